@@ -1,0 +1,22 @@
+package model
+
+import "errors"
+
+// Kinds of error that callers tell apart with errors.Is. Exit codes are mapped
+// from them once, in package cli.
+var (
+	// ErrUsage: bad flags or a bad file; the caller must change the input.
+	ErrUsage = errors.New("bad usage")
+	// ErrNotFound: no such run, task, node or artifact.
+	ErrNotFound = errors.New("not found")
+	// ErrInvalid: measured, but the measurement is not valid; refused.
+	ErrInvalid = errors.New("measurement not valid")
+	// ErrThreshold: measured, but a threshold that the user gave was missed.
+	ErrThreshold = errors.New("threshold missed")
+	// ErrDenied: the caller has no right to do this.
+	ErrDenied = errors.New("not allowed")
+	// ErrStale: a result for an attempt that is over; it is not stored.
+	ErrStale = errors.New("attempt is over")
+	// ErrUnavailable: the store or the queue does not answer now; try again.
+	ErrUnavailable = errors.New("unavailable")
+)

@@ -1,0 +1,59 @@
+package model
+
+import "time"
+
+// Severity is how much an event matters to a person.
+type Severity string
+
+// Info is progress, Warning wants attention, Problem means that something
+// does not work until somebody acts.
+const (
+	Info    Severity = "info"
+	Warning Severity = "warning"
+	Problem Severity = "problem"
+)
+
+// EventKind is what happened, for programs.
+type EventKind string
+
+// The kinds of event that scalebench emits.
+const (
+	EventRunState     EventKind = "run_state"
+	EventStepStarted  EventKind = "step_started"
+	EventStepEnded    EventKind = "step_ended"
+	EventTaskReady    EventKind = "task_ready"
+	EventTaskStarted  EventKind = "task_started"
+	EventTaskEnded    EventKind = "task_ended"
+	EventProgress     EventKind = "progress" // live only, not stored
+	EventNodeJoined   EventKind = "node_joined"
+	EventNodeSlow     EventKind = "node_slow"
+	EventNodeLost     EventKind = "node_lost"
+	EventNodeBack     EventKind = "node_back"
+	EventNodeLeft     EventKind = "node_left"
+	EventTaskRefused  EventKind = "task_refused"  // bad signature, not for this node, replayed
+	EventStoreFailing EventKind = "store_failing" // results wait at the agents
+	EventStoreBack    EventKind = "store_back"
+	EventRetry        EventKind = "retry"
+)
+
+// Event is something that happened to a run or to the fleet.
+type Event struct {
+	Time     time.Time `json:"time"`
+	Run      RunID     `json:"run,omitempty"` // empty: concerns the fleet
+	Step     StepID    `json:"step,omitempty"`
+	Task     TaskID    `json:"task,omitempty"`
+	Node     NodeID    `json:"node,omitempty"`
+	Kind     EventKind `json:"kind"`
+	Severity Severity  `json:"severity"`
+	Text     string    `json:"text"`
+	// Progress is set for EventProgress only.
+	Progress *Progress `json:"progress,omitempty"`
+}
+
+// Progress is the latest point of a task's progress counter.
+type Progress struct {
+	Metric  string        `json:"metric"`
+	Unit    string        `json:"unit"`
+	Elapsed time.Duration `json:"elapsed"` // since the task's start
+	Value   float64       `json:"value"`   // cumulative
+}

@@ -1,0 +1,48 @@
+package model
+
+import "time"
+
+// Node is one host of a fleet, as it described itself when it registered.
+type Node struct {
+	ID         NodeID            `json:"id"`
+	PublicKey  string            `json:"public_key"` // its nkey, "U…"
+	Labels     map[string]string `json:"labels,omitempty"`
+	Facts      Facts             `json:"facts"`
+	Registered time.Time         `json:"registered"`
+}
+
+// Facts is what a node says about itself. An empty or zero field means that
+// the node could not find out, never that the value is zero.
+type Facts struct {
+	Hostname   string     `json:"hostname,omitempty"`
+	Addresses  []string   `json:"addresses,omitempty"` // without loopback and link-local, the default route's first
+	OS         string     `json:"os,omitempty"`        // e.g. "Debian GNU/Linux 12 (bookworm)"
+	Kernel     string     `json:"kernel,omitempty"`
+	Arch       string     `json:"arch,omitempty"`
+	CPUModel   string     `json:"cpu_model,omitempty"`
+	Cores      int        `json:"cores,omitempty"`      // that this process may use (affinity)
+	CPULimit   float64    `json:"cpu_limit,omitempty"`  // cores allowed by the cgroup quota
+	Microcode  string     `json:"microcode,omitempty"`  // revision
+	Hypervisor string     `json:"hypervisor,omitempty"` // "kvm", "xen", …; "none" on bare metal
+	Memory     int64      `json:"memory,omitempty"`     // bytes
+	MemLimit   int64      `json:"mem_limit,omitempty"`  // bytes allowed by the cgroup
+	Disks      []Disk     `json:"disks,omitempty"`
+	Cloud      *CloudInfo `json:"cloud,omitempty"` // nil when there is no metadata service
+	Agent      string     `json:"agent,omitempty"` // version of the agent
+}
+
+// Disk is one block device of a node.
+type Disk struct {
+	Name       string `json:"name"`
+	Size       int64  `json:"size"` // bytes
+	Model      string `json:"model,omitempty"`
+	Rotational bool   `json:"rotational"`
+}
+
+// CloudInfo is what the provider's metadata service says.
+type CloudInfo struct {
+	Provider     string `json:"provider"`
+	InstanceType string `json:"instance_type,omitempty"`
+	Zone         string `json:"zone,omitempty"`
+	InstanceID   string `json:"instance_id,omitempty"`
+}

@@ -1,0 +1,103 @@
+package model
+
+import "time"
+
+// Outcome is how one attempt at a task ended.
+type Outcome string
+
+// A task that failed tells something about the workload; a task that was lost
+// tells something about the node or its agent. The retry policy keeps them
+// apart.
+const (
+	OutcomeOK        Outcome = "ok"
+	OutcomeFailed    Outcome = "failed"    // the workload ended with an error
+	OutcomeTimeout   Outcome = "timeout"   // its time was over and it was killed
+	OutcomeLost      Outcome = "lost"      // the node or its agent ended in mid-task
+	OutcomeCancelled Outcome = "cancelled" // the master called it off
+	OutcomeRefused   Outcome = "refused"   // the agent would not run it (signature, unknown kind)
+)
+
+// Valid reports whether the outcome is one of the above.
+func (o Outcome) Valid() bool {
+	switch o {
+	case OutcomeOK, OutcomeFailed, OutcomeTimeout, OutcomeLost, OutcomeCancelled, OutcomeRefused:
+		return true
+	}
+	return false
+}
+
+// Result is what one attempt at a task left behind. All times are server
+// time: the node's clock plus the offset measured before the start.
+type Result struct {
+	Run     RunID   `json:"run"`
+	Step    StepID  `json:"step"`
+	Task    TaskID  `json:"task"`
+	Attempt int     `json:"attempt"`
+	Node    NodeID  `json:"node"`
+	Outcome Outcome `json:"outcome"`
+	Error   string  `json:"error,omitempty"` // why, when the outcome is not ok
+
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+	// ClockOffset is server time minus node time as applied to this result;
+	// ClockError bounds how wrong it can be (half the shortest round trip).
+	ClockOffset time.Duration `json:"clock_offset"`
+	ClockError  time.Duration `json:"clock_error"`
+
+	ExitCode *int     `json:"exit_code,omitempty"` // nil when nothing exited
+	Stdout   Output   `json:"stdout"`
+	Stderr   Output   `json:"stderr"`
+	Samples  []Sample `json:"samples,omitempty"`
+	Series   []Series `json:"series,omitempty"`
+}
+
+// Output is what a process printed, bounded.
+type Output struct {
+	Text string `json:"text,omitempty"` // the whole, or head and tail
+	// Total is how many bytes were printed; Truncated says that Text is not
+	// all of them. Artifact names the stored file with the whole text, empty
+	// when Text is the whole or nothing was kept.
+	Total     int64  `json:"total"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Artifact  string `json:"artifact,omitempty"`
+	// ArtifactCut says that the artifact reached its limit, too.
+	ArtifactCut bool `json:"artifact_cut,omitempty"`
+}
+
+// Better says which direction of a metric is good.
+type Better string
+
+// Higher: throughputs and scores. Lower: durations and latencies.
+const (
+	Higher Better = "higher"
+	Lower  Better = "lower"
+)
+
+// Sample is one measured value of a whole task.
+type Sample struct {
+	Metric string            `json:"metric"`
+	Unit   string            `json:"unit"`
+	Value  float64           `json:"value"`
+	Better Better            `json:"better"`
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// Series is a progress counter that a workload published while it ran: the
+// work done since its start, never decreasing, at least once a second. Its
+// rate over any window is a capacity in Unit per second.
+type Series struct {
+	Metric string `json:"metric"` // the sample that this series explains
+	Unit   string `json:"unit"`   // of the counter: "op", "byte"
+	// Offsets are nanoseconds since the Result's Started, ascending; Values
+	// the counter at those times. Both have the same length.
+	Offsets []int64   `json:"offsets"`
+	Values  []float64 `json:"values"`
+}
+
+// Artifact is a file kept beside a result.
+type Artifact struct {
+	Task    TaskID `json:"task"`
+	Attempt int    `json:"attempt"`
+	Name    string `json:"name"` // "stdout", "stderr", or what the workload chose
+	Size    int64  `json:"size"` // bytes
+}

@@ -1,0 +1,114 @@
+package model
+
+import "time"
+
+// RunState is where a run stands in its life.
+type RunState string
+
+// The states of a run. Done, Failed, Incomplete and Cancelled are final until
+// somebody resumes the run.
+const (
+	RunPending     RunState = "pending"     // stored, nothing dispatched yet
+	RunRunning     RunState = "running"     // a master executes its steps
+	RunDone        RunState = "done"        // every step is complete
+	RunIncomplete  RunState = "incomplete"  // over, but some step has no valid attempt
+	RunFailed      RunState = "failed"      // the master could not go on
+	RunCancelled   RunState = "cancelled"   // somebody cancelled it
+	RunInterrupted RunState = "interrupted" // its master ended in mid-run; it can be resumed
+)
+
+// Final reports whether nothing more will happen to the run by itself.
+func (s RunState) Final() bool {
+	return s != RunPending && s != RunRunning
+}
+
+// RunKind tells what kind of file a run was made from.
+type RunKind string
+
+// A run is made from an experiment file or from the paper's own job file.
+const (
+	KindExperiment RunKind = "experiment"
+	KindBatch      RunKind = "batch"
+)
+
+// Run is one execution of an experiment file.
+type Run struct {
+	ID         RunID     `json:"id"`
+	Name       string    `json:"name"`
+	Kind       RunKind   `json:"kind"`
+	State      RunState  `json:"state"`
+	Reason     string    `json:"reason,omitempty"` // why the state is what it is, for people
+	SourceName string    `json:"source_name"`      // file name of the experiment
+	Source     string    `json:"source"`           // the experiment file itself, as executed (after --set)
+	Seed       int64     `json:"seed"`
+	Version    string    `json:"version"` // of the scalebench that made the run
+	Created    time.Time `json:"created"`
+	Started    time.Time `json:"started,omitzero"`
+	Finished   time.Time `json:"finished,omitzero"`
+}
+
+// Phase is the way in which the tasks of a step share time.
+type Phase string
+
+// Serial: one node at a time. Parallel: all nodes at once. Batch: jobs of a
+// job file, in order on each node, without a common start.
+const (
+	Serial   Phase = "serial"
+	Parallel Phase = "parallel"
+	Batch    Phase = "batch"
+)
+
+// StepState is where a step stands.
+type StepState string
+
+// The states of a step. Only the results of a complete step's last attempt
+// may enter an analysis.
+const (
+	StepPending  StepState = "pending"
+	StepRunning  StepState = "running"
+	StepComplete StepState = "complete" // every task of the last attempt ended as intended
+	StepInvalid  StepState = "invalid"  // the retry policy is used up; results are kept but not scored
+)
+
+// Step is a set of tasks that belong together in time. It is retried as a
+// whole: a parallel trial in which one node was lost says nothing about n
+// nodes.
+type Step struct {
+	ID       StepID    `json:"id"`
+	Run      RunID     `json:"run"`
+	Number   int       `json:"number"` // position in the run, from 0
+	Phase    Phase     `json:"phase"`
+	Workload string    `json:"workload"` // name given in the experiment file
+	Trial    int       `json:"trial"`    // from 1
+	Barrier  bool      `json:"barrier"`  // tasks start together at an absolute time
+	State    StepState `json:"state"`
+	Attempt  int       `json:"attempt"` // 0 before the first, then from 1
+	// StartAt is the agreed start of the last attempt, in server time; zero
+	// without a barrier.
+	StartAt time.Time `json:"start_at,omitzero"`
+	Reason  string    `json:"reason,omitempty"` // why it is invalid
+	Tasks   []Task    `json:"tasks"`
+}
+
+// Task is one workload of one trial on one node.
+type Task struct {
+	ID       TaskID `json:"id"`
+	Node     NodeID `json:"node"`
+	Position int    `json:"position"` // within the step, from 0
+	Spec     Spec   `json:"spec"`
+}
+
+// Spec says what a node must do. It is what the master signs.
+type Spec struct {
+	Workload string         `json:"workload"` // name in the experiment file
+	Kind     string         `json:"kind"`     // "cpu", "command", …
+	Params   map[string]any `json:"params"`   // the kind's parameters, as in the file
+	// Timeout bounds the task from start to end; the node kills the whole
+	// process group when it is over.
+	Timeout time.Duration `json:"timeout"`
+	// OutputLimit is how many bytes of stdout and of stderr the result keeps
+	// in memory (head and tail); ArtifactLimit how many bytes of each are
+	// kept whole beside it.
+	OutputLimit   int64 `json:"output_limit"`
+	ArtifactLimit int64 `json:"artifact_limit"`
+}

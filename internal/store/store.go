@@ -1,0 +1,82 @@
+// Package store is how runs are kept: one small interface, implemented by
+// store/sqlite (embedded) and store/postgres (shared), and held to one
+// conformance suite, store/storetest.
+//
+// Two rules carry the correctness of everything above:
+//
+//   - PutResult is idempotent. The first result of (task, attempt) is kept;
+//     a later one changes nothing and is reported as a duplicate.
+//   - A result for an attempt older than the step's current one is stale: it
+//     is refused with model.ErrStale, so that a task cannot have two results
+//     that count.
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Reader reads runs. Every method returns model.ErrNotFound (wrapped) for a
+// run that does not exist.
+type Reader interface {
+	// Runs lists runs, newest first; limit 0 means all.
+	Runs(ctx context.Context, limit int) ([]model.Run, error)
+	// Run returns one run. The id may be a unique prefix of at least four
+	// characters, or "latest".
+	Run(ctx context.Context, id string) (model.Run, error)
+	// Data returns all that is stored of a run, artifact contents apart.
+	Data(ctx context.Context, id model.RunID) (model.RunData, error)
+	// Artifact returns the content of one artifact.
+	Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error)
+}
+
+// Writer records runs.
+type Writer interface {
+	// CreateRun stores a run with its nodes and its steps with their tasks,
+	// all or nothing.
+	CreateRun(ctx context.Context, run model.Run, nodes []model.Node, steps []model.Step) error
+	// SetRunState moves a run to a state; it sets Started at the first move to
+	// running and Finished at a move to a final state.
+	SetRunState(ctx context.Context, id model.RunID, state model.RunState, reason string, at time.Time) error
+	// BeginAttempt raises the step's attempt by one, sets it running and
+	// returns the new number.
+	BeginAttempt(ctx context.Context, step model.StepID) (attempt int, err error)
+	// SetStepStart records the agreed start of the current attempt.
+	SetStepStart(ctx context.Context, step model.StepID, at time.Time) error
+	// SetStepState moves a step to a state.
+	SetStepState(ctx context.Context, step model.StepID, state model.StepState, reason string) error
+	// PutResult stores a result with its samples and series in one
+	// transaction. stored is false if (task, attempt) has one already. It
+	// fails with model.ErrStale when the attempt is not the step's current
+	// one and with model.ErrNotFound when the task does not exist.
+	PutResult(ctx context.Context, r model.Result) (stored bool, err error)
+	// PutArtifactChunk stores the part of an artifact at this offset; storing
+	// the same part twice changes nothing.
+	PutArtifactChunk(ctx context.Context, task model.TaskID, attempt int, name string, offset int64, data []byte) error
+	// AddEvents appends events of a run.
+	AddEvents(ctx context.Context, events ...model.Event) error
+	// DeleteRun removes a run and everything that hangs on it.
+	DeleteRun(ctx context.Context, id model.RunID) error
+}
+
+// Fleet keeps who may take part, across restarts of the server.
+type Fleet interface {
+	// PutNode stores a node, or replaces what is stored of it.
+	PutNode(ctx context.Context, n model.Node) error
+	// Nodes lists all nodes that ever registered, by id.
+	Nodes(ctx context.Context) ([]model.Node, error)
+	// RemoveNode forgets a node.
+	RemoveNode(ctx context.Context, id model.NodeID) error
+}
+
+// Store is everything. Implementations are safe for concurrent use.
+type Store interface {
+	Reader
+	Writer
+	Fleet
+	// Ping reports whether the store can be written to now.
+	Ping(ctx context.Context) error
+	Close() error
+}

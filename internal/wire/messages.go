@@ -1,0 +1,275 @@
+// Package wire is what master, agents and clients say to each other: message
+// types, their validation, and nothing about how they travel (package queue)
+// or how they are signed (package identity).
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Hello is an agent's registration; it is sent at every start and whenever
+// the server was restarted.
+type Hello struct {
+	Node model.Node `json:"node"`
+	// Session is new at every start of the agent process.
+	Session string `json:"session"`
+	// Holding lists the attempts whose results the agent still has to deliver
+	// or that it is executing now.
+	Holding []Attempt `json:"holding,omitempty"`
+}
+
+// HelloReply admits a node.
+type HelloReply struct {
+	Lease     time.Duration `json:"lease"`     // silence after which a node is lost
+	Heartbeat time.Duration `json:"heartbeat"` // how often to be heard
+	Version   string        `json:"version"`   // of the server
+}
+
+// Attempt names one attempt at a task.
+type Attempt struct {
+	Task    model.TaskID `json:"task"`
+	Attempt int          `json:"attempt"`
+}
+
+func (a Attempt) String() string { return fmt.Sprintf("%s#%d", a.Task, a.Attempt) }
+
+// Assignment is the durable message that makes a node run a task. The master
+// signs it; the agent verifies signature, node, key and expiry before it does
+// anything.
+type Assignment struct {
+	Run     model.RunID  `json:"run"`
+	Step    model.StepID `json:"step"`
+	Task    model.TaskID `json:"task"`
+	Attempt int          `json:"attempt"`
+	Node    model.NodeID `json:"node"`
+	// NodeKey is the public key of the agent that may run it.
+	NodeKey string     `json:"node_key"`
+	Barrier bool       `json:"barrier"`
+	Spec    model.Spec `json:"spec"`
+	// ReadyTimeout bounds how long the agent waits for the start.
+	ReadyTimeout time.Duration `json:"ready_timeout"`
+	Issued       time.Time     `json:"issued"`
+	Expires      time.Time     `json:"expires"`
+}
+
+// Heartbeat says that an agent lives, and what it does.
+type Heartbeat struct {
+	Node    model.NodeID `json:"node"`
+	Session string       `json:"session"`
+	Running *Attempt     `json:"running,omitempty"`
+}
+
+// Ready says that an agent has prepared a task with a barrier. It is repeated
+// until a start or a cancel arrives.
+type Ready struct {
+	Node model.NodeID `json:"node"`
+	Attempt
+	ClockOffset time.Duration `json:"clock_offset"` // server minus node
+	ClockError  time.Duration `json:"clock_error"`
+}
+
+// ReadyReply answers a Ready: At is set as soon as the start is agreed.
+type ReadyReply struct {
+	At     time.Time `json:"at,omitzero"` // server time
+	Cancel bool      `json:"cancel,omitempty"`
+}
+
+// OrderKind is what an order asks for.
+type OrderKind string
+
+// Start begins the tasks of a step at an absolute time; Cancel ends them.
+const (
+	OrderStart  OrderKind = "start"
+	OrderCancel OrderKind = "cancel"
+)
+
+// Order is broadcast by the master to all agents of a step; signed.
+type Order struct {
+	Kind    OrderKind    `json:"kind"`
+	Run     model.RunID  `json:"run"`
+	Step    model.StepID `json:"step"`
+	Attempt int          `json:"attempt"` // Cancel: this attempt and all before
+	At      time.Time    `json:"at,omitzero"`
+	Reason  string       `json:"reason,omitempty"`
+}
+
+// ResultReply answers a delivered result.
+type ResultReply struct {
+	// Stored: it is safe, the task may be acknowledged. Dropped: the server
+	// does not want it (run deleted, attempt over); acknowledge and forget.
+	// Neither: keep it and try again.
+	Stored  bool   `json:"stored"`
+	Dropped bool   `json:"dropped,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// Chunk is a part of an artifact.
+type Chunk struct {
+	Attempt
+	Node   model.NodeID `json:"node"`
+	Name   string       `json:"name"`
+	Offset int64        `json:"offset"`
+	Data   []byte       `json:"data"`
+}
+
+// Progress is the live view of a running task; it may be lost.
+type Progress struct {
+	Attempt
+	Node model.NodeID `json:"node"`
+	Run  model.RunID  `json:"run"`
+	Step model.StepID `json:"step"`
+	model.Progress
+}
+
+// Goodbye says that an agent leaves of its own will.
+type Goodbye struct {
+	Node    model.NodeID `json:"node"`
+	Session string       `json:"session"`
+}
+
+// Report is something an agent wants the server to know: a refused task, an
+// unfinished attempt found after a restart.
+type Report struct {
+	Node  model.NodeID `json:"node"`
+	Event model.Event  `json:"event"`
+}
+
+// MaxChunk is the largest Chunk.Data.
+const MaxChunk = 256 << 10
+
+// Message is every message of this package.
+type Message interface {
+	// Check reports what makes the message unusable.
+	Check() error
+}
+
+// Decode parses and checks a message. It never panics on any input.
+func Decode[T Message](data []byte) (T, error) {
+	var m T
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("decoding %T: %w", m, err)
+	}
+	if err := m.Check(); err != nil {
+		return m, fmt.Errorf("checking %T: %w", m, err)
+	}
+	return m, nil
+}
+
+// Check implements Message.
+func (h Hello) Check() error {
+	if h.Session == "" {
+		return errors.New("no session")
+	}
+	for _, a := range h.Holding {
+		if err := a.Check(); err != nil {
+			return err
+		}
+	}
+	return h.Node.ID.Validate()
+}
+
+// Check implements Message.
+func (HelloReply) Check() error { return nil }
+
+// Check implements Message.
+func (a Attempt) Check() error {
+	if a.Task == "" || a.Attempt < 1 {
+		return fmt.Errorf("no task or attempt: %q %d", a.Task, a.Attempt)
+	}
+	return nil
+}
+
+// Check implements Message.
+func (a Assignment) Check() error {
+	if err := (Attempt{a.Task, a.Attempt}).Check(); err != nil {
+		return err
+	}
+	if a.Step == "" || a.NodeKey == "" || a.Spec.Kind == "" {
+		return errors.New("no step, node key or workload kind")
+	}
+	if a.Spec.Timeout <= 0 || (a.Barrier && a.ReadyTimeout <= 0) {
+		return errors.New("no timeout")
+	}
+	if err := a.Run.Validate(); err != nil {
+		return err
+	}
+	return a.Node.Validate()
+}
+
+// Check implements Message.
+func (h Heartbeat) Check() error { return h.Node.Validate() }
+
+// Check implements Message.
+func (r Ready) Check() error {
+	if err := r.Attempt.Check(); err != nil {
+		return err
+	}
+	return r.Node.Validate()
+}
+
+// Check implements Message.
+func (ReadyReply) Check() error { return nil }
+
+// Check implements Message.
+func (o Order) Check() error {
+	switch o.Kind {
+	case OrderStart:
+		if o.At.IsZero() {
+			return errors.New("start without a time")
+		}
+	case OrderCancel:
+	default:
+		return fmt.Errorf("unknown order %q", o.Kind)
+	}
+	if o.Step == "" {
+		return errors.New("no step")
+	}
+	return nil
+}
+
+// Check implements Message.
+func (ResultReply) Check() error { return nil }
+
+// Check implements Message.
+func (c Chunk) Check() error {
+	if err := c.Attempt.Check(); err != nil {
+		return err
+	}
+	if c.Name == "" || c.Offset < 0 || len(c.Data) > MaxChunk {
+		return errors.New("bad artifact name, offset or size")
+	}
+	return c.Node.Validate()
+}
+
+// Check implements Message.
+func (p Progress) Check() error { return p.Attempt.Check() }
+
+// Check implements Message.
+func (g Goodbye) Check() error { return g.Node.Validate() }
+
+// Check implements Message.
+func (r Report) Check() error { return r.Node.Validate() }
+
+// Result is a model.Result on the wire.
+type Result struct{ model.Result }
+
+// Check implements Message.
+func (r Result) Check() error {
+	if err := (Attempt{r.Task, r.Attempt}).Check(); err != nil {
+		return err
+	}
+	if !r.Outcome.Valid() {
+		return fmt.Errorf("unknown outcome %q", r.Outcome)
+	}
+	for _, s := range r.Series {
+		if len(s.Offsets) != len(s.Values) {
+			return fmt.Errorf("series %s: %d offsets, %d values", s.Metric, len(s.Offsets), len(s.Values))
+		}
+	}
+	return r.Node.Validate()
+}

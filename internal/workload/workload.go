@@ -1,0 +1,121 @@
+// Package workload is the contract between scalebench and a benchmark.
+//
+// A benchmark is a [Kind]: a name, a sentence, and a constructor of its
+// parameters. The parameters are a pointer to a struct whose JSON tags are the
+// keys of the experiment file and whose jsonschema tags feed `scalebench
+// schema`; the same struct runs the benchmark. One package below
+// internal/workload and one line in the registry add a benchmark;
+// docs/workloads.md shows it.
+//
+// The life of a workload on a node, in a process of its own:
+//
+//  1. the parameters are decoded over the defaults and validated;
+//  2. Prepare does what must not be timed: lay out files, warm up, look for
+//     the tool;
+//  3. the node waits for the agreed start;
+//  4. Run does the work, reports cumulative progress at least once a second,
+//     and reports samples;
+//  5. Cleanup, if there is one, removes what Prepare made, however Run ended.
+package workload
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sort"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Workload is a benchmark with its parameters. Implementations are pointers to
+// structs with JSON tags.
+type Workload interface {
+	// Validate reports impossible values: a [*FieldError], or several joined
+	// with errors.Join.
+	Validate() error
+	// Estimate is the expected time from start to end of one task; zero when
+	// it cannot be known.
+	Estimate() time.Duration
+	// Prepare does everything that must not be timed.
+	Prepare(ctx context.Context, env *Env) error
+	// Run does the work. An error makes the task's outcome "failed".
+	Run(ctx context.Context, env *Env) error
+}
+
+// Cleaner is implemented by workloads that leave something to remove.
+type Cleaner interface {
+	Cleanup(ctx context.Context, env *Env) error
+}
+
+// Kind describes a benchmark.
+type Kind struct {
+	Name    string // the value of `kind:` in the experiment file
+	Summary string // one sentence, for people
+	// New returns a pointer to the parameters with their defaults set.
+	New func() Workload
+}
+
+// Env is what a workload may use of the node that runs it.
+type Env struct {
+	Node model.NodeID
+	// Dir is an empty directory of the task's own, removed after it.
+	Dir string
+	// Environ is the environment for child processes, without scalebench's
+	// secrets.
+	Environ []string
+	// Stdout and Stderr take what the benchmark prints. They are bounded; a
+	// workload may write without limit.
+	Stdout, Stderr io.Writer
+	Report         Reporter
+}
+
+// Reporter takes what a workload measures. Its methods may be called from any
+// goroutine.
+type Reporter interface {
+	// Progress publishes the work done since the start of Run: metric names
+	// the sample it explains, unit is that of the counter ("op", "byte").
+	// The time of the call is the time of the measurement.
+	Progress(metric, unit string, cumulative float64)
+	// Sample publishes a value of the whole task.
+	Sample(s model.Sample)
+	// ExitCode records how the benchmark's process ended.
+	ExitCode(code int)
+}
+
+// FieldError is an impossible value of one parameter.
+type FieldError struct {
+	Field   string // JSON key; a path like "metrics[0].json" for nested ones
+	Problem string // what is wrong
+	Allowed string // what is allowed
+}
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s: %s; %s", e.Field, e.Problem, e.Allowed)
+}
+
+// Registry holds the benchmarks that this binary knows, by name.
+type Registry map[string]Kind
+
+// NewRegistry returns a registry of these kinds. Two of one name are a
+// programming error and panic.
+func NewRegistry(kinds ...Kind) Registry {
+	r := make(Registry, len(kinds))
+	for _, k := range kinds {
+		if _, ok := r[k.Name]; ok {
+			panic("workload: two kinds named " + k.Name)
+		}
+		r[k.Name] = k
+	}
+	return r
+}
+
+// Names returns the names of all kinds, sorted.
+func (r Registry) Names() []string {
+	names := make([]string, 0, len(r))
+	for n := range r {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
