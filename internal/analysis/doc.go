@@ -1,0 +1,19 @@
+// Package analysis turns what was measured into findings: the capacity
+// degradation index (CDI) of seed 000, section 2.3, with its interval, its
+// verdict and every reason to doubt it. It reads no files and knows no clock.
+//
+// The pipeline, for each metric of each workload:
+//
+//  1. collect: the accepted results become readings, one a task; values that
+//     cannot be a capacity are refused by name.
+//  2. curve, window: progress counters become curves; a parallel step has a
+//     common window, in which all of its nodes were active.
+//  3. score: both phases are scored in one and the same way, "common" (rate of
+//     the counter) or, where some curve does not allow it, "whole" (the value
+//     that the workload reported).
+//  4. comparison: capacities are paired by node and become a Finding.
+//  5. doubts: what makes the answer "unknown", and what is only a warning.
+//
+// [CDIFromCSV] enters at step 4 with somebody's own numbers. docs/methods.md
+// explains the formulas.
+package analysis

@@ -1,0 +1,136 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// verdict answers in one word, after everything else is known. It adds what
+// the word leaves open.
+func (c *comparison) verdict(f *model.Finding) model.Verdict {
+	if f.CI == nil || len(c.notes.doubts) > 0 {
+		return model.VerdictUnknown
+	}
+	word := verdictOf(*f.CI)
+	if word == model.VerdictNone && f.CI[1] >= 100 {
+		// A capacity is never negative, so no degradation exceeds 100 %.
+		c.notes.doubt("the interval holds every degradation up to a total loss: %s and this much scatter say nothing", plural(f.Nodes, "node"))
+		return model.VerdictUnknown
+	}
+	if f.BCa != nil && verdictOf(*f.BCa) != word {
+		c.notes.warn("the bootstrap interval [%.1f, %.1f] would give the verdict %s; the verdict follows the Fieller interval", f.BCa[0], f.BCa[1], verdictOf(*f.BCa))
+	}
+	if word == model.VerdictNone && f.CI[1]-f.CI[0] > 2*wideInterval {
+		c.notes.warn("the interval is wide: with %s a degradation of up to %.0f %% cannot be excluded (CDI %.1f %%)", plural(f.Nodes, "node"), math.Ceil(f.CI[1]), *f.CDI)
+	}
+	return word
+}
+
+// verdictOf reads an interval of the index.
+func verdictOf(i model.Interval) model.Verdict {
+	switch {
+	case i[0] > 0:
+		return model.VerdictDegraded
+	case i[1] < 0:
+		return model.VerdictGain
+	default:
+		return model.VerdictNone
+	}
+}
+
+// repetitions sets the index of each repetition alone and compares how much
+// repetitions and how much nodes differ.
+func (c *comparison) repetitions(f *model.Finding) {
+	if f.CDI == nil {
+		return
+	}
+	f.CDITrials = c.cdiTrials(f.Pairs)
+	if len(c.parallel) == 1 {
+		c.notes.warn("one parallel repetition: the interval covers the differences between nodes, not between repetitions")
+	}
+	if f.CI != nil && c.trialsDisagree(*f) {
+		c.notes.warn("repetitions differ more than nodes do (CDI from %.1f %% to %.1f %%): something that all nodes share changed between them and the interval is too narrow; add trials",
+			slices.Min(f.CDITrials), slices.Max(f.CDITrials))
+	}
+}
+
+// cdiTrials compares each parallel repetition with the serial one of the same
+// trial, or with the mean of all when there is none.
+func (c *comparison) cdiTrials(pairs []model.NodePair) []float64 {
+	var out []float64
+	for _, rep := range c.parallel {
+		base := serialOf(c.serial, rep.trial)
+		var serial, parallel []float64
+		for _, p := range pairs {
+			v, measured := rep.values[p.Node]
+			if !measured {
+				continue
+			}
+			s, own := base[p.Node]
+			if !own {
+				s = p.Serial
+			}
+			serial, parallel = append(serial, s), append(parallel, v)
+		}
+		if ratio, err := stats.RatioOfMeans(parallel, serial); err == nil {
+			out = append(out, degradation(ratio))
+		}
+	}
+	return out
+}
+
+// serialOf returns the serial capacities of a trial, nil when it has none.
+func serialOf(reps []repetition, trial int) map[model.NodeID]float64 {
+	for _, r := range reps {
+		if r.trial == trial {
+			return r.values
+		}
+	}
+	return nil
+}
+
+// trialsDisagree tests the variance of the mean that the repetitions show
+// against the one that the nodes show, by a one-sided F test. Were the errors
+// of nodes and repetitions independent, both would estimate the same.
+func (c *comparison) trialsDisagree(f model.Finding) bool {
+	repetitions := float64(len(f.CDITrials))
+	sd, err := stats.SampleSD(f.CDITrials)
+	if err != nil {
+		return false // one repetition
+	}
+	degrees := float64(f.Nodes - 1)
+	t, errT := stats.TQuantile((1+level)/2, degrees)
+	limit, errF := stats.FQuantile(trialsLevel, repetitions-1, degrees)
+	byNodes := (f.CI[1] - f.CI[0]) / 2 / t
+	return errT == nil && errF == nil && byNodes > 0 && sd*sd/repetitions > limit*byNodes*byNodes
+}
+
+// nodes warns of few nodes and of nodes that fall in two groups.
+func (c *comparison) nodes(f *model.Finding) {
+	if f.Nodes > 1 && f.Nodes < fewNodes {
+		c.notes.warn("only %d nodes: the interval is wide and says nothing about nodes that were not measured; %d or more are better", f.Nodes, fewNodes)
+	}
+	serial, parallel := columns(f.Pairs)
+	if split, ok := groups(serial); ok {
+		c.notes.warn("the nodes are of two kinds when alone: %d near %s and %d near %s %s", split.Low, number(split.LowMean), split.High, number(split.HighMean), f.Unit)
+	}
+	kept := make([]float64, len(serial))
+	for i := range kept {
+		kept[i] = parallel[i] / serial[i]
+	}
+	if split, ok := groups(kept); ok {
+		c.notes.warn("the nodes fall in two groups: %d keep %.0f %% of their capacity and %d keep %.0f %%; the mean describes neither", split.Low, 100*split.LowMean, split.High, 100*split.HighMean)
+	}
+}
+
+// groups reports two groups that are distinct and far enough apart to matter.
+func groups(xs []float64) (stats.Split, bool) {
+	split, err := stats.TwoGroups(xs)
+	if err != nil {
+		return stats.Split{}, false // too few nodes, or no difference at all
+	}
+	return split, split.Distinct && split.HighMean-split.LowMean > groupGap*split.HighMean
+}

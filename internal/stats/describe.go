@@ -1,0 +1,111 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Summary describes values in their own unit.
+type Summary struct {
+	N    int
+	Mean float64
+	Min  float64
+	Max  float64
+	// PopulationSD divides by n (Stdev.P), as the tables of seed 000,
+	// section 4 do: the n nodes are all the nodes there are.
+	PopulationSD float64
+}
+
+// Describe returns the summary of at least one value.
+func Describe(xs []float64) (Summary, error) {
+	if err := check(xs, 1); err != nil {
+		return Summary{}, fmt.Errorf("describing: %w", err)
+	}
+	mean, err := Mean(xs)
+	if err != nil {
+		return Summary{}, err
+	}
+	sd, err := PopulationSD(xs)
+	if err != nil {
+		return Summary{}, err
+	}
+	return Summary{N: len(xs), Mean: mean, Min: slices.Min(xs), Max: slices.Max(xs), PopulationSD: sd}, nil
+}
+
+// Mean returns the arithmetic mean of at least one value.
+func Mean(xs []float64) (float64, error) {
+	if err := check(xs, 1); err != nil {
+		return 0, fmt.Errorf("mean: %w", err)
+	}
+	return finite(stat.Mean(xs, nil))
+}
+
+// PopulationSD returns the standard deviation with divisor n of at least one
+// value: √(Σ(x−x̄)²/n).
+func PopulationSD(xs []float64) (float64, error) {
+	if err := check(xs, 1); err != nil {
+		return 0, fmt.Errorf("population SD: %w", err)
+	}
+	return finite(stat.PopStdDev(xs, nil))
+}
+
+// SampleSD returns the standard deviation with divisor n−1 of at least two
+// values: √(Σ(x−x̄)²/(n−1)).
+func SampleSD(xs []float64) (float64, error) {
+	if err := check(xs, 2); err != nil {
+		return 0, fmt.Errorf("sample SD: %w", err)
+	}
+	return finite(stat.StdDev(xs, nil))
+}
+
+// Covariance returns the sample covariance (divisor n−1) of at least two
+// pairs: Σ(x−x̄)(y−ȳ)/(n−1).
+func Covariance(xs, ys []float64) (float64, error) {
+	if err := checkPairs(xs, ys, 2); err != nil {
+		return 0, fmt.Errorf("covariance: %w", err)
+	}
+	return finite(stat.Covariance(xs, ys, nil))
+}
+
+// RatioOfMeans returns mean(num)/mean(den) of at least one pair. It is the
+// efficiency E = C_p/C_s of seed 000, equations 5 to 8, and not the mean of
+// the ratios.
+func RatioOfMeans(num, den []float64) (float64, error) {
+	if err := checkPairs(num, den, 1); err != nil {
+		return 0, fmt.Errorf("ratio of means: %w", err)
+	}
+	d := stat.Mean(den, nil)
+	if d == 0 {
+		return 0, fmt.Errorf("ratio of means: %w", ErrZeroMean)
+	}
+	return finite(stat.Mean(num, nil) / d)
+}
+
+// Quantile returns the p-quantile, 0 ≤ p ≤ 1, of at least one value by
+// definition 7 of Hyndman and Fan (The American Statistician 50(4), 1996): the
+// default of R and NumPy. gonum's LinInterp is definition 4, under which the
+// median of 1, 2, 3, 4 is 2.
+func Quantile(xs []float64, p float64) (float64, error) {
+	if err := check(xs, 1); err != nil {
+		return 0, fmt.Errorf("quantile: %w", err)
+	}
+	if !(p >= 0 && p <= 1) {
+		return 0, fmt.Errorf("quantile %v, want 0 to 1: %w", p, ErrArgument)
+	}
+	sorted := slices.Clone(xs)
+	slices.Sort(sorted)
+	return finite(quantileSorted(sorted, p))
+}
+
+// quantileSorted is Quantile of checked, ascending values.
+func quantileSorted(sorted []float64, p float64) float64 {
+	h := p * float64(len(sorted)-1)
+	below := int(math.Floor(h))
+	if below+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[below] + (h-float64(below))*(sorted[below+1]-sorted[below])
+}
