@@ -11,18 +11,31 @@ type RunData struct {
 	Artifacts []Artifact `json:"artifacts,omitempty"`
 }
 
-// Accepted returns the results that may be scored: those of the last attempt
-// of every complete step, at most one a task.
+// Accepted returns the results that count, at most one a task: those of the
+// last attempt of every complete step. In a batch, tasks are independent of
+// each other, so that there the latest attempt at each task counts, and
+// attempts that were lost or called off do not.
 func (d RunData) Accepted() []Result {
-	attempt := make(map[StepID]int, len(d.Steps))
+	steps := make(map[StepID]Step, len(d.Steps))
 	for _, s := range d.Steps {
-		if s.State == StepComplete {
-			attempt[s.ID] = s.Attempt
-		}
+		steps[s.ID] = s
 	}
+	latest := make(map[TaskID]int) // index into out, of batch tasks
 	var out []Result
 	for _, r := range d.Results {
-		if a, ok := attempt[r.Step]; ok && a == r.Attempt {
+		s, ok := steps[r.Step]
+		switch {
+		case !ok:
+		case s.Phase == Batch && r.Outcome.Definitive():
+			if i, dup := latest[r.Task]; dup {
+				if out[i].Attempt < r.Attempt {
+					out[i] = r
+				}
+				continue
+			}
+			latest[r.Task] = len(out)
+			out = append(out, r)
+		case s.Phase != Batch && s.State == StepComplete && s.Attempt == r.Attempt:
 			out = append(out, r)
 		}
 	}

@@ -46,3 +46,26 @@ type CloudInfo struct {
 	Zone         string `json:"zone,omitempty"`
 	InstanceID   string `json:"instance_id,omitempty"`
 }
+
+// NodeStatus is how a node is doing.
+type NodeStatus string
+
+// Slow: heard, but late; its processor may be starved by the very benchmark.
+// Lost: not heard for a whole lease, or known to have ended.
+const (
+	NodeAlive NodeStatus = "alive"
+	NodeSlow  NodeStatus = "slow"
+	NodeLost  NodeStatus = "lost"
+	NodeLeft  NodeStatus = "left" // said goodbye
+)
+
+// Up reports whether work can be expected of the node.
+func (s NodeStatus) Up() bool { return s == NodeAlive || s == NodeSlow }
+
+// NodeInfo is a node with how it is doing.
+type NodeInfo struct {
+	Node
+	Status NodeStatus `json:"status"`
+	Heard  time.Time  `json:"heard,omitzero"`
+	Task   TaskID     `json:"task,omitempty"` // that it is executing
+}

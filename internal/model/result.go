@@ -26,6 +26,12 @@ func (o Outcome) Valid() bool {
 	return false
 }
 
+// Definitive reports whether the workload itself came to an end, good or bad;
+// otherwise the attempt says nothing about it.
+func (o Outcome) Definitive() bool {
+	return o == OutcomeOK || o == OutcomeFailed || o == OutcomeTimeout || o == OutcomeRefused
+}
+
 // Result is what one attempt at a task left behind. All times are server
 // time: the node's clock plus the offset measured before the start.
 type Result struct {

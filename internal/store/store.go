@@ -37,6 +37,9 @@ type Writer interface {
 	// CreateRun stores a run with its nodes and its steps with their tasks,
 	// all or nothing.
 	CreateRun(ctx context.Context, run model.Run, nodes []model.Node, steps []model.Step) error
+	// PutRunNodes replaces what is stored of these nodes for the run: their
+	// facts are known only once they are up.
+	PutRunNodes(ctx context.Context, id model.RunID, nodes []model.Node) error
 	// SetRunState moves a run to a state; it sets Started at the first move to
 	// running and Finished at a move to a final state.
 	SetRunState(ctx context.Context, id model.RunID, state model.RunState, reason string, at time.Time) error
@@ -50,7 +53,8 @@ type Writer interface {
 	// PutResult stores a result with its samples and series in one
 	// transaction. stored is false if (task, attempt) has one already. It
 	// fails with model.ErrStale when the attempt is not the step's current
-	// one and with model.ErrNotFound when the task does not exist.
+	// one and with model.ErrNotFound when the task does not exist or belongs
+	// to another node than the result says.
 	PutResult(ctx context.Context, r model.Result) (stored bool, err error)
 	// PutArtifactChunk stores the part of an artifact at this offset; storing
 	// the same part twice changes nothing.

@@ -1,0 +1,234 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queue"
+	"github.com/scalebench/scalebench/internal/wire"
+)
+
+// Config is what an agent needs to know.
+type Config struct {
+	Node   model.Node // id, labels and facts; the key is filled in
+	Server queue.ServerInfo
+	Key    *identity.Key
+	// StateDir holds the journal, kept artifacts and scratch directories.
+	StateDir string
+	// Runner starts the child process that executes a task, for example
+	// {"/usr/bin/scalebench", "run-workload"}.
+	Runner []string
+	// WorkDir is where commands start.
+	WorkDir string
+	// Environ is the environment of tasks, without scalebench's own secrets.
+	Environ []string
+	Dial    queue.DialOptions
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Agent executes tasks on one node.
+type Agent struct {
+	cfg     Config
+	log     *slog.Logger
+	journal *journal
+	link    *queue.Link
+	session string
+	orders  orderBook
+
+	mu      sync.Mutex
+	running *wire.Attempt // what this agent executes or delivers now
+	lastErr string        // last delivery trouble that was logged
+}
+
+// stopGrace is how long a stopping agent may take to deliver what it has.
+const stopGrace = 3 * time.Second
+
+// New prepares an agent; nothing is contacted yet.
+func New(cfg Config) (*Agent, error) {
+	if err := cfg.Node.ID.Validate(); err != nil {
+		return nil, fmt.Errorf("naming this node: %w (set it with --node)", err)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.Node.PublicKey = cfg.Key.Public()
+	for _, d := range []string{"artifacts", "scratch"} {
+		if err := os.MkdirAll(filepath.Join(cfg.StateDir, d), 0o700); err != nil {
+			return nil, fmt.Errorf("creating the agent's state directory: %w", err)
+		}
+	}
+	j, err := openJournal(cfg.StateDir, cfg.Now())
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{
+		cfg:     cfg,
+		log:     cfg.Log.With("node", cfg.Node.ID),
+		journal: j,
+		session: ulid.Make().String(),
+	}, nil
+}
+
+// Run serves tasks until ctx is done, then leaves cleanly. It returns nil
+// after a clean leave.
+func (a *Agent) Run(ctx context.Context) error {
+	defer a.journal.close() //nolint:errcheck // every line was synced
+	if err := a.buryUnfinished(); err != nil {
+		return err
+	}
+	link, err := queue.DialAgent(ctx, a.cfg.Server, a.cfg.Key, a.cfg.Node.ID, a.cfg.Dial)
+	if err != nil {
+		return fmt.Errorf("connecting to the server: %w", err)
+	}
+	a.link = link
+	defer link.Close() //nolint:errcheck // leaving anyway
+
+	reply, err := a.hello(ctx)
+	if err != nil {
+		return leftOr(ctx, err)
+	}
+	a.log.Info("joined", "server", reply.Version, "lease", reply.Lease)
+
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { a.heartbeats(background, reply.Heartbeat) })
+	wg.Go(func() { a.followOrders(background) })
+	defer wg.Wait()
+	defer stop()
+
+	err = a.serve(ctx)
+	a.goodbye()
+	return leftOr(ctx, err)
+}
+
+// leftOr hides the error that cancelling ctx itself brought about.
+func leftOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// hello registers, again and again until the server answers: an agent may
+// start before its server.
+func (a *Agent) hello(ctx context.Context) (wire.HelloReply, error) {
+	holding, err := a.holding()
+	if err != nil {
+		return wire.HelloReply{}, err
+	}
+	msg := wire.Hello{Node: a.cfg.Node, Session: a.session, Holding: holding}
+	var reply wire.HelloReply
+	err = retry(ctx, a.log, "registering", func(ctx context.Context) error {
+		var err error
+		reply, err = a.link.Hello(ctx, msg)
+		return err
+	})
+	return reply, err
+}
+
+// holding lists the attempts whose results this agent still owes.
+func (a *Agent) holding() ([]wire.Attempt, error) {
+	entries, damaged, err := a.journal.pending()
+	for _, f := range damaged {
+		a.log.Warn("unreadable journal entry; its attempt will be counted as lost", "file", f)
+	}
+	var out []wire.Attempt
+	for _, e := range entries {
+		out = append(out, e.Attempt)
+	}
+	return out, err
+}
+
+// serve delivers what an earlier agent left and then takes task after task.
+func (a *Agent) serve(ctx context.Context) error {
+	if err := a.deliverPending(ctx); err != nil {
+		return err
+	}
+	for {
+		d, err := a.link.Next(ctx)
+		if err != nil {
+			return fmt.Errorf("waiting for a task: %w", err)
+		}
+		if d.Refused != nil {
+			a.reportRefused(d.Assignment, d.Refused)
+			continue
+		}
+		if err := a.handle(ctx, d); err != nil {
+			return err
+		}
+	}
+}
+
+// heartbeats says that this agent lives, until ctx is done. After the queue
+// was out of reach it registers again, for the server may be a new one.
+func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.link.Reconnected():
+			a.helloAgain(ctx)
+		case <-tick.C:
+			a.link.Heartbeat(wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.current()})
+		}
+	}
+}
+
+// helloAgain registers after a reconnect. It names the attempt in progress
+// only: the journal belongs to the goroutine that serves.
+func (a *Agent) helloAgain(ctx context.Context) {
+	msg := wire.Hello{Node: a.cfg.Node, Session: a.session}
+	if r := a.current(); r != nil {
+		msg.Holding = []wire.Attempt{*r}
+	}
+	err := retry(ctx, a.log, "registering again", func(ctx context.Context) error {
+		_, err := a.link.Hello(ctx, msg)
+		return err
+	})
+	if err == nil {
+		a.log.Info("registered again after the connection was lost")
+	}
+}
+
+func (a *Agent) goodbye() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+	defer cancel()
+	if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session}); err != nil {
+		a.log.Warn("leaving without a goodbye", "err", err)
+	}
+}
+
+func (a *Agent) current() *wire.Attempt {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.running
+}
+
+func (a *Agent) setCurrent(at *wire.Attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.running = at
+}
+
+// reportRefused tells the server about a task that this agent will not run.
+func (a *Agent) reportRefused(as wire.Assignment, why error) {
+	a.log.Warn("refused a task", "task", as.Task, "why", why)
+	a.link.Report(wire.Report{Node: a.cfg.Node.ID, Event: model.Event{
+		Time: a.cfg.Now(), Run: as.Run, Step: as.Step, Task: as.Task, Node: a.cfg.Node.ID,
+		Kind: model.EventTaskRefused, Severity: model.Problem,
+		Text: fmt.Sprintf("node %s refused a task: %v", a.cfg.Node.ID, why),
+	}})
+}

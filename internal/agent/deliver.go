@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/runner"
+	"github.com/scalebench/scalebench/internal/wire"
+)
+
+// errNotStored: the server answered, but could not store the result now.
+var errNotStored = errors.New("the server cannot store the result now")
+
+// deliver hands an ended attempt to the server until it is stored or not
+// wanted any more. When ctx ends it makes one last, short try: what is not
+// delivered stays in the journal for the next start.
+func (a *Agent) deliver(ctx context.Context, e entry) error {
+	dropped := false
+	try := func(ctx context.Context) error {
+		var err error
+		dropped, err = a.deliverOnce(ctx, e)
+		return err
+	}
+	err := retry(ctx, a.log, "delivering the result of "+e.Attempt.String(), try)
+	if err != nil && ctx.Err() != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+		defer cancel()
+		if try(last) != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if dropped {
+		a.log.Info("the server does not want this result any more", "attempt", e.Attempt)
+	}
+	return a.journal.markDelivered(e.Attempt, a.cfg.Now())
+}
+
+// deliverOnce sends artifacts first, so that a stored result never names an
+// artifact that is not there.
+func (a *Agent) deliverOnce(ctx context.Context, e entry) (dropped bool, err error) {
+	for _, name := range sortedNames(e.Artifacts) {
+		if err := a.sendArtifact(ctx, e, name); err != nil {
+			if errors.Is(err, model.ErrStale) || errors.Is(err, model.ErrNotFound) {
+				return true, nil
+			}
+			return false, err
+		}
+	}
+	reply, err := a.link.Result(ctx, *e.Result)
+	switch {
+	case err != nil:
+		return false, err
+	case reply.Stored || reply.Dropped:
+		return reply.Dropped, nil
+	}
+	return false, fmt.Errorf("%w: %s", errNotStored, reply.Reason)
+}
+
+func sortedNames(m map[string]string) []string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// sendArtifact sends a kept file in chunks. A file that has vanished is not a
+// reason to hold the result back.
+func (a *Agent) sendArtifact(ctx context.Context, e entry, name string) error {
+	f, err := os.Open(e.Artifacts[name])
+	if err != nil {
+		a.log.Warn("an artifact is gone", "artifact", name, "err", err)
+		return nil
+	}
+	defer f.Close() //nolint:errcheck // read only
+	buf := make([]byte, wire.MaxChunk)
+	for offset := int64(0); ; {
+		n, err := io.ReadFull(f, buf)
+		if n > 0 {
+			c := wire.Chunk{Attempt: e.Attempt, Node: e.Node, Name: name, Offset: offset, Data: buf[:n]}
+			if err := a.link.Chunk(ctx, c); err != nil {
+				return fmt.Errorf("sending artifact %s: %w", name, err)
+			}
+			offset += int64(n)
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading artifact %s: %w", name, err)
+		}
+	}
+}
+
+// deliverPending delivers what the journal holds from before this start.
+func (a *Agent) deliverPending(ctx context.Context) error {
+	entries, _, err := a.journal.pending()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		a.setCurrent(&e.Attempt)
+		err := a.deliver(ctx, e)
+		a.setCurrent(nil)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buryUnfinished turns the attempts that an earlier agent left in the middle
+// into results: they are lost, and whatever of them still runs is killed, for
+// it would disturb what is measured next.
+func (a *Agent) buryUnfinished() error {
+	entries, _, err := a.journal.pending()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Result != nil {
+			continue
+		}
+		if e.Group > 0 {
+			if err := runner.KillLeftover(e.Group, e.Ticks); err != nil {
+				return fmt.Errorf("killing what is left of %s: %w", e.Attempt, err)
+			}
+		}
+		e.Result = lostResult(e)
+		if err := a.journal.put(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lostResult(e entry) *model.Result {
+	return &model.Result{
+		Run: e.Run, Step: e.Step, Task: e.Attempt.Task, Attempt: e.Attempt.Attempt, Node: e.Node,
+		Outcome: model.OutcomeLost,
+		Error:   "the agent ended in mid-task",
+	}
+}

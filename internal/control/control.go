@@ -1,0 +1,51 @@
+// Package control is what people and programs may ask of a server, whether it
+// runs in the same process or is reached over the queue.
+//
+// The pipeline: a command calls a [Service]; in the server's own process that
+// is the server itself, elsewhere a [Remote], whose calls travel as a verb and
+// JSON over the queue to [Handle], which calls the server.
+package control
+
+import (
+	"context"
+
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
+)
+
+// Source is a file to be executed, as text.
+type Source struct {
+	Name string        `json:"name"` // for messages: file name
+	Text string        `json:"text"`
+	Kind model.RunKind `json:"kind"`
+}
+
+// Runs are the operations that make and change runs.
+type Runs interface {
+	// Submit plans and stores a run and puts it in line. It fails with
+	// model.ErrUnavailable while nodes are missing; the caller may try again.
+	Submit(ctx context.Context, src Source) (model.RunID, error)
+	Resume(ctx context.Context, id model.RunID) error
+	// Cancel returns when the run has ended.
+	Cancel(ctx context.Context, id model.RunID) error
+	Delete(ctx context.Context, id model.RunID) error
+	// Watch returns live events until stop is called. Events may be lost when
+	// the caller is slow; the store has them all.
+	Watch(ctx context.Context, id model.RunID) (live <-chan model.Event, stop func(), err error)
+}
+
+// Fleet are the operations on nodes.
+type Fleet interface {
+	Nodes(ctx context.Context) ([]model.NodeInfo, error)
+	RemoveNode(ctx context.Context, id model.NodeID) error
+	// NewToken returns the printable form of a new join token.
+	NewToken(ctx context.Context, spec identity.TokenSpec) (string, error)
+}
+
+// Service is everything a server offers.
+type Service interface {
+	store.Reader
+	Runs
+	Fleet
+}

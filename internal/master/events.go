@@ -1,0 +1,142 @@
+package master
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
+)
+
+// events passes events on: at once to whoever watches, and a little later to
+// the store. Watching never slows a run down.
+type events struct {
+	store store.Writer
+	crier Crier
+	log   *slog.Logger
+	now   func() time.Time
+
+	mu       sync.Mutex
+	unstored []model.Event
+	dropped  int
+	watchers map[chan model.Event]model.RunID
+	wake     chan struct{}
+}
+
+// Bounds: events that wait for a failing store, and events that wait for a
+// slow watcher.
+const (
+	maxUnstored = 10000
+	watchBuffer = 4096
+)
+
+func newEvents(s store.Writer, c Crier, log *slog.Logger, now func() time.Time) *events {
+	return &events{
+		store: s, crier: c, log: log, now: now,
+		watchers: make(map[chan model.Event]model.RunID),
+		wake:     make(chan struct{}, 1),
+	}
+}
+
+// emit publishes an event. An event of the fleet (without a run) reaches all
+// watchers but is not stored: it belongs to no run.
+func (e *events) emit(ev model.Event) {
+	if ev.Time.IsZero() {
+		ev.Time = e.now().UTC()
+	}
+	if err := e.crier.PublishEvent(ev); err != nil {
+		e.log.Debug("publishing an event", "err", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for ch, run := range e.watchers {
+		if ev.Run != "" && run != ev.Run {
+			continue
+		}
+		select {
+		case ch <- ev:
+		default: // the watcher is slow; the store has the whole story
+		}
+	}
+	if ev.Run == "" || ev.Kind == model.EventProgress {
+		return
+	}
+	if len(e.unstored) >= maxUnstored {
+		e.dropped++
+		return
+	}
+	e.unstored = append(e.unstored, ev)
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// watch returns the live events of a run until stop is called.
+func (e *events) watch(run model.RunID) (live <-chan model.Event, stop func()) {
+	ch := make(chan model.Event, watchBuffer)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.watchers[ch] = run
+	return ch, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.watchers, ch)
+	}
+}
+
+// write stores events until ctx is done, and then what is left.
+func (e *events) write(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			e.flush(context.WithoutCancel(ctx))
+			return
+		case <-e.wake:
+		}
+		if !e.flush(ctx) {
+			// The store fails: the next event, or the end, tries again.
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+				e.poke()
+			}
+		}
+	}
+}
+
+func (e *events) poke() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// flush stores what waits, and reports whether nothing is left.
+func (e *events) flush(ctx context.Context) bool {
+	e.mu.Lock()
+	batch := e.unstored
+	e.unstored = nil
+	dropped := e.dropped
+	e.dropped = 0
+	e.mu.Unlock()
+	if len(batch) == 0 {
+		return true
+	}
+	if dropped > 0 {
+		e.log.Warn("events were dropped while the store failed", "count", dropped)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	err := e.store.AddEvents(ctx, batch...)
+	if err == nil {
+		return true
+	}
+	e.log.Debug("storing events", "err", err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unstored = append(batch, e.unstored...)
+	return false
+}

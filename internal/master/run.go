@@ -1,0 +1,329 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// execution is a run while it is executed.
+type execution struct {
+	m        *Master
+	ctx      context.Context // ends with the run
+	cancel   context.CancelCauseFunc
+	run      model.Run
+	steps    []model.Step
+	nodes    []model.NodeID
+	timeouts struct{ ready, node time.Duration }
+	retry    experiment.Retries
+	local    int // nodes of a local fleet; 0 for other fleets
+	// settled are batch tasks that have come to an end in former attempts.
+	settled map[model.TaskID]bool
+	// givenUp are nodes that did not come back in time once.
+	givenUp map[model.NodeID]bool
+}
+
+// execute runs one run to its end and records that end.
+func (m *Master) execute(x *execution) {
+	id := x.run.ID
+	defer m.release(id)
+	defer x.cancel(nil)
+	state, reason := model.RunFailed, ""
+	if err := x.load(x.ctx); err != nil {
+		state, reason = stateAfter(x.ctx, err)
+	} else {
+		state, reason = x.perform(x.ctx)
+	}
+	m.endRun(x.ctx, id, state, reason)
+}
+
+// load reads what is stored of the run.
+func (x *execution) load(ctx context.Context) error {
+	var data model.RunData
+	err := x.m.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) error {
+		var err error
+		data, err = x.m.cfg.Store.Data(ctx, x.run.ID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	x.run, x.steps = data.Run, data.Steps
+	x.settled = make(map[model.TaskID]bool)
+	x.givenUp = make(map[model.NodeID]bool)
+	for _, n := range data.Nodes {
+		x.nodes = append(x.nodes, n.ID)
+	}
+	x.adopt(data)
+	return x.readSource(data.Run)
+}
+
+// readSource takes time-outs, retries and the fleet from the stored file.
+func (x *execution) readSource(run model.Run) error {
+	x.timeouts.ready, x.timeouts.node = time.Minute, 2*time.Minute
+	if run.Kind == model.KindBatch {
+		return nil
+	}
+	exp, err := experiment.Parse(run.SourceName, []byte(run.Source), x.m.cfg.Workloads, nil)
+	if err != nil {
+		return fmt.Errorf("reading the stored experiment file: %w", err)
+	}
+	x.timeouts.ready = time.Duration(exp.Timeouts.Ready)
+	x.timeouts.node = time.Duration(exp.Timeouts.Node)
+	x.retry = exp.Retries
+	if exp.Fleet.Local != nil {
+		x.local = exp.Fleet.Local.Nodes
+	}
+	return nil
+}
+
+// adopt takes over what former executions have achieved: steps whose last
+// attempt has only good results are complete, even if nobody has said so.
+func (x *execution) adopt(data model.RunData) {
+	good := make(map[model.StepID]int)
+	for _, r := range data.Results {
+		i := slices.IndexFunc(x.steps, func(s model.Step) bool { return s.ID == r.Step })
+		if i < 0 {
+			continue
+		}
+		s := x.steps[i]
+		if s.Phase == model.Batch && r.Outcome.Definitive() && !x.settled[r.Task] {
+			x.settled[r.Task] = true
+			good[s.ID]++
+		}
+		if s.Phase != model.Batch && r.Attempt == s.Attempt && r.Outcome == model.OutcomeOK {
+			good[s.ID]++
+		}
+	}
+	for i, s := range x.steps {
+		if s.State != model.StepComplete && len(s.Tasks) > 0 && good[s.ID] == len(s.Tasks) {
+			x.steps[i].State = model.StepComplete
+			x.steps[i].Reason = "adopted"
+		}
+	}
+}
+
+func (x *execution) retries() *budget {
+	if x.run.Kind == model.KindBatch {
+		return &budget{lost: 2}
+	}
+	return &budget{failed: x.retry.Failed, lost: x.retry.Lost}
+}
+
+// openTasks are the tasks of a step that an attempt must run: all, but in a
+// batch only those that have not come to an end yet.
+func (x *execution) openTasks(s model.Step) []model.Task {
+	if s.Phase != model.Batch {
+		return s.Tasks
+	}
+	var out []model.Task
+	for _, t := range s.Tasks {
+		if !x.settled[t.ID] {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// noteDone remembers the batch tasks that an attempt brought to an end.
+func (x *execution) noteDone(a *attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, t := range a.tasks {
+		if t.outcome.Definitive() {
+			x.settled[id] = true
+		}
+	}
+}
+
+// perform brings the fleet up, runs the steps, and brings the fleet down.
+func (x *execution) perform(ctx context.Context) (model.RunState, string) {
+	m := x.m
+	m.setRunState(ctx, x.run.ID, model.RunRunning, "")
+	if x.local > 0 {
+		fleet := m.cfg.Local(x.local)
+		defer x.down(fleet)
+		if err := fleet.Up(ctx, m.agentEnded); err != nil {
+			return stateAfter(ctx, fmt.Errorf("bringing the local fleet up: %w", err))
+		}
+	}
+	if err := x.recordNodes(ctx); err != nil {
+		return stateAfter(ctx, err)
+	}
+	var invalid []string
+	for _, s := range x.steps {
+		state := s.State
+		var err error
+		switch {
+		case state == model.StepComplete && s.Reason == "adopted":
+			err = x.endStep(ctx, s, model.StepComplete, "")
+		case state != model.StepComplete:
+			state, err = x.runStep(ctx, s)
+		}
+		if err != nil {
+			return stateAfter(ctx, err)
+		}
+		if state != model.StepComplete {
+			invalid = append(invalid, describe(s))
+		}
+	}
+	if len(invalid) > 0 {
+		return model.RunIncomplete, fmt.Sprintf("%d of %d steps are not valid: %s", len(invalid), len(x.steps), strings.Join(invalid, "; "))
+	}
+	return model.RunDone, ""
+}
+
+// stateAfter tells from why the executor stopped what the run is now.
+func stateAfter(ctx context.Context, err error) (model.RunState, string) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errCancelled):
+		return model.RunCancelled, errCancelled.Error()
+	case ctx.Err() != nil:
+		return model.RunInterrupted, errInterrupted.Error()
+	}
+	return model.RunFailed, err.Error()
+}
+
+func (x *execution) down(fleet Fleet) {
+	ctx, cancel := context.WithTimeout(context.Background(), endGrace)
+	defer cancel()
+	if err := fleet.Down(ctx); err != nil {
+		x.m.log.Warn("bringing the fleet down", "err", err)
+	}
+}
+
+// agentEnded is called by a fleet when an agent process has ended by itself.
+func (m *Master) agentEnded(id model.NodeID) {
+	if c, ok := m.reg.gone(id, model.NodeLost); ok {
+		m.nodeChanged(c, "its agent has ended")
+	}
+}
+
+// recordNodes waits for the nodes and stores who they are.
+func (x *execution) recordNodes(ctx context.Context) error {
+	missing := x.awaitNodes(ctx, x.nodes)
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: %s not here after %s", model.ErrUnavailable, nodeList(missing), x.timeouts.node)
+	}
+	var nodes []model.Node
+	for _, id := range x.nodes {
+		n, _ := x.m.reg.get(id)
+		nodes = append(nodes, n.node)
+	}
+	return x.m.persist(ctx, "recording the nodes", func(ctx context.Context) error {
+		return x.m.cfg.Store.PutRunNodes(ctx, x.run.ID, nodes)
+	})
+}
+
+// nodesReady waits for the nodes of a step. A node that once did not come
+// back in time is not waited for again, so that a run whose node is dead ends
+// in reasonable time.
+func (x *execution) nodesReady(ctx context.Context, s model.Step, tasks []model.Task) (model.StepState, string, bool) {
+	var ids []model.NodeID
+	for _, t := range tasks {
+		if !slices.Contains(ids, t.Node) {
+			ids = append(ids, t.Node)
+		}
+	}
+	var wait, dead []model.NodeID
+	now, _ := x.m.reg.missing(ids)
+	for _, id := range now {
+		if x.givenUp[id] {
+			dead = append(dead, id)
+		} else {
+			wait = append(wait, id)
+		}
+	}
+	if len(dead) == 0 && len(wait) > 0 {
+		dead = x.awaitNodes(ctx, wait)
+		for _, id := range dead {
+			x.givenUp[id] = true
+		}
+	}
+	if len(dead) > 0 && ctx.Err() == nil {
+		return model.StepInvalid, nodeList(dead) + " did not come back", false
+	}
+	return "", "", true
+}
+
+// awaitNodes waits until these nodes are up, at most timeouts.node, and
+// returns which are not.
+func (x *execution) awaitNodes(ctx context.Context, ids []model.NodeID) []model.NodeID {
+	timer := time.NewTimer(x.timeouts.node)
+	defer timer.Stop()
+	for {
+		missing, changed := x.m.reg.missing(ids)
+		if len(missing) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return missing
+		case <-timer.C:
+			return missing
+		case <-changed:
+		}
+	}
+}
+
+func nodeList(ids []model.NodeID) string {
+	var s []string
+	for _, id := range ids {
+		s = append(s, string(id))
+	}
+	const most = 5
+	if len(s) > most {
+		s = append(s[:most], fmt.Sprintf("and %d more", len(ids)-most))
+	}
+	if len(ids) == 1 {
+		return "node " + s[0]
+	}
+	return "nodes " + strings.Join(s, ", ")
+}
+
+// release lets those go on who wait for the run's end.
+func (m *Master) release(id model.RunID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.active != nil && m.active.run.ID == id {
+		m.active = nil
+	}
+	close(m.finished[id])
+	delete(m.finished, id)
+}
+
+// setRunState stores and tells a run's state; a store that fails for good is
+// logged, for the run itself can go on.
+func (m *Master) setRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
+	err := m.persist(ctx, "recording the run's state", func(ctx context.Context) error {
+		return m.cfg.Store.SetRunState(ctx, id, state, reason, m.cfg.Now().UTC())
+	})
+	if err != nil {
+		m.log.Error("recording the run's state", "run", id, "state", state, "err", err)
+	}
+	ev := model.Event{Run: id, Kind: model.EventRunState, Severity: model.Info, Text: string(state)}
+	if reason != "" {
+		ev.Text += ": " + reason
+	}
+	if state == model.RunFailed || state == model.RunIncomplete {
+		ev.Severity = model.Problem
+	}
+	m.ev.emit(ev)
+}
+
+// endRun records the end even when the server is stopping, within a bound.
+func (m *Master) endRun(ctx context.Context, id model.RunID, state model.RunState, reason string) {
+	if ctx.Err() == nil {
+		m.setRunState(ctx, id, state, reason)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	m.setRunState(ctx, id, state, reason)
+}

@@ -1,0 +1,273 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/plan"
+)
+
+var _ control.Server = (*Master)(nil)
+
+// Submit checks a file, plans it, stores it as a run and puts it in line. It
+// fails with model.ErrUsage for a bad file, and with model.ErrUnavailable
+// while there are fewer nodes than the file asks for.
+func (m *Master) Submit(ctx context.Context, src control.Source) (model.RunID, error) {
+	run := model.Run{
+		ID: model.RunID(ulid.Make().String()), Kind: src.Kind, State: model.RunPending,
+		SourceName: src.Name, Version: m.cfg.Version, Created: m.cfg.Now().UTC(),
+	}
+	if src.Kind == model.KindBatch {
+		return run.ID, m.submitJob(ctx, run, src)
+	}
+	return run.ID, m.submitExperiment(ctx, run, src)
+}
+
+func (m *Master) submitExperiment(ctx context.Context, run model.Run, src control.Source) error {
+	exp, err := experiment.Parse(src.Name, []byte(src.Text), m.cfg.Workloads, nil)
+	if err != nil {
+		return err
+	}
+	nodes, err := m.selectNodes(exp)
+	if err != nil {
+		return err
+	}
+	p, err := plan.Build(exp, run.ID, ids(nodes))
+	if err != nil {
+		return err
+	}
+	run.Name, run.Source, run.Seed = exp.Name, exp.Source, p.Seed
+	return m.admit(ctx, run, nodes, p.Steps)
+}
+
+// submitJob takes the paper's job file. A job for a node that does not exist
+// is an error that names the nodes that do.
+func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Source) error {
+	job, err := experiment.ParseJob(src.Name, []byte(src.Text))
+	if err != nil {
+		return err
+	}
+	here := m.upNodes(func(model.Node) bool { return true })
+	p, err := plan.BuildBatch(job, run.ID, ids(here))
+	if err != nil {
+		return err
+	}
+	used := make(map[model.NodeID]bool)
+	for _, s := range p.Steps {
+		for _, t := range s.Tasks {
+			used[t.Node] = true
+		}
+	}
+	here = slices.DeleteFunc(here, func(n model.Node) bool { return !used[n.ID] })
+	run.Name, run.Source = job.Name, src.Text
+	return m.admit(ctx, run, here, p.Steps)
+}
+
+// admit stores a planned run and puts it in line.
+func (m *Master) admit(ctx context.Context, run model.Run, nodes []model.Node, steps []model.Step) error {
+	if err := m.cfg.Store.CreateRun(ctx, run, nodes, steps); err != nil {
+		return fmt.Errorf("storing the run: %w", err)
+	}
+	m.enqueue(run.ID)
+	return nil
+}
+
+// selectNodes returns the nodes that an experiment will use.
+func (m *Master) selectNodes(exp *experiment.Experiment) ([]model.Node, error) {
+	if l := exp.Fleet.Local; l != nil {
+		if m.cfg.Local == nil {
+			return nil, fmt.Errorf("%w: this server does not start agents of its own; use a fleet of agents", model.ErrUsage)
+		}
+		var out []model.Node
+		for _, id := range m.cfg.Local(l.Nodes).Nodes() {
+			out = append(out, model.Node{ID: id})
+		}
+		return out, nil
+	}
+	want := exp.Fleet.Agents
+	found := m.upNodes(func(n model.Node) bool { return want.Matches(n.Labels) })
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("%w: no agent with these labels is here (%d agents in all; `scalebench nodes` lists them)",
+			model.ErrUnavailable, len(m.upNodes(func(model.Node) bool { return true })))
+	case want.Count > len(found):
+		return nil, fmt.Errorf("%w: %d agents with these labels are here, the experiment asks for %d",
+			model.ErrUnavailable, len(found), want.Count)
+	case want.Count > 0:
+		found = found[:want.Count]
+	}
+	return found, nil
+}
+
+// upNodes returns the nodes that are here and match, by id.
+func (m *Master) upNodes(match func(model.Node) bool) []model.Node {
+	all, _ := m.reg.list()
+	var out []model.Node
+	for _, n := range all {
+		if n.Status.Up() && match(n.Node) {
+			out = append(out, n.Node)
+		}
+	}
+	return out
+}
+
+func ids(nodes []model.Node) []model.NodeID {
+	out := make([]model.NodeID, 0, len(nodes))
+	for _, n := range nodes {
+		out = append(out, n.ID)
+	}
+	return out
+}
+
+// Resume puts a run in line again; what it has achieved is kept.
+func (m *Master) Resume(ctx context.Context, id model.RunID) error {
+	run, err := m.cfg.Store.Run(ctx, string(id))
+	if err != nil {
+		return err
+	}
+	if m.isHere(id) {
+		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
+	}
+	if run.State == model.RunDone {
+		return fmt.Errorf("%w: run %s is done; there is nothing to resume", model.ErrUsage, id)
+	}
+	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "resumed", m.cfg.Now().UTC()); err != nil {
+		return fmt.Errorf("resuming run %s: %w", id, err)
+	}
+	m.enqueue(id)
+	return nil
+}
+
+// isHere reports whether the run waits or is executed by this master.
+func (m *Master) isHere(id model.RunID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.finished[id]
+	return ok
+}
+
+// Cancel ends a run; its tasks are killed, what they left is kept. It returns
+// when the run has ended.
+func (m *Master) Cancel(ctx context.Context, id model.RunID) error {
+	m.mu.Lock()
+	done := m.finished[id]
+	m.mu.Unlock()
+	if err := m.CancelSoon(ctx, id); err != nil || done == nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// CancelSoon does the same without waiting for the end.
+func (m *Master) CancelSoon(ctx context.Context, id model.RunID) error {
+	m.mu.Lock()
+	i := slices.Index(m.waiting, id)
+	if i >= 0 {
+		m.waiting = slices.Delete(m.waiting, i, i+1)
+	}
+	active := m.active != nil && m.active.run.ID == id
+	if active {
+		m.active.cancel(errCancelled)
+	}
+	m.mu.Unlock()
+	switch {
+	case i >= 0:
+		m.endRun(ctx, id, model.RunCancelled, errCancelled.Error())
+		m.release(id)
+		return nil
+	case active:
+		return nil
+	}
+	return m.cancelIdle(ctx, id)
+}
+
+// cancelIdle cancels a run that no master executes.
+func (m *Master) cancelIdle(ctx context.Context, id model.RunID) error {
+	run, err := m.cfg.Store.Run(ctx, string(id))
+	if err != nil {
+		return err
+	}
+	if run.State == model.RunDone || run.State == model.RunCancelled {
+		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
+	}
+	return m.cfg.Store.SetRunState(ctx, id, model.RunCancelled, errCancelled.Error(), m.cfg.Now().UTC())
+}
+
+// Delete removes a run that is over.
+func (m *Master) Delete(ctx context.Context, id model.RunID) error {
+	if m.isHere(id) {
+		return fmt.Errorf("%w: run %s is not over; cancel it first", model.ErrUsage, id)
+	}
+	return m.cfg.Store.DeleteRun(ctx, id)
+}
+
+// Wait returns when the run is over, or at once if this master does not
+// execute it.
+func (m *Master) Wait(ctx context.Context, id model.RunID) error {
+	m.mu.Lock()
+	done, ok := m.finished[id]
+	m.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Watch returns the live events of a run, until stop is called.
+func (m *Master) Watch(_ context.Context, id model.RunID) (live <-chan model.Event, stop func(), err error) {
+	live, stop = m.ev.watch(id)
+	return live, stop, nil
+}
+
+// Nodes lists the known nodes with how they are doing.
+func (m *Master) Nodes(context.Context) ([]model.NodeInfo, error) {
+	nodes, _ := m.reg.list()
+	return nodes, nil
+}
+
+// NewToken returns the printable form of a new join token.
+func (m *Master) NewToken(_ context.Context, spec identity.TokenSpec) (string, error) {
+	tok, err := m.cfg.Queue.NewToken(spec)
+	if err != nil {
+		return "", fmt.Errorf("making a token: %w", err)
+	}
+	return tok.Encode(), nil
+}
+
+// NodeAlive reports whether a node is being heard.
+func (m *Master) NodeAlive(id model.NodeID) bool {
+	n, ok := m.reg.get(id)
+	return ok && n.status.Up()
+}
+
+// RemoveNode forgets a node: its agent is not admitted any more.
+func (m *Master) RemoveNode(ctx context.Context, id model.NodeID) error {
+	if err := m.cfg.Authority.Revoke(id); err != nil {
+		return fmt.Errorf("revoking node %s: %w", id, err)
+	}
+	if c, ok := m.reg.gone(id, model.NodeLost); ok {
+		m.nodeChanged(c, "it was removed")
+	}
+	m.reg.forget(id)
+	if err := m.cfg.Queue.RemoveNode(ctx, id); err != nil {
+		return fmt.Errorf("removing the queue of node %s: %w", id, err)
+	}
+	return m.cfg.Store.RemoveNode(ctx, id)
+}

@@ -1,0 +1,327 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/wire"
+)
+
+// Reasons for which the executor stops waiting.
+var (
+	errCancelled   = errors.New("cancelled by the user")
+	errInterrupted = errors.New("the server is stopping")
+)
+
+// Times of an attempt.
+const (
+	// leadBase, and so much more for each node, is how far ahead the start is
+	// named: the order must have reached every node by then.
+	leadBase    = 30 * time.Millisecond
+	leadPerNode = 200 * time.Microsecond
+	// endGrace is how long agents may take to report after a cancel.
+	endGrace = 10 * time.Second
+	// assignmentLife bounds how long an undelivered task stays valid beyond
+	// its own time-outs.
+	assignmentLife = 24 * time.Hour
+)
+
+// runStep brings one step to its end: complete, or invalid once the retry
+// policy is used up. An error means that the run cannot go on now.
+func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepState, error) {
+	budget := x.retries()
+	for {
+		tasks := x.openTasks(step)
+		if state, reason, ok := x.nodesReady(ctx, step, tasks); !ok {
+			return state, x.endStep(ctx, step, state, reason)
+		}
+		a, err := x.attempt(ctx, step, tasks)
+		if err != nil {
+			return model.StepPending, err
+		}
+		t := a.tally()
+		if t.bad() == 0 || step.Phase == model.Batch && onlyDefinitive(t) {
+			return model.StepComplete, x.endStep(ctx, step, model.StepComplete, "")
+		}
+		why, again := budget.next(t)
+		if !again {
+			return model.StepInvalid, x.endStep(ctx, step, model.StepInvalid, why)
+		}
+		x.m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventRetry, Severity: model.Warning,
+			Text: fmt.Sprintf("%s is tried again: %s", describe(step), why)})
+		x.noteDone(a)
+	}
+}
+
+// onlyDefinitive: in a batch a job that failed is a result like any other; it
+// is kept, with its exit code, and the batch goes on.
+func onlyDefinitive(t tally) bool {
+	for o, n := range t.outcomes {
+		if n > 0 && !o.Definitive() {
+			return false
+		}
+	}
+	return t.open == 0
+}
+
+// attempt dispatches the tasks, agrees on a start, and waits for the results.
+func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.Task) (*attempt, error) {
+	m := x.m
+	var number int
+	err := m.persist(ctx, "beginning "+describe(step), func(ctx context.Context) error {
+		var err error
+		number, err = m.cfg.Store.BeginAttempt(ctx, step.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	a := newAttempt(x.run.ID, step, number, tasks)
+	m.setCurrent(a)
+	defer m.setCurrent(nil)
+	m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepStarted, Severity: model.Info,
+		Text: describe(step)})
+
+	if err := x.dispatch(ctx, a, tasks); err != nil {
+		return nil, err
+	}
+	if step.Barrier && !x.agree(ctx, a) && ctx.Err() == nil {
+		x.callOff(ctx, a, "a task could not begin")
+	}
+	x.collect(ctx, a)
+	if cause := context.Cause(ctx); ctx.Err() != nil {
+		x.callOff(context.WithoutCancel(ctx), a, cause.Error())
+		return nil, cause
+	}
+	return a, nil
+}
+
+// dispatch signs the tasks over to the nodes' agents. Tasks of former
+// attempts that were never fetched are dropped first.
+func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task) error {
+	nodes := a.nodes()
+	if err := x.m.cfg.Queue.PurgeTasks(ctx, nodes); err != nil {
+		return fmt.Errorf("clearing the nodes' queues: %w", err)
+	}
+	out := make([]wire.Assignment, 0, len(tasks))
+	now := x.m.cfg.Now().UTC()
+	for _, t := range tasks {
+		n, _ := x.m.reg.get(t.Node)
+		out = append(out, wire.Assignment{
+			Run: x.run.ID, Step: a.step.ID, Task: t.ID, Attempt: a.number,
+			Node: t.Node, NodeKey: n.node.PublicKey,
+			Barrier: a.step.Barrier, Spec: t.Spec, ReadyTimeout: x.timeouts.ready,
+			Issued: now, Expires: now.Add(assignmentLife + t.Spec.Timeout),
+		})
+	}
+	if err := x.m.cfg.Queue.Dispatch(ctx, out); err != nil {
+		return fmt.Errorf("dispatching %s: %w", describe(a.step), err)
+	}
+	// A node that went away while this was being prepared told nobody.
+	gone, _ := x.m.reg.missing(nodes)
+	for _, n := range gone {
+		a.lose(n, "it is not here")
+	}
+	return nil
+}
+
+// agree waits until all nodes are ready and names the start. It returns false
+// when some task has ended before it could begin.
+func (x *execution) agree(ctx context.Context, a *attempt) bool {
+	deadline := x.m.cfg.Now().Add(x.timeouts.ready + x.m.cfg.Lease)
+	for {
+		t := a.tally()
+		if t.open < t.total {
+			return false
+		}
+		if t.ready == t.total {
+			break
+		}
+		if !x.await(ctx, a, deadline) {
+			if ctx.Err() == nil {
+				x.giveUp(ctx, a, "", "not ready in time")
+			}
+			return false
+		}
+	}
+	lead := leadBase + time.Duration(len(a.tasks))*leadPerNode + 4*a.tally().worst
+	at := x.m.cfg.Now().Add(lead).UTC()
+	a.setStart(at)
+	order := wire.Order{Kind: wire.OrderStart, Run: a.run, Step: a.step.ID, Attempt: a.number, At: at}
+	if err := x.m.cfg.Crier.Order(ctx, order, a.nodes()); err != nil {
+		x.m.log.Warn("broadcasting a start; agents will ask for it", "err", err)
+	}
+	err := x.m.persist(ctx, "recording a start", func(ctx context.Context) error {
+		return x.m.cfg.Store.SetStepStart(ctx, a.step.ID, at)
+	})
+	return err == nil
+}
+
+// collect waits until every task of the attempt has a stored result. In a
+// step with a barrier the first task that does not end well ends the others,
+// too: what they measure from then on is no trial of n nodes.
+func (x *execution) collect(ctx context.Context, a *attempt) {
+	deadline := x.m.cfg.Now().Add(x.patience(a))
+	calledOff := false
+	for {
+		t := a.tally()
+		if t.open == 0 {
+			return
+		}
+		if a.step.Barrier && t.bad() > 0 && !calledOff {
+			calledOff = true
+			x.callOff(ctx, a, "another task of the step ended early: "+t.firstBad)
+			deadline = x.m.cfg.Now().Add(endGrace)
+		}
+		if x.await(ctx, a, deadline) {
+			continue
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		x.giveUp(ctx, a, "", "no result in time")
+	}
+}
+
+// patience is how long an attempt may take after its start: the longest chain
+// of tasks on one node, and a lease for a node that is slow to report.
+func (x *execution) patience(a *attempt) time.Duration {
+	chain := make(map[model.NodeID]time.Duration)
+	var longest time.Duration
+	for _, t := range a.step.Tasks {
+		if _, ok := a.tasks[t.ID]; ok {
+			chain[t.Node] += t.Spec.Timeout
+			longest = max(longest, chain[t.Node])
+		}
+	}
+	return longest + x.timeouts.ready + x.m.cfg.Lease
+}
+
+// await waits for a change of the attempt. It returns false at the deadline
+// or when ctx is done. The deadline moves while the store fails: results that
+// cannot be stored are not late.
+func (x *execution) await(ctx context.Context, a *attempt, deadline time.Time) bool {
+	for {
+		if d := x.m.storeDeadline(); d.After(deadline) {
+			deadline = d
+		}
+		left := deadline.Sub(x.m.cfg.Now())
+		if left <= 0 {
+			return false
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-a.changed:
+			timer.Stop()
+			x.buryLost(ctx, a)
+			return true
+		case <-timer.C:
+		}
+	}
+}
+
+// storeDeadline is until when results may still be on their way because the
+// store was failing.
+func (m *Master) storeDeadline() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.storeTrouble.IsZero():
+		return time.Time{}
+	case m.storeFailing:
+		return m.cfg.Now().Add(m.cfg.Lease)
+	}
+	return m.storeTrouble.Add(m.cfg.Lease)
+}
+
+// callOff tells the agents to end the attempt, and waits a little for their
+// word that they did.
+func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
+	a.cancel()
+	order := wire.Order{Kind: wire.OrderCancel, Run: a.run, Step: a.step.ID, Attempt: a.number, Reason: reason}
+	if err := x.m.cfg.Queue.PurgeTasks(ctx, a.nodes()); err != nil {
+		x.m.log.Warn("taking tasks back", "err", err)
+	}
+	if err := x.m.cfg.Crier.Order(ctx, order, a.nodes()); err != nil {
+		x.m.log.Warn("calling an attempt off", "err", err)
+	}
+	deadline := x.m.cfg.Now().Add(endGrace)
+	for a.tally().open > 0 && x.await(ctx, a, deadline) {
+	}
+}
+
+// giveUp records the tasks without a result as lost: those of one node, or
+// all (""). Should a result arrive all the same, it comes second and is not
+// stored.
+func (x *execution) giveUp(ctx context.Context, a *attempt, node model.NodeID, reason string) {
+	open := a.openOn(node)
+	if a.step.Phase == model.Batch && len(open) > 0 {
+		// Jobs behind a lost one must not run before it is repeated.
+		if err := x.m.cfg.Queue.PurgeTasks(ctx, a.nodesOf(open)); err != nil {
+			x.m.log.Warn("taking tasks back", "err", err)
+		}
+	}
+	for _, id := range open {
+		r := model.Result{
+			Run: a.run, Step: a.step.ID, Task: id, Attempt: a.number, Node: a.nodeOf(id),
+			Outcome: model.OutcomeLost, Error: reason,
+		}
+		err := x.m.persist(ctx, "recording a lost task", func(ctx context.Context) error {
+			stored, err := x.m.cfg.Store.PutResult(ctx, r)
+			if err == nil && stored {
+				x.m.ev.emit(endedEvent(r))
+			}
+			return err
+		})
+		if err != nil {
+			x.m.log.Warn("recording a lost task", "task", id, "err", err)
+		}
+		a.setOutcome(id, a.number, model.OutcomeLost, reason)
+	}
+}
+
+// buryLost gives up what the attempt waits for from nodes that were lost.
+func (x *execution) buryLost(ctx context.Context, a *attempt) {
+	for node, why := range a.takeLost() {
+		x.giveUp(ctx, a, node, why)
+	}
+}
+
+// loseNode makes the running attempt give up what it waits for from a node.
+func (m *Master) loseNode(node model.NodeID, why string) {
+	if a := m.currentAttempt(); a != nil {
+		a.lose(node, why)
+	}
+}
+
+// endStep stores a step's state and tells people.
+func (x *execution) endStep(ctx context.Context, step model.Step, state model.StepState, reason string) error {
+	err := x.m.persist(ctx, "ending "+describe(step), func(ctx context.Context) error {
+		return x.m.cfg.Store.SetStepState(ctx, step.ID, state, reason)
+	})
+	ev := model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepEnded, Severity: model.Info,
+		Text: describe(step) + ": " + string(state)}
+	if state == model.StepInvalid {
+		ev.Severity = model.Warning
+		ev.Text += ": " + reason
+	}
+	x.m.ev.emit(ev)
+	return err
+}
+
+// describe names a step for people.
+func describe(s model.Step) string {
+	switch {
+	case s.Phase == model.Batch:
+		return fmt.Sprintf("batch of %d tasks", len(s.Tasks))
+	case s.Phase == model.Serial && len(s.Tasks) == 1:
+		return fmt.Sprintf("%s, trial %d, serial on %s", s.Workload, s.Trial, s.Tasks[0].Node)
+	}
+	return fmt.Sprintf("%s, trial %d, %s on %d nodes", s.Workload, s.Trial, s.Phase, len(s.Tasks))
+}
