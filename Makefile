@@ -1,0 +1,95 @@
+# What a person or CI types. Two commands are enough to begin with:
+#   make demo    a real run on this machine, ending in a report
+#   make test    every test, with what it needs installed first
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+# One thing at a time: what measures needs the machine for itself.
+.NOTPARALLEL:
+
+GO ?= go
+# The binary is static, so that it runs on any machine it is copied to. Only
+# the race detector needs C.
+export CGO_ENABLED := 0
+
+BIN := bin/scalebench
+LINT := .tools/golangci-lint
+# How long one fuzz target runs, and which benchmarks.
+FUZZTIME ?= 20s
+BENCH ?= .
+
+.PHONY: build demo test check fmt format vet cross lint tidy layers race bench fuzz deps clean FORCE
+
+build: $(BIN)
+
+$(BIN): FORCE
+	@$(GO) version >/dev/null || { echo "scalebench needs Go 1.26 or newer: https://go.dev/dl" >&2; exit 1; }
+	$(GO) build -trimpath -o $@ ./cmd/scalebench
+
+demo: build
+	$(BIN) demo
+
+# Packages are tested one at a time (-p 1): tests that measure need the
+# machine for themselves, and a neighbour's load would become their result.
+# For the same reason no old result is taken from the cache (-count=1). Vet
+# comes first because it compiles everything on all cores.
+test: deps
+	$(GO) vet ./...
+	$(GO) test -count=1 -p 1 -timeout 10m ./...
+
+deps:
+	@scripts/deps.sh
+
+# What CI runs before the tests; cheap checks first.
+check: format tidy layers vet lint cross race
+
+format:
+	@files=$$(gofmt -l cmd internal); \
+	if [ -n "$$files" ]; then echo "not formatted; run make fmt:" >&2; echo "$$files" >&2; exit 1; fi
+
+tidy:
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+	cd tools && $(GO) mod verify
+
+layers:
+	$(GO) test -count=1 ./internal/layers
+
+vet:
+	$(GO) vet ./...
+
+# Vet compiles packages and tests; the build also links. Linux on both
+# processors is the platform; macOS must compile.
+CROSS := linux-arm64 darwin-arm64
+.PHONY: $(CROSS:%=cross-%)
+cross: $(CROSS:%=cross-%)
+$(CROSS:%=cross-%): cross-%:
+	GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(word 2,$(subst -, ,$*)) $(GO) vet ./...
+	GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(word 2,$(subst -, ,$*)) $(GO) build -o /dev/null ./cmd/scalebench
+
+lint: $(LINT)
+	$(LINT) run ./...
+
+$(LINT): tools/go.mod tools/go.sum
+	cd tools && $(GO) build -trimpath -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+race: deps
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 10m ./...
+
+fmt: $(LINT)
+	$(LINT) fmt ./...
+
+bench: deps
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -p 1 -timeout 30m ./...
+
+# Every fuzz target there is, one after another: go can fuzz one at a time.
+fuzz:
+	@grep -ro --include='*_test.go' --exclude-dir=testdata -H '^func Fuzz[A-Za-z0-9_]*' cmd internal | \
+	while IFS=: read -r file func; do \
+		target="$${func#func }"; \
+		echo "== $$target ($${file%/*})"; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$${file%/*}"; \
+	done
+
+clean:
+	rm -rf bin .tools .cache

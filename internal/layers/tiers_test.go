@@ -1,0 +1,181 @@
+package layers
+
+import "strings"
+
+// tier says how far up a package stands; imports go to lower tiers only.
+type tier int
+
+// testTier is where packages stand that are no part of the program: they hold
+// only tests, so they may import anything and nothing may import them.
+const testTier tier = 99
+
+// place is a row of the table: a package, or a family of packages, and its
+// tier.
+type place struct {
+	// pkg is the path below internal/, or below the module where it begins
+	// with "cmd/". A last element <name> stands for any one element.
+	pkg  string
+	tier tier
+	// testOnly packages are helpers of tests; the program may not import them.
+	testOnly bool
+	// partOf names the package that this one is a part of: only that package
+	// and its other parts may import it.
+	partOf string
+}
+
+// places is the table of tiers. docs/architecture.md shows the same rows, with
+// the responsibility of each package; a test compares the two.
+var places = []place{
+	{pkg: "model", tier: 0},
+	{pkg: "stats", tier: 0},
+	{pkg: "unit", tier: 0},
+
+	{pkg: "workload", tier: 1},
+	{pkg: "wire", tier: 1},
+	{pkg: "identity", tier: 1},
+	{pkg: "store", tier: 1},
+	{pkg: "facts", tier: 1},
+
+	{pkg: "experiment", tier: 2},
+	{pkg: "workload/<name>", tier: 2},
+	{pkg: "runner", tier: 2},
+	{pkg: "queue", tier: 2},
+	{pkg: "control", tier: 2},
+	{pkg: "store/sqlstore", tier: 2},
+	{pkg: "store/storetest", tier: 2, testOnly: true},
+	{pkg: "store/postgres/pgtest", tier: 2, testOnly: true},
+	{pkg: "analysis", tier: 2},
+
+	{pkg: "store/sqlite", tier: 3},
+	{pkg: "store/postgres", tier: 3},
+	{pkg: "plan", tier: 3},
+	{pkg: "fleet/<name>", tier: 3},
+
+	{pkg: "master", tier: 4},
+	{pkg: "agent", tier: 4},
+	{pkg: "report", tier: 4},
+	{pkg: "report/<part>", tier: 4, partOf: "report"},
+
+	{pkg: "cli", tier: 5},
+	{pkg: "cmd/scalebench", tier: 6},
+
+	{pkg: "layers", tier: testTier},
+}
+
+// whole is the package that this one is a part of, or itself.
+func (p place) whole() string {
+	if p.partOf != "" {
+		return p.partOf
+	}
+	return p.pkg
+}
+
+// find returns the row for a package. An exact row wins over a family.
+func find(pkg string) (place, bool) {
+	for _, p := range places {
+		if p.pkg == pkg {
+			return p, true
+		}
+	}
+	for _, p := range places {
+		family, _, ok := strings.Cut(p.pkg, "/<")
+		rest, below := strings.CutPrefix(pkg, family+"/")
+		if ok && below && rest != "" && !strings.Contains(rest, "/") {
+			return p, true
+		}
+	}
+	return place{}, false
+}
+
+// library says who may import a third-party module.
+type library struct {
+	module string
+	// users are the rows of the table, or prefixes of them, that may import
+	// it; "*" is everybody above tier 0.
+	users []string
+	// testOnly libraries may be imported by tests alone; users is then empty.
+	testOnly bool
+	reason   string
+}
+
+// libraries lists every third-party module that scalebench imports directly.
+// DEPENDENCIES.md says what each is for.
+var libraries = []library{
+	{module: "github.com/nats-io/nats-server/v2", users: []string{"queue"},
+		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is"},
+	{module: "github.com/nats-io/nats.go", users: []string{"queue"},
+		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is"},
+	{module: "github.com/nats-io/nkeys", users: []string{"identity", "queue"},
+		reason: "private keys are handled in one place; the queue only presents them"},
+	{module: "modernc.org/sqlite", users: []string{"store/sqlite"},
+		reason: "what is above the store must not know which database it is"},
+	{module: "github.com/jackc/pgx/v5", users: []string{"store/postgres", "store/postgres/pgtest"},
+		reason: "what is above the store must not know which database it is"},
+	{module: "github.com/pressly/goose/v3", users: []string{"store/sqlstore", "store/sqlite", "store/postgres"},
+		reason: "schemas belong to the stores"},
+	{module: "gonum.org/v1/gonum", users: []string{"stats"},
+		reason: "every number is computed in stats, where each function names its source and its golden values"},
+	{module: "github.com/spf13/cobra", users: []string{"cli"},
+		reason: "flags are the command line's; everything below takes explicit options"},
+	{module: "github.com/spf13/pflag", users: []string{"cli"},
+		reason: "flags are the command line's; everything below takes explicit options"},
+	{module: "go.yaml.in/yaml/v4", users: []string{"experiment"},
+		reason: "files are parsed in one place, so that every error has file:line:col"},
+	{module: "github.com/invopop/jsonschema", users: []string{"experiment"},
+		reason: "the schema must come from the same structs that the parser fills"},
+	{module: "github.com/pb33f/ordered-map/v2", users: []string{"experiment"},
+		reason: "it is how invopop/jsonschema hands out properties in their order"},
+	{module: "github.com/santhosh-tekuri/jsonschema/v6", users: []string{"experiment"},
+		reason: "files are checked in one place, so that every error has file:line:col"},
+	{module: "golang.org/x/text", users: []string{"experiment"},
+		reason: "only the schema's messages are printed with it"},
+	{module: "golang.org/x/crypto", users: []string{"identity", "queue"},
+		reason: "cryptography is where it is reviewed: keys and envelopes in identity, live events in the queue"},
+	{module: "golang.org/x/sync", users: []string{"*"},
+		reason: "vocabulary and mathematics start no goroutines"},
+	{module: "github.com/itchyny/gojq", users: []string{"workload/<name>"},
+		reason: "only workloads read what a benchmark printed"},
+	{module: "github.com/oklog/ulid/v2", users: []string{"*"},
+		reason: "model is vocabulary and makes no ids"},
+	{module: "github.com/klauspost/compress", users: []string{"queue", "store/sqlstore"},
+		reason: "what is packed is packed where it is kept or sent, and unpacked by the same package"},
+	{module: "golang.org/x/time", users: []string{"queue"},
+		reason: "rates are limited where messages come in"},
+	{module: "golang.org/x/term", users: []string{"cli"},
+		reason: "only the command line meets a terminal"},
+	{module: "golang.org/x/sys", users: []string{"*"},
+		reason: "vocabulary and mathematics make no system calls"},
+	{module: "github.com/google/go-cmp", testOnly: true, reason: "it may panic and is made for tests"},
+	{module: "go.uber.org/goleak", testOnly: true, reason: "it looks for leaked goroutines in tests"},
+	{module: "github.com/rogpeppe/go-internal", testOnly: true, reason: "its testscript drives the command line in tests"},
+	{module: "github.com/chromedp/chromedp", testOnly: true, reason: "it drives a browser to look at reports in tests"},
+	{module: "github.com/chromedp/cdproto", testOnly: true, reason: "it drives a browser to look at reports in tests"},
+}
+
+// separate packages never import each other, tier or no tier: they meet only
+// through the queue and the store, so that each can run on a machine of its
+// own.
+var separate = []string{"master", "agent", "report"}
+
+// findLibrary returns the row of the module that an import path belongs to.
+func findLibrary(path string) (library, bool) {
+	for _, l := range libraries {
+		if path == l.module || strings.HasPrefix(path, l.module+"/") {
+			return l, true
+		}
+	}
+	return library{}, false
+}
+
+// allows reports whether a package of the program may import the library.
+func (l library) allows(p place) bool {
+	if l.testOnly {
+		return false
+	}
+	for _, u := range l.users {
+		if u == p.pkg || (u == "*" && p.tier > 0) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Installs what the tests need beside Go. Run it as often as you like: what is
+# there already is not touched, and then it prints nothing.
+#
+#   scripts/deps.sh
+#
+# Where it may not install (no root, no sudo, not Debian), it says what is
+# missing and how to get it. Tests that need a missing tool are then skipped,
+# except in CI (CI is set), where this script and they fail.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# needs prints "package..." for every tool that is missing. Each row: what the
+# tests want it for, how to see that it is there, and the Debian packages.
+needs() {
+  command -v gcc >/dev/null || echo gcc libc6-dev                      # go test -race
+  have_postgres || echo postgresql                                     # the shared store
+  command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ] || echo nats-server # a replicated queue of the user's own
+  command -v chromium >/dev/null || echo chromium fonts-dejavu-core    # looks at reports
+  command -v sysbench >/dev/null || echo sysbench                      # workload sysbench
+}
+
+have_postgres() {
+  command -v postgres >/dev/null && return
+  local server
+  for server in /usr/lib/postgresql/*/bin/postgres; do
+    [ -x "$server" ] && return
+  done
+  return 1
+}
+
+main() {
+  local packages script status=0
+  packages=$(needs)
+  if [ -n "$packages" ]; then
+    # shellcheck disable=SC2086 # one word a package
+    scripts/apt-install.sh $packages || status=$?
+  fi
+  # What is not a Debian package has a script of its own.
+  for script in scripts/install-*.sh; do
+    [ -e "$script" ] || continue
+    bash "$script" || status=$?
+  done
+  if [ "$status" -ne 0 ] && [ -z "${CI:-}" ]; then
+    echo "going on without: tests that need what is missing will be skipped" >&2
+    status=0
+  fi
+  exit "$status"
+}
+
+main
