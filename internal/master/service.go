@@ -55,6 +55,7 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 		return err
 	}
 	here := m.upNodes(func(model.Node) bool { return true })
+	resolveNames(job, here)
 	p, err := plan.BuildBatch(job, run.ID, ids(here))
 	if err != nil {
 		return err
@@ -68,6 +69,24 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 	here = slices.DeleteFunc(here, func(n model.Node) bool { return !used[n.ID] })
 	run.Name, run.Source = job.Name, src.Text
 	return m.admit(ctx, run, here, p.Steps)
+}
+
+// resolveNames lets a job name its node by an address or host name, as the
+// paper does, where exactly one node has it and none has it as its id.
+func resolveNames(job *experiment.JobFile, nodes []model.Node) {
+	known := make(map[string]bool)
+	named := make(map[string][]model.NodeID)
+	for _, n := range nodes {
+		known[string(n.ID)] = true
+		for _, name := range append([]string{n.Facts.Hostname}, n.Facts.Addresses...) {
+			named[name] = append(named[name], n.ID)
+		}
+	}
+	for i, j := range job.Jobs {
+		if is := named[j.Node]; len(is) == 1 && !known[j.Node] {
+			job.Jobs[i].Node = string(is[0])
+		}
+	}
 }
 
 // admit stores a planned run and puts it in line.

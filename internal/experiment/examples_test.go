@@ -1,0 +1,158 @@
+package experiment_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	yaml "go.yaml.in/yaml/v4"
+
+	"github.com/scalebench/scalebench/internal/experiment"
+)
+
+// examples returns the text of the files in examples/ with this ending.
+func examples(t *testing.T, ending string) map[string][]byte {
+	t.Helper()
+	names, err := filepath.Glob("../../examples/*" + ending)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no examples %s: %v", ending, err)
+	}
+	texts := map[string][]byte{}
+	for _, name := range names {
+		if texts[filepath.Base(name)], err = os.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return texts
+}
+
+// Every example parses.
+func TestExamples(t *testing.T) {
+	for name, src := range examples(t, ".yaml") {
+		e, err := experiment.Parse(name, src, exampleKinds(), nil)
+		if err != nil {
+			t.Errorf("%v", err)
+		} else if want := name[:len(name)-len(".yaml")]; e.Name != want || e.Description == "" {
+			t.Errorf("%s: name %q, description %q; want %q and some words", name, e.Name, e.Description, want)
+		}
+	}
+	for name, src := range examples(t, ".json") {
+		if _, err := experiment.ParseJob(name, src); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// Every example satisfies the printed schema, read by a validator and a YAML
+// decoder that know nothing of this package.
+func TestExamplesSatisfySchema(t *testing.T) {
+	b, err := experiment.Schema(exampleKinds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := compileSchema(t, b)
+	for name, src := range examples(t, ".yaml") {
+		var v map[string]any
+		if err := yaml.Load(src, &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if b, err = experiment.JobSchema(); err != nil {
+		t.Fatal(err)
+	}
+	schema = compileSchema(t, b)
+	for name, src := range examples(t, ".json") {
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func compileSchema(t *testing.T, text []byte) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("mem:///schema", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("mem:///schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Every key of both formats is in the reference.
+func TestEveryKeyIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/experiment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type node struct {
+		Properties map[string]node `json:"properties"`
+		Items      *node           `json:"items"`
+	}
+	var check func(n node, path string)
+	check = func(n node, path string) {
+		if n.Items != nil {
+			check(*n.Items, path+"[]")
+		}
+		for key, sub := range n.Properties {
+			full := strings.TrimPrefix(path+"."+key, ".")
+			if sub.Properties == nil && !bytes.Contains(text, []byte("`"+full+"`")) {
+				t.Errorf("docs/experiment.md does not name `%s`", full)
+			}
+			check(sub, full)
+		}
+	}
+	for _, schema := range []func() ([]byte, error){
+		func() ([]byte, error) { return experiment.Schema(exampleKinds()) }, experiment.JobSchema,
+	} {
+		b, err := schema()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var root node
+		if err := json.Unmarshal(b, &root); err != nil {
+			t.Fatal(err)
+		}
+		check(root, "")
+	}
+}
+
+// The complete examples in docs/experiment.md parse, too.
+func TestDocumentedExamples(t *testing.T) {
+	text, err := os.ReadFile("../../docs/experiment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := bytes.Split(text, []byte("```"))
+	found := 0
+	for i := 1; i < len(blocks); i += 2 {
+		src, isYAML := bytes.CutPrefix(blocks[i], []byte("yaml\n"))
+		if !isYAML || !bytes.Contains(src, []byte("workloads:")) {
+			continue
+		}
+		found++
+		if _, err := experiment.Parse("experiment.md", src, exampleKinds(), nil); err != nil {
+			t.Errorf("%v in\n%s", err, src)
+		}
+	}
+	if found == 0 {
+		t.Error("docs/experiment.md has no complete example")
+	}
+}

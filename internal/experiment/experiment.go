@@ -1,0 +1,134 @@
+package experiment
+
+import (
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// Experiment is a checked experiment file with its defaults filled in. Its
+// tags are the source of the JSON Schema.
+type Experiment struct {
+	Name        string     `json:"name,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"Name of the experiment, at most 100 characters. Default: the file's name without its ending."`
+	Description string     `json:"description,omitempty" jsonschema:"maxLength=10000" jsonschema_description:"What the experiment is for, in your own words; the report shows it."`
+	Fleet       Fleet      `json:"fleet" jsonschema:"required" jsonschema_description:"The nodes and where they come from: exactly one of local and agents."`
+	Workloads   []Workload `json:"workloads" jsonschema:"required,minItems=1,maxItems=100" jsonschema_description:"What every node does. Each workload is measured, and its CDI computed, separately."`
+	// Evaluations holds model.Serial, model.Parallel or both.
+	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,maxItems=2,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown."`
+	Interleave  bool          `json:"interleave" jsonschema_description:"true: blocks of serial and parallel trials alternate (S, P, S, P), so that drift over time does not look like degradation. false: all serial trials, then all parallel ones."`
+	Trials      int           `json:"trials" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"How often everything is repeated."`
+	Rotate      bool          `json:"rotate" jsonschema_description:"Rotate the order in which nodes take their serial turn from trial to trial, so that over as many trials as nodes each node takes each turn once."`
+	// Seed is nil when the file has none; plan.Build then derives it from the
+	// run's id.
+	Seed     *int64   `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Shuffles the first serial order. Default: derived from the run's id; recorded with the run."`
+	Timeouts Timeouts `json:"timeouts" jsonschema_description:"Bounds on how long things may take."`
+	Retries  Retries  `json:"retries" jsonschema_description:"How often a step is tried again as a whole."`
+	Output   Output   `json:"output" jsonschema_description:"How much of what a workload prints is kept; stdout and stderr each."`
+
+	// SourceName is the name of the file; Source its text as executed: with
+	// the overrides applied. Parsing Source gives the same experiment.
+	SourceName string `json:"-"`
+	Source     string `json:"-"`
+}
+
+// Fleet says where the nodes come from. Exactly one field is set.
+type Fleet struct {
+	Local  *Local  `json:"local,omitempty" jsonschema_description:"Nodes that are agent processes on this machine."`
+	Agents *Agents `json:"agents,omitempty" jsonschema_description:"Machines on which somebody started scalebench agent."`
+}
+
+// Local is a fleet of agent processes on this machine.
+type Local struct {
+	Nodes int `json:"nodes" jsonschema:"required,minimum=1,maximum=256" jsonschema_description:"How many agent processes to start."`
+}
+
+// Agents is a fleet of agents that somebody started.
+type Agents struct {
+	Labels map[string]string `json:"labels,omitempty" jsonschema_description:"Labels that an agent must have, all of them. None: every agent."`
+	// Count 0 means all that match.
+	Count int `json:"count,omitempty" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"How many of the matching agents to use. Default: all that are there when the run begins."`
+}
+
+// Matches reports whether a node with these labels may belong to the fleet.
+func (a Agents) Matches(labels map[string]string) bool {
+	for k, want := range a.Labels {
+		if got, ok := labels[k]; !ok || got != want {
+			return false
+		}
+	}
+	return true
+}
+
+// Timeouts bounds how long things may take. All are greater than zero.
+type Timeouts struct {
+	Task  unit.Duration `json:"task" jsonschema_description:"A task from start to end; its whole process group is killed after it."`
+	Ready unit.Duration `json:"ready" jsonschema_description:"From dispatching a task to its node having prepared it; preparing is not measured."`
+	Node  unit.Duration `json:"node" jsonschema_description:"How long to wait for nodes: for the fleet to be complete at the beginning, and for a lost node to come back."`
+}
+
+// Retries says how often a step is tried again as a whole, after a task in it
+// failed (the workload's fault) or was lost (the node's).
+type Retries struct {
+	Failed int `json:"failed" jsonschema:"minimum=0,maximum=100" jsonschema_description:"After the workload itself ended with an error."`
+	Lost   int `json:"lost" jsonschema:"minimum=0,maximum=100" jsonschema_description:"After a node or its agent was lost in mid-task."`
+}
+
+// Output bounds what is kept of a task's stdout and of its stderr.
+type Output struct {
+	Limit    unit.Size `json:"limit" jsonschema_description:"Kept in the result: the whole, or head and tail. 1KiB to 256KiB."`
+	Artifact unit.Size `json:"artifact" jsonschema_description:"Kept whole beside the result. 0B keeps nothing; at most 1GiB."`
+}
+
+// Workload is one entry of workloads: the keys every kind has, and the kind's
+// own parameters beside them.
+type Workload struct {
+	Name string `json:"name,omitempty" jsonschema:"format=scalebench-name,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"Name of the workload in results, unique in the file. Default: its kind."`
+	Kind string `json:"kind" jsonschema:"required" jsonschema_description:"Which benchmark to run."`
+	// Timeout is the file's value, or that of Timeouts.Task.
+	Timeout unit.Duration `json:"timeout,omitempty" jsonschema_description:"Bounds a task of this workload. Default: timeouts.task."`
+
+	// Params are the kind's own parameters as in the file: what model.Spec
+	// carries to the node.
+	Params map[string]any `json:"-"`
+	// Bench is the benchmark with Params decoded over its defaults, valid.
+	Bench workload.Workload `json:"-"`
+}
+
+// Estimate is the expected time of one task from start to end; zero when the
+// workload cannot know it.
+func (w Workload) Estimate() time.Duration {
+	if w.Bench == nil {
+		return 0
+	}
+	return w.Bench.Estimate()
+}
+
+// Has reports whether the experiment runs this evaluation.
+func (e *Experiment) Has(p model.Phase) bool {
+	for _, have := range e.Evaluations {
+		if have == p {
+			return true
+		}
+	}
+	return false
+}
+
+// defaults returns an experiment with what holds where the file says nothing.
+// The schema takes its "default" values from here, too.
+func defaults() Experiment {
+	return Experiment{
+		Evaluations: []model.Phase{model.Serial, model.Parallel},
+		Interleave:  true,
+		Trials:      1,
+		Rotate:      true,
+		Timeouts: Timeouts{
+			Task:  unit.Duration(10 * time.Minute),
+			Ready: unit.Duration(time.Minute),
+			Node:  unit.Duration(2 * time.Minute),
+		},
+		Retries: Retries{Lost: 2},
+		Output:  Output{Limit: 64 * unit.KiB, Artifact: 16 * unit.MiB},
+	}
+}

@@ -1,0 +1,104 @@
+package experiment
+
+import (
+	"path/filepath"
+	"time"
+
+	invopop "github.com/invopop/jsonschema"
+
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// JobFile is a job file in the format of the paper (seed 000, section 2.1,
+// Fig. 2 and 3).
+type JobFile struct {
+	// Name is jobName or testName, whichever the file has; without either,
+	// the file's name without its ending.
+	Name string
+	Jobs []Job
+	// Timeout bounds each job. The format has no key for it; it is
+	// DefaultJobTimeout unless the caller changes it.
+	Timeout unit.Duration
+	// Output bounds what is kept; defaults as for experiments.
+	Output Output
+
+	// SourceName is the name of the file; Source its text.
+	SourceName string
+	Source     string
+}
+
+// DefaultJobTimeout is long: in the paper it takes minutes to hours to run the
+// jobs (section 2.2).
+const DefaultJobTimeout = unit.Duration(24 * time.Hour)
+
+// Job is one command for one node, or for all of them.
+type Job struct {
+	Node    string `json:"node,omitempty" jsonschema:"format=scalebench-node" jsonschema_description:"Node that runs the command; * or no node at all: every node."`
+	Path    string `json:"path,omitempty" jsonschema:"maxLength=10000" jsonschema_description:"PATH of the command. Default: that of the agent."`
+	Command string `json:"command" jsonschema:"required,minLength=1,maxLength=100000" jsonschema_description:"Command for the shell."`
+
+	// Line and Col are where the job's node, or else the job, stands in the
+	// file.
+	Line int `json:"-"`
+	Col  int `json:"-"`
+}
+
+// jobFile is the file's own shape.
+type jobFile struct {
+	JobName  string `json:"jobName,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"Name of the batch."`
+	TestName string `json:"testName,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"The same as jobName."`
+	Jobs     []Job  `json:"jobs" jsonschema:"required,minItems=1,maxItems=10000" jsonschema_description:"Run on each node in the order in which they stand here."`
+}
+
+func jobSchema() *invopop.Schema {
+	root := reflectSchema(jobFile{})
+	root.Title = "scalebench job file"
+	root.Description = "The paper's job file: commands for nodes, in order."
+	return root
+}
+
+// ParseJob reads a job file. The error is an [Errors] with everything that is
+// wrong, a model.ErrUsage.
+func ParseJob(name string, src []byte) (*JobFile, error) {
+	probs := &problems{file: name}
+	root := readJSON(src, probs)
+	if root == nil {
+		return nil, probs.err()
+	}
+	c, err := compile(jobSchema())
+	if err != nil {
+		return nil, err
+	}
+	check := c.check(root, probs)
+	if a, b := root.member("jobName"), root.member("testName"); a != nil && b != nil {
+		check.reportAt(b.at, []string{"testName"}, "the batch has a jobName, too", "allowed is one of jobName and testName")
+	}
+	if err := probs.err(); err != nil {
+		return nil, err
+	}
+	return decodeJob(name, src, root)
+}
+
+// decodeJob turns a tree that is right into a job file.
+func decodeJob(name string, src []byte, root *value) (*JobFile, error) {
+	var f jobFile
+	if err := decodeOver(&f, root.plain()); err != nil {
+		return nil, err
+	}
+	out := &JobFile{Name: f.JobName + f.TestName, Jobs: f.Jobs, Timeout: DefaultJobTimeout, Output: defaults().Output,
+		SourceName: filepath.Base(name), Source: string(src)}
+	if out.Name == "" {
+		out.Name = defaultName(name)
+	}
+	for i, item := range root.get("jobs").items {
+		j, at := &out.Jobs[i], item.at
+		if n := item.get("node"); n != nil {
+			at = n.at
+		}
+		j.Line, j.Col = at.line, at.col
+		if j.Node == "" { // node-generic jobs have no node id (section 2.1)
+			j.Node = AllNodes
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,66 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// spin is a workload with parameters of every type that the schema maps.
+type spin struct {
+	Threads  int               `json:"threads" jsonschema:"minimum=1,maximum=64" jsonschema_description:"Threads."`
+	Duration unit.Duration     `json:"duration" jsonschema_description:"How long."`
+	Size     unit.Size         `json:"size,omitempty"`
+	Rate     unit.Rate         `json:"rate,omitzero"`
+	Kernel   string            `json:"kernel" jsonschema:"enum=integer,enum=float,enum=mixed"`
+	Share    float64           `json:"share,omitempty" jsonschema:"minimum=0,maximum=1"`
+	Small    int8              `json:"small,omitempty"`
+	Env      map[string]string `json:"env,omitempty"`
+	Metrics  []metric          `json:"metrics,omitempty"`
+}
+
+type metric struct {
+	Name string `json:"name" jsonschema:"required,minLength=1"`
+	JSON string `json:"json,omitempty"`
+	// Better has its values from its type and from a tag.
+	Better model.Better `json:"better,omitempty" jsonschema:"enum=higher,enum=lower"`
+}
+
+func (s *spin) Validate() error {
+	var errs []error
+	if s.Duration < unit.Duration(100*time.Millisecond) {
+		errs = append(errs, &workload.FieldError{Field: "duration", Problem: s.Duration.String() + " is too short", Allowed: "at least 100ms is needed"})
+	}
+	for _, m := range s.Metrics {
+		if m.JSON == "" {
+			errs = append(errs, &workload.FieldError{Field: "metrics[0].json", Problem: "no path", Allowed: "give a path"})
+		}
+	}
+	return errors.Join(errs...)
+}
+func (s *spin) Estimate() time.Duration                      { return s.Duration.Std() }
+func (s *spin) Prepare(context.Context, *workload.Env) error { return nil }
+func (s *spin) Run(_ context.Context, _ *workload.Env) error { return nil }
+
+// shell is a workload that cannot say how long it takes.
+type shell struct {
+	Command string `json:"command" jsonschema:"required,minLength=1"`
+}
+
+func (s *shell) Validate() error                              { return nil }
+func (s *shell) Estimate() time.Duration                      { return 0 }
+func (s *shell) Prepare(context.Context, *workload.Env) error { return nil }
+func (s *shell) Run(_ context.Context, _ *workload.Env) error { return nil }
+
+func testRegistry() workload.Registry {
+	return workload.NewRegistry(
+		workload.Kind{Name: "spin", Summary: "Spins.", New: func() workload.Workload {
+			return &spin{Threads: 1, Duration: unit.Duration(5 * time.Second), Kernel: "mixed"}
+		}},
+		workload.Kind{Name: "shell", Summary: "Runs a command.", New: func() workload.Workload { return &shell{} }},
+	)
+}

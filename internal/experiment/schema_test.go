@@ -1,0 +1,95 @@
+package experiment
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+func TestSchemaGolden(t *testing.T) {
+	b, err := Schema(testRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/schema.json", string(b))
+}
+
+// What Schema prints is a schema, with a validator that knows nothing of ours:
+// it accepts a valid file and refuses what its patterns exclude.
+func TestSchemaStandsAlone(t *testing.T) {
+	b, err := Schema(testRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("mem:///x", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema := c.MustCompile("mem:///x")
+	for _, tc := range []struct {
+		src string
+		ok  bool
+	}{
+		{valid, true}, {full, true},
+		{valid + "trials: 0", false}, {valid + "trails: 1", false}, {valid + "timeouts: {task: 5}", false},
+		{valid + "timeouts: {task: '5'}", false}, {"fleet: {local: {nodes: 1}}\nworkloads: [{kind: spin, duration: 5}]", false},
+		{"fleet: {local: {nodes: 1}}\nworkloads: [{kind: shell}]", false},
+	} {
+		probs := &problems{}
+		f := readYAML([]byte(tc.src), probs)
+		if f == nil {
+			t.Fatal(probs.err())
+		}
+		if err := schema.Validate(f.tree(f.root).plain()); (err == nil) != tc.ok {
+			t.Errorf("the schema says %v of\n%s\nwant valid: %v", err, tc.src, tc.ok)
+		}
+	}
+}
+
+func TestSchemaRefusesBadKinds(t *testing.T) {
+	type clash struct {
+		spin
+		Timeout int `json:"timeout"`
+	}
+	reg := workload.NewRegistry(workload.Kind{Name: "clash", New: func() workload.Workload { return &clash{} }})
+	if _, err := Schema(reg); err == nil {
+		t.Error("Schema accepted a parameter named timeout")
+	}
+	if _, err := Parse("f.yaml", []byte(valid), reg, nil); err == nil {
+		t.Error("Parse accepted a parameter named timeout")
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	known := []string{"trials", "threads", "timeout", "timeouts", "description", "name", "kind"}
+	for word, want := range map[string]string{
+		"trails": "trials", "thread": "threads", "Timeout": "timeout", "nmae": "name", "desc": "description", "knid": "kind",
+		"xyz": "", "": "", "t": "", "tim": "",
+	} {
+		if got := suggest(word, known); got != want {
+			t.Errorf("suggest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"a", "", 1}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"kitten", "sitting", 3}, {"trails", "trials", 1}, {"ca", "abc", 3},
+	} {
+		got, back := distance(c.a, c.b, 10), distance(c.b, c.a, 10)
+		if diff := cmp.Diff([]int{c.want, c.want}, []int{got, back}); diff != "" {
+			t.Errorf("distance(%q, %q), both ways (-want +got):\n%s", c.a, c.b, diff)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package unit
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Duration is a span of time in nanoseconds that is text in files: "5s",
+// "250ms", "1h30m". A duration in a file is never negative.
+type Duration time.Duration
+
+// DurationPattern is the form of a duration as an ECMA 262 regular expression,
+// for JSON Schema. It is exactly what ParseDuration accepts, range apart.
+const DurationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
+
+// DurationAllowed says in words what ParseDuration accepts.
+const DurationAllowed = `a number with a unit ns, us, ms, s, m or h, such as "500ms", "5s", "2m" or "1h30m"`
+
+var durationRE = regexp.MustCompile(DurationPattern)
+
+// ParseDuration reads a duration in Go's notation, without a sign and always
+// with a unit. The error says what is allowed.
+func ParseDuration(s string) (Duration, error) {
+	if err := checkLength(s); err != nil {
+		return 0, err
+	}
+	if !durationRE.MatchString(s) {
+		return 0, fmt.Errorf("%q is not a duration: %s", s, durationProblem(s))
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil { // the form is right, so it is the range
+		return 0, fmt.Errorf("%q is too long a duration: at most 2562047h (292 years)", s)
+	}
+	return Duration(d), nil
+}
+
+// longUnits are spellings that people try, with what to write instead.
+var longUnits = []struct{ re, unit string }{
+	{`(?i)^(s|secs?|seconds?)$`, "s"},
+	{`(?i)^(m|mins?|minutes?)$`, "m"},
+	{`(?i)^(h|hrs?|hours?)$`, "h"},
+	{`(?i)^(ms|msecs?|milliseconds?)$`, "ms"},
+}
+
+var numberUnitRE = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)$`)
+
+// durationProblem explains a string that has not the form of a duration, with
+// a correction where the meaning is clear.
+func durationProblem(s string) string {
+	m := numberUnitRE.FindStringSubmatch(s)
+	switch {
+	case strings.HasPrefix(s, "-"):
+		return "it must not be negative; allowed is " + DurationAllowed
+	case m == nil:
+		return "allowed is " + DurationAllowed
+	case m[2] == "":
+		return "it has no unit; allowed is " + DurationAllowed
+	}
+	for _, l := range longUnits {
+		if regexp.MustCompile(l.re).MatchString(m[2]) {
+			return fmt.Sprintf("did you mean %q? Allowed is %s", m[1]+l.unit, DurationAllowed)
+		}
+	}
+	return "allowed is " + DurationAllowed
+}
+
+// String prints the shortest form that ParseDuration reads back: "2m", not
+// "2m0s".
+func (d Duration) String() string {
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Std returns the duration as a time.Duration.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
+// Seconds returns the duration in seconds.
+func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
+
+// MarshalText implements encoding.TextMarshaler; it makes the duration a
+// string in JSON.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := ParseDuration(string(text))
+	if err != nil {
+		return err
+	}
+	*d = v
+	return nil
+}
