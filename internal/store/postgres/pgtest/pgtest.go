@@ -1,0 +1,250 @@
+// Package pgtest runs PostgreSQL servers for tests: a cluster of its own, in a
+// temporary directory, reachable through a Unix socket that only this user
+// can open, with the durability of the defaults (fsync on).
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// startTimeout bounds a start, recovery after a crash included.
+const startTimeout = 60 * time.Second
+
+// Server is a PostgreSQL server of one test.
+type Server struct {
+	t    testing.TB
+	bin  string // directory of the programs
+	dir  string // holds data and socket
+	cred *syscall.SysProcAttr
+
+	proc      *process
+	databases atomic.Int64
+}
+
+// Start starts a server and stops it when the test ends. Without PostgreSQL on
+// this machine the test is skipped; where the variable CI is "true" it fails.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	bin, err := findBinaries()
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%v; run scripts/deps.sh", err)
+		}
+		t.Skipf("%v; install it with scripts/deps.sh", err)
+	}
+	s := &Server{t: t, bin: bin}
+	if err := s.init(); err != nil {
+		t.Fatalf("making a PostgreSQL cluster: %v", err)
+	}
+	s.Restart()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// findBinaries returns the directory of initdb and postgres: the newest of
+// Debian's, or that in PATH.
+func findBinaries() (string, error) {
+	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
+	if err != nil {
+		return "", err
+	}
+	for i := len(dirs) - 1; i >= 0; i-- {
+		if _, err := exec.LookPath(filepath.Join(dirs[i], "initdb")); err == nil {
+			return dirs[i], nil
+		}
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", errors.New("PostgreSQL is not installed: no initdb in PATH or /usr/lib/postgresql/*/bin")
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", err
+	}
+	return filepath.Dir(path), nil
+}
+
+// init makes the cluster. The directory is not t.TempDir: the path of a Unix
+// socket has little more than 100 bytes, and another user may have to own it.
+func (s *Server) init() error {
+	dir, err := os.MkdirTemp("", "pgtest")
+	if err != nil {
+		return err
+	}
+	s.dir = dir
+	s.t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			s.t.Errorf("removing the PostgreSQL cluster: %v", err)
+		}
+	})
+	if s.cred, err = unprivileged(dir); err != nil {
+		return err
+	}
+	// Not synced: a cluster that a power cut destroys is made anew.
+	cmd := s.command("initdb", "--pgdata", s.data(), "--username", "postgres", "--auth", "trust",
+		"--encoding", "UTF8", "--locale", "C", "--no-sync")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	// A server ends when the test says so, not with a context.
+	cmd := exec.CommandContext(context.Background(), filepath.Join(s.bin, program), args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	attr := *s.cred
+	cmd.SysProcAttr = &attr
+	return cmd
+}
+
+// URL names the server's own database "postgres".
+func (s *Server) URL() string { return s.url("postgres") }
+
+func (s *Server) url(database string) string {
+	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/" + database,
+		RawQuery: url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()}
+	return u.String()
+}
+
+// Database makes an empty database and returns its URL.
+func (s *Server) Database() string {
+	s.t.Helper()
+	name := fmt.Sprintf("test%d", s.databases.Add(1))
+	s.Exec(s.URL(), "CREATE DATABASE "+name)
+	return s.url(name)
+}
+
+// Exec runs a statement in the database of a URL.
+func (s *Server) Exec(url, statement string) {
+	s.t.Helper()
+	if err := execute(url, statement); err != nil {
+		s.t.Fatalf("%s: %v\n%s", statement, err, s.log())
+	}
+}
+
+// RequirePassword gives the user "postgres" this password, which every later
+// connection needs.
+func (s *Server) RequirePassword(password string) {
+	s.t.Helper()
+	s.Exec(s.URL(), "ALTER ROLE postgres PASSWORD '"+password+"'")
+	hba := filepath.Join(s.data(), "pg_hba.conf")
+	if err := os.WriteFile(hba, []byte("local all all scram-sha-256\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Exec(s.URL(), "SELECT pg_reload_conf()")
+	s.awaitReload()
+}
+
+// awaitReload returns when a connection without a password is refused: the
+// server reloads at some moment after it said yes.
+func (s *Server) awaitReload() {
+	s.t.Helper()
+	deadline := time.Now().Add(startTimeout)
+	for execute(s.URL(), "SELECT 1") == nil {
+		if time.Now().After(deadline) {
+			s.t.Fatal("PostgreSQL does not ask for the password")
+		}
+	}
+}
+
+func execute(url, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statement)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// Stop ends the server in an orderly way, breaking off its sessions; a server
+// that is down stays so.
+func (s *Server) Stop() { s.end(syscall.SIGINT) } // "fast shutdown"
+
+// Kill ends the server at once, without a checkpoint, as a crash does; the
+// next start recovers from the log.
+func (s *Server) Kill() { s.end(syscall.SIGQUIT) } // "immediate shutdown"
+
+func (s *Server) end(sig syscall.Signal) {
+	s.t.Helper()
+	if s.proc == nil {
+		return
+	}
+	if err := s.proc.end(sig); err != nil {
+		s.t.Errorf("stopping PostgreSQL: %v\n%s", err, s.log())
+	}
+	s.proc = nil
+}
+
+// Restart starts the server, after stopping it if it is up, and returns when
+// it answers.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Stop()
+	if err := s.start(); err != nil {
+		s.t.Fatalf("starting PostgreSQL: %v\n%s", err, s.log())
+	}
+}
+
+func (s *Server) start() error {
+	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	// No TCP: no port to fight over, and nobody else can connect.
+	cmd := s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=")
+	cmd.Stdout, cmd.Stderr = log, log
+	proc, err := launch(cmd)
+	if err := errors.Join(err, log.Close()); err != nil {
+		return err
+	}
+	s.proc = proc
+	return s.await(proc)
+}
+
+// await polls, since PostgreSQL has no other sign of being ready; the pauses
+// are not what a test's outcome depends on.
+func (s *Server) await(proc *process) error {
+	deadline := time.After(startTimeout)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := execute(s.URL(), "SELECT 1")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-proc.done:
+			return fmt.Errorf("it ended by itself: %w", proc.err)
+		case <-deadline:
+			return fmt.Errorf("it does not answer: %w", err)
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }
+
+func (s *Server) log() string {
+	b, err := os.ReadFile(s.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	return string(b[max(0, len(b)-4096):])
+}

@@ -1,0 +1,151 @@
+// Package postgres keeps runs in a PostgreSQL database: the store that several
+// servers and many readers share.
+//
+// Tables live in the schema "scalebench", which is made at the first opening,
+// unless the URL names a search_path. Commits are synchronous: a write that
+// was acknowledged is in the server's write-ahead log on disk, even where the
+// server's default is synchronous_commit=off.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store/sqlstore"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// ownSchema is where the tables are when the URL says nothing.
+const ownSchema = "scalebench"
+
+const (
+	// connectTimeout bounds an attempt to connect when the URL does not.
+	connectTimeout = 10 * time.Second
+	// connections a process opens at most; the server's default is 100 for
+	// all its clients.
+	connections = 8
+	// committers is how many batches may be in their transactions at once:
+	// one is on its way while another waits for the log.
+	committers = 2
+	// migrationLock is the number of the advisory lock under which one
+	// process brings the schema up to date ("SCLB").
+	migrationLock = 0x53434c42
+)
+
+// Store is a store.Store in a PostgreSQL database.
+type Store = sqlstore.Store
+
+// Open connects to the database that the URL names
+// (postgres://user:password@host:port/database?sslmode=…; the password may
+// also come from PGPASSWORD or ~/.pgpass) and brings its schema up to date.
+// No error contains the password.
+//
+// Errors: model.ErrUsage for a URL that cannot be read, a database that does
+// not exist or a store newer than this program; model.ErrDenied for a wrong
+// password or missing rights; model.ErrUnavailable where the server does not
+// answer.
+func Open(ctx context.Context, url string) (*Store, error) {
+	target, err := parseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(migrationLock),
+		lock.WithLockTimeout(1, 60), lock.WithUnlockTimeout(1, 10))
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	db := openPool(target)
+	if err := prepareSchema(ctx, db, target); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", target.where, explain(ctx, err)), db.Close())
+	}
+	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(locker), Write: db, Read: db, Where: target.where})
+}
+
+func openPool(t *target) *sql.DB {
+	db := stdlib.OpenDB(*t.config, stdlib.OptionAfterConnect(requireSync))
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections / 2)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return db
+}
+
+// requireSync turns synchronous_commit on where the server or the role has it
+// off; stronger settings (remote_apply) stay.
+func requireSync(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false)
+		WHERE current_setting('synchronous_commit') = 'off'`)
+	return err
+}
+
+// prepareSchema makes our schema unless the user chose another place. Two
+// processes may try at once; PostgreSQL lets one of them fail.
+func prepareSchema(ctx context.Context, db *sql.DB, t *target) error {
+	if !t.ownSchema {
+		return db.PingContext(ctx)
+	}
+	var exists bool
+	const query = `SELECT to_regnamespace($1) IS NOT NULL`
+	if err := db.QueryRowContext(ctx, query, ownSchema).Scan(&exists); err != nil || exists {
+		return err
+	}
+	_, createErr := db.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+ownSchema)
+	if err := db.QueryRowContext(ctx, query, ownSchema).Scan(&exists); err != nil {
+		return err
+	}
+	if !exists {
+		return createErr
+	}
+	return nil
+}
+
+func dialect(locker lock.SessionLocker) sqlstore.Dialect {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic("postgres: migrations are not embedded: " + err.Error()) // cannot happen
+	}
+	return sqlstore.Dialect{
+		Goose:        goose.DialectPostgres,
+		Migrations:   files,
+		GooseOptions: []goose.ProviderOption{goose.WithSessionLocker(locker)},
+		TableExists:  `SELECT to_regclass(?) IS NOT NULL`,
+		Numbered:     true,
+		// SHARE and not KEY SHARE: BeginAttempt, which changes no key, must
+		// wait as well.
+		ForShare:   ` FOR SHARE OF s FOR KEY SHARE OF t`,
+		Snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		Committers: committers,
+		Classify:   classify,
+	}
+}
+
+// explain adds kind and advice to an error of the driver; one of the caller's
+// context stays what it is.
+func explain(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	f := classify(err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		f.Kind = model.ErrUnavailable
+	}
+	if f.Kind == nil {
+		return err
+	}
+	if f.Advice == "" {
+		return fmt.Errorf("%w: %w", f.Kind, err)
+	}
+	return fmt.Errorf("%w: %w (%s)", f.Kind, err, f.Advice)
+}

@@ -1,0 +1,82 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// prepareFile makes the file and its directory where they are missing, open to
+// their owner only: runs hold what commands printed. SQLite gives its -wal and
+// -shm files the mode of the main one. It returns the absolute path.
+func prepareFile(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+	}
+	dir := filepath.Dir(abs)
+	made, err := makeDir(dir)
+	if err != nil {
+		return "", fileError(err)
+	}
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return abs, nil
+	}
+	if err != nil {
+		return "", fileError(err)
+	}
+	if err := f.Close(); err != nil {
+		return "", fileError(err)
+	}
+	return abs, fileError(syncDirs(dir, made))
+}
+
+// makeDir makes a directory with its parents and returns the first directory
+// above them that was there already.
+func makeDir(dir string) (existing string, err error) {
+	existing = dir
+	for {
+		if _, err := os.Stat(existing); err == nil || existing == filepath.Dir(existing) {
+			break
+		}
+		existing = filepath.Dir(existing)
+	}
+	return existing, os.MkdirAll(dir, 0o700)
+}
+
+// syncDirs makes the names from dir up to top durable: a result is not safe
+// while a loss of power can take the whole file's name.
+func syncDirs(dir, top string) error {
+	for {
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+		if dir == top || dir == filepath.Dir(dir) {
+			return nil
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func fileError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: %w; choose another place or change the permissions", model.ErrDenied, err)
+	}
+	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+}

@@ -1,0 +1,171 @@
+// Package sqlite keeps runs in one SQLite file: the embedded store.
+//
+// The file is in WAL mode with synchronous=FULL: a write that was acknowledged
+// has been through fsync and survives a crash of the process, of the system
+// and a loss of power (as far as the disk tells the truth about its cache).
+// Several processes may have the file open, one of them writing at a time and
+// any number reading meanwhile; the file must be on a local disk.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	driver "modernc.org/sqlite"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store/sqlstore"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// applicationID marks a SQLite file as a scalebench store ("SCLB"); the first
+// migration writes it.
+const applicationID = 0x53434c42
+
+// busyTimeout is how long a write waits for another process that writes; after
+// it the caller gets model.ErrUnavailable.
+const busyTimeout = 10 * time.Second
+
+// readers is how many readings may go on at once in this process.
+const readers = 4
+
+// Store is a store.Store in a SQLite file.
+type Store = sqlstore.Store
+
+// Open opens the store in the file at path, which is made (mode 0600, its
+// directory 0700) if it is not there, and brings its schema up to date.
+//
+// Errors: model.ErrUsage for a file that is not a scalebench store or is a
+// newer one, model.ErrDenied where permissions are missing,
+// model.ErrUnavailable where the disk is full or fails.
+func Open(ctx context.Context, path string) (*Store, error) {
+	return open(ctx, path, busyTimeout)
+}
+
+func open(ctx context.Context, path string, busy time.Duration) (*Store, error) {
+	path, err := prepareFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	write, read, err := openPools(path, busy)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store %s: %w", path, err)
+	}
+	if err := check(ctx, write, path, busy); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", path, err), read.Close(), write.Close())
+	}
+	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(), Write: write, Read: read, Where: path})
+}
+
+func dialect() sqlstore.Dialect {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic("sqlite: migrations are not embedded: " + err.Error()) // cannot happen
+	}
+	return sqlstore.Dialect{
+		Goose:       goose.DialectSQLite3,
+		Migrations:  files,
+		TableExists: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)`,
+		Snapshot:    &sql.TxOptions{ReadOnly: true},
+		Committers:  1, // SQLite has one writer at a time
+		Classify:    classify,
+	}
+}
+
+// openPools opens one connection that writes and a few that cannot. One writer
+// a process: its transactions queue in Go, where waiting ends with the
+// caller's context, and not in SQLite, where it is polling.
+func openPools(path string, busy time.Duration) (write, read *sql.DB, err error) {
+	write, err = openPool(path, busy, "_txlock", "immediate", "_pragma", "synchronous(FULL)")
+	if err != nil {
+		return nil, nil, err
+	}
+	write.SetMaxOpenConns(1)
+	read, err = openPool(path, busy, "_pragma", "query_only(1)")
+	if err != nil {
+		return nil, nil, errors.Join(err, write.Close())
+	}
+	read.SetMaxOpenConns(readers)
+	return write, read, nil
+}
+
+// openPool takes parameters of the driver as pairs.
+func openPool(path string, busy time.Duration, params ...string) (*sql.DB, error) {
+	q := url.Values{
+		"_busy_timeout": {fmt.Sprint(busy.Milliseconds())},
+		"_error_rc":     {"1"},
+		"_pragma":       {"foreign_keys(1)", "journal_size_limit(67108864)"},
+	}
+	for i := 0; i+1 < len(params); i += 2 {
+		q.Add(params[i], params[i+1])
+	}
+	// A URI escapes the characters of the path that have a meaning in one.
+	dsn := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}
+	c, err := driver.NewConnector(dsn.String())
+	if err != nil {
+		return nil, fmt.Errorf("setting up SQLite: %w", err)
+	}
+	return sql.OpenDB(c), nil
+}
+
+// check sees that the file is ours, and puts it into WAL mode.
+func check(ctx context.Context, db *sql.DB, path string, busy time.Duration) error {
+	if err := checkOwner(ctx, db); err != nil {
+		return err
+	}
+	var mode string
+	if err := setWAL(ctx, db, &mode, busy); err != nil {
+		return explain(err)
+	}
+	if mode != "wal" {
+		return fmt.Errorf("%w: the file system of %s does not support SQLite's write-ahead log; put the store on a local disk",
+			model.ErrUnavailable, filepath.Dir(path))
+	}
+	return nil
+}
+
+// checkOwner refuses the database of another program, into which we would
+// otherwise put our tables.
+func checkOwner(ctx context.Context, db *sql.DB) error {
+	var id, tables int
+	if err := db.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
+		return explain(err)
+	}
+	// Goose's table is made before the migration that writes our mark.
+	const others = `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?`
+	if err := db.QueryRowContext(ctx, others, sqlstore.VersionTable).Scan(&tables); err != nil {
+		return explain(err)
+	}
+	if id != applicationID && (id != 0 || tables > 0) {
+		return fmt.Errorf("%w: it is the database of another program; name another file", model.ErrUsage)
+	}
+	return nil
+}
+
+// setWAL changes the journal mode, which SQLite does not wait for: while
+// another process opens the same new file it answers "busy" at once.
+func setWAL(ctx context.Context, db *sql.DB, mode *string, busy time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, busy)
+	defer cancel()
+	for {
+		err := db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(mode)
+		if !isBusy(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

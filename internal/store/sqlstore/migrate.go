@@ -1,0 +1,99 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// VersionTable is where goose keeps which migrations were applied.
+const VersionTable = "scalebench_schema"
+
+// migrate brings the schema to the version this program knows. A store that is
+// up to date is not written to, so that a reading command needs no lock.
+func (s *Store) migrate(ctx context.Context) error {
+	known, err := latestMigration(s.d.Migrations)
+	if err != nil {
+		return err
+	}
+	current, err := s.schemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if current < known {
+		if current, err = s.migrateUp(ctx, known); err != nil {
+			return err
+		}
+	}
+	if current > known {
+		return fmt.Errorf("%w: %s has schema version %d, and this scalebench knows versions up to %d; use the scalebench that wrote it, or a later one",
+			model.ErrUsage, s.where, current, known)
+	}
+	return nil
+}
+
+// migrateUp applies what is missing and returns the version reached. When
+// another process migrates at the same time one of the two fails, and all is
+// well if the version is right afterwards.
+func (s *Store) migrateUp(ctx context.Context, known int64) (int64, error) {
+	upErr := s.gooseUp(ctx)
+	current, err := s.schemaVersion(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if upErr != nil && current < known {
+		return 0, fmt.Errorf("bringing the schema from version %d to %d: %w", current, known, upErr)
+	}
+	return current, nil
+}
+
+func (s *Store) gooseUp(ctx context.Context) error {
+	opts := append([]goose.ProviderOption{
+		goose.WithTableName(VersionTable),
+		goose.WithDisableGlobalRegistry(true),
+		goose.WithLogger(goose.NopLogger()),
+	}, s.d.GooseOptions...)
+	// The provider is not closed: that would close the pool, which is ours.
+	p, err := goose.NewProvider(s.d.Goose, s.write, s.d.Migrations, opts...)
+	if err != nil {
+		return fmt.Errorf("reading the migrations: %w", err)
+	}
+	_, err = p.Up(ctx)
+	return err
+}
+
+// schemaVersion is 0 for an empty database.
+func (s *Store) schemaVersion(ctx context.Context) (version int64, err error) {
+	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
+		var exists bool
+		query := s.d.bind(s.d.TableExists)
+		if err := tx.QueryRowContext(ctx, query, VersionTable).Scan(&exists); err != nil || !exists {
+			return err
+		}
+		const latest = "SELECT COALESCE(MAX(version_id), 0) FROM " + VersionTable
+		return tx.QueryRowContext(ctx, latest).Scan(&version)
+	})
+	return version, err
+}
+
+// latestMigration returns the highest version among the migration files.
+func latestMigration(files fs.FS) (int64, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return 0, fmt.Errorf("listing the migrations: %w", err)
+	}
+	var latest int64
+	for _, name := range names {
+		v, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, fmt.Errorf("migration %s: %w", name, err)
+		}
+		latest = max(latest, v)
+	}
+	return latest, nil
+}

@@ -1,0 +1,162 @@
+package sqlstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Series are stored as two columns, each a packed blob of
+//
+//	form (1 byte), count (uvarint), count numbers
+//
+// Progress is published at a nearly fixed step and grows at a nearly fixed
+// rate, so second differences are small: a point takes some three bytes
+// instead of sixteen. The decoded numbers are those that were encoded, bit
+// for bit.
+const (
+	formDelta2 = 1 // integers: zigzag varints of second differences
+	formXOR    = 2 // floats: uvarints of the XOR with the one before
+)
+
+var errSeries = errors.New("decoding a series")
+
+// encodeInts writes integers. Differences may overflow: they wrap, and the
+// decoder wraps them back.
+func encodeInts(xs []int64) []byte {
+	buf := make([]byte, 0, 16+3*len(xs))
+	buf = append(buf, formDelta2)
+	buf = binary.AppendUvarint(buf, uint64(len(xs)))
+	var last, delta int64
+	for _, x := range xs {
+		d := x - last
+		buf = binary.AppendVarint(buf, d-delta)
+		last, delta = x, d
+	}
+	return buf
+}
+
+// encodeFloats writes floats as integers where all of them are (counters of
+// operations and bytes), otherwise by XOR as in Gorilla (Pelkonen et al., VLDB
+// 2015, section 4.1.2) with whole bytes in place of bits.
+func encodeFloats(xs []float64) []byte {
+	if ints, ok := asInts(xs); ok {
+		return encodeInts(ints)
+	}
+	buf := make([]byte, 0, 16+9*len(xs))
+	buf = append(buf, formXOR)
+	buf = binary.AppendUvarint(buf, uint64(len(xs)))
+	var last uint64
+	for _, x := range xs {
+		b := math.Float64bits(x)
+		// Neighbours share sign, exponent and first digits: the XOR begins
+		// with zeros, which a uvarint leaves out.
+		buf = binary.AppendUvarint(buf, b^last)
+		last = b
+	}
+	return buf
+}
+
+// asInts converts values that survive the way to int64 and back; −0 does not.
+func asInts(xs []float64) ([]int64, bool) {
+	out := make([]int64, len(xs))
+	for i, x := range xs {
+		if !(math.Abs(x) <= 1<<53) || math.Trunc(x) != x || (x == 0 && math.Signbit(x)) {
+			return nil, false
+		}
+		out[i] = int64(x)
+	}
+	return out, true
+}
+
+// decodeInts reads what encodeInts wrote.
+func decodeInts(data []byte) ([]int64, error) {
+	form, n, data, err := seriesHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	if form != formDelta2 {
+		return nil, fmt.Errorf("%w: integers have form %d", errSeries, form)
+	}
+	return decodeDelta2(n, data)
+}
+
+// decodeFloats reads what encodeFloats wrote.
+func decodeFloats(data []byte) ([]float64, error) {
+	form, n, data, err := seriesHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	switch form {
+	case formXOR:
+		return decodeXOR(n, data)
+	case formDelta2:
+		ints, err := decodeDelta2(n, data)
+		return asFloats(ints), err
+	}
+	return nil, fmt.Errorf("%w: unknown form %d", errSeries, form)
+}
+
+// seriesHeader returns the form, the count and the rest. Every number takes at
+// least one byte, which bounds the count, and so memory, by the data's length.
+func seriesHeader(data []byte) (form byte, n int, rest []byte, err error) {
+	if len(data) == 0 {
+		return 0, 0, nil, fmt.Errorf("%w: no data", errSeries)
+	}
+	count, w := binary.Uvarint(data[1:])
+	if w <= 0 {
+		return 0, 0, nil, fmt.Errorf("%w: no count", errSeries)
+	}
+	rest = data[1+w:]
+	if count > uint64(len(rest)) {
+		return 0, 0, nil, fmt.Errorf("%w: %d numbers in %d bytes", errSeries, count, len(rest))
+	}
+	return data[0], int(count), rest, nil
+}
+
+func decodeDelta2(n int, data []byte) ([]int64, error) {
+	out := make([]int64, n)
+	var last, delta int64
+	for i := range out {
+		dd, w := binary.Varint(data)
+		if w <= 0 {
+			return nil, fmt.Errorf("%w: ends at number %d of %d", errSeries, i, n)
+		}
+		data = data[w:]
+		delta += dd
+		last += delta
+		out[i] = last
+	}
+	return out, trailing(data)
+}
+
+func decodeXOR(n int, data []byte) ([]float64, error) {
+	out := make([]float64, n)
+	var last uint64
+	for i := range out {
+		x, w := binary.Uvarint(data)
+		if w <= 0 {
+			return nil, fmt.Errorf("%w: ends at number %d of %d", errSeries, i, n)
+		}
+		data = data[w:]
+		last ^= x
+		out[i] = math.Float64frombits(last)
+	}
+	return out, trailing(data)
+}
+
+func asFloats(ints []int64) []float64 {
+	out := make([]float64, len(ints))
+	for i, x := range ints {
+		out[i] = float64(x)
+	}
+	return out
+}
+
+func trailing(data []byte) error {
+	if len(data) > 0 {
+		return fmt.Errorf("%w: %d bytes too many", errSeries, len(data))
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
+)
+
+// Limits of one write. They bound how long a caller can be kept waiting by a
+// database that neither works nor fails.
+const (
+	// batchTimeout ends a batch's transaction; its callers get
+	// model.ErrUnavailable.
+	batchTimeout = 30 * time.Second
+	// maxTries bounds repetitions after a serialization failure or deadlock.
+	maxTries = 8
+	// batchItems bounds a batch, and so what a fallback to single
+	// transactions costs.
+	batchItems = 256
+)
+
+// Config is what a [Store] is made of.
+type Config struct {
+	Dialect Dialect
+	// Write takes transactions that change something, Read those that do
+	// not; both may be the same pool. The Store closes them.
+	Write, Read *sql.DB
+	// Where names the database in messages: a path or a URL without secrets.
+	Where string
+}
+
+// Store implements store.Store. It is safe for concurrent use. After a fault
+// of the database is repaired the same value works again.
+type Store struct {
+	d           Dialect
+	write, read *sql.DB
+	where       string
+	codec       *codec
+
+	results *group[*putResult]
+	chunks  *group[*putChunk]
+	events  *group[[]model.Event]
+
+	close    sync.Once
+	closeErr error
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New brings the schema up to date and returns the store. It closes the pools
+// when it fails. A schema newer than this program knows is model.ErrUsage.
+func New(ctx context.Context, cfg Config) (*Store, error) {
+	s, err := newStore(cfg)
+	if err != nil {
+		return nil, errors.Join(err, closePools(cfg.Write, cfg.Read))
+	}
+	if err := s.migrate(ctx); err != nil {
+		return nil, errors.Join(s.fail(ctx, "opening the store", err), s.Close())
+	}
+	return s, nil
+}
+
+func newStore(cfg Config) (*Store, error) {
+	c, err := newCodec()
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	s := &Store{d: cfg.Dialect, write: cfg.Write, read: cfg.Read, where: cfg.Where, codec: c}
+	s.results = newGroup(s.d.Committers, s.commitResults)
+	s.chunks = newGroup(s.d.Committers, s.commitChunks)
+	s.events = newGroup(s.d.Committers, s.commitEvents)
+	return s, nil
+}
+
+// Where names the database for people: a path, or a URL without its password.
+func (s *Store) Where() string { return s.where }
+
+// Close waits for the batches under way and closes the database. Writes that
+// come later fail with model.ErrUnavailable.
+func (s *Store) Close() error {
+	s.close.Do(func() {
+		s.results.close()
+		s.chunks.close()
+		s.events.close()
+		s.closeErr = closePools(s.write, s.read)
+		s.codec.close()
+	})
+	return s.closeErr
+}
+
+// closePools closes the readers first, so that SQLite's last connection, the
+// one that tidies the log away, is the one that may write.
+func closePools(write, read *sql.DB) error {
+	if read == write {
+		return write.Close()
+	}
+	return errors.Join(read.Close(), write.Close())
+}
+
+// Ping writes a row, because a database that can be reached may still be full
+// or read-only.
+func (s *Store) Ping(ctx context.Context) error {
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		_, err := s.exec(ctx, tx, `UPDATE store_probe SET at = ? WHERE id = 1`, instant(time.Now()))
+		return err
+	})
+	return s.fail(ctx, "checking the store", err)
+}
+
+// inTx runs fn in a transaction that may write, again if the database asks
+// for a repetition; fn must not keep state from one call to the next.
+func (s *Store) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	for try := 1; ; try++ {
+		err := oneTx(ctx, s.write, nil, fn)
+		if err == nil || try == maxTries || !s.d.Classify(err).Retry {
+			return err
+		}
+		if !pause(ctx, try) {
+			return err
+		}
+	}
+}
+
+// inSnapshot runs fn in a transaction that reads one moment of the database.
+func (s *Store) inSnapshot(ctx context.Context, fn func(*sql.Tx) error) error {
+	return oneTx(ctx, s.read, s.d.Snapshot, fn)
+}
+
+func oneTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, opts)
+	if err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		// The first error is the cause; the rollback of a broken connection
+		// fails as well, and says nothing new.
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// pause waits a random time before a repetition, so that two transactions in
+// each other's way part; false when the context ended.
+func pause(ctx context.Context, try int) bool {
+	limit := time.Millisecond << min(try, 6)
+	timer := time.NewTimer(rand.N(limit))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *Store) exec(ctx context.Context, tx *sql.Tx, query string, args ...any) (int64, error) {
+	res, err := tx.ExecContext(ctx, s.d.bind(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// each runs a query and calls scan for every row.
+func (s *Store) each(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) error, query string, args ...any) (err error) {
+	rows, err := tx.QueryContext(ctx, s.d.bind(query), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,295 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
+)
+
+// testNothingYet asks an empty store for everything, and wants "not found"
+// and not an empty answer that looks like one.
+func testNothingYet(t *testing.T, e env) {
+	runs, err := e.s.Runs(e.ctx, 0)
+	if len(runs) != 0 || err != nil {
+		t.Errorf("Runs = %v, %v, want none", runs, err)
+	}
+	f := New(1, 1, 1)
+	calls := map[string]func() error{
+		"Run latest":       func() error { _, err := e.s.Run(e.ctx, "latest"); return err },
+		"Run":              func() error { _, err := e.s.Run(e.ctx, string(f.Run.ID)); return err },
+		"Data":             func() error { _, err := e.s.Data(e.ctx, f.Run.ID); return err },
+		"Artifact":         func() error { _, err := e.s.Artifact(e.ctx, f.Steps[0].Tasks[0].ID, 1, "stdout"); return err },
+		"SetRunState":      func() error { return e.s.SetRunState(e.ctx, f.Run.ID, model.RunDone, "", epoch) },
+		"PutRunNodes":      func() error { return e.s.PutRunNodes(e.ctx, f.Run.ID, f.Nodes) },
+		"BeginAttempt":     func() error { _, err := e.s.BeginAttempt(e.ctx, f.Steps[0].ID); return err },
+		"SetStepStart":     func() error { return e.s.SetStepStart(e.ctx, f.Steps[0].ID, epoch) },
+		"SetStepState":     func() error { return e.s.SetStepState(e.ctx, f.Steps[0].ID, model.StepComplete, "") },
+		"PutResult":        func() error { _, err := e.s.PutResult(e.ctx, f.Result(0, 0, 1)); return err },
+		"PutArtifactChunk": func() error { return e.s.PutArtifactChunk(e.ctx, f.Steps[0].Tasks[0].ID, 1, "x", 0, nil) },
+		"AddEvents":        func() error { return e.s.AddEvents(e.ctx, model.Event{Run: f.Run.ID, Kind: model.EventRetry}) },
+		"DeleteRun":        func() error { return e.s.DeleteRun(e.ctx, f.Run.ID) },
+		"RemoveNode":       func() error { return e.s.RemoveNode(e.ctx, "nobody") },
+	}
+	for name, call := range calls {
+		if err := call(); !errors.Is(err, model.ErrNotFound) {
+			t.Errorf("%s: %v, want model.ErrNotFound", name, err)
+		}
+	}
+	must(t, e.s.Ping(e.ctx))
+}
+
+// testCreateRun: the same run again is no error, another one of its id is.
+func testCreateRun(t *testing.T, e env) {
+	f := New(1, 2, 2)
+	must(t, e.s.CreateRun(e.ctx, f.Run, f.Nodes, f.Steps))
+	must(t, e.s.SetRunState(e.ctx, f.Run.ID, model.RunRunning, "", epoch))
+	must(t, e.s.CreateRun(e.ctx, f.Run, f.Nodes, f.Steps))
+	got := e.data(t, e.s, f.Run.ID)
+	if got.Run.State != model.RunRunning {
+		t.Errorf("creating the run again set its state to %q", got.Run.State)
+	}
+	diff(t, "steps", f.Steps, got.Steps)
+
+	other := f.Run
+	other.Source += "# changed"
+	if err := e.s.CreateRun(e.ctx, other, nil, nil); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("another run of the same id: %v, want model.ErrUsage", err)
+	}
+}
+
+// testCreateRunAtomic: a run that cannot be stored whole leaves nothing.
+func testCreateRunAtomic(t *testing.T, e env) {
+	twice := New(1, 2, 2)
+	twice.Steps[1].Tasks[1].ID = twice.Steps[0].Tasks[0].ID
+	foreign := New(2, 1, 1)
+	foreign.Steps[0].Run = "another"
+	sameNode := New(3, 2, 1)
+	sameNode.Nodes[1].ID = sameNode.Nodes[0].ID
+	for _, f := range []Fixture{twice, foreign, sameNode} {
+		if err := e.s.CreateRun(e.ctx, f.Run, f.Nodes, f.Steps); err == nil {
+			t.Errorf("CreateRun(%s) succeeded", f.Run.ID)
+		}
+		if _, err := e.s.Data(e.ctx, f.Run.ID); !errors.Is(err, model.ErrNotFound) {
+			t.Errorf("Data(%s): %v, want model.ErrNotFound", f.Run.ID, err)
+		}
+	}
+}
+
+// testRunState follows a run through its life, resumed once.
+func testRunState(t *testing.T, e env) {
+	f := New(1, 1, 1)
+	e.start(t, f)
+	at := func(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
+	var zero time.Time
+	moves := []struct {
+		state             model.RunState
+		at                time.Time
+		started, finished time.Time
+	}{
+		{model.RunRunning, at(1), at(1), zero},
+		{model.RunInterrupted, at(2), at(1), at(2)},
+		{model.RunRunning, at(3), at(1), zero},
+		{model.RunDone, at(4), at(1), at(4)},
+	}
+	for _, m := range moves {
+		must(t, e.s.SetRunState(e.ctx, f.Run.ID, m.state, "because", m.at.Local()))
+		want := f.Run
+		want.State, want.Reason, want.Started, want.Finished = m.state, "because", m.started, m.finished
+		got, err := e.s.Run(e.ctx, string(f.Run.ID))
+		must(t, err)
+		diff(t, "run "+string(m.state), want, got)
+		if got.Started.Location() != time.UTC {
+			t.Errorf("Started is in %v, want UTC", got.Started.Location())
+		}
+	}
+}
+
+func testRunLookup(t *testing.T, e env) {
+	ids := []model.RunID{"01ABCDEFGH0000000000000001", "01ABCDEFGH0000000000000002", "01ABXXXXXX0000000000000003"}
+	for i, id := range ids {
+		r := newRun(i)
+		r.ID = id
+		must(t, e.s.CreateRun(e.ctx, r, nil, nil))
+	}
+	tests := []struct {
+		id   string
+		want model.RunID
+		kind error
+	}{
+		{string(ids[0]), ids[0], nil},
+		{"01ABX", ids[2], nil},
+		{"01abx", ids[2], nil},
+		{"latest", ids[2], nil},
+		{"01ABC", "", model.ErrUsage}, // two
+		{"01AB", "", model.ErrUsage},  // three
+		{"01A", "", model.ErrUsage},   // too short
+		{"", "", model.ErrUsage},
+		{"01AZ", "", model.ErrNotFound},
+		{"01A%", "", model.ErrNotFound}, // not a pattern
+		{"____", "", model.ErrNotFound},
+		{"a\x00bc", "", model.ErrNotFound},
+	}
+	for _, tt := range tests {
+		got, err := e.s.Run(e.ctx, tt.id)
+		if got.ID != tt.want || !errors.Is(err, tt.kind) {
+			t.Errorf("Run(%q) = %q, %v, want %q, %v", tt.id, got.ID, err, tt.want, tt.kind)
+		}
+	}
+	_, err := e.s.Run(e.ctx, "01ABC")
+	if msg := err.Error(); !strings.Contains(msg, string(ids[0])) || !strings.Contains(msg, string(ids[1])) || strings.Contains(msg, string(ids[2])) {
+		t.Errorf("Run(01ABC): %q, want the two candidates", msg)
+	}
+}
+
+func testRuns(t *testing.T, e env) {
+	var want []model.Run
+	for i := range 5 {
+		f := New((i*2)%5, 1, 1) // 0 2 4 1 3
+		e.start(t, f)
+	}
+	for i := 4; i >= 0; i-- {
+		want = append(want, New(i, 1, 1).Run)
+	}
+	for _, limit := range []int{0, 1, 3, 5, 9} {
+		got, err := e.s.Runs(e.ctx, limit)
+		must(t, err)
+		n := limit
+		if n == 0 || n > len(want) {
+			n = len(want)
+		}
+		diff(t, "runs", want[:n], got)
+	}
+}
+
+func testRunNodes(t *testing.T, e env) {
+	f, other := New(1, 3, 1), New(2, 3, 1)
+	e.start(t, f)
+	e.start(t, other)
+	changed := f.Nodes[1]
+	changed.Facts = model.Facts{CPUModel: "known now"}
+	added := newNode(7)
+	must(t, e.s.PutRunNodes(e.ctx, f.Run.ID, []model.Node{added, changed}))
+	diff(t, "nodes", []model.Node{f.Nodes[0], changed, f.Nodes[2], added}, e.data(t, e.s, f.Run.ID).Nodes)
+	diff(t, "nodes of the other run", other.Nodes, e.data(t, e.s, other.Run.ID).Nodes)
+}
+
+func testSteps(t *testing.T, e env) {
+	f := New(1, 1, 2)
+	must(t, e.s.CreateRun(e.ctx, f.Run, f.Nodes, f.Steps))
+	id, want := f.Steps[1].ID, f.Steps[1]
+	check := func(what string) {
+		t.Helper()
+		got := e.data(t, e.s, f.Run.ID)
+		diff(t, what, want, got.Steps[1])
+		diff(t, "the other step", f.Steps[0], got.Steps[0])
+	}
+	begin := func(attempt int) {
+		t.Helper()
+		got, err := e.s.BeginAttempt(e.ctx, id)
+		if got != attempt || err != nil {
+			t.Fatalf("BeginAttempt = %d, %v, want %d", got, err, attempt)
+		}
+		want.Attempt, want.State, want.StartAt, want.Reason = attempt, model.StepRunning, time.Time{}, ""
+		check("step begun")
+	}
+	begin(1)
+	must(t, e.s.SetStepStart(e.ctx, id, epoch))
+	want.StartAt = epoch
+	check("step started")
+	must(t, e.s.SetStepState(e.ctx, id, model.StepInvalid, "node lost"))
+	want.State, want.Reason = model.StepInvalid, "node lost"
+	check("step invalid")
+	begin(2)
+}
+
+func testFleet(t *testing.T, e env) {
+	// Sorted byte by byte, not as a dictionary would.
+	ids := []model.NodeID{"B", "a", "b.1", "b:1"}
+	var want []model.Node
+	for i, id := range ids {
+		n := newNode(i)
+		n.ID = id
+		want = append(want, n)
+	}
+	for _, i := range []int{2, 0, 3, 1} {
+		must(t, e.s.PutNode(e.ctx, model.Node{ID: want[i].ID, PublicKey: "old"}))
+	}
+	for _, n := range want {
+		must(t, e.s.PutNode(e.ctx, n))
+	}
+	got, err := e.s.Nodes(e.ctx)
+	must(t, err)
+	diff(t, "nodes", want, got)
+	must(t, e.s.RemoveNode(e.ctx, "a"))
+	got, err = e.s.Nodes(e.ctx)
+	must(t, err)
+	diff(t, "nodes after one left", append(want[:1:1], want[2:]...), got)
+}
+
+// testReopen closes the store and opens it again.
+func testReopen(t *testing.T, e env) {
+	f := New(1, 2, 1)
+	e.start(t, f)
+	e.put(t, f.Result(0, 0, 1))
+	must(t, e.s.PutNode(e.ctx, f.Nodes[0]))
+	want := e.data(t, e.s, f.Run.ID)
+	must(t, e.s.Close())
+	again := e.open()
+	diff(t, "run after reopening", want, e.data(t, again, f.Run.ID))
+	nodes, err := again.Nodes(e.ctx)
+	must(t, err)
+	diff(t, "nodes after reopening", f.Nodes[:1], nodes)
+}
+
+// testOpenAtOnce opens one new place from many sides.
+func testOpenAtOnce(t *testing.T, open func() (store.Store, error)) {
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			s, err := open()
+			if err != nil {
+				t.Errorf("opening the store: %v", err)
+				return
+			}
+			if err := errors.Join(s.Ping(t.Context()), s.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func testCancelled(t *testing.T, e env) {
+	f := New(1, 1, 1)
+	e.start(t, f)
+	ctx, cancel := context.WithCancel(e.ctx)
+	cancel()
+	_, putErr := e.s.PutResult(ctx, f.Result(0, 0, 1))
+	_, dataErr := e.s.Data(ctx, f.Run.ID)
+	for _, err := range []error{putErr, dataErr, e.s.Ping(ctx)} {
+		if !errors.Is(err, context.Canceled) || errors.Is(err, model.ErrUnavailable) {
+			t.Errorf("with a cancelled context: %v, want context.Canceled", err)
+		}
+	}
+	must(t, e.s.Ping(e.ctx))
+}
+
+func testClosed(t *testing.T, e env) {
+	f := New(1, 1, 1)
+	e.start(t, f)
+	must(t, e.s.Close())
+	_, putErr := e.s.PutResult(e.ctx, f.Result(0, 0, 1))
+	_, dataErr := e.s.Data(e.ctx, f.Run.ID)
+	for _, err := range []error{putErr, dataErr, e.s.Ping(e.ctx), e.s.AddEvents(e.ctx, model.Event{Kind: model.EventRetry})} {
+		if !errors.Is(err, model.ErrUnavailable) {
+			t.Errorf("after Close: %v, want model.ErrUnavailable", err)
+		}
+	}
+	must(t, e.s.Close())
+}
