@@ -23,7 +23,7 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 	}
 	c := m.reg.hello(h, now)
 	if c.from == model.NodeLost || c.from == model.NodeLeft {
-		m.ev.emit(model.Event{Node: h.Node.ID, Kind: model.EventNodeJoined, Severity: model.Info,
+		m.tell(model.Event{Node: h.Node.ID, Kind: model.EventNodeJoined, Severity: model.Info,
 			Text: fmt.Sprintf("node %s has joined", h.Node.ID)})
 	}
 	m.nodeChanged(c, "its agent was replaced by one with another identity")

@@ -224,18 +224,29 @@ func (m *Master) nodeChanged(c change, why string) {
 	}
 	switch {
 	case c.to == model.NodeLost:
-		m.ev.emit(model.Event{Node: c.node, Kind: model.EventNodeLost, Severity: model.Warning,
+		m.tell(model.Event{Node: c.node, Kind: model.EventNodeLost, Severity: model.Warning,
 			Text: fmt.Sprintf("node %s is lost: %s", c.node, why)})
 	case c.to == model.NodeSlow:
-		m.ev.emit(model.Event{Node: c.node, Kind: model.EventNodeSlow, Severity: model.Info,
+		m.tell(model.Event{Node: c.node, Kind: model.EventNodeSlow, Severity: model.Info,
 			Text: fmt.Sprintf("node %s is heard late; it may be busy", c.node)})
 	case c.to == model.NodeLeft:
-		m.ev.emit(model.Event{Node: c.node, Kind: model.EventNodeLeft, Severity: model.Info,
+		m.tell(model.Event{Node: c.node, Kind: model.EventNodeLeft, Severity: model.Info,
 			Text: fmt.Sprintf("node %s has left", c.node)})
 	case c.to == model.NodeAlive && c.from == model.NodeSlow:
-		m.ev.emit(model.Event{Node: c.node, Kind: model.EventNodeBack, Severity: model.Info,
+		m.tell(model.Event{Node: c.node, Kind: model.EventNodeBack, Severity: model.Info,
 			Text: fmt.Sprintf("node %s is heard in time again", c.node)})
 	}
+}
+
+// tell publishes an event of the fleet or the server. While a run is executed
+// it belongs to that run: whoever looks at it later must know.
+func (m *Master) tell(ev model.Event) {
+	m.mu.Lock()
+	if m.active != nil {
+		ev.Run = m.active.run.ID
+	}
+	m.mu.Unlock()
+	m.ev.emit(ev)
 }
 
 // persist calls write until it succeeds, fails for a reason that time does
@@ -272,11 +283,11 @@ func (m *Master) storeAnswered(err error) {
 	switch {
 	case failing && !was:
 		m.log.Error("the store fails; agents keep their results", "err", err)
-		m.ev.emit(model.Event{Kind: model.EventStoreFailing, Severity: model.Problem,
+		m.tell(model.Event{Kind: model.EventStoreFailing, Severity: model.Problem,
 			Text: fmt.Sprintf("the store fails: %v; results stay with the agents and are stored as soon as it works again", err)})
 	case !failing && was:
 		m.log.Info("the store works again")
-		m.ev.emit(model.Event{Kind: model.EventStoreBack, Severity: model.Info,
+		m.tell(model.Event{Kind: model.EventStoreBack, Severity: model.Info,
 			Text: "the store works again; waiting results are being stored"})
 	}
 }
