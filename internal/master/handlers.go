@@ -67,6 +67,8 @@ func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 	stored, err := m.cfg.Store.PutResult(ctx, r)
 	m.storeAnswered(err)
 	switch {
+	case errors.Is(err, model.ErrInvalid), errors.Is(err, model.ErrUsage):
+		return m.refuseResult(ctx, r, err)
 	case errors.Is(err, model.ErrStale), errors.Is(err, model.ErrNotFound):
 		return wire.ResultReply{Dropped: true, Reason: err.Error()}
 	case err != nil:
@@ -79,6 +81,21 @@ func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 		m.ev.emit(endedEvent(r))
 	}
 	return wire.ResultReply{Stored: true}
+}
+
+// refuseResult puts a failed result in the place of one that can never be
+// stored, because it holds values that are no numbers: the attempt has ended,
+// and why must not be lost.
+func (m *Master) refuseResult(ctx context.Context, r model.Result, why error) wire.ResultReply {
+	bare := model.Result{
+		Run: r.Run, Step: r.Step, Task: r.Task, Attempt: r.Attempt, Node: r.Node,
+		Outcome: model.OutcomeFailed, Error: fmt.Sprintf("its result cannot be stored: %v", why),
+		Started: r.Started, Ended: r.Ended, ClockOffset: r.ClockOffset, ClockError: r.ClockError,
+	}
+	if r.Outcome == model.OutcomeFailed && len(r.Samples)+len(r.Series) == 0 {
+		return wire.ResultReply{Dropped: true, Reason: why.Error()} // this is such a result already
+	}
+	return m.Result(ctx, bare)
 }
 
 // noteResult tells the waiting executor. When a job of a batch was lost, the

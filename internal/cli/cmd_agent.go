@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/agent"
+	"github.com/scalebench/scalebench/internal/facts"
+	"github.com/scalebench/scalebench/internal/fleet/local"
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queue"
+	"github.com/scalebench/scalebench/internal/runner"
+)
+
+// agentOptions are the flags of `scalebench agent`.
+type agentOptions struct {
+	node, state, workDir string
+	labels               []string
+	exitWithStdin        bool
+}
+
+func (c *common) agentCommand() *cobra.Command {
+	var opt agentOptions
+	cmd := &cobra.Command{
+		Use: "agent", Short: "run the agent of a node",
+		Long: `Joins a server with a token from "scalebench token" and executes its tasks, one at
+a time. The token is needed once; the identity is kept in the state directory.
+The agent survives restarts of the server and leaves on SIGTERM.`,
+		Example: `  scalebench agent --token sbjoin1.…
+  scalebench agent --server nats://10.0.0.5:4222 --token @/run/join-token --label role=worker
+  scalebench agent                                 (any later time)`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.runAgent(cmd.Context(), opt) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.node, "node", "", "name of this node (default: its private address, or its host name)")
+	f.StringVar(&opt.state, "state", "", "state directory: identity and undelivered results (default: below the data directory)")
+	f.StringVar(&opt.workDir, "workdir", "", "where commands start (default: the current directory)")
+	f.StringArrayVar(&opt.labels, "label", nil, "label of this node: KEY=VALUE (may be repeated)")
+	f.BoolVar(&opt.exitWithStdin, "exit-with-stdin", false, "end when standard input closes")
+	if err := f.MarkHidden("exit-with-stdin"); err != nil {
+		panic(err) // the flag is defined one line above
+	}
+	return cmd
+}
+
+func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
+	c.log = slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: c.agentLevel()}))
+	if opt.exitWithStdin {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		go func() { _, _ = io.Copy(io.Discard, c.env.Stdin); cancel() }()
+	}
+	if opt.state == "" {
+		opt.state = filepath.Join(c.paths.root, "agent")
+	}
+	if opt.workDir == "" {
+		opt.workDir, _ = os.Getwd() // empty: the runner's scratch directory
+	}
+	cfg, err := c.agentConfig(ctx, opt)
+	if err != nil {
+		return err
+	}
+	unlock, err := lockFile(filepath.Join(opt.state, "lock"))
+	if err != nil {
+		return fmt.Errorf("another agent may be running on %s: %w", opt.state, err)
+	}
+	defer unlock()
+	a, err := agent.New(cfg)
+	if err != nil {
+		return err
+	}
+	return a.Run(ctx)
+}
+
+func (c *common) agentLevel() slog.Level {
+	if c.verbose {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// agentConfig collects who this node is and whom it serves.
+func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Config, error) {
+	labels, err := parseLabels(opt.labels)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	key, err := identity.LoadOrCreate(filepath.Join(opt.state, local.KeyFile), identity.RoleAgent)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	f, err := facts.Collect(ctx, facts.Options{Version: Version()})
+	if err != nil {
+		c.log.Warn("some facts about this node are missing", "err", err)
+	}
+	node, err := nodeName(opt, f)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	info, err := c.joinAgent(ctx, opt.state, key, node)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	return agent.Config{
+		Node:   model.Node{ID: node, Labels: labels, Facts: f},
+		Server: info, Key: key, StateDir: opt.state,
+		Runner: []string{c.env.Self, workloadCommandName}, WorkDir: opt.workDir,
+		Environ: c.env.TaskEnviron(), Dial: c.dialOptions(), Log: c.log,
+	}, nil
+}
+
+// nodeName is the name that was given, or kept from the first start, or the
+// one that the facts suggest. It is kept because the server ties it to the
+// key: an address may change, the node's name must not.
+func nodeName(opt agentOptions, f model.Facts) (model.NodeID, error) {
+	file := filepath.Join(opt.state, "node")
+	name := model.NodeID(opt.node)
+	if name == "" {
+		if kept, err := os.ReadFile(file); err == nil {
+			name = model.NodeID(strings.TrimSpace(string(kept)))
+		} else {
+			name = facts.NodeID(f, f.Hostname)
+		}
+	}
+	if err := name.Validate(); err != nil {
+		return "", fmt.Errorf("%w: %w; set another with --node", model.ErrUsage, err)
+	}
+	if err := os.WriteFile(file, []byte(name+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keeping the node's name: %w", err)
+	}
+	return name, nil
+}
+
+// joinAgent redeems the token, or reads what an earlier redemption left.
+func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key, node model.NodeID) (queue.ServerInfo, error) {
+	file := filepath.Join(state, local.ServerFile)
+	kept, keptErr := readInfo(file)
+	raw := c.tokenValue()
+	if raw == "" {
+		if keptErr != nil {
+			return kept, fmt.Errorf("%w: this node has not joined a server yet; get a token with `scalebench token` there and give it with --token", model.ErrUsage)
+		}
+		if c.serverAddr != "" {
+			kept.Servers = []string{c.serverAddr}
+		}
+		return kept, nil
+	}
+	tok, err := identity.ParseToken(raw)
+	if err != nil {
+		return kept, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	if keptErr == nil && kept.ServerKey == tok.ServerKey {
+		// Joined before: the token, which an image or a unit file may give at
+		// every start, is not needed again.
+		return kept, nil
+	}
+	if c.serverAddr != "" {
+		tok.Servers = []string{c.serverAddr}
+	}
+	info, err := queue.Join(ctx, tok, key, node, c.dialOptions())
+	if err != nil {
+		return info, fmt.Errorf("joining the server: %w", err)
+	}
+	return info, writeInfo(file, info)
+}
+
+func parseLabels(list []string) (map[string]string, error) {
+	out := make(map[string]string, len(list))
+	for _, l := range list {
+		k, v, ok := strings.Cut(l, "=")
+		if !ok || k == "" {
+			return nil, fmt.Errorf("%w: --label %q: want KEY=VALUE", model.ErrUsage, l)
+		}
+		out[k] = v
+	}
+	return out, nil
+}
+
+// workloadCommandName is the hidden command that executes one task.
+const workloadCommandName = "run-workload"
+
+// errWorkloadEnded makes the child's exit code a failure.
+var errWorkloadEnded = errors.New("the workload did not end well")
+
+// workloadCommand executes one task for the agent that started this process.
+func (c *common) workloadCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: workloadCommandName, Hidden: true, Args: noArgs,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // needs no data directory
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			orders, reports, err := runner.ControlPipes()
+			if err != nil {
+				return fmt.Errorf("%w: %w", model.ErrUsage, err)
+			}
+			if code := runner.Main(cmd.Context(), Workloads(), orders, reports, c.env.Stdout, c.env.Stderr); code != 0 {
+				return errWorkloadEnded // the agent has been told the reason
+			}
+			return nil
+		},
+	}
+}

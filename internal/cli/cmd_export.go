@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+func (c *common) exportCommand() *cobra.Command {
+	format := "json"
+	cmd := &cobra.Command{
+		Use: "export RUN", Short: "export everything measured in a run",
+		Long: `Exports a run. JSON holds all that is stored: the run with its experiment file,
+nodes with facts, steps, results of every attempt with samples and series,
+events. CSV holds one line per sample, ready for a spreadsheet.`,
+		Example: `  scalebench export latest > run.json
+  scalebench export latest --format csv > samples.csv`,
+		Args: oneArg("the run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format != "json" && format != "csv" {
+				return fmt.Errorf("%w: --format %q: want json or csv", model.ErrUsage, format)
+			}
+			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
+				if format == "json" {
+					return printJSON(c.env.Stdout, d)
+				}
+				return exportCSV(c.env.Stdout, d)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", format, "json or csv")
+	return cmd
+}
+
+// exportCSV writes one line per sample. counted says whether the result is
+// the one that analyses use.
+func exportCSV(w io.Writer, d model.RunData) error {
+	out := csv.NewWriter(w)
+	if err := out.Write([]string{"run", "workload", "phase", "trial", "node", "task", "attempt", "outcome", "counted",
+		"started", "ended", "metric", "unit", "better", "value"}); err != nil {
+		return fmt.Errorf("writing CSV: %w", err)
+	}
+	steps := make(map[model.StepID]model.Step)
+	for _, s := range d.Steps {
+		steps[s.ID] = s
+	}
+	counted := make(map[string]bool)
+	for _, r := range d.Accepted() {
+		counted[fmt.Sprint(r.Task, r.Attempt)] = true
+	}
+	for _, r := range d.Results {
+		s := steps[r.Step]
+		for _, m := range r.Samples {
+			if err := out.Write([]string{string(r.Run), s.Workload, string(s.Phase), strconv.Itoa(s.Trial), string(r.Node),
+				string(r.Task), strconv.Itoa(r.Attempt), string(r.Outcome),
+				strconv.FormatBool(counted[fmt.Sprint(r.Task, r.Attempt)]),
+				stamp(r.Started), stamp(r.Ended), m.Metric, m.Unit, string(m.Better),
+				strconv.FormatFloat(m.Value, 'g', -1, 64)}); err != nil {
+				return fmt.Errorf("writing CSV: %w", err)
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// stamp prints a time for programs; empty when there is none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

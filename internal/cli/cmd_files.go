@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+func (c *common) validateCommand() *cobra.Command {
+	var set []string
+	cmd := &cobra.Command{
+		Use:   "validate FILE",
+		Short: "check an experiment or job file",
+		Long: `Checks an experiment file (YAML) or a job file (JSON) and reports everything
+that is wrong with it, as file:line:col. Exit code 2 if anything is.`,
+		Example: "  scalebench validate experiment.yaml",
+		Args:    oneArg("the file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, name, err := c.readFile(args[0])
+			if err != nil {
+				return err
+			}
+			if strings.HasSuffix(name, ".json") {
+				_, err = experiment.ParseJob(name, text)
+			} else {
+				_, err = experiment.Parse(name, text, Workloads(), set)
+			}
+			if err != nil {
+				return err
+			}
+			return write(c.env.Stdout, name+": valid\n")
+		},
+	}
+	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file first: KEY.PATH=VALUE")
+	return cmd
+}
+
+func (c *common) schemaCommand() *cobra.Command {
+	job := false
+	cmd := &cobra.Command{
+		Use:   "schema",
+		Short: "print the JSON Schema of experiment files",
+		Long: `Prints the JSON Schema of experiment files, with which editors complete and check
+them, or with --job that of the job files of "scalebench submit".`,
+		Example: "  scalebench schema > scalebench.schema.json",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			schema := func() ([]byte, error) { return experiment.Schema(Workloads()) }
+			if job {
+				schema = experiment.JobSchema
+			}
+			out, err := schema()
+			if err != nil {
+				return err
+			}
+			return write(c.env.Stdout, strings.TrimRight(string(out), "\n")+"\n")
+		},
+	}
+	cmd.Flags().BoolVar(&job, "job", false, "the schema of job files")
+	return cmd
+}
+
+func (c *common) submitCommand() *cobra.Command {
+	var opt runOptions
+	cmd := &cobra.Command{
+		Use:   "submit JOB.json",
+		Short: "run a job file: commands on some or all nodes, in order",
+		Long: `Runs a job file of the form used by ScaleBench (jobName or testName, jobs with
+node, path and command) on the agents of a running server. Jobs for "*" run on
+every agent; on each node jobs run in the order of the file. Exit code 1 if any
+job fails.`,
+		Example: `  scalebench submit examples/paper-fig2.json
+  scalebench submit job.json --detach`,
+		Args: oneArg("the job file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, name, err := c.readFile(args[0])
+			if err != nil {
+				return err
+			}
+			if _, err := experiment.ParseJob(name, text); err != nil {
+				return err
+			}
+			src := control.Source{Name: name, Text: string(text), Kind: model.KindBatch}
+			return c.executeSource(cmd.Context(), src, 0, opt)
+		},
+	}
+	cmd.Flags().BoolVar(&opt.detach, "detach", false, "return as soon as the batch is in line")
+	c.addFormat(cmd)
+	return cmd
+}
+
+// batchError reports failed jobs, for the exit code.
+func batchError(data model.RunData) error {
+	failed := 0
+	for _, r := range data.Accepted() {
+		if r.Outcome != model.OutcomeOK {
+			failed++
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d jobs failed", failed)
+	}
+	return nil
+}

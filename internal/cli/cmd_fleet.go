@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/report"
+)
+
+func (c *common) serverCommand() *cobra.Command {
+	var opt serverOptions
+	cmd := &cobra.Command{
+		Use: "server", Short: "run a server that agents join",
+		Long: `Runs a server: queue, store and master. By default the queue is embedded and
+listens on loopback; --listen makes it reachable, with TLS, and the tokens of
+"scalebench token" carry the certificate's fingerprint, so that agents need no
+certificates. --nats uses your own NATS cluster instead.`,
+		Example: `  scalebench server --listen 0.0.0.0:4222 --advertise 10.0.0.5:4222
+  scalebench server --nats nats://a:4222,b:4222,c:4222 --nats-creds user.creds
+  scalebench server --store postgres://user@db/scalebench`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context(), opt) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.Listen, "listen", "127.0.0.1:4222", "address of the embedded queue")
+	f.StringSliceVar(&opt.Advertise, "advertise", nil, "HOST:PORT that tokens name (default: the listen address)")
+	f.BoolVar(&opt.Insecure, "insecure-no-tls", false, "no TLS, even off loopback: whoever sees the traffic can read results")
+	f.StringSliceVar(&opt.NATS, "nats", nil, "use this external NATS cluster: nats://A,nats://B,…")
+	f.BoolVar(&opt.NATSOpen, "insecure-open-nats", false, "accept an external cluster that lets anybody connect")
+	f.DurationVar(&opt.Lease, "lease", time.Minute, "silence after which a node counts as lost")
+	return cmd
+}
+
+// serve runs until the context ends.
+func (c *common) serve(ctx context.Context, opt serverOptions) error {
+	opt.NATSCreds, opt.NATSNKey, opt.NATSCA = c.natsCreds, c.natsNKey, c.natsCA
+	in, err := c.startServer(ctx, opt)
+	if err != nil {
+		return err
+	}
+	c.say("scalebench %s serves on %s", Version(), strings.Join(in.info.Servers, ", "))
+	c.say("`scalebench token` makes a token for an agent; Ctrl-C stops the server")
+	<-ctx.Done()
+	c.say("stopping")
+	return in.Close()
+}
+
+func (c *common) tokenCommand() *cobra.Command {
+	var client bool
+	spec := identity.TokenSpec{Role: identity.RoleAgent, Uses: 1, TTL: time.Hour}
+	cmd := &cobra.Command{
+		Use: "token", Short: "make a join token for agents or clients",
+		Long: `Makes a token with which agents, or with --client people's commands, join the
+running server. It holds the server's address, its public key and certificate
+fingerprint, and a secret that works --uses times until it expires: keep it as
+you keep a password.`,
+		Example: `  scalebench token
+  scalebench token --uses 20 --ttl 30m
+  scalebench token --client`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if client {
+				spec.Role = identity.RoleClient
+			}
+			if spec.Uses < 1 || spec.TTL <= 0 {
+				return fmt.Errorf("%w: --uses and --ttl must be more than 0", model.ErrUsage)
+			}
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				tok, err := s.NewToken(ctx, spec)
+				if err != nil {
+					return err
+				}
+				return write(c.env.Stdout, tok+"\n")
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&client, "client", false, "for people's commands instead of an agent")
+	cmd.Flags().IntVar(&spec.Uses, "uses", spec.Uses, "how many may join with it")
+	cmd.Flags().DurationVar(&spec.TTL, "ttl", spec.TTL, "how long it is valid")
+	return cmd
+}
+
+func (c *common) nodesCommand() *cobra.Command {
+	remove := ""
+	cmd := &cobra.Command{
+		Use: "nodes", Short: "list nodes and how they are doing",
+		Example: `  scalebench nodes
+  scalebench nodes --remove 10.0.0.7`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			format, err := c.format()
+			if err != nil {
+				return err
+			}
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				if remove != "" {
+					return s.RemoveNode(ctx, model.NodeID(remove))
+				}
+				nodes, err := s.Nodes(ctx)
+				if err != nil {
+					return err
+				}
+				return report.Nodes(c.env.Stdout, nodes, format, c.printing())
+			})
+		},
+	}
+	cmd.Flags().StringVar(&remove, "remove", "", "forget this node; its agent is not admitted any more")
+	c.addFormat(cmd)
+	return cmd
+}

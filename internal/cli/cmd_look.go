@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/analysis"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/report"
+)
+
+func (c *common) runsCommand() *cobra.Command {
+	limit := 20
+	cmd := &cobra.Command{
+		Use: "runs", Short: "list runs, newest first",
+		Example: "  scalebench runs --limit 0 --format csv",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			format, err := c.format()
+			if err != nil {
+				return err
+			}
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				runs, err := s.Runs(ctx, limit)
+				if err != nil {
+					return err
+				}
+				return report.Runs(c.env.Stdout, runs, format, c.printing())
+			})
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", limit, "at most so many; 0 means all")
+	c.addFormat(cmd)
+	return cmd
+}
+
+// withRun calls f with everything that is stored of the run that a user names
+// by id, by a unique beginning of it, or as "latest".
+func (c *common) withRun(ctx context.Context, name string, f func(context.Context, service, model.RunData) error) error {
+	return c.withService(ctx, toRead, func(ctx context.Context, s service) error {
+		run, err := s.Run(ctx, name)
+		if err != nil {
+			return err
+		}
+		data, err := s.Data(ctx, run.ID)
+		if err != nil {
+			return err
+		}
+		return f(ctx, s, data)
+	})
+}
+
+func (c *common) showCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show RUN", Short: "show a run: state, steps, failures, events",
+		Long:    `Shows one run. RUN is an id, a unique beginning of one, or "latest".`,
+		Example: "  scalebench show latest",
+		Args:    oneArg("the run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			format, err := c.format()
+			if err != nil {
+				return err
+			}
+			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
+				return report.Show(c.env.Stdout, d, format, c.printing())
+			})
+		},
+	}
+	c.addFormat(cmd)
+	return cmd
+}
+
+func (c *common) cdiCommand() *cobra.Command {
+	csv := ""
+	cmd := &cobra.Command{
+		Use:   "cdi RUN | cdi --csv FILE",
+		Short: "the Capacity Degradation Index, with interval and verdict",
+		Long: `Computes the CDI of every metric of a run, or of somebody's own numbers.
+
+A CSV file has the columns node,phase,value (phase: serial or parallel) and
+optionally workload, metric, unit, trial, better; or one line per node with
+node,serial,parallel; or published means with
+workload,metric,unit,nodes,serial_mean,parallel_mean.
+
+Verdicts: none (the interval contains 0), degraded (it lies above 0), gain (it
+lies below 0), unknown (the measurement does not allow an answer).`,
+		Example: `  scalebench cdi latest
+  scalebench cdi latest --format json
+  scalebench cdi --csv numbers.csv`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (csv == "") == (len(args) == 0) {
+				return fmt.Errorf("%w: scalebench cdi takes a run or --csv FILE, one of the two", model.ErrUsage)
+			}
+			if csv != "" {
+				return c.cdiOfFile(csv)
+			}
+			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
+				return c.printFindings(analysis.CDI(d, analysis.Options{Seed: uint64(d.Run.Seed)}))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&csv, "csv", "", "analyse this file instead of a run (\"-\": standard input)")
+	c.addFormat(cmd)
+	return cmd
+}
+
+func (c *common) cdiOfFile(file string) error {
+	if file == "-" {
+		return c.printFindings(analysis.CDIFromCSV(c.env.Stdin, "stdin", analysis.Options{}))
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	return c.printFindings(analysis.CDIFromCSV(f, filepath.Base(file), analysis.Options{}))
+}
+
+func (c *common) printFindings(findings []model.Finding, err error) error {
+	if err != nil {
+		return err
+	}
+	format, err := c.format()
+	if err != nil {
+		return err
+	}
+	return report.Findings(c.env.Stdout, findings, format, c.printing())
+}
+
+func (c *common) reportCommand() *cobra.Command {
+	out := ""
+	cmd := &cobra.Command{
+		Use: "report RUN", Short: "write the HTML report of a run",
+		Long:    "Writes one self-contained HTML file with figures and prints its path.",
+		Example: "  scalebench report latest -o result.html",
+		Args:    oneArg("the run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
+				findings, err := analysis.CDI(d, analysis.Options{Seed: uint64(d.Run.Seed)})
+				if err != nil {
+					return err
+				}
+				path, err := c.writeReport(d, findings, out)
+				if err != nil {
+					return err
+				}
+				return write(c.env.Stdout, path+"\n")
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "path of the file (default: in the data directory)")
+	return cmd
+}
+
+func (c *common) logsCommand() *cobra.Command {
+	node, stderr := "", false
+	cmd := &cobra.Command{
+		Use: "logs RUN", Short: "print what the tasks of a run printed",
+		Long: `Prints the standard output of every task of a run, or of one node, whole where it
+was kept whole.`,
+		Example: "  scalebench logs latest --node local-1 --stderr",
+		Args:    oneArg("the run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withRun(cmd.Context(), args[0], func(ctx context.Context, s service, d model.RunData) error {
+				return c.printLogs(ctx, s, d, model.NodeID(node), stderr)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&node, "node", "", "of this node only")
+	cmd.Flags().BoolVar(&stderr, "stderr", false, "standard error instead of standard output")
+	return cmd
+}
+
+func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node model.NodeID, stderr bool) error {
+	for _, r := range d.Results {
+		if node != "" && r.Node != node {
+			continue
+		}
+		o := r.Stdout
+		if stderr {
+			o = r.Stderr
+		}
+		text := o.Text
+		if o.Artifact != "" {
+			whole, err := s.Artifact(ctx, r.Task, r.Attempt, o.Artifact)
+			if err != nil {
+				return err
+			}
+			text = string(whole)
+		}
+		head := fmt.Sprintf("==> %s on %s, attempt %d: %s, %d bytes <==\n", r.Task, r.Node, r.Attempt, r.Outcome, o.Total)
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		if err := write(c.env.Stdout, head+text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *common) deleteCommand() *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use: "delete RUN", Short: "delete a run and everything measured in it (asks first)",
+		Example: "  scalebench delete 01JD2M --yes",
+		Args:    oneArg("the run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				run, err := s.Run(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if !yes && !c.confirm(fmt.Sprintf("delete run %s (%s, %s) with all its results?", run.ID, run.Name, run.State)) {
+					return errors.New("not deleted; answer y, or give --yes")
+				}
+				if err := s.Delete(ctx, run.ID); err != nil {
+					return err
+				}
+				c.say("deleted %s", run.ID)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// confirm asks a question; anything but y or yes, and an end of input, is no.
+func (c *common) confirm(question string) bool {
+	_, _ = fmt.Fprintf(c.env.Stderr, "%s [y/N] ", question) // nobody to tell
+	in := bufio.NewScanner(c.env.Stdin)
+	if !in.Scan() {
+		return false
+	}
+	a := strings.ToLower(strings.TrimSpace(in.Text()))
+	return a == "y" || a == "yes"
+}
+
+func (c *common) cancelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel RUN", Short: "cancel a run; what was measured is kept",
+		Example: "  scalebench cancel latest",
+		Args:    oneArg("the run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				run, err := s.Run(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if err := s.Cancel(ctx, run.ID); err != nil {
+					return err
+				}
+				c.say("cancelled %s", run.ID)
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/report"
+)
+
+// common is what every command shares: the environment, the global flags, and
+// what they resolve to.
+type common struct {
+	env Env
+
+	dataFlag, storeURL          string
+	serverAddr, token           string
+	natsCreds, natsNKey, natsCA string
+	formatFlag, colorFlag       string
+	verbose                     bool
+
+	paths paths
+	log   *slog.Logger
+}
+
+// addFlags defines the global flags.
+func (c *common) addFlags(cmd *cobra.Command) {
+	f := cmd.PersistentFlags()
+	f.StringVar(&c.dataFlag, "data", "", "data directory (default $SCALEBENCH_DATA, or ~/.local/share/scalebench)")
+	f.StringVar(&c.storeURL, "store", "", "store: postgres://… or sqlite://PATH (default: SQLite in the data directory; $SCALEBENCH_STORE)")
+	f.StringVar(&c.serverAddr, "server", "", "server elsewhere: nats://HOST:PORT ($SCALEBENCH_SERVER)")
+	f.StringVar(&c.token, "token", "", "join token, needed once ($SCALEBENCH_TOKEN; @FILE reads it from a file)")
+	f.StringVar(&c.natsCreds, "nats-creds", "", "credentials file of an external NATS cluster")
+	f.StringVar(&c.natsNKey, "nats-nkey", "", "nkey seed file of an external NATS cluster")
+	f.StringVar(&c.natsCA, "nats-ca", "", "CA file of an external NATS cluster")
+	f.StringVar(&c.colorFlag, "color", "auto", "colours: auto, always or never")
+	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside to standard error")
+}
+
+// addFormat defines --format on commands that print a table.
+func (c *common) addFormat(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.formatFlag, "format", "text", "output: text, json or csv")
+}
+
+// resolve turns flags into what commands use. It runs before every command.
+func (c *common) resolve() error {
+	level := slog.LevelError
+	if c.verbose {
+		level = slog.LevelDebug
+	}
+	c.log = slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level}))
+	switch c.colorFlag {
+	case "auto", "always", "never":
+	default:
+		return fmt.Errorf("%w: --color %q: want auto, always or never", model.ErrUsage, c.colorFlag)
+	}
+	if c.formatFlag != "" {
+		if _, err := c.format(); err != nil {
+			return err
+		}
+	}
+	// Not as defaults of the flags: --help prints those, and a store's address
+	// may hold a password.
+	c.storeURL = cmp.Or(c.storeURL, c.env.Getenv("SCALEBENCH_STORE"))
+	c.serverAddr = cmp.Or(c.serverAddr, c.env.Getenv("SCALEBENCH_SERVER"))
+	var err error
+	c.paths, err = c.env.dataDir(c.dataFlag)
+	return err
+}
+
+// format is the value of --format.
+func (c *common) format() (report.Format, error) { return report.ParseFormat(c.formatFlag) }
+
+// printing says how text is printed.
+func (c *common) printing() report.Options {
+	color := c.env.Width > 0 && c.env.Getenv("NO_COLOR") == ""
+	switch c.colorFlag {
+	case "always":
+		color = true
+	case "never":
+		color = false
+	}
+	return report.Options{Width: c.env.Width, Color: color}
+}
+
+// say prints a line for people to standard error, where it cannot disturb
+// what a program reads from standard output.
+func (c *common) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(c.env.Stderr, format+"\n", args...) // nobody to tell
+}
+
+// withService calls f with a service and closes that afterwards.
+func (c *common) withService(ctx context.Context, need need, f func(context.Context, service) error) error {
+	s, err := c.connect(ctx, need)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(ctx, s), s.Close())
+}
+
+// oneArg insists on exactly one argument and names it in the message.
+func oneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%w: %s takes one argument, %s (got %d); see `%s --help`",
+				model.ErrUsage, cmd.CommandPath(), name, len(args), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// noArgs insists on none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%w: %s takes no arguments (got %q)", model.ErrUsage, cmd.CommandPath(), strings.Join(args, " "))
+	}
+	return nil
+}
+
+// write reports whether everything could be printed.
+func write(w io.Writer, s string) error {
+	if _, err := io.WriteString(w, s); err != nil {
+		return fmt.Errorf("writing the output: %w", err)
+	}
+	return nil
+}

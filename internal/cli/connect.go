@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queue"
+)
+
+// need says what a command asks of the service it gets.
+type need int
+
+const (
+	toRead need = iota // the store is enough
+	toRun              // a master must execute something
+)
+
+// service is a control.Service with an end.
+type service struct {
+	control.Service
+	Close func() error
+	// own says that the server lives in this process and dies with it.
+	own bool
+}
+
+// connect finds the service for a command, in this order: the server that
+// --server names; the server that is running on the data directory; and
+// otherwise this process itself, as a server when something is to be
+// executed, or as a reader of the store.
+func (c *common) connect(ctx context.Context, need need) (service, error) {
+	if c.serverAddr != "" || c.tokenValue() != "" {
+		return c.connectRemote(ctx)
+	}
+	if s, ok, err := c.connectRunning(ctx); ok || err != nil {
+		return s, err
+	}
+	if need == toRead {
+		st, err := c.openStore(ctx)
+		if err != nil {
+			return service{}, err
+		}
+		return service{Service: offline{st}, Close: st.Close}, nil
+	}
+	in, err := c.startServer(ctx, serverOptions{})
+	if errors.Is(err, errLocked) {
+		return service{}, fmt.Errorf("%w: a scalebench command is using %s; wait for it, or give another --data",
+			model.ErrUnavailable, c.paths.root)
+	}
+	if err != nil {
+		return service{}, err
+	}
+	return service{Service: in.Master, Close: in.Close, own: true}, nil
+}
+
+// connectRunning connects to a server that runs on this data directory, if
+// there is one.
+func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
+	unlock, err := lockFile(c.paths.lock())
+	if err == nil {
+		unlock()
+		return service{}, false, nil
+	}
+	if !errors.Is(err, errLocked) {
+		return service{}, false, err
+	}
+	info, err := readInfo(c.paths.serverInfo())
+	if err != nil {
+		return service{}, false, nil // it is just starting; the caller goes on alone
+	}
+	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
+	if err != nil {
+		return service{}, false, err
+	}
+	s, err := c.dial(ctx, info, key)
+	return s, err == nil, err
+}
+
+// connectRemote connects to a server elsewhere: with a token the first time,
+// with the identity kept from then on.
+func (c *common) connectRemote(ctx context.Context) (service, error) {
+	var tok identity.Token
+	address := c.serverAddr
+	if s := c.tokenValue(); s != "" {
+		var err error
+		if tok, err = identity.ParseToken(s); err != nil {
+			return service{}, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		}
+		if address == "" && len(tok.Servers) > 0 {
+			address = tok.Servers[0]
+		}
+	}
+	dir := c.paths.remote(hostPort(address))
+	key, err := identity.LoadOrCreate(filepath.Join(dir, "client.nk"), identity.RoleClient)
+	if err != nil {
+		return service{}, err
+	}
+	info, err := c.joinOnce(ctx, tok, key, filepath.Join(dir, "server.json"))
+	if err != nil {
+		return service{}, err
+	}
+	return c.dial(ctx, info, key)
+}
+
+// joinOnce redeems a token, or reads what an earlier redemption left.
+func (c *common) joinOnce(ctx context.Context, tok identity.Token, key *identity.Key, file string) (queue.ServerInfo, error) {
+	if tok.Secret == "" {
+		info, err := readInfo(file)
+		if err != nil {
+			return info, fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give --token once",
+				model.ErrDenied, c.serverAddr)
+		}
+		return info, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "client"
+	}
+	if c.serverAddr != "" {
+		tok.Servers = []string{c.serverAddr}
+	}
+	info, err := queue.Join(ctx, tok, key, model.NodeID(host), c.dialOptions())
+	if err != nil {
+		return info, fmt.Errorf("joining the server: %w", err)
+	}
+	return info, writeInfo(file, info)
+}
+
+func (c *common) dial(ctx context.Context, info queue.ServerInfo, key *identity.Key) (service, error) {
+	client, err := queue.DialClient(ctx, info, key, c.dialOptions())
+	if err != nil {
+		return service{}, fmt.Errorf("connecting to the server: %w", err)
+	}
+	return service{Service: control.NewRemote(client), Close: client.Close}, nil
+}
+
+func (c *common) dialOptions() queue.DialOptions {
+	return queue.DialOptions{Log: c.log, CredsFile: c.natsCreds, NKeyFile: c.natsNKey, CAFile: c.natsCA}
+}
+
+// tokenValue is the token from the flag, a file, or the environment.
+func (c *common) tokenValue() string {
+	t := c.token
+	if t == "" {
+		t = c.env.Getenv("SCALEBENCH_TOKEN")
+	}
+	if file, ok := strings.CutPrefix(t, "@"); ok {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return t // ParseToken will say that this is no token
+		}
+		t = string(data)
+	}
+	return strings.TrimSpace(t)
+}
+
+// hostPort is what names a server in file names.
+func hostPort(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return address
+}
+
+func readInfo(file string) (queue.ServerInfo, error) {
+	var info queue.ServerInfo
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return info, err
+	}
+	return info, json.Unmarshal(data, &info)
+}
+
+func writeInfo(file string, info queue.ServerInfo) error {
+	data, err := json.Marshal(info)
+	if err != nil {
+		return fmt.Errorf("encoding the server's address: %w", err)
+	}
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		return fmt.Errorf("keeping the server's address: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/analysis"
+	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/report"
+)
+
+// finish follows a run to its end and prints what it found.
+func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runOptions) error {
+	run, err := c.follow(ctx, s, id)
+	if ctx.Err() != nil {
+		return c.interrupted(ctx, s, id)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.printResult(ctx, s, run, opt); err != nil {
+		return err
+	}
+	return endError(run)
+}
+
+// follow shows a run's progress until it is over.
+func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.Run, error) {
+	c.say("run %s", id)
+	data, err := s.Data(ctx, id)
+	if err != nil {
+		return data.Run, err
+	}
+	live, stop, err := s.Watch(ctx, id)
+	if err != nil {
+		return data.Run, err
+	}
+	defer stop()
+	watch := newLiveView(c.env, data)
+	type end struct {
+		run model.Run
+		err error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		run, err := control.AwaitEnd(ctx, s, id)
+		ended <- end{run, err}
+	}()
+	tick := time.NewTicker(liveTick)
+	defer tick.Stop()
+	for {
+		select {
+		case ev, ok := <-live:
+			if !ok {
+				live = nil // the end will be seen all the same
+				continue
+			}
+			watch.event(ev)
+		case <-tick.C:
+			watch.tick()
+		case e := <-ended:
+			watch.drain(live)
+			watch.close()
+			return e.run, e.err
+		}
+	}
+}
+
+// interrupted ends what this command began, in order. A run on a server of
+// its own goes on without us.
+func (c *common) interrupted(ctx context.Context, s service, id model.RunID) error {
+	if !s.own {
+		c.say("the run goes on at the server: `scalebench show %s`, `scalebench cancel %s`", id, id)
+		return context.Cause(ctx)
+	}
+	c.say("ending the run; press Ctrl-C again to end at once")
+	// Closing the service interrupts the run; it must not be final.
+	c.say("what was measured is kept: `scalebench resume %s` goes on from there", id)
+	return context.Canceled
+}
+
+// endError is the error that a run's end means for the exit code.
+func endError(run model.Run) error {
+	switch run.State {
+	case model.RunDone:
+		return nil
+	case model.RunIncomplete:
+		return fmt.Errorf("%w: run %s is incomplete: %s", model.ErrInvalid, run.ID, run.Reason)
+	}
+	return fmt.Errorf("run %s: %s: %s", run.ID, run.State, run.Reason)
+}
+
+// printResult prints the findings and writes the report.
+func (c *common) printResult(ctx context.Context, s service, run model.Run, opt runOptions) error {
+	data, err := s.Data(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	format, err := c.format()
+	if err != nil {
+		return err
+	}
+	if run.Kind == model.KindBatch {
+		return errors.Join(report.Show(c.env.Stdout, data, format, c.printing()), batchError(data))
+	}
+	findings, err := analysis.CDI(data, analysis.Options{Seed: uint64(run.Seed)})
+	if err != nil {
+		return err
+	}
+	if err := report.Findings(c.env.Stdout, findings, format, c.printing()); err != nil {
+		return err
+	}
+	if format == report.Text {
+		if err := write(c.env.Stdout, "\n"); err != nil {
+			return err
+		}
+		if err := report.Bars(c.env.Stdout, findings, c.printing()); err != nil {
+			return err
+		}
+	}
+	path, err := c.writeReport(data, findings, opt.out)
+	if err != nil {
+		return err
+	}
+	c.say("\nreport: %s", path)
+	return nil
+}
+
+// writeReport writes the HTML report and returns its path.
+func (c *common) writeReport(data model.RunData, findings []model.Finding, path string) (string, error) {
+	if path == "" {
+		path = c.paths.report(string(data.Run.ID))
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", fmt.Errorf("writing the report: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".report-*")
+	if err != nil {
+		return "", fmt.Errorf("writing the report: %w", err)
+	}
+	err = report.HTML(f, data, findings, report.HTMLOptions{})
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return "", fmt.Errorf("writing the report: %w", err)
+	}
+	return path, nil
+}
+
+func isUnavailable(err error) bool { return errors.Is(err, model.ErrUnavailable) }
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("writing the output: %w", err)
+	}
+	return nil
+}

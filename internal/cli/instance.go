@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/fleet/local"
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/master"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queue"
+	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/store/postgres"
+	"github.com/scalebench/scalebench/internal/store/sqlite"
+)
+
+// serverOptions configure a server, whether it is a process of its own or
+// embedded in a command.
+type serverOptions struct {
+	Listen    string
+	Advertise []string
+	Insecure  bool // no TLS off loopback
+	NATS      []string
+	NATSCreds string
+	NATSNKey  string
+	NATSCA    string
+	NATSOpen  bool
+	Lease     time.Duration
+}
+
+// instance is a running server: store, queue and master. Close ends it in
+// order; a run in progress becomes interrupted.
+type instance struct {
+	*master.Master
+	info    queue.ServerInfo
+	closers []func() error // in order of opening
+}
+
+// startServer opens the data directory and starts a server on it. It fails
+// with errLocked when one is running there already.
+func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instance, err error) {
+	in := &instance{}
+	defer func() {
+		if err != nil {
+			_ = in.Close() // the error that is returned matters more
+		}
+	}()
+	unlock, err := lockFile(c.paths.lock())
+	if err != nil {
+		return nil, err
+	}
+	in.onClose(func() error { unlock(); return nil })
+
+	st, err := c.openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in.onClose(st.Close)
+
+	hub, auth, err := c.startQueue(ctx, in, opt)
+	if err != nil {
+		return nil, err
+	}
+	in.Master = master.New(master.Config{
+		Store: st, Queue: hub, Crier: hub, Authority: auth,
+		Workloads: Workloads(), Local: c.localFleets(in.info, auth),
+		Lease: opt.Lease, Version: Version(), Log: c.log,
+	})
+	if err := in.Recover(ctx); err != nil {
+		return nil, err
+	}
+	if err := hub.Serve(in.handlers()); err != nil {
+		return nil, fmt.Errorf("serving the queue: %w", err)
+	}
+	in.onClose(in.run(ctx))
+	return in, c.publishInfo(in)
+}
+
+// startQueue starts the embedded queue or connects to the user's, and joins
+// the master to it.
+func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions) (*queue.Hub, *identity.Authority, error) {
+	key, err := identity.LoadOrCreate(c.paths.serverKey(), identity.RoleServer)
+	if err != nil {
+		return nil, nil, err
+	}
+	auth, err := identity.OpenAuthority(c.paths.authority())
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.admitLocalClient(auth); err != nil {
+		return nil, nil, err
+	}
+	conn, err := c.openQueue(ctx, in, opt, key, auth)
+	if err != nil {
+		return nil, nil, err
+	}
+	alive := func(id model.NodeID) bool { return in.Master != nil && in.NodeAlive(id) }
+	hub, err := queue.NewHub(ctx, conn, key, auth, queue.HubOptions{Log: c.log, NodeAlive: alive})
+	if err != nil {
+		return nil, nil, fmt.Errorf("preparing the queue: %w", err)
+	}
+	in.onClose(hub.Close)
+	return hub, auth, nil
+}
+
+func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions, key *identity.Key, auth *identity.Authority) (queue.Conn, error) {
+	if len(opt.NATS) > 0 {
+		ext, err := queue.ConnectExternal(ctx, queue.ExternalConfig{
+			URLs: opt.NATS, CredsFile: opt.NATSCreds, NKeyFile: opt.NATSNKey, CAFile: opt.NATSCA,
+			AllowOpen: opt.NATSOpen, Insecure: opt.Insecure, Key: key, Log: c.log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		in.onClose(func() error { ext.Close(); return nil })
+		in.info = ext.Info()
+		return ext, nil
+	}
+	srv, err := queue.StartServer(ctx, queue.ServerConfig{
+		DataDir: c.paths.queue(), Listen: opt.Listen, Advertise: opt.Advertise, Insecure: opt.Insecure,
+		Key: key, Authority: auth, Log: c.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	in.onClose(func() error { srv.Shutdown(); return nil })
+	in.info = srv.Info()
+	return srv, nil
+}
+
+// admitLocalClient lets this user's own commands speak to the server: whoever
+// can read the key file can read the database beside it anyway.
+func (c *common) admitLocalClient(auth *identity.Authority) error {
+	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
+	if err != nil {
+		return err
+	}
+	return auth.Admit(identity.Grant{Key: key.Public(), Role: identity.RoleClient, Node: "local-client", At: time.Now().UTC()})
+}
+
+// localFleets makes fleets of agents that are children of this process.
+func (c *common) localFleets(info queue.ServerInfo, auth *identity.Authority) func(int) master.Fleet {
+	return func(nodes int) master.Fleet {
+		return local.New(local.Config{
+			Nodes: nodes, Dir: c.paths.agents(), Server: info, Log: c.log,
+			Command: []string{c.env.Self, "agent"}, Environ: c.env.TaskEnviron(),
+			Admit: func(node model.NodeID, key string) error {
+				return auth.Admit(identity.Grant{Key: key, Role: identity.RoleAgent, Node: node, At: time.Now().UTC()})
+			},
+		})
+	}
+}
+
+// handlers connect the queue's messages to the master.
+func (in *instance) handlers() queue.Handlers {
+	m := in.Master
+	return queue.Handlers{
+		Hello: m.Hello, Heartbeat: m.Heartbeat, Ready: m.Ready, Result: m.Result, Chunk: m.Chunk,
+		Progress: m.Progress, Report: m.Report, Goodbye: m.Goodbye,
+		API: func(ctx context.Context, caller queue.Caller, verb string, body []byte) ([]byte, error) {
+			return control.Handle(ctx, m, verb, body)
+		},
+	}
+}
+
+// run executes runs in the background; the returned function ends that.
+func (in *instance) run(ctx context.Context) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- in.Serve(ctx) }()
+	return func() error { cancel(); return <-ended }
+}
+
+// publishInfo tells this user's other commands where the server is.
+func (c *common) publishInfo(in *instance) error {
+	data, err := json.Marshal(in.info)
+	if err != nil {
+		return fmt.Errorf("encoding the server's address: %w", err)
+	}
+	if err := os.WriteFile(c.paths.serverInfo(), data, 0o600); err != nil {
+		return fmt.Errorf("writing the server's address: %w", err)
+	}
+	return nil
+}
+
+func (in *instance) onClose(f func() error) { in.closers = append(in.closers, f) }
+
+// Close ends everything, last opened first.
+func (in *instance) Close() error {
+	var errs []error
+	for i := len(in.closers) - 1; i >= 0; i-- {
+		errs = append(errs, in.closers[i]())
+	}
+	in.closers = nil
+	return errors.Join(errs...)
+}
+
+// openStore opens the store that --store names, or the embedded one.
+func (c *common) openStore(ctx context.Context) (store.Store, error) {
+	url := c.storeURL
+	switch {
+	case url == "":
+		return sqlite.Open(ctx, c.paths.database())
+	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
+		return postgres.Open(ctx, url)
+	}
+	path, ok := strings.CutPrefix(url, "sqlite://")
+	if !ok {
+		scheme, _, _ := strings.Cut(url, ":")
+		return nil, fmt.Errorf("%w: --store %s:…: want postgres://… or sqlite://PATH", model.ErrUsage, scheme)
+	}
+	return sqlite.Open(ctx, path)
+}
+
+// discard is a logger for commands that must not chat.
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -1,0 +1,41 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/scalebench/scalebench/internal/cli"
+)
+
+// TestMain lets the test binary be scalebench itself: a copy of it by that
+// name is on the PATH of scripts, and starts agents and workloads from itself
+// as the real program does.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"scalebench": runScalebench})
+}
+
+func runScalebench() {
+	env, err := cli.OSEnv()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(cli.Main(env))
+}
+
+// TestScripts runs what a person would type: testdata/script/*.txtar.
+// `go test -run TestScripts -update` rewrites expected output.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("SCALEBENCH_DATA", e.WorkDir+"/data")
+			return nil
+		},
+	})
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
+)
+
+// offline is the service when no server runs: everything that the store alone
+// can do.
+type offline struct{ store.Store }
+
+var _ control.Service = offline{}
+
+// errNoServer: the operation needs a running server.
+var errNoServer = fmt.Errorf("%w: no server is running on this data directory; start `scalebench server`, or name one with --server", model.ErrUnavailable)
+
+func (o offline) Submit(context.Context, control.Source) (model.RunID, error) { return "", errNoServer }
+func (o offline) Resume(context.Context, model.RunID) error                   { return errNoServer }
+func (o offline) NewToken(context.Context, identity.TokenSpec) (string, error) {
+	return "", errNoServer
+}
+
+// Watch has nothing to deliver: nothing happens without a server.
+func (o offline) Watch(context.Context, model.RunID) (<-chan model.Event, func(), error) {
+	return nil, nil, errNoServer
+}
+
+// Cancel makes sure that nobody resumes the run by mistake.
+func (o offline) Cancel(ctx context.Context, id model.RunID) error {
+	run, err := o.Run(ctx, string(id))
+	if err != nil {
+		return err
+	}
+	if run.State == model.RunDone || run.State == model.RunCancelled {
+		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
+	}
+	return o.SetRunState(ctx, id, model.RunCancelled, "cancelled by the user", time.Now().UTC())
+}
+
+func (o offline) Delete(ctx context.Context, id model.RunID) error { return o.DeleteRun(ctx, id) }
+
+// Nodes lists the nodes that once joined; without a server all are lost.
+func (o offline) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
+	nodes, err := o.Store.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]model.NodeInfo, 0, len(nodes))
+	for _, n := range nodes {
+		out = append(out, model.NodeInfo{Node: n, Status: model.NodeLost})
+	}
+	return out, nil
+}
+
+func (o offline) RemoveNode(context.Context, model.NodeID) error {
+	return errNoServer
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// paths are the places below the data directory.
+type paths struct{ root string }
+
+func (p paths) lock() string       { return filepath.Join(p.root, "lock") }
+func (p paths) database() string   { return filepath.Join(p.root, "scalebench.db") }
+func (p paths) queue() string      { return filepath.Join(p.root, "queue") }
+func (p paths) serverKey() string  { return filepath.Join(p.root, "server.nk") }
+func (p paths) clientKey() string  { return filepath.Join(p.root, "client.nk") }
+func (p paths) authority() string  { return filepath.Join(p.root, "authority.json") }
+func (p paths) serverInfo() string { return filepath.Join(p.root, "server.json") }
+func (p paths) agents() string     { return filepath.Join(p.root, "agents") }
+func (p paths) report(id string) string {
+	return filepath.Join(p.root, "reports", id+".html")
+}
+
+// remote holds the identity with which this user speaks to a server elsewhere.
+func (p paths) remote(address string) string {
+	safe := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(address))
+	return filepath.Join(p.root, "remotes", safe)
+}
+
+// dataDir returns the data directory, which it creates: --data, or
+// $SCALEBENCH_DATA, or the user's data directory.
+func (e Env) dataDir(flag string) (paths, error) {
+	dir := flag
+	if dir == "" {
+		dir = e.Getenv("SCALEBENCH_DATA")
+	}
+	if dir == "" {
+		base := e.Getenv("XDG_DATA_HOME")
+		if base == "" {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return paths{}, fmt.Errorf("finding the data directory: %w (set --data)", err)
+			}
+			base = filepath.Join(home, ".local", "share")
+		}
+		dir = filepath.Join(base, "scalebench")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return paths{}, fmt.Errorf("finding the data directory: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return paths{}, fmt.Errorf("creating the data directory: %w (set --data)", err)
+	}
+	return paths{dir}, nil
+}

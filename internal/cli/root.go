@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Main runs one command and returns its exit code. The first SIGINT or SIGTERM
+// ends the command in order; a second one ends the process at once.
+func Main(env Env) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // from then on signals act as by default
+	root := newRoot(env)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintf(env.Stderr, "scalebench: %v\n", err) //nolint:errcheck // nobody to tell
+	}
+	return exitCode(err)
+}
+
+const longHelp = `scalebench finds out how far an application scales on rented machines, what
+stops it, and how sure that is.
+
+It runs a workload on every node of a fleet alone (serial evaluation) and then
+on all nodes at once (parallel evaluation), and reports by how much the
+capacity of a node degrades: the Capacity Degradation Index, with an interval
+and a verdict.
+
+Exit codes: 0 done, 1 failed, 2 bad usage or file, 3 a threshold was missed,
+4 refused because the measurement is not valid, 130 interrupted.`
+
+const rootExample = `  scalebench demo                      see it work, on this machine, in a minute
+  scalebench run experiment.yaml       run an experiment file
+  scalebench cdi latest --format json  the result, for programs
+  scalebench report latest             the result, as a page with figures`
+
+// newRoot builds the command tree.
+func newRoot(env Env) *cobra.Command {
+	c := &common{env: env}
+	root := &cobra.Command{
+		Use: "scalebench", Short: "find out how far an application scales on rented machines",
+		Long: longHelp, Example: rootExample,
+		Version:      Version(),
+		SilenceUsage: true, SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return c.resolve() },
+	}
+	root.SetArgs(env.Args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w: %w; see `%s --help`", model.ErrUsage, err, cmd.CommandPath())
+	})
+	root.AddGroup(
+		&cobra.Group{ID: "run", Title: "Measure:"},
+		&cobra.Group{ID: "look", Title: "Look at results:"},
+		&cobra.Group{ID: "fleet", Title: "Servers and nodes:"},
+	)
+	c.addFlags(root)
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, cmd := range cmds {
+			cmd.GroupID = group
+			root.AddCommand(cmd)
+		}
+	}
+	add("run", c.demoCommand(), c.runCommand(), c.submitCommand(), c.resumeCommand(), c.cancelCommand(),
+		c.validateCommand(), c.schemaCommand())
+	add("look", c.runsCommand(), c.showCommand(), c.cdiCommand(), c.reportCommand(), c.exportCommand(),
+		c.logsCommand(), c.deleteCommand())
+	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand())
+	root.AddCommand(c.workloadCommand())
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("%w: unknown command %q; see `scalebench --help`", model.ErrUsage, args[0])
+		}
+		return cmd.Help()
+	}
+	root.Args = cobra.ArbitraryArgs
+	return root
+}

@@ -1,0 +1,94 @@
+package cli_test
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// examples is the folder of example experiment files.
+func example(name string) string { return filepath.Join("..", "..", "examples", name) }
+
+// runExample runs an example from beginning to end, as a user would.
+func runExample(t *testing.T, name string, set ...string) []model.Finding {
+	t.Helper()
+	w := newWorld(t)
+	args := []string{"run", example(name)}
+	for _, s := range set {
+		args = append(args, "--set", s)
+	}
+	w.run(args...)
+	checkComplete(t, w.data("latest"))
+	findings := w.findings("latest")
+	if len(findings) == 0 {
+		t.Fatal("no findings")
+	}
+	return findings
+}
+
+// tries is how often a measurement may be repeated. The truth holds on a
+// machine that does nothing else; a neighbour's burst of work spoils one try,
+// an instrument that is wrong spoils them all.
+const tries = 3
+
+// measure repeats a measurement until check finds nothing wrong with it.
+func measure(t *testing.T, name string, check func(model.Finding) string, set ...string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("measures; needs the machine for itself")
+	}
+	for try := 1; ; try++ {
+		wrong := ""
+		for _, f := range runExample(t, name, set...) {
+			if f.CDI == nil || f.CI == nil {
+				t.Fatalf("%s: CDI %v, interval %v; warnings %q", f.Metric, f.CDI, f.CI, f.Warnings)
+			}
+			t.Logf("try %d, %s: CDI %.2f %% [%.2f, %.2f] %s; overlap %.3f, skew %.2f ms; warnings %q",
+				try, f.Metric, *f.CDI, f.CI[0], f.CI[1], f.Verdict, *f.Overlap, *f.StartSkewMS, f.Warnings)
+			wrong += check(f)
+		}
+		if wrong == "" {
+			return
+		}
+		if try == tries {
+			t.Fatalf("after %d tries: %s", tries, wrong)
+		}
+		t.Log(wrong)
+	}
+}
+
+// TestTruthOvercommit: 4 nodes with 2 busy threads each share the machine's c
+// cores. A node alone gets min(2, c) cores, together they get min(8, c), so
+// that CDI = 100·(1 − min(8, c)/(4·min(2, c))): 75 % on 2 cores.
+func TestTruthOvercommit(t *testing.T) {
+	c := float64(runtime.NumCPU())
+	truth := 100 * (1 - min(8, c)/(4*min(2, c)))
+	want := model.VerdictDegraded
+	if truth == 0 {
+		want = model.VerdictNone
+	}
+	measure(t, "cpu-overcommit.yaml", func(f model.Finding) string {
+		if math.Abs(*f.CDI-truth) > 3 || f.Verdict != want {
+			return fmt.Sprintf("CDI %.2f %%, %s; want %.2f %% within 3 points, %s", *f.CDI, f.Verdict, truth, want)
+		}
+		return ""
+	}, "workloads.cpu2.duration=3s")
+}
+
+// TestTruthNoContention: 2 nodes with 1 busy thread each do not meet on a
+// machine with 2 cores or more.
+func TestTruthNoContention(t *testing.T) {
+	if runtime.NumCPU() < 2 {
+		t.Skip("needs 2 cores")
+	}
+	measure(t, "cpu-no-contention.yaml", func(f model.Finding) string {
+		if f.Verdict != model.VerdictNone {
+			return fmt.Sprintf("CDI %.2f %% %v, %s; want none", *f.CDI, *f.CI, f.Verdict)
+		}
+		return ""
+	}, "workloads.cpu1.duration=3s")
+}
