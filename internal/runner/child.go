@@ -1,0 +1,224 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// ControlPipes returns the pipes that Start opened for the child: 3 to read
+// orders from, 4 to write reports to. What the child starts does not inherit
+// them. It fails when a person runs the hidden command by hand.
+func ControlPipes() (orders, reports *os.File, err error) {
+	orders, reports = os.NewFile(3, "orders"), os.NewFile(4, "reports")
+	for _, f := range []*os.File{orders, reports} {
+		info, err := f.Stat()
+		if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+			return nil, nil, errors.New("this command is started by an agent, which gives it control pipes; use `scalebench run`")
+		}
+	}
+	syscall.CloseOnExec(3)
+	syscall.CloseOnExec(4)
+	return orders, reports, nil
+}
+
+// Main is the child's end: it runs the one task that it is given on orders
+// (see ControlPipes), speaks on reports, and returns the process's exit code.
+// It owns its process group: when orders ends, the agent is gone, and Main
+// kills the whole group including itself.
+func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports io.Writer, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	// Caught, not ignored: an ignored signal would stay ignored in commands,
+	// and `yes | head` would not end quietly. Uncaught, writing to a dead
+	// agent would kill this process before it has killed its descendants.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	settleChild()
+
+	c := &child{out: &lineWriter{w: reports}, stderr: stderr}
+	start, err := startToken(os.Getpid())
+	if err != nil {
+		return c.unprepared(err)
+	}
+	c.quarry = quarry{pgid: os.Getpid(), cookie: cookie(os.Getpid(), start), inside: true}
+
+	lines := newLineReader(orders)
+	var first order
+	if err := lines.next(&first); err != nil || first.Setup == nil {
+		return c.unprepared(fmt.Errorf("reading the task from the agent: %w", errors.Join(err, errors.New("no setup"))))
+	}
+	begin := make(chan int64, 1)
+	go c.watch(lines, begin)
+
+	c.setup = *first.Setup
+	c.reporter = newReporter(c.out)
+	c.env = &workload.Env{
+		Node: c.setup.Node, Dir: c.setup.Dir, Environ: append(os.Environ(), c.quarry.cookie),
+		Stdout: stdout, Stderr: stderr, Report: c.reporter,
+	}
+	return c.execute(ctx, reg, begin)
+}
+
+// child is the state of Main.
+type child struct {
+	setup    setup
+	out      *lineWriter
+	stderr   io.Writer
+	reporter *reporter
+	env      *workload.Env
+	quarry   quarry
+}
+
+// watch takes the orders that follow the setup. Their end is the agent's end.
+func (c *child) watch(lines *lineReader, begin chan<- int64) {
+	for {
+		var o order
+		if err := lines.next(&o); err != nil {
+			_ = c.quarry.destroy(huntTime) // nobody is left to tell
+			killSelf()
+		}
+		if o.Begin != nil {
+			select {
+			case begin <- *o.Begin:
+			default: // the second one: the agent sends one only
+			}
+		}
+	}
+}
+
+// unprepared reports that there will be no run.
+func (c *child) unprepared(err error) int {
+	_ = c.out.write(report{Ready: &verdict{Error: err.Error()}}) // if it fails the agent is gone
+	return 1
+}
+
+// execute takes the task through its life and returns the exit code.
+func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan int64) int {
+	w, err := decode(reg, c.setup.Kind, c.setup.Params)
+	if err != nil {
+		return c.unprepared(err)
+	}
+	defer c.cleanUp(ctx, w)
+	if err := guard(func() error { return w.Prepare(ctx, c.env) }); err != nil {
+		return c.unprepared(err)
+	}
+	runtime.GC() // what Prepare left behind shall not be collected while Run is timed
+	if err := c.out.write(report{Ready: &verdict{}}); err != nil {
+		return 1
+	}
+	select {
+	case at := <-begin:
+		waitUntil(ctx, time.Unix(0, at))
+	case <-ctx.Done():
+		return 1
+	}
+	return c.run(ctx, w)
+}
+
+// run calls the workload's Run and reports when it began and how it ended.
+func (c *child) run(ctx context.Context, w workload.Workload) int {
+	if ctx.Err() != nil {
+		return 1
+	}
+	started := time.Now()
+	ns := started.UnixNano()
+	if err := c.out.write(report{Started: &ns}); err != nil {
+		return 1
+	}
+	c.reporter.begin(started)
+	err := guard(func() error { return w.Run(ctx, c.env) })
+	v := verdict{After: time.Since(started)}
+	if reported := c.reporter.end(); err == nil {
+		err = reported
+	}
+	if err != nil {
+		v.Error = err.Error()
+	}
+	if c.out.write(report{Done: &v}) != nil || err != nil {
+		return 1
+	}
+	return 0
+}
+
+// cleanUp kills what Run left running and lets the workload remove what
+// Prepare made. It has its own time: ctx may have ended.
+func (c *child) cleanUp(ctx context.Context, w workload.Workload) {
+	if err := c.quarry.destroy(huntTime); err != nil {
+		c.say(err)
+	}
+	cleaner, ok := w.(workload.Cleaner)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.setup.Cleanup)
+	defer cancel()
+	if err := guard(func() error { return cleaner.Cleanup(ctx, c.env) }); err != nil {
+		c.say(fmt.Errorf("cleaning up: %w", err))
+	}
+}
+
+// say leaves a word on standard error, which is kept with the result.
+func (c *child) say(err error) { _, _ = fmt.Fprintf(c.stderr, "scalebench: %v\n", err) }
+
+// decode makes the workload from its parameters, over its defaults.
+func decode(reg workload.Registry, kind string, params map[string]any) (workload.Workload, error) {
+	k, ok := reg[kind]
+	if !ok {
+		return nil, fmt.Errorf("this node knows no workload %q, only %v: is its scalebench older than the server's?", kind, reg.Names())
+	}
+	w := k.New()
+	pr, pw := io.Pipe()
+	go func() { _ = pw.CloseWithError(json.NewEncoder(pw).Encode(orEmpty(params))) }()
+	d := json.NewDecoder(pr)
+	d.DisallowUnknownFields()
+	err := d.Decode(w)
+	_ = pr.Close() // lets the encoder end
+	if err != nil {
+		return nil, fmt.Errorf("parameters of workload %q: %w", kind, err)
+	}
+	if err := w.Validate(); err != nil {
+		return nil, fmt.Errorf("parameters of workload %q: %w", kind, err)
+	}
+	return w, nil
+}
+
+func orEmpty(params map[string]any) map[string]any {
+	if params == nil {
+		return map[string]any{}
+	}
+	return params
+}
+
+// guard turns a panic of a workload into an error that names the place.
+func guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// Executable returns the command that starts the child from the running
+// binary: Config.Command for an agent whose binary has the hidden command.
+func Executable() ([]string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this binary: %w", err)
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return nil, fmt.Errorf("finding this binary: %w", err)
+	}
+	return []string{path, "run-workload"}, nil
+}

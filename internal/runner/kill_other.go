@@ -1,0 +1,48 @@
+//go:build !linux
+
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Without /proc only the process group can be killed; daemons that left it
+// stay. Linux is the platform for measuring.
+
+func startToken(int) (uint64, error) { return 0, nil }
+
+// destroy kills the group.
+func (q quarry) destroy(time.Duration) error {
+	if q.pgid <= 0 || q.inside {
+		return nil
+	}
+	if err := unix.Kill(-q.pgid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("killing process group %d: %w", q.pgid, err)
+	}
+	return nil
+}
+
+// KillLeftover cannot tell a leftover from a later process of the same id on
+// this system, and so kills nothing.
+func KillLeftover(pgid int, _ uint64) error {
+	if errors.Is(unix.Kill(-pgid, 0), unix.ESRCH) {
+		return nil
+	}
+	return fmt.Errorf("a process group %d exists and may be left of an earlier task; look at it, and end it with `kill -9 -- -%d`", pgid, pgid)
+}
+
+func awaitExit(cmd *exec.Cmd) { _, _ = cmd.Process.Wait() } // the state is lost; the outcome does not need it
+
+func terminate(pgid int) { _ = unix.Kill(-pgid, unix.SIGTERM) } // it may be gone
+
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func settleChild() {}
+
+func killSelf() { _ = unix.Kill(0, unix.SIGKILL) }

@@ -1,0 +1,107 @@
+package runner
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// order is one line from the agent to the child. Exactly one field is set. The
+// end of the pipe is an order, too: the agent is gone, kill everything.
+type order struct {
+	Setup *setup `json:"setup,omitempty"`
+	// Begin is when Run must start, in nanoseconds of the wall clock since
+	// 1970.
+	Begin *int64 `json:"begin,omitempty"`
+}
+
+// setup is the first order.
+type setup struct {
+	Task    model.TaskID   `json:"task"`
+	Attempt int            `json:"attempt"`
+	Node    model.NodeID   `json:"node"`
+	Kind    string         `json:"kind"`
+	Params  map[string]any `json:"params"`
+	Dir     string         `json:"dir"`
+	// Cleanup bounds the workload's Cleanup, in nanoseconds.
+	Cleanup time.Duration `json:"cleanup"`
+}
+
+// report is one line from the child to the agent. Exactly one field is set.
+type report struct {
+	Ready    *verdict      `json:"ready,omitempty"`   // Prepare ended
+	Started  *int64        `json:"started,omitempty"` // Run was called; wall clock, ns since 1970
+	Point    *point        `json:"point,omitempty"`
+	Sample   *model.Sample `json:"sample,omitempty"`
+	ExitCode *int          `json:"exit_code,omitempty"`
+	Done     *verdict      `json:"done,omitempty"` // Run returned
+}
+
+// verdict is how Prepare or Run ended.
+type verdict struct {
+	Error string `json:"error,omitempty"` // empty: well
+	// After is the time from the call of Run to its return, in nanoseconds of
+	// the monotonic clock.
+	After time.Duration `json:"after,omitempty"`
+}
+
+// point is one reading of a progress counter.
+type point struct {
+	Metric string        `json:"metric"`
+	Unit   string        `json:"unit"`
+	After  time.Duration `json:"after"` // since Run was called, monotonic, ns
+	Value  float64       `json:"value"`
+}
+
+// maxLine bounds one line of the protocol; a sample with its labels is far
+// below, the parameters of a workload are, too.
+const maxLine = 4 << 20
+
+// lineReader reads JSON lines of bounded length.
+type lineReader struct{ s *bufio.Scanner }
+
+func newLineReader(r io.Reader) *lineReader {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 0, 4096), maxLine)
+	return &lineReader{s}
+}
+
+// next decodes the next line into v; io.EOF when the pipe is closed.
+func (l *lineReader) next(v any) error {
+	if !l.s.Scan() {
+		if err := l.s.Err(); err != nil {
+			return err
+		}
+		return io.EOF
+	}
+	if err := json.Unmarshal(l.s.Bytes(), v); err != nil {
+		return fmt.Errorf("decoding a line of the control pipe: %w", err)
+	}
+	return nil
+}
+
+// lineWriter writes JSON lines, each whole, from any goroutine.
+type lineWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lineWriter) write(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encoding a line for the control pipe: %w", err)
+	}
+	if len(line) >= maxLine {
+		return errors.New("a line for the control pipe is too long: fewer labels or shorter parameters are needed")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err = l.w.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,128 @@
+package runner
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// reporter is the workload.Reporter of the child. It refuses what would be a
+// wrong number later (a counter that goes down, a value that is no number) and
+// so makes the task fail.
+type reporter struct {
+	out *lineWriter
+
+	mu      sync.Mutex
+	started time.Time // zero before and after Run
+	metrics map[string]*counter
+	err     error // the first refusal
+}
+
+// counter is one progress counter.
+type counter struct {
+	unit  string
+	thin  thinner
+	after time.Duration // of the latest reading
+	value float64
+}
+
+func newReporter(out *lineWriter) *reporter {
+	return &reporter{out: out, metrics: make(map[string]*counter)}
+}
+
+// begin marks the call of Run.
+func (r *reporter) begin(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = at
+}
+
+// end sends the last points and returns the first refusal.
+func (r *reporter) end() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = time.Time{}
+	for _, c := range r.metrics {
+		r.send(c.thin.flush())
+	}
+	return r.err
+}
+
+// Progress implements workload.Reporter.
+func (r *reporter) Progress(metric, unit string, cumulative float64) {
+	now := time.Now() // before the lock: it belongs to the value
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.started.IsZero() {
+		return // not within Run
+	}
+	p := point{Metric: metric, Unit: unit, After: now.Sub(r.started), Value: cumulative}
+	c, ok := r.metrics[metric]
+	if !ok {
+		c = &counter{unit: unit, thin: thinner{step: minStep}, after: -1, value: math.Inf(-1)}
+		r.metrics[metric] = c
+	}
+	if err := c.check(p); err != nil {
+		r.refuse(err)
+		return
+	}
+	if p.After <= c.after {
+		return // two goroutines met; the other reading stands
+	}
+	c.after, c.value = p.After, p.Value
+	r.send(c.thin.add(p))
+}
+
+// check refuses a reading that cannot follow the one before.
+func (c *counter) check(p point) error {
+	switch {
+	case p.Metric == "" || p.Unit == "":
+		return fmt.Errorf("progress without metric or unit: %q %q", p.Metric, p.Unit)
+	case p.Unit != c.unit:
+		return fmt.Errorf("progress of %s changed its unit from %q to %q", p.Metric, c.unit, p.Unit)
+	case math.IsNaN(p.Value) || math.IsInf(p.Value, 0):
+		return fmt.Errorf("progress of %s is %v, want a number", p.Metric, p.Value)
+	case p.After > c.after && p.Value < c.value:
+		return fmt.Errorf("progress of %s went down from %v to %v; it must be the work done since the start", p.Metric, c.value, p.Value)
+	}
+	return nil
+}
+
+// send writes points; a pipe that is closed means that the agent is gone.
+func (r *reporter) send(points []point) {
+	for i := range points {
+		_ = r.out.write(report{Point: &points[i]})
+	}
+}
+
+func (r *reporter) refuse(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// Sample implements workload.Reporter.
+func (r *reporter) Sample(s model.Sample) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case s.Metric == "":
+		r.refuse(fmt.Errorf("a sample without a metric: %v", s.Value))
+	case math.IsNaN(s.Value) || math.IsInf(s.Value, 0):
+		r.refuse(fmt.Errorf("%s is %v, want a number", s.Metric, s.Value))
+	case s.Better != model.Higher && s.Better != model.Lower:
+		r.refuse(fmt.Errorf("%s: direction %q, want %q or %q", s.Metric, s.Better, model.Higher, model.Lower))
+	default:
+		if err := r.out.write(report{Sample: &s}); err != nil {
+			r.refuse(err)
+		}
+	}
+}
+
+// ExitCode implements workload.Reporter.
+func (r *reporter) ExitCode(code int) {
+	_ = r.out.write(report{ExitCode: &code}) // a closed pipe means that the agent is gone
+}

@@ -1,0 +1,148 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// Params are the parameters of the workload.
+type Params struct {
+	Command  string            `json:"command" jsonschema:"description=What to run; the shell reads it,minLength=1"`
+	Path     string            `json:"path,omitempty" jsonschema:"description=PATH of the command: directories separated by colons; without it the PATH of the agent"`
+	Shell    string            `json:"shell,omitempty" jsonschema:"description=The shell that reads the command with -c,default=/bin/sh"`
+	Dir      string            `json:"dir,omitempty" jsonschema:"description=Working directory; a leading ~ is the home directory; without it that of the agent"`
+	Env      map[string]string `json:"env,omitempty" jsonschema:"description=Variables to add to the environment"`
+	Metrics  []Metric          `json:"metrics,omitempty" jsonschema:"description=What to read from the output; without any the elapsed time is the metric"`
+	Progress *Progress         `json:"progress,omitempty" jsonschema:"description=A counter of the work done to read from the lines of standard output while the command runs"`
+	Expected unit.Duration     `json:"expected,omitempty" jsonschema:"description=How long the command is expected to take; for the estimate of the plan only"`
+}
+
+// Metric is one number to read from the output. Exactly one of JSON, Regex and
+// Number says how.
+type Metric struct {
+	Name   string       `json:"name" jsonschema:"description=Name of the metric,pattern=^[A-Za-z_][A-Za-z0-9_.-]*$"`
+	Unit   string       `json:"unit,omitempty" jsonschema:"description=Unit of the number as printed; it is not converted"`
+	Better model.Better `json:"better,omitempty" jsonschema:"description=Which direction is good,enum=higher,enum=lower,default=higher"`
+	JSON   string       `json:"json,omitempty" jsonschema:"description=A jq expression that gives one number: .jobs[0].read.bw; the output is one JSON document or its last line is one"`
+	Regex  string       `json:"regex,omitempty" jsonschema:"description=A regular expression (RE2) with one group around the number; the last match counts"`
+	Number bool         `json:"number,omitempty" jsonschema:"description=The whole output is the number"`
+	From   string       `json:"from,omitempty" jsonschema:"description=Which stream to read,enum=stdout,enum=stderr,default=stdout"`
+}
+
+// Progress says how to read a counter from the lines of standard output. Its
+// value must be the work done since the start. Exactly one of JSON and Regex
+// says how; lines that do not match are no progress.
+type Progress struct {
+	Metric string `json:"metric,omitempty" jsonschema:"description=The metric that the counter explains; the first one if none is named"`
+	Unit   string `json:"unit" jsonschema:"description=What is counted: op or byte or another unit,minLength=1"`
+	JSON   string `json:"json,omitempty" jsonschema:"description=A jq expression that gives the counter from a line that is a JSON document"`
+	Regex  string `json:"regex,omitempty" jsonschema:"description=A regular expression (RE2) with one group around the counter"`
+}
+
+// Elapsed is the metric that every command has: seconds from the start to the
+// end of its process; lower is better.
+const Elapsed = "elapsed"
+
+// Kind describes the workload.
+func Kind() workload.Kind {
+	return workload.Kind{
+		Name:    "command",
+		Summary: "Any command; metrics by jq expression, regular expression or whole-output number, or its elapsed time.",
+		New:     func() workload.Workload { return &Params{Shell: "/bin/sh"} },
+	}
+}
+
+// Estimate implements workload.Workload.
+func (p *Params) Estimate() time.Duration { return p.Expected.Std() }
+
+// Prepare looks whether shell and directory are there: what is missing shall
+// fail before the start that others wait for.
+func (p *Params) Prepare(_ context.Context, env *workload.Env) error {
+	if _, err := os.Stat(p.Shell); err != nil {
+		return fmt.Errorf("the shell of the command: %w", err)
+	}
+	if p.Dir == "" {
+		return nil
+	}
+	dir, err := p.directory(env.Environ)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("the directory of the command: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("the directory of the command: %s is not a directory", dir)
+	}
+	return nil
+}
+
+// directory returns the working directory, with ~ replaced; "" for the
+// agent's.
+func (p *Params) directory(environ []string) (string, error) {
+	if p.Dir != "~" && !strings.HasPrefix(p.Dir, "~/") {
+		return p.Dir, nil
+	}
+	for i := len(environ) - 1; i >= 0; i-- { // the last one counts
+		if home, ok := strings.CutPrefix(environ[i], "HOME="); ok {
+			return filepath.Join(home, strings.TrimPrefix(p.Dir, "~")), nil
+		}
+	}
+	return "", errors.New("the directory of the command begins with ~, and HOME is not set: write the whole path")
+}
+
+// environ returns the command's environment. Of two entries with one name the
+// later one counts.
+func (p *Params) environ(base []string) []string {
+	env := append([]string{}, base...)
+	for name, value := range p.Env {
+		env = append(env, name+"="+value)
+	}
+	if p.Path != "" {
+		env = append(env, "PATH="+p.Path)
+	}
+	return env
+}
+
+// Run runs the command, and reads its metrics when it has ended well.
+func (p *Params) Run(ctx context.Context, env *workload.Env) error {
+	x, err := p.start(ctx, env)
+	if err != nil {
+		return err
+	}
+	elapsed, err := x.wait(ctx)
+	if code, exited := x.exitCode(); exited {
+		env.Report.ExitCode(code)
+	}
+	if err != nil {
+		return err
+	}
+	env.Report.Sample(model.Sample{Metric: Elapsed, Unit: "s", Value: elapsed.Seconds(), Better: model.Lower})
+	var errs []error
+	for _, m := range p.Metrics {
+		value, err := m.read(ctx, x.text(m.From))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		env.Report.Sample(model.Sample{Metric: m.Name, Unit: m.Unit, Value: value, Better: m.better()})
+	}
+	return errors.Join(errs...)
+}
+
+func (m Metric) better() model.Better {
+	if m.Better == "" {
+		return model.Higher
+	}
+	return m.Better
+}

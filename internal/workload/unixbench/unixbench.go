@@ -1,0 +1,186 @@
+package unixbench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// Params are the parameters of the workload.
+type Params struct {
+	Dir        string        `json:"dir" jsonschema:"description=Directory of the built UnixBench: the one that holds Run and pgms,minLength=1"`
+	Tests      []string      `json:"tests,omitempty" jsonschema:"description=Tests or groups to run as Run names them: dhry2reg whetstone-double system; without any the tests of the index,uniqueItems=true"`
+	Copies     []int         `json:"copies,omitempty" jsonschema:"description=Numbers of parallel copies to run with; without any one copy and then as many as there are processors,uniqueItems=true"`
+	Iterations int           `json:"iterations,omitempty" jsonschema:"description=Iterations of the slow tests; without it UnixBench's own (10),minimum=1,maximum=100"`
+	Expected   unit.Duration `json:"expected,omitempty" jsonschema:"description=How long it is expected to take; for the estimate of the plan only,default=1h"`
+}
+
+// Kind describes the workload.
+func Kind() workload.Kind {
+	return workload.Kind{
+		Name:    "unixbench",
+		Summary: "A UnixBench that you have built: the index of one and of many copies, and every test's score.",
+		New:     func() workload.Workload { return &Params{Expected: unit.Duration(time.Hour)} },
+	}
+}
+
+// testForm is how Run names tests. A leading - would be an option to it.
+var testForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+// Validate implements workload.Workload.
+func (p *Params) Validate() error {
+	field := func(name, problem, allowed string) error {
+		return &workload.FieldError{Field: name, Problem: problem, Allowed: "allowed is " + allowed}
+	}
+	switch {
+	case !filepath.IsAbs(p.Dir):
+		return field("dir", fmt.Sprintf("%q is not an absolute path", p.Dir), "the whole path of the directory that holds UnixBench's Run, the same on every node")
+	case p.Iterations < 0 || p.Iterations > 100:
+		return field("iterations", fmt.Sprintf("%d iterations are impossible", p.Iterations), "1 to 100")
+	}
+	for i, t := range p.Tests {
+		if !testForm.MatchString(t) {
+			return field(fmt.Sprintf("tests[%d]", i), fmt.Sprintf("%q cannot name a test", t), "a name as in UnixBench's USAGE, such as dhry2reg")
+		}
+	}
+	for i, c := range p.Copies {
+		name := fmt.Sprintf("copies[%d]", i)
+		if c < 1 || c > 4096 {
+			return field(name, fmt.Sprintf("%d copies are impossible", c), "1 to 4096")
+		}
+		if slices.Contains(p.Copies[:i], c) {
+			return field(name, fmt.Sprintf("%d is named twice", c), "each number once")
+		}
+	}
+	return nil
+}
+
+// Estimate implements workload.Workload.
+func (p *Params) Estimate() time.Duration { return p.Expected.Std() }
+
+// Prepare looks for a UnixBench that has been built: compiling must be neither
+// timed nor done by several nodes in one directory.
+func (p *Params) Prepare(context.Context, *workload.Env) error {
+	run := filepath.Join(p.Dir, "Run")
+	if info, err := os.Stat(run); err != nil || info.Mode()&0o111 == 0 {
+		return fmt.Errorf("there is no program %s on this node: get UnixBench from https://github.com/kdlucas/byte-unixbench, and set dir to its directory UnixBench", run)
+	}
+	if programs, err := filepath.Glob(filepath.Join(p.Dir, "pgms", "*")); err != nil || len(programs) == 0 {
+		return fmt.Errorf("the UnixBench in %s has no programs: run `make` there first", p.Dir)
+	}
+	return nil
+}
+
+// arguments are those of Run.
+func (p *Params) arguments() []string {
+	var args []string
+	if p.Iterations > 0 {
+		args = append(args, "-i", strconv.Itoa(p.Iterations))
+	}
+	for _, c := range p.Copies {
+		args = append(args, "-c", strconv.Itoa(c))
+	}
+	return append(args, p.Tests...)
+}
+
+// Run runs UnixBench and reports all scores.
+func (p *Params) Run(ctx context.Context, env *workload.Env) error {
+	text, err := p.execute(ctx, env)
+	if err != nil {
+		return err
+	}
+	sets, err := parse(text)
+	if err != nil {
+		return err
+	}
+	if err := p.checkCopies(sets); err != nil {
+		return err
+	}
+	for _, s := range samples(sets) {
+		env.Report.Sample(s)
+	}
+	return nil
+}
+
+// checkCopies compares what was measured with what was asked for.
+func (p *Params) checkCopies(sets []set) error {
+	for _, c := range p.Copies {
+		if !slices.ContainsFunc(sets, func(s set) bool { return s.copies == c }) {
+			return fmt.Errorf("UnixBench reported nothing for %d copies", c)
+		}
+	}
+	return nil
+}
+
+// maxReport bounds the report: a machine with 4,096 processors prints some
+// hundred bytes for each.
+const maxReport = 8 << 20
+
+// execute runs the script and returns what it printed. Results and temporary
+// files go to the task's own directory, so that several nodes may share one
+// UnixBench.
+func (p *Params) execute(ctx context.Context, env *workload.Env) (string, error) {
+	cmd := exec.CommandContext(ctx, "./Run", p.arguments()...)
+	cmd.Dir = p.Dir
+	cmd.Env = append(append([]string{}, env.Environ...),
+		"UB_RESULTDIR="+filepath.Join(env.Dir, "results"), "UB_TMPDIR="+filepath.Join(env.Dir, "tmp"), "LC_ALL=C")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	var text limited
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&text, env.Stdout), env.Stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
+		env.Report.ExitCode(cmd.ProcessState.ExitCode())
+	}
+	switch {
+	case err == nil:
+		return text.buf.String(), nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.As(err, &exit):
+		return "", fmt.Errorf("UnixBench ended with %w; its standard output says why", exit)
+	}
+	return "", fmt.Errorf("running UnixBench: %w", err)
+}
+
+// limited keeps the first maxReport bytes.
+type limited struct{ buf bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := maxReport - l.buf.Len(); room > 0 {
+		l.buf.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// samples are the metrics of all sets.
+func samples(sets []set) []model.Sample {
+	var out []model.Sample
+	for i, s := range sets {
+		labels := map[string]string{"copies": strconv.Itoa(s.copies)}
+		prefix := name(sets, i)
+		index := prefix + "_index"
+		if s.partial {
+			index = prefix + "_partial_index"
+		}
+		out = append(out, model.Sample{Metric: index, Unit: "index", Value: s.index, Better: model.Higher, Labels: labels})
+		for _, t := range s.tests {
+			out = append(out, model.Sample{Metric: prefix + "_" + slug(t.name), Unit: t.unit, Value: t.score, Better: model.Higher, Labels: labels})
+		}
+	}
+	return out
+}
