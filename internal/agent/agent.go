@@ -48,8 +48,14 @@ type Agent struct {
 
 	mu      sync.Mutex
 	running *wire.Attempt // what this agent executes or delivers now
-	lastErr string        // last delivery trouble that was logged
 }
+
+// Directories below StateDir: outputs that wait for delivery, and what tasks
+// use while they run.
+const (
+	artifactDir = "artifacts"
+	scratchDir  = "scratch"
+)
 
 // stopGrace is how long a stopping agent may take to deliver what it has.
 const stopGrace = 3 * time.Second
@@ -63,7 +69,7 @@ func New(cfg Config) (*Agent, error) {
 		cfg.Now = time.Now
 	}
 	cfg.Node.PublicKey = cfg.Key.Public()
-	for _, d := range []string{"artifacts", "scratch"} {
+	for _, d := range []string{artifactDir, scratchDir} {
 		if err := os.MkdirAll(filepath.Join(cfg.StateDir, d), 0o700); err != nil {
 			return nil, fmt.Errorf("creating the agent's state directory: %w", err)
 		}
@@ -108,7 +114,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer stop()
 
 	err = a.serve(ctx)
-	a.goodbye()
+	a.goodbye(context.WithoutCancel(ctx))
 	return leftOr(ctx, err)
 }
 
@@ -182,7 +188,10 @@ func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
 		case <-a.link.Reconnected():
 			a.helloAgain(ctx)
 		case <-tick.C:
-			a.link.Heartbeat(wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.current()})
+			err := a.link.Heartbeat(wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.current()})
+			if err != nil {
+				a.log.Debug("sending a heartbeat", "err", err)
+			}
 		}
 	}
 }
@@ -203,8 +212,8 @@ func (a *Agent) helloAgain(ctx context.Context) {
 	}
 }
 
-func (a *Agent) goodbye() {
-	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+func (a *Agent) goodbye(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session}); err != nil {
 		a.log.Warn("leaving without a goodbye", "err", err)
@@ -226,9 +235,12 @@ func (a *Agent) setCurrent(at *wire.Attempt) {
 // reportRefused tells the server about a task that this agent will not run.
 func (a *Agent) reportRefused(as wire.Assignment, why error) {
 	a.log.Warn("refused a task", "task", as.Task, "why", why)
-	a.link.Report(wire.Report{Node: a.cfg.Node.ID, Event: model.Event{
+	err := a.link.Report(wire.Report{Node: a.cfg.Node.ID, Event: model.Event{
 		Time: a.cfg.Now(), Run: as.Run, Step: as.Step, Task: as.Task, Node: a.cfg.Node.ID,
 		Kind: model.EventTaskRefused, Severity: model.Problem,
 		Text: fmt.Sprintf("node %s refused a task: %v", a.cfg.Node.ID, why),
 	}})
+	if err != nil {
+		a.log.Warn("reporting a refused task", "err", err)
+	}
 }

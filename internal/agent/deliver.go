@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sort"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -137,6 +138,21 @@ func (a *Agent) buryUnfinished() error {
 		e.Result = lostResult(e)
 		if err := a.journal.put(e); err != nil {
 			return err
+		}
+	}
+	return a.clearScratch()
+}
+
+// clearScratch removes what killed tasks left in the scratch directory; no
+// task is running yet.
+func (a *Agent) clearScratch() error {
+	left, err := filepath.Glob(filepath.Join(a.cfg.StateDir, scratchDir, "*"))
+	if err != nil {
+		return fmt.Errorf("listing scratch directories: %w", err)
+	}
+	for _, dir := range left {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("removing a killed task's scratch directory: %w", err)
 		}
 	}
 	return nil

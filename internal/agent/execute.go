@@ -119,10 +119,10 @@ func (x *execution) start(ctx context.Context) error {
 	p, err := runner.Start(context.WithoutCancel(ctx), runner.Config{
 		Command: a.cfg.Runner,
 		Task:    x.as.Task, Attempt: x.as.Attempt, Node: x.as.Node, Spec: x.as.Spec,
-		Dir:         filepath.Join(a.cfg.StateDir, "scratch"),
+		Dir:         filepath.Join(a.cfg.StateDir, scratchDir),
 		WorkDir:     a.cfg.WorkDir,
 		Environ:     a.cfg.Environ,
-		ArtifactDir: filepath.Join(a.cfg.StateDir, "artifacts"),
+		ArtifactDir: filepath.Join(a.cfg.StateDir, artifactDir),
 		OnProgress:  x.progress,
 	})
 	if err != nil {
@@ -147,9 +147,12 @@ func (x *execution) force(o model.Outcome, reason string) {
 
 // progress passes a live point on; the complete series travels in the result.
 func (x *execution) progress(p model.Progress) {
-	x.agent.link.Progress(wire.Progress{
+	err := x.agent.link.Progress(wire.Progress{
 		Attempt: x.entry.Attempt, Node: x.as.Node, Run: x.as.Run, Step: x.as.Step, Progress: p,
 	})
+	if err != nil {
+		x.agent.log.Debug("sending progress", "err", err)
+	}
 }
 
 // awaitEnd waits until the process group is gone, killing it when the master

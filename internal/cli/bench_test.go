@@ -153,7 +153,7 @@ func newSimulated(ctx context.Context, tok identity.Token, node model.NodeID) (*
 }
 
 func (s *simulated) serve(ctx context.Context) {
-	defer s.link.Close()
+	defer s.link.Close() //nolint:errcheck // the benchmark is over
 	go s.beat(ctx)
 	for {
 		d, err := s.link.Next(ctx)
@@ -201,7 +201,7 @@ func (s *simulated) perform(ctx context.Context, d *queue.Delivery) error {
 			return ctx.Err()
 		}
 	}
-	time.Sleep(time.Until(start.Add(-offset)))
+	time.Sleep(time.Until(start.Add(-offset))) //nolint:forbidigo // the agreed start
 	now := time.Now().Add(offset).UTC()
 	r := model.Result{Run: as.Run, Step: as.Step, Task: as.Task, Attempt: as.Attempt, Node: s.node,
 		Outcome: model.OutcomeOK, Started: now, Ended: now, ClockOffset: offset, ClockError: bound,
@@ -280,7 +280,7 @@ func residentMB(b *testing.B, pid int) float64 {
 func idleShare(b *testing.B, pids []int, over time.Duration) float64 {
 	b.Helper()
 	before := cpuTicks(b, pids)
-	time.Sleep(over)
+	time.Sleep(over) //nolint:forbidigo // the time over which idleness is measured
 	const ticksPerSecond = 100
 	used := float64(cpuTicks(b, pids)-before) / ticksPerSecond
 	return 100 * used / over.Seconds() / float64(len(pids))

@@ -62,7 +62,7 @@ func killOnce(t *testing.T, victim string, rnd *rand.Rand) {
 	// Some results are in; then anything up to two task lengths later.
 	want := rnd.IntN(9)
 	w.awaitRun(id, fmt.Sprintf("%d results", want), func(d model.RunData) bool { return len(d.Results) >= want })
-	time.Sleep(time.Duration(rnd.IntN(600)) * time.Millisecond)
+	time.Sleep(time.Duration(rnd.IntN(600)) * time.Millisecond) //nolint:forbidigo // the random moment
 
 	name := fmt.Sprintf("n%d", 1+rnd.IntN(3))
 	if victim != "server" {
@@ -98,7 +98,7 @@ func TestRunCommandKilled(t *testing.T) {
 			p := w.start("run", w.write("chaos.yaml", text), "-v")
 			p.await(t, "run ")
 			d := w.awaitRunning(p)
-			time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond)
+			time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond) //nolint:forbidigo // the random moment
 			p.kill()
 			awaitNobody(t, w.dir)
 			w.run("resume", string(d.Run.ID))
@@ -128,7 +128,7 @@ func awaitNobody(t *testing.T, dir string) {
 		if time.Now().After(deadline) {
 			t.Fatalf("processes that survived: %v", left)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // /proc is looked at again
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -218,6 +217,3 @@ func (c *common) openStore(ctx context.Context) (store.Store, error) {
 	}
 	return sqlite.Open(ctx, path)
 }
-
-// discard is a logger for commands that must not chat.
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

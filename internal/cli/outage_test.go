@@ -90,7 +90,7 @@ func fill(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // the disk is full on purpose
 	for _, size := range []int{1 << 20, 1 << 12, 1} {
 		block := []byte(strings.Repeat("x", size))
 		for err = nil; err == nil; {

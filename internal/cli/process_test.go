@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -49,8 +48,11 @@ func freeAddress(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return address
 }
 
 // proc is a running scalebench process.
@@ -147,15 +149,13 @@ func (w *world) startServer() {
 func (w *world) agentState(name string) string { return filepath.Join(w.dir, "agent-"+name) }
 
 // startAgent starts the agent of a node; the first time it joins with a token.
-func (w *world) startAgent(name string, flags ...string) *proc {
+func (w *world) startAgent(name string) {
 	w.t.Helper()
 	args := []string{"agent", "--node", name, "--state", w.agentState(name)}
 	if _, err := os.Stat(filepath.Join(w.agentState(name), "server.json")); err != nil {
 		args = append(args, "--token", strings.TrimSpace(w.run("token")))
 	}
-	p := w.start(append(args, flags...)...)
-	w.agents[name] = p
-	return p
+	w.agents[name] = w.start(args...)
 }
 
 // run runs a command to its end and returns its standard output.
@@ -175,18 +175,6 @@ func (w *world) try(args ...string) (stdout, stderr string, err error) {
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
 	return out.String(), errs.String(), err
-}
-
-// exitOf is the exit code that an error of try stands for.
-func exitOf(err error) int {
-	var e *exec.ExitError
-	if errors.As(err, &e) {
-		return e.ExitCode()
-	}
-	if err != nil {
-		return -1
-	}
-	return 0
 }
 
 func (w *world) data(run string) model.RunData {
@@ -234,7 +222,7 @@ func (w *world) awaitRun(run string, what string, ok func(model.RunData) bool) m
 		if time.Now().After(deadline) {
 			w.t.Fatalf("run %s: not %s; state %s %s; server log:\n%s", run, what, d.Run.State, d.Run.Reason, w.server.log())
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // another process is asked again
 	}
 }
 

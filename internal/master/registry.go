@@ -161,9 +161,8 @@ func (r *registry) notify() {
 	r.changed = make(chan struct{})
 }
 
-// list returns all nodes by id, and a channel that is closed at the next
-// change.
-func (r *registry) list() ([]model.NodeInfo, <-chan struct{}) {
+// list returns all nodes by id.
+func (r *registry) list() []model.NodeInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := make([]model.NodeInfo, 0, len(r.nodes))
@@ -171,7 +170,7 @@ func (r *registry) list() ([]model.NodeInfo, <-chan struct{}) {
 		out = append(out, n.info())
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
-	return out, r.changed
+	return out
 }
 
 // get returns one node.

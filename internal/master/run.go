@@ -34,12 +34,7 @@ func (m *Master) execute(x *execution) {
 	id := x.run.ID
 	defer m.release(id)
 	defer x.cancel(nil)
-	state, reason := model.RunFailed, ""
-	if err := x.load(x.ctx); err != nil {
-		state, reason = stateAfter(x.ctx, err)
-	} else {
-		state, reason = x.perform(x.ctx)
-	}
+	state, reason := x.perform(x.ctx)
 	m.endRun(x.ctx, id, state, reason)
 }
 
@@ -142,13 +137,17 @@ func (x *execution) noteDone(a *attempt) {
 	}
 }
 
-// perform brings the fleet up, runs the steps, and brings the fleet down.
+// perform reads the run, brings the fleet up, runs the steps, and brings the
+// fleet down.
 func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	m := x.m
+	if err := x.load(ctx); err != nil {
+		return stateAfter(ctx, err)
+	}
 	m.setRunState(ctx, x.run.ID, model.RunRunning, "")
 	if x.local > 0 {
 		fleet := m.cfg.Local(x.local)
-		defer x.down(fleet)
+		defer x.down(context.WithoutCancel(ctx), fleet)
 		if err := fleet.Up(ctx, m.agentEnded); err != nil {
 			return stateAfter(ctx, fmt.Errorf("bringing the local fleet up: %w", err))
 		}
@@ -190,8 +189,8 @@ func stateAfter(ctx context.Context, err error) (model.RunState, string) {
 	return model.RunFailed, err.Error()
 }
 
-func (x *execution) down(fleet Fleet) {
-	ctx, cancel := context.WithTimeout(context.Background(), endGrace)
+func (x *execution) down(ctx context.Context, fleet Fleet) {
+	ctx, cancel := context.WithTimeout(ctx, endGrace)
 	defer cancel()
 	if err := fleet.Down(ctx); err != nil {
 		x.m.log.Warn("bringing the fleet down", "err", err)
@@ -224,7 +223,7 @@ func (x *execution) recordNodes(ctx context.Context) error {
 // nodesReady waits for the nodes of a step. A node that once did not come
 // back in time is not waited for again, so that a run whose node is dead ends
 // in reasonable time.
-func (x *execution) nodesReady(ctx context.Context, s model.Step, tasks []model.Task) (model.StepState, string, bool) {
+func (x *execution) nodesReady(ctx context.Context, tasks []model.Task) (model.StepState, string, bool) {
 	var ids []model.NodeID
 	for _, t := range tasks {
 		if !slices.Contains(ids, t.Node) {

@@ -127,7 +127,7 @@ func (m *Master) selectNodes(exp *experiment.Experiment) ([]model.Node, error) {
 
 // upNodes returns the nodes that are here and match, by id.
 func (m *Master) upNodes(match func(model.Node) bool) []model.Node {
-	all, _ := m.reg.list()
+	all := m.reg.list()
 	var out []model.Node
 	for _, n := range all {
 		if n.Status.Up() && match(n.Node) {
@@ -257,8 +257,7 @@ func (m *Master) Watch(_ context.Context, id model.RunID) (live <-chan model.Eve
 
 // Nodes lists the known nodes with how they are doing.
 func (m *Master) Nodes(context.Context) ([]model.NodeInfo, error) {
-	nodes, _ := m.reg.list()
-	return nodes, nil
+	return m.reg.list(), nil
 }
 
 // NewToken returns the printable form of a new join token.

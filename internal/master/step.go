@@ -35,7 +35,7 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 	budget := x.retries()
 	for {
 		tasks := x.openTasks(step)
-		if state, reason, ok := x.nodesReady(ctx, step, tasks); !ok {
+		if state, reason, ok := x.nodesReady(ctx, tasks); !ok {
 			return state, x.endStep(ctx, step, state, reason)
 		}
 		a, err := x.attempt(ctx, step, tasks)

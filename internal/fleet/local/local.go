@@ -71,19 +71,19 @@ func (f *Fleet) Nodes() []model.NodeID {
 
 // Up starts the agents. ended is called whenever one has ended by itself; it
 // is started again, unless it ends over and over.
-func (f *Fleet) Up(_ context.Context, ended func(model.NodeID)) error {
+func (f *Fleet) Up(ctx context.Context, ended func(model.NodeID)) error {
 	for _, id := range f.Nodes() {
 		p, err := f.prepare(id)
 		if err != nil {
 			return fmt.Errorf("preparing node %s: %w", id, err)
 		}
-		if err := p.start(); err != nil {
+		if err := p.start(ctx); err != nil {
 			return fmt.Errorf("starting node %s: %w", id, err)
 		}
 		f.mu.Lock()
 		f.agents = append(f.agents, p)
 		f.mu.Unlock()
-		f.wg.Go(func() { f.supervise(p, ended) })
+		f.wg.Go(func() { f.supervise(ctx, p, ended) })
 	}
 	return nil
 }
@@ -118,11 +118,10 @@ func (f *Fleet) prepare(id model.NodeID) (*process, error) {
 const (
 	maxRestarts   = 5
 	restartWindow = 30 * time.Second
-	restartPause  = 200 * time.Millisecond
 )
 
 // supervise waits for the agent's end and starts it again.
-func (f *Fleet) supervise(p *process, ended func(model.NodeID)) {
+func (f *Fleet) supervise(ctx context.Context, p *process, ended func(model.NodeID)) {
 	var ends []time.Time
 	for {
 		err := p.wait()
@@ -136,8 +135,7 @@ func (f *Fleet) supervise(p *process, ended func(model.NodeID)) {
 			f.cfg.Log.Error("the agent ends over and over; not started again", "node", p.id)
 			return
 		}
-		time.Sleep(restartPause)
-		if err := f.restart(p); err != nil {
+		if err := f.restart(ctx, p); err != nil {
 			f.cfg.Log.Error("starting an agent again", "node", p.id, "err", err)
 			return
 		}
@@ -145,13 +143,13 @@ func (f *Fleet) supervise(p *process, ended func(model.NodeID)) {
 }
 
 // restart starts p unless the fleet is going down.
-func (f *Fleet) restart(p *process) error {
+func (f *Fleet) restart(ctx context.Context, p *process) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.stopping {
 		return errors.New("the fleet is going down")
 	}
-	return p.start()
+	return p.start(ctx)
 }
 
 func (f *Fleet) isStopping() bool {

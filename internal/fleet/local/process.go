@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -28,12 +29,13 @@ type process struct {
 // start launches the agent in a process group of its own, so that a Ctrl-C in
 // the user's terminal reaches the server only, which then ends its agents in
 // order.
-func (p *process) start() error {
+func (p *process) start(ctx context.Context) error {
 	log, err := os.OpenFile(filepath.Join(p.dir, LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("opening its log: %w", err)
 	}
-	cmd := exec.Command(p.args[0], p.args[1:]...)
+	// Not killed when ctx ends: Down lets it leave in order.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.args[0], p.args[1:]...)
 	cmd.Env = p.environ
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
