@@ -1,0 +1,16 @@
+// Package report shows what a run found, to people and to programs.
+//
+//  1. [Findings] prints the table of the CDI, with its intervals, verdicts and
+//     warnings; [Bars] draws it in a few lines of text.
+//  2. [Runs], [Nodes] and [Show] print what the store and the fleet hold.
+//  3. [HTML] writes one self-contained page with figures: no network, no
+//     script that it needs.
+//
+// Nothing is measured or estimated here: values, intervals and verdicts are
+// those of the findings, and all that is added is counts, differences of times
+// that the results carry, and rates of the counters that workloads published.
+// Every text that came from outside is made safe before it is shown.
+//
+// The parts: report/num prints values, report/table lays out tables,
+// report/svg writes drawings, report/figure draws the charts.
+package report

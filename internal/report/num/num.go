@@ -1,0 +1,235 @@
+// Package num prints measured values for people: a prefix chosen once for the
+// values that are compared, as many digits as the measurement supports, and
+// "n/a" for what is missing. Machines get the full float64 elsewhere.
+//
+//  1. [For] chooses a [Scale] for all values of one metric, so that serial and
+//     parallel stand in the same unit.
+//  2. [Scale.Value] and [Scale.Spread] print with it.
+//  3. [Percent], [Millis], [Seconds] and [Bytes] print quantities whose unit
+//     is fixed by the vocabulary.
+package num
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Missing is printed where there is no value. It is never 0.
+const Missing = "n/a"
+
+// step is one prefix: values of at least factor are divided by it.
+type step struct {
+	factor float64
+	prefix string
+}
+
+var (
+	si     = []step{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
+	binary = []step{{1 << 50, "Pi"}, {1 << 40, "Ti"}, {1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}}
+	small  = []step{{1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}}
+)
+
+// Scale is the unit in which the values of one metric are printed.
+type Scale struct {
+	Factor float64 // a value is divided by it
+	Unit   string  // prefix and unit, may be empty
+}
+
+// For chooses the scale for values in this unit from the largest of them.
+// Operations and bits take SI prefixes, bytes binary ones, seconds become ms,
+// µs or ns. Any other unit is kept as it is; from 100,000 on a separate prefix
+// stands before it ("1.2 M events/s"), as digits beyond that are not measured.
+func For(unit string, values ...float64) Scale {
+	top := largest(values)
+	base, rate := strings.CutSuffix(unit, "/s")
+	suffix := ""
+	if rate {
+		suffix = "/s"
+	}
+	switch base {
+	case "op", "ops", "flop", "FLOP", "bit", "Hz", "IO", "io":
+		return pick(si, top, base+suffix)
+	case "B", "byte", "bytes":
+		return pick(binary, top, "B"+suffix)
+	case "s":
+		if !rate {
+			return pickSmall(top)
+		}
+	}
+	if unit == "1/s" { // of a duration: work per second
+		return pick(si, top, "/s")
+	}
+	if top >= 1e5 {
+		return pick(si, top, strings.TrimRight(" "+unit, " "))
+	}
+	return Scale{1, unit}
+}
+
+// pick returns the greatest prefix that leaves top at 1 or more.
+func pick(steps []step, top float64, unit string) Scale {
+	for _, s := range steps {
+		if top >= s.factor {
+			return Scale{s.factor, s.prefix + unit}
+		}
+	}
+	return Scale{1, unit}
+}
+
+// pickSmall is pick for seconds, which are divided and not multiplied.
+func pickSmall(top float64) Scale {
+	for _, s := range small {
+		if top >= s.factor {
+			return Scale{s.factor, s.prefix + "s"}
+		}
+	}
+	return Scale{1, "s"}
+}
+
+func largest(values []float64) float64 {
+	top := 0.0
+	for _, v := range values {
+		if Finite(v) {
+			top = max(top, math.Abs(v))
+		}
+	}
+	return top
+}
+
+// Finite reports whether v is a number that can be printed or drawn.
+func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Number prints v without unit, rounded to where sd, its standard deviation,
+// has two significant digits, but to no fewer than three and no more than four
+// significant digits. An sd of 0 says nothing about precision: three digits.
+func (s Scale) Number(v, sd float64) string {
+	if !Finite(v) {
+		return Missing
+	}
+	v, sd = v/s.Factor, sd/s.Factor
+	return fixed(v, decimals(v, sd))
+}
+
+// Value is Number with the unit.
+func (s Scale) Value(v, sd float64) string { return s.join(s.Number(v, sd)) }
+
+// Spread prints mean and standard deviation with the same decimals:
+// "12.34 ±0.05".
+func (s Scale) Spread(mean, sd float64) string {
+	if !Finite(mean) || !Finite(sd) {
+		return s.Number(mean, 0)
+	}
+	return s.Number(mean, sd) + " ±" + s.Deviation(mean, sd)
+}
+
+// Deviation prints the standard deviation of a mean with the mean's decimals,
+// without unit.
+func (s Scale) Deviation(mean, sd float64) string {
+	if !Finite(mean) || !Finite(sd) {
+		return Missing
+	}
+	return fixed(sd/s.Factor, decimals(mean/s.Factor, sd/s.Factor))
+}
+
+// join appends the scale's unit to a printed number; a missing one has none.
+func (s Scale) join(number string) string {
+	if number == Missing || s.Unit == "" {
+		return number
+	}
+	return number + " " + s.Unit
+}
+
+// Tick prints a value of an axis with just the digits that its step, a round
+// number, needs.
+func Tick(v, step float64) string {
+	d := 0
+	if v != 0 && step > 0 && step < 1 {
+		d = int(math.Ceil(-math.Log10(step) - 1e-9))
+	}
+	return fixed(v, min(d, 9))
+}
+
+// decimals is how many digits behind the point v deserves; see Number.
+func decimals(v, sd float64) int {
+	if v == 0 || !Finite(v) {
+		return 1
+	}
+	mag := magnitude(v)
+	least, most := 2-mag, 3-mag
+	d := least
+	if Finite(sd) && sd > 0 {
+		d = min(max(1-magnitude(sd), least), most)
+	}
+	return min(max(d, 0), 9)
+}
+
+// magnitude is the exponent of the first significant digit.
+func magnitude(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)))) }
+
+// fixed is strconv's 'f' without a negative zero. What is too small for nine
+// decimals takes an exponent: it must not look like 0.
+func fixed(v float64, decimals int) string {
+	if v != 0 && decimals == 9 && math.Abs(v) < 1e-6 {
+		return strconv.FormatFloat(v, 'e', 2, 64)
+	}
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-")
+	}
+	return s
+}
+
+// Percent prints a percentage with one decimal: "75.0 %".
+func Percent(v float64) string {
+	if !Finite(v) {
+		return Missing
+	}
+	return fixed(v, 1) + " %"
+}
+
+// PercentInterval prints the bounds of a 95 % interval: "[73.9, 76.0]".
+func PercentInterval(lo, hi float64) string {
+	return "[" + fixed(lo, 1) + ", " + fixed(hi, 1) + "]"
+}
+
+// Fraction prints a share between 0 and 1 as a percentage.
+func Fraction(v float64) string { return Percent(100 * v) }
+
+// Millis prints milliseconds with up to three significant digits in the unit
+// that suits them: "420 µs", "12.0 ms", "1.30 s".
+func Millis(ms float64) string { return Seconds(ms / 1e3) }
+
+// Seconds prints a span: "420 µs", "12.0 ms", "1.30 s", "2 min 05 s",
+// "3 h 04 min".
+func Seconds(s float64) string {
+	switch {
+	case !Finite(s):
+		return Missing
+	case s < 0:
+		return "-" + Seconds(-s)
+	case s == 0:
+		return "0 s"
+	case s < 59.95:
+		return pickSmall(max(s, 1e-9)).Value(s, 0)
+	case s < 3600:
+		total := int(math.Round(s))
+		return strconv.Itoa(total/60) + " min " + twoDigits(total%60) + " s"
+	}
+	minutes := int(math.Round(s / 60))
+	return strconv.Itoa(minutes/60) + " h " + twoDigits(minutes%60) + " min"
+}
+
+func twoDigits(n int) string {
+	if n < 10 {
+		return "0" + strconv.Itoa(n)
+	}
+	return strconv.Itoa(n)
+}
+
+// Bytes prints a size with a binary prefix: "15.6 GiB", "512 B".
+func Bytes(n int64) string {
+	if n < 1024 && n > -1024 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	return For("B", float64(n)).Value(float64(n), 0)
+}
