@@ -45,6 +45,7 @@ type Agent struct {
 	link    *queue.Link
 	session string
 	orders  orderBook
+	left    chan struct{} // closed once the server knows that this agent leaves
 
 	mu      sync.Mutex
 	running *wire.Attempt // what this agent executes or delivers now
@@ -83,6 +84,7 @@ func New(cfg Config) (*Agent, error) {
 		log:     cfg.Log.With("node", cfg.Node.ID),
 		journal: j,
 		session: ulid.Make().String(),
+		left:    make(chan struct{}),
 	}, nil
 }
 
@@ -106,16 +108,15 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.log.Info("joined", "server", reply.Version, "lease", reply.Lease)
 
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	present, leave := context.WithCancel(ctx)
+	attentive, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	wg.Go(func() { a.heartbeats(background, reply.Heartbeat) })
-	wg.Go(func() { a.followOrders(background) })
+	wg.Go(func() { a.heartbeats(present, reply.Heartbeat) })
+	wg.Go(func() { a.followOrders(attentive) })
 	defer wg.Wait()
 	defer stop()
-
-	err = a.serve(ctx)
-	a.goodbye(context.WithoutCancel(ctx))
-	return leftOr(ctx, err)
+	defer leave()
+	return leftOr(ctx, a.serve(ctx))
 }
 
 // leftOr hides the error that cancelling ctx itself brought about.
@@ -176,14 +177,18 @@ func (a *Agent) serve(ctx context.Context) error {
 	}
 }
 
-// heartbeats says that this agent lives, until ctx is done. After the queue
-// was out of reach it registers again, for the server may be a new one.
+// heartbeats says that this agent lives, until ctx is done, and then that it
+// leaves: before a task that is running is ended, so that the server does not
+// give this node its next attempt. After the queue was out of reach it
+// registers again, for the server may be a new one.
 func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
+	defer close(a.left)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
+			a.goodbye(context.WithoutCancel(ctx))
 			return
 		case <-a.link.Reconnected():
 			a.helloAgain(ctx)

@@ -29,6 +29,7 @@ func (a *Agent) deliver(ctx context.Context, e entry) error {
 	}
 	err := retry(ctx, a.log, "delivering the result of "+e.Attempt.String(), try)
 	if err != nil && ctx.Err() != nil {
+		<-a.left // or else the server would give this node its next attempt
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 		defer cancel()
 		if try(last) != nil {

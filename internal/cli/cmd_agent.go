@@ -156,9 +156,9 @@ func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key,
 		}
 		return kept, nil
 	}
-	tok, err := identity.ParseToken(raw)
+	tok, err := parseToken(raw, identity.RoleAgent)
 	if err != nil {
-		return kept, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return kept, err
 	}
 	if keptErr == nil && kept.ServerKey == tok.ServerKey {
 		// Joined before: the token, which an image or a unit file may give at

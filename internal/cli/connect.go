@@ -91,8 +91,8 @@ func (c *common) connectRemote(ctx context.Context) (service, error) {
 	address := c.serverAddr
 	if s := c.tokenValue(); s != "" {
 		var err error
-		if tok, err = identity.ParseToken(s); err != nil {
-			return service{}, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		if tok, err = parseToken(s, identity.RoleClient); err != nil {
+			return service{}, err
 		}
 		if address == "" && len(tok.Servers) > 0 {
 			address = tok.Servers[0]
@@ -112,7 +112,7 @@ func (c *common) connectRemote(ctx context.Context) (service, error) {
 
 // joinOnce redeems a token, or reads what an earlier redemption left.
 func (c *common) joinOnce(ctx context.Context, tok identity.Token, key *identity.Key, file string) (queue.ServerInfo, error) {
-	if tok.Secret == "" {
+	if tok.Secret.Reveal() == "" {
 		info, err := readInfo(file)
 		if err != nil {
 			return info, fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give --token once",
@@ -144,6 +144,20 @@ func (c *common) dial(ctx context.Context, info queue.ServerInfo, key *identity.
 
 func (c *common) dialOptions() queue.DialOptions {
 	return queue.DialOptions{Log: c.log, CredsFile: c.natsCreds, NKeyFile: c.natsNKey, CAFile: c.natsCA}
+}
+
+// parseToken reads a token and insists on its being for this role, before it
+// is used up in vain.
+func parseToken(s string, role identity.Role) (identity.Token, error) {
+	tok, err := identity.ParseToken(s)
+	if err != nil {
+		return tok, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	if tok.Role != role {
+		advice := map[identity.Role]string{identity.RoleAgent: "scalebench token", identity.RoleClient: "scalebench token --client"}
+		return tok, fmt.Errorf("%w: this token is for another role, %s; `%s` makes one for this", model.ErrUsage, tok.Role, advice[role])
+	}
+	return tok, nil
 }
 
 // tokenValue is the token from the flag, a file, or the environment.

@@ -145,7 +145,7 @@ func (c *common) writeReport(data model.RunData, findings []model.Finding, path 
 	if err != nil {
 		return "", fmt.Errorf("writing the report: %w", err)
 	}
-	err = report.HTML(f, data, findings, report.HTMLOptions{})
+	err = report.HTML(f, data, findings, report.HTMLOptions{Generated: time.Now(), Version: Version(), Zone: time.Local})
 	err = errors.Join(err, f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)

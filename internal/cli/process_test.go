@@ -151,9 +151,19 @@ func (w *world) agentState(name string) string { return filepath.Join(w.dir, "ag
 // startAgent starts the agent of a node; the first time it joins with a token.
 func (w *world) startAgent(name string) {
 	w.t.Helper()
-	args := []string{"agent", "--node", name, "--state", w.agentState(name)}
+	token := ""
 	if _, err := os.Stat(filepath.Join(w.agentState(name), "server.json")); err != nil {
-		args = append(args, "--token", strings.TrimSpace(w.run("token")))
+		token = strings.TrimSpace(w.run("token"))
+	}
+	w.startAgentWith(name, token)
+}
+
+// startAgentWith starts an agent with a token, or without one ("").
+func (w *world) startAgentWith(name, token string) {
+	w.t.Helper()
+	args := []string{"agent", "--node", name, "--state", w.agentState(name)}
+	if token != "" {
+		args = append(args, "--token", token)
 	}
 	w.agents[name] = w.start(args...)
 }
@@ -208,6 +218,18 @@ func (w *world) write(name, text string) string {
 func (w *world) tryData(run string) (d model.RunData, ok bool) {
 	out, _, err := w.try("export", run)
 	return d, err == nil && json.Unmarshal([]byte(out), &d) == nil
+}
+
+// poll waits until other processes have done something.
+func (w *world) poll(what string, done func() bool) {
+	w.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !done() {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("waited in vain for %s; server log:\n%s", what, w.server.log())
+		}
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // another process is asked again
+	}
 }
 
 // awaitRun waits until a run satisfies ok.

@@ -103,8 +103,8 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 // attempts that were never fetched are dropped first.
 func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task) error {
 	nodes := a.nodes()
-	if err := x.m.cfg.Queue.PurgeTasks(ctx, nodes); err != nil {
-		return fmt.Errorf("clearing the nodes' queues: %w", err)
+	if err := x.clearQueues(ctx); err != nil {
+		return err
 	}
 	out := make([]wire.Assignment, 0, len(tasks))
 	now := x.m.cfg.Now().UTC()
@@ -125,6 +125,20 @@ func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task
 	for _, n := range gone {
 		a.lose(n, "it is not here")
 	}
+	return nil
+}
+
+// clearQueues drops tasks that nobody fetched, where there can be any: at the
+// beginning, for an earlier execution may have left some, and after an attempt
+// that did not end by itself.
+func (x *execution) clearQueues(ctx context.Context) error {
+	if x.cleared {
+		return nil
+	}
+	if err := x.m.cfg.Queue.PurgeTasks(ctx, x.nodes); err != nil {
+		return fmt.Errorf("clearing the nodes' queues: %w", err)
+	}
+	x.cleared = true
 	return nil
 }
 
@@ -244,6 +258,7 @@ func (m *Master) storeDeadline() time.Time {
 // word that they did.
 func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
 	a.cancel()
+	x.cleared = false
 	order := wire.Order{Kind: wire.OrderCancel, Run: a.run, Step: a.step.ID, Attempt: a.number, Reason: reason}
 	if err := x.m.cfg.Queue.PurgeTasks(ctx, a.nodes()); err != nil {
 		x.m.log.Warn("taking tasks back", "err", err)
@@ -261,6 +276,7 @@ func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
 // stored.
 func (x *execution) giveUp(ctx context.Context, a *attempt, node model.NodeID, reason string) {
 	open := a.openOn(node)
+	x.cleared = false
 	if a.step.Phase == model.Batch && len(open) > 0 {
 		// Jobs behind a lost one must not run before it is repeated.
 		if err := x.m.cfg.Queue.PurgeTasks(ctx, a.nodesOf(open)); err != nil {
