@@ -24,7 +24,8 @@ func (a *Agent) handle(ctx context.Context, d *queue.Delivery) error {
 	if a.journal.delivered[at] {
 		// A replay, or a redelivery after a lost acknowledgement.
 		a.log.Info("not run again: its result was delivered before", "attempt", at)
-		return d.Ack(ctx)
+		a.acknowledge(ctx, d)
+		return nil
 	}
 	a.setCurrent(&at)
 	defer a.setCurrent(nil)
@@ -41,7 +42,22 @@ func (a *Agent) handle(ctx context.Context, d *queue.Delivery) error {
 	if err := a.deliver(ctx, e); err != nil {
 		return err
 	}
-	return d.Ack(context.WithoutCancel(ctx))
+	a.acknowledge(ctx, d)
+	return nil
+}
+
+// ackTimeout is how long the queue may take to confirm an acknowledgement.
+const ackTimeout = 2 * time.Second
+
+// acknowledge takes the task out of the queue. Where that fails, because the
+// server was restarted since it delivered the task, the task is delivered
+// once more, recognised, and acknowledged then.
+func (a *Agent) acknowledge(ctx context.Context, d *queue.Delivery) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTimeout)
+	defer cancel()
+	if err := d.Ack(ctx); err != nil {
+		a.log.Debug("acknowledging a task; it will be delivered again", "task", d.Assignment.Task, "err", err)
+	}
 }
 
 // keepAlive extends the delivery's lease until the returned function is

@@ -46,6 +46,7 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 		if t.bad() == 0 || step.Phase == model.Batch && onlyDefinitive(t) {
 			return model.StepComplete, x.endStep(ctx, step, model.StepComplete, "")
 		}
+		x.cleared = false // a task may be left that its agent never acknowledged
 		why, again := budget.next(t)
 		if !again {
 			return model.StepInvalid, x.endStep(ctx, step, model.StepInvalid, why)
@@ -189,6 +190,7 @@ func (x *execution) collect(ctx context.Context, a *attempt) {
 			calledOff = true
 			x.callOff(ctx, a, "another task of the step ended early: "+t.firstBad)
 			deadline = x.m.cfg.Now().Add(endGrace)
+			continue // the results may all be here by now
 		}
 		if x.await(ctx, a, deadline) {
 			continue
