@@ -202,7 +202,14 @@ func (a Assignment) Check() error {
 }
 
 // Check implements Message.
-func (h Heartbeat) Check() error { return h.Node.Validate() }
+func (h Heartbeat) Check() error {
+	if h.Running != nil {
+		if err := h.Running.Check(); err != nil {
+			return err
+		}
+	}
+	return h.Node.Validate()
+}
 
 // Check implements Message.
 func (r Ready) Check() error {
@@ -229,7 +236,7 @@ func (o Order) Check() error {
 	if o.Step == "" {
 		return errors.New("no step")
 	}
-	return nil
+	return o.Run.Validate()
 }
 
 // Check implements Message.
@@ -247,7 +254,12 @@ func (c Chunk) Check() error {
 }
 
 // Check implements Message.
-func (p Progress) Check() error { return p.Attempt.Check() }
+func (p Progress) Check() error {
+	if err := p.Attempt.Check(); err != nil {
+		return err
+	}
+	return p.Node.Validate()
+}
 
 // Check implements Message.
 func (g Goodbye) Check() error { return g.Node.Validate() }

@@ -1,0 +1,166 @@
+package identity
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// TokenPrefix begins the printable form of a join token.
+const TokenPrefix = "sbjoin1."
+
+// maxToken bounds what ParseToken reads, in bytes.
+const maxToken = 16 << 10
+
+// Endpoint is where a server can be reached, and how it proves itself.
+type Endpoint struct {
+	Servers     []string `json:"s"` // URLs or host:port
+	ServerKey   string   `json:"k"` // public key of the master
+	Fingerprint string   `json:"f,omitempty"`
+	// External: the servers are the user's own NATS cluster.
+	External bool `json:"x,omitempty"`
+	// Insecure: the server's owner allowed traffic off loopback without TLS.
+	Insecure bool `json:"i,omitempty"`
+}
+
+// Token admits one or more agents or clients to a server. Its printable form
+// (Encode) is a secret; every other way of printing it shows no secret.
+type Token struct {
+	Servers     []string
+	ServerKey   string
+	Fingerprint string // SHA-256 of the TLS certificate in hex, empty without TLS
+	// Secret is the seed of a key pair of the token's own. It signs the
+	// request to join and is never sent; the server keeps the public half.
+	Secret   Secret
+	Role     Role // agent or client
+	Expires  time.Time
+	Uses     int // how many keys it can admit
+	External bool
+	Insecure bool
+}
+
+// Endpoint returns where the token leads.
+func (t Token) Endpoint() Endpoint {
+	return Endpoint{t.Servers, t.ServerKey, t.Fingerprint, t.External, t.Insecure}
+}
+
+// tokenJSON is the content of the printable form.
+type tokenJSON struct {
+	Endpoint
+	Secret  string `json:"t"`
+	Role    Role   `json:"r"`
+	Expires int64  `json:"e"` // seconds since 1970
+	Uses    int    `json:"u"`
+}
+
+// Encode returns the printable form: one line, "sbjoin1." and base64url. It is
+// as secret as a password.
+func (t Token) Encode() string {
+	data, err := json.Marshal(tokenJSON{t.Endpoint(), t.Secret.Reveal(), t.Role, t.Expires.Unix(), t.Uses})
+	if err != nil { // strings and numbers always encode
+		panic(err)
+	}
+	return TokenPrefix + base64.RawURLEncoding.EncodeToString(data)
+}
+
+// ParseToken reads the printable form, white space around it allowed. It does
+// not say whether the server still accepts the token. Errors never contain the
+// token's text.
+func ParseToken(s string) (Token, error) {
+	body, ok := strings.CutPrefix(strings.TrimSpace(s), TokenPrefix)
+	switch {
+	case !ok:
+		return Token{}, fmt.Errorf("join token: does not begin with %q; copy the whole line that `scalebench token` printed", TokenPrefix)
+	case len(body) > maxToken:
+		return Token{}, errors.New("join token: too long; copy the one line that `scalebench token` printed, nothing else")
+	}
+	data, err := base64.RawURLEncoding.DecodeString(body)
+	if err != nil {
+		return Token{}, errors.New("join token: damaged; copy the whole line that `scalebench token` printed")
+	}
+	var j tokenJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return Token{}, errors.New("join token: incomplete; copy the whole line that `scalebench token` printed")
+	}
+	t := Token{j.Servers, j.ServerKey, j.Fingerprint, NewSecret(j.Secret), j.Role, time.Unix(j.Expires, 0), j.Uses, j.External, j.Insecure}
+	return t, t.check()
+}
+
+// check reports what makes a token unusable whatever the server says.
+func (t Token) check() error {
+	if t.Role != RoleAgent && t.Role != RoleClient {
+		return fmt.Errorf("join token: unknown role %.20q; is this scalebench older than the server?", t.Role)
+	}
+	if len(t.Servers) == 0 {
+		return errors.New("join token: names no server; make a new one with `scalebench token`")
+	}
+	if err := CheckPublic(t.ServerKey, RoleServer); err != nil {
+		return fmt.Errorf("join token: server key: %w", err)
+	}
+	if t.Fingerprint != "" {
+		if _, err := ClientTLS(t.Fingerprint); err != nil {
+			return fmt.Errorf("join token: %w", err)
+		}
+	}
+	if _, err := t.Key(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Key is the token's own key pair.
+func (t Token) Key() (*Key, error) {
+	k, err := parseSeed(t.Secret.Reveal(), t.Role)
+	if err != nil {
+		return nil, errors.New("join token: its secret is damaged; make a new one with `scalebench token`")
+	}
+	return k, nil
+}
+
+// String describes the token without its secret.
+func (t Token) String() string {
+	return fmt.Sprintf("join token for %s at %s, expires %s", t.Role, strings.Join(RedactURLs(t.Servers), ","), t.Expires.UTC().Format(time.RFC3339))
+}
+
+// Format implements fmt.Formatter, so that %+v and %#v do not print fields.
+func (t Token) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, t.String()) // fmt has no way to report it
+}
+
+// LogValue implements slog.LogValuer.
+func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
+
+// MarshalText implements encoding.TextMarshaler: a token put into JSON by
+// accident shows no secret. Encode is the form that can be read back.
+func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// RedactURLs replaces the credentials in URLs, for messages and logs.
+func RedactURLs(urls []string) []string {
+	out := make([]string, len(urls))
+	for i, s := range urls {
+		out[i] = redactURL(s)
+	}
+	return out
+}
+
+// redactURL keeps what cannot be a secret. What does not parse is cut at its
+// last @, for nobody knows what stands before it.
+func redactURL(s string) string {
+	u, err := url.Parse(s)
+	if err == nil && u.Host != "" {
+		if u.User != nil {
+			u.User = url.User(redacted[1 : len(redacted)-1])
+		}
+		return u.String()
+	}
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		return redacted + s[i:]
+	}
+	return s
+}

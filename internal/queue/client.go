@@ -1,0 +1,151 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Client is a person's or program's connection to the master. All methods are
+// safe for concurrent use.
+type Client struct {
+	caller
+}
+
+// DialClient connects; it tries until ctx ends, or until the server refuses
+// the key (model.ErrDenied).
+func DialClient(ctx context.Context, info ServerInfo, key *identity.Key, opt DialOptions) (*Client, error) {
+	s := newSession(key, info.ServerKey, opt)
+	if err := s.dial(ctx, info, "scalebench client"); err != nil {
+		return nil, err
+	}
+	subject := func(kind string) string { return s.names.client(key.Public(), kind) }
+	return &Client{caller{s, fromClient, subject}}, nil
+}
+
+// Call calls a verb of the master's API; request and reply may have any size.
+// Errors of the master keep their model.Err… kind. Without a deadline in ctx
+// it waits for DialOptions.RequestTimeout.
+func (c *Client) Call(ctx context.Context, verb string, req []byte) ([]byte, error) {
+	body, err := encodeCall(verb, req)
+	if err != nil {
+		return nil, err
+	}
+	limit := c.opt.RequestTimeout
+	if _, ok := ctx.Deadline(); ok {
+		limit = 0
+	}
+	out, err := c.call(ctx, kindCall, body, limit)
+	if err != nil {
+		return nil, fmt.Errorf("calling %s: %w", verb, err)
+	}
+	return out, nil
+}
+
+// eventsAhead is how many events wait for a slow reader before the connection
+// itself holds them.
+const eventsAhead = 256
+
+// Events delivers the events of a run, or of everything for "", from now until
+// ctx ends or the connection is closed; then the channel is closed. Events
+// while the connection is away are missed: see Reconnected.
+func (c *Client) Events(ctx context.Context, run model.RunID) (<-chan model.Event, error) {
+	w := &watcher{client: c, out: make(chan model.Event, eventsAhead), in: make(chan *nats.Msg, eventsAhead)}
+	subject := c.names.anyEvent()
+	if run != "" {
+		subject = c.names.event(run)
+	}
+	sub, err := c.nc.ChanSubscribe(subject, w.in)
+	if err == nil {
+		// The server must know of the subscription before this returns, or the
+		// caller would miss the events of what it does next.
+		err = c.nc.FlushWithContext(flushContext(ctx))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("watching events: %w", explain(ctx, err, publishWait))
+	}
+	if err := w.renew(ctx); err != nil {
+		_ = sub.Unsubscribe() // the first error matters
+		return nil, fmt.Errorf("watching events: %w", err)
+	}
+	go w.run(ctx, sub)
+	return w.out, nil
+}
+
+// watcher decrypts events for one reader.
+type watcher struct {
+	client *Client
+	in     chan *nats.Msg
+	out    chan model.Event
+	key    [eventKeySize]byte
+}
+
+func (w *watcher) run(ctx context.Context, sub *nats.Subscription) {
+	defer close(w.out)
+	defer func() { _ = sub.Unsubscribe() }() // fails only when the connection is closed
+	renew := time.NewTicker(watchRenew)
+	defer renew.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.client.done:
+			return
+		case <-renew.C:
+			w.tryRenew(ctx)
+		case m := <-w.in:
+			if e, ok := w.open(ctx, m.Data); ok && !w.deliver(ctx, e) {
+				return
+			}
+		}
+	}
+}
+
+func (w *watcher) deliver(ctx context.Context, e model.Event) bool {
+	select {
+	case w.out <- e:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-w.client.done:
+		return false
+	}
+}
+
+// open verifies and decrypts an event. A key that does not fit is an old one:
+// the master was restarted or revoked somebody.
+func (w *watcher) open(ctx context.Context, data []byte) (model.Event, bool) {
+	secret, signer, _, err := identity.Open(data, purposeEvent)
+	if err != nil || signer != w.client.server {
+		w.client.opt.Log.Warn("event refused: not signed by the server")
+		return model.Event{}, false
+	}
+	if e, ok := openEvent(secret, &w.key); ok {
+		return e, true
+	}
+	w.tryRenew(ctx)
+	return openEvent(secret, &w.key)
+}
+
+func (w *watcher) tryRenew(ctx context.Context) {
+	if err := w.renew(ctx); err != nil && ctx.Err() == nil {
+		w.client.opt.Log.Debug("watching events", "error", err)
+	}
+}
+
+func (w *watcher) renew(ctx context.Context) error {
+	key, err := w.client.call(ctx, kindWatch, nil, w.client.opt.RequestTimeout)
+	if err != nil {
+		return err
+	}
+	if len(key) != eventKeySize {
+		return errFrame
+	}
+	w.key = [eventKeySize]byte(key)
+	return nil
+}

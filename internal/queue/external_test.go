@@ -1,0 +1,363 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
+
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/wire"
+)
+
+// natsServer is the path of the real nats-server. Without it tests are skipped
+// on a developer's machine, and fail in CI.
+func natsServer(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"nats-server", "/usr/sbin/nats-server"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("nats-server is not installed: run scripts/deps.sh")
+	}
+	t.Skip("nats-server is not installed: run scripts/deps.sh")
+	return ""
+}
+
+// freePort is a port that nobody listens on now.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// foreign is one nats-server of the user's.
+type foreign struct {
+	url string // without credentials
+	cmd *exec.Cmd
+}
+
+// startForeign runs nats-server with JetStream and more configuration.
+func startForeign(t *testing.T, name, config string) *foreign {
+	t.Helper()
+	dir, port := t.TempDir(), freePort(t)
+	file := filepath.Join(dir, "nats.conf")
+	config = fmt.Sprintf("server_name: %s\nlisten: 127.0.0.1:%d\njetstream { store_dir: %q }\n%s", name, port, dir, config)
+	check(t, os.WriteFile(file, []byte(config), 0o600))
+	log := must[*os.File](t)(os.Create(filepath.Join(dir, "log")))
+	cmd := exec.Command(natsServer(t), "-c", file)
+	cmd.Stdout, cmd.Stderr = log, log
+	check(t, cmd.Start())
+	f := &foreign{fmt.Sprintf("nats://127.0.0.1:%d", port), cmd}
+	t.Cleanup(func() {
+		f.kill()
+		_ = log.Close() // only written for this
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name()) // best effort
+			t.Logf("%s:\n%s", name, text)
+		}
+	})
+	return f
+}
+
+func (f *foreign) kill() {
+	_ = f.cmd.Process.Kill() // it may have ended
+	_ = f.cmd.Wait()         // the signal is its error
+}
+
+func withUser(url, user string) string { return strings.Replace(url, "://", "://"+user+"@", 1) }
+
+const users = `authorization { users: [ { user: "u", password: "p" } ] }`
+
+// externalWorld is a master that uses a foreign server.
+func externalWorld(t *testing.T, hs func(*Hub) Handlers, cfg ExternalConfig) *world {
+	t.Helper()
+	w := &world{dir: t.TempDir(), opt: HubOptions{Log: testLog(t), AckWait: 2 * time.Second, NodeAlive: func(model.NodeID) bool { return false }}}
+	w.key = newKey(t, identity.RoleServer)
+	w.auth = must[*identity.Authority](t)(identity.OpenAuthority(w.dir + "/admitted.json"))
+	cfg.Key, cfg.Log = w.key, w.opt.Log
+	e := must[*External](t)(ConnectExternal(testCtx(t), cfg))
+	t.Cleanup(e.Close)
+	w.conn = e
+	// A cluster that has just started elects a leader first; NewHub waits.
+	w.hub = must[*Hub](t)(NewHub(testCtx(t), e, w.key, w.auth, w.opt))
+	t.Cleanup(w.stop)
+	check(t, w.hub.Serve(hs(w.hub)))
+	return w
+}
+
+// exercise lets everything travel once through a queue with small messages.
+func exercise(t *testing.T, w *world) {
+	t.Helper()
+	ctx := testCtx(t)
+	k := newKey(t, identity.RoleAgent)
+	tok := w.token(t, identity.TokenSpec{Role: identity.RoleAgent})
+	info := must[ServerInfo](t)(Join(ctx, tok, k, "node.1"))
+	l := must[*Link](t)(DialAgent(ctx, info, k, "node.1", DialOptions{Log: w.opt.Log}))
+	defer func() { _ = l.Close() }()
+	must[wire.HelloReply](t)(l.Hello(ctx, wire.Hello{Node: model.Node{ID: "node.1"}, Session: "s"}))
+	a := assignment("node.1", k.Public(), 0, 1)
+	check(t, w.hub.Dispatch(ctx, []wire.Assignment{a}))
+	d := must[*Delivery](t)(l.Next(ctx))
+	if d.Refused != nil || d.Assignment.Task != a.Task {
+		t.Fatalf("got %s, refused: %v", d.Assignment.Task, d.Refused)
+	}
+	offset, bound, err := l.Clock(ctx)
+	if err != nil || offset.Abs() > bound {
+		t.Errorf("Clock = %v ± %v, %v", offset, bound, err)
+	}
+	r := someResult("node.1")
+	r.Stdout.Text = randomText(300_000)
+	if reply, err := l.Result(ctx, r); err != nil || !reply.Stored {
+		t.Errorf("Result = %+v, %v", reply, err)
+	}
+	check(t, l.Chunk(ctx, wire.Chunk{Attempt: attempt(), Node: "node.1", Name: "stdout", Data: []byte(randomText(wire.MaxChunk))}))
+	check(t, d.Ack(ctx))
+	if n := w.stored(t); n != 0 {
+		t.Errorf("%d tasks stored after the ack", n)
+	}
+	exerciseClient(t, w)
+}
+
+func exerciseClient(t *testing.T, w *world) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(testCtx(t))
+	defer cancel()
+	c := w.client(t)
+	body := []byte(randomText(400_000))
+	if got, err := c.Call(ctx, "echo", body); err != nil || !bytes.Equal(got, body) {
+		t.Errorf("echo: %d bytes, %v", len(got), err)
+	}
+	events := must[<-chan model.Event](t)(c.Events(ctx, testRun))
+	check(t, w.hub.PublishEvent(model.Event{Run: testRun, Text: "event"}))
+	if e := <-events; e.Text != "event" {
+		t.Errorf("event %+v", e)
+	}
+}
+
+func randomText(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(' ' + rand.IntN(64))
+	}
+	return string(b)
+}
+
+// exerciseHandlers answer what exercise sends.
+func exerciseHandlers(hub *Hub) Handlers {
+	return Handlers{
+		Hello: func(ctx context.Context, h wire.Hello) (wire.HelloReply, error) {
+			return wire.HelloReply{}, hub.EnsureNode(ctx, h.Node.ID, h.Node.PublicKey)
+		},
+		Result: func(_ context.Context, r model.Result) wire.ResultReply {
+			return wire.ResultReply{Stored: len(r.Stdout.Text) == 300_000}
+		},
+		Chunk: func(context.Context, wire.Chunk) error { return nil },
+		API: func(_ context.Context, _ Caller, _ string, body []byte) ([]byte, error) {
+			return body, nil
+		},
+	}
+}
+
+func TestExternalServerWithSmallMessages(t *testing.T) {
+	f := startForeign(t, "one", users+"\nmax_payload: 65536")
+	w := externalWorld(t, exerciseHandlers, ExternalConfig{URLs: []string{withUser(f.url, "u:p")}})
+	exercise(t, w)
+	if s := fmt.Sprint(w.conn.Info()); strings.Contains(s, "u:p") {
+		t.Errorf("the server's description shows the password: %s", s)
+	}
+}
+
+func TestExternalServerWithNkeyFile(t *testing.T) {
+	kp := must[nkeys.KeyPair](t)(nkeys.CreateUser())
+	public := must[string](t)(kp.PublicKey())
+	seed := must[[]byte](t)(kp.Seed())
+	file := filepath.Join(t.TempDir(), "user.nk")
+	check(t, os.WriteFile(file, seed, 0o600))
+	f := startForeign(t, "one", fmt.Sprintf("authorization { users: [ { nkey: %s } ] }", public))
+	w := externalWorld(t, exerciseHandlers, ExternalConfig{URLs: []string{f.url}, NKeyFile: file})
+	k := newKey(t, identity.RoleAgent)
+	opt := DialOptions{NKeyFile: file}
+	info := must[ServerInfo](t)(Join(testCtx(t), w.token(t, identity.TokenSpec{Role: identity.RoleAgent}), k, "n", opt))
+	l := must[*Link](t)(DialAgent(testCtx(t), info, k, "n", opt))
+	defer func() { _ = l.Close() }()
+	_, _, err := l.Clock(testCtx(t))
+	check(t, err)
+}
+
+func TestExternalServerRefused(t *testing.T) {
+	closed := startForeign(t, "closed", users)
+	open := startForeign(t, "open", "")
+	key := newKey(t, identity.RoleServer)
+	for _, c := range []struct {
+		name   string
+		cfg    ExternalConfig
+		remote bool
+		want   error
+	}{
+		{"right password", ExternalConfig{URLs: []string{withUser(closed.url, "u:p")}}, true, nil},
+		{"wrong password", ExternalConfig{URLs: []string{withUser(closed.url, "u:x")}}, true, model.ErrDenied},
+		{"no password", ExternalConfig{URLs: []string{closed.url}}, true, model.ErrDenied},
+		{"open, on loopback", ExternalConfig{URLs: []string{open.url}}, false, nil},
+		{"open, off loopback", ExternalConfig{URLs: []string{open.url}}, true, errOpen},
+		{"open, off loopback, with a password that nobody asks for", ExternalConfig{URLs: []string{withUser(open.url, "u:p")}}, true, errOpen},
+		{"open, off loopback, allowed", ExternalConfig{URLs: []string{open.url}, AllowOpen: true}, true, nil},
+		{"no server", ExternalConfig{}, true, model.ErrUsage},
+		{"a CA file that is none", ExternalConfig{URLs: []string{closed.url}, CAFile: os.Args[0]}, true, model.ErrUsage},
+		{"an nkey file that is none", ExternalConfig{URLs: []string{closed.url}, NKeyFile: "/nonexistent"}, true, model.ErrUsage},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.cfg.Key = key
+			_, err := connectExternal(startupCtx(t, open), c.cfg, c.remote)
+			if !errors.Is(err, c.want) {
+				t.Errorf("ConnectExternal = %v, want %v", err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "u:") {
+				t.Errorf("the error shows the password: %v", err)
+			}
+		})
+	}
+}
+
+// startupCtx waits until a server answers.
+func startupCtx(t *testing.T, f *foreign) context.Context {
+	t.Helper()
+	ctx := testCtx(t)
+	nc, err := connect(ctx, ServerInfo{Servers: []string{f.url}}, nil, testLog(t))
+	check(t, err)
+	nc.Close()
+	return ctx
+}
+
+// Somebody who may write anywhere on the user's cluster can still not run a
+// command, forge a result or read either.
+func TestForeignClusterWithAnIntruder(t *testing.T) {
+	f := startForeign(t, "one", users)
+	results := make(chan model.Result, 10)
+	w := externalWorld(t, func(*Hub) Handlers {
+		return Handlers{Result: func(_ context.Context, r model.Result) wire.ResultReply {
+			results <- r
+			return wire.ResultReply{Stored: true}
+		}}
+	}, ExternalConfig{URLs: []string{withUser(f.url, "u:p")}})
+	ctx := testCtx(t)
+	l, k := w.agent(t, "n")
+	intruder := must[*nats.Conn](t)(nats.Connect(withUser(f.url, "u:p")))
+	defer intruder.Close()
+	all := must[*nats.Subscription](t)(intruder.SubscribeSync(">"))
+	ik := newKey(t, identity.RoleServer)
+
+	a := assignment("n", k.Public(), 0, 1)
+	forged := must[[]byte](t)(sealFor(ik, k.Public(), purposeTask, []byte(toJSON(t, a)), time.Now()))
+	check(t, intruder.Publish(w.hub.names.task("n"), forged))
+	check(t, intruder.Flush())
+	if d := must[*Delivery](t)(l.Next(ctx)); !errors.Is(d.Refused, ErrForged) {
+		t.Errorf("the forged task: refused %v, want %v", d.Refused, ErrForged)
+	}
+	a.Spec.Params = map[string]any{"command": "topsecretcommand"}
+	check(t, w.hub.Dispatch(ctx, []wire.Assignment{a}))
+	d := must[*Delivery](t)(l.Next(ctx))
+	check(t, d.Refused)
+
+	user := newKey(t, identity.RoleAgent)
+	forged = must[[]byte](t)(sealFor(user, w.key.Public(), fromAgent+kindResult, bodyFrame([]byte(toJSON(t, someResult("n")))), time.Now()))
+	check(t, intruder.Publish(w.hub.names.agent("n", kindResult), forged))
+	check(t, intruder.Flush())
+	r := someResult("n")
+	r.Stdout.Text = "topsecretoutput"
+	must[wire.ResultReply](t)(l.Result(ctx, r))
+	if got := <-results; got.Stdout.Text != r.Stdout.Text {
+		t.Errorf("a forged result was accepted: %+v", got)
+	}
+	check(t, d.Ack(ctx))
+	check(t, intruder.Flush())
+	for n, _, _ := all.Pending(); n > 0; n-- {
+		m := must[*nats.Msg](t)(all.NextMsgWithContext(ctx))
+		if bytes.Contains(m.Data, []byte("topsecret")) {
+			t.Errorf("readable on %s", m.Subject)
+		}
+	}
+}
+
+func TestClusterOfThree(t *testing.T) {
+	var routes []string
+	var ports []int
+	for range 3 {
+		ports = append(ports, freePort(t))
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", ports[len(ports)-1]))
+	}
+	var servers []*foreign
+	var urls []string
+	for i, port := range ports {
+		list, err := json.Marshal(routes)
+		check(t, err)
+		f := startForeign(t, fmt.Sprintf("s%d", i), fmt.Sprintf("%s\ncluster { name: c, listen: \"127.0.0.1:%d\", routes: %s }", users, port, list))
+		servers = append(servers, f)
+		urls = append(urls, withUser(f.url, "u:p"))
+	}
+	w := externalWorld(t, exerciseHandlers, ExternalConfig{URLs: urls})
+	exercise(t, w)
+
+	ctx := testCtx(t)
+	info := must[*jetstream.StreamInfo](t)(w.hub.stream.Info(ctx))
+	if n := info.Config.Replicas; n != 3 {
+		t.Errorf("%d replicas of the tasks, want 3", n)
+	}
+	// One server dies, the leader of the tasks: they survive, and so does the
+	// agent.
+	l, k := w.agent(t, "survivor")
+	as := []wire.Assignment{assignment("survivor", k.Public(), 1, 1), assignment("survivor", k.Public(), 2, 1)}
+	check(t, w.hub.Dispatch(ctx, as[:1]))
+	leader := info.Cluster.Leader
+	for i, f := range servers {
+		if leader == fmt.Sprintf("s%d", i) {
+			f.kill()
+		}
+	}
+	d := must[*Delivery](t)(l.Next(ctx))
+	if d.Assignment.Task != as[0].Task {
+		t.Errorf("after the leader's death: %s, want %s", d.Assignment.Task, as[0].Task)
+	}
+	check(t, untilAvailable(ctx, func() error { return d.Ack(ctx) }))
+	check(t, untilAvailable(ctx, func() error { return w.hub.Dispatch(ctx, as[1:]) }))
+	for {
+		d := must[*Delivery](t)(l.Next(ctx))
+		check(t, untilAvailable(ctx, func() error { return d.Ack(ctx) }))
+		if d.Assignment.Task == as[1].Task {
+			return
+		}
+		if d.Redelivered == 0 {
+			t.Errorf("%s came twice without being marked as redelivered", d.Assignment.Task)
+		}
+	}
+}
+
+// untilAvailable repeats what may fail while a cluster elects its leader.
+func untilAvailable(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if !errors.Is(err, model.ErrUnavailable) {
+			return err
+		}
+		if perr := pause(ctx, 100*time.Millisecond); perr != nil {
+			return fmt.Errorf("%w (%w)", err, perr)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package queue
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// ServerInfo is what an agent or client needs to connect again; it is made by
+// [Join] and saved by the agent. It holds no secret of its own, but Servers
+// may carry the credentials of an external cluster.
+type ServerInfo struct {
+	Servers     []string `json:"servers"`
+	ServerKey   string   `json:"server_key"`
+	Fingerprint string   `json:"fingerprint,omitempty"`
+	External    bool     `json:"external,omitempty"`
+	Insecure    bool     `json:"insecure,omitempty"`
+}
+
+func infoOf(e identity.Endpoint) ServerInfo { return ServerInfo(e) }
+
+// Endpoint is the part of a token that leads to this server.
+func (i ServerInfo) Endpoint() identity.Endpoint { return identity.Endpoint(i) }
+
+// String shows the servers without credentials.
+func (i ServerInfo) String() string {
+	return strings.Join(identity.RedactURLs(i.Servers), ",")
+}
+
+// errNoTLS: refused before anything is sent.
+var errNoTLS = errors.New("no TLS, and the server is not on this machine")
+
+// check refuses what could not be trusted.
+func (i ServerInfo) check() error {
+	if len(i.Servers) == 0 {
+		return fmt.Errorf("%w: no server named", model.ErrUsage)
+	}
+	if err := identity.CheckPublic(i.ServerKey, identity.RoleServer); err != nil {
+		return fmt.Errorf("%w: server key: %w", model.ErrUsage, err)
+	}
+	for _, s := range i.Servers {
+		host, err := hostOf(s)
+		if err != nil {
+			return err
+		}
+		if !loopback(host) && i.Fingerprint == "" && !i.Insecure && !i.External {
+			return fmt.Errorf("%w: %s: %w; the server must be told to allow that when it makes the join token", model.ErrDenied, host, errNoTLS)
+		}
+	}
+	return nil
+}
+
+// offLoopback reports whether any server is on another machine.
+func offLoopback(servers []string) bool {
+	for _, s := range servers {
+		if host, err := hostOf(s); err != nil || !loopback(host) {
+			return true
+		}
+	}
+	return false
+}
+
+// hostOf returns the host of "nats://user:pass@host:port" or "host:port".
+// Errors do not contain credentials.
+func hostOf(server string) (string, error) {
+	if !strings.Contains(server, "://") {
+		server = "nats://" + server
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.Hostname() == "" {
+		return "", fmt.Errorf("%w: server address %q: want nats://host:port", model.ErrUsage, identity.RedactURLs([]string{server})[0])
+	}
+	return u.Hostname(), nil
+}
+
+// loopback reports whether a host is this machine for certain. Names other
+// than localhost can resolve to anything.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// credentials are the user's own for an external cluster.
+type credentials struct{ credsFile, nkeyFile, caFile string }
+
+// transport returns the options that decide whom we talk to and how we prove
+// who we are to the queue server. It refuses to leave the machine without TLS.
+func (i ServerInfo) transport(key *identity.Key, c credentials) ([]nats.Option, error) {
+	if i.External {
+		return i.externalTransport(c)
+	}
+	opts := []nats.Option{nats.Nkey(key.Public(), key.Sign), nats.IgnoreDiscoveredServers()}
+	if i.Fingerprint == "" {
+		return opts, nil
+	}
+	conf, err := identity.ClientTLS(i.Fingerprint)
+	if err != nil {
+		return nil, err
+	}
+	return append(opts, nats.Secure(conf), nats.TLSHandshakeFirst()), nil
+}
+
+func (i ServerInfo) externalTransport(c credentials) ([]nats.Option, error) {
+	var opts []nats.Option
+	if offLoopback(i.Servers) && !i.Insecure {
+		opts = append(opts, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
+	}
+	if c.caFile != "" {
+		pool, err := loadCAs(c.caFile)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}))
+	}
+	if c.credsFile != "" {
+		opts = append(opts, nats.UserCredentials(c.credsFile))
+	}
+	if c.nkeyFile != "" {
+		o, err := nats.NkeyOptionFromSeed(c.nkeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("%w: nkey file %s: %w", model.ErrUsage, c.nkeyFile, err)
+		}
+		opts = append(opts, o)
+	}
+	return opts, nil
+}
+
+func loadCAs(path string) (*x509.CertPool, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: CA file: %w", model.ErrUsage, err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("%w: CA file %s: no PEM certificate in it", model.ErrUsage, path)
+	}
+	return pool, nil
+}

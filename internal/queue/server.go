@@ -1,0 +1,281 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// ServerConfig says how the embedded server runs.
+type ServerConfig struct {
+	// DataDir holds the queue's files, its certificate and its lock.
+	DataDir string
+	// Listen is "host:port"; port 0 means a free one, "" means
+	// "127.0.0.1:0". Off loopback the server speaks TLS only, with a
+	// certificate that it makes itself.
+	Listen string
+	// Advertise are the addresses ("host:port") that join tokens carry;
+	// if there are none, they follow from Listen.
+	Advertise []string
+	// Insecure: the user said in so many words that traffic may leave this
+	// machine without TLS.
+	Insecure  bool
+	Key       *identity.Key // the master's
+	Authority *identity.Authority
+	Log       *slog.Logger
+}
+
+const (
+	defaultListen = "127.0.0.1:0"
+	// embeddedPayload is the largest message, in bytes (NATS's default is 1
+	// MiB). Larger bodies travel in parts.
+	embeddedPayload = 8 << 20
+	// embeddedPending is how much may wait for one connection before the
+	// server gives it up as too slow, in bytes.
+	embeddedPending = 256 << 20
+	// queueStore bounds the queue's files, in bytes: a million small tasks.
+	queueStore = 4 << 30
+	// syncInterval is how often the queue's files are forced to the disk. The
+	// death of the process loses nothing, for the kernel has the data; a power
+	// cut can lose the tasks of the last second, which the master dispatches
+	// again when it resumes the run. Forcing every write would cost more than
+	// the whole dispatch of a thousand tasks.
+	syncInterval = time.Second
+	startTimeout = 30 * time.Second
+)
+
+// Server is the embedded server.
+type Server struct {
+	ns    *server.Server
+	info  ServerInfo
+	gate  *gate
+	lock  *os.File
+	close sync.Once
+}
+
+// StartServer starts the embedded server and returns when it takes
+// connections. Only one process at a time can use a data directory.
+func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if cfg.Listen == "" {
+		cfg.Listen = defaultListen
+	}
+	host, port, err := splitListen(cfg.Listen)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(cfg.DataDir)
+	if err != nil {
+		return nil, fmt.Errorf("starting the queue: %w", err)
+	}
+	s, err := start(ctx, cfg, host, port)
+	if err != nil {
+		_ = lock.Close() // the first error matters
+		return nil, fmt.Errorf("starting the queue: %w", err)
+	}
+	s.lock = lock
+	return s, nil
+}
+
+func start(ctx context.Context, cfg ServerConfig, host string, port int) (*Server, error) {
+	g := newGate(cfg.Key.Public(), cfg.Authority)
+	s := &Server{gate: g, info: ServerInfo{ServerKey: cfg.Key.Public(), Insecure: cfg.Insecure}}
+	opts := serverOptions(cfg, host, port, g)
+	if !loopback(host) && !cfg.Insecure {
+		conf, fingerprint, err := identity.ServerTLS(cfg.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		opts.TLS, opts.TLSConfig, opts.TLSHandshakeFirst, opts.TLSTimeout = true, conf, true, 10
+		s.info.Fingerprint = fingerprint
+	}
+	ns, err := server.NewServer(opts)
+	if err != nil {
+		return nil, err
+	}
+	fatal := make(chan string, 1)
+	ns.SetLoggerV2(natsLog{cfg.Log, fatal}, false, false, false)
+	s.ns = ns
+	if err := s.run(ctx, cfg, fatal); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func serverOptions(cfg ServerConfig, host string, port int, g *gate) *server.Options {
+	return &server.Options{
+		ServerName:                 "scalebench",
+		Host:                       host,
+		Port:                       port,
+		NoSigs:                     true, // signals are the command's
+		JetStream:                  true,
+		StoreDir:                   filepath.Join(cfg.DataDir, "queue"),
+		JetStreamMaxMemory:         64 << 20,
+		JetStreamMaxStore:          queueStore,
+		SyncInterval:               syncInterval,
+		DisableJetStreamBanner:     true,
+		MaxPayload:                 embeddedPayload,
+		MaxPending:                 embeddedPending,
+		WriteDeadline:              30 * time.Second,
+		PingInterval:               20 * time.Second,
+		MaxPingsOut:                6, // a starved node is slow, not dead
+		AuthTimeout:                15,
+		CustomClientAuthentication: g,
+		AlwaysEnableNonce:          true,
+	}
+}
+
+// run starts listening and waits until the server is ready.
+func (s *Server) run(ctx context.Context, cfg ServerConfig, fatal <-chan string) error {
+	go s.ns.Start()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for !s.ns.ReadyForConnections(50 * time.Millisecond) {
+		select {
+		case text := <-fatal:
+			return fmt.Errorf("%w: %s; is another server running there? (listen address %s, data directory %s)", model.ErrUnavailable, text, cfg.Listen, cfg.DataDir)
+		case <-ctx.Done():
+			return fmt.Errorf("%w: not ready: %w", model.ErrUnavailable, ctx.Err())
+		default:
+		}
+	}
+	addr, ok := s.ns.Addr().(*net.TCPAddr)
+	if !ok {
+		return errors.New("the queue does not listen on TCP")
+	}
+	s.info.Servers = s.urls(advertised(cfg.Advertise, addr))
+	s.gate.attach(s.ns)
+	return nil
+}
+
+func (s *Server) urls(hosts []string) []string {
+	scheme := "nats://"
+	if s.info.Fingerprint != "" {
+		scheme = "tls://"
+	}
+	out := make([]string, len(hosts))
+	for i, h := range hosts {
+		out[i] = scheme + h
+	}
+	return out
+}
+
+// advertised returns where a listening server can be reached: what the user
+// said, or the address itself, or every address of the host.
+func advertised(said []string, addr *net.TCPAddr) []string {
+	if len(said) > 0 {
+		return said
+	}
+	port := strconv.Itoa(addr.Port)
+	if !addr.IP.IsUnspecified() {
+		return []string{net.JoinHostPort(addr.IP.String(), port)}
+	}
+	var out []string
+	for _, ip := range hostAddresses() {
+		out = append(out, net.JoinHostPort(ip.String(), port))
+	}
+	// Last, for agents on this machine.
+	return append(out, net.JoinHostPort("127.0.0.1", port))
+}
+
+// hostAddresses lists the host's addresses that others could reach.
+func hostAddresses() []net.IP {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil // the user can say --advertise
+	}
+	var out []net.IP
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			out = append(out, n.IP)
+		}
+	}
+	return out
+}
+
+// splitListen reads "host:port". NATS takes -1 for a free port.
+func splitListen(listen string) (host string, port int, err error) {
+	host, p, err := net.SplitHostPort(listen)
+	if err == nil {
+		port, err = strconv.Atoi(p)
+	}
+	if err != nil || port < 0 || port > 65535 {
+		return "", 0, fmt.Errorf("%w: listen address %q: want host:port, such as 127.0.0.1:4222 or 0.0.0.0:4222", model.ErrUsage, listen)
+	}
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	return host, port, nil
+}
+
+// Info is what agents and clients need to connect.
+func (s *Server) Info() ServerInfo { return s.info }
+
+// URL is the first of the server's addresses.
+func (s *Server) URL() string { return s.info.Servers[0] }
+
+// Shutdown stops the server, waits until it has stopped and frees the data
+// directory. The hub should be closed before.
+func (s *Server) Shutdown() {
+	s.close.Do(func() {
+		s.stop()
+		if s.lock != nil {
+			_ = s.lock.Close() // the lock goes with the file descriptor
+		}
+	})
+}
+
+func (s *Server) stop() {
+	s.gate.detach()
+	s.ns.Shutdown()
+	s.ns.WaitForShutdown()
+}
+
+// connect gives the master a connection inside the process.
+func (s *Server) connect(_ context.Context, key *identity.Key, opts []nats.Option) (*nats.Conn, error) {
+	return nats.Connect("", append(opts, nats.InProcessServer(s.ns), nats.Nkey(key.Public(), key.Sign))...)
+}
+
+// replicas is one: the embedded server is alone.
+func (s *Server) replicas() int { return 1 }
+
+// natsLog passes on what the server says that matters to a person.
+type natsLog struct {
+	log   *slog.Logger
+	fatal chan<- string // the first thing that the server cannot run with
+}
+
+func (l natsLog) Noticef(format string, v ...any) { l.log.Debug("queue: " + fmt.Sprintf(format, v...)) }
+func (l natsLog) Warnf(format string, v ...any)   { l.log.Warn("queue: " + fmt.Sprintf(format, v...)) }
+func (l natsLog) Errorf(format string, v ...any)  { l.log.Warn("queue: " + fmt.Sprintf(format, v...)) }
+func (natsLog) Debugf(string, ...any)             {}
+func (natsLog) Tracef(string, ...any)             {}
+
+func (l natsLog) Fatalf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	l.log.Error("queue: " + text)
+	select {
+	case l.fatal <- text:
+	default: // the first is the cause
+	}
+}

@@ -1,0 +1,285 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// DialOptions tunes agents' and clients' connections; the zero value is good
+// for an embedded server.
+type DialOptions struct {
+	Log *slog.Logger
+	Now func() time.Time
+	// RequestTimeout bounds one request and its reply; 10 s if zero.
+	RequestTimeout time.Duration
+	// For an external cluster: the user's own credentials, where they are not
+	// in the servers' URLs.
+	CredsFile, NKeyFile, CAFile string
+}
+
+func (o DialOptions) withDefaults() DialOptions {
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.RequestTimeout <= 0 {
+		o.RequestTimeout = 10 * time.Second
+	}
+	return o
+}
+
+// State is where a connection stands.
+type State string
+
+// The states. A closed connection stays closed; Err says why.
+const (
+	StateConnected    State = "connected"
+	StateReconnecting State = "reconnecting"
+	StateClosed       State = "closed"
+)
+
+// session is a connection with its identity: what links, clients and joins
+// have in common.
+type session struct {
+	nc     *nats.Conn
+	key    *identity.Key
+	server string // the master's public key
+	names  names
+	opt    DialOptions
+	stamp  issuer
+	// external: the queue server is not the master's own.
+	external bool
+
+	mu    sync.Mutex
+	state State
+	err   error              // why it is closed
+	up    chan struct{}      // closed while connected
+	live  context.Context    // ends with the present connection
+	cut   context.CancelFunc // ends live
+	done  chan struct{}      // closed when the session is
+	again chan struct{}      // one token for every reconnection
+}
+
+func newSession(key *identity.Key, server string, opt DialOptions) *session {
+	opt = opt.withDefaults()
+	s := &session{
+		key: key, server: server, names: namesOf(server), opt: opt,
+		stamp: issuer{now: opt.Now},
+		state: StateReconnecting,
+		up:    make(chan struct{}), done: make(chan struct{}), again: make(chan struct{}, 1),
+	}
+	s.live, s.cut = context.WithCancel(context.Background())
+	s.cut()
+	return s
+}
+
+// dial connects; it tries until ctx ends or trying again cannot help.
+func (s *session) dial(ctx context.Context, info ServerInfo, name string) error {
+	if err := info.check(); err != nil {
+		return fmt.Errorf("connecting to %v: %w", info, err)
+	}
+	s.external = info.External
+	transport, err := info.transport(s.key, credentials{s.opt.CredsFile, s.opt.NKeyFile, s.opt.CAFile})
+	if err != nil {
+		return fmt.Errorf("connecting to %v: %w", info, err)
+	}
+	opts := append(commonOptions(s.names.inbox(s.key.Public()), name), s.handlers()...)
+	s.nc, err = connect(ctx, info, append(opts, transport...), s.opt.Log)
+	if err != nil {
+		return fmt.Errorf("connecting to %v: %w", info, err)
+	}
+	s.connected()
+	return nil
+}
+
+// commonOptions are those of every connection, the master's included.
+func commonOptions(inbox, name string) []nats.Option {
+	return []nats.Option{
+		nats.Name(name),
+		nats.CustomInboxPrefix(inbox),
+		nats.Timeout(5 * time.Second),
+		nats.MaxReconnects(-1),
+		nats.CustomReconnectDelay(backoff),
+		// Nothing is buffered while the connection is away: a request fails at
+		// once and its sender decides whether it is still true.
+		nats.ReconnectBufSize(-1),
+		nats.PingInterval(10 * time.Second),
+		nats.MaxPingsOutstanding(4),
+		// A node under full load answers late; that is what is being measured.
+		nats.FlusherTimeout(time.Minute),
+		nats.NoCallbacksAfterClientClose(),
+	}
+}
+
+func (s *session) handlers() []nats.Option {
+	return []nats.Option{
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { s.disconnected(err) }),
+		nats.ReconnectHandler(func(*nats.Conn) { s.reconnected() }),
+		nats.ClosedHandler(func(nc *nats.Conn) { s.closed(nc.LastError()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			subject := ""
+			if sub != nil {
+				subject = sub.Subject
+			}
+			s.opt.Log.Warn("queue connection", "error", err, "subject", subject)
+		}),
+	}
+}
+
+// backoff is the pause before the n-th try: doubling from 100 ms to 5 s, and
+// jittered by half, so that a thousand agents do not come back at once.
+func backoff(n int) time.Duration {
+	d := 5 * time.Second
+	if n < 6 {
+		d = 100 * time.Millisecond << max(n-1, 0)
+	}
+	return d/2 + rand.N(d/2)
+}
+
+// connect tries until it succeeds, ctx ends, or the server refuses us.
+func connect(ctx context.Context, info ServerInfo, opts []nats.Option, log *slog.Logger) (*nats.Conn, error) {
+	for n := 1; ; n++ {
+		nc, err := nats.Connect(strings.Join(info.Servers, ","), opts...)
+		if err == nil {
+			return nc, nil
+		}
+		if err := refusal(err, info.External); err != nil {
+			return nil, err
+		}
+		log.Debug("queue not reached yet", "error", err, "try", n)
+		if pause(ctx, backoff(n)) != nil {
+			return nil, fmt.Errorf("%w: %w (the last try said: %w); is the server running, and can its address be reached from here?", model.ErrUnavailable, ctx.Err(), err)
+		}
+	}
+}
+
+// What a refused connection means.
+var (
+	errNotAdmitted = errors.New("the server does not admit this key: it was never admitted or was revoked, or the server's data directory was replaced; join with a new token")
+	errCredentials = errors.New("the NATS cluster refuses the credentials: give user:pass in the URL, a credentials file or an nkey file")
+)
+
+// refusal returns what to tell the user when trying again cannot help, and nil
+// when it can.
+func refusal(err error, external bool) error {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
+		if external {
+			return fmt.Errorf("%w: %w", model.ErrDenied, errCredentials)
+		}
+		return fmt.Errorf("%w: %w", model.ErrDenied, errNotAdmitted)
+	case errors.Is(err, identity.ErrFingerprint):
+		return fmt.Errorf("%w: %w", model.ErrDenied, err)
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return fmt.Errorf("%w: %w; set up TLS on the cluster, or say that you do without it", model.ErrDenied, errNoTLS)
+	}
+	return nil
+}
+
+func (s *session) connected() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != StateReconnecting {
+		return
+	}
+	s.state = StateConnected
+	s.live, s.cut = context.WithCancel(context.Background())
+	close(s.up)
+}
+
+func (s *session) reconnected() {
+	s.connected()
+	s.opt.Log.Info("queue connected again")
+	select {
+	case s.again <- struct{}{}:
+	default: // one token says it
+	}
+}
+
+func (s *session) disconnected(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != StateConnected {
+		return
+	}
+	s.opt.Log.Warn("queue connection lost; trying again", "error", err)
+	s.state = StateReconnecting
+	s.cut()
+	s.up = make(chan struct{})
+}
+
+func (s *session) closed(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == StateClosed {
+		return
+	}
+	if s.err = refusal(err, s.external); s.err == nil {
+		s.err = fmt.Errorf("%w: the connection is closed", model.ErrUnavailable)
+	}
+	s.state = StateClosed
+	s.cut()
+	close(s.done)
+}
+
+// State says where the connection stands.
+func (s *session) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// Reconnected receives a value after the connection came back: the agent says
+// Hello again, a client reads again what it may have missed.
+func (s *session) Reconnected() <-chan struct{} { return s.again }
+
+// Closed is closed when the connection ended for good; Err says why.
+func (s *session) Closed() <-chan struct{} { return s.done }
+
+// Err is why the connection ended for good, nil while it has not:
+// model.ErrDenied when the server no longer admits this key.
+func (s *session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Close ends the connection and waits until it is.
+func (s *session) Close() error {
+	s.nc.Close()
+	s.closed(nil)
+	return nil
+}
+
+// connection waits until there is a connection and returns the context that
+// ends with it.
+func (s *session) connection(ctx context.Context) (context.Context, error) {
+	s.mu.Lock()
+	up, live, state := s.up, s.live, s.state
+	s.mu.Unlock()
+	if state == StateConnected {
+		return live, nil
+	}
+	select {
+	case <-s.done:
+		return nil, s.Err()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-up:
+		return s.connection(ctx)
+	}
+}

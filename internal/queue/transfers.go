@@ -1,0 +1,154 @@
+package queue
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+const (
+	// transferIdle is how long a body in parts is kept without being touched.
+	transferIdle = 2 * time.Minute
+	// maxTransfers bounds the bodies in parts of one sender at a time, and
+	// maxHeld what all of them together hold, in bytes. Without bounds an
+	// admitted agent could fill the master's memory.
+	maxTransfers = 8
+	maxHeld      = 1 << 30
+)
+
+// transferKey names a body: ids of different senders never meet.
+type transferKey struct {
+	sender string
+	id     transferID
+}
+
+// transfers holds bodies that travel in parts. Every part came in, or goes
+// out, in a verified message of the sender that is part of the key.
+type transfers struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	held int // bytes
+	all  map[transferKey]*transfer
+}
+
+type transfer struct {
+	parts   [][]byte
+	missing int
+	size    int
+	touched time.Time
+}
+
+func newTransfers(now func() time.Time) *transfers {
+	return &transfers{now: now, all: make(map[transferKey]*transfer)}
+}
+
+// put stores a part that was uploaded. Storing it twice changes nothing.
+func (t *transfers) put(sender string, p part) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := transferKey{sender, p.id}
+	x := t.all[k]
+	if x == nil {
+		if err := t.room(sender); err != nil {
+			return err
+		}
+		x = &transfer{parts: make([][]byte, p.count), missing: p.count}
+		t.all[k] = x
+	}
+	x.touched = t.now()
+	if p.count != len(x.parts) {
+		return fmt.Errorf("%w: part %d of %d, earlier it was of %d", model.ErrUsage, p.index, p.count, len(x.parts))
+	}
+	if x.parts[p.index] != nil {
+		return nil
+	}
+	if x.size+len(p.data) > maxMessage || t.held+len(p.data) > maxHeld {
+		t.drop(k)
+		return fmt.Errorf("%w: %w", model.ErrUnavailable, errTooLarge)
+	}
+	x.parts[p.index] = append(make([]byte, 0, len(p.data)), p.data...)
+	x.missing--
+	x.size += len(p.data)
+	t.held += len(p.data)
+	return nil
+}
+
+// take returns an uploaded body and forgets it.
+func (t *transfers) take(sender string, id transferID) ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := transferKey{sender, id}
+	x := t.all[k]
+	if x == nil || x.missing > 0 {
+		return nil, unavailable("the parts of the message did not all arrive")
+	}
+	out := make([]byte, 0, x.size)
+	for _, p := range x.parts {
+		out = append(out, p...)
+	}
+	t.drop(k)
+	return out, nil
+}
+
+// offer keeps a reply until its receiver has fetched its last part.
+func (t *transfers) offer(receiver string, id transferID, parts [][]byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.room(receiver); err != nil {
+		return err
+	}
+	x := &transfer{parts: parts, touched: t.now()}
+	for _, p := range parts {
+		x.size += len(p)
+	}
+	if t.held+x.size > maxHeld {
+		return unavailable("too many large replies are waiting to be fetched")
+	}
+	t.held += x.size
+	t.all[transferKey{receiver, id}] = x
+	return nil
+}
+
+// get returns one part of an offered reply.
+func (t *transfers) get(receiver string, p part) ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := transferKey{receiver, p.id}
+	x := t.all[k]
+	if x == nil || p.index >= len(x.parts) || x.missing > 0 {
+		return nil, unavailable("the reply is not kept any more; ask again")
+	}
+	x.touched = t.now()
+	out := x.parts[p.index]
+	if p.index == len(x.parts)-1 {
+		t.drop(k)
+	}
+	return out, nil
+}
+
+// room drops what nobody touched for long and reports whether the sender may
+// have one more.
+func (t *transfers) room(sender string) error {
+	n := 0
+	for k, x := range t.all {
+		if t.now().Sub(x.touched) > transferIdle {
+			t.drop(k)
+		} else if k.sender == sender {
+			n++
+		}
+	}
+	if n >= maxTransfers {
+		return unavailable("%d large messages are under way already", n)
+	}
+	return nil
+}
+
+func (t *transfers) drop(k transferKey) {
+	if x := t.all[k]; x != nil {
+		t.held -= x.size
+		delete(t.all, k)
+	}
+}
