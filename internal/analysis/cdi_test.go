@@ -60,7 +60,7 @@ func TestCommonWindowTruth(t *testing.T) {
 	jobs := make([]job, 4)
 	for i := range jobs {
 		jobs[i] = job{starts[i], work[i], solo[i]}
-		b.step(model.Serial, 1, b.result(i, constant(0, 10, solo[i]), 1, .3))
+		b.step(model.Serial, 1, b.result(i, constant(0, solo[i]), 1, .3))
 	}
 	lines := shared(jobs, 200)
 	rs := make([]model.Result, 4)
@@ -218,9 +218,9 @@ func TestCounterAgainstSample(t *testing.T) {
 		{"kop/s", "node n00 reported rate = 50 kop/s but its progress counter says 100 op/s, 50 % off"},
 	} {
 		b := newBuilder(2)
-		b.step(model.Serial, 1, b.result(0, constant(0, 10, 100), 1, 0))
-		b.step(model.Serial, 1, b.result(1, constant(0, 10, 103), 1, 0))
-		b.step(model.Parallel, 1, b.result(0, constant(0, 10, 50), 1, 0), b.result(1, constant(0, 10, 54), 1, 0))
+		b.step(model.Serial, 1, b.result(0, constant(0, 100), 1, 0))
+		b.step(model.Serial, 1, b.result(1, constant(0, 103), 1, 0))
+		b.step(model.Parallel, 1, b.result(0, constant(0, 50), 1, 0), b.result(1, constant(0, 54), 1, 0))
 		for i := range b.data.Results {
 			b.data.Results[i].Samples[0].Unit = c.unit
 		}

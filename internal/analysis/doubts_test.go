@@ -113,11 +113,11 @@ func TestSeriesRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBuilder(2)
-			b.step(model.Serial, 1, b.result(0, constant(0, 10, 100), 1, 0))
-			b.step(model.Serial, 1, b.result(1, constant(0, 10, 103), 1, 0))
-			bad := b.result(1, constant(0, 10, 54), 1, 0)
+			b.step(model.Serial, 1, b.result(0, constant(0, 100), 1, 0))
+			b.step(model.Serial, 1, b.result(1, constant(0, 103), 1, 0))
+			bad := b.result(1, constant(0, 54), 1, 0)
 			bad.Series[0].Offsets, bad.Series[0].Values = c.offsets, c.values
-			b.step(model.Parallel, 1, b.result(0, constant(0, 10, 50), 1, 0), bad)
+			b.step(model.Parallel, 1, b.result(0, constant(0, 50), 1, 0), bad)
 			f := one(t, b.data, quick)
 			wantWarning(t, f, "scored on whole tasks, not in the common window")
 			wantWarning(t, f, c.text)

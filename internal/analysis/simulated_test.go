@@ -139,8 +139,9 @@ func (b *builder) reported(node int, start, end, value float64) model.Result {
 	}
 }
 
-// constant is steady progress.
-func constant(start, seconds, rate float64) polyline {
+// constant is steady progress for ten seconds.
+func constant(start, rate float64) polyline {
+	const seconds = 10
 	return polyline{[]float64{start, start + seconds}, []float64{0, rate * seconds}}
 }
 
@@ -155,7 +156,7 @@ func noisyRun(rng *rand.Rand, nodes, trials int, spread, kept, noise float64) mo
 	}
 	measure := func(i int, share float64) model.Result {
 		rate := solo[i] * share * (1 + noise*rng.NormFloat64())
-		return b.result(i, constant(.001*rng.Float64(), 10, rate), 1, rng.Float64())
+		return b.result(i, constant(.001*rng.Float64(), rate), 1, rng.Float64())
 	}
 	for trial := 1; trial <= trials; trial++ {
 		for i := range nodes {

@@ -69,9 +69,11 @@ func (d *Delivery) Nak(delay time.Duration) error {
 
 const (
 	// fetchWait is how long one request for a task waits at the queue; the
-	// queue says every fetchHeartbeat that it still knows of the request.
-	fetchWait      = 30 * time.Second
-	fetchHeartbeat = 5 * time.Second
+	// queue says every fetchHeartbeat that it still knows of the request. A
+	// cluster that lost its leader can forget to serve a request that it knows
+	// of (seen with nats-server 2.9.10), so fetchWait also bounds that delay.
+	fetchWait      = 8 * time.Second
+	fetchHeartbeat = 3 * time.Second
 	// fetchPause is how long to wait before looking again for a consumer that
 	// is not there yet.
 	fetchPause = 200 * time.Millisecond
