@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -44,11 +45,24 @@ func (c *common) serve(ctx context.Context, opt serverOptions) error {
 	if err != nil {
 		return err
 	}
-	c.say("scalebench %s serves on %s", Version(), strings.Join(in.info.Servers, ", "))
+	c.say("scalebench %s serves on %s", Version(), withoutPasswords(in.info.Servers))
 	c.say("`scalebench token` makes a token for an agent; Ctrl-C stops the server")
 	<-ctx.Done()
 	c.say("stopping")
 	return in.Close()
+}
+
+// withoutPasswords prints addresses; those of an external queue may hold a
+// password.
+func withoutPasswords(addresses []string) string {
+	out := make([]string, 0, len(addresses))
+	for _, a := range addresses {
+		if u, err := url.Parse(a); err == nil {
+			a = u.Redacted()
+		}
+		out = append(out, a)
+	}
+	return strings.Join(out, ", ")
 }
 
 func (c *common) tokenCommand() *cobra.Command {

@@ -226,7 +226,10 @@ func (w *world) poll(what string, done func() bool) {
 	deadline := time.Now().Add(30 * time.Second)
 	for !done() {
 		if time.Now().After(deadline) {
-			w.t.Fatalf("waited in vain for %s; server log:\n%s", what, w.server.log())
+			if w.server != nil {
+				w.t.Log(w.server.log())
+			}
+			w.t.Fatalf("waited in vain for %s", what)
 		}
 		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // another process is asked again
 	}
