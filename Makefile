@@ -74,7 +74,9 @@ $(LINT): tools/go.mod tools/go.sum
 	cd tools && $(GO) build -trimpath -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 race: deps
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 10m ./...
+	# End-to-end tests start many processes; by default each would sleep for a
+	# second at its end to let others report.
+	GORACE=atexit_sleep_ms=20 CGO_ENABLED=1 $(GO) test -race -short -timeout 10m ./...
 
 fmt: $(LINT)
 	$(LINT) fmt ./...

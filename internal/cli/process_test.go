@@ -86,6 +86,9 @@ func (p *proc) leave(t testing.TB) {
 		t.Errorf("%v did not end on SIGTERM; log:\n%s", p.cmd.Args, p.log())
 		p.kill()
 	}
+	if log := p.log(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic:") {
+		t.Errorf("%v:\n%s", p.cmd.Args, log)
+	}
 }
 
 func (w *world) env() []string {

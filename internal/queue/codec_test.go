@@ -335,24 +335,24 @@ func TestTransfersAreBounded(t *testing.T) {
 func TestLanes(t *testing.T) {
 	l := newLanes()
 	block, started := make(chan struct{}), make(chan struct{})
-	l.do("a", func() { close(started); <-block })
+	l.do("a", maxLane, func() { close(started); <-block })
 	<-started
 	for range maxLane {
-		if !l.do("a", func() {}) {
+		if !l.do("a", maxLane, func() {}) {
 			t.Fatal("refused before the lane was full")
 		}
 	}
-	if l.do("a", func() {}) {
+	if l.do("a", maxLane, func() {}) {
 		t.Error("accepted by a full lane")
 	}
 	ran := make(chan struct{})
-	if !l.do("b", func() { close(ran) }) {
+	if !l.do("b", maxLane, func() { close(ran) }) {
 		t.Error("another lane is full, too")
 	}
 	<-ran
 	close(block)
 	l.close()
-	if l.do("c", func() {}) {
+	if l.do("c", maxLane, func() {}) {
 		t.Error("accepted after close")
 	}
 }

@@ -115,7 +115,12 @@ func (l *Link) fetch(ctx, live context.Context) (jetstream.Msg, error) {
 		}
 		l.consumer = c
 	}
-	return l.consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(fetchHeartbeat))
+	opts := []jetstream.FetchOpt{jetstream.FetchContext(ctx)}
+	// Heartbeats make no sense, and are refused, in a wait too short for two.
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) > 2*fetchHeartbeat+time.Second {
+		opts = append(opts, jetstream.FetchHeartbeat(fetchHeartbeat))
+	}
+	return l.consumer.Next(opts...)
 }
 
 // pauseAfter decides how soon to ask again. After the normal end of a wait it

@@ -43,7 +43,7 @@ type External struct {
 }
 
 // errOpen refuses a cluster on which everybody can write.
-var errOpen = errors.New("the NATS cluster accepts anonymous connections: everybody who reaches it could delete tasks or flood it; set up authentication on it, or say --nats-allow-open if its network is closed")
+var errOpen = errors.New("the NATS cluster accepts anonymous connections: everybody who reaches it could delete tasks or flood it; set up authentication on it, or start the server with --insecure-open-nats if its network is closed")
 
 // ConnectExternal checks that the cluster can be reached, has JetStream, and
 // does not let everybody in.

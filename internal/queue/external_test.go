@@ -90,7 +90,9 @@ const users = `authorization { users: [ { user: "u", password: "p" } ] }`
 func externalWorld(t *testing.T, hs func(*Hub) Handlers, cfg ExternalConfig) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir(), opt: HubOptions{Log: testLog(t), AckWait: 2 * time.Second, NodeAlive: func(model.NodeID) bool { return false }}}
-	w.key = newKey(t, identity.RoleServer)
+	if w.key = cfg.Key; w.key == nil {
+		w.key = newKey(t, identity.RoleServer)
+	}
 	w.auth = must[*identity.Authority](t)(identity.OpenAuthority(w.dir + "/admitted.json"))
 	cfg.Key, cfg.Log = w.key, w.opt.Log
 	e := must[*External](t)(ConnectExternal(testCtx(t), cfg))
@@ -118,6 +120,11 @@ func exercise(t *testing.T, w *world) {
 	d := must[*Delivery](t)(l.Next(ctx))
 	if d.Refused != nil || d.Assignment.Task != a.Task {
 		t.Fatalf("got %s, refused: %v", d.Assignment.Task, d.Refused)
+	}
+	check(t, d.InProgress())
+	check(t, w.hub.Order(ctx, wire.Order{Kind: wire.OrderStart, Run: testRun, Step: a.Step, Attempt: 1, At: time.Now()}, []model.NodeID{"node.1"}))
+	if o := <-l.Orders(); o.Step != a.Step {
+		t.Errorf("order %+v", o)
 	}
 	offset, bound, err := l.Clock(ctx)
 	if err != nil || offset.Abs() > bound {
@@ -184,6 +191,26 @@ func TestExternalServerWithSmallMessages(t *testing.T) {
 	if s := fmt.Sprint(w.conn.Info()); strings.Contains(s, "u:p") {
 		t.Errorf("the server's description shows the password: %s", s)
 	}
+}
+
+// The permissions that docs/security.md recommends are enough. Here one user
+// has those of agents and clients together, the other the server's.
+func TestExternalServerWithTheDocumentedPermissions(t *testing.T) {
+	key := newKey(t, identity.RoleServer)
+	id := key.Public()[2:18] // as the documentation says it
+	config := strings.ReplaceAll(`authorization { users: [
+		{ user: "server", password: "p", permissions: {
+			publish: ["sb.ID.>", "$JS.API.>"], subscribe: ["sb.ID.>"] } },
+		{ user: "others", password: "p", permissions: {
+			publish: ["sb.ID.a.>", "sb.ID.c.>", "sb.ID.j", "$JS.API.CONSUMER.INFO.SB_ID.>", "$JS.API.CONSUMER.MSG.NEXT.SB_ID.>", "$JS.ACK.SB_ID.>"],
+			subscribe: ["sb.ID.o.>", "sb.ID.e.>", "sb.ID.i.>"] } },
+	] }`, "ID", id)
+	f := startForeign(t, "one", config)
+	w := externalWorld(t, exerciseHandlers, ExternalConfig{URLs: []string{withUser(f.url, "server:p")}, Key: key})
+	e := w.conn.(*External)
+	e.info.Servers = []string{withUser(f.url, "others:p")}
+	w.hub.info = e.info
+	exercise(t, w)
 }
 
 func TestExternalServerWithNkeyFile(t *testing.T) {

@@ -17,10 +17,14 @@ import (
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
+// maxJoins is how many requests to join may wait. A fleet of a thousand agents
+// may start at once.
+const maxJoins = 4096
+
 // join admits whoever proves that it holds an open token. Joins are handled
 // one after another: each writes the list of admitted keys.
 func (h *Hub) join(m *nats.Msg) {
-	if !h.lanes.do("join", func() { h.redeem(m) }) {
+	if !h.lanes.do("join", maxJoins, func() { h.redeem(m) }) {
 		h.refused(m, errors.New("too many joins at a time"))
 	}
 }

@@ -73,13 +73,13 @@ func (h *Hub) subscribe(subject string, handler nats.MsgHandler) error {
 
 // agent receives one kind of message from agents, in the node's lane.
 func (h *Hub) agent(kind string, f answerer) nats.MsgHandler {
-	lane := ".control"
+	lane, limit := ".control", maxLane
 	if kind == kindResult || kind == kindChunk || kind == kindPart {
-		lane = ".bulk"
+		lane, limit = ".bulk", maxBulkLane
 	}
 	return func(m *nats.Msg) {
 		node := tokenAt(m.Subject, senderToken)
-		if !h.lanes.do(node+lane, func() { h.handle(m, fromAgent, kind, f) }) {
+		if !h.lanes.do(node+lane, limit, func() { h.handle(m, fromAgent, kind, f) }) {
 			h.refused(m, errors.New("too many messages at a time"))
 		}
 	}
@@ -98,7 +98,7 @@ func (h *Hub) client(kind string, f answerer) nats.MsgHandler {
 			defer func() { <-h.calls }()
 			h.handle(m, fromClient, kind, f)
 		}
-		if !h.lanes.do("call."+nats.NewInbox(), run) {
+		if !h.lanes.do("call."+nats.NewInbox(), 1, run) {
 			<-h.calls
 		}
 	}

@@ -54,7 +54,7 @@ func (i ServerInfo) check() error {
 			return err
 		}
 		if !loopback(host) && i.Fingerprint == "" && !i.Insecure && !i.External {
-			return fmt.Errorf("%w: %s: %w; the server must be told to allow that when it makes the join token", model.ErrDenied, host, errNoTLS)
+			return fmt.Errorf("%w: %s: %w; start the server without --insecure-no-tls and join with a new token (or with it, if you accept that)", model.ErrDenied, host, errNoTLS)
 		}
 	}
 	return nil

@@ -2,10 +2,13 @@ package queue
 
 import "sync"
 
-// maxLane bounds the messages that wait in one lane. An agent sends a handful
-// at a time; whoever sends more waits for a reply that never comes, and
-// repeats.
-const maxLane = 256
+// How many messages may wait in one lane. An agent sends a handful at a time;
+// whoever sends more waits for a reply that never comes, and repeats. Bulk
+// messages are large.
+const (
+	maxLane     = 256
+	maxBulkLane = 16
+)
 
 // lanes runs functions one after another for equal keys, and at the same time
 // for different ones. A key costs a goroutine only while it has work.
@@ -18,13 +21,13 @@ type lanes struct {
 
 func newLanes() *lanes { return &lanes{waiting: make(map[string][]func())} }
 
-// do queues f; it reports false, and does nothing, if the lane is full or all
-// are closed.
-func (l *lanes) do(key string, f func()) bool {
+// do queues f; it reports false, and does nothing, if limit functions wait in
+// the lane already or all are closed.
+func (l *lanes) do(key string, limit int, f func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	queue, busy := l.waiting[key]
-	if l.closed || len(queue) >= maxLane {
+	if l.closed || len(queue) >= limit {
 		return false
 	}
 	l.waiting[key] = append(queue, f)

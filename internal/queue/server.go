@@ -52,8 +52,9 @@ const (
 	// syncInterval is how often the queue's files are forced to the disk. The
 	// death of the process loses nothing, for the kernel has the data; a power
 	// cut can lose the tasks of the last second, which the master dispatches
-	// again when it resumes the run. Forcing every write would cost more than
-	// the whole dispatch of a thousand tasks.
+	// again when it resumes the run. Forcing every write would cost an fsync a
+	// task: a thousand took 209 ms instead of 38 to dispatch on a fast disk,
+	// and would take seconds on a slow one.
 	syncInterval = time.Second
 	startTimeout = 30 * time.Second
 )

@@ -185,7 +185,7 @@ func refusal(err error, external bool) error {
 	case errors.Is(err, identity.ErrFingerprint):
 		return fmt.Errorf("%w: %w", model.ErrDenied, err)
 	case errors.Is(err, nats.ErrSecureConnWanted):
-		return fmt.Errorf("%w: %w; set up TLS on the cluster, or say that you do without it", model.ErrDenied, errNoTLS)
+		return fmt.Errorf("%w: %w; set up TLS on the NATS cluster, or start the server with --insecure-no-tls and join with a new token", model.ErrDenied, errNoTLS)
 	}
 	return nil
 }

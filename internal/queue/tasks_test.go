@@ -202,6 +202,17 @@ func TestNextEndsWithTheLink(t *testing.T) {
 	}
 }
 
+// A context that ends soon does not keep a task from being fetched.
+func TestNextWithLittleTime(t *testing.T) {
+	w := newWorld(t, Handlers{})
+	l, k := w.agent(t, "n")
+	check(t, w.hub.Dispatch(testCtx(t), []wire.Assignment{assignment("n", k.Public(), 0, 1)}))
+	ctx, cancel := context.WithTimeout(testCtx(t), 2*time.Second)
+	defer cancel()
+	d := must[*Delivery](t)(l.Next(ctx))
+	check(t, d.Ack(ctx))
+}
+
 // A node without a consumer waits until the master made one.
 func TestNextBeforeTheConsumerExists(t *testing.T) {
 	w := newWorld(t, Handlers{})
