@@ -31,7 +31,10 @@ type serverOptions struct {
 	NATSNKey  string
 	NATSCA    string
 	NATSOpen  bool
-	Lease     time.Duration
+	// NATSReplicas is how many servers of the cluster keep each task; 0: three,
+	// or as many as there are.
+	NATSReplicas int
+	Lease        time.Duration
 }
 
 // instance is a running server: store, queue and master. Close ends it in
@@ -100,7 +103,12 @@ func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions
 	if err != nil {
 		return nil, nil, err
 	}
-	alive := func(id model.NodeID) bool { return in.Master != nil && in.NodeAlive(id) }
+	// Right after a start agents need a moment to say hello again; until then
+	// nobody can take a known node's place.
+	started := time.Now()
+	alive := func(id model.NodeID) bool {
+		return in.Master == nil || time.Since(started) < helloGrace || in.NodeAlive(id)
+	}
 	hub, err := queue.NewHub(ctx, conn, key, auth, queue.HubOptions{Log: c.log, NodeAlive: alive})
 	if err != nil {
 		return nil, nil, fmt.Errorf("preparing the queue: %w", err)
@@ -109,11 +117,14 @@ func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions
 	return hub, auth, nil
 }
 
+// helloGrace is how long agents may take to find a restarted server.
+const helloGrace = 30 * time.Second
+
 func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions, key *identity.Key, auth *identity.Authority) (queue.Conn, error) {
 	if len(opt.NATS) > 0 {
 		ext, err := queue.ConnectExternal(ctx, queue.ExternalConfig{
 			URLs: opt.NATS, CredsFile: opt.NATSCreds, NKeyFile: opt.NATSNKey, CAFile: opt.NATSCA,
-			AllowOpen: opt.NATSOpen, Insecure: opt.Insecure, Key: key, Log: c.log,
+			AllowOpen: opt.NATSOpen, Replicas: opt.NATSReplicas, Insecure: opt.Insecure, Key: key, Log: c.log,
 		})
 		if err != nil {
 			return nil, err

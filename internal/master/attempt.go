@@ -60,7 +60,7 @@ func (a *attempt) setReady(r wire.Ready) (reply wire.ReadyReply, first bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t, ok := a.tasks[r.Task]
-	if !ok || r.Attempt.Attempt != a.number || a.cancelled {
+	if !ok || t.node != r.Node || r.Attempt.Attempt != a.number || a.cancelled {
 		return wire.ReadyReply{Cancel: true}, false
 	}
 	first = !t.ready

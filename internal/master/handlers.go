@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
@@ -128,11 +129,44 @@ func endedEvent(r model.Result) model.Event {
 	return ev
 }
 
-// Chunk stores a part of an artifact.
+// Chunk stores a part of an artifact of the node's own task.
 func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
-	err := m.cfg.Store.PutArtifactChunk(ctx, c.Task, c.Attempt.Attempt, c.Name, c.Offset, c.Data)
+	owner, err := m.ownerOf(ctx, c.Task)
+	if err != nil {
+		return err
+	}
+	if owner != c.Node {
+		return fmt.Errorf("%w: task %s is not node %s's", model.ErrNotFound, c.Task, c.Node)
+	}
+	err = m.cfg.Store.PutArtifactChunk(ctx, c.Task, c.Attempt.Attempt, c.Name, c.Offset, c.Data)
 	m.storeAnswered(err)
 	return err
+}
+
+// ownerOf returns the node that a task belongs to. Artifacts come in many
+// parts, so the answers for one run are kept.
+func (m *Master) ownerOf(ctx context.Context, task model.TaskID) (model.NodeID, error) {
+	run, _, _ := strings.Cut(string(task), "/")
+	m.mu.Lock()
+	owner, ok := m.owners[task]
+	m.mu.Unlock()
+	if ok {
+		return owner, nil
+	}
+	data, err := m.cfg.Store.Data(ctx, model.RunID(run))
+	if err != nil {
+		return "", err
+	}
+	owners := make(map[model.TaskID]model.NodeID)
+	for _, s := range data.Steps {
+		for _, t := range s.Tasks {
+			owners[t.ID] = t.Node
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.owners = owners
+	return owners[task], nil
 }
 
 // Progress passes a live point on to whoever watches.

@@ -77,6 +77,9 @@ type Master struct {
 	// storeTrouble is when the store last failed; zero when it never did.
 	storeTrouble time.Time
 	storeFailing bool
+	// owners are the nodes of the tasks of the run that last delivered an
+	// artifact.
+	owners map[model.TaskID]model.NodeID
 }
 
 // Defaults of the lease: long, because a node whose processor is starved by
