@@ -22,9 +22,10 @@ var errNotStored = errors.New("the server cannot store the result now")
 // delivered stays in the journal for the next start.
 func (a *Agent) deliver(ctx context.Context, e entry) error {
 	dropped := false
+	sent := make(map[string]int64)
 	try := func(ctx context.Context) error {
 		var err error
-		dropped, err = a.deliverOnce(ctx, e)
+		dropped, err = a.deliverOnce(ctx, e, sent)
 		return err
 	}
 	err := retry(ctx, a.log, "delivering the result of "+e.Attempt.String(), try)
@@ -45,10 +46,11 @@ func (a *Agent) deliver(ctx context.Context, e entry) error {
 }
 
 // deliverOnce sends artifacts first, so that a stored result never names an
-// artifact that is not there.
-func (a *Agent) deliverOnce(ctx context.Context, e entry) (dropped bool, err error) {
+// artifact that is not there. sent is how many bytes of each the server has:
+// a try goes on where the last one stopped.
+func (a *Agent) deliverOnce(ctx context.Context, e entry, sent map[string]int64) (dropped bool, err error) {
 	for _, name := range sortedNames(e.Artifacts) {
-		if err := a.sendArtifact(ctx, e, name); err != nil {
+		if err := a.sendArtifact(ctx, e, name, sent); err != nil {
 			if errors.Is(err, model.ErrStale) || errors.Is(err, model.ErrNotFound) {
 				return true, nil
 			}
@@ -76,22 +78,25 @@ func sortedNames(m map[string]string) []string {
 
 // sendArtifact sends a kept file in chunks. A file that has vanished is not a
 // reason to hold the result back.
-func (a *Agent) sendArtifact(ctx context.Context, e entry, name string) error {
+func (a *Agent) sendArtifact(ctx context.Context, e entry, name string, sent map[string]int64) error {
 	f, err := os.Open(e.Artifacts[name])
 	if err != nil {
 		a.log.Warn("an artifact is gone", "artifact", name, "err", err)
 		return nil
 	}
 	defer f.Close() //nolint:errcheck // read only
+	if _, err := f.Seek(sent[name], io.SeekStart); err != nil {
+		return fmt.Errorf("reading artifact %s: %w", name, err)
+	}
 	buf := make([]byte, wire.MaxChunk)
-	for offset := int64(0); ; {
+	for {
 		n, err := io.ReadFull(f, buf)
 		if n > 0 {
-			c := wire.Chunk{Attempt: e.Attempt, Node: e.Node, Name: name, Offset: offset, Data: buf[:n]}
+			c := wire.Chunk{Attempt: e.Attempt, Node: e.Node, Name: name, Offset: sent[name], Data: buf[:n]}
 			if err := a.link.Chunk(ctx, c); err != nil {
 				return fmt.Errorf("sending artifact %s: %w", name, err)
 			}
-			offset += int64(n)
+			sent[name] += int64(n)
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil

@@ -193,8 +193,20 @@ func writeFileSync(path string, data []byte) error {
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
 	if err != nil {
 		_ = os.Remove(tmp)
 	}
 	return err
+}
+
+// syncDir makes a rename in a directory durable.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

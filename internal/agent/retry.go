@@ -15,15 +15,14 @@ import (
 const (
 	firstPause = 200 * time.Millisecond
 	maxPause   = 5 * time.Second
-	tryTimeout = 10 * time.Second
 )
 
 // retry calls try until it succeeds, is denied for good, or ctx is done. Each
-// kind of trouble is logged once.
+// kind of trouble is logged once. The link bounds every request in time.
 func retry(ctx context.Context, log *slog.Logger, doing string, try func(context.Context) error) error {
 	said := ""
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		err := bounded(ctx, try)
+		err := try(ctx)
 		if err == nil {
 			return nil
 		}
@@ -40,10 +39,4 @@ func retry(ctx context.Context, log *slog.Logger, doing string, try func(context
 		case <-time.After(pause):
 		}
 	}
-}
-
-func bounded(ctx context.Context, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
-	defer cancel()
-	return try(ctx)
 }

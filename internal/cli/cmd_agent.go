@@ -67,15 +67,25 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 	if opt.workDir == "" {
 		opt.workDir, _ = os.Getwd() // empty: the runner's scratch directory
 	}
+	var err error
+	if opt.state, err = filepath.Abs(opt.state); err != nil {
+		return fmt.Errorf("finding the state directory: %w", err)
+	}
+	if err := os.MkdirAll(opt.state, 0o700); err != nil {
+		return fmt.Errorf("creating the state directory: %w", err)
+	}
+	unlock, err := lockFile(filepath.Join(opt.state, "lock"))
+	if errors.Is(err, errLocked) {
+		return fmt.Errorf("%w: another agent is running on %s; give this one another --state", model.ErrUsage, opt.state)
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	cfg, err := c.agentConfig(ctx, opt)
 	if err != nil {
 		return err
 	}
-	unlock, err := lockFile(filepath.Join(opt.state, "lock"))
-	if err != nil {
-		return fmt.Errorf("another agent may be running on %s: %w", opt.state, err)
-	}
-	defer unlock()
 	a, err := agent.New(cfg)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -36,7 +35,7 @@ tells the answer beforehand. Prints the CDI table and writes an HTML report.`,
 			if err != nil {
 				return err
 			}
-			src := control.Source{Name: "demo.yaml", Text: exp.Source, Kind: model.KindExperiment}
+			src := newSource("demo.yaml", exp.Source, model.KindExperiment)
 			return c.executeSource(cmd.Context(), src, 0, opt)
 		},
 	}

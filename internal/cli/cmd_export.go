@@ -51,16 +51,20 @@ func exportCSV(w io.Writer, d model.RunData) error {
 	for _, s := range d.Steps {
 		steps[s.ID] = s
 	}
-	counted := make(map[string]bool)
+	type attempt struct {
+		task   model.TaskID
+		number int
+	}
+	counted := make(map[attempt]bool)
 	for _, r := range d.Accepted() {
-		counted[fmt.Sprint(r.Task, r.Attempt)] = true
+		counted[attempt{r.Task, r.Attempt}] = true
 	}
 	for _, r := range d.Results {
 		s := steps[r.Step]
 		for _, m := range r.Samples {
 			if err := out.Write([]string{string(r.Run), s.Workload, string(s.Phase), strconv.Itoa(s.Trial), string(r.Node),
 				string(r.Task), strconv.Itoa(r.Attempt), string(r.Outcome),
-				strconv.FormatBool(counted[fmt.Sprint(r.Task, r.Attempt)]),
+				strconv.FormatBool(counted[attempt{r.Task, r.Attempt}]),
 				stamp(r.Started), stamp(r.Ended), m.Metric, m.Unit, string(m.Better),
 				strconv.FormatFloat(m.Value, 'g', -1, 64)}); err != nil {
 				return fmt.Errorf("writing CSV: %w", err)

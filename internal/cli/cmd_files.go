@@ -3,12 +3,13 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 func (c *common) validateCommand() *cobra.Command {
@@ -67,6 +68,8 @@ them, or with --job that of the job files of "scalebench submit".`,
 
 func (c *common) submitCommand() *cobra.Command {
 	var opt runOptions
+	var timeout time.Duration
+	artifacts := ""
 	cmd := &cobra.Command{
 		Use:   "submit JOB.json",
 		Short: "run a job file: commands on some or all nodes, in order",
@@ -85,13 +88,31 @@ job fails.`,
 			if _, err := experiment.ParseJob(name, text); err != nil {
 				return err
 			}
-			src := control.Source{Name: name, Text: string(text), Kind: model.KindBatch}
+			src := newSource(name, string(text), model.KindBatch)
+			src.Timeout = timeout
+			if src.ArtifactLimit, err = artifactLimit(artifacts); err != nil {
+				return err
+			}
 			return c.executeSource(cmd.Context(), src, 0, opt)
 		},
 	}
 	cmd.Flags().BoolVar(&opt.detach, "detach", false, "return as soon as the batch is in line")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time that each job may take (default 24h)")
+	cmd.Flags().StringVar(&artifacts, "artifact-limit", "", "how much of a job's stdout and stderr is kept whole, such as 100MiB (default 16MiB)")
 	c.addFormat(cmd)
 	return cmd
+}
+
+// artifactLimit reads the flag; 0 keeps the default.
+func artifactLimit(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	size, err := unit.ParseSize(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w: --artifact-limit: %w", model.ErrUsage, err)
+	}
+	return size.Bytes(), nil
 }
 
 // batchError reports failed jobs, for the exit code.

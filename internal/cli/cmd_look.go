@@ -259,7 +259,10 @@ func (c *common) cancelCommand() *cobra.Command {
 				if err := s.Cancel(ctx, run.ID); err != nil {
 					return err
 				}
-				c.say("cancelled %s", run.ID)
+				if run, err = s.Run(ctx, string(run.ID)); err != nil {
+					return err
+				}
+				c.say("run %s is %s", run.ID, run.State) // it may have been done just then
 				return nil
 			})
 		},

@@ -64,7 +64,7 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	if opt.dryRun {
 		return c.printPlan(exp)
 	}
-	src := control.Source{Name: name, Text: exp.Source, Kind: model.KindExperiment}
+	src := newSource(name, exp.Source, model.KindExperiment)
 	return c.executeSource(ctx, src, time.Duration(exp.Timeouts.Node), opt)
 }
 
@@ -107,6 +107,11 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 		return printJSON(c.env.Stdout, p)
 	}
 	return p.Text(c.env.Stdout)
+}
+
+// newSource is a file to be submitted, as a run with a new id.
+func newSource(name, text string, kind model.RunKind) control.Source {
+	return control.Source{ID: model.RunID(ulid.Make().String()), Name: name, Text: text, Kind: kind}
 }
 
 // executeSource submits a source, follows the run to its end, and prints what

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/identity"
@@ -37,7 +38,9 @@ type service struct {
 // otherwise this process itself, as a server when something is to be
 // executed, or as a reader of the store.
 func (c *common) connect(ctx context.Context, need need) (service, error) {
-	if c.serverAddr != "" || c.tokenValue() != "" {
+	// A token in the environment alone does not mean a server elsewhere: on a
+	// node it may be the agent's.
+	if c.serverAddr != "" || c.token != "" {
 		return c.connectRemote(ctx)
 	}
 	if s, ok, err := c.connectRunning(ctx); ok || err != nil {
@@ -80,9 +83,14 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 	if err != nil {
 		return service{}, false, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, localDial)
+	defer cancel()
 	s, err := c.dial(ctx, info, key)
 	return s, err == nil, err
 }
+
+// localDial is how long a server on this machine may take to answer.
+const localDial = 10 * time.Second
 
 // connectRemote connects to a server elsewhere: with a token the first time,
 // with the identity kept from then on.
@@ -112,8 +120,9 @@ func (c *common) connectRemote(ctx context.Context) (service, error) {
 
 // joinOnce redeems a token, or reads what an earlier redemption left.
 func (c *common) joinOnce(ctx context.Context, tok identity.Token, key *identity.Key, file string) (queue.ServerInfo, error) {
-	if tok.Secret.Reveal() == "" {
-		info, err := readInfo(file)
+	info, err := readInfo(file)
+	joined := err == nil && (tok.ServerKey == "" || tok.ServerKey == info.ServerKey)
+	if joined || tok.Secret.Reveal() == "" {
 		if err != nil {
 			return info, fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give --token once",
 				model.ErrDenied, c.serverAddr)
@@ -127,7 +136,7 @@ func (c *common) joinOnce(ctx context.Context, tok identity.Token, key *identity
 	if c.serverAddr != "" {
 		tok.Servers = []string{c.serverAddr}
 	}
-	info, err := queue.Join(ctx, tok, key, model.NodeID(host), c.dialOptions())
+	info, err = queue.Join(ctx, tok, key, model.NodeID(host), c.dialOptions())
 	if err != nil {
 		return info, fmt.Errorf("joining the server: %w", err)
 	}

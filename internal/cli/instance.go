@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -59,6 +58,8 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 		return nil, err
 	}
 	in.onClose(func() error { unlock(); return nil })
+	// An address that a killed server left would lead others astray.
+	_ = os.Remove(c.paths.serverInfo())
 
 	st, err := c.openStore(ctx)
 	if err != nil {
@@ -73,7 +74,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	in.Master = master.New(master.Config{
 		Store: st, Queue: hub, Crier: hub, Authority: auth,
 		Workloads: Workloads(), Local: c.localFleets(in.info, auth),
-		Lease: opt.Lease, Version: Version(), Log: c.log,
+		Lease: opt.Lease, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
 	if err := in.Recover(ctx); err != nil {
 		return nil, err
@@ -190,14 +191,8 @@ func (in *instance) run(ctx context.Context) (stop func() error) {
 
 // publishInfo tells this user's other commands where the server is.
 func (c *common) publishInfo(in *instance) error {
-	data, err := json.Marshal(in.info)
-	if err != nil {
-		return fmt.Errorf("encoding the server's address: %w", err)
-	}
-	if err := os.WriteFile(c.paths.serverInfo(), data, 0o600); err != nil {
-		return fmt.Errorf("writing the server's address: %w", err)
-	}
-	return nil
+	in.onClose(func() error { return os.Remove(c.paths.serverInfo()) })
+	return writeInfo(c.paths.serverInfo(), in.info)
 }
 
 func (in *instance) onClose(f func() error) { in.closers = append(in.closers, f) }

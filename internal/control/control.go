@@ -8,6 +8,7 @@ package control
 
 import (
 	"context"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -16,9 +17,17 @@ import (
 
 // Source is a file to be executed, as text.
 type Source struct {
+	// ID is the id that the run will have. The caller chooses it, so that a
+	// submission whose answer was lost can be repeated: the same id is the
+	// same run.
+	ID   model.RunID   `json:"id"`
 	Name string        `json:"name"` // for messages: file name
 	Text string        `json:"text"`
 	Kind model.RunKind `json:"kind"`
+	// Timeout and ArtifactLimit replace the defaults of a job file, whose
+	// format has no words for them; zero keeps the default.
+	Timeout       time.Duration `json:"timeout,omitempty"`
+	ArtifactLimit int64         `json:"artifact_limit,omitempty"` // bytes
 }
 
 // Runs are the operations that make and change runs.

@@ -84,6 +84,12 @@ func (a *attempt) setOutcome(task model.TaskID, number int, o model.Outcome, rea
 	a.poke()
 }
 
+// has reports whether this attempt waits for such a result.
+func (a *attempt) has(task model.TaskID, number int) bool {
+	_, ok := a.tasks[task]
+	return ok && number == a.number
+}
+
 // voidAfterLoss takes back the tasks of a node that have not ended: they will
 // be dispatched again, in order, by the next attempt.
 func (a *attempt) voidAfterLoss(node model.NodeID) {

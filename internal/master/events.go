@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ type events struct {
 	crier Crier
 	log   *slog.Logger
 	now   func() time.Time
+	// answered is told how the store took an event.
+	answered func(error)
 
 	mu       sync.Mutex
 	unstored []model.Event
@@ -130,13 +133,34 @@ func (e *events) flush(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err := e.store.AddEvents(ctx, batch...)
-	if err == nil {
+	left := e.add(ctx, batch)
+	if len(left) == 0 {
 		return true
 	}
-	e.log.Debug("storing events", "err", err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.unstored = append(batch, e.unstored...)
+	e.unstored = append(left, e.unstored...)
 	return false
+}
+
+// add stores events and returns those that must be tried again. When the
+// batch as a whole is refused, the ones at fault are found and dropped, so
+// that they cannot hold the others back.
+func (e *events) add(ctx context.Context, batch []model.Event) (left []model.Event) {
+	err := e.store.AddEvents(ctx, batch...)
+	e.answered(err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, model.ErrUnavailable), ctx.Err() != nil:
+		e.log.Debug("storing events", "err", err)
+		return batch
+	case len(batch) == 1:
+		e.log.Warn("an event cannot be stored", "event", batch[0].Text, "err", err)
+		return nil
+	}
+	for i := range batch {
+		left = append(left, e.add(ctx, batch[i:i+1])...)
+	}
+	return left
 }

@@ -71,17 +71,37 @@ func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 	case errors.Is(err, model.ErrInvalid), errors.Is(err, model.ErrUsage):
 		return m.refuseResult(ctx, r, err)
 	case errors.Is(err, model.ErrStale), errors.Is(err, model.ErrNotFound):
+		m.noteEnded(r)
 		return wire.ResultReply{Dropped: true, Reason: err.Error()}
 	case err != nil:
+		return wire.ResultReply{Reason: err.Error()}
+	}
+	m.noteEnded(r)
+	if stored {
+		m.ev.emit(endedEvent(r))
+	} else if r, err = m.storedResult(ctx, r); err != nil {
 		return wire.ResultReply{Reason: err.Error()}
 	}
 	if err := m.noteResult(ctx, r); err != nil {
 		return wire.ResultReply{Reason: err.Error()}
 	}
-	if stored {
-		m.ev.emit(endedEvent(r))
-	}
 	return wire.ResultReply{Stored: true}
+}
+
+// storedResult returns the result that the store has kept of the same attempt.
+// When two meet, one that the agent delivers and one that was given up as
+// lost, what the store kept decides, not who came back from it first.
+func (m *Master) storedResult(ctx context.Context, r model.Result) (model.Result, error) {
+	data, err := m.cfg.Store.Data(ctx, r.Run)
+	if err != nil {
+		return r, fmt.Errorf("reading the stored result of %s: %w", r.Task, err)
+	}
+	for _, kept := range data.Results {
+		if kept.Task == r.Task && kept.Attempt == r.Attempt {
+			return kept, nil
+		}
+	}
+	return r, fmt.Errorf("%w: the stored result of %s is gone", model.ErrNotFound, r.Task)
 }
 
 // refuseResult puts a failed result in the place of one that can never be
@@ -104,10 +124,10 @@ func (m *Master) refuseResult(ctx context.Context, r model.Result, why error) wi
 // next: jobs run in order or not at all.
 func (m *Master) noteResult(ctx context.Context, r model.Result) error {
 	a := m.currentAttempt()
-	if a == nil {
+	if a == nil || !a.has(r.Task, r.Attempt) {
 		return nil
 	}
-	if a.step.Phase == model.Batch && !r.Outcome.Definitive() && a.number == r.Attempt {
+	if a.step.Phase == model.Batch && !r.Outcome.Definitive() {
 		if err := m.cfg.Queue.PurgeTasks(ctx, []model.NodeID{r.Node}); err != nil {
 			return fmt.Errorf("taking back the jobs after a lost one: %w", err)
 		}
@@ -131,42 +151,44 @@ func endedEvent(r model.Result) model.Event {
 
 // Chunk stores a part of an artifact of the node's own task.
 func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
-	owner, err := m.ownerOf(ctx, c.Task)
-	if err != nil {
+	task, err := m.taskOf(ctx, c.Task)
+	switch {
+	case err != nil:
 		return err
-	}
-	if owner != c.Node {
+	case task.Node != c.Node:
 		return fmt.Errorf("%w: task %s is not node %s's", model.ErrNotFound, c.Task, c.Node)
+	case c.Offset+int64(len(c.Data)) > task.Spec.ArtifactLimit:
+		return fmt.Errorf("%w: artifact %s of %s is larger than its limit", model.ErrNotFound, c.Name, c.Task)
 	}
 	err = m.cfg.Store.PutArtifactChunk(ctx, c.Task, c.Attempt.Attempt, c.Name, c.Offset, c.Data)
 	m.storeAnswered(err)
 	return err
 }
 
-// ownerOf returns the node that a task belongs to. Artifacts come in many
-// parts, so the answers for one run are kept.
-func (m *Master) ownerOf(ctx context.Context, task model.TaskID) (model.NodeID, error) {
-	run, _, _ := strings.Cut(string(task), "/")
+// taskOf returns a task by its id. Artifacts come in many parts, so the tasks
+// of one run are kept.
+func (m *Master) taskOf(ctx context.Context, id model.TaskID) (model.Task, error) {
+	run, _, _ := strings.Cut(string(id), "/")
 	m.mu.Lock()
-	owner, ok := m.owners[task]
+	task, ok := m.tasks[id]
 	m.mu.Unlock()
 	if ok {
-		return owner, nil
+		return task, nil
 	}
 	data, err := m.cfg.Store.Data(ctx, model.RunID(run))
 	if err != nil {
-		return "", err
+		return model.Task{}, err
 	}
-	owners := make(map[model.TaskID]model.NodeID)
+	tasks := make(map[model.TaskID]model.Task)
 	for _, s := range data.Steps {
 		for _, t := range s.Tasks {
-			owners[t.ID] = t.Node
+			tasks[t.ID] = t
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.owners = owners
-	return owners[task], nil
+	m.tasks = tasks
+	return tasks[id], nil // none: a task of no node
 }
 
 // Progress passes a live point on to whoever watches.
@@ -175,12 +197,15 @@ func (m *Master) Progress(p wire.Progress) {
 		Kind: model.EventProgress, Severity: model.Info, Progress: &p.Progress})
 }
 
-// Report passes on what an agent wants people to know.
+// Report passes on what an agent wants people to know: that it refused a task.
+// What else it says is not believed; an agent must not write a run's history.
 func (m *Master) Report(r wire.Report) {
-	ev := r.Event
-	ev.Node = r.Node
-	m.log.Warn("a node reports", "node", r.Node, "kind", ev.Kind, "text", ev.Text)
-	m.ev.emit(ev)
+	m.log.Warn("a node reports", "node", r.Node, "kind", r.Event.Kind, "text", r.Event.Text)
+	if r.Event.Kind != model.EventTaskRefused {
+		return
+	}
+	m.tell(model.Event{Node: r.Node, Task: r.Event.Task, Kind: model.EventTaskRefused,
+		Severity: model.Problem, Text: r.Event.Text})
 }
 
 func (m *Master) currentAttempt() *attempt {

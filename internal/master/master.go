@@ -54,9 +54,11 @@ type Config struct {
 	// Lease is how long a node may be silent before it is lost; Heartbeat how
 	// often it is to be heard.
 	Lease, Heartbeat time.Duration
-	Version          string
-	Log              *slog.Logger
-	Now              func() time.Time
+	// Server is this server's public key: which runs of a shared store are its.
+	Server  string
+	Version string
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 // Master executes runs.
@@ -77,9 +79,10 @@ type Master struct {
 	// storeTrouble is when the store last failed; zero when it never did.
 	storeTrouble time.Time
 	storeFailing bool
-	// owners are the nodes of the tasks of the run that last delivered an
-	// artifact.
-	owners map[model.TaskID]model.NodeID
+	// tasks are those of the run that last delivered an artifact.
+	tasks map[model.TaskID]model.Task
+	// ended are attempts whose results have come, of this run and the last.
+	ended map[wire.Attempt]bool
 }
 
 // Defaults of the lease: long, because a node whose processor is starved by
@@ -106,8 +109,10 @@ func New(cfg Config) *Master {
 		reg:      newRegistry(cfg.Lease, cfg.Heartbeat),
 		queue:    make(chan struct{}, 1),
 		finished: make(map[model.RunID]chan struct{}),
+		ended:    make(map[wire.Attempt]bool),
 	}
 	m.ev = newEvents(cfg.Store, cfg.Crier, cfg.Log, cfg.Now)
+	m.ev.answered = m.storeAnswered
 	return m
 }
 
@@ -127,8 +132,8 @@ func (m *Master) Recover(ctx context.Context) error {
 		return fmt.Errorf("reading unfinished runs: %w", err)
 	}
 	for _, r := range runs {
-		if r.State.Final() {
-			continue
+		if r.State.Final() || r.Server != m.cfg.Server {
+			continue // over, or another server's that shares the store
 		}
 		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the server ended in mid-run", m.cfg.Now())
 		if err != nil {
@@ -183,11 +188,22 @@ func (m *Master) takeWaiting(ctx context.Context) *execution {
 	return x
 }
 
-// enqueue makes a stored run wait for its turn.
+// reserve claims a run for this master; false when it has it already. It is
+// given back by release.
+func (m *Master) reserve(id model.RunID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.finished[id]; ok {
+		return false
+	}
+	m.finished[id] = make(chan struct{})
+	return true
+}
+
+// enqueue makes a reserved run wait for its turn.
 func (m *Master) enqueue(id model.RunID) {
 	m.mu.Lock()
 	m.waiting = append(m.waiting, id)
-	m.finished[id] = make(chan struct{})
 	m.mu.Unlock()
 	select {
 	case m.queue <- struct{}{}:
@@ -235,9 +251,9 @@ func (m *Master) nodeChanged(c change, why string) {
 	case c.to == model.NodeLeft:
 		m.tell(model.Event{Node: c.node, Kind: model.EventNodeLeft, Severity: model.Info,
 			Text: fmt.Sprintf("node %s has left", c.node)})
-	case c.to == model.NodeAlive && c.from == model.NodeSlow:
+	case c.to == model.NodeAlive && c.from != model.NodeAlive && !c.hello:
 		m.tell(model.Event{Node: c.node, Kind: model.EventNodeBack, Severity: model.Info,
-			Text: fmt.Sprintf("node %s is heard in time again", c.node)})
+			Text: fmt.Sprintf("node %s is heard again", c.node)})
 	}
 }
 

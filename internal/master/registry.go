@@ -56,6 +56,7 @@ type change struct {
 	// rekeyed: it came with another identity, so that tasks signed for the old
 	// one will never run.
 	rekeyed bool
+	hello   bool // it registered, rather than being heard
 }
 
 // know adds a node from the store that has not been heard yet.
@@ -76,11 +77,15 @@ func (r *registry) hello(h wire.Hello, now time.Time) change {
 		old = &nodeState{status: model.NodeLost}
 	}
 	c := change{
-		node: h.Node.ID, from: old.status, to: model.NodeAlive,
+		node: h.Node.ID, from: old.status, to: model.NodeAlive, hello: true,
 		replaced: old.session != "" && old.session != h.Session,
 		rekeyed:  old.node.PublicKey != "" && old.node.PublicKey != h.Node.PublicKey,
 	}
-	r.nodes[h.Node.ID] = &nodeState{node: h.Node, status: model.NodeAlive, session: h.Session, heard: now}
+	n := &nodeState{node: h.Node, status: model.NodeAlive, session: h.Session, heard: now}
+	if len(h.Holding) > 0 {
+		n.running = &h.Holding[0]
+	}
+	r.nodes[h.Node.ID] = n
 	r.notify()
 	return c
 }
@@ -196,6 +201,20 @@ func (r *registry) missing(ids []model.NodeID) ([]model.NodeID, <-chan struct{})
 		}
 	}
 	return out, r.changed
+}
+
+// busy returns what the nodes that are up say they are executing, as far as
+// that has not ended.
+func (r *registry) busy(ended func(wire.Attempt) bool) map[model.NodeID]wire.Attempt {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make(map[model.NodeID]wire.Attempt)
+	for id, n := range r.nodes {
+		if n.status.Up() && n.running != nil && !ended(*n.running) {
+			out[id] = *n.running
+		}
+	}
+	return out
 }
 
 // forget removes a node.

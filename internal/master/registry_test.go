@@ -66,10 +66,10 @@ func TestHelloTellsWhatChanged(t *testing.T) {
 		msg  wire.Hello
 		want change
 	}{
-		{"first", hello("n", "s1", "k1"), change{node: "n", from: model.NodeLost, to: model.NodeAlive}},
-		{"after a reconnect", hello("n", "s1", "k1"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive}},
-		{"another process", hello("n", "s2", "k1"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, replaced: true}},
-		{"another identity", hello("n", "s3", "k2"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, replaced: true, rekeyed: true}},
+		{"first", hello("n", "s1", "k1"), change{node: "n", from: model.NodeLost, to: model.NodeAlive, hello: true}},
+		{"after a reconnect", hello("n", "s1", "k1"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, hello: true}},
+		{"another process", hello("n", "s2", "k1"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, hello: true, replaced: true}},
+		{"another identity", hello("n", "s3", "k2"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, hello: true, replaced: true, rekeyed: true}},
 	} {
 		got := r.hello(c.msg, at(0))
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(change{})); diff != "" {

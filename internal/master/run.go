@@ -22,7 +22,8 @@ type execution struct {
 	nodes    []model.NodeID
 	timeouts struct{ ready, node time.Duration }
 	retry    experiment.Retries
-	local    int // nodes of a local fleet; 0 for other fleets
+	local    int                         // nodes of a local fleet; 0 for other fleets
+	before   map[model.NodeID]model.Node // the nodes as they were when this run last measured
 	// settled are batch tasks that have come to an end in former attempts.
 	settled map[model.TaskID]bool
 	// givenUp are nodes that did not come back in time once.
@@ -54,8 +55,12 @@ func (x *execution) load(ctx context.Context) error {
 	x.run, x.steps = data.Run, data.Steps
 	x.settled = make(map[model.TaskID]bool)
 	x.givenUp = make(map[model.NodeID]bool)
+	x.before = make(map[model.NodeID]model.Node)
 	for _, n := range data.Nodes {
 		x.nodes = append(x.nodes, n.ID)
+		if len(data.Results) > 0 {
+			x.before[n.ID] = n
+		}
 	}
 	x.adopt(data)
 	return x.readSource(data.Run)
@@ -216,10 +221,38 @@ func (x *execution) recordNodes(ctx context.Context) error {
 	for _, id := range x.nodes {
 		n, _ := x.m.reg.get(id)
 		nodes = append(nodes, n.node)
+		x.noteChange(n.node)
 	}
 	return x.m.persist(ctx, "recording the nodes", func(ctx context.Context) error {
 		return x.m.cfg.Store.PutRunNodes(ctx, x.run.ID, nodes)
 	})
+}
+
+// noteChange records that a node which took part before is another host now:
+// what it measured then and what it measures from now on are two things.
+func (x *execution) noteChange(n model.Node) {
+	old, ok := x.before[n.ID]
+	if !ok || old.Facts.CPUModel == "" {
+		return // it has not measured anything yet
+	}
+	var changes []string
+	for _, c := range []struct{ what, old, now string }{
+		{"CPU model", old.Facts.CPUModel, n.Facts.CPUModel},
+		{"cores", fmt.Sprint(old.Facts.Cores), fmt.Sprint(n.Facts.Cores)},
+		{"memory", fmt.Sprint(old.Facts.Memory), fmt.Sprint(n.Facts.Memory)},
+		{"kernel", old.Facts.Kernel, n.Facts.Kernel},
+		{"microcode", old.Facts.Microcode, n.Facts.Microcode},
+		{"key", old.PublicKey, n.PublicKey},
+	} {
+		if c.old != c.now {
+			changes = append(changes, fmt.Sprintf("%s was %q, is %q", c.what, c.old, c.now))
+		}
+	}
+	if len(changes) == 0 {
+		return
+	}
+	x.m.ev.emit(model.Event{Run: x.run.ID, Node: n.ID, Kind: model.EventNodeChanged, Severity: model.Warning,
+		Text: fmt.Sprintf("node %s is not the host it was: %s", n.ID, strings.Join(changes, "; "))})
 }
 
 // nodesReady waits for the nodes of a step. A node that once did not come
@@ -295,8 +328,10 @@ func (m *Master) release(id model.RunID) {
 	if m.active != nil && m.active.run.ID == id {
 		m.active = nil
 	}
-	close(m.finished[id])
-	delete(m.finished, id)
+	if done, ok := m.finished[id]; ok {
+		close(done)
+		delete(m.finished, id)
+	}
 }
 
 // setRunState stores and tells a run's state; a store that fails for good is

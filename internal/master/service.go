@@ -2,16 +2,16 @@ package master
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/oklog/ulid/v2"
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/plan"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 var _ control.Server = (*Master)(nil)
@@ -20,14 +20,40 @@ var _ control.Server = (*Master)(nil)
 // fails with model.ErrUsage for a bad file, and with model.ErrUnavailable
 // while there are fewer nodes than the file asks for.
 func (m *Master) Submit(ctx context.Context, src control.Source) (model.RunID, error) {
+	if err := src.ID.Validate(); err != nil {
+		return "", fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	if !m.reserve(src.ID) {
+		return src.ID, nil // submitted before; the answer was lost
+	}
+	err := m.submit(ctx, src)
+	if err != nil {
+		m.release(src.ID)
+	}
+	return src.ID, err
+}
+
+// submit stores a reserved run and puts it in line. A run that is stored
+// already, by a submission that did not get this far, is only put in line.
+func (m *Master) submit(ctx context.Context, src control.Source) error {
+	stored, err := m.cfg.Store.Run(ctx, string(src.ID))
+	switch {
+	case err == nil && stored.State == model.RunPending:
+		m.enqueue(src.ID)
+		return nil
+	case err == nil:
+		return nil // it has been executed since
+	case !errors.Is(err, model.ErrNotFound):
+		return err
+	}
 	run := model.Run{
-		ID: model.RunID(ulid.Make().String()), Kind: src.Kind, State: model.RunPending,
-		SourceName: src.Name, Version: m.cfg.Version, Created: m.cfg.Now().UTC(),
+		ID: src.ID, Kind: src.Kind, State: model.RunPending, SourceName: src.Name,
+		Server: m.cfg.Server, Version: m.cfg.Version, Created: m.cfg.Now().UTC(),
 	}
 	if src.Kind == model.KindBatch {
-		return run.ID, m.submitJob(ctx, run, src)
+		return m.submitJob(ctx, run, src)
 	}
-	return run.ID, m.submitExperiment(ctx, run, src)
+	return m.submitExperiment(ctx, run, src)
 }
 
 func (m *Master) submitExperiment(ctx context.Context, run model.Run, src control.Source) error {
@@ -53,6 +79,12 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 	job, err := experiment.ParseJob(src.Name, []byte(src.Text))
 	if err != nil {
 		return err
+	}
+	if src.Timeout > 0 {
+		job.Timeout = unit.Duration(src.Timeout)
+	}
+	if src.ArtifactLimit > 0 {
+		job.Output.Artifact = unit.Size(src.ArtifactLimit)
 	}
 	here := m.upNodes(func(model.Node) bool { return true })
 	resolveNames(job, here)
@@ -151,25 +183,20 @@ func (m *Master) Resume(ctx context.Context, id model.RunID) error {
 	if err != nil {
 		return err
 	}
-	if m.isHere(id) {
+	switch {
+	case run.State == model.RunDone:
+		return fmt.Errorf("%w: run %s is done; there is nothing to resume", model.ErrUsage, id)
+	case !run.State.Final() && run.Server != m.cfg.Server:
+		return fmt.Errorf("%w: run %s is %s at another server that shares this store", model.ErrUsage, id, run.State)
+	case !m.reserve(id):
 		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
 	}
-	if run.State == model.RunDone {
-		return fmt.Errorf("%w: run %s is done; there is nothing to resume", model.ErrUsage, id)
-	}
 	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "resumed", m.cfg.Now().UTC()); err != nil {
+		m.release(id)
 		return fmt.Errorf("resuming run %s: %w", id, err)
 	}
 	m.enqueue(id)
 	return nil
-}
-
-// isHere reports whether the run waits or is executed by this master.
-func (m *Master) isHere(id model.RunID) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, ok := m.finished[id]
-	return ok
 }
 
 // Cancel ends a run; its tasks are killed, what they left is kept. It returns
@@ -226,9 +253,10 @@ func (m *Master) cancelIdle(ctx context.Context, id model.RunID) error {
 
 // Delete removes a run that is over.
 func (m *Master) Delete(ctx context.Context, id model.RunID) error {
-	if m.isHere(id) {
+	if !m.reserve(id) {
 		return fmt.Errorf("%w: run %s is not over; cancel it first", model.ErrUsage, id)
 	}
+	defer m.release(id)
 	return m.cfg.Store.DeleteRun(ctx, id)
 }
 

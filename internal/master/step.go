@@ -71,6 +71,9 @@ func onlyDefinitive(t tally) bool {
 // attempt dispatches the tasks, agrees on a start, and waits for the results.
 func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.Task) (*attempt, error) {
 	m := x.m
+	if err := x.quiet(ctx); err != nil {
+		return nil, err
+	}
 	var number int
 	err := m.persist(ctx, "beginning "+describe(step), func(ctx context.Context) error {
 		var err error
@@ -87,6 +90,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		Text: describe(step)})
 
 	if err := x.dispatch(ctx, a, tasks); err != nil {
+		x.callOff(ctx, a, "not all tasks could be dispatched")
 		return nil, err
 	}
 	if step.Barrier && !x.agree(ctx, a) && ctx.Err() == nil {
@@ -94,7 +98,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 	}
 	x.collect(ctx, a)
 	if cause := context.Cause(ctx); ctx.Err() != nil {
-		x.callOff(context.WithoutCancel(ctx), a, cause.Error())
+		x.callOff(ctx, a, cause.Error())
 		return nil, cause
 	}
 	return a, nil
@@ -257,8 +261,11 @@ func (m *Master) storeDeadline() time.Time {
 }
 
 // callOff tells the agents to end the attempt, and waits a little for their
-// word that they did.
+// word that they did. It does so even when the run has been cut, and ends in
+// time even when the store fails.
 func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
+	defer cancel()
 	a.cancel()
 	x.cleared = false
 	order := wire.Order{Kind: wire.OrderCancel, Run: a.run, Step: a.step.ID, Attempt: a.number, Reason: reason}
@@ -292,15 +299,18 @@ func (x *execution) giveUp(ctx context.Context, a *attempt, node model.NodeID, r
 		}
 		err := x.m.persist(ctx, "recording a lost task", func(ctx context.Context) error {
 			stored, err := x.m.cfg.Store.PutResult(ctx, r)
-			if err == nil && stored {
+			switch {
+			case err == nil && stored:
 				x.m.ev.emit(endedEvent(r))
+			case err == nil:
+				r, err = x.m.storedResult(ctx, r)
 			}
 			return err
 		})
 		if err != nil {
 			x.m.log.Warn("recording a lost task", "task", id, "err", err)
 		}
-		a.setOutcome(id, a.number, model.OutcomeLost, reason)
+		a.setOutcome(id, a.number, r.Outcome, r.Error)
 	}
 }
 

@@ -34,6 +34,7 @@ const (
 	EventStoreFailing EventKind = "store_failing" // results wait at the agents
 	EventStoreBack    EventKind = "store_back"
 	EventRetry        EventKind = "retry"
+	EventNodeChanged  EventKind = "node_changed" // another host under the same name
 )
 
 // Event is something that happened to a run or to the fleet.

@@ -33,18 +33,21 @@ const (
 
 // Run is one execution of an experiment file.
 type Run struct {
-	ID         RunID     `json:"id"`
-	Name       string    `json:"name"`
-	Kind       RunKind   `json:"kind"`
-	State      RunState  `json:"state"`
-	Reason     string    `json:"reason,omitempty"` // why the state is what it is, for people
-	SourceName string    `json:"source_name"`      // file name of the experiment
-	Source     string    `json:"source"`           // the experiment file itself, as executed (after --set)
-	Seed       int64     `json:"seed"`
-	Version    string    `json:"version"` // of the scalebench that made the run
-	Created    time.Time `json:"created"`
-	Started    time.Time `json:"started,omitzero"`
-	Finished   time.Time `json:"finished,omitzero"`
+	ID         RunID    `json:"id"`
+	Name       string   `json:"name"`
+	Kind       RunKind  `json:"kind"`
+	State      RunState `json:"state"`
+	Reason     string   `json:"reason,omitempty"` // why the state is what it is, for people
+	SourceName string   `json:"source_name"`      // file name of the experiment
+	Source     string   `json:"source"`           // the experiment file itself, as executed (after --set)
+	Seed       int64    `json:"seed"`
+	Version    string   `json:"version"` // of the scalebench that made the run
+	// Server is the public key of the server that executes the run: several
+	// may share a store, and each minds its own.
+	Server   string    `json:"server,omitempty"`
+	Created  time.Time `json:"created"`
+	Started  time.Time `json:"started,omitzero"`
+	Finished time.Time `json:"finished,omitzero"`
 }
 
 // Phase is the way in which the tasks of a step share time.

@@ -11,20 +11,20 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-const runColumns = `id, name, kind, state, reason, source_name, source, seed, version, created, started, finished`
+const runColumns = `id, name, kind, state, reason, source_name, source, seed, version, server, created, started, finished`
 
 // newestFirst orders runs; ids decide between runs made in the same instant.
 const newestFirst = ` ORDER BY COALESCE(created, 0) DESC, id DESC`
 
 func runRow(r model.Run) []any {
 	return []any{text(r.ID), text(r.Name), text(r.Kind), text(r.State), text(r.Reason),
-		text(r.SourceName), text(r.Source), r.Seed, text(r.Version),
+		text(r.SourceName), text(r.Source), r.Seed, text(r.Version), text(r.Server),
 		instant(r.Created), instant(r.Started), instant(r.Finished)}
 }
 
 func scanRun(rows *sql.Rows) (r model.Run, err error) {
 	err = rows.Scan((*text)(&r.ID), (*text)(&r.Name), (*text)(&r.Kind), (*text)(&r.State), (*text)(&r.Reason),
-		(*text)(&r.SourceName), (*text)(&r.Source), &r.Seed, (*text)(&r.Version),
+		(*text)(&r.SourceName), (*text)(&r.Source), &r.Seed, (*text)(&r.Version), (*text)(&r.Server),
 		(*instant)(&r.Created), (*instant)(&r.Started), (*instant)(&r.Finished))
 	return r, err
 }

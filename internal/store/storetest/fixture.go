@@ -41,7 +41,7 @@ func newRun(seq int) model.Run {
 		SourceName: "clouds.yaml",
 		Source:     "name: resources\nworkloads:\n  - kind: cpu # ünïcode\n",
 		Seed:       -1 << 63,
-		Version:    "v0.1.0",
+		Server: "NSERVER", Version:    "v0.1.0",
 		Created:    epoch.Add(time.Duration(seq) * time.Hour),
 	}
 }

@@ -14,6 +14,7 @@ CREATE TABLE runs (
     source      TEXT NOT NULL, -- the experiment file itself
     seed        BIGINT NOT NULL,
     version     TEXT NOT NULL,
+    server      TEXT NOT NULL,
     created     BIGINT,
     started     BIGINT,
     finished    BIGINT

@@ -16,6 +16,7 @@ CREATE TABLE runs (
     source      TEXT NOT NULL, -- the experiment file itself
     seed        INTEGER NOT NULL,
     version     TEXT NOT NULL,
+    server      TEXT NOT NULL,
     created     INTEGER,
     started     INTEGER,
     finished    INTEGER
