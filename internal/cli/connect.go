@@ -77,7 +77,7 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 	}
 	info, err := readInfo(c.paths.serverInfo())
 	if err != nil {
-		return service{}, false, nil //nolint:nilerr // it is just starting; the caller goes on alone
+		return service{}, false, nil // it is just starting; the caller goes on alone
 	}
 	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
 	if err != nil {

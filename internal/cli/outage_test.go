@@ -38,6 +38,27 @@ func TestPostgresOutage(t *testing.T) {
 	}
 }
 
+// TestStopDuringOutage: a server that is told to stop while its store is away
+// does so in time, and the run goes on from there when both are back.
+func TestStopDuringOutage(t *testing.T) {
+	pg := pgtest.Start(t)
+	w := newWorld(t, "--store", pg.Database())
+	w.startServer()
+	for _, n := range []string{"n1", "n2", "n3"} {
+		w.startAgent(n)
+	}
+	follower := w.start("run", w.write("chaos.yaml", chaosExperiment))
+	d := w.awaitRun("latest", "begun", func(d model.RunData) bool { return len(d.Results) >= 2 })
+	pg.Kill()
+	follower.await(t, "the store fails")
+	w.server.leave(t)
+	follower.kill()
+	pg.Restart()
+	w.startServer()
+	w.run("resume", string(d.Run.ID))
+	checkComplete(t, w.data("latest"))
+}
+
 // TestDiskFull fills the disk under store and queue in mid-run.
 func TestDiskFull(t *testing.T) {
 	if os.Getuid() != 0 {

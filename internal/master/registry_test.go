@@ -15,15 +15,16 @@ func at(seconds float64) time.Time {
 	return time.Unix(1_800_000_000, 0).Add(time.Duration(seconds * float64(time.Second)))
 }
 
-func hello(node model.NodeID, session, key string) wire.Hello {
-	return wire.Hello{Session: session, Node: model.Node{ID: node, PublicKey: key}}
+// hello is what node n says.
+func hello(session, key string) wire.Hello {
+	return wire.Hello{Session: session, Node: model.Node{ID: "n", PublicKey: key}}
 }
 
 // TestSlowIsNotDead: a node that is silent for less than its lease is slow; it
 // is lost only after a whole lease, and comes back by being heard.
 func TestSlowIsNotDead(t *testing.T) {
 	r := newRegistry(60*time.Second, 2*time.Second)
-	r.hello(hello("n", "s", "k"), at(0))
+	r.hello(hello("s", "k"), at(0))
 	status := func() model.NodeStatus { n, _ := r.get("n"); return n.status }
 	for _, step := range []struct {
 		now   float64
@@ -52,7 +53,7 @@ func TestSlowIsNotDead(t *testing.T) {
 // TestPardon: silence while the master itself was paused kills nobody.
 func TestPardon(t *testing.T) {
 	r := newRegistry(60*time.Second, 2*time.Second)
-	r.hello(hello("n", "s", "k"), at(0))
+	r.hello(hello("s", "k"), at(0))
 	r.pardon(at(1000))
 	if got := r.expire(at(1001)); len(got) != 0 {
 		t.Errorf("expire after a pardon = %v, want no change", got)
@@ -66,10 +67,10 @@ func TestHelloTellsWhatChanged(t *testing.T) {
 		msg  wire.Hello
 		want change
 	}{
-		{"first", hello("n", "s1", "k1"), change{node: "n", from: model.NodeLost, to: model.NodeAlive, hello: true}},
-		{"after a reconnect", hello("n", "s1", "k1"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, hello: true}},
-		{"another process", hello("n", "s2", "k1"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, hello: true, replaced: true}},
-		{"another identity", hello("n", "s3", "k2"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, hello: true, replaced: true, rekeyed: true}},
+		{"first", hello("s1", "k1"), change{node: "n", from: model.NodeLost, to: model.NodeAlive, hello: true}},
+		{"after a reconnect", hello("s1", "k1"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, hello: true}},
+		{"another process", hello("s2", "k1"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, hello: true, replaced: true}},
+		{"another identity", hello("s3", "k2"), change{node: "n", from: model.NodeAlive, to: model.NodeAlive, hello: true, replaced: true, rekeyed: true}},
 	} {
 		got := r.hello(c.msg, at(0))
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(change{})); diff != "" {
@@ -89,7 +90,7 @@ func TestMissingWakes(t *testing.T) {
 	if len(missing) != 1 {
 		t.Fatalf("missing = %v, want n", missing)
 	}
-	r.hello(hello("n", "s", "k"), at(0))
+	r.hello(hello("s", "k"), at(0))
 	<-changed
 	if missing, _ = r.missing([]model.NodeID{"n"}); len(missing) != 0 {
 		t.Errorf("missing = %v, want none", missing)

@@ -41,8 +41,8 @@ func newRun(seq int) model.Run {
 		SourceName: "clouds.yaml",
 		Source:     "name: resources\nworkloads:\n  - kind: cpu # ünïcode\n",
 		Seed:       -1 << 63,
-		Server: "NSERVER", Version:    "v0.1.0",
-		Created:    epoch.Add(time.Duration(seq) * time.Hour),
+		Server:     "NSERVER", Version: "v0.1.0",
+		Created: epoch.Add(time.Duration(seq) * time.Hour),
 	}
 }
 
