@@ -83,14 +83,12 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 	if err != nil {
 		return service{}, false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, localDial)
-	defer cancel()
 	s, err := c.dial(ctx, info, key)
 	return s, err == nil, err
 }
 
-// localDial is how long a server on this machine may take to answer.
-const localDial = 10 * time.Second
+// clientDial is how long a server may take to answer a person's command.
+const clientDial = 5 * time.Second
 
 // connectRemote connects to a server elsewhere: with a token the first time,
 // with the identity kept from then on.
@@ -144,7 +142,12 @@ func (c *common) joinOnce(ctx context.Context, tok identity.Token, key *identity
 }
 
 func (c *common) dial(ctx context.Context, info queue.ServerInfo, key *identity.Key) (service, error) {
+	ctx, cancel := context.WithTimeout(ctx, clientDial)
+	defer cancel()
 	client, err := queue.DialClient(ctx, info, key, c.dialOptions())
+	if err != nil && errors.Is(err, model.ErrUnavailable) {
+		return service{}, fmt.Errorf("%w: no server answers at %s; is it running, and can it be reached from here?", model.ErrUnavailable, info)
+	}
 	if err != nil {
 		return service{}, fmt.Errorf("connecting to the server: %w", err)
 	}

@@ -49,8 +49,9 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 		err error
 	}
 	ended := make(chan end, 1)
+	away := make(chan error, 16)
 	go func() {
-		run, err := control.AwaitEnd(ctx, s, id)
+		run, err := control.AwaitEnd(ctx, s, id, func(err error) { away <- err })
 		ended <- end{run, err}
 	}()
 	tick := time.NewTicker(liveTick)
@@ -65,6 +66,9 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 			watch.event(ev)
 		case <-tick.C:
 			watch.tick()
+		case err := <-away:
+			watch.line(fmt.Sprintf("! the server is away: %v; waiting for it up to %s (`scalebench resume %s` goes on later)",
+				err, control.AwaitPatience, id))
 		case e := <-ended:
 			watch.drain(live)
 			watch.close()
@@ -76,6 +80,10 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 // interrupted ends what this command began, in order. A run on a server of
 // its own goes on without us.
 func (c *common) interrupted(ctx context.Context, s service, id model.RunID) error {
+	if !s.own && !c.reaches(s, id) {
+		c.say("the server is not reached; `scalebench show %s` tells later how the run stands", id)
+		return context.Cause(ctx)
+	}
 	if !s.own {
 		c.say("the run goes on at the server: `scalebench show %s`, `scalebench cancel %s`", id, id)
 		return context.Cause(ctx)
@@ -84,6 +92,14 @@ func (c *common) interrupted(ctx context.Context, s service, id model.RunID) err
 	// Closing the service interrupts the run; it must not be final.
 	c.say("what was measured is kept: `scalebench resume %s` goes on from there", id)
 	return context.Canceled
+}
+
+// reaches reports whether the service answers now.
+func (c *common) reaches(s service, id model.RunID) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_, err := s.Run(ctx, string(id))
+	return err == nil
 }
 
 // endError is the error that a run's end means for the exit code.

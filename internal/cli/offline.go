@@ -53,7 +53,7 @@ func (o offline) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
 	}
 	out := make([]model.NodeInfo, 0, len(nodes))
 	for _, n := range nodes {
-		out = append(out, model.NodeInfo{Node: n, Status: model.NodeLost})
+		out = append(out, model.NodeInfo{Node: n, Status: n.Absent()})
 	}
 	return out, nil
 }

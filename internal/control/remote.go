@@ -130,17 +130,28 @@ func (r *Remote) NewToken(ctx context.Context, spec identity.TokenSpec) (string,
 // pollEvery is how often the state of a run is asked for while waiting.
 const pollEvery = 500 * time.Millisecond
 
+// AwaitPatience is how long AwaitEnd waits for a server that is away.
+const AwaitPatience = time.Minute
+
 // AwaitEnd returns the run once nothing more will happen to it. It asks the
-// service rather than trusting events, which may be lost, and outlasts a
-// server that is away for a while.
-func AwaitEnd(ctx context.Context, s Service, id model.RunID) (model.Run, error) {
+// service rather than trusting events, which may be lost. A server that is
+// away is waited for, up to AwaitPatience; away is called when it first is.
+func AwaitEnd(ctx context.Context, s Service, id model.RunID, away func(error)) (model.Run, error) {
+	var since time.Time // when the server was last found away; zero: it is here
 	for {
 		run, err := s.Run(ctx, string(id))
-		if err == nil && run.State.Final() {
+		switch {
+		case err == nil && run.State.Final():
 			return run, nil
-		}
-		if err != nil && !errors.Is(err, model.ErrUnavailable) {
+		case err == nil:
+			since = time.Time{}
+		case !errors.Is(err, model.ErrUnavailable):
 			return run, err
+		case since.IsZero():
+			since = time.Now()
+			away(err)
+		case time.Since(since) > AwaitPatience:
+			return run, fmt.Errorf("the server did not come back: %w", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -2,17 +2,19 @@
 //
 // The life of a run:
 //
-//  1. Submit parses the file, brings up or selects the fleet, makes the plan,
-//     and stores run, nodes and steps in one transaction;
+//  1. Submit parses the file, selects the nodes, makes the plan, and stores
+//     run, nodes and steps in one transaction (service.go);
 //  2. an executor takes one run at a time, for two runs at once would measure
 //     each other;
-//  3. for every step it begins an attempt, dispatches the tasks, waits until
+//  3. a fleet of this machine is brought up, and its nodes are recorded (run.go);
+//  4. before a step no node may be at work on anything else (quiet.go);
+//  5. for every step it begins an attempt, dispatches the tasks, waits until
 //     all nodes are ready, and names an absolute start (step.go);
-//  4. results are stored as they come and only then confirmed to the agents
-//     (results.go); while the store fails, agents keep them;
-//  5. a step whose tasks all ended well is complete; otherwise the retry policy
+//  6. results are stored as they come and only then confirmed to the agents
+//     (handlers.go); while the store fails, agents keep them;
+//  7. a step whose tasks all ended well is complete; otherwise the retry policy
 //     tells a task that failed from a node that was lost (retry.go);
-//  6. the run ends done, incomplete, cancelled or interrupted; everything but
+//  8. the run ends done, incomplete, cancelled or interrupted; everything but
 //     done can be resumed.
 //
 // Nodes are watched by heartbeats and leases (registry.go): a node that is

@@ -64,7 +64,7 @@ func (r *registry) know(n model.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.nodes[n.ID]; !ok {
-		r.nodes[n.ID] = &nodeState{node: n, status: model.NodeLost}
+		r.nodes[n.ID] = &nodeState{node: n, status: n.Absent()}
 	}
 }
 

@@ -173,6 +173,7 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 			state, err = x.runStep(ctx, s)
 		}
 		if err != nil {
+			x.suspend(ctx, s)
 			return stateAfter(ctx, err)
 		}
 		if state != model.StepComplete {
@@ -180,9 +181,27 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 		}
 	}
 	if len(invalid) > 0 {
-		return model.RunIncomplete, fmt.Sprintf("%d of %d steps are not valid: %s", len(invalid), len(x.steps), strings.Join(invalid, "; "))
+		return model.RunIncomplete, fmt.Sprintf("%d of %d steps are not valid: %s", len(invalid), len(x.steps), some(invalid, "; "))
 	}
 	return model.RunDone, ""
+}
+
+// suspend notes that a step was cut short and is to be done again by a resume.
+func (x *execution) suspend(ctx context.Context, s model.Step) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
+	defer cancel()
+	if err := x.m.cfg.Store.SetStepState(ctx, s.ID, model.StepPending, "cut short"); err != nil {
+		x.m.log.Warn("noting that a step was cut short", "step", s.ID, "err", err)
+	}
+}
+
+// some joins the first few of a list and says how many more there are.
+func some(list []string, separator string) string {
+	const most = 3
+	if len(list) <= most {
+		return strings.Join(list, separator)
+	}
+	return fmt.Sprintf("%s%sand %d more", strings.Join(list[:most], separator), separator, len(list)-most)
 }
 
 // stateAfter tells from why the executor stopped what the run is now.
@@ -311,14 +330,10 @@ func nodeList(ids []model.NodeID) string {
 	for _, id := range ids {
 		s = append(s, string(id))
 	}
-	const most = 5
-	if len(s) > most {
-		s = append(s[:most], fmt.Sprintf("and %d more", len(ids)-most))
-	}
 	if len(ids) == 1 {
 		return "node " + s[0]
 	}
-	return "nodes " + strings.Join(s, ", ")
+	return "nodes " + some(s, ", ")
 }
 
 // release lets those go on who wait for the run's end.

@@ -13,7 +13,7 @@ import (
 // Reasons for which the executor stops waiting.
 var (
 	errCancelled   = errors.New("cancelled by the user")
-	errInterrupted = errors.New("the server is stopping")
+	errInterrupted = errors.New("cut short: the server was stopped")
 )
 
 // Times of an attempt.

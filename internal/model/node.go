@@ -62,6 +62,22 @@ const (
 // Up reports whether work can be expected of the node.
 func (s NodeStatus) Up() bool { return s == NodeAlive || s == NodeSlow }
 
+// LabelFleet is the label that names the fleet which started a node's agent;
+// FleetLocal is its value for processes of the server's own machine.
+const (
+	LabelFleet = "fleet"
+	FleetLocal = "local"
+)
+
+// Absent is the status of a node that is known but not here: local agents end
+// with their run, others are missed.
+func (n Node) Absent() NodeStatus {
+	if n.Labels[LabelFleet] == FleetLocal {
+		return NodeLeft
+	}
+	return NodeLost
+}
+
 // NodeInfo is a node with how it is doing.
 type NodeInfo struct {
 	Node

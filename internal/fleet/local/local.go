@@ -109,7 +109,7 @@ func (f *Fleet) prepare(id model.NodeID) (*process, error) {
 		return nil, fmt.Errorf("writing the server's address: %w", err)
 	}
 	args := append(append([]string{}, f.cfg.Command...),
-		"--node", string(id), "--state", dir, "--label", "fleet=local", "--exit-with-stdin")
+		"--node", string(id), "--state", dir, "--label", model.LabelFleet+"="+model.FleetLocal, "--exit-with-stdin")
 	return &process{id: id, dir: dir, args: args, environ: f.cfg.Environ}, nil
 }
 
