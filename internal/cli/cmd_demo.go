@@ -30,6 +30,9 @@ tells the answer beforehand. Prints the CDI table and writes an HTML report.`,
   scalebench demo -o demo.html`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opt.check(); err != nil {
+				return err
+			}
 			threads := fmt.Sprintf("workloads.cpu-all-cores.threads=%d", runtime.NumCPU())
 			exp, err := experiment.Parse("demo.yaml", []byte(demoExperiment), Workloads(), append([]string{threads}, opt.set...))
 			if err != nil {

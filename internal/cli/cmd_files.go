@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -85,7 +87,11 @@ job fails.`,
 			if err != nil {
 				return err
 			}
-			if _, err := experiment.ParseJob(name, text); err != nil {
+			_, err = experiment.ParseJob(name, text)
+			if err != nil && looksLikeExperiment(name, text) {
+				return fmt.Errorf("%w: %s looks like an experiment file: use `scalebench run`", model.ErrUsage, name)
+			}
+			if err != nil {
 				return err
 			}
 			src := newSource(name, string(text), model.KindBatch)
@@ -101,6 +107,12 @@ job fails.`,
 	cmd.Flags().StringVar(&artifacts, "artifact-limit", "", "how much of a job's stdout and stderr is kept whole, such as 100MiB (default 16MiB)")
 	c.addFormat(cmd)
 	return cmd
+}
+
+// looksLikeExperiment reports whether a file that is not a valid job file is
+// meant to be an experiment file.
+func looksLikeExperiment(name string, text []byte) bool {
+	return !strings.HasSuffix(name, ".json") && !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
 }
 
 // artifactLimit reads the flag; 0 keeps the default.
@@ -123,8 +135,11 @@ func batchError(data model.RunData) error {
 			failed++
 		}
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d jobs failed", failed)
+	switch failed {
+	case 0:
+		return nil
+	case 1:
+		return errors.New("1 job failed")
 	}
-	return nil
+	return fmt.Errorf("%d jobs failed", failed)
 }

@@ -27,6 +27,9 @@ func (c *common) runsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if limit < 0 {
+				return fmt.Errorf("%w: --limit %d: want a number of runs, or 0 for all", model.ErrUsage, limit)
+			}
 			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
 				runs, err := s.Runs(ctx, limit)
 				if err != nil {
@@ -78,7 +81,7 @@ func (c *common) showCommand() *cobra.Command {
 }
 
 func (c *common) cdiCommand() *cobra.Command {
-	csv := ""
+	csv, limit := "", threshold{}
 	cmd := &cobra.Command{
 		Use:   "cdi RUN | cdi --csv FILE",
 		Short: "the Capacity Degradation Index, with interval and verdict",
@@ -90,9 +93,14 @@ node,serial,parallel; or published means with
 workload,metric,unit,nodes,serial_mean,parallel_mean.
 
 Verdicts: none (the interval contains 0), degraded (it lies above 0), gain (it
-lies below 0), unknown (the measurement does not allow an answer).`,
+lies below 0), unknown (the measurement does not allow an answer).
+
+With --fail-above the exit code is 3 if the CDI of any metric is above so many
+percent, else 4 if any verdict is unknown: what was not measured is not vouched
+for.`,
 		Example: `  scalebench cdi latest
   scalebench cdi latest --format json
+  scalebench cdi latest --fail-above 10
   scalebench cdi --csv numbers.csv`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -100,31 +108,36 @@ lies below 0), unknown (the measurement does not allow an answer).`,
 				return fmt.Errorf("%w: scalebench cdi takes a run or --csv FILE, one of the two", model.ErrUsage)
 			}
 			if csv != "" {
-				return c.cdiOfFile(csv)
+				return c.cdiOfFile(csv, limit)
 			}
 			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
-				return c.printFindings(analysis.CDI(d, analysis.Options{Seed: uint64(d.Run.Seed)}))
+				findings, err := analysis.CDI(d, analysis.Options{Seed: uint64(d.Run.Seed)})
+				return c.printFindings(findings, err, limit)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&csv, "csv", "", "analyse this file instead of a run (\"-\": standard input)")
+	limit.addFlag(cmd)
 	c.addFormat(cmd)
 	return cmd
 }
 
-func (c *common) cdiOfFile(file string) error {
+func (c *common) cdiOfFile(file string, limit threshold) error {
 	if file == "-" {
-		return c.printFindings(analysis.CDIFromCSV(c.env.Stdin, "stdin", analysis.Options{}))
+		findings, err := analysis.CDIFromCSV(c.env.Stdin, "stdin", analysis.Options{})
+		return c.printFindings(findings, err, limit)
 	}
 	f, err := os.Open(file)
 	if err != nil {
 		return fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
 	defer f.Close() //nolint:errcheck // read only
-	return c.printFindings(analysis.CDIFromCSV(f, filepath.Base(file), analysis.Options{}))
+	findings, err := analysis.CDIFromCSV(f, filepath.Base(file), analysis.Options{})
+	return c.printFindings(findings, err, limit)
 }
 
-func (c *common) printFindings(findings []model.Finding, err error) error {
+// printFindings prints what an analysis found, and then holds it to the limit.
+func (c *common) printFindings(findings []model.Finding, err error, limit threshold) error {
 	if err != nil {
 		return err
 	}
@@ -132,14 +145,17 @@ func (c *common) printFindings(findings []model.Finding, err error) error {
 	if err != nil {
 		return err
 	}
-	return report.Findings(c.env.Stdout, findings, format, c.printing())
+	if err := report.Findings(c.env.Stdout, findings, format, c.printing()); err != nil {
+		return err
+	}
+	return limit.check(findings)
 }
 
 func (c *common) reportCommand() *cobra.Command {
 	out := ""
 	cmd := &cobra.Command{
 		Use: "report RUN", Short: "write the HTML report of a run",
-		Long:    "Writes one self-contained HTML file with figures and prints its path.",
+		Long:    "Writes one self-contained HTML file with figures and prints its path; with -o -\nwrites it to standard output.",
 		Example: "  scalebench report latest -o result.html",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -149,60 +165,28 @@ func (c *common) reportCommand() *cobra.Command {
 					return err
 				}
 				path, err := c.writeReport(d, findings, out)
-				if err != nil {
+				if err != nil || out == "-" {
 					return err
 				}
 				return write(c.env.Stdout, path+"\n")
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "path of the file (default: in the data directory)")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "path of the file, or - (default: in the data directory)")
 	return cmd
 }
 
-func (c *common) logsCommand() *cobra.Command {
-	node, stderr := "", false
-	cmd := &cobra.Command{
-		Use: "logs RUN", Short: "print what the tasks of a run printed",
-		Long: `Prints the standard output of every task of a run, or of one node, whole where it
-was kept whole.`,
-		Example: "  scalebench logs latest --node local-1 --stderr",
-		Args:    oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), args[0], func(ctx context.Context, s service, d model.RunData) error {
-				return c.printLogs(ctx, s, d, model.NodeID(node), stderr)
-			})
-		},
+// checkReportPath says early what is wrong with the path of a report. An empty
+// one means the default, with which nothing is.
+func checkReportPath(path string) error {
+	if path == "" {
+		return nil
 	}
-	cmd.Flags().StringVar(&node, "node", "", "of this node only")
-	cmd.Flags().BoolVar(&stderr, "stderr", false, "standard error instead of standard output")
-	return cmd
-}
-
-func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node model.NodeID, stderr bool) error {
-	for _, r := range d.Results {
-		if node != "" && r.Node != node {
-			continue
-		}
-		o := r.Stdout
-		if stderr {
-			o = r.Stderr
-		}
-		text := o.Text
-		if o.Artifact != "" {
-			whole, err := s.Artifact(ctx, r.Task, r.Attempt, o.Artifact)
-			if err != nil {
-				return err
-			}
-			text = string(whole)
-		}
-		head := fmt.Sprintf("==> %s on %s, attempt %d: %s, %d bytes <==\n", r.Task, r.Node, r.Attempt, r.Outcome, o.Total)
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			text += "\n"
-		}
-		if err := write(c.env.Stdout, head+text); err != nil {
-			return err
-		}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%w: -o %s is a directory; give the path of a file", model.ErrUsage, path)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("%w: -o %s: %w; create the directory first", model.ErrUsage, path, err)
 	}
 	return nil
 }
@@ -224,6 +208,9 @@ func (c *common) deleteCommand() *cobra.Command {
 				}
 				if err := s.Delete(ctx, run.ID); err != nil {
 					return err
+				}
+				if err := os.Remove(c.paths.report(string(run.ID))); err != nil && !errors.Is(err, os.ErrNotExist) {
+					return fmt.Errorf("the run is deleted, its report is not: %w", err)
 				}
 				c.say("deleted %s", run.ID)
 				return nil

@@ -1,16 +1,19 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/analysis"
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
@@ -23,6 +26,7 @@ type runOptions struct {
 	dryRun bool
 	detach bool
 	out    string // path of the HTML report
+	limit  threshold
 }
 
 func (c *common) runCommand() *cobra.Command {
@@ -48,16 +52,37 @@ measured is kept, and "scalebench resume" goes on from there.`,
 	f.BoolVar(&opt.dryRun, "dry-run", false, "print the plan and do nothing")
 	f.BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is in line")
 	f.StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
+	opt.limit.addFlag(cmd)
 	c.addFormat(cmd)
 	return cmd
 }
 
+// check refuses flags that would only fail after hours of measurement.
+func (opt runOptions) check() error {
+	if opt.out == "-" {
+		return fmt.Errorf("%w: standard output has the table; give -o the path of a file, or use `scalebench report RUN -o -` afterwards", model.ErrUsage)
+	}
+	if opt.detach && opt.limit.given {
+		return fmt.Errorf("%w: --detach does not wait for the CDI that --fail-above is about; use `scalebench cdi RUN --fail-above` afterwards", model.ErrUsage)
+	}
+	return checkReportPath(opt.out)
+}
+
 func (c *common) runFile(ctx context.Context, file string, opt runOptions) error {
+	if err := opt.check(); err != nil {
+		return err
+	}
+	if opt.dryRun && c.formatFlag == "csv" {
+		return fmt.Errorf("%w: --dry-run has no --format csv: want text or json", model.ErrUsage)
+	}
 	text, name, err := c.readFile(file)
 	if err != nil {
 		return err
 	}
 	exp, err := experiment.Parse(name, text, Workloads(), opt.set)
+	if err != nil && looksLikeJob(text) {
+		return fmt.Errorf("%w: %s looks like a job file: use `scalebench submit`", model.ErrUsage, name)
+	}
 	if err != nil {
 		return err
 	}
@@ -81,13 +106,35 @@ func (c *common) readFile(file string) (text []byte, name string, err error) {
 	return text, filepath.Base(file), nil
 }
 
+// looksLikeJob reports whether a file that is not a valid experiment is meant
+// to be a job file.
+func looksLikeJob(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && bytes.Contains(text, []byte(`"jobs"`))
+}
+
 // printPlan shows what a run would do. Agents that are not known yet are
 // given names, for the order is what matters.
 func (c *common) printPlan(exp *experiment.Experiment) error {
-	n, prefix := 0, "agent"
+	p, err := plan.Build(exp, model.RunID(ulid.Make().String()), c.planNodes(exp))
+	if err != nil {
+		return err
+	}
+	if exp.Seed == nil {
+		c.say("no seed in the file: the serial order shown is an example; the run draws its own and records it")
+	}
+	if c.formatFlag == "json" {
+		return printJSON(c.env.Stdout, p)
+	}
+	return p.Text(c.env.Stdout)
+}
+
+// planNodes names the nodes of a plan: those of a local fleet, or placeholders
+// for agents.
+func (c *common) planNodes(exp *experiment.Experiment) []model.NodeID {
+	n, form := 0, ""
 	switch {
 	case exp.Fleet.Local != nil:
-		n, prefix = exp.Fleet.Local.Nodes, "local"
+		n, form = exp.Fleet.Local.Nodes, "local-%d"
 	case exp.Fleet.Agents != nil:
 		n = exp.Fleet.Agents.Count
 	}
@@ -95,18 +142,15 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 		n = 2
 		c.say("the number of agents is not known before the run; shown for 2")
 	}
+	if exp.Fleet.Local == nil {
+		form = fmt.Sprintf("agent-%%0%dd", max(2, len(strconv.Itoa(n))))
+		c.say("the names of the agents are placeholders; the run uses those of the nodes that have joined")
+	}
 	nodes := make([]model.NodeID, n)
 	for i := range nodes {
-		nodes[i] = model.NodeID(fmt.Sprintf("%s-%d", prefix, i+1))
+		nodes[i] = model.NodeID(fmt.Sprintf(form, i+1))
 	}
-	p, err := plan.Build(exp, model.RunID(ulid.Make().String()), nodes)
-	if err != nil {
-		return err
-	}
-	if c.formatFlag == "json" {
-		return printJSON(c.env.Stdout, p)
-	}
-	return p.Text(c.env.Stdout)
+	return nodes
 }
 
 // newSource is a file to be submitted, as a run with a new id.
@@ -125,8 +169,28 @@ func (c *common) executeSource(ctx context.Context, src control.Source, wait tim
 		if opt.detach && !s.own {
 			return write(c.env.Stdout, string(id)+"\n")
 		}
-		return c.finish(ctx, s, id, opt)
+		err = c.finish(ctx, s, id, opt)
+		if src.Kind == model.KindBatch && ctx.Err() == nil {
+			c.say("`scalebench logs %s` prints what the jobs printed", id)
+		}
+		if err != nil || !opt.limit.given {
+			return err
+		}
+		return checkRun(ctx, s, id, opt.limit)
 	})
+}
+
+// checkRun holds the CDI of a run that is done to a limit.
+func checkRun(ctx context.Context, s service, id model.RunID, limit threshold) error {
+	d, err := s.Data(ctx, id)
+	if err != nil {
+		return err
+	}
+	findings, err := analysis.CDI(d, analysis.Options{Seed: uint64(d.Run.Seed)})
+	if err != nil {
+		return err
+	}
+	return limit.check(findings)
 }
 
 // submitPatiently submits, waiting for agents that have not joined yet.
@@ -160,6 +224,9 @@ complete steps are kept, the others are executed again.`,
 		Example: "  scalebench resume latest",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := opt.check(); err != nil {
+				return err
+			}
 			return c.withService(cmd.Context(), toRun, func(ctx context.Context, s service) error {
 				run, err := s.Run(ctx, args[0])
 				if err != nil {

@@ -149,19 +149,28 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	return nil
 }
 
-// writeReport writes the HTML report and returns its path.
+// writeReport writes the HTML report and returns its path. The path "-" is
+// standard output. Only the place of its own choosing does it create: a
+// directory that a user misspelt must not come to be.
 func (c *common) writeReport(data model.RunData, findings []model.Finding, path string) (string, error) {
+	opt := report.HTMLOptions{Generated: time.Now(), Version: Version(), Zone: time.Local}
+	if path == "-" {
+		return path, report.HTML(c.env.Stdout, data, findings, opt)
+	}
+	if err := checkReportPath(path); err != nil {
+		return "", err
+	}
 	if path == "" {
 		path = c.paths.report(string(data.Run.ID))
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", fmt.Errorf("writing the report: %w", err)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return "", fmt.Errorf("writing the report: %w", err)
+		}
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".report-*")
 	if err != nil {
 		return "", fmt.Errorf("writing the report: %w", err)
 	}
-	err = report.HTML(f, data, findings, report.HTMLOptions{Generated: time.Now(), Version: Version(), Zone: time.Local})
+	err = report.HTML(f, data, findings, opt)
 	err = errors.Join(err, f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)

@@ -61,7 +61,12 @@ func TestPaperJobs(t *testing.T) {
 		t.Errorf("%d results, want 4", n)
 	}
 
-	_, _, err := w.try("submit", example("paper-fig3.json")) // nettest.sh is nowhere
+	_, stderr, err := w.try("submit", example("paper-fig3.json")) // nettest.sh is nowhere
+	for _, want := range []string{"2 jobs failed", "scalebench logs 0"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("stderr = %q, want %q in it", stderr, want)
+		}
+	}
 	d = w.data("latest")
 	if got := len(d.Accepted()); got != 2 || err == nil {
 		t.Errorf("fig. 3: %d results, error %v; want 2 failed jobs", got, err)
@@ -80,7 +85,7 @@ func TestJobsUseAShell(t *testing.T) {
 		{"node": "172.31.0.21", "path": "/usr/bin:/bin", "command": "d=`+w.dir+`/made; mkdir $d && cd $d && touch a1 a2 && echo $PATH"},
 		{"node": "172.31.0.21", "path": "/usr/bin:/bin", "command": "cd `+w.dir+`/made && echo * ~"}]}`))
 	got := w.run("logs", "latest")
-	for _, want := range []string{"/usr/bin:/bin\n", "a1 a2 /"} {
+	for _, want := range []string{"shell, job 2 (cd ", "/usr/bin:/bin\n", "a1 a2 /"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("logs = %q, want %q in them", got, want)
 		}

@@ -7,10 +7,15 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // liveTick is how often the status line is redrawn.
 const liveTick = 250 * time.Millisecond
+
+// plainTick is how long a run is silent where nothing can be redrawn, such as
+// the log of a CI job: people take longer silence for a hang.
+const plainTick = 30 * time.Second
 
 // liveView shows a run in progress on standard error: one line that is
 // redrawn on a terminal, plain lines elsewhere. Warnings are always lines.
@@ -24,10 +29,12 @@ type liveView struct {
 	stepText string
 	rates    map[model.TaskID]model.Progress
 	drawn    bool
+	said     time.Time // when a line was printed last
+	told     []string  // remarks of this step, in order
 }
 
 func newLiveView(env Env, data model.RunData) *liveView {
-	v := &liveView{out: env.Stderr, redraw: env.Live, width: env.Width, began: time.Now(), total: len(data.Steps)}
+	v := &liveView{out: env.Stderr, redraw: env.Live, width: env.Width, began: time.Now(), said: time.Now(), total: len(data.Steps)}
 	if v.width <= 0 {
 		v.width = 80
 	}
@@ -49,29 +56,65 @@ func (v *liveView) event(ev model.Event) {
 		}
 		return
 	case model.EventStepStarted:
-		v.stepText, v.rates = ev.Text, make(map[model.TaskID]model.Progress)
+		v.stepText, v.rates, v.told = ev.Text, make(map[model.TaskID]model.Progress), nil
 	case model.EventStepEnded:
 		v.done++
-		if !v.redraw {
-			v.line(fmt.Sprintf("[%d/%d] %s", v.done, v.total, ev.Text))
+		if ev.Severity == model.Info && !v.redraw {
+			v.line(v.steps() + " " + ev.Text)
 		}
 	}
 	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack {
-		mark := map[model.Severity]string{model.Warning: "! ", model.Problem: "!! ", model.Info: ""}[ev.Severity]
-		v.line(mark + ev.Text)
+		v.remark(ev)
 	}
 }
+
+// remark prints an event that a person must see. The same words twice in a
+// row tell nothing new.
+func (v *liveView) remark(ev model.Event) {
+	if n := len(v.told); n > 0 && ev.Text == v.told[n-1] {
+		return
+	}
+	text := ev.Text
+	if ev.Kind == model.EventStepEnded {
+		text = v.withoutTold(text)
+	}
+	v.told = append(v.told, ev.Text)
+	mark := map[model.Severity]string{model.Warning: "! ", model.Problem: "!! ", model.Info: ""}[ev.Severity]
+	if ev.Kind == model.EventStepEnded && !v.redraw {
+		mark += v.steps() + " "
+	}
+	v.line(mark + text)
+}
+
+// withoutTold cuts the reason off the end of a step when a task has told it
+// already.
+func (v *liveView) withoutTold(text string) string {
+	for _, t := range v.told {
+		if cut, ok := strings.CutSuffix(text, ": "+t); ok {
+			return cut
+		}
+	}
+	return text
+}
+
+// steps says how many of the steps are over.
+func (v *liveView) steps() string { return fmt.Sprintf("[%d/%d]", v.done, v.total) }
 
 // line prints a line above the status line.
 func (v *liveView) line(text string) {
 	v.erase()
-	_, _ = fmt.Fprintf(v.out, "%s %s\n", time.Now().Format("15:04:05"), printable(text)) // nobody to tell
+	v.said = time.Now()
+	_, _ = fmt.Fprintf(v.out, "%s %s\n", v.said.Format("15:04:05"), printable(text)) // nobody to tell
 	v.tick()
 }
 
-// tick redraws the status line.
+// tick redraws the status line. Where nothing can be redrawn, a plain line
+// says from time to time that the run goes on.
 func (v *liveView) tick() {
 	if !v.redraw {
+		if time.Since(v.said) >= plainTick {
+			v.line(fmt.Sprintf("%s %s%s", v.steps(), v.stepText, v.rateText()))
+		}
 		return
 	}
 	const barWidth = 20
@@ -92,18 +135,18 @@ func (v *liveView) tick() {
 // rateText is the sum of the tasks' rates since their starts.
 func (v *liveView) rateText() string {
 	var sum float64
-	unit, metric := "", ""
+	per, metric := "", ""
 	for _, p := range v.rates {
 		if p.Elapsed <= 0 || metric != "" && p.Metric != metric {
 			continue
 		}
-		metric, unit = p.Metric, p.Unit
+		metric, per = p.Metric, p.Unit
 		sum += p.Value / p.Elapsed.Seconds()
 	}
-	if unit == "" {
+	if per == "" {
 		return ""
 	}
-	return fmt.Sprintf("  %.3g %s/s", sum, printable(unit))
+	return "  " + printable(unit.Human(sum, per+"/s"))
 }
 
 func (v *liveView) erase() {

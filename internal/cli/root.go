@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"regexp"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,9 +22,21 @@ func Main(env Env) int {
 	root := newRoot(env)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(env.Stderr, "scalebench: %v\n", err) //nolint:errcheck // nobody to tell
+		fmt.Fprintf(env.Stderr, "%s%v\n", errorPrefix(err), err) //nolint:errcheck // nobody to tell
 	}
 	return exitCode(err)
+}
+
+// positionRE is how an error of a file begins: file:line:col.
+var positionRE = regexp.MustCompile(`^[^:\n]+:[0-9]+:[0-9]+: `)
+
+// errorPrefix says whose error it is. Errors of files go without, so that
+// editors find the place in every line, the first included.
+func errorPrefix(err error) string {
+	if errors.Is(err, model.ErrUsage) && positionRE.MatchString(err.Error()) {
+		return ""
+	}
+	return "scalebench: "
 }
 
 const longHelp = `scalebench finds out how far an application scales on rented machines, what
@@ -76,7 +89,8 @@ func newRoot(env Env) *cobra.Command {
 	add("look", c.runsCommand(), c.showCommand(), c.cdiCommand(), c.reportCommand(), c.exportCommand(),
 		c.logsCommand(), c.deleteCommand())
 	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand())
-	root.AddCommand(c.workloadCommand())
+	root.AddCommand(c.workloadCommand(), c.versionCommand())
+	root.SetHelpCommand(helpCommand())
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return fmt.Errorf("%w: unknown command %q; see `scalebench --help`", model.ErrUsage, args[0])

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	yaml "go.yaml.in/yaml/v4"
 
+	"github.com/scalebench/scalebench/internal/cli"
 	"github.com/scalebench/scalebench/internal/experiment"
 )
 
@@ -30,10 +31,10 @@ func examples(t *testing.T, ending string) map[string][]byte {
 	return texts
 }
 
-// Every example parses.
+// Every example parses, with the kinds of workload that the program has.
 func TestExamples(t *testing.T) {
 	for name, src := range examples(t, ".yaml") {
-		e, err := experiment.Parse(name, src, exampleKinds(), nil)
+		e, err := experiment.Parse(name, src, cli.Workloads(), nil)
 		if err != nil {
 			t.Errorf("%v", err)
 		} else if want := name[:len(name)-len(".yaml")]; e.Name != want || e.Description == "" {
@@ -50,7 +51,7 @@ func TestExamples(t *testing.T) {
 // Every example satisfies the printed schema, read by a validator and a YAML
 // decoder that know nothing of this package.
 func TestExamplesSatisfySchema(t *testing.T) {
-	b, err := experiment.Schema(exampleKinds())
+	b, err := experiment.Schema(cli.Workloads())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		}
 	}
 	for _, schema := range []func() ([]byte, error){
-		func() ([]byte, error) { return experiment.Schema(exampleKinds()) }, experiment.JobSchema,
+		func() ([]byte, error) { return experiment.Schema(cli.Workloads()) }, experiment.JobSchema,
 	} {
 		b, err := schema()
 		if err != nil {
@@ -148,7 +149,7 @@ func TestDocumentedExamples(t *testing.T) {
 			continue
 		}
 		found++
-		if _, err := experiment.Parse("experiment.md", src, exampleKinds(), nil); err != nil {
+		if _, err := experiment.Parse("experiment.md", src, cli.Workloads(), nil); err != nil {
 			t.Errorf("%v in\n%s", err, src)
 		}
 	}

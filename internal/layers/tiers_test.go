@@ -40,6 +40,7 @@ var places = []place{
 	{pkg: "workload/<name>", tier: 2},
 	{pkg: "runner", tier: 2},
 	{pkg: "queue", tier: 2},
+	{pkg: "queue/queuetest", tier: 2, testOnly: true},
 	{pkg: "control", tier: 2},
 	{pkg: "store/sqlstore", tier: 2},
 	{pkg: "store/storetest", tier: 2, testOnly: true},
@@ -103,7 +104,7 @@ type library struct {
 var libraries = []library{
 	{module: "github.com/nats-io/nats-server/v2", users: []string{"queue"},
 		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is"},
-	{module: "github.com/nats-io/nats.go", users: []string{"queue"},
+	{module: "github.com/nats-io/nats.go", users: []string{"queue", "queue/queuetest"},
 		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is"},
 	{module: "github.com/nats-io/nkeys", users: []string{"identity", "queue"},
 		reason: "private keys are handled in one place; the queue only presents them"},

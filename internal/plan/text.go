@@ -18,7 +18,7 @@ const (
 )
 
 // Text writes the plan for people: what there is, how long it takes, and every
-// step in order.
+// step in order, counted from 1.
 func (p Plan) Text(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %q\n", p.Kind, p.Name)
@@ -81,7 +81,7 @@ func (p Plan) stepLines(w *bytes.Buffer) (more int) {
 		if i == maxLines {
 			return len(p.Steps) - i
 		}
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\n", s.Number, s.Trial, s.Phase, s.Workload, s.Tasks[0].Spec.Kind, stepNodes(s))
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\n", s.Number+1, s.Trial, s.Phase, s.Workload, s.Tasks[0].Spec.Kind, stepNodes(s))
 	}
 	return 0
 }
@@ -105,7 +105,7 @@ func (p Plan) batchLines(w *bytes.Buffer) (more int) {
 			if i == maxLines {
 				return len(s.Tasks) - i
 			}
-			fmt.Fprintf(w, "%d\t%s\t%s\n", t.Position, t.Node, oneLine(fmt.Sprint(t.Spec.Params["command"])))
+			fmt.Fprintf(w, "%d\t%s\t%s\n", t.Position+1, t.Node, oneLine(fmt.Sprint(t.Spec.Params["command"])))
 		}
 	}
 	return 0

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,6 +42,10 @@ func (c *Client) Call(ctx context.Context, verb string, req []byte) ([]byte, err
 		limit = 0
 	}
 	out, err := c.call(ctx, kindCall, body, limit)
+	var remote remoteError
+	if errors.As(err, &remote) {
+		return nil, remote // the server's own words are what a person needs
+	}
 	if err != nil {
 		return nil, fmt.Errorf("calling %s: %w", verb, err)
 	}

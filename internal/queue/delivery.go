@@ -80,8 +80,9 @@ const (
 )
 
 // Next blocks until there is a task for this node, and verifies it. It
-// survives the loss of the connection. Its errors are ctx's own, or why the
-// link is closed.
+// survives the loss of the connection; whether a task has expired is judged by
+// the server's clock, which is read first. Its errors are ctx's own, or why
+// the link is closed.
 func (l *Link) Next(ctx context.Context) (*Delivery, error) {
 	l.next.Lock()
 	defer l.next.Unlock()
@@ -90,7 +91,7 @@ func (l *Link) Next(ctx context.Context) (*Delivery, error) {
 		if err != nil {
 			return nil, err
 		}
-		msg, err := l.fetch(ctx, live)
+		msg, err := l.fetchTimed(ctx, live)
 		if err == nil {
 			return l.receive(msg), nil
 		}
@@ -101,6 +102,14 @@ func (l *Link) Next(ctx context.Context) (*Delivery, error) {
 			return nil, err
 		}
 	}
+}
+
+// fetchTimed fetches a task once it is known what time it is at the server.
+func (l *Link) fetchTimed(ctx, live context.Context) (jetstream.Msg, error) {
+	if err := l.setClock(ctx, live); err != nil {
+		return nil, err
+	}
+	return l.fetch(ctx, live)
 }
 
 // fetch asks for one task, for as long as the connection lasts.

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queue/queuetest"
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
@@ -287,27 +287,34 @@ func TestForeignClusterWithAnIntruder(t *testing.T) {
 	}, ExternalConfig{URLs: []string{withUser(f.url, "u:p")}})
 	ctx := testCtx(t)
 	l, k := w.agent(t, "n")
-	intruder := must[*nats.Conn](t)(nats.Connect(withUser(f.url, "u:p")))
-	defer intruder.Close()
-	all := must[*nats.Subscription](t)(intruder.SubscribeSync(">"))
+	intruder := queuetest.Connect(t, withUser(f.url, "u:p"))
+	all := intruder.Capture(">")
 	ik := newKey(t, identity.RoleServer)
 
 	a := assignment("n", k.Public(), 0, 1)
-	forged := must[[]byte](t)(sealFor(ik, k.Public(), purposeTask, []byte(toJSON(t, a)), time.Now()))
-	check(t, intruder.Publish(w.hub.names.task("n"), forged))
-	check(t, intruder.Flush())
-	if d := must[*Delivery](t)(l.Next(ctx)); !errors.Is(d.Refused, ErrForged) {
-		t.Errorf("the forged task: refused %v, want %v", d.Refused, ErrForged)
+	sealed := func(by *identity.Key) []byte {
+		return must[[]byte](t)(queuetest.Seal(by, k.Public(), queuetest.PurposeTask, []byte(toJSON(t, a)), time.Now()))
 	}
+	bad := append(queuetest.Altered(sealed(w.key)), sealed(ik))
+	for i, data := range bad {
+		intruder.Store(w.hub.names.task("n"), data)
+		if d := must[*Delivery](t)(l.Next(ctx)); !errors.Is(d.Refused, ErrForged) {
+			t.Errorf("forged task %d: refused %v, want %v", i, d.Refused, ErrForged)
+		}
+	}
+	// The same by the right key is accepted: it was refused for its signature.
+	intruder.Store(w.hub.names.task("n"), sealed(w.key))
+	real := must[*Delivery](t)(l.Next(ctx))
+	check(t, real.Refused)
+	check(t, real.Ack(ctx))
 	a.Spec.Params = map[string]any{"command": "topsecretcommand"}
 	check(t, w.hub.Dispatch(ctx, []wire.Assignment{a}))
 	d := must[*Delivery](t)(l.Next(ctx))
 	check(t, d.Refused)
 
 	user := newKey(t, identity.RoleAgent)
-	forged = must[[]byte](t)(sealFor(user, w.key.Public(), fromAgent+kindResult, bodyFrame([]byte(toJSON(t, someResult("n")))), time.Now()))
-	check(t, intruder.Publish(w.hub.names.agent("n", kindResult), forged))
-	check(t, intruder.Flush())
+	forged := must[[]byte](t)(sealFor(user, w.key.Public(), fromAgent+kindResult, bodyFrame([]byte(toJSON(t, someResult("n")))), time.Now()))
+	intruder.Publish(w.hub.names.agent("n", kindResult), "", forged)
 	r := someResult("n")
 	r.Stdout.Text = "topsecretoutput"
 	must[wire.ResultReply](t)(l.Result(ctx, r))
@@ -315,9 +322,14 @@ func TestForeignClusterWithAnIntruder(t *testing.T) {
 		t.Errorf("a forged result was accepted: %+v", got)
 	}
 	check(t, d.Ack(ctx))
-	check(t, intruder.Flush())
-	for n, _, _ := all.Pending(); n > 0; n-- {
-		m := must[*nats.Msg](t)(all.NextMsgWithContext(ctx))
+	// What is seen last is sent last.
+	const end = "sb.end"
+	intruder.Publish(end, "", nil)
+	for n := 1; ; n++ {
+		m := all.Await(n)[n-1]
+		if m.Subject == end {
+			break
+		}
 		if bytes.Contains(m.Data, []byte("topsecret")) {
 			t.Errorf("readable on %s", m.Subject)
 		}

@@ -53,11 +53,13 @@ type Caller struct {
 }
 
 // Handlers are what the master does with messages. They are called from
-// several goroutines. Messages of one node come in order, in two lanes that
-// do not wait for each other: results and chunks in one, all else in the
-// other, so that a store that is slow does not make a node look dead. The
-// sender is verified, and its node is the message's. A handler that is nil
-// answers model.ErrUnavailable. Every context ends with the hub.
+// several goroutines. Messages of one node come in order within three lanes
+// that do not wait for each other, so that a store that is slow does not make
+// a node look dead: Result and Chunk; Hello and Goodbye; all else. A Heartbeat
+// that was sent after a Hello can so be handled before it; an agent says
+// nothing of a new session before its Hello is answered. The sender is
+// verified, and its node is the message's. A handler that is nil answers
+// model.ErrUnavailable. Every context ends with the hub.
 type Handlers struct {
 	Hello     func(context.Context, wire.Hello) (wire.HelloReply, error)
 	Heartbeat func(wire.Heartbeat)
@@ -88,7 +90,8 @@ type Hub struct {
 	ctx     context.Context // ends when the hub closes
 	cancel  context.CancelFunc
 	lanes   *lanes
-	calls   chan struct{} // a slot for every API call
+	sorting sync.WaitGroup // of messages into lanes
+	calls   chan struct{}  // a slot for every API call
 	fresh   freshness
 	heard   hearing
 	events  eventKey
@@ -181,6 +184,7 @@ func (h *Hub) Close() error {
 			errs = append(errs, err)
 		}
 	}
+	h.sorting.Wait()
 	h.lanes.close()
 	h.nc.Close()
 	return errors.Join(errs...)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -29,18 +28,18 @@ type request struct {
 // answerer handles the requests of one kind.
 type answerer func(context.Context, request) ([]byte, error)
 
+// route is where the messages of a subject go.
+type route struct {
+	subject string
+	handler nats.MsgHandler
+}
+
 // Serve starts receiving and returns; messages arrive until Close.
 func (h *Hub) Serve(hs Handlers) error {
-	routes := []struct {
-		subject string
-		handler nats.MsgHandler
-	}{
-		{h.names.anyAgent(kindHello), h.agent(kindHello, h.hello(hs))},
-		{h.names.anyAgent(kindHeartbeat), h.agent(kindHeartbeat, note(hs.Heartbeat, func(m wire.Heartbeat) model.NodeID { return m.Node }))},
-		{h.names.anyAgent(kindReady), h.agent(kindReady, ready(hs))},
-		{h.names.anyAgent(kindProgress), h.agent(kindProgress, note(hs.Progress, func(m wire.Progress) model.NodeID { return m.Node }))},
-		{h.names.anyAgent(kindReport), h.agent(kindReport, note(reporter(hs.Report), func(m wire.Report) model.NodeID { return m.Node }))},
-		{h.names.anyAgent(kindGoodbye), h.agent(kindGoodbye, note(hs.Goodbye, func(m wire.Goodbye) model.NodeID { return m.Node }))},
+	if err := h.receiveInOrder(h.lifeRoutes(hs)); err != nil {
+		return fmt.Errorf("listening on the queue: %w", err)
+	}
+	for _, r := range []route{
 		{h.names.anyAgent(kindResult), h.agent(kindResult, result(hs))},
 		{h.names.anyAgent(kindChunk), h.agent(kindChunk, chunk(hs))},
 		{h.names.anyAgent(kindPart), h.agent(kindPart, h.upload)},
@@ -51,37 +50,104 @@ func (h *Hub) Serve(hs Handlers) error {
 		{h.names.anyClient(kindFetch), h.client(kindFetch, h.fetch)},
 		{h.names.anyClient(kindWatch), h.client(kindWatch, h.watch)},
 		{h.names.join(), h.join},
-	}
-	for _, r := range routes {
-		if err := h.subscribe(r.subject, r.handler); err != nil {
+	} {
+		sub, err := h.nc.Subscribe(r.subject, r.handler)
+		if err != nil {
 			return fmt.Errorf("listening on the queue: %w", err)
 		}
+		h.keep(sub)
 	}
 	return h.nc.Flush()
 }
 
-func (h *Hub) subscribe(subject string, handler nats.MsgHandler) error {
-	sub, err := h.nc.Subscribe(subject, handler)
-	if err != nil {
-		return err
+// lifeRoutes are the messages of which it matters in which order a node sent
+// them, also where they are of different kinds.
+func (h *Hub) lifeRoutes(hs Handlers) []route {
+	return []route{
+		{h.names.anyAgent(kindHello), h.agent(kindHello, h.hello(hs))},
+		{h.names.anyAgent(kindHeartbeat), h.agent(kindHeartbeat, note(hs.Heartbeat, func(m wire.Heartbeat) model.NodeID { return m.Node }))},
+		{h.names.anyAgent(kindReady), h.agent(kindReady, ready(hs))},
+		{h.names.anyAgent(kindProgress), h.agent(kindProgress, note(hs.Progress, func(m wire.Progress) model.NodeID { return m.Node }))},
+		{h.names.anyAgent(kindReport), h.agent(kindReport, note(reporter(hs.Report), func(m wire.Report) model.NodeID { return m.Node }))},
+		{h.names.anyAgent(kindGoodbye), h.agent(kindGoodbye, note(hs.Goodbye, func(m wire.Goodbye) model.NodeID { return m.Node }))},
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.subs = append(h.subs, sub)
+}
+
+// maxReceived is how many messages wait to be sorted into lanes, which takes
+// microseconds each. What does not fit is lost, as on the way; its sender
+// repeats it.
+const maxReceived = 1 << 15
+
+// receiveInOrder receives several subjects through one channel. Subscriptions
+// with handlers of their own would each deliver at its own pace, so that a
+// heartbeat could overtake a hello, and the hello be taken for a replay.
+func (h *Hub) receiveInOrder(routes []route) error {
+	received := make(chan *nats.Msg, maxReceived)
+	handlers := make(map[*nats.Subscription]nats.MsgHandler, len(routes))
+	for _, r := range routes {
+		sub, err := h.nc.ChanSubscribe(r.subject, received)
+		if err != nil {
+			return err
+		}
+		h.keep(sub)
+		handlers[sub] = r.handler
+	}
+	h.sorting.Go(func() {
+		for {
+			select {
+			case <-h.ctx.Done():
+				return
+			case m := <-received:
+				handlers[m.Sub](m)
+			}
+		}
+	})
 	return nil
 }
 
+// keep remembers a subscription for Close.
+func (h *Hub) keep(sub *nats.Subscription) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.subs = append(h.subs, sub)
+}
+
+// The lanes of a node. What may wait for the store has lanes of its own:
+// deliveries, and coming and going.
+const (
+	laneControl  = ".control"
+	laneBulk     = ".bulk"
+	lanePresence = ".presence"
+)
+
 // agent receives one kind of message from agents, in the node's lane.
 func (h *Hub) agent(kind string, f answerer) nats.MsgHandler {
-	lane, limit := ".control", maxLane
-	if kind == kindResult || kind == kindChunk || kind == kindPart {
-		lane, limit = ".bulk", maxBulkLane
+	lane, limit, handle := laneControl, maxLane, h.handle
+	switch kind {
+	case kindResult, kindChunk, kindPart:
+		lane, limit = laneBulk, maxBulkLane
+	case kindHello, kindGoodbye:
+		handle = h.handleApart
 	}
 	return func(m *nats.Msg) {
 		node := tokenAt(m.Subject, senderToken)
-		if !h.lanes.do(node+lane, limit, func() { h.handle(m, fromAgent, kind, f) }) {
-			h.refused(m, errors.New("too many messages at a time"))
+		if !h.lanes.do(node+lane, limit, func() { handle(m, fromAgent, kind, f) }) {
+			h.refused(m, errTooMany)
 		}
+	}
+}
+
+// handleApart verifies a message in the lane in which it came, so that it is
+// judged new or replayed in the order of arrival, and handles it in the lane
+// of coming and going.
+func (h *Hub) handleApart(m *nats.Msg, from, kind string, f answerer) {
+	r, frame, ok := h.admit(m, from, kind)
+	if !ok {
+		return
+	}
+	lane := tokenAt(m.Subject, senderToken) + lanePresence
+	if !h.lanes.do(lane, maxPresenceLane, func() { h.respond(r, frame, f) }) {
+		h.refused(m, errTooMany)
 	}
 }
 
@@ -106,20 +172,32 @@ func (h *Hub) client(kind string, f answerer) nats.MsgHandler {
 
 // handle verifies a message, lets f answer and sends the answer.
 func (h *Hub) handle(m *nats.Msg, from, kind string, f answerer) {
-	r, frame, err := h.open(m, from, kind)
+	if r, frame, ok := h.admit(m, from, kind); ok {
+		h.respond(r, frame, f)
+	}
+}
+
+// admit verifies a message; it tells the sender why if that fails.
+func (h *Hub) admit(m *nats.Msg, from, kind string) (request, frame, bool) {
+	r, fr, err := h.open(m, from, kind)
 	if err != nil {
 		h.refused(m, err)
 		if r.sender != "" {
 			h.answer(r, errorFrame(err))
 		}
-		return
+		return r, fr, false
 	}
 	if floor, ok := h.isFresh(r); !ok {
 		h.refused(m, errReplay)
 		h.answer(r, replayFrame(floor))
-		return
+		return r, fr, false
 	}
-	body, err := h.run(r, frame, f)
+	return r, fr, true
+}
+
+// respond lets f answer a verified message and sends the answer.
+func (h *Hub) respond(r request, fr frame, f answerer) {
+	body, err := h.run(r, fr, f)
 	if err != nil {
 		h.answer(r, errorFrame(err))
 		return
@@ -144,6 +222,7 @@ func (h *Hub) run(r request, f frame, do answerer) ([]byte, error) {
 }
 
 var (
+	errTooMany = errors.New("too many messages at a time")
 	errReplay  = errors.New("not newer than the sender's last message: replayed")
 	errForeign = errors.New("the message names another sender than the one who signed it")
 )
@@ -211,9 +290,7 @@ func (h *Hub) answer(r request, frame []byte) {
 }
 
 func (h *Hub) tryAnswer(r request, frame []byte) error {
-	// Only inboxes: whoever names another subject wants the master to write
-	// where the sender itself may not.
-	if !strings.HasPrefix(r.reply, h.names.inboxes()) {
+	if !h.names.isInbox(r.reply, r.grant.Key) {
 		return nil
 	}
 	data, err := sealFor(h.key, r.sender, replyPurpose(r.data), frame, h.stamp.next())

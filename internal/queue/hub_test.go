@@ -93,19 +93,39 @@ func TestEveryAgentMessageArrives(t *testing.T) {
 	expect("goodbye", bye)
 }
 
+// Also messages of different kinds, for which the queue itself gives no order.
 func TestOneNodesMessagesComeInOrder(t *testing.T) {
-	const n = 200
-	got := make(chan float64, n)
-	w := newWorld(t, Handlers{Progress: func(p wire.Progress) { got <- p.Value }})
+	const n = 600
+	got := make(chan string, n)
+	w := newWorld(t, Handlers{
+		Report:    func(r wire.Report) { got <- r.Event.Text },
+		Heartbeat: func(h wire.Heartbeat) { got <- h.Session },
+		Progress:  func(p wire.Progress) { got <- fmt.Sprint(p.Value) },
+	})
 	l, _ := w.agent(t, "n")
-	for i := range n {
-		check(t, l.Progress(wire.Progress{Attempt: attempt(), Node: "n", Progress: model.Progress{Value: float64(i)}}))
-	}
-	for i := range n {
-		if v := <-got; v != float64(i) {
-			t.Fatalf("message %d says %v", i, v)
+	for first := 0; first < n; first += 120 { // a lane holds 256
+		for i := first; i < first+120; i++ {
+			check(t, sendNumber(l, i))
+		}
+		for i := first; i < first+120; i++ {
+			if v := <-got; v != fmt.Sprint(i) {
+				t.Fatalf("message %d says %s", i, v)
+			}
 		}
 	}
+}
+
+// sendNumber sends a number in one of three kinds of message.
+func sendNumber(l *Link, i int) error {
+	switch i % 3 {
+	case 0:
+		return l.Heartbeat(wire.Heartbeat{Node: "n", Session: fmt.Sprint(i)})
+	case 1:
+		return l.Report(wire.Report{Node: "n", Event: model.Event{Text: fmt.Sprint(i)}})
+	}
+	a := attempt()
+	a.Attempt = i + 1 // each is the first point of its attempt
+	return l.Progress(wire.Progress{Attempt: a, Node: "n", Progress: model.Progress{Value: float64(i)}})
 }
 
 // A store that hangs must not make its node look dead, nor hold up others.
@@ -144,6 +164,58 @@ func TestSlowResultsHoldUpNobody(t *testing.T) {
 	}
 	close(release)
 	wg.Wait()
+}
+
+// A store that hangs while a node is recorded must not make it look dead
+// either, and coming and going keep their order.
+func TestSlowHelloHoldsUpNoHeartbeat(t *testing.T) {
+	hang, entered := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(hang) })
+	defer release() // the hub waits for its handlers
+	order := make(chan string, 3)
+	w := newWorld(t, Handlers{
+		Hello: func(context.Context, wire.Hello) (wire.HelloReply, error) {
+			close(entered)
+			<-hang
+			order <- "hello"
+			return wire.HelloReply{}, nil
+		},
+		Heartbeat: func(wire.Heartbeat) { order <- "heartbeat" },
+		Goodbye:   func(wire.Goodbye) { order <- "goodbye" },
+	})
+	ctx, cancel := context.WithTimeout(testCtx(t), 10*time.Second)
+	defer cancel()
+	l, _ := w.agent(t, "n")
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := l.Hello(ctx, wire.Hello{Node: model.Node{ID: "n"}, Session: "s"}); err != nil {
+			t.Errorf("Hello: %v", err)
+		}
+	})
+	<-entered
+	wg.Go(func() {
+		if err := l.Goodbye(ctx, wire.Goodbye{Node: "n", Session: "s"}); err != nil {
+			t.Errorf("Goodbye: %v", err)
+		}
+	})
+	for w.hub.lanes.length("n"+lanePresence) == 0 {
+		check(t, pause(ctx, time.Millisecond)) // the goodbye is on its way
+	}
+	check(t, l.Heartbeat(wire.Heartbeat{Node: "n", Session: "s"}))
+	if got := <-order; got != "heartbeat" {
+		t.Errorf("first came %s, want the heartbeat", got)
+	}
+	release()
+	if a, b := <-order, <-order; a != "hello" || b != "goodbye" {
+		t.Errorf("then came %s and %s, want hello and goodbye", a, b)
+	}
+	wg.Wait()
+}
+
+func (l *lanes) length(key string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting[key])
 }
 
 func nodes79(n int) model.NodeID { return model.NodeID(fmt.Sprintf("n%d", n-1)) }
@@ -364,19 +436,4 @@ func TestEvents(t *testing.T) {
 	for e := range one { // until it is closed
 		t.Errorf("event %+v after the end", e)
 	}
-}
-
-func TestClock(t *testing.T) {
-	const ahead = 90 * time.Minute
-	w := newWorldWith(t, Handlers{}, HubOptions{Now: func() time.Time { return time.Now().Add(ahead) }})
-	l, _ := w.agent(t, "n")
-	offset, bound, err := l.Clock(testCtx(t))
-	check(t, err)
-	if off := (offset - ahead).Abs(); off > bound {
-		t.Errorf("offset %v is %v off, more than the bound %v", offset, off, bound)
-	}
-	if bound <= 0 || bound > time.Second {
-		t.Errorf("bound %v", bound)
-	}
-	t.Logf("offset error %v, bound %v", offset-ahead, bound)
 }

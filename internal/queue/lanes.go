@@ -6,8 +6,9 @@ import "sync"
 // whoever sends more waits for a reply that never comes, and repeats. Bulk
 // messages are large.
 const (
-	maxLane     = 256
-	maxBulkLane = 16
+	maxLane         = 256
+	maxBulkLane     = 16
+	maxPresenceLane = 8 // more are repetitions
 )
 
 // lanes runs functions one after another for equal keys, and at the same time

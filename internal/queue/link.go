@@ -29,6 +29,9 @@ type Link struct {
 
 	next     sync.Mutex         // one fetch at a time
 	consumer jetstream.Consumer // nil until found; guarded by next
+	timed    context.Context    // the connection that setClock was for; guarded by next
+
+	shown throttle // progress
 }
 
 // ordersAhead is how many orders wait for the agent to read them. A node has
@@ -152,8 +155,16 @@ func (l *Link) Chunk(ctx context.Context, c wire.Chunk) error {
 // that there is no connection, or a programming error.
 func (l *Link) Heartbeat(h wire.Heartbeat) error { return l.tell(kindHeartbeat, h) }
 
-// Progress shows a running task. It is not confirmed.
-func (l *Link) Progress(p wire.Progress) error { return l.tell(kindProgress, p) }
+// Progress shows a running task. It is not confirmed. It is for people who
+// watch, so that of the points of one attempt one a second is sent, beginning
+// with the first, and the rest is dropped: no error says so. All points travel
+// in the result.
+func (l *Link) Progress(p wire.Progress) error {
+	if !l.shown.due(p.Attempt, l.opt.Now()) {
+		return nil
+	}
+	return l.tell(kindProgress, p)
+}
 
 // Report tells something that a person may want to know. It is not confirmed.
 func (l *Link) Report(r wire.Report) error { return l.tell(kindReport, r) }

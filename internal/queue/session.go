@@ -160,7 +160,9 @@ func connect(ctx context.Context, info ServerInfo, opts []nats.Option, log *slog
 		if err := refusal(err, info.External); err != nil {
 			return nil, err
 		}
-		log.Debug("queue not reached yet", "error", err, "try", n)
+		if n == 1 {
+			log.Warn("the server is not reached; trying on", "server", info.String(), "error", err)
+		}
 		if pause(ctx, backoff(n)) != nil {
 			return nil, fmt.Errorf("%w: %w (the last try said: %w); is the server running, and can its address be reached from here?", model.ErrUnavailable, ctx.Err(), err)
 		}

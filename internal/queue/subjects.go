@@ -80,6 +80,17 @@ func (n names) inbox(key string) string { return n.inboxes() + key }
 
 func (n names) inboxes() string { return n.root() + ".i." }
 
+// isInbox reports whether the master may answer on a subject: below the
+// inbox of that key, or below anybody's for "", when the sender is not
+// admitted (yet). Whoever names another subject wants the master to write
+// where the sender itself may not.
+func (n names) isInbox(subject, key string) bool {
+	if key == "" {
+		return strings.HasPrefix(subject, n.inboxes())
+	}
+	return strings.HasPrefix(subject, n.inbox(key)+".")
+}
+
 // consumer is the name of a node's durable consumer.
 func (names) consumer(node model.NodeID) string { return token(node) }
 

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// noSetup replaces what other commands do first: help and version need no
+// data directory.
+func noSetup(*cobra.Command, []string) error { return nil }
+
+// helpCommand is cobra's, but an unknown command is an error.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "explain a command",
+		PersistentPreRunE: noSetup,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return fmt.Errorf("%w: there is no command %q to explain; see `scalebench --help`", model.ErrUsage, strings.Join(args, " "))
+			}
+			about.InitDefaultHelpFlag() // else help would not list --help
+			return about.Help()
+		},
+	}
+}
+
+func (c *common) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "print the version",
+		Args:              noArgs,
+		PersistentPreRunE: noSetup,
+		RunE: func(*cobra.Command, []string) error {
+			return write(c.env.Stdout, "scalebench version "+Version()+"\n")
+		},
+	}
+}

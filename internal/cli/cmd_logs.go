@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+func (c *common) logsCommand() *cobra.Command {
+	node, stderr := "", false
+	cmd := &cobra.Command{
+		Use: "logs RUN", Short: "print what the tasks of a run printed",
+		Long: `Prints the standard output of every task of a run that printed something, or of
+every task of one node, whole where it was kept whole.`,
+		Example: "  scalebench logs latest --node local-1 --stderr",
+		Args:    oneArg("the run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withRun(cmd.Context(), args[0], func(ctx context.Context, s service, d model.RunData) error {
+				return c.printLogs(ctx, s, d, model.NodeID(node), stderr)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&node, "node", "", "of this node only")
+	cmd.Flags().BoolVar(&stderr, "stderr", false, "standard error instead of standard output")
+	return cmd
+}
+
+// printLogs prints what the attempts of a run printed. Tasks that printed
+// nothing are left out, unless somebody asks for their node.
+func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node model.NodeID, stderr bool) error {
+	if err := checkLogNode(d, node); err != nil {
+		return err
+	}
+	heads, printed := taskHeads(d), false
+	for _, r := range d.Results {
+		o := r.Stdout
+		if stderr {
+			o = r.Stderr
+		}
+		if node != "" && r.Node != node || node == "" && o.Total == 0 {
+			continue
+		}
+		text, err := wholeOutput(ctx, s, r, o)
+		if err != nil {
+			return err
+		}
+		head := fmt.Sprintf("==> %s on %s, attempt %d: %s, %d bytes <==\n", heads[r.Task], r.Node, r.Attempt, r.Outcome, o.Total)
+		if err := write(c.env.Stdout, head+text); err != nil {
+			return err
+		}
+		printed = true
+	}
+	if !printed {
+		c.say("nothing was printed there; standard output and standard error (--stderr) are kept apart")
+	}
+	return nil
+}
+
+// wholeOutput is what a task printed, from the artifact where one was kept,
+// with a line end.
+func wholeOutput(ctx context.Context, s service, r model.Result, o model.Output) (string, error) {
+	text := o.Text
+	if o.Artifact != "" {
+		whole, err := s.Artifact(ctx, r.Task, r.Attempt, o.Artifact)
+		if err != nil {
+			return "", err
+		}
+		text = string(whole)
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text, nil
+}
+
+// checkLogNode says which nodes there are if this is none of them.
+func checkLogNode(d model.RunData, node model.NodeID) error {
+	var nodes []string
+	for _, s := range d.Steps {
+		for _, t := range s.Tasks {
+			nodes = append(nodes, string(t.Node))
+		}
+	}
+	slices.Sort(nodes)
+	nodes = slices.Compact(nodes)
+	if node == "" || slices.Contains(nodes, string(node)) {
+		return nil
+	}
+	return fmt.Errorf("%w: --node %s: run %s has no such node; its nodes are %s",
+		model.ErrUsage, node, d.Run.ID, strings.Join(nodes, ", "))
+}
+
+// taskHeads names the tasks of a run for people: by workload, trial and phase,
+// or by the number of the job, from 1, and its command.
+func taskHeads(d model.RunData) map[model.TaskID]string {
+	heads := make(map[model.TaskID]string)
+	for _, s := range d.Steps {
+		for _, t := range s.Tasks {
+			heads[t.ID] = fmt.Sprintf("%s, trial %d, %s", s.Workload, s.Trial, s.Phase)
+			if s.Phase == model.Batch {
+				heads[t.ID] = fmt.Sprintf("%s, job %d (%s)", s.Workload, t.Position+1, shortCommand(t))
+			}
+		}
+	}
+	return heads
+}
+
+// shortCommand is the beginning of a task's command, in one line.
+func shortCommand(t model.Task) string {
+	const most = 60
+	r := []rune(printable(fmt.Sprint(t.Spec.Params["command"])))
+	if len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return string(r)
+}

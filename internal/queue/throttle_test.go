@@ -1,0 +1,50 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/wire"
+)
+
+// Of a workload's points every 100 ms, one a second is shown; another attempt
+// has its own second. A report, which is sent after each, comes in the same
+// lane, so that what was dropped is known to be dropped.
+func TestProgressIsThrottled(t *testing.T) {
+	got := make(chan float64, 100)
+	w := newWorld(t, Handlers{
+		Progress: func(p wire.Progress) { got <- p.Value },
+		Report:   func(wire.Report) { close(got) },
+	})
+	_, k := w.agent(t, "n")
+	start := time.Now()
+	clock := start
+	l := must[*Link](t)(DialAgent(testCtx(t), w.conn.Info(), k, "n", DialOptions{Now: func() time.Time { return clock }}))
+	defer func() { _ = l.Close() }()
+	again := attempt()
+	again.Attempt++
+	show := func(a wire.Attempt, at time.Duration, value float64) {
+		clock = start.Add(at)
+		check(t, l.Progress(wire.Progress{Attempt: a, Node: "n", Progress: model.Progress{Value: value}}))
+	}
+	for i := range 25 {
+		show(attempt(), time.Duration(i)*100*time.Millisecond, float64(i))
+	}
+	show(again, 2450*time.Millisecond, 100)
+	show(again, 2550*time.Millisecond, 101)
+	show(attempt(), time.Second, 102) // the clock was set back
+	check(t, l.Report(wire.Report{Node: "n", Event: model.Event{Text: "end"}}))
+	var shown []float64
+	for v := range got {
+		shown = append(shown, v)
+	}
+	if diff := cmp.Diff([]float64{0, 10, 20, 100, 102}, shown); diff != "" {
+		t.Errorf("shown points (-want +got):\n%s", diff)
+	}
+	if n := len(l.shown.last); n > 2 {
+		t.Errorf("%d attempts remembered, want those of the last second", n)
+	}
+}
