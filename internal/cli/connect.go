@@ -75,16 +75,20 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 	if !errors.Is(err, errLocked) {
 		return service{}, false, err
 	}
-	info, err := readInfo(c.paths.serverInfo())
-	if err != nil {
-		return service{}, false, nil // it is just starting; the caller goes on alone
+	if info, err := readInfo(c.paths.serverInfo()); err == nil {
+		s, err := c.dialLocal(ctx, info)
+		return s, err == nil, err
 	}
+	return service{}, false, nil // its address is not there yet; the caller goes on alone
+}
+
+// dialLocal connects to a server of this user's own.
+func (c *common) dialLocal(ctx context.Context, info queue.ServerInfo) (service, error) {
 	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
 	if err != nil {
-		return service{}, false, err
+		return service{}, err
 	}
-	s, err := c.dial(ctx, info, key)
-	return s, err == nil, err
+	return c.dial(ctx, info, key)
 }
 
 // clientDial is how long a server may take to answer a person's command.

@@ -80,7 +80,7 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 // interrupted ends what this command began, in order. A run on a server of
 // its own goes on without us.
 func (c *common) interrupted(ctx context.Context, s service, id model.RunID) error {
-	if !s.own && !c.reaches(s, id) {
+	if !s.own && !reaches(context.WithoutCancel(ctx), s, id) {
 		c.say("the server is not reached; `scalebench show %s` tells later how the run stands", id)
 		return context.Cause(ctx)
 	}
@@ -95,8 +95,8 @@ func (c *common) interrupted(ctx context.Context, s service, id model.RunID) err
 }
 
 // reaches reports whether the service answers now.
-func (c *common) reaches(s service, id model.RunID) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+func reaches(ctx context.Context, s service, id model.RunID) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	_, err := s.Run(ctx, string(id))
 	return err == nil

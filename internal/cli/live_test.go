@@ -24,7 +24,7 @@ func TestPlainViewSpeaks(t *testing.T) {
 		v.event(model.Event{Kind: model.EventProgress, Task: "a", Severity: model.Info,
 			Progress: &model.Progress{Metric: "work", Unit: "op", Elapsed: 2 * time.Second, Value: 78_600}})
 		for range 4 * 61 { // the ticks of a minute and a bit
-			time.Sleep(liveTick)
+			time.Sleep(liveTick) //nolint:forbidigo // the bubble's own time
 			v.tick()
 		}
 		if got := strings.Count(out.String(), "[0/2] burn  39.3 kop/s\n"); got != 2 {
