@@ -112,6 +112,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	attentive, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { a.heartbeats(present, reply.Heartbeat) })
+	wg.Go(func() { a.reintroduce(present) })
 	wg.Go(func() { a.followOrders(attentive) })
 	defer wg.Wait()
 	defer stop()
@@ -179,8 +180,7 @@ func (a *Agent) serve(ctx context.Context) error {
 
 // heartbeats says that this agent lives, until ctx is done, and then that it
 // leaves: before a task that is running is ended, so that the server does not
-// give this node its next attempt. After the queue was out of reach it
-// registers again, for the server may be a new one.
+// give this node its next attempt.
 func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
 	defer close(a.left)
 	tick := time.NewTicker(every)
@@ -190,13 +190,25 @@ func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
 		case <-ctx.Done():
 			a.goodbye(context.WithoutCancel(ctx))
 			return
-		case <-a.link.Reconnected():
-			a.helloAgain(ctx)
 		case <-tick.C:
 			err := a.link.Heartbeat(wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.current()})
 			if err != nil {
 				a.log.Debug("sending a heartbeat", "err", err)
 			}
+		}
+	}
+}
+
+// reintroduce registers again whenever the queue was out of reach, for the
+// server may be a new one. It is apart from the heartbeats, which must not
+// wait for a server whose store is slow.
+func (a *Agent) reintroduce(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.link.Reconnected():
+			a.helloAgain(ctx)
 		}
 	}
 }

@@ -38,17 +38,24 @@ func (c campaign) findings(data model.RunData, opt Options) []model.Finding {
 	if len(keys) == 0 {
 		empty := comparison{workload: c.workload, scoring: scoring{window: windowWhole}}
 		empty.notes.doubt("no valid result reported a metric")
-		c.noteFailures(data, &empty.notes)
+		c.noteRun(data, &empty.notes)
 		return []model.Finding{empty.finding(opt)}
 	}
 	out := make([]model.Finding, 0, len(keys))
 	for _, key := range keys {
 		cmp := c.compare(key, first[key], opt)
-		c.noteFailures(data, &cmp.notes)
+		c.noteRun(data, &cmp.notes)
 		noteFacts(data.Nodes, cmp, &cmp.notes)
 		out = append(out, cmp.finding(opt))
 	}
 	return out
+}
+
+// noteRun adds what the course of the run says about the campaign.
+func (c campaign) noteRun(data model.RunData, n *notes) {
+	c.noteChanges(data.Events, n)
+	noteState(data.Run, n)
+	c.noteFailures(data, n)
 }
 
 // compare reads, scores and arranges one metric.
@@ -58,7 +65,7 @@ func (c campaign) compare(key string, like model.Sample, opt Options) comparison
 	if like.Better != model.Higher && like.Better != model.Lower {
 		n.warn("%s does not say which direction is better (%q); taken as higher", key, like.Better)
 	}
-	steps := c.read(key, like, opt, n)
+	steps := c.balanced(c.read(key, like, opt, n), key, n)
 	noteMissing(steps, key, n)
 	cmp.scoring = score(steps, like, opt, n)
 	cmp.simultaneity = simultaneityOf(steps, cmp.window, opt, n)

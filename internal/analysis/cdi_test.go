@@ -170,7 +170,7 @@ func TestIntervalHoldsTruth(t *testing.T) {
 func TestProperties(t *testing.T) {
 	base := noisyRun(rand.New(rand.NewPCG(3, 3)), 7, 2, .1, .7, .03)
 	want := one(t, base, quick)
-	wantValue(t, "CDI by equation 9", want.CDI, 100*(1-want.Parallel.Total/(float64(want.Nodes)*want.Serial.Mean)), 1e-12)
+	wantValue(t, "CDI by equation 9", want.CDI, 100*(1-*want.Parallel.Total/(float64(want.Nodes)**want.Serial.Mean)), 1e-12)
 
 	scaled := noisyRun(rand.New(rand.NewPCG(3, 3)), 7, 2, .1, .7, .03)
 	for _, r := range scaled.Results {

@@ -119,10 +119,13 @@ func (c *comparison) describe(f *model.Finding) {
 	}
 	f.Serial = c.spread(serial)
 	f.Parallel.Spread = c.spread(parallel)
-	f.Parallel.Total = f.Parallel.Mean * float64(len(parallel))
+	if f.Parallel.Mean != nil {
+		total := *f.Parallel.Mean * float64(len(parallel))
+		f.Parallel.Total = &total
+	}
 }
 
-// spread summarises capacities; none give the zero value, which the doubts
+// spread summarises capacities; of none nothing is known, which the doubts
 // explain.
 func (c *comparison) spread(xs []float64) model.Spread {
 	if len(xs) == 0 {
@@ -133,7 +136,7 @@ func (c *comparison) spread(xs []float64) model.Spread {
 		c.notes.doubt("the capacities cannot be summarised: %v", err)
 		return model.Spread{}
 	}
-	return model.Spread{Mean: s.Mean, Min: s.Min, Max: s.Max, SD: s.PopulationSD}
+	return model.Spread{Mean: &s.Mean, Min: &s.Min, Max: &s.Max, SD: &s.PopulationSD}
 }
 
 // index sets the CDI, 100·(1 − mean(p)/mean(s)): seed 000, equation 6.

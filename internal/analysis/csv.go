@@ -101,15 +101,15 @@ func (g *group) finding(opt Options) model.Finding {
 }
 
 // finding computes the index of published means. Least, largest and SD of the
-// nodes stay 0, and the warning says that they are not known.
+// nodes are not known.
 func (p published) finding(c comparison) model.Finding {
 	f := model.Finding{
 		Workload: c.workload, Metric: c.metric, Unit: c.unit, Nodes: p.nodes,
 		Window: c.window, Reciprocal: c.reciprocal, Verdict: model.VerdictUnknown,
 		Pairs: []model.NodePair{},
 	}
-	f.Serial.Mean, f.Parallel.Mean = p.serial, p.parallel
-	f.Parallel.Total = float64(p.nodes) * p.parallel
+	total := float64(p.nodes) * p.parallel
+	f.Serial.Mean, f.Parallel.Mean, f.Parallel.Total = &p.serial, &p.parallel, &total
 	ratio, err := stats.RatioOfMeans([]float64{p.parallel}, []float64{p.serial})
 	if err != nil {
 		c.notes.doubt("the index cannot be computed: %v", err)

@@ -41,9 +41,14 @@ func TestTable2(t *testing.T) {
 		f := got[i]
 		what := f.Workload + ", " + f.Metric
 		wantValue(t, what+": CDI", f.CDI, w.cdi, .00005)
-		wantValue(t, what+": M_s", &f.Serial.Mean, w.ms, 0)
-		wantValue(t, what+": M_p", &f.Parallel.Mean, w.mp, 0)
-		wantValue(t, what+": 20 × M_p", &f.Parallel.Total, w.total, 0)
+		wantValue(t, what+": M_s", f.Serial.Mean, w.ms, 0)
+		wantValue(t, what+": M_p", f.Parallel.Mean, w.mp, 0)
+		wantValue(t, what+": 20 × M_p", f.Parallel.Total, w.total, 0)
+		for _, p := range []*float64{f.Serial.Min, f.Serial.Max, f.Serial.SD, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD} {
+			if p != nil {
+				t.Errorf("%s: %v where nothing is known of single nodes, want nil", what, *p)
+			}
+		}
 		if f.Nodes != 20 || f.CI != nil || f.BCa != nil || f.Verdict != model.VerdictUnknown || !warned(f, "there is no interval") {
 			t.Errorf("%s: %d nodes, interval %v, verdict %s, want 20, none, unknown with a warning", what, f.Nodes, f.CI, f.Verdict)
 		}
@@ -196,8 +201,11 @@ func FuzzCDIFromCSV(f *testing.F) {
 // the interval does not support.
 func checkFinite(t *testing.T, f model.Finding) {
 	t.Helper()
-	values := []float64{f.Serial.Mean, f.Serial.Min, f.Serial.Max, f.Serial.SD, f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total}
-	for _, p := range []*float64{f.CDI, f.CDIWhole, f.Overlap, f.StartSkewMS, f.EndSpreadMS} {
+	var values []float64
+	for _, p := range []*float64{
+		f.Serial.Mean, f.Serial.Min, f.Serial.Max, f.Serial.SD,
+		f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total, f.CDI, f.CDIWhole, f.Overlap, f.StartSkewMS, f.EndSpreadMS,
+	} {
 		if p != nil {
 			values = append(values, *p)
 		}

@@ -47,10 +47,28 @@ func newCurve(s model.Series, task span, maxGap time.Duration) (*curve, error) {
 	if c.active.end.After(task.end.Add(maxGap)) {
 		return nil, fmt.Errorf("it goes on %v beyond the end of the task", c.active.end.Sub(task.end))
 	}
-	if covered := c.active.end.Sub(c.times[c.positive]); 2*covered < task.length() {
-		return nil, fmt.Errorf("it covers %v of %v", covered, task.length())
+	if err := c.covers(maxGap); err != nil {
+		return nil, err
 	}
 	return c, nil
+}
+
+// covers holds the points to the counter's own activity, not to the whole
+// task: a workload may do several tests in turn, each with its own counter.
+// A counter that leaves most of its activity in the dark is refused.
+func (c *curve) covers(maxGap time.Duration) error {
+	length := c.active.length()
+	if covered := c.active.end.Sub(c.times[c.positive]); 2*covered < length {
+		return fmt.Errorf("it covers %v of the %v in which it is active", covered, length)
+	}
+	var silence time.Duration
+	for i := c.positive + 1; i < len(c.times); i++ {
+		silence = max(silence, c.times[i].Sub(c.times[i-1]))
+	}
+	if silence > maxGap && 2*silence > length {
+		return fmt.Errorf("it is silent for %v of the %v in which it is active", silence, length)
+	}
+	return nil
 }
 
 // checkSeries refuses what is no progress counter.

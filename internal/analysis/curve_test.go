@@ -17,12 +17,14 @@ func TestActive(t *testing.T) {
 		begin   float64 // s after the task's start
 		rate    float64
 	}{
-		{"working from the start", []float64{1, 2, 20}, []float64{10, 20, 200}, 0, 10},
-		{"zero published first", []float64{0, 1, 20}, []float64{0, 10, 200}, 0, 10},
-		{"idle for 3 s", []float64{1, 2, 3, 4, 20}, []float64{0, 0, 0, 10, 170}, 3, 10},
-		{"silent for 5 s, then at work", []float64{5, 6, 20}, []float64{1, 11, 151}, 5, 10},
-		{"silent inside", []float64{1, 2, 15, 20}, []float64{10, 20, 150, 200}, 0, 10},
-		{"two points at one moment", []float64{1, 1, 20}, []float64{10, 20, 200}, 0, 10},
+		{"working from the start", []float64{1, 2, 11, 20}, []float64{10, 20, 110, 200}, 0, 10},
+		{"zero published first", []float64{0, 1, 11, 20}, []float64{0, 10, 110, 200}, 0, 10},
+		{"idle for 3 s", []float64{1, 2, 3, 4, 12, 20}, []float64{0, 0, 0, 10, 90, 170}, 3, 10},
+		{"silent for 5 s, then at work", []float64{5, 6, 13, 20}, []float64{1, 11, 81, 151}, 5, 10},
+		{"silent inside", []float64{1, 2, 10, 20}, []float64{10, 20, 100, 200}, 0, 10},
+		{"two points at one moment", []float64{1, 1, 11, 20}, []float64{10, 20, 110, 200}, 0, 10},
+		{"over before the task is", []float64{0, 2, 4, 6}, []float64{0, 20, 40, 60}, 0, 10},
+		{"one of several tests", []float64{14, 15, 16, 17}, []float64{0, 10, 20, 30}, 14, 10},
 	} {
 		s := model.Series{Unit: "op", Values: c.values}
 		for _, x := range c.seconds {

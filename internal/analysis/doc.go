@@ -4,8 +4,9 @@
 //
 // The pipeline, for each metric of each workload:
 //
-//  1. collect: the accepted results become readings, one a task; values that
-//     cannot be a capacity are refused by name.
+//  1. collect, trials: the accepted results become readings, one a task; values
+//     that cannot be a capacity are refused by name. Only trials that are
+//     complete in both phases go on.
 //  2. curve, window: progress counters become curves; a parallel step has a
 //     common window, in which all of its nodes were active.
 //  3. score: both phases are scored in one and the same way, "common" (rate of

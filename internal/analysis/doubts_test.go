@@ -69,7 +69,7 @@ func TestDoubtsAndWarnings(t *testing.T) {
 			b.data.Results = append(b.data.Results, again)
 		}, model.VerdictDegraded, "1 task did not end well before the attempt that counts: node n00 timeout (serial, trial 1, attempt 1)"},
 		{"series on some", func(b *builder) {
-			last(b).Series = []model.Series{{Metric: "rate", Unit: "op", Offsets: []int64{0, 5e9, 10e9}, Values: []float64{0, 500, 1000}}}
+			last(b).Series = []model.Series{{Metric: "rate", Unit: "op", Offsets: []int64{0, 2e9, 6e9, 10e9}, Values: []float64{0, 200, 600, 1000}}}
 		}, model.VerdictDegraded, "11 tasks without a usable progress series"},
 		{"two groups", func(b *builder) {
 			for i := 6; i < 9; i++ {
@@ -106,10 +106,12 @@ func TestSeriesRefused(t *testing.T) {
 		{"NaN", []int64{0, 9 * sec}, []float64{1, math.NaN()}, "is NaN"},
 		{"before the start", []int64{-1, 9 * sec}, []float64{1, 2}, "before the start"},
 		{"one point", []int64{10 * sec}, []float64{5}, "fewer than two points"},
-		{"short", []int64{0, 4 * sec}, []float64{1, 5}, "it covers 4s of 10s"},
+		{"short", []int64{0, 4 * sec}, []float64{1, 5}, "it is silent for 4s of the 4s in which it is active"},
+		{"begins late", []int64{0, 1800e6, 2000e6, 2200e6}, []float64{0, 1, 2, 3}, "it covers 400ms of the 2.2s in which it is active"},
+		{"mostly silent", []int64{0, 1 * sec, 7 * sec, 8 * sec}, []float64{0, 10, 70, 80}, "it is silent for 6s of the 8s in which it is active"},
 		{"beyond the end", []int64{0, 13 * sec}, []float64{1, 5}, "beyond the end"},
 		{"silent at the end of the window", []int64{0, 1 * sec, 6 * sec, 11 * sec}, []float64{0, 10, 60, 110}, "silent for the last"},
-		{"stands still", []int64{0, 1 * sec, 10 * sec}, []float64{1, 1, 1}, "stands still"},
+		{"stands still", []int64{0, 5 * sec, 10 * sec}, []float64{1, 1, 1}, "stands still"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBuilder(2)
@@ -198,6 +200,8 @@ func equalRatios() model.RunData {
 // TestDifferentFleets: trials on different nodes have no common n.
 func TestDifferentFleets(t *testing.T) {
 	b := plain(4, .5)
+	b.step(model.Serial, 2, b.reported(0, 0, 10, 100))
+	b.step(model.Serial, 2, b.reported(1, 0, 10, 101))
 	b.step(model.Parallel, 2, b.reported(0, 0, 10, 50), b.reported(1, 0, 10, 51))
 	f := one(t, b.data, quick)
 	wantWarning(t, f, "the parallel trials ran on different nodes (4 and 2 of them)")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -56,6 +57,42 @@ func stepName(s model.Step) string {
 		return fmt.Sprintf("serial on %s, trial %d", s.Tasks[0].Node, s.Trial)
 	}
 	return fmt.Sprintf("%s, trial %d", s.Phase, s.Trial)
+}
+
+// noteChanges names the campaign's nodes that became other hosts in the course
+// of the run. If that was in the midst of the campaign, values of both hosts
+// are in it, and a difference between the phases may be one between the hosts.
+func (c campaign) noteChanges(events []model.Event, n *notes) {
+	for _, e := range events {
+		if e.Kind != model.EventNodeChanged || !c.uses(e.Node) {
+			continue
+		}
+		if c.during(e.Time) {
+			n.doubt("node %s changed between two measurements: %s", e.Node, e.Text)
+		} else {
+			n.warn("node %s changed in the course of the run, not between measurements of %s: %s", e.Node, c.workload, e.Text)
+		}
+	}
+}
+
+// uses reports whether a node has a task in the campaign.
+func (c campaign) uses(node model.NodeID) bool {
+	return slices.ContainsFunc(c.steps, func(s model.Step) bool {
+		return slices.ContainsFunc(s.Tasks, func(t model.Task) bool { return t.Node == node })
+	})
+}
+
+// during reports whether a moment lies between the first and the last accepted
+// result. Of what has no time it must be supposed.
+func (c campaign) during(at time.Time) bool {
+	before, after := at.IsZero(), at.IsZero()
+	for _, rs := range c.results {
+		for _, r := range rs {
+			before = before || r.Started.IsZero() || r.Started.Before(at)
+			after = after || r.Ended.IsZero() || r.Ended.After(at)
+		}
+	}
+	return before && after
 }
 
 // noteFacts warns when the measured nodes are not of one kind, or do not say.

@@ -13,13 +13,14 @@ const (
 	VerdictUnknown  Verdict = "unknown"
 )
 
-// Spread describes capacities over nodes. SD is the population standard
-// deviation (Stdev.P), as in the paper.
+// Spread describes capacities over nodes, in the finding's unit. SD is the
+// population standard deviation (Stdev.P), as in the paper. Nil, JSON null, is
+// a value that is not known: nothing was measured, or only means were given.
 type Spread struct {
-	Mean float64 `json:"mean"`
-	Min  float64 `json:"min"`
-	Max  float64 `json:"max"`
-	SD   float64 `json:"sd"`
+	Mean *float64 `json:"mean"`
+	Min  *float64 `json:"min"`
+	Max  *float64 `json:"max"`
+	SD   *float64 `json:"sd"`
 }
 
 // Interval is a 95 % confidence interval; nil bounds do not occur: where there
@@ -39,10 +40,10 @@ type NodePair struct {
 	ParallelWhole float64 `json:"parallel_whole"`
 }
 
-// ParallelSpread adds the total over nodes, C_n.
+// ParallelSpread adds the total over nodes, C_n; nil when it is not known.
 type ParallelSpread struct {
 	Spread
-	Total float64 `json:"total"`
+	Total *float64 `json:"total"`
 }
 
 // Finding is the CDI of one metric of one workload (seed 000, section 2.3).

@@ -147,33 +147,37 @@ func writeLines(w io.Writer, lines ...string) error {
 
 // scaleOf chooses one unit for all capacities of a finding, the total apart.
 func scaleOf(f model.Finding) num.Scale {
-	return num.For(table.Clean(f.Unit), f.Serial.Mean, f.Serial.Max, f.Parallel.Mean, f.Parallel.Max)
+	return num.For(table.Clean(f.Unit), orNaN(f.Serial.Mean), orNaN(f.Serial.Max), orNaN(f.Parallel.Mean), orNaN(f.Parallel.Max))
 }
 
-// measured reports whether a spread describes anything: nothing was measured
-// in a phase without pairs and with a spread of nothing but zeros.
-func measured(f model.Finding, v model.Spread) bool {
-	return len(f.Pairs) > 0 || v != model.Spread{}
+// orNaN is the value, or NaN, which prints as missing and is not drawn.
+func orNaN(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p
 }
 
 // spreadLines prints mean and SD with unit, and the range below.
 func spreadLines(f model.Finding, v model.Spread) []string {
-	if s := scaleOf(f); measured(f, v) {
-		return rangeLines(s, v)
+	if v == (model.Spread{}) {
+		return []string{num.Missing}
 	}
-	return []string{num.Missing}
+	s := scaleOf(f)
+	mean, sd := orNaN(v.Mean), orNaN(v.SD)
+	first := s.Spread(mean, sd)
+	if v.SD == nil {
+		first += " ±" + num.Missing
+	}
+	return []string{
+		first + strings.TrimSuffix(" "+s.Unit, " "),
+		"[" + s.Number(orNaN(v.Min), sd) + " .. " + s.Number(orNaN(v.Max), sd) + "]",
+	}
 }
 
-func rangeLines(s num.Scale, v model.Spread) []string {
-	unit := strings.TrimSuffix(" "+s.Unit, " ")
-	return []string{s.Spread(v.Mean, v.SD) + unit, "[" + s.Number(v.Min, v.SD) + " .. " + s.Number(v.Max, v.SD) + "]"}
-}
-
-func totalText(f model.Finding, total float64) string {
-	if !num.Finite(total) || !measured(f, f.Parallel.Spread) {
-		return num.Missing
-	}
-	return num.For(table.Clean(f.Unit), total).Value(total, 0)
+func totalText(f model.Finding, total *float64) string {
+	v := orNaN(total)
+	return num.For(table.Clean(f.Unit), v).Value(v, 0)
 }
 
 // cdiLines prints the index and the interval below it.
@@ -219,18 +223,19 @@ func wholeSpread(f model.Finding) (s model.ParallelSpread, ok bool) {
 	if n == 0 {
 		return s, false
 	}
-	s.Min, s.Max = math.Inf(1), math.Inf(-1)
+	total, lo, hi := 0.0, math.Inf(1), math.Inf(-1)
 	for _, p := range f.Pairs {
 		if p.ParallelWhole == 0 && p.Parallel != 0 {
 			return s, false
 		}
-		s.Total += p.ParallelWhole
-		s.Min, s.Max = min(s.Min, p.ParallelWhole), max(s.Max, p.ParallelWhole)
+		total += p.ParallelWhole
+		lo, hi = min(lo, p.ParallelWhole), max(hi, p.ParallelWhole)
 	}
-	s.Mean = s.Total / n
+	mean, variance := total/n, 0.0
 	for _, p := range f.Pairs {
-		s.SD += (p.ParallelWhole - s.Mean) * (p.ParallelWhole - s.Mean) / n
+		variance += (p.ParallelWhole - mean) * (p.ParallelWhole - mean) / n
 	}
-	s.SD = math.Sqrt(s.SD)
-	return s, num.Finite(s.Total) && num.Finite(s.SD)
+	sd := math.Sqrt(variance)
+	s.Spread, s.Total = model.Spread{Mean: &mean, Min: &lo, Max: &hi, SD: &sd}, &total
+	return s, num.Finite(total) && num.Finite(sd)
 }

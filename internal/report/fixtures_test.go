@@ -154,13 +154,14 @@ func (x fixture) finding(pairs []model.NodePair, rng *rand.Rand) model.Finding {
 		s, p, whole = append(s, q.Serial), append(p, q.Parallel), append(whole, q.ParallelWhole)
 	}
 	serial, parallel := spread(s), spread(p)
-	cdi := 100 * (1 - parallel.Mean/serial.Mean)
-	half := 200 * (parallel.SD/serial.Mean + serial.SD/serial.Mean) / math.Sqrt(float64(len(pairs)))
+	base := *serial.Mean
+	cdi := 100 * (1 - *parallel.Mean/base)
+	half := 200 * (*parallel.SD/base + *serial.SD/base) / math.Sqrt(float64(len(pairs)))
 	f := model.Finding{
 		Workload: x.workload, Metric: x.metric, Unit: x.unit, Nodes: x.nodes, Serial: serial,
-		Parallel: model.ParallelSpread{Spread: parallel, Total: parallel.Mean * float64(x.nodes)},
+		Parallel: model.ParallelSpread{Spread: parallel, Total: ptr(*parallel.Mean * float64(x.nodes))},
 		CDI:      &cdi, CI: &model.Interval{cdi - half, cdi + half}, BCa: &model.Interval{cdi - 0.9*half, cdi + 1.1*half},
-		Window: "common", CDIWhole: ptr(100 * (1 - spread(whole).Mean/serial.Mean)), Verdict: x.verdict, Pairs: pairs,
+		Window: "common", CDIWhole: ptr(100 * (1 - *spread(whole).Mean/base)), Verdict: x.verdict, Pairs: pairs,
 	}
 	for range x.trials {
 		f.CDITrials = append(f.CDITrials, cdi+half/2*rng.NormFloat64())
@@ -186,16 +187,15 @@ func timing(f *model.Finding, d model.RunData) {
 }
 
 func spread(xs []float64) model.Spread {
-	s := model.Spread{Min: math.Inf(1), Max: math.Inf(-1)}
+	mean, variance, lo, hi := 0.0, 0.0, math.Inf(1), math.Inf(-1)
 	for _, x := range xs {
-		s.Mean += x / float64(len(xs))
-		s.Min, s.Max = min(s.Min, x), max(s.Max, x)
+		mean += x / float64(len(xs))
+		lo, hi = min(lo, x), max(hi, x)
 	}
 	for _, x := range xs {
-		s.SD += (x - s.Mean) * (x - s.Mean) / float64(len(xs))
+		variance += (x - mean) * (x - mean) / float64(len(xs))
 	}
-	s.SD = math.Sqrt(s.SD)
-	return s
+	return model.Spread{Mean: &mean, Min: &lo, Max: &hi, SD: ptr(math.Sqrt(variance))}
 }
 
 // quarter is 4 nodes on 2 cores, 2 threads each: CDI 75 % by arithmetic.

@@ -146,8 +146,8 @@ func TestFindingsJSONContract(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	spread := map[string]any{"mean": 0.0, "min": 0.0, "max": 0.0, "sd": 0.0}
-	total := map[string]any{"mean": 0.0, "min": 0.0, "max": 0.0, "sd": 0.0, "total": 0.0}
+	spread := map[string]any{"mean": nil, "min": nil, "max": nil, "sd": nil}
+	total := map[string]any{"mean": nil, "min": nil, "max": nil, "sd": nil, "total": nil}
 	want := []map[string]any{{
 		"workload": "w", "metric": "", "unit": "", "nodes": 0.0, "serial": spread, "parallel": total,
 		"cdi": nil, "ci": nil, "ci_bca": nil, "overlap": nil, "start_skew_ms": nil, "end_spread_ms": nil,
@@ -173,6 +173,41 @@ func TestNothingMeasuredIsNotZero(t *testing.T) {
 	want := []string{"cpu", "ops", "0", "n/a", "n/a", "n/a", "n/a", "unknown", "n/a", "n/a"}
 	if diff := cmp.Diff(want, row); diff != "" {
 		t.Errorf("row differs (-want +got):\n%s", diff)
+	}
+}
+
+// partial are findings of which something is not known: published means, and
+// workloads of which one phase was measured.
+func partial() []model.Finding {
+	fs := make([]model.Finding, 3)
+	for i, workload := range []string{"published", "alone", "together"} {
+		fs[i] = model.Finding{Workload: workload, Metric: "rate", Unit: "MB/s", Window: "whole", Verdict: model.VerdictUnknown}
+	}
+	fs[0].Nodes, fs[0].CDI, fs[0].CDIWhole = 20, ptr(90.375), ptr(90.375)
+	fs[0].Serial.Mean, fs[0].Parallel.Mean, fs[0].Parallel.Total = ptr(644.0), ptr(62.0), ptr(1240.0)
+	fs[1].Serial = spread([]float64{640, 650})
+	fs[2].Parallel.Spread, fs[2].Parallel.Total = spread([]float64{60, 64}), ptr(124.0)
+	return fs
+}
+
+// What is not known is n/a for people, null in JSON, empty in CSV.
+func TestPartialGolden(t *testing.T) {
+	fs := partial()
+	golden(t, "partial.txt", func(w io.Writer) error { return Findings(w, fs, Text, Options{}) })
+	golden(t, "partial-80.txt", func(w io.Writer) error { return Findings(w, fs, Text, Options{Width: 80}) })
+	golden(t, "partial.json", func(w io.Writer) error { return Findings(w, fs, JSON, Options{}) })
+	golden(t, "partial.csv", func(w io.Writer) error { return Findings(w, fs, CSV, Options{}) })
+	d, _ := quarter().build()
+	page := render(t, d, fs)
+	for _, want := range []string{"644 ±n/a MB/s", "[n/a .. n/a]", "645.0 ±5.0 MB/s", "1240 MB/s"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for _, bad := range []string{"NaN", "±0", "±0.0", "[0.0 .. 0.0]", "&lt;nil&gt;"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page says %q", bad)
+		}
 	}
 }
 

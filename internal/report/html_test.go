@@ -94,7 +94,7 @@ func poison(v reflect.Value) {
 func broken() (model.RunData, []model.Finding) {
 	d, fs := quarter().build()
 	f := &fs[0]
-	f.Serial.Mean, f.Serial.SD, f.Parallel.Total = math.NaN(), math.Inf(1), math.Inf(-1)
+	f.Serial.Mean, f.Serial.SD, f.Parallel.Total = ptr(math.NaN()), ptr(math.Inf(1)), ptr(math.Inf(-1))
 	f.CDI, f.CI = ptr(math.NaN()), &model.Interval{math.Inf(-1), math.NaN()}
 	f.CDITrials = []float64{math.NaN(), math.Inf(1)}
 	f.Pairs[0].Serial, f.Pairs[1].Parallel, f.Pairs[2].ParallelWhole = math.NaN(), math.Inf(1), math.NaN()

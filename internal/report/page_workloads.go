@@ -123,10 +123,11 @@ func windowWords(window string) string {
 // panels draws serial and parallel side by side on one axis (Fig. 4 to 7).
 func panels(f model.Finding) (views []panelView, numbered bool) {
 	names, serial, parallel, whole := columnsOf(f.Pairs)
-	reference := f.Serial.Mean
-	left := figure.Panel{Class: "serial", Names: names, Values: serial, Mean: f.Serial.Mean, SD: f.Serial.SD}
+	reference := orNaN(f.Serial.Mean)
+	left := figure.Panel{Class: "serial", Names: names, Values: serial, Mean: reference, SD: orNaN(f.Serial.SD)}
 	right := figure.Panel{
-		Class: "parallel", Names: names, Values: parallel, Mean: f.Parallel.Mean, SD: f.Parallel.SD, Reference: &reference,
+		Class: "parallel", Names: names, Values: parallel,
+		Mean: orNaN(f.Parallel.Mean), SD: orNaN(f.Parallel.SD), Reference: &reference,
 	}
 	if wholeShown(f) {
 		right.Whole = whole
@@ -160,12 +161,13 @@ func columnsOf(pairs []model.NodePair) (names []string, serial, parallel, whole 
 
 // spreadWords says "mean 12.34 Mop/s, SD 0.05 (0.4 %)".
 func spreadWords(s num.Scale, v model.Spread) string {
-	if !num.Finite(v.Mean) {
+	mean, sd := orNaN(v.Mean), orNaN(v.SD)
+	if !num.Finite(mean) {
 		return "mean " + num.Missing
 	}
-	words := "mean " + s.Value(v.Mean, v.SD) + ", SD " + s.Deviation(v.Mean, v.SD)
-	if v.Mean > 0 && num.Finite(v.SD) {
-		words += " (" + num.Percent(100*v.SD/v.Mean) + ")"
+	words := "mean " + s.Value(mean, sd) + ", SD " + s.Deviation(mean, sd)
+	if mean > 0 && num.Finite(sd) {
+		words += " (" + num.Percent(100*sd/mean) + ")"
 	}
 	return words
 }
@@ -184,11 +186,12 @@ func pairTable(f model.Finding) *table.Table {
 		{Key: "parallel_whole", Head: "whole task" + unit, Align: table.Right},
 		{Key: "loss_percent", Head: "lost\n%", Align: table.Right},
 	}}
+	serialSD, parallelSD := orNaN(f.Serial.SD), orNaN(f.Parallel.SD)
 	for i, p := range f.Pairs {
 		loss := 100 * (1 - p.Parallel/p.Serial)
 		t.Add(table.Of(i+1, strconv.Itoa(i+1)), table.Text(string(p.Node)),
-			table.Of(p.Serial, s.Number(p.Serial, f.Serial.SD)), table.Of(p.Parallel, s.Number(p.Parallel, f.Parallel.SD)),
-			wholeCell(p, s, f.Parallel.SD), lossCell(loss))
+			table.Of(p.Serial, s.Number(p.Serial, serialSD)), table.Of(p.Parallel, s.Number(p.Parallel, parallelSD)),
+			wholeCell(p, s, parallelSD), lossCell(loss))
 	}
 	return t
 }
