@@ -25,6 +25,13 @@ import (
 //
 //	go test ./internal/cli -run '^$' -bench RealAgents -benchtime 20x
 func BenchmarkRealAgents(b *testing.B) {
+	// Sleeping leaves the cores free, so that the skew is the barrier's own;
+	// computing takes them all at once, so that late starters wait for a core.
+	b.Run("sleeping", func(b *testing.B) { benchReal(b, `{kind: command, command: "sleep 0.2"}`) })
+	b.Run("computing", func(b *testing.B) { benchReal(b, `{kind: cpu, threads: 1, duration: 200ms}`) })
+}
+
+func benchReal(b *testing.B, workload string) {
 	const agents = 10
 	w := benchWorld(b)
 	for i := range agents {
@@ -33,24 +40,26 @@ func BenchmarkRealAgents(b *testing.B) {
 	file := w.write("steps.yaml", fmt.Sprintf(`
 name: steps
 fleet: {agents: {count: %d}}
-workloads: [{kind: cpu, threads: 1, duration: 200ms}]
+workloads: [%s]
 evaluations: [parallel]
 trials: %d
 timeouts: {node: 1m}
-`, agents, b.N))
+`, agents, workload, b.N))
 	b.ResetTimer()
 	id := strings.TrimSpace(w.run("run", file, "--detach"))
 	d := w.awaitQuietly(id)
 	b.StopTimer()
 	reportSteps(b, d)
-	b.ReportMetric(residentMB(b, w.server.cmd.Process.Pid), "server-MB")
-	var mem float64
+	b.ReportMetric(residentMB(b, w.server.cmd.Process.Pid, "VmRSS:"), "server-MB")
+	var mem, own float64
 	var pids []int
 	for _, a := range w.agents {
-		mem = max(mem, residentMB(b, a.cmd.Process.Pid))
+		mem = max(mem, residentMB(b, a.cmd.Process.Pid, "VmRSS:"))
+		own = max(own, residentMB(b, a.cmd.Process.Pid, "RssAnon:"))
 		pids = append(pids, a.cmd.Process.Pid)
 	}
 	b.ReportMetric(mem, "agent-MB")
+	b.ReportMetric(own, "agent-own-MB") // without the program file, which all share
 	b.ReportMetric(idleShare(b, pids, 10*time.Second), "idle-agent-%core")
 }
 
@@ -83,7 +92,7 @@ timeouts: {node: 1m}
 	b.StopTimer()
 	checkCounts(b, d, n*b.N)
 	reportSteps(b, d)
-	b.ReportMetric(residentMB(b, w.server.cmd.Process.Pid), "server-MB")
+	b.ReportMetric(residentMB(b, w.server.cmd.Process.Pid, "VmRSS:"), "server-MB")
 }
 
 func benchWorld(b *testing.B) *world {
@@ -267,15 +276,15 @@ func median(xs []float64) float64 {
 	return xs[len(xs)/2]
 }
 
-// residentMB is the resident memory of a process, in 10^6 bytes.
-func residentMB(b *testing.B, pid int) float64 {
+// residentMB is a line of a process's memory statistics, in 10^6 bytes.
+func residentMB(b *testing.B, pid int, field string) float64 {
 	b.Helper()
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {
 		b.Fatal(err)
 	}
 	for _, line := range strings.Split(string(data), "\n") {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if rest, ok := strings.CutPrefix(line, field); ok {
 			kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
 			if err != nil {
 				b.Fatal(err)
@@ -283,7 +292,7 @@ func residentMB(b *testing.B, pid int) float64 {
 			return kb * 1024 / 1e6
 		}
 	}
-	b.Fatalf("no VmRSS for %d", pid)
+	b.Fatalf("no %s for %d", field, pid)
 	return 0
 }
 

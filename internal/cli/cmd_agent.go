@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,9 @@ The agent survives restarts of the server and leaves on SIGTERM.`,
 
 func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 	c.log = slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: c.agentLevel()}))
+	// An agent allocates little and must be small: it shares the node with what
+	// is measured there.
+	debug.SetGCPercent(agentGCPercent)
 	if opt.exitWithStdin {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -92,6 +96,9 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 	}
 	return a.Run(ctx)
 }
+
+// agentGCPercent lets the heap grow by a quarter between collections.
+const agentGCPercent = 25
 
 func (c *common) agentLevel() slog.Level {
 	if c.verbose {
