@@ -133,6 +133,8 @@ func TestAnswersGoToTheSendersInboxOnly(t *testing.T) {
 			check(t, l.nc.PublishRequest(n.agent("n", kind), c.reply, data))
 			// A later request in the same lane is answered when this one was.
 			barrier(ctx, t, l, kind)
+			// And what the master published before that is here after a flush.
+			check(t, w.hub.nc.Flush())
 			if got := count(t, all, c.reply); (got > 0) != c.want {
 				t.Errorf("%s with the reply subject %s: %d answers there, want some: %v", kind, c.reply, got, c.want)
 			}
