@@ -33,14 +33,7 @@ func (o offline) Watch(context.Context, model.RunID) (<-chan model.Event, func()
 
 // Cancel makes sure that nobody resumes the run by mistake.
 func (o offline) Cancel(ctx context.Context, id model.RunID) error {
-	run, err := o.Run(ctx, string(id))
-	if err != nil {
-		return err
-	}
-	if run.State == model.RunDone || run.State == model.RunCancelled {
-		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
-	}
-	return o.SetRunState(ctx, id, model.RunCancelled, "cancelled by the user", time.Now().UTC())
+	return control.CancelIdle(ctx, o.Store, id, "cancelled by the user", time.Now())
 }
 
 func (o offline) Delete(ctx context.Context, id model.RunID) error { return o.DeleteRun(ctx, id) }

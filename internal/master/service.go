@@ -236,19 +236,7 @@ func (m *Master) CancelSoon(ctx context.Context, id model.RunID) error {
 	case active:
 		return nil
 	}
-	return m.cancelIdle(ctx, id)
-}
-
-// cancelIdle cancels a run that no master executes.
-func (m *Master) cancelIdle(ctx context.Context, id model.RunID) error {
-	run, err := m.cfg.Store.Run(ctx, string(id))
-	if err != nil {
-		return err
-	}
-	if run.State == model.RunDone || run.State == model.RunCancelled {
-		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
-	}
-	return m.cfg.Store.SetRunState(ctx, id, model.RunCancelled, errCancelled.Error(), m.cfg.Now().UTC())
+	return control.CancelIdle(ctx, m.cfg.Store, id, errCancelled.Error(), m.cfg.Now())
 }
 
 // Delete removes a run that is over.

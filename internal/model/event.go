@@ -22,7 +22,6 @@ const (
 	EventStepStarted  EventKind = "step_started"
 	EventStepEnded    EventKind = "step_ended"
 	EventTaskReady    EventKind = "task_ready"
-	EventTaskStarted  EventKind = "task_started"
 	EventTaskEnded    EventKind = "task_ended"
 	EventProgress     EventKind = "progress" // live only, not stored
 	EventNodeJoined   EventKind = "node_joined"

@@ -163,9 +163,6 @@ func (h *Hub) connectionLog() []nats.Option {
 	}
 }
 
-// Connected reports whether the hub reaches its queue now.
-func (h *Hub) Connected() bool { return h.nc.IsConnected() }
-
 // NewToken makes a join token that leads to this hub.
 func (h *Hub) NewToken(spec identity.TokenSpec) (identity.Token, error) {
 	return h.auth.NewToken(spec, h.info.Endpoint())

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"syscall"
@@ -208,17 +207,4 @@ func guard(f func() error) (err error) {
 		}
 	}()
 	return f()
-}
-
-// Executable returns the command that starts the child from the running
-// binary: Config.Command for an agent whose binary has the hidden command.
-func Executable() ([]string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("finding this binary: %w", err)
-	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return nil, fmt.Errorf("finding this binary: %w", err)
-	}
-	return []string{path, "run-workload"}, nil
 }
