@@ -18,7 +18,7 @@ LINT := .tools/golangci-lint
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build demo test check fmt format vet cross lint tidy layers race bench fuzz deps clean FORCE
+.PHONY: build demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof clean FORCE
 
 build: $(BIN)
 
@@ -36,6 +36,11 @@ demo: build
 test: deps
 	$(GO) vet ./...
 	$(GO) test -count=1 -p 1 -timeout 10m ./...
+
+# The whole proof that labs measure what their limits say, in a table; needs
+# root and half an hour. A part of it is in `make test`.
+lab-proof: deps
+	$(GO) test -count=1 -timeout 90m -v -run 'TestLabProof|TestRandomLabs|TestPlanPredicts' ./internal/cli -args -lab-proof
 
 deps:
 	@scripts/deps.sh

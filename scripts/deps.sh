@@ -18,7 +18,17 @@ needs() {
   command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ] || echo nats-server # a replicated queue of the user's own
   command -v chromium >/dev/null || echo chromium fonts-dejavu-core    # looks at reports
   command -v sysbench >/dev/null || echo sysbench                      # workload sysbench
+  command -v fio >/dev/null || echo fio                                # workload disk
+  command -v iperf3 >/dev/null || echo iperf3                          # workload network, as an alternative
+  have ip || echo iproute2                                             # tests look at the lab with it
+  have mkfs.ext4 || echo e2fsprogs                                     # the lab's volumes
+  have losetup || echo util-linux mount
+  command -v curl >/dev/null || echo curl                              # the application of the lab proof
+  command -v python3 >/dev/null || echo python3                        # its server
 }
+
+# have looks for a program where root has it, too.
+have() { PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null; }
 
 have_postgres() {
   command -v postgres >/dev/null && return

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/monitor"
 	"github.com/scalebench/scalebench/internal/queue"
 	"github.com/scalebench/scalebench/internal/wire"
 )
@@ -30,6 +31,8 @@ type Config struct {
 	Runner []string
 	// WorkDir is where commands start.
 	WorkDir string
+	// Volumes are what this node offers to write to: paths by name.
+	Volumes map[string]string
 	// Environ is the environment of tasks, without scalebench's own secrets.
 	Environ []string
 	Dial    queue.DialOptions
@@ -44,6 +47,7 @@ type Agent struct {
 	journal *journal
 	link    *queue.Link
 	session string
+	monitor *monitor.Monitor
 	orders  orderBook
 	left    chan struct{} // closed once the server knows that this agent leaves
 
@@ -84,6 +88,7 @@ func New(cfg Config) (*Agent, error) {
 		log:     cfg.Log.With("node", cfg.Node.ID),
 		journal: j,
 		session: ulid.Make().String(),
+		monitor: monitor.New(monitor.Config{Volumes: cfg.Volumes}),
 		left:    make(chan struct{}),
 	}, nil
 }

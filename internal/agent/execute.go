@@ -103,6 +103,7 @@ type execution struct {
 	as     wire.Assignment
 	entry  *entry
 	proc   *runner.Process
+	watch  *watch // of the host, from just before the start; nil before
 	orders <-chan wire.Order
 	offset time.Duration // server clock minus node clock
 	bound  time.Duration // how wrong offset can be
@@ -121,6 +122,7 @@ func (x *execution) run(ctx context.Context) model.Result {
 	}
 	at, ok := x.awaitStart(ctx)
 	if ok {
+		x.watch = x.agent.beginWatch(ctx, x.proc.PGID())
 		if err := x.proc.Begin(at); err != nil {
 			x.force(model.OutcomeFailed, "starting the workload: "+err.Error())
 		}
@@ -135,6 +137,7 @@ func (x *execution) start(ctx context.Context) error {
 	p, err := runner.Start(context.WithoutCancel(ctx), runner.Config{
 		Command: a.cfg.Runner,
 		Task:    x.as.Task, Attempt: x.as.Attempt, Node: x.as.Node, Spec: x.as.Spec,
+		Place:       runner.Place{Self: x.as.Self, Peers: x.as.Peers, Clients: x.as.Clients, Volumes: a.cfg.Volumes},
 		Dir:         filepath.Join(a.cfg.StateDir, scratchDir),
 		WorkDir:     a.cfg.WorkDir,
 		Environ:     a.cfg.Environ,
@@ -204,10 +207,13 @@ func (x *execution) result(out runner.Outcome) model.Result {
 		Outcome: out.Outcome, Error: out.Err, ExitCode: out.ExitCode,
 		Started: x.serverTime(out.Started), Ended: x.serverTime(out.Ended),
 		ClockOffset: x.offset, ClockError: x.bound,
-		Stdout: out.Stdout, Stderr: out.Stderr, Samples: out.Samples, Series: out.Series,
+		Stdout: out.Stdout, Stderr: out.Stderr, Samples: out.Samples, Series: out.Series, Histograms: out.Histograms,
 	}
 	if x.forced != "" && out.Outcome != model.OutcomeOK {
 		r.Outcome, r.Error = x.forced, x.reason
+	}
+	if x.watch != nil {
+		x.watch.into(&r, out)
 	}
 	x.entry.Artifacts = make(map[string]string)
 	x.keepWhole(&r.Stdout, "stdout", out.StdoutFile)

@@ -59,13 +59,14 @@ func metricKey(s model.Sample) string {
 
 // metrics lists the campaign's metrics in the order of first appearance, each
 // with the sample that introduced it: its unit and direction hold for all.
+// Values that only describe a trial (Info) are no capacities and left out.
 func (c campaign) metrics() (keys []string, first map[string]model.Sample) {
 	first = make(map[string]model.Sample)
 	for _, step := range c.steps {
 		for _, r := range c.results[step.ID] {
 			for _, s := range r.Samples {
 				key := metricKey(s)
-				if _, ok := first[key]; !ok {
+				if _, ok := first[key]; !ok && !s.Info {
 					keys = append(keys, key)
 					first[key] = s
 				}
@@ -78,25 +79,29 @@ func (c campaign) metrics() (keys []string, first map[string]model.Sample) {
 // reading is what one task says about one metric.
 type reading struct {
 	node           model.NodeID
+	subject        model.NodeID // what is measured: the node, or its pair
 	started, ended time.Time
 	clockError     time.Duration
 	value          float64 // as reported, above zero
 	curve          *curve  // nil: see refused
 	refused        string  // why there is no curve; empty: no series at all
 	whole, scored  float64 // capacities; set by package-internal scoring
+	fuzz           fuzz    // of scored
 }
 
 // task is the time of the whole task.
 func (r reading) task() span { return span{r.started, r.ended} }
 
-// stepReadings are the readings of one step, with the nodes that gave none.
+// stepReadings are the readings of one step, with the subjects that gave none,
+// or not all.
 type stepReadings struct {
 	step     model.Step
 	readings []reading
 	missing  []model.NodeID
 }
 
-// read collects one metric over all complete steps.
+// read collects one metric over all complete steps. Tasks that only serve
+// others measure nothing and are passed over.
 func (c campaign) read(key string, like model.Sample, opt Options, n *notes) []stepReadings {
 	var out []stepReadings
 	for _, step := range c.steps {
@@ -104,26 +109,37 @@ func (c campaign) read(key string, like model.Sample, opt Options, n *notes) []s
 			continue
 		}
 		sr := stepReadings{step: step}
+		tasks := tasksOf(step)
 		for _, r := range c.results[step.ID] {
+			task, known := tasks[r.Task]
+			if known && task.Spec.Role == model.RoleServe {
+				continue
+			}
 			rd, err := readResult(r, key, like, opt)
 			if err != nil {
 				n.warn("%s, trial %d: node %s, task %s: %v; left out", step.Phase, step.Trial, r.Node, r.Task, err)
 				continue
 			}
+			if rd.subject = r.Node; known {
+				rd.subject = subjectOf(task)
+			}
 			sr.readings = append(sr.readings, rd)
 		}
-		sr.missing = missingNodes(step, sr.readings)
+		sr.missing = missingSubjects(step, sr.readings)
 		out = append(out, sr)
 	}
 	return out
 }
 
-// missingNodes lists the nodes of the step's tasks that gave no reading.
-func missingNodes(step model.Step, rs []reading) []model.NodeID {
+// missingSubjects lists the subjects of which some measuring task gave no
+// reading: half of a pair is no pair.
+func missingSubjects(step model.Step, rs []reading) []model.NodeID {
 	var out []model.NodeID
-	for _, t := range step.Tasks {
-		if !slices.ContainsFunc(rs, func(r reading) bool { return r.node == t.Node }) {
-			out = append(out, t.Node)
+	for _, t := range measuring(step) {
+		subject := subjectOf(t)
+		given := slices.ContainsFunc(rs, func(r reading) bool { return r.node == t.Node && r.subject == subject })
+		if !given && !slices.Contains(out, subject) {
+			out = append(out, subject)
 		}
 	}
 	return out

@@ -9,7 +9,7 @@ import (
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// repetition holds the capacities of one repetition of one phase by node.
+// repetition holds the capacities of one repetition of one phase by subject.
 type repetition struct {
 	trial int
 	// values are the capacities that count; whole those over whole tasks.
@@ -19,16 +19,19 @@ type repetition struct {
 // comparison is what a finding is made of, wherever the numbers come from.
 type comparison struct {
 	workload, metric string
+	of               model.Subjects
+	resource         string
 	scoring
 	serial, parallel []repetition
 	simultaneity
-	notes notes
+	resolution resolution
+	notes      notes
 }
 
 // finding computes the index, its intervals and its verdict.
 func (c comparison) finding(opt Options) model.Finding {
 	f := model.Finding{
-		Workload: c.workload, Metric: c.metric, Unit: c.unit,
+		Workload: c.workload, Metric: c.metric, Unit: c.unit, Resource: c.resource, Of: c.of,
 		Overlap: c.overlap, StartSkewMS: c.skewMS, EndSpreadMS: c.spreadMS,
 		Window: c.window, Reciprocal: c.reciprocal, Verdict: model.VerdictUnknown,
 		Pairs: c.pairs(),
@@ -44,7 +47,7 @@ func (c comparison) finding(opt Options) model.Finding {
 	return f
 }
 
-// pairs averages each node over its repetitions. A node without a value in
+// pairs averages each subject over its repetitions. One without a value in
 // one of the phases has no pair; missing is missing.
 func (c *comparison) pairs() []model.NodePair {
 	serial := means(c.serial, func(r repetition) map[model.NodeID]float64 { return r.values })
@@ -73,10 +76,10 @@ func (c *comparison) noteUnpaired(serial, parallel map[model.NodeID]float64) {
 		return
 	}
 	if only := without(serial, parallel); len(only) > 0 {
-		c.notes.warn("%s: serial value only; left out", nodeWord(only))
+		c.notes.warn("%s: serial value only; left out", named(c.of, only))
 	}
 	if only := without(parallel, serial); len(only) > 0 {
-		c.notes.doubt("%s took part in the parallel phase and has no serial value", nodeWord(only))
+		c.notes.doubt("%s took part in the parallel phase and has no serial value", named(c.of, only))
 	}
 }
 
@@ -152,7 +155,7 @@ func (c *comparison) index(f *model.Finding) {
 	}
 	f.CDIWhole = c.cdi(whole, serial)
 	if f.CDI != nil && f.CDIWhole != nil && math.Abs(*f.CDI-*f.CDIWhole) > wholeDeviation {
-		c.notes.warn("over whole tasks the CDI would be %.1f %% instead of %.1f %%: nodes that finished early left the others uncontended", *f.CDIWhole, *f.CDI)
+		c.notes.warn("over whole tasks the CDI would be %.1f %% instead of %.1f %%: %ss that finished early left the others uncontended", *f.CDIWhole, *f.CDI, c.of)
 	}
 }
 
@@ -178,15 +181,32 @@ func (c *comparison) intervals(f *model.Finding, opt Options) {
 		return
 	}
 	if f.Nodes < 2 {
-		c.notes.doubt("one node has no interval; at least 2 are needed, 6 or more are better")
+		c.notes.doubt("one %s has no interval; at least 2 are needed, 6 or more are better", c.of)
 		return
 	}
 	serial, parallel := columns(f.Pairs)
 	iv, err := stats.Fieller(parallel, serial, level)
-	f.CI = cdiInterval(iv, err)
+	f.CI = c.resolved(cdiInterval(iv, err), *f.CDI)
 	c.noteInterval(err)
 	iv, err = stats.BCa(parallel, serial, level, opt.Resamples, opt.Seed)
 	f.BCa = cdiInterval(iv, err)
+	if f.BCa != nil {
+		widened, _ := c.resolution.floor(*f.BCa, *f.CDI)
+		f.BCa = &widened
+	}
+}
+
+// resolved widens an interval to what the instrument resolves, and says so
+// where that decides.
+func (c *comparison) resolved(iv *model.Interval, cdi float64) *model.Interval {
+	if iv == nil {
+		return nil
+	}
+	wider, half := c.resolution.floor(*iv, cdi)
+	if verdictOf(wider) != verdictOf(*iv) {
+		c.notes.warn("the %ss differ less (interval [%.3f, %.3f]) than the instrument resolves (± %.3f points): the interval is widened to that", c.of, iv[0], iv[1], half)
+	}
+	return &wider
 }
 
 // noteInterval says why there is no interval.
@@ -194,9 +214,9 @@ func (c *comparison) noteInterval(err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, stats.ErrUnbounded):
-		c.notes.doubt("the serial capacities differ so much that the interval has no bounds; measure more nodes, or equal ones")
+		c.notes.doubt("the serial capacities differ so much that the interval has no bounds; measure more %ss, or equal ones", c.of)
 	case errors.Is(err, stats.ErrNoSpread):
-		c.notes.doubt("every node has exactly the same ratio, as copied or coarsely rounded values have; there is no scatter to compute an interval from")
+		c.notes.doubt("every %s has exactly the same ratio, as copied or coarsely rounded values have; there is no scatter to compute an interval from", c.of)
 	default:
 		c.notes.doubt("no interval: %v", err)
 	}

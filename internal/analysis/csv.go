@@ -44,6 +44,8 @@ type group struct {
 	line                   int // of its first row
 	serial, parallel       []repetition
 	published              *published
+	serialFuzz             []fuzz // of every value in the file
+	parallelFuzz           []fuzz
 	seen                   map[cellKey]int // line of each value
 }
 
@@ -60,24 +62,25 @@ type published struct {
 	serial, parallel float64 // capacities
 }
 
-// put files one value under its phase and trial. It returns the line that has
-// one already, or 0.
+// put files one value, as it stands in the file, under its phase and trial. It
+// returns the line that has one already, or 0.
 func (g *group) put(k cellKey, value float64, line int) (taken int) {
 	if before, ok := g.seen[k]; ok {
 		return before
 	}
 	g.seen[k] = line
-	reps := &g.serial
+	reps, fuzzes := &g.serial, &g.serialFuzz
 	if k.phase == model.Parallel {
-		reps = &g.parallel
+		reps, fuzzes = &g.parallel, &g.parallelFuzz
 	}
+	*fuzzes = append(*fuzzes, reportedFuzz(value))
 	i := slices.IndexFunc(*reps, func(r repetition) bool { return r.trial == k.trial })
 	if i < 0 {
 		i = len(*reps)
 		values := make(map[model.NodeID]float64)
 		*reps = append(*reps, repetition{trial: k.trial, values: values, whole: values})
 	}
-	(*reps)[i].values[k.node] = value
+	(*reps)[i].values[k.node] = capacityOf(value, g.better == model.Lower)
 	return 0
 }
 
@@ -87,12 +90,14 @@ func (g *group) finding(opt Options) model.Finding {
 	slices.SortFunc(g.serial, byTrial)
 	slices.SortFunc(g.parallel, byTrial)
 	c := comparison{
-		workload: g.workload, metric: g.metric, serial: g.serial, parallel: g.parallel,
+		workload: g.workload, metric: g.metric, of: model.OfNodes, serial: g.serial, parallel: g.parallel,
 		scoring: scoring{window: windowWhole, unit: g.unit, reciprocal: g.better == model.Lower},
 	}
 	if c.reciprocal {
 		c.unit = inverseUnit(g.unit)
 	}
+	last := lastDigit(slices.Concat(g.serialFuzz, g.parallelFuzz))
+	c.resolution = resolution{uncertainty(g.serialFuzz, 0, last), uncertainty(g.parallelFuzz, 0, last)}
 	c.notes.warn("the numbers come from a file: whether the nodes were active together, and whether they are equal, is not known")
 	if g.published != nil {
 		return g.published.finding(c)
@@ -104,7 +109,7 @@ func (g *group) finding(opt Options) model.Finding {
 // nodes are not known.
 func (p published) finding(c comparison) model.Finding {
 	f := model.Finding{
-		Workload: c.workload, Metric: c.metric, Unit: c.unit, Nodes: p.nodes,
+		Workload: c.workload, Metric: c.metric, Unit: c.unit, Nodes: p.nodes, Of: c.of,
 		Window: c.window, Reciprocal: c.reciprocal, Verdict: model.VerdictUnknown,
 		Pairs: []model.NodePair{},
 	}

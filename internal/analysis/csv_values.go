@@ -95,7 +95,7 @@ func (s *sheet) put(r row, g *group, phase model.Phase, column string) {
 		return
 	}
 	trial, okTrial := s.count(r, "trial", 1)
-	value, okValue := s.capacity(r, g, column)
+	value, okValue := s.value(r, column)
 	if !okTrial || !okValue {
 		return
 	}
@@ -127,13 +127,19 @@ var decimal = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9
 // capacity reads a cell that holds a capacity, or, where lower is better, a
 // duration T whose capacity is 1/T.
 func (s *sheet) capacity(r row, g *group, column string) (float64, bool) {
+	v, ok := s.value(r, column)
+	return capacityOf(v, g.better == model.Lower), ok
+}
+
+// value reads a cell that holds a number above 0.
+func (s *sheet) value(r row, column string) (float64, bool) {
 	text := s.text(r, column, "")
 	v, err := strconv.ParseFloat(text, 64)
 	if !decimal.MatchString(text) || err != nil || !isCapacity(v) {
 		s.failCell(r, column, "a number above 0, without unit or thousands separators, like 1234.5 or 1.2e9")
 		return 0, false
 	}
-	return capacityOf(v, g.better == model.Lower), true
+	return v, true
 }
 
 // count reads a cell that holds a whole number of at least 1. An empty cell

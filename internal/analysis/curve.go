@@ -110,11 +110,11 @@ func (c *curve) rate() (float64, error) {
 	return c.between(c.positive, len(c.times)-1)
 }
 
-// rateIn is the capacity within the window: between the first and the last
-// measured point in it. Points that leave more than maxGap of the window's
-// edges, or half of it, in the dark are an error.
-func (c *curve) rateIn(window span, maxGap time.Duration) (float64, error) {
-	first, last := c.positive, len(c.times)-1
+// within returns the first and the last measured point in the window, between
+// which the capacity in it is taken. Points that leave more than maxGap of the
+// window's edges, or half of it, in the dark are an error.
+func (c *curve) within(window span, maxGap time.Duration) (first, last int, err error) {
+	first, last = c.positive, len(c.times)-1
 	for first < len(c.times) && c.times[first].Before(window.start) {
 		first++
 	}
@@ -122,19 +122,19 @@ func (c *curve) rateIn(window span, maxGap time.Duration) (float64, error) {
 		last--
 	}
 	if last <= first {
-		return 0, fmt.Errorf("it has no two points in the common window of %v", window.length())
+		return 0, 0, fmt.Errorf("it has no two points in the common window of %v", window.length())
 	}
 	known := span{c.times[first], c.times[last]}
 	if before := known.start.Sub(window.start); before > maxGap {
-		return 0, fmt.Errorf("it is silent for the first %v of the common window", before)
+		return 0, 0, fmt.Errorf("it is silent for the first %v of the common window", before)
 	}
 	if after := window.end.Sub(known.end); after > maxGap {
-		return 0, fmt.Errorf("it is silent for the last %v of the common window", after)
+		return 0, 0, fmt.Errorf("it is silent for the last %v of the common window", after)
 	}
 	if 2*known.length() < window.length() {
-		return 0, fmt.Errorf("its points cover %v of the common window of %v", known.length(), window.length())
+		return 0, 0, fmt.Errorf("its points cover %v of the common window of %v", known.length(), window.length())
 	}
-	return c.between(first, last)
+	return first, last, nil
 }
 
 // between is the rate between two points, by index.

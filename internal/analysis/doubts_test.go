@@ -199,12 +199,12 @@ func equalRatios() model.RunData {
 
 // TestDifferentFleets: trials on different nodes have no common n.
 func TestDifferentFleets(t *testing.T) {
-	b := plain(4, .5)
+	b := plain(2, .5)
 	b.step(model.Serial, 2, b.reported(0, 0, 10, 100))
-	b.step(model.Serial, 2, b.reported(1, 0, 10, 101))
-	b.step(model.Parallel, 2, b.reported(0, 0, 10, 50), b.reported(1, 0, 10, 51))
+	b.step(model.Serial, 2, b.reported(2, 0, 10, 101))
+	b.step(model.Parallel, 2, b.reported(0, 0, 10, 50), b.reported(2, 0, 10, 51))
 	f := one(t, b.data, quick)
-	wantWarning(t, f, "the parallel trials ran on different nodes (4 and 2 of them)")
+	wantWarning(t, f, "the parallel trials ran on different nodes (n00, n01 and n00, n02)")
 	if f.Verdict != model.VerdictUnknown {
 		t.Errorf("verdict %s, want unknown", f.Verdict)
 	}

@@ -53,10 +53,7 @@ func (c campaign) failed(data model.RunData) []string {
 
 // stepName says which step it is, for people.
 func stepName(s model.Step) string {
-	if s.Phase == model.Serial && len(s.Tasks) == 1 {
-		return fmt.Sprintf("serial on %s, trial %d", s.Tasks[0].Node, s.Trial)
-	}
-	return fmt.Sprintf("%s, trial %d", s.Phase, s.Trial)
+	return fmt.Sprintf("%s, trial %d", phaseName(s), s.Trial)
 }
 
 // noteChanges names the campaign's nodes that became other hosts in the course
@@ -96,13 +93,9 @@ func (c campaign) during(at time.Time) bool {
 }
 
 // noteFacts warns when the measured nodes are not of one kind, or do not say.
-func noteFacts(nodes []model.Node, c comparison, n *notes) {
-	measured := make(map[model.NodeID]bool)
-	for _, rep := range slices.Concat(c.serial, c.parallel) {
-		for node := range rep.values {
-			measured[node] = true
-		}
-	}
+// Of a pair that is both ends, whichever of them measures.
+func (c campaign) noteFacts(nodes []model.Node, cmp comparison, n *notes) {
+	measured := c.nodesOf(cmp)
 	models := make(map[string]int)
 	for _, node := range nodes {
 		if !measured[node.ID] {

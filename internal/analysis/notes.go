@@ -51,12 +51,12 @@ func list[T ~string](names []T) string {
 	return text
 }
 
-// nodeWord is "node a" or "nodes a, b".
-func nodeWord(nodes []model.NodeID) string {
-	if len(nodes) == 1 {
-		return "node " + list(nodes)
+// named is "node a", "nodes a, b" or "pairs a+b, c+d".
+func named(of model.Subjects, names []model.NodeID) string {
+	if len(names) == 1 {
+		return string(of) + " " + list(names)
 	}
-	return "nodes " + list(nodes)
+	return string(of) + "s " + list(names)
 }
 
 // plural is "1 task" or "2 tasks".

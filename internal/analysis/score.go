@@ -96,18 +96,30 @@ func scoreCommon(steps []stepReadings, opt Options) error {
 		window := timingOf(s.readings, true).common
 		for i := range s.readings {
 			r := &s.readings[i]
-			var err error
-			if r.whole, err = r.curve.rate(); err == nil {
-				r.scored = r.whole
-				if s.step.Phase == model.Parallel {
-					r.scored, err = r.curve.rateIn(window, opt.MaxGap)
-				}
-			}
-			if err != nil {
+			if err := r.scoreCurve(s.step.Phase, window, opt); err != nil {
 				return fmt.Errorf("%s, trial %d: the progress series of node %s is refused: %w", s.step.Phase, s.step.Trial, r.node, err)
 			}
 		}
 	}
+	return nil
+}
+
+// scoreCurve scores one task by its counter.
+func (r *reading) scoreCurve(phase model.Phase, window span, opt Options) error {
+	var err error
+	if r.whole, err = r.curve.rate(); err != nil {
+		return err
+	}
+	first, last := r.curve.positive, len(r.curve.times)-1
+	if phase == model.Parallel {
+		if first, last, err = r.curve.within(window, opt.MaxGap); err != nil {
+			return err
+		}
+	}
+	if r.scored, err = r.curve.between(first, last); err != nil {
+		return err
+	}
+	r.fuzz = r.curve.fuzz(first, last, r.clockError)
 	return nil
 }
 
@@ -123,6 +135,7 @@ func scoreWhole(steps []stepReadings, like model.Sample) scoring {
 			r := &s.readings[i]
 			r.whole = capacityOf(r.value, sc.reciprocal)
 			r.scored = r.whole
+			r.fuzz = reportedFuzz(r.value)
 		}
 	}
 	return sc

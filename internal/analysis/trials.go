@@ -53,19 +53,19 @@ func (c campaign) trials() []int {
 }
 
 // lacks says what a trial lacks to be complete: steps that did not come to a
-// valid end, nodes that were not measured alone. A node without a value in a
+// valid end, subjects that were not measured alone. One without a value in a
 // complete parallel step is worse and not said here (noteMissing).
 func (c campaign) lacks(trial int, steps []stepReadings, key string) []string {
 	var out []string
 	alone := make(map[model.NodeID]bool)
 	for _, s := range c.of(trial, model.Serial) {
-		for _, t := range s.Tasks {
-			alone[t.Node] = true
+		for _, subject := range subjects(s) {
+			alone[subject] = true
 		}
 		if s.State != model.StepComplete {
 			out = append(out, phaseName(s)+" "+string(s.State))
 		} else if silent := missingIn(steps, s.ID); len(silent) > 0 {
-			out = append(out, "no usable "+key+" of "+nodeWord(silent)+" alone")
+			out = append(out, "no usable "+key+" of "+named(c.measures(), silent)+" alone")
 		}
 	}
 	together := c.of(trial, model.Parallel)
@@ -76,9 +76,9 @@ func (c campaign) lacks(trial int, steps []stepReadings, key string) []string {
 		if s.State != model.StepComplete {
 			out = append(out, phaseName(s)+" "+string(s.State))
 		}
-		for _, t := range s.Tasks {
-			if !alone[t.Node] {
-				out = append(out, "no serial step on "+string(t.Node))
+		for _, subject := range subjects(s) {
+			if !alone[subject] {
+				out = append(out, "no serial step on "+string(subject))
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (c campaign) of(trial int, phase model.Phase) []model.Step {
 	return out
 }
 
-// missingIn lists the nodes that gave no reading in a step.
+// missingIn lists the subjects that gave no reading in a step.
 func missingIn(steps []stepReadings, id model.StepID) []model.NodeID {
 	for _, s := range steps {
 		if s.step.ID == id {
@@ -108,8 +108,8 @@ func missingIn(steps []stepReadings, id model.StepID) []model.NodeID {
 
 // phaseName says which step of a trial it is.
 func phaseName(s model.Step) string {
-	if s.Phase == model.Serial && len(s.Tasks) == 1 {
-		return fmt.Sprintf("serial on %s", s.Tasks[0].Node)
+	if on := subjects(s); s.Phase == model.Serial && len(on) == 1 {
+		return fmt.Sprintf("serial on %s", on[0])
 	}
 	return string(s.Phase)
 }

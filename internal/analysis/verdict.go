@@ -17,14 +17,14 @@ func (c *comparison) verdict(f *model.Finding) model.Verdict {
 	word := verdictOf(*f.CI)
 	if word == model.VerdictNone && f.CI[1] >= 100 {
 		// A capacity is never negative, so no degradation exceeds 100 %.
-		c.notes.doubt("the interval holds every degradation up to a total loss: %s and this much scatter say nothing", plural(f.Nodes, "node"))
+		c.notes.doubt("the interval holds every degradation up to a total loss: %s and this much scatter say nothing", plural(f.Nodes, string(c.of)))
 		return model.VerdictUnknown
 	}
 	if f.BCa != nil && verdictOf(*f.BCa) != word {
 		c.notes.warn("the bootstrap interval [%.1f, %.1f] would give the verdict %s; the verdict follows the Fieller interval", f.BCa[0], f.BCa[1], verdictOf(*f.BCa))
 	}
 	if word == model.VerdictNone && f.CI[1]-f.CI[0] > 2*wideInterval {
-		c.notes.warn("the interval is wide: with %s a degradation of up to %.0f %% cannot be excluded (CDI %.1f %%)", plural(f.Nodes, "node"), math.Ceil(f.CI[1]), *f.CDI)
+		c.notes.warn("the interval is wide: with %s a degradation of up to %.0f %% cannot be excluded (CDI %.1f %%)", plural(f.Nodes, string(c.of)), math.Ceil(f.CI[1]), *f.CDI)
 	}
 	return word
 }
@@ -49,11 +49,11 @@ func (c *comparison) repetitions(f *model.Finding) {
 	}
 	f.CDITrials = c.cdiTrials(f.Pairs)
 	if len(c.parallel) == 1 {
-		c.notes.warn("one parallel repetition: the interval covers the differences between nodes, not between repetitions")
+		c.notes.warn("one parallel repetition: the interval covers the differences between %ss, not between repetitions", c.of)
 	}
 	if f.CI != nil && c.trialsDisagree(*f) {
-		c.notes.warn("repetitions differ more than nodes do (CDI from %.1f %% to %.1f %%): something that all nodes share changed between them and the interval is too narrow; add trials",
-			slices.Min(f.CDITrials), slices.Max(f.CDITrials))
+		c.notes.warn("repetitions differ more than %ss do (CDI from %.1f %% to %.1f %%): something that all of them share changed between them and the interval is too narrow; add trials",
+			c.of, slices.Min(f.CDITrials), slices.Max(f.CDITrials))
 	}
 }
 
@@ -111,18 +111,18 @@ func (c *comparison) trialsDisagree(f model.Finding) bool {
 // nodes warns of few nodes and of nodes that fall in two groups.
 func (c *comparison) nodes(f *model.Finding) {
 	if f.Nodes > 1 && f.Nodes < fewNodes {
-		c.notes.warn("only %d nodes: the interval is wide and says nothing about nodes that were not measured; %d or more are better", f.Nodes, fewNodes)
+		c.notes.warn("only %d %ss: the interval is wide and says nothing about %ss that were not measured; %d or more are better", f.Nodes, c.of, c.of, fewNodes)
 	}
 	serial, parallel := columns(f.Pairs)
 	if split, ok := groups(serial); ok {
-		c.notes.warn("the nodes are of two kinds when alone: %d near %s and %d near %s %s", split.Low, number(split.LowMean), split.High, number(split.HighMean), f.Unit)
+		c.notes.warn("the %ss are of two kinds when alone: %d near %s and %d near %s %s", c.of, split.Low, number(split.LowMean), split.High, number(split.HighMean), f.Unit)
 	}
 	kept := make([]float64, len(serial))
 	for i := range kept {
 		kept[i] = parallel[i] / serial[i]
 	}
 	if split, ok := groups(kept); ok {
-		c.notes.warn("the nodes fall in two groups: %d keep %.0f %% of their capacity and %d keep %.0f %%; the mean describes neither", split.Low, 100*split.LowMean, split.High, 100*split.HighMean)
+		c.notes.warn("the %ss fall in two groups: %d keep %.0f %% of their capacity and %d keep %.0f %%; the mean describes neither", c.of, split.Low, 100*split.LowMean, split.High, 100*split.HighMean)
 	}
 }
 

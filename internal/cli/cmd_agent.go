@@ -15,7 +15,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/agent"
 	"github.com/scalebench/scalebench/internal/facts"
-	"github.com/scalebench/scalebench/internal/fleet/local"
+	"github.com/scalebench/scalebench/internal/fleet/agentproc"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/queue"
@@ -25,7 +25,7 @@ import (
 // agentOptions are the flags of `scalebench agent`.
 type agentOptions struct {
 	node, state, workDir string
-	labels               []string
+	labels, volumes      []string
 	exitWithStdin        bool
 }
 
@@ -47,6 +47,7 @@ The agent survives restarts of the server and leaves on SIGTERM.`,
 	f.StringVar(&opt.state, "state", "", "state directory: identity and undelivered results (default: below the data directory)")
 	f.StringVar(&opt.workDir, "workdir", "", "where commands start (default: the current directory)")
 	f.StringArrayVar(&opt.labels, "label", nil, "label of this node: KEY=VALUE (may be repeated)")
+	f.StringArrayVar(&opt.volumes, "volume", nil, "folder or block device that workloads may write to by this name: NAME=PATH (may be repeated)")
 	f.BoolVar(&opt.exitWithStdin, "exit-with-stdin", false, "end when standard input closes")
 	if err := f.MarkHidden("exit-with-stdin"); err != nil {
 		panic(err) // the flag is defined one line above
@@ -109,11 +110,15 @@ func (c *common) agentLevel() slog.Level {
 
 // agentConfig collects who this node is and whom it serves.
 func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Config, error) {
-	labels, err := parseLabels(opt.labels)
+	labels, err := parsePairs("label", "KEY=VALUE", opt.labels)
 	if err != nil {
 		return agent.Config{}, err
 	}
-	key, err := identity.LoadOrCreate(filepath.Join(opt.state, local.KeyFile), identity.RoleAgent)
+	volumes, err := parseVolumes(opt.volumes)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	key, err := identity.LoadOrCreate(filepath.Join(opt.state, agentproc.KeyFile), identity.RoleAgent)
 	if err != nil {
 		return agent.Config{}, err
 	}
@@ -133,7 +138,7 @@ func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Confi
 		Node:   model.Node{ID: node, Labels: labels, Facts: f},
 		Server: info, Key: key, StateDir: opt.state,
 		Runner: []string{c.env.Self, workloadCommandName}, WorkDir: opt.workDir,
-		Environ: c.env.TaskEnviron(), Dial: c.dialOptions(), Log: c.log,
+		Volumes: volumes, Environ: c.env.TaskEnviron(), Dial: c.dialOptions(), Log: c.log,
 	}, nil
 }
 
@@ -161,7 +166,7 @@ func nodeName(opt agentOptions, f model.Facts) (model.NodeID, error) {
 
 // joinAgent redeems the token, or reads what an earlier redemption left.
 func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key, node model.NodeID) (queue.ServerInfo, error) {
-	file := filepath.Join(state, local.ServerFile)
+	file := filepath.Join(state, agentproc.ServerFile)
 	kept, keptErr := readInfo(file)
 	raw := c.tokenValue()
 	if raw == "" {
@@ -192,16 +197,35 @@ func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key,
 	return info, writeInfo(file, info)
 }
 
-func parseLabels(list []string) (map[string]string, error) {
+// parsePairs reads the values of a flag of the form KEY=VALUE.
+func parsePairs(flag, form string, list []string) (map[string]string, error) {
 	out := make(map[string]string, len(list))
 	for _, l := range list {
 		k, v, ok := strings.Cut(l, "=")
 		if !ok || k == "" {
-			return nil, fmt.Errorf("%w: --label %q: want KEY=VALUE", model.ErrUsage, l)
+			return nil, fmt.Errorf("%w: --%s %q: want %s", model.ErrUsage, flag, l, form)
 		}
 		out[k] = v
 	}
 	return out, nil
+}
+
+// parseVolumes reads --volume: each path must exist, and is made absolute, for
+// tasks run elsewhere.
+func parseVolumes(list []string) (map[string]string, error) {
+	volumes, err := parsePairs("volume", "NAME=PATH", list)
+	if err != nil {
+		return nil, err
+	}
+	for name, path := range volumes {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("%w: --volume %s: %w", model.ErrUsage, name, err)
+		}
+		if volumes[name], err = filepath.Abs(path); err != nil {
+			return nil, fmt.Errorf("finding the volume %s: %w", name, err)
+		}
+	}
+	return volumes, nil
 }
 
 // workloadCommandName is the hidden command that executes one task.

@@ -18,8 +18,8 @@ func (c *common) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export RUN", Short: "export everything measured in a run",
 		Long: `Exports a run. JSON holds all that is stored: the run with its experiment file,
-nodes with facts, steps, results of every attempt with samples and series,
-events. CSV holds one line per sample, ready for a spreadsheet.`,
+nodes with facts, steps, results of every attempt with samples, series,
+histograms and what the monitor saw of the node, events. CSV holds one line per sample, ready for a spreadsheet.`,
 		Example: `  scalebench export latest > run.json
   scalebench export latest --format csv > samples.csv`,
 		Args: oneArg("the run"),
@@ -44,7 +44,7 @@ events. CSV holds one line per sample, ready for a spreadsheet.`,
 func exportCSV(w io.Writer, d model.RunData) error {
 	out := csv.NewWriter(w)
 	if err := out.Write([]string{"run", "workload", "phase", "trial", "node", "task", "attempt", "outcome", "counted",
-		"started", "ended", "metric", "unit", "better", "value"}); err != nil {
+		"started", "ended", "metric", "unit", "better", "value", "resource", "info"}); err != nil {
 		return fmt.Errorf("writing CSV: %w", err)
 	}
 	steps := make(map[model.StepID]model.Step)
@@ -66,7 +66,7 @@ func exportCSV(w io.Writer, d model.RunData) error {
 				string(r.Task), strconv.Itoa(r.Attempt), string(r.Outcome),
 				strconv.FormatBool(counted[attempt{r.Task, r.Attempt}]),
 				stamp(r.Started), stamp(r.Ended), m.Metric, m.Unit, string(m.Better),
-				strconv.FormatFloat(m.Value, 'g', -1, 64)}); err != nil {
+				strconv.FormatFloat(m.Value, 'g', -1, 64), m.Resource, strconv.FormatBool(m.Info)}); err != nil {
 				return fmt.Errorf("writing CSV: %w", err)
 			}
 		}

@@ -31,7 +31,7 @@ that is wrong with it, as file:line:col. Exit code 2 if anything is.`,
 			if strings.HasSuffix(name, ".json") {
 				_, err = experiment.ParseJob(name, text)
 			} else {
-				_, err = experiment.Parse(name, text, Workloads(), set)
+				err = c.validateExperiment(name, text, set)
 			}
 			if err != nil {
 				return err
@@ -41,6 +41,16 @@ that is wrong with it, as file:line:col. Exit code 2 if anything is.`,
 	}
 	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file first: KEY.PATH=VALUE")
 	return cmd
+}
+
+// validateExperiment checks an experiment file, and warns if it could not be
+// run here.
+func (c *common) validateExperiment(name string, text []byte, set []string) error {
+	exp, err := experiment.Parse(name, text, Workloads(), set)
+	if err == nil {
+		c.sayLabProblem(exp)
+	}
+	return err
 }
 
 func (c *common) schemaCommand() *cobra.Command {

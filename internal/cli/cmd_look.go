@@ -160,11 +160,11 @@ func (c *common) reportCommand() *cobra.Command {
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
-				findings, err := analysis.CDI(d, analysis.Options{Seed: uint64(d.Run.Seed)})
+				s, err := newStudy(d)
 				if err != nil {
 					return err
 				}
-				path, err := c.writeReport(d, findings, out)
+				path, err := c.writeReport(s, out)
 				if err != nil || out == "-" {
 					return err
 				}

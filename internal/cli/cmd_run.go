@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 	"github.com/scalebench/scalebench/internal/analysis"
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/experiment"
+	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
+	"github.com/scalebench/scalebench/internal/fleet/local"
+	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/plan"
 )
@@ -128,29 +132,51 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 	return p.Text(c.env.Stdout)
 }
 
-// planNodes names the nodes of a plan: those of a local fleet, or placeholders
-// for agents.
-func (c *common) planNodes(exp *experiment.Experiment) []model.NodeID {
-	n, form := 0, ""
-	switch {
-	case exp.Fleet.Local != nil:
-		n, form = exp.Fleet.Local.Nodes, "local-%d"
-	case exp.Fleet.Agents != nil:
-		n = exp.Fleet.Agents.Count
+// planNodes names the nodes of a plan: those of a fleet that the server brings
+// up itself, or placeholders for agents.
+func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
+	switch f := exp.Fleet; {
+	case f.Local != nil:
+		return local.Nodes(f.Local.Nodes)
+	case f.Lab != nil:
+		c.sayLab(exp)
+		return fleetlab.Nodes(*f.Lab)
 	}
+	n := exp.Fleet.Size()
 	if n == 0 {
-		n = 2
-		c.say("the number of agents is not known before the run; shown for 2")
+		n = max(2, slices.Max(append(exp.Sizes, 0)))
+		c.say("the number of agents is not known before the run; shown for %d", n)
 	}
-	if exp.Fleet.Local == nil {
-		form = fmt.Sprintf("agent-%%0%dd", max(2, len(strconv.Itoa(n))))
-		c.say("the names of the agents are placeholders; the run uses those of the nodes that have joined")
-	}
-	nodes := make([]model.NodeID, n)
+	form := fmt.Sprintf("agent-%%0%dd", max(2, len(strconv.Itoa(n))))
+	c.say("the names of the agents are placeholders; the run uses those of the nodes that have joined")
+	nodes := make([]model.Node, n)
 	for i := range nodes {
-		nodes[i] = model.NodeID(fmt.Sprintf(form, i+1))
+		nodes[i].ID = model.NodeID(fmt.Sprintf(form, i+1))
 	}
 	return nodes
+}
+
+// sayLab says what hosts a run would make, and why it could not.
+func (c *common) sayLab(exp *experiment.Experiment) {
+	for _, h := range exp.Fleet.Lab.Hosts(exp.Services) {
+		kind := "node"
+		if h.Service != nil {
+			kind = "service"
+		}
+		c.say("lab: %s %s at %s", kind, h.Name, h.Address)
+	}
+	c.sayLabProblem(exp)
+}
+
+// sayLabProblem warns of a lab that this process could not make: the file may
+// be meant for another machine, or for root.
+func (c *common) sayLabProblem(exp *experiment.Experiment) {
+	if exp.Fleet.Lab == nil {
+		return
+	}
+	if err := lab.Check(); err != nil {
+		c.say("! it cannot be run here: %v", err)
+	}
 }
 
 // newSource is a file to be submitted, as a run with a new id.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -17,11 +18,30 @@ const (
 	exitInterrupt = 130
 )
 
+// commandEnded is the exit code of a command that was run for the user, who
+// has seen its messages.
+type commandEnded int
+
+func (e commandEnded) Error() string {
+	return fmt.Sprintf("the command ended with exit code %d", int(e))
+}
+
+// code is that of the command, as shells report it; a signal has none.
+func (e commandEnded) code() int {
+	if e < 0 {
+		return exitFailed
+	}
+	return int(e)
+}
+
 // exitCode maps an error to an exit code; it is the only place that does.
 func exitCode(err error) int {
+	var ended commandEnded
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &ended):
+		return ended.code()
 	case errors.Is(err, context.Canceled):
 		return exitInterrupt
 	case errors.Is(err, model.ErrUsage):

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/analysis"
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report"
@@ -126,22 +125,19 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	if run.Kind == model.KindBatch {
 		return errors.Join(report.Show(c.env.Stdout, data, format, c.printing()), batchError(data))
 	}
-	findings, err := analysis.CDI(data, analysis.Options{Seed: uint64(run.Seed)})
+	st, err := newStudy(data)
 	if err != nil {
 		return err
 	}
-	if err := report.Findings(c.env.Stdout, findings, format, c.printing()); err != nil {
+	if err := report.Findings(c.env.Stdout, st.findings, format, c.printing()); err != nil {
 		return err
 	}
 	if format == report.Text {
-		if err := write(c.env.Stdout, "\n"); err != nil {
-			return err
-		}
-		if err := report.Bars(c.env.Stdout, findings, c.printing()); err != nil {
+		if err := c.printPictures(st); err != nil {
 			return err
 		}
 	}
-	path, err := c.writeReport(data, findings, opt.out)
+	path, err := c.writeReport(st, opt.out)
 	if err != nil {
 		return err
 	}
@@ -149,19 +145,37 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	return nil
 }
 
+// printPictures prints what people look at: bars, and with several resources
+// which of them comes first.
+func (c *common) printPictures(s study) error {
+	if err := write(c.env.Stdout, "\n"); err != nil {
+		return err
+	}
+	if err := report.Bars(c.env.Stdout, s.findings, c.printing()); err != nil {
+		return err
+	}
+	if len(s.ranking.Resources) < 2 && !sweeps(s.scalings) {
+		return nil
+	}
+	if err := write(c.env.Stdout, "\n"); err != nil {
+		return err
+	}
+	return c.printResources(s, report.Text)
+}
+
 // writeReport writes the HTML report and returns its path. The path "-" is
 // standard output. Only the place of its own choosing does it create: a
 // directory that a user misspelt must not come to be.
-func (c *common) writeReport(data model.RunData, findings []model.Finding, path string) (string, error) {
-	opt := report.HTMLOptions{Generated: time.Now(), Version: Version(), Zone: time.Local}
+func (c *common) writeReport(s study, path string) (string, error) {
+	opt := report.HTMLOptions{Scalings: s.scalings, Ranking: &s.ranking, Generated: time.Now(), Version: Version(), Zone: time.Local}
 	if path == "-" {
-		return path, report.HTML(c.env.Stdout, data, findings, opt)
+		return path, report.HTML(c.env.Stdout, s.data, s.findings, opt)
 	}
 	if err := checkReportPath(path); err != nil {
 		return "", err
 	}
 	if path == "" {
-		path = c.paths.report(string(data.Run.ID))
+		path = c.paths.report(string(s.data.Run.ID))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return "", fmt.Errorf("writing the report: %w", err)
 		}
@@ -170,7 +184,7 @@ func (c *common) writeReport(data model.RunData, findings []model.Finding, path 
 	if err != nil {
 		return "", fmt.Errorf("writing the report: %w", err)
 	}
-	err = report.HTML(f, data, findings, opt)
+	err = report.HTML(f, s.data, s.findings, opt)
 	err = errors.Join(err, f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)

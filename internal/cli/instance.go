@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/control"
-	"github.com/scalebench/scalebench/internal/fleet/local"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/master"
 	"github.com/scalebench/scalebench/internal/model"
@@ -58,6 +57,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 		return nil, err
 	}
 	in.onClose(func() error { unlock(); return nil })
+	c.sweepLabs(ctx)
 	// An address that a killed server left would lead others astray.
 	_ = os.Remove(c.paths.serverInfo())
 
@@ -73,7 +73,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	}
 	in.Master = master.New(master.Config{
 		Store: st, Queue: hub, Crier: hub, Authority: auth,
-		Workloads: Workloads(), Local: c.localFleets(in.info, auth),
+		Workloads: Workloads(), Fleets: c.fleets(in, auth),
 		Lease: opt.Lease, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
 	if err := in.Recover(ctx); err != nil {
@@ -154,19 +154,6 @@ func (c *common) admitLocalClient(auth *identity.Authority) error {
 		return err
 	}
 	return auth.Admit(identity.Grant{Key: key.Public(), Role: identity.RoleClient, Node: "local-client", At: time.Now().UTC()})
-}
-
-// localFleets makes fleets of agents that are children of this process.
-func (c *common) localFleets(info queue.ServerInfo, auth *identity.Authority) func(int) master.Fleet {
-	return func(nodes int) master.Fleet {
-		return local.New(local.Config{
-			Nodes: nodes, Dir: c.paths.agents(), Server: info, Log: c.log,
-			Command: []string{c.env.Self, "agent"}, Environ: c.env.TaskEnviron(),
-			Admit: func(node model.NodeID, key string) error {
-				return auth.Admit(identity.Grant{Key: key, Role: identity.RoleAgent, Node: node, At: time.Now().UTC()})
-			},
-		})
-	}
 }
 
 // handlers connect the queue's messages to the master.

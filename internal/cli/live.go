@@ -63,7 +63,7 @@ func (v *liveView) event(ev model.Event) {
 			v.line(v.steps() + " " + ev.Text)
 		}
 	}
-	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack {
+	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventFleetUp {
 		v.remark(ev)
 	}
 }

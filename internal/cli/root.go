@@ -21,7 +21,8 @@ func Main(env Env) int {
 	context.AfterFunc(ctx, stop) // from then on signals act as by default
 	root := newRoot(env)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, context.Canceled) {
+	var ended commandEnded
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.As(err, &ended) {
 		fmt.Fprintf(env.Stderr, "%s%v\n", errorPrefix(err), err) //nolint:errcheck // nobody to tell
 	}
 	return exitCode(err)
@@ -86,9 +87,9 @@ func newRoot(env Env) *cobra.Command {
 	}
 	add("run", c.demoCommand(), c.runCommand(), c.submitCommand(), c.resumeCommand(), c.cancelCommand(),
 		c.validateCommand(), c.schemaCommand())
-	add("look", c.runsCommand(), c.showCommand(), c.cdiCommand(), c.reportCommand(), c.exportCommand(),
-		c.logsCommand(), c.deleteCommand())
-	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand())
+	add("look", c.runsCommand(), c.showCommand(), c.cdiCommand(), c.resourcesCommand(),
+		c.reportCommand(), c.exportCommand(), c.logsCommand(), c.deleteCommand())
+	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand(), c.labCommand())
 	root.AddCommand(c.workloadCommand(), c.versionCommand())
 	root.SetHelpCommand(helpCommand())
 	root.RunE = func(cmd *cobra.Command, args []string) error {

@@ -4,7 +4,10 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/command"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
+	"github.com/scalebench/scalebench/internal/workload/disk"
 	"github.com/scalebench/scalebench/internal/workload/memory"
+	"github.com/scalebench/scalebench/internal/workload/network"
+	"github.com/scalebench/scalebench/internal/workload/objectstore"
 	"github.com/scalebench/scalebench/internal/workload/sysbench"
 	"github.com/scalebench/scalebench/internal/workload/unixbench"
 )
@@ -15,6 +18,9 @@ func Workloads() workload.Registry {
 		command.Kind(),
 		cpu.Kind(),
 		memory.Kind(),
+		disk.Kind(),
+		network.Kind(),
+		objectstore.Kind(),
 		sysbench.Kind(),
 		unixbench.Kind(),
 	)

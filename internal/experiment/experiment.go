@@ -3,6 +3,7 @@ package experiment
 import (
 	"time"
 
+	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -11,15 +12,19 @@ import (
 // Experiment is a checked experiment file with its defaults filled in. Its
 // tags are the source of the JSON Schema.
 type Experiment struct {
-	Name        string     `json:"name,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"Name of the experiment, at most 100 characters. Default: the file's name without its ending."`
-	Description string     `json:"description,omitempty" jsonschema:"maxLength=10000" jsonschema_description:"What the experiment is for, in your own words; the report shows it."`
-	Fleet       Fleet      `json:"fleet" jsonschema:"required" jsonschema_description:"The nodes and where they come from: exactly one of local and agents."`
-	Workloads   []Workload `json:"workloads" jsonschema:"required,minItems=1,maxItems=100" jsonschema_description:"What every node does. Each workload is measured, and its CDI computed, separately."`
+	Name        string `json:"name,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"Name of the experiment, at most 100 characters. Default: the file's name without its ending."`
+	Description string `json:"description,omitempty" jsonschema:"maxLength=10000" jsonschema_description:"What the experiment is for, in your own words; the report shows it."`
+	Fleet       Fleet  `json:"fleet" jsonschema:"required" jsonschema_description:"The nodes and where they come from: exactly one of local, lab and agents."`
+	// Services are those of a lab; nil with other fleets.
+	Services  []lab.Service `json:"services,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Commands that run on hosts of a lab of their own, for as long as the fleet is up; only with fleet.lab. Workloads write ${service.NAME} for the address."`
+	Workloads []Workload    `json:"workloads" jsonschema:"required,minItems=1,maxItems=100" jsonschema_description:"What every node does. Each workload is measured, and its CDI computed, separately."`
 	// Evaluations holds model.Serial, model.Parallel or both.
 	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,maxItems=2,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown."`
-	Interleave  bool          `json:"interleave" jsonschema_description:"true: blocks of serial and parallel trials alternate (S, P, S, P), so that drift over time does not look like degradation. false: all serial trials, then all parallel ones."`
-	Trials      int           `json:"trials" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"How often everything is repeated."`
-	Rotate      bool          `json:"rotate" jsonschema_description:"Rotate the order in which nodes take their serial turn from trial to trial, so that over as many trials as nodes each node takes each turn once."`
+	// Sizes are ascending and at most the fleet's size, where that is known.
+	Sizes      []int `json:"sizes,omitempty" jsonschema:"minItems=1,maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Further fleet sizes at which the parallel phase is repeated, to see how the total grows. Ascending, at most the size of the fleet."`
+	Interleave bool  `json:"interleave" jsonschema_description:"true: blocks of serial and parallel trials alternate (S, P, S, P), so that drift over time does not look like degradation. false: all serial trials, then all parallel ones."`
+	Trials     int   `json:"trials" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"How often everything is repeated."`
+	Rotate     bool  `json:"rotate" jsonschema_description:"Rotate the order in which nodes take their serial turn from trial to trial, so that over as many trials as nodes each node takes each turn once."`
 	// Seed is nil when the file has none; plan.Build then derives it from the
 	// run's id.
 	Seed     *int64   `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Shuffles the first serial order. Default: derived from the run's id; recorded with the run."`
@@ -35,8 +40,27 @@ type Experiment struct {
 
 // Fleet says where the nodes come from. Exactly one field is set.
 type Fleet struct {
-	Local  *Local  `json:"local,omitempty" jsonschema_description:"Nodes that are agent processes on this machine."`
-	Agents *Agents `json:"agents,omitempty" jsonschema_description:"Machines on which somebody started scalebench agent."`
+	Local *Local `json:"local,omitempty" jsonschema_description:"Nodes that are agent processes on this machine."`
+	// Lab is valid: see lab.Spec.Validate.
+	Lab    *lab.Spec `json:"lab,omitempty" jsonschema_description:"Hosts that scalebench makes on this machine, with links, processors, memory and volumes as limited as the file says. Needs root."`
+	Agents *Agents   `json:"agents,omitempty" jsonschema_description:"Machines on which somebody started scalebench agent."`
+}
+
+// Size is the number of nodes; 0 when it is only known when the run begins.
+func (f Fleet) Size() int {
+	switch {
+	case f.Local != nil:
+		return f.Local.Nodes
+	case f.Lab != nil:
+		n := f.Lab.Nodes
+		for _, g := range f.Lab.Groups {
+			n += g.Nodes
+		}
+		return n
+	case f.Agents != nil:
+		return f.Agents.Count
+	}
+	return 0
 }
 
 // Local is a fleet of agent processes on this machine.
@@ -53,12 +77,7 @@ type Agents struct {
 
 // Matches reports whether a node with these labels may belong to the fleet.
 func (a Agents) Matches(labels map[string]string) bool {
-	for k, want := range a.Labels {
-		if got, ok := labels[k]; !ok || got != want {
-			return false
-		}
-	}
-	return true
+	return model.Node{Labels: labels}.Has(a.Labels)
 }
 
 // Timeouts bounds how long things may take. All are greater than zero.
@@ -89,10 +108,15 @@ type Workload struct {
 	// Timeout is the file's value, or that of Timeouts.Task.
 	Timeout unit.Duration `json:"timeout,omitempty" jsonschema_description:"Bounds a task of this workload. Default: timeouts.task."`
 
+	// On are labels that a node must have to take part; none: every node does.
+	On map[string]string `json:"on,omitempty" jsonschema_description:"Labels that a node must have to take part in this workload, all of them, such as group: rack1. Default: every node of the fleet."`
+
 	// Params are the kind's own parameters as in the file: what model.Spec
-	// carries to the node.
+	// carries to the node, once ${service.NAME} is replaced.
 	Params map[string]any `json:"-"`
-	// Bench is the benchmark with Params decoded over its defaults, valid.
+	// Bench is the benchmark with Params decoded over its defaults, valid. An
+	// address that stands in for services, see standIn, is in the place of
+	// ${service.NAME}.
 	Bench workload.Workload `json:"-"`
 }
 

@@ -12,6 +12,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v4"
 
+	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -141,6 +142,9 @@ func (c *checker) checkTop(e *Experiment) {
 	if e.Output.Artifact > maxArtifact {
 		c.report([]string{"output", "artifact"}, fmt.Sprintf("%s is too large", e.Output.Artifact), fmt.Sprintf("allowed is 0B to %s", maxArtifact))
 	}
+	c.checkLab(e)
+	c.checkServices(e)
+	c.checkSizes(e)
 }
 
 // decodeWorkload adds entry i of workloads to the experiment if nothing is
@@ -170,7 +174,7 @@ func split(entry map[string]any) (common, params map[string]any) {
 	common, params = map[string]any{}, map[string]any{}
 	for k, v := range entry {
 		switch k {
-		case "name", "kind", "timeout":
+		case "name", "kind", "timeout", "on":
 			common[k] = v
 		default:
 			params[k] = v
@@ -192,7 +196,11 @@ func (c *checker) finish(w *Workload, e *Experiment, path []string) {
 		c.report(timeoutAt, "a timeout must be longer than 0s", "")
 		return
 	}
-	if err := decodeOver(w.Bench, w.Params); err != nil {
+	params, ok := c.withStandIns(w.Params, e, path)
+	if !ok {
+		return
+	}
+	if err := decodeOver(w.Bench, params); err != nil {
 		c.decodeProblem(path, err)
 		return
 	}
@@ -217,10 +225,12 @@ func (c *checker) decodeProblem(path []string, err error) {
 	c.report(path, err.Error(), "")
 }
 
-// validateProblems notes what a workload says against its parameters.
+// validateProblems notes what a workload says against its parameters, or a lab
+// against its specification.
 func (c *checker) validateProblems(path []string, err error) {
 	var joined interface{ Unwrap() []error }
 	var fe *workload.FieldError
+	var le *lab.FieldError
 	switch {
 	case errors.As(err, &joined):
 		for _, one := range joined.Unwrap() {
@@ -228,6 +238,8 @@ func (c *checker) validateProblems(path []string, err error) {
 		}
 	case errors.As(err, &fe):
 		c.report(slices.Concat(path, fieldPath(fe.Field)), fe.Problem, fe.Allowed)
+	case errors.As(err, &le):
+		c.report(slices.Concat(path, fieldPath(le.Field)), le.Problem, le.Allowed)
 	default:
 		c.report(path, err.Error(), "")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,7 +163,7 @@ func TestSetErrors(t *testing.T) {
 		{"trials=0", `--set trials=0: trials: 0 is too small; allowed is a whole number from 1 to 1000`},
 		{"trials", `--set trials: want key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
 		{"=3", `--set =3: want key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
-		{"trails=3", `--set trails=3: trails: unknown key "trails"; did you mean "trials"? Allowed are description, evaluations, fleet, interleave, name, output, retries, rotate, seed, timeouts, trials, workloads`},
+		{"trails=3", `--set trails=3: trails: unknown key "trails"; did you mean "trials"? Allowed are description, evaluations, fleet, interleave, name, output, retries, rotate, seed, services, sizes, timeouts, trials, workloads`},
 		{"workloads.tow.threads=3", `--set workloads.tow.threads=3: workloads has no entry "tow"; did you mean "two"? Allowed are names (one, two) and numbers from 0`},
 		{"workloads.2.threads=3", `--set workloads.2.threads=3: workloads has no entry "2"; allowed are names (one, two) and numbers from 0`},
 		{"fleet.local.nodes.x=3", `--set fleet.local.nodes.x=3: fleet.local.nodes is "4", there is no key below it`},
@@ -304,9 +305,21 @@ func manyKeys() string {
 	return b.String()
 }
 
+// fleets counts the kinds of fleet that an experiment has.
+func fleets(e *Experiment) int {
+	n := 0
+	for _, has := range []bool{e.Fleet.Local != nil, e.Fleet.Lab != nil, e.Fleet.Agents != nil} {
+		if has {
+			n++
+		}
+	}
+	return n
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(valid), "trials=3")
 	f.Add([]byte(full), "workloads.spin.threads=2")
+	f.Add([]byte(labFile), "fleet.lab.groups.rack.nodes=2")
 	files, _ := filepath.Glob("testdata/errors/*.yaml")
 	for _, file := range files {
 		if src, err := os.ReadFile(file); err == nil {
@@ -323,7 +336,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		// What was accepted is complete and can be executed again as stored.
-		if len(e.Workloads) == 0 || e.Trials < 1 || (e.Fleet.Local == nil) == (e.Fleet.Agents == nil) {
+		if len(e.Workloads) == 0 || e.Trials < 1 || fleets(e) != 1 || !slices.IsSorted(e.Sizes) ||
+			len(e.Services) > 0 && e.Fleet.Lab == nil || e.Fleet.Lab != nil && e.Fleet.Lab.Validate() != nil {
 			t.Fatalf("accepted an impossible experiment %+v", e)
 		}
 		again, err := Parse("f.yaml", []byte(e.Source), reg, nil)

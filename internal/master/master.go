@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
@@ -32,8 +33,11 @@ type Crier interface {
 
 // Fleet brings nodes up and down again.
 type Fleet interface {
-	// Nodes returns the ids that the fleet's nodes have or will have.
-	Nodes() []model.NodeID
+	// Nodes returns the nodes that the fleet has or will have: ids and labels.
+	Nodes() []model.Node
+	// Services returns the addresses of the services that come with the
+	// fleet, by name; nil when there are none.
+	Services() map[string]string
 	// Up starts them. ended is called, from any goroutine, when a node's
 	// agent has ended without being told to.
 	Up(ctx context.Context, ended func(model.NodeID)) error
@@ -48,9 +52,10 @@ type Config struct {
 	Crier     Crier
 	Authority *identity.Authority
 	Workloads workload.Registry
-	// Local makes the fleet of agent processes on this machine; nil where
-	// this server must not start any.
-	Local func(nodes int) Fleet
+	// Fleets makes the fleet that an experiment asks for, where this server
+	// brings it up itself; nil for one of agents that somebody else started.
+	// It fails where such a fleet cannot be had here.
+	Fleets func(*experiment.Experiment) (Fleet, error)
 	// Lease is how long a node may be silent before it is lost; Heartbeat how
 	// often it is to be heard.
 	Lease, Heartbeat time.Duration

@@ -22,7 +22,7 @@ type execution struct {
 	nodes    []model.NodeID
 	timeouts struct{ ready, node time.Duration }
 	retry    experiment.Retries
-	local    int                         // nodes of a local fleet; 0 for other fleets
+	fleet    Fleet                       // that this server brings up; nil for agents of others
 	before   map[model.NodeID]model.Node // the nodes as they were when this run last measured
 	// settled are batch tasks that have come to an end in former attempts.
 	settled map[model.TaskID]bool
@@ -79,10 +79,8 @@ func (x *execution) readSource(run model.Run) error {
 	x.timeouts.ready = time.Duration(exp.Timeouts.Ready)
 	x.timeouts.node = time.Duration(exp.Timeouts.Node)
 	x.retry = exp.Retries
-	if exp.Fleet.Local != nil {
-		x.local = exp.Fleet.Local.Nodes
-	}
-	return nil
+	x.fleet, err = x.m.fleetOf(exp)
+	return err
 }
 
 // adopt takes over what former executions have achieved: steps whose last
@@ -152,11 +150,10 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 		return stateAfter(ctx, err)
 	}
 	m.setRunState(ctx, x.run.ID, model.RunRunning, "")
-	if x.local > 0 {
-		fleet := m.cfg.Local(x.local)
-		defer x.down(context.WithoutCancel(ctx), fleet)
-		if err := fleet.Up(ctx, m.agentEnded); err != nil {
-			return stateAfter(ctx, fmt.Errorf("bringing the local fleet up: %w", err))
+	if x.fleet != nil {
+		defer x.down(context.WithoutCancel(ctx), x.fleet)
+		if err := x.fleet.Up(ctx, m.agentEnded); err != nil {
+			return stateAfter(ctx, fmt.Errorf("bringing the fleet up: %w", err))
 		}
 	}
 	if err := x.recordNodes(ctx); err != nil {
@@ -209,6 +206,8 @@ func stateAfter(ctx context.Context, err error) (model.RunState, string) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errCancelled):
 		return model.RunCancelled, errCancelled.Error()
+	case errors.Is(cause, errService):
+		return model.RunFailed, cause.Error()
 	case ctx.Err() != nil:
 		return model.RunInterrupted, errInterrupted.Error()
 	}

@@ -65,7 +65,7 @@ func (m *Master) submitExperiment(ctx context.Context, run model.Run, src contro
 	if err != nil {
 		return err
 	}
-	p, err := plan.Build(exp, run.ID, ids(nodes))
+	p, err := plan.Build(exp, run.ID, nodes)
 	if err != nil {
 		return err
 	}
@@ -132,15 +132,12 @@ func (m *Master) admit(ctx context.Context, run model.Run, nodes []model.Node, s
 
 // selectNodes returns the nodes that an experiment will use.
 func (m *Master) selectNodes(exp *experiment.Experiment) ([]model.Node, error) {
-	if l := exp.Fleet.Local; l != nil {
-		if m.cfg.Local == nil {
-			return nil, fmt.Errorf("%w: this server does not start agents of its own; use a fleet of agents", model.ErrUsage)
-		}
-		var out []model.Node
-		for _, id := range m.cfg.Local(l.Nodes).Nodes() {
-			out = append(out, model.Node{ID: id})
-		}
-		return out, nil
+	fleet, err := m.fleetOf(exp)
+	if err != nil {
+		return nil, err
+	}
+	if fleet != nil {
+		return fleet.Nodes(), nil
 	}
 	want := exp.Fleet.Agents
 	found := m.upNodes(func(n model.Node) bool { return want.Matches(n.Labels) })
@@ -155,6 +152,18 @@ func (m *Master) selectNodes(exp *experiment.Experiment) ([]model.Node, error) {
 		found = found[:want.Count]
 	}
 	return found, nil
+}
+
+// fleetOf makes the fleet that this server is to bring up for an experiment;
+// nil when its nodes are agents that somebody else started.
+func (m *Master) fleetOf(exp *experiment.Experiment) (Fleet, error) {
+	switch {
+	case exp.Fleet.Agents != nil:
+		return nil, nil
+	case m.cfg.Fleets == nil:
+		return nil, fmt.Errorf("%w: this server does not start agents of its own; use a fleet of agents", model.ErrUsage)
+	}
+	return m.cfg.Fleets(exp)
 }
 
 // upNodes returns the nodes that are here and match, by id.

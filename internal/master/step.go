@@ -113,12 +113,17 @@ func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task
 	}
 	out := make([]wire.Assignment, 0, len(tasks))
 	now := x.m.cfg.Now().UTC()
+	book := x.addresses()
+	if err := book.check(tasks); err != nil {
+		return fmt.Errorf("dispatching %s: %w", describe(a.step), err)
+	}
 	for _, t := range tasks {
 		n, _ := x.m.reg.get(t.Node)
 		out = append(out, wire.Assignment{
 			Run: x.run.ID, Step: a.step.ID, Task: t.ID, Attempt: a.number,
 			Node: t.Node, NodeKey: n.node.PublicKey,
-			Barrier: a.step.Barrier, Spec: t.Spec, ReadyTimeout: x.timeouts.ready,
+			Barrier: a.step.Barrier, Spec: x.inPlace(t.Spec), ReadyTimeout: x.timeouts.ready,
+			Self: book.host(t.Node), Peers: book.hosts(t.Spec.Peers), Clients: book.hosts(t.Spec.Clients),
 			Issued: now, Expires: now.Add(assignmentLife + t.Spec.Timeout),
 		})
 	}

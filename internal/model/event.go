@@ -34,6 +34,10 @@ const (
 	EventStoreBack    EventKind = "store_back"
 	EventRetry        EventKind = "retry"
 	EventNodeChanged  EventKind = "node_changed" // another host under the same name
+	// EventFleetUp: hosts are being made.
+	EventFleetUp EventKind = "fleet_up"
+	// EventServiceEnded: a service that workloads use is gone; the run ends.
+	EventServiceEnded EventKind = "service_ended"
 )
 
 // Event is something that happened to a run or to the fleet.

@@ -13,6 +13,15 @@ const (
 	VerdictUnknown  Verdict = "unknown"
 )
 
+// Subjects is what is measured as one.
+type Subjects string
+
+// A node by itself, or the two ends of a connection.
+const (
+	OfNodes Subjects = "node"
+	OfPairs Subjects = "pair"
+)
+
 // Spread describes capacities over nodes, in the finding's unit. SD is the
 // population standard deviation (Stdev.P), as in the paper. Nil, JSON null, is
 // a value that is not known: nothing was measured, or only means were given.
@@ -30,7 +39,8 @@ type Interval [2]float64
 // Contains reports whether x lies in the closed interval.
 func (i Interval) Contains(x float64) bool { return i[0] <= x && x <= i[1] }
 
-// NodePair is one node's capacity in both phases, each the mean over trials.
+// NodePair is the capacity of one subject in both phases, each the mean over
+// trials. The subject is a node, or a node pair: then Node names both.
 type NodePair struct {
 	Node     NodeID  `json:"node"`
 	Serial   float64 `json:"serial"`
@@ -49,10 +59,14 @@ type ParallelSpread struct {
 // Finding is the CDI of one metric of one workload (seed 000, section 2.3).
 // Its JSON form is a contract that scripts rely on.
 type Finding struct {
-	Workload string         `json:"workload"`
-	Metric   string         `json:"metric"`
-	Unit     string         `json:"unit"`
+	Workload string `json:"workload"`
+	Metric   string `json:"metric"`
+	Unit     string `json:"unit"`
+	// Resource is what the metric is a capacity of; empty when unknown.
+	Resource string `json:"resource,omitempty"`
+	// Nodes counts the subjects: n in CDI(n). Of says what they are.
 	Nodes    int            `json:"nodes"`
+	Of       Subjects       `json:"of"`
 	Serial   Spread         `json:"serial"`
 	Parallel ParallelSpread `json:"parallel"`
 	// CDI is 100·(1 − mean parallel / mean serial), in percent; nil when it

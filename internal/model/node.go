@@ -11,6 +11,16 @@ type Node struct {
 	Registered time.Time         `json:"registered"`
 }
 
+// Has reports whether the node has these labels, all of them.
+func (n Node) Has(labels map[string]string) bool {
+	for k, want := range labels {
+		if got, ok := n.Labels[k]; !ok || got != want {
+			return false
+		}
+	}
+	return true
+}
+
 // Facts is what a node says about itself. An empty or zero field means that
 // the node could not find out, never that the value is zero.
 type Facts struct {
@@ -62,21 +72,35 @@ const (
 // Up reports whether work can be expected of the node.
 func (s NodeStatus) Up() bool { return s == NodeAlive || s == NodeSlow }
 
-// LabelFleet is the label that names the fleet which started a node's agent;
-// FleetLocal is its value for processes of the server's own machine.
+// Labels that scalebench itself gives or heeds. LabelFleet names the fleet
+// that started a node's agent, LabelGroup the group that the node belongs to
+// (a rack, a zone), LabelAddress where other nodes reach it, in place of what
+// the node found out itself.
 const (
-	LabelFleet = "fleet"
-	FleetLocal = "local"
+	LabelFleet   = "fleet"
+	LabelGroup   = "group"
+	LabelAddress = "address"
 )
 
-// Absent is the status of a node that is known but not here: local agents end
-// with their run, others are missed.
+// The fleets that a server brings up itself: values of LabelFleet.
+const (
+	FleetLocal = "local" // processes of the server's own machine
+	FleetLab   = "lab"   // hosts of a lab
+)
+
+// Absent is the status of a node that is known but not here: agents that a
+// server starts end with their run, others are missed.
 func (n Node) Absent() NodeStatus {
-	if n.Labels[LabelFleet] == FleetLocal {
+	switch n.Labels[LabelFleet] {
+	case FleetLocal, FleetLab:
 		return NodeLeft
 	}
 	return NodeLost
 }
+
+// ServicePlaceholder is what stands for the address of a service in the
+// parameters of workloads: "${service.NAME}".
+func ServicePlaceholder(name string) string { return "${service." + name + "}" }
 
 // NodeInfo is a node with how it is doing.
 type NodeInfo struct {

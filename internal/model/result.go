@@ -55,6 +55,9 @@ type Result struct {
 	Stderr   Output   `json:"stderr"`
 	Samples  []Sample `json:"samples,omitempty"`
 	Series   []Series `json:"series,omitempty"`
+	// Host is what the monitor saw of the node while the task ran.
+	Host       []HostSeries `json:"host,omitempty"`
+	Histograms []Histogram  `json:"histograms,omitempty"`
 }
 
 // Output is what a process printed, bounded.
@@ -86,7 +89,27 @@ type Sample struct {
 	Value  float64           `json:"value"`
 	Better Better            `json:"better"`
 	Labels map[string]string `json:"labels,omitempty"`
+	// Resource is what the metric is a capacity of, "network.receive": see
+	// the Resource constants. Empty: of nothing in particular.
+	Resource string `json:"resource,omitempty"`
+	// Info marks a value that describes the trial and is no capacity: a
+	// latency, a count of errors. It gets no CDI, may be zero, and is shown
+	// beside the result.
+	Info bool `json:"info,omitempty"`
 }
+
+// The resources by name, as `scalebench plan --demand` takes them: what the
+// first word names can be bought, the second tells the direction.
+const (
+	ResourceCPU            = "cpu"
+	ResourceMemory         = "memory"
+	ResourceDiskRead       = "disk.read"
+	ResourceDiskWrite      = "disk.write"
+	ResourceNetworkReceive = "network.receive"
+	ResourceNetworkSend    = "network.send"
+	ResourceObjectPut      = "objectstore.put"
+	ResourceObjectGet      = "objectstore.get"
+)
 
 // Series is a progress counter that a workload published while it ran: the
 // work done since its start, never decreasing, at least once a second. Its
@@ -98,6 +121,31 @@ type Series struct {
 	// the counter at those times. Both have the same length.
 	Offsets []int64   `json:"offsets"`
 	Values  []float64 `json:"values"`
+}
+
+// HostSeries is a metric of the node itself while a task ran, as the monitor
+// read it.
+type HostSeries struct {
+	Metric string `json:"metric"` // "cpu.user", "disk.write_bytes"; package monitor lists them
+	Unit   string `json:"unit"`   // of the values: "s", "byte", "1"
+	// Counter: the values grow, from 0 at the first reading, and their rate
+	// is what matters. Otherwise they are the state at that moment.
+	Counter bool `json:"counter,omitempty"`
+	// Offsets are nanoseconds since the Result's Started, ascending; the
+	// first may lie before it. Values has the same length.
+	Offsets []int64   `json:"offsets"`
+	Values  []float64 `json:"values"`
+}
+
+// Histogram is the distribution of a value over the operations of a task, as
+// an HdrHistogram: histograms of several tasks can be merged exactly, which
+// percentiles cannot.
+type Histogram struct {
+	Metric string `json:"metric"`
+	Unit   string `json:"unit"` // of the recorded integers: "us"
+	// Encoded is the V2 compressed form in base64, which every HdrHistogram
+	// library reads.
+	Encoded string `json:"encoded"`
 }
 
 // Artifact is a file kept beside a result.

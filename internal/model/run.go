@@ -53,8 +53,9 @@ type Run struct {
 // Phase is the way in which the tasks of a step share time.
 type Phase string
 
-// Serial: one node at a time. Parallel: all nodes at once. Batch: jobs of a
-// job file, in order on each node, without a common start.
+// Serial: one subject (node or node pair) at a time. Parallel: all at once, or
+// as many as a sweep over fleet sizes asks for. Batch: jobs of a job file, in
+// order on each node, without a common start.
 const (
 	Serial   Phase = "serial"
 	Parallel Phase = "parallel"
@@ -114,4 +115,41 @@ type Spec struct {
 	// kept whole beside it.
 	OutputLimit   int64 `json:"output_limit"`
 	ArtifactLimit int64 `json:"artifact_limit"`
+
+	// Subject is what this task measures as one together with others of the
+	// same step: a node pair. Empty: the node by itself.
+	Subject string `json:"subject,omitempty"`
+	// Role is what the task is there for.
+	Role Role `json:"role,omitempty"`
+	// Peers are the nodes that this task connects to, Clients those whose
+	// tasks connect to this one.
+	Peers   []NodeID `json:"peers,omitempty"`
+	Clients []NodeID `json:"clients,omitempty"`
+}
+
+// SubjectOn names what a task with this spec measures when it runs on a node.
+func (s Spec) SubjectOn(node NodeID) string {
+	if s.Subject != "" {
+		return s.Subject
+	}
+	return string(node)
+}
+
+// Role is what a task is in its step for.
+type Role string
+
+// Measuring tasks report capacities. Serving tasks are the other end of a
+// measurement: they report none, and nothing is missing when they do not.
+const (
+	RoleMeasure Role = ""
+	RoleServe   Role = "serve"
+)
+
+// Host is where a node can be reached by the workloads of other nodes.
+type Host struct {
+	Node    NodeID `json:"node"`
+	Address string `json:"address"` // IP address or host name, without a port
+	// Slot tells apart nodes that share an address: 0 for the first. A
+	// workload that listens adds it to its port.
+	Slot int `json:"slot,omitempty"`
 }

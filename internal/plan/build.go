@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/experiment"
@@ -18,14 +19,16 @@ const maxTasks = 1_000_000
 
 // Build plans an experiment on these nodes. It fails with model.ErrUsage when
 // the nodes cannot make a fleet, or the plan would be unreasonably large.
-func Build(exp *experiment.Experiment, run model.RunID, nodes []model.NodeID) (Plan, error) {
-	nodes, err := checkNodes(nodes)
+func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Plan, error) {
+	sorted, err := checkNodes(ids(nodes))
 	if err != nil {
 		return Plan{}, err
 	}
-	if n := len(nodes) * exp.Trials * len(exp.Workloads) * len(exp.Evaluations); n > maxTasks {
+	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	evaluations := len(exp.Evaluations) + len(exp.Sizes)
+	if n := len(nodes) * exp.Trials * len(exp.Workloads) * evaluations; n > maxTasks {
 		return Plan{}, fmt.Errorf("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, at most %d are possible: %w",
-			len(nodes), exp.Trials, len(exp.Workloads), len(exp.Evaluations), n, maxTasks, model.ErrUsage)
+			len(nodes), exp.Trials, len(exp.Workloads), evaluations, n, maxTasks, model.ErrUsage)
 	}
 	b := &builder{exp: exp, run: run, nodes: nodes, seed: seedOf(exp, run)}
 	if err := b.build(); err != nil {
@@ -33,8 +36,17 @@ func Build(exp *experiment.Experiment, run model.RunID, nodes []model.NodeID) (P
 	}
 	return Plan{
 		Run: run, Name: exp.Name, Kind: model.KindExperiment, Seed: b.seed,
-		Nodes: nodes, Steps: b.steps, Estimate: estimate(b.steps, b.times),
+		Nodes: sorted, Steps: b.steps, Estimate: estimate(b.steps, b.times),
 	}, nil
+}
+
+// ids returns the ids of nodes, in their order.
+func ids(nodes []model.Node) []model.NodeID {
+	out := make([]model.NodeID, len(nodes))
+	for i, n := range nodes {
+		out[i] = n.ID
+	}
+	return out
 }
 
 // checkNodes returns the nodes sorted, or says why they cannot make a fleet.
@@ -69,23 +81,20 @@ func seedOf(exp *experiment.Experiment, run model.RunID) int64 {
 type builder struct {
 	exp   *experiment.Experiment
 	run   model.RunID
-	nodes []model.NodeID // sorted
+	nodes []model.Node // sorted
 	seed  int64
 	steps []model.Step
-	specs map[string]model.Spec          // by workload name
-	times map[string]time.Duration       // of one task, by workload name; 0 is unknown
-	order func(trial int) []model.NodeID // of serial turns
+	specs map[string]model.Spec    // by workload name
+	times map[string]time.Duration // of one task, by workload name; 0 is unknown
+	turns map[string]*turns        // by workload name
 }
 
 func (b *builder) build() error {
-	b.order = serialOrder(b.nodes, b.seed, b.exp.Rotate)
-	b.specs, b.times = map[string]model.Spec{}, map[string]time.Duration{}
+	b.specs, b.times, b.turns = map[string]model.Spec{}, map[string]time.Duration{}, map[string]*turns{}
 	for _, w := range b.exp.Workloads {
-		spec, err := specOf(w, b.exp.Output)
-		if err != nil {
-			return err
+		if err := b.prepare(w); err != nil {
+			return fmt.Errorf("workload %s: %w", w.Name, err)
 		}
-		b.specs[w.Name], b.times[w.Name] = spec, w.Estimate()
 	}
 	if b.exp.Interleave {
 		b.trials(b.exp.Has(model.Serial), b.exp.Has(model.Parallel))
@@ -96,29 +105,70 @@ func (b *builder) build() error {
 	return nil
 }
 
+// prepare settles what is the same in all steps of a workload.
+func (b *builder) prepare(w experiment.Workload) error {
+	spec, err := specOf(w, b.exp.Output)
+	if err != nil {
+		return err
+	}
+	nodes := b.nodes
+	if len(w.On) > 0 {
+		nodes = slices.DeleteFunc(slices.Clone(b.nodes), func(n model.Node) bool { return !n.Has(w.On) })
+	}
+	if len(nodes) == 0 {
+		return fmt.Errorf("on: no node has the labels %v: %w", w.On, model.ErrUsage)
+	}
+	subjects, err := subjectsOf(w.Bench, nodes)
+	if err != nil {
+		return err
+	}
+	for _, size := range b.exp.Sizes {
+		if size > len(subjects) {
+			return fmt.Errorf("sizes: %d cannot be active at once, there are %d: %w", size, len(subjects), model.ErrUsage)
+		}
+	}
+	b.specs[w.Name], b.times[w.Name] = spec, w.Estimate()
+	b.turns[w.Name] = newTurns(subjects, b.seed, b.exp.Rotate)
+	return nil
+}
+
 // trials adds the steps of all trials, each with the phases asked for.
 func (b *builder) trials(serial, parallel bool) {
 	for trial := 1; trial <= b.exp.Trials; trial++ {
 		for _, w := range b.exp.Workloads {
+			turns := b.turns[w.Name]
 			if serial {
-				for _, n := range b.order(trial) {
-					b.add(model.Serial, w.Name, trial, []model.NodeID{n})
+				for _, s := range turns.serial(trial) {
+					b.add(model.Serial, w.Name, trial, []subject{s})
 				}
 			}
 			if parallel {
-				b.add(model.Parallel, w.Name, trial, b.nodes)
+				for _, size := range b.sizes(len(turns.subjects)) {
+					b.add(model.Parallel, w.Name, trial, turns.some(trial, size))
+				}
+				b.add(model.Parallel, w.Name, trial, turns.subjects)
 			}
 		}
 	}
 }
 
-// add appends a step in which these nodes run a workload at once.
-func (b *builder) add(phase model.Phase, name string, trial int, nodes []model.NodeID) {
+// sizes returns the sizes of a sweep that no other step measures: the whole
+// fleet is measured anyway, and so is one subject by the serial phase.
+func (b *builder) sizes(all int) []int {
+	var out []int
+	for _, size := range b.exp.Sizes {
+		if size < all && !(size == 1 && b.exp.Has(model.Serial)) {
+			out = append(out, size)
+		}
+	}
+	return out
+}
+
+// add appends a step in which these subjects run a workload at once.
+func (b *builder) add(phase model.Phase, name string, trial int, active []subject) {
 	s := newStep(b.run, len(b.steps), phase, name, trial)
 	s.Barrier = true
-	for i, n := range nodes {
-		s.Tasks = append(s.Tasks, newTask(s.ID, i, n, b.specs[name]))
-	}
+	s.Tasks = tasks(s.ID, active, b.specs[name])
 	b.steps = append(b.steps, s)
 }
 
@@ -133,21 +183,37 @@ func newTask(step model.StepID, position int, node model.NodeID, spec model.Spec
 	return model.Task{ID: model.NewTaskID(step, position), Node: node, Position: position, Spec: spec}
 }
 
-// serialOrder returns the order of serial turns in each trial (from 1): a
-// shuffle, rotated by one place a trial. Over n trials of n nodes it is a
-// cyclic Latin square.
-func serialOrder(nodes []model.NodeID, seed int64, rotate bool) func(trial int) []model.NodeID {
-	base := slices.Clone(nodes)
+// turns says which subjects are measured when.
+type turns struct {
+	subjects []subject
+	shuffled []subject
+	rotate   bool
+}
+
+func newTurns(subjects []subject, seed int64, rotate bool) *turns {
+	t := &turns{subjects: subjects, shuffled: slices.Clone(subjects), rotate: rotate}
 	// The second word separates this use of the seed from others.
 	rng := rand.New(rand.NewPCG(uint64(seed), 0x5e71a1))
-	rng.Shuffle(len(base), func(i, j int) { base[i], base[j] = base[j], base[i] })
-	return func(trial int) []model.NodeID {
-		shift := 0
-		if rotate {
-			shift = (trial - 1) % len(base)
-		}
-		return slices.Concat(base[shift:], base[:shift])
+	rng.Shuffle(len(t.shuffled), func(i, j int) { t.shuffled[i], t.shuffled[j] = t.shuffled[j], t.shuffled[i] })
+	return t
+}
+
+// serial returns the order of serial turns in a trial (from 1): a shuffle,
+// rotated by one place a trial. Over n trials of n subjects it is a cyclic
+// Latin square.
+func (t *turns) serial(trial int) []subject { return t.from(trial - 1) }
+
+// some returns size subjects for a trial: the next ones in the shuffled order,
+// so that over the trials all take part equally often.
+func (t *turns) some(trial, size int) []subject { return t.from((trial - 1) * size)[:size] }
+
+// from returns the shuffled subjects, rotated by so many places.
+func (t *turns) from(shift int) []subject {
+	if !t.rotate {
+		return t.shuffled
 	}
+	shift %= len(t.shuffled)
+	return slices.Concat(t.shuffled[shift:], t.shuffled[:shift])
 }
 
 // specOf says what a node must do for a workload. The parameters take the form
@@ -156,7 +222,7 @@ func serialOrder(nodes []model.NodeID, seed int64, rotate bool) func(trial int) 
 func specOf(w experiment.Workload, out experiment.Output) (model.Spec, error) {
 	params, err := throughJSON(w.Params)
 	if err != nil {
-		return model.Spec{}, fmt.Errorf("workload %s: %w", w.Name, err)
+		return model.Spec{}, err
 	}
 	return model.Spec{
 		Workload: w.Name, Kind: w.Kind, Params: params, Timeout: w.Timeout.Std(),

@@ -9,6 +9,11 @@
 //   - Nodes take their serial turns in an order that is shuffled by the seed
 //     and rotated from trial to trial: over as many trials as nodes each node
 //     has each turn once.
+//   - What is measured is a subject: a node, or a connection between two nodes
+//     (workload.Paired). A serial step measures one subject; the nodes at its
+//     other end take part and serve.
+//   - A sweep over fleet sizes repeats the parallel step with fewer subjects,
+//     which change from trial to trial.
 //   - Serial steps have a barrier, too, although one task has nobody to wait
 //     for: so both phases prepare, start and are timed in the same way.
 package plan

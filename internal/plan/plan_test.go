@@ -47,11 +47,20 @@ func parse(t *testing.T, src string) *experiment.Experiment {
 
 func build(t *testing.T, src string, nodes ...model.NodeID) Plan {
 	t.Helper()
-	p, err := Build(parse(t, src), testRun, nodes)
+	p, err := Build(parse(t, src), testRun, named(nodes...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// named returns nodes with these ids.
+func named(ids ...model.NodeID) []model.Node {
+	out := make([]model.Node, len(ids))
+	for i, id := range ids {
+		out[i].ID = id
+	}
+	return out
 }
 
 func nodes(n int) []model.NodeID {
@@ -239,7 +248,7 @@ func TestShuffleIsFair(t *testing.T) {
 	const runs, n = 5000, 5
 	first := map[model.NodeID]float64{}
 	for seed := range int64(runs) {
-		first[serialOrder(nodes(n), seed, true)(1)[0]]++
+		first[newTurns(single(named(nodes(n)...)), seed, true).serial(1)[0].nodes[0]]++
 	}
 	chi2 := 0.0
 	for _, node := range nodes(n) {
@@ -262,7 +271,7 @@ func TestDerivedSeed(t *testing.T) {
 	if diff := cmp.Diff(p, build(t, fmt.Sprintf("%sseed: %d", src, p.Seed), nodes(5)...)); diff != "" {
 		t.Errorf("the recorded seed gives another plan:\n%s", diff)
 	}
-	other, err := Build(parse(t, src), testRun[:25]+"1", nodes(5))
+	other, err := Build(parse(t, src), testRun[:25]+"1", named(nodes(5)...))
 	if err != nil || other.Seed == p.Seed {
 		t.Errorf("another run has seed %d, %v, want one of its own", other.Seed, err)
 	}
@@ -281,7 +290,7 @@ func TestBuildErrors(t *testing.T) {
 		{e, []model.NodeID{"a b"}, `node id "a b"`},
 		{big, nodes(600), "make 1200000 tasks"},
 	} {
-		if _, err := Build(c.exp, testRun, c.nodes); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), c.want) {
+		if _, err := Build(c.exp, testRun, named(c.nodes...)); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Build on %d nodes: %v, want a model.ErrUsage with %q", len(c.nodes), err, c.want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -81,20 +82,27 @@ func (p Plan) stepLines(w *bytes.Buffer) (more int) {
 		if i == maxLines {
 			return len(p.Steps) - i
 		}
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\n", s.Number+1, s.Trial, s.Phase, s.Workload, s.Tasks[0].Spec.Kind, stepNodes(s))
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\n", s.Number+1, s.Trial, s.Phase, s.Workload, s.Tasks[0].Spec.Kind, p.stepNodes(s))
 	}
 	return 0
 }
 
-func stepNodes(s model.Step) string {
-	nodes := make([]model.NodeID, len(s.Tasks))
-	for i, t := range s.Tasks {
-		nodes[i] = t.Node
+// stepNodes says what is measured in a step.
+func (p Plan) stepNodes(s model.Step) string {
+	var measured []string
+	for _, t := range s.Tasks {
+		name := t.Spec.SubjectOn(t.Node)
+		if t.Spec.Role == model.RoleMeasure && !slices.Contains(measured, name) {
+			measured = append(measured, name)
+		}
 	}
-	if s.Phase == model.Parallel {
-		return fmt.Sprintf("all %d at once", len(nodes))
+	switch {
+	case s.Phase != model.Parallel:
+		return strings.Join(measured, ", ")
+	case len(s.Tasks) == len(p.Nodes):
+		return fmt.Sprintf("all %d at once", len(measured))
 	}
-	return nodeList(nodes, maxNodes)
+	return fmt.Sprintf("%d at once", len(measured))
 }
 
 // batchLines writes the tasks of a batch and returns how many it left out.

@@ -25,12 +25,20 @@ type ServerInfo struct {
 	Fingerprint string   `json:"fingerprint,omitempty"`
 	External    bool     `json:"external,omitempty"`
 	Insecure    bool     `json:"insecure,omitempty"`
+	// Socket is the path of a [Relay] by which the servers are reached, from
+	// a host of a lab on this machine; empty elsewhere.
+	Socket string `json:"socket,omitempty"`
 }
 
-func infoOf(e identity.Endpoint) ServerInfo { return ServerInfo(e) }
+func infoOf(e identity.Endpoint) ServerInfo {
+	return ServerInfo{Servers: e.Servers, ServerKey: e.ServerKey, Fingerprint: e.Fingerprint, External: e.External, Insecure: e.Insecure}
+}
 
-// Endpoint is the part of a token that leads to this server.
-func (i ServerInfo) Endpoint() identity.Endpoint { return identity.Endpoint(i) }
+// Endpoint is the part of a token that leads to this server. A relay is no
+// part of it: its socket leads nowhere on other machines.
+func (i ServerInfo) Endpoint() identity.Endpoint {
+	return identity.Endpoint{Servers: i.Servers, ServerKey: i.ServerKey, Fingerprint: i.Fingerprint, External: i.External, Insecure: i.Insecure}
+}
 
 // String shows the servers without credentials.
 func (i ServerInfo) String() string {

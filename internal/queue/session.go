@@ -98,6 +98,9 @@ func (s *session) dial(ctx context.Context, info ServerInfo, name string) error 
 		return fmt.Errorf("connecting to %v: %w", info, err)
 	}
 	opts := append(commonOptions(s.names.inbox(s.key.Public()), name), s.handlers()...)
+	if info.Socket != "" {
+		transport = append(transport, throughSocket(info.Socket)...)
+	}
 	s.nc, err = connect(ctx, info, append(opts, transport...), s.opt.Log)
 	if err != nil {
 		return fmt.Errorf("connecting to %v: %w", info, err)

@@ -142,9 +142,9 @@ const clipped = `[...document.querySelectorAll('.cdirow > *, .numbers div, .capt
 
 func writePage(t *testing.T, dir, name string) string {
 	t.Helper()
-	d, fs := cases()[name]()
+	d, fs, o := cases()[name]()
 	path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".html")
-	if err := os.WriteFile(path, []byte(render(t, d, fs)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(renderWith(t, d, fs, o)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -13,7 +13,7 @@ import (
 
 // Findings prints findings. Text is an aligned table with all warnings under
 // it. JSON is the contract of `scalebench cdi`: the array of findings, where
-// warnings and pairs are never null. CSV has one flat line per finding.
+// warnings and pairs are never null and of is never empty. CSV has one flat line per finding.
 func Findings(w io.Writer, findings []model.Finding, f Format, o Options) error {
 	switch f {
 	case JSON:
@@ -37,7 +37,7 @@ func complete(findings []model.Finding) []model.Finding {
 		if f.Pairs == nil {
 			f.Pairs = []model.NodePair{}
 		}
-		f.Verdict = verdictOf(f)
+		f.Verdict, f.Of = verdictOf(f), model.Subjects(noun(f.Of))
 		out[i] = f
 	}
 	return out
@@ -147,7 +147,7 @@ func writeLines(w io.Writer, lines ...string) error {
 
 // scaleOf chooses one unit for all capacities of a finding, the total apart.
 func scaleOf(f model.Finding) num.Scale {
-	return num.For(table.Clean(f.Unit), orNaN(f.Serial.Mean), orNaN(f.Serial.Max), orNaN(f.Parallel.Mean), orNaN(f.Parallel.Max))
+	return rateScale(f.Resource, f.Unit, orNaN(f.Serial.Mean), orNaN(f.Serial.Max), orNaN(f.Parallel.Mean), orNaN(f.Parallel.Max))
 }
 
 // orNaN is the value, or NaN, which prints as missing and is not drawn.
@@ -177,7 +177,7 @@ func spreadLines(f model.Finding, v model.Spread) []string {
 
 func totalText(f model.Finding, total *float64) string {
 	v := orNaN(total)
-	return num.For(table.Clean(f.Unit), v).Value(v, 0)
+	return rateScale(f.Resource, f.Unit, v).Value(v, 0)
 }
 
 // cdiLines prints the index and the interval below it.
@@ -188,7 +188,7 @@ func cdiLines(f model.Finding) []string {
 	case !bounded(f.CI):
 		return []string{num.Percent(*f.CDI), "[no interval]"}
 	}
-	return []string{num.Percent(*f.CDI), num.PercentInterval(f.CI[0], f.CI[1])}
+	return []string{num.Percent(*f.CDI), intervalText(f.CI)}
 }
 
 // bounded reports whether there is an interval to print.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 func findingsWide(findings []model.Finding) *table.Table {
 	t := &table.Table{Columns: []table.Column{
 		{Key: "workload", Head: "workload"}, {Key: "metric", Head: "metric"},
-		{Key: "nodes", Head: "nodes", Align: table.Right},
+		{Key: "nodes", Head: nounOfAll(findings), Align: table.Right},
 		{Key: "serial", Head: "serial mean ±SD\n[min .. max]", Align: table.Right},
 		{Key: "parallel", Head: "parallel mean ±SD\n[min .. max]", Align: table.Right},
 		{Key: "total", Head: "total", Align: table.Right},
@@ -29,6 +30,37 @@ func findingsWide(findings []model.Finding) *table.Table {
 		}
 	}
 	return t
+}
+
+// findingsPage is the table for the page: what belongs together is stacked, so
+// that it need not be scrolled sideways.
+func findingsPage(findings []model.Finding) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Key: "workload", Head: "workload\nmetric"},
+		{Key: "nodes", Head: nounOfAll(findings), Align: table.Right},
+		{Key: "serial", Head: "serial mean ±SD\n[min .. max]", Align: table.Right},
+		{Key: "parallel", Head: "parallel mean ±SD\n[min .. max]", Align: table.Right},
+		{Key: "total", Head: "total", Align: table.Right, Tip: "sum over all that worked at once"},
+		{Key: "cdi", Head: "CDI\n[95 %]", Align: table.Right, Tip: "capacity degradation index with its 95 % interval"},
+		{Key: "verdict", Head: "verdict"},
+		{Key: "overlap", Head: "overlap\nskew", Align: table.Right,
+			Tip: "share of the time in which all were at work; last start less the first"},
+	}}
+	for _, f := range findings {
+		t.Add(pageRow(wideRow(f))...)
+		if wholeDiffers(f) {
+			t.AddMore(pageRow(wideWholeRow(f))...)
+		}
+	}
+	return t
+}
+
+// pageRow stacks the first two and the last two cells of a wide row.
+func pageRow(wide []table.Cell) []table.Cell {
+	row := slices.Clone(wide[1:9])
+	row[0].Lines = append(slices.Clone(wide[0].Lines), wide[1].Lines...)
+	row[7].Lines = append(slices.Clone(wide[8].Lines), wide[9].Lines...)
+	return row
 }
 
 func wideRow(f model.Finding) []table.Cell {
@@ -60,7 +92,7 @@ func wideWholeRow(f model.Finding) []table.Cell {
 // findingsCompact stacks what belongs together, for a terminal of 80 columns.
 func findingsCompact(findings []model.Finding) *table.Table {
 	t := &table.Table{Columns: []table.Column{
-		{Key: "workload", Head: "workload\nmetric\nnodes"},
+		{Key: "workload", Head: "workload\nmetric\n" + nounOfAll(findings)},
 		{Key: "serial", Head: "serial\nmean ±SD\n[min .. max]", Align: table.Right},
 		{Key: "parallel", Head: "parallel\nmean ±SD\n[min .. max]", Align: table.Right},
 		{Key: "cdi", Head: "CDI\n[95 %]", Align: table.Right},
@@ -80,7 +112,7 @@ func compactRow(f model.Finding) []table.Cell {
 	verdict := verdictCell(f)
 	verdict.Lines = append(verdict.Lines, optional(f.Overlap, num.Fraction), optional(f.StartSkewMS, num.Millis))
 	return []table.Cell{
-		table.Of(f.Workload, table.Clean(f.Workload), table.Clean(f.Metric), count(f.Nodes, "node")),
+		table.Of(f.Workload, table.Clean(f.Workload), table.Clean(f.Metric), subjects(f)),
 		table.Of(f.Serial.Mean, spreadLines(f, f.Serial)...),
 		table.Of(f.Parallel.Mean, parallel...),
 		table.Of(f.CDI, cdiLines(f)...).As(table.Strong),
@@ -105,7 +137,7 @@ var flatColumns = []string{
 	"serial_mean", "serial_min", "serial_max", "serial_sd",
 	"parallel_mean", "parallel_min", "parallel_max", "parallel_sd", "parallel_total",
 	"cdi", "ci_lo", "ci_hi", "overlap", "start_skew_ms", "verdict", "warnings",
-	"ci_bca_lo", "ci_bca_hi", "end_spread_ms", "window", "cdi_whole", "reciprocal",
+	"ci_bca_lo", "ci_bca_hi", "end_spread_ms", "window", "cdi_whole", "reciprocal", "of", "resource",
 }
 
 // findingsFlat is the table for CSV: one line per finding, unrounded.
@@ -133,6 +165,7 @@ func flatValues(f model.Finding) []any {
 		f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total,
 		f.CDI, lo, hi, f.Overlap, f.StartSkewMS, string(verdictOf(f)), strings.Join(f.Warnings, "; "),
 		bcaLo, bcaHi, f.EndSpreadMS, f.Window, f.CDIWhole, f.Reciprocal,
+		noun(f.Of), f.Resource,
 	}
 }
 

@@ -149,7 +149,7 @@ func TestFindingsJSONContract(t *testing.T) {
 	spread := map[string]any{"mean": nil, "min": nil, "max": nil, "sd": nil}
 	total := map[string]any{"mean": nil, "min": nil, "max": nil, "sd": nil, "total": nil}
 	want := []map[string]any{{
-		"workload": "w", "metric": "", "unit": "", "nodes": 0.0, "serial": spread, "parallel": total,
+		"workload": "w", "metric": "", "unit": "", "nodes": 0.0, "of": "node", "serial": spread, "parallel": total,
 		"cdi": nil, "ci": nil, "ci_bca": nil, "overlap": nil, "start_skew_ms": nil, "end_spread_ms": nil,
 		"window": "", "cdi_whole": nil, "verdict": "unknown", "warnings": []any{}, "pairs": []any{},
 	}}

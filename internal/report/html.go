@@ -13,8 +13,15 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// HTMLOptions says what the page tells about itself.
+// HTMLOptions says what the page tells about itself, and what it shows beside
+// the findings.
 type HTMLOptions struct {
+	// Scalings and Ranking are those of this run, from package analysis: how
+	// totals grew with the size of the fleet, and which resource is lost
+	// first. Nil leaves their parts out.
+	Scalings []model.Scaling
+	Ranking  *model.Ranking
+
 	Generated time.Time      // when the page is made; zero: not shown
 	Version   string         // of the scalebench that makes the page
 	Zone      *time.Location // of the times shown; nil: UTC

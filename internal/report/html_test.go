@@ -16,8 +16,26 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
+// pageCase makes a page's input.
+type pageCase func() (model.RunData, []model.Finding, HTMLOptions)
+
+// plainOptions are those of a page without scalings and ranking.
+var plainOptions = HTMLOptions{Generated: day, Version: "v0.1.0"}
+
 // cases are the pages that every check looks at.
-func cases() map[string]func() (model.RunData, []model.Finding) {
+func cases() map[string]pageCase {
+	out := map[string]pageCase{"lab": labCase, "hostile lab": hostileLab, "broken lab": brokenLab}
+	for name, build := range plainCases() {
+		out[name] = func() (model.RunData, []model.Finding, HTMLOptions) {
+			d, fs := build()
+			return d, fs, plainOptions
+		}
+	}
+	return out
+}
+
+// plainCases are those of one workload without a monitor.
+func plainCases() map[string]func() (model.RunData, []model.Finding) {
 	one := quarter()
 	one.nodes, one.trials = 1, 1
 	long := channels()
@@ -90,6 +108,72 @@ func poison(v reflect.Value) {
 	}
 }
 
+// hostileLab has attacks in everything that the monitor, the histograms and
+// the analysis bring.
+func hostileLab() (model.RunData, []model.Finding, HTMLOptions) {
+	d, fs, o := labCase()
+	for i := range d.Results {
+		for k := range d.Results[i].Samples {
+			poison(reflect.ValueOf(&d.Results[i].Samples[k]).Elem())
+		}
+		for k := range d.Results[i].Histograms {
+			d.Results[i].Histograms[k].Metric += attack
+		}
+	}
+	for i := range d.Steps {
+		for k := range d.Steps[i].Tasks {
+			if spec := &d.Steps[i].Tasks[k].Spec; spec.Subject != "" {
+				spec.Subject += attack
+			}
+		}
+	}
+	for i := range o.Scalings {
+		s := &o.Scalings[i]
+		s.Unit, s.Metric, s.Warnings = attack, attack, []string{attack}
+		if s.Limit != nil {
+			s.Limit.Text, s.Limit.Among = attack, attack
+		}
+	}
+	poison(reflect.ValueOf(o.Ranking).Elem())
+	return d, fs, o
+}
+
+// brokenLab has values that a damaged store can bring.
+func brokenLab() (model.RunData, []model.Finding, HTMLOptions) {
+	d, fs, o := labCase()
+	for i := range d.Results {
+		r := &d.Results[i]
+		for k := range r.Histograms {
+			r.Histograms[k].Encoded = r.Histograms[k].Encoded[:10*(i%9)]
+		}
+		switch i % 5 {
+		case 0:
+			r.Host = nil
+		case 1:
+			for k := range r.Host {
+				r.Host[k].Values[k%3] = math.NaN()
+			}
+		case 2:
+			r.Host[i%len(r.Host)].Values = nil
+		case 3:
+			for k := range r.Host {
+				r.Host[k].Offsets, r.Host[k].Values = r.Host[k].Offsets[:1], r.Host[k].Values[:1]
+			}
+		}
+	}
+	for i := range o.Scalings {
+		s := &o.Scalings[i]
+		for k := range s.Points {
+			s.Points[k].Total = []float64{math.NaN(), math.Inf(1), 0, -1}[k%4]
+		}
+		if s.Fit != nil {
+			s.Fit.Slope, s.Fit.Cap = math.NaN(), ptr(math.Inf(1))
+		}
+	}
+	o.Ranking.Resources[0].Finding.CDI = ptr(math.NaN())
+	return d, fs, o
+}
+
 // broken has values that arithmetic can produce and a page must survive.
 func broken() (model.RunData, []model.Finding) {
 	d, fs := quarter().build()
@@ -111,8 +195,13 @@ func broken() (model.RunData, []model.Finding) {
 
 func render(t *testing.T, d model.RunData, fs []model.Finding) string {
 	t.Helper()
+	return renderWith(t, d, fs, plainOptions)
+}
+
+func renderWith(t *testing.T, d model.RunData, fs []model.Finding, o HTMLOptions) string {
+	t.Helper()
 	var b bytes.Buffer
-	if err := HTML(&b, d, fs, HTMLOptions{Generated: day, Version: "v0.1.0"}); err != nil {
+	if err := HTML(&b, d, fs, o); err != nil {
 		t.Fatalf("HTML: %v", err)
 	}
 	return b.String()
@@ -161,7 +250,7 @@ func elements(t *testing.T, pageText string) []element {
 }
 
 var allowed = strings.Fields(`a article b body br button circle code dd defs details div dl dt figcaption figure footer
-	h1 h2 h3 head header html li line main meta p path pattern polyline pre rect script section span style summary svg
+	h1 h2 h3 head header html li line main meta p path pattern polygon polyline pre rect script section span style summary svg
 	table tbody td text th thead title tr ul`)
 
 func TestPagesAreSoundAndSelfContained(t *testing.T) {
@@ -171,9 +260,9 @@ func TestPagesAreSoundAndSelfContained(t *testing.T) {
 	}
 	for name, build := range cases() {
 		t.Run(name, func(t *testing.T) {
-			d, fs := build()
+			d, fs, o := build()
 			counts, ids, hrefs := make(map[string]int), make(map[string]int), []string{}
-			for _, e := range elements(t, render(t, d, fs)) {
+			for _, e := range elements(t, renderWith(t, d, fs, o)) {
 				counts[e.name]++
 				if !known[e.name] {
 					t.Errorf("element <%s>", e.name)

@@ -92,10 +92,16 @@ func newStepView(s model.Step, results []model.Result) stepView {
 		Attempts: s.Attempt, Tasks: len(s.Tasks), Outcomes: map[model.Outcome]int{}, OK: s.State == model.StepComplete,
 	}
 	var t extent
+	serving := make(map[model.TaskID]bool) // they are no part of the overlap
+	for _, task := range s.Tasks {
+		serving[task.ID] = task.Spec.Role == model.RoleServe
+	}
 	for _, r := range results {
 		if !replaced(s, r, results) {
 			v.Outcomes[r.Outcome]++
-			t.add(r)
+			if !serving[r.Task] {
+				t.add(r)
+			}
 		}
 	}
 	if t.n == 0 {

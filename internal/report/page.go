@@ -22,6 +22,7 @@ type page struct {
 	Lead                                  string
 	Summary                               []string
 	Alerts                                []alert
+	Ranking                               *rankingView
 	CDI                                   *cdiView
 	Findings                              *tableView
 	Workloads                             []workloadView
@@ -64,28 +65,35 @@ type builder struct {
 	over     overview
 	opts     Options
 	accepted map[model.StepID][]model.Result
+	fleet    fleetView
+	scalings []model.Scaling
+	notes    []HostNote
 }
 
 func newPage(d model.RunData, findings []model.Finding, o HTMLOptions) page {
-	b := builder{data: d, findings: findings, over: newOverview(d), opts: Options{Zone: o.Zone}}
-	b.accepted = resultsByStep(d.Accepted())
+	b := builder{data: d, findings: findings, over: newOverview(d), opts: Options{Zone: o.Zone}, scalings: o.Scalings}
+	b.accepted, b.fleet, b.notes = resultsByStep(d.Accepted()), newFleetView(d.Steps), HostNotes(d)
 	said := Summary(d, findings)
 	p := page{
 		Policy: policy(), Style: template.CSS(styleSheet), Script: template.JS(script),
 		Title: titleOf(d.Run), RunID: table.Clean(string(d.Run.ID)), State: table.Clean(string(d.Run.State)),
 		StateClass: stateClass(d.Run.State), When: b.opts.clock(d.Run.Created),
 		Lead: said[0], Summary: said[1:], Alerts: b.alerts(),
-		CDI: cdiOverview(findings), Workloads: b.workloads(), Setup: b.setup(),
+		Ranking: b.ranking(o.Ranking), Workloads: b.workloads(), Setup: b.setup(),
 		SourceName: table.Clean(d.Run.SourceName), Source: strings.Join(table.CleanLines(d.Run.Source), "\n"),
 		NodeCount: len(d.Nodes), Failures: b.failures(), Footer: b.footer(o),
 	}
+	if !p.Ranking.covers(findings) {
+		p.CDI = cdiOverview(findings)
+	}
+	p.Alerts = append(p.Alerts, hostAlerts(p.Workloads)...)
 	b.addTables(&p)
 	return p
 }
 
 func (b builder) addTables(p *page) {
 	if len(b.findings) > 0 {
-		p.Findings = newTableView(findingsWide(b.findings), findingsFlat(b.findings))
+		p.Findings = newTableView(findingsPage(b.findings), findingsFlat(b.findings))
 	}
 	p.SameFacts, p.Nodes = nodeFacts(b.data.Nodes)
 	p.Marked = differText(b.data.Nodes) != ""
@@ -162,6 +170,22 @@ func (b builder) stateAlerts() []alert {
 	return out
 }
 
+// hostAlerts tell at the top what the monitor saw, one line a workload.
+func hostAlerts(workloads []workloadView) []alert {
+	var out []alert
+	for _, w := range workloads {
+		if w.Host == nil || len(w.Host.Notes) == 0 {
+			continue
+		}
+		text := w.Host.Notes[0]
+		if more := len(w.Host.Notes) - 1; more > 0 {
+			text += fmt.Sprintf("; and %s more", count(more, "observation"))
+		}
+		out = append(out, alert{Text: text, Links: []link{{"#" + w.Host.ID, w.Name + " monitor"}}})
+	}
+	return out
+}
+
 func findingHref(k int) string { return fmt.Sprintf("#f%d", k) }
 
 func (b builder) failures() []failureView {
@@ -202,13 +226,7 @@ func cdiOverview(findings []model.Finding) *cdiView {
 	if len(findings) == 0 {
 		return nil
 	}
-	rows := make([]figure.CDIRow, len(findings))
-	for i, f := range findings {
-		rows[i] = figure.CDIRow{
-			Name: name(f), CDI: f.CDI, CI: (*[2]float64)(f.CI), Trials: f.CDITrials, Verdict: string(verdictOf(f)),
-		}
-	}
-	chart := figure.CDI(rows)
+	chart := figure.CDI(cdiRows(findings))
 	v := &cdiView{Axis: chart.Axis}
 	for i, f := range findings {
 		v.Rows = append(v.Rows, newCDIRow(i, f, chart.Rows[i]))
@@ -216,16 +234,24 @@ func cdiOverview(findings []model.Finding) *cdiView {
 	return v
 }
 
+func cdiRows(findings []model.Finding) []figure.CDIRow {
+	rows := make([]figure.CDIRow, len(findings))
+	for i, f := range findings {
+		rows[i] = figure.CDIRow{
+			Name: name(f), CDI: f.CDI, CI: (*[2]float64)(shownInterval(f.CI)), Trials: f.CDITrials, Verdict: string(verdictOf(f)),
+		}
+	}
+	return rows
+}
+
 func newCDIRow(i int, f model.Finding, drawing template.HTML) cdiRow {
 	r := cdiRow{
 		Href: findingHref(i), Workload: table.Clean(f.Workload), Metric: table.Clean(f.Metric), Figure: drawing,
 		Verdict: string(verdictOf(f)), Symbol: symbol(verdictOf(f)), Value: minus(optional(f.CDI, num.Percent)),
 	}
-	if bounded(f.CI) {
-		r.Interval = minus(num.PercentInterval(f.CI[0], f.CI[1]))
-	}
+	r.Interval = minus(intervalText(f.CI))
 	if f.CDI != nil && num.Finite(*f.CDI) {
-		r.Worth = fmt.Sprintf("%s do the work of %s", count(f.Nodes, "node"), worthText(f))
+		r.Worth = fmt.Sprintf("%s do the work of %s", subjects(f), worthText(f))
 	}
 	return r
 }

@@ -16,6 +16,7 @@ type tableView struct {
 type headView struct {
 	Lines []string
 	Num   bool
+	Tip   string
 }
 
 type cellView struct {
@@ -28,7 +29,7 @@ type cellView struct {
 func newTableView(shown, copied *table.Table) *tableView {
 	v := &tableView{TSV: tsv(copied)}
 	for _, c := range shown.Columns {
-		v.Head = append(v.Head, headView{Lines: strings.Split(c.Head, "\n"), Num: c.Align == table.Right})
+		v.Head = append(v.Head, headView{Lines: strings.Split(c.Head, "\n"), Num: c.Align == table.Right, Tip: c.Tip})
 	}
 	for _, row := range shown.Rows {
 		cells := make([]cellView, len(row))

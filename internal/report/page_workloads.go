@@ -15,19 +15,28 @@ import (
 type workloadView struct {
 	Name    string
 	Metrics []metricView
-	Trials  []trialView
+	Scaling []scalingView
+	// Info is what was measured beside the capacity, Percentiles what the
+	// histograms say, InfoNotes what is wrong with them.
+	Info, Percentiles *tableView
+	InfoNotes         []string
+	Trials            []trialView
+	Noun              string // what all of the tasks of a trial are: "nodes" or "tasks"
+	Host              *hostView
 }
 
 // metricView is the part about one finding.
 type metricView struct {
 	ID, Name, Verdict, Symbol string
 	CDI, Interval             string
+	Possible                  string // the loss that "none" does not exclude, when it is large
 	Warnings                  []string
 	Numbers                   []field
 	Panels                    []panelView
 	Whole                     bool // hollow marks show whole tasks
 	Numbered                  bool // nodes are shown by number
-	Pairs                     *tableView
+	Noun                      string
+	Pairs, Ends               *tableView
 }
 
 // panelView is one half of a figure with the words above it.
@@ -47,13 +56,13 @@ func (b builder) workloads() []workloadView {
 		if !ok {
 			k = len(out)
 			place[workload] = k
-			out = append(out, workloadView{Name: table.Clean(workload), Trials: b.trials(workload)})
+			out = append(out, b.workload(workload, k))
 		}
 		return k
 	}
 	for i, f := range b.findings {
 		k := add(f.Workload)
-		out[k].Metrics = append(out[k].Metrics, newMetricView(i, f))
+		out[k].Metrics = append(out[k].Metrics, b.metricView(i, f))
 	}
 	for _, s := range b.data.Steps {
 		if s.Phase == model.Parallel && len(b.accepted[s.ID]) > 0 {
@@ -63,14 +72,30 @@ func (b builder) workloads() []workloadView {
 	return out
 }
 
-func newMetricView(i int, f model.Finding) metricView {
+// workload is what is said about a workload beside its findings.
+func (b builder) workload(workload string, number int) workloadView {
+	v := workloadView{
+		Name: table.Clean(workload), Scaling: b.scalingOf(workload), Trials: b.trials(workload), Host: b.host(workload, number),
+	}
+	if t := b.infoTable(workload); t != nil {
+		v.Info = newTableView(t, t)
+	}
+	t, notes := b.histogramTable(workload)
+	if t != nil {
+		v.Percentiles = newTableView(t, t)
+	}
+	v.InfoNotes = notes
+	return v
+}
+
+func (b builder) metricView(i int, f model.Finding) metricView {
 	v := metricView{
-		ID: findingHref(i)[1:], Name: table.Clean(f.Metric), Verdict: string(verdictOf(f)), Symbol: symbol(verdictOf(f)),
+		Noun: noun(f.Of),
+		ID:   findingHref(i)[1:], Name: table.Clean(f.Metric), Verdict: string(verdictOf(f)), Symbol: symbol(verdictOf(f)),
 		CDI: minus(optional(f.CDI, num.Percent)), Numbers: keyNumbers(f),
 	}
-	if bounded(f.CI) {
-		v.Interval = minus(num.PercentInterval(f.CI[0], f.CI[1]))
-	}
+	v.Interval = minus(intervalText(f.CI))
+	v.Possible = notExcludedWords(f)
 	for _, w := range f.Warnings {
 		v.Warnings = append(v.Warnings, table.Clean(w))
 	}
@@ -79,13 +104,16 @@ func newMetricView(i int, f model.Finding) metricView {
 		v.Whole = wholeShown(f)
 		v.Pairs = newTableView(pairTable(f), pairTable(f))
 	}
+	if t := b.endsTable(f); t != nil {
+		v.Ends = newTableView(t, t)
+	}
 	return v
 }
 
 // keyNumbers are the values beside a figure.
 func keyNumbers(f model.Finding) []field {
 	out := []field{
-		{"nodes", strconv.Itoa(f.Nodes)},
+		{noun(f.Of) + "s", strconv.Itoa(f.Nodes)},
 		{"total, all at once", totalText(f, f.Parallel.Total)},
 		{"worth", worthText(f)},
 		{"overlap", optional(f.Overlap, num.Fraction)},
@@ -93,7 +121,7 @@ func keyNumbers(f model.Finding) []field {
 		{"end spread", optional(f.EndSpreadMS, num.Millis)},
 	}
 	if bounded(f.BCa) {
-		out = append(out, field{"bootstrap interval (BCa)", num.PercentInterval(f.BCa[0], f.BCa[1]) + " %"})
+		out = append(out, field{"bootstrap interval (BCa)", intervalText(f.BCa) + " %"})
 	}
 	if f.Window != "" {
 		out = append(out, field{"scored on", windowWords(f.Window)})
@@ -141,8 +169,8 @@ func panels(f model.Finding) (views []panelView, numbered bool) {
 	right.Title = name(f) + ", parallel: " + spreadWords(s, f.Parallel.Spread)
 	unit := s.Unit
 	return []panelView{
-		{"serial", "Serial: one node at a time", spreadWords(s, f.Serial), unit, figure.Nodes(left, axis)},
-		{"parallel", "Parallel: all nodes at once", spreadWords(s, f.Parallel.Spread), unit, figure.Nodes(right, axis)},
+		{"serial", "Serial: one " + noun(f.Of) + " at a time", spreadWords(s, f.Serial), unit, figure.Nodes(left, axis)},
+		{"parallel", "Parallel: all " + noun(f.Of) + "s at once", spreadWords(s, f.Parallel.Spread), unit, figure.Nodes(right, axis)},
 	}, !figure.NamesFit(names)
 }
 
@@ -180,7 +208,7 @@ func pairTable(f model.Finding) *table.Table {
 		unit = "\n" + s.Unit
 	}
 	t := &table.Table{Columns: []table.Column{
-		{Key: "number", Head: "#", Align: table.Right}, {Key: "node", Head: "node"},
+		{Key: "number", Head: "#", Align: table.Right}, {Key: "node", Head: noun(f.Of)},
 		{Key: "serial", Head: "serial" + unit, Align: table.Right},
 		{Key: "parallel", Head: "parallel" + unit, Align: table.Right},
 		{Key: "parallel_whole", Head: "whole task" + unit, Align: table.Right},
@@ -227,18 +255,24 @@ type rateView struct {
 	Names       []string // of the nodes, when few enough to have a line style each
 }
 
-// trials are the accepted parallel trials of a workload. The one that overlaps
-// worst is open: it is what the finding's overlap comes from.
+// trials are the accepted parallel trials of a workload, those of fewer
+// subjects than all after the others. Of the whole fleet's, the one that
+// overlaps worst is open: it is what the finding's overlap comes from.
 func (b builder) trials(workload string) []trialView {
-	var out []trialView
+	var out, partial []trialView
 	worst, least := -1, math.Inf(1)
 	for _, s := range b.data.Steps {
-		results := b.accepted[s.ID]
+		results := b.fleet.measured(b.accepted[s.ID])
 		if s.Phase != model.Parallel || s.Workload != workload || len(results) == 0 {
 			continue
 		}
 		v, overlap, ok := newTrialView(s, results)
 		if !ok {
+			continue
+		}
+		if !b.fleet.full(s) {
+			v.Title += fmt.Sprintf(", %d of %s", len(subjectsOf(s)), count(b.fleet.sizes[workload], subjectNoun(s)))
+			partial = append(partial, v)
 			continue
 		}
 		if overlap < least {
@@ -249,7 +283,7 @@ func (b builder) trials(workload string) []trialView {
 	if worst >= 0 {
 		out[worst].Open = true
 	}
-	return out
+	return append(out, partial...)
 }
 
 // newTrialView shows when tasks began and ended, which is all that is known of
@@ -295,7 +329,7 @@ func ratesOf(about string, results []model.Result, spans []figure.Span, e extent
 	for _, key := range seriesKeys(results) {
 		nodes := progressOf(results, key, e)
 		title := "Throughput of every node over time, " + table.Clean(key.metric) + ", " + about
-		plot, scale, ok := figure.Rates(title, table.Clean(key.unit), nodes, spans)
+		plot, scale, ok := figure.Rates(title, unitScale(resourceOf(results, key.metric), key.unit+"/s"), nodes, spans)
 		if !ok {
 			continue
 		}
@@ -325,6 +359,18 @@ func seriesKeys(results []model.Result) []seriesKey {
 		}
 	}
 	return out
+}
+
+// resourceOf is what a metric is a capacity of, "" when nobody says.
+func resourceOf(results []model.Result, metric string) string {
+	for _, r := range results {
+		for _, s := range r.Samples {
+			if s.Metric == metric && s.Resource != "" {
+				return s.Resource
+			}
+		}
+	}
+	return ""
 }
 
 func progressOf(results []model.Result, key seriesKey, e extent) []figure.Progress {

@@ -57,31 +57,31 @@ func lossSentence(lost []model.Finding, of int) string {
 			worst = f
 		}
 	}
-	fact := fmt.Sprintf("each node loses %s of its capacity%s", num.Percent(*worst.CDI), intervalWords(worst))
+	fact := fmt.Sprintf("each %s loses %s of its capacity%s", noun(worst.Of), num.Percent(*worst.CDI), intervalWords(worst))
 	if of == 1 {
-		return fmt.Sprintf("%s: %s, %s.", name(worst), atOnce(worst.Nodes), fact)
+		return fmt.Sprintf("%s: %s, %s.", name(worst), atOnce(worst), fact)
 	}
 	if len(lost) == 1 {
-		return fmt.Sprintf("One of %d metrics degrades: %s, %s in %s.",
-			of, atOnce(worst.Nodes), fact, name(worst))
+		return fmt.Sprintf("One of %d metrics degrades: %s, %s in %s.", of, atOnce(worst), fact, name(worst))
 	}
-	return fmt.Sprintf("%d of %d metrics degrade when nodes work at once. The worst is %s: with %s, %s.",
-		len(lost), of, name(worst), count(worst.Nodes, "node"), fact)
+	return fmt.Sprintf("%d of %d metrics degrade when %s work at once. The worst is %s: with %s, %s.",
+		len(lost), of, nounOfAll(lost), name(worst), subjects(worst), fact)
 }
 
-func atOnce(n int) string {
-	if n == 1 {
-		return "in the parallel evaluation, with one node"
+func atOnce(f model.Finding) string {
+	if f.Nodes == 1 {
+		return "in the parallel evaluation, with one " + noun(f.Of)
 	}
-	return fmt.Sprintf("when all %d nodes work at once", n)
+	return fmt.Sprintf("when all %s work at once", subjects(f))
 }
 
 func intervalWords(f model.Finding) string {
-	if !bounded(f.CI) {
+	shown := shownInterval(f.CI)
+	if shown == nil {
 		return ""
 	}
-	lo, _ := strings.CutSuffix(num.Percent(f.CI[0]), " %")
-	return fmt.Sprintf(" (95 %% interval %s to %s)", lo, num.Percent(f.CI[1]))
+	lo, _ := strings.CutSuffix(num.Percent(shown[0]), " %")
+	return fmt.Sprintf(" (95 %% interval %s to %s)", lo, num.Percent(shown[1]))
 }
 
 // worthSentence turns the worst loss into nodes: S = n·E = n·(1 − CDI/100).
@@ -98,23 +98,23 @@ func worthSentence(lost []model.Finding) string {
 	if worst.Nodes < 2 {
 		return ""
 	}
-	return fmt.Sprintf("Together the %d nodes do the work of %s.", worst.Nodes, worthText(worst))
+	return fmt.Sprintf("Together the %s do the work of %s.", subjects(worst), worthText(worst))
 }
 
-// worthText says how many nodes without degradation the fleet is worth.
+// worthText says how many nodes, or pairs, without degradation the fleet is worth.
 func worthText(f model.Finding) string {
 	if f.CDI == nil || !num.Finite(*f.CDI) {
 		return num.Missing
 	}
 	worth := float64(f.Nodes) * (1 - *f.CDI/100)
-	digits := "%.1f nodes"
+	digits := "%.1f"
 	if worth >= 99.95 {
-		digits = "%.0f nodes"
+		digits = "%.0f"
 	}
-	if s := fmt.Sprintf(digits, worth); s != "1.0 nodes" {
-		return s
+	if s := fmt.Sprintf(digits, worth); s != "1.0" {
+		return s + " " + noun(f.Of) + "s"
 	}
-	return "1.0 node"
+	return "1.0 " + noun(f.Of)
 }
 
 func gainSentence(gain []model.Finding) string {
@@ -130,20 +130,36 @@ func noneSentence(none []model.Finding, of int) string {
 	case len(none) == 0:
 		return ""
 	case len(none) == of && of == 1:
-		return fmt.Sprintf("No loss of capacity was found %s%s.", atOnce(none[0].Nodes), closeWords(none[0]))
+		return fmt.Sprintf("No loss of capacity was found %s%s.", atOnce(none[0]), closeWords(none[0]))
 	case len(none) == of:
-		return fmt.Sprintf("No loss of capacity was found in any of %d metrics.", of)
+		return fmt.Sprintf("No loss of capacity was found in any of %d metrics%s.", of, wideWords(none))
 	}
-	return fmt.Sprintf("No loss was found for %s.", listNames(none))
+	return fmt.Sprintf("No loss was found for %s%s.", listNames(none), wideWords(none))
+}
+
+// wideWords names the finding whose interval leaves the largest loss possible,
+// when that is large.
+func wideWords(none []model.Finding) string {
+	worst, most := model.Finding{}, 0.0
+	for _, f := range none {
+		if loss, ok := notExcluded(f); ok && loss > most {
+			worst, most = f, loss
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", but the measurement is coarse: for %s %s (upper end of the 95 %% interval)", name(worst), notExcludedWords(worst))
 }
 
 // closeWords says how large a loss can still be, which is what a reader who
 // is told "no loss" has to know.
 func closeWords(f model.Finding) string {
-	if !bounded(f.CI) || f.CI[1] <= 0 {
+	shown := shownInterval(f.CI)
+	if shown == nil || shown[1] <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("; a loss of up to %s is possible (upper end of the 95 %% interval)", num.Percent(f.CI[1]))
+	return fmt.Sprintf("; a loss of up to %s is not excluded (upper end of the 95 %% interval)", num.Percent(shown[1]))
 }
 
 func unknownSentence(unknown []model.Finding, of int) string {

@@ -48,7 +48,7 @@ func TestSummary(t *testing.T) {
 			"The measurement does not allow a verdict on io rate: only 2 nodes.",
 		}},
 		{"no loss", model.RunData{}, []model.Finding{fine}, []string{
-			"No loss of capacity was found when all 4 nodes work at once; a loss of up to 1.5 % is possible (upper end of the 95 % interval).",
+			"No loss of capacity was found when all 4 nodes work at once; a loss of up to 1.5 % is not excluded (upper end of the 95 % interval).",
 		}},
 		{"unknown", model.RunData{}, []model.Finding{unknown}, []string{
 			"The measurement does not allow a verdict: only 2 nodes.",

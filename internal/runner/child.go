@@ -63,7 +63,8 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	c.setup = *first.Setup
 	c.reporter = newReporter(c.out)
 	c.env = &workload.Env{
-		Node: c.setup.Node, Dir: c.setup.Dir, Environ: append(os.Environ(), c.quarry.cookie),
+		Node: c.setup.Node, Self: c.setup.Self, Peers: c.setup.Peers, Clients: c.setup.Clients,
+		Role: c.setup.Role, Volumes: c.setup.Volumes, Dir: c.setup.Dir, Environ: append(os.Environ(), c.quarry.cookie),
 		Stdout: stdout, Stderr: stderr, Report: c.reporter,
 	}
 	return c.execute(ctx, reg, begin)

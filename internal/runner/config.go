@@ -9,6 +9,14 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
+// Place is where a task runs, as workload.Env has it.
+type Place struct {
+	Self    model.Host        `json:"self"`
+	Peers   []model.Host      `json:"peers,omitempty"`
+	Clients []model.Host      `json:"clients,omitempty"`
+	Volumes map[string]string `json:"volumes,omitempty"`
+}
+
 // Config says what to run and where. All fields without "optional" are
 // required.
 type Config struct {
@@ -19,6 +27,7 @@ type Config struct {
 	Attempt int
 	Node    model.NodeID
 	Spec    model.Spec
+	Place   Place
 	// Dir is where scratch directories are made; the one of this attempt is
 	// removed before Wait returns.
 	Dir string
@@ -53,8 +62,12 @@ type Outcome struct {
 	// Started is when Run was called, Ended when it returned or, if it did
 	// not, when its process was gone. Both are zero if Run was never called.
 	Started, Ended time.Time
+	// CPU is the processor time that the attempt used from its first moment:
+	// of its process and the descendants that were waited for.
+	CPU            time.Duration
 	Samples        []model.Sample
 	Series         []model.Series
+	Histograms     []model.Histogram
 	Stdout, Stderr model.Output // Output.Artifact is left empty
 	// StdoutFile and StderrFile are the paths of files with the whole output;
 	// empty when the text of Stdout or Stderr is the whole, or no ArtifactDir

@@ -10,14 +10,15 @@ import (
 
 // data is what the child has reported until now. Safe for concurrent use.
 type data struct {
-	mu       sync.Mutex
-	ready    *verdict
-	started  time.Time
-	done     *verdict
-	exitCode *int
-	samples  []model.Sample
-	metrics  []string // of series, in order of appearance
-	series   map[string]*progress
+	mu         sync.Mutex
+	ready      *verdict
+	started    time.Time
+	done       *verdict
+	exitCode   *int
+	samples    []model.Sample
+	histograms []model.Histogram
+	metrics    []string // of series, in order of appearance
+	series     map[string]*progress
 }
 
 // addPoint stores a progress point and returns it in the form of the live
@@ -49,6 +50,8 @@ func (d *data) take(r report) {
 		d.started = time.Unix(0, *r.Started)
 	case r.Sample != nil:
 		d.samples = append(d.samples, *r.Sample)
+	case r.Histogram != nil:
+		d.histograms = append(d.histograms, *r.Histogram)
 	case r.ExitCode != nil:
 		d.exitCode = r.ExitCode
 	case r.Done != nil:
@@ -66,7 +69,7 @@ func (d *data) ended() time.Time {
 
 // outcome returns what was measured; the verdict is left to the caller.
 func (d *data) outcome() Outcome {
-	o := Outcome{Started: d.started, ExitCode: d.exitCode, Samples: slices.Clone(d.samples)}
+	o := Outcome{Started: d.started, ExitCode: d.exitCode, Samples: slices.Clone(d.samples), Histograms: slices.Clone(d.histograms)}
 	for _, m := range d.metrics {
 		o.Series = append(o.Series, d.series[m].series(m))
 	}

@@ -56,10 +56,27 @@ func (r *reporter) Progress(metric, unit string, cumulative float64) {
 	now := time.Now() // before the lock: it belongs to the value
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.point(point{Metric: metric, Unit: unit, After: now.Sub(r.started), Value: cumulative})
+}
+
+// ProgressAt implements workload.Reporter.
+func (r *reporter) ProgressAt(metric, unit string, after time.Duration, cumulative float64) {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if after < 0 || !r.started.IsZero() && after > now.Sub(r.started) {
+		r.refuse(fmt.Errorf("progress of %s is of %v after the start, which is not in the past of this task", metric, after))
+		return
+	}
+	r.point(point{Metric: metric, Unit: unit, After: after, Value: cumulative})
+}
+
+// point takes a reading; r.mu is held.
+func (r *reporter) point(p point) {
 	if r.started.IsZero() {
 		return // not within Run
 	}
-	p := point{Metric: metric, Unit: unit, After: now.Sub(r.started), Value: cumulative}
+	metric, unit := p.Metric, p.Unit
 	c, ok := r.metrics[metric]
 	if !ok {
 		c = &counter{unit: unit, thin: thinner{step: minStep}, after: -1, value: math.Inf(-1)}
@@ -113,14 +130,40 @@ func (r *reporter) Sample(s model.Sample) {
 		r.refuse(fmt.Errorf("a sample without a metric: %v", s.Value))
 	case math.IsNaN(s.Value) || math.IsInf(s.Value, 0):
 		r.refuse(fmt.Errorf("%s is %v, want a number", s.Metric, s.Value))
+	case s.Info && s.Better == "": // it may have no good direction
+		r.sendSample(s)
 	case s.Better != model.Higher && s.Better != model.Lower:
 		r.refuse(fmt.Errorf("%s: direction %q, want %q or %q", s.Metric, s.Better, model.Higher, model.Lower))
 	default:
-		if err := r.out.write(report{Sample: &s}); err != nil {
+		r.sendSample(s)
+	}
+}
+
+// sendSample writes a checked sample; r.mu is held.
+func (r *reporter) sendSample(s model.Sample) {
+	if err := r.out.write(report{Sample: &s}); err != nil {
+		r.refuse(err)
+	}
+}
+
+// Histogram implements workload.Reporter.
+func (r *reporter) Histogram(h model.Histogram) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case h.Metric == "" || h.Unit == "" || h.Encoded == "":
+		r.refuse(fmt.Errorf("a histogram without metric, unit or content: %q %q", h.Metric, h.Unit))
+	case len(h.Encoded) > maxHistogram:
+		r.refuse(fmt.Errorf("the histogram %s takes %d bytes, more than %d", h.Metric, len(h.Encoded), maxHistogram))
+	default:
+		if err := r.out.write(report{Histogram: &h}); err != nil {
 			r.refuse(err)
 		}
 	}
 }
+
+// maxHistogram is far above what an HdrHistogram takes, and below maxLine.
+const maxHistogram = 1 << 20
 
 // ExitCode implements workload.Reporter.
 func (r *reporter) ExitCode(code int) {

@@ -80,6 +80,7 @@ func (p *Process) sendSetup() {
 	_ = p.lines.write(order{Setup: &setup{
 		Task: p.cfg.Task, Attempt: p.cfg.Attempt, Node: p.cfg.Node,
 		Kind: s.Kind, Params: s.Params, Dir: p.dir, Cleanup: p.cfg.CleanupTimeout,
+		Role: s.Role, Place: p.cfg.Place,
 	}})
 }
 
@@ -180,6 +181,9 @@ func (p *Process) drain(readers *sync.WaitGroup) {
 // conclude says how it ended. waited is what the child's exit looked like.
 func (p *Process) conclude(d death, waited error) Outcome {
 	o := p.data.outcome()
+	if ps := p.cmd.ProcessState; ps != nil {
+		o.CPU = ps.UserTime() + ps.SystemTime()
+	}
 	o.Stdout, o.StdoutFile = p.stdout.finish()
 	o.Stderr, o.StderrFile = p.stderr.finish()
 	ended := p.data.ended()

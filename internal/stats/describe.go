@@ -109,3 +109,17 @@ func quantileSorted(sorted []float64, p float64) float64 {
 	}
 	return sorted[below] + (h-float64(below))*(sorted[below+1]-sorted[below])
 }
+
+// MeanHalfWidth returns half the width of Student's interval at this level for
+// the mean of at least two values: t(n−1)·s/√n.
+func MeanHalfWidth(xs []float64, level float64) (float64, error) {
+	sd, err := SampleSD(xs)
+	if err != nil {
+		return 0, err
+	}
+	t, err := TQuantile((1+level)/2, float64(len(xs)-1))
+	if err != nil {
+		return 0, err
+	}
+	return finite(t * sd / math.Sqrt(float64(len(xs))))
+}

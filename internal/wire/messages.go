@@ -51,6 +51,11 @@ type Assignment struct {
 	NodeKey string     `json:"node_key"`
 	Barrier bool       `json:"barrier"`
 	Spec    model.Spec `json:"spec"`
+	// Self is where the node is reached by the others; Peers and Clients are
+	// the hosts that Spec.Peers and Spec.Clients name, in the same order.
+	Self    model.Host   `json:"self"`
+	Peers   []model.Host `json:"peers,omitempty"`
+	Clients []model.Host `json:"clients,omitempty"`
 	// ReadyTimeout bounds how long the agent waits for the start.
 	ReadyTimeout time.Duration `json:"ready_timeout"`
 	Issued       time.Time     `json:"issued"`
@@ -192,6 +197,9 @@ func (a Assignment) Check() error {
 	if a.Step == "" || a.NodeKey == "" || a.Spec.Kind == "" {
 		return errors.New("no step, node key or workload kind")
 	}
+	if len(a.Peers) != len(a.Spec.Peers) || len(a.Clients) != len(a.Spec.Clients) {
+		return errors.New("the hosts are not those that the task names")
+	}
 	if a.Spec.Timeout <= 0 || (a.Barrier && a.ReadyTimeout <= 0) {
 		return errors.New("no timeout")
 	}
@@ -281,6 +289,11 @@ func (r Result) Check() error {
 	for _, s := range r.Series {
 		if len(s.Offsets) != len(s.Values) {
 			return fmt.Errorf("series %s: %d offsets, %d values", s.Metric, len(s.Offsets), len(s.Values))
+		}
+	}
+	for _, s := range r.Host {
+		if len(s.Offsets) != len(s.Values) {
+			return fmt.Errorf("host metric %s: %d offsets, %d values", s.Metric, len(s.Offsets), len(s.Values))
 		}
 	}
 	return r.Node.Validate()

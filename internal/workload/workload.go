@@ -48,6 +48,39 @@ type Cleaner interface {
 	Cleanup(ctx context.Context, env *Env) error
 }
 
+// Paired is implemented by workloads that measure connections between nodes
+// rather than nodes.
+type Paired interface {
+	// Pairing says which nodes are connected. It is called on valid
+	// parameters.
+	Pairing() Pairing
+}
+
+// Pairing says how nodes are connected with each other.
+type Pairing struct {
+	Kind PairingKind
+	// Both: both ends of a pair are clients of each other, and the pair is
+	// the subject. Otherwise the first end is the client and the other serves.
+	// Rings and AllToOne have one client a connection.
+	Both bool
+	// Sink, for AllToOne, is the node that all connect to, or a group of one
+	// node. Empty: the first node.
+	Sink string
+}
+
+// PairingKind is the shape of a pairing.
+type PairingKind string
+
+// Pairs: disjoint pairs of neighbours. Ring: each node with the next. AllToOne:
+// all with one. AcrossGroups: disjoint pairs, each of two groups (label
+// "group").
+const (
+	Pairs        PairingKind = "pairs"
+	Ring         PairingKind = "ring"
+	AllToOne     PairingKind = "all_to_one"
+	AcrossGroups PairingKind = "across_groups"
+)
+
 // Kind describes a benchmark.
 type Kind struct {
 	Name    string // the value of `kind:` in the experiment file
@@ -59,6 +92,16 @@ type Kind struct {
 // Env is what a workload may use of the node that runs it.
 type Env struct {
 	Node model.NodeID
+	// Self is where other nodes reach this one. Peers are the nodes to
+	// connect to, Clients those that will connect to this one; both are empty
+	// unless the workload is [Paired]. With RoleServe there is nothing to
+	// measure here.
+	Self           model.Host
+	Peers, Clients []model.Host
+	Role           model.Role
+	// Volumes are what the node offers to write to, by name: the path of a
+	// folder, or of a block device.
+	Volumes map[string]string
 	// Dir is an empty directory of the task's own, removed after it.
 	Dir string
 	// Environ is the environment for child processes, without scalebench's
@@ -77,8 +120,14 @@ type Reporter interface {
 	// the sample it explains, unit is that of the counter ("op", "byte").
 	// The time of the call is the time of the measurement.
 	Progress(metric, unit string, cumulative float64)
+	// ProgressAt is Progress for a tool that tells the past: after is the time
+	// of the measurement since the call of Run. Readings of a metric must come
+	// in order.
+	ProgressAt(metric, unit string, after time.Duration, cumulative float64)
 	// Sample publishes a value of the whole task.
 	Sample(s model.Sample)
+	// Histogram publishes a distribution, once a metric, at the end of Run.
+	Histogram(h model.Histogram)
 	// ExitCode records how the benchmark's process ended.
 	ExitCode(code int)
 }

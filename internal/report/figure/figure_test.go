@@ -53,7 +53,7 @@ func TestRatesWithoutData(t *testing.T) {
 		if got := p.rates(10); got != nil {
 			t.Errorf("rates of %+v = %v, want none", p, got)
 		}
-		if _, _, ok := Rates("title", "op", []Progress{p}, nil); ok {
+		if _, _, ok := Rates("title", func(top float64) num.Scale { return num.For("op/s", top) }, []Progress{p}, nil); ok {
 			t.Errorf("Rates of %+v: ok, want nothing to draw", p)
 		}
 	}

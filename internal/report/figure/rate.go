@@ -59,9 +59,9 @@ func (p Progress) valueAt(t float64, i int) (float64, int) {
 }
 
 // Rates draws every node's rate over a parallel trial, the common window
-// shaded. The unit is that of the counter per second. ok is false when there
+// shaded; scaleFor chooses the unit from the greatest rate. ok is false when there
 // is nothing to draw.
-func Rates(title, unit string, nodes []Progress, spans []Span) (plot Plot, scale num.Scale, ok bool) {
+func Rates(title string, scaleFor func(top float64) num.Scale, nodes []Progress, spans []Span) (plot Plot, scale num.Scale, ok bool) {
 	lines := make([][]rate, len(nodes))
 	top, last := 0.0, 0.0
 	for i, p := range nodes {
@@ -76,7 +76,7 @@ func Rates(title, unit string, nodes []Progress, spans []Span) (plot Plot, scale
 	for _, s := range spans {
 		last = max(last, s.End)
 	}
-	scale = num.For(unit+"/s", top)
+	scale = scaleFor(top)
 	y, x := newCapacity(top, scale, 3), svg.TightAxis(0, last, 5)
 	d := svg.New("area", title, marginTop+rateHeight+marginBottom)
 	shadeWindow(d, x, spans, marginTop, rateHeight)
@@ -92,7 +92,7 @@ func Rates(title, unit string, nodes []Progress, spans []Span) (plot Plot, scale
 func binsFor(n int) int { return max(12, min(maxBins, 6000/max(n, 1))) }
 
 // Palette is how many nodes can be told apart by colour and dashes.
-const Palette = 6
+const Palette = MaxLines
 
 // lineClass gives few nodes a colour each; many become a cloud of one colour.
 func lineClass(i, n int) string {

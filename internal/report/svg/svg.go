@@ -157,27 +157,67 @@ type Point struct{ X, Y float64 }
 // polyGrid is the number of steps that a polyline's coordinates can take.
 const polyGrid = 1000
 
-// Polyline draws a line through the points over the whole width, between the
-// pixels y and y+h. Its class should set a non-scaling stroke.
-func (d *Drawing) Polyline(class string, y, h float64, points []Point, tip string) {
-	var path strings.Builder
+// coordinates prints points on the grid, for the attribute of a polyline or a
+// polygon; those that are not finite are left out.
+func coordinates(points []Point) string {
+	var b strings.Builder
 	for _, p := range points {
 		if math.IsNaN(p.X+p.Y) || math.IsInf(p.X+p.Y, 0) {
 			continue
 		}
-		if path.Len() > 0 {
-			path.WriteByte(' ')
+		if b.Len() > 0 {
+			b.WriteByte(' ')
 		}
-		path.WriteString(strconv.Itoa(int(math.Round(p.X*polyGrid))) + "," + strconv.Itoa(int(math.Round(p.Y*polyGrid))))
+		b.WriteString(strconv.Itoa(int(math.Round(p.X*polyGrid))) + "," + strconv.Itoa(int(math.Round(p.Y*polyGrid))))
 	}
-	if path.Len() == 0 {
+	return b.String()
+}
+
+// Curve is a line, or an area, of a [Drawing.Plane].
+type Curve struct {
+	Class  string
+	Points []Point
+	Filled bool // an area, closed from the last point to the first
+	Tip    string
+}
+
+// Plane draws lines and areas over the whole width, between the pixels y and
+// y+h, in the order given. Their classes should set a non-scaling stroke. What
+// lies outside is cut off.
+func (d *Drawing) Plane(y, h float64, shapes []Curve) {
+	d.b.WriteString(`<svg x="0" y="` + number(y) + `" width="100%" height="` + number(h) +
+		`" viewBox="0 0 1000 1000" preserveAspectRatio="none" class="plane">`)
+	for _, s := range shapes {
+		d.shape(s)
+	}
+	d.b.WriteString(`</svg>`)
+}
+
+func (d *Drawing) shape(s Curve) {
+	points := coordinates(s.Points)
+	if points == "" {
 		return
 	}
-	d.b.WriteString(`<svg x="0" y="` + number(y) + `" width="100%" height="` + number(h) +
-		`" viewBox="0 0 1000 1000" preserveAspectRatio="none"><polyline class="` + escape(class) +
-		`" points="` + path.String() + `">`)
-	d.tip(tip)
-	d.b.WriteString(`</polyline></svg>`)
+	element := "polyline"
+	if s.Filled {
+		element = "polygon"
+	}
+	d.b.WriteString("<" + element + ` class="` + escape(s.Class) + `" points="` + points + `"`)
+	if s.Tip == "" {
+		d.b.WriteString("/>")
+		return
+	}
+	d.b.WriteString(">")
+	d.tip(s.Tip)
+	d.b.WriteString("</" + element + ">")
+}
+
+// Polyline draws a line through the points over the whole width, between the
+// pixels y and y+h. Its class should set a non-scaling stroke.
+func (d *Drawing) Polyline(class string, y, h float64, points []Point, tip string) {
+	if coordinates(points) != "" {
+		d.Plane(y, h, []Curve{{Class: class, Points: points, Tip: tip}})
+	}
 }
 
 type attrs []struct {
@@ -218,3 +258,6 @@ func escape(s string) string {
 	_ = xml.EscapeText(&b, []byte(s))
 	return b.String()
 }
+
+// Value is the length as a number, of pixels or of percent.
+func (l Len) Value() float64 { return l.v }

@@ -28,6 +28,7 @@ type Column struct {
 	Key   string // for programs: CSV header, JSON key; unique in the table
 	Head  string // for people
 	Align Align
+	Tip   string // what an abbreviated head means, for who points at it
 }
 
 // Cell is one value.

@@ -91,7 +91,7 @@ func (rs *resultSet) at(number int64) *model.Result { return &rs.results[rs.inde
 func (s *Store) selectResults(ctx context.Context, tx *sql.Tx, run model.RunID) ([]model.Result, error) {
 	rs := &resultSet{results: []model.Result{}, index: make(map[int64]int)}
 	for _, part := range []func(context.Context, *sql.Tx, model.RunID, *resultSet) error{
-		s.selectResultRows, s.selectOutputs, s.selectSamples, s.selectSeries,
+		s.selectResultRows, s.selectOutputs, s.selectSamples, s.selectSeries, s.selectHost, s.selectHistograms,
 	} {
 		if err := part(ctx, tx, run, rs); err != nil {
 			return nil, err
@@ -139,14 +139,15 @@ func (s *Store) selectSamples(ctx context.Context, tx *sql.Tx, run model.RunID, 
 	return s.each(ctx, tx, func(rows *sql.Rows) error {
 		var number int64
 		var x model.Sample
-		err := rows.Scan(&number, (*text)(&x.Metric), (*text)(&x.Unit), &x.Value, (*text)(&x.Better), document{&x.Labels})
+		err := rows.Scan(&number, (*text)(&x.Metric), (*text)(&x.Unit), &x.Value, (*text)(&x.Better), document{&x.Labels},
+			(*text)(&x.Resource), &x.Info)
 		if err != nil {
 			return err
 		}
 		r := rs.at(number)
 		r.Samples = append(r.Samples, x)
 		return nil
-	}, `SELECT x.result, x.metric, x.unit, x.value, x.better, x.labels
+	}, `SELECT x.result, x.metric, x.unit, x.value, x.better, x.labels, x.resource, x.info
 		FROM samples x JOIN results r ON r.id = x.result`+ofRun+` ORDER BY x.result, x.position`, text(run))
 }
 

@@ -9,7 +9,7 @@ import (
 
 const (
 	outputColumns = `result, stream, total, truncated, artifact, artifact_cut, content`
-	sampleColumns = `result, position, metric, unit, value, better, labels`
+	sampleColumns = `result, position, metric, unit, value, better, labels, resource, info`
 	seriesColumns = `result, position, metric, unit, points, offsets, counters`
 )
 
@@ -37,6 +37,12 @@ func (s *Store) encodeResult(r model.Result) (*putResult, error) {
 	if p.series, err = s.seriesRows(r.Series); err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrInvalid, err)
 	}
+	if p.host, err = s.hostRows(r.Host); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrInvalid, err)
+	}
+	if p.histograms, err = s.histogramRows(r.Histograms); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrInvalid, err)
+	}
 	return p, checkTimes(r)
 }
 
@@ -49,13 +55,25 @@ func checkResult(r model.Result) error {
 		}
 	}
 	for _, s := range r.Series {
-		if len(s.Offsets) != len(s.Values) {
-			return fmt.Errorf("series %q has %d offsets and %d values", s.Metric, len(s.Offsets), len(s.Values))
+		if err := checkSeries("series", s.Metric, s.Offsets, s.Values); err != nil {
+			return err
 		}
-		for i, v := range s.Values {
-			if !finite(v) {
-				return fmt.Errorf("series %q is %v at point %d; only finite numbers can be stored", s.Metric, v, i)
-			}
+	}
+	for _, s := range r.Host {
+		if err := checkSeries("host series", s.Metric, s.Offsets, s.Values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkSeries(kind, metric string, offsets []int64, values []float64) error {
+	if len(offsets) != len(values) {
+		return fmt.Errorf("%s %q has %d offsets and %d values", kind, metric, len(offsets), len(values))
+	}
+	for i, v := range values {
+		if !finite(v) {
+			return fmt.Errorf("%s %q is %v at point %d; only finite numbers can be stored", kind, metric, v, i)
 		}
 	}
 	return nil
@@ -96,7 +114,7 @@ func sampleRows(samples []model.Sample) [][]any {
 	rows := make([][]any, len(samples))
 	for i := range samples {
 		s := &samples[i]
-		rows[i] = []any{i, text(s.Metric), text(s.Unit), s.Value, text(s.Better), document{&s.Labels}}
+		rows[i] = []any{i, text(s.Metric), text(s.Unit), s.Value, text(s.Better), document{&s.Labels}, text(s.Resource), s.Info}
 	}
 	return rows
 }

@@ -18,14 +18,16 @@ type attemptKey struct {
 // putResult is one PutResult on its way, encoded and ready to insert. Its rows
 // lack their first column, the number of the result's row.
 type putResult struct {
-	key     attemptKey
-	run     model.RunID
-	step    model.StepID
-	node    model.NodeID
-	row     []any
-	outputs [][]any
-	samples [][]any
-	series  [][]any
+	key        attemptKey
+	run        model.RunID
+	step       model.StepID
+	node       model.NodeID
+	row        []any
+	outputs    [][]any
+	samples    [][]any
+	series     [][]any
+	host       [][]any
+	histograms [][]any
 
 	stored bool // set by the batch; read after it
 }
@@ -152,24 +154,40 @@ func (s *Store) insertResults(ctx context.Context, tx *sql.Tx, fresh []*putResul
 	if err != nil {
 		return err
 	}
-	var outputs, samples, series [][]any
+	rows := make(map[string][][]any)
 	for _, p := range fresh {
 		number, ok := numbers[p.key]
 		if !ok {
 			continue
 		}
 		p.stored = true
-		outputs = appendRows(outputs, number, p.outputs)
-		samples = appendRows(samples, number, p.samples)
-		series = appendRows(series, number, p.series)
+		for _, part := range p.parts() {
+			rows[part.into] = appendRows(rows[part.into], number, part.rows)
+		}
 	}
-	if err := s.insert(ctx, tx, "outputs ("+outputColumns+")", outputs, ""); err != nil {
-		return err
+	for _, part := range new(putResult).parts() {
+		if err := s.insert(ctx, tx, part.into, rows[part.into], ""); err != nil {
+			return err
+		}
 	}
-	if err := s.insert(ctx, tx, "samples ("+sampleColumns+")", samples, ""); err != nil {
-		return err
+	return nil
+}
+
+// part is what of a result goes into one table.
+type part struct {
+	into string // table with its columns
+	rows [][]any
+}
+
+// parts lists the tables beside results, always in the same order.
+func (p *putResult) parts() []part {
+	return []part{
+		{"outputs (" + outputColumns + ")", p.outputs},
+		{"samples (" + sampleColumns + ")", p.samples},
+		{"series (" + seriesColumns + ")", p.series},
+		{"host_series (" + hostColumns + ")", p.host},
+		{"histograms (" + histogramColumns + ")", p.histograms},
 	}
-	return s.insert(ctx, tx, "series ("+seriesColumns+")", series, "")
 }
 
 func (s *Store) insertResultRows(ctx context.Context, tx *sql.Tx, fresh []*putResult) (map[attemptKey]int64, error) {

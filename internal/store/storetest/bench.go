@@ -11,17 +11,24 @@ import (
 )
 
 // Benchmark measures PutResult with one caller, and with many at once as after
-// a parallel step. A result has 4 samples and 2 series of 60 points.
+// a parallel step. A result has 4 samples and 2 series of 60 points, and as
+// "monitored" 60 series of the node's metrics, too.
 func Benchmark(b *testing.B, open func(*testing.B) store.Store) {
+	for name, metrics := range map[string]int{"bare": 0, "monitored": 60} {
+		b.Run(name, func(b *testing.B) { benchmark(b, open, metrics) })
+	}
+}
+
+func benchmark(b *testing.B, open func(*testing.B) store.Store, metrics int) {
 	b.Run("alone", func(b *testing.B) {
-		s, results := prepare(b, open)
+		s, results := prepare(b, open, metrics)
 		for _, r := range results {
 			benchPut(b, s, r)
 		}
 	})
 	for _, callers := range []int{16, 500} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			s, results := prepare(b, open)
+			s, results := prepare(b, open, metrics)
 			var next atomic.Int64
 			b.SetParallelism(callers) // times GOMAXPROCS
 			b.RunParallel(func(pb *testing.PB) {
@@ -34,7 +41,7 @@ func Benchmark(b *testing.B, open func(*testing.B) store.Store) {
 }
 
 // prepare stores a run with a task for every iteration.
-func prepare(b *testing.B, open func(*testing.B) store.Store) (store.Store, []model.Result) {
+func prepare(b *testing.B, open func(*testing.B) store.Store, metrics int) (store.Store, []model.Result) {
 	b.Helper()
 	s := open(b)
 	const nodes = 100
@@ -43,6 +50,9 @@ func prepare(b *testing.B, open func(*testing.B) store.Store) (store.Store, []mo
 		b.Fatal(err)
 	}
 	results := f.Results()[:b.N]
+	for i := range results {
+		results[i].Host, results[i].Histograms = monitored(metrics, 60), nil
+	}
 	b.ResetTimer()
 	return s, results
 }
@@ -51,4 +61,16 @@ func benchPut(b *testing.B, s store.Store, r model.Result) {
 	if stored, err := s.PutResult(context.Background(), r); !stored || err != nil {
 		b.Errorf("PutResult = %v, %v, want true", stored, err)
 	}
+}
+
+// monitored are metrics of a node as a task of so many seconds has them: two
+// in three are counters, of which every other one has digits behind the point.
+func monitored(metrics, points int) []model.HostSeries {
+	list := make([]model.HostSeries, metrics)
+	for i := range list {
+		x := series(fmt.Sprintf("metric%d", i), "1", points, float64(i)+float64(i%2)/7)
+		// Readings of a node share their times.
+		list[i] = model.HostSeries{Metric: x.Metric, Unit: x.Unit, Counter: i%3 > 0, Offsets: x.Offsets, Values: x.Values}
+	}
+	return list
 }

@@ -113,11 +113,16 @@ func (f Fixture) Result(step, position, attempt int) model.Result {
 		Stdout: model.Output{Text: "score 17.25\n", Total: 12},
 		Stderr: model.Output{Text: "head … tail", Total: 1 << 40, Truncated: true, Artifact: "stderr", ArtifactCut: true},
 		Series: []model.Series{series("throughput", "op", 60, 1e6/3.0), series("written", "byte", 60, 4096)},
+		Host:   hostSeries(),
+		Histograms: []model.Histogram{
+			{Metric: "latency", Unit: "us", Encoded: "HISTFAAAABx4nJNpmSzMwMDAxAABzFCaEUoz2X+AMAATHAK8"},
+			{Metric: "first_byte", Unit: "us"},
+		},
 	}
 	for i := range 3 {
 		r.Samples = append(r.Samples, model.Sample{
 			Metric: fmt.Sprintf("metric%d", i), Unit: "op/s", Value: float64(position) + 0.1*float64(i), Better: model.Higher,
-			Labels: map[string]string{"copies": fmt.Sprint(i)},
+			Labels: map[string]string{"copies": fmt.Sprint(i)}, Resource: model.ResourceNetworkReceive, Info: i == 1,
 		})
 	}
 	r.Samples = append(r.Samples, model.Sample{Metric: "latency", Unit: "ns", Value: 12, Better: model.Lower})
@@ -144,4 +149,17 @@ func series(metric, unit string, points int, rate float64) model.Series {
 		s.Values = append(s.Values, float64(i+1)*rate)
 	}
 	return s
+}
+
+// hostSeries are of all sorts: metrics that were read together, a state among
+// counters, one that came later, and one without points.
+func hostSeries() []model.HostSeries {
+	together := []int64{-5e8, 499_999_123, 1_500_004_567, 2_499_998_001}
+	return []model.HostSeries{
+		{Metric: "cpu.user", Unit: "s", Counter: true, Offsets: together, Values: []float64{0, 0.99, 2.01, 2.98}},
+		{Metric: "memory.free", Unit: "byte", Offsets: together, Values: []float64{1 << 33, 1<<33 - 4096, 0, 17}},
+		{Metric: "disk.vdb.reads", Unit: "1", Counter: true, Offsets: together[2:], Values: []float64{0, 12}},
+		{Metric: "net.rx_bytes", Unit: "byte", Counter: true, Offsets: together, Values: []float64{0, 1e9, 2e9, 1 << 52}},
+		{Metric: "no points"},
+	}
 }

@@ -82,6 +82,8 @@ func testNotFinite(t *testing.T, e env) {
 		"NaN":             func(r *model.Result) { r.Samples[1].Value = math.NaN() },
 		"+Inf":            func(r *model.Result) { r.Samples[1].Value = math.Inf(1) },
 		"-Inf":            func(r *model.Result) { r.Series[0].Values[3] = math.Inf(-1) },
+		"host series":     func(r *model.Result) { r.Host[1].Values[2] = math.NaN() },
+		"and 3 values":    func(r *model.Result) { r.Host[1].Values = r.Host[1].Values[:3] },
 		"2 offsets":       func(r *model.Result) { r.Series[0].Offsets = r.Series[0].Offsets[:2] },
 		"cannot be store": func(r *model.Result) { r.Ended = r.Ended.AddDate(1000, 0, 0) },
 	}

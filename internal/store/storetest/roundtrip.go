@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,13 @@ func testExtremes(t *testing.T, e env) {
 		{Metric: "m", Unit: "one point", Offsets: []int64{7}, Values: []float64{0.3}},
 		{Metric: "no points"},
 	}
+	full.Host = []model.HostSeries{
+		{Metric: "no points first"},
+		{Metric: "no points again"},
+		{Metric: "m", Offsets: []int64{math.MinInt64, 0, math.MaxInt64}, Values: []float64{-math.MaxFloat64, 5e-324, math.MaxFloat64}},
+		{Metric: "m", Offsets: []int64{math.MinInt64, 0}, Values: []float64{0.1, 0.2}},
+	}
+	full.Histograms = []model.Histogram{{}, {Metric: "big", Encoded: strings.Repeat("HISTFAAAABx4nJN", 100_000)}, {Metric: "big"}}
 	empty := model.Result{Run: f.Run.ID, Step: f.Steps[0].ID, Task: f.Steps[0].Tasks[1].ID, Attempt: 1, Node: f.Nodes[1].ID, Outcome: model.OutcomeLost}
 	e.put(t, full)
 	e.put(t, empty)
@@ -84,6 +92,9 @@ func testText(t *testing.T, e env) {
 		r.Stdout = model.Output{Text: text, Total: int64(len(text)), Artifact: text}
 		r.Samples[0].Metric, r.Samples[0].Unit = text, text
 		r.Series[0].Metric = text
+		r.Samples[0].Resource = text
+		r.Host[0].Metric, r.Host[0].Unit = text, text
+		r.Histograms[0] = model.Histogram{Metric: text, Unit: text, Encoded: text}
 		e.put(t, r)
 		want = append(want, r)
 	}

@@ -22,6 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // record keeps what a workload reports.
 type record struct {
+	workload.Reporter // what these tests do not expect to be called
+
 	samples []model.Sample
 	codes   []int
 }

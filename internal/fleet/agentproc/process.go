@@ -1,12 +1,15 @@
-package local
+package agentproc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -19,48 +22,67 @@ type process struct {
 	dir     string
 	args    []string
 	environ []string
+	start   Starter
 
 	mu  sync.Mutex
 	cmd *exec.Cmd
 	in  io.Closer // closing it tells the agent that its server is gone
-	log *os.File
 }
 
-// start launches the agent in a process group of its own, so that a Ctrl-C in
-// the user's terminal reaches the server only, which then ends its agents in
-// order.
-func (p *process) start(ctx context.Context) error {
+// arguments is the command line of an agent.
+func arguments(command []string, dir string, a Agent) []string {
+	args := append(slices.Clone(command), "--node", string(a.Node.ID), "--state", dir, "--exit-with-stdin")
+	for _, k := range slices.Sorted(maps.Keys(a.Node.Labels)) {
+		args = append(args, "--label", k+"="+a.Node.Labels[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(a.Volumes)) {
+		args = append(args, "--volume", k+"="+a.Volumes[k])
+	}
+	return args
+}
+
+// launch starts the agent.
+func (p *process) launch(ctx context.Context) error {
 	log, err := os.OpenFile(filepath.Join(p.dir, LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("opening its log: %w", err)
 	}
-	// Not killed when ctx ends: Down lets it leave in order.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.args[0], p.args[1:]...)
-	cmd.Env = p.environ
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	defer func() { _ = log.Close() }() // the agent has a descriptor of its own
+	stdin, in, err := os.Pipe()
 	if err != nil {
-		_ = log.Close()
+		return fmt.Errorf("making a pipe: %w", err)
+	}
+	// Not killed when ctx ends: Down lets it leave in order.
+	cmd, err := p.start(context.WithoutCancel(ctx), Launch{Node: p.id, Args: p.args, Environ: p.environ, Stdin: stdin, Output: log})
+	_ = stdin.Close() // likewise
+	if err != nil {
+		_ = in.Close() // nobody reads it
 		return fmt.Errorf("starting %s: %w", p.args[0], err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cmd, p.in, p.log = cmd, in, log
+	p.cmd, p.in = cmd, in
 	return nil
+}
+
+// startHere starts a process on this machine.
+func startHere(ctx context.Context, l Launch) (*exec.Cmd, error) {
+	if len(l.Args) == 0 {
+		return nil, errors.New("no command")
+	}
+	cmd := exec.CommandContext(ctx, l.Args[0], l.Args[1:]...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = l.Environ, l.Stdin, l.Output, l.Output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd, cmd.Start()
 }
 
 // wait returns when the agent has ended, with how.
 func (p *process) wait() error {
 	p.mu.Lock()
-	cmd, in, log := p.cmd, p.in, p.log
+	cmd, in := p.cmd, p.in
 	p.mu.Unlock()
 	err := cmd.Wait()
-	_ = in.Close()
-	_ = log.Close()
+	_ = in.Close() // nobody reads it any more
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cmd = nil // its pid may be somebody else's from now on

@@ -1,0 +1,48 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// planText is one resource of a plan in a sentence.
+func planText(r model.PlanResource, nodes int, rate float64) string {
+	show := func(v float64) string { return amount(v, r.Unit, r.Resource) }
+	fleet := plural(nodes, "node")
+	head := fmt.Sprintf("%s: %s: %s at %s take %s", r.Resource, r.Answer, fleet, jobRate(rate), show(r.Needed))
+	if r.Capacity == nil {
+		return head + "; its capacity was not measured: measure it, or give it with --capacity"
+	}
+	at := fmt.Sprintf("its limit is %s", show(*r.Capacity))
+	if r.MeasuredAt > 0 {
+		at = fmt.Sprintf("%d together had %s", r.MeasuredAt, show(*r.Capacity))
+	}
+	switch {
+	case r.NodeLimit != nil:
+		return fmt.Sprintf("%s; %s: growth ends at %s nodes, %s; the largest useful fleet is %s, %s%s",
+			head, at, unit.Digits(*r.NodeLimit, 4), jobRate(*r.RateLimit), plural(*r.Largest, "node"), jobRate(*r.LargestRate), largestRange(r))
+	case r.Answer == model.PlanFits:
+		return head + "; " + at + ", and no limit was seen"
+	}
+	return fmt.Sprintf("%s; %s and no limit was seen: measure with %s or more", head, at, plural(enough(r), "node"))
+}
+
+// enough is how many nodes have to be measured to see a capacity as large as
+// needed, if each adds as much as so far.
+func enough(r model.PlanResource) int {
+	return int(min(math.Ceil(r.Needed / *r.Capacity * float64(max(r.MeasuredAt, 1))), maxFleet))
+}
+
+// largestRange is the interval of the largest useful fleet.
+func largestRange(r model.PlanResource) string {
+	if r.LargestCI == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (95 %%: %d to %d)", r.LargestCI[0], r.LargestCI[1])
+}
+
+// jobRate prints jobs per second.
+func jobRate(v float64) string { return unit.Digits(v, 4) + "/s" }

@@ -1,0 +1,355 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/experiment"
+	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
+	"github.com/scalebench/scalebench/internal/lab"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/report"
+)
+
+func (c *common) labCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "lab", Short: "make hosts with limits on this machine, and remove them",
+		Long: `Makes the hosts of an experiment's lab without running the experiment, to look
+around in them. A host is a network namespace with a link of a set rate, and
+cgroups with a set share of processor, memory and disk. Labs need root.
+
+"scalebench run" makes a lab of its own and removes it afterwards: it does not
+use the labs of these commands, and on these no agents are started.`,
+		Example: `  scalebench lab up examples/lab-network.yaml
+  scalebench lab exec lab-1 -- ping -c 3 10.213.0.2
+  scalebench lab list
+  scalebench lab down --all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%w: unknown command %q; see `scalebench lab --help`", model.ErrUsage, args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.labUpCommand(), c.labDownCommand(), c.labListCommand(), c.labExecCommand())
+	return cmd
+}
+
+func (c *common) labUpCommand() *cobra.Command {
+	var set []string
+	keep := true
+	cmd := &cobra.Command{
+		Use: "up FILE", Short: "make the hosts, volumes and services of an experiment file",
+		Long: `Makes the hosts, volumes and services of an experiment file and leaves them until
+"scalebench lab down" or the machine's next start. With --keep=false the command
+stays, and Ctrl-C removes them. No agents are started: "scalebench run" makes a
+lab of its own.`,
+		Example: `  scalebench lab up examples/lab-network.yaml
+  scalebench lab up examples/lab-disk.yaml --keep=false`,
+		Args: oneArg("the experiment file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.labUp(cmd.Context(), args[0], set, keep)
+		},
+	}
+	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file first: KEY.PATH=VALUE")
+	cmd.Flags().BoolVar(&keep, "keep", true, "leave the lab when this command ends; false: remove it on Ctrl-C")
+	c.addFormat(cmd)
+	return cmd
+}
+
+// labUp makes a lab and prints its hosts.
+func (c *common) labUp(ctx context.Context, file string, set []string, keep bool) error {
+	format, err := c.format()
+	if err != nil {
+		return err
+	}
+	exp, err := c.labFile(file, set)
+	if err != nil {
+		return err
+	}
+	if err := lab.Check(); err != nil {
+		return err
+	}
+	c.sweepLabs(ctx)
+	gone := make(chan error, len(exp.Services))
+	built, err := lab.Up(ctx, lab.Config{
+		ID: fleetlab.NewID(), Spec: *exp.Fleet.Lab, Services: exp.Services, Keep: keep, Environ: c.env.TaskEnviron(), Log: c.log,
+		Ended: func(_ model.NodeID, err error) { gone <- err },
+	})
+	if err != nil {
+		return err // it names the lab
+	}
+	if err := report.LabHosts(c.env.Stdout, labState(built.Manifest()), format, c.printing()); err != nil {
+		return errors.Join(err, c.labRemove(ctx, built))
+	}
+	first := built.Manifest().Hosts[0]
+	c.say("lab %s is up; enter a host with `scalebench lab exec %s -- sh`, or `ip netns exec %s sh` without its limits", built.ID(), first.Name, first.Namespace.Name)
+	if keep {
+		c.say("`scalebench lab down %s` removes it", built.ID())
+		return nil
+	}
+	c.say("Ctrl-C removes it")
+	return errors.Join(awaitEnd(ctx, gone), c.labRemove(ctx, built))
+}
+
+// awaitEnd waits for Ctrl-C, or for the end of a service.
+func awaitEnd(ctx context.Context, gone <-chan error) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-gone:
+		return err
+	}
+}
+
+// labRemoveWait bounds the removal of one lab.
+const labRemoveWait = 30 * time.Second
+
+// labRemove removes a lab, also after Ctrl-C.
+func (c *common) labRemove(ctx context.Context, built *lab.Lab) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), labRemoveWait)
+	defer cancel()
+	return built.Down(ctx)
+}
+
+// labFile reads an experiment file that must have a lab.
+func (c *common) labFile(file string, set []string) (*experiment.Experiment, error) {
+	text, name, err := c.readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	exp, err := experiment.Parse(name, text, Workloads(), set)
+	if err != nil {
+		return nil, err
+	}
+	if exp.Fleet.Lab == nil {
+		return nil, fmt.Errorf("%w: %s has no lab: want fleet: {lab: …}", model.ErrUsage, name)
+	}
+	return exp, nil
+}
+
+// labState tells how a lab stands.
+func labState(m lab.Manifest) report.Lab {
+	switch {
+	case m.LeftOver():
+		return report.Lab{Manifest: m, State: report.LabLeftOver}
+	case m.Keep:
+		return report.Lab{Manifest: m, State: report.LabKept}
+	}
+	return report.Lab{Manifest: m, State: report.LabRunning}
+}
+
+// labs lists the labs of this machine. Manifests that cannot be read hide
+// nothing: they are an error beside the others.
+func labs() ([]report.Lab, error) {
+	manifests, err := lab.List(lab.DefaultStateDir)
+	var out []report.Lab
+	for _, m := range manifests {
+		out = append(out, labState(m))
+	}
+	return out, err
+}
+
+func (c *common) labListCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Short: "list the labs of this machine",
+		Long: `Lists all labs of this machine: those of runs that are running, those that "lab
+up" made and keeps, and what is left over of processes that were killed, which
+the next command that starts a server or makes a lab removes.`,
+		Example: `  scalebench lab list
+  scalebench lab list --format json`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			format, err := c.format()
+			if err != nil {
+				return err
+			}
+			all, err := labs()
+			return errors.Join(report.Labs(c.env.Stdout, all, format, c.printing()), err)
+		},
+	}
+	c.addFormat(cmd)
+	return cmd
+}
+
+// labDownOptions are the flags of `scalebench lab down`.
+type labDownOptions struct {
+	all, force bool
+}
+
+func (c *common) labDownCommand() *cobra.Command {
+	var opt labDownOptions
+	cmd := &cobra.Command{
+		Use: "down [ID]", Short: "remove a lab that was kept or left over",
+		Long: `Removes a lab: its processes, namespaces, volumes and cgroups. Without ID it is
+the only one that is kept or left over. The lab of a run that is running is
+refused: end the run, which removes it, or say --force.`,
+		Example: `  scalebench lab down k3jx2a
+  scalebench lab down --all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || opt.all && len(args) > 0 {
+				return fmt.Errorf("%w: %s takes either the ID of one lab or --all", model.ErrUsage, cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.labDown(cmd.Context(), strings.Join(args, ""), opt)
+		},
+	}
+	cmd.Flags().BoolVar(&opt.all, "all", false, "all that are kept or left over")
+	cmd.Flags().BoolVar(&opt.force, "force", false, "also one that a running process uses")
+	return cmd
+}
+
+// labDown removes the labs that are meant, and reports all that went wrong.
+func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) error {
+	all, err := labs()
+	if err != nil {
+		c.say("! %v", err)
+	}
+	chosen, err := chooseLabs(all, id, opt)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, l := range chosen {
+		err := c.labErase(ctx, l.Manifest)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		c.say("lab %s is removed", l.ID)
+	}
+	if len(chosen) == 0 {
+		c.say("there is no lab to remove")
+	}
+	return errors.Join(errs...)
+}
+
+func (c *common) labErase(ctx context.Context, m lab.Manifest) error {
+	ctx, cancel := context.WithTimeout(ctx, labRemoveWait)
+	defer cancel()
+	return lab.Remove(ctx, m)
+}
+
+// chooseLabs returns the labs that a person means by an id, or by none.
+func chooseLabs(all []report.Lab, id string, opt labDownOptions) ([]report.Lab, error) {
+	idle := slices.DeleteFunc(slices.Clone(all), func(l report.Lab) bool { return l.State == report.LabRunning && !opt.force })
+	switch {
+	case id == "" && (opt.all || len(idle) <= 1):
+		return idle, nil
+	case id == "":
+		return nil, fmt.Errorf("%w: there are %d labs: %s; name one, or say --all", model.ErrUsage, len(idle), labIDs(idle))
+	}
+	i := slices.IndexFunc(all, func(l report.Lab) bool { return l.ID == id })
+	switch {
+	case i < 0:
+		return nil, fmt.Errorf("%w: no lab %q on this machine; `scalebench lab list` shows those that there are", model.ErrNotFound, id)
+	case all[i].State == report.LabRunning && !opt.force:
+		return nil, fmt.Errorf("%w: lab %s is in use by process %d; end that, which removes the lab, or say --force", model.ErrUsage, id, all[i].Owner.PID)
+	}
+	return all[i : i+1], nil
+}
+
+func labIDs(all []report.Lab) string {
+	ids := make([]string, len(all))
+	for i, l := range all {
+		ids[i] = l.ID
+	}
+	return strings.Join(ids, ", ")
+}
+
+func (c *common) labExecCommand() *cobra.Command {
+	id := ""
+	cmd := &cobra.Command{
+		Use: "exec HOST -- COMMAND [ARG…]", Short: "run a command on a host of a lab",
+		Long: `Runs a command on a host of a lab that stands: in its network namespace and under
+its limits. The exit code is that of the command.`,
+		Example: `  scalebench lab exec lab-1 -- ip addr
+  scalebench lab exec lab-1 -- iperf3 -s
+  scalebench lab exec --lab k3jx2a lab-2 -- sh`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 || len(args) == 2 && args[1] == "--" {
+				return fmt.Errorf("%w: want a host and a command: `scalebench lab exec lab-1 -- ip addr`", model.ErrUsage)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			argv := args[1:]
+			if argv[0] == "--" {
+				argv = argv[1:]
+			}
+			return c.labExec(cmd.Context(), id, model.NodeID(args[0]), argv)
+		},
+	}
+	cmd.Flags().StringVar(&id, "lab", "", "ID of the lab, where there is more than one")
+	cmd.Flags().SetInterspersed(false) // what follows the host is the command's
+	return cmd
+}
+
+// labExec runs a command on a host and passes on how it ended.
+func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv []string) error {
+	if err := lab.Check(); err != nil {
+		return err
+	}
+	all, err := labs()
+	if err != nil {
+		c.say("! %v", err)
+	}
+	found, err := findHost(all, id, host)
+	if err != nil {
+		return err
+	}
+	standing, err := lab.Open(lab.DefaultStateDir, found.ID)
+	if err != nil {
+		return err
+	}
+	// Ctrl-C reaches the command, which is in this process group, by itself.
+	handle, err := standing.Start(context.WithoutCancel(ctx), host, lab.Process{
+		Args: argv, Environ: c.env.TaskEnviron(), Stdin: c.env.Stdin, Stdout: c.env.Stdout, Stderr: c.env.Stderr, Foreground: true,
+	})
+	if err != nil {
+		return err // it names command and host
+	}
+	err = handle.Wait()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return commandEnded(ended.ExitCode())
+	}
+	return err
+}
+
+// findHost returns the one lab that has a host of this name.
+func findHost(all []report.Lab, id string, host model.NodeID) (report.Lab, error) {
+	var found []report.Lab
+	var names []string
+	for _, l := range all {
+		if id != "" && l.ID != id {
+			continue
+		}
+		for _, h := range l.Hosts {
+			names = append(names, string(h.Name))
+			if h.Name == host {
+				found = append(found, l)
+			}
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return report.Lab{}, fmt.Errorf("%w: %d labs have a host %s: %s; name one with --lab", model.ErrUsage, len(found), host, labIDs(found))
+	case len(names) == 0:
+		return report.Lab{}, fmt.Errorf("%w: no such lab is up; `scalebench lab list` shows those that are", model.ErrNotFound)
+	}
+	slices.Sort(names)
+	return report.Lab{}, fmt.Errorf("%w: no host %q; the hosts are %s", model.ErrNotFound, host, strings.Join(slices.Compact(names), ", "))
+}

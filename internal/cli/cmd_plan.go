@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/analysis"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/report"
+)
+
+// planOptions are the flags of `scalebench plan`.
+type planOptions struct {
+	csv               string
+	target, nodeRate  string
+	demands, perJob   []string
+	capacities        []string
+	demandRun         string
+	failUnlessAllFits bool
+}
+
+func (c *common) planCommand() *cobra.Command {
+	var o planOptions
+	cmd := &cobra.Command{
+		Use:   "plan RUN | plan --csv FILE | plan --capacity RESOURCE=AMOUNT",
+		Short: "how many nodes a target takes, and which resource ends growth",
+		Long: `Says for each resource whether the fleet that a target rate takes fits into what
+was measured (seed: section 5.4 of the ScaleBench paper).
+
+With target m, rate r of one node, demand d of one node at that rate and the
+capacity C_n that n nodes had together: the fleet is t = ceil(m/r) nodes.
+
+  fits      t*d is at most C_n
+  fails     t*d is more than C_n, and C_n was seen to be a limit (the interval
+            of the CDI lies above 0): more than floor(C_n/d) nodes are of no use
+  untested  t*d is more than C_n, but no limit was seen
+
+Capacities come from a run, from a file as "scalebench cdi --csv" takes it, and
+from --capacity, a limit that you know. Demands are given per second of one
+node (--demand) or per job (--demand-per-job), or measured: --demand-run takes
+what the monitor saw in the serial steps of your application's run, and the rate
+of a node as well.
+
+RESOURCE is cpu, memory, disk.read, disk.write, network.receive, network.send,
+objectstore.put, objectstore.get, or WORKLOAD/METRIC.
+
+With --fail-unless-fits the exit code is 3 unless every resource fits.`,
+		Example: `  scalebench plan latest --target 227/s --node-rate 3.5/s --demand-per-job objectstore.get=5.3MB
+  scalebench plan latest --target 500/s --demand-run 01JD2M:transcode
+  scalebench plan --capacity network.receive=10Gbit/s --target 200/s --node-rate 5/s --demand network.receive=30MB/s`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.runPlan(cmd.Context(), args, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.target, "target", "", "jobs per second wanted, such as 227/s")
+	f.StringVar(&o.nodeRate, "node-rate", "", "jobs per second of one node (default with --demand-run: as measured)")
+	f.StringArrayVar(&o.demands, "demand", nil, "what one node takes: RESOURCE=AMOUNT, such as network.receive=25MB/s; repeatable")
+	f.StringArrayVar(&o.perJob, "demand-per-job", nil, "what one job takes: RESOURCE=AMOUNT, such as objectstore.get=5.3MB; repeatable")
+	f.StringVar(&o.demandRun, "demand-run", "", "measure the demand in this run: RUN or RUN:WORKLOAD")
+	f.StringArrayVar(&o.capacities, "capacity", nil, "a limit that is known: RESOURCE=AMOUNT, such as network.receive=10Gbit/s; repeatable")
+	f.StringVar(&o.csv, "csv", "", "take capacities from this file instead of a run (\"-\": standard input)")
+	f.BoolVar(&o.failUnlessAllFits, "fail-unless-fits", false, "exit code 3 unless every resource fits")
+	c.addFormat(cmd)
+	return cmd
+}
+
+// runPlan collects capacities and demands, answers, and prints the answer.
+func (c *common) runPlan(ctx context.Context, args []string, o planOptions) error {
+	if err := o.check(args); err != nil {
+		return err
+	}
+	var in analysis.PlanInput
+	var err error
+	if in.Target, err = parseJobRate("--target", o.target); err != nil {
+		return err
+	}
+	if err := c.planCapacities(ctx, args, o, &in); err != nil {
+		return err
+	}
+	if err := c.planDemands(ctx, o, &in); err != nil {
+		return err
+	}
+	result, err := analysis.Plan(in)
+	if err != nil {
+		return err
+	}
+	if err := c.printPlan(result); err != nil {
+		return err
+	}
+	if o.failUnlessAllFits && result.Answer != model.PlanFits {
+		return fmt.Errorf("%w: the plan of %d nodes is %s", model.ErrThreshold, result.Nodes, result.Answer)
+	}
+	return nil
+}
+
+// check finds what is missing or too much before anything is read.
+func (o planOptions) check(args []string) error {
+	var problem string
+	switch {
+	case len(args) == 1 && o.csv != "":
+		problem = "scalebench plan takes a run or --csv FILE, not both"
+	case len(args) == 0 && o.csv == "" && len(o.capacities) == 0:
+		problem = "scalebench plan takes capacities from a run, from --csv FILE, or from --capacity RESOURCE=AMOUNT"
+	case o.target == "":
+		problem = "--target is missing: how many jobs per second are wanted"
+	case len(o.demands)+len(o.perJob) == 0 && o.demandRun == "":
+		problem = "no demand is given: --demand, --demand-per-job or --demand-run"
+	case o.nodeRate == "" && o.demandRun == "":
+		problem = "--node-rate is missing: how many jobs per second one node does"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s", model.ErrUsage, problem)
+}
+
+// planCapacities adds the capacities of a run or file, and the limits given.
+func (c *common) planCapacities(ctx context.Context, args []string, o planOptions, in *analysis.PlanInput) error {
+	switch {
+	case len(args) == 1:
+		if err := c.withRun(ctx, args[0], func(_ context.Context, _ service, d model.RunData) error {
+			return addRunCapacities(d, in)
+		}); err != nil {
+			return err
+		}
+	case o.csv != "":
+		findings, err := c.findingsOfFile(o.csv)
+		if err != nil {
+			return err
+		}
+		in.Capacities = analysis.CapacitiesOf(findings, nil, nil)
+	}
+	for _, text := range o.capacities {
+		a, err := analysis.ParseAmount(text)
+		if err != nil {
+			return fmt.Errorf("--capacity: %w", err)
+		}
+		// What somebody knows stands in place of what was measured.
+		in.Capacities = withoutCapacity(in.Capacities, a)
+		in.Capacities = append(in.Capacities, analysis.Capacity{
+			Resource: a.Resource, Total: a.Value, Unit: a.Unit, Limited: true, Source: "given",
+		})
+	}
+	return nil
+}
+
+// addRunCapacities takes the capacities of a run.
+func addRunCapacities(d model.RunData, in *analysis.PlanInput) error {
+	opt := analysis.Options{Seed: uint64(d.Run.Seed)}
+	findings, err := analysis.CDI(d, opt)
+	if err != nil {
+		return err
+	}
+	scalings, err := analysis.Scaling(d, opt)
+	if err != nil {
+		return err
+	}
+	in.Capacities = analysis.CapacitiesOf(findings, scalings, d.Nodes)
+	return nil
+}
+
+// findingsOfFile reads somebody's own numbers; "-" is standard input.
+func (c *common) findingsOfFile(file string) ([]model.Finding, error) {
+	if file == "-" {
+		return analysis.CDIFromCSV(c.env.Stdin, "stdin", analysis.Options{})
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	return analysis.CDIFromCSV(f, filepath.Base(file), analysis.Options{})
+}
+
+// withoutCapacity drops the capacities of a resource in a unit.
+func withoutCapacity(cs []analysis.Capacity, a analysis.Amount) []analysis.Capacity {
+	out := make([]analysis.Capacity, 0, len(cs))
+	for _, known := range cs {
+		if !known.Is(a.Resource) || known.Unit != a.Unit {
+			out = append(out, known)
+		}
+	}
+	return out
+}
+
+// planDemands adds the node's rate and what it takes. A demand that is given
+// stands in place of the measured one.
+func (c *common) planDemands(ctx context.Context, o planOptions, in *analysis.PlanInput) error {
+	var measured []analysis.Demand
+	if o.demandRun != "" {
+		name, workload, _ := strings.Cut(o.demandRun, ":")
+		if err := c.withRun(ctx, name, func(_ context.Context, _ service, d model.RunData) error {
+			var err error
+			measured, err = measuredDemands(d, workload, o.nodeRate == "", in)
+			return err
+		}); err != nil {
+			return fmt.Errorf("--demand-run: %w", err)
+		}
+	}
+	if o.nodeRate != "" {
+		var err error
+		if in.NodeRate, err = parseJobRate("--node-rate", o.nodeRate); err != nil {
+			return err
+		}
+	}
+	if err := givenDemands(o, in); err != nil {
+		return err
+	}
+	given := in.Demands
+	for _, d := range measured {
+		if !hasDemand(given, d.Resource) {
+			in.Demands = append(in.Demands, d)
+		}
+	}
+	return nil
+}
+
+// measuredDemands takes the demands of a run, and the rate of its nodes where
+// none is given.
+func measuredDemands(d model.RunData, workload string, rate bool, in *analysis.PlanInput) ([]analysis.Demand, error) {
+	demands, err := analysis.DemandsOf(d, workload)
+	if err != nil || !rate {
+		return demands, err
+	}
+	findings, err := analysis.CDI(d, analysis.Options{Seed: uint64(d.Run.Seed)})
+	if err != nil {
+		return nil, err
+	}
+	in.NodeRate, in.NodeRateCI, err = analysis.NodeRateOf(findings, workload)
+	return demands, err
+}
+
+// givenDemands reads --demand and --demand-per-job; d = r · amount per job.
+func givenDemands(o planOptions, in *analysis.PlanInput) error {
+	for _, text := range o.demands {
+		a, err := analysis.ParseAmount(text)
+		if err != nil {
+			return fmt.Errorf("--demand: %w", err)
+		}
+		in.Demands = append(in.Demands, analysis.Demand{Resource: a.Resource, Amount: a.Value, Unit: a.Unit, Source: "given"})
+	}
+	for _, text := range o.perJob {
+		a, err := analysis.ParseJobAmount(text)
+		if err != nil {
+			return fmt.Errorf("--demand-per-job: %w", err)
+		}
+		in.Demands = append(in.Demands, analysis.Demand{
+			Resource: a.Resource, Amount: a.Value * in.NodeRate, Unit: a.Unit, Source: "given per job",
+		})
+	}
+	return nil
+}
+
+func hasDemand(ds []analysis.Demand, resource string) bool {
+	for _, d := range ds {
+		if d.Resource == resource {
+			return true
+		}
+	}
+	return false
+}
+
+// parseJobRate reads jobs per second: "227", "227/s" or "227videos/s".
+func parseJobRate(flag, text string) (float64, error) {
+	number := text
+	if end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' }); end >= 0 {
+		rest := strings.TrimSpace(text[end:])
+		if !strings.HasSuffix(rest, "/s") {
+			return 0, fmt.Errorf("%w: %s %q: want a number of jobs per second, such as 227 or 227/s", model.ErrUsage, flag, text)
+		}
+		number = text[:end]
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(v > 0) {
+		return 0, fmt.Errorf("%w: %s %q: want a number of jobs per second above 0, such as 227 or 227/s", model.ErrUsage, flag, text)
+	}
+	return v, nil
+}
+
+// printPlan prints the answer in the format asked for. Figures are drawn from
+// the same model.PlanResult.
+func (c *common) printPlan(r model.PlanResult) error {
+	format, err := c.format()
+	if err != nil {
+		return err
+	}
+	switch format {
+	case report.JSON:
+		return printJSON(c.env.Stdout, r)
+	case report.CSV:
+		return planTable(r).WriteCSV(c.env.Stdout)
+	}
+	return c.printPlanText(r)
+}

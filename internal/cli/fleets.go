@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/fleet/agentproc"
+	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
+	"github.com/scalebench/scalebench/internal/fleet/local"
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/lab"
+	"github.com/scalebench/scalebench/internal/master"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// fleets makes the fleets that a server brings up itself. Their agents are
+// children of this process.
+func (c *common) fleets(in *instance, auth *identity.Authority) func(*experiment.Experiment) (master.Fleet, error) {
+	return func(exp *experiment.Experiment) (master.Fleet, error) {
+		agents := agentproc.Config{
+			Dir: c.paths.agents(), Server: in.info, Log: c.log,
+			Command: []string{c.env.Self, "agent"}, Environ: c.env.TaskEnviron(),
+			Admit: func(node model.NodeID, key string) error {
+				return auth.Admit(identity.Grant{Key: key, Role: identity.RoleAgent, Node: node, At: time.Now().UTC()})
+			},
+		}
+		switch f := exp.Fleet; {
+		case f.Local != nil:
+			return local.New(f.Local.Nodes, agents), nil
+		case f.Lab != nil:
+			// Before the run is stored: without rights there is nothing to run.
+			if err := lab.Check(); err != nil {
+				return nil, err
+			}
+			return fleetlab.New(fleetlab.Config{
+				Spec: *f.Lab, Services: exp.Services, Agents: agents, Server: in.info,
+				Trouble: func(err error) { in.ServiceEnded(err) },
+				Say: func(text string) {
+					in.Tell(model.Event{Kind: model.EventFleetUp, Severity: model.Info, Text: text})
+				},
+			}), nil
+		}
+		return nil, nil // agents that somebody else started
+	}
+}
+
+// sweepLabs removes what labs of processes that were killed have left on this
+// machine. It never stops a command: what could not be removed is tried again
+// by the next, and `scalebench lab list` shows it.
+func (c *common) sweepLabs(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, sweepWait)
+	defer cancel()
+	if err := lab.Sweep(ctx, lab.DefaultStateDir, c.log); err != nil {
+		c.log.Warn("removing labs that were left over", "err", err)
+	}
+}
+
+// sweepWait bounds how long a command may be held up by others' leavings.
+const sweepWait = 30 * time.Second

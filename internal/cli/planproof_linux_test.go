@@ -1,0 +1,73 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// labUplink is what the nodes of the rack share, in bit/s.
+const labUplink = 300e6
+
+// rack is a lab of nodes behind an uplink, a node outside it, and a server of
+// files of 4 MB.
+const rack = `fleet: {lab: {groups: [{name: rack, nodes: 8, link: 100Mbit/s, uplink: 300Mbit/s}, {name: core, nodes: 1}]}}
+services:
+  - {name: files, port: 8080, command: "head -c 4000000 /dev/urandom > $SCALEBENCH_DIR/object && exec python3 -m http.server 8080 --bind $SCALEBENCH_ADDRESS --directory $SCALEBENCH_DIR"}
+workloads:
+`
+
+// application fetches files, as fast as its own work would let it: curl paces
+// it. Its job is one file.
+const application = `  - name: application
+    kind: command
+    on: {group: rack}
+    command: |
+      n=0; end=$(( $(date +%s) + 8 ))
+      while [ $(date +%s) -lt $end ]; do
+        curl -sf --limit-rate 6500000 -o /dev/null http://${service.files}:8080/object || exit 1
+        n=$((n + 1)); echo "jobs $n"
+      done
+    metrics: [{name: jobs, unit: op/s, regex: 'jobs ([0-9]+)'}]
+    progress: {unit: op, regex: 'jobs ([0-9]+)'}
+`
+
+// TestPlanPredicts: from the application on one node, and the capacity of the
+// network with all nodes at once, the plan says at which size the fleet stops
+// growing; then fleets around that size are measured.
+func TestPlanPredicts(t *testing.T) {
+	if !*labProof {
+		t.Skip("takes minutes; make lab-proof runs it")
+	}
+	w := labWorld(t)
+	w.runText(rack + "  - {kind: network, pairing: all_to_one, sink: core, direction: receive, duration: 4s}\n" + application + "trials: 2\n")
+	var plan model.PlanResult
+	out := w.run("plan", "latest", "--target", "12", "--demand-run", "latest:application", "--format", "json")
+	if err := json.Unmarshal([]byte(out), &plan); err != nil {
+		t.Fatal(err)
+	}
+	if plan.Answer != model.PlanFails || plan.Largest == nil || plan.Binding != model.ResourceNetworkReceive {
+		t.Fatalf("the plan is %s, ended by %q; want fails, %s:\n%s", plan.Answer, plan.Binding, model.ResourceNetworkReceive, out)
+	}
+	// By arithmetic: frames of 1514 bytes carry 1448 bytes of the file.
+	payload := labUplink / 8 * 1448 / 1514
+	t.Logf("one node: %.3f jobs/s; arithmetic: the uplink carries %.2f jobs/s, %.2f nodes", plan.NodeRate, payload/4e6, payload/4e6/plan.NodeRate)
+
+	size := *plan.Largest
+	w.runText(rack + application + fmt.Sprintf("sizes: [%d, %d, %d, %d]\ntrials: 2\n", size-2, size-1, size, size+1))
+	scaling := w.resources("latest").Scalings[0]
+	knee := float64(size)
+	for _, p := range scaling.Points {
+		predicted := math.Min(float64(p.Nodes), payload/4e6/plan.NodeRate) * plan.NodeRate
+		t.Logf("%d nodes: predicted %.2f jobs/s, measured %.2f", p.Nodes, predicted, p.Total)
+		if math.Abs(p.Total/predicted-1) > 0.05 {
+			t.Errorf("%d nodes do %.2f jobs/s, predicted were %.2f", p.Nodes, p.Total, predicted)
+		}
+	}
+	if scaling.Fit == nil || scaling.Fit.Knee == nil || math.Abs(*scaling.Fit.Knee-knee) > 1 {
+		t.Errorf("throughput stops growing at %+v nodes, predicted were %d", scaling.Fit, size)
+	}
+}

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"github.com/scalebench/scalebench/internal/analysis"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// study is a run with everything that is computed from it.
+type study struct {
+	data     model.RunData
+	findings []model.Finding
+	scalings []model.Scaling
+	ranking  model.Ranking
+}
+
+// newStudy analyses a run. It fails for a run that compares nothing.
+func newStudy(d model.RunData) (study, error) {
+	opt := analysis.Options{Seed: uint64(d.Run.Seed)}
+	s := study{data: d}
+	var err error
+	if s.findings, err = analysis.CDI(d, opt); err != nil {
+		return s, err
+	}
+	if s.scalings, err = analysis.Scaling(d, opt); err != nil {
+		return s, err
+	}
+	s.ranking = analysis.Rank(s.findings, s.scalings)
+	return s, nil
+}

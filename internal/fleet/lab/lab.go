@@ -1,0 +1,249 @@
+// Package lab is the fleet of hosts that scalebench makes on this machine:
+// nodes lab-1 to lab-n, or lab-GROUP-k, each with an agent of its own. Package
+// internal/lab makes the hosts and has the contract of their limits.
+//
+// The way up, in this order; the way down is the reverse, from wherever it
+// stands:
+//
+//  1. the lab: namespaces, links, cgroups, volumes, and services that accept
+//     connections;
+//  2. the relay: control traffic reaches the server by a Unix socket in the
+//     lab's own directory. It never travels over the lab's links, which are
+//     shaped and measured, and there is no route from the lab to anything else;
+//  3. the agents, each on its host: in its network namespace and its cgroup,
+//     so that what a node is limited to holds for the agent as well.
+//
+// Whoever kills this process leaves the lab behind; its manifest says so, and
+// the next command that sweeps removes it. The agents see that their server is
+// gone and end by themselves.
+package lab
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/fleet/agentproc"
+	"github.com/scalebench/scalebench/internal/lab"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queue"
+)
+
+// Config says what fleet to bring up, and for which server.
+type Config struct {
+	Spec     lab.Spec
+	Services []lab.Service
+	// Agents says how agents are started; Server and Start are this fleet's
+	// own business.
+	Agents agentproc.Config
+	Server queue.ServerInfo
+	// Trouble is told, from a goroutine of its own, that a service has ended
+	// although the fleet is up, with the reason and the last lines of its log.
+	Trouble func(error)
+	// Say tells people what is being made: the lab's name.
+	Say func(string)
+}
+
+// Fleet is a lab with its agents.
+type Fleet struct {
+	cfg   Config
+	hosts []lab.Host
+
+	mu    sync.Mutex
+	lab   *lab.Lab
+	relay *queue.Relay
+	set   *agentproc.Set
+}
+
+// New describes a fleet; nothing is made yet. The specification must be valid.
+func New(cfg Config) *Fleet {
+	return &Fleet{cfg: cfg, hosts: cfg.Spec.Hosts(cfg.Services)}
+}
+
+// Nodes returns the fleet's nodes: ids, labels and addresses.
+func (f *Fleet) Nodes() []model.Node { return nodes(f.hosts) }
+
+// Nodes returns the nodes that a lab has or will have.
+func Nodes(spec lab.Spec) []model.Node { return nodes(spec.Hosts(nil)) }
+
+func nodes(hosts []lab.Host) []model.Node {
+	var out []model.Node
+	for _, h := range hosts {
+		if h.Service != nil {
+			continue
+		}
+		n := model.Node{ID: h.Name, Labels: map[string]string{model.LabelFleet: model.FleetLab}}
+		if h.Group != "" {
+			n.Labels[model.LabelGroup] = h.Group
+		}
+		n.Facts.Addresses = []string{h.Address}
+		out = append(out, n)
+	}
+	return out
+}
+
+// Services returns the addresses of the services' hosts, by name.
+func (f *Fleet) Services() map[string]string {
+	out := make(map[string]string)
+	for _, h := range f.hosts {
+		if h.Service != nil {
+			out[h.Service.Name] = h.Address
+		}
+	}
+	return out
+}
+
+// Up makes the hosts, starts the services and then the agents. ended is called
+// whenever an agent has ended by itself; it is started again, unless it ends
+// over and over. What an Up that fails has made is removed by Down.
+func (f *Fleet) Up(ctx context.Context, ended func(model.NodeID)) error {
+	built, err := f.build(ctx)
+	if err != nil {
+		return err
+	}
+	relay, err := f.startRelay(built.Manifest().Dir)
+	if err != nil {
+		return err
+	}
+	cfg := f.cfg.Agents
+	cfg.Server, cfg.Start = relay.Info(), startOn(built)
+	set := agentproc.New(cfg)
+	f.mu.Lock()
+	f.relay, f.set = relay, set
+	f.mu.Unlock()
+	return set.Up(ctx, f.agents(built), ended)
+}
+
+// startRelay lets the hosts reach the server, by a socket among the lab's own
+// files: whatever removes those removes it, and the path is short, as that of
+// a socket must be. Nobody else may look into its folder.
+func (f *Fleet) startRelay(labDir string) (*queue.Relay, error) {
+	dir := filepath.Join(labDir, "queue")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making a way from the lab to the server: %w", err)
+	}
+	return queue.StartRelay(filepath.Join(dir, "sock"), f.cfg.Server, f.cfg.Agents.Log)
+}
+
+// build makes the lab itself.
+func (f *Fleet) build(ctx context.Context) (*lab.Lab, error) {
+	id := NewID()
+	if f.cfg.Say != nil {
+		f.cfg.Say(fmt.Sprintf("lab %s: %s", id, describe(f.hosts)))
+	}
+	built, err := lab.Up(ctx, lab.Config{
+		ID: id, Spec: f.cfg.Spec, Services: f.cfg.Services,
+		Environ: f.cfg.Agents.Environ, Log: f.cfg.Agents.Log, Ended: f.serviceEnded,
+	})
+	if err != nil {
+		return nil, oneLine{err} // it names the lab
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lab = built
+	return built, nil
+}
+
+// idLength keeps two labs of one machine apart: 32^6 are a thousand million.
+const idLength = 6
+
+// NewID returns a random name for a lab, short enough to be typed.
+func NewID() string { return strings.ToLower(rand.Text()[:idLength]) }
+
+// describe counts hosts for people: "4 nodes, 1 service".
+func describe(hosts []lab.Host) string {
+	services := 0
+	for _, h := range hosts {
+		if h.Service != nil {
+			services++
+		}
+	}
+	text := plural(len(hosts)-services, "node")
+	if services > 0 {
+		text += ", " + plural(services, "service")
+	}
+	return text
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// agents are those of all nodes, with their volumes.
+func (f *Fleet) agents(built *lab.Lab) []agentproc.Agent {
+	var out []agentproc.Agent
+	for _, n := range f.Nodes() {
+		out = append(out, agentproc.Agent{Node: n, Volumes: built.Volumes(n.ID)})
+	}
+	return out
+}
+
+// startOn starts agents on the hosts of a lab.
+func startOn(built *lab.Lab) agentproc.Starter {
+	return func(ctx context.Context, l agentproc.Launch) (*exec.Cmd, error) {
+		return built.Start(ctx, l.Node, lab.Process{
+			Args: l.Args, Environ: l.Environ, Stdin: l.Stdin, Stdout: l.Output, Stderr: l.Output,
+		})
+	}
+}
+
+// serviceEnded passes on that a service is gone.
+func (f *Fleet) serviceEnded(_ model.NodeID, err error) {
+	if f.cfg.Trouble != nil {
+		f.cfg.Trouble(oneLine{err})
+	}
+}
+
+// oneLine is an error that can stand in a table: the lines that a service
+// printed last follow each other.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string { return strings.ReplaceAll(e.error.Error(), "\n\t", " | ") }
+
+func (e oneLine) Unwrap() error { return e.error }
+
+// removeWait is how long removing the hosts may take, in addition to what
+// agents take to leave.
+const removeWait = 30 * time.Second
+
+// Down tells the agents to leave, kills those that have not when ctx ends, and
+// removes everything that Up made. The lab goes even if the agents took all of
+// ctx: what stayed would have to wait for the next sweep.
+func (f *Fleet) Down(ctx context.Context) error {
+	f.mu.Lock()
+	built, relay, set := f.lab, f.relay, f.set
+	f.mu.Unlock()
+	var errs []error
+	if set != nil {
+		errs = append(errs, set.Down(ctx))
+	}
+	if relay != nil {
+		errs = append(errs, relay.Close())
+	}
+	if built != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWait)
+		defer cancel()
+		errs = append(errs, built.Down(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// PIDs returns the process ids of the running agents, by node: for tests.
+func (f *Fleet) PIDs() map[model.NodeID]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.set == nil {
+		return nil
+	}
+	return f.set.PIDs()
+}

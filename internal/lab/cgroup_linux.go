@@ -1,0 +1,247 @@
+package lab
+
+import (
+	"bufio"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// The controllers of cgroup v1 that a lab uses. cpuacct limits nothing, but a
+// monitor reads there what a host has used.
+const (
+	cpuV1     = "cpu"
+	cpuacctV1 = "cpuacct"
+	memoryV1  = "memory"
+	blkioV1   = "blkio"
+)
+
+// controllersV2 are the same of cgroup v2.
+var controllersV2 = []string{"cpu", "memory", "io"}
+
+// groups knows where the cgroups of one lab are. The directories differ
+// between v1, with a hierarchy for each controller, and v2, with one for all.
+type groups struct {
+	id string
+	// v2 is the directory that holds scalebench/, or empty.
+	v2 string
+	// v1 holds the same for each controller.
+	v1 map[string]string
+}
+
+// findGroups finds the hierarchies of this machine.
+func findGroups(id string) (groups, error) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return groups{}, fmt.Errorf("looking for cgroups: %w", err)
+	}
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return groups{}, fmt.Errorf("looking for cgroups: %w", err)
+	}
+	return locate(id, string(mounts), string(own))
+}
+
+// locate decides between v1 and v2. A machine may have both, and then a
+// controller is in one of them: v1 is taken where it has all.
+//
+// With v1, labs stand below the group in which this process is: whatever limits
+// that has hold for the lab too. A group of v2 that has processes cannot have
+// groups with limits, so there they stand below the top of what is mounted,
+// or, where that is not allowed, below the own group, if it was delegated.
+func locate(id, mountinfo, own string) (groups, error) {
+	mine := ownGroups(own)
+	g := groups{id: id, v1: make(map[string]string)}
+	var unified []string
+	for m := range parseMounts(mountinfo) {
+		switch m.fstype {
+		case "cgroup":
+			for _, c := range strings.Split(m.options, ",") {
+				if path, ok := mine[c]; ok && slices.Contains([]string{cpuV1, cpuacctV1, memoryV1, blkioV1}, c) {
+					g.v1[c] = groupDir(m, path)
+				}
+			}
+		case "cgroup2":
+			unified = append(unified, m.point, groupDir(m, mine[""]))
+		}
+	}
+	if g.v1[cpuV1] != "" && g.v1[memoryV1] != "" && g.v1[blkioV1] != "" {
+		return g, nil
+	}
+	for _, dir := range unified {
+		if missing := lacks(dir, "cgroup.controllers"); len(missing) == 0 && writable(dir) == nil {
+			return groups{id: id, v2: dir}, nil
+		}
+	}
+	return groups{}, fmt.Errorf("%w: no cgroup hierarchy with the controllers cpu, memory and io (v2) or blkio (v1) can be written to", model.ErrUnavailable)
+}
+
+// ownGroups reads /proc/self/cgroup: controller of v1 → path, and "" → path
+// in v2.
+func ownGroups(text string) map[string]string {
+	paths := make(map[string]string)
+	for line := range strings.Lines(text) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		for _, c := range strings.Split(parts[1], ",") {
+			paths[c] = parts[2]
+		}
+	}
+	return paths
+}
+
+// groupDir is the directory of a group in a mounted hierarchy. A container may
+// see only a part of the hierarchy, or the path from outside; where the path
+// leads nowhere, the top of what is mounted is the own group.
+func groupDir(m mount, path string) string {
+	rel, err := filepath.Rel(m.root, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return m.point
+	}
+	dir := filepath.Join(m.point, rel)
+	if _, err := os.Stat(dir); err != nil {
+		return m.point
+	}
+	return dir
+}
+
+// lacks returns the controllers of v2 that a file of the group does not list.
+func lacks(dir, file string) []string {
+	data, _ := os.ReadFile(filepath.Join(dir, file)) // unreadable is the same as lacking
+	have := strings.Fields(string(data))
+	return slices.DeleteFunc(slices.Clone(controllersV2), func(c string) bool { return slices.Contains(have, c) })
+}
+
+// writable reports whether groups with limits can be made in this group.
+func writable(dir string) error {
+	if err := enable(dir); err != nil {
+		return err
+	}
+	probe, err := os.MkdirTemp(dir, groupRoot+"-probe-")
+	if err != nil {
+		return err
+	}
+	return os.Remove(probe)
+}
+
+// enable lets the groups below dir have limits. It only adds what is missing.
+func enable(dir string) error {
+	missing := lacks(dir, "cgroup.subtree_control")
+	if len(missing) == 0 {
+		return nil
+	}
+	return writeGroup(dir, "cgroup.subtree_control", "+"+strings.Join(missing, " +"))
+}
+
+// writeGroup writes a value into a group's interface file.
+func writeGroup(dir, file, value string) error {
+	// Not created: a file that is not there is a controller that is not there.
+	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("setting a limit: %w", err)
+	}
+	_, err = f.WriteString(value)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("setting a limit: %q to %s: %w", value, f.Name(), err)
+	}
+	return nil
+}
+
+// lab returns the lab's own directories, one in each hierarchy.
+func (g groups) lab() []string {
+	if g.v2 != "" {
+		return []string{filepath.Join(g.v2, groupRoot, g.id)}
+	}
+	var dirs []string
+	for _, c := range slices.Sorted(maps.Keys(g.v1)) {
+		dirs = append(dirs, filepath.Join(g.v1[c], groupRoot, g.id))
+	}
+	// Controllers that are mounted together have one directory.
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// host returns the directories in which a host's processes are. With v1, limits
+// of devices do not reach groups below, so there all are in the lab's own.
+func (g groups) host(name model.NodeID) []string {
+	blkio := ""
+	if g.v2 == "" {
+		blkio = filepath.Join(g.v1[blkioV1], groupRoot, g.id)
+	}
+	var dirs []string
+	for _, d := range g.lab() {
+		if d != blkio {
+			d = filepath.Join(d, string(name))
+		}
+		dirs = append(dirs, d)
+	}
+	return dirs
+}
+
+// all lists every directory of a lab with these hosts, parents first.
+func (g groups) all(hosts []HostRecord) []string {
+	dirs := g.lab()
+	for _, h := range hosts {
+		dirs = append(dirs, g.host(h.Name)...)
+	}
+	slices.SortFunc(dirs, func(a, b string) int { return len(a) - len(b) })
+	return slices.Compact(slices.DeleteFunc(dirs, duplicate()))
+}
+
+// duplicate returns a function that is true for what it has seen before.
+func duplicate() func(string) bool {
+	seen := make(map[string]bool)
+	return func(s string) bool {
+		old := seen[s]
+		seen[s] = true
+		return old
+	}
+}
+
+// parseMounts yields the entries of /proc/self/mountinfo.
+func parseMounts(text string) func(yield func(mount) bool) {
+	return func(yield func(mount) bool) {
+		lines := bufio.NewScanner(strings.NewReader(text))
+		for lines.Scan() {
+			if m, ok := parseMount(lines.Text()); ok && !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// mount is one entry of /proc/self/mountinfo.
+type mount struct {
+	device  string // major:minor
+	root    string // of the mount, inside its file system
+	point   string // where it is mounted
+	fstype  string
+	source  string
+	options string // of the file system
+}
+
+// parseMount reads a line of proc_pid_mountinfo(5).
+func parseMount(line string) (mount, bool) {
+	left, right, ok := strings.Cut(line, " - ")
+	l, r := strings.Fields(left), strings.Fields(right)
+	if !ok || len(l) < 5 || len(r) < 3 {
+		return mount{}, false
+	}
+	return mount{device: l[2], root: unescape(l[3]), point: unescape(l[4]),
+		fstype: r[0], source: unescape(r[1]), options: r[2]}, true
+}
+
+// unescape undoes the octal escapes of mountinfo: space, tab, newline, \.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}

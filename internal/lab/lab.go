@@ -1,0 +1,88 @@
+package lab
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Where labs are kept unless a [Config] says otherwise.
+const (
+	// DefaultStateDir is where the manifests of this machine's labs are. All
+	// commands must agree on it, or a sweep overlooks what is left over. It is
+	// lost when the machine restarts, as namespaces, mounts and loop devices
+	// are.
+	DefaultStateDir = "/run/scalebench/labs"
+	// DefaultVolumeDir is where volumes have their backing files: on disk,
+	// and where nobody but root can prepare links for root to follow.
+	DefaultVolumeDir = "/var/lib/scalebench/labs"
+)
+
+// Config is what [Up] needs to know.
+type Config struct {
+	// ID names the lab: 1 to 12 lower-case letters and digits. Two labs of one
+	// machine need different ones.
+	ID       string
+	Spec     Spec
+	Services []Service
+	// Owner is whose death makes the lab left over. Zero: this process.
+	Owner Owner
+	// Keep: the lab stands until Remove, whatever becomes of its owner.
+	Keep bool
+	// StateDir and VolumeDir default to the constants of these names.
+	StateDir  string
+	VolumeDir string
+	// Environ is what services begin with; theirs is added. Nil: the
+	// environment of this process.
+	Environ []string
+	// Ready bounds the time in which all services must accept connections.
+	// Zero: one minute.
+	Ready time.Duration
+	// Ended is called, from a goroutine of its own, when a service that was
+	// ready ends although the lab is up. The error has its exit code and the
+	// last lines of its log. Nil: nobody wants to know.
+	Ended func(host model.NodeID, err error)
+	// Log is told what is made and removed. Nil: nowhere.
+	Log *slog.Logger
+}
+
+// withDefaults fills what was left out.
+func (c Config) withDefaults() Config {
+	if c.StateDir == "" {
+		c.StateDir = DefaultStateDir
+	}
+	if c.VolumeDir == "" {
+		c.VolumeDir = DefaultVolumeDir
+	}
+	if c.Ready == 0 {
+		c.Ready = time.Minute
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Process is a program to start on a host.
+type Process struct {
+	Args    []string // Args[0] is looked up in this process's PATH
+	Environ []string // the whole environment; nil: that of this process
+	Dir     string   // working directory; empty: that of this process
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	// Files become descriptors 3, 4, … of the program.
+	Files []*os.File
+	// Foreground keeps the program in the caller's process group, so that
+	// it can read from the terminal. Otherwise it has a group of its own, and
+	// Ctrl-C does not reach it.
+	Foreground bool
+}
+
+// Handle is a program that was started on a host. Pid is cmd.Process.Pid, Wait
+// must be called once.
+type Handle = exec.Cmd

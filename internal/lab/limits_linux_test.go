@@ -1,0 +1,142 @@
+package lab
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// number runs a helper on a host and returns the number that it printed.
+func number(t *testing.T, l *Lab, host model.NodeID, p Process) float64 {
+	t.Helper()
+	text := output(t, l, host, p)
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil {
+		t.Fatalf("%v printed %q, want a number", p.Args, text)
+	}
+	return v
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel() // it mostly waits
+	l := up(t, Config{ID: "limits", Spec: Spec{
+		Nodes:  2,
+		Limits: Limits{CPU: 0.5, Memory: 64 * unit.MiB},
+		Volumes: []Volume{
+			{Name: "ext4", Size: 32 * unit.MiB, IOPS: 300},
+			{Name: "raw", Type: Raw, Size: 32 * unit.MiB, Bandwidth: unit.Rate{Value: 1 << 20, Base: unit.Bytes}},
+			{Name: "shared", Type: Raw, Shared: true, Size: 32 * unit.MiB, IOPS: 300},
+		},
+	}})
+	one, two := l.Volumes("lab-1"), l.Volumes("lab-2")
+
+	t.Run("cpu", func(t *testing.T) {
+		attempts(t, "cores", 0.5, 0.05, func() float64 {
+			return number(t, l, "lab-1", helper(t, "spin"))
+		})
+	})
+	t.Run("ext4", func(t *testing.T) {
+		attempts(t, "writes per second", 300, 0.01, func() float64 {
+			return number(t, l, "lab-1", helper(t, "write", one["ext4"]+"/file"))
+		})
+	})
+	t.Run("bandwidth", func(t *testing.T) {
+		attempts(t, "writes per second", (1<<20)/pageSize, 0.01, func() float64 {
+			return number(t, l, "lab-1", helper(t, "write", one["raw"]))
+		})
+	})
+	t.Run("shared", func(t *testing.T) {
+		if one["shared"] != two["shared"] || one["raw"] == two["raw"] {
+			t.Fatalf("volumes are %v and %v, want one that is shared and one for each", one, two)
+		}
+		// The seconds of the two are not quite the same.
+		attempts(t, "writes per second of both", 300, 0.03, func() float64 {
+			other := make(chan float64)
+			go func() { other <- number(t, l, "lab-2", helper(t, "write", two["shared"])) }()
+			return number(t, l, "lab-1", helper(t, "write", one["shared"])) + <-other
+		})
+	})
+	t.Run("memory", func(t *testing.T) {
+		cmd, err := l.Start(t.Context(), "lab-1", helper(t, "allocate"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("allocating 128MiB of 64MiB = %v, want killed", err)
+		}
+	})
+}
+
+func TestStartIsInsideFromTheFirstInstruction(t *testing.T) {
+	l := up(t, Config{ID: "inside", Spec: Spec{Nodes: 2, Limits: Limits{Link: bits(1e9)}}})
+	text := output(t, l, "lab-2", Process{Args: []string{"cat", "/proc/self/cgroup", "/proc/net/fib_trie"}})
+	if !strings.Contains(text, "10.213.0.2") || strings.Contains(text, "10.213.0.1\n") {
+		t.Errorf("lab-2 has addresses\n%s\nwant 10.213.0.2", text)
+	}
+	if !strings.Contains(text, "/scalebench/inside/lab-2") {
+		t.Errorf("a process on lab-2 has cgroups\n%s\nwant /scalebench/inside/lab-2", text)
+	}
+	if own, _ := os.ReadFile("/proc/self/cgroup"); strings.Contains(string(own), "scalebench/inside") {
+		t.Errorf("the process that started it has cgroups\n%s\nwant its own", own)
+	}
+	pids, err := l.manifest.processes()
+	if err != nil || len(pids) > 0 {
+		t.Errorf("processes of the lab = %v, %v, want none", pids, err)
+	}
+	if _, err := l.Start(t.Context(), "lab-2", Process{Args: []string{"/no/such/program"}}); err == nil {
+		t.Error("starting a program that is not there succeeded")
+	}
+}
+
+// TestStartV2 starts a process in a group of v2. It needs no controllers, so
+// it is real on a machine whose controllers are in v1 too.
+func TestStartV2(t *testing.T) {
+	needLab(t)
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := ""
+	for m := range parseMounts(string(text)) {
+		if m.fstype == "cgroup2" {
+			top = m.point
+		}
+	}
+	if top == "" {
+		t.Skip("cgroup v2 is not mounted") // a machine with v1 only has nothing to show
+	}
+	g := groups{id: "start2", v2: top}
+	dir := g.host("h")[0]
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := Manifest{ID: g.id, Cgroups: []string{filepath.Dir(dir), dir}}
+	t.Cleanup(func() {
+		if err := m.removeCgroups(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	cmd := Process{Args: []string{"sleep", "60"}}.command(t.Context())
+	if err := onThread(func() error { return g.start(cmd, "h") }); err != nil {
+		t.Fatal(err)
+	}
+	in, err := members(dir)
+	if err != nil || len(in) != 1 || in[0] != cmd.Process.Pid {
+		t.Errorf("members(%s) = %v, %v, want [%d]", dir, in, err, cmd.Process.Pid)
+	}
+	waited := make(chan error)
+	go func() { waited <- cmd.Wait() }()
+	if err := m.killAll(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if err := <-waited; err == nil || cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("after killAll, Wait = %v, want killed", err)
+	}
+}

@@ -1,0 +1,266 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Names of interfaces. They are only seen inside the lab's namespaces.
+const (
+	coreBridge = "core"
+	hostLink   = "eth0"
+)
+
+// portName is the switch's end of the link of the host at this position.
+func portName(position int) string { return fmt.Sprintf("port%d", position) }
+
+// fabric is the switch while it is built.
+type fabric struct {
+	*netlink.Handle
+	core netlink.Link
+}
+
+// wire builds the network: bridges and uplinks in the switch, and a link to
+// each host. open holds the namespaces by name.
+func wire(m Manifest, spec Spec, open map[string]*os.File) error {
+	for name, ns := range open {
+		if err := prepare(ns); err != nil {
+			return fmt.Errorf("preparing network namespace %s: %w", name, err)
+		}
+	}
+	h, err := handleIn(open[m.Switch.Name])
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	f := &fabric{Handle: h}
+	if f.core, err = f.bridge(coreBridge); err != nil {
+		return err
+	}
+	byName := make(map[model.NodeID]HostRecord)
+	hosts := make([]Host, len(m.Hosts))
+	for i, r := range m.Hosts {
+		hosts[i], byName[r.Name] = r.Host, r
+	}
+	for i, r := range spec.racks(hosts) {
+		bridge, err := f.rack(i, r)
+		if err != nil {
+			return fmt.Errorf("making the bridge of group %d: %w", i, err)
+		}
+		for _, name := range r.hosts {
+			if err := f.plug(bridge, byName[name], open[byName[name].Namespace.Name]); err != nil {
+				return fmt.Errorf("linking host %s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// prepare takes up lo in a new namespace, and turns off IPv6: its neighbour
+// and router messages would go over the shaped links, and hosts have IPv4
+// addresses only. Everything else is as the kernel has it for a new host.
+func prepare(ns *os.File) error {
+	err := onThread(func() error {
+		if err := enter(ns); err != nil {
+			return err
+		}
+		for _, which := range []string{"all", "default"} {
+			// /proc/sys/net is that of the thread that opens the file.
+			path := "/proc/sys/net/ipv6/conf/" + which + "/disable_ipv6"
+			if err := os.WriteFile(path, []byte("1"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	h, err := handleIn(ns)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	return setUp(h, "lo")
+}
+
+// handleIn opens a netlink socket in a namespace.
+func handleIn(ns *os.File) (*netlink.Handle, error) {
+	h, err := netlink.NewHandleAt(netns.NsHandle(ns.Fd()), unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, fmt.Errorf("configuring network namespace %s: %w", ns.Name(), err)
+	}
+	return h, nil
+}
+
+// setUp takes an interface up.
+func setUp(h *netlink.Handle, name string) error {
+	link, err := h.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("interface %s: %w", name, err)
+	}
+	if err := h.LinkSetUp(link); err != nil {
+		return fmt.Errorf("taking interface %s up: %w", name, err)
+	}
+	return nil
+}
+
+// bridge makes a bridge. It has no spanning tree, so its ports forward at
+// once.
+func (f *fabric) bridge(name string) (netlink.Link, error) {
+	err := f.LinkAdd(&netlink.Bridge{LinkAttrs: attrs(name)})
+	if err != nil {
+		return nil, fmt.Errorf("making bridge %s: %w", name, err)
+	}
+	if err := setUp(f.Handle, name); err != nil {
+		return nil, err
+	}
+	return f.LinkByName(name)
+}
+
+// attrs are the kernel's defaults with a name.
+func attrs(name string) netlink.LinkAttrs {
+	a := netlink.NewLinkAttrs()
+	a.Name = name
+	return a
+}
+
+// rack makes the bridge of a group and its uplink to the core, both of whose
+// ends send at the uplink's rate.
+func (f *fabric) rack(number int, r rack) (netlink.Link, error) {
+	if r.direct {
+		return f.core, nil
+	}
+	bridge, err := f.bridge(fmt.Sprintf("group%d", number))
+	if err != nil {
+		return nil, err
+	}
+	up, down := fmt.Sprintf("up%d", number), fmt.Sprintf("down%d", number)
+	if err := f.LinkAdd(&netlink.Veth{LinkAttrs: attrs(up), PeerName: down}); err != nil {
+		return nil, fmt.Errorf("making uplink %s: %w", up, err)
+	}
+	return bridge, errors.Join(
+		f.port(up, bridge, r.uplink),
+		f.port(down, f.core, r.uplink))
+}
+
+// port attaches an interface of the switch to a bridge and takes it up.
+func (f *fabric) port(name string, bridge netlink.Link, rate unit.Rate) error {
+	link, err := f.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("port %s: %w", name, err)
+	}
+	if err := f.LinkSetMaster(link, bridge); err != nil {
+		return fmt.Errorf("attaching port %s: %w", name, err)
+	}
+	if err := shape(f.Handle, link, rate); err != nil {
+		return err
+	}
+	return setUp(f.Handle, name)
+}
+
+// plug makes a host's link. Its own end shapes what it sends, the switch's end
+// what it receives.
+func (f *fabric) plug(bridge netlink.Link, r HostRecord, ns *os.File) error {
+	veth := &netlink.Veth{LinkAttrs: attrs(r.Port), PeerName: hostLink, PeerNamespace: netlink.NsFd(ns.Fd())}
+	if err := f.LinkAdd(veth); err != nil {
+		return fmt.Errorf("making link %s: %w", r.Port, err)
+	}
+	if err := f.port(r.Port, bridge, r.Link); err != nil {
+		return err
+	}
+	h, err := handleIn(ns)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	link, err := h.LinkByName(hostLink)
+	if err != nil {
+		return fmt.Errorf("interface %s: %w", hostLink, err)
+	}
+	addr := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(r.Address).To4(), Mask: net.CIDRMask(prefixBits, 32)}}
+	if err := h.AddrAdd(link, addr); err != nil {
+		return fmt.Errorf("giving it address %s: %w", r.Address, err)
+	}
+	if err := shape(h, link, r.Link); err != nil {
+		return err
+	}
+	return setUp(h, hostLink)
+}
+
+// Token buckets. The bucket must hold what is due between two looks of the
+// kernel at it, or the link is slower than its rate when the machine is busy;
+// a larger one lets more through at once after a pause.
+const (
+	burstTime = 0.004     // seconds at the link's rate: 0.4 % of a second's bytes
+	minBurst  = 16 * 1024 // bytes; ten frames
+	queueTime = 0.020     // seconds that a frame waits at most, as in a switch with short buffers
+	minQueue  = 64 * 1024 // bytes; one segment as TCP hands it down
+	tickNanos = 64        // the unit of the kernel's packet scheduler (PSCHED_SHIFT)
+)
+
+// shape limits what an interface sends to a rate, in bytes of Ethernet frames.
+// The zero rate is none.
+func shape(h *netlink.Handle, link netlink.Link, rate unit.Rate) error {
+	if rate == (unit.Rate{}) {
+		return nil
+	}
+	bytes, err := rate.BytesPerSecond()
+	if err != nil {
+		return fmt.Errorf("shaping %s: %w", link.Attrs().Name, err)
+	}
+	err = h.QdiscAdd(bucket(link.Attrs().Index, bytes))
+	if err != nil {
+		return fmt.Errorf("shaping %s to %s: %w", link.Attrs().Name, rate, err)
+	}
+	return nil
+}
+
+// bucket is the token bucket of an interface for a rate in bytes per second.
+func bucket(index int, rate float64) *netlink.Tbf {
+	burst := max(minBurst, rate*burstTime)
+	queue := max(minQueue, rate*queueTime)
+	return &netlink.Tbf{
+		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
+		Rate:       uint64(rate),
+		Buffer:     uint32(burst / rate * 1e9 / tickNanos),
+		Limit:      uint32(burst + queue),
+	}
+}
+
+// setLink takes a port of the switch up or down, as if its cable were pulled:
+// the host sees no carrier.
+func setLink(m Manifest, port string, up bool) error {
+	ns, err := m.Switch.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = ns.Close() }() // only looked at
+	h, err := handleIn(ns)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	link, err := h.LinkByName(port)
+	if err != nil {
+		return fmt.Errorf("port %s: %w", port, err)
+	}
+	if up {
+		err = h.LinkSetUp(link)
+	} else {
+		err = h.LinkSetDown(link)
+	}
+	if err != nil {
+		return fmt.Errorf("setting port %s: %w", port, err)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package lab
+
+import (
+	"context"
+	"io"
+	"math"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// payload is the share of an Ethernet frame that TCP has for data, with
+// timestamps and an MTU of 1500.
+const payload = 1448.0 / 1514.0
+
+// acks is what is left of a link for data when it also carries the
+// acknowledgements of a flow in the other direction: 66 bytes for every second
+// frame, at most.
+const acks = 1 - 66.0/(2*1514)/2 // half of that: the kernel sends fewer
+
+func bits(perSecond float64) unit.Rate { return unit.Rate{Value: perSecond, Base: unit.Bits} }
+
+// flow is a TCP connection between two hosts that is always full.
+type flow struct{ from, to model.NodeID }
+
+// measure runs flows at once and returns what they carried together, in bits
+// of Ethernet frames per second. The beginning is not counted: it has what the
+// buckets saved up, and TCP's search for the rate.
+func measure(t *testing.T, l *Lab, flows ...flow) float64 {
+	t.Helper()
+	var received atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	for _, f := range flows {
+		from, to := connect(t, l, f)
+		context.AfterFunc(ctx, func() { _ = from.Close(); _ = to.Close() })
+		wg.Go(func() { _, _ = io.Copy(from, zeros{}) })
+		wg.Go(func() { _, _ = io.Copy(counter{&received}, to) })
+	}
+	<-time.After(700 * time.Millisecond)
+	began, before := time.Now(), received.Load()
+	<-time.After(1500 * time.Millisecond)
+	return float64(received.Load()-before) * 8 / payload / time.Since(began).Seconds()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+type counter struct{ n *atomic.Int64 }
+
+func (c counter) Write(p []byte) (int, error) {
+	c.n.Add(int64(len(p)))
+	return len(p), nil
+}
+
+// connect makes a connection between two hosts.
+func connect(t *testing.T, l *Lab, f flow) (from, to net.Conn) {
+	t.Helper()
+	r, err := l.host(f.to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listener net.Listener
+	err = r.Namespace.inside(func() error {
+		listener, err = net.Listen("tcp", r.Address+":0")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	if from, err = l.Dial(t.Context(), f.from, listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if to, err = listener.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	return from, to
+}
+
+// attempts compares a measured value with the truth. A limit must never let
+// more through; less may also be the machine's other work, so it has three
+// attempts.
+func attempts(t *testing.T, what string, want, tolerance float64, measure func() float64) {
+	t.Helper()
+	for attempt := 1; ; attempt++ {
+		got := measure()
+		t.Logf("%s: %.5g, set %.5g (%+.2f %%)", what, got, want, (got/want-1)*100)
+		switch {
+		case math.Abs(got/want-1) <= tolerance:
+			return
+		case got > want || attempt == 3:
+			t.Fatalf("%s = %.5g, want %.5g within %v %%", what, got, want, tolerance*100)
+		}
+	}
+}
+
+func TestRates(t *testing.T) {
+	t.Parallel() // it mostly waits
+	l := up(t, Config{ID: "rates", Spec: Spec{
+		Limits: Limits{Link: bits(100e6)},
+		Groups: []Group{
+			{Name: "a", Nodes: 2, Uplink: bits(150e6)},
+			{Name: "b", Nodes: 2},
+			{Name: "slow", Nodes: 2, Limits: Limits{Link: bits(10e6)}},
+			{Name: "fast", Nodes: 2, Limits: Limits{Link: bits(1e9)}},
+		},
+	}})
+	for _, tt := range []struct {
+		name  string
+		flows []flow
+		want  float64
+	}{
+		{"one link", []flow{{"lab-b-1", "lab-b-2"}}, 100e6},
+		{"two senders share the link of the receiver", []flow{{"lab-fast-1", "lab-b-1"}, {"lab-fast-2", "lab-b-1"}}, 100e6},
+		{"an uplink is shared on the way out", []flow{{"lab-a-1", "lab-b-1"}, {"lab-a-2", "lab-b-2"}}, 150e6},
+		{"an uplink is shared on the way in", []flow{{"lab-b-1", "lab-a-1"}, {"lab-b-2", "lab-a-2"}}, 150e6},
+		{"each direction of an uplink has it", []flow{{"lab-a-1", "lab-b-1"}, {"lab-b-2", "lab-a-2"}}, 200e6},
+		{"inside the group the uplink is of no matter", []flow{{"lab-a-1", "lab-a-2"}, {"lab-a-2", "lab-a-1"}}, 200e6 * acks},
+		{"10 Mbit/s", []flow{{"lab-slow-1", "lab-slow-2"}}, 10e6},
+		{"1 Gbit/s", []flow{{"lab-fast-1", "lab-fast-2"}}, 1e9},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			attempts(t, "frames in bit/s", tt.want, 0.015, func() float64 { return measure(t, l, tt.flows...) })
+		})
+	}
+}
+
+func TestSetLink(t *testing.T) {
+	l := up(t, Config{ID: "cut", Spec: Spec{Nodes: 2}})
+	reach := func() error {
+		r, err := l.host("lab-2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var listener net.Listener
+		err = r.Namespace.inside(func() error {
+			listener, err = net.Listen("tcp", r.Address+":0")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = listener.Close() }()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		conn, err := l.Dial(ctx, "lab-1", listener.Addr().String())
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err
+	}
+	for _, linkUp := range []bool{true, false, true} {
+		if err := l.SetLink("lab-2", linkUp); err != nil {
+			t.Fatal(err)
+		}
+		if err := reach(); (err == nil) != linkUp {
+			t.Errorf("with the link up=%v, connecting = %v", linkUp, err)
+		}
+	}
+	if err := l.SetLink("lab-3", true); err == nil {
+		t.Error("SetLink of a host that is not there succeeded")
+	}
+}

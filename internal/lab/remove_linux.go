@@ -1,0 +1,315 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// killTime is how long the processes of a lab may take to die.
+	killTime = 30 * time.Second
+	// settleTime is how long the kernel may take to let go of what no process
+	// holds any more.
+	settleTime = 5 * time.Second
+	// lookTime is the time between two looks.
+	lookTime = 10 * time.Millisecond
+)
+
+// Remove ends all processes of a lab and removes everything that its manifest
+// lists, as far as it is there and is the lab's own. It goes on after errors
+// and returns all of them; the manifest stays until nothing is left. Removing
+// what is gone already is no error.
+func Remove(ctx context.Context, m Manifest) error {
+	if err := m.check(); err != nil {
+		return fmt.Errorf("removing lab %s: %w", m.ID, err)
+	}
+	devices, err := m.devices()
+	errs := []error{
+		err,
+		m.killAll(ctx, devices),
+		m.unmount(ctx, devices),
+		m.detach(ctx, devices),
+		m.removeNamespaces(),
+		m.removeCgroups(ctx),
+		m.removeDir(),
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("removing lab %s: %w", m.ID, err)
+	}
+	return forget(m)
+}
+
+// devices lists the loop devices that are attached to the lab's own files.
+func (m Manifest) devices() ([]loop, error) {
+	all, err := loops()
+	if err != nil {
+		return nil, err
+	}
+	var own []loop
+	for _, l := range all {
+		if below(m.Dir, l.backing) {
+			own = append(own, l)
+		}
+	}
+	return own, nil
+}
+
+// killAll kills the processes in the lab's cgroups, by id, and waits for them.
+func (m Manifest) killAll(ctx context.Context, devices []loop) error {
+	var numbers []string
+	for _, d := range devices {
+		numbers = append(numbers, d.number)
+	}
+	for _, dir := range m.tree() {
+		unlimit(dir, numbers)
+	}
+	return until(ctx, killTime, func() error {
+		pids, err := m.processes()
+		if err != nil || len(pids) == 0 {
+			return err
+		}
+		for _, pid := range pids {
+			m.kill(pid)
+		}
+		return fmt.Errorf("processes %v do not end", pids)
+	})
+}
+
+// kill kills a process of the lab and waits a moment for its end.
+func (m Manifest) kill(pid int) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return // it is gone; otherwise the next look finds it again
+	}
+	defer func() { _ = unix.Close(fd) }() // nothing was written
+	// The descriptor stays with the process, whatever the id is used for
+	// later; so what it is now, it is when it gets the signal.
+	if !m.holds(pid) {
+		return
+	}
+	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	_, _ = unix.Poll(fds, int((10 * lookTime).Milliseconds())) // the caller looks again anyway
+}
+
+// holds reports whether the process is in one of the lab's cgroups.
+func (m Manifest) holds(pid int) bool {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // unreadable: it is gone
+	for _, path := range ownGroups(string(data)) {
+		if strings.Contains(path+"/", "/"+groupRoot+"/"+m.ID+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// processes lists the living processes in the lab's cgroups, without this one.
+func (m Manifest) processes() ([]int, error) {
+	var pids []int
+	for _, dir := range m.tree() {
+		in, err := members(dir)
+		if err != nil && !gone(err) {
+			return nil, fmt.Errorf("listing processes of %s: %w", dir, err)
+		}
+		for _, pid := range in {
+			// A zombie waits for its parent; it holds nothing any more.
+			if _, err := startTicks(pid); err == nil && pid != os.Getpid() {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids, nil
+}
+
+// gone reports whether a file of a group, or its group, is not there.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
+}
+
+// readPids reads a file with a number in each line.
+func readPids(path string) ([]int, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, field := range strings.Fields(string(data)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
+// tree lists the lab's cgroups that exist, and those that programs made below
+// them, children first.
+func (m Manifest) tree() []string {
+	var dirs []string
+	for _, top := range m.Cgroups {
+		// What cannot be read is not there any more, or fails when removed.
+		_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				dirs = append(dirs, path)
+			}
+			return nil
+		})
+	}
+	seen := duplicate()
+	var last []string
+	for i := len(dirs) - 1; i >= 0; i-- {
+		if !seen(dirs[i]) {
+			last = append(last, dirs[i])
+		}
+	}
+	return last
+}
+
+// removeCgroups removes the lab's groups, and the one that all labs share if
+// this was the last. A group that was just left by its last process stays busy
+// for a moment.
+func (m Manifest) removeCgroups(ctx context.Context) error {
+	err := until(ctx, settleTime, func() error {
+		var errs []error
+		for _, dir := range m.tree() {
+			if err := os.Remove(dir); err != nil && !gone(err) {
+				errs = append(errs, fmt.Errorf("removing cgroup: %w", err))
+			}
+		}
+		return errors.Join(errs...)
+	})
+	for _, dir := range m.Cgroups {
+		if parent := filepath.Dir(dir); filepath.Base(parent) == groupRoot {
+			_ = os.Remove(parent) // other labs may be in it
+		}
+	}
+	return err
+}
+
+// removeNamespaces takes the names of the namespaces away.
+func (m Manifest) removeNamespaces() error {
+	var errs []error
+	for _, n := range m.namespaces() {
+		errs = append(errs, n.remove())
+	}
+	return errors.Join(errs...)
+}
+
+// unmount unmounts the lab's file systems: what is mounted below its directory
+// from one of its devices.
+func (m Manifest) unmount(ctx context.Context, devices []loop) error {
+	own := make(map[string]bool)
+	for _, d := range devices {
+		own[d.number] = true
+	}
+	var errs []error
+	mounts, err := m.mounts()
+	if err != nil {
+		return err
+	}
+	for _, mt := range mounts {
+		if own[mt.device] {
+			errs = append(errs, unmountOne(ctx, mt.point))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// mounts lists what is mounted below the lab's directory, last first.
+func (m Manifest) mounts() ([]mount, error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("listing mounts: %w", err)
+	}
+	var all []mount
+	for mt := range parseMounts(string(text)) {
+		if below(m.Dir, mt.point) {
+			all = append([]mount{mt}, all...)
+		}
+	}
+	return all, nil
+}
+
+// unmountOne unmounts a file system. One that somebody else still uses is
+// taken out of sight, and ends when they do.
+func unmountOne(ctx context.Context, point string) error {
+	err := until(ctx, settleTime, func() error {
+		err := unix.Unmount(point, unix.UMOUNT_NOFOLLOW)
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
+			return nil // not mounted any more
+		}
+		return err
+	})
+	if err == nil {
+		return nil
+	}
+	return errors.Join(
+		fmt.Errorf("%s is in use by a process outside the lab, and stays until that ends: %w", point, err),
+		unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW))
+}
+
+// detach frees the lab's loop devices.
+func (m Manifest) detach(ctx context.Context, devices []loop) error {
+	var errs []error
+	for _, d := range devices {
+		errs = append(errs, d.detach())
+	}
+	// The kernel detaches when the last one closes the device, which may be
+	// a program that looks at every new device.
+	errs = append(errs, until(ctx, settleTime, func() error {
+		left, err := m.devices()
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("%s is in use by a process outside the lab", left[0].device)
+		}
+		return err
+	}))
+	return errors.Join(errs...)
+}
+
+// removeDir removes the lab's directory, unless something is still mounted in
+// it: that is not the lab's own, and must not be emptied.
+func (m Manifest) removeDir() error {
+	mounts, err := m.mounts()
+	if err != nil {
+		return err
+	}
+	if len(mounts) > 0 {
+		return fmt.Errorf("%s is mounted in the lab's directory: unmount it", mounts[0].point)
+	}
+	if err := os.RemoveAll(m.Dir); err != nil {
+		return fmt.Errorf("removing the lab's directory: %w", err)
+	}
+	return nil
+}
+
+// until calls try until it succeeds, but not for longer than limit nor after
+// the end of ctx, and returns its last error.
+func until(ctx context.Context, limit time.Duration, try func() error) error {
+	err := try()
+	if err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	look := time.NewTicker(lookTime)
+	defer look.Stop()
+	for err != nil {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-look.C:
+			err = try()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// service is a service that was started.
+type service struct {
+	host HostRecord
+	log  string // path of the file with its output
+	// dead is closed when it has ended, after err was set.
+	dead chan struct{}
+	err  error
+}
+
+// startServices starts all services, and then waits for all to be ready.
+func (b *builder) startServices(ctx context.Context) error {
+	var all []*service
+	for _, r := range b.manifest.Hosts {
+		if r.Service == nil {
+			continue
+		}
+		s, err := b.startService(ctx, r)
+		if err != nil {
+			return err
+		}
+		all = append(all, s)
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.cfg.Ready)
+	defer cancel()
+	for _, s := range all {
+		if err := b.awaitReady(ctx, s); err != nil {
+			return err
+		}
+	}
+	for _, s := range all {
+		b.services.Go(func() { b.watch(s) })
+	}
+	return nil
+}
+
+// startService starts a service with its output in a file.
+func (b *builder) startService(ctx context.Context, r HostRecord) (*service, error) {
+	name := string(r.Name)
+	dir := filepath.Join(b.manifest.Dir, "service", name)
+	s := &service{host: r, log: LogPath(b.manifest, name), dead: make(chan struct{})}
+	for _, d := range []string{dir, filepath.Dir(s.log)} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	out, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = out.Close() }() // the service has its own
+	// It lives for as long as the lab, not for as long as building it.
+	cmd, err := b.Start(context.WithoutCancel(ctx), r.Name, Process{
+		Args:    []string{"/bin/sh", "-c", r.Service.Command},
+		Environ: b.environ(r, dir),
+		Dir:     dir, Stdout: out, Stderr: out,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("service %s: %w", name, err)
+	}
+	b.services.Go(func() {
+		s.err = cmd.Wait()
+		close(s.dead)
+	})
+	return s, nil
+}
+
+// LogPath is the file that holds what a service has printed.
+func LogPath(m Manifest, service string) string {
+	return filepath.Join(m.Dir, "log", service+".log")
+}
+
+// environ is the environment of a service.
+func (b *builder) environ(r HostRecord, dir string) []string {
+	env := slices.Clone(b.cfg.Environ)
+	if env == nil {
+		env = os.Environ()
+	}
+	for k, v := range r.Service.Environ {
+		env = append(env, k+"="+v)
+	}
+	return append(env, "SCALEBENCH_ADDRESS="+r.Address, "SCALEBENCH_DIR="+dir)
+}
+
+// awaitReady waits until a service accepts connections from another host, so
+// that one which listens on the wrong address is not ready.
+func (b *builder) awaitReady(ctx context.Context, s *service) error {
+	if s.host.Service.Port == 0 {
+		return nil
+	}
+	address := s.host.Address + ":" + strconv.Itoa(s.host.Service.Port)
+	from := b.nodeNames()[0]
+	look := time.NewTicker(5 * lookTime)
+	defer look.Stop()
+	for {
+		attempt, cancel := context.WithTimeout(ctx, time.Second)
+		conn, err := b.Dial(attempt, from, address)
+		cancel()
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-s.dead:
+			return s.death()
+		case <-ctx.Done():
+			return fmt.Errorf("service %s does not accept connections on %s: %w%s; it must listen on $SCALEBENCH_ADDRESS", s.host.Name, address, err, s.lastLines())
+		case <-look.C:
+		}
+	}
+}
+
+// watch tells when a service ends although the lab is up.
+func (l *Lab) watch(s *service) {
+	select {
+	case <-l.down:
+		return
+	case <-s.dead:
+	}
+	select {
+	case <-l.down: // that is why
+		return
+	default:
+	}
+	err := s.death()
+	l.log.Warn("service ended", "lab", l.ID(), "service", s.host.Name, "error", err)
+	if l.ended != nil {
+		l.ended(s.host.Name, err)
+	}
+}
+
+// death says how a dead service ended.
+func (s *service) death() error {
+	how := "exit code 0"
+	if s.err != nil {
+		how = s.err.Error()
+	}
+	return fmt.Errorf("%w: service %s ended: %s%s", model.ErrUnavailable, s.host.Name, how, s.lastLines())
+}
+
+// lastLines is the end of the service's log, as the end of a message.
+func (s *service) lastLines() string {
+	const lines, bytes = 10, 4096
+	data, err := os.ReadFile(s.log)
+	if err != nil || len(strings.TrimSpace(string(data))) == 0 {
+		return "; it printed nothing"
+	}
+	data = data[max(0, len(data)-bytes):]
+	all := strings.Split(strings.TrimSpace(string(data)), "\n")
+	all = all[max(0, len(all)-lines):]
+	return "; it last printed:\n\t" + strings.Join(all, "\n\t")
+}

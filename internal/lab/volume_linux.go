@@ -1,0 +1,330 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+const (
+	defaultVolume = unit.GiB
+	// spare is what a lab leaves free on the disk that its volumes are on.
+	spare = 64 * unit.MiB
+	// pageSize is what sizes are rounded up to; direct I/O needs it.
+	pageSize = 4096
+	mkfs     = "mkfs.ext4"
+)
+
+// bytes is the size of the volume's device.
+func (v Volume) bytes() int64 {
+	size := v.Size
+	if size == 0 {
+		size = defaultVolume
+	}
+	return (size.Bytes() + pageSize - 1) / pageSize * pageSize
+}
+
+// planVolumes says which volumes are to be made, and where, and tells each
+// host its paths. Raw devices are only known once they are attached.
+func planVolumes(m *Manifest, spec Spec) {
+	for _, v := range spec.Volumes {
+		if v.Type == "" {
+			v.Type = Ext4
+		}
+		var users []string
+		for _, h := range m.Hosts {
+			if h.uses(v.Name) {
+				users = append(users, string(h.Name))
+			}
+		}
+		switch {
+		case len(users) == 0:
+		case v.Shared:
+			m.addVolume(v, v.Name, users)
+		default:
+			for _, u := range users {
+				// No name has a dot, so this is never another volume's.
+				m.addVolume(v, v.Name+"."+u, []string{u})
+			}
+		}
+	}
+}
+
+// uses reports whether the host has the volume.
+func (h Host) uses(volume string) bool {
+	for _, name := range h.Use {
+		if name == volume {
+			return true
+		}
+	}
+	return false
+}
+
+// addVolume plans one volume under a name that is unique in the lab.
+func (m *Manifest) addVolume(v Volume, unique string, hosts []string) {
+	r := VolumeRecord{Volume: v, Hosts: hosts}
+	switch v.Type {
+	case Folder:
+		r.Folder = filepath.Join(m.Dir, "folder", unique)
+	case Ext4:
+		r.Mount = filepath.Join(m.Dir, "mount", unique)
+		fallthrough
+	default:
+		r.Backing = filepath.Join(m.Dir, "backing", unique+".img")
+	}
+	m.Volumes = append(m.Volumes, r)
+}
+
+// path is what a workload is given.
+func (r VolumeRecord) path() string {
+	switch r.Type {
+	case Folder:
+		return r.Folder
+	case Ext4:
+		return r.Mount
+	}
+	return r.Device
+}
+
+// checkRoom makes sure that the volumes fit on the disk, before anything is
+// made.
+func checkRoom(dir string, volumes []VolumeRecord) error {
+	var need int64
+	for _, v := range volumes {
+		if v.Backing != "" {
+			need += v.bytes()
+		}
+	}
+	if need == 0 {
+		return nil
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return fmt.Errorf("looking for room for volumes: %s: %w", dir, err)
+	}
+	free := int64(st.Bavail) * st.Bsize
+	if need+spare.Bytes() > free {
+		return fmt.Errorf("%w: the volumes need %s, and %s has only %s free: make them smaller or fewer, or choose another directory for them",
+			model.ErrUnavailable, human(need), dir, human(free))
+	}
+	return nil
+}
+
+// human writes bytes in MiB, which is exact enough to act on.
+func human(bytes int64) string { return fmt.Sprintf("%dMiB", bytes>>20) }
+
+// checkTools makes sure that ext4 file systems can be made, if any are wanted.
+func checkTools(volumes []VolumeRecord) error {
+	for _, v := range volumes {
+		if v.Type != Ext4 {
+			continue
+		}
+		if _, err := exec.LookPath(mkfs); err != nil {
+			return fmt.Errorf("%w: volume %s: %s is not installed: install e2fsprogs, or use type: raw or type: folder", model.ErrUnavailable, v.Name, mkfs)
+		}
+	}
+	return nil
+}
+
+// makeVolume makes one volume and notes its device.
+func makeVolume(ctx context.Context, r *VolumeRecord) error {
+	if r.Folder != "" {
+		return os.MkdirAll(r.Folder, 0o755)
+	}
+	if err := layOut(ctx, r.Backing, r.bytes()); err != nil {
+		return err
+	}
+	device, err := attach(ctx, r.Backing)
+	if err != nil {
+		return err
+	}
+	r.Device = device
+	if r.Type != Ext4 {
+		return nil
+	}
+	return makeExt4(ctx, device, r.Mount)
+}
+
+// layOut writes a file full. Space that is only reserved would be written
+// twice over when it is first used: the data, and the note that it is data
+// now. Direct, so that the machine's memory is not filled with zeros.
+func layOut(ctx context.Context, path string, size int64) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|unix.O_DIRECT, 0o600)
+	if errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("%w: the file system of %s cannot do direct I/O, so limits of volumes on it would not be exact: choose another directory for volumes", model.ErrUnavailable, filepath.Dir(path))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	// Reserved first, so that it is in one piece where the disk has one.
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, size); err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+		return fmt.Errorf("reserving %s for %s: %w", human(size), path, err)
+	}
+	if err := writeZeros(ctx, f, size); err != nil {
+		return fmt.Errorf("laying out %s: %w", path, err)
+	}
+	return f.Sync()
+}
+
+// writeZeros writes size bytes, a multiple of a page.
+func writeZeros(ctx context.Context, f *os.File, size int64) error {
+	const chunk = 4 << 20
+	// Mapped memory begins at a page, which direct I/O asks for.
+	zeros, err := unix.Mmap(-1, 0, chunk, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Munmap(zeros) }() // cannot fail for what was mapped
+	for at := int64(0); at < size; at += chunk {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := f.WriteAt(zeros[:min(chunk, size-at)], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeExt4 makes a file system, all of it now: what ext4 leaves for later by
+// default would be written in the background of the measurement.
+func makeExt4(ctx context.Context, device, point string) error {
+	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", device).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", mkfs, device, err, strings.TrimSpace(string(out)))
+	}
+	if err := os.MkdirAll(point, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount(device, point, "ext4", 0, ""); err != nil {
+		return fmt.Errorf("mounting %s on %s: %w", device, point, err)
+	}
+	return nil
+}
+
+// attach makes a block device of a file. Direct: otherwise the machine's
+// memory would hold what is written, and the device would be as fast as that.
+func attach(ctx context.Context, backing string) (string, error) {
+	f, err := os.OpenFile(backing, os.O_RDWR|unix.O_DIRECT, 0)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // the device holds it from here on
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return "", fmt.Errorf("looking for a loop device: %w", err)
+	}
+	defer func() { _ = control.Close() }() // only asked
+	const attempts = 100                   // others take devices too
+	for range attempts {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return "", fmt.Errorf("looking for a loop device: %w", err)
+		}
+		device := fmt.Sprintf("/dev/loop%d", n)
+		if err = configure(device, f); errors.Is(err, unix.EBUSY) {
+			continue
+		}
+		return device, err
+	}
+	return "", fmt.Errorf("%w: no free loop device in %d attempts", model.ErrUnavailable, attempts)
+}
+
+// configure attaches the file to a loop device and makes sure that its I/O is
+// direct.
+func configure(device string, backing *os.File) error {
+	d, err := os.OpenFile(device, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("opening loop device: %w", err)
+	}
+	defer func() { _ = d.Close() }() // the kernel keeps what was configured
+	cfg := unix.LoopConfig{Fd: uint32(backing.Fd())}
+	cfg.Info.Flags = unix.LO_FLAGS_DIRECT_IO
+	copy(cfg.Info.File_name[:len(cfg.Info.File_name)-1], backing.Name())
+	if err := unix.IoctlLoopConfigure(int(d.Fd()), &cfg); err != nil {
+		return fmt.Errorf("attaching %s to %s: %w", backing.Name(), device, err)
+	}
+	dio, err := os.ReadFile(filepath.Join(sysBlock, filepath.Base(device), "loop/dio"))
+	if err == nil && strings.TrimSpace(string(dio)) != "1" {
+		return fmt.Errorf("%w: %s on %s cannot do direct I/O: choose another directory for volumes", model.ErrUnavailable, device, backing.Name())
+	}
+	return nil
+}
+
+const sysBlock = "/sys/block"
+
+// loop is a loop device that is attached to a file.
+type loop struct {
+	device  string // /dev/loopN
+	number  string // major:minor
+	backing string
+}
+
+// loops lists the loop devices with a backing file.
+func loops() ([]loop, error) {
+	dirs, err := filepath.Glob(sysBlock + "/loop*")
+	if err != nil {
+		return nil, fmt.Errorf("listing loop devices: %w", err)
+	}
+	var all []loop
+	for _, dir := range dirs {
+		backing, err := os.ReadFile(filepath.Join(dir, "loop/backing_file"))
+		if err != nil {
+			continue // not attached
+		}
+		number, err := os.ReadFile(filepath.Join(dir, "dev"))
+		if err != nil {
+			continue // detached just now
+		}
+		all = append(all, loop{
+			device:  "/dev/" + filepath.Base(dir),
+			number:  strings.TrimSpace(string(number)),
+			backing: strings.TrimSuffix(strings.TrimSuffix(string(backing), "\n"), " (deleted)"),
+		})
+	}
+	return all, nil
+}
+
+// detach frees the loop device if it still belongs to the backing file. While
+// the device is open it cannot be given to another file, so what was verified
+// holds until the end.
+func (l loop) detach() error {
+	d, err := os.OpenFile(l.device, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENXIO) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("detaching %s: %w", l.device, err)
+	}
+	defer func() { _ = d.Close() }() // this is when the kernel detaches
+	now, err := loops()
+	if err != nil {
+		return err
+	}
+	for _, other := range now {
+		if other == l {
+			err = unix.IoctlSetInt(int(d.Fd()), unix.LOOP_CLR_FD, 0)
+		}
+	}
+	if err != nil && !errors.Is(err, unix.ENXIO) {
+		return fmt.Errorf("detaching %s: %w", l.device, err)
+	}
+	return nil
+}

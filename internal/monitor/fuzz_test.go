@@ -1,0 +1,56 @@
+package monitor
+
+import (
+	"math"
+	"testing"
+)
+
+// FuzzFiles: no text of a file makes a parser panic or emit what is no number.
+func FuzzFiles(f *testing.F) {
+	for _, tt := range kernelCases {
+		f.Add(tt.text)
+	}
+	f.Add(netText(map[string]uint64{"lo": 1, "eth0": 10}, ": "))
+	f.Add("   8       0 sda 15 0 108 9 22 0 216 9 3 1500 4500 1 2 3\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		parsers := map[string]func([]byte, emit){
+			"disks": newDisks("/nowhere", []volume{{name: "v", major: 8}}).parse, "network": newNetwork(func() []link { return nil }).parse,
+		}
+		for _, tt := range kernelCases {
+			parsers[tt.name] = tt.parse
+		}
+		for name, parse := range parsers {
+			for range 2 {
+				parse([]byte(text), func(metric string, v float64) {
+					if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+						t.Errorf("%s emits %s = %v", name, metric, v)
+					}
+				})
+			}
+		}
+		if d, ok := parseProcessStat([]byte(text)); ok && d < 0 {
+			t.Errorf("parseProcessStat = %v", d)
+		}
+		groupPaths(text)
+		if m, ok := parseMount(text); ok && m.point == "" {
+			t.Errorf("parseMount = %+v", m)
+		}
+	})
+}
+
+// FuzzMessages: no answer of the kernel makes the parsers of netlink panic.
+func FuzzMessages(f *testing.F) {
+	f.Add(make([]byte, netlinkHeader+diagMessage))
+	f.Add([]byte{88, 0, 0, 0, 20, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	f.Add([]byte{16, 0, 0, 0, 3, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var q queues
+		done, err := q.addMessages(b)
+		if err != nil && !done {
+			t.Error("an error that is not the end")
+		}
+		if max := uint64(len(b)/(netlinkHeader+diagMessage)) * math.MaxUint32; q.send > max || q.receive > max {
+			t.Errorf("queues of %d and %d bytes from %d bytes", q.send, q.receive, len(b))
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package monitor
+
+import "strings"
+
+// Metric describes what the monitor reads.
+type Metric struct {
+	// Name is that of the series. "disk.*.reads" and "volume.*.reads" stand
+	// for those of each disk and each volume.
+	Name string
+	Unit string // of the values: "s", "byte", "1"
+	// Counter: the values grow from 0 at the first reading. Otherwise they are
+	// the state at the moment of the reading.
+	Counter bool
+	Source  string // the kernel's file
+	Text    string // what it is, for people
+}
+
+// The units of metrics.
+const (
+	seconds = "s"
+	bytes1  = "byte"
+	one     = "1"
+)
+
+// Metrics lists all that the monitor can read. Which of it a node has depends
+// on its kernel, its devices and its control groups.
+func Metrics() []Metric {
+	list := []Metric{
+		{"cpu.user", seconds, true, "/proc/stat", "processor time of programs, without guests"},
+		{"cpu.nice", seconds, true, "/proc/stat", "the same at low priority"},
+		{"cpu.system", seconds, true, "/proc/stat", "of the kernel, for programs"},
+		{"cpu.irq", seconds, true, "/proc/stat", "of the kernel, in interrupts"},
+		{"cpu.softirq", seconds, true, "/proc/stat", "of the kernel, in deferred interrupts: most of the network's"},
+		{"cpu.guest", seconds, true, "/proc/stat", "of virtual machines that run on this one"},
+		{"cpu.steal", seconds, true, "/proc/stat", "taken by the hypervisor while there was work to do"},
+		{"cpu.iowait", seconds, true, "/proc/stat", "idle while a disk was waited for; the kernel calls it unreliable"},
+		{"cpu.idle", seconds, true, "/proc/stat", "idle otherwise"},
+		{"cpu.cores", one, false, "/proc/stat", "processors that are online"},
+		{"sched.running", one, false, "/proc/stat", "threads that run or wait for a processor"},
+		{"sched.blocked", one, false, "/proc/stat", "threads that wait for a disk"},
+		{"sched.switches", one, true, "/proc/stat", "context switches"},
+		{"sched.interrupts", one, true, "/proc/stat", "interrupts"},
+		{"sched.forks", one, true, "/proc/stat", "processes and threads made"},
+		{"memory.total", bytes1, false, "/proc/meminfo", "usable memory"},
+		{"memory.available", bytes1, false, "/proc/meminfo", "what programs can still get without swapping"},
+		{"memory.free", bytes1, false, "/proc/meminfo", "used by nobody"},
+		{"memory.cached", bytes1, false, "/proc/meminfo", "page cache, with buffers"},
+		{"memory.dirty", bytes1, false, "/proc/meminfo", "to be written"},
+		{"memory.writeback", bytes1, false, "/proc/meminfo", "being written"},
+		{"memory.swap_used", bytes1, false, "/proc/meminfo", "swapped out"},
+		{"memory.swap_in", bytes1, true, "/proc/vmstat", "read from swap"},
+		{"memory.swap_out", bytes1, true, "/proc/vmstat", "written to swap"},
+		{"memory.major_faults", one, true, "/proc/vmstat", "page faults that waited for a disk"},
+		{"memory.oom_kills", one, true, "/proc/vmstat", "processes killed for want of memory"},
+	}
+	for _, prefix := range []string{"disk.", "disk.*.", "volume.*."} {
+		list = append(list, diskMetricList(prefix)...)
+	}
+	return append(list,
+		Metric{"net.rx_bytes", bytes1, true, "/proc/net/dev", "received"},
+		Metric{"net.tx_bytes", bytes1, true, "/proc/net/dev", "sent"},
+		Metric{"net.rx_packets", one, true, "/proc/net/dev", "received"},
+		Metric{"net.tx_packets", one, true, "/proc/net/dev", "sent"},
+		Metric{"net.rx_errors", one, true, "/proc/net/dev", "bad packets received"},
+		Metric{"net.tx_errors", one, true, "/proc/net/dev", "packets that could not be sent"},
+		Metric{"net.rx_drops", one, true, "/proc/net/dev", "received packets thrown away"},
+		Metric{"net.tx_drops", one, true, "/proc/net/dev", "packets thrown away unsent"},
+		Metric{"tcp.established", one, false, "/proc/net/snmp", "connections"},
+		Metric{"tcp.segments_out", one, true, "/proc/net/snmp", "segments sent, retransmissions apart"},
+		Metric{"tcp.retransmits", one, true, "/proc/net/snmp", "segments sent again"},
+		Metric{"tcp.send_queue", bytes1, false, "sock_diag(7)", "handed to the kernel and not acknowledged by the other end (Send-Q)"},
+		Metric{"tcp.receive_queue", bytes1, false, "sock_diag(7)", "received and not read by the program (Recv-Q)"},
+		Metric{"psi.cpu_some", seconds, true, "/proc/pressure/cpu", "time in which some thread waited for a processor"},
+		Metric{"psi.memory_some", seconds, true, "/proc/pressure/memory", "some thread waited for memory"},
+		Metric{"psi.memory_full", seconds, true, "/proc/pressure/memory", "all that were not idle did"},
+		Metric{"psi.io_some", seconds, true, "/proc/pressure/io", "some thread waited for a disk"},
+		Metric{"psi.io_full", seconds, true, "/proc/pressure/io", "all that were not idle did"},
+		Metric{"cgroup.cpu", seconds, true, "cpu.stat, cpuacct.usage", "processor time of the node's own control group"},
+		Metric{"cgroup.cpu_throttled", seconds, true, "cpu.stat", "time in which its quota kept it from running"},
+		Metric{"cgroup.memory", bytes1, false, "memory.current, memory.usage_in_bytes", "memory of the group, page cache included"},
+	)
+}
+
+func diskMetricList(prefix string) []Metric {
+	const file = "/proc/diskstats"
+	return []Metric{
+		{prefix + "reads", one, true, file, "reads completed"},
+		{prefix + "writes", one, true, file, "writes completed"},
+		{prefix + "read_bytes", bytes1, true, file, "read"},
+		{prefix + "write_bytes", bytes1, true, file, "written"},
+		{prefix + "queue", seconds, true, file, "time of all requests together; its rate is the mean number of them"},
+		{prefix + "busy", seconds, true, file, "time with at least one request"},
+		{prefix + "inflight", one, false, file, "requests under way"},
+	}
+}
+
+// pattern is the name under which [Metrics] lists a series.
+func pattern(name string) string {
+	for _, prefix := range []string{"disk.", "volume."} {
+		rest, ok := strings.CutPrefix(name, prefix)
+		if i := strings.LastIndexByte(rest, '.'); ok && i >= 0 {
+			return prefix + "*" + rest[i:]
+		}
+	}
+	return name
+}

@@ -1,0 +1,150 @@
+package monitor
+
+import "slices"
+
+// netMetrics are the metrics of the interfaces, with their columns in
+// /proc/net/dev behind the name.
+var netMetrics = [...]struct {
+	metric string
+	at     int
+}{
+	{"net.rx_bytes", 0}, {"net.rx_packets", 1}, {"net.rx_errors", 2}, {"net.rx_drops", 3},
+	{"net.tx_bytes", 8}, {"net.tx_packets", 9}, {"net.tx_errors", 10}, {"net.tx_drops", 11},
+}
+
+// network reads /proc/net/dev.
+type network struct {
+	// links says which interfaces there are and what they are; nil when that
+	// cannot be known.
+	links      func() []link
+	interfaces map[string]*netInterface
+}
+
+type netInterface struct {
+	counted bool
+	stats   [len(netMetrics)]tally
+}
+
+func newNetwork(links func() []link) *network {
+	return &network{links: links, interfaces: map[string]*netInterface{}}
+}
+
+// parse reads the file: two lines of headings, then lines of name, colon, and
+// 16 numbers; older kernels put no blank behind the colon.
+func (n *network) parse(b []byte, out emit) {
+	n.learn(b)
+	eachInterface(b, func(name, rest []byte) {
+		var numbers [12]uint64
+		i := n.interfaces[string(name)]
+		if i == nil || !i.counted || uints(rest, numbers[:]) < len(numbers) {
+			return
+		}
+		for k := range i.stats {
+			i.stats[k].add(numbers[netMetrics[k].at])
+		}
+	})
+	n.emit(out)
+}
+
+// emit gives the sums. An interface that is gone stays in them with what it
+// had.
+func (n *network) emit(out emit) {
+	var sum [len(netMetrics)]uint64
+	any := false
+	for _, i := range n.interfaces {
+		if !i.counted {
+			continue
+		}
+		any = true
+		for k := range sum {
+			sum[k] += i.stats[k].total
+		}
+	}
+	for k, m := range netMetrics {
+		if any {
+			out(m.metric, float64(sum[k]))
+		}
+	}
+}
+
+// learn asks what the interfaces are when there is one that is not known.
+func (n *network) learn(b []byte) {
+	unknown := false
+	eachInterface(b, func(name, _ []byte) {
+		unknown = unknown || n.interfaces[string(name)] == nil
+	})
+	if !unknown {
+		return
+	}
+	links := n.links()
+	chosen := outward(links)
+	eachInterface(b, func(name, _ []byte) {
+		counted := string(name) != "lo"
+		if len(links) > 0 {
+			counted = slices.Contains(chosen, string(name))
+		}
+		if i := n.interfaces[string(name)]; i != nil {
+			i.counted = counted
+			return
+		}
+		n.interfaces[string(name)] = &netInterface{counted: counted}
+	})
+}
+
+func eachInterface(b []byte, fn func(name, rest []byte)) {
+	for len(b) > 0 {
+		var line []byte
+		line, b = nextLine(b)
+		for i, c := range line {
+			if c == ':' { // a name cannot hold one
+				name, _ := nextField(line[:i])
+				if len(name) > 0 {
+					fn(name, line[i+1:])
+				}
+				break
+			}
+		}
+	}
+}
+
+// link is a network interface as the kernel describes it.
+type link struct {
+	index    int32
+	name     string
+	kind     string // "veth", "bridge", …; empty for hardware
+	master   int32  // index of the one that it is a part of; 0: none
+	loopback bool
+}
+
+// inner are the kinds of interface that only pass on, within the machine or
+// packed into packets of another interface, what that other one counts, too.
+var inner = []string{"bridge", "bond", "team", "vlan", "ifb", "dummy", "vrf", "nlmon", "vxlan", "geneve", "gre", "gretap",
+	"ip6gre", "ip6gretap", "ipip", "ip6tnl", "sit", "wireguard", "openvswitch", "tun", "macsec", "vcan", "erspan", "ip6erspan", "vti", "vti6", "xfrm"}
+
+// outward names the interfaces by which packets enter and leave, each packet
+// once. Where there is hardware, that is the hardware, except a part of an
+// interface without a kind, which counts its parts' packets itself (a virtual
+// function below its synthetic interface, as on Azure). Where there is none, as
+// in a container, it is what connects the namespace with others (veth,
+// macvlan, …).
+func outward(links []link) []string {
+	hardware := map[int32]bool{}
+	for _, l := range links {
+		if l.kind == "" && !l.loopback {
+			hardware[l.index] = true
+		}
+	}
+	var names []string
+	for _, l := range links {
+		switch {
+		case l.loopback:
+		case len(hardware) > 0:
+			if hardware[l.index] && !hardware[l.master] {
+				names = append(names, l.name)
+			}
+		case !slices.Contains(inner, l.kind):
+			names = append(names, l.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,240 @@
+package monitor
+
+import (
+	"context"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// scripted is a source that counts its readings, may lack a value, and may
+// take long.
+type scripted struct {
+	n      int
+	lacks  map[int]bool
+	takes  map[int]time.Duration
+	closed int
+}
+
+func (s *scripted) read(out emit) {
+	if d := s.takes[s.n]; d > 0 {
+		<-time.After(d)
+	}
+	out("sched.forks", float64(1000+10*s.n))
+	if !s.lacks[s.n] {
+		out("sched.running", float64(s.n))
+	}
+	s.n++
+}
+
+func (s *scripted) close() { s.closed++ }
+
+// record starts a recording of a scripted source, and of nothing else.
+func record(t *testing.T, ctx context.Context, s *scripted) *Recording { //nolint:revive // as testing's own helpers
+	t.Helper()
+	m := New(Config{Root: t.TempDir()})
+	m.cfg.diag = func() source { return s }
+	return m.Start(ctx)
+}
+
+// offsets returns those of a metric in ms, and its values.
+func offsets(t *testing.T, list []model.HostSeries, metric string) (ms []int64, values []float64) {
+	t.Helper()
+	for _, s := range list {
+		if s.Metric != metric {
+			continue
+		}
+		for _, o := range s.Offsets {
+			ms = append(ms, o/1e6)
+		}
+		return ms, s.Values
+	}
+	t.Fatalf("no series %s", metric)
+	return nil, nil
+}
+
+func wantPoints(t *testing.T, r *Recording, started time.Time, metric string, ms []int64, values []float64) {
+	t.Helper()
+	gotMS, gotValues := offsets(t, r.Series(started), metric)
+	if d := cmp.Diff(ms, gotMS); d != "" {
+		t.Errorf("times of %s in ms (-want +got):\n%s", metric, d)
+	}
+	if d := cmp.Diff(values, gotValues); d != "" {
+		t.Errorf("values of %s (-want +got):\n%s", metric, d)
+	}
+}
+
+// TestSchedule: a reading at the start, one each second, one at the end;
+// offsets count from the task's start.
+func TestSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{lacks: map[int]bool{2: true}}
+		r := record(t, t.Context(), s)
+		started := time.Now().Add(250 * time.Millisecond)
+		<-time.After(3700 * time.Millisecond)
+		r.Stop()
+		r.Stop()
+		wantPoints(t, r, started, "sched.forks", []int64{-250, 750, 1750, 2750, 3450}, []float64{0, 10, 20, 30, 40})
+		wantPoints(t, r, started, "sched.running", []int64{-250, 750, 2750, 3450}, []float64{0, 1, 3, 4})
+		if s.closed != 1 {
+			t.Errorf("the source was closed %d times, want once", s.closed)
+		}
+	})
+}
+
+// TestLastReplaces: the end comes 100 ms after a reading, which it replaces.
+func TestLastReplaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := record(t, t.Context(), &scripted{})
+		started := time.Now()
+		<-time.After(2100 * time.Millisecond)
+		r.Stop()
+		wantPoints(t, r, started, "sched.forks", []int64{0, 1000, 2100}, []float64{0, 10, 30})
+	})
+}
+
+// TestShort: the first and the last reading stay, however close.
+func TestShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := record(t, t.Context(), &scripted{})
+		started := time.Now()
+		<-time.After(20 * time.Millisecond)
+		r.Stop()
+		wantPoints(t, r, started, "sched.forks", []int64{0, 20}, []float64{0, 10})
+	})
+}
+
+// TestStall: a reading that takes long stands at its middle; those it covers
+// are missing, and the schedule stays.
+func TestStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := record(t, t.Context(), &scripted{takes: map[int]time.Duration{2: 2600 * time.Millisecond}})
+		started := time.Now()
+		<-time.After(6500 * time.Millisecond)
+		r.Stop()
+		// The third begins at 2 s and ends at 4.6 s; 5 s is too close after it.
+		wantPoints(t, r, started, "sched.forks", []int64{0, 1000, 3300, 6000, 6500}, []float64{0, 10, 20, 30, 40})
+	})
+}
+
+// TestContextEnds: no reading after it, but the one that Stop takes.
+func TestContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := record(t, ctx, &scripted{})
+		started := time.Now()
+		<-time.After(1500 * time.Millisecond)
+		cancel()
+		<-time.After(3 * time.Second)
+		r.Stop()
+		wantPoints(t, r, started, "sched.forks", []int64{0, 1000, 4500}, []float64{0, 10, 20})
+	})
+}
+
+// TestThinning: memory is bounded; whole hours are kept at a coarser step, and
+// the last reading is there.
+func TestThinning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := New(Config{Root: t.TempDir()})
+		m.cfg.diag = func() source { return &scripted{} }
+		r := m.Start(t.Context())
+		r.mu.Lock()
+		r.limit = 16
+		r.mu.Unlock()
+		started := time.Now()
+		<-time.After(101 * time.Second)
+		r.Stop()
+		ms, values := offsets(t, r.Series(started), "sched.forks")
+		if len(ms) > 17 || ms[0] != 0 || ms[len(ms)-1] != 101_000 {
+			t.Errorf("%d points from %d to %d ms, want at most 17 from 0 to 101000: %v", len(ms), ms[0], ms[len(ms)-1], ms)
+		}
+		for i := 1; i < len(ms)-1; i++ {
+			if ms[i]-ms[i-1] != 8000 {
+				t.Errorf("points at %d and %d ms, want them 8 s apart", ms[i-1], ms[i])
+			}
+			if values[i] <= values[i-1] {
+				t.Errorf("the counter goes from %v to %v", values[i-1], values[i])
+			}
+		}
+	})
+}
+
+// TestSheet: whatever comes in, columns are what model.HostSeries promises.
+func TestSheet(t *testing.T) {
+	s := newSheet()
+	nan := math.NaN()
+	rows := []map[string]float64{
+		{"cpu.iowait": 7, "memory.free": 5},
+		{"cpu.iowait": 9, "memory.free": 3, "disk.sda.reads": 100},
+		{"cpu.iowait": 8.5, "disk.sda.reads": 104},
+		{"cpu.iowait": 9.5, "memory.free": 4},
+	}
+	for i, row := range rows {
+		s.begin(int64(i))
+		for name, v := range row {
+			s.put(name, v)
+		}
+		s.end(time.Duration(i) * time.Second)
+	}
+	want := map[string][]float64{"cpu.iowait": {0, 2, 2, 2.5}, "memory.free": {5, 3, nan, 4}, "disk.sda.reads": {nan, 0, 4, nan}}
+	list := s.series(-time.Second)
+	if len(list) != len(want) {
+		t.Errorf("%d series, want %d", len(list), len(want))
+	}
+	for _, x := range list {
+		var offsets []int64
+		var values []float64
+		for i, v := range want[x.Metric] {
+			if !math.IsNaN(v) {
+				offsets, values = append(offsets, int64(i-1)*1e9), append(values, v)
+			}
+		}
+		if d := cmp.Diff(offsets, x.Offsets) + cmp.Diff(values, x.Values); d != "" {
+			t.Errorf("%s (-want +got):\n%s", x.Metric, d)
+		}
+		if counter := x.Metric != "memory.free"; x.Counter != counter || x.Unit == "" {
+			t.Errorf("%s: counter %v, unit %q, want counter %v and a unit", x.Metric, x.Counter, x.Unit, counter)
+		}
+	}
+}
+
+// TestNothingToRead: a monitor without the kernel's files has no series.
+func TestNothingToRead(t *testing.T) {
+	r := New(Config{Root: t.TempDir()}).Start(t.Context())
+	r.Stop()
+	if got := r.Series(time.Now()); len(got) > 0 {
+		t.Errorf("Series = %v, want none", got)
+	}
+}
+
+func TestAllowance(t *testing.T) {
+	a := allowance{perTurn: time.Millisecond}
+	turns := 0
+	for range 1000 {
+		if a.turn() {
+			turns++
+			a.spent(5 * time.Millisecond)
+		}
+	}
+	if turns != 200 {
+		t.Errorf("%d of 1000 turns for 5 ms at 1 ms a turn, want 200", turns)
+	}
+}
+
+func TestOthers(t *testing.T) {
+	host := []model.HostSeries{
+		{Metric: "cpu.user", Values: []float64{0, 3, 5}}, {Metric: "cpu.system", Values: []float64{0, 1, 1.5}},
+		{Metric: "cpu.idle", Values: []float64{0, 50, 90}}, {Metric: "cpu.steal", Values: []float64{0, 1, 2}},
+	}
+	if got, ok := Others(host, 4*time.Second); got != 2.5 || !ok {
+		t.Errorf("Others = %v, %v, want 2.5, true", got, ok)
+	}
+	if _, ok := Others(host[2:], 0); ok {
+		t.Error("Others without processor times is ok, want not")
+	}
+}

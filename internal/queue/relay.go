@@ -1,0 +1,226 @@
+package queue
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Relay lets agents in network namespaces of their own reach the queue, which
+// they have no route to: it listens on a Unix socket, whose path leads across
+// network namespaces, and copies each connection to the server that the other
+// end asks for. Heartbeats, orders and results then never travel over the
+// links of a lab, which are shaped and measured: they would take from the very
+// capacity that is being measured, and a link that is full or down would make
+// a node look lost.
+//
+// What passes is as well protected as without it: TLS, where there is any,
+// ends at the server and not here.
+//
+// The other end begins with a line: the address, "host:port".
+type Relay struct {
+	info    ServerInfo
+	allowed []string // "host:port", the only addresses that are connected to
+	lis     *net.UnixListener
+	log     *slog.Logger
+
+	// done ends when the relay is closed.
+	done context.Context
+	end  context.CancelFunc
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+	wg    sync.WaitGroup
+}
+
+const (
+	// maxSocketPath is what every Unix has room for in an address, in bytes,
+	// without the final NUL.
+	maxSocketPath = 103
+	// maxPreface bounds the line with which a connection begins, in bytes.
+	maxPreface = 512
+	// relayWait bounds connecting on either side of a relay.
+	relayWait = 5 * time.Second
+	// natsPort is the port of a URL that names none.
+	natsPort = "4222"
+)
+
+// StartRelay listens on a socket that does not exist yet and leads to the
+// servers of info. Only this user can connect, even before the socket has its
+// mode, if the directory is closed to others. A path that is too long for a
+// socket is a model.ErrUsage.
+func StartRelay(path string, info ServerInfo, log *slog.Logger) (*Relay, error) {
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("%w: the path of the socket %s is too long: %d bytes, at most %d are possible", model.ErrUsage, path, len(path), maxSocketPath)
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	r := &Relay{info: info, log: log, conns: make(map[net.Conn]bool)}
+	r.done, r.end = context.WithCancel(context.Background())
+	r.info.Socket = path
+	for _, s := range info.Servers {
+		address, err := addressOf(s)
+		if err != nil {
+			r.end()
+			return nil, err
+		}
+		r.allowed = append(r.allowed, address)
+	}
+	lis, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listening for the agents of the lab: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = lis.Close() // the first error matters
+		return nil, fmt.Errorf("closing the socket to others: %w", err)
+	}
+	r.lis = lis
+	r.wg.Go(r.accept)
+	return r, nil
+}
+
+// addressOf returns "host:port" of a server's URL, as a client dials it.
+func addressOf(server string) (string, error) {
+	if !strings.Contains(server, "://") {
+		server = "nats://" + server
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.Hostname() == "" {
+		return "", fmt.Errorf("%w: server address %q: want nats://host:port", model.ErrUsage, identity.RedactURLs([]string{server})[0])
+	}
+	if u.Port() == "" {
+		return net.JoinHostPort(u.Hostname(), natsPort), nil
+	}
+	return u.Host, nil
+}
+
+// Info is what an agent needs to connect through the relay.
+func (r *Relay) Info() ServerInfo { return r.info }
+
+// Close ends all connections, removes the socket and waits until both is done.
+func (r *Relay) Close() error {
+	r.mu.Lock()
+	r.end()
+	err := r.lis.Close()
+	for c := range r.conns {
+		_ = c.Close() // its copying ends with whatever error
+	}
+	r.mu.Unlock()
+	r.wg.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil // closed before
+	}
+	return err
+}
+
+func (r *Relay) accept() {
+	for {
+		conn, err := r.lis.AcceptUnix()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // out of file descriptors, most likely: for a while
+			r.log.Error("the relay of the lab cannot take a connection", "err", err)
+			_ = pause(r.done, backoff(1)) // when it is closed, so is the listener
+		case r.keep(conn):
+			r.wg.Go(func() { r.serve(conn) })
+		}
+	}
+}
+
+// keep notes a connection, so that Close can end it; false when that has
+// happened already.
+func (r *Relay) keep(c net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done.Err() != nil {
+		_ = c.Close() // nothing was said on it
+		return false
+	}
+	r.conns[c] = true
+	return true
+}
+
+func (r *Relay) drop(c net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.conns, c)
+	_ = c.Close() // both ends have been told all there is
+}
+
+// serve copies one connection until either side ends.
+func (r *Relay) serve(near *net.UnixConn) {
+	defer r.drop(near)
+	_ = near.SetReadDeadline(time.Now().Add(relayWait)) // fails only when closed
+	in := bufio.NewReaderSize(near, maxPreface)
+	line, err := in.ReadSlice('\n')
+	address := strings.TrimSuffix(string(line), "\n")
+	if err != nil || !slices.Contains(r.allowed, address) {
+		r.log.Warn("the relay of the lab refuses a connection: it does not begin with the address of the server")
+		return
+	}
+	_ = near.SetReadDeadline(time.Time{})
+	far, err := (&net.Dialer{Timeout: relayWait}).DialContext(r.done, "tcp", address)
+	if err != nil {
+		r.log.Warn("the relay of the lab does not reach the server", "err", err)
+		return
+	}
+	if !r.keep(far) {
+		return
+	}
+	defer r.drop(far)
+	r.wg.Go(func() {
+		_, _ = io.Copy(near, far) // an end is an end; the agent connects again
+		_ = near.Close()
+		_ = far.Close()
+	})
+	// What came with the first line first, then the rest without a buffer in
+	// between, so that the kernel can copy.
+	if early, _ := in.Peek(in.Buffered()); len(early) > 0 {
+		if _, err := far.Write(early); err != nil {
+			return
+		}
+	}
+	_, _ = io.Copy(far, near)
+}
+
+// socketDialer connects through a relay. It is a nats.CustomDialer.
+type socketDialer string
+
+// Dial connects to a server's address by way of the socket.
+func (d socketDialer) Dial(_, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), relayWait)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", string(d))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(conn, address+"\n"); err != nil {
+		_ = conn.Close() // the first error matters
+		return nil, err
+	}
+	return conn, nil
+}
+
+// throughSocket are the options of a connection through a relay. Names are
+// resolved at its other end, for there is no name service in a lab; servers
+// that a cluster tells of are not among those that it leads to.
+func throughSocket(path string) []nats.Option {
+	return []nats.Option{nats.SetCustomDialer(socketDialer(path)), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers()}
+}

@@ -1,0 +1,206 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Growth is a curve of total capacity y against the size n of a fleet: a·n, or
+// min(a·n, cap) (seed 000, section 5.3 and Fig. 11).
+type Growth struct {
+	Slope float64 // a, capacity a node adds below the cap
+	// Capped says that the curve has a cap and that some size lies past its
+	// knee. Otherwise Cap and Knee are +Inf, and a·n at the largest size is
+	// only a lower bound of a cap that may exist (it is censored).
+	Capped bool
+	Cap    float64
+	Knee   float64 // cap/a, the size at which the cap is reached
+	SSE    float64 // sum of squared errors
+}
+
+// At is the curve's value at size n.
+func (g Growth) At(n float64) float64 { return min(g.Slope*n, g.Cap) }
+
+// leastGrowth is how many observations tell min(a·n, cap) from a·n: with three
+// parameters (a, cap, error variance) AICc exists from five on.
+const leastGrowth = 5
+
+// FitLinear fits y = a·n by least squares to at least one observation: a =
+// Σny/Σn². Sizes are above zero.
+func FitLinear(n, y []float64) (Growth, error) {
+	if err := checkGrowth(n, y, 1); err != nil {
+		return Growth{}, fmt.Errorf("fitting a·n: %w", err)
+	}
+	a, err := finite(slopeOf(n, y))
+	if err != nil {
+		return Growth{}, fmt.Errorf("fitting a·n: %w", err)
+	}
+	return linearGrowth(a, n, y), nil
+}
+
+// FitCapped fits y = min(a·n, cap) by least squares, exactly, to at least two
+// observations. Sizes are above zero and may repeat.
+//
+// Between two neighbouring sizes n_k < knee < n_k+1 the sum of squares falls
+// apart into one in a, over the sizes up to n_k, and one in cap, over the rest:
+// its least value is at a = Σ_{i≤k}ny/Σ_{i≤k}n², cap = mean of the rest, if the
+// knee cap/a of these lies there. If not, the least value in that range is at
+// its edge, where the knee is a size n_k itself and the curve is a·min(n, n_k).
+// Each candidate is scored with the true min(), so that the best of them is the
+// best of all. The result is not Capped when it has no size past its knee.
+func FitCapped(n, y []float64) (Growth, error) {
+	if err := checkGrowth(n, y, 2); err != nil {
+		return Growth{}, fmt.Errorf("fitting min(a·n, cap): %w", err)
+	}
+	ns, ys := bySize(n, y)
+	a, err := finite(slopeOf(ns, ys))
+	if err != nil {
+		return Growth{}, fmt.Errorf("fitting min(a·n, cap): %w", err)
+	}
+	best := linearGrowth(a, ns, ys)
+	for k := 1; k < len(ns); k++ {
+		if ns[k] == ns[k-1] {
+			continue // the curve has one value for one size
+		}
+		for _, g := range []Growth{splitAt(k, ns, ys), kneeAt(ns[k-1], ns, ys)} {
+			if g.Slope > 0 && g.Knee < ns[len(ns)-1] && g.SSE < best.SSE {
+				best = g
+			}
+		}
+	}
+	return best, nil
+}
+
+// splitAt is the candidate with the first k sizes below the knee.
+func splitAt(k int, ns, ys []float64) Growth {
+	var sum float64
+	for _, v := range ys[k:] {
+		sum += v
+	}
+	return cappedGrowth(slopeOf(ns[:k], ys[:k]), sum/float64(len(ys)-k), ns, ys)
+}
+
+// kneeAt is the candidate with its knee at a size that was measured.
+func kneeAt(knee float64, ns, ys []float64) Growth {
+	bent := make([]float64, len(ns))
+	for i, n := range ns {
+		bent[i] = min(n, knee)
+	}
+	a := slopeOf(bent, ys)
+	return cappedGrowth(a, a*knee, ns, ys)
+}
+
+func linearGrowth(a float64, ns, ys []float64) Growth {
+	g := Growth{Slope: a, Cap: math.Inf(1), Knee: math.Inf(1)}
+	g.SSE = g.squares(ns, ys)
+	return g
+}
+
+func cappedGrowth(a, limit float64, ns, ys []float64) Growth {
+	g := Growth{Slope: a, Capped: true, Cap: limit, Knee: limit / a}
+	g.SSE = g.squares(ns, ys)
+	return g
+}
+
+// squares is the sum of squared errors of the true curve.
+func (g Growth) squares(ns, ys []float64) float64 {
+	var sum float64
+	for i, n := range ns {
+		d := ys[i] - g.At(n)
+		sum += d * d
+	}
+	return sum
+}
+
+// slopeOf is Σny/Σn².
+func slopeOf(ns, ys []float64) float64 {
+	var xy, xx float64
+	for i, n := range ns {
+		xy += n * ys[i]
+		xx += n * n
+	}
+	return xy / xx
+}
+
+// bySize returns the observations in the order of their sizes.
+func bySize(n, y []float64) (ns, ys []float64) {
+	order := make([]int, len(n))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(n[a], n[b]) })
+	for _, i := range order {
+		ns, ys = append(ns, n[i]), append(ys, y[i])
+	}
+	return ns, ys
+}
+
+// checkGrowth is checkPairs for sizes and capacities.
+func checkGrowth(n, y []float64, least int) error {
+	if err := checkPairs(n, y, least); err != nil {
+		return err
+	}
+	if slices.Min(n) <= 0 {
+		return fmt.Errorf("a size of %v, want above 0: %w", slices.Min(n), ErrArgument)
+	}
+	return nil
+}
+
+// ChooseGrowth returns whichever of a·n and min(a·n, cap) explains at least
+// five observations better by [AICc]: the cap must earn its parameter. noise is
+// the standard error that an observation has at least (the resolution of the
+// instrument, in the unit of y; 0 if not known): a closer fit is chance, and
+// proves nothing.
+func ChooseGrowth(n, y []float64, noise float64) (Growth, error) {
+	if err := checkGrowth(n, y, leastGrowth); err != nil {
+		return Growth{}, fmt.Errorf("choosing a curve of growth: %w", err)
+	}
+	linear, err := FitLinear(n, y)
+	if err != nil {
+		return Growth{}, err
+	}
+	capped, err := FitCapped(n, y)
+	if err != nil || !capped.Capped {
+		return linear, err
+	}
+	least := leastSquares(y, noise)
+	one, err := AICc(max(linear.SSE, least), len(y), 2)
+	if err != nil {
+		return Growth{}, err
+	}
+	two, err := AICc(max(capped.SSE, least), len(y), 3)
+	if err != nil {
+		return Growth{}, err
+	}
+	if two < one {
+		return capped, nil
+	}
+	return linear, nil
+}
+
+// leastSquares is the sum of squared errors that noise gives, and rounding
+// where none is known.
+func leastSquares(y []float64, noise float64) float64 {
+	for _, v := range y {
+		noise = max(noise, 1e-9*math.Abs(v))
+	}
+	return max(float64(len(y))*noise*noise, math.SmallestNonzeroFloat64)
+}
+
+// AICc is Akaike's information criterion of a least-squares fit, corrected for
+// few observations (C. M. Hurvich, C.-L. Tsai, "Regression and time series
+// model selection in small samples", Biometrika 76(2), 1989): n·ln(SSE/n) + 2k
+// + 2k(k+1)/(n−k−1), with k parameters, the error variance among them. Less is
+// better. It needs n ≥ k+2 and an SSE above zero.
+func AICc(sse float64, n, k int) (float64, error) {
+	if n < k+2 {
+		return 0, fmt.Errorf("AICc of %d observations and %d parameters: %w", n, k, ErrTooFew)
+	}
+	if !(sse > 0) {
+		return 0, fmt.Errorf("AICc of a sum of squares of %v: %w", sse, ErrArgument)
+	}
+	fn, fk := float64(n), float64(k)
+	return finite(fn*math.Log(sse/fn) + 2*fk + 2*fk*(fk+1)/(fn-fk-1))
+}

@@ -1,0 +1,105 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// errNoDirect: the file system does not know direct I/O.
+var errNoDirect = errors.New("no direct I/O")
+
+// openDirect opens the target for direct I/O, and closes it again. What fails
+// without direct I/O, too, is an error of its own.
+func openDirect(path string, write bool) error {
+	mode := os.O_RDONLY
+	if write {
+		mode = os.O_RDWR
+	}
+	f, err := os.OpenFile(path, mode|unix.O_DIRECT, 0)
+	if errors.Is(err, unix.EINVAL) {
+		if f, err = os.OpenFile(path, mode, 0); err == nil {
+			return errors.Join(errNoDirect, f.Close())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// freeBytes is the room for users on the file system that holds a path.
+func freeBytes(path string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0, err
+	}
+	return int64(st.Bavail) * st.Bsize, nil
+}
+
+// deviceSize is the size of a block device in bytes.
+func deviceSize(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, fmt.Errorf("opening the device: %w: run the agent as a user who may use it", err)
+	}
+	defer func() { _ = f.Close() }() // was only read
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, fmt.Errorf("asking for the size of %s: %w", path, err)
+	}
+	return size, nil
+}
+
+const (
+	claimTries = 20
+	claimPause = 100 * time.Millisecond
+)
+
+// unclaimed refuses a block device that the system uses: a mounted file
+// system in whatever mount namespace, swap, a part of a RAID or LVM group, or
+// any of these on one of its partitions. The kernel lets only one of them
+// claim a device, and opening it exclusively asks for the claim. Another task
+// that asks at the same moment is gone at once, so that it is tried again.
+func unclaimed(ctx context.Context, path string) error {
+	for try := 1; ; try++ {
+		f, err := os.OpenFile(path, os.O_RDWR|unix.O_EXCL, 0)
+		switch {
+		case err == nil:
+			return f.Close()
+		case errors.Is(err, unix.EBUSY) && try < claimTries:
+			if err := pause(ctx, claimPause); err != nil {
+				return err
+			}
+		case errors.Is(err, unix.EBUSY):
+			return fmt.Errorf("%s is in use by this system (a mounted file system, swap, RAID or LVM, on it or on a partition of it) and will not be overwritten: unmount it, or choose another device", path)
+		case errors.Is(err, unix.EROFS), errors.Is(err, unix.EPERM):
+			return fmt.Errorf("%s is read-only (%w): choose another device, or operation: read with layout: false", path, err)
+		default:
+			return fmt.Errorf("opening the device: %w: run the agent as a user who may write to it", err)
+		}
+	}
+}
+
+// pause waits, or less if the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// lockFile takes an exclusive lock, which ends with the process, or fails at
+// once.
+func lockFile(f *os.File) error {
+	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+}

@@ -1,0 +1,212 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// needRoot skips without the right to make devices and mounts.
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		need(t, "this test makes mounts and loop devices, which needs root")
+	}
+}
+
+// mount mounts a file system on a folder of the test's own until its end.
+func mount(t *testing.T, source, kind, options string) string {
+	t.Helper()
+	needRoot(t)
+	folder := t.TempDir()
+	if err := unix.Mount(source, folder, kind, 0, options); err != nil {
+		need(t, fmt.Sprintf("mounting %s: %v", kind, err))
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(folder, 0); err != nil {
+			t.Errorf("unmounting %s: %v", folder, err)
+		}
+	})
+	return folder
+}
+
+// loop makes a block device until the end of the test.
+func loop(t *testing.T, size int64, options ...string) string {
+	t.Helper()
+	needRoot(t)
+	file := filepath.Join(t.TempDir(), "image")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("losetup", append(options, "--find", "--show", file)...).CombinedOutput()
+	if err != nil {
+		need(t, fmt.Sprintf("losetup: %v: %s", err, out))
+	}
+	dev := strings.TrimSpace(string(out))
+	t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "--detach", dev).CombinedOutput(); err != nil {
+			t.Errorf("losetup --detach %s: %v: %s", dev, err, out)
+		}
+	})
+	return dev
+}
+
+// TestNoRoom lets fio meet a full file system: Prepare would have refused.
+func TestNoRoom(t *testing.T) {
+	needFio(t)
+	folder := mount(t, "none", "tmpfs", "size=2m")
+	env, r, _ := environment(t, folder)
+	p := params(t, `{"size": "1MiB", "duration": "0s"}`)
+	prepare(t, p, env)
+	p.plan.size = 8 * mib
+	err := p.Run(t.Context(), env)
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "smaller size") || len(r.samples) > 0 {
+		t.Errorf("Run() = %v with samples %v, want what to do about a full volume", err, r.samples)
+	}
+}
+
+// TestNoDirect: ramfs knows no direct I/O.
+func TestNoDirect(t *testing.T) {
+	needFio(t)
+	folder := mount(t, "none", "ramfs", "")
+	env, _, _ := environment(t, folder)
+	// ramfs has no size, so that no space is free on it.
+	target := &target{path: filepath.Join(folder, "x"), filesystem: filesystemOf(folder)}
+	if err := os.WriteFile(target.path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := params(t, `{"size": "1MiB", "duration": "0s"}`)
+	if err := target.tryDirect(p.settings()); err == nil || !strings.Contains(err.Error(), "(ramfs) does not support direct I/O: set direct: false") {
+		t.Errorf("tryDirect on ramfs = %v, want what to do", err)
+	}
+	if err := target.tryDirect(settings{}); err != nil || target.direct {
+		t.Errorf("tryDirect for buffered I/O = %v, direct %v; want nil, false", err, target.direct)
+	}
+	// What fio says of it is understood, too.
+	p.plan, p.target = p.settings(), *target
+	p.fio = "fio"
+	if path, err := lookPath("fio", env.Environ); err == nil {
+		p.fio = path
+	}
+	if err := p.Run(t.Context(), env); !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), "does not support direct I/O") {
+		t.Errorf("Run() = %v, want what to do", err)
+	}
+}
+
+func TestDeviceRefused(t *testing.T) {
+	needFio(t)
+	dev := loop(t, 16*mib)
+	tests := []struct{ name, params, want string }{
+		{"not ours", `{"path": "DEV"}`, "destroy: true"},
+		{"too small", `{"path": "DEV", "destroy": true, "size": "32MiB"}`, "smaller size"},
+	}
+	for _, tt := range tests {
+		env, _, _ := environment(t, t.TempDir())
+		err := params(t, strings.Replace(tt.params, "DEV", dev, 1)).Prepare(t.Context(), env)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: Prepare() = %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestMountedDevice: not even destroy: true overwrites a mounted file system.
+func TestMountedDevice(t *testing.T) {
+	needFio(t)
+	dev := loop(t, 16*mib)
+	if out, err := exec.Command("mkfs.ext4", "-q", dev).CombinedOutput(); err != nil {
+		need(t, fmt.Sprintf("mkfs.ext4: %v: %s", err, out))
+	}
+	folder := mount(t, dev, "ext4", "")
+	before, err := os.ReadFile(dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, _, _ := environment(t, t.TempDir())
+	err = params(t, `{"path": "`+dev+`", "destroy": true, "size": "8MiB"}`).Prepare(t.Context(), env)
+	if err == nil || !strings.Contains(err.Error(), "in use by this system") {
+		t.Errorf("Prepare() on a mounted device = %v, want a refusal", err)
+	}
+	after, err := os.ReadFile(dev)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the device has changed (%v)", err)
+	}
+	if got := filesystemOf(folder); got != "ext4" {
+		t.Errorf("filesystemOf(%s) = %q, want ext4", folder, got)
+	}
+	// To read it is harmless, and nothing is laid out.
+	if err := unclaimedUnlessRead(t, dev); err != nil {
+		t.Errorf("Prepare() to read a mounted device = %v, want nil", err)
+	}
+}
+
+func unclaimedUnlessRead(t *testing.T, dev string) error {
+	t.Helper()
+	env, _, words := environment(t, t.TempDir())
+	err := params(t, `{"path": "`+dev+`", "operation": "read", "size": "8MiB"}`).Prepare(t.Context(), env)
+	if !strings.Contains(words.String(), "was not laid out") {
+		t.Errorf("words %q, want a warning that nothing was laid out", words)
+	}
+	return err
+}
+
+func TestReadOnlyDevice(t *testing.T) {
+	needFio(t)
+	dev := loop(t, 16*mib, "--read-only")
+	env, _, _ := environment(t, t.TempDir())
+	err := params(t, `{"path": "`+dev+`", "destroy": true, "size": "8MiB"}`).Prepare(t.Context(), env)
+	if err == nil || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("Prepare() on a read-only device = %v, want it to say so", err)
+	}
+}
+
+// TestTruth measures a device whose limits are known: 300 operations and
+// 60 MiB a second, each direction by itself. The rate is the lesser of
+// 300 op/s and 60 MiB/s by the size of an operation.
+func TestTruth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	needFio(t)
+	dev := loop(t, 64*mib, "--direct-io=on")
+	throttle(t, dev, 300, 60*mib)
+	tests := []struct {
+		params string
+		way    way
+		iops   float64
+	}{
+		{`{"pattern": "random", "block_size": "4KiB", "size": "64MiB", "ramp": "1s", "duration": "5s"}`, directions[1], 300},
+		{`{"pattern": "random", "block_size": "256KiB", "size": "64MiB", "ramp": "1s", "duration": "5s"}`, directions[1], 240},
+		{`{"pattern": "random", "operation": "read", "block_size": "256KiB", "size": "64MiB", "depth": 4, "jobs": 2, "ramp": "1s", "duration": "5s"}`, directions[0], 240},
+	}
+	for _, tt := range tests {
+		env, r, words := environment(t, dev)
+		p := params(t, tt.params)
+		prepare(t, p, env)
+		if err := p.Run(t.Context(), env); err != nil {
+			t.Fatalf("Run() = %v; fio said %s", err, words)
+		}
+		sample, progress := r.samples[tt.way.iops()].Value, r.rate(tt.way.iops())
+		t.Logf("%s: %.2f op/s, by progress %.2f, want %v", tt.params, sample, progress, tt.iops)
+		for what, got := range map[string]float64{"sample": sample, "progress": progress} {
+			if math.Abs(got/tt.iops-1) > 0.01 {
+				t.Errorf("%s: %s = %.2f op/s, want %v within 1 %%", tt.params, what, got, tt.iops)
+			}
+		}
+		if got, want := r.samples[tt.way.throughput()].Value, sample*float64(p.plan.block); math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("%s: throughput = %v byte/s, want %v", tt.params, got, want)
+		}
+	}
+}

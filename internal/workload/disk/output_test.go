@@ -1,0 +1,282 @@
+package disk
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/google/go-cmp/cmp"
+)
+
+// documents cuts an output into its parsed documents and the words between,
+// in pieces of this many bytes, as pipes do.
+func documents(t testing.TB, text []byte, piece int) ([]*document, string) {
+	t.Helper()
+	var docs []*document
+	var words bytes.Buffer
+	s := &splitter{other: &words, take: func(text []byte) {
+		d, err := parse(text)
+		if err != nil {
+			t.Errorf("parse() = %v", err)
+			return
+		}
+		docs = append(docs, d)
+	}}
+	for ; len(text) > 0; text = text[min(piece, len(text)):] {
+		if _, err := s.Write(text[:min(piece, len(text))]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return docs, words.String()
+}
+
+// TestParse reads outputs of fio 3.33, whole: figures of each document.
+func TestParse(t *testing.T) {
+	type figures struct{ Read, ReadMS, Write, WriteMS int64 }
+	tests := []struct {
+		file, words string
+		want        []figures
+	}{
+		{"buffered-fsync.txt", "", []figures{{0, 0, 849608704, 392}, {0, 0, 1073741824, 766}}},
+		{"terminated.txt", "fio: terminating on signal 15\n", []figures{{81920, 394, 0, 0}, {184320, 895, 0, 0}, {192512, 941, 0, 0}}},
+		{"mixed-ramp-3-jobs.txt", "", []figures{
+			{1449984, 392, 626688, 392}, {3293184, 892, 1429504, 892}, // the ramp
+			{1843200, 499, 811008, 499}, {3690496, 1000, 1613824, 1000}, {5529600, 1499, 2408448, 1499},
+			{7372800, 1999, 3207168, 1999}, {7372800, 2003, 3207168, 2003}}},
+	}
+	for _, tt := range tests {
+		for _, piece := range []int{1, 7, 4096, 1 << 20} {
+			docs, words := documents(t, read(t, tt.file), piece)
+			var got []figures
+			for _, d := range docs {
+				got = append(got, figures{d.job.Read.Bytes, d.job.Read.Runtime, d.job.Write.Bytes, d.job.Write.Runtime})
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || words != tt.words {
+				t.Errorf("%s in pieces of %d: words %q, want %q; documents (-want +got):\n%s", tt.file, piece, words, tt.words, diff)
+			}
+		}
+	}
+}
+
+func TestSplitterSurvives(t *testing.T) {
+	tests := []struct {
+		name, text string
+		docs       int
+		words      string
+	}{
+		{"words before and after", "fio: hello\n{\n \"jobs\": [{}]\n}\nbye\n", 1, "fio: hello\nbye\n"},
+		{"cut off by the next", "{\n \"jobs\": [{\n{\n \"jobs\": [{}]\n}\n", 1, ""},
+		{"never ends", "{\n \"jobs\": [{}]\n", 0, ""},
+		{"braces in a string", "{\n \"jobs\": [{\"a\": \"}{\"}]\n}\n", 1, ""},
+		{"Windows", "{\r\n \"jobs\": [{}]\r\n}\r\n", 1, ""},
+	}
+	for _, tt := range tests {
+		docs, words := documents(t, []byte(tt.text), 3)
+		if len(docs) != tt.docs || words != tt.words {
+			t.Errorf("%s: %d documents and %q, want %d and %q", tt.name, len(docs), words, tt.docs, tt.words)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON": "{fio}", "no jobs": "{}", "two groups": `{"jobs": [{}, {}]}`,
+		"a count below zero": `{"jobs": [{"read": {"io_bytes": -1}}]}`, "text for a number": `{"jobs": [{"error": "5"}]}`,
+	} {
+		if d, err := parse([]byte(text)); err == nil {
+			t.Errorf("%s: parse() = %+v, want an error", name, d)
+		}
+	}
+}
+
+// TestMeter replays real outputs as if Run had been called 100 ms before the
+// measurement began, by the clock of the machine.
+func TestMeter(t *testing.T) {
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	tests := []struct {
+		name, file, params, metric string
+		began                      int64 // ms since 1970
+		late                       map[int]time.Duration
+		want                       []point
+	}{
+		{name: "ramp is left out", file: "mixed-ramp-3-jobs.txt", params: `{"operation": "mixed", "ramp": "1s", "block_size": "4KiB"}`,
+			metric: "disk_read_throughput", began: 1795263259046, want: []point{
+				{ms(100), 0}, {ms(599), 1843200}, {ms(1100), 3690496}, {ms(1599), 5529600}, {ms(2099), 7372800}, {ms(2103), 7372800}}},
+		{name: "operations", file: "mixed-ramp-3-jobs.txt", params: `{"operation": "mixed", "ramp": "1s", "block_size": "4KiB"}`,
+			metric: "disk_write_iops", began: 1795263259046, want: []point{
+				{ms(100), 0}, {ms(599), 198}, {ms(1100), 394}, {ms(1599), 588}, {ms(2099), 783}, {ms(2103), 783}}},
+		{name: "the last document was printed late", file: "buffered-fsync.txt", params: `{"preset": "paper"}`,
+			metric: "disk_write_throughput", began: 1795263261399, want: []point{{ms(100), 0}, {ms(492), 849608704}, {ms(866), 1073741824}}},
+		{name: "a late arrival does not move a reading", file: "terminated.txt", params: `{"operation": "read"}`, late: map[int]time.Duration{0: ms(700)},
+			metric: "disk_read_throughput", began: 1795263262453, want: []point{{ms(100), 0}, {ms(494), 81920}, {ms(994), 184320}, {ms(1040), 192512}}},
+		{name: "the clock was set: arrivals count", file: "terminated.txt", params: `{"operation": "read"}`, late: map[int]time.Duration{0: ms(3600100), 1: ms(3600000), 2: ms(3600000)},
+			metric: "disk_read_throughput", began: 1795263262453, want: []point{{ms(3600200), 0}, {ms(3600594), 81920}, {ms(3600994), 184320}, {ms(3601040), 192512}}},
+	}
+	for _, tt := range tests {
+		r := newRecord()
+		m := &meter{plan: params(t, tt.params).settings(), report: r, began: time.UnixMilli(tt.began)}
+		docs, _ := documents(t, read(t, tt.file), 4096)
+		for i, d := range docs {
+			m.take(d, time.UnixMilli(d.printed).Add(tt.late[i]))
+		}
+		if diff := cmp.Diff(tt.want, r.progress[tt.metric], cmp.AllowUnexported(point{})); diff != "" {
+			t.Errorf("%s: progress of %s (-want +got):\n%s", tt.name, tt.metric, diff)
+		}
+	}
+}
+
+func TestMeterNeverGoesBack(t *testing.T) {
+	r := newRecord()
+	m := &meter{plan: params(t, `{}`).settings(), report: r, began: time.UnixMilli(0)}
+	at := func(ms, runtime, bytes int64) {
+		d := &document{printed: ms, job: job{Write: direction{Bytes: bytes, Runtime: runtime, Total: 1, Latency: latency{N: 1}}}}
+		m.take(d, time.UnixMilli(ms))
+	}
+	at(1000, 500, 100)
+	at(1100, 600, 50)  // fewer bytes
+	at(1100, 100, 200) // an earlier moment
+	at(1600, 1100, 300)
+	want := []point{{500 * time.Millisecond, 0}, {time.Second, 100}, {1600 * time.Millisecond, 300}}
+	if diff := cmp.Diff(want, r.progress["disk_write_throughput"], cmp.AllowUnexported(point{})); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+}
+
+// TestMeterDrain: with several operations in flight, what fio completes after
+// the planned end does not count, unless nothing else is known of the end.
+func TestMeterDrain(t *testing.T) {
+	write := func(runtime, bytes int64) job {
+		return job{Write: direction{Bytes: bytes, Runtime: runtime, Total: 1, Latency: latency{N: 1}}}
+	}
+	tests := []struct {
+		name, params string
+		jobs         []job // the last is fio's final word
+		want         reading
+	}{
+		{"in flight", `{"depth": 8, "duration": "2s"}`, []job{write(900, 90), write(1900, 190), write(1995, 205), write(2001, 208)},
+			reading{[2]int64{0, 190}, 1900 * time.Millisecond}},
+		{"one at a time", `{"duration": "2s"}`, []job{write(900, 90), write(1900, 190), write(2001, 200)},
+			reading{[2]int64{0, 200}, 2001 * time.Millisecond}},
+		{"silent before the end", `{"depth": 8, "duration": "2s"}`, []job{write(900, 90), write(2001, 98)},
+			reading{[2]int64{0, 98}, 2001 * time.Millisecond}},
+		{"a fixed amount", `{"depth": 8, "duration": "0s"}`, []job{write(900, 90), write(2001, 208)},
+			reading{[2]int64{0, 208}, 2001 * time.Millisecond}},
+	}
+	for _, tt := range tests {
+		r := newRecord()
+		m := &meter{plan: params(t, tt.params).settings(), report: r, began: time.UnixMilli(0)}
+		for _, j := range tt.jobs {
+			m.take(&document{printed: 100 + j.runtime(), job: j}, time.UnixMilli(100+j.runtime()))
+		}
+		got := m.finish(tt.jobs[len(tt.jobs)-1])
+		if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(reading{})); diff != "" {
+			t.Errorf("%s: finish() (-want +got):\n%s", tt.name, diff)
+		}
+		points := r.progress["disk_write_throughput"]
+		want := point{100*time.Millisecond + tt.want.runtime, float64(tt.want.bytes[1])}
+		if len(points) == 0 || points[len(points)-1] != want {
+			t.Errorf("%s: progress %v, want it to end with %v", tt.name, points, want)
+		}
+	}
+}
+
+// TestPublish compares the samples with what fio printed, and the histogram
+// with fio's own percentiles.
+func TestPublish(t *testing.T) {
+	docs, _ := documents(t, read(t, "mixed-ramp-3-jobs.txt"), 4096)
+	last, r := docs[len(docs)-1].job, newRecord()
+	s := params(t, `{"operation": "mixed", "block_size": "4KiB", "duration": "2s"}`).settings()
+	if err := checkComplete(s, last); err != nil {
+		t.Fatal(err)
+	}
+	if err := publish(r, s, target{filesystem: "ext4"}, last, readingOf(last)); err != nil {
+		t.Fatal(err)
+	}
+	l := last.Read.Latency
+	for metric, want := range map[string]float64{
+		"disk_read_throughput": 7372800 / 2.003, "disk_read_iops": 1800 / 2.003, "disk_write_throughput": 3207168 / 2.003, "disk_write_iops": 783 / 2.003,
+		"disk_read_latency_mean": l.Mean / 1000, "disk_read_latency_p50": l.Percentiles["50.000000"] / 1000, "disk_read_latency_p999": l.Percentiles["99.900000"] / 1000,
+	} {
+		if got := r.samples[metric].Value; math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("%s = %v, want %v", metric, got, want)
+		}
+	}
+	if got := r.samples["disk_size"]; !got.Info || got.Labels["filesystem"] != "ext4" {
+		t.Errorf("disk_size = %+v, want the file system in a label, for information", got)
+	}
+	h, err := hdrhistogram.Decode([]byte(r.histograms["disk_read_latency"].Encoded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.TotalCount() != l.N {
+		t.Errorf("the histogram counts %d, want %d", h.TotalCount(), l.N)
+	}
+	for q, key := range map[float64]string{50: "50.000000", 99: "99.000000"} {
+		if got, want := float64(h.ValueAtQuantile(q)), l.Percentiles[key]; math.Abs(got/want-1) > 0.017 {
+			t.Errorf("p%v of the histogram = %v ns, want %v as fio says", q, got, want)
+		}
+	}
+}
+
+func TestCheckComplete(t *testing.T) {
+	docs, _ := documents(t, read(t, "buffered-fsync.txt"), 4096)
+	last := docs[len(docs)-1].job
+	tests := []struct{ name, params, want string }{
+		{"complete", `{"preset": "paper", "size": "1GiB"}`, ""},
+		{"less than the size", `{"preset": "paper", "size": "2GiB"}`, "1073741824 of 2147483648 bytes"},
+		{"less than the time", `{"duration": "1s"}`, "for 766ms of 1s"},
+		{"one direction only", `{"operation": "mixed", "size": "1GiB", "duration": "0s"}`, "complete one read"},
+	}
+	for _, tt := range tests {
+		err := checkComplete(params(t, tt.params).settings(), last)
+		if (tt.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: checkComplete() = %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	if err := checkComplete(settings{duration: time.Second}, job{}); err == nil {
+		t.Error("checkComplete(nothing) = nil, want an error")
+	}
+}
+
+// FuzzOutput: whatever fio prints, nothing panics, and what is reported is
+// possible.
+func FuzzOutput(f *testing.F) {
+	for _, file := range []string{"buffered-fsync.txt", "terminated.txt"} {
+		f.Add(read(f, file))
+	}
+	f.Add([]byte("{\n\"jobs\":[{\"read\":{\"io_bytes\":1,\"runtime\":1,\"clat_ns\":{\"N\":1,\"bins\":{\"x\":-1}}}}]\n}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r := newRecord()
+		s := params(t, `{"operation": "mixed", "ramp": "1s"}`).settings()
+		m := &meter{plan: s, report: r, began: time.UnixMilli(1795263261000)}
+		var words bytes.Buffer
+		split := &splitter{other: &words, take: func(text []byte) {
+			d, err := parse(text)
+			if err != nil {
+				return
+			}
+			m.take(d, m.began.Add(time.Hour))
+			if checkComplete(s, d.job) == nil {
+				_ = publish(r, s, target{}, d.job, m.finish(d.job)) // an error is an answer
+			}
+		}}
+		if _, err := split.Write(text); err != nil {
+			return
+		}
+		for metric, points := range r.progress {
+			for i, p := range points {
+				if p.after < 0 || p.value < 0 || i > 0 && (p.after <= points[i-1].after || p.value < points[i-1].value) {
+					t.Errorf("%s: point %d of %v is impossible", metric, i, points)
+				}
+			}
+		}
+		for metric, s := range r.samples {
+			if s.Value < 0 || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
+				t.Errorf("%s = %v", metric, s.Value)
+			}
+		}
+	})
+}

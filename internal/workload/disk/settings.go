@@ -1,0 +1,155 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/facts"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// defaultSize is small enough for a small volume, and beyond the cache of most
+// disks; the page cache plays no part, for the default is direct.
+const defaultSize = 512 * unit.MiB
+
+// settings are the parameters with every gap filled.
+type settings struct {
+	paper     bool
+	random    bool
+	operation string
+	readShare int   // per cent of operations
+	block     int64 // bytes
+	depth     int
+	jobs      int
+	direct    bool
+	engine    string
+	size      int64 // bytes of all jobs together; 0 until fixSize has chosen it
+	ramp      time.Duration
+	duration  time.Duration // 0: the size once
+	fsync     int           // writes between two; 0: none
+	layout    bool
+}
+
+func (s settings) reads() bool  { return s.operation != Write }
+func (s settings) writes() bool { return s.operation != Read }
+
+// part is the share of each job in bytes, whole blocks.
+func (s settings) part() int64 { return s.size / int64(s.jobs) / s.block * s.block }
+
+// total is what all jobs together use, in bytes.
+func (s settings) total() int64 { return s.part() * int64(s.jobs) }
+
+// endFsync says that the work is done only when it has reached the disk:
+// writing a fixed amount into the page cache measures memory. Work for a fixed
+// time cannot include it: how long the fsync takes is unknown.
+func (s settings) endFsync() bool { return s.writes() && !s.direct && s.duration == 0 }
+
+// rw is the pattern and operation in fio's word.
+func (s settings) rw() string {
+	word := map[string]string{Read: "read", Write: "write", Mixed: "rw"}[s.operation]
+	if s.random {
+		return "rand" + word
+	}
+	return word
+}
+
+// settings fills the gaps: a key that was given, then the preset, then the
+// default.
+func (p *Params) settings() settings {
+	s := settings{
+		paper: p.Preset == Paper, random: p.Pattern == Random, operation: or(p.Operation, Write),
+		readShare: or(p.ReadShare, 50), block: or(p.BlockSize, 256*unit.KiB).Bytes(),
+		depth: or(p.Depth, 1), jobs: or(p.Jobs, 1), engine: p.Engine, size: p.Size.Bytes(),
+		ramp: p.Ramp.Std(), fsync: p.Fsync,
+		direct: p.Preset != Paper, duration: 30 * time.Second,
+	}
+	if s.paper {
+		s.duration = 0
+	}
+	if p.Direct != nil {
+		s.direct = *p.Direct
+	}
+	if p.Duration != nil {
+		s.duration = p.Duration.Std()
+	}
+	if s.engine == "" && s.depth == 1 {
+		s.engine = "psync"
+	} else if s.engine == "" {
+		s.engine = "libaio"
+	}
+	// The paper's tool writes a new file; in order and through the page cache
+	// its metadata costs next to nothing.
+	s.layout = !s.paper || s.random || s.reads()
+	if p.Layout != nil {
+		s.layout = *p.Layout
+	}
+	return s
+}
+
+// or returns the value, or the default when it is zero.
+func or[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+// nodeMemory is what the page cache of this node may take: its memory, or the
+// limit of its control group; 0 if unknown. Bytes.
+func nodeMemory() int64 {
+	total, limit := facts.Memory(os.DirFS("/"))
+	if limit > 0 && (total == 0 || limit < total) {
+		return limit
+	}
+	return total
+}
+
+// fixSize chooses the size when none is given.
+func (p *Params) fixSize() error {
+	s := &p.plan
+	switch {
+	case s.size > 0:
+	case p.target.kind == existing && !p.Destroy:
+		s.size = p.target.size
+	case !s.paper:
+		s.size = defaultSize.Bytes()
+	default:
+		memory := nodeMemory()
+		if memory == 0 {
+			return errors.New("the memory of this node is not known, so twice of it cannot be written: give a size")
+		}
+		s.size = 2 * memory
+	}
+	if s.part() == 0 {
+		return fmt.Errorf("a size of %d bytes has no block of %d bytes for each of %d jobs: give a larger size", s.size, s.block, s.jobs)
+	}
+	return nil
+}
+
+// warnings says what makes the result doubtful although it can be measured.
+func warnings(s settings, t target, memory int64) []string {
+	var out []string
+	warn := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if s.paper && t.filesystem != "ext4" {
+		warn("the paper measured ext4, and %s is %s: results are not comparable with the paper's", t.path, t.filesystem)
+	}
+	if !s.direct && s.writes() && s.duration > 0 {
+		warn("writes through the page cache for a fixed time: what is still in memory at the end counts as written; set direct: true, or duration: 0s, which includes the final fsync")
+	}
+	if !s.direct && memory > 0 && s.total() < 2*memory {
+		warn("%s through the page cache is less than twice the memory of %s: memory is measured with the disk; set direct: true or a larger size",
+			human(s.total()), human(memory))
+	}
+	if !s.direct && s.depth > 1 && s.engine == "libaio" {
+		warn("libaio through the page cache does one operation at a time, whatever the depth: set direct: true")
+	}
+	if s.reads() && t.kind == device && !t.layOut(s) {
+		warn("%s was not laid out: blocks that were never written may be answered without the disk; destroy: true and layout: true write it first", t.path)
+	}
+	return out
+}
+
+func human(bytes int64) string { return unit.Human(float64(bytes), "B") }

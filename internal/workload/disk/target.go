@@ -1,0 +1,205 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// targetKind is what is read or written.
+type targetKind int
+
+const (
+	ours     targetKind = iota // a file that Prepare makes and Cleanup removes
+	existing                   // a file that was there before
+	device                     // a block device
+)
+
+// target is what is read or written.
+type target struct {
+	kind targetKind
+	path string // of the file or device
+	size int64  // bytes that it has
+	// erasable: what it holds may be overwritten.
+	erasable   bool
+	filesystem string // "ext4", …; "raw device"; "" when unknown
+	// direct: it takes direct I/O, as found by trying.
+	direct  bool
+	created bool
+	scratch *scratch // the folder that holds the file; nil when the user named the file
+}
+
+// chooseTarget follows volume and path to a file or device.
+func (p *Params) chooseTarget(env *workload.Env) error {
+	place, volume, err := p.place(env)
+	if err != nil {
+		return err
+	}
+	t := target{erasable: p.Destroy || volume}
+	info, err := os.Stat(place)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p.chooseNew(t, place)
+	case err != nil:
+		return fmt.Errorf("looking at %s: %w", place, err)
+	case info.IsDir():
+		t.filesystem = filesystemOf(place)
+		t.scratch, err = newScratch(place)
+		if err != nil {
+			return fmt.Errorf("making a folder in %s: %w: choose a volume or path where the agent may write", place, err)
+		}
+		t.path = t.scratch.file()
+	case info.Mode().IsRegular():
+		t.kind, t.path, t.size, t.filesystem = existing, place, info.Size(), filesystemOf(place)
+	case info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0:
+		t.kind, t.path, t.filesystem = device, place, "raw device"
+	default:
+		return fmt.Errorf("%s is a %s: give a folder, a file or a block device", place, info.Mode().Type())
+	}
+	p.target = t
+	return nil
+}
+
+// chooseNew takes a path at which there is nothing as the name of a new file.
+func (p *Params) chooseNew(t target, place string) error {
+	folder := filepath.Dir(place)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("there is no folder %s on this node for %s: make it, or give another path or volume", folder, filepath.Base(place))
+	}
+	t.path, t.filesystem = place, filesystemOf(folder)
+	p.target = t
+	return nil
+}
+
+// place is the path that the parameters name, and whether it is a volume's.
+func (p *Params) place(env *workload.Env) (path string, volume bool, err error) {
+	names := slices.Sorted(maps.Keys(env.Volumes))
+	switch {
+	case p.Path != "":
+		return p.Path, false, nil
+	case p.Volume != "":
+		path, ok := env.Volumes[p.Volume]
+		if !ok && len(names) == 0 {
+			return "", false, fmt.Errorf("this node has no volumes, so there is none named %q: give a path", p.Volume)
+		}
+		if !ok {
+			return "", false, fmt.Errorf("this node has no volume %q: it has %s", p.Volume, strings.Join(names, ", "))
+		}
+		return path, true, nil
+	case len(names) == 1:
+		return env.Volumes[names[0]], true, nil
+	case len(names) > 1:
+		return "", false, fmt.Errorf("this node has the volumes %s: say which one with volume: NAME", strings.Join(names, ", "))
+	}
+	return env.Dir, false, nil
+}
+
+// layOut says whether the target is to be written before the measurement:
+// never what may not be overwritten.
+func (t target) layOut(s settings) bool {
+	return s.layout && (t.kind == ours || t.erasable)
+}
+
+// overwrites says whether the task writes to the target at all.
+func (t target) overwrites(s settings) bool { return s.writes() || t.layOut(s) }
+
+// open checks that the work can be done on the target, and makes the file.
+func (t *target) open(ctx context.Context, s settings) error {
+	if err := t.allowed(ctx, s); err != nil {
+		return err
+	}
+	if err := t.fits(s); err != nil {
+		return err
+	}
+	if t.kind == ours && !s.layout && (s.reads() || s.random) {
+		return fmt.Errorf("%s is new and would be %s without having been written: leave out layout: false", t.path, map[bool]string{true: "read", false: "written at random"}[s.reads()])
+	}
+	if t.kind == ours {
+		f, err := os.OpenFile(t.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err != nil {
+			return fmt.Errorf("making the file: %w: choose a volume or path where the agent may write", err)
+		}
+		t.created = true
+		if err := f.Close(); err != nil {
+			return fmt.Errorf("making the file: %w", err)
+		}
+	}
+	return t.tryDirect(s)
+}
+
+// allowed refuses what must not be overwritten.
+func (t *target) allowed(ctx context.Context, s settings) error {
+	if t.kind != ours && s.writes() && !t.erasable {
+		return fmt.Errorf("%s exists, and what it holds would be lost: write destroy: true into the experiment file if that is intended, or give a folder", t.path)
+	}
+	if t.kind != device {
+		return nil
+	}
+	if t.overwrites(s) {
+		if err := unclaimed(ctx, t.path); err != nil {
+			return err
+		}
+	}
+	var err error
+	t.size, err = deviceSize(t.path)
+	return err
+}
+
+// fits refuses a size for which there is no room.
+func (t *target) fits(s settings) error {
+	if t.kind == device || (t.kind == existing && !t.erasable) {
+		if s.total() > t.size {
+			return fmt.Errorf("%s has %s, less than the size of %s: give a smaller size", t.path, human(t.size), human(s.total()))
+		}
+		return nil
+	}
+	free, err := freeBytes(filepath.Dir(t.path))
+	if err != nil {
+		return fmt.Errorf("asking for the free space at %s: %w", t.path, err)
+	}
+	// A thousandth is for the file system's own blocks.
+	if need := s.total() - t.size; need > free-free/1000 {
+		return fmt.Errorf("a file of %s does not fit on the file system of %s, which has %s free: give a smaller size (key size) or a larger volume", human(s.total()), filepath.Dir(t.path), human(free))
+	}
+	return nil
+}
+
+// tryDirect finds out whether the target takes direct I/O.
+func (t *target) tryDirect(s settings) error {
+	err := openDirect(t.path, t.overwrites(s))
+	t.direct = err == nil
+	switch {
+	case err == nil:
+	case errors.Is(err, errNoDirect):
+		if s.direct {
+			return fmt.Errorf("%s (%s) does not support direct I/O: set direct: false, which measures the page cache, too, or choose another volume", t.path, or(t.filesystem, "unknown file system"))
+		}
+	default:
+		return fmt.Errorf("opening the target: %w: the agent needs the right to %s it", err, map[bool]string{true: "write to", false: "read"}[t.overwrites(s)])
+	}
+	return nil
+}
+
+// remove removes what open and newScratch made. It may be called at any state
+// and again.
+func (t *target) remove() error {
+	var err error
+	if t.created {
+		if err = os.Remove(t.path); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		t.created = err != nil
+	}
+	if t.scratch != nil {
+		err = errors.Join(err, t.scratch.remove())
+	}
+	return err
+}

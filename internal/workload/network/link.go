@@ -1,0 +1,141 @@
+package network
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
+	"strconv"
+	"strings"
+)
+
+// What can be asked of a server, and by what name a client asks.
+const (
+	pathObject  = "/object"  // GET receives it, PUT sends one
+	pathEcho    = "/echo"    // GET: from then on every byte comes back
+	pathIperf3  = "/iperf3"  // GET: the port of the client's own iperf3 server
+	pathGoodbye = "/goodbye" // POST: the client is done
+	headerNode  = "Scalebench-Node"
+)
+
+// maxHeader bounds what a header may take, in bytes.
+const maxHeader = 8 << 10
+
+// link is one end of an HTTP/1.1 connection. Headers are read through a
+// buffer; of a body, only what came with the header is.
+type link struct {
+	net.Conn
+	limit io.LimitedReader
+	r     *bufio.Reader
+}
+
+func newLink(conn net.Conn) *link {
+	l := &link{Conn: conn, limit: io.LimitedReader{R: conn}}
+	l.r = bufio.NewReaderSize(&l.limit, 4096)
+	return l
+}
+
+// allow lets the other end send a header, or the head of a body.
+func (l *link) allow() { l.limit.N = maxHeader }
+
+// ask sends a request; length is that of the body that follows.
+func (l *link) ask(method, path, host, node string, length int64) error {
+	_, err := fmt.Fprintf(l, "%s %s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\nContent-Length: %d\r\n\r\n", method, path, host, headerNode, node, length)
+	return err
+}
+
+// askSize is the length of what ask sends.
+func askSize(method, path, host, node string, length int64) int64 {
+	var l counter
+	_ = (&link{Conn: connWriter{Writer: &l}}).ask(method, path, host, node, length) // a counter takes everything
+	return int64(l)
+}
+
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
+
+// connWriter is a connection that can only be written to.
+type connWriter struct {
+	net.Conn
+	io.Writer
+}
+
+func (c connWriter) Write(p []byte) (int, error) { return c.Writer.Write(p) }
+
+// errFatal marks errors that trying again will not mend.
+var errFatal = errors.New("not to be tried again")
+
+// answer reads the header of a response, and returns the length of the body,
+// or why the server refused. What it refuses for good is errFatal.
+func (l *link) answer() (int64, error) {
+	l.allow()
+	status, length, err := readAnswer(l.r)
+	switch {
+	case err != nil:
+		return 0, err
+	case status >= 100 && status < 300:
+		return length, nil
+	case status >= 400 && status < 500:
+		return 0, fmt.Errorf("it answers with status %d: %w", status, errFatal)
+	}
+	return 0, fmt.Errorf("it answers with status %d", status)
+}
+
+// readAnswer reads a response's status and the length of its body, 0 without
+// one.
+func readAnswer(r *bufio.Reader) (status int, length int64, err error) {
+	text := textproto.NewReader(r)
+	line, err := text.ReadLine()
+	if err != nil {
+		return 0, 0, err
+	}
+	words := strings.SplitN(line, " ", 3)
+	if len(words) < 2 || !strings.HasPrefix(words[0], "HTTP/1.") {
+		return 0, 0, fmt.Errorf("it does not speak HTTP: %.40q: %w", line, errFatal)
+	}
+	if status, err = strconv.Atoi(words[1]); err != nil || status < 100 || status > 999 {
+		return 0, 0, fmt.Errorf("it answers with the impossible status %.20q: %w", words[1], errFatal)
+	}
+	header, err := text.ReadMIMEHeader()
+	if err != nil {
+		return 0, 0, err
+	}
+	if s := header.Get("Content-Length"); s != "" {
+		if length, err = strconv.ParseInt(s, 10, 64); err != nil || length < 0 {
+			return 0, 0, fmt.Errorf("it answers with the impossible length %.20q: %w", s, errFatal)
+		}
+	}
+	return status, length, nil
+}
+
+// body receives n bytes: the head is compared with what it must be, the rest
+// dropped. took is told of each piece.
+func (l *link) body(n int64, head []byte, took func(int64)) error {
+	l.allow()
+	got := make([]byte, min(n, int64(len(head))))
+	if _, err := io.ReadFull(l.r, got); err != nil {
+		return unexpected(err)
+	}
+	if string(got) != string(head[:len(got)]) {
+		return fmt.Errorf("the transfer begins with other bytes than were sent; something on the way changes them: %w", errFatal)
+	}
+	took(int64(len(got)))
+	n -= int64(len(got))
+	k, err := l.r.Discard(int(min(n, int64(l.r.Buffered()))))
+	took(int64(k))
+	if err != nil {
+		return unexpected(err)
+	}
+	return discard(l.Conn, n-int64(k), took)
+}
+
+// unexpected says of an end that it was too early.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

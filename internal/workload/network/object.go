@@ -1,0 +1,72 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"os"
+)
+
+// object is what is transferred: a file in memory, with content that both ends
+// can compute.
+type object struct {
+	file *os.File
+	size int64
+}
+
+const (
+	blockSize = 1 << 20
+	// headSize is how many bytes of each transfer are compared with what they
+	// must be; the rest is counted and dropped in the kernel.
+	headSize = 4096
+)
+
+// newObject fills a file in memory; dir is used where there is no such thing.
+func newObject(ctx context.Context, dir string, size int64) (*object, error) {
+	file, err := memoryFile(dir)
+	if err != nil {
+		return nil, fmt.Errorf("making the object: %w", err)
+	}
+	o := &object{file: file, size: size}
+	if err := o.fill(ctx); err != nil {
+		_ = file.Close() // the error before is the cause
+		return nil, fmt.Errorf("filling the object of %d bytes in memory (a smaller `size` needs less): %w", size, err)
+	}
+	return o, nil
+}
+
+// fill writes the same block again and again: what a link or a tunnel that
+// compresses cannot make smaller as long as it looks back less than 1 MiB.
+func (o *object) fill(ctx context.Context) error {
+	block := pattern(blockSize)
+	for left := o.size; left > 0; {
+		n := min(left, blockSize)
+		if _, err := o.file.Write(block[:n]); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		left -= n
+	}
+	return nil
+}
+
+func (o *object) close() error { return o.file.Close() }
+
+// pattern returns the first n bytes of the object: pseudo-random numbers
+// (xorshift64*), little endian. n is a multiple of 8.
+func pattern(n int) []byte {
+	b := make([]byte, 0, n)
+	x := uint64(0x5ca1ab1e)
+	for len(b) < n {
+		x ^= x >> 12
+		x ^= x << 25
+		x ^= x >> 27
+		v := x * 0x2545f4914f6cdd1d
+		for range 8 {
+			b = append(b, byte(v))
+			v >>= 8
+		}
+	}
+	return b
+}

@@ -1,0 +1,247 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// server gives the object to the clients of one task and takes theirs. It
+// serves nothing else, and nobody else: a client names its node in every
+// request. That is no authentication; it listens only while the task lives.
+type server struct {
+	listener net.Listener
+	object   *object // nil where nothing is received from here
+	head     []byte  // of what is sent to here
+	clients  *clients
+	patience time.Duration // for a header
+	slots    chan struct{} // one for each open connection
+	work     sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{} // nil when closed
+}
+
+// address is where a task listens: its port plus the node's slot.
+func address(h model.Host, port int) (string, error) {
+	if h.Address == "" {
+		return "", fmt.Errorf("where other nodes reach %s is not known; start its agent with --label %s=ADDRESS", h.Node, model.LabelAddress)
+	}
+	p := port + h.Slot
+	if p > 65535 {
+		return "", fmt.Errorf("%s would have to listen on port %d (port %d and its slot %d); give a smaller port", h.Node, p, port, h.Slot)
+	}
+	return net.JoinHostPort(h.Address, strconv.Itoa(p)), nil
+}
+
+// listen starts a server on the node's own address alone.
+func listen(ctx context.Context, self model.Host, hosts []model.Host, s settings, o *object) (*server, error) {
+	addr, err := address(self, s.port)
+	if err != nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	lc.SetMultipathTCP(false) // one path is what is measured
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s, where other nodes are to connect (another `port` may be free; the label `%s` says which address is right): %w", addr, model.LabelAddress, err)
+	}
+	// Each client has its transfers, an echo and a goodbye; the same again is
+	// room for connections that are being replaced.
+	room := 2*len(hosts)*(2*s.connections+2) + 8
+	srv := &server{
+		listener: l, object: o, head: pattern(headSize), clients: newClients(hosts),
+		patience: 2*s.stall + s.warmUp, slots: make(chan struct{}, room), conns: make(map[net.Conn]struct{}),
+	}
+	srv.work.Go(srv.accept)
+	return srv, nil
+}
+
+// accept takes connections until the listener is closed.
+func (s *server) accept() {
+	for {
+		conn, err := s.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of descriptors, perhaps: let others end first
+			<-time.After(pace)
+			continue
+		}
+		if !s.admit(conn) {
+			_ = conn.Close() // too many, or closing
+		}
+	}
+}
+
+// admit serves the connection if there is a slot left.
+func (s *server) admit(conn net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conns == nil {
+		return false
+	}
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		return false
+	}
+	s.conns[conn] = struct{}{}
+	s.work.Go(func() {
+		defer s.dismiss(conn)
+		s.serve(newLink(conn))
+	})
+	return true
+}
+
+func (s *server) dismiss(conn net.Conn) {
+	_ = conn.Close() // whatever it was, the client notices
+	s.mu.Lock()
+	delete(s.conns, conn)
+	s.mu.Unlock()
+	<-s.slots
+}
+
+// close ends all connections and returns when nothing is left. It may be
+// called again.
+func (s *server) close() error {
+	err := s.listener.Close()
+	s.mu.Lock()
+	for conn := range s.conns {
+		reset(conn)
+	}
+	s.conns = nil
+	s.mu.Unlock()
+	s.work.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// reset closes a connection and drops what is still to be sent: it would go
+// on to load the network when the measurement is over.
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // closing is what counts
+	}
+	_ = conn.Close()
+}
+
+// serve answers requests until the client has enough. Errors need no report:
+// the client sees them, too, and counts them.
+func (s *server) serve(l *link) {
+	for {
+		_ = l.SetReadDeadline(time.Now().Add(s.patience)) // fails when closed, as the next read does
+		l.allow()
+		req, err := http.ReadRequest(l.r)
+		if err != nil {
+			return
+		}
+		_ = l.SetReadDeadline(time.Time{})
+		c := s.clients.byNode[req.Header.Get(headerNode)]
+		if c == nil {
+			_ = reply(l, http.StatusForbidden, "only nodes of this task are served\n") // it may be gone already
+			return
+		}
+		if err := s.answer(l, req, c); err != nil {
+			return
+		}
+	}
+}
+
+// answer does what one request asks for. An error ends the connection.
+func (s *server) answer(l *link, req *http.Request, c *client) error {
+	s.clients.heard(c)
+	switch req.Method + " " + req.URL.Path {
+	case "GET " + pathObject:
+		return s.give(l, c)
+	case "PUT " + pathObject:
+		return s.take(l, c, req.ContentLength)
+	case "GET " + pathEcho:
+		return s.echo(l, c)
+	case "GET " + pathIperf3:
+		return reply(l, http.StatusOK, strconv.Itoa(c.port))
+	case "POST " + pathGoodbye:
+		return s.farewell(l, c)
+	}
+	return errors.Join(reply(l, http.StatusNotFound, ""), errFatal)
+}
+
+// give sends the object.
+func (s *server) give(l *link, c *client) error {
+	if s.object == nil {
+		return errors.Join(reply(l, http.StatusNotFound, ""), errFatal)
+	}
+	if err := respond(l, http.StatusOK, s.object.size); err != nil {
+		return err
+	}
+	return sendFile(l.Conn, s.object.file, s.object.size, func(int64) { s.clients.heard(c) })
+}
+
+// take receives what a client sends.
+func (s *server) take(l *link, c *client, length int64) error {
+	if length < 0 {
+		return errors.Join(reply(l, http.StatusLengthRequired, ""), errFatal)
+	}
+	if err := l.body(length, s.head, func(int64) { s.clients.heard(c) }); err != nil {
+		if errors.Is(err, errFatal) {
+			_ = reply(l, http.StatusBadRequest, "not the object\n") // the error ends the connection anyway
+		}
+		return err
+	}
+	return reply(l, http.StatusOK, "")
+}
+
+// echo returns every byte until the client has enough.
+func (s *server) echo(l *link, c *client) error {
+	if err := respond(l, http.StatusOK, 0); err != nil {
+		return err
+	}
+	var buffer [64]byte
+	for {
+		l.limit.N = int64(len(buffer)) // what comes is bounded by what is returned
+		n, err := l.r.Read(buffer[:])
+		if err != nil {
+			return err
+		}
+		s.clients.heard(c)
+		if _, err := l.Write(buffer[:n]); err != nil {
+			return err
+		}
+	}
+}
+
+// farewell lets a client go when it has got the answer, which is when it ends
+// the connection: the last one that goes ends the server.
+func (s *server) farewell(l *link, c *client) error {
+	if err := reply(l, http.StatusOK, ""); err != nil {
+		return err
+	}
+	_ = l.SetReadDeadline(time.Now().Add(s.patience)) // fails when closed, as the next read does
+	l.allow()
+	_, err := l.r.ReadByte()
+	s.clients.goodbye(c)
+	return errors.Join(err, errFatal) // nothing more is expected
+}
+
+func respond(l *link, status int, length int64) error {
+	_, err := fmt.Fprintf(l, "HTTP/1.1 %d %s\r\nContent-Type: application/octet-stream\r\nContent-Length: %d\r\n\r\n", status, http.StatusText(status), length)
+	return err
+}
+
+func reply(l *link, status int, text string) error {
+	if err := respond(l, status, int64(len(text))); err != nil {
+		return err
+	}
+	_, err := io.WriteString(l, text)
+	return err
+}

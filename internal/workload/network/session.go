@@ -1,0 +1,261 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// session is the measuring part of a task: all streams to all peers.
+type session struct {
+	set    settings
+	node   string // this one
+	report workload.Reporter
+	object *object // what is sent; nil when nothing is
+	head   []byte  // of what is received
+
+	streams []*stream
+	echoes  []*echo
+	phase   atomic.Int32
+
+	missing   atomic.Int32  // flows that have not been connected yet
+	connected chan struct{} // closed when there are none
+	load      chan struct{} // closed when transfers may begin
+}
+
+// newSession resolves where the peers are.
+func newSession(set settings, env *workload.Env, o *object) (*session, error) {
+	s := &session{
+		set: set, node: string(env.Node), report: env.Report, object: o, head: pattern(headSize),
+		connected: make(chan struct{}), load: make(chan struct{}),
+	}
+	if set.idle == 0 {
+		s.phase.Store(phaseWarmUp) // the others transfer from the start
+	}
+	for _, peer := range env.Peers {
+		if err := s.add(peer); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *session) add(peer model.Host) error {
+	addr, err := address(peer, s.set.port)
+	if err != nil {
+		return err
+	}
+	s.echoes = append(s.echoes, newEcho(peer, addr, s.node, s.set.stall, &s.phase))
+	if s.set.receive {
+		s.streams = append(s.streams, &stream{peer: peer, addr: addr})
+	}
+	if s.set.send {
+		s.streams = append(s.streams, &stream{peer: peer, addr: addr, send: true})
+	}
+	return nil
+}
+
+// run measures, and says goodbye to all peers when that went well. Whoever
+// failed says nothing: a peer must not take its end for a good one.
+func (s *session) run(ctx context.Context, measure func(context.Context, time.Time) error) error {
+	start := time.Now()
+	if err := s.accompanied(ctx, start, measure); err != nil {
+		return err
+	}
+	if err := s.reportRTT(); err != nil {
+		return err
+	}
+	for _, e := range s.echoes {
+		if err := goodbye(ctx, e.peer, e.addr, s.node, s.set.stall); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accompanied measures while echoes are sent.
+func (s *session) accompanied(ctx context.Context, start time.Time, measure func(context.Context, time.Time) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	var echoes sync.WaitGroup
+	for _, e := range s.echoes {
+		e.origin = start
+		echoes.Go(func() { e.run(ctx) })
+	}
+	// The others transfer from then on, even if this node is late.
+	idle := time.AfterFunc(s.set.idle, func() { s.phase.CompareAndSwap(phaseIdle, phaseWarmUp) })
+	err := measure(ctx, start)
+	idle.Stop()
+	stop()
+	echoes.Wait()
+	return err
+}
+
+// builtin transfers with the built-in tool.
+func (s *session) builtin(ctx context.Context, start time.Time) error {
+	ctx, stop := context.WithCancel(ctx)
+	done := s.launch(ctx)
+	err := s.measure(ctx, start, done)
+	stop()
+	for ended := range done { // until no flow is left
+		if err == nil {
+			err = ended
+		}
+	}
+	return err
+}
+
+// launch starts all flows. The channel takes how they ended: the first error,
+// which ends the others, or nil when all tickets are used up. Then it is
+// closed.
+func (s *session) launch(ctx context.Context) <-chan error {
+	var flows []*flow
+	for _, st := range s.streams {
+		for range s.set.connections {
+			flows = append(flows, s.newFlow(st))
+		}
+	}
+	s.missing.Store(int32(len(flows)))
+	group, ctx := errgroup.WithContext(ctx)
+	for _, f := range flows {
+		group.Go(func() error { return f.run(ctx) })
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- group.Wait()
+		close(done)
+	}()
+	return done
+}
+
+func (s *session) newFlow(st *stream) *flow {
+	f := &flow{stream: st, client: s, took: func(n int64) { st.received.Add(n) }}
+	if st.send {
+		f.ledger = &ledger{}
+		f.took = f.ledger.wrote
+		st.ledgers = append(st.ledgers, f.ledger)
+	}
+	st.active.Add(1)
+	st.missing.Add(1)
+	return f
+}
+
+// isConnected notes that a flow is connected for the first time.
+func (s *session) isConnected(f *flow) {
+	f.missing.Add(-1)
+	if s.missing.Add(-1) == 0 {
+		close(s.connected)
+	}
+}
+
+// measure goes through the phases. done is how the flows ended, if they do so
+// before they are told to.
+func (s *session) measure(ctx context.Context, start time.Time, done <-chan error) error {
+	if err := s.awaitConnections(ctx, done); err != nil {
+		return err
+	}
+	if err := tick(ctx, start.Add(s.set.idle), done, nil); err != nil {
+		return err
+	}
+	m := newMeter(s)
+	if s.set.warmUp == 0 {
+		m.begin() // before the first byte
+	}
+	close(s.load)
+	if s.set.warmUp > 0 {
+		if err := tick(ctx, start.Add(s.set.warmUp), done, m.watch); err != nil {
+			return err
+		}
+		m.begin()
+	}
+	var end time.Time // none: the flows end when their tickets are used up
+	if s.set.downloads == 0 {
+		end = m.begun.Add(s.set.duration)
+	}
+	if err := tick(ctx, end, done, m.publish); err != nil {
+		return err
+	}
+	return m.finish()
+}
+
+// awaitConnections returns when every flow has been connected once.
+func (s *session) awaitConnections(ctx context.Context, done <-chan error) error {
+	timer := time.NewTimer(s.set.stall)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-done:
+		return err
+	case <-s.connected:
+		return nil
+	case <-timer.C:
+	}
+	for _, st := range s.streams {
+		if st.missing.Load() > 0 {
+			return st.silent(s.set.stall)
+		}
+	}
+	return nil // the last one came just now
+}
+
+// tick calls each at every pace until end (zero: none), until the flows have
+// ended, or until there is an error.
+func tick(ctx context.Context, end time.Time, done <-chan error, each func() error) error {
+	ticker := time.NewTicker(pace)
+	defer ticker.Stop()
+	var over <-chan time.Time
+	if !end.IsZero() {
+		timer := time.NewTimer(time.Until(end))
+		defer timer.Stop()
+		over = timer.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-done:
+			return err
+		case <-over:
+			return nil
+		case <-ticker.C:
+			if each == nil {
+				continue
+			}
+			if err := each(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// reportRTT reports round-trip times: they describe the trial, and are no
+// capacity. Where no echo returned, there is nothing to report.
+func (s *session) reportRTT() error {
+	if idle, err := merge(s.echoes, phaseIdle); err == nil {
+		s.info("rtt_idle_p50", "us", float64(idle.ValueAtQuantile(50)))
+	}
+	scored, err := merge(s.echoes, phaseScored)
+	if err != nil {
+		return nil //nolint:nilerr // no echo has returned: that is missing, and not an error
+	}
+	s.info("rtt_p50", "us", float64(scored.ValueAtQuantile(50)))
+	s.info("rtt_p99", "us", float64(scored.ValueAtQuantile(99)))
+	encoded, err := scored.EncodeV2()
+	if err != nil {
+		return fmt.Errorf("encoding the histogram of round-trip times: %w", err)
+	}
+	s.report.Histogram(model.Histogram{Metric: "network_rtt", Unit: "us", Encoded: string(encoded)})
+	return nil
+}
+
+// info reports what describes the trial.
+func (s *session) info(metric, unit string, value float64) {
+	s.report.Sample(model.Sample{Metric: metric, Unit: unit, Value: value, Better: model.Lower, Info: true})
+}

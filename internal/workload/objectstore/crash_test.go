@@ -1,0 +1,177 @@
+package objectstore
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// victim is this test binary as a process of its own: a task that puts objects
+// until it is killed. It prints its directory when it has begun.
+func victim() int {
+	p, ok := Kind().New().(*Params)
+	if !ok {
+		return 1
+	}
+	p.Endpoint, p.Region, p.Bucket, p.Concurrency = os.Getenv("OBJECTSTORE_TEST_VICTIM"), "us-east-1", testBucket, 2
+	p.Size, p.Duration = 5000, unit.Duration(time.Hour)
+	env := &workload.Env{Environ: os.Environ(), Stdout: os.Stderr, Stderr: os.Stderr, Report: silent{newLog(nil)}}
+	if err := p.Prepare(context.Background(), env); err != nil {
+		fmt.Println("failed:", err)
+		return 1
+	}
+	fmt.Println(p.task.dir)
+	_ = p.Run(context.Background(), env) // until the kill
+	return 1
+}
+
+// silent keeps nothing: a task of an hour reports much.
+type silent struct{ *log }
+
+func (silent) ProgressAt(string, string, time.Duration, float64) {}
+
+// TestKilled kills a task with kill -9 in the middle of its work. A task that
+// begins while the lease is young leaves everything alone; one that begins
+// later removes what was left, and nothing else.
+func TestKilled(t *testing.T) {
+	g := startGateway(t)
+	dead := killInMidWork(t, g)
+	const other = "9c5b94b1-35ad-49bb-b118-8e8fc24abf80"
+	foreign := []string{
+		"scalebench/notes.txt", // not in a directory
+		"scalebench/task-x/" + other,
+		"scalebench/task-" + other + "/" + other,              // young
+		"scalebench/task-" + other[:35] + "1/photo.jpg",       // old, but nothing that tasks write
+		"scalebench/task-" + other[:35] + "1/" + other,        // beside it
+		"scalebench-2/task-" + other + "/" + other,            // another prefix
+		"task-" + other + "/" + other,                         // no prefix
+		"backup/scalebench/task-" + other + "/000000000001",   // deeper
+		"scalebench/task-" + other[:35] + "2/deeper/" + other, // deeper
+	}
+	for _, key := range foreign {
+		g.put(t, key)
+	}
+	sweepWith(t, g)
+	if left := below(g.all(t), dead); len(left) < 3 {
+		t.Errorf("a task removed the directory of one whose lease is young: %v left", left)
+	}
+	alive := newBench(t, g.url, func(p *Params) { p.Count, p.Size = 5, 100 })
+	alive.prepare(t)
+	if err := alive.measure(t); err != nil {
+		t.Fatal(err)
+	}
+	before := below(g.all(t), alive.task.dir)
+	// An hour later, for all but the task that renews its lease and one file.
+	for _, key := range append(below(g.all(t), dead), foreign...) {
+		if key != foreign[2] {
+			g.age(t, key, time.Hour)
+		}
+	}
+	for _, key := range before[1:] { // the first is the lease
+		g.age(t, key, time.Hour)
+	}
+	sweepWith(t, g)
+	if left := below(g.all(t), dead); len(left) > 0 {
+		t.Errorf("left of the dead task: %v", left)
+	}
+	if diff := cmp.Diff(before, below(g.all(t), alive.task.dir)); diff != "" {
+		t.Errorf("objects of a task that lives (-before +after):\n%s", diff)
+	}
+	for _, key := range foreign {
+		if len(below(g.all(t), key)) != 1 {
+			t.Errorf("%s, which is none of ours, was removed", key)
+		}
+	}
+}
+
+// below returns the keys with a prefix.
+func below(keys []string, prefix string) []string {
+	var out []string
+	for _, k := range keys {
+		if strings.HasPrefix(k, prefix) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// age makes an object older, as the server sees it.
+func (g *gateway) age(t *testing.T, key string, by time.Duration) {
+	t.Helper()
+	then := time.Now().Add(-by)
+	if err := os.Chtimes(filepath.Join(g.dir, testBucket, key), then, then); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sweepWith begins and ends a task.
+func sweepWith(t *testing.T, g *gateway) {
+	t.Helper()
+	b := newBench(t, g.url, func(*Params) {})
+	if err := b.Prepare(t.Context(), b.env); err != nil {
+		t.Errorf("Prepare() = %v", err)
+	}
+	b.clean(t)
+}
+
+// killInMidWork returns the directory of a task that was killed.
+func killInMidWork(t *testing.T, g *gateway) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), "OBJECTSTORE_TEST_VICTIM="+g.url)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	dir := strings.TrimSpace(line)
+	if err != nil || !isTask(defaultPrefix, dir) {
+		t.Errorf("the victim printed %q, %v", line, err)
+	}
+	for len(below(g.all(t), dir)) < 10 && !t.Failed() && t.Context().Err() == nil {
+		continue // each look is a request that takes its time
+	}
+	err = errors.Join(cmd.Process.Kill(), cmd.Wait())
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != -1 {
+		t.Errorf("the victim ended with %v, want the kill", err)
+	}
+	return dir
+}
+
+// TestLeaseIsRenewed checks that a task in its middle stays young.
+func TestLeaseIsRenewed(t *testing.T) {
+	g := startGateway(t)
+	b := newBench(t, g.url, func(p *Params) { p.leaseTime = 500 * time.Millisecond; p.Count, p.Size = 1, 16 })
+	b.prepare(t)
+	g.age(t, b.task.dir+leaseName, time.Hour)
+	for {
+		info, err := os.Stat(filepath.Join(g.dir, testBucket, b.task.dir+leaseName))
+		if err == nil && time.Since(info.ModTime()) < time.Minute {
+			return
+		}
+		if !pause(t.Context(), 10*time.Millisecond) {
+			t.Fatal("the lease was not renewed")
+		}
+	}
+}

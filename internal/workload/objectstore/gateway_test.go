@@ -1,0 +1,317 @@
+package objectstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"go.uber.org/goleak"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("OBJECTSTORE_TEST_VICTIM") != "" {
+		os.Exit(victim())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// The credentials of the gateways that tests start.
+const (
+	testKey    = "testaccesskey"
+	testSecret = "testsecretkey-0123456789"
+	testBucket = "bench"
+)
+
+// gateway is a real S3 server (versitygw) that keeps objects as files.
+type gateway struct {
+	url    string
+	dir    string // of its buckets
+	client *minio.Client
+}
+
+// gatewayBinary finds versitygw where scripts/install-versitygw.sh puts it.
+func gatewayBinary(t *testing.T) string {
+	t.Helper()
+	local, err := filepath.Abs("../../../.tools/versitygw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{local, "versitygw"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("versitygw is missing; run scripts/install-versitygw.sh")
+	}
+	t.Skip("versitygw is missing; run scripts/install-versitygw.sh")
+	return ""
+}
+
+// startGateway starts a server with an empty bucket, which ends with the test,
+// and gives the test its credentials.
+func startGateway(t *testing.T) *gateway {
+	t.Helper()
+	binary, g := gatewayBinary(t), &gateway{dir: t.TempDir()}
+	address := freeAddress(t)
+	g.url = "http://" + address
+	cmd := exec.Command(binary, "--port", address, "--health", "/health", "--quiet", "posix", g.dir)
+	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+testKey, "ROOT_SECRET_KEY="+testSecret)
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // by the kill
+		if t.Failed() {
+			t.Logf("versitygw printed:\n%s", output.String())
+		}
+	})
+	awaitHealth(t, g.url)
+	g.client = testClient(t, address)
+	if err := g.client.MakeBucket(t.Context(), testBucket, minio.MakeBucketOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	useCredentials(t)
+	return g
+}
+
+func testClient(t *testing.T, address string) *minio.Client {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	c, err := minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(testKey, testSecret, ""), Region: "us-east-1", Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// useCredentials hides what the machine has, so that nothing but the test's
+// credentials is found, and nobody off the machine is asked.
+func useCredentials(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3",
+		"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "MINIO_ROOT_USER", "MINIO_ACCESS_KEY"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Setenv("AWS_ACCESS_KEY_ID", testKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", testSecret)
+}
+
+// freeAddress returns an address on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }() // nothing was accepted
+	return l.Addr().String()
+}
+
+// awaitHealth returns when the server answers.
+func awaitHealth(t *testing.T, url string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := client.Do(req); err == nil {
+			_ = resp.Body.Close() // its content does not matter
+			return
+		}
+		if !pause(ctx, 10*time.Millisecond) {
+			t.Fatal("versitygw does not answer")
+		}
+	}
+}
+
+// objects lists the bucket: keys with sizes, without leases.
+func (g *gateway) objects(t *testing.T) map[string]int64 {
+	t.Helper()
+	found := map[string]int64{}
+	for o := range g.client.ListObjectsIter(t.Context(), testBucket, minio.ListObjectsOptions{Recursive: true}) {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+		if !strings.HasSuffix(o.Key, leaseName) {
+			found[o.Key] = o.Size
+		}
+	}
+	return found
+}
+
+// all lists the bucket with leases.
+func (g *gateway) all(t *testing.T) []string {
+	t.Helper()
+	var keys []string
+	for o := range g.client.ListObjectsIter(t.Context(), testBucket, minio.ListObjectsOptions{Recursive: true}) {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+		keys = append(keys, o.Key)
+	}
+	return keys
+}
+
+func (g *gateway) put(t *testing.T, key string) {
+	t.Helper()
+	if _, err := g.client.PutObject(t.Context(), testBucket, key, strings.NewReader("x"), 1, minio.PutObjectOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// log is a reporter that holds workloads to the contract.
+type log struct {
+	t     *testing.T
+	start time.Time
+
+	mu         sync.Mutex
+	series     map[string][]point
+	samples    map[string]model.Sample // by metric, and label kind
+	histograms map[string]model.Histogram
+}
+
+type point struct {
+	after time.Duration
+	value float64
+}
+
+func newLog(t *testing.T) *log {
+	return &log{t: t, series: map[string][]point{}, samples: map[string]model.Sample{}, histograms: map[string]model.Histogram{}}
+}
+
+func (r *log) Progress(metric, unit string, v float64) {
+	r.ProgressAt(metric, unit, time.Since(r.start), v)
+}
+
+func (r *log) ProgressAt(metric, _ string, after time.Duration, v float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.series[metric]
+	if n := len(s); n > 0 && (after < s[n-1].after || v < s[n-1].value) {
+		r.t.Errorf("progress of %s goes from %v at %v to %v at %v", metric, s[n-1].value, s[n-1].after, v, after)
+	}
+	if after > time.Since(r.start) {
+		r.t.Errorf("progress of %s at %v is not in the past", metric, after)
+	}
+	r.series[metric] = append(s, point{after, v})
+}
+
+func (r *log) Sample(s model.Sample) {
+	key := s.Metric
+	if kind := s.Labels["kind"]; kind != "" {
+		key += " " + kind
+	}
+	if _, ok := r.samples[key]; ok {
+		r.t.Errorf("sample %s twice", key)
+	}
+	r.samples[key] = s
+}
+
+func (r *log) Histogram(h model.Histogram) { r.histograms[h.Metric] = h }
+func (r *log) ExitCode(int)                {}
+
+// last is the end of a series.
+func (r *log) last(metric string) float64 {
+	s := r.series[metric]
+	if len(s) == 0 {
+		r.t.Fatalf("no series %s", metric)
+	}
+	return s[len(s)-1].value
+}
+
+// value is a sample's value.
+func (r *log) value(key string) float64 {
+	r.t.Helper()
+	s, ok := r.samples[key]
+	if !ok {
+		r.t.Fatalf("no sample %s", key)
+	}
+	return s.Value
+}
+
+// bench is one task of a test.
+type bench struct {
+	*Params
+	env            *workload.Env
+	record         *log
+	stdout, stderr *bytes.Buffer
+}
+
+// newBench makes a task against an endpoint, changed by the caller.
+func newBench(t *testing.T, endpoint string, change func(*Params)) *bench {
+	t.Helper()
+	p, ok := Kind().New().(*Params)
+	if !ok {
+		t.Fatal("New returns something else")
+	}
+	p.Endpoint, p.Region, p.Bucket, p.Concurrency = endpoint, "us-east-1", testBucket, 2
+	change(p)
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{Params: p, record: newLog(t), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	b.env = &workload.Env{Environ: os.Environ(), Stdout: b.stdout, Stderr: b.stderr, Report: b.record}
+	return b
+}
+
+// prepare prepares, and cleans up after the test.
+func (b *bench) prepare(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() { b.clean(t) })
+	if err := b.Prepare(t.Context(), b.env); err != nil {
+		t.Fatalf("Prepare() = %v", err)
+	}
+}
+
+func (b *bench) clean(t *testing.T) {
+	if err := b.Cleanup(context.Background(), b.env); err != nil {
+		t.Errorf("Cleanup() = %v", err)
+	}
+}
+
+// measure runs after prepare.
+func (b *bench) measure(t *testing.T) error {
+	t.Helper()
+	b.record.start = time.Now()
+	err := b.Run(t.Context(), b.env)
+	b.checkSums(t)
+	return err
+}
+
+// checkSums holds a finished run to what must be true of any: every failed
+// attempt was followed by a retry or gave an operation up.
+func (b *bench) checkSums(t *testing.T) {
+	t.Helper()
+	var attempts float64
+	for _, kind := range failures {
+		attempts += b.record.value(fmt.Sprintf("objectstore_errors %s", kind))
+	}
+	if sum := b.record.value("objectstore_retries") + b.record.value("objectstore_failed_operations"); sum != attempts {
+		t.Errorf("%v failed attempts, but %v retries and failed operations", attempts, sum)
+	}
+}

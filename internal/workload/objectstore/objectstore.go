@@ -1,0 +1,180 @@
+package objectstore
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// The operations that a worker repeats.
+const (
+	Put       = "put"        // each object is new, and stays until the task has ended
+	Get       = "get"        // objects that Prepare has put, in turn
+	PutDelete = "put_delete" // as in the paper: put an object, then delete it
+	Mixed     = "mixed"      // get or put, by lot
+)
+
+// How objects are named below the task's directory, and where that lies.
+const (
+	UUIDKeys = "uuid" // at random, so that they spread over a store's partitions
+	HotKeys  = "hot"  // in sequence, next to those of all other tasks
+)
+
+// How a bucket is addressed.
+const (
+	StyleAuto   = "auto"
+	StyleAlways = "always"
+	StyleNever  = "never"
+)
+
+// PresetPaper is the test of the paper: 100 MB, put and deleted 3,200 times,
+// by one worker a core (seed 000, section 3.4).
+const PresetPaper = "paper"
+
+// Params are the parameters of the workload, with its state between Prepare
+// and Cleanup. Zero values of size, count, concurrency … mean that the user
+// named none: settings fills them in.
+type Params struct {
+	Endpoint  string `json:"endpoint,omitempty" jsonschema:"description=URL of the server; without it AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL of the agent's environment and else Amazon S3 of the region"`
+	Region    string `json:"region,omitempty" jsonschema:"description=Region of the bucket; without it AWS_REGION of the agent's environment and else the server is asked"`
+	Bucket    string `json:"bucket" jsonschema:"required,description=Bucket to write into,minLength=3,maxLength=63"`
+	Create    bool   `json:"create,omitempty" jsonschema:"description=Make the bucket if it is missing; it is not removed"`
+	PathStyle string `json:"path_style,omitempty" jsonschema:"description=Whether the bucket is named in the path rather than in the host name,enum=auto,enum=always,enum=never"`
+
+	Preset      string        `json:"preset,omitempty" jsonschema:"description=The test of the paper: put_delete of 100MB 3200 times by one worker a core; keys beside it change it,enum=paper"`
+	Operation   string        `json:"operation,omitempty" jsonschema:"description=What is repeated (default put),enum=put,enum=get,enum=put_delete,enum=mixed"`
+	Size        unit.Size     `json:"size,omitempty" jsonschema:"description=Size of every object (default 8MiB)"`
+	Concurrency int           `json:"concurrency,omitempty" jsonschema:"description=Operations under way at the same time; without it one a core,minimum=1,maximum=4096"`
+	Duration    unit.Duration `json:"duration,omitempty" jsonschema:"description=How long operations are begun (default 30s unless count is given)"`
+	Count       int64         `json:"count,omitempty" jsonschema:"description=How many operations (pairs for put_delete) are made instead of a duration,minimum=1"`
+	Objects     int           `json:"objects,omitempty" jsonschema:"description=How many objects get reads in turn; without it four a worker,minimum=1,maximum=1000000"`
+	GetShare    float64       `json:"get_share,omitempty" jsonschema:"description=Share of gets in operation mixed,minimum=0,maximum=1"`
+	Keys        string        `json:"keys,omitempty" jsonschema:"description=Names of the objects: at random or all beside each other to provoke a hot partition,enum=uuid,enum=hot"`
+	Prefix      string        `json:"prefix,omitempty" jsonschema:"description=Where in the bucket the tasks' directories lie"`
+
+	Retries        int           `json:"retries,omitempty" jsonschema:"description=How often an operation is tried again after an error that may pass,minimum=0,maximum=100"`
+	RequestTimeout unit.Duration `json:"request_timeout,omitempty" jsonschema:"description=How long one attempt at an operation may take"`
+	MaxErrors      float64       `json:"max_errors,omitempty" jsonschema:"description=Share of operations that may fail before the task fails,minimum=0,maximum=1"`
+	Verify         bool          `json:"verify" jsonschema:"description=Compare every byte that is got with what was put"`
+
+	CAFile      string `json:"ca_file,omitempty" jsonschema:"description=File of certificate authorities (PEM) on the node to trust beside the system's"`
+	InsecureTLS bool   `json:"insecure_tls,omitempty" jsonschema:"description=Do not check the server's certificate"`
+
+	leaseTime time.Duration // how old a lease may be; defaultLease outside of tests
+	task      *task         // what Prepare made
+}
+
+// Defaults of what depends on nothing else are set by Kind, so that a file can
+// set them to zero; the rest is resolved by settings.
+const (
+	defaultSize     = 8 * unit.MiB
+	defaultDuration = 30 * time.Second
+	defaultPrefix   = "scalebench"
+	objectsAWorker  = 4
+
+	paperSize  = 100_000_000 // "a 100 MB test file"
+	paperCount = 3200
+)
+
+// Kind describes the workload.
+func Kind() workload.Kind {
+	return workload.Kind{
+		Name:    "objectstore",
+		Summary: "Puts, gets and deletes on an S3 object store: throughput, rates, latencies and errors.",
+		New: func() workload.Workload {
+			return &Params{
+				PathStyle: StyleAuto, Keys: UUIDKeys, Prefix: defaultPrefix, GetShare: 0.5,
+				Retries: 2, RequestTimeout: unit.Duration(5 * time.Minute), MaxErrors: 0.01, Verify: true,
+				leaseTime: defaultLease,
+			}
+		},
+	}
+}
+
+// settings are parameters with every choice made.
+type settings struct {
+	operation   string
+	size        int64
+	concurrency int
+	count       int64         // 0: by duration
+	duration    time.Duration // 0: by count
+	objects     int           // that Prepare puts
+}
+
+// settings resolves the preset and the defaults; what the user named stands.
+func (p *Params) settings() settings {
+	s := settings{operation: p.Operation, size: p.Size.Bytes(), concurrency: p.Concurrency, count: p.Count, duration: p.Duration.Std(), objects: p.Objects}
+	if p.Preset == PresetPaper {
+		s.operation, s.size = first(s.operation, PutDelete), first(s.size, paperSize)
+		if s.duration == 0 {
+			s.count = first(s.count, paperCount)
+		}
+	}
+	s.operation, s.size = first(s.operation, Put), first(s.size, defaultSize.Bytes())
+	s.concurrency = first(s.concurrency, runtime.GOMAXPROCS(0)) // cores, or the cgroup's share of them
+	if s.count == 0 {
+		s.duration = first(s.duration, defaultDuration)
+	}
+	s.objects = first(s.objects, objectsAWorker*s.concurrency)
+	if !s.reads() {
+		s.objects = 0
+	}
+	return s
+}
+
+// first returns the value that was given, or else the other.
+func first[T comparable](given, otherwise T) T {
+	var zero T
+	if given != zero {
+		return given
+	}
+	return otherwise
+}
+
+// reads says whether objects must be there before the start.
+func (s settings) reads() bool { return s.operation == Get || s.operation == Mixed }
+
+// operations is how many operations a task by count makes: a pair is two.
+func (s settings) operations() int64 {
+	if s.operation == PutDelete {
+		return 2 * s.count
+	}
+	return s.count
+}
+
+// Estimate implements workload.Workload. How long a number of operations takes
+// is what the task finds out.
+func (p *Params) Estimate() time.Duration { return p.settings().duration }
+
+// Prepare looks at the bucket, removes what crashed tasks left in it, makes
+// the payload, puts the objects to be got, and opens the connections.
+func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
+	t, err := newTask(p, env)
+	if err != nil {
+		return err
+	}
+	p.task = t
+	return t.scrub(t.prepare(ctx))
+}
+
+// Run does the operations and reports.
+func (p *Params) Run(ctx context.Context, env *workload.Env) error {
+	t := p.task
+	if t == nil {
+		return fmt.Errorf("objectstore: Run without Prepare")
+	}
+	return t.scrub(t.run(ctx, env.Report))
+}
+
+// Cleanup implements workload.Cleaner: it removes the task's directory from
+// the bucket. What it does not get done, a later task does (sweep.go).
+func (p *Params) Cleanup(ctx context.Context, _ *workload.Env) error {
+	if p.task == nil {
+		return nil
+	}
+	return p.task.scrub(p.task.cleanup(ctx))
+}
