@@ -68,3 +68,10 @@ func payload(resource string) string {
 	}
 	return ""
 }
+
+// AmountText prints an amount per second of a resource for people, in the unit
+// in which that resource is sold: "300 Mbit/s" of a network, "300 MB/s" of a
+// disk.
+func AmountText(value float64, unitName, resource string) string {
+	return amount(value, unitName, resource)
+}

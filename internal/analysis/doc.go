@@ -12,9 +12,17 @@
 //  3. score: both phases are scored in one and the same way, "common" (rate of
 //     the counter) or, where some curve does not allow it, "whole" (the value
 //     that the workload reported).
-//  4. comparison: capacities are paired by node and become a Finding.
+//  4. comparison: capacities are added up by subject (node or node pair),
+//     paired over the phases and become a Finding, with an interval no narrower
+//     than the instrument resolves (resolution).
 //  5. doubts: what makes the answer "unknown", and what is only a warning.
 //
-// [CDIFromCSV] enters at step 4 with somebody's own numbers. docs/methods.md
-// explains the formulas.
+// [CDIFromCSV] enters at step 4 with somebody's own numbers. Beside it,
+//
+//   - [Scaling] takes all fleet sizes through steps 1 to 3 (sweep) and fits the
+//     growth of the total, from which shared limits are inferred;
+//   - [Rank] orders the resources of a run by their findings;
+//   - [Plan] holds what an application takes against what was measured.
+//
+// docs/methods.md explains the formulas.
 package analysis

@@ -137,15 +137,22 @@ func hostRate(r model.Result, name string) (sum float64, ok bool) {
 	return sum, ok
 }
 
+// outside is how far, as a part of the task's length, a reading may lie before
+// its start or after its end and still count for it: the monitor takes one just
+// before and one just after. Idle time in between dilutes the rate by so much
+// at most at either end.
+const outside = 0.02
+
 // counterRate is the rate of a counter between its first and its last reading
-// within the task. They must cover half of it: nothing is extrapolated.
+// of the task. They must cover half of it: nothing is extrapolated.
 func counterRate(h model.HostSeries, length time.Duration) (float64, bool) {
 	if len(h.Offsets) != len(h.Values) {
 		return 0, false
 	}
+	slack := int64(outside * float64(length))
 	first, last := -1, -1
 	for i, offset := range h.Offsets {
-		if offset < 0 || offset > int64(length) {
+		if offset < -slack || offset > int64(length)+slack {
 			continue
 		}
 		if first < 0 {

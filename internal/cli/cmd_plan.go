@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,12 +19,13 @@ import (
 
 // planOptions are the flags of `scalebench plan`.
 type planOptions struct {
-	csv               string
-	target, nodeRate  string
-	demands, perJob   []string
-	capacities        []string
-	demandRun         string
-	failUnlessAllFits bool
+	csv              string
+	target, nodeRate string
+	demands, perJob  []string
+	capacities       []string
+	demandRun        string
+	out              string
+	failUnlessFits   bool
 }
 
 func (c *common) planCommand() *cobra.Command {
@@ -67,7 +70,8 @@ With --fail-unless-fits the exit code is 3 unless every resource fits.`,
 	f.StringVar(&o.demandRun, "demand-run", "", "measure the demand in this run: RUN or RUN:WORKLOAD")
 	f.StringArrayVar(&o.capacities, "capacity", nil, "a limit that is known: RESOURCE=AMOUNT, such as network.receive=10Gbit/s; repeatable")
 	f.StringVar(&o.csv, "csv", "", "take capacities from this file instead of a run (\"-\": standard input)")
-	f.BoolVar(&o.failUnlessAllFits, "fail-unless-fits", false, "exit code 3 unless every resource fits")
+	f.StringVarP(&o.out, "output", "o", "", "draw demand against capacity into this file too: NAME.html or NAME.svg")
+	f.BoolVar(&o.failUnlessFits, "fail-unless-fits", false, "exit code 3 unless every resource fits")
 	c.addFormat(cmd)
 	return cmd
 }
@@ -92,10 +96,13 @@ func (c *common) runPlan(ctx context.Context, args []string, o planOptions) erro
 	if err != nil {
 		return err
 	}
-	if err := c.printPlan(result); err != nil {
+	if err := c.showPlan(result); err != nil {
 		return err
 	}
-	if o.failUnlessAllFits && result.Answer != model.PlanFits {
+	if err := drawPlan(o.out, result); err != nil {
+		return err
+	}
+	if o.failUnlessFits && result.Answer != model.PlanFits {
 		return fmt.Errorf("%w: the plan of %d nodes is %s", model.ErrThreshold, result.Nodes, result.Answer)
 	}
 	return nil
@@ -115,10 +122,39 @@ func (o planOptions) check(args []string) error {
 		problem = "no demand is given: --demand, --demand-per-job or --demand-run"
 	case o.nodeRate == "" && o.demandRun == "":
 		problem = "--node-rate is missing: how many jobs per second one node does"
+	case o.out != "" && planPicture(o.out) == nil:
+		problem = fmt.Sprintf("-o %s: want a name that ends in .html or .svg", o.out)
 	default:
-		return nil
+		return checkReportPath(o.out)
 	}
 	return fmt.Errorf("%w: %s", model.ErrUsage, problem)
+}
+
+// planPicture is how a file of this name is drawn; nil if it is not known.
+func planPicture(path string) func(io.Writer, model.PlanResult) error {
+	switch filepath.Ext(path) {
+	case ".html":
+		return report.PlanHTML
+	case ".svg":
+		return report.PlanSVG
+	}
+	return nil
+}
+
+// drawPlan writes the figure, if one is asked for. What cannot be drawn leaves
+// no file behind.
+func drawPlan(path string, r model.PlanResult) error {
+	if path == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := planPicture(path)(&b, r); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing the figure: %w", err)
+	}
+	return nil
 }
 
 // planCapacities adds the capacities of a run or file, and the limits given.
@@ -284,9 +320,8 @@ func parseJobRate(flag, text string) (float64, error) {
 	return v, nil
 }
 
-// printPlan prints the answer in the format asked for. Figures are drawn from
-// the same model.PlanResult.
-func (c *common) printPlan(r model.PlanResult) error {
+// showPlan prints the answer in the format asked for.
+func (c *common) showPlan(r model.PlanResult) error {
 	format, err := c.format()
 	if err != nil {
 		return err
@@ -297,5 +332,5 @@ func (c *common) printPlan(r model.PlanResult) error {
 	case report.CSV:
 		return planTable(r).WriteCSV(c.env.Stdout)
 	}
-	return c.printPlanText(r)
+	return c.showPlanText(r)
 }

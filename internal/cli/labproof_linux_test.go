@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -38,7 +39,7 @@ func proofs() []proof {
 	threads := int(math.Ceil(quarter))
 	return []proof{
 		{
-			name: "network, shared uplink", why: "1 − 300/(4 × 200)", truth: map[string]float64{"network": 62.5},
+			name: "network, shared uplink", full: true, why: "1 − 300/(4 × 200)", truth: map[string]float64{"network": 62.5},
 			file: `fleet: {lab: {groups: [{name: rack, nodes: 4, link: 200Mbit/s, uplink: 300Mbit/s}, {name: core, nodes: 1}]}}
 workloads: [{kind: network, pairing: all_to_one, sink: core, duration: 4s}]
 trials: 2
@@ -137,16 +138,27 @@ func TestLabProof(t *testing.T) {
 		if p.full && !*labProof {
 			continue
 		}
-		t.Run(p.name, func(t *testing.T) { prove(t, p, &table) })
+		t.Run(p.name, func(t *testing.T) { p.prove(t, &table, func(w *world) { w.runText(p.file) }) })
 	}
 	t.Log(table.String())
 }
 
-// prove repeats a case as measure does, and adds the last try to the table.
-func prove(t *testing.T, p proof, table *strings.Builder) {
+// TestDemo: the demo's own arithmetic holds, in a lab.
+func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures; needs the machine for itself")
+	}
+	p := proof{name: "demo", why: "docs", truth: map[string]float64{"network": 62.5, "cpu-all-cores": 75}}
+	var table strings.Builder
+	p.prove(t, &table, func(w *world) { w.run("demo") })
+}
+
+// prove runs the case as often as measure does, until every finding shows the
+// truth, and adds the last try to the table.
+func (p proof) prove(t *testing.T, table *strings.Builder, run func(*world)) {
 	for try := 1; ; try++ {
 		w := labWorld(t)
-		w.runText(p.file)
+		run(w)
 		checkComplete(t, w.data("latest"))
 		findings := w.findings("latest")
 		if len(findings) == 0 {
@@ -287,4 +299,17 @@ func (w *world) resources(run string) resourceAnswer {
 		w.t.Fatal(err)
 	}
 	return a
+}
+
+// needLab skips a test where no lab can be made; not in CI.
+func needLab(t *testing.T) {
+	t.Helper()
+	err := lab.Check()
+	switch {
+	case err == nil:
+	case os.Getenv("CI") != "":
+		t.Fatal(err)
+	default:
+		t.Skip(err)
+	}
 }

@@ -35,5 +35,7 @@
 // volumes are limited by one group for the whole lab, because nodes that share
 // a volume share its limits. With cgroup v1 that covers what processes write
 // themselves (direct, synchronous, fsync); pages that the kernel writes back
-// later belong to nobody there and are not limited. With v2 they are.
+// later belong to nobody there and are not limited. With v2 they are. The
+// kernel counts a flush as an operation, so a write that must be on disk at
+// once (O_SYNC, O_DSYNC) counts as two.
 package lab

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	case "":
 		goleak.VerifyTestMain(m)
 	case "spin":
-		exit(spin(2 * time.Second))
+		spin(2 * time.Second)
 	case "write":
 		exit(writeDirect(os.Args[1]))
 	case "up":
@@ -62,7 +62,7 @@ func helper(t *testing.T, name string, args ...string) Process {
 
 // spin keeps one processor busy for a time and prints the share of it that it
 // got.
-func spin(wall time.Duration) error {
+func spin(wall time.Duration) {
 	used := func() time.Duration {
 		var ru syscall.Rusage
 		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &ru)
@@ -75,7 +75,6 @@ func spin(wall time.Duration) error {
 		}
 	}
 	fmt.Print((used() - before).Seconds() / time.Since(began).Seconds())
-	return nil
 }
 
 // writeDirect writes pages to a file or device for two seconds and prints how

@@ -350,11 +350,12 @@ func (x *execution) endStep(ctx context.Context, step model.Step, state model.St
 
 // describe names a step for people.
 func describe(s model.Step) string {
-	switch {
-	case s.Phase == model.Batch:
+	if s.Phase == model.Batch {
 		return fmt.Sprintf("batch of %d tasks", len(s.Tasks))
-	case s.Phase == model.Serial && len(s.Tasks) == 1:
-		return fmt.Sprintf("%s, trial %d, serial on %s", s.Workload, s.Trial, s.Tasks[0].Node)
 	}
-	return fmt.Sprintf("%s, trial %d, %s on %d nodes", s.Workload, s.Trial, s.Phase, len(s.Tasks))
+	on := s.Subjects()
+	if s.Phase == model.Serial && len(on) == 1 {
+		return fmt.Sprintf("%s, trial %d, serial on %s", s.Workload, s.Trial, on[0])
+	}
+	return fmt.Sprintf("%s, trial %d, %s on %d %ss", s.Workload, s.Trial, s.Phase, len(on), s.Of())
 }

@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // RunState is where a run stands in its life.
 type RunState string
@@ -92,6 +95,28 @@ type Step struct {
 	StartAt time.Time `json:"start_at,omitzero"`
 	Reason  string    `json:"reason,omitempty"` // why it is invalid
 	Tasks   []Task    `json:"tasks"`
+}
+
+// Subjects names what the step measures, each once, in the order of the tasks.
+func (s Step) Subjects() []string {
+	var out []string
+	for _, t := range s.Tasks {
+		name := t.Spec.SubjectOn(t.Node)
+		if t.Spec.Role == RoleMeasure && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Of says what the subjects of the step are.
+func (s Step) Of() Subjects {
+	for _, t := range s.Tasks {
+		if t.Spec.Subject != "" {
+			return OfPairs
+		}
+	}
+	return OfNodes
 }
 
 // Task is one workload of one trial on one node.

@@ -110,6 +110,7 @@
 //
 // A reading takes 0.3 to 0.5 ms of processor time when it is repeated
 // (BenchmarkReading), and 1 ms when it comes once a second and finds cold
-// caches: 0.1 % of a core. The queues of sockets cost most where there are thousands, and are then read
-// less often, such that they take no more than 0.1 % of a core.
+// caches: 0.1 % of a core. The queues of sockets cost most where there are
+// thousands, and are then read less often, such that they take no more than
+// another 0.1 %.
 package monitor

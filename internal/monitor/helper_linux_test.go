@@ -128,12 +128,12 @@ func receive(string) (o observed, err error) {
 	if err != nil {
 		return o, err
 	}
+	r := New(Config{}).Start(context.Background())
 	fmt.Fprintln(os.Stderr, "listening")
 	c, err := l.Accept()
 	if err != nil {
 		return o, err
 	}
-	r := New(Config{}).Start(context.Background())
 	n, err := io.Copy(io.Discard, c)
 	if err != nil {
 		return o, err

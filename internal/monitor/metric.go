@@ -18,7 +18,7 @@ type Metric struct {
 // The units of metrics.
 const (
 	seconds = "s"
-	bytes1  = "byte"
+	octets  = "byte"
 	one     = "1"
 )
 
@@ -41,15 +41,15 @@ func Metrics() []Metric {
 		{"sched.switches", one, true, "/proc/stat", "context switches"},
 		{"sched.interrupts", one, true, "/proc/stat", "interrupts"},
 		{"sched.forks", one, true, "/proc/stat", "processes and threads made"},
-		{"memory.total", bytes1, false, "/proc/meminfo", "usable memory"},
-		{"memory.available", bytes1, false, "/proc/meminfo", "what programs can still get without swapping"},
-		{"memory.free", bytes1, false, "/proc/meminfo", "used by nobody"},
-		{"memory.cached", bytes1, false, "/proc/meminfo", "page cache, with buffers"},
-		{"memory.dirty", bytes1, false, "/proc/meminfo", "to be written"},
-		{"memory.writeback", bytes1, false, "/proc/meminfo", "being written"},
-		{"memory.swap_used", bytes1, false, "/proc/meminfo", "swapped out"},
-		{"memory.swap_in", bytes1, true, "/proc/vmstat", "read from swap"},
-		{"memory.swap_out", bytes1, true, "/proc/vmstat", "written to swap"},
+		{"memory.total", octets, false, "/proc/meminfo", "usable memory"},
+		{"memory.available", octets, false, "/proc/meminfo", "what programs can still get without swapping"},
+		{"memory.free", octets, false, "/proc/meminfo", "used by nobody"},
+		{"memory.cached", octets, false, "/proc/meminfo", "page cache, with buffers"},
+		{"memory.dirty", octets, false, "/proc/meminfo", "to be written"},
+		{"memory.writeback", octets, false, "/proc/meminfo", "being written"},
+		{"memory.swap_used", octets, false, "/proc/meminfo", "swapped out"},
+		{"memory.swap_in", octets, true, "/proc/vmstat", "read from swap"},
+		{"memory.swap_out", octets, true, "/proc/vmstat", "written to swap"},
 		{"memory.major_faults", one, true, "/proc/vmstat", "page faults that waited for a disk"},
 		{"memory.oom_kills", one, true, "/proc/vmstat", "processes killed for want of memory"},
 	}
@@ -57,8 +57,8 @@ func Metrics() []Metric {
 		list = append(list, diskMetricList(prefix)...)
 	}
 	return append(list,
-		Metric{"net.rx_bytes", bytes1, true, "/proc/net/dev", "received"},
-		Metric{"net.tx_bytes", bytes1, true, "/proc/net/dev", "sent"},
+		Metric{"net.rx_bytes", octets, true, "/proc/net/dev", "received"},
+		Metric{"net.tx_bytes", octets, true, "/proc/net/dev", "sent"},
 		Metric{"net.rx_packets", one, true, "/proc/net/dev", "received"},
 		Metric{"net.tx_packets", one, true, "/proc/net/dev", "sent"},
 		Metric{"net.rx_errors", one, true, "/proc/net/dev", "bad packets received"},
@@ -68,8 +68,8 @@ func Metrics() []Metric {
 		Metric{"tcp.established", one, false, "/proc/net/snmp", "connections"},
 		Metric{"tcp.segments_out", one, true, "/proc/net/snmp", "segments sent, retransmissions apart"},
 		Metric{"tcp.retransmits", one, true, "/proc/net/snmp", "segments sent again"},
-		Metric{"tcp.send_queue", bytes1, false, "sock_diag(7)", "handed to the kernel and not acknowledged by the other end (Send-Q)"},
-		Metric{"tcp.receive_queue", bytes1, false, "sock_diag(7)", "received and not read by the program (Recv-Q)"},
+		Metric{"tcp.send_queue", octets, false, "sock_diag(7)", "handed to the kernel and not acknowledged by the other end (Send-Q)"},
+		Metric{"tcp.receive_queue", octets, false, "sock_diag(7)", "received and not read by the program (Recv-Q)"},
 		Metric{"psi.cpu_some", seconds, true, "/proc/pressure/cpu", "time in which some thread waited for a processor"},
 		Metric{"psi.memory_some", seconds, true, "/proc/pressure/memory", "some thread waited for memory"},
 		Metric{"psi.memory_full", seconds, true, "/proc/pressure/memory", "all that were not idle did"},
@@ -77,7 +77,7 @@ func Metrics() []Metric {
 		Metric{"psi.io_full", seconds, true, "/proc/pressure/io", "all that were not idle did"},
 		Metric{"cgroup.cpu", seconds, true, "cpu.stat, cpuacct.usage", "processor time of the node's own control group"},
 		Metric{"cgroup.cpu_throttled", seconds, true, "cpu.stat", "time in which its quota kept it from running"},
-		Metric{"cgroup.memory", bytes1, false, "memory.current, memory.usage_in_bytes", "memory of the group, page cache included"},
+		Metric{"cgroup.memory", octets, false, "memory.current, memory.usage_in_bytes", "memory of the group, page cache included"},
 	)
 }
 
@@ -86,8 +86,8 @@ func diskMetricList(prefix string) []Metric {
 	return []Metric{
 		{prefix + "reads", one, true, file, "reads completed"},
 		{prefix + "writes", one, true, file, "writes completed"},
-		{prefix + "read_bytes", bytes1, true, file, "read"},
-		{prefix + "write_bytes", bytes1, true, file, "written"},
+		{prefix + "read_bytes", octets, true, file, "read"},
+		{prefix + "write_bytes", octets, true, file, "written"},
 		{prefix + "queue", seconds, true, file, "time of all requests together; its rate is the mean number of them"},
 		{prefix + "busy", seconds, true, file, "time with at least one request"},
 		{prefix + "inflight", one, false, file, "requests under way"},

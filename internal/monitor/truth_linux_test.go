@@ -150,7 +150,7 @@ func TestTruthCPU(t *testing.T) {
 	if busy < 0.97*o.CPU.Seconds() {
 		t.Errorf("the machine was busy for %v s, and one process alone for %v", busy, o.CPU)
 	}
-	within(t, "cpu.*", all, o.Real.Seconds()*float64(online(t)), 0.05)
+	within(t, "cpu.*", all, o.Real.Seconds()*float64(online(t)), 0.1)
 	if d := busy - o.CPU.Seconds(); math.Abs(o.Others-d) > 0.06 {
 		t.Errorf("Others = %v, want %v", o.Others, d)
 	}
@@ -267,17 +267,16 @@ func TestTruthNetwork(t *testing.T) {
 	if sent.Bytes != sendBytes || received.Bytes != sendBytes {
 		t.Fatalf("sent %d and received %d bytes, want %d", sent.Bytes, received.Bytes, sendBytes)
 	}
-	atLeast := func(list []model.HostSeries, metric string, slack float64) {
+	about := func(list []model.HostSeries, metric string) {
 		t.Helper()
 		got := grown(t, list, metric)
 		t.Logf("%s = %.0f for %d", metric, got, sendBytes)
-		if got < slack*sendBytes || got > 1.1*sendBytes {
+		if got < sendBytes || got > 1.1*sendBytes {
 			t.Errorf("%s = %v, want from %d to 1.1 times that", metric, got, sendBytes)
 		}
 	}
-	atLeast(sent.Series, "net.tx_bytes", 1)
-	// The receiver began to watch when the connection was already there.
-	atLeast(received.Series, "net.rx_bytes", 0.8)
+	about(sent.Series, "net.tx_bytes")
+	about(received.Series, "net.rx_bytes")
 	if got := grown(t, sent.Series, "net.rx_bytes"); got > sendBytes/10 {
 		t.Errorf("the sender's net.rx_bytes = %v, want only acknowledgements", got)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -89,13 +88,7 @@ func (p Plan) stepLines(w *bytes.Buffer) (more int) {
 
 // stepNodes says what is measured in a step.
 func (p Plan) stepNodes(s model.Step) string {
-	var measured []string
-	for _, t := range s.Tasks {
-		name := t.Spec.SubjectOn(t.Node)
-		if t.Spec.Role == model.RoleMeasure && !slices.Contains(measured, name) {
-			measured = append(measured, name)
-		}
-	}
+	measured := s.Subjects()
 	switch {
 	case s.Phase != model.Parallel:
 		return strings.Join(measured, ", ")

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -139,6 +140,49 @@ const overflow = `(() => {
 const clipped = `[...document.querySelectorAll('.cdirow > *, .numbers div, .caption, h1, h3, .alerts li')]
   .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && getComputedStyle(e).display !== 'inline')
   .map(e => e.className + ': ' + e.textContent.trim().slice(0, 60))`
+
+// sideways lists tables that must be scrolled sideways to be read.
+const sideways = `[...document.querySelectorAll('.scroll')]
+  .filter(e => e.scrollWidth > e.clientWidth + 1)
+  .map(e => (e.closest('section, article, details')?.querySelector('h2, h3, summary')?.textContent ?? '') + ' ' + e.scrollWidth + ' > ' + e.clientWidth)`
+
+// On the screen of a laptop no table of an ordinary run needs to be scrolled
+// sideways.
+func TestBrowserTablesFit(t *testing.T) {
+	b := newBrowser(t)
+	dir := t.TempDir()
+	for _, name := range []string{"lab", "mixed", "channels", "quarter", "cancelled", "twenty metrics", "gain", "large"} {
+		b.open(t, writePage(t, dir, name), 1280, "light")
+		ask[bool](t, b, `document.querySelectorAll('details').forEach(d => d.open = true), true`)
+		if got := ask[[]string](t, b, sideways); len(got) > 0 {
+			t.Errorf("%s: tables are too wide: %q", name, got)
+		}
+	}
+}
+
+// The page of a plan is laid out as well as that of a run.
+func TestBrowserPlan(t *testing.T) {
+	b := newBrowser(t)
+	dir := t.TempDir()
+	for name, r := range plans() {
+		var page bytes.Buffer
+		if err := PlanHTML(&page, r); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".html")
+		if err := os.WriteFile(path, page.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range []int64{400, 1280} {
+			b.open(t, path, width, "dark")
+			for what, expression := range map[string]string{"labels collide": collisions, "sticks out": overflow} {
+				if got := ask[[]string](t, b, expression); len(got) > 0 {
+					t.Errorf("plan, %s at %d px: %s: %q", name, width, what, got[:min(5, len(got))])
+				}
+			}
+		}
+	}
+}
 
 func writePage(t *testing.T, dir, name string) string {
 	t.Helper()

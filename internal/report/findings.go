@@ -133,9 +133,15 @@ func groupWarnings(findings []model.Finding) []warning {
 	return out
 }
 
-// name is how sentences call a finding.
-func name(f model.Finding) string {
-	return table.Clean(strings.TrimSpace(f.Workload + " " + f.Metric))
+// name is how sentences call a finding: by workload and metric, unless the
+// metric begins with the workload's name.
+func name(f model.Finding) string { return nameOf(f.Workload, f.Metric) }
+
+func nameOf(workload, metric string) string {
+	if strings.HasPrefix(metric, workload+"_") {
+		return table.Clean(metric)
+	}
+	return table.Clean(strings.TrimSpace(workload + " " + metric))
 }
 
 func writeLines(w io.Writer, lines ...string) error {

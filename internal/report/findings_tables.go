@@ -24,7 +24,7 @@ func findingsWide(findings []model.Finding) *table.Table {
 		{Key: "start_skew_ms", Head: "skew", Align: table.Right},
 	}}
 	for _, f := range findings {
-		t.Add(wideRow(f)...)
+		t.Add(wideRow(f, ofBoth(findings))...)
 		if wholeDiffers(f) {
 			t.AddMore(wideWholeRow(f)...)
 		}
@@ -47,7 +47,7 @@ func findingsPage(findings []model.Finding) *table.Table {
 			Tip: "share of the time in which all were at work; last start less the first"},
 	}}
 	for _, f := range findings {
-		t.Add(pageRow(wideRow(f))...)
+		t.Add(pageRow(wideRow(f, ofBoth(findings)))...)
 		if wholeDiffers(f) {
 			t.AddMore(pageRow(wideWholeRow(f))...)
 		}
@@ -63,10 +63,15 @@ func pageRow(wide []table.Cell) []table.Cell {
 	return row
 }
 
-func wideRow(f model.Finding) []table.Cell {
+// wideRow has n as a bare number where the column's head says of what.
+func wideRow(f model.Finding, mixed bool) []table.Cell {
+	size := strconv.Itoa(f.Nodes)
+	if mixed {
+		size = subjects(f)
+	}
 	return []table.Cell{
 		table.Text(f.Workload), table.Text(f.Metric),
-		table.Of(f.Nodes, strconv.Itoa(f.Nodes)),
+		table.Of(f.Nodes, size),
 		table.Of(f.Serial.Mean, spreadLines(f, f.Serial)...),
 		table.Of(f.Parallel.Mean, spreadLines(f, f.Parallel.Spread)...),
 		table.Of(f.Parallel.Total, totalText(f, f.Parallel.Total)),

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/num"
@@ -57,7 +58,7 @@ var hostChecks = []hostCheck{
 		return num.Bytes(int64(v)) + " of memory were swapped in or out"
 	}},
 	{kind: "oom", above: 0, value: grown(hostOOMKills), words: func(v float64) string {
-		return "the kernel killed " + count(int(v), "process") + " for want of memory"
+		return "the kernel killed processes for want of memory (" + num.Tick(math.Round(v), 1) + ")"
 	}},
 	{kind: "drops", above: 0.001, value: hostDropped, words: func(v float64) string {
 		return shareWords(v) + " of the packets were dropped at the node’s own interfaces"

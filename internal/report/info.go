@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,19 +88,35 @@ func infoCell(metric string, s num.Scale, values []float64) table.Cell {
 	if len(values) == 0 {
 		return table.Of(nil, num.Missing)
 	}
-	lo, hi := slices.Min(values), slices.Max(values)
-	span := "[" + s.Number(lo, 0) + " .. " + s.Number(hi, 0) + "]"
-	unit := strings.TrimSuffix(" "+s.Unit, " ")
-	if percentileName.MatchString(metric) {
-		return table.Of(nil, span+unit)
+	lo, hi, unit := slices.Min(values), slices.Max(values), strings.TrimSuffix(" "+s.Unit, " ")
+	number := func(v float64) string { return s.Number(v, 0) }
+	if whole(values) && s.Factor == 1 {
+		number = func(v float64) string { return num.Tick(v, 1) }
 	}
+	span := "[" + number(lo) + " .. " + number(hi) + "]"
 	mean := meanOf(values)
+	switch {
+	case lo == hi:
+		return table.Of(lo, number(lo)+unit)
+	case percentileName.MatchString(metric):
+		return table.Of(nil, span+unit)
+	case whole(values) && s.Factor == 1:
+		return table.Of(mean, num.Tick(mean, 0.1)+unit, span)
+	}
 	return table.Of(mean, s.Number(mean, 0)+unit, span)
+}
+
+// whole reports whether all values are whole numbers: counts.
+func whole(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) })
 }
 
 // fineScale is num.For for units that workloads use for small times: they are
 // seconds with a prefix, and are printed with the prefix that suits them.
 func fineScale(unit string, values ...float64) num.Scale {
+	if unit == "1" {
+		unit = "" // a count, or a ratio
+	}
 	factor, ok := map[string]float64{"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "ns": 1e-9}[unit]
 	if !ok {
 		return num.For(table.Clean(unit), values...)

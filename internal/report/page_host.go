@@ -76,11 +76,22 @@ func (b builder) host(workload string, number int) *hostView {
 	if !v.Band {
 		v.Names = hostNames(phases)
 	}
+	v.Words += b.hostWords(hostGrid(phases))
 	v.addPanels(phases, table.Clean(workload))
 	if len(v.Panels) == 0 {
 		return nil
 	}
 	return v
+}
+
+// hostWords say how to read the charts.
+func (b builder) hostWords(g grid) string {
+	words := fmt.Sprintf(" Every step is a mean over %s.", num.Seconds(math.Round(100*g.width)/100))
+	if shareMachine(b.data.Nodes) {
+		words += " The nodes are on one machine: CPU, run queue, memory, disks and PSI are the machine’s, whichever node saw them;" +
+			" own processes, volumes and network are the node’s."
+	}
+	return words
 }
 
 func capital(s string) string {

@@ -25,7 +25,7 @@ type rankingRow struct {
 	Value, Interval        string
 	Verdict, Symbol        string
 	Limits                 []string
-	Text                   string
+	Worth                  string // what the fleet does, where that is less than it could
 	Possible               string
 }
 
@@ -59,7 +59,10 @@ func (b builder) rankingRow(x model.RankedResource, drawing template.HTML) ranki
 	r := rankingRow{
 		Rank: strconv.Itoa(x.Rank), Href: b.hrefOf(f), Resource: table.Clean(x.Resource), Metric: name(f), Figure: drawing,
 		Value: minus(optional(f.CDI, num.Percent)), Interval: minus(intervalText(f.CI)),
-		Verdict: string(verdictOf(f)), Symbol: symbol(verdictOf(f)), Text: table.Clean(x.Text), Possible: notExcludedWords(f),
+		Verdict: string(verdictOf(f)), Symbol: symbol(verdictOf(f)), Possible: notExcludedWords(f),
+	}
+	if verdictOf(f) == model.VerdictDegraded && f.Nodes > 1 {
+		r.Worth = capital(subjects(f)) + " do the work of " + worthText(f) + "."
 	}
 	for _, l := range x.Limits {
 		r.Limits = append(r.Limits, limitText(l))

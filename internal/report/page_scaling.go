@@ -26,7 +26,7 @@ const curveSizes = 3
 func (b builder) scalingOf(workload string) []scalingView {
 	var out []scalingView
 	for _, s := range b.scalings {
-		if s.Workload != workload || len(s.Points) < curveSizes && s.Limit == nil && len(s.Warnings) == 0 {
+		if s.Workload != workload || len(s.Points) < curveSizes && s.Limit == nil && len(s.Groups) == 0 && len(s.Warnings) == 0 {
 			continue
 		}
 		out = append(out, newScalingView(s))

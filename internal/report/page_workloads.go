@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -262,7 +263,7 @@ func (b builder) trials(workload string) []trialView {
 	var out, partial []trialView
 	worst, least := -1, math.Inf(1)
 	for _, s := range b.data.Steps {
-		results := b.fleet.measured(b.accepted[s.ID])
+		results := b.inOrder(b.fleet.measured(b.accepted[s.ID]))
 		if s.Phase != model.Parallel || s.Workload != workload || len(results) == 0 {
 			continue
 		}
@@ -284,6 +285,17 @@ func (b builder) trials(workload string) []trialView {
 		out[worst].Open = true
 	}
 	return append(out, partial...)
+}
+
+// inOrder sorts results by the fleet's order of nodes, so that a node has the
+// same row and colour in every trial.
+func (b builder) inOrder(results []model.Result) []model.Result {
+	place := make(map[model.NodeID]int)
+	for i, n := range b.data.Nodes {
+		place[n.ID] = i
+	}
+	slices.SortStableFunc(results, func(x, y model.Result) int { return place[x.Node] - place[y.Node] })
+	return results
 }
 
 // newTrialView shows when tasks began and ended, which is all that is known of

@@ -45,6 +45,7 @@ type planPage struct {
 	Words    []string
 	Warnings []string
 	Plot     *figure.Plot
+	Lines    []string // the legend
 	Table    *tableView
 }
 
@@ -65,8 +66,12 @@ func PlanHTML(w io.Writer, r model.PlanResult) error {
 	for _, text := range r.Warnings {
 		p.Warnings = append(p.Warnings, table.Clean(text))
 	}
-	if plot, ok := planFigure(r).Draw(); ok {
+	drawing := planFigure(r)
+	if plot, ok := drawing.Draw(); ok {
 		p.Plot = &plot
+	}
+	for _, l := range drawing.Lines {
+		p.Lines = append(p.Lines, l.Name+": "+l.Words)
 	}
 	var b bytes.Buffer
 	if err := parsedPlan.Execute(&b, p); err != nil {
@@ -207,7 +212,7 @@ func planRow(x model.PlanResource) []table.Cell {
 	}
 	capacity, measured := table.Of(nil, "not measured").As(table.Note), table.Of(nil, num.Missing)
 	if x.Capacity != nil {
-		capacity = table.Of(*x.Capacity, with(*x.Capacity, x.CapacityCI)...)
+		capacity = table.Of(finite(*x.Capacity), with(*x.Capacity, x.CapacityCI)...)
 		measured = table.Of(nil, "given")
 	}
 	if x.MeasuredAt > 0 {
@@ -215,9 +220,17 @@ func planRow(x model.PlanResource) []table.Cell {
 	}
 	return []table.Cell{
 		table.Of(x.Resource, table.Clean(x.Resource), table.Clean(string(x.Answer))),
-		table.Of(x.Demand, with(x.Demand, x.DemandCI)...), table.Of(x.Needed, show(x.Needed)), capacity, measured,
+		table.Of(finite(x.Demand), with(x.Demand, x.DemandCI)...), table.Of(finite(x.Needed), show(x.Needed)), capacity, measured,
 		table.Of(x.CDI, cdiOf(x)...), largestCell(x), table.Of(x.LargestRate, optional(x.LargestRate, jobsText)),
 	}
+}
+
+// finite is the value for programs, nil where there is none.
+func finite(v float64) any {
+	if !num.Finite(v) {
+		return nil
+	}
+	return v
 }
 
 func cdiOf(x model.PlanResource) []string {

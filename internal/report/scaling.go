@@ -76,7 +76,7 @@ func scalingTitle(s model.Scaling) string {
 }
 
 func scalingName(s model.Scaling) string {
-	return table.Clean(strings.TrimSpace(s.Workload + " " + s.Metric))
+	return nameOf(s.Workload, s.Metric)
 }
 
 // scalingScale chooses one unit for all totals of a scaling. Networks are
@@ -161,8 +161,12 @@ func scalingWords(s model.Scaling) []string {
 	if text := fitWords(s); text != "" {
 		out = append(out, text)
 	}
+	var limits []model.SharedLimit
 	if s.Limit != nil {
-		out = append(out, "Shared limit: "+strings.TrimSuffix(limitText(*s.Limit), ".")+".")
+		limits = append(limits, *s.Limit)
+	}
+	for _, l := range append(limits, s.Groups...) {
+		out = append(out, "Shared limit: "+strings.TrimSuffix(limitText(l), ".")+".")
 	}
 	return out
 }

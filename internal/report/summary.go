@@ -65,7 +65,15 @@ func lossSentence(lost []model.Finding, of int) string {
 		return fmt.Sprintf("One of %d metrics degrades: %s, %s in %s.", of, atOnce(worst), fact, name(worst))
 	}
 	return fmt.Sprintf("%d of %d metrics degrade when %s work at once. The worst is %s: with %s, %s.",
-		len(lost), of, nounOfAll(lost), name(worst), subjects(worst), fact)
+		len(lost), of, allOf(lost), name(worst), subjects(worst), fact)
+}
+
+// allOf names what the findings are of: "nodes", "pairs", or both.
+func allOf(findings []model.Finding) string {
+	if ofBoth(findings) {
+		return "nodes or pairs"
+	}
+	return nounOfAll(findings)
 }
 
 func atOnce(f model.Finding) string {

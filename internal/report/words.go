@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/num"
@@ -18,19 +19,21 @@ func noun(of model.Subjects) string {
 // subjects counts what a finding compares: "4 nodes", "2 pairs".
 func subjects(f model.Finding) string { return count(f.Nodes, noun(f.Of)) }
 
-// nounOfAll is the plural that heads a column of several findings' n.
+// nounOfAll is the plural that heads a column of several findings' n. Where
+// some are of nodes and some of pairs, the cells say which.
 func nounOfAll(findings []model.Finding) string {
-	words := make(map[string]bool)
-	for _, f := range findings {
-		words[noun(f.Of)] = true
-	}
 	switch {
-	case len(words) > 1:
-		return "nodes or pairs"
-	case words[string(model.OfPairs)]:
-		return "pairs"
+	case len(findings) == 0:
+		return "nodes"
+	case ofBoth(findings):
+		return "at once"
 	}
-	return "nodes"
+	return noun(findings[0].Of) + "s"
+}
+
+// ofBoth reports whether some findings are of nodes and some of pairs.
+func ofBoth(findings []model.Finding) bool {
+	return slices.ContainsFunc(findings, func(f model.Finding) bool { return noun(f.Of) != noun(findings[0].Of) })
 }
 
 // shownInterval is an interval of a CDI as it is shown: nobody can lose more

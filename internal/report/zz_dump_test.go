@@ -1,6 +1,9 @@
 package report
 
-import ("os";"testing")
+import (
+	"os"
+	"testing"
+)
 
 func TestZZDump(t *testing.T) {
 	for name, c := range map[string]pageCase{"lab": labCase, "big": bigLab, "mixed": cases()["mixed"]} {

@@ -19,6 +19,10 @@
 //  4. [TwoGroups] says whether the nodes fall in two groups, in which case
 //     one mean describes neither.
 //
+// And in the growth of a fleet's total: [ChooseGrowth] fits a·n and min(a·n,
+// cap), [CapInterval] says how well the cap is known, [LevelOff] whether the
+// totals past the knee stay where they are.
+//
 // docs/methods.md explains the formulas and shows how often each interval
 // holds the truth.
 package stats

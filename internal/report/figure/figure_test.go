@@ -4,11 +4,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/report/svg"
 )
 
 // The rates of all bins together are the work that was done, however the
@@ -138,5 +140,88 @@ func TestValuesThatAreMissingAreNotDrawn(t *testing.T) {
 	}
 	if strings.Contains(got, "NaN") {
 		t.Errorf("NaN in %s", got)
+	}
+}
+
+func identity(unit string) func(float64) num.Scale {
+	return func(top float64) num.Scale { return num.For(unit, top) }
+}
+
+// The ideal line is the multiple of what one does alone, and the fitted one
+// bends where its slope meets the cap.
+func TestGrowthGeometry(t *testing.T) {
+	ideal, slope, limit := 200.0, 200.0, 300.0
+	g := Growth{
+		Scale: num.For("op/s", 300), Ideal: &ideal, Slope: &slope, Cap: &limit, Limit: "300",
+		Sizes: []GrowthSize{{Nodes: 1, Total: 200}, {Nodes: 4, Total: 300, Totals: []float64{299, 301}}},
+	}
+	_, top := g.extent()
+	if top < 300 || top > idealRoom*301*1.05+1 {
+		t.Errorf("top = %v, want room for the totals and no more than %v times them", top, idealRoom)
+	}
+	x, y := svg.Axis{Lo: 0, Hi: 4, Step: 1}, newCapacity(800, g.Scale, 4)
+	curves := g.curves(x, y)
+	fit := curves[len(curves)-1].Points
+	if want := (svg.Point{X: 1.5 / 4, Y: 1 - 300.0/800}); len(fit) != 3 || math.Abs(fit[1].X-want.X)+math.Abs(fit[1].Y-want.Y) > 1e-9 {
+		t.Errorf("fit = %v, want a knee at %v", fit, want)
+	}
+	if got := curves[0].Points[1]; math.Abs(got.X-1) > 1e-9 || math.Abs(got.Y) > 1e-9 {
+		t.Errorf("ideal line ends at %v, want 4 · 200 at the right and top", got)
+	}
+	if _, ok := DrawGrowth(Growth{}); ok {
+		t.Error("a growth without sizes is drawn")
+	}
+}
+
+// Missing values are gaps in a line, and equal steps one.
+func TestSmallRuns(t *testing.T) {
+	nan := math.NaN()
+	c := Small{From: 0, To: 6, First: 0, Width: 1}
+	y := SmallAxis(identity("op/s"), 10)
+	for _, x := range []struct {
+		name string
+		line []float64
+		want []int // points of every run
+	}{
+		{"none", nil, nil}, {"all missing", []float64{nan, nan}, nil}, {"level", []float64{5, 5, 5}, []int{2}},
+		{"steps", []float64{5, 6, 7}, []int{6}}, {"a gap", []float64{5, nan, 7, 7}, []int{2, 2}},
+	} {
+		var got []int
+		for _, run := range c.runs(x.line, y) {
+			got = append(got, len(run))
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%s: runs of %v points, want %v", x.name, got, x.want)
+		}
+	}
+}
+
+// Beyond MaxLines nodes the least, the median and the greatest are drawn.
+func TestSmallBand(t *testing.T) {
+	c := Small{From: 0, To: 2, Width: 1}
+	for i := range MaxLines + 1 {
+		c.Lines = append(c.Lines, []float64{float64(i), math.NaN()})
+		c.Names = append(c.Names, itoa(i))
+	}
+	low, middle, high := c.spread()
+	if low[0] != 0 || middle[0] != 4 || high[0] != 8 || !math.IsNaN(middle[1]) {
+		t.Errorf("spread = %v, %v, %v, want 0, 4, 8 and nothing", low, middle, high)
+	}
+	got := string(DrawSmall(c, SmallAxis(identity("op/s"), 0, c)).Area)
+	if strings.Count(got, "<polygon") != 1 || strings.Count(got, "<polyline") != 1 {
+		t.Errorf("want one band and one median: %s", got)
+	}
+}
+
+// Layers stand on each other: the top of the last is the sum of all.
+func TestStackAddsUp(t *testing.T) {
+	c := Small{From: 0, To: 1, Width: 1, Names: []string{"a", "b"}, Lines: [][]float64{{2}, {3}}}
+	got := string(DrawStack(c, SmallAxis(identity("op/s"), 10, c), []string{"a", "b"}).Area)
+	for _, want := range []string{
+		`class="a" points="0,800 1000,800 1000,1000 0,1000"`, `class="b" points="0,500 1000,500 1000,800 0,800"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %s in %s", want, got)
+		}
 	}
 }

@@ -44,15 +44,16 @@ const (
 	planOutside = 58 + 12 // width of the y axis, and a margin at the right
 )
 
-// Draw draws the plan as wide as its place; ok is false without any line.
+// Draw draws the plan as wide as its place, without a legend; ok is false
+// without any line.
 func (p Plan) Draw() (plot Plot, ok bool) {
-	return p.draw(svg.New("area", p.Title, p.height()))
+	return p.draw(svg.New("area", p.Title, planSpace+planHeight+planXLabel), false)
 }
 
-// SVG is the drawing as a file of its own, of this width in pixels, with a
-// style sheet.
+// SVG is the drawing as a file of its own, of this width in pixels, with its
+// legend and a style sheet.
 func (p Plan) SVG(width float64, style string) (template.HTML, bool) {
-	plot, ok := p.draw(svg.NewFixed("area", p.Title, width-planOutside, p.height()))
+	plot, ok := p.draw(svg.NewFixed("area", p.Title, width-planOutside, p.height()), true)
 	if !ok {
 		return "", false
 	}
@@ -67,11 +68,11 @@ func (p Plan) height() float64 {
 	return planSpace + planHeight + planXLabel + legendRow*float64(len(p.Lines)) + 8
 }
 
-func (p Plan) draw(d *svg.Drawing) (Plot, bool) {
+func (p Plan) draw(d *svg.Drawing, legend bool) (Plot, bool) {
 	if len(p.Lines) == 0 || p.Nodes < 1 {
 		return Plot{}, false
 	}
-	x := svg.NewAxis(0, p.reach(), 8)
+	x := svg.NewAxis(0, p.reach(), 5)
 	y := svg.Axis{Lo: 0, Hi: planTop, Step: 0.2}
 	for _, v := range y.Ticks() {
 		class := "grid"
@@ -85,8 +86,13 @@ func (p Plan) draw(d *svg.Drawing) (Plot, bool) {
 	p.drawCapacity(d, y)
 	p.drawTarget(d, x)
 	p.drawCrossings(d, x, y)
-	p.drawBelow(d, x)
-	return Plot{Y: planLabels(y, p.height()), Area: d.HTML()}, true
+	p.drawSizes(d, x)
+	height := float64(planSpace + planHeight + planXLabel)
+	if legend {
+		p.drawLegend(d)
+		height = p.height()
+	}
+	return Plot{Y: planLabels(y, height), Area: d.HTML()}, true
 }
 
 // reach is how far the axis of sizes goes.
@@ -168,8 +174,8 @@ func (p Plan) drawCrossings(d *svg.Drawing, x, y svg.Axis) {
 	}
 }
 
-// drawBelow writes the axis of sizes, and the legend.
-func (p Plan) drawBelow(d *svg.Drawing, x svg.Axis) {
+// drawSizes writes the axis of sizes.
+func (p Plan) drawSizes(d *svg.Drawing, x svg.Axis) {
 	bottom := float64(planSpace + planHeight)
 	for _, v := range x.Ticks() {
 		anchor := svg.Middle
@@ -179,8 +185,12 @@ func (p Plan) drawBelow(d *svg.Drawing, x svg.Axis) {
 		d.Text("tick", anchor, x.Pct(v), svg.Px(bottom+16), num.Tick(v, x.Step))
 	}
 	d.Text("tick", svg.Middle, svg.Pct(50), svg.Px(bottom+34), "nodes of the application")
+}
+
+// drawLegend has a row a line.
+func (p Plan) drawLegend(d *svg.Drawing) {
 	for i, l := range p.Lines {
-		row := bottom + planXLabel + legendRow*(float64(i)+0.5)
+		row := planSpace + planHeight + planXLabel + legendRow*(float64(i)+0.5)
 		d.Line("rate n"+itoa(i%Palette), svg.Px(0), svg.Px(row), svg.Px(26), svg.Px(row))
 		d.Text("legendtext", svg.Start, svg.Px(34), svg.Px(row+4), strings.TrimSpace(l.Name+": "+l.Words))
 	}

@@ -111,13 +111,10 @@ func (g Growth) idealEnd(x svg.Axis, y Capacity) float64 {
 // labels name the lines where they end.
 func (g Growth) labels(d *svg.Drawing, x svg.Axis, y Capacity) {
 	if g.Ideal != nil {
-		n := g.idealEnd(x, y)
-		anchor, gap := svg.End, -1.2
-		if x.Share(n) < 0.3 {
-			anchor, gap = svg.Start, 1.2
-		}
-		top := math.Max(y.axis.Y(n**g.Ideal/y.Factor, marginTop, growthHeight).Value(), marginTop) + 12
-		d.Text("label", anchor, svg.Pct(100*x.Share(n)+gap), svg.Px(top), "ideal")
+		// Left of the line, a little below where it ends.
+		n := 0.9 * g.idealEnd(x, y)
+		at := y.axis.Y(n**g.Ideal/y.Factor, marginTop+4, growthHeight)
+		d.Text("label", svg.End, svg.Pct(100*x.Share(n)-1.5), at, "ideal")
 	}
 	if g.Cap != nil && g.Limit != "" {
 		above := y.axis.Y(*g.Cap/y.Factor, marginTop-7, growthHeight)

@@ -96,6 +96,6 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	env.Report.Sample(model.Sample{Metric: metrics[p.Kernel], Unit: "op/s", Value: rate, Better: model.Higher})
+	env.Report.Sample(model.Sample{Metric: metrics[p.Kernel], Unit: "op/s", Value: rate, Better: model.Higher, Resource: model.ResourceCPU})
 	return nil
 }

@@ -86,18 +86,6 @@ func unclaimed(ctx context.Context, path string) error {
 	}
 }
 
-// pause waits, or less if the context ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // lockFile takes an exclusive lock, which ends with the process, or fails at
 // once.
 func lockFile(f *os.File) error {

@@ -24,11 +24,11 @@ func needRoot(t *testing.T) {
 }
 
 // mount mounts a file system on a folder of the test's own until its end.
-func mount(t *testing.T, source, kind, options string) string {
+func mount(t *testing.T, source, kind string, flags uintptr, options string) string {
 	t.Helper()
 	needRoot(t)
 	folder := t.TempDir()
-	if err := unix.Mount(source, folder, kind, 0, options); err != nil {
+	if err := unix.Mount(source, folder, kind, flags, options); err != nil {
 		need(t, fmt.Sprintf("mounting %s: %v", kind, err))
 	}
 	t.Cleanup(func() {
@@ -42,8 +42,14 @@ func mount(t *testing.T, source, kind, options string) string {
 // loop makes a block device until the end of the test.
 func loop(t *testing.T, size int64, options ...string) string {
 	t.Helper()
+	return loopIn(t, t.TempDir(), size, options...)
+}
+
+// loopIn makes one of a file in a folder.
+func loopIn(t *testing.T, folder string, size int64, options ...string) string {
+	t.Helper()
 	needRoot(t)
-	file := filepath.Join(t.TempDir(), "image")
+	file := filepath.Join(folder, "image")
 	f, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +73,7 @@ func loop(t *testing.T, size int64, options ...string) string {
 // TestNoRoom lets fio meet a full file system: Prepare would have refused.
 func TestNoRoom(t *testing.T) {
 	needFio(t)
-	folder := mount(t, "none", "tmpfs", "size=2m")
+	folder := mount(t, "none", "tmpfs", 0, "size=2m")
 	env, r, _ := environment(t, folder)
 	p := params(t, `{"size": "1MiB", "duration": "0s"}`)
 	prepare(t, p, env)
@@ -81,7 +87,7 @@ func TestNoRoom(t *testing.T) {
 // TestNoDirect: ramfs knows no direct I/O.
 func TestNoDirect(t *testing.T) {
 	needFio(t)
-	folder := mount(t, "none", "ramfs", "")
+	folder := mount(t, "none", "ramfs", 0, "")
 	env, _, _ := environment(t, folder)
 	// ramfs has no size, so that no space is free on it.
 	target := &target{path: filepath.Join(folder, "x"), filesystem: filesystemOf(folder)}
@@ -129,7 +135,7 @@ func TestMountedDevice(t *testing.T) {
 	if out, err := exec.Command("mkfs.ext4", "-q", dev).CombinedOutput(); err != nil {
 		need(t, fmt.Sprintf("mkfs.ext4: %v: %s", err, out))
 	}
-	folder := mount(t, dev, "ext4", "")
+	folder := mount(t, dev, "ext4", unix.MS_RDONLY, "noload") // or it would write by itself
 	before, err := os.ReadFile(dev)
 	if err != nil {
 		t.Fatal(err)
@@ -175,38 +181,57 @@ func TestReadOnlyDevice(t *testing.T) {
 // TestTruth measures a device whose limits are known: 300 operations and
 // 60 MiB a second, each direction by itself. The rate is the lesser of
 // 300 op/s and 60 MiB/s by the size of an operation.
+//
+// The kernel lets operations pass in portions of 100 ms, 30 at a time: a window
+// of 12 s that begins and ends anywhere may be off by one, .8 %. A machine that
+// is busy with other things may not reach the limit, which is then tried again;
+// more than the limit is wrong at once.
 func TestTruth(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes half a minute")
+		t.Skip("takes a minute")
 	}
 	needFio(t)
-	dev := loop(t, 64*mib, "--direct-io=on")
+	image := mount(t, "none", "tmpfs", 0, "size=80m") // no disk that others use
+	dev := loopIn(t, image, 64*mib)
 	throttle(t, dev, 300, 60*mib)
-	tests := []struct {
+	for _, tt := range []struct {
 		params string
 		way    way
 		iops   float64
 	}{
-		{`{"pattern": "random", "block_size": "4KiB", "size": "64MiB", "ramp": "1s", "duration": "5s"}`, directions[1], 300},
-		{`{"pattern": "random", "block_size": "256KiB", "size": "64MiB", "ramp": "1s", "duration": "5s"}`, directions[1], 240},
-		{`{"pattern": "random", "operation": "read", "block_size": "256KiB", "size": "64MiB", "depth": 4, "jobs": 2, "ramp": "1s", "duration": "5s"}`, directions[0], 240},
-	}
-	for _, tt := range tests {
-		env, r, words := environment(t, dev)
-		p := params(t, tt.params)
-		prepare(t, p, env)
-		if err := p.Run(t.Context(), env); err != nil {
-			t.Fatalf("Run() = %v; fio said %s", err, words)
-		}
-		sample, progress := r.samples[tt.way.iops()].Value, r.rate(tt.way.iops())
-		t.Logf("%s: %.2f op/s, by progress %.2f, want %v", tt.params, sample, progress, tt.iops)
-		for what, got := range map[string]float64{"sample": sample, "progress": progress} {
-			if math.Abs(got/tt.iops-1) > 0.01 {
-				t.Errorf("%s: %s = %.2f op/s, want %v within 1 %%", tt.params, what, got, tt.iops)
+		{`{"pattern": "random", "block_size": "4KiB", "size": "64MiB", "ramp": "1s", "duration": "12s"}`, directions[1], 300},
+		{`{"pattern": "random", "block_size": "256KiB", "size": "64MiB", "ramp": "1s", "duration": "12s"}`, directions[1], 240},
+		{`{"pattern": "random", "operation": "read", "block_size": "256KiB", "size": "64MiB", "depth": 4, "jobs": 2, "ramp": "1s", "duration": "12s"}`, directions[0], 240},
+	} {
+		for try := 1; ; try++ {
+			sample, progress := measure(t, dev, tt.params, tt.way)
+			t.Logf("%s: %.2f op/s, by progress %.2f, want %v", tt.params, sample, progress, tt.iops)
+			if sample < 0.99*tt.iops && try < 3 {
+				continue
 			}
-		}
-		if got, want := r.samples[tt.way.throughput()].Value, sample*float64(p.plan.block); math.Abs(got/want-1) > 1e-9 {
-			t.Errorf("%s: throughput = %v byte/s, want %v", tt.params, got, want)
+			for what, got := range map[string]float64{"sample": sample, "progress": progress} {
+				if math.Abs(got/tt.iops-1) > 0.01 {
+					t.Errorf("%s: %s = %.2f op/s, want %v within 1 %%", tt.params, what, got, tt.iops)
+				}
+			}
+			break
 		}
 	}
+}
+
+// measure returns the operations a second of one task on a device, by its
+// sample and by its progress.
+func measure(t *testing.T, dev, text string, w way) (sample, progress float64) {
+	t.Helper()
+	env, r, words := environment(t, dev)
+	p := params(t, text)
+	prepare(t, p, env)
+	if err := p.Run(t.Context(), env); err != nil {
+		t.Fatalf("Run() = %v; fio said %s", err, words)
+	}
+	sample = r.samples[w.iops()].Value
+	if got, want := r.samples[w.throughput()].Value, sample*float64(p.plan.block); math.Abs(got/want-1) > 1e-9 {
+		t.Errorf("%s: throughput = %v byte/s, want %v", text, got, want)
+	}
+	return sample, r.rate(w.iops())
 }

@@ -100,7 +100,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 
 // Run does the work and reports progress, samples and histograms.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
-	m := &meter{plan: p.plan, report: env.Report, began: time.Now()}
+	m := &meter{plan: p.plan, report: env.Report, began: time.Now(), now: time.Now}
 	last, err := p.execute(ctx, env, runArguments(p.plan, p.target.path), m)
 	if last != nil {
 		// Complete, so that people and programs can read it; of the documents
@@ -118,7 +118,11 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if err := checkComplete(p.plan, last.job); err != nil {
 		return err
 	}
-	return publish(env.Report, p.plan, p.target, last.job, m.finish(last.job))
+	scored, err := m.finish(ctx, last.job)
+	if err != nil {
+		return err
+	}
+	return publish(env.Report, p.plan, p.target, last.job, scored)
 }
 
 // Cleanup removes the file. It never touches a device, or a file that was

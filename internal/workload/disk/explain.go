@@ -10,7 +10,7 @@ import (
 // that of the job, 0 if fio ended before it had one; end is how the process
 // ended, nil if it ended well; words are its last ones.
 func explain(code syscall.Errno, end error, words string, s settings, t target) error {
-	advice := ""
+	var advice string
 	switch code {
 	case syscall.ENOSPC, syscall.EDQUOT:
 		advice = fmt.Sprintf("there is no room for %s at %s: give a smaller size, or free some space", human(s.total()), t.path)

@@ -88,7 +88,7 @@ func (p *Params) execute(ctx context.Context, env *workload.Env, args []string, 
 		}
 		last = d
 		if m != nil {
-			m.take(d, time.Now())
+			m.take(d, m.now())
 		}
 	}}
 	cmd := exec.CommandContext(ctx, p.fio, args...)

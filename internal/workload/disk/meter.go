@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"context"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/workload"
@@ -11,14 +12,17 @@ type meter struct {
 	plan   settings
 	report workload.Reporter
 	began  time.Time // Run's call
+	now    func() time.Time
 
 	// zero is when the measurement began (the end of the ramp), since Run's
-	// call, as well as is known; started that there was a reading.
-	zero    time.Duration
-	started bool
-	at      time.Duration // of the last point, since Run's call
-	last    [2]int64      // read and written bytes of it
-	scored  reading       // the last that counts
+	// call, as well as is known.
+	zero   time.Duration
+	seen   int           // documents of the measurement
+	begun  bool          // zero is settled, and points are published
+	held   []reading     // not published yet
+	at     time.Duration // of the last point, since Run's call
+	last   [2]int64      // read and written bytes of it
+	scored reading       // the last that counts
 }
 
 // reading is what fio says of one moment.
@@ -42,39 +46,70 @@ func (m *meter) drained(r reading) bool {
 	return m.plan.duration > 0 && m.plan.depth > 1 && r.runtime > m.plan.duration-margin
 }
 
-// finish returns the reading that tells the rate of the whole task: the last
-// one before the end, or fio's final one where that is not wrong, or where
-// fio was silent for so long before the end that to leave out the silence
-// would be worse.
-func (m *meter) finish(final job) reading {
+// finish publishes the rest, and returns the reading that tells the rate of
+// the whole task: the last one before the end, or fio's final one where that
+// is not wrong, or where fio was silent for so long before the end that to
+// leave out the silence would be worse.
+func (m *meter) finish(ctx context.Context, final job) (reading, error) {
 	end := readingOf(final)
 	silent := m.plan.duration - m.scored.runtime
-	if !m.drained(end) || silent > max(m.plan.duration/20, 4*statusInterval) {
-		m.point(m.zero+end.runtime, end.bytes)
-		return end
+	if !m.drained(end) || silent > max(m.plan.duration/20, 2*statusInterval) {
+		m.held, m.scored = append(m.held, end), end
 	}
-	return m.scored
+	m.begin()
+	// zero is late by a few milliseconds if all documents were, so that the
+	// last point would lie ahead.
+	if ahead := m.zero + m.scored.runtime - m.now().Sub(m.began); ahead > 0 {
+		if err := pause(ctx, min(ahead, maxDelay)); err != nil {
+			return reading{}, err
+		}
+	}
+	for _, r := range m.held {
+		m.point(r)
+	}
+	m.held = nil
+	return m.scored, nil
 }
+
+// settle is how many readings it takes to know zero: some may be late, hardly
+// all.
+const settle = 3
 
 // take is given a document and the time at which it came.
 //
 // A document's readings are of the moment zero + runtime: fio takes bytes and
 // runtime together, but may print them later, when a thread did not answer for
-// a while. So the document that took the shortest way tells zero best.
+// a while. So the document that took the shortest way tells zero best. Once
+// points are published zero stays, so that their distance is what fio's clock
+// says; each is published when the next one is known, and thus in the past.
 func (m *meter) take(d *document, now time.Time) {
 	r := readingOf(d.job)
 	if m.ramping(d.job) || r.runtime == 0 {
 		return
 	}
-	zero := max(0, m.printed(d, now)-r.runtime)
-	if !m.started {
-		m.started, m.zero, m.at = true, zero, -1
-		m.point(zero, [2]int64{})
+	if zero := max(0, m.printed(d, now)-r.runtime); !m.begun && (m.seen == 0 || zero < m.zero) {
+		m.zero = zero
 	}
-	m.zero = min(m.zero, zero)
-	if !m.drained(r) {
-		m.point(m.zero+r.runtime, r.bytes)
-		m.scored = r
+	m.seen++
+	if m.drained(r) {
+		return
+	}
+	m.held, m.scored = append(m.held, r), r
+	if m.seen < settle {
+		return
+	}
+	m.begin()
+	for _, r := range m.held[:len(m.held)-1] {
+		m.point(r)
+	}
+	m.held = append(m.held[:0], r)
+}
+
+// begin publishes where the counters start.
+func (m *meter) begin() {
+	if !m.begun {
+		m.begun, m.at = true, -1
+		m.point(reading{})
 	}
 }
 
@@ -103,16 +138,29 @@ func (m *meter) ramping(j job) bool {
 
 // point publishes a reading. One that does not lie after the one before, in
 // time and in every count, is left out.
-func (m *meter) point(at time.Duration, bytes [2]int64) {
-	if at <= m.at || bytes[0] < m.last[0] || bytes[1] < m.last[1] {
+func (m *meter) point(r reading) {
+	at := m.zero + r.runtime
+	if at <= m.at || r.bytes[0] < m.last[0] || r.bytes[1] < m.last[1] {
 		return
 	}
-	m.at, m.last = at, bytes
+	m.at, m.last = at, r.bytes
 	for i, dir := range directions {
 		if !dir.used(m.plan) {
 			continue
 		}
-		m.report.ProgressAt(dir.throughput(), "byte", at, float64(bytes[i]))
-		m.report.ProgressAt(dir.iops(), "op", at, float64(bytes[i])/float64(m.plan.block))
+		m.report.ProgressAt(dir.throughput(), "byte", at, float64(r.bytes[i]))
+		m.report.ProgressAt(dir.iops(), "op", at, float64(r.bytes[i])/float64(m.plan.block))
+	}
+}
+
+// pause waits, or less if the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

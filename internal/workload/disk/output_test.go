@@ -92,6 +92,11 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// testMeter is a meter at whose end all readings are of the past.
+func testMeter(plan settings, r *record, began time.Time) *meter {
+	return &meter{plan: plan, report: r, began: began, now: func() time.Time { return began.Add(1e6 * time.Hour) }}
+}
+
 // TestMeter replays real outputs as if Run had been called 100 ms before the
 // measurement began, by the clock of the machine.
 func TestMeter(t *testing.T) {
@@ -111,16 +116,19 @@ func TestMeter(t *testing.T) {
 		{name: "the last document was printed late", file: "buffered-fsync.txt", params: `{"preset": "paper"}`,
 			metric: "disk_write_throughput", began: 1795263261399, want: []point{{ms(100), 0}, {ms(492), 849608704}, {ms(866), 1073741824}}},
 		{name: "a late arrival does not move a reading", file: "terminated.txt", params: `{"operation": "read"}`, late: map[int]time.Duration{0: ms(700)},
-			metric: "disk_read_throughput", began: 1795263262453, want: []point{{ms(100), 0}, {ms(494), 81920}, {ms(994), 184320}, {ms(1040), 192512}}},
+			metric: "disk_read_throughput", began: 1795263262453, want: []point{{ms(99), 0}, {ms(493), 81920}, {ms(994), 184320}, {ms(1040), 192512}}},
 		{name: "the clock was set: arrivals count", file: "terminated.txt", params: `{"operation": "read"}`, late: map[int]time.Duration{0: ms(3600100), 1: ms(3600000), 2: ms(3600000)},
-			metric: "disk_read_throughput", began: 1795263262453, want: []point{{ms(3600200), 0}, {ms(3600594), 81920}, {ms(3600994), 184320}, {ms(3601040), 192512}}},
+			metric: "disk_read_throughput", began: 1795263262453, want: []point{{ms(3600099), 0}, {ms(3600493), 81920}, {ms(3600994), 184320}, {ms(3601040), 192512}}},
 	}
 	for _, tt := range tests {
 		r := newRecord()
-		m := &meter{plan: params(t, tt.params).settings(), report: r, began: time.UnixMilli(tt.began)}
+		m := testMeter(params(t, tt.params).settings(), r, time.UnixMilli(tt.began))
 		docs, _ := documents(t, read(t, tt.file), 4096)
 		for i, d := range docs {
 			m.take(d, time.UnixMilli(d.printed).Add(tt.late[i]))
+		}
+		if _, err := m.finish(t.Context(), docs[len(docs)-1].job); err != nil {
+			t.Fatal(err)
 		}
 		if diff := cmp.Diff(tt.want, r.progress[tt.metric], cmp.AllowUnexported(point{})); diff != "" {
 			t.Errorf("%s: progress of %s (-want +got):\n%s", tt.name, tt.metric, diff)
@@ -130,7 +138,7 @@ func TestMeter(t *testing.T) {
 
 func TestMeterNeverGoesBack(t *testing.T) {
 	r := newRecord()
-	m := &meter{plan: params(t, `{}`).settings(), report: r, began: time.UnixMilli(0)}
+	m := testMeter(params(t, `{}`).settings(), r, time.UnixMilli(0))
 	at := func(ms, runtime, bytes int64) {
 		d := &document{printed: ms, job: job{Write: direction{Bytes: bytes, Runtime: runtime, Total: 1, Latency: latency{N: 1}}}}
 		m.take(d, time.UnixMilli(ms))
@@ -139,6 +147,9 @@ func TestMeterNeverGoesBack(t *testing.T) {
 	at(1100, 600, 50)  // fewer bytes
 	at(1100, 100, 200) // an earlier moment
 	at(1600, 1100, 300)
+	if _, err := m.finish(t.Context(), job{}); err != nil { // which is not after the last one
+		t.Fatal(err)
+	}
 	want := []point{{500 * time.Millisecond, 0}, {time.Second, 100}, {1600 * time.Millisecond, 300}}
 	if diff := cmp.Diff(want, r.progress["disk_write_throughput"], cmp.AllowUnexported(point{})); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
@@ -160,18 +171,21 @@ func TestMeterDrain(t *testing.T) {
 			reading{[2]int64{0, 190}, 1900 * time.Millisecond}},
 		{"one at a time", `{"duration": "2s"}`, []job{write(900, 90), write(1900, 190), write(2001, 200)},
 			reading{[2]int64{0, 200}, 2001 * time.Millisecond}},
-		{"silent before the end", `{"depth": 8, "duration": "2s"}`, []job{write(900, 90), write(2001, 98)},
-			reading{[2]int64{0, 98}, 2001 * time.Millisecond}},
+		{"silent before the end", `{"depth": 8, "duration": "9s"}`, []job{write(900, 90), write(7900, 97), write(9001, 98)},
+			reading{[2]int64{0, 98}, 9001 * time.Millisecond}},
 		{"a fixed amount", `{"depth": 8, "duration": "0s"}`, []job{write(900, 90), write(2001, 208)},
 			reading{[2]int64{0, 208}, 2001 * time.Millisecond}},
 	}
 	for _, tt := range tests {
 		r := newRecord()
-		m := &meter{plan: params(t, tt.params).settings(), report: r, began: time.UnixMilli(0)}
+		m := testMeter(params(t, tt.params).settings(), r, time.UnixMilli(0))
 		for _, j := range tt.jobs {
 			m.take(&document{printed: 100 + j.runtime(), job: j}, time.UnixMilli(100+j.runtime()))
 		}
-		got := m.finish(tt.jobs[len(tt.jobs)-1])
+		got, err := m.finish(t.Context(), tt.jobs[len(tt.jobs)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
 		if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(reading{})); diff != "" {
 			t.Errorf("%s: finish() (-want +got):\n%s", tt.name, diff)
 		}
@@ -251,7 +265,7 @@ func FuzzOutput(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r := newRecord()
 		s := params(t, `{"operation": "mixed", "ramp": "1s"}`).settings()
-		m := &meter{plan: s, report: r, began: time.UnixMilli(1795263261000)}
+		m := testMeter(s, r, time.UnixMilli(1795263261000))
 		var words bytes.Buffer
 		split := &splitter{other: &words, take: func(text []byte) {
 			d, err := parse(text)
@@ -260,7 +274,7 @@ func FuzzOutput(f *testing.F) {
 			}
 			m.take(d, m.began.Add(time.Hour))
 			if checkComplete(s, d.job) == nil {
-				_ = publish(r, s, target{}, d.job, m.finish(d.job)) // an error is an answer
+				_ = publish(r, s, target{}, d.job, readingOf(d.job)) // an error is an answer
 			}
 		}}
 		if _, err := split.Write(text); err != nil {

@@ -157,9 +157,9 @@ func (p *Params) test(ctx context.Context, r workload.Reporter, k kind, deadline
 	if ctx.Err() != nil {
 		return t
 	}
-	r.Sample(model.Sample{Metric: k.metric, Unit: k.unit + "/s", Value: rate * k.weight, Better: model.Higher})
+	r.Sample(model.Sample{Metric: k.metric, Unit: k.unit + "/s", Value: rate * k.weight, Better: model.Higher, Resource: model.ResourceMemory})
 	if k.latency != "" {
-		r.Sample(model.Sample{Metric: k.latency, Unit: "ns", Value: 1e9 * step, Better: model.Lower})
+		r.Sample(model.Sample{Metric: k.latency, Unit: "ns", Value: 1e9 * step, Better: model.Lower, Info: true})
 	}
 	return t
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -302,5 +303,33 @@ func TestManyConnections(t *testing.T) {
 	}
 	if err := n.params.Cleanup(t.Context(), n.env); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFrozen stops the process of one node in mid-test, as a machine that
+// hangs: connections stay open, and nothing is said any more.
+func TestFrozen(t *testing.T) {
+	h := hosts("a", "b")
+	for _, tool := range []string{Builtin, Iperf3} {
+		t.Run(tool, func(t *testing.T) {
+			change := func(p *Params) { endless(p); p.Direction = Receive }
+			if tool == Iperf3 {
+				needIperf3(t)
+				change = func(p *Params) { iperf3Params(p); endless(p); p.Direction = Receive }
+			}
+			a := newNode(t, h[0], "", h[1:], nil, change)
+			b := startHelper(t, task{Params: a.params, Self: h[1], Clients: h[:1], Role: model.RoleServe})
+			left := launch(t.Context(), t, a)
+			b.begin(t)
+			close(left.begin)
+			heard := a.params.state.session.echoes[0]
+			eventually(t, func() bool { return heard.heard.Load() > int64(1500*time.Millisecond) })
+			if err := b.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-left.ended; err == nil || !strings.Contains(err.Error(), "b at 127.0.7.2:7420 for 500ms") {
+				t.Errorf("Run() = %v, want an error that names b", err)
+			}
+		})
 	}
 }

@@ -112,7 +112,8 @@ func (i *iperf3) start(ctx context.Context, env *workload.Env, port int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it ended at once: %s", lastLine(complaint.String()))
+	_ = cmd.Wait() // it says more about its end itself
+	return fmt.Errorf("it ended at once: %s", strings.ReplaceAll(strings.TrimSpace(complaint.String()), "\n", "; "))
 }
 
 // drain reads what a server prints; its numbers are the client's, too.
@@ -143,7 +144,7 @@ func (i *iperf3) stop() {
 	}
 	i.reading.Wait()
 	for _, cmd := range i.servers {
-		_ = cmd.Wait() // how a killed server ended says nothing
+		_ = cmd.Wait() // how a killed server ended says nothing, and one may be waited for twice
 	}
 	i.servers = nil
 }

@@ -19,7 +19,7 @@ import (
 
 // client is a connection to one server, with the credentials it signs with.
 type client struct {
-	minio.Core
+	*minio.Client
 	endpoint  string // as shown to people
 	region    string // "": the server is asked
 	creds     *credentials.Credentials
@@ -45,7 +45,7 @@ func newClient(p *Params, s settings, getenv func(string) string) (*client, erro
 		return nil, err
 	}
 	c.clocks = &clocks{next: c.transport}
-	core, err := minio.NewCore(u.Host, &minio.Options{
+	c.Client, err = minio.New(u.Host, &minio.Options{
 		Creds: creds, Secure: u.Scheme == "https", Region: c.region, Transport: c.clocks,
 		BucketLookup: lookups[p.PathStyle],
 		MaxRetries:   1, // retries are counted, so they are ours
@@ -53,7 +53,6 @@ func newClient(p *Params, s settings, getenv func(string) string) (*client, erro
 	if err != nil {
 		return nil, fmt.Errorf("the endpoint of the object store: %w", err)
 	}
-	c.Core = *core
 	return c, nil
 }
 
@@ -117,8 +116,8 @@ func trust(file string) (*x509.CertPool, error) {
 
 // via names the proxy that requests go through, for then its capacity is
 // measured, too.
-func (c *client) via() string {
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, c.endpoint, nil)
+func (c *client) via(ctx context.Context) string {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.endpoint, nil)
 	if err != nil {
 		return ""
 	}

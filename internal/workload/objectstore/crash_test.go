@@ -20,21 +20,19 @@ import (
 
 // victim is this test binary as a process of its own: a task that puts objects
 // until it is killed. It prints its directory when it has begun.
-func victim() int {
+func victim() error {
 	p, ok := Kind().New().(*Params)
 	if !ok {
-		return 1
+		return errors.New("New returns something else")
 	}
 	p.Endpoint, p.Region, p.Bucket, p.Concurrency = os.Getenv("OBJECTSTORE_TEST_VICTIM"), "us-east-1", testBucket, 2
 	p.Size, p.Duration = 5000, unit.Duration(time.Hour)
 	env := &workload.Env{Environ: os.Environ(), Stdout: os.Stderr, Stderr: os.Stderr, Report: silent{newLog(nil)}}
 	if err := p.Prepare(context.Background(), env); err != nil {
-		fmt.Println("failed:", err)
-		return 1
+		return err
 	}
 	fmt.Println(p.task.dir)
-	_ = p.Run(context.Background(), env) // until the kill
-	return 1
+	return p.Run(context.Background(), env) // until the kill
 }
 
 // silent keeps nothing: a task of an hour reports much.

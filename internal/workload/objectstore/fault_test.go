@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,19 +32,23 @@ func isObject(r *http.Request, method string) bool {
 	return r.Method == method && strings.Contains(r.URL.Path, "/"+taskWord) && !strings.HasSuffix(r.URL.Path, leaseName)
 }
 
-// everyTenth calls fail for every tenth of the requests, once on is set.
+// everyTenth calls fail for the first request for every tenth object, once on
+// is set.
 func everyTenth(method string, on *atomic.Bool, fail func(w http.ResponseWriter, r *http.Request, pass http.Handler)) func(http.ResponseWriter, *http.Request, http.Handler) {
 	var n atomic.Int64
+	var seen sync.Map
 	return func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
-		if on.Load() && isObject(r, method) && n.Add(1)%10 == 0 {
-			fail(w, r, pass)
-			return
+		if on.Load() && isObject(r, method) {
+			if _, again := seen.LoadOrStore(r.URL.Path, true); !again && n.Add(1)%10 == 0 {
+				fail(w, r, pass)
+				return
+			}
 		}
 		pass.ServeHTTP(w, r)
 	}
 }
 
-// slowDown reads the object and throws it away.
+// answerSlowDown reads the object and throws it away.
 func answerSlowDown(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 	_, _ = io.Copy(io.Discard, r.Body) // whatever comes
 	refuse(w, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
@@ -66,7 +71,7 @@ func TestEveryTenthFails(t *testing.T) {
 		objects    int
 	}{
 		{"slow down", "slow_down", 0, answerSlowDown, 10, 90},
-		{"slow down and retry", "slow_down", 2, answerSlowDown, 11, 100}, // the 110th attempt fails, too
+		{"slow down and retry", "slow_down", 2, answerSlowDown, 10, 100},
 		{"broken connection", "connection", 0, breakOff, 10, 90},
 		{"internal error", "server", 0, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			refuse(w, http.StatusInternalServerError, "InternalError", "We encountered an internal error.")
@@ -219,7 +224,7 @@ func TestCorrupt(t *testing.T) {
 	}))
 	for _, verify := range []bool{true, false} {
 		on.Store(false)
-		b := newBench(t, proxy, func(p *Params) { p.Operation, p.Count, p.Size, p.MaxErrors, p.Verify = Get, 30, 70_000, 0.1, verify })
+		b := newBench(t, proxy, func(p *Params) { p.Operation, p.Count, p.Objects, p.Size, p.MaxErrors, p.Verify = Get, 30, 30, 70_000, 0.1, verify })
 		b.prepare(t)
 		on.Store(true)
 		if err := b.measure(t); err != nil {

@@ -24,7 +24,8 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("OBJECTSTORE_TEST_VICTIM") != "" {
-		os.Exit(victim())
+		fmt.Fprintln(os.Stderr, "the victim was not killed:", victim())
+		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m)
 }

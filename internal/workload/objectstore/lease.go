@@ -51,7 +51,7 @@ func (t *task) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.params.leaseTime/5)
 	defer cancel()
 	text := []byte(leaseText)
-	_, err := t.client.Core.PutObject(ctx, t.params.Bucket, t.dir+leaseName, bytes.NewReader(text), int64(len(text)), "", "",
+	_, err := t.client.PutObject(ctx, t.params.Bucket, t.dir+leaseName, bytes.NewReader(text), int64(len(text)),
 		minio.PutObjectOptions{ContentType: "text/plain", DisableContentSha256: true})
 	return err
 }

@@ -43,7 +43,7 @@ func (t *task) put(ctx context.Context, o *object, size int64, tr *transfer, at 
 	ctx, cancel := t.attempt(ctx, tr, at)
 	defer cancel()
 	payload := &body{block: t.block, header: &o.header, size: size, moved: func(n int) { tr.moved.Add(int64(n)) }}
-	_, err := t.client.Core.PutObject(ctx, t.params.Bucket, o.key, payload, size, "", "", minio.PutObjectOptions{DisableContentSha256: true})
+	_, err := t.client.PutObject(ctx, t.params.Bucket, o.key, payload, size, minio.PutObjectOptions{DisableMultipart: true, DisableContentSha256: true})
 	if err == nil && payload.pos != size {
 		return fmt.Errorf("the server accepted an object of which only %d of %d bytes were sent", payload.pos, size)
 	}
@@ -54,7 +54,7 @@ func (t *task) put(ctx context.Context, o *object, size int64, tr *transfer, at 
 func (t *task) get(ctx context.Context, o *object, size int64, tr *transfer, at *timing, buf []byte) error {
 	ctx, cancel := t.attempt(ctx, nil, at)
 	defer cancel()
-	content, _, _, err := t.client.GetObject(ctx, t.params.Bucket, o.key, minio.GetObjectOptions{})
+	content, _, _, err := minio.Core{Client: t.client.Client}.GetObject(ctx, t.params.Bucket, o.key, minio.GetObjectOptions{})
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (t *task) say(w io.Writer, format string, args ...any) {
 }
 
 func (t *task) prepare(ctx context.Context) error {
-	t.say(t.stdout, "objectstore: %s%s, bucket %s, directory %s", t.client.endpoint, t.client.via(), t.params.Bucket, t.dir)
+	t.say(t.stdout, "objectstore: %s%s, bucket %s, directory %s", t.client.endpoint, t.client.via(ctx), t.params.Bucket, t.dir)
 	if err := t.findBucket(ctx); err != nil {
 		return err
 	}

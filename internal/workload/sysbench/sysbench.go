@@ -111,17 +111,17 @@ func (p *Params) arguments() []string {
 }
 
 // metric names the rate of a test and its unit, whose counter is the progress.
-func (p *Params) metric() (name, unit string) {
+func (p *Params) metric() (name, unit, resource string) {
 	if p.Test == CPU {
-		return "sysbench_cpu_rate", "op"
+		return "sysbench_cpu_rate", "op", model.ResourceCPU
 	}
-	return "sysbench_memory_bandwidth", "byte"
+	return "sysbench_memory_bandwidth", "byte", model.ResourceMemory
 }
 
 // Run runs the test and reports its rate; for cpu the 95th percentile of an
 // event's time, too. (For memory that is below the resolution of the report.)
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
-	name, counted := p.metric()
+	name, counted, resource := p.metric()
 	meter := &meter{metric: name, unit: counted, report: env.Report, now: time.Now}
 	text, err := p.execute(ctx, env, meter)
 	if err != nil {
@@ -135,9 +135,9 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		return fmt.Errorf("sysbench ended after %v of %v seconds: the rate would be of another duration", s.seconds, p.Duration.Seconds())
 	}
 	meter.finish(s.total)
-	env.Report.Sample(model.Sample{Metric: name, Unit: counted + "/s", Value: s.rate, Better: model.Higher})
+	env.Report.Sample(model.Sample{Metric: name, Unit: counted + "/s", Value: s.rate, Better: model.Higher, Resource: resource})
 	if p.Test == CPU {
-		env.Report.Sample(model.Sample{Metric: "sysbench_cpu_latency_p95", Unit: "ms", Value: s.p95, Better: model.Lower})
+		env.Report.Sample(model.Sample{Metric: "sysbench_cpu_latency_p95", Unit: "ms", Value: s.p95, Better: model.Lower, Info: true})
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/analysis"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/table"
@@ -14,14 +15,14 @@ import (
 // known, or larger.
 const planProse = 110
 
-// printPlanText prints the answer, the table, a sentence for each resource and
+// showPlanText prints the answer, the table, a sentence for each resource and
 // the warnings.
-func (c *common) printPlanText(r model.PlanResult) error {
+func (c *common) showPlanText(r model.PlanResult) error {
 	if err := write(c.env.Stdout, planHead(r)+"\n\n"); err != nil {
 		return err
 	}
 	o := c.printing()
-	if err := planTable(r).WriteText(c.env.Stdout, table.TextOptions{Width: o.Width, Color: o.Color}); err != nil {
+	if err := planTextTable(r).WriteText(c.env.Stdout, table.TextOptions{Width: o.Width, Color: o.Color}); err != nil {
 		return err
 	}
 	width := planProse
@@ -58,7 +59,42 @@ func planHead(r model.PlanResult) string {
 	return head + fmt.Sprintf("; %s ends growth at %d nodes, %s/s", table.Clean(r.Binding), *r.Largest, unit.Digits(*r.LargestRate, 4))
 }
 
-// planTable has a line for each resource. Machines get every number in full.
+// planTextTable has a line for each resource, for people.
+func planTextTable(r model.PlanResult) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Key: "resource", Head: "resource"},
+		{Key: "demand", Head: "a node takes", Align: table.Right},
+		{Key: "needed", Head: "needed", Align: table.Right},
+		{Key: "capacity", Head: "capacity", Align: table.Right},
+		{Key: "measured_at", Head: "measured with", Align: table.Right},
+		{Key: "answer", Head: "answer"},
+		{Key: "node_limit", Head: "ends at nodes", Align: table.Right},
+		{Key: "rate_limit", Head: "at rate", Align: table.Right},
+	}}
+	for _, x := range r.Resources {
+		capacity, measured := num.Missing, num.Missing
+		if x.Capacity != nil {
+			capacity = analysis.AmountText(*x.Capacity, x.Unit, x.Resource)
+		}
+		if x.MeasuredAt > 0 {
+			measured = fmt.Sprint(x.MeasuredAt)
+		}
+		t.Add(table.Text(x.Resource),
+			table.Of(x.Demand, analysis.AmountText(x.Demand, x.Unit, x.Resource)),
+			table.Of(x.Needed, analysis.AmountText(x.Needed, x.Unit, x.Resource)),
+			table.Of(x.Capacity, capacity), table.Of(x.MeasuredAt, measured), answerCell(x.Answer),
+			optionalCell(x.NodeLimit, ""), optionalCell(x.RateLimit, "/s"))
+	}
+	return t
+}
+
+// answerCell colours an answer.
+func answerCell(a model.PlanAnswer) table.Cell {
+	style := map[model.PlanAnswer]table.Style{model.PlanFails: table.Bad, model.PlanFits: table.Good, model.PlanUntested: table.Note}[a]
+	return table.Of(string(a), string(a)).As(style)
+}
+
+// planTable is the same for machines: flat, with every number in full.
 func planTable(r model.PlanResult) *table.Table {
 	t := &table.Table{Columns: []table.Column{
 		{Key: "resource", Head: "resource"}, {Key: "unit", Head: "unit"},
@@ -89,12 +125,11 @@ func planRow(x model.PlanResource) []table.Cell {
 	if x.Largest != nil {
 		largest = table.Of(*x.Largest, fmt.Sprint(*x.Largest))
 	}
-	style := map[model.PlanAnswer]table.Style{model.PlanFails: table.Bad, model.PlanFits: table.Good, model.PlanUntested: table.Note}[x.Answer]
 	return []table.Cell{
 		table.Text(x.Resource), table.Text(x.Unit),
 		table.Of(x.Demand, unit.Digits(x.Demand, 4)), table.Of(x.Needed, unit.Digits(x.Needed, 4)),
 		optionalCell(x.Capacity, ""), measured, optionalCell(x.CDI, " %"),
-		table.Of(string(x.Answer), string(x.Answer)).As(style),
+		answerCell(x.Answer),
 		largest, optionalCell(x.LargestRate, "/s"), optionalCell(x.NodeLimit, ""), optionalCell(x.RateLimit, "/s"),
 	}
 }

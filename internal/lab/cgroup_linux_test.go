@@ -1,0 +1,132 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// fakeV2 makes directories that look like a hierarchy of cgroup v2. A plain
+// directory has no files of its own accord, so they are made with it; what
+// cannot be shown here is that the kernel acts upon them.
+func fakeV2(t *testing.T, dirs ...string) {
+	t.Helper()
+	for _, dir := range dirs {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{
+			"cgroup.controllers": "cpuset cpu io memory hugetlb pids rdma", "cgroup.subtree_control": "", "cgroup.procs": "",
+			"cpu.max": "", "memory.max": "", "memory.swap.max": "", "io.max": "",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestV2(t *testing.T) {
+	top := t.TempDir()
+	fakeV2(t, top)
+	mounts := fmt.Sprintf("29 22 0:26 / %s rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n", top)
+	g, err := locate("x7", mounts, "0::/user.slice/session-1.scope\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab, host := filepath.Join(top, "scalebench/x7"), filepath.Join(top, "scalebench/x7/lab-1")
+	h := HostRecord{Host: Host{Name: "lab-1", Limits: Limits{CPU: 1.5, Memory: 64 * unit.MiB}}}
+	if diff := cmp.Diff([]string{lab, host}, g.all([]HostRecord{h})); diff != "" {
+		t.Fatalf("groups: -want +got\n%s", diff)
+	}
+	// The kernel puts files into a new directory; here the test does.
+	fakeV2(t, filepath.Dir(lab))
+	if err := g.make([]string{lab}); err != nil {
+		t.Fatal(err)
+	}
+	fakeV2(t, lab)
+	if err := g.make([]string{host}); err != nil {
+		t.Fatal(err)
+	}
+	fakeV2(t, host)
+	if err := g.limit(h.Host); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.limitDevice("7:3", Volume{IOPS: 300, Bandwidth: unit.Rate{Value: 60 << 20, Base: unit.Bytes}}); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		top + "/cgroup.subtree_control":               "+cpu +memory +io",
+		filepath.Dir(lab) + "/cgroup.subtree_control": "+cpu +memory +io",
+		lab + "/cgroup.subtree_control":               "+cpu +memory +io",
+		lab + "/io.max":                               "7:3 rbps=62914560 wbps=62914560 riops=300 wiops=300",
+		host + "/cgroup.subtree_control":              "", // it has processes
+		host + "/cpu.max":                             "150000 100000",
+		host + "/memory.max":                          "67108864",
+		host + "/memory.swap.max":                     "0",
+	} {
+		if got, _ := os.ReadFile(path); string(got) != want {
+			t.Errorf("%s has %q, want %q", strings.TrimPrefix(path, top), got, want)
+		}
+	}
+	unlimit(lab, []string{"7:3"})
+	if got, _ := os.ReadFile(lab + "/io.max"); !strings.HasPrefix(string(got), "7:3 rbps=max wbps=max riops=max wiops=max") {
+		t.Errorf("io.max after unlimit has %q, want max", got)
+	}
+}
+
+func TestLocate(t *testing.T) {
+	// TempDirs stand for mount points; what is delegated exists below them.
+	cpu, memory, blkio := t.TempDir(), t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(memory+"/box/own", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	v1 := fmt.Sprintf(`30 22 0:27 / %s rw - cgroup cgroup rw,cpu,cpuacct
+31 22 0:28 / %s rw - cgroup cgroup rw,memory
+32 22 0:29 /docker/abc %s rw - cgroup cgroup rw,blkio
+`, cpu, memory, blkio)
+	own := "3:cpu,cpuacct:/not/seen/from/here\n2:memory:/box/own\n1:blkio:/docker/abc\n0::/\n"
+	g, err := locate("x7", v1, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"cpu": cpu, "cpuacct": cpu, "memory": memory + "/box/own", "blkio": blkio}
+	if diff := cmp.Diff(want, g.v1); diff != "" {
+		t.Errorf("hierarchies: -want +got\n%s", diff)
+	}
+	if got := len(g.host("h")); got != 3 {
+		t.Errorf("a process is put into %d groups, want 3: cpu and cpuacct are one", got)
+	}
+	for name, mounts := range map[string]string{
+		"nothing mounted":    "",
+		"a controller lacks": strings.SplitAfter(v1, "\n")[0],
+		"v2 without any":     fmt.Sprintf("29 22 0:26 / %s rw - cgroup2 cgroup2 rw\n", t.TempDir()),
+	} {
+		if _, err := locate("x7", mounts, own); err == nil {
+			t.Errorf("%s: locate succeeded, want an error", name)
+		}
+	}
+}
+
+// FuzzParseMount shows that no line of mountinfo breaks the parser, and that
+// escapes are undone.
+func FuzzParseMount(f *testing.F) {
+	f.Add("36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue")
+	f.Add(`36 35 98:0 / /with\040space rw - ext4 /dev/x rw`)
+	f.Add("- - -")
+	f.Fuzz(func(t *testing.T, line string) {
+		m, ok := parseMount(line)
+		if ok && (m.point == "" || m.fstype == "" || m.device == "") {
+			t.Errorf("parseMount(%q) = %+v, want no empty fields", line, m)
+		}
+		if ok && strings.Contains(m.point, `\040`) && !strings.Contains(line, `\134`) {
+			t.Errorf("parseMount(%q).point = %q, want escapes undone", line, m.point)
+		}
+	})
+}

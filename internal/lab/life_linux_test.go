@@ -1,0 +1,234 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// builderProcess is a process that builds smallLab.
+func builderProcess(cfg Config, message int) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", cfg.ID, strings.TrimSuffix(cfg.StateDir, "/state"), fmt.Sprint(message))
+	cmd.Env = append(os.Environ(), helperEnv+"=up")
+	return cmd
+}
+
+func TestKilledAtEachStep(t *testing.T) {
+	needLab(t)
+	whole := 0 // the message with which the lab is up
+	for n := 1; whole == 0; n++ {
+		cfg := smallLab(fmt.Sprintf("step%d", n), t.TempDir())
+		out, err := builderProcess(cfg, n).CombinedOutput()
+		if err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Fatalf("building, killed at message %d: %v\n%s", n, err, out)
+		}
+		left := remains(t, cfg)
+		if len(left) == 0 {
+			t.Errorf("killed at message %d: nothing is left, so this shows nothing", n)
+		}
+		if n > 30 {
+			t.Fatalf("the lab is not up after %d messages; there is %v", n, left)
+		}
+		m, err := load(cfg.StateDir, cfg.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pids, _ := m.processes(); len(pids) > 0 {
+			whole = n // services run: this was the last step
+		}
+		if err := Sweep(t.Context(), cfg.StateDir, nil); err != nil {
+			t.Errorf("Sweep after a kill at message %d = %v", n, err)
+		}
+		checkGone(t, cfg)
+	}
+	if whole < 10 {
+		t.Errorf("the lab was up after %d messages, want more steps than that", whole)
+	}
+}
+
+func TestKilledAnywhere(t *testing.T) {
+	needLab(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range 6 {
+		cfg := smallLab(fmt.Sprintf("any%d", i), t.TempDir())
+		cmd := builderProcess(cfg, 1000)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Duration(random.IntN(250)) * time.Millisecond)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if err := Sweep(t.Context(), cfg.StateDir, nil); err != nil {
+			t.Errorf("Sweep = %v", err)
+		}
+		// The directories themselves may never have been made.
+		checkGone(t, cfg)
+	}
+}
+
+func TestSweepLeavesWhatIsWanted(t *testing.T) {
+	mine := smallLab("mine", t.TempDir())
+	l := up(t, mine)
+	kept := smallLab("kept", "")
+	kept.StateDir, kept.VolumeDir, kept.Keep = mine.StateDir, mine.VolumeDir, true
+	kept.Owner = Owner{PID: 1, Start: 1, Boot: l.manifest.Owner.Boot, Space: l.manifest.Owner.Space} // a dead one
+	k, err := Up(t.Context(), kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.Manifest().Owner.Alive() {
+		t.Error("the owner of the kept lab is alive, want dead")
+	}
+	before := len(remains(t, mine)) + len(remains(t, kept))
+	if err := Sweep(t.Context(), mine.StateDir, nil); err != nil {
+		t.Error(err)
+	}
+	if after := len(remains(t, mine)) + len(remains(t, kept)); after != before {
+		t.Errorf("Sweep removed something: %d things are there, want %d", after, before)
+	}
+	if _, err := Up(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "exists already") {
+		t.Errorf("a second lab of the same id = %v, want an error", err)
+	}
+	all, err := List(mine.StateDir)
+	if err != nil || len(all) != 2 || all[0].ID != "kept" || all[1].ID != "mine" {
+		t.Fatalf("List = %v, %v, want kept and mine", all, err)
+	}
+	again, err := Open(mine.StateDir, "kept")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := output(t, again, "lab-1", Process{Args: []string{"cat", "/proc/self/cgroup"}}); !strings.Contains(got, "/scalebench/kept/lab-1") {
+		t.Errorf("a process in the opened lab has cgroups\n%s\nwant /scalebench/kept/lab-1", got)
+	}
+	if err := Remove(t.Context(), all[0]); err != nil {
+		t.Error(err)
+	}
+	if err := Remove(t.Context(), all[0]); err != nil {
+		t.Errorf("the second Remove = %v, want nothing to do", err)
+	}
+	if err := k.Down(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := Open(mine.StateDir, "kept"); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("Open after Remove = %v, want not found", err)
+	}
+}
+
+func TestRemoveLeavesWhatIsNotOurs(t *testing.T) {
+	l := up(t, Config{ID: "foreign", Spec: Spec{Nodes: 1}})
+	m := l.Manifest()
+	m.Switch.Inode++ // as if somebody had made another of that name
+	if err := Remove(t.Context(), m); err == nil || !strings.Contains(err.Error(), "left alone") {
+		t.Errorf("Remove with another's namespace = %v, want it left alone", err)
+	}
+	if _, err := os.Stat(netnsDir + "/" + m.Switch.Name); err != nil {
+		t.Error("the namespace is gone, want it left alone")
+	}
+	if _, err := os.Stat(m.Path); err != nil {
+		t.Error("the manifest is gone although something is left")
+	}
+	m.Dir = "/etc"
+	if err := Remove(t.Context(), m); err == nil || !strings.Contains(err.Error(), "does not belong") {
+		t.Errorf("Remove with directory /etc = %v, want it refused", err)
+	}
+}
+
+func TestUpFails(t *testing.T) {
+	needLab(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	large := Spec{Nodes: 1, Volumes: []Volume{{Name: "v", Size: unit.TiB * 1000}}}
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		cfg  Config
+		want string
+	}{
+		{"no room", t.Context(), Config{Spec: large}, "make them smaller or fewer"},
+		{"cancelled", ended, Config{Spec: Spec{Nodes: 1}}, "context canceled"},
+		{"service fails", t.Context(), Config{Spec: Spec{Nodes: 1},
+			Services: []Service{{Name: "s", Command: "echo out; echo of order >&2; exit 3", Port: 80}}}, "exit status 3; it last printed:\n\tout\n\tof order"},
+		{"service is deaf", t.Context(), Config{Spec: Spec{Nodes: 1}, Ready: 200 * time.Millisecond,
+			Services: []Service{{Name: "s", Command: "exec sleep 60", Port: 80}}}, "it must listen on $SCALEBENCH_ADDRESS"},
+		{"bad specification", t.Context(), Config{}, "the lab has no nodes"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.cfg.ID = "fails"
+			tt.cfg.StateDir, tt.cfg.VolumeDir = t.TempDir(), t.TempDir()
+			if _, err := Up(tt.ctx, tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Up = %v, want an error with %q", err, tt.want)
+			}
+			checkGone(t, tt.cfg)
+		})
+	}
+}
+
+func TestServiceEnds(t *testing.T) {
+	type end struct {
+		host model.NodeID
+		err  error
+	}
+	ends := make(chan end, 2)
+	l := up(t, Config{ID: "ends", Spec: Spec{Nodes: 1},
+		Services: []Service{
+			{Name: "waits", Command: `echo "$SCALEBENCH_ADDRESS $COLOUR"; pwd; mkfifo go; read line < go; exit 7`, Environ: map[string]string{"COLOUR": "red"}},
+			{Name: "stays", Command: "exec sleep 600"},
+		},
+		Ended: func(h model.NodeID, err error) { ends <- end{h, err} },
+	})
+	dir := l.manifest.Dir + "/service/waits"
+	output(t, l, "waits", Process{Args: []string{"sh", "-c", "until [ -p go ]; do :; done; echo now > go"}, Dir: dir})
+	got := <-ends
+	want := "waits ended: exit status 7; it last printed:\n\t10.213.255.1 red\n\t" + dir
+	if got.host != "waits" || !strings.Contains(got.err.Error(), want) || !errors.Is(got.err, model.ErrUnavailable) {
+		t.Errorf("Ended(%s, %v), want %q", got.host, got.err, want)
+	}
+	if err := l.Down(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if len(ends) > 0 {
+		t.Errorf("Ended(%v) after Down, want none", <-ends)
+	}
+}
+
+func TestCheckWithoutRights(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("this test gives its rights away, and has none")
+	}
+	got := asNobody(t, "check")
+	for _, want := range []string{"true a lab cannot be built here", "network namespaces", "cgroups", "loop devices", "fleet: local"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Check as nobody = %q, want %q in it", got, want)
+		}
+	}
+}
+
+func TestOwner(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	o, err := OwnerOf(cmd.Process.Pid)
+	if err != nil || !o.Alive() {
+		t.Errorf("OwnerOf = %+v, %v, want one that is alive", o, err)
+	}
+	other := o
+	other.Start++
+	if other.Alive() {
+		t.Error("another process of the same id is alive, want dead")
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if o.Alive() {
+		t.Error("a killed process is alive")
+	}
+}
