@@ -173,7 +173,7 @@ func (s *sweep) capInterval(c curveOfGrowth, opt Options) *model.Interval {
 	if !c.Capped {
 		return nil
 	}
-	iv, err := stats.CapInterval(c.Growth, c.sizes, c.totals, level, opt.Seed)
+	iv, err := stats.CapInterval(c.Growth, c.sizes, c.totals, level, min(opt.Resamples, stats.GrowthResamples), opt.Seed)
 	if err != nil {
 		s.notes.warn("the limit has no interval: %v", err)
 		return nil

@@ -57,9 +57,9 @@ func (c Config) manifest(g groups) (Manifest, error) {
 	}
 	m.Switch.Name = m.netns("")
 	for i, h := range c.Spec.Hosts(c.Services) {
-		m.Hosts = append(m.Hosts, HostRecord{Host: h, Namespace: Namespace{Name: m.netns(string(h.Name))}, Port: portName(i)})
+		m.Hosts = append(m.Hosts, HostRecord{Host: h, Namespace: Namespace{Name: m.netns(string(h.Name))}, Port: portName(i), Groups: g.host(h.Name)})
 	}
-	m.Cgroups = g.all(m.Hosts)
+	m.Cgroups, m.Unified = g.all(m.Hosts), g.v2 != ""
 	planVolumes(&m, c.Spec)
 	return m, m.check()
 }
@@ -79,7 +79,8 @@ func realPath(dir string) (string, error) {
 // builder is a lab on the way up.
 type builder struct {
 	*Lab
-	cfg Config
+	groups groups
+	cfg    Config
 	// open holds the namespaces by name while the network is built.
 	open map[string]*os.File
 }

@@ -15,7 +15,6 @@ import (
 // Lab is a lab that is up. Its methods are safe for concurrent use.
 type Lab struct {
 	manifest Manifest
-	groups   groups
 	log      *slog.Logger
 	ended    func(model.NodeID, error)
 
@@ -38,16 +37,12 @@ func Open(stateDir, id string) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := findGroups(id)
-	if err != nil {
-		return nil, err
-	}
-	return newLab(m, g, Config{}.withDefaults()), nil
+	return newLab(m, Config{}.withDefaults()), nil
 }
 
 // newLab returns a lab without anything in it.
-func newLab(m Manifest, g groups, cfg Config) *Lab {
-	return &Lab{manifest: m, groups: g, log: cfg.Log, ended: cfg.Ended, down: make(chan struct{})}
+func newLab(m Manifest, cfg Config) *Lab {
+	return &Lab{manifest: m, log: cfg.Log, ended: cfg.Ended, down: make(chan struct{})}
 }
 
 // ID is the lab's name.
@@ -145,7 +140,7 @@ func Up(ctx context.Context, cfg Config) (*Lab, error) {
 	if err := claim(m); err != nil {
 		return nil, fmt.Errorf("building lab %s: %w", cfg.ID, err)
 	}
-	b := &builder{Lab: newLab(m, g, cfg), cfg: cfg}
+	b := &builder{Lab: newLab(m, cfg), groups: g, cfg: cfg}
 	if err := b.build(ctx); err != nil {
 		// Also when ctx is over: that is when it matters.
 		err = errors.Join(err, b.Down(context.WithoutCancel(ctx)))

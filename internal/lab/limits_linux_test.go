@@ -159,14 +159,14 @@ func TestStartV2(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	m := Manifest{ID: g.id, Cgroups: []string{filepath.Dir(dir), dir}}
+	m := Manifest{ID: g.id, Cgroups: []string{filepath.Dir(dir), dir}, Unified: true}
 	t.Cleanup(func() {
 		if err := m.removeCgroups(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
 	cmd := Process{Args: []string{"sleep", "60"}}.command(t.Context())
-	if err := onThread(func() error { return g.start(cmd, "h") }); err != nil {
+	if err := onThread(func() error { return m.startIn([]string{dir}, cmd) }); err != nil {
 		t.Fatal(err)
 	}
 	in, err := members(dir)

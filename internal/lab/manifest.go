@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,8 +36,10 @@ type Manifest struct {
 	// Hosts.
 	Switch  Namespace      `json:"switch"`
 	Volumes []VolumeRecord `json:"volumes,omitempty"`
-	// Cgroups are absolute paths of directories, parents first.
+	// Cgroups are absolute paths of directories, parents first; Unified says
+	// that they are of cgroup v2.
 	Cgroups []string `json:"cgroups"`
+	Unified bool     `json:"unified,omitempty"`
 	// Dir holds the lab's backing files, mount points, folders and logs.
 	Dir string `json:"dir"`
 }
@@ -47,6 +50,10 @@ type HostRecord struct {
 	Namespace Namespace `json:"namespace"`
 	// Port is the name of the switch's end of the host's link.
 	Port string `json:"port"`
+	// Groups are the cgroups of its processes, one in each hierarchy. They
+	// depend on the group of the process that built the lab, so whoever
+	// starts a process later finds them here.
+	Groups []string `json:"groups"`
 	// Paths of the host's volumes by name: a mount point, a block device, or
 	// a folder.
 	Paths map[string]string `json:"paths,omitempty"`
@@ -109,7 +116,7 @@ func (m Manifest) check() error {
 			foreign("namespace", n.Name)
 		}
 	}
-	for _, g := range m.Cgroups {
+	for _, g := range m.groups() {
 		if !m.ownsGroup(g) {
 			foreign("cgroup", g)
 		}
@@ -152,6 +159,15 @@ func (m Manifest) netns(host string) string {
 		return "scalebench-" + m.ID
 	}
 	return "scalebench-" + m.ID + "-" + host
+}
+
+// groups lists all cgroups that the manifest names.
+func (m Manifest) groups() []string {
+	all := slices.Clone(m.Cgroups)
+	for _, h := range m.Hosts {
+		all = append(all, h.Groups...)
+	}
+	return all
 }
 
 // namespaces lists all of the lab's namespaces.

@@ -20,7 +20,8 @@ func exampleManifest() Manifest {
 			Host: Host{Name: "lab-a-1", Group: "a", Address: "10.213.1.1",
 				Limits: Limits{Link: mbit(200), CPU: 0.5, Memory: unit.GiB, Use: []string{"d"}}},
 			Namespace: Namespace{Name: "scalebench-x7-lab-a-1", Inode: 4026532}, Port: "port0",
-			Paths: map[string]string{"d": "/v/x7/mount/d"},
+			Groups: []string{"/sys/fs/cgroup/scalebench/x7/lab-a-1"},
+			Paths:  map[string]string{"d": "/v/x7/mount/d"},
 		}, {
 			Host:      Host{Name: "s", Address: "10.213.255.1", Service: &Service{Name: "s", Command: "run", Limits: Limits{CPU: 1}}},
 			Namespace: Namespace{Name: "scalebench-x7-s"}, Port: "port1",
@@ -60,6 +61,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"a namespace elsewhere", func(m *Manifest) { m.Hosts[0].Namespace.Name = "scalebench-x7-/../../x" }, "namespace"},
 		{"the cgroup of all labs", func(m *Manifest) { m.Cgroups[0] = "/sys/fs/cgroup/scalebench" }, "cgroup"},
 		{"another cgroup", func(m *Manifest) { m.Cgroups[0] = "/sys/fs/cgroup/system.slice" }, "cgroup"},
+		{"another cgroup for a host", func(m *Manifest) { m.Hosts[0].Groups[0] = "/sys/fs/cgroup" }, "cgroup"},
 		{"a cgroup by a detour", func(m *Manifest) { m.Cgroups[0] = "/sys/fs/cgroup/scalebench/x7/.." }, "cgroup"},
 		{"another directory", func(m *Manifest) { m.Dir = "/home" }, "directory"},
 		{"the top directory", func(m *Manifest) { m.Dir = "/" }, "directory"},

@@ -19,7 +19,7 @@ const (
 	killTime = 30 * time.Second
 	// settleTime is how long the kernel may take to let go of what no process
 	// holds any more.
-	settleTime = 5 * time.Second
+	settleTime = 15 * time.Second
 	// lookTime is the time between two looks.
 	lookTime = 10 * time.Millisecond
 )

@@ -30,7 +30,7 @@ func (l *Lab) Start(ctx context.Context, host model.NodeID, p Process) (*Handle,
 		return nil, fmt.Errorf("starting a program on host %s: %w: there is nothing to start", host, model.ErrUsage)
 	}
 	cmd := p.command(ctx)
-	err = r.Namespace.inside(func() error { return l.groups.start(cmd, r.Name) })
+	err = r.Namespace.inside(func() error { return l.manifest.startIn(r.Groups, cmd) })
 	if err != nil {
 		return nil, fmt.Errorf("starting %s on host %s: %w", p.Args[0], host, err)
 	}
@@ -53,12 +53,11 @@ func (p Process) command(ctx context.Context) *exec.Cmd {
 	return cmd
 }
 
-// start starts a command from this thread, which is in the host's namespace
-// and ends afterwards. A child inherits the thread's groups of v1, or is put
-// into that of v2 by the kernel as it is made.
-func (g groups) start(cmd *exec.Cmd, host model.NodeID) error {
-	dirs := g.host(host)
-	if g.v2 == "" {
+// startIn starts a command in cgroups, from this thread, which is in the
+// host's namespace and ends afterwards. A child inherits the thread's groups
+// of v1, or is put into that of v2 by the kernel as it is made.
+func (m Manifest) startIn(dirs []string, cmd *exec.Cmd) error {
+	if !m.Unified {
 		for _, dir := range dirs {
 			if err := writeGroup(dir, "tasks", strconv.Itoa(unix.Gettid())); err != nil {
 				return err

@@ -158,6 +158,10 @@ func TestBrowserTablesFit(t *testing.T) {
 			t.Errorf("%s: tables are too wide: %q", name, got)
 		}
 	}
+	b.open(t, writePage(t, dir, "lab"), 400, "light")
+	if got := ask[[]string](t, b, sideways); len(got) == 0 {
+		t.Error("no table is too wide for a telephone: the check is blind")
+	}
 }
 
 // The page of a plan is laid out as well as that of a run.

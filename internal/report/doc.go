@@ -3,8 +3,10 @@
 //  1. [Findings] prints the table of the CDI, with its intervals, verdicts and
 //     warnings; [Bars] draws it in a few lines of text.
 //  2. [Runs], [Nodes] and [Show] print what the store and the fleet hold.
-//  3. [HTML] writes one self-contained page with figures: no network, no
-//     script that it needs.
+//  3. [Ranking] and [Scalings] answer which resource is lost first and how
+//     totals grow with the fleet; [HostNotes] judges what the monitor saw.
+//  4. [HTML] writes one self-contained page with figures: no network, no
+//     script that it needs. [PlanHTML] and [PlanSVG] do the same for a plan.
 //
 // Nothing is measured or estimated here: values, intervals and verdicts are
 // those of the findings, and all that is added is counts, differences of times

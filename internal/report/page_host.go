@@ -89,7 +89,7 @@ func (b builder) hostWords(g grid) string {
 	words := fmt.Sprintf(" Every step is a mean over %s.", num.Seconds(math.Round(100*g.width)/100))
 	if shareMachine(b.data.Nodes) {
 		words += " The nodes are on one machine: CPU, run queue, memory, disks and PSI are the machine’s, whichever node saw them;" +
-			" own processes, volumes and network are the node’s."
+			" own processes and network are the node’s, and a volume that nodes share is in each of them whole."
 	}
 	return words
 }
@@ -291,9 +291,9 @@ func (v *hostView) addPanels(phases []hostPhase, about string) {
 	v.addCPU(phases, g, about)
 	var quiet []string
 	for _, panel := range hostPanels {
-		charts, any, happened := panelCharts(panel, phases, g, about)
+		charts, known, happened := panelCharts(panel, phases, g, about)
 		switch {
-		case !any:
+		case !known:
 		case !happened:
 			quiet = append(quiet, lowerFirst(panel.title))
 		default:
@@ -319,14 +319,14 @@ func lowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// panelCharts computes a panel's lines in each phase. any: some node has the
+// panelCharts computes a panel's lines in each phase. known: some node has the
 // metric; happened: it was not 0 all the time.
-func panelCharts(panel hostPanel, phases []hostPhase, g grid, about string) (charts []figure.Small, any, happened bool) {
+func panelCharts(panel hostPanel, phases []hostPhase, g grid, about string) (charts []figure.Small, known, happened bool) {
 	for _, p := range phases {
 		c := newSmall(panel.title+" of the nodes over time, "+about+", "+p.class, p, g)
 		for _, n := range p.nodes {
 			line := panel.of(n, g)
-			any = any || line != nil
+			known = known || line != nil
 			for _, x := range line {
 				happened = happened || num.Finite(x) && x > 0
 			}
@@ -334,7 +334,7 @@ func panelCharts(panel hostPanel, phases []hostPhase, g grid, about string) (cha
 		}
 		charts = append(charts, c)
 	}
-	return charts, any, happened
+	return charts, known, happened
 }
 
 func newSmall(title string, p hostPhase, g grid) figure.Small {
@@ -355,19 +355,19 @@ func (v *hostView) addCPU(phases []hostPhase, g grid, about string) {
 		v.Layers = append(v.Layers, layerView{l.name, l.class})
 		names, classes = append(names, l.name), append(classes, "layer "+l.class)
 	}
-	any := false
+	known := false
 	for _, p := range phases {
 		c := newSmall(view.Title+" over time, "+about+", "+p.class, p, g)
 		c.Names = names
 		for _, l := range cpuLayers {
 			line := meanShare(p.nodes, g, l.kinds)
-			any = any || line != nil
+			known = known || line != nil
 			c.Lines = append(c.Lines, line)
 		}
 		y := figure.SmallAxis(percentScale, 1, c)
 		view.Plots = append(view.Plots, hostPlot{p.class, figure.DrawStack(c, y, classes)})
 	}
-	if any {
+	if known {
 		v.Panels = append(v.Panels, view)
 		return
 	}

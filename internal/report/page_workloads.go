@@ -246,6 +246,7 @@ type trialView struct {
 	Title    string
 	Words    string
 	Open     bool
+	Partial  bool // of fewer subjects than all: not printed
 	Timeline figure.Timeline
 	Rates    []rateView
 }
@@ -273,6 +274,7 @@ func (b builder) trials(workload string) []trialView {
 		}
 		if !b.fleet.full(s) {
 			v.Title += fmt.Sprintf(", %d of %s", len(subjectsOf(s)), count(b.fleet.sizes[workload], subjectNoun(s)))
+			v.Partial = true
 			partial = append(partial, v)
 			continue
 		}

@@ -12,8 +12,8 @@ import (
 // same seed.
 const growthStream = 0x960
 
-// GrowthResamples is how many bootstrap samples the standard error of a cap is
-// made of; more do not change its second digit.
+// GrowthResamples is how many bootstrap samples make the standard error of a
+// cap; more do not change its second digit.
 const GrowthResamples = 1000
 
 // CapInterval returns the interval at this level for the cap of a curve that
@@ -30,9 +30,12 @@ const GrowthResamples = 1000
 // Errors: ErrTooFew below four observations; ErrUnbounded when more than a
 // fortieth of the samples show no cap at all, so that there is no upper bound;
 // ErrArgument for a curve without a cap.
-func CapInterval(g Growth, n, y []float64, level float64, seed uint64) (Interval, error) {
+func CapInterval(g Growth, n, y []float64, level float64, resamples int, seed uint64) (Interval, error) {
 	if err := checkGrowth(n, y, 4); err != nil {
 		return Interval{}, fmt.Errorf("interval of a cap: %w", err)
+	}
+	if resamples < 100 {
+		return Interval{}, fmt.Errorf("interval of a cap from %d resamples, want at least 100: %w", resamples, ErrArgument)
 	}
 	if !g.Capped || !(g.Slope > 0) || !(g.Cap > 0) {
 		return Interval{}, fmt.Errorf("interval of a cap: the curve has none: %w", ErrArgument)
@@ -41,7 +44,7 @@ func CapInterval(g Growth, n, y []float64, level float64, seed uint64) (Interval
 	if err != nil {
 		return Interval{}, fmt.Errorf("interval of a cap: %w", err)
 	}
-	caps, err := resampleCaps(g, n, y, seed)
+	caps, err := resampleCaps(g, n, y, resamples, seed)
 	if err != nil {
 		return Interval{}, fmt.Errorf("interval of a cap: %w", err)
 	}
@@ -50,12 +53,12 @@ func CapInterval(g Growth, n, y []float64, level float64, seed uint64) (Interval
 }
 
 // resampleCaps returns the cap of each bootstrap sample that has one.
-func resampleCaps(g Growth, n, y []float64, seed uint64) ([]float64, error) {
+func resampleCaps(g Growth, n, y []float64, resamples int, seed uint64) ([]float64, error) {
 	rng := rand.New(rand.NewPCG(seed, growthStream))
 	residuals := relativeResiduals(g, n, y)
-	caps := make([]float64, 0, GrowthResamples)
+	caps := make([]float64, 0, resamples)
 	drawn := make([]float64, len(y))
-	for range GrowthResamples {
+	for range resamples {
 		for i := range drawn {
 			drawn[i] = g.At(n[i]) * (1 + residuals[rng.IntN(len(residuals))])
 		}
@@ -67,8 +70,8 @@ func resampleCaps(g Growth, n, y []float64, seed uint64) ([]float64, error) {
 			caps = append(caps, again.Cap)
 		}
 	}
-	if GrowthResamples-len(caps) > GrowthResamples/40 {
-		return nil, fmt.Errorf("%d of %d samples show no cap: %w", GrowthResamples-len(caps), GrowthResamples, ErrUnbounded)
+	if without := resamples - len(caps); 40*without > resamples {
+		return nil, fmt.Errorf("%d of %d samples show no cap: %w", without, resamples, ErrUnbounded)
 	}
 	return caps, nil
 }

@@ -48,7 +48,7 @@ func TestCappedGolden(t *testing.T) {
 // is better than the one that FitCapped finds, whatever the data.
 func TestCappedIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
-	for trial := range 300 {
+	for trial := range 200 {
 		n, y := randomGrowth(rng)
 		g, err := FitCapped(n, y)
 		if err != nil {
@@ -88,7 +88,7 @@ func bruteForce(n, y []float64) float64 {
 	best, bestA, bestC := math.Inf(1), 0., 0.
 	loA, hiA, loC, hiC := 1e-9, 2*most, 1e-9, 2*most
 	for range 6 {
-		const steps = 60
+		const steps = 40
 		for i := range steps + 1 {
 			for j := range steps + 1 {
 				a := loA + (hiA-loA)*float64(i)/steps
@@ -145,7 +145,7 @@ func TestGrowthRefuses(t *testing.T) {
 	_, errNaN := FitCapped([]float64{1, 2}, []float64{1, math.NaN()})
 	_, errLength := FitCapped([]float64{1, 2}, []float64{1})
 	_, errFew := ChooseGrowth([]float64{1, 2, 3, 4}, []float64{1, 2, 3, 3}, 0)
-	_, errNoCap := CapInterval(Growth{Slope: 1}, []float64{1, 2, 3, 4}, []float64{1, 2, 3, 4}, .95, 1)
+	_, errNoCap := CapInterval(Growth{Slope: 1}, []float64{1, 2, 3, 4}, []float64{1, 2, 3, 4}, .95, 200, 1)
 	_, errOne := LevelOff(capped, []float64{1, 2, 2, 3}, []float64{1, 2, 2, 2}, .95, 0)
 	for _, c := range []struct {
 		name      string
@@ -217,7 +217,7 @@ func TestCapIntervalHoldsTruth(t *testing.T) {
 				continue
 			}
 			found++
-			if iv, err := CapInterval(g, n, y, .95, run); err == nil && iv.Contains(c.cap) {
+			if iv, err := CapInterval(g, n, y, .95, 200, run); err == nil && iv.Contains(c.cap) {
 				held++
 			}
 		}

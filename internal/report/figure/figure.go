@@ -1,7 +1,9 @@
 // Package figure draws what a run measured: the degradation of every metric
 // ([CDI], after Fig. 8 of seed 000), every node's capacity alone and together
 // ([Nodes], after Fig. 4 to 7), when each node of a parallel trial was at work
-// ([NewTimeline]) and how fast ([Rates]). It takes plain numbers and
+// ([NewTimeline]) and how fast ([Rates]), what happened on
+// the nodes meanwhile ([DrawSmall], [DrawStack]), how totals grew with the fleet
+// ([DrawGrowth]), and where a plan ends ([Plan]). It takes plain numbers and
 // returns drawings; it computes nothing that is not a position on paper.
 package figure
 

@@ -135,7 +135,7 @@ func (p Plan) curves(x, y svg.Axis) []svg.Curve {
 func (p Plan) drawCapacity(d *svg.Drawing, y svg.Axis) {
 	at := y.Y(1, planSpace, planHeight)
 	d.Line("capacity", svg.Px(0), at, svg.Pct(100), at)
-	d.Text("limit", svg.Start, svg.Px(8), y.Y(1, planSpace-6, planHeight), "measured capacity")
+	d.Text("limit", svg.Start, svg.Px(8), y.Y(1, planSpace-6, planHeight), "capacity")
 }
 
 // drawTarget marks the fleet that the target takes.

@@ -14,8 +14,24 @@ import (
 // sweep removes the directories of tasks that are over: below our prefix, named
 // like a task's, without any object but such as tasks write, and without one
 // that is younger than a lease. Everything else is left alone. What goes wrong
-// with a directory is said and does not matter to this task.
+// with a directory is said and does not matter to this task, and neither does
+// what is not done in time: a later task does it.
 func (t *task) sweep(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	err := t.sweepAll(limited)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		t.say(t.stderr, "objectstore: removing what earlier tasks left takes longer than %v; later tasks go on with it", sweepTime)
+		return nil
+	}
+	return err
+}
+
+// sweepTime bounds what a task does for the dead ones, within the time that it
+// has to prepare.
+const sweepTime = time.Minute
+
+func (t *task) sweepAll(ctx context.Context) error {
 	now, err := t.serverTime(ctx)
 	if err != nil {
 		return err
