@@ -41,7 +41,9 @@ func TestPeerEnds(t *testing.T) {
 			close(right.begin)
 			<-a.record.moved
 			kill()
-			<-right.ended
+			if err := <-right.ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("the other Run() = %v, want the end of its context", err)
+			}
 			killed := time.Now()
 			err := <-left.ended
 			if err == nil || !strings.Contains(err.Error(), "b at 127.0.7.2") && !strings.Contains(err.Error(), "b (127.0.7.2)") {

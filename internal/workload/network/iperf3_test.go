@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -203,7 +204,9 @@ func TestIperf3PeerEnds(t *testing.T) {
 		heard := a.params.state.session.echoes[0]
 		eventually(t, func() bool { return heard.heard.Load() > int64(1500*time.Millisecond) })
 		kill()
-		<-right.ended
+		if err := <-right.ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the other Run() = %v, want the end of its context", err)
+		}
 		killed := time.Now()
 		err := <-left.ended
 		if err == nil || !strings.Contains(err.Error(), "iperf3 with b (127.0.7.2)") {

@@ -105,7 +105,7 @@ func run(ctx context.Context, t *testing.T, nodes ...*node) []error {
 	t.Helper()
 	for _, n := range nodes {
 		t.Cleanup(func() {
-			if err := n.params.Cleanup(context.Background(), n.env); err != nil {
+			if err := n.params.Cleanup(context.WithoutCancel(ctx), n.env); err != nil {
 				t.Errorf("%s: Cleanup() = %v", n.env.Node, err)
 			}
 		})

@@ -224,7 +224,9 @@ func TestCorrupt(t *testing.T) {
 	}))
 	for _, verify := range []bool{true, false} {
 		on.Store(false)
-		b := newBench(t, proxy, func(p *Params) { p.Operation, p.Count, p.Objects, p.Size, p.MaxErrors, p.Verify = Get, 30, 30, 70_000, 0.1, verify })
+		b := newBench(t, proxy, func(p *Params) {
+			p.Operation, p.Count, p.Objects, p.Size, p.MaxErrors, p.Verify = Get, 30, 30, 70_000, 0.1, verify
+		})
 		b.prepare(t)
 		on.Store(true)
 		if err := b.measure(t); err != nil {
