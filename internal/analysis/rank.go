@@ -70,7 +70,26 @@ func ranked(findings []model.Finding, scalings []model.Scaling) []model.RankedRe
 		r.Text = rankText(r)
 		out = append(out, r)
 	}
+	causeFirst(out)
 	return out
+}
+
+// causeFirst puts the network before an object store that cannot be told from
+// it and shows its limit: nothing reaches the store but through the network,
+// so that the network explains both.
+func causeFirst(rs []model.RankedResource) {
+	for i, store := range rs {
+		if category(store.Resource) != "objectstore" {
+			continue
+		}
+		for j := i + 1; j < len(rs) && rs[j].Rank == store.Rank; j++ {
+			if net := rs[j]; category(net.Resource) == "network" && sameLimit(store, net) {
+				copy(rs[i+1:j+1], rs[i:j])
+				rs[i] = net
+				break
+			}
+		}
+	}
 }
 
 // limitsOf collects the limits that were inferred for a resource.

@@ -68,3 +68,27 @@ func TestRankWithoutNetwork(t *testing.T) {
 		t.Errorf("ranking of nothing: %+v, want only what was not measured", none)
 	}
 }
+
+// An object store that shows the network's limit does not come before it by
+// chance: whatever reaches the store has passed the network.
+func TestRankNamesTheCauseFirst(t *testing.T) {
+	store, net := found(model.ResourceObjectPut, 62, 60, 64, 37.5e6), found(model.ResourceNetworkSend, 61, 59, 63, 37.6e6)
+	disk := found(model.ResourceDiskWrite, 61.5, 59, 64, 1e6)
+	for _, c := range []struct {
+		name string
+		net  model.Finding
+		want string
+	}{
+		{"the same limit", net, "network.send objectstore.put disk.write"},
+		{"another limit", found(model.ResourceNetworkSend, 61, 59, 63, 90e6), "objectstore.put disk.write network.send"},
+		{"less lost", found(model.ResourceNetworkSend, 40, 38, 42, 37.6e6), "objectstore.put disk.write network.send"},
+	} {
+		var got []string
+		for _, r := range Rank([]model.Finding{store, disk, c.net}, nil).Resources {
+			got = append(got, r.Resource)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: order %v, want %s", c.name, got, c.want)
+		}
+	}
+}

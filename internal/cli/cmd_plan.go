@@ -326,11 +326,5 @@ func (c *common) showPlan(r model.PlanResult) error {
 	if err != nil {
 		return err
 	}
-	switch format {
-	case report.JSON:
-		return printJSON(c.env.Stdout, r)
-	case report.CSV:
-		return planTable(r).WriteCSV(c.env.Stdout)
-	}
-	return c.showPlanText(r)
+	return report.Plan(c.env.Stdout, r, format, c.printing())
 }

@@ -1,23 +1,55 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
+	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// checkLab notes what a lab says against its specification. A specification
-// with errors is not asked: what is left of it would only be misunderstood.
+// checkLab notes what a lab says against its specification. Of one in which
+// the schema found errors only a part is left: of that, what is wrong by
+// itself is noted, and nothing that may follow from the rest being away.
 func (c *checker) checkLab(e *Experiment) {
-	path := []string{"fleet", "lab"}
-	if e.Fleet.Lab == nil || !c.clean(path...) {
+	if e.Fleet.Lab == nil {
 		return
 	}
-	if err := e.Fleet.Lab.Validate(); err != nil {
-		c.validateProblems(path, err)
+	err := e.Fleet.Lab.Validate()
+	if err == nil {
+		return
 	}
+	path := []string{"fleet", "lab"}
+	if c.clean(path...) {
+		c.validateProblems(path, err)
+		return
+	}
+	volumes := c.clean("fleet", "lab", "volumes")
+	for _, fe := range labErrors(err) {
+		at := slices.Concat(path, fieldPath(fe.Field))
+		if c.root.has(at) && (volumes || !slices.Contains(at, "use")) {
+			c.report(at, fe.Problem, fe.Allowed)
+		}
+	}
+}
+
+// labErrors returns the single errors of a lab.
+func labErrors(err error) []*lab.FieldError {
+	var joined interface{ Unwrap() []error }
+	var fe *lab.FieldError
+	switch {
+	case errors.As(err, &joined):
+		var all []*lab.FieldError
+		for _, one := range joined.Unwrap() {
+			all = append(all, labErrors(one)...)
+		}
+		return all
+	case errors.As(err, &fe):
+		return []*lab.FieldError{fe}
+	}
+	return nil
 }
 
 // checkServices notes services without a lab, and impossible ones.

@@ -22,7 +22,7 @@ var placeholderRE = regexp.MustCompile(`\$\{service\.([A-Za-z0-9_-]*)(\}?)`)
 // of each ${service.NAME}; the parameters stay as they are. It notes names
 // that no service has, and is then false.
 func (c *checker) withStandIns(params map[string]any, e *Experiment, path []string) (map[string]any, bool) {
-	f := &filler{check: c, known: c.serviceNames(e), ok: true}
+	f := &filler{check: c, known: slices.Compact(slices.Sorted(slices.Values(c.serviceNames(e)))), ok: true}
 	filled, _ := f.fill(params, path).(map[string]any)
 	return filled, f.ok
 }

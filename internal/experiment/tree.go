@@ -123,6 +123,16 @@ func (v *value) find(path []string) *value {
 	return v
 }
 
+// has reports whether a value stands at a path.
+func (v *value) has(path []string) bool {
+	for _, token := range path {
+		if v = v.child(token); v == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // show turns a path of keys and indices into the notation of --set, in which
 // a list entry goes by its name where it has one.
 func (v *value) show(path []string) []string {

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -166,19 +165,19 @@ func (i *iperf3) measure(s *session, env *workload.Env) func(context.Context, ti
 		}
 		scored := time.AfterFunc(s.set.warmUp-s.set.idle, func() { s.phase.Store(phaseScored) })
 		defer scored.Stop()
-		out, begun, err := i.client(ctx, env, s, port)
+		run, err := i.client(ctx, env, s, port)
 		s.phase.Store(phaseWarmUp) // echoes of the end are not scored
 		if err != nil {
 			return fmt.Errorf("iperf3 with %s, port %d: %w", name(peer.peer), port, err)
 		}
-		return i.report(s, out, begun.Sub(start))
+		return s.reportIperf3(run, start)
 	}
 }
 
 // arguments are those of the client.
 func (s *settings) arguments(address string, port int) []string {
 	args := []string{
-		"--client", address, "--port", strconv.Itoa(port), "--json", "--interval", "0.5",
+		"--client", address, "--port", strconv.Itoa(port), "--json", "--interval", "0.25",
 		"--parallel", strconv.Itoa(s.connections), "--time", strconv.Itoa(int(s.duration / time.Second)),
 		"--omit", strconv.Itoa(int((s.warmUp - s.idle) / time.Second)),
 		"--connect-timeout", strconv.FormatInt(s.stall.Milliseconds(), 10),
@@ -192,39 +191,32 @@ func (s *settings) arguments(address string, port int) []string {
 	return args
 }
 
-// client runs the client, and returns its report and when the test began.
-// iperf3 may wait for two minutes for a server that is gone; the echoes beside
-// it tell earlier.
-func (i *iperf3) client(ctx context.Context, env *workload.Env, s *session, port int) (out []byte, begun time.Time, err error) {
+// client runs the client. iperf3 may wait for two minutes for a server that is
+// gone; the echoes beside it tell earlier.
+func (i *iperf3) client(ctx context.Context, env *workload.Env, s *session, port int) (run clientRun, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cmd := exec.CommandContext(ctx, i.path, s.set.arguments(s.echoes[0].peer.Address, port)...)
 	cmd.Env = env.Environ
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGKILL) } // it writes its report at once or never
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&text, env.Stdout), env.Stderr
 	if err := cmd.Start(); err != nil {
-		return nil, begun, err
+		return run, err
 	}
-	begun = time.Now()
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		begun = s.watchClient(ctx, cancel, cmd.Process.Pid, begun)
-	}()
-	err = <-ended
+	begun := make(chan time.Time, 1)
+	go func() { begun <- s.watchClient(ctx, cancel, cmd.Process.Pid, time.Now()) }()
+	err = cmd.Wait()
+	run.ended = time.Now()
 	cause := context.Cause(ctx)
 	cancel(nil)
-	<-watched
+	run.begun, run.text = <-begun, text.Bytes()
 	if cmd.ProcessState.Exited() {
 		env.Report.ExitCode(cmd.ProcessState.ExitCode())
 	}
 	if cause != nil {
-		return nil, begun, cause
+		return run, cause
 	}
-	return text.Bytes(), begun, complaint(text.Bytes(), err)
+	return run, complaint(run.text, err)
 }
 
 // watchClient finds out when the client's connections are there, which is when

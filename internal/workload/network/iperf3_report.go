@@ -16,7 +16,6 @@ type report struct {
 	End       struct {
 		Sent            *total `json:"sum_sent"`
 		Received        *total `json:"sum_received"`
-		SentReverse     *total `json:"sum_sent_bidir_reverse"`
 		ReceivedReverse *total `json:"sum_received_bidir_reverse"`
 	} `json:"end"`
 	Error string `json:"error"`
@@ -64,81 +63,113 @@ type progress struct {
 
 // results takes a report apart. In both directions, the first sum is what the
 // client sends and the second what it receives.
-func (r report) results(receive, send bool) ([]result, error) {
-	var all []result
-	add := func(metric, resource string, sent, received *total, series []*total) error {
-		one, err := direction(metric, resource, sent, received, series)
-		all = append(all, one)
-		return err
-	}
+func (r report) results(receive, send bool) (all []result, err error) {
 	var first, second []*total
 	for _, i := range r.Intervals {
 		first, second = append(first, i.Sum), append(second, i.Reverse)
 	}
-	received, sent, series := r.End.Received, r.End.Sent, first
-	if receive && send {
-		received, sent, series = r.End.ReceivedReverse, r.End.SentReverse, second
-	}
 	if receive {
-		if err := add(metricReceive, model.ResourceNetworkReceive, sent, received, series); err != nil {
-			return nil, err
+		own, series := r.End.Received, first
+		if send {
+			own, series = r.End.ReceivedReverse, second
 		}
+		res := result{metric: metricReceive, resource: model.ResourceNetworkReceive}
+		if err := res.received(own, series); err != nil {
+			return nil, fmt.Errorf("%s: %w", metricReceive, err)
+		}
+		all = append(all, res)
 	}
 	if send {
-		if err := add(metricSend, model.ResourceNetworkSend, r.End.Sent, r.End.Received, first); err != nil {
-			return nil, err
+		res := result{metric: metricSend, resource: model.ResourceNetworkSend}
+		if err := res.sent(r.End.Sent, r.End.Received, first); err != nil {
+			return nil, fmt.Errorf("%s: %w", metricSend, err)
 		}
-		if t := r.End.Sent; t != nil {
-			all[len(all)-1].retransmits = t.Retransmits
-		}
+		all = append(all, res)
 	}
 	return all, nil
 }
 
-var errReport = errors.New("is this version 3 of iperf3?")
+var (
+	errReport  = errors.New("iperf3's report is not as expected; is this version 3 of it?")
+	errNothing = errors.New("iperf3 has transferred nothing")
+)
 
-// direction makes the result of one direction. What was received counts, at
-// whichever end; what was sent may lie in buffers.
-func direction(metric, resource string, sent, received *total, series []*total) (result, error) {
-	res := result{metric: metric, resource: resource}
-	switch {
-	case sent == nil || received == nil:
-		return res, fmt.Errorf("iperf3's report has no sums for %s: %w", metric, errReport)
-	case !(received.Seconds > 0) || !(received.Bytes > 0) || math.IsInf(received.Bytes/received.Seconds, 0):
-		return res, fmt.Errorf("iperf3 reports %v bytes in %v s for %s: nothing was measured", received.Bytes, received.Seconds, metric)
+// received takes what arrived at this end from the intervals: to the sum of
+// them iperf3 3.12 gives the time that the other end took, which is another on
+// a busy machine.
+func (r *result) received(own *total, series []*total) (err error) {
+	if r.points, err = cumulate(own, series); err != nil {
+		return err
 	}
-	res.rate, res.seconds = received.Bytes/received.Seconds, received.Seconds
-	var err error
-	res.points, err = cumulate(series)
-	return res, err
+	last := r.points[len(r.points)-1]
+	return r.rateOf(last.bytes, last.after.Seconds())
 }
+
+// sent takes what arrived at the other end, by its own account. The intervals
+// are of this end: what they count may lie in its buffers.
+func (r *result) sent(own, received *total, series []*total) (err error) {
+	if r.points, err = cumulate(own, series); err != nil {
+		return err
+	}
+	if received == nil {
+		return fmt.Errorf("no sum of what was received: %w", errReport)
+	}
+	r.retransmits = own.Retransmits
+	return r.rateOf(received.Bytes, received.Seconds)
+}
+
+func (r *result) rateOf(bytes, seconds float64) error {
+	r.rate, r.seconds = bytes/seconds, seconds
+	if !(bytes > 0) || !(seconds > 0) || math.IsInf(r.rate, 0) {
+		return fmt.Errorf("%v bytes in %v s: %w", bytes, seconds, errNothing)
+	}
+	return nil
+}
+
+// maxSeconds is beyond any test, and far below what a time.Duration can hold.
+const maxSeconds = 1e6
 
 // cumulate adds up the intervals that are scored. The first of them claims to
 // reach back into the omitted part, but its bytes were counted from the end of
-// that: they add up to the sum of the whole test.
-func cumulate(series []*total) ([]progress, error) {
+// that: they add up to the sum of the whole test, own. Where they do not, the
+// last interval is missing, as a busy machine leaves it.
+func cumulate(own *total, series []*total) ([]progress, error) {
+	if own == nil {
+		return nil, fmt.Errorf("no sum of this end: %w", errReport)
+	}
 	points := []progress{{}}
 	for _, t := range series {
 		if t == nil {
-			return nil, fmt.Errorf("an interval of iperf3's report has no sum: %w", errReport)
+			return nil, fmt.Errorf("an interval without a sum: %w", errReport)
 		}
 		if t.Omitted {
 			continue
 		}
-		last := points[len(points)-1]
-		next := progress{after: time.Duration(t.End * float64(time.Second)), bytes: last.bytes + t.Bytes}
-		if t.Bytes < 0 || t.End > 1e6 || next.after < last.after {
-			return nil, fmt.Errorf("iperf3's report goes back: %v bytes until %v s after %v: %w", t.Bytes, t.End, last.after, errReport)
+		next, err := points[len(points)-1].add(t.End, t.Bytes)
+		if err != nil {
+			return nil, err
 		}
 		points = append(points, next)
+	}
+	last := points[len(points)-1]
+	if end, err := last.add(own.Seconds, own.Bytes-last.bytes); err == nil && end.bytes > last.bytes && end.after > last.after {
+		points = append(points, end)
 	}
 	return points, nil
 }
 
-// report publishes what iperf3 measured. began is when its test began, since
-// the call of Run; what it omits comes first.
-func (i *iperf3) report(s *session, text []byte, began time.Duration) error {
-	r, err := parseReport(text)
+// add returns the point at a later second, with more bytes.
+func (p progress) add(second, bytes float64) (progress, error) {
+	next := progress{after: time.Duration(second * float64(time.Second)), bytes: p.bytes + bytes}
+	if !(bytes >= 0) || !(second <= maxSeconds) || next.after < p.after {
+		return next, fmt.Errorf("an interval goes back: %v bytes until %v s after %v: %w", bytes, second, p.after, errReport)
+	}
+	return next, nil
+}
+
+// reportIperf3 publishes what iperf3 measured.
+func (s *session) reportIperf3(run clientRun, start time.Time) error {
+	r, err := parseReport(run.text)
 	if err != nil {
 		return err
 	}
@@ -146,13 +177,13 @@ func (i *iperf3) report(s *session, text []byte, began time.Duration) error {
 	if err != nil {
 		return err
 	}
-	began += s.set.warmUp - s.set.idle
 	for _, res := range results {
 		if res.seconds < 0.95*s.set.duration.Seconds() {
-			return fmt.Errorf("iperf3 ended after %v of %v seconds: the rate would be of another duration", res.seconds, s.set.duration.Seconds())
+			return fmt.Errorf("iperf3 tested for %v of %v seconds: the rate would be of another duration", res.seconds, s.set.duration.Seconds())
 		}
+		scored := run.scored(s.set.warmUp-s.set.idle, res.points[len(res.points)-1].after).Sub(start)
 		for _, p := range res.points {
-			s.report.ProgressAt(res.metric, "byte", began+p.after, p.bytes)
+			s.report.ProgressAt(res.metric, "byte", scored+p.after, p.bytes)
 		}
 		s.report.Sample(model.Sample{Metric: res.metric, Unit: "byte/s", Value: res.rate, Better: model.Higher, Resource: res.resource})
 		if res.retransmits != nil {
@@ -161,4 +192,22 @@ func (i *iperf3) report(s *session, text []byte, began time.Duration) error {
 	}
 	s.info(metricErrors, "1", float64(s.failures()))
 	return nil
+}
+
+// clientRun is how a client process ran.
+type clientRun struct {
+	text []byte // its report
+	// begun is when its connections were there, found out a little late on a
+	// busy machine; ended when the process had ended.
+	begun, ended time.Time
+}
+
+// scored is when the scored part began, of which iperf3 tells only how long it
+// took: after what is omitted, and early enough to end before the process did.
+func (r clientRun) scored(omitted, took time.Duration) time.Time {
+	at, latest := r.begun.Add(omitted), r.ended.Add(-took)
+	if at.After(latest) {
+		return latest
+	}
+	return at
 }

@@ -51,7 +51,7 @@ func TestReport(t *testing.T) {
 			{metricReceive, 5200412672 / 1.999985, -1, 5, progress{1999985 * time.Microsecond, 5200412672}},
 		}},
 		{"iperf3-3.12-bidir.json", true, true, []line{
-			{metricReceive, 2311061504 / 2.000028, -1, 5, progress{1999147 * time.Microsecond, 2311061504}},
+			{metricReceive, 2311061504 / 1.999147, -1, 5, progress{1999147 * time.Microsecond, 2311061504}},
 			{metricSend, 3521773462 / 2.000028, 2, 5, progress{1999147 * time.Microsecond, 3532390400}},
 		}},
 	}
@@ -82,9 +82,11 @@ func TestReportRefuses(t *testing.T) {
 	bidir := string(read(t, "iperf3-3.12-bidir.json"))
 	for name, tt := range map[string]struct{ text, want string }{
 		"nothing":          {"", "reading iperf3's report"},
-		"empty":            {"{}", "no sums"},
-		"of one direction": {string(read(t, "iperf3-3.12-reverse.json")), "no sum"},
-		"nothing measured": {strings.ReplaceAll(bidir, `"bytes": 2311061504`, `"bytes": 0`), "nothing was measured"},
+		"empty":            {"{}", "no sum of this end"},
+		"half a sum":       {`{"end": {"sum_received_bidir_reverse": {"bytes": 1, "seconds": 1}, "sum_sent": {"bytes": 1, "seconds": 1}}}`, "no sum of what was received"},
+		"of one direction": {string(read(t, "iperf3-3.12-reverse.json")), "no sum of this end"},
+		"nothing measured": {`{"end": {"sum_received_bidir_reverse": {"bytes": 0, "seconds": 1}}}`, "0 bytes"},
+		"no interval sum":  {`{"end": {"sum_received_bidir_reverse": {"bytes": 1, "seconds": 1}}, "intervals": [{}]}`, "without a sum"},
 		"goes back":        {strings.ReplaceAll(bidir, `"end": 1.500014`, `"end": 0.1`), "goes back"},
 	} {
 		r, err := parseReport([]byte(tt.text))
@@ -267,6 +269,37 @@ func TestIperf3Port(t *testing.T) {
 		got, err := iperf3Port(tt.port, model.Host{Node: "a", Slot: tt.slot}, tt.k)
 		if got != tt.want || (err != nil) != (tt.want == 0) {
 			t.Errorf("iperf3Port(%d, slot %d, %d) = %d, %v, want %d", tt.port, tt.slot, tt.k, got, err, tt.want)
+		}
+	}
+}
+
+// TestLastInterval has a report without its last interval, as a busy machine
+// leaves it: the sum takes its place.
+func TestLastInterval(t *testing.T) {
+	r, err := parseReport(read(t, "iperf3-3.12-reverse.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Intervals = r.Intervals[:len(r.Intervals)-1]
+	results, err := r.results(true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := results[0].points
+	if got, want := points[len(points)-1], (progress{1999985 * time.Microsecond, 5200412672}); got != want || len(points) != 5 {
+		t.Errorf("the last of %d points is %v, want the last of 5 to be %v", len(points), got, want)
+	}
+}
+
+func TestScoredPart(t *testing.T) {
+	at := time.Unix(1000, 0)
+	for name, tt := range map[string]struct{ begun, ended, want time.Duration }{
+		"in time":      {10 * time.Millisecond, 3100 * time.Millisecond, 1010 * time.Millisecond},
+		"noticed late": {300 * time.Millisecond, 3100 * time.Millisecond, 1100 * time.Millisecond},
+	} {
+		run := clientRun{begun: at.Add(tt.begun), ended: at.Add(tt.ended)}
+		if got := run.scored(time.Second, 2*time.Second).Sub(at); got != tt.want {
+			t.Errorf("%s: scored() = %v, want %v", name, got, tt.want)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func TestEstimate(t *testing.T) {
 func TestArguments(t *testing.T) {
 	s := parse(t, `{"tool": "iperf3", "warm_up": "3s", "pairing": "ring", "direction": "both", "stall": "1500ms"}`).settings()
 	want := []string{
-		"--client", "10.0.0.1", "--port", "7520", "--json", "--interval", "0.5", "--parallel", "4", "--time", "10",
+		"--client", "10.0.0.1", "--port", "7520", "--json", "--interval", "0.25", "--parallel", "4", "--time", "10",
 		"--omit", "2", "--connect-timeout", "1500", "--bidir",
 	}
 	if diff := cmp.Diff(want, s.arguments("10.0.0.1", 7520)); diff != "" {

@@ -131,18 +131,18 @@ func (c *counts) report(r workload.Reporter, kinds []string, over time.Duration)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all float64
-	rate := func(metric string, operations float64) {
+	rate := func(metric string, operations float64, resource string) {
 		if operations > 0 { // no value is not a value of 0
-			r.Sample(model.Sample{Metric: metric, Unit: "op/s", Value: operations / over.Seconds(), Better: model.Higher})
+			r.Sample(model.Sample{Metric: metric, Unit: "op/s", Value: operations / over.Seconds(), Better: model.Higher, Resource: resource})
 		}
 	}
 	for _, kind := range kinds {
 		all += c.tallies[kind].within
 		if len(kinds) > 1 {
-			rate(rateMetric(kind), c.tallies[kind].within)
+			rate(rateMetric(kind), c.tallies[kind].within, resources[kind])
 		}
 	}
-	rate(operationsMetric, all)
+	rate(operationsMetric, all, resourceOf(kinds))
 	for _, kind := range kinds {
 		if err := c.tallies[kind].report(r, "objectstore_"+kind); err != nil {
 			return err
@@ -150,6 +150,18 @@ func (c *counts) report(r workload.Reporter, kinds []string, over time.Duration)
 	}
 	c.reportErrors(r)
 	return nil
+}
+
+// resourceOf is what operations of these kinds together are a capacity of:
+// empty for puts and gets mixed, which are two things.
+func resourceOf(kinds []string) string {
+	resource := resources[kinds[0]]
+	for _, kind := range kinds[1:] {
+		if resources[kind] != resource {
+			return ""
+		}
+	}
+	return resource
 }
 
 // percentiles that stand beside the histogram, by the end of their name.

@@ -220,4 +220,4 @@ func (t *task) cleanup(ctx context.Context) error {
 }
 
 // resources of the directions.
-var resources = map[string]string{kindPut: model.ResourceObjectPut, kindGet: model.ResourceObjectGet}
+var resources = map[string]string{kindPut: model.ResourceObjectPut, kindDelete: model.ResourceObjectPut, kindGet: model.ResourceObjectGet}

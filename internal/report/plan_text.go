@@ -1,7 +1,8 @@
-package cli
+package report
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/analysis"
@@ -15,14 +16,26 @@ import (
 // known, or larger.
 const planProse = 110
 
-// showPlanText prints the answer, the table, a sentence for each resource and
-// the warnings.
-func (c *common) showPlanText(r model.PlanResult) error {
-	if err := write(c.env.Stdout, planHead(r)+"\n\n"); err != nil {
+// Plan prints what a plan says: as text the answer, a table, a sentence for
+// each resource and the warnings; as JSON the model.PlanResult itself; as CSV
+// one line a resource.
+func Plan(w io.Writer, r model.PlanResult, f Format, o Options) error {
+	switch f {
+	case JSON:
+		return writeJSON(w, r)
+	case CSV:
+		return planFlat(r).WriteCSV(w)
+	case Text:
+		return planText(w, r, o)
+	}
+	return unknownFormat(f)
+}
+
+func planText(w io.Writer, r model.PlanResult, o Options) error {
+	if err := writeLines(w, planHead(r), ""); err != nil {
 		return err
 	}
-	o := c.printing()
-	if err := planTextTable(r).WriteText(c.env.Stdout, table.TextOptions{Width: o.Width, Color: o.Color}); err != nil {
+	if err := planTextTable(r).WriteText(w, table.TextOptions{Width: o.Width, Color: o.Color}); err != nil {
 		return err
 	}
 	width := planProse
@@ -34,10 +47,13 @@ func (c *common) showPlanText(r model.PlanResult) error {
 	for _, x := range r.Resources {
 		writeWrapped(&b, "", table.Clean(x.Text), width)
 	}
-	for _, w := range r.Warnings {
-		writeWrapped(&b, "! ", table.Clean(w), width)
+	for _, text := range r.Warnings {
+		writeWrapped(&b, "! ", table.Clean(text), width)
 	}
-	return write(c.env.Stdout, b.String())
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("writing the plan: %w", err)
+	}
+	return nil
 }
 
 // writeWrapped writes a text with a mark before its first line.
@@ -94,8 +110,8 @@ func answerCell(a model.PlanAnswer) table.Cell {
 	return table.Of(string(a), string(a)).As(style)
 }
 
-// planTable is the same for machines: flat, with every number in full.
-func planTable(r model.PlanResult) *table.Table {
+// planFlat is the same for machines: flat, with every number in full.
+func planFlat(r model.PlanResult) *table.Table {
 	t := &table.Table{Columns: []table.Column{
 		{Key: "resource", Head: "resource"}, {Key: "unit", Head: "unit"},
 		{Key: "demand", Head: "a node takes", Align: table.Right},
@@ -110,13 +126,13 @@ func planTable(r model.PlanResult) *table.Table {
 		{Key: "rate_limit", Head: "ends at rate", Align: table.Right},
 	}}
 	for _, x := range r.Resources {
-		t.Add(planRow(x)...)
+		t.Add(planFlatRow(x)...)
 	}
 	return t
 }
 
-// planRow is the line of one resource.
-func planRow(x model.PlanResource) []table.Cell {
+// planFlatRow is the line of one resource.
+func planFlatRow(x model.PlanResource) []table.Cell {
 	measured := table.Of(nil, num.Missing)
 	if x.MeasuredAt > 0 {
 		measured = table.Of(x.MeasuredAt, fmt.Sprint(x.MeasuredAt))
