@@ -129,8 +129,9 @@ func TestNoneSaysWhatIsNotExcluded(t *testing.T) {
 		want     string
 	}{
 		{"sharp", []model.Finding{sharp, sharp}, "No loss of capacity was found in any of 2 metrics."},
-		{"coarse", []model.Finding{sharp, coarse}, "No loss of capacity was found in any of 2 metrics, but the measurement is coarse: for b rate a loss of up to 100.0 % is not excluded (upper end of the 95 % interval)."},
-		{"alone", []model.Finding{coarse}, "No loss of capacity was found when all 4 nodes work at once; a loss of up to 100.0 % is not excluded (upper end of the 95 % interval)."},
+		{"coarse", []model.Finding{sharp, coarse}, "No loss was found for a rate. No loss could be shown for b rate, but the measurement is coarse: a loss of up to 100.0 % is not excluded (upper end of the 95 % interval)."},
+		{"alone", []model.Finding{coarse}, "No loss could be shown when all 4 nodes work at once, but the measurement is coarse: a loss of up to 100.0 % is not excluded (upper end of the 95 % interval)."},
+		{"two coarse", []model.Finding{finding("c", 4, 0, -20, 20, model.VerdictNone), coarse}, "No loss could be shown for c rate and b rate, but the measurement is coarse: a loss of b rate of up to 100.0 % is not excluded (upper end of the 95 % interval)."},
 	} {
 		if got := Summary(model.RunData{}, c.findings)[0]; got != c.want {
 			t.Errorf("%s: Summary = %q, want %q", c.name, got, c.want)

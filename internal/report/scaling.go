@@ -131,7 +131,8 @@ func scalingTable(s model.Scaling) *table.Table {
 	for _, p := range s.Points {
 		interval := table.Of(nil, num.Missing)
 		if bounded(p.CI) {
-			interval = table.Of(nil, "["+scale.Number(p.CI[0], 0)+" .. "+scale.Number(p.CI[1], 0)+"]")
+			// A total below 0 there is not, whatever few trials allow.
+			interval = table.Of(nil, "["+scale.Number(max(p.CI[0], 0), 0)+" .. "+scale.Number(p.CI[1], 0)+"]")
 		}
 		ideal := table.Of(nil, num.Missing)
 		if known && serial > 0 && p.Nodes > 0 {

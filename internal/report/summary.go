@@ -133,31 +133,49 @@ func gainSentence(gain []model.Finding) string {
 		listNames(gain))
 }
 
+// noneSentence tells findings in which nothing was found from those that were
+// too coarse to find much: a reader must not take the second for the first.
 func noneSentence(none []model.Finding, of int) string {
-	switch {
-	case len(none) == 0:
-		return ""
-	case len(none) == of && of == 1:
-		return fmt.Sprintf("No loss of capacity was found %s%s.", atOnce(none[0]), closeWords(none[0]))
-	case len(none) == of:
-		return fmt.Sprintf("No loss of capacity was found in any of %d metrics%s.", of, wideWords(none))
+	var sharp, coarse []model.Finding
+	for _, f := range none {
+		if _, wide := notExcluded(f); wide {
+			coarse = append(coarse, f)
+			continue
+		}
+		sharp = append(sharp, f)
 	}
-	return fmt.Sprintf("No loss was found for %s%s.", listNames(none), wideWords(none))
+	var out []string
+	switch {
+	case len(sharp) == 1 && of == 1:
+		out = append(out, fmt.Sprintf("No loss of capacity was found %s%s.", atOnce(sharp[0]), closeWords(sharp[0])))
+	case len(sharp) > 0 && len(sharp) == of:
+		out = append(out, fmt.Sprintf("No loss of capacity was found in any of %d metrics.", of))
+	case len(sharp) > 0:
+		out = append(out, fmt.Sprintf("No loss was found for %s.", listNames(sharp)))
+	}
+	if len(coarse) > 0 {
+		out = append(out, coarseSentence(coarse, of))
+	}
+	return strings.Join(out, " ")
 }
 
-// wideWords names the finding whose interval leaves the largest loss possible,
-// when that is large.
-func wideWords(none []model.Finding) string {
-	worst, most := model.Finding{}, 0.0
-	for _, f := range none {
-		if loss, ok := notExcluded(f); ok && loss > most {
-			worst, most = f, loss
+// coarseSentence names the largest loss that intervals around 0 leave possible.
+func coarseSentence(coarse []model.Finding, of int) string {
+	worst := coarse[0]
+	for _, f := range coarse {
+		if f.CI[1] > worst.CI[1] {
+			worst = f
 		}
 	}
-	if most == 0 {
-		return ""
+	about, which := " for "+listNames(coarse), ""
+	if of == 1 {
+		about = " " + atOnce(worst)
 	}
-	return fmt.Sprintf(", but the measurement is coarse: for %s %s (upper end of the 95 %% interval)", name(worst), notExcludedWords(worst))
+	if len(coarse) > 1 {
+		which = " of " + name(worst)
+	}
+	return fmt.Sprintf("No loss could be shown%s, but the measurement is coarse: a loss%s of up to %s is not excluded (upper end of the 95 %% interval).",
+		about, which, num.Percent(shownInterval(worst.CI)[1]))
 }
 
 // closeWords says how large a loss can still be, which is what a reader who

@@ -84,7 +84,7 @@ func TestWindow(t *testing.T) {
 // label must say exactly where its line stands.
 func TestCapacityTicksAreExact(t *testing.T) {
 	const gib = 1 << 30
-	s := num.For("byte/s", 1.1*gib)
+	s := num.For("byte", 1.1*gib)
 	c := newCapacity(1.1*gib, s, 5)
 	labels := regexp.MustCompile(`y="([0-9.]+)">([0-9.]+)<`).FindAllStringSubmatch(string(c.labels(panelHeight)), -1)
 	if len(labels) < 4 {

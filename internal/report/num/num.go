@@ -37,8 +37,9 @@ type Scale struct {
 }
 
 // For chooses the scale for values in this unit from the largest of them.
-// Operations and bits take SI prefixes, bytes binary ones, seconds become ms,
-// µs or ns. Any other unit is kept as it is; from 100,000 on a separate prefix
+// Operations, bits and rates of bytes take SI prefixes, as disks and links are
+// sold and as sentences of package analysis have them; sizes in bytes binary
+// ones; seconds become ms, µs or ns. Any other unit is kept as it is; from 100,000 on a separate prefix
 // stands before it ("1.2 M events/s"), as digits beyond that are not measured.
 func For(unit string, values ...float64) Scale {
 	top := largest(values)
@@ -51,7 +52,10 @@ func For(unit string, values ...float64) Scale {
 	case "op", "ops", "flop", "FLOP", "bit", "Hz", "IO", "io":
 		return pick(si, top, base+suffix)
 	case "B", "byte", "bytes":
-		return pick(binary, top, "B"+suffix)
+		if rate {
+			return pick(si, top, "B/s")
+		}
+		return pick(binary, top, "B")
 	case "s":
 		if !rate {
 			return pickSmall(top)

@@ -1,0 +1,485 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/lab"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// traces lists everything on this machine that names a lab: what another lab
+// that happens to be here made is not among it.
+func traces(t testing.TB, id string) []string {
+	t.Helper()
+	var out []string
+	for _, pattern := range []string{
+		"/run/netns/scalebench-" + id + "*", lab.DefaultStateDir + "/" + id + "*", lab.DefaultVolumeDir + "/" + id,
+		"/sys/fs/cgroup/scalebench/" + id, "/sys/fs/cgroup/*/scalebench/" + id, "/sys/fs/cgroup/*/*/scalebench/" + id,
+	} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, found...)
+	}
+	loops, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(loops, "/proc/self/mountinfo") {
+		text, _ := os.ReadFile(file) // a device may go between listing and reading
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "/"+id+"/") {
+				out = append(out, file+": "+strings.TrimSpace(line))
+			}
+		}
+	}
+	return out
+}
+
+// checkNothing fails if anything is left of a lab.
+func checkNothing(t testing.TB, id string) {
+	t.Helper()
+	if left := traces(t, id); len(left) > 0 {
+		t.Errorf("left of lab %s:\n%s", id, strings.Join(left, "\n"))
+	}
+}
+
+var labNameRE = regexp.MustCompile(`lab ([a-z0-9]{6})\b`)
+
+// labName finds the lab's name in what a command said.
+func labName(t testing.TB, text string) string {
+	t.Helper()
+	m := labNameRE.FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("no lab is named in:\n%s", text)
+	}
+	return m[1]
+}
+
+// wholeLab has everything that must go again: groups, links, volumes of each
+// type, and a service.
+const wholeLab = `
+fleet:
+  lab:
+    cpu: 1
+    link: 100Mbit/s
+    memory: 256MiB
+    volumes:
+      - {name: own, size: 32MiB, iops: 1000}
+      - {name: all, size: 32MiB, shared: true}
+      - {name: raw, type: raw, size: 16MiB}
+      - {name: dir, type: folder}
+    groups: [{name: a, nodes: 2, uplink: 50Mbit/s}, {name: b, nodes: 1}]
+services:
+  - {name: web, port: 7007, command: "exec python3 -m http.server --bind $SCALEBENCH_ADDRESS 7007"}
+`
+
+// TestLabRun: each node has its own address, the service and its volumes, and
+// nothing is left when the run is over.
+func TestLabRun(t *testing.T) {
+	needLab(t)
+	w := newWorld(t)
+	_, stderr, err := w.try("run", w.write("lab.yaml", wholeLab+`
+workloads:
+  - kind: command
+    command: |
+      ip -4 -o addr show dev eth0 | awk '{print $4}'
+      python3 -c "import socket; socket.create_connection(('${service.web}', 7007)); print('reached')"
+evaluations: [serial]
+`))
+	if err != nil {
+		t.Fatalf("run: %v\n%s", err, stderr)
+	}
+	d := w.data("latest")
+	checkComplete(t, d)
+	got := make(map[model.NodeID]string)
+	for _, r := range d.Accepted() {
+		got[r.Node] = r.Stdout.Text
+	}
+	want := map[model.NodeID]string{
+		"lab-a-1": "10.213.1.1/16\nreached\n", "lab-a-2": "10.213.1.2/16\nreached\n", "lab-b-1": "10.213.2.1/16\nreached\n",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what the nodes saw (-want +got):\n%s", diff)
+	}
+	for _, n := range d.Nodes {
+		if n.Labels[model.LabelFleet] != model.FleetLab || !strings.HasPrefix(string(n.ID), "lab-"+n.Labels[model.LabelGroup]+"-") {
+			t.Errorf("labels of %s = %v, want its fleet and group", n.ID, n.Labels)
+		}
+		if diff := cmp.Diff(strings.SplitN(want[n.ID], "/", 2)[:1], n.Facts.Addresses); diff != "" {
+			t.Errorf("addresses of %s (-want +got):\n%s", n.ID, diff)
+		}
+	}
+	checkNothing(t, labName(t, stderr))
+	awaitNobody(t, w.dir)
+}
+
+// startLabRun begins a run that would take long, and returns when its task is
+// at work.
+func (w *world) startLabRun() (p *proc, id string) {
+	w.t.Helper()
+	mark := filepath.Join(w.dir, "mark")
+	p = w.start("run", w.write("lab.yaml", wholeLab+`
+workloads: [{kind: command, command: "touch `+mark+`; sleep 600 & sleep 600"}]
+evaluations: [parallel]
+`))
+	w.poll("the task to begin", func() bool { _, err := os.Stat(mark); return err == nil })
+	id = labName(w.t, p.log())
+	for _, part := range []string{"/run/netns/", lab.DefaultStateDir, lab.DefaultVolumeDir, "/sys/fs/cgroup", "/sys/block/loop", "mountinfo"} {
+		if found := strings.Join(traces(w.t, id), "\n"); !strings.Contains(found, part) {
+			w.t.Errorf("of lab %s, which is up, there is nothing in %s; the test sees only:\n%s", id, part, found)
+		}
+	}
+	return p, id
+}
+
+// TestLabInterrupted: Ctrl-C removes everything before the command ends.
+func TestLabInterrupted(t *testing.T) {
+	needLab(t)
+	w := newWorld(t)
+	p, id := w.startLabRun()
+	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended
+	if code := p.cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code = %d, want 130; log:\n%s", code, p.log())
+	}
+	checkNothing(t, id)
+	awaitNobody(t, w.dir)
+}
+
+// TestLabKilled: after kill -9 of the server, or of everything at once, the
+// next command that starts a server leaves nothing of the lab.
+func TestLabKilled(t *testing.T) {
+	needLab(t)
+	for _, victim := range []string{"server", "everything"} {
+		t.Run(victim, func(t *testing.T) {
+			w := newWorld(t)
+			p, id := w.startLabRun()
+			if victim == "everything" {
+				killAll(t, id, p)
+			}
+			p.kill()
+			if out := w.run("lab", "list"); !strings.Contains(lineWith(out, id), "left over") {
+				t.Errorf("lab list = %q, want %s left over", out, id)
+			}
+			// A run of anything at all; it is another one than the one cut off.
+			w.run("run", w.write("local.yaml", "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: echo}]\nevaluations: [serial]\n"))
+			checkNothing(t, id)
+			awaitNobody(t, w.dir)
+		})
+	}
+}
+
+// killAll kills every process of a lab, and its server first, as fast as a
+// power cut would.
+func killAll(t *testing.T, id string, server *proc) {
+	t.Helper()
+	if err := server.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	groups := filterCgroups(traces(t, id))
+	if len(groups) == 0 {
+		t.Fatalf("lab %s has no cgroups", id)
+	}
+	killed := 0
+	for _, g := range groups {
+		files, err := filepath.Glob(g + "/*/cgroup.procs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			pids, _ := os.ReadFile(f) // agents may be gone by themselves, and v1 groups with them
+			for _, pid := range strings.Fields(string(pids)) {
+				if n, err := strconv.Atoi(pid); err == nil && syscall.Kill(n, syscall.SIGKILL) == nil {
+					killed++
+				}
+			}
+		}
+	}
+	if killed == 0 {
+		t.Error("no process was killed; the test proves nothing")
+	}
+}
+
+func filterCgroups(all []string) []string {
+	var out []string
+	for _, path := range all {
+		if strings.HasPrefix(path, "/sys/fs/cgroup/") {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// lineWith returns the line that holds a word.
+func lineWith(text, word string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, word) {
+			return line
+		}
+	}
+	return ""
+}
+
+// TestLabControl: heartbeats and results do not travel over the lab's links.
+// With the link of a node down, its task still ends well.
+func TestLabControl(t *testing.T) {
+	needLab(t)
+	w := newWorld(t)
+	down, on := filepath.Join(w.dir, "down"), filepath.Join(w.dir, "on")
+	p := w.start("run", w.write("lab.yaml", `
+fleet: {lab: {nodes: 1}}
+workloads: [{kind: command, command: "touch `+down+`; while [ ! -e `+on+` ]; do sleep 0.1; done; cat /sys/class/net/eth0/operstate; ip -o link show eth0"}]
+evaluations: [serial]
+`))
+	w.poll("the task to begin", func() bool { _, err := os.Stat(down); return err == nil })
+	standing, err := lab.Open(lab.DefaultStateDir, labName(t, p.log()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := standing.SetLink("lab-1", false); err != nil {
+		t.Fatal(err)
+	}
+	w.write("on", "")
+	<-p.ended
+	d := w.data("latest")
+	checkComplete(t, d)
+	if out := d.Results[0].Stdout.Text; !strings.Contains(out, "NO-CARRIER") {
+		t.Errorf("the link was not down: %q", out)
+	}
+}
+
+// TestLabServiceEnds: a run whose service dies ends at once and says why.
+func TestLabServiceEnds(t *testing.T) {
+	needLab(t)
+	w := newWorld(t)
+	mark := filepath.Join(w.dir, "mark")
+	_, stderr, err := w.try("run", w.write("lab.yaml", `
+fleet: {lab: {nodes: 1}}
+services: [{name: web, command: "while [ ! -e `+mark+` ]; do sleep 0.1; done; echo out of cheese; exit 3"}]
+workloads: [{kind: command, command: "touch `+mark+`; sleep 600"}]
+evaluations: [serial]
+`))
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("run = %v, want exit code 1", err)
+	}
+	for _, want := range []string{"service web ended", "exit status 3", "out of cheese"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("stderr = %q, want %q in it", stderr, want)
+		}
+	}
+	d := w.data("latest")
+	if d.Run.State != model.RunFailed || !strings.Contains(d.Run.Reason, "out of cheese") {
+		t.Errorf("run is %s: %s, want failed and the last lines of the service", d.Run.State, d.Run.Reason)
+	}
+	found := false
+	for _, e := range d.Events {
+		found = found || e.Kind == model.EventServiceEnded && e.Severity == model.Problem
+	}
+	if !found {
+		t.Errorf("events = %v, want one of kind %s", d.Events, model.EventServiceEnded)
+	}
+	checkNothing(t, labName(t, stderr))
+}
+
+// TestLabServiceFails: a service that never comes up ends the run with its
+// last words.
+func TestLabServiceFails(t *testing.T) {
+	needLab(t)
+	w := newWorld(t)
+	_, stderr, err := w.try("run", w.write("lab.yaml", `
+fleet: {lab: {nodes: 1}}
+services: [{name: web, port: 80, command: "echo no configuration; exit 7"}]
+workloads: [{kind: command, command: "true"}]
+`))
+	if err == nil || !strings.Contains(stderr, "exit status 7") || !strings.Contains(stderr, "no configuration") {
+		t.Errorf("run = %v, %q, want the exit code and the last lines of the service", err, stderr)
+	}
+	checkNothing(t, labName(t, stderr))
+}
+
+// TestLabCommands: a lab that was made by hand stands until it is taken down.
+func TestLabCommands(t *testing.T) {
+	needLab(t)
+	w := newWorld(t)
+	file := w.write("lab.yaml", wholeLab+"workloads: [{kind: command, command: 'true'}]\n")
+	id := w.labUp(file)
+	if line := lineWith(w.run("lab", "list"), id); !strings.Contains(line, "kept") {
+		t.Errorf("lab list: %q, want it kept", line)
+	}
+	// Another command's sweep does not touch it.
+	w.run("run", w.write("local.yaml", "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: echo}]\nevaluations: [serial]\n"))
+
+	out := w.run("lab", "exec", "--lab", id, "lab-a-2", "--", "ip", "-4", "-o", "addr", "show", "dev", "eth0")
+	if !strings.Contains(out, "10.213.1.2/16") {
+		t.Errorf("lab exec: %q, want the address of the node", out)
+	}
+	if out := w.run("lab", "exec", "--lab", id, "lab-a-2", "cat", "/proc/self/cgroup"); !strings.Contains(out, "/scalebench/"+id+"/lab-a-2") {
+		t.Errorf("lab exec: cgroups %q, want those of the node", out)
+	}
+	_, stderr, err := w.try("lab", "exec", "--lab", id, "lab-a-1", "--", "sh", "-c", "exit 42")
+	checkExit(t, "lab exec exit 42", err, 42)
+	if stderr != "" {
+		t.Errorf("lab exec of a command that fails says %q, want nothing of its own", stderr)
+	}
+	_, stderr, err = w.try("lab", "exec", "--lab", id, "lab-9", "true")
+	checkExit(t, "lab exec on no host", err, 1)
+	if !strings.Contains(stderr, "lab-b-1") {
+		t.Errorf("lab exec on no host says %q, want those that there are", stderr)
+	}
+
+	w.run("lab", "down", id)
+	checkNothing(t, id)
+	_, _, err = w.try("lab", "down", id)
+	checkExit(t, "lab down again", err, 1)
+}
+
+// TestLabHeld: with --keep=false the lab belongs to the command: others may
+// not take it away, and Ctrl-C does.
+func TestLabHeld(t *testing.T) {
+	needLab(t)
+	w := newWorld(t)
+	p := w.start("lab", "up", "--keep=false", w.write("lab.yaml", "fleet: {lab: {nodes: 1}}\nworkloads: [{kind: command, command: 'true'}]\n"))
+	p.await(t, "Ctrl-C removes it")
+	id := labName(t, p.log())
+	if line := lineWith(w.run("lab", "list"), id); !strings.Contains(line, "running") {
+		t.Errorf("lab list: %q, want it running", line)
+	}
+	_, stderr, err := w.try("lab", "down", id)
+	checkExit(t, "lab down", err, 2)
+	if !strings.Contains(stderr, "--force") || !strings.Contains(stderr, strconv.Itoa(p.cmd.Process.Pid)) {
+		t.Errorf("lab down: %q, want whose it is and how to go on", stderr)
+	}
+	p.leave(t)
+	checkNothing(t, id)
+}
+
+// labUp makes a lab that is removed at the end of the test at the latest, and
+// checks the table of its hosts.
+func (w *world) labUp(file string) string {
+	w.t.Helper()
+	out, stderr, err := w.try("lab", "up", "--format", "json", file)
+	if err != nil {
+		w.t.Fatalf("lab up: %v\n%s", err, stderr)
+	}
+	var made struct {
+		ID    string `json:"id"`
+		State string `json:"state"`
+		Hosts []struct {
+			Name      string
+			Namespace struct{ Name string }
+			Paths     map[string]string
+		} `json:"hosts"`
+	}
+	if err := json.Unmarshal([]byte(out), &made); err != nil {
+		w.t.Fatalf("lab up: %v\n%s", err, out)
+	}
+	w.t.Cleanup(func() { _, _, _ = w.try("lab", "down", made.ID) }) // most tests have done it
+	if len(made.Hosts) != 4 || made.State != "kept" {
+		w.t.Errorf("lab up = %s, want a lab of 4 hosts that is kept", out)
+	}
+	for _, h := range made.Hosts {
+		if _, err := os.Stat("/run/netns/" + h.Namespace.Name); err != nil {
+			w.t.Errorf("host %s: %v", h.Name, err)
+		}
+		for name, path := range h.Paths {
+			if _, err := os.Stat(path); err != nil {
+				w.t.Errorf("volume %s of %s: %v", name, h.Name, err)
+			}
+		}
+	}
+	return made.ID
+}
+
+func checkExit(t *testing.T, what string, err error, want int) {
+	t.Helper()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != want {
+		t.Errorf("%s: %v, want exit code %d", what, err, want)
+	}
+}
+
+// TestLabWithoutRights: a user without rights is told at once what is missing
+// and how to go on, and no run is stored.
+func TestLabWithoutRights(t *testing.T) {
+	needLab(t)
+	w := newWorld(t)
+	file := w.write("lab.yaml", "fleet: {lab: {nodes: 2}}\nworkloads: [{kind: command, command: 'true'}]\n")
+	bin := copyFor(t, w.bin, w.dir)
+	as := func(args ...string) (string, error) {
+		cmd := exec.Command(bin, args...)
+		cmd.Env = append(w.env(), "SCALEBENCH_DATA="+filepath.Join(w.dir, "nobody"))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		began := time.Now()
+		out, err := cmd.CombinedOutput()
+		t.Logf("%v: %v", args, time.Since(began))
+		return string(out), err
+	}
+	if err := os.Mkdir(filepath.Join(w.dir, "nobody"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(filepath.Join(w.dir, "nobody"), nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"run", file}, {"lab", "up", file}} {
+		out, err := as(args...)
+		checkExit(t, strings.Join(args, " "), err, 1)
+		for _, want := range []string{"CAP_NET_ADMIN", "cgroup", "fleet: local"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%v: %q, want %q in it", args, out, want)
+			}
+		}
+	}
+	if out, err := as("runs", "--format", "json"); err != nil || strings.TrimSpace(out) != "[]" {
+		t.Errorf("runs = %q, %v, want none", out, err)
+	}
+	if out, err := as("run", "--dry-run", file); err != nil || !strings.Contains(out, "lab-2") || !strings.Contains(out, "cannot be run here") {
+		t.Errorf("run --dry-run = %q, %v, want the plan and a warning", out, err)
+	}
+}
+
+// nobody is the user without rights of every Linux.
+const nobody = 65534
+
+// copyFor copies the program, and opens the way to it, for everybody.
+func copyFor(t *testing.T, from, dir string) string {
+	t.Helper()
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }() // only read
+	path := filepath.Join(dir, "scalebench")
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err == nil {
+		_, err = io.Copy(out, in)
+		err = errors.Join(err, out.Close())
+	}
+	for d := dir; err == nil && d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		err = os.Chmod(d, 0o755)
+	}
+	if err == nil {
+		err = os.Chmod(filepath.Join(dir, "lab.yaml"), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
