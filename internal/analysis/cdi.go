@@ -72,6 +72,7 @@ func (c campaign) compare(key string, like model.Sample, opt Options) comparison
 	noteMissing(steps, key, cmp.of, n)
 	cmp.scoring = score(steps, like, opt, n)
 	cmp.resolution = resolutionOf(steps)
+	cmp.common = commonOf(steps)
 	cmp.simultaneity = simultaneityOf(steps, cmp.window, opt, n)
 	for _, s := range steps {
 		rep := s.repetition()

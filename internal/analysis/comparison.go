@@ -25,6 +25,7 @@ type comparison struct {
 	serial, parallel []repetition
 	simultaneity
 	resolution resolution
+	common     common
 	notes      notes
 }
 
@@ -186,27 +187,31 @@ func (c *comparison) intervals(f *model.Finding, opt Options) {
 	}
 	serial, parallel := columns(f.Pairs)
 	iv, err := stats.Fieller(parallel, serial, level)
-	f.CI = c.resolved(cdiInterval(iv, err), *f.CDI)
+	f.CI = c.widened(cdiInterval(iv, err), *f.CDI, c.noteWidened)
 	c.noteInterval(err)
 	iv, err = stats.BCa(parallel, serial, level, opt.Resamples, opt.Seed)
-	f.BCa = cdiInterval(iv, err)
-	if f.BCa != nil {
-		widened, _ := c.resolution.floor(*f.BCa, *f.CDI)
-		f.BCa = &widened
-	}
+	f.BCa = c.widened(cdiInterval(iv, err), *f.CDI, func(string, float64, model.Interval, model.Interval) {})
 }
 
-// resolved widens an interval to what the instrument resolves, and says so
-// where that decides.
-func (c *comparison) resolved(iv *model.Interval, cdi float64) *model.Interval {
+// widened adds to an interval over subjects what their scatter cannot show:
+// what they went through together, and what the instrument resolves. note is
+// told of each step: why, by how much in points, from and to which interval.
+func (c *comparison) widened(iv *model.Interval, cdi float64, note func(why string, half float64, from, to model.Interval)) *model.Interval {
 	if iv == nil {
 		return nil
 	}
-	wider, half := c.resolution.floor(*iv, cdi)
-	if verdictOf(wider) != verdictOf(*iv) {
-		c.notes.warn("the %ss differ less (interval [%.3f, %.3f]) than the instrument resolves (± %.3f points): the interval is widened to that", c.of, iv[0], iv[1], half)
-	}
+	together, half := c.common.widen(*iv, cdi)
+	note("vary together", half, *iv, together)
+	wider, half := c.resolution.floor(together, cdi)
+	note("are not told apart by the instrument", half, together, wider)
 	return &wider
+}
+
+// noteWidened says that an interval was widened where that decides.
+func (c *comparison) noteWidened(why string, half float64, from, to model.Interval) {
+	if verdictOf(from) != verdictOf(to) {
+		c.notes.warn("the %ss differ less (interval [%.3f, %.3f]) than they %s (± %.3f points): the interval is widened by that", c.of, from[0], from[1], why, half)
+	}
 }
 
 // noteInterval says why there is no interval.

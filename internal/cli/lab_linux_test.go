@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +28,6 @@ func traces(t testing.TB, id string) []string {
 	var out []string
 	for _, pattern := range []string{
 		"/run/netns/scalebench-" + id + "*", lab.DefaultStateDir + "/" + id + "*", lab.DefaultVolumeDir + "/" + id,
-		"/sys/fs/cgroup/scalebench/" + id, "/sys/fs/cgroup/*/scalebench/" + id, "/sys/fs/cgroup/*/*/scalebench/" + id,
 	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
@@ -35,6 +35,7 @@ func traces(t testing.TB, id string) []string {
 		}
 		out = append(out, found...)
 	}
+	out = append(out, cgroupsOf(id)...)
 	loops, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func killAll(t *testing.T, id string, server *proc) {
 	if err := server.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	groups := filterCgroups(traces(t, id))
+	groups := cgroupsOf(id)
 	if len(groups) == 0 {
 		t.Fatalf("lab %s has no cgroups", id)
 	}
@@ -217,13 +218,15 @@ func killAll(t *testing.T, id string, server *proc) {
 	}
 }
 
-func filterCgroups(all []string) []string {
+// cgroupsOf lists the cgroups of a lab, one in each hierarchy.
+func cgroupsOf(id string) []string {
 	var out []string
-	for _, path := range all {
-		if strings.HasPrefix(path, "/sys/fs/cgroup/") {
+	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == id {
 			out = append(out, path)
 		}
-	}
+		return nil // other groups come and go
+	})
 	return out
 }
 

@@ -65,9 +65,9 @@ func wire(m Manifest, spec Spec, open map[string]*os.File) error {
 	return nil
 }
 
-// prepare takes up lo in a new namespace, and turns off IPv6: its neighbour
-// and router messages would go over the shaped links, and hosts have IPv4
-// addresses only. Everything else is as the kernel has it for a new host.
+// prepare takes up lo in a new namespace, turns off IPv6, whose neighbour and
+// router messages would go over the shaped links, and chooses TCP's congestion
+// control. Everything else is as the kernel has it for a new host.
 func prepare(ns *os.File) error {
 	err := onThread(func() error {
 		if err := enter(ns); err != nil {
@@ -80,7 +80,7 @@ func prepare(ns *os.File) error {
 				return err
 			}
 		}
-		return nil
+		return controlCongestion()
 	})
 	if err != nil {
 		return err
@@ -91,6 +91,22 @@ func prepare(ns *os.File) error {
 	}
 	defer h.Close()
 	return setUp(h, "lo")
+}
+
+// controlCongestion gives this thread's namespace the congestion control that
+// a new Linux host has, whatever this machine uses: a lab must mean the same
+// everywhere. It matters: BBR estimates a rate that a token bucket, which lets
+// bursts pass, does not have, and was seen to leave a link half empty.
+func controlCongestion() error {
+	var errs []error
+	for _, name := range []string{"cubic", "reno"} { // the kernel always has reno
+		err := os.WriteFile("/proc/sys/net/ipv4/tcp_congestion_control", []byte(name), 0)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return fmt.Errorf("choosing TCP's congestion control: %w", errors.Join(errs...))
 }
 
 // handleIn opens a netlink socket in a namespace.

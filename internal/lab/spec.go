@@ -70,9 +70,9 @@ type Service struct {
 
 // Host is one host of a lab: a node, or the host of a service.
 type Host struct {
-	Name    model.NodeID // node id, or the service's name
-	Group   string       // empty for services and in a lab without groups
-	Address string       // IPv4, the same whenever the same Spec is built
+	Name    model.NodeID `json:"name"`            // node id, or the service's name
+	Group   string       `json:"group,omitempty"` // empty for services and in a lab without groups
+	Address string       `json:"address"`         // IPv4, the same whenever the same Spec is built
 	Limits
-	Service *Service // nil for nodes
+	Service *Service `json:"service,omitempty"` // nil for nodes
 }

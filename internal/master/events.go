@@ -26,6 +26,9 @@ type events struct {
 	dropped  int
 	watchers map[chan model.Event]model.RunID
 	wake     chan struct{}
+	// fleet is the last event about a fleet that came up. Whoever submits a
+	// run begins to watch a moment too late for it.
+	fleet model.Event
 }
 
 // Bounds: events that wait for a failing store, and events that wait for a
@@ -54,6 +57,9 @@ func (e *events) emit(ev model.Event) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if ev.Kind == model.EventFleetUp {
+		e.fleet = ev
+	}
 	for ch, run := range e.watchers {
 		if ev.Run != "" && run != ev.Run {
 			continue
@@ -77,11 +83,15 @@ func (e *events) emit(ev model.Event) {
 	}
 }
 
-// watch returns the live events of a run until stop is called.
+// watch returns the live events of a run until stop is called, and first what
+// fleet the run has.
 func (e *events) watch(run model.RunID) (live <-chan model.Event, stop func()) {
 	ch := make(chan model.Event, watchBuffer)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.fleet.Run != "" && e.fleet.Run == run {
+		ch <- e.fleet // the channel is empty, and has room
+	}
 	e.watchers[ch] = run
 	return ch, func() {
 		e.mu.Lock()

@@ -1,0 +1,70 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// noCrier publishes events to nobody. It gives no orders: events do not.
+type noCrier struct{ Crier }
+
+func (noCrier) PublishEvent(model.Event) error { return nil }
+
+func testEvents() *events {
+	return newEvents(nil, noCrier{}, slog.New(slog.DiscardHandler), func() time.Time { return time.Unix(0, 0) })
+}
+
+// TestWatchTellsOfFleet: whoever begins to watch a run sees what fleet it has,
+// once, however late; the fleet of another run is none of its business.
+func TestWatchTellsOfFleet(t *testing.T) {
+	up := model.Event{Run: "r1", Kind: model.EventFleetUp, Text: "lab abc"}
+	for _, tt := range []struct {
+		name string
+		do   func(e *events) (live <-chan model.Event)
+		want []string
+	}{
+		{"before", func(e *events) <-chan model.Event { e.emit(up); live, _ := e.watch("r1"); return live }, []string{"lab abc"}},
+		{"after", func(e *events) <-chan model.Event { live, _ := e.watch("r1"); e.emit(up); return live }, []string{"lab abc"}},
+		{"another run", func(e *events) <-chan model.Event { e.emit(up); live, _ := e.watch("r2"); return live }, nil},
+		{"everything", func(e *events) <-chan model.Event { e.emit(up); live, _ := e.watch(""); return live }, nil},
+	} {
+		live := tt.do(testEvents())
+		var got []string
+		for len(live) > 0 {
+			got = append(got, (<-live).Text)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: events (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// TestServiceEnded: the active run ends as failed, with the reason, and an
+// event of it says so.
+func TestServiceEnded(t *testing.T) {
+	m := &Master{ev: testEvents()}
+	x := &execution{m: m, run: model.Run{ID: "r1"}}
+	x.ctx, x.cancel = context.WithCancelCause(t.Context())
+	m.active = x
+	live, stop := m.ev.watch("r1")
+	defer stop()
+	m.ServiceEnded(errors.New("service web ended: exit status 3"))
+	state, reason := stateAfter(x.ctx, x.ctx.Err())
+	if state != model.RunFailed || !strings.Contains(reason, "service web ended: exit status 3") {
+		t.Errorf("state after = %s, %q, want failed with the reason", state, reason)
+	}
+	ev := <-live
+	if ev.Kind != model.EventServiceEnded || ev.Severity != model.Problem || ev.Run != "r1" {
+		t.Errorf("event = %+v, want a problem of the run", ev)
+	}
+	m.active = nil
+	m.ServiceEnded(errors.New("between runs")) // ends nothing
+}
