@@ -19,7 +19,8 @@ func manifestPath(stateDir, id string) string {
 
 // claim writes a manifest under an id that is free.
 func claim(m Manifest) error {
-	if err := os.MkdirAll(filepath.Dir(m.Path), 0o755); err != nil {
+	// The commands and the environment of services are nobody else's business.
+	if err := os.MkdirAll(filepath.Dir(m.Path), 0o700); err != nil {
 		return fmt.Errorf("keeping a list of labs: %w", err)
 	}
 	tmp, err := writeTemp(m)
@@ -107,6 +108,9 @@ func List(stateDir string) ([]Manifest, error) {
 	entries, err := os.ReadDir(stateDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: labs belong to root, who alone can list them: %w", model.ErrDenied, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing labs: %w", err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+
+	"github.com/scalebench/scalebench/internal/model"
 	"os"
 	"strings"
 )
@@ -27,6 +29,9 @@ func Sweep(ctx context.Context, stateDir string, log *slog.Logger) error {
 		log = slog.New(slog.DiscardHandler)
 	}
 	all, err := List(stateDir)
+	if errors.Is(err, model.ErrDenied) {
+		return nil // whoever may not list labs made none
+	}
 	errs := []error{err}
 	for _, m := range all {
 		if !m.LeftOver() {
