@@ -5,6 +5,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // limits returns what the control groups of this process allow: cores (a
@@ -41,14 +43,12 @@ type group struct {
 
 // groups lists the control groups that may limit this process.
 func groups(root tree) []group {
-	paths := groupPaths(root.text("proc/self/cgroup"))
+	paths := procself.Groups(root.text("proc/self/cgroup"))
 	var list []group
-	for line := range strings.SplitSeq(root.text("proc/self/mountinfo"), "\n") {
-		m, ok := parseMount(line)
-		if !ok {
-			continue
-		}
-		g := group{dir: m.point, v2: m.v2, cpu: m.has("cpu"), memory: m.has("memory")}
+	for m := range procself.Mounts(root.text("proc/self/mountinfo")) {
+		// A tree has no leading slashes.
+		dir := strings.TrimPrefix(path.Clean(m.Point), "/")
+		g := group{dir: dir, v2: m.Unified(), cpu: m.Controls("cpu"), memory: m.Controls("memory")}
 		if !g.v2 && !g.cpu && !g.memory {
 			continue
 		}
@@ -59,7 +59,7 @@ func groups(root tree) []group {
 				key = "cpu"
 			}
 		}
-		list = append(list, g.upwards(below(m.root, paths[key]))...)
+		list = append(list, g.upwards(procself.Below(m.Root, paths[key]))...)
 	}
 	return list
 }
@@ -74,59 +74,6 @@ func (g group) upwards(rel string) []group {
 		list = append(list, g)
 	}
 	return list
-}
-
-// below makes a group's path relative to the part of the hierarchy that is
-// mounted. In a container the mounted part is often the group itself.
-func below(mounted, group string) string {
-	if mounted == "/" {
-		return group
-	}
-	if rel, ok := strings.CutPrefix(group, mounted); ok && (rel == "" || rel[0] == '/') {
-		return rel
-	}
-	return ""
-}
-
-// groupPaths reads /proc/self/cgroup: lines of "id:controllers:path". The key
-// is the controller, empty for version 2.
-func groupPaths(text string) map[string]string {
-	paths := map[string]string{}
-	for line := range strings.SplitSeq(text, "\n") {
-		parts := strings.SplitN(line, ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		for controller := range strings.SplitSeq(parts[1], ",") {
-			paths[controller] = parts[2]
-		}
-	}
-	return paths
-}
-
-// mount is a line of /proc/self/mountinfo that mounts control groups.
-type mount struct {
-	root    string // which part of the hierarchy is mounted
-	point   string // where, without the leading slash
-	v2      bool
-	options string // of the hierarchy: its controllers
-}
-
-func (m mount) has(controller string) bool {
-	return strings.Contains(","+m.options+",", ","+controller+",")
-}
-
-// parseMount reads "id parent major:minor root point options tags… - type
-// source superoptions" (proc(5)).
-func parseMount(line string) (mount, bool) {
-	before, after, ok := strings.Cut(line, " - ")
-	front, back := strings.Fields(before), strings.Fields(after)
-	if !ok || len(front) < 6 || len(back) < 3 {
-		return mount{}, false
-	}
-	point := strings.TrimPrefix(path.Clean(front[4]), "/")
-	m := mount{root: front[3], point: point, v2: back[0] == "cgroup2", options: back[2]}
-	return m, m.v2 || back[0] == "cgroup"
 }
 
 // cpuLimit returns quota/period in cores, 0 without a limit.

@@ -111,21 +111,6 @@ func TestHypervisor(t *testing.T) {
 	}
 }
 
-func TestBelow(t *testing.T) {
-	tests := []struct{ mounted, group, want string }{
-		{"/", "/a/b", "/a/b"},
-		{"/a", "/a/b", "/b"},
-		{"/a", "/a", ""},
-		{"/a", "/ab", ""},
-		{"/docker/1", "/", ""},
-	}
-	for _, tt := range tests {
-		if got := below(tt.mounted, tt.group); got != tt.want {
-			t.Errorf("below(%q, %q) = %q, want %q", tt.mounted, tt.group, got, tt.want)
-		}
-	}
-}
-
 func TestAddressesLeavesOut(t *testing.T) {
 	list := []Interface{{Name: "eth0", Up: true, Addresses: []netip.Addr{
 		netip.MustParseAddr("169.254.1.2"), netip.MustParseAddr("fe80::1%eth0"), netip.MustParseAddr("::ffff:10.0.0.1"),

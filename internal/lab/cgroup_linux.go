@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"fmt"
 	"maps"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // The controllers of cgroup v1 that a lab uses. cpuacct limits nothing, but a
@@ -55,19 +55,19 @@ func findGroups(id string) (groups, error) {
 // groups with limits, so there they stand below the top of what is mounted,
 // or, where that is not allowed, below the own group, if it was delegated.
 func locate(id, mountinfo, own string) (groups, error) {
-	mine := ownGroups(own)
+	mine := procself.Groups(own)
 	g := groups{id: id, v1: make(map[string]string)}
 	var unified []string
-	for m := range parseMounts(mountinfo) {
-		switch m.fstype {
+	for m := range procself.Mounts(mountinfo) {
+		switch m.Type {
 		case "cgroup":
-			for _, c := range strings.Split(m.options, ",") {
+			for _, c := range strings.Split(m.Options, ",") {
 				if path, ok := mine[c]; ok && slices.Contains([]string{cpuV1, cpuacctV1, memoryV1, blkioV1}, c) {
 					g.v1[c] = groupDir(m, path)
 				}
 			}
 		case "cgroup2":
-			unified = append(unified, m.point, groupDir(m, mine[""]))
+			unified = append(unified, m.Point, groupDir(m, mine[""]))
 		}
 	}
 	if g.v1[cpuV1] != "" && g.v1[memoryV1] != "" && g.v1[blkioV1] != "" {
@@ -81,33 +81,17 @@ func locate(id, mountinfo, own string) (groups, error) {
 	return groups{}, fmt.Errorf("%w: no cgroup hierarchy with the controllers cpu, memory and io (v2) or blkio (v1) can be written to", model.ErrUnavailable)
 }
 
-// ownGroups reads /proc/self/cgroup: controller of v1 → path, and "" → path
-// in v2.
-func ownGroups(text string) map[string]string {
-	paths := make(map[string]string)
-	for line := range strings.Lines(text) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		for _, c := range strings.Split(parts[1], ",") {
-			paths[c] = parts[2]
-		}
-	}
-	return paths
-}
-
 // groupDir is the directory of a group in a mounted hierarchy. A container may
 // see only a part of the hierarchy, or the path from outside; where the path
 // leads nowhere, the top of what is mounted is the own group.
-func groupDir(m mount, path string) string {
-	rel, err := filepath.Rel(m.root, path)
+func groupDir(m procself.Mount, path string) string {
+	rel, err := filepath.Rel(m.Root, path)
 	if err != nil || !filepath.IsLocal(rel) {
-		return m.point
+		return m.Point
 	}
-	dir := filepath.Join(m.point, rel)
+	dir := filepath.Join(m.Point, rel)
 	if _, err := os.Stat(dir); err != nil {
-		return m.point
+		return m.Point
 	}
 	return dir
 }
@@ -206,42 +190,4 @@ func duplicate() func(string) bool {
 		seen[s] = true
 		return old
 	}
-}
-
-// parseMounts yields the entries of /proc/self/mountinfo.
-func parseMounts(text string) func(yield func(mount) bool) {
-	return func(yield func(mount) bool) {
-		lines := bufio.NewScanner(strings.NewReader(text))
-		for lines.Scan() {
-			if m, ok := parseMount(lines.Text()); ok && !yield(m) {
-				return
-			}
-		}
-	}
-}
-
-// mount is one entry of /proc/self/mountinfo.
-type mount struct {
-	device  string // major:minor
-	root    string // of the mount, inside its file system
-	point   string // where it is mounted
-	fstype  string
-	source  string
-	options string // of the file system
-}
-
-// parseMount reads a line of proc_pid_mountinfo(5).
-func parseMount(line string) (mount, bool) {
-	left, right, ok := strings.Cut(line, " - ")
-	l, r := strings.Fields(left), strings.Fields(right)
-	if !ok || len(l) < 5 || len(r) < 3 {
-		return mount{}, false
-	}
-	return mount{device: l[2], root: unescape(l[3]), point: unescape(l[4]),
-		fstype: r[0], source: unescape(r[1]), options: r[2]}, true
-}
-
-// unescape undoes the octal escapes of mountinfo: space, tab, newline, \.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }

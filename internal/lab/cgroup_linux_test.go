@@ -113,20 +113,3 @@ func TestLocate(t *testing.T) {
 		}
 	}
 }
-
-// FuzzParseMount shows that no line of mountinfo breaks the parser, and that
-// escapes are undone.
-func FuzzParseMount(f *testing.F) {
-	f.Add("36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue")
-	f.Add(`36 35 98:0 / /with\040space rw - ext4 /dev/x rw`)
-	f.Add("- - -")
-	f.Fuzz(func(t *testing.T, line string) {
-		m, ok := parseMount(line)
-		if ok && (m.point == "" || m.fstype == "" || m.device == "") {
-			t.Errorf("parseMount(%q) = %+v, want no empty fields", line, m)
-		}
-		if ok && strings.Contains(m.point, `\040`) && !strings.Contains(line, `\134`) {
-			t.Errorf("parseMount(%q).point = %q, want escapes undone", line, m.point)
-		}
-	})
-}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -146,9 +147,9 @@ func TestStartV2(t *testing.T) {
 		t.Fatal(err)
 	}
 	top := ""
-	for m := range parseMounts(string(text)) {
-		if m.fstype == "cgroup2" {
-			top = m.point
+	for m := range procself.Mounts(string(text)) {
+		if m.Unified() {
+			top = m.Point
 		}
 	}
 	if top == "" {

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // ownInterface matches the names of interfaces that a lab makes in its
@@ -31,9 +33,9 @@ func remains(t *testing.T, cfg Config) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for m := range parseMounts(string(mounts)) {
-		if below(cfg.VolumeDir, m.point) || strings.Contains(m.point, "scalebench-"+cfg.ID) {
-			left = append(left, "mount "+m.point)
+	for m := range procself.Mounts(string(mounts)) {
+		if below(cfg.VolumeDir, m.Point) || strings.Contains(m.Point, "scalebench-"+cfg.ID) {
+			left = append(left, "mount "+m.Point)
 		}
 	}
 	devices, err := loops()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 const (
@@ -104,7 +106,7 @@ func (m Manifest) kill(pid int) {
 // holds reports whether the process is in one of the lab's cgroups.
 func (m Manifest) holds(pid int) bool {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // unreadable: it is gone
-	for _, path := range ownGroups(string(data)) {
+	for _, path := range procself.Groups(string(data)) {
 		if strings.Contains(path+"/", "/"+groupRoot+"/"+m.ID+"/") {
 			return true
 		}
@@ -218,23 +220,23 @@ func (m Manifest) unmount(ctx context.Context, devices []loop) error {
 		return err
 	}
 	for _, mt := range mounts {
-		if own[mt.device] {
-			errs = append(errs, unmountOne(ctx, mt.point))
+		if own[mt.Device] {
+			errs = append(errs, unmountOne(ctx, mt.Point))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // mounts lists what is mounted below the lab's directory, last first.
-func (m Manifest) mounts() ([]mount, error) {
+func (m Manifest) mounts() ([]procself.Mount, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, fmt.Errorf("listing mounts: %w", err)
 	}
-	var all []mount
-	for mt := range parseMounts(string(text)) {
-		if below(m.Dir, mt.point) {
-			all = append([]mount{mt}, all...)
+	var all []procself.Mount
+	for mt := range procself.Mounts(string(text)) {
+		if below(m.Dir, mt.Point) {
+			all = append([]procself.Mount{mt}, all...)
 		}
 	}
 	return all, nil
@@ -284,7 +286,7 @@ func (m Manifest) removeDir() error {
 		return err
 	}
 	if len(mounts) > 0 {
-		return fmt.Errorf("%s is mounted in the lab's directory: unmount it", mounts[0].point)
+		return fmt.Errorf("%s is mounted in the lab's directory: unmount it", mounts[0].Point)
 	}
 	if err := os.RemoveAll(m.Dir); err != nil {
 		return fmt.Errorf("removing the lab's directory: %w", err)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-
-	"github.com/scalebench/scalebench/internal/model"
 	"os"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // LeftOver reports whether a lab stands although nobody wants it: its owner is

@@ -29,6 +29,7 @@ var places = []place{
 	{pkg: "model", tier: 0},
 	{pkg: "stats", tier: 0},
 	{pkg: "unit", tier: 0},
+	{pkg: "procself", tier: 0},
 
 	{pkg: "workload", tier: 1},
 	{pkg: "wire", tier: 1},

@@ -4,7 +4,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // cgroupFiles are the files that tell what this process's own control groups
@@ -22,13 +23,9 @@ type cgroupFiles struct {
 // and processor time from version 1 where both count it.
 func findCgroups(root string) cgroupFiles {
 	var f cgroupFiles
-	paths := groupPaths(readText(filepath.Join(root, "proc/self/cgroup")))
-	for line := range strings.SplitSeq(readText(filepath.Join(root, "proc/self/mountinfo")), "\n") {
-		m, ok := parseMount(line)
-		if !ok {
-			continue
-		}
-		if m.v2 {
+	paths := procself.Groups(readText(filepath.Join(root, "proc/self/cgroup")))
+	for m := range procself.Mounts(readText(filepath.Join(root, "proc/self/mountinfo"))) {
+		if m.Unified() {
 			f.addV2(groupDir(root, m, paths[""]))
 			continue
 		}
@@ -62,7 +59,7 @@ func (f *cgroupFiles) addV2(dir string) {
 }
 
 // addV1 takes a group that is not the root: release_agent is only there.
-func (f *cgroupFiles) addV1(root string, m mount, paths map[string]string) {
+func (f *cgroupFiles) addV1(root string, m procself.Mount, paths map[string]string) {
 	for _, c := range []struct {
 		controller, file string
 		into             *string
@@ -71,7 +68,7 @@ func (f *cgroupFiles) addV1(root string, m mount, paths map[string]string) {
 		{"cpu", "cpu.stat", &f.stat1},
 		{"memory", "memory.usage_in_bytes", &f.memory},
 	} {
-		if !m.has(c.controller) {
+		if !m.Controls(c.controller) {
 			continue
 		}
 		dir := groupDir(root, m, paths[c.controller])
@@ -94,57 +91,9 @@ func existing(dir, file string) string {
 	return name
 }
 
-// groupDir is where a group is mounted. In a container the mounted part of
-// the hierarchy is often the group itself.
-func groupDir(root string, m mount, group string) string {
-	rel := group
-	if m.root != "/" {
-		var ok bool
-		if rel, ok = strings.CutPrefix(group, m.root); !ok || (rel != "" && rel[0] != '/') {
-			rel = ""
-		}
-	}
-	return filepath.Join(root, m.point, path.Clean("/"+rel))
-}
-
-// groupPaths reads /proc/self/cgroup: lines of "id:controllers:path". The key
-// is the controller, empty for version 2.
-func groupPaths(text string) map[string]string {
-	paths := map[string]string{}
-	for line := range strings.SplitSeq(text, "\n") {
-		parts := strings.SplitN(line, ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		for controller := range strings.SplitSeq(parts[1], ",") {
-			paths[controller] = parts[2]
-		}
-	}
-	return paths
-}
-
-// mount is a line of /proc/self/mountinfo that mounts control groups.
-type mount struct {
-	root    string // which part of the hierarchy is mounted
-	point   string // where
-	v2      bool
-	options string // of the hierarchy: its controllers
-}
-
-func (m mount) has(controller string) bool {
-	return strings.Contains(","+m.options+",", ","+controller+",")
-}
-
-// parseMount reads "id parent major:minor root point options tags… - type
-// source superoptions" (proc(5)).
-func parseMount(line string) (mount, bool) {
-	before, after, ok := strings.Cut(line, " - ")
-	front, back := strings.Fields(before), strings.Fields(after)
-	if !ok || len(front) < 6 || len(back) < 3 {
-		return mount{}, false
-	}
-	m := mount{root: front[3], point: front[4], v2: back[0] == "cgroup2", options: back[2]}
-	return m, m.v2 || back[0] == "cgroup"
+// groupDir is where a group is mounted.
+func groupDir(root string, m procself.Mount, group string) string {
+	return filepath.Join(root, m.Point, path.Clean("/"+procself.Below(m.Root, group)))
 }
 
 // parseStat2 reads cpu.stat of version 2, in µs.

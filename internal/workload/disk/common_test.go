@@ -91,7 +91,7 @@ func need(t *testing.T, why string) {
 
 func needFio(t *testing.T) {
 	t.Helper()
-	if _, err := lookPath("fio", os.Environ()); err != nil {
+	if _, err := workload.LookPath("fio", os.Environ()); err != nil {
 		need(t, err.Error())
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // needRoot skips without the right to make devices and mounts.
@@ -104,7 +106,7 @@ func TestNoDirect(t *testing.T) {
 	// What fio says of it is understood, too.
 	p.plan, p.target = p.settings(), *target
 	p.fio = "fio"
-	if path, err := lookPath("fio", env.Environ); err == nil {
+	if path, err := workload.LookPath("fio", env.Environ); err == nil {
 		p.fio = path
 	}
 	if err := p.Run(t.Context(), env); !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), "does not support direct I/O") {

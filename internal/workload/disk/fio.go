@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,7 +18,7 @@ const howToInstall = "install it with `apt-get install fio` (Debian, Ubuntu) or 
 
 // findFio returns the path of a fio whose output this package can read.
 func findFio(ctx context.Context, environ []string) (string, error) {
-	path, err := lookPath("fio", environ)
+	path, err := workload.LookPath("fio", environ)
 	if err != nil {
 		return "", fmt.Errorf("fio is not installed on this node: %s: %w", howToInstall, err)
 	}
@@ -47,24 +45,6 @@ func majorVersion(s string) (int, bool) {
 	}
 	v, err := strconv.Atoi(m[1])
 	return v, err == nil
-}
-
-// lookPath finds a program on the PATH of the task's environment, which need
-// not be that of this process.
-func lookPath(name string, environ []string) (string, error) {
-	var path string
-	for _, e := range environ {
-		if v, ok := strings.CutPrefix(e, "PATH="); ok {
-			path = v // the last one counts
-		}
-	}
-	for _, dir := range filepath.SplitList(path) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return file, nil
-		}
-	}
-	return "", fmt.Errorf("no %s in PATH %q", name, path)
 }
 
 // killAfter is how long fio has to end by itself when the task is cut off. A

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // filesystemOf is the type of the file system that holds a path, as Linux
@@ -25,25 +27,12 @@ func filesystemOf(path string) string {
 // the last of those, which lies on top.
 func typeOfMount(table, path string) string {
 	var best, kind string
-	for line := range strings.Lines(table) {
-		point, t, ok := parseMount(line)
-		if ok && len(point) >= len(best) && below(path, point) {
-			best, kind = point, t
+	for m := range procself.Mounts(table) {
+		if len(m.Point) >= len(best) && below(path, m.Point) {
+			best, kind = m.Point, m.Type
 		}
 	}
 	return kind
-}
-
-// parseMount reads "36 35 98:0 /root /mount/point options - type device …".
-func parseMount(line string) (point, kind string, ok bool) {
-	before, after, found := strings.Cut(line, " - ")
-	f, g := strings.Fields(before), strings.Fields(after)
-	if !found || len(f) < 5 || len(g) < 1 {
-		return "", "", false
-	}
-	// The kernel escapes what would end a field.
-	point = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(f[4])
-	return point, g[0], true
 }
 
 // below reports whether a path is the folder or in it.

@@ -29,7 +29,7 @@ type iperf3 struct {
 
 // newIperf3 looks for the tool.
 func newIperf3(env *workload.Env) (*iperf3, error) {
-	path, err := lookPath("iperf3", env.Environ)
+	path, err := workload.LookPath("iperf3", env.Environ)
 	if err != nil {
 		return nil, fmt.Errorf("iperf3 is not installed on this node: install it with `apt-get install iperf3` (Debian, Ubuntu) or `dnf install iperf3` (Fedora), or use tool: builtin: %w", err)
 	}
@@ -37,24 +37,6 @@ func newIperf3(env *workload.Env) (*iperf3, error) {
 		return nil, fmt.Errorf("iperf3 measures against one node, and this task has %d peers; use tool: builtin", len(env.Peers))
 	}
 	return &iperf3{path: path}, nil
-}
-
-// lookPath finds a program on the PATH of the task's environment, which need
-// not be that of this process.
-func lookPath(name string, environ []string) (string, error) {
-	var path string
-	for _, e := range environ {
-		if v, ok := strings.CutPrefix(e, "PATH="); ok {
-			path = v // the last one counts
-		}
-	}
-	for _, dir := range filepath.SplitList(path) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return file, nil
-		}
-	}
-	return "", fmt.Errorf("no %s in PATH %q", name, path)
 }
 
 // portStep lies between the ports of a node's iperf3 servers: nodes that share

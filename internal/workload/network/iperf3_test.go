@@ -16,11 +16,12 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 func needIperf3(t testing.TB) {
 	t.Helper()
-	_, err := lookPath("iperf3", os.Environ())
+	_, err := workload.LookPath("iperf3", os.Environ())
 	need(t, "scripts/deps.sh installs iperf3", err)
 }
 

@@ -6,32 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/scalebench/scalebench/internal/workload"
 )
-
-// lookPath finds a program on the PATH of the task's environment, which need
-// not be that of this process.
-func lookPath(name string, environ []string) (string, error) {
-	var path string
-	for _, e := range environ {
-		if v, ok := strings.CutPrefix(e, "PATH="); ok {
-			path = v // the last one counts
-		}
-	}
-	for _, dir := range filepath.SplitList(path) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return file, nil
-		}
-	}
-	return "", fmt.Errorf("no %s in PATH %q", name, path)
-}
 
 // execute runs sysbench and returns its standard output, a few kilobytes. The
 // meter sees each line when it is printed.

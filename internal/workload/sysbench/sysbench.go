@@ -79,7 +79,7 @@ var versionForm = regexp.MustCompile(`^sysbench 1\.0\.\d+`)
 
 // Prepare looks for a sysbench that prints what this package can read.
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
-	path, err := lookPath("sysbench", env.Environ)
+	path, err := workload.LookPath("sysbench", env.Environ)
 	if err != nil {
 		return fmt.Errorf("sysbench is not installed on this node: install it with `apt-get install sysbench` (Debian, Ubuntu) or `dnf install sysbench` (Fedora): %w", err)
 	}

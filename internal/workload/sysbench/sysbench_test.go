@@ -135,7 +135,7 @@ func TestMeterNeverGoesBack(t *testing.T) {
 // needSysbench skips on a developer's machine without it, and fails in CI.
 func needSysbench(t *testing.T) {
 	t.Helper()
-	if _, err := lookPath("sysbench", os.Environ()); err != nil {
+	if _, err := workload.LookPath("sysbench", os.Environ()); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("%v: scripts/deps.sh installs it", err)
 		}
