@@ -16,8 +16,9 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// labProof makes the proof complete, as `make lab-proof` does: all cases and
-// twenty random labs, about half an hour. Without it a few cases are run.
+// labProof makes the proof complete, as `make lab-proof` does: all cases, the
+// plan, and twenty random labs, about an hour. Without it a few cases are run
+// with one trial.
 var labProof = flag.Bool("lab-proof", false, "run every case of the lab proof")
 
 // proof is a lab whose limits give the CDI by arithmetic.
@@ -34,6 +35,10 @@ type proof struct {
 // proofs are the cases. The processor's truth depends on the machine: the
 // nodes' shares of its cores are chosen such that the result does not.
 func proofs() []proof {
+	trials := 1
+	if *labProof {
+		trials = 2
+	}
 	cores := float64(runtime.NumCPU())
 	quarter := cores / 4 // of the machine; half a core of two
 	threads := int(math.Ceil(quarter))
@@ -64,10 +69,10 @@ trials: 2
 `},
 		{
 			name: "disk, one shared volume", why: "1 − 1/4", truth: map[string]float64{"disk": 75},
-			file: `fleet: {lab: {nodes: 4, volumes: [{name: data, size: 256MiB, iops: 400, bandwidth: 80MiB/s, shared: true}]}}
+			file: fmt.Sprintf(`fleet: {lab: {nodes: 4, volumes: [{name: data, size: 256MiB, iops: 400, bandwidth: 80MiB/s, shared: true}]}}
 workloads: [{kind: disk, volume: data, pattern: random, operation: write, block_size: 64KiB, direct: true, size: 32MiB, duration: 5s, ramp: 1s}]
-trials: 2
-`},
+trials: %d
+`, trials)},
 		{
 			name: "processor, no over-commit", full: true, why: fmt.Sprintf("4 × %g of %g cores", quarter, cores), truth: map[string]float64{"cpu": 0},
 			file: fmt.Sprintf(`fleet: {lab: {nodes: 4, cpu: %g}}
@@ -82,7 +87,7 @@ trials: 2
 `, quarter, threads)},
 		{
 			name: "object storage behind a link", why: "1 − 300/(4 × 200)", truth: map[string]float64{"objectstore": 62.5},
-			file: "fleet: {lab: {nodes: 4, link: 200Mbit/s}}\nservices:\n" + s3Service("300Mbit/s") + "\nworkloads:\n" + s3Workload("") + "\ntrials: 2\n",
+			file: "fleet: {lab: {nodes: 4, link: 200Mbit/s}}\nservices:\n" + s3Service("300Mbit/s") + "\nworkloads:\n" + s3Workload("") + fmt.Sprintf("\ntrials: %d\n", trials),
 		},
 	}
 }
@@ -132,15 +137,20 @@ func TestLabProof(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}
-	var table strings.Builder
-	fmt.Fprintf(&table, "\n| lab | arithmetic | expected | measured | 95 %% interval | verdict |\n|---|---|---|---|---|---|\n")
+	table := &proofTable{}
 	for _, p := range proofs() {
 		if p.full && !*labProof {
 			continue
 		}
-		t.Run(p.name, func(t *testing.T) { p.prove(t, &table, func(w *world) { w.runText(p.file) }) })
+		t.Run(p.name, func(t *testing.T) { p.prove(t, table, func(w *world) { w.runText(p.file) }) })
 	}
-	t.Log(table.String())
+	t.Log(table)
+	// One of twenty intervals misses the truth by design, and a neighbour's
+	// load spoils a measurement now and then. More means that something is
+	// wrong with the instrument, even if every case succeeded in the end.
+	if 4*table.missed > table.measured {
+		t.Errorf("%d of %d findings missed the truth", table.missed, table.measured)
+	}
 }
 
 // TestDemo: the demo's own arithmetic holds, in a lab.
@@ -148,14 +158,36 @@ func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}
-	p := proof{name: "demo", why: "docs", truth: map[string]float64{"network": 62.5, "cpu-all-cores": 75}}
-	var table strings.Builder
-	p.prove(t, &table, func(w *world) { w.run("demo") })
+	cores := float64(runtime.NumCPU())
+	p := proof{name: "demo", why: "demo-lab.yaml", truth: map[string]float64{"network": 62.5, "cpu-all-cores": 100 * (1 - cores/(4*cores))}}
+	table := &proofTable{}
+	p.prove(t, table, func(w *world) { w.run("demo") })
+	t.Log(table)
+}
+
+// proofTable has a row for every finding of every try.
+type proofTable struct {
+	rows             strings.Builder
+	measured, missed int
+}
+
+func (t *proofTable) add(row string, missed bool) {
+	mark := "yes"
+	t.measured++
+	if missed {
+		mark = "**no**"
+		t.missed++
+	}
+	fmt.Fprintf(&t.rows, "%s %s |\n", row, mark)
+}
+
+func (t *proofTable) String() string {
+	return "\n| lab | arithmetic | expected | measured | 95 % interval | verdict | try | holds |\n|---|---|---|---|---|---|---|---|\n" + t.rows.String()
 }
 
 // prove runs the case as often as measure does, until every finding shows the
-// truth, and adds the last try to the table.
-func (p proof) prove(t *testing.T, table *strings.Builder, run func(*world)) {
+// truth. Every try is in the table.
+func (p proof) prove(t *testing.T, table *proofTable, run func(*world)) {
 	for try := 1; ; try++ {
 		w := labWorld(t)
 		run(w)
@@ -164,18 +196,18 @@ func (p proof) prove(t *testing.T, table *strings.Builder, run func(*world)) {
 		if len(findings) == 0 {
 			t.Fatal("no findings")
 		}
-		var wrong, rows string
+		wrong := ""
 		for _, f := range findings {
-			bad, row := p.judge(f)
-			wrong, rows = wrong+bad, rows+row
-			t.Logf("try %d: %s warnings %q", try, row, f.Warnings)
+			bad, row := p.judge(f, try)
+			table.add(row, bad != "")
+			wrong += bad
+			t.Logf("%s; warnings %q", row, f.Warnings)
 		}
-		if wrong == "" || try == tries {
-			table.WriteString(rows)
-			if wrong != "" {
-				t.Errorf("after %d tries: %s", tries, wrong)
-			}
+		switch {
+		case wrong == "":
 			return
+		case try == tries:
+			t.Fatalf("after %d tries: %s", tries, wrong)
 		}
 		t.Log(wrong)
 	}
@@ -183,7 +215,7 @@ func (p proof) prove(t *testing.T, table *strings.Builder, run func(*world)) {
 
 // judge compares a finding with the truth: what is wrong, and a row for the
 // table.
-func (p proof) judge(f model.Finding) (wrong, row string) {
+func (p proof) judge(f model.Finding, try int) (wrong, row string) {
 	truth, ok := p.truth[f.Workload]
 	if !ok {
 		return fmt.Sprintf("nothing is known about %s; ", f.Workload), ""
@@ -191,7 +223,7 @@ func (p proof) judge(f model.Finding) (wrong, row string) {
 	if f.CDI == nil || f.CI == nil {
 		return fmt.Sprintf("%s: CDI %v, interval %v; ", f.Metric, f.CDI, f.CI), ""
 	}
-	row = fmt.Sprintf("| %s: %s | %s | %.1f %% | %.2f %% | [%.2f, %.2f] | %s |\n", p.name, f.Metric, p.why, truth, *f.CDI, f.CI[0], f.CI[1], f.Verdict)
+	row = fmt.Sprintf("| %s: %s | %s | %.1f %% | %.2f %% | [%.2f, %.2f] | %s | %d |", p.name, f.Metric, p.why, truth, *f.CDI, f.CI[0], f.CI[1], f.Verdict, try)
 	want := model.VerdictDegraded
 	if truth == 0 {
 		want = model.VerdictNone
@@ -200,6 +232,29 @@ func (p proof) judge(f model.Finding) (wrong, row string) {
 		wrong = fmt.Sprintf("%s: %.2f %% %v %s; want %.1f %% within 3 points and the interval, %s; ", f.Metric, *f.CDI, *f.CI, f.Verdict, truth, want)
 	}
 	return wrong, row
+}
+
+// TestLabLimit: where the total stays the same while the fleet grows, the limit
+// is named, with where it begins: the example of the README. Of the uplink's
+// 300 Mbit/s, TCP carries 1448 of 1514 bytes as payload.
+func TestLabLimit(t *testing.T) {
+	if !*labProof {
+		t.Skip("takes minutes; `make lab-proof` runs it")
+	}
+	const payload = 300e6 / 8 * 1448 / 1514 // byte/s
+	p := proof{name: "limit", why: "1 − 300/(6 × 200)", truth: map[string]float64{"network": 75}}
+	table := &proofTable{}
+	var got resourceAnswer
+	p.prove(t, table, func(w *world) { w.run("run", example("lab-network.yaml")); got = w.resources("latest") })
+	t.Log(table)
+	s := got.Scalings[0]
+	if s.Limit == nil {
+		t.Fatalf("no limit is named: %q", s.Warnings)
+	}
+	t.Log(s.Limit.Text)
+	if math.Abs(s.Limit.Total/payload-1) > .02 || s.Limit.From != 2 || s.Limit.To != 6 || !strings.Contains(got.Ranking.Resources[0].Text, s.Limit.Text) {
+		t.Errorf("limit %+v in %q, want %.4g byte/s from 2 to 6", s.Limit, got.Ranking.Resources[0].Text, payload)
+	}
 }
 
 // randomLab is a lab in which some resources lose some of their capacity, one
@@ -257,7 +312,7 @@ workloads:
 // TestRandomLabs: the resource that loses most is named first, in every lab.
 func TestRandomLabs(t *testing.T) {
 	if !*labProof {
-		t.Skip("takes half an hour; make lab-proof runs it")
+		t.Skip("takes half an hour; `make lab-proof` runs it")
 	}
 	const labs, seed = 20, 6
 	rng := rand.New(rand.NewPCG(seed, 0))
