@@ -16,7 +16,9 @@ type Demand struct {
 	Amount   float64
 	Unit     string          // normal: "byte/s", "op/s", "core", or as given
 	CI       *model.Interval // over nodes; nil when the figure was given
-	Source   string          // where the figure comes from, for people
+	// Wire: it was counted in packets, with their headers.
+	Wire   bool
+	Source string // where the figure comes from, for people
 }
 
 // Capacity is what a fleet had of one resource.
@@ -25,15 +27,26 @@ type Capacity struct {
 	Total                      float64 // C_n
 	Unit                       string  // normal
 	CI                         *model.Interval
-	Nodes                      int // n; 0 for a limit that was given
-	Alone                      *float64
-	CDI                        *float64
-	CDICI                      *model.Interval
+	// Nodes is n, the nodes that measured it together; 0 for a limit that was
+	// given. Of is what was measured as one, PerSubject how many nodes measure
+	// such a subject: 2 for a pair that measures both ways. Alone is of a node.
+	Nodes      int
+	Of         model.Subjects
+	PerSubject int
+	Alone      *float64
+	CDI        *float64
+	CDICI      *model.Interval
 	// Limited: it is known not to grow any more, by a CDI whose interval lies
 	// above 0, or because somebody says so.
 	Limited bool
-	Doubt   string // why the figure has no verdict; empty when it has one
-	Source  string
+	// Open says why it is no limit, beyond the CDI; Advice what would tell;
+	// both may be empty. Partial: it left some of what the nodes have unused.
+	Open, Advice string
+	Partial      bool
+	Caution      string // what the limit leaves open; empty when nothing
+	Doubt        string // why the figure has no verdict; empty when it has one
+	NoCores      string // why a capacity of the cpu is not known in cores
+	Source       string
 }
 
 // PlanInput is the question that [Plan] answers.
@@ -47,7 +60,7 @@ type PlanInput struct {
 }
 
 // Plan says how many nodes a target takes and which resource ends growth
-// (seed 000, section 5.4, read with the application's demand d on one node, not
+// (section 5.4 of the ScaleBench paper, read with the application's demand d on one node, not
 // with the capacity of one node, which would condemn every fleet larger than
 // the one measured). With m the target, r a node's rate, C_n the capacity that
 // n nodes had together:
@@ -108,11 +121,14 @@ func (in PlanInput) check() error {
 
 // resource answers for one resource.
 func (in PlanInput) resource(d Demand, nodes float64, n *notes) model.PlanResource {
+	c, ok := in.capacityFor(d, n)
+	if ok {
+		d = d.against(c, n)
+	}
 	r := model.PlanResource{
 		Resource: d.Resource, Unit: d.Unit, Demand: d.Amount, DemandCI: d.CI, DemandSource: d.Source,
 		AtTarget: in.Target / in.NodeRate * d.Amount, Needed: nodes * d.Amount, Answer: model.PlanUntested,
 	}
-	c, ok := in.capacityFor(d, n)
 	if ok {
 		r.Capacity, r.CapacityCI, r.CapacitySource, r.MeasuredAt = &c.Total, c.CI, c.Source, c.Nodes
 		r.CDI, r.CDICI = c.CDI, c.CDICI
@@ -122,7 +138,7 @@ func (in PlanInput) resource(d Demand, nodes float64, n *notes) model.PlanResour
 	if ok && c.Limited {
 		in.limits(&r, d, c)
 	}
-	r.Text = planText(r, int(nodes), in.NodeRate)
+	r.Text = planText(r, c, int(nodes), in.NodeRate)
 	return r
 }
 
@@ -174,7 +190,7 @@ func (in PlanInput) capacityFor(d Demand, n *notes) (Capacity, bool) {
 		case c.Unit == d.Unit:
 			fit = append(fit, c)
 		default:
-			others = append(others, fmt.Sprintf("%q", c.Unit))
+			others = append(others, c.otherUnit(d.Unit))
 		}
 	}
 	if len(fit) == 0 {
@@ -183,11 +199,23 @@ func (in PlanInput) capacityFor(d Demand, n *notes) (Capacity, bool) {
 		}
 		return Capacity{}, false
 	}
+	if whole := slices.DeleteFunc(slices.Clone(fit), func(c Capacity) bool { return c.Partial }); len(whole) > 0 {
+		fit = whole
+	}
 	least := slices.MinFunc(fit, func(a, b Capacity) int { return cmp.Compare(a.Total, b.Total) })
 	if len(fit) > 1 {
 		n.warn("%s was measured in %d ways; the least capacity counts, that of %s: name another as WORKLOAD/METRIC", d.Resource, len(fit), least.Source)
 	}
 	return least, true
+}
+
+// otherUnit names the capacity's unit, and why it has none of cores where that
+// is asked for.
+func (c Capacity) otherUnit(wanted string) string {
+	if wanted == unitCore && c.NoCores != "" {
+		return fmt.Sprintf("%q (%s)", c.Unit, c.NoCores)
+	}
+	return fmt.Sprintf("%q", c.Unit)
 }
 
 // Is reports whether a name means this capacity: its resource, WORKLOAD/METRIC,
@@ -204,7 +232,10 @@ func noteCapacity(d Demand, c Capacity, r model.PlanResource, n *notes) {
 	if c.Doubt != "" {
 		n.warn("the capacity of %s has no verdict (%s): the answer rests on its bare number", d.Resource, c.Doubt)
 	}
-	if c.Alone != nil && d.Amount > *c.Alone*(1+rounding) {
+	if c.Limited && c.Caution != "" {
+		n.warn("%s", c.Caution)
+	}
+	if c.Alone != nil && d.least() > *c.Alone*(1+rounding) {
 		n.warn("one node alone has %s of %s and the application takes %s: a node cannot work at this rate", amount(*c.Alone, c.Unit, d.Resource), d.Resource, amount(d.Amount, d.Unit, d.Resource))
 	}
 	if c.CI == nil && d.CI == nil {

@@ -184,35 +184,9 @@ func (m meter) demand(byNode map[model.NodeID][]float64) (d Demand, ok bool) {
 	if err != nil || !isCapacity(mean) {
 		return Demand{}, false
 	}
-	d = Demand{Resource: m.resource, Amount: mean, Unit: m.unit}
+	d = Demand{Resource: m.resource, Amount: mean, Unit: m.unit, Wire: category(m.resource) == "network"}
 	if half, err := stats.MeanHalfWidth(rates, level); err == nil {
 		d.CI = &model.Interval{max(0, mean-half), mean + half}
 	}
 	return d, true
-}
-
-// NodeRateOf is the rate at which one node does its jobs alone: the mean serial
-// capacity of a workload's only metric per second, with Student's interval over
-// nodes. It is a model.ErrUsage if there is none, or more than one.
-func NodeRateOf(findings []model.Finding, workload string) (rate float64, ci *model.Interval, err error) {
-	var fit []model.Finding
-	var names []string
-	for _, f := range findings {
-		if (workload == "" || f.Workload == workload) && f.Serial.Mean != nil && strings.HasSuffix(f.Unit, "/s") {
-			fit = append(fit, f)
-			names = append(names, f.Workload+"/"+f.Metric)
-		}
-	}
-	switch len(fit) {
-	case 0:
-		return 0, nil, fmt.Errorf("%w: the run has no serial rate in jobs per second; give --node-rate", model.ErrUsage)
-	case 1:
-	default:
-		return 0, nil, fmt.Errorf("%w: the run has several rates (%s); give --node-rate", model.ErrUsage, list(names))
-	}
-	serial, _ := columns(fit[0].Pairs)
-	if half, err := stats.MeanHalfWidth(serial, level); err == nil {
-		ci = &model.Interval{*fit[0].Serial.Mean - half, *fit[0].Serial.Mean + half}
-	}
-	return *fit[0].Serial.Mean, ci, nil
 }

@@ -375,36 +375,34 @@ func TestCounterRate(t *testing.T) {
 	}
 }
 
-// TestCapacitiesOf: units, limits, intervals, and processors in cores.
+// TestCapacitiesOf: units, limits and intervals.
 func TestCapacitiesOf(t *testing.T) {
 	b := sweepCase{fleet: 8, trials: 2, sizes: []int{2, 4, 6}, noise: .01, total: fleetCap(800)}.run(rand.New(rand.NewPCG(7, 1)))
-	inBytes(b, model.ResourceCPU, 1)
 	for i := range b.data.Results {
 		b.data.Results[i].Samples[0].Unit = "MB/s"
 	}
 	f, s := one(t, b.data, quick), scaled(t, b.data)
-	got := CapacitiesOf([]model.Finding{f}, []model.Scaling{s}, b.data.Nodes)
-	if len(got) != 2 {
-		t.Fatalf("%d capacities, want the measured one and one in cores", len(got))
+	got := CapacitiesOf([]model.Finding{f}, []model.Scaling{s}, b.data)
+	if len(got) != 1 {
+		t.Fatalf("%d capacities, want 1", len(got))
 	}
 	wantValue(t, "total", &got[0].Total, 800e6, 10e6)
-	wantValue(t, "in cores", &got[1].Total, 8, .2) // of 2 cores a node, half of 16
-	if !got[0].Limited || got[0].Unit != byteRate || got[0].CI == nil || !got[0].CI.Contains(800e6) || got[1].Unit != unitCore {
-		t.Errorf("capacities %+v, want a limit in byte/s with 800 MB/s in its interval", got)
+	if !got[0].Limited || got[0].Caution != "" || got[0].Unit != byteRate || got[0].CI == nil || !got[0].CI.Contains(800e6) {
+		t.Errorf("capacity %+v, want a limit in byte/s with 800 MB/s in its interval", got[0])
 	}
 }
 
 func TestNodeRateOf(t *testing.T) {
 	f := one(t, plain(6, .5).data, quick)
-	rate, ci, err := NodeRateOf([]model.Finding{f}, "")
+	rate, ci, err := NodeRateOf([]model.Finding{f}, model.RunData{}, "")
 	if err != nil || ci == nil || !ci.Contains(rate) {
 		t.Fatalf("rate %v, %v, %v, want one with an interval", rate, ci, err)
 	}
 	wantValue(t, "rate", &rate, 102.5, 1e-9)
-	if _, _, err := NodeRateOf([]model.Finding{f, f}, ""); !errors.Is(err, model.ErrUsage) {
+	if _, _, err := NodeRateOf([]model.Finding{f, f}, model.RunData{}, ""); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("two rates: %v, want ErrUsage", err)
 	}
-	if _, _, err := NodeRateOf(nil, ""); !errors.Is(err, model.ErrUsage) {
+	if _, _, err := NodeRateOf(nil, model.RunData{}, ""); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("no rate: %v, want ErrUsage", err)
 	}
 }

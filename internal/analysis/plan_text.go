@@ -9,7 +9,8 @@ import (
 )
 
 // planText is one resource of a plan in a sentence.
-func planText(r model.PlanResource, nodes int, rate float64) string {
+// c is the capacity that it was held against, if there was one.
+func planText(r model.PlanResource, c Capacity, nodes int, rate float64) string {
 	show := func(v float64) string { return amount(v, r.Unit, r.Resource) }
 	fleet := plural(nodes, "node")
 	head := fmt.Sprintf("%s: %s: %s at %s take %s", r.Resource, r.Answer, fleet, jobRate(rate), show(r.Needed))
@@ -25,9 +26,19 @@ func planText(r model.PlanResource, nodes int, rate float64) string {
 		return fmt.Sprintf("%s; %s: growth ends at %s nodes, %s; the largest useful fleet is %s, %s%s",
 			head, at, unit.Digits(*r.NodeLimit, 4), jobRate(*r.RateLimit), plural(*r.Largest, "node"), jobRate(*r.LargestRate), largestRange(r))
 	case r.Answer == model.PlanFits:
-		return head + "; " + at + ", and no limit was seen"
+		return head + "; " + at + ", and " + c.open()
+	case c.Advice != "":
+		return head + "; " + at + ", and " + c.open() + ": " + c.Advice
 	}
-	return fmt.Sprintf("%s; %s and no limit was seen: measure with %s or more", head, at, plural(enough(r), "node"))
+	return fmt.Sprintf("%s; %s and %s: measure with %s or more", head, at, c.open(), plural(enough(r), "node"))
+}
+
+// open says why a capacity is no limit.
+func (c Capacity) open() string {
+	if c.Open != "" {
+		return c.Open
+	}
+	return "no limit was seen"
 }
 
 // enough is how many nodes have to be measured to see a capacity as large as

@@ -28,7 +28,8 @@ cgroups with a set share of processor, memory and disk. Labs need root.
 "scalebench run" makes a lab of its own and removes it afterwards: it does not
 use the labs of these commands, and on these no agents are started.`,
 		Example: `  scalebench lab up examples/lab-network.yaml
-  scalebench lab exec lab-1 -- ping -c 3 10.213.0.2
+  scalebench lab exec lab-core-1 -- iperf3 --server --daemon
+  scalebench lab exec lab-rack-1 -- iperf3 --client 10.213.2.1 --time 2
   scalebench lab list
   scalebench lab down --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -150,7 +151,7 @@ func labState(m lab.Manifest) report.Lab {
 // labs lists the labs of this machine. Manifests that cannot be read hide
 // nothing: they are an error beside the others.
 func labs() ([]report.Lab, error) {
-	manifests, err := lab.List(lab.DefaultStateDir)
+	manifests, err := lab.List(lab.DefaultStateDir, lab.DefaultVolumeDir)
 	var out []report.Lab
 	for _, m := range manifests {
 		out = append(out, labState(m))
@@ -162,8 +163,9 @@ func (c *common) labListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "list the labs of this machine",
 		Long: `Lists all labs of this machine: those of runs that are running, those that "lab
-up" made and keeps, and what is left over of processes that were killed, which
-the next command that starts a server or makes a lab removes.`,
+up" made and keeps, and what is left over of processes that were killed and from
+before the machine's last start, which the next command that starts a server or
+makes a lab removes.`,
 		Example: `  scalebench lab list
   scalebench lab list --format json`,
 		Args: noArgs,
@@ -273,12 +275,11 @@ func (c *common) labExecCommand() *cobra.Command {
 		Use: "exec HOST -- COMMAND [ARG…]", Short: "run a command on a host of a lab",
 		Long: `Runs a command on a host of a lab that stands: in its network namespace and under
 its limits. The exit code is that of the command.`,
-		Example: `  scalebench lab exec lab-1 -- ip addr
-  scalebench lab exec lab-1 -- iperf3 -s
-  scalebench lab exec --lab k3jx2a lab-2 -- sh`,
+		Example: `  scalebench lab exec lab-rack-1 -- ip addr
+  scalebench lab exec --lab k3jx2a lab-rack-2 -- sh`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 || len(args) == 2 && args[1] == "--" {
-				return fmt.Errorf("%w: want a host and a command: `scalebench lab exec lab-1 -- ip addr`", model.ErrUsage)
+				return fmt.Errorf("%w: want a host and a command: `scalebench lab exec lab-rack-1 -- ip addr`", model.ErrUsage)
 			}
 			return nil
 		},
@@ -327,12 +328,13 @@ func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv
 	return err
 }
 
-// findHost returns the one lab that has a host of this name.
+// findHost returns the one lab that has a host of this name. Labs that are left
+// over are none to work in: of some only their files are left.
 func findHost(all []report.Lab, id string, host model.NodeID) (report.Lab, error) {
 	var found []report.Lab
 	var names []string
 	for _, l := range all {
-		if id != "" && l.ID != id {
+		if id != "" && l.ID != id || l.State == report.LabLeftOver {
 			continue
 		}
 		for _, h := range l.Hosts {

@@ -123,17 +123,21 @@ for.`,
 }
 
 func (c *common) cdiOfFile(file string, limit threshold) error {
+	findings, err := c.findingsOfFile(file)
+	return c.printFindings(findings, err, limit)
+}
+
+// findingsOfFile reads somebody's own numbers; "-" is standard input.
+func (c *common) findingsOfFile(file string) ([]model.Finding, error) {
 	if file == "-" {
-		findings, err := analysis.CDIFromCSV(c.env.Stdin, "stdin", analysis.Options{})
-		return c.printFindings(findings, err, limit)
+		return analysis.CDIFromCSV(c.env.Stdin, "stdin", analysis.Options{})
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
 	defer f.Close() //nolint:errcheck // read only
-	findings, err := analysis.CDIFromCSV(f, filepath.Base(file), analysis.Options{})
-	return c.printFindings(findings, err, limit)
+	return analysis.CDIFromCSV(f, filepath.Base(file), analysis.Options{})
 }
 
 // printFindings prints what an analysis found, and then holds it to the limit.

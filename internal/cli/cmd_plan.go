@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +34,7 @@ func (c *common) planCommand() *cobra.Command {
 		Use:   "plan RUN | plan --csv FILE | plan --capacity RESOURCE=AMOUNT",
 		Short: "how many nodes a target takes, and which resource ends growth",
 		Long: `Says for each resource whether the fleet that a target rate takes fits into what
-was measured (seed: section 5.4 of the ScaleBench paper).
+was measured (section 5.4 of the ScaleBench paper).
 
 With target m, rate r of one node, demand d of one node at that rate and the
 capacity C_n that n nodes had together: the fleet is t = ceil(m/r) nodes.
@@ -42,7 +42,8 @@ capacity C_n that n nodes had together: the fleet is t = ceil(m/r) nodes.
   fits      t*d is at most C_n
   fails     t*d is more than C_n, and C_n was seen to be a limit (the interval
             of the CDI lies above 0): more than floor(C_n/d) nodes are of no use
-  untested  t*d is more than C_n, but no limit was seen
+  untested  t*d is more than C_n, but no limit was seen, or C_n was still
+            growing with n
 
 Capacities come from a run, from a file as "scalebench cdi --csv" takes it, and
 from --capacity, a limit that you know. Demands are given per second of one
@@ -171,7 +172,7 @@ func (c *common) planCapacities(ctx context.Context, args []string, o planOption
 		if err != nil {
 			return err
 		}
-		in.Capacities = analysis.CapacitiesOf(findings, nil, nil)
+		in.Capacities = analysis.CapacitiesOf(findings, nil, model.RunData{})
 	}
 	for _, text := range o.capacities {
 		a, err := analysis.ParseAmount(text)
@@ -198,21 +199,8 @@ func addRunCapacities(d model.RunData, in *analysis.PlanInput) error {
 	if err != nil {
 		return err
 	}
-	in.Capacities = analysis.CapacitiesOf(findings, scalings, d.Nodes)
+	in.Capacities = analysis.CapacitiesOf(findings, scalings, d)
 	return nil
-}
-
-// findingsOfFile reads somebody's own numbers; "-" is standard input.
-func (c *common) findingsOfFile(file string) ([]model.Finding, error) {
-	if file == "-" {
-		return analysis.CDIFromCSV(c.env.Stdin, "stdin", analysis.Options{})
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
-	}
-	defer f.Close() //nolint:errcheck // read only
-	return analysis.CDIFromCSV(f, filepath.Base(file), analysis.Options{})
 }
 
 // withoutCapacity drops the capacities of a resource in a unit.
@@ -251,7 +239,7 @@ func (c *common) planDemands(ctx context.Context, o planOptions, in *analysis.Pl
 	}
 	given := in.Demands
 	for _, d := range measured {
-		if !hasDemand(given, d.Resource) {
+		if !hasDemand(given, d) {
 			in.Demands = append(in.Demands, d)
 		}
 	}
@@ -269,7 +257,7 @@ func measuredDemands(d model.RunData, workload string, rate bool, in *analysis.P
 	if err != nil {
 		return nil, err
 	}
-	in.NodeRate, in.NodeRateCI, err = analysis.NodeRateOf(findings, workload)
+	in.NodeRate, in.NodeRateCI, err = analysis.NodeRateOf(findings, d, workload)
 	return demands, err
 }
 
@@ -294,30 +282,10 @@ func givenDemands(o planOptions, in *analysis.PlanInput) error {
 	return nil
 }
 
-func hasDemand(ds []analysis.Demand, resource string) bool {
-	for _, d := range ds {
-		if d.Resource == resource {
-			return true
-		}
-	}
-	return false
-}
-
-// parseJobRate reads jobs per second: "227", "227/s" or "227videos/s".
-func parseJobRate(flag, text string) (float64, error) {
-	number := text
-	if end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' }); end >= 0 {
-		rest := strings.TrimSpace(text[end:])
-		if !strings.HasSuffix(rest, "/s") {
-			return 0, fmt.Errorf("%w: %s %q: want a number of jobs per second, such as 227 or 227/s", model.ErrUsage, flag, text)
-		}
-		number = text[:end]
-	}
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(v > 0) {
-		return 0, fmt.Errorf("%w: %s %q: want a number of jobs per second above 0, such as 227 or 227/s", model.ErrUsage, flag, text)
-	}
-	return v, nil
+// hasDemand reports a demand on the same resource in the same unit: one in
+// operations does not stand in place of one in bytes.
+func hasDemand(ds []analysis.Demand, d analysis.Demand) bool {
+	return slices.ContainsFunc(ds, func(o analysis.Demand) bool { return o.Resource == d.Resource && o.Unit == d.Unit })
 }
 
 // showPlan prints the answer in the format asked for.

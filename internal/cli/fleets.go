@@ -51,7 +51,7 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(*experiment
 func (c *common) sweepLabs(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepWait)
 	defer cancel()
-	if err := lab.Sweep(ctx, lab.DefaultStateDir, c.log); err != nil {
+	if err := lab.Sweep(ctx, lab.DefaultStateDir, lab.DefaultVolumeDir, c.log); err != nil {
 		c.log.Warn("removing labs that were left over", "err", err)
 	}
 }

@@ -50,6 +50,64 @@ func TestLabCommands(t *testing.T) {
 	checkExit(t, "lab down again", err, 1)
 }
 
+// TestLabExamples runs what `lab --help` shows, as it stands there. Other labs
+// may be here at the same time; so this one is named where there could be a
+// doubt, and others are not taken down.
+func TestLabExamples(t *testing.T) {
+	needLab(t)
+	w := newWorld(t)
+	id, ran := "", 0
+	t.Cleanup(func() {
+		if id != "" {
+			_, _, _ = w.try("lab", "down", id) // the last example has done it
+		}
+	})
+	for _, args := range examplesOf(t, w.run("lab", "--help")) {
+		switch args[1] {
+		case "up":
+			_, stderr, err := w.try("lab", "up", filepath.Join("..", "..", args[2]))
+			if err != nil {
+				t.Fatalf("%v: %v\n%s", args, err, stderr)
+			}
+			id = labName(t, stderr)
+		case "exec":
+			args = append([]string{"lab", "exec", "--lab", id}, args[2:]...)
+			// A server that was just started in the background is not there
+			// at once.
+			w.poll(strings.Join(args, " "), func() bool { _, _, err := w.try(args...); return err == nil })
+		case "list":
+			if line := lineWith(w.run(args...), id); !strings.Contains(line, "lab-rack-1") {
+				t.Errorf("%v: %q, want the lab with its hosts", args, line)
+			}
+		case "down":
+			w.run("lab", "down", id)
+			checkNothing(t, id)
+		}
+		ran++
+	}
+	if id == "" || ran < 4 {
+		t.Errorf("%d examples were run, of lab %q, want all of them", ran, id)
+	}
+}
+
+// examplesOf returns the arguments of each example in a command's help.
+func examplesOf(t *testing.T, help string) [][]string {
+	t.Helper()
+	_, rest, ok := strings.Cut(help, "Examples:\n")
+	if !ok {
+		t.Fatalf("no examples in\n%s", help)
+	}
+	var all [][]string
+	for line := range strings.Lines(rest) {
+		args := strings.Fields(line)
+		if len(args) == 0 {
+			break
+		}
+		all = append(all, args[1:])
+	}
+	return all
+}
+
 // TestLabHeld: with --keep=false the lab belongs to the command: others may
 // not take it away, and Ctrl-C does.
 func TestLabHeld(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,8 +27,9 @@ func plan(cfg Config) (Manifest, groups, error) {
 	if err != nil {
 		return Manifest{}, groups{}, err
 	}
-	if err := os.MkdirAll(cfg.VolumeDir, 0o755); err != nil {
-		return Manifest{}, groups{}, fmt.Errorf("directory for volumes: %w", err)
+	// What is there already is not this lab's, and must not go with it.
+	if _, err := os.Lstat(m.Dir); !errors.Is(err, fs.ErrNotExist) {
+		return Manifest{}, groups{}, errors.Join(fmt.Errorf("%s exists already: choose another id, or remove it", m.Dir), err)
 	}
 	return m, g, errors.Join(checkTools(m.Volumes), checkRoom(cfg.VolumeDir, m.Volumes))
 }
@@ -151,6 +153,9 @@ func (b *builder) network(context.Context) error {
 
 // cgroups makes the groups and sets the limits of the hosts.
 func (b *builder) cgroups(context.Context) error {
+	if added := b.groups.lacking(); len(added) > 0 {
+		b.log.Info("switching cgroup controllers on, which scalebench never switches off again", "cgroup", b.groups.v2, "controllers", added)
+	}
 	if err := b.groups.make(b.manifest.Cgroups); err != nil {
 		return err
 	}
@@ -166,6 +171,9 @@ func (b *builder) cgroups(context.Context) error {
 // devices, and tells the hosts where they are.
 func (b *builder) volumes(ctx context.Context) error {
 	if err := os.Mkdir(b.manifest.Dir, 0o755); err != nil {
+		return err
+	}
+	if err := keepCopy(b.manifest); err != nil {
 		return err
 	}
 	for i := range b.manifest.Volumes {

@@ -1,12 +1,16 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
@@ -73,12 +77,15 @@ func locate(id, mountinfo, own string) (groups, error) {
 	if g.v1[cpuV1] != "" && g.v1[memoryV1] != "" && g.v1[blkioV1] != "" {
 		return g, nil
 	}
-	for _, dir := range unified {
-		if missing := lacks(dir, "cgroup.controllers"); len(missing) == 0 && writable(dir) == nil {
+	err := fmt.Errorf("%w: no cgroup hierarchy with the controllers cpu, memory and io (v2) or blkio (v1) can be written to", model.ErrUnavailable)
+	for _, dir := range slices.Compact(unified) {
+		why := usable(dir)
+		if why == nil {
 			return groups{id: id, v2: dir}, nil
 		}
+		err = fmt.Errorf("%w; %s: %w", err, dir, why)
 	}
-	return groups{}, fmt.Errorf("%w: no cgroup hierarchy with the controllers cpu, memory and io (v2) or blkio (v1) can be written to", model.ErrUnavailable)
+	return groups{}, err
 }
 
 // groupDir is the directory of a group in a mounted hierarchy. A container may
@@ -103,25 +110,71 @@ func lacks(dir, file string) []string {
 	return slices.DeleteFunc(slices.Clone(controllersV2), func(c string) bool { return slices.Contains(have, c) })
 }
 
-// writable reports whether groups with limits can be made in this group.
-func writable(dir string) error {
-	if err := enable(dir); err != nil {
+// usable returns nil if groups with limits can be made in this group of v2, and
+// otherwise why not. It only reads, and asks for rights: nothing is changed.
+func usable(dir string) error {
+	if missing := lacks(dir, "cgroup.controllers"); len(missing) > 0 {
+		return fmt.Errorf("no controller %s", strings.Join(missing, ", "))
+	}
+	if err := mayWrite(dir); err != nil {
 		return err
 	}
-	probe, err := os.MkdirTemp(dir, groupRoot+"-probe-")
+	if len(lacks(dir, subtreeControl)) == 0 {
+		return nil
+	}
+	if err := mayWrite(filepath.Join(dir, subtreeControl)); err != nil {
+		return err
+	}
+	// What has processes cannot pass controllers on, except for the root,
+	// which has no type (Linux, cgroup-v2.rst, "No Internal Process
+	// Constraint").
+	kind, err := os.ReadFile(filepath.Join(dir, "cgroup.type"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	return os.Remove(probe)
+	if k := strings.TrimSpace(string(kind)); k != "domain" {
+		return fmt.Errorf("the group is of type %q, want domain", k)
+	}
+	pids, err := readPids(filepath.Join(dir, "cgroup.procs"))
+	if err == nil && len(pids) > 0 {
+		err = errors.New("the group has processes of its own, so groups below it cannot have limits")
+	}
+	return err
+}
+
+// subtreeControl is the file that lists what groups below have limits of.
+const subtreeControl = "cgroup.subtree_control"
+
+// mayWrite asks whether this process may write to a file, or make groups in a
+// directory.
+func mayWrite(path string) error {
+	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS); err != nil {
+		return fmt.Errorf("writing to %s: %w", path, err)
+	}
+	return nil
+}
+
+// lacking returns the controllers that a lab has to switch on in a group of v2
+// that is not its own, so that its groups can have limits. They stay on when
+// the lab goes: others may have come to use them, and a limit in a group
+// disappears without a word when its controller is switched off above it.
+func (g groups) lacking() []string {
+	if g.v2 == "" {
+		return nil
+	}
+	return lacks(g.v2, subtreeControl)
 }
 
 // enable lets the groups below dir have limits. It only adds what is missing.
 func enable(dir string) error {
-	missing := lacks(dir, "cgroup.subtree_control")
+	missing := lacks(dir, subtreeControl)
 	if len(missing) == 0 {
 		return nil
 	}
-	return writeGroup(dir, "cgroup.subtree_control", "+"+strings.Join(missing, " +"))
+	return writeGroup(dir, subtreeControl, "+"+strings.Join(missing, " +"))
 }
 
 // writeGroup writes a value into a group's interface file.

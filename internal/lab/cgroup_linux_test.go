@@ -1,13 +1,16 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -39,6 +42,9 @@ func TestV2(t *testing.T) {
 	g, err := locate("x7", mounts, "0::/user.slice/session-1.scope\n")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"cpu", "memory", "io"}, g.lacking()); diff != "" {
+		t.Errorf("controllers that a lab switches on: -want +got\n%s", diff)
 	}
 	lab, host := filepath.Join(top, "scalebench/x7"), filepath.Join(top, "scalebench/x7/lab-1")
 	h := HostRecord{Host: Host{Name: "lab-1", Limits: Limits{CPU: 1.5, Memory: 64 * unit.MiB}}}
@@ -78,6 +84,99 @@ func TestV2(t *testing.T) {
 	unlimit(lab, []string{"7:3"})
 	if got, _ := os.ReadFile(lab + "/io.max"); !strings.HasPrefix(string(got), "7:3 rbps=max wbps=max riops=max wiops=max") {
 		t.Errorf("io.max after unlimit has %q, want max", got)
+	}
+}
+
+// snapshot reads a tree: files with their text and time of change.
+func snapshot(t *testing.T, top string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text, _ := os.ReadFile(path) // a directory has none
+		files[path] = info.ModTime().String() + string(text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestLooksOnly: finding out whether labs can be made changes nothing, whatever
+// the answer.
+func TestLooksOnly(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  string // of the error; empty: none
+	}{
+		{"the root", map[string]string{"cgroup.procs": "1\n2\n"}, ""},
+		{"delegated and empty", map[string]string{"cgroup.type": "domain\n"}, ""},
+		{"everything on", map[string]string{"cgroup.type": "domain\n", "cgroup.subtree_control": "cpu io memory pids\n"}, ""},
+		{"with processes", map[string]string{"cgroup.type": "domain\n", "cgroup.procs": "17\n"}, "has processes of its own"},
+		{"of threads", map[string]string{"cgroup.type": "threaded\n"}, `type "threaded"`},
+		{"a controller lacks", map[string]string{"cgroup.controllers": "cpu memory\n"}, "no controller io"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			top := t.TempDir()
+			fakeV2(t, top)
+			for file, text := range tt.files {
+				if err := os.WriteFile(filepath.Join(top, file), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := snapshot(t, top)
+			_, err := locate("x7", fmt.Sprintf("29 22 0:26 / %s rw - cgroup2 cgroup2 rw\n", top), "0::/\n")
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("locate = %v, want %q", err, tt.want)
+			}
+			if diff := cmp.Diff(before, snapshot(t, top)); diff != "" {
+				t.Errorf("looking changed something: -before +after\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestMayNotWrite: a thread that is somebody else for the file system may not
+// do what root may.
+func TestMayNotWrite(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("this test gives its rights away, and has none")
+	}
+	top := t.TempDir()
+	fakeV2(t, top)
+	asNobody := func() error {
+		return onThread(func() error {
+			if _, err := unix.SetfsuidRetUid(65534); err != nil {
+				return err
+			}
+			return usable(top)
+		})
+	}
+	if err := errors.Join(os.Chmod(filepath.Dir(top), 0o755), os.Chmod(top, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := asNobody(); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("usable, without rights to the directory = %v, want permission denied", err)
+	}
+	if err := os.Chmod(top, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := asNobody(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), subtreeControl) {
+		t.Errorf("usable, without rights to switch controllers on = %v, want permission denied", err)
+	}
+	if err := os.Chmod(filepath.Join(top, subtreeControl), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := asNobody(); err != nil {
+		t.Errorf("usable, with all rights = %v", err)
 	}
 }
 

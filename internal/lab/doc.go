@@ -13,7 +13,8 @@
 //     it: namespaces, links and their rates, cgroups, volumes, services.
 //  5. [Lab.Start] runs a process on a host.
 //  6. [Lab.Down] removes everything. Where nobody was left to call it,
-//     [Sweep] does, from the manifest; [Remove] is what both use.
+//     [Sweep] does, from the manifest, or, after the machine has restarted,
+//     from its copy in the lab's directory; [Remove] is what both use.
 //
 // # Network
 //
@@ -28,6 +29,15 @@
 // carries 1448/1514 = 95.6 % as payload, as on a real link. Nothing is made in
 // the machine's own network namespace, so no address, route or firewall of
 // the machine matters, or is touched.
+//
+// # What stays
+//
+// One thing is not undone. With cgroup v2, groups can have limits only of what
+// the group above them has switched on in cgroup.subtree_control, and that
+// group is not the lab's. Where cpu, memory or io is missing there, [Up] adds
+// it, says so in the log, and it stays on: switched off, it would take away
+// without a word whatever limits others have set in their groups since. With
+// v1 nothing like it is needed. [Check] changes nothing.
 //
 // # CPU, memory and volumes
 //

@@ -14,11 +14,15 @@ import (
 const (
 	// DefaultStateDir is where the manifests of this machine's labs are. All
 	// commands must agree on it, or a sweep overlooks what is left over. It is
-	// lost when the machine restarts, as namespaces, mounts and loop devices
-	// are.
+	// lost when the machine restarts, as processes, namespaces, cgroups,
+	// mounts and loop devices are: whatever else a lab has is below
+	// DefaultVolumeDir.
 	DefaultStateDir = "/run/scalebench/labs"
-	// DefaultVolumeDir is where volumes have their backing files: on disk,
-	// and where nobody but root can prepare links for root to follow.
+	// DefaultVolumeDir holds a directory for each lab: the backing files of
+	// its volumes, its folders and logs, and a copy of its manifest. They
+	// outlive a restart of the machine, and by the copy List and Sweep find
+	// them then. It is on a disk of this machine alone, and where nobody but
+	// root can prepare links for root to follow.
 	DefaultVolumeDir = "/var/lib/scalebench/labs"
 )
 
@@ -33,7 +37,8 @@ type Config struct {
 	Owner Owner
 	// Keep: the lab stands until Remove, whatever becomes of its owner.
 	Keep bool
-	// StateDir and VolumeDir default to the constants of these names.
+	// StateDir and VolumeDir default to the constants of these names. Nothing
+	// else may be kept in them.
 	StateDir  string
 	VolumeDir string
 	// Environ is what services begin with; theirs is added. Nil: the

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"sync"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -120,12 +119,18 @@ func (l *Lab) Dial(ctx context.Context, host model.NodeID, address string) (conn
 func (l *Lab) Down(ctx context.Context) error {
 	l.once.Do(func() { close(l.down) })
 	err := Remove(ctx, l.manifest)
-	if err == nil {
-		l.services.Wait() // their processes are dead
+	if err != nil {
+		l.log.Warn(notRemoved, "lab", l.ID(), "error", err)
+		return err
 	}
-	l.log.Info("lab removed", "lab", l.ID(), "error", err)
-	return err
+	l.services.Wait() // their processes are dead
+	l.log.Info("lab removed", "lab", l.ID())
+	return nil
 }
+
+// notRemoved is what the log says about a lab of which something is left. The
+// next Sweep or Remove tries again.
+const notRemoved = "lab could not be removed completely"
 
 // Up builds a lab, starts its services and waits until they accept
 // connections. When it fails, or ctx ends before that, whatever was made is
@@ -168,15 +173,4 @@ func inOrder(ctx context.Context, log *slog.Logger, steps []step) error {
 type step struct {
 	name string // "making volumes"
 	do   func(context.Context) error
-}
-
-// nodeNames lists the hosts that are nodes.
-func (l *Lab) nodeNames() []model.NodeID {
-	var names []model.NodeID
-	for _, r := range l.manifest.Hosts {
-		if r.Service == nil {
-			names = append(names, r.Name)
-		}
-	}
-	return slices.Clip(names)
 }

@@ -31,10 +31,10 @@ func Up(context.Context, Config) (*Lab, error) { return nil, errPlatform() }
 func Open(string, string) (*Lab, error) { return nil, errPlatform() }
 
 // List finds no labs.
-func List(string) ([]Manifest, error) { return nil, nil }
+func List(string, string) ([]Manifest, error) { return nil, nil }
 
 // Sweep finds nothing to remove.
-func Sweep(context.Context, string, *slog.Logger) error { return nil }
+func Sweep(context.Context, string, string, *slog.Logger) error { return nil }
 
 // Remove says that labs need Linux.
 func Remove(context.Context, Manifest) error { return errPlatform() }

@@ -45,7 +45,7 @@ func TestKilledAtEachStep(t *testing.T) {
 		if pids, _ := m.processes(); len(pids) > 0 {
 			whole = n // services run: this was the last step
 		}
-		if err := Sweep(t.Context(), cfg.StateDir, nil); err != nil {
+		if err := Sweep(t.Context(), cfg.StateDir, cfg.VolumeDir, nil); err != nil {
 			t.Errorf("Sweep after a kill at message %d = %v", n, err)
 		}
 		checkGone(t, cfg)
@@ -67,7 +67,7 @@ func TestKilledAnywhere(t *testing.T) {
 		<-time.After(time.Duration(random.IntN(250)) * time.Millisecond)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		if err := Sweep(t.Context(), cfg.StateDir, nil); err != nil {
+		if err := Sweep(t.Context(), cfg.StateDir, cfg.VolumeDir, nil); err != nil {
 			t.Errorf("Sweep = %v", err)
 		}
 		// The directories themselves may never have been made.
@@ -89,7 +89,7 @@ func TestSweepLeavesWhatIsWanted(t *testing.T) {
 		t.Error("the owner of the kept lab is alive, want dead")
 	}
 	before := len(remains(t, mine)) + len(remains(t, kept))
-	if err := Sweep(t.Context(), mine.StateDir, nil); err != nil {
+	if err := Sweep(t.Context(), mine.StateDir, mine.VolumeDir, nil); err != nil {
 		t.Error(err)
 	}
 	if after := len(remains(t, mine)) + len(remains(t, kept)); after != before {
@@ -98,7 +98,7 @@ func TestSweepLeavesWhatIsWanted(t *testing.T) {
 	if _, err := Up(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("a second lab of the same id = %v, want an error", err)
 	}
-	all, err := List(mine.StateDir)
+	all, err := List(mine.StateDir, mine.VolumeDir)
 	if err != nil || len(all) != 2 || all[0].ID != "kept" || all[1].ID != "mine" {
 		t.Fatalf("List = %v, %v, want kept and mine", all, err)
 	}

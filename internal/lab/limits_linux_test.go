@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -135,6 +136,66 @@ func TestStartIsInsideFromTheFirstInstruction(t *testing.T) {
 	}
 	if _, err := l.Start(t.Context(), "lab-2", Process{Args: []string{"/no/such/program"}}); err == nil {
 		t.Error("starting a program that is not there succeeded")
+	}
+}
+
+// TestLimitsOfGroups shows for each version of cgroups that the machine has with
+// the controllers, that the kernel keeps the limits as they are written. Most
+// machines have one of the two; a controller is never in both.
+func TestLimitsOfGroups(t *testing.T) {
+	needLab(t)
+	g, err := findGroups("kernel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, g := range map[string]groups{
+		"v1": {id: g.id, v1: g.v1},
+		"v2": {id: g.id, v2: g.v2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if g.v2 == "" && len(g.v1) == 0 {
+				// In CI too: no installation gives a kernel what it was
+				// started without.
+				t.Skipf("this kernel does not have the controllers cpu, memory and io in cgroup %s, so its limits are not measured here", name)
+			}
+			limitsOfGroups(t, g)
+		})
+	}
+}
+
+// limitsOfGroups measures the limits of a host without anything else of a lab.
+func limitsOfGroups(t *testing.T, g groups) {
+	h := HostRecord{Host: Host{Name: "h", Limits: Limits{CPU: 0.2, Memory: 64 * unit.MiB}}, Groups: g.host("h")}
+	m := Manifest{ID: g.id, Hosts: []HostRecord{h}, Cgroups: g.all([]HostRecord{h}), Unified: g.v2 != ""}
+	t.Cleanup(func() {
+		if err := errors.Join(m.killAll(context.Background(), nil), m.removeCgroups(context.Background())); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := errors.Join(g.make(m.Cgroups), g.limit(h.Host)); err != nil {
+		t.Fatal(err)
+	}
+	run := func(name string) (string, error) {
+		var out strings.Builder
+		p := helper(t, name)
+		p.Stdout = &out
+		cmd := p.command(t.Context())
+		if err := onThread(func() error { return m.startIn(h.Groups, cmd) }); err != nil {
+			t.Fatal(err)
+		}
+		err := cmd.Wait() // and with it all that is printed
+		return out.String(), err
+	}
+	attempts(t, "cores", 0.2, 0.05, 0.05, func() float64 {
+		text, err := run("spin")
+		cores, parseErr := strconv.ParseFloat(text, 64)
+		if err := errors.Join(err, parseErr); err != nil {
+			t.Fatal(err)
+		}
+		return cores
+	})
+	if _, err := run("allocate"); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("allocating 128MiB of 64MiB = %v, want killed", err)
 	}
 }
 

@@ -20,7 +20,7 @@ func OwnerOf(pid int) (Owner, error) {
 	if err != nil {
 		return Owner{}, fmt.Errorf("identifying process %d: %w", pid, err)
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, err := bootID()
 	if err != nil {
 		return Owner{}, fmt.Errorf("identifying process %d: %w", pid, err)
 	}
@@ -28,7 +28,20 @@ func OwnerOf(pid int) (Owner, error) {
 	if err != nil {
 		return Owner{}, fmt.Errorf("identifying process %d: %w", pid, err)
 	}
-	return Owner{PID: pid, Start: start, Boot: strings.TrimSpace(string(boot)), Space: space}, nil
+	return Owner{PID: pid, Start: start, Boot: boot, Space: space}, nil
+}
+
+// bootID is another one whenever the machine has restarted.
+func bootID() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id)), err
+}
+
+// earlierBoot reports whether the owner lived before the machine's restart. It
+// is false where that cannot be known.
+func (o Owner) earlierBoot() bool {
+	now, err := bootID()
+	return err == nil && o.Boot != "" && o.Boot != now
 }
 
 // Alive reports whether the process still runs. A process of another PID

@@ -34,6 +34,9 @@ func Remove(ctx context.Context, m Manifest) error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("removing lab %s: %w", m.ID, err)
 	}
+	if m.Owner.earlierBoot() {
+		m = m.onDisk()
+	}
 	devices, err := m.devices()
 	errs := []error{
 		err,
@@ -279,7 +282,8 @@ func (m Manifest) detach(ctx context.Context, devices []loop) error {
 }
 
 // removeDir removes the lab's directory, unless something is still mounted in
-// it: that is not the lab's own, and must not be emptied.
+// it: that is not the lab's own, and must not be emptied. Symbolic links are
+// removed, not followed.
 func (m Manifest) removeDir() error {
 	mounts, err := m.mounts()
 	if err != nil {
@@ -288,10 +292,41 @@ func (m Manifest) removeDir() error {
 	if len(mounts) > 0 {
 		return fmt.Errorf("%s is mounted in the lab's directory: unmount it", mounts[0].Point)
 	}
+	if err := m.emptyDir(); err != nil {
+		return fmt.Errorf("removing the lab's directory: %w", err)
+	}
 	if err := os.RemoveAll(m.Dir); err != nil {
 		return fmt.Errorf("removing the lab's directory: %w", err)
 	}
 	return nil
+}
+
+// emptyDir removes all but the copy of the manifest from the lab's directory,
+// and that from the disk: if the machine fails before the end, the copy still
+// says whose the rest is.
+func (m Manifest) emptyDir() error {
+	d, err := openDir(m.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if errors.Is(err, errForeign) {
+		return fmt.Errorf("%s is %w: left alone", m.Dir, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }() // only looked at
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, 0, len(names)+1)
+	for _, name := range names {
+		if name != copyName {
+			errs = append(errs, os.RemoveAll(filepath.Join(m.Dir, name)))
+		}
+	}
+	return errors.Join(append(errs, d.Sync())...)
 }
 
 // until calls try until it succeeds, but not for longer than limit nor after

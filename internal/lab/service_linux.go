@@ -103,7 +103,7 @@ func (b *builder) awaitReady(ctx context.Context, s *service) error {
 		return nil
 	}
 	address := s.host.Address + ":" + strconv.Itoa(s.host.Service.Port)
-	from := b.nodeNames()[0]
+	from := b.manifest.Hosts[0].Name // nodes come first, and every lab has one
 	look := time.NewTicker(5 * lookTime)
 	defer look.Stop()
 	for {

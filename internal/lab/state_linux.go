@@ -7,20 +7,27 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
 
+const (
+	manifestSuffix = ".json"
+	tempSuffix     = ".tmp" // of a manifest that is being written
+)
+
 // manifestPath is the file of the lab's manifest.
 func manifestPath(stateDir, id string) string {
-	return filepath.Join(stateDir, id+".json")
+	return filepath.Join(stateDir, id+manifestSuffix)
 }
 
 // claim writes a manifest under an id that is free.
 func claim(m Manifest) error {
-	// The commands and the environment of services are nobody else's business.
-	if err := os.MkdirAll(filepath.Dir(m.Path), 0o700); err != nil {
+	if err := makePrivate(filepath.Dir(m.Path)); err != nil {
 		return fmt.Errorf("keeping a list of labs: %w", err)
 	}
 	tmp, err := writeTemp(m)
@@ -38,6 +45,34 @@ func claim(m Manifest) error {
 	return syncDir(filepath.Dir(m.Path))
 }
 
+// makePrivate makes a directory for manifests that only its owner can look
+// into: the commands and the environment of services are nobody else's
+// business. One that is there already, and open to others, is closed to them if
+// it is ours: of this user, and with nothing in it but manifests.
+func makePrivate(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o777 == 0o700 || int(st.Uid) != os.Geteuid() {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), tempSuffix), manifestSuffix)
+		if !ok || !idPattern.MatchString(id) {
+			return nil
+		}
+	}
+	return os.Chmod(dir, 0o700)
+}
+
 // save replaces the manifest on disk.
 func save(m Manifest) error {
 	tmp, err := writeTemp(m)
@@ -53,14 +88,17 @@ func save(m Manifest) error {
 
 // writeTemp writes the manifest to a file beside its place, and to disk. The
 // name is always the same for a lab, so a crash leaves at most one, which
-// forget removes.
+// the next write or forget removes: it may have been readable for others.
 func writeTemp(m Manifest) (string, error) {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return "", fmt.Errorf("writing lab manifest: %w", err)
 	}
-	path := m.Path + ".tmp"
-	f, err := os.Create(path)
+	path := m.Path + tempSuffix
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("writing lab manifest: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("writing lab manifest: %w", err)
 	}
@@ -90,7 +128,7 @@ func forget(m Manifest) error {
 		return nil // it was never on disk
 	}
 	var errs []error
-	for _, path := range []string{m.Path + ".tmp", m.Path} {
+	for _, path := range []string{m.Path + tempSuffix, m.Path} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("removing lab manifest: %w", err))
 		}
@@ -98,38 +136,55 @@ func forget(m Manifest) error {
 	return errors.Join(errs...)
 }
 
-// List returns the manifests of all labs of this machine, by id. With a file
-// that cannot be read it returns the others and an error. An empty stateDir is
-// DefaultStateDir.
-func List(stateDir string) ([]Manifest, error) {
-	if stateDir == "" {
-		stateDir = DefaultStateDir
-	}
-	entries, err := os.ReadDir(stateDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("%w: labs belong to root, who alone can list them: %w", model.ErrDenied, err)
-	}
+// List returns the manifests of all labs of this machine, by id: those of
+// stateDir, and of directories in volumeDir whose labs were lost when the
+// machine restarted. With a file that cannot be read it returns the others and
+// an error. Empty directories are DefaultStateDir and DefaultVolumeDir.
+func List(stateDir, volumeDir string) ([]Manifest, error) {
+	dirs := Config{StateDir: stateDir, VolumeDir: volumeDir}.withDefaults()
+	ids, err := listed(dirs.StateDir)
 	if err != nil {
-		return nil, fmt.Errorf("listing labs: %w", err)
+		return nil, err
 	}
 	var all []Manifest
 	var errs []error
-	for _, e := range entries {
-		id, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || CheckID(id) != nil {
-			continue
-		}
-		m, err := load(stateDir, id)
+	for _, id := range ids {
+		m, err := load(dirs.StateDir, id)
 		if err == nil {
 			all = append(all, m)
 		} else if !errors.Is(err, model.ErrNotFound) { // removed just now
 			errs = append(errs, err)
 		}
 	}
-	return all, errors.Join(errs...)
+	old, err := lost(dirs.VolumeDir, ids)
+	all = append(all, old...)
+	slices.SortFunc(all, func(a, b Manifest) int { return strings.Compare(a.ID, b.ID) })
+	return all, errors.Join(append(errs, err)...)
+}
+
+// listed returns the ids of the labs that have a manifest.
+func listed(stateDir string) ([]string, error) {
+	entries, err := os.ReadDir(stateDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.Is(err, fs.ErrPermission):
+		return nil, errNotRoot(err)
+	case err != nil:
+		return nil, fmt.Errorf("listing labs: %w", err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), manifestSuffix); ok && CheckID(id) == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// errNotRoot says who may list labs.
+func errNotRoot(err error) error {
+	return fmt.Errorf("%w: labs belong to root, who alone can list them: %w", model.ErrDenied, err)
 }
 
 // load reads the manifest of one lab.

@@ -4,31 +4,28 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
 
 // LeftOver reports whether a lab stands although nobody wants it: its owner is
 // dead and it was not to be kept, or the machine was restarted, which takes
-// most of a lab away.
+// all of a lab away but its directory.
 func (m Manifest) LeftOver() bool {
 	if m.Keep {
-		boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-		return err == nil && strings.TrimSpace(string(boot)) != m.Owner.Boot
+		return m.Owner.earlierBoot()
 	}
 	return !m.Owner.Alive()
 }
 
 // Sweep removes the labs of this machine that are left over. It goes on after
-// errors and returns all of them. An empty stateDir is DefaultStateDir; a nil
-// log, none.
-func Sweep(ctx context.Context, stateDir string, log *slog.Logger) error {
+// errors and returns all of them. The directories are those of List; a nil log
+// is none.
+func Sweep(ctx context.Context, stateDir, volumeDir string, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	all, err := List(stateDir)
+	all, err := List(stateDir, volumeDir)
 	if errors.Is(err, model.ErrDenied) {
 		return nil // whoever may not list labs made none
 	}
@@ -37,9 +34,12 @@ func Sweep(ctx context.Context, stateDir string, log *slog.Logger) error {
 		if !m.LeftOver() {
 			continue
 		}
-		err := Remove(ctx, m)
-		log.Info("lab that was left over removed", "lab", m.ID, "owner", m.Owner.PID, "error", err)
-		errs = append(errs, err)
+		if err := Remove(ctx, m); err != nil {
+			log.Warn(notRemoved, "lab", m.ID, "owner", m.Owner.PID, "error", err)
+			errs = append(errs, err)
+			continue
+		}
+		log.Info("lab that was left over removed", "lab", m.ID, "owner", m.Owner.PID)
 	}
 	return errors.Join(errs...)
 }

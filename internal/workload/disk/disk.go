@@ -11,7 +11,7 @@ import (
 
 // The values of the parameters that are words.
 const (
-	Paper = "paper" // the only preset: seed 000, section 3.2
+	Paper = "paper" // the only preset: section 3.2 of the ScaleBench paper
 
 	Sequential = "sequential"
 	Random     = "random"

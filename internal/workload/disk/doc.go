@@ -1,5 +1,5 @@
 // Package disk measures block storage through fio 3, where it is installed
-// (seed 000, section 3.2).
+// (section 3.2 of the ScaleBench paper).
 //
 // The pipeline of one task:
 //

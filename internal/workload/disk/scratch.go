@@ -7,14 +7,28 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // scratchPrefix begins the names of the folders that tasks make on volumes.
-const scratchPrefix = "scalebench-disk-"
+// While a folder is being made, newPrefix stands before it.
+const (
+	scratchPrefix = "scalebench-disk-"
+	newPrefix     = "new-"
+)
+
+// dataName is the task's file in its folder.
+const dataName = "data"
 
 // scratch is a task's folder on a volume. It is locked for as long as the task
 // lives, so that the next one can tell what a killed task left behind, which
 // may be as large as the volume, from what another node is working with.
+//
+// Others may be able to write into the folder around it. So what is removed is
+// named relative to an open folder that is known to be a task's, never by a
+// path in which somebody may have put a link since.
 type scratch struct {
 	dir  string
 	lock *os.File // the open folder; nil after remove
@@ -23,68 +37,138 @@ type scratch struct {
 // newScratch removes what killed tasks left in the folder, and makes a folder
 // of this task's own.
 func newScratch(folder string) (*scratch, error) {
-	sweep(folder)
+	sweep(folder, time.Now())
 	// Made under another name, and renamed when locked: otherwise a task that
 	// sweeps just now could take it for an abandoned one.
-	made, err := os.MkdirTemp(folder, "new-"+scratchPrefix)
+	made, err := os.MkdirTemp(folder, newPrefix+scratchPrefix)
 	if err != nil {
 		return nil, err
 	}
-	s := &scratch{dir: filepath.Join(folder, strings.TrimPrefix(filepath.Base(made), "new-"))}
-	if s.lock, err = os.Open(made); err != nil {
-		return nil, errors.Join(err, os.Remove(made))
+	s := &scratch{dir: filepath.Join(folder, strings.TrimPrefix(filepath.Base(made), newPrefix))}
+	if s.lock, err = openFolder(unix.AT_FDCWD, made); err != nil {
+		return nil, errors.Join(err, removeFolder(unix.AT_FDCWD, made))
 	}
 	// Where there are no locks, as on some network file systems, nobody can
 	// sweep either.
 	_ = lockFile(s.lock)
 	if err := os.Rename(made, s.dir); err != nil {
-		return nil, errors.Join(err, s.lock.Close(), os.Remove(made))
+		return nil, errors.Join(err, s.lock.Close(), removeFolder(unix.AT_FDCWD, made))
 	}
 	return s, nil
 }
 
 // file is where the task's file goes.
-func (s *scratch) file() string { return filepath.Join(s.dir, "data") }
+func (s *scratch) file() string { return filepath.Join(s.dir, dataName) }
+
+// removeFile removes the task's file, wherever the path leads by now.
+func (s *scratch) removeFile() error {
+	if s.lock == nil {
+		return nil
+	}
+	return removeAt(int(s.lock.Fd()), dataName, 0)
+}
 
 func (s *scratch) remove() error {
 	if s.lock == nil {
 		return nil
 	}
-	err := os.Remove(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
+	err := removeFolder(unix.AT_FDCWD, s.dir)
 	if err != nil {
-		err = fmt.Errorf("removing the task's folder: %w", err)
+		err = fmt.Errorf("removing the task's folder %s: %w", s.dir, err)
 	}
 	err = errors.Join(err, s.lock.Close())
 	s.lock = nil
 	return err
 }
 
+// abandonedAfter is the age at which a folder that was never finished is one of
+// a killed task: finishing takes milliseconds. The rest is for file systems
+// with a clock of their own.
+const abandonedAfter = time.Hour
+
 // sweep removes the folders of tasks that are no more. It does what it can:
 // another task may sweep at the same time.
-func sweep(folder string) {
-	left, err := filepath.Glob(filepath.Join(escapeGlob(folder), scratchPrefix+"*"))
+func sweep(folder string, now time.Time) {
+	parent, err := os.Open(folder)
 	if err != nil {
 		return
 	}
-	for _, dir := range left {
-		f, err := os.Open(dir)
-		if err != nil {
-			continue
+	defer func() { _ = parent.Close() }() // was only read
+	names, err := parent.Readdirnames(-1)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		finished, unfinished := strings.HasPrefix(name, scratchPrefix), strings.HasPrefix(name, newPrefix+scratchPrefix)
+		if finished || unfinished {
+			sweepOne(int(parent.Fd()), name, unfinished, now)
 		}
-		if lockFile(f) == nil {
-			// Nothing but the file that a task makes: a folder that holds
-			// anything else stays.
-			_ = os.Remove(filepath.Join(dir, "data"))
-			_ = os.Remove(dir)
-		}
-		_ = f.Close() // was only read
 	}
 }
 
-// escapeGlob makes a path match itself.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+// sweepOne removes the folder of this name, if it is one that a task made and
+// nobody uses.
+func sweepOne(parent int, name string, unfinished bool, now time.Time) {
+	f, err := openOwn(parent, name)
+	if err != nil {
+		return // a link, somebody else's, or gone
+	}
+	defer func() { _ = f.Close() }() // was only read
+	if lockFile(f) != nil {
+		return
+	}
+	if unfinished {
+		info, err := f.Stat()
+		if err != nil || now.Sub(info.ModTime()) < abandonedAfter {
+			return
+		}
+	}
+	// Nothing but the file that a task makes: a folder that holds anything
+	// else stays.
+	_ = removeAt(int(f.Fd()), dataName, 0)
+	_ = removeFolder(parent, name)
+}
+
+// errNotOurs: a folder that no task of this user made.
+var errNotOurs = errors.New("not a folder that a task of this user made")
+
+// openOwn opens a folder that is known to be made by a task: it is no link, it
+// belongs to this user, and nobody else may put anything into it. Where a file
+// system gives what we make to somebody else (NFS with root squashed), nothing
+// is swept.
+func openOwn(parent int, name string) (*os.File, error) {
+	f, err := openFolder(parent, name)
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(int(f.Fd()), &st)
+	if err == nil && (int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0) {
+		err = fmt.Errorf("%s: %w", name, errNotOurs)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// openFolder opens a folder, and nothing else: no link, no file.
+func openFolder(parent int, name string) (*os.File, error) {
+	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// removeFolder removes an empty folder, and nothing else: no link, no file.
+func removeFolder(parent int, name string) error { return removeAt(parent, name, unix.AT_REMOVEDIR) }
+
+// removeAt removes a name in an open folder; one that is gone is no error.
+func removeAt(parent int, name string, flags int) error {
+	err := unix.Unlinkat(parent, name, flags)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &fs.PathError{Op: "remove", Path: name, Err: err}
 }

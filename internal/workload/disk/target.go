@@ -193,7 +193,9 @@ func (t *target) tryDirect(s settings) error {
 func (t *target) remove() error {
 	var err error
 	if t.created {
-		if err = os.Remove(t.path); errors.Is(err, fs.ErrNotExist) {
+		if t.scratch != nil {
+			err = t.scratch.removeFile()
+		} else if err = os.Remove(t.path); errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 		t.created = err != nil

@@ -3,6 +3,9 @@ package network
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,11 +19,14 @@ type client struct {
 	heard atomic.Int64 // when it last did anything, as since() of its clients
 	gone  atomic.Bool  // it has said goodbye
 	port  int          // of its own iperf3 server; 0 without one
+	// addresses are where its requests may come from.
+	addresses []netip.Addr
 }
 
 // clients are all that a server serves, by node.
 type clients struct {
-	origin time.Time // of all times in it: atomic integers, on the monotonic clock
+	here   map[netip.Addr]bool // addresses of this machine
+	origin time.Time           // of all times in it: atomic integers, on the monotonic clock
 	byNode map[string]*client
 	order  []*client
 	left   chan struct{} // a value for each goodbye
@@ -34,6 +40,66 @@ func newClients(hosts []model.Host) *clients {
 		cs.order = append(cs.order, c)
 	}
 	return cs
+}
+
+// locate finds out where requests of these clients come from: their addresses,
+// host names looked up once.
+func (cs *clients) locate(ctx context.Context) error {
+	here, err := machineAddresses()
+	if err != nil {
+		return fmt.Errorf("looking up the addresses of this machine: %w", err)
+	}
+	cs.here = here
+	for _, c := range cs.order {
+		if c.host.Address == "" {
+			return fmt.Errorf("where %s connects from is not known; start its agent with --label %s=ADDRESS", c.host.Node, model.LabelAddress)
+		}
+		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", c.host.Address)
+		if err != nil {
+			return fmt.Errorf("looking up the address %q of %s (its label `%s` may name an IP address instead): %w", c.host.Address, c.host.Node, model.LabelAddress, err)
+		}
+		for _, a := range found {
+			c.addresses = append(c.addresses, plain(a))
+		}
+	}
+	return nil
+}
+
+// machineAddresses are those of this machine's interfaces.
+func machineAddresses() (map[netip.Addr]bool, error) {
+	found, err := net.InterfaceAddrs()
+	here := make(map[netip.Addr]bool)
+	for _, a := range found {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			here[plain(p.Addr())] = true
+		}
+	}
+	return here, err
+}
+
+// plain makes addresses comparable: IPv4 is IPv4, and no interface is named.
+func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
+
+// remote is where a connection comes from; the zero address if that is no IP
+// address.
+func remote(conn net.Conn) netip.Addr {
+	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		return plain(tcp.AddrPort().Addr())
+	}
+	return netip.Addr{}
+}
+
+// from says whether an address is the client's. Nodes of one machine connect
+// to each other from whatever address of it the system takes.
+func (cs *clients) from(c *client, a netip.Addr) bool {
+	return slices.Contains(c.addresses, a) || cs.local(a) && slices.ContainsFunc(c.addresses, cs.local)
+}
+
+func (cs *clients) local(a netip.Addr) bool { return a.IsLoopback() || cs.here[a] }
+
+// known says whether an address is that of any client.
+func (cs *clients) known(a netip.Addr) bool {
+	return slices.ContainsFunc(cs.order, func(c *client) bool { return cs.from(c, a) })
 }
 
 // heard notes a sign of life.

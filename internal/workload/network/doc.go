@@ -1,6 +1,6 @@
 // Package network measures the throughput between nodes, and the round-trip
-// time beside it (seed 000, section 3.3: pairs of nodes download a file of
-// 100 MB from each other over several connections at once).
+// time beside it (section 3.3 of the ScaleBench paper: pairs of nodes
+// download a file of 100 MB from each other over several connections at once).
 //
 // Who connects to whom is decided by the plan (workload.Paired): a task with
 // Env.Peers is a client and measures; a task with Env.Clients serves; it may

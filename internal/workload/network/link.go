@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/textproto"
 	"strconv"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // What can be asked of a server, and by what name a client asks.
@@ -78,6 +81,8 @@ func (l *link) answer() (int64, error) {
 		return 0, err
 	case status >= 100 && status < 300:
 		return length, nil
+	case status == http.StatusForbidden:
+		return 0, fmt.Errorf("it refuses this node, whose address is not the one it was told (status %d): the standard error of its task says which one it saw; start this node's agent with --label %s=ADDRESS: %w", status, model.LabelAddress, errFatal)
 	case status >= 400 && status < 500:
 		return 0, fmt.Errorf("it answers with status %d: %w", status, errFatal)
 	}

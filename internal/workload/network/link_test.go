@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -49,6 +50,16 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
+// located are clients whose addresses are known.
+func located(t *testing.T, names ...string) *clients {
+	t.Helper()
+	cs := newClients(hosts(names...))
+	if err := cs.locate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return cs
+}
+
 // FuzzRequests sends anything to a server: it must end the connection in good
 // order, and believe no goodbye that was not said by a client of its own.
 func FuzzRequests(f *testing.F) {
@@ -63,12 +74,12 @@ func FuzzRequests(f *testing.F) {
 	}
 	f.Cleanup(func() { _ = o.close() })
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		srv := &server{object: o, head: pattern(headSize), clients: newClients(hosts("b")), patience: time.Minute}
+		srv := &server{object: o, head: pattern(headSize), clients: located(t, "b"), complain: func(netip.Addr) {}, patience: time.Minute}
 		here, there := net.Pipe()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			srv.serve(newLink(there))
+			srv.serve(newLink(there), netip.MustParseAddr("127.0.7.1"))
 			_ = there.Close()
 		}()
 		go func() {
@@ -86,12 +97,12 @@ func FuzzRequests(f *testing.F) {
 // TestHeaderTooLong checks that a header without end takes no memory without
 // end.
 func TestHeaderTooLong(t *testing.T) {
-	srv := &server{clients: newClients(hosts("b")), patience: time.Minute}
+	srv := &server{clients: located(t, "b"), complain: func(netip.Addr) {}, patience: time.Minute}
 	here, there := net.Pipe()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		srv.serve(newLink(there))
+		srv.serve(newLink(there), netip.MustParseAddr("127.0.7.1"))
 		_ = there.Close()
 	}()
 	n, err := io.Copy(here, io.MultiReader(strings.NewReader("GET / HTTP/1.1\r\nX: "), endlessly{}))
@@ -115,13 +126,13 @@ func (endlessly) Read(p []byte) (int, error) {
 // for ever.
 func TestSlowHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv := &server{clients: newClients(hosts("b")), patience: 12 * time.Second}
+		srv := &server{clients: located(t, "b"), complain: func(netip.Addr) {}, patience: 12 * time.Second}
 		here, there := net.Pipe()
 		begin := time.Now()
 		go func() {
 			_, _ = here.Write([]byte("GET /object HT"))
 		}()
-		srv.serve(newLink(there))
+		srv.serve(newLink(there), netip.MustParseAddr("127.0.7.1"))
 		if took := time.Since(begin); took != 12*time.Second {
 			t.Errorf("the server waited for %v, want 12s", took)
 		}

@@ -22,8 +22,8 @@ const (
 	Send    = "send"
 )
 
-// Paper is the preset of the paper's network benchmark (seed 000, section
-// 3.3).
+// Paper is the preset of the paper's network benchmark (section 3.3 of
+// the ScaleBench paper).
 const Paper = "paper"
 
 // Params are the parameters of the workload. What is zero has a default that

@@ -7,16 +7,21 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // server gives the object to the clients of one task and takes theirs. It
 // serves nothing else, and nobody else: a client names its node in every
-// request. That is no authentication; it listens only while the task lives.
+// request, and must come from that node's address. That is no authentication:
+// whoever is between two nodes, or on a client's machine, can pass for the
+// client. It listens only while the task lives.
 type server struct {
 	listener net.Listener
 	object   *object // nil where nothing is received from here
@@ -24,7 +29,10 @@ type server struct {
 	clients  *clients
 	patience time.Duration // for a header
 	slots    chan struct{} // one for each open connection
-	work     sync.WaitGroup
+	// Strangers are told so, a few at a time, and take no place of a client.
+	strangers chan struct{}
+	complain  func(netip.Addr) // the first time that one comes
+	work      sync.WaitGroup
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{} // nil when closed
@@ -43,9 +51,13 @@ func address(h model.Host, port int) (string, error) {
 }
 
 // listen starts a server on the node's own address alone.
-func listen(ctx context.Context, self model.Host, hosts []model.Host, s settings, o *object) (*server, error) {
-	addr, err := address(self, s.port)
+func listen(ctx context.Context, env *workload.Env, s settings, o *object) (*server, error) {
+	addr, err := address(env.Self, s.port)
 	if err != nil {
+		return nil, err
+	}
+	cs := newClients(env.Clients)
+	if err := cs.locate(ctx); err != nil {
 		return nil, err
 	}
 	var lc net.ListenConfig
@@ -56,10 +68,11 @@ func listen(ctx context.Context, self model.Host, hosts []model.Host, s settings
 	}
 	// Each client has its transfers, an echo and a goodbye; the same again is
 	// room for connections that are being replaced.
-	room := 2*len(hosts)*(2*s.connections+2) + 8
+	room := 2*len(env.Clients)*(2*s.connections+2) + 8
 	srv := &server{
-		listener: l, object: o, head: pattern(headSize), clients: newClients(hosts),
+		listener: l, object: o, head: pattern(headSize), clients: cs,
 		patience: 2*s.stall + s.warmUp, slots: make(chan struct{}, room), conns: make(map[net.Conn]struct{}),
+		strangers: make(chan struct{}, maxStrangers), complain: complainer(env.Stderr, cs),
 	}
 	srv.work.Go(srv.accept)
 	return srv, nil
@@ -82,32 +95,75 @@ func (s *server) accept() {
 	}
 }
 
+// maxStrangers is how many may be told at a time that they are not served, and
+// strangerPatience how long that may take.
+const (
+	maxStrangers     = 4
+	strangerPatience = time.Second
+)
+
+// complainer says once, for people, that somebody else came: a scanner, or a
+// client whose address is not what this node was told.
+func complainer(to io.Writer, cs *clients) func(netip.Addr) {
+	var once sync.Once
+	return func(a netip.Addr) {
+		once.Do(func() {
+			var names []string
+			for _, c := range cs.order {
+				names = append(names, name(c.host))
+			}
+			_, _ = fmt.Fprintf(to, "network: refused a request from %v, which may not make it: this task serves %s; if it is one of them, start its agent with --label %s=%v\n",
+				a, strings.Join(names, ", "), model.LabelAddress, a) // the client is told, too
+		})
+	}
+}
+
 // admit serves the connection if there is a slot left.
 func (s *server) admit(conn net.Conn) bool {
+	slots, serve := s.slots, s.serve
+	if !s.clients.known(remote(conn)) {
+		slots, serve = s.strangers, s.refuse
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conns == nil {
 		return false
 	}
 	select {
-	case s.slots <- struct{}{}:
+	case slots <- struct{}{}:
 	default:
 		return false
 	}
 	s.conns[conn] = struct{}{}
 	s.work.Go(func() {
-		defer s.dismiss(conn)
-		s.serve(newLink(conn))
+		defer s.dismiss(conn, slots)
+		serve(newLink(conn), remote(conn))
 	})
 	return true
 }
 
-func (s *server) dismiss(conn net.Conn) {
+func (s *server) dismiss(conn net.Conn, slots <-chan struct{}) {
 	_ = conn.Close() // whatever it was, the client notices
 	s.mu.Lock()
 	delete(s.conns, conn)
 	s.mu.Unlock()
-	<-s.slots
+	<-slots
+}
+
+// refuse reads a stranger's request, so that the answer arrives, and says no.
+func (s *server) refuse(l *link, from netip.Addr) {
+	_ = l.SetDeadline(time.Now().Add(strangerPatience)) // fails when closed, as the next read does
+	l.allow()
+	if _, err := http.ReadRequest(l.r); err != nil {
+		return
+	}
+	s.forbid(l, from)
+}
+
+// forbid says no.
+func (s *server) forbid(l *link, from netip.Addr) {
+	s.complain(from)
+	_ = reply(l, http.StatusForbidden, "only nodes of this task are served, each from its own address\n") // it may be gone already
 }
 
 // close ends all connections and returns when nothing is left. It may be
@@ -138,7 +194,7 @@ func reset(conn net.Conn) {
 
 // serve answers requests until the client has enough. Errors need no report:
 // the client sees them, too, and counts them.
-func (s *server) serve(l *link) {
+func (s *server) serve(l *link, from netip.Addr) {
 	for {
 		_ = l.SetReadDeadline(time.Now().Add(s.patience)) // fails when closed, as the next read does
 		l.allow()
@@ -148,8 +204,8 @@ func (s *server) serve(l *link) {
 		}
 		_ = l.SetReadDeadline(time.Time{})
 		c := s.clients.byNode[req.Header.Get(headerNode)]
-		if c == nil {
-			_ = reply(l, http.StatusForbidden, "only nodes of this task are served\n") // it may be gone already
+		if c == nil || !s.clients.from(c, from) {
+			s.forbid(l, from)
 			return
 		}
 		if err := s.answer(l, req, c); err != nil {

@@ -45,7 +45,7 @@ func (st *state) build(ctx context.Context, env *workload.Env) (err error) {
 		}
 	}
 	if len(env.Clients) > 0 {
-		if st.server, err = listen(ctx, env.Self, env.Clients, st.set, st.object); err != nil {
+		if st.server, err = listen(ctx, env, st.set, st.object); err != nil {
 			return err
 		}
 	}

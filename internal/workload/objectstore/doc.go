@@ -1,6 +1,6 @@
 // Package objectstore measures an S3 object store: how many bytes and how many
-// operations a second a node puts into it or gets out of it (seed 000, section
-// 3.4).
+// operations a second a node puts into it or gets out of it (section
+// 3.4 of the ScaleBench paper).
 //
 // The way of one task:
 //
@@ -20,9 +20,11 @@
 //     often as allowed; every failed attempt is counted by its kind
 //     (errors.go), and none is work done.
 //  5. Progress is told in retrospect (ledger.go): a reading is published when
-//     all transfers that it saw under way have ended, and contains the bytes of
-//     those that succeeded. So the series never counts a byte of a failed
-//     transfer, never goes down, and ends at exactly the completed bytes.
+//     everything that it saw under way has ended, and contains the bytes and
+//     operations of what succeeded. So a series never counts a byte of a failed
+//     transfer and never goes down. By count, it ends at exactly the completed
+//     bytes; by duration, at the deadline, whatever still ends later
+//     (series.go).
 //  6. Run reports throughput, rates, latencies (tally.go), and fails when more
 //     operations failed than the user allows.
 //  7. Cleanup removes the directory.

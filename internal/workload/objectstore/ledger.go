@@ -67,6 +67,35 @@ func (l *ledger) begin(size int64) *transfer {
 func (l *ledger) end(t *transfer, succeeded bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.settle(t, succeeded)
+}
+
+// endEvenly is end for something that nobody sees moving: what succeeded is
+// taken to have been done evenly over the time that it took, so that a reading
+// has the share that lay before it.
+func (l *ledger) endEvenly(t *transfer, begun, ended time.Duration, succeeded bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range t.marks {
+		t.marks[i] = int64(shareBefore(l.waiting[t.from-l.first+i].after, begun, ended) * float64(t.size))
+	}
+	l.settle(t, succeeded)
+}
+
+// shareBefore returns which share of the time from begun to ended lies before
+// a moment.
+func shareBefore(moment, begun, ended time.Duration) float64 {
+	switch {
+	case ended <= moment:
+		return 1
+	case begun >= moment:
+		return 0
+	}
+	return float64(moment-begun) / float64(ended-begun)
+}
+
+// settle adds what succeeded to all readings that saw it.
+func (l *ledger) settle(t *transfer, succeeded bool) {
 	delete(l.active, t)
 	if !succeeded {
 		return

@@ -114,36 +114,72 @@ func checkPublished(t *testing.T, seed uint64, got []reading, n int, completed i
 	}
 }
 
-func TestScore(t *testing.T) {
-	s := &score{deadline: 10 * time.Second}
-	for _, r := range []reading{{0, 0}, {9 * time.Second, 900}, {11 * time.Second, 1100}, {15 * time.Second, 1200}} {
-		s.add(r.after, r.bytes)
+// TestSeries checks that nothing later than the deadline is published, that
+// the last point lies there, and that the sample is the slope up to it.
+func TestSeries(t *testing.T) {
+	const s = time.Second
+	tests := []struct {
+		name     string
+		deadline time.Duration
+		readings []reading
+		want     []point
+		sample   float64
+	}{
+		{"between readings", 10 * s, []reading{{0, 0}, {9 * s, 900}, {11 * s, 1100}, {15 * s, 1200}}, []point{{0, 0}, {9 * s, 450}, {10 * s, 500}}, 50},
+		{"at a reading", 10 * s, []reading{{0, 0}, {10 * s, 900}, {11 * s, 1100}}, []point{{0, 0}, {10 * s, 450}}, 45},
+		{"by count", 0, []reading{{0, 0}, {9 * s, 900}, {15 * s, 1200}}, []point{{0, 0}, {9 * s, 450}, {15 * s, 600}}, 40},
+		{"nothing done in time", 10 * s, []reading{{0, 0}, {10 * s, 0}, {15 * s, 7}}, []point{{0, 0}, {10 * s, 0}}, 0},
 	}
-	if s.bytes() != 1000 {
-		t.Errorf("bytes within 10s = %v, want 1000", s.bytes())
+	for _, tt := range tests {
+		r := newLog(t)
+		r.start = time.Now().Add(-time.Minute)
+		one := &series{metric: "m", unit: "op", scale: 2, deadline: tt.deadline, report: r}
+		for _, x := range tt.readings {
+			one.add(x.after, x.bytes)
+		}
+		one.sample()
+		if diff := cmp.Diff(tt.want, r.series["m"], cmp.AllowUnexported(point{})); diff != "" {
+			t.Errorf("%s: published (-want +got):\n%s", tt.name, diff)
+		}
+		if got, ok := r.samples["m"]; got.Value != tt.sample || ok != (tt.sample > 0) {
+			t.Errorf("%s: sample %v, want %v", tt.name, got, tt.sample)
+		}
 	}
-	whole := &score{}
-	whole.add(15*time.Second, 1200)
-	if whole.bytes() != 1200 {
-		t.Errorf("bytes in all = %v, want 1200", whole.bytes())
+}
+
+// TestLedgerEvenly counts an operation in the readings that it spans with the
+// share of its time before them.
+func TestLedgerEvenly(t *testing.T) {
+	var got published
+	l := newLedger(got.add)
+	l.read(0)
+	good, bad := l.begin(1000), l.begin(1000)
+	for i := 1; i <= 4; i++ {
+		l.read(time.Duration(10 * i))
+	}
+	l.endEvenly(bad, 2, 38, false)
+	l.endEvenly(good, 5, 45, true)
+	l.read(50)
+	want := []reading{{0, 0}, {10, 125}, {20, 375}, {30, 625}, {40, 875}, {50, 1000}}
+	if diff := cmp.Diff(want, got.readings, cmp.AllowUnexported(reading{})); diff != "" {
+		t.Errorf("published (-want +got):\n%s", diff)
 	}
 }
 
 func TestShareBefore(t *testing.T) {
 	tests := []struct {
-		name                   string
-		deadline, begun, ended time.Duration
-		want                   float64
+		name                 string
+		moment, begun, ended time.Duration
+		want                 float64
 	}{
-		{"by count", 0, 5, 9, 1},
 		{"before", 10, 5, 9, 1},
 		{"across", 10, 8, 16, 0.25},
 		{"after", 10, 11, 12, 0},
-		{"at the deadline", 10, 10, 12, 0},
+		{"at its beginning", 10, 10, 12, 0},
 	}
 	for _, tt := range tests {
-		if got := shareBefore(tt.deadline, tt.begun, tt.ended); got != tt.want {
-			t.Errorf("%s: shareBefore(%d, %d, %d) = %v, want %v", tt.name, tt.deadline, tt.begun, tt.ended, got, tt.want)
+		if got := shareBefore(tt.moment, tt.begun, tt.ended); got != tt.want {
+			t.Errorf("%s: shareBefore(%d, %d, %d) = %v, want %v", tt.name, tt.moment, tt.begun, tt.ended, got, tt.want)
 		}
 	}
 }

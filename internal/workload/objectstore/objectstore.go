@@ -32,7 +32,7 @@ const (
 )
 
 // PresetPaper is the test of the paper: 100 MB, put and deleted 3,200 times,
-// by one worker a core (seed 000, section 3.4).
+// by one worker a core (section 3.4 of the ScaleBench paper).
 const PresetPaper = "paper"
 
 // Params are the parameters of the workload, with its state between Prepare

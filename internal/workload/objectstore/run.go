@@ -8,23 +8,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // run is the state of Run.
 type run struct {
 	*task
-	report  workload.Reporter
-	start   time.Time
-	counts  *counts
-	moving  []string // kinds that move bytes: put, get
-	kinds   []string // all kinds
-	ledgers map[string]*ledger
-	scores  map[string]*score // by kind that moves bytes
-	begun   atomic.Int64      // operations, or pairs, that were begun
-	got     atomic.Int64      // gets that were begun: the next object's turn
-	named   atomic.Int64      // objects that were named
+	report workload.Reporter
+	start  time.Time
+	kinds  []string // that an operation consists of
+	books  *books
+	counts *counts
+	begun  atomic.Int64 // operations, or pairs, that were begun
+	got    atomic.Int64 // gets that were begun: the next object's turn
+	named  atomic.Int64 // objects that were named
 }
 
 // kindsOf says what an operation consists of.
@@ -33,14 +30,12 @@ var kindsOf = map[string][]string{
 }
 
 func (t *task) run(ctx context.Context, report workload.Reporter) error {
-	r := &run{task: t, report: report, start: time.Now(), kinds: kindsOf[t.operation], ledgers: map[string]*ledger{}, scores: map[string]*score{}}
-	r.counts = newCounts(t.duration, r.kinds)
-	for _, kind := range r.kinds {
-		if kind != kindDelete {
-			r.keepLedger(kind)
-		}
+	kinds := kindsOf[t.operation]
+	r := &run{
+		task: t, report: report, start: time.Now(), kinds: kinds,
+		books: newBooks(kinds, t.duration, report), counts: newCounts(kinds),
 	}
-	r.read(0) // while it is true that nothing is done
+	r.books.read(0) // while it is true that nothing is done
 	r.work(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -48,28 +43,8 @@ func (t *task) run(ctx context.Context, report workload.Reporter) error {
 	return r.conclude()
 }
 
-func throughputMetric(kind string) string { return "objectstore_" + kind + "_throughput" }
-
-// keepLedger publishes the bytes that this kind of operation moves.
-func (r *run) keepLedger(kind string) {
-	s := &score{deadline: r.duration}
-	r.moving, r.scores[kind] = append(r.moving, kind), s
-	r.ledgers[kind] = newLedger(func(after time.Duration, bytes int64) {
-		s.add(after, bytes)
-		r.report.ProgressAt(throughputMetric(kind), "byte", after, float64(bytes))
-	})
-}
-
-// read takes a reading of everything.
-func (r *run) read(after time.Duration) {
-	for _, kind := range r.moving {
-		r.ledgers[kind].read(after)
-	}
-	r.counts.progress(r.report, after)
-}
-
-// work starts the workers and takes readings until they have ended. The last
-// reading sees everything completed.
+// work starts the workers and takes readings until they have ended. One is
+// taken right at the deadline; the last sees everything completed.
 func (r *run) work(ctx context.Context) {
 	var workers sync.WaitGroup
 	for i := range r.concurrency {
@@ -79,12 +54,18 @@ func (r *run) work(ctx context.Context) {
 	go func() { workers.Wait(); close(ended) }()
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
+	var deadline <-chan time.Time // none by count
+	if r.duration > 0 {
+		deadline = time.After(time.Until(r.start.Add(r.duration)))
+	}
 	for {
 		select {
 		case <-tick.C:
-			r.read(time.Since(r.start))
+			r.books.read(time.Since(r.start))
+		case <-deadline:
+			r.books.read(time.Since(r.start))
 		case <-ended:
-			r.read(time.Since(r.start))
+			r.books.read(time.Since(r.start))
 			return
 		}
 	}
@@ -125,19 +106,10 @@ func (r *run) hopeless() bool {
 
 // conclude reports, and judges the errors.
 func (r *run) conclude() error {
-	over := r.duration
-	if over == 0 {
-		over = r.scores[r.moving[0]].last.after // the end of the last operation
+	for _, b := range r.books.order {
+		b.sample()
 	}
-	for _, kind := range r.moving {
-		if bytes := r.scores[kind].bytes(); bytes > 0 { // no value is not a value of 0
-			r.report.Sample(model.Sample{
-				Metric: throughputMetric(kind), Unit: "byte/s", Value: bytes / over.Seconds(),
-				Better: model.Higher, Resource: resources[kind],
-			})
-		}
-	}
-	if err := r.counts.report(r.report, r.kinds, over); err != nil {
+	if err := r.counts.report(r.report, r.kinds); err != nil {
 		return err
 	}
 	return r.judge()
@@ -158,28 +130,4 @@ func (r *run) judge() error {
 		r.say(r.stderr, "objectstore: %d of %d operations failed; their bytes do not count%s", failed, completed+failed, text)
 	}
 	return nil
-}
-
-// score is what a series says about the task as a whole.
-type score struct {
-	deadline   time.Duration
-	last       reading
-	atDeadline float64 // bytes at the deadline, between two readings in proportion
-}
-
-// add takes the next final reading.
-func (s *score) add(after time.Duration, bytes int64) {
-	if s.last.after < s.deadline && after >= s.deadline {
-		part := float64(s.deadline-s.last.after) / float64(after-s.last.after)
-		s.atDeadline = float64(s.last.bytes) + part*float64(bytes-s.last.bytes)
-	}
-	s.last = reading{after: after, bytes: bytes}
-}
-
-// bytes is what was moved within the task's time.
-func (s *score) bytes() float64 {
-	if s.deadline > 0 {
-		return s.atDeadline
-	}
-	return float64(s.last.bytes)
 }

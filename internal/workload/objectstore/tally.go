@@ -26,9 +26,6 @@ const longest = int64(time.Hour / time.Microsecond)
 // Only these have latencies: how long a failure took is no service time.
 type tally struct {
 	completed int64
-	// within is how many operations were done before the deadline; one under
-	// way at that moment counts with the share of its time that lay before.
-	within float64
 	// whole is the time from the first attempt to the end of the one that
 	// succeeded, firstByte to the first byte of its answer; microseconds.
 	whole, firstByte *hdrhistogram.Histogram
@@ -36,8 +33,6 @@ type tally struct {
 
 // counts is what a run has counted. Safe for concurrent use.
 type counts struct {
-	deadline time.Duration // 0: the task ends by count
-
 	mu        sync.Mutex
 	tallies   map[string]*tally
 	failed    int64             // operations given up
@@ -46,8 +41,8 @@ type counts struct {
 	firstText map[failure]string
 }
 
-func newCounts(deadline time.Duration, kinds []string) *counts {
-	c := &counts{deadline: deadline, tallies: map[string]*tally{}, errors: map[failure]int64{}, firstText: map[failure]string{}}
+func newCounts(kinds []string) *counts {
+	c := &counts{tallies: map[string]*tally{}, errors: map[failure]int64{}, firstText: map[failure]string{}}
 	for _, k := range kinds {
 		c.tallies[k] = &tally{whole: hdrhistogram.New(1, longest, 3), firstByte: hdrhistogram.New(1, longest, 3)}
 	}
@@ -60,21 +55,8 @@ func (c *counts) done(kind string, begun, firstByte, ended time.Duration) {
 	defer c.mu.Unlock()
 	t := c.tallies[kind]
 	t.completed++
-	t.within += shareBefore(c.deadline, begun, ended)
 	record(t.whole, ended-begun)
 	record(t.firstByte, firstByte-begun)
-}
-
-// shareBefore returns which share of the time from begun to ended lies before
-// the deadline; without one, all of it.
-func shareBefore(deadline, begun, ended time.Duration) float64 {
-	switch {
-	case deadline == 0 || ended <= deadline:
-		return 1
-	case begun >= deadline:
-		return 0
-	}
-	return float64(deadline-begun) / float64(ended-begun)
 }
 
 // record clamps, so that no operation is lost.
@@ -108,41 +90,10 @@ func (c *counts) total() (completed, failed int64) {
 	return completed, c.failed
 }
 
-// progress reports how many operations of each kind, and in all, are complete.
-func (c *counts) progress(r workload.Reporter, after time.Duration) {
+// report publishes latencies, errors and retries.
+func (c *counts) report(r workload.Reporter, kinds []string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all int64
-	for kind, t := range c.tallies {
-		all += t.completed
-		if len(c.tallies) > 1 {
-			r.ProgressAt(rateMetric(kind), "op", after, float64(t.completed))
-		}
-	}
-	r.ProgressAt(operationsMetric, "op", after, float64(all))
-}
-
-const operationsMetric = "objectstore_operations"
-
-func rateMetric(kind string) string { return "objectstore_" + kind + "_rate" }
-
-// report publishes rates over the given time, latencies, errors and retries.
-func (c *counts) report(r workload.Reporter, kinds []string, over time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var all float64
-	rate := func(metric string, operations float64, resource string) {
-		if operations > 0 { // no value is not a value of 0
-			r.Sample(model.Sample{Metric: metric, Unit: "op/s", Value: operations / over.Seconds(), Better: model.Higher, Resource: resource})
-		}
-	}
-	for _, kind := range kinds {
-		all += c.tallies[kind].within
-		if len(kinds) > 1 {
-			rate(rateMetric(kind), c.tallies[kind].within, resources[kind])
-		}
-	}
-	rate(operationsMetric, all, resourceOf(kinds))
 	for _, kind := range kinds {
 		if err := c.tallies[kind].report(r, "objectstore_"+kind); err != nil {
 			return err
@@ -150,18 +101,6 @@ func (c *counts) report(r workload.Reporter, kinds []string, over time.Duration)
 	}
 	c.reportErrors(r)
 	return nil
-}
-
-// resourceOf is what operations of these kinds together are a capacity of:
-// empty for puts and gets mixed, which are two things.
-func resourceOf(kinds []string) string {
-	resource := resources[kinds[0]]
-	for _, kind := range kinds[1:] {
-		if resources[kind] != resource {
-			return ""
-		}
-	}
-	return resource
 }
 
 // percentiles that stand beside the histogram, by the end of their name.

@@ -52,7 +52,7 @@ func (w *worker) getNext(ctx context.Context) {
 // move does an operation that moves bytes: every attempt is a transfer of its
 // own, of which only one that succeeds counts.
 func (w *worker) move(ctx context.Context, kind string, do func(*transfer, *timing) error) bool {
-	book := w.ledgers[kind]
+	book := w.books.bytes[kind]
 	return w.persist(ctx, kind, func(at *timing) error {
 		tr := book.begin(w.size)
 		err := do(tr, at)
@@ -64,7 +64,9 @@ func (w *worker) move(ctx context.Context, kind string, do func(*transfer, *timi
 // persist makes as many attempts at an operation as allowed, and counts. An
 // operation that the end of the task cut off is none.
 func (w *worker) persist(ctx context.Context, kind string, attempt func(*timing) error) bool {
-	begun := time.Since(w.start)
+	begun, succeeded := time.Since(w.start), false
+	end := w.books.operation(kind, begun)
+	defer func() { end(time.Since(w.start), succeeded) }()
 	for n := 0; ; n++ {
 		at := newTiming()
 		err := attempt(at)
@@ -74,6 +76,7 @@ func (w *worker) persist(ctx context.Context, kind string, attempt func(*timing)
 		}
 		if err == nil {
 			w.counts.done(kind, begun, at.firstByte().Sub(w.start), ended)
+			succeeded = true
 			return true
 		}
 		class := kindOf(err)
