@@ -143,7 +143,7 @@ func (c *comparison) spread(xs []float64) model.Spread {
 	return model.Spread{Mean: &s.Mean, Min: &s.Min, Max: &s.Max, SD: &s.PopulationSD}
 }
 
-// index sets the CDI, 100·(1 − mean(p)/mean(s)): seed 000, equation 6.
+// index sets the CDI, 100·(1 − mean(p)/mean(s)): ScaleBench, equation 6.
 func (c *comparison) index(f *model.Finding) {
 	if f.Nodes == 0 {
 		return
@@ -171,7 +171,7 @@ func (c *comparison) cdi(parallel, serial []float64) *float64 {
 	return &v
 }
 
-// degradation is the CDI of an efficiency: seed 000, equation 9.
+// degradation is the CDI of an efficiency: ScaleBench, equation 9.
 func degradation(efficiency float64) float64 { return 100 * (1 - efficiency) }
 
 // intervals sets the Fieller interval, which carries the verdict, and the

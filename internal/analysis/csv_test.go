@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// TestTable2 feeds all of Table 2 of seed 000. The paper prints whole percents
+// TestTable2 feeds all of Table 2 of ScaleBench. The paper prints whole percents
 // (and −1.5 for the network of cloud A, where its own means give −1.5693).
 func TestTable2(t *testing.T) {
 	file, err := os.Open("testdata/table2.csv")

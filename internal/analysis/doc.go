@@ -1,5 +1,5 @@
 // Package analysis turns what was measured into findings: the capacity
-// degradation index (CDI) of seed 000, section 2.3, with its interval, its
+// degradation index (CDI) of ScaleBench, section 2.3, with its interval, its
 // verdict and every reason to doubt it. It reads no files and knows no clock.
 //
 // The pipeline, for each metric of each workload:

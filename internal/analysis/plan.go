@@ -17,8 +17,10 @@ type Demand struct {
 	Unit     string          // normal: "byte/s", "op/s", "core", or as given
 	CI       *model.Interval // over nodes; nil when the figure was given
 	// Wire: it was counted in packets, with their headers.
-	Wire   bool
-	Source string // where the figure comes from, for people
+	Wire bool
+	// Measured: a node was seen to take it, so that one can work at that rate.
+	Measured bool
+	Source   string // where the figure comes from, for people
 }
 
 // Capacity is what a fleet had of one resource.
@@ -34,6 +36,7 @@ type Capacity struct {
 	Of         model.Subjects
 	PerSubject int
 	Alone      *float64
+	AloneCI    *model.Interval // over nodes
 	CDI        *float64
 	CDICI      *model.Interval
 	// Limited: it is known not to grow any more, by a CDI whose interval lies
@@ -47,6 +50,7 @@ type Capacity struct {
 	Doubt        string // why the figure has no verdict; empty when it has one
 	NoCores      string // why a capacity of the cpu is not known in cores
 	Source       string
+	Warnings     []string // of the finding, without the doubt
 }
 
 // PlanInput is the question that [Plan] answers.
@@ -69,8 +73,10 @@ type PlanInput struct {
 //	t·d ≤ C_n                                 fits
 //	t·d > C_n and C_n was seen to be a limit  fails; t* = floor(C_n/d), rate t*·r
 //	t·d > C_n otherwise                       untested: C_n is a lower bound
+//	d > C_1, and d was not measured           fails; t* = 0
 //
-// A question that has no answer (no demand, a rate of 0) is a model.ErrUsage.
+// A question that has no answer (no demand, a rate of 0, a demand in another
+// unit than the capacity) is a model.ErrUsage.
 func Plan(in PlanInput) (model.PlanResult, error) {
 	if err := in.check(); err != nil {
 		return model.PlanResult{}, err
@@ -91,6 +97,7 @@ func Plan(in PlanInput) (model.PlanResult, error) {
 		out.Binding, out.Largest, out.LargestRate = first.Resource, first.Largest, first.LargestRate
 	}
 	in.noteRate(nodes, &n)
+	in.noteUnused(&n)
 	out.Warnings = n.all()
 	return out, nil
 }
@@ -115,6 +122,9 @@ func (in PlanInput) check() error {
 		if slices.ContainsFunc(in.Demands[:i], func(o Demand) bool { return o.Resource == d.Resource && o.Unit == d.Unit }) {
 			return fmt.Errorf("%w: two demands on %s; give one", model.ErrUsage, d.Resource)
 		}
+		if fit, others := in.capacitiesOf(d); !d.Measured && len(fit) == 0 && len(others) > 0 {
+			return fmt.Errorf("%w: the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity, or the capacity with --capacity", model.ErrUsage, d.Resource, unitText(d.Unit), list(others))
+		}
 	}
 	return nil
 }
@@ -124,6 +134,8 @@ func (in PlanInput) resource(d Demand, nodes float64, n *notes) model.PlanResour
 	c, ok := in.capacityFor(d, n)
 	if ok {
 		d = d.against(c, n)
+	} else {
+		c.Open = in.unknown(d)
 	}
 	r := model.PlanResource{
 		Resource: d.Resource, Unit: d.Unit, Demand: d.Amount, DemandCI: d.CI, DemandSource: d.Source,
@@ -135,11 +147,25 @@ func (in PlanInput) resource(d Demand, nodes float64, n *notes) model.PlanResour
 		r.Answer = answerOf(r.Needed, c)
 		noteCapacity(d, c, r, n)
 	}
-	if ok && c.Limited {
+	switch {
+	case ok && d.beyondOne(c):
+		r.Answer, r.Largest, r.LargestRate = model.PlanFails, new(int), new(float64)
+	case ok && c.Limited:
 		in.limits(&r, d, c)
 	}
 	r.Text = planText(r, c, int(nodes), in.NodeRate)
 	return r
+}
+
+// beyondOne reports a demand that not even a node alone can serve, by the
+// interval over nodes where there is one. A demand that was measured is one
+// that a node did serve.
+func (d Demand) beyondOne(c Capacity) bool {
+	if c.Alone == nil || d.Measured {
+		return false
+	}
+	_, most := rangeOf(*c.Alone, c.AloneCI)
+	return d.Amount > max(*c.Alone, most)*(1+rounding)
 }
 
 // answerOf is the rule of section 5.4.
@@ -178,46 +204,6 @@ func rangeOf(v float64, ci *model.Interval) (lo, hi float64) {
 	return ci[0], ci[1]
 }
 
-// capacityFor finds the capacity that a demand is held against: of the same
-// resource in the same unit. Where several workloads measured it, the least
-// counts.
-func (in PlanInput) capacityFor(d Demand, n *notes) (Capacity, bool) {
-	var fit []Capacity
-	var others []string
-	for _, c := range in.Capacities {
-		switch {
-		case !c.Is(d.Resource):
-		case c.Unit == d.Unit:
-			fit = append(fit, c)
-		default:
-			others = append(others, c.otherUnit(d.Unit))
-		}
-	}
-	if len(fit) == 0 {
-		if len(others) > 0 {
-			n.warn("the demand on %s is in %q, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity", d.Resource, d.Unit, list(others))
-		}
-		return Capacity{}, false
-	}
-	if whole := slices.DeleteFunc(slices.Clone(fit), func(c Capacity) bool { return c.Partial }); len(whole) > 0 {
-		fit = whole
-	}
-	least := slices.MinFunc(fit, func(a, b Capacity) int { return cmp.Compare(a.Total, b.Total) })
-	if len(fit) > 1 {
-		n.warn("%s was measured in %d ways; the least capacity counts, that of %s: name another as WORKLOAD/METRIC", d.Resource, len(fit), least.Source)
-	}
-	return least, true
-}
-
-// otherUnit names the capacity's unit, and why it has none of cores where that
-// is asked for.
-func (c Capacity) otherUnit(wanted string) string {
-	if wanted == unitCore && c.NoCores != "" {
-		return fmt.Sprintf("%q (%s)", c.Unit, c.NoCores)
-	}
-	return fmt.Sprintf("%q", c.Unit)
-}
-
 // Is reports whether a name means this capacity: its resource, WORKLOAD/METRIC,
 // or the workload where no resource is known.
 func (c Capacity) Is(name string) bool {
@@ -225,28 +211,6 @@ func (c Capacity) Is(name string) bool {
 		return true
 	}
 	return c.Resource == "" && c.Workload == name
-}
-
-// noteCapacity warns where the answer hangs on what is not known well.
-func noteCapacity(d Demand, c Capacity, r model.PlanResource, n *notes) {
-	if c.Doubt != "" {
-		n.warn("the capacity of %s has no verdict (%s): the answer rests on its bare number", d.Resource, c.Doubt)
-	}
-	if c.Limited && c.Caution != "" {
-		n.warn("%s", c.Caution)
-	}
-	if c.Alone != nil && d.least() > *c.Alone*(1+rounding) {
-		n.warn("one node alone has %s of %s and the application takes %s: a node cannot work at this rate", amount(*c.Alone, c.Unit, d.Resource), d.Resource, amount(d.Amount, d.Unit, d.Resource))
-	}
-	if c.CI == nil && d.CI == nil {
-		return
-	}
-	lo, hi := rangeOf(c.Total, c.CI)
-	dLo, dHi := rangeOf(d.Amount, d.CI)
-	t := r.Needed / d.Amount
-	if t*dLo <= hi && lo < t*dHi {
-		n.warn("%s is too close to call: the fleet takes %s and there is %s, both within their intervals", d.Resource, amount(r.Needed, d.Unit, d.Resource), amount(c.Total, c.Unit, d.Resource))
-	}
 }
 
 // noteRate warns where a measured node rate leaves the fleet's size open.
@@ -279,6 +243,8 @@ func endsAt(r model.PlanResource) float64 {
 	switch {
 	case r.NodeLimit != nil:
 		return *r.NodeLimit
+	case r.Largest != nil: // not even one node works
+		return 0
 	case r.Capacity != nil:
 		return maxFleet + *r.Capacity/r.Demand
 	}

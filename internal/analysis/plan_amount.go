@@ -58,7 +58,7 @@ func newAmount(resource string, value float64, name, text string) (Amount, error
 		_, err := unit.ParseRate(strconv.FormatFloat(value, 'f', -1, 64) + name)
 		return Amount{}, fmt.Errorf("%w: %q: %w", model.ErrUsage, text, err)
 	}
-	normal, factor := normalUnit(name)
+	normal, factor := planUnit(name)
 	a := Amount{resource, value * factor, normal}
 	if !isCapacity(a.Value) {
 		return Amount{}, fmt.Errorf("%w: %q: want an amount above 0", model.ErrUsage, text)
@@ -104,4 +104,25 @@ func splitAmount(text string) (resource string, value float64, unitName string, 
 		return "", 0, "", fmt.Errorf("%q is no unit", unitName)
 	}
 	return resource, value, unitName, nil
+}
+
+// planUnit is normalUnit for plans, where cores are counted too.
+func planUnit(name string) (normal string, factor float64) {
+	if name == "cores" {
+		return unitCore, 1
+	}
+	return normalUnit(name)
+}
+
+// ParseBareAmount reads "RESOURCE=NUMBER", as a file needs whose numbers have
+// no unit; ok is false for every other text.
+func ParseBareAmount(text string) (a Amount, ok bool) {
+	resource, number, _ := strings.Cut(text, "=")
+	number = strings.TrimSpace(number)
+	if strings.ContainsFunc(number, func(r rune) bool { return (r < '0' || r > '9') && r != '.' }) {
+		return Amount{}, false
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	a = Amount{Resource: strings.TrimSpace(resource), Value: v}
+	return a, err == nil && isCapacity(v) && a.Resource != ""
 }

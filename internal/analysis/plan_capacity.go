@@ -2,9 +2,9 @@ package analysis
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // CapacitiesOf turns findings into the capacities of a plan, in nodes where the
@@ -26,7 +26,7 @@ func CapacitiesOf(findings []model.Finding, scalings []model.Scaling, data model
 // capacityOfFinding reads one finding. An interval of the index above 0 makes
 // its total a limit; a finding with doubts proves none.
 func capacityOfFinding(f model.Finding, scalings []model.Scaling, data model.RunData) Capacity {
-	unitName, factor := normalUnit(f.Unit)
+	unitName, factor := planUnit(f.Unit)
 	c := Capacity{
 		Resource: f.Resource, Workload: f.Workload, Metric: f.Metric, Unit: unitName,
 		Total: factor * *f.Parallel.Total, CDI: f.CDI, CDICI: f.CI,
@@ -34,11 +34,9 @@ func capacityOfFinding(f model.Finding, scalings []model.Scaling, data model.Run
 		Source:  fmt.Sprintf("%s/%s, %s", f.Workload, f.Metric, plural(f.Nodes, string(f.Of))),
 	}
 	c.measuredBy(f, endsOf(f, data))
-	if f.Verdict == model.VerdictUnknown {
-		c.Doubt = "unknown"
-		if len(f.Warnings) > 0 {
-			c.Doubt = strings.TrimPrefix(f.Warnings[0], "verdict unknown: ")
-		}
+	if c.Doubt, c.Warnings = doubtOf(f); c.Doubt != "" {
+		c.Open = "whether there is a limit could not be judged (" + c.Doubt + ")"
+		c.Advice = "give the limit with --capacity if you know it"
 	}
 	if ci := totalInterval(f, scalings); ci != nil {
 		c.CI = &model.Interval{factor * ci[0], factor * ci[1]}
@@ -58,19 +56,25 @@ func (c *Capacity) measuredBy(f model.Finding, e ends) {
 		c.Source += fmt.Sprintf(" of %d measuring nodes", c.PerSubject)
 	}
 	if f.Serial.Mean != nil {
-		_, factor := normalUnit(f.Unit)
-		alone := factor * *f.Serial.Mean / float64(c.PerSubject)
+		_, factor := planUnit(f.Unit)
+		factor /= float64(c.PerSubject)
+		alone := factor * *f.Serial.Mean
 		c.Alone = &alone
+		serial, _ := columns(f.Pairs)
+		if half, err := stats.MeanHalfWidth(serial, level); err == nil {
+			c.AloneCI = &model.Interval{alone - factor*half, alone + factor*half}
+		}
 	}
 }
 
 // totalInterval is the interval of a finding's total over trials: that of the
-// limit, where one was inferred, else that of the largest size. A capacity is
-// not negative.
+// limit, where one was inferred, else that of the largest size. Of numbers from
+// a file it is the one over nodes: n times that of their mean. A capacity is not
+// negative.
 func totalInterval(f model.Finding, scalings []model.Scaling) *model.Interval {
 	s, known := scalingOf(f, scalings)
 	if !known {
-		return nil
+		return overNodes(f)
 	}
 	if s.Limit != nil && s.Limit.CI != nil && s.Limit.CI.Contains(*f.Parallel.Total) {
 		return s.Limit.CI
@@ -81,4 +85,16 @@ func totalInterval(f model.Finding, scalings []model.Scaling) *model.Interval {
 		}
 	}
 	return nil
+}
+
+// overNodes is Student's interval of the total of as many nodes as a finding
+// has; nil where they are fewer than two or not known.
+func overNodes(f model.Finding) *model.Interval {
+	_, parallel := columns(f.Pairs)
+	half, err := stats.MeanHalfWidth(parallel, level)
+	if err != nil {
+		return nil
+	}
+	half *= float64(len(parallel))
+	return &model.Interval{max(0, *f.Parallel.Total-half), *f.Parallel.Total + half}
 }

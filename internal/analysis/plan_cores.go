@@ -88,7 +88,8 @@ func withCores(c Capacity, f model.Finding, data model.RunData) []Capacity {
 // only a lower bound, and no limit, whatever was lost: the idle cores were not
 // tried.
 func (c Capacity) inCores(p processor) Capacity {
-	factor, alone := p.used / *c.Alone, p.used
+	factor, alone := p.used / *c.Alone, max(p.used, p.own) // it has all its cores, also the busy system's
+	c.AloneCI = nil
 	c.Total, c.Unit, c.Alone = factor*c.Total, unitCore, &alone
 	if c.CI != nil {
 		c.CI = &model.Interval{factor * c.CI[0], factor * c.CI[1]}

@@ -52,13 +52,13 @@ func TestCapacityInCores(t *testing.T) {
 	}{
 		{"one thread of eight, little wanted", map[string]float64{"cgroup.cpu": 1}, 3, false, .2, model.PlanFits, "kept only 1 of a node's 8 cores busy"},
 		{"one thread of eight", map[string]float64{"cgroup.cpu": 1}, 3, false, 2, model.PlanUntested, "kept only 1 of a node's 8 cores busy: measure with as many threads as cores"},
-		{"all threads", map[string]float64{"cgroup.cpu": 7.8}, 23.4, true, 2.5, model.PlanFails, "growth ends at 9.3"},
-		{"all threads, fits", map[string]float64{"cgroup.cpu": 7.8}, 23.4, true, 2, model.PlanFits, "growth ends at 11.6"},
+		{"all threads", map[string]float64{"cgroup.cpu": 7.8}, 23.4, true, 2.5, model.PlanFails, "used up at 9.3"},
+		{"all threads, fits", map[string]float64{"cgroup.cpu": 7.8}, 23.4, true, 2, model.PlanFits, "used up at 11.6"},
 		{"of the machine", map[string]float64{"cpu.user": 5, "cpu.system": 2}, 21, true, 3, model.PlanFails, ""},
 		{"no counters", nil, 0, false, 2, model.PlanUntested, "the monitor saw no processor time of work alone on node n00"},
 	} {
 		_, got := processors(t, c.rates)
-		r, err := Plan(PlanInput{Target: 10, NodeRate: 1, Demands: []Demand{{Resource: model.ResourceCPU, Amount: c.demand, Unit: unitCore}}, Capacities: got})
+		r, err := Plan(PlanInput{Target: 10, NodeRate: 1, Demands: []Demand{{Resource: model.ResourceCPU, Amount: c.demand, Unit: unitCore, Measured: true}}, Capacities: got})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

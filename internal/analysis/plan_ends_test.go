@@ -37,8 +37,8 @@ func TestPlanOfPairs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := strings.Join(r.Warnings, "\n"); r.Resources[0].MeasuredAt != c.nodes || !strings.Contains(w, "one node alone has 100") {
-			t.Errorf("%s: measured with %d, warnings %q, want %d nodes, and that a node has 100", c.name, r.Resources[0].MeasuredAt, w, c.nodes)
+		if x := r.Resources[0]; x.MeasuredAt != c.nodes || x.Answer != model.PlanFails || *x.Largest != 0 || !strings.Contains(x.Text, "alone it has 100") {
+			t.Errorf("%s: measured with %d, %q, want %d nodes, fails, and that a node has 100", c.name, x.MeasuredAt, x.Text, c.nodes)
 		}
 		rate, ci, err := NodeRateOf([]model.Finding{f}, data, "")
 		if err != nil || ci == nil || !ci.Contains(rate) {

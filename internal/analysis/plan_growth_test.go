@@ -30,11 +30,11 @@ func TestPlanAfterGrowth(t *testing.T) {
 	}{
 		{"linear", sizes, third, model.PlanUntested, "the sum was still growing with n: measure with", ""},
 		{"slower growth", sizes, slower, model.PlanUntested, "the sum was still growing with n, more slowly: measure with", ""},
-		{"falling", sizes, falling, model.PlanFails, "growth ends at", ""},
-		{"a limit", sizes, fleetCap(3 * solo), model.PlanFails, "growth ends at", ""},
-		{"one size", nil, fleetCap(3 * solo), model.PlanFails, "growth ends at", "its loss at one size"},
-		{"one size, small loss", nil, func(a []int, s float64) float64 { return .9 * s * float64(len(a)) }, model.PlanFails, "growth ends at", "its loss at one size"},
-		{"one size past the knee", []int{2, 3, 4}, fleetCap(6 * solo), model.PlanFails, "growth ends at", "only one size lies past that point"},
+		{"falling", sizes, falling, model.PlanFails, "used up at", ""},
+		{"a limit", sizes, fleetCap(3 * solo), model.PlanFails, "used up at", ""},
+		{"one size", nil, fleetCap(3 * solo), model.PlanFails, "used up at", "its loss at one size"},
+		{"one size, small loss", nil, func(a []int, s float64) float64 { return .9 * s * float64(len(a)) }, model.PlanFails, "used up at", "its loss at one size"},
+		{"one size past the knee", []int{2, 3, 4}, fleetCap(6 * solo), model.PlanFails, "used up at", "only one size lies past that point"},
 	} {
 		data := sweepCase{fleet: 8, trials: 3, sizes: c.sizes, noise: .003, total: c.total}.run(rand.New(rand.NewPCG(3, 4))).data
 		f, s := one(t, data, quick), scaled(t, data)

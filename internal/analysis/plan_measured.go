@@ -184,7 +184,7 @@ func (m meter) demand(byNode map[model.NodeID][]float64) (d Demand, ok bool) {
 	if err != nil || !isCapacity(mean) {
 		return Demand{}, false
 	}
-	d = Demand{Resource: m.resource, Amount: mean, Unit: m.unit, Wire: category(m.resource) == "network"}
+	d = Demand{Resource: m.resource, Amount: mean, Unit: m.unit, Measured: true, Wire: category(m.resource) == "network"}
 	if half, err := stats.MeanHalfWidth(rates, level); err == nil {
 		d.CI = &model.Interval{max(0, mean-half), mean + half}
 	}

@@ -31,20 +31,31 @@ func NodeRateOf(findings []model.Finding, data model.RunData, workload string) (
 }
 
 // rateFinding is the only finding of a workload that counts something a second.
+// The reciprocal of how long a task took is one, too, but what a task counted
+// itself comes before it.
 func rateFinding(findings []model.Finding, workload string) (model.Finding, error) {
-	var fit []model.Finding
-	var names []string
+	var counted, durations []model.Finding
 	for _, f := range findings {
-		if (workload == "" || f.Workload == workload) && f.Serial.Mean != nil && strings.HasSuffix(f.Unit, "/s") {
-			fit = append(fit, f)
-			names = append(names, f.Workload+"/"+f.Metric)
+		switch {
+		case workload != "" && f.Workload != workload || f.Serial.Mean == nil || !strings.HasSuffix(f.Unit, "/s"):
+		case f.Reciprocal:
+			durations = append(durations, f)
+		default:
+			counted = append(counted, f)
 		}
 	}
-	switch len(fit) {
+	if len(counted) == 0 {
+		counted = durations
+	}
+	switch len(counted) {
 	case 0:
 		return model.Finding{}, fmt.Errorf("%w: the run has no serial rate in jobs per second; give --node-rate", model.ErrUsage)
 	case 1:
-		return fit[0], nil
+		return counted[0], nil
+	}
+	var names []string
+	for _, f := range counted {
+		names = append(names, f.Workload+"/"+f.Metric)
 	}
 	return model.Finding{}, fmt.Errorf("%w: the run has several rates (%s); give --node-rate", model.ErrUsage, list(names))
 }

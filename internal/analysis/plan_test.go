@@ -110,6 +110,11 @@ func TestPlanAnswers(t *testing.T) {
 	demand := func(amount float64) Demand {
 		return Demand{Resource: model.ResourceNetworkReceive, Amount: amount, Unit: byteRate}
 	}
+	seen := func(amount float64) Demand {
+		d := demand(amount)
+		d.Measured = true
+		return d
+	}
 	for _, c := range []struct {
 		name    string
 		d       Demand
@@ -118,16 +123,18 @@ func TestPlanAnswers(t *testing.T) {
 		text    string // of the resource
 		warning string
 	}{
-		{"fits below a limit", demand(10e6), []Capacity{measured(500e6, true, "")}, model.PlanFits, "growth ends at 50 nodes, 100/s", ""},
+		{"fits below a limit", demand(10e6), []Capacity{measured(500e6, true, "")}, model.PlanFits, "used up at 50 nodes, 100/s", ""},
 		{"fits, no limit", demand(10e6), []Capacity{measured(500e6, false, "")}, model.PlanFits, "fits: 20 nodes at 2/s take 1.6 Gbit/s; 10 together had 4 Gbit/s, and no limit was seen", ""},
-		{"fails", demand(30e6), []Capacity{measured(500e6, true, "")}, model.PlanFails, "growth ends at 16.67 nodes, 33.33/s; the largest useful fleet is 16 nodes, 32/s (95 %: 16 to 17)", ""},
+		{"fails", demand(30e6), []Capacity{measured(500e6, true, "")}, model.PlanFails, "which is used up at 16.67 nodes, 33.33/s; the largest useful fleet is 16 nodes, 32/s (95 %: 16 to 17)", ""},
 		{"untested", demand(30e6), []Capacity{measured(500e6, false, "")}, model.PlanUntested, "no limit was seen: measure with 12 nodes or more", ""},
 		{"not measured", demand(30e6), nil, model.PlanUntested, "its capacity was not measured", ""},
 		{"without a verdict", demand(30e6), []Capacity{measured(500e6, false, "poor overlap")}, model.PlanUntested, "untested", "has no verdict (poor overlap)"},
 		{"too close", demand(25e6), []Capacity{measured(500e6, true, "")}, model.PlanFits, "fits", "too close to call"},
-		{"more than one node has", demand(130e6), []Capacity{measured(5000e6, false, "")}, model.PlanFits, "fits", "one node alone has 960 Mbit/s"},
+		{"more than one node has", demand(130e6), []Capacity{measured(5000e6, false, "")}, model.PlanFails, "not even one node works at this rate: alone it has 960 Mbit/s and the application takes 1.04 Gbit/s", ""},
+		{"more than one node has, as measured", seen(130e6), []Capacity{measured(5000e6, false, "")}, model.PlanFits, "fits", "one node alone has 960 Mbit/s"},
+		{"more than there is for one", demand(130e6), []Capacity{{Resource: model.ResourceNetworkReceive, Total: 100e6, Unit: byteRate, Limited: true}}, model.PlanFails, "its limit is 800 Mbit/s: not even one node fits", ""},
 		{"measured twice", demand(30e6), []Capacity{measured(900e6, true, ""), measured(500e6, true, "")}, model.PlanFails, "4 Gbit/s", "measured in 2 ways"},
-		{"another unit", demand(30e6), []Capacity{{Resource: model.ResourceNetworkReceive, Total: 5, Unit: "op/s"}}, model.PlanUntested, "not measured", "cannot be compared"},
+		{"another unit", seen(30e6), []Capacity{{Resource: model.ResourceNetworkReceive, Total: 5, Unit: "op/s", Nodes: 3}}, model.PlanUntested, `its capacity is known only in "op/s"`, "cannot be compared"},
 	} {
 		r, err := Plan(PlanInput{Target: 40, NodeRate: 2, Demands: []Demand{c.d}, Capacities: c.c})
 		if err != nil {
@@ -223,6 +230,7 @@ func TestPlanRefuses(t *testing.T) {
 		"no demand":    {Target: 1, NodeRate: 1},
 		"zero demand":  {Target: 1, NodeRate: 1, Demands: []Demand{{Resource: "cpu", Unit: unitCore}}},
 		"twice":        {Target: 1, NodeRate: 1, Demands: append(d, d...)},
+		"another unit": {Target: 1, NodeRate: 1, Demands: d, Capacities: []Capacity{{Resource: "cpu", Total: 5, Unit: "events/s"}}},
 		"endless plan": {Target: 1e30, NodeRate: 1e-9, Demands: d},
 	} {
 		if r, err := Plan(in); !errors.Is(err, model.ErrUsage) {
@@ -242,6 +250,7 @@ func TestParseAmount(t *testing.T) {
 		{"disk.write=1.5kop/s", false, Amount{"disk.write", 1500, "op/s"}},
 		{"disk.write=300op/s", false, Amount{"disk.write", 300, "op/s"}},
 		{"cpu=2.5core", false, Amount{"cpu", 2.5, unitCore}},
+		{"cpu=2cores", false, Amount{"cpu", 2, unitCore}},
 		{"web/score=12events/s", false, Amount{"web/score", 12, "events/s"}},
 		{"x=3byte/s", false, Amount{"x", 3, byteRate}},
 		{"objectstore.get=5.3MB", true, Amount{"objectstore.get", 5.3e6, byteRate}},
@@ -401,6 +410,11 @@ func TestNodeRateOf(t *testing.T) {
 	wantValue(t, "rate", &rate, 102.5, 1e-9)
 	if _, _, err := NodeRateOf([]model.Finding{f, f}, model.RunData{}, ""); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("two rates: %v, want ErrUsage", err)
+	}
+	elapsed := f
+	elapsed.Metric, elapsed.Reciprocal = "elapsed", true
+	if again, _, err := NodeRateOf([]model.Finding{elapsed, f}, model.RunData{}, ""); err != nil || again != rate {
+		t.Errorf("beside the reciprocal of a time: %v, %v, want %v", again, err, rate)
 	}
 	if _, _, err := NodeRateOf(nil, model.RunData{}, ""); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("no rate: %v, want ErrUsage", err)

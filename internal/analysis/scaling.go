@@ -17,7 +17,7 @@ const (
 )
 
 // Scaling returns how the total of every metric grew with the size of the
-// fleet (seed 000, section 5.3), in the order of [CDI]: the serial phase as
+// fleet (ScaleBench, section 5.3), in the order of [CDI]: the serial phase as
 // size 1, and every size of the parallel phase. Three sizes give a curve; a
 // shared limit is named only where the points show one. The same data and
 // options give the same result. A run without a serial or parallel phase is a

@@ -124,7 +124,7 @@ func (r *reading) scoreCurve(phase model.Phase, window span, opt Options) error 
 }
 
 // scoreWhole scores all tasks by the value they reported; a duration T gives
-// the capacity 1/T (seed 000, equation 3, with W = 1 task).
+// the capacity 1/T (ScaleBench, equation 3, with W = 1 task).
 func scoreWhole(steps []stepReadings, like model.Sample) scoring {
 	sc := scoring{window: windowWhole, unit: like.Unit, reciprocal: like.Better == model.Lower}
 	if sc.reciprocal {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/plan"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -47,8 +48,40 @@ that is wrong with it, as file:line:col. Exit code 2 if anything is.`,
 // run here.
 func (c *common) validateExperiment(name string, text []byte, set []string) error {
 	exp, err := experiment.Parse(name, text, Workloads(), set)
-	if err == nil {
-		c.sayLabProblem(exp)
+	if err != nil {
+		return err
+	}
+	if err := checkNodes(exp); err != nil {
+		return err
+	}
+	c.sayLabProblem(exp)
+	return nil
+}
+
+// checkNodes reports what the nodes of a local fleet or a lab do not suit, as
+// far as that is known before there are any.
+func checkNodes(exp *experiment.Experiment) error {
+	nodes := ownNodes(exp)
+	if nodes == nil {
+		return nil
+	}
+	_, err := plan.Build(exp, newRunID(), nodes)
+	return atPlace(exp, err)
+}
+
+// atPlace gives the errors of a plan their places in the file.
+func atPlace(exp *experiment.Experiment, err error) error {
+	var joined interface{ Unwrap() []error }
+	var bad *plan.KeyError
+	switch {
+	case errors.As(err, &joined):
+		var all []error
+		for _, one := range joined.Unwrap() {
+			all = append(all, atPlace(exp, one))
+		}
+		return errors.Join(all...)
+	case errors.As(err, &bad):
+		return exp.Refusal(bad.Path, bad.Problem, bad.Allowed)
 	}
 	return err
 }

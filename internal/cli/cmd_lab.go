@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"slices"
 	"strings"
@@ -274,7 +275,8 @@ func (c *common) labExecCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "exec HOST -- COMMAND [ARG…]", Short: "run a command on a host of a lab",
 		Long: `Runs a command on a host of a lab that stands: in its network namespace and under
-its limits. The exit code is that of the command.`,
+its limits. The exit code is that of the command; 127 when there is no such
+command, 126 when it cannot be executed. Needs root.`,
 		Example: `  scalebench lab exec lab-rack-1 -- ip addr
   scalebench lab exec --lab k3jx2a lab-rack-2 -- sh`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -298,8 +300,8 @@ its limits. The exit code is that of the command.`,
 
 // labExec runs a command on a host and passes on how it ended.
 func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv []string) error {
-	if err := lab.Check(); err != nil {
-		return err
+	if errors.Is(lab.Check(), model.ErrDenied) {
+		return fmt.Errorf("%w: `scalebench lab exec` needs root, as labs belong to it: use sudo", model.ErrDenied)
 	}
 	all, err := labs()
 	if err != nil {
@@ -317,6 +319,10 @@ func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv
 	handle, err := standing.Start(context.WithoutCancel(ctx), host, lab.Process{
 		Args: argv, Environ: c.env.TaskEnviron(), Stdin: c.env.Stdin, Stdout: c.env.Stdout, Stderr: c.env.Stderr, Foreground: true,
 	})
+	if code, ok := notStarted(err); ok {
+		c.say("%v", err)
+		return code
+	}
 	if err != nil {
 		return err // it names command and host
 	}
@@ -326,6 +332,21 @@ func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv
 		return commandEnded(ended.ExitCode())
 	}
 	return err
+}
+
+// notStarted is the exit code that shells have for a command that could not be
+// started; false for errors that are not the command's.
+func notStarted(err error) (commandEnded, bool) {
+	var started *fs.PathError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return noCommand, true
+	case !errors.As(err, &started) || started.Op != "fork/exec":
+		return 0, false
+	case errors.Is(err, fs.ErrNotExist):
+		return noCommand, true
+	}
+	return notExecutable, true
 }
 
 // findHost returns the one lab that has a host of this name. Labs that are left

@@ -41,9 +41,10 @@ capacity C_n that n nodes had together: the fleet is t = ceil(m/r) nodes.
 
   fits      t*d is at most C_n
   fails     t*d is more than C_n, and C_n was seen to be a limit (the interval
-            of the CDI lies above 0): more than floor(C_n/d) nodes are of no use
-  untested  t*d is more than C_n, but no limit was seen, or C_n was still
-            growing with n
+            of the CDI lies above 0): more than floor(C_n/d) nodes are of no use;
+            or d is more than a node alone had: not even one node works
+  untested  t*d is more than C_n, but no limit was seen, C_n was still growing
+            with n, or whether there is a limit could not be judged
 
 Capacities come from a run, from a file as "scalebench cdi --csv" takes it, and
 from --capacity, a limit that you know. Demands are given per second of one
@@ -52,9 +53,13 @@ what the monitor saw in the serial steps of your application's run, and the rate
 of a node as well.
 
 RESOURCE is cpu, memory, disk.read, disk.write, network.receive, network.send,
-objectstore.put, objectstore.get, or WORKLOAD/METRIC.
+objectstore.put, objectstore.get, or WORKLOAD/METRIC. The amount has a unit:
+network.receive=25MB/s, disk.write=300op/s, cpu=2core (cores in use); per job
+objectstore.get=5.3MB, disk.write=40op, cpu=0.5s (seconds of one core). It is a
+bare number, such as upload/throughput=500, where the file of --csv has no unit.
 
-With --fail-unless-fits the exit code is 3 unless every resource fits.`,
+With --fail-unless-fits the exit code is 3 unless every resource fits, and 4
+where the answer rests on a measurement whose verdict is unknown.`,
 		Example: `  scalebench plan latest --target 227/s --node-rate 3.5/s --demand-per-job objectstore.get=5.3MB
   scalebench plan latest --target 500/s --demand-run 01JD2M:transcode
   scalebench plan --capacity network.receive=10Gbit/s --target 200/s --node-rate 5/s --demand network.receive=30MB/s`,
@@ -72,7 +77,7 @@ With --fail-unless-fits the exit code is 3 unless every resource fits.`,
 	f.StringArrayVar(&o.capacities, "capacity", nil, "a limit that is known: RESOURCE=AMOUNT, such as network.receive=10Gbit/s; repeatable")
 	f.StringVar(&o.csv, "csv", "", "take capacities from this file instead of a run (\"-\": standard input)")
 	f.StringVarP(&o.out, "output", "o", "", "draw demand against capacity into this file too: NAME.html or NAME.svg")
-	f.BoolVar(&o.failUnlessFits, "fail-unless-fits", false, "exit code 3 unless every resource fits")
+	f.BoolVar(&o.failUnlessFits, "fail-unless-fits", false, "exit code 3 unless every resource fits, 4 if that rests on an unknown verdict")
 	c.addFormat(cmd)
 	return cmd
 }
@@ -100,11 +105,11 @@ func (c *common) runPlan(ctx context.Context, args []string, o planOptions) erro
 	if err := c.showPlan(result); err != nil {
 		return err
 	}
-	if err := drawPlan(o.out, result); err != nil {
+	if err := c.drawPlan(o.out, result); err != nil {
 		return err
 	}
-	if o.failUnlessFits && result.Answer != model.PlanFits {
-		return fmt.Errorf("%w: the plan of %d nodes is %s", model.ErrThreshold, result.Nodes, result.Answer)
+	if o.failUnlessFits {
+		return checkFits(in, result)
 	}
 	return nil
 }
@@ -144,7 +149,7 @@ func planPicture(path string) func(io.Writer, model.PlanResult) error {
 
 // drawPlan writes the figure, if one is asked for. What cannot be drawn leaves
 // no file behind.
-func drawPlan(path string, r model.PlanResult) error {
+func (c *common) drawPlan(path string, r model.PlanResult) error {
 	if path == "" {
 		return nil
 	}
@@ -155,6 +160,7 @@ func drawPlan(path string, r model.PlanResult) error {
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("writing the figure: %w", err)
 	}
+	c.say("figure: %s", path)
 	return nil
 }
 
@@ -174,18 +180,7 @@ func (c *common) planCapacities(ctx context.Context, args []string, o planOption
 		}
 		in.Capacities = analysis.CapacitiesOf(findings, nil, model.RunData{})
 	}
-	for _, text := range o.capacities {
-		a, err := analysis.ParseAmount(text)
-		if err != nil {
-			return fmt.Errorf("--capacity: %w", err)
-		}
-		// What somebody knows stands in place of what was measured.
-		in.Capacities = withoutCapacity(in.Capacities, a)
-		in.Capacities = append(in.Capacities, analysis.Capacity{
-			Resource: a.Resource, Total: a.Value, Unit: a.Unit, Limited: true, Source: "given",
-		})
-	}
-	return nil
+	return givenCapacities(o, in)
 }
 
 // addRunCapacities takes the capacities of a run.
@@ -201,17 +196,6 @@ func addRunCapacities(d model.RunData, in *analysis.PlanInput) error {
 	}
 	in.Capacities = analysis.CapacitiesOf(findings, scalings, d)
 	return nil
-}
-
-// withoutCapacity drops the capacities of a resource in a unit.
-func withoutCapacity(cs []analysis.Capacity, a analysis.Amount) []analysis.Capacity {
-	out := make([]analysis.Capacity, 0, len(cs))
-	for _, known := range cs {
-		if !known.Is(a.Resource) || known.Unit != a.Unit {
-			out = append(out, known)
-		}
-	}
-	return out
 }
 
 // planDemands adds the node's rate and what it takes. A demand that is given
@@ -259,27 +243,6 @@ func measuredDemands(d model.RunData, workload string, rate bool, in *analysis.P
 	}
 	in.NodeRate, in.NodeRateCI, err = analysis.NodeRateOf(findings, d, workload)
 	return demands, err
-}
-
-// givenDemands reads --demand and --demand-per-job; d = r · amount per job.
-func givenDemands(o planOptions, in *analysis.PlanInput) error {
-	for _, text := range o.demands {
-		a, err := analysis.ParseAmount(text)
-		if err != nil {
-			return fmt.Errorf("--demand: %w", err)
-		}
-		in.Demands = append(in.Demands, analysis.Demand{Resource: a.Resource, Amount: a.Value, Unit: a.Unit, Source: "given"})
-	}
-	for _, text := range o.perJob {
-		a, err := analysis.ParseJobAmount(text)
-		if err != nil {
-			return fmt.Errorf("--demand-per-job: %w", err)
-		}
-		in.Demands = append(in.Demands, analysis.Demand{
-			Resource: a.Resource, Amount: a.Value * in.NodeRate, Unit: a.Unit, Source: "given per job",
-		})
-	}
-	return nil
 }
 
 // hasDemand reports a demand on the same resource in the same unit: one in

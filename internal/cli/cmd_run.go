@@ -93,6 +93,9 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	if opt.dryRun {
 		return c.printPlan(exp)
 	}
+	if err := checkNodes(exp); err != nil {
+		return err
+	}
 	src := newSource(name, exp.Source, model.KindExperiment)
 	return c.executeSource(ctx, src, time.Duration(exp.Timeouts.Node), opt)
 }
@@ -119,9 +122,9 @@ func looksLikeJob(text []byte) bool {
 // printPlan shows what a run would do. Agents that are not known yet are
 // given names, for the order is what matters.
 func (c *common) printPlan(exp *experiment.Experiment) error {
-	p, err := plan.Build(exp, model.RunID(ulid.Make().String()), c.planNodes(exp))
+	p, err := plan.Build(exp, newRunID(), c.planNodes(exp))
 	if err != nil {
-		return err
+		return atPlace(exp, err)
 	}
 	if exp.Seed == nil {
 		c.say("no seed in the file: the serial order shown is an example; the run draws its own and records it")
@@ -135,12 +138,11 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 // planNodes names the nodes of a plan: those of a fleet that the server brings
 // up itself, or placeholders for agents.
 func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
-	switch f := exp.Fleet; {
-	case f.Local != nil:
-		return local.Nodes(f.Local.Nodes)
-	case f.Lab != nil:
+	if exp.Fleet.Lab != nil {
 		c.sayLab(exp)
-		return fleetlab.Nodes(*f.Lab)
+	}
+	if nodes := ownNodes(exp); nodes != nil {
+		return nodes
 	}
 	n := exp.Fleet.Size()
 	if n == 0 {
@@ -155,6 +157,21 @@ func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
 	}
 	return nodes
 }
+
+// ownNodes names the nodes of a fleet that the server brings up itself; nil for
+// agents.
+func ownNodes(exp *experiment.Experiment) []model.Node {
+	switch f := exp.Fleet; {
+	case f.Local != nil:
+		return local.Nodes(f.Local.Nodes)
+	case f.Lab != nil:
+		return fleetlab.Nodes(*f.Lab)
+	}
+	return nil
+}
+
+// newRunID names a run.
+func newRunID() model.RunID { return model.RunID(ulid.Make().String()) }
 
 // sayLab says what hosts a run would make, and why it could not.
 func (c *common) sayLab(exp *experiment.Experiment) {
@@ -181,7 +198,7 @@ func (c *common) sayLabProblem(exp *experiment.Experiment) {
 
 // newSource is a file to be submitted, as a run with a new id.
 func newSource(name, text string, kind model.RunKind) control.Source {
-	return control.Source{ID: model.RunID(ulid.Make().String()), Name: name, Text: text, Kind: kind}
+	return control.Source{ID: newRunID(), Name: name, Text: text, Kind: kind}
 }
 
 // executeSource submits a source, follows the run to its end, and prints what

@@ -22,6 +22,13 @@ const (
 // has seen its messages.
 type commandEnded int
 
+// What shells report for a command that is there but cannot be executed, and
+// for one that is not there.
+const (
+	notExecutable commandEnded = 126
+	noCommand     commandEnded = 127
+)
+
 func (e commandEnded) Error() string {
 	return fmt.Sprintf("the command ended with exit code %d", int(e))
 }

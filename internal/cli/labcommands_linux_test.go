@@ -38,6 +38,13 @@ func TestLabCommands(t *testing.T) {
 	if stderr != "" {
 		t.Errorf("lab exec of a command that fails says %q, want nothing of its own", stderr)
 	}
+	for command, code := range map[string]int{"nosuchcmd": 127, "/no/such/command": 127, "/etc/passwd": 126, "/etc": 126} {
+		_, stderr, err = w.try("lab", "exec", "--lab", id, "lab-a-1", "--", command)
+		checkExit(t, "lab exec "+command, err, code)
+		if !strings.Contains(stderr, command) || !strings.Contains(stderr, "lab-a-1") {
+			t.Errorf("lab exec %s says %q, want the command and the host", command, stderr)
+		}
+	}
 	_, stderr, err = w.try("lab", "exec", "--lab", id, "lab-9", "true")
 	checkExit(t, "lab exec on no host", err, 1)
 	if !strings.Contains(stderr, "lab-b-1") {
@@ -203,6 +210,9 @@ func TestLabWithoutRights(t *testing.T) {
 				t.Errorf("%v: %q, want %q in it", args, out, want)
 			}
 		}
+	}
+	if out, err := as("lab", "exec", "lab-1", "--", "true"); err == nil || !strings.Contains(out, "needs root") || strings.Contains(out, "built") {
+		t.Errorf("lab exec = %q, %v, want that it needs root", out, err)
 	}
 	if out, err := as("runs", "--format", "json"); err != nil || strings.TrimSpace(out) != "[]" {
 		t.Errorf("runs = %q, %v, want none", out, err)

@@ -136,7 +136,7 @@ func (c *checker) explain(e *jsonschema.ValidationError) {
 func (c *checker) unknownKey(path []string, key string, v *value, schema map[string]any) {
 	known := keys(schema)
 	allowed := "allowed are " + strings.Join(known, ", ")
-	if s := suggest(key, known); s != "" {
+	if s := Suggest(key, known); s != "" {
 		allowed = fmt.Sprintf("did you mean %q? Allowed are %s", s, strings.Join(known, ", "))
 	}
 	at := v.at
@@ -151,7 +151,7 @@ func (c *checker) unknownKey(path []string, key string, v *value, schema map[str
 func (c *checker) missingKey(path []string, key string, v *value, schema map[string]any) {
 	known := keys(schema)
 	for _, m := range v.members {
-		if slices.Contains(known, m.key) || suggest(m.key, known) != key {
+		if slices.Contains(known, m.key) || Suggest(m.key, known) != key {
 			continue
 		}
 		c.unknownKey(path, m.key, v, schema) // noted once, however often it is found
@@ -172,7 +172,7 @@ func oneOf(v *value, want []any) string {
 			words = append(words, s)
 		}
 	}
-	if s := suggest(v.text(), words); s != "" {
+	if s := Suggest(v.text(), words); s != "" {
 		return fmt.Sprintf("did you mean %q? Allowed is %s", s, list(want))
 	}
 	return "allowed is " + list(want)

@@ -36,6 +36,21 @@ type Experiment struct {
 	// the overrides applied. Parsing Source gives the same experiment.
 	SourceName string `json:"-"`
 	Source     string `json:"-"`
+
+	root *value // the file, for positions; nil unless Parse made the experiment
+}
+
+// Refusal is the error of a value that is possible in the file but not with
+// what is around it, such as the nodes: at its position, or that of the
+// innermost key around it that is in the file. The path has keys and indices.
+func (e *Experiment) Refusal(path []string, problem, allowed string) error {
+	probs := &problems{file: e.SourceName}
+	at := pos{}
+	if e.root != nil {
+		at, path = e.root.find(path).at, e.root.show(path)
+	}
+	probs.add(at, path, problem, allowed)
+	return probs.list[0]
 }
 
 // Fleet says where the nodes come from. Exactly one field is set.

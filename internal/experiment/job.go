@@ -9,7 +9,7 @@ import (
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// JobFile is a job file in the format of the paper (seed 000, section 2.1,
+// JobFile is a job file in the format of the paper (ScaleBench, section 2.1,
 // Fig. 2 and 3).
 type JobFile struct {
 	// Name is jobName or testName, whichever the file has; without either,

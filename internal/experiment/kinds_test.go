@@ -56,6 +56,21 @@ func (s *shell) Estimate() time.Duration                      { return 0 }
 func (s *shell) Prepare(context.Context, *workload.Env) error { return nil }
 func (s *shell) Run(_ context.Context, _ *workload.Env) error { return nil }
 
+// writer is a workload that uses a volume.
+type writer struct {
+	Volume string    `json:"volume,omitempty"`
+	Path   string    `json:"path,omitempty"`
+	Size   unit.Size `json:"size,omitempty"`
+}
+
+func (w *writer) Validate() error                              { return nil }
+func (w *writer) Estimate() time.Duration                      { return 0 }
+func (w *writer) Prepare(context.Context, *workload.Env) error { return nil }
+func (w *writer) Run(_ context.Context, _ *workload.Env) error { return nil }
+func (w *writer) UsesVolume() (name string, size unit.Size, ok bool) {
+	return w.Volume, w.Size, w.Path == ""
+}
+
 func testRegistry() workload.Registry {
 	return workload.NewRegistry(
 		workload.Kind{Name: "spin", Summary: "Spins.", New: func() workload.Workload {

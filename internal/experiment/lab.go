@@ -29,7 +29,8 @@ func (c *checker) checkLab(e *Experiment) {
 	volumes := c.clean("fleet", "lab", "volumes")
 	for _, fe := range labErrors(err) {
 		at := slices.Concat(path, fieldPath(fe.Field))
-		if c.root.has(at) && (volumes || !slices.Contains(at, "use")) {
+		// What was complained about is away, and so found missing.
+		if c.root.has(at) && c.clean(at...) && (volumes || !slices.Contains(at, "use")) {
 			c.report(at, fe.Problem, fe.Allowed)
 		}
 	}

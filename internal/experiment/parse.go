@@ -42,7 +42,7 @@ func Parse(name string, src []byte, reg workload.Registry, set []string) (*Exper
 	if err := probs.err(); err != nil {
 		return nil, err
 	}
-	e.SourceName = filepath.Base(name)
+	e.SourceName, e.root = filepath.Base(name), root
 	if e.Name == "" {
 		e.Name = defaultName(name)
 	}
@@ -166,6 +166,7 @@ func (c *checker) decodeWorkload(e *Experiment, i int, reg workload.Registry) {
 		return
 	}
 	c.finish(&w, e, path)
+	c.checkVolume(&w, e, path)
 	e.Workloads = append(e.Workloads, w)
 }
 

@@ -93,7 +93,7 @@ func (f *filler) allowed(name string) string {
 		return "the file has no services"
 	}
 	all := "the services are " + strings.Join(f.known, ", ")
-	if s := suggest(name, f.known); s != "" {
+	if s := Suggest(name, f.known); s != "" {
 		return fmt.Sprintf("did you mean %q? %s%s", s, strings.ToUpper(all[:1]), all[1:])
 	}
 	return all

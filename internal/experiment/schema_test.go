@@ -74,8 +74,8 @@ func TestSuggest(t *testing.T) {
 		"trails": "trials", "thread": "threads", "Timeout": "timeout", "nmae": "name", "desc": "description", "knid": "kind",
 		"xyz": "", "": "", "t": "", "tim": "",
 	} {
-		if got := suggest(word, known); got != want {
-			t.Errorf("suggest(%q) = %q, want %q", word, got, want)
+		if got := Suggest(word, known); got != want {
+			t.Errorf("Suggest(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (f *yamlFile) entry(n *yaml.Node, token string, path []string, at pos) int 
 
 func entriesAllowed(token string, names []string) string {
 	allowed := fmt.Sprintf("allowed are names (%s) and numbers from 0", strings.Join(names, ", "))
-	if s := suggest(token, names); s != "" {
+	if s := Suggest(token, names); s != "" {
 		allowed = fmt.Sprintf("did you mean %q? %s", s, strings.ToUpper(allowed[:1])+allowed[1:])
 	}
 	return allowed

@@ -2,9 +2,9 @@ package experiment
 
 import "strings"
 
-// suggest returns the candidate that a misspelt word most likely means; empty
+// Suggest returns the candidate that a misspelt word most likely means; empty
 // when none is close.
-func suggest(word string, candidates []string) string {
+func Suggest(word string, candidates []string) string {
 	best, bestDistance := "", 0
 	for _, c := range candidates {
 		limit := max(1, min(len(word), len(c))/3)

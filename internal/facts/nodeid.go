@@ -12,7 +12,7 @@ import (
 const natAddress = "10.0.2.15"
 
 // NodeID chooses the name under which a node takes part when its owner gave
-// none. The paper (seed 000, section 2.1) uses the worker's private IP
+// none. The paper (ScaleBench, section 2.1) uses the worker's private IP
 // address, "which is unique in a private network"; so do we, and fall back in
 // this order:
 //

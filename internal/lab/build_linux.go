@@ -59,7 +59,7 @@ func (c Config) manifest(g groups) (Manifest, error) {
 	}
 	m.Switch.Name = m.netns("")
 	for i, h := range c.Spec.Hosts(c.Services) {
-		m.Hosts = append(m.Hosts, HostRecord{Host: h, Namespace: Namespace{Name: m.netns(string(h.Name))}, Port: portName(i), Groups: g.host(h.Name)})
+		m.Hosts = append(m.Hosts, HostRecord{Host: h, Uplink: c.Spec.uplinkOf(h), Namespace: Namespace{Name: m.netns(string(h.Name))}, Port: portName(i), Groups: g.host(h.Name)})
 	}
 	m.Cgroups, m.Unified = g.all(m.Hosts), g.v2 != ""
 	planVolumes(&m, c.Spec)

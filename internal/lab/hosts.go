@@ -96,10 +96,7 @@ func (s Spec) racks(hosts []Host) []rack {
 	core := rack{direct: true}
 	racks := make([]rack, max(1, len(s.Groups)))
 	for i := range racks {
-		racks[i].uplink = s.Uplink
-		if i < len(s.Groups) && s.Groups[i].Uplink != (unit.Rate{}) {
-			racks[i].uplink = s.Groups[i].Uplink
-		}
+		racks[i].uplink = s.rackUplink(i)
 	}
 	for _, h := range hosts {
 		switch i := s.rackOf(h); {
@@ -111,6 +108,22 @@ func (s Spec) racks(hosts []Host) []rack {
 	}
 	racks = slices.DeleteFunc(racks, func(r rack) bool { return len(r.hosts) == 0 })
 	return append([]rack{core}, racks...)
+}
+
+// rackUplink is that of the rack with this index: its own, or else the lab's.
+func (s Spec) rackUplink(i int) unit.Rate {
+	if i < len(s.Groups) && s.Groups[i].Uplink != (unit.Rate{}) {
+		return s.Groups[i].Uplink
+	}
+	return s.Uplink
+}
+
+// uplinkOf is the rate that a host shares; zero for services, which share none.
+func (s Spec) uplinkOf(h Host) unit.Rate {
+	if i := s.rackOf(h); i >= 0 {
+		return s.rackUplink(i)
+	}
+	return unit.Rate{}
 }
 
 // rackOf returns the index of the host's rack, or -1 for the core.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // manifestVersion changes when an old reader would misunderstand a new file.
@@ -48,6 +50,9 @@ type Manifest struct {
 type HostRecord struct {
 	Host
 	Namespace Namespace `json:"namespace"`
+	// Uplink is the rate that the host shares with the others of its group;
+	// zero is no limit.
+	Uplink unit.Rate `json:"uplink,omitzero"`
 	// Port is the name of the switch's end of the host's link.
 	Port string `json:"port"`
 	// Groups are the cgroups of its processes, one in each hierarchy. They

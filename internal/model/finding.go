@@ -56,7 +56,7 @@ type ParallelSpread struct {
 	Total *float64 `json:"total"`
 }
 
-// Finding is the CDI of one metric of one workload (seed 000, section 2.3).
+// Finding is the CDI of one metric of one workload (ScaleBench, section 2.3).
 // Its JSON form is a contract that scripts rely on.
 type Finding struct {
 	Workload string `json:"workload"`

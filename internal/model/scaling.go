@@ -1,7 +1,7 @@
 package model
 
 // Scaling is how the total capacity of a fleet grew with its size, for one
-// metric of one workload (seed 000, section 5.3 and Fig. 11).
+// metric of one workload (ScaleBench, section 5.3 and Fig. 11).
 type Scaling struct {
 	Workload string   `json:"workload"`
 	Metric   string   `json:"metric"`
@@ -76,7 +76,7 @@ type RankedResource struct {
 	Text   string        `json:"text"`
 }
 
-// PlanAnswer is what a capacity says about a planned fleet (seed 000, section
+// PlanAnswer is what a capacity says about a planned fleet (ScaleBench, section
 // 5.4).
 type PlanAnswer string
 

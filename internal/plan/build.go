@@ -2,10 +2,12 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +20,8 @@ import (
 const maxTasks = 1_000_000
 
 // Build plans an experiment on these nodes. It fails with model.ErrUsage when
-// the nodes cannot make a fleet, or the plan would be unreasonably large.
+// the nodes cannot make a fleet, or the plan would be unreasonably large. Keys
+// that these nodes do not suit are [*KeyError] values, all of them joined.
 func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Plan, error) {
 	sorted, err := checkNodes(ids(nodes))
 	if err != nil {
@@ -91,10 +94,12 @@ type builder struct {
 
 func (b *builder) build() error {
 	b.specs, b.times, b.turns = map[string]model.Spec{}, map[string]time.Duration{}, map[string]*turns{}
-	for _, w := range b.exp.Workloads {
-		if err := b.prepare(w); err != nil {
-			return fmt.Errorf("workload %s: %w", w.Name, err)
-		}
+	var errs []error
+	for i, w := range b.exp.Workloads {
+		errs = append(errs, b.prepare(i, w))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	if b.exp.Interleave {
 		b.trials(b.exp.Has(model.Serial), b.exp.Has(model.Parallel))
@@ -105,26 +110,30 @@ func (b *builder) build() error {
 	return nil
 }
 
-// prepare settles what is the same in all steps of a workload.
-func (b *builder) prepare(w experiment.Workload) error {
+// prepare settles what is the same in all steps of workload i.
+func (b *builder) prepare(i int, w experiment.Workload) error {
 	spec, err := specOf(w, b.exp.Output)
 	if err != nil {
-		return err
+		return fmt.Errorf("workload %s: %w", w.Name, err)
 	}
+	at := []string{"workloads", strconv.Itoa(i)}
 	nodes := b.nodes
 	if len(w.On) > 0 {
 		nodes = slices.DeleteFunc(slices.Clone(b.nodes), func(n model.Node) bool { return !n.Has(w.On) })
 	}
 	if len(nodes) == 0 {
-		return fmt.Errorf("on: no node has the labels %v: %w", w.On, model.ErrUsage)
+		return &KeyError{Workload: w.Name, Path: append(at, "on"), Problem: "no node has " + labelList(w.On), Allowed: labelsOf(b.nodes)}
 	}
-	subjects, err := subjectsOf(w.Bench, nodes)
-	if err != nil {
-		return err
+	subjects, bad := subjectsOf(w.Bench, nodes)
+	if bad != nil {
+		bad.Workload, bad.Path = w.Name, append(at, bad.Path...)
+		return bad
 	}
-	for _, size := range b.exp.Sizes {
+	for k, size := range b.exp.Sizes {
 		if size > len(subjects) {
-			return fmt.Errorf("sizes: %d cannot be active at once, there are %d: %w", size, len(subjects), model.ErrUsage)
+			return &KeyError{Workload: w.Name, Path: []string{"sizes", strconv.Itoa(k)},
+				Problem: fmt.Sprintf("%d cannot be active at once, there are %d", size, len(subjects)),
+				Allowed: fmt.Sprintf("workload %s allows at most %d", w.Name, len(subjects))}
 		}
 	}
 	b.specs[w.Name], b.times[w.Name] = spec, w.Estimate()

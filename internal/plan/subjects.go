@@ -20,9 +20,9 @@ type subject struct {
 // link is a connection that a subject measures: client connects to server.
 type link struct{ client, server model.NodeID }
 
-// subjectsOf divides the fleet into what a workload measures. It fails with
-// model.ErrUsage when the nodes do not suffice for the pairing.
-func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, error) {
+// subjectsOf divides the fleet into what a workload measures. It fails when the
+// nodes do not suit the pairing; the path begins in the workload.
+func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *KeyError) {
 	paired, ok := bench.(workload.Paired)
 	if !ok {
 		return single(nodes), nil
@@ -38,7 +38,21 @@ func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, error) 
 	case workload.AcrossGroups:
 		return acrossGroups(nodes, p.Both)
 	}
-	return nil, fmt.Errorf("there is no pairing %q: %w", p.Kind, model.ErrUsage)
+	return nil, pairingError(fmt.Sprintf("there is no pairing %q", p.Kind), "allowed are pairs, ring, all_to_one and across_groups")
+}
+
+// pairingError says why the nodes do not suit the pairing.
+func pairingError(problem, allowed string) *KeyError {
+	return &KeyError{Path: []string{"pairing"}, Problem: problem, Allowed: allowed}
+}
+
+func tooFew(pairing string) *KeyError {
+	return pairingError(pairing+" needs at least 2 nodes, there is 1", "add nodes to the fleet, or take on: away")
+}
+
+// sinkError says why the nodes do not suit the sink.
+func sinkError(problem, allowed string) *KeyError {
+	return &KeyError{Path: []string{"sink"}, Problem: problem, Allowed: allowed}
 }
 
 // single makes every node a subject.
@@ -66,9 +80,9 @@ func pair(a, b model.NodeID, both bool) subject {
 func directed(client, server model.NodeID) string { return fmt.Sprintf("%s>%s", client, server) }
 
 // neighbours pairs the first node with the second, the third with the fourth.
-func neighbours(nodes []model.Node, both bool) ([]subject, error) {
+func neighbours(nodes []model.Node, both bool) ([]subject, *KeyError) {
 	if len(nodes)%2 != 0 {
-		return nil, fmt.Errorf("pairing: pairs needs an even number of nodes, the fleet has %d: add or remove one, or use pairing: ring: %w", len(nodes), model.ErrUsage)
+		return nil, pairingError(fmt.Sprintf("pairs needs an even number of nodes, there are %d", len(nodes)), "add or remove one, or use pairing: ring")
 	}
 	var out []subject
 	for i := 0; i < len(nodes); i += 2 {
@@ -78,9 +92,9 @@ func neighbours(nodes []model.Node, both bool) ([]subject, error) {
 }
 
 // ring makes every node the client of the next.
-func ring(nodes []model.Node) ([]subject, error) {
+func ring(nodes []model.Node) ([]subject, *KeyError) {
 	if len(nodes) < 2 {
-		return nil, fmt.Errorf("pairing: ring needs at least 2 nodes: %w", model.ErrUsage)
+		return nil, tooFew("ring")
 	}
 	var out []subject
 	for i, n := range nodes {
@@ -90,9 +104,9 @@ func ring(nodes []model.Node) ([]subject, error) {
 }
 
 // allToOne makes every other node a client of the sink.
-func allToOne(nodes []model.Node, sink string) ([]subject, error) {
+func allToOne(nodes []model.Node, sink string) ([]subject, *KeyError) {
 	if len(nodes) < 2 {
-		return nil, fmt.Errorf("pairing: all_to_one needs at least 2 nodes: %w", model.ErrUsage)
+		return nil, tooFew("all_to_one")
 	}
 	one, err := sinkOf(nodes, sink)
 	if err != nil {
@@ -109,7 +123,7 @@ func allToOne(nodes []model.Node, sink string) ([]subject, error) {
 
 // sinkOf finds the node that all connect to: by id, by a group of one node, or
 // the first.
-func sinkOf(nodes []model.Node, sink string) (model.NodeID, error) {
+func sinkOf(nodes []model.Node, sink string) (model.NodeID, *KeyError) {
 	if sink == "" {
 		return nodes[0].ID, nil
 	}
@@ -126,31 +140,31 @@ func sinkOf(nodes []model.Node, sink string) (model.NodeID, error) {
 	case 1:
 		return group[0], nil
 	case 0:
-		return "", fmt.Errorf("sink: there is no node %q and no group of that name; the nodes are %s: %w", sink, nodeList(ids(nodes), 20), model.ErrUsage)
+		return "", sinkError(fmt.Sprintf("there is no node %q and no group of that name", sink), "the nodes are "+nodeList(ids(nodes), 20))
 	}
-	return "", fmt.Errorf("sink: group %q has %d nodes, the sink is one: name one of %s: %w", sink, len(group), nodeList(group, 20), model.ErrUsage)
+	return "", sinkError(fmt.Sprintf("group %q has %d nodes, the sink is one", sink, len(group)), "name one of "+nodeList(group, 20))
 }
 
 // acrossGroups pairs the nodes of the first group with those of the second,
 // of the third with the fourth, so that every pair's traffic leaves its group.
-func acrossGroups(nodes []model.Node, both bool) ([]subject, error) {
+func acrossGroups(nodes []model.Node, both bool) ([]subject, *KeyError) {
 	groups := make(map[string][]model.NodeID)
 	for _, n := range nodes {
 		name := n.Labels[model.LabelGroup]
 		if name == "" {
-			return nil, fmt.Errorf("pairing: across_groups needs a group for each node, %s has none: give its agent --label %s=NAME: %w", n.ID, model.LabelGroup, model.ErrUsage)
+			return nil, pairingError(fmt.Sprintf("across_groups needs a group for each node, %s has none", n.ID), groupAdvice(n))
 		}
 		groups[name] = append(groups[name], n.ID)
 	}
 	names := slices.Sorted(maps.Keys(groups))
 	if len(names)%2 != 0 {
-		return nil, fmt.Errorf("pairing: across_groups needs an even number of groups, there are %d (%s): %w", len(names), strings.Join(names, ", "), model.ErrUsage)
+		return nil, pairingError(fmt.Sprintf("across_groups needs an even number of groups, there are %d (%s)", len(names), strings.Join(names, ", ")), "add or remove one, or choose the nodes with on:")
 	}
 	var out []subject
 	for i := 0; i < len(names); i += 2 {
 		a, b := groups[names[i]], groups[names[i+1]]
 		if len(a) != len(b) {
-			return nil, fmt.Errorf("pairing: across_groups needs groups of equal size, %s has %d nodes and %s has %d: %w", names[i], len(a), names[i+1], len(b), model.ErrUsage)
+			return nil, pairingError(fmt.Sprintf("across_groups needs groups of equal size, %s has %d nodes and %s has %d", names[i], len(a), names[i+1], len(b)), "add or remove nodes")
 		}
 		for j := range a {
 			out = append(out, pair(a[j], b[j], both))

@@ -118,6 +118,30 @@ func TestPairingErrors(t *testing.T) {
 	}
 }
 
+// TestKeyErrors: every key that the nodes do not suit is named at once, with
+// what there is instead.
+func TestKeyErrors(t *testing.T) {
+	pairs := &wire{workload.Pairing{Kind: workload.Pairs}}
+	across := &wire{workload.Pairing{Kind: workload.AcrossGroups}}
+	exp := &experiment.Experiment{Trials: 1, Evaluations: []model.Phase{model.Parallel}, Workloads: []experiment.Workload{
+		{Name: "odd", Bench: pairs}, {Name: "nobody", Bench: pairs, On: map[string]string{"group": "rak", "x": "y"}}, {Name: "across", Bench: across},
+	}}
+	nodes := grouped(2, 1)
+	nodes[0].Labels[model.LabelFleet] = model.FleetLab
+	delete(nodes[0].Labels, model.LabelGroup)
+	_, err := Build(exp, testRun, nodes)
+	want := `workload odd: pairing: pairs needs an even number of nodes, there are 3; add or remove one, or use pairing: ring
+workload nobody: on: no node has group=rak, x=y; the nodes have fleet=lab, group=a, group=b
+workload across: pairing: across_groups needs a group for each node, a1 has none; give the lab groups: in place of nodes:`
+	if err == nil || !errors.Is(err, model.ErrUsage) || err.Error() != want {
+		t.Errorf("Build = %v\nwant %s", err, want)
+	}
+	var bad *KeyError
+	if !errors.As(err, &bad) || !slices.Equal(bad.Path, []string{"workloads", "0", "pairing"}) {
+		t.Errorf("the first key is %+v, want the pairing of workload 0", bad)
+	}
+}
+
 // A sweep measures sizes between one and all in each trial, ascending, and
 // over the trials every node takes part in it equally often.
 func TestSizes(t *testing.T) {

@@ -31,14 +31,39 @@ type Lab struct {
 	State LabState `json:"state"`
 }
 
+// hidden stands in place of the value of an environment variable.
+const hidden = "***"
+
+// masked returns the lab without the values of its services' environment, in
+// which there may be keys: lists end up in logs and in bug reports.
+func (l Lab) masked() Lab {
+	l.Hosts = slices.Clone(l.Hosts)
+	for i, h := range l.Hosts {
+		if h.Service == nil || len(h.Service.Environ) == 0 {
+			continue
+		}
+		s := *h.Service
+		s.Environ = maps.Clone(s.Environ)
+		for k := range s.Environ {
+			s.Environ[k] = hidden
+		}
+		l.Hosts[i].Service = &s
+	}
+	return l
+}
+
 // Labs prints the labs of this machine, in the order given. JSON has their
-// whole manifests; CSV has one line per lab.
+// manifests, with the values of environments masked; CSV has one line per lab.
 func Labs(w io.Writer, labs []Lab, f Format, o Options) error {
 	switch {
 	case f == JSON && labs == nil:
 		return writeJSON(w, []Lab{})
 	case f == JSON:
-		return writeJSON(w, labs)
+		masked := make([]Lab, len(labs))
+		for i, l := range labs {
+			masked[i] = l.masked()
+		}
+		return writeJSON(w, masked)
 	case f == Text && len(labs) == 0:
 		return writeLines(w, "No labs on this machine. `scalebench lab up FILE` makes one.")
 	}
@@ -73,38 +98,79 @@ func hostsCell(l Lab, f Format) table.Cell {
 }
 
 // LabHosts prints the hosts of one lab, with how to enter each. JSON is the
-// lab's whole manifest.
+// lab's manifest, with the values of environments masked.
 func LabHosts(w io.Writer, l Lab, f Format, o Options) error {
 	if f == JSON {
-		return writeJSON(w, l)
+		return writeJSON(w, l.masked())
 	}
 	t := &table.Table{Columns: []table.Column{
 		{Key: "host", Head: "host"}, {Key: "kind", Head: "kind"}, {Key: "group", Head: "group"}, {Key: "address", Head: "address"},
-		{Key: "limits", Head: "limits"}, {Key: "volumes", Head: "volumes"}, {Key: "namespace", Head: "namespace"},
+		{Key: "limits", Head: "limits"}, {Key: "volumes", Head: "volumes"}, {Key: "volume_limits", Head: "volume limits"}, {Key: "namespace", Head: "namespace"},
 	}}
 	for _, h := range l.Hosts {
 		kind := "node"
 		if h.Service != nil {
 			kind = "service"
 		}
-		volumes := volumeTexts(h.Paths)
+		volumes, limits := volumeTexts(h.Paths), volumeLimits(l.Volumes, h)
 		t.Add(table.Text(string(h.Name)), table.Text(kind), table.Text(h.Group), table.Text(h.Address),
-			table.Text(limitsText(h.Limits)), table.Of(strings.Join(volumes, " "), volumes...), table.Text(h.Namespace.Name))
+			table.Text(limitsText(h)), table.Of(strings.Join(volumes, " "), volumes...),
+			table.Of(strings.Join(limits, "; "), limits...), table.Text(h.Namespace.Name))
 	}
 	return writeTable(w, t, f, o)
 }
 
-// limitsText says what a host is limited to: "link 100Mbit/s, cpu 0.5".
-func limitsText(l lab.Limits) string {
+// limitsText says what a host is limited to: "link 100Mbit/s, cpu 0.5". The
+// uplink is shared by all hosts of its group.
+func limitsText(l lab.HostRecord) string {
 	var out []string
 	if l.Link != (unit.Rate{}) {
 		out = append(out, "link "+l.Link.String())
+	}
+	if l.Uplink != (unit.Rate{}) {
+		out = append(out, "shared uplink "+l.Uplink.String())
 	}
 	if l.CPU > 0 {
 		out = append(out, "cpu "+strconv.FormatFloat(l.CPU, 'f', -1, 64))
 	}
 	if l.Memory > 0 {
 		out = append(out, "memory "+l.Memory.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// volumeLimits says what each volume of a host is, in the order of its paths:
+// "data 256MiB, 400op/s, 80MiB/s, shared". Volumes are those of the lab; one
+// that is not shared stands there once for each host.
+func volumeLimits(volumes []lab.VolumeRecord, h lab.HostRecord) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(h.Paths)) {
+		i := slices.IndexFunc(volumes, func(v lab.VolumeRecord) bool {
+			return v.Name == name && slices.Contains(v.Hosts, string(h.Name))
+		})
+		if i >= 0 {
+			out = append(out, table.Clean(volumeText(volumes[i].Volume)))
+		}
+	}
+	return out
+}
+
+func volumeText(v lab.Volume) string {
+	out := []string{v.Name}
+	if v.Type == lab.Folder {
+		out[0] += " folder"
+	}
+	if v.Size > 0 {
+		out[0] += " " + v.Size.String()
+	}
+	if v.IOPS > 0 {
+		out = append(out, strconv.Itoa(v.IOPS)+"op/s")
+	}
+	if v.Bandwidth != (unit.Rate{}) {
+		out = append(out, v.Bandwidth.String())
+	}
+	if v.Shared {
+		out = append(out, "shared")
 	}
 	return strings.Join(out, ", ")
 }

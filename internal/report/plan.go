@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
-	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/analysis"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/figure"
 	"github.com/scalebench/scalebench/internal/report/num"
@@ -110,34 +109,28 @@ func planClass(a model.PlanAnswer) string {
 func planLead(r model.PlanResult) string {
 	head := fmt.Sprintf("%s take %s", jobsText(r.Target), count(r.Nodes, "node"))
 	switch {
+	case r.Largest != nil && *r.Largest == 0:
+		return fmt.Sprintf("%s, but not even one node fits: it takes more of %s than there is.", head, table.Clean(r.Binding))
 	case r.Answer == model.PlanFails && r.Largest != nil:
-		return fmt.Sprintf("%s, but growth ends at %s (%s): %s is used up.", head, count(*r.Largest, "node"),
+		return fmt.Sprintf("%s, but the largest useful fleet is %s (%s): %s is used up.", head, count(*r.Largest, "node"),
 			jobsText(orNaN(r.LargestRate)), table.Clean(r.Binding))
 	case r.Answer == model.PlanFits && r.Largest != nil:
-		return fmt.Sprintf("%s, and that fits. Growth ends at %s (%s), where %s is used up.", head, count(*r.Largest, "node"),
+		return fmt.Sprintf("%s, and that fits. The largest useful fleet is %s (%s): then %s is used up.", head, count(*r.Largest, "node"),
 			jobsText(orNaN(r.LargestRate)), table.Clean(r.Binding))
 	case r.Answer == model.PlanFits:
-		return head + ", and that fits what was measured. No limit was seen."
+		return head + ", and that fits what was measured. No resource was shown to end growth."
 	case r.Answer == model.PlanFails:
 		return head + ", which is more than there is."
 	}
-	return head + ", which is more than was measured, and no limit was seen: whether it works is not known."
+	return head + ", which is more than was measured, or not measured at all: whether it works is not known."
 }
 
-// jobsText prints a rate of jobs with four digits, as the text of a plan does.
+// jobsText prints a rate of jobs as the text of a plan does.
 func jobsText(rate float64) string {
 	if !num.Finite(rate) {
 		return num.Missing
 	}
-	digits := 0
-	if rate != 0 {
-		digits = min(max(3-int(math.Floor(math.Log10(math.Abs(rate)))), 0), 6)
-	}
-	text := strconv.FormatFloat(rate, 'f', digits, 64)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return text + " jobs/s"
+	return analysis.PlanDigits(rate) + " jobs/s"
 }
 
 // planFigure has a line for each resource whose capacity is known.
@@ -172,9 +165,12 @@ func crossingRange(x model.PlanResource, at float64) (lo, hi float64) {
 }
 
 func crossingWords(x model.PlanResource, at float64) string {
-	nodes := strconv.FormatFloat(at, 'f', 1, 64)
-	if x.NodeLimit == nil {
-		return "all that was measured is used by " + nodes + " nodes; no limit was seen"
+	nodes := analysis.PlanDigits(at)
+	switch {
+	case x.Largest != nil && *x.Largest == 0:
+		return "not even one node fits"
+	case x.NodeLimit == nil:
+		return "all that was measured is used by " + nodes + " nodes; it was not shown to be a limit"
 	}
 	words := "used up by " + nodes + " nodes"
 	if x.RateLimit != nil {
@@ -202,17 +198,9 @@ func planTable(r model.PlanResult) *table.Table {
 }
 
 func planRow(x model.PlanResource) []table.Cell {
-	show := func(v float64) string { return rateScale(x.Resource, x.Unit, v).Value(v, 0) }
-	with := func(v float64, ci *model.Interval) []string {
-		if !bounded(ci) {
-			return []string{show(v)}
-		}
-		s := rateScale(x.Resource, x.Unit, v)
-		return []string{s.Value(v, 0), "[" + s.Number(ci[0], 0) + " .. " + s.Number(ci[1], 0) + "]"}
-	}
 	capacity, measured := table.Of(nil, "not measured").As(table.Note), table.Of(nil, num.Missing)
 	if x.Capacity != nil {
-		capacity = table.Of(finite(*x.Capacity), with(*x.Capacity, x.CapacityCI)...)
+		capacity = table.Of(finite(*x.Capacity), amountLines(x, *x.Capacity, x.CapacityCI)...)
 		measured = table.Of(nil, "given")
 	}
 	if x.MeasuredAt > 0 {
@@ -220,7 +208,7 @@ func planRow(x model.PlanResource) []table.Cell {
 	}
 	return []table.Cell{
 		table.Of(x.Resource, table.Clean(x.Resource), table.Clean(string(x.Answer))),
-		table.Of(finite(x.Demand), with(x.Demand, x.DemandCI)...), table.Of(finite(x.Needed), show(x.Needed)), capacity, measured,
+		table.Of(finite(x.Demand), amountLines(x, x.Demand, x.DemandCI)...), table.Of(finite(x.Needed), amountLines(x, x.Needed, nil)...), capacity, measured,
 		table.Of(x.CDI, cdiOf(x)...), largestCell(x), table.Of(x.LargestRate, optional(x.LargestRate, jobsText)),
 	}
 }
@@ -242,7 +230,7 @@ func cdiOf(x model.PlanResource) []string {
 
 func largestCell(x model.PlanResource) table.Cell {
 	if x.Largest == nil {
-		return table.Of(nil, "no limit seen")
+		return table.Of(nil, "not known")
 	}
 	lines := []string{count(*x.Largest, "node")}
 	if ci := x.LargestCI; ci != nil {

@@ -91,7 +91,8 @@ func TestPlanPagesAreSound(t *testing.T) {
 }
 
 func TestPlanLead(t *testing.T) {
-	fits, bound, untested := section53(), section53(), section53()
+	fits, bound, untested, none := section53(), section53(), section53(), section53()
+	none.Largest, none.LargestRate = ptr(0), ptr(0.)
 	fits.Answer, fits.Largest, fits.LargestRate = model.PlanFits, nil, nil
 	bound.Answer, bound.Target, bound.Nodes = model.PlanFits, 480, 100
 	untested.Answer, untested.Largest = model.PlanUntested, nil
@@ -99,10 +100,11 @@ func TestPlanLead(t *testing.T) {
 		r    model.PlanResult
 		want string
 	}{
-		{section53(), "600 jobs/s take 125 nodes, but growth ends at 122 nodes (585.6 jobs/s): network.receive is used up."},
-		{fits, "600 jobs/s take 125 nodes, and that fits what was measured. No limit was seen."},
-		{bound, "480 jobs/s take 100 nodes, and that fits. Growth ends at 122 nodes (585.6 jobs/s), where network.receive is used up."},
-		{untested, "600 jobs/s take 125 nodes, which is more than was measured, and no limit was seen: whether it works is not known."},
+		{section53(), "600 jobs/s take 125 nodes, but the largest useful fleet is 122 nodes (585.6 jobs/s): network.receive is used up."},
+		{fits, "600 jobs/s take 125 nodes, and that fits what was measured. No resource was shown to end growth."},
+		{bound, "480 jobs/s take 100 nodes, and that fits. The largest useful fleet is 122 nodes (585.6 jobs/s): then network.receive is used up."},
+		{none, "600 jobs/s take 125 nodes, but not even one node fits: it takes more of network.receive than there is."},
+		{untested, "600 jobs/s take 125 nodes, which is more than was measured, or not measured at all: whether it works is not known."},
 	} {
 		if got := planLead(c.r); got != c.want {
 			t.Errorf("planLead(%s) = %q, want %q", c.r.Answer, got, c.want)

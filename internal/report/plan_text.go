@@ -68,11 +68,14 @@ func writeWrapped(b *strings.Builder, mark, text string, width int) {
 
 // planHead is the answer in a sentence.
 func planHead(r model.PlanResult) string {
-	head := fmt.Sprintf("%s/s at %s/s a node take %d nodes: %s", unit.Digits(r.Target, 4), unit.Digits(r.NodeRate, 4), r.Nodes, r.Answer)
-	if r.Largest == nil {
+	head := fmt.Sprintf("%s/s at %s/s a node take %s: %s", analysis.PlanDigits(r.Target), analysis.PlanDigits(r.NodeRate), count(r.Nodes, "node"), r.Answer)
+	switch {
+	case r.Largest == nil:
 		return head
+	case *r.Largest == 0:
+		return head + fmt.Sprintf("; by %s not even one node fits", table.Clean(r.Binding))
 	}
-	return head + fmt.Sprintf("; %s ends growth at %d nodes, %s/s", table.Clean(r.Binding), *r.Largest, unit.Digits(*r.LargestRate, 4))
+	return head + fmt.Sprintf("; the largest useful fleet is %s, %s/s (%s)", count(*r.Largest, "node"), analysis.PlanDigits(orNaN(r.LargestRate)), table.Clean(r.Binding))
 }
 
 // planTextTable has a line for each resource, for people.
@@ -84,24 +87,61 @@ func planTextTable(r model.PlanResult) *table.Table {
 		{Key: "capacity", Head: "capacity", Align: table.Right},
 		{Key: "measured_at", Head: "measured with", Align: table.Right},
 		{Key: "answer", Head: "answer"},
-		{Key: "node_limit", Head: "ends at nodes", Align: table.Right},
+		{Key: "node_limit", Head: "used up at nodes", Align: table.Right},
 		{Key: "rate_limit", Head: "at rate", Align: table.Right},
 	}}
 	for _, x := range r.Resources {
-		capacity, measured := num.Missing, num.Missing
+		capacity, measured := []string{num.Missing}, num.Missing
 		if x.Capacity != nil {
-			capacity = analysis.AmountText(*x.Capacity, x.Unit, x.Resource)
+			capacity = amountLines(x, *x.Capacity, x.CapacityCI)
+			measured = "given"
 		}
 		if x.MeasuredAt > 0 {
 			measured = fmt.Sprint(x.MeasuredAt)
 		}
 		t.Add(table.Text(x.Resource),
-			table.Of(x.Demand, analysis.AmountText(x.Demand, x.Unit, x.Resource)),
+			table.Of(x.Demand, amountLines(x, x.Demand, x.DemandCI)...),
 			table.Of(x.Needed, analysis.AmountText(x.Needed, x.Unit, x.Resource)),
-			table.Of(x.Capacity, capacity), table.Of(x.MeasuredAt, measured), answerCell(x.Answer),
-			optionalCell(x.NodeLimit, ""), optionalCell(x.RateLimit, "/s"))
+			table.Of(x.Capacity, capacity...), table.Of(x.MeasuredAt, measured), answerCell(x.Answer),
+			table.Of(x.NodeLimit, nodeLimitLines(x)...), optionalCell(x.RateLimit, "/s"))
 	}
 	return t
+}
+
+// amountLines are an amount of a resource and its interval, each in the unit
+// that suits it.
+func amountLines(x model.PlanResource, v float64, ci *model.Interval) []string {
+	show := func(v float64) string {
+		if !num.Finite(v) {
+			return num.Missing
+		}
+		return table.Clean(analysis.AmountText(v, x.Unit, x.Resource))
+	}
+	if !bounded(ci) {
+		return []string{show(v)}
+	}
+	return []string{show(v), "[" + show(ci[0]) + " .. " + show(ci[1]) + "]"}
+}
+
+// nodeLimitLines are where demand and capacity meet, with the interval of it.
+func nodeLimitLines(x model.PlanResource) []string {
+	lo, hi, ok := nodeLimitRange(x)
+	switch {
+	case x.NodeLimit == nil:
+		return []string{num.Missing}
+	case !ok:
+		return []string{analysis.PlanDigits(*x.NodeLimit)}
+	}
+	return []string{analysis.PlanDigits(*x.NodeLimit), "[" + analysis.PlanDigits(lo) + " .. " + analysis.PlanDigits(hi) + "]"}
+}
+
+// nodeLimitRange is its interval; ok is false where there is none.
+func nodeLimitRange(x model.PlanResource) (lo, hi float64, ok bool) {
+	if x.NodeLimit == nil || x.Capacity == nil || !bounded(x.CapacityCI) && !bounded(x.DemandCI) {
+		return 0, 0, false
+	}
+	lo, hi = crossingRange(x, *x.NodeLimit)
+	return lo, hi, lo < hi
 }
 
 // answerCell colours an answer.
@@ -124,6 +164,8 @@ func planFlat(r model.PlanResult) *table.Table {
 		{Key: "largest_rate", Head: "its rate", Align: table.Right},
 		{Key: "node_limit", Head: "ends at nodes", Align: table.Right},
 		{Key: "rate_limit", Head: "ends at rate", Align: table.Right},
+		{Key: "demand_lo"}, {Key: "demand_hi"}, {Key: "capacity_lo"}, {Key: "capacity_hi"},
+		{Key: "node_limit_lo"}, {Key: "node_limit_hi"},
 	}}
 	for _, x := range r.Resources {
 		t.Add(planFlatRow(x)...)
@@ -141,13 +183,29 @@ func planFlatRow(x model.PlanResource) []table.Cell {
 	if x.Largest != nil {
 		largest = table.Of(*x.Largest, fmt.Sprint(*x.Largest))
 	}
-	return []table.Cell{
+	cells := []table.Cell{
 		table.Text(x.Resource), table.Text(x.Unit),
 		table.Of(x.Demand, unit.Digits(x.Demand, 4)), table.Of(x.Needed, unit.Digits(x.Needed, 4)),
 		optionalCell(x.Capacity, ""), measured, optionalCell(x.CDI, " %"),
 		answerCell(x.Answer),
 		largest, optionalCell(x.LargestRate, "/s"), optionalCell(x.NodeLimit, ""), optionalCell(x.RateLimit, "/s"),
 	}
+	var limit *model.Interval
+	if lo, hi, ok := nodeLimitRange(x); ok {
+		limit = &model.Interval{lo, hi}
+	}
+	for _, ci := range []*model.Interval{x.DemandCI, x.CapacityCI, limit} {
+		cells = append(cells, boundCells(ci)...)
+	}
+	return cells
+}
+
+// boundCells are the two ends of an interval.
+func boundCells(ci *model.Interval) []table.Cell {
+	if !bounded(ci) {
+		return []table.Cell{optionalCell(nil, ""), optionalCell(nil, "")}
+	}
+	return []table.Cell{optionalCell(&ci[0], ""), optionalCell(&ci[1], "")}
 }
 
 // optionalCell prints a number that may be missing.
@@ -155,5 +213,5 @@ func optionalCell(v *float64, suffix string) table.Cell {
 	if v == nil {
 		return table.Of(nil, num.Missing)
 	}
-	return table.Of(*v, unit.Digits(*v, 4)+suffix)
+	return table.Of(*v, analysis.PlanDigits(*v)+suffix)
 }

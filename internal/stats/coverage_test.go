@@ -59,7 +59,7 @@ func bimodalLevel(r *rand.Rand) float64 {
 
 // populations are the cases of the table in docs/methods.md. In the last two
 // a share of the nodes gets half of its capacity in the parallel phase, as in
-// seed 000, section 4.2, where nodes share storage channels.
+// ScaleBench, section 4.2, where nodes share storage channels.
 func populations() []population {
 	ps := make([]population, 0, 8)
 	for _, l := range []struct {

@@ -14,7 +14,7 @@ type Summary struct {
 	Mean float64
 	Min  float64
 	Max  float64
-	// PopulationSD divides by n (Stdev.P), as the tables of seed 000,
+	// PopulationSD divides by n (Stdev.P), as the tables of ScaleBench,
 	// section 4 do: the n nodes are all the nodes there are.
 	PopulationSD float64
 }
@@ -71,7 +71,7 @@ func Covariance(xs, ys []float64) (float64, error) {
 }
 
 // RatioOfMeans returns mean(num)/mean(den) of at least one pair. It is the
-// efficiency E = C_p/C_s of seed 000, equations 5 to 8, and not the mean of
+// efficiency E = C_p/C_s of ScaleBench, equations 5 to 8, and not the mean of
 // the ratios.
 func RatioOfMeans(num, den []float64) (float64, error) {
 	if err := checkPairs(num, den, 1); err != nil {

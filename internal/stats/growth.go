@@ -8,7 +8,7 @@ import (
 )
 
 // Growth is a curve of total capacity y against the size n of a fleet: a·n, or
-// min(a·n, cap) (seed 000, section 5.3 and Fig. 11).
+// min(a·n, cap) (ScaleBench, section 5.3 and Fig. 11).
 type Growth struct {
 	Slope float64 // a, capacity a node adds below the cap
 	// Capped says that the curve has a cap and that some size lies past its

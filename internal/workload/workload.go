@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Workload is a benchmark with its parameters. Implementations are pointers to
@@ -80,6 +81,15 @@ const (
 	AllToOne     PairingKind = "all_to_one"
 	AcrossGroups PairingKind = "across_groups"
 )
+
+// VolumeUser is implemented by workloads that use a volume of their node, so
+// that a file is refused whose lab has no such volume.
+type VolumeUser interface {
+	// UsesVolume returns the name of the volume, empty for the only one that
+	// the node has, and how much of it is used: 0 when only the node knows.
+	// It is false when no volume is used. It is called on valid parameters.
+	UsesVolume() (name string, size unit.Size, ok bool)
+}
 
 // Kind describes a benchmark.
 type Kind struct {

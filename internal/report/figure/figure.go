@@ -1,5 +1,5 @@
 // Package figure draws what a run measured: the degradation of every metric
-// ([CDI], after Fig. 8 of seed 000), every node's capacity alone and together
+// ([CDI], after Fig. 8 of ScaleBench), every node's capacity alone and together
 // ([Nodes], after Fig. 4 to 7), when each node of a parallel trial was at work
 // ([NewTimeline]) and how fast ([Rates]), what happened on
 // the nodes meanwhile ([DrawSmall], [DrawStack]), how totals grew with the fleet

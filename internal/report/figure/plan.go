@@ -135,25 +135,45 @@ func (p Plan) curves(x, y svg.Axis) []svg.Curve {
 func (p Plan) drawCapacity(d *svg.Drawing, y svg.Axis) {
 	at := y.Y(1, planSpace, planHeight)
 	d.Line("capacity", svg.Px(0), at, svg.Pct(100), at)
-	d.Text("limit", svg.Start, svg.Px(8), y.Y(1, planSpace-6, planHeight), "capacity")
+	// At the right and below: lines begin at the left, and those that cross
+	// have risen above the capacity there.
+	d.Text("limit", svg.End, svg.Pct(100), y.Y(1, planSpace+15, planHeight), "capacity")
 }
 
 // drawTarget marks the fleet that the target takes.
 func (p Plan) drawTarget(d *svg.Drawing, x svg.Axis) {
 	at := x.Pct(float64(p.Nodes))
 	d.Line("target", at, svg.Px(planSpace-6), at, svg.Px(planSpace+planHeight))
-	anchor := svg.Middle
-	switch share := x.Share(float64(p.Nodes)); {
-	case share > 0.8:
-		anchor = svg.End
-	case share < 0.2:
-		anchor = svg.Start
-	}
-	text := "wanted: " + itoa(p.Nodes) + " nodes"
+	share := x.Share(float64(p.Nodes))
+	text, anchor := p.targetLabel(share)
+	d.Text("limit", anchor, at, svg.Px(12), text)
+}
+
+// Widths in pixels: of a letter, rather more than it takes, and of the plot on
+// a narrow page.
+const (
+	letterWidth = 7
+	narrowPlot  = 340
+)
+
+// targetLabel is the text at the target, and on which side of it that stays
+// within a narrow plot. What would not on either is left to the page's lead.
+func (p Plan) targetLabel(share float64) (text string, anchor svg.Anchor) {
+	text = "wanted: " + itoa(p.Nodes) + " nodes"
 	if p.Nodes == 1 {
 		text = "wanted: 1 node"
 	}
-	d.Text("limit", anchor, at, svg.Px(12), text+" for "+p.Target)
+	wide := func(text string) float64 { return letterWidth * float64(len(text)) / narrowPlot }
+	if long := text + " for " + p.Target; wide(long) <= max(share, 1-share) {
+		text = long
+	}
+	switch half := wide(text) / 2; {
+	case half <= min(share, 1-share):
+		return text, svg.Middle
+	case share < 0.5:
+		return text, svg.Start
+	}
+	return text, svg.End
 }
 
 // drawCrossings marks where a demand reaches the capacity: filled where growth

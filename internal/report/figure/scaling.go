@@ -8,7 +8,7 @@ import (
 )
 
 // Growth is how a total grew with the number of subjects at work (Fig. 11 of
-// seed 000). All values are in the unit of Scale before its factor.
+// ScaleBench). All values are in the unit of Scale before its factor.
 type Growth struct {
 	Title string // for the reader of the screen
 	Noun  string // "nodes" or "pairs"

@@ -57,6 +57,16 @@ func Kind() workload.Kind {
 	}
 }
 
+// UsesVolume implements workload.VolumeUser. Only the node knows how much the
+// preset paper writes.
+func (p *Params) UsesVolume() (name string, size unit.Size, ok bool) {
+	s := p.settings()
+	if s.size == 0 && !s.paper {
+		s.size = defaultSize.Bytes()
+	}
+	return p.Volume, unit.Size(s.total()), p.Path == ""
+}
+
 // Estimate implements workload.Workload. How long a fixed amount of work takes
 // is what is to be measured.
 func (p *Params) Estimate() time.Duration {

@@ -124,7 +124,7 @@ func (p *Params) fixSize() error {
 		s.size = 2 * memory
 	}
 	if s.part() == 0 {
-		return fmt.Errorf("a size of %d bytes has no block of %d bytes for each of %d jobs: give a larger size", s.size, s.block, s.jobs)
+		return fmt.Errorf("a size of %s is too small for %s with blocks of %s: give a larger size", unit.Size(s.size), jobs(s.jobs), unit.Size(s.block))
 	}
 	return nil
 }

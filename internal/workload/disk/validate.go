@@ -65,9 +65,17 @@ func (p *Params) validateNumbers() error {
 		errs = append(errs, field("block_size", "a multiple of 512B, or direct: false", "%s cannot be read or written past the page cache", p.BlockSize))
 	}
 	if p.Size != 0 && p.Size.Bytes()/int64(max(1, s.jobs)) < s.block {
-		errs = append(errs, field("size", "a block for each job at least", "%s is too small for %d jobs and blocks of %d bytes", p.Size, s.jobs, s.block))
+		errs = append(errs, field("size", "a block for each job at least", "%s is too small for %s with blocks of %s", p.Size, jobs(s.jobs), unit.Size(s.block)))
 	}
 	return errors.Join(errs...)
+}
+
+// jobs counts them for people.
+func jobs(n int) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return fmt.Sprintf("%d jobs", n)
 }
 
 func (p *Params) validateTime() error {

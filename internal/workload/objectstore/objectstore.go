@@ -52,7 +52,7 @@ type Params struct {
 	Duration    unit.Duration `json:"duration,omitempty" jsonschema:"description=How long operations are begun (default 30s unless count is given)"`
 	Count       int64         `json:"count,omitempty" jsonschema:"description=How many operations (pairs for put_delete) are made instead of a duration,minimum=1"`
 	Objects     int           `json:"objects,omitempty" jsonschema:"description=How many objects get reads in turn; without it four a worker,minimum=1,maximum=1000000"`
-	GetShare    float64       `json:"get_share,omitempty" jsonschema:"description=Share of gets in operation mixed,minimum=0,maximum=1"`
+	GetShare    *float64      `json:"get_share,omitempty" jsonschema:"description=Share of gets in operation mixed,minimum=0,maximum=1,default=0.5"`
 	Keys        string        `json:"keys,omitempty" jsonschema:"description=Names of the objects: at random or all beside each other to provoke a hot partition,enum=uuid,enum=hot"`
 	Prefix      string        `json:"prefix,omitempty" jsonschema:"description=Where in the bucket the tasks' directories lie"`
 
@@ -74,6 +74,7 @@ const (
 	defaultSize     = 8 * unit.MiB
 	defaultDuration = 30 * time.Second
 	defaultPrefix   = "scalebench"
+	defaultGetShare = 0.5
 	objectsAWorker  = 4
 
 	paperSize  = 100_000_000 // "a 100 MB test file"
@@ -87,7 +88,7 @@ func Kind() workload.Kind {
 		Summary: "Puts, gets and deletes on an S3 object store: throughput, rates, latencies and errors.",
 		New: func() workload.Workload {
 			return &Params{
-				PathStyle: StyleAuto, Keys: UUIDKeys, Prefix: defaultPrefix, GetShare: 0.5,
+				PathStyle: StyleAuto, Keys: UUIDKeys, Prefix: defaultPrefix,
 				Retries: 2, RequestTimeout: unit.Duration(5 * time.Minute), MaxErrors: 0.01, Verify: true,
 				leaseTime: defaultLease,
 			}
@@ -98,6 +99,7 @@ func Kind() workload.Kind {
 // settings are parameters with every choice made.
 type settings struct {
 	operation   string
+	getShare    float64 // of a mixed operation
 	size        int64
 	concurrency int
 	count       int64         // 0: by duration
@@ -118,6 +120,12 @@ func (p *Params) settings() settings {
 	s.concurrency = first(s.concurrency, runtime.GOMAXPROCS(0)) // cores, or the cgroup's share of them
 	if s.count == 0 {
 		s.duration = first(s.duration, defaultDuration)
+	}
+	if s.operation == Mixed {
+		s.getShare = defaultGetShare
+	}
+	if p.GetShare != nil {
+		s.getShare = *p.GetShare
 	}
 	s.objects = first(s.objects, objectsAWorker*s.concurrency)
 	if !s.reads() {

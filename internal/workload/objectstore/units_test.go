@@ -46,6 +46,12 @@ func TestValidate(t *testing.T) {
 		{`{"bucket": "bench", "retries": -1}`, "retries"},
 		{`{"bucket": "bench", "max_errors": 1.5}`, "max_errors"},
 		{`{"bucket": "bench", "get_share": -0.5}`, "get_share"},
+		{`{"bucket": "bench", "operation": "mixed", "get_share": 1.5}`, "get_share"},
+		{`{"bucket": "bench", "operation": "mixed", "get_share": 0, "objects": 3}`, ""},
+		{`{"bucket": "bench", "operation": "get", "objects": 3}`, ""},
+		{`{"bucket": "bench", "operation": "get", "get_share": 0.5}`, "get_share"},
+		{`{"bucket": "bench", "operation": "put", "objects": 3}`, "objects"},
+		{`{"bucket": "bench", "preset": "paper", "objects": 3}`, "objects"},
 		{`{"bucket": "bench", "objects": -5}`, "objects"},
 		{`{"bucket": "bench", "request_timeout": "1ms"}`, "request_timeout"},
 	}
@@ -87,7 +93,8 @@ func TestSettings(t *testing.T) {
 		{`{"preset": "paper", "count": 10, "size": "1MB", "concurrency": 3}`, settings{operation: PutDelete, size: 1e6, concurrency: 3, count: 10}},
 		{`{"preset": "paper", "duration": "1m"}`, settings{operation: PutDelete, size: 1e8, concurrency: cores, duration: time.Minute}},
 		{`{"operation": "get", "concurrency": 3}`, settings{operation: Get, size: 8 << 20, concurrency: 3, duration: 30 * time.Second, objects: 12}},
-		{`{"operation": "mixed", "objects": 5, "count": 7, "concurrency": 3}`, settings{operation: Mixed, size: 8 << 20, concurrency: 3, count: 7, objects: 5}},
+		{`{"operation": "mixed", "objects": 5, "count": 7, "concurrency": 3}`, settings{operation: Mixed, getShare: 0.5, size: 8 << 20, concurrency: 3, count: 7, objects: 5}},
+		{`{"operation": "mixed", "get_share": 0, "concurrency": 1, "count": 7}`, settings{operation: Mixed, size: 8 << 20, concurrency: 1, count: 7, objects: 4}},
 	}
 	for _, tt := range tests {
 		p, ok := Kind().New().(*Params)

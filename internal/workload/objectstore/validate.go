@@ -23,7 +23,7 @@ const (
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	return errors.Join(p.validateEndpoint(), p.validateBucket(), p.validatePrefix(), p.validateWords(), p.validateNumbers(), p.validateEnd())
+	return errors.Join(p.validateEndpoint(), p.validateBucket(), p.validatePrefix(), p.validateWords(), p.validateNumbers(), p.validateTogether(), p.validateEnd())
 }
 
 func impossible(field, problem, allowed string) error {
@@ -107,10 +107,25 @@ func (p *Params) validateNumbers() error {
 	refuse(p.Duration != 0 && p.Duration.Std().Milliseconds() < minDuration, "duration", p.Duration, "100ms or more")
 	refuse(p.Count < 0, "count", p.Count, "1 or more")
 	refuse(p.Objects < 0 || p.Objects > 1_000_000, "objects", p.Objects, "1 to 1000000; leave it out for four a worker")
-	refuse(!(p.GetShare >= 0 && p.GetShare <= 1), "get_share", p.GetShare, "0 to 1")
+	share := p.settings().getShare
+	refuse(!(share >= 0 && share <= 1), "get_share", share, "0 to 1")
 	refuse(p.Retries < 0 || p.Retries > 100, "retries", p.Retries, "0 to 100")
 	refuse(p.RequestTimeout.Std().Milliseconds() < minDuration, "request_timeout", p.RequestTimeout, "100ms or more")
 	refuse(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1")
+	return errors.Join(errs...)
+}
+
+// validateTogether refuses keys that the operation has no use for.
+func (p *Params) validateTogether() error {
+	s := p.settings()
+	problem := "operation is " + s.operation
+	var errs []error
+	if p.GetShare != nil && s.operation != Mixed {
+		errs = append(errs, impossible("get_share", problem, "allowed is get_share beside operation: mixed"))
+	}
+	if p.Objects > 0 && !s.reads() {
+		errs = append(errs, impossible("objects", problem, "allowed is objects beside operation: get or mixed"))
+	}
 	return errors.Join(errs...)
 }
 

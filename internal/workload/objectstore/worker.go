@@ -25,7 +25,7 @@ func (w *worker) operate(ctx context.Context) {
 			w.persist(ctx, kindDelete, func(at *timing) error { return w.delete(ctx, o, at) })
 		}
 	case Mixed:
-		if w.lot.Float64() < w.params.GetShare {
+		if w.lot.Float64() < w.getShare {
 			w.getNext(ctx)
 		} else {
 			w.putNew(ctx)
