@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,7 +65,12 @@ func TestPlanPredicts(t *testing.T) {
 
 	size := *plan.Largest
 	w.runText(rack + application + fmt.Sprintf("sizes: [%d, %d, %d, %d]\ntrials: 2\n", size-2, size-1, size, size+1))
-	scaling := w.resources("latest").Scalings[0]
+	scalings := w.resources("latest").Scalings
+	i := slices.IndexFunc(scalings, func(s model.Scaling) bool { return s.Metric == "jobs" })
+	if i < 0 {
+		t.Fatalf("no scaling of the jobs: %+v", scalings)
+	}
+	scaling := scalings[i]
 	var table strings.Builder
 	fmt.Fprintf(&table, "\n| nodes | arithmetic | predicted | measured |\n|---|---|---|---|\n")
 	for _, p := range scaling.Points {

@@ -166,7 +166,7 @@ func (b *builder) trials(serial, parallel bool) {
 func (b *builder) sizes(all int) []int {
 	var out []int
 	for _, size := range b.exp.Sizes {
-		if size < all && !(size == 1 && b.exp.Has(model.Serial)) {
+		if size < all && (size > 1 || !b.exp.Has(model.Serial)) {
 			out = append(out, size)
 		}
 	}

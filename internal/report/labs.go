@@ -115,7 +115,7 @@ func LabHosts(w io.Writer, l Lab, f Format, o Options) error {
 		volumes, limits := volumeTexts(h.Paths), volumeLimits(l.Volumes, h)
 		t.Add(table.Text(string(h.Name)), table.Text(kind), table.Text(h.Group), table.Text(h.Address),
 			table.Text(limitsText(h)), table.Of(strings.Join(volumes, " "), volumes...),
-			table.Of(strings.Join(limits, "; "), limits...), table.Text(h.Namespace.Name))
+			table.Of(strings.Join(limits, " "), limits...), table.Text(h.Namespace.Name))
 	}
 	return writeTable(w, t, f, o)
 }
@@ -140,7 +140,7 @@ func limitsText(l lab.HostRecord) string {
 }
 
 // volumeLimits says what each volume of a host is, in the order of its paths:
-// "data 256MiB, 400op/s, 80MiB/s, shared". Volumes are those of the lab; one
+// "data (256MiB, 400op/s, 80MB/s, shared)". Volumes are those of the lab; one
 // that is not shared stands there once for each host.
 func volumeLimits(volumes []lab.VolumeRecord, h lab.HostRecord) []string {
 	var out []string
@@ -156,12 +156,12 @@ func volumeLimits(volumes []lab.VolumeRecord, h lab.HostRecord) []string {
 }
 
 func volumeText(v lab.Volume) string {
-	out := []string{v.Name}
+	var out []string
 	if v.Type == lab.Folder {
-		out[0] += " folder"
+		out = append(out, "folder")
 	}
 	if v.Size > 0 {
-		out[0] += " " + v.Size.String()
+		out = append(out, v.Size.String())
 	}
 	if v.IOPS > 0 {
 		out = append(out, strconv.Itoa(v.IOPS)+"op/s")
@@ -172,7 +172,10 @@ func volumeText(v lab.Volume) string {
 	if v.Shared {
 		out = append(out, "shared")
 	}
-	return strings.Join(out, ", ")
+	if len(out) == 0 {
+		return v.Name
+	}
+	return fmt.Sprintf("%s (%s)", v.Name, strings.Join(out, ", "))
 }
 
 // volumeTexts says where each volume is: "data=/path".

@@ -127,7 +127,8 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if err != nil {
 		return err
 	}
-	env.Report.Sample(model.Sample{Metric: Elapsed, Unit: "s", Value: elapsed.Seconds(), Better: model.Lower})
+	// Beside metrics of the user's own it describes; alone it is the metric.
+	env.Report.Sample(model.Sample{Metric: Elapsed, Unit: "s", Value: elapsed.Seconds(), Better: model.Lower, Info: len(p.Metrics) > 0})
 	var errs []error
 	for _, m := range p.Metrics {
 		value, err := m.read(ctx, x.text(m.From))
