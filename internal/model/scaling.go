@@ -128,8 +128,10 @@ type PlanResource struct {
 	// AtTarget is what the target rate itself takes, m/r·d; Needed what the
 	// whole nodes do, t·d. RateLimit is C_n/d·r, the rate at which the resource
 	// is used up, and NodeLimit C_n/d, the fleet that takes all of it, both
-	// without rounding to whole nodes; nil when no limit was seen. Largest is t* = floor(C_n/d) where Answer may be fails,
-	// with its rate t*·r; LargestCI from the capacity's and demand's intervals.
+	// without rounding to whole nodes; nil when no limit was seen. Largest is
+	// t* = floor(C_n/d) where Answer may be fails, with its rate t*·r, and 0,
+	// without a NodeLimit, where not even one node can work at its rate.
+	// LargestCI comes from the intervals of capacity and demand.
 	AtTarget    float64  `json:"at_target"`
 	Needed      float64  `json:"needed"`
 	RateLimit   *float64 `json:"rate_limit"`

@@ -93,7 +93,10 @@ func TestSlowStore(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			slow := &slowness{method: tt.method, before: tt.before, after: tt.after}
 			b := newBench(t, startProxy(t, g.url, slow.handle), func(p *Params) {
-				p.Operation, p.Duration, p.Size, p.Concurrency, p.Objects = tt.operation, unit.Duration(duration), tt.size, tt.workers, tt.workers
+				p.Operation, p.Duration, p.Size, p.Concurrency = tt.operation, unit.Duration(duration), tt.size, tt.workers
+				if tt.operation == Get {
+					p.Objects = tt.workers
+				}
 			})
 			b.prepare(t)
 			if err := b.measure(t); err != nil {
