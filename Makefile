@@ -40,7 +40,7 @@ test: deps
 # The whole proof that labs measure what their limits say, in tables; needs
 # root, the machine for itself, and an hour. A part of it is in `make test`.
 lab-proof: deps
-	$(GO) test -count=1 -timeout 120m -v -run 'TestLabProof|TestLabLimit|TestPlanPredicts|TestRandomLabs' ./internal/cli -args -lab-proof
+	$(GO) test -count=1 -timeout 120m -v -run 'TestLabProof|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs' ./internal/cli -args -lab-proof
 
 deps:
 	@scripts/deps.sh

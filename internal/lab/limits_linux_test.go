@@ -63,6 +63,9 @@ func memoryDir(t *testing.T) string {
 }
 
 func TestLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures; needs the machine for itself")
+	}
 	t.Parallel() // it mostly waits
 	l := up(t, Config{ID: "limits", StateDir: t.TempDir(), VolumeDir: memoryDir(t), Spec: Spec{
 		Nodes:  2,
@@ -143,6 +146,9 @@ func TestStartIsInsideFromTheFirstInstruction(t *testing.T) {
 // the controllers, that the kernel keeps the limits as they are written. Most
 // machines have one of the two; a controller is never in both.
 func TestLimitsOfGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures; needs the machine for itself")
+	}
 	needLab(t)
 	g, err := findGroups("kernel")
 	if err != nil {

@@ -99,6 +99,9 @@ func attempts(t *testing.T, what string, want, above, below float64, measure fun
 }
 
 func TestRates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures; needs the machine for itself")
+	}
 	t.Parallel() // it mostly waits
 	l := up(t, Config{ID: "rates", Spec: Spec{
 		Limits: Limits{Link: bits(100e6)},

@@ -21,6 +21,9 @@ import (
 
 func needIperf3(t testing.TB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs for seconds; make test runs it")
+	}
 	_, err := workload.LookPath("iperf3", os.Environ())
 	need(t, "scripts/deps.sh installs iperf3", err)
 }
