@@ -61,6 +61,9 @@ func TestLabCommands(t *testing.T) {
 // may be here at the same time; so this one is named where there could be a
 // doubt, and others are not taken down.
 func TestLabExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector has seen a lab by then; make test runs it")
+	}
 	needLab(t)
 	w := newWorld(t)
 	id, ran := "", 0

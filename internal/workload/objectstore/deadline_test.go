@@ -74,6 +74,9 @@ func (s *slowness) rate(start time.Time, over time.Duration) (rate float64, late
 // rate may be lower for it: what a store of constant latency does grows exactly
 // with the workers.
 func TestSlowStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures; needs the machine for itself")
+	}
 	const duration = 2 * time.Second
 	tests := []struct {
 		name, operation, method string
