@@ -147,7 +147,13 @@ func (n *node) check(t *testing.T, metrics ...string) {
 		}
 		first, last := points[0], points[len(points)-1]
 		rate := last.bytes / (last.after - first.after).Seconds()
-		if math.Abs(rate/s.Value-1) > 0.02 {
+		tolerance := 0.02
+		if n.params.Tool == Iperf3 && m == metricSend {
+			// Its series is what this end sent, its sample what the other
+			// received: on busy cores they differ by what is on its way.
+			tolerance = 0.25
+		}
+		if math.Abs(rate/s.Value-1) > tolerance {
 			t.Errorf("%s: %s is %v by progress and %v by sample, want the same", n.env.Node, m, rate, s.Value)
 		}
 	}
