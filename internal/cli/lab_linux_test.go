@@ -302,9 +302,6 @@ evaluations: [serial]
 // TestLabServiceFails: a service that never comes up ends the run with its
 // last words.
 func TestLabServiceFails(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the race detector has seen a lab by then; make test runs it")
-	}
 	needLab(t)
 	w := newWorld(t)
 	_, stderr, err := w.try("run", w.write("lab.yaml", `

@@ -61,9 +61,6 @@ func TestLabCommands(t *testing.T) {
 // may be here at the same time; so this one is named where there could be a
 // doubt, and others are not taken down.
 func TestLabExamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the race detector has seen a lab by then; make test runs it")
-	}
 	needLab(t)
 	w := newWorld(t)
 	id, ran := "", 0
@@ -121,9 +118,6 @@ func examplesOf(t *testing.T, help string) [][]string {
 // TestLabHeld: with --keep=false the lab belongs to the command: others may
 // not take it away, and Ctrl-C does.
 func TestLabHeld(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the race detector has seen a lab by then; make test runs it")
-	}
 	needLab(t)
 	w := newWorld(t)
 	p := w.start("lab", "up", "--keep=false", w.write("lab.yaml", "fleet: {lab: {nodes: 1}}\nworkloads: [{kind: command, command: 'true'}]\n"))

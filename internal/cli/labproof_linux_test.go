@@ -366,9 +366,13 @@ func (w *world) resources(run string) resourceAnswer {
 	return a
 }
 
-// needLab skips a test where no lab can be made; not in CI.
+// needLab skips a test where no lab can be made, not in CI; and in short runs,
+// as with the race detector, which make test repeats in full.
 func needLab(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("makes a lab; make test does")
+	}
 	err := lab.Check()
 	switch {
 	case err == nil:
