@@ -28,7 +28,7 @@ const application = `  - name: application
     kind: command
     on: {group: rack}
     command: |
-      n=0; end=$(( $(date +%s) + 8 ))
+      n=0; end=$(( $(date +%s) + 16 ))
       while [ $(date +%s) -lt $end ]; do
         curl -sf --limit-rate 6500000 -o /dev/null http://${service.files}:8080/object || exit 1
         n=$((n + 1)); echo "jobs $n"
