@@ -1,11 +1,14 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -69,6 +72,32 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// lockDir takes the lock of a directory, waiting for its holder for a while. It
+// is not on the database file itself: closing a descriptor of that would end
+// the locks that SQLite has on it in this process.
+func lockDir(ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		err := syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return d.Close, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fileError(err), d.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("%w: %w", model.ErrUnavailable, ctx.Err()), d.Close())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 func fileError(err error) error {

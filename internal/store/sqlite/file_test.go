@@ -141,6 +141,29 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// TestOpenedTogether: a new file that several open at once becomes one store
+// for them all; none takes another's half-made tables for a foreign database.
+func TestOpenedTogether(t *testing.T) {
+	const openers, rounds = 4, 25
+	for range rounds {
+		path := filepath.Join(t.TempDir(), "store.db")
+		var wg sync.WaitGroup
+		for range openers {
+			wg.Go(func() {
+				s, err := sqlite.Open(context.Background(), path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
 // TestLockedByAnother: a process that keeps the file locked makes writes
 // unavailable and reads go on; when it is done, so do writes.
 func TestLockedByAnother(t *testing.T) {

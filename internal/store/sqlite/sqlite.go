@@ -64,17 +64,20 @@ func open(ctx context.Context, path string, busy time.Duration) (*Store, error) 
 	if err := check(ctx, write, path, busy); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", path, err), read.Close(), write.Close())
 	}
-	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(), Write: write, Read: read, Where: path})
+	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(path, busy), Write: write, Read: read, Where: path})
 }
 
-func dialect() sqlstore.Dialect {
+func dialect(path string, busy time.Duration) sqlstore.Dialect {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		panic("sqlite: migrations are not embedded: " + err.Error()) // cannot happen
 	}
 	return sqlstore.Dialect{
-		Goose:       goose.DialectSQLite3,
-		Migrations:  files,
+		Goose:      goose.DialectSQLite3,
+		Migrations: files,
+		LockMigration: func(ctx context.Context) (func() error, error) {
+			return lockDir(ctx, filepath.Dir(path), busy)
+		},
 		TableExists: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)`,
 		Snapshot:    &sql.TxOptions{ReadOnly: true},
 		Committers:  1, // SQLite has one writer at a time
@@ -135,18 +138,17 @@ func check(ctx context.Context, db *sql.DB, path string, busy time.Duration) err
 }
 
 // checkOwner refuses the database of another program, into which we would
-// otherwise put our tables.
+// otherwise put our tables. One statement reads both facts from one moment:
+// between two, another process may make a new file a store.
 func checkOwner(ctx context.Context, db *sql.DB) error {
-	var id, tables int
-	if err := db.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
-		return explain(err)
-	}
 	// Goose's table is made before the migration that writes our mark.
-	const others = `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?`
-	if err := db.QueryRowContext(ctx, others, sqlstore.VersionTable).Scan(&tables); err != nil {
+	const query = `SELECT (SELECT application_id FROM pragma_application_id), COUNT(*) FROM sqlite_master
+		WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?`
+	var id, others int
+	if err := db.QueryRowContext(ctx, query, sqlstore.VersionTable).Scan(&id, &others); err != nil {
 		return explain(err)
 	}
-	if id != applicationID && (id != 0 || tables > 0) {
+	if id != applicationID && (id != 0 || others > 0) {
 		return fmt.Errorf("%w: it is the database of another program; name another file", model.ErrUsage)
 	}
 	return nil

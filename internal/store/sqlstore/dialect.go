@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"io/fs"
 	"strconv"
@@ -16,6 +17,9 @@ type Dialect struct {
 	Migrations fs.FS
 	// GooseOptions are added to those of the migration run (locks).
 	GooseOptions []goose.ProviderOption
+	// LockMigration keeps other processes from migrating until unlock is
+	// called; nil where GooseOptions do that.
+	LockMigration func(context.Context) (unlock func() error, err error)
 	// TableExists is a query with one parameter, the name of a table, that
 	// returns one boolean.
 	TableExists string

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -37,19 +38,23 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-// migrateUp applies what is missing and returns the version reached. When
-// another process migrates at the same time one of the two fails, and all is
-// well if the version is right afterwards.
-func (s *Store) migrateUp(ctx context.Context, known int64) (int64, error) {
-	upErr := s.gooseUp(ctx)
-	current, err := s.schemaVersion(ctx)
-	if err != nil {
-		return 0, err
+// migrateUp applies what is missing and returns the version reached, one
+// process at a time: what another one did meanwhile is not done again.
+func (s *Store) migrateUp(ctx context.Context, known int64) (current int64, err error) {
+	if s.d.LockMigration != nil {
+		unlock, lockErr := s.d.LockMigration(ctx)
+		if lockErr != nil {
+			return 0, fmt.Errorf("waiting for another process that brings the schema up to date: %w", lockErr)
+		}
+		defer func() { err = errors.Join(err, unlock()) }()
 	}
-	if upErr != nil && current < known {
-		return 0, fmt.Errorf("bringing the schema from version %d to %d: %w", current, known, upErr)
+	if current, err = s.schemaVersion(ctx); err != nil || current >= known {
+		return current, err
 	}
-	return current, nil
+	if err := s.gooseUp(ctx); err != nil {
+		return 0, fmt.Errorf("bringing the schema from version %d to %d: %w", current, known, err)
+	}
+	return s.schemaVersion(ctx)
 }
 
 func (s *Store) gooseUp(ctx context.Context) error {
