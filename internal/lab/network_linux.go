@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -270,13 +271,35 @@ func setLink(m Manifest, port string, up bool) error {
 	if err != nil {
 		return fmt.Errorf("port %s: %w", port, err)
 	}
-	if up {
-		err = h.LinkSetUp(link)
-	} else {
-		err = h.LinkSetDown(link)
+	if !up {
+		if err := h.LinkSetDown(link); err != nil {
+			return fmt.Errorf("setting port %s down: %w", port, err)
+		}
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("setting port %s: %w", port, err)
+	if err := h.LinkSetUp(link); err != nil {
+		return fmt.Errorf("setting port %s up: %w", port, err)
 	}
-	return nil
+	return awaitCarrier(h, port)
+}
+
+// carrierWithin bounds how long the kernel may take to see that a cable is in:
+// it looks once a second.
+const carrierWithin = 5 * time.Second
+
+// awaitCarrier waits until a port passes packets: until then they are dropped
+// although the port is up.
+func awaitCarrier(h *netlink.Handle, port string) error {
+	for deadline := time.Now().Add(carrierWithin); ; <-time.After(5 * time.Millisecond) {
+		link, err := h.LinkByName(port)
+		if err != nil {
+			return fmt.Errorf("port %s: %w", port, err)
+		}
+		if link.Attrs().OperState == netlink.OperUp {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%w: port %s has no carrier after %v", model.ErrUnavailable, port, carrierWithin)
+		}
+	}
 }
