@@ -26,7 +26,7 @@ func (a *Agent) beginWatch(ctx context.Context, pid int) *watch {
 	if err != nil {
 		a.log.Debug("the processor time of others will not be known", "err", err)
 	}
-	return &watch{recording: a.monitor.Start(ctx), began: a.cfg.Now(), used: used, known: err == nil}
+	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: used, known: err == nil}
 }
 
 // MetricOtherCPU is the mean number of cores that this machine spent on

@@ -30,9 +30,9 @@ func normalUnit(name string) (normal string, factor float64) {
 	return "op/s", rate.Value
 }
 
-// amount prints a capacity for people: bits per second for networks, as their
+// AmountText prints a capacity for people: bits per second for networks, as their
 // links are sold, bytes per second for everything else that moves bytes.
-func amount(value float64, unitName, resource string) string {
+func AmountText(value float64, unitName, resource string) string {
 	normal, factor := normalUnit(unitName)
 	switch {
 	case normal == byteRate && category(resource) == "network":
@@ -67,11 +67,4 @@ func payload(resource string) string {
 		return " of payload"
 	}
 	return ""
-}
-
-// AmountText prints an amount per second of a resource for people, in the unit
-// in which that resource is sold: "300 Mbit/s" of a network, "300 MB/s" of a
-// disk.
-func AmountText(value float64, unitName, resource string) string {
-	return amount(value, unitName, resource)
 }

@@ -96,7 +96,7 @@ func (in PlanInput) noteUnused(n *notes) {
 	for _, c := range in.Capacities {
 		used := slices.ContainsFunc(in.Demands, func(d Demand) bool { return c.Is(d.Resource) && c.Unit == d.Unit })
 		if c.Nodes == 0 && !used {
-			n.warn("the capacity given for %s (%s) counts for nothing: there is no demand on it in that unit", c.name(), amount(c.Total, c.Unit, c.Resource))
+			n.warn("the capacity given for %s (%s) counts for nothing: there is no demand on it in that unit", c.name(), AmountText(c.Total, c.Unit, c.Resource))
 		}
 	}
 }
@@ -125,7 +125,7 @@ func noteAlone(d Demand, c Capacity, n *notes) {
 	if d.Measured {
 		why = "the node that was measured could do more than those of the capacity, or was measured differently"
 	}
-	n.warn("one node alone has %s of %s and the application takes %s: %s", amount(*c.Alone, c.Unit, d.Resource), d.Resource, amount(d.Amount, d.Unit, d.Resource), why)
+	n.warn("one node alone has %s of %s and the application takes %s: %s", AmountText(*c.Alone, c.Unit, d.Resource), d.Resource, AmountText(d.Amount, d.Unit, d.Resource), why)
 }
 
 // noteClose warns where demand and capacity cannot be told apart.
@@ -137,7 +137,7 @@ func noteClose(d Demand, c Capacity, r model.PlanResource, n *notes) {
 	dLo, dHi := rangeOf(d.Amount, d.CI)
 	t := r.Needed / d.Amount
 	if t*dLo <= hi && lo < t*dHi {
-		n.warn("%s is too close to call: the fleet takes %s and there is %s, both within their intervals", d.Resource, amount(r.Needed, d.Unit, d.Resource), amount(c.Total, c.Unit, d.Resource))
+		n.warn("%s is too close to call: the fleet takes %s and there is %s, both within their intervals", d.Resource, AmountText(r.Needed, d.Unit, d.Resource), AmountText(c.Total, c.Unit, d.Resource))
 	}
 }
 

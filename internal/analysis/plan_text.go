@@ -11,7 +11,7 @@ import (
 // planText is one resource of a plan in a sentence.
 // c is the capacity that it was held against, if there was one.
 func planText(r model.PlanResource, c Capacity, nodes int, rate float64) string {
-	show := func(v float64) string { return amount(v, r.Unit, r.Resource) }
+	show := func(v float64) string { return AmountText(v, r.Unit, r.Resource) }
 	fleet := plural(nodes, "node")
 	head := fmt.Sprintf("%s: %s: %s at %s %s %s", r.Resource, r.Answer, fleet, jobRate(rate), takes(nodes), show(r.Needed))
 	if r.Capacity == nil {

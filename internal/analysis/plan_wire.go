@@ -29,6 +29,6 @@ func (d Demand) against(c Capacity, n *notes) Demand {
 	lo, hi := rangeOf(d.Amount, d.CI)
 	d.CI = &model.Interval{lo * payloadShare, hi}
 	n.warn("the demand on %s was counted in packets with their headers, its capacity in payload: in full packets it is %s and not %s; the interval covers both",
-		d.Resource, amount(d.least(), d.Unit, d.Resource), amount(d.Amount, d.Unit, d.Resource))
+		d.Resource, AmountText(d.least(), d.Unit, d.Resource), AmountText(d.Amount, d.Unit, d.Resource))
 	return d
 }

@@ -210,7 +210,7 @@ func behindNetwork(resources []model.RankedResource, findings []model.Finding) [
 
 // totalText prints what all subjects of a finding had together.
 func totalText(f model.Finding) string {
-	return amount(*f.Parallel.Total, f.Unit, model.ResourceNetworkSend)
+	return AmountText(*f.Parallel.Total, f.Unit, model.ResourceNetworkSend)
 }
 
 // sameLimit reports whether two resources that lose capacity had the same total

@@ -80,7 +80,7 @@ func (s *sweep) noteFewSizes(points []model.ScalingPoint, f model.Finding) {
 }
 
 // amount prints a capacity of the sweep for people.
-func (s *sweep) amount(v float64) string { return amount(v, s.unit, s.like.Resource) }
+func (s *sweep) amount(v float64) string { return AmountText(v, s.unit, s.like.Resource) }
 
 // advice says what to measure to see at least two sizes past a knee.
 func (s *sweep) advice(knee float64, points []model.ScalingPoint) string {

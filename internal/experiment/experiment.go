@@ -90,11 +90,6 @@ type Agents struct {
 	Count int `json:"count,omitempty" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"How many of the matching agents to use. Default: all that are there when the run begins."`
 }
 
-// Matches reports whether a node with these labels may belong to the fleet.
-func (a Agents) Matches(labels map[string]string) bool {
-	return model.Node{Labels: labels}.Has(a.Labels)
-}
-
 // Timeouts bounds how long things may take. All are greater than zero.
 type Timeouts struct {
 	Task  unit.Duration `json:"task" jsonschema_description:"A task from start to end; its whole process group is killed after it."`

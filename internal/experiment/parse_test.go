@@ -206,26 +206,6 @@ func TestDefaultName(t *testing.T) {
 	}
 }
 
-func TestMatches(t *testing.T) {
-	a := Agents{Labels: map[string]string{"role": "worker", "zone": ""}}
-	for _, c := range []struct {
-		labels map[string]string
-		want   bool
-	}{
-		{map[string]string{"role": "worker", "zone": "", "x": "y"}, true},
-		{map[string]string{"role": "worker"}, false},
-		{map[string]string{"role": "master", "zone": ""}, false},
-		{nil, false},
-	} {
-		if got := a.Matches(c.labels); got != c.want {
-			t.Errorf("Matches(%v) = %v, want %v", c.labels, got, c.want)
-		}
-	}
-	if !(Agents{}).Matches(nil) {
-		t.Error("an empty selector must match every agent")
-	}
-}
-
 // Hostile files end quickly with an error, without exhausting memory.
 func TestHostile(t *testing.T) {
 	var laughs strings.Builder

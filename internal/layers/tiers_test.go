@@ -31,6 +31,7 @@ var places = []place{
 	{pkg: "unit", tier: 0},
 	{pkg: "procself", tier: 0},
 
+	{pkg: "histogram", tier: 1},
 	{pkg: "workload", tier: 1},
 	{pkg: "wire", tier: 1},
 	{pkg: "identity", tier: 1},
@@ -140,8 +141,8 @@ var libraries = []library{
 		reason: "threads change their namespace in one place, where they are locked"},
 	{module: "github.com/minio/minio-go/v7", users: []string{"workload/<name>"},
 		reason: "object storage is one workload's subject"},
-	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"workload/<name>", "report"},
-		reason: "distributions are recorded by workloads and merged where they are shown"},
+	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "workload/<name>", "report"},
+		reason: "distributions are recorded by workloads, encoded and merged in one place, and read where they are shown"},
 	{module: "github.com/oklog/ulid/v2", users: []string{"*"},
 		reason: "model is vocabulary and makes no ids"},
 	{module: "github.com/klauspost/compress", users: []string{"queue", "store/sqlstore"},

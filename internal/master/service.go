@@ -88,7 +88,7 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 	}
 	here := m.upNodes(func(model.Node) bool { return true })
 	resolveNames(job, here)
-	p, err := plan.BuildBatch(job, run.ID, ids(here))
+	p, err := plan.BuildBatch(job, run.ID, model.NodeIDs(here))
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (m *Master) selectNodes(exp *experiment.Experiment) ([]model.Node, error) {
 		return fleet.Nodes(), nil
 	}
 	want := exp.Fleet.Agents
-	found := m.upNodes(func(n model.Node) bool { return want.Matches(n.Labels) })
+	found := m.upNodes(func(n model.Node) bool { return n.Has(want.Labels) })
 	switch {
 	case len(found) == 0:
 		return nil, fmt.Errorf("%w: no agent with these labels is here (%d agents in all; `scalebench nodes` lists them)",
@@ -174,14 +174,6 @@ func (m *Master) upNodes(match func(model.Node) bool) []model.Node {
 		if n.Status.Up() && match(n.Node) {
 			out = append(out, n.Node)
 		}
-	}
-	return out
-}
-
-func ids(nodes []model.Node) []model.NodeID {
-	out := make([]model.NodeID, 0, len(nodes))
-	for _, n := range nodes {
-		out = append(out, n.ID)
 	}
 	return out
 }

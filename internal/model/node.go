@@ -21,6 +21,15 @@ func (n Node) Has(labels map[string]string) bool {
 	return true
 }
 
+// NodeIDs returns the ids of nodes, in their order.
+func NodeIDs(nodes []Node) []NodeID {
+	out := make([]NodeID, len(nodes))
+	for i, n := range nodes {
+		out[i] = n.ID
+	}
+	return out
+}
+
 // Facts is what a node says about itself. An empty or zero field means that
 // the node could not find out, never that the value is zero.
 type Facts struct {

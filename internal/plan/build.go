@@ -23,7 +23,7 @@ const maxTasks = 1_000_000
 // the nodes cannot make a fleet, or the plan would be unreasonably large. Keys
 // that these nodes do not suit are [*KeyError] values, all of them joined.
 func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Plan, error) {
-	sorted, err := checkNodes(ids(nodes))
+	sorted, err := checkNodes(model.NodeIDs(nodes))
 	if err != nil {
 		return Plan{}, err
 	}
@@ -41,15 +41,6 @@ func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Pla
 		Run: run, Name: exp.Name, Kind: model.KindExperiment, Seed: b.seed,
 		Nodes: sorted, Steps: b.steps, Estimate: estimate(b.steps, b.times),
 	}, nil
-}
-
-// ids returns the ids of nodes, in their order.
-func ids(nodes []model.Node) []model.NodeID {
-	out := make([]model.NodeID, len(nodes))
-	for i, n := range nodes {
-		out[i] = n.ID
-	}
-	return out
 }
 
 // checkNodes returns the nodes sorted, or says why they cannot make a fleet.

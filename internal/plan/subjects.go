@@ -140,7 +140,7 @@ func sinkOf(nodes []model.Node, sink string) (model.NodeID, *KeyError) {
 	case 1:
 		return group[0], nil
 	case 0:
-		return "", sinkError(fmt.Sprintf("there is no node %q and no group of that name", sink), "the nodes are "+nodeList(ids(nodes), 20))
+		return "", sinkError(fmt.Sprintf("there is no node %q and no group of that name", sink), "the nodes are "+nodeList(model.NodeIDs(nodes), 20))
 	}
 	return "", sinkError(fmt.Sprintf("group %q has %d nodes, the sink is one", sink, len(group)), "name one of "+nodeList(group, 20))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/table"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // HostNote is something that the monitor saw during tasks of a workload and
@@ -177,8 +178,8 @@ func (n hostNode) growth(metric string) (float64, bool) {
 	if len(r.times) < 2 {
 		return 0, false
 	}
-	before, k := r.at(n.begin, 0)
-	after, _ := r.at(n.end, k)
+	before, k := stats.Interpolate(r.times, r.values, n.begin, 0)
+	after, _ := stats.Interpolate(r.times, r.values, n.end, k)
 	return after - before, true
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // hostNode is what the monitor saw of one node during one task, in seconds
@@ -124,24 +125,11 @@ func (g grid) rates(r readings) []float64 {
 		if to-from < g.width/2 {
 			continue
 		}
-		before, k := r.at(from, at)
-		after, k := r.at(to, k)
+		before, k := stats.Interpolate(r.times, r.values, from, at)
+		after, k := stats.Interpolate(r.times, r.values, to, k)
 		out[i], at = (after-before)/(to-from), k
 	}
 	return out
-}
-
-// at interpolates at time t, looking from index i on.
-func (r readings) at(t float64, i int) (float64, int) {
-	for i+2 < len(r.times) && r.times[i+1] < t {
-		i++
-	}
-	t0, t1 := r.times[i], r.times[i+1]
-	if t1 <= t0 {
-		return r.values[i+1], i
-	}
-	share := min(max((t-t0)/(t1-t0), 0), 1)
-	return r.values[i] + share*(r.values[i+1]-r.values[i]), i
 }
 
 // states is the mean of a gauge's readings in every bin. A bin without one

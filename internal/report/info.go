@@ -9,6 +9,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/table"
@@ -210,7 +211,7 @@ func (b builder) mergedHistograms(workload string) (merged map[histogramKey]*mer
 				merged[k] = &mergedHistogram{}
 				keys = append(keys, k)
 			}
-			merged[k].add(x.Encoded)
+			merged[k].add(x)
 		}
 	})
 	slices.SortStableFunc(keys, func(x, y histogramKey) int {
@@ -222,34 +223,17 @@ func (b builder) mergedHistograms(workload string) (merged map[histogramKey]*mer
 	return merged, keys
 }
 
-// add merges one histogram. Into a new one that covers both ranges where the
-// first would have to drop values.
-func (m *mergedHistogram) add(encoded string) {
-	h, err := hdr.Decode([]byte(encoded))
+// add merges one histogram.
+func (m *mergedHistogram) add(x model.Histogram) {
+	h, err := histogram.Decode(x)
 	if err != nil {
 		m.broken++
 		return
 	}
-	if m.h == nil {
-		m.h = h
-		return
-	}
-	if fits(m.h, h) {
-		m.h.Merge(h)
-		return
-	}
-	sum := hdr.New(min(m.h.LowestTrackableValue(), h.LowestTrackableValue()),
-		max(m.h.HighestTrackableValue(), h.HighestTrackableValue()),
-		int(max(m.h.SignificantFigures(), h.SignificantFigures())))
-	if sum.Merge(m.h)+sum.Merge(h) > 0 {
+	sum, err := histogram.Merge(m.h, h)
+	if err != nil {
 		m.broken++
 		return
 	}
 	m.h = sum
-}
-
-// fits reports whether everything in h has a place of the same width in into.
-func fits(into, h *hdr.Histogram) bool {
-	return into.LowestTrackableValue() == h.LowestTrackableValue() && into.SignificantFigures() == h.SignificantFigures() &&
-		into.HighestTrackableValue() >= h.HighestTrackableValue()
 }

@@ -135,24 +135,3 @@ func TestInfoIsBesideTheCapacity(t *testing.T) {
 		t.Error("a workload without information has a table of it")
 	}
 }
-
-// Whatever a store holds in place of a histogram is counted or refused, never
-// fatal.
-func FuzzMergeHistograms(f *testing.F) {
-	rng := rand.New(rand.NewPCG(2, 2))
-	good := histogramOf("rtt", "us", rng, 300, 50).Encoded
-	f.Add(good, good)
-	f.Add(good, "")
-	f.Add("HISTFAAA", good[:20])
-	f.Fuzz(func(t *testing.T, a, b string) {
-		var m mergedHistogram
-		m.add(a)
-		m.add(b)
-		if m.h == nil && m.broken == 0 {
-			t.Errorf("add(%q), add(%q): neither merged nor refused", a, b)
-		}
-		if m.h != nil && m.h.TotalCount() < 0 {
-			t.Errorf("add(%q), add(%q): %d values", a, b, m.h.TotalCount())
-		}
-	})
-}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/svg"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Progress is the counter that one node published in a trial: work done since
@@ -38,24 +39,11 @@ func (p Progress) rates(limit int) []rate {
 	for b := range bins {
 		from := p.Times[0] + float64(b)*width
 		to := from + width
-		after, next := p.valueAt(to, at)
+		after, next := stats.Interpolate(p.Times, p.Done, to, at)
 		out = append(out, rate{from, to, (after - before) / width})
 		before, at = after, next
 	}
 	return out
-}
-
-// valueAt interpolates the counter at time t, looking from index i on.
-func (p Progress) valueAt(t float64, i int) (float64, int) {
-	for i+2 < len(p.Times) && p.Times[i+1] < t {
-		i++
-	}
-	t0, t1 := p.Times[i], p.Times[i+1]
-	if t1 <= t0 {
-		return p.Done[i+1], i
-	}
-	share := min(max((t-t0)/(t1-t0), 0), 1)
-	return p.Done[i] + share*(p.Done[i+1]-p.Done[i]), i
 }
 
 // Rates draws every node's rate over a parallel trial, the common window

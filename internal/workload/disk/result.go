@@ -7,6 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -97,38 +98,32 @@ func publishLatency(r workload.Reporter, w way, l latency) error {
 	if len(l.Bins) == 0 {
 		return nil
 	}
-	encoded, err := encode(l.Bins)
+	h, err := histogramOf(l.Bins)
 	if err != nil {
 		return fmt.Errorf("the histogram of the %s latency: %w", w.name, err)
 	}
-	r.Histogram(model.Histogram{Metric: w.latency(), Unit: "ns", Encoded: encoded})
+	encoded, err := histogram.Encode(w.latency(), "ns", h)
+	if err != nil {
+		return err
+	}
+	r.Histogram(encoded)
 	return nil
 }
 
-const (
-	// maxLatency is what an operation may take before a histogram counts it
-	// as if it had taken just that, in ns.
-	maxLatency = int64(time.Hour)
-	// digits of the histogram: finer than fio's bins, so that their error is
-	// the only one.
-	digits = 3
-)
+// maxLatency is what an operation may take before a histogram counts it as if
+// it had taken just that, in ns.
+const maxLatency = int64(time.Hour)
 
-// encode makes an HdrHistogram of fio's bins, V2 compressed, in base64.
-func encode(bins map[string]int64) (string, error) {
-	h := hdrhistogram.New(1, maxLatency, digits)
+// histogramOf counts fio's bins. They are wider than the histogram's, so that
+// their error is the only one.
+func histogramOf(bins map[string]int64) (*hdrhistogram.Histogram, error) {
+	h := histogram.New(maxLatency)
 	for key, count := range bins {
 		ns, err := strconv.ParseInt(key, 10, 64)
 		if err != nil || ns < 0 || count < 0 {
-			return "", fmt.Errorf("fio's report has a bin %q: %d", key, count)
+			return nil, fmt.Errorf("fio's report has a bin %q: %d", key, count)
 		}
-		if err := h.RecordValues(min(ns, maxLatency), count); err != nil {
-			return "", fmt.Errorf("recording %d ns: %w", ns, err)
-		}
+		histogram.RecordMany(h, ns, count)
 	}
-	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		return "", fmt.Errorf("encoding: %w", err)
-	}
-	return string(b), nil
+	return h, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -55,7 +56,7 @@ type echo struct {
 func newEcho(peer model.Host, addr, node string, stall time.Duration, phase *atomic.Int32) *echo {
 	e := &echo{peer: peer, addr: addr, node: node, stall: stall, phase: phase, origin: time.Now()}
 	for i := range e.times {
-		e.times[i] = hdrhistogram.New(1, maxRTT, 3)
+		e.times[i] = histogram.New(maxRTT)
 	}
 	return e
 }
@@ -198,7 +199,7 @@ var errNoEcho = errors.New("no echo has returned")
 
 // merge adds up one phase of several echoes.
 func merge(echoes []*echo, phase int) (*hdrhistogram.Histogram, error) {
-	all := hdrhistogram.New(1, maxRTT, 3)
+	all := histogram.New(maxRTT)
 	for _, e := range echoes {
 		e.mu.Lock()
 		all.Merge(e.times[phase])

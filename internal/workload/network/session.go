@@ -2,13 +2,13 @@ package network
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -247,11 +247,11 @@ func (s *session) reportRTT() error {
 	}
 	s.info("rtt_p50", "us", float64(scored.ValueAtQuantile(50)))
 	s.info("rtt_p99", "us", float64(scored.ValueAtQuantile(99)))
-	encoded, err := scored.EncodeV2()
+	encoded, err := histogram.Encode("network_rtt", "us", scored)
 	if err != nil {
-		return fmt.Errorf("encoding the histogram of round-trip times: %w", err)
+		return err
 	}
-	s.report.Histogram(model.Histogram{Metric: "network_rtt", Unit: "us", Encoded: string(encoded)})
+	s.report.Histogram(encoded)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -44,7 +45,7 @@ type counts struct {
 func newCounts(kinds []string) *counts {
 	c := &counts{tallies: map[string]*tally{}, errors: map[failure]int64{}, firstText: map[failure]string{}}
 	for _, k := range kinds {
-		c.tallies[k] = &tally{whole: hdrhistogram.New(1, longest, 3), firstByte: hdrhistogram.New(1, longest, 3)}
+		c.tallies[k] = &tally{whole: histogram.New(longest), firstByte: histogram.New(longest)}
 	}
 	return c
 }
@@ -59,9 +60,8 @@ func (c *counts) done(kind string, begun, firstByte, ended time.Duration) {
 	record(t.firstByte, firstByte-begun)
 }
 
-// record clamps, so that no operation is lost.
 func record(h *hdrhistogram.Histogram, d time.Duration) {
-	_ = h.RecordValue(min(max(d.Microseconds(), 1), longest)) // in range
+	histogram.Record(h, max(d.Microseconds(), 1))
 }
 
 // attemptFailed counts an attempt; again says that another follows.
@@ -118,11 +118,11 @@ func (t *tally) report(r workload.Reporter, name string) error {
 		for _, p := range percentiles {
 			r.Sample(model.Sample{Metric: metric + "_" + p.name, Unit: "us", Value: float64(h.ValueAtPercentile(p.at)), Better: model.Lower, Info: true})
 		}
-		encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		encoded, err := histogram.Encode(metric, "us", h)
 		if err != nil {
-			return fmt.Errorf("encoding the histogram %s: %w", metric, err)
+			return err
 		}
-		r.Histogram(model.Histogram{Metric: metric, Unit: "us", Encoded: string(encoded)})
+		r.Histogram(encoded)
 	}
 	return nil
 }

@@ -1,0 +1,74 @@
+// Package histogram keeps distributions of measured values as HdrHistograms:
+// constant memory, a known relative error, and merging count by count, so that
+// percentiles of many nodes are those of all their operations together.
+package histogram
+
+import (
+	"fmt"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Digits is how many significant digits values keep: percentiles are within
+// .1 % of the values they stand for.
+const Digits = 3
+
+// New makes a histogram of whole numbers from 1 to highest.
+func New(highest int64) *hdr.Histogram { return hdr.New(1, highest, Digits) }
+
+// Record counts a value. One outside of what h tracks is counted as the
+// nearest that it does, so that no operation is lost.
+func Record(h *hdr.Histogram, value int64) { RecordMany(h, value, 1) }
+
+// RecordMany counts a value that was seen n times, n ≥ 0.
+func RecordMany(h *hdr.Histogram, value, n int64) {
+	_ = h.RecordValues(min(max(value, 0), h.HighestTrackableValue()), n) // in range
+}
+
+// Encode makes of h what can be stored: values in that unit of that metric.
+func Encode(metric, unit string, h *hdr.Histogram) (model.Histogram, error) {
+	b, err := h.Encode(hdr.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return model.Histogram{}, fmt.Errorf("encoding the histogram %s: %w", metric, err)
+	}
+	return model.Histogram{Metric: metric, Unit: unit, Encoded: string(b)}, nil
+}
+
+// Decode reads what Encode, or another HdrHistogram library, has made.
+func Decode(m model.Histogram) (*hdr.Histogram, error) {
+	h, err := hdr.Decode([]byte(m.Encoded))
+	if err != nil {
+		return nil, fmt.Errorf("%w: the histogram %s cannot be read: %w", model.ErrUsage, m.Metric, err)
+	}
+	return h, nil
+}
+
+// Merge returns the sum of two histograms, which may change a; either may be
+// nil. Where a would have to drop or to round values of b, the sum is a new
+// one that covers both.
+func Merge(a, b *hdr.Histogram) (*hdr.Histogram, error) {
+	switch {
+	case b == nil:
+		return a, nil
+	case a == nil:
+		return b, nil
+	case fits(a, b):
+		a.Merge(b)
+		return a, nil
+	}
+	sum := hdr.New(min(a.LowestTrackableValue(), b.LowestTrackableValue()),
+		max(a.HighestTrackableValue(), b.HighestTrackableValue()),
+		int(max(a.SignificantFigures(), b.SignificantFigures())))
+	if dropped := sum.Merge(a) + sum.Merge(b); dropped > 0 {
+		return nil, fmt.Errorf("%w: %d values do not fit into the sum of two histograms", model.ErrUsage, dropped)
+	}
+	return sum, nil
+}
+
+// fits reports whether everything in h has a place of the same width in into.
+func fits(into, h *hdr.Histogram) bool {
+	return into.LowestTrackableValue() == h.LowestTrackableValue() && into.SignificantFigures() == h.SignificantFigures() &&
+		into.HighestTrackableValue() >= h.HighestTrackableValue()
+}

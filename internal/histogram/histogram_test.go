@@ -1,0 +1,86 @@
+package histogram_test
+
+import (
+	"testing"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+func of(highest int64, values ...int64) *hdr.Histogram {
+	h := histogram.New(highest)
+	for _, v := range values {
+		histogram.Record(h, v)
+	}
+	return h
+}
+
+func TestRoundTrip(t *testing.T) {
+	m, err := histogram.Encode("latency", "us", of(1e9, 1, 1000, 123_456))
+	if err != nil || m.Metric != "latency" || m.Unit != "us" {
+		t.Fatal(m, err)
+	}
+	h, err := histogram.Decode(m)
+	if err != nil || h.TotalCount() != 3 || h.Min() != 1 || !h.ValuesAreEquivalent(h.Max(), 123_456) {
+		t.Errorf("%v %v", h, err)
+	}
+	if _, err := histogram.Decode(model.Histogram{Metric: "x", Encoded: "no"}); err == nil {
+		t.Error("nonsense was decoded")
+	}
+}
+
+// TestRecordClamps: no value is lost, however long it took.
+func TestRecordClamps(t *testing.T) {
+	h := of(1000, -5, 0, 999_999_999)
+	if h.TotalCount() != 3 || h.Min() != 0 || !h.ValuesAreEquivalent(h.Max(), 1000) {
+		t.Errorf("count %d, min %d, max %d", h.TotalCount(), h.Min(), h.Max())
+	}
+}
+
+// TestMerge: the sum is what one histogram of all values would be, whatever
+// the ranges of the parts are and in either order.
+func TestMerge(t *testing.T) {
+	small, large := []int64{1, 5, 999}, []int64{7, 500_000, 999_999}
+	want := of(1_000_000, append(append([]int64{}, small...), large...)...)
+	for name, parts := range map[string][2]*hdr.Histogram{
+		"small first": {of(1000, small...), of(1_000_000, large...)},
+		"large first": {of(1_000_000, large...), of(1000, small...)},
+		"nothing":     {nil, want},
+		"and nothing": {want, nil},
+	} {
+		sum, err := histogram.Merge(parts[0], parts[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []float64{0, 10, 50, 90, 100} {
+			if got := sum.ValueAtPercentile(p); got != want.ValueAtPercentile(p) {
+				t.Errorf("%s: p%v = %d, want %d", name, p, got, want.ValueAtPercentile(p))
+			}
+		}
+		if sum.TotalCount() != want.TotalCount() {
+			t.Errorf("%s: %d values, want %d", name, sum.TotalCount(), want.TotalCount())
+		}
+	}
+}
+
+// FuzzDecode: whatever a store holds in place of histograms is merged or
+// refused, never fatal.
+func FuzzDecode(f *testing.F) {
+	m, err := histogram.Encode("rtt", "us", of(1e6, 50, 300))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(m.Encoded, m.Encoded)
+	f.Add(m.Encoded, "")
+	f.Add("HISTFAAA", m.Encoded[:20])
+	f.Fuzz(func(t *testing.T, a, b string) {
+		x, errX := histogram.Decode(model.Histogram{Encoded: a})
+		y, errY := histogram.Decode(model.Histogram{Encoded: b})
+		sum, err := histogram.Merge(x, y)
+		if errX == nil && errY == nil && err == nil && (sum == nil || sum.TotalCount() < 0) {
+			t.Errorf("%q and %q: neither merged nor refused", a, b)
+		}
+	})
+}
