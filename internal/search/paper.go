@@ -1,0 +1,135 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// paper is Algorithm 1 of the paper on black-box throughput (section II), line
+// by line, with what is wrong with it:
+//
+//   - the increment is half of what the text describes (TextRule mends it);
+//   - it returns the last load less an increment; if the first fine step
+//     failed, that load was never tried, and the one above it, which was, had
+//     failed the SLA;
+//   - if the first load fails, nothing is known to pass below it;
+//   - nothing stops it upwards, and a window that fails by chance ends the
+//     ramp or the search.
+//
+// What is not the paper's: it ends after MaxWindows, or when the next load
+// would be above Max.
+type paper struct {
+	o      Options
+	load   float64 // T_test
+	inc    float64
+	fine   bool // in the phase FineTuning
+	over   bool
+	answer float64 // what the paper returns; NaN before
+	trials []Trial
+}
+
+func newPaper(o Options) *paper { return &paper{o: o, load: o.Start, answer: math.NaN()} }
+
+// Next implements Search.
+func (p *paper) Next() (float64, Phase, bool) {
+	switch {
+	case p.over:
+		return 0, "", false
+	case p.fine:
+		return p.load, Refine, true
+	}
+	return p.load, Ramp, true
+}
+
+// Observe implements Search. Whether a window of the ramp passed is for the
+// caller to say by the paper's rule for the ramp, not by the SLA.
+func (p *paper) Observe(passed bool) {
+	load, phase, ok := p.Next()
+	if !ok {
+		return
+	}
+	p.trials = append(p.trials, Trial{Load: load, Phase: phase, Passed: passed})
+	switch {
+	case !p.fine && passed:
+		p.load *= 2
+	case !p.fine:
+		p.fine = true
+		p.load /= 2
+		p.inc = p.increment()
+	case passed:
+		p.load += p.inc
+	default:
+		p.answer = p.load - p.inc
+		p.over = true
+	}
+	p.over = p.over || len(p.trials) >= p.o.MaxWindows || p.load > p.o.Max
+}
+
+// increment is the step of the fine tuning. The gap of the last two loads of
+// the ramp is the load to which it goes back.
+func (p *paper) increment() float64 {
+	if p.o.TextRule {
+		return p.o.Rate * p.load
+	}
+	return p.o.Rate * (p.load / 2)
+}
+
+// Result implements Search.
+func (p *paper) Result() Result {
+	r := unknown()
+	r.Trials = slices.Clone(p.trials)
+	r.Passed, r.Failed = lastSaid(p.trials)
+	r.Estimate = p.answer
+	r.Capped = p.load > p.o.Max
+	r.Warnings = p.warnings()
+	return r
+}
+
+// lastSaid returns the largest load whose last window passed, and the smallest
+// above it whose last window failed.
+func lastSaid(trials []Trial) (passed, failed float64) {
+	last := map[float64]bool{}
+	for _, t := range trials {
+		last[t.Load] = t.Passed
+	}
+	passed, failed = math.NaN(), math.NaN()
+	for load, ok := range last {
+		if ok && !(passed >= load) {
+			passed = load
+		}
+	}
+	for load, ok := range last {
+		if !ok && !(load <= passed) && !(failed <= load) {
+			failed = load
+		}
+	}
+	return passed, failed
+}
+
+func (p *paper) warnings() []string {
+	ws := []string{"the paper's algorithm confirms nothing: one window that is wrong ends it at a wrong load; the default algorithm repeats what it reports"}
+	switch {
+	case !p.over:
+		ws = append(ws, fmt.Sprintf("the search was stopped after %s, before the algorithm had an answer", windows(len(p.trials))))
+	case p.load > p.o.Max:
+		ws = append(ws, fmt.Sprintf("the next load would be above the largest allowed, %g: the boundary may be anywhere above; allow a larger one", p.o.Max))
+	case math.IsNaN(p.answer):
+		ws = append(ws, fmt.Sprintf("no answer after %s, as many as allowed; allow more", windows(len(p.trials))))
+	}
+	if len(p.trials) > 0 && !p.trials[0].Passed {
+		ws = append(ws, fmt.Sprintf("the first load, %g, failed, and the algorithm has no lower bound: start lower", p.trials[0].Load))
+	}
+	if !math.IsNaN(p.answer) && !passedAt(p.trials, p.answer) {
+		ws = append(ws, fmt.Sprintf("the paper's answer, %g, was never tested", p.answer))
+	}
+	return ws
+}
+
+// passedAt reports whether a load was tried with success in the fine tuning,
+// but for rounding: the algorithm adds the increment and takes it off again.
+func passedAt(trials []Trial, load float64) bool {
+	return slices.ContainsFunc(trials, func(t Trial) bool {
+		return t.Phase == Refine && t.Passed && math.Abs(t.Load-load) <= tiny*load
+	})
+}
