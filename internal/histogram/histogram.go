@@ -7,8 +7,6 @@ import (
 	"fmt"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Digits is how many significant digits values keep: percentiles are within
@@ -27,20 +25,21 @@ func RecordMany(h *hdr.Histogram, value, n int64) {
 	_ = h.RecordValues(min(max(value, 0), h.HighestTrackableValue()), n) // in range
 }
 
-// Encode makes of h what can be stored: values in that unit of that metric.
-func Encode(metric, unit string, h *hdr.Histogram) (model.Histogram, error) {
+// Encode returns h in the V2 compressed form in base64, which every
+// HdrHistogram library reads.
+func Encode(h *hdr.Histogram) (string, error) {
 	b, err := h.Encode(hdr.V2CompressedEncodingCookieBase)
 	if err != nil {
-		return model.Histogram{}, fmt.Errorf("encoding the histogram %s: %w", metric, err)
+		return "", fmt.Errorf("encoding a histogram: %w", err)
 	}
-	return model.Histogram{Metric: metric, Unit: unit, Encoded: string(b)}, nil
+	return string(b), nil
 }
 
 // Decode reads what Encode, or another HdrHistogram library, has made.
-func Decode(m model.Histogram) (*hdr.Histogram, error) {
-	h, err := hdr.Decode([]byte(m.Encoded))
+func Decode(encoded string) (*hdr.Histogram, error) {
+	h, err := hdr.Decode([]byte(encoded))
 	if err != nil {
-		return nil, fmt.Errorf("%w: the histogram %s cannot be read: %w", model.ErrUsage, m.Metric, err)
+		return nil, fmt.Errorf("decoding a histogram: %w", err)
 	}
 	return h, nil
 }
@@ -62,7 +61,7 @@ func Merge(a, b *hdr.Histogram) (*hdr.Histogram, error) {
 		max(a.HighestTrackableValue(), b.HighestTrackableValue()),
 		int(max(a.SignificantFigures(), b.SignificantFigures())))
 	if dropped := sum.Merge(a) + sum.Merge(b); dropped > 0 {
-		return nil, fmt.Errorf("%w: %d values do not fit into the sum of two histograms", model.ErrUsage, dropped)
+		return nil, fmt.Errorf("%d values do not fit into the sum of two histograms", dropped)
 	}
 	return sum, nil
 }

@@ -6,7 +6,6 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/scalebench/scalebench/internal/histogram"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 func of(highest int64, values ...int64) *hdr.Histogram {
@@ -18,15 +17,15 @@ func of(highest int64, values ...int64) *hdr.Histogram {
 }
 
 func TestRoundTrip(t *testing.T) {
-	m, err := histogram.Encode("latency", "us", of(1e9, 1, 1000, 123_456))
-	if err != nil || m.Metric != "latency" || m.Unit != "us" {
-		t.Fatal(m, err)
+	encoded, err := histogram.Encode(of(1e9, 1, 1000, 123_456))
+	if err != nil {
+		t.Fatal(err)
 	}
-	h, err := histogram.Decode(m)
+	h, err := histogram.Decode(encoded)
 	if err != nil || h.TotalCount() != 3 || h.Min() != 1 || !h.ValuesAreEquivalent(h.Max(), 123_456) {
 		t.Errorf("%v %v", h, err)
 	}
-	if _, err := histogram.Decode(model.Histogram{Metric: "x", Encoded: "no"}); err == nil {
+	if _, err := histogram.Decode("no"); err == nil {
 		t.Error("nonsense was decoded")
 	}
 }
@@ -68,16 +67,16 @@ func TestMerge(t *testing.T) {
 // FuzzDecode: whatever a store holds in place of histograms is merged or
 // refused, never fatal.
 func FuzzDecode(f *testing.F) {
-	m, err := histogram.Encode("rtt", "us", of(1e6, 50, 300))
+	good, err := histogram.Encode(of(1e6, 50, 300))
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(m.Encoded, m.Encoded)
-	f.Add(m.Encoded, "")
-	f.Add("HISTFAAA", m.Encoded[:20])
+	f.Add(good, good)
+	f.Add(good, "")
+	f.Add("HISTFAAA", good[:20])
 	f.Fuzz(func(t *testing.T, a, b string) {
-		x, errX := histogram.Decode(model.Histogram{Encoded: a})
-		y, errY := histogram.Decode(model.Histogram{Encoded: b})
+		x, errX := histogram.Decode(a)
+		y, errY := histogram.Decode(b)
 		sum, err := histogram.Merge(x, y)
 		if errX == nil && errY == nil && err == nil && (sum == nil || sum.TotalCount() < 0) {
 			t.Errorf("%q and %q: neither merged nor refused", a, b)

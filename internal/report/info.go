@@ -225,7 +225,7 @@ func (b builder) mergedHistograms(workload string) (merged map[histogramKey]*mer
 
 // add merges one histogram.
 func (m *mergedHistogram) add(x model.Histogram) {
-	h, err := histogram.Decode(x)
+	h, err := histogram.Decode(x.Encoded)
 	if err != nil {
 		m.broken++
 		return

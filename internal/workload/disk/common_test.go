@@ -45,6 +45,7 @@ func (r *record) ProgressAt(metric, _ string, after time.Duration, v float64) {
 }
 func (r *record) Sample(s model.Sample)       { r.samples[s.Metric] = s }
 func (r *record) Histogram(h model.Histogram) { r.histograms[h.Metric] = h }
+func (r *record) Recording(model.HostSeries)  {}
 func (r *record) ExitCode(code int)           { r.codes = append(r.codes, code) }
 
 // rate is that of a metric's counter over all of its points.

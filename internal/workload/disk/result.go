@@ -102,11 +102,11 @@ func publishLatency(r workload.Reporter, w way, l latency) error {
 	if err != nil {
 		return fmt.Errorf("the histogram of the %s latency: %w", w.name, err)
 	}
-	encoded, err := histogram.Encode(w.latency(), "ns", h)
+	encoded, err := histogram.Encode(h)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s latency: %w", w.name, err)
 	}
-	r.Histogram(encoded)
+	r.Histogram(model.Histogram{Metric: w.latency(), Unit: "ns", Encoded: encoded})
 	return nil
 }
 

@@ -62,6 +62,7 @@ func (r *record) Sample(s model.Sample) {
 }
 
 func (r *record) Histogram(h model.Histogram) { r.histograms = append(r.histograms, h) }
+func (r *record) Recording(model.HostSeries)  {}
 func (r *record) ExitCode(code int)           { r.codes = append(r.codes, code) }
 
 // node is one task of a test, as the plan would make it.

@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -247,11 +248,11 @@ func (s *session) reportRTT() error {
 	}
 	s.info("rtt_p50", "us", float64(scored.ValueAtQuantile(50)))
 	s.info("rtt_p99", "us", float64(scored.ValueAtQuantile(99)))
-	encoded, err := histogram.Encode("network_rtt", "us", scored)
+	encoded, err := histogram.Encode(scored)
 	if err != nil {
-		return err
+		return fmt.Errorf("round-trip times: %w", err)
 	}
-	s.report.Histogram(encoded)
+	s.report.Histogram(model.Histogram{Metric: "network_rtt", Unit: "us", Encoded: encoded})
 	return nil
 }
 

@@ -234,6 +234,7 @@ func (r *log) Sample(s model.Sample) {
 }
 
 func (r *log) Histogram(h model.Histogram) { r.histograms[h.Metric] = h }
+func (r *log) Recording(model.HostSeries)  {}
 func (r *log) ExitCode(int)                {}
 
 // last is the end of a series.

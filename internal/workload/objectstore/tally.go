@@ -118,11 +118,11 @@ func (t *tally) report(r workload.Reporter, name string) error {
 		for _, p := range percentiles {
 			r.Sample(model.Sample{Metric: metric + "_" + p.name, Unit: "us", Value: float64(h.ValueAtPercentile(p.at)), Better: model.Lower, Info: true})
 		}
-		encoded, err := histogram.Encode(metric, "us", h)
+		encoded, err := histogram.Encode(h)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", metric, err)
 		}
-		r.Histogram(encoded)
+		r.Histogram(model.Histogram{Metric: metric, Unit: "us", Encoded: encoded})
 	}
 	return nil
 }
