@@ -33,8 +33,12 @@ type reference struct {
 		PopulationSD    float64 `json:"population_sd"`
 		SampleSD        float64 `json:"sample_sd"`
 	}
-	Pairs     []pairsCase
-	Unbounded struct{ Num, Den []float64 }
+	Pairs       []pairsCase
+	Unbounded   struct{ Num, Den []float64 }
+	MannWhitney []struct {
+		X, Y []float64
+		U, P float64
+	} `json:"mann_whitney"`
 }
 
 func readReference(t *testing.T) reference {

@@ -87,4 +87,17 @@ out["pairs"] = [
 ]
 out["unbounded"] = {"num": [1, 2, 3], "den": [-1, 0.5, 1.5]}
 assert fieller(np.array([1., 2, 3]), np.array([-1, .5, 1.5])) is None
+
+
+def mann_whitney(x, y):
+    r = stats.mannwhitneyu(x, y, alternative="two-sided", method="asymptotic")
+    return {"x": np.array(x, float).tolist(), "y": np.array(y, float).tolist(), "u": float(r.statistic), "p": float(r.pvalue)}
+
+
+out["mann_whitney"] = [
+    mann_whitney(rng.normal(0, 1, 20), rng.normal(1, 1, 30)),
+    mann_whitney(rng.integers(0, 6, 40), rng.integers(1, 7, 25)),  # many ties
+    mann_whitney([1, 1, 1], [1, 1, 1, 2]),
+    mann_whitney(np.arange(200), np.arange(200) + 1000),  # a p far below the smallest step of 1
+]
 print(json.dumps(out, indent=1))
