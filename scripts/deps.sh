@@ -20,6 +20,9 @@ needs() {
   command -v sysbench >/dev/null || echo sysbench                      # workload sysbench
   command -v fio >/dev/null || echo fio                                # workload disk
   command -v iperf3 >/dev/null || echo iperf3                          # workload network, as an alternative
+  have nginx || echo nginx-light                                       # a server whose capacity is measured
+  command -v redis-server >/dev/null || echo redis-server              # data stores as targets of load
+  have mariadbd || echo mariadb-server
   have ip || echo iproute2                                             # tests look at the lab with it
   have mkfs.ext4 || echo e2fsprogs                                     # the lab's volumes
   have losetup || echo util-linux mount

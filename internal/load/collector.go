@@ -1,0 +1,198 @@
+package load
+
+import "sync"
+
+// Collector merges the seconds of several shards, and hands each on when all
+// shards are past it, in order. It keeps only those that are not complete, so
+// that its memory does not grow with the length of a run.
+//
+// Merging is done in a goroutine of its own: a loop that had to do it would
+// send late once a second.
+type Collector struct {
+	ops  int
+	sink func(Second)
+	done chan struct{}
+
+	mu      sync.Mutex
+	arrived *sync.Cond
+	inbox   []delivery
+	free    []*Second
+	shards  []*Shard
+}
+
+// delivery is a second of one shard; nil when the shard is closed.
+type delivery struct {
+	from   int
+	second *Second
+}
+
+// NewCollector merges the seconds of so many shards, of so many kinds of
+// operations. sink is called for one second at a time, and for all of them
+// before Wait returns; the histograms are used again when it returns.
+func NewCollector(shards, ops int, sink func(Second)) *Collector {
+	c := &Collector{ops: ops, sink: sink, done: make(chan struct{})}
+	c.arrived = sync.NewCond(&c.mu)
+	for i := range shards {
+		c.shards = append(c.shards, &Shard{collector: c, index: i})
+	}
+	for range 2*shards + 1 {
+		s := newSecond(0, ops)
+		s.reset() // touches the memory now: a loop would do it while it sends
+		c.free = append(c.free, s)
+	}
+	go c.run()
+	return c
+}
+
+// Shard returns shard i.
+func (c *Collector) Shard(i int) *Shard { return c.shards[i] }
+
+// Wait returns when all shards are closed and everything was handed on.
+func (c *Collector) Wait() { <-c.done }
+
+func (c *Collector) receive(from int, seconds ...*Second) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range seconds {
+		c.inbox = append(c.inbox, delivery{from, s})
+	}
+	c.arrived.Signal()
+}
+
+// take returns an empty second.
+func (c *Collector) take(index int) *Second {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.free); n > 0 {
+		s := c.free[n-1]
+		c.free = c.free[:n-1]
+		s.Index = index
+		return s
+	}
+	return newSecond(index, c.ops)
+}
+
+// next waits for what shards have handed over.
+func (c *Collector) next(into []delivery) []delivery {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.inbox) == 0 {
+		c.arrived.Wait()
+	}
+	into, c.inbox = append(into[:0], c.inbox...), c.inbox[:0]
+	return into
+}
+
+func (c *Collector) recycle(s *Second) {
+	s.reset()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.free = append(c.free, s)
+}
+
+// run merges until all shards are closed.
+func (c *Collector) run() {
+	defer close(c.done)
+	m := merger{past: make([]int, len(c.shards)), closed: make([]bool, len(c.shards))}
+	var batch []delivery
+	for !m.allClosed() {
+		batch = c.next(batch)
+		for _, d := range batch {
+			if used := m.add(d); used != nil {
+				c.recycle(used)
+			}
+		}
+		for s := m.complete(); s != nil; s = m.complete() {
+			c.sink(*s)
+			c.recycle(s)
+		}
+	}
+}
+
+// merger holds the seconds that some shards are not past.
+type merger struct {
+	past    []int // by shard: how many seconds it has handed over
+	closed  []bool
+	first   int       // the first second that is not complete
+	pending []*Second // from first on
+}
+
+// add takes what a shard handed over, and returns a second that is not needed
+// any more. A shard hands over its seconds in order, without gaps.
+func (m *merger) add(d delivery) (used *Second) {
+	if d.second == nil {
+		m.closed[d.from] = true
+		return nil
+	}
+	m.past[d.from]++
+	at := d.second.Index - m.first
+	if at == len(m.pending) {
+		m.pending = append(m.pending, d.second)
+		return nil
+	}
+	m.pending[at].add(d.second)
+	return d.second
+}
+
+// complete returns the next second that all shards are past.
+func (m *merger) complete() *Second {
+	if len(m.pending) == 0 {
+		return nil
+	}
+	for i, n := range m.past {
+		if n <= m.first && !m.closed[i] {
+			return nil
+		}
+	}
+	s := m.pending[0]
+	m.pending = m.pending[1:]
+	m.first++
+	return s
+}
+
+func (m *merger) allClosed() bool {
+	for _, c := range m.closed {
+		if !c {
+			return false
+		}
+	}
+	return true
+}
+
+func newSecond(index, ops int) *Second {
+	s := &Second{Index: index, Lag: newHistogram(), Ops: make([]Op, ops)}
+	for i := range s.Ops {
+		s.Ops[i].Latency, s.Ops[i].Service = newHistogram(), newHistogram()
+	}
+	return s
+}
+
+// add merges what another shard saw of the same second.
+func (s *Second) add(o *Second) {
+	s.Replies += o.Replies
+	s.Sent += o.Sent
+	s.Received += o.Received
+	s.Lag.Merge(o.Lag)
+	for i := range s.Ops {
+		s.Ops[i].add(&o.Ops[i])
+	}
+}
+
+func (o *Op) add(other *Op) {
+	o.Add(other.Counts)
+	if other.OK > 0 {
+		o.Latency.Merge(other.Latency)
+		o.Service.Merge(other.Service)
+	}
+}
+
+func (s *Second) reset() {
+	s.Replies, s.Sent, s.Received = 0, 0, 0
+	s.Lag.Reset()
+	for i := range s.Ops {
+		o := &s.Ops[i]
+		o.Counts = Counts{}
+		o.Latency.Reset()
+		o.Service.Reset()
+	}
+}

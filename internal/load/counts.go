@@ -1,0 +1,153 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Kind says in what way an operation failed.
+type Kind uint8
+
+// The kinds of failures.
+const (
+	// ErrConnect: no connection could be made.
+	ErrConnect Kind = iota
+	// ErrTimeout: no whole answer came in time.
+	ErrTimeout
+	// ErrClosed: the connection ended before the answer did.
+	ErrClosed
+	// ErrProtocol: what came is not an answer in this protocol, or exceeds
+	// its limits.
+	ErrProtocol
+	// ErrStatus: the server answered that it did not do it.
+	ErrStatus
+	// ErrWrong: the answer is well-formed and not the one expected.
+	ErrWrong
+	// Kinds is how many there are.
+	Kinds = iota
+)
+
+var kindNames = [Kinds]string{"connect", "timeout", "closed", "protocol", "status", "wrong"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// Error is a failed operation; Err says more and may be nil.
+type Error struct {
+	Kind Kind
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Kind.String()
+	}
+	return e.Kind.String() + ": " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf is the kind of an operation's error; what says nothing of itself
+// counts as refused by the server.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ErrStatus
+}
+
+// Counts is what became of the operations that were due in some time.
+//
+//	Due = OK + sum(Errors) + Dropped + Unfinished
+type Counts struct {
+	Due int64
+	OK  int64
+	// Errors counts failures by [Kind].
+	Errors [Kinds]int64
+	// Dropped operations were never sent: none of the connections allowed
+	// became free until the operation timed out, or the run ended.
+	Dropped int64
+	// Unfinished operations were sent, and the run ended before they did:
+	// they took longer than the time that was left.
+	Unfinished int64
+	// Late counts operations sent more than [LateAfter] after they were due
+	// although a connection was free: the generator's doing.
+	Late int64
+	// Waited counts operations that were due while no connection was free,
+	// and sent later for that: all that are allowed were busy, or one had to
+	// be opened first.
+	Waited int64
+}
+
+// Failed is how many operations failed, of every kind.
+func (c Counts) Failed() int64 {
+	var n int64
+	for _, e := range c.Errors {
+		n += e
+	}
+	return n
+}
+
+// Settled is how many of those that were due have an end.
+func (c Counts) Settled() int64 { return c.OK + c.Failed() + c.Dropped + c.Unfinished }
+
+// Add adds what became of others.
+func (c *Counts) Add(o Counts) {
+	c.Due += o.Due
+	c.OK += o.OK
+	for k := range c.Errors {
+		c.Errors[k] += o.Errors[k]
+	}
+	c.Dropped += o.Dropped
+	c.Unfinished += o.Unfinished
+	c.Late += o.Late
+	c.Waited += o.Waited
+}
+
+// Op is what is known of one kind of operation over some time. Histograms are
+// in nanoseconds; nil where there was nothing to record.
+type Op struct {
+	Counts
+	// Latency is from when an operation was due until its answer was whole,
+	// of those that are OK.
+	Latency *hdr.Histogram
+	// Service is the same from when it was sent: what a load generator that
+	// omits the waiting would report. For comparison only.
+	Service *hdr.Histogram
+}
+
+// Second is what is known of the operations that were due in one second of a
+// run, and of what happened in it.
+type Second struct {
+	// Index counts the seconds of the run from 0. The last one may be
+	// shorter. Those after the plan's end, in which answers were still waited
+	// for, have nothing due.
+	Index int
+	// Ops are in the driver's order.
+	Ops []Op
+	// Lag is from when an operation was due, or a connection became free for
+	// it, until it was sent, in ns: the generator's own delay.
+	Lag *hdr.Histogram
+	// Replies is how many operations ended OK in this second, whenever they
+	// were due: the throughput achieved.
+	Replies int64
+	// Sent and Received are bytes that were written and read in it; 0 where
+	// the driver cannot know.
+	Sent, Received int64
+}
+
+// Total adds up the operations of a second.
+func (s Second) Total() Counts {
+	var c Counts
+	for _, o := range s.Ops {
+		c.Add(o.Counts)
+	}
+	return c
+}

@@ -1,0 +1,96 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Driver sends operations to a server. It is opened once and then runs many
+// plans: connections stay open from run to run.
+type Driver interface {
+	// Ops names the kinds of operations; a [Second] has them in this order.
+	Ops() []string
+	// Run executes a plan, and returns when all its operations have ended or
+	// ctx is done: then within a second. Runs do not overlap.
+	//
+	// Operations that fail are counted, and are no error. Errors are of the
+	// generator: model.ErrUsage for a plan that cannot be executed,
+	// model.ErrUnavailable where the machine lacks something (files,
+	// memory), the cause of ctx where it was done early.
+	Run(ctx context.Context, r Run) (Usage, error)
+	// Close ends all connections.
+	Close() error
+}
+
+// Run is what a driver is to do.
+type Run struct {
+	Plan  Plan
+	Share Share
+	// Start is when the plan begins; zero: now.
+	Start time.Time
+	// Drain is how long after the end of the plan answers are waited for;
+	// operations that have none then are Unfinished.
+	Drain time.Duration
+	// Each is called for every second of the run, in order, from one
+	// goroutine; what it is given is used again when it returns.
+	Each func(Second)
+}
+
+// longestDrain is longer than anybody wants to wait.
+const longestDrain = 24 * time.Hour
+
+// Check refuses what cannot be executed, with model.ErrUsage.
+func (r Run) Check() error {
+	switch {
+	case r.Share.Of < 1 || r.Share.Index < 0 || r.Share.Index >= r.Share.Of:
+		return fmt.Errorf("%w: share %d of %d of a plan; the whole is share 0 of 1", model.ErrUsage, r.Share.Index, r.Share.Of)
+	case r.Drain < 0 || r.Drain > longestDrain:
+		return fmt.Errorf("%w: answers are waited for %v; that time is from 0 to %v", model.ErrUsage, r.Drain, longestDrain)
+	case r.Each == nil:
+		return fmt.Errorf("%w: a run whose seconds nobody takes", model.ErrUsage)
+	}
+	return r.Plan.Check()
+}
+
+// Usage is what the generator itself needed: who wants to say that the server
+// was slow must know that the generator was not.
+type Usage struct {
+	// Wall is from the start of the plan to the end of the run.
+	Wall time.Duration
+	// CPU is the processor time that this process used meanwhile.
+	CPU time.Duration
+	// Busy is the largest share of the time, among loops, in which a loop
+	// was not waiting for something to happen: computing, or kept from it.
+	Busy float64
+	// Opened counts the connections that were opened during the run.
+	Opened int64
+	// Examples are the first failures of the run by [Kind], nil where there
+	// was none: the counts say how often, these say what was wrong.
+	Examples [Kinds]error
+}
+
+// Target is a server as a [Pool] of clients sees it.
+type Target interface {
+	// Mix names the kinds of operations and says how often each is done.
+	Mix() []Weight
+	// Open connects client number i, counted from 0. ctx bounds the time to
+	// connect.
+	Open(ctx context.Context, i int) (Client, error)
+}
+
+// Client does one operation at a time, over a connection of its own.
+type Client interface {
+	// Do does an operation of kind op. Its errors carry an [Error]; those of
+	// kind ErrConnect, ErrTimeout, ErrClosed and ErrProtocol end the client,
+	// and another is opened.
+	Do(ctx context.Context, op int) error
+	Close() error
+}
+
+// Perishable is a [Client] whose connection may end without an error, as when
+// a server closes it after a whole answer, or while nothing is asked. It is
+// asked before each operation, and replaced when it is not alive.
+type Perishable interface{ Alive() bool }

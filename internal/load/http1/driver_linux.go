@@ -1,0 +1,216 @@
+package http1
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// driver is the load.Driver. Its loops are made once; each run starts a
+// goroutine for each of them.
+type driver struct {
+	requests []load.Request
+	loops    []*loop
+
+	running sync.Mutex // held by Run and Close
+	closed  bool
+}
+
+// New makes a driver for HTTP/1.1 without TLS. It looks up the hosts, and opens
+// no connection yet. Errors are model.ErrUsage for a configuration that makes
+// no sense, and model.ErrUnavailable where a host cannot be looked up, or the
+// machine does not allow as many files as there are to be connections.
+func New(ctx context.Context, c Config) (load.Driver, error) {
+	c = c.withDefaults()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	targets, sites, err := prepare(ctx, c.Requests, c.Resolver)
+	if err != nil {
+		return nil, err
+	}
+	if err := enoughFiles(c, len(sites)); err != nil {
+		return nil, err
+	}
+	d := &driver{requests: slices.Clone(c.Requests)}
+	for i := range c.Loops {
+		l, err := newLoop(targets, newOrigins(sites, i, c), c)
+		if err != nil {
+			return nil, fmt.Errorf("making event loop %d of %d: %w", i+1, c.Loops, errors.Join(err, d.Close()))
+		}
+		d.loops = append(d.loops, l)
+	}
+	return d, nil
+}
+
+// waitingRoom is how many operations may wait for each origin where there are
+// several. With one there is no need: what is due later would not be sent
+// before them.
+const waitingRoom = 1 << 14
+
+// newOrigins are the sites as loop i sees them, with its part of the
+// connections.
+func newOrigins(sites []site, i int, c Config) []*origin {
+	limit := c.Connections*(i+1)/c.Loops - c.Connections*i/c.Loops
+	room := 0
+	if len(sites) > 1 {
+		room = waitingRoom
+	}
+	origins := make([]*origin, len(sites))
+	for j, s := range sites {
+		origins[j] = newOrigin(s, limit, room)
+	}
+	return origins
+}
+
+// otherFiles is how many files the rest of the process may have open.
+const otherFiles = 64
+
+// enoughFiles refuses more connections than the process may have files: the run
+// would end where load gets interesting.
+func enoughFiles(c Config, sites int) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("%w: asking for the limit of open files: %w", model.ErrUnavailable, err)
+	}
+	const ofLoop = 2 + maxParting // epoll, eventfd
+	need := uint64(c.Connections)*uint64(sites) + uint64(c.Loops)*ofLoop + otherFiles
+	if need > limit.Cur {
+		return fmt.Errorf("%w: %d connections to each of %d origins need up to %d open files, and this process may have %d; "+
+			"raise the limit (ulimit -n), or allow fewer connections", model.ErrUnavailable, c.Connections, sites, need, limit.Cur)
+	}
+	return nil
+}
+
+// Ops are the names of the requests.
+func (d *driver) Ops() []string {
+	names := make([]string, len(d.requests))
+	for i, r := range d.requests {
+		names[i] = r.Name
+	}
+	return names
+}
+
+// Run executes a plan; see load.Driver.
+func (d *driver) Run(ctx context.Context, r load.Run) (load.Usage, error) {
+	d.running.Lock()
+	defer d.running.Unlock()
+	if d.closed {
+		return load.Usage{}, fmt.Errorf("%w: the driver is closed", model.ErrUsage)
+	}
+	if ctx.Err() != nil {
+		return load.Usage{}, context.Cause(ctx)
+	}
+	jobs, err := d.jobs(r)
+	if err != nil {
+		return load.Usage{}, err
+	}
+	m := &meter{}
+	base := begin(r.Start)
+	collector := load.NewCollector(len(d.loops), len(d.requests), r.Each)
+	for i := range jobs {
+		jobs[i].shard, jobs[i].base, jobs[i].begun = collector.Shard(i), base, m.begin
+	}
+	d.execute(ctx, jobs)
+	usage := m.usage(d.loops)
+	collector.Wait()
+	return usage, d.outcome(ctx)
+}
+
+// jobs divides a run among the loops.
+func (d *driver) jobs(r load.Run) ([]job, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	jobs := make([]job, len(d.loops))
+	for i := range jobs {
+		share := r.Share.Split(i, len(d.loops))
+		mix, err := load.NewMix(load.MixOf(d.requests), r.Plan.Seed, share)
+		if err != nil {
+			return nil, err
+		}
+		jobs[i] = job{source: load.NewSource(r.Plan, share), mix: mix, plan: r.Plan.Duration(), drain: r.Drain}
+	}
+	return jobs, nil
+}
+
+// begin is the start of a plan on the monotonic clock of this process.
+func begin(start time.Time) time.Time {
+	now := time.Now()
+	if start.IsZero() {
+		return now
+	}
+	return now.Add(start.Sub(now))
+}
+
+// execute runs the loops until all are done. They stop when ctx is done, or one
+// of them cannot go on.
+func (d *driver) execute(ctx context.Context, jobs []job) {
+	for _, l := range d.loops {
+		l.stopped.Store(false)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopped := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		d.stop()
+	})
+	var all sync.WaitGroup
+	for i, l := range d.loops {
+		all.Go(func() {
+			l.run(jobs[i])
+			if l.err != nil {
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if !unhook() {
+		<-stopped // it must not stop the next run
+	}
+}
+
+func (d *driver) stop() {
+	for _, l := range d.loops {
+		l.stopped.Store(true)
+		l.poller.ring()
+	}
+}
+
+// outcome says why a run ended early, if it did.
+func (d *driver) outcome(ctx context.Context) error {
+	for _, l := range d.loops {
+		if l.err != nil {
+			return l.err
+		}
+	}
+	for _, l := range d.loops {
+		if l.interrupted && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Close ends all connections. A run that is under way ends first.
+func (d *driver) Close() error {
+	d.running.Lock()
+	defer d.running.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	for _, l := range d.loops {
+		l.shut()
+	}
+	return nil
+}

@@ -1,0 +1,331 @@
+package http1
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/load"
+)
+
+const (
+	// flushEvery is how often seconds that are over are handed on.
+	flushEvery = 250 * time.Millisecond
+	// burst is how many operations are sent before a loop looks again whether
+	// something has come.
+	burst = 256
+	// partingTime is how long a server may take to close a connection after it
+	// has said that it will.
+	partingTime = time.Second
+	// slop is by how much a timer may go off late although the loop was kept
+	// from nothing: what it takes to wake a processor, also a virtual one.
+	slop = 100 * time.Microsecond
+	// soon is how long an event may be in coming for the next to be expected as
+	// soon.
+	soon = 20 * time.Microsecond
+	// atOnce is how long a system call may take that does not wait.
+	atOnce = 2 * time.Microsecond
+	// maxParting is how many connections may be about to be closed by the
+	// server, for each loop.
+	maxParting = 256
+)
+
+// job is a loop's part of a run.
+type job struct {
+	source load.Source
+	mix    *load.Mix
+	shard  *load.Shard
+	// base is when the plan begins; all times are from there, and before it
+	// negative.
+	base  time.Time
+	plan  time.Duration // when it ends
+	drain time.Duration // how much longer answers are waited for
+	begun func()        // called when it begins
+}
+
+// loop sends one share of the operations. Everything in it belongs to the
+// goroutine that runs it, but for stopped and the poller's alarm.
+type loop struct {
+	targets []target
+	origins []*origin // by index of their site
+	timeout time.Duration
+	poller  *poller
+	stopped atomic.Bool
+
+	conns   []*conn // by slot
+	spare   []*conn // those of them that are closed
+	parting list
+	leaving int    // how many are parting
+	limits  reply  // an answer's limits
+	buffer  []byte // what was read, while it is looked at
+
+	job
+	now     time.Duration // what the clock said last
+	held    operation     // taken from the source, and not sent for want of a connection
+	holding bool
+	flushAt time.Duration
+	waited  time.Duration // for something to happen
+	woken   time.Duration // when it last stopped waiting
+	seen    time.Duration // since when what it is told may be so; see since
+	opened  int64         // connections
+	sent    int           // bytes, since they were counted last
+	read    int           // the same
+	err     error         // what the machine lacks
+	// examples are the first failures of each kind.
+	examples [load.Kinds]error
+	// interrupted: it was stopped with something left to do.
+	interrupted bool
+}
+
+// bufferSize is how much is read at a time, in bytes.
+const bufferSize = 64 << 10
+
+func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
+	p, err := newPoller(c.Loops < runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	return &loop{
+		targets: targets, origins: origins, timeout: c.Timeout, poller: p,
+		limits: reply{maxHeader: c.MaxHeader, maxBody: c.MaxBody},
+		buffer: make([]byte, bufferSize),
+	}, nil
+}
+
+// run executes a job. It needs a thread of its own for as long as it takes.
+func (l *loop) run(j job) {
+	defer exact()()
+	l.prepare(j)
+	for l.now < 0 && !l.over() {
+		l.turn()
+	}
+	j.begun()
+	for !l.over() {
+		l.turn()
+	}
+	l.finish()
+}
+
+// exact gives the goroutine a thread whose timers go off when they should:
+// Linux otherwise lets them be 50 µs late, to wake up less often. The function
+// it returns undoes that.
+func exact() func() {
+	runtime.LockOSThread()
+	const ask, byDefault = 1, 0                          // ns
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, ask, 0, 0, 0) // a sandbox may forbid it: less exact
+	return func() {
+		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, byDefault, 0, 0, 0)
+		runtime.UnlockOSThread()
+	}
+}
+
+// prepare begins a run. Connections are still open from the one before, unless
+// the server has closed them meanwhile.
+func (l *loop) prepare(j job) {
+	l.job = j
+	l.holding, l.waited, l.opened, l.sent, l.read, l.err = false, 0, 0, 0, 0, nil
+	l.examples = [load.Kinds]error{}
+	for _, o := range l.origins {
+		o.forgive()
+		o.freeSince = 0
+	}
+	l.tick()
+	l.flushAt, l.woken, l.seen = flushEvery, l.now, l.now
+	for l.look() {
+	}
+}
+
+// look deals with what happened, without waiting, and reports whether there
+// may be more.
+func (l *loop) look() bool {
+	events, err := l.poller.wait(0)
+	l.fatal(err)
+	for i := range events {
+		l.handle(&events[i])
+	}
+	return len(events) == len(l.poller.events)
+}
+
+// tick reads the clock.
+func (l *loop) tick() { l.now = time.Since(l.base) }
+
+// over reports whether the run is.
+func (l *loop) over() bool {
+	if l.err != nil || l.stopped.Load() || l.now >= l.plan+l.drain {
+		return true
+	}
+	return l.now >= l.plan && l.rests()
+}
+
+// rests reports whether there is nothing left to do.
+func (l *loop) rests() bool {
+	if _, more := l.source.Peek(); more || l.holding {
+		return false
+	}
+	for _, o := range l.origins {
+		if !o.rests() {
+			return false
+		}
+	}
+	return true
+}
+
+// turn waits for something to happen, and deals with it. Operations are sent
+// after each event, for the next may take as long as an answer is large.
+func (l *loop) turn() {
+	events := l.wait()
+	l.weed(events)
+	for i := range events {
+		l.handle(&events[i])
+		l.dispatch()
+	}
+	l.tick()
+	l.expire()
+	l.dispatch()
+	l.account()
+}
+
+// wait waits until something happens, or the next moment that is known to
+// matter.
+func (l *loop) wait() []unix.EpollEvent {
+	l.tick()
+	at, from := l.next(), l.now
+	events, err := l.poller.wait(at - from)
+	l.fatal(err)
+	l.tick()
+	l.poller.lively = len(events) > 0 && l.now-from < soon
+	l.seen, l.woken = since(l.woken, from, at, l.now), l.now
+	// What is before the begin of the plan does not count.
+	l.waited += waitedFor(max(at, 0)-max(from, 0), max(l.now, 0)-max(from, 0))
+	return events
+}
+
+// since is since when a connection may have been free of which a loop is told
+// now. It waited from a time on, to be woken when something happens, and at a
+// time at the latest; before that it had been at work since it was woken last.
+// If it was at work for long, or woken late, what it is told may be as old as
+// that: operations that could have been sent then are late, and it would be
+// wrong to say that they waited for the server.
+func since(woken, from, at, now time.Duration) time.Duration {
+	switch {
+	case now-from < slop && from-woken > load.LateAfter:
+		return woken
+	case now > max(at, from)+load.LateAfter:
+		return max(at, from)
+	}
+	return now
+}
+
+// waitedFor is how much of the time that passed a loop wanted to wait. What is
+// beyond that it was kept from working, by whatever else uses the processor;
+// and to be told at once that something has happened is no waiting.
+func waitedFor(wanted, passed time.Duration) time.Duration {
+	switch {
+	case passed < atOnce:
+		return 0
+	case passed > wanted+slop:
+		return max(wanted, 0)
+	}
+	return passed
+}
+
+// next is the next moment at which there is something to do.
+func (l *loop) next() time.Duration {
+	at := min(l.flushAt, l.plan+l.drain)
+	if l.now < l.plan {
+		at = min(at, l.plan)
+	}
+	if l.holding {
+		at = min(at, l.held.due+l.timeout)
+	} else if due, ok := l.source.Peek(); ok {
+		at = min(at, due)
+	}
+	for _, o := range l.origins {
+		at = o.expires(at, l.timeout)
+	}
+	if l.parting.first != nil {
+		at = min(at, l.parting.first.sent+partingTime)
+	}
+	return at
+}
+
+// account counts bytes, and hands over the seconds that are past.
+func (l *loop) account() {
+	if l.sent+l.read > 0 {
+		l.shard.Bytes(l.now, l.sent, l.read)
+		l.sent, l.read = 0, 0
+	}
+	if l.now >= l.flushAt {
+		l.flushAt = l.now + flushEvery
+		l.shard.Flush(l.oldest())
+	}
+}
+
+// oldest is when the oldest operation was due that has not ended: also one that
+// is due and was not taken yet.
+func (l *loop) oldest() time.Duration {
+	t := l.now
+	if l.holding {
+		t = min(t, l.held.due)
+	}
+	if due, ok := l.source.Peek(); ok {
+		t = min(t, due)
+	}
+	for _, o := range l.origins {
+		t = o.oldest(t)
+	}
+	return t
+}
+
+// fatal ends the run, unless err is nil.
+func (l *loop) fatal(err error) {
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+// finish gives all operations an end.
+func (l *loop) finish() {
+	l.tick()
+	l.interrupted = l.stopped.Load() && (l.now < l.plan || !l.rests())
+	for _, o := range l.origins {
+		for c := o.outstanding.first; c != nil; c = o.outstanding.first {
+			o.outstanding.remove(c)
+			l.shard.Unfinish(c.op.kind, c.op.due)
+			l.abandon(c)
+		}
+		for o.waiting.n > 0 {
+			x := o.waiting.pop()
+			l.shard.Drop(x.kind, x.due)
+		}
+	}
+	for l.parting.first != nil {
+		l.abandon(l.parting.first)
+	}
+	l.dropRest()
+	l.account()
+	if l.now > 0 {
+		l.shard.Flush(min(l.now, l.plan) - 1) // so that there is a record of all seconds of the plan
+	}
+	l.shard.Close()
+}
+
+// shut ends all connections, and the loop.
+func (l *loop) shut() {
+	for _, c := range l.conns {
+		if c.state != closed {
+			l.close(c)
+		}
+	}
+	l.poller.close()
+}
+
+// dropRest gives up what was due and not sent.
+func (l *loop) dropRest() {
+	for l.holding || l.draw() {
+		l.shard.Drop(l.held.kind, l.held.due)
+		l.holding = false
+	}
+}

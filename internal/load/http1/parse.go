@@ -1,0 +1,322 @@
+package http1
+
+import (
+	"bytes"
+	"errors"
+)
+
+// What may be wrong with an answer. All of it is load.ErrProtocol.
+var (
+	errStatusLine = errors.New("the answer does not begin with HTTP/1.0 or HTTP/1.1 and a status")
+	errUpgrade    = errors.New("the server switches to a protocol that nobody asked for")
+	errField      = errors.New("malformed header")
+	errLength     = errors.New("malformed or contradictory Content-Length")
+	errEncoding   = errors.New("a transfer encoding other than chunked")
+	errChunk      = errors.New("malformed chunk")
+	errHeaderSize = errors.New("the header exceeds its limit")
+	errBodySize   = errors.New("the body exceeds its limit")
+)
+
+// stage is what comes next in an answer.
+type stage uint8
+
+const (
+	statusLine stage = iota
+	headerLine
+	fixedBody   // as long as Content-Length says
+	endlessBody // until the connection is closed
+	chunkSize   // the line before a chunk
+	chunkData
+	chunkEnd // the end of line after it
+	trailerLine
+	whole
+)
+
+// reply reads one answer after another, in pieces of any size: what it makes of
+// them does not depend on how they were cut. It keeps no more of an answer than
+// the beginning of a line, and allocates nothing where lines come whole.
+//
+// It follows RFC 9112; where that leaves a choice it is lenient with ends of
+// lines (a bare LF will do) and strict with whatever says where an answer ends.
+type reply struct {
+	// The limits: of a header, a line between chunks or all trailers, and of a
+	// body, in bytes.
+	maxHeader int
+	maxBody   int64
+
+	stage  stage
+	status int
+	// last: the connection is not used again after this answer.
+	last bool
+
+	head      bool // it answers a HEAD
+	old       bool // it is HTTP/1.0
+	close     bool // Connection: close
+	keepAlive bool // Connection: keep-alive
+	chunked   bool
+	length    int64  // Content-Length; -1: none
+	left      int64  // of the body or chunk
+	body      int64  // bytes of body that were announced or came
+	lines     int    // bytes of lines that the limit maxHeader counts
+	partial   []byte // the beginning of a line
+}
+
+// begin waits for an answer; head says that it has no body for it answers a
+// HEAD.
+func (r *reply) begin(head bool) {
+	r.head = head
+	r.status, r.lines = 0, 0
+	r.last = false
+	r.partial = r.partial[:0]
+	r.message()
+}
+
+// message begins an answer or, after an interim one, the next.
+func (r *reply) message() {
+	r.stage = statusLine
+	r.close, r.keepAlive, r.chunked = false, false, false
+	r.length, r.body = -1, 0
+}
+
+// keptLine is how much memory for lines is kept for the next connection.
+const keptLine = 4 << 10
+
+// forget gives back the memory that a long line has taken.
+func (r *reply) forget() {
+	if cap(r.partial) > keptLine {
+		r.partial = nil
+	}
+}
+
+// whole reports whether the answer is complete.
+func (r *reply) whole() bool { return r.stage == whole }
+
+// feed reads what came. It returns how much of it belongs to the answer: all,
+// unless the answer is whole before.
+func (r *reply) feed(b []byte) (int, error) {
+	n := 0
+	for r.stage != whole && n < len(b) {
+		used, err := r.step(b[n:])
+		n += used
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// end is told that no more will come. It reports whether that makes the answer
+// whole.
+func (r *reply) end() bool {
+	if r.stage == endlessBody {
+		r.stage = whole
+	}
+	return r.whole()
+}
+
+// step reads a line, or as much of a body as there is.
+func (r *reply) step(b []byte) (int, error) {
+	switch r.stage {
+	case fixedBody:
+		return r.skip(b, whole), nil
+	case chunkData:
+		return r.skip(b, chunkEnd), nil
+	case endlessBody:
+		return len(b), r.grow(int64(len(b)))
+	default:
+		return r.readLine(b)
+	}
+}
+
+// skip reads of a body or chunk what there is.
+func (r *reply) skip(b []byte, then stage) int {
+	n := min(r.left, int64(len(b)))
+	r.left -= n
+	if r.left == 0 {
+		r.stage = then
+	}
+	return int(n)
+}
+
+// grow counts bytes of the body.
+func (r *reply) grow(n int64) error {
+	if n > r.maxBody-r.body {
+		return errBodySize
+	}
+	r.body += n
+	return nil
+}
+
+// readLine reads the rest of a line, or keeps it until there is more.
+func (r *reply) readLine(b []byte) (int, error) {
+	end := bytes.IndexByte(b, '\n')
+	used := end + 1
+	if end < 0 {
+		used = len(b)
+	}
+	r.lines += used
+	if r.lines > r.maxHeader {
+		return used, errHeaderSize
+	}
+	if end < 0 {
+		r.partial = append(r.partial, b...)
+		return used, nil
+	}
+	line := b[:end]
+	if len(r.partial) > 0 {
+		r.partial = append(r.partial, line...)
+		line = r.partial
+	}
+	err := r.line(bytes.TrimSuffix(line, crByte))
+	r.partial = r.partial[:0]
+	return used, err
+}
+
+var crByte = []byte{'\r'}
+
+// line takes a line without its end.
+func (r *reply) line(line []byte) error {
+	switch r.stage {
+	case statusLine:
+		return r.readStatus(line)
+	case headerLine:
+		return r.readHeader(line)
+	case chunkSize:
+		return r.readChunkSize(line)
+	case chunkEnd:
+		if len(line) > 0 {
+			return errChunk
+		}
+		r.nextLines(chunkSize)
+		return nil
+	default:
+		return r.readTrailer(line)
+	}
+}
+
+// nextLines begins a stage whose lines have a limit of their own.
+func (r *reply) nextLines(s stage) { r.stage, r.lines = s, 0 }
+
+// readStatus reads a line such as "HTTP/1.1 200 OK".
+func (r *reply) readStatus(line []byte) error {
+	const version, code, reason = len("HTTP/1."), len("HTTP/1.1 "), len("HTTP/1.1 200")
+	if len(line) < reason || string(line[:version]) != "HTTP/1." || line[code-1] != ' ' ||
+		len(line) > reason && line[reason] != ' ' {
+		return errStatusLine
+	}
+	r.old = line[version] == '0'
+	status, ok := digits(line[code:reason])
+	if !ok || status < 100 || !r.old && line[version] != '1' {
+		return errStatusLine
+	}
+	r.status = int(status)
+	r.stage = headerLine
+	return nil
+}
+
+func (r *reply) readHeader(line []byte) error {
+	if len(line) == 0 {
+		return r.headerEnds()
+	}
+	name, value, err := field(line)
+	if err != nil {
+		return err
+	}
+	switch {
+	case isName(name, "content-length"):
+		return r.contentLength(value)
+	case isName(name, "transfer-encoding"):
+		return r.transferEncoding(value)
+	case isName(name, "connection"):
+		r.connection(value)
+	}
+	return nil
+}
+
+// headerEnds decides what follows the header (RFC 9112, section 6.3).
+func (r *reply) headerEnds() error {
+	if r.status < 200 {
+		return r.interim()
+	}
+	r.last = r.close || r.old && !r.keepAlive
+	switch {
+	case r.head || r.status == 204 || r.status == 304 || r.length == 0 && !r.chunked:
+		r.stage = whole
+	case r.chunked:
+		r.nextLines(chunkSize)
+	case r.length > 0:
+		r.stage, r.left = fixedBody, r.length
+		return r.grow(r.length)
+	default:
+		r.stage, r.last = endlessBody, true
+	}
+	return nil
+}
+
+// interim answers say that there will be another. They all count as one
+// header, so that they cannot go on for ever.
+func (r *reply) interim() error {
+	if r.status == 101 {
+		return errUpgrade
+	}
+	r.message()
+	return nil
+}
+
+func (r *reply) contentLength(value []byte) error {
+	n, ok := digits(value)
+	if !ok || r.length >= 0 && r.length != n {
+		return errLength
+	}
+	r.length = n
+	return nil
+}
+
+func (r *reply) transferEncoding(value []byte) error {
+	if r.chunked || r.old || !isName(value, "chunked") {
+		return errEncoding
+	}
+	r.chunked = true
+	return nil
+}
+
+// connection reads a list of options.
+func (r *reply) connection(value []byte) {
+	for len(value) > 0 {
+		option, rest, _ := bytes.Cut(value, comma)
+		option = trim(option)
+		r.close = r.close || isName(option, "close")
+		r.keepAlive = r.keepAlive || isName(option, "keep-alive")
+		value = rest
+	}
+}
+
+var comma = []byte{','}
+
+// readChunkSize reads a line such as "1f;extension=value". Extensions are
+// thrown away.
+func (r *reply) readChunkSize(line []byte) error {
+	size, rest, err := hex(line)
+	if err != nil {
+		return err
+	}
+	rest = trim(rest)
+	if len(rest) > 0 && rest[0] != ';' || bytes.IndexByte(rest, '\r') >= 0 {
+		return errChunk
+	}
+	if size == 0 {
+		r.nextLines(trailerLine)
+		return nil
+	}
+	r.stage, r.left = chunkData, size
+	return r.grow(size)
+}
+
+func (r *reply) readTrailer(line []byte) error {
+	if len(line) == 0 {
+		r.stage = whole
+		return nil
+	}
+	_, _, err := field(line)
+	return err
+}

@@ -1,0 +1,168 @@
+package http1
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// poller waits for events on connections. Events are edge-triggered: each
+// change is reported once, so that a connection is registered when it is opened
+// and never touched again.
+type poller struct {
+	fd     int // epoll
+	alarm  int // eventfd: interrupts waiting
+	events [256]unix.EpollEvent
+	limit  unix.Timespec
+	set    [1]unix.PollFd // fd, for ppoll
+	// holds: the thread may keep its place in Go's scheduler while it waits.
+	holds bool
+	// lively: the last event was not long in coming.
+	lively bool
+	// coarse: the kernel has no epoll_pwait2 (it came with Linux 5.11), the
+	// only one that waits to the nanosecond.
+	coarse bool
+}
+
+// alarmSlot stands in events for the alarm.
+const alarmSlot = -1
+
+// What is waited for: data, room for data, the end of the server's side.
+const interest = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
+
+// newPoller makes one; holds says whether other threads can do without the place
+// of the one that waits.
+func newPoller(holds bool) (*poller, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("%w: making an epoll instance: %w; raise the limit of open files (ulimit -n)", model.ErrUnavailable, err)
+	}
+	alarm, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("%w: making an eventfd: %w; raise the limit of open files (ulimit -n)", model.ErrUnavailable, err)
+	}
+	p := &poller{fd: fd, alarm: alarm, holds: holds, set: [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}}
+	if err := unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, alarm, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: alarmSlot}); err != nil {
+		p.close()
+		return nil, fmt.Errorf("%w: watching an eventfd: %w", model.ErrUnavailable, err)
+	}
+	return p, nil
+}
+
+func (p *poller) close() {
+	_ = unix.Close(p.alarm) // nothing was written that could be lost
+	_ = unix.Close(p.fd)
+}
+
+// add registers a connection. What has happened to it already is reported, too.
+func (p *poller) add(c *conn) error { return p.control(unix.EPOLL_CTL_ADD, c) }
+
+// again reports once more what there is to read.
+func (p *poller) again(c *conn) error { return p.control(unix.EPOLL_CTL_MOD, c) }
+
+func (p *poller) control(how int, c *conn) error {
+	e := unix.EpollEvent{Events: interest, Fd: c.slot, Pad: c.age}
+	if err := unix.EpollCtl(p.fd, how, c.fd, &e); err != nil {
+		return fmt.Errorf("%w: watching a connection: %w; allow fewer connections", model.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// ring ends a wait, or the next one. It may be called from any goroutine.
+func (p *poller) ring() {
+	one := [8]byte{0: 1}
+	_, _ = unix.Write(p.alarm, one[:]) // fails only where it is ringing already
+}
+
+// silence stops the ringing.
+func (p *poller) silence() {
+	var count [8]byte
+	_, _ = unix.Read(p.alarm, count[:]) // there is nothing to read where it does not ring
+}
+
+// wait returns what happened, after d at the latest; at once if d is not
+// positive.
+func (p *poller) wait(d time.Duration) ([]unix.EpollEvent, error) {
+	n, errno := p.poll(d)
+	if errno == unix.EINTR { // by Go's scheduler, for one
+		return nil, nil
+	}
+	if errno != 0 {
+		return nil, fmt.Errorf("%w: waiting for connections: %w", model.ErrUnavailable, errno)
+	}
+	return p.events[:n], nil
+}
+
+// holding is how long a thread keeps its place at most. It is about as long as
+// Go lets a goroutine run.
+const holding = 10 * time.Millisecond
+
+// brief is less time than it takes to fall asleep and to wake up again.
+const brief = 3 * time.Microsecond
+
+func (p *poller) poll(d time.Duration) (int, unix.Errno) {
+	if d <= brief || p.lively {
+		n, errno := p.watch(min(d, brief))
+		if d -= brief; n != 0 || errno != 0 || d <= 0 {
+			return n, errno
+		}
+	}
+	if !p.coarse {
+		n, errno := p.exact(d)
+		// Filters of system calls answer EPERM to what they do not know.
+		if errno != unix.ENOSYS && errno != unix.EPERM {
+			return n, errno
+		}
+		p.coarse = true
+	}
+	p.limit = unix.NsecToTimespec(int64(d))
+	// An epoll instance can itself be waited for.
+	_, err := unix.Ppoll(p.set[:], &p.limit, nil)
+	if errno := unix.Errno(0); errors.As(err, &errno) {
+		return 0, errno
+	}
+	return p.look()
+}
+
+// exact waits, to the nanosecond.
+//
+// Go's scheduler is told of system calls that may wait, takes away the place of
+// a thread that waits for more than 20 µs, and wakes up others to look for work:
+// three times what a request costs. So a thread that holds its place does not
+// tell. It can be interrupted all the same, by the signal with which the
+// garbage collector, or whoever else needs the place, asks for it.
+func (p *poller) exact(d time.Duration) (int, unix.Errno) {
+	room := uintptr(len(p.events))
+	if p.holds {
+		p.limit = unix.NsecToTimespec(int64(min(d, holding)))
+		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), room, uintptr(unsafe.Pointer(&p.limit)), 0, 0)
+		return int(n), errno
+	}
+	p.limit = unix.NsecToTimespec(int64(d))
+	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), room, uintptr(unsafe.Pointer(&p.limit)), 0, 0)
+	return int(n), errno
+}
+
+// watch looks again and again. Where answers follow each other closely, the
+// next is there before the thread would be asleep; and the server is spared
+// waking it up.
+func (p *poller) watch(d time.Duration) (int, unix.Errno) {
+	for begin := time.Now(); ; {
+		if n, errno := p.look(); n != 0 || errno != 0 || time.Since(begin) >= d {
+			return n, errno
+		}
+	}
+}
+
+// look does not wait.
+func (p *poller) look() (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
+		uintptr(len(p.events)), 0, 0, 0)
+	return int(n), errno
+}

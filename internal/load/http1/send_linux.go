@@ -1,0 +1,166 @@
+package http1
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// dispatch sends what is due, as far as there are connections.
+func (l *loop) dispatch() {
+	l.sendWaiting()
+	for range burst {
+		if l.err != nil || !l.holding && !l.draw() {
+			return
+		}
+		if l.held.due+l.timeout > l.now {
+			if !l.place(l.held) {
+				return
+			}
+		} else {
+			l.drop(l.held)
+		}
+		l.holding = false
+	}
+}
+
+// draw takes the next operation from the source if it is due.
+func (l *loop) draw() bool {
+	due, ok := l.source.Peek()
+	if !ok || due > l.now {
+		return false
+	}
+	l.source.Take()
+	l.held, l.holding = operation{kind: l.mix.Next(), due: due}, true
+	l.shard.Due(l.held.kind, due)
+	return true
+}
+
+// drop ends an operation that has waited for too long.
+func (l *loop) drop(x operation) {
+	l.shard.Drop(x.kind, x.due)
+	l.source.Ended(l.now)
+}
+
+// place sends an operation, or lets it wait if there is room for it.
+func (l *loop) place(x operation) bool {
+	o := l.origin(x)
+	return o.waiting.n == 0 && l.send(o, x) || o.waiting.push(x)
+}
+
+func (l *loop) origin(x operation) *origin { return l.origins[l.targets[x.kind].site] }
+
+// sendWaiting sends what waited for an origin.
+func (l *loop) sendWaiting() {
+	for _, o := range l.origins {
+		for range min(o.waiting.n, burst) {
+			if l.err != nil || !l.send(o, o.waiting.first()) {
+				break
+			}
+			o.waiting.pop()
+		}
+	}
+}
+
+// send gives an operation to a connection that is free or, if there is none and
+// another is allowed, to a new one.
+func (l *loop) send(o *origin, x operation) bool {
+	for o.idle.last != nil {
+		if l.begin(o.idle.last, x) {
+			return true
+		}
+	}
+	if o.full() {
+		return false
+	}
+	l.open(o, x)
+	return true
+}
+
+// begin sends an operation over a connection that is free. It reports false,
+// and closes the connection, if that turns out to be dead before anything was
+// written.
+func (l *loop) begin(c *conn, x operation) bool {
+	l.tick()
+	t := &l.targets[x.kind]
+	n, errno := send(c.fd, t.wire)
+	if errno != 0 && errno != unix.EAGAIN {
+		l.close(c)
+		return false
+	}
+	c.origin.idle.remove(c)
+	c.rest = t.wire[n:]
+	l.sent += n
+	l.occupy(c, x, busy)
+	return true
+}
+
+// occupy gives an operation to a connection, now.
+func (l *loop) occupy(c *conn, x operation, s state) {
+	c.op, c.sent, c.state, c.cut = x, l.now, s, false
+	c.origin.outstanding.push(c)
+	c.reply.begin(l.targets[x.kind].head)
+	l.shard.Sent(x.kind, x.due, c.origin.freeSince, l.now)
+}
+
+// open makes a connection for an operation.
+func (l *loop) open(o *origin, x operation) {
+	l.tick()
+	c := l.take()
+	c.origin, c.tries, c.rest = o, 0, l.targets[x.kind].wire
+	o.open++
+	l.occupy(c, x, connecting)
+	l.connect(c, nil)
+}
+
+// take returns a place for a connection.
+func (l *loop) take() *conn {
+	if n := len(l.spare); n > 0 {
+		c := l.spare[n-1]
+		l.spare = l.spare[:n-1]
+		return c
+	}
+	c := &conn{slot: int32(len(l.conns)), fd: -1, reply: l.limits}
+	l.conns = append(l.conns, c)
+	return c
+}
+
+// connect tries one address after another until one does not refuse at once; why
+// is what was wrong with the one before.
+func (l *loop) connect(c *conn, why error) {
+	for ; c.tries < len(c.origin.endpoints); c.tries++ {
+		c.endpoint = c.origin.pick()
+		fd, err := dial(c.endpoint)
+		if err == nil {
+			c.fd = fd
+			c.tries++
+			l.fatal(l.poller.add(c))
+			return
+		}
+		if errors.Is(err, model.ErrUnavailable) {
+			l.fatal(err)
+			return // the operation ends with the run
+		}
+		c.endpoint.bad = true
+		why = err
+	}
+	l.fail(c, load.ErrConnect, why)
+}
+
+// write goes on writing a request.
+func (l *loop) write(c *conn) {
+	n, errno := send(c.fd, c.rest)
+	switch errno {
+	case 0:
+		c.rest = c.rest[n:]
+		l.sent += n
+	case unix.EAGAIN, unix.EINTR:
+	default:
+		// The server reads no more. What it said before that may be here.
+		c.rest, c.cut = nil, true
+		l.receive(c, true)
+	}
+}

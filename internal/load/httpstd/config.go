@@ -1,0 +1,133 @@
+package httpstd
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Protocol is a version of HTTP.
+type Protocol string
+
+// The protocols.
+const (
+	// Negotiated is what the server prefers of the others, over TLS, and
+	// HTTP/1.1 without.
+	Negotiated Protocol = ""
+	// HTTP1 is HTTP/1.1.
+	HTTP1 Protocol = "http/1.1"
+	// HTTP2 is HTTP/2: over TLS, or, in plain, with prior knowledge (RFC 9113,
+	// section 3.3). A server that does not speak it is an error.
+	HTTP2 Protocol = "h2"
+)
+
+// The limits of an answer that New fills in.
+const (
+	DefaultMaxHeader = 64 << 10
+	DefaultMaxBody   = 64 << 20
+)
+
+// Config is what New needs.
+type Config struct {
+	// Requests are the kinds of operations.
+	Requests []load.Request
+	Protocol Protocol
+	// Streams is how many clients share connections, each with a stream of its
+	// own; 0 is 1. More than 1 need HTTP2. A server that allows fewer streams
+	// lets the rest wait.
+	Streams int
+	// CAFile holds certificates in PEM that are trusted besides the system's.
+	CAFile string
+	// Insecure accepts any certificate.
+	Insecure bool
+	// ServerName is asked for, and looked for in certificates, instead of the
+	// name in the URL.
+	ServerName string
+	// MaxHeader and MaxBody are limits of an answer, in bytes; 0 is the
+	// default. A body is not kept, however long.
+	MaxHeader, MaxBody int64
+}
+
+func (c Config) withDefaults() Config {
+	if c.Streams == 0 {
+		c.Streams = 1
+	}
+	if c.MaxHeader == 0 {
+		c.MaxHeader = DefaultMaxHeader
+	}
+	if c.MaxBody == 0 {
+		c.MaxBody = DefaultMaxBody
+	}
+	return c
+}
+
+// check refuses what cannot work, with model.ErrUsage.
+func (c Config) check() error {
+	if err := load.CheckRequests(c.Requests); err != nil {
+		return err
+	}
+	switch c.Protocol {
+	case Negotiated, HTTP1, HTTP2:
+	default:
+		return fmt.Errorf("%w: protocol %q; it is %s, %s, or empty", model.ErrUsage, c.Protocol, HTTP1, HTTP2)
+	}
+	switch {
+	case c.Streams < 1:
+		return fmt.Errorf("%w: %d streams a connection; there is at least 1", model.ErrUsage, c.Streams)
+	case c.Streams > 1 && c.Protocol != HTTP2:
+		return fmt.Errorf("%w: %d streams a connection need the protocol %s", model.ErrUsage, c.Streams, HTTP2)
+	case c.MaxHeader < 0 || c.MaxBody < 0:
+		return fmt.Errorf("%w: limits of %d bytes for headers and %d for bodies; they are positive", model.ErrUsage, c.MaxHeader, c.MaxBody)
+	}
+	return nil
+}
+
+// transport makes connections as the configuration says.
+func (c Config) transport() (*http.Transport, error) {
+	roots, err := c.roots()
+	if err != nil {
+		return nil, err
+	}
+	return &http.Transport{
+		Protocols:              c.protocols(),
+		DisableCompression:     true, // what is not asked for is not sent, nor unpacked
+		MaxResponseHeaderBytes: c.MaxHeader,
+		TLSClientConfig: &tls.Config{
+			RootCAs:            roots,
+			ServerName:         c.ServerName,
+			InsecureSkipVerify: c.Insecure, //nolint:gosec // only if the user wants it
+		},
+	}, nil
+}
+
+func (c Config) protocols() *http.Protocols {
+	var p http.Protocols
+	p.SetHTTP1(c.Protocol != HTTP2)
+	p.SetHTTP2(c.Protocol != HTTP1)
+	p.SetUnencryptedHTTP2(c.Protocol == HTTP2)
+	return &p
+}
+
+// roots are the certificates to trust; nil means the system's.
+func (c Config) roots() (*x509.CertPool, error) {
+	if c.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(c.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("%w: reading the certificates to trust: %w", model.ErrUsage, err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // a system without any
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%w: %s holds no certificate in PEM", model.ErrUsage, c.CAFile)
+	}
+	return roots, nil
+}

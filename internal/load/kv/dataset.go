@@ -1,0 +1,121 @@
+package kv
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Dataset is the records that are there before a run.
+type Dataset struct {
+	// Records is how many there are; they are numbered from 0.
+	Records int64
+	Shape
+	// Ordered keys sort as the records are numbered. Otherwise keys are
+	// hashed, as YCSB does by default, so that neighbours in number, and what
+	// was inserted last, are scattered over the store.
+	Ordered bool
+}
+
+// DefaultDataset is YCSB's: a thousand records of ten fields of 100 bytes.
+func DefaultDataset() Dataset {
+	return Dataset{Records: 1000, Shape: Shape{Fields: 10, FieldSize: 100}}
+}
+
+// Limits of a data set.
+const (
+	// maxRecords is where two hashed keys are likely to be equal: among 2^32
+	// keys of 63 bits they are with a probability of two thirds. Below, Load
+	// notices.
+	maxRecords = 1 << 32
+	// maxFields bounds the columns of a table, and the parameters of a
+	// statement that inserts many rows.
+	maxFields = 64
+	// maxRecordSize bounds a message to a store, in bytes.
+	maxRecordSize = 1 << 20
+)
+
+// Check refuses what cannot be loaded, with model.ErrUsage.
+func (d Dataset) Check() error {
+	switch {
+	case d.Records < 1 || d.Records > maxRecords:
+		return fmt.Errorf("%w: a data set of %d records; from 1 to %d are allowed", model.ErrUsage, d.Records, int64(maxRecords))
+	case d.Fields < 1 || d.Fields > maxFields:
+		return fmt.Errorf("%w: records of %d fields; from 1 to %d are allowed", model.ErrUsage, d.Fields, maxFields)
+	case d.FieldSize < MinFieldSize || d.FieldSize > maxRecordSize/d.Fields:
+		return fmt.Errorf("%w: fields of %d bytes; from %d to %d are allowed in records of %d fields",
+			model.ErrUsage, d.FieldSize, MinFieldSize, maxRecordSize/d.Fields, d.Fields)
+	}
+	return nil
+}
+
+// String describes the data set completely: two that are described alike have
+// the same records with the same content. "format" changes when the content of
+// records, or how stores keep them, does.
+func (d Dataset) String() string {
+	keys := "hashed"
+	if d.Ordered {
+		keys = "ordered"
+	}
+	return fmt.Sprintf("format=1 records=%d fields=%d fieldsize=%d keys=%s", d.Records, d.Fields, d.FieldSize, keys)
+}
+
+// Size is how many bytes the fields of all records have.
+func (d Dataset) Size() int64 { return d.Records * d.recordSize() }
+
+func (d Dataset) recordSize() int64 { return int64(d.Fields) * int64(d.FieldSize) }
+
+// Key is what a record is stored under: "user" and the hash of its number, as
+// in YCSB (CoreWorkload.buildKeyName); or its number with leading zeros, so
+// that keys sort as the numbers do.
+func (d Dataset) Key(record int64) string {
+	if d.Ordered {
+		return fmt.Sprintf("user%019d", record)
+	}
+	key := make([]byte, 0, len("user")+19)
+	return string(strconv.AppendUint(append(key, "user"...), fnv(record), 10))
+}
+
+// newRecord has room for the fields of a record.
+func (d Dataset) newRecord() Record {
+	all := make([]byte, d.recordSize())
+	r := make(Record, d.Fields)
+	for i := range r {
+		r[i] = all[i*d.FieldSize : (i+1)*d.FieldSize : (i+1)*d.FieldSize]
+	}
+	return r
+}
+
+// Record is what a record holds when it was loaded or inserted, and not updated
+// since.
+func (d Dataset) Record(record int64) Record {
+	r := d.newRecord()
+	fillRecord(r, record)
+	return r
+}
+
+func fillRecord(r Record, record int64) {
+	for i, value := range r {
+		fill(value, record, i, 0)
+	}
+}
+
+// Verify says what is wrong with what was read of a record, if anything: it
+// must be what was loaded, inserted, or written by an update.
+func (d Dataset) Verify(record int64, r Record) error {
+	return d.verify(record, r, make([]byte, d.FieldSize))
+}
+
+// verify uses scratch, which is as long as a field.
+func (d Dataset) verify(record int64, r Record, scratch []byte) error {
+	if len(r) != d.Fields {
+		return fmt.Errorf("%d fields, not %d", len(r), d.Fields)
+	}
+	for field, value := range r {
+		if err := verify(value, record, field, scratch); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package kvtest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/load/kv"
+)
+
+// testLoads reads every record that was loaded.
+func testLoads(t *testing.T, s Subject) {
+	store := s.Open(t)
+	var reported []int64
+	fresh, err := kv.Load(t.Context(), store, set, kv.LoadOptions{
+		Connections: 3, Progress: func(n int64) { reported = append(reported, n) },
+	})
+	if err != nil || !fresh {
+		t.Fatalf("Load = %v, %v, want true", fresh, err)
+	}
+	if len(reported) < 2 || reported[len(reported)-1] != set.Records {
+		t.Errorf("progress %v, want several reports up to %d", reported, set.Records)
+	}
+	if n := count(t, store); n != set.Records {
+		t.Errorf("Count = %d, want %d", n, set.Records)
+	}
+	readAll(t, store, set)
+}
+
+// readAll reads and verifies every record.
+func readAll(t *testing.T, store kv.Store, set kv.Dataset) {
+	t.Helper()
+	session := connect(t, store, set)
+	for i := range set.Records {
+		r, err := read(t.Context(), session, set, i)
+		if err == nil {
+			err = set.Verify(i, r)
+		}
+		if err != nil {
+			t.Fatalf("record %d: %v", i, err)
+		}
+	}
+}
+
+// testLarge: the limits of a data set are none of the store.
+func testLarge(t *testing.T, s Subject) {
+	store := s.Open(t)
+	for name, set := range map[string]kv.Dataset{
+		"long field":  {Records: 3, Shape: kv.Shape{Fields: 1, FieldSize: 1 << 20}},
+		"many fields": {Records: 1200, Shape: kv.Shape{Fields: 64, FieldSize: 16}, Ordered: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			prepare(t, store, set)
+			readAll(t, store, set)
+		})
+	}
+}
+
+// testKeeps: updates do not make another data set of it.
+func testKeeps(t *testing.T, s Subject) {
+	store := s.Open(t)
+	prepare(t, store, set)
+	// Only an update of the same record can have put this here.
+	noError(t, connect(t, store, set).Update(t.Context(), set.Key(7), 1, []byte("a value of 21 bytes..")))
+	if prepare(t, store, set) {
+		t.Error("a data set that was there was loaded again")
+	}
+	r, err := read(t.Context(), connect(t, store, set), set, 7)
+	if err != nil || string(r[1]) != "a value of 21 bytes.." {
+		t.Errorf("record 7 = %q, %v, want the value that was put there", r, err)
+	}
+}
+
+func testReplaces(t *testing.T, s Subject) {
+	store := s.Open(t)
+	prepare(t, store, set)
+	other := kv.Dataset{Records: 10, Shape: kv.Shape{Fields: 5, FieldSize: 40}}
+	if !prepare(t, store, other) {
+		t.Error("another data set was taken for this one")
+	}
+	if n := count(t, store); n != other.Records {
+		t.Errorf("Count = %d, want %d", n, other.Records)
+	}
+	readAll(t, store, other)
+}
+
+func testAddedTo(t *testing.T, s Subject) {
+	store := s.Open(t)
+	prepare(t, store, tiny)
+	noError(t, connect(t, store, tiny).Insert(t.Context(), tiny.Key(1), tiny.Record(1)))
+	if n := count(t, store); n != 2 {
+		t.Errorf("Count = %d, want 2", n)
+	}
+	if !prepare(t, store, tiny) || count(t, store) != 1 {
+		t.Error("a data set with one record more was kept")
+	}
+}
+
+// testCutOff ends a load after its first batch.
+func testCutOff(t *testing.T, s Subject) {
+	store := s.Open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := kv.Load(ctx, store, set, kv.LoadOptions{Connections: 1, Progress: func(int64) { cancel() }})
+	if err == nil {
+		t.Fatal("a load that was cut off says that it is complete")
+	}
+	if d := find(t, store); d != "" {
+		t.Errorf("Find = %q after half a load, want none", d)
+	}
+	if n := count(t, store); n == 0 || n >= set.Records {
+		t.Fatalf("%d of %d records after half a load", n, set.Records)
+	}
+	if !prepare(t, store, set) {
+		t.Error("half a data set was taken for a whole one")
+	}
+	if d := find(t, store); d != set.String() {
+		t.Errorf("Find = %q, want %q", d, set)
+	}
+	readAll(t, store, set)
+}
+
+func testDrops(t *testing.T, s Subject) {
+	store := s.Open(t)
+	prepare(t, store, set)
+	for range 2 { // what is gone can be dropped again
+		noError(t, kv.Drop(t.Context(), store))
+		if d, n := find(t, store), count(t, store); d != "" || n != 0 {
+			t.Errorf("after Drop: Find = %q, Count = %d, want nothing", d, n)
+		}
+	}
+	if !prepare(t, store, tiny) {
+		t.Error("nothing was loaded after Drop")
+	}
+}

@@ -1,0 +1,118 @@
+package kvtest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/load/kv"
+)
+
+// Subject is an implementation of kv.Store.
+type Subject struct {
+	// Open returns a store in which scalebench has left nothing.
+	Open func(t *testing.T) kv.Store
+	// Upserts: the store cannot tell whether it inserts or replaces.
+	Upserts bool
+	// BlindUpdates: it cannot tell either whether an update finds a record.
+	BlindUpdates bool
+	// Stall keeps the server of a store from answering what asks for records,
+	// until release is called.
+	Stall func(t *testing.T, store kv.Store) (release func())
+	// Stop ends the server for good. It is called last.
+	Stop func(t *testing.T, store kv.Store)
+}
+
+// set is small, and still loaded in several batches.
+var set = kv.Dataset{Records: 2503, Shape: kv.Shape{Fields: 3, FieldSize: 21}}
+
+// tiny is a set of one record.
+var tiny = kv.Dataset{Records: 1, Shape: kv.Shape{Fields: 2, FieldSize: 16}}
+
+// Run tests that the implementation does what package kv says. Subtests share
+// the server, one after the other.
+func Run(t *testing.T, s Subject) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, Subject)
+	}{
+		{"loads every record", testLoads},
+		{"loads large records", testLarge},
+		{"keeps a data set that is there", testKeeps},
+		{"replaces another data set", testReplaces},
+		{"replaces a data set that was added to", testAddedTo},
+		{"begins again after a load that was cut off", testCutOff},
+		{"drops what it made", testDrops},
+		{"names no record that is not there", testMissing},
+		{"updates one field", testUpdates},
+		{"inserts", testInserts},
+		{"notices wrong values", testWrong},
+		{"does every workload", testWorkloads},
+		{"carries a load", testPool},
+		{"gives up when the time is over", testTimeout},
+		{"gives up when told to", testCancel},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, s) })
+	}
+	t.Run("says what happened when the server ends", func(t *testing.T) { testStop(t, s) })
+}
+
+// prepare loads a set into a store and fails the test where that fails.
+func prepare(t testing.TB, store kv.Store, set kv.Dataset) (fresh bool) {
+	t.Helper()
+	fresh, err := kv.Load(t.Context(), store, set, kv.LoadOptions{Connections: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fresh
+}
+
+// admin opens a connection that is closed with the test.
+func admin(t *testing.T, store kv.Store) kv.Admin {
+	t.Helper()
+	a, err := store.Admin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { noError(t, a.Close()) })
+	return a
+}
+
+// connect opens a session that is closed with the test.
+func connect(t *testing.T, store kv.Store, set kv.Dataset) kv.Session {
+	t.Helper()
+	s, err := store.Connect(t.Context(), set.Shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A session that an operation has ended need not close in peace.
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// read reads a record and returns a copy that the caller may keep.
+func read(ctx context.Context, s kv.Session, set kv.Dataset, record int64) (kv.Record, error) {
+	r := make(kv.Record, set.Fields)
+	err := s.Read(ctx, set.Key(record), r)
+	return r, err
+}
+
+func count(t *testing.T, store kv.Store) int64 {
+	t.Helper()
+	n, err := admin(t, store).Count(t.Context())
+	noError(t, err)
+	return n
+}
+
+func find(t *testing.T, store kv.Store) string {
+	t.Helper()
+	description, err := admin(t, store).Find(t.Context())
+	noError(t, err)
+	return description
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}

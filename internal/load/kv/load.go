@@ -1,0 +1,166 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// LoadOptions says how records are loaded.
+type LoadOptions struct {
+	// Connections is how many write at the same time; 0: 8.
+	Connections int
+	// Progress is called after each batch with the number of records that are
+	// written, one call at a time; it may be nil.
+	Progress func(written int64)
+}
+
+// batchSize is about how many bytes are written at once; maxBatch is the most
+// records.
+const (
+	batchSize = 256 << 10
+	maxBatch  = 1000
+)
+
+// Load makes sure that a store holds the data set, and nothing but it: one that
+// is there already, complete and with no record more or less, is kept (updates
+// change no more than versions); anything else that scalebench left there is
+// replaced. fresh says that it was written now.
+//
+// Only one generator loads; two at once would remove each other's records,
+// and notice. Errors are model.ErrUsage for a data set that cannot be,
+// model.ErrInvalid where fewer records are there than were written, else the
+// store's.
+func Load(ctx context.Context, store Store, set Dataset, o LoadOptions) (fresh bool, err error) {
+	if err := set.Check(); err != nil {
+		return false, err
+	}
+	err = withAdmin(ctx, store, func(admin Admin) error {
+		there, err := find(ctx, admin, set)
+		if err != nil || there {
+			return err
+		}
+		fresh = true
+		return write(ctx, store, admin, set, o)
+	})
+	if err != nil {
+		return fresh, fmt.Errorf("loading records into %s: %w", store.Name(), err)
+	}
+	return fresh, nil
+}
+
+// Drop removes from a store everything that Load has written.
+func Drop(ctx context.Context, store Store) error {
+	err := withAdmin(ctx, store, func(admin Admin) error { return admin.Drop(ctx) })
+	if err != nil {
+		return fmt.Errorf("removing records from %s: %w", store.Name(), err)
+	}
+	return nil
+}
+
+func withAdmin(ctx context.Context, store Store, do func(Admin) error) error {
+	admin, err := store.Admin(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(admin), admin.Close())
+}
+
+// find reports whether exactly this data set is there.
+func find(ctx context.Context, admin Admin, set Dataset) (bool, error) {
+	description, err := admin.Find(ctx)
+	if err != nil || description != set.String() {
+		return false, err
+	}
+	n, err := admin.Count(ctx)
+	return n == set.Records, err
+}
+
+// write replaces whatever there is by the data set.
+func write(ctx context.Context, store Store, admin Admin, set Dataset, o LoadOptions) error {
+	if err := admin.Create(ctx, set.Shape); err != nil {
+		return err
+	}
+	if err := writeRecords(ctx, store, set, o); err != nil {
+		return err
+	}
+	n, err := admin.Count(ctx)
+	if err != nil {
+		return err
+	}
+	if n != set.Records {
+		return fmt.Errorf("%w: %d records are there after %d were written; does somebody else load into the same store, or does it expire records?",
+			model.ErrInvalid, n, set.Records)
+	}
+	return admin.Finish(ctx, set.String())
+}
+
+// writeRecords writes all records over several connections.
+func writeRecords(ctx context.Context, store Store, set Dataset, o LoadOptions) error {
+	w := &writer{store: store, set: set, progress: o.Progress}
+	w.batch = min(max(batchSize/set.recordSize(), 1), maxBatch)
+	connections := o.Connections
+	if connections <= 0 {
+		connections = 8
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for range connections {
+		group.Go(func() error { return w.run(ctx) })
+	}
+	return group.Wait()
+}
+
+// writer is what the connections that load share.
+type writer struct {
+	store Store
+	set   Dataset
+	batch int64        // records at once
+	next  atomic.Int64 // the first record that nobody writes yet
+
+	mu       sync.Mutex
+	written  int64
+	progress func(int64)
+}
+
+// run writes batches until none is left.
+func (w *writer) run(ctx context.Context) error {
+	first := w.next.Add(w.batch) - w.batch
+	if first >= w.set.Records {
+		return nil
+	}
+	loader, err := w.store.Loader(ctx, w.set.Shape)
+	if err != nil {
+		return err
+	}
+	rows := make([]Row, w.batch)
+	for i := range rows {
+		rows[i].Fields = w.set.newRecord()
+	}
+	for ; err == nil && first < w.set.Records; first = w.next.Add(w.batch) - w.batch {
+		err = w.write(ctx, loader, rows[:min(w.batch, w.set.Records-first)], first)
+	}
+	return errors.Join(err, loader.Close())
+}
+
+func (w *writer) write(ctx context.Context, loader Loader, rows []Row, first int64) error {
+	for i := range rows {
+		rows[i].Key = w.set.Key(first + int64(i))
+		fillRecord(rows[i].Fields, first+int64(i))
+	}
+	if err := loader.Load(ctx, rows); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.written += int64(len(rows))
+	if w.progress != nil {
+		w.progress(w.written)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package loadserver
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// desk receives requests and says what will become of them. It is pure
+// arithmetic: it reads no clock and waits for nothing.
+type desk struct {
+	b       Behaviour
+	since   time.Duration // when the behaviour was set
+	workers *workers
+	rng     *rand.Rand
+	slow    share
+	fail    share
+}
+
+func newDesk(b Behaviour, now time.Duration) *desk {
+	d := &desk{workers: newWorkers()}
+	d.set(b, now)
+	return d
+}
+
+// set changes what happens to requests from now on. Those that were received
+// are answered as they would have been, and keep their workers as long.
+func (d *desk) set(b Behaviour, now time.Duration) {
+	d.b, d.since = b, now
+	d.workers.resize(b.Workers)
+	d.rng = rand.New(rand.NewPCG(b.Seed, serviceStream)) //nolint:gosec // repeatable on purpose
+	d.slow = share{of: b.Slow.Share}
+	// Half a period away from those that are slow, so that with equal shares
+	// it is not the same requests.
+	d.fail = share{of: b.Fail.Share, phase: .5}
+}
+
+// serviceStream keeps service times apart from whatever else a test draws with
+// the same seed.
+const serviceStream = 0x5e41ce
+
+// receive decides on a request that arrives now. Sent is left open.
+func (d *desk) receive(now time.Duration) Request {
+	r := Request{Arrived: now, Began: now, Due: now}
+	if d.b.Room > 0 && d.workers.present(now) >= d.b.Room {
+		r.Outcome, r.Due = Refused, d.notInStall(now)
+		return r
+	}
+	work := d.work()
+	ends := func(begin time.Duration) time.Duration {
+		return d.since + d.b.Stall.after(begin-d.since, work)
+	}
+	if d.b.Workers == 0 {
+		r.Due = ends(now)
+	} else {
+		r.Began, r.Due = d.workers.serve(now, ends)
+	}
+	if d.slow.next() {
+		r.Slow = true
+		r.Due = d.notInStall(r.Due + d.b.Slow.Extra)
+	}
+	if d.fail.next() {
+		r.Outcome = d.b.Fail.How.outcome()
+	}
+	return r
+}
+
+// notInStall is the first moment from t on at which something is answered.
+func (d *desk) notInStall(t time.Duration) time.Duration {
+	return d.since + d.b.Stall.resume(t-d.since)
+}
+
+// work is the service time of the next request.
+func (d *desk) work() time.Duration {
+	if d.b.Times == Exponential {
+		return time.Duration(d.rng.ExpFloat64() * float64(d.b.Service))
+	}
+	return d.b.Service
+}
+
+func (f Failure) outcome() Outcome {
+	switch f {
+	case Close:
+		return Closed
+	case Reset:
+		return WasReset
+	case Silent:
+		return Unanswered
+	}
+	return Failed
+}

@@ -1,0 +1,145 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// DefaultTimeout is how long an operation may take if nobody says otherwise.
+const DefaultTimeout = 10 * time.Second
+
+// grace is how long clients may take to return once their context is done.
+// Those that do not are left alone: with the rest of what a run does at its
+// end it has to stay below a second.
+const grace = 500 * time.Millisecond
+
+// PoolConfig bounds a [Pool].
+type PoolConfig struct {
+	// Clients is how many there are at most. They are opened when an
+	// operation is due and all others are busy, and used again while they
+	// live, the one that was used last first.
+	Clients int
+	// Timeout bounds an operation from when it was sent: then it fails as
+	// ErrTimeout. One that was due for this long while no client was free is
+	// dropped. It bounds the opening of a client as well. 0: DefaultTimeout.
+	Timeout time.Duration
+}
+
+// Pool is the [Driver] for a [Target]: clients that do one operation at a
+// time, each in a goroutine of its own.
+//
+// One goroutine sleeps until the next operation is due and hands it to a
+// client that is free. Nothing is queued: when all clients are busy the plan
+// is not followed further, and the client that is free first takes what is due
+// by then. What waited for longer than the timeout is dropped.
+//
+// When a client cannot be opened, the next try comes after a pause, which
+// grows to a tenth of a second while tries fail. As long as there is no other
+// client either, operations of an open loop that are due in the pause fail as
+// ErrConnect at once, for that is what they would have met. Users of a closed
+// loop wait for the next try: they would fail in a circle otherwise.
+//
+// A client whose operation has not returned half a second after its context
+// was done is abandoned: the operation counts as ErrTimeout, or at the end of
+// a run as Unfinished, and the client is closed when it does return. Until
+// then it counts as one of the clients allowed, also in later runs.
+type Pool struct {
+	target   Target
+	config   PoolConfig
+	newAlarm func() (alarm, error)
+
+	running sync.Mutex // held during a run
+
+	mu    sync.Mutex // guards all below, and everything of a run
+	slots slots
+	kept  []*worker // those with a client, between runs
+}
+
+// NewPool makes a pool without clients. The error is model.ErrUsage.
+func NewPool(target Target, c PoolConfig) (*Pool, error) {
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Clients < 1 || c.Timeout < 0 {
+		return nil, fmt.Errorf("%w: a pool of %d clients with a timeout of %v; it needs at least one client, and no negative time",
+			model.ErrUsage, c.Clients, c.Timeout)
+	}
+	if _, err := NewMix(target.Mix(), 0, All); err != nil {
+		return nil, err
+	}
+	return &Pool{target: target, config: c, newAlarm: newAlarm, slots: slots{limit: c.Clients}}, nil
+}
+
+// Ops names the kinds of operations.
+func (p *Pool) Ops() []string {
+	var names []string
+	for _, k := range p.target.Mix() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Run executes a plan; see [Driver].
+func (p *Pool) Run(ctx context.Context, r Run) (Usage, error) {
+	if !p.running.TryLock() {
+		return Usage{}, fmt.Errorf("%w: the pool runs a plan already; wait for its end", model.ErrUsage)
+	}
+	defer p.running.Unlock()
+	x, err := p.prepare(ctx, r)
+	if err != nil {
+		return Usage{}, err
+	}
+	defer x.alarm.close()
+	defer context.AfterFunc(ctx, x.alarm.wake)()
+	if !x.await(ctx) {
+		return x.stop(), context.Cause(ctx)
+	}
+	over := x.follow(ctx)
+	usage := x.stop()
+	if !over {
+		return usage, context.Cause(ctx)
+	}
+	return usage, nil
+}
+
+// Close closes all clients, once the last run has ended.
+func (p *Pool) Close() error {
+	p.running.Lock()
+	defer p.running.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, w := range p.kept {
+		errs = append(errs, w.client.Close())
+		p.slots.put(w.index)
+	}
+	p.kept = nil
+	return errors.Join(errs...)
+}
+
+// slots are the numbers of clients, below limit.
+type slots struct {
+	limit, fresh int   // those from fresh on were never taken
+	used         []int // those given back
+}
+
+// free reports whether there is a number that no client has.
+func (s *slots) free() bool { return len(s.used) > 0 || s.fresh < s.limit }
+
+// take returns one.
+func (s *slots) take() int {
+	if n := len(s.used); n > 0 {
+		i := s.used[n-1]
+		s.used = s.used[:n-1]
+		return i
+	}
+	s.fresh++
+	return s.fresh - 1
+}
+
+func (s *slots) put(i int) { s.used = append(s.used, i) }

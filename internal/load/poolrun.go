@@ -1,0 +1,270 @@
+package load
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// poolRun is one run of a [Pool]. What is not said to be otherwise is guarded
+// by the pool's lock. Times are from the start of the plan.
+type poolRun struct {
+	// These do not change.
+	pool            *Pool
+	ctx             context.Context // of operations
+	cancel          context.CancelFunc
+	start           time.Time
+	duration, drain time.Duration
+	open            bool // an open loop, not a closed one
+	alarm           alarm
+	collector       *Collector
+
+	source Source
+	mix    *Mix
+	shard  *Shard
+	usage  Usage
+	pause  pause
+	idle   []*worker // the one used last is the last
+	busy   []*worker // each knows its place
+	active int       // goroutines of workers
+	// until is when the dispatcher wakes; tick when it looks after the rest.
+	until, tick time.Duration
+	stopped     bool
+	gone        chan struct{} // closed when it is stopped and nobody is active
+
+	// These are the dispatcher's own.
+	handed bool          // to a goroutine that did not run yet
+	slept  time.Duration // as long as it wanted to; what came on top is no rest
+	cpu    time.Duration // of the process before the start
+}
+
+// prepare begins a run, before its start.
+func (p *Pool) prepare(ctx context.Context, r Run) (*poolRun, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	mix, err := NewMix(p.target.Mix(), r.Plan.Seed, r.Share)
+	if err != nil {
+		return nil, err
+	}
+	a, err := p.newAlarm()
+	if err != nil {
+		return nil, err
+	}
+	x := &poolRun{
+		pool: p, alarm: a, mix: mix, source: NewSource(r.Plan, r.Share),
+		duration: r.Plan.Duration(), drain: r.Drain, open: r.Plan.Closed == nil,
+		tick: time.Second, gone: make(chan struct{}),
+		collector: NewCollector(1, len(p.target.Mix()), r.Each),
+	}
+	x.shard = x.collector.Shard(0)
+	// Operations end when the run says so, which is after ctx is done.
+	x.ctx, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	x.start = startOf(r)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	x.idle, p.kept = p.kept, nil
+	for _, w := range x.idle {
+		w.free = 0
+	}
+	return x, nil
+}
+
+// startOf is the start of a run on the monotonic clock, which nobody sets.
+func startOf(r Run) time.Time {
+	now := time.Now()
+	if r.Start.IsZero() {
+		return now
+	}
+	return now.Add(r.Start.Sub(now))
+}
+
+func (x *poolRun) now() time.Duration { return time.Since(x.start) }
+
+// await waits for the start; false if ctx was done before.
+func (x *poolRun) await(ctx context.Context) bool {
+	for left := -x.now(); left > 0 && ctx.Err() == nil; left = -x.now() {
+		x.alarm.sleep(left)
+	}
+	x.cpu = ProcessorTime()
+	return ctx.Err() == nil
+}
+
+// follow executes the plan; false if ctx was done before its end.
+func (x *poolRun) follow(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		until, over := x.step() //nolint:contextcheck // operations have the context of the run, which ends after ctx
+		if over {
+			return true
+		}
+		x.sleep(until)
+	}
+	return false
+}
+
+// sleep lets clients have the processor before it waits in the kernel: the one
+// that was woken last runs on this thread at once, without another having to
+// be woken first.
+func (x *poolRun) sleep(until time.Duration) {
+	if x.handed {
+		x.handed = false
+		runtime.Gosched()
+	}
+	begin := x.now()
+	if until > begin {
+		x.alarm.sleep(until - begin)
+		x.slept += min(x.now(), until) - begin
+	}
+}
+
+// step does what is due, and returns when there is more to do.
+func (x *poolRun) step() (until time.Duration, over bool) {
+	x.pool.mu.Lock()
+	defer x.pool.mu.Unlock()
+	now := x.now()
+	x.dispatch(now)
+	if x.over(now) {
+		return now, true
+	}
+	if now >= x.tick {
+		x.housekeep(now)
+	}
+	x.until = x.next(now)
+	return x.until, false
+}
+
+// dispatch hands out what is due, until there is nothing or nobody left.
+func (x *poolRun) dispatch(now time.Duration) {
+	for {
+		due, ok := x.source.Peek()
+		if !ok || due > now || !x.lend(due, now) && !x.hire(due, now) && !x.drop(due, now) {
+			return
+		}
+	}
+}
+
+// lend gives an operation to a client that is idle, if there is one: however
+// late it is, that is the generator's doing.
+func (x *poolRun) lend(due, now time.Duration) bool {
+	n := len(x.idle)
+	if n == 0 {
+		return false
+	}
+	free := x.freeSince(due, now)
+	w := x.idle[n-1]
+	x.idle = x.idle[:n-1]
+	x.assign(w, due, free, now)
+	x.wake(w)
+	return true
+}
+
+// drop gives up an operation that has waited for too long.
+func (x *poolRun) drop(due, now time.Duration) bool {
+	if due+x.pool.config.Timeout > now {
+		return false
+	}
+	x.shard.Drop(x.take(due), due)
+	x.source.Ended(now)
+	return true
+}
+
+// hire gives an operation to a new client, or fails it where none can be had
+// now; false if it has to wait.
+func (x *poolRun) hire(due, now time.Duration) bool {
+	if !x.pause.over(now) {
+		return x.refuse(due, now)
+	}
+	if !x.mayHire(now) {
+		return false
+	}
+	w := &worker{index: x.pool.slots.take()}
+	x.assign(w, due, due, now)
+	x.wake(w)
+	return true
+}
+
+// mayHire reports whether a client may be opened now.
+func (x *poolRun) mayHire(now time.Duration) bool { return x.pause.over(now) && x.pool.slots.free() }
+
+// wake lets a worker do what was assigned to it, in this run's goroutine.
+func (x *poolRun) wake(w *worker) {
+	x.handed = true
+	if w.wake != nil {
+		w.wake <- true // it is idle, so there is room
+		return
+	}
+	w.wake = make(chan bool, 1)
+	x.active++
+	go w.serve(x, w.wake)
+}
+
+// refuse fails an operation that finds no client and no connection to be had.
+func (x *poolRun) refuse(due, now time.Duration) bool {
+	if !x.open || len(x.busy) > 0 {
+		return false
+	}
+	x.shard.Fail(x.take(due), due, ErrConnect)
+	x.source.Ended(now)
+	return true
+}
+
+// take announces the next operation, and says of which kind it is.
+func (x *poolRun) take(due time.Duration) (op int) {
+	op = x.mix.Next()
+	x.shard.Due(op, due)
+	x.source.Take()
+	return op
+}
+
+// assign gives the next operation to a worker; a client has been free for it
+// since free.
+func (x *poolRun) assign(w *worker, due, free, now time.Duration) {
+	w.op, w.due, w.free, w.given = x.take(due), due, free, now
+	w.sent.Store(unsent)
+	w.at = len(x.busy)
+	x.busy = append(x.busy, w)
+}
+
+// retire ends a worker's operation: it is nobody's any more.
+func (x *poolRun) retire(w *worker) {
+	last := len(x.busy) - 1
+	x.busy[w.at] = x.busy[last]
+	x.busy[w.at].at = w.at
+	x.busy = x.busy[:last]
+}
+
+// next is when the dispatcher has to look again.
+func (x *poolRun) next(now time.Duration) time.Duration {
+	until := min(x.tick, x.duration+x.drain)
+	if now < x.duration {
+		until = min(until, x.duration)
+	}
+	due, ok := x.source.Peek()
+	switch {
+	case !ok:
+	case due > now:
+		until = min(until, due)
+	default: // it waits for a client
+		until = min(until, due+x.pool.config.Timeout)
+		if !x.pause.over(now) {
+			until = min(until, x.pause.until)
+		}
+	}
+	return until
+}
+
+// over reports whether everything has ended, or nobody waits any more.
+func (x *poolRun) over(now time.Duration) bool {
+	_, more := x.source.Peek()
+	return now >= x.duration+x.drain || now >= x.duration && !more && len(x.busy) == 0
+}
+
+// nudge wakes the dispatcher when it sleeps for longer than it should.
+func (x *poolRun) nudge(now time.Duration) {
+	due, ok := x.source.Peek()
+	switch {
+	case ok && due > now && due < x.until,
+		!ok && now >= x.duration && len(x.busy) == 0:
+		x.alarm.wake()
+	}
+}

@@ -1,0 +1,121 @@
+package redis_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/kv"
+	"github.com/scalebench/scalebench/internal/load/kv/kvtest"
+	"github.com/scalebench/scalebench/internal/load/redis"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, rawURL string) *redis.Store {
+	t.Helper()
+	s, err := redis.New(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestStore(t *testing.T) {
+	server := kvtest.StartRedis(t, "")
+	database := 0
+	kvtest.Run(t, kvtest.Subject{
+		Open: func(t *testing.T) kv.Store {
+			database++ // each test has one of its own
+			return open(t, fmt.Sprintf("redis://%s/%d", server.Addr, database))
+		},
+		Upserts: true,
+		Stall:   func(*testing.T, kv.Store) func() { return server.Stall() },
+		Stop:    func(*testing.T, kv.Store) { server.Stop() },
+	})
+}
+
+// TestOthersKeys: what is not ours is neither counted nor removed, however
+// similar it looks.
+func TestOthersKeys(t *testing.T) {
+	server := kvtest.StartRedis(t, "")
+	client := goredis.NewClient(&goredis.Options{Addr: server.Addr})
+	defer func() { _ = client.Close() }()
+	for _, key := range []string{"user1", "scalebench", "scalebenchmark:user2", "x:scalebench:user3"} {
+		if err := client.Set(t.Context(), key, "precious", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := open(t, "redis://"+server.Addr)
+	set := kv.Dataset{Records: 100, Shape: kv.Shape{Fields: 1, FieldSize: 16}}
+	if _, err := kv.Load(t.Context(), store, set, kv.LoadOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := kv.Drop(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := client.DBSize(t.Context()).Result(); n != 4 || err != nil {
+		t.Errorf("%d keys are left, %v, want the 4 of somebody else", n, err)
+	}
+}
+
+// TestDenied: a wrong password is named as the reason, and not shown.
+func TestDenied(t *testing.T) {
+	server := kvtest.StartRedis(t, "s3cret/word")
+	right := open(t, "redis://:s3cret%2Fword@"+server.Addr)
+	if err := kv.Drop(t.Context(), right); err != nil {
+		t.Errorf("with the password: %v", err)
+	}
+	for name, user := range map[string]string{"wrong": ":wr0ng%2Fword@", "none": ""} {
+		store := open(t, "redis://"+user+server.Addr)
+		_, err := store.Connect(t.Context(), kv.Shape{Fields: 1, FieldSize: 16})
+		if !errors.Is(err, model.ErrDenied) || load.KindOf(err) != load.ErrConnect {
+			t.Errorf("%s password: %v, want ErrDenied of kind connect", name, err)
+		}
+		if text := fmt.Sprint(err, store.Name()); strings.Contains(text, "wr0ng") {
+			t.Errorf("the password is shown: %s", text)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	for name, test := range map[string]struct{ url, want string }{
+		"user":      {"redis://me:pw1234@db.example:6380/3", "redis://me@db.example:6380/3"},
+		"tls":       {"rediss://:pw1234@db.example", "rediss://db.example"},
+		"parameter": {"redis://db.example?read_timeout=3s", "redis://db.example"},
+	} {
+		s, err := redis.New(test.url)
+		if err != nil || s.Name() != test.want {
+			t.Errorf("%s: New = %v, %v, want %s", name, s, err, test.want)
+		}
+	}
+	for name, url := range map[string]string{
+		"scheme":    "http://:pw1234@db.example",
+		"no URL":    "redis://:pw1234@db.example:port",
+		"database":  "redis://:pw1234@db.example/x",
+		"parameter": "redis://:pw1234@db.example/?password=pw1234&x=pw1234",
+	} {
+		s, err := redis.New(url)
+		if !errors.Is(err, model.ErrUsage) {
+			t.Errorf("%s: New = %v, %v, want ErrUsage", name, s, err)
+		}
+		if strings.Contains(fmt.Sprint(err), "pw1234") {
+			t.Errorf("%s: the password is shown: %v", name, err)
+		}
+	}
+}
+
+func BenchmarkStore(b *testing.B) {
+	store, err := redis.New("redis://" + kvtest.StartRedis(b, "").Addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	kvtest.Benchmark(b, store)
+}

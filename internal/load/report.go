@@ -1,0 +1,126 @@
+package load
+
+import (
+	"fmt"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Sink takes a summary; a workload.Reporter is one.
+type Sink interface {
+	Sample(model.Sample)
+	Histogram(model.Histogram)
+	Recording(model.HostSeries)
+}
+
+// Names of what a summary is made of in a result. Where there is more than one
+// kind of operation, samples have the label "op", and histograms the name of
+// the operation before theirs.
+const (
+	MetricScored     = "load_scored"
+	MetricThroughput = "load_throughput"
+	MetricBusy       = "generator_busy"
+	MetricCPU        = "generator_cpu"
+	MetricOpened     = "generator_connections_opened"
+	MetricSent       = "load_sent"
+	MetricReceived   = "load_received"
+	HistogramLag     = "load_lag"
+	RecordingRTT     = "load_rtt"
+	metricErrors     = "load_errors"
+	suffixLatency    = "_latency"
+	suffixService    = "_service"
+	recordingDue     = "load_due_second"
+	recordingOK      = "load_ok_second"
+)
+
+// counters are the counts of a result by name, errors apart.
+var counters = []struct {
+	metric string
+	of     func(*Counts) *int64
+}{
+	{"load_due", func(c *Counts) *int64 { return &c.Due }},
+	{"load_ok", func(c *Counts) *int64 { return &c.OK }},
+	{"load_dropped", func(c *Counts) *int64 { return &c.Dropped }},
+	{"load_unfinished", func(c *Counts) *int64 { return &c.Unfinished }},
+	{"load_late", func(c *Counts) *int64 { return &c.Late }},
+	{"load_waited", func(c *Counts) *int64 { return &c.Waited }},
+}
+
+// Report publishes a summary, all of it.
+func (s Summary) Report(to Sink) error {
+	info := func(metric, unit string, v float64, labels map[string]string) {
+		to.Sample(model.Sample{Metric: metric, Unit: unit, Value: v, Better: model.Lower, Labels: labels, Info: true})
+	}
+	var ok int64
+	for i, o := range s.Ops {
+		ok += o.OK
+		labels := map[string]string{"op": s.Names[i]}
+		for _, c := range counters {
+			info(c.metric, "1", float64(*c.of(&o.Counts)), labels)
+		}
+		for k, n := range o.Errors {
+			info(metricErrors, "1", float64(n), map[string]string{"op": s.Names[i], "kind": Kind(k).String()})
+		}
+	}
+	to.Sample(model.Sample{Metric: MetricThroughput, Unit: "op/s", Value: float64(ok) / s.Scored.Seconds(), Better: model.Higher})
+	info(MetricScored, "s", s.Scored.Seconds(), nil)
+	info(MetricBusy, "1", s.Usage.Busy, nil)
+	info(MetricCPU, "core", s.Usage.CPU.Seconds()/max(s.Usage.Wall.Seconds(), 1e-9), nil)
+	info(MetricOpened, "1", float64(s.Usage.Opened), nil)
+	info(MetricSent, "byte", float64(s.Sent), nil)
+	info(MetricReceived, "byte", float64(s.Received), nil)
+	s.record(to)
+	return s.histograms(to)
+}
+
+// histograms publishes the distributions that are not empty: of all that is
+// scored, and the latencies of each second.
+func (s Summary) histograms(to Sink) error {
+	for i, o := range s.Ops {
+		if err := put(to, s.Names[i]+suffixLatency, 0, o.Latency); err != nil {
+			return err
+		}
+		if err := put(to, s.Names[i]+suffixService, 0, o.Service); err != nil {
+			return err
+		}
+		for _, x := range s.Seconds {
+			if err := put(to, s.Names[i]+suffixLatency, x.Index+1, x.Latencies[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return put(to, HistogramLag, 0, s.Lag)
+}
+
+func put(to Sink, metric string, second int, h *hdr.Histogram) error {
+	if h == nil || h.TotalCount() == 0 {
+		return nil
+	}
+	encoded, err := histogram.Encode(h)
+	if err != nil {
+		return fmt.Errorf("%s: %w", metric, err)
+	}
+	to.Histogram(model.Histogram{Metric: metric, Unit: "ns", Second: second, Encoded: encoded})
+	return nil
+}
+
+// record publishes what changes from second to second, and the handshakes.
+func (s Summary) record(to Sink) {
+	due := model.HostSeries{Metric: recordingDue, Unit: "op"}
+	ok := model.HostSeries{Metric: recordingOK, Unit: "op"}
+	for _, x := range s.Seconds {
+		at := int64(x.Index) * 1e9
+		due.Offsets, due.Values = append(due.Offsets, at), append(due.Values, float64(x.Due))
+		ok.Offsets, ok.Values = append(ok.Offsets, at), append(ok.Values, float64(x.OK))
+	}
+	rtt := model.HostSeries{Metric: RecordingRTT, Unit: "s"}
+	for _, h := range s.RTT {
+		rtt.Offsets, rtt.Values = append(rtt.Offsets, h.At.Nanoseconds()), append(rtt.Values, h.Took.Seconds())
+	}
+	for _, r := range []model.HostSeries{due, ok, rtt} {
+		to.Recording(r)
+	}
+}

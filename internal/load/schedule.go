@@ -1,0 +1,89 @@
+package load
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Share is one part of a plan that several loops or generators execute
+// together: part Index, counted from 0, of Of. Evenly spaced arrivals are dealt
+// out in turn, so that they stay evenly spaced in the sum; Poisson arrivals are
+// drawn apart, for a sum of Poisson processes is one. The users of a closed
+// loop are divided.
+type Share struct{ Index, Of int }
+
+// All is the whole of a plan.
+var All = Share{Index: 0, Of: 1}
+
+// Split returns part i of n of this share.
+func (s Share) Split(i, n int) Share { return Share{Index: s.Index*n + i, Of: s.Of * n} }
+
+// users is this share's part of n.
+func (s Share) users(n int) int {
+	return n*(s.Index+1)/s.Of - n*s.Index/s.Of
+}
+
+// Schedule computes the times at which one share of an open loop's operations
+// is due.
+//
+// Both kinds of arrivals are made in operational time, in which the rate is 1:
+// arrival number j of evenly spaced ones lies at j, Poisson arrivals lie
+// exponential distances of mean 1 apart. The integral of the rate over time,
+// inverted, maps them to the clock; so ramps are exact, too (Çinlar,
+// Introduction to Stochastic Processes, 1975, section 4.7: the time change of
+// a non-homogeneous Poisson process).
+type Schedule struct {
+	stages []Stage
+	step   func() float64 // to the next arrival, in operational time
+
+	next   float64 // the next arrival, in operational time
+	stage  int
+	begin  time.Duration // of the stage
+	before float64       // what was due before the stage
+}
+
+// NewSchedule is for a plan with stages that passed its Check.
+func NewSchedule(p Plan, share Share) *Schedule {
+	s := &Schedule{stages: p.Stages}
+	n := float64(share.Of)
+	if p.Arrivals == Poisson {
+		rng := rand.New(rand.NewPCG(p.Seed, uint64(share.Index))) //nolint:gosec // repeatable on purpose
+		s.step = func() float64 { return n * rng.ExpFloat64() }
+		s.next = s.step()
+	} else {
+		s.step = func() float64 { return n }
+		s.next = float64(share.Index)
+	}
+	return s
+}
+
+// Next returns when the next operation is due, from the start of the plan, to
+// the nearest nanosecond; ok is false when there is none left. Times do not go
+// back, and are before the plan's end.
+func (s *Schedule) Next() (due time.Duration, ok bool) {
+	for s.stage < len(s.stages) {
+		now := s.stages[s.stage]
+		if left := s.next - s.before; left < now.expected() {
+			s.next += s.step()
+			after := time.Duration(math.Round(now.after(left) * 1e9))
+			return s.begin + min(after, now.Duration-1), true
+		}
+		s.before = whole(s.before + now.expected())
+		s.begin += now.Duration
+		s.stage++
+	}
+	return 0, false
+}
+
+// after is the time in seconds, from the stage's begin, by which n ≥ 0 operations
+// were due: the inverse of From·t + (To-From)/(2·Duration)·t². This form of the
+// solution is exact for a constant rate and loses no digits near it.
+func (s Stage) after(n float64) float64 {
+	if n == 0 && s.From == 0 {
+		return 0
+	}
+	slope := (s.To - s.From) / s.Duration.Seconds()
+	root := math.Sqrt(max(s.From*s.From+2*slope*n, 0))
+	return 2 * n / (s.From + root)
+}
