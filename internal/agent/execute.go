@@ -207,7 +207,7 @@ func (x *execution) result(out runner.Outcome) model.Result {
 		Outcome: out.Outcome, Error: out.Err, ExitCode: out.ExitCode,
 		Started: x.serverTime(out.Started), Ended: x.serverTime(out.Ended),
 		ClockOffset: x.offset, ClockError: x.bound,
-		Stdout: out.Stdout, Stderr: out.Stderr, Samples: out.Samples, Series: out.Series, Histograms: out.Histograms,
+		Stdout: out.Stdout, Stderr: out.Stderr, Samples: out.Samples, Series: out.Series, Histograms: out.Histograms, Host: out.Recordings,
 	}
 	if x.forced != "" && out.Outcome != model.OutcomeOK {
 		r.Outcome, r.Error = x.forced, x.reason

@@ -40,8 +40,9 @@ func (w *watch) into(r *model.Result, out runner.Outcome) {
 	if out.Started.IsZero() {
 		return // it never began; there is nothing to align with
 	}
-	r.Host = w.recording.Series(out.Started)
-	others, ok := monitor.Others(r.Host, out.CPU-w.used)
+	seen := w.recording.Series(out.Started)
+	r.Host = append(r.Host, seen...)
+	others, ok := monitor.Others(seen, out.CPU-w.used)
 	if !ok || !w.known || lasted <= 0 {
 		return
 	}

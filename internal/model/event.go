@@ -34,6 +34,8 @@ const (
 	EventStoreBack    EventKind = "store_back"
 	EventRetry        EventKind = "retry"
 	EventNodeChanged  EventKind = "node_changed" // another host under the same name
+	// EventWindow: what a window of a search was worth.
+	EventWindow EventKind = "window"
 	// EventFleetUp: hosts are being made.
 	EventFleetUp EventKind = "fleet_up"
 	// EventServiceEnded: a service that workloads use is gone; the run ends.

@@ -55,7 +55,8 @@ type Result struct {
 	Stderr   Output   `json:"stderr"`
 	Samples  []Sample `json:"samples,omitempty"`
 	Series   []Series `json:"series,omitempty"`
-	// Host is what the monitor saw of the node while the task ran.
+	// Host is what the monitor saw of the node while the task ran, and what
+	// the workload itself recorded.
 	Host       []HostSeries `json:"host,omitempty"`
 	Histograms []Histogram  `json:"histograms,omitempty"`
 }
@@ -143,6 +144,9 @@ type HostSeries struct {
 type Histogram struct {
 	Metric string `json:"metric"`
 	Unit   string `json:"unit"` // of the recorded integers: "us"
+	// Second is the second of the task that it covers, counted from 1; 0: it
+	// covers what the task scores.
+	Second int `json:"second,omitempty"`
 	// Encoded is the V2 compressed form in base64, which every HdrHistogram
 	// library reads.
 	Encoded string `json:"encoded"`

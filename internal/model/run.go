@@ -57,11 +57,13 @@ type Run struct {
 type Phase string
 
 // Serial: one subject (node or node pair) at a time. Parallel: all at once, or
-// as many as a sweep over fleet sizes asks for. Batch: jobs of a job file, in
-// order on each node, without a common start.
+// as many as a sweep over fleet sizes asks for. Search: all at once offer one
+// load to a target, a window of a search for the load that it takes. Batch:
+// jobs of a job file, in order on each node, without a common start.
 const (
 	Serial   Phase = "serial"
 	Parallel Phase = "parallel"
+	Search   Phase = "search"
 	Batch    Phase = "batch"
 )
 
@@ -146,6 +148,10 @@ type Spec struct {
 	Subject string `json:"subject,omitempty"`
 	// Role is what the task is there for.
 	Role Role `json:"role,omitempty"`
+	// Part, counted from 0, is this task's share of a load that Parts tasks of
+	// the step offer together; both are 0 where each has its own.
+	Part  int `json:"part,omitempty"`
+	Parts int `json:"parts,omitempty"`
 	// Peers are the nodes that this task connects to, Clients those whose
 	// tasks connect to this one.
 	Peers   []NodeID `json:"peers,omitempty"`

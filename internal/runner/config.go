@@ -68,6 +68,7 @@ type Outcome struct {
 	Samples        []model.Sample
 	Series         []model.Series
 	Histograms     []model.Histogram
+	Recordings     []model.HostSeries
 	Stdout, Stderr model.Output // Output.Artifact is left empty
 	// StdoutFile and StderrFile are the paths of files with the whole output;
 	// empty when the text of Stdout or Stderr is the whole, or no ArtifactDir

@@ -17,6 +17,7 @@ type data struct {
 	exitCode   *int
 	samples    []model.Sample
 	histograms []model.Histogram
+	recordings []model.HostSeries
 	metrics    []string // of series, in order of appearance
 	series     map[string]*progress
 }
@@ -52,6 +53,8 @@ func (d *data) take(r report) {
 		d.samples = append(d.samples, *r.Sample)
 	case r.Histogram != nil:
 		d.histograms = append(d.histograms, *r.Histogram)
+	case r.Recording != nil:
+		d.recordings = append(d.recordings, *r.Recording)
 	case r.ExitCode != nil:
 		d.exitCode = r.ExitCode
 	case r.Done != nil:
@@ -69,7 +72,10 @@ func (d *data) ended() time.Time {
 
 // outcome returns what was measured; the verdict is left to the caller.
 func (d *data) outcome() Outcome {
-	o := Outcome{Started: d.started, ExitCode: d.exitCode, Samples: slices.Clone(d.samples), Histograms: slices.Clone(d.histograms)}
+	o := Outcome{
+		Started: d.started, ExitCode: d.exitCode, Samples: slices.Clone(d.samples),
+		Histograms: slices.Clone(d.histograms), Recordings: slices.Clone(d.recordings),
+	}
 	for _, m := range d.metrics {
 		o.Series = append(o.Series, d.series[m].series(m))
 	}

@@ -29,6 +29,8 @@ type setup struct {
 	Kind    string         `json:"kind"`
 	Params  map[string]any `json:"params"`
 	Role    model.Role     `json:"role,omitempty"`
+	Part    int            `json:"part,omitempty"`
+	Parts   int            `json:"parts,omitempty"`
 	Dir     string         `json:"dir"`
 	// Cleanup bounds the workload's Cleanup, in nanoseconds.
 	Cleanup time.Duration `json:"cleanup"`
@@ -37,13 +39,14 @@ type setup struct {
 
 // report is one line from the child to the agent. Exactly one field is set.
 type report struct {
-	Ready     *verdict         `json:"ready,omitempty"`   // Prepare ended
-	Started   *int64           `json:"started,omitempty"` // Run was called; wall clock, ns since 1970
-	Point     *point           `json:"point,omitempty"`
-	Sample    *model.Sample    `json:"sample,omitempty"`
-	Histogram *model.Histogram `json:"histogram,omitempty"`
-	ExitCode  *int             `json:"exit_code,omitempty"`
-	Done      *verdict         `json:"done,omitempty"` // Run returned
+	Ready     *verdict          `json:"ready,omitempty"`   // Prepare ended
+	Started   *int64            `json:"started,omitempty"` // Run was called; wall clock, ns since 1970
+	Point     *point            `json:"point,omitempty"`
+	Sample    *model.Sample     `json:"sample,omitempty"`
+	Histogram *model.Histogram  `json:"histogram,omitempty"`
+	Recording *model.HostSeries `json:"recording,omitempty"`
+	ExitCode  *int              `json:"exit_code,omitempty"`
+	Done      *verdict          `json:"done,omitempty"` // Run returned
 }
 
 // verdict is how Prepare or Run ended.

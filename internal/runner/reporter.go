@@ -162,6 +162,32 @@ func (r *reporter) Histogram(h model.Histogram) {
 	}
 }
 
+// Recording implements workload.Reporter.
+func (r *reporter) Recording(s model.HostSeries) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := checkRecording(s); err != nil {
+		r.refuse(err)
+		return
+	}
+	if err := r.out.write(report{Recording: &s}); err != nil {
+		r.refuse(err)
+	}
+}
+
+// checkRecording refuses what the store would not take.
+func checkRecording(s model.HostSeries) error {
+	if s.Metric == "" || s.Unit == "" || len(s.Offsets) != len(s.Values) {
+		return fmt.Errorf("a recording without metric or unit, or with %d times for %d values: %q %q", len(s.Offsets), len(s.Values), s.Metric, s.Unit)
+	}
+	for i, v := range s.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) || i > 0 && s.Offsets[i] < s.Offsets[i-1] {
+			return fmt.Errorf("the recording %s has %v at %d ns; it must have numbers in the order of time", s.Metric, v, s.Offsets[i])
+		}
+	}
+	return nil
+}
+
 // maxHistogram is far above what an HdrHistogram takes, and below maxLine.
 const maxHistogram = 1 << 20
 

@@ -109,6 +109,9 @@ type Env struct {
 	Self           model.Host
 	Peers, Clients []model.Host
 	Role           model.Role
+	// Part, counted from 0, is this node's share of a load that Parts nodes
+	// offer together; Parts is at least 1.
+	Part, Parts int
 	// Volumes are what the node offers to write to, by name: the path of a
 	// folder, or of a block device.
 	Volumes map[string]string
@@ -138,6 +141,9 @@ type Reporter interface {
 	Sample(s model.Sample)
 	// Histogram publishes a distribution, once a metric, at the end of Run.
 	Histogram(h model.Histogram)
+	// Recording publishes readings of a quantity that may rise and fall, once
+	// a metric, at the end of Run. Offsets count from the call of Run.
+	Recording(s model.HostSeries)
 	// ExitCode records how the benchmark's process ended.
 	ExitCode(code int)
 }

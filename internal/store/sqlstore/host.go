@@ -11,7 +11,7 @@ import (
 
 const (
 	hostColumns      = `result, position, metric, unit, counter, points, offsets, readings`
-	histogramColumns = `result, position, metric, unit, encoded`
+	histogramColumns = `result, position, metric, unit, second, encoded`
 )
 
 // hostRows prepares the series of the monitor. Its metrics are read together,
@@ -71,7 +71,7 @@ func (s *Store) histogramRows(histograms []model.Histogram) ([][]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("histogram %q: %w", h.Metric, err)
 		}
-		rows[i] = []any{i, text(h.Metric), text(h.Unit), blob}
+		rows[i] = []any{i, text(h.Metric), text(h.Unit), h.Second, blob}
 	}
 	return rows, nil
 }
@@ -81,7 +81,7 @@ func (s *Store) selectHistograms(ctx context.Context, tx *sql.Tx, run model.RunI
 		var number int64
 		var h model.Histogram
 		var blob []byte
-		if err := rows.Scan(&number, (*text)(&h.Metric), (*text)(&h.Unit), &blob); err != nil {
+		if err := rows.Scan(&number, (*text)(&h.Metric), (*text)(&h.Unit), &h.Second, &blob); err != nil {
 			return err
 		}
 		r := rs.at(number)
@@ -92,6 +92,6 @@ func (s *Store) selectHistograms(ctx context.Context, tx *sql.Tx, run model.RunI
 		h.Encoded = string(raw)
 		r.Histograms = append(r.Histograms, h)
 		return nil
-	}, `SELECT x.result, x.metric, x.unit, x.encoded
+	}, `SELECT x.result, x.metric, x.unit, x.second, x.encoded
 		FROM histograms x JOIN results r ON r.id = x.result`+ofRun+` ORDER BY x.result, x.position`, text(run))
 }

@@ -45,7 +45,7 @@ func (s *Store) CreateRun(ctx context.Context, run model.Run, nodes []model.Node
 		if err := s.putRunNodes(ctx, tx, run.ID, nodes); err != nil {
 			return err
 		}
-		return s.insertSteps(ctx, tx, steps)
+		return s.insertSteps(ctx, tx, steps, "")
 	})
 	return s.fail(ctx, doing, err)
 }

@@ -22,7 +22,9 @@ func scanStep(rows *sql.Rows) (st model.Step, err error) {
 	return st, err
 }
 
-func (s *Store) insertSteps(ctx context.Context, tx *sql.Tx, steps []model.Step) error {
+// insertSteps fails for a step that is there already, unless conflict says what
+// to do with it.
+func (s *Store) insertSteps(ctx context.Context, tx *sql.Tx, steps []model.Step, conflict string) error {
 	var stepRows, taskRows [][]any
 	for _, st := range steps {
 		stepRows = append(stepRows, stepRow(st))
@@ -30,11 +32,31 @@ func (s *Store) insertSteps(ctx context.Context, tx *sql.Tx, steps []model.Step)
 			taskRows = append(taskRows, []any{text(t.ID), text(st.ID), t.Position, text(t.Node), document{&t.Spec}})
 		}
 	}
-	if err := s.insert(ctx, tx, "steps ("+stepColumns+")", stepRows, ""); err != nil {
+	if err := s.insert(ctx, tx, "steps ("+stepColumns+")", stepRows, conflict); err != nil {
 		return err
 	}
-	return s.insert(ctx, tx, "tasks (id, step, position, node, spec)", taskRows, "")
+	return s.insert(ctx, tx, "tasks (id, step, position, node, spec)", taskRows, conflict)
 }
+
+// AddSteps implements store.Writer.
+func (s *Store) AddSteps(ctx context.Context, run model.RunID, steps []model.Step) error {
+	doing := fmt.Sprintf("adding steps to run %s", run)
+	for _, st := range steps {
+		if st.Run != run {
+			return s.fail(ctx, doing, fmt.Errorf("%w: step %q belongs to run %q", model.ErrUsage, st.ID, st.Run))
+		}
+	}
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := s.runByID(ctx, tx, string(run)); err != nil {
+			return err
+		}
+		return s.insertSteps(ctx, tx, steps, keepOld)
+	})
+	return s.fail(ctx, doing, err)
+}
+
+// keepOld makes an insertion leave alone what is there.
+const keepOld = "ON CONFLICT (id) DO NOTHING"
 
 // BeginAttempt implements store.Writer. The agreed start and the reason of the
 // attempt before are cleared. After model.ErrUnavailable the attempt may have

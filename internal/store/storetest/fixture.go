@@ -116,7 +116,7 @@ func (f Fixture) Result(step, position, attempt int) model.Result {
 		Host:   hostSeries(),
 		Histograms: []model.Histogram{
 			{Metric: "latency", Unit: "us", Encoded: "HISTFAAAABx4nJNpmSzMwMDAxAABzFCaEUoz2X+AMAATHAK8"},
-			{Metric: "first_byte", Unit: "us"},
+			{Metric: "first_byte", Unit: "us", Second: 3},
 		},
 	}
 	for i := range 3 {

@@ -63,6 +63,26 @@ func testCreateRun(t *testing.T, e env) {
 	}
 }
 
+// testAddSteps: steps come to those that are there; the same again is no error
+// and changes nothing.
+func testAddSteps(t *testing.T, e env) {
+	f := New(1, 2, 3)
+	must(t, e.s.CreateRun(e.ctx, f.Run, f.Nodes, f.Steps[:1]))
+	must(t, e.s.AddSteps(e.ctx, f.Run.ID, f.Steps[1:]))
+	must(t, e.s.SetStepState(e.ctx, f.Steps[2].ID, model.StepInvalid, "a reason"))
+	must(t, e.s.AddSteps(e.ctx, f.Run.ID, f.Steps[1:]))
+	f.Steps[2].State, f.Steps[2].Reason = model.StepInvalid, "a reason"
+	diff(t, "steps", f.Steps, e.data(t, e.s, f.Run.ID).Steps)
+
+	if err := e.s.AddSteps(e.ctx, "another", f.Steps); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("steps of another run: %v, want model.ErrUsage", err)
+	}
+	stranger := New(2, 2, 1)
+	if err := e.s.AddSteps(e.ctx, stranger.Run.ID, stranger.Steps); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("steps of a run that does not exist: %v, want model.ErrNotFound", err)
+	}
+}
+
 // testCreateRunAtomic: a run that cannot be stored whole leaves nothing.
 func testCreateRunAtomic(t *testing.T, e env) {
 	twice := New(1, 2, 2)

@@ -34,6 +34,7 @@ func Run(t *testing.T, fresh Fresh) {
 		{"NothingYet", testNothingYet},
 		{"CreateRun", testCreateRun},
 		{"CreateRunAllOrNothing", testCreateRunAtomic},
+		{"AddSteps", testAddSteps},
 		{"RunState", testRunState},
 		{"RunLookup", testRunLookup},
 		{"Runs", testRuns},

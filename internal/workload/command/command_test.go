@@ -42,8 +42,9 @@ func (r *record) Progress(metric, unit string, v float64) {
 	}
 }
 
-func (r *record) Sample(s model.Sample) { r.samples = append(r.samples, s) }
-func (r *record) ExitCode(code int)     { r.codes = append(r.codes, code) }
+func (r *record) Sample(s model.Sample)      { r.samples = append(r.samples, s) }
+func (r *record) Recording(model.HostSeries) {}
+func (r *record) ExitCode(code int)          { r.codes = append(r.codes, code) }
 
 // values returns the samples by metric, elapsed apart.
 func (r *record) values() map[string]float64 {

@@ -42,8 +42,9 @@ func (r *record) Progress(metric, _ string, v float64) {
 	r.metrics[metric] = true
 }
 
-func (r *record) Sample(s model.Sample) { r.samples = append(r.samples, s) }
-func (r *record) ExitCode(int)          {}
+func (r *record) Sample(s model.Sample)      { r.samples = append(r.samples, s) }
+func (r *record) Recording(model.HostSeries) {}
+func (r *record) ExitCode(int)               {}
 
 // measure prepares and runs the workload.
 func measure(ctx context.Context, t *testing.T, p *Params) (*record, error) {

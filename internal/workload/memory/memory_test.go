@@ -47,8 +47,9 @@ func (r *record) Progress(metric, _ string, v float64) {
 	r.points[metric] = append(r.points[metric], reading{now.Sub(r.begin), v})
 }
 
-func (r *record) Sample(s model.Sample) { r.samples = append(r.samples, s) }
-func (r *record) ExitCode(int)          {}
+func (r *record) Sample(s model.Sample)      { r.samples = append(r.samples, s) }
+func (r *record) Recording(model.HostSeries) {}
+func (r *record) ExitCode(int)               {}
 
 func TestRun(t *testing.T) {
 	p := &Params{Threads: 2, Duration: unit.Duration(300 * time.Millisecond), Size: 3 * unit.MiB}

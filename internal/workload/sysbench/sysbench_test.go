@@ -39,8 +39,9 @@ func (r *record) Progress(_, _ string, v float64) {
 	r.values = append(r.values, v)
 }
 
-func (r *record) Sample(s model.Sample) { r.samples = append(r.samples, s) }
-func (r *record) ExitCode(code int)     { r.codes = append(r.codes, code) }
+func (r *record) Sample(s model.Sample)      { r.samples = append(r.samples, s) }
+func (r *record) Recording(model.HostSeries) {}
+func (r *record) ExitCode(code int)          { r.codes = append(r.codes, code) }
 
 func TestParseSummary(t *testing.T) {
 	tests := []struct {

@@ -30,6 +30,7 @@ type record struct {
 
 func (r *record) Progress(string, string, float64) {}
 func (r *record) Sample(s model.Sample)            { r.samples = append(r.samples, s) }
+func (r *record) Recording(model.HostSeries)       {}
 func (r *record) ExitCode(code int)                { r.codes = append(r.codes, code) }
 
 // some returns the samples with these metrics.

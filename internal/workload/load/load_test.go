@@ -1,0 +1,203 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/loadserver"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+func TestMain(m *testing.M) {
+	if code, is := loadserver.Child(); is {
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+// record keeps what a workload reports, in the form of a result.
+type record struct {
+	result   model.Result
+	progress []float64
+}
+
+func (r *record) Progress(string, string, float64) {}
+func (r *record) ProgressAt(_, _ string, _ time.Duration, cumulative float64) {
+	r.progress = append(r.progress, cumulative)
+}
+func (r *record) Sample(s model.Sample)        { r.result.Samples = append(r.result.Samples, s) }
+func (r *record) Histogram(h model.Histogram)  { r.result.Histograms = append(r.result.Histograms, h) }
+func (r *record) Recording(s model.HostSeries) { r.result.Host = append(r.result.Host, s) }
+func (r *record) ExitCode(int)                 {}
+
+// run executes the task of the first of so many nodes, and reads its summary as others will.
+func run(t *testing.T, p *Params, parts int) (engine.Summary, *record) {
+	t.Helper()
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	r := &record{}
+	env := &workload.Env{Parts: parts, Stdout: io.Discard, Stderr: io.Discard, Report: r}
+	if err := p.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Cleanup(context.Background(), env); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := p.Run(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	s, err := engine.ReadSummary(r.result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, r
+}
+
+// params are those of the kind, for a target, in short.
+func params(target string, rate float64) *Params {
+	p := Kind().New().(*Params)
+	p.Target, p.Duration, p.WarmUp = target, unit.Duration(2*time.Second), unit.Duration(time.Second)
+	if rate > 0 {
+		p.Rate = &unit.Rate{Value: rate, Base: unit.Operations}
+	}
+	return p
+}
+
+// TestRun: what is reported is what the server did in the seconds that are
+// scored; two nodes offer the load together.
+func TestRun(t *testing.T) {
+	const service = 2 * time.Millisecond
+	server := loadserver.Start(t, loadserver.Behaviour{Service: service})
+	s, r := run(t, params(server.URL(), 200), 2)
+	total, err := s.Total()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if total.Due != 200 || total.OK != 200 || s.Scored != 2*time.Second {
+		t.Errorf("due %d, ok %d in %v; half of 200/s is 200 in 2 s", total.Due, total.OK, s.Scored)
+	}
+	if got := time.Duration(total.Service.Min()); got < service {
+		t.Errorf("an answer took %v, and the server takes %v", got, service)
+	}
+	if len(s.Seconds) != 2 || s.Seconds[0].Index != 1 || s.Seconds[0].Due != 100 || s.Seconds[1].OK != 100 {
+		t.Errorf("seconds %+v, want those after warming up", s.Seconds)
+	}
+	if sum := s.Seconds[0].Latencies[0].TotalCount() + s.Seconds[1].Latencies[0].TotalCount(); sum != total.Latency.TotalCount() {
+		t.Errorf("the seconds have %d latencies, all have %d", sum, total.Latency.TotalCount())
+	}
+	if len(s.RTT) < 10 {
+		t.Errorf("%d handshakes in 2 s, want one every 50 ms", len(s.RTT))
+	}
+	if n := len(r.progress); n < 3 || r.progress[n-1] != 300 {
+		t.Errorf("progress %v, want up to 300 answers", r.progress)
+	}
+	if served := len(server.Take().Requests); served != 300 {
+		t.Errorf("the server saw %d requests, want 300", served)
+	}
+}
+
+// TestTLS: https goes through the standard library's client.
+func TestTLS(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/a" || r.Header.Get("X-Key") != "1" {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	for _, http2 := range []bool{false, true} {
+		p := params(server.URL+"/a", 50)
+		p.Insecure, p.HTTP2, p.Headers = true, http2, map[string]string{"X-Key": "1"}
+		p.Duration = unit.Duration(time.Second)
+		s, _ := run(t, p, 1)
+		if total, err := s.Total(); err != nil || total.OK != 50 {
+			t.Errorf("http2 %v: %+v, %v; want 50 answers", http2, total.Counts, err)
+		}
+	}
+}
+
+// TestMixAndErrors: kinds of requests are told apart, and what fails is no
+// answer.
+func TestMixAndErrors(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/broken" {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	p, three := params(server.URL, 200), 3.0
+	p.Requests = []Request{{Name: "good", Path: "/good", Weight: &three}, {Path: "/broken", Method: "POST", Body: "x"}}
+	s, _ := run(t, p, 1)
+	if len(s.Names) != 2 || s.Names[0] != "good" || s.Names[1] != "post2" {
+		t.Fatalf("operations %v", s.Names)
+	}
+	good, bad := s.Ops[0], s.Ops[1]
+	if good.OK != good.Due || bad.OK != 0 || bad.Errors[engine.ErrStatus] != bad.Due || good.Due+bad.Due != 400 {
+		t.Errorf("good %+v, bad %+v", good.Counts, bad.Counts)
+	}
+	if good.Due < 250 || good.Due > 350 {
+		t.Errorf("%d of 400 are good, want about three quarters", good.Due)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		field  string
+		change func(*Params)
+	}{
+		{"target", func(p *Params) { p.Target = "ftp://x/" }},
+		{"target", func(p *Params) { p.Requests = []Request{{Path: "https://other/"}} }},
+		{"duration", func(p *Params) { p.Duration = unit.Duration(1500 * time.Millisecond) }},
+		{"duration", func(p *Params) { p.Duration = 0 }},
+		{"users", func(p *Params) { p.Users = 3 }},
+		{"rate", func(p *Params) { p.Rate = &unit.Rate{Value: 5, Base: unit.Bits} }},
+		{"sla", func(p *Params) { p.SLA = "fast" }},
+		{"start", func(p *Params) {
+			p.SLA, p.Max = "p90=1s", &unit.Rate{Value: 5, Base: unit.Operations}
+		}},
+	} {
+		p := params("http://127.0.0.1:1/", 10)
+		c.change(p)
+		var field *workload.FieldError
+		if err := p.Validate(); !errors.As(err, &field) || field.Field != c.field {
+			t.Errorf("Validate = %v, want an error of %s", err, c.field)
+		}
+	}
+}
+
+// TestNoRate: without a rate there is nothing to offer, and the error says what
+// to do.
+func TestNoRate(t *testing.T) {
+	err := params("http://127.0.0.1:1/", 0).Prepare(t.Context(), &workload.Env{Parts: 1})
+	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "evaluations: [search]") {
+		t.Errorf("Prepare = %v", err)
+	}
+}
+
+// TestRecover: after an overload the server is let go of its backlog.
+func TestRecover(t *testing.T) {
+	server := loadserver.Start(t, loadserver.Behaviour{Workers: 1, Service: 5 * time.Millisecond})
+	flood := params(server.URL(), 600)
+	flood.SLA, flood.Duration = "p90=100ms", unit.Duration(time.Second)
+	run(t, flood, 1)
+	gentle := params(server.URL(), 50)
+	gentle.SLA, gentle.Recover, gentle.WarmUp = "p90=100ms", true, 0
+	s, _ := run(t, gentle, 1)
+	if total, err := s.Total(); err != nil || total.OK != total.Due || time.Duration(total.Latency.ValueAtPercentile(90)) > 100*time.Millisecond {
+		t.Errorf("after recovering: %+v, p90 %v, %v", total.Counts, time.Duration(total.Latency.ValueAtPercentile(90)), err)
+	}
+}

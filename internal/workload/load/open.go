@@ -1,0 +1,34 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/http1"
+	"github.com/scalebench/scalebench/internal/load/httpstd"
+)
+
+// open makes the driver for the target: event loops for plain HTTP, clients of
+// the standard library for TLS.
+func (p *Params) open(ctx context.Context) (engine.Driver, error) {
+	requests, err := p.requests()
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(p.Target, "http://") {
+		return http1.New(ctx, http1.Config{
+			Requests: requests, Connections: p.Connections, Loops: p.Loops, Timeout: p.Timeout.Std(),
+		})
+	}
+	c := httpstd.Config{Requests: requests, CAFile: p.CA, Insecure: p.Insecure}
+	if p.HTTP2 {
+		c.Protocol = httpstd.HTTP2
+	}
+	target, err := httpstd.New(c) //nolint:contextcheck // it connects to nothing yet
+	if err != nil {
+		return nil, fmt.Errorf("target %s: %w", p.address(), err)
+	}
+	return engine.NewPool(target, engine.PoolConfig{Clients: p.Connections, Timeout: p.Timeout.Std()})
+}

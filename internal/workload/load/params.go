@@ -1,0 +1,74 @@
+package load
+
+import (
+	"time"
+
+	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// Params are the parameters of the workload.
+type Params struct {
+	Target   string            `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path or https://…"`
+	Requests []Request         `json:"requests,omitempty" jsonschema:"maxItems=100" jsonschema_description:"Kinds of requests, drawn at random by their weights. Default: one GET of the target."`
+	Headers  map[string]string `json:"headers,omitempty" jsonschema_description:"Headers of every request."`
+	HTTP2    bool              `json:"http2,omitempty" jsonschema_description:"Speak HTTP/2, with https only."`
+	CA       string            `json:"ca,omitempty" jsonschema_description:"File with certificates that servers are checked against instead of the system's."`
+	Insecure bool              `json:"insecure,omitempty" jsonschema_description:"Do not check the server's certificate."`
+
+	Rate     *unit.Rate    `json:"rate,omitempty" jsonschema_description:"Requests per second of all nodes together, such as 500op/s, whatever the server does (open loop). Evaluations: [search] chooses it by itself."`
+	Arrivals string        `json:"arrivals,omitempty" jsonschema:"enum=constant,enum=poisson" jsonschema_description:"constant: evenly spaced. poisson: at random, as from many independent users."`
+	Users    int           `json:"users,omitempty" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"Closed loop, instead of a rate: so many users of all nodes together each wait for an answer, think, and send again."`
+	Think    unit.Duration `json:"think,omitempty" jsonschema_description:"Mean time that a user thinks; exponentially distributed."`
+
+	Duration    unit.Duration `json:"duration" jsonschema_description:"How long to measure, in whole seconds, after the warm-up."`
+	WarmUp      unit.Duration `json:"warm_up" jsonschema_description:"How long to offer load before, in whole seconds."`
+	Connections int           `json:"connections,omitempty" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Most connections of one node. They are opened as they are needed."`
+	Loops       int           `json:"loops,omitempty" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Event loops of one node, each of which can use a processor. Default: one less than there are processors."`
+	Timeout     unit.Duration `json:"request_timeout" jsonschema_description:"How long a request may take."`
+	Handshakes  unit.Duration `json:"handshakes" jsonschema_description:"Time between two TCP handshakes made beside the load to measure the round-trip time."`
+
+	SLA        string     `json:"sla,omitempty" jsonschema_description:"What the server has to keep: p90=150ms, or several: p99=500ms,errors=0.1%. Latencies count from when requests were due. Without errors= at most 1 % may fail. Evaluations: [search] needs it."`
+	Start      *unit.Rate `json:"start,omitempty" jsonschema_description:"Search: the first load. Default: 100op/s."`
+	Min        *unit.Rate `json:"min,omitempty" jsonschema_description:"Search: no load below. Default: 1op/s."`
+	Max        *unit.Rate `json:"max,omitempty" jsonschema_description:"Search: no load above. Default: 1Mop/s."`
+	Resolution float64    `json:"resolution,omitempty" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"Search: how far apart the load passed and the one failed may be in the end, relative to each other."`
+	Windows    int        `json:"windows,omitempty" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"Search: at most so many windows."`
+	Algorithm  string     `json:"algorithm,omitempty" jsonschema:"enum=default,enum=paper" jsonschema_description:"Search: default tolerates windows that lie. paper is that of the black-box throughput paper, with its errors."`
+	Fraction   float64    `json:"fraction,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"Search, paper: a second of the ramp passes if the median latency exceeds the round-trip time by at most so much of it."`
+	Step       float64    `json:"step,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"Search, paper: fine steps are so much of the last gap."`
+
+	Recover bool  `json:"recover,omitempty" jsonschema_description:"Offer a light load before, until the server keeps the SLA again. A search sets it after a window that was failed."`
+	Seed    int64 `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Makes random times and choices repeatable."`
+
+	driver engine.Driver // from Prepare on
+}
+
+// Request is one kind of request.
+type Request struct {
+	Name    string            `json:"name,omitempty" jsonschema:"pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"What its results are called. Default: its method and position, such as get1."`
+	Path    string            `json:"path,omitempty" jsonschema_description:"Path and query, relative to the target, or a whole URL of the same kind (http or https)."`
+	Method  string            `json:"method,omitempty" jsonschema_description:"Default: GET."`
+	Headers map[string]string `json:"headers,omitempty" jsonschema_description:"Headers beside those of the workload, before which they have precedence."`
+	Body    string            `json:"body,omitempty" jsonschema_description:"What is sent with it."`
+	Weight  *float64          `json:"weight,omitempty" jsonschema:"minimum=0" jsonschema_description:"How often it is drawn, relative to the others. Default: 1."`
+	Expect  string            `json:"expect,omitempty" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404. Default: 200-399."`
+}
+
+// Kind describes the workload.
+func Kind() workload.Kind {
+	return workload.Kind{
+		Name:    "load",
+		Summary: "Load on a server at a rate of your choice, or, with evaluations: [search], the load that it can take.",
+		New: func() workload.Workload {
+			return &Params{
+				Arrivals: string(engine.Constant), Duration: unit.Duration(10 * time.Second), WarmUp: unit.Duration(2 * time.Second),
+				Connections: 1024, Timeout: unit.Duration(10 * time.Second), Handshakes: unit.Duration(50 * time.Millisecond),
+			}
+		},
+	}
+}
+
+// Estimate implements workload.Workload.
+func (p *Params) Estimate() time.Duration { return p.WarmUp.Std() + p.Duration.Std() + p.drain() }

@@ -1,0 +1,152 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/capacity"
+	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// Prepare opens the driver and, where asked to, waits until the server has
+// worked off the load before.
+func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
+	if p.Rate == nil && p.Users == 0 {
+		return fmt.Errorf("%w: set rate: or users:, or use evaluations: [search], which chooses the rate", model.ErrUsage)
+	}
+	var err error
+	if p.driver, err = p.open(ctx); err != nil {
+		return err
+	}
+	if p.Recover && env.Part == 0 {
+		p.recover(ctx, env)
+	}
+	return nil
+}
+
+// Cleanup implements workload.Cleaner.
+func (p *Params) Cleanup(context.Context, *workload.Env) error {
+	if p.driver == nil {
+		return nil
+	}
+	return p.driver.Close()
+}
+
+// Run offers the load and reports what became of it.
+func (p *Params) Run(ctx context.Context, env *workload.Env) error {
+	scorer := engine.NewScorer(len(p.driver.Ops()), p.WarmUp.Std(), p.Duration.Std())
+	start := time.Now()
+	progress := progress{report: env.Report, start: start}
+	probes := p.probe(ctx, start)
+	usage, err := p.driver.Run(ctx, engine.Run{
+		Plan: p.plan(), Share: engine.Share{Index: env.Part, Of: env.Parts}, Start: start, Drain: p.drain(),
+		Each: func(s engine.Second) {
+			scorer.Add(s)
+			progress.add(s)
+		},
+	})
+	handshakes := probes()
+	if err != nil {
+		return fmt.Errorf("offering load to %s: %w", p.address(), err)
+	}
+	summary := scorer.Summary(p.driver.Ops(), usage)
+	summary.RTT = p.scored(handshakes)
+	for _, example := range usage.Examples {
+		if example != nil {
+			_, _ = fmt.Fprintln(env.Stderr, example) // kept with the task; the counts do not depend on it
+		}
+	}
+	return summary.Report(env.Report)
+}
+
+// plan is the load of all nodes together.
+func (p *Params) plan() engine.Plan {
+	whole := p.WarmUp.Std() + p.Duration.Std()
+	plan := engine.Plan{Arrivals: engine.Arrivals(p.Arrivals), Seed: uint64(p.Seed)}
+	if p.Users > 0 {
+		plan.Closed = &engine.Closed{Users: p.Users, Think: p.Think.Std(), Duration: whole}
+		return plan
+	}
+	plan.Stages = []engine.Stage{engine.Hold(p.Rate.Value, whole)}
+	return plan
+}
+
+// probe makes handshakes beside the load, until the function returned is
+// called.
+func (p *Params) probe(ctx context.Context, start time.Time) (end func() []engine.Handshake) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan []engine.Handshake, 1)
+	go func() { done <- prober{address: p.address(), every: p.Handshakes.Std()}.run(ctx, start) }()
+	return func() []engine.Handshake {
+		cancel()
+		return <-done
+	}
+}
+
+// scored leaves out what was measured while warming up and draining.
+func (p *Params) scored(all []engine.Handshake) []engine.Handshake {
+	var out []engine.Handshake
+	for _, h := range all {
+		if h.At >= p.WarmUp.Std() && h.At < p.WarmUp.Std()+p.Duration.Std() {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// progress publishes answers as they come.
+type progress struct {
+	report workload.Reporter
+	start  time.Time
+	sum    float64
+}
+
+func (p *progress) add(s engine.Second) {
+	p.sum += float64(s.Replies)
+	// The last second may be shorter.
+	at := min(time.Duration(s.Index+1)*time.Second, time.Since(p.start))
+	p.report.ProgressAt(engine.MetricThroughput, "op", at, p.sum)
+}
+
+// Times of a recovery.
+const (
+	// recoverWithin bounds it; a server that is not back by then is measured
+	// as it is.
+	recoverWithin = 20 * time.Second
+	// recoverShare of the load to come is offered meanwhile, at most
+	// recoverMost in operations per second.
+	recoverShare = .05
+	recoverMost  = 50
+)
+
+// recover offers a light load until the server keeps the SLA, and says how long
+// that took.
+func (p *Params) recover(ctx context.Context, env *workload.Env) {
+	sla, err := capacity.ParseSLA(p.SLA)
+	if err != nil || p.Rate == nil {
+		return
+	}
+	light := engine.Plan{Arrivals: engine.Constant, Stages: []engine.Stage{
+		engine.Hold(max(min(recoverShare*p.Rate.Value, recoverMost), 1), time.Second),
+	}}
+	began := time.Now()
+	for time.Since(began) < recoverWithin {
+		scorer := engine.NewScorer(len(p.driver.Ops()), 0, time.Second)
+		_, err := p.driver.Run(ctx, engine.Run{Plan: light, Share: engine.All, Drain: sla.Drain(), Each: scorer.Add})
+		if err != nil || kept(sla, scorer.Summary(p.driver.Ops(), engine.Usage{})) {
+			return // an error shows again, and is reported, with the load itself
+		}
+	}
+	_, _ = fmt.Fprintf(env.Stderr, "the server did not keep the SLA under a light load within %v\n", recoverWithin)
+}
+
+func kept(sla capacity.SLA, s engine.Summary) bool {
+	total, err := s.Total()
+	if err != nil {
+		return false
+	}
+	return len(sla.Judge(capacity.Window{Scored: s.Scored, Counts: total.Counts, Latencies: total.Latency})) == 0
+}

@@ -1,0 +1,59 @@
+package load
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Search implements plan.Searched.
+func (p *Params) Search() (capacity.Config, error) {
+	if p.SLA == "" {
+		return capacity.Config{}, fmt.Errorf("%w: a search needs sla:, such as p90=150ms", model.ErrUsage)
+	}
+	sla, err := capacity.ParseSLA(p.SLA)
+	if err != nil {
+		return capacity.Config{}, err
+	}
+	c := capacity.Defaults()
+	c.SLA = sla
+	for _, x := range []struct {
+		from *unit.Rate
+		to   *float64
+	}{{p.Start, &c.Start}, {p.Min, &c.Min}, {p.Max, &c.Max}} {
+		if x.from != nil {
+			*x.to = x.from.Value
+		}
+	}
+	for _, x := range []struct {
+		from float64
+		to   *float64
+	}{{p.Resolution, &c.Resolution}, {p.Fraction, &c.Fraction}, {p.Step, &c.Rate}} {
+		if x.from > 0 {
+			*x.to = x.from
+		}
+	}
+	if p.Windows > 0 {
+		c.MaxWindows = p.Windows
+	}
+	if p.Algorithm != "" {
+		c.Algorithm = search.Algorithm(p.Algorithm)
+	}
+	return c, c.Check()
+}
+
+// drain is how long answers are waited for after the last request was due:
+// longer than any term of the SLA allows, so that what is not there by then has
+// missed it.
+func (p *Params) drain() time.Duration {
+	const without = 2 * time.Second
+	sla, err := capacity.ParseSLA(p.SLA)
+	if err != nil {
+		return min(without, p.Timeout.Std())
+	}
+	return min(sla.Drain(), p.Timeout.Std())
+}
