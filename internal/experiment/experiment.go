@@ -18,8 +18,10 @@ type Experiment struct {
 	// Services are those of a lab; nil with other fleets.
 	Services  []lab.Service `json:"services,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Commands that run on hosts of a lab of their own, for as long as the fleet is up; only with fleet.lab. Workloads write ${service.NAME} for the address."`
 	Workloads []Workload    `json:"workloads" jsonschema:"required,minItems=1,maxItems=100" jsonschema_description:"What every node does. Each workload is measured, and its CDI computed, separately."`
-	// Evaluations holds model.Serial, model.Parallel or both.
-	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,maxItems=2,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown."`
+	// Evaluations holds some of model.Serial, model.Parallel and model.Search.
+	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,maxItems=3,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown. search: all nodes offer load to a target, more and more, to find how much it takes; only with workloads of kind load."`
+	// Every is 0 where trials follow each other at once.
+	Every unit.Duration `json:"every,omitempty" jsonschema_description:"With evaluations: [search]: the time from the start of one trial to that of the next, such as 15m. Default: one after the other."`
 	// Sizes are ascending and at most the fleet's size, where that is known.
 	Sizes      []int `json:"sizes,omitempty" jsonschema:"minItems=1,maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Further fleet sizes at which the parallel phase is repeated, to see how the total grows. Ascending, at most the size of the fleet."`
 	Interleave bool  `json:"interleave" jsonschema_description:"true: blocks of serial and parallel trials alternate (S, P, S, P), so that drift over time does not look like degradation. false: all serial trials, then all parallel ones."`

@@ -156,7 +156,7 @@ func mapType(t reflect.Type) *invopop.Schema {
 	case reflect.TypeFor[unit.Rate]():
 		return &invopop.Schema{Ref: "#/$defs/rate"}
 	case reflect.TypeFor[model.Phase]():
-		return &invopop.Schema{Type: "string", Enum: []any{string(model.Serial), string(model.Parallel)}}
+		return &invopop.Schema{Type: "string", Enum: []any{string(model.Serial), string(model.Parallel), string(model.Search)}}
 	case reflect.TypeFor[model.Better]():
 		return &invopop.Schema{Type: "string", Enum: []any{string(model.Higher), string(model.Lower)}}
 	case reflect.TypeFor[[]Workload]():

@@ -18,6 +18,7 @@ type execution struct {
 	ctx      context.Context // ends with the run
 	cancel   context.CancelCauseFunc
 	run      model.Run
+	exp      *experiment.Experiment // nil for a batch
 	steps    []model.Step
 	nodes    []model.NodeID
 	timeouts struct{ ready, node time.Duration }
@@ -43,12 +44,7 @@ func (m *Master) execute(x *execution) {
 
 // load reads what is stored of the run.
 func (x *execution) load(ctx context.Context) error {
-	var data model.RunData
-	err := x.m.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) error {
-		var err error
-		data, err = x.m.cfg.Store.Data(ctx, x.run.ID)
-		return err
-	})
+	data, err := x.data(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,6 +62,15 @@ func (x *execution) load(ctx context.Context) error {
 	return x.readSource(data.Run)
 }
 
+// data is all that is stored of the run.
+func (x *execution) data(ctx context.Context) (data model.RunData, err error) {
+	err = x.m.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) error {
+		data, err = x.m.cfg.Store.Data(ctx, x.run.ID)
+		return err
+	})
+	return data, err
+}
+
 // readSource takes time-outs, retries and the fleet from the stored file.
 func (x *execution) readSource(run model.Run) error {
 	x.timeouts.ready, x.timeouts.node = time.Minute, 2*time.Minute
@@ -76,6 +81,7 @@ func (x *execution) readSource(run model.Run) error {
 	if err != nil {
 		return fmt.Errorf("reading the stored experiment file: %w", err)
 	}
+	x.exp = exp
 	x.timeouts.ready = time.Duration(exp.Timeouts.Ready)
 	x.timeouts.node = time.Duration(exp.Timeouts.Node)
 	x.retry = exp.Retries
@@ -159,28 +165,46 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	if err := x.recordNodes(ctx); err != nil {
 		return stateAfter(ctx, err)
 	}
-	var invalid []string
-	for _, s := range x.steps {
-		state := s.State
-		var err error
-		switch {
-		case state == model.StepComplete && s.Reason == "adopted":
-			err = x.endStep(ctx, s, model.StepComplete, "")
-		case state != model.StepComplete:
-			state, err = x.runStep(ctx, s)
-		}
-		if err != nil {
-			x.suspend(ctx, s)
-			return stateAfter(ctx, err)
-		}
-		if state != model.StepComplete {
-			invalid = append(invalid, describe(s))
-		}
+	invalid, err := x.performSteps(ctx)
+	if err != nil {
+		return stateAfter(ctx, err)
 	}
 	if len(invalid) > 0 {
 		return model.RunIncomplete, fmt.Sprintf("%d of %d steps are not valid: %s", len(invalid), len(x.steps), some(invalid, "; "))
 	}
 	return model.RunDone, ""
+}
+
+// performSteps runs the steps that are planned, and those that only the results
+// show to be needed. It returns those that did not become valid.
+func (x *execution) performSteps(ctx context.Context) (invalid []string, err error) {
+	for i := 0; ; i++ {
+		if i == len(x.steps) {
+			more, err := x.planMore(ctx)
+			if err != nil || !more {
+				return invalid, err
+			}
+		}
+		s := x.steps[i]
+		state, err := x.performStep(ctx, s)
+		if err != nil {
+			x.suspend(ctx, s)
+			return invalid, err
+		}
+		if state != model.StepComplete {
+			invalid = append(invalid, describe(s))
+		}
+	}
+}
+
+func (x *execution) performStep(ctx context.Context, s model.Step) (model.StepState, error) {
+	switch {
+	case s.State == model.StepComplete && s.Reason == "adopted":
+		return s.State, x.endStep(ctx, s, model.StepComplete, "")
+	case s.State == model.StepComplete:
+		return s.State, nil
+	}
+	return x.runStep(ctx, s)
 }
 
 // suspend notes that a step was cut short and is to be done again by a resume.

@@ -348,12 +348,22 @@ func (x *execution) endStep(ctx context.Context, step model.Step, state model.St
 	return err
 }
 
+func nodesText(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
+}
+
 // describe names a step for people.
 func describe(s model.Step) string {
 	if s.Phase == model.Batch {
 		return fmt.Sprintf("batch of %d tasks", len(s.Tasks))
 	}
 	on := s.Subjects()
+	if s.Phase == model.Search {
+		return fmt.Sprintf("%s, trial %d, %v from %s", s.Workload, s.Trial, s.Tasks[0].Spec.Params["rate"], nodesText(len(on)))
+	}
 	if s.Phase == model.Serial && len(on) == 1 {
 		return fmt.Sprintf("%s, trial %d, serial on %s", s.Workload, s.Trial, on[0])
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // BuildBatch plans a job file of the paper on these nodes: one step without a
-// barrier, in which each node executes its jobs in the order of the file (seed
-// 000, section 2.1). It fails with model.ErrUsage when the nodes cannot make a
-// fleet, and when a job names a node that is not among them; the error names
-// every such job, and the nodes that there are.
+// barrier, in which each node executes its jobs in the order of the file
+// (ScaleBench, section 2.1). It fails with model.ErrUsage when the nodes cannot
+// make a fleet, and when a job names a node that is not among them; the error
+// names every such job, and the nodes that there are.
 func BuildBatch(job *experiment.JobFile, run model.RunID, nodes []model.NodeID) (Plan, error) {
 	nodes, err := checkNodes(nodes)
 	if err != nil {

@@ -127,6 +127,10 @@ func (b *builder) prepare(i int, w experiment.Workload) error {
 				Allowed: fmt.Sprintf("workload %s allows at most %d", w.Name, len(subjects))}
 		}
 	}
+	if _, ok := w.Bench.(Searched); b.exp.Has(model.Search) && !ok {
+		return &KeyError{Workload: w.Name, Path: append(at, "kind"), Problem: fmt.Sprintf("%s offers no load to search with", w.Kind),
+			Allowed: "evaluations: [search] is for workloads of kind load"}
+	}
 	b.specs[w.Name], b.times[w.Name] = spec, w.Estimate()
 	b.turns[w.Name] = newTurns(subjects, b.seed, b.exp.Rotate)
 	return nil

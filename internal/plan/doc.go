@@ -5,7 +5,7 @@
 // The order of a plan is part of the measurement:
 //
 //   - Serial and parallel trials are interleaved unless the experiment says
-//     otherwise: drift over time would look like degradation (methods.md, 000).
+//     otherwise: drift over time would look like degradation (docs/methods.md).
 //   - Nodes take their serial turns in an order that is shuffled by the seed
 //     and rotated from trial to trial: over as many trials as nodes each node
 //     has each turn once.

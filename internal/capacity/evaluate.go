@@ -1,0 +1,171 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// maxRedo is how often a window is repeated that says nothing about the target,
+// before that itself is what it says.
+const maxRedo = 1
+
+// Order is the window to measure next.
+type Order struct {
+	Load  float64 // operations per second
+	Phase search.Phase
+	// Recover says that the last window was missed: the target may still be
+	// working off what it was given, and has to be let go of it first.
+	Recover bool
+}
+
+// State is where a search stands.
+type State struct {
+	// Next is nil when the search is over.
+	Next   *Order
+	Result Result
+}
+
+// Evaluate computes where a search stands after these windows, which are all
+// it has had, in order. Windows that another search has asked for are
+// model.ErrUsage.
+func (c Config) Evaluate(windows []Window) (State, error) {
+	if err := c.Check(); err != nil {
+		return State{}, err
+	}
+	algorithm, err := c.search()
+	if err != nil {
+		return State{}, err
+	}
+	r := &replay{cfg: c, algorithm: algorithm}
+	r.ask()
+	for i, w := range windows {
+		if r.over || w.Load != r.order.Load {
+			return State{}, fmt.Errorf("%w: window %d offered %v operations/s, which this search has not asked for", model.ErrUsage, i+1, w.Load)
+		}
+		r.take(w)
+	}
+	return r.state(), nil
+}
+
+// replay goes through the windows of a search.
+type replay struct {
+	cfg       Config
+	algorithm search.Search
+	order     Order
+	over      bool
+	redone    int           // how often the window ordered was repeated
+	baseline  []float64     // round-trip times that windows are compared with
+	light     time.Duration // the shortest median answer, from when it was sent
+	judged    []Judged
+	warnings  []string
+}
+
+// ask takes the next order from the algorithm.
+func (r *replay) ask() {
+	load, phase, ok := r.algorithm.Next()
+	r.over, r.redone = !ok, 0
+	r.order = Order{Load: load, Phase: phase}
+}
+
+// take judges a window and acts on it.
+func (r *replay) take(w Window) {
+	w.Phase = r.order.Phase
+	if r.baseline == nil {
+		r.baseline = w.RTT
+	}
+	j := r.judge(w)
+	switch {
+	case j.Verdict != Unusable:
+	case r.redone < maxRedo:
+		r.redone++
+		r.judged = append(r.judged, j)
+		r.order.Recover = true
+		return
+	case len(j.Generators) > 0:
+		// More load than this cannot be offered. The search goes on below,
+		// where the target may have its limit; if not, its result says so.
+	default: // the path is what it is now
+		r.baseline = w.RTT
+		r.warnings = append(r.warnings, fmt.Sprintf("at %s/s %s for good; round-trip times are compared with the new one from then on", trim(w.Load), pathText(j.PathShift)))
+		j = r.judge(w)
+	}
+	r.judged = append(r.judged, j)
+	r.algorithm.Observe(j.Verdict == Passed)
+	r.ask()
+	r.order.Recover = j.Verdict != Passed
+}
+
+// judge says what a window is worth.
+func (r *replay) judge(w Window) Judged {
+	j := Judged{Window: w, Misses: r.misses(w)}
+	j.PathShift, j.PathChanged = pathChange(r.baseline, w.RTT)
+	if len(j.Misses) == 0 {
+		j.Verdict = Passed
+		if d := w.service(); d > 0 && (r.light == 0 || d < r.light) {
+			r.light = d
+		}
+		return j
+	}
+	j.Generators = r.cfg.SLA.Health(w, r.cfg.SLA.Drain(), r.light)
+	j.Verdict = Missed
+	if len(j.Generators) > 0 || j.PathChanged {
+		j.Verdict = Unusable
+	}
+	return j
+}
+
+// misses says by which measure a window was missed: the SLA, or, in the ramp of
+// the paper's algorithm, nearness of the median to the round-trip time.
+func (r *replay) misses(w Window) []string {
+	if r.cfg.Algorithm == search.Paper && w.Phase == search.Ramp {
+		return r.cfg.nearRTT(w)
+	}
+	return r.cfg.SLA.Judge(w)
+}
+
+// nearRTT accepts a window if in more than half of its seconds the median
+// latency exceeds the round-trip time by no more than Fraction of it, and the
+// load was achieved (black-box throughput paper, section II.B, which leaves
+// Fraction open). A second without an answer fails.
+func (c Config) nearRTT(w Window) []string {
+	if len(w.RTT) == 0 {
+		return []string{"no round-trip time is known, which the paper's ramp needs"}
+	}
+	rtt := median(w.RTT)
+	near := 0
+	for _, s := range w.Seconds {
+		if s.OK > 0 && s.Median-rtt <= c.Fraction*rtt {
+			near++
+		}
+	}
+	var misses []string
+	if 2*near <= len(w.Seconds) {
+		misses = append(misses, fmt.Sprintf("the median was near the round-trip time of %v in %d of %d seconds only",
+			time.Duration(rtt*1e9).Round(time.Microsecond), near, len(w.Seconds)))
+	}
+	if share := w.share(w.Counts.OK); !(share >= achievedAtLeast) {
+		misses = append(misses, fmt.Sprintf("%s of the load was answered, not %s", about(share), percent(achievedAtLeast)))
+	}
+	return misses
+}
+
+func (r *replay) state() State {
+	s := State{Result: r.result()}
+	if !r.over {
+		order := r.order
+		s.Next = &order
+	}
+	return s
+}
+
+// known turns the absence of a number into nil.
+func known(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

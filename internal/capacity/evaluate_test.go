@@ -1,0 +1,205 @@
+package capacity_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// world is a target whose limits are known, with its generators and its path.
+type world struct {
+	target    float64 // capacity of the server; latency is 1 ms below, 1 s above
+	generator float64 // load up to which the generators send in time
+	path      float64 // load from which round trips take 200 ms more
+	rtt       func(window int) time.Duration
+	rng       *rand.Rand
+	windows   int
+}
+
+func newWorld(target float64) *world {
+	return &world{
+		target: target, generator: 1e12, path: 1e12, rng: rand.New(rand.NewPCG(4, 2)),
+		rtt: func(int) time.Duration { return 500 * time.Microsecond },
+	}
+}
+
+func (w *world) offer(o capacity.Order) capacity.Window {
+	latency, rtt := time.Millisecond, w.rtt(w.windows)
+	w.windows++
+	if o.Load > w.path {
+		latency, rtt = latency+200*time.Millisecond, rtt+200*time.Millisecond
+	}
+	if o.Load > w.target {
+		latency = time.Second
+	}
+	lag := 20 * time.Microsecond
+	if o.Load > w.generator {
+		lag, latency = 300*time.Millisecond, latency+300*time.Millisecond
+	}
+	due := max(int64(10*o.Load), 1)
+	out := answered(due, due, latency)
+	out.Load, out.Phase = o.Load, o.Phase
+	out.Lags.Reset()
+	histogram.RecordMany(out.Lags, int64(lag), due)
+	for range 40 {
+		out.RTT = append(out.RTT, rtt.Seconds()*(1+.1*w.rng.NormFloat64()))
+	}
+	for i := range 10 {
+		out.Seconds = append(out.Seconds, capacity.Second{At: time.Duration(i) * time.Second, Due: due / 10, OK: due / 10, Median: latency.Seconds(), P90: latency.Seconds()})
+	}
+	return out
+}
+
+// search lets the configuration search in the world, with at most so many
+// windows.
+func (w *world) search(t *testing.T, cfg capacity.Config, most int) capacity.State {
+	t.Helper()
+	var windows []capacity.Window
+	for {
+		s, err := cfg.Evaluate(windows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Next == nil || len(windows) == most {
+			return s
+		}
+		windows = append(windows, w.offer(*s.Next))
+	}
+}
+
+// config is a search for the SLA of the paper.
+func config(t *testing.T) capacity.Config {
+	t.Helper()
+	cfg := capacity.Defaults()
+	var err error
+	if cfg.SLA, err = capacity.ParseSLA("p90=150ms"); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// TestSearches: what is at its limit is named, and a load is only reported as a
+// capacity where the target was.
+func TestSearches(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		world     func() *world
+		limit     capacity.Limit
+		truth     float64 // between Passed and Failed; 0: not reported
+		warning   string
+		estimated bool
+	}{
+		{"target", func() *world { return newWorld(7300) }, capacity.LimitTarget, 7300, "", true},
+		{"slow start", func() *world { return newWorld(13) }, capacity.LimitTarget, 13, "", true},
+		{"generator", func() *world { w := newWorld(7300); w.generator = 2000; return w }, capacity.LimitGenerator, 0, "no capacity of the target", false},
+		{"a generator that can do more than the target", func() *world { w := newWorld(7300); w.generator = 20000; return w }, capacity.LimitTarget, 7300, "", true},
+		{"path", func() *world { w := newWorld(7300); w.path = 3000; return w }, capacity.LimitPath, 3000, "capacity of the path", true},
+		{"cap", func() *world { return newWorld(1e9) }, capacity.LimitCap, 0, "at least that", false},
+		{"floor", func() *world { return newWorld(.5) }, capacity.LimitFloor, 0, "", false},
+		{"the path changes for good", func() *world {
+			w := newWorld(7300)
+			w.rtt = func(i int) time.Duration {
+				if i < 9 {
+					return 500 * time.Microsecond
+				}
+				return 900 * time.Microsecond
+			}
+			return w
+		}, capacity.LimitTarget, 7300, "for good", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.world().search(t, config(t), 200)
+			r := s.Result
+			if s.Next != nil || r.Limit != c.limit {
+				t.Fatalf("limit %s after %d windows (over: %v), want %s; %q", r.Limit, len(r.Windows), s.Next == nil, c.limit, r.Warnings)
+			}
+			if (r.Estimate != nil) != c.estimated || (r.CI != nil) != c.estimated {
+				t.Errorf("estimate %v with interval %v, want one: %v", r.Estimate, r.CI, c.estimated)
+			}
+			if c.truth > 0 && (r.Passed == nil || r.Failed == nil || *r.Passed > c.truth || *r.Failed < c.truth || *r.Failed > 1.055**r.Passed) {
+				t.Errorf("passed %v, failed %v, want %v between them", r.Passed, r.Failed, c.truth)
+			}
+			if !strings.Contains(strings.Join(r.Warnings, "\n"), c.warning) {
+				t.Errorf("warnings %q, want one with %q", r.Warnings, c.warning)
+			}
+			checkOffered(t, r)
+		})
+	}
+}
+
+// checkOffered: no load is reported that was not offered.
+func checkOffered(t *testing.T, r capacity.Result) {
+	t.Helper()
+	for _, load := range []*float64{r.Passed, r.Failed} {
+		if load == nil {
+			continue
+		}
+		offered := false
+		for _, w := range r.Windows {
+			offered = offered || w.Load == *load
+		}
+		if !offered {
+			t.Errorf("%v is reported and was never offered", *load)
+		}
+	}
+}
+
+// TestCutShort: at any point there is a result of what is known, which says
+// that it is not over.
+func TestCutShort(t *testing.T) {
+	for most := range 11 {
+		s := newWorld(7300).search(t, config(t), most)
+		if s.Next == nil || s.Result.Limit != capacity.LimitNone || len(s.Result.Windows) != most {
+			t.Fatalf("after %d windows: %+v", most, s)
+		}
+		checkOffered(t, s.Result)
+	}
+}
+
+func TestForeignWindows(t *testing.T) {
+	w := newWorld(7300).offer(capacity.Order{Load: 123})
+	if _, err := config(t).Evaluate([]capacity.Window{w}); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("a window of another search: %v, want model.ErrUsage", err)
+	}
+}
+
+// TestPaper: the paper's algorithm ramps while the median is near the round-trip
+// time, and then goes by the SLA.
+func TestPaper(t *testing.T) {
+	cfg := config(t)
+	cfg.Algorithm, cfg.Fraction = search.Paper, 2
+	s := newWorld(7300).search(t, cfg, 200)
+	if s.Next != nil || s.Result.Estimate == nil || *s.Result.Estimate != 7040 || len(s.Result.Windows) != 12 {
+		t.Errorf("the paper's algorithm: %v after %d windows, want 7040 after 12", s.Result.Estimate, len(s.Result.Windows))
+	}
+}
+
+// TestConnections: requests that wait for connections are the generator's doing
+// only where the server is not loaded.
+func TestConnections(t *testing.T) {
+	cfg := config(t)
+	for _, c := range []struct {
+		name    string
+		service time.Duration
+		problem bool
+	}{
+		{"a fast server, few connections", 1500 * time.Microsecond, true},
+		{"a server that is at work", 90 * time.Millisecond, false},
+	} {
+		w := answered(1000, 1000, time.Second)
+		w.Counts.Waited = 900
+		w.Services.Reset()
+		histogram.RecordMany(w.Services, int64(c.service), 1000)
+		problems := cfg.SLA.Health(w, cfg.SLA.Drain(), time.Millisecond)
+		if (len(problems) > 0) != c.problem {
+			t.Errorf("%s: %q, want a problem: %v", c.name, problems, c.problem)
+		}
+	}
+}

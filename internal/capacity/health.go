@@ -1,0 +1,89 @@
+package capacity
+
+import (
+	"fmt"
+	"time"
+)
+
+// Bounds of what a generator may do to a window.
+const (
+	// lagShare is the largest part of the tightest latency allowed that the
+	// generators' own delay may make up, in 99 of 100 operations.
+	lagShare = .05
+	// lagAlways is allowed anyway.
+	lagAlways = time.Millisecond
+	// lagWeight is how much longer answers may take for each unit by which
+	// requests are late: they are late themselves, and what was held back
+	// comes to the target at once and waits there for as long.
+	lagWeight = 2
+	// waitedShare is the largest share of operations that may have waited for
+	// one of the generators' connections.
+	waitedShare = .01
+	// unloadedTimes is how many times as long as under a light load answers
+	// may take, from when requests were sent, for a server to count as not
+	// loaded.
+	unloadedTimes = 2
+)
+
+// Health says what the generators did wrong in a window that was missed, if
+// that can be why: then it says nothing about the target. A window that kept
+// its SLA is never refused, for latencies count from when operations were due:
+// what the generators do wrong can only make them longer.
+//
+// light is how long the median answer took from when it was sent, in a window
+// that was passed; 0 if there is none. Where all connections are busy and
+// answers take no longer than that, it is the connections that there are too
+// few of. Where they take longer the server is at work on what it has, and more
+// connections would only let it have more.
+func (s SLA) Health(w Window, drain, light time.Duration) (problems []string) {
+	allowed := max(time.Duration(lagShare*float64(s.Tightest())), lagAlways)
+	if lag := w.lag(); lag > allowed && s.keptWithout(w, lagWeight*lag, drain) {
+		problems = append(problems, fmt.Sprintf("the generators sent late: 1 in 100 operations by %v or more, where %v can be tolerated; their loops were busy for %s of the time",
+			lag.Round(10*time.Microsecond), allowed, about(w.Busy)))
+	}
+	if share := w.share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && w.unloaded(light) {
+		problems = append(problems, fmt.Sprintf("%s of the operations waited for a connection of the generators, while answers took no longer than under a light load; allow more connections",
+			about(share)))
+	}
+	return problems
+}
+
+// lag is how late 1 in 100 operations was sent.
+func (w Window) lag() time.Duration {
+	if w.Lags == nil || w.Lags.TotalCount() == 0 {
+		return 0
+	}
+	return time.Duration(w.Lags.ValueAtPercentile(99))
+}
+
+// keptWithout reports whether the latency terms might have been kept if answers
+// had come so much earlier. What was not answered at all took at least drain.
+func (s SLA) keptWithout(w Window, less, drain time.Duration) bool {
+	for _, t := range s.Terms {
+		if t.OnErrors() {
+			continue
+		}
+		got, known := w.Latency(t.Quantile)
+		if !known {
+			got = drain
+		}
+		if got-less > t.Latency {
+			return false
+		}
+	}
+	return true
+}
+
+// unloaded reports whether answers came about as fast as under a light load.
+func (w Window) unloaded(light time.Duration) bool {
+	return light > 0 && w.service() > 0 && w.service() <= unloadedTimes*light
+}
+
+// service is how long the median answer took from when it was sent; 0 if there
+// is none.
+func (w Window) service() time.Duration {
+	if w.Services == nil || w.Services.TotalCount() == 0 {
+		return 0
+	}
+	return time.Duration(w.Services.ValueAtPercentile(50))
+}

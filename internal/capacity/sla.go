@@ -1,0 +1,208 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// SLA is what a server has to keep in a window: all of its terms.
+type SLA struct {
+	Terms []Term
+}
+
+// Term is one condition: on a latency, or on the share of errors.
+type Term struct {
+	// Quantile, in (0, 1], is the share of all operations due that must be
+	// answered within Latency. 0: this is a term on errors.
+	Quantile float64
+	Latency  time.Duration
+	// Errors is the largest share, in [0, 1), of operations due that may fail.
+	Errors float64
+}
+
+// OnErrors reports whether the term bounds errors and not a latency.
+func (t Term) OnErrors() bool { return t.Quantile == 0 }
+
+// defaultErrors is the share of errors allowed where the SLA does not say: a
+// percentile alone would allow one in ten.
+const defaultErrors = .01
+
+// ParseSLA reads "p90=150ms" or "p99=500ms,errors=0.1%": percentiles (p50,
+// p99.9, max) with a latency, and errors with a share. Without a term on errors
+// at most 1 % may fail. The error is model.ErrUsage.
+func ParseSLA(text string) (SLA, error) {
+	var s SLA
+	bounded := false
+	for part := range strings.SplitSeq(text, ",") {
+		t, err := parseTerm(strings.TrimSpace(part))
+		if err != nil {
+			return SLA{}, fmt.Errorf("%w: SLA %q: %w; write percentile=latency, such as p90=150ms, and maybe errors=0.1%%", model.ErrUsage, text, err)
+		}
+		bounded = bounded || t.OnErrors()
+		s.Terms = append(s.Terms, t)
+	}
+	if s.Slowest() == 0 {
+		return SLA{}, fmt.Errorf("%w: SLA %q bounds no latency; write percentile=latency, such as p90=150ms", model.ErrUsage, text)
+	}
+	if !bounded {
+		s.Terms = append(s.Terms, Term{Errors: defaultErrors})
+	}
+	return s, nil
+}
+
+func parseTerm(text string) (Term, error) {
+	name, value, ok := strings.Cut(text, "=")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	switch {
+	case !ok:
+		return Term{}, fmt.Errorf("%q has no =", text)
+	case name == "errors":
+		share, err := parseShare(value)
+		return Term{Errors: share}, err
+	}
+	q, err := parseQuantile(name)
+	if err != nil {
+		return Term{}, err
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d <= 0 {
+		return Term{}, fmt.Errorf("%q is no latency", value)
+	}
+	return Term{Quantile: q, Latency: d}, nil
+}
+
+// parseQuantile reads "p90", "p99.9", "median" and "max".
+func parseQuantile(name string) (float64, error) {
+	switch name {
+	case "max":
+		return 1, nil
+	case "median":
+		return .5, nil
+	}
+	digits, isPercentile := strings.CutPrefix(name, "p")
+	p, err := strconv.ParseFloat(digits, 64)
+	if !isPercentile || err != nil || !(p > 0) || p > 100 {
+		return 0, fmt.Errorf("%q is no percentile", name)
+	}
+	return math.Round(p*1e6) / 1e8, nil // 99.9/100 is a little more than .999
+}
+
+// parseShare reads "0.1%" and "0.001".
+func parseShare(text string) (float64, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0) || v >= 1 {
+		return 0, fmt.Errorf("%q is no share below 100%%", text)
+	}
+	return v, nil
+}
+
+// Slowest is the largest latency that a term allows: answers must be waited for
+// longer than that.
+func (s SLA) Slowest() time.Duration {
+	var d time.Duration
+	for _, t := range s.Terms {
+		d = max(d, t.Latency)
+	}
+	return d
+}
+
+// Drain is how long answers are waited for after the last operation was due:
+// longer than any term allows, so that what has not come by then has missed it.
+func (s SLA) Drain() time.Duration { return s.Slowest()*5/4 + 100*time.Millisecond }
+
+// Tightest is the smallest latency that a term allows.
+func (s SLA) Tightest() time.Duration {
+	d := time.Duration(math.MaxInt64)
+	for _, t := range s.Terms {
+		if !t.OnErrors() {
+			d = min(d, t.Latency)
+		}
+	}
+	return d
+}
+
+func (s SLA) String() string {
+	var parts []string
+	for _, t := range s.Terms {
+		parts = append(parts, t.String())
+	}
+	return strings.Join(parts, ",")
+}
+
+func (t Term) String() string {
+	if t.OnErrors() {
+		return "errors=" + percent(t.Errors)
+	}
+	return percentileName(t.Quantile) + "=" + t.Latency.String()
+}
+
+// percentileName is "p90" of .9.
+func percentileName(q float64) string {
+	if q == 1 {
+		return "max"
+	}
+	return "p" + trim(100*q)
+}
+
+func percent(share float64) string { return trim(100*share) + "%" }
+
+// short is a duration with the digits that matter to people.
+func short(d time.Duration) time.Duration {
+	unit := time.Microsecond
+	for d >= 1000*unit {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
+
+// about is percent with the digits that matter to people.
+func about(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + "%" }
+
+// trim prints a number without the noise of its binary form.
+func trim(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
+
+// achievedAtLeast is the share of the operations due that must be answered well
+// for a window to be passed, whatever the SLA allows.
+const achievedAtLeast = .95
+
+// Judge says whether a window kept the SLA, and what it missed.
+func (s SLA) Judge(w Window) (misses []string) {
+	if w.Counts.Due == 0 {
+		return []string{"nothing was due"}
+	}
+	for _, t := range s.Terms {
+		if miss := t.miss(w); miss != "" {
+			misses = append(misses, miss)
+		}
+	}
+	if share := w.share(w.Counts.OK); share < achievedAtLeast {
+		misses = append(misses, fmt.Sprintf("%s of the load was answered, not %s", about(share), percent(achievedAtLeast)))
+	}
+	return misses
+}
+
+func (t Term) miss(w Window) string {
+	if t.OnErrors() {
+		if share := w.share(w.Counts.Due - w.Counts.OK); share > t.Errors {
+			return fmt.Sprintf("errors %s, not %s", about(share), percent(t.Errors))
+		}
+		return ""
+	}
+	got, known := w.Latency(t.Quantile)
+	switch {
+	case !known:
+		return fmt.Sprintf("%s was not reached: fewer operations than that ended well", percentileName(t.Quantile))
+	case w.exceeds(t.Quantile, t.Latency):
+		return fmt.Sprintf("%s %v, not %v", percentileName(t.Quantile), short(got), t.Latency)
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package capacity
+
+import (
+	"math"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// Window is what happened while one load was offered, over all generators. It
+// covers the seconds that are scored; those of warming up are cut.
+type Window struct {
+	// Load is what was asked for, in operations per second.
+	Load  float64
+	Phase search.Phase
+	Start time.Time
+	// Scored is the length of what is scored.
+	Scored time.Duration
+	// Counts are of all kinds of operations together.
+	Counts load.Counts
+	// Latencies are of the operations that ended well, from when they were
+	// due; Services from when they were sent; Lags are the generators' own
+	// delays. In ns; nil where there is none.
+	Latencies, Services, Lags *hdr.Histogram
+	// Seconds are the scored seconds, for the paper's algorithm and figures.
+	Seconds []Second
+	// RTT are times of TCP handshakes made meanwhile, in seconds.
+	RTT []float64
+	// Busy is the largest share of time in which a generator's loop was not
+	// idle.
+	Busy float64
+}
+
+// Second is one second of a window.
+type Second struct {
+	At      time.Duration // from the start of the window
+	Due, OK int64
+	// Median and P90 are latencies, in seconds, of what was due in this
+	// second and ended well; NaN in seconds without any.
+	Median, P90 float64
+}
+
+// share of the operations due.
+func (w Window) share(n int64) float64 {
+	if w.Counts.Due == 0 {
+		return math.NaN()
+	}
+	return float64(n) / float64(w.Counts.Due)
+}
+
+// Achieved is the rate at which operations were answered well, in operations
+// per second: those that were due in the window.
+func (w Window) Achieved() float64 {
+	if w.Scored <= 0 {
+		return 0
+	}
+	return float64(w.Counts.OK) / w.Scored.Seconds()
+}
+
+// Latency returns the latency within which a share q of all operations due was
+// answered. known is false if fewer than that ended well: the others count as
+// slower than anything.
+func (w Window) Latency(q float64) (d time.Duration, known bool) {
+	return quantileOfDue(w.Latencies, w.Counts.Due, q)
+}
+
+// exceeds reports whether the latency within which a share q was answered is
+// longer than d; by less than histograms tell apart is not.
+func (w Window) exceeds(q float64, d time.Duration) bool {
+	got, known := w.Latency(q)
+	return !known || got > d && !w.Latencies.ValuesAreEquivalent(int64(got), int64(d))
+}
+
+// quantileOfDue finds the smallest value that at least a share q of due
+// operations do not exceed, where h has only those that ended well.
+func quantileOfDue(h *hdr.Histogram, due int64, q float64) (d time.Duration, known bool) {
+	rank := int64(math.Ceil(q * float64(due)))
+	if h == nil || rank > h.TotalCount() || rank < 1 {
+		return 0, false
+	}
+	// The library rounds a percentile to the nearest rank.
+	return time.Duration(h.ValueAtPercentile(100 * (float64(rank) - .25) / float64(h.TotalCount()))), true
+}
