@@ -18,7 +18,10 @@ LINT := .tools/golangci-lint
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof clean FORCE
+empty :=
+space := $(empty) $(empty)
+
+.PHONY: build demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof load-proof clean FORCE
 
 build: $(BIN)
 
@@ -29,18 +32,28 @@ $(BIN): FORCE
 demo: build
 	$(BIN) demo
 
-# Packages are tested one at a time (-p 1): tests that measure need the
-# machine for themselves, and a neighbour's load would become their result.
-# For the same reason no old result is taken from the cache (-count=1). Vet
-# comes first because it compiles everything on all cores.
+# Packages that measure are tested one at a time (-p 1): they need the machine
+# for themselves, and a neighbour's load would become their result. For the
+# same reason no old result is taken from the cache (-count=1). The others come
+# before, together. Vet is first because it compiles everything on all cores.
+MEASURING := internal/cli internal/lab internal/monitor internal/load internal/workload
+measuring = $(addprefix ./,$(MEASURING:=/...))
 test: deps
 	$(GO) vet ./...
-	$(GO) test -count=1 -p 1 -timeout 10m ./...
+	$(GO) test -count=1 -timeout 10m $$($(GO) list ./... | grep -vE '$(subst $(space),|,$(MEASURING))')
+	$(GO) test -count=1 -p 1 -timeout 10m $(measuring)
 
 # The whole proof that labs measure what their limits say, in tables; needs
 # root, the machine for itself, and an hour. A part of it is in `make test`.
 lab-proof: deps
 	$(GO) test -count=1 -timeout 120m -v -run 'TestLabProof|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs' ./internal/cli -args -lab-proof
+
+# The same for searches: servers whose capacity is known, or set.
+load-proof: deps
+	scripts/apt-install.sh maven openjdk-17-jre-headless
+	scripts/cassandra.sh
+	LOAD_PROOF=1 $(GO) test -count=1 -timeout 20m -v ./internal/load/cassandra/...
+	$(GO) test -count=1 -timeout 60m -v -run 'TestCapacity|TestLabCapacity|TestStarvedGenerator' ./internal/cli -args -load-proof
 
 deps:
 	@scripts/deps.sh

@@ -31,6 +31,7 @@ type runOptions struct {
 	detach bool
 	out    string // path of the HTML report
 	limit  threshold
+	floor  float64 // a capacity that is expected, in operations per second; 0: none
 }
 
 func (c *common) runCommand() *cobra.Command {

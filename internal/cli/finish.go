@@ -125,6 +125,9 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	if run.Kind == model.KindBatch {
 		return errors.Join(report.Show(c.env.Stdout, data, format, c.printing()), batchError(data))
 	}
+	if searches(data) {
+		return c.printSearches(data, format, opt)
+	}
 	st, err := newStudy(data)
 	if err != nil {
 		return err
@@ -167,7 +170,7 @@ func (c *common) printPictures(s study) error {
 // standard output. Only the place of its own choosing does it create: a
 // directory that a user misspelt must not come to be.
 func (c *common) writeReport(s study, path string) (string, error) {
-	opt := report.HTMLOptions{Scalings: s.scalings, Ranking: &s.ranking, Generated: time.Now(), Version: Version(), Zone: time.Local}
+	opt := report.HTMLOptions{Scalings: s.scalings, Ranking: &s.ranking, Capacities: s.capacities, Generated: time.Now(), Version: Version(), Zone: time.Local}
 	if path == "-" {
 		return path, report.HTML(c.env.Stdout, s.data, s.findings, opt)
 	}

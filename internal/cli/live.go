@@ -20,11 +20,14 @@ const plainTick = 30 * time.Second
 // liveView shows a run in progress on standard error: one line that is
 // redrawn on a terminal, plain lines elsewhere. Warnings are always lines.
 type liveView struct {
-	out      io.Writer
-	redraw   bool
-	width    int
-	began    time.Time
-	total    int // steps of the run
+	out    io.Writer
+	redraw bool
+	width  int
+	began  time.Time
+	total  int // steps of the run
+	// open: nobody knows how many there will be; a search plans each step from
+	// what the last one has shown.
+	open     bool
 	done     int
 	stepText string
 	rates    map[model.TaskID]model.Progress
@@ -38,7 +41,9 @@ func newLiveView(env Env, data model.RunData) *liveView {
 	if v.width <= 0 {
 		v.width = 80
 	}
+	v.open = v.total == 0
 	for _, s := range data.Steps {
+		v.open = v.open || s.Phase == model.Search
 		if s.State == model.StepComplete {
 			v.done++
 		}
@@ -59,11 +64,11 @@ func (v *liveView) event(ev model.Event) {
 		v.stepText, v.rates, v.told = ev.Text, make(map[model.TaskID]model.Progress), nil
 	case model.EventStepEnded:
 		v.done++
-		if ev.Severity == model.Info && !v.redraw {
+		if ev.Severity == model.Info && !v.redraw && !v.open {
 			v.line(v.steps() + " " + ev.Text)
 		}
 	}
-	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventFleetUp {
+	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventFleetUp || ev.Kind == model.EventWindow {
 		v.remark(ev)
 	}
 }
@@ -98,7 +103,12 @@ func (v *liveView) withoutTold(text string) string {
 }
 
 // steps says how many of the steps are over.
-func (v *liveView) steps() string { return fmt.Sprintf("[%d/%d]", v.done, v.total) }
+func (v *liveView) steps() string {
+	if v.open {
+		return fmt.Sprintf("[%d]", v.done)
+	}
+	return fmt.Sprintf("[%d/%d]", v.done, v.total)
+}
 
 // line prints a line above the status line.
 func (v *liveView) line(text string) {
@@ -117,19 +127,23 @@ func (v *liveView) tick() {
 		}
 		return
 	}
-	const barWidth = 20
-	filled := 0
-	if v.total > 0 {
-		filled = min(barWidth, v.done*barWidth/v.total)
-	}
-	text := fmt.Sprintf("[%s%s] %d/%d  %s  %s%s", strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled),
-		v.done, v.total, time.Since(v.began).Round(time.Second), printable(v.stepText), v.rateText())
+	text := fmt.Sprintf("%s  %s  %s%s", v.bar(), time.Since(v.began).Round(time.Second), printable(v.stepText), v.rateText())
 	if r := []rune(text); len(r) >= v.width {
 		text = string(r[:v.width-1])
 	}
 	v.erase()
 	_, _ = io.WriteString(v.out, text)
 	v.drawn = true
+}
+
+// bar shows how much is done, where anybody knows.
+func (v *liveView) bar() string {
+	const width = 20
+	if v.open {
+		return v.steps()
+	}
+	filled := min(width, v.done*width/max(v.total, 1))
+	return fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), v.done, v.total)
 }
 
 // rateText is the sum of the tasks' rates since their starts.

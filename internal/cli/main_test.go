@@ -8,12 +8,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/scalebench/scalebench/internal/cli"
+	"github.com/scalebench/scalebench/internal/load/loadserver"
 )
 
 // TestMain lets the test binary be scalebench itself: a copy of it by that
 // name is on the PATH of scripts, and starts agents and workloads from itself
 // as the real program does.
 func TestMain(m *testing.M) {
+	if code, is := loadserver.Child(); is {
+		os.Exit(code)
+	}
 	testscript.Main(m, map[string]func(){"scalebench": runScalebench})
 }
 

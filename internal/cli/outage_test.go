@@ -37,6 +37,9 @@ func TestPostgresOutage(t *testing.T) {
 // TestStopDuringOutage: a server that is told to stop while its store is away
 // does so in time, and the run goes on from there when both are back.
 func TestStopDuringOutage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute; make test does it")
+	}
 	pg := pgtest.Start(t)
 	w := newWorld(t, "--store", pg.Database())
 	w.startServer()

@@ -85,7 +85,7 @@ func newRoot(env Env) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("run", c.demoCommand(), c.runCommand(), c.submitCommand(), c.resumeCommand(), c.cancelCommand(),
+	add("run", c.demoCommand(), c.runCommand(), c.capacityCommand(), c.submitCommand(), c.resumeCommand(), c.cancelCommand(),
 		c.validateCommand(), c.schemaCommand())
 	add("look", c.runsCommand(), c.showCommand(), c.cdiCommand(), c.resourcesCommand(), c.planCommand(),
 		c.reportCommand(), c.exportCommand(), c.logsCommand(), c.deleteCommand())

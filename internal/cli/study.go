@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/scalebench/scalebench/internal/analysis"
+	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -11,6 +12,8 @@ type study struct {
 	findings []model.Finding
 	scalings []model.Scaling
 	ranking  model.Ranking
+	// capacities are what searches have found; a run may have nothing else.
+	capacities []capacity.Found
 }
 
 // newStudy analyses a run. It fails for a run that compares nothing.
@@ -18,6 +21,11 @@ func newStudy(d model.RunData) (study, error) {
 	opt := analysis.Options{Seed: uint64(d.Run.Seed)}
 	s := study{data: d}
 	var err error
+	if searches(d) {
+		if s.capacities, err = capacities(d); err != nil || !compares(d) {
+			return s, err
+		}
+	}
 	if s.findings, err = analysis.CDI(d, opt); err != nil {
 		return s, err
 	}
@@ -26,4 +34,14 @@ func newStudy(d model.RunData) (study, error) {
 	}
 	s.ranking = analysis.Rank(s.findings, s.scalings)
 	return s, nil
+}
+
+// compares reports whether a run has phases that a CDI compares.
+func compares(d model.RunData) bool {
+	for _, s := range d.Steps {
+		if s.Phase == model.Serial || s.Phase == model.Parallel {
+			return true
+		}
+	}
+	return false
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload/command"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
 	"github.com/scalebench/scalebench/internal/workload/disk"
+	"github.com/scalebench/scalebench/internal/workload/load"
 	"github.com/scalebench/scalebench/internal/workload/memory"
 	"github.com/scalebench/scalebench/internal/workload/network"
 	"github.com/scalebench/scalebench/internal/workload/objectstore"
@@ -19,6 +20,7 @@ func Workloads() workload.Registry {
 		cpu.Kind(),
 		memory.Kind(),
 		disk.Kind(),
+		load.Kind(),
 		network.Kind(),
 		objectstore.Kind(),
 		sysbench.Kind(),

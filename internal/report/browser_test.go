@@ -154,7 +154,7 @@ const sideways = `[...document.querySelectorAll('.scroll')]
 func TestBrowserTablesFit(t *testing.T) {
 	b := newBrowser(t)
 	dir := t.TempDir()
-	for _, name := range []string{"lab", "mixed", "channels", "quarter", "cancelled", "twenty metrics", "gain", "large"} {
+	for _, name := range []string{"lab", "mixed", "channels", "quarter", "cancelled", "twenty metrics", "gain", "large", "search", "searches", "two terms"} {
 		b.open(t, writePage(t, dir, name), 1280, "light")
 		ask[bool](t, b, `document.querySelectorAll('details').forEach(d => d.open = true), true`)
 		if got := ask[[]string](t, b, sideways); len(got) > 0 {

@@ -55,7 +55,7 @@ func (b builder) workloadWords() []string {
 // evaluationWords counts trials: "serial: 3 trials, parallel: 3 trials".
 func (b builder) evaluationWords() string {
 	var out []string
-	for _, phase := range []model.Phase{model.Serial, model.Parallel, model.Batch} {
+	for _, phase := range []model.Phase{model.Serial, model.Parallel, model.Search, model.Batch} {
 		trials := make(map[string]bool)
 		perWorkload := make(map[string]int)
 		for _, s := range b.data.Steps {
@@ -82,13 +82,17 @@ func rangeWords(counts map[string]int) string {
 	return count(lo, "trial")
 }
 
-// orderWords shows the order of evaluations of each workload, "S P S P".
+// orderWords shows the order of evaluations of each workload, "S P S P". The
+// windows of searches are no evaluations of the fleet.
 func (b builder) orderWords() []string {
 	letters := map[model.Phase]string{model.Serial: "S", model.Parallel: "P", model.Batch: "B"}
 	var names []string
 	order := make(map[string][]string)
 	last := make(map[string]string)
 	for _, s := range b.data.Steps {
+		if s.Phase == model.Search {
+			continue
+		}
 		if _, ok := order[s.Workload]; !ok {
 			names = append(names, s.Workload)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // Plan is what an application takes of each resource against the size of its
-// fleet, as a share of the capacity (section 5.4 of seed 000): demand lines
+// fleet, as a share of the capacity (ScaleBench, section 5.4): demand lines
 // t·d/C_n, which cross 1 where growth ends.
 type Plan struct {
 	Title  string // for the reader of the screen

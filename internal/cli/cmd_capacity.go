@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/plan"
+	"github.com/scalebench/scalebench/internal/report"
+)
+
+// capacityOptions are the flags of `scalebench capacity`.
+type capacityOptions struct {
+	run        runOptions
+	sla        string
+	start, max string
+	resolution float64
+	duration   time.Duration
+	warmUp     time.Duration
+	timeout    time.Duration
+	arrivals   string
+	algorithm  string
+	windows    int
+	generators int
+	agents     map[string]string
+	conns      int
+	insecure   bool
+	http2      bool
+	headers    map[string]string
+	failBelow  float64
+}
+
+func (c *common) capacityCommand() *cobra.Command {
+	var opt capacityOptions
+	cmd := &cobra.Command{
+		Use:   "capacity TARGET --sla p90=150ms",
+		Short: "find the load that a server takes while it keeps an SLA",
+		Long: `Offers load to a server, more and more, until it breaks the SLA; then closes in
+on the largest load at which it does not, and tries both sides of the boundary
+again. Latency counts from when a request was due. A window in which the
+generator itself was late, or the path to the server changed, does not count;
+when the generator is what cannot do more, no capacity is reported and the exit
+code is 4.
+
+TARGET is a URL, http:// or https://. The load comes from this machine, or from
+the agents of a server (--server, --agents), all of which then share it. What was
+measured is a run like any other: "scalebench show", "report" and "resume" work
+with it.`,
+		Example: `  scalebench capacity http://10.0.0.7:8080/ --sla p90=150ms
+  scalebench capacity https://shop.test/ --sla p99=500ms,errors=0.1% --arrivals poisson
+  scalebench capacity http://10.0.0.7/ --sla p90=100ms --fail-below 2000
+  scalebench capacity http://10.0.0.7/ --sla p90=100ms --server nats://10.0.0.5:4222 --agents role=generator`,
+		Args: oneArg("the URL of the server"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.runCapacity(cmd.Context(), args[0], opt)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.sla, "sla", "", "what the server has to keep: p90=150ms, or p99=500ms,errors=0.1% (required)")
+	f.StringVar(&opt.start, "start", "", "first load, such as 100op/s (default 100op/s)")
+	f.StringVar(&opt.max, "max", "", "largest load allowed, such as 50kop/s (default 1Mop/s)")
+	f.Float64Var(&opt.resolution, "resolution", 0, "how far apart passed and failed may be in the end, relative (default 0.05)")
+	f.DurationVar(&opt.duration, "window", 10*time.Second, "length of a window, in whole seconds")
+	f.DurationVar(&opt.warmUp, "warm-up", 2*time.Second, "time before each window that is not scored, in whole seconds")
+	f.DurationVar(&opt.timeout, "timeout", 10*time.Second, "how long a request may take")
+	f.StringVar(&opt.arrivals, "arrivals", "constant", "constant (evenly spaced) or poisson (independent users)")
+	f.StringVar(&opt.algorithm, "algorithm", "default", "default, or paper (that of the black-box throughput paper, with its errors)")
+	f.IntVar(&opt.windows, "windows", 0, "at most so many windows (default 40)")
+	f.IntVar(&opt.generators, "generators", 1, "agent processes on this machine that share the load")
+	f.StringToStringVar(&opt.agents, "agents", nil, "use the server's agents with these labels: KEY=VALUE,…; \"\" for all")
+	f.IntVar(&opt.conns, "connections", 1024, "most connections of one generator")
+	f.BoolVar(&opt.insecure, "insecure", false, "do not check the server's certificate")
+	f.BoolVar(&opt.http2, "http2", false, "speak HTTP/2 (https only)")
+	f.StringToStringVarP(&opt.headers, "header", "H", nil, "header of every request: NAME=VALUE")
+	f.Float64Var(&opt.failBelow, "fail-below", 0, "exit code 3 if the server takes less than so many requests per second, 4 if that cannot be told")
+	f.BoolVar(&opt.run.detach, "detach", false, "with a server: return as soon as the run is in line")
+	f.StringVarP(&opt.run.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
+	_ = cmd.MarkFlagRequired("sla") // it exists
+	c.addFormat(cmd)
+	return cmd
+}
+
+func (c *common) runCapacity(ctx context.Context, target string, opt capacityOptions) error {
+	if err := opt.run.check(); err != nil {
+		return err
+	}
+	text, err := opt.experiment(target)
+	if err != nil {
+		return err
+	}
+	exp, err := experiment.Parse("capacity.yaml", text, Workloads(), nil)
+	if err != nil {
+		return err
+	}
+	opt.run.floor = opt.failBelow
+	src := newSource("capacity.yaml", exp.Source, model.KindExperiment)
+	return c.executeSource(ctx, src, exp.Timeouts.Node.Std(), opt.run)
+}
+
+// experiment is the experiment file that the command stands for; JSON is YAML.
+func (opt capacityOptions) experiment(target string) ([]byte, error) {
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%w: %q is no URL of a server, such as http://10.0.0.7:8080/", model.ErrUsage, target)
+	}
+	work := map[string]any{
+		"kind": "load", "name": "capacity", "target": target, "sla": opt.sla, "arrivals": opt.arrivals,
+		"duration": opt.duration.String(), "warm_up": opt.warmUp.String(), "request_timeout": opt.timeout.String(),
+		"connections": opt.conns, "algorithm": opt.algorithm,
+	}
+	for key, v := range map[string]string{"start": opt.start, "max": opt.max} {
+		if v != "" {
+			work[key] = v
+		}
+	}
+	if opt.resolution > 0 {
+		work["resolution"] = opt.resolution
+	}
+	if opt.windows > 0 {
+		work["windows"] = opt.windows
+	}
+	if opt.insecure {
+		work["insecure"] = true
+	}
+	if opt.http2 {
+		work["http2"] = true
+	}
+	if len(opt.headers) > 0 {
+		work["headers"] = opt.headers
+	}
+	fleet := map[string]any{"local": map[string]any{"nodes": opt.generators}}
+	if opt.agents != nil {
+		fleet = map[string]any{"agents": map[string]any{"labels": opt.agents}}
+	}
+	return json.MarshalIndent(map[string]any{
+		"name": "capacity of " + u.Host, "fleet": fleet, "evaluations": []string{string(model.Search)}, "workloads": []any{work},
+	}, "", "  ")
+}
+
+// searches reports whether a run looks for capacities.
+func searches(d model.RunData) bool {
+	for _, s := range d.Steps {
+		if s.Phase == model.Search {
+			return true
+		}
+	}
+	return false
+}
+
+// capacities computes what the searches of a run have found.
+func capacities(d model.RunData) ([]capacity.Found, error) {
+	exp, err := experiment.Parse(d.Run.SourceName, []byte(d.Run.Source), Workloads(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("reading the stored experiment file: %w", err)
+	}
+	configs, targets := make(map[string]capacity.Config), make(map[string]string)
+	for _, w := range exp.Workloads {
+		s, ok := w.Bench.(plan.Searched)
+		if !ok {
+			continue
+		}
+		if configs[w.Name], err = s.Search(); err != nil {
+			return nil, err
+		}
+		targets[w.Name], _ = w.Params["target"].(string)
+	}
+	return capacity.Find(d, configs, targets)
+}
+
+// printSearches prints what was found and writes the report. It returns an
+// error for what is no capacity, or too small a one.
+func (c *common) printSearches(d model.RunData, format report.Format, opt runOptions) error {
+	st, err := newStudy(d)
+	if err != nil {
+		return err
+	}
+	if err := report.Capacities(c.env.Stdout, st.capacities, format, c.printing()); err != nil {
+		return err
+	}
+	path, err := c.writeReport(st, opt.out)
+	if err != nil {
+		return err
+	}
+	c.say("\nreport: %s", path)
+	return checkCapacities(st.capacities, opt.floor)
+}
+
+// checkCapacities holds what was found to --fail-below. A search that the
+// generators ended has no capacity to report.
+func checkCapacities(found []capacity.Found, floor float64) error {
+	for _, f := range found {
+		r := f.Result
+		enough := r.Passed != nil && *r.Passed >= floor && floor > 0
+		switch {
+		case enough:
+		case r.Limit == capacity.LimitGenerator:
+			return fmt.Errorf("%w: %s: the generators were at their limit, so no capacity can be reported", model.ErrInvalid, f.Workload)
+		case floor > 0 && r.Failed != nil && (r.Limit == capacity.LimitTarget || r.Limit == capacity.LimitPath || r.Limit == capacity.LimitFloor):
+			return fmt.Errorf("%w: %s: less than %v requests per second passed", model.ErrThreshold, f.Workload, floor)
+		case floor > 0:
+			return fmt.Errorf("%w: %s: whether %v requests per second pass cannot be told", model.ErrInvalid, f.Workload, floor)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/report/table"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// Capacities prints what searches have found: as text, for each, the answer, a
+// picture of the loads tried, a table of the windows and the warnings; as JSON
+// the capacity.Record of the only search, or an array of them; as CSV one line
+// a window.
+func Capacities(w io.Writer, found []capacity.Found, f Format, o Options) error {
+	switch f {
+	case JSON:
+		return capacitiesJSON(w, found)
+	case CSV:
+		return windowsFlat(found).WriteCSV(w)
+	case Text:
+		return capacitiesText(w, found, o)
+	}
+	return unknownFormat(f)
+}
+
+func capacitiesJSON(w io.Writer, found []capacity.Found) error {
+	records := make([]capacity.Record, len(found))
+	for i, x := range found {
+		records[i] = x.Record()
+	}
+	if len(records) == 1 {
+		return writeJSON(w, records[0])
+	}
+	return writeJSON(w, records)
+}
+
+func capacitiesText(w io.Writer, found []capacity.Found, o Options) error {
+	if len(found) == 0 {
+		return writeLines(w, "No searches: no window of load was planned.")
+	}
+	if len(found) > 1 {
+		if err := writeLines(w, wrapped("", strings.Join(capacitySummary(found), " "), o)...); err != nil {
+			return err
+		}
+	}
+	for i, x := range found {
+		if err := capacityText(w, x, o, i > 0 || len(found) > 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// capacityText prints one search; further ones stand apart from what is above.
+func capacityText(w io.Writer, x capacity.Found, o Options, further bool) error {
+	var lines []string
+	if further {
+		lines = append(lines, "")
+	}
+	for _, line := range CapacityAnswer(x) {
+		lines = append(lines, wrapped("", table.Clean(line), o)...)
+	}
+	if picture := sketch(x, o); len(picture) > 0 {
+		lines = append(append(lines, ""), picture...)
+	}
+	if len(x.Result.Windows) > 0 {
+		lines = append(lines, "")
+	}
+	if err := writeLines(w, lines...); err != nil {
+		return err
+	}
+	if err := windowsText(w, x, o); err != nil {
+		return err
+	}
+	return capacityWarnings(w, x, o)
+}
+
+// windowsText prints the windows, one line each, and below them the reasons
+// that no column shows.
+func windowsText(w io.Writer, x capacity.Found, o Options) error {
+	if len(x.Result.Windows) == 0 {
+		return nil
+	}
+	t := windowsTable(x, verdictAlone)
+	if !t.FitsOneLine(o.Width) {
+		t = withoutColumns(t, "phase", "achieved", "rtt", "lag")
+	}
+	if err := t.WriteText(w, o.text()); err != nil {
+		return err
+	}
+	var lines []string
+	for i, j := range x.Result.Windows {
+		if text := hiddenReason(x, j); text != "" {
+			lines = append(lines, wrapped("", fmt.Sprintf("%d: %s", i+1, text), o)...)
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return writeLines(w, lines...)
+}
+
+// hiddenReason is why a window was not passed where that is neither its
+// latency nor its errors.
+func hiddenReason(x capacity.Found, w capacity.Judged) string {
+	ofRamp := x.Config.Algorithm == search.Paper && w.Phase == search.Ramp
+	if w.Verdict == capacity.Unusable || w.Verdict == capacity.Missed && ofRamp {
+		return reasonsOf(w)
+	}
+	return ""
+}
+
+func capacityWarnings(w io.Writer, x capacity.Found, o Options) error {
+	const mark = "! "
+	var b strings.Builder
+	for _, text := range x.Result.Warnings {
+		writeWrapped(&b, mark, table.Clean(text), o.proseWidth())
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("writing warnings: %w", err)
+	}
+	return nil
+}
+
+// withoutColumns is a table that lacks some of the columns.
+func withoutColumns(t *table.Table, keys ...string) *table.Table {
+	drop := make(map[string]bool)
+	for _, k := range keys {
+		drop[k] = true
+	}
+	out := &table.Table{}
+	for _, c := range t.Columns {
+		if !drop[c.Key] {
+			out.Columns = append(out.Columns, c)
+		}
+	}
+	for _, row := range t.Rows {
+		var cells []table.Cell
+		for i, c := range row {
+			if !drop[t.Columns[i].Key] {
+				cells = append(cells, c)
+			}
+		}
+		out.Add(cells...)
+	}
+	return out
+}
