@@ -16,8 +16,10 @@ type Share struct{ Index, Of int }
 // All is the whole of a plan.
 var All = Share{Index: 0, Of: 1}
 
-// Split returns part i of n of this share.
-func (s Share) Split(i, n int) Share { return Share{Index: s.Index*n + i, Of: s.Of * n} }
+// Split returns part i of n of this share: every n-th of its operations. So
+// generators may have different numbers of loops, and their parts still make
+// up the whole, and draw apart.
+func (s Share) Split(i, n int) Share { return Share{Index: s.Index + i*s.Of, Of: s.Of * n} }
 
 // users is this share's part of n.
 func (s Share) users(n int) int {

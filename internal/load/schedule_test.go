@@ -274,17 +274,25 @@ func TestKSSeesTheDifference(t *testing.T) {
 	}
 }
 
+// TestSplit: generators with different numbers of loops make up the whole, and
+// no two loops draw the same random times.
 func TestSplit(t *testing.T) {
 	p := constant(load.Hold(1000, time.Second))
 	var all []time.Duration
-	for generator := range 3 {
-		for loop := range 2 {
-			all = append(all, arrivals(p, load.Share{Index: generator, Of: 3}.Split(loop, 2))...)
+	shares := make(map[load.Share]bool)
+	for generator, loops := range []int{2, 4, 1} {
+		for loop := range loops {
+			share := load.Share{Index: generator, Of: 3}.Split(loop, loops)
+			all = append(all, arrivals(p, share)...)
+			shares[load.Share{Index: share.Index}] = true
 		}
 	}
 	slices.Sort(all)
 	if want := arrivals(p, load.All); !slices.Equal(all, want) {
-		t.Errorf("3 generators with 2 loops have %d arrivals, want the whole's %d", len(all), len(want))
+		t.Errorf("3 generators have %d arrivals, want the whole's %d", len(all), len(want))
+	}
+	if len(shares) != 7 {
+		t.Errorf("7 loops have %d different indices, by which they draw", len(shares))
 	}
 }
 
