@@ -53,6 +53,7 @@ load-proof: deps
 	scripts/apt-install.sh maven openjdk-17-jre-headless
 	scripts/cassandra.sh
 	LOAD_PROOF=1 $(GO) test -count=1 -timeout 20m -v ./internal/load/cassandra/...
+	LOAD_PROOF=1 $(GO) test -count=1 -timeout 100m -v -run TestQueues ./internal/load/http1
 	$(GO) test -count=1 -timeout 60m -v -run 'TestCapacity|TestLabCapacity|TestStarvedGenerator' ./internal/cli -args -load-proof
 
 deps:

@@ -56,6 +56,7 @@ func newWindow(s model.Step, results []model.Result) (Window, error) {
 		if err := w.add(summary); err != nil {
 			return Window{}, err
 		}
+		w.Processor = max(w.Processor, processorShare(r.Samples))
 		if err := addSeconds(seconds, summary); err != nil {
 			return Window{}, err
 		}
@@ -98,6 +99,27 @@ func (w *Window) add(s load.Summary) error {
 		}
 	}
 	return nil
+}
+
+// otherCPU is the sample in which the agent tells how many cores of the machine
+// were spent on anything but the task.
+const otherCPU = "host_other_cpu"
+
+// processorShare is how much of the processors that a generator could use was
+// in use: by itself, or, with the whole machine, by everything.
+func processorShare(samples []model.Sample) float64 {
+	value := make(map[string]float64)
+	for _, s := range samples {
+		value[s.Metric] = s.Value
+	}
+	share := 0.0
+	if cores := value[load.MetricCores]; cores > 0 {
+		share = value[load.MetricCPU] / cores
+	}
+	if machine := value[load.MetricMachine]; machine > 0 {
+		share = max(share, (value[load.MetricCPU]+value[otherCPU])/machine)
+	}
+	return share
 }
 
 // summed is one second of all generators.

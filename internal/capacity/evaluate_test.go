@@ -203,3 +203,16 @@ func TestConnections(t *testing.T) {
 		}
 	}
 }
+
+// TestProcessors: a window that was missed while the generator's machine had no
+// processor to spare says nothing about the target.
+func TestProcessors(t *testing.T) {
+	cfg := config(t)
+	for share, problem := range map[float64]bool{0: false, .8: false, .97: true} {
+		w := answered(1000, 1000, time.Second)
+		w.Processor = share
+		if got := cfg.SLA.Health(w, cfg.SLA.Drain(), time.Millisecond); (len(got) > 0) != problem {
+			t.Errorf("with %v of the processors in use: %q, want a problem: %v", share, got, problem)
+		}
+	}
+}

@@ -23,6 +23,9 @@ const (
 	// may take, from when requests were sent, for a server to count as not
 	// loaded.
 	unloadedTimes = 2
+	// processorLimit is the share of the generator's processors from which on
+	// it may be kept waiting for one.
+	processorLimit = .85
 )
 
 // Health says what the generators did wrong in a window that was missed, if
@@ -44,6 +47,10 @@ func (s SLA) Health(w Window, drain, light time.Duration) (problems []string) {
 	if share := w.share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && w.unloaded(light) {
 		problems = append(problems, fmt.Sprintf("%s of the operations waited for a connection of the generators, while answers took no longer than under a light load; allow more connections",
 			about(share)))
+	}
+	if w.Processor > processorLimit {
+		problems = append(problems, fmt.Sprintf("the processors of a generator's machine were in use for %s: what is measured may be the wait for one; use more or larger generators, and another machine than the server's",
+			about(w.Processor)))
 	}
 	return problems
 }

@@ -29,6 +29,10 @@ type Window struct {
 	Seconds []Second
 	// RTT are times of TCP handshakes made meanwhile, in seconds.
 	RTT []float64
+	// Processor is the largest share, among generators, of the processors that
+	// one may use, or of all those of its machine, that were in use; 0 where
+	// nobody knows.
+	Processor float64
 	// Busy is the largest share of time in which a generator's loop was not
 	// idle.
 	Busy float64

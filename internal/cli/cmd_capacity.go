@@ -34,6 +34,9 @@ type capacityOptions struct {
 	insecure   bool
 	http2      bool
 	headers    map[string]string
+	data       string
+	records    int64
+	password   string
 	failBelow  float64
 }
 
@@ -49,13 +52,15 @@ generator itself was late, or the path to the server changed, does not count;
 when the generator is what cannot do more, no capacity is reported and the exit
 code is 4.
 
-TARGET is a URL, http:// or https://. The load comes from this machine, or from
+TARGET is a URL: http:// or https://, or a data store, redis://, postgres://,
+mysql:// or cassandra://, into which records are loaded first. The load comes from this machine, or from
 the agents of a server (--server, --agents), all of which then share it. What was
 measured is a run like any other: "scalebench show", "report" and "resume" work
 with it.`,
 		Example: `  scalebench capacity http://10.0.0.7:8080/ --sla p90=150ms
   scalebench capacity https://shop.test/ --sla p99=500ms,errors=0.1% --arrivals poisson
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --fail-below 2000
+  scalebench capacity cassandra://10.0.0.8/ --sla p90=150ms --data w3 --records 1000000
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --server nats://10.0.0.5:4222 --agents role=generator`,
 		Args: oneArg("the URL of the server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,6 +84,9 @@ with it.`,
 	f.BoolVar(&opt.insecure, "insecure", false, "do not check the server's certificate")
 	f.BoolVar(&opt.http2, "http2", false, "speak HTTP/2 (https only)")
 	f.StringToStringVarP(&opt.headers, "header", "H", nil, "header of every request: NAME=VALUE")
+	f.StringVar(&opt.data, "data", "", "with a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b)")
+	f.Int64Var(&opt.records, "records", 0, "with a data store: how many records are loaded before (default 1000)")
+	f.StringVar(&opt.password, "password-env", "", "with a data store: the environment variable that holds the password")
 	f.Float64Var(&opt.failBelow, "fail-below", 0, "exit code 3 if the server takes less than so many requests per second, 4 if that cannot be told")
 	f.BoolVar(&opt.run.detach, "detach", false, "with a server: return as soon as the run is in line")
 	f.StringVarP(&opt.run.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
@@ -110,10 +118,13 @@ func (opt capacityOptions) experiment(target string) ([]byte, error) {
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%w: %q is no URL of a server, such as http://10.0.0.7:8080/", model.ErrUsage, target)
 	}
-	work := map[string]any{
+	work := opt.store()
+	for key, v := range map[string]any{
 		"kind": "load", "name": "capacity", "target": target, "sla": opt.sla, "arrivals": opt.arrivals,
 		"duration": opt.duration.String(), "warm_up": opt.warmUp.String(), "request_timeout": opt.timeout.String(),
 		"connections": opt.conns, "algorithm": opt.algorithm,
+	} {
+		work[key] = v
 	}
 	for key, v := range map[string]string{"start": opt.start, "max": opt.max} {
 		if v != "" {
@@ -142,6 +153,24 @@ func (opt capacityOptions) experiment(target string) ([]byte, error) {
 	return json.MarshalIndent(map[string]any{
 		"name": "capacity of " + u.Host, "fleet": fleet, "evaluations": []string{string(model.Search)}, "workloads": []any{work},
 	}, "", "  ")
+}
+
+// store is what the flags say of a data store.
+func (opt capacityOptions) store() map[string]any {
+	work, data := make(map[string]any), make(map[string]any)
+	if opt.data != "" {
+		data["workload"] = opt.data
+	}
+	if opt.records > 0 {
+		data["records"] = opt.records
+	}
+	if len(data) > 0 {
+		work["data"] = data
+	}
+	if opt.password != "" {
+		work["password_env"] = opt.password
+	}
+	return work
 }
 
 // searches reports whether a run looks for capacities.
@@ -190,6 +219,28 @@ func (c *common) printSearches(d model.RunData, format report.Format, opt runOpt
 	}
 	c.say("\nreport: %s", path)
 	return checkCapacities(st.capacities, opt.floor)
+}
+
+// printPartial prints what the searches of a run that was cut have found so
+// far; other runs have nothing to say then.
+func (c *common) printPartial(ctx context.Context, s service, id model.RunID) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	d, err := s.Data(ctx, id)
+	if err != nil || !searches(d) {
+		return
+	}
+	found, err := capacities(d)
+	if err != nil {
+		return
+	}
+	format, err := c.format()
+	if err != nil {
+		return
+	}
+	if err := report.Capacities(c.env.Stdout, found, format, c.printing()); err != nil {
+		c.log.Debug("printing what was found", "err", err)
+	}
 }
 
 // checkCapacities holds what was found to --fail-below. A search that the

@@ -19,6 +19,7 @@ import (
 func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runOptions) error {
 	run, err := c.follow(ctx, s, id)
 	if ctx.Err() != nil {
+		c.printPartial(context.WithoutCancel(ctx), s, id)
 		return c.interrupted(ctx, s, id)
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"runtime"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -24,6 +25,8 @@ const (
 	MetricThroughput = "load_throughput"
 	MetricBusy       = "generator_busy"
 	MetricCPU        = "generator_cpu"
+	MetricCores      = "generator_cores"   // that the process may use
+	MetricMachine    = "generator_machine" // cores of its machine
 	MetricOpened     = "generator_connections_opened"
 	MetricSent       = "load_sent"
 	MetricReceived   = "load_received"
@@ -69,6 +72,8 @@ func (s Summary) Report(to Sink) error {
 	info(MetricScored, "s", s.Scored.Seconds(), nil)
 	info(MetricBusy, "1", s.Usage.Busy, nil)
 	info(MetricCPU, "core", s.Usage.CPU.Seconds()/max(s.Usage.Wall.Seconds(), 1e-9), nil)
+	info(MetricCores, "core", float64(runtime.GOMAXPROCS(0)), nil)
+	info(MetricMachine, "core", float64(runtime.NumCPU()), nil)
 	info(MetricOpened, "1", float64(s.Usage.Opened), nil)
 	info(MetricSent, "byte", float64(s.Sent), nil)
 	info(MetricReceived, "byte", float64(s.Received), nil)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/kv/kvtest"
 	"github.com/scalebench/scalebench/internal/load/loadserver"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -47,7 +48,7 @@ func run(t *testing.T, p *Params, parts int) (engine.Summary, *record) {
 		t.Fatal(err)
 	}
 	r := &record{}
-	env := &workload.Env{Parts: parts, Stdout: io.Discard, Stderr: io.Discard, Report: r}
+	env := &workload.Env{Parts: parts, Environ: os.Environ(), Stdout: io.Discard, Stderr: io.Discard, Report: r}
 	if err := p.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
@@ -165,6 +166,9 @@ func TestValidate(t *testing.T) {
 		{"duration", func(p *Params) { p.Duration = 0 }},
 		{"users", func(p *Params) { p.Users = 3 }},
 		{"rate", func(p *Params) { p.Rate = &unit.Rate{Value: 5, Base: unit.Bits} }},
+		{"target", func(p *Params) { p.Target = "redis://user:secret@host/" }},
+		{"target", func(p *Params) { p.Target, p.HTTP2 = "redis://host/", true }},
+		{"data", func(p *Params) { p.Target, p.Data = "redis://host/", &Data{Workload: "e"} }},
 		{"sla", func(p *Params) { p.SLA = "fast" }},
 		{"start", func(p *Params) {
 			p.SLA, p.Max = "p90=1s", &unit.Rate{Value: 5, Base: unit.Operations}
@@ -199,5 +203,25 @@ func TestRecover(t *testing.T) {
 	s, _ := run(t, gentle, 1)
 	if total, err := s.Total(); err != nil || total.OK != total.Due || time.Duration(total.Latency.ValueAtPercentile(90)) > 100*time.Millisecond {
 		t.Errorf("after recovering: %+v, p90 %v, %v", total.Counts, time.Duration(total.Latency.ValueAtPercentile(90)), err)
+	}
+}
+
+// TestStore: a data store is loaded and asked; what comes back is verified.
+func TestStore(t *testing.T) {
+	server := kvtest.StartRedis(t, "secret")
+	t.Setenv("LOAD_TEST_PASSWORD", "secret")
+	p := params("redis://"+server.Addr, 500)
+	p.PasswordEnv, p.Data = "LOAD_TEST_PASSWORD", defaultData()
+	p.Data.Workload = "w3"
+	s, _ := run(t, p, 1)
+	total, err := s.Total()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if total.OK != 1000 || len(s.Names) != 2 {
+		t.Errorf("%+v of %v, want 1000 reads and updates", total.Counts, s.Names)
+	}
+	if share := float64(s.Ops[1].Due) / 1000; share < .02 || share > .09 {
+		t.Errorf("%v are %.3f, want about .05", s.Names[1], share)
 	}
 }

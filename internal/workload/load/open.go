@@ -8,11 +8,15 @@ import (
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/http1"
 	"github.com/scalebench/scalebench/internal/load/httpstd"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // open makes the driver for the target: event loops for plain HTTP, clients of
-// the standard library for TLS.
-func (p *Params) open(ctx context.Context) (engine.Driver, error) {
+// the standard library for TLS, those of the store for a data store.
+func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, error) {
+	if !p.overHTTP() {
+		return p.openStore(ctx, env)
+	}
 	requests, err := p.requests()
 	if err != nil {
 		return nil, err

@@ -10,12 +10,15 @@ import (
 
 // Params are the parameters of the workload.
 type Params struct {
-	Target   string            `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path or https://…"`
+	Target   string            `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path, https://…, or a data store: redis://host, postgres://user@host/database, mysql://user@host/database, cassandra://host/keyspace."`
 	Requests []Request         `json:"requests,omitempty" jsonschema:"maxItems=100" jsonschema_description:"Kinds of requests, drawn at random by their weights. Default: one GET of the target."`
 	Headers  map[string]string `json:"headers,omitempty" jsonschema_description:"Headers of every request."`
-	HTTP2    bool              `json:"http2,omitempty" jsonschema_description:"Speak HTTP/2, with https only."`
-	CA       string            `json:"ca,omitempty" jsonschema_description:"File with certificates that servers are checked against instead of the system's."`
-	Insecure bool              `json:"insecure,omitempty" jsonschema_description:"Do not check the server's certificate."`
+	Data     *Data             `json:"data,omitempty" jsonschema_description:"With a data store: the records, and what is asked. Default: a thousand records of YCSB, its workload b."`
+	// PasswordEnv keeps the password out of the file, and so of the store.
+	PasswordEnv string `json:"password_env,omitempty" jsonschema_description:"With a data store: the variable in the agents' environment that holds the password."`
+	HTTP2       bool   `json:"http2,omitempty" jsonschema_description:"Speak HTTP/2, with https only."`
+	CA          string `json:"ca,omitempty" jsonschema_description:"File with certificates that servers are checked against instead of the system's."`
+	Insecure    bool   `json:"insecure,omitempty" jsonschema_description:"Do not check the server's certificate."`
 
 	Rate     *unit.Rate    `json:"rate,omitempty" jsonschema_description:"Requests per second of all nodes together, such as 500op/s, whatever the server does (open loop). Evaluations: [search] chooses it by itself."`
 	Arrivals string        `json:"arrivals,omitempty" jsonschema:"enum=constant,enum=poisson" jsonschema_description:"constant: evenly spaced. poisson: at random, as from many independent users."`

@@ -64,7 +64,8 @@ func (p *Params) address() string {
 	}
 	port := u.Port()
 	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		port = defaultPort(u.Scheme)
 	}
-	return net.JoinHostPort(u.Hostname(), port)
+	host, _, _ := strings.Cut(u.Hostname(), ",") // the first of several
+	return net.JoinHostPort(host, port)
 }

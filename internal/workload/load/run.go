@@ -18,7 +18,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 		return fmt.Errorf("%w: set rate: or users:, or use evaluations: [search], which chooses the rate", model.ErrUsage)
 	}
 	var err error
-	if p.driver, err = p.open(ctx); err != nil {
+	if p.driver, err = p.open(ctx, env); err != nil {
 		return err
 	}
 	if p.Recover && env.Part == 0 {

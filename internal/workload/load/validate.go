@@ -1,10 +1,15 @@
 package load
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -37,8 +42,13 @@ func (p *Params) Validate() error {
 			bad(field, r.String()+" is no rate of requests", "allowed are rates such as 500op/s")
 		}
 	}
-	if _, err := p.requests(); err != nil {
+	if err := p.checkTarget(); err != nil {
 		bad("target", err.Error(), "")
+	}
+	if p.Data != nil {
+		if err := p.Data.check(); err != nil {
+			bad("data", err.Error(), "")
+		}
 	}
 	errs = append(errs, p.validateSearch())
 	return errors.Join(errs...)
@@ -56,4 +66,29 @@ func (p *Params) validateSearch() error {
 		return &workload.FieldError{Field: "start", Problem: err.Error()}
 	}
 	return nil
+}
+
+// checkTarget looks at the URL and at what is sent there.
+func (p *Params) checkTarget() error {
+	if p.overHTTP() {
+		_, err := p.requests()
+		return err
+	}
+	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || p.CA != "" || p.Insecure {
+		return fmt.Errorf("%w: requests, headers, http2, ca and insecure are for http:// and https://", model.ErrUsage)
+	}
+	if u, err := url.Parse(p.Target); err == nil && u.User != nil {
+		if _, has := u.User.Password(); has {
+			return fmt.Errorf("%w: the URL holds a password, which would be stored with the run; leave it out and name the variable that holds it with password_env", model.ErrUsage)
+		}
+	}
+	_, err := newStore(p.Target)
+	return err
+}
+
+// strictly decodes JSON and refuses keys that nobody reads.
+func strictly(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
 }

@@ -1,0 +1,155 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/cassandra"
+	"github.com/scalebench/scalebench/internal/load/kv"
+	"github.com/scalebench/scalebench/internal/load/mysql"
+	"github.com/scalebench/scalebench/internal/load/postgres"
+	"github.com/scalebench/scalebench/internal/load/redis"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// Data is what a data store holds and is asked for.
+type Data struct {
+	Workload     string `json:"workload" jsonschema:"enum=w1,enum=w2,enum=w3,enum=w3b,enum=a,enum=b,enum=c,enum=d,enum=f" jsonschema_description:"What is asked. w1 to w3b: Table I of the black-box throughput paper (only writes; only reads; 5 % and 50 % writes). a, b, c, d, f: the core workloads of YCSB."`
+	Records      int64  `json:"records" jsonschema:"minimum=1" jsonschema_description:"Records that are loaded before; loading is not timed, and is done once for all windows."`
+	Fields       int    `json:"fields" jsonschema:"minimum=1,maximum=64" jsonschema_description:"Fields of a record."`
+	FieldSize    int    `json:"field_size" jsonschema:"minimum=16" jsonschema_description:"Bytes of a field."`
+	Distribution string `json:"distribution,omitempty" jsonschema:"enum=uniform,enum=zipfian,enum=zipf,enum=latest" jsonschema_description:"How records are chosen, if not as the workload says: zipfian is YCSB's (scrambled), zipf the exact one."`
+}
+
+// defaultData is YCSB's data set under its workload B.
+func defaultData() *Data {
+	d := kv.DefaultDataset()
+	return &Data{Workload: "b", Records: d.Records, Fields: d.Fields, FieldSize: d.FieldSize}
+}
+
+// UnmarshalJSON fills in defaults for what the file leaves out.
+func (d *Data) UnmarshalJSON(b []byte) error {
+	type plain Data
+	full := plain(*defaultData())
+	if err := strictly(b, &full); err != nil {
+		return err
+	}
+	*d = Data(full)
+	return nil
+}
+
+func (d Data) dataset() kv.Dataset {
+	return kv.Dataset{Records: d.Records, Shape: kv.Shape{Fields: d.Fields, FieldSize: d.FieldSize}}
+}
+
+func (d Data) workload() (kv.Workload, error) {
+	w, err := kv.Preset(d.Workload)
+	if d.Distribution != "" {
+		w.Distribution = kv.Distribution(d.Distribution)
+	}
+	return w, err
+}
+
+func (d Data) check() error {
+	if err := d.dataset().Check(); err != nil {
+		return err
+	}
+	w, err := d.workload()
+	if err != nil {
+		return err
+	}
+	return w.Check()
+}
+
+// defaultPorts of what can be a target, by scheme.
+func defaultPort(scheme string) string {
+	return map[string]string{
+		"http": "80", "https": "443", "redis": "6379", "rediss": "6379", "postgres": "5432", "postgresql": "5432",
+		"mysql": "3306", "mariadb": "3306", "cassandra": "9042", "cassandras": "9042",
+	}[scheme]
+}
+
+// overHTTP reports whether the target is asked with requests, and not a store.
+func (p *Params) overHTTP() bool {
+	return strings.HasPrefix(p.Target, "http://") || strings.HasPrefix(p.Target, "https://")
+}
+
+// openStore makes the driver of a data store, into which the first node loads
+// the records.
+func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Driver, error) {
+	address, err := p.withPassword(env.Environ)
+	if err != nil {
+		return nil, err
+	}
+	store, err := newStore(address)
+	if err != nil {
+		return nil, err
+	}
+	data := p.data()
+	if env.Part == 0 {
+		if _, err := kv.Load(ctx, store, data.dataset(), kv.LoadOptions{}); err != nil {
+			return nil, fmt.Errorf("loading %d records into %s: %w", data.Records, store.Name(), err)
+		}
+	}
+	w, err := data.workload()
+	if err != nil {
+		return nil, err
+	}
+	target, err := kv.NewTarget(store, kv.Config{
+		Dataset: data.dataset(), Workload: w, Seed: uint64(p.Seed), Share: engine.Share{Index: env.Part, Of: env.Parts},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return engine.NewPool(target, engine.PoolConfig{Clients: p.Connections, Timeout: p.Timeout.Std()})
+}
+
+func (p *Params) data() Data {
+	if p.Data == nil {
+		return *defaultData()
+	}
+	return *p.Data
+}
+
+// newStore opens the store that the scheme names.
+func newStore(address string) (kv.Store, error) {
+	scheme, _, _ := strings.Cut(address, ":")
+	switch scheme {
+	case "redis", "rediss":
+		return redis.New(address)
+	case "postgres", "postgresql":
+		return postgres.New(address)
+	case "mysql", "mariadb":
+		return mysql.New(address)
+	case "cassandra", "cassandras":
+		return cassandra.New(address)
+	}
+	return nil, errTarget()
+}
+
+func errTarget() error {
+	return fmt.Errorf("%w: the URL of a target begins with http://, https://, redis://, postgres://, mysql:// or cassandra://", model.ErrUsage)
+}
+
+// withPassword puts the password into the URL that the node's environment
+// holds: in a file it would be stored with the run.
+func (p *Params) withPassword(environ []string) (string, error) {
+	if p.PasswordEnv == "" {
+		return p.Target, nil
+	}
+	i := slices.IndexFunc(environ, func(v string) bool { return strings.HasPrefix(v, p.PasswordEnv+"=") })
+	if i < 0 {
+		return "", fmt.Errorf("%w: the variable %s, which holds the password of the store, is not set where the agent runs", model.ErrUsage, p.PasswordEnv)
+	}
+	u, err := url.Parse(p.Target)
+	if err != nil {
+		return "", errTarget()
+	}
+	u.User = url.UserPassword(u.User.Username(), environ[i][len(p.PasswordEnv)+1:])
+	return u.String(), nil
+}
