@@ -29,10 +29,6 @@ func (a *Agent) beginWatch(ctx context.Context, pid int) *watch {
 	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: used, known: err == nil}
 }
 
-// MetricOtherCPU is the mean number of cores that this machine spent on
-// anything but the task: a measurement that shared its machine is another one.
-const MetricOtherCPU = "host_other_cpu"
-
 // into ends the watch and puts what it saw into the result.
 func (w *watch) into(r *model.Result, out runner.Outcome) {
 	w.recording.Stop()
@@ -47,5 +43,5 @@ func (w *watch) into(r *model.Result, out runner.Outcome) {
 		return
 	}
 	// The clocks are coarse: a little less than nothing is nothing.
-	r.Samples = append(r.Samples, model.Sample{Metric: MetricOtherCPU, Unit: "core", Value: max(0, others/lasted), Better: model.Lower, Info: true})
+	r.Samples = append(r.Samples, model.Sample{Metric: model.MetricOtherCPU, Unit: "core", Value: max(0, others/lasted), Better: model.Lower, Info: true})
 }

@@ -101,10 +101,6 @@ func (w *Window) add(s load.Summary) error {
 	return nil
 }
 
-// otherCPU is the sample in which the agent tells how many cores of the machine
-// were spent on anything but the task.
-const otherCPU = "host_other_cpu"
-
 // processorShare is how much of the processors that a generator could use was
 // in use: by itself, or, with the whole machine, by everything.
 func processorShare(samples []model.Sample) float64 {
@@ -117,7 +113,7 @@ func processorShare(samples []model.Sample) float64 {
 		share = value[load.MetricCPU] / cores
 	}
 	if machine := value[load.MetricMachine]; machine > 0 {
-		share = max(share, (value[load.MetricCPU]+value[otherCPU])/machine)
+		share = max(share, (value[load.MetricCPU]+value[model.MetricOtherCPU])/machine)
 	}
 	return share
 }

@@ -107,12 +107,13 @@ func (f Found) Record() Record {
 		Windows: make([]WindowRecord, 0, len(r.Windows)), Warnings: append([]string{}, r.Warnings...),
 	}
 	for _, w := range r.Windows {
-		out.Windows = append(out.Windows, w.record())
+		out.Windows = append(out.Windows, w.Record())
 	}
 	return out
 }
 
-func (j Judged) record() WindowRecord {
+// Record returns what is known of the window for programs.
+func (j Judged) Record() WindowRecord {
 	out := WindowRecord{
 		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: j.Misses, Generators: j.Generators, Start: j.Start,
 		Scored: j.Scored.Seconds(), Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,

@@ -173,16 +173,6 @@ func (opt capacityOptions) store() map[string]any {
 	return work
 }
 
-// searches reports whether a run looks for capacities.
-func searches(d model.RunData) bool {
-	for _, s := range d.Steps {
-		if s.Phase == model.Search {
-			return true
-		}
-	}
-	return false
-}
-
 // capacities computes what the searches of a run have found.
 func capacities(d model.RunData) ([]capacity.Found, error) {
 	exp, err := experiment.Parse(d.Run.SourceName, []byte(d.Run.Source), Workloads(), nil)
@@ -227,7 +217,7 @@ func (c *common) printPartial(ctx context.Context, s service, id model.RunID) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	d, err := s.Data(ctx, id)
-	if err != nil || !searches(d) {
+	if err != nil || !d.Has(model.Search) {
 		return
 	}
 	found, err := capacities(d)

@@ -126,7 +126,7 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	if run.Kind == model.KindBatch {
 		return errors.Join(report.Show(c.env.Stdout, data, format, c.printing()), batchError(data))
 	}
-	if searches(data) {
+	if data.Has(model.Search) {
 		return c.printSearches(data, format, opt)
 	}
 	st, err := newStudy(data)

@@ -21,8 +21,8 @@ func newStudy(d model.RunData) (study, error) {
 	opt := analysis.Options{Seed: uint64(d.Run.Seed)}
 	s := study{data: d}
 	var err error
-	if searches(d) {
-		if s.capacities, err = capacities(d); err != nil || !compares(d) {
+	if d.Has(model.Search) {
+		if s.capacities, err = capacities(d); err != nil || !d.Has(model.Serial, model.Parallel) {
 			return s, err
 		}
 	}
@@ -34,14 +34,4 @@ func newStudy(d model.RunData) (study, error) {
 	}
 	s.ranking = analysis.Rank(s.findings, s.scalings)
 	return s, nil
-}
-
-// compares reports whether a run has phases that a CDI compares.
-func compares(d model.RunData) bool {
-	for _, s := range d.Steps {
-		if s.Phase == model.Serial || s.Phase == model.Parallel {
-			return true
-		}
-	}
-	return false
 }

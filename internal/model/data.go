@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // RunData is everything that the store holds about one run, artifacts apart.
 // Every finding can be computed from it.
 type RunData struct {
@@ -9,6 +11,11 @@ type RunData struct {
 	Results   []Result   `json:"results"` // of every attempt
 	Events    []Event    `json:"events"`
 	Artifacts []Artifact `json:"artifacts,omitempty"`
+}
+
+// Has reports whether the run has a step in one of these phases.
+func (d RunData) Has(phases ...Phase) bool {
+	return slices.ContainsFunc(d.Steps, func(s Step) bool { return slices.Contains(phases, s.Phase) })
 }
 
 // Accepted returns the results that count, at most one a task: those of the

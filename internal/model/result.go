@@ -99,6 +99,11 @@ type Sample struct {
 	Info bool `json:"info,omitempty"`
 }
 
+// MetricOtherCPU is the sample in which the agent tells how many cores its
+// machine spent, on average, on anything but the task: a measurement that
+// shared its machine is another one.
+const MetricOtherCPU = "host_other_cpu"
+
 // The resources by name, as `scalebench plan --demand` takes them: what the
 // first word names can be bought, the second tells the direction.
 const (

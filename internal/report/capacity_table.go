@@ -76,7 +76,7 @@ func windowsTable(x capacity.Found, verdict func(capacity.Judged) table.Cell) *t
 
 func windowRow(i int, w capacity.Judged, quantiles []float64) []table.Cell {
 	// A record of this window alone has its rates and the lag.
-	r := capacity.Found{Result: capacity.Result{Windows: []capacity.Judged{w}}}.Record().Windows[0]
+	r := w.Record()
 	row := []table.Cell{
 		table.Of(i+1, fmt.Sprint(i+1)), table.Text(string(w.Phase)),
 		rateCell(w.Load), rateCell(r.Achieved),

@@ -122,7 +122,7 @@ func TestHostNotesOfOthers(t *testing.T) {
 			d.Nodes[i].Labels = map[string]string{model.LabelFleet: c.fleet}
 		}
 		d.Steps[0].Phase = c.phase
-		d.Results[0].Samples = []model.Sample{{Metric: otherCPU, Unit: "core", Value: c.cores, Info: true}}
+		d.Results[0].Samples = []model.Sample{{Metric: model.MetricOtherCPU, Unit: "core", Value: c.cores, Info: true}}
 		if got := HostNotes(d); len(got) != c.want {
 			t.Errorf("%s: HostNotes = %+v, want %d", c.name, got, c.want)
 		}

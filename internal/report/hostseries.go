@@ -22,17 +22,13 @@ type hostNode struct {
 	others float64
 }
 
-// otherCPU is the sample in which the agent tells how many cores of the
-// machine were spent on anything but the task.
-const otherCPU = "host_other_cpu"
-
 func newHostNode(r model.Result, zero time.Time) hostNode {
 	n := hostNode{
 		name: string(r.Node), begin: r.Started.Sub(zero).Seconds(), end: r.Ended.Sub(zero).Seconds(),
 		byName: make(map[string]model.HostSeries), others: math.NaN(),
 	}
 	for _, s := range r.Samples {
-		if s.Metric == otherCPU && s.Info {
+		if s.Metric == model.MetricOtherCPU && s.Info {
 			n.others = s.Value
 		}
 	}

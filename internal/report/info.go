@@ -27,7 +27,7 @@ func (b builder) infoOf(workload string) (keys []infoKey, values map[infoKey]*in
 	values = make(map[infoKey]*infoValues)
 	b.eachScored(workload, func(s model.Step, r model.Result) {
 		for _, sample := range r.Samples {
-			if !sample.Info || !num.Finite(sample.Value) || sample.Metric == otherCPU {
+			if !sample.Info || !num.Finite(sample.Value) || sample.Metric == model.MetricOtherCPU {
 				continue // what others did to the machine is among the monitor's notes
 			}
 			k := infoKey{sample.Metric, sample.Unit}

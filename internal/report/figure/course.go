@@ -274,16 +274,5 @@ func clockTicks(d *svg.Drawing, x svg.Axis, y float64) {
 		timeTicks(d, x, y)
 		return
 	}
-	m := svg.TightAxis(x.Lo/60, x.Hi/60, 4)
-	for _, v := range m.Ticks() {
-		share := m.Share(v)
-		anchor := svg.Middle
-		switch {
-		case share < 0.03:
-			anchor = svg.Start
-		case share > 0.97:
-			anchor = svg.End
-		}
-		d.Text("tick", anchor, m.Pct(v), svg.Px(y), num.Tick(v, m.Step)+" min")
-	}
+	endTicks(d, svg.TightAxis(x.Lo/60, x.Hi/60, 4), y, " min")
 }

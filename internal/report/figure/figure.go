@@ -67,9 +67,12 @@ func (c Capacity) grid(d *svg.Drawing, height float64) {
 	}
 }
 
-// timeTicks writes the labels of an axis of seconds below a plot. The labels
+// timeTicks writes the labels of an axis of seconds below a plot.
+func timeTicks(d *svg.Drawing, a svg.Axis, y float64) { endTicks(d, a, y, " s") }
+
+// endTicks writes the labels of an axis, with a unit, below a plot. The labels
 // at the ends stand inside, so that they do not leave the drawing.
-func timeTicks(d *svg.Drawing, a svg.Axis, y float64) {
+func endTicks(d *svg.Drawing, a svg.Axis, y float64, unit string) {
 	for _, v := range a.Ticks() {
 		share := a.Share(v)
 		anchor := svg.Middle
@@ -79,7 +82,7 @@ func timeTicks(d *svg.Drawing, a svg.Axis, y float64) {
 		case share > 0.97:
 			anchor = svg.End
 		}
-		d.Text("tick", anchor, a.Pct(v), svg.Px(y), num.Tick(v, a.Step)+" s")
+		d.Text("tick", anchor, a.Pct(v), svg.Px(y), num.Tick(v, a.Step)+unit)
 	}
 }
 
