@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ func TestLabCutOff(t *testing.T) {
 	w := newWorld(t)
 	p := w.start("run", w.write("lab.yaml", `
 fleet: {lab: {nodes: 4, link: 50Mbit/s}}
-workloads: [{kind: network, duration: 3s, warm_up: 500ms, stall: 1s}]
+workloads: [{kind: network, duration: 3s, warm_up: 500ms, stall: 3s}]
 trials: 2
 `))
 	w.server = p
@@ -44,8 +45,11 @@ trials: 2
 	if err := standing.SetLink("lab-1", false); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitRun("latest", "done with the trial that was cut", func(d model.RunData) bool {
-		return together(d, 1).State != model.StepRunning
+	// The link returns before the next step can miss it.
+	w.awaitRun("latest", "told of the failure", func(d model.RunData) bool {
+		return slices.ContainsFunc(d.Results, func(r model.Result) bool {
+			return r.Step == together(d, 1).ID && r.Outcome == model.OutcomeFailed
+		})
 	})
 	if err := standing.SetLink("lab-1", true); err != nil {
 		t.Fatal(err)

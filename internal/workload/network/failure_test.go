@@ -59,6 +59,20 @@ func TestPeerEnds(t *testing.T) {
 	}
 }
 
+// TestFlowsCalledOff: flows that ended because the task is called off have not
+// done their work, whichever of the two is noticed first.
+func TestFlowsCalledOff(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 { // select takes any that is ready
+		done := make(chan error, 1)
+		done <- nil
+		if err := tick(ctx, time.Time{}, done, nil); !errors.Is(err, context.Canceled) {
+			t.Fatalf("tick() = %v, want %v", err, context.Canceled)
+		}
+	}
+}
+
 // launched is a task that is prepared, and runs when begun.
 type launched struct {
 	begin chan struct{}

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -193,7 +194,7 @@ func (s *session) awaitConnections(ctx context.Context, done <-chan error) error
 	case <-ctx.Done():
 		return ctx.Err()
 	case err := <-done:
-		return err
+		return cmp.Or(err, ctx.Err())
 	case <-s.connected:
 		return nil
 	case <-timer.C:
@@ -207,7 +208,8 @@ func (s *session) awaitConnections(ctx context.Context, done <-chan error) error
 }
 
 // tick calls each at every pace until end (zero: none), until the flows have
-// ended, or until there is an error.
+// ended, or until there is an error. Flows also end because ctx has: that is
+// not work done.
 func tick(ctx context.Context, end time.Time, done <-chan error, each func() error) error {
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
@@ -222,7 +224,7 @@ func tick(ctx context.Context, end time.Time, done <-chan error, each func() err
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-done:
-			return err
+			return cmp.Or(err, ctx.Err())
 		case <-over:
 			return nil
 		case <-ticker.C:
