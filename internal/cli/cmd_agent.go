@@ -167,7 +167,7 @@ func nodeName(opt agentOptions, f model.Facts) (model.NodeID, error) {
 // joinAgent redeems the token, or reads what an earlier redemption left.
 func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key, node model.NodeID) (queue.ServerInfo, error) {
 	file := filepath.Join(state, agentproc.ServerFile)
-	kept, keptErr := readInfo(file)
+	kept, keptErr := queue.ReadServerInfo(file)
 	raw := c.tokenValue()
 	if raw == "" {
 		if keptErr != nil {
@@ -194,7 +194,7 @@ func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key,
 	if err != nil {
 		return info, fmt.Errorf("joining the server: %w", err)
 	}
-	return info, writeInfo(file, info)
+	return info, info.Save(file)
 }
 
 // parsePairs reads the values of a flag of the form KEY=VALUE.

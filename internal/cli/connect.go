@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -31,6 +30,9 @@ type service struct {
 	Close func() error
 	// own says that the server lives in this process and dies with it.
 	own bool
+	// Halt ends what an own server executes, in order; nil otherwise. What is
+	// stored can still be read.
+	Halt func() error
 }
 
 // connect finds the service for a command, in this order: the server that
@@ -61,7 +63,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	if err != nil {
 		return service{}, err
 	}
-	return service{Service: in.Master, Close: in.Close, own: true}, nil
+	return service{Service: in.Master, Close: in.Close, own: true, Halt: in.halt}, nil
 }
 
 // connectRunning connects to a server that runs on this data directory, if
@@ -75,7 +77,7 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 	if !errors.Is(err, errLocked) {
 		return service{}, false, err
 	}
-	if info, err := readInfo(c.paths.serverInfo()); err == nil {
+	if info, err := queue.ReadServerInfo(c.paths.serverInfo()); err == nil {
 		s, err := c.dialLocal(ctx, info)
 		return s, err == nil, err
 	}
@@ -122,7 +124,7 @@ func (c *common) connectRemote(ctx context.Context) (service, error) {
 
 // joinOnce redeems a token, or reads what an earlier redemption left.
 func (c *common) joinOnce(ctx context.Context, tok identity.Token, key *identity.Key, file string) (queue.ServerInfo, error) {
-	info, err := readInfo(file)
+	info, err := queue.ReadServerInfo(file)
 	joined := err == nil && (tok.ServerKey == "" || tok.ServerKey == info.ServerKey)
 	if joined || tok.Secret.Reveal() == "" {
 		if err != nil {
@@ -142,7 +144,7 @@ func (c *common) joinOnce(ctx context.Context, tok identity.Token, key *identity
 	if err != nil {
 		return info, fmt.Errorf("joining the server: %w", err)
 	}
-	return info, writeInfo(file, info)
+	return info, info.Save(file)
 }
 
 func (c *common) dial(ctx context.Context, info queue.ServerInfo, key *identity.Key) (service, error) {
@@ -198,24 +200,4 @@ func hostPort(address string) string {
 		return u.Host
 	}
 	return address
-}
-
-func readInfo(file string) (queue.ServerInfo, error) {
-	var info queue.ServerInfo
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return info, err
-	}
-	return info, json.Unmarshal(data, &info)
-}
-
-func writeInfo(file string, info queue.ServerInfo) error {
-	data, err := json.Marshal(info)
-	if err != nil {
-		return fmt.Errorf("encoding the server's address: %w", err)
-	}
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		return fmt.Errorf("keeping the server's address: %w", err)
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/control"
@@ -39,7 +40,10 @@ type serverOptions struct {
 // order; a run in progress becomes interrupted.
 type instance struct {
 	*master.Master
-	info    queue.ServerInfo
+	info queue.ServerInfo
+	// halt ends the run in progress in order. What is stored can be read
+	// until Close.
+	halt    func() error
 	closers []func() error // in order of opening
 }
 
@@ -82,7 +86,8 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	if err := hub.Serve(in.handlers()); err != nil {
 		return nil, fmt.Errorf("serving the queue: %w", err)
 	}
-	in.onClose(in.run(ctx))
+	in.halt = in.run(ctx)
+	in.onClose(in.halt)
 	return in, c.publishInfo(in)
 }
 
@@ -168,18 +173,19 @@ func (in *instance) handlers() queue.Handlers {
 	}
 }
 
-// run executes runs in the background; the returned function ends that.
+// run executes runs in the background; the returned function ends that, and may
+// be called again.
 func (in *instance) run(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- in.Serve(ctx) }()
-	return func() error { cancel(); return <-ended }
+	return sync.OnceValue(func() error { cancel(); return <-ended })
 }
 
 // publishInfo tells this user's other commands where the server is.
 func (c *common) publishInfo(in *instance) error {
 	in.onClose(func() error { return os.Remove(c.paths.serverInfo()) })
-	return writeInfo(c.paths.serverInfo(), in.info)
+	return in.info.Save(c.paths.serverInfo())
 }
 
 func (in *instance) onClose(f func() error) { in.closers = append(in.closers, f) }

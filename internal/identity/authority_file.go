@@ -86,7 +86,7 @@ func (a *Authority) save() error {
 	if err != nil {
 		return fmt.Errorf("encoding the list of admitted keys: %w", err)
 	}
-	if err := writePrivate(a.path, append(data, '\n')); err != nil {
+	if err := WritePrivate(a.path, append(data, '\n')); err != nil {
 		return fmt.Errorf("writing the list of admitted keys: %w", err)
 	}
 	return nil

@@ -36,9 +36,9 @@ func readPrivate(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// writePrivate replaces a file with mode 0600, whole or not at all, and has it
+// WritePrivate replaces a file with mode 0600, whole or not at all, and has it
 // on the disk when it returns.
-func writePrivate(path string, data []byte) error {
+func WritePrivate(path string, data []byte) error {
 	tmp, err := writeTemp(path, data)
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ func createCertificate(path string) ([]byte, error) {
 	}
 	data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	data = append(data, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})...)
-	return data, writePrivate(path, data)
+	return data, WritePrivate(path, data)
 }
 
 // certificateTemplate is valid for thirty years and from a day ago: trust

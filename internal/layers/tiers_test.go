@@ -41,9 +41,11 @@ var places = []place{
 	{pkg: "monitor", tier: 1},
 	{pkg: "lab", tier: 1},
 	{pkg: "load", tier: 1},
+	{pkg: "servertest", tier: 1, testOnly: true},
 
 	{pkg: "experiment", tier: 2},
 	{pkg: "workload/<name>", tier: 2},
+	{pkg: "workload/workloadtest", tier: 2, testOnly: true},
 	{pkg: "runner", tier: 2},
 	{pkg: "queue", tier: 2},
 	{pkg: "queue/queuetest", tier: 2, testOnly: true},
@@ -75,6 +77,7 @@ var places = []place{
 	{pkg: "cli", tier: 6},
 	{pkg: "cmd/scalebench", tier: 7},
 
+	{pkg: "load/peers", tier: testTier},
 	{pkg: "layers", tier: testTier},
 }
 

@@ -65,29 +65,32 @@ func ErlangB(servers int, offered float64) (float64, error) {
 // C formula, C = B/(1 − ρ(1 − B)) (Kleinrock, Queueing Systems 1, 1975,
 // section 3.5; Cooper, Introduction to Queueing Theory, 1981, section 3.5).
 func (q MMc) WaitProbability() (float64, error) {
+	c, _, err := q.wait()
+	return c, err
+}
+
+// wait is the share of requests that wait, C, and how long those that do wait
+// on average: 1/(cμ − λ). Their waiting time is exponential.
+func (q MMc) wait() (share, mean float64, err error) {
 	rho, err := q.Utilisation()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	b, err := ErlangB(q.Servers, q.Rate*q.Service)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return b / (1 - rho*(1-b)), nil
+	return b / (1 - rho*(1-b)), q.Service / (float64(q.Servers) * (1 - rho)), nil
 }
 
 // MeanWait is the mean time before service begins, of all requests:
 // C/(cμ − λ). With one server it is ρ/(μ − λ).
 func (q MMc) MeanWait() (float64, error) {
-	rho, err := q.Utilisation()
+	c, mean, err := q.wait()
 	if err != nil {
 		return 0, err
 	}
-	c, err := q.WaitProbability()
-	if err != nil {
-		return 0, err
-	}
-	return finite(c * q.Service / (float64(q.Servers) * (1 - rho)))
+	return finite(c * mean)
 }
 
 // MeanResponse is the mean time from arrival to the end of service.
@@ -102,18 +105,14 @@ func (q MMc) MeanResponse() (float64, error) {
 // WaitOver is the probability of waiting for longer than t ≥ 0 seconds:
 // C·exp(−(cμ − λ)t).
 func (q MMc) WaitOver(t float64) (float64, error) {
-	rho, err := q.Utilisation()
-	if err != nil {
-		return 0, err
-	}
-	c, err := q.WaitProbability()
+	c, mean, err := q.wait()
 	if err != nil {
 		return 0, err
 	}
 	if err := checkTime(t); err != nil {
 		return 0, err
 	}
-	return c * math.Exp(-float64(q.Servers)*(1-rho)/q.Service*t), nil
+	return c * math.Exp(-t/mean), nil
 }
 
 // ResponseOver is the probability that a request takes longer than t ≥ 0
@@ -125,7 +124,7 @@ func (q MMc) WaitOver(t float64) (float64, error) {
 // (Gross and Harris, Fundamentals of Queueing Theory, 1998, section 2.3). With
 // one server it is exp(−(μ − λ)t).
 func (q MMc) ResponseOver(t float64) (float64, error) {
-	c, err := q.WaitProbability()
+	c, _, err := q.wait()
 	if err != nil {
 		return 0, err
 	}
@@ -170,18 +169,14 @@ func (q MMc) ResponseQuantile(p float64) (float64, error) {
 // WaitQuantile is the time within which service has begun for a share p of
 // requests, 0 ≤ p < 1; 0 for the share that need not wait.
 func (q MMc) WaitQuantile(p float64) (float64, error) {
-	rho, err := q.Utilisation()
-	if err != nil {
-		return 0, err
-	}
-	c, err := q.WaitProbability()
+	c, mean, err := q.wait()
 	if err != nil {
 		return 0, err
 	}
 	if err := checkBelowOne(p); err != nil {
 		return 0, err
 	}
-	return finite(max(0, math.Log(c/(1-p))*q.Service/(float64(q.Servers)*(1-rho))))
+	return finite(max(0, math.Log(c/(1-p))*mean))
 }
 
 // invertTail finds the smallest t ≥ 0 with over(t) ≤ 1 − p, for a tail that

@@ -152,10 +152,13 @@ type Reporter interface {
 type FieldError struct {
 	Field   string // JSON key; a path like "metrics[0].json" for nested ones
 	Problem string // what is wrong
-	Allowed string // what is allowed
+	Allowed string // what is allowed; may be empty
 }
 
 func (e *FieldError) Error() string {
+	if e.Allowed == "" {
+		return e.Field + ": " + e.Problem
+	}
 	return fmt.Sprintf("%s: %s; %s", e.Field, e.Problem, e.Allowed)
 }
 

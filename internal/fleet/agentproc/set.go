@@ -2,7 +2,6 @@ package agentproc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,9 +31,9 @@ type Config struct {
 	// {"/usr/bin/scalebench", "agent"}.
 	Command []string
 	Environ []string
-	// Server is how the server is reached: a queue.ServerInfo, which its agents
-	// read as JSON.
-	Server any
+	// Server is how the server is reached, which agents read from a file: a
+	// queue.ServerInfo.
+	Server interface{ Save(file string) error }
 	// Admit lets the server accept a node's key.
 	Admit func(node model.NodeID, key string) error
 	// Start starts a process where the node is. Nil: on this machine.
@@ -124,12 +123,8 @@ func (s *Set) prepare(a Agent) (*process, error) {
 	if err := s.cfg.Admit(a.Node.ID, key.Public()); err != nil {
 		return nil, fmt.Errorf("admitting its key: %w", err)
 	}
-	info, err := json.Marshal(s.cfg.Server)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the server's address: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, ServerFile), info, 0o600); err != nil {
-		return nil, fmt.Errorf("writing the server's address: %w", err)
+	if err := s.cfg.Server.Save(filepath.Join(dir, ServerFile)); err != nil {
+		return nil, err
 	}
 	return &process{id: a.Node.ID, dir: dir, args: arguments(s.cfg.Command, dir, a), environ: s.cfg.Environ, start: s.cfg.Start}, nil
 }

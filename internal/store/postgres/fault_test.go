@@ -17,26 +17,14 @@ import (
 
 func mustOpen(t testing.TB, url string) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(context.Background(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("closing the store: %v", err)
-		}
-	})
-	return s
+	return storetest.Open(t, postgres.Open, url)
 }
 
 // start opens a store with a fixture in it whose first attempts have begun.
 func start(t testing.TB, url string, nodes, steps int) (*postgres.Store, storetest.Fixture) {
 	t.Helper()
-	s, f := mustOpen(t, url), storetest.New(1, nodes, steps)
-	if err := f.Start(context.Background(), s); err != nil {
-		t.Fatal(err)
-	}
-	return s, f
+	s := mustOpen(t, url)
+	return s, storetest.Started(t, s, nodes, steps)
 }
 
 // TestServerKilled crashes the server several times in the middle of a

@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,40 +19,17 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// record keeps what a workload reports.
-type record struct {
-	workload.Reporter // what these tests do not expect to be called
-
-	mu      sync.Mutex
-	points  []string
-	samples []model.Sample
-	codes   []int
-	seen    chan struct{} // gets a value for each point, if not nil
-}
-
-func (r *record) Progress(metric, unit string, v float64) {
-	r.mu.Lock()
-	r.points = append(r.points, fmt.Sprintf("%s %v %s", metric, v, unit))
-	r.mu.Unlock()
-	if r.seen != nil {
-		r.seen <- struct{}{}
-	}
-}
-
-func (r *record) Sample(s model.Sample)      { r.samples = append(r.samples, s) }
-func (r *record) Recording(model.HostSeries) {}
-func (r *record) ExitCode(code int)          { r.codes = append(r.codes, code) }
-
-// values returns the samples by metric, elapsed apart.
-func (r *record) values() map[string]float64 {
-	out := map[string]float64{}
-	for _, s := range r.samples {
-		if s.Metric != Elapsed {
-			out[s.Metric] = s.Value
+// points are the readings of all counters, as words.
+func points(r *workloadtest.Record) []string {
+	var out []string
+	for _, metric := range slices.Sorted(maps.Keys(r.Readings)) {
+		for _, x := range r.Readings[metric] {
+			out = append(out, fmt.Sprintf("%s %v %s", metric, x.Value, r.Units[metric]))
 		}
 	}
 	return out
@@ -59,7 +37,8 @@ func (r *record) values() map[string]float64 {
 
 // ran is a finished run.
 type ran struct {
-	record
+	workloadtest.Record
+
 	stdout, stderr bytes.Buffer
 	err            error
 }
@@ -67,15 +46,13 @@ type ran struct {
 // run decodes parameters as the runner does and runs the command.
 func run(ctx context.Context, t *testing.T, params string) *ran {
 	t.Helper()
-	w := Kind().New()
-	if err := json.Unmarshal([]byte(params), w); err != nil {
-		t.Fatal(err)
-	}
+	w := workloadtest.Parse(t, Kind(), params)
 	if err := w.Validate(); err != nil {
 		t.Fatalf("Validate(%s) = %v", params, err)
 	}
 	r := &ran{}
-	env := &workload.Env{Environ: os.Environ(), Stdout: &r.stdout, Stderr: &r.stderr, Report: &r.record}
+	r.T = t
+	env := &workload.Env{Environ: os.Environ(), Stdout: &r.stdout, Stderr: &r.stderr, Report: &r.Record}
 	if r.err = w.Prepare(ctx, env); r.err == nil {
 		r.err = w.Run(ctx, env)
 	}
@@ -126,7 +103,7 @@ func TestMetrics(t *testing.T) {
 			if tt.err == "" && r.err != nil || tt.err != "" && (r.err == nil || !strings.Contains(r.err.Error(), tt.err)) {
 				t.Fatalf("error = %v, want %q", r.err, tt.err)
 			}
-			got := r.values()
+			got := r.Values(Elapsed)
 			if len(got) == 0 {
 				got = nil
 			}
@@ -139,18 +116,18 @@ func TestMetrics(t *testing.T) {
 
 func TestElapsedAndExitCode(t *testing.T) {
 	r := run(t.Context(), t, `{"command": "sleep 0.2; printf done"}`)
-	if r.err != nil || len(r.samples) != 1 {
-		t.Fatalf("run = %v, samples %v; want one", r.err, r.samples)
+	if r.err != nil || len(r.Samples) != 1 {
+		t.Fatalf("run = %v, samples %v; want one", r.err, r.Samples)
 	}
-	s := r.samples[0]
+	s := r.Samples[0]
 	if s.Metric != Elapsed || s.Unit != "s" || s.Better != model.Lower || s.Value < 0.2 || s.Value > 20 {
 		t.Errorf("sample = %+v, want elapsed of some 0.2 s", s)
 	}
-	if diff := cmp.Diff([]int{0}, r.codes); diff != "" || r.stdout.String() != "done" {
-		t.Errorf("exit codes %v, stdout %q; want 0 and done", r.codes, r.stdout.String())
+	if diff := cmp.Diff([]int{0}, r.ExitCodes); diff != "" || r.stdout.String() != "done" {
+		t.Errorf("exit codes %v, stdout %q; want 0 and done", r.ExitCodes, r.stdout.String())
 	}
-	if r := run(t.Context(), t, `{"command": "exit 9"}`); len(r.codes) != 1 || r.codes[0] != 9 || len(r.samples) != 0 {
-		t.Errorf("exit codes %v, samples %v; want 9 and none", r.codes, r.samples)
+	if r := run(t.Context(), t, `{"command": "exit 9"}`); len(r.ExitCodes) != 1 || r.ExitCodes[0] != 9 || len(r.Samples) != 0 {
+		t.Errorf("exit codes %v, samples %v; want 9 and none", r.ExitCodes, r.Samples)
 	}
 }
 
@@ -159,11 +136,11 @@ func TestElapsedAndExitCode(t *testing.T) {
 func TestBackground(t *testing.T) {
 	begin := time.Now()
 	r := run(t.Context(), t, `{"command": "sleep 5 & echo 3", "metrics": [{"name": "m", "number": true}]}`)
-	if r.err != nil || r.values()["m"] != 3 {
-		t.Fatalf("run = %v, %v; want 3", r.err, r.samples)
+	if r.err != nil || r.Values(Elapsed)["m"] != 3 {
+		t.Fatalf("run = %v, %v; want 3", r.err, r.Samples)
 	}
-	if d := time.Since(begin); d > 4500*time.Millisecond || r.samples[0].Value > 4.5 {
-		t.Errorf("took %v, elapsed %v; want no waiting for the background", d, r.samples[0].Value)
+	if d := time.Since(begin); d > 4500*time.Millisecond || r.Samples[0].Value > 4.5 {
+		t.Errorf("took %v, elapsed %v; want no waiting for the background", d, r.Samples[0].Value)
 	}
 }
 
@@ -183,7 +160,7 @@ func TestHome(t *testing.T) {
 // kept, and that the result gets all of it.
 func TestMetricAtTheEnd(t *testing.T) {
 	r := run(t.Context(), t, `{"command": "echo head 1; yes 'noise 123456789' | head -c 40000000; echo; echo tail 2", "metrics": [{"name": "a", "regex": "head ([0-9]+)"}, {"name": "b", "regex": "tail ([0-9]+)"}]}`)
-	if diff := cmp.Diff(map[string]float64{"a": 1, "b": 2}, r.values()); diff != "" || r.err != nil {
+	if diff := cmp.Diff(map[string]float64{"a": 1, "b": 2}, r.Values(Elapsed)); diff != "" || r.err != nil {
 		t.Errorf("samples (-want +got), error %v:\n%s", r.err, diff)
 	}
 	if want := len("head 1\n") + 40000000 + len("\ntail 2\n"); r.stdout.Len() != want {
@@ -224,7 +201,7 @@ func TestProgress(t *testing.T) {
 		line := map[string]string{"regex": "done %d", "json": `{\"done\":%d}`}[name]
 		r := run(t.Context(), t, fmt.Sprintf(`{"command": "for i in 1 2 3; do printf '%s\n' $i; echo other; done; echo 3",
 			"metrics": [{"name": "files", "regex": "([0-9]+)"}], "progress": {"unit": "op", %s}}`, strings.ReplaceAll(line, "\n", ""), source))
-		if diff := cmp.Diff([]string{"files 0 op", "files 1 op", "files 2 op", "files 3 op"}, r.points); diff != "" || r.err != nil {
+		if diff := cmp.Diff([]string{"files 0 op", "files 1 op", "files 2 op", "files 3 op"}, points(&r.Record)); diff != "" || r.err != nil {
 			t.Errorf("%s: progress (-want +got), error %v:\n%s", name, r.err, diff)
 		}
 	}
@@ -239,31 +216,32 @@ func TestProgressIsLive(t *testing.T) {
 	}
 	w := &Params{Shell: "/bin/sh", Command: "echo 1; read x < " + fifo + "; echo 2",
 		Metrics: []Metric{{Name: "m", Regex: "([0-9])"}}, Progress: &Progress{Unit: "op", Regex: "([0-9])"}}
-	r := &record{seen: make(chan struct{})}
+	seen := make(chan struct{})
+	r := &workloadtest.Record{T: t, Seen: func(string, float64) { seen <- struct{}{} }}
 	done := make(chan error, 1)
 	go func() {
 		done <- w.Run(t.Context(), &workload.Env{Environ: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Report: r})
 	}()
-	<-r.seen // 0
-	<-r.seen // 1: the command waits now
+	<-seen // 0
+	<-seen // 1: the command waits now
 	if err := os.WriteFile(fifo, []byte("go\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	<-r.seen // 2
+	<-seen // 2
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }
 
 func TestProgressLongLine(t *testing.T) {
-	r := &record{}
+	r := &workloadtest.Record{} // which holds counters to nothing: the runner refuses one that goes down
 	g := &progressReader{ctx: t.Context(), from: &Progress{Unit: "op", Regex: "([0-9]+)"}, metric: "m", report: r}
 	for _, s := range []string{"1", "2\n", strings.Repeat("7", maxLine+1), "\n3\n4"} {
 		if _, err := g.Write([]byte(s)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff([]string{"m 12 op", "m 3 op"}, r.points); diff != "" {
+	if diff := cmp.Diff([]string{"m 12 op", "m 3 op"}, points(r)); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
 }
@@ -271,8 +249,8 @@ func TestProgressLongLine(t *testing.T) {
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if r := run(ctx, t, `{"command": "exec sleep 20"}`); !errors.Is(r.err, context.DeadlineExceeded) || len(r.samples) > 0 {
-		t.Errorf("run = %v, samples %v; want the end of the context and none", r.err, r.samples)
+	if r := run(ctx, t, `{"command": "exec sleep 20"}`); !errors.Is(r.err, context.DeadlineExceeded) || len(r.Samples) > 0 {
+		t.Errorf("run = %v, samples %v; want the end of the context and none", r.err, r.Samples)
 	}
 }
 
@@ -303,11 +281,7 @@ func TestValidate(t *testing.T) {
 		{`{"command": "x", "metrics": [{"name": "m", "number": true}], "progress": {"unit": "op", "metric": "n", "json": "."}}`, []string{"progress.metric"}},
 	}
 	for _, tt := range tests {
-		w := Kind().New()
-		if err := json.Unmarshal([]byte(tt.params), w); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(tt.fields, fields(w.Validate())); diff != "" {
+		if diff := cmp.Diff(tt.fields, fields(workloadtest.Parse(t, Kind(), tt.params).Validate())); diff != "" {
 			t.Errorf("Validate(%s) (-want +got):\n%s", tt.params, diff)
 		}
 	}

@@ -76,9 +76,6 @@ func (p *Params) Prepare(context.Context, *workload.Env) error {
 	return nil
 }
 
-// publishEvery is five times a second: the contract asks for one.
-const publishEvery = 200 * time.Millisecond
-
 // Run computes for the duration. The rate is the sum over threads of each
 // one's operations by the time from the common start to its own last
 // operation: a thread that overran because it had to wait for a processor is
@@ -88,7 +85,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	env.Report.Progress(metrics[p.Kernel], "op", 0) // while it is still true
 	start := time.Now()
 	t.launch(ctx, start, start.Add(p.Duration.Std()))
-	t.publish(env.Report, metrics[p.Kernel])
+	workload.PublishUntil(t.done, env.Report, metrics[p.Kernel], "op", t.total)
 	rate, err := t.result(start)
 	if err != nil {
 		return err

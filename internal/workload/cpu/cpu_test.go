@@ -2,11 +2,9 @@ package cpu
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,49 +13,23 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// record keeps what a workload reports.
-type record struct {
-	workload.Reporter // what these tests do not expect to be called
-
-	mu      sync.Mutex
-	start   time.Time
-	times   []time.Duration
-	values  []float64
-	metrics map[string]bool
-	samples []model.Sample
-}
-
-func (r *record) Progress(metric, _ string, v float64) {
-	now := time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.times, r.values = append(r.times, now.Sub(r.start)), append(r.values, v)
-	if r.metrics == nil {
-		r.metrics = map[string]bool{}
-	}
-	r.metrics[metric] = true
-}
-
-func (r *record) Sample(s model.Sample)      { r.samples = append(r.samples, s) }
-func (r *record) Recording(model.HostSeries) {}
-func (r *record) ExitCode(int)               {}
-
 // measure prepares and runs the workload.
-func measure(ctx context.Context, t *testing.T, p *Params) (*record, error) {
+func measure(ctx context.Context, t *testing.T, p *Params) (*workloadtest.Record, error) {
 	t.Helper()
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	r := &record{}
+	r := &workloadtest.Record{T: t}
 	env := &workload.Env{Report: r}
 	if err := p.Prepare(ctx, env); err != nil {
 		t.Fatal(err)
 	}
-	r.start = time.Now()
+	r.Start = time.Now()
 	return r, p.Run(ctx, env)
 }
 
@@ -105,8 +77,8 @@ func TestRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(r.samples) != 1 || r.samples[0].Metric != tt.metric || r.samples[0].Unit != "op/s" || r.samples[0].Better != model.Higher || !r.metrics[tt.metric] {
-				t.Fatalf("samples = %+v, progress of %v; want one of %s", r.samples, r.metrics, tt.metric)
+			if len(r.Samples) != 1 || r.Samples[0].Metric != tt.metric || r.Samples[0].Unit != "op/s" || r.Samples[0].Better != model.Higher || len(r.Readings[tt.metric]) == 0 {
+				t.Fatalf("samples = %+v, progress of %v; want one of %s", r.Samples, r.Readings, tt.metric)
 			}
 			checkConsistent(t, r, p.Duration.Std())
 		})
@@ -114,22 +86,18 @@ func TestRun(t *testing.T) {
 }
 
 // checkConsistent checks that sample and progress tell the same story.
-func checkConsistent(t *testing.T, r *record, duration time.Duration) {
+func checkConsistent(t *testing.T, r *workloadtest.Record, duration time.Duration) {
 	t.Helper()
-	n := len(r.values) - 1
-	if n < 2 || r.values[0] != 0 || r.times[n] < duration {
-		t.Fatalf("progress %v at %v, want points from 0 to past %v", r.values, r.times, duration)
+	points := r.Readings[r.Samples[0].Metric]
+	if len(points) < 3 || points[0].Value != 0 || points[len(points)-1].After < duration {
+		t.Fatalf("progress %v, want points from 0 to past %v", points, duration)
 	}
-	for i := range n {
-		if r.values[i+1] < r.values[i] {
-			t.Errorf("progress %v goes down", r.values)
-		}
-	}
+	last := points[len(points)-1]
 	// Two ways to the same rate. They differ by the spread of the threads'
 	// ends, which a busy machine makes longer: by its share of the run.
-	slack := (r.times[n]-duration).Seconds()/duration.Seconds() + 0.01
-	byProgress := r.values[n] / r.times[n].Seconds()
-	if rate := r.samples[0].Value; math.Abs(rate/byProgress-1) > slack {
+	slack := (last.After-duration).Seconds()/duration.Seconds() + 0.01
+	byProgress := last.Value / last.After.Seconds()
+	if rate := r.Samples[0].Value; math.Abs(rate/byProgress-1) > slack {
 		t.Errorf("rate = %v, by the progress %v; want them within %.1f %%", rate, byProgress, 100*slack)
 	}
 }
@@ -151,7 +119,7 @@ func TestMixedAlternates(t *testing.T) {
 func TestMiscomputing(t *testing.T) {
 	t.Run("float", func(t *testing.T) {
 		p := &Params{Threads: 1, Duration: unit.Duration(time.Second), Kernel: Float}
-		env := &workload.Env{Report: &record{}}
+		env := &workload.Env{Report: &workloadtest.Record{T: t}}
 		if err := p.Prepare(t.Context(), env); err != nil {
 			t.Fatal(err)
 		}
@@ -172,31 +140,20 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 	defer cancel()
 	r, err := measure(ctx, t, &Params{Threads: 2, Duration: unit.Duration(time.Hour), Kernel: Integer})
-	if !errors.Is(err, context.DeadlineExceeded) || len(r.samples) != 0 {
-		t.Errorf("Run() = %v with samples %v, want the end of the context and none", err, r.samples)
+	if !errors.Is(err, context.DeadlineExceeded) || len(r.Samples) != 0 {
+		t.Errorf("Run() = %v with samples %v, want the end of the context and none", err, r.Samples)
 	}
 }
 
 func TestValidate(t *testing.T) {
-	tests := []struct{ params, field string }{
+	workloadtest.Validate(t, Kind(), [][2]string{
 		{`{}`, ""},
 		{`{"threads": 8, "duration": "1m", "kernel": "mixed"}`, ""},
 		{`{"threads": 0}`, "threads"},
 		{`{"threads": 5000}`, "threads"},
 		{`{"duration": "1ms"}`, "duration"},
 		{`{"kernel": "complex"}`, "kernel"},
-	}
-	for _, tt := range tests {
-		w := Kind().New()
-		if err := json.Unmarshal([]byte(tt.params), w); err != nil {
-			t.Fatal(err)
-		}
-		var field *workload.FieldError
-		err := w.Validate()
-		if errors.As(err, &field); (tt.field == "") != (err == nil) || (field != nil && field.Field != tt.field) {
-			t.Errorf("Validate(%s) = %v, want field %q", tt.params, err, tt.field)
-		}
-	}
+	})
 	if got := Kind().New().Estimate(); got != 5*time.Second {
 		t.Errorf("Estimate() = %v, want 5s", got)
 	}

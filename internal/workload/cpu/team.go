@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // worker is one thread with its scratch memory.
@@ -103,22 +101,6 @@ func (t *team) total() float64 {
 		n += w.count.Load()
 	}
 	return float64(n)
-}
-
-// publish reports the total until all have stopped, and then the final one.
-// The counters are read immediately before the report takes the time.
-func (t *team) publish(r workload.Reporter, metric string) {
-	tick := time.NewTicker(publishEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			r.Progress(metric, "op", t.total())
-		case <-t.done:
-			r.Progress(metric, "op", t.total())
-			return
-		}
-	}
 }
 
 // result returns the rate in operations per second.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 // prepare fails the test, and cleans up after it.
@@ -57,27 +58,27 @@ func TestReal(t *testing.T) {
 
 // checkReport checks that samples and progress tell the same, and that fio's
 // report was kept so that it can be read.
-func checkReport(t *testing.T, p *Params, env *workload.Env, r *record) {
+func checkReport(t *testing.T, p *Params, env *workload.Env, r *workloadtest.Record) {
 	t.Helper()
 	for _, w := range directions {
 		if !w.used(p.plan) {
-			if len(r.progress[w.throughput()]) > 0 {
+			if len(r.Readings[w.throughput()]) > 0 {
 				t.Errorf("there is progress of %s", w.throughput())
 			}
 			continue
 		}
 		for _, metric := range []string{w.throughput(), w.iops()} {
-			value, rate := r.samples[metric].Value, r.rate(metric)
-			if value <= 0 || math.Abs(rate/value-1) > 0.02 || r.samples[metric].Resource != w.resource {
-				t.Errorf("%s = %+v, its progress says %v (%v)", metric, r.samples[metric], rate, r.progress[metric])
+			value, rate := r.Find(metric).Value, rate(r, metric)
+			if value <= 0 || math.Abs(rate/value-1) > 0.02 || r.Find(metric).Resource != w.resource {
+				t.Errorf("%s = %+v, its progress says %v (%v)", metric, r.Find(metric), rate, r.Readings[metric])
 			}
 		}
-		if l := r.samples[w.latency()+"_p99"]; l.Value <= 0 || !l.Info || r.histograms[w.latency()].Encoded == "" {
+		if l := r.Find(w.latency() + "_p99"); l.Value <= 0 || !l.Info || r.FindHistogram(w.latency()).Encoded == "" {
 			t.Errorf("%s_p99 = %+v, want a value for information, and a histogram", w.latency(), l)
 		}
 	}
-	if len(r.codes) != 1 || r.codes[0] != 0 {
-		t.Errorf("exit codes %v, want one 0: that of the measurement", r.codes)
+	if len(r.ExitCodes) != 1 || r.ExitCodes[0] != 0 {
+		t.Errorf("exit codes %v, want one 0: that of the measurement", r.ExitCodes)
 	}
 	if out := env.Stdout.(*bytes.Buffer).Bytes(); !json.Valid(out) {
 		t.Errorf("standard output is not JSON: %.300s …", out)
@@ -92,8 +93,8 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if err := p.Run(ctx, env); !errors.Is(err, context.DeadlineExceeded) || len(r.samples) > 0 {
-		t.Errorf("Run() = %v with %v, want the end of the context and no sample", err, r.samples)
+	if err := p.Run(ctx, env); !errors.Is(err, context.DeadlineExceeded) || len(r.Samples) > 0 {
+		t.Errorf("Run() = %v with %v, want the end of the context and no sample", err, r.Samples)
 	}
 	if took := time.Since(began); took > killAfter+3*time.Second {
 		t.Errorf("Run returned after %v, want promptly", took)
@@ -149,7 +150,7 @@ func TestExistingFile(t *testing.T) {
 	if err := p.Run(t.Context(), env); err != nil {
 		t.Fatalf("Run() = %v; fio said %s", err, words)
 	}
-	if got := r.samples["disk_size"].Value; got != float64(len(want)) {
+	if got := r.Find("disk_size").Value; got != float64(len(want)) {
 		t.Errorf("disk_size = %v, want the file's %d", got, len(want))
 	}
 	if err := p.Cleanup(t.Context(), env); err != nil {
@@ -226,8 +227,8 @@ func TestFails(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || tt.is != nil && !errors.Is(err, tt.is) {
 			t.Errorf("%s: Run() = %v, want %q", name, err, tt.want)
 		}
-		if r := env.Report.(*record); len(r.samples) > 0 {
-			t.Errorf("%s: samples %v, want none", name, r.samples)
+		if r := env.Report.(*workloadtest.Record); len(r.Samples) > 0 {
+			t.Errorf("%s: samples %v, want none", name, r.Samples)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 // documents cuts an output into its parsed documents and the words between,
@@ -93,7 +95,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 // testMeter is a meter at whose end all readings are of the past.
-func testMeter(plan settings, r *record, began time.Time) *meter {
+func testMeter(plan settings, r *workloadtest.Record, began time.Time) *meter {
 	return &meter{plan: plan, report: r, began: began, now: func() time.Time { return began.Add(1e6 * time.Hour) }}
 }
 
@@ -121,7 +123,7 @@ func TestMeter(t *testing.T) {
 			metric: "disk_read_throughput", began: 1795263262453, want: []point{{ms(3600099), 0}, {ms(3600493), 81920}, {ms(3600994), 184320}, {ms(3601040), 192512}}},
 	}
 	for _, tt := range tests {
-		r := newRecord()
+		r := &workloadtest.Record{T: t}
 		m := testMeter(params(t, tt.params).settings(), r, time.UnixMilli(tt.began))
 		docs, _ := documents(t, read(t, tt.file), 4096)
 		for i, d := range docs {
@@ -130,14 +132,14 @@ func TestMeter(t *testing.T) {
 		if _, err := m.finish(t.Context(), docs[len(docs)-1].job); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, r.progress[tt.metric], cmp.AllowUnexported(point{})); diff != "" {
+		if diff := cmp.Diff(tt.want, points(r, tt.metric)); diff != "" {
 			t.Errorf("%s: progress of %s (-want +got):\n%s", tt.name, tt.metric, diff)
 		}
 	}
 }
 
 func TestMeterNeverGoesBack(t *testing.T) {
-	r := newRecord()
+	r := &workloadtest.Record{T: t}
 	m := testMeter(params(t, `{}`).settings(), r, time.UnixMilli(0))
 	at := func(ms, runtime, bytes int64) {
 		d := &document{printed: ms, job: job{Write: direction{Bytes: bytes, Runtime: runtime, Total: 1, Latency: latency{N: 1}}}}
@@ -151,7 +153,7 @@ func TestMeterNeverGoesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []point{{500 * time.Millisecond, 0}, {time.Second, 100}, {1600 * time.Millisecond, 300}}
-	if diff := cmp.Diff(want, r.progress["disk_write_throughput"], cmp.AllowUnexported(point{})); diff != "" {
+	if diff := cmp.Diff(want, points(r, "disk_write_throughput")); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
 }
@@ -177,7 +179,7 @@ func TestMeterDrain(t *testing.T) {
 			reading{[2]int64{0, 208}, 2001 * time.Millisecond}},
 	}
 	for _, tt := range tests {
-		r := newRecord()
+		r := &workloadtest.Record{T: t}
 		m := testMeter(params(t, tt.params).settings(), r, time.UnixMilli(0))
 		for _, j := range tt.jobs {
 			m.take(&document{printed: 100 + j.runtime(), job: j}, time.UnixMilli(100+j.runtime()))
@@ -189,10 +191,10 @@ func TestMeterDrain(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(reading{})); diff != "" {
 			t.Errorf("%s: finish() (-want +got):\n%s", tt.name, diff)
 		}
-		points := r.progress["disk_write_throughput"]
+		all := points(r, "disk_write_throughput")
 		want := point{100*time.Millisecond + tt.want.runtime, float64(tt.want.bytes[1])}
-		if len(points) == 0 || points[len(points)-1] != want {
-			t.Errorf("%s: progress %v, want it to end with %v", tt.name, points, want)
+		if len(all) == 0 || all[len(all)-1] != want {
+			t.Errorf("%s: progress %v, want it to end with %v", tt.name, all, want)
 		}
 	}
 }
@@ -201,7 +203,7 @@ func TestMeterDrain(t *testing.T) {
 // with fio's own percentiles.
 func TestPublish(t *testing.T) {
 	docs, _ := documents(t, read(t, "mixed-ramp-3-jobs.txt"), 4096)
-	last, r := docs[len(docs)-1].job, newRecord()
+	last, r := docs[len(docs)-1].job, &workloadtest.Record{T: t}
 	s := params(t, `{"operation": "mixed", "block_size": "4KiB", "duration": "2s"}`).settings()
 	if err := checkComplete(s, last); err != nil {
 		t.Fatal(err)
@@ -214,14 +216,14 @@ func TestPublish(t *testing.T) {
 		"disk_read_throughput": 7372800 / 2.003, "disk_read_iops": 1800 / 2.003, "disk_write_throughput": 3207168 / 2.003, "disk_write_iops": 783 / 2.003,
 		"disk_read_latency_mean": l.Mean / 1000, "disk_read_latency_p50": l.Percentiles["50.000000"] / 1000, "disk_read_latency_p999": l.Percentiles["99.900000"] / 1000,
 	} {
-		if got := r.samples[metric].Value; math.Abs(got/want-1) > 1e-9 {
+		if got := r.Find(metric).Value; math.Abs(got/want-1) > 1e-9 {
 			t.Errorf("%s = %v, want %v", metric, got, want)
 		}
 	}
-	if got := r.samples["disk_size"]; !got.Info || got.Labels["filesystem"] != "ext4" {
+	if got := r.Find("disk_size"); !got.Info || got.Labels["filesystem"] != "ext4" {
 		t.Errorf("disk_size = %+v, want the file system in a label, for information", got)
 	}
-	h, err := hdrhistogram.Decode([]byte(r.histograms["disk_read_latency"].Encoded))
+	h, err := hdrhistogram.Decode([]byte(r.FindHistogram("disk_read_latency").Encoded))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +271,7 @@ func FuzzOutput(f *testing.F) {
 	}
 	f.Add([]byte("{\n\"jobs\":[{\"read\":{\"io_bytes\":1,\"runtime\":1,\"clat_ns\":{\"N\":1,\"bins\":{\"x\":-1}}}}]\n}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r := newRecord()
+		r := &workloadtest.Record{T: t}
 		s := params(t, `{"operation": "mixed", "ramp": "1s"}`).settings()
 		m := testMeter(s, r, time.UnixMilli(1795263261000))
 		var words bytes.Buffer
@@ -293,16 +295,16 @@ func FuzzOutput(f *testing.F) {
 				t.Error(err)
 			}
 		}
-		for metric, points := range r.progress {
+		for metric, points := range r.Readings {
 			for i, p := range points {
-				if p.after < 0 || p.value < 0 || i > 0 && (p.after <= points[i-1].after || p.value < points[i-1].value) {
+				if p.After < 0 || p.Value < 0 || i > 0 && (p.After <= points[i-1].After || p.Value < points[i-1].Value) {
 					t.Errorf("%s: point %d of %v is impossible", metric, i, points)
 				}
 			}
 		}
-		for metric, s := range r.samples {
+		for _, s := range r.Samples {
 			if s.Value < 0 || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
-				t.Errorf("%s = %v", metric, s.Value)
+				t.Errorf("%s = %v", s.Metric, s.Value)
 			}
 		}
 	})

@@ -152,7 +152,7 @@ func (p *Params) test(ctx context.Context, r workload.Reporter, k kind, deadline
 	r.Progress(k.metric, k.unit, 0) // while it is still true
 	start := time.Now()
 	t.launch(ctx, deadline, k)
-	t.publish(r, k)
+	workload.PublishUntil(t.done, r, k.metric, k.unit, func() float64 { return t.total() * k.weight })
 	rate, step := t.rates(start)
 	if ctx.Err() != nil {
 		return t

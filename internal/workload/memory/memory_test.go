@@ -2,69 +2,38 @@ package memory
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// record keeps what a workload reports.
-type record struct {
-	workload.Reporter // what these tests do not expect to be called
-
-	mu      sync.Mutex
-	begin   time.Time
-	points  map[string][]reading
-	samples []model.Sample
-}
-
-type reading struct {
-	after time.Duration
-	value float64
-}
-
-func (r *record) Progress(metric, _ string, v float64) {
-	now := time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.points == nil {
-		r.points = map[string][]reading{}
-	}
-	r.points[metric] = append(r.points[metric], reading{now.Sub(r.begin), v})
-}
-
-func (r *record) Sample(s model.Sample)      { r.samples = append(r.samples, s) }
-func (r *record) Recording(model.HostSeries) {}
-func (r *record) ExitCode(int)               {}
-
 func TestRun(t *testing.T) {
 	p := &Params{Threads: 2, Duration: unit.Duration(300 * time.Millisecond), Size: 3 * unit.MiB}
-	r := &record{}
+	r := &workloadtest.Record{T: t}
 	env := &workload.Env{Report: r}
 	if err := p.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
-	r.begin = time.Now()
+	r.Start = time.Now()
 	if err := p.Run(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	value := map[string]float64{}
-	for _, s := range r.samples {
+	for _, s := range r.Samples {
 		got = append(got, s.Metric+" "+s.Unit+" "+string(s.Better))
 		value[s.Metric] = s.Value
 	}
@@ -80,22 +49,22 @@ func TestRun(t *testing.T) {
 		t.Errorf("latency %v ns and rate %v op/s of two threads do not fit", l, r)
 	}
 	for i, metric := range []string{"copy_bandwidth", "triad_bandwidth", "random_access_rate"} {
-		checkSeries(t, r.points[metric], value[metric], p.Duration.Std(), i)
+		checkSeries(t, r.Readings[metric], value[metric], p.Duration.Std(), i)
 	}
 }
 
 // checkSeries checks that the series of the i-th test covers its turn and
 // tells the same rate as its sample.
-func checkSeries(t *testing.T, points []reading, rate float64, duration time.Duration, i int) {
+func checkSeries(t *testing.T, points []workloadtest.Reading, rate float64, duration time.Duration, i int) {
 	t.Helper()
 	first, last := points[0], points[len(points)-1]
 	begin, end := time.Duration(i)*duration, time.Duration(i+1)*duration
-	if first.value != 0 || first.after < begin || last.after < end {
+	if first.Value != 0 || first.After < begin || last.After < end {
 		t.Errorf("test %d: progress from %+v to %+v, want 0 at %v and the last past %v", i, first, last, begin, end)
 	}
-	took := (last.after - first.after).Seconds()
-	slack := (last.after-end).Seconds()/took + 0.02 // ends of two threads on a busy machine
-	if got := last.value / took; math.Abs(got/rate-1) > slack {
+	took := (last.After - first.After).Seconds()
+	slack := (last.After-end).Seconds()/took + 0.02 // ends of two threads on a busy machine
+	if got := last.Value / took; math.Abs(got/rate-1) > slack {
 		t.Errorf("test %d: rate %v by progress, %v by sample; want them within %.0f %%", i, got, rate, 100*slack)
 	}
 }
@@ -193,17 +162,17 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	p := &Params{Threads: 1, Duration: unit.Duration(time.Hour), Size: unit.MiB}
-	r := &record{}
+	r := &workloadtest.Record{T: t}
 	if err := p.Prepare(ctx, &workload.Env{Report: r}); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Run(ctx, &workload.Env{Report: r}); !errors.Is(err, context.DeadlineExceeded) || len(r.samples) > 0 {
-		t.Errorf("Run() = %v with %v, want the end of the context and no sample", err, r.samples)
+	if err := p.Run(ctx, &workload.Env{Report: r}); !errors.Is(err, context.DeadlineExceeded) || len(r.Samples) > 0 {
+		t.Errorf("Run() = %v with %v, want the end of the context and no sample", err, r.Samples)
 	}
 }
 
 func TestValidate(t *testing.T) {
-	tests := []struct{ params, field string }{
+	workloadtest.Validate(t, Kind(), [][2]string{
 		{`{}`, ""},
 		{`{"threads": 2, "duration": "1s", "size": "256MiB", "tests": ["latency", "copy"]}`, ""},
 		{`{"threads": 0}`, "threads"},
@@ -212,18 +181,7 @@ func TestValidate(t *testing.T) {
 		{`{"size": "1TiB"}`, "size"},
 		{`{"tests": ["copy", "paste"]}`, "tests[1]"},
 		{`{"tests": ["copy", "copy"]}`, "tests[1]"},
-	}
-	for _, tt := range tests {
-		w := Kind().New()
-		if err := json.Unmarshal([]byte(tt.params), w); err != nil {
-			t.Fatal(err)
-		}
-		var field *workload.FieldError
-		err := w.Validate()
-		if errors.As(err, &field); (tt.field == "") != (err == nil) || (field != nil && field.Field != tt.field) {
-			t.Errorf("Validate(%s) = %v, want field %q", tt.params, err, tt.field)
-		}
-	}
+	})
 	if got := Kind().New().Estimate(); got != 15*time.Second {
 		t.Errorf("Estimate() = %v, want 15s", got)
 	}

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // kind describes one test.
@@ -84,26 +82,7 @@ func (t *team) launch(ctx context.Context, deadline time.Time, k kind) {
 	}()
 }
 
-// publishEvery is five times a second: the contract asks for one.
-const publishEvery = 200 * time.Millisecond
-
-// publish reports the work of all threads until all have stopped.
-func (t *team) publish(r workload.Reporter, k kind) {
-	tick := time.NewTicker(publishEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			r.Progress(k.metric, k.unit, t.total()*k.weight)
-		case <-t.done:
-			r.Progress(k.metric, k.unit, t.total()*k.weight)
-			return
-		}
-	}
-}
-
-// total is the counter of all threads. Counters are read immediately before
-// the report takes the time.
+// total is the counter of all threads.
 func (t *team) total() float64 {
 	var n uint64
 	for _, w := range t.workers {

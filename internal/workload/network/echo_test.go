@@ -10,6 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 // throughEcho returns a relay's way down: transfers pass, the connection of
@@ -36,24 +37,24 @@ func throughEcho(one func(from, to net.Conn)) func(int64, net.Conn, net.Conn) {
 	}
 }
 
-// rtts measures through a relay, and returns the samples and the histogram.
-func rtts(t *testing.T, one func(from, to net.Conn)) (map[string]model.Sample, *hdrhistogram.Histogram) {
+// rtts measures through a relay, and returns what was recorded and the histogram.
+func rtts(t *testing.T, one func(from, to net.Conn)) (*workloadtest.Record, *hdrhistogram.Histogram) {
 	t.Helper()
 	h := hosts("a", "b")
 	via := newRelay(t, h[1], throughEcho(one))
 	a := newNode(t, h[0], "", []model.Host{via}, nil, direct(Receive))
 	mustRun(t, a, newNode(t, h[1], model.RoleServe, nil, h[:1], direct(Receive)))
-	histogram, err := hdrhistogram.Decode([]byte(a.record.histograms[0].Encoded))
+	histogram, err := hdrhistogram.Decode([]byte(a.record.Histograms[0].Encoded))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.record.samples, histogram
+	return a.record, histogram
 }
 
 // TestRoundTripTime adds a known delay to the way back.
 func TestRoundTripTime(t *testing.T) {
 	const delay = 40 * time.Millisecond
-	samples, _ := rtts(t, func(from, to net.Conn) {
+	record, _ := rtts(t, func(from, to net.Conn) {
 		var b [1]byte
 		for {
 			if _, err := from.Read(b[:]); err != nil {
@@ -67,7 +68,7 @@ func TestRoundTripTime(t *testing.T) {
 	})
 	// While idle, echoes come every 20 ms, and queue behind each other here.
 	for _, m := range []string{"rtt_p50", "rtt_idle_p50"} {
-		if got := samples[m].Value; got < 40_000 || got > 400_000 {
+		if got := record.Find(m).Value; got < 40_000 || got > 400_000 {
 			t.Errorf("%s = %v us behind a delay of 40 ms, want that and little more", m, got)
 		}
 	}

@@ -25,9 +25,10 @@ func endless(p *Params) {
 // TestPeerEnds ends one node in mid-test: the other one's task fails within
 // the stall time, names it, and reports no rate, whichever end it is.
 func TestPeerEnds(t *testing.T) {
-	h := hosts("a", "b")
-	for name, d := range map[string]string{"server of downloads": Receive, "server of uploads": Send, "both": Both} {
-		t.Run(name, func(t *testing.T) {
+	for i, tt := range []struct{ name, direction string }{{"server of downloads", Receive}, {"server of uploads", Send}, {"both", Both}} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel() // most of the time is waiting
+			h, d := hostsIn(8+i, "a", "b"), tt.direction
 			change := func(p *Params) { endless(p); p.Direction = d }
 			a := newNode(t, h[0], "", h[1:], nil, change)
 			b := newNode(t, h[1], model.RoleServe, nil, h[:1], change)
@@ -39,21 +40,21 @@ func TestPeerEnds(t *testing.T) {
 			left, right := launch(t.Context(), t, a), launch(ctx, t, b)
 			close(left.begin)
 			close(right.begin)
-			<-a.record.moved
+			<-a.moved
 			kill()
 			if err := <-right.ended; !errors.Is(err, context.Canceled) {
 				t.Errorf("the other Run() = %v, want the end of its context", err)
 			}
 			killed := time.Now()
 			err := <-left.ended
-			if err == nil || !strings.Contains(err.Error(), "b at 127.0.7.2") && !strings.Contains(err.Error(), "b (127.0.7.2)") {
+			if err == nil || !strings.Contains(err.Error(), "b at "+h[1].Address) && !strings.Contains(err.Error(), "b ("+h[1].Address+")") {
 				t.Errorf("Run() = %v, want an error that names b and its address", err)
 			}
 			if took := time.Since(killed); took > 2*time.Second {
 				t.Errorf("it took %v to notice, want little more than 500ms", took)
 			}
-			if len(a.record.samples) > 0 {
-				t.Errorf("samples %v of a failed task, want none", a.record.samples)
+			if len(a.record.Samples) > 0 {
+				t.Errorf("samples %v of a failed task, want none", a.record.Samples)
 			}
 		})
 	}
@@ -87,7 +88,7 @@ func launch(ctx context.Context, t *testing.T, n *node) launched {
 	l := launched{make(chan struct{}), make(chan error, 1)}
 	go func() {
 		<-l.begin
-		n.record.start = time.Now()
+		n.record.Start = time.Now()
 		l.ended <- n.params.Run(ctx, n.env)
 	}()
 	return l
@@ -217,10 +218,10 @@ func TestReconnect(t *testing.T) {
 	a := newNode(t, h[0], "", []model.Host{cut}, nil, change)
 	b := newNode(t, h[1], model.RoleServe, nil, h[:1], change)
 	mustRun(t, a, b)
-	if got := a.record.samples["network_errors"].Value; got < 2 || got > 3 { // one of the three may be the echo
+	if got := a.record.Find("network_errors").Value; got < 2 || got > 3 { // one of the three may be the echo
 		t.Errorf("network_errors = %v, want 2 or 3", got)
 	}
-	if a.record.samples[metricReceive].Value <= 0 {
+	if a.record.Find(metricReceive).Value <= 0 {
 		t.Error("nothing was measured after the errors")
 	}
 }
@@ -325,9 +326,10 @@ func TestManyConnections(t *testing.T) {
 // TestFrozen stops the process of one node in mid-test, as a machine that
 // hangs: connections stay open, and nothing is said any more.
 func TestFrozen(t *testing.T) {
-	h := hosts("a", "b")
-	for _, tool := range []string{Builtin, Iperf3} {
+	for i, tool := range []string{Builtin, Iperf3} {
 		t.Run(tool, func(t *testing.T) {
+			t.Parallel() // most of the time is waiting
+			h := hostsIn(11+i, "a", "b")
 			change := func(p *Params) { endless(p); p.Direction = Receive }
 			if tool == Iperf3 {
 				needIperf3(t)
@@ -343,7 +345,7 @@ func TestFrozen(t *testing.T) {
 			if err := b.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			if err := <-left.ended; err == nil || !strings.Contains(err.Error(), "b at 127.0.7.2:7420 for 500ms") {
+			if err := <-left.ended; err == nil || !strings.Contains(err.Error(), "b at "+h[1].Address+":7420 for 500ms") {
 				t.Errorf("Run() = %v, want an error that names b", err)
 			}
 		})

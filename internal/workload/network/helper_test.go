@@ -14,6 +14,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 // taskVariable holds the task of a helper: this test binary, started again as
@@ -54,7 +55,7 @@ func asHelper() bool {
 
 // run prints "ready" when prepared, and goes on with the first line of stdin.
 func (tk task) run() (o outcome) {
-	r := newRecord()
+	r := &workloadtest.Record{}
 	env := &workload.Env{
 		Node: tk.Self.Node, Self: tk.Self, Peers: tk.Peers, Clients: tk.Clients, Role: tk.Role,
 		Dir: os.TempDir(), Environ: os.Environ(), Stdout: io.Discard, Stderr: os.Stderr, Report: r,
@@ -71,7 +72,10 @@ func (tk task) run() (o outcome) {
 	if err := tk.Params.Run(ctx, env); err != nil {
 		o.Error = err.Error()
 	}
-	o.Samples = r.samples
+	o.Samples = map[string]model.Sample{}
+	for _, s := range r.Samples {
+		o.Samples[s.Metric] = s
+	}
 	o.Usage, o.Kids = usage(syscall.RUSAGE_SELF)-self, usage(syscall.RUSAGE_CHILDREN)-kids
 	return o
 }
@@ -147,17 +151,12 @@ func (h *helper) end(t testing.TB) outcome {
 	return o
 }
 
-// need skips on a developer's machine what cannot be tested there, and fails
-// in CI.
+// need is workloadtest.Need for a part of the set-up.
 func need(t testing.TB, what string, err error) {
 	t.Helper()
-	if err == nil {
-		return
+	if err != nil {
+		workloadtest.Need(t, fmt.Errorf("%s: %w", what, err))
 	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("%s: %v", what, err)
-	}
-	t.Skipf("%s: %v", what, err)
 }
 
 // command runs a program of the test's own set-up.

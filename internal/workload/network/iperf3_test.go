@@ -189,12 +189,12 @@ func TestIperf3(t *testing.T) {
 // idle second and the one that iperf3 leaves out.
 func (n *node) checkIperf3(t *testing.T) {
 	t.Helper()
-	for m, points := range n.record.points {
-		if got := points[0].after; got < 2*time.Second || got > 2500*time.Millisecond {
+	for m, points := range n.record.Readings {
+		if got := points[0].After; got < 2*time.Second || got > 2500*time.Millisecond {
 			t.Errorf("%s: progress of %s begins after %v, want little more than 2s", n.env.Node, m, got)
 		}
 	}
-	if diff := cmp.Diff([]int{0}, n.record.codes); diff != "" {
+	if diff := cmp.Diff([]int{0}, n.record.ExitCodes); diff != "" {
 		t.Errorf("%s: exit codes (-want +got):\n%s", n.env.Node, diff)
 	}
 	if out := n.env.Stdout.(interface{ String() string }).String(); !strings.Contains(out, `"sum_received"`) {
@@ -205,35 +205,41 @@ func (n *node) checkIperf3(t *testing.T) {
 // TestIperf3PeerEnds ends the server's node in mid-test.
 func TestIperf3PeerEnds(t *testing.T) {
 	needIperf3(t)
-	h := hosts("a", "b")
-	for _, d := range []string{Receive, Send} {
-		change := func(p *Params) {
-			iperf3Params(p)
-			p.Duration, p.Stall, p.Direction = unit.Duration(time.Hour), unit.Duration(500*time.Millisecond), d
-		}
-		a := newNode(t, h[0], "", h[1:], nil, change)
-		b := newNode(t, h[1], model.RoleServe, nil, h[:1], change)
-		ctx, kill := context.WithCancel(t.Context())
-		left, right := launch(t.Context(), t, a), launch(ctx, t, b)
-		close(left.begin)
-		close(right.begin)
-		heard := a.params.state.session.echoes[0]
-		eventually(t, func() bool { return heard.heard.Load() > int64(1500*time.Millisecond) })
-		kill()
-		if err := <-right.ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("the other Run() = %v, want the end of its context", err)
-		}
-		killed := time.Now()
-		err := <-left.ended
-		if err == nil || !strings.Contains(err.Error(), "iperf3 with b (127.0.7.2)") {
-			t.Errorf("%s: Run() = %v, want an error that names b", d, err)
-		}
-		if took := time.Since(killed); took > 2*time.Second {
-			t.Errorf("%s: it took %v to notice, want little more than 500ms", d, took)
-		}
-		if len(a.record.samples) > 0 {
-			t.Errorf("%s: samples %v of a failed task, want none", d, a.record.samples)
-		}
+	for i, d := range []string{Receive, Send} {
+		t.Run(d, func(t *testing.T) {
+			t.Parallel() // most of the time is waiting
+			testIperf3PeerEnds(t, hostsIn(13+i, "a", "b"), d)
+		})
+	}
+}
+
+func testIperf3PeerEnds(t *testing.T, h []model.Host, d string) {
+	change := func(p *Params) {
+		iperf3Params(p)
+		p.Duration, p.Stall, p.Direction = unit.Duration(time.Hour), unit.Duration(500*time.Millisecond), d
+	}
+	a := newNode(t, h[0], "", h[1:], nil, change)
+	b := newNode(t, h[1], model.RoleServe, nil, h[:1], change)
+	ctx, kill := context.WithCancel(t.Context())
+	left, right := launch(t.Context(), t, a), launch(ctx, t, b)
+	close(left.begin)
+	close(right.begin)
+	heard := a.params.state.session.echoes[0]
+	eventually(t, func() bool { return heard.heard.Load() > int64(1500*time.Millisecond) })
+	kill()
+	if err := <-right.ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the other Run() = %v, want the end of its context", err)
+	}
+	killed := time.Now()
+	err := <-left.ended
+	if err == nil || !strings.Contains(err.Error(), "iperf3 with b ("+h[1].Address+")") {
+		t.Errorf("Run() = %v, want an error that names b", err)
+	}
+	if took := time.Since(killed); took > 2*time.Second {
+		t.Errorf("it took %v to notice, want little more than 500ms", took)
+	}
+	if len(a.record.Samples) > 0 {
+		t.Errorf("samples %v of a failed task, want none", a.record.Samples)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 func TestMain(m *testing.M) {
@@ -26,57 +28,23 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// record keeps what a task reports.
-type record struct {
-	mu         sync.Mutex
-	start      time.Time
-	points     map[string][]progress
-	samples    map[string]model.Sample
-	histograms []model.Histogram
-	codes      []int
-	moved      chan struct{} // closed at the first progress above 0
-	once       sync.Once
-}
-
-func newRecord() *record {
-	return &record{start: time.Now(), points: map[string][]progress{}, samples: map[string]model.Sample{}, moved: make(chan struct{})}
-}
-
-func (r *record) Progress(metric, unit string, v float64) {
-	r.ProgressAt(metric, unit, time.Since(r.start), v)
-}
-
-func (r *record) ProgressAt(metric, _ string, after time.Duration, v float64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.points[metric] = append(r.points[metric], progress{after, v})
-	if v > 0 {
-		r.once.Do(func() { close(r.moved) })
-	}
-}
-
-func (r *record) Sample(s model.Sample) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.samples[s.Metric] = s
-}
-
-func (r *record) Histogram(h model.Histogram) { r.histograms = append(r.histograms, h) }
-func (r *record) Recording(model.HostSeries)  {}
-func (r *record) ExitCode(code int)           { r.codes = append(r.codes, code) }
-
 // node is one task of a test, as the plan would make it.
 type node struct {
 	params *Params
 	env    *workload.Env
-	record *record
+	record *workloadtest.Record
+	moved  chan struct{} // closed at the first progress above 0
 }
 
-// hosts returns nodes on loopback addresses of their own.
-func hosts(names ...string) []model.Host {
+// hosts returns nodes on loopback addresses of their own, 127.0.7.1 and so on.
+func hosts(names ...string) []model.Host { return hostsIn(7, names...) }
+
+// hostsIn returns nodes in a network of their own, 127.0.N.1 and so on, for
+// tests that run side by side.
+func hostsIn(network int, names ...string) []model.Host {
 	var hs []model.Host
 	for i, n := range names {
-		hs = append(hs, model.Host{Node: model.NodeID(n), Address: "127.0.7." + string(rune('1'+i))})
+		hs = append(hs, model.Host{Node: model.NodeID(n), Address: fmt.Sprintf("127.0.%d.%d", network, i+1)})
 	}
 	return hs
 }
@@ -86,18 +54,25 @@ func newNode(t *testing.T, self model.Host, role model.Role, peers, clients []mo
 	t.Helper()
 	p := Kind().New().(*Params)
 	p.Size, p.Duration, p.Connections = 5_000_000, unit.Duration(600*time.Millisecond), 2
-	p.WarmUp, p.Stall = new(unit.Duration(200*time.Millisecond)), unit.Duration(time.Second)
+	p.WarmUp, p.Stall = new(unit.Duration(200*time.Millisecond)), unit.Duration(5*time.Second) // a busy machine stalls, too
 	if change != nil {
 		change(p)
 	}
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	r := newRecord()
-	return &node{params: p, record: r, env: &workload.Env{
+	n := &node{params: p, record: &workloadtest.Record{T: t}, moved: make(chan struct{})}
+	var once sync.Once
+	n.record.Seen = func(_ string, v float64) {
+		if v > 0 {
+			once.Do(func() { close(n.moved) })
+		}
+	}
+	n.env = &workload.Env{
 		Node: self.Node, Self: self, Peers: peers, Clients: clients, Role: role,
-		Dir: t.TempDir(), Environ: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Report: r,
-	}}
+		Dir: t.TempDir(), Environ: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Report: n.record,
+	}
+	return n
 }
 
 // run takes all tasks through their lives, as the runner does, and returns
@@ -117,7 +92,7 @@ func run(ctx context.Context, t *testing.T, nodes ...*node) []error {
 	errs := make([]error, len(nodes))
 	var all sync.WaitGroup
 	for i, n := range nodes {
-		n.record.start = time.Now()
+		n.record.Start = time.Now()
 		all.Go(func() { errs[i] = n.params.Run(ctx, n.env) })
 	}
 	all.Wait()
@@ -139,15 +114,15 @@ func (n *node) check(t *testing.T, metrics ...string) {
 	t.Helper()
 	r := n.record
 	for _, m := range metrics {
-		s, points := r.samples[m], r.points[m]
+		s, points := r.Find(m), r.Readings[m]
 		if s.Unit != "byte/s" || s.Better != model.Higher || s.Resource == "" || s.Info || s.Value <= 0 {
 			t.Errorf("%s: sample %s is %+v, want a capacity in byte/s", n.env.Node, m, s)
 		}
-		if len(points) < 3 || points[0].bytes != 0 {
+		if len(points) < 3 || points[0].Value != 0 {
 			t.Fatalf("%s: progress of %s is %v, want points from 0", n.env.Node, m, points)
 		}
 		first, last := points[0], points[len(points)-1]
-		rate := last.bytes / (last.after - first.after).Seconds()
+		rate := last.Value / (last.After - first.After).Seconds()
 		tolerance := 0.02
 		if n.params.Tool == Iperf3 && m == metricSend {
 			// Its series is what this end sent, its sample what the other
@@ -159,7 +134,7 @@ func (n *node) check(t *testing.T, metrics ...string) {
 		}
 	}
 	n.checkInfo(t)
-	if got := len(r.points); got != len(metrics) {
+	if got := len(r.Readings); got != len(metrics) {
 		t.Errorf("%s: progress of %d metrics, want %d", n.env.Node, got, len(metrics))
 	}
 }
@@ -167,26 +142,29 @@ func (n *node) check(t *testing.T, metrics ...string) {
 func (n *node) checkInfo(t *testing.T) {
 	t.Helper()
 	for _, m := range []string{"rtt_idle_p50", "rtt_p50", "rtt_p99"} {
-		if s := n.record.samples[m]; !s.Info || s.Unit != "us" || s.Better != model.Lower || s.Value < 1 || s.Value > 1e6 {
+		if s := n.record.Find(m); !s.Info || s.Unit != "us" || s.Better != model.Lower || s.Value < 1 || s.Value > 1e6 {
 			t.Errorf("%s: sample %s is %+v, want information from 1 us to 1 s", n.env.Node, m, s)
 		}
 	}
-	if s, ok := n.record.samples["network_errors"]; !ok || !s.Info || s.Value != 0 {
+	if s := n.record.Find("network_errors"); s.Metric == "" || !s.Info || s.Value != 0 {
 		t.Errorf("%s: network_errors is %+v, want 0 as information", n.env.Node, s)
 	}
-	if len(n.record.histograms) != 1 || n.record.histograms[0].Metric != "network_rtt" {
-		t.Fatalf("%s: histograms %v, want network_rtt", n.env.Node, n.record.histograms)
+	if len(n.record.Histograms) != 1 || n.record.Histograms[0].Metric != "network_rtt" {
+		t.Fatalf("%s: histograms %v, want network_rtt", n.env.Node, n.record.Histograms)
 	}
-	h, err := hdrhistogram.Decode([]byte(n.record.histograms[0].Encoded))
-	if err != nil || h.TotalCount() < 3 {
-		t.Errorf("%s: the histogram has %v, %v; want some echoes", n.env.Node, h, err)
+	h, err := hdrhistogram.Decode([]byte(n.record.Histograms[0].Encoded))
+	if err != nil {
+		t.Fatalf("%s: the histogram of echoes: %v", n.env.Node, err)
+	}
+	if h.TotalCount() < 3 {
+		t.Errorf("%s: the histogram has %d echoes, want some", n.env.Node, h.TotalCount())
 	}
 }
 
 func (n *node) checkNothing(t *testing.T) {
 	t.Helper()
-	if len(n.record.samples)+len(n.record.points) > 0 {
-		t.Errorf("%s: it only serves and reports %v", n.env.Node, n.record.samples)
+	if len(n.record.Samples)+len(n.record.Readings) > 0 {
+		t.Errorf("%s: it only serves and reports %v", n.env.Node, n.record.Samples)
 	}
 }
 
@@ -252,7 +230,7 @@ func TestSink(t *testing.T) {
 	nodes[0].checkNothing(t)
 	for _, n := range nodes[1:] {
 		n.check(t, metricSend)
-		if s, ok := n.record.samples[metricRetransmits]; !ok || !s.Info {
+		if s := n.record.Find(metricRetransmits); !s.Info {
 			t.Errorf("%s: no retransmits", n.env.Node)
 		}
 	}
@@ -271,12 +249,12 @@ func TestDownloads(t *testing.T) {
 		mustRun(t, a, b)
 		for _, n := range []*node{a, b} {
 			for _, m := range []string{metricReceive, metricSend} {
-				points := n.record.points[m]
-				if got, want := points[len(points)-1].bytes, float64(23*size); got != want {
+				points := n.record.Readings[m]
+				if got, want := points[len(points)-1].Value, float64(23*size); got != want {
 					t.Errorf("%s: %s counts %v bytes of 23 transfers of %v, want %v", n.env.Node, m, got, size, want)
 				}
 			}
-			if s, ok := n.record.samples["rtt_idle_p50"]; ok {
+			if s := n.record.Find("rtt_idle_p50"); s.Metric != "" {
 				t.Errorf("%s: without warm-up the network is never idle, got %+v", n.env.Node, s)
 			}
 		}
@@ -292,9 +270,9 @@ func TestWarmUpIsNotCounted(t *testing.T) {
 	}
 	a := newNode(t, h[0], "", h[1:], nil, change)
 	mustRun(t, a, newNode(t, h[1], model.RoleServe, nil, h[:1], change))
-	points := a.record.points[metricReceive]
+	points := a.record.Readings[metricReceive]
 	// One transfer may have been under way when the warm-up ended.
-	if got := points[len(points)-1].bytes; got < 3_000_000 || got > 4_000_000 {
+	if got := points[len(points)-1].Value; got < 3_000_000 || got > 4_000_000 {
 		t.Errorf("3 transfers of 1 MB count as %v bytes, want 3 to 4 MB", got)
 	}
 }
@@ -333,7 +311,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		<-a.record.moved
+		<-a.moved
 		cancel()
 	}()
 	for i, err := range run(ctx, t, a, b) {
@@ -341,7 +319,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("node %d: Run() = %v, want the end of the context", i, err)
 		}
 	}
-	if len(a.record.samples) > 0 {
-		t.Errorf("samples %v of a cancelled task, want none", a.record.samples)
+	if len(a.record.Samples) > 0 {
+		t.Errorf("samples %v of a cancelled task, want none", a.record.Samples)
 	}
 }

@@ -1,8 +1,6 @@
 package network
 
 import (
-	"encoding/json"
-	"errors"
 	"runtime"
 	"testing"
 	"time"
@@ -10,20 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 // parse decodes parameters over the defaults.
 func parse(t *testing.T, text string) *Params {
 	t.Helper()
-	p := Kind().New().(*Params)
-	if err := json.Unmarshal([]byte(text), p); err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return workloadtest.Parse(t, Kind(), text).(*Params)
 }
 
 func TestValidate(t *testing.T) {
-	tests := []struct{ params, field string }{
+	workloadtest.Validate(t, Kind(), [][2]string{
 		{`{}`, ""},
 		{`{"preset": "paper"}`, ""},
 		{`{"preset": "paper", "duration": "1m"}`, ""},
@@ -51,14 +46,7 @@ func TestValidate(t *testing.T) {
 		{`{"tool": "iperf3", "connections": 129}`, "connections"},
 		{`{"tool": "iperf3", "duration": "1500ms"}`, "duration"},
 		{`{"tool": "iperf3", "warm_up": "500ms"}`, "warm_up"},
-	}
-	for _, tt := range tests {
-		var field *workload.FieldError
-		err := parse(t, tt.params).Validate()
-		if errors.As(err, &field); (tt.field == "") != (err == nil) || (field != nil && field.Field != tt.field) {
-			t.Errorf("Validate(%s) = %v, want field %q", tt.params, err, tt.field)
-		}
-	}
+	})
 }
 
 func TestSettings(t *testing.T) {

@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -68,14 +69,13 @@ func pairTasks(direction string, change func(*Params)) [2]task {
 	return [2]task{a, b}
 }
 
-// TestTruth measures a link whose capacity is known: received, sent, and both
-// at once, with both tools.
+// TestTruth measures links whose capacity is known: received, sent, and both
+// at once, with both tools. Each case has its own link, and most of the time is
+// waiting: they run side by side.
 func TestTruth(t *testing.T) {
-	for _, tt := range []struct {
-		tool, name, shape, direction string
-		metrics                      []string
-		both                         bool
-	}{
+	needIperf3(t)
+	var all sync.WaitGroup
+	for _, tt := range []truth{
 		{Builtin, "receive", "pairs", Receive, []string{metricReceive}, false},
 		{Builtin, "send", "pairs", Send, []string{metricSend}, false},
 		{Builtin, "receive from each other", "pairs", Both, []string{metricReceive}, true},
@@ -83,33 +83,40 @@ func TestTruth(t *testing.T) {
 		{Iperf3, "send", "pairs", Send, []string{metricSend}, false},
 		{Iperf3, "receive and send", "ring", Both, []string{metricReceive, metricSend}, false},
 	} {
-		t.Run(tt.tool+" "+tt.name, func(t *testing.T) {
-			t.Parallel() // each has its own link, and most of the time is waiting
-			if tt.tool == Iperf3 {
-				needIperf3(t)
-			}
-			ns := shapedLink(t)
-			tasks := pairTasks(tt.direction, func(p *Params) { p.Tool, p.Shape = tt.tool, tt.shape })
-			low := 0.985
-			if tt.direction == Both {
-				// Acknowledgements of the other direction share the link: 66
-				// bytes for every other frame are 2.2 %, and they come in bursts.
-				low = 0.93
-			}
-			// A machine that is busy with other tests can leave the link idle
-			// for a moment, or hold up what has arrived before the scored part
-			// until it has begun: 50 ms of 3 s are 1.7 %. So there are three
-			// tries.
-			for try := 3; try > 0; try-- {
-				outcomes := measurePair(t, ns, tasks)
-				if !tt.both {
-					outcomes = outcomes[:1]
-				}
-				if checkTruth(t, outcomes, tt.metrics, low, try == 1) {
-					break
-				}
-			}
-		})
+		all.Go(func() { t.Run(tt.tool+" "+tt.name, tt.test) })
+	}
+	all.Wait()
+}
+
+// truth is a way to measure a link, and what is measured: at the first node, or
+// at both.
+type truth struct {
+	tool, name, shape, direction string
+	metrics                      []string
+	both                         bool
+}
+
+func (tt truth) test(t *testing.T) {
+	ns := shapedLink(t)
+	tasks := pairTasks(tt.direction, func(p *Params) { p.Tool, p.Shape = tt.tool, tt.shape })
+	low := 0.985
+	if tt.direction == Both {
+		// Acknowledgements of the other direction share the link: 66
+		// bytes for every other frame are 2.2 %, and they come in bursts.
+		low = 0.93
+	}
+	// A machine that is busy with other tests can leave the link idle
+	// for a moment, or hold up what has arrived before the scored part
+	// until it has begun: 50 ms of 3 s are 1.7 %. So there are three
+	// tries.
+	for try := 3; try > 0; try-- {
+		outcomes := measurePair(t, ns, tasks)
+		if !tt.both {
+			outcomes = outcomes[:1]
+		}
+		if checkTruth(t, outcomes, tt.metrics, low, try == 1) {
+			break
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ func victim() error {
 	}
 	p.Endpoint, p.Region, p.Bucket, p.Concurrency = os.Getenv("OBJECTSTORE_TEST_VICTIM"), "us-east-1", testBucket, 2
 	p.Size, p.Duration = 5000, unit.Duration(time.Hour)
-	env := &workload.Env{Environ: os.Environ(), Stdout: os.Stderr, Stderr: os.Stderr, Report: silent{newLog(nil)}}
+	env := &workload.Env{Environ: os.Environ(), Stdout: os.Stderr, Stderr: os.Stderr, Report: silent{&log{}}}
 	if err := p.Prepare(context.Background(), env); err != nil {
 		return err
 	}

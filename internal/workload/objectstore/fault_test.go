@@ -172,9 +172,9 @@ func TestTooManyErrors(t *testing.T) {
 	if n := requests.Load(); n > 15 {
 		t.Errorf("%d requests, where 10 failures decide", n)
 	}
-	for metric, s := range b.record.samples {
+	for _, s := range b.record.Samples {
 		if !s.Info {
-			t.Errorf("sample %s = %v of a task in which nothing succeeded", metric, s.Value)
+			t.Errorf("sample %s = %v of a task in which nothing succeeded", s.Metric, s.Value)
 		}
 	}
 }
@@ -199,10 +199,10 @@ func TestTimeout(t *testing.T) {
 		t.Errorf("%v timeouts, want 2", got)
 	}
 	// A series must be readable although one transfer hung for a second.
-	s := b.record.series["objectstore_put_throughput"]
+	s := b.record.Readings["objectstore_put_throughput"]
 	for i := 1; i < len(s); i++ {
-		if s[i].after-s[i-1].after > time.Second {
-			t.Errorf("no reading from %v to %v", s[i-1].after, s[i].after)
+		if s[i].After-s[i-1].After > time.Second {
+			t.Errorf("no reading from %v to %v", s[i-1].After, s[i].After)
 		}
 	}
 }

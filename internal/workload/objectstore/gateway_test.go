@@ -3,6 +3,7 @@ package objectstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,8 +18,8 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"go.uber.org/goleak"
 
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 func TestMain(m *testing.M) {
@@ -56,10 +56,7 @@ func gatewayBinary(t *testing.T) string {
 			return path
 		}
 	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("versitygw is missing; run scripts/install-versitygw.sh")
-	}
-	t.Skip("versitygw is missing; run scripts/install-versitygw.sh")
+	workloadtest.Need(t, errors.New("versitygw is missing; run scripts/install-versitygw.sh"))
 	return ""
 }
 
@@ -185,75 +182,35 @@ func (g *gateway) put(t *testing.T, key string) {
 	}
 }
 
-// log is a reporter that holds workloads to the contract.
-type log struct {
-	t     *testing.T
-	start time.Time
-
-	mu         sync.Mutex
-	series     map[string][]point
-	samples    map[string]model.Sample // by metric, and label kind
-	histograms map[string]model.Histogram
-}
-
-type point struct {
-	after time.Duration
-	value float64
-}
+// log is what a task reported.
+type log struct{ workloadtest.Record }
 
 func newLog(t *testing.T) *log {
-	return &log{t: t, series: map[string][]point{}, samples: map[string]model.Sample{}, histograms: map[string]model.Histogram{}}
+	r := &log{}
+	r.T = t
+	return r
 }
-
-func (r *log) Progress(metric, unit string, v float64) {
-	r.ProgressAt(metric, unit, time.Since(r.start), v)
-}
-
-func (r *log) ProgressAt(metric, _ string, after time.Duration, v float64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.series[metric]
-	if n := len(s); n > 0 && (after < s[n-1].after || v < s[n-1].value) {
-		r.t.Errorf("progress of %s goes from %v at %v to %v at %v", metric, s[n-1].value, s[n-1].after, v, after)
-	}
-	if after > time.Since(r.start) {
-		r.t.Errorf("progress of %s at %v is not in the past", metric, after)
-	}
-	r.series[metric] = append(s, point{after, v})
-}
-
-func (r *log) Sample(s model.Sample) {
-	key := s.Metric
-	if kind := s.Labels["kind"]; kind != "" {
-		key += " " + kind
-	}
-	if _, ok := r.samples[key]; ok {
-		r.t.Errorf("sample %s twice", key)
-	}
-	r.samples[key] = s
-}
-
-func (r *log) Histogram(h model.Histogram) { r.histograms[h.Metric] = h }
-func (r *log) Recording(model.HostSeries)  {}
-func (r *log) ExitCode(int)                {}
 
 // last is the end of a series.
 func (r *log) last(metric string) float64 {
-	s := r.series[metric]
+	s := r.Readings[metric]
 	if len(s) == 0 {
-		r.t.Fatalf("no series %s", metric)
+		r.T.Fatalf("no series %s", metric)
 	}
-	return s[len(s)-1].value
+	return s[len(s)-1].Value
 }
 
-// value is a sample's value.
+// value is that of the sample of a metric, with its label kind if it has one.
 func (r *log) value(key string) float64 {
-	r.t.Helper()
-	s, ok := r.samples[key]
-	if !ok {
-		r.t.Fatalf("no sample %s", key)
+	r.T.Helper()
+	metric, kind, _ := strings.Cut(key, " ")
+	for _, s := range r.Samples {
+		if s.Metric == metric && s.Labels["kind"] == kind {
+			return s.Value
+		}
 	}
-	return s.Value
+	r.T.Fatalf("no sample %s", key)
+	return 0
 }
 
 // bench is one task of a test.
@@ -299,7 +256,7 @@ func (b *bench) clean(t *testing.T) {
 // measure runs after prepare.
 func (b *bench) measure(t *testing.T) error {
 	t.Helper()
-	b.record.start = time.Now()
+	b.record.Start = time.Now()
 	err := b.Run(t.Context(), b.env)
 	b.checkSums(t)
 	return err

@@ -118,6 +118,10 @@ func checkPublished(t *testing.T, seed uint64, got []reading, n int, completed i
 // the last point lies there, and that the sample is the slope up to it.
 func TestSeries(t *testing.T) {
 	const s = time.Second
+	type point struct { // a reading, short enough for a table
+		After time.Duration
+		Value float64
+	}
 	tests := []struct {
 		name     string
 		deadline time.Duration
@@ -132,16 +136,20 @@ func TestSeries(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := newLog(t)
-		r.start = time.Now().Add(-time.Minute)
+		r.Start = time.Now().Add(-time.Minute)
 		one := &series{metric: "m", unit: "op", scale: 2, deadline: tt.deadline, report: r}
 		for _, x := range tt.readings {
 			one.add(x.after, x.bytes)
 		}
 		one.sample()
-		if diff := cmp.Diff(tt.want, r.series["m"], cmp.AllowUnexported(point{})); diff != "" {
+		var got []point
+		for _, x := range r.Readings["m"] {
+			got = append(got, point(x))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: published (-want +got):\n%s", tt.name, diff)
 		}
-		if got, ok := r.samples["m"]; got.Value != tt.sample || ok != (tt.sample > 0) {
+		if got := r.Find("m"); got.Value != tt.sample || (got.Metric != "") != (tt.sample > 0) {
 			t.Errorf("%s: sample %v, want %v", tt.name, got, tt.sample)
 		}
 	}

@@ -51,8 +51,8 @@ func TestPut(t *testing.T) {
 // checkCapacities compares the rates of a task by count with its own end.
 func checkCapacities(t *testing.T, b *bench, operations, size float64) {
 	t.Helper()
-	series := b.record.series["objectstore_put_throughput"]
-	took := series[len(series)-1].after.Seconds()
+	series := b.record.Readings["objectstore_put_throughput"]
+	took := series[len(series)-1].After.Seconds()
 	if got, want := b.record.value("objectstore_put_throughput"), size/took; math.Abs(got/want-1) > 1e-9 {
 		t.Errorf("throughput %v, want %v", got, want)
 	}
@@ -60,7 +60,7 @@ func checkCapacities(t *testing.T, b *bench, operations, size float64) {
 		t.Errorf("rate %v, want %v", got, want)
 	}
 	want := model.Sample{Metric: "objectstore_put_throughput", Unit: "byte/s", Value: size / took, Better: model.Higher, Resource: "objectstore.put"}
-	if diff := cmp.Diff(want, b.record.samples["objectstore_put_throughput"]); diff != "" {
+	if diff := cmp.Diff(want, b.record.Find("objectstore_put_throughput")); diff != "" {
 		t.Errorf("sample (-want +got):\n%s", diff)
 	}
 }
@@ -69,12 +69,12 @@ func checkCapacities(t *testing.T, b *bench, operations, size float64) {
 func checkLatencies(t *testing.T, b *bench, kind string, operations int64) {
 	t.Helper()
 	for _, metric := range []string{"objectstore_" + kind + "_latency", "objectstore_" + kind + "_first_byte"} {
-		h, err := hdrhistogram.Decode([]byte(b.record.histograms[metric].Encoded))
+		h, err := hdrhistogram.Decode([]byte(b.record.FindHistogram(metric).Encoded))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h.TotalCount() != operations || b.record.histograms[metric].Unit != "us" {
-			t.Errorf("%s has %d values in %s, want %d in us", metric, h.TotalCount(), b.record.histograms[metric].Unit, operations)
+		if h.TotalCount() != operations || b.record.FindHistogram(metric).Unit != "us" {
+			t.Errorf("%s has %d values in %s, want %d in us", metric, h.TotalCount(), b.record.FindHistogram(metric).Unit, operations)
 		}
 		if got, want := b.record.value(metric+"_p99"), float64(h.ValueAtPercentile(99)); got != want {
 			t.Errorf("%s_p99 = %v, the histogram says %v", metric, got, want)
@@ -118,7 +118,7 @@ func TestGet(t *testing.T) {
 	if got, want := b.record.last("objectstore_get_throughput"), 50*3*1048576.0; got != want {
 		t.Errorf("the series of bytes ends at %v, want %v", got, want)
 	}
-	if got := b.record.samples["objectstore_get_throughput"].Resource; got != model.ResourceObjectGet {
+	if got := b.record.Find("objectstore_get_throughput").Resource; got != model.ResourceObjectGet {
 		t.Errorf("resource %q", got)
 	}
 	checkLatencies(t, b, kindGet, 50)
@@ -147,7 +147,7 @@ func TestMixedForDuration(t *testing.T) {
 		t.Errorf("%v operations in all, %v by kind", got, both)
 	}
 	checkDeadline(t, b)
-	if n := len(b.record.series["objectstore_operations"]); n < 10 {
+	if n := len(b.record.Readings["objectstore_operations"]); n < 10 {
 		t.Errorf("%d readings in 1.2 s, want ten a second", n)
 	}
 }

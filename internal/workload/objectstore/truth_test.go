@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 // TestShapedPath measures a path of 100 Mbit/s, 12.5 MB/s by arithmetic. The
@@ -15,20 +16,20 @@ import (
 // with that, and never exceed the rate.
 func TestShapedPath(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes 20 s")
+		t.Skip("takes 15 s")
 	}
 	const rate = 12.5e6
 	g := startGateway(t)
 	path := startRelay(t, strings.TrimPrefix(g.url, "http://"), rate)
-	const seconds = unit.Duration(4 * time.Second)
+	const seconds = unit.Duration(3 * time.Second)
 	tests := []struct {
 		name, operation string
 		meter           *meter
 		change          func(*Params)
 	}{
 		{"put for a time", Put, path.up, func(p *Params) { p.Duration, p.Size, p.Concurrency = seconds, 2_000_000, 4 }},
-		{"put large objects", Put, path.up, func(p *Params) { p.Duration, p.Size, p.Concurrency = seconds, 20_000_000, 4 }},
-		{"put a number", Put, path.up, func(p *Params) { p.Count, p.Size, p.Concurrency = 24, 2_000_000, 4 }},
+		{"put large objects", Put, path.up, func(p *Params) { p.Duration, p.Size, p.Concurrency = seconds, 15_000_000, 4 }},
+		{"put a number", Put, path.up, func(p *Params) { p.Count, p.Size, p.Concurrency = 18, 2_000_000, 4 }},
 		{"get for a time", Get, path.down, func(p *Params) { p.Duration, p.Size, p.Concurrency, p.Objects = seconds, 2_000_000, 4, 4 }},
 	}
 	for _, tt := range tests {
@@ -39,9 +40,9 @@ func TestShapedPath(t *testing.T) {
 				t.Fatal(err)
 			}
 			metric := "objectstore_" + tt.operation + "_throughput"
-			series := b.record.series[metric]
-			over := first(b.Duration.Std(), series[len(series)-1].after)
-			got, carried := b.record.value(metric), tt.meter.carried(b.record.start, b.record.start.Add(over))
+			series := b.record.Readings[metric]
+			over := first(b.Duration.Std(), series[len(series)-1].After)
+			got, carried := b.record.value(metric), tt.meter.carried(b.record.Start, b.record.Start.Add(over))
 			t.Logf("measured %.4g, carried %.4g, rate of the path %.4g byte/s", got, carried, rate)
 			if math.Abs(got/carried-1) > 0.02 {
 				t.Errorf("%s = %.4g, want the %.4g that the path carried, within 2 %%", metric, got, carried)
@@ -56,18 +57,18 @@ func TestShapedPath(t *testing.T) {
 
 // checkSlope checks that the series shows what the path carried in any second
 // of the test, as the scoring of a common window needs it.
-func checkSlope(t *testing.T, r *log, s []point, m *meter) {
+func checkSlope(t *testing.T, r *log, s []workloadtest.Reading, m *meter) {
 	t.Helper()
 	for i := range s {
 		for j := i; j < len(s); j++ {
-			width := (s[j].after - s[i].after).Seconds()
-			if width < 1 || s[j].after > 3*time.Second {
+			width := (s[j].After - s[i].After).Seconds()
+			if width < 1 || s[j].After > 3*time.Second {
 				continue
 			}
-			rate := (s[j].value - s[i].value) / width
-			carried := m.carried(r.start.Add(s[i].after), r.start.Add(s[j].after))
+			rate := (s[j].Value - s[i].Value) / width
+			carried := m.carried(r.Start.Add(s[i].After), r.Start.Add(s[j].After))
 			if math.Abs(rate/carried-1) > 0.10 {
-				t.Errorf("from %v to %v the series grows by %.4g a second, the path carried %.4g", s[i].after, s[j].after, rate, carried)
+				t.Errorf("from %v to %v the series grows by %.4g a second, the path carried %.4g", s[i].After, s[j].After, rate, carried)
 				return
 			}
 		}

@@ -15,11 +15,11 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 func TestValidate(t *testing.T) {
-	tests := []struct{ params, field string }{
+	workloadtest.Validate(t, Kind(), [][2]string{
 		{`{"bucket": "bench"}`, ""},
 		{`{"bucket": "bench", "preset": "paper", "endpoint": "https://oss-cn-hangzhou.aliyuncs.com", "path_style": "never"}`, ""},
 		{`{"bucket": "bench", "retries": 0, "max_errors": 0, "verify": false, "operation": "get", "keys": "hot"}`, ""},
@@ -54,18 +54,7 @@ func TestValidate(t *testing.T) {
 		{`{"bucket": "bench", "preset": "paper", "objects": 3}`, "objects"},
 		{`{"bucket": "bench", "objects": -5}`, "objects"},
 		{`{"bucket": "bench", "request_timeout": "1ms"}`, "request_timeout"},
-	}
-	for _, tt := range tests {
-		w := Kind().New()
-		if err := json.Unmarshal([]byte(tt.params), w); err != nil {
-			t.Fatal(err)
-		}
-		var field *workload.FieldError
-		err := w.Validate()
-		if errors.As(err, &field); (tt.field == "") != (err == nil) || (field != nil && field.Field != tt.field) {
-			t.Errorf("Validate(%s) = %v, want field %q", tt.params, err, tt.field)
-		}
-	}
+	})
 }
 
 // FuzzParseEndpoint checks that what is accepted is a server and nothing more,

@@ -3,45 +3,23 @@ package sysbench
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// record keeps what a workload reports.
-type record struct {
-	workload.Reporter // what these tests do not expect to be called
-
-	mu      sync.Mutex
-	values  []float64
-	samples []model.Sample
-	codes   []int
-}
-
-func (r *record) Progress(_, _ string, v float64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.values = append(r.values, v)
-}
-
-func (r *record) Sample(s model.Sample)      { r.samples = append(r.samples, s) }
-func (r *record) Recording(model.HostSeries) {}
-func (r *record) ExitCode(code int)          { r.codes = append(r.codes, code) }
 
 func TestParseSummary(t *testing.T) {
 	tests := []struct {
@@ -98,7 +76,7 @@ func TestMeter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		clock := time.Unix(0, 0)
-		r := &record{}
+		r := &workloadtest.Record{T: t}
 		m := &meter{report: r, now: func() time.Time { return clock }}
 		for _, line := range strings.SplitAfter(read(t, tt.file), "\n") {
 			if _, ok := parseInterval(line); ok {
@@ -118,34 +96,23 @@ func TestMeter(t *testing.T) {
 			t.Errorf("%s: intervals sum up to %v, total is %v", tt.file, m.done, s.total)
 		}
 		m.finish(s.total)
-		if len(r.values) != tt.points || r.values[0] != 0 || r.values[tt.points-1] != s.total {
-			t.Errorf("%s: progress = %v, want %d points from 0 to %v", tt.file, r.values, tt.points, s.total)
+		if got := r.Readings[m.metric]; len(got) != tt.points || got[0].Value != 0 || got[tt.points-1].Value != s.total {
+			t.Errorf("%s: progress = %v, want %d points from 0 to %v", tt.file, got, tt.points, s.total)
 		}
 	}
 }
 
 func TestMeterNeverGoesBack(t *testing.T) {
-	r := &record{}
+	r := &workloadtest.Record{T: t}
 	m := &meter{report: r, now: time.Now, done: 100}
 	m.finish(99)
-	if len(r.values) != 0 {
-		t.Errorf("finish(99) after 100 reported %v", r.values)
-	}
-}
-
-// needSysbench skips on a developer's machine without it, and fails in CI.
-func needSysbench(t *testing.T) {
-	t.Helper()
-	if _, err := workload.LookPath("sysbench", os.Environ()); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%v: scripts/deps.sh installs it", err)
-		}
-		t.Skip(err)
+	if len(r.Readings) != 0 {
+		t.Errorf("finish(99) after 100 reported %v", r.Readings)
 	}
 }
 
 func TestReal(t *testing.T) {
-	needSysbench(t)
+	workloadtest.NeedTool(t, "sysbench")
 	for _, tt := range []struct {
 		test    string
 		metrics []string
@@ -155,7 +122,7 @@ func TestReal(t *testing.T) {
 	} {
 		p := Kind().New().(*Params)
 		p.Test, p.Duration = tt.test, unit.Duration(2*time.Second)
-		r, out := &record{}, &bytes.Buffer{}
+		r, out := &workloadtest.Record{T: t}, &bytes.Buffer{}
 		env := &workload.Env{Environ: os.Environ(), Stdout: out, Stderr: out, Report: r}
 		if err := p.Prepare(t.Context(), env); err != nil {
 			t.Fatal(err)
@@ -164,30 +131,31 @@ func TestReal(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, s := range r.samples {
+		for _, s := range r.Samples {
 			got = append(got, s.Metric+" "+s.Unit)
 		}
-		if diff := cmp.Diff(tt.metrics, got); diff != "" || r.samples[0].Value <= 0 {
-			t.Errorf("%s: samples %v (-want +got):\n%s", tt.test, r.samples, diff)
+		if diff := cmp.Diff(tt.metrics, got); diff != "" || r.Samples[0].Value <= 0 {
+			t.Errorf("%s: samples %v (-want +got):\n%s", tt.test, r.Samples, diff)
 		}
-		if len(r.values) < 2 || r.values[0] != 0 || len(r.codes) != 1 || !strings.Contains(out.String(), "Threads started!") {
-			t.Errorf("%s: progress %v, exit codes %v, output %q; want points, 0 and the output", tt.test, r.values, r.codes, out)
+		points := r.Readings[r.Samples[0].Metric]
+		if len(points) < 2 || points[0].Value != 0 || len(r.ExitCodes) != 1 || !strings.Contains(out.String(), "Threads started!") {
+			t.Errorf("%s: progress %v, exit codes %v, output %q; want points, 0 and the output", tt.test, points, r.ExitCodes, out)
 		}
 	}
 }
 
 func TestCancel(t *testing.T) {
-	needSysbench(t)
+	workloadtest.NeedTool(t, "sysbench")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	p := Kind().New().(*Params)
-	r := &record{}
+	r := &workloadtest.Record{T: t}
 	env := &workload.Env{Environ: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Report: r}
 	if err := p.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Run(ctx, env); !errors.Is(err, context.DeadlineExceeded) || len(r.samples) > 0 {
-		t.Errorf("Run() = %v with %v, want the end of the context and no sample", err, r.samples)
+	if err := p.Run(ctx, env); !errors.Is(err, context.DeadlineExceeded) || len(r.Samples) > 0 {
+		t.Errorf("Run() = %v with %v, want the end of the context and no sample", err, r.Samples)
 	}
 }
 
@@ -207,7 +175,7 @@ func program(t *testing.T, script string) *workload.Env {
 	if err := os.WriteFile(filepath.Join(dir, "sysbench"), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &workload.Env{Environ: []string{"PATH=" + dir + ":/usr/bin:/bin"}, Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Report: &record{}}
+	return &workload.Env{Environ: []string{"PATH=" + dir + ":/usr/bin:/bin"}, Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Report: &workloadtest.Record{T: t}}
 }
 
 func TestOtherVersion(t *testing.T) {
@@ -235,14 +203,14 @@ func TestFails(t *testing.T) {
 		if err := p.Run(t.Context(), env); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: Run() = %v, want %q", name, err, tt.want)
 		}
-		if r := env.Report.(*record); len(r.samples) > 0 {
-			t.Errorf("%s: samples %v, want none", name, r.samples)
+		if r := env.Report.(*workloadtest.Record); len(r.Samples) > 0 {
+			t.Errorf("%s: samples %v, want none", name, r.Samples)
 		}
 	}
 }
 
 func TestValidate(t *testing.T) {
-	tests := []struct{ params, field string }{
+	workloadtest.Validate(t, Kind(), [][2]string{
 		{`{}`, ""},
 		{`{"test": "memory", "block_size": "1MiB", "operation": "read", "access": "rnd", "threads": 4, "duration": "1m"}`, ""},
 		{`{"test": "fileio"}`, "test"},
@@ -253,18 +221,7 @@ func TestValidate(t *testing.T) {
 		{`{"block_size": "3KiB"}`, "block_size"},
 		{`{"operation": "erase"}`, "operation"},
 		{`{"access": "random"}`, "access"},
-	}
-	for _, tt := range tests {
-		w := Kind().New()
-		if err := json.Unmarshal([]byte(tt.params), w); err != nil {
-			t.Fatal(err)
-		}
-		var field *workload.FieldError
-		err := w.Validate()
-		if errors.As(err, &field); (tt.field == "") != (err == nil) || (field != nil && field.Field != tt.field) {
-			t.Errorf("Validate(%s) = %v, want field %q", tt.params, err, tt.field)
-		}
-	}
+	})
 }
 
 func FuzzParse(f *testing.F) {

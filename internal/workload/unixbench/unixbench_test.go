@@ -3,8 +3,8 @@ package unixbench
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,46 +14,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// record keeps what a workload reports.
-type record struct {
-	workload.Reporter // what these tests do not expect to be called
-
-	samples []model.Sample
-	codes   []int
-}
-
-func (r *record) Progress(string, string, float64) {}
-func (r *record) Sample(s model.Sample)            { r.samples = append(r.samples, s) }
-func (r *record) Recording(model.HostSeries)       {}
-func (r *record) ExitCode(code int)                { r.codes = append(r.codes, code) }
-
-// some returns the samples with these metrics.
-func some(all []model.Sample, metrics ...string) map[string]float64 {
-	out := map[string]float64{}
-	for _, s := range all {
-		for _, m := range metrics {
-			if s.Metric == m {
-				out[m] = s.Value
-			}
-		}
-	}
-	return out
-}
-
 // environment of a run whose UnixBench is the stand-in.
-func environment(t *testing.T) (*Params, *workload.Env, *record) {
+func environment(t *testing.T) (*Params, *workload.Env, *workloadtest.Record) {
 	t.Helper()
 	dir, err := filepath.Abs("testdata/UnixBench")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &record{}
+	r := &workloadtest.Record{T: t}
 	return &Params{Dir: dir}, &workload.Env{
 		Dir: t.TempDir(), Environ: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Report: r,
 	}, r
@@ -94,12 +68,10 @@ func TestRun(t *testing.T) {
 			if (tt.err == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), tt.err)) {
 				t.Fatalf("Run() = %v, want %q", err, tt.err)
 			}
-			var names []string
-			for m := range tt.metrics {
-				names = append(names, m)
-			}
-			if diff := cmp.Diff(tt.metrics, some(r.samples, names...)); diff != "" || len(r.samples) != tt.count || len(r.codes) != 1 {
-				t.Errorf("%d samples, exit codes %v; want %d and one (-want +got):\n%s", len(r.samples), r.codes, tt.count, diff)
+			got := r.Values()
+			maps.DeleteFunc(got, func(metric string, _ float64) bool { _, ok := tt.metrics[metric]; return !ok })
+			if diff := cmp.Diff(tt.metrics, got); diff != "" || len(r.Samples) != tt.count || len(r.ExitCodes) != 1 {
+				t.Errorf("%d samples, exit codes %v; want %d and one (-want +got):\n%s", len(r.Samples), r.ExitCodes, tt.count, diff)
 			}
 		})
 	}
@@ -208,8 +180,8 @@ func TestCancel(t *testing.T) {
 	p, env, r := environment(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := p.Run(ctx, env); !errors.Is(err, context.Canceled) || len(r.samples) > 0 {
-		t.Errorf("Run() = %v with %v, want the end of the context and no sample", err, r.samples)
+	if err := p.Run(ctx, env); !errors.Is(err, context.Canceled) || len(r.Samples) > 0 {
+		t.Errorf("Run() = %v with %v, want the end of the context and no sample", err, r.Samples)
 	}
 }
 
@@ -221,7 +193,7 @@ func TestCheckCopies(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	tests := []struct{ params, field string }{
+	workloadtest.Validate(t, Kind(), [][2]string{
 		{`{"dir": "/opt/UnixBench"}`, ""},
 		{`{"dir": "/opt/UnixBench", "tests": ["dhry2reg"], "copies": [1, 4], "iterations": 3}`, ""},
 		{`{}`, "dir"},
@@ -230,18 +202,7 @@ func TestValidate(t *testing.T) {
 		{`{"dir": "/u", "copies": [1, 0]}`, "copies[1]"},
 		{`{"dir": "/u", "copies": [2, 2]}`, "copies[1]"},
 		{`{"dir": "/u", "iterations": 101}`, "iterations"},
-	}
-	for _, tt := range tests {
-		w := Kind().New()
-		if err := json.Unmarshal([]byte(tt.params), w); err != nil {
-			t.Fatal(err)
-		}
-		var field *workload.FieldError
-		err := w.Validate()
-		if errors.As(err, &field); (tt.field == "") != (err == nil) || (field != nil && field.Field != tt.field) {
-			t.Errorf("Validate(%s) = %v, want field %q", tt.params, err, tt.field)
-		}
-	}
+	})
 }
 
 func FuzzParse(f *testing.F) {

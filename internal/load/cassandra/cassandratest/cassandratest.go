@@ -9,11 +9,21 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/servertest"
+)
+
+const loopback = "127.0.0.1"
+
+// Memory of a server: enough to be correct, and enough not to collect garbage all
+// the time under load.
+const (
+	smallHeap = "256m"
+	largeHeap = "1g"
 )
 
 // startTimeout bounds a start. It takes about five seconds on an idle machine.
@@ -30,12 +40,10 @@ type Server struct {
 	// Addr is host:port of its native protocol.
 	Addr string
 
-	t    testing.TB
-	dir  string
-	cmd  *exec.Cmd
-	log  *log
-	done chan struct{} // closed when it has ended
-	err  error         // how; read after done
+	servertest.Controls
+
+	dir string
+	log *log
 }
 
 // Start starts a server that lets everybody in, and ends it with the test.
@@ -54,20 +62,40 @@ func StartWithPassword(t testing.TB) *Server {
 	return start(t, true)
 }
 
-func start(t testing.TB, password bool) *Server {
-	t.Helper()
+// Command is the command line of a server that somebody else starts, in a lab for
+// instance, and puts under load: on this address, with the standard ports, lets
+// everybody in, and keeps its files in dir, which it is configured in now. The
+// error says what is missing on this machine.
+func Command(dir, address string) ([]string, error) {
+	java, jars, err := find()
+	if err != nil {
+		return nil, err
+	}
+	if err := configure(dir, address, 7000, 9042, false); err != nil {
+		return nil, err
+	}
+	return append([]string{java}, arguments(jars, dir, largeHeap)...), nil
+}
+
+// find looks for the programs.
+func find() (java, jars string, err error) {
 	java, javaErr := findJava(os.Getenv("JAVA_HOME"), installedJavas())
 	jars, jarsErr := findJars()
-	if err := errors.Join(javaErr, jarsErr); err != nil {
+	return java, jars, errors.Join(javaErr, jarsErr)
+}
+
+func start(t testing.TB, password bool) *Server {
+	t.Helper()
+	java, jars, err := find()
+	if err != nil {
 		if os.Getenv("LOAD_PROOF") != "" {
 			t.Fatal(err)
 		}
 		t.Skipf("%v; `make load-proof` installs it and runs this test", err)
 	}
-	var err error
 	// Between finding ports and using them somebody else may take one.
 	for range 3 {
-		s := &Server{t: t, dir: t.TempDir()}
+		s := &Server{Controls: servertest.Controls{T: t}, dir: t.TempDir()}
 		if err = s.start(java, jars, password); err == nil {
 			return s
 		}
@@ -81,21 +109,20 @@ func (s *Server) start(java, jars string, password bool) error {
 	if err != nil {
 		return err
 	}
-	if err := configure(s.dir, storage, native, password); err != nil {
+	if err := configure(s.dir, loopback, storage, native, password); err != nil {
 		return err
 	}
-	s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(native))
+	s.Addr = net.JoinHostPort(loopback, strconv.Itoa(native))
 	// A server ends when the test says so, not with a context.
-	s.cmd = exec.CommandContext(context.Background(), java, arguments(jars, s.dir)...)
-	s.cmd.Dir = s.dir
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "HOME=" + s.dir}
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	cmd := exec.CommandContext(context.Background(), java, arguments(jars, s.dir, smallHeap)...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "HOME=" + s.dir}
 	s.log = newLog(signs(password)...)
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	if err := s.launch(); err != nil {
+	cmd.Stdout, cmd.Stderr = s.log, s.log
+	if s.Process, err = servertest.Start(cmd, syscall.SIGKILL); err != nil {
 		return err
 	}
-	s.t.Cleanup(s.Stop)
+	s.T.Cleanup(s.Stop)
 	return s.await()
 }
 
@@ -108,59 +135,14 @@ func signs(password bool) []string {
 	return []string{"Startup complete"}
 }
 
-// launch starts the command from a goroutine that keeps its thread until the
-// command has ended: Linux ends the server when the thread that started it
-// dies, and so also when the test binary is killed.
-func (s *Server) launch() error {
-	dieWithParent(s.cmd.SysProcAttr)
-	s.done = make(chan struct{})
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := s.cmd.Start()
-		started <- err
-		if err == nil {
-			s.err = s.cmd.Wait()
-		}
-		close(s.done)
-	}()
-	return <-started
-}
-
 func (s *Server) await() error {
 	select {
 	case <-s.log.ready:
 		return nil
-	case <-s.done:
-		return fmt.Errorf("it ended by itself: %w\n%s", s.err, s.log)
+	case <-s.Process.Done():
+		return fmt.Errorf("it ended by itself: %w\n%s", s.Process.Err(), s.log)
 	case <-time.After(startTimeout):
 		return fmt.Errorf("it is not ready after %v\n%s", startTimeout, s.log)
-	}
-}
-
-// Stop ends the server at once, as a crash does; one that has ended stays so.
-func (s *Server) Stop() {
-	s.t.Helper()
-	s.signal(syscall.SIGKILL)
-	<-s.done
-}
-
-// Stall stops the server, connections and all, until release is called. It
-// returns when the last of its threads has stopped.
-func (s *Server) Stall() (release func()) {
-	s.t.Helper()
-	s.signal(syscall.SIGSTOP)
-	if err := awaitStopped(s.cmd.Process.Pid); err != nil {
-		s.t.Errorf("waiting until Cassandra has stopped: %v", err)
-	}
-	return func() { s.signal(syscall.SIGCONT) }
-}
-
-func (s *Server) signal(sig syscall.Signal) {
-	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		s.t.Errorf("signal %v to Cassandra: %v", sig, err)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// settings are cassandra.yaml for one node on loopback. What is not named has
+// settings are cassandra.yaml for one node on one address. What is not named has
 // the default of the release; paths follow from cassandra.storagedir.
 const settings = `cluster_name: scalebench
 partitioner: org.apache.cassandra.dht.Murmur3Partitioner
@@ -18,11 +18,11 @@ num_tokens: 1
 seed_provider:
   - class_name: org.apache.cassandra.locator.SimpleSeedProvider
     parameters:
-      - seeds: "127.0.0.1:%[1]d"
-listen_address: 127.0.0.1
-rpc_address: 127.0.0.1
-storage_port: %[1]d
-native_transport_port: %[2]d
+      - seeds: "%[1]s:%[2]d"
+listen_address: %[1]s
+rpc_address: %[1]s
+storage_port: %[2]d
+native_transport_port: %[3]d
 auto_snapshot: false
 `
 
@@ -40,8 +40,8 @@ const logging = `<configuration>
 `
 
 // configure writes the configuration into dir/conf.
-func configure(dir string, storage, native int, password bool) error {
-	yaml := fmt.Sprintf(settings, storage, native)
+func configure(dir, address string, storage, native int, password bool) error {
+	yaml := fmt.Sprintf(settings, address, storage, native)
 	if password {
 		yaml += passwords
 	}
@@ -68,14 +68,14 @@ var (
 	}
 )
 
-// arguments are those of java. One node has nobody to wait for, which makes the
+// arguments are those of java, with so much memory, such as "256m". One node has nobody to wait for, which makes the
 // start seconds faster.
-func arguments(jars, dir string) []string {
+func arguments(jars, dir, heap string) []string {
 	args := []string{
 		// Compiles quickly instead of well: otherwise a test of a minute would
 		// compile all the time, and get faster while it measures.
 		"-XX:TieredStopAtLevel=1",
-		"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:MaxDirectMemorySize=128m",
+		"-Xms" + heap, "-Xmx" + heap, "-XX:+UseSerialGC", "-XX:MaxDirectMemorySize=128m",
 		"-Djava.io.tmpdir=" + dir,
 		"-Dcassandra.config=file://" + filepath.Join(dir, "conf", "cassandra.yaml"),
 		"-Dcassandra.storagedir=" + filepath.Join(dir, "data"),

@@ -2,6 +2,7 @@ package kvtest
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/load/kv"
@@ -90,9 +91,52 @@ func testAddedTo(t *testing.T, s Subject) {
 	if n := count(t, store); n != 2 {
 		t.Errorf("Count = %d, want 2", n)
 	}
-	if !prepare(t, store, tiny) || count(t, store) != 1 {
-		t.Error("a data set with one record more was kept")
+	_, removes := admin(t, store).(kv.Remover)
+	if fresh := prepare(t, store, tiny); fresh == removes || count(t, store) != 1 {
+		t.Errorf("after an insert: loaded anew %v with %d records, want %v with 1", fresh, count(t, store), !removes)
 	}
+	// No run inserts this one.
+	noError(t, connect(t, store, tiny).Insert(t.Context(), tiny.Key(1<<30), tiny.Record(1)))
+	if !prepare(t, store, tiny) || count(t, store) != 1 {
+		t.Error("a data set to which somebody else has added a record was kept")
+	}
+}
+
+// testInserted: after a run that inserts, a store holds what a fresh one does,
+// and the next run can insert the same.
+func testInserted(t *testing.T, s Subject) {
+	store := s.Open(t)
+	prepare(t, store, set)
+	session := connect(t, store, set)
+	// Two generators, of which one was slower, with a gap each.
+	var inserted []int64
+	for i := range int64(1500) {
+		if n := set.Records + i; i != 3 && i != 904 && (i < 1000 || i%2 == 0) {
+			inserted = append(inserted, n)
+		}
+	}
+	insert := func() {
+		t.Helper()
+		for _, n := range inserted {
+			noError(t, session.Insert(t.Context(), set.Key(n), set.Record(n)))
+		}
+	}
+	insert()
+	if n := count(t, store); n != set.Records+int64(len(inserted)) {
+		t.Fatalf("Count = %d, want %d and %d more", n, set.Records, len(inserted))
+	}
+	prepare(t, store, set)
+	if n, d := count(t, store), find(t, store); n != set.Records || d != set.String() {
+		t.Errorf("%d records, described as %q; want %d as %q", n, d, set.Records, set)
+	}
+	readAll(t, store, set)
+	session = connect(t, store, set)
+	for _, n := range inserted {
+		if _, err := read(t.Context(), session, set, n); !errors.Is(err, kv.ErrMissing) {
+			t.Fatalf("record %d is still there: %v", n, err)
+		}
+	}
+	insert()
 }
 
 // testCutOff ends a load after its first batch.

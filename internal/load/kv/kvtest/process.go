@@ -8,13 +8,12 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/servertest"
 )
 
 // startTimeout bounds how long a server may take to answer, or to end.
@@ -25,12 +24,10 @@ type Server struct {
 	// Addr is host:port.
 	Addr string
 
-	t    testing.TB
+	servertest.Controls
+
 	dir  string
 	cred *syscall.Credential
-	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended
-	err  error         // how; read after done
 }
 
 // newServer makes a directory that the user may write whose name is given, or
@@ -44,7 +41,7 @@ func newServer(t testing.TB, program, account string) *Server {
 		}
 		t.Skipf("%v; install it with scripts/deps.sh", err)
 	}
-	s := &Server{t: t}
+	s := &Server{Controls: servertest.Controls{T: t}}
 	if err := s.makeDir(account); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +59,8 @@ func (s *Server) makeDir(account string) (err error) {
 	if s.dir, err = os.MkdirTemp("", "kvtest"); err != nil {
 		return err
 	}
-	return s.own(account)
+	s.cred, err = servertest.Account(account, s.dir)
+	return err
 }
 
 // lookPath finds a program also where root has it.
@@ -73,30 +71,12 @@ func lookPath(program string) (string, error) {
 	return exec.LookPath(filepath.Join("/usr/sbin", program))
 }
 
-// own gives the directory to the account under which the server will run.
-func (s *Server) own(account string) error {
-	if os.Getuid() != 0 {
-		return nil
-	}
-	u, err := user.Lookup(account)
-	if err != nil {
-		return fmt.Errorf("%w; servers do not run as root, and Debian's package makes this user", err)
-	}
-	uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
-	gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
-	if err := errors.Join(uidErr, gidErr); err != nil {
-		return err
-	}
-	s.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return os.Chown(s.dir, int(uid), int(gid))
-}
-
 // command is one that runs in the server's directory, as its account.
 func (s *Server) command(program string, args ...string) *exec.Cmd {
-	s.t.Helper()
+	s.T.Helper()
 	path, err := lookPath(program)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	// A server ends when the test says so, not with a context.
 	cmd := exec.CommandContext(context.Background(), path, args...)
@@ -110,93 +90,25 @@ func (s *Server) command(program string, args ...string) *exec.Cmd {
 // so. Between finding the port and using it somebody else may take it; then
 // another is tried.
 func (s *Server) start(command func(port string) *exec.Cmd, ready func() error) {
-	s.t.Helper()
+	s.T.Helper()
 	var err error
 	for range 3 {
-		port := freePort(s.t)
+		port := freePort(s.T)
 		s.Addr = net.JoinHostPort("127.0.0.1", port)
 		var log bytes.Buffer
-		s.cmd = command(port)
-		s.cmd.Stdout, s.cmd.Stderr = &log, &log
-		if err = s.launch(); err == nil {
-			err = s.await(ready)
+		cmd := command(port)
+		cmd.Stdout, cmd.Stderr = &log, &log
+		if s.Process, err = servertest.Start(cmd, syscall.SIGKILL); err == nil {
+			err = s.Process.Await(ready, startTimeout)
 		}
 		if err == nil {
-			s.t.Cleanup(s.Stop)
+			s.T.Cleanup(s.Stop)
 			return
 		}
 		s.Stop()
-		err = fmt.Errorf("%w\n%s", err, log.Bytes())
+		err = fmt.Errorf("starting %s: %w\n%s", cmd.Path, err, log.Bytes())
 	}
-	s.t.Fatalf("starting %s: %v", s.cmd.Path, err)
-}
-
-// launch starts the command from a goroutine that keeps its thread until the
-// command has ended: Linux ends the server when the thread that started it
-// dies, and so also when the test binary is killed.
-func (s *Server) launch() error {
-	dieWithParent(s.cmd.SysProcAttr)
-	s.done = make(chan struct{})
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := s.cmd.Start()
-		started <- err
-		if err == nil {
-			s.err = s.cmd.Wait()
-		}
-		close(s.done)
-	}()
-	return <-started
-}
-
-// await polls, since servers have no other sign of being ready in common; the
-// pauses are not what a test's outcome depends on.
-func (s *Server) await(ready func() error) error {
-	deadline := time.After(startTimeout)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := ready()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-s.done:
-			return fmt.Errorf("it ended by itself: %w", s.err)
-		case <-deadline:
-			return fmt.Errorf("it does not answer: %w", err)
-		case <-tick.C:
-		}
-	}
-}
-
-// Stop ends the server at once, as a crash does; one that has ended stays so.
-func (s *Server) Stop() {
-	s.t.Helper()
-	s.signal(syscall.SIGKILL)
-	<-s.done
-}
-
-// Stall stops the server, connections and all, until release is called.
-func (s *Server) Stall() (release func()) {
-	s.t.Helper()
-	s.signal(syscall.SIGSTOP)
-	if err := awaitStop(s.cmd.Process.Pid); err != nil {
-		s.t.Errorf("waiting until the server has stopped: %v", err)
-	}
-	return func() { s.signal(syscall.SIGCONT) }
-}
-
-func (s *Server) signal(sig syscall.Signal) {
-	s.t.Helper()
-	if s.cmd.Process == nil {
-		return // it did not start
-	}
-	if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		s.t.Errorf("signal %v: %v", sig, err)
-	}
+	s.T.Fatal(err)
 }
 
 func freePort(t testing.TB) string {
@@ -217,7 +129,7 @@ func freePort(t testing.TB) string {
 // it was told something, if anything.
 func (s *Server) hear(tell, want string) error {
 	dialer := net.Dialer{Timeout: time.Second}
-	conn, err := dialer.DialContext(s.t.Context(), "tcp", s.Addr)
+	conn, err := dialer.DialContext(s.T.Context(), "tcp", s.Addr)
 	if err != nil {
 		return err
 	}

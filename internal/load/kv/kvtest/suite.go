@@ -40,6 +40,7 @@ func Run(t *testing.T, s Subject) {
 		{"keeps a data set that is there", testKeeps},
 		{"replaces another data set", testReplaces},
 		{"replaces a data set that was added to", testAddedTo},
+		{"removes what was inserted", testInserted},
 		{"begins again after a load that was cut off", testCutOff},
 		{"drops what it made", testDrops},
 		{"names no record that is not there", testMissing},

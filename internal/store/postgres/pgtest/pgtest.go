@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/scalebench/scalebench/internal/servertest"
 )
 
 // startTimeout bounds a start, recovery after a crash included.
@@ -27,9 +29,9 @@ type Server struct {
 	t    testing.TB
 	bin  string // directory of the programs
 	dir  string // holds data and socket
-	cred *syscall.SysProcAttr
+	cred *syscall.Credential
 
-	proc      *process
+	proc      *servertest.Process // nil while it is down
 	databases atomic.Int64
 }
 
@@ -88,7 +90,7 @@ func (s *Server) init() error {
 			s.t.Errorf("removing the PostgreSQL cluster: %v", err)
 		}
 	})
-	if s.cred, err = unprivileged(dir); err != nil {
+	if s.cred, err = servertest.Account("postgres", dir); err != nil {
 		return err
 	}
 	// Not synced: a cluster that a power cut destroys is made anew.
@@ -107,8 +109,7 @@ func (s *Server) command(program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(context.Background(), filepath.Join(s.bin, program), args...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
-	attr := *s.cred
-	cmd.SysProcAttr = &attr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred}
 	return cmd
 }
 
@@ -186,7 +187,7 @@ func (s *Server) end(sig syscall.Signal) {
 	if s.proc == nil {
 		return
 	}
-	if err := s.proc.end(sig); err != nil {
+	if err := s.proc.End(sig, startTimeout); err != nil {
 		s.t.Errorf("stopping PostgreSQL: %v\n%s", err, s.log())
 	}
 	s.proc = nil
@@ -210,33 +211,12 @@ func (s *Server) start() error {
 	// No TCP: no port to fight over, and nobody else can connect.
 	cmd := s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=")
 	cmd.Stdout, cmd.Stderr = log, log
-	proc, err := launch(cmd)
+	proc, err := servertest.Start(cmd, syscall.SIGQUIT) // which shuts it down
 	if err := errors.Join(err, log.Close()); err != nil {
 		return err
 	}
 	s.proc = proc
-	return s.await(proc)
-}
-
-// await polls, since PostgreSQL has no other sign of being ready; the pauses
-// are not what a test's outcome depends on.
-func (s *Server) await(proc *process) error {
-	deadline := time.After(startTimeout)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := execute(s.URL(), "SELECT 1")
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-proc.done:
-			return fmt.Errorf("it ended by itself: %w", proc.err)
-		case <-deadline:
-			return fmt.Errorf("it does not answer: %w", err)
-		case <-tick.C:
-		}
-	}
+	return proc.Await(func() error { return execute(s.URL(), "SELECT 1") }, startTimeout)
 }
 
 func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }

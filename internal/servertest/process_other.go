@@ -1,0 +1,11 @@
+//go:build !linux
+
+package servertest
+
+import "syscall"
+
+// dieWithParent: only Linux has it.
+func dieWithParent(*syscall.SysProcAttr, syscall.Signal) {}
+
+// awaitStop: elsewhere nobody tells, and a thread may still answer for a moment.
+func awaitStop(int) error { return nil }

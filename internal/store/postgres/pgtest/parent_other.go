@@ -1,8 +1,0 @@
-//go:build !linux
-
-package pgtest
-
-import "syscall"
-
-// dieWithParent: only Linux has it.
-func dieWithParent(*syscall.SysProcAttr) {}
