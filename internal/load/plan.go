@@ -77,9 +77,9 @@ func (p Plan) Duration() time.Duration {
 	return sum
 }
 
-// maxRate bounds a rate, in operations per second: above it times are too
+// MaxRate bounds a rate, in operations per second: above it times are too
 // close together to be told apart.
-const maxRate = 1e9
+const MaxRate = 1e9
 
 // Check refuses a plan that cannot be executed, with model.ErrUsage.
 func (p Plan) Check() error {
@@ -101,7 +101,7 @@ func (p Plan) Check() error {
 	return nil
 }
 
-func validRate(r float64) bool { return r >= 0 && r <= maxRate && !math.IsNaN(r) }
+func validRate(r float64) bool { return r >= 0 && r <= MaxRate && !math.IsNaN(r) }
 
 func (c Closed) check(stages int) error {
 	switch {

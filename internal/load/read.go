@@ -67,6 +67,10 @@ func (s *Summary) op(name string) *Op {
 }
 
 func (s *Summary) takeHistogram(x model.Histogram) error {
+	if x.Second > 0 {
+		s.takeSecond(x)
+		return nil
+	}
 	into := s.place(x)
 	if into == nil {
 		return nil // of another source
@@ -76,18 +80,25 @@ func (s *Summary) takeHistogram(x model.Histogram) error {
 	return err
 }
 
+// takeSecond takes the latencies of one second.
+func (s *Summary) takeSecond(x model.Histogram) {
+	for i, name := range s.Names {
+		if x.Metric == name+suffixLatency {
+			s.second(x.Second - 1).Latencies[i] = x.Encoded
+		}
+	}
+}
+
 // place is where a histogram belongs; nil if it is none of ours.
 func (s *Summary) place(x model.Histogram) **hdr.Histogram {
 	if x.Metric == HistogramLag {
 		return &s.Lag
 	}
 	for i, name := range s.Names {
-		switch {
-		case x.Metric == name+suffixLatency && x.Second > 0:
-			return &s.second(x.Second - 1).Latencies[i]
-		case x.Metric == name+suffixLatency:
+		switch x.Metric {
+		case name + suffixLatency:
 			return &s.Ops[i].Latency
-		case x.Metric == name+suffixService:
+		case name + suffixService:
 			return &s.Ops[i].Service
 		}
 	}
@@ -98,8 +109,8 @@ func (s *Summary) takeRecording(x model.HostSeries) {
 	for i, at := range x.Offsets {
 		index := int(time.Duration(at) / time.Second)
 		switch v := x.Values[i]; x.Metric {
-		case RecordingRTT:
-			s.RTT = append(s.RTT, Handshake{At: time.Duration(at), Took: time.Duration(v * 1e9)})
+		case RecordingRTT, RecordingLost:
+			s.RTT = append(s.RTT, Handshake{At: time.Duration(at), Took: time.Duration(v * 1e9), Lost: x.Metric == RecordingLost})
 		case recordingDue:
 			s.second(index).Due = int64(v)
 		case recordingOK:
@@ -113,7 +124,7 @@ func (s *Summary) second(index int) *SecondSummary {
 	i := slices.IndexFunc(s.Seconds, func(x SecondSummary) bool { return x.Index == index })
 	if i < 0 {
 		i = len(s.Seconds)
-		s.Seconds = append(s.Seconds, SecondSummary{Index: index, Latencies: make([]*hdr.Histogram, len(s.Ops))})
+		s.Seconds = append(s.Seconds, SecondSummary{Index: index, Latencies: make([]string, len(s.Ops))})
 	}
 	return &s.Seconds[i]
 }

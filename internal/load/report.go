@@ -32,6 +32,7 @@ const (
 	MetricReceived   = "load_received"
 	HistogramLag     = "load_lag"
 	RecordingRTT     = "load_rtt"
+	RecordingLost    = "load_rtt_lost" // handshakes that are no round trip
 	metricErrors     = "load_errors"
 	suffixLatency    = "_latency"
 	suffixService    = "_service"
@@ -54,6 +55,9 @@ var counters = []struct {
 
 // Report publishes a summary, all of it.
 func (s Summary) Report(to Sink) error {
+	if s.err != nil {
+		return s.err
+	}
 	info := func(metric, unit string, v float64, labels map[string]string) {
 		to.Sample(model.Sample{Metric: metric, Unit: unit, Value: v, Better: model.Lower, Labels: labels, Info: true})
 	}
@@ -85,22 +89,22 @@ func (s Summary) Report(to Sink) error {
 // scored, and the latencies of each second.
 func (s Summary) histograms(to Sink) error {
 	for i, o := range s.Ops {
-		if err := put(to, s.Names[i]+suffixLatency, 0, o.Latency); err != nil {
+		if err := put(to, s.Names[i]+suffixLatency, o.Latency); err != nil {
 			return err
 		}
-		if err := put(to, s.Names[i]+suffixService, 0, o.Service); err != nil {
+		if err := put(to, s.Names[i]+suffixService, o.Service); err != nil {
 			return err
 		}
 		for _, x := range s.Seconds {
-			if err := put(to, s.Names[i]+suffixLatency, x.Index+1, x.Latencies[i]); err != nil {
-				return err
+			if encoded := x.Latencies[i]; encoded != "" {
+				to.Histogram(model.Histogram{Metric: s.Names[i] + suffixLatency, Unit: "ns", Second: x.Index + 1, Encoded: encoded})
 			}
 		}
 	}
-	return put(to, HistogramLag, 0, s.Lag)
+	return put(to, HistogramLag, s.Lag)
 }
 
-func put(to Sink, metric string, second int, h *hdr.Histogram) error {
+func put(to Sink, metric string, h *hdr.Histogram) error {
 	if h == nil || h.TotalCount() == 0 {
 		return nil
 	}
@@ -108,7 +112,7 @@ func put(to Sink, metric string, second int, h *hdr.Histogram) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", metric, err)
 	}
-	to.Histogram(model.Histogram{Metric: metric, Unit: "ns", Second: second, Encoded: encoded})
+	to.Histogram(model.Histogram{Metric: metric, Unit: "ns", Encoded: encoded})
 	return nil
 }
 
@@ -122,10 +126,17 @@ func (s Summary) record(to Sink) {
 		ok.Offsets, ok.Values = append(ok.Offsets, at), append(ok.Values, float64(x.OK))
 	}
 	rtt := model.HostSeries{Metric: RecordingRTT, Unit: "s"}
+	lost := model.HostSeries{Metric: RecordingLost, Unit: "s"}
 	for _, h := range s.RTT {
-		rtt.Offsets, rtt.Values = append(rtt.Offsets, h.At.Nanoseconds()), append(rtt.Values, h.Took.Seconds())
+		into := &rtt
+		if h.Lost {
+			into = &lost
+		}
+		into.Offsets, into.Values = append(into.Offsets, h.At.Nanoseconds()), append(into.Values, h.Took.Seconds())
 	}
-	for _, r := range []model.HostSeries{due, ok, rtt} {
-		to.Recording(r)
+	for _, r := range []model.HostSeries{due, ok, rtt, lost} {
+		if len(r.Offsets) > 0 {
+			to.Recording(r)
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // together: part Index, counted from 0, of Of. Evenly spaced arrivals are dealt
 // out in turn, so that they stay evenly spaced in the sum; Poisson arrivals are
 // drawn apart, for a sum of Poisson processes is one. The users of a closed
-// loop are divided.
+// loop are dealt out, too.
 type Share struct{ Index, Of int }
 
 // All is the whole of a plan.
@@ -21,10 +21,9 @@ var All = Share{Index: 0, Of: 1}
 // up the whole, and draw apart.
 func (s Share) Split(i, n int) Share { return Share{Index: s.Index + i*s.Of, Of: s.Of * n} }
 
-// users is this share's part of n.
-func (s Share) users(n int) int {
-	return n*(s.Index+1)/s.Of - n*s.Index/s.Of
-}
+// users is how many of n users are this share's: they are dealt out in turn,
+// as arrivals are, so that the parts of a part make up the part.
+func (s Share) users(n int) int { return max(n-s.Index+s.Of-1, 0) / s.Of }
 
 // Schedule computes the times at which one share of an open loop's operations
 // is due.

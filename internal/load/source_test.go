@@ -76,21 +76,32 @@ func TestClosedLoopLaw(t *testing.T) {
 	}
 }
 
-// TestUsersAreDivided: all users are in one share each.
+// TestUsersAreDivided: all users are in one share each, also where generators
+// have different numbers of loops.
 func TestUsersAreDivided(t *testing.T) {
-	for _, shares := range []int{1, 2, 3, 7, 20} {
-		sum := 0
-		for i := range shares {
-			s := load.NewSource(closed(10, 0, time.Second), load.Share{Index: i, Of: shares})
-			for _, ok := s.Peek(); ok; _, ok = s.Peek() {
-				s.Take()
-				sum++
+	for _, generators := range [][]int{{1}, {1, 1}, {1, 1, 1}, {3, 1}, {1, 3}, {2, 5, 1, 7}, slices.Repeat([]int{1}, 20)} {
+		for users := 1; users <= 40; users++ {
+			sum := 0
+			for i, loops := range generators {
+				for loop := range loops {
+					sum += first(closed(users, 0, time.Second), load.Share{Index: i, Of: len(generators)}.Split(loop, loops))
+				}
+			}
+			if sum != users {
+				t.Errorf("generators with %v loops have %d users, want %d", generators, sum, users)
 			}
 		}
-		if sum != 10 {
-			t.Errorf("%d shares have %d users, want 10", shares, sum)
-		}
 	}
+}
+
+// first is how many users a share has: those who send when nobody has an answer.
+func first(p load.Plan, share load.Share) (n int) {
+	s := load.NewSource(p, share)
+	for _, ok := s.Peek(); ok; _, ok = s.Peek() {
+		s.Take()
+		n++
+	}
+	return n
 }
 
 // TestUsersComeInOrder: whoever has thought for long enough comes first.

@@ -23,15 +23,19 @@ type Summary struct {
 	RTT []Handshake
 	// Sent and Received are bytes; 0 where the driver does not know.
 	Sent, Received int64
+
+	err error // of encoding Seconds
 }
 
 // SecondSummary is one second of a run.
 type SecondSummary struct {
 	Index   int   // from 0, the start of the run
 	Due, OK int64 // of all kinds of operations
-	// Latencies are by kind of operation, in ns, of what was due in this
-	// second and ended OK; nil where there is nothing.
-	Latencies []*hdr.Histogram
+	// Latencies are histograms by kind of operation, in ns, of what was due in
+	// this second and ended OK; empty where there is nothing. They are encoded
+	// as package histogram does it: one takes 200 KB of memory otherwise, and a
+	// run may have hours of seconds.
+	Latencies []string
 }
 
 // Handshake is the time from SYN to SYN-ACK, which the target's kernel answers
@@ -39,6 +43,10 @@ type SecondSummary struct {
 type Handshake struct {
 	At   time.Duration // since the start of the run
 	Took time.Duration
+	// Lost: a SYN or its answer did not arrive, so that Took is no round trip:
+	// it is how long it took with what was sent again, or until it was given
+	// up.
+	Lost bool
 }
 
 // Scorer adds up the seconds of a run that are scored.
@@ -46,6 +54,7 @@ type Scorer struct {
 	from, to int // seconds: from ≤ Index < to
 	sum      *Second
 	seconds  []SecondSummary
+	err      error // the first one of encoding them
 }
 
 // NewScorer scores the seconds after warmUp, until both have passed; each is a
@@ -61,27 +70,31 @@ func (s *Scorer) Add(x Second) {
 		return
 	}
 	s.sum.add(&x)
-	s.seconds = append(s.seconds, summarize(x))
+	second, err := summarize(x)
+	s.seconds = append(s.seconds, second)
+	if s.err == nil {
+		s.err = err
+	}
 }
 
 // Summary returns what was scored.
 func (s *Scorer) Summary(names []string, usage Usage) Summary {
 	return Summary{
 		Scored: time.Duration(s.to-s.from) * time.Second, Names: names, Ops: s.sum.Ops, Lag: s.sum.Lag,
-		Usage: usage, Seconds: s.seconds, Sent: s.sum.Sent, Received: s.sum.Received,
+		Usage: usage, Seconds: s.seconds, Sent: s.sum.Sent, Received: s.sum.Received, err: s.err,
 	}
 }
 
-func summarize(x Second) SecondSummary {
-	out := SecondSummary{Index: x.Index, Latencies: make([]*hdr.Histogram, len(x.Ops))}
+func summarize(x Second) (out SecondSummary, err error) {
+	out = SecondSummary{Index: x.Index, Latencies: make([]string, len(x.Ops))}
 	for i, o := range x.Ops {
 		out.Due += o.Due
 		out.OK += o.OK
-		if o.OK > 0 {
-			out.Latencies[i] = hdr.Import(o.Latency.Export())
+		if o.OK > 0 && err == nil {
+			out.Latencies[i], err = histogram.Encode(o.Latency)
 		}
 	}
-	return out
+	return out, err
 }
 
 // Total adds up all kinds of operations.

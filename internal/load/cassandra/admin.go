@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // The tables, in the keyspace of the URL.
@@ -69,8 +68,7 @@ func (a *admin) made(ctx context.Context) (bool, error) {
 		return false, adminError(err)
 	}
 	if tables[recordTable] && !tables[stateTable] {
-		return false, fmt.Errorf("%w: scalebench has not made the table %s that is there; rename it, or name another keyspace",
-			model.ErrUsage, a.options.table(recordTable))
+		return false, kv.Foreign(a.options.table(recordTable), "keyspace")
 	}
 	return tables[recordTable] && tables[stateTable], nil
 }
@@ -87,7 +85,7 @@ func (a *admin) Create(ctx context.Context, shape kv.Shape) error {
 			"CREATE KEYSPACE %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}",
 			a.options.keyspace, a.options.replication))
 	}
-	columns := strings.Join(columnNames(shape.Fields), " text, ") + " text"
+	columns := strings.Join(shape.Names(), " text, ") + " text"
 	statements = append(statements,
 		"CREATE TABLE IF NOT EXISTS "+a.options.table(stateTable)+" (id int PRIMARY KEY, description text)",
 		"CREATE TABLE "+a.options.table(recordTable)+" (k text PRIMARY KEY, "+columns+")")

@@ -22,7 +22,7 @@ type session struct {
 
 // newSession is for records of a shape in a table.
 func newSession(c *conn, table string, shape kv.Shape) *session {
-	columns := columnNames(shape.Fields)
+	columns := shape.Names()
 	x := &session{
 		conn:   c,
 		read:   "SELECT " + strings.Join(columns, ", ") + " FROM " + table + " WHERE k = ?",
@@ -52,16 +52,8 @@ func (x *session) prepare(ctx context.Context) error {
 }
 
 func insertStatement(table string, shape kv.Shape) string {
-	columns := columnNames(shape.Fields)
+	columns := shape.Names()
 	return "INSERT INTO " + table + " (k, " + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)) + ")"
-}
-
-func columnNames(fields int) []string {
-	names := make([]string, fields)
-	for i := range names {
-		names[i] = fmt.Sprintf("field%d", i)
-	}
-	return names
 }
 
 // Read selects all fields of a row.

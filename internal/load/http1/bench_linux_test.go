@@ -2,10 +2,8 @@ package http1
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -46,7 +44,7 @@ func benchmark(b *testing.B, plan load.Plan) {
 		pin(b, pid, 0)
 		pin(b, os.Getpid(), n-1)
 	}
-	d := open(b, Config{Requests: get(url), Loops: 1, Connections: 64})
+	d := open(b, Config{Requests: get(strings.TrimSuffix(url, "/")), Loops: 1, Connections: 64})
 	warm := hold(1000, 300*time.Millisecond)
 	run(b.Context(), b, d, load.Run{Plan: warm, Drain: time.Second})
 	var before, end runtime.MemStats
@@ -78,53 +76,11 @@ func startServer(b *testing.B) (url string, pid int) {
 	b.Helper()
 	path, err := exec.LookPath("nginx")
 	if err != nil {
-		s := loadserver.Start(b, loadserver.Behaviour{Body: 615})
-		return strings.TrimSuffix(s.URL(), "/"), s.PID()
+		s := loadserver.Start(b, loadserver.Behaviour{Body: loadserver.Page})
+		return s.URL(), s.PID()
 	}
-	return startNginx(b, path)
-}
-
-const nginxConfig = `
-daemon off; master_process off; worker_processes 1; pid %[1]s/pid; error_log %[1]s/error.log;
-events { worker_connections 4096; }
-http {
-	access_log off; keepalive_requests 1000000000; sendfile on; tcp_nopush on;
-	client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e;
-	open_file_cache max=10;
-	server { listen 127.0.0.1:%[2]s reuseport; root %[1]s; location / { try_files /index.html =404; } }
-}`
-
-func startNginx(b *testing.B, path string) (url string, pid int) {
-	b.Helper()
-	dir := b.TempDir()
-	port := strings.TrimPrefix(closedPort(b), "http://127.0.0.1:")
-	for name, text := range map[string]string{
-		"nginx.conf": fmt.Sprintf(nginxConfig, dir, port), "index.html": strings.Repeat("x", 615),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			b.Fatal(err)
-		}
-	}
-	cmd := exec.Command(path, "-c", filepath.Join(dir, "nginx.conf"))
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // says that it was killed
-	})
-	for end := time.Now().Add(5 * time.Second); ; {
-		c, err := net.Dial("tcp", "127.0.0.1:"+port)
-		if err == nil {
-			_ = c.Close()
-			return "http://127.0.0.1:" + port, cmd.Process.Pid
-		}
-		if time.Now().After(end) {
-			b.Fatal("nginx does not answer:", err)
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+	n := loadserver.StartNginx(b, path)
+	return n.URL(), n.PID()
 }
 
 // pin lets all threads of a process use one processor only.

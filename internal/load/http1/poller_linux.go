@@ -24,6 +24,8 @@ type poller struct {
 	holds bool
 	// lively: the last event was not long in coming.
 	lively bool
+	// lateness of sleeps that nothing ended but their time.
+	lateness lateness
 	// coarse: the kernel has no epoll_pwait2 (it came with Linux 5.11), the
 	// only one that waits to the nanosecond.
 	coarse bool
@@ -103,18 +105,41 @@ func (p *poller) wait(d time.Duration) ([]unix.EpollEvent, error) {
 // Go lets a goroutine run.
 const holding = 10 * time.Millisecond
 
-// brief is less time than it takes to fall asleep and to wake up again.
-const brief = 3 * time.Microsecond
-
+// poll sleeps until a little before the time, and watches for the rest: what is
+// due then would otherwise be late by the time that waking up takes, which is
+// processor time in any case.
 func (p *poller) poll(d time.Duration) (int, unix.Errno) {
-	if d <= brief || p.lively {
-		n, errno := p.watch(min(d, brief))
-		if d -= brief; n != 0 || errno != 0 || d <= 0 {
+	early := p.lateness.least()
+	if d > early {
+		begin := time.Now()
+		n, errno := p.rest(d - early)
+		if n != 0 || errno != 0 {
 			return n, errno
 		}
+		if d -= time.Since(begin); d > early {
+			return 0, 0 // nobody says that it has to be this long
+		}
+	}
+	return p.watch(d)
+}
+
+// rest waits for events, or until the time is over.
+func (p *poller) rest(d time.Duration) (int, unix.Errno) {
+	if p.lively {
+		if n, errno := p.watch(min(d, brief)); n != 0 || errno != 0 || d <= brief {
+			return n, errno
+		}
+		d -= brief
+	}
+	if p.holds {
+		d = min(d, holding)
 	}
 	if !p.coarse {
+		begin := time.Now()
 		n, errno := p.exact(d)
+		if n == 0 && errno == 0 {
+			p.lateness.add(time.Since(begin) - d)
+		}
 		// Filters of system calls answer EPERM to what they do not know.
 		if errno != unix.ENOSYS && errno != unix.EPERM {
 			return n, errno
@@ -139,12 +164,11 @@ func (p *poller) poll(d time.Duration) (int, unix.Errno) {
 // garbage collector, or whoever else needs the place, asks for it.
 func (p *poller) exact(d time.Duration) (int, unix.Errno) {
 	room := uintptr(len(p.events))
+	p.limit = unix.NsecToTimespec(int64(d))
 	if p.holds {
-		p.limit = unix.NsecToTimespec(int64(min(d, holding)))
 		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), room, uintptr(unsafe.Pointer(&p.limit)), 0, 0)
 		return int(n), errno
 	}
-	p.limit = unix.NsecToTimespec(int64(d))
 	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), room, uintptr(unsafe.Pointer(&p.limit)), 0, 0)
 	return int(n), errno
 }

@@ -235,8 +235,14 @@ func lines(n int) string { return strings.Repeat("X: y\r\n", n) }
 // wrong with a loop is wrong each time.
 func onCalmMachine(t testing.TB, check func() error) {
 	t.Helper()
+	repeatedly(t, 8, check)
+}
+
+// repeatedly is for checks that take too long to be repeated so often.
+func repeatedly(t testing.TB, times int, check func() error) {
+	t.Helper()
 	var err error
-	for range 8 {
+	for range times {
 		if err = check(); err == nil {
 			return
 		}

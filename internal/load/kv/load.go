@@ -72,14 +72,22 @@ func withAdmin(ctx context.Context, store Store, do func(Admin) error) error {
 	return errors.Join(do(admin), admin.Close())
 }
 
-// find reports whether exactly this data set is there.
+// find reports whether exactly this data set is there, now that what was
+// inserted is removed.
 func find(ctx context.Context, admin Admin, set Dataset) (bool, error) {
 	description, err := admin.Find(ctx)
 	if err != nil || description != set.String() {
 		return false, err
 	}
 	n, err := admin.Count(ctx)
-	return n == set.Records, err
+	if err != nil || n <= set.Records {
+		return n == set.Records, err
+	}
+	remover, ok := admin.(Remover)
+	if !ok {
+		return false, nil
+	}
+	return removeInserted(ctx, remover, set, n-set.Records)
 }
 
 // write replaces whatever there is by the data set.

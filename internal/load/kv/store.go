@@ -3,6 +3,10 @@ package kv
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Record is the values of a record's fields, in order.
@@ -48,6 +52,21 @@ type Shape struct {
 	Fields int
 	// FieldSize is the size of each in bytes. Values are printable ASCII.
 	FieldSize int
+}
+
+// Names are what the fields are called.
+func (s Shape) Names() []string {
+	names := make([]string, s.Fields)
+	for i := range names {
+		names[i] = "field" + strconv.Itoa(i)
+	}
+	return names
+}
+
+// Foreign is the error of kind model.ErrUsage for a table of records that is
+// there and was made by somebody else; instead says what else can be named.
+func Foreign(table, instead string) error {
+	return fmt.Errorf("%w: scalebench has not made the table %s that is there; rename it, or name another %s", model.ErrUsage, table, instead)
 }
 
 // Session does one operation at a time, over a connection of its own, without

@@ -24,6 +24,10 @@ type Behaviour struct {
 	// Workers is how many requests are served at a time, first come, first
 	// served; 0: all of them.
 	Workers int
+	// Queues is how many such servers there are side by side, each with as many
+	// workers and a queue of its own. Requests are dealt out among them at
+	// random, so that Poisson arrivals are Poisson arrivals at each. 0: one.
+	Queues int
 	// Service is how long a request keeps its worker: exactly, or on average
 	// where Times is Exponential.
 	Service time.Duration
@@ -31,7 +35,7 @@ type Behaviour struct {
 	Times Times
 	// Room is how many requests may be there, waiting and served; who comes
 	// when it is full is refused at once with status 503. It is the K of
-	// M/M/c/K. 0: no bound. Needs Workers.
+	// M/M/c/K, of each of the queues. 0: no bound. Needs Workers.
 	Room int
 
 	Stall Stall
@@ -40,7 +44,7 @@ type Behaviour struct {
 
 	// Body is the length in bytes of the body of an answer with status 200.
 	Body int
-	// Seed makes exponential times repeatable.
+	// Seed makes exponential times repeatable, and which queue requests go to.
 	Seed uint64
 }
 
@@ -78,14 +82,14 @@ func (b Behaviour) Capacity() float64 {
 	if b.Workers == 0 || b.Service == 0 {
 		return math.Inf(1)
 	}
-	return float64(b.Workers) / b.Service.Seconds() * b.Stall.working()
+	return float64(b.Workers*max(b.Queues, 1)) / b.Service.Seconds() * b.Stall.working()
 }
 
 // Check refuses what means nothing.
 func (b Behaviour) Check() error {
 	switch {
-	case b.Workers < 0 || b.Service < 0 || b.Body < 0 || b.Slow.Extra < 0:
-		return errors.New("workers, service, body and extra are not negative")
+	case b.Workers < 0 || b.Queues < 0 || b.Service < 0 || b.Body < 0 || b.Slow.Extra < 0:
+		return errors.New("workers, queues, service, body and extra are not negative")
 	case b.Times != "" && b.Times != Constant && b.Times != Exponential:
 		return fmt.Errorf("service times %q; they are constant or exponential", b.Times)
 	case b.Room != 0 && (b.Workers == 0 || b.Room < b.Workers):

@@ -8,16 +8,17 @@ import (
 // desk receives requests and says what will become of them. It is pure
 // arithmetic: it reads no clock and waits for nothing.
 type desk struct {
-	b       Behaviour
-	since   time.Duration // when the behaviour was set
-	workers *workers
-	rng     *rand.Rand
-	slow    share
-	fail    share
+	b      Behaviour
+	since  time.Duration // when the behaviour was set
+	queues []*workers    // one at least
+	rng    *rand.Rand    // of service times
+	deal   *rand.Rand    // of queues
+	slow   share
+	fail   share
 }
 
 func newDesk(b Behaviour, now time.Duration) *desk {
-	d := &desk{workers: newWorkers()}
+	d := &desk{}
 	d.set(b, now)
 	return d
 }
@@ -26,22 +27,42 @@ func newDesk(b Behaviour, now time.Duration) *desk {
 // are answered as they would have been, and keep their workers as long.
 func (d *desk) set(b Behaviour, now time.Duration) {
 	d.b, d.since = b, now
-	d.workers.resize(b.Workers)
+	d.resize(max(b.Queues, 1))
 	d.rng = rand.New(rand.NewPCG(b.Seed, serviceStream)) //nolint:gosec // repeatable on purpose
+	d.deal = rand.New(rand.NewPCG(b.Seed, queueStream))  //nolint:gosec // repeatable on purpose
 	d.slow = share{of: b.Slow.Share}
 	// Half a period away from those that are slow, so that with equal shares
 	// it is not the same requests.
 	d.fail = share{of: b.Fail.Share, phase: .5}
 }
 
-// serviceStream keeps service times apart from whatever else a test draws with
-// the same seed.
-const serviceStream = 0x5e41ce
+// resize makes n queues. New ones are empty; those that go finish what they
+// have, for it was decided when it came.
+func (d *desk) resize(n int) {
+	d.queues = d.queues[:min(n, len(d.queues))]
+	for len(d.queues) < n {
+		d.queues = append(d.queues, newWorkers())
+	}
+	for _, q := range d.queues {
+		q.resize(d.b.Workers)
+	}
+}
+
+// Streams keep service times, and the choice of queues, apart from whatever
+// else a test draws with the same seed.
+const (
+	serviceStream = 0x5e41ce
+	queueStream   = 0x90e0e
+)
 
 // receive decides on a request that arrives now. Sent is left open.
 func (d *desk) receive(now time.Duration) Request {
 	r := Request{Arrived: now, Began: now, Due: now}
-	if d.b.Room > 0 && d.workers.present(now) >= d.b.Room {
+	if len(d.queues) > 1 {
+		r.Queue = d.deal.IntN(len(d.queues))
+	}
+	workers := d.queues[r.Queue]
+	if d.b.Room > 0 && workers.present(now) >= d.b.Room {
 		r.Outcome, r.Due = Refused, d.notInStall(now)
 		return r
 	}
@@ -52,7 +73,7 @@ func (d *desk) receive(now time.Duration) Request {
 	if d.b.Workers == 0 {
 		r.Due = ends(now)
 	} else {
-		r.Began, r.Due = d.workers.serve(now, ends)
+		r.Began, r.Due = workers.serve(now, ends)
 	}
 	if d.slow.next() {
 		r.Slow = true

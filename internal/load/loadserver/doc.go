@@ -20,4 +20,6 @@
 // The server is a process of its own, so that it shares no scheduler with the
 // generator: [Start] executes the test's own binary again, and its TestMain
 // hands over to [Child]. Linux only, from 5.11 on.
+//
+// Beside it there is a server that works: [StartNginx].
 package loadserver

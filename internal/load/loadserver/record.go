@@ -37,7 +37,9 @@ type Request struct {
 	// see of an ideal server over an ideal network.
 	Due time.Duration
 	// Sent is when the answer was given to the kernel.
-	Sent    time.Duration
+	Sent time.Duration
+	// Queue is which of [Behaviour.Queues] it went to, from 0.
+	Queue   int
 	Outcome Outcome
 	// Slow: it was held back.
 	Slow bool

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // The tables. That of the state is made first and removed last, for the server
@@ -52,8 +51,7 @@ func (a *admin) made(ctx context.Context) (bool, error) {
 	}
 	state, err := a.exists(ctx, stateTable)
 	if err == nil && !state {
-		return false, fmt.Errorf("%w: scalebench has not made the table %s that is there; rename it, or name another database",
-			model.ErrUsage, recordTable)
+		return false, kv.Foreign(recordTable, "database")
 	}
 	return state, err
 }
@@ -67,7 +65,7 @@ func (a *admin) exists(ctx context.Context, table string) (there bool, err error
 // Create makes the tables. Keys and values are bytes, whatever the language of
 // the database is, so that the same load means the same work everywhere.
 func (a *admin) Create(ctx context.Context, shape kv.Shape) error {
-	columns := strings.Join(columnNames(shape.Fields), " MEDIUMBLOB NOT NULL, ") + " MEDIUMBLOB NOT NULL"
+	columns := strings.Join(shape.Names(), " MEDIUMBLOB NOT NULL, ") + " MEDIUMBLOB NOT NULL"
 	if err := a.Drop(ctx); err != nil {
 		return err
 	}

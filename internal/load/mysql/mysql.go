@@ -113,7 +113,7 @@ func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error)
 		return nil, &load.Error{Kind: load.ErrConnect, Err: s.connectError(err)}
 	}
 	session := newSession(conn, shape)
-	if err := session.prepare(ctx); err != nil {
+	if err := session.prepare(ctx, shape); err != nil {
 		err = errors.Join(s.connectError(err), session.Close())
 		return nil, &load.Error{Kind: load.ErrConnect, Err: err}
 	}

@@ -89,17 +89,7 @@ func testNotLoaded(t *testing.T, database string) {
 
 // testDenied: a wrong password is named as the reason, and not shown.
 func testDenied(t *testing.T, database string) {
-	store := open(t, "mysql://bench:wr0ng%2Fword@"+database)
-	_, err := store.Connect(t.Context(), kv.DefaultDataset().Shape)
-	if !errors.Is(err, model.ErrDenied) || load.KindOf(err) != load.ErrConnect {
-		t.Errorf("Connect = %v, want ErrDenied of kind connect", err)
-	}
-	if _, loadErr := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{}); !errors.Is(loadErr, model.ErrDenied) {
-		t.Errorf("Load = %v, want ErrDenied", loadErr)
-	}
-	if text := fmt.Sprint(err, store.Name()); strings.Contains(text, "wr0ng") {
-		t.Errorf("the password is shown: %s", text)
-	}
+	kvtest.CheckDenied(t, open(t, "mysql://bench:wr0ng%2Fword@"+database), "wr0ng")
 }
 
 func testUnknownDatabase(t *testing.T, addr string) {
@@ -111,32 +101,18 @@ func testUnknownDatabase(t *testing.T, addr string) {
 }
 
 func TestNew(t *testing.T) {
-	for name, test := range map[string]struct{ url, want string }{
-		"plain":  {"mysql://me:pw1234@db.example:3307/bench", "mysql://me@db.example:3307/bench"},
-		"tls":    {"mysql://me:pw1234@db.example/bench?tls=true", "mysql://me@db.example/bench"},
-		"socket": {"mysql://me:pw1234@/bench?socket=/run/s", "mysql://me@/bench?socket=%2Frun%2Fs"},
-	} {
-		s, err := mysql.New(test.url)
-		if err != nil || s.Name() != test.want {
-			t.Errorf("%s: New = %v, %v, want %s", name, s, err, test.want)
-		}
-	}
-	for name, url := range map[string]string{
+	kvtest.CheckURLs(t, mysql.New, map[string]string{
+		"mysql://me:pw1234@db.example:3307/bench":     "mysql://me@db.example:3307/bench",
+		"mysql://me:pw1234@db.example/bench?tls=true": "mysql://me@db.example/bench",
+		"mysql://me:pw1234@/bench?socket=/run/s":      "mysql://me@/bench?socket=%2Frun%2Fs",
+	}, map[string]string{
 		"scheme":    "postgres://me:pw1234@db.example/bench",
 		"no URL":    "mysql://me:pw1234@db.example:port/bench",
 		"database":  "mysql://me:pw1234@db.example",
 		"tls":       "mysql://me:pw1234@db.example/bench?tls=pw1234",
 		"parameter": "mysql://me:pw1234@db.example/bench?multiStatements=true",
 		"a DSN":     "me:pw1234@tcp(db.example)/bench",
-	} {
-		s, err := mysql.New(url)
-		if !errors.Is(err, model.ErrUsage) {
-			t.Errorf("%s: New = %v, %v, want ErrUsage", name, s, err)
-		}
-		if strings.Contains(fmt.Sprint(err), "pw1234") {
-			t.Errorf("%s: the password is shown: %v", name, err)
-		}
-	}
+	})
 }
 
 func BenchmarkStore(b *testing.B) {

@@ -44,8 +44,8 @@ func newSession(conn driver.Conn, shape kv.Shape) *session {
 
 // prepare prepares all statements now, for later it would be a part of some
 // operation's latency.
-func (s *session) prepare(ctx context.Context) (err error) {
-	columns := columnNames(len(s.update))
+func (s *session) prepare(ctx context.Context, shape kv.Shape) (err error) {
+	columns := shape.Names()
 	list := strings.Join(columns, ", ")
 	if s.read, err = s.prepareOne(ctx, "SELECT "+list+" FROM "+recordTable+" WHERE k = ?"); err != nil {
 		return err
@@ -70,14 +70,6 @@ func (s *session) prepareOne(ctx context.Context, query string) (statement, erro
 		return nil, err
 	}
 	return prepared.(statement), nil
-}
-
-func columnNames(fields int) []string {
-	names := make([]string, fields)
-	for i := range names {
-		names[i] = fmt.Sprintf("field%d", i)
-	}
-	return names
 }
 
 // placeholders is "(?, ?, …)".

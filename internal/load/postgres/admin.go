@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // The tables, in the first schema of the search path. They are made and removed
@@ -56,8 +55,7 @@ func ours(ctx context.Context, q querier) (bool, error) {
 	var records, state bool
 	err := q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL", recordTable, stateTable).Scan(&records, &state)
 	if err == nil && records && !state {
-		return false, fmt.Errorf("%w: scalebench has not made the table %s that is there; rename it, or name another schema with ?search_path=",
-			model.ErrUsage, recordTable)
+		return false, kv.Foreign(recordTable, "schema with ?search_path=")
 	}
 	return records && state, err
 }
@@ -65,7 +63,7 @@ func ours(ctx context.Context, q querier) (bool, error) {
 // Create makes the tables. Keys compare byte by byte, whatever the language of
 // the database is, so that the same load means the same work everywhere.
 func (a *admin) Create(ctx context.Context, shape kv.Shape) error {
-	columns := strings.Join(columnNames(shape.Fields), " text NOT NULL, ") + " text NOT NULL"
+	columns := strings.Join(shape.Names(), " text NOT NULL, ") + " text NOT NULL"
 	return a.transaction(ctx, func(tx pgx.Tx) error {
 		if err := drop(ctx, tx); err != nil {
 			return err
@@ -123,7 +121,7 @@ type loader struct {
 
 // Load writes rows.
 func (l *loader) Load(ctx context.Context, rows []kv.Row) error {
-	columns := append([]string{"k"}, columnNames(l.shape.Fields)...)
+	columns := append([]string{"k"}, l.shape.Names()...)
 	source := pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
 		values := append(make([]any, 0, len(columns)), rows[i].Key)
 		for _, value := range rows[i].Fields {

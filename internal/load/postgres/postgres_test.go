@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -99,35 +98,18 @@ func TestDenied(t *testing.T) {
 	if err := kv.Drop(t.Context(), right); err != nil {
 		t.Errorf("with the password: %v", err)
 	}
-	wrong := open(t, strings.Replace(url, "postgres@", "postgres:wr0ng%2Fword@", 1))
-	_, err := wrong.Connect(t.Context(), kv.DefaultDataset().Shape)
-	if !errors.Is(err, model.ErrDenied) || load.KindOf(err) != load.ErrConnect {
-		t.Errorf("Connect = %v, want ErrDenied of kind connect", err)
-	}
-	if text := fmt.Sprint(err, wrong.Name()); strings.Contains(text, "wr0ng") {
-		t.Errorf("the password is shown: %s", text)
-	}
+	kvtest.CheckDenied(t, open(t, strings.Replace(url, "postgres@", "postgres:wr0ng%2Fword@", 1)), "wr0ng")
 }
 
 func TestNew(t *testing.T) {
-	s, err := postgres.New("postgres://me:pw1234@db.example:5433/bench?sslmode=disable&sslpassword=pw1234")
-	if want := "postgres://me@db.example:5433/bench"; err != nil || s.Name() != want {
-		t.Errorf("New = %v, %v, want %s", s, err, want)
-	}
-	for name, url := range map[string]string{
+	kvtest.CheckURLs(t, postgres.New, map[string]string{
+		"postgres://me:pw1234@db.example:5433/bench?sslmode=disable&sslpassword=pw1234": "postgres://me@db.example:5433/bench",
+	}, map[string]string{
 		"scheme":    "mysql://me:pw1234@db.example/bench",
 		"no URL":    "postgres://me:pw1234@db.example:port/bench",
 		"parameter": "postgres://me:pw1234@db.example/bench?sslmode=pw1234",
 		"keywords":  "host=db.example password=pw1234",
-	} {
-		s, err := postgres.New(url)
-		if !errors.Is(err, model.ErrUsage) {
-			t.Errorf("%s: New = %v, %v, want ErrUsage", name, s, err)
-		}
-		if strings.Contains(fmt.Sprint(err), "pw1234") {
-			t.Errorf("%s: the password is shown: %v", name, err)
-		}
-	}
+	})
 }
 
 func BenchmarkStore(b *testing.B) {

@@ -32,8 +32,8 @@ func newSession(conn *pgconn.PgConn, shape kv.Shape) *session {
 
 // prepare prepares all statements now, for later it would be a part of some
 // operation's latency.
-func (s *session) prepare(ctx context.Context) (err error) {
-	columns := columnNames(len(s.update))
+func (s *session) prepare(ctx context.Context, shape kv.Shape) (err error) {
+	columns := shape.Names()
 	list := strings.Join(columns, ", ")
 	if s.read, err = s.prepareOne(ctx, "read", "SELECT "+list+" FROM "+recordTable+" WHERE k = $1"); err != nil {
 		return err
@@ -51,14 +51,6 @@ func (s *session) prepareOne(ctx context.Context, name, sql string) (*pgconn.Sta
 		return nil, fmt.Errorf("no records were loaded: %w", err)
 	}
 	return statement, err
-}
-
-func columnNames(fields int) []string {
-	names := make([]string, fields)
-	for i := range names {
-		names[i] = fmt.Sprintf("field%d", i)
-	}
-	return names
 }
 
 // parameters is "$1, $2, …".

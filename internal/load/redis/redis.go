@@ -95,7 +95,7 @@ func (s *Store) Loader(ctx context.Context, shape kv.Shape) (kv.Loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &loader{conn: c, names: fieldNames(shape)}, nil
+	return &loader{conn: c, names: shape.Names()}, nil
 }
 
 // conn is one connection and the client that it belongs to.

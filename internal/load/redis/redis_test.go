@@ -1,20 +1,16 @@
 package redis_test
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
 	"github.com/scalebench/scalebench/internal/load/kv/kvtest"
 	"github.com/scalebench/scalebench/internal/load/redis"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -73,43 +69,22 @@ func TestDenied(t *testing.T) {
 	if err := kv.Drop(t.Context(), right); err != nil {
 		t.Errorf("with the password: %v", err)
 	}
-	for name, user := range map[string]string{"wrong": ":wr0ng%2Fword@", "none": ""} {
-		store := open(t, "redis://"+user+server.Addr)
-		_, err := store.Connect(t.Context(), kv.Shape{Fields: 1, FieldSize: 16})
-		if !errors.Is(err, model.ErrDenied) || load.KindOf(err) != load.ErrConnect {
-			t.Errorf("%s password: %v, want ErrDenied of kind connect", name, err)
-		}
-		if text := fmt.Sprint(err, store.Name()); strings.Contains(text, "wr0ng") {
-			t.Errorf("the password is shown: %s", text)
-		}
+	for _, user := range []string{":wr0ng%2Fword@", ""} {
+		kvtest.CheckDenied(t, open(t, "redis://"+user+server.Addr), "wr0ng")
 	}
 }
 
 func TestNew(t *testing.T) {
-	for name, test := range map[string]struct{ url, want string }{
-		"user":      {"redis://me:pw1234@db.example:6380/3", "redis://me@db.example:6380/3"},
-		"tls":       {"rediss://:pw1234@db.example", "rediss://db.example"},
-		"parameter": {"redis://db.example?read_timeout=3s", "redis://db.example"},
-	} {
-		s, err := redis.New(test.url)
-		if err != nil || s.Name() != test.want {
-			t.Errorf("%s: New = %v, %v, want %s", name, s, err, test.want)
-		}
-	}
-	for name, url := range map[string]string{
+	kvtest.CheckURLs(t, redis.New, map[string]string{
+		"redis://me:pw1234@db.example:6380/3": "redis://me@db.example:6380/3",
+		"rediss://:pw1234@db.example":         "rediss://db.example",
+		"redis://db.example?read_timeout=3s":  "redis://db.example",
+	}, map[string]string{
 		"scheme":    "http://:pw1234@db.example",
 		"no URL":    "redis://:pw1234@db.example:port",
 		"database":  "redis://:pw1234@db.example/x",
 		"parameter": "redis://:pw1234@db.example/?password=pw1234&x=pw1234",
-	} {
-		s, err := redis.New(url)
-		if !errors.Is(err, model.ErrUsage) {
-			t.Errorf("%s: New = %v, %v, want ErrUsage", name, s, err)
-		}
-		if strings.Contains(fmt.Sprint(err), "pw1234") {
-			t.Errorf("%s: the password is shown: %v", name, err)
-		}
-	}
+	})
 }
 
 func BenchmarkStore(b *testing.B) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -18,14 +17,6 @@ const prefix = "scalebench:"
 // recordKey is where a record is.
 func recordKey(key string) string { return prefix + key }
 
-func fieldNames(shape kv.Shape) []string {
-	names := make([]string, shape.Fields)
-	for i := range names {
-		names[i] = "field" + strconv.Itoa(i)
-	}
-	return names
-}
-
 // session does one command at a time.
 type session struct {
 	*conn
@@ -33,7 +24,7 @@ type session struct {
 }
 
 func newSession(c *conn, shape kv.Shape) *session {
-	return &session{conn: c, names: fieldNames(shape)}
+	return &session{conn: c, names: shape.Names()}
 }
 
 // Read gets all fields with HGETALL, as YCSB does.

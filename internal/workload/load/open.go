@@ -23,7 +23,7 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 	}
 	if strings.HasPrefix(p.Target, "http://") {
 		return http1.New(ctx, http1.Config{
-			Requests: requests, Connections: p.Connections, Loops: p.Loops, Timeout: p.Timeout.Std(),
+			Requests: requests, Connections: p.connections(), Loops: p.Loops, Timeout: p.Timeout.Std(),
 		})
 	}
 	c := httpstd.Config{Requests: requests, CAFile: p.CA, Insecure: p.Insecure}
@@ -34,5 +34,5 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", p.address(), err)
 	}
-	return engine.NewPool(target, engine.PoolConfig{Clients: p.Connections, Timeout: p.Timeout.Std()})
+	return engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
 }

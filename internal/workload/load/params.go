@@ -27,7 +27,7 @@ type Params struct {
 
 	Duration    unit.Duration `json:"duration" jsonschema_description:"How long to measure, in whole seconds, after the warm-up."`
 	WarmUp      unit.Duration `json:"warm_up" jsonschema_description:"How long to offer load before, in whole seconds."`
-	Connections int           `json:"connections,omitempty" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Most connections of one node. They are opened as they are needed."`
+	Connections int           `json:"connections,omitempty" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Most connections of one node. They are opened as they are needed. Default: 1024; with a data store and a rate 64."`
 	Loops       int           `json:"loops,omitempty" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Event loops of one node, each of which can use a processor. Default: one less than there are processors."`
 	Timeout     unit.Duration `json:"request_timeout" jsonschema_description:"How long a request may take."`
 	Handshakes  unit.Duration `json:"handshakes" jsonschema_description:"Time between two TCP handshakes made beside the load to measure the round-trip time."`
@@ -46,6 +46,20 @@ type Params struct {
 	Seed    int64 `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Makes random times and choices repeatable."`
 
 	driver engine.Driver // from Prepare on
+}
+
+// connections is the most of one node. A server reached over HTTP has thousands.
+// A data store has tens, of its application's pools: PostgreSQL allows 100 as it
+// is delivered, and in an overload opening more would be most of its work.
+// Operations that wait for one are as late as if they waited in the store.
+func (p *Params) connections() int {
+	switch {
+	case p.Connections > 0:
+		return p.Connections
+	case p.overHTTP() || p.Users > 0:
+		return 1024
+	}
+	return 64
 }
 
 // Request is one kind of request.
@@ -67,7 +81,7 @@ func Kind() workload.Kind {
 		New: func() workload.Workload {
 			return &Params{
 				Arrivals: string(engine.Constant), Duration: unit.Duration(10 * time.Second), WarmUp: unit.Duration(2 * time.Second),
-				Connections: 1024, Timeout: unit.Duration(10 * time.Second), Handshakes: unit.Duration(50 * time.Millisecond),
+				Timeout: unit.Duration(10 * time.Second), Handshakes: unit.Duration(50 * time.Millisecond),
 			}
 		},
 	}

@@ -8,4 +8,6 @@ import (
 )
 
 // handshakeTime is how long connecting took for this process.
-func handshakeTime(_ *net.TCPConn, took time.Duration) (time.Duration, error) { return took, nil }
+func handshakeTime(_ *net.TCPConn, took time.Duration) (rtt time.Duration, lost, ok bool) {
+	return took, took >= resentAfter, true
+}

@@ -11,8 +11,9 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
-// Prepare opens the driver and, where asked to, waits until the server has
-// worked off the load before.
+// Prepare opens the driver. The first node then makes sure that the server
+// answers at all, or, where asked to, waits until it has worked off the load
+// before.
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	if p.Rate == nil && p.Users == 0 {
 		return fmt.Errorf("%w: set rate: or users:, or use evaluations: [search], which chooses the rate", model.ErrUsage)
@@ -21,10 +22,13 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	if p.driver, err = p.open(ctx, env); err != nil {
 		return err
 	}
-	if p.Recover && env.Part == 0 {
-		p.recover(ctx, env)
+	if env.Part > 0 {
+		return nil
 	}
-	return nil
+	if p.Recover {
+		p.recover(ctx, env, recoverWithin)
+	}
+	return p.answers(ctx)
 }
 
 // Cleanup implements workload.Cleaner.
@@ -122,9 +126,9 @@ const (
 	recoverMost  = 50
 )
 
-// recover offers a light load until the server keeps the SLA, and says how long
-// that took.
-func (p *Params) recover(ctx context.Context, env *workload.Env) {
+// recover offers a light load until the server keeps the SLA, and says when it
+// did not do so within a time.
+func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Duration) {
 	sla, err := capacity.ParseSLA(p.SLA)
 	if err != nil || p.Rate == nil {
 		return
@@ -132,15 +136,18 @@ func (p *Params) recover(ctx context.Context, env *workload.Env) {
 	light := engine.Plan{Arrivals: engine.Constant, Stages: []engine.Stage{
 		engine.Hold(max(min(recoverShare*p.Rate.Value, recoverMost), 1), time.Second),
 	}}
-	began := time.Now()
-	for time.Since(began) < recoverWithin {
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for bounded.Err() == nil {
 		scorer := engine.NewScorer(len(p.driver.Ops()), 0, time.Second)
-		_, err := p.driver.Run(ctx, engine.Run{Plan: light, Share: engine.All, Drain: sla.Drain(), Each: scorer.Add})
-		if err != nil || kept(sla, scorer.Summary(p.driver.Ops(), engine.Usage{})) {
-			return // an error shows again, and is reported, with the load itself
+		_, err := p.driver.Run(bounded, engine.Run{Plan: light, Share: engine.All, Drain: sla.Drain(), Each: scorer.Add})
+		if err == nil && kept(sla, scorer.Summary(p.driver.Ops(), engine.Usage{})) || err != nil && bounded.Err() == nil {
+			return // another error shows again, and is reported, with the load itself
 		}
 	}
-	_, _ = fmt.Fprintf(env.Stderr, "the server did not keep the SLA under a light load within %v\n", recoverWithin)
+	if ctx.Err() == nil {
+		_, _ = fmt.Fprintf(env.Stderr, "the server did not keep the SLA under a light load within %v\n", within)
+	}
 }
 
 func kept(sla capacity.SLA, s engine.Summary) bool {

@@ -93,7 +93,7 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 	data := p.data()
 	if env.Part == 0 {
 		if _, err := kv.Load(ctx, store, data.dataset(), kv.LoadOptions{}); err != nil {
-			return nil, fmt.Errorf("loading %d records into %s: %w", data.Records, store.Name(), err)
+			return nil, err // it says what, and where
 		}
 	}
 	w, err := data.workload()
@@ -106,7 +106,7 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 	if err != nil {
 		return nil, err
 	}
-	return engine.NewPool(target, engine.PoolConfig{Clients: p.Connections, Timeout: p.Timeout.Std()})
+	return engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
 }
 
 func (p *Params) data() Data {

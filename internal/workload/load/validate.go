@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
+	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -16,42 +17,60 @@ import (
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	var errs []error
-	bad := func(field, problem, allowed string) {
-		errs = append(errs, &workload.FieldError{Field: field, Problem: problem, Allowed: allowed})
-	}
-	for field, d := range map[string]unit.Duration{"duration": p.Duration, "warm_up": p.WarmUp} {
-		if d.Std()%time.Second != 0 || d < 0 {
-			bad(field, d.String()+" is not a number of whole seconds", "load is scored by the second")
-		}
-	}
-	if p.Duration < unit.Duration(time.Second) {
-		bad("duration", "nothing would be measured", "allowed is 1s and more")
-	}
-	if p.Timeout <= 0 {
-		bad("request_timeout", "a timeout must be longer than 0s", "")
-	}
-	if p.Handshakes < unit.Duration(time.Millisecond) {
-		bad("handshakes", "handshakes would be a load themselves", "allowed is 1ms and more")
-	}
-	if p.Rate != nil && p.Users > 0 {
-		bad("users", "a load is an open loop (rate) or a closed one (users), not both", "leave one of them out")
-	}
-	for field, r := range map[string]*unit.Rate{"rate": p.Rate, "start": p.Start, "min": p.Min, "max": p.Max} {
-		if r != nil && (r.Base != unit.Operations || r.Value <= 0) {
-			bad(field, r.String()+" is no rate of requests", "allowed are rates such as 500op/s")
-		}
-	}
+	errs := append(p.validateTimes(), p.validateLoad()...)
 	if err := p.checkTarget(); err != nil {
-		bad("target", err.Error(), "")
+		errs = append(errs, bad("target", err.Error(), ""))
 	}
 	if p.Data != nil {
 		if err := p.Data.check(); err != nil {
-			bad("data", err.Error(), "")
+			errs = append(errs, bad("data", err.Error(), ""))
 		}
 	}
 	errs = append(errs, p.validateSearch())
 	return errors.Join(errs...)
+}
+
+func bad(field, problem, allowed string) error {
+	return &workload.FieldError{Field: field, Problem: problem, Allowed: allowed}
+}
+
+func (p *Params) validateTimes() (errs []error) {
+	for _, x := range []struct {
+		field string
+		d     unit.Duration
+	}{{"duration", p.Duration}, {"warm_up", p.WarmUp}} {
+		if x.d.Std()%time.Second != 0 || x.d < 0 {
+			errs = append(errs, bad(x.field, x.d.String()+" is not a number of whole seconds", "load is scored by the second"))
+		}
+	}
+	if p.Duration < unit.Duration(time.Second) {
+		errs = append(errs, bad("duration", "nothing would be measured", "allowed is 1s and more"))
+	}
+	if p.Think < 0 {
+		errs = append(errs, bad("think", "a user cannot think for "+p.Think.String(), "allowed is 0s and more"))
+	}
+	if p.Timeout <= 0 {
+		errs = append(errs, bad("request_timeout", "a timeout must be longer than 0s", ""))
+	}
+	if p.Handshakes < unit.Duration(time.Millisecond) {
+		errs = append(errs, bad("handshakes", "handshakes would be a load themselves", "allowed is 1ms and more"))
+	}
+	return errs
+}
+
+func (p *Params) validateLoad() (errs []error) {
+	if p.Rate != nil && p.Users > 0 {
+		errs = append(errs, bad("users", "a load is an open loop (rate) or a closed one (users), not both", "leave one of them out"))
+	}
+	for _, x := range []struct {
+		field string
+		rate  *unit.Rate
+	}{{"rate", p.Rate}, {"start", p.Start}, {"min", p.Min}, {"max", p.Max}} {
+		if r := x.rate; r != nil && (r.Base != unit.Operations || !(r.Value > 0 && r.Value <= engine.MaxRate)) {
+			errs = append(errs, bad(x.field, r.String()+" is no rate of requests", "allowed are rates such as 500op/s, up to 1Gop/s"))
+		}
+	}
+	return errs
 }
 
 // validateSearch checks what an SLA is searched with.

@@ -1,0 +1,91 @@
+package peers
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load/loadserver"
+)
+
+var (
+	contest = flag.Bool("bench-load", false, "compare the generators, as `make bench-load` does, and print the table")
+	rounds  = flag.Int("rounds", 3, "how often each generator is asked for each load")
+	window  = flag.Duration("window", 10*time.Second, "for how long each time, in whole seconds")
+)
+
+// rates are the loads in the table, in operations/s; 0 is as many as 64
+// connections can do.
+var rates = []float64{0, 10_000, 40_000}
+
+// truthRate is the load under which packets are recorded.
+const truthRate = 10_000
+
+// contender is a generator in the comparison.
+type contender interface {
+	title() string
+	// offers reports whether it can be asked for a rate.
+	offers(rate float64) bool
+	run(t *testing.T, j job) outcome
+}
+
+func always(float64) bool { return true }
+
+// contenders are in the order of the table's columns.
+func contenders() []contender {
+	return []contender{
+		engine{},
+		tool{"wrk", func(rate float64) bool { return rate == 0 }, wrk, readWrk},
+		tool{"hey", always, func(_ *testing.T, j job) []string { return hey(j) }, readHey},
+		tool{"k6", always, k6, readK6},
+	}
+}
+
+// TestContest prints the table; `make bench-load` runs it.
+func TestContest(t *testing.T) {
+	if !*contest {
+		t.Skip("takes minutes and a quiet machine; `make bench-load` runs it")
+	}
+	if runtime.NumCPU() <= max(serverCore, generatorCore) {
+		t.Fatal("the server gets one processor and the generators another; this machine has one only")
+	}
+	need(t, "nginx", "scalebench", "wrk", "hey", "k6", "taskset", "time", "tcpdump")
+	path, err := exec.LookPath("nginx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := loadserver.StartNginx(t, path)
+	pin(t, server.PID())
+	all := &results{outcomes: make(map[cell][]outcome)}
+	for _, c := range contenders() {
+		all.names = append(all.names, c.title())
+	}
+	for i := range *rounds {
+		all.round(t, i+1, server)
+	}
+	fmt.Printf("%s\n%s", machine(t), all.table(rates, *window))
+}
+
+// round asks every generator for every load once.
+func (r *results) round(t *testing.T, number int, server *loadserver.Nginx) {
+	for _, rate := range rates {
+		for _, c := range contenders() {
+			if !c.offers(rate) {
+				continue
+			}
+			o := c.run(t, job{url: server.URL(), rate: rate, window: *window})
+			k := cell{c.title(), rate}
+			r.outcomes[k] = append(r.outcomes[k], o)
+			fmt.Fprintf(os.Stderr, "round %d, %s: %s: %.0f answers/s, %.1f µs of processor time each\n",
+				number, loadName(rate), c.title(), o.rate(), o.cpuEach()*1e6)
+		}
+	}
+	x := compare(t, job{url: server.URL(), rate: truthRate, window: *window}, server.Address())
+	r.truths = append(r.truths, x)
+	fmt.Fprintf(os.Stderr, "round %d, packets at %s: p50 %.0f µs on the wire, %.0f µs by the engine from when sent, %.0f µs from when due\n",
+		number, loadName(truthRate), x.wire[0]*1e6, x.service[0]*1e6, x.latency[0]*1e6)
+}

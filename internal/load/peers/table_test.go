@@ -1,0 +1,64 @@
+package peers
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// table is the results in Markdown.
+func (r *results) table(rates []float64, window time.Duration) string {
+	var b strings.Builder
+	b.WriteString("| load | | " + strings.Join(r.names, " | ") + " |\n")
+	b.WriteString("|---|---" + strings.Repeat("|---:", len(r.names)) + "|\n")
+	for _, rate := range rates {
+		figures := paced
+		if rate == 0 {
+			figures = saturated
+		}
+		for _, f := range figures {
+			r.row(&b, f, rate, job{rate: rate, window: window}.due())
+		}
+	}
+	return b.String() + "\n" + r.truth()
+}
+
+func (r *results) row(b *strings.Builder, f figure, rate, due float64) {
+	fmt.Fprintf(b, "| %s | %s", loadName(rate), f.name)
+	for _, name := range r.names {
+		c := cell{name, rate}
+		switch ratio := r.ratio(f, c, due); {
+		case len(r.outcomes[c]) == 0:
+			b.WriteString(" | closed loop only")
+		case math.IsNaN(ratio):
+			b.WriteString(" | " + number(r.value(f, c, due)))
+		default:
+			fmt.Fprintf(b, " | %s (%.2f ×)", number(r.value(f, c, due)), ratio)
+		}
+	}
+	b.WriteString(" |\n")
+}
+
+// truth is a table of its own: the engine against the packets.
+func (r *results) truth() string {
+	var b strings.Builder
+	b.WriteString("| the same requests, µs | p50 | p99 | p99.9 |\n|---|---:|---:|---:|\n")
+	for _, row := range []struct {
+		name string
+		of   func(truth, int) float64
+	}{
+		{"on the wire, from the request's packet to the answer's", func(x truth, i int) float64 { return x.wire[i] * micro }},
+		{"scalebench, from when they were sent", func(x truth, i int) float64 { return x.service[i] * micro }},
+		{"ratio to the wire", func(x truth, i int) float64 { return x.service[i] / x.wire[i] }},
+		{"scalebench, from when they were due", func(x truth, i int) float64 { return x.latency[i] * micro }},
+		{"ratio to the wire", func(x truth, i int) float64 { return x.latency[i] / x.wire[i] }},
+	} {
+		b.WriteString("| " + row.name)
+		for i := range percentiles {
+			b.WriteString(" | " + number(median(each(r.truths, func(x truth) float64 { return row.of(x, i) }))))
+		}
+		b.WriteString(" |\n")
+	}
+	return b.String()
+}

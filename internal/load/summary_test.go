@@ -1,0 +1,94 @@
+package load_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+)
+
+// score collects so many seconds with so many operations each, answered after
+// about 20 ms, and scores them but for the first.
+func score(seconds, each int) *load.Scorer {
+	scorer := load.NewScorer(2, time.Second, time.Duration(seconds-1)*time.Second)
+	c := load.NewCollector(1, 2, scorer.Add)
+	s, rng := c.Shard(0), rand.New(rand.NewPCG(1, 2))
+	for i := range seconds * each {
+		due := time.Duration(i) * time.Second / time.Duration(each)
+		op := i % 2
+		s.Due(op, due)
+		s.Sent(op, due, due, due)
+		s.OK(op, due, due, due+time.Duration(20e6*rng.ExpFloat64()))
+		s.Flush(due)
+	}
+	s.Flush(time.Duration(seconds)*time.Second - 1)
+	s.Close()
+	c.Wait()
+	return scorer
+}
+
+// TestSummaryIsReadAsReported: what is read from a result is what was reported,
+// and what its seconds add up to.
+func TestSummaryIsReadAsReported(t *testing.T) {
+	want := score(4, 500).Summary([]string{"a", "b"}, load.Usage{Busy: .25, Opened: 7})
+	want.RTT = []load.Handshake{{At: 1500 * time.Millisecond, Took: 300 * time.Microsecond}}
+	record := &workloadtest.Record{T: t}
+	if err := want.Report(record); err != nil {
+		t.Fatal(err)
+	}
+	got, err := load.ReadSummary(record.Result())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Seconds, got.Seconds); diff != "" || got.Scored != 3*time.Second {
+		t.Errorf("seconds of %v scored (-want +got):\n%s", got.Scored, diff)
+	}
+	if diff := cmp.Diff(want.RTT, got.RTT); diff != "" || got.Usage.Busy != .25 || got.Usage.Opened != 7 {
+		t.Errorf("usage %+v, handshakes (-want +got):\n%s", got.Usage, diff)
+	}
+	for i, o := range got.Ops {
+		if diff := cmp.Diff(want.Ops[i].Counts, o.Counts); diff != "" {
+			t.Errorf("counts of %s (-want +got):\n%s", got.Names[i], diff)
+		}
+		sum := histogram.New(int64(load.Longest))
+		for _, x := range got.Seconds {
+			h, err := histogram.Decode(x.Latencies[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum, err = histogram.Merge(sum, h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if sum.TotalCount() != 750 || sum.TotalCount() != o.Latency.TotalCount() || sum.Max() != o.Latency.Max() {
+			t.Errorf("%s: the seconds have %d latencies up to %d, all have %d up to %d, want 750",
+				got.Names[i], sum.TotalCount(), sum.Max(), o.Latency.TotalCount(), o.Latency.Max())
+		}
+	}
+}
+
+// TestScorerStaysSmall: an hour's seconds do not take an hour of histograms.
+func TestScorerStaysSmall(t *testing.T) {
+	const seconds, most = 150, 8 << 10 // bytes of a second with two operations
+	inUse := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := inUse()
+	scorer := score(seconds, 200)
+	grown := inUse() - before
+	if n := len(scorer.Summary([]string{"a", "b"}, load.Usage{}).Seconds); n != seconds-1 {
+		t.Fatalf("%d seconds are scored, want %d", n, seconds-1)
+	}
+	if grown > seconds*most+2<<20 {
+		t.Errorf("%d scored seconds take %d KB each, want at most %d", seconds, grown>>10/seconds, most>>10)
+	}
+}

@@ -1,0 +1,48 @@
+package load
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// TestAnswers: a search does not begin where nobody answers, and says why. One
+// good answer is enough; and a window after one that was missed is measured
+// whatever the target says.
+func TestAnswers(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/nothing" || r.URL.Path == "/seldom" && asked.Add(1)%5 != 0 {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer server.Close()
+	for _, c := range []struct {
+		name, url string
+		change    func(*Params)
+		want      string // of the error; "" is none
+	}{
+		{"nobody there", "http://127.0.0.1:1/", func(*Params) {}, "connection refused"},
+		{"wrong path", server.URL + "/nothing", func(*Params) {}, "404"},
+		{"one good answer", server.URL + "/seldom", func(*Params) {}, ""},
+		{"no search", server.URL + "/nothing", func(p *Params) { p.SLA = "" }, ""},
+	} {
+		p := params(c.url, 100)
+		p.SLA = "p90=100ms"
+		c.change(p)
+		err := p.Prepare(t.Context(), &workload.Env{Parts: 1, Stderr: io.Discard})
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, model.ErrUnavailable) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: Prepare = %v, want %q", c.name, err, c.want)
+		}
+		if err := p.Cleanup(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
