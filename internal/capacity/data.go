@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,30 +15,91 @@ import (
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// Windows reads the windows of one search, that of a workload in a trial, from
-// what is stored of its run: those that are complete, in order. broken says
-// that one is invalid for good; the search cannot go on then.
-func Windows(data model.RunData, workload string, trial int) (windows []Window, broken bool, err error) {
+// Recorded is what one search, that of a workload in a trial, has measured.
+type Recorded struct {
+	Workload string
+	Trial    int
+	// Windows are those that are complete, in order.
+	Windows []Window
+	// Broken: its latest window is invalid for good. Either the search goes on
+	// with the generators that are left, or this is its end.
+	Broken bool
+	// Dropouts are the generators that were left out from some window on.
+	Dropouts []Dropout
+	offering []model.NodeID // the generators of the latest window
+}
+
+// Dropout is generators that were lost in mid-search.
+type Dropout struct {
+	Nodes []model.NodeID
+	// Windows is how many windows were complete before, Left how many
+	// generators offered the load from then on.
+	Windows, Left int
+}
+
+func (d Dropout) String() string {
+	return fmt.Sprintf("%s did not come back after window %d; from then on the load came from %d", whose(d.Nodes), d.Windows, d.Left)
+}
+
+// Searches reads the windows of all searches in data, which may be a part of
+// what is stored of a run: in the order of their first windows.
+func Searches(data model.RunData) ([]Recorded, error) {
 	results := make(map[model.StepID][]model.Result)
 	for _, r := range data.Accepted() {
 		results[r.Step] = append(results[r.Step], r)
 	}
+	type key struct {
+		workload string
+		trial    int
+	}
+	place := make(map[key]int)
+	var out []Recorded
 	for _, s := range data.Steps {
-		if s.Phase != model.Search || s.Workload != workload || s.Trial != trial {
+		if s.Phase != model.Search {
 			continue
 		}
-		switch s.State {
-		case model.StepInvalid:
-			broken = true
-		case model.StepComplete:
-			w, err := newWindow(s, results[s.ID])
-			if err != nil {
-				return nil, false, fmt.Errorf("window %d: %w", len(windows)+1, err)
-			}
-			windows = append(windows, w)
+		k := key{s.Workload, s.Trial}
+		if _, ok := place[k]; !ok {
+			place[k] = len(out)
+			out = append(out, Recorded{Workload: s.Workload, Trial: s.Trial})
+		}
+		r := &out[place[k]]
+		if err := r.add(s, results[s.ID]); err != nil {
+			return nil, fmt.Errorf("workload %s, trial %d, window %d: %w", s.Workload, s.Trial, len(r.Windows)+1, err)
 		}
 	}
-	return windows, broken, nil
+	return out, nil
+}
+
+// add takes a step into account that is over.
+func (r *Recorded) add(s model.Step, results []model.Result) error {
+	r.notice(s)
+	r.Broken = s.State == model.StepInvalid
+	if s.State == model.StepComplete {
+		w, err := newWindow(s, results)
+		if err != nil {
+			return err
+		}
+		r.Windows = append(r.Windows, w)
+	}
+	return nil
+}
+
+// notice compares the generators of a step with those of the one before.
+func (r *Recorded) notice(s model.Step) {
+	var now, gone []model.NodeID
+	for _, t := range s.Tasks {
+		now = append(now, t.Node)
+	}
+	for _, n := range r.offering {
+		if !slices.Contains(now, n) {
+			gone = append(gone, n)
+		}
+	}
+	if len(gone) > 0 {
+		r.Dropouts = append(r.Dropouts, Dropout{Nodes: gone, Windows: len(r.Windows), Left: len(now)})
+	}
+	r.offering = now
 }
 
 // newWindow adds up what the generators of a step saw.
@@ -53,15 +115,17 @@ func newWindow(s model.Step, results []model.Result) (Window, error) {
 		if err != nil {
 			return Window{}, err
 		}
-		if err := w.add(summary); err != nil {
+		if err := w.add(r, summary); err != nil {
 			return Window{}, err
 		}
-		w.Processor = max(w.Processor, processorShare(r.Samples))
 		if err := addSeconds(seconds, summary); err != nil {
 			return Window{}, err
 		}
 	}
+	// Of thousands of windows all are kept in memory.
+	w.Latencies, w.Services, w.Lags = histogram.Trim(w.Latencies), histogram.Trim(w.Services), histogram.Trim(w.Lags)
 	w.Seconds = secondsOf(seconds)
+	w.place(results)
 	return w, nil
 }
 
@@ -78,18 +142,36 @@ func loadOf(s model.Step) (float64, error) {
 	return r.Value, nil
 }
 
+// place orders the parts and says how long after the first each began.
+func (w *Window) place(results []model.Result) {
+	began := make(map[model.NodeID]time.Time)
+	var first time.Time
+	for _, r := range results {
+		began[r.Node] = r.Started
+		if first.IsZero() || r.Started.Before(first) {
+			first = r.Started
+		}
+	}
+	for i := range w.Parts {
+		w.Parts[i].After = began[w.Parts[i].Node].Sub(first)
+	}
+	slices.SortFunc(w.Parts, func(a, b Part) int { return cmp.Compare(a.Node, b.Node) })
+}
+
 // add takes one generator's part.
-func (w *Window) add(s load.Summary) error {
+func (w *Window) add(r model.Result, s load.Summary) error {
 	total, err := s.Total()
 	if err != nil {
 		return err
 	}
+	part := newPart(r.Node, s, total, processorShare(r.Samples))
+	w.Parts = append(w.Parts, part)
 	w.Scored = s.Scored
 	w.Counts.Add(total.Counts)
-	w.Busy = max(w.Busy, s.Usage.Busy)
-	for _, h := range s.RTT {
-		w.RTT = append(w.RTT, h.Took.Seconds())
-	}
+	w.Busy, w.Processor = max(w.Busy, part.Busy), max(w.Processor, part.Processor)
+	w.Sent, w.Received = w.Sent+s.Sent, w.Received+s.Received
+	trips := roundTrips(s.RTT)
+	w.RTT, w.Lost = append(w.RTT, trips...), w.Lost+len(s.RTT)-len(trips)
 	for _, m := range []struct {
 		into **hdr.Histogram
 		part *hdr.Histogram
@@ -124,6 +206,18 @@ type summed struct {
 	latencies *hdr.Histogram
 }
 
+// merge adds encoded latencies; there may be none.
+func (s *summed) merge(encoded string) error {
+	if encoded == "" {
+		return nil
+	}
+	h, err := histogram.Decode(encoded)
+	if err == nil {
+		s.latencies, err = histogram.Merge(s.latencies, h)
+	}
+	return err
+}
+
 func addSeconds(to map[int]*summed, s load.Summary) error {
 	for _, x := range s.Seconds {
 		sum := to[x.Index]
@@ -133,10 +227,9 @@ func addSeconds(to map[int]*summed, s load.Summary) error {
 		}
 		sum.due += x.Due
 		sum.ok += x.OK
-		for _, h := range x.Latencies {
-			var err error
-			if sum.latencies, err = histogram.Merge(sum.latencies, h); err != nil {
-				return err
+		for _, encoded := range x.Latencies {
+			if err := sum.merge(encoded); err != nil {
+				return fmt.Errorf("latencies of second %d: %w", x.Index, err)
 			}
 		}
 	}

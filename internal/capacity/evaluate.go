@@ -58,7 +58,8 @@ type replay struct {
 	order     Order
 	over      bool
 	redone    int           // how often the window ordered was repeated
-	baseline  []float64     // round-trip times that windows are compared with
+	baseline  Window        // windows' round-trip times are compared with its
+	congested *Window       // the path as it was in a window missed for its sake, twice
 	light     time.Duration // the shortest median answer, from when it was sent
 	judged    []Judged
 	warnings  []string
@@ -74,12 +75,14 @@ func (r *replay) ask() {
 // take judges a window and acts on it.
 func (r *replay) take(w Window) {
 	w.Phase = r.order.Phase
-	if r.baseline == nil {
-		r.baseline = w.RTT
+	if r.baseline.RTT == nil {
+		r.baseline = w
 	}
 	j := r.judge(w)
 	switch {
-	case j.Verdict != Unusable:
+	case j.Verdict == Passed:
+		r.settle(w)
+	case j.Verdict == Missed:
 	case r.redone < maxRedo:
 		r.redone++
 		r.judged = append(r.judged, j)
@@ -88,10 +91,11 @@ func (r *replay) take(w Window) {
 	case len(j.Generators) > 0:
 		// More load than this cannot be offered. The search goes on below,
 		// where the target may have its limit; if not, its result says so.
-	default: // the path is what it is now
-		r.baseline = w.RTT
-		r.warnings = append(r.warnings, fmt.Sprintf("at %s/s %s for good; round-trip times are compared with the new one from then on", trim(w.Load), pathText(j.PathShift)))
-		j = r.judge(w)
+	default:
+		// The load may have made the path what it is; a window that passes
+		// will tell. It is missed, and those like it are not repeated again.
+		r.congested = &w
+		j.Verdict = Missed
 	}
 	r.judged = append(r.judged, j)
 	r.algorithm.Observe(j.Verdict == Passed)
@@ -101,8 +105,9 @@ func (r *replay) take(w Window) {
 
 // judge says what a window is worth.
 func (r *replay) judge(w Window) Judged {
-	j := Judged{Window: w, Misses: r.misses(w)}
-	j.PathShift, j.PathChanged = pathChange(r.baseline, w.RTT)
+	j := Judged{Window: w, Misses: r.misses(w), Nearest: r.cfg.SLA.nearest(w)}
+	j.PathShift, j.PathChange = r.cfg.SLA.pathOf(r.baseline, w)
+	j.PathChanged = j.PathChange != ""
 	if len(j.Misses) == 0 {
 		j.Verdict = Passed
 		if d := w.service(); d > 0 && (r.light == 0 || d < r.light) {
@@ -110,9 +115,11 @@ func (r *replay) judge(w Window) Judged {
 		}
 		return j
 	}
-	j.Generators = r.cfg.SLA.Health(w, r.cfg.SLA.Drain(), r.light)
+	for _, p := range r.cfg.SLA.Health(w, r.cfg.SLA.Drain(), r.light) {
+		j.Generators, j.AtFault = append(j.Generators, p.Text), append(j.AtFault, p.Nodes...)
+	}
 	j.Verdict = Missed
-	if len(j.Generators) > 0 || j.PathChanged {
+	if len(j.Generators) > 0 || j.PathChanged && !r.knownPath(w) {
 		j.Verdict = Unusable
 	}
 	return j

@@ -100,8 +100,8 @@ func TestSearches(t *testing.T) {
 		{"slow start", func() *world { return newWorld(13) }, capacity.LimitTarget, 13, "", true},
 		{"generator", func() *world { w := newWorld(7300); w.generator = 2000; return w }, capacity.LimitGenerator, 0, "no capacity of the target", false},
 		{"a generator that can do more than the target", func() *world { w := newWorld(7300); w.generator = 20000; return w }, capacity.LimitTarget, 7300, "", true},
-		{"path", func() *world { w := newWorld(7300); w.path = 3000; return w }, capacity.LimitPath, 3000, "capacity of the path", true},
-		{"cap", func() *world { return newWorld(1e9) }, capacity.LimitCap, 0, "at least that", false},
+		{"path", func() *world { w := newWorld(7300); w.path = 3000; return w }, capacity.LimitPath, 3000, "the path was at its limit", false},
+		{"cap", func() *world { return newWorld(1e9) }, capacity.LimitCap, 0, "anywhere above", false},
 		{"floor", func() *world { return newWorld(.5) }, capacity.LimitFloor, 0, "", false},
 		{"the path changes for good", func() *world {
 			w := newWorld(7300)

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
@@ -21,31 +22,27 @@ type Found struct {
 // windows. searches are those of the experiment by workload; targets name what
 // they are of.
 func Find(data model.RunData, searches map[string]Config, targets map[string]string) ([]Found, error) {
-	type key struct {
-		workload string
-		trial    int
+	recorded, err := Searches(data)
+	if err != nil {
+		return nil, err
 	}
-	seen := make(map[key]bool)
 	var out []Found
-	for _, s := range data.Steps {
-		k := key{s.Workload, s.Trial}
-		if s.Phase != model.Search || seen[k] {
-			continue
-		}
-		seen[k] = true
-		windows, broken, err := Windows(data, s.Workload, s.Trial)
+	for _, r := range recorded {
+		cfg := searches[r.Workload]
+		state, err := cfg.Evaluate(r.Windows)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("workload %s, trial %d: %w", r.Workload, r.Trial, err)
 		}
-		cfg := searches[s.Workload]
-		state, err := cfg.Evaluate(windows)
-		if err != nil {
-			return nil, err
+		for i := range state.Result.Windows {
+			state.Result.Windows[i].Services = nil // large, and of use only to judge
 		}
-		if broken {
-			state.Result.Warnings = append(state.Result.Warnings, "a generator was lost in mid-window: the search ended there")
+		for _, d := range r.Dropouts {
+			state.Result.Warnings = append(state.Result.Warnings, d.String())
 		}
-		out = append(out, Found{Workload: s.Workload, Target: targets[s.Workload], Trial: s.Trial, Config: cfg, Result: state.Result})
+		if r.Broken {
+			state.Result.Warnings = append(state.Result.Warnings, "a window could not be measured, because a generator failed or none was left: the search ended there")
+		}
+		out = append(out, Found{Workload: r.Workload, Target: targets[r.Workload], Trial: r.Trial, Config: cfg, Result: state.Result})
 	}
 	return out, nil
 }
@@ -67,22 +64,29 @@ type Record struct {
 	CI        *[2]float64      `json:"ci"`
 	Limit     Limit            `json:"limit"`
 	Confirmed bool             `json:"confirmed"`
-	Windows   []WindowRecord   `json:"windows"`
-	Warnings  []string         `json:"warnings"`
+	// Generators names those that were at their limit, where that ended the
+	// search and it was not all of them.
+	Generators []model.NodeID `json:"generators,omitempty"`
+	// Path is what showed that the path was at its limit.
+	Path     *PathRecord    `json:"path,omitempty"`
+	Windows  []WindowRecord `json:"windows"`
+	Warnings []string       `json:"warnings"`
 }
 
 // WindowRecord is one window of a [Record].
 type WindowRecord struct {
-	Load       float64          `json:"load"`
-	Phase      search.Phase     `json:"phase"`
-	Verdict    Verdict          `json:"verdict"`
-	Misses     []string         `json:"misses,omitempty"`
-	Generators []string         `json:"generators,omitempty"`
-	Start      time.Time        `json:"start,omitzero"`
-	Scored     float64          `json:"scored_s"`
-	Achieved   float64          `json:"achieved"`
-	Due        int64            `json:"due"`
-	OK         int64            `json:"ok"`
+	Load       float64      `json:"load"`
+	Phase      search.Phase `json:"phase"`
+	Verdict    Verdict      `json:"verdict"`
+	Misses     []string     `json:"misses,omitempty"`
+	Generators []string     `json:"generators,omitempty"`
+	Start      time.Time    `json:"start,omitzero"`
+	Scored     float64      `json:"scored_s"`
+	Achieved   float64      `json:"achieved"`
+	Due        int64        `json:"due"`
+	OK         int64        `json:"ok"`
+	// Answered is how many latencies the histogram of all generators holds.
+	Answered   int64            `json:"answered"`
 	Errors     map[string]int64 `json:"errors,omitempty"`
 	Dropped    int64            `json:"dropped"`
 	Unfinished int64            `json:"unfinished"`
@@ -93,9 +97,17 @@ type WindowRecord struct {
 	Latency map[string]*float64 `json:"latency_ms"`
 	LagP99  *float64            `json:"lag_p99_ms"`
 	RTT     *float64            `json:"rtt_ms"`
-	// PathChanged: round trips were not those of the baseline.
+	// Lost is how many TCP handshakes beside the load lost a packet.
+	Lost int `json:"rtt_lost,omitempty"`
+	// PathChanged: round trips were not those of the baseline; PathChange says
+	// how.
 	PathChanged bool    `json:"path_changed,omitempty"`
+	PathChange  string  `json:"path_change,omitempty"`
 	Busy        float64 `json:"generator_busy"`
+	// StartSkew is how long after the first generator the last one began.
+	StartSkew float64 `json:"start_skew_ms"`
+	// Parts are what each generator did, in the order of their names.
+	Parts []PartRecord `json:"parts,omitempty"`
 }
 
 // Record returns what was found for programs.
@@ -104,6 +116,7 @@ func (f Found) Record() Record {
 	out := Record{
 		Workload: f.Workload, Target: f.Target, Trial: f.Trial, SLA: f.Config.SLA.String(), Algorithm: f.Config.Algorithm,
 		Passed: r.Passed, Failed: r.Failed, Estimate: r.Estimate, CI: r.CI, Limit: r.Limit, Confirmed: r.Confirmed,
+		Generators: r.Generators, Path: r.Path.record(),
 		Windows: make([]WindowRecord, 0, len(r.Windows)), Warnings: append([]string{}, r.Warnings...),
 	}
 	for _, w := range r.Windows {
@@ -118,7 +131,14 @@ func (j Judged) Record() WindowRecord {
 		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: j.Misses, Generators: j.Generators, Start: j.Start,
 		Scored: j.Scored.Seconds(), Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
 		Dropped: j.Counts.Dropped, Unfinished: j.Counts.Unfinished, Late: j.Counts.Late, Waited: j.Counts.Waited,
-		Latency: make(map[string]*float64), RTT: known(1000 * median(j.RTT)), PathChanged: j.PathChanged, Busy: j.Busy,
+		Latency: make(map[string]*float64), RTT: known(1000 * median(j.RTT)), Lost: j.Lost,
+		PathChanged: j.PathChanged, PathChange: j.PathChange, Busy: j.Busy, StartSkew: *milliseconds(j.StartSkew()),
+	}
+	if j.Latencies != nil {
+		out.Answered = j.Latencies.TotalCount()
+	}
+	for _, p := range j.Parts {
+		out.Parts = append(out.Parts, p.record(j.Scored))
 	}
 	for _, q := range Percentiles {
 		out.Latency[percentileName(q)] = nil

@@ -2,7 +2,10 @@ package capacity
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Bounds of what a generator may do to a window.
@@ -38,21 +41,49 @@ const (
 // answers take no longer than that, it is the connections that there are too
 // few of. Where they take longer the server is at work on what it has, and more
 // connections would only let it have more.
-func (s SLA) Health(w Window, drain, light time.Duration) (problems []string) {
-	allowed := max(time.Duration(lagShare*float64(s.Tightest())), lagAlways)
-	if lag := w.lag(); lag > allowed && s.keptWithout(w, lagWeight*lag, drain) {
-		problems = append(problems, fmt.Sprintf("the generators sent late: 1 in 100 operations by %v or more, where %v can be tolerated; their loops were busy for %s of the time",
-			lag.Round(10*time.Microsecond), allowed, about(w.Busy)))
+//
+// The generators that did it are named, where it was not all of them.
+func (s SLA) Health(w Window, drain, light time.Duration) (problems []Problem) {
+	if lag, allowed := w.lag(), s.tolerated(); lag > allowed && s.keptWithout(w, lagWeight*lag, drain) {
+		late := w.those(func(p Part) bool { return p.Lag > allowed })
+		problems = append(problems, Problem{late, fmt.Sprintf("%s sent late: 1 in 100 of all operations by %v or more, where %v can be tolerated; busy for %s of the time",
+			w.generators(late), short(lag), allowed, about(w.busiest(late)))})
 	}
 	if share := w.share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && w.unloaded(light) {
-		problems = append(problems, fmt.Sprintf("%s of the operations waited for a connection of the generators, while answers took no longer than under a light load; allow more connections",
-			about(share)))
+		short := w.those(func(p Part) bool {
+			return float64(p.Counts.Waited+p.Counts.Dropped) > waitedShare*float64(p.Counts.Due)
+		})
+		problems = append(problems, Problem{short, fmt.Sprintf("%s of the operations waited for a connection of %s, while answers took no longer than under a light load; allow more connections",
+			about(share), w.generators(short))})
 	}
 	if w.Processor > processorLimit {
-		problems = append(problems, fmt.Sprintf("the processors of a generator's machine were in use for %s: what is measured may be the wait for one; use more or larger generators, and another machine than the server's",
-			about(w.Processor)))
+		full := w.those(func(p Part) bool { return p.Processor > processorLimit })
+		problems = append(problems, Problem{full, fmt.Sprintf("the processors that %s can use were in use for %s; what is measured may be the wait for one: use more or larger generators, and another machine than the server's",
+			w.generators(full), about(min(w.Processor, 1)))})
 	}
 	return problems
+}
+
+// Problem is what generators did wrong in a window, for people, and which of
+// them; nobody, where nobody knows.
+type Problem struct {
+	Nodes []model.NodeID
+	Text  string
+}
+
+// busiest is the largest share of time in which one of these generators was
+// not idle; of all, where none is named.
+func (w Window) busiest(names []model.NodeID) float64 {
+	if len(names) == 0 {
+		return w.Busy
+	}
+	busy := 0.0
+	for _, p := range w.Parts {
+		if slices.Contains(names, p.Node) {
+			busy = max(busy, p.Busy)
+		}
+	}
+	return busy
 }
 
 // lag is how late 1 in 100 operations was sent.

@@ -2,9 +2,11 @@ package capacity
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -27,22 +29,50 @@ type Judged struct {
 	// Misses says what of the SLA was not kept; Generators what the
 	// generators did wrong.
 	Misses, Generators []string
+	// AtFault names the generators that did, where it was not all of them.
+	AtFault []model.NodeID
 	// PathShift is how much longer the median round trip took than in the
-	// baseline; PathChanged that this is more than chance.
+	// baseline, in the window or in the second of it that differs most;
+	// PathChanged that this, or what was lost on the way, is more than chance;
+	// PathChange says what it was.
 	PathShift   time.Duration
 	PathChanged bool
+	PathChange  string
+	// Nearest is the term on latencies that the window came nearest to
+	// breaking, or broke by most; zero for an SLA without one.
+	Nearest Term
 }
 
-// String says in a line what the window was worth.
+// String says in a line what the window was worth, for people who watch the
+// search. Only the first reason is named, and what to do about it is left to
+// the end.
 func (j Judged) String() string {
 	text := fmt.Sprintf("%s: %s", unit.Human(j.Load, "op/s"), j.Verdict)
-	if d, ok := j.Latency(.9); ok {
-		text += fmt.Sprintf(", p90 %v", d.Round(10*time.Microsecond))
-	}
-	if reasons := append(append([]string{}, j.Generators...), j.Misses...); len(reasons) > 0 {
-		text += "; " + strings.Join(reasons, "; ")
+	switch {
+	case j.Verdict == Passed:
+		if d, known := j.Latency(j.Nearest.Quantile); known {
+			text += fmt.Sprintf(", %s %v", percentileName(j.Nearest.Quantile), short(d))
+		}
+	case len(j.Generators) > 0:
+		reason, _, _ := strings.Cut(j.Generators[0], ";")
+		text += "; " + reason
+	case j.Verdict == Unusable:
+		text += "; " + j.PathChange
+	case len(j.Misses) > 0:
+		text += "; " + j.worstMiss()
 	}
 	return text
+}
+
+// worstMiss is the first of the misses, or, where too few operations ended well
+// for the percentile to be known, the errors.
+func (j Judged) worstMiss() string {
+	_, known := j.Latency(j.Nearest.Quantile)
+	i := slices.IndexFunc(j.Misses, func(m string) bool { return strings.HasPrefix(m, "errors ") })
+	if known || i < 0 {
+		return j.Misses[0]
+	}
+	return j.Misses[i]
 }
 
 // Limit is what was at its limit where the search ended.
@@ -52,8 +82,8 @@ type Limit string
 const (
 	// LimitTarget: the server.
 	LimitTarget Limit = "target"
-	// LimitPath: the network on the way to it; what was found is the capacity
-	// of both together.
+	// LimitPath: the network on the way to it. The target takes at least the
+	// load passed; how much more is not known.
 	LimitPath Limit = "path"
 	// LimitGenerator: the machines that offer the load. The target takes at
 	// least the load passed; how much more is not known.
@@ -80,8 +110,26 @@ type Result struct {
 	Limit    Limit
 	// Confirmed: both sides of the boundary were tried again and agreed.
 	Confirmed bool
-	Windows   []Judged
-	Warnings  []string
+	// Generators names those that were at their limit, where that ended the
+	// search and it was not all of them.
+	Generators []model.NodeID
+	// Path is what showed that the path was at its limit; nil if it was not.
+	Path     *Path
+	Windows  []Judged
+	Warnings []string
+}
+
+// Latest says in a line what the latest window was worth, and where that leaves
+// the search; empty before the first.
+func (r Result) Latest() string {
+	if len(r.Windows) == 0 {
+		return ""
+	}
+	text := r.Windows[len(r.Windows)-1].String()
+	if r.Passed != nil && r.Failed != nil {
+		text += fmt.Sprintf("; the limit is between %s and %s", unit.Human(*r.Passed, "op/s"), unit.Human(*r.Failed, "op/s"))
+	}
+	return text
 }
 
 func (r *replay) result() Result {
@@ -89,9 +137,9 @@ func (r *replay) result() Result {
 	out := Result{
 		Passed: known(found.Passed), Failed: known(found.Failed), Confirmed: found.Confirmed,
 		Windows: r.judged, Warnings: append(append([]string{}, r.warnings...), found.Warnings...),
-		Limit: r.limitOf(found),
 	}
-	if out.Limit == LimitTarget || out.Limit == LimitPath {
+	out.Limit, out.Generators, out.Path = r.limitOf(found)
+	if out.Limit == LimitTarget {
 		out.Estimate = known(found.Estimate)
 		if lo, hi := known(found.Low), known(found.High); lo != nil && hi != nil {
 			out.CI = &[2]float64{*lo, *hi}
@@ -101,60 +149,46 @@ func (r *replay) result() Result {
 	return out
 }
 
-// limitOf says what was at its limit.
-func (r *replay) limitOf(found search.Result) Limit {
-	switch {
-	case !r.over:
-		return LimitNone
-	case r.generatorsLimit(found):
-		return LimitGenerator
-	case found.Capped:
-		return LimitCap
-	case found.Floored:
-		return LimitFloor
-	case r.pathLimits(found):
-		return LimitPath
+// limitOf says what was at its limit, and which generators or what of the path.
+func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
+	if !r.over {
+		return LimitNone, nil, nil
 	}
-	return LimitTarget
+	if names, limit := r.generatorsLimit(found); limit {
+		return LimitGenerator, names, nil
+	}
+	switch {
+	case found.Capped:
+		return LimitCap, nil, nil
+	case found.Floored:
+		return LimitFloor, nil, nil
+	}
+	if path := r.pathLimits(found); path != nil {
+		return LimitPath, nil, path
+	}
+	return LimitTarget, nil, nil
 }
 
 // generatorsLimit reports whether the load failed was failed for the
-// generators' sake, in most of its windows.
-func (r *replay) generatorsLimit(found search.Result) bool {
-	late, missed := 0, 0
+// generators' sake, in most of its windows; and for whose, where it was not
+// that of all.
+func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, limit bool) {
+	late, missed, all := 0, 0, 0
 	for _, j := range r.judged {
 		switch {
 		case j.Load != found.Failed:
 		case len(j.Generators) > 0:
 			late++
+			names, all = append(names, j.AtFault...), len(j.Parts)
 		case j.Verdict == Missed:
 			missed++
 		}
 	}
-	return late > missed
-}
-
-// pathLimits reports whether the path explains what was missed at the boundary:
-// round trips that the target's kernel answers took longer there than at the
-// load passed, by at least half of what the SLA was missed by.
-func (r *replay) pathLimits(found search.Result) bool {
-	passed, failed := r.roundTrips(found.Passed, Passed), r.roundTrips(found.Failed, Missed)
-	shift, changed := pathChange(passed, failed)
-	if !changed || shift <= 0 {
-		return false
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == all {
+		names = nil
 	}
-	return 2*shift >= r.excess(found.Passed, found.Failed)
-}
-
-// roundTrips of the windows at a load with this verdict.
-func (r *replay) roundTrips(load float64, v Verdict) []float64 {
-	var out []float64
-	for _, j := range r.judged {
-		if j.Load == load && j.Verdict == v {
-			out = append(out, j.RTT...)
-		}
-	}
-	return out
+	return names, late > missed
 }
 
 // excess is how much longer the slowest term's percentile was at the load
@@ -188,19 +222,38 @@ func (r *replay) doubts(out Result) []string {
 	var w []string
 	switch out.Limit {
 	case LimitGenerator:
-		w = append(w, "the generators could not offer more load in time: this is no capacity of the target, which takes at least the load passed; use more or larger generators")
-	case LimitCap:
-		w = append(w, fmt.Sprintf("the largest load allowed, %s/s, was passed: the capacity is at least that", trim(r.cfg.Max)))
+		w = append(w, fmt.Sprintf("%s could not offer more load in time: this is no capacity of the target, which takes at least the load passed; use more or larger generators", whose(out.Generators)))
 	case LimitPath:
-		w = append(w, "round trips to the target grew with the load by what the SLA was missed by: this is the capacity of the path to it")
+		w = append(w, fmt.Sprintf("%v: the path was at its limit, and this is no capacity of the target, which takes at least the load passed; measure from nearer by or over a faster link, or ask for smaller answers", out.Path))
 	}
 	if n := r.unusable(); n > 0 {
 		w = append(w, fmt.Sprintf("%d of %d windows said nothing about the target and were repeated", n, len(r.judged)))
 	}
-	if r.over && !out.Confirmed && (out.Limit == LimitTarget || out.Limit == LimitPath) {
+	if r.over && !out.Confirmed && out.Limit == LimitTarget {
 		w = append(w, "the boundary was not confirmed: repeated windows disagreed, or there were too few")
 	}
 	return w
+}
+
+// GeneratorsWords say which generators were at their limit; none are named
+// where it was all of them.
+func (r Result) GeneratorsWords() string {
+	if len(r.Generators) == 1 {
+		return whose(r.Generators) + " was at its limit"
+	}
+	return whose(r.Generators) + " were at their limit"
+}
+
+// whose names generators for the beginning of a sentence; all, where none are
+// named.
+func whose(names []model.NodeID) string {
+	switch len(names) {
+	case 0:
+		return "the generators"
+	case 1:
+		return "generator " + string(names[0])
+	}
+	return "generators " + Names(names)
 }
 
 func (r *replay) unusable() int {

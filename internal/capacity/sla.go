@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // SLA is what a server has to keep in a window: all of its terms.
@@ -167,6 +169,9 @@ func short(d time.Duration) time.Duration {
 // about is percent with the digits that matter to people.
 func about(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + "%" }
 
+// rateText is a load for people.
+func rateText(v float64) string { return unit.Human(v, "op/s") }
+
 // trim prints a number without the noise of its binary form.
 func trim(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
 
@@ -193,7 +198,7 @@ func (s SLA) Judge(w Window) (misses []string) {
 func (t Term) miss(w Window) string {
 	if t.OnErrors() {
 		if share := w.share(w.Counts.Due - w.Counts.OK); share > t.Errors {
-			return fmt.Sprintf("errors %s, not %s", about(share), percent(t.Errors))
+			return fmt.Sprintf("errors %s (mostly %s), not %s", about(share), mostly(w.Counts), percent(t.Errors))
 		}
 		return ""
 	}
@@ -205,4 +210,37 @@ func (t Term) miss(w Window) string {
 		return fmt.Sprintf("%s %v, not %v", percentileName(t.Quantile), short(got), t.Latency)
 	}
 	return ""
+}
+
+// nearest is the term on latencies that a window came nearest to breaking, or
+// broke by most, relative to what it allows; zero if there is none.
+func (s SLA) nearest(w Window) (term Term) {
+	worst := -1.0
+	for _, t := range s.Terms {
+		if t.OnErrors() {
+			continue
+		}
+		share := math.Inf(1)
+		if got, known := w.Latency(t.Quantile); known {
+			share = got.Seconds() / t.Latency.Seconds()
+		}
+		if share > worst {
+			worst, term = share, t
+		}
+	}
+	return term
+}
+
+// mostly is what became of most operations that did not end well.
+func mostly(c load.Counts) string {
+	name, most := "not finished", c.Unfinished
+	if c.Dropped > most {
+		name, most = "not sent", c.Dropped
+	}
+	for kind, n := range c.Errors {
+		if n > most {
+			name, most = load.Kind(kind).String(), n
+		}
+	}
+	return name
 }

@@ -27,8 +27,13 @@ type Window struct {
 	Latencies, Services, Lags *hdr.Histogram
 	// Seconds are the scored seconds, for the paper's algorithm and figures.
 	Seconds []Second
-	// RTT are times of TCP handshakes made meanwhile, in seconds.
-	RTT []float64
+	// RTT are round-trip times of TCP handshakes made meanwhile, in seconds;
+	// Lost is how many more there were of which something was lost.
+	RTT  []float64
+	Lost int
+	// Sent and Received are bytes of requests and answers; 0 where the driver
+	// does not know.
+	Sent, Received int64
 	// Processor is the largest share, among generators, of the processors that
 	// one may use, or of all those of its machine, that were in use; 0 where
 	// nobody knows.
@@ -36,6 +41,8 @@ type Window struct {
 	// Busy is the largest share of time in which a generator's loop was not
 	// idle.
 	Busy float64
+	// Parts are what the generators did each, in the order of their names.
+	Parts []Part
 }
 
 // Second is one second of a window.

@@ -15,16 +15,20 @@ func (x *execution) planMore(ctx context.Context) (more bool, err error) {
 	if x.exp == nil || !x.exp.Has(model.Search) {
 		return false, nil
 	}
-	data, err := x.data(ctx)
+	if x.searches == nil {
+		x.searches = plan.NewSearches(x.exp)
+	}
+	news, err := x.dataFrom(ctx, x.searches.Told())
 	if err != nil {
 		return false, err
 	}
-	next, err := plan.NextWindow(x.exp, data)
+	x.searches.Without(x.givenUp)
+	next, err := x.searches.Next(news)
 	if err != nil {
 		return false, err
 	}
-	if next.Judged != nil {
-		x.m.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventWindow, Severity: model.Info, Text: next.Judged.String()})
+	if next.Latest != "" {
+		x.m.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventWindow, Severity: model.Info, Text: next.Latest})
 	}
 	if next.Step == nil {
 		return false, nil
@@ -40,6 +44,15 @@ func (x *execution) planMore(ctx context.Context) (more bool, err error) {
 	}
 	x.steps = append(x.steps, *next.Step)
 	return true, nil
+}
+
+// dataFrom is what is stored of the run from a step on.
+func (x *execution) dataFrom(ctx context.Context, number int) (data model.RunData, err error) {
+	err = x.m.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) error {
+		data, err = x.m.cfg.Store.DataFrom(ctx, x.run.ID, number)
+		return err
+	})
+	return data, err
 }
 
 // waitUntil returns the cause of ctx if that is done before.

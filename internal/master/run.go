@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/plan"
 )
 
 // execution is a run while it is executed.
@@ -20,6 +21,7 @@ type execution struct {
 	run      model.Run
 	exp      *experiment.Experiment // nil for a batch
 	steps    []model.Step
+	searches *plan.Searches // from the first window on
 	nodes    []model.NodeID
 	timeouts struct{ ready, node time.Duration }
 	retry    experiment.Retries
@@ -93,12 +95,15 @@ func (x *execution) readSource(run model.Run) error {
 // attempt has only good results are complete, even if nobody has said so.
 func (x *execution) adopt(data model.RunData) {
 	good := make(map[model.StepID]int)
+	steps := make(map[model.StepID]model.Step, len(x.steps))
+	for _, s := range x.steps {
+		steps[s.ID] = s
+	}
 	for _, r := range data.Results {
-		i := slices.IndexFunc(x.steps, func(s model.Step) bool { return s.ID == r.Step })
-		if i < 0 {
+		s, ok := steps[r.Step]
+		if !ok {
 			continue
 		}
-		s := x.steps[i]
 		if s.Phase == model.Batch && r.Outcome.Definitive() && !x.settled[r.Task] {
 			x.settled[r.Task] = true
 			good[s.ID]++
@@ -165,11 +170,11 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	if err := x.recordNodes(ctx); err != nil {
 		return stateAfter(ctx, err)
 	}
-	invalid, err := x.performSteps(ctx)
+	steps, err := x.performSteps(ctx)
 	if err != nil {
 		return stateAfter(ctx, err)
 	}
-	if len(invalid) > 0 {
+	if invalid := x.notMadeUpFor(steps); len(invalid) > 0 {
 		return model.RunIncomplete, fmt.Sprintf("%d of %d steps are not valid: %s", len(invalid), len(x.steps), some(invalid, "; "))
 	}
 	return model.RunDone, ""
@@ -177,7 +182,7 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 
 // performSteps runs the steps that are planned, and those that only the results
 // show to be needed. It returns those that did not become valid.
-func (x *execution) performSteps(ctx context.Context) (invalid []string, err error) {
+func (x *execution) performSteps(ctx context.Context) (invalid []model.Step, err error) {
 	for i := 0; ; i++ {
 		if i == len(x.steps) {
 			more, err := x.planMore(ctx)
@@ -192,16 +197,36 @@ func (x *execution) performSteps(ctx context.Context) (invalid []string, err err
 			return invalid, err
 		}
 		if state != model.StepComplete {
-			invalid = append(invalid, describe(s))
+			invalid = append(invalid, s)
 		}
 	}
+}
+
+// notMadeUpFor describes the steps that are missing: those that did not become
+// valid and were not made up for.
+func (x *execution) notMadeUpFor(invalid []model.Step) (missing []string) {
+	for _, s := range invalid {
+		if !x.madeUpFor(s) {
+			missing = append(missing, describe(s))
+		}
+	}
+	return missing
+}
+
+// madeUpFor reports whether a step is a window of a search that has gone on
+// since, without the node that was lost.
+func (x *execution) madeUpFor(s model.Step) bool {
+	i := slices.IndexFunc(x.steps, func(other model.Step) bool { return other.ID == s.ID })
+	return s.Phase == model.Search && slices.ContainsFunc(x.steps[i+1:], func(other model.Step) bool {
+		return other.Phase == model.Search && other.Workload == s.Workload && other.Trial == s.Trial
+	})
 }
 
 func (x *execution) performStep(ctx context.Context, s model.Step) (model.StepState, error) {
 	switch {
 	case s.State == model.StepComplete && s.Reason == "adopted":
 		return s.State, x.endStep(ctx, s, model.StepComplete, "")
-	case s.State == model.StepComplete:
+	case s.State == model.StepComplete, s.State == model.StepInvalid && x.madeUpFor(s):
 		return s.State, nil
 	}
 	return x.runStep(ctx, s)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
@@ -355,6 +356,16 @@ func nodesText(n int) string {
 	return fmt.Sprintf("%d nodes", n)
 }
 
+// loadText is the load that a step of a search offers: "9.976 kop/s".
+func loadText(s model.Step) string {
+	text, _ := s.Tasks[0].Spec.Params["rate"].(string)
+	rate, err := unit.ParseRate(text)
+	if err != nil {
+		return text
+	}
+	return unit.Human(rate.Value, "op/s")
+}
+
 // describe names a step for people.
 func describe(s model.Step) string {
 	if s.Phase == model.Batch {
@@ -362,7 +373,7 @@ func describe(s model.Step) string {
 	}
 	on := s.Subjects()
 	if s.Phase == model.Search {
-		return fmt.Sprintf("%s, trial %d, %v from %s", s.Workload, s.Trial, s.Tasks[0].Spec.Params["rate"], nodesText(len(on)))
+		return fmt.Sprintf("%s, trial %d, %s from %s", s.Workload, s.Trial, loadText(s), nodesText(len(on)))
 	}
 	if s.Phase == model.Serial && len(on) == 1 {
 		return fmt.Sprintf("%s, trial %d, serial on %s", s.Workload, s.Trial, on[0])

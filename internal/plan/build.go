@@ -127,13 +127,24 @@ func (b *builder) prepare(i int, w experiment.Workload) error {
 				Allowed: fmt.Sprintf("workload %s allows at most %d", w.Name, len(subjects))}
 		}
 	}
-	if _, ok := w.Bench.(Searched); b.exp.Has(model.Search) && !ok {
+	_, offers := w.Bench.(Searched)
+	if b.exp.Has(model.Search) && !offers {
 		return &KeyError{Workload: w.Name, Path: append(at, "kind"), Problem: fmt.Sprintf("%s offers no load to search with", w.Kind),
 			Allowed: "evaluations: [search] is for workloads of kind load"}
+	}
+	if offers && len(subjects) > 1 && b.compares() {
+		return &KeyError{Workload: w.Name, Path: append(at, "kind"),
+			Problem: fmt.Sprintf("%s offers one load from all nodes together: compared with fewer nodes, each of them would seem to do less", w.Kind),
+			Allowed: "evaluations: [parallel] without sizes, [serial], or [search]"}
 	}
 	b.specs[w.Name], b.times[w.Name] = spec, w.Estimate()
 	b.turns[w.Name] = newTurns(subjects, b.seed, b.exp.Rotate)
 	return nil
+}
+
+// compares reports whether nodes are compared with fewer of them.
+func (b *builder) compares() bool {
+	return b.exp.Has(model.Serial) && b.exp.Has(model.Parallel) || len(b.exp.Sizes) > 0
 }
 
 // trials adds the steps of all trials, each with the phases asked for.
@@ -151,6 +162,9 @@ func (b *builder) trials(serial, parallel bool) {
 					b.add(model.Parallel, w.Name, trial, turns.some(trial, size))
 				}
 				b.add(model.Parallel, w.Name, trial, turns.subjects)
+				if _, offers := w.Bench.(Searched); offers {
+					deal(b.steps[len(b.steps)-1].Tasks)
+				}
 			}
 		}
 	}
@@ -174,6 +188,13 @@ func (b *builder) add(phase model.Phase, name string, trial int, active []subjec
 	s.Barrier = true
 	s.Tasks = tasks(s.ID, active, b.specs[name])
 	b.steps = append(b.steps, s)
+}
+
+// deal makes tasks offer their parts of one load.
+func deal(tasks []model.Task) {
+	for i := range tasks {
+		tasks[i].Spec.Part, tasks[i].Spec.Parts = i, len(tasks)
+	}
 }
 
 func newStep(run model.RunID, number int, phase model.Phase, name string, trial int) model.Step {

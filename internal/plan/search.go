@@ -27,75 +27,146 @@ type Next struct {
 	// After is when the step may begin at the earliest: searches are repeated
 	// at intervals.
 	After time.Time
-	// Judged says what the latest window was worth; nil if there is none that
-	// is complete.
-	Judged *capacity.Judged
+	// Latest says what the latest window was worth; empty if that of the run
+	// is not complete.
+	Latest string
 }
 
-// NextWindow plans the next window of a run's searches from what it has
-// measured so far: for each trial, each workload in turn. A search in which a
-// window has become invalid (a generator was lost) is left as it is. Without
-// the evaluation "search" there is nothing to do.
-func NextWindow(exp *experiment.Experiment, data model.RunData) (next Next, err error) {
+// Searches plans the windows of a run, one after another: for each trial, each
+// workload in turn. A search in which a window has become invalid (a generator
+// failed) is left as it is, unless that generator is left out from then on
+// (Without). It is told of every step once and keeps what the
+// search under way needs, so that planning takes no longer the more windows a
+// run has had.
+type Searches struct {
+	exp *experiment.Experiment
+	// steps is how many steps of the run it has been told of.
+	steps int
+	list  []*search // in their order
+	over  int       // so many of list are
+	// gone are nodes that are lost for good.
+	gone map[model.NodeID]bool
+}
+
+// search is one search of a run.
+type search struct {
+	workload experiment.Workload
+	capacity.Recorded
+}
+
+// NewSearches is for a run of exp that it has not been told of yet. Without the
+// evaluation "search" there is nothing to plan.
+func NewSearches(exp *experiment.Experiment) *Searches {
+	s := &Searches{exp: exp}
 	if !exp.Has(model.Search) {
-		return Next{}, nil
+		return s
 	}
 	for trial := 1; trial <= exp.Trials; trial++ {
 		for _, w := range exp.Workloads {
-			step, judged, err := nextOf(exp, w, trial, data)
-			if err != nil {
-				return Next{}, fmt.Errorf("workload %s, trial %d: %w", w.Name, trial, err)
-			}
-			if judged != nil {
-				next.Judged = judged
-			}
-			if step != nil {
-				next.Step, next.After = step, data.Run.Started.Add(time.Duration(trial-1)*exp.Every.Std())
-				return next, nil
-			}
+			s.list = append(s.list, &search{workload: w, Recorded: capacity.Recorded{Workload: w.Name, Trial: trial}})
 		}
+	}
+	return s
+}
+
+// Told is how many steps of the run have been taken into account: the number of
+// the first one that Next has to be told of.
+func (s *Searches) Told() int { return s.steps }
+
+// Next plans the next window. news is what is stored of the run's steps from
+// number Told on, all of which are over.
+func (s *Searches) Next(news model.RunData) (next Next, err error) {
+	if err := s.take(news); err != nil {
+		return Next{}, err
+	}
+	for ; s.over < len(s.list); s.over++ {
+		now := s.list[s.over]
+		step, latest, err := s.nextOf(now, news)
+		if err != nil {
+			return Next{}, fmt.Errorf("workload %s, trial %d: %w", now.Workload, now.Trial, err)
+		}
+		if latest != "" {
+			next.Latest = latest
+		}
+		if step != nil {
+			next.Step, next.After = step, news.Run.Started.Add(time.Duration(now.Trial-1)*s.exp.Every.Std())
+			return next, nil
+		}
+		now.Windows = nil // it is over, and they are large
 	}
 	return next, nil
 }
 
-// nextOf plans the next window of one search; nil when it is over. judged is
-// its latest window, if that is the latest of the run.
-func nextOf(exp *experiment.Experiment, w experiment.Workload, trial int, data model.RunData) (step *model.Step, judged *capacity.Judged, err error) {
-	searched, ok := w.Bench.(Searched)
+// take adds steps that are over to their searches.
+func (s *Searches) take(news model.RunData) error {
+	recorded, err := capacity.Searches(news)
+	if err != nil {
+		return err
+	}
+	for _, r := range recorded {
+		i := slices.IndexFunc(s.list, func(x *search) bool { return x.Workload == r.Workload && x.Trial == r.Trial })
+		if i < 0 {
+			return fmt.Errorf("%w: the experiment has no search with workload %s in trial %d", model.ErrUsage, r.Workload, r.Trial)
+		}
+		s.list[i].Windows = append(s.list[i].Windows, r.Windows...)
+		s.list[i].Broken = r.Broken
+	}
+	s.steps += len(news.Steps)
+	return nil
+}
+
+// nextOf plans the next window of one search; nil when it is over. latest is
+// about its latest window, if that is the latest of the run.
+func (s *Searches) nextOf(now *search, news model.RunData) (step *model.Step, latest string, err error) {
+	searched, ok := now.workload.Bench.(Searched)
 	if !ok {
-		return nil, nil, fmt.Errorf("%w: kind %s offers no load to search with", model.ErrUsage, w.Kind)
+		return nil, "", fmt.Errorf("%w: kind %s offers no load to search with", model.ErrUsage, now.workload.Kind)
 	}
 	cfg, err := searched.Search()
+	if err != nil || now.Broken && !s.lostAny(news) {
+		return nil, "", err
+	}
+	state, err := cfg.Evaluate(now.Windows)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
-	windows, broken, err := capacity.Windows(data, w.Name, trial)
-	if err != nil || broken {
-		return nil, nil, err
-	}
-	state, err := cfg.Evaluate(windows)
-	if err != nil {
-		return nil, nil, err
-	}
-	if n := len(state.Result.Windows); n > 0 && isLatest(data, w.Name, trial) {
-		judged = &state.Result.Windows[n-1]
+	if isLatest(news, now.Recorded) {
+		latest = state.Result.Latest()
 	}
 	if state.Next == nil {
-		return nil, judged, nil
+		return nil, latest, nil
 	}
-	step, err = window(exp, w, trial, data, *state.Next)
-	return step, judged, err
+	step, err = s.window(now, news, *state.Next)
+	return step, latest, err
+}
+
+// Without leaves nodes out of the windows to come: they are lost for good. A
+// search whose window became invalid with one of them goes on with the others.
+func (s *Searches) Without(nodes map[model.NodeID]bool) { s.gone = nodes }
+
+// lostAny reports whether the latest step had a node that is lost for good.
+func (s *Searches) lostAny(news model.RunData) bool {
+	if len(news.Steps) == 0 {
+		return false
+	}
+	last := news.Steps[len(news.Steps)-1]
+	return slices.ContainsFunc(last.Tasks, func(t model.Task) bool { return s.gone[t.Node] })
 }
 
 // isLatest reports whether the latest step of a run belongs to this search.
-func isLatest(data model.RunData, workload string, trial int) bool {
-	last := data.Steps[len(data.Steps)-1]
-	return last.Phase == model.Search && last.Workload == workload && last.Trial == trial
+func isLatest(news model.RunData, r capacity.Recorded) bool {
+	if len(news.Steps) == 0 {
+		return false
+	}
+	last := news.Steps[len(news.Steps)-1]
+	return last.Phase == model.Search && last.Workload == r.Workload && last.Trial == r.Trial
 }
 
-// window is a step in which all nodes of a workload offer a load together.
-func window(exp *experiment.Experiment, w experiment.Workload, trial int, data model.RunData, order capacity.Order) (*model.Step, error) {
-	spec, err := specOf(w, exp.Output)
+// window is a step in which all nodes of a workload offer a load together; nil
+// if none is left.
+func (s *Searches) window(now *search, data model.RunData, order capacity.Order) (*model.Step, error) {
+	w := now.workload
+	spec, err := specOf(w, s.exp.Output)
 	if err != nil {
 		return nil, err
 	}
@@ -105,12 +176,14 @@ func window(exp *experiment.Experiment, w experiment.Workload, trial int, data m
 	if len(nodes) == 0 {
 		return nil, fmt.Errorf("%w: no node has %s", model.ErrUsage, labelList(w.On))
 	}
-	s := newStep(data.Run.ID, len(data.Steps), model.Search, w.Name, trial)
-	s.Barrier = true
-	for i, n := range nodes {
-		part := spec
-		part.Part, part.Parts = i, len(nodes)
-		s.Tasks = append(s.Tasks, newTask(s.ID, i, n.ID, part))
+	if nodes = slices.DeleteFunc(nodes, func(n model.Node) bool { return s.gone[n.ID] }); len(nodes) == 0 {
+		return nil, nil // nobody is left to go on
 	}
-	return &s, nil
+	step := newStep(data.Run.ID, s.steps, model.Search, w.Name, now.Trial)
+	step.Barrier = true
+	for i, n := range nodes {
+		step.Tasks = append(step.Tasks, newTask(step.ID, i, n.ID, spec))
+	}
+	deal(step.Tasks)
+	return &step, nil
 }

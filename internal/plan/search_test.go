@@ -95,8 +95,9 @@ func (s sink) Recording(x model.HostSeries) {
 // search executes a run's windows until there are no more, or so many.
 func (s server) search(t *testing.T, exp *experiment.Experiment, data model.RunData, most int) model.RunData {
 	t.Helper()
+	searches := NewSearches(exp)
 	for {
-		next, err := NextWindow(exp, data)
+		next, err := searches.Next(from(data, searches.Told()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,24 +111,30 @@ func (s server) search(t *testing.T, exp *experiment.Experiment, data model.RunD
 	}
 }
 
+// from is what a store has of the steps from a number on.
+func from(data model.RunData, number int) model.RunData {
+	data.Steps = data.Steps[number:]
+	return data
+}
+
 func newRunData(n int) model.RunData {
 	return model.RunData{Run: model.Run{ID: testRun, Started: time.Unix(1e9, 0)}, Nodes: named(nodes(n)...)}
 }
 
-// TestNextWindow: the windows of a search come one after another, all nodes
+// TestNext: the windows of a search come one after another, all nodes
 // offering their parts of the load, until the boundary is known.
-func TestNextWindow(t *testing.T) {
+func TestNext(t *testing.T) {
 	exp := searching(t, "evaluations: [search]\nworkloads: [{kind: offer}]\n")
 	data := server{capacity: 730}.search(t, exp, newRunData(2), 100)
-	windows, broken, err := capacity.Windows(data, "offer", 1)
-	if err != nil || broken {
-		t.Fatal(broken, err)
+	recorded, err := capacity.Searches(data)
+	if err != nil || len(recorded) != 1 || recorded[0].Broken {
+		t.Fatal(recorded, err)
 	}
 	cfg, err := (&offer{}).Search()
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := cfg.Evaluate(windows)
+	state, err := cfg.Evaluate(recorded[0].Windows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +179,7 @@ workloads: [{kind: offer, name: small}, {kind: offer, name: large}]
 	}
 	cut := data
 	cut.Steps = data.Steps[:first]
-	next, err := NextWindow(exp, cut)
+	next, err := NewSearches(exp).Next(cut)
 	if want := data.Run.Started.Add(15 * time.Minute); err != nil || next.Step == nil || next.Step.Trial != 2 || !next.After.Equal(want) {
 		t.Errorf("the second trial: %+v, %v; want it after %v", next, err, want)
 	}
@@ -184,7 +191,7 @@ func TestBrokenSearch(t *testing.T) {
 	exp := searching(t, "evaluations: [search]\nworkloads: [{kind: offer, name: a}, {kind: offer, name: b}]\n")
 	data := server{capacity: 730}.search(t, exp, newRunData(1), 3)
 	data.Steps[2].State = model.StepInvalid
-	next, err := NextWindow(exp, data)
+	next, err := NewSearches(exp).Next(data)
 	if err != nil || next.Step == nil || next.Step.Workload != "b" {
 		t.Errorf("after a broken search: %+v, %v; want the first window of b", next.Step, err)
 	}
@@ -196,7 +203,83 @@ func TestSearchNeedsLoad(t *testing.T) {
 		t.Errorf("a search with naps: %v, want model.ErrUsage", err)
 	}
 	parallel := searching(t, "evaluations: [parallel]\nworkloads: [{kind: offer}]\n")
-	if next, err := NextWindow(parallel, newRunData(1)); err != nil || next.Step != nil {
+	if next, err := NewSearches(parallel).Next(newRunData(1)); err != nil || next.Step != nil {
 		t.Errorf("without a search: %+v, %v", next, err)
+	}
+}
+
+// TestLostGenerator: a search whose window became invalid with a node that is
+// lost for good goes on with the others, at the same load; without that it
+// ends.
+func TestLostGenerator(t *testing.T) {
+	exp := searching(t, "evaluations: [search]\nworkloads: [{kind: offer}]\n")
+	s := server{capacity: 730}
+	data := s.search(t, exp, newRunData(3), 4)
+	lost := func() (*Searches, model.RunData, model.Step) {
+		searches := NewSearches(exp)
+		next, err := searches.Next(data)
+		if err != nil || next.Step == nil {
+			t.Fatal(next, err)
+		}
+		step := *next.Step
+		step.State = model.StepInvalid
+		return searches, model.RunData{Run: data.Run, Nodes: data.Nodes, Steps: []model.Step{step}}, step
+	}
+	searches, news, _ := lost()
+	if next, err := searches.Next(news); err != nil || next.Step != nil {
+		t.Errorf("a search with a window that failed goes on: %+v, %v", next.Step, err)
+	}
+	searches, news, step := lost()
+	gone := data.Nodes[1].ID
+	searches.Without(map[model.NodeID]bool{gone: true})
+	next, err := searches.Next(news)
+	if err != nil || next.Step == nil || len(next.Step.Tasks) != 2 {
+		t.Fatalf("without %s: %+v, %v; want a window of two", gone, next.Step, err)
+	}
+	for i, task := range next.Step.Tasks {
+		if task.Node == gone || task.Spec.Part != i || task.Spec.Parts != 2 || task.Spec.Params["rate"] != step.Tasks[0].Spec.Params["rate"] {
+			t.Errorf("task %d: %s has part %d of %d at %v", i, task.Node, task.Spec.Part, task.Spec.Parts, task.Spec.Params["rate"])
+		}
+	}
+	again := *next.Step
+	again.State, again.Attempt = model.StepComplete, 1
+	all := model.RunData{Run: data.Run, Nodes: data.Nodes, Steps: append(append([]model.Step{}, data.Steps...), step, again),
+		Results: append(append([]model.Result{}, data.Results...), s.answer(t, again)...)}
+	recorded, err := capacity.Searches(all)
+	if err != nil || len(recorded) != 1 || recorded[0].Broken || len(recorded[0].Windows) != 5 || len(recorded[0].Dropouts) != 1 {
+		t.Fatalf("recorded %+v, %v; want five windows and a dropout", recorded, err)
+	}
+	if text := recorded[0].Dropouts[0].String(); text != "generator "+string(gone)+" did not come back after window 4; from then on the load came from 2" {
+		t.Errorf("the dropout reads %q", text)
+	}
+}
+
+// TestOneLoad: in a parallel phase, too, nodes offer their parts of one load,
+// and nobody compares that with what fewer of them would do.
+func TestOneLoad(t *testing.T) {
+	nodes := newRunData(3).Nodes
+	p, err := Build(searching(t, "evaluations: [parallel]\nworkloads: [{kind: offer}, {kind: nap}]\n"), "r", nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, task := range p.Steps[0].Tasks {
+		if task.Spec.Part != i || task.Spec.Parts != 3 {
+			t.Errorf("task %d has part %d of %d, want %d of 3", i, task.Spec.Part, task.Spec.Parts, i)
+		}
+	}
+	for _, task := range p.Steps[1].Tasks {
+		if task.Spec.Parts != 0 {
+			t.Errorf("a workload that offers no load has part %d of %d", task.Spec.Part, task.Spec.Parts)
+		}
+	}
+	for _, src := range []string{"", "evaluations: [parallel]\nsizes: [2]\n"} {
+		exp := searching(t, src+"workloads: [{kind: offer}]\n")
+		var bad *KeyError
+		if _, err := Build(exp, "r", nodes); !errors.As(err, &bad) || bad.Workload != "offer" {
+			t.Errorf("%q with three nodes: %v, want an error of workload offer", src, err)
+		}
+		if _, err := Build(exp, "r", nodes[:1]); src == "" && err != nil {
+			t.Errorf("with one node: %v", err)
+		}
 	}
 }

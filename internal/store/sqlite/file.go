@@ -82,20 +82,34 @@ func lockDir(ctx context.Context, dir string, wait time.Duration) (unlock func()
 	if err != nil {
 		return nil, fileError(err)
 	}
+	held := func(err error) bool { return errors.Is(err, syscall.EWOULDBLOCK) }
+	err = retryBusy(ctx, wait, held, func() error { return syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) })
+	if err != nil {
+		return nil, errors.Join(fileError(err), d.Close())
+	}
+	return d.Close, nil
+}
+
+// retryPause is between two tries for what another process holds; nobody tells
+// when it lets go.
+const retryPause = 5 * time.Millisecond
+
+// retryBusy tries until the error is not that another process holds what is
+// wanted, or until so long has passed or ctx is done.
+func retryBusy(ctx context.Context, wait time.Duration, busy func(error) bool, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	tick := time.NewTicker(retryPause)
+	defer tick.Stop()
 	for {
-		err := syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return d.Close, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.Join(fileError(err), d.Close())
+		err := try()
+		if err == nil || !busy(err) {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("%w: %w", model.ErrUnavailable, ctx.Err()), d.Close())
-		case <-time.After(5 * time.Millisecond):
+			return fmt.Errorf("%w (%w)", err, ctx.Err())
+		case <-tick.C:
 		}
 	}
 }

@@ -20,26 +20,14 @@ import (
 
 func mustOpen(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(context.Background(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("closing the store: %v", err)
-		}
-	})
-	return s
+	return storetest.Open(t, sqlite.Open, path)
 }
 
 // start opens a store with a fixture in it whose first attempts have begun.
 func start(t testing.TB, path string, nodes, steps int) (*sqlite.Store, storetest.Fixture) {
 	t.Helper()
-	s, f := mustOpen(t, path), storetest.New(1, nodes, steps)
-	if err := f.Start(context.Background(), s); err != nil {
-		t.Fatal(err)
-	}
-	return s, f
+	s := mustOpen(t, path)
+	return s, storetest.Started(t, s, nodes, steps)
 }
 
 // raw opens the file without the store.

@@ -157,17 +157,7 @@ func checkOwner(ctx context.Context, db *sql.DB) error {
 // setWAL changes the journal mode, which SQLite does not wait for: while
 // another process opens the same new file it answers "busy" at once.
 func setWAL(ctx context.Context, db *sql.DB, mode *string, busy time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, busy)
-	defer cancel()
-	for {
-		err := db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(mode)
-		if !isBusy(err) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	return retryBusy(ctx, busy, isBusy, func() error {
+		return db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(mode)
+	})
 }

@@ -36,7 +36,7 @@ func (s *Store) hostRows(series []model.HostSeries) ([][]any, error) {
 	return rows, nil
 }
 
-func (s *Store) selectHost(ctx context.Context, tx *sql.Tx, run model.RunID, rs *resultSet) error {
+func (s *Store) selectHost(ctx context.Context, tx *sql.Tx, p span, rs *resultSet) error {
 	var blob []byte // the offsets column that an empty one refers to
 	return s.each(ctx, tx, func(rows *sql.Rows) error {
 		var number int64
@@ -60,7 +60,7 @@ func (s *Store) selectHost(ctx context.Context, tx *sql.Tx, run model.RunID, rs 
 		r.Host = append(r.Host, x)
 		return nil
 	}, `SELECT x.result, x.metric, x.unit, x.counter, x.points, x.offsets, x.readings
-		FROM host_series x JOIN results r ON r.id = x.result`+ofRun+` ORDER BY x.result, x.position`, text(run))
+		FROM host_series x JOIN results r ON r.id = x.result`+ofSteps+` ORDER BY x.result, x.position`, p.args()...)
 }
 
 // histogramRows packs histograms as they are; the store does not look inside.
@@ -76,7 +76,7 @@ func (s *Store) histogramRows(histograms []model.Histogram) ([][]any, error) {
 	return rows, nil
 }
 
-func (s *Store) selectHistograms(ctx context.Context, tx *sql.Tx, run model.RunID, rs *resultSet) error {
+func (s *Store) selectHistograms(ctx context.Context, tx *sql.Tx, p span, rs *resultSet) error {
 	return s.each(ctx, tx, func(rows *sql.Rows) error {
 		var number int64
 		var h model.Histogram
@@ -93,5 +93,5 @@ func (s *Store) selectHistograms(ctx context.Context, tx *sql.Tx, run model.RunI
 		r.Histograms = append(r.Histograms, h)
 		return nil
 	}, `SELECT x.result, x.metric, x.unit, x.second, x.encoded
-		FROM histograms x JOIN results r ON r.id = x.result`+ofRun+` ORDER BY x.result, x.position`, text(run))
+		FROM histograms x JOIN results r ON r.id = x.result`+ofSteps+` ORDER BY x.result, x.position`, p.args()...)
 }

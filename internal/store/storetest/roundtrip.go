@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -32,6 +34,32 @@ func testRoundTrip(t *testing.T, e env) {
 
 	diff(t, "run", want, e.data(t, e.s, f.Run.ID))
 	diff(t, "run read by another store", want, e.data(t, e.open(), f.Run.ID))
+}
+
+// testDataFrom: what is stored of the last steps of a run is what Data says of
+// them; nothing of other runs, and nothing of what is beside the steps.
+func testDataFrom(t *testing.T, e env) {
+	f, other := New(1, 3, 4), New(2, 3, 4)
+	for _, f := range []Fixture{f, other} {
+		e.start(t, f)
+		for _, r := range f.Results() {
+			e.put(t, r)
+		}
+	}
+	must(t, e.s.SetStepState(e.ctx, f.Steps[2].ID, model.StepComplete, ""))
+	must(t, e.s.AddEvents(e.ctx, model.Event{Time: epoch, Run: f.Run.ID, Kind: model.EventRetry, Severity: model.Info}))
+	must(t, e.s.PutArtifactChunk(e.ctx, f.Steps[3].Tasks[0].ID, 1, "stderr", 0, []byte("whole")))
+
+	all := e.data(t, e.s, f.Run.ID)
+	for from := range len(f.Steps) + 1 {
+		got, err := e.s.DataFrom(e.ctx, f.Run.ID, from)
+		must(t, err)
+		want := model.RunData{Run: all.Run, Nodes: all.Nodes, Steps: all.Steps[from:], Results: all.Results[from*len(f.Nodes):]}
+		diff(t, fmt.Sprintf("run from step %d on", from), want, got)
+	}
+	if _, err := e.s.DataFrom(e.ctx, "another", 0); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("DataFrom of a run that does not exist: %v, want model.ErrNotFound", err)
+	}
 }
 
 // testExtremes stores the smallest and the largest of everything.

@@ -29,6 +29,7 @@ func Run(t *testing.T, fresh Fresh) {
 		test func(*testing.T, env)
 	}{
 		{"RoundTrip", testRoundTrip},
+		{"DataFrom", testDataFrom},
 		{"RoundTripExtremes", testExtremes},
 		{"RoundTripText", testText},
 		{"NothingYet", testNothingYet},

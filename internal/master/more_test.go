@@ -1,0 +1,188 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/plan"
+	"github.com/scalebench/scalebench/internal/store/sqlite"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+	workloadload "github.com/scalebench/scalebench/internal/workload/load"
+)
+
+// study is a run of many searches in a store, executed by planMore and servers
+// that answer by arithmetic.
+type study struct {
+	tb testing.TB
+	x  *execution
+	// measured is what was measured at a load, by workload and rate.
+	measured map[string]model.Result
+}
+
+// studySource searches two servers again and again.
+const studySource = `
+name: a day of searches
+fleet: {agents: {}}
+evaluations: [search]
+trials: 1000
+workloads:
+  - {kind: load, name: small, target: "http://192.0.2.1/", sla: p90=150ms}
+  - {kind: load, name: large, target: "http://192.0.2.2/", sla: p90=150ms}
+`
+
+// capacities of the two servers, in operations per second.
+var capacities = map[string]float64{"small": 130, "large": 1100}
+
+func newStudy(tb testing.TB) *study {
+	tb.Helper()
+	st, err := sqlite.Open(context.Background(), filepath.Join(tb.TempDir(), "store.db"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = st.Close() })
+	exp, err := experiment.Parse("study.yaml", []byte(studySource), workload.NewRegistry(workloadload.Kind()), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	run := model.Run{ID: "01JAVA00000000000000000000", Kind: model.KindExperiment, Created: time.Unix(1e9, 0), Started: time.Unix(1e9, 0), Source: studySource}
+	if err := st.CreateRun(context.Background(), run, []model.Node{{ID: "generator"}}, nil); err != nil {
+		tb.Fatal(err)
+	}
+	m := &Master{cfg: Config{Store: st, Now: time.Now}, log: slog.New(slog.DiscardHandler), ev: testEvents()}
+	return &study{tb: tb, x: &execution{m: m, run: run, exp: exp}, measured: make(map[string]model.Result)}
+}
+
+// plan plans the next window.
+func (s *study) plan() model.Step {
+	s.tb.Helper()
+	more, err := s.x.planMore(context.Background())
+	if err != nil || !more {
+		s.tb.Fatalf("planMore = %v, %v, want another window", more, err)
+	}
+	return s.x.steps[len(s.x.steps)-1]
+}
+
+// measure stores what a window has measured.
+func (s *study) measure(step model.Step) {
+	s.tb.Helper()
+	ctx, st := context.Background(), s.x.m.cfg.Store
+	attempt, err := st.BeginAttempt(ctx, step.ID)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	r := s.answer(step)
+	r.Run, r.Step, r.Task, r.Node = step.Run, step.ID, step.Tasks[0].ID, step.Tasks[0].Node
+	r.Attempt, r.Outcome = attempt, model.OutcomeOK
+	if _, err := st.PutResult(ctx, r); err != nil {
+		s.tb.Fatal(err)
+	}
+	if err := st.SetStepState(ctx, step.ID, model.StepComplete, ""); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// answer is what the load workload reports of a server that answers at once up
+// to its capacity, and in a second above.
+func (s *study) answer(step model.Step) model.Result {
+	key := fmt.Sprint(step.Workload, step.Tasks[0].Spec.Params["rate"])
+	if r, ok := s.measured[key]; ok {
+		return r
+	}
+	rate, err := unit.ParseRate(step.Tasks[0].Spec.Params["rate"].(string))
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	took := time.Millisecond
+	if rate.Value > capacities[step.Workload] {
+		took = time.Second
+	}
+	const seconds = 10
+	scorer := load.NewScorer(1, 0, seconds*time.Second)
+	c := load.NewCollector(1, 1, scorer.Add)
+	shard := c.Shard(0)
+	for i := range int(rate.Value) * seconds {
+		due := time.Duration(float64(time.Second) * float64(i) / rate.Value)
+		shard.Due(0, due)
+		shard.Sent(0, due, 0, due)
+		shard.OK(0, due, due, due+took)
+	}
+	shard.Close()
+	c.Wait()
+	var r model.Result
+	summary := scorer.Summary([]string{"get"}, load.Usage{})
+	if err := summary.Report(sink{&r}); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.measured[key] = r
+	return r
+}
+
+// sink puts what is reported into a result.
+type sink struct{ r *model.Result }
+
+func (s sink) Sample(x model.Sample)        { s.r.Samples = append(s.r.Samples, x) }
+func (s sink) Histogram(x model.Histogram)  { s.r.Histograms = append(s.r.Histograms, x) }
+func (s sink) Recording(x model.HostSeries) { s.r.Host = append(s.r.Host, x) }
+
+// TestPlanMoreAsAnew: what is planned from one window after another is what
+// would be planned by somebody who reads the run for the first time.
+func TestPlanMoreAsAnew(t *testing.T) {
+	s := newStudy(t)
+	searched := make(map[string]bool)
+	for range 40 {
+		step := s.plan()
+		data, err := s.x.data(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		data.Steps = data.Steps[:len(data.Steps)-1] // as it was before
+		next, err := plan.NewSearches(s.x.exp).Next(data)
+		if err != nil || next.Step == nil {
+			t.Fatalf("anew: %+v, %v", next, err)
+		}
+		if describe(*next.Step) != describe(step) || next.Step.ID != step.ID {
+			t.Fatalf("planned %s %s; anew: %s %s", step.ID, describe(step), next.Step.ID, describe(*next.Step))
+		}
+		searched[fmt.Sprint(step.Workload, step.Trial)] = true
+		s.measure(step)
+	}
+	if len(searched) < 3 {
+		t.Errorf("searches %v, want several", searched)
+	}
+}
+
+// BenchmarkPlanMore is what planning a window takes in a run that has had so
+// many; "anew", by one who has to read the whole run, as after a resume.
+func BenchmarkPlanMore(b *testing.B) {
+	for _, windows := range []int{10, 100, 1000, 3000} {
+		s := newStudy(b)
+		for range windows {
+			s.measure(s.plan())
+		}
+		b.Run(fmt.Sprintf("windows=%d", windows), func(b *testing.B) {
+			for b.Loop() {
+				step := s.plan()
+				b.StopTimer()
+				s.measure(step)
+				b.StartTimer()
+			}
+		})
+		b.Run(fmt.Sprintf("windows=%d/anew", windows), func(b *testing.B) {
+			for b.Loop() {
+				s.x.searches = nil
+				step := s.plan()
+				b.StopTimer()
+				s.measure(step)
+				b.StartTimer()
+			}
+		})
+	}
+}
