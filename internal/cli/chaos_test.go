@@ -117,7 +117,7 @@ func (w *world) awaitRunning(p *proc) model.RunData {
 
 // awaitNobody waits until no process names dir in its command line or
 // environment.
-func awaitNobody(t *testing.T, dir string) {
+func awaitNobody(t testing.TB, dir string) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
@@ -132,7 +132,7 @@ func awaitNobody(t *testing.T, dir string) {
 	}
 }
 
-func processesWith(t *testing.T, text string) []string {
+func processesWith(t testing.TB, text string) []string {
 	t.Helper()
 	var out []string
 	dirs, err := filepath.Glob("/proc/[0-9]*")

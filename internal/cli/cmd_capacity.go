@@ -29,12 +29,12 @@ type capacityOptions struct {
 	algorithm  string
 	windows    int
 	generators int
-	agents     map[string]string
+	agents     agentLabels
 	conns      int
 	insecure   bool
 	http2      bool
 	headers    map[string]string
-	data       string
+	mix        string // workload of a data store
 	records    int64
 	password   string
 	failBelow  float64
@@ -49,18 +49,18 @@ func (c *common) capacityCommand() *cobra.Command {
 on the largest load at which it does not, and tries both sides of the boundary
 again. Latency counts from when a request was due. A window in which the
 generator itself was late, or the path to the server changed, does not count;
-when the generator is what cannot do more, no capacity is reported and the exit
-code is 4.
+when the generator or the path is what cannot do more, no capacity is reported
+and the exit code is 4.
 
 TARGET is a URL: http:// or https://, or a data store, redis://, postgres://,
-mysql:// or cassandra://, into which records are loaded first. The load comes from this machine, or from
-the agents of a server (--server, --agents), all of which then share it. What was
-measured is a run like any other: "scalebench show", "report" and "resume" work
-with it.`,
+mysql:// or cassandra://, into which records are loaded first. The load comes
+from this machine, or from the agents of a server (--server, --agents), all of
+which then share it. What was measured is a run like any other: "scalebench
+show", "report" and "resume" work with it.`,
 		Example: `  scalebench capacity http://10.0.0.7:8080/ --sla p90=150ms
   scalebench capacity https://shop.test/ --sla p99=500ms,errors=0.1% --arrivals poisson
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --fail-below 2000
-  scalebench capacity cassandra://10.0.0.8/ --sla p90=150ms --data w3 --records 1000000
+  scalebench capacity cassandra://10.0.0.8/ --sla p90=150ms --mix w3 --records 1000000
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --server nats://10.0.0.5:4222 --agents role=generator`,
 		Args: oneArg("the URL of the server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,12 +79,12 @@ with it.`,
 	f.StringVar(&opt.algorithm, "algorithm", "default", "default, or paper (that of the black-box throughput paper, with its errors)")
 	f.IntVar(&opt.windows, "windows", 0, "at most so many windows (default 40)")
 	f.IntVar(&opt.generators, "generators", 1, "agent processes on this machine that share the load")
-	f.StringToStringVar(&opt.agents, "agents", nil, "use the server's agents with these labels: KEY=VALUE,…; \"\" for all")
-	f.IntVar(&opt.conns, "connections", 1024, "most connections of one generator")
+	f.Var(&opt.agents, "agents", "use the server's agents with these labels, KEY=VALUE,…, or all of them: all")
+	f.IntVar(&opt.conns, "connections", 0, "most connections of one generator (default 1024; 64 to a data store)")
 	f.BoolVar(&opt.insecure, "insecure", false, "do not check the server's certificate")
 	f.BoolVar(&opt.http2, "http2", false, "speak HTTP/2 (https only)")
 	f.StringToStringVarP(&opt.headers, "header", "H", nil, "header of every request: NAME=VALUE")
-	f.StringVar(&opt.data, "data", "", "with a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b)")
+	f.StringVar(&opt.mix, "mix", "", "with a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b)")
 	f.Int64Var(&opt.records, "records", 0, "with a data store: how many records are loaded before (default 1000)")
 	f.StringVar(&opt.password, "password-env", "", "with a data store: the environment variable that holds the password")
 	f.Float64Var(&opt.failBelow, "fail-below", 0, "exit code 3 if the server takes less than so many requests per second, 4 if that cannot be told")
@@ -122,7 +122,7 @@ func (opt capacityOptions) experiment(target string) ([]byte, error) {
 	for key, v := range map[string]any{
 		"kind": "load", "name": "capacity", "target": target, "sla": opt.sla, "arrivals": opt.arrivals,
 		"duration": opt.duration.String(), "warm_up": opt.warmUp.String(), "request_timeout": opt.timeout.String(),
-		"connections": opt.conns, "algorithm": opt.algorithm,
+		"algorithm": opt.algorithm,
 	} {
 		work[key] = v
 	}
@@ -130,6 +130,9 @@ func (opt capacityOptions) experiment(target string) ([]byte, error) {
 		if v != "" {
 			work[key] = v
 		}
+	}
+	if opt.conns > 0 {
+		work["connections"] = opt.conns
 	}
 	if opt.resolution > 0 {
 		work["resolution"] = opt.resolution
@@ -147,19 +150,28 @@ func (opt capacityOptions) experiment(target string) ([]byte, error) {
 		work["headers"] = opt.headers
 	}
 	fleet := map[string]any{"local": map[string]any{"nodes": opt.generators}}
-	if opt.agents != nil {
-		fleet = map[string]any{"agents": map[string]any{"labels": opt.agents}}
+	if opt.agents.given {
+		fleet = map[string]any{"agents": map[string]any{"labels": opt.agents.labels}}
 	}
 	return json.MarshalIndent(map[string]any{
-		"name": "capacity of " + u.Host, "fleet": fleet, "evaluations": []string{string(model.Search)}, "workloads": []any{work},
+		"name": opt.name(u), "fleet": fleet, "evaluations": []string{string(model.Search)}, "workloads": []any{work},
 	}, "", "  ")
+}
+
+// name is what the run is called: what is asked of a data store matters as much
+// as which it is.
+func (opt capacityOptions) name(target *url.URL) string {
+	if opt.mix == "" {
+		return "capacity of " + target.Host
+	}
+	return "capacity of " + target.Host + ", " + opt.mix
 }
 
 // store is what the flags say of a data store.
 func (opt capacityOptions) store() map[string]any {
 	work, data := make(map[string]any), make(map[string]any)
-	if opt.data != "" {
-		data["workload"] = opt.data
+	if opt.mix != "" {
+		data["workload"] = opt.mix
 	}
 	if opt.records > 0 {
 		data["records"] = opt.records
@@ -233,8 +245,17 @@ func (c *common) printPartial(ctx context.Context, s service, id model.RunID) {
 	}
 }
 
+// showSearches shows a run with what its searches have found so far.
+func (c *common) showSearches(d model.RunData, format report.Format) error {
+	found, err := capacities(d)
+	if err != nil {
+		return err
+	}
+	return report.ShowSearches(c.env.Stdout, d, found, format, c.printing())
+}
+
 // checkCapacities holds what was found to --fail-below. A search that the
-// generators ended has no capacity to report.
+// generators or the path ended has no capacity of the target to report.
 func checkCapacities(found []capacity.Found, floor float64) error {
 	for _, f := range found {
 		r := f.Result
@@ -242,8 +263,10 @@ func checkCapacities(found []capacity.Found, floor float64) error {
 		switch {
 		case enough:
 		case r.Limit == capacity.LimitGenerator:
-			return fmt.Errorf("%w: %s: the generators were at their limit, so no capacity can be reported", model.ErrInvalid, f.Workload)
-		case floor > 0 && r.Failed != nil && (r.Limit == capacity.LimitTarget || r.Limit == capacity.LimitPath || r.Limit == capacity.LimitFloor):
+			return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, f.Workload, r.GeneratorsWords())
+		case r.Limit == capacity.LimitPath:
+			return fmt.Errorf("%w: %s: the path to the target was at its limit, so no capacity of the target can be reported", model.ErrInvalid, f.Workload)
+		case floor > 0 && r.Failed != nil && (r.Limit == capacity.LimitTarget || r.Limit == capacity.LimitFloor):
 			return fmt.Errorf("%w: %s: less than %v requests per second passed", model.ErrThreshold, f.Workload, floor)
 		case floor > 0:
 			return fmt.Errorf("%w: %s: whether %v requests per second pass cannot be told", model.ErrInvalid, f.Workload, floor)

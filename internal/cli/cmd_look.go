@@ -63,7 +63,8 @@ func (c *common) withRun(ctx context.Context, name string, f func(context.Contex
 func (c *common) showCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show RUN", Short: "show a run: state, steps, failures, events",
-		Long:    `Shows one run. RUN is an id, a unique beginning of one, or "latest".`,
+		Long: `Shows one run. RUN is an id, a unique beginning of one, or "latest". Of a run
+that searches for a capacity it also shows what was found, or is known so far.`,
 		Example: "  scalebench show latest",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,6 +73,9 @@ func (c *common) showCommand() *cobra.Command {
 				return err
 			}
 			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
+				if d.Has(model.Search) {
+					return c.showSearches(d, format)
+				}
 				return report.Show(c.env.Stdout, d, format, c.printing())
 			})
 		},

@@ -19,7 +19,6 @@ import (
 func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runOptions) error {
 	run, err := c.follow(ctx, s, id)
 	if ctx.Err() != nil {
-		c.printPartial(context.WithoutCancel(ctx), s, id)
 		return c.interrupted(ctx, s, id)
 	}
 	if err != nil {
@@ -78,20 +77,25 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 }
 
 // interrupted ends what this command began, in order. A run on a server of
-// its own goes on without us.
+// its own goes on without us. What searches have found until then is printed.
 func (c *common) interrupted(ctx context.Context, s service, id model.RunID) error {
-	if !s.own && !reaches(context.WithoutCancel(ctx), s, id) {
+	rest := context.WithoutCancel(ctx)
+	switch {
+	case s.own:
+		c.say("ending the run; press Ctrl-C again to end at once")
+		if err := s.Halt(); err != nil {
+			c.log.Warn("ending the run", "err", err)
+		}
+		c.printPartial(rest, s, id)
+		c.say("what was measured is kept: `scalebench resume %s` goes on from there", id)
+		return context.Canceled // the run is not over
+	case !reaches(rest, s, id):
 		c.say("the server is not reached; `scalebench show %s` tells later how the run stands", id)
-		return context.Cause(ctx)
-	}
-	if !s.own {
+	default:
+		c.printPartial(rest, s, id)
 		c.say("the run goes on at the server: `scalebench show %s`, `scalebench cancel %s`", id, id)
-		return context.Cause(ctx)
 	}
-	c.say("ending the run; press Ctrl-C again to end at once")
-	// Closing the service interrupts the run; it must not be final.
-	c.say("what was measured is kept: `scalebench resume %s` goes on from there", id)
-	return context.Canceled
+	return context.Cause(ctx)
 }
 
 // reaches reports whether the service answers now.

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -139,25 +138,9 @@ func TestLabHeld(t *testing.T) {
 // checks the table of its hosts.
 func (w *world) labUp(file string) string {
 	w.t.Helper()
-	out, stderr, err := w.try("lab", "up", "--format", "json", file)
-	if err != nil {
-		w.t.Fatalf("lab up: %v\n%s", err, stderr)
-	}
-	var made struct {
-		ID    string `json:"id"`
-		State string `json:"state"`
-		Hosts []struct {
-			Name      string
-			Namespace struct{ Name string }
-			Paths     map[string]string
-		} `json:"hosts"`
-	}
-	if err := json.Unmarshal([]byte(out), &made); err != nil {
-		w.t.Fatalf("lab up: %v\n%s", err, out)
-	}
-	w.t.Cleanup(func() { _, _, _ = w.try("lab", "down", made.ID) }) // most tests have done it
+	made := w.makeLab(file)
 	if len(made.Hosts) != 4 || made.State != "kept" {
-		w.t.Errorf("lab up = %s, want a lab of 4 hosts that is kept", out)
+		w.t.Errorf("lab up = %+v, want a lab of 4 hosts that is kept", made)
 	}
 	for _, h := range made.Hosts {
 		if _, err := os.Stat("/run/netns/" + h.Namespace.Name); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -140,7 +141,7 @@ func (v *liveView) tick() {
 func (v *liveView) bar() string {
 	const width = 20
 	if v.open {
-		return v.steps()
+		return fmt.Sprintf("window %d", v.done+1)
 	}
 	filled := min(width, v.done*width/max(v.total, 1))
 	return fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), v.done, v.total)
@@ -160,7 +161,11 @@ func (v *liveView) rateText() string {
 	if per == "" {
 		return ""
 	}
-	return "  " + printable(unit.Human(sum, per+"/s"))
+	what := "  "
+	if metric == load.MetricThroughput {
+		what = ", answered " // the step names another rate, the one that is offered
+	}
+	return what + printable(unit.Human(sum, per+"/s"))
 }
 
 func (v *liveView) erase() {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -52,6 +53,33 @@ func TestViewTellsAFailureOnce(t *testing.T) {
 			if got := strings.Count(out.String(), want); got != 1 {
 				t.Errorf("redraw %v: %q %d times, want once: %q", redraw, want, got, out.String())
 			}
+		}
+	}
+}
+
+// A search has no known end: its windows are counted, and what the server
+// answered is told from what it was offered.
+func TestSearchView(t *testing.T) {
+	var out bytes.Buffer
+	v := newLiveView(Env{Stderr: &out, Live: true, Width: 100}, model.RunData{})
+	for _, ev := range []model.Event{
+		{Kind: model.EventStepStarted, Text: "capacity, trial 1, 1 kop/s from 1 node"},
+		{Kind: model.EventStepEnded, Text: "capacity, trial 1, 1 kop/s from 1 node: complete"},
+		{Kind: model.EventWindow, Text: "1 kop/s: passed, p90 2ms"},
+		{Kind: model.EventStepStarted, Text: "capacity, trial 1, 10 kop/s from 1 node"},
+		{Kind: model.EventProgress, Task: "a", Progress: &model.Progress{
+			Metric: load.MetricThroughput, Unit: "op", Elapsed: 2 * time.Second, Value: 15_600}},
+	} {
+		ev.Severity = model.Info
+		v.event(ev)
+	}
+	v.tick()
+	if got, want := strings.Count(out.String(), "complete"), 0; got != want {
+		t.Errorf("a window that is over is told %d times beside its verdict: %q", got, out.String())
+	}
+	for _, want := range []string{" 1 kop/s: passed, p90 2ms\n", "window 2  0s  capacity, trial 1, 10 kop/s from 1 node, answered 7.8 kop/s"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the view said %q, want %q in it", out.String(), want)
 		}
 	}
 }

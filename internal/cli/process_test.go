@@ -100,12 +100,19 @@ func (w *world) env() []string {
 func (w *world) start(args ...string) *proc {
 	w.t.Helper()
 	p := &proc{cmd: exec.Command(w.bin, args...), ended: make(chan struct{}), lines: make(chan string, 1000)}
+	p.cmd.Stdout = io.Discard
+	w.launch(p)
+	return p
+}
+
+// launch starts a process that was prepared.
+func (w *world) launch(p *proc) {
+	w.t.Helper()
 	p.cmd.Env = w.env()
 	pipe, err := p.cmd.StderrPipe()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p.cmd.Stdout = io.Discard
 	if err := p.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -122,7 +129,6 @@ func (w *world) start(args ...string) *proc {
 		_ = p.cmd.Wait()
 		close(p.ended)
 	}()
-	return p
 }
 
 // await waits for a line that contains text.
@@ -241,6 +247,12 @@ func (w *world) poll(what string, done func() bool) {
 // awaitRun waits until a run satisfies ok.
 func (w *world) awaitRun(run string, what string, ok func(model.RunData) bool) model.RunData {
 	w.t.Helper()
+	return w.awaitRunOf(w.server, run, what, ok)
+}
+
+// awaitRunOf is awaitRun where another process than the server executes it.
+func (w *world) awaitRunOf(p *proc, run string, what string, ok func(model.RunData) bool) model.RunData {
+	w.t.Helper()
 	deadline := time.Now().Add(90 * time.Second)
 	for {
 		d, found := w.tryData(run)
@@ -248,7 +260,7 @@ func (w *world) awaitRun(run string, what string, ok func(model.RunData) bool) m
 			return d
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("run %s: not %s; state %s %s; server log:\n%s", run, what, d.Run.State, d.Run.Reason, w.server.log())
+			w.t.Fatalf("run %s: not %s; state %s %s; server log:\n%s", run, what, d.Run.State, d.Run.Reason, p.log())
 		}
 		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // another process is asked again
 	}

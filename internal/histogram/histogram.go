@@ -66,6 +66,19 @@ func Merge(a, b *hdr.Histogram) (*hdr.Histogram, error) {
 	return sum, nil
 }
 
+// Trim returns h with room for no more than its largest value; nil stays nil. A
+// histogram that has room for minutes takes 200 KB, whatever is in it.
+func Trim(h *hdr.Histogram) *hdr.Histogram {
+	if h == nil {
+		return nil
+	}
+	small := hdr.New(h.LowestTrackableValue(), max(h.Max(), 2*h.LowestTrackableValue()), int(h.SignificantFigures()))
+	if small.ByteSize() >= h.ByteSize() || small.Merge(h) > 0 {
+		return h
+	}
+	return small
+}
+
 // fits reports whether everything in h has a place of the same width in into.
 func fits(into, h *hdr.Histogram) bool {
 	return into.LowestTrackableValue() == h.LowestTrackableValue() && into.SignificantFigures() == h.SignificantFigures() &&

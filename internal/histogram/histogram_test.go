@@ -83,3 +83,32 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestTrim: less room, and the same values; what comes later still finds room
+// by merging.
+func TestTrim(t *testing.T) {
+	const hour = int64(3600e9)
+	for _, values := range [][]int64{{5}, {1, 40_000, 2_345_678}, {hour}, {0, 999}, nil} {
+		whole := of(hour, values...)
+		small := histogram.Trim(whole)
+		if small.ByteSize() > whole.ByteSize() || len(values) > 1 && small.ByteSize() > whole.ByteSize()/2 {
+			t.Errorf("%v: %d bytes of %d", values, small.ByteSize(), whole.ByteSize())
+		}
+		if small.TotalCount() != whole.TotalCount() || small.Max() != whole.Max() || small.Min() != whole.Min() {
+			t.Errorf("%v became %d values from %d to %d", values, small.TotalCount(), small.Min(), small.Max())
+		}
+		for _, q := range []float64{1, 50, 90, 99.9, 100} {
+			if a, b := small.ValueAtPercentile(q), whole.ValueAtPercentile(q); a != b {
+				t.Errorf("%v: p%v = %d, want %d", values, q, a, b)
+			}
+		}
+		want := whole.TotalCount() + 1
+		sum, err := histogram.Merge(small, of(hour, hour/2))
+		if err != nil || sum.TotalCount() != want {
+			t.Errorf("%v: merged with a longer one: %v", values, err)
+		}
+	}
+	if histogram.Trim(nil) != nil {
+		t.Error("nothing became something")
+	}
+}

@@ -55,14 +55,13 @@ func (c counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// connect makes a connection between two hosts.
-func connect(t *testing.T, l *Lab, f flow) (from, to net.Conn) {
+// listen listens on a host, at a port that is free.
+func listen(t *testing.T, l *Lab, host model.NodeID) (listener net.Listener) {
 	t.Helper()
-	r, err := l.host(f.to)
+	r, err := l.host(host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var listener net.Listener
 	err = r.Namespace.inside(func() error {
 		listener, err = net.Listen("tcp", r.Address+":0")
 		return err
@@ -70,7 +69,15 @@ func connect(t *testing.T, l *Lab, f flow) (from, to net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return listener
+}
+
+// connect makes a connection between two hosts.
+func connect(t *testing.T, l *Lab, f flow) (from, to net.Conn) {
+	t.Helper()
+	listener := listen(t, l, f.to)
 	defer func() { _ = listener.Close() }()
+	var err error
 	if from, err = l.Dial(t.Context(), f.from, listener.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
@@ -142,18 +149,7 @@ func TestRates(t *testing.T) {
 func TestSetLink(t *testing.T) {
 	l := up(t, Config{ID: "cut", Spec: Spec{Nodes: 2}})
 	reach := func(within time.Duration) error {
-		r, err := l.host("lab-2")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var listener net.Listener
-		err = r.Namespace.inside(func() error {
-			listener, err = net.Listen("tcp", r.Address+":0")
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		listener := listen(t, l, "lab-2")
 		defer func() { _ = listener.Close() }()
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()

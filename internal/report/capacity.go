@@ -1,17 +1,19 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/table"
-	"github.com/scalebench/scalebench/internal/search"
 )
 
-// Capacities prints what searches have found: as text, for each, the answer, a
-// picture of the loads tried, a table of the windows and the warnings; as JSON
+// Capacities prints what searches have found: as text a table of them, if there
+// are several, and for each of a few the answer, a picture of the loads tried, a
+// table of the windows and the warnings; as JSON
 // the capacity.Record of the only search, or an array of them; as CSV one line
 // a window.
 func Capacities(w io.Writer, found []capacity.Found, f Format, o Options) error {
@@ -26,6 +28,22 @@ func Capacities(w io.Writer, found []capacity.Found, f Format, o Options) error 
 	return unknownFormat(f)
 }
 
+// ShowSearches is Show of a run that searches, with what it has found so far:
+// as text below, as JSON in the object; as CSV it is the same.
+func ShowSearches(w io.Writer, d model.RunData, found []capacity.Found, f Format, o Options) error {
+	v := newOverview(d)
+	for _, x := range found {
+		v.Searches = append(v.Searches, x.Record())
+	}
+	if err := show(w, v, f, o); err != nil || f != Text {
+		return err
+	}
+	if err := writeLines(w, ""); err != nil {
+		return err
+	}
+	return Capacities(w, found, f, o)
+}
+
 func capacitiesJSON(w io.Writer, found []capacity.Found) error {
 	records := make([]capacity.Record, len(found))
 	for i, x := range found {
@@ -37,14 +55,21 @@ func capacitiesJSON(w io.Writer, found []capacity.Found) error {
 	return writeJSON(w, records)
 }
 
+// mostInFull is how many searches are printed with their windows.
+const mostInFull = 4
+
 func capacitiesText(w io.Writer, found []capacity.Found, o Options) error {
 	if len(found) == 0 {
 		return writeLines(w, "No searches: no window of load was planned.")
 	}
 	if len(found) > 1 {
-		if err := writeLines(w, wrapped("", strings.Join(capacitySummary(found), " "), o)...); err != nil {
+		lines := append(wrapped("", strings.Join(capacitySummary(found), " "), o), "")
+		if err := errors.Join(writeLines(w, lines...), trialsTable(groupSearches(found)).WriteText(w, o.text())); err != nil {
 			return err
 		}
+	}
+	if len(found) > mostInFull {
+		return capacitiesInBrief(w, found, o)
 	}
 	for i, x := range found {
 		if err := capacityText(w, x, o, i > 0 || len(found) > 1); err != nil {
@@ -52,6 +77,29 @@ func capacitiesText(w io.Writer, found []capacity.Found, o Options) error {
 		}
 	}
 	return nil
+}
+
+// mostWarnings is how many warnings of many searches are printed.
+const mostWarnings = 12
+
+// capacitiesInBrief prints what is to be said of many searches below their
+// table.
+func capacitiesInBrief(w io.Writer, found []capacity.Found, o Options) error {
+	var lines []string
+	n := 0
+	for _, x := range found {
+		for _, text := range x.Result.Warnings {
+			if n++; n <= mostWarnings {
+				lines = append(lines, wrapped("! ", table.Clean(fmt.Sprintf("%s, trial %d: %s", x.Target, x.Trial, text)), o)...)
+			}
+		}
+	}
+	if n > mostWarnings {
+		lines = append(lines, fmt.Sprintf("! and %d warnings more", n-mostWarnings))
+	}
+	lines = append(lines, "")
+	lines = append(lines, wrapped("", fmt.Sprintf("The windows of %d searches are in the report, and in --format json and csv.", len(found)), o)...)
+	return writeLines(w, lines...)
 }
 
 // capacityText prints one search; further ones stand apart from what is above.
@@ -92,25 +140,13 @@ func windowsText(w io.Writer, x capacity.Found, o Options) error {
 		return err
 	}
 	var lines []string
-	for i, j := range x.Result.Windows {
-		if text := hiddenReason(x, j); text != "" {
-			lines = append(lines, wrapped("", fmt.Sprintf("%d: %s", i+1, text), o)...)
-		}
+	for _, text := range hiddenReasons(x) {
+		lines = append(lines, wrapped("", text, o)...)
 	}
 	if len(lines) == 0 {
 		return nil
 	}
 	return writeLines(w, lines...)
-}
-
-// hiddenReason is why a window was not passed where that is neither its
-// latency nor its errors.
-func hiddenReason(x capacity.Found, w capacity.Judged) string {
-	ofRamp := x.Config.Algorithm == search.Paper && w.Phase == search.Ramp
-	if w.Verdict == capacity.Unusable || w.Verdict == capacity.Missed && ofRamp {
-		return reasonsOf(w)
-	}
-	return ""
 }
 
 func capacityWarnings(w io.Writer, x capacity.Found, o Options) error {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
@@ -121,28 +120,10 @@ func verdictAlone(w capacity.Judged) table.Cell {
 // verdictWithReasons has the reasons below the verdict.
 func verdictWithReasons(w capacity.Judged) table.Cell {
 	c := verdictAlone(w)
-	if reasons := reasonsOf(w); reasons != "" {
+	if reasons := briefReason(w); reasons != "" {
 		c.Lines = append(c.Lines, table.Wrap(reasons, reasonWidth)...)
 	}
 	return c
-}
-
-// reasonsOf says why a window was not passed.
-func reasonsOf(w capacity.Judged) string {
-	switch {
-	case len(w.Generators) > 0:
-		return table.Clean(w.Generators[0])
-	case w.PathChanged && w.Verdict == capacity.Unusable:
-		return "the path to the target was another: round trips " + shiftWords(w.PathShift)
-	}
-	return table.Clean(strings.Join(w.Misses, "; "))
-}
-
-func shiftWords(d time.Duration) string {
-	if d < 0 {
-		return num.Seconds(-d.Seconds()) + " shorter"
-	}
-	return num.Seconds(d.Seconds()) + " longer"
 }
 
 // flatWindowColumns are the columns of the windows for programs; a contract.

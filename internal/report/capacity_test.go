@@ -18,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
 )
 
@@ -102,12 +103,14 @@ func TestCapacityAnswer(t *testing.T) {
 	}{
 		{"target", capacity.Result{Limit: capacity.LimitTarget, Passed: p(7055), Failed: p(7132), Estimate: p(7090), CI: &[2]float64{7010, 7160}},
 			"the server takes 7.09 kop/s: passed at 7.055 kop/s, failed at 7.132 kop/s; 95 % interval 7.01 to 7.16 kop/s"},
-		{"path", capacity.Result{Limit: capacity.LimitPath, Passed: p(70), Failed: p(80), Estimate: p(75)},
-			"the path to the server takes 75 op/s: passed at 70 op/s, failed at 80 op/s"},
+		{"path", capacity.Result{Limit: capacity.LimitPath, Passed: p(70), Failed: p(80)},
+			"refused: the path to the server was at its limit, not the server; it takes at least 70 op/s"},
 		{"no estimate", capacity.Result{Limit: capacity.LimitTarget, Passed: p(70), Failed: p(80)},
 			"what the server takes was not pinned down: passed at 70 op/s, failed at 80 op/s"},
 		{"generators", capacity.Result{Limit: capacity.LimitGenerator, Passed: p(70)},
 			"refused: the generators were at their limit, not the server; it takes at least 70 op/s"},
+		{"one of several generators", capacity.Result{Limit: capacity.LimitGenerator, Passed: p(70), Generators: []model.NodeID{"n2"}},
+			"refused: generator n2 was at its limit, not the server; it takes at least 70 op/s"},
 		{"generators at once", capacity.Result{Limit: capacity.LimitGenerator}, "refused: the generators were at their limit, not the server"},
 		{"cap", capacity.Result{Limit: capacity.LimitCap, Passed: p(5e4)}, "the server takes 50 kop/s or more: nothing larger was allowed"},
 		{"floor", capacity.Result{Limit: capacity.LimitFloor, Failed: p(1)}, "the server takes less than 1 op/s, the smallest load allowed"},

@@ -24,9 +24,9 @@ func answerWords(r capacity.Result) string {
 	case capacity.LimitTarget:
 		return boundaryWords("the server", r)
 	case capacity.LimitPath:
-		return boundaryWords("the path to the server", r)
+		return "refused: the path to the server was at its limit, not the server" + atLeastWords("; it takes ", r)
 	case capacity.LimitGenerator:
-		return "refused: the generators were at their limit, not the server" + atLeastWords("; it takes ", r)
+		return "refused: " + r.GeneratorsWords() + ", not the server" + atLeastWords("; it takes ", r)
 	case capacity.LimitCap:
 		return fmt.Sprintf("the server takes %s or more: nothing larger was allowed", opRate(r.Passed))
 	case capacity.LimitFloor:
@@ -248,7 +248,9 @@ func shortAnswer(r capacity.Result) string {
 	case r.Limit == capacity.LimitFloor:
 		return "less than " + opRate(r.Failed)
 	case r.Limit == capacity.LimitGenerator:
-		return "refused: the generators were at their limit"
+		return "refused: " + r.GeneratorsWords()
+	case r.Limit == capacity.LimitPath:
+		return "refused: the path was at its limit"
 	case r.Limit == capacity.LimitNone:
 		return "not over"
 	}

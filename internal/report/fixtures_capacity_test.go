@@ -200,6 +200,17 @@ func manySearches() []capacity.Found {
 	return out
 }
 
+// farTargets are two targets of which one takes ten times as much.
+func farTargets() []capacity.Found {
+	var out []capacity.Found
+	for trial := 1; trial <= 8; trial++ {
+		wave := math.Sin(float64(2 * trial))
+		out = append(out, quickSearch("small", "http://small.test:8080/", trial, 1000*(1+.03*wave)),
+			quickSearch("large", "http://large.test:8080/", trial, 10300*(1+.008*wave)))
+	}
+	return out
+}
+
 // runOf is the run of searches: a step a window.
 func runOf(found []capacity.Found) model.RunData {
 	x := fixture{nodes: 2}
@@ -256,6 +267,7 @@ func searchBuilders() map[string]func() []capacity.Found {
 	}
 	return map[string]func() []capacity.Found{
 		"search": one(func(*capacity.Found) {}), "searches": manySearches, "long search": longSearch,
+		"far targets": farTargets,
 		"two trials": func() []capacity.Found {
 			return []capacity.Found{quickSearch("web", "http://web.test/", 1, 4000), quickSearch("web", "http://web.test/", 2, 4080)}
 		},

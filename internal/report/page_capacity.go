@@ -252,7 +252,10 @@ func boxNotes(groups []searchGroup, chart figure.BoxChart) []string {
 	if loose {
 		text += " Hollow: not confirmed."
 	}
-	if !chart.FromZero {
+	switch {
+	case chart.Relative:
+		text += " The targets are far apart: each row is drawn around its own median, which stands beside it, and all in the same measure."
+	case !chart.FromZero:
 		text += " The axis does not begin at 0."
 	}
 	return []string{text}

@@ -15,7 +15,10 @@ import (
 // outcomes, what failed and why, and the events that matter. JSON is one
 // object; CSV has one line per step.
 func Show(w io.Writer, d model.RunData, f Format, o Options) error {
-	v := newOverview(d)
+	return show(w, newOverview(d), f, o)
+}
+
+func show(w io.Writer, v overview, f Format, o Options) error {
 	switch f {
 	case JSON:
 		return writeJSON(w, v)

@@ -2,7 +2,9 @@ package figure
 
 import (
 	"html/template"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/svg"
@@ -31,6 +33,9 @@ type BoxChart struct {
 	Unit string
 	// FromZero says that the axis begins at 0.
 	FromZero bool
+	// Relative says that each row is drawn around its own median, and that the
+	// axis is the difference from that in percent.
+	Relative bool
 }
 
 // BoxFrom is how many values make a box: quartiles of fewer are mere
@@ -47,28 +52,93 @@ const (
 // Boxes draws box plots on one axis of the unit, which gets a prefix: the line
 // is the median, the box the quartiles, and the whiskers reach to the farthest
 // values that are no farther than 1.5 times the box from it. All values are
-// shown as points. ok is false without any value.
+// shown as points. Where the medians are far apart the axis is relative to
+// them: how the values of a row differ could not be seen otherwise. ok is false
+// without any value.
 func Boxes(of string, rows []BoxRow) (c BoxChart, ok bool) {
+	scales := make([]boxScale, len(rows))
+	c.Relative = farApart(rows)
 	var all []float64
-	for _, r := range rows {
-		all = append(all, r.finite()...)
+	for i, r := range rows {
+		scales[i] = boxScale{factor: 1}
+		if m, known := r.median(); known && c.Relative {
+			scales[i] = boxScale{origin: m, factor: m / 100}
+		}
+		for _, v := range r.finite() {
+			all = append(all, scales[i].of(v))
+		}
 	}
 	if len(all) == 0 {
 		return BoxChart{}, false
 	}
-	s := num.For(of, largest(all))
-	axis := boxAxis(slices.Min(all)/s.Factor, slices.Max(all)/s.Factor)
-	c = BoxChart{Unit: s.Unit, FromZero: axis.Lo == 0}
-	for _, r := range rows {
-		c.Rows = append(c.Rows, r.draw(axis, s))
+	axis, s := c.axis(of, all)
+	for i, r := range rows {
+		scales[i].factor *= s.Factor
+		c.Rows = append(c.Rows, r.draw(axis, scales[i], of))
 	}
 	d := svg.New("area", "", 20)
-	for _, v := range axis.Ticks() {
-		d.Text("tick", edgeAnchor(axis.Share(v)), axis.Pct(v), svg.Px(14), unit.Digits(v, 6))
+	ticks := axis.Ticks()
+	for _, v := range ticks {
+		// Signs and units make labels long: of many ticks every other one has one.
+		if c.Relative && len(ticks) > 6 && math.Mod(math.Round(v/axis.Step), 2) != 0 {
+			continue
+		}
+		d.Text("tick", edgeAnchor(axis.Share(v)), axis.Pct(v), svg.Px(14), c.tick(v))
 	}
 	c.Axis = d.HTML()
 	return c, true
 }
+
+// axis covers all values, given in the unit or in percent.
+func (c *BoxChart) axis(of string, all []float64) (svg.Axis, num.Scale) {
+	if c.Relative {
+		c.Unit = "from the median"
+		return svg.NewAxis(min(slices.Min(all), -leastReach), max(slices.Max(all), leastReach), 4), num.Scale{Factor: 1}
+	}
+	s := num.For(of, largest(all))
+	axis := boxAxis(slices.Min(all)/s.Factor, slices.Max(all)/s.Factor)
+	c.Unit, c.FromZero = s.Unit, axis.Lo == 0
+	return axis, s
+}
+
+func (c *BoxChart) tick(v float64) string {
+	if !c.Relative {
+		return unit.Digits(v, 6)
+	}
+	text := strings.TrimPrefix(unit.Digits(v, 6), "-") + " %"
+	switch {
+	case v > 0:
+		return "+" + text
+	case v < 0:
+		return "−" + text
+	}
+	return text
+}
+
+const (
+	// farTimes is from which ratio of two medians on an axis is relative.
+	farTimes = 3
+	// leastReach is how much of a relative axis is shown at least, in percent
+	// to either side: smaller differences are no news.
+	leastReach = 2
+)
+
+// farApart reports whether the medians of rows differ by so much that boxes on
+// one axis from 0 would be lines.
+func farApart(rows []BoxRow) bool {
+	least, most := math.Inf(1), 0.0
+	for _, r := range rows {
+		if m, known := r.median(); known {
+			least, most = min(least, m), max(most, m)
+		}
+	}
+	return least > 0 && most >= farTimes*least
+}
+
+// boxScale turns values of a row into those of the axis.
+type boxScale struct{ origin, factor float64 }
+
+func (s boxScale) of(v float64) float64 { return (v - s.origin) / s.factor }
 
 // boxAxis begins at 0, except where all values are close together: then it
 // shows how they differ.
@@ -90,7 +160,14 @@ func (r BoxRow) finite() []float64 {
 	return out
 }
 
-func (r BoxRow) draw(a svg.Axis, s num.Scale) template.HTML {
+// median is of the values known.
+func (r BoxRow) median() (m float64, known bool) {
+	m, err := stats.Quantile(r.finite(), .5)
+	return m, err == nil && num.Finite(m)
+}
+
+// draw draws a row whose values are amounts of a unit.
+func (r BoxRow) draw(a svg.Axis, s boxScale, of string) template.HTML {
 	d := svg.New("area", r.Name, boxRowHeight)
 	for _, v := range a.Ticks() {
 		d.Line("grid", a.Pct(v), svg.Px(0), a.Pct(v), svg.Px(boxRowHeight))
@@ -100,7 +177,7 @@ func (r BoxRow) draw(a svg.Axis, s num.Scale) template.HTML {
 		d.Text("unknown", svg.Middle, svg.Pct(50), svg.Px(boxMiddle+4.5), "no estimate")
 		return d.HTML()
 	}
-	drawBox(d, a, s, values)
+	drawBox(d, a, s, of, values)
 	for i, v := range r.Values {
 		class := "single"
 		if v.Firm {
@@ -108,7 +185,7 @@ func (r BoxRow) draw(a svg.Axis, s num.Scale) template.HTML {
 		}
 		// Beside each other, not at random: points of near values stay apart.
 		y := float64(boxMiddle) + 3.5*float64(i%5-2)
-		d.Mark(svg.Dot, class, a.Pct(v.Value/s.Factor), svg.Px(y), 2.6, v.Tip)
+		d.Mark(svg.Dot, class, a.Pct(s.of(v.Value)), svg.Px(y), 2.6, v.Tip)
 	}
 	return d.HTML()
 }
@@ -143,12 +220,12 @@ func newBox(values []float64) (box, bool) {
 }
 
 // drawBox draws the box, or of few values the median alone.
-func drawBox(d *svg.Drawing, a svg.Axis, s num.Scale, values []float64) {
+func drawBox(d *svg.Drawing, a svg.Axis, s boxScale, of string, values []float64) {
 	b, ok := newBox(values)
 	if !ok {
 		return
 	}
-	at := func(v float64) svg.Len { return a.Pct(v / s.Factor) }
+	at := func(v float64) svg.Len { return a.Pct(s.of(v)) }
 	mid := svg.Px(boxMiddle)
 	if len(values) >= BoxFrom {
 		d.Line("whisker", at(b.low), mid, at(b.q1), mid)
@@ -156,8 +233,8 @@ func drawBox(d *svg.Drawing, a svg.Axis, s num.Scale, values []float64) {
 		for _, v := range []float64{b.low, b.high} {
 			d.Line("whisker", at(v), svg.Px(boxMiddle-6), at(v), svg.Px(boxMiddle+6))
 		}
-		d.Rect("box", at(b.q1), svg.Px(boxMiddle-boxHalf), svg.Pct(100*(b.q3-b.q1)/s.Factor/(a.Hi-a.Lo)), svg.Px(2*boxHalf),
-			"half of the values: "+s.Value(b.q1, 0)+" to "+s.Value(b.q3, 0))
+		d.Rect("box", at(b.q1), svg.Px(boxMiddle-boxHalf), svg.Pct(100*(s.of(b.q3)-s.of(b.q1))/(a.Hi-a.Lo)), svg.Px(2*boxHalf),
+			"half of the values: "+unit.Human(b.q1, of)+" to "+unit.Human(b.q3, of))
 	}
 	d.Line("midline", at(b.median), svg.Px(boxMiddle-boxHalf-3), at(b.median), svg.Px(boxMiddle+boxHalf+3))
 }

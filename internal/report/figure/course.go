@@ -41,7 +41,7 @@ type CourseWindow struct {
 // CourseStep is a stretch of scored time.
 type CourseStep struct {
 	From, To float64 // seconds
-	Achieved float64 // operations per second that ended well
+	Achieved float64 // operations due in it that ended well, per second
 	// Median and P90 are latencies in seconds; NaN where there is none because
 	// too many of the operations due did not end well.
 	Median, P90 float64
@@ -95,7 +95,7 @@ func (c Course) loadAxis() Capacity {
 }
 
 // drawLoad draws windows as areas as high as their load, each with its mark,
-// and over them what was answered.
+// and over them what of it was answered.
 func (c Course) drawLoad(x svg.Axis, y Capacity) Plot {
 	d := svg.New("area", c.Title+": load offered and answered", marginTop+courseLoad+marginBottom)
 	y.grid(d, courseLoad)

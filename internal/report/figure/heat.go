@@ -35,6 +35,8 @@ type HeatRow struct {
 // HeatMap is the drawing with the axis of its colours.
 type HeatMap struct {
 	Plot
+	// Tall is the same with the loads below each other, for narrow screens.
+	Tall  Plot
 	Scale template.HTML
 	// Room is the class that gives the drawing its least width: cells are wide
 	// enough for their numbers.
@@ -62,17 +64,7 @@ func (h Heat) Draw() (m HeatMap, ok bool) {
 		return HeatMap{}, false
 	}
 	c := h.colors()
-	height := heatCell * float64(len(h.Rows))
-	d := svg.New("area heatmap", h.Title, marginTop+height+marginBottom)
-	for k := range h.Rows {
-		h.drawRow(d, k, c)
-	}
-	h.drawLimits(d)
-	h.drawBoundary(d, height)
-	for i, label := range h.Loads {
-		d.Text("tick", svg.Middle, h.middle(i), svg.Px(marginTop+height+16), label)
-	}
-	m = HeatMap{Plot: Plot{Y: h.rowLabels(), Area: d.HTML()}, Scale: c.drawing()}
+	m = HeatMap{Plot: h.wide(c), Tall: h.tall(c), Scale: c.drawing()}
 	for _, n := range heatRooms {
 		if m.Room == "" && len(h.Loads) <= n {
 			m.Room = "upto" + itoa(n)
@@ -81,42 +73,96 @@ func (h Heat) Draw() (m HeatMap, ok bool) {
 	return m, true
 }
 
-// left and middle are where column i stands.
-func (h Heat) left(i int) svg.Len   { return svg.Pct(100 * float64(i) / float64(len(h.Loads))) }
-func (h Heat) middle(i int) svg.Len { return svg.Pct(100 * (float64(i) + .5) / float64(len(h.Loads))) }
-
-// top is where a row begins: the highest percentile stands at the top, so that
-// loads and percentiles both grow away from the corner.
-func (h Heat) top(k int) float64 { return marginTop + heatCell*float64(len(h.Rows)-1-k) }
-
-func (h Heat) drawRow(d *svg.Drawing, k int, c heatColors) {
-	row, y := h.Rows[k], h.top(k)
-	width := svg.Pct(100 / float64(len(h.Loads)))
-	for i := range h.Loads {
-		v := math.NaN()
-		if i < len(row.Values) {
-			v = row.Values[i]
+// wide has the loads beside each other.
+func (h Heat) wide(c heatColors) Plot {
+	height := heatCell * float64(len(h.Rows))
+	d := svg.New("area heatmap", h.Title, marginTop+height+marginBottom)
+	at := heatPlaces{columns: len(h.Loads), rows: len(h.Rows)}
+	for k, row := range h.Rows {
+		for i := range h.Loads {
+			h.drawCell(d, c, i, row, at.cell(i, at.rows-1-k))
 		}
-		class, ink := c.class(v)
-		over := row.Limit != nil && v > *row.Limit
-		d.Rect(class, h.left(i), svg.Px(y), width, svg.Px(heatCell), h.tip(i, row, v))
-		baseline := y + 19.5
-		if over {
-			d.Mark(svg.Diamond, "overmark", h.middle(i), svg.Px(y+7.5), 2.8, "")
-			ink += " over"
-			baseline = y + 24
-		}
-		d.Text(ink, svg.Middle, h.middle(i), svg.Px(baseline), heatText(v))
 	}
-}
-
-// drawLimits outlines the rows that the SLA has a limit for.
-func (h Heat) drawLimits(d *svg.Drawing) {
 	for k, row := range h.Rows {
 		if row.Limit != nil {
-			d.Rect("slarow", svg.Px(0), svg.Px(h.top(k)), svg.Pct(100), svg.Px(heatCell), "")
+			d.Rect("slarow", svg.Px(0), svg.Px(at.top(at.rows-1-k)), svg.Pct(100), svg.Px(heatCell), "")
 		}
 	}
+	if h.divided() {
+		x := svg.Pct(at.left(h.Boundary))
+		d.Line("divide", x, svg.Px(0), x, svg.Px(marginTop+height+4))
+	}
+	for i, label := range h.Loads {
+		d.Text("tick", svg.Middle, svg.Pct(at.middle(i)), svg.Px(marginTop+height+16), label)
+	}
+	return Plot{Y: h.rowLabels(at), Area: d.HTML()}
+}
+
+// tall has the loads below each other, the smallest first.
+func (h Heat) tall(c heatColors) Plot {
+	height := heatCell * float64(len(h.Loads))
+	d := svg.New("area heatmap", h.Title, marginTop+height+marginBottom)
+	at := heatPlaces{columns: len(h.Rows), rows: len(h.Loads)}
+	for k, row := range h.Rows {
+		for i := range h.Loads {
+			h.drawCell(d, c, i, row, at.cell(k, i))
+		}
+		class := "tick"
+		if row.Limit != nil {
+			class = "limit"
+		}
+		d.Text(class, svg.Middle, svg.Pct(at.middle(k)), svg.Px(marginTop+height+16), row.Name)
+	}
+	for k, row := range h.Rows {
+		if row.Limit != nil {
+			d.Rect("slarow", svg.Pct(at.left(k)), svg.Px(marginTop), svg.Pct(at.width()), svg.Px(height), "")
+		}
+	}
+	if h.divided() {
+		y := svg.Px(at.top(h.Boundary))
+		d.Line("divide", svg.Px(0), y, svg.Pct(100), y)
+	}
+	labels := svg.NewFixed("yaxis", "", yAxisWidth, marginTop+height+marginBottom)
+	for i, label := range h.Loads {
+		labels.Text("tick", svg.End, svg.Px(yAxisWidth-7), svg.Px(at.top(i)+heatCell/2+4), label)
+	}
+	return Plot{Y: labels.HTML(), Area: d.HTML()}
+}
+
+// divided reports whether the boundary is between two of the loads.
+func (h Heat) divided() bool { return h.Boundary > 0 && h.Boundary < len(h.Loads) }
+
+// heatPlaces says where the cells of a map are: along x in percent, along y in
+// pixels.
+type heatPlaces struct{ columns, rows int }
+
+func (p heatPlaces) width() float64            { return 100 / float64(p.columns) }
+func (p heatPlaces) left(column int) float64   { return p.width() * float64(column) }
+func (p heatPlaces) middle(column int) float64 { return p.left(column) + p.width()/2 }
+func (p heatPlaces) top(row int) float64       { return marginTop + heatCell*float64(row) }
+
+// heatPlace is where one cell is.
+type heatPlace struct{ left, middle, width, top float64 }
+
+func (p heatPlaces) cell(column, row int) heatPlace {
+	return heatPlace{left: p.left(column), middle: p.middle(column), width: p.width(), top: p.top(row)}
+}
+
+// drawCell draws a load's latency at a percentile.
+func (h Heat) drawCell(d *svg.Drawing, c heatColors, load int, row HeatRow, at heatPlace) {
+	v := math.NaN()
+	if load < len(row.Values) {
+		v = row.Values[load]
+	}
+	class, ink := c.class(v)
+	d.Rect(class, svg.Pct(at.left), svg.Px(at.top), svg.Pct(at.width), svg.Px(heatCell), h.tip(load, row, v))
+	baseline := at.top + 19.5
+	if row.Limit != nil && v > *row.Limit {
+		d.Mark(svg.Diamond, "overmark", svg.Pct(at.middle), svg.Px(at.top+7.5), 2.8, "")
+		ink += " over"
+		baseline = at.top + 24
+	}
+	d.Text(ink, svg.Middle, svg.Pct(at.middle), svg.Px(baseline), heatText(v))
 }
 
 // heatText is a latency in milliseconds, as short as it can be.
@@ -140,15 +186,9 @@ func (h Heat) tip(i int, row HeatRow, v float64) string {
 	return text
 }
 
-// drawBoundary draws a line between the loads on both sides of the boundary.
-func (h Heat) drawBoundary(d *svg.Drawing, height float64) {
-	if h.Boundary > 0 && h.Boundary < len(h.Loads) {
-		at := h.left(h.Boundary)
-		d.Line("divide", at, svg.Px(0), at, svg.Px(marginTop+height+4))
-	}
-}
-
-func (h Heat) rowLabels() template.HTML {
+// rowLabels name the rows: the highest percentile stands at the top, so that
+// loads and percentiles both grow away from the corner.
+func (h Heat) rowLabels(at heatPlaces) template.HTML {
 	height := heatCell * float64(len(h.Rows))
 	d := svg.NewFixed("yaxis", "", yAxisWidth, marginTop+height+marginBottom)
 	for k, row := range h.Rows {
@@ -156,7 +196,7 @@ func (h Heat) rowLabels() template.HTML {
 		if row.Limit != nil {
 			class = "limit"
 		}
-		d.Text(class, svg.End, svg.Px(yAxisWidth-7), svg.Px(h.top(k)+heatCell/2+4), row.Name)
+		d.Text(class, svg.End, svg.Px(yAxisWidth-7), svg.Px(at.top(at.rows-1-k)+heatCell/2+4), row.Name)
 	}
 	return d.HTML()
 }

@@ -213,8 +213,56 @@ func TestHeatCells(t *testing.T) {
 	if !strings.Contains(got, `class="divide" x1="66.67%"`) {
 		t.Errorf("the boundary is not between 2 and 3: %s", got)
 	}
-	if h.top(1) >= h.top(0) {
-		t.Errorf("p50 stands at %v and p90 at %v, want the higher percentile above", h.top(0), h.top(1))
+	if y := string(m.Y); placeOf(t, y, "p90") >= placeOf(t, y, "p50") {
+		t.Errorf("want the higher percentile above: %s", y)
+	}
+}
+
+// placeOf is the y, in pixels, of a text in a drawing.
+func placeOf(t *testing.T, drawing, text string) float64 {
+	t.Helper()
+	found := regexp.MustCompile(`<text[^>]* y="([0-9.]+)"[^>]*>` + regexp.QuoteMeta(text) + `<`).FindStringSubmatch(drawing)
+	if found == nil {
+		t.Fatalf("no text %q in %s", text, drawing)
+	}
+	y, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
+
+// TestHeatTall: for narrow screens the same cells stand in as many rows as
+// there are loads.
+func TestHeatTall(t *testing.T) {
+	h := Heat{
+		Title: "t", Loads: []string{"1", "2", "3"}, Tips: []string{"a", "b", "c"}, Boundary: 2,
+		Rows: []HeatRow{
+			{Name: "p50", Values: []float64{0.001, 0.01, 0.1}},
+			{Name: "p90", Limit: ptrTo(0.05), Values: []float64{0.005, 0.05, math.Inf(1)}},
+		},
+	}
+	m, ok := h.Draw()
+	if !ok {
+		t.Fatal("not drawn")
+	}
+	cells := regexp.MustCompile(`<rect class="cell[^>]*>(?:<title>[^<]*</title>)?`)
+	wide, tall := cells.FindAllString(string(m.Area), -1), cells.FindAllString(string(m.Tall.Area), -1)
+	if len(wide) != 6 || len(tall) != 6 {
+		t.Fatalf("%d and %d cells, want 6 each", len(wide), len(tall))
+	}
+	place := regexp.MustCompile(` (x|y|width)="[^"]*"`)
+	for i := range wide {
+		if a, b := place.ReplaceAllString(wide[i], ""), place.ReplaceAllString(tall[i], ""); a != b {
+			t.Errorf("cell %d is %s, and in the tall map %s", i, a, b)
+		}
+	}
+	if y := string(m.Tall.Y); !(placeOf(t, y, "1") < placeOf(t, y, "2") && placeOf(t, y, "2") < placeOf(t, y, "3")) {
+		t.Errorf("want loads to grow downwards: %s", y)
+	}
+	if got := string(m.Tall.Area); !strings.Contains(got, `class="divide" x1="0" y1="70" x2="100%" y2="70"`) ||
+		!strings.Contains(got, `class="slarow" x="50%" y="10" width="50%" height="90"`) {
+		t.Errorf("want the boundary below the second load, and p90 outlined: %s", got)
 	}
 }
 
@@ -285,6 +333,41 @@ func TestBoxes(t *testing.T) {
 	}
 	if _, ok := Boxes("op/s", []BoxRow{row()}); ok {
 		t.Error("boxes of nothing are drawn")
+	}
+}
+
+// TestBoxesFarApart: rows whose medians are far apart are drawn around them,
+// all in the same measure.
+func TestBoxesFarApart(t *testing.T) {
+	row := func(values ...float64) BoxRow {
+		r := BoxRow{Name: "n"}
+		for _, v := range values {
+			r.Values = append(r.Values, BoxValue{Value: v})
+		}
+		return r
+	}
+	c, ok := Boxes("op/s", []BoxRow{row(95, 100, 105), row(960, 980, 1000, 1020, 1040), row()})
+	if !ok || !c.Relative || c.FromZero || c.Unit != "from the median" {
+		t.Fatalf("%v, relative %v, from zero %v, unit %q", ok, c.Relative, c.FromZero, c.Unit)
+	}
+	for i, want := range []string{`class="midline" x1="50%"`, `class="box" x="33.33%" y="14" width="33.33%"`, ">no estimate<"} {
+		if got := string(c.Rows[i]); !strings.Contains(got, want) {
+			t.Errorf("row %d lacks %s: %s", i, want, got)
+		}
+	}
+	if got := string(c.Rows[1]); !strings.Contains(got, "half of the values: 980 op/s to 1.02 kop/s") {
+		t.Errorf("the box does not say what it is of: %s", got)
+	}
+	for _, want := range []string{">−4 %<", ">0 %<", ">+4 %<"} {
+		if !strings.Contains(string(c.Axis), want) {
+			t.Errorf("the axis lacks %s: %s", want, c.Axis)
+		}
+	}
+	if c, _ := Boxes("op/s", []BoxRow{row(100, 101), row(250)}); c.Relative {
+		t.Error("targets that are close together are not drawn to scale")
+	}
+	if c, ok := Boxes("op/s", []BoxRow{row(100), row(1000)}); !ok || !c.Relative {
+		t.Error("single values far apart are not drawn")
 	}
 }
 

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// allAgents is the value of a flag that asks for agents whatever their labels.
+const allAgents = "all"
+
+// agentLabels is a flag: labels that agents must have, KEY=VALUE,…, or "all".
+// Given more than once, all of them count.
+type agentLabels struct {
+	given  bool
+	labels map[string]string
+}
+
+// Set implements pflag.Value.
+func (a *agentLabels) Set(text string) error {
+	if a.labels == nil {
+		a.labels = make(map[string]string)
+	}
+	a.given = true
+	if text == "" || text == allAgents {
+		return nil
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		if !ok || key == "" {
+			return fmt.Errorf("%q is no label; allowed is KEY=VALUE, several with commas between, or %s", pair, allAgents)
+		}
+		a.labels[key] = value
+	}
+	return nil
+}
+
+// String implements pflag.Value.
+func (a *agentLabels) String() string {
+	var pairs []string
+	for _, k := range slices.Sorted(maps.Keys(a.labels)) {
+		pairs = append(pairs, k+"="+a.labels[k])
+	}
+	return strings.Join(pairs, ",")
+}
+
+// Type implements pflag.Value.
+func (a *agentLabels) Type() string { return "KEY=VALUE,…" }

@@ -1,0 +1,247 @@
+package cli_test
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/lab"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// pageServer serves a page of 10 KiB on port 8080 of a lab's host, from one
+// process.
+const pageServer = `head -c 10240 /dev/zero > $SCALEBENCH_DIR/index.html; cat > $SCALEBENCH_DIR/nginx.conf <<END
+daemon off; worker_processes 1; pid $SCALEBENCH_DIR/pid; error_log stderr;
+events { worker_connections 4096; }
+http {
+  access_log off; keepalive_requests 1000000000;
+  client_body_temp_path $SCALEBENCH_DIR; proxy_temp_path $SCALEBENCH_DIR; fastcgi_temp_path $SCALEBENCH_DIR;
+  uwsgi_temp_path $SCALEBENCH_DIR; scgi_temp_path $SCALEBENCH_DIR;
+  server { listen 8080; root $SCALEBENCH_DIR; }
+}
+END
+exec nginx -c $SCALEBENCH_DIR/nginx.conf`
+
+// pathSearch is a search from a generator in a lab for what pageServer takes;
+// link limits the generator's link, and options are parameters of the load.
+func pathSearch(link, options string) string {
+	return fmt.Sprintf(`
+fleet: {lab: {nodes: 1%s}}
+services: [{name: web, port: 8080, command: %q}]
+evaluations: [search]
+workloads:
+  - {kind: load, target: "http://${service.web}:8080/", sla: p90=100ms, %s}
+`, link, pageServer, options)
+}
+
+// pageOnWire is what an answer takes of a link, in bits: the page and its
+// headers, of about 240 bytes, in frames of 1514 bytes for 1448 of payload.
+const pageOnWire = 8 * (10240 + 240) * 1514. / 1448
+
+// TestLabPath: behind a link of 20 Mbit/s, the path is at its limit and not the
+// server, whatever answers then take. No capacity is reported, and the figures
+// show the link.
+func TestLabPath(t *testing.T) {
+	needNginx(t)
+	options := "duration: 1s, warm_up: 0s, start: 150op/s, resolution: 0.1, windows: 8"
+	if *loadProof {
+		options = "duration: 5s, warm_up: 1s"
+	}
+	const link = 20e6
+	most := link / pageOnWire
+	calmly(t, func() error {
+		r, stderr, err := labWorld(t).searchFile(4, pathSearch(", link: 20Mbit/s", options))
+		if err != nil {
+			return err
+		}
+		t.Logf("the link takes %.1f/s by arithmetic; passed %v, failed %v, path %+v, %d windows", most, number(r.Passed), number(r.Failed), r.Path, len(r.Windows))
+		switch {
+		case r.Limit != capacity.LimitPath || r.Path == nil:
+			return fmt.Errorf("limit %s, want path; warnings %q", r.Limit, r.Warnings)
+		case r.Estimate != nil || r.CI != nil:
+			return fmt.Errorf("estimate %v of the target, want none", *r.Estimate)
+		case r.Path.Full < 5 || r.Path.Light > r.Path.Full/5:
+			return fmt.Errorf("round trips of %.2f ms under a light load and %.2f ms under full, want those of a full queue", r.Path.Light, r.Path.Full)
+		case 8*r.Path.Received < .6*link || 8*r.Path.Received > link:
+			return fmt.Errorf("%.1f Mbit/s came back through a link of 20", 8*r.Path.Received/1e6)
+		case *r.Passed > 1.05*most:
+			return fmt.Errorf("%.1f/s passed through a link that takes %.1f/s", *r.Passed, most)
+		case !strings.Contains(strings.Join(r.Warnings, "\n"), "the path was at its limit"):
+			return fmt.Errorf("no warning says so: %q", r.Warnings)
+		case !strings.Contains(stderr, "the path to the target was at its limit"):
+			return fmt.Errorf("the end does not say so: %s", stderr)
+		}
+		return nil
+	})
+}
+
+// TestLabPathNotLimit: where the link still has room, the server is what is at
+// its limit, although answers wait as long.
+func TestLabPathNotLimit(t *testing.T) {
+	if !*loadProof {
+		t.Skip("takes a minute; `make load-proof` runs it")
+	}
+	needNginx(t)
+	calmly(t, func() error {
+		w := labWorld(t)
+		r, _, err := w.searchFile(0, fmt.Sprintf(`
+fleet: {lab: {nodes: 1, link: 20Mbit/s}}
+services: [{name: web, port: 8080, command: %q}]
+evaluations: [search]
+workloads:
+  - {kind: load, target: "http://${service.web}:8080/", sla: p90=100ms, duration: 3s, warm_up: 1s}
+`, slowPages))
+		if err != nil {
+			return err
+		}
+		most := 20e6 / pageOnWire
+		t.Logf("the link takes %.1f/s by arithmetic, the server %d/s; passed %v, failed %v, estimate %v", most, slowRate, number(r.Passed), number(r.Failed), number(r.Estimate))
+		if r.Limit != capacity.LimitTarget || r.Estimate == nil || *r.Estimate < .9*slowRate || *r.Estimate > 1.1*slowRate {
+			return fmt.Errorf("limit %s, estimate %v, want target and %d within 10 %%; %q", r.Limit, number(r.Estimate), slowRate, r.Warnings)
+		}
+		return nil
+	})
+}
+
+// slowRate is how many pages of 10 KiB slowPages serves in a second: 75 % of
+// what the link takes.
+const slowRate = 170
+
+// slowPages serves them one after another, each 1/slowRate s after the one
+// before at the earliest.
+const slowPages = `exec python3 -c "
+import http.server, socketserver, threading, time, os
+lock, free = threading.Lock(), [0.0]
+class H(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    disable_nagle_algorithm = True
+    def do_GET(self):
+        with lock:
+            now = time.monotonic()
+            free[0] = max(free[0], now) + 1/170
+            wait = free[0] - now
+        time.sleep(wait)
+        self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 10240\r\n\r\n' + b'x' * 10240)
+    def log_message(self, *a): pass
+class S(socketserver.ThreadingTCPServer):
+    request_queue_size, allow_reuse_address, daemon_threads = 1024, True, True
+S(('', 8080), H).serve_forever()
+"`
+
+// TestLabPathChange: the window in which the path changed is marked and
+// measured again; the search is none the wiser.
+func TestLabPathChange(t *testing.T) {
+	needNginx(t)
+	t.Run("cable", func(t *testing.T) {
+		changePath(t, func(l *lab.Lab) error { return l.SetLink("lab-1", false) }, func(l *lab.Lab) error { return l.SetLink("lab-1", true) })
+	})
+	t.Run("rate", func(t *testing.T) {
+		if !*loadProof {
+			t.Skip("`make load-proof` runs it")
+		}
+		changePath(t, func(l *lab.Lab) error { return setRate(l, "4mbit") }, func(l *lab.Lab) error { return setRate(l, "50mbit") })
+	})
+}
+
+// setRate changes what the switch lets through to the generator.
+func setRate(l *lab.Lab, rate string) error {
+	m := l.Manifest()
+	for _, h := range m.Hosts {
+		if h.Name != "lab-1" {
+			continue
+		}
+		out, err := exec.Command("ip", "netns", "exec", m.Switch.Name, "tc", "qdisc", "change", "dev", h.Port, //nolint:gosec // of this lab
+			"root", "handle", "1:", "tbf", "rate", rate, "burst", "32kb", "limit", "96kb").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("tc: %w: %s", err, out)
+		}
+	}
+	return nil
+}
+
+// changePath runs a search of two loads; in the window of the second the path
+// is changed for a second.
+func changePath(t *testing.T, spoil, mend func(*lab.Lab) error) {
+	calmly(t, func() error {
+		w := labWorld(t)
+		p := w.startCapturing("run", w.write("search.yaml", pathSearch(", link: 50Mbit/s", "duration: 3s, warm_up: 0s, start: 40op/s, max: 100op/s")), "--format", "json")
+		d := w.awaitRunOf(p.proc, "latest", "in its second window", func(d model.RunData) bool {
+			return isOver(d) || len(d.Steps) == 2 && !d.Steps[1].StartAt.IsZero()
+		})
+		if isOver(d) {
+			return fmt.Errorf("the run was over before the path was changed: %s", d.Run.Reason)
+		}
+		<-time.After(time.Until(d.Steps[1].StartAt.Add(time.Second)))
+		standing, err := lab.Open(lab.DefaultStateDir, labName(t, p.log()))
+		if err != nil {
+			return err
+		}
+		if err := spoil(standing); err != nil {
+			return err
+		}
+		<-time.After(time.Second)
+		if err := mend(standing); err != nil {
+			return err
+		}
+		r, err := p.record()
+		if err != nil {
+			return err
+		}
+		return checkRedone(t, r)
+	})
+}
+
+// checkRedone: the second window is marked and the third is its repetition,
+// with which the search goes on.
+func checkRedone(t *testing.T, r capacity.Record) error {
+	t.Helper()
+	for i, w := range r.Windows {
+		t.Logf("window %d: %g/s %s, round trips %v ms, %d lost; %s", i+1, w.Load, w.Verdict, number(w.RTT), w.Lost, w.PathChange)
+	}
+	if len(r.Windows) < 3 || r.Limit != capacity.LimitCap {
+		return fmt.Errorf("%d windows, limit %s, want three or more and the largest load allowed; %q", len(r.Windows), r.Limit, r.Warnings)
+	}
+	second, third := r.Windows[1], r.Windows[2]
+	if second.Verdict != capacity.Unusable || !second.PathChanged || second.PathChange == "" {
+		return fmt.Errorf("the window in which the path changed is %s, marked %v %q", second.Verdict, second.PathChanged, second.PathChange)
+	}
+	if third.Load != second.Load || third.Verdict != capacity.Passed {
+		return fmt.Errorf("after it %g/s %s, want %g/s again, and passed", third.Load, third.Verdict, second.Load)
+	}
+	return nil
+}
+
+// TestLabStarvedOne: one of two generators has next to no processor; the
+// refusal names it.
+func TestLabStarvedOne(t *testing.T) {
+	if !*loadProof {
+		t.Skip("takes two minutes; `make load-proof` runs it")
+	}
+	needNginx(t)
+	calmly(t, func() error {
+		r, stderr, err := labWorld(t).searchFile(4, fmt.Sprintf(`
+fleet: {lab: {groups: [{name: well, nodes: 1, cpu: 0.6}, {name: starved, nodes: 1, cpu: 0.05}]}}
+services: [{name: web, port: 8080, cpu: 1, command: %q}]
+evaluations: [search]
+workloads:
+  - {kind: load, target: "http://${service.web}:8080/", sla: p90=100ms, duration: 2s, warm_up: 1s, start: 1kop/s, resolution: 0.2, windows: 8}
+`, pageServer))
+		if err != nil {
+			return err
+		}
+		t.Logf("passed %v, failed %v; %q", number(r.Passed), number(r.Failed), r.Warnings)
+		if r.Limit != capacity.LimitGenerator || r.Estimate != nil || len(r.Generators) != 1 || r.Generators[0] != "lab-starved-1" {
+			return fmt.Errorf("limit %s by %q, want generator by lab-starved-1", r.Limit, r.Generators)
+		}
+		for what, text := range map[string]string{"the warnings": strings.Join(r.Warnings, "\n"), "the end": stderr} {
+			if !strings.Contains(text, "lab-starved-1") {
+				return fmt.Errorf("%s do not name the generator: %s", what, text)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,36 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/capacity"
+)
+
+// Reasons that differ in their figures are told once, with the range of each
+// figure; those that differ in a name are not.
+func TestHiddenReasons(t *testing.T) {
+	unusable := func(reason string) capacity.Judged {
+		return capacity.Judged{Verdict: capacity.Unusable, Generators: []string{reason}}
+	}
+	var x capacity.Found
+	x.Result.Windows = []capacity.Judged{
+		unusable("generator local-1 sent late: by 960µs or more, where 5ms can be tolerated; busy for 9.5% of the time"),
+		unusable("generator local-1 sent late: by 1.02s or more, where 5ms can be tolerated; busy for 100% of the time"),
+		unusable("generator local-1 sent late: by 43.58ms or more, where 5ms can be tolerated; busy for 48.8% of the time"),
+		{Verdict: capacity.Passed},
+		unusable("generator local-2 sent late: by 7ms or more, where 5ms can be tolerated; busy for 9.5% of the time"),
+		unusable("generator local-1 sent late: by 43.58ms or more, where 5ms can be tolerated; busy for 48.8% of the time"),
+	}
+	want := []string{
+		"1 to 3, 6: generator local-1 sent late: by 960µs to 1.02s or more, where 5ms can be tolerated; busy for 9.5% to 100% of the time",
+		"5: generator local-2 sent late: by 7ms or more, where 5ms can be tolerated; busy for 9.5% of the time",
+	}
+	if diff := cmp.Diff(want, hiddenReasons(x)); diff != "" {
+		t.Errorf("hiddenReasons (-want +got):\n%s", diff)
+	}
+	if got, want := numbersText([]int{1, 2, 4, 5, 6, 9}), "1, 2, 4 to 6, 9"; got != want {
+		t.Errorf("numbersText = %q, want %q", got, want)
+	}
+}
