@@ -29,6 +29,10 @@ const (
 	// processorLimit is the share of the generator's processors from which on
 	// it may be kept waiting for one.
 	processorLimit = .85
+	// busyLimit is the share of its time from which on a loop that sends late
+	// has no time left: it reads answers late, too, and what waits in it grows
+	// as a queue does. That is far more than what it sends late.
+	busyLimit = .85
 )
 
 // Health says what the generators did wrong in a window that was missed, if
@@ -44,24 +48,50 @@ const (
 //
 // The generators that did it are named, where it was not all of them.
 func (s SLA) Health(w Window, drain, light time.Duration) (problems []Problem) {
-	if lag, allowed := w.lag(), s.tolerated(); lag > allowed && s.keptWithout(w, lagWeight*lag, drain) {
+	full := s.overloaded(w)
+	if len(full) > 0 {
+		problems = append(problems, Problem{full, fmt.Sprintf("%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %v or more, where %v can be tolerated",
+			w.generators(full), about(w.busiest(full)), short(w.lagOf(full)), s.tolerated())})
+	} else if lag, allowed := w.lag(), s.tolerated(); lag > allowed && s.keptWithout(w, lagWeight*lag, drain) {
 		late := w.those(func(p Part) bool { return p.Lag > allowed })
 		problems = append(problems, Problem{late, fmt.Sprintf("%s sent late: 1 in 100 of all operations by %v or more, where %v can be tolerated; busy for %s of the time",
 			w.generators(late), short(lag), allowed, about(w.busiest(late)))})
 	}
-	if share := w.share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && w.unloaded(light) {
-		short := w.those(func(p Part) bool {
+	if share := w.share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && w.unloaded(light) && len(full) == 0 {
+		few := w.those(func(p Part) bool {
 			return float64(p.Counts.Waited+p.Counts.Dropped) > waitedShare*float64(p.Counts.Due)
 		})
-		problems = append(problems, Problem{short, fmt.Sprintf("%s of the operations waited for a connection of %s, while answers took no longer than under a light load; allow more connections",
-			about(share), w.generators(short))})
+		problems = append(problems, Problem{few, fmt.Sprintf("%s of the operations waited for a connection of %s, while answers took no longer than under a light load; allow more connections",
+			about(share), w.generators(few))})
 	}
 	if w.Processor > processorLimit {
-		full := w.those(func(p Part) bool { return p.Processor > processorLimit })
+		full = w.those(func(p Part) bool { return p.Processor > processorLimit })
 		problems = append(problems, Problem{full, fmt.Sprintf("the processors that %s can use were in use for %s; what is measured may be the wait for one: use more or larger generators, and another machine than the server's",
 			w.generators(full), about(min(w.Processor, 1)))})
 	}
 	return problems
+}
+
+// overloaded names the generators that had no time left, if they offered enough
+// of the load to be why the SLA was missed. A target that is slow makes no
+// generator late.
+func (s SLA) overloaded(w Window) []model.NodeID {
+	names := w.those(func(p Part) bool { return p.Lag > s.tolerated() && p.Busy > busyLimit })
+	if w.shareOf(names) <= 1-s.strictest() {
+		return nil
+	}
+	return names
+}
+
+// lagOf is how late 1 in 100 operations was sent by the worst of these.
+func (w Window) lagOf(names []model.NodeID) time.Duration {
+	var lag time.Duration
+	for _, p := range w.Parts {
+		if slices.Contains(names, p.Node) {
+			lag = max(lag, p.Lag)
+		}
+	}
+	return lag
 }
 
 // Problem is what generators did wrong in a window, for people, and which of

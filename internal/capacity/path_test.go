@@ -210,3 +210,38 @@ func TestStartSkew(t *testing.T) {
 		t.Errorf("StartSkew = %v, want 3ms", got)
 	}
 }
+
+// TestOverloadedGenerator: a generator without time left is why a window was
+// missed, however much longer answers took than it sent late, if it offered
+// enough of the load. The figures are those of one with a twentieth of a
+// processor beside one that was well.
+func TestOverloadedGenerator(t *testing.T) {
+	cfg := config(t)
+	for _, c := range []struct {
+		name       string
+		busy       float64
+		lag        time.Duration
+		due, other int64
+		names      []model.NodeID
+	}{
+		{"half of the load", .96, 250 * time.Millisecond, 2894, 2894, []model.NodeID{"starved"}},
+		{"a twentieth of the load", .96, 250 * time.Millisecond, 100, 1900, nil},
+		{"late, but with time left", .5, 250 * time.Millisecond, 2894, 2894, nil},
+		{"busy, but in time", .96, time.Millisecond, 2894, 2894, nil},
+	} {
+		w := answered(c.due+c.other, (c.due+c.other)/2, 100*time.Microsecond, 738*time.Millisecond)
+		histogram.RecordMany(w.Lags, int64(c.lag), c.due/20)
+		w.Busy = c.busy
+		w.Parts = []capacity.Part{
+			{Node: "starved", Busy: c.busy, Lag: c.lag, Counts: load.Counts{Due: c.due}},
+			{Node: "well", Busy: .07, Lag: time.Millisecond, Counts: load.Counts{Due: c.other}},
+		}
+		var got []model.NodeID
+		for _, p := range cfg.SLA.Health(w, cfg.SLA.Drain(), 100*time.Microsecond) {
+			got = append(got, p.Nodes...)
+		}
+		if !slices.Equal(got, c.names) {
+			t.Errorf("%s: at fault %q, want %q", c.name, got, c.names)
+		}
+	}
+}

@@ -46,4 +46,4 @@ func (a *agentLabels) String() string {
 }
 
 // Type implements pflag.Value.
-func (a *agentLabels) Type() string { return "KEY=VALUE,…" }
+func (a *agentLabels) Type() string { return "KEY=VALUE,..." }

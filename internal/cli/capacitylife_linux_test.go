@@ -40,7 +40,7 @@ func (w *world) cutInOrder(url string) capacity.Record {
 	var out bytes.Buffer
 	p := &proc{ended: make(chan struct{}), lines: make(chan string, 1000)}
 	p.cmd = exec.Command(w.bin, "capacity", url, "--format", "json", "--sla", "p90=50ms", "--window", "1s", "--warm-up", "0s",
-		"--start", "700op/s", "--max", "1600op/s", "--resolution", "0.5", "--windows", "6")
+		"--start", "700op/s", "--max", "1600op/s", "--resolution", "0.5", "--windows", "5")
 	p.cmd.Stdout = &out
 	w.launch(p)
 	for range 2 {

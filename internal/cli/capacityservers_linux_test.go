@@ -108,20 +108,26 @@ func (b testbed) checkCapacity(c targetCase) (capacity.Record, error) {
 	if err != nil {
 		return r, err
 	}
-	// A neighbour on the machine can break the SLA, but cannot keep it.
-	kept := false
+	return r, errors.Join(b.checkBelow(c, .9**r.Estimate), b.checkAbove(c, 1.1**r.Estimate))
+}
+
+// checkBelow tries more than once: a neighbour on the machine can break the SLA,
+// but cannot keep it.
+func (b testbed) checkBelow(c targetCase, rate float64) error {
 	for range 3 {
-		if kept, err = b.keeps(c, .9**r.Estimate); kept || err != nil {
-			break
+		if kept, err := b.keeps(c, rate); kept || err != nil {
+			return err
 		}
 	}
-	if err != nil || !kept {
-		return r, fmt.Errorf("the SLA is broken at .9 of %.0f/s: %w", *r.Estimate, err)
+	return fmt.Errorf("the SLA is broken at %.0f/s, a tenth below what was found", rate)
+}
+
+func (b testbed) checkAbove(c targetCase, rate float64) error {
+	kept, err := b.keeps(c, rate)
+	if kept {
+		return fmt.Errorf("the SLA is kept at %.0f/s, a tenth above what was found", rate)
 	}
-	if kept, err = b.keeps(c, 1.1**r.Estimate); kept || err != nil {
-		return r, fmt.Errorf("the SLA is kept at 1.1 of %.0f/s: %w", *r.Estimate, err)
-	}
-	return r, nil
+	return err
 }
 
 // search is `scalebench capacity`, with a result that may be used.
