@@ -135,14 +135,14 @@ S(('', 8080), H).serve_forever()
 // TestLabPathChange: the window in which the path changed is marked and
 // measured again; the search is none the wiser.
 func TestLabPathChange(t *testing.T) {
+	if !*loadProof {
+		t.Skip("takes a while; `make load-proof` runs it")
+	}
 	needNginx(t)
 	t.Run("cable", func(t *testing.T) {
 		changePath(t, func(l *lab.Lab) error { return l.SetLink("lab-1", false) }, func(l *lab.Lab) error { return l.SetLink("lab-1", true) })
 	})
 	t.Run("rate", func(t *testing.T) {
-		if !*loadProof {
-			t.Skip("`make load-proof` runs it")
-		}
 		changePath(t, func(l *lab.Lab) error { return setRate(l, "4mbit") }, func(l *lab.Lab) error { return setRate(l, "50mbit") })
 	})
 }

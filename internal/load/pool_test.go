@@ -312,6 +312,9 @@ func TestPoolClosedLoop(t *testing.T) {
 
 // TestPoolThinkingUsers: N users who wait R and think Z send N/(R+Z) a second.
 func TestPoolThinkingUsers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{do: taking(100 * ms)}
 		plan := Plan{Closed: &Closed{Users: 50, Think: 400 * ms, Duration: 200 * time.Second}, Seed: 1}

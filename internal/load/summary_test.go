@@ -75,6 +75,9 @@ func TestSummaryIsReadAsReported(t *testing.T) {
 
 // TestScorerStaysSmall: an hour's seconds do not take an hour of histograms.
 func TestScorerStaysSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const seconds, most = 150, 8 << 10 // bytes of a second with two operations
 	inUse := func() int64 {
 		runtime.GC()

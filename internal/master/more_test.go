@@ -135,6 +135,9 @@ func (s sink) Recording(x model.HostSeries) { s.r.Host = append(s.r.Host, x) }
 // TestPlanMoreAsAnew: what is planned from one window after another is what
 // would be planned by somebody who reads the run for the first time.
 func TestPlanMoreAsAnew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	s := newStudy(t)
 	searched := make(map[string]bool)
 	for range 40 {

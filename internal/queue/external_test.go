@@ -337,6 +337,9 @@ func TestForeignClusterWithAnIntruder(t *testing.T) {
 }
 
 func TestClusterOfThree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	var routes []string
 	var ports []int
 	for range 3 {

@@ -292,6 +292,9 @@ func TestClockSetBack(t *testing.T) {
 }
 
 func TestCallsOfAnySize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	w := newWorld(t, Handlers{API: func(_ context.Context, c Caller, verb string, body []byte) ([]byte, error) {
 		if c.Name != "cli" || c.Role != identity.RoleClient || verb != "echo" {
 			return nil, fmt.Errorf("caller %+v, verb %q", c, verb)
@@ -353,6 +356,9 @@ func TestNobodyListens(t *testing.T) {
 }
 
 func TestLargeResultsAndChunks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	got := make(chan model.Result, 1)
 	w := newWorld(t, Handlers{
 		Result: func(_ context.Context, r model.Result) wire.ResultReply {

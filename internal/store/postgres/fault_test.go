@@ -31,6 +31,9 @@ func start(t testing.TB, url string, nodes, steps int) (*postgres.Store, storete
 // delivery. Callers see model.ErrUnavailable and nothing else, the same store
 // goes on after each restart, and in the end every result is there once.
 func TestServerKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	srv := pgtest.Start(t)
 	s, f := start(t, srv.Database(), 100, 20)
 	results := f.Results()

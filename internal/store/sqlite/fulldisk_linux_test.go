@@ -40,6 +40,9 @@ func smallDisk(t *testing.T, size string) string {
 // told, readers see all that was acknowledged, and when there is space again
 // the same store takes the rest.
 func TestFullDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	dir := smallDisk(t, "16m")
 	ballast := filepath.Join(dir, "ballast")
 	s, f := start(t, filepath.Join(dir, "store.db"), 20, 10)
