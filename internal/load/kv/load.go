@@ -55,6 +55,20 @@ func Load(ctx context.Context, store Store, set Dataset, o LoadOptions) (fresh b
 	return fresh, nil
 }
 
+// Loaded reports whether a store holds exactly the data set; nothing is changed.
+func Loaded(ctx context.Context, store Store, set Dataset) (there bool, err error) {
+	err = withAdmin(ctx, store, func(admin Admin) error {
+		description, err := admin.Find(ctx)
+		if err != nil || description != set.String() {
+			return err
+		}
+		n, err := admin.Count(ctx)
+		there = n == set.Records
+		return err
+	})
+	return there, err
+}
+
 // Drop removes from a store everything that Load has written.
 func Drop(ctx context.Context, store Store) error {
 	err := withAdmin(ctx, store, func(admin Admin) error { return admin.Drop(ctx) })

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -91,10 +92,9 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 		return nil, err
 	}
 	data := p.data()
-	if env.Part == 0 {
-		if _, err := kv.Load(ctx, store, data.dataset(), kv.LoadOptions{}); err != nil {
-			return nil, err // it says what, and where
-		}
+	there, err := p.load(ctx, env, store)
+	if err != nil {
+		return nil, err
 	}
 	w, err := data.workload()
 	if err != nil {
@@ -106,7 +106,34 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 	if err != nil {
 		return nil, err
 	}
-	return engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+	pool, err := engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		return pool, nil
+	}
+	if err := pool.Open(ctx, connectBefore); err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return pool, nil
+}
+
+// connectBefore is how many connections to a store are opened before the start;
+// more follow when they are needed. Opening one is work for a store, which it
+// would do while operations wait.
+const connectBefore = 128
+
+// load makes sure of the records, if this is the first node, and reports whether
+// they are there. They may not be yet for the others, who then connect when the
+// load begins.
+func (p *Params) load(ctx context.Context, env *workload.Env, store kv.Store) (there bool, err error) {
+	set := p.data().dataset()
+	if env.Part > 0 {
+		return kv.Loaded(ctx, store, set)
+	}
+	_, err = kv.Load(ctx, store, set, kv.LoadOptions{})
+	return err == nil, err // an error says what, and where
 }
 
 func (p *Params) data() Data {

@@ -11,6 +11,7 @@ import (
 // testLoads reads every record that was loaded.
 func testLoads(t *testing.T, s Subject) {
 	store := s.Open(t)
+	checkLoaded(t, store, set, false)
 	var reported []int64
 	fresh, err := kv.Load(t.Context(), store, set, kv.LoadOptions{
 		Connections: 3, Progress: func(n int64) { reported = append(reported, n) },
@@ -24,7 +25,18 @@ func testLoads(t *testing.T, s Subject) {
 	if n := count(t, store); n != set.Records {
 		t.Errorf("Count = %d, want %d", n, set.Records)
 	}
+	checkLoaded(t, store, set, true)
+	other := set
+	other.Records++
+	checkLoaded(t, store, other, false)
 	readAll(t, store, set)
+}
+
+func checkLoaded(t *testing.T, store kv.Store, set kv.Dataset, want bool) {
+	t.Helper()
+	if got, err := kv.Loaded(t.Context(), store, set); got != want || err != nil {
+		t.Errorf("Loaded(%v) = %v, %v, want %v", set, got, err, want)
+	}
 }
 
 // readAll reads and verifies every record.
