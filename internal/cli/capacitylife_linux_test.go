@@ -28,6 +28,9 @@ func TestCapacityCutAndResumed(t *testing.T) {
 	calmly(t, func() error {
 		w := newWorld(t)
 		partial := w.cutInOrder(url)
+		if partial.Passed == nil {
+			return fmt.Errorf("a light load did not pass: %+v", partial.Windows)
+		}
 		w.checkKept(partial)
 		w.killInMidWindow()
 		return w.checkResumed(partial)
@@ -78,10 +81,10 @@ func (w *world) checkKept(partial capacity.Record) {
 	if d.Run.State != model.RunInterrupted || complete < 2 || len(partial.Windows) != complete {
 		w.t.Errorf("run %s with %d complete windows, of which %d were printed; want interrupted, all of at least 2", d.Run.State, complete, len(partial.Windows))
 	}
-	if partial.Limit != capacity.LimitNone || partial.Confirmed || partial.Estimate != nil || partial.Passed == nil ||
+	if partial.Limit != capacity.LimitNone || partial.Confirmed || partial.Estimate != nil ||
 		!strings.Contains(strings.Join(partial.Warnings, ";"), "stopped after") {
-		w.t.Errorf("partial result: limit %s, confirmed %v, estimate %v, passed %v, warnings %q",
-			partial.Limit, partial.Confirmed, partial.Estimate, partial.Passed, partial.Warnings)
+		w.t.Errorf("partial result: limit %s, confirmed %v, estimate %v, warnings %q",
+			partial.Limit, partial.Confirmed, partial.Estimate, partial.Warnings)
 	}
 	if show := w.run("show", "latest"); !strings.Contains(show, "not over") || !strings.Contains(show, "stopped after") {
 		w.t.Errorf("show does not say what is known so far:\n%s", show)
@@ -105,7 +108,8 @@ func (w *world) killInMidWindow() {
 }
 
 // checkResumed resumes the search to its end. The answer may be that the
-// generators had no processor to spare, where the machine has other work. Errors
+// generators had no processor to spare, where the machine has other work, or that
+// its kernel was slow to answer handshakes, which is taken for the path. Errors
 // are of measurements that something else disturbed.
 func (w *world) checkResumed(partial capacity.Record) error {
 	w.t.Helper()
@@ -114,7 +118,7 @@ func (w *world) checkResumed(partial capacity.Record) error {
 	if jsonErr := json.Unmarshal([]byte(out), &r); jsonErr != nil {
 		w.t.Fatalf("resume: %v, %v\n%s", err, jsonErr, stderr)
 	}
-	refused := r.Limit == capacity.LimitGenerator
+	refused := r.Limit == capacity.LimitGenerator || r.Limit == capacity.LimitPath
 	if (err != nil) != refused {
 		w.t.Errorf("resume: %v; limit %s\n%s", err, r.Limit, stderr)
 	}
