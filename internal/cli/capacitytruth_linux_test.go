@@ -52,7 +52,7 @@ func poissonCase() truthCase {
 // 400 to 7,000 requests per second, within 3 %.
 func TestCapacityTruths(t *testing.T) {
 	if !*loadProof {
-		t.Skip("takes eight minutes; `make load-proof` runs it")
+		t.Skip("takes five minutes; `make load-proof` runs it")
 	}
 	const ms = time.Millisecond
 	rows := []string{"| server | SLA | expected | passed | failed | estimate | off by | windows |", "|---|---|---|---|---|---|---|---|"}
