@@ -103,12 +103,13 @@ $(LINT): tools/go.mod tools/go.sum
 	cd tools && $(GO) build -trimpath -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 # The race detector looks at packages that start goroutines, and at data stores,
-# whose suite does; in the others there is nothing for it to find.
+# whose suite does; in the others there is nothing for it to find. Tests mostly
+# wait, so four packages are tested at a time, whatever the processors.
 RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.' internal | xargs -n1 dirname | sort -u | sed 's,^,./,')
 race: deps
 	# End-to-end tests start many processes; by default each would sleep for a
 	# second at its end to let others report.
-	GORACE=atexit_sleep_ms=20 CGO_ENABLED=1 $(GO) test -race -short -timeout 10m $(RACING)
+	GORACE=atexit_sleep_ms=20 CGO_ENABLED=1 $(GO) test -race -short -p 4 -timeout 10m $(RACING)
 
 fmt: $(LINT)
 	$(LINT) fmt ./...
