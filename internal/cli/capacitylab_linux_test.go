@@ -16,19 +16,25 @@ import (
 // loadProof makes the proof of the load engine and of searches complete.
 var loadProof = flag.Bool("load-proof", false, "run every case of the load proof")
 
-// nginx serves a page of 64 KiB from one process on port 8080 of a lab's host.
-// The page is copied, not mapped, so that the server has something to do.
-const nginx = `head -c 65536 /dev/zero > $SCALEBENCH_DIR/index.html; cat > $SCALEBENCH_DIR/nginx.conf <<END
+// labNginx is a command that serves a page of so many bytes from one process of
+// nginx on port 8080 of a lab's host. The options are further ones of the
+// server.
+func labNginx(bytes int, options string) string {
+	return fmt.Sprintf(`head -c %d /dev/zero > $SCALEBENCH_DIR/index.html; cat > $SCALEBENCH_DIR/nginx.conf <<END
 daemon off; worker_processes 1; pid $SCALEBENCH_DIR/pid; error_log stderr;
 events { worker_connections 4096; }
 http {
-  access_log off; sendfile off; keepalive_requests 1000000000;
+  access_log off; keepalive_requests 1000000000;
   client_body_temp_path $SCALEBENCH_DIR; proxy_temp_path $SCALEBENCH_DIR; fastcgi_temp_path $SCALEBENCH_DIR;
   uwsgi_temp_path $SCALEBENCH_DIR; scgi_temp_path $SCALEBENCH_DIR;
-  server { listen 8080; root $SCALEBENCH_DIR; gzip on; gzip_types *; gzip_comp_level 6; }
+  server { listen 8080; root $SCALEBENCH_DIR; %s }
 }
 END
-exec nginx -c $SCALEBENCH_DIR/nginx.conf`
+exec nginx -c $SCALEBENCH_DIR/nginx.conf`, bytes, options)
+}
+
+// zipped makes nginx copy and compress the page, so that it has something to do.
+const zipped = "sendfile off; gzip on; gzip_types *; gzip_comp_level 6;"
 
 // labCapacity searches for the capacity of nginx on a host with so many cores,
 // from a generator with so many.
@@ -41,7 +47,7 @@ evaluations: [search]
 workloads:
   - {kind: load, target: "http://${service.web}:8080/", sla: p90=100ms, duration: 2s, warm_up: 1s, resolution: 0.05,
      requests: [{headers: {Accept-Encoding: gzip}}]}
-`, generator, server, nginx))
+`, generator, server, labNginx(65536, zipped)))
 	out, stderr, err := w.try("run", file, "--format", "json")
 	got := 0
 	if exit := (*exec.ExitError)(nil); err != nil {

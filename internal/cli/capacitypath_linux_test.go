@@ -12,21 +12,8 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// pageServer serves a page of 10 KiB on port 8080 of a lab's host, from one
-// process.
-const pageServer = `head -c 10240 /dev/zero > $SCALEBENCH_DIR/index.html; cat > $SCALEBENCH_DIR/nginx.conf <<END
-daemon off; worker_processes 1; pid $SCALEBENCH_DIR/pid; error_log stderr;
-events { worker_connections 4096; }
-http {
-  access_log off; keepalive_requests 1000000000;
-  client_body_temp_path $SCALEBENCH_DIR; proxy_temp_path $SCALEBENCH_DIR; fastcgi_temp_path $SCALEBENCH_DIR;
-  uwsgi_temp_path $SCALEBENCH_DIR; scgi_temp_path $SCALEBENCH_DIR;
-  server { listen 8080; root $SCALEBENCH_DIR; }
-}
-END
-exec nginx -c $SCALEBENCH_DIR/nginx.conf`
-
-// pathSearch is a search from a generator in a lab for what pageServer takes;
+// pathSearch is a search from a generator in a lab for what nginx takes of a page of
+// 10 KiB;
 // link limits the generator's link, and options are parameters of the load.
 func pathSearch(link, options string) string {
 	return fmt.Sprintf(`
@@ -35,7 +22,7 @@ services: [{name: web, port: 8080, command: %q}]
 evaluations: [search]
 workloads:
   - {kind: load, target: "http://${service.web}:8080/", sla: p90=100ms, %s}
-`, link, pageServer, options)
+`, link, labNginx(10240, ""), options)
 }
 
 // pageOnWire is what an answer takes of a link, in bits: the page and its
@@ -229,7 +216,7 @@ services: [{name: web, port: 8080, cpu: 1, command: %q}]
 evaluations: [search]
 workloads:
   - {kind: load, target: "http://${service.web}:8080/", sla: p90=100ms, duration: 2s, warm_up: 1s, start: 1kop/s, resolution: 0.2, windows: 8}
-`, pageServer))
+`, labNginx(10240, "")))
 		if err != nil {
 			return err
 		}

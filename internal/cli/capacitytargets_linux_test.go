@@ -32,7 +32,7 @@ var page = []targetCase{{name: "GET, 10,701 bytes", quantile: paperQuantile, lim
 
 // targets are started by `make load-proof`.
 var targets = []target{
-	{name: "nginx", programs: []string{"nginx"}, cpu: .25, port: 8080, command: script(nginxPage), url: "http://HOST:8080/", cases: page},
+	{name: "nginx", programs: []string{"nginx"}, cpu: .25, port: 8080, command: script(labNginx(10701, "")), url: "http://HOST:8080/", cases: page},
 	{name: "Apache", programs: []string{"apache2"}, cpu: .25, port: 8080, command: script(apache), url: "http://HOST:8080/", cases: page},
 	{
 		name: "PostgreSQL", programs: []string{"setpriv"}, cpu: .5, port: 5432, command: script(postgres),
@@ -62,18 +62,6 @@ func storeCase(name, data string) targetCase {
 }
 
 func script(text string) func(*testing.T) string { return func(*testing.T) string { return text } }
-
-const nginxPage = `head -c 10701 /dev/zero > $SCALEBENCH_DIR/index.html; cat > $SCALEBENCH_DIR/nginx.conf <<END
-daemon off; worker_processes 1; pid $SCALEBENCH_DIR/pid; error_log stderr;
-events { worker_connections 4096; }
-http {
-  access_log off; keepalive_requests 1000000000;
-  client_body_temp_path $SCALEBENCH_DIR; proxy_temp_path $SCALEBENCH_DIR; fastcgi_temp_path $SCALEBENCH_DIR;
-  uwsgi_temp_path $SCALEBENCH_DIR; scgi_temp_path $SCALEBENCH_DIR;
-  server { listen 8080; root $SCALEBENCH_DIR; }
-}
-END
-exec nginx -c $SCALEBENCH_DIR/nginx.conf`
 
 const apache = `cd $SCALEBENCH_DIR; mkdir htdocs; head -c 10701 /dev/zero > htdocs/index.html
 modules=/usr/lib/apache2/modules

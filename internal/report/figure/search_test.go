@@ -179,16 +179,22 @@ func TestBoundaryOfNothingFound(t *testing.T) {
 	}
 }
 
-// Colours follow the logarithm of the latency; what is above its limit has a
-// mark, and what is beyond everything no number.
-func TestHeatCells(t *testing.T) {
-	h := Heat{
+// smallHeat has three loads, two percentiles, one of them with a limit, and a
+// latency beyond everything.
+func smallHeat() Heat {
+	return Heat{
 		Title: "t", Loads: []string{"1", "2", "3"}, Tips: []string{"a", "b", "c"}, Boundary: 2,
 		Rows: []HeatRow{
 			{Name: "p50", Values: []float64{0.001, 0.01, 0.1}},
 			{Name: "p90", Limit: ptrTo(0.05), Values: []float64{0.005, 0.05, math.Inf(1)}},
 		},
 	}
+}
+
+// Colours follow the logarithm of the latency; what is above its limit has a
+// mark, and what is beyond everything no number.
+func TestHeatCells(t *testing.T) {
+	h := smallHeat()
 	m, ok := h.Draw()
 	if !ok || m.Room != "upto4" {
 		t.Fatalf("Draw: %v, room %q, want drawn with upto4", ok, m.Room)
@@ -235,13 +241,7 @@ func placeOf(t *testing.T, drawing, text string) float64 {
 // TestHeatTall: for narrow screens the same cells stand in as many rows as
 // there are loads.
 func TestHeatTall(t *testing.T) {
-	h := Heat{
-		Title: "t", Loads: []string{"1", "2", "3"}, Tips: []string{"a", "b", "c"}, Boundary: 2,
-		Rows: []HeatRow{
-			{Name: "p50", Values: []float64{0.001, 0.01, 0.1}},
-			{Name: "p90", Limit: ptrTo(0.05), Values: []float64{0.005, 0.05, math.Inf(1)}},
-		},
-	}
+	h := smallHeat()
 	m, ok := h.Draw()
 	if !ok {
 		t.Fatal("not drawn")

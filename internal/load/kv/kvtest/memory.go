@@ -94,16 +94,26 @@ func (m *Memory) use(ctx context.Context) (unlock func(), err error) {
 
 type memorySession struct{ m *Memory }
 
+// find locks the store and finds a record; without an error, the caller unlocks.
+func (s *memorySession) find(ctx context.Context, key string) (record kv.Record, unlock func(), err error) {
+	unlock, err = s.m.use(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	record, ok := s.m.records[key]
+	if !ok {
+		unlock()
+		return nil, nil, kv.ErrMissing
+	}
+	return record, unlock, nil
+}
+
 func (s *memorySession) Read(ctx context.Context, key string, into kv.Record) error {
-	unlock, err := s.m.use(ctx)
+	record, unlock, err := s.find(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	record, ok := s.m.records[key]
-	if !ok {
-		return kv.ErrMissing
-	}
 	for i := range into {
 		into[i] = append(into[i][:0], record[i]...)
 	}
@@ -111,15 +121,11 @@ func (s *memorySession) Read(ctx context.Context, key string, into kv.Record) er
 }
 
 func (s *memorySession) Update(ctx context.Context, key string, field int, value []byte) error {
-	unlock, err := s.m.use(ctx)
+	record, unlock, err := s.find(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	record, ok := s.m.records[key]
-	if !ok {
-		return kv.ErrMissing
-	}
 	record[field] = bytes.Clone(value)
 	return nil
 }
