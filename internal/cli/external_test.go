@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/servertest"
 )
 
 // natsServer starts the user's own NATS server, with a password, and returns
@@ -24,7 +26,7 @@ func natsServer(t *testing.T) string {
 		}
 		t.Skip("needs nats-server: apt-get install nats-server")
 	}
-	address := freeAddress(t)
+	address := servertest.FreeAddress(t)
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "nats.conf")
 	text := fmt.Sprintf("listen: %q\njetstream { store_dir: %q }\nauthorization { users: [ {user: sb, password: %q} ] }\n",

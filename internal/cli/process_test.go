@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/servertest"
 )
 
 // world is a data directory with a server and agents as real processes, which
@@ -37,22 +37,9 @@ func newWorld(t testing.TB, serverArgs ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, bin: bin, dir: t.TempDir(), listen: freeAddress(t), agents: make(map[string]*proc), args: serverArgs}
+	w := &world{t: t, bin: bin, dir: t.TempDir(), listen: servertest.FreeAddress(t), agents: make(map[string]*proc), args: serverArgs}
 	t.Cleanup(w.stop)
 	return w
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return address
 }
 
 // proc is a running scalebench process.

@@ -21,6 +21,7 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/queue/queuetest"
+	"github.com/scalebench/scalebench/internal/servertest"
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
@@ -43,9 +44,7 @@ func natsServer(t *testing.T) string {
 // freePort is a port that nobody listens on now.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	return must[*net.TCPAddr](t)(net.ResolveTCPAddr("tcp", servertest.FreeAddress(t))).Port
 }
 
 // foreign is one nats-server of the user's.

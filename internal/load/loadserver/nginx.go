@@ -8,8 +8,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/servertest"
 )
 
 // Page is the length of the page that [StartNginx] serves, in bytes: that of
@@ -38,7 +41,7 @@ type Nginx struct {
 func StartNginx(t testing.TB, path string) *Nginx {
 	t.Helper()
 	dir := t.TempDir()
-	n := &Nginx{address: freeAddress(t)}
+	n := &Nginx{address: servertest.FreeAddress(t)}
 	for name, text := range map[string]string{
 		"nginx.conf": fmt.Sprintf(nginxConfig, dir, n.address), "index.html": strings.Repeat("x", Page),
 	} {
@@ -49,41 +52,24 @@ func StartNginx(t testing.TB, path string) *Nginx {
 	// It ends when the test does, not with a context.
 	n.cmd = exec.CommandContext(context.Background(), path, "-c", filepath.Join(dir, "nginx.conf"))
 	n.cmd.Stderr = os.Stderr
-	if err := n.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = n.cmd.Process.Kill()
-		_ = n.cmd.Wait() // says that it was killed
-	})
-	n.await(t)
-	return n
-}
-
-// freeAddress is one at which nobody listens.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
+	process, err := servertest.Start(n.cmd, syscall.SIGKILL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }() // nobody has connected
-	return l.Addr().String()
+	t.Cleanup((&servertest.Controls{T: t, Process: process}).Stop)
+	if err := process.Await(n.answers, 10*time.Second); err != nil {
+		t.Fatal("nginx:", err)
+	}
+	return n
 }
 
-// await returns when the server accepts connections.
-func (n *Nginx) await(t testing.TB) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
-		c, err := net.Dial("tcp", n.address) //nolint:noctx // on loopback it does not wait
-		if err == nil {
-			_ = c.Close() // nothing was sent
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("nginx does not answer:", err)
-		}
+// answers is nil when the server accepts connections.
+func (n *Nginx) answers() error {
+	c, err := net.Dial("tcp", n.address) //nolint:noctx // on loopback it does not wait
+	if err != nil {
+		return err
 	}
+	return c.Close() // nothing was sent
 }
 
 // Address is where it listens: host:port.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"go.uber.org/goleak"
 
+	"github.com/scalebench/scalebench/internal/servertest"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
@@ -65,7 +65,7 @@ func gatewayBinary(t *testing.T) string {
 func startGateway(t *testing.T) *gateway {
 	t.Helper()
 	binary, g := gatewayBinary(t), &gateway{dir: t.TempDir()}
-	address := freeAddress(t)
+	address := servertest.FreeAddress(t)
 	g.url = "http://" + address
 	cmd := exec.Command(binary, "--port", address, "--health", "/health", "--quiet", "posix", g.dir)
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+testKey, "ROOT_SECRET_KEY="+testSecret)
@@ -113,17 +113,6 @@ func useCredentials(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	t.Setenv("AWS_ACCESS_KEY_ID", testKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", testSecret)
-}
-
-// freeAddress returns an address on which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // nothing was accepted
-	return l.Addr().String()
 }
 
 // awaitHealth returns when the server answers.

@@ -3,12 +3,12 @@ package kvtest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -93,8 +93,8 @@ func (s *Server) start(command func(port string) *exec.Cmd, ready func() error) 
 	s.T.Helper()
 	var err error
 	for range 3 {
-		port := freePort(s.T)
-		s.Addr = net.JoinHostPort("127.0.0.1", port)
+		s.Addr = servertest.FreeAddress(s.T)
+		port := strings.TrimPrefix(s.Addr, "127.0.0.1:")
 		var log bytes.Buffer
 		cmd := command(port)
 		cmd.Stdout, cmd.Stderr = &log, &log
@@ -109,20 +109,6 @@ func (s *Server) start(command func(port string) *exec.Cmd, ready func() error) 
 		err = fmt.Errorf("starting %s: %w\n%s", cmd.Path, err, log.Bytes())
 	}
 	s.T.Fatal(err)
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err := errors.Join(err, l.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // hear reports whether the server says something that begins with want after
