@@ -66,7 +66,7 @@ bench-load: build
 	mkdir -p .cache
 	$(GO) test -c -o .cache/peers.test ./internal/load/peers
 	cd internal/load/peers && PATH="$(CURDIR)/bin:$(CURDIR)/.tools:$$PATH" $(CURDIR)/.cache/peers.test \
-		-test.run '^TestContest$$' -bench-load -rounds $(ROUNDS) -window $(WINDOW) | sed '/^PASS$$/d'
+		-test.run '^TestContest$$' -bench-load -rounds $(ROUNDS) -window $(WINDOW) -only '$(ONLY)' | sed '/^PASS$$/d'
 
 deps:
 	@scripts/deps.sh
