@@ -58,7 +58,7 @@ load-proof: deps
 
 # The load engine beside wrk, hey and k6: a table on standard output. Needs two
 # cores for itself and, to record packets, root. ROUNDS and WINDOW: how often,
-# and for how long, each is asked for each load.
+# and for how long, each is asked for each load. ONLY: which, with commas.
 ROUNDS ?= 3
 WINDOW ?= 10s
 bench-load: build

@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
@@ -21,6 +22,8 @@ type Config struct {
 	// by then is not confirmed.
 	MaxWindows int
 	Algorithm  search.Algorithm
+	// Scored is how long a window is scored, after WarmUp; 0: not known.
+	WarmUp, Scored time.Duration
 	// Fraction and Rate are parameters of the paper's algorithm: a second of
 	// its ramp passes if the median latency exceeds the round-trip time by no
 	// more than Fraction of it; fine steps are Rate of the last gap.

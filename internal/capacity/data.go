@@ -168,6 +168,7 @@ func (w *Window) add(r model.Result, s load.Summary) error {
 	w.Parts = append(w.Parts, part)
 	w.Scored = s.Scored
 	w.Counts.Add(total.Counts)
+	w.Replies += s.Replies
 	w.Busy, w.Processor = max(w.Busy, part.Busy), max(w.Processor, part.Processor)
 	w.Sent, w.Received = w.Sent+s.Sent, w.Received+s.Received
 	trips := roundTrips(s.RTT)
@@ -190,12 +191,14 @@ func processorShare(samples []model.Sample) float64 {
 	for _, s := range samples {
 		value[s.Metric] = s.Value
 	}
-	share := 0.0
+	// Watching is no work, but leaves the others fewer processors.
+	spun := value[load.MetricSpun]
+	worked, share := max(value[load.MetricCPU]-spun, 0), 0.0
 	if cores := value[load.MetricCores]; cores > 0 {
-		share = value[load.MetricCPU] / cores
+		share = worked / cores
 	}
-	if machine := value[load.MetricMachine]; machine > 0 {
-		share = max(share, (value[load.MetricCPU]+value[model.MetricOtherCPU])/machine)
+	if left := value[load.MetricMachine] - spun; left > 0 {
+		share = max(share, (worked+value[model.MetricOtherCPU])/left)
 	}
 	return share
 }
@@ -203,6 +206,7 @@ func processorShare(samples []model.Sample) float64 {
 // summed is one second of all generators.
 type summed struct {
 	due, ok   int64
+	replies   int64
 	latencies *hdr.Histogram
 }
 
@@ -227,6 +231,7 @@ func addSeconds(to map[int]*summed, s load.Summary) error {
 		}
 		sum.due += x.Due
 		sum.ok += x.OK
+		sum.replies += x.Replies
 		for _, encoded := range x.Latencies {
 			if err := sum.merge(encoded); err != nil {
 				return fmt.Errorf("latencies of second %d: %w", x.Index, err)
@@ -239,10 +244,12 @@ func addSeconds(to map[int]*summed, s load.Summary) error {
 func secondsOf(sums map[int]*summed) []Second {
 	var out []Second
 	for index, s := range sums {
-		x := Second{At: time.Duration(index) * time.Second, Due: s.due, OK: s.ok, Median: math.NaN(), P90: math.NaN()}
-		if s.latencies != nil {
-			x.Median = float64(s.latencies.ValueAtPercentile(50)) / 1e9
-			x.P90 = float64(s.latencies.ValueAtPercentile(90)) / 1e9
+		x := Second{At: time.Duration(index) * time.Second, Due: s.due, OK: s.ok, Replies: s.replies, Median: math.NaN(), P90: math.NaN()}
+		if d, known := quantileOfDue(s.latencies, s.due, .5); known {
+			x.Median = d.Seconds()
+		}
+		if d, known := quantileOfDue(s.latencies, s.due, .9); known {
+			x.P90 = d.Seconds()
 		}
 		out = append(out, x)
 	}

@@ -59,6 +59,8 @@ type replay struct {
 	over      bool
 	redone    int           // how often the window ordered was repeated
 	baseline  Window        // windows' round-trip times are compared with its
+	rebased   bool          // the baseline was passed
+	settled   []int         // those of judged by which the path had changed for good
 	congested *Window       // the path as it was in a window missed for its sake, twice
 	light     time.Duration // the shortest median answer, from when it was sent
 	judged    []Judged
@@ -75,13 +77,11 @@ func (r *replay) ask() {
 // take judges a window and acts on it.
 func (r *replay) take(w Window) {
 	w.Phase = r.order.Phase
-	if r.baseline.RTT == nil {
-		r.baseline = w
-	}
+	r.compare(w)
 	j := r.judge(w)
 	switch {
 	case j.Verdict == Passed:
-		r.settle(w)
+		r.rebase(w)
 	case j.Verdict == Missed:
 	case r.redone < maxRedo:
 		r.redone++
@@ -98,7 +98,7 @@ func (r *replay) take(w Window) {
 		j.Verdict = Missed
 	}
 	r.judged = append(r.judged, j)
-	r.algorithm.Observe(j.Verdict == Passed)
+	r.observe(j)
 	r.ask()
 	r.order.Recover = j.Verdict != Passed
 }

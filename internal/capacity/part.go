@@ -19,6 +19,8 @@ type Part struct {
 	// histogram holds.
 	Counts   load.Counts
 	Answered int64
+	// Replies are those of [Window], of this generator.
+	Replies int64
 	// Lag is how late 1 in 100 of its operations was sent.
 	Lag time.Duration
 	// Busy and Processor are those of [Window], of this generator.
@@ -30,7 +32,7 @@ type Part struct {
 
 // newPart is one generator's part without its place among the others.
 func newPart(node model.NodeID, s load.Summary, total load.Op, processor float64) Part {
-	p := Part{Node: node, Counts: total.Counts, Busy: s.Usage.Busy, Processor: processor, Handshakes: s.RTT}
+	p := Part{Node: node, Counts: total.Counts, Replies: s.Replies, Busy: s.Usage.Busy, Processor: processor, Handshakes: s.RTT}
 	if total.Latency != nil {
 		p.Answered = total.Latency.TotalCount()
 	}

@@ -20,6 +20,11 @@ type fleet struct {
 	target float64                                                 // load that the server takes
 	path   map[model.NodeID]float64                                // load, of all together, that fills the path of a generator
 	slow   model.NodeID                                            // sends late above 300/s of all together
+	away   func(o capacity.Order, window int) time.Duration        // how much longer round trips take; nil: no longer
+	server time.Duration                                           // how long an answer takes that need not wait
+	refuse float64                                                 // share of operations that a full server refuses at once instead of letting them wait
+	bulky  bool                                                    // answers fill a path for a while that has room for more
+	behind bool                                                    // what waits for a full path still keeps the SLA
 	spoil  func(window int, at time.Duration) (took time.Duration) // what is wrong with all paths; 0: nothing
 	rng    *rand.Rand
 	count  int
@@ -31,20 +36,40 @@ func (f *fleet) offer(o capacity.Order) capacity.Window {
 	for _, n := range f.nodes {
 		full := f.path[n] > 0 && o.Load > f.path[n]
 		p := capacity.Part{Node: n}
-		var late, latency = 20 * time.Microsecond, 2 * time.Millisecond
+		var away time.Duration
+		if f.away != nil {
+			away = f.away(o, f.count)
+		}
+		late, latency := 20*time.Microsecond, f.server+away
 		if n == f.slow && o.Load > 300 {
 			late = 80 * time.Millisecond
 			p.Lag = late
 			latency += late
 		}
-		if full || o.Load > f.target {
+		due := max(int64(4*o.Load)/int64(len(f.nodes)), 1)
+		ok, replies := due, due
+		switch {
+		case full && f.behind:
+			replies = due * 9 / 10
+		case o.Load > f.target && f.refuse > 0:
+			ok = due - int64(f.refuse*float64(due))
+			replies = ok
+		case full || o.Load > f.target:
 			latency = time.Second // the answers wait in front of the link's queue, too
 		}
-		p.Handshakes = f.handshakes(full)
-		due := max(int64(4*o.Load)/int64(len(f.nodes)), 1)
-		p.Counts, p.Answered = load.Counts{Due: due, OK: due}, due
-		part := answered(due, due, latency)
+		busy := 0.
+		switch {
+		case full:
+			busy = 1
+		case f.bulky && f.path[n] > 0:
+			busy = o.Load / f.path[n]
+		}
+		p.Handshakes = f.handshakes(busy, away)
+		part := answered(due, ok, latency)
+		part.Counts.Errors[load.ErrStatus] = due - ok
+		p.Counts, p.Answered = part.Counts, ok
 		w.Counts.Add(part.Counts)
+		w.Replies += replies
 		histogram.RecordMany(part.Lags, int64(late), due)
 		w.Latencies, _ = histogram.Merge(w.Latencies, part.Latencies)
 		w.Services, _ = histogram.Merge(w.Services, part.Services)
@@ -65,12 +90,13 @@ func (f *fleet) offer(o capacity.Order) capacity.Window {
 	return w
 }
 
-// handshakes are one every 50 ms for 4 s: 500 µs, and 20 ms more behind a full
-// queue.
-func (f *fleet) handshakes(full bool) (out []load.Handshake) {
+// handshakes are one every 50 ms for 4 s: 500 µs, so much more where the path is
+// longer, and 20 ms more behind a full queue, as a path has for the share busy of
+// the time.
+func (f *fleet) handshakes(busy float64, away time.Duration) (out []load.Handshake) {
 	for i := range 80 {
-		h := load.Handshake{At: time.Second + time.Duration(i)*50*time.Millisecond, Took: 450*time.Microsecond + time.Duration(f.rng.IntN(100_000))}
-		if full {
+		h := load.Handshake{At: time.Second + time.Duration(i)*50*time.Millisecond, Took: away + 450*time.Microsecond + time.Duration(f.rng.IntN(100_000))}
+		if f.rng.Float64() < busy {
 			h.Took += 18*time.Millisecond + time.Duration(f.rng.IntN(2_000_000))
 		}
 		if f.spoil != nil {
@@ -99,7 +125,7 @@ func (f *fleet) search(t *testing.T, cfg capacity.Config) capacity.Result {
 }
 
 func newFleet(names ...model.NodeID) *fleet {
-	return &fleet{nodes: names, target: 7300, path: map[model.NodeID]float64{}, rng: rand.New(rand.NewPCG(1, 9))}
+	return &fleet{nodes: names, target: 7300, server: 2 * time.Millisecond, path: map[model.NodeID]float64{}, rng: rand.New(rand.NewPCG(1, 9))}
 }
 
 // TestStandingQueue: a path whose queue never empties is at its limit although
@@ -115,7 +141,7 @@ func TestStandingQueue(t *testing.T) {
 		nodes []model.NodeID
 		text  string
 	}{
-		{"all", all, capacity.LimitPath, nil, "round trips to the target took 50"},
+		{"all", all, capacity.LimitPath, nil, "round trips to the target took 49"},
 		{"one of four", all[1:2], capacity.LimitPath, all[1:2], "round trips to the target from b took"},
 		{"none", nil, capacity.LimitTarget, nil, ""},
 	} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -14,7 +15,7 @@ import (
 type Path struct {
 	// Load is the load that was failed, in operations per second.
 	Load float64
-	// Light and Full are the median round trips in the baseline and at that
+	// Light and Full are the median round trips under a light load and at that
 	// load; Lost is the share of handshakes there of which something was lost.
 	Light time.Duration
 	Full  time.Duration
@@ -25,10 +26,17 @@ type Path struct {
 	Sent     float64
 	// Nodes are the generators whose path it is; none: that of all.
 	Nodes []model.NodeID
+	// Breaks is the term of the SLA that round trips broke by themselves, of
+	// which that percentile took Alone; nil if they broke none.
+	Breaks *Term
+	Alone  time.Duration
 }
 
 // String says what was seen, for a sentence to go on.
 func (p Path) String() string {
+	if p.Breaks != nil {
+		return fmt.Sprintf("round trips to the target alone take %v (%s) at %s, where the SLA is %v", short(p.Alone), percentileName(p.Breaks.Quantile), rateText(p.Load), p.Breaks)
+	}
 	whose := ""
 	if len(p.Nodes) > 0 {
 		whose = " from " + Names(p.Nodes)
@@ -52,27 +60,87 @@ func bits(bytesPerSecond float64) string { return unit.Human(8*bytesPerSecond, "
 
 // pathLimits returns what shows that the path explains what was missed at the
 // boundary; nil if nothing does. Round trips are those of TCP handshakes, which
-// the target's kernel answers and not its application. Either of two shows it:
+// the target's kernel answers and not its application. Where only errors were
+// too many, nothing does. Else either of two shows it:
 //
 //   - They took longer at the load failed than at the one passed, by at least
 //     half of what the SLA was missed by.
 //   - There was a standing queue: even the quickest tenth took longer than
-//     nine tenths of those under a light load, by so much that it matters. A
+//     under a light load, by so much that it matters (see queued). A
 //     link that is not at its limit empties its queue again and again, however
 //     bursty its load is; one that is at its limit does not (Nichols and
 //     Jacobson, Controlling Queue Delay, ACM Queue 10(5), 2012). How long
 //     answers then take says nothing: they wait in front of the queue, too.
+//
+// At the smallest load allowed no load was passed that the first can compare
+// with; there it is round trips that break the SLA by themselves.
 func (r *replay) pathLimits(found search.Result) *Path {
 	failed := r.windowsAt(found.Failed, Missed)
-	if len(failed) == 0 {
+	slow := r.slow(failed)
+	if len(slow) == 0 || 2*len(slow) < len(failed) {
 		return nil
 	}
-	passedRTT, failedRTT := r.roundTrips(found.Passed, Passed), r.roundTrips(found.Failed, Missed)
-	if shift, changed := pathChange(passedRTT, failedRTT); changed && shift > 0 && 2*shift >= r.excess(found.Passed, found.Failed) {
-		return r.pathAt(found.Failed, failed, nil)
+	if r.longer(r.windowsAt(found.Passed, Passed), slow) {
+		return r.pathAt(slow, nil)
 	}
-	if nodes, standing := r.standing(failed); standing {
-		return r.pathAt(found.Failed, failed, nodes)
+	if path := r.pathAlone(slow); found.Floored && path != nil {
+		return path
+	}
+	if nodes, standing := r.standing(slow); standing {
+		return r.pathAt(slow, nodes)
+	}
+	return nil
+}
+
+// longer reports whether round trips took longer in the windows failed than in
+// those passed, by at least half of what answers did.
+func (r *replay) longer(passed, failed []Judged) bool {
+	shift, changed := pathChange(allTrips(passed), allTrips(failed))
+	excess := r.cfg.SLA.slowest(failed) - r.cfg.SLA.slowest(passed)
+	return changed && shift > 0 && excess > 0 && 2*shift >= excess
+}
+
+// slow are the windows in which answers came too late. The path cannot be why
+// one was missed in which there were only too many errors.
+func (r *replay) slow(windows []Judged) (out []Judged) {
+	for _, j := range windows {
+		nearRTT := r.cfg.Algorithm == search.Paper && j.Phase == search.Ramp // went by latencies alone
+		if nearRTT || j.behind() != "" || len(r.cfg.SLA.late(j.Window)) > 0 {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// late are the terms on latencies that a window broke, but for those that it
+// would have kept if the answers that were errors had been none.
+func (s SLA) late(w Window) (out []Term) {
+	bad := w.Counts.Errors[load.ErrStatus] + w.Counts.Errors[load.ErrWrong] + w.Counts.Errors[load.ErrProtocol]
+	for _, t := range s.Terms {
+		_, known := w.Latency(t.Quantile)
+		answered := float64(w.Counts.OK+bad) >= t.Quantile*float64(w.Counts.Due)
+		if !t.OnErrors() && t.miss(w) != "" && (known || !answered) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// pathAlone returns what shows that round trips take longer than a term of the
+// SLA allows for whole operations, in most of these windows.
+func (r *replay) pathAlone(failed []Judged) *Path {
+	for _, t := range r.cfg.SLA.Terms {
+		broken := 0
+		for _, j := range failed {
+			if len(j.RTT) >= fewestRTT && slices.Contains(r.cfg.SLA.late(j.Window), t) && seconds(quantile(j.RTT, t.Quantile)) > t.Latency {
+				broken++
+			}
+		}
+		if broken > 0 && 2*broken >= len(failed) {
+			path := r.pathAt(failed, nil)
+			path.Breaks, path.Alone = &t, seconds(quantile(allTrips(failed), t.Quantile))
+			return path
+		}
 	}
 	return nil
 }
@@ -87,10 +155,10 @@ func (r *replay) windowsAt(load float64, v Verdict) (out []Judged) {
 	return out
 }
 
-// roundTrips of the windows at a load with this verdict.
-func (r *replay) roundTrips(load float64, v Verdict) (out []float64) {
-	for _, j := range r.windowsAt(load, v) {
-		out = append(out, j.RTT...)
+// allTrips are the round trips of all generators in several windows.
+func allTrips(windows []Judged) (out []float64) {
+	for _, w := range windows {
+		out = append(out, w.RTT...)
 	}
 	return out
 }
@@ -101,11 +169,11 @@ func (r *replay) roundTrips(load float64, v Verdict) (out []float64) {
 func (r *replay) standing(windows []Judged) (names []model.NodeID, enough bool) {
 	last := windows[len(windows)-1].Window
 	if len(last.Parts) == 0 {
-		return nil, r.queued(r.baseline.RTT, rttOf(windows, nil))
+		return nil, r.queued(r.lightest(last.Load, nil), allTrips(windows))
 	}
 	for _, node := range last.nodes() {
 		one := []model.NodeID{node}
-		if r.queued(r.baseline.roundTripsFrom(one), rttOf(windows, one)) {
+		if r.queued(r.lightest(last.Load, one), rttOf(windows, one)) {
 			names = append(names, node)
 		}
 	}
@@ -126,13 +194,16 @@ func rttOf(windows []Judged, names []model.NodeID) (out []float64) {
 	return out
 }
 
-// queued reports whether the quickest round trips took so much longer that a
-// queue stood.
+// queued reports whether the quickest tenth of round trips took so much longer
+// that a queue stood: than nine tenths of those under a light load, or, as large
+// answers fill a queue for a while under any load, than the quickest tenth then
+// and twice as long.
 func (r *replay) queued(light, full []float64) bool {
 	if len(light) < fewestRTT || len(full) < fewestRTT {
 		return false
 	}
-	return seconds(quantile(full, .1)-quantile(light, .9)) >= r.cfg.SLA.tolerated()
+	least, was, matters := quantile(full, .1), quantile(light, .1), r.cfg.SLA.tolerated()
+	return seconds(least-quantile(light, .9)) >= matters || least >= 2*was && seconds(least-was) >= matters
 }
 
 // strictest is the largest quantile that a term bounds.
@@ -144,14 +215,14 @@ func (s SLA) strictest() float64 {
 	return q
 }
 
-// pathAt is what was seen of the path at a load.
-func (r *replay) pathAt(load float64, windows []Judged, names []model.NodeID) *Path {
-	p := &Path{Load: load, Nodes: names}
+// pathAt is what was seen of the path in windows of one load.
+func (r *replay) pathAt(windows []Judged, names []model.NodeID) *Path {
+	p := &Path{Load: windows[0].Load, Nodes: names}
 	of := names
 	if len(of) == 0 {
 		of = windows[0].nodes()
 	}
-	p.Light, p.Full = seconds(median(r.baseline.roundTripsFrom(of))), seconds(median(rttOf(windows, of)))
+	p.Light, p.Full = seconds(median(r.lightest(p.Load, of))), seconds(median(rttOf(windows, of)))
 	lost, all, scored := 0, 0, 0.0
 	for _, w := range windows {
 		lost, all = lost+w.Lost, all+w.Lost+len(w.RTT)
@@ -162,29 +233,4 @@ func (r *replay) pathAt(load float64, windows []Judged, names []model.NodeID) *P
 	p.Lost = float64(lost) / float64(max(all, 1))
 	p.Received, p.Sent = p.Received/max(scored, 1e-9), p.Sent/max(scored, 1e-9)
 	return p
-}
-
-// knownPath reports whether the path is as bad in a window as it has been
-// confirmed to be under load, or not as bad.
-func (r *replay) knownPath(w Window) bool {
-	if r.congested == nil {
-		return false
-	}
-	shift, changed := pathChange(r.congested.roundTripsFrom(w.nodes()), w.RTT)
-	return (!changed || shift <= 0) && w.lost() <= r.congested.lost()+2*lostShare
-}
-
-// settle looks at a window that was passed after the path had changed under
-// load. If it is still as it was then, it has changed for good.
-func (r *replay) settle(w Window) {
-	if r.congested == nil {
-		return
-	}
-	shift, changed := pathChange(r.baseline.roundTripsFrom(w.nodes()), w.RTT)
-	_, moved := pathChange(r.congested.roundTripsFrom(w.nodes()), w.RTT)
-	if !changed || moved {
-		return
-	}
-	r.baseline, r.congested = w, nil
-	r.warnings = slices.Concat(r.warnings, []string{fmt.Sprintf("at %s %s for good; round-trip times are compared with the new ones from then on", rateText(w.Load), pathText(shift))})
 }

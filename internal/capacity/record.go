@@ -27,7 +27,7 @@ type PartRecord struct {
 func (p Part) record(scored time.Duration) PartRecord {
 	return PartRecord{
 		Node: p.Node, After: *milliseconds(p.After), Due: p.Counts.Due, OK: p.Counts.OK,
-		Achieved: float64(p.Counts.OK) / max(scored.Seconds(), 1e-9), Waited: p.Counts.Waited, Dropped: p.Counts.Dropped,
+		Achieved: float64(p.Replies) / max(scored.Seconds(), 1e-9), Waited: p.Counts.Waited, Dropped: p.Counts.Dropped,
 		Answered: p.Answered, LagP99: *milliseconds(p.Lag), Busy: p.Busy, Processor: p.Processor,
 		RTT: known(1000 * median(roundTrips(p.Handshakes))),
 	}

@@ -83,7 +83,7 @@ const (
 	// LimitTarget: the server.
 	LimitTarget Limit = "target"
 	// LimitPath: the network on the way to it. The target takes at least the
-	// load passed; how much more is not known.
+	// load passed, if any was; how much more is not known.
 	LimitPath Limit = "path"
 	// LimitGenerator: the machines that offer the load. The target takes at
 	// least the load passed; how much more is not known.
@@ -104,7 +104,8 @@ type Result struct {
 	// Passed is the largest load that kept the SLA, Failed the smallest above
 	// it that did not.
 	Passed, Failed *float64
-	// Estimate is the load at the boundary, CI its 95 % interval.
+	// Estimate is the load at the boundary, CI its 95 % interval, which reaches
+	// down by the overload that windows of this length fail to notice.
 	Estimate *float64
 	CI       *[2]float64
 	Limit    Limit
@@ -142,7 +143,7 @@ func (r *replay) result() Result {
 	if out.Limit == LimitTarget {
 		out.Estimate = known(found.Estimate)
 		if lo, hi := known(found.Low), known(found.High); lo != nil && hi != nil {
-			out.CI = &[2]float64{*lo, *hi}
+			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
 		}
 	}
 	out.Warnings = append(out.Warnings, r.doubts(out)...)
@@ -157,14 +158,14 @@ func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
 	if names, limit := r.generatorsLimit(found); limit {
 		return LimitGenerator, names, nil
 	}
-	switch {
-	case found.Capped:
+	if found.Capped {
 		return LimitCap, nil, nil
-	case found.Floored:
-		return LimitFloor, nil, nil
 	}
 	if path := r.pathLimits(found); path != nil {
 		return LimitPath, nil, path
+	}
+	if found.Floored {
+		return LimitFloor, nil, nil
 	}
 	return LimitTarget, nil, nil
 }
@@ -191,30 +192,22 @@ func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, lim
 	return names, late > missed
 }
 
-// excess is how much longer the slowest term's percentile was at the load
-// failed than at the one passed; the limit itself counts where it was not
-// reached at all.
-func (r *replay) excess(passed, failed float64) time.Duration {
-	at := func(load float64, v Verdict) time.Duration {
-		worst := time.Duration(0)
-		for _, j := range r.judged {
-			if j.Load != load || j.Verdict != v {
+// slowest is the longest that the percentile of a term took in these windows;
+// twice the limit counts where it was not reached at all.
+func (s SLA) slowest(windows []Judged) (worst time.Duration) {
+	for _, j := range windows {
+		for _, t := range s.Terms {
+			if t.OnErrors() {
 				continue
 			}
-			for _, t := range r.cfg.SLA.Terms {
-				if t.OnErrors() {
-					continue
-				}
-				d, known := j.Latency(t.Quantile)
-				if !known {
-					d = 2 * t.Latency
-				}
-				worst = max(worst, d)
+			d, known := j.Latency(t.Quantile)
+			if !known {
+				d = 2 * t.Latency
 			}
+			worst = max(worst, d)
 		}
-		return worst
 	}
-	return at(failed, Missed) - at(passed, Passed)
+	return worst
 }
 
 // doubts are warnings about the result.
@@ -224,15 +217,29 @@ func (r *replay) doubts(out Result) []string {
 	case LimitGenerator:
 		w = append(w, fmt.Sprintf("%s could not offer more load in time: this is no capacity of the target, which takes at least the load passed; use more or larger generators", whose(out.Generators)))
 	case LimitPath:
-		w = append(w, fmt.Sprintf("%v: the path was at its limit, and this is no capacity of the target, which takes at least the load passed; measure from nearer by or over a faster link, or ask for smaller answers", out.Path))
+		w = append(w, out.pathDoubt())
 	}
 	if n := r.unusable(); n > 0 {
 		w = append(w, fmt.Sprintf("%d of %d windows said nothing about the target and were repeated", n, len(r.judged)))
+	}
+	if out.Passed != nil {
+		w = append(w, r.cfg.tooShort()...)
 	}
 	if r.over && !out.Confirmed && out.Limit == LimitTarget {
 		w = append(w, "the boundary was not confirmed: repeated windows disagreed, or there were too few")
 	}
 	return w
+}
+
+// pathDoubt says what the path's limit means for the result.
+func (r Result) pathDoubt() string {
+	switch {
+	case r.Path.Breaks != nil:
+		return fmt.Sprintf("%v: no target keeps that over this path, and nothing is known of this one; measure from nearer by or over a faster link, or allow longer latencies", r.Path)
+	case r.Passed == nil:
+		return fmt.Sprintf("%v: the path was at its limit, and nothing is known of the target; measure from nearer by or over a faster link, or ask for smaller answers", r.Path)
+	}
+	return fmt.Sprintf("%v: the path was at its limit, and this is no capacity of the target, which takes at least the load passed; measure from nearer by or over a faster link, or ask for smaller answers", r.Path)
 }
 
 // GeneratorsWords say which generators were at their limit; none are named

@@ -175,8 +175,9 @@ func rateText(v float64) string { return unit.Human(v, "op/s") }
 // trim prints a number without the noise of its binary form.
 func trim(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
 
-// achievedAtLeast is the share of the operations due that must be answered well
-// for a window to be passed, whatever the SLA allows.
+// achievedAtLeast is the share of the operations due that must be answered well,
+// and while the load is offered, for a window to be passed, whatever the SLA
+// allows.
 const achievedAtLeast = .95
 
 // Judge says whether a window kept the SLA, and what it missed.
@@ -191,6 +192,9 @@ func (s SLA) Judge(w Window) (misses []string) {
 	}
 	if share := w.share(w.Counts.OK); share < achievedAtLeast {
 		misses = append(misses, fmt.Sprintf("%s of the load was answered, not %s", about(share), percent(achievedAtLeast)))
+	}
+	if behind := w.behind(); behind != "" {
+		misses = append(misses, behind)
 	}
 	return misses
 }

@@ -59,6 +59,7 @@ func answered(due int64, n int64, latencies ...time.Duration) capacity.Window {
 		histogram.RecordMany(w.Services, int64(d), n)
 		histogram.RecordMany(w.Lags, int64(10*time.Microsecond), n)
 		w.Counts.OK += n
+		w.Replies += n
 	}
 	return w
 }

@@ -21,6 +21,9 @@ type Window struct {
 	Scored time.Duration
 	// Counts are of all kinds of operations together.
 	Counts load.Counts
+	// Replies is how many operations ended well in the time scored, whenever
+	// they were due.
+	Replies int64
 	// Latencies are of the operations that ended well, from when they were
 	// due; Services from when they were sent; Lags are the generators' own
 	// delays. In ns; nil where there is none.
@@ -49,8 +52,10 @@ type Window struct {
 type Second struct {
 	At      time.Duration // from the start of the window
 	Due, OK int64
-	// Median and P90 are latencies, in seconds, of what was due in this
-	// second and ended well; NaN in seconds without any.
+	// Replies came in this second, to what was due in it or before.
+	Replies int64
+	// Median and P90 are the latencies, in seconds, within which these shares
+	// of what was due in this second were answered; NaN where fewer were.
 	Median, P90 float64
 }
 
@@ -62,13 +67,14 @@ func (w Window) share(n int64) float64 {
 	return float64(n) / float64(w.Counts.Due)
 }
 
-// Achieved is the rate at which operations were answered well, in operations
-// per second: those that were due in the window.
+// Achieved is the rate at which operations were answered well while the load
+// was offered, in operations per second. It is less than the load where a server
+// falls behind, also if it answers everything in the end.
 func (w Window) Achieved() float64 {
 	if w.Scored <= 0 {
 		return 0
 	}
-	return float64(w.Counts.OK) / w.Scored.Seconds()
+	return float64(w.Replies) / w.Scored.Seconds()
 }
 
 // Latency returns the latency within which a share q of all operations due was

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,72 @@ func TestLabPath(t *testing.T) {
 			return fmt.Errorf("no warning says so: %q", r.Warnings)
 		case !strings.Contains(stderr, "the path to the target was at its limit"):
 			return fmt.Errorf("the end does not say so: %s", stderr)
+		}
+		return nil
+	})
+}
+
+// TestLabPathAtOnce: the first load fills the path already, and the next takes
+// most of it. Still the path is found to be at its limit, and no window with the
+// shorter round trips of an emptier path is taken for a change of it.
+func TestLabPathAtOnce(t *testing.T) {
+	if !*loadProof {
+		t.Skip("takes two minutes; `make load-proof` runs it")
+	}
+	needNginx(t)
+	const link, page = 100e6, 1 << 20
+	const most = link / (8 * page * 1514. / 1448)
+	calmly(t, func() error {
+		r, _, err := labWorld(t).searchFile(4, fmt.Sprintf(`
+fleet: {lab: {nodes: 1, link: 100Mbit/s}}
+services: [{name: web, port: 8080, command: %q}]
+evaluations: [search]
+workloads:
+  - {kind: load, target: "http://${service.web}:8080/", sla: p90=200ms, duration: 4s, warm_up: 1s, start: 100op/s, resolution: 0.1, windows: 8}
+`, labNginx(page, "")))
+		for i, w := range r.Windows {
+			t.Logf("window %d: %.3g/s %s, round trips %v ms; %s", i+1, w.Load, w.Verdict, number(w.RTT), w.PathChange)
+		}
+		if err != nil {
+			return err
+		}
+		t.Logf("the link takes %.2f/s by arithmetic; passed %v, failed %v, path %+v", most, number(r.Passed), number(r.Failed), r.Path)
+		switch first := r.Windows[0]; {
+		case r.Limit != capacity.LimitPath || r.Path == nil || r.Estimate != nil:
+			return fmt.Errorf("limit %s, estimate %v, want path and none; warnings %q", r.Limit, number(r.Estimate), r.Warnings)
+		case first.Verdict != capacity.Missed || *first.RTT < 5:
+			return fmt.Errorf("the first window, at %g/s, is %s with round trips of %g ms; want one that fills the link", first.Load, first.Verdict, *first.RTT)
+		case slices.ContainsFunc(r.Windows, func(w capacity.WindowRecord) bool { return strings.Contains(w.PathChange, "shorter") }):
+			return fmt.Errorf("a lower load counts as a change of the path")
+		case *r.Passed > 1.1*most:
+			return fmt.Errorf("%.2f/s passed through a link that takes %.2f/s", *r.Passed, most)
+		}
+		return nil
+	})
+}
+
+// TestLabPathTooLong: round trips alone take longer than the SLA allows at the
+// smallest load. That is said, and nothing of the server.
+func TestLabPathTooLong(t *testing.T) {
+	if !*loadProof {
+		t.Skip("takes half a minute; `make load-proof` runs it")
+	}
+	needNginx(t)
+	calmly(t, func() error {
+		r, _, err := labWorld(t).searchFile(4, fmt.Sprintf(`
+fleet: {lab: {nodes: 1, link: 20Mbit/s}}
+services: [{name: web, port: 8080, command: %q}]
+evaluations: [search]
+workloads:
+  - {kind: load, target: "http://${service.web}:8080/", sla: p90=10ms, duration: 3s, warm_up: 1s, start: 400op/s, min: 400op/s}
+`, labNginx(10240, "")))
+		if err != nil {
+			return err
+		}
+		text := strings.Join(r.Warnings, "\n")
+		t.Logf("limit %s, %d windows; %s", r.Limit, len(r.Windows), text)
+		if r.Limit != capacity.LimitPath || r.Passed != nil || !strings.Contains(text, "round trips to the target alone take") {
+			return fmt.Errorf("limit %s, passed %v, want path and none; %q", r.Limit, number(r.Passed), r.Warnings)
 		}
 		return nil
 	})

@@ -20,7 +20,8 @@ import (
 type capacityOptions struct {
 	run        runOptions
 	sla        string
-	start, max string
+	start      string
+	min, max   string
 	resolution float64
 	duration   time.Duration
 	warmUp     time.Duration
@@ -33,11 +34,12 @@ type capacityOptions struct {
 	conns      int
 	insecure   bool
 	http2      bool
+	spin       bool
+	expect     string
 	headers    map[string]string
 	mix        string // workload of a data store
 	records    int64
 	password   string
-	failBelow  float64
 }
 
 func (c *common) capacityCommand() *cobra.Command {
@@ -52,6 +54,11 @@ generator itself was late, or the path to the server changed, does not count;
 when the generator or the path is what cannot do more, no capacity is reported
 and the exit code is 4.
 
+With --fail-below the exit code is 3 if the server surely takes less, and 4 if
+that cannot be told, as where a single window says so. A search that was cut
+does not remember it: give it again to "scalebench resume", or to
+"scalebench show".
+
 TARGET is a URL: http:// or https://, or a data store, redis://, postgres://,
 mysql:// or cassandra://, into which records are loaded first. The load comes
 from this machine, or from the agents of a server (--server, --agents), all of
@@ -64,17 +71,27 @@ show", "report" and "resume" work with it.`,
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --server nats://10.0.0.5:4222 --agents role=generator`,
 		Args: oneArg("the URL of the server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := opt.check(args[0], cmd.Flags().Changed); err != nil {
+				return err
+			}
 			return c.runCapacity(cmd.Context(), args[0], opt)
 		},
 	}
+	opt.addFlags(cmd)
+	c.addFormat(cmd)
+	return cmd
+}
+
+func (opt *capacityOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&opt.sla, "sla", "", "what the server has to keep: p90=150ms, or p99=500ms,errors=0.1% (required)")
-	f.StringVar(&opt.start, "start", "", "first load, such as 100op/s (default 100op/s)")
+	f.StringVar(&opt.start, "start", "", "first load, such as 100op/s (default 100op/s, or the nearest that --min and --max allow)")
+	f.StringVar(&opt.min, "min", "", "smallest load allowed, such as 0.1op/s (default 1op/s, or --start or --max where that is less)")
 	f.StringVar(&opt.max, "max", "", "largest load allowed, such as 50kop/s (default 1Mop/s)")
 	f.Float64Var(&opt.resolution, "resolution", 0, "how far apart passed and failed may be in the end, relative (default 0.05)")
-	f.DurationVar(&opt.duration, "window", 10*time.Second, "length of a window, in whole seconds")
+	f.DurationVar(&opt.duration, "window", 0, "length of a window, in whole seconds (default 10s, or as long as it takes to notice an overload of 2 %)")
 	f.DurationVar(&opt.warmUp, "warm-up", 2*time.Second, "time before each window that is not scored, in whole seconds")
-	f.DurationVar(&opt.timeout, "timeout", 10*time.Second, "how long a request may take")
+	f.DurationVar(&opt.timeout, "timeout", 10*time.Second, "how long a request may take; longer than the SLA allows")
 	f.StringVar(&opt.arrivals, "arrivals", "constant", "constant (evenly spaced) or poisson (independent users)")
 	f.StringVar(&opt.algorithm, "algorithm", "default", "default, or paper (that of the black-box throughput paper, with its errors)")
 	f.IntVar(&opt.windows, "windows", 0, "at most so many windows (default 40)")
@@ -82,23 +99,20 @@ show", "report" and "resume" work with it.`,
 	f.Var(&opt.agents, "agents", "use the server's agents with these labels, KEY=VALUE,…, or all of them: all")
 	f.IntVar(&opt.conns, "connections", 0, "most connections of one generator (default 1024; 64 to a data store)")
 	f.BoolVar(&opt.insecure, "insecure", false, "do not check the server's certificate")
-	f.BoolVar(&opt.http2, "http2", false, "speak HTTP/2 (https only)")
+	f.BoolVar(&opt.http2, "http2", false, "speak HTTP/2 (https:// only)")
+	f.BoolVar(&opt.spin, "spin", false, "watch for answers without ever sleeping (http:// only): exact to some µs, for a whole processor of each event loop")
+	f.StringVar(&opt.expect, "expect", "", "statuses that count as good: 200, 2xx, or 200-299,404 (default 200-299)")
 	f.StringToStringVarP(&opt.headers, "header", "H", nil, "header of every request: NAME=VALUE")
 	f.StringVar(&opt.mix, "mix", "", "with a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b)")
 	f.Int64Var(&opt.records, "records", 0, "with a data store: how many records are loaded before (default 1000)")
 	f.StringVar(&opt.password, "password-env", "", "with a data store: the environment variable that holds the password")
-	f.Float64Var(&opt.failBelow, "fail-below", 0, "exit code 3 if the server takes less than so many requests per second, 4 if that cannot be told")
+	opt.run.least.addFlag(cmd)
 	f.BoolVar(&opt.run.detach, "detach", false, "with a server: return as soon as the run is in line")
 	f.StringVarP(&opt.run.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
 	_ = cmd.MarkFlagRequired("sla") // it exists
-	c.addFormat(cmd)
-	return cmd
 }
 
 func (c *common) runCapacity(ctx context.Context, target string, opt capacityOptions) error {
-	if err := opt.run.check(); err != nil {
-		return err
-	}
 	text, err := opt.experiment(target)
 	if err != nil {
 		return err
@@ -107,7 +121,6 @@ func (c *common) runCapacity(ctx context.Context, target string, opt capacityOpt
 	if err != nil {
 		return err
 	}
-	opt.run.floor = opt.failBelow
 	src := newSource("capacity.yaml", exp.Source, model.KindExperiment)
 	return c.executeSource(ctx, src, exp.Timeouts.Node.Std(), opt.run)
 }
@@ -121,34 +134,17 @@ func (opt capacityOptions) experiment(target string) ([]byte, error) {
 	work := opt.store()
 	for key, v := range map[string]any{
 		"kind": "load", "name": "capacity", "target": target, "sla": opt.sla, "arrivals": opt.arrivals,
-		"duration": opt.duration.String(), "warm_up": opt.warmUp.String(), "request_timeout": opt.timeout.String(),
+		"warm_up": opt.warmUp.String(), "request_timeout": opt.timeout.String(),
 		"algorithm": opt.algorithm,
 	} {
 		work[key] = v
 	}
-	for key, v := range map[string]string{"start": opt.start, "max": opt.max} {
+	for key, v := range map[string]string{"start": opt.start, "min": opt.min, "max": opt.max} {
 		if v != "" {
 			work[key] = v
 		}
 	}
-	if opt.conns > 0 {
-		work["connections"] = opt.conns
-	}
-	if opt.resolution > 0 {
-		work["resolution"] = opt.resolution
-	}
-	if opt.windows > 0 {
-		work["windows"] = opt.windows
-	}
-	if opt.insecure {
-		work["insecure"] = true
-	}
-	if opt.http2 {
-		work["http2"] = true
-	}
-	if len(opt.headers) > 0 {
-		work["headers"] = opt.headers
-	}
+	opt.set(work)
 	fleet := map[string]any{"local": map[string]any{"nodes": opt.generators}}
 	if opt.agents.given {
 		fleet = map[string]any{"agents": map[string]any{"labels": opt.agents.labels}}
@@ -156,6 +152,29 @@ func (opt capacityOptions) experiment(target string) ([]byte, error) {
 	return json.MarshalIndent(map[string]any{
 		"name": opt.name(u), "fleet": fleet, "evaluations": []string{string(model.Search)}, "workloads": []any{work},
 	}, "", "  ")
+}
+
+// set adds what was given and otherwise is the workload's default.
+func (opt capacityOptions) set(work map[string]any) {
+	for _, x := range []struct {
+		key   string
+		given bool
+		value any
+	}{
+		{"duration", opt.duration != 0, opt.duration.String()},
+		{"connections", opt.conns > 0, opt.conns},
+		{"resolution", opt.resolution > 0, opt.resolution},
+		{"windows", opt.windows > 0, opt.windows},
+		{"insecure", opt.insecure, true},
+		{"http2", opt.http2, true},
+		{"spin", opt.spin, true},
+		{"headers", len(opt.headers) > 0, opt.headers},
+		{"requests", opt.expect != "", []any{map[string]any{"name": "get", "expect": opt.expect}}},
+	} {
+		if x.given {
+			work[x.key] = x.value
+		}
+	}
 }
 
 // name is what the run is called: what is asked of a data store matters as much
@@ -220,7 +239,7 @@ func (c *common) printSearches(d model.RunData, format report.Format, opt runOpt
 		return err
 	}
 	c.say("\nreport: %s", path)
-	return checkCapacities(st.capacities, opt.floor)
+	return checkCapacities(st.capacities, opt.least)
 }
 
 // printPartial prints what the searches of a run that was cut have found so
@@ -245,32 +264,15 @@ func (c *common) printPartial(ctx context.Context, s service, id model.RunID) {
 	}
 }
 
-// showSearches shows a run with what its searches have found so far.
-func (c *common) showSearches(d model.RunData, format report.Format) error {
+// showSearches shows a run with what its searches have found so far, and holds
+// that to --fail-below where it was given.
+func (c *common) showSearches(d model.RunData, format report.Format, least floor) error {
 	found, err := capacities(d)
 	if err != nil {
 		return err
 	}
-	return report.ShowSearches(c.env.Stdout, d, found, format, c.printing())
-}
-
-// checkCapacities holds what was found to --fail-below. A search that the
-// generators or the path ended has no capacity of the target to report.
-func checkCapacities(found []capacity.Found, floor float64) error {
-	for _, f := range found {
-		r := f.Result
-		enough := r.Passed != nil && *r.Passed >= floor && floor > 0
-		switch {
-		case enough:
-		case r.Limit == capacity.LimitGenerator:
-			return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, f.Workload, r.GeneratorsWords())
-		case r.Limit == capacity.LimitPath:
-			return fmt.Errorf("%w: %s: the path to the target was at its limit, so no capacity of the target can be reported", model.ErrInvalid, f.Workload)
-		case floor > 0 && r.Failed != nil && (r.Limit == capacity.LimitTarget || r.Limit == capacity.LimitFloor):
-			return fmt.Errorf("%w: %s: less than %v requests per second passed", model.ErrThreshold, f.Workload, floor)
-		case floor > 0:
-			return fmt.Errorf("%w: %s: whether %v requests per second pass cannot be told", model.ErrInvalid, f.Workload, floor)
-		}
+	if err := report.ShowSearches(c.env.Stdout, d, found, format, c.printing()); err != nil || !least.given {
+		return err
 	}
-	return nil
+	return checkCapacities(found, least)
 }

@@ -61,25 +61,32 @@ func (c *common) withRun(ctx context.Context, name string, f func(context.Contex
 }
 
 func (c *common) showCommand() *cobra.Command {
+	var least floor
 	cmd := &cobra.Command{
 		Use: "show RUN", Short: "show a run: state, steps, failures, events",
 		Long: `Shows one run. RUN is an id, a unique beginning of one, or "latest". Of a run
-that searches for a capacity it also shows what was found, or is known so far.`,
-		Example: "  scalebench show latest",
-		Args:    oneArg("the run"),
+that searches for a capacity it also shows what was found, or is known so far,
+and holds that to --fail-below as "scalebench capacity" does.`,
+		Example: `  scalebench show latest
+  scalebench show latest --fail-below 2000`,
+		Args: oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, err := c.format()
 			if err != nil {
 				return err
 			}
 			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
+				if err := least.onlySearches(d); err != nil {
+					return err
+				}
 				if d.Has(model.Search) {
-					return c.showSearches(d, format)
+					return c.showSearches(d, format, least)
 				}
 				return report.Show(c.env.Stdout, d, format, c.printing())
 			})
 		},
 	}
+	least.addFlag(cmd)
 	c.addFormat(cmd)
 	return cmd
 }

@@ -31,7 +31,7 @@ type runOptions struct {
 	detach bool
 	out    string // path of the HTML report
 	limit  threshold
-	floor  float64 // a capacity that is expected, in operations per second; 0: none
+	least  floor // of a capacity
 }
 
 func (c *common) runCommand() *cobra.Command {
@@ -69,6 +69,9 @@ func (opt runOptions) check() error {
 	}
 	if opt.detach && opt.limit.given {
 		return fmt.Errorf("%w: --detach does not wait for the CDI that --fail-above is about; use `scalebench cdi RUN --fail-above` afterwards", model.ErrUsage)
+	}
+	if opt.detach && opt.least.given {
+		return fmt.Errorf("%w: --detach does not wait for the capacity that --fail-below is about; use `scalebench show RUN --fail-below RATE` afterwards", model.ErrUsage)
 	}
 	return checkReportPath(opt.out)
 }
@@ -264,7 +267,8 @@ func (c *common) resumeCommand() *cobra.Command {
 		Use:   "resume RUN",
 		Short: "go on with a run that was cut short",
 		Long: `Goes on with a run that was interrupted or cancelled, or that ended incomplete:
-complete steps are kept, the others are executed again.`,
+complete steps are kept, the others are executed again. What a run was held to
+with --fail-below is not kept: give it again.`,
 		Example: "  scalebench resume latest",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -276,6 +280,9 @@ complete steps are kept, the others are executed again.`,
 				if err != nil {
 					return err
 				}
+				if err := checkSearches(ctx, s, run.ID, opt.least); err != nil {
+					return err
+				}
 				if err := s.Resume(ctx, run.ID); err != nil {
 					return err
 				}
@@ -284,6 +291,19 @@ complete steps are kept, the others are executed again.`,
 		},
 	}
 	cmd.Flags().StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
+	opt.least.addFlag(cmd)
 	c.addFormat(cmd)
 	return cmd
+}
+
+// checkSearches refuses --fail-below for a run that searches for nothing.
+func checkSearches(ctx context.Context, s service, id model.RunID, least floor) error {
+	if !least.given {
+		return nil
+	}
+	d, err := s.Data(ctx, id)
+	if err != nil {
+		return err
+	}
+	return least.onlySearches(d)
 }

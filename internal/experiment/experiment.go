@@ -29,7 +29,7 @@ type Experiment struct {
 	Rotate     bool  `json:"rotate" jsonschema_description:"Rotate the order in which nodes take their serial turn from trial to trial, so that over as many trials as nodes each node takes each turn once."`
 	// Seed is nil when the file has none; plan.Build then derives it from the
 	// run's id.
-	Seed     *int64   `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Shuffles the first serial order. Default: derived from the run's id; recorded with the run."`
+	Seed     *int64   `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Shuffles the first serial order, and makes what searches draw at random repeatable. Default: derived from the run's id; recorded with the run."`
 	Timeouts Timeouts `json:"timeouts" jsonschema_description:"Bounds on how long things may take."`
 	Retries  Retries  `json:"retries" jsonschema_description:"How often a step is tried again as a whole."`
 	Output   Output   `json:"output" jsonschema_description:"How much of what a workload prints is kept; stdout and stderr each."`

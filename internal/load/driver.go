@@ -60,8 +60,14 @@ func (r Run) Check() error {
 type Usage struct {
 	// Wall is from the start of the plan to the end of the run.
 	Wall time.Duration
-	// CPU is the processor time that this process used meanwhile.
+	// Loaded is how much of that the plan lasted. CPU and Busy are of this
+	// time: afterwards a generator only waits for answers.
+	Loaded time.Duration
+	// CPU is the processor time that this process used.
 	CPU time.Duration
+	// Spun is how much of CPU went into watching for something to happen, where
+	// loops do that instead of sleeping.
+	Spun time.Duration
 	// Busy is the largest share of the time, among loops, in which a loop
 	// was not waiting for something to happen: computing, or kept from it.
 	Busy float64

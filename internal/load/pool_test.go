@@ -292,6 +292,9 @@ func TestPoolDrains(t *testing.T) {
 				if diff := cmp.Diff(c.want, x.total); diff != "" || x.Wall != c.wall || x.err != nil {
 					t.Errorf("error %v, wall %v, want %v; total (-want +got):\n%s", x.err, x.Wall, c.wall, diff)
 				}
+				if x.Loaded != 2*time.Second || x.Busy != 0 {
+					t.Errorf("busy for %v of %v, want 0 of the plan's 2s", x.Busy, x.Loaded)
+				}
 			})
 		})
 	}

@@ -111,10 +111,17 @@ func (x *poolRun) dismiss() {
 	}
 }
 
+// endPlan takes the processor time when the plan is over.
+func (x *poolRun) endPlan() {
+	if !x.ended {
+		x.ended, x.usage.CPU = true, ProcessorTime()-x.cpu
+	}
+}
+
 func (x *poolRun) account(now time.Duration) {
-	x.usage.Wall = now
-	x.usage.CPU = ProcessorTime() - x.cpu
-	if now > 0 {
-		x.usage.Busy = 1 - float64(x.slept)/float64(now)
+	x.endPlan() // it may have been cut short
+	x.usage.Wall, x.usage.Loaded = now, min(now, x.duration)
+	if loaded := x.usage.Loaded; loaded > 0 {
+		x.usage.Busy = 1 - float64(x.slept)/float64(loaded)
 	}
 }

@@ -33,9 +33,12 @@ type poolRun struct {
 	gone        chan struct{} // closed when it is stopped and nobody is active
 
 	// These are the dispatcher's own.
-	handed bool          // to a goroutine that did not run yet
-	slept  time.Duration // as long as it wanted to; what came on top is no rest
-	cpu    time.Duration // of the process before the start
+	handed bool // to a goroutine that did not run yet
+	// slept is how long it rested while the plan lasted: as long as it wanted
+	// to; what came on top is no rest.
+	slept time.Duration
+	cpu   time.Duration // of the process before the start
+	ended bool          // the plan, and its processor time is known
 }
 
 // prepare begins a run, before its start.
@@ -113,7 +116,7 @@ func (x *poolRun) sleep(until time.Duration) {
 	begin := x.now()
 	if until > begin {
 		x.alarm.sleep(until - begin)
-		x.slept += min(x.now(), until) - begin
+		x.slept += max(min(x.now(), until, x.duration)-begin, 0)
 	}
 }
 
@@ -122,6 +125,9 @@ func (x *poolRun) step() (until time.Duration, over bool) {
 	x.pool.mu.Lock()
 	defer x.pool.mu.Unlock()
 	now := x.now()
+	if now >= x.duration {
+		x.endPlan()
+	}
 	x.dispatch(now)
 	if x.over(now) {
 		return now, true

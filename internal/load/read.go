@@ -115,6 +115,9 @@ func (s *Summary) takeRecording(x model.HostSeries) {
 			s.second(index).Due = int64(v)
 		case recordingOK:
 			s.second(index).OK = int64(v)
+		case recordingReplies:
+			s.second(index).Replies = int64(v)
+			s.Replies += int64(v)
 		}
 	}
 }

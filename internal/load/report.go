@@ -25,6 +25,7 @@ const (
 	MetricThroughput = "load_throughput"
 	MetricBusy       = "generator_busy"
 	MetricCPU        = "generator_cpu"
+	MetricSpun       = "generator_spun"    // cores that were in use for nothing but watching
 	MetricCores      = "generator_cores"   // that the process may use
 	MetricMachine    = "generator_machine" // cores of its machine
 	MetricOpened     = "generator_connections_opened"
@@ -38,6 +39,7 @@ const (
 	suffixService    = "_service"
 	recordingDue     = "load_due_second"
 	recordingOK      = "load_ok_second"
+	recordingReplies = "load_replies_second"
 )
 
 // counters are the counts of a result by name, errors apart.
@@ -61,9 +63,7 @@ func (s Summary) Report(to Sink) error {
 	info := func(metric, unit string, v float64, labels map[string]string) {
 		to.Sample(model.Sample{Metric: metric, Unit: unit, Value: v, Better: model.Lower, Labels: labels, Info: true})
 	}
-	var ok int64
 	for i, o := range s.Ops {
-		ok += o.OK
 		labels := map[string]string{"op": s.Names[i]}
 		for _, c := range counters {
 			info(c.metric, "1", float64(*c.of(&o.Counts)), labels)
@@ -72,11 +72,12 @@ func (s Summary) Report(to Sink) error {
 			info(metricErrors, "1", float64(n), map[string]string{"op": s.Names[i], "kind": Kind(k).String()})
 		}
 	}
-	to.Sample(model.Sample{Metric: MetricThroughput, Unit: "op/s", Value: float64(ok) / s.Scored.Seconds(), Better: model.Higher})
+	to.Sample(model.Sample{Metric: MetricThroughput, Unit: "op/s", Value: float64(s.Replies) / s.Scored.Seconds(), Better: model.Higher})
 	info(MetricScored, "s", s.Scored.Seconds(), nil)
 	info(MetricBusy, "1", s.Usage.Busy, nil)
-	info(MetricCPU, "core", s.Usage.CPU.Seconds()/max(s.Usage.Wall.Seconds(), 1e-9), nil)
-	info(MetricCores, "core", float64(runtime.GOMAXPROCS(0)), nil)
+	info(MetricCPU, "core", s.Usage.CPU.Seconds()/max(s.Usage.Loaded.Seconds(), 1e-9), nil)
+	info(MetricSpun, "core", s.Usage.Spun.Seconds()/max(s.Usage.Loaded.Seconds(), 1e-9), nil)
+	info(MetricCores, "core", float64(Cores()), nil)
 	info(MetricMachine, "core", float64(runtime.NumCPU()), nil)
 	info(MetricOpened, "1", float64(s.Usage.Opened), nil)
 	info(MetricSent, "byte", float64(s.Sent), nil)
@@ -120,10 +121,12 @@ func put(to Sink, metric string, h *hdr.Histogram) error {
 func (s Summary) record(to Sink) {
 	due := model.HostSeries{Metric: recordingDue, Unit: "op"}
 	ok := model.HostSeries{Metric: recordingOK, Unit: "op"}
+	replies := model.HostSeries{Metric: recordingReplies, Unit: "op"}
 	for _, x := range s.Seconds {
 		at := int64(x.Index) * 1e9
 		due.Offsets, due.Values = append(due.Offsets, at), append(due.Values, float64(x.Due))
 		ok.Offsets, ok.Values = append(ok.Offsets, at), append(ok.Values, float64(x.OK))
+		replies.Offsets, replies.Values = append(replies.Offsets, at), append(replies.Values, float64(x.Replies))
 	}
 	rtt := model.HostSeries{Metric: RecordingRTT, Unit: "s"}
 	lost := model.HostSeries{Metric: RecordingLost, Unit: "s"}
@@ -134,7 +137,7 @@ func (s Summary) record(to Sink) {
 		}
 		into.Offsets, into.Values = append(into.Offsets, h.At.Nanoseconds()), append(into.Values, h.Took.Seconds())
 	}
-	for _, r := range []model.HostSeries{due, ok, rtt, lost} {
+	for _, r := range []model.HostSeries{due, ok, replies, rtt, lost} {
 		if len(r.Offsets) > 0 {
 			to.Recording(r)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// Statuses is a set of HTTP statuses. The zero value is 200 to 399: whatever a
-// server answers when it did what it was asked to.
+// Statuses is a set of HTTP statuses. The zero value is 200 to 299: a server
+// that redirects has not done what it was asked to, and costs far less.
 type Statuses struct{ ranges []statusRange }
 
 // statusRange includes both ends.
@@ -19,7 +19,7 @@ type statusRange struct{ from, to int }
 // followed by another.
 const (
 	firstStatus, lastStatus = 200, 599
-	firstError              = 400
+	firstRedirect           = 300
 )
 
 // ParseStatuses reads a list such as "200", "2xx" or "200-299,404"; the empty
@@ -62,7 +62,7 @@ func parseStatus(text string) (int, bool) {
 // Match reports whether a status is in the set.
 func (s Statuses) Match(status int) bool {
 	if len(s.ranges) == 0 {
-		return status >= firstStatus && status < firstError
+		return status >= firstStatus && status < firstRedirect
 	}
 	for _, r := range s.ranges {
 		if status >= r.from && status <= r.to {

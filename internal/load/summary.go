@@ -23,6 +23,9 @@ type Summary struct {
 	RTT []Handshake
 	// Sent and Received are bytes; 0 where the driver does not know.
 	Sent, Received int64
+	// Replies is how many operations ended OK in the scored seconds, whenever
+	// they were due: what a server does that falls behind.
+	Replies int64
 
 	err error // of encoding Seconds
 }
@@ -31,6 +34,7 @@ type Summary struct {
 type SecondSummary struct {
 	Index   int   // from 0, the start of the run
 	Due, OK int64 // of all kinds of operations
+	Replies int64 // that came in it, to whatever was due when
 	// Latencies are histograms by kind of operation, in ns, of what was due in
 	// this second and ended OK; empty where there is nothing. They are encoded
 	// as package histogram does it: one takes 200 KB of memory otherwise, and a
@@ -81,12 +85,12 @@ func (s *Scorer) Add(x Second) {
 func (s *Scorer) Summary(names []string, usage Usage) Summary {
 	return Summary{
 		Scored: time.Duration(s.to-s.from) * time.Second, Names: names, Ops: s.sum.Ops, Lag: s.sum.Lag,
-		Usage: usage, Seconds: s.seconds, Sent: s.sum.Sent, Received: s.sum.Received, err: s.err,
+		Usage: usage, Seconds: s.seconds, Sent: s.sum.Sent, Received: s.sum.Received, Replies: s.sum.Replies, err: s.err,
 	}
 }
 
 func summarize(x Second) (out SecondSummary, err error) {
-	out = SecondSummary{Index: x.Index, Latencies: make([]string, len(x.Ops))}
+	out = SecondSummary{Index: x.Index, Replies: x.Replies, Latencies: make([]string, len(x.Ops))}
 	for i, o := range x.Ops {
 		out.Due += o.Due
 		out.OK += o.OK

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"runtime"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -14,3 +16,10 @@ func ProcessorTime() time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// Cores is how many processors this process may use at a time, by its affinity
+// and the quota of its cgroup, as Go found it. Drivers may raise GOMAXPROCS
+// beyond that once they have called this.
+func Cores() int { return cores() }
+
+var cores = sync.OnceValue(func() int { return runtime.GOMAXPROCS(0) })

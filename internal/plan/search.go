@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
@@ -13,8 +14,9 @@ import (
 
 // Searched is implemented by workloads that offer a load to a target, whose
 // capacity the evaluation "search" looks for. Their parameters "rate" (an
-// amount per second, "100op/s", of all nodes together) and "recover" (true
-// where the window before has overloaded the target) are the search's.
+// amount per second, "100op/s", of all nodes together), "recover" (true where
+// the window before has overloaded the target) and "seed" (of random numbers,
+// another in each window) are the search's.
 type Searched interface {
 	// Search is what is searched for. It is called on valid parameters.
 	Search() (capacity.Config, error)
@@ -172,6 +174,7 @@ func (s *Searches) window(now *search, data model.RunData, order capacity.Order)
 	}
 	spec.Params["rate"] = strconv.FormatFloat(order.Load, 'f', -1, 64) + "op/s"
 	spec.Params["recover"] = order.Recover
+	spec.Params["seed"] = s.seed(spec.Params["seed"], data.Run.ID)
 	nodes := slices.DeleteFunc(slices.Clone(data.Nodes), func(n model.Node) bool { return !n.Has(w.On) })
 	if len(nodes) == 0 {
 		return nil, fmt.Errorf("%w: no node has %s", model.ErrUsage, labelList(w.On))
@@ -186,4 +189,17 @@ func (s *Searches) window(now *search, data model.RunData, order capacity.Order)
 	}
 	deal(step.Tasks)
 	return &step, nil
+}
+
+// seed is that of the next window, from the workload's own or, where it has
+// none, the run's. A window that drew what another has drawn would repeat its
+// luck, and find in a store's cache what that has read; repeated, the run draws
+// the same again.
+func (s *Searches) seed(own any, run model.RunID) float64 {
+	base, ok := own.(float64)
+	if !ok {
+		base = float64(seedOf(s.exp, run))
+	}
+	rng := rand.New(rand.NewPCG(uint64(base), uint64(s.steps))) //nolint:gosec // repeatable on purpose
+	return float64(rng.Uint64() >> 11)                          // what JSON keeps whole
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 type offer struct {
 	Rate    *unit.Rate `json:"rate,omitempty"`
 	Recover bool       `json:"recover,omitempty"`
+	Seed    int64      `json:"seed,omitempty"`
 }
 
 func (*offer) Validate() error                              { return nil }
@@ -150,6 +152,32 @@ func TestNext(t *testing.T) {
 				t.Errorf("window %d: task %d has part %d of %d", i, k, task.Spec.Part, task.Spec.Parts)
 			}
 		}
+	}
+}
+
+// TestWindowsDrawAnew: no two windows have the same seed, which those of the
+// same run have again when it is repeated or resumed.
+func TestWindowsDrawAnew(t *testing.T) {
+	seeds := func(head string) (all []any) {
+		exp := searching(t, head+"evaluations: [search]\ntrials: 3\nworkloads: [{kind: offer}]\n")
+		for _, s := range (server{capacity: 730}).search(t, exp, newRunData(2), 1000).Steps {
+			all = append(all, s.Tasks[0].Spec.Params["seed"])
+			if other := s.Tasks[1].Spec.Params["seed"]; other != all[len(all)-1] {
+				t.Errorf("generators of one window have the seeds %v and %v", all[len(all)-1], other)
+			}
+		}
+		return all
+	}
+	once, again := seeds("seed: 7\n"), seeds("seed: 7\n")
+	if !slices.Equal(once, again) {
+		t.Error("with the same seed, two runs draw differently")
+	}
+	distinct := make(map[any]bool)
+	for _, s := range slices.Concat(once, seeds("seed: 8\n")) {
+		distinct[s] = true
+	}
+	if len(distinct) < 2*len(once)-1 {
+		t.Errorf("two searches of %d windows each have %d different seeds", len(once), len(distinct))
 	}
 }
 

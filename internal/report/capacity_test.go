@@ -101,10 +101,14 @@ func TestCapacityAnswer(t *testing.T) {
 		r    capacity.Result
 		want string
 	}{
-		{"target", capacity.Result{Limit: capacity.LimitTarget, Passed: p(7055), Failed: p(7132), Estimate: p(7090), CI: &[2]float64{7010, 7160}},
+		{"target", capacity.Result{Limit: capacity.LimitTarget, Passed: p(7055), Failed: p(7132), Estimate: p(7090), CI: &[2]float64{7010, 7160}, Confirmed: true},
 			"the server takes 7.09 kop/s: passed at 7.055 kop/s, failed at 7.132 kop/s; 95 % interval 7.01 to 7.16 kop/s"},
+		{"not confirmed", capacity.Result{Limit: capacity.LimitTarget, Passed: p(7055), Failed: p(7132), Estimate: p(7090), CI: &[2]float64{7010, 7160}},
+			"the server takes about 7.09 kop/s, not confirmed: passed at 7.055 kop/s, failed at 7.132 kop/s; 95 % interval 7.01 to 7.16 kop/s"},
 		{"path", capacity.Result{Limit: capacity.LimitPath, Passed: p(70), Failed: p(80)},
 			"refused: the path to the server was at its limit, not the server; it takes at least 70 op/s"},
+		{"round trips alone", capacity.Result{Limit: capacity.LimitPath, Failed: p(1), Path: &capacity.Path{Alone: 250 * time.Millisecond, Breaks: &capacity.Term{Quantile: .9, Latency: 150 * time.Millisecond}}},
+			"refused: round trips to the server alone take 0.25 s, which breaks p90 ≤ 150 ms; nothing is known of the server"},
 		{"no estimate", capacity.Result{Limit: capacity.LimitTarget, Passed: p(70), Failed: p(80)},
 			"what the server takes was not pinned down: passed at 70 op/s, failed at 80 op/s"},
 		{"generators", capacity.Result{Limit: capacity.LimitGenerator, Passed: p(70)},

@@ -24,7 +24,7 @@ func answerWords(r capacity.Result) string {
 	case capacity.LimitTarget:
 		return boundaryWords("the server", r)
 	case capacity.LimitPath:
-		return "refused: the path to the server was at its limit, not the server" + atLeastWords("; it takes ", r)
+		return pathWords(r)
 	case capacity.LimitGenerator:
 		return "refused: " + r.GeneratorsWords() + ", not the server" + atLeastWords("; it takes ", r)
 	case capacity.LimitCap:
@@ -45,11 +45,28 @@ func boundaryWords(what string, r capacity.Result) string {
 	if r.Estimate == nil || !num.Finite(*r.Estimate) {
 		return "what " + what + " takes was not pinned down: " + sides
 	}
-	words := fmt.Sprintf("%s takes %s: %s", what, opRate(r.Estimate), sides)
+	words := fmt.Sprintf("%s takes %s: %s", what, estimateWords(r), sides)
 	if r.CI != nil {
 		words += "; 95 % interval " + opRange(*r.CI, " to ")
 	}
 	return words
+}
+
+// estimateWords are the estimate, and whether it is more than that.
+func estimateWords(r capacity.Result) string {
+	if !r.Confirmed {
+		return "about " + opRate(r.Estimate) + ", not confirmed"
+	}
+	return opRate(r.Estimate)
+}
+
+// pathWords say why nothing is known of the server but what passed.
+func pathWords(r capacity.Result) string {
+	if r.Path != nil && r.Path.Breaks != nil {
+		return fmt.Sprintf("refused: round trips to the server alone take %s, which breaks %s; nothing is known of the server",
+			unit.Human(r.Path.Alone.Seconds(), "s"), termWords(*r.Path.Breaks))
+	}
+	return "refused: the path to the server was at its limit, not the server" + atLeastWords("; it takes ", r)
 }
 
 // atLeastWords say what is known where the server's limit was not reached.
@@ -242,13 +259,15 @@ func ptrTo(v float64) *float64 { return &v }
 func shortAnswer(r capacity.Result) string {
 	switch {
 	case r.Estimate != nil && num.Finite(*r.Estimate):
-		return opRate(r.Estimate)
+		return estimateWords(r)
 	case r.Limit == capacity.LimitCap:
 		return opRate(r.Passed) + " or more"
 	case r.Limit == capacity.LimitFloor:
 		return "less than " + opRate(r.Failed)
 	case r.Limit == capacity.LimitGenerator:
 		return "refused: " + r.GeneratorsWords()
+	case r.Limit == capacity.LimitPath && r.Path != nil && r.Path.Breaks != nil:
+		return "refused: round trips alone break the SLA"
 	case r.Limit == capacity.LimitPath:
 		return "refused: the path was at its limit"
 	case r.Limit == capacity.LimitNone:

@@ -69,6 +69,7 @@ func (s *simServer) window(w simWindow) capacity.Window {
 		}
 		out.Counts.Errors[load.ErrTimeout] += each
 	}
+	out.Replies = out.Counts.OK
 	for k := range s.scored {
 		out.Seconds = append(out.Seconds, s.second(w, k))
 	}
@@ -81,18 +82,19 @@ func (s *simServer) window(w simWindow) capacity.Window {
 
 func (s *simServer) second(w simWindow, k int) capacity.Second {
 	at := s.warmUp + k
-	x := capacity.Second{At: time.Duration(at) * time.Second, Due: int64(w.load), OK: int64(w.load), Median: math.NaN(), P90: math.NaN()}
+	x := capacity.Second{At: time.Duration(at) * time.Second, Due: int64(w.load), OK: int64(w.load), Replies: int64(w.load), Median: math.NaN(), P90: math.NaN()}
 	wiggle := 1 + 0.08*math.Sin(float64(7*k)+w.load)
 	median, ok := s.latency(w, .5, float64(at))
 	if !ok {
-		x.OK = 0
+		x.OK, x.Replies = 0, 0
 		return x
 	}
 	p90, ok := s.latency(w, .9, float64(at))
 	if !ok {
-		x.OK = x.Due * 6 / 10
+		x.OK, x.Replies = x.Due*6/10, x.Due*6/10
+		p90 = math.NaN()
 	}
-	x.Median, x.P90 = median*wiggle, math.Min(p90, simTimeout)*wiggle
+	x.Median, x.P90 = median*wiggle, p90*wiggle
 	return x
 }
 

@@ -198,17 +198,12 @@ func courseWindow(i int, w capacity.Judged, from float64, whole bool) figure.Cou
 	return cw
 }
 
-// secondStep is one second. A percentile of what ended well says nothing about
-// the same percentile of what was due once more than the rest did not end well.
+// secondStep is one second.
 func secondStep(s capacity.Second, from float64) figure.CourseStep {
 	at := from + s.At.Seconds()
-	step := figure.CourseStep{From: at, To: at + 1, Achieved: float64(s.OK), Median: s.Median, P90: s.P90}
-	if missing := s.Due - s.OK; 2*missing > s.Due || s.OK == 0 {
-		step.Median = math.NaN()
-	}
-	if missing := s.Due - s.OK; 10*missing > s.Due || s.OK == 0 {
-		step.P90 = math.NaN()
-		step.Short = shortWords(missing, s.Due)
+	step := figure.CourseStep{From: at, To: at + 1, Achieved: float64(s.Replies), Median: s.Median, P90: s.P90}
+	if math.IsNaN(s.P90) {
+		step.Short = shortWords(s.Due-s.OK, s.Due)
 	}
 	return step
 }

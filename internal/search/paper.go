@@ -27,6 +27,34 @@ type paper struct {
 	over   bool
 	answer float64 // what the paper returns; NaN before
 	trials []Trial
+	slas   []kept // of each trial
+}
+
+// RampRule is implemented by algorithms whose ramp accepts windows by another
+// rule than the SLA: a window that it accepts may have broken the SLA, and its
+// load is none that passed.
+type RampRule interface {
+	// ObserveRamp is Observe for a window of the ramp: accepted by the rule,
+	// which decides about the next load; keptSLA decides about the result.
+	// After the ramp it is Observe of keptSLA. Observe alone, in the ramp,
+	// leaves unknown whether an accepted window kept the SLA.
+	ObserveRamp(accepted, keptSLA bool)
+}
+
+// kept says whether a window kept the SLA.
+type kept int
+
+const (
+	unknownKept kept = iota
+	keptSLA
+	brokeSLA
+)
+
+func keptOf(ok bool) kept {
+	if ok {
+		return keptSLA
+	}
+	return brokeSLA
 }
 
 func newPaper(o Options) *paper { return &paper{o: o, load: o.Start, answer: math.NaN()} }
@@ -42,14 +70,36 @@ func (p *paper) Next() (float64, Phase, bool) {
 	return p.load, Ramp, true
 }
 
-// Observe implements Search. Whether a window of the ramp passed is for the
-// caller to say by the paper's rule for the ramp, not by the SLA.
+// Observe implements Search. A window that the ramp's rule refuses counts as
+// one that broke the SLA; of one that it accepts only ObserveRamp can tell.
 func (p *paper) Observe(passed bool) {
+	sla := keptOf(passed)
+	if !p.fine && passed {
+		sla = unknownKept
+	}
+	p.observe(passed, sla)
+}
+
+// ObserveRamp implements RampRule. What the rule refuses is nothing that
+// passed, whatever became of the SLA.
+func (p *paper) ObserveRamp(accepted, ok bool) {
+	switch {
+	case p.fine:
+		p.observe(ok, keptOf(ok))
+	case !accepted && ok:
+		p.observe(false, unknownKept)
+	default:
+		p.observe(accepted, keptOf(ok))
+	}
+}
+
+func (p *paper) observe(passed bool, sla kept) {
 	load, phase, ok := p.Next()
 	if !ok {
 		return
 	}
 	p.trials = append(p.trials, Trial{Load: load, Phase: phase, Passed: passed})
+	p.slas = append(p.slas, sla)
 	switch {
 	case !p.fine && passed:
 		p.load *= 2
@@ -79,19 +129,22 @@ func (p *paper) increment() float64 {
 func (p *paper) Result() Result {
 	r := unknown()
 	r.Trials = slices.Clone(p.trials)
-	r.Passed, r.Failed = lastSaid(p.trials)
+	r.Passed, r.Failed = p.lastSaid()
 	r.Estimate = p.answer
-	r.Capped = p.load > p.o.Max
-	r.Warnings = p.warnings()
+	// A cap that broke the SLA is no lower bound of what the target takes.
+	r.Capped = p.load > p.o.Max && p.slas[len(p.slas)-1] != brokeSLA
+	r.Warnings = append(p.warnings(r), p.rampWarnings(r)...)
 	return r
 }
 
-// lastSaid returns the largest load whose last window passed, and the smallest
-// above it whose last window failed.
-func lastSaid(trials []Trial) (passed, failed float64) {
+// lastSaid returns the largest load whose last window kept the SLA, and the
+// smallest above it whose last window broke it.
+func (p *paper) lastSaid() (passed, failed float64) {
 	last := map[float64]bool{}
-	for _, t := range trials {
-		last[t.Load] = t.Passed
+	for i, t := range p.trials {
+		if p.slas[i] != unknownKept {
+			last[t.Load] = p.slas[i] == keptSLA
+		}
 	}
 	passed, failed = math.NaN(), math.NaN()
 	for load, ok := range last {
@@ -107,12 +160,14 @@ func lastSaid(trials []Trial) (passed, failed float64) {
 	return passed, failed
 }
 
-func (p *paper) warnings() []string {
+func (p *paper) warnings(r Result) []string {
 	ws := []string{"the paper's algorithm confirms nothing: one window that is wrong ends it at a wrong load; the default algorithm repeats what it reports"}
 	switch {
 	case !p.over:
 		ws = append(ws, fmt.Sprintf("the search was stopped after %s, before the algorithm had an answer", windows(len(p.trials))))
-	case p.load > p.o.Max:
+	case p.load > p.o.Max && !r.Capped:
+		ws = append(ws, fmt.Sprintf("the ramp's rule accepted all loads up to the largest allowed, %g, and the algorithm has no answer: take a smaller fraction, or the default algorithm", p.o.Max))
+	case r.Capped:
 		ws = append(ws, fmt.Sprintf("the next load would be above the largest allowed, %g: the boundary may be anywhere above; allow a larger one", p.o.Max))
 	case math.IsNaN(p.answer):
 		ws = append(ws, fmt.Sprintf("no answer after %s, as many as allowed; allow more", windows(len(p.trials))))
@@ -122,6 +177,23 @@ func (p *paper) warnings() []string {
 	}
 	if !math.IsNaN(p.answer) && !passedAt(p.trials, p.answer) {
 		ws = append(ws, fmt.Sprintf("the paper's answer, %g, was never tested", p.answer))
+	}
+	return ws
+}
+
+// rampWarnings say where the ramp's rule and the SLA disagree.
+func (p *paper) rampWarnings(r Result) (ws []string) {
+	broke := 0
+	for i, t := range p.trials {
+		if t.Phase == Ramp && t.Passed && p.slas[i] == brokeSLA {
+			broke++
+		}
+	}
+	if broke > 0 {
+		ws = append(ws, fmt.Sprintf("the ramp's rule accepted %s that broke the SLA: these loads did not pass", windows(broke)))
+	}
+	if math.IsNaN(r.Passed) && slices.ContainsFunc(p.trials, func(t Trial) bool { return t.Passed }) {
+		ws = append(ws, "the ramp's rule accepted loads, and none is known to have kept the SLA: no load passed; start lower, or use the default algorithm")
 	}
 	return ws
 }

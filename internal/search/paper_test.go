@@ -72,23 +72,75 @@ func TestPaperTrace(t *testing.T) {
 	}
 }
 
+// byRules runs the paper's algorithm where its ramp's rule accepts loads up to
+// one, and the SLA holds up to another.
+func byRules(t *testing.T, o search.Options, accepted, kept float64) search.Result {
+	t.Helper()
+	s := newPaper(t, o)
+	both, ok := s.(search.RampRule)
+	if !ok {
+		t.Fatal("the paper's algorithm has no rule for the ramp")
+	}
+	for {
+		load, _, ok := s.Next()
+		if !ok {
+			return s.Result()
+		}
+		both.ObserveRamp(load <= accepted, load <= kept)
+	}
+}
+
 // The ramp's rule allows 1000, the SLA 700: the answer was never tried and
 // breaks the SLA.
 func TestPaperNeverTested(t *testing.T) {
-	s := newPaper(t, search.Options{})
-	for {
-		load, phase, ok := s.Next()
-		if !ok {
-			break
-		}
-		s.Observe(phase == search.Ramp && load <= 1000 || load <= 700)
-	}
-	r := s.Result()
+	r := byRules(t, search.Options{}, 1000, 700)
 	if r.Estimate != 760 || r.Passed != 400 || r.Failed != 800 {
 		t.Errorf("answer %v, passed %v, failed %v; want 760, 400, 800", r.Estimate, r.Passed, r.Failed)
 	}
 	wantWarning(t, r, "760, was never tested")
 }
+
+// What the ramp's rule accepts passed only if it kept the SLA, too; the loads
+// tried and the answer are the paper's all the same.
+func TestPaperRampBreaksSLA(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name                   string
+		max, accepted, kept    float64
+		passed, failed, answer float64
+		trials                 int
+		capped                 bool
+		warning                string
+	}{
+		{"some of it", 0, 1000, 300, 200, 400, 760, 6, false, "accepted 2 windows that broke the SLA"},
+		{"all of it", 0, 1000, 50, nan, 100, 760, 6, false, "no load passed"},
+		{"the cap", 1000, 1e6, 300, 200, 400, nan, 4, false, "accepted 2 windows that broke the SLA"},
+		{"not the cap", 1000, 1e6, 1e6, 800, nan, nan, 4, true, "above the largest allowed"},
+		{"the rule is stricter", 0, 300, 350, 350, 360, 350, 20, false, "confirms nothing"},
+	} {
+		r := byRules(t, search.Options{Max: c.max}, c.accepted, c.kept)
+		if !same(r.Passed, c.passed) || !same(r.Failed, c.failed) || !same(r.Estimate, c.answer) || len(r.Trials) != c.trials || r.Capped != c.capped {
+			t.Errorf("%s: passed %v, failed %v, answer %v in %d windows, capped %v; want %v, %v, %v in %v, %v",
+				c.name, r.Passed, r.Failed, r.Estimate, len(r.Trials), r.Capped, c.passed, c.failed, c.answer, c.trials, c.capped)
+		}
+		wantWarning(t, r, c.warning)
+	}
+}
+
+// Nobody says whether the ramp kept the SLA: nothing of it passed.
+func TestPaperRampUnknown(t *testing.T) {
+	s := newPaper(t, search.Options{Max: 1000})
+	for _, _, ok := s.Next(); ok; _, _, ok = s.Next() {
+		s.Observe(true)
+	}
+	r := s.Result()
+	if !math.IsNaN(r.Passed) || !math.IsNaN(r.Failed) {
+		t.Errorf("passed %v, failed %v; want neither", r.Passed, r.Failed)
+	}
+	wantWarning(t, r, "none is known to have kept the SLA")
+}
+
+func same(x, want float64) bool { return math.IsNaN(x) && math.IsNaN(want) || near(x, want) }
 
 func TestPaperFirstLoadFails(t *testing.T) {
 	r := run(t, newPaper(t, search.Options{}), sharp(10, nil))

@@ -120,12 +120,22 @@ func run(t *testing.T, s search.Search, pass window) search.Result {
 		if !ok {
 			return s.Result()
 		}
-		s.Observe(pass(load))
+		observe(s, pass(load))
 	}
 	if _, _, ok := s.Next(); ok {
 		t.Fatalf("the search goes on after %d windows", manyWindows)
 	}
 	return s.Result()
+}
+
+// observe is for servers near which the ramp's rule, where there is one, says
+// what the SLA says.
+func observe(s search.Search, passed bool) {
+	if r, ok := s.(search.RampRule); ok {
+		r.ObserveRamp(passed, passed)
+		return
+	}
+	s.Observe(passed)
 }
 
 // truth returns the capacity of the i-th of n simulated servers: one random

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"runtime"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
@@ -31,8 +30,13 @@ type Config struct {
 	// Loops is how many event loops there are, each of which can use one
 	// processor; with more loops than processors they would take turns, and
 	// send late. There are never more than Connections. 0: one less than
-	// GOMAXPROCS, so that a processor is left for everything else.
+	// the processors that the process may use, so that one is left for
+	// everything else.
 	Loops int
+	// Spin lets loops look for events again and again instead of sleeping until
+	// there are some: what comes is seen at once, and what is due is sent on
+	// time, for a whole processor of each loop.
+	Spin bool
 	// Timeout is how long an operation may take from when it was sent until
 	// its answer is whole, and how long it may wait to be sent. 0:
 	// DefaultTimeout.
@@ -55,7 +59,7 @@ type Resolver interface {
 // withDefaults fills in what was left open.
 func (c Config) withDefaults() Config {
 	c.Connections = orDefault(c.Connections, DefaultConnections)
-	c.Loops = min(orDefault(c.Loops, max(1, runtime.GOMAXPROCS(0)-1)), max(1, c.Connections))
+	c.Loops = min(orDefault(c.Loops, max(1, load.Cores()-1)), max(1, c.Connections))
 	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
 	c.MaxHeader = orDefault(c.MaxHeader, DefaultMaxHeader)
 	c.MaxBody = orDefault(c.MaxBody, DefaultMaxBody)

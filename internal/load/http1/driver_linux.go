@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +29,9 @@ type driver struct {
 // no connection yet. Errors are model.ErrUsage for a configuration that makes
 // no sense, and model.ErrUnavailable where a host cannot be looked up, or the
 // machine does not allow as many files as there are to be connections.
+//
+// Where GOMAXPROCS is less it becomes one more than there are loops: a loop
+// keeps its place in Go's scheduler while it waits, and others need one, too.
 func New(ctx context.Context, c Config) (load.Driver, error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
@@ -39,6 +43,9 @@ func New(ctx context.Context, c Config) (load.Driver, error) {
 	}
 	if err := enoughFiles(c, len(sites)); err != nil {
 		return nil, err
+	}
+	if places := c.Loops + 1; runtime.GOMAXPROCS(0) < places {
+		runtime.GOMAXPROCS(places)
 	}
 	d := &driver{requests: slices.Clone(c.Requests)}
 	for i := range c.Loops {
@@ -117,7 +124,7 @@ func (d *driver) Run(ctx context.Context, r load.Run) (load.Usage, error) {
 	base := begin(r.Start)
 	collector := load.NewCollector(len(d.loops), len(d.requests), r.Each)
 	for i := range jobs {
-		jobs[i].shard, jobs[i].base, jobs[i].begun = collector.Shard(i), base, m.begin
+		jobs[i].shard, jobs[i].base, jobs[i].begun, jobs[i].ended = collector.Shard(i), base, m.begin, m.finish
 	}
 	d.execute(ctx, jobs)
 	usage := m.usage(d.loops)

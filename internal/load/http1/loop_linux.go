@@ -22,9 +22,6 @@ const (
 	// slop is by how much a timer may go off late although the loop was kept
 	// from nothing: what it takes to wake a processor, also a virtual one.
 	slop = 100 * time.Microsecond
-	// soon is how long an event may be in coming for the next to be expected as
-	// soon.
-	soon = 20 * time.Microsecond
 	// atOnce is how long a system call may take that does not wait.
 	atOnce = 2 * time.Microsecond
 	// maxParting is how many connections may be about to be closed by the
@@ -43,6 +40,7 @@ type job struct {
 	plan  time.Duration // when it ends
 	drain time.Duration // how much longer answers are waited for
 	begun func()        // called when it begins
+	ended func()        // called when the plan ends
 }
 
 // loop sends one share of the operations. Everything in it belongs to the
@@ -66,7 +64,7 @@ type loop struct {
 	held    operation     // taken from the source, and not sent for want of a connection
 	holding bool
 	flushAt time.Duration
-	waited  time.Duration // for something to happen
+	waited  time.Duration // for something to happen, while the plan lasted
 	woken   time.Duration // when it last stopped waiting
 	seen    time.Duration // since when what it is told may be so; see since
 	opened  int64         // connections
@@ -83,7 +81,7 @@ type loop struct {
 const bufferSize = 64 << 10
 
 func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
-	p, err := newPoller(c.Loops < runtime.GOMAXPROCS(0))
+	p, err := newPoller(c.Spin)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +100,10 @@ func (l *loop) run(j job) {
 		l.turn()
 	}
 	j.begun()
+	for l.now < l.plan && !l.over() {
+		l.turn()
+	}
+	j.ended()
 	for !l.over() {
 		l.turn()
 	}
@@ -195,12 +197,14 @@ func (l *loop) wait() []unix.EpollEvent {
 	events, err := l.poller.wait(at - from)
 	l.fatal(err)
 	l.tick()
-	l.poller.lively = len(events) > 0 && l.now-from < soon
 	l.seen, l.woken = since(l.woken, from, at, l.now), l.now
-	// What is before the begin of the plan does not count.
-	l.waited += waitedFor(max(at, 0)-max(from, 0), max(l.now, 0)-max(from, 0))
+	l.waited += waitedFor(l.within(at)-l.within(from), l.within(l.now)-l.within(from))
 	return events
 }
+
+// within is the moment of the plan that is nearest to t: what is before and
+// after does not count.
+func (l *loop) within(t time.Duration) time.Duration { return min(max(t, 0), l.plan) }
 
 // since is since when a connection may have been free of which a loop is told
 // now. It waited from a time on, to be woken when something happens, and at a

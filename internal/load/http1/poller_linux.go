@@ -20,10 +20,8 @@ type poller struct {
 	events [256]unix.EpollEvent
 	limit  unix.Timespec
 	set    [1]unix.PollFd // fd, for ppoll
-	// holds: the thread may keep its place in Go's scheduler while it waits.
-	holds bool
-	// lively: the last event was not long in coming.
-	lively bool
+	// spins: it never sleeps.
+	spins bool
 	// lateness of sleeps that nothing ended but their time.
 	lateness lateness
 	// coarse: the kernel has no epoll_pwait2 (it came with Linux 5.11), the
@@ -37,9 +35,7 @@ const alarmSlot = -1
 // What is waited for: data, room for data, the end of the server's side.
 const interest = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 
-// newPoller makes one; holds says whether other threads can do without the place
-// of the one that waits.
-func newPoller(holds bool) (*poller, error) {
+func newPoller(spins bool) (*poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("%w: making an epoll instance: %w; raise the limit of open files (ulimit -n)", model.ErrUnavailable, err)
@@ -49,7 +45,7 @@ func newPoller(holds bool) (*poller, error) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("%w: making an eventfd: %w; raise the limit of open files (ulimit -n)", model.ErrUnavailable, err)
 	}
-	p := &poller{fd: fd, alarm: alarm, holds: holds, set: [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}}
+	p := &poller{fd: fd, alarm: alarm, spins: spins, set: [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}}
 	if err := unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, alarm, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: alarmSlot}); err != nil {
 		p.close()
 		return nil, fmt.Errorf("%w: watching an eventfd: %w", model.ErrUnavailable, err)
@@ -109,6 +105,9 @@ const holding = 10 * time.Millisecond
 // due then would otherwise be late by the time that waking up takes, which is
 // processor time in any case.
 func (p *poller) poll(d time.Duration) (int, unix.Errno) {
+	if p.spins {
+		return p.watch(d)
+	}
 	early := p.lateness.least()
 	if d > early {
 		begin := time.Now()
@@ -125,15 +124,7 @@ func (p *poller) poll(d time.Duration) (int, unix.Errno) {
 
 // rest waits for events, or until the time is over.
 func (p *poller) rest(d time.Duration) (int, unix.Errno) {
-	if p.lively {
-		if n, errno := p.watch(min(d, brief)); n != 0 || errno != 0 || d <= brief {
-			return n, errno
-		}
-		d -= brief
-	}
-	if p.holds {
-		d = min(d, holding)
-	}
+	d = min(d, holding)
 	if !p.coarse {
 		begin := time.Now()
 		n, errno := p.exact(d)
@@ -159,23 +150,17 @@ func (p *poller) rest(d time.Duration) (int, unix.Errno) {
 //
 // Go's scheduler is told of system calls that may wait, takes away the place of
 // a thread that waits for more than 20 µs, and wakes up others to look for work:
-// three times what a request costs. So a thread that holds its place does not
-// tell. It can be interrupted all the same, by the signal with which the
+// three times what a request costs. So it is not told: a loop keeps its place.
+// It can be interrupted all the same, by the signal with which the
 // garbage collector, or whoever else needs the place, asks for it.
 func (p *poller) exact(d time.Duration) (int, unix.Errno) {
 	room := uintptr(len(p.events))
 	p.limit = unix.NsecToTimespec(int64(d))
-	if p.holds {
-		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), room, uintptr(unsafe.Pointer(&p.limit)), 0, 0)
-		return int(n), errno
-	}
-	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), room, uintptr(unsafe.Pointer(&p.limit)), 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), room, uintptr(unsafe.Pointer(&p.limit)), 0, 0)
 	return int(n), errno
 }
 
-// watch looks again and again. Where answers follow each other closely, the
-// next is there before the thread would be asleep; and the server is spared
-// waking it up.
+// watch looks again and again, for which nobody has to wake it up.
 func (p *poller) watch(d time.Duration) (int, unix.Errno) {
 	for begin := time.Now(); ; {
 		if n, errno := p.look(); n != 0 || errno != 0 || time.Since(begin) >= d {

@@ -101,15 +101,20 @@ func TestStatuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	redirects, err := load.ParseStatuses("3xx")
+	if err != nil {
+		t.Fatal(err)
+	}
 	requests := []load.Request{
 		{Name: "moved", URL: s.URL + "/moved", Weight: 1},
+		{Name: "to be moved", URL: s.URL + "/moved", Weight: 1, Expect: redirects},
 		{Name: "missing", URL: s.URL + "/missing", Weight: 1},
 		{Name: "to be missing", URL: s.URL + "/missing", Weight: 1, Expect: only},
 		{Name: "empty", URL: s.URL + "/empty", Weight: 1, Expect: only},
 		{Name: "head", Method: "HEAD", URL: s.URL + "/missing", Weight: 1, Expect: only},
 	}
 	client := open(t, newTarget(t, httpstd.Config{Requests: requests, Insecure: true}), 0)
-	for i, ok := range []bool{true, false, true, false, true} {
+	for i, ok := range []bool{false, true, false, true, false, true} {
 		err := client.Do(soon(t), i)
 		if (err == nil) != ok || (err != nil && load.KindOf(err) != load.ErrStatus) {
 			t.Errorf("%s: Do() = %v, want OK: %v", requests[i].Name, err, ok)

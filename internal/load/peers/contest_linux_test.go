@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 var (
 	contest = flag.Bool("bench-load", false, "compare the generators, as `make bench-load` does, and print the table")
 	rounds  = flag.Int("rounds", 3, "how often each generator is asked for each load")
+	only    = flag.String("only", "", "the generators to compare, with commas between them; empty: all")
 	window  = flag.Duration("window", 10*time.Second, "for how long each time, in whole seconds")
 )
 
@@ -36,13 +39,24 @@ type contender interface {
 func always(float64) bool { return true }
 
 // contenders are in the order of the table's columns.
-func contenders() []contender {
-	return []contender{
+func contenders(t *testing.T) []contender {
+	t.Helper()
+	all := []contender{
 		engine{},
+		engine{spin: true},
 		tool{"wrk", func(rate float64) bool { return rate == 0 }, wrk, readWrk},
 		tool{"hey", always, func(_ *testing.T, j job) []string { return hey(j) }, readHey},
 		tool{"k6", always, k6, readK6},
 	}
+	if *only == "" {
+		return all
+	}
+	names := strings.Split(*only, ",")
+	chosen := slices.DeleteFunc(all, func(c contender) bool { return !slices.Contains(names, c.title()) })
+	if len(chosen) != len(names) {
+		t.Fatalf("-only %s: not all of these are generators, or one is there twice", *only)
+	}
+	return chosen
 }
 
 // TestContest prints the table; `make bench-load` runs it.
@@ -60,8 +74,8 @@ func TestContest(t *testing.T) {
 	}
 	server := loadserver.StartNginx(t, path)
 	pin(t, server.PID())
-	all := &results{outcomes: make(map[cell][]outcome)}
-	for _, c := range contenders() {
+	all := &results{outcomes: make(map[cell][]outcome), truths: make(map[string][]truth)}
+	for _, c := range contenders(t) {
 		all.names = append(all.names, c.title())
 	}
 	for i := range *rounds {
@@ -73,7 +87,7 @@ func TestContest(t *testing.T) {
 // round asks every generator for every load once.
 func (r *results) round(t *testing.T, number int, server *loadserver.Nginx) {
 	for _, rate := range rates {
-		for _, c := range contenders() {
+		for _, c := range contenders(t) {
 			if !c.offers(rate) {
 				continue
 			}
@@ -84,8 +98,12 @@ func (r *results) round(t *testing.T, number int, server *loadserver.Nginx) {
 				number, loadName(rate), c.title(), o.rate(), o.cpuEach()*1e6)
 		}
 	}
-	x := compare(t, job{url: server.URL(), rate: truthRate, window: *window}, server.Address())
-	r.truths = append(r.truths, x)
-	fmt.Fprintf(os.Stderr, "round %d, packets at %s: p50 %.0f µs on the wire, %.0f µs by the engine from when sent, %.0f µs from when due\n",
-		number, loadName(truthRate), x.wire[0]*1e6, x.service[0]*1e6, x.latency[0]*1e6)
+	for _, c := range contenders(t) {
+		if e, ours := c.(engine); ours {
+			x := compare(t, e, job{url: server.URL(), rate: truthRate, window: *window}, server.Address())
+			r.truths[c.title()] = append(r.truths[c.title()], x)
+			fmt.Fprintf(os.Stderr, "round %d, packets at %s: p50 %.0f µs on the wire, %.0f µs by %s from when sent, %.0f µs from when due\n",
+				number, loadName(truthRate), x.wire[0]*1e6, x.service[0]*1e6, c.title(), x.latency[0]*1e6)
+		}
+	}
 }

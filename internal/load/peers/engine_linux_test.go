@@ -13,11 +13,18 @@ import (
 )
 
 // engine is our own generator: the task that an agent starts for the workload
-// `load`, with the handshakes that it makes beside the load.
-type engine struct{}
+// `load`, with the handshakes that it makes beside the load. One that spins is
+// for rates: at the maximum there is nothing to wait for.
+type engine struct{ spin bool }
 
-func (engine) title() string       { return "scalebench" }
-func (engine) offers(float64) bool { return true }
+func (e engine) title() string {
+	if e.spin {
+		return "scalebench-spin"
+	}
+	return "scalebench"
+}
+
+func (e engine) offers(rate float64) bool { return !e.spin || rate > 0 }
 
 func (e engine) run(t *testing.T, j job) outcome {
 	t.Helper()
@@ -26,10 +33,10 @@ func (e engine) run(t *testing.T, j job) outcome {
 }
 
 // runTask returns the summary besides.
-func (engine) runTask(t *testing.T, j job) (outcome, load.Summary) {
+func (e engine) runTask(t *testing.T, j job) (outcome, load.Summary) {
 	t.Helper()
 	b := newBox(t)
-	ended := execute(t, b, j)
+	ended := execute(t, b, e.params(j))
 	s, err := load.ReadSummary(model.Result{Samples: ended.Samples, Histograms: ended.Histograms, Host: ended.Recordings})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +63,7 @@ func (engine) runTask(t *testing.T, j job) (outcome, load.Summary) {
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // execute runs the task as an agent does.
-func execute(t *testing.T, b box, j job) runner.Outcome {
+func execute(t *testing.T, b box, params map[string]any) runner.Outcome {
 	t.Helper()
 	binary, err := exec.LookPath("scalebench")
 	if err != nil {
@@ -65,7 +72,7 @@ func execute(t *testing.T, b box, j job) runner.Outcome {
 	p, err := runner.Start(t.Context(), runner.Config{
 		Command: b.command(binary, "run-workload"),
 		Task:    "bench-load", Attempt: 1, Node: "generator",
-		Spec: model.Spec{Workload: "load", Kind: "load", Params: params(j), Timeout: j.window + time.Minute, Parts: 1},
+		Spec: model.Spec{Workload: "load", Kind: "load", Params: params, Timeout: 10 * time.Minute, Parts: 1},
 		Dir:  t.TempDir(), Environ: os.Environ(),
 	})
 	if err != nil {
@@ -87,8 +94,8 @@ func execute(t *testing.T, b box, j job) runner.Outcome {
 }
 
 // params have no warming up, for the others have none.
-func params(j job) map[string]any {
-	p := map[string]any{"target": j.url, "duration": j.window.String(), "warm_up": "0s", "connections": connections}
+func (e engine) params(j job) map[string]any {
+	p := map[string]any{"spin": e.spin, "target": j.url, "duration": j.window.String(), "warm_up": "0s", "connections": connections}
 	if j.rate == 0 {
 		p["users"] = connections
 	} else {

@@ -16,7 +16,7 @@ type cell struct {
 type results struct {
 	names    []string // of the generators, in the order of the columns
 	outcomes map[cell][]outcome
-	truths   []truth
+	truths   map[string][]truth // of our own, by name
 }
 
 // truth is the same requests, as packets say and as the engine says; in s.

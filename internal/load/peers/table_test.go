@@ -40,25 +40,34 @@ func (r *results) row(b *strings.Builder, f figure, rate, due float64) {
 	b.WriteString(" |\n")
 }
 
-// truth is a table of its own: the engine against the packets.
+// truth is a table of its own: the engine, as it is and spinning, against the
+// packets.
 func (r *results) truth() string {
 	var b strings.Builder
 	b.WriteString("| the same requests, µs | p50 | p99 | p99.9 |\n|---|---:|---:|---:|\n")
+	for _, name := range r.names {
+		if all, ours := r.truths[name]; ours {
+			truthRows(&b, name, all)
+		}
+	}
+	return b.String()
+}
+
+func truthRows(b *strings.Builder, name string, all []truth) {
 	for _, row := range []struct {
 		name string
 		of   func(truth, int) float64
 	}{
-		{"on the wire, from the request's packet to the answer's", func(x truth, i int) float64 { return x.wire[i] * micro }},
-		{"scalebench, from when they were sent", func(x truth, i int) float64 { return x.service[i] * micro }},
+		{name + ": on the wire, from the request's packet to the answer's", func(x truth, i int) float64 { return x.wire[i] * micro }},
+		{name + ", from when they were sent", func(x truth, i int) float64 { return x.service[i] * micro }},
 		{"ratio to the wire", func(x truth, i int) float64 { return x.service[i] / x.wire[i] }},
-		{"scalebench, from when they were due", func(x truth, i int) float64 { return x.latency[i] * micro }},
+		{name + ", from when they were due", func(x truth, i int) float64 { return x.latency[i] * micro }},
 		{"ratio to the wire", func(x truth, i int) float64 { return x.latency[i] / x.wire[i] }},
 	} {
 		b.WriteString("| " + row.name)
 		for i := range percentiles {
-			b.WriteString(" | " + number(median(each(r.truths, func(x truth) float64 { return row.of(x, i) }))))
+			b.WriteString(" | " + number(median(each(all, func(x truth) float64 { return row.of(x, i) }))))
 		}
 		b.WriteString(" |\n")
 	}
-	return b.String()
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // compare runs the engine while packets are recorded.
-func compare(t *testing.T, j job, address string) truth {
+func compare(t *testing.T, e engine, j job, address string) truth {
 	t.Helper()
 	capture := filepath.Join(t.TempDir(), "packets")
 	_, port, err := net.SplitHostPort(address)
@@ -27,7 +27,7 @@ func compare(t *testing.T, j job, address string) truth {
 		t.Fatal(err)
 	}
 	stop := record(t, capture, port)
-	o, s := engine{}.runTask(t, j)
+	o, s := e.runTask(t, j)
 	stop()
 	took := readCapture(t, capture, port)
 	total, err := s.Total()

@@ -41,7 +41,7 @@ type CourseWindow struct {
 // CourseStep is a stretch of scored time.
 type CourseStep struct {
 	From, To float64 // seconds
-	Achieved float64 // operations due in it that ended well, per second
+	Achieved float64 // operations that ended well in it, per second
 	// Median and P90 are latencies in seconds; NaN where there is none because
 	// too many of the operations due did not end well.
 	Median, P90 float64

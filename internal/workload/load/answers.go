@@ -15,14 +15,17 @@ import (
 const (
 	firstRequests = 5
 	firstRate     = 50 // in requests per second
-	// firstWithin is how long their answers are waited for.
+	// firstWithin is how long their answers are waited for, unless the SLA
+	// allows more.
 	firstWithin = 10 * time.Second
 )
 
 // answers reports, for a search over HTTP, that the target answers none of a few
 // requests: then it is not there, or the URL is wrong, and a search would go on
 // for many minutes to find nothing. Data stores are connected to anyway. After
-// a window that was missed the target may well be silent, and nobody asks.
+// a window that was missed the target may well be silent, and nobody asks. A
+// target that only redirects is refused, too: its capacity is not what anybody
+// means.
 func (p *Params) answers(ctx context.Context) error {
 	if p.SLA == "" || p.Recover || !p.overHTTP() {
 		return nil
@@ -30,14 +33,20 @@ func (p *Params) answers(ctx context.Context) error {
 	few := engine.Plan{Arrivals: engine.Constant, Seed: uint64(p.Seed), Stages: []engine.Stage{
 		engine.Hold(firstRate, firstRequests*time.Second/firstRate),
 	}}
+	within := min(p.Timeout.Std(), max(firstWithin, p.drain()))
 	var counts engine.Counts
-	usage, err := p.driver.Run(ctx, engine.Run{Plan: few, Share: engine.All, Drain: min(p.Timeout.Std(), firstWithin), Each: func(s engine.Second) {
+	usage, err := p.driver.Run(ctx, engine.Run{Plan: few, Share: engine.All, Drain: within, Each: func(s engine.Second) {
 		for _, op := range s.Ops {
 			counts.Add(op.Counts)
 		}
 	}})
 	if err != nil || counts.OK > 0 {
 		return err
+	}
+	if counts.Errors[engine.ErrStatus] > 0 {
+		if err := p.redirected(ctx, within); err != nil {
+			return err
+		}
 	}
 	example := errors.New("no answer came in time")
 	if i := slices.IndexFunc(usage.Examples[:], func(err error) bool { return err != nil }); i >= 0 {

@@ -18,12 +18,18 @@ import (
 // whatever the target says.
 func TestAnswers(t *testing.T) {
 	var asked atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved" {
+			http.Redirect(w, r, "https://elsewhere.test/", http.StatusMovedPermanently)
+			return
+		}
 		if r.URL.Path == "/nothing" || r.URL.Path == "/seldom" && asked.Add(1)%5 != 0 {
 			w.WriteHeader(http.StatusNotFound)
 		}
-	}))
+	})
+	server, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
 	defer server.Close()
+	defer secure.Close()
 	for _, c := range []struct {
 		name, url string
 		change    func(*Params)
@@ -31,6 +37,10 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"nobody there", "http://127.0.0.1:1/", func(*Params) {}, "connection refused"},
 		{"wrong path", server.URL + "/nothing", func(*Params) {}, "404"},
+		{"a redirect", server.URL + "/moved", func(*Params) {}, "sends its clients to https://elsewhere.test/"},
+		{"a redirect, what to do", server.URL + "/moved", func(*Params) {}, "--expect 301"},
+		{"a redirect that is meant", server.URL + "/moved", func(p *Params) { p.Requests = []Request{{Expect: "301"}} }, ""},
+		{"a redirect over TLS", secure.URL + "/moved", func(p *Params) { p.Insecure = true }, "sends its clients to https://elsewhere.test/"},
 		{"one good answer", server.URL + "/seldom", func(*Params) {}, ""},
 		{"no search", server.URL + "/nothing", func(p *Params) { p.SLA = "" }, ""},
 	} {

@@ -100,6 +100,17 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestSpin: loops that never sleep do the same.
+func TestSpin(t *testing.T) {
+	p := params(loadserver.Start(t, loadserver.Behaviour{}).URL(), 50)
+	p.Spin, p.Loops = true, 1
+	p.Duration, p.WarmUp = unit.Duration(time.Second), 0
+	s, _ := run(t, p, 1)
+	if total, err := s.Total(); err != nil || total.OK != 50 {
+		t.Errorf("%+v, %v; want 50 answers", total.Counts, err)
+	}
+}
+
 // TestTLS: https goes through the standard library's client.
 func TestTLS(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -153,7 +164,7 @@ func TestValidate(t *testing.T) {
 		{"target", func(p *Params) { p.Target = "ftp://x/" }},
 		{"target", func(p *Params) { p.Requests = []Request{{Path: "https://other/"}} }},
 		{"duration", func(p *Params) { p.Duration = unit.Duration(1500 * time.Millisecond) }},
-		{"duration", func(p *Params) { p.Duration = 0 }},
+		{"duration", func(p *Params) { p.Duration = unit.Duration(-time.Second) }},
 		{"users", func(p *Params) { p.Users = 3 }},
 		{"rate", func(p *Params) { p.Rate = &unit.Rate{Value: 5, Base: unit.Bits} }},
 		{"rate", func(p *Params) { p.Rate.Value = 2e9 }},
@@ -163,15 +174,52 @@ func TestValidate(t *testing.T) {
 		{"target", func(p *Params) { p.Target, p.HTTP2 = "redis://host/", true }},
 		{"data", func(p *Params) { p.Target, p.Data = "redis://host/", &Data{Workload: "e"} }},
 		{"sla", func(p *Params) { p.SLA = "fast" }},
-		{"start", func(p *Params) {
-			p.SLA, p.Max = "p90=1s", &unit.Rate{Value: 5, Base: unit.Operations}
-		}},
+		{"start", func(p *Params) { p.SLA, p.Start, p.Max = "p90=1s", opRate(6), opRate(5) }},
+		{"request_timeout", func(p *Params) { p.SLA = "p99=15s" }},
+		{"request_timeout", func(p *Params) { p.SLA = "p50=1s,p99=10s" }},
+		{"users", func(p *Params) { p.SLA, p.Rate, p.Users = "p90=1s", nil, 3 }},
+		{"http2", func(p *Params) { p.HTTP2 = true }},
+		{"spin", func(p *Params) { p.Target, p.Spin = "https://127.0.0.1:1/", true }},
+		{"spin", func(p *Params) { p.Target, p.Spin = "redis://host/", true }},
+		{"target", func(p *Params) { p.Data = defaultData() }},
+		{"target", func(p *Params) { p.PasswordEnv = "SECRET" }},
 	} {
 		p := params("http://127.0.0.1:1/", 10)
 		c.change(p)
 		var field *workload.FieldError
 		if err := p.Validate(); !errors.As(err, &field) || field.Field != c.field {
 			t.Errorf("Validate = %v, want an error of %s", err, c.field)
+		}
+	}
+}
+
+func opRate(v float64) *unit.Rate { return &unit.Rate{Value: v, Base: unit.Operations} }
+
+// TestBounds: one bound of a search alone is never out of order with those that
+// were not given.
+func TestBounds(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		start, min, max *unit.Rate
+		want            [3]float64 // start, min, max
+	}{
+		{"none", nil, nil, nil, [3]float64{100, 1, 1e6}},
+		{"a small start", opRate(.5), nil, nil, [3]float64{.5, .5, 1e6}},
+		{"a large start", opRate(2e6), nil, nil, [3]float64{2e6, 1, 2e6}},
+		{"a small max", nil, nil, opRate(50), [3]float64{50, 1, 50}},
+		{"a max below the default min", nil, nil, opRate(.5), [3]float64{.5, .5, .5}},
+		{"a large min", nil, opRate(500), nil, [3]float64{500, 500, 1e6}},
+		{"a small min", nil, opRate(.1), nil, [3]float64{100, .1, 1e6}},
+		{"all", opRate(20), opRate(10), opRate(30), [3]float64{20, 10, 30}},
+	} {
+		p := params("http://127.0.0.1:1/", 10)
+		p.SLA, p.Start, p.Min, p.Max = "p90=1s", c.start, c.min, c.max
+		got, err := p.Search()
+		if err != nil || [3]float64{got.Start, got.Min, got.Max} != c.want {
+			t.Errorf("%s: start %v, min %v, max %v, %v; want %v", c.name, got.Start, got.Min, got.Max, err, c.want)
+		}
+		if err := p.Validate(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }

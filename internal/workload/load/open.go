@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/http1"
@@ -21,9 +20,9 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(p.Target, "http://") {
+	if p.plain() {
 		return http1.New(ctx, http1.Config{
-			Requests: requests, Connections: p.connections(), Loops: p.Loops, Timeout: p.Timeout.Std(),
+			Requests: requests, Connections: p.connections(), Loops: p.Loops, Spin: p.Spin, Timeout: p.Timeout.Std(),
 		})
 	}
 	c := httpstd.Config{Requests: requests, CAFile: p.CA, Insecure: p.Insecure}

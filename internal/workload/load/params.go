@@ -16,7 +16,7 @@ type Params struct {
 	Data     *Data             `json:"data,omitempty" jsonschema_description:"With a data store: the records, and what is asked. Default: a thousand records of YCSB, its workload b."`
 	// PasswordEnv keeps the password out of the file, and so of the store.
 	PasswordEnv string `json:"password_env,omitempty" jsonschema_description:"With a data store: the variable in the agents' environment that holds the password."`
-	HTTP2       bool   `json:"http2,omitempty" jsonschema_description:"Speak HTTP/2, with https only."`
+	HTTP2       bool   `json:"http2,omitempty" jsonschema_description:"Speak HTTP/2, with https:// only."`
 	CA          string `json:"ca,omitempty" jsonschema_description:"File with certificates that servers are checked against instead of the system's."`
 	Insecure    bool   `json:"insecure,omitempty" jsonschema_description:"Do not check the server's certificate."`
 
@@ -25,16 +25,17 @@ type Params struct {
 	Users    int           `json:"users,omitempty" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"Closed loop, instead of a rate: so many users of all nodes together each wait for an answer, think, and send again."`
 	Think    unit.Duration `json:"think,omitempty" jsonschema_description:"Mean time that a user thinks; exponentially distributed."`
 
-	Duration    unit.Duration `json:"duration" jsonschema_description:"How long to measure, in whole seconds, after the warm-up."`
+	Duration    unit.Duration `json:"duration,omitempty" jsonschema_description:"How long to measure, in whole seconds, after the warm-up. Default: 10s, and more where the SLA allows so long latencies that an overload of 2 % would not be noticed."`
 	WarmUp      unit.Duration `json:"warm_up" jsonschema_description:"How long to offer load before, in whole seconds."`
 	Connections int           `json:"connections,omitempty" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Most connections of one node. They are opened as they are needed. Default: 1024; with a data store and a rate 64."`
 	Loops       int           `json:"loops,omitempty" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Event loops of one node, each of which can use a processor. Default: one less than there are processors."`
-	Timeout     unit.Duration `json:"request_timeout" jsonschema_description:"How long a request may take."`
+	Spin        bool          `json:"spin,omitempty" jsonschema_description:"Event loops watch for answers without ever sleeping: exact to some µs, for a whole processor each. With http:// only."`
+	Timeout     unit.Duration `json:"request_timeout" jsonschema_description:"How long a request may take; longer than the SLA allows."`
 	Handshakes  unit.Duration `json:"handshakes" jsonschema_description:"Time between two TCP handshakes made beside the load to measure the round-trip time."`
 
 	SLA        string     `json:"sla,omitempty" jsonschema_description:"What the server has to keep: p90=150ms, or several: p99=500ms,errors=0.1%. Latencies count from when requests were due. Without errors= at most 1 % may fail. Evaluations: [search] needs it."`
-	Start      *unit.Rate `json:"start,omitempty" jsonschema_description:"Search: the first load. Default: 100op/s."`
-	Min        *unit.Rate `json:"min,omitempty" jsonschema_description:"Search: no load below. Default: 1op/s."`
+	Start      *unit.Rate `json:"start,omitempty" jsonschema_description:"Search: the first load. Default: 100op/s, or the nearest that min and max allow."`
+	Min        *unit.Rate `json:"min,omitempty" jsonschema_description:"Search: no load below. Default: 1op/s, or start or max where that is less."`
 	Max        *unit.Rate `json:"max,omitempty" jsonschema_description:"Search: no load above. Default: 1Mop/s."`
 	Resolution float64    `json:"resolution,omitempty" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"Search: how far apart the load passed and the one failed may be in the end, relative to each other."`
 	Windows    int        `json:"windows,omitempty" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"Search: at most so many windows."`
@@ -70,7 +71,7 @@ type Request struct {
 	Headers map[string]string `json:"headers,omitempty" jsonschema_description:"Headers beside those of the workload, before which they have precedence."`
 	Body    string            `json:"body,omitempty" jsonschema_description:"What is sent with it."`
 	Weight  *float64          `json:"weight,omitempty" jsonschema:"minimum=0" jsonschema_description:"How often it is drawn, relative to the others. Default: 1."`
-	Expect  string            `json:"expect,omitempty" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404. Default: 200-399."`
+	Expect  string            `json:"expect,omitempty" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404. Default: 200-299."`
 }
 
 // Kind describes the workload.
@@ -80,7 +81,7 @@ func Kind() workload.Kind {
 		Summary: "Load on a server at a rate of your choice, or, with evaluations: [search], the load that it can take.",
 		New: func() workload.Workload {
 			return &Params{
-				Arrivals: string(engine.Constant), Duration: unit.Duration(10 * time.Second), WarmUp: unit.Duration(2 * time.Second),
+				Arrivals: string(engine.Constant), WarmUp: unit.Duration(2 * time.Second),
 				Timeout: unit.Duration(10 * time.Second), Handshakes: unit.Duration(50 * time.Millisecond),
 			}
 		},
@@ -88,4 +89,4 @@ func Kind() workload.Kind {
 }
 
 // Estimate implements workload.Workload.
-func (p *Params) Estimate() time.Duration { return p.WarmUp.Std() + p.Duration.Std() + p.drain() }
+func (p *Params) Estimate() time.Duration { return p.WarmUp.Std() + p.scored() + p.drain() }

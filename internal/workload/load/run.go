@@ -41,7 +41,7 @@ func (p *Params) Cleanup(context.Context, *workload.Env) error {
 
 // Run offers the load and reports what became of it.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
-	scorer := engine.NewScorer(len(p.driver.Ops()), p.WarmUp.Std(), p.Duration.Std())
+	scorer := engine.NewScorer(len(p.driver.Ops()), p.WarmUp.Std(), p.scored())
 	start := time.Now()
 	progress := progress{report: env.Report, start: start}
 	probes := p.probe(ctx, start)
@@ -57,7 +57,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		return fmt.Errorf("offering load to %s: %w", p.address(), err)
 	}
 	summary := scorer.Summary(p.driver.Ops(), usage)
-	summary.RTT = p.scored(handshakes)
+	summary.RTT = p.meanwhile(handshakes)
 	for _, example := range usage.Examples {
 		if example != nil {
 			_, _ = fmt.Fprintln(env.Stderr, example) // kept with the task; the counts do not depend on it
@@ -68,7 +68,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 
 // plan is the load of all nodes together.
 func (p *Params) plan() engine.Plan {
-	whole := p.WarmUp.Std() + p.Duration.Std()
+	whole := p.WarmUp.Std() + p.scored()
 	plan := engine.Plan{Arrivals: engine.Arrivals(p.Arrivals), Seed: uint64(p.Seed)}
 	if p.Users > 0 {
 		plan.Closed = &engine.Closed{Users: p.Users, Think: p.Think.Std(), Duration: whole}
@@ -90,11 +90,11 @@ func (p *Params) probe(ctx context.Context, start time.Time) (end func() []engin
 	}
 }
 
-// scored leaves out what was measured while warming up and draining.
-func (p *Params) scored(all []engine.Handshake) []engine.Handshake {
+// meanwhile leaves out what was measured while warming up and draining.
+func (p *Params) meanwhile(all []engine.Handshake) []engine.Handshake {
 	var out []engine.Handshake
 	for _, h := range all {
-		if h.At >= p.WarmUp.Std() && h.At < p.WarmUp.Std()+p.Duration.Std() {
+		if h.At >= p.WarmUp.Std() && h.At < p.WarmUp.Std()+p.scored() {
 			out = append(out, h)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
@@ -26,6 +27,7 @@ func (p *Params) Validate() error {
 			errs = append(errs, bad("data", err.Error(), ""))
 		}
 	}
+	errs = append(errs, p.validateHTTP()...)
 	errs = append(errs, p.validateSearch())
 	return errors.Join(errs...)
 }
@@ -42,9 +44,6 @@ func (p *Params) validateTimes() (errs []error) {
 		if x.d.Std()%time.Second != 0 || x.d < 0 {
 			errs = append(errs, bad(x.field, x.d.String()+" is not a number of whole seconds", "load is scored by the second"))
 		}
-	}
-	if p.Duration < unit.Duration(time.Second) {
-		errs = append(errs, bad("duration", "nothing would be measured", "allowed is 1s and more"))
 	}
 	if p.Think < 0 {
 		errs = append(errs, bad("think", "a user cannot think for "+p.Think.String(), "allowed is 0s and more"))
@@ -78,14 +77,43 @@ func (p *Params) validateSearch() error {
 	if p.SLA == "" {
 		return nil
 	}
-	if _, err := capacity.ParseSLA(p.SLA); err != nil {
-		return &workload.FieldError{Field: "sla", Problem: err.Error()}
+	sla, err := capacity.ParseSLA(p.SLA)
+	if err != nil {
+		return bad("sla", err.Error(), "")
 	}
-	if _, err := p.Search(); err != nil {
-		return &workload.FieldError{Field: "start", Problem: err.Error()}
+	var errs []error
+	// What takes longer than the timeout is an error, so that the timeout would
+	// be the SLA.
+	if slowest := sla.Slowest(); p.Timeout > 0 && p.Timeout.Std() <= slowest {
+		errs = append(errs, bad("request_timeout", fmt.Sprintf("requests are given up after %s, and the SLA allows %v", p.Timeout, slowest),
+			fmt.Sprintf("set request_timeout (--timeout) above %v", slowest)))
 	}
-	return nil
+	var field *workload.FieldError
+	switch _, err := p.Search(); {
+	case errors.As(err, &field):
+		errs = append(errs, field)
+	case err != nil:
+		errs = append(errs, bad("start", err.Error(), ""))
+	}
+	return errors.Join(errs...)
 }
+
+// validateHTTP refuses what the target's protocol has no use for.
+func (p *Params) validateHTTP() (errs []error) {
+	if p.HTTP2 && p.plain() {
+		errs = append(errs, bad("http2", "HTTP/2 is spoken over TLS only, and the target begins with http://", "leave it out, or use https://"))
+	}
+	if p.Spin && !p.plain() {
+		errs = append(errs, bad("spin", "only targets that begin with http:// are asked by event loops", "leave it out"))
+	}
+	if p.overHTTP() && (p.Data != nil || p.PasswordEnv != "") {
+		errs = append(errs, bad("target", "it is no data store, for which data and password_env are", "leave them out"))
+	}
+	return errs
+}
+
+// plain reports whether the target is asked over HTTP without TLS.
+func (p *Params) plain() bool { return strings.HasPrefix(p.Target, "http://") }
 
 // checkTarget looks at the URL and at what is sent there.
 func (p *Params) checkTarget() error {

@@ -1,0 +1,122 @@
+package capacity_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/histogram"
+)
+
+// fluid is a window of a server that does capacity operations per second, one
+// after another in equal times, and is offered an overload of a share x.
+func fluid(x float64, warmUp, scored time.Duration) capacity.Window {
+	const capacityRate = 1000.
+	rate := capacityRate * (1 + x)
+	w := answered(0, 0)
+	w.Load, w.Scored = rate, scored
+	from, end := warmUp.Seconds(), (warmUp + scored).Seconds()
+	for i := 0; float64(i)/rate < end; i++ {
+		due, done := float64(i)/rate, float64(i+1)/capacityRate
+		if due >= from {
+			w.Counts.Due++
+			w.Counts.OK++
+			histogram.Record(w.Latencies, int64((done-due)*1e9))
+		}
+		if done >= from && done < end {
+			w.Replies++
+		}
+	}
+	return w
+}
+
+// TestUnnoticed: an overload that is a little less than what windows are said
+// to miss is missed, and one that is a little more is not; and windows as long
+// as Scored says notice 2 %.
+func TestUnnoticed(t *testing.T) {
+	const warmUp = 2 * time.Second
+	for _, text := range []string{"p99=500ms", "p99=200ms", "p50=30ms", "p90=150ms,p50=100ms", "max=100ms"} {
+		sla, err := capacity.ParseSLA(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, scored := range []time.Duration{3 * time.Second, 10 * time.Second, 20 * time.Second, sla.Scored(warmUp)} {
+			x := sla.Unnoticed(warmUp, scored)
+			if less := fluid(.95*x, warmUp, scored); x < .1 && len(sla.Judge(less)) > 0 {
+				t.Errorf("%s, %v: an overload of %.2f %% is noticed: %v", text, scored, 95*x, sla.Judge(less))
+			}
+			if more := fluid(1.1*x+.002, warmUp, scored); len(sla.Judge(more)) == 0 {
+				t.Errorf("%s, %v: an overload of %.2f %% is not noticed", text, scored, 110*x+.2)
+			}
+		}
+		if x := sla.Unnoticed(warmUp, sla.Scored(warmUp)); x > .02 {
+			t.Errorf("%s: windows of %v do not notice %.2f %%", text, sla.Scored(warmUp), 100*x)
+		}
+	}
+}
+
+// TestScored has lengths by arithmetic.
+func TestScored(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"p90=150ms":        10 * time.Second, // 50 x 0.15 s - 2 s is less
+		"p99=500ms":        24 * time.Second, // (50 x 0.5 - 2) / 0.99 = 23.2 s
+		"max=2s":           98 * time.Second,
+		"p99=2s,p50=100ms": 10 * time.Second, // the median alone tells
+	} {
+		sla, err := capacity.ParseSLA(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sla.Scored(2 * time.Second); got != want {
+			t.Errorf("%s: windows of %v, want %v", text, got, want)
+		}
+	}
+	sla := capacity.SLA{Terms: []capacity.Term{{Quantile: .9, Latency: 150 * time.Millisecond}}}
+	if got := sla.Unnoticed(time.Second, 2*time.Second); math.Abs(got-.15/2.8) > 1e-9 {
+		t.Errorf("unnoticed after 1 s in 2 s: %v, want 0.15 / 2.8", got)
+	}
+}
+
+// TestFallsBehind: a server that answers everything, but not while it is asked,
+// has not passed, however late its answers may be.
+func TestFallsBehind(t *testing.T) {
+	sla, err := capacity.ParseSLA("p90=5s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if misses := sla.Judge(fluid(.1, 2*time.Second, 10*time.Second)); len(misses) != 1 || !strings.Contains(misses[0], "fell behind") {
+		t.Errorf("10 %% more than it can do for 10 s: %v, want that it fell behind", misses)
+	}
+	if misses := sla.Judge(fluid(-.1, 2*time.Second, 10*time.Second)); len(misses) > 0 {
+		t.Errorf("10 %% less than it can do: %v", misses)
+	}
+	w := answered(20, 20, time.Second)
+	if w.Replies = 12; len(sla.Judge(w)) > 0 { // 8 more under way at the end
+		t.Errorf("a few operations more under way: %v", sla.Judge(w))
+	}
+}
+
+// TestShortWindows: what windows are too short to tell is said, and is in the
+// interval.
+func TestShortWindows(t *testing.T) {
+	search := func(scored time.Duration) capacity.Result {
+		cfg := config(t)
+		cfg.WarmUp, cfg.Scored = time.Second, scored
+		return newWorld(7300).search(t, cfg, 100).Result
+	}
+	unknown, long, short := search(0), search(10*time.Second), search(2*time.Second)
+	for _, c := range []struct {
+		r         capacity.Result
+		unnoticed float64
+		warns     bool
+	}{{long, .15 / 10, false}, {short, .15 / 2.8, true}} {
+		if got, want := c.r.CI[0], unknown.CI[0]/(1+c.unnoticed); math.Abs(got/want-1) > 1e-9 || c.r.CI[1] != unknown.CI[1] {
+			t.Errorf("unnoticed %.3f: interval %v, want it from %v to %v", c.unnoticed, *c.r.CI, want, unknown.CI[1])
+		}
+		if warns := strings.Contains(strings.Join(c.r.Warnings, " "), "windows of 2s are short"); warns != c.warns {
+			t.Errorf("unnoticed %.3f: warnings %v", c.unnoticed, c.r.Warnings)
+		}
+	}
+}

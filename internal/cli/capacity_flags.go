@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// check refuses flags that would be of no effect, or would only fail after
+// hours of measurement. changed reports whether a flag was given.
+func (opt capacityOptions) check(target string, changed func(flag string) bool) error {
+	if err := opt.run.check(); err != nil {
+		return err
+	}
+	for _, x := range []struct {
+		flag    string
+		ok      bool
+		allowed string
+	}{
+		{"resolution", opt.resolution > 0, "a share from 0.001 to 0.5"},
+		{"windows", opt.windows > 0, "a number from 5 to 1000"},
+		{"connections", opt.conns > 0, "a number from 1 to 60000"},
+		{"records", opt.records > 0, "a number from 1"},
+		{"generators", opt.generators > 0, "a number from 1 to 256"},
+	} {
+		if changed(x.flag) && !x.ok {
+			return fmt.Errorf("%w: --%s: allowed is %s", model.ErrUsage, x.flag, x.allowed)
+		}
+	}
+	switch {
+	case changed("generators") && opt.agents.given:
+		return fmt.Errorf("%w: --generators are processes of this machine and --agents those of a fleet: give one of the two", model.ErrUsage)
+	case opt.expect != "" && !overHTTP(target):
+		return fmt.Errorf("%w: --expect is for targets that begin with http:// or https://", model.ErrUsage)
+	}
+	return opt.checkFloor()
+}
+
+// checkFloor refuses a load that is wanted and must not be tried.
+func (opt capacityOptions) checkFloor() error {
+	if opt.max == "" || !opt.run.least.given {
+		return nil
+	}
+	most, err := unit.ParseRate(opt.max)
+	if err == nil && most.Value < opt.run.least.rate {
+		return fmt.Errorf("%w: --fail-below %v cannot be told with --max %s: allow a larger load", model.ErrUsage, opt.run.least.rate, opt.max)
+	}
+	return nil // what is wrong with a rate is said where it stands
+}
+
+func overHTTP(target string) bool {
+	return strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
+}
