@@ -24,6 +24,8 @@ type Recorded struct {
 	// Broken: its latest window is invalid for good. Either the search goes on
 	// with the generators that are left, or this is its end.
 	Broken bool
+	// Failure is why, if Broken.
+	Failure string
 	// Dropouts are the generators that were left out from some window on.
 	Dropouts []Dropout
 	offering []model.NodeID // the generators of the latest window
@@ -67,6 +69,7 @@ func Searches(data model.RunData) ([]Recorded, error) {
 		if err := r.add(s, results[s.ID]); err != nil {
 			return nil, fmt.Errorf("workload %s, trial %d, window %d: %w", s.Workload, s.Trial, len(r.Windows)+1, err)
 		}
+		r.Failure = failure(s, data.Results)
 	}
 	return out, nil
 }

@@ -40,7 +40,7 @@ func Find(data model.RunData, searches map[string]Config, targets map[string]str
 			state.Result.Warnings = append(state.Result.Warnings, d.String())
 		}
 		if r.Broken {
-			state.Result.Warnings = append(state.Result.Warnings, "a window could not be measured, because a generator failed or none was left: the search ended there")
+			state.Result.fail(r.Failure)
 		}
 		out = append(out, Found{Workload: r.Workload, Target: targets[r.Workload], Trial: r.Trial, Config: cfg, Result: state.Result})
 	}

@@ -118,6 +118,9 @@ type Result struct {
 	Path     *Path
 	Windows  []Judged
 	Warnings []string
+	// Failure is why there is no window at all, where the first one could not
+	// be measured.
+	Failure string
 }
 
 // Latest says in a line what the latest window was worth, and where that leaves

@@ -10,9 +10,12 @@ import (
 	"github.com/scalebench/scalebench/internal/histogram"
 )
 
+// warmUp is that of all windows here.
+const warmUp = 2 * time.Second
+
 // fluid is a window of a server that does capacity operations per second, one
 // after another in equal times, and is offered an overload of a share x.
-func fluid(x float64, warmUp, scored time.Duration) capacity.Window {
+func fluid(x float64, scored time.Duration) capacity.Window {
 	const capacityRate = 1000.
 	rate := capacityRate * (1 + x)
 	w := answered(0, 0)
@@ -36,7 +39,6 @@ func fluid(x float64, warmUp, scored time.Duration) capacity.Window {
 // to miss is missed, and one that is a little more is not; and windows as long
 // as Scored says notice 2 %.
 func TestUnnoticed(t *testing.T) {
-	const warmUp = 2 * time.Second
 	for _, text := range []string{"p99=500ms", "p99=200ms", "p50=30ms", "p90=150ms,p50=100ms", "max=100ms"} {
 		sla, err := capacity.ParseSLA(text)
 		if err != nil {
@@ -44,10 +46,10 @@ func TestUnnoticed(t *testing.T) {
 		}
 		for _, scored := range []time.Duration{3 * time.Second, 10 * time.Second, 20 * time.Second, sla.Scored(warmUp)} {
 			x := sla.Unnoticed(warmUp, scored)
-			if less := fluid(.95*x, warmUp, scored); x < .1 && len(sla.Judge(less)) > 0 {
+			if less := fluid(.95*x, scored); x < .1 && len(sla.Judge(less)) > 0 {
 				t.Errorf("%s, %v: an overload of %.2f %% is noticed: %v", text, scored, 95*x, sla.Judge(less))
 			}
-			if more := fluid(1.1*x+.002, warmUp, scored); len(sla.Judge(more)) == 0 {
+			if more := fluid(1.1*x+.002, scored); len(sla.Judge(more)) == 0 {
 				t.Errorf("%s, %v: an overload of %.2f %% is not noticed", text, scored, 110*x+.2)
 			}
 		}
@@ -69,7 +71,7 @@ func TestScored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sla.Scored(2 * time.Second); got != want {
+		if got := sla.Scored(warmUp); got != want {
 			t.Errorf("%s: windows of %v, want %v", text, got, want)
 		}
 	}
@@ -86,10 +88,10 @@ func TestFallsBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if misses := sla.Judge(fluid(.1, 2*time.Second, 10*time.Second)); len(misses) != 1 || !strings.Contains(misses[0], "fell behind") {
+	if misses := sla.Judge(fluid(.1, 10*time.Second)); len(misses) != 1 || !strings.Contains(misses[0], "fell behind") {
 		t.Errorf("10 %% more than it can do for 10 s: %v, want that it fell behind", misses)
 	}
-	if misses := sla.Judge(fluid(-.1, 2*time.Second, 10*time.Second)); len(misses) > 0 {
+	if misses := sla.Judge(fluid(-.1, 10*time.Second)); len(misses) > 0 {
 		t.Errorf("10 %% less than it can do: %v", misses)
 	}
 	w := answered(20, 20, time.Second)

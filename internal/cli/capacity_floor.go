@@ -82,6 +82,8 @@ func worst(errs []error) error {
 func checkCapacity(f capacity.Found, least floor) error {
 	r := f.Result
 	switch {
+	case r.Failure != "":
+		return fmt.Errorf("%w: %s: nothing was measured: %s", model.ErrInvalid, f.Workload, r.Failure)
 	case least.given && takes(f, least.rate):
 	case r.Limit == capacity.LimitGenerator:
 		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, f.Workload, r.GeneratorsWords())

@@ -64,14 +64,19 @@ func newRoot(env Env) *cobra.Command {
 		Long: longHelp, Example: rootExample,
 		Version:      Version(),
 		SilenceUsage: true, SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return c.resolve() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := requiredFlags(cmd); err != nil {
+				return err
+			}
+			return c.resolve()
+		},
 	}
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w: %w; see `%s --help`", model.ErrUsage, err, cmd.CommandPath())
+		return flagError(cmd, err)
 	})
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Measure:"},
@@ -100,4 +105,18 @@ func newRoot(env Env) *cobra.Command {
 	}
 	root.Args = cobra.ArbitraryArgs
 	return root
+}
+
+// flagError is what is wrong with a command's flags, with where to look.
+func flagError(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%w: %w; see `%s --help`", model.ErrUsage, err, cmd.CommandPath())
+}
+
+// requiredFlags refuses a command that lacks one. The library would do so a
+// moment later, with an error like that of a command that has failed.
+func requiredFlags(cmd *cobra.Command) error {
+	if err := cmd.ValidateRequiredFlags(); err != nil {
+		return flagError(cmd, err)
+	}
+	return nil
 }

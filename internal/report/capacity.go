@@ -152,8 +152,8 @@ func windowsText(w io.Writer, x capacity.Found, o Options) error {
 func capacityWarnings(w io.Writer, x capacity.Found, o Options) error {
 	const mark = "! "
 	var b strings.Builder
-	for _, text := range x.Result.Warnings {
-		writeWrapped(&b, mark, table.Clean(text), o.proseWidth())
+	for _, text := range furtherWarnings(x.Result) {
+		writeWrapped(&b, mark, text, o.proseWidth())
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("writing warnings: %w", err)

@@ -108,7 +108,7 @@ func TestCapacityAnswer(t *testing.T) {
 		{"path", capacity.Result{Limit: capacity.LimitPath, Passed: p(70), Failed: p(80)},
 			"refused: the path to the server was at its limit, not the server; it takes at least 70 op/s"},
 		{"round trips alone", capacity.Result{Limit: capacity.LimitPath, Failed: p(1), Path: &capacity.Path{Alone: 250 * time.Millisecond, Breaks: &capacity.Term{Quantile: .9, Latency: 150 * time.Millisecond}}},
-			"refused: round trips to the server alone take 0.25 s, which breaks p90 ≤ 150 ms; nothing is known of the server"},
+			"refused: round trips to the server alone take 250 ms, which breaks p90 ≤ 150 ms; nothing is known of the server"},
 		{"no estimate", capacity.Result{Limit: capacity.LimitTarget, Passed: p(70), Failed: p(80)},
 			"what the server takes was not pinned down: passed at 70 op/s, failed at 80 op/s"},
 		{"generators", capacity.Result{Limit: capacity.LimitGenerator, Passed: p(70)},
@@ -119,6 +119,8 @@ func TestCapacityAnswer(t *testing.T) {
 		{"cap", capacity.Result{Limit: capacity.LimitCap, Passed: p(5e4)}, "the server takes 50 kop/s or more: nothing larger was allowed"},
 		{"floor", capacity.Result{Limit: capacity.LimitFloor, Failed: p(1)}, "the server takes less than 1 op/s, the smallest load allowed"},
 		{"begun", capacity.Result{Limit: capacity.LimitNone, Passed: p(100)}, "not over: passed at 100 op/s, failed at none so far"},
+		{"no answer", capacity.Result{Limit: capacity.LimitNone, Failure: "the target does not answer; is it up?"},
+			"nothing was measured: the target does not answer; is it up?"},
 		{"not begun", capacity.Result{Limit: capacity.LimitNone}, "not over: nothing is known yet"},
 	} {
 		got := CapacityAnswer(capacity.Found{Workload: "w", Trial: 1, Result: c.r})

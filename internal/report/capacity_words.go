@@ -32,10 +32,32 @@ func answerWords(r capacity.Result) string {
 	case capacity.LimitFloor:
 		return fmt.Sprintf("the server takes less than %s, the smallest load allowed", opRate(r.Failed))
 	}
+	if r.Failure != "" {
+		return "nothing was measured: " + table.Clean(r.Failure)
+	}
 	if r.Passed == nil && r.Failed == nil {
 		return "not over: nothing is known yet"
 	}
 	return fmt.Sprintf("not over: passed at %s, failed at %s so far", opRate(r.Passed), opRate(r.Failed))
+}
+
+// sentence ends what is no question yet with a full stop.
+func sentence(words string) string {
+	if strings.HasSuffix(words, "?") {
+		return capital(words)
+	}
+	return capital(words) + "."
+}
+
+// furtherWarnings are those that [answerWords] does not say already.
+func furtherWarnings(r capacity.Result) []string {
+	var out []string
+	for _, text := range r.Warnings {
+		if text = table.Clean(text); text != answerWords(r) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // boundaryWords are the estimate, the two loads that it lies between, and its
@@ -63,8 +85,10 @@ func estimateWords(r capacity.Result) string {
 // pathWords say why nothing is known of the server but what passed.
 func pathWords(r capacity.Result) string {
 	if r.Path != nil && r.Path.Breaks != nil {
-		return fmt.Sprintf("refused: round trips to the server alone take %s, which breaks %s; nothing is known of the server",
-			unit.Human(r.Path.Alone.Seconds(), "s"), termWords(*r.Path.Breaks))
+		alone := r.Path.Alone.Seconds()
+		s := num.For("s", alone)
+		return fmt.Sprintf("refused: round trips to the server alone take %s %s, which breaks %s; nothing is known of the server",
+			unit.Digits(alone/s.Factor, 3), s.Unit, termWords(*r.Path.Breaks))
 	}
 	return "refused: the path to the server was at its limit, not the server" + atLeastWords("; it takes ", r)
 }
@@ -145,7 +169,7 @@ func capacitySummary(found []capacity.Found) []string {
 	}
 	x := g.trials[0]
 	return []string{
-		capital(answerWords(x.Result)) + ".",
+		sentence(answerWords(x.Result)),
 		fmt.Sprintf("Target: %s. SLA: %s. %s", targetOf(x), slaWords(x.Config.SLA), confirmedWords(x.Result)),
 	}
 }
@@ -270,6 +294,8 @@ func shortAnswer(r capacity.Result) string {
 		return "refused: round trips alone break the SLA"
 	case r.Limit == capacity.LimitPath:
 		return "refused: the path was at its limit"
+	case r.Failure != "":
+		return "nothing was measured"
 	case r.Limit == capacity.LimitNone:
 		return "not over"
 	}

@@ -178,12 +178,10 @@ func newSearchView(number int, x capacity.Found) searchView {
 	v := searchView{
 		ID: "search" + strconv.Itoa(number), Title: fmt.Sprintf("Trial %d: %s", x.Trial, shortAnswer(x.Result)),
 		Words:    count(len(x.Result.Windows), "window"),
-		Answer:   []string{capital(answerWords(x.Result)) + "."},
+		Answer:   []string{sentence(answerWords(x.Result))},
 		Boundary: newBoundaryView(x, loads), Course: newCourseView(x), Heat: newHeatView(x, loads),
 	}
-	for _, w := range x.Result.Warnings {
-		v.Warnings = append(v.Warnings, table.Clean(w))
-	}
+	v.Warnings = furtherWarnings(x.Result)
 	if len(x.Result.Windows) > 0 {
 		v.Windows = newTableView(windowsTable(x, verdictWithReasons), windowsFlat([]capacity.Found{x}))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,6 +20,9 @@ type LoadOptions struct {
 	// Progress is called after each batch with the number of records that are
 	// written, one call at a time; it may be nil.
 	Progress func(written int64)
+	// Within is how long the store may take to accept a connection and to say
+	// what it holds; loading itself takes as long as it takes. 0: any time.
+	Within time.Duration
 }
 
 // batchSize is about how many bytes are written at once; maxBatch is the most
@@ -41,8 +45,8 @@ func Load(ctx context.Context, store Store, set Dataset, o LoadOptions) (fresh b
 	if err := set.Check(); err != nil {
 		return false, err
 	}
-	err = withAdmin(ctx, store, func(admin Admin) error {
-		there, err := find(ctx, admin, set)
+	err = withAdmin(ctx, store, o.Within, func(admin Admin, description string) error {
+		there, err := find(ctx, admin, description, set)
 		if err != nil || there {
 			return err
 		}
@@ -56,11 +60,11 @@ func Load(ctx context.Context, store Store, set Dataset, o LoadOptions) (fresh b
 }
 
 // Loaded reports whether a store holds exactly the data set; nothing is changed.
-func Loaded(ctx context.Context, store Store, set Dataset) (there bool, err error) {
-	err = withAdmin(ctx, store, func(admin Admin) error {
-		description, err := admin.Find(ctx)
-		if err != nil || description != set.String() {
-			return err
+// within is that of [LoadOptions].
+func Loaded(ctx context.Context, store Store, set Dataset, within time.Duration) (there bool, err error) {
+	err = withAdmin(ctx, store, within, func(admin Admin, description string) error {
+		if description != set.String() {
+			return nil
 		}
 		n, err := admin.Count(ctx)
 		there = n == set.Records
@@ -71,27 +75,29 @@ func Loaded(ctx context.Context, store Store, set Dataset) (there bool, err erro
 
 // Drop removes from a store everything that Load has written.
 func Drop(ctx context.Context, store Store) error {
-	err := withAdmin(ctx, store, func(admin Admin) error { return admin.Drop(ctx) })
+	admin, err := store.Admin(ctx)
+	if err == nil {
+		err = errors.Join(admin.Drop(ctx), admin.Close())
+	}
 	if err != nil {
 		return fmt.Errorf("removing records from %s: %w", store.Name(), err)
 	}
 	return nil
 }
 
-func withAdmin(ctx context.Context, store Store, do func(Admin) error) error {
-	admin, err := store.Admin(ctx)
+func withAdmin(ctx context.Context, store Store, within time.Duration, do func(a Admin, description string) error) error {
+	admin, description, err := openAdmin(ctx, store, within)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(admin), admin.Close())
+	return errors.Join(do(admin, description), admin.Close())
 }
 
 // find reports whether exactly this data set is there, now that what was
-// inserted is removed.
-func find(ctx context.Context, admin Admin, set Dataset) (bool, error) {
-	description, err := admin.Find(ctx)
-	if err != nil || description != set.String() {
-		return false, err
+// inserted is removed. description is of what is there.
+func find(ctx context.Context, admin Admin, description string, set Dataset) (bool, error) {
+	if description != set.String() {
+		return false, nil
 	}
 	n, err := admin.Count(ctx)
 	if err != nil || n <= set.Records {

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"sync/atomic"
 
@@ -23,11 +24,20 @@ type socket struct {
 func openSocket(ctx context.Context, o *goredis.Options) (*socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()
-	conn, err := goredis.NewDialer(o)(ctx, o.Network, o.Addr)
+	conn, err := dialer(o)(ctx, o.Network, o.Addr)
 	if err != nil {
 		return nil, err
 	}
 	return &socket{conn: conn}, nil
+}
+
+// dialer is the library's, except for TLS, where that one heeds no context: a
+// server that never answers the handshake would not be given up in time.
+func dialer(o *goredis.Options) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	if o.TLSConfig == nil {
+		return goredis.NewDialer(o)
+	}
+	return (&tls.Dialer{Config: o.TLSConfig}).DialContext
 }
 
 // dial gives the library its connection. There is one in the life of a session:

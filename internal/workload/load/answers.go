@@ -20,6 +20,11 @@ const (
 	firstWithin = 10 * time.Second
 )
 
+// firstWithin is how long the target may take for its first answer.
+func (p *Params) firstWithin() time.Duration {
+	return min(p.Timeout.Std(), max(firstWithin, p.drain()))
+}
+
 // answers reports, for a search over HTTP, that the target answers none of a few
 // requests: then it is not there, or the URL is wrong, and a search would go on
 // for many minutes to find nothing. Data stores are connected to anyway. After
@@ -33,7 +38,7 @@ func (p *Params) answers(ctx context.Context) error {
 	few := engine.Plan{Arrivals: engine.Constant, Seed: uint64(p.Seed), Stages: []engine.Stage{
 		engine.Hold(firstRate, firstRequests*time.Second/firstRate),
 	}}
-	within := min(p.Timeout.Std(), max(firstWithin, p.drain()))
+	within := p.firstWithin()
 	var counts engine.Counts
 	usage, err := p.driver.Run(ctx, engine.Run{Plan: few, Share: engine.All, Drain: within, Each: func(s engine.Second) {
 		for _, op := range s.Ops {

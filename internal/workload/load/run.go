@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -113,47 +112,4 @@ func (p *progress) add(s engine.Second) {
 	// The last second may be shorter.
 	at := min(time.Duration(s.Index+1)*time.Second, time.Since(p.start))
 	p.report.ProgressAt(engine.MetricThroughput, "op", at, p.sum)
-}
-
-// Times of a recovery.
-const (
-	// recoverWithin bounds it; a server that is not back by then is measured
-	// as it is.
-	recoverWithin = 20 * time.Second
-	// recoverShare of the load to come is offered meanwhile, at most
-	// recoverMost in operations per second.
-	recoverShare = .05
-	recoverMost  = 50
-)
-
-// recover offers a light load until the server keeps the SLA, and says when it
-// did not do so within a time.
-func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Duration) {
-	sla, err := capacity.ParseSLA(p.SLA)
-	if err != nil || p.Rate == nil {
-		return
-	}
-	light := engine.Plan{Arrivals: engine.Constant, Stages: []engine.Stage{
-		engine.Hold(max(min(recoverShare*p.Rate.Value, recoverMost), 1), time.Second),
-	}}
-	bounded, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	for bounded.Err() == nil {
-		scorer := engine.NewScorer(len(p.driver.Ops()), 0, time.Second)
-		_, err := p.driver.Run(bounded, engine.Run{Plan: light, Share: engine.All, Drain: sla.Drain(), Each: scorer.Add})
-		if err == nil && kept(sla, scorer.Summary(p.driver.Ops(), engine.Usage{})) || err != nil && bounded.Err() == nil {
-			return // another error shows again, and is reported, with the load itself
-		}
-	}
-	if ctx.Err() == nil {
-		_, _ = fmt.Fprintf(env.Stderr, "the server did not keep the SLA under a light load within %v\n", within)
-	}
-}
-
-func kept(sla capacity.SLA, s engine.Summary) bool {
-	total, err := s.Total()
-	if err != nil {
-		return false
-	}
-	return len(sla.Judge(capacity.Window{Scored: s.Scored, Counts: total.Counts, Latencies: total.Latency})) == 0
 }

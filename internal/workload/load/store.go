@@ -128,11 +128,14 @@ const connectBefore = 128
 // they are there. They may not be yet for the others, who then connect when the
 // load begins.
 func (p *Params) load(ctx context.Context, env *workload.Env, store kv.Store) (there bool, err error) {
-	set := p.data().dataset()
-	if env.Part > 0 {
-		return kv.Loaded(ctx, store, set)
+	set, within := p.data().dataset(), p.firstWithin()
+	if p.Recover {
+		within += recoverWithin // it may still be at what the load before has left
 	}
-	_, err = kv.Load(ctx, store, set, kv.LoadOptions{})
+	if env.Part > 0 {
+		return kv.Loaded(ctx, store, set, within)
+	}
+	_, err = kv.Load(ctx, store, set, kv.LoadOptions{Within: within})
 	return err == nil, err // an error says what, and where
 }
 

@@ -34,7 +34,7 @@ func testLoads(t *testing.T, s Subject) {
 
 func checkLoaded(t *testing.T, store kv.Store, set kv.Dataset, want bool) {
 	t.Helper()
-	if got, err := kv.Loaded(t.Context(), store, set); got != want || err != nil {
+	if got, err := kv.Loaded(t.Context(), store, set, 0); got != want || err != nil {
 		t.Errorf("Loaded(%v) = %v, %v, want %v", set, got, err, want)
 	}
 }

@@ -1,0 +1,104 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/capacity"
+	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// Times of a recovery.
+const (
+	// recoverWithin bounds it; a server that is not back by then is measured
+	// as it is.
+	recoverWithin = 20 * time.Second
+	// recoverShare of the load to come is offered meanwhile, at most
+	// recoverMost in operations per second.
+	recoverShare = .05
+	recoverMost  = 50
+	// recoverDrain is how long answers to it are waited for at least: an SLA
+	// of microseconds leaves too little time to see how slow they are.
+	recoverDrain = 2 * time.Second
+)
+
+// recover offers a light load until the server keeps the SLA. It says when the
+// server did not do so within a time, or did not get any quicker.
+func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Duration) {
+	sla, err := capacity.ParseSLA(p.SLA)
+	if err != nil || p.Rate == nil {
+		return
+	}
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var pace pace
+	for begin := time.Now(); bounded.Err() == nil; {
+		w, err := p.lightSecond(bounded, sla)
+		if err == nil && len(sla.Judge(w)) == 0 || err != nil && bounded.Err() == nil {
+			return // another error shows again, and is reported, with the load itself
+		}
+		if err == nil && pace.settled(w) {
+			within = time.Since(begin).Round(100 * time.Millisecond)
+			_, _ = fmt.Fprintf(env.Stderr, "the server did not keep the SLA under a light load within %v, and got no quicker: it has nothing left to work off\n", within)
+			return
+		}
+	}
+	if ctx.Err() == nil {
+		_, _ = fmt.Fprintf(env.Stderr, "the server did not keep the SLA under a light load within %v\n", within)
+	}
+}
+
+// lightSecond offers a light load for a second.
+func (p *Params) lightSecond(ctx context.Context, sla capacity.SLA) (capacity.Window, error) {
+	light := engine.Plan{Arrivals: engine.Constant, Stages: []engine.Stage{
+		engine.Hold(max(min(recoverShare*p.Rate.Value, recoverMost), 1), time.Second),
+	}}
+	scorer := engine.NewScorer(len(p.driver.Ops()), 0, time.Second)
+	_, err := p.driver.Run(ctx, engine.Run{Plan: light, Share: engine.All, Drain: max(sla.Drain(), recoverDrain), Each: scorer.Add})
+	if err != nil {
+		return capacity.Window{}, err
+	}
+	s := scorer.Summary(p.driver.Ops(), engine.Usage{})
+	total, err := s.Total()
+	// All answers count as in time: a second is too short to tell who falls behind.
+	return capacity.Window{Scored: s.Scored, Counts: total.Counts, Replies: total.OK, Latencies: total.Latency}, err
+}
+
+// What counts as quicker than before: a backlog that is worked off gets shorter
+// by nearly a second each second, which is far more.
+const (
+	quickerShare = .05
+	quickerBy    = 10 * time.Millisecond
+	// slowSeconds in a row without progress are the end: one alone may be a
+	// stall of something else.
+	slowSeconds = 2
+)
+
+// pace follows how quick the seconds of a recovery are.
+type pace struct {
+	best [2]time.Duration // of each quantile; 0 before it is known
+	slow int              // seconds in a row that were not quicker
+}
+
+// settled takes a second, and reports whether the server has stopped getting
+// quicker. While not even nine in ten are answered well nothing is settled.
+func (p *pace) settled(w capacity.Window) bool {
+	if _, known := w.Latency(.9); !known {
+		p.slow = 0
+		return false
+	}
+	p.slow++
+	for i, q := range [...]float64{.5, .9} {
+		d, _ := w.Latency(q)
+		best := p.best[i]
+		if best == 0 || float64(d) < (1-quickerShare)*float64(best) && d < best-quickerBy {
+			p.slow = 0
+		}
+		if best == 0 || d < best {
+			p.best[i] = max(d, 1)
+		}
+	}
+	return p.slow >= slowSeconds
+}
