@@ -25,9 +25,6 @@ var (
 // connections can do.
 var rates = []float64{0, 10_000, 40_000}
 
-// truthRate is the load under which packets are recorded.
-const truthRate = 10_000
-
 // contender is a generator in the comparison.
 type contender interface {
 	title() string
@@ -98,6 +95,9 @@ func (r *results) round(t *testing.T, number int, server *loadserver.Nginx) {
 				number, loadName(rate), c.title(), o.rate(), o.cpuEach()*1e6)
 		}
 	}
+	late := timer(t, *window)
+	r.timers = append(r.timers, late.Seconds())
+	fmt.Fprintf(os.Stderr, "round %d, a timer at %s: late by %v at p99.9\n", number, loadName(truthRate), late)
 	for _, c := range contenders(t) {
 		if e, ours := c.(engine); ours {
 			x := compare(t, e, job{url: server.URL(), rate: truthRate, window: *window}, server.Address())

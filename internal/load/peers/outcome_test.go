@@ -9,6 +9,9 @@ import (
 // connections is how many each generator may have, where it can be told so.
 const connections = 64
 
+// truthRate is the load under which packets are recorded.
+const truthRate = 10_000
+
 // job is what a generator is asked for.
 type job struct {
 	url    string

@@ -16,6 +16,7 @@ type cell struct {
 type results struct {
 	names    []string // of the generators, in the order of the columns
 	outcomes map[cell][]outcome
+	timers   []float64          // how late a timer alone was, p99.9, in s
 	truths   map[string][]truth // of our own, by name
 }
 
