@@ -102,7 +102,11 @@ func (c *common) withService(ctx context.Context, need need, f func(context.Cont
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(ctx, s), s.Close())
+	err = f(ctx, s)
+	if s.own {
+		c.serveOthers(ctx, s)
+	}
+	return errors.Join(err, s.Close())
 }
 
 // oneArg insists on exactly one argument and names it in the message.

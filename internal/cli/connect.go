@@ -30,6 +30,8 @@ type service struct {
 	Close func() error
 	// own says that the server lives in this process and dies with it.
 	own bool
+	// server is the key of an own server, which its runs bear.
+	server string
 	// Halt ends what an own server executes, in order; nil otherwise. What is
 	// stored can still be read.
 	Halt func() error
@@ -63,7 +65,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	if err != nil {
 		return service{}, err
 	}
-	return service{Service: in.Master, Close: in.Close, own: true, Halt: in.halt}, nil
+	return service{Service: in.Master, Close: in.Close, own: true, server: in.info.ServerKey, Halt: in.halt}, nil
 }
 
 // connectRunning connects to a server that runs on this data directory, if

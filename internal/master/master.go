@@ -140,7 +140,7 @@ func (m *Master) Recover(ctx context.Context) error {
 		if r.State.Final() || r.Server != m.cfg.Server {
 			continue // over, or another server's that shares the store
 		}
-		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the server ended in mid-run", m.cfg.Now())
+		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the scalebench server ended in mid-run", m.cfg.Now())
 		if err != nil {
 			return fmt.Errorf("marking run %s as interrupted: %w", r.ID, err)
 		}

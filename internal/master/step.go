@@ -14,7 +14,7 @@ import (
 // Reasons for which the executor stops waiting.
 var (
 	errCancelled   = errors.New("cancelled by the user")
-	errInterrupted = errors.New("cut short: the server was stopped")
+	errInterrupted = errors.New("cut short: the scalebench server was stopped")
 )
 
 // Times of an attempt.

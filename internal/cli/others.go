@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// serveOthers goes on being the server of other commands that have found it on
+// the data directory and submitted their runs to it: it ends with this process.
+func (c *common) serveOthers(ctx context.Context, s service) {
+	served := false
+	for ctx.Err() == nil {
+		run, ok := othersRun(ctx, s)
+		if !ok {
+			break
+		}
+		served = true
+		c.say("run %s of another command has this one for its server, which goes on until that is over; Ctrl-C ends it, and `scalebench resume %s` goes on later",
+			run.ID, run.ID)
+		_, _ = control.AwaitEnd(ctx, s, run.ID, func(error) {}) // its own command says what is wrong
+	}
+	if served {
+		partFrom(ctx)
+	}
+}
+
+// othersRun is a run of this server that is not over, if there is one.
+func othersRun(ctx context.Context, s service) (model.Run, bool) {
+	runs, err := s.Runs(ctx, 0)
+	if err != nil {
+		return model.Run{}, false
+	}
+	i := slices.IndexFunc(runs, func(r model.Run) bool { return r.Server == s.server && !r.State.Final() })
+	if i < 0 {
+		return model.Run{}, false
+	}
+	return runs[i], true
+}
+
+// parting is how long a command may take to ask for the results of its run once
+// that is over. One that takes longer can still be told by `scalebench show`.
+const parting = 3 * time.Second
+
+func partFrom(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(parting):
+	}
+}
