@@ -130,7 +130,7 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 	if err != nil {
 		return atPlace(exp, err)
 	}
-	if exp.Seed == nil {
+	if exp.Seed == nil && len(p.Steps) > 0 {
 		c.say("no seed in the file: the serial order shown is an example; the run draws its own and records it")
 	}
 	if c.formatFlag == "json" {

@@ -37,9 +37,13 @@ func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Pla
 	if err := b.build(); err != nil {
 		return Plan{}, err
 	}
+	searches, err := searchPlans(exp)
+	if err != nil {
+		return Plan{}, err
+	}
 	return Plan{
 		Run: run, Name: exp.Name, Kind: model.KindExperiment, Seed: b.seed,
-		Nodes: sorted, Steps: b.steps, Estimate: estimate(b.steps, b.times),
+		Nodes: sorted, Steps: b.steps, Estimate: estimate(b.steps, b.times), Searches: searches,
 	}, nil
 }
 

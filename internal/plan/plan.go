@@ -19,6 +19,8 @@ type Plan struct {
 	// workload share their Spec.Params: read only.
 	Steps    []model.Step `json:"steps"`
 	Estimate Estimate     `json:"estimate"`
+	// Searches are in addition to the steps, which they add to as they go.
+	Searches []SearchPlan `json:"searches,omitempty"`
 }
 
 // Estimate is how long a plan takes if every attempt succeeds.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -222,6 +223,31 @@ func TestBrokenSearch(t *testing.T) {
 	next, err := NewSearches(exp).Next(data)
 	if err != nil || next.Step == nil || next.Step.Workload != "b" {
 		t.Errorf("after a broken search: %+v, %v; want the first window of b", next.Step, err)
+	}
+}
+
+// TestSearchPlan: before a search it is known how many windows it has at most,
+// and how long they are.
+func TestSearchPlan(t *testing.T) {
+	exp := searching(t, "evaluations: [search]\ntrials: 3\nworkloads: [{kind: offer}]\n")
+	p, err := Build(exp, testRun, named(nodes(2)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []SearchPlan{{Workload: "offer", Trials: 3, Windows: 40, Window: time.Second}}; !slices.Equal(p.Searches, want) {
+		t.Errorf("searches %+v, want %+v", p.Searches, want)
+	}
+	var text strings.Builder
+	if err := p.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"offer, 3 trials: at most 40 windows each", "of about 1s", "2m at most"} {
+		if !strings.Contains(text.String(), part) {
+			t.Errorf("the plan does not say %q:\n%s", part, &text)
+		}
+	}
+	if strings.Contains(text.String(), "0 steps") {
+		t.Errorf("the plan speaks of steps:\n%s", &text)
 	}
 }
 

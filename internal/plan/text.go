@@ -24,16 +24,29 @@ func (p Plan) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "%s %q\n", p.Kind, p.Name)
 	fmt.Fprintf(&b, "nodes     %d: %s\n", len(p.Nodes), nodeList(p.Nodes, maxNodes))
 	if p.Kind == model.KindExperiment {
-		fmt.Fprintf(&b, "steps     %s with %s, seed %d\n", count(len(p.Steps), "step"), count(p.Tasks(), "task"), p.Seed)
+		p.stepsLine(&b)
 	} else {
 		fmt.Fprintf(&b, "tasks     %s, in this order on each node\n", count(p.Tasks(), "task"))
 	}
-	fmt.Fprintf(&b, "time      %s\n\n", p.Estimate)
-	p.table(&b)
+	if len(p.Steps) > 0 {
+		fmt.Fprintf(&b, "time      %s\n", p.Estimate)
+	}
+	p.searchLines(&b)
+	if len(p.Steps) > 0 {
+		b.WriteByte('\n')
+		p.table(&b)
+	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
 	return nil
+}
+
+// stepsLine says how many steps are known beforehand, if there are any.
+func (p Plan) stepsLine(b *bytes.Buffer) {
+	if len(p.Steps) > 0 || len(p.Searches) == 0 {
+		fmt.Fprintf(b, "steps     %s with %s, seed %d\n", count(len(p.Steps), "step"), count(p.Tasks(), "task"), p.Seed)
+	}
 }
 
 // String says how long a plan takes, and what of it nobody knows.
