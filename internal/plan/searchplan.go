@@ -45,6 +45,6 @@ func (p Plan) searchLines(b *bytes.Buffer) {
 	for _, s := range p.Searches {
 		most := time.Duration(s.Trials*s.Windows) * s.Window
 		fmt.Fprintf(b, "search    %s, %s: at most %d windows each that count, of about %s, at loads that follow from those before; %s at most, and the time to prepare and repeat\n",
-			s.Workload, count(s.Trials, "trial"), s.Windows, unit.Duration(s.Window), unit.Duration(most))
+			s.Workload, count(s.Trials, "trial"), s.Windows, unit.Duration(s.Window.Round(time.Second)), unit.Duration(most.Round(time.Second)))
 	}
 }
