@@ -44,14 +44,15 @@ func TestCapacityServers(t *testing.T) {
 	}
 }
 
-// TestCapacityHalf: half of the processor is half of the capacity.
+// TestCapacityHalf: half of a core is half of the capacity.
 func TestCapacityHalf(t *testing.T) {
 	if !*loadProof {
 		t.Skip("takes minutes; `make load-proof` runs it")
 	}
 	i := slices.IndexFunc(targets, func(s target) bool { return s.name == "PostgreSQL" })
 	s, c := targets[i], targets[i].cases[0]
-	half, whole := newTestbed(t, s, s.cpu/2), newTestbed(t, s, s.cpu)
+	const core = 1.
+	half, whole := newTestbed(t, s, core/2), newTestbed(t, s, core)
 	calmly(t, func() error {
 		small, err := half.search(c)
 		if err != nil {
@@ -62,9 +63,9 @@ func TestCapacityHalf(t *testing.T) {
 			return err
 		}
 		ratio := *small.Estimate / *large.Estimate
-		t.Logf("%s takes %.0f/s on %g of a core, %.0f/s on %g: %.2f", s.name, *small.Estimate, s.cpu/2, *large.Estimate, s.cpu, ratio)
+		t.Logf("%s takes %.0f/s on %g of a core, %.0f/s on %g: %.2f", s.name, *small.Estimate, core/2, *large.Estimate, core, ratio)
 		if ratio < .42 || ratio > .58 {
-			return fmt.Errorf("half of the processor takes %.2f of what the whole does, want about .5", ratio)
+			return fmt.Errorf("half of a core takes %.2f of what a whole one does, want about .5", ratio)
 		}
 		return nil
 	})
