@@ -166,8 +166,11 @@ func TestStall(t *testing.T) {
 		}))
 		d := open(t, Config{Requests: get(s.url), Loops: 1, Connections: 2})
 		got := run(t.Context(), t, d, load.Run{Plan: hold(200, time.Second), Drain: time.Second})
-		if got.OK != 200 || got.Waited < 90 {
+		if got.OK != 200 {
 			t.Fatalf("%+v", got.Counts)
+		}
+		if got.Waited < 90 { // a loop that is kept from its processor is late itself
+			return fmt.Errorf("of 100 due while the server stalled, %d waited for it: %+v", got.Waited, got.Counts)
 		}
 		// The first half waits: its latencies are even from 500 ms down to 0;
 		// those of the other half are almost 0.
