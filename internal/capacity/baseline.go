@@ -71,11 +71,12 @@ func (r *replay) settle(w Window) bool {
 // their median was smallest. No names: of all, where nobody knows whose they
 // are.
 func (r *replay) lightest(failed float64, names []model.NodeID) (out []float64) {
+	calm := r.calm(failed)
 	if len(names) == 0 {
-		return shortestTrips(r.calm(failed), nil)
+		return shortestTrips(calm, nil)
 	}
 	for _, n := range names {
-		out = append(out, shortestTrips(r.calm(failed), []model.NodeID{n})...)
+		out = append(out, shortestTrips(calm, []model.NodeID{n})...)
 	}
 	return out
 }

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload/load"
 )
 
 // check refuses flags that would be of no effect, or would only fail after
@@ -32,7 +32,7 @@ func (opt capacityOptions) check(target string, changed func(flag string) bool) 
 	switch {
 	case changed("generators") && opt.agents.given:
 		return fmt.Errorf("%w: --generators are processes of this machine and --agents those of a fleet: give one of the two", model.ErrUsage)
-	case opt.expect != "" && !overHTTP(target):
+	case opt.expect != "" && !load.OverHTTP(target):
 		return fmt.Errorf("%w: --expect is for targets that begin with http:// or https://", model.ErrUsage)
 	}
 	return opt.checkFloor()
@@ -48,8 +48,4 @@ func (opt capacityOptions) checkFloor() error {
 		return fmt.Errorf("%w: --fail-below %v cannot be told with --max %s: allow a larger load", model.ErrUsage, opt.run.least.rate, opt.max)
 	}
 	return nil // what is wrong with a rate is said where it stands
-}
-
-func overHTTP(target string) bool {
-	return strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
 }

@@ -51,9 +51,10 @@ func sentence(words string) string {
 
 // furtherWarnings are those that [answerWords] does not say already.
 func furtherWarnings(r capacity.Result) []string {
+	answer := answerWords(r)
 	var out []string
 	for _, text := range r.Warnings {
-		if text = table.Clean(text); text != answerWords(r) {
+		if text = table.Clean(text); text != answer {
 			out = append(out, text)
 		}
 	}

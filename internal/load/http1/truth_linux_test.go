@@ -187,6 +187,40 @@ func TestStall(t *testing.T) {
 // standard library's server.
 func TestRequests(t *testing.T) {
 	large := strings.Repeat("0123456789", 1<<20)
+	url := serveHTTP(t, critic(large))
+	gone, err := load.ParseStatuses("404")
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := []load.Request{
+		{Method: http.MethodPost, URL: url + "/post", Body: []byte(large)},
+		{Method: http.MethodPut, URL: url + "/empty"},
+		{URL: url + "/header?a=b c&d", Header: http.Header{"host": {"name.test"}, "user-agent": {"me"}, "X-Two": {"1", "2"}, "cookie": {"a=b"}}},
+		{URL: url + "/large"},
+		{Method: http.MethodHead, URL: url + "/large"},
+		{URL: url + "/chunks"},
+		{URL: url + "/none"},
+		{URL: url + "/hints"},
+		{URL: url + "/unknown", Expect: gone},
+	}
+	for i := range requests {
+		requests[i].Name, requests[i].Weight = fmt.Sprint(requests[i].Method, i, requests[i].URL), 1
+	}
+	d := open(t, Config{Requests: requests, Loops: 1, Connections: 3})
+	got := run(t.Context(), t, d, load.Run{Plan: hold(100, time.Second), Drain: 10 * time.Second})
+	for i, o := range got.ops {
+		if o.OK != o.Due || o.Due == 0 {
+			t.Errorf("%s: %+v", requests[i].Name, o)
+		}
+	}
+	if got.usage.Opened > 3 {
+		t.Errorf("%d connections were opened: they are not used again", got.usage.Opened)
+	}
+}
+
+// critic is a server that refuses what is not exactly what TestRequests sends,
+// and answers in every way that there is; large is what it takes and gives.
+func critic(large string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /post", func(w http.ResponseWriter, q *http.Request) {
 		b, err := io.ReadAll(q.Body)
@@ -217,35 +251,7 @@ func TestRequests(t *testing.T) {
 	})
 	mux.HandleFunc("GET /none", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /hints", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusEarlyHints) })
-	url := serveHTTP(t, mux)
-	gone, err := load.ParseStatuses("404")
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests := []load.Request{
-		{Method: http.MethodPost, URL: url + "/post", Body: []byte(large)},
-		{Method: http.MethodPut, URL: url + "/empty"},
-		{URL: url + "/header?a=b c&d", Header: http.Header{"host": {"name.test"}, "user-agent": {"me"}, "X-Two": {"1", "2"}, "cookie": {"a=b"}}},
-		{URL: url + "/large"},
-		{Method: http.MethodHead, URL: url + "/large"},
-		{URL: url + "/chunks"},
-		{URL: url + "/none"},
-		{URL: url + "/hints"},
-		{URL: url + "/unknown", Expect: gone},
-	}
-	for i := range requests {
-		requests[i].Name, requests[i].Weight = fmt.Sprint(requests[i].Method, i, requests[i].URL), 1
-	}
-	d := open(t, Config{Requests: requests, Loops: 1, Connections: 3})
-	got := run(t.Context(), t, d, load.Run{Plan: hold(100, time.Second), Drain: 10 * time.Second})
-	for i, o := range got.ops {
-		if o.OK != o.Due || o.Due == 0 {
-			t.Errorf("%s: %+v", requests[i].Name, o)
-		}
-	}
-	if got.usage.Opened > 3 {
-		t.Errorf("%d connections were opened: they are not used again", got.usage.Opened)
-	}
+	return mux
 }
 
 func serveHTTP(t testing.TB, h http.Handler) string {

@@ -25,13 +25,22 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 			Requests: requests, Connections: p.connections(), Loops: p.Loops, Spin: p.Spin, Timeout: p.Timeout.Std(),
 		})
 	}
+	target, err := p.standard(requests) //nolint:contextcheck // it connects to nothing yet
+	if err != nil {
+		return nil, err
+	}
+	return engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+}
+
+// standard is the target as the standard library's client sees it.
+func (p *Params) standard(requests []engine.Request) (*httpstd.Target, error) {
 	c := httpstd.Config{Requests: requests, CAFile: p.CA, Insecure: p.Insecure}
 	if p.HTTP2 {
 		c.Protocol = httpstd.HTTP2
 	}
-	target, err := httpstd.New(c) //nolint:contextcheck // it connects to nothing yet
+	target, err := httpstd.New(c)
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", p.address(), err)
 	}
-	return engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+	return target, nil
 }

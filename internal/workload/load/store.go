@@ -75,10 +75,12 @@ func defaultPort(scheme string) string {
 	}[scheme]
 }
 
-// overHTTP reports whether the target is asked with requests, and not a store.
-func (p *Params) overHTTP() bool {
-	return strings.HasPrefix(p.Target, "http://") || strings.HasPrefix(p.Target, "https://")
+// OverHTTP reports whether a target is asked with requests, and not a store.
+func OverHTTP(target string) bool {
+	return strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
 }
+
+func (p *Params) overHTTP() bool { return OverHTTP(p.Target) }
 
 // openStore makes the driver of a data store, into which the first node loads
 // the records.
