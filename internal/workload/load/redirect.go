@@ -16,7 +16,7 @@ func (p *Params) redirected(ctx context.Context, within time.Duration) error {
 	if err != nil {
 		return err
 	}
-	target, err := p.standard(requests)
+	target, err := p.standard(requests) //nolint:contextcheck // it connects to nothing yet
 	if err != nil {
 		return err
 	}
