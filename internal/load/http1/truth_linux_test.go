@@ -158,23 +158,29 @@ func TestLatency(t *testing.T) {
 // seen although there was no connection to send it over.
 func TestStall(t *testing.T) {
 	onCalmMachine(t, func() error {
-		stall := make(chan struct{})
-		time.AfterFunc(500*time.Millisecond, func() { close(stall) })
+		stall, ended := make(chan struct{}), make(chan time.Time, 1)
 		s := serve(t, answer(func(_ *server, c *net.TCPConn, _ *http.Request) bool {
 			<-stall
 			return say(c, okAnswer)
 		}))
 		d := open(t, Config{Requests: get(s.url), Loops: 1, Connections: 2})
-		got := run(t.Context(), t, d, load.Run{Plan: hold(200, time.Second), Drain: time.Second})
+		r := load.Run{Plan: hold(200, time.Second), Drain: time.Second, Start: time.Now().Add(50 * time.Millisecond)}
+		time.AfterFunc(time.Until(r.Start)+500*time.Millisecond, func() {
+			ended <- time.Now() // later than asked for where the machine is busy
+			close(stall)
+		})
+		got := run(t.Context(), t, d, r)
 		if got.OK != 200 {
 			t.Fatalf("%+v", got.Counts)
 		}
-		if got.Waited < 90 { // a loop that is kept from its processor is late itself
-			return fmt.Errorf("of 100 due while the server stalled, %d waited for it: %+v", got.Waited, got.Counts)
+		lasted := (<-ended).Sub(r.Start)
+		if due := int64(200 * lasted.Seconds()); got.Waited < due-10 { // a loop that is kept from its processor is late itself
+			return fmt.Errorf("of %d due while the server stalled, %d waited for it: %+v", due, got.Waited, got.Counts)
 		}
-		// The first half waits: its latencies are even from 500 ms down to 0;
-		// those of the other half are almost 0.
-		for p, want := range map[float64]time.Duration{25: 0, 60: 100 * time.Millisecond, 75: 250 * time.Millisecond, 99: 490 * time.Millisecond} {
+		// What is due before the end of the stall waits for it, the first for
+		// all of it; the latencies of the others are almost 0.
+		for _, p := range []float64{25, 60, 75, 99} {
+			want := max(0, lasted-time.Duration((1-p/100)*float64(time.Second)))
 			if v := time.Duration(got.latency.ValueAtPercentile(p)); v < want-20*time.Millisecond || v > want+20*time.Millisecond {
 				return fmt.Errorf("p%v is %v, want %v", p, v, want)
 			}
