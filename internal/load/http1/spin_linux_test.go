@@ -22,7 +22,8 @@ func TestSpin(t *testing.T) {
 		if watched := got.usage.Spun; watched > got.usage.CPU || watched < got.usage.CPU/2 {
 			return fmt.Errorf("it watched for %v of %v of processor time, want most of it", watched, got.usage.CPU)
 		}
-		if used := got.usage.CPU.Seconds() / got.usage.Loaded.Seconds(); used < .5 || got.usage.Busy > .5 {
+		// Short tests run beside others, which may have the processor instead.
+		if used := got.usage.CPU.Seconds() / got.usage.Loaded.Seconds(); !testing.Short() && (used < .5 || got.usage.Busy > .5) {
 			return fmt.Errorf("it used %.2f of a processor, and was busy for %.2f of the time; want about 1 and little", used, got.usage.Busy)
 		}
 		return nil
