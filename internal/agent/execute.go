@@ -196,7 +196,7 @@ func (x *execution) awaitEnd(ctx context.Context) runner.Outcome {
 // obey acts on an order that came after the start.
 func (x *execution) obey(o wire.Order) {
 	if o.Kind == wire.OrderCancel {
-		x.force(model.OutcomeCancelled, "cancelled: "+o.Reason)
+		x.force(model.OutcomeCancelled, o.Reason)
 	}
 }
 

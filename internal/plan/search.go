@@ -133,13 +133,28 @@ func (s *Searches) nextOf(now *search, news model.RunData) (step *model.Step, la
 		return nil, "", err
 	}
 	if isLatest(news, now.Recorded) {
-		latest = state.Result.Latest()
+		latest = latestOf(state.Result, cfg.MaxWindows)
 	}
 	if state.Next == nil {
 		return nil, latest, nil
 	}
 	step, err = s.window(now, news, *state.Next)
 	return step, latest, err
+}
+
+// latestOf says what the latest window was worth, and how many of those that
+// count there have been.
+func latestOf(r capacity.Result, most int) string {
+	counted := 0
+	for _, w := range r.Windows {
+		if w.Verdict != capacity.Unusable {
+			counted++
+		}
+	}
+	if n := len(r.Windows); n == 0 || r.Windows[n-1].Verdict == capacity.Unusable {
+		return r.Latest()
+	}
+	return fmt.Sprintf("window %d of at most %d: %s", counted, most, r.Latest())
 }
 
 // Without leaves nodes out of the windows to come: they are lost for good. A

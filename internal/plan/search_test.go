@@ -15,6 +15,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/workloadtest"
 )
 
 // offer is a workload that can be searched with.
@@ -78,21 +79,15 @@ func (s server) answer(t *testing.T, step model.Step) []model.Result {
 		c.Wait()
 		r := model.Result{Run: step.Run, Step: step.ID, Task: task.ID, Attempt: 1, Node: task.Node, Outcome: model.OutcomeOK}
 		summary := scorer.Summary([]string{"get"}, load.Usage{})
-		if err := summary.Report(sink{&r}); err != nil {
+		record := &workloadtest.Record{T: t}
+		if err := summary.Report(record); err != nil {
 			t.Fatal(err)
 		}
+		measured := record.Result()
+		r.Samples, r.Histograms, r.Host = measured.Samples, measured.Histograms, measured.Host
 		out = append(out, r)
 	}
 	return out
-}
-
-// sink puts what is reported into a result.
-type sink struct{ r *model.Result }
-
-func (s sink) Sample(x model.Sample)       { s.r.Samples = append(s.r.Samples, x) }
-func (s sink) Histogram(x model.Histogram) { s.r.Histograms = append(s.r.Histograms, x) }
-func (s sink) Recording(x model.HostSeries) {
-	s.r.Host = append(s.r.Host, x)
 }
 
 // search executes a run's windows until there are no more, or so many.
@@ -143,6 +138,10 @@ func TestNext(t *testing.T) {
 	}
 	if r := state.Result; state.Next != nil || r.Limit != capacity.LimitTarget || *r.Passed > 730 || *r.Failed < 730 {
 		t.Errorf("limit %s, passed %v, failed %v", r.Limit, r.Passed, r.Failed)
+	}
+	next, err := NewSearches(exp).Next(data)
+	if want := fmt.Sprintf("window %d of at most %d: ", len(data.Steps), cfg.MaxWindows); err != nil || !strings.HasPrefix(next.Latest, want) {
+		t.Errorf("the latest window: %q, %v; want %q", next.Latest, err, want)
 	}
 	for i, s := range data.Steps {
 		if s.Number != i || s.Phase != model.Search || !s.Barrier || len(s.Tasks) != 2 {

@@ -213,7 +213,10 @@ func (f failure) what() string {
 	if f.ExitCode != nil {
 		s += fmt.Sprintf(", exit code %d", *f.ExitCode)
 	}
-	if f.Error != "" {
+	switch {
+	case s == string(model.OutcomeCancelled) && strings.HasPrefix(f.Error, s):
+		s = f.Error // "cancelled by the user"
+	case f.Error != "":
 		s += ": " + f.Error
 	}
 	if f.Retried {
