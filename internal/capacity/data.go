@@ -174,6 +174,7 @@ func (w *Window) add(r model.Result, s load.Summary) error {
 	w.Replies += s.Replies
 	w.Busy, w.Processor = max(w.Busy, part.Busy), max(w.Processor, part.Processor)
 	w.Sent, w.Received = w.Sent+s.Sent, w.Received+s.Received
+	w.Segments.Add(s.Segments)
 	trips := roundTrips(s.RTT)
 	w.RTT, w.Lost = append(w.RTT, trips...), w.Lost+len(s.RTT)-len(trips)
 	for _, m := range []struct {

@@ -33,22 +33,54 @@ type State struct {
 // it has had, in order. Windows that another search has asked for are
 // model.ErrUsage.
 func (c Config) Evaluate(windows []Window) (State, error) {
-	if err := c.Check(); err != nil {
-		return State{}, err
-	}
-	algorithm, err := c.search()
+	r, taken, err := c.replay(windows)
 	if err != nil {
 		return State{}, err
 	}
-	r := &replay{cfg: c, algorithm: algorithm}
+	if taken < len(windows) {
+		return State{}, fmt.Errorf("%w: window %d offered %v operations/s, which this search has not asked for; was it made by another version of scalebench?",
+			model.ErrUsage, taken+1, windows[taken].Load)
+	}
+	return r.state(), nil
+}
+
+// Review is Evaluate for what is stored of a search: one that another version of
+// scalebench has made may have asked for other loads. Then windows are judged by
+// the SLA, nothing is concluded from them, and a warning says so.
+func (c Config) Review(windows []Window) (Result, error) {
+	r, taken, err := c.replay(windows)
+	if err != nil {
+		return Result{}, err
+	}
+	if taken == len(windows) {
+		return r.result(), nil
+	}
+	for _, w := range windows[taken:] {
+		r.judged = append(r.judged, r.judge(w))
+	}
+	return Result{Limit: LimitNone, Windows: r.judged, Warnings: []string{fmt.Sprintf(
+		"this search was made by another version of scalebench: from window %d on (%s) it has tried other loads than this one would; its windows are judged by the SLA, and nothing is concluded from them: show it with the version that made it, or search again",
+		taken+1, rateText(windows[taken].Load))}}, nil
+}
+
+// replay goes through windows as long as they are what the search asks for.
+func (c Config) replay(windows []Window) (r *replay, taken int, err error) {
+	if err := c.Check(); err != nil {
+		return nil, 0, err
+	}
+	algorithm, err := c.search()
+	if err != nil {
+		return nil, 0, err
+	}
+	r = &replay{cfg: c, algorithm: algorithm}
 	r.ask()
 	for i, w := range windows {
 		if r.over || w.Load != r.order.Load {
-			return State{}, fmt.Errorf("%w: window %d offered %v operations/s, which this search has not asked for", model.ErrUsage, i+1, w.Load)
+			return r, i, nil
 		}
 		r.take(w)
 	}
-	return r.state(), nil
+	return r, len(windows), nil
 }
 
 // replay goes through the windows of a search.

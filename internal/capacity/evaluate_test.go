@@ -216,3 +216,35 @@ func TestProcessors(t *testing.T) {
 		}
 	}
 }
+
+// TestReview: what is stored of a search that has tried other loads than this
+// version would is shown, and nothing is concluded from it.
+func TestReview(t *testing.T) {
+	cfg := config(t)
+	whole := newWorld(7300).search(t, cfg, 1000).Result
+	var windows []capacity.Window
+	for _, j := range whole.Windows {
+		windows = append(windows, j.Window)
+	}
+	same, err := cfg.Review(windows)
+	if err != nil || same.Limit != capacity.LimitTarget || *same.Estimate != *whole.Estimate {
+		t.Fatalf("limit %s, estimate %v, %v; want those of the search", same.Limit, same.Estimate, err)
+	}
+	for name, other := range map[string][]capacity.Window{
+		"another load": append(windows[:4:4], newWorld(7300).offer(capacity.Order{Load: 7000}), newWorld(7300).offer(capacity.Order{Load: 7400})),
+		"more windows": append(windows[:len(windows):len(windows)], newWorld(7300).offer(capacity.Order{Load: 7000}), newWorld(7300).offer(capacity.Order{Load: 7400})),
+	} {
+		got, err := cfg.Review(other)
+		if err != nil || got.Limit != capacity.LimitNone || got.Passed != nil || got.Failed != nil || got.Estimate != nil || got.CI != nil || got.Confirmed {
+			t.Fatalf("%s: %+v, %v; want nothing concluded", name, got, err)
+		}
+		n := len(other)
+		if len(got.Windows) != n || got.Windows[n-2].Verdict != capacity.Passed || got.Windows[n-1].Verdict != capacity.Missed {
+			t.Errorf("%s: %d of %d windows, the last two %s and %s; want all, passed and missed",
+				name, len(got.Windows), n, got.Windows[n-2].Verdict, got.Windows[n-1].Verdict)
+		}
+		if !strings.Contains(strings.Join(got.Warnings, "\n"), "another version") {
+			t.Errorf("%s: warnings %q", name, got.Warnings)
+		}
+	}
+}

@@ -29,20 +29,20 @@ func Find(data model.RunData, searches map[string]Config, targets map[string]str
 	var out []Found
 	for _, r := range recorded {
 		cfg := searches[r.Workload]
-		state, err := cfg.Evaluate(r.Windows)
+		result, err := cfg.Review(r.Windows)
 		if err != nil {
 			return nil, fmt.Errorf("workload %s, trial %d: %w", r.Workload, r.Trial, err)
 		}
-		for i := range state.Result.Windows {
-			state.Result.Windows[i].Services = nil // large, and of use only to judge
+		for i := range result.Windows {
+			result.Windows[i].Services = nil // large, and of use only to judge
 		}
 		for _, d := range r.Dropouts {
-			state.Result.Warnings = append(state.Result.Warnings, d.String())
+			result.Warnings = append(result.Warnings, d.String())
 		}
 		if r.Broken {
-			state.Result.fail(r.Failure)
+			result.fail(r.Failure)
 		}
-		out = append(out, Found{Workload: r.Workload, Target: targets[r.Workload], Trial: r.Trial, Config: cfg, Result: state.Result})
+		out = append(out, Found{Workload: r.Workload, Target: targets[r.Workload], Trial: r.Trial, Config: cfg, Result: result})
 	}
 	return out, nil
 }
@@ -99,6 +99,9 @@ type WindowRecord struct {
 	RTT     *float64            `json:"rtt_ms"`
 	// Lost is how many TCP handshakes beside the load lost a packet.
 	Lost int `json:"rtt_lost,omitempty"`
+	// Disordered is the share of TCP segments that came before one sent
+	// earlier.
+	Disordered float64 `json:"disordered,omitempty"`
 	// PathChanged: round trips were not those of the baseline; PathChange says
 	// how.
 	PathChanged bool    `json:"path_changed,omitempty"`
@@ -131,7 +134,7 @@ func (j Judged) Record() WindowRecord {
 		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: j.Misses, Generators: j.Generators, Start: j.Start,
 		Scored: j.Scored.Seconds(), Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
 		Dropped: j.Counts.Dropped, Unfinished: j.Counts.Unfinished, Late: j.Counts.Late, Waited: j.Counts.Waited,
-		Latency: make(map[string]*float64), RTT: known(1000 * median(j.RTT)), Lost: j.Lost,
+		Latency: make(map[string]*float64), RTT: known(1000 * median(j.RTT)), Lost: j.Lost, Disordered: j.Segments.Share(),
 		PathChanged: j.PathChanged, PathChange: j.PathChange, Busy: j.Busy, StartSkew: *milliseconds(j.StartSkew()),
 	}
 	if j.Latencies != nil {

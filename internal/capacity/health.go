@@ -127,10 +127,7 @@ func (w Window) lag() time.Duration {
 // keptWithout reports whether the latency terms might have been kept if answers
 // had come so much earlier. What was not answered at all took at least drain.
 func (s SLA) keptWithout(w Window, less, drain time.Duration) bool {
-	for _, t := range s.Terms {
-		if t.OnErrors() {
-			continue
-		}
+	for t := range s.Latencies() {
 		got, known := w.Latency(t.Quantile)
 		if !known {
 			got = drain

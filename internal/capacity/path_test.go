@@ -24,6 +24,7 @@ type fleet struct {
 	server time.Duration                                           // how long an answer takes that need not wait
 	refuse float64                                                 // share of operations that a full server refuses at once instead of letting them wait
 	bulky  bool                                                    // answers fill a path for a while that has room for more
+	late   func(load float64) float64                              // share of segments out of order; nil: none
 	behind bool                                                    // what waits for a full path still keeps the SLA
 	spoil  func(window int, at time.Duration) (took time.Duration) // what is wrong with all paths; 0: nothing
 	rng    *rand.Rand
@@ -33,6 +34,9 @@ type fleet struct {
 func (f *fleet) offer(o capacity.Order) capacity.Window {
 	w := capacity.Window{Load: o.Load, Scored: 4 * time.Second, Received: int64(4e4 * o.Load)}
 	f.count++
+	if f.late != nil {
+		w.Segments = load.Segments{In: 1e6, Disordered: int64(1e6 * f.late(o.Load))}
+	}
 	for _, n := range f.nodes {
 		full := f.path[n] > 0 && o.Load > f.path[n]
 		p := capacity.Part{Node: n}
@@ -162,6 +166,41 @@ func TestStandingQueue(t *testing.T) {
 			}
 			if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, c.text) || strings.Contains(text, "for good") {
 				t.Errorf("warnings %q, want %q and nothing of a change for good", r.Warnings, c.text)
+			}
+		})
+	}
+}
+
+// TestLossyPath: a path that drops what exceeds its rate, without a queue, is
+// known by the segments that come out of order; by so many more than
+// under a light load that they can be why the SLA, p90, was missed.
+func TestLossyPath(t *testing.T) {
+	for name, c := range map[string]struct {
+		late  func(load float64) float64
+		limit capacity.Limit
+	}{
+		"dropped above its rate": {func(load float64) float64 {
+			if load <= 7300 {
+				return 0
+			}
+			return .1
+		}, capacity.LimitPath},
+		"some, as always":      {func(load float64) float64 { return load / 1e6 }, capacity.LimitTarget},
+		"overtaken on the way": {func(float64) float64 { return .3 }, capacity.LimitTarget},
+		"nobody knows":         {nil, capacity.LimitTarget},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet("a", "b")
+			f.late = c.late
+			r := f.search(t, config(t))
+			if r.Limit != c.limit || (r.Estimate == nil) != (c.limit == capacity.LimitPath) {
+				t.Fatalf("limit %s, path %v, want %s; %q", r.Limit, r.Path, c.limit, r.Warnings)
+			}
+			if c.limit != capacity.LimitPath {
+				return
+			}
+			if p := r.Path; p.Disordered < .05 || p.DisorderedLight != 0 || !strings.Contains(p.String(), "of TCP's segments came out of order") {
+				t.Errorf("%v of segments out of order, %v under a light load: %v", p.Disordered, p.DisorderedLight, p)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
@@ -20,6 +21,11 @@ type Path struct {
 	Light time.Duration
 	Full  time.Duration
 	Lost  float64
+	// DisorderedLight and Disordered are the shares of TCP segments that came
+	// before one sent earlier, under a light load and at that load; 0 where
+	// nobody knows.
+	DisorderedLight float64
+	Disordered      float64
 	// Received and Sent are the bytes per second of answers and requests at
 	// that load; 0 where the driver does not know.
 	Received float64
@@ -42,8 +48,15 @@ func (p Path) String() string {
 		whose = " from " + Names(p.Nodes)
 	}
 	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", whose, short(p.Light), short(p.Full), rateText(p.Load))
+	var lost []string
 	if p.Lost > 0 {
-		text += fmt.Sprintf(", where %s of the TCP handshakes lost a packet", about(p.Lost))
+		lost = append(lost, about(p.Lost)+" of the TCP handshakes lost a packet")
+	}
+	if p.Disordered >= leastDisorder {
+		lost = append(lost, fmt.Sprintf("%s of TCP's segments came out of order, after one that was lost (%s under a light load)", about(p.Disordered), about(p.DisorderedLight)))
+	}
+	if len(lost) > 0 {
+		text += ", where " + strings.Join(lost, " and ")
 	}
 	switch {
 	case p.Sent > p.Received:
@@ -61,7 +74,7 @@ func bits(bytesPerSecond float64) string { return unit.Human(8*bytesPerSecond, "
 // pathLimits returns what shows that the path explains what was missed at the
 // boundary; nil if nothing does. Round trips are those of TCP handshakes, which
 // the target's kernel answers and not its application. Where only errors were
-// too many, nothing does. Else either of two shows it:
+// too many, nothing does. Else any of three shows it:
 //
 //   - They took longer at the load failed than at the one passed, by at least
 //     half of what the SLA was missed by.
@@ -71,6 +84,8 @@ func bits(bytesPerSecond float64) string { return unit.Human(8*bytesPerSecond, "
 //     bursty its load is; one that is at its limit does not (Nichols and
 //     Jacobson, Controlling Queue Delay, ACM Queue 10(5), 2012). How long
 //     answers then take says nothing: they wait in front of the queue, too.
+//   - Segments of answers were lost, as where a path drops what exceeds its rate
+//     and has no queue to speak of (see lossy).
 //
 // At the smallest load allowed no load was passed that the first can compare
 // with; there it is round trips that break the SLA by themselves.
@@ -88,6 +103,9 @@ func (r *replay) pathLimits(found search.Result) *Path {
 	}
 	if nodes, standing := r.standing(slow); standing {
 		return r.pathAt(slow, nodes)
+	}
+	if r.lossy(slow) {
+		return r.pathAt(slow, nil)
 	}
 	return nil
 }
@@ -116,10 +134,10 @@ func (r *replay) slow(windows []Judged) (out []Judged) {
 // would have kept if the answers that were errors had been none.
 func (s SLA) late(w Window) (out []Term) {
 	bad := w.Counts.Errors[load.ErrStatus] + w.Counts.Errors[load.ErrWrong] + w.Counts.Errors[load.ErrProtocol]
-	for _, t := range s.Terms {
+	for t := range s.Latencies() {
 		_, known := w.Latency(t.Quantile)
 		answered := float64(w.Counts.OK+bad) >= t.Quantile*float64(w.Counts.Due)
-		if !t.OnErrors() && t.miss(w) != "" && (known || !answered) {
+		if t.miss(w) != "" && (known || !answered) {
 			out = append(out, t)
 		}
 	}
@@ -129,7 +147,7 @@ func (s SLA) late(w Window) (out []Term) {
 // pathAlone returns what shows that round trips take longer than a term of the
 // SLA allows for whole operations, in most of these windows.
 func (r *replay) pathAlone(failed []Judged) *Path {
-	for _, t := range r.cfg.SLA.Terms {
+	for t := range r.cfg.SLA.Latencies() {
 		broken := 0
 		for _, j := range failed {
 			if len(j.RTT) >= fewestRTT && slices.Contains(r.cfg.SLA.late(j.Window), t) && seconds(quantile(j.RTT, t.Quantile)) > t.Latency {
@@ -206,10 +224,60 @@ func (r *replay) queued(light, full []float64) bool {
 	return seconds(least-quantile(light, .9)) >= matters || least >= 2*was && seconds(least-was) >= matters
 }
 
+// leastDisorder is a share of segments out of order that is too small to tell
+// anything.
+const leastDisorder = .001
+
+// lossy reports whether what was lost on the way can be why answers came too
+// late at the load failed: the share of segments out of order is larger than
+// under a light load, by half of what the SLA excuses or more. The share of answers
+// that had lost a segment is larger still: out of order are those behind it in
+// the same answer, at most all but one. Of answers that fit into one segment
+// none is seen to be lost: there is nothing behind it until it was sent again.
+func (r *replay) lossy(failed []Judged) bool {
+	grown := disordered(failed) - r.leastDisordered(failed[0].Load)
+	return grown >= max(r.cfg.SLA.excused(failed)/2, leastDisorder)
+}
+
+// leastDisordered is the smallest share of segments out of order in a window
+// that may show the path without the load.
+func (r *replay) leastDisordered(failed float64) float64 {
+	least := 1.
+	for _, w := range r.calm(failed) {
+		least = min(least, w.Segments.Share())
+	}
+	return least
+}
+
+// disordered is the share of the segments that came out of order in several
+// windows.
+func disordered(windows []Judged) float64 {
+	var all load.Segments
+	for _, w := range windows {
+		all.Add(w.Segments)
+	}
+	return all.Share()
+}
+
+// excused is the largest share of answers that may be late by a term that these
+// windows broke.
+func (s SLA) excused(windows []Judged) float64 {
+	excused := 0.
+	for _, w := range windows {
+		for _, t := range s.late(w.Window) {
+			excused = max(excused, 1-t.Quantile)
+		}
+		if w.behind() != "" {
+			excused = max(excused, 1-achievedAtLeast)
+		}
+	}
+	return excused
+}
+
 // strictest is the largest quantile that a term bounds.
 func (s SLA) strictest() float64 {
 	q := 0.0
-	for _, t := range s.Terms {
+	for t := range s.Latencies() {
 		q = max(q, t.Quantile)
 	}
 	return q
@@ -230,6 +298,7 @@ func (r *replay) pathAt(windows []Judged, names []model.NodeID) *Path {
 		p.Received += float64(w.Received)
 		p.Sent += float64(w.Sent)
 	}
+	p.DisorderedLight, p.Disordered = r.leastDisordered(p.Load), disordered(windows)
 	p.Lost = float64(lost) / float64(max(all, 1))
 	p.Received, p.Sent = p.Received/max(scored, 1e-9), p.Sent/max(scored, 1e-9)
 	return p

@@ -40,6 +40,10 @@ type PathRecord struct {
 	Full  float64 `json:"rtt_ms"`
 	// Lost is the share of handshakes that lost a packet.
 	Lost float64 `json:"lost"`
+	// DisorderedLight and Disordered are the shares of TCP segments that came
+	// before one sent earlier, under a light load and at that load.
+	DisorderedLight float64 `json:"disordered_light"`
+	Disordered      float64 `json:"disordered"`
 	// Received and Sent are payload; 0 where the driver does not know.
 	Received float64 `json:"received_bytes_per_second"`
 	Sent     float64 `json:"sent_bytes_per_second"`
@@ -53,6 +57,7 @@ func (p *Path) record() *PathRecord {
 	}
 	return &PathRecord{
 		Load: p.Load, Light: *milliseconds(p.Light), Full: *milliseconds(p.Full), Lost: p.Lost,
+		DisorderedLight: p.DisorderedLight, Disordered: p.Disordered,
 		Received: p.Received, Sent: p.Sent, Nodes: p.Nodes,
 	}
 }

@@ -199,10 +199,7 @@ func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, lim
 // twice the limit counts where it was not reached at all.
 func (s SLA) slowest(windows []Judged) (worst time.Duration) {
 	for _, j := range windows {
-		for _, t := range s.Terms {
-			if t.OnErrors() {
-				continue
-			}
+		for t := range s.Latencies() {
 			d, known := j.Latency(t.Quantile)
 			if !known {
 				d = 2 * t.Latency

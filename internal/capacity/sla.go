@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -107,11 +108,22 @@ func parseShare(text string) (float64, error) {
 	return v, nil
 }
 
+// Latencies yields the terms on latencies, in their order.
+func (s SLA) Latencies() iter.Seq[Term] {
+	return func(yield func(Term) bool) {
+		for _, t := range s.Terms {
+			if !t.OnErrors() && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
 // Slowest is the largest latency that a term allows: answers must be waited for
 // longer than that.
 func (s SLA) Slowest() time.Duration {
 	var d time.Duration
-	for _, t := range s.Terms {
+	for t := range s.Latencies() {
 		d = max(d, t.Latency)
 	}
 	return d
@@ -124,10 +136,8 @@ func (s SLA) Drain() time.Duration { return s.Slowest()*5/4 + 100*time.Milliseco
 // Tightest is the smallest latency that a term allows.
 func (s SLA) Tightest() time.Duration {
 	d := time.Duration(math.MaxInt64)
-	for _, t := range s.Terms {
-		if !t.OnErrors() {
-			d = min(d, t.Latency)
-		}
+	for t := range s.Latencies() {
+		d = min(d, t.Latency)
 	}
 	return d
 }
@@ -220,10 +230,7 @@ func (t Term) miss(w Window) string {
 // broke by most, relative to what it allows; zero if there is none.
 func (s SLA) nearest(w Window) (term Term) {
 	worst := -1.0
-	for _, t := range s.Terms {
-		if t.OnErrors() {
-			continue
-		}
+	for t := range s.Latencies() {
 		share := math.Inf(1)
 		if got, known := w.Latency(t.Quantile); known {
 			share = got.Seconds() / t.Latency.Seconds()

@@ -24,12 +24,10 @@ const (
 // follows warmUp.
 func (s SLA) Unnoticed(warmUp, scored time.Duration) float64 {
 	least := math.Inf(1)
-	for _, t := range s.Terms {
-		if !t.OnErrors() {
-			// A share Quantile of the window is due before then.
-			at := warmUp.Seconds() + t.Quantile*scored.Seconds()
-			least = min(least, t.Latency.Seconds()/at)
-		}
+	for t := range s.Latencies() {
+		// A share Quantile of the window is due before then.
+		at := warmUp.Seconds() + t.Quantile*scored.Seconds()
+		least = min(least, t.Latency.Seconds()/at)
 	}
 	return least
 }
@@ -38,11 +36,9 @@ func (s SLA) Unnoticed(warmUp, scored time.Duration) float64 {
 // notice an overload of 2 % at most, and 10 s at least.
 func (s SLA) Scored(warmUp time.Duration) time.Duration {
 	scored := time.Duration(math.MaxInt64)
-	for _, t := range s.Terms {
-		if !t.OnErrors() {
-			seconds := (t.Latency.Seconds()/tolerable - warmUp.Seconds()) / t.Quantile
-			scored = min(scored, time.Duration(math.Ceil(seconds))*time.Second)
-		}
+	for t := range s.Latencies() {
+		seconds := (t.Latency.Seconds()/tolerable - warmUp.Seconds()) / t.Quantile
+		scored = min(scored, time.Duration(math.Ceil(seconds))*time.Second)
 	}
 	return max(scored, shortest)
 }

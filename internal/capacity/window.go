@@ -34,6 +34,9 @@ type Window struct {
 	// Lost is how many more there were of which something was lost.
 	RTT  []float64
 	Lost int
+	// Segments are TCP segments that arrived at the generators. Where several
+	// share a machine, each has counted those of all; none where nobody knows.
+	Segments load.Segments
 	// Sent and Received are bytes of requests and answers; 0 where the driver
 	// does not know.
 	Sent, Received int64

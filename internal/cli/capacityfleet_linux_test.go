@@ -84,7 +84,7 @@ workloads:
 	})
 	w.agents[victim].kill()
 	delete(w.agents, victim)
-	return p.record()
+	return p.record(0)
 }
 
 // checkLoss: the result says who was lost, and later windows are of the others.
@@ -211,11 +211,12 @@ func (w *world) startCapturing(args ...string) capturing {
 	return capturing{p, out}
 }
 
-// record waits for the end and returns the search that was printed.
-func (c capturing) record() (r capacity.Record, err error) {
+// record waits for the end, with this exit code, and returns the search that was
+// printed.
+func (c capturing) record(code int) (r capacity.Record, err error) {
 	<-c.ended
-	if code := c.cmd.ProcessState.ExitCode(); code != 0 {
-		return r, fmt.Errorf("%v: exit code %d\n%s", c.cmd.Args, code, c.log())
+	if got := c.cmd.ProcessState.ExitCode(); got != code {
+		return r, fmt.Errorf("%v: exit code %d, want %d\n%s", c.cmd.Args, got, code, c.log())
 	}
 	return r, json.Unmarshal(c.out.Bytes(), &r)
 }

@@ -197,19 +197,20 @@ func TestLabPathChange(t *testing.T) {
 		changePath(t, func(l *lab.Lab) error { return l.SetLink("lab-1", false) }, func(l *lab.Lab) error { return l.SetLink("lab-1", true) })
 	})
 	t.Run("rate", func(t *testing.T) {
-		changePath(t, func(l *lab.Lab) error { return setRate(l, "4mbit") }, func(l *lab.Lab) error { return setRate(l, "50mbit") })
+		changePath(t, func(l *lab.Lab) error { return setRate(l, "4mbit", "32kb", "96kb") }, func(l *lab.Lab) error { return setRate(l, "50mbit", "32kb", "96kb") })
 	})
 }
 
-// setRate changes what the switch lets through to the generator.
-func setRate(l *lab.Lab, rate string) error {
+// setRate changes what the switch lets through to the generator: how much, how
+// much of it at once, and how much may wait.
+func setRate(l *lab.Lab, rate, burst, limit string) error {
 	m := l.Manifest()
 	for _, h := range m.Hosts {
 		if h.Name != "lab-1" {
 			continue
 		}
 		out, err := exec.Command("ip", "netns", "exec", m.Switch.Name, "tc", "qdisc", "change", "dev", h.Port, //nolint:gosec // of this lab
-			"root", "handle", "1:", "tbf", "rate", rate, "burst", "32kb", "limit", "96kb").CombinedOutput()
+			"root", "handle", "1:", "tbf", "rate", rate, "burst", burst, "limit", limit).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("tc: %w: %s", err, out)
 		}
@@ -223,17 +224,11 @@ func changePath(t *testing.T, spoil, mend func(*lab.Lab) error) {
 	calmly(t, func() error {
 		w := labWorld(t)
 		p := w.startCapturing("run", w.write("search.yaml", pathSearch(", link: 50Mbit/s", "duration: 3s, warm_up: 0s, start: 40op/s, max: 100op/s")), "--format", "json")
-		d := w.awaitRunOf(p.proc, "latest", "in its second window", func(d model.RunData) bool {
-			return isOver(d) || len(d.Steps) == 2 && !d.Steps[1].StartAt.IsZero()
-		})
-		if isOver(d) {
-			return fmt.Errorf("the run was over before the path was changed: %s", d.Run.Reason)
-		}
-		<-time.After(time.Until(d.Steps[1].StartAt.Add(time.Second)))
-		standing, err := lab.Open(lab.DefaultStateDir, labName(t, p.log()))
+		second, standing, err := w.labInWindow(p, 2)
 		if err != nil {
 			return err
 		}
+		<-time.After(time.Until(second.StartAt.Add(time.Second)))
 		if err := spoil(standing); err != nil {
 			return err
 		}
@@ -241,11 +236,62 @@ func changePath(t *testing.T, spoil, mend func(*lab.Lab) error) {
 		if err := mend(standing); err != nil {
 			return err
 		}
-		r, err := p.record()
+		r, err := p.record(0)
 		if err != nil {
 			return err
 		}
 		return checkRedone(t, r)
+	})
+}
+
+// labInWindow waits until a window of a search, from 1, has its time to begin, and
+// opens the lab that it runs in.
+func (w *world) labInWindow(p capturing, number int) (model.Step, *lab.Lab, error) {
+	d := w.awaitRunOf(p.proc, "latest", fmt.Sprintf("in window %d", number), func(d model.RunData) bool {
+		return isOver(d) || len(d.Steps) == number && !d.Steps[number-1].StartAt.IsZero()
+	})
+	if isOver(d) {
+		return model.Step{}, nil, fmt.Errorf("the run was over before window %d: %s", number, d.Run.Reason)
+	}
+	standing, err := lab.Open(lab.DefaultStateDir, labName(w.t, p.log()))
+	return d.Steps[number-1], standing, err
+}
+
+// TestLabPathDrops: a path that drops what exceeds its rate, where hardly
+// anything can wait, is at its limit, although round trips take no longer.
+func TestLabPathDrops(t *testing.T) {
+	if !*loadProof {
+		t.Skip("takes a minute; `make load-proof` runs it")
+	}
+	needNginx(t)
+	const link = 50e6
+	const most = link / pageOnWire
+	calmly(t, func() error {
+		w := labWorld(t)
+		p := w.startCapturing("run", w.write("search.yaml", pathSearch(", link: 50Mbit/s", "duration: 4s, warm_up: 1s, start: 100op/s, resolution: 0.1, windows: 12")), "--format", "json")
+		_, standing, err := w.labInWindow(p, 1)
+		if err != nil {
+			return err
+		}
+		if err := setRate(standing, "50mbit", "8kb", "16kb"); err != nil {
+			return err
+		}
+		r, err := p.record(4)
+		if err != nil {
+			return err
+		}
+		t.Logf("the link takes %.1f/s by arithmetic; passed %v, failed %v, path %+v; %q", most, number(r.Passed), number(r.Failed), r.Path, r.Warnings)
+		switch {
+		case r.Limit != capacity.LimitPath || r.Path == nil || r.Estimate != nil:
+			return fmt.Errorf("limit %s, estimate %v, want path and none", r.Limit, number(r.Estimate))
+		case r.Path.Full > 5:
+			return fmt.Errorf("round trips of %.2f ms, want a path in which little can wait", r.Path.Full)
+		case r.Path.Disordered < .05 || r.Path.DisorderedLight > .01:
+			return fmt.Errorf("%.3f of the segments came out of order, %.3f under a light load", r.Path.Disordered, r.Path.DisorderedLight)
+		case *r.Passed > 1.05*most:
+			return fmt.Errorf("%.1f/s passed through a path that takes %.1f/s", *r.Passed, most)
+		}
+		return nil
 	})
 }
 

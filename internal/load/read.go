@@ -42,6 +42,10 @@ func (s *Summary) take(x model.Sample) {
 		s.Sent = int64(x.Value)
 	case MetricReceived:
 		s.Received = int64(x.Value)
+	case MetricSegments:
+		s.Segments.In = int64(x.Value)
+	case MetricDisordered:
+		s.Segments.Disordered = int64(x.Value)
 	case MetricOpened:
 		s.Usage.Opened = int64(x.Value)
 	case metricErrors:

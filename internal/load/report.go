@@ -31,6 +31,8 @@ const (
 	MetricOpened     = "generator_connections_opened"
 	MetricSent       = "load_sent"
 	MetricReceived   = "load_received"
+	MetricSegments   = "generator_segments_received"
+	MetricDisordered = "generator_segments_disordered"
 	HistogramLag     = "load_lag"
 	RecordingRTT     = "load_rtt"
 	RecordingLost    = "load_rtt_lost" // handshakes that are no round trip
@@ -82,6 +84,8 @@ func (s Summary) Report(to Sink) error {
 	info(MetricOpened, "1", float64(s.Usage.Opened), nil)
 	info(MetricSent, "byte", float64(s.Sent), nil)
 	info(MetricReceived, "byte", float64(s.Received), nil)
+	info(MetricSegments, "1", float64(s.Segments.In), nil)
+	info(MetricDisordered, "1", float64(s.Segments.Disordered), nil)
 	s.record(to)
 	return s.histograms(to)
 }

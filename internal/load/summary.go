@@ -21,6 +21,8 @@ type Summary struct {
 	Seconds []SecondSummary
 	// RTT are times of TCP handshakes beside the load.
 	RTT []Handshake
+	// Segments arrived in the scored seconds; none where nobody knows.
+	Segments Segments
 	// Sent and Received are bytes; 0 where the driver does not know.
 	Sent, Received int64
 	// Replies is how many operations ended OK in the scored seconds, whenever

@@ -38,6 +38,7 @@ func score(seconds, each int) *load.Scorer {
 func TestSummaryIsReadAsReported(t *testing.T) {
 	want := score(4, 500).Summary([]string{"a", "b"}, load.Usage{Busy: .25, Opened: 7})
 	want.RTT = []load.Handshake{{At: 1500 * time.Millisecond, Took: 300 * time.Microsecond}}
+	want.Segments = load.Segments{In: 1000, Disordered: 12}
 	record := &workloadtest.Record{T: t}
 	if err := want.Report(record); err != nil {
 		t.Fatal(err)
@@ -49,8 +50,8 @@ func TestSummaryIsReadAsReported(t *testing.T) {
 	if diff := cmp.Diff(want.Seconds, got.Seconds); diff != "" || got.Scored != 3*time.Second {
 		t.Errorf("seconds of %v scored (-want +got):\n%s", got.Scored, diff)
 	}
-	if diff := cmp.Diff(want.RTT, got.RTT); diff != "" || got.Usage.Busy != .25 || got.Usage.Opened != 7 {
-		t.Errorf("usage %+v, handshakes (-want +got):\n%s", got.Usage, diff)
+	if diff := cmp.Diff(want.RTT, got.RTT); diff != "" || got.Usage.Busy != .25 || got.Usage.Opened != 7 || got.Segments != want.Segments {
+		t.Errorf("usage %+v, segments %+v, handshakes (-want +got):\n%s", got.Usage, got.Segments, diff)
 	}
 	for i, o := range got.Ops {
 		if diff := cmp.Diff(want.Ops[i].Counts, o.Counts); diff != "" {

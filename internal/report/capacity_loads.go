@@ -138,10 +138,7 @@ func boundaryLoad(loads []triedLoad, r capacity.Result) float64 {
 // is false for an SLA without such a term.
 func bindingTerm(x capacity.Found, loads []triedLoad) (term capacity.Term, ok bool) {
 	worst := math.Inf(-1)
-	for _, t := range x.Config.SLA.Terms {
-		if t.OnErrors() || t.Latency <= 0 {
-			continue
-		}
+	for t := range x.Config.SLA.Latencies() {
 		if share := exceeded(x.Result, loads, t); !ok || share > worst {
 			term, worst, ok = t, share, true
 		}

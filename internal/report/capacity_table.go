@@ -34,10 +34,7 @@ func shownQuantiles(s capacity.SLA) []float64 {
 // already becomes exactly that of the SLA, by which windows were judged.
 func withTerms(quantiles []float64, s capacity.SLA) []float64 {
 	out := slices.Clone(quantiles)
-	for _, t := range s.Terms {
-		if t.OnErrors() {
-			continue
-		}
+	for t := range s.Latencies() {
 		k := slices.IndexFunc(out, func(q float64) bool { return sameQuantile(q, t.Quantile) })
 		if k < 0 {
 			out = append(out, t.Quantile)

@@ -86,10 +86,8 @@ const longestPause = 5
 
 func newCourseView(x capacity.Found) *courseView {
 	c := figure.Course{Title: "The search over time"}
-	for _, t := range x.Config.SLA.Terms {
-		if !t.OnErrors() {
-			c.Limits = append(c.Limits, figure.LatencyLimit{Name: termWords(t), Value: t.Latency.Seconds()})
-		}
+	for t := range x.Config.SLA.Latencies() {
+		c.Limits = append(c.Limits, figure.LatencyLimit{Name: termWords(t), Value: t.Latency.Seconds()})
 	}
 	v := &courseView{Whole: secondsIn(x.Result.Windows) > mostSteps}
 	clock := newCourseClock(x.Result.Windows)
@@ -271,8 +269,8 @@ func newHeatView(x capacity.Found, loads []triedLoad) *heatView {
 // row is one percentile; it notes what kinds of cells there are.
 func (v *heatView) row(q float64, s capacity.SLA, loads []triedLoad) figure.HeatRow {
 	r := figure.HeatRow{Name: percentile(q)}
-	for _, t := range s.Terms {
-		if !t.OnErrors() && sameQuantile(t.Quantile, q) && (r.Limit == nil || t.Latency.Seconds() < *r.Limit) {
+	for t := range s.Latencies() {
+		if sameQuantile(t.Quantile, q) && (r.Limit == nil || t.Latency.Seconds() < *r.Limit) {
 			r.Limit = ptrTo(t.Latency.Seconds())
 		}
 	}
@@ -298,10 +296,8 @@ func boundaryIndex(loads []triedLoad, r capacity.Result) int {
 // limitsOf are the terms of an SLA that have a row.
 func limitsOf(s capacity.SLA) string {
 	var out []string
-	for _, t := range s.Terms {
-		if !t.OnErrors() {
-			out = append(out, termWords(t))
-		}
+	for t := range s.Latencies() {
+		out = append(out, termWords(t))
 	}
 	return strings.Join(out, ", ")
 }

@@ -44,6 +44,8 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	start := time.Now()
 	progress := progress{report: env.Report, start: start}
 	probes := p.probe(ctx, start)
+	scored := start.Add(p.WarmUp.Std())
+	segments := countSegments(ctx, scored, scored.Add(p.scored()))
 	usage, err := p.driver.Run(ctx, engine.Run{
 		Plan: p.plan(), Share: engine.Share{Index: env.Part, Of: env.Parts}, Start: start, Drain: p.drain(),
 		Each: func(s engine.Second) {
@@ -51,12 +53,12 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 			progress.add(s)
 		},
 	})
-	handshakes := probes()
+	handshakes, arrived := probes(), segments()
 	if err != nil {
 		return fmt.Errorf("offering load to %s: %w", p.address(), err)
 	}
 	summary := scorer.Summary(p.driver.Ops(), usage)
-	summary.RTT = p.meanwhile(handshakes)
+	summary.RTT, summary.Segments = p.meanwhile(handshakes), arrived
 	for _, example := range usage.Examples {
 		if example != nil {
 			_, _ = fmt.Fprintln(env.Stderr, example) // kept with the task; the counts do not depend on it
