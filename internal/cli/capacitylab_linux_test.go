@@ -73,18 +73,21 @@ func TestLabCapacity(t *testing.T) {
 		t.Skip("takes three minutes; `make load-proof` runs it")
 	}
 	needNginx(t)
-	half := labWorld(t).labCapacity(.5, 1, 0)
-	whole := labWorld(t).labCapacity(1, 1, 0)
-	for name, r := range map[string]capacity.Record{"half a core": half, "a core": whole} {
-		if r.Limit != capacity.LimitTarget || r.Estimate == nil {
-			t.Fatalf("%s: limit %s, estimate %v, warnings %q", name, r.Limit, r.Estimate, r.Warnings)
+	calmly(t, func() error {
+		half := labWorld(t).labCapacity(.5, 1, 0)
+		whole := labWorld(t).labCapacity(1, 1, 0)
+		for name, r := range map[string]capacity.Record{"half a core": half, "a core": whole} {
+			if r.Limit != capacity.LimitTarget || r.Estimate == nil {
+				return fmt.Errorf("%s: limit %s, estimate %v, warnings %q", name, r.Limit, r.Estimate, r.Warnings)
+			}
 		}
-	}
-	ratio := *half.Estimate / *whole.Estimate
-	t.Logf("nginx takes %.0f/s on half a core, %.0f/s on a core: %.2f", *half.Estimate, *whole.Estimate, ratio)
-	if ratio < .42 || ratio > .58 {
-		t.Errorf("half a core takes %.2f of what a core does, want about .5", ratio)
-	}
+		ratio := *half.Estimate / *whole.Estimate
+		t.Logf("nginx takes %.0f/s on half a core, %.0f/s on a core: %.2f", *half.Estimate, *whole.Estimate, ratio)
+		if ratio < .42 || ratio > .58 { // a core of a virtual machine is not the same one all the time
+			return fmt.Errorf("half a core takes %.2f of what a core does, want about .5", ratio)
+		}
+		return nil
+	})
 }
 
 // TestStarvedGenerator: no capacity is reported when it is the generator that
