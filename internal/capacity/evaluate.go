@@ -25,8 +25,11 @@ type Order struct {
 // State is where a search stands.
 type State struct {
 	// Next is nil when the search is over.
-	Next   *Order
-	Result Result
+	Next *Order
+	// Counted is how many windows count, of at most Config.MaxWindows: others
+	// were repeated.
+	Counted int
+	Result  Result
 }
 
 // Evaluate computes where a search stands after these windows, which are all
@@ -42,25 +45,6 @@ func (c Config) Evaluate(windows []Window) (State, error) {
 			model.ErrUsage, taken+1, windows[taken].Load)
 	}
 	return r.state(), nil
-}
-
-// Review is Evaluate for what is stored of a search: one that another version of
-// scalebench has made may have asked for other loads. Then windows are judged by
-// the SLA, nothing is concluded from them, and a warning says so.
-func (c Config) Review(windows []Window) (Result, error) {
-	r, taken, err := c.replay(windows)
-	if err != nil {
-		return Result{}, err
-	}
-	if taken == len(windows) {
-		return r.result(), nil
-	}
-	for _, w := range windows[taken:] {
-		r.judged = append(r.judged, r.judge(w))
-	}
-	return Result{Limit: LimitNone, Windows: r.judged, Warnings: []string{fmt.Sprintf(
-		"this search was made by another version of scalebench: from window %d on (%s) it has tried other loads than this one would; its windows are judged by the SLA, and nothing is concluded from them: show it with the version that made it, or search again",
-		taken+1, rateText(windows[taken].Load))}}, nil
 }
 
 // replay goes through windows as long as they are what the search asks for.
@@ -89,6 +73,7 @@ type replay struct {
 	algorithm search.Search
 	order     Order
 	over      bool
+	counted   int           // windows that the algorithm was told of
 	redone    int           // how often the window ordered was repeated
 	baseline  Window        // windows' round-trip times are compared with its
 	rebased   bool          // the baseline was passed
@@ -193,7 +178,7 @@ func (c Config) nearRTT(w Window) []string {
 }
 
 func (r *replay) state() State {
-	s := State{Result: r.result()}
+	s := State{Result: r.result(), Counted: r.counted}
 	if !r.over {
 		order := r.order
 		s.Next = &order

@@ -226,22 +226,28 @@ func TestReview(t *testing.T) {
 	for _, j := range whole.Windows {
 		windows = append(windows, j.Window)
 	}
-	same, err := cfg.Review(windows)
+	same, err := cfg.Review(windows, true)
 	if err != nil || same.Limit != capacity.LimitTarget || *same.Estimate != *whole.Estimate {
 		t.Fatalf("limit %s, estimate %v, %v; want those of the search", same.Limit, same.Estimate, err)
 	}
+	if cut, err := cfg.Review(windows[:4], false); err != nil || cut.Limit != capacity.LimitNone {
+		t.Errorf("of a search that was cut: limit %s, %v; want none", cut.Limit, err)
+	}
 	for name, other := range map[string][]capacity.Window{
-		"another load": append(windows[:4:4], newWorld(7300).offer(capacity.Order{Load: 7000}), newWorld(7300).offer(capacity.Order{Load: 7400})),
-		"more windows": append(windows[:len(windows):len(windows)], newWorld(7300).offer(capacity.Order{Load: 7000}), newWorld(7300).offer(capacity.Order{Load: 7400})),
+		"fewer windows": {newWorld(7300).offer(capacity.Order{Load: 100}), newWorld(50).offer(capacity.Order{Load: 1000})},
+		"another load":  append(windows[:4:4], newWorld(7300).offer(capacity.Order{Load: 7000}), newWorld(7300).offer(capacity.Order{Load: 7400})),
+		"more windows":  append(windows[:len(windows):len(windows)], newWorld(7300).offer(capacity.Order{Load: 7000}), newWorld(7300).offer(capacity.Order{Load: 7400})),
 	} {
-		got, err := cfg.Review(other)
-		if err != nil || got.Limit != capacity.LimitNone || got.Passed != nil || got.Failed != nil || got.Estimate != nil || got.CI != nil || got.Confirmed {
+		got, err := cfg.Review(other, true)
+		if err != nil || got.Limit != capacity.LimitUnknown || got.Passed != nil || got.Failed != nil || got.Estimate != nil || got.CI != nil || got.Confirmed {
 			t.Fatalf("%s: %+v, %v; want nothing concluded", name, got, err)
 		}
 		n := len(other)
-		if len(got.Windows) != n || got.Windows[n-2].Verdict != capacity.Passed || got.Windows[n-1].Verdict != capacity.Missed {
-			t.Errorf("%s: %d of %d windows, the last two %s and %s; want all, passed and missed",
-				name, len(got.Windows), n, got.Windows[n-2].Verdict, got.Windows[n-1].Verdict)
+		if len(got.Windows) != n {
+			t.Fatalf("%s: %d of %d windows", name, len(got.Windows), n)
+		}
+		if a, b := got.Windows[n-2].Verdict, got.Windows[n-1].Verdict; a != capacity.Passed || b != capacity.Missed {
+			t.Errorf("%s: the last two windows are %s and %s; want passed and missed", name, a, b)
 		}
 		if !strings.Contains(strings.Join(got.Warnings, "\n"), "another version") {
 			t.Errorf("%s: warnings %q", name, got.Warnings)

@@ -27,9 +27,10 @@ func Find(data model.RunData, searches map[string]Config, targets map[string]str
 		return nil, err
 	}
 	var out []Found
-	for _, r := range recorded {
+	for i, r := range recorded {
 		cfg := searches[r.Workload]
-		result, err := cfg.Review(r.Windows)
+		ended := !r.Broken && (data.Run.State == model.RunDone || i < len(recorded)-1)
+		result, err := cfg.Review(r.Windows, ended)
 		if err != nil {
 			return nil, fmt.Errorf("workload %s, trial %d: %w", r.Workload, r.Trial, err)
 		}
@@ -99,9 +100,9 @@ type WindowRecord struct {
 	RTT     *float64            `json:"rtt_ms"`
 	// Lost is how many TCP handshakes beside the load lost a packet.
 	Lost int `json:"rtt_lost,omitempty"`
-	// Disordered is the share of TCP segments that came before one sent
-	// earlier.
-	Disordered float64 `json:"disordered,omitempty"`
+	// OutOfOrder is the share of TCP segments that came while one sent earlier
+	// was missing.
+	OutOfOrder *float64 `json:"out_of_order"`
 	// PathChanged: round trips were not those of the baseline; PathChange says
 	// how.
 	PathChanged bool    `json:"path_changed,omitempty"`
@@ -134,7 +135,7 @@ func (j Judged) Record() WindowRecord {
 		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: j.Misses, Generators: j.Generators, Start: j.Start,
 		Scored: j.Scored.Seconds(), Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
 		Dropped: j.Counts.Dropped, Unfinished: j.Counts.Unfinished, Late: j.Counts.Late, Waited: j.Counts.Waited,
-		Latency: make(map[string]*float64), RTT: known(1000 * median(j.RTT)), Lost: j.Lost, Disordered: j.Segments.Share(),
+		Latency: make(map[string]*float64), RTT: known(1000 * median(j.RTT)), Lost: j.Lost, OutOfOrder: outOfOrder(j.Segments),
 		PathChanged: j.PathChanged, PathChange: j.PathChange, Busy: j.Busy, StartSkew: *milliseconds(j.StartSkew()),
 	}
 	if j.Latencies != nil {

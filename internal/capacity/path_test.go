@@ -1,6 +1,7 @@
 package capacity_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -16,26 +17,27 @@ import (
 // fleet is generators that offer a load together, a path from each, and a
 // server.
 type fleet struct {
-	nodes  []model.NodeID
-	target float64                                                 // load that the server takes
-	path   map[model.NodeID]float64                                // load, of all together, that fills the path of a generator
-	slow   model.NodeID                                            // sends late above 300/s of all together
-	away   func(o capacity.Order, window int) time.Duration        // how much longer round trips take; nil: no longer
-	server time.Duration                                           // how long an answer takes that need not wait
-	refuse float64                                                 // share of operations that a full server refuses at once instead of letting them wait
-	bulky  bool                                                    // answers fill a path for a while that has room for more
-	late   func(load float64) float64                              // share of segments out of order; nil: none
-	behind bool                                                    // what waits for a full path still keeps the SLA
-	spoil  func(window int, at time.Duration) (took time.Duration) // what is wrong with all paths; 0: nothing
-	rng    *rand.Rand
-	count  int
+	nodes      []model.NodeID
+	target     float64                                                 // load that the server takes
+	path       map[model.NodeID]float64                                // load, of all together, that fills the path of a generator
+	slow       model.NodeID                                            // sends late above 300/s of all together
+	away       func(o capacity.Order, window int) time.Duration        // how much longer round trips take; nil: no longer
+	server     time.Duration                                           // how long an answer takes that need not wait
+	refuse     float64                                                 // share of operations that a full server refuses at once instead of letting them wait
+	bulky      bool                                                    // answers fill a path for a while that has room for more
+	outOfOrder func(load float64) float64                              // share of segments; nil or NaN: nobody knows
+	behind     bool                                                    // what waits for a full path still keeps the SLA
+	spoil      func(window int, at time.Duration) (took time.Duration) // what is wrong with all paths; 0: nothing
+	rng        *rand.Rand
+	count      int
 }
 
 func (f *fleet) offer(o capacity.Order) capacity.Window {
 	w := capacity.Window{Load: o.Load, Scored: 4 * time.Second, Received: int64(4e4 * o.Load)}
 	f.count++
-	if f.late != nil {
-		w.Segments = load.Segments{In: 1e6, Disordered: int64(1e6 * f.late(o.Load))}
+	if f.outOfOrder != nil && !math.IsNaN(f.outOfOrder(o.Load)) {
+		w.Segments.In = int64(8 * o.Load) // two an answer, for 4 s
+		w.Segments.OutOfOrder = int64(f.outOfOrder(o.Load) * 8 * o.Load)
 	}
 	for _, n := range f.nodes {
 		full := f.path[n] > 0 && o.Load > f.path[n]
@@ -172,35 +174,60 @@ func TestStandingQueue(t *testing.T) {
 }
 
 // TestLossyPath: a path that drops what exceeds its rate, without a queue, is
-// known by the segments that come out of order; by so many more than
-// under a light load that they can be why the SLA, p90, was missed.
+// known by the segments that come out of order: so many more than under a light
+// load that they can be why the SLA was missed, and not by chance.
 func TestLossyPath(t *testing.T) {
-	for name, c := range map[string]struct {
-		late  func(load float64) float64
-		limit capacity.Limit
-	}{
-		"dropped above its rate": {func(load float64) float64 {
-			if load <= 7300 {
+	above := func(rate, share float64) func(float64) float64 {
+		return func(load float64) float64 {
+			if load <= rate {
 				return 0
 			}
-			return .1
-		}, capacity.LimitPath},
-		"some, as always":      {func(load float64) float64 { return load / 1e6 }, capacity.LimitTarget},
-		"overtaken on the way": {func(float64) float64 { return .3 }, capacity.LimitTarget},
-		"nobody knows":         {nil, capacity.LimitTarget},
+			return share
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		sla   string
+		share func(load float64) float64
+		limit capacity.Limit
+	}{
+		{"dropped above its rate", "p90=150ms", above(7300, .1), capacity.LimitPath},
+		{"too few to be why", "p90=150ms", above(7300, .04), capacity.LimitTarget},
+		{"enough for a stricter SLA", "p99=150ms", above(7300, .04), capacity.LimitPath},
+		{"as many where it was kept", "p90=150ms", above(3000, .1), capacity.LimitTarget},
+		{"a few more with the load", "p90=150ms", func(load float64) float64 { return load / 1e6 }, capacity.LimitTarget},
+		{"as many under any load", "p90=150ms", func(float64) float64 { return .3 }, capacity.LimitTarget},
+		{"by chance none under a light load", "p99.9=150ms", func(load float64) float64 {
+			if load < 5000 {
+				return .002 + .001*math.Sin(load)
+			}
+			return .004
+		}, capacity.LimitTarget},
+		{"known of the load failed only", "p90=150ms", func(load float64) float64 {
+			if load <= 7300 {
+				return math.NaN()
+			}
+			return .3
+		}, capacity.LimitTarget},
+		{"nobody knows", "p90=150ms", func(float64) float64 { return math.NaN() }, capacity.LimitTarget},
 	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFleet("a", "b")
-			f.late = c.late
-			r := f.search(t, config(t))
+		t.Run(c.name, func(t *testing.T) {
+			f, cfg := newFleet("a", "b"), config(t)
+			f.outOfOrder = c.share
+			var err error
+			if cfg.SLA, err = capacity.ParseSLA(c.sla); err != nil {
+				t.Fatal(err)
+			}
+			r := f.search(t, cfg)
 			if r.Limit != c.limit || (r.Estimate == nil) != (c.limit == capacity.LimitPath) {
 				t.Fatalf("limit %s, path %v, want %s; %q", r.Limit, r.Path, c.limit, r.Warnings)
 			}
 			if c.limit != capacity.LimitPath {
 				return
 			}
-			if p := r.Path; p.Disordered < .05 || p.DisorderedLight != 0 || !strings.Contains(p.String(), "of TCP's segments came out of order") {
-				t.Errorf("%v of segments out of order, %v under a light load: %v", p.Disordered, p.DisorderedLight, p)
+			want := "of the TCP segments came out of order (0% under a light load)"
+			if p := r.Path; !p.Lossy || p.SegmentsLight.OutOfOrder != 0 || !strings.Contains(p.String(), want) {
+				t.Errorf("%+v: %v; want %q", p, p, want)
 			}
 		})
 	}

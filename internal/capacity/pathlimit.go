@@ -21,11 +21,12 @@ type Path struct {
 	Light time.Duration
 	Full  time.Duration
 	Lost  float64
-	// DisorderedLight and Disordered are the shares of TCP segments that came
-	// before one sent earlier, under a light load and at that load; 0 where
-	// nobody knows.
-	DisorderedLight float64
-	Disordered      float64
+	// SegmentsLight and Segments are TCP segments that came under a light load
+	// and at that load; none where nobody knows. Lossy: what was lost of them is
+	// what showed it.
+	SegmentsLight load.Segments
+	Segments      load.Segments
+	Lossy         bool
 	// Received and Sent are the bytes per second of answers and requests at
 	// that load; 0 where the driver does not know.
 	Received float64
@@ -52,8 +53,10 @@ func (p Path) String() string {
 	if p.Lost > 0 {
 		lost = append(lost, about(p.Lost)+" of the TCP handshakes lost a packet")
 	}
-	if p.Disordered >= leastDisorder {
-		lost = append(lost, fmt.Sprintf("%s of TCP's segments came out of order, after one that was lost (%s under a light load)", about(p.Disordered), about(p.DisorderedLight)))
+	if p.Lossy {
+		full, _ := p.Segments.Share()
+		light, _ := p.SegmentsLight.Share()
+		lost = append(lost, fmt.Sprintf("%s of the TCP segments came out of order (%s under a light load), as they do when others are lost", about(full), about(light)))
 	}
 	if len(lost) > 0 {
 		text += ", where " + strings.Join(lost, " and ")
@@ -95,7 +98,8 @@ func (r *replay) pathLimits(found search.Result) *Path {
 	if len(slow) == 0 || 2*len(slow) < len(failed) {
 		return nil
 	}
-	if r.longer(r.windowsAt(found.Passed, Passed), slow) {
+	passed := r.windowsAt(found.Passed, Passed)
+	if r.longer(passed, slow) {
 		return r.pathAt(slow, nil)
 	}
 	if path := r.pathAlone(slow); found.Floored && path != nil {
@@ -104,8 +108,10 @@ func (r *replay) pathLimits(found search.Result) *Path {
 	if nodes, standing := r.standing(slow); standing {
 		return r.pathAt(slow, nodes)
 	}
-	if r.lossy(slow) {
-		return r.pathAt(slow, nil)
+	if r.lossy(passed, slow) {
+		path := r.pathAt(slow, nil)
+		path.Lossy = true
+		return path
 	}
 	return nil
 }
@@ -224,56 +230,6 @@ func (r *replay) queued(light, full []float64) bool {
 	return seconds(least-quantile(light, .9)) >= matters || least >= 2*was && seconds(least-was) >= matters
 }
 
-// leastDisorder is a share of segments out of order that is too small to tell
-// anything.
-const leastDisorder = .001
-
-// lossy reports whether what was lost on the way can be why answers came too
-// late at the load failed: the share of segments out of order is larger than
-// under a light load, by half of what the SLA excuses or more. The share of answers
-// that had lost a segment is larger still: out of order are those behind it in
-// the same answer, at most all but one. Of answers that fit into one segment
-// none is seen to be lost: there is nothing behind it until it was sent again.
-func (r *replay) lossy(failed []Judged) bool {
-	grown := disordered(failed) - r.leastDisordered(failed[0].Load)
-	return grown >= max(r.cfg.SLA.excused(failed)/2, leastDisorder)
-}
-
-// leastDisordered is the smallest share of segments out of order in a window
-// that may show the path without the load.
-func (r *replay) leastDisordered(failed float64) float64 {
-	least := 1.
-	for _, w := range r.calm(failed) {
-		least = min(least, w.Segments.Share())
-	}
-	return least
-}
-
-// disordered is the share of the segments that came out of order in several
-// windows.
-func disordered(windows []Judged) float64 {
-	var all load.Segments
-	for _, w := range windows {
-		all.Add(w.Segments)
-	}
-	return all.Share()
-}
-
-// excused is the largest share of answers that may be late by a term that these
-// windows broke.
-func (s SLA) excused(windows []Judged) float64 {
-	excused := 0.
-	for _, w := range windows {
-		for _, t := range s.late(w.Window) {
-			excused = max(excused, 1-t.Quantile)
-		}
-		if w.behind() != "" {
-			excused = max(excused, 1-achievedAtLeast)
-		}
-	}
-	return excused
-}
-
 // strictest is the largest quantile that a term bounds.
 func (s SLA) strictest() float64 {
 	q := 0.0
@@ -298,7 +254,7 @@ func (r *replay) pathAt(windows []Judged, names []model.NodeID) *Path {
 		p.Received += float64(w.Received)
 		p.Sent += float64(w.Sent)
 	}
-	p.DisorderedLight, p.Disordered = r.leastDisordered(p.Load), disordered(windows)
+	p.SegmentsLight, p.Segments = segmentsIn(r.lightly(p.Load)), segmentsIn(windows)
 	p.Lost = float64(lost) / float64(max(all, 1))
 	p.Received, p.Sent = p.Received/max(scored, 1e-9), p.Sent/max(scored, 1e-9)
 	return p

@@ -3,6 +3,7 @@ package capacity
 import (
 	"time"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -40,15 +41,23 @@ type PathRecord struct {
 	Full  float64 `json:"rtt_ms"`
 	// Lost is the share of handshakes that lost a packet.
 	Lost float64 `json:"lost"`
-	// DisorderedLight and Disordered are the shares of TCP segments that came
-	// before one sent earlier, under a light load and at that load.
-	DisorderedLight float64 `json:"disordered_light"`
-	Disordered      float64 `json:"disordered"`
+	// OutOfOrderLight and OutOfOrder are the shares of TCP segments that came
+	// while one sent earlier was missing, under a light load and at that load.
+	OutOfOrderLight *float64 `json:"out_of_order_light"`
+	OutOfOrder      *float64 `json:"out_of_order"`
 	// Received and Sent are payload; 0 where the driver does not know.
 	Received float64 `json:"received_bytes_per_second"`
 	Sent     float64 `json:"sent_bytes_per_second"`
 	// Nodes are the generators whose path it is; none: all.
 	Nodes []model.NodeID `json:"generators,omitempty"`
+}
+
+// outOfOrder is the share of segments out of order; nil where nobody knows.
+func outOfOrder(s load.Segments) *float64 {
+	if share, known := s.Share(); known {
+		return &share
+	}
+	return nil
 }
 
 func (p *Path) record() *PathRecord {
@@ -57,7 +66,7 @@ func (p *Path) record() *PathRecord {
 	}
 	return &PathRecord{
 		Load: p.Load, Light: *milliseconds(p.Light), Full: *milliseconds(p.Full), Lost: p.Lost,
-		DisorderedLight: p.DisorderedLight, Disordered: p.Disordered,
+		OutOfOrderLight: outOfOrder(p.SegmentsLight), OutOfOrder: outOfOrder(p.Segments),
 		Received: p.Received, Sent: p.Sent, Nodes: p.Nodes,
 	}
 }

@@ -95,6 +95,9 @@ const (
 	LimitFloor Limit = "floor"
 	// LimitNone: the search is not over.
 	LimitNone Limit = "none"
+	// LimitUnknown: another version of scalebench has searched, in another way,
+	// so that nothing can be concluded from the windows.
+	LimitUnknown Limit = "unknown"
 )
 
 // Result is what a search has found so far. Loads and rates are in operations

@@ -84,6 +84,8 @@ func checkCapacity(f capacity.Found, least floor) error {
 	switch {
 	case r.Failure != "":
 		return fmt.Errorf("%w: %s: nothing was measured: %s", model.ErrInvalid, f.Workload, r.Failure)
+	case r.Limit == capacity.LimitUnknown:
+		return fmt.Errorf("%w: %s: another version of scalebench has searched, in another way, so no capacity can be reported; search again", model.ErrInvalid, f.Workload)
 	case least.given && takes(f, least.rate):
 	case r.Limit == capacity.LimitGenerator:
 		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, f.Workload, r.GeneratorsWords())

@@ -286,8 +286,10 @@ func TestLabPathDrops(t *testing.T) {
 			return fmt.Errorf("limit %s, estimate %v, want path and none", r.Limit, number(r.Estimate))
 		case r.Path.Full > 5:
 			return fmt.Errorf("round trips of %.2f ms, want a path in which little can wait", r.Path.Full)
-		case r.Path.Disordered < .05 || r.Path.DisorderedLight > .01:
-			return fmt.Errorf("%.3f of the segments came out of order, %.3f under a light load", r.Path.Disordered, r.Path.DisorderedLight)
+		case r.Path.OutOfOrder == nil || *r.Path.OutOfOrder < .05 || r.Path.OutOfOrderLight == nil || *r.Path.OutOfOrderLight > .01:
+			return fmt.Errorf("%v of the segments came out of order, %v under a light load", number(r.Path.OutOfOrder), number(r.Path.OutOfOrderLight))
+		case r.Passed == nil:
+			return fmt.Errorf("nothing passed")
 		case *r.Passed > 1.05*most:
 			return fmt.Errorf("%.1f/s passed through a path that takes %.1f/s", *r.Passed, most)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/analysis"
+	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/experiment"
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
@@ -280,7 +281,7 @@ with --fail-below is not kept: give it again.`,
 				if err != nil {
 					return err
 				}
-				if err := checkSearches(ctx, s, run.ID, opt.least); err != nil {
+				if err := checkSearches(ctx, s, run, opt.least); err != nil {
 					return err
 				}
 				if err := s.Resume(ctx, run.ID); err != nil {
@@ -296,14 +297,24 @@ with --fail-below is not kept: give it again.`,
 	return cmd
 }
 
-// checkSearches refuses --fail-below for a run that searches for nothing.
-func checkSearches(ctx context.Context, s service, id model.RunID, least floor) error {
-	if !least.given {
-		return nil
-	}
-	d, err := s.Data(ctx, id)
+// checkSearches refuses --fail-below for a run that searches for nothing, and to
+// go on with a search of another version, which would fail at its next window.
+func checkSearches(ctx context.Context, s service, run model.Run, least floor) error {
+	d, err := s.Data(ctx, run.ID)
 	if err != nil {
 		return err
 	}
-	return least.onlySearches(d)
+	if err := least.onlySearches(d); err != nil || !d.Has(model.Search) {
+		return err
+	}
+	found, err := capacities(d)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if f.Result.Limit == capacity.LimitUnknown {
+			return fmt.Errorf("%w: %s was searched by another version of scalebench, which would go on with other loads; resume run %s with that, or search again", model.ErrUsage, f.Workload, run.ID)
+		}
+	}
+	return nil
 }

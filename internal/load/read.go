@@ -44,8 +44,8 @@ func (s *Summary) take(x model.Sample) {
 		s.Received = int64(x.Value)
 	case MetricSegments:
 		s.Segments.In = int64(x.Value)
-	case MetricDisordered:
-		s.Segments.Disordered = int64(x.Value)
+	case MetricOutOfOrder:
+		s.Segments.OutOfOrder = int64(x.Value)
 	case MetricOpened:
 		s.Usage.Opened = int64(x.Value)
 	case metricErrors:

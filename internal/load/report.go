@@ -32,7 +32,7 @@ const (
 	MetricSent       = "load_sent"
 	MetricReceived   = "load_received"
 	MetricSegments   = "generator_segments_received"
-	MetricDisordered = "generator_segments_disordered"
+	MetricOutOfOrder = "generator_segments_out_of_order"
 	HistogramLag     = "load_lag"
 	RecordingRTT     = "load_rtt"
 	RecordingLost    = "load_rtt_lost" // handshakes that are no round trip
@@ -85,7 +85,7 @@ func (s Summary) Report(to Sink) error {
 	info(MetricSent, "byte", float64(s.Sent), nil)
 	info(MetricReceived, "byte", float64(s.Received), nil)
 	info(MetricSegments, "1", float64(s.Segments.In), nil)
-	info(MetricDisordered, "1", float64(s.Segments.Disordered), nil)
+	info(MetricOutOfOrder, "1", float64(s.Segments.OutOfOrder), nil)
 	s.record(to)
 	return s.histograms(to)
 }

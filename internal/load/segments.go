@@ -6,38 +6,39 @@ import (
 	"strconv"
 )
 
-// Segments are TCP segments that arrived at this machine, or this network
-// namespace of it, for whichever process.
+// Segments are TCP segments that arrived in this network namespace, which mostly
+// is the machine, for whichever process.
 type Segments struct {
-	// In is all of them, as the kernel handed them on: several that came
-	// together may count as one.
+	// In is all of them, as the kernel's driver handed them on: several of one
+	// connection that came together may count as one.
 	In int64
-	// Disordered are those that came before one sent earlier: that was lost on
-	// the way, or overtaken.
-	Disordered int64
+	// OutOfOrder are those that came while one sent earlier was missing: it was
+	// lost on the way, or overtaken.
+	OutOfOrder int64
 }
 
 // Sub returns what has arrived since before.
 func (s Segments) Sub(before Segments) Segments {
-	return Segments{In: s.In - before.In, Disordered: s.Disordered - before.Disordered}
+	return Segments{In: s.In - before.In, OutOfOrder: s.OutOfOrder - before.OutOfOrder}
 }
 
 // Add counts others, too.
 func (s *Segments) Add(o Segments) {
 	s.In += o.In
-	s.Disordered += o.Disordered
+	s.OutOfOrder += o.OutOfOrder
 }
 
-// Share is that of the disordered; 0 where none arrived.
-func (s Segments) Share() float64 {
+// Share is that of the segments out of order. known is false where none
+// arrived, or nobody has counted.
+func (s Segments) Share() (share float64, known bool) {
 	if s.In <= 0 {
-		return 0
+		return 0, false
 	}
-	return float64(s.Disordered) / float64(s.In)
+	return float64(s.OutOfOrder) / float64(s.In), true
 }
 
-// CountSegments returns how many have arrived since the machine started. ok is
-// false where the kernel does not say: only Linux does.
+// CountSegments returns how many have arrived since the network namespace was
+// made. ok is false where the kernel does not say: only Linux does.
 func CountSegments() (s Segments, ok bool) {
 	const dir = "/proc/thread-self/net/"
 	snmp, err := os.ReadFile(dir + "snmp")
@@ -49,32 +50,33 @@ func CountSegments() (s Segments, ok bool) {
 		return Segments{}, false
 	}
 	in, known := counter(snmp, "Tcp:", "InSegs")
-	disordered, knownToo := counter(netstat, "TcpExt:", "TCPOFOQueue")
-	return Segments{In: in, Disordered: disordered}, known && knownToo
+	outOfOrder, knownToo := counter(netstat, "TcpExt:", "TCPOFOQueue")
+	return Segments{In: in, OutOfOrder: outOfOrder}, known && knownToo
 }
 
 // counter finds a value in a table of the kernel's: a line with the names and,
 // after it, one with the values, both of which begin with the table's name.
 func counter(table []byte, of, name string) (value int64, ok bool) {
-	var names []string
+	var names [][]byte
 	for line := range bytes.Lines(table) {
 		fields := bytes.Fields(line)
-		if len(fields) == 0 || string(fields[0]) != of {
-			continue
+		switch {
+		case len(fields) == 0 || string(fields[0]) != of:
+		case names == nil:
+			names = fields
+		default:
+			return valueOf(names, fields, name)
 		}
-		if names == nil {
-			for _, f := range fields {
-				names = append(names, string(f))
-			}
-			continue
+	}
+	return 0, false
+}
+
+func valueOf(names, values [][]byte, name string) (value int64, ok bool) {
+	for i, n := range names {
+		if string(n) == name && i < len(values) {
+			v, err := strconv.ParseInt(string(values[i]), 10, 64)
+			return v, err == nil
 		}
-		for i, n := range names {
-			if n == name && i < len(fields) {
-				v, err := strconv.ParseInt(string(fields[i]), 10, 64)
-				return v, err == nil
-			}
-		}
-		return 0, false
 	}
 	return 0, false
 }

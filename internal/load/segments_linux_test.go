@@ -9,7 +9,7 @@ import (
 )
 
 // TestCountSegments: what arrives over a connection of this machine is counted,
-// and that nothing of it is out of order.
+// and not as out of order.
 func TestCountSegments(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,10 +44,11 @@ func TestCountSegments(t *testing.T) {
 		}
 	}
 	after, _ := load.CountSegments()
-	if got := after.Sub(before); got.In < 2*exchanges || got.Share() > .01 {
+	got := after.Sub(before)
+	if share, known := got.Share(); got.In < 2*exchanges || !known || share > .1 { // others of this machine count, too
 		t.Errorf("%+v arrived, want %d or more, in order", got, 2*exchanges)
 	}
-	if none := (load.Segments{}); none.Share() != 0 {
-		t.Errorf("of none, %v are out of order", none.Share())
+	if share, known := (load.Segments{}).Share(); known {
+		t.Errorf("of none, %v are out of order", share)
 	}
 }

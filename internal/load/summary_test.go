@@ -38,7 +38,7 @@ func score(seconds, each int) *load.Scorer {
 func TestSummaryIsReadAsReported(t *testing.T) {
 	want := score(4, 500).Summary([]string{"a", "b"}, load.Usage{Busy: .25, Opened: 7})
 	want.RTT = []load.Handshake{{At: 1500 * time.Millisecond, Took: 300 * time.Microsecond}}
-	want.Segments = load.Segments{In: 1000, Disordered: 12}
+	want.Segments = load.Segments{In: 1000, OutOfOrder: 12}
 	record := &workloadtest.Record{T: t}
 	if err := want.Report(record); err != nil {
 		t.Fatal(err)

@@ -133,7 +133,7 @@ func (s *Searches) nextOf(now *search, news model.RunData) (step *model.Step, la
 		return nil, "", err
 	}
 	if isLatest(news, now.Recorded) {
-		latest = latestOf(state.Result, cfg.MaxWindows)
+		latest = latestOf(state, cfg.MaxWindows)
 	}
 	if state.Next == nil {
 		return nil, latest, nil
@@ -144,17 +144,12 @@ func (s *Searches) nextOf(now *search, news model.RunData) (step *model.Step, la
 
 // latestOf says what the latest window was worth, and how many of those that
 // count there have been.
-func latestOf(r capacity.Result, most int) string {
-	counted := 0
-	for _, w := range r.Windows {
-		if w.Verdict != capacity.Unusable {
-			counted++
-		}
+func latestOf(s capacity.State, most int) string {
+	windows, text := s.Result.Windows, s.Result.Latest()
+	if n := len(windows); n == 0 || windows[n-1].Verdict == capacity.Unusable {
+		return text
 	}
-	if n := len(r.Windows); n == 0 || r.Windows[n-1].Verdict == capacity.Unusable {
-		return r.Latest()
-	}
-	return fmt.Sprintf("window %d of at most %d: %s", counted, most, r.Latest())
+	return fmt.Sprintf("window %d of at most %d: %s", s.Counted, most, text)
 }
 
 // Without leaves nodes out of the windows to come: they are lost for good. A

@@ -121,6 +121,7 @@ func TestCapacityAnswer(t *testing.T) {
 		{"begun", capacity.Result{Limit: capacity.LimitNone, Passed: p(100)}, "not over: passed at 100 op/s, failed at none so far"},
 		{"no answer", capacity.Result{Limit: capacity.LimitNone, Failure: "the target does not answer; is it up?"},
 			"nothing was measured: the target does not answer; is it up?"},
+		{"another version", capacity.Result{Limit: capacity.LimitUnknown}, "refused: another version of scalebench has searched, in another way"},
 		{"not begun", capacity.Result{Limit: capacity.LimitNone}, "not over: nothing is known yet"},
 	} {
 		got := CapacityAnswer(capacity.Found{Workload: "w", Trial: 1, Result: c.r})

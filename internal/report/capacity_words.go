@@ -31,6 +31,8 @@ func answerWords(r capacity.Result) string {
 		return fmt.Sprintf("the server takes %s or more: nothing larger was allowed", opRate(r.Passed))
 	case capacity.LimitFloor:
 		return fmt.Sprintf("the server takes less than %s, the smallest load allowed", opRate(r.Failed))
+	case capacity.LimitUnknown:
+		return "refused: another version of scalebench has searched, in another way"
 	}
 	if r.Failure != "" {
 		return "nothing was measured: " + table.Clean(r.Failure)
@@ -295,6 +297,8 @@ func shortAnswer(r capacity.Result) string {
 		return "refused: round trips alone break the SLA"
 	case r.Limit == capacity.LimitPath:
 		return "refused: the path was at its limit"
+	case r.Limit == capacity.LimitUnknown:
+		return "refused: searched by another version"
 	case r.Failure != "":
 		return "nothing was measured"
 	case r.Limit == capacity.LimitNone:

@@ -275,7 +275,7 @@ func searchBuilders() map[string]func() []capacity.Found {
 		},
 		"refused search": one(refuse), "capped search": one(capped), "floored search": one(floored), "search cut short": one(cutShort),
 		"search without windows": one(func(x *capacity.Found) { x.Result = capacity.Result{Limit: capacity.LimitNone} }),
-		"resumed search":         one(resumed), "two terms": one(twoTerms), "hostile search": one(hostileSearch), "broken search": one(brokenSearch),
+		"resumed search":         one(resumed), "two terms": one(twoTerms), "hostile search": one(hostileSearch), "broken search": one(brokenSearch), "search of another version": one(ofAnother),
 	}
 }
 
@@ -298,6 +298,14 @@ func floored(x *capacity.Found) {
 
 func cutShort(x *capacity.Found) {
 	x.Result = capacity.Result{Windows: x.Result.Windows[:5], Passed: ptr(6400.), Failed: ptr(25600.), Limit: capacity.LimitNone}
+}
+
+func ofAnother(x *capacity.Found) {
+	windows := x.Result.Windows
+	for i := range windows {
+		windows[i].Phase = ""
+	}
+	x.Result = capacity.Result{Windows: windows, Limit: capacity.LimitUnknown, Warnings: []string{"this search was made by another version of scalebench"}}
 }
 
 // resumed goes on two hours later.

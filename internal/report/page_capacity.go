@@ -357,6 +357,7 @@ func limitCell(r capacity.Result) table.Cell {
 	text := map[capacity.Limit]string{
 		capacity.LimitTarget: "target", capacity.LimitPath: "path", capacity.LimitGenerator: "generators",
 		capacity.LimitCap: "largest load allowed", capacity.LimitFloor: "smallest load allowed", capacity.LimitNone: "not over",
+		capacity.LimitUnknown: "unknown",
 	}[r.Limit]
 	if text == "" {
 		text = table.Clean(string(r.Limit))

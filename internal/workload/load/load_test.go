@@ -80,8 +80,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("due %d, ok %d in %v; half of 200/s is 200 in 2 s", total.Due, total.OK, s.Scored)
 	}
 	// Both ends of the connections are of this machine.
-	if least := 2 * total.OK; runtime.GOOS == "linux" && (s.Segments.In < least || s.Segments.Share() > .01) {
-		t.Errorf("%+v arrived, want %d or more, in order", s.Segments, least)
+	if least := 2 * total.OK; runtime.GOOS == "linux" && s.Segments.In < least {
+		t.Errorf("%+v arrived, want %d or more", s.Segments, least)
 	}
 	if got := time.Duration(total.Service.Min()); got < service {
 		t.Errorf("an answer took %v, and the server takes %v", got, service)
