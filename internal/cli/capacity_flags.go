@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/scalebench/scalebench/internal/experiment"
+	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload/load"
 )
 
@@ -35,17 +38,42 @@ func (opt capacityOptions) check(target string, changed func(flag string) bool) 
 	case opt.expect != "" && !load.OverHTTP(target):
 		return fmt.Errorf("%w: --expect is for targets that begin with http:// or https://", model.ErrUsage)
 	}
+	if _, err := engine.ParseStatuses(opt.expect); opt.expect != "" && err != nil {
+		return fmt.Errorf("--expect: %w", err)
+	}
 	return opt.checkFloor()
 }
 
 // checkFloor refuses a load that is wanted and must not be tried.
 func (opt capacityOptions) checkFloor() error {
-	if opt.max == "" || !opt.run.least.given {
-		return nil
+	if least := opt.run.least; opt.max.given && least.given && opt.max.rate < least.rate {
+		return fmt.Errorf("%w: --fail-below %v cannot be told with --max %v: allow a larger load", model.ErrUsage, least.rate, opt.max.rate)
 	}
-	most, err := unit.ParseRate(opt.max)
-	if err == nil && most.Value < opt.run.least.rate {
-		return fmt.Errorf("%w: --fail-below %v cannot be told with --max %s: allow a larger load", model.ErrUsage, opt.run.least.rate, opt.max)
+	return nil
+}
+
+// flagOf are the flags for keys of the workload whose names differ.
+var flagOf = map[string]string{
+	"target": "TARGET", "duration": "--window", "request_timeout": "--timeout", "headers": "--header",
+	"data.workload": "--mix", "data.records": "--records",
+}
+
+// inFlags says what is wrong with the file that the command stands for by its
+// flags: nobody has written that file.
+func inFlags(err error) error {
+	var all experiment.Errors
+	if !errors.As(err, &all) {
+		return err
 	}
-	return nil // what is wrong with a rate is said where it stands
+	for _, e := range all {
+		key, ok := strings.CutPrefix(e.Path, "workloads.capacity.")
+		if !ok {
+			continue
+		}
+		e.Path, e.Flag = "", flagOf[key]
+		if e.Flag == "" {
+			e.Flag = "--" + strings.ReplaceAll(key, "_", "-")
+		}
+	}
+	return err
 }

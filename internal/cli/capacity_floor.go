@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -13,36 +11,12 @@ import (
 	"github.com/scalebench/scalebench/internal/search"
 )
 
-// floor is the flag --fail-below: the smallest capacity that a user accepts, in
-// requests per second. The zero value accepts every one.
-type floor struct {
-	rate  float64
-	given bool
-}
+// floor is the flag --fail-below: the smallest capacity that a user accepts.
+// Without it every one is.
+type floor struct{ loadFlag }
 
 func (f *floor) addFlag(cmd *cobra.Command) {
 	cmd.Flags().Var(f, "fail-below", "exit code 3 if the server takes less than so many requests per second, 4 if that cannot be told")
-}
-
-// String implements pflag.Value.
-func (f *floor) String() string {
-	if !f.given {
-		return ""
-	}
-	return strconv.FormatFloat(f.rate, 'g', -1, 64)
-}
-
-// Type implements pflag.Value; help prints it.
-func (f *floor) Type() string { return "RATE" }
-
-// Set implements pflag.Value.
-func (f *floor) Set(text string) error {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(v > 0) || math.IsInf(v, 0) {
-		return errors.New("want a number of requests per second above 0, such as 2000")
-	}
-	f.rate, f.given = v, true
-	return nil
 }
 
 // onlySearches refuses the flag for a run that searches for no capacity.

@@ -71,7 +71,7 @@ func TestCapacityExitCodes(t *testing.T) {
 		found := capacity.Found{Workload: "w", Result: capacity.Result{
 			Limit: c.limit, Passed: some(c.passed), Failed: some(c.failed), Confirmed: c.confirmed, Windows: c.windows,
 		}}
-		wantExit(t, c.name, checkCapacities([]capacity.Found{found}, floor{c.floor, c.floor > 0}), c.code, c.says)
+		wantExit(t, c.name, checkCapacities([]capacity.Found{found}, floor{loadFlag{c.floor, c.floor > 0}}), c.code, c.says)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestCapacityExitNames(t *testing.T) {
 	one := capacity.Found{Workload: "one", Result: capacity.Result{Limit: capacity.LimitGenerator, Generators: []model.NodeID{"n2"}}}
 	small := capacity.Found{Workload: "small", Result: capacity.Result{Limit: capacity.LimitTarget, Confirmed: true, Passed: some(5), Failed: some(6)}}
 	wantExit(t, "a generator", checkCapacities([]capacity.Found{one}, floor{}), exitInvalid, "generator n2 was at its limit")
-	wantExit(t, "two targets", checkCapacities([]capacity.Found{one, small}, floor{10, true}), exitThreshold, "small: less than 10")
+	wantExit(t, "two targets", checkCapacities([]capacity.Found{one, small}, floor{loadFlag{10, true}}), exitThreshold, "small: less than 10")
 }
 
 // TestCapacityPaperRamp: windows of the paper's ramp pass by another rule than
@@ -103,11 +103,11 @@ func TestCapacityExitNames(t *testing.T) {
 func TestCapacityPaperRamp(t *testing.T) {
 	found := capacity.Found{Workload: "w", Config: capacity.Config{Algorithm: search.Paper}}
 	found.Result = capacity.Result{Limit: capacity.LimitTarget, Passed: some(200), Failed: some(210), Windows: windowsAt(100, 200, 150, -210)}
-	wantExit(t, "refined", checkCapacities([]capacity.Found{found}, floor{100, true}), exitDone, "")
+	wantExit(t, "refined", checkCapacities([]capacity.Found{found}, floor{loadFlag{100, true}}), exitDone, "")
 	for i := range found.Result.Windows {
 		found.Result.Windows[i].Phase = search.Ramp
 	}
-	wantExit(t, "ramp", checkCapacities([]capacity.Found{found}, floor{100, true}), exitInvalid, "cannot be told")
+	wantExit(t, "ramp", checkCapacities([]capacity.Found{found}, floor{loadFlag{100, true}}), exitInvalid, "cannot be told")
 }
 
 // TestCapacityFlags: a flag that can be of no effect is refused, and the
@@ -133,7 +133,10 @@ func TestCapacityFlags(t *testing.T) {
 		{"--expect 999", "statuses"},
 		{"--mix w1", "no data store"},
 		{"--timeout 100ms", "set request_timeout (--timeout) above 100ms"},
-		{"--start 5op/s --min 6op/s", "min, start, max"},
+		{"--start 5op/s --min 6", "--start: loads from 6 to"},
+		{"--max 5MB/s", "such as 2000 or 2kop/s"},
+		{"--window 1.5s", "--window: 1.5s is not a number of whole seconds"},
+		{"--mix zz", "--mix: \"zz\" is not known here"},
 	} {
 		args := append([]string{"capacity", "http://127.0.0.1:1/", "--sla", "p90=100ms"}, strings.Fields(c.args)...)
 		var out, said strings.Builder

@@ -20,8 +20,8 @@ import (
 type capacityOptions struct {
 	run        runOptions
 	sla        string
-	start      string
-	min, max   string
+	start      loadFlag
+	min, max   loadFlag
 	resolution float64
 	duration   time.Duration
 	warmUp     time.Duration
@@ -85,9 +85,9 @@ show", "report" and "resume" work with it.`,
 func (opt *capacityOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&opt.sla, "sla", "", "what the server has to keep: p90=150ms, or p99=500ms,errors=0.1% (required)")
-	f.StringVar(&opt.start, "start", "", "first load, such as 100op/s (default 100op/s, or the nearest that --min and --max allow)")
-	f.StringVar(&opt.min, "min", "", "smallest load allowed, such as 0.1op/s (default 1op/s, or --start or --max where that is less)")
-	f.StringVar(&opt.max, "max", "", "largest load allowed, such as 50kop/s (default 1Mop/s)")
+	f.Var(&opt.start, "start", "first load, in operations per second (default 100, or the nearest that --min and --max allow)")
+	f.Var(&opt.min, "min", "smallest load allowed, such as 0.1 (default 1, or --start or --max where that is less)")
+	f.Var(&opt.max, "max", "largest load allowed, such as 50000 or 50kop/s (default 1000000)")
 	f.Float64Var(&opt.resolution, "resolution", 0, "how far apart passed and failed may be in the end, relative (default 0.05)")
 	f.DurationVar(&opt.duration, "window", 0, "length of a window, in whole seconds (default 10s, or as long as it takes to notice an overload of 2 %)")
 	f.DurationVar(&opt.warmUp, "warm-up", 2*time.Second, "time before each window that is not scored, in whole seconds")
@@ -119,7 +119,7 @@ func (c *common) runCapacity(ctx context.Context, target string, opt capacityOpt
 	}
 	exp, err := experiment.Parse("capacity.yaml", text, Workloads(), nil)
 	if err != nil {
-		return err
+		return inFlags(err)
 	}
 	src := newSource("capacity.yaml", exp.Source, model.KindExperiment)
 	return c.executeSource(ctx, src, exp.Timeouts.Node.Std(), opt.run)
@@ -139,9 +139,9 @@ func (opt capacityOptions) experiment(target string) ([]byte, error) {
 	} {
 		work[key] = v
 	}
-	for key, v := range map[string]string{"start": opt.start, "min": opt.min, "max": opt.max} {
-		if v != "" {
-			work[key] = v
+	for key, load := range map[string]loadFlag{"start": opt.start, "min": opt.min, "max": opt.max} {
+		if load.given {
+			work[key] = load.String()
 		}
 	}
 	opt.set(work)

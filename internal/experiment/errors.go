@@ -103,6 +103,7 @@ type problems struct {
 
 // add notes an error at a position.
 func (p *problems) add(at pos, path []string, problem, allowed string) {
+	problem = strings.TrimPrefix(problem, model.ErrUsage.Error()+": ") // every one is that
 	e := &Error{File: p.file, Flag: at.flag, order: at.order, Path: strings.Join(path, "."), Problem: problem, Allowed: allowed}
 	if at.flag == "" {
 		e.Line, e.Col = at.line, at.col
