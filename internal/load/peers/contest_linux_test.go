@@ -81,10 +81,14 @@ func TestContest(t *testing.T) {
 	fmt.Printf("%s\n%s", machine(t), all.table(rates, *window))
 }
 
-// round asks every generator for every load once.
+// round asks every generator for every load once. Each round begins with another
+// one: nobody always has the same before it.
 func (r *results) round(t *testing.T, number int, server *loadserver.Nginx) {
+	order := contenders(t)
+	first := number % len(order)
+	order = slices.Concat(order[first:], order[:first])
 	for _, rate := range rates {
-		for _, c := range contenders(t) {
+		for _, c := range order {
 			if !c.offers(rate) {
 				continue
 			}
