@@ -71,7 +71,7 @@ func TestContest(t *testing.T) {
 	}
 	server := loadserver.StartNginx(t, path)
 	pin(t, server.PID())
-	all := &results{outcomes: make(map[cell][]outcome), truths: make(map[string][]truth)}
+	all := &results{outcomes: make(map[cell][]outcome), warm: make(map[string][]float64), truths: make(map[string][]truth)}
 	for _, c := range contenders(t) {
 		all.names = append(all.names, c.title())
 	}
@@ -104,6 +104,8 @@ func (r *results) round(t *testing.T, number int, server *loadserver.Nginx) {
 	fmt.Fprintf(os.Stderr, "round %d, a timer at %s: late by %v at p99.9\n", number, loadName(truthRate), late)
 	for _, c := range contenders(t) {
 		if e, ours := c.(engine); ours {
+			o := e.run(t, job{url: server.URL(), rate: truthRate, window: *window, warmUp: warmUp})
+			r.warm[c.title()] = append(r.warm[c.title()], o.lag)
 			x := compare(t, e, job{url: server.URL(), rate: truthRate, window: *window}, server.Address())
 			r.truths[c.title()] = append(r.truths[c.title()], x)
 			fmt.Fprintf(os.Stderr, "round %d, packets at %s: p50 %.0f µs on the wire, %.0f µs by %s from when sent, %.0f µs from when due\n",

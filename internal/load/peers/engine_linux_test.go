@@ -92,9 +92,9 @@ func execute(t *testing.T, b box, params map[string]any) runner.Outcome {
 	return o
 }
 
-// params have no warming up, for the others have none.
+// params have the warming up of the job: none beside the others, who have none.
 func (e engine) params(j job) map[string]any {
-	p := map[string]any{"spin": e.spin, "target": j.url, "duration": j.window.String(), "warm_up": "0s", "connections": connections}
+	p := map[string]any{"spin": e.spin, "target": j.url, "duration": j.window.String(), "warm_up": j.warmUp.String(), "connections": connections}
 	if j.rate == 0 {
 		p["users"] = connections
 	} else {

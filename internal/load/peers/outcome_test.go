@@ -17,7 +17,13 @@ type job struct {
 	url    string
 	rate   float64 // operations/s, evenly spaced; 0: as many as the connections can do
 	window time.Duration
+	// warmUp is cut before the window; only our own generator can.
+	warmUp time.Duration
 }
+
+// warmUp is cut, as a search does, where it is told how late a generator is that
+// has begun.
+const warmUp = time.Second
 
 // due is how many operations are to be sent; 0 where the server decides that.
 func (j job) due() float64 { return j.rate * j.window.Seconds() }

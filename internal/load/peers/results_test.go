@@ -16,8 +16,9 @@ type cell struct {
 type results struct {
 	names    []string // of the generators, in the order of the columns
 	outcomes map[cell][]outcome
-	timers   []float64          // how late a timer alone was, p99.9, in s
-	truths   map[string][]truth // of our own, by name
+	timers   []float64            // how late a timer alone was, p99.9, in s
+	warm     map[string][]float64 // how late our own were, p99.9, in s, after warming up
+	truths   map[string][]truth   // of our own, by name
 }
 
 // truth is the same requests, as packets say and as the engine says; in s.

@@ -21,7 +21,13 @@ func (r *results) table(rates []float64, window time.Duration) string {
 			r.row(&b, f, rate, job{rate: rate, window: window}.due())
 		}
 	}
-	fmt.Fprintf(&b, "\nA timer that alone goes off %s is late by %s µs at p99.9 on the same processor.\n\n", loadName(truthRate), number(median(r.timers)*micro))
+	fmt.Fprintf(&b, "\nAt %s, a timer alone on the same processor is late by %s µs at p99.9", loadName(truthRate), number(median(r.timers)*micro))
+	for _, name := range r.names {
+		if late, ours := r.warm[name]; ours {
+			fmt.Fprintf(&b, "; %s, after warming up for %v, sends late by %s µs", name, warmUp, number(median(late)*micro))
+		}
+	}
+	b.WriteString(".\n\n")
 	return b.String() + r.truth()
 }
 
