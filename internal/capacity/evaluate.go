@@ -25,11 +25,8 @@ type Order struct {
 // State is where a search stands.
 type State struct {
 	// Next is nil when the search is over.
-	Next *Order
-	// Counted is how many windows count, of at most Config.MaxWindows: others
-	// were repeated.
-	Counted int
-	Result  Result
+	Next   *Order
+	Result Result
 }
 
 // Evaluate computes where a search stands after these windows, which are all
@@ -73,7 +70,6 @@ type replay struct {
 	algorithm search.Search
 	order     Order
 	over      bool
-	counted   int           // windows that the algorithm was told of
 	redone    int           // how often the window ordered was repeated
 	baseline  Window        // windows' round-trip times are compared with its
 	rebased   bool          // the baseline was passed
@@ -178,7 +174,7 @@ func (c Config) nearRTT(w Window) []string {
 }
 
 func (r *replay) state() State {
-	s := State{Result: r.result(), Counted: r.counted}
+	s := State{Result: r.result()}
 	if !r.over {
 		order := r.order
 		s.Next = &order

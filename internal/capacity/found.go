@@ -29,6 +29,7 @@ func Find(data model.RunData, searches map[string]Config, targets map[string]str
 	var out []Found
 	for i, r := range recorded {
 		cfg := searches[r.Workload]
+		// Searches are made one after another.
 		ended := !r.Broken && (data.Run.State == model.RunDone || i < len(recorded)-1)
 		result, err := cfg.Review(r.Windows, ended)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // Bounds beyond which the path to the target counts as changed.
 const (
-	pathP     = .01 // of a Mann-Whitney test
+	pathP     = .01 // of the tests for chance
 	pathShift = .20 // of the median
 	// pathLeast is the least change of the median, in seconds: round trips
 	// within a machine take 30 µs, and a fifth more or less of that is what

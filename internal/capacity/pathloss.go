@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Bounds from which on segments out of order are why an SLA was missed.
@@ -17,16 +18,14 @@ const (
 	lossGrowth = 1.25
 	// outOfOrderBurst is how many come together: those behind one that was lost.
 	outOfOrderBurst = 8
-	// outOfOrderZ is the quantile of the normal distribution for p < 0.01.
-	outOfOrderZ = 2.326
 )
 
 // lossy reports whether what was lost on the way can be why answers came too
 // late at the load failed. A segment that is lost leaves those behind it out of
 // order, so their share must be larger than under a light load, by half of the
 // share of answers that may be late, and not by chance; and larger than at the
-// load passed. Of an answer in one segment none is seen to be lost, as nothing is
-// behind it until it was sent again; of one in two or three, the last.
+// load passed. The last segment of an answer is never seen to be lost, as nothing
+// is behind it until it was sent again: of answers in one segment, none is.
 func (r *replay) lossy(passed, failed []Judged) bool {
 	excused, late := r.cfg.SLA.excused(failed)
 	light, full := segmentsIn(r.lightly(failed[0].Load)), segmentsIn(failed)
@@ -51,7 +50,7 @@ func moreOften(light, full load.Segments) bool {
 	both.Add(full)
 	pooled, _ := both.Share()
 	deviation := math.Sqrt(outOfOrderBurst * pooled * (1/float64(light.In) + 1/float64(full.In)))
-	return is-was > outOfOrderZ*deviation
+	return 1-stats.NormalCDF((is-was)/deviation) < pathP
 }
 
 // lightly are the windows passed at half of the load failed or less; where there

@@ -118,8 +118,11 @@ type Result struct {
 	// search and it was not all of them.
 	Generators []model.NodeID
 	// Path is what showed that the path was at its limit; nil if it was not.
-	Path     *Path
-	Windows  []Judged
+	Path    *Path
+	Windows []Judged
+	// Counted is how many windows count, of at most Config.MaxWindows: others
+	// were repeated.
+	Counted  int
 	Warnings []string
 	// Failure is why there is no window at all, where the first one could not
 	// be measured.
@@ -143,7 +146,7 @@ func (r *replay) result() Result {
 	found := r.algorithm.Result()
 	out := Result{
 		Passed: known(found.Passed), Failed: known(found.Failed), Confirmed: found.Confirmed,
-		Windows: r.judged, Warnings: append(append([]string{}, r.warnings...), found.Warnings...),
+		Windows: r.judged, Counted: len(found.Trials), Warnings: append(append([]string{}, r.warnings...), found.Warnings...),
 	}
 	out.Limit, out.Generators, out.Path = r.limitOf(found)
 	if out.Limit == LimitTarget {

@@ -52,10 +52,11 @@ func (opt capacityOptions) checkFloor() error {
 	return nil
 }
 
-// flagOf are the flags for keys of the workload whose names differ.
+// flagOf are the flags for keys of the file whose names differ, those of the
+// workload without its path.
 var flagOf = map[string]string{
 	"target": "TARGET", "duration": "--window", "request_timeout": "--timeout", "headers": "--header",
-	"data.workload": "--mix", "data.records": "--records",
+	"data.workload": "--mix", "data.records": "--records", "fleet.local.nodes": "--generators",
 }
 
 // inFlags says what is wrong with the file that the command stands for by its
@@ -66,13 +67,12 @@ func inFlags(err error) error {
 		return err
 	}
 	for _, e := range all {
-		key, ok := strings.CutPrefix(e.Path, "workloads.capacity.")
-		if !ok {
-			continue
-		}
-		e.Path, e.Flag = "", flagOf[key]
-		if e.Flag == "" {
-			e.Flag = "--" + strings.ReplaceAll(key, "_", "-")
+		key, ofWorkload := strings.CutPrefix(e.Path, "workloads.capacity.")
+		switch flag := flagOf[key]; {
+		case flag != "":
+			e.Path, e.Flag = "", flag
+		case ofWorkload:
+			e.Path, e.Flag = "", "--"+strings.ReplaceAll(key, "_", "-")
 		}
 	}
 	return err

@@ -136,6 +136,7 @@ func TestCapacityFlags(t *testing.T) {
 		{"--start 5op/s --min 6", "--start: loads from 6 to"},
 		{"--max 5MB/s", "such as 2000 or 2kop/s"},
 		{"--window 1.5s", "--window: 1.5s is not a number of whole seconds"},
+		{"--generators 300", "--generators: 300 is too large"},
 		{"--mix zz", "--mix: \"zz\" is not known here"},
 	} {
 		args := append([]string{"capacity", "http://127.0.0.1:1/", "--sla", "p90=100ms"}, strings.Fields(c.args)...)

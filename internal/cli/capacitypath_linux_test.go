@@ -222,9 +222,7 @@ func setRate(l *lab.Lab, rate, burst, limit string) error {
 // is changed for a second.
 func changePath(t *testing.T, spoil, mend func(*lab.Lab) error) {
 	calmly(t, func() error {
-		w := labWorld(t)
-		p := w.startCapturing("run", w.write("search.yaml", pathSearch(", link: 50Mbit/s", "duration: 3s, warm_up: 0s, start: 40op/s, max: 100op/s")), "--format", "json")
-		second, standing, err := w.labInWindow(p, 2)
+		p, second, standing, err := searchInLab(t, pathSearch(", link: 50Mbit/s", "duration: 3s, warm_up: 0s, start: 40op/s, max: 100op/s"), 2)
 		if err != nil {
 			return err
 		}
@@ -244,17 +242,20 @@ func changePath(t *testing.T, spoil, mend func(*lab.Lab) error) {
 	})
 }
 
-// labInWindow waits until a window of a search, from 1, has its time to begin, and
-// opens the lab that it runs in.
-func (w *world) labInWindow(p capturing, number int) (model.Step, *lab.Lab, error) {
+// searchInLab begins a search, waits until a window of it, from 1, has its time to
+// begin, and opens the lab that it runs in.
+func searchInLab(t *testing.T, text string, number int) (capturing, model.Step, *lab.Lab, error) {
+	t.Helper()
+	w := labWorld(t)
+	p := w.startCapturing("run", w.write("search.yaml", text), "--format", "json")
 	d := w.awaitRunOf(p.proc, "latest", fmt.Sprintf("in window %d", number), func(d model.RunData) bool {
 		return isOver(d) || len(d.Steps) == number && !d.Steps[number-1].StartAt.IsZero()
 	})
 	if isOver(d) {
-		return model.Step{}, nil, fmt.Errorf("the run was over before window %d: %s", number, d.Run.Reason)
+		return p, model.Step{}, nil, fmt.Errorf("the run was over before window %d: %s", number, d.Run.Reason)
 	}
-	standing, err := lab.Open(lab.DefaultStateDir, labName(w.t, p.log()))
-	return d.Steps[number-1], standing, err
+	standing, err := lab.Open(lab.DefaultStateDir, labName(t, p.log()))
+	return p, d.Steps[number-1], standing, err
 }
 
 // TestLabPathDrops: a path that drops what exceeds its rate, where hardly
@@ -267,9 +268,7 @@ func TestLabPathDrops(t *testing.T) {
 	const link = 50e6
 	const most = link / pageOnWire
 	calmly(t, func() error {
-		w := labWorld(t)
-		p := w.startCapturing("run", w.write("search.yaml", pathSearch(", link: 50Mbit/s", "duration: 4s, warm_up: 1s, start: 100op/s, resolution: 0.1, windows: 12")), "--format", "json")
-		_, standing, err := w.labInWindow(p, 1)
+		p, _, standing, err := searchInLab(t, pathSearch(", link: 50Mbit/s", "duration: 4s, warm_up: 1s, start: 100op/s, resolution: 0.1, windows: 12"), 1)
 		if err != nil {
 			return err
 		}

@@ -133,7 +133,7 @@ func (s *Searches) nextOf(now *search, news model.RunData) (step *model.Step, la
 		return nil, "", err
 	}
 	if isLatest(news, now.Recorded) {
-		latest = latestOf(state, cfg.MaxWindows)
+		latest = latestOf(state.Result, cfg.MaxWindows)
 	}
 	if state.Next == nil {
 		return nil, latest, nil
@@ -144,12 +144,11 @@ func (s *Searches) nextOf(now *search, news model.RunData) (step *model.Step, la
 
 // latestOf says what the latest window was worth, and how many of those that
 // count there have been.
-func latestOf(s capacity.State, most int) string {
-	windows, text := s.Result.Windows, s.Result.Latest()
-	if n := len(windows); n == 0 || windows[n-1].Verdict == capacity.Unusable {
-		return text
+func latestOf(r capacity.Result, most int) string {
+	if n := len(r.Windows); n == 0 || r.Windows[n-1].Verdict == capacity.Unusable {
+		return r.Latest()
 	}
-	return fmt.Sprintf("window %d of at most %d: %s", s.Counted, most, text)
+	return fmt.Sprintf("window %d of at most %d: %s", r.Counted, most, r.Latest())
 }
 
 // Without leaves nodes out of the windows to come: they are lost for good. A

@@ -44,8 +44,8 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	start := time.Now()
 	progress := progress{report: env.Report, start: start}
 	probes := p.probe(ctx, start)
-	scored := start.Add(p.WarmUp.Std())
-	segments := countSegments(ctx, scored, scored.Add(p.scored()))
+	warm := start.Add(p.WarmUp.Std())
+	segments := countSegments(ctx, warm, warm.Add(p.scored()))
 	usage, err := p.driver.Run(ctx, engine.Run{
 		Plan: p.plan(), Share: engine.Share{Index: env.Part, Of: env.Parts}, Start: start, Drain: p.drain(),
 		Each: func(s engine.Second) {
