@@ -32,13 +32,29 @@ type fleet struct {
 	count      int
 }
 
+// segments arrive under a load: two an answer, for 4 s.
+func (f *fleet) segments(rate float64) (s load.Segments) {
+	if f.outOfOrder != nil && !math.IsNaN(f.outOfOrder(rate)) {
+		s.In, s.OutOfOrder = int64(8*rate), int64(f.outOfOrder(rate)*8*rate)
+	}
+	return s
+}
+
+// busy is the share of time for which the path of a generator is full.
+func (f *fleet) busy(n model.NodeID, rate float64) float64 {
+	switch {
+	case f.path[n] > 0 && rate > f.path[n]:
+		return 1
+	case f.bulky && f.path[n] > 0:
+		return rate / f.path[n]
+	}
+	return 0
+}
+
 func (f *fleet) offer(o capacity.Order) capacity.Window {
 	w := capacity.Window{Load: o.Load, Scored: 4 * time.Second, Received: int64(4e4 * o.Load)}
 	f.count++
-	if f.outOfOrder != nil && !math.IsNaN(f.outOfOrder(o.Load)) {
-		w.Segments.In = int64(8 * o.Load) // two an answer, for 4 s
-		w.Segments.OutOfOrder = int64(f.outOfOrder(o.Load) * 8 * o.Load)
-	}
+	w.Segments = f.segments(o.Load)
 	for _, n := range f.nodes {
 		full := f.path[n] > 0 && o.Load > f.path[n]
 		p := capacity.Part{Node: n}
@@ -63,14 +79,7 @@ func (f *fleet) offer(o capacity.Order) capacity.Window {
 		case full || o.Load > f.target:
 			latency = time.Second // the answers wait in front of the link's queue, too
 		}
-		busy := 0.
-		switch {
-		case full:
-			busy = 1
-		case f.bulky && f.path[n] > 0:
-			busy = o.Load / f.path[n]
-		}
-		p.Handshakes = f.handshakes(busy, away)
+		p.Handshakes = f.handshakes(f.busy(n, o.Load), away)
 		part := answered(due, ok, latency)
 		part.Counts.Errors[load.ErrStatus] = due - ok
 		p.Counts, p.Answered = part.Counts, ok
