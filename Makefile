@@ -36,7 +36,7 @@ demo: build
 # for themselves, and a neighbour's load would become their result. For the
 # same reason no old result is taken from the cache (-count=1). The others come
 # before, together. Vet is first because it compiles everything on all cores.
-MEASURING := internal/cli internal/lab internal/monitor internal/load internal/workload
+MEASURING := internal/cli internal/lab internal/monitor internal/load internal/workload test/loadserver test/peers test/servertest
 measuring = $(addprefix ./,$(MEASURING:=/...))
 test: deps
 	$(GO) vet ./...
@@ -64,8 +64,8 @@ WINDOW ?= 10s
 bench-load: build
 	scripts/peers.sh
 	mkdir -p .cache
-	$(GO) test -c -o .cache/peers.test ./internal/load/peers
-	cd internal/load/peers && PATH="$(CURDIR)/bin:$(CURDIR)/.tools:$$PATH" $(CURDIR)/.cache/peers.test \
+	$(GO) test -c -o .cache/peers.test ./test/peers
+	cd test/peers && PATH="$(CURDIR)/bin:$(CURDIR)/.tools:$$PATH" $(CURDIR)/.cache/peers.test \
 		-test.run '^TestContest$$' -bench-load -rounds $(ROUNDS) -window $(WINDOW) -only '$(ONLY)' | sed '/^PASS$$/d'
 
 deps:
@@ -75,7 +75,7 @@ deps:
 check: format tidy layers vet lint cross race
 
 format:
-	@files=$$(gofmt -l cmd internal); \
+	@files=$$(gofmt -l cmd internal test); \
 	if [ -n "$$files" ]; then echo "not formatted; run make fmt:" >&2; echo "$$files" >&2; exit 1; fi
 
 tidy:
@@ -84,7 +84,7 @@ tidy:
 	cd tools && $(GO) mod verify
 
 layers:
-	$(GO) test -count=1 ./internal/layers
+	$(GO) test -count=1 ./test/layers
 
 vet:
 	$(GO) vet ./...
@@ -94,7 +94,7 @@ vet:
 # that have files for Linux alone; cli only uses them.
 cross:
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
-	GOOS=linux GOARCH=arm64 $(GO) vet $$(find internal -name '*_linux*.go' -not -path 'internal/cli/*' -printf './%h\n' | sort -u)
+	GOOS=linux GOARCH=arm64 $(GO) vet $$(find internal test -name '*_linux*.go' -not -path 'internal/cli/*' -printf './%h\n' | sort -u)
 
 lint: $(LINT)
 	$(LINT) run ./...
@@ -105,7 +105,7 @@ $(LINT): tools/go.mod tools/go.sum
 # The race detector looks at packages that start goroutines, and at data stores,
 # whose suite does; in the others there is nothing for it to find. Tests mostly
 # wait, so four packages are tested at a time, whatever the processors.
-RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.' internal | xargs -n1 dirname | sort -u | sed 's,^,./,')
+RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.' internal test | xargs -n1 dirname | sort -u | sed 's,^,./,')
 race: deps
 	# End-to-end tests start many processes; by default each would sleep for a
 	# second at its end to let others report.
@@ -119,7 +119,7 @@ bench: deps
 
 # Every fuzz target there is, one after another: go can fuzz one at a time.
 fuzz:
-	@grep -ro --include='*_test.go' --exclude-dir=testdata -H '^func Fuzz[A-Za-z0-9_]*' cmd internal | \
+	@grep -ro --include='*_test.go' --exclude-dir=testdata -H '^func Fuzz[A-Za-z0-9_]*' cmd internal test | \
 	while IFS=: read -r file func; do \
 		target="$${func#func }"; \
 		echo "== $$target ($${file%/*})"; \

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // exactServer serves 1000 requests a second, exactly: four at a time for 4 ms

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // fleetTruth is what exactServer takes, in requests per second.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // TestCapacityCutAndResumed: a search that is cut in order by Ctrl-C, then by

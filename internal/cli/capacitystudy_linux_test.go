@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
 	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // study is a file that searches two targets again and again.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/load/cassandra/cassandratest"
+	"github.com/scalebench/scalebench/test/cassandratest"
 )
 
 // target is a server that people run, as a service of a lab.

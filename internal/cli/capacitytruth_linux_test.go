@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // truthCase is a server, what is asked of it, and the largest load, in requests

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // TestClosedLoop: users who think for exponential times, two generators having

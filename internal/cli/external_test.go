@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalebench/scalebench/internal/servertest"
+	"github.com/scalebench/scalebench/test/servertest"
 )
 
 // natsServer starts the user's own NATS server, with a password, and returns

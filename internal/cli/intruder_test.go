@@ -13,8 +13,8 @@ import (
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/queue/queuetest"
 	"github.com/scalebench/scalebench/internal/wire"
+	"github.com/scalebench/scalebench/test/queuetest"
 )
 
 // attack is a run on a NATS server of the user's, on which somebody else has

@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/scalebench/scalebench/internal/cli"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // TestMain lets the test binary be scalebench itself: a copy of it by that

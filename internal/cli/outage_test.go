@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/store/postgres/pgtest"
+	"github.com/scalebench/scalebench/test/pgtest"
 )
 
 // TestPostgresOutage kills PostgreSQL in mid-run. No result is acknowledged

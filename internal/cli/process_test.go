@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/servertest"
+	"github.com/scalebench/scalebench/test/servertest"
 )
 
 // world is a data directory with a server and agents as real processes, which

@@ -10,7 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 // score collects so many seconds with so many operations each, answered after

@@ -20,9 +20,9 @@ import (
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/queue/queuetest"
-	"github.com/scalebench/scalebench/internal/servertest"
 	"github.com/scalebench/scalebench/internal/wire"
+	"github.com/scalebench/scalebench/test/queuetest"
+	"github.com/scalebench/scalebench/test/servertest"
 )
 
 // natsServer is the path of the real nats-server. Without it tests are skipped

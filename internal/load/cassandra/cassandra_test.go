@@ -15,10 +15,10 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/cassandra"
-	"github.com/scalebench/scalebench/internal/load/cassandra/cassandratest"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/load/kv/kvtest"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/cassandratest"
+	"github.com/scalebench/scalebench/test/kvtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // queueCase is a server with one worker under Poisson load. What a machine adds

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
 	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // queues is how many queues of one worker are loaded at a time. A Poisson stream

@@ -9,7 +9,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // slowFor answers after 40 ms, but every 100th request after 400 ms, and every

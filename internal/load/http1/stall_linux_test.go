@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // stallCase is a server that works for nobody in the last part of every period,

@@ -10,8 +10,8 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/load/kv/kvtest"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/kvtest"
 )
 
 // mute is a store that lets everybody in and does not answer the first

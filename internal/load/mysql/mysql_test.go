@@ -12,9 +12,9 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/load/kv/kvtest"
 	"github.com/scalebench/scalebench/internal/load/mysql"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/kvtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -11,10 +11,10 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/load/kv/kvtest"
 	"github.com/scalebench/scalebench/internal/load/postgres"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/store/postgres/pgtest"
+	"github.com/scalebench/scalebench/test/kvtest"
+	"github.com/scalebench/scalebench/test/pgtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,8 +9,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/load/kv/kvtest"
 	"github.com/scalebench/scalebench/internal/load/redis"
+	"github.com/scalebench/scalebench/test/kvtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

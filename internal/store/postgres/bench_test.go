@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/store"
-	"github.com/scalebench/scalebench/internal/store/postgres/pgtest"
-	"github.com/scalebench/scalebench/internal/store/storetest"
+	"github.com/scalebench/scalebench/test/pgtest"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 func BenchmarkPutResult(b *testing.B) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store/postgres"
-	"github.com/scalebench/scalebench/internal/store/postgres/pgtest"
-	"github.com/scalebench/scalebench/internal/store/storetest"
+	"github.com/scalebench/scalebench/test/pgtest"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 func mustOpen(t testing.TB, url string) *postgres.Store {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/scalebench/scalebench/internal/store/postgres/pgtest"
-	"github.com/scalebench/scalebench/internal/store/storetest"
+	"github.com/scalebench/scalebench/test/pgtest"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 //go:embed testdata/version1.sql

@@ -8,8 +8,8 @@ import (
 
 	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/store/postgres"
-	"github.com/scalebench/scalebench/internal/store/postgres/pgtest"
-	"github.com/scalebench/scalebench/internal/store/storetest"
+	"github.com/scalebench/scalebench/test/pgtest"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 func TestConformance(t *testing.T) {

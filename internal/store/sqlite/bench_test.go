@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/store"
-	"github.com/scalebench/scalebench/internal/store/storetest"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 func BenchmarkPutResult(b *testing.B) {

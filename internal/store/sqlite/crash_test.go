@@ -12,7 +12,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
-	"github.com/scalebench/scalebench/internal/store/storetest"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 // childEnv names the store that the test binary, started by TestKilled,

@@ -15,7 +15,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
-	"github.com/scalebench/scalebench/internal/store/storetest"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 func mustOpen(t testing.TB, path string) *sqlite.Store {

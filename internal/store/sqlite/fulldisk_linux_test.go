@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/store/storetest"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 // smallDisk mounts a file system of this size.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/scalebench/scalebench/internal/store/storetest"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 //go:embed testdata/version1.sql

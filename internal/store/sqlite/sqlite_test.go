@@ -9,7 +9,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
-	"github.com/scalebench/scalebench/internal/store/storetest"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 func TestConformance(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/scalebench/scalebench/internal/workload"
-	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

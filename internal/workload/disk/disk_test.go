@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/workload"
-	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 // prepare fails the test, and cleans up after it.

@@ -10,7 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 // documents cuts an output into its parsed documents and the words between,

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 // throttle limits each device for this process and what it starts, for reads

@@ -15,12 +15,12 @@ import (
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	engine "github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/load/kv/kvtest"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
-	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+	"github.com/scalebench/scalebench/test/kvtest"
+	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 func TestMain(m *testing.M) {

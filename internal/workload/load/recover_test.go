@@ -9,8 +9,8 @@ import (
 	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/histogram"
 	engine "github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/load/loadserver"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 // TestRecoverSettles: a server that is always slower than the SLA allows has

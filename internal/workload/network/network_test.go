@@ -18,7 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
-	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 func TestMain(m *testing.M) {

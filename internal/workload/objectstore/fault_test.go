@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/servertest"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/test/servertest"
 )
 
 // refuse answers as S3 does.

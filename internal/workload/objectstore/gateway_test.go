@@ -17,9 +17,9 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"go.uber.org/goleak"
 
-	"github.com/scalebench/scalebench/internal/servertest"
 	"github.com/scalebench/scalebench/internal/workload"
-	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 func TestMain(m *testing.M) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 // TestShapedPath measures a path of 100 Mbit/s, 12.5 MB/s by arithmetic. The

@@ -15,7 +15,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"github.com/scalebench/scalebench/internal/workload/workloadtest"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 func TestValidate(t *testing.T) {

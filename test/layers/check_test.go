@@ -10,7 +10,7 @@ import (
 func check(module string, e edge) string {
 	from, ok := find(e.from)
 	if !ok {
-		return fmt.Sprintf("package %s has no tier: add it to the table in internal/layers/tiers_test.go and to docs/architecture.md", e.from)
+		return fmt.Sprintf("package %s has no tier: add it to the table in test/layers/tiers_test.go and to docs/architecture.md", e.from)
 	}
 	if e.path == "" {
 		return ""
@@ -31,12 +31,10 @@ func checkInside(from place, target string, e edge) string {
 	to, ok := find(target)
 	switch {
 	case !ok:
-		return fmt.Sprintf("imports %s, which has no tier: add it to the table in internal/layers/tiers_test.go and to docs/architecture.md", target)
-	case to.tier == testTier:
-		return fmt.Sprintf("imports %s, which holds only tests", target)
+		return fmt.Sprintf("imports %s, which has no tier: add it to the table in test/layers/tiers_test.go and to docs/architecture.md", target)
 	case e.test || from.tier == testTier:
 		return ""
-	case to.testOnly && !from.testOnly:
+	case to.tier == testTier:
 		return fmt.Sprintf("imports %s outside a _test file: helpers of tests do not belong in the binary", target)
 	case from.whole() != to.pkg && slices.Contains(separate, from.whole()) && slices.Contains(separate, to.pkg):
 		return fmt.Sprintf("%s imports %s: master, agent and report never import each other; they meet through the queue and the store, so that each can run on a machine of its own", from.pkg, to.pkg)
@@ -58,7 +56,7 @@ func standard(path string) bool {
 }
 
 func checkStandard(from place, e edge) string {
-	inTest := e.test || from.testOnly || from.tier == testTier
+	inTest := e.test || from.tier == testTier
 	if (e.path == "testing" || strings.HasPrefix(e.path, "testing/")) && !inTest {
 		return fmt.Sprintf("imports %s outside a _test file: helpers of tests do not belong in the binary", e.path)
 	}
@@ -72,8 +70,8 @@ func checkLibrary(from place, e edge) string {
 	lib, ok := findLibrary(e.path)
 	switch {
 	case !ok:
-		return fmt.Sprintf("imports %s, a library that no rule knows: add it to the table in internal/layers/tiers_test.go and, with the reason for it, to DEPENDENCIES.md", e.path)
-	case lib.testOnly && (e.test || from.testOnly):
+		return fmt.Sprintf("imports %s, a library that no rule knows: add it to the table in test/layers/tiers_test.go and, with the reason for it, to DEPENDENCIES.md", e.path)
+	case lib.testOnly && (e.test || from.tier == testTier):
 		return ""
 	case lib.testOnly:
 		return fmt.Sprintf("imports %s outside a _test file: %s", lib.module, lib.reason)

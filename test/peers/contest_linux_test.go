@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/load/loadserver"
+	"github.com/scalebench/scalebench/test/loadserver"
 )
 
 var (

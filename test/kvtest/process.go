@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/servertest"
+	"github.com/scalebench/scalebench/test/servertest"
 )
 
 // startTimeout bounds how long a server may take to answer, or to end.

@@ -5,19 +5,18 @@ import "strings"
 // tier says how far up a package stands; imports go to lower tiers only.
 type tier int
 
-// testTier is where packages stand that are no part of the program: they hold
-// only tests, so they may import anything and nothing may import them.
+// testTier is where helpers of tests and tests of the whole stand: below test/,
+// no part of the program. They may import anything, and only tests may import
+// them.
 const testTier tier = 99
 
 // place is a row of the table: a package, or a family of packages, and its
 // tier.
 type place struct {
 	// pkg is the path below internal/, or below the module where it begins
-	// with "cmd/". A last element <name> stands for any one element.
+	// with "cmd/" or "test/". A last element <name> stands for any one element.
 	pkg  string
 	tier tier
-	// testOnly packages are helpers of tests; the program may not import them.
-	testOnly bool
 	// partOf names the package that this one is a part of: only that package
 	// and its other parts may import it.
 	partOf string
@@ -41,22 +40,16 @@ var places = []place{
 	{pkg: "monitor", tier: 1},
 	{pkg: "lab", tier: 1},
 	{pkg: "load", tier: 1},
-	{pkg: "servertest", tier: 1, testOnly: true},
 
 	{pkg: "experiment", tier: 2},
 	{pkg: "workload/<name>", tier: 2},
-	{pkg: "workload/workloadtest", tier: 2, testOnly: true},
 	{pkg: "runner", tier: 2},
 	{pkg: "queue", tier: 2},
-	{pkg: "queue/queuetest", tier: 2, testOnly: true},
 	{pkg: "control", tier: 2},
 	{pkg: "store/sqlstore", tier: 2},
-	{pkg: "store/storetest", tier: 2, testOnly: true},
-	{pkg: "store/postgres/pgtest", tier: 2, testOnly: true},
 	{pkg: "analysis", tier: 2},
 	{pkg: "capacity", tier: 2},
 	{pkg: "load/kv", tier: 2},
-	{pkg: "load/loadserver", tier: 2, testOnly: true},
 
 	{pkg: "store/sqlite", tier: 3},
 	{pkg: "store/postgres", tier: 3},
@@ -66,8 +59,6 @@ var places = []place{
 
 	{pkg: "master", tier: 4},
 	{pkg: "agent", tier: 4},
-	{pkg: "load/kv/kvtest", tier: 3, testOnly: true},
-	{pkg: "load/cassandra/cassandratest", tier: 3, testOnly: true},
 	{pkg: "load/<name>", tier: 4},
 	{pkg: "report", tier: 4},
 	{pkg: "report/<part>", tier: 4, partOf: "report"},
@@ -77,8 +68,7 @@ var places = []place{
 	{pkg: "cli", tier: 6},
 	{pkg: "cmd/scalebench", tier: 7},
 
-	{pkg: "load/peers", tier: testTier},
-	{pkg: "layers", tier: testTier},
+	{pkg: "test/<name>", tier: testTier},
 }
 
 // whole is the package that this one is a part of, or itself.
@@ -122,13 +112,13 @@ type library struct {
 var libraries = []library{
 	{module: "github.com/nats-io/nats-server/v2", users: []string{"queue"},
 		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is"},
-	{module: "github.com/nats-io/nats.go", users: []string{"queue", "queue/queuetest"},
+	{module: "github.com/nats-io/nats.go", users: []string{"queue", "test/<name>"},
 		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is"},
 	{module: "github.com/nats-io/nkeys", users: []string{"identity", "queue"},
 		reason: "private keys are handled in one place; the queue only presents them"},
 	{module: "modernc.org/sqlite", users: []string{"store/sqlite"},
 		reason: "what is above the store must not know which database it is"},
-	{module: "github.com/jackc/pgx/v5", users: []string{"store/postgres", "store/postgres/pgtest", "load/<name>"},
+	{module: "github.com/jackc/pgx/v5", users: []string{"store/postgres", "test/<name>", "load/<name>"},
 		reason: "what is above the store must not know which database it is; as a target of load it is one protocol of several"},
 	{module: "github.com/pressly/goose/v3", users: []string{"store/sqlstore", "store/sqlite", "store/postgres"},
 		reason: "schemas belong to the stores"},

@@ -18,7 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/scalebench/scalebench/internal/servertest"
+	"github.com/scalebench/scalebench/test/servertest"
 )
 
 // startTimeout bounds a start, recovery after a crash included.

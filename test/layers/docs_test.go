@@ -37,7 +37,7 @@ func TestDocumentedTable(t *testing.T) {
 	}
 	got := documented(readFile(t, "docs/architecture.md"))
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/architecture.md shows another table than internal/layers/tiers_test.go (-test +docs):\n%s", diff)
+		t.Errorf("docs/architecture.md shows another table than test/layers/tiers_test.go (-test +docs):\n%s", diff)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestDependenciesDocumented(t *testing.T) {
 	}
 	for _, module := range direct(readFile(t, "go.mod")) {
 		if !slices.Contains(known, module) {
-			t.Errorf("go.mod requires %s directly, which no rule knows: add it to the table in internal/layers/tiers_test.go and to DEPENDENCIES.md", module)
+			t.Errorf("go.mod requires %s directly, which no rule knows: add it to the table in test/layers/tiers_test.go and to DEPENDENCIES.md", module)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/servertest"
+	"github.com/scalebench/scalebench/test/servertest"
 )
 
 const loopback = "127.0.0.1"

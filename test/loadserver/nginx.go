@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/servertest"
+	"github.com/scalebench/scalebench/test/servertest"
 )
 
 // Page is the length of the page that [StartNginx] serves, in bytes: that of
