@@ -152,10 +152,23 @@ type Spec struct {
 	// the step offer together; both are 0 where each has its own.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
+	// Offer is the load that the tasks of the step offer together, where the
+	// step sets it; nil: what Params say.
+	Offer *Offer `json:"offer,omitempty"`
 	// Peers are the nodes that this task connects to, Clients those whose
 	// tasks connect to this one.
 	Peers   []NodeID `json:"peers,omitempty"`
 	Clients []NodeID `json:"clients,omitempty"`
+}
+
+// Offer is a load that a step sets.
+type Offer struct {
+	Rate float64 `json:"rate"` // operations per second, of all nodes together
+	// Recover says that the load before has overloaded the target, which is
+	// to be seen well before this one begins.
+	Recover bool `json:"recover,omitempty"`
+	// Seed is that of what is drawn at random, at most 53 bits.
+	Seed int64 `json:"seed,omitempty"`
 }
 
 // SubjectOn names what a task with this spec measures when it runs on a node.

@@ -31,6 +31,10 @@ var places = []place{
 	{pkg: "procself", tier: 0},
 	{pkg: "histogram", tier: 0},
 	{pkg: "search", tier: 0},
+	{pkg: "doc/chart", tier: 0},
+	{pkg: "tabular", tier: 0},
+
+	{pkg: "doc", tier: 1},
 
 	{pkg: "workload", tier: 1},
 	{pkg: "wire", tier: 1},
@@ -43,6 +47,8 @@ var places = []place{
 
 	{pkg: "experiment", tier: 2},
 	{pkg: "workload/<name>", tier: 2},
+	{pkg: "doc/render", tier: 2},
+	{pkg: "observe", tier: 2},
 	{pkg: "runner", tier: 2},
 	{pkg: "queue", tier: 2},
 	{pkg: "control", tier: 2},
@@ -53,9 +59,13 @@ var places = []place{
 
 	{pkg: "store/sqlite", tier: 3},
 	{pkg: "store/postgres", tier: 3},
+	{pkg: "study", tier: 3},
+	{pkg: "evaluation", tier: 3},
 	{pkg: "plan", tier: 3},
 	{pkg: "fleet/agentproc", tier: 2},
 	{pkg: "fleet/<name>", tier: 3},
+
+	{pkg: "study/<name>", tier: 5},
 
 	{pkg: "master", tier: 4},
 	{pkg: "agent", tier: 4},

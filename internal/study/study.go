@@ -1,0 +1,145 @@
+// Package study is the contract between scalebench and a question.
+//
+// A question is a [Kind]: a name, a sentence, and a constructor of its
+// parameters. The parameters are a pointer to a struct: its JSON tags are the
+// keys below `study:` in an experiment file, its flag tags the flags of the
+// study's command, its jsonschema_description tags the words for both. One
+// package below internal/study and one line in the registry add a question;
+// docs/studies.md shows it.
+//
+// The life of a study:
+//
+//  1. the parameters come from the file, or from flags, and are validated;
+//  2. a [Designer] says which [Treatment] is measured next, from what was
+//     observed so far; a study that is none takes what the file evaluates;
+//  3. Analyze turns observations into a [Result];
+//  4. the result is printed: as JSON by its tags, otherwise by its
+//     [doc.Document];
+//  5. its Gate decides the exit code for pipelines.
+package study
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// Study is a question with its parameters. Implementations are pointers to
+// structs with JSON tags. A field with the tag `flag:"name"` is a flag of the
+// study's command; one with `json:"-"` is no key of the file.
+type Study interface {
+	// Validate reports impossible parameters: a [*workload.FieldError], or
+	// several joined with errors.Join.
+	Validate() error
+	// Analyze answers from what was measured. A run that holds nothing for
+	// the question is a model.ErrUsage.
+	Analyze(ctx context.Context, in Input) (Result, error)
+}
+
+// Input is what an analysis reads.
+type Input struct {
+	// Run is the run in question; nil where the study can do without.
+	Run *observe.Run
+	// Open returns another run by id, unique prefix or "latest".
+	Open func(ctx context.Context, name string) (*observe.Run, error)
+}
+
+// Result is an answer. Its JSON form is a contract that scripts rely on.
+type Result interface {
+	// Document says it for people.
+	Document() *doc.Document
+	// Gate is nil, or the error by which a command ends: model.ErrThreshold
+	// where a threshold that the user gave was missed, model.ErrInvalid where
+	// the measurement allows no answer.
+	Gate() error
+}
+
+// Importer is implemented by studies that also answer from somebody's own
+// table, with no run at all.
+type Importer interface {
+	// Import reads a table; name is that of the file, for messages.
+	Import(ctx context.Context, name string, table io.Reader) (Result, error)
+}
+
+// Designer is implemented by studies that say what is measured.
+type Designer interface {
+	Study
+	// Design fails with model.ErrUsage where the nodes or the workloads do
+	// not suit the study.
+	Design(setup Setup) (Design, error)
+}
+
+// Setup is what a design begins with.
+type Setup struct {
+	Nodes     []model.Node // sorted by id
+	Workloads []Workload   // in the order of the file
+	Trials    int
+	Seed      int64
+}
+
+// Workload is one entry of the file's workloads.
+type Workload struct {
+	Name     string
+	Bench    workload.Workload
+	Subjects int // how many nodes, or pairs of nodes, can be active at once
+}
+
+// Design says what is measured, step by step.
+type Design interface {
+	// Next returns the treatments that follow, to be measured in their order;
+	// none where the study is over. A fixed design returns all of them at
+	// once; a sequential one decides from what was observed. seen holds the
+	// steps that are over since the call before, all of them at the first
+	// call, which may be that of a run that is resumed.
+	Next(seen *observe.Run) ([]Treatment, error)
+}
+
+// Treatment is one step of a design: what is active, under which conditions
+// (a combination of factor levels).
+type Treatment struct {
+	// Phase names the kind of treatment: model.Serial, model.Parallel,
+	// model.Search.
+	Phase    model.Phase
+	Workload string
+	// Trial is the replicate, from 1.
+	Trial int
+	// Active are the indices of the subjects that work at once; nil: all.
+	Active []int
+	// Offer is the load that the active nodes offer together; nil: each does
+	// what its own parameters say.
+	Offer *model.Offer
+	// NotBefore is when the step may begin at the earliest; zero: at once.
+	NotBefore time.Time
+	// Without are nodes that take no part: they are lost for good.
+	Without []model.NodeID
+}
+
+// Kind describes a question.
+type Kind struct {
+	Name    string // of the study, and of its command
+	Summary string // one sentence, for people
+	// Long and Example are the help of its command.
+	Long, Example string
+	// Optional says that the command also works without a run.
+	Optional bool
+	// New returns a pointer to the parameters with their defaults set.
+	New func() Study
+}
+
+// Registry holds the questions that this binary knows, in the order of help.
+type Registry []Kind
+
+// Find returns the kind of that name.
+func (r Registry) Find(name string) (Kind, bool) {
+	for _, k := range r {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
