@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/histogram"
-	"github.com/scalebench/scalebench/internal/report/num"
 )
 
 // triedLoad is what all windows at one load say together.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
-	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/report/table"
 	"github.com/scalebench/scalebench/internal/unit"
 )

@@ -16,6 +16,6 @@
 // workloads published, and percentiles of what was recorded.
 // Every text that came from outside is made safe before it is shown.
 //
-// The parts: report/num prints values, report/table lays out tables,
+// The parts: doc/num prints values, report/table lays out tables,
 // report/svg writes drawings, report/figure draws the charts.
 package report

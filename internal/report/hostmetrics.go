@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
 // The monitor's metrics that the page draws and judges; package monitor

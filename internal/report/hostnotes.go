@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/table"
 	"github.com/scalebench/scalebench/internal/stats"
 )

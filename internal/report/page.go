@@ -5,9 +5,9 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/figure"
-	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/table"
 )
 

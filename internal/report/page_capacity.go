@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/report/figure"
-	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/table"
 	"github.com/scalebench/scalebench/internal/search"
 )

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/report/figure"
-	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 

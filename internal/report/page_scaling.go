@@ -1,9 +1,9 @@
 package report
 
 import (
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/figure"
-	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/table"
 )
 

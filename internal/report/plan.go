@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/analysis"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/figure"
-	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/table"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/analysis"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/report/num"
 	"github.com/scalebench/scalebench/internal/report/table"
 	"github.com/scalebench/scalebench/internal/unit"
 )

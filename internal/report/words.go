@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/report/num"
 )
 
 // noun is what a finding counts: "node" or "pair".

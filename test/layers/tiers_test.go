@@ -31,11 +31,10 @@ var places = []place{
 	{pkg: "procself", tier: 0},
 	{pkg: "histogram", tier: 0},
 	{pkg: "search", tier: 0},
-	{pkg: "doc/chart", tier: 0},
+	{pkg: "doc/num", tier: 0},
 	{pkg: "tabular", tier: 0},
 
-	{pkg: "doc", tier: 1},
-
+	{pkg: "doc/chart", tier: 1},
 	{pkg: "workload", tier: 1},
 	{pkg: "wire", tier: 1},
 	{pkg: "identity", tier: 1},
@@ -47,7 +46,7 @@ var places = []place{
 
 	{pkg: "experiment", tier: 2},
 	{pkg: "workload/<name>", tier: 2},
-	{pkg: "doc/render", tier: 2},
+	{pkg: "doc", tier: 2},
 	{pkg: "observe", tier: 2},
 	{pkg: "runner", tier: 2},
 	{pkg: "queue", tier: 2},
@@ -59,6 +58,7 @@ var places = []place{
 
 	{pkg: "store/sqlite", tier: 3},
 	{pkg: "store/postgres", tier: 3},
+	{pkg: "doc/render", tier: 3},
 	{pkg: "study", tier: 3},
 	{pkg: "evaluation", tier: 3},
 	{pkg: "plan", tier: 3},

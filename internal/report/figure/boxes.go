@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/report/svg"
 	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/unit"

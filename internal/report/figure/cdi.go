@@ -4,7 +4,7 @@ import (
 	"html/template"
 	"math"
 
-	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/report/svg"
 )
 

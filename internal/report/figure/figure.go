@@ -13,7 +13,7 @@ import (
 	"html/template"
 	"strconv"
 
-	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/report/svg"
 )
 

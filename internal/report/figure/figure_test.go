@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/report/svg"
 )
 

@@ -1,7 +1,7 @@
 package figure
 
 import (
-	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/report/svg"
 )
 

@@ -3,7 +3,7 @@ package figure
 import (
 	"math"
 
-	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/report/svg"
 	"github.com/scalebench/scalebench/internal/stats"
 )

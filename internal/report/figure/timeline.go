@@ -3,7 +3,7 @@ package figure
 import (
 	"html/template"
 
-	"github.com/scalebench/scalebench/internal/report/num"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/report/svg"
 )
 
