@@ -3,8 +3,9 @@
 //  1. A study fills a [Chart]: what stands on the two axes, and layers of
 //     marks ([Line], [Step], [Band], [Point], [Bar], [Box], [Cell], [Rule],
 //     [Label]) over the same data columns.
-//  2. [SVG] draws any chart for a page, [Text] those that a terminal can carry
-//     (rows of bars, intervals and box plots).
+//  2. [Draw] draws any charts for a page, [SVG] as a file of their own, and
+//     [Text] those that a terminal can carry (rows of bars, intervals and box
+//     plots, lines as sparklines).
 //
 // A chart says nothing about colours or pixels: layers and points carry a
 // [Role], and the style sheet of the page gives each role its look, in both
@@ -22,6 +23,8 @@ type Chart struct {
 	Layers []Layer `json:"layers"`
 	// Height of the plot in pixels; 0 chooses one that suits the axes.
 	Height float64 `json:"height,omitempty"`
+	// Span is how many of its figure's columns the chart takes; 0 is 1.
+	Span int `json:"span,omitempty"`
 }
 
 // AxisKind is how values become positions.
@@ -49,11 +52,29 @@ type Axis struct {
 	Lo    *float64 `json:"lo,omitempty"`
 	Hi    *float64 `json:"hi,omitempty"`
 	Tight bool     `json:"tight,omitempty"`
-	// Whole axes have ticks at whole numbers only.
-	Whole bool `json:"whole,omitempty"`
+	// Min and Max are ends that the axis never passes. What lies beyond is cut
+	// off; a bar or an interval ends in an arrow there.
+	Min *float64 `json:"min,omitempty"`
+	Max *float64 `json:"max,omitempty"`
+	// Whole axes have ticks at whole numbers only. TickCount is about how many
+	// there are; 0 chooses. Signed ones are written with + and −.
+	Whole     bool `json:"whole,omitempty"`
+	TickCount int  `json:"tickCount,omitempty"`
+	Signed    bool `json:"signed,omitempty"`
+	// NoGrid: the ticks of this axis have no lines across the plot; those of
+	// the other have.
+	NoGrid bool `json:"noGrid,omitempty"`
+	// Relative: where the medians of boxes are far apart, each row is drawn
+	// around its own median, and the axis is the difference from that in
+	// percent.
+	Relative bool `json:"relative,omitempty"`
 	// Ticks are labels at given values, in place of computed ones.
 	Ticks []Tick `json:"ticks,omitempty"`
 	Rows  []Row  `json:"rows,omitempty"`
+	// Dense rows are thin and stand in one drawing, with their names cut short:
+	// for as many as a fleet has nodes. Others are laid out by the page, with
+	// all that a [Row] has.
+	Dense bool `json:"dense,omitempty"`
 	// Hidden axes have no line, ticks or labels.
 	Hidden bool `json:"hidden,omitempty"`
 }
@@ -83,17 +104,50 @@ type Row struct {
 // Mark is the shape of a layer.
 type Mark string
 
-// The marks, and the columns that each reads.
+// The marks, and the columns that each reads. A column of one value serves all
+// marks of its layer.
 const (
-	Line  Mark = "line"  // X, Y: a line through the points; a gap at a missing value
-	Step  Mark = "step"  // X, Y: Y holds from its X to the next one
-	Band  Mark = "band"  // X, Y to Y2: an area; on an axis of rows a range X to X2 in row Y
-	Point Mark = "point" // X, Y: one mark each; Hollow ones are drawn open
-	Bar   Mark = "bar"   // from X to X2 in row Y (lying), or from Y to Y2 at X (standing); a missing other end is 0
-	Box   Mark = "box"   // X: the values of row Y; median, quartiles, whiskers (1.5 IQR), drawn from 5 values on
-	Cell  Mark = "cell"  // X, Y: indices of rows; Value gives the colour, Text what stands in it
-	Rule  Mark = "rule"  // X alone: a vertical line; Y alone: a horizontal one; X to X2 at Y: a stretch, a whisker
-	Label Mark = "label" // X, Y: Text
+	// Line goes through X, Y, with a gap at a missing value.
+	Line Mark = "line"
+	// Step holds Y from its X to its X2, or to the next X.
+	Step Mark = "step"
+	// Band is an area between Y and Y2, through all X. With X2 it is one of
+	// steps, or of single rectangles where Roles or Tips tell them apart.
+	// Without X it goes over the whole width, without Y over the whole height.
+	// On an axis of rows it covers the rows from Y to Y2 whole.
+	Band Mark = "band"
+	// Point is a mark at X, Y, which the role gives its shape. In rows without
+	// X it is counted beside its row in text.
+	Point Mark = "point"
+	// Bar lies in row Y from X to X2, or stands at X from Y to Y2 where Y is no
+	// axis of rows. A missing other end is 0.
+	Bar Mark = "bar"
+	// Box summarizes the values X of each row Y: median, quartiles, and
+	// whiskers to the farthest values no farther than 1.5 times the box from
+	// it; of fewer than 5 values the median alone. The axis begins at 0 unless
+	// all values are close together.
+	Box Mark = "box"
+	// Cell fills row Y of column X. Value gives the colour, by its logarithm;
+	// Text stands in it.
+	Cell Mark = "cell"
+	// Rule is a vertical line at X, or a horizontal one at Y; a stretch from X
+	// to X2 at Y, or from Y to Y2 at X. Text stands at a whole line's end. A
+	// stretch of role Interval has ends.
+	Rule Mark = "rule"
+	// Label is Text at X, Y.
+	Label Mark = "label"
+)
+
+// Place is where a text stands: beside its point, or at which end of its rule.
+type Place string
+
+// Auto puts labels above their point and names of horizontal rules at the
+// right end above the line, where there is room.
+const (
+	Auto  Place = ""
+	Left  Place = "left"
+	Right Place = "right"
+	Below Place = "below"
 )
 
 // Role is what a mark means; the style sheet gives it colour, shape and dashes.
@@ -121,13 +175,14 @@ const (
 	Series6   Role = "s6"
 	Series7   Role = "s7"
 	Series8   Role = "s8"
+	Alarm     Role = "alarm" // what must not happen at all: stolen time
 )
 
 // Series returns the role of the i-th series (from 0); they repeat after eight.
 func Series(i int) Role { return Role('s') + Role(rune('1'+i%8)) }
 
 // Layer is one mark over columns of data. All columns that a mark reads have
-// the same length.
+// the same length, or one value.
 type Layer struct {
 	Mark Mark   `json:"mark"`
 	Name string `json:"name,omitempty"` // in the legend; empty: not there
@@ -136,13 +191,20 @@ type Layer struct {
 	Y    Values `json:"y,omitempty"`
 	X2   Values `json:"x2,omitempty"`
 	Y2   Values `json:"y2,omitempty"`
-	// Value colours cells.
+	// Value colours cells; Unit is its unit.
 	Value Values `json:"value,omitempty"`
-	// Text is one string a mark: what labels and cells say; of other marks,
-	// what is shown to who points at it.
+	Unit  string `json:"unit,omitempty"`
+	// Text is one string a mark: what labels, cells and rules say; of other
+	// marks, what is shown to who points at it, as Tips are of all.
 	Text []string `json:"text,omitempty"`
+	Tips []string `json:"tips,omitempty"`
+	// Place is where the text of labels and rules stands.
+	Place Place `json:"place,omitempty"`
 	// Roles are those of single marks, in place of Role; Hollow marks are
 	// drawn open.
 	Roles  []Role `json:"roles,omitempty"`
 	Hollow []bool `json:"hollow,omitempty"`
+	// Stack: bands and standing bars stand on the stacked layers before them.
+	// Points with the same X stand on each other, away from 0 towards Y.
+	Stack bool `json:"stack,omitempty"`
 }
