@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/scalebench/scalebench/internal/experiment"
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload/load"
@@ -62,7 +61,7 @@ var flagOf = map[string]string{
 // inFlags says what is wrong with the file that the command stands for by its
 // flags: nobody has written that file.
 func inFlags(err error) error {
-	var all experiment.Errors
+	var all model.InputErrors
 	if !errors.As(err, &all) {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/scalebench/scalebench/test/loadserver"
 )
 
-// study is a file that searches two targets again and again.
+// analysed is a file that searches two targets again and again.
 const study = `
 name: two servers over time
 fleet: {local: {nodes: 1}}

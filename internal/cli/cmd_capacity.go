@@ -117,7 +117,7 @@ func (c *common) runCapacity(ctx context.Context, target string, opt capacityOpt
 	if err != nil {
 		return err
 	}
-	exp, err := experiment.Parse("capacity.yaml", text, Workloads(), nil)
+	exp, err := experiment.Parse("capacity.yaml", text, Kinds(), nil)
 	if err != nil {
 		return inFlags(err)
 	}
@@ -206,7 +206,7 @@ func (opt capacityOptions) store() map[string]any {
 
 // capacities computes what the searches of a run have found.
 func capacities(d model.RunData) ([]capacity.Found, error) {
-	exp, err := experiment.Parse(d.Run.SourceName, []byte(d.Run.Source), Workloads(), nil)
+	exp, err := experiment.Parse(d.Run.SourceName, []byte(d.Run.Source), Kinds(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored experiment file: %w", err)
 	}
@@ -227,7 +227,7 @@ func capacities(d model.RunData) ([]capacity.Found, error) {
 // printSearches prints what was found and writes the report. It returns an
 // error for what is no capacity, or too small a one.
 func (c *common) printSearches(d model.RunData, format report.Format, opt runOptions) error {
-	st, err := newStudy(d)
+	st, err := analyse(d)
 	if err != nil {
 		return err
 	}

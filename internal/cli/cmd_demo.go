@@ -46,7 +46,7 @@ loses depends on the machine.`,
 				return err
 			}
 			threads := fmt.Sprintf("workloads.cpu-all-cores.threads=%d", runtime.NumCPU())
-			exp, err := experiment.Parse("demo.yaml", []byte(c.demoText(processes)), Workloads(), append([]string{threads}, opt.set...))
+			exp, err := experiment.Parse("demo.yaml", []byte(c.demoText(processes)), Kinds(), append([]string{threads}, opt.set...))
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,7 @@ that is wrong with it, as file:line:col. Exit code 2 if anything is.`,
 // validateExperiment checks an experiment file, and warns if it could not be
 // run here.
 func (c *common) validateExperiment(name string, text []byte, set []string) error {
-	exp, err := experiment.Parse(name, text, Workloads(), set)
+	exp, err := experiment.Parse(name, text, Kinds(), set)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ them, or with --job that of the job files of "scalebench submit".`,
 		Example: "  scalebench schema > scalebench.schema.json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			schema := func() ([]byte, error) { return experiment.Schema(Workloads()) }
+			schema := func() ([]byte, error) { return experiment.Schema(Kinds()) }
 			if job {
 				schema = experiment.JobSchema
 			}

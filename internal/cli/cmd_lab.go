@@ -128,7 +128,7 @@ func (c *common) labFile(file string, set []string) (*experiment.Experiment, err
 	if err != nil {
 		return nil, err
 	}
-	exp, err := experiment.Parse(name, text, Workloads(), set)
+	exp, err := experiment.Parse(name, text, Kinds(), set)
 	if err != nil {
 		return nil, err
 	}

@@ -175,7 +175,7 @@ func (c *common) reportCommand() *cobra.Command {
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
-				s, err := newStudy(d)
+				s, err := analyse(d)
 				if err != nil {
 					return err
 				}

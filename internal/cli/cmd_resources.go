@@ -28,7 +28,7 @@ The JSON has the ranking and the scalings; the CSV one line a size.`,
 				return err
 			}
 			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
-				s, err := newStudy(d)
+				s, err := analyse(d)
 				if err != nil {
 					return err
 				}
@@ -41,7 +41,7 @@ The JSON has the ranking and the scalings; the CSV one line a size.`,
 }
 
 // printResources prints the ranking, and the scalings where there are any.
-func (c *common) printResources(s study, format report.Format) error {
+func (c *common) printResources(s analysed, format report.Format) error {
 	switch format {
 	case report.JSON:
 		return printJSON(c.env.Stdout, struct {

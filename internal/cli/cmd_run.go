@@ -88,7 +88,7 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	if err != nil {
 		return err
 	}
-	exp, err := experiment.Parse(name, text, Workloads(), opt.set)
+	exp, err := experiment.Parse(name, text, Kinds(), opt.set)
 	if err != nil && looksLikeJob(text) {
 		return fmt.Errorf("%w: %s looks like a job file: use `scalebench submit`", model.ErrUsage, name)
 	}

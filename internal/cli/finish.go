@@ -133,7 +133,7 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	if data.Has(model.Search) {
 		return c.printSearches(data, format, opt)
 	}
-	st, err := newStudy(data)
+	st, err := analyse(data)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 
 // printPictures prints what people look at: bars, and with several resources
 // which of them comes first.
-func (c *common) printPictures(s study) error {
+func (c *common) printPictures(s analysed) error {
 	if err := write(c.env.Stdout, "\n"); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (c *common) printPictures(s study) error {
 // writeReport writes the HTML report and returns its path. The path "-" is
 // standard output. Only the place of its own choosing does it create: a
 // directory that a user misspelt must not come to be.
-func (c *common) writeReport(s study, path string) (string, error) {
+func (c *common) writeReport(s analysed, path string) (string, error) {
 	opt := report.HTMLOptions{Scalings: s.scalings, Ranking: &s.ranking, Capacities: s.capacities, Generated: time.Now(), Version: Version(), Zone: time.Local}
 	if path == "-" {
 		return path, report.HTML(c.env.Stdout, s.data, s.findings, opt)

@@ -77,7 +77,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	}
 	in.Master = master.New(master.Config{
 		Store: st, Queue: hub, Crier: hub, Authority: auth,
-		Workloads: Workloads(), Fleets: c.fleets(in, auth),
+		Kinds: Kinds(), Fleets: c.fleets(in, auth),
 		Lease: opt.Lease, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
 	if err := in.Recover(ctx); err != nil {

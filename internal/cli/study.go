@@ -6,8 +6,8 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// study is a run with everything that is computed from it.
-type study struct {
+// analysed is a run with everything that is computed from it.
+type analysed struct {
 	data     model.RunData
 	findings []model.Finding
 	scalings []model.Scaling
@@ -16,10 +16,10 @@ type study struct {
 	capacities []capacity.Found
 }
 
-// newStudy analyses a run. It fails for a run that compares nothing.
-func newStudy(d model.RunData) (study, error) {
+// analyse analyses a run. It fails for a run that compares nothing.
+func analyse(d model.RunData) (analysed, error) {
 	opt := analysis.Options{Seed: uint64(d.Run.Seed)}
-	s := study{data: d}
+	s := analysed{data: d}
 	var err error
 	if d.Has(model.Search) {
 		if s.capacities, err = capacities(d); err != nil || !d.Has(model.Serial, model.Parallel) {

@@ -7,217 +7,213 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"github.com/scalebench/scalebench/internal/lab"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
-// checker puts the violations of a schema into words, at their positions.
-type checker struct {
-	*compiled
-	root  *value
-	probs *problems
-	// blamed holds the paths of all values that were complained about, touched
-	// also those of everything around them.
-	blamed, touched map[string]bool
-}
+// Bounds of quantities, which tags cannot express.
+const (
+	minOutput   = unit.KiB
+	maxOutput   = 256 * unit.KiB // stdout, stderr and the series share one message of the queue
+	maxArtifact = unit.GiB
+)
 
-// check notes what was found wrong in reading and every violation of the
-// schema, and returns what it needs to know about them later.
-func (s *compiled) check(root *value, probs *problems) *checker {
-	c := &checker{compiled: s, root: root, probs: probs, blamed: map[string]bool{}, touched: map[string]bool{}}
-	c.issues(root, nil)
-	var failed *jsonschema.ValidationError
-	if err := s.schema.Validate(root.plain()); errors.As(err, &failed) {
-		all := leaves(failed, nil)
-		hidden := formatted(all)
-		for _, leaf := range all {
-			_, isPattern := leaf.ErrorKind.(*kind.Pattern)
-			if !isPattern || !hidden[pathKey(leaf.InstanceLocation)] {
-				c.explain(leaf)
-			}
+// checkTop notes impossible values outside the workloads.
+func (r *reader) checkTop(e *Experiment) {
+	for key, d := range map[string]unit.Duration{"task": e.Timeouts.Task, "ready": e.Timeouts.Ready, "node": e.Timeouts.Node} {
+		if d <= 0 {
+			r.report([]string{"timeouts", key}, "a timeout must be longer than 0s", "")
 		}
 	}
-	return c
+	if e.Output.Limit < minOutput || e.Output.Limit > maxOutput {
+		r.report([]string{"output", "limit"}, fmt.Sprintf("%s is not possible", e.Output.Limit), fmt.Sprintf("allowed is %s to %s", minOutput, maxOutput))
+	}
+	if e.Output.Artifact > maxArtifact {
+		r.report([]string{"output", "artifact"}, fmt.Sprintf("%s is too large", e.Output.Artifact), fmt.Sprintf("allowed is 0B to %s", maxArtifact))
+	}
+	r.checkLab(e)
+	r.checkServices(e)
+	r.checkSizes(e)
 }
 
-// issues notes what was found wrong in reading the tree.
-func (c *checker) issues(v *value, path []string) {
-	for _, i := range v.issues {
-		at := path
-		if i.key != "" {
-			at = extend(path, i.key)
-		}
-		c.reportAt(i.at, at, i.problem, i.allowed)
-	}
-	for _, m := range v.members {
-		c.issues(m.value, extend(path, m.key))
-	}
-	for i, item := range v.items {
-		c.issues(item, extend(path, strconv.Itoa(i)))
-	}
-}
-
-// leaves collects the violations proper from the tree of keywords that led to
-// them.
-func leaves(e *jsonschema.ValidationError, out []*jsonschema.ValidationError) []*jsonschema.ValidationError {
-	if len(e.Causes) == 0 {
-		return append(out, e)
-	}
-	for _, cause := range e.Causes {
-		out = leaves(cause, out)
-	}
-	return out
-}
-
-// formatted returns where a format is violated: it says more than the pattern
-// beside it, which only approximates it.
-func formatted(all []*jsonschema.ValidationError) map[string]bool {
-	at := map[string]bool{}
-	for _, e := range all {
-		if _, ok := e.ErrorKind.(*kind.Format); ok {
-			at[pathKey(e.InstanceLocation)] = true
-		}
-	}
-	return at
-}
-
-// pathKey makes a path a key of a map. Keys with a NUL would be ambiguous, and
-// are unknown to every schema.
-func pathKey(path []string) string { return strings.Join(path, "\x00") }
-
-// clean reports whether nothing at or below a path was complained about.
-func (c *checker) clean(path ...string) bool { return !c.touched[pathKey(path)] }
-
-// report notes a problem of the value at a path.
-func (c *checker) report(path []string, problem, allowed string) {
-	c.reportAt(c.root.find(path).at, path, problem, allowed)
-}
-
-func (c *checker) reportAt(at pos, path []string, problem, allowed string) {
-	c.blamed[pathKey(path)] = true
-	for i := range path {
-		c.touched[pathKey(path[:i+1])] = true
-	}
-	c.probs.add(at, c.root.show(path), problem, allowed)
-}
-
-// explain puts one violation into words.
-func (c *checker) explain(e *jsonschema.ValidationError) {
-	path := slices.Clone(e.InstanceLocation)
-	schema := c.schemaAt(e.SchemaURL)
-	v := c.root.find(path)
-	if v.spoilt() {
+// checkLab notes what a lab says against its specification. Of one in which
+// decoding found problems only a part is left: of that, what is wrong by
+// itself is noted, and nothing that may follow from the rest being away.
+func (r *reader) checkLab(e *Experiment) {
+	if e.Fleet.Lab == nil {
 		return
 	}
-	switch k := e.ErrorKind.(type) {
-	case *kind.AdditionalProperties:
-		for _, key := range k.Properties {
-			c.unknownKey(path, key, v, schema)
-		}
-	case *kind.Required:
-		for _, key := range k.Missing {
-			c.missingKey(path, key, v, schema)
-		}
-	case *kind.Type:
-		problem, allowed := wrongType(v, k.Want, schema)
-		c.report(path, problem, allowed)
-	case *kind.Enum:
-		c.report(path, fmt.Sprintf("%s is not known here", v), oneOf(v, k.Want))
-	case *kind.Format:
-		problem, allowed, _ := strings.Cut(k.Err.Error(), "; ")
-		c.report(path, problem, allowed)
-	default:
-		problem, allowed := outOfRange(e.ErrorKind, v, schema)
-		c.report(path, problem, allowed)
-	}
-}
-
-// unknownKey reports a key that the schema does not have.
-func (c *checker) unknownKey(path []string, key string, v *value, schema map[string]any) {
-	known := keys(schema)
-	allowed := "allowed are " + strings.Join(known, ", ")
-	if s := Suggest(key, known); s != "" {
-		allowed = fmt.Sprintf("did you mean %q? Allowed are %s", s, strings.Join(known, ", "))
-	}
-	at := v.at
-	if m := v.member(key); m != nil {
-		at = m.at
-	}
-	c.reportAt(at, extend(path, key), fmt.Sprintf("unknown key %q", clip(key)), allowed)
-}
-
-// missingKey reports a required key that is not there, unless a misspelt one
-// explains it.
-func (c *checker) missingKey(path []string, key string, v *value, schema map[string]any) {
-	known := keys(schema)
-	for _, m := range v.members {
-		if slices.Contains(known, m.key) || Suggest(m.key, known) != key {
-			continue
-		}
-		c.unknownKey(path, m.key, v, schema) // noted once, however often it is found
+	err := e.Fleet.Lab.Validate()
+	if err == nil {
 		return
 	}
-	allowed := ""
-	if sub := c.property(schema, key); sub != nil {
-		allowed = describe(sub)
+	path := []string{"fleet", "lab"}
+	if r.clean(path...) {
+		r.reportErrors(path, err)
+		return
 	}
-	c.report(path, fmt.Sprintf("the key %q is missing", key), allowed)
-}
-
-// oneOf lists what is allowed instead of a value, the closest first.
-func oneOf(v *value, want []any) string {
-	var words []string
-	for _, w := range want {
-		if s, ok := w.(string); ok {
-			words = append(words, s)
+	volumes := r.clean("fleet", "lab", "volumes")
+	for _, fe := range labErrors(err) {
+		at := slices.Concat(path, fieldPath(fe.Field))
+		// What was complained about is away, and so found missing.
+		if r.root.has(at) && r.clean(at...) && (volumes || !slices.Contains(at, "use")) {
+			r.report(at, fe.Problem, fe.Allowed)
 		}
 	}
-	if s := Suggest(v.text(), words); s != "" {
-		return fmt.Sprintf("did you mean %q? Allowed is %s", s, list(want))
-	}
-	return "allowed is " + list(want)
 }
 
-// schemaAt returns the part of the schema that a violation names.
-func (c *checker) schemaAt(url string) map[string]any {
-	_, pointer, _ := strings.Cut(url, "#")
-	node := c.doc
-	for _, token := range strings.Split(pointer, "/")[1:] {
-		token = strings.NewReplacer("~1", "/", "~0", "~", "%25", "%").Replace(token)
-		switch n := node.(type) {
-		case map[string]any:
-			node = n[token]
-		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(n) {
-				return nil
-			}
-			node = n[i]
+// labErrors returns the single errors of a lab.
+func labErrors(err error) []*lab.FieldError {
+	var joined interface{ Unwrap() []error }
+	var fe *lab.FieldError
+	switch {
+	case errors.As(err, &joined):
+		var all []*lab.FieldError
+		for _, one := range joined.Unwrap() {
+			all = append(all, labErrors(one)...)
+		}
+		return all
+	case errors.As(err, &fe):
+		return []*lab.FieldError{fe}
+	}
+	return nil
+}
+
+// checkServices notes services without a lab, and impossible ones.
+func (r *reader) checkServices(e *Experiment) {
+	path := []string{"services"}
+	if len(e.Services) == 0 || !r.clean("fleet") || !r.clean(path...) {
+		return
+	}
+	if e.Fleet.Lab == nil {
+		at := r.root.member("services").at
+		r.reportAt(at, path, "only a lab has hosts for services", "use fleet: {lab: …}, or start the service yourself and give its address to the workloads")
+		return
+	}
+	if err := e.Fleet.Lab.ValidateServices(e.Services); err != nil {
+		r.reportErrors(path, err)
+	}
+}
+
+// checkSizes notes fleet sizes that are out of order or larger than the fleet.
+func (r *reader) checkSizes(e *Experiment) {
+	path := []string{"sizes"}
+	if len(e.Sizes) == 0 || !r.clean(path...) {
+		return
+	}
+	if r.clean("evaluations") && !e.Has(model.Parallel) {
+		r.report(path, "only the parallel phase is repeated at other sizes", "add parallel to evaluations")
+		return
+	}
+	most := 0
+	if r.clean("fleet") {
+		most = e.Fleet.Size()
+	}
+	for i, n := range e.Sizes {
+		at := append(slices.Clone(path), strconv.Itoa(i))
+		switch {
+		case i > 0 && n <= e.Sizes[i-1]:
+			r.report(at, fmt.Sprintf("%d comes after %d", n, e.Sizes[i-1]), "sizes must ascend")
+		case most > 0 && n > most:
+			r.report(at, fmt.Sprintf("%d is larger than the fleet", n), fmt.Sprintf("allowed is at most %d", most))
 		}
 	}
-	m, _ := node.(map[string]any)
-	return m
 }
 
-// property returns the schema of a key, with what it refers to.
-func (c *checker) property(schema map[string]any, key string) map[string]any {
-	props, _ := schema["properties"].(map[string]any)
-	sub, _ := props[key].(map[string]any)
-	if ref, ok := sub["$ref"].(string); ok {
-		if target := c.schemaAt(ref); target != nil {
-			return target
+// defaultVolume is the size of a lab's volume that names none; see
+// lab.Volume.Size.
+const defaultVolume = unit.GiB
+
+// checkVolume notes a volume that the nodes of a workload do not have, or that
+// is too small. Only of a lab and of a local fleet is that known beforehand.
+func (r *reader) checkVolume(w *Workload, e *Experiment, path []string) {
+	user, ok := w.Bench.(workload.VolumeUser)
+	if !ok || !r.clean("fleet") || !r.clean(path...) {
+		return
+	}
+	name, need, ok := user.UsesVolume()
+	switch {
+	case !ok:
+	case e.Fleet.Lab != nil:
+		r.checkLabVolume(w, e, path, name, need)
+	case e.Fleet.Local != nil && name != "":
+		r.report(extend(path, "volume"), "the nodes of a local fleet have no volumes", "give a path: in place of it, or use a lab with volumes")
+	}
+}
+
+// checkLabVolume is checkVolume for a lab.
+func (r *reader) checkLabVolume(w *Workload, e *Experiment, path []string, name string, need unit.Size) {
+	hosts := takingPart(w, e.Fleet.Lab)
+	for _, h := range hosts {
+		switch {
+		case name == "" && len(h.Use) > 1:
+			r.report(extend(path, "volume"), fmt.Sprintf("node %s has the volumes %s", h.Name, strings.Join(h.Use, ", ")), "say which one: volume: NAME")
+			return
+		case name != "" && !slices.Contains(h.Use, name):
+			r.report(extend(path, "volume"), fmt.Sprintf("node %s has no volume %q", h.Name, name), volumesOf(h, name))
+			return
 		}
 	}
-	return sub
+	for _, v := range e.Fleet.Lab.Volumes {
+		users := slices.DeleteFunc(slices.Clone(hosts), func(h lab.Host) bool {
+			return !slices.Contains(h.Use, v.Name) || name != "" && name != v.Name
+		})
+		if len(users) > 0 {
+			r.checkRoom(v, e.atOnce(v, len(users)), extend(path, "size"), need)
+		}
+	}
 }
 
-// keys returns the keys that a schema knows, sorted.
-func keys(schema map[string]any) []string {
-	props, _ := schema["properties"].(map[string]any)
-	out := make([]string, 0, len(props))
-	for k := range props {
-		out = append(out, k)
+// checkRoom notes that so many nodes do not find room on a volume.
+func (r *reader) checkRoom(v lab.Volume, nodes int, path []string, need unit.Size) {
+	has := v.Size
+	if has == 0 {
+		has = defaultVolume
 	}
-	slices.Sort(out)
-	return out
+	// A file system takes a part of its device for itself, how much the node
+	// finds out.
+	fits := need < has/unit.Size(nodes) || v.Type == lab.Raw && need == has
+	if v.Type == lab.Folder || need == 0 || fits {
+		return
+	}
+	problem := fmt.Sprintf("%s does not fit on volume %s, which has %s", need, v.Name, has)
+	if nodes > 1 {
+		problem = fmt.Sprintf("%s for each of %d nodes does not fit on volume %s, which has %s for all of them", need, nodes, v.Name, has)
+	}
+	r.report(path, problem, "give the workload a smaller size, or the volume a larger one")
+}
+
+// atOnce is how many of n nodes keep a file on one volume at the same time. All
+// use the same part of a raw one.
+func (e *Experiment) atOnce(v lab.Volume, n int) int {
+	if !v.Shared || v.Type == lab.Raw || !e.Has(model.Parallel) {
+		return 1
+	}
+	return n
+}
+
+// takingPart are the nodes of a lab that a workload runs on; none when its
+// labels fit no node, which whoever plans the run notes.
+func takingPart(w *Workload, spec *lab.Spec) []lab.Host {
+	return slices.DeleteFunc(spec.Hosts(nil), func(h lab.Host) bool {
+		labels := map[string]string{model.LabelFleet: model.FleetLab}
+		if h.Group != "" {
+			labels[model.LabelGroup] = h.Group
+		}
+		return !model.Node{Labels: labels}.Has(w.On)
+	})
+}
+
+// volumesOf says which volumes a node has instead.
+func volumesOf(h lab.Host, name string) string {
+	if len(h.Use) == 0 {
+		return "it has no volumes: give the lab volumes:, or a path: in place of it"
+	}
+	all := "it has " + strings.Join(h.Use, ", ")
+	if s := Suggest(name, h.Use); s != "" {
+		return fmt.Sprintf("did you mean %q? I%s", s, all[1:])
+	}
+	return all
 }

@@ -21,7 +21,7 @@ func parseAny(name string, src []byte) error {
 	if filepath.Ext(name) == ".json" {
 		_, err = ParseJob(name, src)
 	} else {
-		_, err = Parse(name, src, testRegistry(), nil)
+		_, err = Parse(name, src, testKinds(), nil)
 	}
 	return err
 }
@@ -66,10 +66,10 @@ func golden(t *testing.T, file, got string) {
 
 // Programs find position and path of each error.
 func TestErrorFields(t *testing.T) {
-	_, err := Parse("dir/f.yaml", []byte(valid+"trails: 3\n"), testRegistry(), nil)
-	var one *Error
+	_, err := Parse("dir/f.yaml", []byte(valid+"trails: 3\n"), testKinds(), nil)
+	var one *model.InputError
 	if !errors.As(err, &one) {
-		t.Fatalf("Parse = %v, want an *Error", err)
+		t.Fatalf("Parse = %v, want a *model.InputError", err)
 	}
 	if one.File != "dir/f.yaml" || one.Line != 9 || one.Col != 1 || one.Path != "trails" || one.Flag != "" {
 		t.Errorf("error is %+v, want dir/f.yaml:9:1, path trails", one)
@@ -83,12 +83,12 @@ func TestManyErrors(t *testing.T) {
 	for i := range 3000 {
 		b.WriteString("k" + strings.Repeat("x", i%50) + string(rune('a'+i%26)) + strings.Repeat("y", i/50) + ": 1\n")
 	}
-	_, err := Parse("f.yaml", []byte(b.String()), testRegistry(), nil)
+	_, err := Parse("f.yaml", []byte(b.String()), testKinds(), nil)
 	if err == nil {
 		t.Fatal("Parse succeeded")
 	}
 	lines := strings.Split(err.Error(), "\n")
-	if len(lines) != maxErrors+1 || !strings.HasPrefix(lines[maxErrors], "f.yaml: and ") {
-		t.Errorf("%d lines, the last %q; want %d and the number of the others", len(lines), lines[len(lines)-1], maxErrors+1)
+	if len(lines) != model.MaxInputErrors+1 || !strings.HasPrefix(lines[model.MaxInputErrors], "f.yaml: and ") {
+		t.Errorf("%d lines, the last %q; want %d and the number of the others", len(lines), lines[len(lines)-1], model.MaxInputErrors+1)
 	}
 }

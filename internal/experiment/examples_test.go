@@ -34,7 +34,7 @@ func examples(t *testing.T, ending string) map[string][]byte {
 // Every example parses, with the kinds of workload that the program has.
 func TestExamples(t *testing.T) {
 	for name, src := range examples(t, ".yaml") {
-		e, err := experiment.Parse(name, src, cli.Workloads(), nil)
+		e, err := experiment.Parse(name, src, cli.Kinds(), nil)
 		if err != nil {
 			t.Errorf("%v", err)
 		} else if want := name[:len(name)-len(".yaml")]; e.Name != want || e.Description == "" {
@@ -51,7 +51,7 @@ func TestExamples(t *testing.T) {
 // Every example satisfies the printed schema, read by a validator and a YAML
 // decoder that know nothing of this package.
 func TestExamplesSatisfySchema(t *testing.T) {
-	b, err := experiment.Schema(cli.Workloads())
+	b, err := experiment.Schema(cli.Kinds())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		}
 	}
 	for _, schema := range []func() ([]byte, error){
-		func() ([]byte, error) { return experiment.Schema(cli.Workloads()) }, experiment.JobSchema,
+		func() ([]byte, error) { return experiment.Schema(cli.Kinds()) }, experiment.JobSchema,
 	} {
 		b, err := schema()
 		if err != nil {
@@ -149,7 +149,7 @@ func TestDocumentedExamples(t *testing.T) {
 			continue
 		}
 		found++
-		if _, err := experiment.Parse("experiment.md", src, cli.Workloads(), nil); err != nil {
+		if _, err := experiment.Parse("experiment.md", src, cli.Kinds(), nil); err != nil {
 			t.Errorf("%v in\n%s", err, src)
 		}
 	}

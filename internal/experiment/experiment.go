@@ -5,6 +5,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -18,6 +19,8 @@ type Experiment struct {
 	// Services are those of a lab; nil with other fleets.
 	Services  []lab.Service `json:"services,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Commands that run on hosts of a lab of their own, for as long as the fleet is up; only with fleet.lab. Workloads write ${service.NAME} for the address."`
 	Workloads []Workload    `json:"workloads" jsonschema:"required,minItems=1,maxItems=100" jsonschema_description:"What every node does. Each workload is measured, and its CDI computed, separately."`
+	// Study is nil where the file names none: then Evaluations say it.
+	Study *StudyEntry `json:"study,omitempty" jsonschema_description:"The question that the run answers, with its parameters: kind, and the keys of that kind. Default: what evaluations say."`
 	// Evaluations holds some of model.Serial, model.Parallel and model.Search.
 	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,maxItems=3,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown. search: all nodes offer load to a target, more and more, to find how much it takes; only with workloads of kind load."`
 	// Every is 0 where trials follow each other at once.
@@ -52,7 +55,7 @@ func (e *Experiment) Refusal(path []string, problem, allowed string) error {
 		at, path = e.root.find(path).at, e.root.show(path)
 	}
 	probs.add(at, path, problem, allowed)
-	return probs.list[0]
+	return &probs.list[0].InputError
 }
 
 // Fleet says where the nodes come from. Exactly one field is set.
@@ -110,6 +113,14 @@ type Retries struct {
 type Output struct {
 	Limit    unit.Size `json:"limit" jsonschema_description:"Kept in the result: the whole, or head and tail. 1KiB to 256KiB."`
 	Artifact unit.Size `json:"artifact" jsonschema_description:"Kept whole beside the result. 0B keeps nothing; at most 1GiB."`
+}
+
+// StudyEntry is the question of a file: its kind, and the kind's own
+// parameters beside it.
+type StudyEntry struct {
+	Kind string `json:"kind" jsonschema:"required" jsonschema_description:"Which question."`
+	// Study is the question with its parameters, valid.
+	Study study.Study `json:"-"`
 }
 
 // Workload is one entry of workloads: the keys every kind has, and the kind's

@@ -20,22 +20,14 @@ const (
 )
 
 // formats returns what checks each format. The errors say what is allowed.
-func formats() map[string]func(any) error {
-	onText := func(check func(string) error) func(any) error {
-		return func(v any) error {
-			if s, ok := v.(string); ok {
-				return check(s)
-			}
-			return nil // its type is another keyword's business
-		}
-	}
-	return map[string]func(any) error{
-		formatDuration: onText(func(s string) error { _, err := unit.ParseDuration(s); return err }),
-		formatSize:     onText(func(s string) error { _, err := unit.ParseSize(s); return err }),
-		formatRate:     onText(func(s string) error { _, err := unit.ParseRate(s); return err }),
-		formatName:     onText(checkName),
-		formatLine:     onText(checkLine),
-		formatNode:     onText(checkNode),
+func formats() map[string]func(string) error {
+	return map[string]func(string) error{
+		formatDuration: func(s string) error { _, err := unit.ParseDuration(s); return err },
+		formatSize:     func(s string) error { _, err := unit.ParseSize(s); return err },
+		formatRate:     func(s string) error { _, err := unit.ParseRate(s); return err },
+		formatName:     checkName,
+		formatLine:     checkLine,
+		formatNode:     checkNode,
 	}
 }
 

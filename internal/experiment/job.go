@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"path/filepath"
+	"reflect"
 	"time"
 
 	invopop "github.com/invopop/jsonschema"
@@ -57,34 +58,28 @@ func jobSchema() *invopop.Schema {
 	return root
 }
 
-// ParseJob reads a job file. The error is an [Errors] with everything that is
-// wrong, a model.ErrUsage.
+// ParseJob reads a job file. The error is a model.InputErrors with everything that
+// is wrong.
 func ParseJob(name string, src []byte) (*JobFile, error) {
 	probs := &problems{file: name}
 	root := readJSON(src, probs)
 	if root == nil {
 		return nil, probs.err()
 	}
-	c, err := compile(jobSchema())
-	if err != nil {
-		return nil, err
-	}
-	check := c.check(root, probs)
+	d := newDecoder(root, probs)
+	var f jobFile
+	d.decode(root, nil, reflect.ValueOf(&f).Elem(), shapeOf(reflect.TypeFor[jobFile](), ""))
 	if a, b := root.member("jobName"), root.member("testName"); a != nil && b != nil {
-		check.reportAt(b.at, []string{"testName"}, "the batch has a jobName, too", "allowed is one of jobName and testName")
+		d.reportAt(b.at, []string{"testName"}, "the batch has a jobName, too", "allowed is one of jobName and testName")
 	}
 	if err := probs.err(); err != nil {
 		return nil, err
 	}
-	return decodeJob(name, src, root)
+	return newJobFile(name, src, root, f), nil
 }
 
-// decodeJob turns a tree that is right into a job file.
-func decodeJob(name string, src []byte, root *value) (*JobFile, error) {
-	var f jobFile
-	if err := decodeOver(&f, root.plain()); err != nil {
-		return nil, err
-	}
+// newJobFile is the job file that a tree without problems says.
+func newJobFile(name string, src []byte, root *value, f jobFile) *JobFile {
 	out := &JobFile{Name: f.JobName + f.TestName, Jobs: f.Jobs, Timeout: DefaultJobTimeout, Output: defaults().Output,
 		SourceName: filepath.Base(name), Source: string(src)}
 	if out.Name == "" {
@@ -100,5 +95,5 @@ func decodeJob(name string, src []byte, root *value) (*JobFile, error) {
 			j.Node = AllNodes
 		}
 	}
-	return out, nil
+	return out
 }

@@ -71,11 +71,11 @@ func (w *writer) UsesVolume() (name string, size unit.Size, ok bool) {
 	return w.Volume, w.Size, w.Path == ""
 }
 
-func testRegistry() workload.Registry {
-	return workload.NewRegistry(
+func testKinds() Kinds {
+	return Kinds{Workloads: workload.NewRegistry(
 		workload.Kind{Name: "spin", Summary: "Spins.", New: func() workload.Workload {
 			return &spin{Threads: 1, Duration: unit.Duration(5 * time.Second), Kernel: "mixed"}
 		}},
 		workload.Kind{Name: "shell", Summary: "Runs a command.", New: func() workload.Workload { return &shell{} }},
-	)
+	)}
 }

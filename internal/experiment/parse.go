@@ -1,11 +1,10 @@
 package experiment
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,16 +12,27 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/scalebench/scalebench/internal/lab"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
+// Kinds are what a file may name: benchmarks and questions.
+type Kinds struct {
+	Workloads workload.Registry
+	Studies   study.Registry
+}
+
 // Parse reads an experiment file: its name is used in messages and, without
-// its ending, as the default name of the experiment; reg knows the workloads;
-// set holds overrides "key.path=value", in which "null" removes a key. The
-// error is an [Errors] with everything that is wrong, a model.ErrUsage; any
-// other error is a defect of a workload's parameters in reg.
-func Parse(name string, src []byte, reg workload.Registry, set []string) (*Experiment, error) {
+// its ending, as the default name of the experiment; set holds overrides
+// "key.path=value", in which "null" removes a key. The error is a
+// model.InputErrors with everything that is wrong; any other error is a defect of
+// a kind's parameters.
+func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, error) {
+	if err := kinds.check(); err != nil {
+		return nil, err
+	}
 	probs := &problems{file: name}
 	file := readYAML(src, probs)
 	if file == nil {
@@ -30,15 +40,8 @@ func Parse(name string, src []byte, reg workload.Registry, set []string) (*Exper
 	}
 	file.set(set)
 	root := file.tree(file.root)
-	schema, err := experimentSchema(reg)
-	if err != nil {
-		return nil, err
-	}
-	c, err := compile(schema)
-	if err != nil {
-		return nil, err
-	}
-	e := decode(root, c.check(root, probs), reg)
+	r := &reader{decoder: newDecoder(root, probs), kinds: kinds}
+	e := r.experiment()
 	if err := probs.err(); err != nil {
 		return nil, err
 	}
@@ -46,6 +49,7 @@ func Parse(name string, src []byte, reg workload.Registry, set []string) (*Exper
 	if e.Name == "" {
 		e.Name = defaultName(name)
 	}
+	var err error
 	e.Source, err = file.effective(src, set)
 	return e, err
 }
@@ -73,176 +77,186 @@ func (f *yamlFile) effective(src []byte, set []string) (string, error) {
 	return string(b), nil
 }
 
-// decode fills an experiment from the parts of the tree that are right, and
-// notes what only meaning shows to be wrong in them.
-func decode(root *value, c *checker, reg workload.Registry) *Experiment {
+// reader reads an experiment from a tree.
+type reader struct {
+	*decoder
+	kinds Kinds
+}
+
+// experiment reads the whole file. Of one with problems it returns the parts
+// that are right.
+func (r *reader) experiment() *Experiment {
 	e := defaults()
-	if root.kind != objectValue {
+	if !r.decode(r.root, nil, reflect.ValueOf(&e).Elem(), shapeOf(reflect.TypeFor[Experiment](), "")) && r.root.kind != objectValue {
 		return &e
 	}
-	top := *root
-	top.members = slices.DeleteFunc(slices.Clone(root.members), func(m member) bool { return m.key == "workloads" })
-	if err := decodeOver(&e, c.rightPart(&top, nil)); err != nil {
-		c.report(nil, err.Error(), "")
-	}
-	c.checkTop(&e)
-	if list := root.get("workloads"); list != nil && list.kind == arrayValue {
+	r.checkTop(&e)
+	r.readStudy(&e)
+	if list := r.root.get("workloads"); list != nil && r.workloadList(list) {
 		for i := range list.items {
-			c.decodeWorkload(&e, i, reg)
+			r.workload(&e, i)
 		}
-		c.checkNames(list)
+		r.checkNames(list)
 	}
 	return &e
 }
 
-// rightPart returns the value without the keys and lists that were complained
-// about, so that the rest can be looked at further.
-func (c *checker) rightPart(v *value, path []string) any {
+// workloadList reports whether the value can hold workloads.
+func (r *reader) workloadList(list *value) bool {
+	f, _ := reflect.TypeFor[Experiment]().FieldByName("Workloads")
+	s := shapeOf(f.Type, f.Tag.Get("jsonschema"))
+	path := []string{"workloads"}
+	if !s.holds(list) {
+		problem, allowed := wrongType(list, s)
+		r.report(path, problem, allowed)
+		return false
+	}
+	if n := len(list.items); n < s.least {
+		r.report(path, "the list is too short", s.describe())
+	} else if n > s.most {
+		r.report(path, "the list is too long", s.describe())
+	}
+	return true
+}
+
+// entry decodes a group of keys that names its kind: what every kind has into
+// common, a pointer to a struct, and the rest into the parameters that params
+// makes for a kind. It returns these, or nil where the entry is wrong.
+func (r *reader) entry(path []string, common any, kinds []string, params func(kind string) any) any {
+	v := r.root.find(path)
 	if v.kind != objectValue {
-		return v.plain()
+		problem, allowed := wrongType(v, shape{kind: groupShape})
+		r.report(path, problem, allowed)
+		return nil
 	}
-	m := make(map[string]any, len(v.members))
-	for _, e := range v.members {
-		sub := extend(path, e.key)
-		if c.clean(sub...) || (e.value.kind == objectValue && !c.blamed[pathKey(sub)]) {
-			m[e.key] = c.rightPart(e.value, sub)
+	into := reflect.ValueOf(common).Elem()
+	fields := fieldsOf(into.Type())
+	for i := range fields {
+		if fields[i].key == "kind" {
+			fields[i].shape.enum = kinds
 		}
 	}
-	return m
-}
-
-// decodeOver decodes a JSON value over defaults.
-func decodeOver(into any, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encoding: %w", err)
+	kind := v.get("kind").text()
+	if !slices.Contains(kinds, kind) {
+		r.fields(v, path, into, fields, keysOf(fields)) // its own keys cannot be judged
+		return nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	return dec.Decode(into)
+	out := params(kind)
+	own := fieldsOf(reflect.TypeOf(out).Elem())
+	known := keysOf(slices.Concat(fields, own))
+	r.fields(v, path, into, fields, known)
+	r.unknownKeys(v, path, known)
+	filled := r.withStandIns(v, path)
+	r.fields(filled, path, reflect.ValueOf(out).Elem(), own, known)
+	if !r.clean(path...) {
+		return nil
+	}
+	return out
 }
 
-// Bounds that the schema cannot express for quantities.
-const (
-	minOutput   = unit.KiB
-	maxOutput   = 256 * unit.KiB // stdout, stderr and the series share one message of the queue
-	maxArtifact = unit.GiB
-)
-
-// checkTop notes impossible values outside the workloads.
-func (c *checker) checkTop(e *Experiment) {
-	for key, d := range map[string]unit.Duration{"task": e.Timeouts.Task, "ready": e.Timeouts.Ready, "node": e.Timeouts.Node} {
-		if d <= 0 {
-			c.report([]string{"timeouts", key}, "a timeout must be longer than 0s", "")
+// own are the keys of an entry that are its kind's alone, as in the file.
+func (v *value) own(common any) map[string]any {
+	keys := keysOf(fieldsOf(reflect.TypeOf(common).Elem()))
+	out := map[string]any{}
+	for _, m := range v.members {
+		if !slices.Contains(keys, m.key) {
+			out[m.key] = m.value.plain()
 		}
 	}
-	if e.Output.Limit < minOutput || e.Output.Limit > maxOutput {
-		c.report([]string{"output", "limit"}, fmt.Sprintf("%s is not possible", e.Output.Limit), fmt.Sprintf("allowed is %s to %s", minOutput, maxOutput))
-	}
-	if e.Output.Artifact > maxArtifact {
-		c.report([]string{"output", "artifact"}, fmt.Sprintf("%s is too large", e.Output.Artifact), fmt.Sprintf("allowed is 0B to %s", maxArtifact))
-	}
-	c.checkLab(e)
-	c.checkServices(e)
-	c.checkSizes(e)
+	return out
 }
 
-// decodeWorkload adds entry i of workloads to the experiment if nothing is
-// wrong with it.
-func (c *checker) decodeWorkload(e *Experiment, i int, reg workload.Registry) {
+// workload adds entry i of workloads to the experiment if nothing is wrong
+// with it.
+func (r *reader) workload(e *Experiment, i int) {
 	path := []string{"workloads", strconv.Itoa(i)}
-	if !c.clean(path...) {
-		return
-	}
-	entry, ok := c.root.find(path).plain().(map[string]any)
-	kind, known := reg[c.root.find(path).get("kind").text()]
-	if !ok || !known {
-		return // the schema has complained
-	}
-	common, params := split(entry)
-	w := Workload{Params: params, Bench: kind.New()}
-	if err := decodeOver(&w, common); err != nil {
-		c.report(path, err.Error(), "")
-		return
-	}
-	c.finish(&w, e, path)
-	c.checkVolume(&w, e, path)
-	e.Workloads = append(e.Workloads, w)
-}
-
-// split divides an entry into the keys of every kind and the kind's own.
-func split(entry map[string]any) (common, params map[string]any) {
-	common, params = map[string]any{}, map[string]any{}
-	for k, v := range entry {
-		switch k {
-		case "name", "kind", "timeout", "on":
-			common[k] = v
-		default:
-			params[k] = v
-		}
-	}
-	return common, params
-}
-
-// finish decodes the parameters of a workload, fills in what the entry leaves
-// out, and notes what the workload has to say against it.
-func (c *checker) finish(w *Workload, e *Experiment, path []string) {
-	if w.Name == "" {
-		w.Name = w.Kind
-	}
-	timeoutAt := extend(path, "timeout")
-	if c.root.find(path).get("timeout") == nil {
-		w.Timeout, timeoutAt = e.Timeouts.Task, path
-	} else if w.Timeout <= 0 {
-		c.report(timeoutAt, "a timeout must be longer than 0s", "")
-		return
-	}
-	params, ok := c.withStandIns(w.Params, e, path)
+	var w Workload
+	bench, ok := r.entry(path, &w, r.kinds.Workloads.Names(), func(kind string) any { return r.kinds.Workloads[kind].New() }).(workload.Workload)
 	if !ok {
 		return
 	}
-	if err := decodeOver(w.Bench, params); err != nil {
-		c.decodeProblem(path, err)
+	v := r.root.find(path)
+	w.Bench, w.Params = bench, v.own(&w)
+	if w.Name == "" {
+		w.Name = w.Kind
+	}
+	r.checkWorkload(&w, e, v, path)
+	r.checkVolume(&w, e, path)
+	e.Workloads = append(e.Workloads, w)
+}
+
+// checkWorkload fills in what the entry leaves out, and notes what the workload
+// has to say against it.
+func (r *reader) checkWorkload(w *Workload, e *Experiment, v *value, path []string) {
+	timeoutAt := extend(path, "timeout")
+	if v.get("timeout") == nil {
+		w.Timeout, timeoutAt = e.Timeouts.Task, path
+	} else if w.Timeout <= 0 {
+		r.report(timeoutAt, "a timeout must be longer than 0s", "")
 		return
 	}
 	if err := w.Bench.Validate(); err != nil {
-		c.validateProblems(path, err)
+		r.reportErrors(path, err)
 		return
 	}
 	if need := unit.Duration(w.Bench.Estimate()); w.Timeout > 0 && need >= w.Timeout {
-		c.report(timeoutAt, fmt.Sprintf("the timeout of %s is too short", w.Timeout),
+		r.report(timeoutAt, fmt.Sprintf("the timeout of %s is too short", w.Timeout),
 			fmt.Sprintf("a task of this workload takes about %s", need))
 	}
 }
 
-// decodeProblem notes why parameters that fit the schema do not fit the Go
-// type: a number that is too large for its field.
-func (c *checker) decodeProblem(path []string, err error) {
-	var te *json.UnmarshalTypeError
-	if errors.As(err, &te) {
-		c.report(slices.Concat(path, strings.Split(te.Field, ".")), te.Value+" is not possible", "")
+// readStudy reads the question that the file asks.
+func (r *reader) readStudy(e *Experiment) {
+	path := []string{"study"}
+	if r.root.get("study") == nil {
 		return
 	}
-	c.report(path, err.Error(), "")
+	var entry StudyEntry
+	s, ok := r.entry(path, &entry, r.kinds.studyNames(), func(kind string) any {
+		k, _ := r.kinds.Studies.Find(kind)
+		return k.New()
+	}).(study.Study)
+	if !ok {
+		return
+	}
+	if err := s.Validate(); err != nil {
+		r.reportErrors(path, err)
+		return
+	}
+	entry.Study = s
+	e.Study = &entry
 }
 
-// validateProblems notes what a workload says against its parameters, or a lab
-// against its specification.
-func (c *checker) validateProblems(path []string, err error) {
+// studyNames are the questions that a file may ask, sorted.
+func (k Kinds) studyNames() []string {
+	var out []string
+	for _, s := range k.Studies {
+		out = append(out, s.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// reportErrors notes what somebody who knows says against a value: a workload
+// against its parameters, a lab against its specification.
+func (r *reader) reportErrors(path []string, err error) {
 	var joined interface{ Unwrap() []error }
 	var fe *workload.FieldError
 	var le *lab.FieldError
+	var p *model.InputError
 	switch {
 	case errors.As(err, &joined):
 		for _, one := range joined.Unwrap() {
-			c.validateProblems(path, one)
+			r.reportErrors(path, one)
 		}
 	case errors.As(err, &fe):
-		c.report(slices.Concat(path, fieldPath(fe.Field)), fe.Problem, fe.Allowed)
+		r.report(slices.Concat(path, fieldPath(fe.Field)), fe.Problem, fe.Allowed)
 	case errors.As(err, &le):
-		c.report(slices.Concat(path, fieldPath(le.Field)), le.Problem, le.Allowed)
+		r.report(slices.Concat(path, fieldPath(le.Field)), le.Problem, le.Allowed)
+	case errors.As(err, &p):
+		r.report(slices.Concat(path, fieldPath(p.Path)), p.Problem, p.Allowed)
 	default:
-		c.report(path, err.Error(), "")
+		r.report(path, err.Error(), "")
 	}
 }
 
@@ -253,7 +267,7 @@ func fieldPath(field string) []string {
 
 // checkNames notes workloads of the same name. Unnamed ones are named after
 // their kind.
-func (c *checker) checkNames(list *value) {
+func (r *reader) checkNames(list *value) {
 	first := map[string]pos{}
 	for i, item := range list.items {
 		name := item.entryName()
@@ -263,7 +277,7 @@ func (c *checker) checkNames(list *value) {
 			continue
 		}
 		if name == "" {
-			continue // it has no kind either; the schema has complained
+			continue // it has no kind either, which was noted
 		}
 		path := []string{"workloads", strconv.Itoa(i)}
 		at, problem := item.at, fmt.Sprintf("a second workload named %q", name)
@@ -272,6 +286,20 @@ func (c *checker) checkNames(list *value) {
 		} else {
 			problem += " (a workload without a name has that of its kind)"
 		}
-		c.reportAt(at, path, problem, fmt.Sprintf("the first is %s; give each a name of its own", was.where()))
+		r.reportAt(at, path, problem, fmt.Sprintf("the first is %s; give each a name of its own", was.where()))
 	}
+}
+
+// check reports kinds whose parameters take the keys that every kind has: a
+// programming error.
+func (k Kinds) check() error {
+	common := keysOf(fieldsOf(reflect.TypeFor[Workload]()))
+	for _, name := range k.Workloads.Names() {
+		for _, key := range keysOf(fieldsOf(reflect.TypeOf(k.Workloads[name].New()).Elem())) {
+			if slices.Contains(common, key) {
+				return fmt.Errorf("workload %s: parameter %q has the name of a key that every workload has", name, key)
+			}
+		}
+	}
+	return nil
 }

@@ -33,7 +33,7 @@ var noPlaces = cmpopts.IgnoreFields(Experiment{}, "root")
 
 func parse(t *testing.T, src string, set ...string) *Experiment {
 	t.Helper()
-	e, err := Parse("dir/some-file.yaml", []byte(src), testRegistry(), set)
+	e, err := Parse("dir/some-file.yaml", []byte(src), testKinds(), set)
 	if err != nil {
 		t.Fatalf("Parse: %v", err)
 	}
@@ -167,7 +167,7 @@ func TestSetErrors(t *testing.T) {
 		{"trials=0", `--set trials=0: trials: 0 is too small; allowed is a whole number from 1 to 1000`},
 		{"trials", `--set trials: want key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
 		{"=3", `--set =3: want key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
-		{"trails=3", `--set trails=3: trails: unknown key "trails"; did you mean "trials"? Allowed are description, evaluations, every, fleet, interleave, name, output, retries, rotate, seed, services, sizes, timeouts, trials, workloads`},
+		{"trails=3", `--set trails=3: trails: unknown key "trails"; did you mean "trials"? Allowed are description, evaluations, every, fleet, interleave, name, output, retries, rotate, seed, services, sizes, study, timeouts, trials, workloads`},
 		{"workloads.tow.threads=3", `--set workloads.tow.threads=3: workloads has no entry "tow"; did you mean "two"? Allowed are names (one, two) and numbers from 0`},
 		{"workloads.2.threads=3", `--set workloads.2.threads=3: workloads has no entry "2"; allowed are names (one, two) and numbers from 0`},
 		{"fleet.local.nodes.x=3", `--set fleet.local.nodes.x=3: fleet.local.nodes is "4", there is no key below it`},
@@ -176,7 +176,7 @@ func TestSetErrors(t *testing.T) {
 		{"name='", `--set name=': the value is not valid YAML: while scanning a quoted scalar: found unexpected end of stream; put text with special characters in quotes`},
 		{"workloads.two.name=one", `--set workloads.two.name=one: workloads.one.name: a second workload named "one"; the first is in line 5; give each a name of its own`},
 	} {
-		_, err := Parse("f.yaml", []byte(valid), testRegistry(), []string{c.set})
+		_, err := Parse("f.yaml", []byte(valid), testKinds(), []string{c.set})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("--set %s:\n got %v\nwant %s", c.set, err, c.want)
 		}
@@ -188,7 +188,7 @@ func TestSetErrors(t *testing.T) {
 
 // An override that is wrong is named also when the file is wrong.
 func TestSetErrorsFollowFileErrors(t *testing.T) {
-	_, err := Parse("f.yaml", []byte(valid+"trails: 1\n"), testRegistry(), []string{"seed=x", "rotate=maybe"})
+	_, err := Parse("f.yaml", []byte(valid+"trails: 1\n"), testKinds(), []string{"seed=x", "rotate=maybe"})
 	lines := strings.Split(fmt.Sprint(err), "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], "f.yaml:9:1: ") ||
 		!strings.HasPrefix(lines[1], "--set seed=x: ") || !strings.HasPrefix(lines[2], "--set rotate=maybe: ") {
@@ -238,7 +238,7 @@ func TestHostile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			if _, err := Parse("f.yaml", []byte(src), testRegistry(), nil); !errors.Is(err, model.ErrUsage) {
+			if _, err := Parse("f.yaml", []byte(src), testKinds(), nil); !errors.Is(err, model.ErrUsage) {
 				t.Errorf("Parse = %.200v, want a model.ErrUsage", err)
 			} else if n := len(err.Error()); n > 64<<10 {
 				t.Errorf("the message has %d bytes", n)
@@ -310,7 +310,7 @@ func FuzzParse(f *testing.F) {
 			f.Add(src, "seed=1")
 		}
 	}
-	reg := testRegistry()
+	reg := testKinds()
 	f.Fuzz(func(t *testing.T, src []byte, set string) {
 		e, err := Parse("f.yaml", src, reg, []string{set})
 		if err != nil {

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,23 +17,34 @@ const standIn = "10.213.0.1"
 // placeholderRE finds ${service.NAME}, also one that is not closed.
 var placeholderRE = regexp.MustCompile(`\$\{service\.([A-Za-z0-9_-]*)(\}?)`)
 
-// withStandIns returns the parameters of a workload with an address in place
-// of each ${service.NAME}; the parameters stay as they are. It notes names
-// that no service has, and is then false.
-func (c *checker) withStandIns(params map[string]any, e *Experiment, path []string) (map[string]any, bool) {
-	f := &filler{check: c, known: slices.Compact(slices.Sorted(slices.Values(c.serviceNames(e)))), ok: true}
-	filled, _ := f.fill(params, path).(map[string]any)
-	return filled, f.ok
+// withStandIns returns a copy of a value with an address in place of each
+// ${service.NAME}. It notes names that no service has.
+func (r *reader) withStandIns(v *value, path []string) *value {
+	known := slices.Compact(slices.Sorted(slices.Values(r.serviceNames())))
+	var fill func(v *value, path []string) *value
+	fill = func(v *value, path []string) *value {
+		out := *v
+		if text, ok := v.scalar.(string); ok {
+			out.scalar = r.standIns(text, path, known)
+		}
+		out.members = slices.Clone(v.members)
+		for i, m := range v.members {
+			out.members[i].value = fill(m.value, extend(path, m.key))
+		}
+		out.items = slices.Clone(v.items)
+		for i, item := range v.items {
+			out.items[i] = fill(item, extend(path, strconv.Itoa(i)))
+		}
+		return &out
+	}
+	return fill(v, path)
 }
 
 // serviceNames are the names that the file gives to services, whether or not
 // the rest of each is right.
-func (c *checker) serviceNames(e *Experiment) []string {
+func (r *reader) serviceNames() []string {
 	var names []string
-	for _, s := range e.Services {
-		names = append(names, s.Name)
-	}
-	if list := c.root.get("services"); len(names) == 0 && list != nil {
+	if list := r.root.get("services"); list != nil {
 		for _, item := range list.items {
 			names = append(names, item.get("name").text())
 		}
@@ -42,58 +52,25 @@ func (c *checker) serviceNames(e *Experiment) []string {
 	return names
 }
 
-// filler replaces placeholders in a JSON value.
-type filler struct {
-	check *checker
-	known []string
-	ok    bool
-}
-
-// fill returns v with every string filled; what changes is copied.
-func (f *filler) fill(v any, path []string) any {
-	switch v := v.(type) {
-	case string:
-		return f.text(v, path)
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = f.fill(v[i], extend(path, strconv.Itoa(i)))
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			out[k] = f.fill(v[k], extend(path, k))
-		}
-		return out
-	}
-	return v
-}
-
-func (f *filler) text(s string, path []string) string {
+func (r *reader) standIns(s string, path, known []string) string {
 	return placeholderRE.ReplaceAllStringFunc(s, func(found string) string {
 		name := placeholderRE.FindStringSubmatch(found)[1]
 		if found != model.ServicePlaceholder(name) {
-			f.report(path, fmt.Sprintf("%q is not closed", clip(found)), "write ${service.NAME}")
-		} else if !slices.Contains(f.known, name) {
-			f.report(path, fmt.Sprintf("there is no service %q", clip(name)), f.allowed(name))
+			r.report(path, fmt.Sprintf("%q is not closed", clip(found)), "write ${service.NAME}")
+		} else if !slices.Contains(known, name) {
+			r.report(path, fmt.Sprintf("there is no service %q", clip(name)), servicesAllowed(name, known))
 		}
 		return standIn
 	})
 }
 
-func (f *filler) report(path []string, problem, allowed string) {
-	f.ok = false
-	f.check.report(path, problem, allowed)
-}
-
-// allowed lists the services that there are.
-func (f *filler) allowed(name string) string {
-	if len(f.known) == 0 {
+// servicesAllowed lists the services that there are.
+func servicesAllowed(name string, known []string) string {
+	if len(known) == 0 {
 		return "the file has no services"
 	}
-	all := "the services are " + strings.Join(f.known, ", ")
-	if s := Suggest(name, f.known); s != "" {
+	all := "the services are " + strings.Join(known, ", ")
+	if s := Suggest(name, known); s != "" {
 		return fmt.Sprintf("did you mean %q? %s%s", s, strings.ToUpper(all[:1]), all[1:])
 	}
 	return all

@@ -8,18 +8,18 @@ import (
 	"slices"
 
 	invopop "github.com/invopop/jsonschema"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of experiment files, with
-// descriptions and defaults, for the workloads in the registry. It fails only
-// if a workload's parameters cannot be described: a programming error.
-func Schema(reg workload.Registry) ([]byte, error) {
-	root, err := experimentSchema(reg)
+// descriptions and defaults, for these kinds. It fails only
+// if the parameters of one cannot be described: a programming error.
+func Schema(kinds Kinds) ([]byte, error) {
+	root, err := experimentSchema(kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func JobSchema() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-func experimentSchema(reg workload.Registry) (*invopop.Schema, error) {
+func experimentSchema(kinds Kinds) (*invopop.Schema, error) {
 	root := reflectSchema(Experiment{})
 	root.Title = "scalebench experiment"
 	root.Description = "What scalebench run executes: a fleet, workloads, and how to evaluate them."
@@ -51,56 +51,81 @@ func experimentSchema(reg workload.Registry) (*invopop.Schema, error) {
 		return nil, err
 	}
 	root.Definitions = unitDefinitions()
-	return root, addWorkloads(root.Definitions, reg)
+	if err := addWorkloads(root.Definitions, kinds.Workloads); err != nil {
+		return nil, err
+	}
+	return root, addStudies(root.Definitions, kinds.Studies)
 }
 
 // addWorkloads adds the definition "workload", which dispatches on kind to one
-// definition for each kind. if/then instead of oneOf, so that a violation is
-// reported for the kind that the file names and not for all of them.
+// definition for each kind. if/then instead of oneOf, so that an editor reports
+// a violation for the kind that the file names and not for all of them.
 func addWorkloads(defs invopop.Definitions, reg workload.Registry) error {
-	entry := reflectSchema(Workload{})
-	entry.Version = ""
-	entry.AdditionalProperties = nil
-	kind, _ := entry.Properties.Get("kind")
+	entry := newEntrySchema("workload", Workload{})
 	for _, name := range reg.Names() {
-		kind.Enum = append(kind.Enum, name)
-		def, err := kindSchema(reg[name])
-		if err != nil {
+		if err := entry.add(defs, name, reg[name].Summary, reg[name].New()); err != nil {
 			return err
 		}
-		defs["workload-"+name] = def
-		entry.AllOf = append(entry.AllOf, &invopop.Schema{
-			If:   kindIs(name),
-			Then: &invopop.Schema{Ref: "#/$defs/workload-" + name},
-		})
 	}
-	defs["workload"] = entry
+	defs["workload"] = entry.schema
 	return nil
 }
 
-// kindSchema describes an entry of one kind: the keys every kind has and the
+// addStudies adds the definition "study" in the same way.
+func addStudies(defs invopop.Definitions, reg study.Registry) error {
+	type keys StudyEntry // its own type stands for a reference to this
+	entry := newEntrySchema("study", keys{})
+	for _, k := range reg {
+		if err := entry.add(defs, k.Name, k.Summary, k.New()); err != nil {
+			return err
+		}
+	}
+	defs["study"] = entry.schema
+	return nil
+}
+
+// entrySchema describes a group of keys that names its kind.
+type entrySchema struct {
+	what   string
+	common any
+	schema *invopop.Schema
+}
+
+func newEntrySchema(what string, common any) entrySchema {
+	s := reflectSchema(common)
+	s.Version, s.AdditionalProperties = "", nil
+	return entrySchema{what, common, s}
+}
+
+// add describes the entries of one kind: the keys that every kind has, and the
 // kind's own.
-func kindSchema(k workload.Kind) (*invopop.Schema, error) {
-	params := reflectSchema(k.New())
+func (e entrySchema) add(defs invopop.Definitions, name, summary string, defaults any) error {
+	params := reflectSchema(defaults)
 	params.Version = ""
-	params.Description = k.Summary
+	params.Description = summary
 	if params.Properties == nil {
-		return nil, fmt.Errorf("workload %s: New returns %T, want a pointer to a struct", k.Name, k.New())
+		return fmt.Errorf("%s %s: New returns %T, want a pointer to a struct", e.what, name, defaults)
 	}
-	if err := setDefaults(params, k.New()); err != nil {
-		return nil, fmt.Errorf("workload %s: %w", k.Name, err)
+	if err := setDefaults(params, defaults); err != nil {
+		return fmt.Errorf("%s %s: %w", e.what, name, err)
 	}
-	common := reflectSchema(Workload{})
+	common := reflectSchema(e.common)
 	for p := common.Properties.Oldest(); p != nil; p = p.Next() {
 		if _, ok := params.Properties.Get(p.Key); ok {
-			return nil, fmt.Errorf("workload %s: parameter %q has the name of a key that every workload has", k.Name, p.Key)
+			return fmt.Errorf("%s %s: parameter %q has the name of a key that every %s has", e.what, name, p.Key, e.what)
 		}
 		params.Properties.Set(p.Key, p.Value)
 	}
 	if kind, ok := params.Properties.Get("kind"); ok {
-		kind.Const = k.Name
+		kind.Const = name
 	}
-	return params, nil
+	if kind, ok := e.schema.Properties.Get("kind"); ok {
+		kind.Enum = append(kind.Enum, name)
+	}
+	ref := e.what + "-" + name
+	defs[ref] = params
+	e.schema.AllOf = append(e.schema.AllOf, &invopop.Schema{If: kindIs(name), Then: &invopop.Schema{Ref: "#/$defs/" + ref}})
+	return nil
 }
 
 // kindIs matches an entry of this kind.
@@ -159,6 +184,8 @@ func mapType(t reflect.Type) *invopop.Schema {
 		return &invopop.Schema{Type: "string", Enum: []any{string(model.Serial), string(model.Parallel), string(model.Search)}}
 	case reflect.TypeFor[model.Better]():
 		return &invopop.Schema{Type: "string", Enum: []any{string(model.Higher), string(model.Lower)}}
+	case reflect.TypeFor[StudyEntry]():
+		return &invopop.Schema{Ref: "#/$defs/study"}
 	case reflect.TypeFor[[]Workload]():
 		return &invopop.Schema{Type: "array", Items: &invopop.Schema{Ref: "#/$defs/workload"}}
 	}
@@ -211,38 +238,4 @@ func setDefaultValues(s *invopop.Schema, m map[string]any) {
 			p.Value.Default = d
 		}
 	}
-}
-
-// compiled is a schema ready for checking, with its source, from which the
-// explanations take what is allowed.
-type compiled struct {
-	schema *jsonschema.Schema
-	doc    any
-}
-
-// schemaURL names the schema while it is compiled; nothing is fetched.
-const schemaURL = "mem:///schema.json"
-
-func compile(s *invopop.Schema) (*compiled, error) {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the schema: %w", err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		return nil, fmt.Errorf("reading the schema: %w", err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	for name, check := range formats() {
-		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: check})
-	}
-	if err := c.AddResource(schemaURL, doc); err != nil {
-		return nil, fmt.Errorf("reading the schema: %w", err)
-	}
-	schema, err := c.Compile(schemaURL)
-	if err != nil {
-		return nil, fmt.Errorf("compiling the schema: %w", err)
-	}
-	return &compiled{schema: schema, doc: doc}, nil
 }

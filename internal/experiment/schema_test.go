@@ -2,6 +2,10 @@ package experiment
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +15,7 @@ import (
 )
 
 func TestSchemaGolden(t *testing.T) {
-	b, err := Schema(testRegistry())
+	b, err := Schema(testKinds())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +25,7 @@ func TestSchemaGolden(t *testing.T) {
 // What Schema prints is a schema, with a validator that knows nothing of ours:
 // it accepts a valid file and refuses what its patterns exclude.
 func TestSchemaStandsAlone(t *testing.T) {
-	b, err := Schema(testRegistry())
+	b, err := Schema(testKinds())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,12 +58,66 @@ func TestSchemaStandsAlone(t *testing.T) {
 	}
 }
 
+// Whatever the schema refuses, Parse refuses.
+func TestParseHoldsToSchema(t *testing.T) {
+	b, err := Schema(testKinds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("mem:///x", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, refused := c.MustCompile("mem:///x"), 0
+	check := func(src string) {
+		f := readYAML([]byte(src), &problems{})
+		if f == nil || schema.Validate(f.tree(f.root).plain()) == nil {
+			return
+		}
+		refused++
+		if _, err := Parse("f.yaml", []byte(src), testKinds(), nil); err == nil {
+			t.Errorf("the schema refuses, and Parse accepts\n%s", src)
+		}
+	}
+	files, err := filepath.Glob("testdata/errors/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(string(src))
+	}
+	// Each value of a valid file in turn becomes something else.
+	lines := strings.Split(full, "\n")
+	for i, line := range lines {
+		key, _, ok := strings.Cut(line, ": ")
+		if !ok {
+			continue
+		}
+		for _, other := range []string{"null", "-1", "2.5", "true", "text", "[1, 1]", "{x: 1}", "1e20", "\"\""} {
+			changed := slices.Clone(lines)
+			changed[i] = key + ": " + other
+			check(strings.Join(changed, "\n"))
+		}
+	}
+	if refused < 50 {
+		t.Errorf("the schema refused %d files only", refused)
+	}
+}
+
 func TestSchemaRefusesBadKinds(t *testing.T) {
 	type clash struct {
 		spin
 		Timeout int `json:"timeout"`
 	}
-	reg := workload.NewRegistry(workload.Kind{Name: "clash", New: func() workload.Workload { return &clash{} }})
+	reg := Kinds{Workloads: workload.NewRegistry(workload.Kind{Name: "clash", New: func() workload.Workload { return &clash{} }})}
 	if _, err := Schema(reg); err == nil {
 		t.Error("Schema accepted a parameter named timeout")
 	}

@@ -46,8 +46,8 @@ func TestVolumes(t *testing.T) {
 
 func checkVolumes(t *testing.T, src, want string) {
 	t.Helper()
-	reg := testRegistry()
-	reg["writer"] = workload.Kind{Name: "writer", Summary: "Writes.", New: func() workload.Workload { return &writer{} }}
+	reg := testKinds()
+	reg.Workloads["writer"] = workload.Kind{Name: "writer", Summary: "Writes.", New: func() workload.Workload { return &writer{} }}
 	_, err := Parse("f.yaml", []byte(src), reg, nil)
 	switch {
 	case want == "" && err != nil:
@@ -73,7 +73,7 @@ func TestRefusal(t *testing.T) {
 
 // TestTooManyNodes: a number of nodes that is impossible is not away, too.
 func TestTooManyNodes(t *testing.T) {
-	_, err := Parse("f.yaml", []byte("fleet: {lab: {nodes: 65}}\nworkloads: [{kind: shell, command: x}]\n"), testRegistry(), nil)
+	_, err := Parse("f.yaml", []byte("fleet: {lab: {nodes: 65}}\nworkloads: [{kind: shell, command: x}]\n"), testKinds(), nil)
 	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "65") {
 		t.Errorf("Parse = %v, want one error, of 65", err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/wire"
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Queue is what the master needs of package queue to reach the agents.
@@ -51,7 +50,7 @@ type Config struct {
 	Queue     Queue
 	Crier     Crier
 	Authority *identity.Authority
-	Workloads workload.Registry
+	Kinds     experiment.Kinds
 	// Fleets makes the fleet that an experiment asks for, where this server
 	// brings it up itself; nil for one of agents that somebody else started.
 	// It fails where such a fleet cannot be had here.

@@ -48,7 +48,7 @@ func newStudy(tb testing.TB) *study {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = st.Close() })
-	exp, err := experiment.Parse("study.yaml", []byte(studySource), workload.NewRegistry(workloadload.Kind()), nil)
+	exp, err := experiment.Parse("study.yaml", []byte(studySource), experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind())}, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

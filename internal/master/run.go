@@ -79,7 +79,7 @@ func (x *execution) readSource(run model.Run) error {
 	if run.Kind == model.KindBatch {
 		return nil
 	}
-	exp, err := experiment.Parse(run.SourceName, []byte(run.Source), x.m.cfg.Workloads, nil)
+	exp, err := experiment.Parse(run.SourceName, []byte(run.Source), x.m.cfg.Kinds, nil)
 	if err != nil {
 		return fmt.Errorf("reading the stored experiment file: %w", err)
 	}

@@ -57,7 +57,7 @@ func (m *Master) submit(ctx context.Context, src control.Source) error {
 }
 
 func (m *Master) submitExperiment(ctx context.Context, run model.Run, src control.Source) error {
-	exp, err := experiment.Parse(src.Name, []byte(src.Text), m.cfg.Workloads, nil)
+	exp, err := experiment.Parse(src.Name, []byte(src.Text), m.cfg.Kinds, nil)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (n *nap) Run(context.Context, *workload.Env) error     { return nil }
 func parse(t *testing.T, src string) *experiment.Experiment {
 	t.Helper()
 	reg := workload.NewRegistry(workload.Kind{Name: "nap", Summary: "Waits.", New: func() workload.Workload { return &nap{} }})
-	e, err := experiment.Parse("test.yaml", []byte("fleet: {agents: {}}\n"+src), reg, nil)
+	e, err := experiment.Parse("test.yaml", []byte("fleet: {agents: {}}\n"+src), experiment.Kinds{Workloads: reg}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func searching(t *testing.T, src string) *experiment.Experiment {
 		workload.Kind{Name: "offer", Summary: "Offers load.", New: func() workload.Workload { return &offer{} }},
 		workload.Kind{Name: "nap", Summary: "Waits.", New: func() workload.Workload { return &nap{} }},
 	)
-	e, err := experiment.Parse("test.yaml", []byte("fleet: {agents: {}}\n"+src), reg, nil)
+	e, err := experiment.Parse("test.yaml", []byte("fleet: {agents: {}}\n"+src), experiment.Kinds{Workloads: reg}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

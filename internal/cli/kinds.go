@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/command"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
@@ -12,6 +14,16 @@ import (
 	"github.com/scalebench/scalebench/internal/workload/sysbench"
 	"github.com/scalebench/scalebench/internal/workload/unixbench"
 )
+
+// Kinds are what an experiment file may name.
+func Kinds() experiment.Kinds {
+	return experiment.Kinds{Workloads: Workloads(), Studies: Studies()}
+}
+
+// Studies returns the questions that this binary knows: one line each.
+func Studies() study.Registry {
+	return study.Registry{}
+}
 
 // Workloads returns the benchmarks that this binary knows: one line each.
 func Workloads() workload.Registry {

@@ -1,0 +1,361 @@
+package experiment
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// decoder fills Go values from a tree and notes everything in it that does not
+// suit them, at its position. What suits is filled in, so that the rest of a
+// file can be looked at further.
+type decoder struct {
+	root  *value
+	probs *problems
+	// blamed holds the paths of all values that were complained about, touched
+	// also those of everything around them.
+	blamed, touched map[string]bool
+}
+
+// newDecoder notes what was found wrong in reading the tree.
+func newDecoder(root *value, probs *problems) *decoder {
+	d := &decoder{root: root, probs: probs, blamed: map[string]bool{}, touched: map[string]bool{}}
+	d.issues(root, nil)
+	return d
+}
+
+func (d *decoder) issues(v *value, path []string) {
+	for _, i := range v.issues {
+		at := path
+		if i.key != "" {
+			at = extend(path, i.key)
+		}
+		d.reportAt(i.at, at, i.problem, i.allowed)
+	}
+	for _, m := range v.members {
+		d.issues(m.value, extend(path, m.key))
+	}
+	for i, item := range v.items {
+		d.issues(item, extend(path, strconv.Itoa(i)))
+	}
+}
+
+// pathKey makes a path a key of a map. Keys with a NUL would be ambiguous, and
+// are unknown to every type.
+func pathKey(path []string) string { return strings.Join(path, "\x00") }
+
+// clean reports whether nothing at or below a path was complained about.
+func (d *decoder) clean(path ...string) bool { return !d.touched[pathKey(path)] }
+
+// report notes a problem of the value at a path.
+func (d *decoder) report(path []string, problem, allowed string) {
+	d.reportAt(d.root.find(path).at, path, problem, allowed)
+}
+
+func (d *decoder) reportAt(at pos, path []string, problem, allowed string) {
+	d.blamed[pathKey(path)] = true
+	for i := range path {
+		d.touched[pathKey(path[:i+1])] = true
+	}
+	d.probs.add(at, d.root.show(path), problem, allowed)
+}
+
+// decode fills dst, a settable value, from v. It reports whether all of v
+// suits; otherwise dst keeps what it had, groups of keys apart, whose good keys
+// are filled in.
+func (d *decoder) decode(v *value, path []string, dst reflect.Value, s shape) bool {
+	if v.spoilt() {
+		return false
+	}
+	if dst.Kind() == reflect.Pointer {
+		elem := reflect.New(dst.Type().Elem())
+		ok := d.decode(v, path, elem.Elem(), s)
+		if ok || s.kind == groupShape && v.kind == objectValue {
+			dst.Set(elem)
+		}
+		return ok
+	}
+	if !s.holds(v) {
+		problem, allowed := wrongType(v, s)
+		d.report(path, problem, allowed)
+		return false
+	}
+	switch s.kind {
+	case groupShape:
+		return d.group(v, path, dst, s)
+	case listShape:
+		return d.list(v, path, dst, s)
+	case textShape:
+		return d.text(v, path, dst, s)
+	case wholeShape, numberShape:
+		return d.number(v, path, dst, s)
+	case boolShape:
+		b, _ := v.scalar.(bool)
+		dst.SetBool(b)
+	default:
+		dst.Set(reflect.ValueOf(v.plain()))
+	}
+	return true
+}
+
+// group fills a struct or a map from an object.
+func (d *decoder) group(v *value, path []string, dst reflect.Value, s shape) bool {
+	if s.exactly > 0 && len(v.members) != s.exactly {
+		d.report(path, fmt.Sprintf("it has %d keys", len(v.members)), s.describe())
+	}
+	if dst.Kind() == reflect.Map {
+		d.mapping(v, path, dst, s)
+	} else {
+		d.fields(v, path, dst, fieldsOf(dst.Type()), s.keys)
+		d.unknownKeys(v, path, s.keys)
+	}
+	return d.clean(path...)
+}
+
+func (d *decoder) mapping(v *value, path []string, dst reflect.Value, s shape) {
+	m := reflect.MakeMapWithSize(dst.Type(), len(v.members))
+	for _, e := range v.members {
+		elem := reflect.New(dst.Type().Elem()).Elem()
+		if d.decode(e.value, extend(path, e.key), elem, *s.item) {
+			m.SetMapIndex(reflect.ValueOf(e.key), elem)
+		}
+	}
+	dst.Set(m)
+}
+
+// fields fills the fields of a struct from their keys, and notes those that
+// are missing; known are all keys that the object may have.
+func (d *decoder) fields(v *value, path []string, dst reflect.Value, fields []field, known []string) {
+	for _, f := range fields {
+		m := v.member(f.key)
+		switch {
+		case m == nil && f.shape.required:
+			d.missingKey(path, v, f, known)
+		case m != nil && !f.skip:
+			d.decode(m.value, extend(path, f.key), dst.FieldByIndex(f.index), f.shape)
+		}
+	}
+}
+
+// unknownKeys notes the keys of an object that are not known.
+func (d *decoder) unknownKeys(v *value, path, known []string) {
+	for _, m := range v.members {
+		if !slices.Contains(known, m.key) {
+			d.unknownKey(path, m, known)
+		}
+	}
+}
+
+// unknownKey reports a key that is not known.
+func (d *decoder) unknownKey(path []string, m member, known []string) {
+	allowed := "allowed are " + strings.Join(known, ", ")
+	if s := Suggest(m.key, known); s != "" {
+		allowed = fmt.Sprintf("did you mean %q? Allowed are %s", s, strings.Join(known, ", "))
+	}
+	d.reportAt(m.at, extend(path, m.key), fmt.Sprintf("unknown key %q", clip(m.key)), allowed)
+}
+
+// missingKey reports a required key that is not there, unless a misspelt one
+// explains it.
+func (d *decoder) missingKey(path []string, v *value, f field, known []string) {
+	for _, m := range v.members {
+		if !slices.Contains(known, m.key) && Suggest(m.key, known) == f.key {
+			d.unknownKey(path, m, known) // noted once, however often it is found
+			return
+		}
+	}
+	d.report(path, fmt.Sprintf("the key %q is missing", f.key), f.shape.describe())
+}
+
+func (d *decoder) list(v *value, path []string, dst reflect.Value, s shape) bool {
+	switch n := len(v.items); {
+	case n < s.least:
+		d.report(path, "the list is too short", s.describe())
+	case s.most >= 0 && n > s.most:
+		d.report(path, "the list is too long", s.describe())
+	}
+	if twice := repeated(v.items); s.unique && twice != nil {
+		d.report(path, fmt.Sprintf("the list has %s twice", twice), "every entry may stand once")
+	}
+	out := reflect.MakeSlice(dst.Type(), len(v.items), len(v.items))
+	for i, item := range v.items {
+		d.decode(item, extend(path, strconv.Itoa(i)), out.Index(i), *s.item)
+	}
+	if !d.clean(path...) {
+		return false
+	}
+	dst.Set(out)
+	return true
+}
+
+// repeated is the first item that stands in a list a second time; nil if none
+// does.
+func repeated(items []*value) *value {
+	for i, item := range items {
+		if slices.ContainsFunc(items[:i], func(other *value) bool { return reflect.DeepEqual(other.plain(), item.plain()) }) {
+			return item
+		}
+	}
+	return nil
+}
+
+// text fills a string, or what reads itself from one: a quantity.
+func (d *decoder) text(v *value, path []string, dst reflect.Value, s shape) bool {
+	text := v.text()
+	if err := s.check(text); err != nil {
+		problem, allowed, _ := strings.Cut(err.Error(), "; ")
+		d.report(path, problem, allowed)
+		return false
+	}
+	switch n := utf8.RuneCountInString(text); {
+	case len(s.enum) > 0 && !slices.Contains(s.enum, text):
+		d.report(path, fmt.Sprintf("%s is not known here", v), oneOf(text, s.enum))
+	case n < s.least:
+		d.report(path, "the text is too short", s.describe())
+	case s.most >= 0 && n > s.most:
+		d.report(path, "the text is too long", s.describe())
+	case s.pattern != nil && !s.pattern.MatchString(text):
+		d.report(path, fmt.Sprintf("%s does not have the right form", v), s.describe())
+	default:
+		if into, ok := dst.Addr().Interface().(encoding.TextUnmarshaler); ok {
+			if err := into.UnmarshalText([]byte(text)); err != nil {
+				d.report(path, err.Error(), "")
+				return false
+			}
+			return true
+		}
+		dst.SetString(text)
+		return true
+	}
+	return false
+}
+
+func (d *decoder) number(v *value, path []string, dst reflect.Value, s shape) bool {
+	x, isFloat := v.scalar.(float64)
+	whole, _ := v.scalar.(int64)
+	if !isFloat {
+		x = float64(whole)
+	}
+	switch {
+	case s.tooSmall(x):
+		d.report(path, fmt.Sprintf("%s is too small", v), s.describe())
+		return false
+	case s.tooLarge(x):
+		d.report(path, fmt.Sprintf("%s is too large", v), s.describe())
+		return false
+	}
+	fits := true
+	switch {
+	case dst.CanFloat():
+		dst.SetFloat(x)
+	case isFloat:
+		fits = false // beyond every integer
+	case dst.CanInt():
+		if fits = !dst.OverflowInt(whole); fits {
+			dst.SetInt(whole)
+		}
+	default:
+		if fits = whole >= 0 && !dst.OverflowUint(uint64(whole)); fits {
+			dst.SetUint(uint64(whole))
+		}
+	}
+	if !fits {
+		d.report(path, fmt.Sprintf("number %s is not possible", v), "")
+	}
+	return fits
+}
+
+// shape is what a value must look like: the type of the field that it fills,
+// and the constraints of its tags.
+type shape struct {
+	kind     shapeKind
+	required bool
+	quantity string   // what a quantity allows, in words; empty for other texts
+	format   string   // name of a format of texts
+	keys     []string // of a struct, sorted
+	exactly  int      // so many keys; 0: any number
+	item     *shape   // of lists and maps
+	enum     []string
+	unique   bool
+	// least and most are the length of a text or list; most is -1 without a
+	// bound. low, high, above and below bound a number.
+	least, most             int
+	low, high, above, below bound
+	pattern                 *regexp.Regexp
+}
+
+// bound is a limit of a number as its tag has it; empty for none.
+type bound string
+
+func (b bound) value(without float64) float64 {
+	x, err := strconv.ParseFloat(string(b), 64)
+	if err != nil {
+		return without
+	}
+	return x
+}
+
+func (s shape) tooSmall(x float64) bool {
+	return x < s.low.value(math.Inf(-1)) || s.above != "" && x <= s.above.value(0)
+}
+
+func (s shape) tooLarge(x float64) bool {
+	return x > s.high.value(math.Inf(1)) || s.below != "" && x >= s.below.value(0)
+}
+
+type shapeKind int
+
+const (
+	anyShape shapeKind = iota
+	groupShape
+	listShape
+	textShape
+	wholeShape
+	numberShape
+	boolShape
+)
+
+// word names the kind for people.
+func (k shapeKind) word() string {
+	return [...]string{"anything", "a group of keys", "a list", "text", "a whole number", "a number", "true or false"}[k]
+}
+
+// holds reports whether a value is of this kind.
+func (s shape) holds(v *value) bool {
+	switch s.kind {
+	case groupShape:
+		return v.kind == objectValue
+	case listShape:
+		return v.kind == arrayValue
+	case anyShape:
+		return true
+	}
+	if v.kind != scalarValue {
+		return false
+	}
+	switch x := v.scalar.(type) {
+	case string:
+		return s.kind == textShape
+	case bool:
+		return s.kind == boolShape
+	case int64:
+		return s.kind == wholeShape || s.kind == numberShape
+	case float64:
+		return s.kind == numberShape || s.kind == wholeShape && x == math.Trunc(x)
+	}
+	return false
+}
+
+// check holds a text to its format; the error says what is allowed.
+func (s shape) check(text string) error {
+	if f := formats()[s.format]; f != nil {
+		return f(text)
+	}
+	return nil
+}

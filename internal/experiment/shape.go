@@ -1,0 +1,133 @@
+package experiment
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// field is a field of a struct that a key fills.
+type field struct {
+	key   string
+	index []int
+	shape shape
+	// skip: the entries have a shape of their own, which the caller knows.
+	skip bool
+}
+
+// fieldsOf lists the fields of a struct that have keys, those of embedded
+// structs included.
+func fieldsOf(t reflect.Type) []field {
+	var out []field
+	for _, f := range reflect.VisibleFields(t) {
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if key == "" || key == "-" || !f.IsExported() {
+			continue
+		}
+		out = append(out, field{key: key, index: f.Index, shape: shapeOf(f.Type, f.Tag.Get("jsonschema")), skip: f.Type == reflect.TypeFor[[]Workload]() || f.Type == reflect.TypeFor[*StudyEntry]()})
+	}
+	return out
+}
+
+// keysOf are the keys of fields, sorted.
+func keysOf(fields []field) []string {
+	var out []string
+	for _, f := range fields {
+		out = append(out, f.key)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// shapeOf describes a type with the constraints of its tag, as the schema has
+// them: those of a list that speak of single values hold for its items.
+func shapeOf(t reflect.Type, tag string) shape {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	s := shape{most: -1}
+	switch t {
+	case reflect.TypeFor[unit.Duration]():
+		s.kind, s.format, s.quantity = textShape, formatDuration, unit.DurationAllowed
+		return s.tagged(tag)
+	case reflect.TypeFor[unit.Size]():
+		s.kind, s.format, s.quantity = textShape, formatSize, unit.SizeAllowed
+		return s.tagged(tag)
+	case reflect.TypeFor[unit.Rate]():
+		s.kind, s.format, s.quantity = textShape, formatRate, unit.RateAllowed
+		return s.tagged(tag)
+	case reflect.TypeFor[model.Phase]():
+		s.enum = []string{string(model.Serial), string(model.Parallel), string(model.Search)}
+	case reflect.TypeFor[Fleet]():
+		s.exactly = 1
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		s.kind, s.keys = groupShape, keysOf(fieldsOf(t))
+	case reflect.Map:
+		item := shapeOf(t.Elem(), "")
+		s.kind, s.item = groupShape, &item
+	case reflect.Slice:
+		var own, items []string
+		for _, word := range strings.Split(tag, ",") {
+			if name, _, _ := strings.Cut(word, "="); slices.Contains([]string{"minItems", "maxItems", "uniqueItems", "required"}, name) {
+				own = append(own, word)
+			} else {
+				items = append(items, word)
+			}
+		}
+		item := shapeOf(t.Elem(), strings.Join(items, ","))
+		s.kind, s.item, tag = listShape, &item, strings.Join(own, ",")
+	case reflect.String:
+		s.kind = textShape
+	case reflect.Bool:
+		s.kind = boolShape
+	case reflect.Float32, reflect.Float64:
+		s.kind = numberShape
+	case reflect.Interface:
+		s.kind = anyShape
+	default:
+		s.kind = wholeShape
+	}
+	return s.tagged(tag)
+}
+
+// tagged adds the constraints of a jsonschema tag.
+func (s shape) tagged(tag string) shape {
+	for word := range strings.SplitSeq(tag, ",") {
+		name, text, _ := strings.Cut(word, "=")
+		n, _ := strconv.Atoi(text)
+		switch name {
+		case "required":
+			s.required = true
+		case "enum":
+			if !slices.Contains(s.enum, text) {
+				s.enum = append(s.enum, text)
+			}
+		case "format":
+			s.format = text
+		case "pattern":
+			s.pattern = regexp.MustCompile(text)
+		case "uniqueItems":
+			s.unique = true
+		case "minLength", "minItems":
+			s.least = n
+		case "maxLength", "maxItems":
+			s.most = n
+		case "minimum":
+			s.low = bound(text)
+		case "maximum":
+			s.high = bound(text)
+		case "exclusiveMinimum":
+			s.above = bound(text)
+		case "exclusiveMaximum":
+			s.below = bound(text)
+		}
+	}
+	return s
+}

@@ -1,0 +1,178 @@
+package experiment
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String shows a value in a message.
+func (v *value) String() string {
+	switch v.kind {
+	case objectValue:
+		return "a group of keys"
+	case arrayValue:
+		return "a list"
+	}
+	switch s := v.scalar.(type) {
+	case nil:
+		return "nothing"
+	case string:
+		return fmt.Sprintf("%q", clip(s))
+	default:
+		return fmt.Sprint(s)
+	}
+}
+
+// wrongType says that a value has another type than it must have, and what to
+// write instead.
+func wrongType(v *value, s shape) (problem, allowed string) {
+	must, got, isScalar := s.kind.word(), v.String(), v.kind == scalarValue
+	switch {
+	case isScalar && v.scalar == nil:
+		return "it has no value, want " + must, s.describe()
+	case isScalar && v.text() != "":
+		return fmt.Sprintf("want %s, got the text %s", must, got), s.describe()
+	case isScalar && s.quantity != "":
+		return got + " has no unit", s.describe()
+	case isScalar && s.kind == textShape:
+		return fmt.Sprintf("want %s, got %s", must, got), fmt.Sprintf("put it in quotes: %q", got)
+	}
+	return fmt.Sprintf("want %s, got %s", must, got), s.describe()
+}
+
+// describe says in words what a shape allows.
+func (s shape) describe() string {
+	switch {
+	case len(s.enum) > 0:
+		return "allowed is " + strings.Join(s.enum, ", ")
+	case s.quantity != "":
+		return "allowed is " + s.quantity
+	case s.kind == wholeShape, s.kind == numberShape:
+		return "allowed is " + s.kind.word() + s.bounds()
+	case s.kind == boolShape:
+		return "allowed is true or false"
+	case s.kind == textShape:
+		return "allowed is text" + s.length("characters")
+	case s.kind == listShape:
+		return "allowed is a list" + s.length("entries")
+	case s.exactly > 0:
+		return fmt.Sprintf("allowed is exactly %d of %s", s.exactly, strings.Join(s.keys, ", "))
+	case s.kind == groupShape && len(s.keys) > 0:
+		return "allowed are the keys " + strings.Join(s.keys, ", ")
+	case s.kind == groupShape:
+		return "allowed is a group of keys"
+	}
+	return ""
+}
+
+// bounds describes the range of a number.
+func (s shape) bounds() string {
+	switch {
+	case s.low != "" && s.high != "":
+		return fmt.Sprintf(" from %s to %s", s.low, s.high)
+	case s.above != "" && s.high != "":
+		return fmt.Sprintf(" greater than %s and at most %s", s.above, s.high)
+	case s.low != "":
+		return " of at least " + string(s.low)
+	case s.high != "":
+		return " of at most " + string(s.high)
+	case s.above != "":
+		return " greater than " + string(s.above)
+	case s.below != "":
+		return " less than " + string(s.below)
+	}
+	return ""
+}
+
+// length describes how long a text or list may be.
+func (s shape) length(what string) string {
+	form := ""
+	if s.pattern != nil {
+		form = " of the form " + s.pattern.String()
+	}
+	switch {
+	case s.least == 1 && s.most < 0:
+		return form + " that is not empty"
+	case s.least > 0 && s.most >= 0:
+		return fmt.Sprintf("%s with %d to %d %s", form, s.least, s.most, what)
+	case s.least > 0:
+		return fmt.Sprintf("%s with at least %d %s", form, s.least, what)
+	case s.most >= 0:
+		return fmt.Sprintf("%s with at most %d %s", form, s.most, what)
+	}
+	return form
+}
+
+// oneOf lists what is allowed instead of a word, the closest first.
+func oneOf(word string, allowed []string) string {
+	all := strings.Join(allowed, ", ")
+	if s := Suggest(word, allowed); s != "" {
+		return fmt.Sprintf("did you mean %q? Allowed is %s", s, all)
+	}
+	return "allowed is " + all
+}
+
+// Suggest returns the candidate that a misspelt word most likely means; empty
+// when none is close.
+func Suggest(word string, candidates []string) string {
+	best, bestDistance := "", 0
+	for _, c := range candidates {
+		limit := max(1, min(len(word), len(c))/3)
+		d := distance(strings.ToLower(word), strings.ToLower(c), limit)
+		if d <= limit && (best == "" || d < bestDistance) {
+			best, bestDistance = c, d
+		}
+	}
+	if best == "" {
+		return plural(word, candidates)
+	}
+	return best
+}
+
+// plural catches "thread" for "threads" and the other way round in words too
+// short for an edit distance, and beginnings: "desc" for "description".
+func plural(word string, candidates []string) string {
+	found := ""
+	for _, c := range candidates {
+		if len(word) >= 3 && strings.HasPrefix(c, strings.ToLower(word)) {
+			if found != "" {
+				return "" // not clear which
+			}
+			found = c
+		}
+	}
+	return found
+}
+
+// distance is the number of edits (insert, delete, replace, swap neighbours)
+// between two words: the optimal string alignment distance. Above the limit
+// any larger number is returned early.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	var before []int // the row two above
+	above := make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+differ(a[i-1], b[j-1]))
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, above = above, row
+	}
+	return above[len(b)]
+}
+
+func differ(a, b byte) int {
+	if a == b {
+		return 0
+	}
+	return 1
+}
