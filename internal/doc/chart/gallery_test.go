@@ -32,7 +32,7 @@ func gallery() map[string]File {
 	}
 }
 
-func at(v float64) *float64 { return &v }
+func ptr(v float64) *float64 { return &v }
 
 var nan = math.NaN()
 
@@ -41,7 +41,7 @@ var nan = math.NaN()
 func overview() Chart {
 	return Chart{
 		Title: "Capacity degradation of every metric",
-		X:     Axis{Unit: "%", Lo: at(0), Hi: at(100), Min: at(-100)},
+		X:     Axis{Unit: "%", Lo: ptr(0), Hi: ptr(100), Min: ptr(-100)},
 		Y: Axis{Kind: Rows, Rows: []Row{
 			{Name: "raid0", Sub: "write", Href: "#m0", Value: "49.8 %", Note: "[36.5, 63.1]", Tag: "degraded", Role: Bad},
 			{Name: "network", Sub: "throughput", Href: "#m1", Value: "-8.2 %", Note: "[-9.3, -7.1]", Tag: "gain", Role: Better},
@@ -96,8 +96,8 @@ func nodes() []Chart {
 func growth() Chart {
 	return Chart{
 		Title: "How the total grows", Height: 240,
-		X: Axis{Label: "nodes at work", Whole: true, Hi: at(8.48), Tight: true},
-		Y: Axis{Unit: "B/s", Hi: at(640e6 * 1.05), Max: at(640e6 * 1.05)},
+		X: Axis{Label: "nodes at work", Whole: true, Hi: ptr(8.48), Tight: true},
+		Y: Axis{Unit: "B/s", Hi: ptr(640e6 * 1.05), Max: ptr(640e6 * 1.05)},
 		Layers: []Layer{
 			{Mark: Line, Role: Reference, X: Values{0, 8.48}, Y: Values{0, 8.48 * 110e6}},
 			{Mark: Rule, Role: Limit, Y: Values{310e6}, Text: []string{"the total stays at 310 MB/s"}},
@@ -174,7 +174,7 @@ func rates(n int) Chart {
 func host() Chart {
 	c := rates(2)
 	c.Title, c.Height = "Disk writes of the nodes over time", 74
-	c.X.Lo, c.X.TickCount = at(-1), 4
+	c.X.Lo, c.X.TickCount = ptr(-1), 4
 	c.Layers = append(c.Layers, Layer{Mark: Rule, Role: Faint, X: Values{0}})
 	return c
 }
@@ -187,7 +187,7 @@ func hostStack() Chart {
 	}
 	return Chart{
 		Title: "CPU by kind, mean of the nodes over time", Height: 74,
-		X: Axis{Unit: "s", Tight: true, TickCount: 4}, Y: Axis{Unit: "%", Hi: at(100)},
+		X: Axis{Unit: "s", Tight: true, TickCount: 4}, Y: Axis{Unit: "%", Hi: ptr(100)},
 		Layers: []Layer{
 			layer("user", Series1, 60, 62, 58, 3), layer("system", Series3, 12, 11, 14, 2),
 			layer("waiting for I/O", Series5, 4, 9, 3, 1), layer("stolen", Alarm, 2, 5, 9, 0),
@@ -203,7 +203,7 @@ func plan() Chart {
 	x := Values{0, reach}
 	return Chart{
 		Title: "Demand against capacity", Height: 260,
-		X: Axis{Label: "nodes of the application", Hi: &reach, Max: &reach, Whole: true}, Y: Axis{Unit: "%", Hi: at(140), Max: at(140), TickCount: 7},
+		X: Axis{Label: "nodes of the application", Hi: &reach, Max: &reach, Whole: true}, Y: Axis{Unit: "%", Hi: ptr(140), Max: ptr(140), TickCount: 7},
 		Layers: []Layer{
 			{Mark: Band, Role: Series1, X: x, Y: share(125), Y2: share(120)},
 			{Mark: Line, Role: Series1, Name: "network.receive: used up by 122.8 nodes, 589.8 jobs/s", X: x, Y: share(122.8)},
@@ -225,7 +225,7 @@ func course() []Chart {
 		}
 		return l
 	}
-	x := Axis{Unit: "s", Tight: true, Lo: at(0), Hi: at(30), TickCount: 6}
+	x := Axis{Unit: "s", Tight: true, Lo: ptr(0), Hi: ptr(30), TickCount: 6}
 	named := x
 	named.Label = "time since the first window began"
 	good, bad := [3]Values{{0, 5, 10}, {5, 10, 15}, {100, 400, 1600}}, [3]Values{{15, 20}, {20, 25}, {6400, 3200}}
@@ -259,8 +259,8 @@ func course() []Chart {
 func boundary() Chart {
 	return Chart{
 		Title: "How often each load near the boundary was tried", Height: 124,
-		X: Axis{Kind: Log, Unit: "op/s", Label: "load offered", Tight: true, Lo: at(6100), Min: at(6100), Hi: at(8200), Max: at(8200)},
-		Y: Axis{NoGrid: true, Lo: at(-1), Hi: at(1), Ticks: []Tick{{At: .5, Text: "passed"}, {At: -.5, Text: "missed"}}},
+		X: Axis{Kind: Log, Unit: "op/s", Label: "load offered", Tight: true, Lo: ptr(6100), Min: ptr(6100), Hi: ptr(8200), Max: ptr(8200)},
+		Y: Axis{NoGrid: true, Lo: ptr(-1), Hi: ptr(1), Ticks: []Tick{{At: .5, Text: "passed"}, {At: -.5, Text: "missed"}}},
 		Layers: []Layer{
 			{Mark: Band, Role: Interval, Name: "95 % interval of the estimate", X: Values{7010}, X2: Values{7160}},
 			{Mark: Rule, Role: Estimate, X: Values{7090}, Text: []string{"estimate 7.09 kop/s"}},
@@ -353,7 +353,7 @@ func standingBars() Chart {
 // against the limit.
 func sketch() Chart {
 	return Chart{
-		X: Axis{Unit: "s", Hi: at(0.225), Max: at(0.225)},
+		X: Axis{Unit: "s", Hi: ptr(0.225), Max: ptr(0.225)},
 		Y: Axis{Kind: Rows, Rows: []Row{
 			{Name: "100 op/s", Value: "4.97 ms"}, {Name: "6.4 kop/s", Value: "37.0 ms"}, {Name: "7.055 kop/s", Value: "569 ms"},
 			{Name: "7.132 kop/s", Value: "196 ms"}, {Name: "9.051 kop/s", Value: "1.17 s"}, {Name: "25.6 kop/s", Value: "not reached"},
