@@ -4,7 +4,7 @@
 //  1. A study builds one [Document]: title, the sentence that answers, the
 //     verdict, warnings, and sections of text, tables and charts.
 //  2. Package doc/render shows it: as text on a terminal, as an HTML page, as
-//     Markdown; [Document.Data] is the table that CSV has.
+//     Markdown; [Document.Table] is what CSV has.
 //
 // Text that came from outside (node ids, errors, output of a benchmark) may
 // stand in a document as it is: renderers write control characters out and
@@ -18,6 +18,7 @@ import "github.com/scalebench/scalebench/internal/doc/chart"
 type Document struct {
 	Title string `json:"title"`
 	// About are short facts beside the title: state and id of the run, when.
+	// Those without a label stand on a line with it.
 	About []Field `json:"about,omitempty"`
 	// Answer is the one sentence that answers the question; More say what
 	// else somebody who decides must know.
@@ -63,7 +64,9 @@ const (
 	Doubt  Tone = "doubt"
 )
 
-// Warning is a reason to doubt, with links to the parts that it concerns.
+// Warning is a reason to doubt, with links to the parts that it concerns. Its
+// text does not repeat their names: where links cannot be followed, they stand
+// in front of it.
 type Warning struct {
 	Text  string `json:"text"`
 	Links []Link `json:"links,omitempty"`
@@ -180,4 +183,38 @@ func Plot(title, words string, c chart.Chart) Block {
 func (b Block) On(where Show) Block {
 	b.Show = where
 	return b
+}
+
+// Table is the table for programs: Data, or else the first table of the
+// sections; nil where there is none.
+func (d *Document) Table() *Table {
+	if d.Data != nil {
+		return d.Data
+	}
+	return first(d.Sections, func(b Block) *Table { return b.Table })
+}
+
+// Figure is the first figure of the sections; nil where there is none.
+func (d *Document) Figure() *Figure {
+	return first(d.Sections, func(b Block) *Figure { return b.Figure })
+}
+
+// first walks through sections, parts and folds in their order.
+func first[T any](sections []Section, get func(Block) *T) *T {
+	for _, s := range sections {
+		for _, b := range s.Blocks {
+			x := get(b)
+			switch {
+			case x != nil:
+			case b.Fold != nil:
+				x = first([]Section{{Blocks: b.Fold.Blocks}}, get)
+			case b.Part != nil:
+				x = first([]Section{*b.Part}, get)
+			}
+			if x != nil {
+				return x
+			}
+		}
+	}
+	return nil
 }

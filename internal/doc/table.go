@@ -1,5 +1,16 @@
 package doc
 
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
 // Table serves people and programs alike: a cell carries what a person reads
 // and the value that a program reads. On a terminal and a page its columns are
 // those whose For is not Programs; in CSV and JSON those whose For is not
@@ -15,17 +26,18 @@ type Table struct {
 // Column describes one column.
 type Column struct {
 	Key  string `json:"key"`            // for programs: CSV header, JSON key; unique in the table
-	Head string `json:"head,omitempty"` // for people; lines are separated by "\n"
+	Head string `json:"head,omitempty"` // for people; lines are separated by "\n", as those of cells
 	Tip  string `json:"tip,omitempty"`  // what an abbreviated head means
 	// Right columns hold numbers, so that their digits line up.
 	Right bool `json:"right,omitempty"`
 	For   Who  `json:"for,omitempty"`
 	// Interval: cells have Lo and Hi, which programs get as columns.
 	Interval bool `json:"interval,omitempty"`
-	// Drop says which columns go first where a line is too long: the highest
-	// first; 0 never goes.
+	// Drop says which columns go first where a line of a terminal is too long
+	// even with stacked columns: the highest first; 0 never goes.
 	Drop int `json:"drop,omitempty"`
-	// Wrap breaks long texts at so many columns of a terminal; 0: never.
+	// Wrap lets long texts be broken where a line is too long otherwise, at so
+	// many columns or, where there is more room, later; 0: never.
 	Wrap int `json:"wrap,omitempty"`
 }
 
@@ -61,19 +73,91 @@ type Cell struct {
 	Href string   `json:"href,omitempty"` // where the cell leads
 }
 
-// Say makes a cell of a text: people and programs read the same.
+// Say makes a cell of a text: people and programs read the same. The text may
+// come from outside.
 func Say(s string) Cell { return Cell{Lines: []string{s}, Value: s} }
 
 // Of makes a cell of a value and the text that a person reads for it. A nil
-// pointer to a number is no value.
-func Of(value any, lines ...string) Cell {
-	if p, ok := value.(*float64); ok {
-		value = nil
-		if p != nil {
-			value = *p
+// pointer, a number that is not finite and a zero time are no value; other
+// times become RFC 3339 in UTC.
+func Of(value any, lines ...string) Cell { return Cell{Lines: lines, Value: plain(value)} }
+
+// plain turns a value into one of those that a cell holds.
+func plain(value any) any {
+	if at, ok := value.(time.Time); ok {
+		if at.IsZero() {
+			return nil
 		}
+		return at.UTC().Format(time.RFC3339Nano)
 	}
-	return Cell{Lines: lines, Value: value}
+	v := reflect.ValueOf(value)
+	switch {
+	case !v.IsValid(), v.Kind() == reflect.Pointer && v.IsNil():
+		return nil
+	case v.Kind() == reflect.Pointer:
+		return plain(v.Elem().Interface())
+	case v.Kind() == reflect.String:
+		return v.String()
+	case v.Kind() == reflect.Bool:
+		return v.Bool()
+	case v.CanInt():
+		return int(v.Int())
+	case v.CanUint() && v.Uint() <= math.MaxInt:
+		return int(v.Uint())
+	case v.CanUint():
+		return float64(v.Uint())
+	case v.CanFloat():
+		return finite(v.Float())
+	}
+	return fmt.Sprint(value)
+}
+
+func finite(x float64) any {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return x
+}
+
+// MarshalJSON keeps whole float64 apart from int by their ".0", so that a
+// decoded cell has the type that it was made with.
+func (c Cell) MarshalJSON() ([]byte, error) {
+	type bare Cell
+	b := bare(c)
+	b.Value = plain(c.Value)
+	if x, ok := b.Value.(float64); ok {
+		text := strconv.FormatFloat(x, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		b.Value = json.RawMessage(text)
+	}
+	return json.Marshal(b)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Cell) UnmarshalJSON(data []byte) error {
+	type bare Cell
+	*c = Cell{}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode((*bare)(c)); err != nil {
+		return fmt.Errorf("decoding a cell: %w", err)
+	}
+	number, ok := c.Value.(json.Number)
+	if !ok {
+		return nil
+	}
+	if i, err := strconv.Atoi(string(number)); err == nil {
+		c.Value = i
+		return nil
+	}
+	x, err := number.Float64()
+	if err != nil {
+		return fmt.Errorf("decoding a cell: %w", err)
+	}
+	c.Value = x
+	return nil
 }
 
 // As returns the cell in this tone.
@@ -82,9 +166,21 @@ func (c Cell) As(t Tone) Cell {
 	return c
 }
 
-// Within returns the cell with an interval.
+// Within returns the cell with an interval; an end that is not finite is none.
 func (c Cell) Within(lo, hi float64) Cell {
-	c.Lo, c.Hi = &lo, &hi
+	c.Lo, c.Hi = nil, nil
+	if finite(lo) != nil {
+		c.Lo = &lo
+	}
+	if finite(hi) != nil {
+		c.Hi = &hi
+	}
+	return c
+}
+
+// To returns the cell as a link to a part of the document: "#" and its ID.
+func (c Cell) To(href string) Cell {
+	c.Href = href
 	return c
 }
 

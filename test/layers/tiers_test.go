@@ -32,6 +32,7 @@ var places = []place{
 	{pkg: "histogram", tier: 0},
 	{pkg: "search", tier: 0},
 	{pkg: "doc/num", tier: 0},
+	{pkg: "doc/term", tier: 0},
 	{pkg: "tabular", tier: 0},
 
 	{pkg: "doc/chart", tier: 1},

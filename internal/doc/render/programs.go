@@ -1,0 +1,159 @@
+package render
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/term"
+)
+
+// forPrograms returns a table as programs read it: the keys, and rows of
+// values. A column with an interval becomes three; columns and rows that are
+// for people are left out.
+func forPrograms(t *doc.Table) (keys []string, rows [][]any) {
+	for _, c := range t.Columns {
+		if c.For == doc.People {
+			continue
+		}
+		keys = append(keys, c.Key)
+		if c.Interval {
+			keys = append(keys, c.Key+"_lo", c.Key+"_hi")
+		}
+	}
+	for _, r := range t.Rows {
+		if r.More {
+			continue
+		}
+		row := make([]any, 0, len(keys))
+		for i, c := range t.Columns {
+			if c.For == doc.People {
+				continue
+			}
+			var cell doc.Cell
+			if i < len(r.Cells) {
+				cell = r.Cells[i]
+			}
+			row = append(row, doc.Of(cell.Value).Value)
+			if c.Interval {
+				row = append(row, doc.Of(cell.Lo).Value, doc.Of(cell.Hi).Value)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return keys, rows
+}
+
+// CSV writes a header of keys and the values, as RFC 4180 has it with "\n"
+// line ends. Numbers are unrounded, a missing value is an empty field, times
+// are RFC 3339. Text that a spreadsheet would take for a formula begins with
+// an apostrophe.
+func CSV(w io.Writer, t *doc.Table) error {
+	keys, rows := forPrograms(t)
+	records := [][]string{keys}
+	for _, row := range rows {
+		records = append(records, plaintexts(row))
+	}
+	cw := csv.NewWriter(w)
+	if err := cw.WriteAll(records); err != nil {
+		return fmt.Errorf("writing CSV: %w", err)
+	}
+	return nil
+}
+
+// tsv is the table as a spreadsheet takes it from the clipboard. It knows no
+// quoting: a tab or a line end within a value becomes a space.
+func tsv(t *doc.Table) string {
+	flat := strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
+	keys, rows := forPrograms(t)
+	var b strings.Builder
+	write := func(fields []string) {
+		for i, f := range fields {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(term.Clean(flat.Replace(f)))
+		}
+		b.WriteByte('\n')
+	}
+	write(keys)
+	for _, row := range rows {
+		write(plaintexts(row))
+	}
+	return b.String()
+}
+
+func plaintexts(row []any) []string {
+	out := make([]string, len(row))
+	for i, v := range row {
+		out[i] = plaintext(v)
+	}
+	return out
+}
+
+// plaintext prints a value for CSV and for copying into a spreadsheet.
+func plaintext(v any) string {
+	switch x := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	case string:
+		return defuse(x)
+	}
+	return fmt.Sprint(v)
+}
+
+// defuse keeps spreadsheets from taking text for a formula: text that begins
+// like one, and is no number, gets a leading apostrophe.
+func defuse(s string) string {
+	if s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return s
+	}
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return s
+	}
+	return "'" + s
+}
+
+// TableJSON writes an array of objects with the keys of the columns, in their
+// order; a missing value is null.
+func TableJSON(w io.Writer, t *doc.Table) error {
+	keys, rows := forPrograms(t)
+	objects := make([]json.RawMessage, len(rows))
+	for i, row := range rows {
+		object, err := object(keys, row)
+		if err != nil {
+			return fmt.Errorf("writing JSON: row %d: %w", i+1, err)
+		}
+		objects[i] = object
+	}
+	return JSON(w, objects)
+}
+
+// object is a row with its keys in order, which a map would not keep.
+func object(keys []string, row []any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	b.WriteByte('{')
+	for i, v := range row {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := enc.Encode(keys[i]); err != nil {
+			return nil, fmt.Errorf("key %q: %w", keys[i], err)
+		}
+		b.WriteByte(':')
+		if err := enc.Encode(v); err != nil {
+			return nil, fmt.Errorf("%s: %w", keys[i], err)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}

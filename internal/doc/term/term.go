@@ -1,0 +1,165 @@
+// Package term is text on a terminal: how wide it is, where it breaks, and
+// which characters of texts from outside must not reach it.
+package term
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Clean makes a string safe to show: control characters, invalid bytes, line
+// ends and the marks that reorder text are written out (`\x1b`, `\u202e`),
+// so that output of a benchmark cannot act on the reader's terminal.
+func Clean(s string) string {
+	if clean(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		writeSafe(&b, r, s[i:i+size])
+		i += size
+	}
+	return b.String()
+}
+
+// CleanLines is Clean for a text of several lines: line ends and tabs stay.
+func CleanLines(s string) []string {
+	lines := strings.Split(strings.TrimRight(s, "\r\n"), "\n")
+	for i, l := range lines {
+		l = strings.TrimRight(l, "\r")
+		lines[i] = Clean(strings.ReplaceAll(l, "\t", "    "))
+	}
+	return lines
+}
+
+func clean(s string) bool {
+	for _, r := range s {
+		if unsafeRune(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// unsafeRune reports what Clean must write out. RuneError stands for an
+// invalid byte; a genuine U+FFFD is treated alike, which harms nobody.
+func unsafeRune(r rune) bool {
+	return unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r) ||
+		r == '\u2028' || r == '\u2029' || r == '\ufeff'
+}
+
+func writeSafe(b *strings.Builder, r rune, raw string) {
+	switch {
+	case !unsafeRune(r):
+		b.WriteRune(r)
+	case r == '\n':
+		b.WriteString(`\n`)
+	case r == '\t':
+		b.WriteString(`\t`)
+	case r == utf8.RuneError && len(raw) == 1, r < 0x80:
+		fmt.Fprintf(b, `\x%02x`, raw[0])
+	default:
+		fmt.Fprintf(b, `\u%04x`, r)
+	}
+}
+
+// Width is how many columns of a terminal a string takes.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	if unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) ||
+		'\uff01' <= r && r <= '\uff60' || 0x1f300 <= r && r <= 0x1faff {
+		return 2
+	}
+	return 1
+}
+
+// Wrap breaks text at spaces into lines of at most limit columns; a word that
+// is longer is cut. limit < 1 means no limit.
+func Wrap(text string, limit int) []string {
+	if limit < 1 || Width(text) <= limit {
+		return []string{text}
+	}
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && Width(line)+1+Width(word) <= limit {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for Width(word) > limit {
+			head := cut(word, limit)
+			lines = append(lines, head)
+			word = word[len(head):]
+		}
+		line = word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// cut returns the longest beginning of word that fits, at least one rune.
+func cut(word string, limit int) string {
+	n := 0
+	for i, r := range word {
+		n += runeWidth(r)
+		if n > limit && i > 0 {
+			return word[:i]
+		}
+	}
+	return word
+}
+
+// Cut shortens text to at most limit columns; what is left out is shown as …
+func Cut(text string, limit int) string {
+	if Width(text) <= limit {
+		return text
+	}
+	if limit < 2 {
+		return "…"[:min(max(limit, 0), 1)*len("…")]
+	}
+	head := cut(text, limit-1)
+	if Width(head) > limit-1 {
+		head = ""
+	}
+	return head + "…"
+}
+
+// Style is how a text stands out: the parameters of an ANSI escape sequence.
+type Style string
+
+// The styles differ in brightness, too, and the words beside them say the
+// same: no meaning is carried by colour alone.
+const (
+	Plain  Style = ""
+	Strong Style = "1"
+	Faint  Style = "2"
+	Good   Style = "36"
+	Bad    Style = "1;33"
+	Note   Style = "33"
+)
+
+// Paint puts the escape sequences of a style around text.
+func Paint(text string, s Style) string {
+	if s == Plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
