@@ -35,6 +35,7 @@ type Question struct {
 
 // Answer is what a study says.
 type Answer struct {
+	Study    string          `json:"study,omitempty"`
 	Result   json.RawMessage `json:"result"`
 	Document *doc.Document   `json:"document"`
 	Gate     *Gate           `json:"gate,omitempty"` // nil: nothing speaks against it
@@ -67,8 +68,9 @@ func (a Answer) Err() error {
 
 // Asker answers questions from a store.
 type Asker struct {
-	Store store.Reader
-	Kinds experiment.Kinds
+	Store   store.Reader
+	Kinds   experiment.Kinds
+	Version string // of scalebench, for documents
 }
 
 // Answer answers one question. A study that this binary does not know, a
@@ -173,14 +175,4 @@ func (a Asker) studyOf(run model.Run) *experiment.StudyEntry {
 		return nil
 	}
 	return exp.Study
-}
-
-// Page is the document of a run: what every study has to say of it, and the
-// run itself.
-func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
-	run, err := a.open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return a.page(ctx, run)
 }

@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 )
@@ -92,4 +95,43 @@ func (c *common) printAnswer(out string, ask func() (answer.Answer, error)) erro
 		return err
 	}
 	return a.Err()
+}
+
+// render prints an answer in the format of --format.
+func (c *common) render(w io.Writer, a answer.Answer) error {
+	f, err := render.ParseFormat(c.formatFlag)
+	if err != nil {
+		return err
+	}
+	return render.Write(w, a.Document, a.Result, f, c.textOptions())
+}
+
+// saveAnswer writes an answer to a file, in the format of its ending. The file
+// is there whole or not at all.
+func (c *common) saveAnswer(path string, a answer.Answer) error {
+	f, err := render.FormatOfFile(path)
+	if err != nil {
+		return err
+	}
+	return writeWhole(path, func(w io.Writer) error {
+		return render.Write(w, a.Document, a.Result, f, render.TextOptions{})
+	})
+}
+
+// writeWhole writes a file beside its place and then puts it there.
+func writeWhole(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".scalebench-*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	err = write(f)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }

@@ -73,7 +73,9 @@ type Host struct {
 	Others float64
 }
 
-func NewHostNode(r model.Result, zero time.Time) Host {
+// NewHost returns what was seen during the task of a result; zero is the
+// agreed start of its step.
+func NewHost(r model.Result, zero time.Time) Host {
 	n := Host{
 		Node: r.Node, Begin: r.Started.Sub(zero).Seconds(), End: r.Ended.Sub(zero).Seconds(),
 		Series: make(map[string]model.HostSeries), Others: math.NaN(),
@@ -135,6 +137,5 @@ func (n Host) Spacing() float64 {
 	slices.Sort(gaps)
 	return max(gaps[len(gaps)/2], 0.1)
 }
-
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
