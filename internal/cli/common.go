@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report"
 )
@@ -88,6 +89,12 @@ func (c *common) printing() report.Options {
 		color = false
 	}
 	return report.Options{Width: c.env.Width, Color: color}
+}
+
+// textOptions say how documents are printed.
+func (c *common) textOptions() render.TextOptions {
+	o := c.printing()
+	return render.TextOptions{Width: o.Width, Color: o.Color}
 }
 
 // say prints a line for people to standard error, where it cannot disturb

@@ -55,7 +55,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 		if err != nil {
 			return service{}, err
 		}
-		return service{Service: offline{st}, Close: st.Close}, nil
+		return service{Service: newOffline(st), Close: st.Close}, nil
 	}
 	in, err := c.startServer(ctx, serverOptions{})
 	if errors.Is(err, errLocked) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -13,7 +14,14 @@ import (
 
 // offline is the service when no server runs: everything that the store alone
 // can do.
-type offline struct{ store.Store }
+type offline struct {
+	store.Store
+	answer.Asker
+}
+
+func newOffline(st store.Store) offline {
+	return offline{st, answer.Asker{Store: st, Kinds: Kinds()}}
+}
 
 var _ control.Service = offline{}
 

@@ -10,6 +10,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
@@ -52,9 +54,18 @@ type Fleet interface {
 	NewToken(ctx context.Context, spec identity.TokenSpec) (string, error)
 }
 
+// Answers are what studies say of stored runs, worked out where the store is.
+type Answers interface {
+	Answer(ctx context.Context, q answer.Question) (answer.Answer, error)
+	// Page is the document of a run: what every study has to say of it, and
+	// the run itself.
+	Page(ctx context.Context, run string) (*doc.Document, error)
+}
+
 // Service is everything a server offers.
 type Service interface {
 	store.Reader
+	Answers
 	Runs
 	Fleet
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -24,6 +25,8 @@ const (
 	verbNodes      verb = "nodes"
 	verbRemoveNode verb = "remove-node"
 	verbNewToken   verb = "new-token"
+	verbAnswer     verb = "answer"
+	verbPage       verb = "page"
 )
 
 type artifactRequest struct {
@@ -52,6 +55,8 @@ var operations = map[verb]operation{
 	verbRun:    on(func(ctx context.Context, s Server, id string) (any, error) { return s.Run(ctx, id) }),
 	verbData:   on(func(ctx context.Context, s Server, id model.RunID) (any, error) { return s.Data(ctx, id) }),
 	verbSubmit: on(func(ctx context.Context, s Server, src Source) (any, error) { return s.Submit(ctx, src) }),
+	verbAnswer: on(func(ctx context.Context, s Server, q answer.Question) (any, error) { return s.Answer(ctx, q) }),
+	verbPage:   on(func(ctx context.Context, s Server, run string) (any, error) { return s.Page(ctx, run) }),
 	verbNodes:  on(func(ctx context.Context, s Server, _ *struct{}) (any, error) { return s.Nodes(ctx) }),
 	verbArtifact: on(func(ctx context.Context, s Server, r artifactRequest) (any, error) {
 		return s.Artifact(ctx, r.Task, r.Attempt, r.Name)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -63,6 +65,16 @@ func (r *Remote) Data(ctx context.Context, id model.RunID) (model.RunData, error
 // Artifact implements store.Reader.
 func (r *Remote) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error) {
 	return call[[]byte](ctx, r.caller, verbArtifact, artifactRequest{task, attempt, name})
+}
+
+// Answer implements Answers.
+func (r *Remote) Answer(ctx context.Context, q answer.Question) (answer.Answer, error) {
+	return call[answer.Answer](ctx, r.caller, verbAnswer, q)
+}
+
+// Page implements Answers.
+func (r *Remote) Page(ctx context.Context, run string) (*doc.Document, error) {
+	return call[*doc.Document](ctx, r.caller, verbPage, run)
 }
 
 // Submit implements Runs.

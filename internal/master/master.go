@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -68,6 +69,7 @@ type Config struct {
 // Master executes runs.
 type Master struct {
 	store.Reader // reading goes straight to the store
+	answer.Asker // so do studies
 	cfg          Config
 	log          *slog.Logger
 	reg          *registry
@@ -109,6 +111,7 @@ func New(cfg Config) *Master {
 	}
 	m := &Master{
 		Reader: cfg.Store,
+		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds},
 		cfg:    cfg, log: cfg.Log,
 		reg:      newRegistry(cfg.Lease, cfg.Heartbeat),
 		queue:    make(chan struct{}, 1),

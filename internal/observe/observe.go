@@ -20,6 +20,8 @@ import (
 type Run struct {
 	data     model.RunData
 	accepted func() map[model.StepID][]model.Result
+
+	disturbances func() []Disturbance
 }
 
 // Of returns the observations in what the store holds of a run.
@@ -35,6 +37,7 @@ func Of(data model.RunData) *Run {
 		}
 		return out
 	})
+	r.disturbances = sync.OnceValue(r.findDisturbances)
 	return r
 }
 

@@ -123,10 +123,15 @@ type Treatment struct {
 type Kind struct {
 	Name    string // of the study, and of its command
 	Summary string // one sentence, for people
+	// Command is the name of its command; empty: Name.
+	Command string
 	// Long and Example are the help of its command.
 	Long, Example string
 	// Optional says that the command also works without a run.
 	Optional bool
+	// Tells reports whether the page of a run has a part of this study; nil:
+	// where the run's file asks it.
+	Tells func(*observe.Run) bool
 	// New returns a pointer to the parameters with their defaults set.
 	New func() Study
 }

@@ -147,6 +147,7 @@ const (
 	Auto  Place = ""
 	Left  Place = "left"
 	Right Place = "right"
+	Above Place = "above" // of a band without Y: in a strip above the plot
 	Below Place = "below"
 )
 

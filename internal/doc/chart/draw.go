@@ -1,7 +1,15 @@
 package chart
 
-// Drawing is a chart as a page takes it. All of it is markup that is escaped
-// already, except for Unit, XLabel and the names of keys.
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+// Drawing is a chart as a page takes it. Y, Area, Rows and Scale are markup,
+// escaped already; Unit and XLabel are plain text.
 //
 // A drawing is as wide as its place: positions along x are shares of that,
 // those along y pixels. It takes its colours from [Style].
@@ -23,66 +31,460 @@ type Drawing struct {
 	Room  string
 	Tall  *Drawing
 	Scale string
+
+	yWidth, height, row float64 // pixels, of Y, Area and each of Rows
 }
 
-// Key is an entry of a legend: Swatch is markup, Name is plain text.
-type Key struct {
-	Name   string
-	Swatch string
+// Sizes in pixels: margins of a plot, above for half a line of text and below
+// for the labels of x; the width of a y axis; rows, which touch, so that the
+// lines of the grid run through all of them.
+const (
+	marginTop    = 10
+	marginBottom = 24
+	yAxisWidth   = 58
+	namesWidth   = 92
+	rowHeight    = 46
+	boxRowHeight = 50
+	cellHeight   = 30
+	axisHeight   = 20
+)
+
+// Draw draws the panels of one figure, a Drawing each. Panels with y axes of
+// the same kind, label and unit share their scale.
+func Draw(panels ...Chart) []Drawing {
+	type group struct {
+		kind        AxisKind
+		label, unit string
+	}
+	of := func(a Axis) group { return group{a.Kind, a.Label, a.Unit} }
+	charts := make([]plot, len(panels))
+	values := make(map[group][]float64)
+	for i, c := range panels {
+		charts[i] = prepare(c)
+		g := of(c.Y)
+		values[g] = append(values[g], charts[i].values(true)...)
+	}
+	out := make([]Drawing, len(panels))
+	for i := range charts {
+		p := &charts[i]
+		p.y = newScale(p.Y, values[of(p.Y)], int(math.Round(p.Height/42)), false)
+		out[i] = p.draw()
+	}
+	return out
 }
 
-// Draw draws the panels of one figure, a Drawing each. Panels with y axes of the same kind,
-// label and unit share their scale.
-func Draw(panels ...Chart) []Drawing { return make([]Drawing, len(panels)) }
-
-// Legend has the named layers of the panels, each name once.
-func Legend(panels ...Chart) []Key { return nil }
-
-// File is what a drawing in a file of its own shows besides its panels.
-type File struct {
-	Title  string
-	Words  string   // below the title
-	Titles []string // of the panels; may be empty
-	Note   string   // below everything
-	Panels []Chart
-	// Columns is how many panels stand side by side; 0: one below the other.
-	Columns int
-	Width   float64 // pixels; 0 is 960
+// plot is a chart about to be drawn.
+type plot struct {
+	Chart
+	canvas
+	x, y     scale
+	top      float64 // pixels above the plot
+	curves   []curve // not written yet
+	boxes    map[int]box
+	piles    map[pile]int // marks stacked so far, and in all
+	heights  map[pile]int
+	ends     [2][]float64 // where names of rules stand at the left and the right
+	whiskers bool
 }
 
-// SVG is a complete file, with legend and style sheet for both themes.
-func SVG(f File) string { return "" }
+// prepare resolves what depends on several layers or values: stacks, boxes,
+// and the scale of x.
+func prepare(c Chart) plot {
+	p := plot{Chart: c}
+	p.Layers = stacked(c)
+	p.whiskers = slices.ContainsFunc(c.Layers, func(l Layer) bool { return l.Mark == Rule && l.Role == Interval })
+	p.summarize()
+	switch {
+	case p.cells():
+		p.Height = cellHeight * float64(len(c.Y.Rows))
+	case c.Y.Kind == Rows && c.Y.Dense:
+		p.Height = float64(len(c.Y.Rows)) * p.denseRow()
+	case c.Y.Kind == Rows:
+		p.Height = rowHeight
+		if p.boxes != nil {
+			p.Height = boxRowHeight
+		}
+	case c.Height <= 0:
+		p.Height = 200
+	}
+	ticks := 5
+	if p.boxes == nil && p.Y.Kind == Rows {
+		ticks = 6
+	}
+	p.x = newScale(p.X, p.values(false), ticks, p.boxes != nil && !p.X.Relative)
+	return p
+}
 
-// Style is the style sheet of drawings. It takes its colours from custom
-// properties (--ink, --card, --serial …), which [Palette] defines.
-func Style() string { return "" }
+func (p *plot) cells() bool { return p.X.Kind == Rows && p.Y.Kind == Rows }
 
-// Palette is the style sheet that defines the colours of [Style] and of pages,
-// for both themes: dark where the system asks for it or the root element has
-// data-theme="dark".
-func Palette() string { return "" }
+// denseRow shares about 340 pixels among the rows, within reason.
+func (p *plot) denseRow() float64 { return min(max(340/float64(max(len(p.Y.Rows), 1)), 3), 20) }
 
-// Hatch is a drawing without extent that every page has once before its
-// figures: it defines the pattern of what is unknown.
-const Hatch = `<svg xmlns="http://www.w3.org/2000/svg" width="0" height="0" class="defs" aria-hidden="true"><defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch-ground" width="7" height="7"/><line class="hatch-line" x1="0" y1="0" x2="0" y2="7"/></pattern></defs></svg>`
+// single reports whether rows are drawn one by one.
+func (p *plot) single() bool { return p.Y.Kind == Rows && !p.Y.Dense && !p.cells() }
+
+// lying bars go along x.
+func (p *plot) lying() bool { return p.Y.Kind == Rows }
+
+// values are those that an axis must show.
+func (p *plot) values(vertical bool) []float64 {
+	a := p.X
+	if vertical {
+		a = p.Y
+	}
+	var out []float64
+	for _, v := range []*float64{a.Lo, a.Hi} {
+		if v != nil {
+			out = append(out, *v)
+		}
+	}
+	for _, l := range p.Layers {
+		if l.Mark == Cell {
+			continue
+		}
+		if vertical {
+			out = append(append(out, l.Y...), l.Y2...)
+		} else {
+			out = append(append(out, l.X...), l.X2...)
+		}
+		if l.Mark == Bar && p.lying() != vertical {
+			out = append(out, 0)
+		}
+	}
+	return out
+}
+
+// stacked gives stacked bands and bars the ends that they have on those below.
+// A value that is missing is a gap in its band and in those above, and no bar.
+func stacked(c Chart) []Layer {
+	layers := slices.Clone(c.Layers)
+	tops := make(map[float64]float64)
+	for k, l := range layers {
+		if !l.Stack || l.Mark != Band && l.Mark != Bar {
+			continue
+		}
+		heights := l.Y2
+		if len(heights) == 0 {
+			heights = l.Y
+		}
+		l.Y, l.Y2 = nil, nil
+		for i, x := range l.X {
+			below, height := tops[x], at(heights, i)
+			if l.Mark == Bar && !finite(height) {
+				height = 0
+			}
+			l.Y, l.Y2 = append(l.Y, below), append(l.Y2, below+height)
+			if !finite(below + height) {
+				l.Y[i] = math.NaN()
+			}
+			tops[x] = below + height
+		}
+		layers[k] = l
+	}
+	return layers
+}
+
+// at is a value of a column: one value serves all marks, and NaN, or nothing,
+// is what is missing.
+func at(column Values, i int) float64 {
+	if v, ok := pick(column, i); ok {
+		return v
+	}
+	return math.NaN()
+}
+
+func pick[T any](column []T, i int) (v T, ok bool) {
+	switch {
+	case len(column) == 1:
+		return column[0], true
+	case i < len(column):
+		return column[i], true
+	}
+	return v, false
+}
+
+// size is how many marks a layer has.
+func (l Layer) size() int {
+	return max(len(l.X), len(l.Y), len(l.X2), len(l.Y2), len(l.Value), len(l.Text))
+}
+
+// role is that of one mark.
+func (l Layer) role(i int) Role {
+	if r, ok := pick(l.Roles, i); ok {
+		return r
+	}
+	return l.Role
+}
+
+// tip is what is shown to who points at a mark.
+func (l Layer) tip(i int) string {
+	if s, ok := pick(l.Tips, i); ok {
+		return s
+	}
+	if l.Mark == Label || l.Mark == Cell || l.Mark == Rule {
+		return ""
+	}
+	s, _ := pick(l.Text, i)
+	return s
+}
+
+// class is the style of one mark.
+func (l Layer) class(i int) string {
+	if l.Stack && l.Mark == Band {
+		return class("band", l.role(i)) + " stack"
+	}
+	return class(string(l.Mark), l.role(i))
+}
+
+func class(mark string, r Role) string {
+	if r == Plain {
+		r = "plain"
+	}
+	return "m-" + mark + " r-" + escape(string(r))
+}
+
+// only are the marks with these indices.
+func (l Layer) only(indices []int) Layer {
+	out := l
+	out.X, out.Y, out.X2, out.Y2 = take(l.X, indices), take(l.Y, indices), take(l.X2, indices), take(l.Y2, indices)
+	out.Text, out.Tips, out.Roles, out.Hollow = take(l.Text, indices), take(l.Tips, indices), take(l.Roles, indices), take(l.Hollow, indices)
+	return out
+}
+
+func take[S ~[]T, T any](column S, indices []int) S {
+	if len(column) < 2 {
+		return column
+	}
+	var out S
+	for _, i := range indices {
+		v, _ := pick(column, i)
+		out = append(out, v)
+	}
+	return out
+}
+
+func (p *plot) draw() Drawing {
+	switch {
+	case p.cells():
+		return p.drawCells()
+	case p.single():
+		return p.drawRows()
+	}
+	return p.drawPlane()
+}
+
+// drawPlane draws a chart as one plot with its axes.
+func (p *plot) drawPlane() Drawing {
+	p.top = marginTop
+	bottom := float64(marginBottom)
+	names := p.ruleNames()
+	if p.Y.Kind == Rows {
+		p.top = 0
+	} else if lanes := laneCount(names); lanes > 0 {
+		p.top = 5 + laneHeight*float64(lanes)
+	}
+	for _, l := range p.Layers {
+		if l.Mark == Band && (len(l.X) == 0 || len(l.Y)+len(l.Y2) == 0) {
+			p.layer(l)
+		}
+	}
+	p.flush()
+	p.grid()
+	for _, l := range p.Layers {
+		if l.Mark != Band || len(l.X) > 0 && len(l.Y)+len(l.Y2) > 0 {
+			p.layer(l)
+		}
+	}
+	p.flush()
+	p.drawNames(names)
+	if p.Y.Kind == Rows {
+		p.line("zero", px(0), px(p.Height), pct(1), px(p.Height))
+	}
+	height := p.top + p.Height + bottom
+	p.xTicks(p.top + p.Height + 16)
+	out := Drawing{Area: p.svg("area", p.Title, 0, height), XLabel: p.x.label(), height: height}
+	if !p.Y.Hidden {
+		out.Y, out.yWidth = p.yAxis(height)
+		out.Unit = p.y.label()
+	}
+	return out
+}
+
+// drawRows draws every row by itself, and the axis.
+func (p *plot) drawRows() Drawing {
+	all := p.Layers
+	rows := p.split()
+	var out Drawing
+	for i, r := range p.Y.Rows {
+		p.canvas, p.Layers, p.y.first, p.y.n = canvas{}, rows[i], i, 1
+		p.grid()
+		for _, bars := range []bool{true, false} {
+			for _, l := range p.Layers {
+				if bars == (l.Mark == Bar || l.Mark == Band) {
+					p.layer(l)
+				}
+			}
+			if zero := p.x.share(0); bars && onAxis(zero) && p.boxes == nil {
+				p.line("zero", pct(zero), px(0), pct(zero), px(p.Height))
+			}
+		}
+		title := strings.TrimSpace(r.Name + " " + r.Sub)
+		if said := strings.TrimSpace(strings.Join([]string{r.Value, r.Note, r.Tag}, " ")); said != "" {
+			title += ": " + said
+		}
+		out.Rows = append(out.Rows, p.svg("area", title, 0, p.Height))
+	}
+	p.Layers = all
+	p.canvas = canvas{}
+	p.xTicks(14)
+	out.Area, out.XLabel, out.height, out.row = p.svg("area", "", 0, axisHeight), p.x.label(), axisHeight, p.Height
+	return out
+}
+
+// split has the layers of every row; what is in no row, as a vertical rule, is
+// in all of them.
+func (p *plot) split() [][]Layer {
+	rows := make([][]Layer, len(p.Y.Rows))
+	for _, l := range p.Layers {
+		if len(l.Y) == 0 {
+			for i := range rows {
+				rows[i] = append(rows[i], l)
+			}
+			continue
+		}
+		indices := make(map[int][]int)
+		for i := range l.size() {
+			if y := at(l.Y, i); finite(y) {
+				indices[int(math.Round(y))] = append(indices[int(math.Round(y))], i)
+			}
+		}
+		for i := range rows {
+			if len(indices[i]) > 0 {
+				rows[i] = append(rows[i], l.only(indices[i]))
+			}
+		}
+	}
+	return rows
+}
+
+// across is where a value stands along x.
+func (p *plot) across(v float64) length { return pct(p.x.share(v)) }
+
+// down is where a value stands along y, in pixels.
+func (p *plot) down(v float64) float64 {
+	if p.y.Kind == Rows {
+		return p.top + p.Height*p.y.share(v)
+	}
+	return p.top + p.Height*(1-p.y.share(v))
+}
+
+// grid draws a line per tick: of y, or of x where y has rows or none.
+func (p *plot) grid() {
+	if p.y.Kind == Rows || p.Y.NoGrid {
+		for _, t := range p.x.ticks() {
+			if !p.X.NoGrid && p.x.Kind != Rows {
+				p.line("grid", pct(t.share), px(p.top), pct(t.share), px(p.top+p.Height))
+			}
+		}
+		return
+	}
+	for _, t := range p.y.ticks() {
+		kind := "grid"
+		if t.zero {
+			kind = "zero"
+		}
+		y := px(p.top + p.Height*(1-t.share))
+		p.line(kind, px(0), y, pct(1), y)
+	}
+}
+
+// labelRoom is what the names of rows side by side may take together, in
+// characters: a plot on a narrow screen is about 260 pixels wide.
+const labelRoom = 34
 
 // NamesFit reports whether the names of rows side by side fit below a plot;
 // otherwise they are numbered from 1.
-func NamesFit(rows []Row) bool { return false }
-
-// Steps are the lines of several nodes over common bins: edges has one more
-// than every line. Up to eight have a line and a name in the legend each; of
-// more the median is drawn, and a band from the least to the greatest.
-func Steps(edges []float64, names []string, lines [][]float64) []Layer { return nil }
-
-// TextOptions are what a terminal can do.
-type TextOptions struct {
-	Width int // columns; 0 is 80
-	ASCII bool
-	Color bool
+func NamesFit(rows []Row) bool {
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, len([]rune(r.Name)))
+	}
+	return (longest+2)*len(rows) <= labelRoom
 }
 
-// Text draws a chart as lines for a terminal; nil when a terminal cannot carry
-// it. Rows of bars, intervals and boxes are drawn row by row, with what stands
-// beside them; lines and steps as one sparkline each.
-func Text(c Chart, o TextOptions) []string { return nil }
+// xTicks writes the labels below a plot. Those at the ends stand inside, so
+// that they do not leave the drawing; of many, not all are written.
+func (p *plot) xTicks(baseline float64) {
+	if p.X.Hidden {
+		return
+	}
+	ticks := p.x.ticks()
+	if p.x.Kind == Rows && !p.cells() && !NamesFit(p.X.Rows) {
+		every := thin(len(ticks), 10)
+		for i, t := range ticks {
+			if i == 0 && every > 3 || (i+1)%every == 0 {
+				p.text("tick", middle, pct(t.share), px(baseline), num.Tick(float64(i+1), 1))
+			}
+		}
+		return
+	}
+	for i, t := range ticks {
+		// Signs and units make labels long: of many ticks every other one has one.
+		if p.X.Signed && len(ticks) > 6 && i%2 != 0 {
+			continue
+		}
+		a := middle
+		switch {
+		case p.x.Kind == Rows || p.single() && !p.X.Signed:
+		case t.share < 0.03:
+			a = start
+		case t.share > 0.97:
+			a = end
+		}
+		p.text(tickClass(t), a, pct(t.share), px(baseline), t.text)
+	}
+}
+
+func tickClass(t tick) string {
+	if t.role == Limit {
+		return "tick strong"
+	}
+	return "tick"
+}
+
+// yAxis draws the labels left of a plot, and returns how wide they are.
+func (p *plot) yAxis(height float64) (markup string, width float64) {
+	var d canvas
+	width = yAxisWidth
+	ticks, every := p.y.ticks(), 1
+	if p.y.Kind == Rows && !p.cells() {
+		width = namesWidth
+		every = thin(len(ticks), int(p.Height/14))
+	}
+	for i, t := range ticks {
+		y := 1 - t.share
+		if p.y.Kind == Rows {
+			y = t.share
+		}
+		if i%every == 0 {
+			d.text(tickClass(t), end, px(width-7), px(p.top+p.Height*y+4), shorten(t.text, int(width/7.2))) // 4: half the height of a digit
+		}
+	}
+	return d.svg("yaxis", "", width, height), width
+}
+
+// shorten cuts a name to n characters.
+func shorten(name string, n int) string {
+	if r := []rune(name); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return name
+}
+
+// flush writes the curves collected so far.
+func (p *plot) flush() {
+	if len(p.curves) > 0 {
+		p.plane(p.top, p.Height, p.curves)
+		p.curves = nil
+	}
+}

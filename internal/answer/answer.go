@@ -1,0 +1,178 @@
+// Package answer asks studies about stored runs, where the store is: what
+// travels to a command are answers and documents, never raw data.
+//
+//  1. A [Question] names a study, a run, and the parameters that flags set.
+//  2. [Asker.Answer] takes the parameters of the run's file where that asks the
+//     same question, puts the flags over them, and lets the study analyse.
+//  3. [Asker.Page] puts what all studies have to say of a run, and the run
+//     itself, into one document.
+package answer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// Question is what a command asks.
+type Question struct {
+	Study string `json:"study"`
+	// Run is an id, a unique beginning of one, or "latest"; empty: none.
+	Run string `json:"run,omitempty"`
+	// Params are the parameters that the user has given, by their JSON keys.
+	Params map[string]json.RawMessage `json:"params,omitempty"`
+}
+
+// Answer is what a study says.
+type Answer struct {
+	Study    string          `json:"study,omitempty"`
+	Result   json.RawMessage `json:"result"`
+	Document *doc.Document   `json:"document"`
+	Gate     *Gate           `json:"gate,omitempty"` // nil: nothing speaks against it
+}
+
+// Gate is the error by which a command ends.
+type Gate struct {
+	Threshold bool   `json:"threshold"` // model.ErrThreshold; otherwise model.ErrInvalid
+	Text      string `json:"text"`
+}
+
+// Error implements error.
+func (g *Gate) Error() string { return g.Text }
+
+// Unwrap gives the kind of error.
+func (g *Gate) Unwrap() error {
+	if g.Threshold {
+		return model.ErrThreshold
+	}
+	return model.ErrInvalid
+}
+
+// Err is the gate as an error, nil where there is none.
+func (a Answer) Err() error {
+	if a.Gate == nil {
+		return nil
+	}
+	return a.Gate
+}
+
+// Asker answers questions from a store.
+type Asker struct {
+	Store   store.Reader
+	Kinds   experiment.Kinds
+	Version string // of scalebench, for documents
+}
+
+// Answer answers one question. A study that this binary does not know, a
+// parameter that is not possible, or a run without what the study needs is a
+// model.ErrUsage.
+func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
+	kind, ok := a.Kinds.Studies.Find(q.Study)
+	if !ok {
+		return Answer{}, fmt.Errorf("%w: no study is called %q", model.ErrUsage, q.Study)
+	}
+	in := study.Input{Open: a.open}
+	s := kind.New()
+	if q.Run != "" {
+		run, err := a.open(ctx, q.Run)
+		if err != nil {
+			return Answer{}, err
+		}
+		in.Run = run
+		if of := a.studyOf(run.Run()); of != nil && of.Kind == q.Study {
+			s = of.Study
+		}
+	}
+	if err := set(s, q.Params); err != nil {
+		return Answer{}, err
+	}
+	result, err := s.Analyze(ctx, in)
+	if err != nil {
+		return Answer{}, err
+	}
+	return of(result)
+}
+
+// Import answers a question from a table in place of a run.
+func Import(ctx context.Context, kind study.Kind, q Question, name string, table io.Reader) (Answer, error) {
+	s := kind.New()
+	importer, ok := s.(study.Importer)
+	if !ok {
+		return Answer{}, fmt.Errorf("%w: %s reads no tables; give it a run", model.ErrUsage, kind.Name)
+	}
+	if err := set(s, q.Params); err != nil {
+		return Answer{}, err
+	}
+	result, err := importer.Import(ctx, name, table)
+	if err != nil {
+		return Answer{}, err
+	}
+	return of(result)
+}
+
+// of puts a result into a form that travels.
+func of(r study.Result) (Answer, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return Answer{}, fmt.Errorf("encoding the result: %w", err)
+	}
+	out := Answer{Result: bytes.TrimSpace(b.Bytes()), Document: r.Document()}
+	if err := r.Gate(); err != nil {
+		out.Gate = &Gate{Threshold: errors.Is(err, model.ErrThreshold), Text: err.Error()}
+	}
+	return out, nil
+}
+
+// set puts given parameters over those of a study and validates all of them.
+func set(s study.Study, params map[string]json.RawMessage) error {
+	if len(params) > 0 {
+		b, err := json.Marshal(params)
+		if err != nil {
+			return fmt.Errorf("encoding the parameters: %w", err)
+		}
+		if err := json.Unmarshal(b, s); err != nil {
+			return fmt.Errorf("%w: the parameters of the study: %w", model.ErrUsage, err)
+		}
+	}
+	if err := s.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	return nil
+}
+
+func (a Asker) open(ctx context.Context, name string) (*observe.Run, error) {
+	run, err := a.Store.Run(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := a.Store.Data(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	return observe.Of(data), nil
+}
+
+// studyOf is the question that a run's file asks; nil where it names none, or
+// cannot be read by this version.
+func (a Asker) studyOf(run model.Run) *experiment.StudyEntry {
+	if run.Kind != model.KindExperiment {
+		return nil
+	}
+	exp, err := experiment.Parse(run.SourceName, []byte(run.Source), a.Kinds, nil)
+	if err != nil {
+		return nil
+	}
+	return exp.Study
+}

@@ -1,0 +1,131 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/record"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// Page is the document of a run: what every study has to say of it, and the
+// run itself. The first study gives the answer.
+func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
+	run, err := a.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	page := &doc.Document{Title: record.Title(run.Run()), About: record.About(run)}
+	told, err := a.tell(ctx, run, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range told {
+		add(page, t.result.Document())
+	}
+	if page.Answer == "" {
+		page.Answer = record.State(run)
+	}
+	page.Warnings = append(page.Warnings, record.Warnings(run)...)
+	page.Sections = append(page.Sections, record.Sections(run)...)
+	page.Footer = fmt.Sprintf("Made by scalebench %s on %s. This page is self-contained and loads nothing.",
+		a.Version, time.Now().UTC().Format("2006-01-02 15:04:05 MST"))
+	return page, nil
+}
+
+// add appends what a study says to a page. A warning of several is said once.
+func add(page, d *doc.Document) {
+	if page.Answer == "" {
+		page.Answer, page.Verdict = d.Answer, d.Verdict
+	} else if d.Answer != "" {
+		page.More = append(page.More, d.Answer)
+	}
+	page.More = append(page.More, d.More...)
+	for _, w := range d.Warnings {
+		if !slices.ContainsFunc(page.Warnings, func(x doc.Warning) bool { return x.Text == w.Text }) {
+			page.Warnings = append(page.Warnings, w)
+		}
+	}
+	page.Sections = append(page.Sections, d.Sections...)
+	if page.Data == nil {
+		page.Data = d.Data
+	}
+}
+
+// told is what one study says of a run.
+type told struct {
+	kind   study.Kind
+	result study.Result
+}
+
+// tell asks every study that has something to say of a run, in the order of
+// the registry. params are given to each that knows them.
+func (a Asker) tell(ctx context.Context, run *observe.Run, params map[string]map[string]json.RawMessage) ([]told, error) {
+	asked := a.studyOf(run.Run())
+	var out []told
+	for _, kind := range a.Kinds.Studies {
+		s, own := kind.New(), asked != nil && asked.Kind == kind.Name
+		if own {
+			s = asked.Study
+		}
+		if !own && (kind.Tells == nil || !kind.Tells(run)) {
+			continue
+		}
+		if err := set(s, params[kind.Name]); err != nil {
+			return nil, err
+		}
+		r, err := s.Analyze(ctx, study.Input{Run: run, Open: a.open})
+		switch {
+		case errors.Is(err, model.ErrUsage):
+			continue // the run holds nothing for it
+		case err != nil:
+			return nil, err
+		}
+		out = append(out, told{kind, r})
+	}
+	return out, nil
+}
+
+// Findings are what a run has found, study by study, for a command that follows
+// it to its end.
+func (a Asker) Findings(ctx context.Context, name string, params map[string]map[string]json.RawMessage) ([]Answer, error) {
+	run, err := a.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.tell(ctx, run, params)
+	if err != nil {
+		return nil, err
+	}
+	var out []Answer
+	for _, t := range all {
+		one, err := of(t.result)
+		if err != nil {
+			return nil, err
+		}
+		one.Study = t.kind.Name
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// Show is a run in brief, with what its search has found so far.
+func (a Asker) Show(ctx context.Context, name string) (Answer, error) {
+	run, err := a.open(ctx, name)
+	if err != nil {
+		return Answer{}, err
+	}
+	v := record.NewOverview(run)
+	b, err := json.Marshal(v)
+	if err != nil {
+		return Answer{}, fmt.Errorf("encoding run %s: %w", run.Run().ID, err)
+	}
+	return Answer{Result: b, Document: v.Document()}, nil
+}

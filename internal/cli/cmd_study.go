@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/doc/render"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// studyCommand is the command of a question: it asks the study about a run, or
+// about a table that the user has, and prints the answer.
+func (c *common) studyCommand(kind study.Kind) *cobra.Command {
+	name := kind.Command
+	if name == "" {
+		name = kind.Name
+	}
+	params := kind.New()
+	_, imports := params.(study.Importer)
+	use, file, out := name+" RUN", "", ""
+	if kind.Optional {
+		use = name + " [RUN]"
+	}
+	if imports {
+		use += " | " + name + " --csv FILE"
+	}
+	cmd := &cobra.Command{Use: use, Short: kind.Summary, Long: kind.Long, Example: kind.Example, Args: cobra.MaximumNArgs(1)}
+	flags := addParams(cmd.Flags(), params)
+	if imports {
+		cmd.Flags().StringVar(&file, "csv", "", "analyse this file instead of a run (\"-\": standard input)")
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write the answer to this file, in the format of its ending: .html, .md, .svg, .json or .csv")
+	c.addFormat(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		given, err := flags.given()
+		if err != nil {
+			return err
+		}
+		q := answer.Question{Study: kind.Name, Params: given}
+		switch {
+		case file != "" && len(args) > 0:
+			return fmt.Errorf("%w: give a run or --csv FILE, not both", model.ErrUsage)
+		case file != "":
+			return c.printAnswer(out, func() (answer.Answer, error) { return c.importTable(cmd.Context(), kind, q, file) })
+		case len(args) == 1:
+			q.Run = args[0]
+		case imports:
+			return fmt.Errorf("%w: %s needs a run or --csv FILE; `scalebench runs` lists the runs", model.ErrUsage, name)
+		case !kind.Optional:
+			return fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, name)
+		}
+		return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+			return c.printAnswer(out, func() (answer.Answer, error) { return s.Answer(ctx, q) })
+		})
+	}
+	return cmd
+}
+
+// importTable asks about a table; "-" is standard input.
+func (c *common) importTable(ctx context.Context, kind study.Kind, q answer.Question, file string) (answer.Answer, error) {
+	if file == "-" {
+		return answer.Import(ctx, kind, q, "stdin", c.env.Stdin)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return answer.Answer{}, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	return answer.Import(ctx, kind, q, filepath.Base(file), f)
+}
+
+// printAnswer prints an answer, or writes it to a file, and ends by its gate.
+func (c *common) printAnswer(out string, ask func() (answer.Answer, error)) error {
+	if err := checkReportPath(out); err != nil {
+		return err
+	}
+	a, err := ask()
+	if err != nil {
+		return err
+	}
+	if out == "" || out == "-" {
+		err = c.render(c.env.Stdout, a)
+	} else {
+		err = c.saveAnswer(out, a)
+	}
+	if err != nil {
+		return err
+	}
+	return a.Err()
+}
+
+// render prints an answer in the format of --format.
+func (c *common) render(w io.Writer, a answer.Answer) error {
+	f, err := render.ParseFormat(c.formatFlag)
+	if err != nil {
+		return err
+	}
+	return render.Write(w, a.Document, a.Result, f, c.textOptions())
+}
+
+// saveAnswer writes an answer to a file, in the format of its ending. The file
+// is there whole or not at all.
+func (c *common) saveAnswer(path string, a answer.Answer) error {
+	f, err := render.FormatOfFile(path)
+	if err != nil {
+		return err
+	}
+	return writeWhole(path, func(w io.Writer) error {
+		return render.Write(w, a.Document, a.Result, f, render.TextOptions{})
+	})
+}
+
+// writeWhole writes a file beside its place and then puts it there.
+func writeWhole(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".scalebench-*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	err = write(f)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// paramFlags are the flags of a parameter struct: one for each field with the
+// tag `flag:"name"` or `flag:"name,short"`. The field's type says what is
+// accepted; `unit:"op/s"` is what a bare number is in.
+type paramFlags struct {
+	flags []*paramFlag
+}
+
+// addParams defines the flags of params, a pointer to a struct that holds the
+// defaults.
+func addParams(f *pflag.FlagSet, params any) *paramFlags {
+	out := &paramFlags{}
+	v := reflect.ValueOf(params).Elem()
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		tag := field.Tag.Get("flag")
+		if tag == "" || !field.IsExported() {
+			continue
+		}
+		name, short, _ := strings.Cut(tag, ",")
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		p := &paramFlag{key: key, unit: field.Tag.Get("unit"), value: reflect.New(field.Type).Elem(), initial: v.FieldByIndex(field.Index)}
+		added := f.VarPF(p, name, short, usageOf(field, p))
+		if field.Type.Kind() == reflect.Bool {
+			added.NoOptDefVal = "true"
+		}
+		out.flags = append(out.flags, p)
+	}
+	return out
+}
+
+// usageOf is the description of a field as help of its flag.
+func usageOf(field reflect.StructField, p *paramFlag) string {
+	text := strings.TrimSuffix(field.Tag.Get("jsonschema_description"), ".")
+	for word := range strings.SplitSeq(field.Tag.Get("jsonschema"), ",") {
+		if d, ok := strings.CutPrefix(word, "description="); ok && text == "" {
+			text = d
+		}
+	}
+	if text != "" {
+		text = strings.ToLower(text[:1]) + text[1:]
+	}
+	if d := p.defaultText(); d != "" {
+		text += " (default " + d + ")"
+	}
+	return text
+}
+
+// given are the parameters that were set, by their JSON keys.
+func (p *paramFlags) given() (map[string]json.RawMessage, error) {
+	out := map[string]json.RawMessage{}
+	for _, f := range p.flags {
+		if !f.changed {
+			continue
+		}
+		b, err := json.Marshal(f.value.Interface())
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		}
+		out[f.key] = b
+	}
+	return out, nil
+}
+
+// paramFlag is one field as a pflag.Value.
+type paramFlag struct {
+	key, unit      string
+	value, initial reflect.Value
+	changed        bool
+}
+
+// String implements pflag.Value; the default stands in the usage.
+func (p *paramFlag) String() string { return "" }
+
+func (p *paramFlag) defaultText() string {
+	v := p.initial
+	if !v.IsValid() || v.IsZero() {
+		return ""
+	}
+	if t, ok := v.Interface().(encoding.TextMarshaler); ok {
+		if b, err := t.MarshalText(); err == nil {
+			return string(b)
+		}
+	}
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.Struct, reflect.Pointer:
+		return ""
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// Type implements pflag.Value: what help shows in place of the value.
+func (p *paramFlag) Type() string {
+	t := p.value.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if name, ok := map[string]string{"Duration": "duration", "Size": "size", "Rate": "rate"}[t.Name()]; ok {
+		return name
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return ""
+	case reflect.Int, reflect.Int64:
+		return "int"
+	case reflect.Float64:
+		return "float"
+	case reflect.Map:
+		return "NAME=VALUE"
+	}
+	return "string"
+}
+
+// Set implements pflag.Value. Lists and maps grow with each use of the flag.
+func (p *paramFlag) Set(text string) error {
+	p.changed = true
+	return p.set(p.value, text)
+}
+
+func (p *paramFlag) set(v reflect.Value, text string) error {
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		return p.set(v.Elem(), text)
+	}
+	if into, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if _, err := strconv.ParseFloat(text, 64); err == nil {
+			text += p.unit
+		}
+		return into.UnmarshalText([]byte(text))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return errors.New("must be true or false")
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return errors.New("must be a whole number")
+		}
+		v.SetInt(n)
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || x != x || x-x != 0 {
+			return errors.New("must be a number")
+		}
+		v.SetFloat(x)
+	case reflect.Slice:
+		item := reflect.New(v.Type().Elem()).Elem()
+		if err := p.set(item, text); err != nil {
+			return err
+		}
+		v.Set(reflect.Append(v, item))
+	case reflect.Map:
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return errors.New("must be NAME=VALUE")
+		}
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+		v.SetMapIndex(reflect.ValueOf(name), reflect.ValueOf(value))
+	default:
+		return fmt.Errorf("a flag cannot hold %s", v.Type())
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+const (
+	// heatLevels is how many colours cells have; heatDark is the first on which
+	// text takes the colour of the ground.
+	heatLevels = 8
+	heatDark   = 6
+)
+
+// cellRooms are the numbers of columns for which the style sheet has a width.
+var cellRooms = []int{4, 8, 12, 16, 20, 24, 32, 44, 60}
+
+// cellRoom is the width in pixels that a column needs in a file.
+const cellRoom = 39
+
+// drawCells draws rows against rows, and the same with its axes swapped.
+func (p *plot) drawCells() Drawing {
+	tall := prepare(p.swapped())
+	tall.y = newScale(tall.Y, nil, 0, false)
+	out, narrow := p.drawGrid(), tall.drawGrid()
+	// The axis of colours belongs to both.
+	out.Tall, out.Scale = &narrow, p.shades().drawing()
+	narrow.Unit, narrow.XLabel = p.X.Unit, p.Y.Label
+	i := slices.IndexFunc(cellRooms, func(n int) bool { return n >= len(p.X.Rows) })
+	if i < 0 {
+		i = len(cellRooms) - 1
+	}
+	out.Room = fmt.Sprintf("upto%d", cellRooms[i])
+	return out
+}
+
+// swapped has the rows of y beside each other: what was at the bottom is at the
+// left.
+func (p *plot) swapped() Chart {
+	c := p.Chart
+	c.X, c.Y = c.Y, c.X
+	c.X.Rows = slices.Clone(c.X.Rows)
+	slices.Reverse(c.X.Rows)
+	turn := func(v Values) Values {
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] = float64(len(c.X.Rows)-1) - out[i]
+		}
+		return out
+	}
+	c.Layers = slices.Clone(c.Layers)
+	for k, l := range c.Layers {
+		c.Layers[k].X, c.Layers[k].Y = turn(l.Y), l.X
+		c.Layers[k].X2, c.Layers[k].Y2 = turn(l.Y2), l.X2
+	}
+	return c
+}
+
+func (p *plot) drawGrid() Drawing {
+	p.top = marginTop
+	colors := p.shades()
+	for _, l := range p.Layers {
+		if l.Mark != Cell {
+			p.layer(l)
+			continue
+		}
+		for i := range l.size() {
+			p.cell(l, i, colors)
+		}
+	}
+	height := p.top + p.Height + marginBottom
+	p.xTicks(p.top + p.Height + 16)
+	out := Drawing{Area: p.svg("area heatmap", p.Title, 0, height), XLabel: p.x.label(), height: height}
+	out.Y, out.yWidth = p.yAxis(height)
+	return out
+}
+
+// cell draws one cell with its text. A bad one has a mark of its own.
+func (p *plot) cell(l Layer, i int, colors shades) {
+	x, y := p.x.share(at(l.X, i)), p.down(at(l.Y, i))
+	if !onAxis(x) || !onAxis(p.y.share(at(l.Y, i))) {
+		return
+	}
+	wide := 1 / float64(p.x.n)
+	level := colors.level(at(l.Value, i))
+	p.rect("m-cell "+level, pct(x-wide/2), px(y-cellHeight/2), pct(wide), px(cellHeight), l.tip(i))
+	ink, baseline := "cellink "+level, y+4.5
+	if l.role(i) == Bad {
+		p.mark(Bad, "overmark", pct(x), px(y-7.5), 2.8, "")
+		ink, baseline = ink+" strong", y+9
+	}
+	s, _ := pick(l.Text, i)
+	p.text(ink, middle, pct(x), px(baseline), s)
+}
+
+// shades maps values to colours by their logarithm, or evenly where some are not
+// above 0.
+type shades struct {
+	lo, hi float64
+	unit   string
+	even   bool
+}
+
+func (p *plot) shades() shades {
+	h := shades{lo: math.Inf(1), hi: math.Inf(-1)}
+	for _, l := range p.Layers {
+		if l.Mark != Cell {
+			continue
+		}
+		h.unit = l.Unit
+		for _, v := range l.Value {
+			if finite(v) {
+				h.lo, h.hi = min(h.lo, v), max(h.hi, v)
+			}
+		}
+	}
+	h.even = h.lo <= 0
+	return h
+}
+
+// level is the class of a value: h0 to h7, or beyond for what is not a number.
+func (h shades) level(v float64) string {
+	if !finite(v) {
+		return "beyond"
+	}
+	share := 0.0
+	switch {
+	case h.hi <= h.lo:
+	case h.even:
+		share = (v - h.lo) / (h.hi - h.lo)
+	default:
+		share = math.Log(v/h.lo) / math.Log(h.hi/h.lo)
+	}
+	level := 0
+	if finite(share) {
+		level = int(min(max(share*heatLevels, 0), heatLevels-1))
+	}
+	if level >= heatDark {
+		return fmt.Sprintf("h%d hot", level)
+	}
+	return fmt.Sprintf("h%d", level)
+}
+
+// Widths in pixels of the axis of colours.
+const (
+	scaleBox   = 22
+	scaleLabel = 62
+	scaleWidth = 2*scaleLabel + scaleBox*heatLevels
+)
+
+// drawing is the axis of colours, from the least to the greatest; empty when no
+// value is known.
+func (h shades) drawing() string {
+	if !finite(h.lo, h.hi) {
+		return ""
+	}
+	print := func(v float64) string { return num.For(h.unit, v).Value(v, 0) }
+	if h.unit == "s" {
+		print = num.Seconds
+	}
+	var d canvas
+	d.text("tick", end, px(scaleLabel-6), px(12), print(h.lo))
+	for k := range heatLevels {
+		d.rect(fmt.Sprintf("m-cell h%d", k), px(scaleLabel+scaleBox*float64(k)), px(1), px(scaleBox), px(14), "")
+	}
+	d.text("tick", start, px(scaleLabel+scaleBox*heatLevels+6), px(12), print(h.hi))
+	return d.svg("scale", "", scaleWidth, 16)
+}
+
+// Key is an entry of a legend: Swatch is markup, Name is plain text.
+type Key struct {
+	Name   string
+	Swatch string
+}
+
+// Legend has the named layers of the panels, each name once.
+func Legend(panels ...Chart) []Key {
+	var out []Key
+	for _, c := range panels {
+		for _, l := range c.Layers {
+			if l.Name != "" && !slices.ContainsFunc(out, func(k Key) bool { return k.Name == l.Name }) {
+				out = append(out, Key{Name: l.Name, Swatch: l.swatch()})
+			}
+		}
+	}
+	return out
+}
+
+// swatch is a small drawing of the layer's first mark.
+func (l Layer) swatch() string {
+	var d canvas
+	width, style := 26.0, l.class(0)
+	if hollow, _ := pick(l.Hollow, 0); hollow {
+		style += " hollow"
+	}
+	switch l.Mark {
+	case Point:
+		width = 14
+		d.mark(l.role(0), style, px(7), px(6), 3.8, "")
+	case Bar, Label:
+		width = 14
+		d.rect(style, px(0), px(1), px(14), px(10), "")
+	case Band, Box:
+		d.rect(style, px(1), px(1), px(24), px(10), "")
+	case Cell:
+		d.rect("m-cell h4", px(1), px(1), px(24), px(10), "")
+	case Line, Step, Rule:
+		switch {
+		case l.role(0) == Interval:
+			d.line("whisker", px(1), px(6), px(25), px(6))
+			d.line("whisker", px(1), px(2), px(1), px(10))
+			d.line("whisker", px(25), px(2), px(25), px(10))
+		case l.Mark == Rule && len(l.Y) == 0:
+			width = 14
+			d.line(style, px(7), px(0), px(7), px(12))
+		default:
+			d.line(strings.Replace(style, "m-step", "m-line", 1), px(0), px(6), px(26), px(6))
+		}
+	}
+	return d.svg("swatch", "", width, 12)
+}

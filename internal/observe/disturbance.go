@@ -1,0 +1,246 @@
+package observe
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Disturbance is something that the monitor saw during tasks of a workload and
+// that can explain, or spoil, what was measured there.
+type Disturbance struct {
+	Workload string
+	Kind     string // one of the kinds that checks lists
+	// Worst is where it was worst; Value how bad, in the kind's own unit.
+	Phase model.Phase
+	Trial int
+	Node  model.NodeID
+	Value float64
+	// Tasks is in how many of the Watched tasks it was beyond the threshold,
+	// and Nodes on how many nodes.
+	Tasks, Watched, Nodes int
+	// Text says all of it in a sentence without its full stop.
+	Text string
+}
+
+// check is one thing to look for. Its value is not ok where the monitor
+// does not tell.
+type check struct {
+	kind string
+	// above is the value from which on it is told.
+	above float64
+	value func(Host) (v float64, ok bool)
+	// alone limits the check to the serial phase where nodes share a machine:
+	// in the parallel phase the others are the fleet itself.
+	alone bool
+	// words say what was seen on a node, from the value.
+	words func(v float64) string
+}
+
+// The thresholds. Steal: what the issue asks for. Swap, kills: any is one too
+// many. Drops and retransmissions: TCP at a limit loses some packets, by which
+// it finds the limit; one in a hundred costs throughput by itself (Mathis et
+// al., CCR 1997: throughput falls with 1/√loss), and drops within the node's
+// own interfaces should be rarer still. Others: a twentieth of the machine is
+// beyond what the agent and the kernel's own work take. Throttling: a node that
+// its own limit holds back measures the limit.
+var checks = []check{
+	{kind: "steal", above: 0.01, value: hostStolen, words: func(v float64) string {
+		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
+	}},
+	{kind: "others", above: 0.05, value: hostOthers, alone: true, words: func(v float64) string {
+		return "something else than the task took " + num.Fraction(v) + " of the machine’s CPU"
+	}},
+	{kind: "swap", above: 0, value: hostSwapped, words: func(v float64) string {
+		return num.Bytes(int64(v)) + " of memory were swapped in or out"
+	}},
+	{kind: "oom", above: 0, value: grown(MetricOOMKills), words: func(v float64) string {
+		return "the kernel killed processes for want of memory (" + num.Tick(math.Round(v), 1) + ")"
+	}},
+	{kind: "drops", above: 0.001, value: hostDropped, words: func(v float64) string {
+		return shareWords(v) + " of the packets were dropped at the node’s own interfaces"
+	}},
+	{kind: "retransmits", above: 0.01, value: hostRetransmitted, words: func(v float64) string {
+		return shareWords(v) + " of the TCP segments had to be sent again"
+	}},
+	{kind: "throttled", above: 0.01, value: hostHeldBack, words: func(v float64) string {
+		return "the node’s own CPU limit held it back, by " + num.Tick(v, 0.01) + " s of waiting a second"
+	}},
+}
+
+// Disturbances judges the host series of the results that count, once. There
+// is one a workload and kind, in order of the steps; none where nothing is
+// amiss or nothing was watched.
+func (r *Run) Disturbances() []Disturbance { return r.disturbances() }
+
+func (r *Run) findDisturbances() []Disturbance {
+	type key struct{ workload, kind string }
+	shared := r.SharedMachine()
+	var order []key
+	found := make(map[key]*worstOf)
+	for _, s := range r.Steps() {
+		for _, r := range r.Accepted(s.ID) {
+			if len(r.Host) == 0 {
+				continue
+			}
+			n := NewHost(r, r.Started)
+			for _, c := range checks {
+				if c.alone && shared && s.Phase != model.Serial {
+					continue
+				}
+				k := key{s.Workload, c.kind}
+				if found[k] == nil {
+					found[k] = &worstOf{check: c, nodes: make(map[model.NodeID]bool)}
+					order = append(order, k)
+				}
+				found[k].take(s, r, n)
+			}
+		}
+	}
+	var out []Disturbance
+	for _, k := range order {
+		if t := found[k]; len(t.nodes) > 0 {
+			out = append(out, t.disturbance())
+		}
+	}
+	return out
+}
+
+// SharedMachine reports whether several nodes are of one machine, as processes
+// of a local fleet and hosts of a lab are.
+func (r *Run) SharedMachine() bool {
+	n := 0
+	for _, x := range r.Nodes() {
+		switch x.Labels[model.LabelFleet] {
+		case model.FleetLocal, model.FleetLab:
+			n++
+		}
+	}
+	return n > 1
+}
+
+// worstOf finds the worst and counts the rest.
+type worstOf struct {
+	check   check
+	worst   Disturbance
+	tasks   int
+	watched int
+	nodes   map[model.NodeID]bool
+}
+
+func (t *worstOf) take(s model.Step, r model.Result, n Host) {
+	v, ok := t.check.value(n)
+	if !ok || !finite(v) {
+		return
+	}
+	t.watched++
+	if v <= t.check.above {
+		return
+	}
+	t.tasks++
+	t.nodes[r.Node] = true
+	if t.tasks == 1 || v > t.worst.Value {
+		t.worst = Disturbance{Workload: s.Workload, Kind: t.check.kind, Phase: s.Phase, Trial: s.Trial, Node: r.Node, Value: v}
+	}
+}
+
+func (t *worstOf) disturbance() Disturbance {
+	n := t.worst
+	n.Tasks, n.Watched, n.Nodes = t.tasks, t.watched, len(t.nodes)
+	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
+	if n.Tasks > 1 {
+		n.Text += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
+			count(n.Tasks, "task"), count(n.Nodes, "node"), n.Watched)
+	}
+	return n
+}
+
+// shareWords prints a small share with enough digits to tell it from nothing.
+func shareWords(v float64) string {
+	if v < 0.001 {
+		return num.Tick(100*v, 0.01) + " %"
+	}
+	return num.Fraction(v)
+}
+
+// grown is how much a counter grew while the task ran.
+func grown(metric string) func(Host) (float64, bool) {
+	return func(n Host) (float64, bool) { return n.growth(metric) }
+}
+
+// growth is the counter at the end of the task less that at its start; false
+// where it was not read.
+func (n Host) growth(metric string) (float64, bool) {
+	r := n.Readings(metric)
+	if len(r.Times) < 2 {
+		return 0, false
+	}
+	before, k := stats.Interpolate(r.Times, r.Values, n.Begin, 0)
+	after, _ := stats.Interpolate(r.Times, r.Values, n.End, k)
+	return after - before, true
+}
+
+// growths adds several counters, as far as they were read.
+func (n Host) growths(metrics ...string) (sum float64, ok bool) {
+	for _, m := range metrics {
+		if v, read := n.growth(m); read {
+			sum, ok = sum+v, true
+		}
+	}
+	return sum, ok
+}
+
+// share is one counter's growth of another's; false where either is unknown or
+// the whole did not grow.
+func (n Host) share(part, whole []string) (float64, bool) {
+	p, ok := n.growths(part...)
+	w, known := n.growths(whole...)
+	if !ok || !known || w <= 0 {
+		return 0, false
+	}
+	return p / w, true
+}
+
+func hostStolen(n Host) (float64, bool) { return n.share([]string{MetricSteal}, CPUKinds) }
+
+func hostSwapped(n Host) (float64, bool) { return n.growths(MetricSwapIn, MetricSwapOut) }
+
+func hostDropped(n Host) (float64, bool) {
+	return n.share([]string{MetricRxDrops, MetricTxDrops}, []string{MetricRxPackets, MetricTxPackets})
+}
+
+func hostRetransmitted(n Host) (float64, bool) {
+	return n.share([]string{MetricRetransmits}, []string{MetricSegments})
+}
+
+// hostOthers is the share of the machine's processors that was spent on
+// anything but the task.
+func hostOthers(n Host) (float64, bool) {
+	cores := n.Readings(MetricCores)
+	if len(cores.Values) == 0 || cores.Values[0] <= 0 || !finite(n.Others) {
+		return 0, false
+	}
+	return n.Others / cores.Values[0], true
+}
+
+// hostHeldBack is how long the limit of the node's control group kept it
+// waiting, in seconds a second; the kernel adds up all cores, so that it can
+// exceed 1.
+func hostHeldBack(n Host) (float64, bool) {
+	v, ok := n.growth(MetricThrottled)
+	if !ok || n.End <= n.Begin {
+		return 0, false
+	}
+	return v / (n.End - n.Begin), true
+}
+
+// count says "1 task" or "2 tasks".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,303 @@
+package record
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// workloadSections say of each workload what was measured beside the capacity,
+// and what happened on the nodes meanwhile.
+func workloadSections(run *observe.Run) []doc.Section {
+	var names []string
+	for _, s := range run.Steps() {
+		if !slices.Contains(names, s.Workload) && s.Phase != model.Batch {
+			names = append(names, s.Workload)
+		}
+	}
+	var out []doc.Section
+	for _, name := range names {
+		s := doc.Section{Kind: "Workload", Title: name}
+		if part := besidePart(run, name); part != nil {
+			s.Blocks = append(s.Blocks, doc.Block{Part: part})
+		}
+		if part := hostPart(run, name); part != nil {
+			s.Blocks = append(s.Blocks, doc.Block{Part: part})
+		}
+		if len(s.Blocks) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// besidePart is what a workload reported of its trials beside how much it did;
+// nil where there is nothing.
+func besidePart(run *observe.Run, workload string) *doc.Section {
+	s := &doc.Section{Title: "Beside the capacity", Intro: "What the workload reported of its trials beside how much it did. These are no capacities and have no CDI."}
+	if t := infoTable(run, workload); t != nil {
+		s.Blocks = append(s.Blocks, doc.Block{Table: t},
+			doc.Remark("Over tasks and trials. Percentiles of single tasks are shown from the least to the greatest: their mean would be the percentile of nothing."))
+	}
+	t, notes := histogramTable(run, workload)
+	if t != nil {
+		s.Blocks = append(s.Blocks, doc.Block{Table: t},
+			doc.Remark("Percentiles of all tasks’ and trials’ values together, from the merged histograms."))
+	}
+	for _, n := range notes {
+		s.Blocks = append(s.Blocks, doc.Remark(n))
+	}
+	if len(s.Blocks) == 0 {
+		return nil
+	}
+	return s
+}
+
+// infoKey is one metric beside the capacity.
+type infoKey struct{ metric, unit string }
+
+// infoValues are all its values, one a task and trial, in each phase.
+type infoValues struct{ serial, parallel []float64 }
+
+// infoOf collects what a workload's samples say beside its capacity, in order
+// of first appearance.
+func infoOf(run *observe.Run, workload string) (keys []infoKey, values map[infoKey]*infoValues) {
+	values = make(map[infoKey]*infoValues)
+	eachScored(run, workload, func(s model.Step, r model.Result) {
+		for _, sample := range r.Samples {
+			if !sample.Info || !finite(sample.Value) || sample.Metric == model.MetricOtherCPU {
+				continue // what others did to the machine is among the monitor's notes
+			}
+			k := infoKey{sample.Metric, sample.Unit}
+			if values[k] == nil {
+				values[k] = &infoValues{}
+				keys = append(keys, k)
+			}
+			if s.Phase == model.Serial {
+				values[k].serial = append(values[k].serial, sample.Value)
+			} else {
+				values[k].parallel = append(values[k].parallel, sample.Value)
+			}
+		}
+	})
+	return keys, values
+}
+
+// eachScored calls f for the results of a workload that its findings come
+// from: the serial steps, and the parallel ones with all subjects at work.
+func eachScored(run *observe.Run, workload string, f func(model.Step, model.Result)) {
+	most := 0
+	for _, s := range run.Steps() {
+		if s.Workload == workload && s.Phase == model.Parallel {
+			most = max(most, len(s.Subjects()))
+		}
+	}
+	for _, s := range run.Steps() {
+		scored := s.Phase == model.Serial || s.Phase == model.Parallel && len(s.Subjects()) == most
+		if s.Workload != workload || !scored {
+			continue
+		}
+		for _, r := range run.Accepted(s.ID) {
+			if r.Outcome == model.OutcomeOK {
+				f(s, r)
+			}
+		}
+	}
+}
+
+// infoTable shows what was measured beside the capacity: the mean over tasks
+// and trials, with the least and the greatest. It is no index: a latency has
+// no capacity. Nil when there is nothing.
+func infoTable(run *observe.Run, workload string) *doc.Table {
+	keys, values := infoOf(run, workload)
+	if len(keys) == 0 {
+		return nil
+	}
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "metric", Head: "metric"},
+		{Key: "serial", Head: "serial, mean of tasks\n[min .. max]", Right: true},
+		{Key: "parallel", Head: "parallel, mean of tasks\n[min .. max]", Right: true},
+	}}
+	for _, k := range keys {
+		v := values[k]
+		s := fineScale(k.unit, append(slices.Clone(v.serial), v.parallel...)...)
+		t.Add(doc.Say(k.metric), infoCell(k.metric, s, v.serial), infoCell(k.metric, s, v.parallel))
+	}
+	return t
+}
+
+// percentileName recognises a metric that is a percentile of its task: the
+// mean of percentiles is the percentile of nothing.
+var percentileName = regexp.MustCompile(`(?i)(^|[_. -])(p\d{1,2}(\.?\d+)?|median|percentile)($|[_. -])`)
+
+func infoCell(metric string, s num.Scale, values []float64) doc.Cell {
+	if len(values) == 0 {
+		return doc.Of(nil, num.Missing)
+	}
+	lo, hi, unit := slices.Min(values), slices.Max(values), strings.TrimSuffix(" "+s.Unit, " ")
+	number := func(v float64) string { return s.Number(v, 0) }
+	if whole(values) && s.Factor == 1 {
+		number = func(v float64) string { return num.Tick(v, 1) }
+	}
+	span := "[" + number(lo) + " .. " + number(hi) + "]"
+	mean := meanOf(values)
+	switch {
+	case lo == hi:
+		return doc.Of(lo, number(lo)+unit)
+	case percentileName.MatchString(metric):
+		return doc.Of(nil, span+unit)
+	case whole(values) && s.Factor == 1:
+		return doc.Of(mean, num.Tick(mean, 0.1)+unit, span)
+	}
+	return doc.Of(mean, s.Number(mean, 0)+unit, span)
+}
+
+// whole reports whether all values are whole numbers: counts.
+func whole(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) })
+}
+
+// fineScale is num.For for units that workloads use for small times: they are
+// seconds with a prefix, and are printed with the prefix that suits them.
+func fineScale(unit string, values ...float64) num.Scale {
+	if unit == "1" {
+		unit = "" // a count, or a ratio
+	}
+	factor, ok := map[string]float64{"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "ns": 1e-9}[unit]
+	if !ok {
+		return num.For(unit, values...)
+	}
+	seconds := make([]float64, len(values))
+	for i, v := range values {
+		seconds[i] = v * factor
+	}
+	s := num.For("s", seconds...)
+	return num.Scale{Factor: s.Factor / factor, Unit: s.Unit}
+}
+
+// histogramTable shows percentiles of all operations together: the tasks'
+// histograms are merged, count by count, before anything is read from them.
+func histogramTable(run *observe.Run, workload string) (t *doc.Table, notes []string) {
+	merged, keys := mergedHistograms(run, workload)
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	t = &doc.Table{Columns: []doc.Column{
+		{Key: "metric", Head: "metric"}, {Key: "phase", Head: "phase"},
+		{Key: "operations", Head: "values", Right: true},
+		{Key: "p50", Head: "p50", Right: true}, {Key: "p90", Head: "p90", Right: true},
+		{Key: "p99", Head: "p99", Right: true}, {Key: "max", Head: "max", Right: true},
+	}}
+	for _, k := range keys {
+		m := merged[k]
+		if m.broken > 0 {
+			notes = append(notes, fmt.Sprintf("%s, %s: %s could not be read and are not part of the percentiles.",
+				k.metric, k.phase, count(m.broken, "histogram")))
+		}
+		if m.h == nil || m.h.TotalCount() == 0 {
+			continue
+		}
+		t.Add(histogramRow(k, m.h)...)
+	}
+	if len(t.Rows) == 0 {
+		return nil, notes
+	}
+	return t, notes
+}
+
+func histogramRow(k histogramKey, h *hdr.Histogram) []doc.Cell {
+	s := fineScale(k.unit, float64(h.Max()))
+	cell := func(v int64) doc.Cell {
+		return doc.Of(float64(v), fineScale(k.unit, float64(v)).Value(float64(v), 0))
+	}
+	if s.Unit == k.unit { // no prefix to choose for each value
+		cell = func(v int64) doc.Cell { return doc.Of(float64(v), s.Value(float64(v), 0)) }
+	}
+	return []doc.Cell{
+		doc.Say(k.metric), doc.Say(string(k.phase)), doc.Of(h.TotalCount(), grouped(h.TotalCount())),
+		cell(h.ValueAtPercentile(50)), cell(h.ValueAtPercentile(90)), cell(h.ValueAtPercentile(99)), cell(h.Max()),
+	}
+}
+
+// grouped prints a count with its thousands apart.
+func grouped(n int64) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// histogramKey is what may be merged: the same quantity in the same phase.
+type histogramKey struct {
+	metric, unit string
+	phase        model.Phase
+}
+
+// mergedHistogram is the sum of histograms; broken counts those that could not
+// be read, or did not fit.
+type mergedHistogram struct {
+	h      *hdr.Histogram
+	broken int
+}
+
+// mergedHistograms merges by metric and phase. The keys are in order of first
+// appearance of the metric, serial before parallel.
+func mergedHistograms(run *observe.Run, workload string) (merged map[histogramKey]*mergedHistogram, keys []histogramKey) {
+	merged = make(map[histogramKey]*mergedHistogram)
+	rank := make(map[string]int)
+	eachScored(run, workload, func(s model.Step, r model.Result) {
+		for _, x := range r.Histograms {
+			k := histogramKey{x.Metric, x.Unit, s.Phase}
+			if _, seen := rank[x.Metric]; !seen {
+				rank[x.Metric] = len(rank)
+			}
+			if merged[k] == nil {
+				merged[k] = &mergedHistogram{}
+				keys = append(keys, k)
+			}
+			merged[k].add(x)
+		}
+	})
+	slices.SortStableFunc(keys, func(x, y histogramKey) int {
+		if x.metric != y.metric {
+			return rank[x.metric] - rank[y.metric]
+		}
+		return strings.Compare(string(y.phase), string(x.phase)) // serial first
+	})
+	return merged, keys
+}
+
+// add merges one histogram.
+func (m *mergedHistogram) add(x model.Histogram) {
+	h, err := histogram.Decode(x.Encoded)
+	if err != nil {
+		m.broken++
+		return
+	}
+	sum, err := histogram.Merge(m.h, h)
+	if err != nil {
+		m.broken++
+		return
+	}
+	m.h = sum
+}
+
+// meanOf is NaN for no values: missing is missing.
+func meanOf(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}

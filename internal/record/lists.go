@@ -1,0 +1,186 @@
+package record
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/lab"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Runs lists runs in the order given, without their experiment files, which
+// `scalebench export` has.
+func Runs(runs []model.Run) *doc.Document {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "id", Head: "run"}, {Key: "name", Head: "name"}, {Key: "kind", For: doc.Programs}, {Key: "state", Head: "state"},
+		{Key: "reason", For: doc.Programs}, {Key: "source_name", For: doc.Programs}, {Key: "seed", For: doc.Programs}, {Key: "version", For: doc.Programs},
+		{Key: "created", Head: "created"}, {Key: "started", For: doc.Programs}, {Key: "finished", For: doc.Programs},
+		{Key: "seconds", Head: "took", Right: true}, {Key: "file", Head: "file", For: doc.People}, {Key: "why", Head: "reason", For: doc.People, Wrap: 40},
+	}}
+	for _, r := range runs {
+		seconds := doc.Cell{}
+		if d, ok := took(r); ok {
+			seconds = doc.Of(d.Seconds(), tookText(r))
+		}
+		t.Add(doc.Say(string(r.ID)), doc.Say(r.Name), doc.Of(string(r.Kind)), doc.Say(string(r.State)).As(stateTag(r.State).Tone),
+			doc.Of(r.Reason), doc.Of(r.SourceName), doc.Of(r.Seed), doc.Of(r.Version), timeCell(r.Created), timeCell(r.Started), timeCell(r.Finished),
+			seconds, doc.Of(nil, r.SourceName), doc.Of(nil, r.Reason))
+	}
+	d := &doc.Document{Data: t}
+	if len(runs) == 0 {
+		d.Answer = "No runs yet. `scalebench demo` makes one in about a minute."
+		return d
+	}
+	d.Sections = []doc.Section{{Blocks: []doc.Block{{Table: t}}}}
+	return d
+}
+
+// LabState says how a lab stands.
+type LabState string
+
+// Running labs belong to a process that lives, kept ones stand until they are
+// removed by hand, and what is left over has lost its process: the next command
+// that makes labs removes it.
+const (
+	LabRunning  LabState = "running"
+	LabKept     LabState = "kept"
+	LabLeftOver LabState = "left over"
+)
+
+// Lab is a lab of this machine as lists show it.
+type Lab struct {
+	lab.Manifest
+	State LabState `json:"state"`
+}
+
+// Masked returns the lab without the values of its services' environment, in
+// which there may be keys: lists end up in logs and in bug reports.
+func (l Lab) Masked() Lab {
+	l.Hosts = slices.Clone(l.Hosts)
+	for i, h := range l.Hosts {
+		if h.Service == nil || len(h.Service.Environ) == 0 {
+			continue
+		}
+		s := *h.Service
+		s.Environ = maps.Clone(s.Environ)
+		for k := range s.Environ {
+			s.Environ[k] = "***"
+		}
+		l.Hosts[i].Service = &s
+	}
+	return l
+}
+
+// Labs lists the labs of this machine, in the order given.
+func Labs(labs []Lab) *doc.Document {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "id", Head: "lab"}, {Key: "state", Head: "state"}, {Key: "created", Head: "created"},
+		{Key: "owner", Head: "process", Right: true}, {Key: "hosts", Head: "hosts"}, {Key: "dir", Head: "folder"},
+	}}
+	for _, l := range labs {
+		tone := map[LabState]doc.Tone{LabRunning: doc.Good, LabLeftOver: doc.Bad}[l.State]
+		names := make([]string, len(l.Hosts))
+		for i, h := range l.Hosts {
+			names[i] = string(h.Name)
+		}
+		const most = 4 // people see a few of them, programs all
+		shown := strings.Join(names, " ")
+		if len(names) > most {
+			shown = fmt.Sprintf("%s and %d more", strings.Join(names[:most], " "), len(names)-most)
+		}
+		t.Add(doc.Say(l.ID), doc.Say(string(l.State)).As(tone), timeCell(l.Created),
+			doc.Of(l.Owner.PID, strconv.Itoa(l.Owner.PID)), doc.Of(strings.Join(names, " "), shown), doc.Say(l.Dir))
+	}
+	d := &doc.Document{Data: t}
+	if len(labs) == 0 {
+		d.Answer = "No labs on this machine. `scalebench lab up FILE` makes one."
+		return d
+	}
+	d.Sections = []doc.Section{{Blocks: []doc.Block{{Table: t}}}}
+	return d
+}
+
+// LabHosts lists the hosts of one lab, with how to enter each.
+func LabHosts(l Lab) *doc.Document {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "host", Head: "host"}, {Key: "kind", Head: "kind"}, {Key: "group", Head: "group"}, {Key: "address", Head: "address"},
+		{Key: "limits", Head: "limits"}, {Key: "volumes", Head: "volumes"}, {Key: "volume_limits", Head: "volume limits"}, {Key: "namespace", Head: "namespace"},
+	}}
+	for _, h := range l.Hosts {
+		kind := "node"
+		if h.Service != nil {
+			kind = "service"
+		}
+		var volumes []string
+		for _, name := range slices.Sorted(maps.Keys(h.Paths)) {
+			volumes = append(volumes, name+"="+h.Paths[name])
+		}
+		limits := volumeLimits(l.Volumes, h)
+		t.Add(doc.Say(string(h.Name)), doc.Say(kind), doc.Say(h.Group), doc.Say(h.Address), doc.Say(limitsText(h)),
+			doc.Of(strings.Join(volumes, " "), volumes...), doc.Of(strings.Join(limits, " "), limits...), doc.Say(h.Namespace.Name))
+	}
+	return &doc.Document{Data: t, Sections: []doc.Section{{Blocks: []doc.Block{{Table: t}}}}}
+}
+
+// limitsText says what a host is limited to: "link 100Mbit/s, cpu 0.5". The
+// uplink is shared by all hosts of its group.
+func limitsText(l lab.HostRecord) string {
+	var out []string
+	if l.Link != (unit.Rate{}) {
+		out = append(out, "link "+l.Link.String())
+	}
+	if l.Uplink != (unit.Rate{}) {
+		out = append(out, "shared uplink "+l.Uplink.String())
+	}
+	if l.CPU > 0 {
+		out = append(out, "cpu "+strconv.FormatFloat(l.CPU, 'f', -1, 64))
+	}
+	if l.Memory > 0 {
+		out = append(out, "memory "+l.Memory.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// volumeLimits says what each volume of a host is, in the order of its paths:
+// "data (256MiB, 400op/s, 80MB/s, shared)". Volumes are those of the lab; one
+// that is not shared stands there once for each host.
+func volumeLimits(volumes []lab.VolumeRecord, h lab.HostRecord) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(h.Paths)) {
+		i := slices.IndexFunc(volumes, func(v lab.VolumeRecord) bool {
+			return v.Name == name && slices.Contains(v.Hosts, string(h.Name))
+		})
+		if i >= 0 {
+			out = append(out, volumeText(volumes[i].Volume))
+		}
+	}
+	return out
+}
+
+func volumeText(v lab.Volume) string {
+	var out []string
+	if v.Type == lab.Folder {
+		out = append(out, "folder")
+	}
+	if v.Size > 0 {
+		out = append(out, v.Size.String())
+	}
+	if v.IOPS > 0 {
+		out = append(out, strconv.Itoa(v.IOPS)+"op/s")
+	}
+	if v.Bandwidth != (unit.Rate{}) {
+		out = append(out, v.Bandwidth.String())
+	}
+	if v.Shared {
+		out = append(out, "shared")
+	}
+	if len(out) == 0 {
+		return v.Name
+	}
+	return fmt.Sprintf("%s (%s)", v.Name, strings.Join(out, ", "))
+}

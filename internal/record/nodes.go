@@ -1,0 +1,252 @@
+package record
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Nodes lists the nodes of a fleet and how they are doing, in the order given.
+func Nodes(nodes []model.NodeInfo) *doc.Document {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "node", Head: "node", For: doc.People}, {Key: "doing", Head: "status", For: doc.People}, {Key: "address", Head: "address", For: doc.People},
+		{Key: "cpu", Head: "CPU", For: doc.People}, {Key: "cores_of", Head: "cores", Right: true, For: doc.People},
+		{Key: "memory_of", Head: "memory", Right: true, For: doc.People}, {Key: "kernel_of", Head: "kernel", For: doc.People},
+		{Key: "type", Head: "type", For: doc.People}, {Key: "zone_of", Head: "zone", For: doc.People},
+		{Key: "label", Head: "labels", For: doc.People}, {Key: "agent_of", Head: "agent", For: doc.People},
+	}}
+	t.Columns = append(append(t.Columns, factColumns()...),
+		doc.Column{Key: "status", For: doc.Programs}, doc.Column{Key: "heard", For: doc.Programs}, doc.Column{Key: "task", For: doc.Programs})
+	for _, n := range nodes {
+		people := func(s string) doc.Cell { return doc.Of(nil, s) }
+		row := []doc.Cell{
+			people(string(n.ID)), statusCell(n), people(firstAddress(n.Node)), people(n.Facts.CPUModel), people(coresText(n.Facts)),
+			people(memoryText(n.Facts)), people(n.Facts.Kernel), people(cloud(n.Node).InstanceType), people(cloud(n.Node).Zone),
+			people(labelsText(n.Labels)), people(n.Facts.Agent),
+		}
+		row = append(row, factCells(n.Node)...)
+		t.Add(append(row, doc.Of(string(n.Status)), timeCell(n.Heard), doc.Of(string(n.Task)))...)
+	}
+	d := &doc.Document{Data: t}
+	if len(nodes) == 0 {
+		d.Answer = "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins."
+		return d
+	}
+	d.Sections = []doc.Section{{Blocks: []doc.Block{{Table: t}}}}
+	return d
+}
+
+// statusCell says what a node is doing when it is doing something.
+func statusCell(n model.NodeInfo) doc.Cell {
+	switch {
+	case n.Status == model.NodeAlive && n.Task != "":
+		return doc.Of(nil, "working").As(doc.Good)
+	case n.Status == model.NodeSlow:
+		return doc.Of(nil, "slow").As(doc.Note)
+	case !n.Status.Up():
+		return doc.Of(nil, string(n.Status)).As(doc.Bad)
+	}
+	return doc.Of(nil, string(n.Status))
+}
+
+// factColumns are all facts of a node, for programs.
+func factColumns() []doc.Column {
+	var out []doc.Column
+	for _, key := range []string{
+		"id", "public_key", "labels", "hostname", "addresses", "os", "kernel", "arch", "cpu_model", "cores",
+		"cpu_limit", "microcode", "hypervisor", "memory", "mem_limit", "provider", "instance_type", "zone",
+		"instance_id", "agent", "registered",
+	} {
+		out = append(out, doc.Column{Key: key, For: doc.Programs})
+	}
+	return out
+}
+
+func factCells(n model.Node) []doc.Cell {
+	f, c := n.Facts, cloud(n)
+	var out []doc.Cell
+	for _, v := range []any{
+		string(n.ID), n.PublicKey, labelsText(n.Labels), f.Hostname, strings.Join(f.Addresses, " "), f.OS,
+		f.Kernel, f.Arch, f.CPUModel, known(f.Cores), known(f.CPULimit), f.Microcode, f.Hypervisor,
+		known(f.Memory), known(f.MemLimit), c.Provider, c.InstanceType, c.Zone, c.InstanceID, f.Agent,
+	} {
+		out = append(out, doc.Of(v))
+	}
+	return append(out, timeCell(n.Registered))
+}
+
+// known is the value, or nil when it is zero: in facts, zero means that the
+// node could not find out.
+func known[T cmp.Ordered](v T) any {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return v
+}
+
+func cloud(n model.Node) model.CloudInfo {
+	if n.Facts.Cloud == nil {
+		return model.CloudInfo{}
+	}
+	return *n.Facts.Cloud
+}
+
+func firstAddress(n model.Node) string {
+	if len(n.Facts.Addresses) == 0 {
+		return ""
+	}
+	return n.Facts.Addresses[0]
+}
+
+// coresText says "8", or "2 of 8" where a quota allows fewer.
+func coresText(f model.Facts) string {
+	if f.Cores == 0 {
+		return ""
+	}
+	all := strconv.Itoa(f.Cores)
+	if f.CPULimit > 0 && f.CPULimit < float64(f.Cores) {
+		return strconv.FormatFloat(f.CPULimit, 'f', -1, 64) + " of " + all
+	}
+	return all
+}
+
+func memoryText(f model.Facts) string {
+	switch {
+	case f.Memory == 0:
+		return ""
+	case f.MemLimit > 0 && f.MemLimit < f.Memory:
+		return num.Bytes(f.MemLimit) + " of " + num.Bytes(f.Memory)
+	}
+	return num.Bytes(f.Memory)
+}
+
+// labelsText prints labels sorted by key: "disk=ssd, rack=4".
+func labelsText(labels map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		out = append(out, k+"="+labels[k])
+	}
+	return strings.Join(out, ", ")
+}
+
+// fact is one thing that nodes say about themselves, by which they may differ.
+type fact struct {
+	label string
+	of    func(model.Node) string
+	// matters says that a difference can explain a difference in capacity.
+	matters bool
+}
+
+// factsOf are the facts that are shown, with the labels that the user gave,
+// which differ on purpose.
+func factsOf(nodes []model.Node) []fact {
+	out := []fact{
+		{"CPU model", func(n model.Node) string { return n.Facts.CPUModel }, true},
+		{"cores", func(n model.Node) string { return coresText(n.Facts) }, true},
+		{"memory", func(n model.Node) string { return memoryText(n.Facts) }, true},
+		{"microcode", func(n model.Node) string { return n.Facts.Microcode }, true},
+		{"kernel", func(n model.Node) string { return n.Facts.Kernel }, true},
+		{"operating system", func(n model.Node) string { return n.Facts.OS }, true},
+		{"architecture", func(n model.Node) string { return n.Facts.Arch }, true},
+		{"hypervisor", func(n model.Node) string { return n.Facts.Hypervisor }, true},
+		{"provider", func(n model.Node) string { return cloud(n).Provider }, true},
+		{"instance type", func(n model.Node) string { return cloud(n).InstanceType }, true},
+		{"zone", func(n model.Node) string { return cloud(n).Zone }, true},
+		{"agent", func(n model.Node) string { return n.Facts.Agent }, true},
+	}
+	keys := make(map[string]bool)
+	for _, n := range nodes {
+		for k := range n.Labels {
+			keys[k] = true
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		out = append(out, fact{"label " + k, func(n model.Node) string { return n.Labels[k] }, false})
+	}
+	return out
+}
+
+// values counts how many nodes have each value of a fact.
+func (f fact) values(nodes []model.Node) map[string]int {
+	out := make(map[string]int)
+	for _, n := range nodes {
+		out[f.of(n)]++
+	}
+	return out
+}
+
+// differText names the facts by which nodes differ, "" when they are alike.
+func differText(nodes []model.Node) string {
+	var by []string
+	for _, f := range factsOf(nodes) {
+		if f.matters && len(f.values(nodes)) > 1 {
+			by = append(by, f.label)
+		}
+	}
+	if len(by) == 0 {
+		return ""
+	}
+	return "The nodes are not alike: they differ in " + strings.Join(by, ", ")
+}
+
+// nodesSection splits what the nodes say: what all have in common is said once,
+// the rest is a table in which the exceptions are marked.
+func nodesSection(nodes []model.Node) doc.Section {
+	s := doc.Section{ID: "nodes", Title: "On what"}
+	var differ []fact
+	var same []doc.Field
+	for _, f := range factsOf(nodes) {
+		switch v := f.of(nodes[0]); {
+		case len(f.values(nodes)) > 1:
+			differ = append(differ, f)
+		case v != "":
+			same = append(same, doc.Field{Label: f.label, Text: v})
+		}
+	}
+	if len(same) > 0 {
+		s.Intro = "The same on every node:"
+		s.Blocks = append(s.Blocks, doc.Block{Fields: same})
+	}
+	s.Blocks = append(s.Blocks, doc.Block{Table: nodesTable(nodes, differ)})
+	note := "The copied table has all facts."
+	if differText(nodes) != "" {
+		note = "Marked values differ from what most nodes have. " + note
+	}
+	s.Blocks = append(s.Blocks, doc.Remark(note))
+	return s
+}
+
+func nodesTable(nodes []model.Node, differ []fact) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "number", Head: "#", Right: true, For: doc.People}, {Key: "node", Head: "node", For: doc.People}, {Key: "address", Head: "address", For: doc.People},
+	}}
+	usual := make([]string, len(differ))
+	for i, f := range differ {
+		t.Columns = append(t.Columns, doc.Column{Key: f.label, Head: f.label, For: doc.People})
+		for v, k := range f.values(nodes) {
+			if f.matters && 2*k > len(nodes) {
+				usual[i] = v
+			}
+		}
+	}
+	t.Columns = append(t.Columns, factColumns()...)
+	for k, n := range nodes {
+		row := []doc.Cell{doc.Of(nil, strconv.Itoa(k+1)), doc.Of(nil, string(n.ID)), doc.Of(nil, firstAddress(n))}
+		for i, f := range differ {
+			c := doc.Of(nil, cmp.Or(f.of(n), "not known"))
+			if usual[i] != "" && f.of(n) != usual[i] {
+				c = c.As(doc.Note)
+			}
+			row = append(row, c)
+		}
+		t.Add(append(row, factCells(n)...)...)
+	}
+	return t
+}

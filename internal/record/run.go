@@ -1,0 +1,391 @@
+// Package record is what is on record of runs, nodes and labs, as documents:
+// lists of them, one run in brief, and the parts of a run's page that no
+// question owns: how it was made, on what, what happened on the nodes
+// meanwhile, what failed.
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/doc/term"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// Overview is one run in brief; its JSON form is that of `scalebench show`.
+type Overview struct {
+	Run    model.Run      `json:"run"`
+	Fleet  []model.NodeID `json:"fleet"`
+	Steps  []stepView     `json:"steps"`
+	Failed []failure      `json:"failed"` // of every attempt, in order
+	Events []model.Event  `json:"events"` // warnings and problems
+	// Searches are what a run that searches has found so far.
+	Searches json.RawMessage `json:"searches,omitempty"`
+}
+
+// stepView is one step with what became of it.
+type stepView struct {
+	Number   int                   `json:"number"`
+	Phase    model.Phase           `json:"phase"`
+	Workload string                `json:"workload"`
+	Trial    int                   `json:"trial"`
+	State    model.StepState       `json:"state"`
+	Reason   string                `json:"reason,omitempty"`
+	Attempts int                   `json:"attempts"`
+	Tasks    int                   `json:"tasks"`
+	Outcomes map[model.Outcome]int `json:"outcomes"` // of the attempts that count
+	Started  time.Time             `json:"started,omitzero"`
+	Seconds  *float64              `json:"seconds"` // first start to last end; nil when unknown
+	SkewMS   *float64              `json:"start_skew_ms"`
+}
+
+// failure is one attempt at a task that did not end as intended.
+type failure struct {
+	Step     int           `json:"step"`
+	Phase    model.Phase   `json:"phase"`
+	Workload string        `json:"workload"`
+	Trial    int           `json:"trial"`
+	Node     model.NodeID  `json:"node"`
+	Attempt  int           `json:"attempt"`
+	Outcome  model.Outcome `json:"outcome"`
+	ExitCode *int          `json:"exit_code"`
+	Error    string        `json:"error"`
+	// Stderr is the last lines that the workload printed there.
+	Stderr []string `json:"stderr"`
+	// Retried says that a later attempt of the step took its place.
+	Retried bool `json:"retried"`
+}
+
+// What is shown of a failed task's stderr: the end, where tools say why they
+// stop.
+const (
+	stderrLines = 8
+	longestLine = 400
+)
+
+// NewOverview sums a run up.
+func NewOverview(run *observe.Run) Overview {
+	d := run.Data()
+	v := Overview{Run: d.Run, Fleet: []model.NodeID{}, Steps: []stepView{}, Failed: []failure{}, Events: []model.Event{}}
+	for _, n := range d.Nodes {
+		v.Fleet = append(v.Fleet, n.ID)
+	}
+	byStep := make(map[model.StepID][]model.Result)
+	for _, r := range d.Results {
+		byStep[r.Step] = append(byStep[r.Step], r)
+	}
+	for _, s := range d.Steps {
+		v.Steps = append(v.Steps, newStepView(s, byStep[s.ID]))
+		v.Failed = append(v.Failed, failures(s, byStep[s.ID])...)
+	}
+	for _, e := range d.Events {
+		if e.Severity != model.Info {
+			v.Events = append(v.Events, e)
+		}
+	}
+	return v
+}
+
+func newStepView(s model.Step, results []model.Result) stepView {
+	v := stepView{
+		Number: s.Number, Phase: s.Phase, Workload: s.Workload, Trial: s.Trial, State: s.State, Reason: s.Reason,
+		Attempts: s.Attempt, Tasks: len(s.Tasks), Outcomes: map[model.Outcome]int{},
+	}
+	serving := make(map[model.TaskID]bool) // they are no part of the overlap
+	for _, task := range s.Tasks {
+		serving[task.ID] = task.Spec.Role == model.RoleServe
+	}
+	first, last, end := time.Time{}, time.Time{}, time.Time{}
+	for _, r := range results {
+		if replaced(s, r, results) {
+			continue
+		}
+		v.Outcomes[r.Outcome]++
+		if serving[r.Task] || r.Started.IsZero() || r.Ended.Before(r.Started) {
+			continue
+		}
+		if first.IsZero() || r.Started.Before(first) {
+			first = r.Started
+		}
+		if r.Started.After(last) {
+			last = r.Started
+		}
+		if r.Ended.After(end) {
+			end = r.Ended
+		}
+	}
+	if first.IsZero() {
+		return v
+	}
+	seconds := end.Sub(first).Seconds()
+	v.Started, v.Seconds = first, &seconds
+	if s.Phase == model.Parallel {
+		skew := float64(last.Sub(first)) / float64(time.Millisecond)
+		v.SkewMS = &skew
+	}
+	return v
+}
+
+// replaced reports whether a later attempt took the place of this result. A
+// step is tried again as a whole, but the jobs of a batch each by itself.
+func replaced(s model.Step, r model.Result, all []model.Result) bool {
+	if s.Phase != model.Batch {
+		return r.Attempt < s.Attempt
+	}
+	for _, other := range all {
+		if other.Task == r.Task && other.Attempt > r.Attempt {
+			return true
+		}
+	}
+	return false
+}
+
+func failures(s model.Step, results []model.Result) []failure {
+	var out []failure
+	for _, r := range results {
+		if r.Outcome == model.OutcomeOK {
+			continue
+		}
+		out = append(out, failure{
+			Step: s.Number, Phase: s.Phase, Workload: s.Workload, Trial: s.Trial, Node: r.Node, Attempt: r.Attempt,
+			Outcome: r.Outcome, ExitCode: r.ExitCode, Error: r.Error, Stderr: tail(r.Stderr.Text),
+			Retried: replaced(s, r, results),
+		})
+	}
+	return out
+}
+
+// tail returns the last lines of an output; never nil.
+func tail(text string) []string {
+	if strings.TrimSpace(text) == "" {
+		return []string{}
+	}
+	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
+	lines = lines[max(0, len(lines)-stderrLines):]
+	for i, l := range lines {
+		l = term.Clean(strings.ReplaceAll(strings.TrimRight(l, "\r"), "\t", "    "))
+		if r := []rune(l); len(r) > longestLine {
+			l = string(r[:longestLine]) + "…"
+		}
+		lines[i] = l
+	}
+	return lines
+}
+
+// where says which attempt a failure is, e.g. "step 3: cpu parallel trial 1 on
+// n2, attempt 2". Steps count from 1 for people.
+func (f failure) where() string {
+	return fmt.Sprintf("step %d: %s %s trial %d on %s, attempt %d", f.Step+1, f.Workload, f.Phase, f.Trial, f.Node, f.Attempt)
+}
+
+// what says how it ended.
+func (f failure) what() string {
+	s := string(f.Outcome)
+	if f.ExitCode != nil {
+		s += fmt.Sprintf(", exit code %d", *f.ExitCode)
+	}
+	switch {
+	case s == string(model.OutcomeCancelled) && strings.HasPrefix(f.Error, s):
+		s = f.Error // "cancelled by the user"
+	case f.Error != "":
+		s += ": " + f.Error
+	}
+	if f.Retried {
+		s += " (tried again)"
+	}
+	return s
+}
+
+// Document shows the run: its state, its times, its fleet, its steps with their
+// outcomes, what failed and why, and the events that matter.
+func (v Overview) Document() *doc.Document {
+	r := v.Run
+	d := &doc.Document{
+		Title: fmt.Sprintf("Run %s  %s", r.ID, r.Name), Verdict: stateTag(r.State),
+		About: v.about(), Data: stepsTable(v.Steps),
+	}
+	if len(v.Steps) > 0 {
+		d.Sections = append(d.Sections, doc.Section{ID: "steps", Blocks: []doc.Block{{Table: stepsTable(v.Steps)}}})
+	}
+	d.Sections = append(d.Sections, v.trouble()...)
+	return d
+}
+
+// about are label and text pairs; those without text are left out.
+func (v Overview) about() []doc.Field {
+	r := v.Run
+	times := "created " + clock(r.Created)
+	if !r.Started.IsZero() {
+		times += ", started " + clock(r.Started)
+	}
+	if t := tookText(r); t != "" {
+		times += ", took " + t
+	}
+	out := []doc.Field{
+		{Label: "file", Text: fmt.Sprintf("%s (%s), seed %d, scalebench %s", r.SourceName, r.Kind, r.Seed, r.Version)},
+		{Label: "time", Text: times},
+		{Label: "fleet", Text: count(len(v.Fleet), "node") + ": " + joined(v.Fleet)},
+	}
+	if r.Reason != "" {
+		out = append([]doc.Field{{Label: "reason", Text: r.Reason}}, out...)
+	}
+	return out
+}
+
+// trouble are the sections about what failed and what happened.
+func (v Overview) trouble() []doc.Section {
+	var out []doc.Section
+	if len(v.Failed) > 0 {
+		s := doc.Section{ID: "failures", Title: "Tasks that did not end as intended"}
+		for _, f := range v.Failed {
+			s.Blocks = append(s.Blocks, doc.Block{Text: &doc.Text{Text: f.where() + ": " + f.what()}})
+			if len(f.Stderr) > 0 {
+				s.Blocks = append(s.Blocks, doc.Block{Code: &doc.Code{Text: strings.Join(f.Stderr, "\n")}})
+			}
+		}
+		out = append(out, s)
+	}
+	if len(v.Events) > 0 {
+		out = append(out, doc.Section{ID: "events", Title: "Events", Blocks: []doc.Block{{Table: eventsTable(v.Events)}}})
+	}
+	return out
+}
+
+// outcomeColumns are the outcomes in the order of the columns.
+var outcomeColumns = []model.Outcome{
+	model.OutcomeOK, model.OutcomeFailed, model.OutcomeTimeout, model.OutcomeLost,
+	model.OutcomeCancelled, model.OutcomeRefused,
+}
+
+func stepsTable(steps []stepView) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "step", Head: "step", Right: true, For: doc.People}, {Key: "number", For: doc.Programs},
+		{Key: "phase", Head: "phase"}, {Key: "workload", Head: "workload"}, {Key: "trial", Head: "trial", Right: true},
+		{Key: "state", Head: "state"}, {Key: "reason", For: doc.Programs},
+		{Key: "attempts", Head: "attempts", Right: true}, {Key: "tasks", For: doc.Programs},
+		{Key: "outcomes", Head: "outcomes", For: doc.People},
+	}}
+	for _, c := range outcomeColumns {
+		t.Columns = append(t.Columns, doc.Column{Key: string(c), For: doc.Programs})
+	}
+	t.Columns = append(t.Columns, doc.Column{Key: "started", For: doc.Programs}, doc.Column{Key: "seconds", Head: "time", Right: true},
+		doc.Column{Key: "start_skew_ms", Head: "skew", Right: true}, doc.Column{Key: "why", Head: "reason", For: doc.People, Wrap: 40})
+	for _, s := range steps {
+		state := doc.Say(string(s.State))
+		if s.State == model.StepInvalid {
+			state = state.As(doc.Bad)
+		}
+		row := []doc.Cell{
+			doc.Of(nil, fmt.Sprint(s.Number+1)), doc.Of(s.Number), doc.Say(string(s.Phase)), doc.Say(s.Workload),
+			doc.Of(s.Trial, fmt.Sprint(s.Trial)), state, doc.Of(s.Reason), doc.Of(s.Attempts, fmt.Sprint(s.Attempts)),
+			doc.Of(s.Tasks), doc.Of(nil, s.outcomes()),
+		}
+		for _, c := range outcomeColumns {
+			row = append(row, doc.Of(s.Outcomes[c]))
+		}
+		t.Add(append(row, timeCell(s.Started), doc.Of(s.Seconds, optional(s.Seconds, num.Seconds)),
+			doc.Of(s.SkewMS, optional(s.SkewMS, num.Millis)), doc.Of(nil, s.Reason))...)
+	}
+	return t
+}
+
+// outcomes counts outcomes, the good ones first: "3 ok, 1 timeout".
+func (s stepView) outcomes() string {
+	var out []string
+	for _, o := range outcomeColumns {
+		if n := s.Outcomes[o]; n > 0 {
+			out = append(out, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	if len(out) == 0 {
+		return fmt.Sprintf("none of %d", s.Tasks)
+	}
+	return strings.Join(out, ", ")
+}
+
+func eventsTable(events []model.Event) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "time", Head: "time"}, {Key: "severity", Head: "severity"}, {Key: "kind", Head: "what"},
+		{Key: "node", Head: "node"}, {Key: "text", Head: "text", Wrap: 60},
+	}}
+	for _, e := range events {
+		tone := doc.Note
+		if e.Severity == model.Problem {
+			tone = doc.Bad
+		}
+		t.Add(timeCell(e.Time), doc.Say(string(e.Severity)).As(tone), doc.Say(string(e.Kind)), doc.Say(string(e.Node)), doc.Say(e.Text))
+	}
+	return t
+}
+
+// stateTag is the state of a run with its tone.
+func stateTag(s model.RunState) doc.Tag {
+	tone := map[model.RunState]doc.Tone{
+		model.RunFailed: doc.Bad, model.RunIncomplete: doc.Bad, model.RunInterrupted: doc.Bad,
+		model.RunCancelled: doc.Note, model.RunRunning: doc.Good, model.RunDone: doc.Good,
+	}[s]
+	return doc.Tag{Word: string(s), Tone: tone}
+}
+
+// took is how long a run ran; ok is false while it does or if it never began.
+func took(r model.Run) (d time.Duration, ok bool) {
+	if r.Started.IsZero() || r.Finished.Before(r.Started) {
+		return 0, false
+	}
+	return r.Finished.Sub(r.Started), true
+}
+
+func tookText(r model.Run) string {
+	if d, ok := took(r); ok {
+		return num.Seconds(d.Seconds())
+	}
+	return ""
+}
+
+// clock prints a time to the second, "" for none. All times are UTC, wherever
+// a document is made and read.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 MST")
+}
+
+func timeCell(t time.Time) doc.Cell {
+	if t.IsZero() {
+		return doc.Cell{}
+	}
+	return doc.Of(t.UTC().Format(time.RFC3339Nano), clock(t))
+}
+
+// optional prints a value, or nothing where there is none to expect.
+func optional(p *float64, print func(float64) string) string {
+	if p == nil {
+		return ""
+	}
+	return print(*p)
+}
+
+// count says "1 node", "2 nodes".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func joined[T ~string](names []T) string {
+	words := make([]string, len(names))
+	for i, n := range names {
+		words[i] = string(n)
+	}
+	return strings.Join(words, ", ")
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
