@@ -18,11 +18,15 @@ func (p page) figure(f doc.Figure) node {
 	for i, d := range chart.Draw(charts...) {
 		panels = append(panels, p.panel(f.Panels[i], d))
 	}
+	grid := el("div", panels...)
+	if f.Columns > 2 { // too many for a narrow screen, and below each other they make no sense
+		grid = el("div", class("scroll bare"), is("tabindex", "0"), grid)
+	}
 	parts := []any{}
 	if f.Title != "" || f.Words != "" {
 		parts = append(parts, captionOf(f.Title, f.Words, ""))
 	}
-	parts = append(parts, el("div", panels...))
+	parts = append(parts, grid)
 	if keys := chart.Legend(charts...); len(keys) > 0 {
 		legend := []any{class("legend")}
 		for _, k := range keys {
@@ -81,19 +85,19 @@ func (p page) panel(panel doc.Panel, d chart.Drawing) node {
 
 // plot is a drawing with its y axis beside it and its units.
 func plot(d chart.Drawing) node {
-	var area node = el("div", class("canvas"), raw(d.Area))
+	var label node
+	if d.XLabel != "" {
+		label = el("div", class("xlabel"), text(d.XLabel))
+	}
+	area := el("div", class("canvas"), raw(d.Area), label)
 	if d.Room != "" {
-		area = el("div", class("canvas scroll bare"), is("tabindex", "0"), el("div", class("room", d.Room), raw(d.Area)))
+		area = el("div", class("canvas scroll bare"), is("tabindex", "0"), el("div", class("room", d.Room), raw(d.Area), label))
 	}
 	var out group
 	if d.Unit != "" {
 		out = append(out, el("div", class("unit"), text(d.Unit)))
 	}
-	out = append(out, el("div", class("plot"), raw(d.Y), area))
-	if d.XLabel != "" {
-		out = append(out, el("div", class("xlabel"), text(d.XLabel)))
-	}
-	return out
+	return append(out, el("div", class("plot"), raw(d.Y), area))
 }
 
 // rows is a chart of rows, laid out so that the texts beside the marks are as

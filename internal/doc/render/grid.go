@@ -88,34 +88,33 @@ func fit(t *doc.Table, width int) (g grid, ok bool) {
 			return g, true
 		}
 	}
-	if g, ok = stack(t, width); ok {
-		return g, true
-	}
-	for level := maxDrop(g.cols); level > 0; level-- {
-		g = g.without(level)
-		if w := g.wrapped(width); w.fits(width) {
-			return w, true
-		}
-	}
-	return all.joined(), false
-}
-
-// stack has the lines of cells below each other, and as many groups of columns
-// stacked as the width asks for.
-func stack(t *doc.Table, width int) (g grid, ok bool) {
-	g = newGrid(t)
-	for i := 0; ; i++ {
+	g, _ = stack(t, width)
+	for level := maxDrop(g.cols); ; level-- {
 		if g.fits(width) {
 			return g, true
 		}
 		if w := g.wrapped(width); w.fits(width) {
 			return w, true
 		}
-		if i == len(t.Stack) {
-			return g, false
+		if level == 0 {
+			return all.joined(), false
 		}
-		g = g.stacked(t.Stack[i])
+		g = g.without(level)
 	}
+}
+
+// stack has the lines of cells below each other, and as many groups of columns
+// stacked as the width asks for; ok is false where that is not enough. Long
+// texts are not broken yet.
+func stack(t *doc.Table, width int) (g grid, ok bool) {
+	g = newGrid(t)
+	for _, group := range t.Stack {
+		if g.wrapped(width).fits(width) {
+			return g, true
+		}
+		g = g.stacked(group)
+	}
+	return g, g.wrapped(width).fits(width)
 }
 
 func (g grid) fits(width int) bool { return width <= 0 || g.width() <= width }

@@ -103,7 +103,7 @@ func header(d *doc.Document) node {
 	meta = append(meta, text(strings.Join(facts, " · ")))
 	return el("header",
 		el("div", class("top"), el("p", class("kicker"), text("scalebench")),
-			el("button", is("type", "button"), class("theme"), flag("hidden", true), text("Light / dark"))),
+			el("button", is("type", "button"), class("theme"), bare("hidden", true), text("Light / dark"))),
 		el("h1", text(d.Title)),
 		el("p", class("meta"), meta))
 }
@@ -135,7 +135,7 @@ func tag(t doc.Tag) node {
 	}
 	var symbol node
 	if s := symbols[t.Tone]; s != "" {
-		symbol = group{el("span", class("symbol"), is("aria-hidden", "true"), text(s)), text(" ")}
+		symbol = group{el("span", class("symbol"), is("aria-hidden", "true"), text(s)), text("\u00a0")}
 	}
 	return el("span", class("verdict", string(t.Tone)), symbol, text(t.Word))
 }
@@ -179,7 +179,7 @@ func (p page) section(s doc.Section, level int) node {
 		return nil
 	}
 	blocks := p.blocks(s.Blocks, level)
-	if len(blocks) == 0 && s.Intro == "" && s.Words == "" && s.Tag.Word == "" {
+	if len(blocks) == 0 && silent(s) {
 		return nil
 	}
 	heading := []any{}
@@ -288,7 +288,7 @@ func (p page) fold(f doc.Fold, level int) node {
 	if f.Words != "" {
 		summary = append(summary, text(" "), el("span", text(f.Words)))
 	}
-	return el("details", is("id", f.ID), flag("open", f.Open), el("summary", summary...), blocks)
+	return el("details", is("id", f.ID), bare("open", f.Open), el("summary", summary...), blocks)
 }
 
 // pageWidth is how many columns of a table's text the page has room for.
@@ -319,7 +319,7 @@ func (p page) table(t *doc.Table) node {
 	return el("div", class("tablebox"),
 		el("div", class("scroll"), is("tabindex", "0"),
 			el("table", el("thead", el("tr", head...)), el("tbody", rows...))),
-		el("button", is("type", "button"), class("copy"), flag("hidden", true), is("data-tsv", tsv(t)), text("Copy table")))
+		el("button", is("type", "button"), class("copy"), bare("hidden", true), is("data-tsv", tsv(t)), text("Copy table")))
 }
 
 func numeric(c gridColumn) string {

@@ -83,20 +83,20 @@ func (m *markdownWriter) section(s doc.Section, level int) {
 		return
 	}
 	body := &markdownWriter{}
-	body.put(paragraph(s.Intro))
 	body.blocks(s.Blocks, level)
+	if body.b.Len() == 0 && silent(s) {
+		return
+	}
 	heading := strings.TrimSpace(inline(s.Kind) + " " + inline(s.Title))
 	for _, words := range []string{s.Tag.Word, s.Words} {
 		if words != "" {
 			heading = strings.TrimPrefix(heading+" · ", " · ") + inline(words)
 		}
 	}
-	if body.b.Len() == 0 && s.Words == "" && s.Tag.Word == "" {
-		return
-	}
 	if heading != "" {
 		m.put(strings.Repeat("#", min(level, 6)) + " " + heading)
 	}
+	m.put(paragraph(s.Intro))
 	m.put(strings.TrimSuffix(body.b.String(), "\n"))
 }
 
@@ -213,8 +213,12 @@ func described(c chart.Chart) string {
 	words := c.Title
 	var axes []string
 	for _, a := range []chart.Axis{c.Y, c.X} {
-		if label := strings.TrimSpace(strings.Join([]string{a.Label, a.Unit}, " ")); label != "" && !a.Hidden {
-			axes = append(axes, label)
+		switch {
+		case a.Hidden, a.Label+a.Unit == "":
+		case a.Label != "" && a.Unit != "":
+			axes = append(axes, a.Label+" in "+a.Unit)
+		default:
+			axes = append(axes, a.Label+a.Unit)
 		}
 	}
 	if len(axes) > 0 {

@@ -62,8 +62,8 @@ func class(classes ...string) attr {
 	return is("class", strings.Join(strings.Fields(strings.Join(classes, " ")), " "))
 }
 
-// flag makes an attribute that has no value.
-func flag(n name, on bool) attr { return attr{name: n, bare: on} }
+// bare makes an attribute that has no value.
+func bare(n name, on bool) attr { return attr{name: n, bare: on} }
 
 // voids are elements that contain nothing and are not closed.
 var voids = map[name]bool{"meta": true, "br": true}
@@ -109,7 +109,8 @@ func (g group) write(b *strings.Builder) {
 }
 
 // escape is where every text and every value of an attribute becomes markup.
-// Characters that HTML has no place for become the replacement character.
+// Characters that must not reach a reader become the replacement character; in
+// texts, Clean has written them out before.
 func escape(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -126,7 +127,7 @@ func escape(s string) string {
 			b.WriteString("&#39;")
 		case r == '\n' || r == '\t':
 			fmt.Fprintf(&b, "&#%d;", r)
-		case r < ' ' || 0x7f <= r && r < 0xa0:
+		case term.Unsafe(r):
 			b.WriteRune('\ufffd')
 		default:
 			b.WriteRune(r)

@@ -170,11 +170,8 @@ func (t *textWriter) section(s doc.Section) {
 		return
 	}
 	body := &textWriter{o: t.o, width: t.width}
-	if s.Intro != "" {
-		body.wrap("", term.Clean(s.Intro), doc.Plain)
-	}
 	body.blocks(s.Blocks)
-	if body.b.Len() == 0 && s.Words == "" && s.Tag.Word == "" {
+	if body.b.Len() == 0 && silent(s) {
 		return
 	}
 	t.end()
@@ -182,11 +179,20 @@ func (t *textWriter) section(s doc.Section) {
 		{strings.TrimSpace(term.Clean(s.Kind) + " " + term.Clean(s.Title)), doc.Strong},
 		{term.Clean(s.Tag.Word), s.Tag.Tone}, {term.Clean(s.Words), doc.Plain},
 	})
+	if s.Intro != "" {
+		t.wrap("", term.Clean(s.Intro), doc.Plain)
+	}
 	if body.b.Len() > 0 {
-		t.ended = t.ended || s.Intro == "" && s.Blocks[0].Part != nil
+		t.ended = t.ended || s.Blocks[0].Part != nil
 		t.line(strings.TrimRight(body.b.String(), "\n"))
 	}
 	t.end()
+}
+
+// silent reports that a section says nothing where none of its blocks does: it
+// is left out then. An introduction alone introduces nothing.
+func silent(s doc.Section) bool {
+	return s.Words == "" && s.Tag.Word == "" && (s.Intro == "" || len(s.Blocks) > 0)
 }
 
 func (t *textWriter) blocks(blocks []doc.Block) {
@@ -303,7 +309,11 @@ func caption(title, words string) string {
 	return title + words
 }
 
+// table leaves out a table without rows: there is nothing below its heads.
 func (t *textWriter) table(table *doc.Table) {
+	if len(table.Rows) == 0 {
+		return
+	}
 	g, ok := fit(table, t.o.Width)
 	if !ok {
 		t.records(g)

@@ -37,23 +37,23 @@ func CleanLines(s string) []string {
 
 func clean(s string) bool {
 	for _, r := range s {
-		if unsafeRune(r) {
+		if Unsafe(r) {
 			return false
 		}
 	}
 	return true
 }
 
-// unsafeRune reports what Clean must write out. RuneError stands for an
+// Unsafe reports what Clean must write out. RuneError stands for an
 // invalid byte; a genuine U+FFFD is treated alike, which harms nobody.
-func unsafeRune(r rune) bool {
+func Unsafe(r rune) bool {
 	return unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r) ||
 		r == '\u2028' || r == '\u2029' || r == '\ufeff'
 }
 
 func writeSafe(b *strings.Builder, r rune, raw string) {
 	switch {
-	case !unsafeRune(r):
+	case !Unsafe(r):
 		b.WriteRune(r)
 	case r == '\n':
 		b.WriteString(`\n`)

@@ -1,0 +1,91 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/doc"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares with a file in testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil { //nolint:gosec // not secret
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; go test -update makes it", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	}
+}
+
+// stored is the gallery as it stands in testdata: what is rendered has gone
+// through JSON, as a document from a server has.
+func stored(t *testing.T) *doc.Document {
+	t.Helper()
+	data, err := os.ReadFile("testdata/gallery.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d doc.Document
+	if err := json.Unmarshal(data, &d); err != nil {
+		t.Fatal(err)
+	}
+	return &d
+}
+
+func TestGalleryDocument(t *testing.T) {
+	var b bytes.Buffer
+	if err := JSON(&b, gallery()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "gallery.json", b.Bytes())
+	var again bytes.Buffer
+	if err := JSON(&again, stored(t)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b.String(), again.String()); diff != "" {
+		t.Errorf("decoded and encoded again, the document differs (-first +second):\n%s", diff)
+	}
+}
+
+func TestGallery(t *testing.T) {
+	for _, c := range []struct {
+		file   string
+		format Format
+		o      TextOptions
+	}{
+		{"gallery.txt", FormatText, TextOptions{}},
+		{"gallery-140.txt", FormatText, TextOptions{Width: 140}},
+		{"gallery-100.txt", FormatText, TextOptions{Width: 100}},
+		{"gallery-80.txt", FormatText, TextOptions{Width: 80, ASCII: true}},
+		{"gallery-50.txt", FormatText, TextOptions{Width: 50}},
+		{"gallery-color.txt", FormatText, TextOptions{Width: 140, Color: true}},
+		{"gallery.md", FormatMarkdown, TextOptions{}},
+		{"gallery.csv", FormatCSV, TextOptions{}},
+		{"gallery-table.json", FormatJSON, TextOptions{}},
+		{"gallery.html", FormatHTML, TextOptions{}},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := Write(&b, stored(t), nil, c.format, c.o); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, c.file, b.Bytes())
+		})
+	}
+}
