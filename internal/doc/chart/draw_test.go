@@ -465,3 +465,14 @@ func TestManyRows(t *testing.T) {
 		t.Errorf("%d rows, the last %s", len(d.Rows), d.Rows[n-1])
 	}
 }
+
+// A bar of unknown worth is drawn in text where it has a value, and only there.
+func TestTextOfUnknownBars(t *testing.T) {
+	c := Chart{Y: Axis{Kind: Rows, Rows: []Row{{Name: "a"}, {Name: "b"}}}, Layers: []Layer{
+		{Mark: Bar, Role: Unknown, X: Values{5}, Y: Values{0}}, {Mark: Bar, Role: Unknown, X: Values{0}, X2: Values{10}, Y: Values{1}},
+	}}
+	lines := Text(c, TextOptions{Width: 40, ASCII: true})
+	if len(lines) != 3 || !strings.Contains(lines[0], "##") || strings.Contains(lines[1], "#") {
+		t.Errorf("want a bar in the first row alone: %q", lines)
+	}
+}

@@ -113,7 +113,7 @@ func (t *text) rows() []string {
 	t.cells = min(max(t.o.Width-label-tally-said-gaps, leastCells), mostCells)
 	var lines []string
 	for i, r := range t.Y.Rows {
-		name := pad(term.Cut(rowName(r), label), label, numbers)
+		name := pad(t.cut(rowName(r), label), label, numbers)
 		role := r.Role
 		for _, l := range rows[i] {
 			if l.Mark == Bar {
@@ -140,6 +140,15 @@ func (t *text) rows() []string {
 		label += tally + 2
 	}
 	return append(lines, t.legend(label+2)...)
+}
+
+// cut shortens a name.
+func (t *text) cut(name string, limit int) string {
+	name = term.Cut(name, limit)
+	if t.o.ASCII {
+		name = strings.ReplaceAll(name, "…", ".")
+	}
+	return name
 }
 
 func rowName(r Row) string { return term.Clean(strings.TrimSpace(r.Name + " " + r.Sub)) }
@@ -212,7 +221,7 @@ func (t *text) row(i int, layers []Layer) string {
 	}
 	t.box(i, set)
 	for _, l := range layers {
-		if l.Mark == Bar && l.role(0) != Unknown {
+		if l.Mark == Bar && (l.role(0) != Unknown || len(l.X2) == 0) {
 			t.bar(l, set)
 		}
 	}
@@ -397,7 +406,7 @@ func (t *text) sparks() []string {
 		if lo > hi {
 			continue
 		}
-		line := pad(term.Cut(term.Clean(l.Name), max(label-2, 0)), label, false) + t.spark(l)
+		line := pad(t.cut(term.Clean(l.Name), max(label-2, 0)), label, false) + t.spark(l)
 		lines = append(lines, line+"  "+span(t.Y.Unit, lo, hi))
 	}
 	return lines
