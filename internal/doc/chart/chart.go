@@ -57,7 +57,7 @@ type Axis struct {
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
 	// Whole axes have ticks at whole numbers only. TickCount is about how many
-	// there are, with 1 for labels at the ends only; 0 chooses. Signed ones are written with + and −.
+	// there are, few of them with labels at the ends only; 0 chooses. Signed ones are written with + and −.
 	Whole     bool `json:"whole,omitempty"`
 	TickCount int  `json:"tickCount,omitempty"`
 	Signed    bool `json:"signed,omitempty"`
@@ -120,7 +120,8 @@ const (
 	// X it is counted beside its row in text.
 	Point Mark = "point"
 	// Bar lies in row Y from X to X2, or stands at X from Y to Y2 where Y is no
-	// axis of rows. A missing other end is 0.
+	// axis of rows. A missing other end is 0. One of role Unknown from X to X2
+	// says that there is no value; text leaves it out.
 	Bar Mark = "bar"
 	// Box summarizes the values X of each row Y: median, quartiles, and
 	// whiskers to the farthest values no farther than 1.5 times the box from
@@ -167,6 +168,7 @@ const (
 	Reference Role = "reference"
 	Limit     Role = "limit" // what must not be exceeded, a capacity
 	Interval  Role = "interval"
+	Window    Role = "window" // time in which all were at work
 	Estimate  Role = "estimate"
 	Series1   Role = "s1"
 	Series2   Role = "s2"

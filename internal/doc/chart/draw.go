@@ -24,10 +24,11 @@ type Drawing struct {
 	// Unit stands above the y axis, XLabel below the plot; both may be empty.
 	Unit   string
 	XLabel string
-	// Room is the class of the element around Area that keeps cells wide enough
-	// for their numbers; around that, the page scrolls. Tall is the same chart
-	// for narrow screens, with its axes swapped; nil for all charts but those
-	// of cells. Scale is the axis of the colours of cells.
+	// Room is the class, besides "room", of the element around Area that keeps
+	// cells wide enough for their numbers; around that, the page scrolls. Tall
+	// is the same chart for narrow screens, with its axes swapped; nil for all
+	// charts but those of cells. Of two elements with the classes "wide" and
+	// "tall" [Style] shows one. Scale is the axis of the colours of cells.
 	Room  string
 	Tall  *Drawing
 	Scale string
@@ -52,23 +53,25 @@ const (
 // Draw draws the panels of one figure, a Drawing each. Panels with y axes of
 // the same kind, label and unit share their scale.
 func Draw(panels ...Chart) []Drawing {
-	type group struct {
-		kind        AxisKind
-		label, unit string
-	}
-	of := func(a Axis) group { return group{a.Kind, a.Label, a.Unit} }
-	charts := make([]plot, len(panels))
-	values := make(map[group][]float64)
+	plots := make([]plot, len(panels))
+	group := func(a Axis) [3]string { return [3]string{string(a.Kind), a.Label, a.Unit} }
+	values := make(map[[3]string][]float64)
 	for i, c := range panels {
-		charts[i] = prepare(c)
-		g := of(c.Y)
-		values[g] = append(values[g], charts[i].values(true)...)
+		plots[i] = prepare(c)
+		values[group(c.Y)] = append(values[group(c.Y)], plots[i].values(true)...)
 	}
 	out := make([]Drawing, len(panels))
-	for i := range charts {
-		p := &charts[i]
-		p.y = newScale(p.Y, values[of(p.Y)], int(math.Round(p.Height/42)), false)
-		out[i] = p.draw()
+	for i := range plots {
+		p := &plots[i]
+		p.y = newScale(p.Y, values[group(p.Y)], int(math.Round(p.Height/42)), false)
+		switch {
+		case p.cells():
+			out[i] = p.drawCells()
+		case p.single():
+			out[i] = p.drawRows()
+		default:
+			out[i] = p.drawPlane()
+		}
 	}
 	return out
 }
@@ -266,20 +269,9 @@ func take[S ~[]T, T any](column S, indices []int) S {
 	return out
 }
 
-func (p *plot) draw() Drawing {
-	switch {
-	case p.cells():
-		return p.drawCells()
-	case p.single():
-		return p.drawRows()
-	}
-	return p.drawPlane()
-}
-
 // drawPlane draws a chart as one plot with its axes.
 func (p *plot) drawPlane() Drawing {
 	p.top = marginTop
-	bottom := float64(marginBottom)
 	names := p.ruleNames()
 	if p.Y.Kind == Rows {
 		p.top = 0
@@ -303,7 +295,7 @@ func (p *plot) drawPlane() Drawing {
 	if p.Y.Kind == Rows {
 		p.line("zero", px(0), px(p.Height), pct(1), px(p.Height))
 	}
-	height := p.top + p.Height + bottom
+	height := p.top + p.Height + marginBottom
 	p.xTicks(p.top + p.Height + 16)
 	out := Drawing{Area: p.svg("area", p.Title, 0, height), XLabel: p.x.label(), height: height}
 	if !p.Y.Hidden {
@@ -431,10 +423,11 @@ func (p *plot) xTicks(baseline float64) {
 		}
 		return
 	}
+	few := 0 < p.X.TickCount && p.X.TickCount <= 2 && len(ticks) > p.X.TickCount+1
 	for i, t := range ticks {
 		// Signs and units make labels long: of many ticks every other one has
-		// one, and where only one was wanted those at the ends.
-		if p.X.Signed && len(ticks) > 6 && i%2 != 0 || p.X.TickCount == 1 && i > 0 && i < len(ticks)-1 {
+		// one, and those at the ends where one or two were wanted.
+		if p.X.Signed && len(ticks) > 6 && i%2 != 0 || few && i > 0 && i < len(ticks)-1 {
 			continue
 		}
 		a := middle

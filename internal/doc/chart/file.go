@@ -21,7 +21,7 @@ const (
 	panelGap   = 30
 	lineHeight = 18
 	nameColumn = 200
-	saidColumn = 290
+	saidColumn = 305
 	fileLetter = 6.9
 )
 
@@ -75,7 +75,7 @@ func (f *file) panels(of File) {
 			used += max(of.Panels[i].Span, 1)
 			unit = unit || drawings[i].Unit != ""
 			if i < len(of.Titles) && of.Titles[i] != "" {
-				top = lineHeight
+				top = lineHeight + 4
 			}
 		}
 		at := 0
@@ -84,7 +84,7 @@ func (f *file) panels(of File) {
 			x := filePad + float64(at)*(column+panelGap)
 			y := f.y + top
 			if k < len(of.Titles) {
-				f.text("words", start, px(x), px(y-4), of.Titles[k])
+				f.text("words", start, px(x), px(y-8), of.Titles[k])
 			}
 			if unit {
 				y += lineHeight
@@ -131,9 +131,9 @@ func (f *file) rows(c Chart, d Drawing, x, y, width float64) float64 {
 		f.text("words", start, px(x), px(base), name)
 		f.place(d.Rows[i], left, y, area, height)
 		base = y + height/2 + 5
-		f.text("value", end, px(left+area+92), px(base), r.Value)
-		f.text("soft", start, px(left+area+102), px(base), r.Note)
-		f.text("said ink "+class("label", r.Role), start, px(left+area+216), px(base), r.Tag)
+		f.text("value", end, px(left+area+112), px(base), r.Value)
+		f.text("soft", start, px(left+area+122), px(base), r.Note)
+		f.text("said ink "+class("label", r.Role), start, px(left+area+232), px(base), r.Tag)
 		y += height
 		for _, more := range r.More {
 			for _, line := range term.Wrap(more, int((width-nameColumn)/fileLetter)) {

@@ -51,7 +51,7 @@ func overview() Chart {
 		}},
 		Layers: []Layer{
 			{Mark: Bar, X: Values{49.8, -8.2, 0.1, 75.1}, Y: Values{0, 1, 2, 3}, Roles: []Role{Bad, Better, Faint, Bad},
-				Tips: []string{"CDI 49.8 %, 95 % interval [36.5, 63.1], verdict degraded"}},
+				Tips: []string{"CDI 49.8 %, 95 % interval [36.5, 63.1], verdict degraded", "CDI -8.2 %, …", "CDI 0.1 %, …", "CDI 75.1 %, …"}},
 			{Mark: Bar, Role: Unknown, X: Values{0}, X2: Values{100}, Y: Values{4}},
 			{Mark: Label, X: Values{50}, Y: Values{4}, Text: []string{"unknown"}},
 			{Mark: Rule, Role: Interval, Name: "95 % interval", X: Values{36.5, -9.3, -2, 74.2}, X2: Values{63.1, -7.1, 2.2, 76}, Y: Values{0, 1, 2, 3}},
@@ -131,15 +131,15 @@ func timeline(n int) []Chart {
 	hidden := y
 	hidden.Hidden = true
 	return []Chart{
-		{Title: "starts", X: Axis{Unit: "s", TickCount: 1}, Y: y, Layers: []Layer{
+		{Title: "starts", X: Axis{Unit: "s", TickCount: 2}, Y: y, Layers: []Layer{
 			{Mark: Rule, Role: Faint, X: early, X2: late, Y: row},
 			{Mark: Point, Role: Serial, X: starts, Y: row, Tips: []string{"node-1: 0 s"}},
 		}},
 		{Title: "when each node was at work", Span: 3, X: Axis{Unit: "s", Tight: true, TickCount: 2}, Y: hidden, Layers: []Layer{
-			{Mark: Band, Role: Interval, X: Values{520e-6}, X2: Values{10}, Tips: []string{"10.0 s in which all tasks were running"}},
+			{Mark: Band, Role: Window, X: Values{520e-6}, X2: Values{10}, Tips: []string{"10.0 s in which all tasks were running"}},
 			{Mark: Bar, X: starts, X2: ends, Y: row, Roles: roles, Tips: []string{"node-1: 10.0 s, started 0 s after the first"}},
 		}},
-		{Title: "ends", X: Axis{Unit: "s", TickCount: 1}, Y: hidden, Layers: []Layer{
+		{Title: "ends", X: Axis{Unit: "s", TickCount: 2}, Y: hidden, Layers: []Layer{
 			{Mark: Point, Role: Serial, X: before, Y: row},
 		}},
 	}
@@ -165,7 +165,7 @@ func rates(n int) Chart {
 	return Chart{
 		Title: "Throughput of every node over time", Height: 120,
 		X: Axis{Unit: "s", Tight: true}, Y: Axis{Unit: "op/s"},
-		Layers: append([]Layer{{Mark: Band, Role: Interval, X: Values{0.3}, X2: Values{9.8}, Tips: []string{"9.5 s in which all tasks were running"}}},
+		Layers: append([]Layer{{Mark: Band, Role: Window, X: Values{0.3}, X2: Values{9.8}, Tips: []string{"9.5 s in which all tasks were running"}}},
 			Steps(edges, names, lines)...),
 	}
 }

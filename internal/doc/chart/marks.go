@@ -50,10 +50,11 @@ func (p *plot) area(l Layer) {
 			p.rectangle(l, i)
 		}
 	default:
-		low, high := slices.Clone(l.Y), slices.Clone(l.Y2)
-		for i := range l.X { // both have the same gaps
-			if len(high) == 0 || len(low) == 0 || !finite(at(low, i)+at(high, i)) {
-				low, high = hole(low, i, len(l.X)), hole(high, i, len(l.X))
+		low, high := make(Values, len(l.X)), make(Values, len(l.X))
+		for i := range l.X {
+			low[i], high[i] = orZero(l.Y, i), orZero(l.Y2, i)
+			if !finite(p.y.share(low[i]), p.y.share(high[i])) { // both have the same gaps
+				low[i], high[i] = math.NaN(), math.NaN()
 			}
 		}
 		tops := p.runs(l, high, len(l.X2) > 0)
@@ -62,22 +63,6 @@ func (p *plot) area(l Layer) {
 			p.curves = append(p.curves, curve{class: l.class(0), points: append(tops[i], run...), filled: true, tip: tip})
 		}
 	}
-}
-
-// hole is a column of n values without the i-th; one without values is 0.
-func hole(column Values, i, n int) Values {
-	if len(column) < n {
-		full := make(Values, n)
-		for k := range full {
-			full[k], _ = pick(column, k)
-		}
-		if len(column) == 0 {
-			return full
-		}
-		column = full
-	}
-	column[i] = math.NaN()
-	return column
 }
 
 // runs are the points of a line or of stairs, one run for every stretch without
@@ -181,8 +166,12 @@ func orZero(column Values, i int) float64 {
 
 // arrow says that something goes on beyond the axis.
 func (p *plot) arrow(share, y float64) {
-	if !onAxis(share) && !math.IsNaN(share) {
-		p.text("arrow", middle, pct(inside(share)), px(y+4.5), map[bool]string{true: "◂", false: "▸"}[share < 0])
+	switch {
+	case math.IsNaN(share) || onAxis(share):
+	case share < 0:
+		p.text("arrow", start, px(-1), px(y+4.5), "◂")
+	default:
+		p.text("arrow", end, pct(1), px(y+4.5), "▸")
 	}
 }
 

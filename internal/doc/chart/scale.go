@@ -19,6 +19,7 @@ type scale struct {
 	step      float64 // between two ticks of a linear axis
 	first, n  int     // of rows: the first that is shown, and how many
 	boxes     bool
+	own       bool // every tick has a prefix of its own
 }
 
 // newScale covers values, with about so many ticks. An axis of boxes that are
@@ -31,7 +32,10 @@ func newScale(a Axis, values []float64, ticks int, boxes bool) scale {
 		ticks = a.TickCount
 	}
 	lo, hi := a.extent(values, boxes)
-	s := scale{Axis: a, boxes: boxes, Scale: prefix(a, math.Max(math.Abs(lo), math.Abs(hi)))}
+	s := scale{Axis: a, boxes: boxes, own: a.Kind == Log && (a.Unit == "s" || hi/lo >= 1000)}
+	if s.Scale = prefix(a.Unit, math.Max(math.Abs(lo), math.Abs(hi))); s.own {
+		s.Scale = num.Scale{Factor: 1, Unit: a.Unit}
+	}
 	lo, hi = lo/s.Factor, hi/s.Factor
 	switch {
 	case a.Kind == Log && a.Tight:
@@ -51,6 +55,10 @@ func newScale(a Axis, values []float64, ticks int, boxes bool) scale {
 			s.lo, s.hi = math.Floor(lo/s.step+1e-9)*s.step, math.Ceil(hi/s.step-1e-9)*s.step
 		}
 	}
+	if a.Unit == "s" && s.Factor < 1 && s.hi >= 1000 { // 1 ms and not 1000 µs
+		s.Scale = num.For("s", s.hi*s.Factor*(1+1e-9))
+		s.lo, s.hi, s.step = s.lo/1000, s.hi/1000, s.step/1000
+	}
 	if a.Min != nil && finite(*a.Min) && *a.Min/s.Factor < s.hi {
 		s.lo = math.Max(s.lo, *a.Min/s.Factor)
 	}
@@ -60,11 +68,15 @@ func newScale(a Axis, values []float64, ticks int, boxes bool) scale {
 	return s
 }
 
+// largest is the largest value, and its inverse the smallest above 0, that an
+// axis is made for: with others one could not compute.
+const largest = 1e300
+
 // extent is what the axis must show, with a finite length above 0.
 func (a Axis) extent(values []float64, boxes bool) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
-		if finite(v) && (a.Kind != Log || v > 0) {
+		if math.Abs(v) <= largest && (a.Kind != Log || v >= 1/largest) {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
@@ -73,7 +85,7 @@ func (a Axis) extent(values []float64, boxes bool) (lo, hi float64) {
 		return lo - margin, hi + margin
 	}
 	if a.Kind == Log {
-		if lo > hi || hi/lo > 1e300 {
+		if lo > hi || hi/lo > largest {
 			return 1, 10
 		}
 		if lo == hi && a.Tight {
@@ -87,7 +99,7 @@ func (a Axis) extent(values []float64, boxes bool) (lo, hi float64) {
 	if lo == hi {
 		lo, hi = min(lo, 0), max(hi, 0)
 	}
-	if lo == hi || !finite(hi-lo) || hi-lo < 1e-300 {
+	if lo == hi || !finite(hi-lo) || hi-lo < 1/largest {
 		return 0, 1
 	}
 	return lo, hi
@@ -100,18 +112,16 @@ const (
 )
 
 // prefix is the unit in which an axis counts.
-func prefix(a Axis, top float64) num.Scale {
+func prefix(of string, top float64) num.Scale {
 	switch {
-	case a.Unit == "s" && a.Kind == Log:
-		return num.Scale{Factor: 1, Unit: "s"} // every tick has its own prefix
-	case a.Unit == "s" && top >= hoursFrom:
+	case of == "s" && top >= hoursFrom:
 		return num.Scale{Factor: 3600, Unit: "h"}
-	case a.Unit == "s" && top >= minutesFrom:
+	case of == "s" && top >= minutesFrom:
 		return num.Scale{Factor: 60, Unit: "min"}
-	case a.Unit == "%":
+	case of == "%":
 		return num.Scale{Factor: 1, Unit: "%"}
 	}
-	return num.For(a.Unit, top)
+	return num.For(of, top)
 }
 
 // share is where v lies: from 0 at the beginning to 1 at the end of the axis,
@@ -130,7 +140,9 @@ func (s scale) share(v float64) float64 {
 func onAxis(share float64) bool { return share >= -1e-9 && share <= 1+1e-9 }
 
 // carries reports whether the labels of the ticks have the unit themselves.
-func (s scale) carries() bool { return s.Axis.Unit == "s" || s.Axis.Unit == "%" || s.Kind == Rows }
+func (s scale) carries() bool {
+	return s.Axis.Unit == "s" || s.Axis.Unit == "%" || s.own || s.Kind == Rows
+}
 
 // label is what stands beside the axis: its label with the unit, as far as the
 // ticks do not carry it.
@@ -178,9 +190,7 @@ func (s scale) ticks() []tick {
 			add(v*s.Factor, s.logText(v))
 		}
 	default:
-		for k := math.Ceil(s.lo/s.step - 1e-9); k*s.step <= s.hi+1e-9*s.step && len(out) < 100; k++ {
-			// Rounded to the step: 3·0.1 is meant to be 0.3.
-			v := math.Round(k) * s.step
+		for _, v := range linearTicks(s.lo, s.hi, s.step) {
 			add(v*s.Factor, s.text(v))
 		}
 	}
@@ -207,11 +217,21 @@ func (s scale) text(v float64) string {
 }
 
 func (s scale) logText(v float64) string {
-	if s.Axis.Unit != "s" {
+	if !s.own {
 		return unit.Digits(v, 4)
 	}
-	own := num.For("s", v*(1+1e-9)) // .001 must be 1 ms and not 1000 µs
-	return unit.Digits(v/own.Factor, 3) + " " + own.Unit
+	own := num.For(s.Axis.Unit, v*(1+1e-9)) // .001 must be 1 ms and not 1000 µs
+	return strings.TrimSpace(unit.Digits(v/own.Factor, 3) + " " + strings.TrimSpace(own.Unit))
+}
+
+// linearTicks are the multiples of a step, at most 100.
+func linearTicks(lo, hi, step float64) []float64 {
+	var out []float64
+	first := math.Ceil(lo/step - 1e-9)
+	for k := 0.0; k < 100 && (first+k)*step <= hi+1e-9*step; k++ {
+		out = append(out, math.Round(first+k)*step) // rounded: 3·0.1 is meant to be 0.3
+	}
+	return out
 }
 
 // niceStep is the round number nearest to raw on a logarithmic scale: the
@@ -271,11 +291,7 @@ func logTicks(lo, hi float64) []float64 {
 	var out []float64
 	decades := math.Log10(hi / lo)
 	if decades < 1-1e-9 {
-		step := niceStep((hi - lo) / 4)
-		for k := math.Ceil(lo/step - 1e-9); k*step <= hi*(1+1e-9) && len(out) < 100; k++ {
-			out = append(out, math.Round(k)*step)
-		}
-		return out
+		return linearTicks(lo, hi, niceStep((hi-lo)/4))
 	}
 	steps := []float64{1}
 	if decades <= decadesWithSteps {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // TextOptions are what a terminal can do.
@@ -21,6 +22,13 @@ type TextOptions struct {
 // it. Rows of bars, intervals and boxes are drawn row by row, with what stands
 // beside them; lines of many values, and steps, as one sparkline each.
 func Text(c Chart, o TextOptions) []string {
+	if !slices.ContainsFunc(c.Layers, func(l Layer) bool { return l.Mark == Box }) && c.X.Kind != Log && !c.X.Tight {
+		// There are few cells: the axis ends where the values do.
+		c.X.Tight = true
+		if c.X.Lo == nil {
+			c.X.Lo = new(float64)
+		}
+	}
 	t := text{plot: prepare(c), o: o, glyphs: blockGlyphs}
 	if o.Width <= 0 {
 		t.o.Width = 80
@@ -40,9 +48,9 @@ func Text(c Chart, o TextOptions) []string {
 // glyphs are the characters of a drawing.
 type glyphs struct {
 	solid, half, light, upright, before, beyond string
-	whisker, left, right, box, median        string
-	good, bad, unknown, times                string
-	sparks                                   []string
+	whisker, left, right, box, median           string
+	good, bad, unknown, times                   string
+	sparks                                      []string
 }
 
 var (
@@ -66,9 +74,8 @@ func (g glyphs) sign(r Role) string {
 type text struct {
 	plot
 	glyphs
-	o      TextOptions
-	cells  int
-	lo, hi float64 // at the middle of the first and the last cell
+	o     TextOptions
+	cells int // in a line; the ends of the axis stand in the first and the last
 }
 
 func (t *text) paint(s string, r Role) string {
@@ -104,10 +111,9 @@ func (t *text) rows() []string {
 	const gaps = 6
 	label = min(label, longestName, max(t.o.Width-said-tally-gaps-leastCells, 8))
 	t.cells = min(max(t.o.Width-label-tally-said-gaps, leastCells), mostCells)
-	t.axis()
 	var lines []string
 	for i, r := range t.Y.Rows {
-		name := pad(term.Cut(rowName(r), label), label, numbers)
+		name := pad(t.cut(rowName(r), label), label, numbers)
 		role := r.Role
 		for _, l := range rows[i] {
 			if l.Mark == Bar {
@@ -134,6 +140,15 @@ func (t *text) rows() []string {
 		label += tally + 2
 	}
 	return append(lines, t.legend(label+2)...)
+}
+
+// cut shortens a name.
+func (t *text) cut(name string, limit int) string {
+	name = term.Cut(name, limit)
+	if t.o.ASCII {
+		name = strings.ReplaceAll(name, "…", ".")
+	}
+	return name
 }
 
 func rowName(r Row) string { return term.Clean(strings.TrimSpace(r.Name + " " + r.Sub)) }
@@ -171,31 +186,13 @@ func (t *text) tally(layers []Layer) string {
 	return strings.Join(each, "")
 }
 
-// axis lets the cells reach over all values. Bars begin at 0.
-func (t *text) axis() {
-	t.lo, t.hi = t.X.extent(t.values(false), t.boxes != nil && !t.X.Relative)
-	if t.X.Min != nil && finite(*t.X.Min) {
-		t.lo = max(t.lo, *t.X.Min)
-	}
-	if t.X.Max != nil && finite(*t.X.Max) {
-		t.hi = min(t.hi, *t.X.Max)
-	}
-	if t.X.Kind == Log {
-		t.lo, t.hi = math.Log(t.lo), math.Log(t.hi)
-	}
-}
-
 // cell returns where a value stands, and on which side of the axis it is: -1,
 // 0 or 1. ok is false for what is missing.
 func (t *text) cell(v float64) (cell, side int, ok bool) {
-	if t.X.Kind == Log {
-		v = math.Log(v)
-	}
-	share := (v - t.lo) / (t.hi - t.lo)
-	if math.IsNaN(share) {
-		return 0, 0, false
-	}
+	share := t.x.share(v)
 	switch {
+	case math.IsNaN(share):
+		return 0, 0, false
 	case share < -1e-9:
 		side = -1
 	case share > 1+1e-9:
@@ -211,7 +208,7 @@ func (t *text) ruled() bool {
 }
 
 func (t *text) zero() bool {
-	return t.boxes == nil && t.X.Kind != Log && t.lo <= 0 && t.hi >= 0 && (!t.ruled() || t.lo < 0)
+	return t.boxes == nil && onAxis(t.x.share(0)) && (!t.ruled() || t.x.lo < 0)
 }
 
 // row draws the cells of a row.
@@ -224,7 +221,7 @@ func (t *text) row(i int, layers []Layer) string {
 	}
 	t.box(i, set)
 	for _, l := range layers {
-		if l.Mark == Bar && l.role(0) != Unknown {
+		if l.Mark == Bar && (l.role(0) != Unknown || len(l.X2) == 0) {
 			t.bar(l, set)
 		}
 	}
@@ -361,23 +358,18 @@ func (t *text) legend(indent int) []string {
 // ends writes 0, or the beginning of the axis, and its end below the bars.
 func (t *text) ends() string {
 	print := func(v float64) string {
-		if t.X.Kind == Log {
-			v = math.Exp(v)
+		if t.X.Unit == "s" {
+			return num.Seconds(v * t.x.Factor)
 		}
-		s := t.x
-		s.step = niceStep((t.hi - t.lo) / 100 / s.Factor)
-		text := strings.TrimSuffix(s.text(v/s.Factor), " "+s.Scale.Unit)
-		if v == 0 || s.Scale.Unit == "" {
-			return text
-		}
-		return text + " " + strings.TrimSpace(s.Scale.Unit)
+		return unit.Human(v*t.x.Factor, t.X.Unit)
 	}
-	first, from := print(t.lo), 0
+	first, from := print(t.x.lo), 0
 	if t.zero() {
 		first = "0"
 		from, _, _ = t.cell(0)
 	}
-	last := print(t.hi)
+	last := print(t.x.hi)
+	first, last = term.Clean(first), term.Clean(last)
 	return strings.Repeat(" ", from) + first + strings.Repeat(" ", max(1, t.cells-from-term.Width(first)-term.Width(last))) + last
 }
 
@@ -414,7 +406,7 @@ func (t *text) sparks() []string {
 		if lo > hi {
 			continue
 		}
-		line := pad(term.Cut(term.Clean(l.Name), max(label-2, 0)), label, false) + t.spark(l)
+		line := pad(t.cut(term.Clean(l.Name), max(label-2, 0)), label, false) + t.spark(l)
 		lines = append(lines, line+"  "+span(t.Y.Unit, lo, hi))
 	}
 	return lines
