@@ -181,14 +181,18 @@ func (c gridCell) text() string {
 // wrapped breaks long texts of columns that may be broken. What is left of the
 // width is shared among them.
 func (g grid) wrapped(width int) grid {
-	least, breakable := g.brokenAt(0), 0
-	for _, c := range g.cols {
-		breakable += min(c.wrap, 1)
+	least := g.brokenAt(0)
+	room, breakable := width-least.width(), 0
+	for i, n := range least.widths() {
+		if limit := g.cols[i].wrap; limit > 0 {
+			breakable++
+			room -= max(0, limit-n) // lines that were shorter may become as long
+		}
 	}
 	if breakable == 0 {
 		return g
 	}
-	return g.brokenAt(max(0, width-least.width()) / breakable)
+	return g.brokenAt(max(0, room) / breakable)
 }
 
 // brokenAt breaks texts at the limits of their columns and so much more.

@@ -250,11 +250,15 @@ func (t *textWriter) fields(fields []doc.Field) {
 	for _, f := range fields {
 		label = max(label, term.Width(term.Clean(f.Label)))
 	}
-	label = min(label, t.width/2)
+	label = min(label, t.width/2) // longer ones stand alone
 	for _, f := range fields {
 		t.field(term.Clean(f.Label), label, "  ", term.Clean(f.Text), f.Tone, t.width)
 	}
 }
+
+// leastLabel and leastRoom are how wide labels and the texts beside them are at
+// least.
+const leastLabel, leastRoom = 12, 14
 
 // field writes a label and the text beside it, which is broken where there is
 // a width. A label that is too long stands on a line of its own.
@@ -265,7 +269,7 @@ func (t *textWriter) field(label string, width int, indent, text string, tone do
 	}
 	room := 0
 	if total > 0 {
-		room = max(20, total-len(indent)-width-len(gap))
+		room = max(leastRoom, total-len(indent)-width-len(gap))
 	}
 	for _, l := range term.Wrap(text, room) {
 		t.line(indent + t.pad(label, width, false, doc.Faint) + gap + t.paint(l, tone))
@@ -386,6 +390,7 @@ func (t *textWriter) records(g grid) {
 	for _, c := range g.cols {
 		label = max(label, term.Width(c.head[0]))
 	}
+	label = min(label, max(leastLabel, t.o.Width-len(gap)-leastRoom))
 	for i, row := range g.rows {
 		t.ended = t.ended || i > 0 && !row.more
 		for j, c := range row.cells {

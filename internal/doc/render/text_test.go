@@ -1,12 +1,14 @@
 package render
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/term"
 )
 
 func sample() *doc.Table {
@@ -88,3 +90,194 @@ func uncolor(s string) string {
 	}
 	return s
 }
+
+// layered is a table that can give way in every manner: lines, groups, a long
+// text, columns of two levels.
+func layered() *doc.Table {
+	t := &doc.Table{
+		Columns: []doc.Column{
+			{Key: "w", Head: "workload"}, {Key: "m", Head: "metric"}, {Key: "v", Head: "value\n[95 %]", Right: true},
+			{Key: "secret", For: doc.Programs}, {Key: "lag", Head: "lag", Drop: 1}, {Key: "rtt", Head: "rtt", Drop: 2}, {Key: "text", Head: "text", Wrap: 12},
+		},
+		Stack: [][]string{{"w", "m"}},
+	}
+	t.Add(doc.Say("cpu"), doc.Say("int_ops"), doc.Of(1.5, "1.5", "[1, 2]"), doc.Of(9), doc.Say("3 ms"), doc.Say("7 ms"), doc.Say("said a few words too many"))
+	t.AddMore(doc.Of(nil), doc.Of(nil, "more"), doc.Of(nil, "1.6"))
+	t.Add(doc.Say("disk"), doc.Say("write"), doc.Of(2.5, "2.5"), doc.Of(9), doc.Say("4 ms"), doc.Say("8 ms"), doc.Say("ok"))
+	return t
+}
+
+func TestTableGivesWay(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		width int
+		want  string
+	}{
+		{"one line", 0, `
+WORKLOAD  METRIC   VALUE [95 %]  LAG   RTT   TEXT
+cpu       int_ops    1.5 [1, 2]  3 ms  7 ms  said a few words too many
+          more              1.6
+disk      write             2.5  4 ms  8 ms  ok
+`},
+		{"long texts broken, as late as there is room", 63, `
+WORKLOAD  METRIC   VALUE [95 %]  LAG   RTT   TEXT
+cpu       int_ops    1.5 [1, 2]  3 ms  7 ms  said a few words
+                                             too many
+          more              1.6
+
+disk      write             2.5  4 ms  8 ms  ok
+`},
+		{"lines below each other", 51, `
+WORKLOAD  METRIC    VALUE  LAG   RTT   TEXT
+                   [95 %]
+cpu       int_ops     1.5  3 ms  7 ms  said a few
+                   [1, 2]              words too
+                                       many
+          more        1.6
+
+disk      write       2.5  4 ms  8 ms  ok
+`},
+		{"columns stacked", 42, `
+WORKLOAD   VALUE  LAG   RTT   TEXT
+METRIC    [95 %]
+cpu          1.5  3 ms  7 ms  said a few
+int_ops   [1, 2]              words too
+                              many
+more         1.6
+
+disk         2.5  4 ms  8 ms  ok
+write
+`},
+		{"columns left out", 38, `
+WORKLOAD   VALUE  LAG   TEXT
+METRIC    [95 %]
+cpu          1.5  3 ms  said a few
+int_ops   [1, 2]        words too many
+more         1.6
+
+disk         2.5  4 ms  ok
+write
+`},
+		{"more columns left out", 30, `
+WORKLOAD   VALUE  TEXT
+METRIC    [95 %]
+cpu          1.5  said a few
+int_ops   [1, 2]  words too
+                  many
+more         1.6
+
+disk         2.5  ok
+write
+`},
+		{"records have everything", 27, `
+workload      cpu
+metric        int_ops
+value [95 %]  1.5 [1, 2]
+lag           3 ms
+rtt           7 ms
+text          said a few
+              words too many
+metric        more
+value [95 %]  1.6
+
+workload      disk
+metric        write
+value [95 %]  2.5
+lag           4 ms
+rtt           8 ms
+text          ok
+`},
+	} {
+		if diff := cmp.Diff(strings.TrimPrefix(c.want, "\n"), tableText(t, layered(), TextOptions{Width: c.width})); diff != "" {
+			t.Errorf("%s: differs (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// A table without names has no line of heads, and one without rows nothing.
+func TestTableWithoutHeads(t *testing.T) {
+	table := &doc.Table{Columns: []doc.Column{{Key: "a"}, {Key: "b"}}}
+	if got := tableText(t, table, TextOptions{}); got != "" {
+		t.Errorf("without rows: %q", got)
+	}
+	table.Add(doc.Say("x"), doc.Say("y"))
+	if got := tableText(t, table, TextOptions{}); got != "x  y\n" {
+		t.Errorf("without heads: %q", got)
+	}
+}
+
+// No line is wider than the terminal, whatever its width, and colours change
+// nothing.
+func TestTextKeepsTheWidth(t *testing.T) {
+	for width := 50; width <= 170; width++ {
+		var plain, painted strings.Builder
+		if err := Text(&plain, gallery(), TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if err := Text(&painted, gallery(), TextOptions{Width: width, Color: true}); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range strings.Split(plain.String(), "\n") {
+			if term.Width(l) > width && !strings.HasPrefix(l, "  | ") { // the lines of a file are its own
+				t.Errorf("at %d columns a line has %d: %s", width, term.Width(l), l)
+			}
+		}
+		if diff := cmp.Diff(plain.String(), trimmed(uncolor(painted.String()))); diff != "" {
+			t.Errorf("at %d columns colours change the text (-plain +painted):\n%s", width, diff)
+		}
+	}
+}
+
+// trimmed has no spaces at line ends, which colours keep.
+func trimmed(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Texts from outside are text in Markdown, too: nothing of them is markup, and
+// rows keep their columns.
+func TestMarkdownEscapes(t *testing.T) {
+	var b strings.Builder
+	if err := Markdown(&b, poisoned(attack)); err != nil {
+		t.Fatal(err)
+	}
+	fence, pipes := "", 0
+	for _, l := range strings.Split(b.String(), "\n") {
+		switch {
+		case strings.HasPrefix(l, "```") && fence == "":
+			fence = l
+			continue
+		case l == fence:
+			fence = ""
+			continue
+		case fence != "":
+			continue
+		}
+		bare := escaped.ReplaceAllString(l, "")
+		for _, own := range []string{"**", "<details>", "</details>", "<summary>", "</summary>"} {
+			bare = strings.ReplaceAll(bare, own, "")
+		}
+		if strings.HasPrefix(l, "<details>") {
+			bare = strings.NewReplacer("*", "", "`", "", "[", "").Replace(bare) // in HTML these are text
+		}
+		if strings.ContainsAny(bare, "<*`[") || strings.Contains(strings.TrimPrefix(bare, ">"), ">") {
+			t.Errorf("markup from outside: %s", l)
+		}
+		if n := strings.Count(bare, "|"); strings.HasPrefix(l, "| --- ") {
+			pipes = n
+		} else if strings.HasPrefix(l, "|") && pipes > 0 && n != pipes {
+			t.Errorf("%d pipes, want %d: %s", n, pipes, l)
+		} else if !strings.HasPrefix(l, "|") {
+			pipes = 0
+		}
+	}
+	if fence != "" {
+		t.Error("a fence is never closed")
+	}
+}
+
+// escaped are characters that stand for themselves.
+var escaped = regexp.MustCompile(`\\.|&(lt|gt|amp|#34|#39);`)
