@@ -423,7 +423,7 @@ func (p *plot) xTicks(baseline float64) {
 		}
 		return
 	}
-	few := 0 < p.X.TickCount && p.X.TickCount <= 2 && len(ticks) > p.X.TickCount+1
+	few := 0 < p.X.TickCount && p.X.TickCount <= 2 && !p.X.Tight
 	for i, t := range ticks {
 		// Signs and units make labels long: of many ticks every other one has
 		// one, and those at the ends where one or two were wanted.

@@ -103,7 +103,9 @@ func (t *text) rows() []string {
 	numbers := true // names that are numbers stand at the right
 	for i, r := range t.Y.Rows {
 		name := rowName(r)
-		numbers = numbers && name != "" && name[0] >= '0' && name[0] <= '9'
+		first, _, _ := strings.Cut(name, " ")
+		_, err := strconv.ParseFloat(first, 64)
+		numbers = numbers && err == nil && !strings.HasSuffix(first, ".")
 		label = max(label, term.Width(name))
 		tally = max(tally, term.Width(t.tally(rows[i])))
 		said = max(said, term.Width(beside(r)))
