@@ -13,6 +13,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/analysis"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/record"
 	"github.com/scalebench/scalebench/internal/report"
 )
 
@@ -23,10 +24,6 @@ func (c *common) runsCommand() *cobra.Command {
 		Example: "  scalebench runs --limit 0 --format csv",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := c.format()
-			if err != nil {
-				return err
-			}
 			if limit < 0 {
 				return fmt.Errorf("%w: --limit %d: want a number of runs, or 0 for all", model.ErrUsage, limit)
 			}
@@ -35,7 +32,7 @@ func (c *common) runsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return report.Runs(c.env.Stdout, runs, format, c.printing())
+				return c.print(record.Runs(runs), nil)
 			})
 		},
 	}
