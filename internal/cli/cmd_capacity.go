@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/plan"
 	"github.com/scalebench/scalebench/internal/report"
 )
 

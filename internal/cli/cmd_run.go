@@ -17,12 +17,12 @@ import (
 	"github.com/scalebench/scalebench/internal/analysis"
 	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/fleet/local"
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/plan"
 )
 
 // runOptions are the flags of commands that execute a run.
@@ -127,7 +127,7 @@ func looksLikeJob(text []byte) bool {
 // printPlan shows what a run would do. Agents that are not known yet are
 // given names, for the order is what matters.
 func (c *common) printPlan(exp *experiment.Experiment) error {
-	p, err := plan.Build(exp, newRunID(), c.planNodes(exp))
+	p, err := design.Build(exp, newRunID(), c.planNodes(exp))
 	if err != nil {
 		return atPlace(exp, err)
 	}

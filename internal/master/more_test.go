@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/plan"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"

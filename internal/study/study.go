@@ -82,6 +82,8 @@ type Setup struct {
 	// Every is the time from the begin of one trial to that of the next; 0: as
 	// soon as that is over.
 	Every time.Duration
+	// Phases are what the file evaluates: a study does not measure others.
+	Phases []model.Phase
 	// Seed is the file's, or one derived from the run's id.
 	Seed int64
 }
@@ -158,6 +160,9 @@ type Kind struct {
 	Long, Example string
 	// Optional says that the command also works without a run.
 	Optional bool
+	// Phases are the evaluations that the study designs where a file names no
+	// study: those of `evaluations: [serial, parallel]`.
+	Phases []model.Phase
 	// Tells reports whether the page of a run has a part of this study; nil:
 	// where the run's file asks it.
 	Tells func(*observe.Run) bool

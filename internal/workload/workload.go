@@ -190,3 +190,10 @@ func (r Registry) Names() []string {
 	sort.Strings(names)
 	return names
 }
+
+// Sharer is implemented by workloads whose tasks of one step can offer one load
+// together: each its part.
+type Sharer interface {
+	// SharesLoad is called on valid parameters.
+	SharesLoad() bool
+}

@@ -1,4 +1,4 @@
-package plan
+package design
 
 import (
 	"bytes"
@@ -6,50 +6,51 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// How much of a large plan the text shows; JSON has all of it.
+// How much of a large design the text shows; JSON has all of it.
 const (
 	maxLines = 60 // steps, or tasks of a batch
 	maxNodes = 8  // of one step
 )
 
-// Text writes the plan for people: what there is, how long it takes, and every
+// Text writes the design for people: what there is, how long it takes, and every
 // step in order, counted from 1.
-func (p Plan) Text(w io.Writer) error {
+func (d Design) Text(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %q\n", p.Kind, p.Name)
-	fmt.Fprintf(&b, "nodes     %d: %s\n", len(p.Nodes), nodeList(p.Nodes, maxNodes))
-	if p.Kind == model.KindExperiment {
-		p.stepsLine(&b)
+	fmt.Fprintf(&b, "%s %q\n", d.Kind, d.Name)
+	fmt.Fprintf(&b, "nodes     %d: %s\n", len(d.Nodes), nodeList(d.Nodes, maxNodes))
+	if d.Kind == model.KindExperiment {
+		d.stepsLine(&b)
 	} else {
-		fmt.Fprintf(&b, "tasks     %s, in this order on each node\n", count(p.Tasks(), "task"))
+		fmt.Fprintf(&b, "tasks     %s, in this order on each node\n", count(d.Tasks(), "task"))
 	}
-	if len(p.Steps) > 0 {
-		fmt.Fprintf(&b, "time      %s\n", p.Estimate)
+	if len(d.Steps) > 0 {
+		fmt.Fprintf(&b, "time      %s\n", d.Estimate)
 	}
-	p.searchLines(&b)
-	if len(p.Steps) > 0 {
+	d.searchLines(&b)
+	if len(d.Steps) > 0 {
 		b.WriteByte('\n')
-		p.table(&b)
+		d.table(&b)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing the plan: %w", err)
+		return fmt.Errorf("writing the design: %w", err)
 	}
 	return nil
 }
 
 // stepsLine says how many steps are known beforehand, if there are any.
-func (p Plan) stepsLine(b *bytes.Buffer) {
-	if len(p.Steps) > 0 || len(p.Searches) == 0 {
-		fmt.Fprintf(b, "steps     %s with %s, seed %d\n", count(len(p.Steps), "step"), count(p.Tasks(), "task"), p.Seed)
+func (d Design) stepsLine(b *bytes.Buffer) {
+	if len(d.Steps) > 0 || len(d.Searches) == 0 {
+		fmt.Fprintf(b, "steps     %s with %s, seed %d\n", count(len(d.Steps), "step"), count(d.Tasks(), "task"), d.Seed)
 	}
 }
 
-// String says how long a plan takes, and what of it nobody knows.
+// String says how long a run takes, and what of that is not known.
 func (e Estimate) String() string {
 	limit := fmt.Sprintf("at most %s by the timeouts", unit.Duration(e.Limit))
 	switch {
@@ -71,13 +72,13 @@ func count(n int, what string) string {
 
 // table writes one line for each step of an experiment, or each task of a
 // batch. Writing to a buffer cannot fail, nor can the table on top of it.
-func (p Plan) table(b *bytes.Buffer) {
+func (d Design) table(b *bytes.Buffer) {
 	var lines bytes.Buffer
 	var more int
-	if p.Kind == model.KindBatch {
-		more = p.batchLines(&lines)
+	if d.Kind == model.KindBatch {
+		more = d.batchLines(&lines)
 	} else {
-		more = p.stepLines(&lines)
+		more = d.stepLines(&lines)
 	}
 	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	_, _ = t.Write(lines.Bytes())
@@ -88,33 +89,33 @@ func (p Plan) table(b *bytes.Buffer) {
 }
 
 // stepLines writes the steps and returns how many it left out.
-func (p Plan) stepLines(w *bytes.Buffer) (more int) {
+func (d Design) stepLines(w *bytes.Buffer) (more int) {
 	fmt.Fprintln(w, "STEP\tTRIAL\tPHASE\tWORKLOAD\tKIND\tNODES")
-	for i, s := range p.Steps {
+	for i, s := range d.Steps {
 		if i == maxLines {
-			return len(p.Steps) - i
+			return len(d.Steps) - i
 		}
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\n", s.Number+1, s.Trial, s.Phase, s.Workload, s.Tasks[0].Spec.Kind, p.stepNodes(s))
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\n", s.Number+1, s.Trial, s.Phase, s.Workload, s.Tasks[0].Spec.Kind, d.stepNodes(s))
 	}
 	return 0
 }
 
-// stepNodes says what is measured in a step.
-func (p Plan) stepNodes(s model.Step) string {
+// stepNodes says what is measured in a sted.
+func (d Design) stepNodes(s model.Step) string {
 	measured := s.Subjects()
 	switch {
 	case s.Phase != model.Parallel:
 		return strings.Join(measured, ", ")
-	case len(s.Tasks) == len(p.Nodes):
+	case len(s.Tasks) == len(d.Nodes):
 		return fmt.Sprintf("all %d at once", len(measured))
 	}
 	return fmt.Sprintf("%d at once", len(measured))
 }
 
 // batchLines writes the tasks of a batch and returns how many it left out.
-func (p Plan) batchLines(w *bytes.Buffer) (more int) {
+func (d Design) batchLines(w *bytes.Buffer) (more int) {
 	fmt.Fprintln(w, "TASK\tNODE\tCOMMAND")
-	for _, s := range p.Steps {
+	for _, s := range d.Steps {
 		for i, t := range s.Tasks {
 			if i == maxLines {
 				return len(s.Tasks) - i
@@ -132,4 +133,14 @@ func oneLine(s string) string {
 		return string(runes[:80]) + "…"
 	}
 	return string(runes)
+}
+
+// searchLines write the steps that results decide. Writing to a buffer cannot
+// fail.
+func (d Design) searchLines(b *bytes.Buffer) {
+	for _, s := range d.Searches {
+		most := time.Duration(s.Trials*s.Windows) * s.Window
+		fmt.Fprintf(b, "search    %s, %s: at most %d windows each that count, of about %s, at loads that follow from those before; %s at most, and the time to prepare and repeat\n",
+			s.Workload, count(s.Trials, "trial"), s.Windows, unit.Duration(s.Window.Round(time.Second)), unit.Duration(most.Round(time.Second)))
+	}
 }

@@ -1,4 +1,4 @@
-package plan
+package design
 
 import (
 	"errors"
@@ -10,15 +10,15 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// BuildBatch plans a job file of the paper on these nodes: one step without a
+// BuildBatch lays out a job file of the paper on these nodes: one step without a
 // barrier, in which each node executes its jobs in the order of the file
 // (ScaleBench, section 2.1). It fails with model.ErrUsage when the nodes cannot
 // make a fleet, and when a job names a node that is not among them; the error
 // names every such job, and the nodes that there are.
-func BuildBatch(job *experiment.JobFile, run model.RunID, nodes []model.NodeID) (Plan, error) {
+func BuildBatch(job *experiment.JobFile, run model.RunID, nodes []model.NodeID) (Design, error) {
 	nodes, err := checkNodes(nodes)
 	if err != nil {
-		return Plan{}, err
+		return Design{}, err
 	}
 	step := newStep(run, 0, model.Batch, job.Name, 1)
 	var unknown []error
@@ -36,13 +36,13 @@ func BuildBatch(job *experiment.JobFile, run model.RunID, nodes []model.NodeID) 
 		}
 	}
 	if len(unknown) > 0 {
-		return Plan{}, errors.Join(unknown...)
+		return Design{}, errors.Join(unknown...)
 	}
 	steps := []model.Step{step}
 	if len(step.Tasks) > maxTasks {
-		return Plan{}, fmt.Errorf("the jobs make %d tasks, at most %d are possible: %w", len(step.Tasks), maxTasks, model.ErrUsage)
+		return Design{}, fmt.Errorf("the jobs make %d tasks, at most %d are possible: %w", len(step.Tasks), maxTasks, model.ErrUsage)
 	}
-	return Plan{
+	return Design{
 		Run: run, Name: job.Name, Kind: model.KindBatch, Nodes: nodes,
 		Steps: steps, Estimate: estimate(steps, nil),
 	}, nil

@@ -16,4 +16,4 @@
 //     which change from trial to trial.
 //   - Serial steps have a barrier, too, although one task has nobody to wait
 //     for: so both phases prepare, start and are timed in the same way.
-package plan
+package design

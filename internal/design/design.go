@@ -1,13 +1,14 @@
-package plan
+package design
 
 import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 )
 
-// Plan is what a run will do, in order.
-type Plan struct {
+// Design is what a run will do, in order.
+type Design struct {
 	Run  model.RunID   `json:"run"`
 	Name string        `json:"name"`
 	Kind model.RunKind `json:"kind"`
@@ -19,11 +20,11 @@ type Plan struct {
 	// workload share their Spec.Params: read only.
 	Steps    []model.Step `json:"steps"`
 	Estimate Estimate     `json:"estimate"`
-	// Searches are in addition to the steps, which they add to as they go.
-	Searches []SearchPlan `json:"searches,omitempty"`
+	// Searches are what is known of the steps that are added as results come.
+	Searches []study.Outlook `json:"searches,omitempty"`
 }
 
-// Estimate is how long a plan takes if every attempt succeeds.
+// Estimate is how long a run takes if every attempt succeeds.
 type Estimate struct {
 	// Known is the time of all steps whose workload knows how long it takes,
 	// in nanoseconds, without preparation and waiting for nodes.
@@ -37,9 +38,9 @@ type Estimate struct {
 }
 
 // Tasks counts the tasks of all steps.
-func (p Plan) Tasks() int {
+func (d Design) Tasks() int {
 	n := 0
-	for _, s := range p.Steps {
+	for _, s := range d.Steps {
 		n += len(s.Tasks)
 	}
 	return n
