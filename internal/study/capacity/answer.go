@@ -1,5 +1,12 @@
 package capacity
 
+import (
+	"fmt"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
 // Limit is what was at its limit where the search ended.
 type Limit string
 
@@ -100,4 +107,3 @@ func (r *Answer) fail(why string) {
 	// That nothing is known goes without saying, and only the reason matters.
 	r.Failure, r.Warnings = why, []string{"nothing was measured: " + why}
 }
-

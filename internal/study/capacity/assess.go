@@ -1,5 +1,17 @@
 package capacity
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
 // Verdict is what a window is worth to the search.
 type Verdict string
 
@@ -122,5 +134,3 @@ func (c Config) nearRTT(w load.Window) []string {
 	}
 	return misses
 }
-
-

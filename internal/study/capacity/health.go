@@ -1,5 +1,16 @@
 package capacity
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
 // Bounds of what a generator may do to a window.
 const (
 	// lagShare is the largest part of the tightest latency allowed that the

@@ -1,5 +1,17 @@
 package capacity
 
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
 // Bounds beyond which the path to the target counts as changed.
 const (
 	pathP     = .01 // of the tests for chance
@@ -30,18 +42,6 @@ func pathChangeAt(p float64, baseline, now []float64) (shift time.Duration, chan
 	shift = seconds(is - was)
 	test, err := stats.MannWhitney(baseline, now)
 	return shift, err == nil && test.P < p && math.Abs(is-was) > max(pathShift*was, pathLeast)
-}
-
-// median is NaN for no values.
-func median(xs []float64) float64 { return quantile(xs, .5) }
-
-// quantile is NaN for no values.
-func quantile(xs []float64, q float64) float64 {
-	v, err := stats.Quantile(xs, q)
-	if err != nil {
-		return math.NaN()
-	}
-	return v
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -238,11 +238,10 @@ func (r *replay) calm(failed float64) (out []Assessment) {
 // their median was smallest.
 func shortestTrips(windows []Assessment, names []model.NodeID) (best []float64) {
 	for _, w := range windows {
-		trips := roundTripsFrom(w, names)
+		trips := roundTripsFrom(w.Window, names)
 		if len(trips) >= fewestRTT && (best == nil || median(trips) < median(best)) {
 			best = trips
 		}
 	}
 	return best
 }
-

@@ -1,5 +1,19 @@
 package capacity
 
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
 // Path is what showed that the path to the target was at its limit.
 type Path struct {
 	// Load is the load that was failed, in operations per second.
@@ -201,7 +215,7 @@ func (r *replay) standing(windows []Assessment) (names []model.NodeID, enough bo
 // rttOf are the round trips of some generators in several windows.
 func rttOf(windows []Assessment, names []model.NodeID) (out []float64) {
 	for _, w := range windows {
-		out = append(out, roundTripsFrom(w, names)...)
+		out = append(out, roundTripsFrom(w.Window, names)...)
 	}
 	return out
 }
@@ -232,7 +246,7 @@ func (r *replay) pathAt(windows []Assessment, names []model.NodeID) *Path {
 	p := &Path{Load: windows[0].Load, Nodes: names}
 	of := names
 	if len(of) == 0 {
-		of = windows[0].nodes()
+		of = nodes(windows[0].Window)
 	}
 	p.Light, p.Full = seconds(median(r.lightest(p.Load, of))), seconds(median(rttOf(windows, of)))
 	lost, all, scored := 0, 0, 0.0
@@ -351,4 +365,3 @@ func (c Config) slowest(windows []Assessment) (worst time.Duration) {
 	}
 	return worst
 }
-

@@ -1,44 +1,12 @@
 package capacity
 
-// Found is what one search of a run has found.
-type Found struct {
-	Workload string // its name in the experiment file
-	Target   string // what was searched, for people
-	Trial    int    // from 1
-	Config   Config
-	Answer   Answer
-}
+import (
+	"time"
 
-// Find computes what a run's searches have found, in the order of their first
-// windows. searches are those of the experiment by workload; targets name what
-// they are of.
-func Find(data model.RunData, searches map[string]Config, targets map[string]string) ([]Found, error) {
-	recorded, err := Searches(data)
-	if err != nil {
-		return nil, err
-	}
-	var out []Found
-	for i, r := range recorded {
-		cfg := searches[r.Workload]
-		// Searches are made one after another.
-		ended := !r.Broken && (data.Run.State == model.RunDone || i < len(recorded)-1)
-		result, err := cfg.Review(r.Windows, ended)
-		if err != nil {
-			return nil, fmt.Errorf("workload %s, trial %d: %w", r.Workload, r.Trial, err)
-		}
-		for i := range result.Windows {
-			result.Windows[i].Services = nil // large, and of use only to judge
-		}
-		for _, d := range r.Dropouts {
-			result.Warnings = append(result.Warnings, d.String())
-		}
-		if r.Broken {
-			result.fail(r.Failure)
-		}
-		out = append(out, Found{Workload: r.Workload, Target: targets[r.Workload], Trial: r.Trial, Config: cfg, Answer: result})
-	}
-	return out, nil
-}
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+)
 
 // Percentiles that are shown of every window.
 var Percentiles = []float64{.5, .9, .95, .99, .999}
@@ -62,7 +30,7 @@ type Record struct {
 	Generators []model.NodeID `json:"generators,omitempty"`
 	// Path is what showed that the path was at its limit.
 	Path     *PathRecord    `json:"path,omitempty"`
-	Windows  []load.WindowRecord `json:"windows"`
+	Windows  []WindowRecord `json:"windows"`
 	Warnings []string       `json:"warnings"`
 }
 
@@ -107,13 +75,13 @@ type WindowRecord struct {
 }
 
 // Record returns what was found for programs.
-func (f Found) Record() Record {
-	r := f.Answer
+func (s Search) Record() Record {
+	r := s.Answer
 	out := Record{
-		Workload: f.Workload, Target: f.Target, Trial: f.Trial, SLA: f.Config.SLA.String(), Algorithm: f.Config.Algorithm,
+		Workload: s.Workload, Target: s.Target, Trial: s.Trial, SLA: s.Config.SLA.String(), Algorithm: s.Config.Algorithm,
 		Passed: r.Passed, Failed: r.Failed, Estimate: r.Estimate, CI: r.CI, Limit: r.Limit, Confirmed: r.Confirmed,
 		Generators: r.Generators, Path: r.Path.record(),
-		Windows: make([]load.WindowRecord, 0, len(r.Windows)), Warnings: append([]string{}, r.Warnings...),
+		Windows: make([]WindowRecord, 0, len(r.Windows)), Warnings: append([]string{}, r.Warnings...),
 	}
 	for _, w := range r.Windows {
 		out.Windows = append(out.Windows, w.Record())
@@ -133,8 +101,8 @@ func (j Assessment) Record() WindowRecord {
 	if j.Latencies != nil {
 		out.Answered = j.Latencies.TotalCount()
 	}
-	for _, p := range j.Window.Generators {
-		out.Parts = append(out.Parts, p.record(j.Scored))
+	for _, p := range j.Generators {
+		out.Parts = append(out.Parts, partRecord(p, j.Scored))
 	}
 	for _, q := range Percentiles {
 		out.Latency[load.Percentile(q)] = nil
@@ -179,7 +147,7 @@ type PartRecord struct {
 	RTT       *float64 `json:"rtt_ms"`
 }
 
-func (p load.Generator) record(scored time.Duration) PartRecord {
+func partRecord(p load.Generator, scored time.Duration) PartRecord {
 	return PartRecord{
 		Node: p.Node, After: *milliseconds(p.After), Due: p.Counts.Due, OK: p.Counts.OK,
 		Achieved: float64(p.Replies) / max(scored.Seconds(), 1e-9), Waited: p.Counts.Waited, Dropped: p.Counts.Dropped,
@@ -224,4 +192,3 @@ func (p *Path) record() *PathRecord {
 		Received: p.Received, Sent: p.Sent, Nodes: p.Nodes,
 	}
 }
-

@@ -1,5 +1,16 @@
 package capacity
 
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
 // maxRedo is how often a window is repeated that says nothing about the target,
 // before that itself is what it says.
 const maxRedo = 1
@@ -29,30 +40,54 @@ func (c Config) Evaluate(windows []load.Window) (State, error) {
 		return State{}, err
 	}
 	if taken < len(windows) {
-		return State{}, fmt.Errorf("%w: window %d offered %v operations/s, which this search has not asked for; was it made by another version of scalebench?",
-			model.ErrUsage, taken+1, windows[taken].Load)
+		return State{}, unasked(taken, windows[taken])
 	}
-	return r.state(), nil
+	s := State{Answer: r.result()}
+	if !r.over {
+		next := r.next
+		s.Next = &next
+	}
+	return s, nil
+}
+
+// unasked is the error of a window that another search has asked for.
+func unasked(before int, w load.Window) error {
+	return fmt.Errorf("%w: window %d offered %v operations/s, which this search has not asked for; was it made by another version of scalebench?",
+		model.ErrUsage, before+1, w.Load)
 }
 
 // replay goes through windows as long as they are what the search asks for.
 func (c Config) replay(windows []load.Window) (r *replay, taken int, err error) {
+	if r, err = c.begin(); err != nil {
+		return nil, 0, err
+	}
+	return r, r.takeAll(windows), nil
+}
+
+// begin is a search without a window so far.
+func (c Config) begin() (*replay, error) {
 	if err := c.Check(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	algorithm, err := c.search()
+	algorithm, err := search.New(c.Options)
 	if err != nil {
-		return nil, 0, err
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
-	r = &replay{cfg: c, algorithm: algorithm}
+	r := &replay{cfg: c, algorithm: algorithm}
 	r.ask()
+	return r, nil
+}
+
+// takeAll takes windows as long as they are what the search asks for, and
+// returns how many those were.
+func (r *replay) takeAll(windows []load.Window) int {
 	for i, w := range windows {
 		if r.over || w.Load != r.next.Load {
-			return r, i, nil
+			return i
 		}
 		r.take(w)
 	}
-	return r, len(windows), nil
+	return len(windows)
 }
 
 // replay goes through the windows of a search.
@@ -62,10 +97,10 @@ type replay struct {
 	next      Next
 	over      bool
 	redone    int           // how often the next window was repeated
-	baseline  load.Window        // windows' round-trip times are compared with its
+	baseline  load.Window   // windows' round-trip times are compared with its
 	rebased   bool          // the baseline was passed
 	settled   []int         // those of judged by which the path had changed for good
-	congested *load.Window       // the path as it was in a window missed for its sake, twice
+	congested *load.Window  // the path as it was in a window missed for its sake, twice
 	light     time.Duration // the shortest median answer, from when it was sent
 	judged    []Assessment
 	warnings  []string
@@ -104,15 +139,6 @@ func (r *replay) take(w load.Window) {
 	r.observe(j)
 	r.ask()
 	r.next.Recover = j.Verdict != Passed
-}
-
-func (r *replay) state() State {
-	s := State{Answer: r.result()}
-	if !r.over {
-		next := r.next
-		s.Next = &next
-	}
-	return s
 }
 
 // known turns the absence of a number into nil.
@@ -254,4 +280,3 @@ func (r *replay) unusable() int {
 	}
 	return n
 }
-

@@ -34,9 +34,9 @@ type Params struct {
 	Handshakes  unit.Duration `json:"handshakes" jsonschema_description:"Time between two TCP handshakes made beside the load to measure the round-trip time."`
 
 	SLA        string     `json:"sla,omitempty" flag:"sla" jsonschema_description:"What the server has to keep: p90=150ms, or several: p99=500ms,errors=0.1%. Latencies count from when requests were due. Without errors= at most 1 % may fail. Evaluations: [search] needs it."`
-	Start      *unit.Rate `json:"start,omitempty" flag:"start" jsonschema_description:"Search: first load, in operations per second (default 100op/s, or the nearest that min and max allow)."`
-	Min        *unit.Rate `json:"min,omitempty" flag:"min" jsonschema_description:"Search: smallest load allowed (default 1op/s, or start or max where that is less)."`
-	Max        *unit.Rate `json:"max,omitempty" flag:"max" jsonschema_description:"Search: largest load allowed, such as 50kop/s (default 1Mop/s)."`
+	Start      *unit.Rate `json:"start,omitempty" flag:"start" unit:"op/s" jsonschema_description:"Search: first load, in operations per second (default 100op/s, or the nearest that min and max allow)."`
+	Min        *unit.Rate `json:"min,omitempty" flag:"min" unit:"op/s" jsonschema_description:"Search: smallest load allowed (default 1op/s, or start or max where that is less)."`
+	Max        *unit.Rate `json:"max,omitempty" flag:"max" unit:"op/s" jsonschema_description:"Search: largest load allowed, such as 50kop/s (default 1Mop/s)."`
 	Resolution float64    `json:"resolution,omitempty" flag:"resolution" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"Search: how far apart passed and failed may be in the end, relative to each other (default 0.05)."`
 	Windows    int        `json:"windows,omitempty" flag:"windows" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"Search: at most so many windows that count (default 40)."`
 	Algorithm  string     `json:"algorithm,omitempty" flag:"algorithm" jsonschema:"enum=default,enum=paper" jsonschema_description:"Search: default tolerates windows that lie; paper is that of the black-box throughput paper, with its errors."`
