@@ -175,6 +175,8 @@ func (h shades) drawing() string {
 type Key struct {
 	Name   string
 	Swatch string
+
+	width float64 // of the swatch, in pixels
 }
 
 // Legend has the named layers of the panels, each name once.
@@ -182,18 +184,22 @@ func Legend(panels ...Chart) []Key {
 	var out []Key
 	for _, c := range panels {
 		for _, l := range c.Layers {
-			if l.Name != "" && !slices.ContainsFunc(out, func(k Key) bool { return k.Name == l.Name }) {
-				out = append(out, Key{Name: l.Name, Swatch: l.swatch()})
+			counted := l.Mark == Point && len(l.X) == 0 // in text only
+			if l.Name != "" && !counted && !slices.ContainsFunc(out, func(k Key) bool { return k.Name == l.Name }) {
+				key := Key{Name: l.Name}
+				key.Swatch, key.width = l.swatch()
+				out = append(out, key)
 			}
 		}
 	}
 	return out
 }
 
-// swatch is a small drawing of the layer's first mark.
-func (l Layer) swatch() string {
+// swatch is a small drawing of the layer's first mark, and how wide it is.
+func (l Layer) swatch() (markup string, width float64) {
 	var d canvas
-	width, style := 26.0, l.class(0)
+	width = 26
+	style := l.class(0)
 	if hollow, _ := pick(l.Hollow, 0); hollow {
 		style += " hollow"
 	}
@@ -221,5 +227,5 @@ func (l Layer) swatch() string {
 			d.line(strings.Replace(style, "m-step", "m-line", 1), px(0), px(6), px(26), px(6))
 		}
 	}
-	return d.svg("swatch", "", width, 12)
+	return d.svg("swatch", "", width, 12), width
 }

@@ -57,7 +57,7 @@ type Axis struct {
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
 	// Whole axes have ticks at whole numbers only. TickCount is about how many
-	// there are; 0 chooses. Signed ones are written with + and −.
+	// there are, with 1 for labels at the ends only; 0 chooses. Signed ones are written with + and −.
 	Whole     bool `json:"whole,omitempty"`
 	TickCount int  `json:"tickCount,omitempty"`
 	Signed    bool `json:"signed,omitempty"`

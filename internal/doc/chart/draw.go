@@ -230,8 +230,11 @@ func (l Layer) tip(i int) string {
 
 // class is the style of one mark.
 func (l Layer) class(i int) string {
-	if l.Stack && l.Mark == Band {
+	switch {
+	case l.Mark == Band && l.Stack:
 		return class("band", l.role(i)) + " stack"
+	case l.Mark == Band && l.Place == Above:
+		return class("band", l.role(i)) + " strip"
 	}
 	return class(string(l.Mark), l.role(i))
 }
@@ -429,8 +432,9 @@ func (p *plot) xTicks(baseline float64) {
 		return
 	}
 	for i, t := range ticks {
-		// Signs and units make labels long: of many ticks every other one has one.
-		if p.X.Signed && len(ticks) > 6 && i%2 != 0 {
+		// Signs and units make labels long: of many ticks every other one has
+		// one, and where only one was wanted those at the ends.
+		if p.X.Signed && len(ticks) > 6 && i%2 != 0 || p.X.TickCount == 1 && i > 0 && i < len(ticks)-1 {
 			continue
 		}
 		a := middle

@@ -1,8 +1,6 @@
 package chart
 
-import (
-	"strings"
-)
+import "github.com/scalebench/scalebench/internal/doc/term"
 
 // File is what a drawing in a file of its own shows.
 type File struct {
@@ -60,7 +58,7 @@ func SVG(f File) string {
 
 // paragraph writes lines of text over the whole width.
 func (f *file) paragraph(s string) {
-	for _, line := range wrap(s, int((f.width-2*filePad)/fileLetter)) {
+	for _, line := range term.Wrap(s, int((f.width-2*filePad)/fileLetter)) {
 		f.y += lineHeight
 		f.text("soft", start, px(filePad), px(f.y-4), line)
 	}
@@ -135,10 +133,10 @@ func (f *file) rows(c Chart, d Drawing, x, y, width float64) float64 {
 		base = y + height/2 + 5
 		f.text("value", end, px(left+area+92), px(base), r.Value)
 		f.text("soft", start, px(left+area+102), px(base), r.Note)
-		f.text("words ink "+class("label", r.Role), start, px(left+area+216), px(base), r.Tag)
+		f.text("said ink "+class("label", r.Role), start, px(left+area+216), px(base), r.Tag)
 		y += height
 		for _, more := range r.More {
-			for _, line := range wrap(more, int((width-nameColumn)/fileLetter)) {
+			for _, line := range term.Wrap(more, int((width-nameColumn)/fileLetter)) {
 				f.text("soft", start, px(left), px(y+10), line)
 				y += lineHeight
 			}
@@ -167,29 +165,13 @@ func (f *file) legend(keys []Key) {
 		f.y += lineHeight + 4
 	}
 	for _, k := range keys {
-		wide := 34 + fileLetter*float64(len([]rune(k.Name))) + 18
+		wide := k.width + 8 + fileLetter*float64(len([]rune(k.Name))) + 18
 		if x > filePad && x+wide > f.width-filePad {
 			x = filePad
 			f.y += lineHeight + 2
 		}
-		f.place(k.Swatch, x, f.y-14, 26, 12)
-		f.text("soft", start, px(x+34), px(f.y-4), k.Name)
+		f.place(k.Swatch, x, f.y-14, k.width, 12)
+		f.text("soft", start, px(x+k.width+8), px(f.y-4), k.Name)
 		x += wide
 	}
-}
-
-// wrap breaks text at spaces into lines of about limit characters.
-func wrap(s string, limit int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > limit {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimSpace(line + " " + word)
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
 }

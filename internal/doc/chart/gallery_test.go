@@ -131,7 +131,7 @@ func timeline(n int) []Chart {
 	hidden := y
 	hidden.Hidden = true
 	return []Chart{
-		{Title: "starts", X: Axis{Unit: "s", TickCount: 2}, Y: y, Layers: []Layer{
+		{Title: "starts", X: Axis{Unit: "s", TickCount: 1}, Y: y, Layers: []Layer{
 			{Mark: Rule, Role: Faint, X: early, X2: late, Y: row},
 			{Mark: Point, Role: Serial, X: starts, Y: row, Tips: []string{"node-1: 0 s"}},
 		}},
@@ -139,7 +139,7 @@ func timeline(n int) []Chart {
 			{Mark: Band, Role: Interval, X: Values{520e-6}, X2: Values{10}, Tips: []string{"10.0 s in which all tasks were running"}},
 			{Mark: Bar, X: starts, X2: ends, Y: row, Roles: roles, Tips: []string{"node-1: 10.0 s, started 0 s after the first"}},
 		}},
-		{Title: "ends", X: Axis{Unit: "s", TickCount: 2}, Y: hidden, Layers: []Layer{
+		{Title: "ends", X: Axis{Unit: "s", TickCount: 1}, Y: hidden, Layers: []Layer{
 			{Mark: Point, Role: Serial, X: before, Y: row},
 		}},
 	}
@@ -203,7 +203,7 @@ func plan() Chart {
 	x := Values{0, reach}
 	return Chart{
 		Title: "Demand against capacity", Height: 260,
-		X: Axis{Label: "nodes of the application", Hi: &reach, Max: &reach, Whole: true}, Y: Axis{Unit: "%", Hi: ptr(140), Max: ptr(140), TickCount: 7},
+		X: Axis{Label: "nodes of the application", Hi: &reach, Max: &reach, Whole: true, TickCount: 6}, Y: Axis{Unit: "%", Hi: ptr(140), Max: ptr(140), TickCount: 7},
 		Layers: []Layer{
 			{Mark: Band, Role: Series1, X: x, Y: share(125), Y2: share(120)},
 			{Mark: Line, Role: Series1, Name: "network.receive: used up by 122.8 nodes, 589.8 jobs/s", X: x, Y: share(122.8)},

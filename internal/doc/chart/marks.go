@@ -287,7 +287,7 @@ func (p *plot) summarize() {
 		p.boxes[row] = b
 	}
 	lo, hi := -float64(leastReach), float64(leastReach)
-	p.X = Axis{Label: "from the median", Unit: "%", Signed: true, Lo: &lo, Hi: &hi, TickCount: 4, Relative: true}
+	p.X = Axis{Label: "difference from each row’s median", Unit: "%", Signed: true, Lo: &lo, Hi: &hi, TickCount: 4, Relative: true}
 }
 
 // Half of the height of a box, in pixels.

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type scale struct {
 	lo, hi    float64 // ends, divided
 	step      float64 // between two ticks of a linear axis
 	first, n  int     // of rows: the first that is shown, and how many
+	boxes     bool
 }
 
 // newScale covers values, with about so many ticks. An axis of boxes that are
@@ -29,7 +31,7 @@ func newScale(a Axis, values []float64, ticks int, boxes bool) scale {
 		ticks = a.TickCount
 	}
 	lo, hi := a.extent(values, boxes)
-	s := scale{Axis: a, Scale: prefix(a, math.Max(math.Abs(lo), math.Abs(hi)))}
+	s := scale{Axis: a, boxes: boxes, Scale: prefix(a, math.Max(math.Abs(lo), math.Abs(hi)))}
 	lo, hi = lo/s.Factor, hi/s.Factor
 	switch {
 	case a.Kind == Log && a.Tight:
@@ -42,7 +44,7 @@ func newScale(a Axis, values []float64, ticks int, boxes bool) scale {
 	default:
 		s.step = niceStep((hi - lo) / float64(max(ticks, 1)))
 		if a.Whole {
-			s.step = float64(thin(int(math.Min(hi-lo, 1e9))+1, 13))
+			s.step = float64(thin(int(math.Min(hi-lo, 1e9))+1, cmp.Or(a.TickCount, 13)))
 		}
 		s.lo, s.hi = lo, hi
 		if !a.Tight {
@@ -139,7 +141,11 @@ func (s scale) label() string {
 	} else if s.carries() {
 		of = ""
 	}
-	return strings.TrimPrefix(strings.TrimSuffix(s.Label+", "+strings.TrimSpace(of), ", "), ", ")
+	label := strings.Trim(s.Label+", "+strings.TrimSpace(of), ", ")
+	if s.boxes && s.lo > 0 {
+		label = strings.Trim(label+", not from 0", ", ")
+	}
+	return label
 }
 
 // tick is a place on an axis with its label.

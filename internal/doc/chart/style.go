@@ -51,6 +51,7 @@ const fileMarks = `svg { font-family: system-ui, "Segoe UI", "Noto Sans", "Liber
 svg text.words { fill: var(--ink); font-size: 13px; }
 svg text.title { fill: var(--ink); font-size: 16px; font-weight: 600; }
 svg text.soft { fill: var(--soft); font-size: 13px; }
+svg text.said { font-size: 13px; }
 svg text.value { fill: var(--ink); font-size: 15px; font-weight: 600; }
 `
 

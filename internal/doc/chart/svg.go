@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc/term"
 )
 
 // length is a position or an extent: pixels, or percent of the drawing.
@@ -209,10 +211,10 @@ func coordinates(points []vertex) string {
 	return strings.Join(out, " ")
 }
 
-// escape makes s fit for XML text and attribute values; characters that XML
-// does not know become U+FFFD.
+// escape makes s fit for XML text and attribute values, and writes control
+// characters out.
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder does not fail
+	_ = xml.EscapeText(&b, []byte(term.Clean(s))) // a strings.Builder does not fail
 	return b.String()
 }

@@ -1,5 +1,15 @@
 package chart
 
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/doc/term"
+)
+
 // TextOptions are what a terminal can do.
 type TextOptions struct {
 	Width int // columns; 0 is 80
@@ -9,5 +19,451 @@ type TextOptions struct {
 
 // Text draws a chart as lines for a terminal; nil when a terminal cannot carry
 // it. Rows of bars, intervals and boxes are drawn row by row, with what stands
-// beside them; lines and steps as one sparkline each.
-func Text(c Chart, o TextOptions) []string { return nil }
+// beside them; lines of many values, and steps, as one sparkline each.
+func Text(c Chart, o TextOptions) []string {
+	t := text{plot: prepare(c), o: o, glyphs: blockGlyphs}
+	if o.Width <= 0 {
+		t.o.Width = 80
+	}
+	if o.ASCII {
+		t.glyphs = asciiGlyphs
+	}
+	switch {
+	case t.single():
+		return t.rows()
+	case t.Y.Kind == Rows || t.X.Kind == Rows:
+		return nil
+	}
+	return t.sparks()
+}
+
+// glyphs are the characters of a drawing.
+type glyphs struct {
+	solid, half, light, upright, before, beyond string
+	whisker, left, right, box, median        string
+	good, bad, unknown, times                string
+	sparks                                   []string
+}
+
+var (
+	blockGlyphs = glyphs{"█", "▓", "░", "│", "◂", "▸", "─", "├", "┤", "▒", "┃", "●", "◆", "○", "×", strings.Split("▁▂▃▄▅▆▇█", "")}
+	asciiGlyphs = glyphs{"#", "=", "-", "|", "<", ">", "-", "|", "|", "=", "#", "+", "x", "?", "*", strings.Split("_.-:=+*#", "")}
+)
+
+// sign is the mark of a role.
+func (g glyphs) sign(r Role) string {
+	switch r {
+	case Bad, Parallel, Alarm:
+		return g.bad
+	case Unknown:
+		return g.unknown
+	}
+	return g.good
+}
+
+// text is a chart about to be drawn for a terminal. Cells count from 0 at the
+// left.
+type text struct {
+	plot
+	glyphs
+	o      TextOptions
+	cells  int
+	lo, hi float64 // at the middle of the first and the last cell
+}
+
+func (t *text) paint(s string, r Role) string {
+	style := map[Role]term.Style{
+		Good: term.Good, Better: term.Good, Serial: term.Good, Bad: term.Bad, Parallel: term.Bad, Alarm: term.Bad, Unknown: term.Note,
+	}[r]
+	if !t.o.Color {
+		return s
+	}
+	return term.Paint(s, style)
+}
+
+// Room of rows in columns: the longest name, and the most and least for bars.
+const (
+	longestName = 28
+	mostCells   = 60
+	leastCells  = 9
+)
+
+// rows draws a line a row: its name, how often each mark was counted, the
+// drawing, and what is said beside it.
+func (t *text) rows() []string {
+	rows := t.split()
+	label, tally, said := 0, 0, 0
+	numbers := true // names that are numbers stand at the right
+	for i, r := range t.Y.Rows {
+		name := rowName(r)
+		numbers = numbers && name != "" && name[0] >= '0' && name[0] <= '9'
+		label = max(label, term.Width(name))
+		tally = max(tally, term.Width(t.tally(rows[i])))
+		said = max(said, term.Width(beside(r)))
+	}
+	const gaps = 6
+	label = min(label, longestName, max(t.o.Width-said-tally-gaps-leastCells, 8))
+	t.cells = min(max(t.o.Width-label-tally-said-gaps, leastCells), mostCells)
+	t.axis()
+	var lines []string
+	for i, r := range t.Y.Rows {
+		name := pad(term.Cut(rowName(r), label), label, numbers)
+		role := r.Role
+		for _, l := range rows[i] {
+			if l.Mark == Bar {
+				role = l.role(0)
+			}
+		}
+		line := name + "  "
+		if tally > 0 {
+			signs := t.tally(rows[i])
+			line += t.paint(signs, role) + strings.Repeat(" ", tally-term.Width(signs)) + "  "
+		}
+		line += t.paint(t.row(i, rows[i]), role) + "  " + strings.TrimSpace(term.Clean(r.Value)+" "+term.Clean(r.Note))
+		if r.Tag != "" {
+			line += " " + t.paint(term.Clean(r.Tag), r.Role)
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
+		for _, more := range r.More {
+			for _, l := range term.Wrap(term.Clean(more), max(t.o.Width-label-2, leastCells)) {
+				lines = append(lines, strings.Repeat(" ", label+2)+l)
+			}
+		}
+	}
+	if tally > 0 {
+		label += tally + 2
+	}
+	return append(lines, t.legend(label+2)...)
+}
+
+func rowName(r Row) string { return term.Clean(strings.TrimSpace(r.Name + " " + r.Sub)) }
+
+// beside is what is said of a row.
+func beside(r Row) string { return term.Clean(strings.Join([]string{r.Value, r.Note, r.Tag}, " ")) }
+
+func pad(s string, width int, right bool) string {
+	fill := strings.Repeat(" ", max(0, width-term.Width(s)))
+	if right {
+		return fill + s
+	}
+	return s + fill
+}
+
+// mostSigns is how many marks of a row have a sign each; more are counted.
+const mostSigns = 6
+
+// tally says how many points without a place each role has in a row.
+func (t *text) tally(layers []Layer) string {
+	var each, counted []string
+	total := 0
+	for _, l := range layers {
+		if l.Mark != Point || len(l.X) > 0 {
+			continue
+		}
+		n, sign := l.size(), t.sign(l.role(0))
+		total += n
+		each = append(each, strings.Repeat(sign, min(n, mostSigns)))
+		counted = append(counted, sign+t.times+strconv.Itoa(n))
+	}
+	if total > mostSigns {
+		return strings.Join(counted, " ")
+	}
+	return strings.Join(each, "")
+}
+
+// axis lets the cells reach over all values. Bars begin at 0.
+func (t *text) axis() {
+	t.lo, t.hi = t.X.extent(t.values(false), t.boxes != nil && !t.X.Relative)
+	if t.X.Min != nil && finite(*t.X.Min) {
+		t.lo = max(t.lo, *t.X.Min)
+	}
+	if t.X.Max != nil && finite(*t.X.Max) {
+		t.hi = min(t.hi, *t.X.Max)
+	}
+	if t.X.Kind == Log {
+		t.lo, t.hi = math.Log(t.lo), math.Log(t.hi)
+	}
+}
+
+// cell returns where a value stands, and on which side of the axis it is: -1,
+// 0 or 1. ok is false for what is missing.
+func (t *text) cell(v float64) (cell, side int, ok bool) {
+	if t.X.Kind == Log {
+		v = math.Log(v)
+	}
+	share := (v - t.lo) / (t.hi - t.lo)
+	if math.IsNaN(share) {
+		return 0, 0, false
+	}
+	switch {
+	case share < -1e-9:
+		side = -1
+	case share > 1+1e-9:
+		side = 1
+	}
+	return int(math.Round(inside(share) * float64(t.cells-1))), side, true
+}
+
+// ruled reports whether the chart has vertical rules. Otherwise, or where bars
+// go to both sides, there is one at 0.
+func (t *text) ruled() bool {
+	return slices.ContainsFunc(t.Layers, func(l Layer) bool { return l.Mark == Rule && len(l.Y) == 0 && len(l.X) > 0 })
+}
+
+func (t *text) zero() bool {
+	return t.boxes == nil && t.X.Kind != Log && t.lo <= 0 && t.hi >= 0 && (!t.ruled() || t.lo < 0)
+}
+
+// row draws the cells of a row.
+func (t *text) row(i int, layers []Layer) string {
+	cells := make([]string, t.cells)
+	set := func(from, to int, glyph string) {
+		for k := max(from, 0); k <= to && k < len(cells); k++ {
+			cells[k] = glyph
+		}
+	}
+	t.box(i, set)
+	for _, l := range layers {
+		if l.Mark == Bar && l.role(0) != Unknown {
+			t.bar(l, set)
+		}
+	}
+	for _, l := range layers {
+		if l.Mark != Rule || l.role(0) != Interval || len(l.X2) == 0 {
+			continue
+		}
+		a, _, known := t.cell(at(l.X, 0))
+		b, _, also := t.cell(at(l.X2, 0))
+		for k := a; known && also && k <= b; k++ {
+			cells[k] = map[bool]string{true: t.light, false: t.half}[cells[k] == ""]
+		}
+	}
+	for _, l := range layers {
+		for k := range l.size() {
+			t.over(l, k, cells)
+		}
+	}
+	if c, _, ok := t.cell(0); ok && t.zero() {
+		cells[c] = t.upright
+	}
+	for k := range cells {
+		if cells[k] == "" {
+			cells[k] = " "
+		}
+	}
+	return strings.Join(cells, "")
+}
+
+// over draws what does not hide a bar, or stands across all rows.
+func (t *text) over(l Layer, k int, cells []string) {
+	c, side, ok := t.cell(at(l.X, k))
+	bars := slices.ContainsFunc(t.Layers, func(l Layer) bool { return l.Mark == Bar })
+	switch {
+	case l.Mark == Label && len(l.X) == 0:
+		s, _ := pick(l.Text, k)
+		s = term.Cut(term.Clean(s), len(cells))
+		if from := (len(cells) - term.Width(s)) / 2; strings.Join(cells, "") == "" && term.Width(s) == len([]rune(s)) {
+			copy(cells[from:], strings.Split(s, ""))
+		}
+	case !ok || side != 0:
+	case l.Mark == Rule && len(l.Y) == 0:
+		cells[c] = t.upright
+	case l.Mark == Point && !bars && cells[c] == "":
+		cells[c] = t.sign(l.role(k))
+	}
+}
+
+// bar fills the cells of the bars of a row. One that leaves the axis ends in an
+// arrow.
+func (t *text) bar(l Layer, set func(from, to int, glyph string)) {
+	for k := range l.size() {
+		a, side, known := t.cell(at(l.X, k))
+		b, other, also := t.cell(orZero(l.X2, k))
+		if !known || !also {
+			continue
+		}
+		if a > b {
+			a, b, side, other = b, a, other, side
+		}
+		if !t.zero() {
+			b = max(b-1, a) // b is where it ends
+		}
+		if other > 0 {
+			b = t.cells - 1
+		}
+		set(a, b, t.solid)
+		if side < 0 {
+			set(a, a, t.before)
+		}
+		if other > 0 {
+			set(b, b, t.beyond)
+		}
+	}
+}
+
+// box draws the box of a row.
+func (t *text) box(row int, set func(from, to int, glyph string)) {
+	b, ok := t.boxes[row]
+	if !ok {
+		return
+	}
+	var at [5]int
+	for i, v := range []float64{b.low, b.q1, b.median, b.q3, b.high} {
+		at[i], _, _ = t.cell(v)
+	}
+	if b.n >= boxFrom {
+		set(at[0], at[4], t.whisker)
+		set(at[0], at[0], t.left)
+		set(at[4], at[4], t.right)
+		set(at[1], at[3], t.glyphs.box)
+	}
+	set(at[2], at[2], t.median)
+}
+
+// legend names the signs, bars and rules, or marks the ends of the axis.
+func (t *text) legend(indent int) []string {
+	var signs, words []string
+	interval := ""
+	for _, l := range t.Layers {
+		name := term.Clean(l.Name)
+		switch {
+		case name == "" || l.size() == 0:
+		case l.Mark == Point && len(l.X) == 0:
+			signs = append(signs, t.sign(l.role(0))+" "+name)
+		case l.Mark == Bar:
+			words = append(words, "bars: "+name)
+		case l.Mark == Rule && len(l.Y) == 0:
+			words = append(words, t.upright+" "+name)
+		case l.Mark == Rule && l.role(0) == Interval:
+			interval = t.half + t.light + " " + name
+		}
+	}
+	var lines []string
+	if !t.ruled() {
+		lines = append(lines, strings.TrimRight(strings.Repeat(" ", indent)+t.ends()+"  "+interval, " "))
+	}
+	if len(signs) > 0 {
+		words = slices.Insert(words, 0, strings.Join(signs, ", "))
+	}
+	if len(words) > 0 && (t.ruled() || len(signs) > 0) {
+		text := strings.Join(words, ", ")
+		if len(signs) > 0 {
+			text = words[0]
+			if len(words) > 1 {
+				text += "; " + strings.Join(words[1:], ", ")
+			}
+		}
+		lines = append(lines, term.Wrap(text, t.o.Width)...)
+	}
+	return lines
+}
+
+// ends writes 0, or the beginning of the axis, and its end below the bars.
+func (t *text) ends() string {
+	print := func(v float64) string {
+		if t.X.Kind == Log {
+			v = math.Exp(v)
+		}
+		s := t.x
+		s.step = niceStep((t.hi - t.lo) / 100 / s.Factor)
+		text := strings.TrimSuffix(s.text(v/s.Factor), " "+s.Scale.Unit)
+		if v == 0 || s.Scale.Unit == "" {
+			return text
+		}
+		return text + " " + strings.TrimSpace(s.Scale.Unit)
+	}
+	first, from := print(t.lo), 0
+	if t.zero() {
+		first = "0"
+		from, _, _ = t.cell(0)
+	}
+	last := print(t.hi)
+	return strings.Repeat(" ", from) + first + strings.Repeat(" ", max(1, t.cells-from-term.Width(first)-term.Width(last))) + last
+}
+
+// fewest is how many values make a sparkline of a line: fewer are a drawing of
+// a formula.
+const fewest = 5
+
+// sparks draws every line and every stair as one line of text, all on one
+// scale.
+func (t *text) sparks() []string {
+	t.y = newScale(t.Y, t.values(true), 2, false)
+	var chosen []Layer
+	label := 0
+	for _, l := range t.Layers {
+		if l.Mark == Step || l.Mark == Line && len(l.X) >= fewest {
+			chosen = append(chosen, l)
+			label = max(label, term.Width(term.Clean(l.Name)))
+		}
+	}
+	label = min(label, longestName)
+	if label > 0 {
+		label += 2
+	}
+	const numbers = 26
+	t.cells = min(max(t.o.Width-label-numbers, leastCells), mostCells)
+	var lines []string
+	for _, l := range chosen {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, v := range l.Y {
+			if finite(v) {
+				lo, hi = min(lo, v), max(hi, v)
+			}
+		}
+		if lo > hi {
+			continue
+		}
+		line := pad(term.Cut(term.Clean(l.Name), max(label-2, 0)), label, false) + t.spark(l)
+		lines = append(lines, line+"  "+span(t.Y.Unit, lo, hi))
+	}
+	return lines
+}
+
+// span prints the ends of a range, and a unit that both have once.
+func span(of string, lo, hi float64) string {
+	from, to := num.For(of, lo), num.For(of, hi)
+	if from == to || lo == 0 {
+		return to.Number(lo, 0) + " to " + to.Value(hi, 0)
+	}
+	return from.Value(lo, 0) + " to " + to.Value(hi, 0)
+}
+
+// spark draws a line in cells of equal width: the value in the middle of each.
+func (t *text) spark(l Layer) string {
+	var b strings.Builder
+	for k := range t.cells {
+		share := (float64(k) + 0.5) / float64(t.cells)
+		height := t.y.share(t.value(l, share))
+		if !finite(height) {
+			b.WriteByte(' ')
+			continue
+		}
+		b.WriteString(t.glyphs.sparks[int(math.Round(inside(height)*float64(len(t.glyphs.sparks)-1)))])
+	}
+	return b.String()
+}
+
+// value is that of a line or of stairs at a share of the axis; NaN where there
+// is none.
+func (t *text) value(l Layer, share float64) float64 {
+	for i, x := range l.X {
+		from, to := t.x.share(x), math.NaN()
+		next := i + 1
+		switch {
+		case len(l.X2) > 0:
+			to = t.x.share(at(l.X2, i))
+		case next < len(l.X):
+			to = t.x.share(l.X[next])
+		}
+		if !(from <= share && share < to) {
+			continue
+		}
+		if l.Mark == Step {
+			return at(l.Y, i)
+		}
+		part := (share - from) / (to - from)
+		return at(l.Y, i)*(1-part) + at(l.Y, next)*part
+	}
+	return math.NaN()
+}
