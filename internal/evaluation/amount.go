@@ -6,25 +6,25 @@ import (
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// byteRate is the unit of every rate of bytes once it is normalised, the one
+// ByteRate is the unit of every rate of bytes once it is normalised, the one
 // in which workloads count.
-const byteRate = "byte/s"
+const ByteRate = "byte/s"
 
-// normalUnit brings rates of bytes and bits to byte/s and leaves every other
+// NormalUnit brings rates of bytes and bits to byte/s and leaves every other
 // unit as it is: value · factor is in the unit returned. Two amounts can be
 // compared if their normal units are equal.
-func normalUnit(name string) (normal string, factor float64) {
+func NormalUnit(name string) (normal string, factor float64) {
 	name = strings.TrimSpace(name)
 	switch name {
 	case "byte/s", "bytes/s":
-		return byteRate, 1
+		return ByteRate, 1
 	}
 	rate, err := unit.ParseRate("1" + name)
 	if err != nil {
 		return name, 1
 	}
 	if b, err := rate.BytesPerSecond(); err == nil {
-		return byteRate, b
+		return ByteRate, b
 	}
 	return "op/s", rate.Value
 }
@@ -32,36 +32,27 @@ func normalUnit(name string) (normal string, factor float64) {
 // AmountText prints a capacity for people: bits per second for networks, as their
 // links are sold, bytes per second for everything else that moves bytes.
 func AmountText(value float64, unitName, resource string) string {
-	normal, factor := normalUnit(unitName)
+	normal, factor := NormalUnit(unitName)
 	switch {
-	case normal == byteRate && category(resource) == "network":
+	case normal == ByteRate && Category(resource) == "network":
 		return unit.Human(8*factor*value, "bit/s")
-	case normal == byteRate:
+	case normal == ByteRate:
 		return unit.Human(factor*value, "B/s")
 	}
 	return unit.Human(value, unitName)
 }
 
-// category is what can be bought of a resource: "network" of
+// Category is what can be bought of a resource: "network" of
 // "network.receive".
-func category(resource string) string {
+func Category(resource string) string {
 	first, _, _ := strings.Cut(resource, ".")
 	return first
-}
-
-// resourceOf names what a finding is about: its resource, or the metric itself
-// where the workload does not say.
-func resourceOf(f Finding) string {
-	if f.Resource != "" {
-		return f.Resource
-	}
-	return f.Workload + "/" + f.Metric
 }
 
 // payload says what a rate leaves out: the headers of packets, which the limit
 // of a link does count.
 func payload(resource string) string {
-	switch category(resource) {
+	switch Category(resource) {
 	case "network", "objectstore":
 		return " of payload"
 	}

@@ -146,8 +146,10 @@ func means(reps []replicate, n int, of func(replicate) []float64) []float64 {
 		}
 	}
 	out := make([]float64, n)
+	var own []float64 // the same place for all: how a sum is rounded depends on its alignment
 	for i := range out {
-		m, err := stats.Mean(values[start[i]:start[i+1]])
+		own = append(own[:0], values[start[i]:start[i+1]]...)
+		m, err := stats.Mean(own)
 		if err != nil {
 			m = math.NaN()
 		}
