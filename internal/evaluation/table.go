@@ -53,13 +53,13 @@ type published struct {
 // where lower is better, a duration. line is where it stands, for messages. If
 // there is a value of that node, phase and trial already, Add returns its line
 // and changes nothing; otherwise 0.
-func (t *Table) Add(node []byte, phase model.Phase, trial int, value float64, line int) (taken int) {
+func (t *Table) Add(node string, phase model.Phase, trial int, value float64, line int) (taken int) {
 	i, ok := t.index[model.NodeID(node)]
 	if !ok {
 		if t.index == nil {
 			t.index = make(map[model.NodeID]int32)
 		}
-		name := model.NodeID(node)
+		name := model.NodeID(strings.Clone(node)) // the row that it is a part of is not kept
 		i = int32(len(t.nodes))
 		t.index[name], t.nodes = i, append(t.nodes, name)
 	}

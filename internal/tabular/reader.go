@@ -6,7 +6,7 @@
 //  3. [Reader.Next] goes through the rows; cells are read from the columns that
 //     are asked for.
 //  4. [Reader.Err] is everything that is wrong with the file, each with line and
-//     column; the first [MostProblems] in full.
+//     column; the first model.MaxInputErrors in full.
 //
 // Memory does not grow with the file.
 package tabular
@@ -14,6 +14,7 @@ package tabular
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
@@ -24,6 +25,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Form is one kind of table. Column names are in lower case; a file may write
@@ -51,7 +54,7 @@ type Reader struct {
 	start    int64    // where the current row begins in the text
 	rows     int
 	width    int
-	problems Problems
+	problems problems
 	err      error // reading failed
 }
 
@@ -100,11 +103,11 @@ func delimiter(data []byte) rune {
 }
 
 // Use reads the header and returns which of the forms it has. allowed says in
-// words which there are. The error is [*Problems], or that of the reader:
+// words which there are. The error is of model.InputErrors, or that of the reader:
 // without the header nothing more can be said.
 func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 	if !t.read() {
-		if len(t.problems.List) == 0 && t.err == nil {
+		if len(t.problems.InputErrors) == 0 && t.err == nil {
 			t.Refuse("the file is empty", allowed)
 		}
 		return 0, t.Err()
@@ -120,7 +123,7 @@ func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 		return 0, t.Err()
 	}
 	t.setColumns(forms[form])
-	if len(t.problems.List) > 0 {
+	if len(t.problems.InputErrors) > 0 {
 		return form, t.Err()
 	}
 	return form, nil
@@ -172,7 +175,7 @@ func (t *Reader) Next() bool {
 		}
 		t.refuseAt(0, fmt.Sprintf("the line has %s", plural(len(t.cells), "value")), fmt.Sprintf("the header has %s", plural(t.width, "column")))
 	}
-	if t.rows == 0 && len(t.problems.List) == 0 && t.err == nil {
+	if t.rows == 0 && len(t.problems.InputErrors) == 0 && t.err == nil {
 		t.Refuse("the file has a header and no values", "add at least one line of values")
 	}
 	return false
@@ -213,12 +216,13 @@ func (t *Reader) fail(err error) {
 	switch {
 	case errors.Is(err, io.EOF):
 	case errors.Is(err, errNotText):
-		t.problems = Problems{} // they would only be consequences
+		t.problems = problems{} // they would only be consequences
 		t.Refuse("the file is not UTF-8 text", "save it as CSV in UTF-8")
 	case errors.As(err, &parse):
-		p := &Problem{File: t.name, Line: parse.Line, Col: parse.Column, Text: parse.Err.Error(), Allowed: `a value with a quotation mark in it is written "like ""this"""`}
-		p.Col = t.characters(parse.StartLine, parse.Line, parse.Column)
-		t.problems.add(p)
+		t.problems.add(&model.InputError{
+			File: t.name, Line: parse.Line, Col: t.characters(parse.StartLine, parse.Line, parse.Column),
+			Problem: parse.Err.Error(), Allowed: `a value with a quotation mark in it is written "like ""this"""`,
+		})
 	default:
 		t.err = fmt.Errorf("reading %s: %w", t.name, err)
 	}
@@ -274,12 +278,12 @@ func (t *Reader) RefuseRow(c Column, problem, allowed string) {
 
 // Refuse reports what is wrong with the file as a whole.
 func (t *Reader) Refuse(problem, allowed string) {
-	t.problems.add(&Problem{File: t.name, Text: problem, Allowed: allowed})
+	t.problems.add(&model.InputError{File: t.name, Problem: problem, Allowed: allowed})
 }
 
 func (t *Reader) refuseAt(cell int, problem, allowed string) {
-	p := &Problem{File: t.name, Text: problem, Allowed: allowed}
-	if len(t.problems.List) < MostProblems {
+	p := &model.InputError{File: t.name, Problem: problem, Allowed: allowed}
+	if len(t.problems.InputErrors) < model.MaxInputErrors {
 		first, _ := t.csv.FieldPos(0)
 		line, col := t.csv.FieldPos(cell)
 		p.Line, p.Col = line, t.characters(first, line, col)
@@ -297,6 +301,7 @@ func (t *Reader) characters(first, line, col int) int {
 		}
 		skipped = false
 		if at == line {
+			l = bytes.TrimSuffix(l, []byte("\n"))
 			return utf8.RuneCount(l[:min(max(col-1, 0), len(l))]) + 1
 		}
 		at++
@@ -304,16 +309,43 @@ func (t *Reader) characters(first, line, col int) int {
 	return col
 }
 
-// Err is nil, the error of the reader, or all that is wrong as [*Problems].
+// Err is nil, the error of the reader, or all that is wrong: a model.ErrUsage
+// with a *model.InputError for each.
 func (t *Reader) Err() error {
 	switch {
 	case t.err != nil:
 		return t.err
-	case len(t.problems.List) > 0:
-		t.problems.sort()
-		return &t.problems
+	case len(t.problems.InputErrors) == 0:
+		return nil
 	}
-	return nil
+	slices.SortStableFunc(t.problems.InputErrors, func(a, b *model.InputError) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	return &t.problems
+}
+
+// problems are what is wrong with a file: the first ones, and how many more
+// there are.
+type problems struct {
+	model.InputErrors
+	more int
+}
+
+func (p *problems) add(one *model.InputError) {
+	if len(p.InputErrors) == model.MaxInputErrors {
+		p.more++
+		return
+	}
+	p.InputErrors = append(p.InputErrors, one)
+}
+
+// Error lists the problems, one a line.
+func (p *problems) Error() string {
+	text := p.InputErrors.Error()
+	if p.more > 0 {
+		text += fmt.Sprintf("\n%s: and %d more", p.InputErrors[0].File, p.more)
+	}
+	return text
 }
 
 // BaseName is the name of a file without directories, ".gz" and what says its

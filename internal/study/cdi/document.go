@@ -1,0 +1,5 @@
+package cdi
+
+import "github.com/scalebench/scalebench/internal/doc"
+
+func (r *Result) Document() *doc.Document { return nil }
