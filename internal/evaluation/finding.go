@@ -135,3 +135,11 @@ func (f Finding) About() string {
 func (f Finding) Answered() bool {
 	return f.CDI != nil && f.CI != nil && f.Verdict != Unknown
 }
+
+// Ends are the bounds, nil where there is no interval.
+func (i *Interval) Ends() (lo, hi *float64) {
+	if i == nil {
+		return nil, nil
+	}
+	return &i[0], &i[1]
+}
