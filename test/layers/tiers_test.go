@@ -33,8 +33,8 @@ var places = []place{
 	{pkg: "search", tier: 0},
 	{pkg: "doc/num", tier: 0},
 	{pkg: "doc/term", tier: 0},
-	{pkg: "tabular", tier: 0},
 
+	{pkg: "tabular", tier: 1},
 	{pkg: "doc/chart", tier: 1},
 	{pkg: "workload", tier: 1},
 	{pkg: "wire", tier: 1},
