@@ -163,6 +163,8 @@ type Kind struct {
 	// Phases are the evaluations that the study designs where a file names no
 	// study: those of `evaluations: [serial, parallel]`.
 	Phases []model.Phase
+	// Shown says that what the study has found so far is a part of `show`.
+	Shown bool
 	// Tells reports whether the page of a run has a part of this study; nil:
 	// where the run's file asks it.
 	Tells func(*observe.Run) bool

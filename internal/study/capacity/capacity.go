@@ -48,6 +48,7 @@ func Kind() study.Kind {
 		Name:    "capacity",
 		Summary: "find the load that a server takes while it keeps an SLA",
 		Long:    long, Example: example,
+		Phases: []model.Phase{model.Search}, Shown: true, Tells: Tells,
 		New: func() study.Study { return &Study{} },
 	}
 }
