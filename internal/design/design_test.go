@@ -17,6 +17,9 @@ import (
 
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/study/capacity"
+	"github.com/scalebench/scalebench/internal/study/cdi"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -38,14 +41,14 @@ func (n *nap) Run(context.Context, *workload.Env) error     { return nil }
 func parse(t *testing.T, src string) *experiment.Experiment {
 	t.Helper()
 	reg := workload.NewRegistry(workload.Kind{Name: "nap", Summary: "Waits.", New: func() workload.Workload { return &nap{} }})
-	e, err := experiment.Parse("test.yaml", []byte("fleet: {agents: {}}\n"+src), experiment.Kinds{Workloads: reg}, nil)
+	e, err := experiment.Parse("test.yaml", []byte("fleet: {agents: {}}\n"+src), experiment.Kinds{Workloads: reg, Studies: study.Registry{cdi.Kind(), capacity.Kind()}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-func build(t *testing.T, src string, nodes ...model.NodeID) Plan {
+func build(t *testing.T, src string, nodes ...model.NodeID) Design {
 	t.Helper()
 	p, err := Build(parse(t, src), testRun, named(nodes...))
 	if err != nil {
@@ -72,7 +75,7 @@ func nodes(n int) []model.NodeID {
 }
 
 // outline is a plan in short: phase, workload, trial and number of tasks.
-func outline(p Plan) []string {
+func outline(p Design) []string {
 	out := make([]string, len(p.Steps))
 	for i, s := range p.Steps {
 		out[i] = fmt.Sprintf("%s %s %d x%d", s.Phase, s.Workload, s.Trial, len(s.Tasks))
@@ -114,7 +117,7 @@ seed: 5
 `, "n2", "n1")
 	spec := model.Spec{Workload: "a", Kind: "nap", Params: map[string]any{"duration": "3s"}, Timeout: 7 * time.Second, OutputLimit: 2048, ArtifactLimit: 3 << 20}
 	step := model.NewStepID(testRun, 0)
-	want := Plan{
+	want := Design{
 		Run: testRun, Name: "test", Kind: model.KindExperiment, Seed: 5, Nodes: []model.NodeID{"n1", "n2"},
 		Steps: []model.Step{{
 			ID: step, Run: testRun, Phase: model.Parallel, Workload: "a", Trial: 1, Barrier: true, State: model.StepPending,
@@ -137,7 +140,7 @@ func TestJSONRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back Plan
+	var back Design
 	if err := json.Unmarshal(b, &back); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +170,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-func checkCounts(t *testing.T, p Plan, perNode int) {
+func checkCounts(t *testing.T, p Design, perNode int) {
 	t.Helper()
 	type cell struct {
 		node     model.NodeID
@@ -202,7 +205,7 @@ func checkCounts(t *testing.T, p Plan, perNode int) {
 }
 
 // serialPositions counts how often each node had each serial turn.
-func serialPositions(p Plan) map[model.NodeID]map[int]int {
+func serialPositions(p Design) map[model.NodeID]map[int]int {
 	out := map[model.NodeID]map[int]int{}
 	turn, trial := 0, 0
 	for _, s := range p.Steps {
@@ -248,7 +251,8 @@ func TestShuffleIsFair(t *testing.T) {
 	const runs, n = 5000, 5
 	first := map[model.NodeID]float64{}
 	for seed := range int64(runs) {
-		first[newTurns(single(named(nodes(n)...)), seed, true).serial(1)[0].nodes[0]]++
+		p := build(t, fmt.Sprintf("seed: %d\nevaluations: [serial]\nworkloads: [{kind: nap}]", seed), nodes(n)...)
+		first[p.Steps[0].Tasks[0].Node]++
 	}
 	chi2 := 0.0
 	for _, node := range nodes(n) {
@@ -367,7 +371,7 @@ func TestText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]Plan{
+	for name, p := range map[string]Design{
 		"small":   build(t, "seed: 1\ntrials: 2\nworkloads: [{name: a, kind: nap, duration: 5s}]", nodes(3)...),
 		"unknown": build(t, "seed: 1\nworkloads: [{name: a, kind: nap, duration: 5s}, {name: b, kind: nap}]", nodes(2)...),
 		"large":   build(t, "seed: 1\ntrials: 30\nworkloads: [{name: a, kind: nap}]", nodes(20)...),

@@ -45,7 +45,9 @@ for.`,
   scalebench cdi latest --format json
   scalebench cdi latest --fail-above 10
   scalebench cdi --csv numbers.csv`,
-		New: func() study.Study { return New() },
+		Phases: []model.Phase{model.Serial, model.Parallel},
+		Tells:  func(run *observe.Run) bool { return run.Data().Has(model.Serial, model.Parallel) },
+		New:    func() study.Study { return New() },
 	}
 }
 
