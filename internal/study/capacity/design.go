@@ -34,7 +34,8 @@ type planned struct {
 	workload study.Workload
 	trial    int
 	seed     int64 // from which those of its windows are drawn
-	// state is where the search is; nil when it is over: windows are large.
+	// state is where the search is; nil before its first window, and when it is
+	// over: windows are large.
 	state  *replay
 	broken bool // its latest window is invalid for good
 	// offering are the generators of the latest window.
@@ -55,10 +56,7 @@ func (*Study) Design(setup study.Setup) (study.Design, error) {
 				p.seed = params.Seed
 			}
 			var err error
-			if p.Search, err = work.SearchOf(params); err == nil {
-				p.state, err = Config{p.Search}.begin()
-			}
-			if err != nil {
+			if p.Search, err = work.SearchOf(params); err != nil {
 				return nil, fmt.Errorf("workload %s: %w", w.Name, err)
 			}
 			d.searches = append(d.searches, p)
@@ -75,6 +73,9 @@ func (d *design) Next(seen *observe.Run) ([]study.Treatment, error) {
 	d.latest = ""
 	for ; d.over < len(d.searches); d.over++ {
 		p := d.searches[d.over]
+		if err := p.begin(); err != nil {
+			return nil, err
+		}
 		if p.broken && !d.lostInLatest(seen) {
 			p.state = nil
 			continue
@@ -116,10 +117,13 @@ func (d *design) take(seen *observe.Run) error {
 	}
 	for _, m := range all {
 		i := slices.IndexFunc(d.searches, func(p *planned) bool { return p.workload.Name == m.workload && p.trial == m.trial })
-		if i < 0 || d.searches[i].state == nil {
+		if i < d.over {
 			return fmt.Errorf("%w: the experiment has no search under way with workload %s in trial %d", model.ErrUsage, m.workload, m.trial)
 		}
 		p := d.searches[i]
+		if err := p.begin(); err != nil {
+			return err
+		}
 		p.broken, p.offering = m.broken, m.offering
 		before := len(p.state.judged)
 		if taken := p.state.takeAll(m.windows); taken < len(m.windows) {
@@ -127,6 +131,14 @@ func (d *design) take(seen *observe.Run) error {
 		}
 	}
 	return nil
+}
+
+// begin makes the state of a search that has none yet.
+func (p *planned) begin() (err error) {
+	if p.state == nil {
+		p.state, err = Config{p.Search}.begin()
+	}
+	return err
 }
 
 // Lost implements study.Sequential. A search whose window became invalid with

@@ -104,7 +104,15 @@ func (g group) section(k int, several bool) doc.Section {
 	if s.Config.Algorithm == search.Paper {
 		intro += " The search is that of the black-box throughput paper, which believes every window."
 	}
-	return doc.Section{ID: "target" + strconv.Itoa(k), Kind: "Capacity of", Title: g.target, Intro: intro}
+	out := doc.Section{ID: "target" + strconv.Itoa(k), Kind: "Capacity of", Title: g.target, Blocks: []doc.Block{doc.Para(intro).On(doc.Page)}}
+	switch {
+	case several:
+	case len(g.trials) > 1:
+		out.Kind, out.Title = "", "Trials"
+	default:
+		out.Kind, out.Title = "", "Search"
+	}
+	return out
 }
 
 // blocks of one search; beside others it says itself what it found.
@@ -148,7 +156,7 @@ func (r *Result) inBrief() doc.Section {
 		}
 	}
 	if n > mostWarnings {
-		lines = append(lines, fmt.Sprintf("and %d warnings more", n-mostWarnings))
+		lines = append(lines, "and "+num.Count(n-mostWarnings, "more warning"))
 	}
 	out := doc.Section{Show: doc.Terminal}
 	if len(lines) > 0 {

@@ -149,8 +149,8 @@ func trialsTable(all []group) *doc.Table {
 		{Key: "workload", For: doc.Programs}, {Key: "target", Head: "target"}, {Key: "trial", Head: "trial", Right: true},
 		{Key: "passed", Head: "passed", Right: true}, {Key: "failed", Head: "failed", Right: true},
 		{Key: "estimate", Head: "estimate\n[95 %]", Right: true, Interval: true}, {Key: "limit", Head: "at its limit"},
-		{Key: "confirmed", For: doc.Programs}, {Key: "windows", Head: "windows", Right: true},
-	}}
+		{Key: "confirmed", For: doc.Programs}, {Key: "windows", Head: "windows", Right: true, Drop: 1},
+	}, Stack: [][]string{{"passed", "failed"}}}
 	for _, g := range all {
 		for _, s := range g.trials {
 			a := s.Answer

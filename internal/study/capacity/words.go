@@ -35,7 +35,11 @@ func (a Answer) sentence() string {
 	case a.Limit == LimitUnknown:
 		return notFound + "another version of scalebench has searched, in another way."
 	case a.Failure != "":
-		return strings.TrimSuffix("Nothing was measured: "+a.Failure, ".") + "."
+		text := "Nothing was measured: " + a.Failure
+		if strings.HasSuffix(text, "?") {
+			return text
+		}
+		return strings.TrimSuffix(text, ".") + "."
 	case a.Passed == nil && a.Failed == nil:
 		return "The search is not over: nothing is known yet."
 	case a.Failed == nil:
