@@ -441,3 +441,6 @@ func (s *sweep) noteEvenGroups(limit *SharedLimit, names []string) {
 	}
 	s.notes.warn("the groups %s were always active in equal parts: whether the whole fleet shares the limit, or each group has one of its own, cannot be told", list(names))
 }
+
+// Name is how sentences call the scaling, as [Finding.Name].
+func (s Scaling) Name() string { return nameOf(s.Workload, s.Metric) }

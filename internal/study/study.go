@@ -79,7 +79,9 @@ type Setup struct {
 	Nodes     []model.Node // sorted by id
 	Workloads []Workload   // in the order of the file
 	Trials    int
-	Seed      int64
+	// Phases are what the file evaluates: a study does not measure others.
+	Phases []model.Phase
+	Seed   int64
 }
 
 // Workload is one entry of the file's workloads.
