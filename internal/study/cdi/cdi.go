@@ -53,8 +53,7 @@ for.`,
 
 // Params are the parameters of the study.
 type Params struct {
-	// Trials, Sizes, Interleave and Rotate say what is measured.
-	Trials     int   `json:"trials,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How often everything is measured. Default: the trials of the file."`
+	// Sizes, Interleave and Rotate say what is measured.
 	Sizes      []int `json:"sizes,omitempty" jsonschema_description:"How many nodes, or pairs of nodes, are active at once in further parallel steps: [1, 2, 4]. All of them together are always measured."`
 	Interleave bool  `json:"interleave" jsonschema_description:"Whether serial and parallel steps alternate by trial, so that drift is not mistaken for degradation. Otherwise all serial steps come first."`
 	Rotate     bool  `json:"rotate" jsonschema_description:"Whether the serial order rotates from trial to trial, so that each node has each turn equally often."`
@@ -72,9 +71,6 @@ func (p *Params) Validate() error {
 	var errs []error
 	refuse := func(key, problem, allowed string) {
 		errs = append(errs, &model.InputError{Path: key, Problem: problem, Allowed: allowed})
-	}
-	if p.Trials < 0 {
-		refuse("trials", strconv.Itoa(p.Trials)+" is below 1", "a whole number from 1 on")
 	}
 	for i, n := range p.Sizes {
 		if key := "sizes." + strconv.Itoa(i); n < 1 {

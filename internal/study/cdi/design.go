@@ -105,8 +105,11 @@ func newTurns(subjects int, seed int64, rotate bool) turns {
 func (t turns) serial(trial int) []int { return t.from(trial - 1) }
 
 // some returns size subjects for a trial: the next ones in the shuffled order,
-// so that over the trials all take part equally often.
-func (t turns) some(trial, size int) []int { return t.from((trial - 1) * size)[:size] }
+// so that over the trials all take part equally often. They are returned in
+// order, for they start together.
+func (t turns) some(trial, size int) []int {
+	return slices.Sorted(slices.Values(t.from((trial - 1) * size)[:size]))
+}
 
 // from returns the shuffled subjects, rotated by so many places.
 func (t turns) from(shift int) []int {

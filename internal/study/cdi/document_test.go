@@ -124,9 +124,9 @@ func TestGate(t *testing.T) {
 // TestValidate: what is wrong with parameters names its key.
 func TestValidate(t *testing.T) {
 	p := New()
-	p.Trials, p.Sizes = -1, []int{2, 0, 2}
+	p.Sizes = []int{2, 0, 2}
 	err := p.Validate()
-	for _, key := range []string{"trials", "sizes.1", "sizes.2"} {
+	for _, key := range []string{"sizes.1", "sizes.2"} {
 		if err == nil || !strings.Contains(err.Error(), key+": ") || !errors.Is(err, model.ErrUsage) {
 			t.Errorf("Validate = %v, want an error of %s", err, key)
 		}
