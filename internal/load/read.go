@@ -88,7 +88,8 @@ func (s *Summary) takeHistogram(x model.Histogram) error {
 func (s *Summary) takeSecond(x model.Histogram) {
 	for i, name := range s.Names {
 		if x.Metric == name+suffixLatency {
-			s.second(x.Second - 1).Latencies[i] = x.Encoded
+			at := s.second(x.Second - 1)
+			s.Seconds.Latencies[at][i] = x.Encoded
 		}
 	}
 }
@@ -116,22 +117,18 @@ func (s *Summary) takeRecording(x model.HostSeries) {
 		case RecordingRTT, RecordingLost:
 			s.RTT = append(s.RTT, Handshake{At: time.Duration(at), Took: time.Duration(v * 1e9), Lost: x.Metric == RecordingLost})
 		case recordingDue:
-			s.second(index).Due = int64(v)
+			at := s.second(index)
+			s.Seconds.Due[at] = int64(v)
 		case recordingOK:
-			s.second(index).OK = int64(v)
+			at := s.second(index)
+			s.Seconds.OK[at] = int64(v)
 		case recordingReplies:
-			s.second(index).Replies = int64(v)
+			at := s.second(index)
+			s.Seconds.Replies[at] = int64(v)
 			s.Replies += int64(v)
 		}
 	}
 }
 
-// second finds or adds a second; they come in order.
-func (s *Summary) second(index int) *SecondSummary {
-	i := slices.IndexFunc(s.Seconds, func(x SecondSummary) bool { return x.Index == index })
-	if i < 0 {
-		i = len(s.Seconds)
-		s.Seconds = append(s.Seconds, SecondSummary{Index: index, Latencies: make([]string, len(s.Ops))})
-	}
-	return &s.Seconds[i]
-}
+// second finds or adds a second.
+func (s *Summary) second(index int) int { return s.Seconds.at(index, len(s.Ops)) }

@@ -100,9 +100,9 @@ func (s Summary) histograms(to Sink) error {
 		if err := put(to, s.Names[i]+suffixService, o.Service); err != nil {
 			return err
 		}
-		for _, x := range s.Seconds {
-			if encoded := x.Latencies[i]; encoded != "" {
-				to.Histogram(model.Histogram{Metric: s.Names[i] + suffixLatency, Unit: "ns", Second: x.Index + 1, Encoded: encoded})
+		for k, index := range s.Seconds.Index {
+			if encoded := s.Seconds.Latencies[k][i]; encoded != "" {
+				to.Histogram(model.Histogram{Metric: s.Names[i] + suffixLatency, Unit: "ns", Second: index + 1, Encoded: encoded})
 			}
 		}
 	}
@@ -123,14 +123,17 @@ func put(to Sink, metric string, h *hdr.Histogram) error {
 
 // record publishes what changes from second to second, and the handshakes.
 func (s Summary) record(to Sink) {
-	due := model.HostSeries{Metric: recordingDue, Unit: "op"}
-	ok := model.HostSeries{Metric: recordingOK, Unit: "op"}
-	replies := model.HostSeries{Metric: recordingReplies, Unit: "op"}
-	for _, x := range s.Seconds {
-		at := int64(x.Index) * 1e9
-		due.Offsets, due.Values = append(due.Offsets, at), append(due.Values, float64(x.Due))
-		ok.Offsets, ok.Values = append(ok.Offsets, at), append(ok.Values, float64(x.OK))
-		replies.Offsets, replies.Values = append(replies.Offsets, at), append(replies.Values, float64(x.Replies))
+	for _, column := range []struct {
+		metric string
+		counts []int64
+	}{{recordingDue, s.Seconds.Due}, {recordingOK, s.Seconds.OK}, {recordingReplies, s.Seconds.Replies}} {
+		r := model.HostSeries{Metric: column.metric, Unit: "op"}
+		for i, index := range s.Seconds.Index {
+			r.Offsets, r.Values = append(r.Offsets, int64(index)*1e9), append(r.Values, float64(column.counts[i]))
+		}
+		if len(r.Offsets) > 0 {
+			to.Recording(r)
+		}
 	}
 	rtt := model.HostSeries{Metric: RecordingRTT, Unit: "s"}
 	lost := model.HostSeries{Metric: RecordingLost, Unit: "s"}
@@ -141,7 +144,7 @@ func (s Summary) record(to Sink) {
 		}
 		into.Offsets, into.Values = append(into.Offsets, h.At.Nanoseconds()), append(into.Values, h.Took.Seconds())
 	}
-	for _, r := range []model.HostSeries{due, ok, replies, rtt, lost} {
+	for _, r := range []model.HostSeries{rtt, lost} {
 		if len(r.Offsets) > 0 {
 			to.Recording(r)
 		}

@@ -13,12 +13,11 @@ import (
 type Summary struct {
 	Scored time.Duration
 	// Ops are in the driver's order; their names stand beside them in Names.
-	Names []string
-	Ops   []Op
-	Lag   *hdr.Histogram
-	Usage Usage
-	// Seconds are those scored, in order.
-	Seconds []SecondSummary
+	Names   []string
+	Ops     []Op
+	Lag     *hdr.Histogram
+	Usage   Usage
+	Seconds Seconds
 	// RTT are times of TCP handshakes beside the load.
 	RTT []Handshake
 	// Segments arrived in the scored seconds; none where nobody knows.
@@ -30,18 +29,6 @@ type Summary struct {
 	Replies int64
 
 	err error // of encoding Seconds
-}
-
-// SecondSummary is one second of a run.
-type SecondSummary struct {
-	Index   int   // from 0, the start of the run
-	Due, OK int64 // of all kinds of operations
-	Replies int64 // that came in it, to whatever was due when
-	// Latencies are histograms by kind of operation, in ns, of what was due in
-	// this second and ended OK; empty where there is nothing. They are encoded
-	// as package histogram does it: one takes 200 KB of memory otherwise, and a
-	// run may have hours of seconds.
-	Latencies []string
 }
 
 // Handshake is the time from SYN to SYN-ACK, which the target's kernel answers
@@ -59,7 +46,7 @@ type Handshake struct {
 type Scorer struct {
 	from, to int // seconds: from ≤ Index < to
 	sum      *Second
-	seconds  []SecondSummary
+	seconds  Seconds
 	err      error // the first one of encoding them
 }
 
@@ -76,9 +63,7 @@ func (s *Scorer) Add(x Second) {
 		return
 	}
 	s.sum.add(&x)
-	second, err := summarize(x)
-	s.seconds = append(s.seconds, second)
-	if s.err == nil {
+	if err := s.seconds.add(x); s.err == nil {
 		s.err = err
 	}
 }
@@ -89,18 +74,6 @@ func (s *Scorer) Summary(names []string, usage Usage) Summary {
 		Scored: time.Duration(s.to-s.from) * time.Second, Names: names, Ops: s.sum.Ops, Lag: s.sum.Lag,
 		Usage: usage, Seconds: s.seconds, Sent: s.sum.Sent, Received: s.sum.Received, Replies: s.sum.Replies, err: s.err,
 	}
-}
-
-func summarize(x Second) (out SecondSummary, err error) {
-	out = SecondSummary{Index: x.Index, Replies: x.Replies, Latencies: make([]string, len(x.Ops))}
-	for i, o := range x.Ops {
-		out.Due += o.Due
-		out.OK += o.OK
-		if o.OK > 0 && err == nil {
-			out.Latencies[i], err = histogram.Encode(o.Latency)
-		}
-	}
-	return out, err
 }
 
 // Total adds up all kinds of operations.

@@ -33,8 +33,8 @@ var places = []place{
 	{pkg: "search", tier: 0},
 	{pkg: "doc/num", tier: 0},
 	{pkg: "doc/term", tier: 0},
-	{pkg: "tabular", tier: 0},
 
+	{pkg: "tabular", tier: 1},
 	{pkg: "doc/chart", tier: 1},
 	{pkg: "workload", tier: 1},
 	{pkg: "wire", tier: 1},
@@ -64,7 +64,7 @@ var places = []place{
 	{pkg: "experiment", tier: 4},
 	{pkg: "answer", tier: 5},
 	{pkg: "record", tier: 3},
-	{pkg: "plan", tier: 5},
+	{pkg: "design", tier: 5},
 	{pkg: "fleet/agentproc", tier: 2},
 	{pkg: "fleet/<name>", tier: 6},
 
@@ -76,7 +76,7 @@ var places = []place{
 	{pkg: "report", tier: 4},
 	{pkg: "report/<part>", tier: 4, partOf: "report"},
 
-	{pkg: "workload/load", tier: 6},
+	{pkg: "workload/load", tier: 5},
 
 	{pkg: "cli", tier: 8},
 	{pkg: "cmd/scalebench", tier: 9},
@@ -158,7 +158,7 @@ var libraries = []library{
 		reason: "threads change their namespace in one place, where they are locked"},
 	{module: "github.com/minio/minio-go/v7", users: []string{"workload/<name>"},
 		reason: "object storage is one workload's subject"},
-	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>", "capacity", "workload/<name>", "report", "record"},
+	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>", "capacity", "workload/<name>", "report", "record", "study/<name>"},
 		reason: "distributions are recorded where things are measured, encoded and merged in one place, and read where they are judged and shown"},
 	{module: "github.com/redis/go-redis/v9", users: []string{"load/<name>"},
 		reason: "each protocol of the load engine is one package"},

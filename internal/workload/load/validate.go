@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -77,7 +76,7 @@ func (p *Params) validateSearch() error {
 	if p.SLA == "" {
 		return nil
 	}
-	sla, err := capacity.ParseSLA(p.SLA)
+	sla, err := engine.ParseSLA(p.SLA)
 	if err != nil {
 		return bad("sla", err.Error(), "")
 	}
@@ -89,7 +88,7 @@ func (p *Params) validateSearch() error {
 			fmt.Sprintf("set request_timeout (--timeout) above %v", slowest)))
 	}
 	var field *workload.FieldError
-	switch _, err := p.Search(); {
+	switch _, err := SearchOf(p); {
 	case errors.As(err, &field):
 		errs = append(errs, field)
 	case err != nil:
