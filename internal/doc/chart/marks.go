@@ -36,12 +36,8 @@ func (p *plot) layer(l Layer) {
 func (p *plot) area(l Layer) {
 	tip := cmp.Or(l.tip(0), l.Name)
 	switch {
-	case l.Mark == Line:
-		for _, run := range p.runs(l, l.Y, false) {
-			p.curves = append(p.curves, curve{class: l.class(0), points: run, tip: tip})
-		}
-	case l.Mark == Step:
-		for _, run := range p.runs(l, l.Y, true) {
+	case l.Mark != Band:
+		for _, run := range p.runs(l, l.Y, l.Mark == Step) {
 			p.curves = append(p.curves, curve{class: l.class(0), points: run, tip: tip})
 		}
 	case len(l.X) == 0 || len(l.Y)+len(l.Y2) == 0 || len(l.X2) > 0 && len(l.Roles)+len(l.Tips) > 0 || p.y.Kind == Rows:
