@@ -52,9 +52,16 @@ type Closed struct {
 	Users int
 	// Think is the mean time from an answer to the next request, drawn from
 	// an exponential distribution; 0: none.
-	Think    time.Duration
+	Think time.Duration
+	// Duration is how long they send; 0: until they have sent Count.
 	Duration time.Duration
+	// Count, for a [Pool], ends the run after so many operations of all users
+	// together; 0: there is no such end.
+	Count int64
 }
+
+// unlimited is the duration of a plan that only a number ends.
+const unlimited time.Duration = 1 << 62
 
 // Plan says when operations are due: Stages, or Closed.
 type Plan struct {
@@ -67,6 +74,9 @@ type Plan struct {
 
 // Duration is the time in which operations fall due.
 func (p Plan) Duration() time.Duration {
+	if p.Closed != nil && p.Closed.Duration == 0 {
+		return unlimited
+	}
 	if p.Closed != nil {
 		return p.Closed.Duration
 	}
@@ -107,9 +117,9 @@ func (c Closed) check(stages int) error {
 	switch {
 	case stages > 0:
 		return fmt.Errorf("%w: a plan is an open loop (stages) or a closed one (users), not both", model.ErrUsage)
-	case c.Users < 1 || c.Duration <= 0 || c.Think < 0:
-		return fmt.Errorf("%w: a closed loop of %d users who think %v, for %v; it needs users, a duration, and no negative time",
-			model.ErrUsage, c.Users, c.Think, c.Duration)
+	case c.Users < 1 || c.Duration < 0 || c.Think < 0 || c.Count < 0 || c.Duration == 0 && c.Count == 0:
+		return fmt.Errorf("%w: a closed loop of %d users who think %v, for %v or %d operations; it needs users, a duration or a number, and none that is negative",
+			model.ErrUsage, c.Users, c.Think, c.Duration, c.Count)
 	}
 	return nil
 }

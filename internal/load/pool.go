@@ -28,6 +28,11 @@ type PoolConfig struct {
 	// ErrTimeout. One that was due for this long while no client was free is
 	// dropped. It bounds the opening of a client as well. 0: DefaultTimeout.
 	Timeout time.Duration
+	// Live hands every second on as soon as it is over. What ends later is
+	// counted in the second in which it ends, so that only sums over the whole
+	// run are exact; but memory does not grow with the age of the oldest
+	// operation, which may be minutes where one moves a large object.
+	Live bool
 }
 
 // Pool is the [Driver] for a [Target]: clients that do one operation at a

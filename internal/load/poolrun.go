@@ -16,6 +16,7 @@ type poolRun struct {
 	start           time.Time
 	duration, drain time.Duration
 	open            bool // an open loop, not a closed one
+	counted         bool // a number of operations ends it
 	alarm           alarm
 	collector       *Collector
 
@@ -56,7 +57,7 @@ func (p *Pool) prepare(ctx context.Context, r Run) (*poolRun, error) {
 	}
 	x := &poolRun{
 		pool: p, alarm: a, mix: mix, source: NewSource(r.Plan, r.Share),
-		duration: r.Plan.Duration(), drain: r.Drain, open: r.Plan.Closed == nil,
+		duration: r.Plan.Duration(), drain: r.Drain, open: r.Plan.Closed == nil, counted: r.Plan.Closed != nil && r.Plan.Closed.Count > 0,
 		tick: time.Second, gone: make(chan struct{}),
 		collector: NewCollector(1, len(p.target.Mix()), r.Each),
 	}
@@ -262,7 +263,7 @@ func (x *poolRun) next(now time.Duration) time.Duration {
 // over reports whether everything has ended, or nobody waits any more.
 func (x *poolRun) over(now time.Duration) bool {
 	_, more := x.source.Peek()
-	return now >= x.duration+x.drain || now >= x.duration && !more && len(x.busy) == 0
+	return now >= x.duration+x.drain || (now >= x.duration || x.counted) && !more && len(x.busy) == 0
 }
 
 // nudge wakes the dispatcher when it sleeps for longer than it should.
@@ -270,7 +271,7 @@ func (x *poolRun) nudge(now time.Duration) {
 	due, ok := x.source.Peek()
 	switch {
 	case ok && due > now && due < x.until,
-		!ok && now >= x.duration && len(x.busy) == 0:
+		!ok && (now >= x.duration || x.counted) && len(x.busy) == 0:
 		x.alarm.wake()
 	}
 }

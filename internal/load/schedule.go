@@ -21,9 +21,9 @@ var All = Share{Index: 0, Of: 1}
 // up the whole, and draw apart.
 func (s Share) Split(i, n int) Share { return Share{Index: s.Index + i*s.Of, Of: s.Of * n} }
 
-// users is how many of n users are this share's: they are dealt out in turn,
-// as arrivals are, so that the parts of a part make up the part.
-func (s Share) users(n int) int { return max(n-s.Index+s.Of-1, 0) / s.Of }
+// of is how many of n users or operations are this share's: they are dealt out
+// in turn, as arrivals are, so that the parts of a part make up the part.
+func (s Share) of(n int64) int64 { return max(n-int64(s.Index)+int64(s.Of)-1, 0) / int64(s.Of) }
 
 // Schedule computes the times at which one share of an open loop's operations
 // is due.

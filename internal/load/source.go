@@ -1,6 +1,7 @@
 package load
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -20,7 +21,7 @@ type Source interface {
 // NewSource is for a share of a plan that passed its Check.
 func NewSource(p Plan, share Share) Source {
 	if p.Closed != nil {
-		return newUsers(*p.Closed, p.Seed, share)
+		return newUsers(p, share)
 	}
 	o := &openLoop{schedule: NewSchedule(p, share)}
 	o.Take()
@@ -41,30 +42,41 @@ func (o *openLoop) Ended(time.Duration)         {}
 // users are those of a closed loop who are thinking; the others wait for their
 // answers.
 type users struct {
-	closed   Closed
+	think    time.Duration
+	until    time.Duration
+	left     int64 // operations
 	rng      *rand.Rand
 	thinking times
 }
 
-func newUsers(c Closed, seed uint64, share Share) *users {
-	u := &users{closed: c, rng: rand.New(rand.NewPCG(seed, uint64(share.Index)))} //nolint:gosec // repeatable on purpose
-	for range share.users(c.Users) {
+func newUsers(p Plan, share Share) *users {
+	u := &users{
+		think: p.Closed.Think, until: p.Duration(), left: math.MaxInt64,
+		rng: rand.New(rand.NewPCG(p.Seed, uint64(share.Index))), //nolint:gosec // repeatable on purpose
+	}
+	if n := p.Closed.Count; n > 0 {
+		u.left = share.of(n)
+	}
+	for range share.of(int64(p.Closed.Users)) {
 		u.Ended(0)
 	}
 	return u
 }
 
 func (u *users) Peek() (time.Duration, bool) {
-	if len(u.thinking) == 0 || u.thinking[0] >= u.closed.Duration {
+	if len(u.thinking) == 0 || u.thinking[0] >= u.until || u.left == 0 {
 		return 0, false
 	}
 	return u.thinking[0], true
 }
 
-func (u *users) Take() { u.thinking.pop() }
+func (u *users) Take() {
+	u.thinking.pop()
+	u.left--
+}
 
 func (u *users) Ended(now time.Duration) {
-	u.thinking.push(now + time.Duration(u.rng.ExpFloat64()*float64(u.closed.Think)))
+	u.thinking.push(now + time.Duration(u.rng.ExpFloat64()*float64(u.think)))
 }
 
 // times is a binary heap, the earliest first. container/heap would put each

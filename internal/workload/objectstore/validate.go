@@ -3,20 +3,16 @@ package objectstore
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
 const (
-	minSize = headerSize // so that no two objects are equal
-	// maxSize is what S3 takes in one PutObject: an object in parts would be
-	// another API call, and another measurement.
-	maxSize        = 5 * unit.GiB
 	maxConcurrency = 4096
 	minDuration    = 100 // milliseconds
 )
@@ -35,28 +31,10 @@ func (p *Params) validateEndpoint() error {
 	if p.Endpoint == "" {
 		return nil
 	}
-	_, err := parseEndpoint(p.Endpoint)
-	if err != nil {
+	if _, err := store.ParseEndpoint(p.Endpoint); err != nil {
 		return impossible("endpoint", err.Error(), "allowed is http://HOST:PORT or https://HOST")
 	}
 	return nil
-}
-
-// parseEndpoint reads "http://host:port". Its errors do not contain what they
-// refuse: keys stand in URLs, too.
-func parseEndpoint(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil || u.Host == "" || u.Hostname() == "":
-		return nil, errors.New("it is no URL of a server")
-	case u.User != nil:
-		return nil, errors.New("it contains credentials; they belong in the agent's environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("it begins neither with http:// nor with https://")
-	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("it has a path or a query; the bucket has a key of its own")
-	}
-	return u, nil
 }
 
 // bucketPattern is S3's rule for names; a few old buckets differ.
@@ -80,10 +58,10 @@ func (p *Params) validatePrefix() error {
 
 func (p *Params) validateWords() error {
 	return errors.Join(
-		oneOf("path_style", p.PathStyle, StyleAuto, StyleAlways, StyleNever),
+		oneOf("path_style", p.PathStyle, store.StyleAuto, store.StyleAlways, store.StyleNever),
 		oneOf("preset", p.Preset, "", PresetPaper),
-		oneOf("operation", p.Operation, "", Put, Get, PutDelete, Mixed),
-		oneOf("keys", p.Keys, UUIDKeys, HotKeys),
+		oneOf("operation", p.Operation, "", store.Put, store.Get, store.PutDelete, store.Mixed),
+		oneOf("keys", p.Keys, store.UUIDKeys, store.HotKeys),
 	)
 }
 
@@ -102,11 +80,11 @@ func (p *Params) validateNumbers() error {
 			errs = append(errs, impossible(field, fmt.Sprintf("%v is impossible", value), "allowed is "+allowed))
 		}
 	}
-	refuse(p.Size != 0 && (p.Size < minSize || p.Size > maxSize), "size", p.Size, fmt.Sprintf("%v to %v, what one PutObject takes", unit.Size(minSize), maxSize))
+	refuse(p.Size != 0 && (p.Size < store.MinSize || p.Size > store.MaxSize), "size", p.Size, fmt.Sprintf("%v to %v, what one PutObject takes", unit.Size(store.MinSize), store.MaxSize))
 	refuse(p.Concurrency < 0 || p.Concurrency > maxConcurrency, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one a core", maxConcurrency))
 	refuse(p.Duration != 0 && p.Duration.Std().Milliseconds() < minDuration, "duration", p.Duration, "100ms or more")
 	refuse(p.Count < 0, "count", p.Count, "1 or more")
-	refuse(p.Objects < 0 || p.Objects > 1_000_000, "objects", p.Objects, "1 to 1000000; leave it out for four a worker")
+	refuse(p.Objects < 0 || p.Objects > store.MaxObjects, "objects", p.Objects, "1 to 1000000; leave it out for four a worker")
 	share := p.settings().getShare
 	refuse(!(share >= 0 && share <= 1), "get_share", share, "0 to 1")
 	refuse(p.Retries < 0 || p.Retries > 100, "retries", p.Retries, "0 to 100")
@@ -120,7 +98,7 @@ func (p *Params) validateTogether() error {
 	s := p.settings()
 	problem := "operation is " + s.operation
 	var errs []error
-	if p.GetShare != nil && s.operation != Mixed {
+	if p.GetShare != nil && s.operation != store.Mixed {
 		errs = append(errs, impossible("get_share", problem, "allowed is get_share beside operation: mixed"))
 	}
 	if p.Objects > 0 && !s.reads() {
