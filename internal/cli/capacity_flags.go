@@ -55,7 +55,8 @@ func (opt capacityOptions) checkFloor() error {
 // workload without its path.
 var flagOf = map[string]string{
 	"target": "TARGET", "duration": "--window", "request_timeout": "--timeout", "headers": "--header",
-	"data.workload": "--mix", "data.records": "--records", "fleet.local.nodes": "--generators",
+	"data.workload": "--mix", "data.records": "--records",
+	"objects.operation": "--mix", "objects.count": "--records", "objects.size": "--object-size", "fleet.local.nodes": "--generators",
 }
 
 // inFlags says what is wrong with the file that the command stands for by its

@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/plan"
 	"github.com/scalebench/scalebench/internal/report"
+	"github.com/scalebench/scalebench/internal/workload/load"
 )
 
 // capacityOptions are the flags of `scalebench capacity`.
@@ -39,6 +40,7 @@ type capacityOptions struct {
 	headers    map[string]string
 	mix        string // workload of a data store
 	records    int64
+	objectSize string // in a bucket
 	password   string
 }
 
@@ -60,14 +62,16 @@ does not remember it: give it again to "scalebench resume", or to
 "scalebench show".
 
 TARGET is a URL: http:// or https://, or a data store, redis://, postgres://,
-mysql:// or cassandra://, into which records are loaded first. The load comes
-from this machine, or from the agents of a server (--server, --agents), all of
+mysql:// or cassandra://, into which records are loaded first, or a bucket of an
+object store, s3://host:port/bucket (s3s:// for TLS), with credentials in
+AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. The load comes from this machine, or from the agents of a server (--server, --agents), all of
 which then share it. What was measured is a run like any other: "scalebench
 show", "report" and "resume" work with it.`,
 		Example: `  scalebench capacity http://10.0.0.7:8080/ --sla p90=150ms
   scalebench capacity https://shop.test/ --sla p99=500ms,errors=0.1% --arrivals poisson
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --fail-below 2000
   scalebench capacity cassandra://10.0.0.8/ --sla p90=150ms --mix w3 --records 1000000
+  scalebench capacity s3://10.0.0.9:7070/bench --sla p90=200ms --mix get --object-size 64KiB
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --server nats://10.0.0.5:4222 --agents role=generator`,
 		Args: oneArg("the URL of the server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -97,14 +101,15 @@ func (opt *capacityOptions) addFlags(cmd *cobra.Command) {
 	f.IntVar(&opt.windows, "windows", 0, "at most so many windows (default 40)")
 	f.IntVar(&opt.generators, "generators", 1, "agent processes on this machine that share the load")
 	f.Var(&opt.agents, "agents", "use the server's agents with these labels, KEY=VALUE,…, or all of them: all")
-	f.IntVar(&opt.conns, "connections", 0, "most connections of one generator (default 1024; 64 to a data store)")
+	f.IntVar(&opt.conns, "connections", 0, "most connections of one generator (default 1024; 64 to a data store or a bucket)")
 	f.BoolVar(&opt.insecure, "insecure", false, "do not check the server's certificate")
 	f.BoolVar(&opt.http2, "http2", false, "speak HTTP/2 (https:// only)")
 	f.BoolVar(&opt.spin, "spin", false, "watch for answers without ever sleeping (http:// only): exact to some µs, for a whole processor of each event loop")
 	f.StringVar(&opt.expect, "expect", "", "statuses that count as good: 200, 2xx, or 200-299,404 (default 200-299)")
 	f.StringToStringVarP(&opt.headers, "header", "H", nil, "header of every request: NAME=VALUE")
-	f.StringVar(&opt.mix, "mix", "", "with a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b)")
-	f.Int64Var(&opt.records, "records", 0, "with a data store: how many records are loaded before (default 1000)")
+	f.StringVar(&opt.mix, "mix", "", "with a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b); with a bucket: put, get, put_delete, mixed (default mixed)")
+	f.Int64Var(&opt.records, "records", 0, "with a data store: how many records are loaded before (default 1000); with a bucket: objects (default 64)")
+	f.StringVar(&opt.objectSize, "object-size", "", "with a bucket: size of every object (default 1MiB)")
 	f.StringVar(&opt.password, "password-env", "", "with a data store: the environment variable that holds the password")
 	opt.run.least.addFlag(cmd)
 	f.BoolVar(&opt.run.detach, "detach", false, "with a server: return as soon as the run is in line")
@@ -131,7 +136,7 @@ func (opt capacityOptions) experiment(target string) ([]byte, error) {
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%w: %q is no URL of a server, such as http://10.0.0.7:8080/", model.ErrUsage, target)
 	}
-	work := opt.store()
+	work := opt.store(target)
 	for key, v := range map[string]any{
 		"kind": "load", "name": "capacity", "target": target, "sla": opt.sla, "arrivals": opt.arrivals,
 		"warm_up": opt.warmUp.String(), "request_timeout": opt.timeout.String(),
@@ -139,9 +144,9 @@ func (opt capacityOptions) experiment(target string) ([]byte, error) {
 	} {
 		work[key] = v
 	}
-	for key, load := range map[string]loadFlag{"start": opt.start, "min": opt.min, "max": opt.max} {
-		if load.given {
-			work[key] = load.String()
+	for key, rate := range map[string]loadFlag{"start": opt.start, "min": opt.min, "max": opt.max} {
+		if rate.given {
+			work[key] = rate.String()
 		}
 	}
 	opt.set(work)
@@ -186,17 +191,24 @@ func (opt capacityOptions) name(target *url.URL) string {
 	return "capacity of " + target.Host + ", " + opt.mix
 }
 
-// store is what the flags say of a data store.
-func (opt capacityOptions) store() map[string]any {
+// store is what the flags say of a data store or a bucket.
+func (opt capacityOptions) store(target string) map[string]any {
 	work, data := make(map[string]any), make(map[string]any)
+	key, mix, records := "data", "workload", "records"
+	if load.IsBucket(target) || opt.objectSize != "" {
+		key, mix, records = "objects", "operation", "count"
+	}
 	if opt.mix != "" {
-		data["workload"] = opt.mix
+		data[mix] = opt.mix
 	}
 	if opt.records > 0 {
-		data["records"] = opt.records
+		data[records] = opt.records
+	}
+	if opt.objectSize != "" {
+		data["size"] = opt.objectSize
 	}
 	if len(data) > 0 {
-		work["data"] = data
+		work[key] = data
 	}
 	if opt.password != "" {
 		work["password_env"] = opt.password

@@ -34,21 +34,24 @@ type Gateway struct {
 	Client *minio.Client // of the bucket
 }
 
-// gatewayBinary finds versitygw where scripts/install-versitygw.sh puts it, as
-// seen from a package below internal/workload or internal/load.
+// gatewayBinary finds versitygw where scripts/install-versitygw.sh puts it, or on
+// the PATH.
 func gatewayBinary(t *testing.T) string {
 	t.Helper()
-	local, err := filepath.Abs("../../../.tools/versitygw")
+	dir, err := os.Getwd() // of the package that is tested
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{local, "versitygw"} {
-		if path, err := exec.LookPath(name); err == nil {
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if path, err := exec.LookPath(filepath.Join(dir, ".tools", "versitygw")); err == nil {
 			return path
 		}
 	}
-	workloadtest.Need(t, errors.New("versitygw is missing; run scripts/install-versitygw.sh"))
-	return ""
+	path, err := exec.LookPath("versitygw")
+	if err != nil {
+		workloadtest.Need(t, errors.New("versitygw is missing; run scripts/install-versitygw.sh"))
+	}
+	return path
 }
 
 // Start starts a server with an empty bucket, which ends with the test, and

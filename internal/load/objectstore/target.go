@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -64,6 +65,7 @@ const (
 	MinSize       = headerSize   // so that no two objects are equal
 	MaxSize       = 5 * unit.GiB // what S3 takes in one PutObject
 	MaxObjects    = 1_000_000
+	MaxClients    = 4096 // so many can be opened before
 	DefaultPrefix = "scalebench"
 	// DefaultLease is the age at which a lease has expired. It is renewed five
 	// times in that time: a task that missed all of them is dead, or cut off
@@ -85,7 +87,7 @@ type Config struct {
 	Operation string
 	GetShare  float64 // of a mixed operation
 	Size      int64   // of every object, in bytes
-	Objects   int     // how many are put before, to be got
+	Objects   int     // how many are put before, where they are got
 	Keys      string
 	Prefix    string        // where in the bucket directories lie
 	Verify    bool          // compare every byte that is got
@@ -118,6 +120,9 @@ var _ load.Target = (*Target)(nil)
 
 // New finds server and credentials, and sends nothing to the server yet.
 func New(c Config) (*Target, error) {
+	if !slices.Contains(Kinds(c.Operation), Get) {
+		c.Objects = 0
+	}
 	client, err := connect(c)
 	if err != nil {
 		return nil, err
@@ -153,7 +158,7 @@ func (t *Target) prepare(ctx context.Context) error {
 	// As many connections as there are clients. What the credentials do not
 	// allow is found before the start.
 	group := errgroup.Group{}
-	for range t.Clients {
+	for range min(t.Clients, MaxClients) {
 		group.Go(func() error { return t.tryOut(ctx) })
 	}
 	return group.Wait()

@@ -3,7 +3,6 @@ package objectstore
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,10 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
-const (
-	maxConcurrency = 4096
-	minDuration    = 100 // milliseconds
-)
+const minDuration = 100 // milliseconds
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
@@ -37,20 +33,15 @@ func (p *Params) validateEndpoint() error {
 	return nil
 }
 
-// bucketPattern is S3's rule for names; a few old buckets differ.
-var bucketPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$`)
-
 func (p *Params) validateBucket() error {
-	if bucketPattern.MatchString(p.Bucket) && !strings.Contains(p.Bucket, "..") {
+	if store.ValidBucket(p.Bucket) {
 		return nil
 	}
 	return impossible("bucket", fmt.Sprintf("%q cannot name a bucket", p.Bucket), "allowed are 3 to 63 small letters, digits, dots and dashes")
 }
 
-var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
-
 func (p *Params) validatePrefix() error {
-	if len(p.Prefix) <= 200 && prefixPattern.MatchString(p.Prefix) {
+	if store.ValidPrefix(p.Prefix) {
 		return nil
 	}
 	return impossible("prefix", fmt.Sprintf("%q cannot hold the tasks' directories", p.Prefix), "allowed are words of letters, digits, and . _ -, with / between them")
@@ -81,7 +72,7 @@ func (p *Params) validateNumbers() error {
 		}
 	}
 	refuse(p.Size != 0 && (p.Size < store.MinSize || p.Size > store.MaxSize), "size", p.Size, fmt.Sprintf("%v to %v, what one PutObject takes", unit.Size(store.MinSize), store.MaxSize))
-	refuse(p.Concurrency < 0 || p.Concurrency > maxConcurrency, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one a core", maxConcurrency))
+	refuse(p.Concurrency < 0 || p.Concurrency > store.MaxClients, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one a core", store.MaxClients))
 	refuse(p.Duration != 0 && p.Duration.Std().Milliseconds() < minDuration, "duration", p.Duration, "100ms or more")
 	refuse(p.Count < 0, "count", p.Count, "1 or more")
 	refuse(p.Objects < 0 || p.Objects > store.MaxObjects, "objects", p.Objects, "1 to 1000000; leave it out for four a worker")
