@@ -1,10 +1,12 @@
 package load
 
 import (
+	"crypto/x509"
 	"fmt"
 	"math"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,6 +148,26 @@ func headerProblem(h http.Header) string {
 		}
 	}
 	return ""
+}
+
+// TrustedRoots are the system's certificate authorities and those of a file in
+// PEM; nil, which means the system's, for no file. The error is model.ErrUsage.
+func TrustedRoots(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: reading the certificates to trust: %w", model.ErrUsage, err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // a system without any
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%w: %s holds no certificate in PEM", model.ErrUsage, file)
+	}
+	return roots, nil
 }
 
 // isToken follows RFC 9110, section 5.6.2.

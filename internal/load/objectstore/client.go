@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,6 +17,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/scalebench/scalebench/internal/load"
 )
 
 // connection reaches one server, with the credentials that requests are signed
@@ -118,38 +118,19 @@ func findEndpoint(given, region string, getenv func(string) string) string {
 // newTransport keeps a connection for each client. HTTP/1.1 only, so that n
 // operations at once are n connections, as in the clients that people use.
 func newTransport(c Config) (*http.Transport, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.InsecureTLS}
-	if c.CAFile != "" {
-		pool, err := trust(c.CAFile)
-		if err != nil {
-			return nil, err
-		}
-		config.RootCAs = pool
-	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext,
-		MaxIdleConns: c.Clients + 8, MaxIdleConnsPerHost: c.Clients + 8,
-		IdleConnTimeout:     10 * time.Minute, // those that Prepare opened wait for the start
-		TLSHandshakeTimeout: 10 * time.Second, TLSClientConfig: config,
-		DisableCompression: true, // bytes are counted as they travel
-	}, nil
-}
-
-// trust returns the system's certificate authorities and those of a file.
-func trust(file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file)
+	roots, err := load.TrustedRoots(c.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("ca_file: %w", err)
 	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, errors.New("ca_file: no certificate in " + file + "; it must be PEM")
-	}
-	return pool, nil
+	return &http.Transport{
+		Proxy:           http.ProxyFromEnvironment,
+		DialContext:     (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, InsecureSkipVerify: c.InsecureTLS}, //nolint:gosec // only if the user wants it
+		MaxIdleConns:    c.Clients + 8, MaxIdleConnsPerHost: c.Clients + 8,
+		IdleConnTimeout:     10 * time.Minute, // those that Prepare opened wait for the start
+		TLSHandshakeTimeout: 10 * time.Second,
+		DisableCompression:  true, // bytes are counted as they travel
+	}, nil
 }
 
 // via names the proxy that requests go through, for then its capacity is

@@ -43,27 +43,23 @@ func (t *Target) findBucket(ctx context.Context) error {
 	return nil
 }
 
-// lease is the object that says that a task lives. Its age is the difference
-// of two times that the server has set, so that no node's clock matters.
-type lease struct {
-	cancel context.CancelFunc
-	ended  sync.WaitGroup
-}
-
-// takeLease puts the task's first object, and renews it until Remove.
+// takeLease puts the task's first object, the lease, which says that the task
+// lives, and renews it until release. Its age is the difference of two times
+// that the server has set, so that no node's clock matters.
 func (t *Target) takeLease(ctx context.Context) error {
 	if err := t.renew(ctx); err != nil {
 		return fmt.Errorf("putting the first object into bucket %q: %w", t.Bucket, err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it outlives Prepare
-	t.lease = &lease{cancel: cancel}
-	t.lease.ended.Go(func() {
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
 		for wait(ctx, t.Lease/5) {
 			if err := t.renew(ctx); err != nil && ctx.Err() == nil {
 				t.Say(t.Stderr, "objectstore: renewing the lease of %s: %v", t.Dir, err)
 			}
 		}
 	})
+	t.release = func() { cancel(); renewing.Wait() }
 	return nil
 }
 
@@ -82,11 +78,10 @@ func (t *Target) renew(ctx context.Context) error {
 // and young, no other task removes the same.
 func (t *Target) Remove(ctx context.Context) error {
 	defer t.client.transport.CloseIdleConnections()
-	if t.lease == nil {
+	if t.release == nil {
 		return nil // nothing was put
 	}
-	t.lease.cancel() // else it could come back
-	t.lease.ended.Wait()
+	t.release() // else it could come back
 	removed, err := t.remove(ctx, t.Dir)
 	if removed > 0 {
 		t.Say(t.Stdout, "objectstore: removed %d objects of this task", removed)
@@ -161,25 +156,22 @@ func (t *Target) isOver(ctx context.Context, dir string, now time.Time) (bool, e
 	return true, nil
 }
 
-const removers = 4 // requests at a time, of up to 1000 objects each
-
 // remove deletes a task's directory, the lease last, and returns how many
 // other objects there were. It looks again after deleting: the server may
 // still have been at work on a request that we had given up.
-func (t *Target) remove(ctx context.Context, dir string) (int64, error) {
-	var removed int64
-	for {
-		n, err := t.removeListed(ctx, dir)
-		removed += n
-		if err != nil {
-			return removed, err
-		}
-		if n == 0 {
-			break
+func (t *Target) remove(ctx context.Context, dir string) (removed int64, err error) {
+	for n := int64(1); n > 0; removed += n {
+		if n, err = t.removeListed(ctx, dir); err != nil {
+			return removed + n, err
 		}
 	}
 	return removed, t.client.RemoveObject(ctx, t.Bucket, dir+LeaseName, minio.RemoveObjectOptions{})
 }
+
+const (
+	removers  = 4               // requests at a time, of up to 1000 objects each
+	tellEvery = 2 * time.Second // how often a removal says how far it is
+)
 
 // removeListed deletes everything in the directory but the lease. A removal
 // that takes long says how far it is.
@@ -221,6 +213,3 @@ func (t *Target) removeListed(ctx context.Context, dir string) (removed int64, e
 	err = group.Wait()
 	return removed, err
 }
-
-// tellEvery is how often a removal says how far it is.
-const tellEvery = 2 * time.Second

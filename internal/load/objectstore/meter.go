@@ -2,6 +2,7 @@ package objectstore
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -29,18 +30,24 @@ type Meter struct {
 	start    time.Time
 	ledgers  map[Counter]*ledger
 
-	mu        sync.Mutex
-	tallies   map[string]*Tally
-	failed    int64 // operations given up
-	retries   int64 // attempts after the first
-	errors    map[Failure]int64
+	mu      sync.Mutex
+	counts  Counts
+	tallies map[string]*Tally
+}
+
+// Counts is what became of operations.
+type Counts struct {
+	Completed, Failed int64 // operations; those that failed were given up
+	// Errors are the attempts that failed; each gave an operation up, or was
+	// followed by another attempt, which is one of Retries.
+	Errors    map[Failure]int64
+	Retries   int64
 	firstText map[Failure]string
 }
 
 // Tally is what is known of the operations of a kind that succeeded; how long a
 // failure took is no service time.
 type Tally struct {
-	Completed int64
 	// Latency is from the beginning of the first attempt to the end of the one
 	// that succeeded, FirstByte to the first byte of its answer; in µs.
 	Latency, FirstByte *hdr.Histogram
@@ -54,7 +61,8 @@ const longest = int64(time.Hour / time.Microsecond)
 // where none are taken.
 func NewMeter(operation string, start time.Time, publish func(c Counter, after time.Duration, n int64)) *Meter {
 	m := &Meter{
-		start: start, ledgers: map[Counter]*ledger{}, tallies: map[string]*Tally{}, errors: map[Failure]int64{}, firstText: map[Failure]string{},
+		start: start, ledgers: map[Counter]*ledger{}, tallies: map[string]*Tally{},
+		counts: Counts{Errors: map[Failure]int64{}, firstText: map[Failure]string{}},
 	}
 	follow := func(c Counter) {
 		m.Counters = append(m.Counters, c)
@@ -117,8 +125,8 @@ func (m *Meter) operation(kind string) (end func(last *transfer, succeeded bool)
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
+		m.counts.Completed++
 		t := m.tallies[kind]
-		t.Completed++
 		histogram.Record(t.Latency, max((ended-begun).Microseconds(), 1))
 		histogram.Record(t.FirstByte, max((last.firstByte().Sub(m.start)-begun).Microseconds(), 1))
 	}
@@ -128,46 +136,35 @@ func (m *Meter) operation(kind string) (end func(last *transfer, succeeded bool)
 func (m *Meter) attemptFailed(kind Failure, text string, again bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.errors[kind]++
-	if m.firstText[kind] == "" {
-		m.firstText[kind] = text
+	m.counts.Errors[kind]++
+	if m.counts.firstText[kind] == "" {
+		m.counts.firstText[kind] = text
 	}
 	if again {
-		m.retries++
+		m.counts.Retries++
 	} else {
-		m.failed++
+		m.counts.Failed++
 	}
 }
 
-// Total is how many operations succeeded, how many were given up, and how many
-// attempts were followed by another: the last two add up to all errors.
-func (m *Meter) Total() (completed, failed, retries int64) {
+// Counts is what has become of operations so far.
+func (m *Meter) Counts() Counts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, t := range m.tallies {
-		completed += t.Completed
-	}
-	return completed, m.failed, m.retries
+	c := m.counts
+	c.Errors, c.firstText = maps.Clone(c.Errors), maps.Clone(c.firstText)
+	return c
 }
 
 // Tally is that of a kind, once no operation is under way.
 func (m *Meter) Tally(kind string) *Tally { return m.tallies[kind] }
 
-// Errors is how many attempts failed in this way.
-func (m *Meter) Errors(kind Failure) int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.errors[kind]
-}
-
-// DescribeErrors lists the kinds of error with the first message of each.
-func (m *Meter) DescribeErrors() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// Describe lists the kinds of error with the first message of each.
+func (c Counts) Describe() string {
 	var text string
 	for _, kind := range Failures {
-		if n := m.errors[kind]; n > 0 {
-			text += fmt.Sprintf("; %s: %d, the first %q", kind, n, m.firstText[kind])
+		if n := c.Errors[kind]; n > 0 {
+			text += fmt.Sprintf("; %s: %d, the first %q", kind, n, c.firstText[kind])
 		}
 	}
 	return text

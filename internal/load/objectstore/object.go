@@ -41,14 +41,6 @@ var (
 	prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
 )
 
-// ValidBucket says whether this can name a bucket.
-func ValidBucket(name string) bool {
-	return bucketPattern.MatchString(name) && !strings.Contains(name, "..")
-}
-
-// ValidPrefix says whether directories can lie below this.
-func ValidPrefix(prefix string) bool { return len(prefix) <= 200 && prefixPattern.MatchString(prefix) }
-
 // newDirectory names the directory of a task, with a slash at its end.
 func newDirectory(prefix, keys string) string {
 	id := uuid.New()

@@ -24,6 +24,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +33,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // The operations that a target can be asked for.
@@ -60,12 +63,13 @@ const (
 	HotKeys  = "hot"  // in sequence, next to those of all other tasks
 )
 
-// What objects can be.
 const (
-	MinSize       = headerSize   // so that no two objects are equal
-	MaxSize       = 5 * unit.GiB // what S3 takes in one PutObject
-	MaxObjects    = 1_000_000
-	MaxClients    = 4096 // so many can be opened before
+	// maxSize is what S3 takes in one PutObject: an object in parts would be
+	// another API call, and another measurement.
+	maxSize    = int64(5 * unit.GiB)
+	maxObjects = 1_000_000
+	MaxClients = 4096 // so many can be opened before
+
 	DefaultPrefix = "scalebench"
 	// DefaultLease is the age at which a lease has expired. It is renewed five
 	// times in that time: a task that missed all of them is dead, or cut off
@@ -100,6 +104,33 @@ type Config struct {
 	Stdout, Stderr io.Writer
 }
 
+// Check reports what is impossible, each as a workload.FieldError with the key
+// of the workload objectstore.
+func (c Config) Check() error {
+	var errs []error
+	refuse := func(bad bool, field string, value any, allowed string) {
+		if bad {
+			errs = append(errs, &workload.FieldError{Field: field, Problem: fmt.Sprintf("%v is impossible", value), Allowed: "allowed is " + allowed})
+		}
+	}
+	oneOf := func(field, value string, words ...string) {
+		refuse(!slices.Contains(words, value), field, strconv.Quote(value), strings.Join(words, ", "))
+	}
+	if _, err := ParseEndpoint(c.Endpoint); c.Endpoint != "" && err != nil { // which is not shown: it may hold a password
+		errs = append(errs, &workload.FieldError{Field: "endpoint", Problem: err.Error(), Allowed: "allowed is http://HOST:PORT or https://HOST"})
+	}
+	refuse(!bucketPattern.MatchString(c.Bucket) || strings.Contains(c.Bucket, ".."), "bucket", strconv.Quote(c.Bucket), "a name of 3 to 63 small letters, digits, dots and dashes")
+	refuse(len(c.Prefix) > 200 || !prefixPattern.MatchString(c.Prefix), "prefix", strconv.Quote(c.Prefix), "words of letters, digits, and . _ -, with / between them")
+	oneOf("path_style", c.PathStyle, StyleAuto, StyleAlways, StyleNever)
+	oneOf("operation", c.Operation, Put, Get, PutDelete, Mixed)
+	oneOf("keys", c.Keys, UUIDKeys, HotKeys)
+	refuse(c.Size < headerSize || c.Size > maxSize, "size", unit.Size(c.Size), fmt.Sprintf("%v to %v, what one PutObject takes", unit.Size(headerSize), unit.Size(maxSize)))
+	refuse(!(c.GetShare >= 0 && c.GetShare <= 1), "get_share", c.GetShare, "0 to 1")
+	refuse(c.Objects > maxObjects, "objects", c.Objects, fmt.Sprintf("1 to %d", maxObjects))
+	refuse(c.Retries < 0 || c.Retries > 100, "retries", c.Retries, "0 to 100")
+	return errors.Join(errs...)
+}
+
 // Target is a bucket under load. It is a load.Target.
 type Target struct {
 	Config
@@ -110,8 +141,8 @@ type Target struct {
 
 	client  *connection
 	block   block
-	objects []*object // to be got
-	lease   *lease
+	objects []*object    // to be got
+	release func()       // ends the renewing of the lease; nil before there is one
 	got     atomic.Int64 // gets that were begun: the next object's turn
 	named   atomic.Int64 // objects that were named
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	engine "github.com/scalebench/scalebench/internal/load"
@@ -40,65 +39,57 @@ func (o *Objects) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func (o Objects) check() error {
-	for _, x := range []struct {
-		ok            bool
-		what, allowed string
-	}{
-		{slices.Contains([]string{objectstore.Put, objectstore.Get, objectstore.PutDelete, objectstore.Mixed}, o.Operation), "operation " + o.Operation, "put, get, put_delete, mixed"},
-		{o.GetShare >= 0 && o.GetShare <= 1, fmt.Sprintf("get_share %v", o.GetShare), "0 to 1"},
-		{o.Size >= objectstore.MinSize && o.Size <= objectstore.MaxSize, "size " + o.Size.String(), fmt.Sprintf("%dB to %v", objectstore.MinSize, objectstore.MaxSize)},
-		{o.Count >= 1 && o.Count <= objectstore.MaxObjects, fmt.Sprintf("count %d", o.Count), fmt.Sprintf("1 to %d", objectstore.MaxObjects)},
-		{o.Keys == objectstore.UUIDKeys || o.Keys == objectstore.HotKeys, "keys " + o.Keys, "uuid, hot"},
-		{objectstore.ValidPrefix(o.Prefix), "prefix " + o.Prefix, "words of letters, digits, and . _ -, with / between them"},
-	} {
-		if !x.ok {
-			return fmt.Errorf("%w: %s is impossible; allowed is %s", model.ErrUsage, x.what, x.allowed)
-		}
-	}
-	return nil
-}
-
 // IsBucket reports whether a target is a bucket of an object store.
 func IsBucket(target string) bool {
 	return strings.HasPrefix(target, "s3://") || strings.HasPrefix(target, "s3s://")
 }
 
-// bucketOf is what s3://host:port/bucket names; s3s:// is over TLS.
-func (p *Params) bucketOf() (endpoint, bucket string, err error) {
-	const example = "the URL of a bucket must look like s3://host:port/bucket (s3s:// for TLS)"
+// bucketConfig is what s3://host:port/bucket and the parameters say, but for the
+// environment; s3s:// is over TLS. The error has keys of the file.
+func (p *Params) bucketConfig() (objectstore.Config, error) {
+	o := p.Objects
+	if o == nil {
+		o = defaultObjects()
+	}
+	c := objectstore.Config{
+		PathStyle: objectstore.StyleAuto, CAFile: p.CA, InsecureTLS: p.Insecure,
+		Operation: o.Operation, GetShare: o.GetShare, Size: o.Size.Bytes(), Objects: o.Count, Keys: o.Keys, Prefix: o.Prefix, Verify: true,
+		Clients: p.connections(), Timeout: p.Timeout.Std(), Lease: objectstore.DefaultLease,
+	}
 	u, err := url.Parse(p.Target)
-	if err != nil || u.User != nil || u.RawQuery != "" {
-		return "", "", fmt.Errorf("%w: %s; credentials belong in the agents' environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)", model.ErrUsage, example)
+	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return c, bad("target", "the URL of a bucket must look like s3://host:port/bucket (s3s:// for TLS)",
+			"credentials belong in the agents' environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)")
 	}
-	endpoint, bucket = "http"+strings.TrimPrefix(u.Scheme, "s3")+"://"+u.Host, strings.Trim(u.Path, "/")
-	if _, err := objectstore.ParseEndpoint(endpoint); err != nil || !objectstore.ValidBucket(bucket) {
-		return "", "", fmt.Errorf("%w: %s; a bucket has 3 to 63 small letters, digits, dots and dashes", model.ErrUsage, example)
+	c.Endpoint, c.Bucket = "http"+strings.TrimPrefix(u.Scheme, "s3")+"://"+u.Host, strings.Trim(u.Path, "/")
+	if o.Count < 1 {
+		return c, bad("objects.count", fmt.Sprintf("%d is impossible", o.Count), "allowed is 1 and more")
 	}
-	return endpoint, bucket, nil
+	var field *workload.FieldError
+	switch err := c.Check(); {
+	case !errors.As(err, &field):
+		return c, err
+	case field.Field == "bucket" || field.Field == "endpoint":
+		return c, bad("target", "the URL of a bucket must look like s3://host:port/bucket", field.Error())
+	case field.Field == "objects":
+		return c, bad("objects.count", field.Problem, field.Allowed)
+	default:
+		return c, bad("objects."+field.Field, field.Problem, field.Allowed)
+	}
 }
 
 // openBucket makes the driver of an object store. Each node has objects of its
 // own, which Cleanup removes.
 func (p *Params) openBucket(ctx context.Context, env *workload.Env) (engine.Driver, error) {
-	endpoint, bucket, err := p.bucketOf()
+	c, err := p.bucketConfig()
 	if err != nil {
 		return nil, err
 	}
-	o, timeout := p.Objects, p.Timeout.Std()
-	if o == nil {
-		o = defaultObjects()
-	}
 	if p.Recover {
-		timeout += recoverWithin // of what is put before; the pool bounds what is measured
+		c.Timeout += recoverWithin // of what is put before; the pool bounds what is measured
 	}
-	p.bucket, err = objectstore.New(objectstore.Config{
-		Endpoint: endpoint, Bucket: bucket, PathStyle: objectstore.StyleAuto, CAFile: p.CA, InsecureTLS: p.Insecure,
-		Operation: o.Operation, GetShare: o.GetShare, Size: o.Size.Bytes(), Objects: o.Count, Keys: o.Keys, Prefix: o.Prefix, Verify: true,
-		Clients: p.connections(), Timeout: timeout, Lease: objectstore.DefaultLease,
-		Environ: env.Environ, Stdout: env.Stdout, Stderr: env.Stderr,
-	})
-	if err != nil {
+	c.Environ, c.Stdout, c.Stderr = env.Environ, env.Stdout, env.Stderr
+	if p.bucket, err = objectstore.New(c); err != nil {
 		return nil, err
 	}
 	if err := p.bucket.Prepare(ctx); err != nil {

@@ -134,8 +134,8 @@ func TestBucketRefused(t *testing.T) {
 		`{"target": "s3://key:secret@host/bench"}`:                       "AWS_ACCESS_KEY_ID",
 		`{"target": "s3://host:1/bench", "insecure": true}`:              "insecure",
 		`{"target": "s3://host:1/bench", "data": {}}`:                    "data",
-		`{"target": "s3://host:1/bench", "objects": {"size": "3B"}}`:     "size 3B",
-		`{"target": "s3://host:1/bench", "objects": {"get_share": 2}}`:   "get_share 2",
+		`{"target": "s3://host:1/bench", "objects": {"size": "3B"}}`:     "objects.size",
+		`{"target": "s3://host:1/bench", "objects": {"get_share": 2}}`:   "objects.get_share",
 		`{"target": "s3://host:1/bench", "objects": {"prefix": "../x"}}`: "prefix",
 		`{"target": "http://host:1/", "objects": {}}`:                    "s3://",
 	} {

@@ -19,17 +19,16 @@ import (
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	errs := append(p.validateTimes(), p.validateLoad()...)
-	if err := p.checkTarget(); err != nil {
+	var field *workload.FieldError
+	switch err := p.checkTarget(); {
+	case errors.As(err, &field):
+		errs = append(errs, field)
+	case err != nil:
 		errs = append(errs, bad("target", err.Error(), ""))
 	}
 	if p.Data != nil {
 		if err := p.Data.check(); err != nil {
 			errs = append(errs, bad("data", err.Error(), ""))
-		}
-	}
-	if p.Objects != nil {
-		if err := p.Objects.check(); err != nil {
-			errs = append(errs, bad("objects", err.Error(), ""))
 		}
 	}
 	errs = append(errs, p.validateHTTP()...)
@@ -134,7 +133,7 @@ func (p *Params) checkTarget() error {
 		return fmt.Errorf("%w: requests, headers, http2, ca and insecure are for http:// and https:// (ca and insecure also for s3s://)", model.ErrUsage)
 	}
 	if IsBucket(p.Target) {
-		_, _, err := p.bucketOf()
+		_, err := p.bucketConfig()
 		return err
 	}
 	if u, err := url.Parse(p.Target); err == nil && u.User != nil {

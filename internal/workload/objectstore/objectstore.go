@@ -139,21 +139,25 @@ func (s settings) operations() int64 {
 // is what the task finds out.
 func (p *Params) Estimate() time.Duration { return p.settings().duration }
 
-// Prepare looks at the bucket, removes what crashed tasks left in it, puts the
-// objects to be got, and opens the connections.
-func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
+// config is what the target needs to know, but for the environment.
+func (p *Params) config() store.Config {
 	s := p.settings()
-	target, err := store.New(store.Config{
+	return store.Config{
 		Endpoint: p.Endpoint, Region: p.Region, Bucket: p.Bucket, Create: p.Create, PathStyle: p.PathStyle, CAFile: p.CAFile, InsecureTLS: p.InsecureTLS,
 		Operation: s.operation, GetShare: s.getShare, Size: s.size, Objects: s.objects, Keys: p.Keys, Prefix: p.Prefix, Verify: p.Verify,
 		Clients: s.concurrency, Retries: p.Retries, Timeout: p.RequestTimeout.Std(), Lease: p.leaseTime,
-		Environ: env.Environ, Stdout: env.Stdout, Stderr: env.Stderr,
-	})
-	if err != nil {
+	}
+}
+
+// Prepare looks at the bucket, removes what crashed tasks left in it, puts the
+// objects to be got, and opens the connections.
+func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
+	c := p.config()
+	c.Environ, c.Stdout, c.Stderr = env.Environ, env.Stdout, env.Stderr
+	if p.target, err = store.New(c); err != nil {
 		return err
 	}
-	p.target = target
-	return target.Prepare(ctx)
+	return p.target.Prepare(ctx)
 }
 
 // Cleanup implements workload.Cleaner: it removes the task's directory from

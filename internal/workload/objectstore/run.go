@@ -117,26 +117,25 @@ const hopelessAfter = 100
 
 // hopeless says that the task will fail whatever comes.
 func (r *run) hopeless() bool {
-	completed, failed, _ := r.meter.Total()
+	c := r.meter.Counts()
 	if r.count > 0 {
-		return float64(failed) > r.MaxErrors*float64(r.operations())
+		return float64(c.Failed) > r.MaxErrors*float64(r.operations())
 	}
-	return r.MaxErrors < 0.5 && failed >= hopelessAfter && failed > completed
+	return r.MaxErrors < 0.5 && c.Failed >= hopelessAfter && c.Failed > c.Completed
 }
 
 // judge fails the task if more operations failed than the user allows, or none
 // succeeded, and warns about fewer.
 func (r *run) judge() error {
-	completed, failed, _ := r.meter.Total()
-	share := float64(failed) / float64(max(completed+failed, 1))
-	text := r.meter.DescribeErrors()
+	c := r.meter.Counts()
+	text, all := c.Describe(), c.Completed+c.Failed
 	switch {
-	case completed == 0:
-		return fmt.Errorf("no operation succeeded, %d failed%s", failed, text)
-	case share > r.MaxErrors:
-		return fmt.Errorf("%d of %d operations failed, more than max_errors allows (%g)%s", failed, completed+failed, r.MaxErrors, text)
+	case c.Completed == 0:
+		return fmt.Errorf("no operation succeeded, %d failed%s", c.Failed, text)
+	case float64(c.Failed)/float64(all) > r.MaxErrors:
+		return fmt.Errorf("%d of %d operations failed, more than max_errors allows (%g)%s", c.Failed, all, r.MaxErrors, text)
 	case text != "":
-		r.target.Say(r.target.Stderr, "objectstore: %d of %d operations failed; their bytes do not count%s", failed, completed+failed, text)
+		r.target.Say(r.target.Stderr, "objectstore: %d of %d operations failed; their bytes do not count%s", c.Failed, all, text)
 	}
 	return nil
 }
@@ -149,7 +148,7 @@ var percentiles = []struct {
 
 // reportTally publishes both distributions, if there was an operation at all.
 func (r *run) reportTally(name string, t *store.Tally) error {
-	if t.Completed == 0 {
+	if t.Latency.TotalCount() == 0 {
 		return nil
 	}
 	for metric, h := range map[string]*hdr.Histogram{name + "_latency": t.Latency, name + "_first_byte": t.FirstByte} {
@@ -171,10 +170,10 @@ func (r *run) reportErrors() {
 	info := func(metric string, n int64, labels map[string]string) {
 		r.report.Sample(model.Sample{Metric: metric, Unit: "1", Value: float64(n), Better: model.Lower, Labels: labels, Info: true})
 	}
+	c := r.meter.Counts()
 	for _, kind := range store.Failures {
-		info("objectstore_errors", r.meter.Errors(kind), map[string]string{"kind": string(kind)})
+		info("objectstore_errors", c.Errors[kind], map[string]string{"kind": string(kind)})
 	}
-	_, failed, retries := r.meter.Total()
-	info("objectstore_retries", retries, nil)
-	info("objectstore_failed_operations", failed, nil)
+	info("objectstore_retries", c.Retries, nil)
+	info("objectstore_failed_operations", c.Failed, nil)
 }
