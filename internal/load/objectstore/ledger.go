@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ledger knows how many bytes had been moved when, and of which transfers that
+// ledger knows how many bytes had been moved when, and which of these transfers
 // turned out to be of use.
 //
 // A large object on a slow link is under way for many readings, and whether its

@@ -32,7 +32,7 @@ func (t *Target) put(ctx context.Context, o *object, tr *transfer) error {
 	payload := &body{block: t.block, header: &o.header, size: tr.size, moved: func(n int) { tr.moved.Add(int64(n)) }}
 	_, err := t.client.PutObject(ctx, t.Bucket, o.key, payload, tr.size, minio.PutObjectOptions{DisableMultipart: true, DisableContentSha256: true})
 	if err == nil && payload.pos != tr.size {
-		return fmt.Errorf("the server accepted an object of which only %d of %d bytes were sent", payload.pos, tr.size)
+		return fmt.Errorf("the server accepted an object after only %d of its %d bytes were sent", payload.pos, tr.size)
 	}
 	return err
 }

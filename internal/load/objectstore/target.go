@@ -46,7 +46,7 @@ const (
 	Delete = "delete" // what PutDelete consists of, beside Put
 )
 
-// Kinds says what an operation consists of, each of which is counted apart.
+// Kinds says what an operation consists of; each is counted apart.
 func Kinds(operation string) []string {
 	switch operation {
 	case PutDelete:
