@@ -68,7 +68,7 @@ func TestBucket(t *testing.T) {
 		pass.ServeHTTP(w, r)
 	})
 	for _, corrupting := range []bool{false, true} {
-		p := params(target, 100)
+		p := params(target, 50)
 		p.Objects = defaultObjects()
 		p.Objects.Size, p.Objects.Count, p.Connections = 10_000, 7, 8
 		corrupt.Store(corrupting)
@@ -79,14 +79,14 @@ func TestBucket(t *testing.T) {
 			t.Fatal(err)
 		}
 		wrong := total.Errors[engine.ErrWrong]
-		if total.Due != 200 || total.OK+wrong != 200 || (wrong > 0) != corrupting || wrong > corrupted.Load() {
-			t.Errorf("corrupting %v: %+v; 100/s for 2 s are 200, of which %d or fewer are wrong", corrupting, total.Counts, corrupted.Load())
+		if total.Due != 100 || total.OK+wrong != 100 || (wrong > 0) != corrupting || wrong > corrupted.Load() {
+			t.Errorf("corrupting %v: %+v; 50/s for 2 s are 100, of which %d or fewer are wrong", corrupting, total.Counts, corrupted.Load())
 		}
-		if s.Names[0] != "put" || s.Names[1] != "get" || s.Ops[0].OK < 60 || s.Ops[1].OK < 60 {
+		if s.Names[0] != "put" || s.Names[1] != "get" || s.Ops[0].OK < 30 || s.Ops[1].OK+wrong < 30 {
 			t.Errorf("operations %v, %+v; want puts and gets, half and half", s.Names, s.Ops)
 		}
-		// 100 puts in 3 s of a load of which half are gets, and 7 before.
-		if n := puts.Load(); n < 7+s.Ops[0].OK || n > 7+s.Ops[0].OK+100 {
+		// Half of 50 in the second of warming up are puts, too; at most all are.
+		if n := puts.Load(); n < 7+s.Ops[0].OK || n > 7+s.Ops[0].OK+50 {
 			t.Errorf("%d objects were put, %d are reported in two of three seconds, beside 7 before", n, s.Ops[0].OK)
 		}
 		if left := g.Objects(t); len(left) > 0 {
@@ -120,7 +120,7 @@ func TestBucketBusy(t *testing.T) {
 	}
 	achieved := float64(s.Replies) / s.Scored.Seconds()
 	t.Logf("%.1f/s of 100/s, p90 %v", achieved, time.Duration(total.Latency.ValueAtPercentile(90)))
-	if achieved > 50 || achieved < 30 || total.Latency.ValueAtPercentile(90) < int64(time.Second) {
+	if achieved > 50 || achieved < 15 || total.Latency.ValueAtPercentile(90) < int64(time.Second) {
 		t.Errorf("%.1f answers a second, p90 %v; want below 50, and seconds", achieved, time.Duration(total.Latency.ValueAtPercentile(90)))
 	}
 }
