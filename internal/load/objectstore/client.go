@@ -125,7 +125,7 @@ func newTransport(c Config) (*http.Transport, error) {
 	return &http.Transport{
 		Proxy:           http.ProxyFromEnvironment,
 		DialContext:     (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, InsecureSkipVerify: c.InsecureTLS}, //nolint:gosec // only if the user wants it
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, InsecureSkipVerify: c.InsecureTLS},
 		MaxIdleConns:    c.Clients + 8, MaxIdleConnsPerHost: c.Clients + 8,
 		IdleConnTimeout:     10 * time.Minute, // those that Prepare opened wait for the start
 		TLSHandshakeTimeout: 10 * time.Second,

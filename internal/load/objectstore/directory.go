@@ -32,7 +32,7 @@ func (t *Target) findBucket(ctx context.Context) error {
 		}
 		return fmt.Errorf("making bucket %q: %w", t.Bucket, err)
 	case minio.ToErrorResponse(err).Code == "NoSuchBucket":
-		return fmt.Errorf("there is no bucket %q on %s: make it, or set create: true", t.Bucket, t.client.endpoint)
+		return fmt.Errorf("there is no bucket %q on %s: make it, or set create: true (workload objectstore)", t.Bucket, t.client.endpoint)
 	case err != nil:
 		return fmt.Errorf("looking into bucket %q: %w", t.Bucket, err)
 	}

@@ -93,7 +93,7 @@ func (c *connection) advice(err error, bucket string) string {
 	var refused *net.OpError
 	switch {
 	case errors.As(err, &unknown):
-		return "the server's certificate is of an authority that this node does not know: name the authority's file in ca_file"
+		return "the server's certificate is of an authority that this node does not know: name the authority's file in ca_file (ca, for a load)"
 	case errors.As(err, &verify):
 		return "the server's certificate is not valid for " + c.endpoint + ": correct endpoint, or path_style if the bucket stands in the host name"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
@@ -108,7 +108,7 @@ func (c *connection) advice(err error, bucket string) string {
 func (c *connection) adviceOnAnswer(a minio.ErrorResponse, bucket string) string {
 	switch a.Code {
 	case "NoSuchBucket":
-		return fmt.Sprintf("make bucket %q, or set create: true", bucket)
+		return fmt.Sprintf("make bucket %q, or set create: true (workload objectstore)", bucket)
 	case "InvalidAccessKeyId", "InvalidAccessKey":
 		return "the server does not know this access key: look at AWS_ACCESS_KEY_ID (or the profile or role) of the agent, and at endpoint"
 	case "SignatureDoesNotMatch":

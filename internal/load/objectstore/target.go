@@ -68,8 +68,9 @@ const (
 	// another API call, and another measurement.
 	maxSize    = int64(5 * unit.GiB)
 	maxObjects = 1_000_000
-	MaxClients = 4096 // so many can be opened before
-
+	// MaxClients is how many connections are opened before at most.
+	MaxClients = 4096
+	// DefaultPrefix is where directories lie in the bucket.
 	DefaultPrefix = "scalebench"
 	// DefaultLease is the age at which a lease has expired. It is renewed five
 	// times in that time: a task that missed all of them is dead, or cut off
@@ -97,6 +98,7 @@ type Config struct {
 	Verify    bool          // compare every byte that is got
 	Clients   int           // operations at the same time
 	Retries   int           // of an operation, after errors that may pass
+	Insistent bool          // do not pause after an operation that failed: what is due next does not wait
 	Timeout   time.Duration // of one attempt
 	Lease     time.Duration
 
@@ -209,7 +211,7 @@ func (t *Target) putObjects(ctx context.Context) error {
 	for i := range t.objects {
 		t.objects[i] = newObject(t.Dir, t.Keys, int64(i))
 		group.Go(func() error {
-			return repeat(ctx, patience, func() error { return t.put(ctx, t.objects[i], newTransfer(t.Size)) }, func(error, bool) {})
+			return repeat(ctx, patience, false, func() error { return t.put(ctx, t.objects[i], newTransfer(t.Size)) }, func(error, bool) {})
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -277,7 +279,7 @@ func (t *Target) attempts(ctx context.Context, kind string, attempt func(*transf
 	m := t.Meter
 	end := m.operation(kind)
 	var last *transfer
-	err := repeat(ctx, t.Retries, func() error {
+	err := repeat(ctx, t.Retries, !t.Insistent, func() error {
 		last = m.begin(kind, t.Size)
 		err := attempt(last)
 		m.end(last, err == nil)
@@ -292,9 +294,9 @@ func (t *Target) attempts(ctx context.Context, kind string, attempt func(*transf
 
 // repeat makes an attempt, and as many more while its error may pass. It calls
 // failed for each error, with whether another attempt follows, unless ctx was
-// done. After each failure it pauses, so that a server that asks for less gets
-// less.
-func repeat(ctx context.Context, times int, attempt func() error, failed func(err error, again bool)) error {
+// done. Before each attempt after a failure, and at the end if linger is set, it
+// pauses, so that a server that asks for less gets less.
+func repeat(ctx context.Context, times int, linger bool, attempt func() error, failed func(err error, again bool)) error {
 	for n := 0; ; n++ {
 		err := attempt()
 		if err == nil || ctx.Err() != nil {
@@ -302,7 +304,7 @@ func repeat(ctx context.Context, times int, attempt func() error, failed func(er
 		}
 		again := n < times && kindOf(err).passing()
 		failed(err, again)
-		if !wait(ctx, pauseAfter(n)) || !again {
+		if !again && !linger || !wait(ctx, pauseAfter(n)) || !again {
 			return err
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -107,5 +109,36 @@ func TestPauseAfter(t *testing.T) {
 		if got := pauseAfter(n); got != want {
 			t.Errorf("pauseAfter(%d) = %v, want %v", n, got, want)
 		}
+	}
+}
+
+// TestRepeat: errors that may pass are met with as many attempts as allowed, and
+// pauses between them; the last failure is followed by one only where asked for.
+func TestRepeat(t *testing.T) {
+	throttled, denied := minio.ErrorResponse{StatusCode: 503}, minio.ErrorResponse{StatusCode: 403}
+	for _, tt := range []struct {
+		name     string
+		errs     []error // of the attempts
+		linger   bool
+		attempts int
+		took     time.Duration
+		again    []bool
+	}{
+		{"at once", []error{nil}, true, 1, 0, nil},
+		{"the third", []error{throttled, throttled, nil}, false, 3, 300 * time.Millisecond, []bool{true, true}},
+		{"given up", []error{throttled, throttled, throttled}, false, 3, 300 * time.Millisecond, []bool{true, true, false}},
+		{"given up, then a pause", []error{throttled, throttled, throttled}, true, 3, 700 * time.Millisecond, []bool{true, true, false}},
+		{"of no use", []error{denied}, false, 1, 0, []bool{false}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin, n := time.Now(), 0
+				var again []bool
+				err := repeat(t.Context(), 2, tt.linger, func() error { n++; return tt.errs[n-1] }, func(_ error, more bool) { again = append(again, more) })
+				if !errors.Is(err, tt.errs[tt.attempts-1]) || n != tt.attempts || time.Since(begin) != tt.took || !slices.Equal(again, tt.again) {
+					t.Errorf("%v after %d attempts in %v, again %v; want %v after %d in %v, %v", err, n, time.Since(begin), again, tt.errs[tt.attempts-1], tt.attempts, tt.took, tt.again)
+				}
+			})
+		})
 	}
 }

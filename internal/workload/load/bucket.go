@@ -53,7 +53,7 @@ func (p *Params) bucketConfig() (objectstore.Config, error) {
 	}
 	c := objectstore.Config{
 		PathStyle: objectstore.StyleAuto, CAFile: p.CA, InsecureTLS: p.Insecure,
-		Operation: o.Operation, GetShare: o.GetShare, Size: o.Size.Bytes(), Objects: o.Count, Keys: o.Keys, Prefix: o.Prefix, Verify: true,
+		Operation: o.Operation, GetShare: o.GetShare, Size: o.Size.Bytes(), Objects: o.Count, Keys: o.Keys, Prefix: o.Prefix, Verify: true, Insistent: true,
 		Clients: p.connections(), Timeout: p.Timeout.Std(), Lease: objectstore.DefaultLease,
 	}
 	u, err := url.Parse(p.Target)

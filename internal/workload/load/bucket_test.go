@@ -95,7 +95,7 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestBucketBusy: a store that serves one after another, for 20 ms each, answers
+// TestBucketBusy: a store behind a door that opens every 20 ms answers
 // 50 a second of 100 that are due, and what is late counts from when it was due.
 func TestBucketBusy(t *testing.T) {
 	if testing.Short() {
@@ -103,11 +103,13 @@ func TestBucketBusy(t *testing.T) {
 	}
 	g := s3test.Start(t)
 	t.Setenv("AWS_REGION", "us-east-1")
-	turn := make(chan bool, 1)
+	door := time.NewTicker(20 * time.Millisecond)
+	defer door.Stop()
 	target := inFront(t, g, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
-		turn <- true
-		defer func() { <-turn }()
-		time.Sleep(20 * time.Millisecond)
+		select {
+		case <-door.C:
+		case <-r.Context().Done():
+		}
 		pass.ServeHTTP(w, r)
 	})
 	p := params(target, 100)
@@ -120,7 +122,7 @@ func TestBucketBusy(t *testing.T) {
 	}
 	achieved := float64(s.Replies) / s.Scored.Seconds()
 	t.Logf("%.1f/s of 100/s, p90 %v", achieved, time.Duration(total.Latency.ValueAtPercentile(90)))
-	if achieved > 50 || achieved < 15 || total.Latency.ValueAtPercentile(90) < int64(time.Second) {
+	if achieved > 51 || achieved < 15 || total.Latency.ValueAtPercentile(90) < int64(time.Second) {
 		t.Errorf("%.1f answers a second, p90 %v; want below 50, and seconds", achieved, time.Duration(total.Latency.ValueAtPercentile(90)))
 	}
 }
