@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/experiment"
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -165,5 +166,31 @@ func TestBucketAway(t *testing.T) {
 	}
 	if err := p.Cleanup(t.Context(), env); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFileDefaults: what a file leaves out of a group of keys has its default.
+func TestFileDefaults(t *testing.T) {
+	for text, want := range map[string]func(*Params) bool{
+		"target: 's3://host:1/bench', objects: {operation: get}": func(p *Params) bool {
+			o := *defaultObjects()
+			o.Operation = "get"
+			return *p.Objects == o
+		},
+		"target: 'redis://host:1', data: {workload: a}": func(p *Params) bool {
+			d := *defaultData()
+			d.Workload = "a"
+			return *p.Data == d
+		},
+	} {
+		file := "name: x\nfleet: {local: {nodes: 1}}\nworkloads: [{kind: load, rate: 5op/s, " + text + "}]\n"
+		exp, err := experiment.Parse("x.yaml", []byte(file), experiment.Kinds{Workloads: workload.NewRegistry(Kind())}, nil)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if p, ok := exp.Workloads[0].Bench.(*Params); !ok || !want(p) {
+			t.Errorf("%s: %+v", text, exp.Workloads[0].Bench)
+		}
 	}
 }
