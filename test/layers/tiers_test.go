@@ -77,6 +77,7 @@ var places = []place{
 	{pkg: "report/<part>", tier: 4, partOf: "report"},
 
 	{pkg: "workload/load", tier: 5},
+	{pkg: "workload/objectstore", tier: 5},
 
 	{pkg: "cli", tier: 8},
 	{pkg: "cmd/scalebench", tier: 9},
@@ -156,9 +157,11 @@ var libraries = []library{
 		reason: "interfaces are made where everything that is made is written down and removed again"},
 	{module: "github.com/vishvananda/netns", users: []string{"lab"},
 		reason: "threads change their namespace in one place, where they are locked"},
-	{module: "github.com/minio/minio-go/v7", users: []string{"workload/<name>"},
-		reason: "object storage is one workload's subject"},
-	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>", "capacity", "workload/<name>", "report", "record", "study/<name>"},
+	{module: "github.com/minio/minio-go/v7", users: []string{"load/<name>", "test/<name>"},
+		reason: "each protocol of the load engine is one package"},
+	{module: "github.com/google/uuid", users: []string{"load/<name>"},
+		reason: "ids of scalebench itself are ULIDs, of package model; UUIDs name objects in a store"},
+	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>", "capacity", "workload/<name>", "workload/objectstore", "report", "record", "study/<name>"},
 		reason: "distributions are recorded where things are measured, encoded and merged in one place, and read where they are judged and shown"},
 	{module: "github.com/redis/go-redis/v9", users: []string{"load/<name>"},
 		reason: "each protocol of the load engine is one package"},

@@ -6,11 +6,7 @@ import (
 	"time"
 )
 
-// readEvery is how often the ledger takes a reading: ten times a second, the
-// finest that a series keeps.
-const readEvery = 100 * time.Millisecond
-
-// ledger knows how many bytes had been moved when, and of which transfers that
+// ledger knows how many bytes had been moved when, and which of these transfers
 // turned out to be of use.
 //
 // A large object on a slow link is under way for many readings, and whether its
@@ -41,26 +37,32 @@ type reading struct {
 	bytes int64
 }
 
-// transfer is one attempt at moving one object.
+// transfer is one attempt at an operation, which mostly moves an object.
 type transfer struct {
-	size  int64
-	moved atomic.Int64                 // bytes of the object that went to or came from the connection
-	queue atomic.Pointer[func() int64] // bytes that the kernel has not delivered yet
-	from  int                          // number of the first reading that sees it
-	marks []int64                      // what the readings since then saw
+	size   int64
+	begun  time.Time
+	moved  atomic.Int64                 // bytes of the object that went to or came from the connection
+	queue  atomic.Pointer[func() int64] // bytes that the kernel has not delivered yet
+	first  atomic.Int64                 // when the first byte of the answer came, in ns since begun; 0 until then
+	ledger *ledger                      // that it is entered in; may be nil
+	from   int                          // number of the first reading that sees it
+	marks  []int64                      // what the readings since then saw
 }
+
+func newTransfer(size int64) *transfer { return &transfer{size: size, begun: time.Now()} }
+
+func (t *transfer) firstByte() time.Time { return t.begun.Add(time.Duration(t.first.Load())) }
 
 func newLedger(publish func(after time.Duration, bytes int64)) *ledger {
 	return &ledger{active: map[*transfer]bool{}, publish: publish}
 }
 
 // begin enters a transfer.
-func (l *ledger) begin(size int64) *transfer {
+func (l *ledger) begin(t *transfer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := &transfer{size: size, from: l.first + len(l.waiting)}
+	t.from = l.first + len(l.waiting)
 	l.active[t] = true
-	return t
 }
 
 // end says how a transfer ended.
@@ -70,7 +72,7 @@ func (l *ledger) end(t *transfer, succeeded bool) {
 	l.settle(t, succeeded)
 }
 
-// endEvenly is end for something that nobody sees moving: what succeeded is
+// endEvenly is end for something that cannot be seen moving: what succeeded is
 // taken to have been done evenly over the time that it took, so that a reading
 // has the share that lay before it.
 func (l *ledger) endEvenly(t *transfer, begun, ended time.Duration, succeeded bool) {

@@ -8,7 +8,75 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
+	"regexp"
+	"strings"
+
+	"github.com/google/uuid"
 )
+
+// Below the prefix every task has a directory of its own:
+//
+//	scalebench/task-1b671a64-40d5-491e-99b0-da01ff1f3341/.lease
+//	scalebench/task-1b671a64-40d5-491e-99b0-da01ff1f3341/9c5b94b1-35ad-49bb-b118-8e8fc24abf80
+//
+// With random keys the directory is a random UUID (version 4), too, so that
+// tasks are spread over the store's partitions. With hot keys it is a UUID that
+// begins with the time (version 7), and objects are numbered: all tasks of a
+// parallel trial then write next to each other, behind one constant prefix.
+const (
+	taskWord  = "task-"
+	LeaseName = ".lease" // sorts before all others
+
+	idForm = `[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
+)
+
+var (
+	taskPattern   = regexp.MustCompile(`^` + taskWord + idForm + `/$`)
+	objectPattern = regexp.MustCompile(`^(\.lease|` + idForm + `|[0-9]{12})$`)
+)
+
+// bucketPattern is S3's rule for names; a few old buckets differ.
+var (
+	bucketPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$`)
+	prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
+)
+
+// newDirectory names the directory of a task, with a slash at its end.
+func newDirectory(prefix, keys string) string {
+	id := uuid.New()
+	if keys == HotKeys {
+		id = uuid.Must(uuid.NewV7()) // fails only without random numbers, which there always are
+	}
+	return prefix + "/" + taskWord + id.String() + "/"
+}
+
+// IsTask says whether a key below prefix is the directory of a task.
+func IsTask(prefix, dir string) bool {
+	name, ok := strings.CutPrefix(dir, prefix+"/")
+	return ok && taskPattern.MatchString(name)
+}
+
+// isOurs says whether a key in a task's directory is one that tasks write.
+func isOurs(dir, key string) bool {
+	name, ok := strings.CutPrefix(key, dir)
+	return ok && objectPattern.MatchString(name)
+}
+
+// object is what is put and got.
+type object struct {
+	key    string
+	header header
+}
+
+// newObject names the n-th object in a directory.
+func newObject(dir, keys string, n int64) *object {
+	o := &object{key: dir + uuid.NewString()}
+	if keys == HotKeys {
+		o.key = fmt.Sprintf("%s%012d", dir, n)
+	}
+	_, _ = rand.Read(o.header[:]) // never fails, as documented
+	return o
+}
 
 // headerSize is what begins every object, so that no two are equal.
 const headerSize = 16
@@ -16,11 +84,6 @@ const headerSize = 16
 // header is random: the object's first bytes, and where in the block the rest
 // begins.
 type header [headerSize]byte
-
-func newHeader() (h header) {
-	_, _ = rand.Read(h[:]) // never fails, as documented
-	return h
-}
 
 const (
 	minBlock = 1 << 20

@@ -19,6 +19,19 @@ func contentOf(t *testing.T, bl block, o *object, size int64) []byte {
 	return data
 }
 
+// TestObjectsDiffer reads the stored files: no two may be equal, and none may
+// be compressible.
+func TestObjectsDiffer(t *testing.T) {
+	a, c := newObject("d/", UUIDKeys, 0), newObject("d/", UUIDKeys, 1)
+	bl := newBlock(1 << 20)
+	one, two := contentOf(t, bl, a, 100_000), contentOf(t, bl, c, 100_000)
+	for i := 0; i+4096 <= len(one); i += 4096 {
+		if bytes.Contains(two, one[i:i+4096]) && i%4096 == bytes.Index(two, one[i:i+4096])%4096 {
+			t.Errorf("the block at %d is in both objects at a distance that a store would find", i)
+		}
+	}
+}
+
 func TestIncompressible(t *testing.T) {
 	data := contentOf(t, newBlock(0), newObject("d/", UUIDKeys, 0), 3<<20)[:minBlock]
 	var packed bytes.Buffer

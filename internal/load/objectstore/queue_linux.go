@@ -9,7 +9,7 @@ import (
 )
 
 // sendQueue returns a function that tells how many bytes of a TCP connection
-// the peer has not acknowledged (SIOCOUTQ, tcp(7)); nil where nobody knows. On
+// the peer has not acknowledged (SIOCOUTQ, tcp(7)); nil where that is unknown. On
 // a slow path the kernel takes megabytes at once: counted when they were
 // written, they would appear as throughput that the path does not have. With
 // TLS the queue holds a little more than the payload, so that less is counted
