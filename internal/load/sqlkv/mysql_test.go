@@ -1,4 +1,4 @@
-package mysql_test
+package sqlkv_test
 
 import (
 	"database/sql"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/load/mysql"
+	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/kvtest"
 )
@@ -21,17 +21,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const password = "s3cret-word"
 
-func open(t *testing.T, rawURL string) *mysql.Store {
+func openMySQL(t *testing.T, rawURL string) *sqlkv.Store {
 	t.Helper()
-	s, err := mysql.New(rawURL)
+	s, err := sqlkv.NewMySQL(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// TestStore is all that needs a server, for starting one takes a while.
-func TestStore(t *testing.T) {
+// TestMySQLStore is all that needs a server, for starting one takes a while.
+func TestMySQLStore(t *testing.T) {
 	const databases = 32
 	server := kvtest.StartMariaDB(t, databases, password)
 	next := 0
@@ -41,19 +41,19 @@ func TestStore(t *testing.T) {
 		}
 		return fmt.Sprintf("%s/test%d", server.Addr, next-1)
 	}
-	t.Run("other's table", func(t *testing.T) { testOthersTable(t, database()) })
-	t.Run("not loaded", func(t *testing.T) { testNotLoaded(t, database()) })
-	t.Run("denied", func(t *testing.T) { testDenied(t, database()) })
-	t.Run("unknown database", func(t *testing.T) { testUnknownDatabase(t, server.Addr) })
+	t.Run("other's table", func(t *testing.T) { testMySQLOthersTable(t, database()) })
+	t.Run("not loaded", func(t *testing.T) { testMySQLNotLoaded(t, database()) })
+	t.Run("denied", func(t *testing.T) { testMySQLDenied(t, database()) })
+	t.Run("unknown database", func(t *testing.T) { testMySQLUnknownDatabase(t, server.Addr) })
 	kvtest.Run(t, kvtest.Subject{
-		Open:  func(t *testing.T) kv.Store { return open(t, "mysql://bench:"+password+"@"+database()) },
+		Open:  func(t *testing.T) kv.Store { return openMySQL(t, "mysql://bench:"+password+"@"+database()) },
 		Stall: func(*testing.T, kv.Store) func() { return server.Stall() },
 		Stop:  func(*testing.T, kv.Store) { server.Stop() },
 	})
 }
 
-// testOthersTable: a table that happens to have our name is left alone.
-func testOthersTable(t *testing.T, database string) {
+// testMySQLOthersTable: a table that happens to have our name is left alone.
+func testMySQLOthersTable(t *testing.T, database string) {
 	config := driver.NewConfig()
 	config.User, config.Passwd, config.Net = "bench", password, "tcp"
 	config.Addr, config.DBName, _ = strings.Cut(database, "/")
@@ -66,7 +66,7 @@ func testOthersTable(t *testing.T, database string) {
 	if _, err := db.ExecContext(t.Context(), "CREATE TABLE scalebench_kv (precious INT)"); err != nil {
 		t.Fatal(err)
 	}
-	store := open(t, "mysql://bench:"+password+"@"+database)
+	store := openMySQL(t, "mysql://bench:"+password+"@"+database)
 	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{}); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Load = %v, want ErrUsage", err)
 	}
@@ -78,30 +78,30 @@ func testOthersTable(t *testing.T, database string) {
 	}
 }
 
-// testNotLoaded: the reason is named.
-func testNotLoaded(t *testing.T, database string) {
-	store := open(t, "mysql://bench:"+password+"@"+database)
+// testMySQLNotLoaded: the reason is named.
+func testMySQLNotLoaded(t *testing.T, database string) {
+	store := openMySQL(t, "mysql://bench:"+password+"@"+database)
 	_, err := store.Connect(t.Context(), kv.DefaultDataset().Shape)
 	if load.KindOf(err) != load.ErrConnect || !strings.Contains(err.Error(), "no records were loaded") {
 		t.Errorf("Connect = %v, want that no records were loaded", err)
 	}
 }
 
-// testDenied: a wrong password is named as the reason, and not shown.
-func testDenied(t *testing.T, database string) {
-	kvtest.CheckDenied(t, open(t, "mysql://bench:wr0ng%2Fword@"+database), "wr0ng")
+// testMySQLDenied: a wrong password is named as the reason, and not shown.
+func testMySQLDenied(t *testing.T, database string) {
+	kvtest.CheckDenied(t, openMySQL(t, "mysql://bench:wr0ng%2Fword@"+database), "wr0ng")
 }
 
-func testUnknownDatabase(t *testing.T, addr string) {
-	store := open(t, "mysql://bench:"+password+"@"+addr+"/nothere")
+func testMySQLUnknownDatabase(t *testing.T, addr string) {
+	store := openMySQL(t, "mysql://bench:"+password+"@"+addr+"/nothere")
 	_, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{})
 	if !errors.Is(err, model.ErrUsage) && !errors.Is(err, model.ErrDenied) {
 		t.Errorf("Load = %v, want ErrUsage or ErrDenied", err)
 	}
 }
 
-func TestNew(t *testing.T) {
-	kvtest.CheckURLs(t, mysql.New, map[string]string{
+func TestMySQLNew(t *testing.T) {
+	kvtest.CheckURLs(t, sqlkv.NewMySQL, map[string]string{
 		"mysql://me:pw1234@db.example:3307/bench":     "mysql://me@db.example:3307/bench",
 		"mysql://me:pw1234@db.example/bench?tls=true": "mysql://me@db.example/bench",
 		"mysql://me:pw1234@/bench?socket=/run/s":      "mysql://me@/bench?socket=%2Frun%2Fs",
@@ -115,9 +115,9 @@ func TestNew(t *testing.T) {
 	})
 }
 
-func BenchmarkStore(b *testing.B) {
+func BenchmarkMySQL(b *testing.B) {
 	server := kvtest.StartMariaDB(b, 1, password)
-	store, err := mysql.New("mysql://bench:" + password + "@" + server.Addr + "/test0")
+	store, err := sqlkv.NewMySQL("mysql://bench:" + password + "@" + server.Addr + "/test0")
 	if err != nil {
 		b.Fatal(err)
 	}

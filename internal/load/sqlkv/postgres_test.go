@@ -1,4 +1,4 @@
-package postgres_test
+package sqlkv_test
 
 import (
 	"context"
@@ -7,37 +7,34 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"go.uber.org/goleak"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/load/postgres"
+	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/kvtest"
 	"github.com/scalebench/scalebench/test/pgtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func open(t *testing.T, rawURL string) *postgres.Store {
+func openPostgres(t *testing.T, rawURL string) *sqlkv.Store {
 	t.Helper()
-	s, err := postgres.New(rawURL)
+	s, err := sqlkv.NewPostgres(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// TestStore is all that can share a server, for starting one takes a while.
-func TestStore(t *testing.T) {
+// TestPostgresStore is all that can share a server, for starting one takes a while.
+func TestPostgresStore(t *testing.T) {
 	server := pgtest.Start(t)
-	t.Run("other's table", func(t *testing.T) { testOthersTable(t, server) })
-	t.Run("not loaded", func(t *testing.T) { testNotLoaded(t, server) })
+	t.Run("other's table", func(t *testing.T) { testPostgresOthersTable(t, server) })
+	t.Run("not loaded", func(t *testing.T) { testPostgresNotLoaded(t, server) })
 	urls := map[kv.Store]string{}
 	kvtest.Run(t, kvtest.Subject{
 		Open: func(t *testing.T) kv.Store {
 			url := server.Database()
-			s := open(t, url)
+			s := openPostgres(t, url)
 			urls[s] = url
 			return s
 		},
@@ -65,11 +62,11 @@ func lock(t *testing.T, url string) (release func()) {
 	}
 }
 
-// testOthersTable: a table that happens to have our name is left alone.
-func testOthersTable(t *testing.T, server *pgtest.Server) {
+// testPostgresOthersTable: a table that happens to have our name is left alone.
+func testPostgresOthersTable(t *testing.T, server *pgtest.Server) {
 	url := server.Database()
 	server.Exec(url, "CREATE TABLE scalebench_kv (precious text)")
-	store := open(t, url)
+	store := openPostgres(t, url)
 	_, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{})
 	if !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Load = %v, want ErrUsage", err)
@@ -80,29 +77,29 @@ func testOthersTable(t *testing.T, server *pgtest.Server) {
 	server.Exec(url, "SELECT precious FROM scalebench_kv")
 }
 
-// testNotLoaded: the reason is named.
-func testNotLoaded(t *testing.T, server *pgtest.Server) {
-	store := open(t, server.Database())
+// testPostgresNotLoaded: the reason is named.
+func testPostgresNotLoaded(t *testing.T, server *pgtest.Server) {
+	store := openPostgres(t, server.Database())
 	_, err := store.Connect(t.Context(), kv.DefaultDataset().Shape)
 	if load.KindOf(err) != load.ErrConnect || !strings.Contains(err.Error(), "no records were loaded") {
 		t.Errorf("Connect = %v, want that no records were loaded", err)
 	}
 }
 
-// TestDenied: a wrong password is named as the reason, and not shown.
-func TestDenied(t *testing.T) {
+// TestPostgresDenied: a wrong password is named as the reason, and not shown.
+func TestPostgresDenied(t *testing.T) {
 	server := pgtest.Start(t)
 	url := server.URL()
 	server.RequirePassword("s3cret/word")
-	right := open(t, strings.Replace(url, "postgres@", "postgres:s3cret%2Fword@", 1))
+	right := openPostgres(t, strings.Replace(url, "postgres@", "postgres:s3cret%2Fword@", 1))
 	if err := kv.Drop(t.Context(), right); err != nil {
 		t.Errorf("with the password: %v", err)
 	}
-	kvtest.CheckDenied(t, open(t, strings.Replace(url, "postgres@", "postgres:wr0ng%2Fword@", 1)), "wr0ng")
+	kvtest.CheckDenied(t, openPostgres(t, strings.Replace(url, "postgres@", "postgres:wr0ng%2Fword@", 1)), "wr0ng")
 }
 
-func TestNew(t *testing.T) {
-	kvtest.CheckURLs(t, postgres.New, map[string]string{
+func TestPostgresNew(t *testing.T) {
+	kvtest.CheckURLs(t, sqlkv.NewPostgres, map[string]string{
 		"postgres://me:pw1234@db.example:5433/bench?sslmode=disable&sslpassword=pw1234": "postgres://me@db.example:5433/bench",
 	}, map[string]string{
 		"scheme":    "mysql://me:pw1234@db.example/bench",
@@ -112,8 +109,8 @@ func TestNew(t *testing.T) {
 	})
 }
 
-func BenchmarkStore(b *testing.B) {
-	store, err := postgres.New(pgtest.Start(b).Database())
+func BenchmarkPostgres(b *testing.B) {
+	store, err := sqlkv.NewPostgres(pgtest.Start(b).Database())
 	if err != nil {
 		b.Fatal(err)
 	}
