@@ -12,8 +12,8 @@ import (
 	"github.com/scalebench/scalebench/internal/load/kv"
 )
 
-// stateKey holds the description of the data set. It does not begin as records
-// do, whose keys begin with "user".
+// stateKey holds the description of the data set. The keys of records begin with
+// "user".
 const stateKey = prefix + "state"
 
 // scanCount is how many keys the server looks at in one step of a scan.

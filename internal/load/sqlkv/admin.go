@@ -57,7 +57,7 @@ func (a *admin) ifMade(ctx context.Context, query string, into any) error {
 }
 
 // made reports whether there are tables that Create has made. A table of
-// records that somebody else has made is an error, model.ErrUsage.
+// records that another program has made is an error, model.ErrUsage.
 func (a *admin) made(ctx context.Context, q querier) (bool, error) {
 	var records, state bool
 	err := q.QueryRowContext(ctx, a.exists, recordTable).Scan(&records)

@@ -59,7 +59,7 @@ type dialect struct {
 	text    string             // type of the description
 	exists  string             // a query whether the table of its argument exists
 	settle  string             // before the table's name: what the server would do by itself later
-	foreign string             // what to name instead where somebody else's table is in the way
+	foreign string             // what to name instead where another program's table is in the way
 }
 
 // conn is one connection of a session.
