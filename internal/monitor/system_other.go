@@ -8,10 +8,5 @@ func systemLinks() []link { return nil }
 // deviceNumber: there are no numbers of /proc/diskstats to find.
 func deviceNumber(string) (major, minor uint64, ok bool) { return 0, 0, false }
 
-type diag struct{}
-
-func newDiag() *diag { return nil }
-
-func (*diag) read(emit) {}
-
-func (*diag) close() {}
+// socketQueues: nor is there anything to ask for the queues of sockets.
+func socketQueues() source { return nil }
