@@ -1,11 +1,22 @@
+// Package sysbench runs the processor and memory tests of sysbench 1.0, where
+// it is installed.
+//
+// The summary gives the metrics. The lines that sysbench prints every second
+// give the progress series: each holds the mean rate since the line before, so
+// the work done is that rate times the time between the two lines; the last
+// point is the exact total of the summary.
 package sysbench
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -140,4 +151,34 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		env.Report.Sample(model.Sample{Metric: "sysbench_cpu_latency_p95", Unit: "ms", Value: s.p95, Better: model.Lower, Info: true})
 	}
 	return nil
+}
+
+// execute runs sysbench and returns its standard output, a few kilobytes. The
+// meter sees each line when it is printed.
+func (p *Params) execute(ctx context.Context, env *workload.Env, m *meter) (string, error) {
+	cmd := exec.CommandContext(ctx, p.path, p.arguments()...)
+	cmd.Env = env.Environ
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	var text, complaint bytes.Buffer
+	cmd.Stdout = io.MultiWriter(&text, m, env.Stdout)
+	cmd.Stderr = io.MultiWriter(&complaint, env.Stderr)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
+		env.Report.ExitCode(cmd.ProcessState.ExitCode())
+	}
+	switch {
+	case err == nil:
+		return text.String(), nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.As(err, &exit):
+		return "", fmt.Errorf("sysbench %s ended with %w: %s", strings.Join(p.arguments(), " "), exit, lastLine(complaint.String()+text.String()))
+	}
+	return "", fmt.Errorf("running %s: %w", p.path, err)
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
 }
