@@ -11,7 +11,7 @@ const userHZ = 100
 var cpuKinds = [...]string{"cpu.user", "cpu.nice", "cpu.system", "cpu.idle", "cpu.iowait",
 	"cpu.irq", "cpu.softirq", "cpu.steal", "cpu.guest"}
 
-// scaled is a metric whose file has so many to one of its unit.
+// scaled is a metric; the file counts so many to one of its unit.
 type scaled struct {
 	name string
 	per  float64
@@ -82,7 +82,7 @@ var meminfoMetrics = map[string]scaled{
 	"Dirty":        {"memory.dirty", 1. / 1024}, "Writeback": {"memory.writeback", 1. / 1024},
 }
 
-// parseMeminfo reads /proc/meminfo, whose numbers are KiB.
+// parseMeminfo reads /proc/meminfo, with numbers in KiB.
 func parseMeminfo(b []byte, out emit) {
 	var cached, swapTotal, swapFree uint64
 	var haveCached, haveSwap bool
@@ -240,8 +240,8 @@ func uints(b []byte, list []uint64) int {
 	return len(list)
 }
 
-// eachPair calls fn for every line of the form "key value …" or "key: value
-// …" whose value is a number.
+// eachPair calls fn for every line of the form "key number …" or "key: number
+// …".
 func eachPair(b []byte, fn func(key []byte, value uint64)) {
 	for len(b) > 0 {
 		var line []byte

@@ -75,7 +75,7 @@ func testInserts(t *testing.T, s Subject) {
 	}
 }
 
-// testWrong: a client notices a value that nobody wrote, and one of another
+// testWrong: a client notices a value that was never written, and one of another
 // size.
 func testWrong(t *testing.T, s Subject) {
 	store := s.Open(t)
@@ -198,7 +198,7 @@ func testTimeout(t *testing.T, s Subject) {
 	})
 }
 
-// testCancel: it costs no more if there is no such time, but somebody says that
+// testCancel: it costs no more if there is no such time, but the caller says that
 // it is over.
 func testCancel(t *testing.T, s Subject) {
 	testGivesUp(t, s, func() (context.Context, context.CancelFunc) {

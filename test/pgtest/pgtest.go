@@ -171,7 +171,7 @@ func (s *Server) start() error {
 	if err != nil {
 		return err
 	}
-	// No TCP: no port to fight over, and nobody else can connect.
+	// No TCP: no port to fight over, and no other user can connect.
 	cmd := s.Command(filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.Dir, "-c", "listen_addresses=")
 	cmd.Stdout, cmd.Stderr = log, log
 	proc, err := servertest.Start(cmd, syscall.SIGQUIT) // which shuts it down

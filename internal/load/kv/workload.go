@@ -10,7 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// Workload is a mix of operations on records, some of which are more popular.
+// Workload is a mix of operations on records, of unequal popularity.
 type Workload struct {
 	Name string
 	// About says what it stands for, in the words of its source.

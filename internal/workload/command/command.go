@@ -214,9 +214,9 @@ func (m Metric) validate(field string) error {
 	case ways != 1:
 		return &workload.FieldError{Field: field, Problem: fmt.Sprintf("%d ways to read the number are given", ways), Allowed: "exactly one of json, regex and number: true is needed"}
 	case m.Better != "" && m.Better != model.Higher && m.Better != model.Lower:
-		return &workload.FieldError{Field: field + ".better", Problem: fmt.Sprintf("%q is no direction", m.Better), Allowed: "allowed is higher or lower"}
+		return &workload.FieldError{Field: field + ".better", Problem: fmt.Sprintf("%q is not a direction", m.Better), Allowed: "allowed is higher or lower"}
 	case m.From != "" && m.From != "stdout" && m.From != "stderr":
-		return &workload.FieldError{Field: field + ".from", Problem: fmt.Sprintf("%q is no stream", m.From), Allowed: "allowed is stdout or stderr"}
+		return &workload.FieldError{Field: field + ".from", Problem: fmt.Sprintf("%q is not a stream", m.From), Allowed: "allowed is stdout or stderr"}
 	}
 	return validateSource(field, m.JSON, m.Regex)
 }
@@ -225,7 +225,7 @@ func (m Metric) validate(field string) error {
 func validateSource(field, json, regex string) error {
 	if json != "" {
 		if _, err := compileJSON(json); err != nil {
-			return &workload.FieldError{Field: field + ".json", Problem: fmt.Sprintf("%q is no jq expression: %v", json, err), Allowed: "allowed is a path such as .results[0].rate"}
+			return &workload.FieldError{Field: field + ".json", Problem: fmt.Sprintf("%q is not a jq expression: %v", json, err), Allowed: "allowed is a path such as .results[0].rate"}
 		}
 	}
 	if regex != "" {

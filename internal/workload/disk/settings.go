@@ -188,7 +188,7 @@ func (p *Params) validateNumbers() error {
 		}
 	}
 	if p.BlockSize < 0 || p.BlockSize > unit.GiB {
-		errs = append(errs, field("block_size", "up to 1GiB", "%s is no size of a block", p.BlockSize))
+		errs = append(errs, field("block_size", "up to 1GiB", "%s is not a useful size of a block", p.BlockSize))
 	}
 	s := p.settings()
 	if s.direct && s.block%sector != 0 {

@@ -110,7 +110,7 @@ func (p *Params) Validate() error {
 	case p.Duration.Std() < minDuration:
 		return &workload.FieldError{Field: "duration", Problem: fmt.Sprintf("%s is too short to measure", p.Duration), Allowed: fmt.Sprintf("allowed is %v or more", minDuration)}
 	case p.Size != 0 && (p.Size < minSize || p.Size > maxSize):
-		return &workload.FieldError{Field: "size", Problem: fmt.Sprintf("%s is no useful working set", p.Size), Allowed: fmt.Sprintf("allowed is %v to %v; leave it out for four times the last-level cache", minSize, maxSize)}
+		return &workload.FieldError{Field: "size", Problem: fmt.Sprintf("%s is not a useful working set", p.Size), Allowed: fmt.Sprintf("allowed is %v to %v; leave it out for four times the last-level cache", minSize, maxSize)}
 	}
 	return p.validateTests()
 }

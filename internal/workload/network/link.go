@@ -84,7 +84,7 @@ func (l *link) answer() (int64, error) {
 	case status >= 100 && status < 300:
 		return length, nil
 	case status == http.StatusForbidden:
-		return 0, fmt.Errorf("it refuses this node, whose address is not the one it was told (status %d): the standard error of its task says which one it saw; start this node's agent with --label %s=ADDRESS: %w", status, model.LabelAddress, errFatal)
+		return 0, fmt.Errorf("it refuses this node, which came from another address than it was told (status %d): start this node's agent with --label %s=ADDRESS; the standard error of the peer's task names the address it saw: %w", status, model.LabelAddress, errFatal)
 	case status >= 400 && status < 500:
 		return 0, fmt.Errorf("it answers with status %d: %w", status, errFatal)
 	}

@@ -7,9 +7,9 @@
 // be both. What happens, in order:
 //
 //  1. Prepare puts the object into memory and begins to serve it, before any
-//     node may start, so that nobody finds a closed port;
+//     node may start, so that no port is closed;
 //  2. Run connects. During the first half of the warm-up, at most a second,
-//     nobody transfers: the round-trip time of the idle network;
+//     nothing is transferred: the round-trip time of the idle network;
 //  3. all connections transfer: HTTP/1.1 GET to receive, PUT to send. The
 //     kernel copies: sendfile from memory on one side, receive and discard
 //     (MSG_TRUNC) on the other, so that the network and not a copy loop is
@@ -267,13 +267,13 @@ func (p *Params) validateNumbers() error {
 	case p.Connections < 0 || p.Connections > maxConnections:
 		return field("connections", fmt.Sprintf("%d connections are impossible", p.Connections), "1 to 1024")
 	case p.Size != 0 && (p.Size < minSize || p.Size > maxSize):
-		return field("size", fmt.Sprintf("%s is no useful size of an object in memory", p.Size), "1kB to 16GB")
+		return field("size", fmt.Sprintf("an object of %s is not useful in memory", p.Size), "1kB to 16GB")
 	case p.Downloads < 0 || p.Downloads > maxDownloads:
 		return field("downloads", fmt.Sprintf("%d transfers are impossible", p.Downloads), "1 to 1000000000")
 	case p.Downloads > 0 && p.Duration > 0:
 		return field("downloads", "either a number of transfers or a time ends the test, and both are given", "downloads or duration")
 	case p.Port < 1 || p.Port > 65535:
-		return field("port", fmt.Sprintf("%d is no TCP port", p.Port), "1 to 65535")
+		return field("port", fmt.Sprintf("%d is not a TCP port", p.Port), "1 to 65535")
 	}
 	return nil
 }
@@ -283,7 +283,7 @@ func (p *Params) validateTimes() error {
 	case p.Duration != 0 && p.Duration.Std() < minDuration:
 		return field("duration", fmt.Sprintf("%s is too short to measure", p.Duration), "500ms or more")
 	case p.WarmUp != nil && (p.WarmUp.Std() < 0 || p.WarmUp.Std() > time.Hour):
-		return field("warm_up", fmt.Sprintf("%s is no useful time to warm up", *p.WarmUp), "0s to 1h")
+		return field("warm_up", fmt.Sprintf("%s is not a useful time to warm up", *p.WarmUp), "0s to 1h")
 	case p.Stall.Std() < minStall:
 		return field("stall", fmt.Sprintf("within %s no peer can be told from a slow one", p.Stall), "500ms or more")
 	}

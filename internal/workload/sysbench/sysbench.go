@@ -72,9 +72,9 @@ func (p *Params) Validate() error {
 	case p.Duration.Std() < time.Second || p.Duration.Std()%time.Second != 0:
 		return field("duration", fmt.Sprintf("sysbench cannot run for %s", p.Duration), "a whole number of seconds, such as 10s")
 	case p.MaxPrime < 3:
-		return field("max_prime", fmt.Sprintf("%d is no limit for primes", p.MaxPrime), "3 or more")
+		return field("max_prime", fmt.Sprintf("%d is not a limit for primes", p.MaxPrime), "3 or more")
 	case p.BlockSize < unit.Byte || p.BlockSize&(p.BlockSize-1) != 0:
-		return field("block_size", fmt.Sprintf("%s is no size of a block", p.BlockSize), "a power of 2, such as 1KiB or 1MiB")
+		return field("block_size", fmt.Sprintf("%s is not a size of a block", p.BlockSize), "a power of 2, such as 1KiB or 1MiB")
 	case p.Operation != "read" && p.Operation != "write":
 		return field("operation", fmt.Sprintf("there is no operation %q", p.Operation), "read or write")
 	case p.Access != "seq" && p.Access != "rnd":
@@ -121,7 +121,7 @@ func (p *Params) arguments() []string {
 	return append(args, "run")
 }
 
-// metric names the rate of a test and its unit, whose counter is the progress.
+// metric names the rate of a test and its unit, which the progress counts.
 func (p *Params) metric() (name, unit, resource string) {
 	if p.Test == CPU {
 		return "sysbench_cpu_rate", "op", model.ResourceCPU
