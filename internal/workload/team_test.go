@@ -13,7 +13,7 @@ import (
 func TestTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := func(n uint64, takes time.Duration) func() (uint64, error) {
-			return func() (uint64, error) { time.Sleep(takes); return n, nil }
+			return func() (uint64, error) { <-time.After(takes); return n, nil }
 		}
 		// The second one's last step ends 2 s after the deadline.
 		team := StartTeam(t.Context(), time.Now().Add(10*time.Second), []func() (uint64, error){step(1, time.Second), step(6, 4*time.Second)})
@@ -29,9 +29,9 @@ func TestTeam(t *testing.T) {
 func TestTeamEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin, wrong := time.Now(), errors.New("wrong")
-		second := func() (uint64, error) { time.Sleep(time.Second); return 1, nil }
+		second := func() (uint64, error) { <-time.After(time.Second); return 1, nil }
 		team := StartTeam(t.Context(), begin.Add(time.Hour), []func() (uint64, error){second, func() (uint64, error) {
-			time.Sleep(2500 * time.Millisecond)
+			<-time.After(2500 * time.Millisecond)
 			return 0, wrong
 		}})
 		<-team.Done()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -94,6 +95,14 @@ func (s *mysqlServer) dialect() dialect {
 		exists:  "SELECT count(*) > 0 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
 		settle:  "ANALYZE TABLE",
 		foreign: "database",
+		// https://mariadb.com/kb/en/mariadb-error-code-reference/, the same in MySQL.
+		missing: "1146", duplicate: "1062",
+		advice: []advice{
+			{"1044", model.ErrDenied, "check user and password, and the user's rights to the database"},
+			{"1045", model.ErrDenied, "check user and password, and the user's rights to the database"},
+			{"1142", model.ErrDenied, "the user needs the rights to create, drop and use tables in the database"},
+			{"1049", model.ErrUsage, "create the database or name another one"},
+		},
 	}
 }
 
@@ -186,32 +195,19 @@ func (s *mysqlStatement) exec(ctx context.Context, args [][]byte) (int64, error)
 	return result.RowsAffected()
 }
 
-// Numbers of the server's errors
-// (https://mariadb.com/kb/en/mariadb-error-code-reference/), the same in MySQL.
-const (
-	mysqlDBAccessDenied    = 1044
-	mysqlAccessDenied      = 1045
-	mysqlUnknownDatabase   = 1049
-	mysqlServerShutdown    = 1053
-	mysqlDuplicateEntry    = 1062
-	mysqlTableAccessDenied = 1142
-	mysqlNoSuchTable       = 1146
-	mysqlConnectionKilled  = 1927
-)
-
-// mysqlNumber is the number of an error of the server, 0 of another one.
-func mysqlNumber(err error) uint16 {
+// codeOf is the number of an error.
+func (s *mysqlServer) codeOf(err error) string {
 	if answer, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return answer.Number
+		return strconv.Itoa(int(answer.Number))
 	}
-	return 0
+	return ""
 }
 
 func (s *mysqlServer) kindOf(err error) (load.Kind, bool) {
-	switch number := mysqlNumber(err); {
-	case number == mysqlServerShutdown, number == mysqlConnectionKilled:
+	switch code := s.codeOf(err); {
+	case code == "1053", code == "1927": // the server ends, or has ended the connection
 		return load.ErrClosed, true
-	case number != 0:
+	case code != "":
 		return load.ErrStatus, true
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
 		return load.ErrClosed, true
@@ -219,20 +215,4 @@ func (s *mysqlServer) kindOf(err error) (load.Kind, bool) {
 		return load.ErrStatus, true
 	}
 	return 0, false
-}
-
-func (s *mysqlServer) isMissingTable(err error) bool { return mysqlNumber(err) == mysqlNoSuchTable }
-
-func (s *mysqlServer) isDuplicate(err error) bool { return mysqlNumber(err) == mysqlDuplicateEntry }
-
-func (s *mysqlServer) explain(err error) (kind error, advice string) {
-	switch mysqlNumber(err) {
-	case mysqlAccessDenied, mysqlDBAccessDenied:
-		return model.ErrDenied, "check user and password, and the user's rights to the database"
-	case mysqlTableAccessDenied:
-		return model.ErrDenied, "the user needs the rights to create, drop and use tables in the database"
-	case mysqlUnknownDatabase:
-		return model.ErrUsage, "create the database or name another one"
-	}
-	return nil, ""
 }

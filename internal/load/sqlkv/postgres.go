@@ -60,6 +60,13 @@ func (s *postgresServer) dialect() dialect {
 		exists:  "SELECT to_regclass($1) IS NOT NULL",
 		settle:  "VACUUM (ANALYZE)",
 		foreign: "schema with ?search_path=",
+		// https://www.postgresql.org/docs/current/errcodes-appendix.html
+		missing: "42P01", duplicate: "23505",
+		advice: []advice{
+			{"28", model.ErrDenied, "check user and password, and the server's pg_hba.conf"},
+			{"42501", model.ErrDenied, "the user needs the right to create tables, or name a schema of its own with ?search_path="},
+			{"3D000", model.ErrUsage, "create the database or name another one"},
+		},
 	}
 }
 
@@ -142,19 +149,7 @@ func (s *postgresStatement) exec(ctx context.Context, args [][]byte) (int64, err
 	return tag.RowsAffected(), err
 }
 
-// Codes of the server's errors
-// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
-const (
-	postgresUniqueViolation = "23505"
-	postgresUndefinedTable  = "42P01"
-	postgresNoDatabase      = "3D000"
-	postgresNoPrivilege     = "42501"
-	postgresClassConnection = "08"
-	postgresClassAuth       = "28"
-)
-
-// postgresCode is the code of an error of the server, "" of another one.
-func postgresCode(err error) string {
+func (s *postgresServer) codeOf(err error) string {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return answer.Code
 	}
@@ -164,8 +159,7 @@ func postgresCode(err error) string {
 func (s *postgresServer) kindOf(err error) (load.Kind, bool) {
 	answer, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
-	case ok && (answer.SeverityUnlocalized == "FATAL" || answer.SeverityUnlocalized == "PANIC" ||
-		strings.HasPrefix(answer.Code, postgresClassConnection)):
+	case ok && (answer.SeverityUnlocalized == "FATAL" || answer.SeverityUnlocalized == "PANIC" || strings.HasPrefix(answer.Code, "08")):
 		return load.ErrClosed, true // the server ends the connection with this answer
 	case ok:
 		return load.ErrStatus, true
@@ -175,24 +169,4 @@ func (s *postgresServer) kindOf(err error) (load.Kind, bool) {
 		return load.ErrTimeout, true
 	}
 	return 0, false
-}
-
-func (s *postgresServer) isMissingTable(err error) bool {
-	return postgresCode(err) == postgresUndefinedTable
-}
-
-func (s *postgresServer) isDuplicate(err error) bool {
-	return postgresCode(err) == postgresUniqueViolation
-}
-
-func (s *postgresServer) explain(err error) (kind error, advice string) {
-	switch code := postgresCode(err); {
-	case strings.HasPrefix(code, postgresClassAuth):
-		return model.ErrDenied, "check user and password, and the server's pg_hba.conf"
-	case code == postgresNoPrivilege:
-		return model.ErrDenied, "the user needs the right to create tables, or name a schema of its own with ?search_path="
-	case code == postgresNoDatabase:
-		return model.ErrUsage, "create the database or name another one"
-	}
-	return nil, ""
 }

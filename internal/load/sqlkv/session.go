@@ -12,29 +12,30 @@ import (
 // session executes prepared statements.
 type session struct {
 	conn
-	store  *Store
-	read   statement
-	insert statement
-	update []statement // by field
-	args   [][]byte    // of the operation at hand
+	store     *Store
+	duplicate string // code of the error for a key that exists
+	read      statement
+	insert    statement
+	update    []statement // by field
+	args      [][]byte    // of the operation at hand
 }
 
 // prepare prepares all statements now, for later it would be a part of some
 // operation's latency.
 func (x *session) prepare(ctx context.Context, shape kv.Shape) (err error) {
-	param, fields, all := x.store.dialect().param, shape.Names(), columns(shape)
+	d, fields, all := x.store.dialect(), shape.Names(), columns(shape)
 	one := func(query string) (s statement) {
 		if err == nil {
 			s, err = x.conn.prepare(ctx, query)
 		}
 		return s
 	}
-	x.read = one("SELECT " + strings.Join(fields, ", ") + " FROM " + recordTable + " WHERE k = " + param(1))
-	x.insert = one("INSERT INTO " + recordTable + " (" + strings.Join(all, ", ") + ") VALUES " + params(param, 1, len(all)))
+	x.read = one("SELECT " + strings.Join(fields, ", ") + " FROM " + recordTable + " WHERE k = " + d.param(1))
+	x.insert = one("INSERT INTO " + recordTable + " (" + strings.Join(all, ", ") + ") VALUES " + params(d.param, 1, len(all)))
 	for _, field := range fields {
-		x.update = append(x.update, one("UPDATE "+recordTable+" SET "+field+" = "+param(1)+" WHERE k = "+param(2)))
+		x.update = append(x.update, one("UPDATE "+recordTable+" SET "+field+" = "+d.param(1)+" WHERE k = "+d.param(2)))
 	}
-	if x.store.isMissingTable(err) {
+	if x.store.codeOf(err) == d.missing {
 		return fmt.Errorf("no records were loaded: %w", err)
 	}
 	return err
@@ -80,7 +81,7 @@ func (x *session) Update(ctx context.Context, key string, field int, value []byt
 func (x *session) Insert(ctx context.Context, key string, record kv.Record) error {
 	x.args = append(append(x.args[:0], []byte(key)), record...)
 	_, err := x.insert.exec(ctx, x.args)
-	if x.store.isDuplicate(err) {
+	if x.store.codeOf(err) == x.duplicate {
 		return errors.Join(kv.ErrExists, err)
 	}
 	if err != nil {

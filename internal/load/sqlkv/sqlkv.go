@@ -14,6 +14,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
@@ -43,12 +44,9 @@ type database interface {
 	load(ctx context.Context, db *sql.DB, columns []string, rows []kv.Row) error
 	// kindOf knows the errors of the server and of the library.
 	kindOf(err error) (load.Kind, bool)
-	// isMissingTable and isDuplicate recognize answers of the server.
-	isMissingTable(err error) bool
-	isDuplicate(err error) bool
-	// explain gives an error of the server a kind of package model, and says
-	// what to do; the kind is nil if there is nothing special to say.
-	explain(err error) (kind error, advice string)
+	// codeOf is the code of an error that the server has answered with, "" of
+	// another error.
+	codeOf(err error) string
 }
 
 // dialect is how a product's SQL differs.
@@ -60,6 +58,16 @@ type dialect struct {
 	exists  string             // a query whether the table of its argument exists
 	settle  string             // before the table's name: what the server would do by itself later
 	foreign string             // what to name instead where another program's table is in the way
+
+	missing, duplicate string // codes of errors: no such table, the key exists
+	advice             []advice
+}
+
+// advice is what an error of the server means.
+type advice struct {
+	code string // or its class, the first two characters
+	kind error  // of package model
+	text string // what to do
 }
 
 // conn is one connection of a session.
@@ -85,7 +93,7 @@ func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error)
 	if err != nil {
 		return nil, &load.Error{Kind: load.ErrConnect, Err: s.connectError(err)}
 	}
-	x := &session{store: s, conn: c, args: make([][]byte, 0, shape.Fields+1)}
+	x := &session{store: s, duplicate: s.dialect().duplicate, conn: c, args: make([][]byte, 0, shape.Fields+1)}
 	if err := x.prepare(ctx, shape); err != nil {
 		return nil, &load.Error{Kind: load.ErrConnect, Err: errors.Join(s.connectError(err), c.Close())}
 	}
@@ -129,8 +137,11 @@ func (s *Store) adminError(err error) error {
 	if err == nil || errors.Is(err, model.ErrUsage) {
 		return err
 	}
-	if kind, advice := s.explain(err); kind != nil {
-		return fmt.Errorf("%w: %w; %s", kind, err, advice)
+	code := s.codeOf(err)
+	for _, a := range s.dialect().advice {
+		if a.code == code || len(a.code) == 2 && strings.HasPrefix(code, a.code) {
+			return fmt.Errorf("%w: %w; %s", a.kind, err, a.text)
+		}
 	}
 	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
 }
