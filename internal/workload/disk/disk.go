@@ -11,7 +11,7 @@
 //     also writes metadata, and a read of it may not reach the disk at all;
 //  4. fio does the work and prints its state as JSON twice a second, one
 //     document after another; the documents are cut out of whatever else it
-//     prints (result.go) and become progress counters (meter.go);
+//     prints (result.go) and become progress counters (publisher.go);
 //  5. the last document becomes samples and histograms (result.go).
 //
 // fio's own clock places each reading in time: a document carries the bytes
@@ -130,7 +130,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 
 // Run does the work and reports progress, samples and histograms.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
-	m := &meter{plan: p.plan, report: env.Report, began: time.Now(), now: time.Now}
+	m := &publisher{plan: p.plan, report: env.Report, began: time.Now(), now: time.Now}
 	last, err := p.execute(ctx, env, runArguments(p.plan, p.target.path), m)
 	if last != nil {
 		// Complete, so that people and programs can read it; of the documents

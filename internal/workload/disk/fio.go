@@ -56,9 +56,9 @@ const killAfter = 2 * time.Second
 const keptWords = 4096
 
 // execute runs fio and returns the last document that it printed, nil if none.
-// With a meter the run is the measurement: each document goes to it. What fio
+// With a publisher the run is the measurement: each document goes to it. What fio
 // says in words goes to the task's standard error.
-func (p *Params) execute(ctx context.Context, env *workload.Env, args []string, m *meter) (*document, error) {
+func (p *Params) execute(ctx context.Context, env *workload.Env, args []string, m *publisher) (*document, error) {
 	var last *document
 	said := &words{out: env.Stderr, limit: keptWords}
 	out := &splitter{other: said, take: func(text []byte) {

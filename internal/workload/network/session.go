@@ -166,7 +166,7 @@ func (s *session) measure(ctx context.Context, start time.Time, done <-chan erro
 	if err := tick(ctx, start.Add(s.set.idle), done, nil); err != nil {
 		return err
 	}
-	m := newMeter(s)
+	m := newPublisher(s)
 	if s.set.warmUp == 0 {
 		m.begin() // before the first byte
 	}

@@ -133,8 +133,8 @@ func (p *Params) metric() (name, unit, resource string) {
 // event's time, too. (For memory that is below the resolution of the report.)
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	name, counted, resource := p.metric()
-	meter := &meter{metric: name, unit: counted, report: env.Report, now: time.Now}
-	text, err := p.execute(ctx, env, meter)
+	publisher := &publisher{metric: name, unit: counted, report: env.Report, now: time.Now}
+	text, err := p.execute(ctx, env, publisher)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if s.seconds < 0.95*p.Duration.Seconds() {
 		return fmt.Errorf("sysbench ended after %v of %v seconds: the rate would be of another duration", s.seconds, p.Duration.Seconds())
 	}
-	meter.finish(s.total)
+	publisher.finish(s.total)
 	env.Report.Sample(model.Sample{Metric: name, Unit: counted + "/s", Value: s.rate, Better: model.Higher, Resource: resource})
 	if p.Test == CPU {
 		env.Report.Sample(model.Sample{Metric: "sysbench_cpu_latency_p95", Unit: "ms", Value: s.p95, Better: model.Lower, Info: true})
@@ -154,8 +154,8 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 }
 
 // execute runs sysbench and returns its standard output, a few kilobytes. The
-// meter sees each line when it is printed.
-func (p *Params) execute(ctx context.Context, env *workload.Env, m *meter) (string, error) {
+// publisher sees each line when it is printed.
+func (p *Params) execute(ctx context.Context, env *workload.Env, m *publisher) (string, error) {
 	cmd := exec.CommandContext(ctx, p.path, p.arguments()...)
 	cmd.Env = env.Environ
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -7,8 +7,8 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
-// meter turns fio's documents into progress counters of bytes and operations.
-type meter struct {
+// publisher turns fio's documents into progress counters of bytes and operations.
+type publisher struct {
 	plan   settings
 	report workload.Reporter
 	began  time.Time // Run's call
@@ -42,7 +42,7 @@ const margin = 10 * time.Millisecond
 // completed, but none begun: with several in flight, fio waits for the last
 // ones at its end and counts them, in a time that it does not always count
 // (seen in 3.33: eight operations in flight at 240 op/s for 5 s gave 241.7).
-func (m *meter) drained(r reading) bool {
+func (m *publisher) drained(r reading) bool {
 	return m.plan.duration > 0 && m.plan.depth > 1 && r.runtime > m.plan.duration-margin
 }
 
@@ -50,7 +50,7 @@ func (m *meter) drained(r reading) bool {
 // the whole task: the last one before the end, or fio's final one where that
 // is not wrong, or where fio was silent for so long before the end that to
 // leave out the silence would be worse.
-func (m *meter) finish(ctx context.Context, final job) (reading, error) {
+func (m *publisher) finish(ctx context.Context, final job) (reading, error) {
 	end := readingOf(final)
 	silent := m.plan.duration - m.scored.runtime
 	if !m.drained(end) || silent > max(m.plan.duration/20, 2*statusInterval) {
@@ -82,7 +82,7 @@ const settle = 3
 // a while. So the document that took the shortest way tells zero best. Once
 // points are published zero stays, so that their distance is what fio's clock
 // says; each is published when the next one is known, and thus in the past.
-func (m *meter) take(d *document, now time.Time) {
+func (m *publisher) take(d *document, now time.Time) {
 	r := readingOf(d.job)
 	if m.ramping(d.job) || r.runtime == 0 {
 		return
@@ -106,7 +106,7 @@ func (m *meter) take(d *document, now time.Time) {
 }
 
 // begin publishes where the counters start.
-func (m *meter) begin() {
+func (m *publisher) begin() {
 	if !m.begun {
 		m.begun, m.at = true, -1
 		m.point(reading{})
@@ -119,7 +119,7 @@ const maxDelay = time.Second
 
 // printed is when the document was printed, since Run's call: what fio says,
 // to the millisecond, or if that cannot be, when it came.
-func (m *meter) printed(d *document, now time.Time) time.Duration {
+func (m *publisher) printed(d *document, now time.Time) time.Duration {
 	came := now.Sub(m.began)
 	said := time.Duration(d.printed-m.began.UnixMilli()) * time.Millisecond
 	if said > came || came-said > maxDelay {
@@ -131,14 +131,14 @@ func (m *meter) printed(d *document, now time.Time) time.Duration {
 // ramping says that the figures are of the ramp, or of both: fio counts bytes
 // and operations from its start and resets them, thread by thread, when the
 // ramp is over; latencies it counts only then.
-func (m *meter) ramping(j job) bool {
+func (m *publisher) ramping(j job) bool {
 	timed, all := j.Read.Latency.N+j.Write.Latency.N, j.Read.Total+j.Write.Total
 	return m.plan.ramp > 0 && 10*timed < 9*all || timed == 0
 }
 
 // point publishes a reading. One that does not lie after the one before, in
 // time and in every count, is left out.
-func (m *meter) point(r reading) {
+func (m *publisher) point(r reading) {
 	at := m.zero + r.runtime
 	if at <= m.at || r.bytes[0] < m.last[0] || r.bytes[1] < m.last[1] {
 		return

@@ -15,8 +15,8 @@ const (
 	metricRetransmits = "network_retransmits"
 )
 
-// meter turns the streams' counters into progress and samples.
-type meter struct {
+// publisher turns the streams' counters into progress and samples.
+type publisher struct {
 	s       *session
 	counts  []*count
 	watches []*watch
@@ -39,8 +39,8 @@ type watch struct {
 	moved time.Time
 }
 
-func newMeter(s *session) *meter {
-	m := &meter{s: s}
+func newPublisher(s *session) *publisher {
+	m := &publisher{s: s}
 	receive := &count{metric: metricReceive, resource: model.ResourceNetworkReceive}
 	send := &count{metric: metricSend, resource: model.ResourceNetworkSend}
 	for _, st := range s.streams {
@@ -68,7 +68,7 @@ func (c *count) total() int64 {
 }
 
 // begin begins the scored part.
-func (m *meter) begin() {
+func (m *publisher) begin() {
 	m.retransmits = m.resent()
 	if n := m.s.set.downloads; n > 0 {
 		for _, st := range m.s.streams {
@@ -84,7 +84,7 @@ func (m *meter) begin() {
 }
 
 // publish reports the work done so far.
-func (m *meter) publish() error {
+func (m *publisher) publish() error {
 	for _, c := range m.counts {
 		m.s.report.Progress(c.metric, "byte", float64(c.total()))
 	}
@@ -93,7 +93,7 @@ func (m *meter) publish() error {
 
 // watch returns an error when a peer has stopped: its connections are open or
 // being tried again, and no byte moves.
-func (m *meter) watch() error {
+func (m *publisher) watch() error {
 	now := time.Now()
 	for _, w := range m.watches {
 		if b := w.bytes(); b != w.seen || w.active.Load() == 0 {
@@ -107,7 +107,7 @@ func (m *meter) watch() error {
 }
 
 // finish takes the last reading, from which the samples are computed.
-func (m *meter) finish() error {
+func (m *publisher) finish() error {
 	m.s.phase.Store(phaseWarmUp) // echoes of the end are not scored
 	for _, c := range m.counts {
 		bytes, took := c.total(), time.Since(m.begun)
@@ -128,7 +128,7 @@ func (m *meter) finish() error {
 }
 
 // resent is how many segments this node's TCP has sent again.
-func (m *meter) resent() int64 {
+func (m *publisher) resent() int64 {
 	var n int64
 	for _, st := range m.s.streams {
 		for _, l := range st.ledgers {
