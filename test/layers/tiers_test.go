@@ -163,7 +163,7 @@ var libraries = []library{
 		reason: "ids of scalebench itself are ULIDs, of package model; UUIDs name objects in a store"},
 	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>", "capacity", "workload/<name>", "workload/objectstore", "report", "record", "study/<name>"},
 		reason: "distributions are recorded where things are measured, encoded and merged in one place, and read where they are judged and shown"},
-	{module: "github.com/redis/go-redis/v9", users: []string{"load/<name>"},
+	{module: "github.com/gomodule/redigo", users: []string{"load/<name>"},
 		reason: "each protocol of the load engine is one package"},
 	{module: "github.com/go-sql-driver/mysql", users: []string{"load/<name>"},
 		reason: "each protocol of the load engine is one package"},

@@ -11,9 +11,8 @@ import (
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/cassandra"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/load/mysql"
-	"github.com/scalebench/scalebench/internal/load/postgres"
 	"github.com/scalebench/scalebench/internal/load/redis"
+	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -155,9 +154,9 @@ func newStore(address string) (kv.Store, error) {
 	case "redis", "rediss":
 		return redis.New(address)
 	case "postgres", "postgresql":
-		return postgres.New(address)
+		return sqlkv.NewPostgres(address)
 	case "mysql", "mariadb":
-		return mysql.New(address)
+		return sqlkv.NewMySQL(address)
 	case "cassandra", "cassandras":
 		return cassandra.New(address)
 	}
