@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -61,17 +62,14 @@ func (s *Store) putChunks(ctx context.Context, tx *sql.Tx, chunks []*putChunk) (
 		}
 		// One statement a chunk: the same part may be twice in a batch, which
 		// one statement with DO UPDATE does not accept.
-		if err := s.insertChunk(ctx, tx, c); err != nil {
+		err := s.insert(ctx, tx, "artifact_chunks (task, attempt, name, start, size, content)", [][]any{c.row},
+			`ON CONFLICT (task, attempt, name, start) DO UPDATE SET size = excluded.size, content = excluded.content
+			WHERE excluded.size > artifact_chunks.size`)
+		if err != nil {
 			return nil, err
 		}
 	}
 	return errs, nil
-}
-
-func (s *Store) insertChunk(ctx context.Context, tx *sql.Tx, c *putChunk) error {
-	return s.insert(ctx, tx, "artifact_chunks (task, attempt, name, start, size, content)", [][]any{c.row},
-		`ON CONFLICT (task, attempt, name, start) DO UPDATE SET size = excluded.size, content = excluded.content
-		WHERE excluded.size > artifact_chunks.size`)
 }
 
 // Artifact implements store.Reader. An artifact of which a part has not
@@ -129,15 +127,88 @@ func join(content []byte, start int64, part []byte) ([]byte, error) {
 
 // selectArtifacts lists the artifacts of a run; Size reaches to the end of the
 // last part.
-func (s *Store) selectArtifacts(ctx context.Context, tx *sql.Tx, run model.RunID) (list []model.Artifact, err error) {
-	err = s.each(ctx, tx, func(rows *sql.Rows) error {
-		var a model.Artifact
-		err := rows.Scan((*text)(&a.Task), &a.Attempt, (*text)(&a.Name), &a.Size)
-		list = append(list, a)
-		return err
+func (s *Store) selectArtifacts(ctx context.Context, tx *sql.Tx, run model.RunID) ([]model.Artifact, error) {
+	return selectAll(ctx, s, tx, func(a *model.Artifact) []any {
+		return []any{(*text)(&a.Task), &a.Attempt, (*text)(&a.Name), &a.Size}
 	}, `SELECT c.task, c.attempt, c.name, MAX(c.start + c.size)
 		FROM artifact_chunks c JOIN tasks t ON t.id = c.task JOIN steps s ON s.id = t.step
 		WHERE s.run = ? GROUP BY s.number, t.position, c.task, c.attempt, c.name
 		ORDER BY s.number, t.position, c.attempt, c.name`, text(run))
-	return list, err
+}
+
+const eventColumns = `step, task, node, kind, severity, at, message`
+
+// eventFields are all but the run, which an event of the fleet has not.
+func eventFields(e *model.Event) []any {
+	return []any{(*text)(&e.Step), (*text)(&e.Task), (*text)(&e.Node), (*text)(&e.Kind), (*text)(&e.Severity),
+		(*instant)(&e.Time), (*text)(&e.Text)}
+}
+
+// AddEvents implements store.Writer. Events of the kind model.EventProgress
+// are live only and are left out. An event without a run concerns the fleet; it
+// is kept, and no run's data shows it. All of a call are stored, or none.
+// Events have no identity: one that is added again after model.ErrUnavailable
+// may be there twice.
+func (s *Store) AddEvents(ctx context.Context, events ...model.Event) error {
+	var kept []model.Event
+	for _, e := range events {
+		if e.Kind != model.EventProgress {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return s.fail(ctx, "adding events", s.events.do(ctx, kept))
+}
+
+func (s *Store) commitEvents(ctx context.Context, calls [][]model.Event) []error {
+	return commitBatch(ctx, s, "writing", calls, func(tx *sql.Tx, calls [][]model.Event) ([]error, error) {
+		return s.putEvents(ctx, tx, calls)
+	})
+}
+
+func (s *Store) putEvents(ctx context.Context, tx *sql.Tx, calls [][]model.Event) ([]error, error) {
+	var runs []string
+	for _, call := range calls {
+		for _, e := range call {
+			runs = append(runs, string(e.Run))
+		}
+	}
+	slices.Sort(runs)
+	known, err := s.existing(ctx, tx, "runs", slices.Compact(runs))
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(calls))
+	var rows [][]any
+	for i, call := range calls {
+		callRows, err := eventRows(call, known)
+		errs[i] = err
+		rows = append(rows, callRows...)
+	}
+	return errs, s.insert(ctx, tx, "events (run, "+eventColumns+")", rows, "")
+}
+
+func eventRows(events []model.Event, known map[string]bool) ([][]any, error) {
+	rows := make([][]any, len(events))
+	for i, e := range events {
+		var run any // NULL for the fleet
+		if e.Run != "" {
+			if !known[string(e.Run)] {
+				return nil, fmt.Errorf("%w: there is no run %s", model.ErrNotFound, e.Run)
+			}
+			run = text(e.Run)
+		}
+		rows[i] = append([]any{run}, eventFields(&e)...)
+	}
+	return rows, nil
+}
+
+func (s *Store) selectEvents(ctx context.Context, tx *sql.Tx, run model.RunID) ([]model.Event, error) {
+	events, err := selectAll(ctx, s, tx, eventFields, `SELECT `+eventColumns+` FROM events WHERE run = ? ORDER BY id`, text(run))
+	for i := range events {
+		events[i].Run = run
+	}
+	return events, err
 }

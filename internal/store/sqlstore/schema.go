@@ -41,13 +41,11 @@ func (s *Store) migrate(ctx context.Context) error {
 // migrateUp applies what is missing and returns the version reached, one
 // process at a time: what another one did meanwhile is not done again.
 func (s *Store) migrateUp(ctx context.Context, known int64) (current int64, err error) {
-	if s.d.LockMigration != nil {
-		unlock, lockErr := s.d.LockMigration(ctx)
-		if lockErr != nil {
-			return 0, fmt.Errorf("waiting for another process that brings the schema up to date: %w", lockErr)
-		}
-		defer func() { err = errors.Join(err, unlock()) }()
+	unlock, err := s.d.LockMigration(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("waiting for another process that brings the schema up to date: %w", err)
 	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	if current, err = s.schemaVersion(ctx); err != nil || current >= known {
 		return current, err
 	}
@@ -58,15 +56,17 @@ func (s *Store) migrateUp(ctx context.Context, known int64) (current int64, err 
 }
 
 func (s *Store) gooseUp(ctx context.Context) error {
-	opts := append([]goose.ProviderOption{
-		goose.WithTableName(VersionTable),
-		goose.WithDisableGlobalRegistry(true),
-		goose.WithLogger(goose.NopLogger()),
-	}, s.d.GooseOptions...)
 	// The provider is not closed: that would close the pool, which is ours.
-	p, err := goose.NewProvider(s.d.Goose, s.write, s.d.Migrations, opts...)
+	p, err := goose.NewProvider(s.d.Goose, s.write, s.d.Migrations,
+		goose.WithTableName(VersionTable), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return fmt.Errorf("reading the migrations: %w", err)
+	}
+	if _, err := p.UpTo(ctx, packedVersion); err != nil {
+		return err
+	}
+	if err := s.packOldResults(ctx); err != nil {
+		return err
 	}
 	_, err = p.Up(ctx)
 	return err
