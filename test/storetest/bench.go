@@ -103,4 +103,24 @@ func BenchmarkRead(b *testing.B, s store.Store, size func() int64) {
 		}
 		b.ReportMetric(perResult, "B/result")
 	})
+	b.Run("heads", func(b *testing.B) {
+		for b.Loop() {
+			d, err := s.Heads(ctx, f.Run.ID, 0)
+			if err != nil || len(d.Results) != readNodes {
+				b.Fatalf("Heads: %d results, %v", len(d.Results), err)
+			}
+		}
+	})
+	b.Run("one metric", func(b *testing.B) {
+		for b.Loop() {
+			n := 0
+			for _, err := range s.Host(ctx, f.Run.ID, store.Selection{Metrics: []string{host[30].Metric}}) {
+				must(b, err)
+				n++
+			}
+			if n != readNodes {
+				b.Fatalf("Host yields %d series, want %d", n, readNodes)
+			}
+		}
+	})
 }

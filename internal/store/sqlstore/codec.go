@@ -15,11 +15,14 @@ import (
 //
 // Progress is published at a nearly fixed step and grows at a nearly fixed
 // rate, so second differences are small: a point takes some three bytes
-// instead of sixteen. The decoded numbers are those that were encoded, bit
-// for bit.
+// instead of sixteen. Half of what a monitor reads does not change at all. The
+// decoded numbers are those that were encoded, bit for bit.
 const (
 	formDelta2 = 1 // integers: zigzag varints of second differences
 	formXOR    = 2 // floats: uvarints of the XOR with the one before
+	// formRuns is formDelta2 with a byte behind each zero, which says how many
+	// more follow. Databases up to schema version 3 have none.
+	formRuns = 3
 )
 
 var errSeries = errors.New("decoding a series")
@@ -28,12 +31,21 @@ var errSeries = errors.New("decoding a series")
 // decoder wraps them back.
 func encodeInts(xs []int64) []byte {
 	buf := make([]byte, 0, 16+3*len(xs))
-	buf = append(buf, formDelta2)
+	buf = append(buf, formRuns)
 	buf = binary.AppendUvarint(buf, uint64(len(xs)))
 	var last, delta int64
+	zero := -1 // where the count of the zeros at the end is
 	for _, x := range xs {
 		d := x - last
-		buf = binary.AppendVarint(buf, d-delta)
+		switch dd := d - delta; {
+		case dd != 0:
+			buf, zero = binary.AppendVarint(buf, dd), -1
+		case zero >= 0 && buf[zero] < math.MaxUint8:
+			buf[zero]++
+		default:
+			zero = len(buf) + 1
+			buf = append(buf, 0, 0)
+		}
 		last, delta = x, d
 	}
 	return buf
@@ -78,10 +90,10 @@ func decodeInts(data []byte) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if form != formDelta2 {
+	if form == formXOR {
 		return nil, fmt.Errorf("%w: integers have form %d", errSeries, form)
 	}
-	return decodeDelta2(n, data)
+	return decodeDelta2(form, n, data)
 }
 
 // decodeFloats reads what encodeFloats wrote.
@@ -90,47 +102,63 @@ func decodeFloats(data []byte) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch form {
-	case formXOR:
+	if form == formXOR {
 		return decodeXOR(n, data)
-	case formDelta2:
-		ints, err := decodeDelta2(n, data)
-		return asFloats(ints), err
 	}
-	return nil, fmt.Errorf("%w: unknown form %d", errSeries, form)
+	ints, err := decodeDelta2(form, n, data)
+	floats := make([]float64, len(ints))
+	for i, x := range ints {
+		floats[i] = float64(x)
+	}
+	return floats, err
 }
 
 // seriesHeader returns the form, the count and the rest. Every number takes at
-// least one byte, which bounds the count, and so memory, by the data's length.
+// least one byte, or two for a run of 256, which bounds the count, and so
+// memory, by the data's length.
 func seriesHeader(data []byte) (form byte, n int, rest []byte, err error) {
-	if len(data) == 0 {
-		return 0, 0, nil, fmt.Errorf("%w: no data", errSeries)
+	if len(data) == 0 || data[0] < formDelta2 || data[0] > formRuns {
+		return 0, 0, nil, fmt.Errorf("%w: no data of a known form", errSeries)
 	}
+	form = data[0]
 	count, w := binary.Uvarint(data[1:])
 	if w <= 0 {
 		return 0, 0, nil, fmt.Errorf("%w: no count", errSeries)
 	}
 	rest = data[1+w:]
-	if count > uint64(len(rest)) {
+	most := uint64(len(rest))
+	if form == formRuns {
+		most *= 128
+	}
+	if count > most {
 		return 0, 0, nil, fmt.Errorf("%w: %d numbers in %d bytes", errSeries, count, len(rest))
 	}
-	return data[0], int(count), rest, nil
+	return form, int(count), rest, nil
 }
 
-func decodeDelta2(n int, data []byte) ([]int64, error) {
+// decodeDelta2 reads formDelta2 and formRuns.
+func decodeDelta2(form byte, n int, data []byte) ([]int64, error) {
 	out := make([]int64, n)
 	var last, delta int64
+	zeros := 0 // that are to come without being written
 	for i := range out {
-		dd, w := binary.Varint(data)
-		if w <= 0 {
-			return nil, fmt.Errorf("%w: ends at number %d of %d", errSeries, i, n)
+		if zeros > 0 {
+			zeros--
+		} else {
+			dd, w := binary.Varint(data)
+			if w <= 0 || dd == 0 && form == formRuns && w == len(data) {
+				return nil, fmt.Errorf("%w: ends at number %d of %d", errSeries, i, n)
+			}
+			data = data[w:]
+			if dd == 0 && form == formRuns {
+				zeros, data = int(data[0]), data[1:]
+			}
+			delta += dd
 		}
-		data = data[w:]
-		delta += dd
 		last += delta
 		out[i] = last
 	}
-	return out, trailing(data)
+	return out, trailing(data, zeros)
 }
 
 func decodeXOR(n int, data []byte) ([]float64, error) {
@@ -145,20 +173,12 @@ func decodeXOR(n int, data []byte) ([]float64, error) {
 		last ^= x
 		out[i] = math.Float64frombits(last)
 	}
-	return out, trailing(data)
+	return out, trailing(data, 0)
 }
 
-func asFloats(ints []int64) []float64 {
-	out := make([]float64, len(ints))
-	for i, x := range ints {
-		out[i] = float64(x)
-	}
-	return out
-}
-
-func trailing(data []byte) error {
-	if len(data) > 0 {
-		return fmt.Errorf("%w: %d bytes too many", errSeries, len(data))
+func trailing(data []byte, zeros int) error {
+	if len(data) > 0 || zeros > 0 {
+		return fmt.Errorf("%w: %d bytes and %d zeros too many", errSeries, len(data), zeros)
 	}
 	return nil
 }
@@ -203,13 +223,14 @@ func (c *codec) close() {
 	_ = c.enc.Close()
 }
 
-// pack returns raw in its stored form: compressed where that is shorter.
+// pack returns raw in its stored form: compressed where that is an eighth
+// shorter, so that reading does not work for little.
 func (c *codec) pack(raw []byte) ([]byte, error) {
 	if len(raw) > packMax {
 		return nil, fmt.Errorf("%d bytes are more than a blob may hold (%d)", len(raw), packMax)
 	}
 	if len(raw) >= packMin {
-		if z := c.enc.EncodeAll(raw, []byte{packZstd}); len(z) <= len(raw) {
+		if z := c.enc.EncodeAll(raw, []byte{packZstd}); len(z) <= len(raw)-len(raw)/8 {
 			return z, nil
 		}
 	}

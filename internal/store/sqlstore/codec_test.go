@@ -15,6 +15,8 @@ var intCases = map[string][]int64{
 	"jitter":   {1e9 + 7, 2e9 - 3, 3e9 + 11},
 	"falling":  {5, 3, 1, -1},
 	"overflow": {math.MinInt64, math.MaxInt64, math.MinInt64, 0, math.MaxInt64},
+	"constant": slices.Repeat([]int64{7}, 1000),
+	"runs":     append(slices.Repeat([]int64{7}, 257+2), append(slices.Repeat([]int64{0}, 256+2), 1, 2)...),
 }
 
 func TestIntsRoundTrip(t *testing.T) {
@@ -62,6 +64,15 @@ func TestFloatsRoundTripRandom(t *testing.T) {
 	}
 }
 
+// TestOldForm: what was written before there were runs is read.
+func TestOldForm(t *testing.T) {
+	want := []int64{5, 5, 5, 7}
+	old := []byte{formDelta2, 4, 10, 9, 0, 4}
+	if got, err := decodeInts(old); err != nil || !slices.Equal(got, want) {
+		t.Errorf("decodeInts(%v) = %v, %v, want %v", old, got, err, want)
+	}
+}
+
 // TestSeriesSize holds the codec to what its comment promises.
 func TestSeriesSize(t *testing.T) {
 	c := testCodec(t)
@@ -94,6 +105,9 @@ func TestSeriesDamaged(t *testing.T) {
 		"unknown form": {9, 0},
 		"cut":          whole[:len(whole)-1],
 		"too long":     append(slices.Clone(whole), 0),
+		"run too long": {formRuns, 2, 0, 7},
+		"no run":       {formRuns, 1, 0},
+		"huge run":     {formRuns, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 255},
 		"huge count":   {formXOR, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1},
 	}
 	for name, data := range cases {
@@ -121,7 +135,7 @@ func FuzzDecodeSeries(f *testing.F) {
 			}
 		}
 		if xs, err := decodeFloats(data); err == nil {
-			if len(xs) > len(data) {
+			if len(xs) > 128*len(data) {
 				t.Errorf("%d numbers from %d bytes", len(xs), len(data))
 			}
 			if again, err := decodeFloats(encodeFloats(xs)); err != nil || !sameBits(again, xs) {

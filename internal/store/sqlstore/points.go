@@ -41,6 +41,9 @@ func metricKey(metric string) string {
 // maxColumns bounds how many columns a result may have of one kind.
 const maxColumns = 1 << 20
 
+// emptyKey is the key of the metric without a name.
+var emptyKey = metricKey("")
+
 // column is one series, host series or histogram within its row.
 type column struct {
 	position int    // among all of its kind in the result
@@ -176,7 +179,7 @@ func (p *pointReader) read(key string, blob []byte) ([]column, error) {
 		return nil, err
 	}
 	for i := range list {
-		if list[i].metric == "" && key != metricKey("") {
+		if list[i].metric == "" && key != emptyKey {
 			list[i].metric = key
 		}
 	}
