@@ -30,6 +30,9 @@ func Run(t *testing.T, fresh Fresh) {
 	}{
 		{"RoundTrip", testRoundTrip},
 		{"DataFrom", testDataFrom},
+		{"Heads", testHeads},
+		{"Columns", testColumns},
+		{"ColumnsEnd", testColumnsEnd},
 		{"RoundTripExtremes", testExtremes},
 		{"RoundTripText", testText},
 		{"NothingYet", testNothingYet},

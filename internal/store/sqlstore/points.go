@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -155,7 +156,6 @@ type pointReader struct {
 	c     *codec
 	w     wire
 	times [][]int64
-	list  []column // scratch
 }
 
 // read returns the columns of a row; none if it is that of the times.
@@ -213,4 +213,32 @@ func (p *pointReader) host(c column) (x model.HostSeries, err error) {
 
 func (p *pointReader) histogram(c column) (model.Histogram, error) {
 	return model.Histogram{Metric: c.metric, Unit: c.unit, Second: c.second, Encoded: string(c.values)}, nil
+}
+
+// add puts the columns of a row where they were in their result.
+func (p *pointReader) add(r *model.Result, kind int, key string, blob []byte) error {
+	list, err := p.read(key, blob)
+	for _, c := range list {
+		switch kind {
+		case kindSeries:
+			err = errors.Join(err, place(&r.Series, c, p.series))
+		case kindHost:
+			err = errors.Join(err, place(&r.Host, c, p.host))
+		case kindHistograms:
+			err = errors.Join(err, place(&r.Histograms, c, p.histogram))
+		}
+	}
+	return err
+}
+
+func place[T any](list *[]T, c column, build func(column) (T, error)) error {
+	if c.position < 0 || c.position > maxColumns {
+		return fmt.Errorf("%w: column number %d", errPacked, c.position)
+	}
+	if missing := c.position + 1 - len(*list); missing > 0 {
+		*list = append(*list, make([]T, missing)...)
+	}
+	x, err := build(c)
+	(*list)[c.position] = x
+	return err
 }

@@ -130,38 +130,14 @@ func (s *Store) addPoints(ctx context.Context, tx *sql.Tx, id model.RunID, from 
 		if err := rows.Scan(&number, &kind, &key, &blob); err != nil {
 			return err
 		}
-		list, err := p.read(string(key), blob)
 		r := index[number]
-		for _, c := range list {
-			switch kind {
-			case kindSeries:
-				err = errors.Join(err, place(&r.Series, c, p.series))
-			case kindHost:
-				err = errors.Join(err, place(&r.Host, c, p.host))
-			case kindHistograms:
-				err = errors.Join(err, place(&r.Histograms, c, p.histogram))
-			}
-		}
-		if err != nil {
+		if err := p.add(r, kind, string(key), blob); err != nil {
 			return fmt.Errorf("metric %q of %s#%d: %w", key, r.Task, r.Attempt, err)
 		}
 		return nil
 	}, `SELECT p.result, p.kind, p.metric, p.packed FROM results r JOIN points p ON p.result = r.id
 		WHERE r.run = ? AND r.step BETWEEN ? AND ? ORDER BY r.step, r.attempt, r.position, p.kind, p.metric`,
 		text(id), from, math.MaxInt32)
-}
-
-// place puts a column where it was in its result.
-func place[T any](list *[]T, c column, build func(column) (T, error)) error {
-	if c.position < 0 || c.position > maxColumns {
-		return fmt.Errorf("%w: column number %d", errPacked, c.position)
-	}
-	if missing := c.position + 1 - len(*list); missing > 0 {
-		*list = append(*list, make([]T, missing)...)
-	}
-	x, err := build(c)
-	(*list)[c.position] = x
-	return err
 }
 
 // Series implements store.Columns.
