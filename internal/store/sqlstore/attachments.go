@@ -95,7 +95,7 @@ func (s *Store) assemble(ctx context.Context, tx *sql.Tx, task model.TaskID, att
 		if err := rows.Scan(&start, &blob); err != nil {
 			return err
 		}
-		part, err := s.codec.unpack(blob)
+		part, err := s.codec.unpack(blob, nil)
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ type wire struct {
 	reading bool
 	err     error             // of reading; what follows it is not read
 	known   map[string]string // texts that were read: most come again
+	scratch []byte            // what records are unpacked to
 }
 
 func (w *wire) uint(x *uint64) {
@@ -189,9 +190,12 @@ func packRecord[T any](c *codec, x *T, layout func(*wire, *T)) ([]byte, error) {
 // readRecord fills x from the packed form. Bytes in it are valid until the
 // next reading with the same wire.
 func readRecord[T any](c *codec, w *wire, blob []byte, x *T, layout func(*wire, *T)) error {
-	raw, err := c.unpack(blob)
+	raw, err := c.unpack(blob, w.scratch[:0])
 	if err != nil {
 		return err
+	}
+	if blob[0] == packZstd {
+		w.scratch = raw
 	}
 	w.buf, w.reading, w.err = raw, true, nil
 	if layout(w, x); w.err != nil {

@@ -21,7 +21,7 @@ const (
 	formDelta2 = 1 // integers: zigzag varints of second differences
 	formXOR    = 2 // floats: uvarints of the XOR with the one before
 	// formRuns is formDelta2 with a byte behind each zero, which says how many
-	// more follow. Databases up to schema version 3 have none.
+	// more follow. It came with schema version 4.
 	formRuns = 3
 )
 
@@ -93,7 +93,7 @@ func decodeInts(data []byte) ([]int64, error) {
 	if form == formXOR {
 		return nil, fmt.Errorf("%w: integers have form %d", errSeries, form)
 	}
-	return decodeDelta2(form, n, data)
+	return decodeDelta2[int64](form, n, data)
 }
 
 // decodeFloats reads what encodeFloats wrote.
@@ -105,12 +105,7 @@ func decodeFloats(data []byte) ([]float64, error) {
 	if form == formXOR {
 		return decodeXOR(n, data)
 	}
-	ints, err := decodeDelta2(form, n, data)
-	floats := make([]float64, len(ints))
-	for i, x := range ints {
-		floats[i] = float64(x)
-	}
-	return floats, err
+	return decodeDelta2[float64](form, n, data)
 }
 
 // seriesHeader returns the form, the count and the rest. Every number takes at
@@ -137,8 +132,8 @@ func seriesHeader(data []byte) (form byte, n int, rest []byte, err error) {
 }
 
 // decodeDelta2 reads formDelta2 and formRuns.
-func decodeDelta2(form byte, n int, data []byte) ([]int64, error) {
-	out := make([]int64, n)
+func decodeDelta2[T int64 | float64](form byte, n int, data []byte) ([]T, error) {
+	out := make([]T, n)
 	var last, delta int64
 	zeros := 0 // that are to come without being written
 	for i := range out {
@@ -156,7 +151,7 @@ func decodeDelta2(form byte, n int, data []byte) ([]int64, error) {
 			delta += dd
 		}
 		last += delta
-		out[i] = last
+		out[i] = T(last)
 	}
 	return out, trailing(data, zeros)
 }
@@ -237,8 +232,8 @@ func (c *codec) pack(raw []byte) ([]byte, error) {
 	return append([]byte{packRaw}, raw...), nil
 }
 
-// unpack returns what pack was given.
-func (c *codec) unpack(blob []byte) ([]byte, error) {
+// unpack returns what pack was given: part of blob, or appended to buf.
+func (c *codec) unpack(blob, buf []byte) ([]byte, error) {
 	if len(blob) == 0 {
 		return nil, errors.New("unpacking a blob: it is empty")
 	}
@@ -246,7 +241,7 @@ func (c *codec) unpack(blob []byte) ([]byte, error) {
 	case packRaw:
 		return blob[1:], nil
 	case packZstd:
-		raw, err := c.dec.DecodeAll(blob[1:], nil)
+		raw, err := c.dec.DecodeAll(blob[1:], buf)
 		if err != nil {
 			return nil, fmt.Errorf("unpacking a blob: %w", err)
 		}

@@ -170,7 +170,7 @@ func (u unpacked) Scan(src any) error {
 	if !ok {
 		return fmt.Errorf("packed column holds %T", src)
 	}
-	raw, err := u.c.unpack(blob)
+	raw, err := u.c.unpack(blob, nil)
 	*u.text = string(raw)
 	return err
 }
