@@ -20,29 +20,15 @@ type putChunk struct {
 // they printed may tell why they failed.
 func (s *Store) PutArtifactChunk(ctx context.Context, task model.TaskID, attempt int, name string, offset int64, data []byte) error {
 	doing := fmt.Sprintf("storing artifact %q of %s#%d", name, task, attempt)
-	c, err := s.encodeChunk(task, attempt, name, offset, data)
-	if err == nil {
-		err = s.chunks.do(ctx, c)
-	}
-	return s.fail(ctx, doing, err)
-}
-
-func (s *Store) encodeChunk(task model.TaskID, attempt int, name string, offset int64, data []byte) (*putChunk, error) {
 	if name == "" || offset < 0 || offset+int64(len(data)) < 0 {
-		return nil, fmt.Errorf("%w: an artifact needs a name and an offset from 0, not %d", model.ErrInvalid, offset)
+		return s.fail(ctx, doing, fmt.Errorf("%w: an artifact needs a name and an offset from 0, not %d", model.ErrInvalid, offset))
 	}
 	blob, err := s.codec.pack(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", model.ErrInvalid, err)
+		return s.fail(ctx, doing, fmt.Errorf("%w: %w", model.ErrInvalid, err))
 	}
 	row := []any{text(task), attempt, text(name), offset, len(data), blob}
-	return &putChunk{task: task, row: row}, nil
-}
-
-func (s *Store) commitChunks(ctx context.Context, chunks []*putChunk) []error {
-	return commitBatch(ctx, s, "writing", chunks, func(tx *sql.Tx, chunks []*putChunk) ([]error, error) {
-		return s.putChunks(ctx, tx, chunks)
-	})
+	return s.fail(ctx, doing, s.chunks.do(ctx, &putChunk{task: task, row: row}))
 }
 
 func (s *Store) putChunks(ctx context.Context, tx *sql.Tx, chunks []*putChunk) ([]error, error) {
@@ -160,12 +146,6 @@ func (s *Store) AddEvents(ctx context.Context, events ...model.Event) error {
 		return nil
 	}
 	return s.fail(ctx, "adding events", s.events.do(ctx, kept))
-}
-
-func (s *Store) commitEvents(ctx context.Context, calls [][]model.Event) []error {
-	return commitBatch(ctx, s, "writing", calls, func(tx *sql.Tx, calls [][]model.Event) ([]error, error) {
-		return s.putEvents(ctx, tx, calls)
-	})
 }
 
 func (s *Store) putEvents(ctx context.Context, tx *sql.Tx, calls [][]model.Event) ([]error, error) {

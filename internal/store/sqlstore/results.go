@@ -105,12 +105,6 @@ func checkSeries(kind, metric string, offsets []int64, values []float64) error {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-func (s *Store) commitResults(ctx context.Context, batch []*putResult) []error {
-	return commitBatch(ctx, s, "writing", batch, func(tx *sql.Tx, batch []*putResult) ([]error, error) {
-		return s.putResults(ctx, tx, batch)
-	})
-}
-
 func (s *Store) putResults(ctx context.Context, tx *sql.Tx, batch []*putResult) ([]error, error) {
 	tasks := make([]string, len(batch))
 	for i, p := range batch {

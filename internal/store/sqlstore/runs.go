@@ -117,46 +117,35 @@ const minPrefix = 4
 
 func (s *Store) findRun(ctx context.Context, tx *sql.Tx, id string) (model.Run, error) {
 	if id == "latest" {
-		runs, err := selectAll(ctx, s, tx, runFields, `SELECT `+runColumns+` FROM runs`+newestFirst+` LIMIT 1`)
-		if err == nil && len(runs) == 0 {
+		run, err := s.oneRun(ctx, tx, newestFirst+` LIMIT 1`)
+		if errors.Is(err, errNoRun) {
 			err = fmt.Errorf("%w: there are no runs yet", model.ErrNotFound)
 		}
-		if err != nil {
-			return model.Run{}, err
-		}
-		return runs[0], nil
+		return run, err
 	}
 	run, err := s.runByID(ctx, tx, id)
-	if !errors.Is(err, model.ErrNotFound) {
+	if !errors.Is(err, errNoRun) {
 		return run, err
 	}
 	if len(id) < minPrefix {
 		return model.Run{}, fmt.Errorf("%w: give at least %d characters of the id, or `latest`; `scalebench runs` lists the runs",
 			model.ErrUsage, minPrefix)
 	}
-	return s.runByPrefix(ctx, tx, strings.ToUpper(id))
-}
-
-func (s *Store) runByID(ctx context.Context, tx *sql.Tx, id string) (model.Run, error) {
-	runs, err := selectAll(ctx, s, tx, runFields, `SELECT `+runColumns+` FROM runs WHERE id = ?`, text(id))
-	if err == nil && len(runs) == 0 {
-		err = errNoRun
-	}
-	if err != nil {
-		return model.Run{}, err
-	}
-	return runs[0], nil
+	// substr rather than LIKE: nothing in the prefix has a special meaning.
+	prefix := strings.ToUpper(id)
+	return s.oneRun(ctx, tx, ` WHERE substr(id, 1, ?) = ?`+newestFirst, len([]rune(prefix)), text(prefix))
 }
 
 var errNoRun = fmt.Errorf("%w: there is no such run; `scalebench runs` lists them", model.ErrNotFound)
 
-// maxCandidates bounds the list in an error message.
-const maxCandidates = 10
+func (s *Store) runByID(ctx context.Context, tx *sql.Tx, id string) (model.Run, error) {
+	return s.oneRun(ctx, tx, ` WHERE id = ?`, text(id))
+}
 
-func (s *Store) runByPrefix(ctx context.Context, tx *sql.Tx, prefix string) (model.Run, error) {
-	// substr rather than LIKE: nothing in the prefix has a special meaning.
-	runs, err := selectAll(ctx, s, tx, runFields, `SELECT `+runColumns+` FROM runs WHERE substr(id, 1, ?) = ?`+newestFirst,
-		len([]rune(prefix)), text(prefix))
+// oneRun returns the run that a condition is true of; several are
+// model.ErrUsage.
+func (s *Store) oneRun(ctx context.Context, tx *sql.Tx, where string, args ...any) (model.Run, error) {
+	runs, err := selectAll(ctx, s, tx, runFields, `SELECT `+runColumns+` FROM runs`+where, args...)
 	switch {
 	case err != nil:
 		return model.Run{}, err
@@ -167,6 +156,9 @@ func (s *Store) runByPrefix(ctx context.Context, tx *sql.Tx, prefix string) (mod
 	}
 	return runs[0], nil
 }
+
+// maxCandidates bounds the list in an error message.
+const maxCandidates = 10
 
 func ambiguous(runs []model.Run) error {
 	var b strings.Builder

@@ -72,9 +72,9 @@ func newStore(cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
 	s := &Store{d: cfg.Dialect, write: cfg.Write, read: cfg.Read, where: cfg.Where, codec: c}
-	s.results = newGroup(s.d.Committers, s.commitResults)
-	s.chunks = newGroup(s.d.Committers, s.commitChunks)
-	s.events = newGroup(s.d.Committers, s.commitEvents)
+	s.results = newBatches(s, s.putResults)
+	s.chunks = newBatches(s, s.putChunks)
+	s.events = newBatches(s, s.putEvents)
 	return s, nil
 }
 
