@@ -15,7 +15,8 @@ import (
 
 // oddMetrics are names that a key of an index could not hold, or that could be
 // taken for something else.
-var oddMetrics = []string{"", strings.Repeat("long", 2000), strings.Repeat("long", 2000) + "er", "a\x00b", "\xff", "sha256:1"}
+var oddMetrics = []string{"", strings.Repeat("long", 2000), strings.Repeat("long", 2000) + "er", "a\x00b", "\xff",
+	"sha256:1", "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"} // the last is that of the first
 
 // startColumns stores two runs of which the first has a step with two attempts
 // and results with odd and repeated metrics.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -27,23 +28,21 @@ const (
 	// maxKey is how long a metric's name may be, in bytes, to be its key: the
 	// indexes of PostgreSQL take no long ones.
 	maxKey = 200
+	// hashMark begins the keys that stand for a name.
+	hashMark = "sha256:"
+	// maxColumns bounds how many columns a result may have of one kind.
+	maxColumns = 1 << 20
 )
 
-// metricKey is the name of the metric, or what stands for a name that is long
-// or empty.
+// metricKey is the name of the metric, or what stands for a name that is long,
+// empty or looks like that.
 func metricKey(metric string) string {
-	if metric != "" && len(metric) <= maxKey {
+	if metric != "" && len(metric) <= maxKey && !strings.HasPrefix(metric, hashMark) {
 		return metric
 	}
 	sum := sha256.Sum256([]byte(metric))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return hashMark + hex.EncodeToString(sum[:])
 }
-
-// maxColumns bounds how many columns a result may have of one kind.
-const maxColumns = 1 << 20
-
-// emptyKey is the key of the metric without a name.
-var emptyKey = metricKey("")
 
 // column is one series, host series or histogram within its row.
 type column struct {
@@ -179,7 +178,7 @@ func (p *pointReader) read(key string, blob []byte) ([]column, error) {
 		return nil, err
 	}
 	for i := range list {
-		if list[i].metric == "" && key != emptyKey {
+		if !strings.HasPrefix(key, hashMark) {
 			list[i].metric = key
 		}
 	}
