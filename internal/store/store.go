@@ -1,6 +1,6 @@
 // Package store is how runs are kept: one small interface, implemented by
 // store/sqlite (embedded) and store/postgres (shared), and held to one
-// conformance suite, store/storetest.
+// conformance suite, test/storetest.
 //
 // Two rules carry the correctness of everything above:
 //

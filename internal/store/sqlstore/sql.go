@@ -41,10 +41,10 @@ func oneTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(*sql.Tx
 	if err != nil {
 		return err
 	}
+	// Also when fn panics or ends its goroutine; after a commit it does
+	// nothing. Its error says nothing new: the first one is the cause.
+	defer func() { _ = tx.Rollback() }()
 	if err := fn(tx); err != nil {
-		// The first error is the cause; the rollback of a broken connection
-		// fails as well, and says nothing new.
-		_ = tx.Rollback()
 		return err
 	}
 	return tx.Commit()
