@@ -2,7 +2,12 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"slices"
 	"sync"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // group is a group commit: items that arrive while a transaction is under way
@@ -119,4 +124,35 @@ func (g *group[T]) close() {
 	g.closed = true
 	g.mu.Unlock()
 	g.idle.Wait()
+}
+
+// newBatches returns a group that stores items in one transaction a batch. put
+// writes them and returns an error for each that it refuses (nil: written), or
+// one for the transaction.
+func newBatches[T any](s *Store, put func(context.Context, *sql.Tx, []T) ([]error, error)) *group[T] {
+	return newGroup(s.d.Committers, func(ctx context.Context, items []T) []error {
+		return commitBatch(ctx, s, items, put)
+	})
+}
+
+// commitBatch tries every item alone when their transaction fails for a reason
+// that may lie in one of them. When the database is unavailable that would
+// only multiply the waiting, and all get the error.
+func commitBatch[T any](ctx context.Context, s *Store, items []T, put func(context.Context, *sql.Tx, []T) ([]error, error)) (errs []error) {
+	err := s.inTx(ctx, func(tx *sql.Tx) (err error) {
+		errs, err = put(ctx, tx, items)
+		return err
+	})
+	if err == nil {
+		return errs
+	}
+	err = s.fail(ctx, "writing", err)
+	if len(items) == 1 || errors.Is(err, model.ErrUnavailable) {
+		return slices.Repeat([]error{err}, len(items))
+	}
+	errs = nil
+	for i := range items {
+		errs = append(errs, commitBatch(ctx, s, items[i:i+1], put)...)
+	}
+	return errs
 }

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -14,6 +16,8 @@ var intCases = map[string][]int64{
 	"jitter":   {1e9 + 7, 2e9 - 3, 3e9 + 11},
 	"falling":  {5, 3, 1, -1},
 	"overflow": {math.MinInt64, math.MaxInt64, math.MinInt64, 0, math.MaxInt64},
+	"constant": slices.Repeat([]int64{7}, 1000),
+	"runs":     append(slices.Repeat([]int64{7}, 257+2), append(slices.Repeat([]int64{0}, 256+2), 1, 2)...),
 }
 
 func TestIntsRoundTrip(t *testing.T) {
@@ -27,12 +31,13 @@ func TestIntsRoundTrip(t *testing.T) {
 
 func TestFloatsRoundTrip(t *testing.T) {
 	cases := map[string][]float64{
-		"none":       {},
-		"counters":   {0, 4096, 8192, 1 << 53},
-		"too large":  {1 << 53, 1<<53 + 2, 1 << 62},
-		"fractions":  {0.1, 0.2, 0.30000000000000004},
-		"minus zero": {math.Copysign(0, -1), 0},
-		"extremes":   {math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64},
+		"none":         {},
+		"counters":     {0, 4096, 8192, 1 << 53},
+		"too large":    {1 << 53, 1<<53 + 2, 1 << 62},
+		"fractions":    {0.1, 0.2, 0.30000000000000004},
+		"end in zeros": {0.5, 0.25, 1.375, 0},
+		"minus zero":   {math.Copysign(0, -1), 0},
+		"extremes":     {math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64},
 		// The store refuses them; the codec need not know.
 		"not finite": {math.NaN(), math.Inf(1), math.Inf(-1)},
 	}
@@ -58,6 +63,20 @@ func TestFloatsRoundTripRandom(t *testing.T) {
 		if got, err := decodeFloats(encodeFloats(want)); err != nil || !sameBits(got, want) {
 			t.Fatalf("decodeFloats(encodeFloats(%v)) = %v, %v", want, got, err)
 		}
+	}
+}
+
+// TestOldForm: what was written before there were runs is read.
+func TestOldForm(t *testing.T) {
+	want := []int64{5, 5, 5, 7}
+	old := []byte{formDelta2, 4, 10, 9, 0, 4}
+	if got, err := decodeInts(old); err != nil || !slices.Equal(got, want) {
+		t.Errorf("decodeInts(%v) = %v, %v, want %v", old, got, err, want)
+	}
+	old = binary.AppendUvarint([]byte{formXOR, 2}, math.Float64bits(0.1))
+	old = binary.AppendUvarint(old, math.Float64bits(0.1)^math.Float64bits(-0.2))
+	if got, err := decodeFloats(old); err != nil || !slices.Equal(got, []float64{0.1, -0.2}) {
+		t.Errorf("decodeFloats(%v) = %v, %v, want 0.1 and -0.2", old, got, err)
 	}
 }
 
@@ -93,6 +112,9 @@ func TestSeriesDamaged(t *testing.T) {
 		"unknown form": {9, 0},
 		"cut":          whole[:len(whole)-1],
 		"too long":     append(slices.Clone(whole), 0),
+		"run too long": {formRuns, 2, 0, 7},
+		"no run":       {formRuns, 1, 0},
+		"huge run":     {formRuns, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 255},
 		"huge count":   {formXOR, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1},
 	}
 	for name, data := range cases {
@@ -120,12 +142,80 @@ func FuzzDecodeSeries(f *testing.F) {
 			}
 		}
 		if xs, err := decodeFloats(data); err == nil {
-			if len(xs) > len(data) {
+			if len(xs) > 128*len(data) {
 				t.Errorf("%d numbers from %d bytes", len(xs), len(data))
 			}
 			if again, err := decodeFloats(encodeFloats(xs)); err != nil || !sameBits(again, xs) {
 				t.Errorf("round trip of %v: %v, %v", xs, again, err)
 			}
+		}
+	})
+}
+
+func testCodec(t testing.TB) *codec {
+	c, err := newCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+	return c
+}
+
+func TestPack(t *testing.T) {
+	c := testCodec(t)
+	noise := make([]byte, 4096)
+	x := uint32(1)
+	for i := range noise {
+		x = x*1664525 + 1013904223
+		noise[i] = byte(x >> 24)
+	}
+	tests := []struct {
+		name string
+		raw  []byte
+		form byte
+	}{
+		{"empty", nil, packRaw},
+		{"short", []byte("hello"), packRaw},
+		{"text", bytes.Repeat([]byte("line\n"), 1000), packZstd},
+		{"incompressible", noise, packRaw},
+	}
+	for _, tt := range tests {
+		blob, err := c.pack(tt.raw)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		if blob[0] != tt.form || len(blob) > len(tt.raw)+1 {
+			t.Errorf("%s: form %d in %d bytes, want form %d in at most %d", tt.name, blob[0], len(blob), tt.form, len(tt.raw)+1)
+		}
+		if got, err := c.unpack(blob, nil); err != nil || !bytes.Equal(got, tt.raw) {
+			t.Errorf("%s: unpack(pack(x)) = %d bytes, %v, want x", tt.name, len(got), err)
+		}
+	}
+}
+
+// FuzzUnpack: a damaged blob is an error, never a panic.
+func FuzzUnpack(f *testing.F) {
+	c := testCodec(f)
+	for _, raw := range [][]byte{nil, []byte("hello"), bytes.Repeat([]byte("line\n"), 100)} {
+		blob, err := c.pack(raw)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(blob)
+	}
+	f.Add([]byte{})
+	f.Add([]byte{7})
+	f.Fuzz(func(t *testing.T, blob []byte) {
+		raw, err := c.unpack(blob, nil)
+		if err != nil {
+			return
+		}
+		again, err := c.pack(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.unpack(again, nil); err != nil || !bytes.Equal(got, raw) {
+			t.Errorf("unpack(pack(%q)) = %q, %v", raw, got, err)
 		}
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/pressly/goose/v3"
 
@@ -15,58 +14,55 @@ import (
 // VersionTable is where goose keeps which migrations were applied.
 const VersionTable = "scalebench_schema"
 
+// latestVersion is the number of the last migration of every dialect.
+const latestVersion = 5
+
 // migrate brings the schema to the version this program knows. A store that is
 // up to date is not written to, so that a reading command needs no lock.
 func (s *Store) migrate(ctx context.Context) error {
-	known, err := latestMigration(s.d.Migrations)
-	if err != nil {
-		return err
-	}
 	current, err := s.schemaVersion(ctx)
+	if err == nil && current < latestVersion {
+		current, err = s.migrateUp(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	if current < known {
-		if current, err = s.migrateUp(ctx, known); err != nil {
-			return err
-		}
-	}
-	if current > known {
+	if current != latestVersion {
 		return fmt.Errorf("%w: %s has schema version %d, and this scalebench knows versions up to %d; use the scalebench that wrote it, or a later one",
-			model.ErrUsage, s.where, current, known)
+			model.ErrUsage, s.where, current, latestVersion)
 	}
 	return nil
 }
 
 // migrateUp applies what is missing and returns the version reached, one
 // process at a time: what another one did meanwhile is not done again.
-func (s *Store) migrateUp(ctx context.Context, known int64) (current int64, err error) {
-	if s.d.LockMigration != nil {
-		unlock, lockErr := s.d.LockMigration(ctx)
-		if lockErr != nil {
-			return 0, fmt.Errorf("waiting for another process that brings the schema up to date: %w", lockErr)
-		}
-		defer func() { err = errors.Join(err, unlock()) }()
+func (s *Store) migrateUp(ctx context.Context) (current int64, err error) {
+	unlock, err := s.d.LockMigration(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("waiting for another process that brings the schema up to date: %w", err)
 	}
-	if current, err = s.schemaVersion(ctx); err != nil || current >= known {
+	defer func() { err = errors.Join(err, unlock()) }()
+	if current, err = s.schemaVersion(ctx); err != nil || current >= latestVersion {
 		return current, err
 	}
 	if err := s.gooseUp(ctx); err != nil {
-		return 0, fmt.Errorf("bringing the schema from version %d to %d: %w", current, known, err)
+		return 0, fmt.Errorf("bringing the schema from version %d to %d: %w", current, latestVersion, err)
 	}
 	return s.schemaVersion(ctx)
 }
 
 func (s *Store) gooseUp(ctx context.Context) error {
-	opts := append([]goose.ProviderOption{
-		goose.WithTableName(VersionTable),
-		goose.WithDisableGlobalRegistry(true),
-		goose.WithLogger(goose.NopLogger()),
-	}, s.d.GooseOptions...)
 	// The provider is not closed: that would close the pool, which is ours.
-	p, err := goose.NewProvider(s.d.Goose, s.write, s.d.Migrations, opts...)
+	p, err := goose.NewProvider(s.d.Goose, s.write, s.d.Migrations,
+		goose.WithTableName(VersionTable), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return fmt.Errorf("reading the migrations: %w", err)
+	}
+	if _, err := p.UpTo(ctx, packedVersion); err != nil {
+		return err
+	}
+	if err := s.packOldResults(ctx); err != nil {
+		return err
 	}
 	_, err = p.Up(ctx)
 	return err
@@ -84,21 +80,4 @@ func (s *Store) schemaVersion(ctx context.Context) (version int64, err error) {
 		return tx.QueryRowContext(ctx, latest).Scan(&version)
 	})
 	return version, err
-}
-
-// latestMigration returns the highest version among the migration files.
-func latestMigration(files fs.FS) (int64, error) {
-	names, err := fs.Glob(files, "*.sql")
-	if err != nil {
-		return 0, fmt.Errorf("listing the migrations: %w", err)
-	}
-	var latest int64
-	for _, name := range names {
-		v, err := goose.NumericComponent(name)
-		if err != nil {
-			return 0, fmt.Errorf("migration %s: %w", name, err)
-		}
-		latest = max(latest, v)
-	}
-	return latest, nil
 }

@@ -99,7 +99,7 @@ func TestGroupTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(1, func(ctx context.Context, items []int) []error {
 			<-ctx.Done()
-			return repeat(ctx.Err(), len(items))
+			return slices.Repeat([]error{ctx.Err()}, len(items))
 		})
 		if err := g.do(t.Context(), 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("do = %v, want context.DeadlineExceeded", err)
