@@ -72,7 +72,8 @@ func inFlags(err error, flags *paramFlags) error {
 		return err
 	}
 	names := map[string]string{
-		"target": "TARGET", "data.workload": "--mix", "data.records": "--records", "fleet.local.nodes": "--generators", "requests.get.expect": "--expect",
+		"target": "TARGET", "data.workload": "--mix", "data.records": "--records", "objects.operation": "--mix", "objects.count": "--records", "objects.size": "--object-size",
+		"fleet.local.nodes": "--generators", "requests.get.expect": "--expect",
 	}
 	for _, f := range flags.flags {
 		names[f.key] = "--" + f.name

@@ -24,15 +24,17 @@ does not remember it: give it again to "scalebench resume", or to
 "scalebench show".
 
 TARGET is a URL: http:// or https://, or a data store, redis://, postgres://,
-mysql:// or cassandra://, into which records are loaded first. The load comes
-from this machine, or from the agents of a server (--server, --agents), all of
-which then share it. What was measured is a run like any other: "scalebench
+mysql:// or cassandra://, into which records are loaded first, or a bucket of an
+object store, s3://host:port/bucket (s3s:// for TLS), with credentials in
+AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. The load comes from this machine,
+or from the agents of a server (--server, --agents), all of which then share it. What was measured is a run like any other: "scalebench
 show", "report" and "resume" work with it.`
 
 const example = `  scalebench capacity http://10.0.0.7:8080/ --sla p90=150ms
   scalebench capacity https://shop.test/ --sla p99=500ms,errors=0.1% --arrivals poisson
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --fail-below 2000
   scalebench capacity cassandra://10.0.0.8/ --sla p90=150ms --mix w3 --records 1000000
+  scalebench capacity s3://10.0.0.9:7070/bench --sla p90=200ms --mix get --object-size 64KiB
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --server nats://10.0.0.5:4222 --agents role=generator`
 
 // Flags are those of `scalebench capacity TARGET`: parameters of the workload
@@ -42,8 +44,9 @@ type Flags struct {
 	Study
 	// Expect, Mix and Records are keys within the workload's requests and data.
 	Expect     string `json:"expect,omitempty" flag:"expect" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404 (default 200-299)."`
-	Mix        string `json:"mix,omitempty" flag:"mix" jsonschema_description:"With a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b)."`
-	Records    int64  `json:"records,omitempty" flag:"records" jsonschema:"minimum=1" jsonschema_description:"With a data store: how many records are loaded before (default 1000)."`
+	Mix        string `json:"mix,omitempty" flag:"mix" jsonschema_description:"With a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b); with a bucket: put, get, put_delete, mixed (default mixed)."`
+	Records    int64  `json:"records,omitempty" flag:"records" jsonschema:"minimum=1" jsonschema_description:"With a data store: how many records are loaded before (default 1000); with a bucket: objects (default 64)."`
+	ObjectSize string `json:"object_size,omitempty" flag:"object-size" jsonschema_description:"With a bucket: size of every object (default 1MiB)."`
 	Generators int    `json:"generators" flag:"generators" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Agent processes on this machine that share the load."`
 }
 
@@ -62,6 +65,10 @@ func Experiment(target string, given map[string]json.RawMessage) ([]byte, error)
 		return nil, fmt.Errorf("%w: %q must be the URL of a server, such as http://10.0.0.7:8080/", model.ErrUsage, target)
 	}
 	workload, data := map[string]any{"kind": work.Kind().Name, "name": "capacity", "target": target}, map[string]any{}
+	store, mixKey, recordsKey := "data", "workload", "records"
+	if work.IsBucket(target) || given["object_size"] != nil {
+		store, mixKey, recordsKey = "objects", "operation", "count"
+	}
 	name := "capacity of " + u.Host
 	fleet := map[string]any{"local": map[string]any{"nodes": 1}}
 	for key, value := range given {
@@ -73,14 +80,16 @@ func Experiment(target string, given map[string]json.RawMessage) ([]byte, error)
 			}
 			workload["requests"] = []any{map[string]any{"name": "get", "expect": value}}
 		case "mix":
-			data["workload"] = value
+			data[mixKey] = value
 			var mix string
 			if err := json.Unmarshal(value, &mix); err != nil {
 				return nil, fmt.Errorf("%w: --mix: %w", model.ErrUsage, err)
 			}
 			name += ", " + mix // what is asked of a store matters as much as which it is
 		case "records":
-			data["records"] = value
+			data[recordsKey] = value
+		case "object_size":
+			data["size"] = value
 		case "generators":
 			if given["agents"] != nil {
 				return nil, fmt.Errorf("%w: --generators are processes of this machine and --agents those of a fleet: give one of the two", model.ErrUsage)
@@ -93,7 +102,7 @@ func Experiment(target string, given map[string]json.RawMessage) ([]byte, error)
 		}
 	}
 	if len(data) > 0 {
-		workload["data"] = data
+		workload[store] = data
 	}
 	if err := checkFloor(given); err != nil {
 		return nil, err

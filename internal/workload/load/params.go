@@ -4,16 +4,18 @@ import (
 	"time"
 
 	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Params are the parameters of the workload.
 type Params struct {
-	Target   string            `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path, https://…, or a data store: redis://host, postgres://user@host/database, mysql://user@host/database, cassandra://host/keyspace."`
+	Target   string            `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path, https://…, or a data store: redis://host, postgres://user@host/database, mysql://user@host/database, cassandra://host/keyspace; or a bucket: s3://host:port/bucket."`
 	Requests []Request         `json:"requests,omitempty" jsonschema:"maxItems=100" jsonschema_description:"Kinds of requests, drawn at random by their weights. Default: one GET of the target."`
 	Headers  map[string]string `json:"headers,omitempty" flag:"header,H" jsonschema_description:"Headers of every request."`
 	Data     *Data             `json:"data,omitempty" jsonschema_description:"With a data store: the records, and what is asked. Default: a thousand records of YCSB, its workload b."`
+	Objects  *Objects          `json:"objects,omitempty" jsonschema_description:"With a bucket of an object store: the objects, and what is asked. Default: puts and gets of 1MiB, half and half."`
 	// PasswordEnv keeps the password out of the file, and so of the store.
 	PasswordEnv string `json:"password_env,omitempty" flag:"password-env" jsonschema_description:"With a data store: the environment variable that holds the password, where the agents run."`
 	HTTP2       bool   `json:"http2,omitempty" flag:"http2" jsonschema_description:"Speak HTTP/2, with https:// only."`
@@ -27,7 +29,7 @@ type Params struct {
 
 	Duration    unit.Duration `json:"duration,omitempty" flag:"window" jsonschema_description:"Length of what is scored of a window, in whole seconds, after the warm-up (default 10s, or as long as it takes to notice an overload of 2 %)."`
 	WarmUp      unit.Duration `json:"warm_up" flag:"warm-up" jsonschema_description:"Time before each window that is not scored, in whole seconds."`
-	Connections int           `json:"connections,omitempty" flag:"connections" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Most connections of one node, opened as they are needed (default 1024; 64 to a data store at a rate)."`
+	Connections int           `json:"connections,omitempty" flag:"connections" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Most connections of one node, opened as they are needed (default 1024; 64 to a data store or a bucket at a rate)."`
 	Loops       int           `json:"loops,omitempty" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Event loops of one node, each of which can use a processor. Default: one less than there are processors."`
 	Spin        bool          `json:"spin,omitempty" flag:"spin" jsonschema_description:"Event loops watch for answers without ever sleeping (http:// only): exact to some µs, for a whole processor of each."`
 	Timeout     unit.Duration `json:"request_timeout" flag:"timeout" jsonschema_description:"How long a request may take; longer than the SLA allows."`
@@ -46,7 +48,8 @@ type Params struct {
 	Recover bool  `json:"recover,omitempty" jsonschema_description:"Offer a light load before, until the server keeps the SLA again. A search sets it after a window that was failed."`
 	Seed    int64 `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Makes random times and choices repeatable."`
 
-	driver engine.Driver // from Prepare on
+	driver engine.Driver       // from Prepare on
+	bucket *objectstore.Target // the same, where the target is one
 }
 
 // connections is the most of one node. A server reached over HTTP has thousands.

@@ -34,14 +34,6 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	return p.answers(ctx)
 }
 
-// Cleanup implements workload.Cleaner.
-func (p *Params) Cleanup(context.Context, *workload.Env) error {
-	if p.driver == nil {
-		return nil
-	}
-	return p.driver.Close()
-}
-
 // Run offers the load and reports what became of it.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	scorer := engine.NewScorer(len(p.driver.Ops()), p.WarmUp.Std(), p.scored())

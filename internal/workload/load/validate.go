@@ -18,7 +18,11 @@ import (
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	errs := append(p.validateTimes(), p.validateLoad()...)
-	if err := p.checkTarget(); err != nil {
+	var field *workload.FieldError
+	switch err := p.checkTarget(); {
+	case errors.As(err, &field):
+		errs = append(errs, field)
+	case err != nil:
 		errs = append(errs, bad("target", err.Error(), ""))
 	}
 	if p.Data != nil {
@@ -105,7 +109,10 @@ func (p *Params) validateHTTP() (errs []error) {
 	if p.Spin && !p.plain() {
 		errs = append(errs, bad("spin", "only targets that begin with http:// are asked by event loops", "leave it out"))
 	}
-	if p.overHTTP() && (p.Data != nil || p.PasswordEnv != "") {
+	if p.Objects != nil && !IsBucket(p.Target) {
+		errs = append(errs, bad("objects", "they are for targets that begin with s3:// or s3s://", "leave them out"))
+	}
+	if (p.overHTTP() || IsBucket(p.Target)) && (p.Data != nil || p.PasswordEnv != "") {
 		errs = append(errs, bad("target", "it is no data store, for which data and password_env are", "leave them out"))
 	}
 	return errs
@@ -120,8 +127,13 @@ func (p *Params) checkTarget() error {
 		_, err := p.requests()
 		return err
 	}
-	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || p.CA != "" || p.Insecure {
-		return fmt.Errorf("%w: requests, headers, http2, ca and insecure are for http:// and https://", model.ErrUsage)
+	secure := strings.HasPrefix(p.Target, "s3s://")
+	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || (p.CA != "" || p.Insecure) && !secure {
+		return fmt.Errorf("%w: requests, headers, http2, ca and insecure are for http:// and https:// (ca and insecure also for s3s://)", model.ErrUsage)
+	}
+	if IsBucket(p.Target) {
+		_, err := p.bucketConfig()
+		return err
 	}
 	if u, err := url.Parse(p.Target); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {
