@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,6 +60,10 @@ func add(page, d *doc.Document) {
 	}
 }
 
+// Params are parameters for several studies, by the studies' names and by
+// their JSON keys.
+type Params map[string]map[string]json.RawMessage
+
 // told is what one study says of a run.
 type told struct {
 	kind   study.Kind
@@ -67,7 +72,7 @@ type told struct {
 
 // tell asks every study that has something to say of a run, in the order of
 // the registry. params are given to each that knows them.
-func (a Asker) tell(ctx context.Context, run *observe.Run, params map[string]map[string]json.RawMessage) ([]told, error) {
+func (a Asker) tell(ctx context.Context, run *observe.Run, params Params) ([]told, error) {
 	asked := a.studyOf(run.Run())
 	var out []told
 	for _, kind := range a.Kinds.Studies {
@@ -75,7 +80,8 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params map[string]map
 		if own {
 			s = asked.Study
 		}
-		if !own && (kind.Tells == nil || !kind.Tells(run)) {
+		given := len(params[kind.Name]) > 0
+		if !own && !given && (kind.Tells == nil || !kind.Tells(run)) {
 			continue
 		}
 		if err := set(s, params[kind.Name]); err != nil {
@@ -83,7 +89,7 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params map[string]map
 		}
 		r, err := s.Analyze(ctx, study.Input{Run: run, Open: a.open})
 		switch {
-		case errors.Is(err, model.ErrUsage):
+		case errors.Is(err, model.ErrUsage) && !given:
 			continue // the run holds nothing for it
 		case err != nil:
 			return nil, err
@@ -95,7 +101,7 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params map[string]map
 
 // Findings are what a run has found, study by study, for a command that follows
 // it to its end.
-func (a Asker) Findings(ctx context.Context, name string, params map[string]map[string]json.RawMessage) ([]Answer, error) {
+func (a Asker) Findings(ctx context.Context, name string, params Params) ([]Answer, error) {
 	run, err := a.open(ctx, name)
 	if err != nil {
 		return nil, err
@@ -116,16 +122,39 @@ func (a Asker) Findings(ctx context.Context, name string, params map[string]map[
 	return out, nil
 }
 
-// Show is a run in brief, with what its search has found so far.
-func (a Asker) Show(ctx context.Context, name string) (Answer, error) {
+// Show is a run in brief, with what studies that decide as they go have found
+// so far.
+func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, error) {
 	run, err := a.open(ctx, name)
 	if err != nil {
 		return Answer{}, err
 	}
 	v := record.NewOverview(run)
-	b, err := json.Marshal(v)
+	out := Answer{Document: v.Document()}
+	all, err := a.tell(ctx, run, params)
 	if err != nil {
+		return Answer{}, err
+	}
+	for _, t := range all {
+		if !t.kind.Shown {
+			continue
+		}
+		one, err := of(t.result)
+		if err != nil {
+			return Answer{}, err
+		}
+		v.Searches, out.Gate = one.Result, one.Gate
+		if !bytes.HasPrefix(v.Searches, []byte("[")) {
+			v.Searches = slices.Concat([]byte("["), v.Searches, []byte("]"))
+		}
+		answer := doc.Section{Blocks: []doc.Block{doc.Para(one.Document.Answer)}}
+		out.Document.Sections = slices.Concat(out.Document.Sections, []doc.Section{answer}, one.Document.Sections)
+	}
+	if len(params) == 0 {
+		out.Gate = nil // nothing was asked of it
+	}
+	if out.Result, err = json.Marshal(v); err != nil {
 		return Answer{}, fmt.Errorf("encoding run %s: %w", run.Run().ID, err)
 	}
-	return Answer{Result: b, Document: v.Document()}, nil
+	return out, nil
 }

@@ -227,18 +227,18 @@ func (s *summed) merge(encoded string) error {
 }
 
 func addSeconds(to map[int]*summed, s load.Summary) error {
-	for _, x := range s.Seconds {
-		sum := to[x.Index]
+	for i, index := range s.Seconds.Index {
+		sum := to[index]
 		if sum == nil {
 			sum = &summed{}
-			to[x.Index] = sum
+			to[index] = sum
 		}
-		sum.due += x.Due
-		sum.ok += x.OK
-		sum.replies += x.Replies
-		for _, encoded := range x.Latencies {
+		sum.due += s.Seconds.Due[i]
+		sum.ok += s.Seconds.OK[i]
+		sum.replies += s.Seconds.Replies[i]
+		for _, encoded := range s.Seconds.Latencies[i] {
 			if err := sum.merge(encoded); err != nil {
-				return fmt.Errorf("latencies of second %d: %w", x.Index, err)
+				return fmt.Errorf("latencies of second %d: %w", index, err)
 			}
 		}
 	}

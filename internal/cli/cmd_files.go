@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/plan"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -65,14 +65,14 @@ func checkNodes(exp *experiment.Experiment) error {
 	if nodes == nil {
 		return nil
 	}
-	_, err := plan.Build(exp, newRunID(), nodes)
+	_, err := design.Build(exp, newRunID(), nodes)
 	return atPlace(exp, err)
 }
 
 // atPlace gives the errors of a plan their places in the file.
 func atPlace(exp *experiment.Experiment, err error) error {
 	var joined interface{ Unwrap() []error }
-	var bad *plan.KeyError
+	var bad *design.KeyError
 	switch {
 	case errors.As(err, &joined):
 		var all []error

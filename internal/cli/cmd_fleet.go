@@ -11,7 +11,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/report"
+	"github.com/scalebench/scalebench/internal/record"
 )
 
 func (c *common) serverCommand() *cobra.Command {
@@ -109,10 +109,6 @@ func (c *common) nodesCommand() *cobra.Command {
   scalebench nodes --remove 10.0.0.7`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := c.format()
-			if err != nil {
-				return err
-			}
 			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
 				if remove != "" {
 					return s.RemoveNode(ctx, model.NodeID(remove))
@@ -121,7 +117,7 @@ func (c *common) nodesCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return report.Nodes(c.env.Stdout, nodes, format, c.printing())
+				return c.print(record.Nodes(nodes), append([]model.NodeInfo{}, nodes...))
 			})
 		},
 	}

@@ -16,7 +16,7 @@ import (
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/report"
+	"github.com/scalebench/scalebench/internal/record"
 )
 
 func (c *common) labCommand() *cobra.Command {
@@ -69,10 +69,6 @@ lab of its own.`,
 
 // labUp makes a lab and prints its hosts.
 func (c *common) labUp(ctx context.Context, file string, set []string, keep bool) error {
-	format, err := c.format()
-	if err != nil {
-		return err
-	}
 	exp, err := c.labFile(file, set)
 	if err != nil {
 		return err
@@ -89,7 +85,7 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 	if err != nil {
 		return err // it names the lab
 	}
-	if err := report.LabHosts(c.env.Stdout, labState(built.Manifest()), format, c.printing()); err != nil {
+	if err := c.print(record.LabHosts(labState(built.Manifest())), labState(built.Manifest()).Masked()); err != nil {
 		return errors.Join(err, c.labRemove(ctx, built))
 	}
 	first := built.Manifest().Hosts[0]
@@ -139,21 +135,21 @@ func (c *common) labFile(file string, set []string) (*experiment.Experiment, err
 }
 
 // labState tells how a lab stands.
-func labState(m lab.Manifest) report.Lab {
+func labState(m lab.Manifest) record.Lab {
 	switch {
 	case m.LeftOver():
-		return report.Lab{Manifest: m, State: report.LabLeftOver}
+		return record.Lab{Manifest: m, State: record.LabLeftOver}
 	case m.Keep:
-		return report.Lab{Manifest: m, State: report.LabKept}
+		return record.Lab{Manifest: m, State: record.LabKept}
 	}
-	return report.Lab{Manifest: m, State: report.LabRunning}
+	return record.Lab{Manifest: m, State: record.LabRunning}
 }
 
 // labs lists the labs of this machine. Manifests that cannot be read hide
 // nothing: they are an error beside the others.
-func labs() ([]report.Lab, error) {
+func labs() ([]record.Lab, error) {
 	manifests, err := lab.List(lab.DefaultStateDir, lab.DefaultVolumeDir)
-	var out []report.Lab
+	var out []record.Lab
 	for _, m := range manifests {
 		out = append(out, labState(m))
 	}
@@ -171,12 +167,8 @@ makes a lab removes.`,
   scalebench lab list --format json`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			format, err := c.format()
-			if err != nil {
-				return err
-			}
 			all, err := labs()
-			return errors.Join(report.Labs(c.env.Stdout, all, format, c.printing()), err)
+			return errors.Join(c.print(record.Labs(all), record.Masked(all)), err)
 		},
 	}
 	c.addFormat(cmd)
@@ -244,25 +236,25 @@ func (c *common) labErase(ctx context.Context, m lab.Manifest) error {
 }
 
 // chooseLabs returns the labs that a person means by an id, or by none.
-func chooseLabs(all []report.Lab, id string, opt labDownOptions) ([]report.Lab, error) {
-	idle := slices.DeleteFunc(slices.Clone(all), func(l report.Lab) bool { return l.State == report.LabRunning && !opt.force })
+func chooseLabs(all []record.Lab, id string, opt labDownOptions) ([]record.Lab, error) {
+	idle := slices.DeleteFunc(slices.Clone(all), func(l record.Lab) bool { return l.State == record.LabRunning && !opt.force })
 	switch {
 	case id == "" && (opt.all || len(idle) <= 1):
 		return idle, nil
 	case id == "":
 		return nil, fmt.Errorf("%w: there are %d labs: %s; name one, or say --all", model.ErrUsage, len(idle), labIDs(idle))
 	}
-	i := slices.IndexFunc(all, func(l report.Lab) bool { return l.ID == id })
+	i := slices.IndexFunc(all, func(l record.Lab) bool { return l.ID == id })
 	switch {
 	case i < 0:
 		return nil, fmt.Errorf("%w: no lab %q on this machine; `scalebench lab list` shows those that there are", model.ErrNotFound, id)
-	case all[i].State == report.LabRunning && !opt.force:
+	case all[i].State == record.LabRunning && !opt.force:
 		return nil, fmt.Errorf("%w: lab %s is in use by process %d; end that, which removes the lab, or say --force", model.ErrUsage, id, all[i].Owner.PID)
 	}
 	return all[i : i+1], nil
 }
 
-func labIDs(all []report.Lab) string {
+func labIDs(all []record.Lab) string {
 	ids := make([]string, len(all))
 	for i, l := range all {
 		ids[i] = l.ID
@@ -351,11 +343,11 @@ func notStarted(err error) (commandEnded, bool) {
 
 // findHost returns the one lab that has a host of this name. Labs that are left
 // over are none to work in: of some only their files are left.
-func findHost(all []report.Lab, id string, host model.NodeID) (report.Lab, error) {
-	var found []report.Lab
+func findHost(all []record.Lab, id string, host model.NodeID) (record.Lab, error) {
+	var found []record.Lab
 	var names []string
 	for _, l := range all {
-		if id != "" && l.ID != id || l.State == report.LabLeftOver {
+		if id != "" && l.ID != id || l.State == record.LabLeftOver {
 			continue
 		}
 		for _, h := range l.Hosts {
@@ -369,10 +361,10 @@ func findHost(all []report.Lab, id string, host model.NodeID) (report.Lab, error
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return report.Lab{}, fmt.Errorf("%w: %d labs have a host %s: %s; name one with --lab", model.ErrUsage, len(found), host, labIDs(found))
+		return record.Lab{}, fmt.Errorf("%w: %d labs have a host %s: %s; name one with --lab", model.ErrUsage, len(found), host, labIDs(found))
 	case len(names) == 0:
-		return report.Lab{}, fmt.Errorf("%w: no such lab is up; `scalebench lab list` shows those that are", model.ErrNotFound)
+		return record.Lab{}, fmt.Errorf("%w: no such lab is up; `scalebench lab list` shows those that are", model.ErrNotFound)
 	}
 	slices.Sort(names)
-	return report.Lab{}, fmt.Errorf("%w: no host %q; the hosts are %s", model.ErrNotFound, host, strings.Join(slices.Compact(names), ", "))
+	return record.Lab{}, fmt.Errorf("%w: no host %q; the hosts are %s", model.ErrNotFound, host, strings.Join(slices.Compact(names), ", "))
 }

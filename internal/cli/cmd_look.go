@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/scalebench/scalebench/internal/analysis"
+	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/report"
+	"github.com/scalebench/scalebench/internal/record"
 )
 
 func (c *common) runsCommand() *cobra.Command {
@@ -23,10 +23,6 @@ func (c *common) runsCommand() *cobra.Command {
 		Example: "  scalebench runs --limit 0 --format csv",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			format, err := c.format()
-			if err != nil {
-				return err
-			}
 			if limit < 0 {
 				return fmt.Errorf("%w: --limit %d: want a number of runs, or 0 for all", model.ErrUsage, limit)
 			}
@@ -35,7 +31,7 @@ func (c *common) runsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return report.Runs(c.env.Stdout, runs, format, c.printing())
+				return c.print(record.Runs(runs), nil)
 			})
 		},
 	}
@@ -61,7 +57,7 @@ func (c *common) withRun(ctx context.Context, name string, f func(context.Contex
 }
 
 func (c *common) showCommand() *cobra.Command {
-	var least floor
+	var held gates
 	cmd := &cobra.Command{
 		Use: "show RUN", Short: "show a run: state, steps, failures, events",
 		Long: `Shows one run. RUN is an id, a unique beginning of one, or "latest". Of a run
@@ -71,115 +67,34 @@ and holds that to --fail-below as "scalebench capacity" does.`,
   scalebench show latest --fail-below 2000`,
 		Args: oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			format, err := c.format()
+			params, _, err := held.given()
 			if err != nil {
 				return err
 			}
-			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
-				if err := least.onlySearches(d); err != nil {
-					return err
-				}
-				if d.Has(model.Search) {
-					return c.showSearches(d, format, least)
-				}
-				return report.Show(c.env.Stdout, d, format, c.printing())
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				return c.printAnswer("", func() (answer.Answer, error) { return s.Show(ctx, args[0], params) })
 			})
 		},
 	}
-	least.addFlag(cmd)
+	held.add(cmd)
 	c.addFormat(cmd)
 	return cmd
-}
-
-func (c *common) cdiCommand() *cobra.Command {
-	csv, limit := "", threshold{}
-	cmd := &cobra.Command{
-		Use:   "cdi RUN | cdi --csv FILE",
-		Short: "the Capacity Degradation Index, with interval and verdict",
-		Long: `Computes the CDI of every metric of a run, or of somebody's own numbers.
-
-A CSV file has the columns node,phase,value (phase: serial or parallel) and
-optionally workload, metric, unit, trial, better; or one line per node with
-node,serial,parallel; or published means with
-workload,metric,unit,nodes,serial_mean,parallel_mean.
-
-Verdicts: none (the interval contains 0), degraded (it lies above 0), gain (it
-lies below 0), unknown (the measurement does not allow an answer).
-
-With --fail-above the exit code is 3 if the CDI of any metric is above so many
-percent, else 4 if any verdict is unknown: what was not measured is not vouched
-for.`,
-		Example: `  scalebench cdi latest
-  scalebench cdi latest --format json
-  scalebench cdi latest --fail-above 10
-  scalebench cdi --csv numbers.csv`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if (csv == "") == (len(args) == 0) {
-				return fmt.Errorf("%w: scalebench cdi takes a run or --csv FILE, one of the two", model.ErrUsage)
-			}
-			if csv != "" {
-				return c.cdiOfFile(csv, limit)
-			}
-			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
-				findings, err := analysis.CDI(d, analysis.Options{Seed: uint64(d.Run.Seed)})
-				return c.printFindings(findings, err, limit)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&csv, "csv", "", "analyse this file instead of a run (\"-\": standard input)")
-	limit.addFlag(cmd)
-	c.addFormat(cmd)
-	return cmd
-}
-
-func (c *common) cdiOfFile(file string, limit threshold) error {
-	findings, err := c.findingsOfFile(file)
-	return c.printFindings(findings, err, limit)
-}
-
-// findingsOfFile reads somebody's own numbers; "-" is standard input.
-func (c *common) findingsOfFile(file string) ([]model.Finding, error) {
-	if file == "-" {
-		return analysis.CDIFromCSV(c.env.Stdin, "stdin", analysis.Options{})
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
-	}
-	defer f.Close() //nolint:errcheck // read only
-	return analysis.CDIFromCSV(f, filepath.Base(file), analysis.Options{})
-}
-
-// printFindings prints what an analysis found, and then holds it to the limit.
-func (c *common) printFindings(findings []model.Finding, err error, limit threshold) error {
-	if err != nil {
-		return err
-	}
-	format, err := c.format()
-	if err != nil {
-		return err
-	}
-	if err := report.Findings(c.env.Stdout, findings, format, c.printing()); err != nil {
-		return err
-	}
-	return limit.check(findings)
 }
 
 func (c *common) reportCommand() *cobra.Command {
 	out := ""
 	cmd := &cobra.Command{
 		Use: "report RUN", Short: "write the HTML report of a run",
-		Long:    "Writes one self-contained HTML file with figures and prints its path; with -o -\nwrites it to standard output.",
+		Long:    "Writes one self-contained HTML file with figures and prints its path; with -o -\nwrites it to standard output. With -o FILE.md, FILE.svg, FILE.json or FILE.csv it\nis written in that form.",
 		Example: "  scalebench report latest -o result.html",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
-				s, err := analyse(d)
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				run, err := s.Run(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				path, err := c.writeReport(s, out)
+				path, err := c.writePage(ctx, s, run.ID, out)
 				if err != nil || out == "-" {
 					return err
 				}

@@ -164,6 +164,19 @@ func (c *common) drawPlan(path string, r model.PlanResult) error {
 	return nil
 }
 
+// findingsOfFile reads somebody's own numbers; "-" is standard input.
+func (c *common) findingsOfFile(file string) ([]model.Finding, error) {
+	if file == "-" {
+		return analysis.CDIFromCSV(c.env.Stdin, "stdin", analysis.Options{})
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	return analysis.CDIFromCSV(f, filepath.Base(file), analysis.Options{})
+}
+
 // planCapacities adds the capacities of a run or file, and the limits given.
 func (c *common) planCapacities(ctx context.Context, args []string, o planOptions, in *analysis.PlanInput) error {
 	switch {

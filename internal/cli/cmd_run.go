@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,15 +15,13 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/scalebench/scalebench/internal/analysis"
-	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/fleet/local"
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/plan"
 )
 
 // runOptions are the flags of commands that execute a run.
@@ -31,8 +30,7 @@ type runOptions struct {
 	dryRun bool
 	detach bool
 	out    string // path of the HTML report
-	limit  threshold
-	least  floor // of a capacity
+	gates  gates
 }
 
 func (c *common) runCommand() *cobra.Command {
@@ -58,7 +56,7 @@ measured is kept, and "scalebench resume" goes on from there.`,
 	f.BoolVar(&opt.dryRun, "dry-run", false, "print the plan and do nothing")
 	f.BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is in line")
 	f.StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
-	opt.limit.addFlag(cmd)
+	opt.gates.add(cmd)
 	c.addFormat(cmd)
 	return cmd
 }
@@ -68,11 +66,8 @@ func (opt runOptions) check() error {
 	if opt.out == "-" {
 		return fmt.Errorf("%w: standard output has the table; give -o the path of a file, or use `scalebench report RUN -o -` afterwards", model.ErrUsage)
 	}
-	if opt.detach && opt.limit.given {
-		return fmt.Errorf("%w: --detach does not wait for the CDI that --fail-above is about; use `scalebench cdi RUN --fail-above` afterwards", model.ErrUsage)
-	}
-	if opt.detach && opt.least.given {
-		return fmt.Errorf("%w: --detach does not wait for the capacity that --fail-below is about; use `scalebench show RUN --fail-below RATE` afterwards", model.ErrUsage)
+	if _, flag, err := opt.gates.given(); err != nil || opt.detach && flag != "" {
+		return cmp.Or(err, fmt.Errorf("%w: --detach does not wait for the result that %s is about; use `scalebench show RUN %s …` afterwards", model.ErrUsage, flag, flag))
 	}
 	return checkReportPath(opt.out)
 }
@@ -127,7 +122,7 @@ func looksLikeJob(text []byte) bool {
 // printPlan shows what a run would do. Agents that are not known yet are
 // given names, for the order is what matters.
 func (c *common) printPlan(exp *experiment.Experiment) error {
-	p, err := plan.Build(exp, newRunID(), c.planNodes(exp))
+	p, err := design.Build(exp, newRunID(), c.planNodes(exp))
 	if err != nil {
 		return atPlace(exp, err)
 	}
@@ -221,24 +216,8 @@ func (c *common) executeSource(ctx context.Context, src control.Source, wait tim
 		if src.Kind == model.KindBatch && ctx.Err() == nil {
 			c.say("`scalebench logs %s` prints what the jobs printed", id)
 		}
-		if err != nil || !opt.limit.given {
-			return err
-		}
-		return checkRun(ctx, s, id, opt.limit)
+		return err
 	})
-}
-
-// checkRun holds the CDI of a run that is done to a limit.
-func checkRun(ctx context.Context, s service, id model.RunID, limit threshold) error {
-	d, err := s.Data(ctx, id)
-	if err != nil {
-		return err
-	}
-	findings, err := analysis.CDI(d, analysis.Options{Seed: uint64(d.Run.Seed)})
-	if err != nil {
-		return err
-	}
-	return limit.check(findings)
 }
 
 // submitPatiently submits, waiting for agents that have not joined yet.
@@ -281,9 +260,6 @@ with --fail-below is not kept: give it again.`,
 				if err != nil {
 					return err
 				}
-				if err := checkSearches(ctx, s, run, opt.least); err != nil {
-					return err
-				}
 				if err := s.Resume(ctx, run.ID); err != nil {
 					return err
 				}
@@ -292,29 +268,7 @@ with --fail-below is not kept: give it again.`,
 		},
 	}
 	cmd.Flags().StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
-	opt.least.addFlag(cmd)
+	opt.gates.add(cmd)
 	c.addFormat(cmd)
 	return cmd
-}
-
-// checkSearches refuses --fail-below for a run that searches for nothing, and to
-// go on with a search of another version, which would fail at its next window.
-func checkSearches(ctx context.Context, s service, run model.Run, least floor) error {
-	d, err := s.Data(ctx, run.ID)
-	if err != nil {
-		return err
-	}
-	if err := least.onlySearches(d); err != nil || !d.Has(model.Search) {
-		return err
-	}
-	found, err := capacities(d)
-	if err != nil {
-		return err
-	}
-	for _, f := range found {
-		if f.Result.Limit == capacity.LimitUnknown {
-			return fmt.Errorf("%w: %s was searched by another version of scalebench, which would go on with other loads; resume run %s with that, or search again", model.ErrUsage, f.Workload, run.ID)
-		}
-	}
-	return nil
 }

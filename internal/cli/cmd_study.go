@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
@@ -104,6 +105,16 @@ func (c *common) render(w io.Writer, a answer.Answer) error {
 		return err
 	}
 	return render.Write(w, a.Document, a.Result, f, c.textOptions())
+}
+
+// print prints a document in the format of --format; result is what JSON has,
+// nil for the document's table.
+func (c *common) print(d *doc.Document, result any) error {
+	f, err := render.ParseFormat(c.formatFlag)
+	if err != nil {
+		return err
+	}
+	return render.Write(c.env.Stdout, d, result, f, c.textOptions())
 }
 
 // saveAnswer writes an answer to a file, in the format of its ending. The file

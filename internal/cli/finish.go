@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/report"
 )
 
 // finish follows a run to its end and prints what it found.
@@ -24,10 +26,7 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 	if err != nil {
 		return err
 	}
-	if err := c.printResult(ctx, s, run, opt); err != nil {
-		return err
-	}
-	return endError(run)
+	return errors.Join(c.printResult(ctx, s, run, opt), endError(run))
 }
 
 // follow shows a run's progress until it is over.
@@ -117,91 +116,123 @@ func endError(run model.Run) error {
 	return fmt.Errorf("run %s: %s: %s", run.ID, run.State, run.Reason)
 }
 
-// printResult prints the findings and writes the report.
+// printResult prints what each study has to say of the run, and writes the
+// report. Programs get the first study's result.
 func (c *common) printResult(ctx context.Context, s service, run model.Run, opt runOptions) error {
-	data, err := s.Data(ctx, run.ID)
-	if err != nil {
-		return err
-	}
-	format, err := c.format()
-	if err != nil {
-		return err
-	}
 	if run.Kind == model.KindBatch {
-		return errors.Join(report.Show(c.env.Stdout, data, format, c.printing()), batchError(data))
+		return c.printBatch(ctx, s, run)
 	}
-	if data.Has(model.Search) {
-		return c.printSearches(data, format, opt)
-	}
-	st, err := analyse(data)
+	params, _, err := opt.gates.given()
 	if err != nil {
 		return err
 	}
-	if err := report.Findings(c.env.Stdout, st.findings, format, c.printing()); err != nil {
+	answers, err := s.Findings(ctx, string(run.ID), params)
+	if err != nil {
 		return err
 	}
-	if format == report.Text {
-		if err := c.printPictures(st); err != nil {
-			return err
-		}
+	if len(answers) == 0 {
+		return fmt.Errorf("%w: run %s compares nothing and searches for nothing; `scalebench show %s` says what it did", model.ErrUsage, run.ID, run.ID)
 	}
-	path, err := c.writeReport(st, opt.out)
+	if err := c.printAnswers(answers); err != nil {
+		return err
+	}
+	path, err := c.writePage(ctx, s, run.ID, opt.out)
 	if err != nil {
 		return err
 	}
 	c.say("\nreport: %s", path)
+	return worst(answers)
+}
+
+// printAnswers prints all answers to people, and the first to programs.
+func (c *common) printAnswers(answers []answer.Answer) error {
+	if c.formatFlag != string(render.FormatText) {
+		answers = answers[:min(len(answers), 1)]
+	}
+	for i, a := range answers {
+		if i > 0 {
+			if err := write(c.env.Stdout, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := c.render(c.env.Stdout, a); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// printPictures prints what people look at: bars, and with several resources
-// which of them comes first.
-func (c *common) printPictures(s analysed) error {
-	if err := write(c.env.Stdout, "\n"); err != nil {
-		return err
+// worst is the error by which a command ends: that a threshold was missed says
+// more than that another cannot be told.
+func worst(answers []answer.Answer) error {
+	var first error
+	for _, a := range answers {
+		if a.Gate != nil && a.Gate.Threshold {
+			return a.Err()
+		}
+		if first == nil {
+			first = a.Err()
+		}
 	}
-	if err := report.Bars(c.env.Stdout, s.findings, c.printing()); err != nil {
-		return err
-	}
-	if len(s.ranking.Resources) < 2 && !sweeps(s.scalings) {
-		return nil
-	}
-	if err := write(c.env.Stdout, "\n"); err != nil {
-		return err
-	}
-	return c.printResources(s, report.Text)
+	return first
 }
 
-// writeReport writes the HTML report and returns its path. The path "-" is
+// printBatch shows a run of a job file.
+func (c *common) printBatch(ctx context.Context, s service, run model.Run) error {
+	a, err := s.Show(ctx, string(run.ID), nil)
+	if err != nil {
+		return err
+	}
+	data, err := s.Data(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.render(c.env.Stdout, a), batchError(data))
+}
+
+// printPartial prints what the studies of a run that was cut have found so far.
+func (c *common) printPartial(ctx context.Context, s service, id model.RunID) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	answers, err := s.Findings(ctx, string(id), nil)
+	if err == nil {
+		answers = slices.DeleteFunc(answers, func(a answer.Answer) bool {
+			kind, _ := Studies().Find(a.Study)
+			return !kind.Shown
+		})
+		err = c.printAnswers(answers)
+	}
+	if err != nil {
+		c.log.Debug("printing what was found", "err", err)
+	}
+}
+
+// writePage writes the report of a run and returns its path. The path "-" is
 // standard output. Only the place of its own choosing does it create: a
 // directory that a user misspelt must not come to be.
-func (c *common) writeReport(s analysed, path string) (string, error) {
-	opt := report.HTMLOptions{Scalings: s.scalings, Ranking: &s.ranking, Capacities: s.capacities, Generated: time.Now(), Version: Version(), Zone: time.Local}
-	if path == "-" {
-		return path, report.HTML(c.env.Stdout, s.data, s.findings, opt)
+func (c *common) writePage(ctx context.Context, s service, id model.RunID, path string) (string, error) {
+	if path != "-" {
+		if err := checkReportPath(path); err != nil {
+			return "", err
+		}
 	}
-	if err := checkReportPath(path); err != nil {
+	page, err := s.Page(ctx, string(id))
+	if err != nil {
 		return "", err
 	}
+	if path == "-" {
+		return path, render.HTML(c.env.Stdout, page)
+	}
+	format := render.FormatHTML
 	if path == "" {
-		path = c.paths.report(string(s.data.Run.ID))
+		path = c.paths.report(string(id))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return "", fmt.Errorf("writing the report: %w", err)
 		}
+	} else if f, err := render.FormatOfFile(path); err == nil {
+		format = f
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".report-*")
-	if err != nil {
-		return "", fmt.Errorf("writing the report: %w", err)
-	}
-	err = report.HTML(f, s.data, s.findings, opt)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return "", fmt.Errorf("writing the report: %w", err)
-	}
-	return path, nil
+	return path, writeWhole(path, func(w io.Writer) error { return render.Write(w, page, nil, format, render.TextOptions{}) })
 }
 
 func isUnavailable(err error) bool { return errors.Is(err, model.ErrUnavailable) }

@@ -3,6 +3,9 @@ package cli
 import (
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/study"
+	studycapacity "github.com/scalebench/scalebench/internal/study/capacity"
+	"github.com/scalebench/scalebench/internal/study/cdi"
+	"github.com/scalebench/scalebench/internal/study/resources"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/command"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
@@ -22,7 +25,11 @@ func Kinds() experiment.Kinds {
 
 // Studies returns the questions that this binary knows: one line each.
 func Studies() study.Registry {
-	return study.Registry{}
+	return study.Registry{
+		studycapacity.Kind(),
+		cdi.Kind(),
+		resources.Kind(),
+	}
 }
 
 // Workloads returns the benchmarks that this binary knows: one line each.

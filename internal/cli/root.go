@@ -92,7 +92,12 @@ func newRoot(env Env) *cobra.Command {
 	}
 	add("run", c.demoCommand(), c.runCommand(), c.capacityCommand(), c.submitCommand(), c.resumeCommand(), c.cancelCommand(),
 		c.validateCommand(), c.schemaCommand())
-	add("look", c.runsCommand(), c.showCommand(), c.cdiCommand(), c.resourcesCommand(), c.planCommand(),
+	for _, kind := range Studies() {
+		if kind.Name != "capacity" { // it measures, too
+			add("look", c.studyCommand(kind))
+		}
+	}
+	add("look", c.runsCommand(), c.showCommand(), c.planCommand(),
 		c.reportCommand(), c.exportCommand(), c.logsCommand(), c.deleteCommand())
 	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand(), c.labCommand())
 	root.AddCommand(c.workloadCommand(), c.versionCommand())

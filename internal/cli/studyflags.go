@@ -24,6 +24,11 @@ type paramFlags struct {
 // addParams defines the flags of params, a pointer to a struct that holds the
 // defaults.
 func addParams(f *pflag.FlagSet, params any) *paramFlags {
+	return addSomeParams(f, params, func(string) bool { return true })
+}
+
+// addSomeParams defines those flags of params of which the name is wanted.
+func addSomeParams(f *pflag.FlagSet, params any, wanted func(name string) bool) *paramFlags {
 	out := &paramFlags{}
 	v := reflect.ValueOf(params).Elem()
 	for _, field := range reflect.VisibleFields(v.Type()) {
@@ -32,8 +37,11 @@ func addParams(f *pflag.FlagSet, params any) *paramFlags {
 			continue
 		}
 		name, short, _ := strings.Cut(tag, ",")
+		if !wanted(name) {
+			continue
+		}
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		p := &paramFlag{key: key, unit: field.Tag.Get("unit"), value: reflect.New(field.Type).Elem(), initial: v.FieldByIndex(field.Index)}
+		p := &paramFlag{name: name, key: key, unit: field.Tag.Get("unit"), value: reflect.New(field.Type).Elem(), initial: v.FieldByIndex(field.Index)}
 		added := f.VarPF(p, name, short, usageOf(field, p))
 		if field.Type.Kind() == reflect.Bool {
 			added.NoOptDefVal = "true"
@@ -78,7 +86,8 @@ func (p *paramFlags) given() (map[string]json.RawMessage, error) {
 
 // paramFlag is one field as a pflag.Value.
 type paramFlag struct {
-	key, unit      string
+	name, key      string
+	unit           string
 	value, initial reflect.Value
 	changed        bool
 }

@@ -57,6 +57,11 @@ type Fleet interface {
 // Answers are what studies say of stored runs, worked out where the store is.
 type Answers interface {
 	Answer(ctx context.Context, q answer.Question) (answer.Answer, error)
+	// Findings are what each study has to say of a run. params are given to
+	// the studies by their names.
+	Findings(ctx context.Context, run string, params answer.Params) ([]answer.Answer, error)
+	// Show is a run in brief.
+	Show(ctx context.Context, run string, params answer.Params) (answer.Answer, error)
 	// Page is the document of a run: what every study has to say of it, and
 	// the run itself.
 	Page(ctx context.Context, run string) (*doc.Document, error)

@@ -27,12 +27,19 @@ const (
 	verbNewToken   verb = "new-token"
 	verbAnswer     verb = "answer"
 	verbPage       verb = "page"
+	verbFindings   verb = "findings"
+	verbShow       verb = "show"
 )
 
 type artifactRequest struct {
 	Task    model.TaskID `json:"task"`
 	Attempt int          `json:"attempt"`
 	Name    string       `json:"name"`
+}
+
+type runRequest struct {
+	Run    string        `json:"run"`
+	Params answer.Params `json:"params,omitempty"`
 }
 
 // Canceller is the part of a server that ends a run without waiting for the
@@ -56,8 +63,12 @@ var operations = map[verb]operation{
 	verbData:   on(func(ctx context.Context, s Server, id model.RunID) (any, error) { return s.Data(ctx, id) }),
 	verbSubmit: on(func(ctx context.Context, s Server, src Source) (any, error) { return s.Submit(ctx, src) }),
 	verbAnswer: on(func(ctx context.Context, s Server, q answer.Question) (any, error) { return s.Answer(ctx, q) }),
-	verbPage:   on(func(ctx context.Context, s Server, run string) (any, error) { return s.Page(ctx, run) }),
-	verbNodes:  on(func(ctx context.Context, s Server, _ *struct{}) (any, error) { return s.Nodes(ctx) }),
+	verbFindings: on(func(ctx context.Context, s Server, q runRequest) (any, error) {
+		return s.Findings(ctx, q.Run, q.Params)
+	}),
+	verbShow:  on(func(ctx context.Context, s Server, q runRequest) (any, error) { return s.Show(ctx, q.Run, q.Params) }),
+	verbPage:  on(func(ctx context.Context, s Server, run string) (any, error) { return s.Page(ctx, run) }),
+	verbNodes: on(func(ctx context.Context, s Server, _ *struct{}) (any, error) { return s.Nodes(ctx) }),
 	verbArtifact: on(func(ctx context.Context, s Server, r artifactRequest) (any, error) {
 		return s.Artifact(ctx, r.Task, r.Attempt, r.Name)
 	}),

@@ -72,6 +72,16 @@ func (r *Remote) Answer(ctx context.Context, q answer.Question) (answer.Answer, 
 	return call[answer.Answer](ctx, r.caller, verbAnswer, q)
 }
 
+// Findings implements Answers.
+func (r *Remote) Findings(ctx context.Context, run string, params answer.Params) ([]answer.Answer, error) {
+	return call[[]answer.Answer](ctx, r.caller, verbFindings, runRequest{run, params})
+}
+
+// Show implements Answers.
+func (r *Remote) Show(ctx context.Context, run string, params answer.Params) (answer.Answer, error) {
+	return call[answer.Answer](ctx, r.caller, verbShow, runRequest{run, params})
+}
+
 // Page implements Answers.
 func (r *Remote) Page(ctx context.Context, run string) (*doc.Document, error) {
 	return call[*doc.Document](ctx, r.caller, verbPage, run)

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"encoding"
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -75,6 +76,9 @@ func (d *decoder) decode(v *value, path []string, dst reflect.Value, s shape) bo
 	}
 	if dst.Kind() == reflect.Pointer {
 		elem := reflect.New(dst.Type().Elem())
+		if own, has := elem.Interface().(json.Unmarshaler); has && s.kind == groupShape {
+			_ = own.UnmarshalJSON([]byte("{}")) // sets its defaults; keys are decoded below
+		}
 		ok := d.decode(v, path, elem.Elem(), s)
 		if ok || s.kind == groupShape && v.kind == objectValue {
 			dst.Set(elem)

@@ -42,6 +42,10 @@ type Experiment struct {
 	SourceName string `json:"-"`
 	Source     string `json:"-"`
 
+	// Designers say what is measured, in their order: the study that the file
+	// names, or those of its evaluations.
+	Designers []study.Designer `json:"-"`
+
 	root *value // the file, for positions; nil unless Parse made the experiment
 }
 

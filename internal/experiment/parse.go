@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -92,6 +93,7 @@ func (r *reader) experiment() *Experiment {
 	}
 	r.checkTop(&e)
 	r.readStudy(&e)
+	r.designers(&e)
 	if list := r.root.get("workloads"); list != nil && r.workloadList(list) {
 		for i := range list.items {
 			r.workload(&e, i)
@@ -225,6 +227,37 @@ func (r *reader) readStudy(e *Experiment) {
 	}
 	entry.Study = s
 	e.Study = &entry
+}
+
+// designers chooses who says what is measured.
+func (r *reader) designers(e *Experiment) {
+	if e.Study != nil {
+		if d, ok := e.Study.Study.(study.Designer); ok {
+			e.Designers = []study.Designer{d}
+			return
+		}
+	}
+	for _, kind := range r.kinds.Studies {
+		if !slices.ContainsFunc(kind.Phases, e.Has) {
+			continue
+		}
+		if d, ok := kind.New().(study.Designer); ok {
+			r.shareKeys(e, d)
+			e.Designers = append(e.Designers, d)
+		}
+	}
+}
+
+// shareKeys gives a study the keys that stand at the top of a file which names
+// no study, as far as it has them.
+func (r *reader) shareKeys(e *Experiment, d study.Designer) {
+	b, err := json.Marshal(map[string]any{"sizes": e.Sizes, "interleave": e.Interleave, "rotate": e.Rotate})
+	if err == nil {
+		err = json.Unmarshal(b, d)
+	}
+	if err != nil {
+		r.report(nil, err.Error(), "")
+	}
 }
 
 // studyNames are the questions that a file may ask, sorted.

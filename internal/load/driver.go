@@ -3,6 +3,9 @@ package load
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -50,7 +53,7 @@ func (r Run) Check() error {
 	case r.Drain < 0 || r.Drain > longestDrain:
 		return fmt.Errorf("%w: answers are waited for %v; that time is from 0 to %v", model.ErrUsage, r.Drain, longestDrain)
 	case r.Each == nil:
-		return fmt.Errorf("%w: a run whose seconds nobody takes", model.ErrUsage)
+		return fmt.Errorf("%w: a run without a function that takes its seconds", model.ErrUsage)
 	}
 	return r.Plan.Check()
 }
@@ -100,3 +103,20 @@ type Client interface {
 // a server closes it after a whole answer, or while nothing is asked. It is
 // asked before each operation, and replaced when it is not alive.
 type Perishable interface{ Alive() bool }
+
+// ProcessorTime is how long this process has computed since it began, on all
+// processors, for itself and in the kernel.
+func ProcessorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0 // it fails for wrong arguments only
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Cores is how many processors this process may use at a time, by its affinity
+// and the quota of its cgroup, as Go found it. Drivers may raise GOMAXPROCS
+// beyond that once they have called this.
+func Cores() int { return cores() }
+
+var cores = sync.OnceValue(func() int { return runtime.GOMAXPROCS(0) })

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -52,9 +53,16 @@ type Closed struct {
 	Users int
 	// Think is the mean time from an answer to the next request, drawn from
 	// an exponential distribution; 0: none.
-	Think    time.Duration
+	Think time.Duration
+	// Duration is how long they send; 0: until they have sent Count.
 	Duration time.Duration
+	// Count, for a [Pool], ends the run after so many operations of all users
+	// together; 0: there is no such end.
+	Count int64
 }
+
+// unlimited is the duration of a plan that only a number ends.
+const unlimited time.Duration = 1 << 62
 
 // Plan says when operations are due: Stages, or Closed.
 type Plan struct {
@@ -67,6 +75,9 @@ type Plan struct {
 
 // Duration is the time in which operations fall due.
 func (p Plan) Duration() time.Duration {
+	if p.Closed != nil && p.Closed.Duration == 0 {
+		return unlimited
+	}
 	if p.Closed != nil {
 		return p.Closed.Duration
 	}
@@ -107,9 +118,57 @@ func (c Closed) check(stages int) error {
 	switch {
 	case stages > 0:
 		return fmt.Errorf("%w: a plan is an open loop (stages) or a closed one (users), not both", model.ErrUsage)
-	case c.Users < 1 || c.Duration <= 0 || c.Think < 0:
-		return fmt.Errorf("%w: a closed loop of %d users who think %v, for %v; it needs users, a duration, and no negative time",
-			model.ErrUsage, c.Users, c.Think, c.Duration)
+	case c.Users < 1 || c.Duration < 0 || c.Think < 0 || c.Count < 0 || c.Duration == 0 && c.Count == 0:
+		return fmt.Errorf("%w: a closed loop of %d users who think %v, for %v or %d operations; it needs users, a duration or a number, and none that is negative",
+			model.ErrUsage, c.Users, c.Think, c.Duration, c.Count)
 	}
 	return nil
+}
+
+// Weight is a kind of operation and how often it is done, relative to the
+// others.
+type Weight struct {
+	Name   string
+	Weight float64
+}
+
+// Mix draws kinds of operations at random, in the proportion of their weights.
+type Mix struct {
+	upTo []float64 // sums of weights, of this kind and those before it
+	rng  *rand.Rand
+}
+
+// NewMix is repeatable for a seed and the index of a share. The error is
+// model.ErrUsage: weights must be positive, or 0 for what is never done.
+func NewMix(kinds []Weight, seed uint64, share Share) (*Mix, error) {
+	m := &Mix{rng: rand.New(rand.NewPCG(seed, uint64(share.Index)<<32|mixStream))} //nolint:gosec // repeatable on purpose
+	sum := 0.0
+	for _, k := range kinds {
+		if !(k.Weight >= 0) || math.IsInf(k.Weight, 0) {
+			return nil, fmt.Errorf("%w: weight %v of %s; weights are 0 or more", model.ErrUsage, k.Weight, k.Name)
+		}
+		sum += k.Weight
+		m.upTo = append(m.upTo, sum)
+	}
+	if sum == 0 || math.IsInf(sum, 0) {
+		return nil, fmt.Errorf("%w: the weights of the operations add up to %v; they need a sum between", model.ErrUsage, sum)
+	}
+	return m, nil
+}
+
+// mixStream keeps what is drawn here apart from times of arrivals.
+const mixStream = 1 << 63
+
+// Next draws a kind: its index.
+func (m *Mix) Next() int {
+	if len(m.upTo) == 1 {
+		return 0
+	}
+	x := m.rng.Float64() * m.upTo[len(m.upTo)-1]
+	for i, limit := range m.upTo {
+		if x < limit {
+			return i
+		}
+	}
+	return len(m.upTo) - 1
 }

@@ -35,6 +35,8 @@ func TestPlanCheck(t *testing.T) {
 		"second is wrong": {constant(load.Hold(1, 1), load.Hold(1, -1)), false},
 		"no users":        {users(0, 0, time.Second), false},
 		"no duration":     {users(1, 0, 0), false},
+		"a number":        {load.Plan{Closed: &load.Closed{Users: 1, Count: 1}}, true},
+		"negative number": {load.Plan{Closed: &load.Closed{Users: 1, Duration: 1, Count: -1}}, false},
 		"negative think":  {users(1, -1, time.Second), false},
 		"both":            {both, false},
 	} {

@@ -10,7 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// DefaultTimeout is how long an operation may take if nobody says otherwise.
+// DefaultTimeout is how long an operation may take unless a pool says otherwise.
 const DefaultTimeout = 10 * time.Second
 
 // grace is how long clients may take to return once their context is done.
@@ -28,6 +28,11 @@ type PoolConfig struct {
 	// ErrTimeout. One that was due for this long while no client was free is
 	// dropped. It bounds the opening of a client as well. 0: DefaultTimeout.
 	Timeout time.Duration
+	// Live hands every second on as soon as it is over. What ends later is
+	// counted in the second in which it ends, so that only sums over the whole
+	// run are exact; but memory does not grow with the age of the oldest
+	// operation, which may be minutes where one moves a large object.
+	Live bool
 }
 
 // Pool is the [Driver] for a [Target]: clients that do one operation at a
@@ -44,8 +49,8 @@ type PoolConfig struct {
 // ErrConnect at once, for that is what they would have met. Users of a closed
 // loop wait for the next try: they would fail in a circle otherwise.
 //
-// A client whose operation has not returned half a second after its context
-// was done is abandoned: the operation counts as ErrTimeout, or at the end of
+// A client that has not returned from an operation half a second after its
+// context was done is abandoned: the operation counts as ErrTimeout, or at the end of
 // a run as Unfinished, and the client is closed when it does return. Until
 // then it counts as one of the clients allowed, also in later runs.
 type Pool struct {
@@ -143,3 +148,105 @@ func (s *slots) take() int {
 }
 
 func (s *slots) put(i int) { s.used = append(s.used, i) }
+
+// openAtOnce is how many clients are opened at the same time.
+const openAtOnce = 8
+
+// Open opens clients before a run, until there are n or as many as are allowed.
+// Those that a run has to open are opened while operations wait for them, and
+// what that costs the target it does not have for operations: at the start of a
+// run all of them wait, and a target near its limit works that off for many
+// seconds.
+//
+// After the first that cannot be opened no others are tried: the target may
+// allow fewer, and the run shows what comes of that. It is an error if there
+// is none at all then.
+func (p *Pool) Open(ctx context.Context, n int) error {
+	if !p.running.TryLock() {
+		return fmt.Errorf("%w: the pool runs a plan; open clients before", model.ErrUsage)
+	}
+	defer p.running.Unlock()
+	o := &opening{pool: p, wanted: min(n, p.config.Clients)}
+	var group sync.WaitGroup
+	for range openAtOnce {
+		group.Go(func() { o.work(ctx) })
+	}
+	group.Wait()
+	if len(p.kept) == 0 {
+		return errors.Join(o.err, context.Cause(ctx))
+	}
+	return context.Cause(ctx)
+}
+
+// opening is what those that open clients share; the pool's lock guards it.
+type opening struct {
+	pool   *Pool
+	wanted int
+	trying int
+	err    error
+}
+
+// work opens clients one after another.
+func (o *opening) work(ctx context.Context) {
+	for {
+		w := o.next(ctx)
+		if w == nil {
+			return
+		}
+		o.done(w, o.open(ctx, w))
+	}
+}
+
+// next is a worker that lacks a client; nil when there are enough.
+func (o *opening) next(ctx context.Context) *worker {
+	o.pool.mu.Lock()
+	defer o.pool.mu.Unlock()
+	if ctx.Err() != nil || o.err != nil || len(o.pool.kept)+o.trying >= o.wanted || !o.pool.slots.free() {
+		return nil
+	}
+	o.trying++
+	return &worker{index: o.pool.slots.take()}
+}
+
+func (o *opening) open(ctx context.Context, w *worker) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.pool.config.Timeout)
+	defer cancel()
+	w.client, err = o.pool.target.Open(ctx, w.index)
+	return err
+}
+
+func (o *opening) done(w *worker, err error) {
+	o.pool.mu.Lock()
+	defer o.pool.mu.Unlock()
+	o.trying--
+	if err != nil {
+		o.err = errors.Join(o.err, err)
+		o.pool.slots.put(w.index)
+		return
+	}
+	o.pool.kept = append(o.pool.kept, w)
+}
+
+// The pause after a client could not be opened, at first and at most.
+const (
+	firstPause   = 5 * time.Millisecond
+	longestPause = 100 * time.Millisecond
+)
+
+// pause keeps a pool from trying to open clients again and again while it
+// cannot. The zero value is no pause.
+type pause struct {
+	until, length time.Duration
+}
+
+func (p pause) over(now time.Duration) bool { return now >= p.until }
+
+// extend begins the next pause, twice as long, unless one began while this try
+// was under way.
+func (p *pause) extend(now time.Duration) {
+	if now < p.until {
+		return
+	}
+	p.length = min(max(2*p.length, firstPause), longestPause)
+	p.until = now + p.length
+}

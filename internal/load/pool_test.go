@@ -313,6 +313,53 @@ func TestPoolClosedLoop(t *testing.T) {
 	})
 }
 
+// TestPoolCount: a closed loop ends after a number of operations, when the last
+// of them does, however many users there are; one that also has a duration ends
+// with whichever comes first.
+func TestPoolCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		users    int
+		count    int64
+		duration time.Duration
+		want     int64
+		wall     time.Duration
+	}{
+		"count":          {4, 41, 0, 41, 11 * 50 * ms},
+		"many users":     {20, 3, 0, 3, 50 * ms},
+		"count is first": {4, 41, time.Minute, 41, 11 * 50 * ms},
+		"time is first":  {4, 1000, time.Second, 80, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				plan := Plan{Closed: &Closed{Users: c.users, Duration: c.duration, Count: c.count}}
+				f := &fake{do: taking(50 * ms)}
+				x := run(t.Context(), fakePool(t, f, PoolConfig{Clients: c.users}), Run{Plan: plan, Drain: time.Second})
+				x.check(t, 0)
+				if x.total.Due != c.want || x.total.OK != c.want || x.Wall != c.wall || x.err != nil {
+					t.Errorf("%+v in %v, error %v; want %d OK in %v", x.total, x.Wall, x.err, c.want, c.wall)
+				}
+			})
+		})
+	}
+}
+
+// TestPoolLive: seconds are handed on as they end although an operation of the
+// first is under way, and the sums over all are exact.
+func TestPoolLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		f := &fake{do: func(ctx context.Context, _ *fakeClient) error { return pass(ctx, 30*time.Second) }}
+		plan := Plan{Closed: &Closed{Users: 3, Duration: 10 * time.Second}}
+		x := run(t.Context(), fakePool(t, f, PoolConfig{Clients: 3, Timeout: time.Minute, Live: true}), Run{Plan: plan, Drain: time.Minute})
+		if want := (Counts{Due: 3, OK: 3}); x.total != want || x.latency.TotalCount() != 3 || x.latency.Min() < int64(29*time.Second) {
+			t.Errorf("%+v with %d latencies from %d ns, want %+v from 30 s", x.total, x.latency.TotalCount(), x.latency.Min(), want)
+		}
+		if late := x.handed[5].Sub(begin); late > 7*time.Second {
+			t.Errorf("second 5 was handed on after %v", late)
+		}
+	})
+}
+
 // TestPoolThinkingUsers: N users who wait R and think Z send N/(R+Z) a second.
 func TestPoolThinkingUsers(t *testing.T) {
 	if testing.Short() {

@@ -16,6 +16,7 @@ type poolRun struct {
 	start           time.Time
 	duration, drain time.Duration
 	open            bool // an open loop, not a closed one
+	counted         bool // a number of operations ends it
 	alarm           alarm
 	collector       *Collector
 
@@ -30,7 +31,7 @@ type poolRun struct {
 	// until is when the dispatcher wakes; tick when it looks after the rest.
 	until, tick time.Duration
 	stopped     bool
-	gone        chan struct{} // closed when it is stopped and nobody is active
+	gone        chan struct{} // closed when it is stopped and no worker is active
 
 	// These are the dispatcher's own.
 	handed bool // to a goroutine that did not run yet
@@ -56,7 +57,7 @@ func (p *Pool) prepare(ctx context.Context, r Run) (*poolRun, error) {
 	}
 	x := &poolRun{
 		pool: p, alarm: a, mix: mix, source: NewSource(r.Plan, r.Share),
-		duration: r.Plan.Duration(), drain: r.Drain, open: r.Plan.Closed == nil,
+		duration: r.Plan.Duration(), drain: r.Drain, open: r.Plan.Closed == nil, counted: r.Plan.Closed != nil && r.Plan.Closed.Count > 0,
 		tick: time.Second, gone: make(chan struct{}),
 		collector: NewCollector(1, len(p.target.Mix()), r.Each),
 	}
@@ -73,7 +74,7 @@ func (p *Pool) prepare(ctx context.Context, r Run) (*poolRun, error) {
 	return x, nil
 }
 
-// startOf is the start of a run on the monotonic clock, which nobody sets.
+// startOf is the start of a run on the monotonic clock, which is never set.
 func startOf(r Run) time.Time {
 	now := time.Now()
 	if r.Start.IsZero() {
@@ -139,19 +140,19 @@ func (x *poolRun) step() (until time.Duration, over bool) {
 	return x.until, false
 }
 
-// dispatch hands out what is due, until there is nothing or nobody left.
+// dispatch hands out what is due, until there is nothing, or no client, left.
 func (x *poolRun) dispatch(now time.Duration) {
 	for {
 		due, ok := x.source.Peek()
-		if !ok || due > now || !x.lend(due, now) && !x.hire(due, now) && !x.drop(due, now) {
+		if !ok || due > now || !x.useIdle(due, now) && !x.useNew(due, now) && !x.drop(due, now) {
 			return
 		}
 	}
 }
 
-// lend gives an operation to a client that is idle, if there is one: however
+// useIdle gives an operation to a client that is idle, if there is one: however
 // late it is, that is the generator's doing.
-func (x *poolRun) lend(due, now time.Duration) bool {
+func (x *poolRun) useIdle(due, now time.Duration) bool {
 	n := len(x.idle)
 	if n == 0 {
 		return false
@@ -174,13 +175,13 @@ func (x *poolRun) drop(due, now time.Duration) bool {
 	return true
 }
 
-// hire gives an operation to a new client, or fails it where none can be had
+// useNew gives an operation to a new client, or fails it where none can be had
 // now; false if it has to wait.
-func (x *poolRun) hire(due, now time.Duration) bool {
+func (x *poolRun) useNew(due, now time.Duration) bool {
 	if !x.pause.over(now) {
 		return x.refuse(due, now)
 	}
-	if !x.mayHire(now) {
+	if !x.mayOpen(now) {
 		return false
 	}
 	w := &worker{index: x.pool.slots.take()}
@@ -189,8 +190,8 @@ func (x *poolRun) hire(due, now time.Duration) bool {
 	return true
 }
 
-// mayHire reports whether a client may be opened now.
-func (x *poolRun) mayHire(now time.Duration) bool { return x.pause.over(now) && x.pool.slots.free() }
+// mayOpen reports whether a client may be opened now.
+func (x *poolRun) mayOpen(now time.Duration) bool { return x.pause.over(now) && x.pool.slots.free() }
 
 // wake lets a worker do what was assigned to it, in this run's goroutine.
 func (x *poolRun) wake(w *worker) {
@@ -231,7 +232,7 @@ func (x *poolRun) assign(w *worker, due, free, now time.Duration) {
 	x.busy = append(x.busy, w)
 }
 
-// retire ends a worker's operation: it is nobody's any more.
+// retire takes an operation from its worker.
 func (x *poolRun) retire(w *worker) {
 	last := len(x.busy) - 1
 	x.busy[w.at] = x.busy[last]
@@ -259,18 +260,146 @@ func (x *poolRun) next(now time.Duration) time.Duration {
 	return until
 }
 
-// over reports whether everything has ended, or nobody waits any more.
+// over reports whether everything has ended, or the wait for it has.
 func (x *poolRun) over(now time.Duration) bool {
 	_, more := x.source.Peek()
-	return now >= x.duration+x.drain || now >= x.duration && !more && len(x.busy) == 0
+	return now >= x.duration+x.drain || (now >= x.duration || x.counted) && !more && len(x.busy) == 0
 }
 
-// nudge wakes the dispatcher when it sleeps for longer than it should.
-func (x *poolRun) nudge(now time.Duration) {
+// wakeSooner wakes the dispatcher when it sleeps for longer than it should.
+func (x *poolRun) wakeSooner(now time.Duration) {
 	due, ok := x.source.Peek()
 	switch {
 	case ok && due > now && due < x.until,
-		!ok && now >= x.duration && len(x.busy) == 0:
+		!ok && (now >= x.duration || x.counted) && len(x.busy) == 0:
 		x.alarm.wake()
+	}
+}
+
+// housekeep looks after what has to be done once a second.
+func (x *poolRun) housekeep(now time.Duration) {
+	for i := len(x.busy) - 1; i >= 0; i-- { // from the end: retire moves the last one
+		if w := x.busy[i]; now >= w.deadline(x.pool.config.Timeout)+grace {
+			x.abandon(w, now)
+		}
+	}
+	oldest := now
+	if !x.pool.config.Live {
+		oldest = x.oldest(now)
+	}
+	x.shard.Flush(oldest)
+	x.tick = now.Truncate(time.Second) + time.Second
+}
+
+// oldest is when the oldest operation was due that has not ended.
+func (x *poolRun) oldest(now time.Duration) time.Duration {
+	oldest := now
+	if due, ok := x.source.Peek(); ok {
+		oldest = min(oldest, due)
+	}
+	for _, w := range x.busy {
+		oldest = min(oldest, w.due)
+	}
+	return oldest
+}
+
+// abandon ends the operation of a client that does not heed its context: its
+// second could not be handed over otherwise.
+func (x *poolRun) abandon(w *worker, now time.Duration) {
+	x.retire(w)
+	w.abandoned, w.lost = true, true
+	x.active--
+	if w.withdraw() {
+		x.fail(w, ErrConnect, errAbandoned)
+	} else {
+		x.shard.Sent(w.op, w.due, w.free, w.sentAt())
+		x.fail(w, ErrTimeout, errAbandoned)
+	}
+	x.source.Ended(now)
+}
+
+// stop ends what has not ended, keeps the clients that are idle for the next
+// run, and returns when the others have ended, or have had the time to.
+func (x *poolRun) stop() Usage {
+	x.settle()
+	x.cancel()
+	x.collector.Wait()
+	late := time.NewTimer(grace)
+	defer late.Stop()
+	select {
+	case <-x.gone:
+	case <-late.C:
+	}
+	return x.usage
+}
+
+// settle gives every operation that was due an end, and closes the record.
+func (x *poolRun) settle() {
+	x.pool.mu.Lock()
+	defer x.pool.mu.Unlock()
+	x.stopped = true
+	now := x.now()
+	x.dropDue(now)
+	for len(x.busy) > 0 {
+		x.unfinish(x.busy[len(x.busy)-1])
+	}
+	x.keepClients()
+	if now > 0 {
+		x.shard.Flush(min(now, x.duration-1))
+	}
+	x.shard.Close()
+	x.account(max(now, 0))
+}
+
+// dropDue drops what was due and waits for a client. Users of a closed loop do
+// not come again.
+func (x *poolRun) dropDue(now time.Duration) {
+	for {
+		due, ok := x.source.Peek()
+		if !ok || due > now {
+			return
+		}
+		x.shard.Drop(x.take(due), due)
+	}
+}
+
+// unfinish ends an operation that is not waited for any more.
+func (x *poolRun) unfinish(w *worker) {
+	x.retire(w)
+	w.abandoned = true
+	if w.withdraw() {
+		x.shard.Drop(w.op, w.due)
+		return
+	}
+	x.shard.Sent(w.op, w.due, w.free, w.sentAt())
+	x.shard.Unfinish(w.op, w.due)
+}
+
+// keepClients ends the goroutines of those that are idle, and keeps their clients.
+func (x *poolRun) keepClients() {
+	for _, w := range x.idle {
+		if w.wake != nil {
+			w.wake <- false
+			w.wake = nil
+		}
+	}
+	x.pool.kept, x.idle = x.idle, nil
+	if x.active == 0 {
+		close(x.gone)
+	}
+}
+
+// endPlan takes the processor time when the plan is over.
+func (x *poolRun) endPlan() {
+	if !x.ended {
+		x.ended, x.usage.CPU = true, ProcessorTime()-x.cpu
+	}
+}
+
+func (x *poolRun) account(now time.Duration) {
+	x.endPlan() // it may have been cut short
+	x.usage.Wall, x.usage.Loaded = now, min(now, x.duration)
+	if loaded := x.usage.Loaded; loaded > 0 {
+		x.usage.Busy = 1 - float64(x.slept)/float64(loaded)
 	}
 }

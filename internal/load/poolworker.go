@@ -24,7 +24,7 @@ type worker struct {
 	due, free time.Duration // free is when it became so, or a client for its operation
 	given     time.Duration // when it got its operation
 	at        int           // its place among those that are busy
-	abandoned bool          // nobody waits for its operation
+	abandoned bool          // its operation is not waited for
 	lost      bool          // nor for its goroutine
 
 	// sent is when the operation was sent, in ns.
@@ -63,8 +63,8 @@ func (o outcome) ends() bool {
 	return false
 }
 
-// The errors of clients that take no notice of their context: of one whose
-// answer came after the timeout, and can be used again, and of one that was
+// The errors of clients that take no notice of their context: of one that
+// answered after the timeout, and can be used again, and of one that was
 // abandoned.
 var (
 	errLate      = errors.New("the answer came after the timeout")
@@ -187,12 +187,12 @@ func (x *poolRun) finish(w *worker, o outcome) afterwards {
 	}
 	if due, ok := x.waiting(o.done); ok {
 		x.assign(w, due, x.freeSince(due, o.done), o.done)
-		x.nudge(o.done)
+		x.wakeSooner(o.done)
 		return goOn
 	}
 	w.free = o.done
 	x.idle = append(x.idle, w)
-	x.nudge(o.done)
+	x.wakeSooner(o.done)
 	return waitFor
 }
 
@@ -204,7 +204,7 @@ func (x *poolRun) waiting(now time.Duration) (due time.Duration, ok bool) {
 		if !ok || due > now {
 			return 0, false
 		}
-		if len(x.idle) > 0 || x.mayHire(now) || !x.drop(due, now) {
+		if len(x.idle) > 0 || x.mayOpen(now) || !x.drop(due, now) {
 			return due, true
 		}
 	}
@@ -216,7 +216,7 @@ func (x *poolRun) freeSince(due, now time.Duration) time.Duration {
 	switch {
 	case len(x.idle) > 0:
 		return x.idle[0].free
-	case x.mayHire(now):
+	case x.mayOpen(now):
 		return due
 	}
 	return now
@@ -247,7 +247,7 @@ func (x *poolRun) fail(w *worker, kind Kind, err error) {
 	}
 }
 
-// release gives up a worker whose client is closed: another may have its
+// release gives up a worker with a client that is closed: another may have its
 // number.
 func (x *poolRun) release(w *worker) {
 	x.pool.mu.Lock()

@@ -1,10 +1,12 @@
 package load
 
 import (
+	"crypto/x509"
 	"fmt"
 	"math"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,8 +45,8 @@ func MixOf(requests []Request) []Weight {
 	return kinds
 }
 
-// CheckRequests refuses a list of requests that cannot be sent, or whose
-// results could not be told apart, with model.ErrUsage.
+// CheckRequests refuses a list of requests that cannot be sent, or with results
+// that could not be told apart, with model.ErrUsage.
 func CheckRequests(requests []Request) error {
 	names := make(map[string]bool, len(requests))
 	for _, r := range requests {
@@ -148,6 +150,26 @@ func headerProblem(h http.Header) string {
 	return ""
 }
 
+// TrustedRoots are the system's certificate authorities and those of a file in
+// PEM; nil, which means the system's, for no file. The error is model.ErrUsage.
+func TrustedRoots(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: reading the certificates to trust: %w", model.ErrUsage, err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // a system without any
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%w: %s holds no certificate in PEM", model.ErrUsage, file)
+	}
+	return roots, nil
+}
+
 // isToken follows RFC 9110, section 5.6.2.
 func isToken(s string) bool {
 	for _, c := range []byte(s) {
@@ -163,4 +185,92 @@ func isToken(s string) bool {
 // 5.5): a line break would begin another header.
 func hasControl(value string) bool {
 	return strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
+}
+
+// Statuses is a set of HTTP statuses. The zero value is 200 to 299: a server
+// that redirects has not done what it was asked to, and costs far less.
+type Statuses struct{ ranges []statusRange }
+
+// statusRange includes both ends.
+type statusRange struct{ from, to int }
+
+// The statuses of final answers (RFC 9110, section 15); what is below 200 is
+// followed by another.
+const (
+	firstStatus, lastStatus = 200, 599
+	firstRedirect           = 300
+)
+
+// ParseStatuses reads a list such as "200", "2xx" or "200-299,404"; the empty
+// list is the zero value. The error is model.ErrUsage.
+func ParseStatuses(text string) (Statuses, error) {
+	var s Statuses
+	if strings.TrimSpace(text) == "" {
+		return s, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		r, ok := parseRange(strings.TrimSpace(part))
+		if !ok {
+			return Statuses{}, fmt.Errorf("%w: %q in the statuses %q; they are from 200 to 599, as in 200, 2xx, or 200-299,404",
+				model.ErrUsage, strings.TrimSpace(part), text)
+		}
+		s.ranges = append(s.ranges, r)
+	}
+	return s, nil
+}
+
+func parseRange(part string) (statusRange, bool) {
+	if class, ok := strings.CutSuffix(strings.ToLower(part), "xx"); ok {
+		part = class + "00-" + class + "99"
+	}
+	first, last, isRange := strings.Cut(part, "-")
+	if !isRange {
+		last = first
+	}
+	from, okFrom := parseStatus(first)
+	to, okTo := parseStatus(last)
+	return statusRange{from, to}, okFrom && okTo && from <= to
+}
+
+// parseStatus takes three digits and nothing else.
+func parseStatus(text string) (int, bool) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return int(n), err == nil && len(text) == 3 && n >= firstStatus && n <= lastStatus
+}
+
+// Match reports whether a status is in the set.
+func (s Statuses) Match(status int) bool {
+	if len(s.ranges) == 0 {
+		return status >= firstStatus && status < firstRedirect
+	}
+	for _, r := range s.ranges {
+		if status >= r.from && status <= r.to {
+			return true
+		}
+	}
+	return false
+}
+
+// String is the list that ParseStatuses reads; empty for the zero value.
+func (s Statuses) String() string {
+	parts := make([]string, len(s.ranges))
+	for i, r := range s.ranges {
+		parts[i] = strconv.Itoa(r.from)
+		if r.to > r.from {
+			parts[i] += "-" + strconv.Itoa(r.to)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// MarshalText is for files and messages.
+func (s Statuses) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText is ParseStatuses.
+func (s *Statuses) UnmarshalText(text []byte) error {
+	parsed, err := ParseStatuses(string(text))
+	if err == nil {
+		*s = parsed
+	}
+	return err
 }

@@ -29,7 +29,7 @@ func (s *Segments) Add(o Segments) {
 }
 
 // Share is that of the segments out of order. known is false where none
-// arrived, or nobody has counted.
+// arrived, or none were counted.
 func (s Segments) Share() (share float64, known bool) {
 	if s.In <= 0 {
 		return 0, false

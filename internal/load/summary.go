@@ -1,11 +1,15 @@
 package load
 
 import (
+	"fmt"
+	"runtime"
+	"slices"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Summary is what one generator saw in the scored seconds of a window: those
@@ -13,15 +17,14 @@ import (
 type Summary struct {
 	Scored time.Duration
 	// Ops are in the driver's order; their names stand beside them in Names.
-	Names []string
-	Ops   []Op
-	Lag   *hdr.Histogram
-	Usage Usage
-	// Seconds are those scored, in order.
-	Seconds []SecondSummary
+	Names   []string
+	Ops     []Op
+	Lag     *hdr.Histogram
+	Usage   Usage
+	Seconds Seconds
 	// RTT are times of TCP handshakes beside the load.
 	RTT []Handshake
-	// Segments arrived in the scored seconds; none where nobody knows.
+	// Segments arrived in the scored seconds; none where the kernel does not say.
 	Segments Segments
 	// Sent and Received are bytes; 0 where the driver does not know.
 	Sent, Received int64
@@ -30,18 +33,6 @@ type Summary struct {
 	Replies int64
 
 	err error // of encoding Seconds
-}
-
-// SecondSummary is one second of a run.
-type SecondSummary struct {
-	Index   int   // from 0, the start of the run
-	Due, OK int64 // of all kinds of operations
-	Replies int64 // that came in it, to whatever was due when
-	// Latencies are histograms by kind of operation, in ns, of what was due in
-	// this second and ended OK; empty where there is nothing. They are encoded
-	// as package histogram does it: one takes 200 KB of memory otherwise, and a
-	// run may have hours of seconds.
-	Latencies []string
 }
 
 // Handshake is the time from SYN to SYN-ACK, which the target's kernel answers
@@ -59,7 +50,7 @@ type Handshake struct {
 type Scorer struct {
 	from, to int // seconds: from ≤ Index < to
 	sum      *Second
-	seconds  []SecondSummary
+	seconds  Seconds
 	err      error // the first one of encoding them
 }
 
@@ -76,9 +67,7 @@ func (s *Scorer) Add(x Second) {
 		return
 	}
 	s.sum.add(&x)
-	second, err := summarize(x)
-	s.seconds = append(s.seconds, second)
-	if s.err == nil {
+	if err := s.seconds.add(x); s.err == nil {
 		s.err = err
 	}
 }
@@ -89,18 +78,6 @@ func (s *Scorer) Summary(names []string, usage Usage) Summary {
 		Scored: time.Duration(s.to-s.from) * time.Second, Names: names, Ops: s.sum.Ops, Lag: s.sum.Lag,
 		Usage: usage, Seconds: s.seconds, Sent: s.sum.Sent, Received: s.sum.Received, Replies: s.sum.Replies, err: s.err,
 	}
-}
-
-func summarize(x Second) (out SecondSummary, err error) {
-	out = SecondSummary{Index: x.Index, Replies: x.Replies, Latencies: make([]string, len(x.Ops))}
-	for i, o := range x.Ops {
-		out.Due += o.Due
-		out.OK += o.OK
-		if o.OK > 0 && err == nil {
-			out.Latencies[i], err = histogram.Encode(o.Latency)
-		}
-	}
-	return out, err
 }
 
 // Total adds up all kinds of operations.
@@ -118,3 +95,266 @@ func (s Summary) Total() (Op, error) {
 	}
 	return total, nil
 }
+
+// Sink takes a summary; a workload.Reporter is one.
+type Sink interface {
+	Sample(model.Sample)
+	Histogram(model.Histogram)
+	Recording(model.HostSeries)
+}
+
+// Names of what a summary is made of in a result. Where there is more than one
+// kind of operation, samples have the label "op", and histograms the name of
+// the operation before theirs.
+const (
+	MetricScored     = "load_scored"
+	MetricThroughput = "load_throughput"
+	MetricBusy       = "generator_busy"
+	MetricCPU        = "generator_cpu"
+	MetricSpun       = "generator_spun"    // cores that were in use for nothing but watching
+	MetricCores      = "generator_cores"   // that the process may use
+	MetricMachine    = "generator_machine" // cores of its machine
+	MetricOpened     = "generator_connections_opened"
+	MetricSent       = "load_sent"
+	MetricReceived   = "load_received"
+	MetricSegments   = "generator_segments_received"
+	MetricOutOfOrder = "generator_segments_out_of_order"
+	HistogramLag     = "load_lag"
+	RecordingRTT     = "load_rtt"
+	RecordingLost    = "load_rtt_lost" // handshakes that are no round trip
+	metricErrors     = "load_errors"
+	suffixLatency    = "_latency"
+	suffixService    = "_service"
+	recordingDue     = "load_due_second"
+	recordingOK      = "load_ok_second"
+	recordingReplies = "load_replies_second"
+)
+
+// counters are the counts of a result by name, errors apart.
+var counters = []struct {
+	metric string
+	of     func(*Counts) *int64
+}{
+	{"load_due", func(c *Counts) *int64 { return &c.Due }},
+	{"load_ok", func(c *Counts) *int64 { return &c.OK }},
+	{"load_dropped", func(c *Counts) *int64 { return &c.Dropped }},
+	{"load_unfinished", func(c *Counts) *int64 { return &c.Unfinished }},
+	{"load_late", func(c *Counts) *int64 { return &c.Late }},
+	{"load_waited", func(c *Counts) *int64 { return &c.Waited }},
+}
+
+// Report publishes a summary, all of it.
+func (s Summary) Report(to Sink) error {
+	if s.err != nil {
+		return s.err
+	}
+	info := func(metric, unit string, v float64, labels map[string]string) {
+		to.Sample(model.Sample{Metric: metric, Unit: unit, Value: v, Better: model.Lower, Labels: labels, Info: true})
+	}
+	for i, o := range s.Ops {
+		labels := map[string]string{"op": s.Names[i]}
+		for _, c := range counters {
+			info(c.metric, "1", float64(*c.of(&o.Counts)), labels)
+		}
+		for k, n := range o.Errors {
+			info(metricErrors, "1", float64(n), map[string]string{"op": s.Names[i], "kind": Kind(k).String()})
+		}
+	}
+	to.Sample(model.Sample{Metric: MetricThroughput, Unit: "op/s", Value: float64(s.Replies) / s.Scored.Seconds(), Better: model.Higher})
+	info(MetricScored, "s", s.Scored.Seconds(), nil)
+	info(MetricBusy, "1", s.Usage.Busy, nil)
+	info(MetricCPU, "core", s.Usage.CPU.Seconds()/max(s.Usage.Loaded.Seconds(), 1e-9), nil)
+	info(MetricSpun, "core", s.Usage.Spun.Seconds()/max(s.Usage.Loaded.Seconds(), 1e-9), nil)
+	info(MetricCores, "core", float64(Cores()), nil)
+	info(MetricMachine, "core", float64(runtime.NumCPU()), nil)
+	info(MetricOpened, "1", float64(s.Usage.Opened), nil)
+	info(MetricSent, "byte", float64(s.Sent), nil)
+	info(MetricReceived, "byte", float64(s.Received), nil)
+	info(MetricSegments, "1", float64(s.Segments.In), nil)
+	info(MetricOutOfOrder, "1", float64(s.Segments.OutOfOrder), nil)
+	s.record(to)
+	return s.histograms(to)
+}
+
+// histograms publishes the distributions that are not empty: of all that is
+// scored, and the latencies of each second.
+func (s Summary) histograms(to Sink) error {
+	for i, o := range s.Ops {
+		if err := put(to, s.Names[i]+suffixLatency, o.Latency); err != nil {
+			return err
+		}
+		if err := put(to, s.Names[i]+suffixService, o.Service); err != nil {
+			return err
+		}
+		for k, index := range s.Seconds.Index {
+			if encoded := s.Seconds.Latencies[k][i]; encoded != "" {
+				to.Histogram(model.Histogram{Metric: s.Names[i] + suffixLatency, Unit: "ns", Second: index + 1, Encoded: encoded})
+			}
+		}
+	}
+	return put(to, HistogramLag, s.Lag)
+}
+
+func put(to Sink, metric string, h *hdr.Histogram) error {
+	if h == nil || h.TotalCount() == 0 {
+		return nil
+	}
+	encoded, err := histogram.Encode(h)
+	if err != nil {
+		return fmt.Errorf("%s: %w", metric, err)
+	}
+	to.Histogram(model.Histogram{Metric: metric, Unit: "ns", Encoded: encoded})
+	return nil
+}
+
+// record publishes what changes from second to second, and the handshakes.
+func (s Summary) record(to Sink) {
+	for _, column := range []struct {
+		metric string
+		counts []int64
+	}{{recordingDue, s.Seconds.Due}, {recordingOK, s.Seconds.OK}, {recordingReplies, s.Seconds.Replies}} {
+		r := model.HostSeries{Metric: column.metric, Unit: "op"}
+		for i, index := range s.Seconds.Index {
+			r.Offsets, r.Values = append(r.Offsets, int64(index)*1e9), append(r.Values, float64(column.counts[i]))
+		}
+		if len(r.Offsets) > 0 {
+			to.Recording(r)
+		}
+	}
+	rtt := model.HostSeries{Metric: RecordingRTT, Unit: "s"}
+	lost := model.HostSeries{Metric: RecordingLost, Unit: "s"}
+	for _, h := range s.RTT {
+		into := &rtt
+		if h.Lost {
+			into = &lost
+		}
+		into.Offsets, into.Values = append(into.Offsets, h.At.Nanoseconds()), append(into.Values, h.Took.Seconds())
+	}
+	for _, r := range []model.HostSeries{rtt, lost} {
+		if len(r.Offsets) > 0 {
+			to.Recording(r)
+		}
+	}
+}
+
+// ReadSummary reads what Report has published. The error is model.ErrUsage: the
+// result is not of a workload that offers load.
+func ReadSummary(r model.Result) (Summary, error) {
+	s := Summary{}
+	for _, x := range r.Samples {
+		s.take(x)
+	}
+	if s.Scored <= 0 || len(s.Ops) == 0 {
+		return Summary{}, fmt.Errorf("%w: task %s has not offered a load", model.ErrUsage, r.Task)
+	}
+	for _, x := range r.Host {
+		s.takeRecording(x)
+	}
+	for _, h := range r.Histograms {
+		if err := s.takeHistogram(h); err != nil {
+			return Summary{}, fmt.Errorf("%w: task %s: %s: %w", model.ErrUsage, r.Task, h.Metric, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *Summary) take(x model.Sample) {
+	switch x.Metric {
+	case MetricScored:
+		s.Scored = time.Duration(x.Value * 1e9)
+	case MetricBusy:
+		s.Usage.Busy = x.Value
+	case MetricSent:
+		s.Sent = int64(x.Value)
+	case MetricReceived:
+		s.Received = int64(x.Value)
+	case MetricSegments:
+		s.Segments.In = int64(x.Value)
+	case MetricOutOfOrder:
+		s.Segments.OutOfOrder = int64(x.Value)
+	case MetricOpened:
+		s.Usage.Opened = int64(x.Value)
+	case metricErrors:
+		if k := slices.Index(kindNames[:], x.Labels["kind"]); k >= 0 {
+			s.op(x.Labels["op"]).Errors[k] = int64(x.Value)
+		}
+	}
+	for _, c := range counters {
+		if c.metric == x.Metric {
+			*c.of(&s.op(x.Labels["op"]).Counts) = int64(x.Value)
+		}
+	}
+}
+
+// op finds or adds an operation by its name.
+func (s *Summary) op(name string) *Op {
+	i := slices.Index(s.Names, name)
+	if i < 0 {
+		i = len(s.Names)
+		s.Names, s.Ops = append(s.Names, name), append(s.Ops, Op{})
+	}
+	return &s.Ops[i]
+}
+
+func (s *Summary) takeHistogram(x model.Histogram) error {
+	if x.Second > 0 {
+		s.takeSecond(x)
+		return nil
+	}
+	into := s.place(x)
+	if into == nil {
+		return nil // of another source
+	}
+	h, err := histogram.Decode(x.Encoded)
+	*into = h
+	return err
+}
+
+// takeSecond takes the latencies of one second.
+func (s *Summary) takeSecond(x model.Histogram) {
+	for i, name := range s.Names {
+		if x.Metric == name+suffixLatency {
+			at := s.second(x.Second - 1)
+			s.Seconds.Latencies[at][i] = x.Encoded
+		}
+	}
+}
+
+// place is where a histogram belongs; nil if it is none of ours.
+func (s *Summary) place(x model.Histogram) **hdr.Histogram {
+	if x.Metric == HistogramLag {
+		return &s.Lag
+	}
+	for i, name := range s.Names {
+		switch x.Metric {
+		case name + suffixLatency:
+			return &s.Ops[i].Latency
+		case name + suffixService:
+			return &s.Ops[i].Service
+		}
+	}
+	return nil
+}
+
+func (s *Summary) takeRecording(x model.HostSeries) {
+	for i, at := range x.Offsets {
+		index := int(time.Duration(at) / time.Second)
+		switch v := x.Values[i]; x.Metric {
+		case RecordingRTT, RecordingLost:
+			s.RTT = append(s.RTT, Handshake{At: time.Duration(at), Took: time.Duration(v * 1e9), Lost: x.Metric == RecordingLost})
+		case recordingDue:
+			at := s.second(index)
+			s.Seconds.Due[at] = int64(v)
+		case recordingOK:
+			at := s.second(index)
+			s.Seconds.OK[at] = int64(v)
+		case recordingReplies:
+			at := s.second(index)
+			s.Seconds.Replies[at] = int64(v)
+			s.Replies += int64(v)
+		}
+	}
+}
+
+// second finds or adds a second.
+func (s *Summary) second(index int) int { return s.Seconds.at(index, len(s.Ops)) }

@@ -58,8 +58,8 @@ func TestSummaryIsReadAsReported(t *testing.T) {
 			t.Errorf("counts of %s (-want +got):\n%s", got.Names[i], diff)
 		}
 		sum := histogram.New(int64(load.Longest))
-		for _, x := range got.Seconds {
-			h, err := histogram.Decode(x.Latencies[i])
+		for _, latencies := range got.Seconds.Latencies {
+			h, err := histogram.Decode(latencies[i])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestScorerStaysSmall(t *testing.T) {
 	before := inUse()
 	scorer := score(seconds, 200)
 	grown := inUse() - before
-	if n := len(scorer.Summary([]string{"a", "b"}, load.Usage{}).Seconds); n != seconds-1 {
+	if n := scorer.Summary([]string{"a", "b"}, load.Usage{}).Seconds.Len(); n != seconds-1 {
 		t.Fatalf("%d seconds are scored, want %d", n, seconds-1)
 	}
 	if grown > seconds*most+2<<20 {

@@ -2,48 +2,62 @@ package master
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/plan"
+	"github.com/scalebench/scalebench/internal/observe"
 )
 
-// planMore plans the next step of a run whose steps depend on what was
-// measured, waits until it may begin, and stores it. more is false when there
-// is none.
-func (x *execution) planMore(ctx context.Context) (more bool, err error) {
-	if x.exp == nil || !x.exp.Has(model.Search) {
+// decideMore asks the design what comes next in a run in which results decide,
+// waits until it may begin, and stores it. more is false when the run is over.
+func (x *execution) decideMore(ctx context.Context) (more bool, err error) {
+	if x.exp == nil {
 		return false, nil
 	}
-	if x.searches == nil {
-		x.searches = plan.NewSearches(x.exp)
+	if x.sequence == nil {
+		if err := x.begin(ctx); err != nil {
+			return false, err
+		}
 	}
-	news, err := x.dataFrom(ctx, x.searches.Told())
+	news, err := x.dataFrom(ctx, x.sequence.Told())
 	if err != nil {
 		return false, err
 	}
-	x.searches.Without(x.givenUp)
-	next, err := x.searches.Next(news)
+	x.sequence.Lost(slices.Collect(maps.Keys(x.givenUp)))
+	steps, after, latest, err := x.sequence.Next(observe.Of(news))
 	if err != nil {
 		return false, err
 	}
-	if next.Latest != "" {
-		x.m.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventWindow, Severity: model.Info, Text: next.Latest})
+	if latest != "" {
+		x.m.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventWindow, Severity: model.Info, Text: latest})
 	}
-	if next.Step == nil {
+	if len(steps) == 0 {
 		return false, nil
 	}
-	if err := x.waitUntil(ctx, next.After); err != nil {
+	if err := x.waitUntil(ctx, after); err != nil {
 		return false, err
 	}
-	err = x.m.persist(ctx, "planning "+describe(*next.Step), func(ctx context.Context) error {
-		return x.m.cfg.Store.AddSteps(ctx, x.run.ID, []model.Step{*next.Step})
+	err = x.m.persist(ctx, "planning "+describe(steps[0]), func(ctx context.Context) error {
+		return x.m.cfg.Store.AddSteps(ctx, x.run.ID, steps)
 	})
 	if err != nil {
 		return false, err
 	}
-	x.steps = append(x.steps, *next.Step)
+	x.steps = append(x.steps, steps...)
 	return true, nil
+}
+
+// begin makes the sequence of a run from its file and the nodes that it began
+// with.
+func (x *execution) begin(ctx context.Context) error {
+	data, err := x.dataFrom(ctx, len(x.steps))
+	if err == nil {
+		x.sequence, err = design.NewSequence(x.exp, data.Run, data.Nodes)
+	}
+	return err
 }
 
 // dataFrom is what is stored of the run from a step on.

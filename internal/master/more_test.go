@@ -3,24 +3,27 @@ package master
 import (
 	"context"
 	"fmt"
+	"github.com/google/go-cmp/cmp"
 	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/plan"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
-	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/internal/workload"
 	workloadload "github.com/scalebench/scalebench/internal/workload/load"
 )
 
-// study is a run of many searches in a store, executed by planMore and servers
+// searches is a run of many searches in a store, executed by decideMore and servers
 // that answer by arithmetic.
-type study struct {
+type searches struct {
 	tb testing.TB
 	x  *execution
 	// measured is what was measured at a load, by workload and rate.
@@ -41,14 +44,14 @@ workloads:
 // capacities of the two servers, in operations per second.
 var capacities = map[string]float64{"small": 130, "large": 1100}
 
-func newStudy(tb testing.TB) *study {
+func newSearches(tb testing.TB) *searches {
 	tb.Helper()
 	st, err := sqlite.Open(context.Background(), filepath.Join(tb.TempDir(), "store.db"))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = st.Close() })
-	exp, err := experiment.Parse("study.yaml", []byte(studySource), experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind())}, nil)
+	exp, err := experiment.Parse("study.yaml", []byte(studySource), experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind()), Studies: study.Registry{capacity.Kind()}}, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -57,21 +60,21 @@ func newStudy(tb testing.TB) *study {
 		tb.Fatal(err)
 	}
 	m := &Master{cfg: Config{Store: st, Now: time.Now}, log: slog.New(slog.DiscardHandler), ev: testEvents()}
-	return &study{tb: tb, x: &execution{m: m, run: run, exp: exp}, measured: make(map[string]model.Result)}
+	return &searches{tb: tb, x: &execution{m: m, run: run, exp: exp}, measured: make(map[string]model.Result)}
 }
 
 // plan plans the next window.
-func (s *study) plan() model.Step {
+func (s *searches) plan() model.Step {
 	s.tb.Helper()
-	more, err := s.x.planMore(context.Background())
+	more, err := s.x.decideMore(context.Background())
 	if err != nil || !more {
-		s.tb.Fatalf("planMore = %v, %v, want another window", more, err)
+		s.tb.Fatalf("decideMore = %v, %v, want another window", more, err)
 	}
 	return s.x.steps[len(s.x.steps)-1]
 }
 
 // measure stores what a window has measured.
-func (s *study) measure(step model.Step) {
+func (s *searches) measure(step model.Step) {
 	s.tb.Helper()
 	ctx, st := context.Background(), s.x.m.cfg.Store
 	attempt, err := st.BeginAttempt(ctx, step.ID)
@@ -91,25 +94,22 @@ func (s *study) measure(step model.Step) {
 
 // answer is what the load workload reports of a server that answers at once up
 // to its capacity, and in a second above.
-func (s *study) answer(step model.Step) model.Result {
-	key := fmt.Sprint(step.Workload, step.Tasks[0].Spec.Params["rate"])
+func (s *searches) answer(step model.Step) model.Result {
+	offer := step.Tasks[0].Spec.Offer
+	key := fmt.Sprint(step.Workload, offer.Rate)
 	if r, ok := s.measured[key]; ok {
 		return r
 	}
-	rate, err := unit.ParseRate(step.Tasks[0].Spec.Params["rate"].(string))
-	if err != nil {
-		s.tb.Fatal(err)
-	}
 	took := time.Millisecond
-	if rate.Value > capacities[step.Workload] {
+	if offer.Rate > capacities[step.Workload] {
 		took = time.Second
 	}
 	const seconds = 10
 	scorer := load.NewScorer(1, 0, seconds*time.Second)
 	c := load.NewCollector(1, 1, scorer.Add)
 	shard := c.Shard(0)
-	for i := range int(rate.Value) * seconds {
-		due := time.Duration(float64(time.Second) * float64(i) / rate.Value)
+	for i := range int(offer.Rate) * seconds {
+		due := time.Duration(float64(time.Second) * float64(i) / offer.Rate)
 		shard.Due(0, due)
 		shard.Sent(0, due, 0, due)
 		shard.OK(0, due, due, due+took)
@@ -132,13 +132,13 @@ func (s sink) Sample(x model.Sample)        { s.r.Samples = append(s.r.Samples, 
 func (s sink) Histogram(x model.Histogram)  { s.r.Histograms = append(s.r.Histograms, x) }
 func (s sink) Recording(x model.HostSeries) { s.r.Host = append(s.r.Host, x) }
 
-// TestPlanMoreAsAnew: what is planned from one window after another is what
+// TestDecideAsAnew: what is planned from one window after another is what
 // would be planned by somebody who reads the run for the first time.
-func TestPlanMoreAsAnew(t *testing.T) {
+func TestDecideAsAnew(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	s := newStudy(t)
+	s := newSearches(t)
 	searched := make(map[string]bool)
 	for range 40 {
 		step := s.plan()
@@ -147,12 +147,16 @@ func TestPlanMoreAsAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		data.Steps = data.Steps[:len(data.Steps)-1] // as it was before
-		next, err := plan.NewSearches(s.x.exp).Next(data)
-		if err != nil || next.Step == nil {
+		sequence, err := design.NewSequence(s.x.exp, data.Run, data.Nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, _, _, err := sequence.Next(observe.Of(data))
+		if err != nil || len(next) != 1 {
 			t.Fatalf("anew: %+v, %v", next, err)
 		}
-		if describe(*next.Step) != describe(step) || next.Step.ID != step.ID {
-			t.Fatalf("planned %s %s; anew: %s %s", step.ID, describe(step), next.Step.ID, describe(*next.Step))
+		if diff := cmp.Diff(next[0], step); diff != "" {
+			t.Fatalf("anew and as it goes differ (-anew +as it goes):\n%s", diff)
 		}
 		searched[fmt.Sprint(step.Workload, step.Trial)] = true
 		s.measure(step)
@@ -162,11 +166,11 @@ func TestPlanMoreAsAnew(t *testing.T) {
 	}
 }
 
-// BenchmarkPlanMore is what planning a window takes in a run that has had so
+// BenchmarkDecideMore is what planning a window takes in a run that has had so
 // many; "anew", by one who has to read the whole run, as after a resume.
-func BenchmarkPlanMore(b *testing.B) {
+func BenchmarkDecideMore(b *testing.B) {
 	for _, windows := range []int{10, 100, 1000, 3000} {
-		s := newStudy(b)
+		s := newSearches(b)
 		for range windows {
 			s.measure(s.plan())
 		}
@@ -180,7 +184,7 @@ func BenchmarkPlanMore(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("windows=%d/anew", windows), func(b *testing.B) {
 			for b.Loop() {
-				s.x.searches = nil
+				s.x.sequence = nil
 				step := s.plan()
 				b.StopTimer()
 				s.measure(step)

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/plan"
 )
 
 // execution is a run while it is executed.
@@ -21,7 +21,7 @@ type execution struct {
 	run      model.Run
 	exp      *experiment.Experiment // nil for a batch
 	steps    []model.Step
-	searches *plan.Searches // from the first window on
+	sequence *design.Sequence // of steps that results decide; nil before the first
 	nodes    []model.NodeID
 	timeouts struct{ ready, node time.Duration }
 	retry    experiment.Retries
@@ -185,7 +185,7 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 func (x *execution) performSteps(ctx context.Context) (invalid []model.Step, err error) {
 	for i := 0; ; i++ {
 		if i == len(x.steps) {
-			more, err := x.planMore(ctx)
+			more, err := x.decideMore(ctx)
 			if err != nil || !more {
 				return invalid, err
 			}

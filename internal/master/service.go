@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/plan"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -65,7 +65,7 @@ func (m *Master) submitExperiment(ctx context.Context, run model.Run, src contro
 	if err != nil {
 		return err
 	}
-	p, err := plan.Build(exp, run.ID, nodes)
+	p, err := design.Build(exp, run.ID, nodes)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 	}
 	here := m.upNodes(func(model.Node) bool { return true })
 	resolveNames(job, here)
-	p, err := plan.BuildBatch(job, run.ID, model.NodeIDs(here))
+	p, err := design.BuildBatch(job, run.ID, model.NodeIDs(here))
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ var diskMetrics = [...]string{"reads", "writes", "read_bytes", "write_bytes", "q
 // inflight is the index of the only one that is no counter.
 const inflight = 6
 
-// diskStats are the tallies of one device, in the units of /proc/diskstats:
+// diskStats are the counters of one device, in the units of /proc/diskstats:
 // operations, sectors of 512 bytes, ms.
-type diskStats [len(diskMetrics)]tally
+type diskStats [len(diskMetrics)]counter
 
 // columns are the places of the numbers in /proc/diskstats, counted behind the
 // name, and the factor to the metric's unit.
@@ -191,4 +191,32 @@ func physicalDisk(sys, name string) bool {
 	}
 	slaves, err := os.ReadDir(filepath.Join(dir, "slaves"))
 	return err != nil || len(slaves) == 0
+}
+
+// counter adds up what one of the kernel's counters gained since it was first seen.
+// Sums over devices are sums of counters: a device that comes, goes or is reset
+// must not make them jump.
+type counter struct {
+	last, total uint64
+	seen        bool
+}
+
+func (t *counter) add(raw uint64) {
+	if t.seen {
+		t.total += gain(t.last, raw)
+	}
+	t.last, t.seen = raw, true
+}
+
+// gain is how far a counter went from one reading to the next. One that went
+// back has passed 2³², where the kernel counts in 32 bits (times of disks,
+// bytes of interfaces on 32-bit machines), or was reset and began at 0.
+func gain(last, raw uint64) uint64 {
+	if raw >= last {
+		return raw - last
+	}
+	if d := uint32(raw - last); last < 1<<32 && d < 1<<31 {
+		return uint64(d)
+	}
+	return raw
 }

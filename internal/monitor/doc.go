@@ -1,5 +1,5 @@
 // Package monitor reads what a node does while a task runs on it: processors,
-// memory, disks, network, and how long somebody had to wait for them.
+// memory, disks, network, and how long threads had to wait for them.
 //
 //  1. [New] says what to watch; nothing is held open yet.
 //  2. [Monitor.Start] opens the kernel's files and takes a first reading before
@@ -34,7 +34,7 @@
 //	sched.forks           1     counter  /proc/stat             processes and threads made
 //	memory.total          byte  state    /proc/meminfo          usable memory
 //	memory.available      byte  state    /proc/meminfo          what programs can still get without swapping
-//	memory.free           byte  state    /proc/meminfo          used by nobody
+//	memory.free           byte  state    /proc/meminfo          not in use
 //	memory.cached         byte  state    /proc/meminfo          page cache, with buffers
 //	memory.dirty          byte  state    /proc/meminfo          to be written
 //	memory.writeback      byte  state    /proc/meminfo          being written

@@ -33,20 +33,3 @@ func FuzzFiles(f *testing.F) {
 		}
 	})
 }
-
-// FuzzMessages: no answer of the kernel makes the parsers of netlink panic.
-func FuzzMessages(f *testing.F) {
-	f.Add(make([]byte, netlinkHeader+diagMessage))
-	f.Add([]byte{88, 0, 0, 0, 20, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0})
-	f.Add([]byte{16, 0, 0, 0, 3, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var q queues
-		done, err := q.addMessages(b)
-		if err != nil && !done {
-			t.Error("an error that is not the end")
-		}
-		if max := uint64(len(b)/(netlinkHeader+diagMessage)) * math.MaxUint32; q.send > max || q.receive > max {
-			t.Errorf("queues of %d and %d bytes from %d bytes", q.send, q.receive, len(b))
-		}
-	})
-}

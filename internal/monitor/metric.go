@@ -43,7 +43,7 @@ func Metrics() []Metric {
 		{"sched.forks", one, true, "/proc/stat", "processes and threads made"},
 		{"memory.total", octets, false, "/proc/meminfo", "usable memory"},
 		{"memory.available", octets, false, "/proc/meminfo", "what programs can still get without swapping"},
-		{"memory.free", octets, false, "/proc/meminfo", "used by nobody"},
+		{"memory.free", octets, false, "/proc/meminfo", "not in use"},
 		{"memory.cached", octets, false, "/proc/meminfo", "page cache, with buffers"},
 		{"memory.dirty", octets, false, "/proc/meminfo", "to be written"},
 		{"memory.writeback", octets, false, "/proc/meminfo", "being written"},

@@ -1,8 +1,13 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -59,22 +64,101 @@ func New(cfg Config) *Monitor {
 	return &Monitor{cfg}
 }
 
-func socketQueues() source {
-	if d := newDiag(); d != nil {
-		return d
-	}
-	return nil
-}
-
 // Start takes a first reading and goes on reading until Stop is called or ctx
 // ends. Stop must be called in either case.
 func (m *Monitor) Start(ctx context.Context) *Recording {
 	r := &Recording{
-		step: m.cfg.Step, now: m.cfg.Now, limit: maxRows, sources: m.open(), sheet: newSheet(),
+		step: m.cfg.Step, now: m.cfg.Now, limit: maxRows, sources: m.open(), table: newTable(),
 		stride: 1, stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	r.emit = r.sheet.put
+	r.emit = r.table.put
 	r.read(0)
 	go r.run(ctx)
 	return r
+}
+
+// source is something to read metrics from.
+type source interface {
+	read(out emit)
+	close()
+}
+
+// buffer is shared by the files of a recording; it grows to the largest.
+type buffer struct{ b []byte }
+
+// file is a file of the kernel that stays open: its text is made anew at each
+// reading from its beginning.
+type file struct {
+	f     *os.File
+	buf   *buffer
+	parse func([]byte, emit)
+}
+
+// read skips a file that cannot be read: its metrics are missing then.
+func (f *file) read(out emit) {
+	n, err := f.f.ReadAt(f.buf.b, 0)
+	for err == nil && n == len(f.buf.b) { // there may be more
+		f.buf.b = slices.Grow(f.buf.b, len(f.buf.b))[:2*len(f.buf.b)]
+		n, err = f.f.ReadAt(f.buf.b, 0)
+	}
+	if errors.Is(err, io.EOF) {
+		f.parse(f.buf.b[:n], out)
+	}
+}
+
+func (f *file) close() { _ = f.f.Close() } // nothing was written to it
+
+// fileSize is what most files of /proc fit into, in bytes.
+const fileSize = 16 << 10
+
+// open returns the sources that this machine has.
+func (m *Monitor) open() []source {
+	var list []source
+	buf := &buffer{make([]byte, fileSize)}
+	add := func(name string, parse func([]byte, emit)) {
+		if name == "" {
+			return
+		}
+		if f, err := os.Open(name); err == nil {
+			list = append(list, &file{f, buf, parse})
+		}
+	}
+	sys := filepath.Join(m.cfg.Root, "sys")
+	for _, f := range []struct {
+		name  string
+		parse func([]byte, emit)
+	}{
+		{"stat", parseStat},
+		{"meminfo", parseMeminfo},
+		{"vmstat", vmstatParser(m.cfg.pageSize)},
+		{"diskstats", newDisks(sys, m.volumes()).parse},
+		{"net/dev", newNetwork(m.cfg.links).parse},
+		{"net/snmp", parseSNMP},
+		{"pressure/cpu", pressureParser("psi.cpu_some", "")},
+		{"pressure/memory", pressureParser("psi.memory_some", "psi.memory_full")},
+		{"pressure/io", pressureParser("psi.io_some", "psi.io_full")},
+	} {
+		add(filepath.Join(m.cfg.Root, "proc", f.name), f.parse)
+	}
+	groups := findCgroups(m.cfg.Root)
+	add(groups.usage1, parseUsage1)
+	add(groups.stat1, parseStat1)
+	add(groups.stat2, parseStat2)
+	add(groups.memory, parseMemory)
+	if d := m.cfg.diag(); d != nil {
+		list = append(list, d)
+	}
+	return list
+}
+
+// volumes finds the devices of the node's volumes, by name.
+func (m *Monitor) volumes() []volume {
+	var list []volume
+	for name, path := range m.cfg.Volumes {
+		if major, minor, ok := deviceNumber(path); ok {
+			list = append(list, volume{name: name, major: major, minor: minor})
+		}
+	}
+	slices.SortFunc(list, func(a, b volume) int { return cmp.Compare(a.name, b.name) })
+	return list
 }

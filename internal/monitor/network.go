@@ -22,7 +22,7 @@ type network struct {
 
 type netInterface struct {
 	counted bool
-	stats   [len(netMetrics)]tally
+	stats   [len(netMetrics)]counter
 }
 
 func newNetwork(links func() []link) *network {

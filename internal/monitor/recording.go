@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -26,7 +27,7 @@ type Recording struct {
 	done     chan struct{} // closed when the goroutine has ended
 
 	mu     sync.Mutex // guards what follows
-	sheet  *sheet
+	table  *table
 	began  time.Time // of the first reading
 	stride int64     // every how many steps there is a reading
 }
@@ -51,7 +52,7 @@ func (r *Recording) Stop() {
 func (r *Recording) Series(started time.Time) []model.HostSeries {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.sheet.series(r.began.Sub(started))
+	return r.table.series(r.began.Sub(started))
 }
 
 func (r *Recording) run(ctx context.Context) {
@@ -92,9 +93,9 @@ func (r *Recording) read(tick int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take(tick)
-	if len(r.sheet.at) >= r.limit {
+	if len(r.table.at) >= r.limit {
 		r.stride *= 2
-		r.sheet.thin(r.stride)
+		r.table.thin(r.stride)
 	}
 }
 
@@ -104,9 +105,9 @@ func (r *Recording) last() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take(-1)
-	at := r.sheet.at
+	at := r.table.at
 	if n := len(at); n > 2 && at[n-1]-at[n-2] < time.Duration(r.stride)*r.step/2 {
-		r.sheet.remove(n - 2)
+		r.table.remove(n - 2)
 	}
 }
 
@@ -116,10 +117,124 @@ func (r *Recording) take(tick int64) {
 	if r.began.IsZero() {
 		r.began = before
 	}
-	r.sheet.begin(tick)
+	r.table.begin(tick)
 	for _, s := range r.sources {
 		s.read(r.emit)
 	}
 	after := r.now()
-	r.sheet.end(before.Sub(r.began) + after.Sub(before)/2)
+	r.table.end(before.Sub(r.began) + after.Sub(before)/2)
+}
+
+// table holds the readings: a row a reading, a column a metric. All columns
+// are as long as there are rows; where a reading lacks a metric there is NaN,
+// which never leaves this package.
+type table struct {
+	defs    map[string]Metric // by pattern
+	index   map[string]int    // of columns
+	columns []column
+	at      []time.Duration // of rows, since the first
+	ticks   []int64         // of rows: multiples of the step at which they were due
+}
+
+type column struct {
+	name   string
+	metric Metric
+	values []float64
+	base   float64 // what a counter was at its first reading
+	last   float64 // of a counter: the highest so far
+}
+
+func newTable() *table {
+	defs := make(map[string]Metric)
+	for _, m := range Metrics() {
+		defs[m.Name] = m
+	}
+	return &table{defs: defs, index: make(map[string]int)}
+}
+
+// begin adds an empty row. Its time is set by end.
+func (t *table) begin(tick int64) {
+	t.at = append(t.at, 0)
+	t.ticks = append(t.ticks, tick)
+	for i := range t.columns {
+		t.columns[i].values = append(t.columns[i].values, math.NaN())
+	}
+}
+
+// end sets the time of the row that begin added.
+func (t *table) end(at time.Duration) { t.at[len(t.at)-1] = at }
+
+// put sets a value of the last row.
+func (t *table) put(name string, value float64) {
+	i, ok := t.index[name]
+	if !ok {
+		i = t.add(name, value)
+	}
+	c := &t.columns[i]
+	if c.metric.Counter {
+		// Some of the kernel's counters, iowait above all, go back a little.
+		c.last = max(c.last, value-c.base)
+		value = c.last
+	}
+	c.values[len(c.values)-1] = value
+}
+
+// add makes a column for a metric that was not there before.
+func (t *table) add(name string, value float64) int {
+	c := column{name: name, metric: t.defs[pattern(name)], base: value}
+	for range t.at {
+		c.values = append(c.values, math.NaN())
+	}
+	t.columns = append(t.columns, c)
+	t.index[name] = len(t.columns) - 1
+	return t.index[name]
+}
+
+// remove takes out a row.
+func (t *table) remove(row int) {
+	t.at = append(t.at[:row], t.at[row+1:]...)
+	t.ticks = append(t.ticks[:row], t.ticks[row+1:]...)
+	for i := range t.columns {
+		v := t.columns[i].values
+		t.columns[i].values = append(v[:row], v[row+1:]...)
+	}
+}
+
+// thin keeps the rows that were due at a multiple of the stride.
+func (t *table) thin(stride int64) {
+	kept := 0
+	for row, tick := range t.ticks {
+		if tick%stride != 0 {
+			continue
+		}
+		t.at[kept], t.ticks[kept] = t.at[row], tick
+		for i := range t.columns {
+			t.columns[i].values[kept] = t.columns[i].values[row]
+		}
+		kept++
+	}
+	t.at, t.ticks = t.at[:kept], t.ticks[:kept]
+	for i := range t.columns {
+		t.columns[i].values = t.columns[i].values[:kept]
+	}
+}
+
+// series returns the columns. shift is from the start of the task to the first
+// row.
+func (t *table) series(shift time.Duration) []model.HostSeries {
+	var list []model.HostSeries
+	for _, c := range t.columns {
+		x := model.HostSeries{Metric: c.name, Unit: c.metric.Unit, Counter: c.metric.Counter}
+		for row, v := range c.values {
+			if math.IsNaN(v) {
+				continue
+			}
+			x.Offsets = append(x.Offsets, (shift + t.at[row]).Nanoseconds())
+			x.Values = append(x.Values, v)
+		}
+		if len(x.Values) > 0 {
+			list = append(list, x)
+		}
+	}
+	return list
 }

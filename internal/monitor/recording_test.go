@@ -166,7 +166,7 @@ func TestThinning(t *testing.T) {
 
 // TestSheet: whatever comes in, columns are what model.HostSeries promises.
 func TestSheet(t *testing.T) {
-	s := newSheet()
+	s := newTable()
 	nan := math.NaN()
 	rows := []map[string]float64{
 		{"cpu.iowait": 7, "memory.free": 5},
@@ -209,20 +209,6 @@ func TestNothingToRead(t *testing.T) {
 	r.Stop()
 	if got := r.Series(time.Now()); len(got) > 0 {
 		t.Errorf("Series = %v, want none", got)
-	}
-}
-
-func TestAllowance(t *testing.T) {
-	a := allowance{perTurn: time.Millisecond}
-	turns := 0
-	for range 1000 {
-		if a.turn() {
-			turns++
-			a.spent(5 * time.Millisecond)
-		}
-	}
-	if turns != 200 {
-		t.Errorf("%d of 1000 turns for 5 ms at 1 ms a turn, want 200", turns)
 	}
 }
 

@@ -362,7 +362,7 @@ func waitRows(t *testing.T, r *Recording, n int) {
 			t.Fatalf("there are not %d readings after 10 s", n)
 		}
 		r.mu.Lock()
-		rows := len(r.sheet.at)
+		rows := len(r.table.at)
 		r.mu.Unlock()
 		if rows >= n {
 			return

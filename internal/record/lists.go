@@ -76,6 +76,15 @@ func (l Lab) Masked() Lab {
 	return l
 }
 
+// Masked are labs without what may be secret; never nil.
+func Masked(labs []Lab) []Lab {
+	out := make([]Lab, len(labs))
+	for i, l := range labs {
+		out[i] = l.Masked()
+	}
+	return out
+}
+
 // Labs lists the labs of this machine, in the order given.
 func Labs(labs []Lab) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{

@@ -64,7 +64,8 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	c.reporter = newReporter(c.out)
 	c.env = &workload.Env{
 		Node: c.setup.Node, Self: c.setup.Self, Peers: c.setup.Peers, Clients: c.setup.Clients,
-		Role: c.setup.Role, Part: c.setup.Part, Parts: max(c.setup.Parts, 1), Volumes: c.setup.Volumes, Dir: c.setup.Dir, Environ: append(os.Environ(), c.quarry.cookie),
+		Role: c.setup.Role, Part: c.setup.Part, Parts: max(c.setup.Parts, 1), Offer: c.setup.Offer,
+		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Environ: append(os.Environ(), c.quarry.cookie),
 		Stdout: stdout, Stderr: stderr, Report: c.reporter,
 	}
 	return c.execute(ctx, reg, begin)

@@ -31,6 +31,7 @@ type setup struct {
 	Role    model.Role     `json:"role,omitempty"`
 	Part    int            `json:"part,omitempty"`
 	Parts   int            `json:"parts,omitempty"`
+	Offer   *model.Offer   `json:"offer,omitempty"`
 	Dir     string         `json:"dir"`
 	// Cleanup bounds the workload's Cleanup, in nanoseconds.
 	Cleanup time.Duration `json:"cleanup"`

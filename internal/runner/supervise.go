@@ -80,7 +80,7 @@ func (p *Process) sendSetup() {
 	_ = p.lines.write(order{Setup: &setup{
 		Task: p.cfg.Task, Attempt: p.cfg.Attempt, Node: p.cfg.Node,
 		Kind: s.Kind, Params: s.Params, Dir: p.dir, Cleanup: p.cfg.CleanupTimeout,
-		Role: s.Role, Part: s.Part, Parts: s.Parts, Place: p.cfg.Place,
+		Role: s.Role, Part: s.Part, Parts: s.Parts, Offer: s.Offer, Place: p.cfg.Place,
 	}})
 }
 

@@ -1,6 +1,6 @@
 // Package store is how runs are kept: one small interface, implemented by
 // store/sqlite (embedded) and store/postgres (shared), and held to one
-// conformance suite, store/storetest.
+// conformance suite, test/storetest.
 //
 // Two rules carry the correctness of everything above:
 //
@@ -13,6 +13,7 @@ package store
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -26,10 +27,45 @@ type Reader interface {
 	// Run returns one run. The id may be a unique prefix of at least four
 	// characters, or "latest".
 	Run(ctx context.Context, id string) (model.Run, error)
-	// Data returns all that is stored of a run, artifact contents apart.
+	// Data returns all that is stored of a run, artifact contents apart. It is
+	// to be read only: series of one result share offsets.
 	Data(ctx context.Context, id model.RunID) (model.RunData, error)
 	// Artifact returns the content of one artifact.
 	Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error)
+}
+
+// Columns reads of a run what a question needs, and no more: first its heads,
+// then single metrics of its results. Every method returns model.ErrNotFound
+// (wrapped) for a run that does not exist.
+type Columns interface {
+	// Heads is DataFrom without what is large: results have all fields but the
+	// texts of Stdout and Stderr, Series, Host and Histograms.
+	Heads(ctx context.Context, id model.RunID, from int) (model.RunData, error)
+	// Series yields series of the results of a run, by step, attempt and
+	// position of the task; those of one result by metric. The last pair has
+	// the error, if there is one. All is seen as it was at one moment: until
+	// the loop ends it keeps a connection to the database, so it must not
+	// write to the store.
+	Series(ctx context.Context, id model.RunID, sel Selection) iter.Seq2[Column[model.Series], error]
+	// Host and Histograms are Series of what their names say.
+	Host(ctx context.Context, id model.RunID, sel Selection) iter.Seq2[Column[model.HostSeries], error]
+	Histograms(ctx context.Context, id model.RunID, sel Selection) iter.Seq2[Column[model.Histogram], error]
+}
+
+// Selection says which columns to read.
+type Selection struct {
+	Metrics []string // nil: all
+	Steps   []int    // numbers, read in this order; nil: all, in theirs
+}
+
+// Column is a series, host series or histogram with the result that has it.
+type Column[T any] struct {
+	Step    int // its number in the run
+	Task    model.TaskID
+	Attempt int
+	Node    model.NodeID
+	// Value is to be read only: series of one result share offsets.
+	Value T
 }
 
 // Writer records runs.
@@ -82,6 +118,7 @@ type Fleet interface {
 // Store is everything. Implementations are safe for concurrent use.
 type Store interface {
 	Reader
+	Columns
 	Writer
 	Fleet
 	// DataFrom is Data of the steps from this number (from 0) on: the run, its

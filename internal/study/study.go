@@ -79,7 +79,13 @@ type Setup struct {
 	Nodes     []model.Node // sorted by id
 	Workloads []Workload   // in the order of the file
 	Trials    int
-	Seed      int64
+	// Every is the time from the begin of one trial to that of the next; 0: as
+	// soon as that is over.
+	Every time.Duration
+	// Phases are what the file evaluates: a study does not measure others.
+	Phases []model.Phase
+	// Seed is the file's, or one derived from the run's id.
+	Seed int64
 }
 
 // Workload is one entry of the file's workloads.
@@ -97,6 +103,31 @@ type Design interface {
 	// steps that are over since the call before, all of them at the first
 	// call, which may be that of a run that is resumed.
 	Next(seen *observe.Run) ([]Treatment, error)
+}
+
+// Sequential is implemented by designs that are told more than what was
+// measured, and say more than what comes next.
+type Sequential interface {
+	Design
+	// Lost names, before Next, all nodes that are lost for good: the design goes
+	// on without them, or ends.
+	Lost(nodes []model.NodeID)
+	// Latest says in a line what the latest step that Next was told of was
+	// worth, for people who watch; empty where there is nothing to say.
+	Latest() string
+	// Outlook is what is known of the steps beforehand.
+	Outlook() []Outlook
+}
+
+// Outlook bounds the steps of one workload in a sequential design.
+type Outlook struct {
+	Workload string `json:"workload"`
+	Trials   int    `json:"trials"`
+	// Windows is how many steps count at most in each trial; some may be
+	// repeated.
+	Windows int `json:"windows"`
+	// Window is how long one takes, in nanoseconds, without preparation.
+	Window time.Duration `json:"window"`
 }
 
 // Treatment is one step of a design: what is active, under which conditions
@@ -129,6 +160,11 @@ type Kind struct {
 	Long, Example string
 	// Optional says that the command also works without a run.
 	Optional bool
+	// Phases are the evaluations that the study designs where a file names no
+	// study: those of `evaluations: [serial, parallel]`.
+	Phases []model.Phase
+	// Shown says that what the study has found so far is a part of `show`.
+	Shown bool
 	// Tells reports whether the page of a run has a part of this study; nil:
 	// where the run's file asks it.
 	Tells func(*observe.Run) bool

@@ -3,6 +3,7 @@ package unit
 import (
 	"math"
 	"strconv"
+	"time"
 )
 
 // prefixable are the units of metrics in front of which an SI prefix reads
@@ -58,3 +59,17 @@ func Digits(value float64, significant int) string {
 	}
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
+
+// Brief is a duration with the three digits that matter to people: "43.6ms",
+// "960µs".
+func Brief(d time.Duration) time.Duration {
+	unit := time.Microsecond
+	for d >= 1000*unit {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
+
+// Share is a share of 1 in percent, with the digits that matter to people:
+// "92.7%".
+func Share(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + "%" }

@@ -112,6 +112,9 @@ type Env struct {
 	// Part, counted from 0, is this node's share of a load that Parts nodes
 	// offer together; Parts is at least 1.
 	Part, Parts int
+	// Offer is the load that the step sets, of all Parts together; nil: what
+	// the workload's own parameters say.
+	Offer *model.Offer
 	// Volumes are what the node offers to write to, by name: the path of a
 	// folder, or of a block device.
 	Volumes map[string]string
@@ -186,4 +189,11 @@ func (r Registry) Names() []string {
 	}
 	sort.Strings(names)
 	return names
+}
+
+// Sharer is implemented by workloads whose tasks of one step can offer one load
+// together: each its part.
+type Sharer interface {
+	// SharesLoad is called on valid parameters.
+	SharesLoad() bool
 }

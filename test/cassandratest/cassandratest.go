@@ -3,12 +3,10 @@
 package cassandratest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"strconv"
 	"syscall"
 	"testing"
@@ -37,16 +35,12 @@ const (
 
 // Server is a Cassandra server of one test.
 type Server struct {
-	// Addr is host:port of its native protocol.
-	Addr string
+	*servertest.Server // Addr is that of its native protocol
 
-	servertest.Controls
-
-	dir string
 	log *log
 }
 
-// Start starts a server that lets everybody in, and ends it with the test.
+// Start starts a server without passwords, and ends it with the test.
 // Without Cassandra or Java on this machine the test is skipped; where the
 // variable LOAD_PROOF is set it fails. Cassandra takes too long to fetch for
 // every run of the tests.
@@ -62,9 +56,9 @@ func StartWithPassword(t testing.TB) *Server {
 	return start(t, true)
 }
 
-// Command is the command line of a server that somebody else starts, in a lab for
-// instance, and puts under load: on this address, with the standard ports, lets
-// everybody in, and keeps its files in dir, which it is configured in now. The
+// Command is the command line of a server that the caller starts, in a lab for
+// instance, and puts under load: on this address, with the standard ports and
+// without passwords. It keeps its files in dir, and is configured there now. The
 // error says what is missing on this machine.
 func Command(dir, address string) ([]string, error) {
 	java, jars, err := find()
@@ -93,9 +87,9 @@ func start(t testing.TB, password bool) *Server {
 		}
 		t.Skipf("%v; `make load-proof` installs it and runs this test", err)
 	}
-	// Between finding ports and using them somebody else may take one.
+	// Between finding ports and using them another program may take one.
 	for range 3 {
-		s := &Server{Controls: servertest.Controls{T: t}, dir: t.TempDir()}
+		s := &Server{Server: servertest.New(t, "")}
 		if err = s.start(java, jars, password); err == nil {
 			return s
 		}
@@ -109,30 +103,24 @@ func (s *Server) start(java, jars string, password bool) error {
 	if err != nil {
 		return err
 	}
-	if err := configure(s.dir, loopback, storage, native, password); err != nil {
+	if err := configure(s.Dir, loopback, storage, native, password); err != nil {
 		return err
 	}
 	s.Addr = net.JoinHostPort(loopback, strconv.Itoa(native))
-	// A server ends when the test says so, not with a context.
-	cmd := exec.CommandContext(context.Background(), java, arguments(jars, s.dir, smallHeap)...)
-	cmd.Dir = s.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "HOME=" + s.dir}
-	s.log = newLog(signs(password)...)
+	cmd := s.Command(java, arguments(jars, s.Dir, smallHeap)...)
+	// What it says when it is ready. It says that it starts to listen before it
+	// does.
+	signs := []string{"Startup complete"}
+	if password {
+		signs = append(signs, "Created default superuser role")
+	}
+	s.log = newLog(signs...)
 	cmd.Stdout, cmd.Stderr = s.log, s.log
 	if s.Process, err = servertest.Start(cmd, syscall.SIGKILL); err != nil {
 		return err
 	}
 	s.T.Cleanup(s.Stop)
 	return s.await()
-}
-
-// signs are what a server says when it is ready. It says that it starts to
-// listen before it does.
-func signs(password bool) []string {
-	if password {
-		return []string{"Startup complete", "Created default superuser role"}
-	}
-	return []string{"Startup complete"}
 }
 
 func (s *Server) await() error {
@@ -146,7 +134,7 @@ func (s *Server) await() error {
 	}
 }
 
-// freePorts finds two different ports that nobody uses now.
+// freePorts finds two different ports that are not in use.
 func freePorts() (a, b int, err error) {
 	first, portA, errA := listen()
 	second, portB, errB := listen() // while the first is held, so that they differ

@@ -68,8 +68,8 @@ var (
 	}
 )
 
-// arguments are those of java, with so much memory, such as "256m". One node has nobody to wait for, which makes the
-// start seconds faster.
+// arguments are those of java, with so much memory, such as "256m". One node waits
+// for no other, which makes the start seconds faster.
 func arguments(jars, dir, heap string) []string {
 	args := []string{
 		// Compiles quickly instead of well: otherwise a test of a minute would

@@ -110,7 +110,7 @@ func testAddedTo(t *testing.T, s Subject) {
 	// No run inserts this one.
 	noError(t, connect(t, store, tiny).Insert(t.Context(), tiny.Key(1<<30), tiny.Record(1)))
 	if !prepare(t, store, tiny) || count(t, store) != 1 {
-		t.Error("a data set to which somebody else has added a record was kept")
+		t.Error("a data set to which another program has added a record was kept")
 	}
 }
 

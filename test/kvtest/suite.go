@@ -1,10 +1,18 @@
+// Package kvtest is the suite that every implementation of kv.Store passes, and
+// the servers it runs on: Redis and MariaDB, each in a temporary directory, on
+// loopback, ended with the test. Memory is a store in the process itself.
 package kvtest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Subject is an implementation of kv.Store.
@@ -115,5 +123,66 @@ func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// Benchmark measures one client that does one operation after the other: the
+// time is the server's and the way to it as well as the client's, so compare
+// figures of one server only.
+func Benchmark(b *testing.B, store kv.Store) {
+	set := kv.DefaultDataset()
+	prepare(b, store, set)
+	for name, workload := range map[string]string{"read": "w2", "update": "w1"} {
+		b.Run(name, func(b *testing.B) {
+			client := open(b, store, set, workload)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := client.Do(b.Context(), 0); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Secret is the password in the URLs of CheckURLs.
+const Secret = "pw1234"
+
+// CheckURLs tests what a constructor makes of URLs: stores with these names, by
+// URL; and, of those refused, by reason, errors of kind model.ErrUsage that do
+// not show Secret.
+func CheckURLs[S kv.Store](t *testing.T, create func(url string) (S, error), names, refused map[string]string) {
+	t.Helper()
+	for url, want := range names {
+		s, err := create(url)
+		if err != nil || s.Name() != want {
+			t.Errorf("New(%s) = %v, %v, want %s", url, s, err, want)
+		}
+	}
+	for reason, url := range refused {
+		s, err := create(url)
+		if !errors.Is(err, model.ErrUsage) {
+			t.Errorf("%s: New = %v, %v, want ErrUsage", reason, s, err)
+		}
+		if strings.Contains(fmt.Sprint(err), Secret) {
+			t.Errorf("%s: the password is shown: %v", reason, err)
+		}
+	}
+}
+
+// CheckDenied tests that a server does not let a store in, that this is named
+// as the reason, and that the password, of which secret is a part, is not shown.
+func CheckDenied(t *testing.T, store kv.Store, secret string) {
+	t.Helper()
+	_, err := store.Connect(t.Context(), kv.DefaultDataset().Shape)
+	if !errors.Is(err, model.ErrDenied) || load.KindOf(err) != load.ErrConnect {
+		t.Errorf("Connect = %v, want ErrDenied of kind connect", err)
+	}
+	_, loadErr := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{})
+	if !errors.Is(loadErr, model.ErrDenied) {
+		t.Errorf("Load = %v, want ErrDenied", loadErr)
+	}
+	if text := fmt.Sprint(err, loadErr, store.Name()); strings.Contains(text, secret) {
+		t.Errorf("the password is shown: %s", text)
 	}
 }

@@ -1,16 +1,12 @@
 package loadserver
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/scalebench/scalebench/test/servertest"
 )
@@ -32,51 +28,30 @@ http {
 }`
 
 // Nginx is a real server in a process of its own, for one test.
-type Nginx struct {
-	address string
-	cmd     *exec.Cmd
-}
+type Nginx struct{ *servertest.Server }
 
 // StartNginx starts the nginx of this path, and ends it with the test.
 func StartNginx(t testing.TB, path string) *Nginx {
 	t.Helper()
-	dir := t.TempDir()
-	n := &Nginx{address: servertest.FreeAddress(t)}
-	for name, text := range map[string]string{
-		"nginx.conf": fmt.Sprintf(nginxConfig, dir, n.address), "index.html": strings.Repeat("x", Page),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+	n := &Nginx{servertest.New(t, "")}
+	n.Listen(func(port string) *exec.Cmd {
+		for name, text := range map[string]string{
+			"nginx.conf": fmt.Sprintf(nginxConfig, n.Dir, "127.0.0.1:"+port), "index.html": strings.Repeat("x", Page),
+		} {
+			if err := os.WriteFile(filepath.Join(n.Dir, name), []byte(text), 0o644); err != nil { //nolint:gosec // nothing secret
+				t.Fatal(err)
+			}
 		}
-	}
-	// It ends when the test does, not with a context.
-	n.cmd = exec.CommandContext(context.Background(), path, "-c", filepath.Join(dir, "nginx.conf"))
-	n.cmd.Stderr = os.Stderr
-	process, err := servertest.Start(n.cmd, syscall.SIGKILL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup((&servertest.Controls{T: t, Process: process}).Stop)
-	if err := process.Await(n.answers, 10*time.Second); err != nil {
-		t.Fatal("nginx:", err)
-	}
+		return n.Command(path, "-c", filepath.Join(n.Dir, "nginx.conf"))
+	}, func() error { return n.Says("GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200") })
 	return n
 }
 
-// answers is nil when the server accepts connections.
-func (n *Nginx) answers() error {
-	c, err := net.Dial("tcp", n.address) //nolint:noctx // on loopback it does not wait
-	if err != nil {
-		return err
-	}
-	return c.Close() // nothing was sent
-}
-
 // Address is where it listens: host:port.
-func (n *Nginx) Address() string { return n.address }
+func (n *Nginx) Address() string { return n.Addr }
 
 // URL is the page.
-func (n *Nginx) URL() string { return "http://" + n.address + "/" }
+func (n *Nginx) URL() string { return "http://" + n.Addr + "/" }
 
 // PID is the process.
-func (n *Nginx) PID() int { return n.cmd.Process.Pid }
+func (n *Nginx) PID() int { return n.Process.PID() }

@@ -26,12 +26,9 @@ const startTimeout = 60 * time.Second
 
 // Server is a PostgreSQL server of one test.
 type Server struct {
-	t    testing.TB
-	bin  string // directory of the programs
-	dir  string // holds data and socket
-	cred *syscall.Credential
+	*servertest.Server
 
-	proc      *servertest.Process // nil while it is down
+	bin       string // directory of the programs
 	databases atomic.Int64
 }
 
@@ -41,14 +38,14 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	bin, err := findBinaries()
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v; run scripts/deps.sh", err)
-		}
-		t.Skipf("%v; install it with scripts/deps.sh", err)
+		servertest.Missing(t, err)
 	}
-	s := &Server{t: t, bin: bin}
-	if err := s.init(); err != nil {
-		t.Fatalf("making a PostgreSQL cluster: %v", err)
+	s := &Server{Server: servertest.New(t, "postgres"), bin: bin}
+	// Not synced: a cluster that a power cut destroys is made anew.
+	cmd := s.Command(filepath.Join(bin, "initdb"), "--pgdata", s.data(), "--username", "postgres", "--auth", "trust",
+		"--encoding", "UTF8", "--locale", "C", "--no-sync")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("making a PostgreSQL cluster: %v\n%s", err, out)
 	}
 	s.Restart()
 	t.Cleanup(s.Stop)
@@ -77,54 +74,20 @@ func findBinaries() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// init makes the cluster. The directory is not t.TempDir: the path of a Unix
-// socket has little more than 100 bytes, and another user may have to own it.
-func (s *Server) init() error {
-	dir, err := os.MkdirTemp("", "pgtest")
-	if err != nil {
-		return err
-	}
-	s.dir = dir
-	s.t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			s.t.Errorf("removing the PostgreSQL cluster: %v", err)
-		}
-	})
-	if s.cred, err = servertest.Account("postgres", dir); err != nil {
-		return err
-	}
-	// Not synced: a cluster that a power cut destroys is made anew.
-	cmd := s.command("initdb", "--pgdata", s.data(), "--username", "postgres", "--auth", "trust",
-		"--encoding", "UTF8", "--locale", "C", "--no-sync")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, out)
-	}
-	return nil
-}
-
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
-
-func (s *Server) command(program string, args ...string) *exec.Cmd {
-	// A server ends when the test says so, not with a context.
-	cmd := exec.CommandContext(context.Background(), filepath.Join(s.bin, program), args...)
-	cmd.Dir = s.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred}
-	return cmd
-}
+func (s *Server) data() string { return filepath.Join(s.Dir, "data") }
 
 // URL names the server's own database "postgres".
 func (s *Server) URL() string { return s.url("postgres") }
 
 func (s *Server) url(database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/" + database,
-		RawQuery: url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()}
+		RawQuery: url.Values{"host": {s.Dir}, "sslmode": {"disable"}}.Encode()}
 	return u.String()
 }
 
 // Database makes an empty database and returns its URL.
 func (s *Server) Database() string {
-	s.t.Helper()
+	s.T.Helper()
 	name := fmt.Sprintf("test%d", s.databases.Add(1))
 	s.Exec(s.URL(), "CREATE DATABASE "+name)
 	return s.url(name)
@@ -132,20 +95,20 @@ func (s *Server) Database() string {
 
 // Exec runs a statement in the database of a URL.
 func (s *Server) Exec(url, statement string) {
-	s.t.Helper()
+	s.T.Helper()
 	if err := execute(url, statement); err != nil {
-		s.t.Fatalf("%s: %v\n%s", statement, err, s.log())
+		s.T.Fatalf("%s: %v\n%s", statement, err, s.log())
 	}
 }
 
 // RequirePassword gives the user "postgres" this password, which every later
 // connection needs.
 func (s *Server) RequirePassword(password string) {
-	s.t.Helper()
+	s.T.Helper()
 	s.Exec(s.URL(), "ALTER ROLE postgres PASSWORD '"+password+"'")
 	hba := filepath.Join(s.data(), "pg_hba.conf")
 	if err := os.WriteFile(hba, []byte("local all all scram-sha-256\n"), 0o600); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	s.Exec(s.URL(), "SELECT pg_reload_conf()")
 	s.awaitReload()
@@ -154,11 +117,11 @@ func (s *Server) RequirePassword(password string) {
 // awaitReload returns when a connection without a password is refused: the
 // server reloads at some moment after it said yes.
 func (s *Server) awaitReload() {
-	s.t.Helper()
+	s.T.Helper()
 	deadline := time.Now().Add(startTimeout)
 	for execute(s.URL(), "SELECT 1") == nil {
 		if time.Now().After(deadline) {
-			s.t.Fatal("PostgreSQL does not ask for the password")
+			s.T.Fatal("PostgreSQL does not ask for the password")
 		}
 	}
 }
@@ -183,23 +146,23 @@ func (s *Server) Stop() { s.end(syscall.SIGINT) } // "fast shutdown"
 func (s *Server) Kill() { s.end(syscall.SIGQUIT) } // "immediate shutdown"
 
 func (s *Server) end(sig syscall.Signal) {
-	s.t.Helper()
-	if s.proc == nil {
+	s.T.Helper()
+	if s.Process == nil {
 		return
 	}
-	if err := s.proc.End(sig, startTimeout); err != nil {
-		s.t.Errorf("stopping PostgreSQL: %v\n%s", err, s.log())
+	if err := s.Process.End(sig, startTimeout); err != nil {
+		s.T.Errorf("stopping PostgreSQL: %v\n%s", err, s.log())
 	}
-	s.proc = nil
+	s.Process = nil
 }
 
 // Restart starts the server, after stopping it if it is up, and returns when
 // it answers.
 func (s *Server) Restart() {
-	s.t.Helper()
+	s.T.Helper()
 	s.Stop()
 	if err := s.start(); err != nil {
-		s.t.Fatalf("starting PostgreSQL: %v\n%s", err, s.log())
+		s.T.Fatalf("starting PostgreSQL: %v\n%s", err, s.log())
 	}
 }
 
@@ -208,18 +171,18 @@ func (s *Server) start() error {
 	if err != nil {
 		return err
 	}
-	// No TCP: no port to fight over, and nobody else can connect.
-	cmd := s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=")
+	// No TCP: no port to fight over, and no other user can connect.
+	cmd := s.Command(filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.Dir, "-c", "listen_addresses=")
 	cmd.Stdout, cmd.Stderr = log, log
 	proc, err := servertest.Start(cmd, syscall.SIGQUIT) // which shuts it down
 	if err := errors.Join(err, log.Close()); err != nil {
 		return err
 	}
-	s.proc = proc
+	s.Process = proc
 	return proc.Await(func() error { return execute(s.URL(), "SELECT 1") }, startTimeout)
 }
 
-func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }
+func (s *Server) logFile() string { return filepath.Join(s.Dir, "log") }
 
 func (s *Server) log() string {
 	b, err := os.ReadFile(s.logFile())

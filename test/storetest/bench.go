@@ -74,3 +74,53 @@ func monitored(metrics, points int) []model.HostSeries {
 	}
 	return list
 }
+
+// readNodes is how many nodes the run has that the benchmarks read.
+const readNodes = 4000
+
+// BenchmarkRead measures reading a run of 4,000 nodes whose results are those
+// of the case "monitored": 60 metrics of the node at 60 points each. size
+// returns how many bytes the store takes.
+func BenchmarkRead(b *testing.B, s store.Store, size func() int64) {
+	ctx := context.Background()
+	f := New(1, readNodes, 1)
+	must(b, f.Start(ctx, s))
+	before := size()
+	host := monitored(60, 60)
+	results := f.Results()
+	for i := range results {
+		results[i].Host = host
+	}
+	must(b, Deliver(ctx, s, results, 64, func() {}, func(model.Result) {}))
+	perResult := float64(size()-before) / float64(len(results))
+
+	b.Run("whole", func(b *testing.B) {
+		for b.Loop() {
+			d, err := s.Data(ctx, f.Run.ID)
+			if err != nil || len(d.Results) != readNodes {
+				b.Fatalf("Data: %d results, %v", len(d.Results), err)
+			}
+		}
+		b.ReportMetric(perResult, "B/result")
+	})
+	b.Run("heads", func(b *testing.B) {
+		for b.Loop() {
+			d, err := s.Heads(ctx, f.Run.ID, 0)
+			if err != nil || len(d.Results) != readNodes {
+				b.Fatalf("Heads: %d results, %v", len(d.Results), err)
+			}
+		}
+	})
+	b.Run("one metric", func(b *testing.B) {
+		for b.Loop() {
+			n := 0
+			for _, err := range s.Host(ctx, f.Run.ID, store.Selection{Metrics: []string{host[30].Metric}}) {
+				must(b, err)
+				n++
+			}
+			if n != readNodes {
+				b.Fatalf("Host yields %d series, want %d", n, readNodes)
+			}
+		}
+	})
+}

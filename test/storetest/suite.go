@@ -30,6 +30,9 @@ func Run(t *testing.T, fresh Fresh) {
 	}{
 		{"RoundTrip", testRoundTrip},
 		{"DataFrom", testDataFrom},
+		{"Heads", testHeads},
+		{"Columns", testColumns},
+		{"ColumnsEnd", testColumnsEnd},
 		{"RoundTripExtremes", testExtremes},
 		{"RoundTripText", testText},
 		{"NothingYet", testNothingYet},
@@ -120,7 +123,7 @@ func (e env) put(t *testing.T, r model.Result) {
 }
 
 // must fails the test on an error of a call that has to succeed.
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

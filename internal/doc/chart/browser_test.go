@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -108,25 +109,21 @@ func TestBrowser(t *testing.T) {
 	}
 	dir := t.TempDir()
 	paths := map[string]string{"page": filepath.Join(dir, "page.html")}
-	if d := os.Getenv("LOOK"); d != "" {
-		dir = d
-		paths["page"] = filepath.Join(dir, "page.html")
-	}
 	write(t, paths["page"], page(gallery()))
 	for name, f := range gallery() {
 		paths[name] = filepath.Join(dir, name+".svg")
 		write(t, paths[name], SVG(f))
 	}
-	ctx, complaints := browse(t)
+	b := browse(t)
 	for name, path := range paths {
 		widths := []int64{390, 1280}
 		if name != "page" {
 			widths = []int64{960} // a file has a size of its own
 		}
 		for _, width := range widths {
-			show(t, ctx, path, width, map[int64]string{390: "dark", 960: "dark", 1280: "light"}[width])
+			b.show(t, path, width, map[int64]string{390: "dark", 960: "dark", 1280: "light"}[width])
 			for what, expression := range map[string]string{"labels collide": collisions, "sticks out": overflow} {
-				got, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](expression))
+				got, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](expression))
 				if err != nil || len(got) > 0 {
 					t.Errorf("%s at %d px: %s: %q %v", name, width, what, got[:min(5, len(got))], err)
 				}
@@ -136,14 +133,16 @@ func TestBrowser(t *testing.T) {
 	background := chromedp.Evaluate[string](`getComputedStyle(document.querySelector('.paper')).fill`)
 	seen := map[string]bool{}
 	for _, scheme := range []string{"light", "dark"} {
-		show(t, ctx, paths["plan"], 1280, scheme)
-		fill, err := chromedp.Run(ctx, background)
+		b.show(t, paths["plan"], 1280, scheme)
+		fill, err := chromedp.Run(b.ctx, background)
 		if err != nil || seen[fill] {
 			t.Errorf("paper of a file is %s in both schemes, %v", fill, err)
 		}
 		seen[fill] = true
 	}
-	for _, c := range *complaints {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.complaints {
 		t.Errorf("the browser complains: %s", c)
 	}
 }
@@ -155,8 +154,15 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
+// browser is one tab that remembers what went wrong in it.
+type browser struct {
+	ctx        context.Context
+	mu         sync.Mutex
+	complaints []string
+}
+
 // browse starts a browser; without one the test is skipped, except in CI.
-func browse(t *testing.T) (ctx context.Context, complaints *[]string) {
+func browse(t *testing.T) *browser {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -182,26 +188,28 @@ func browse(t *testing.T) (ctx context.Context, complaints *[]string) {
 		cancelAllocator()
 		cancelAll()
 	})
-	complaints = new([]string)
+	b := &browser{ctx: ctx}
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatalf("starting the browser: %v", err)
 	}
 	err := chromedp.Listen(ctx, func(event any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		switch e := event.(type) {
 		case *cdpruntime.EventExceptionThrown:
-			*complaints = append(*complaints, e.ExceptionDetails.Text)
+			b.complaints = append(b.complaints, e.ExceptionDetails.Text)
 		case *cdplog.EventEntryAdded:
-			*complaints = append(*complaints, e.Entry.Text)
+			b.complaints = append(b.complaints, e.Entry.Text)
 		}
 	})
 	if err != nil {
 		t.Fatalf("listening to the browser: %v", err)
 	}
-	return ctx, complaints
+	return b
 }
 
 // show opens a file at this width and in this colour scheme.
-func show(t *testing.T, ctx context.Context, path string, width int64, scheme string) {
+func (b *browser) show(t *testing.T, path string, width int64, scheme string) {
 	t.Helper()
 	emulate := chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -209,7 +217,7 @@ func show(t *testing.T, ctx context.Context, path string, width int64, scheme st
 		})
 		return err
 	})
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), emulate, chromedp.Navigate("file://"+path)); err != nil {
+	if err := chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900), emulate, chromedp.Navigate("file://"+path)); err != nil {
 		t.Fatalf("opening %s: %v", path, err)
 	}
 }

@@ -158,16 +158,16 @@ func (h shades) drawing() string {
 	if !finite(h.lo, h.hi) {
 		return ""
 	}
-	print := func(v float64) string { return num.For(h.unit, v).Value(v, 0) }
+	show := func(v float64) string { return num.For(h.unit, v).Value(v, 0) }
 	if h.unit == "s" {
-		print = num.Seconds
+		show = num.Seconds
 	}
 	var d canvas
-	d.text("tick", end, px(scaleLabel-6), px(12), print(h.lo))
+	d.text("tick", end, px(scaleLabel-6), px(12), show(h.lo))
 	for k := range heatLevels {
 		d.rect(fmt.Sprintf("m-cell h%d", k), px(scaleLabel+scaleBox*float64(k)), px(1), px(scaleBox), px(14), "")
 	}
-	d.text("tick", start, px(scaleLabel+scaleBox*heatLevels+6), px(12), print(h.hi))
+	d.text("tick", start, px(scaleLabel+scaleBox*heatLevels+6), px(12), show(h.hi))
 	return d.svg("scale", "", scaleWidth, 16)
 }
 

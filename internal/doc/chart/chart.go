@@ -57,7 +57,8 @@ type Axis struct {
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
 	// Whole axes have ticks at whole numbers only. TickCount is about how many
-	// there are, few of them with labels at the ends only; 0 chooses. Signed ones are written with + and −.
+	// there are; 0 chooses. Of one or two only the ends have labels, unless the
+	// axis is Tight. Signed ticks are written with + and −.
 	Whole     bool `json:"whole,omitempty"`
 	TickCount int  `json:"tickCount,omitempty"`
 	Signed    bool `json:"signed,omitempty"`

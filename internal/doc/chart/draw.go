@@ -84,8 +84,9 @@ type plot struct {
 	top      float64 // pixels above the plot
 	curves   []curve // not written yet
 	boxes    map[int]box
-	piles    map[pile]int // marks stacked so far, and in all
-	heights  map[pile]int
+	piles    map[pile]int // points that stand in each already
+	drawn    map[pile]int // those of the layer
+	heights  map[pile]int // how many there will be
 	ends     [2][]float64 // where names of rules stand at the left and the right
 	whiskers bool
 }
@@ -423,7 +424,7 @@ func (p *plot) xTicks(baseline float64) {
 		}
 		return
 	}
-	few := 0 < p.X.TickCount && p.X.TickCount <= 2 && len(ticks) > p.X.TickCount+1
+	few := 0 < p.X.TickCount && p.X.TickCount <= 2 && !p.X.Tight
 	for i, t := range ticks {
 		// Signs and units make labels long: of many ticks every other one has
 		// one, and those at the ends where one or two were wanted.

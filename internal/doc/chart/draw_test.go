@@ -248,9 +248,10 @@ func TestPilesStayInTheirLanes(t *testing.T) {
 		c.Layers = []Layer{
 			{Mark: Point, Role: Good, Stack: true, X: repeat(n), Y: Values{1}},
 			{Mark: Point, Role: Unknown, Stack: true, X: repeat(90 - n), Y: Values{-1}},
+			{Mark: Point, Role: Interval, Stack: true, X: repeat(3), Y: Values{-1}},
 		}
 		found := mark.FindAllStringSubmatch(Draw(c)[0].Area, -1)
-		if want := min(n, mostPiled) + min(90-n, mostPiled); len(found) != want {
+		if want := min(n, mostPiled) + min(90-n, mostPiled) + 3; len(found) != want {
 			t.Fatalf("%d marks, want %d", len(found), want)
 		}
 		for _, m := range found {

@@ -11,7 +11,7 @@ type File struct {
 	Panels []Chart
 	// Columns is how many panels stand side by side; 0: one below the other.
 	Columns int
-	Width   float64 // pixels; 0 is 960
+	Width   float64 // at least, in pixels; 0 is 960
 }
 
 // Sizes of a file in pixels: around and between panels, lines of text, and the
@@ -36,6 +36,11 @@ func SVG(f File) string {
 	out := file{width: f.Width, y: filePad}
 	if !(out.width >= 320) {
 		out.width = 960
+	}
+	for _, c := range f.Panels {
+		if c.X.Kind == Rows && c.Y.Kind == Rows { // cells are wide enough for their numbers
+			out.width = max(out.width, 2*filePad+yAxisWidth+cellRoom*float64(len(c.X.Rows)))
+		}
 	}
 	if f.Title != "" {
 		out.y += lineHeight

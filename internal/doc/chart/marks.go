@@ -18,6 +18,7 @@ func (p *plot) layer(l Layer) {
 		return
 	}
 	p.flush()
+	p.drawn = make(map[pile]int)
 	draw := map[Mark]func(Layer, int){Point: p.point, Bar: p.bar, Rule: p.rule, Label: p.label}[l.Mark]
 	if l.Mark == Box {
 		for row, b := range p.boxes {
@@ -36,12 +37,8 @@ func (p *plot) layer(l Layer) {
 func (p *plot) area(l Layer) {
 	tip := cmp.Or(l.tip(0), l.Name)
 	switch {
-	case l.Mark == Line:
-		for _, run := range p.runs(l, l.Y, false) {
-			p.curves = append(p.curves, curve{class: l.class(0), points: run, tip: tip})
-		}
-	case l.Mark == Step:
-		for _, run := range p.runs(l, l.Y, true) {
+	case l.Mark != Band:
+		for _, run := range p.runs(l, l.Y, l.Mark == Step) {
 			p.curves = append(p.curves, curve{class: l.class(0), points: run, tip: tip})
 		}
 	case len(l.X) == 0 || len(l.Y)+len(l.Y2) == 0 || len(l.X2) > 0 && len(l.Roles)+len(l.Tips) > 0 || p.y.Kind == Rows:
@@ -317,7 +314,7 @@ func (p *plot) point(l Layer, i int) {
 	down := p.down(y)
 	radius := p.radius(l)
 	if l.Stack && p.y.Kind != Rows {
-		if down = p.piled(l, at(l.X, i), y); math.IsNaN(down) {
+		if down = p.piled(at(l.X, i), y); math.IsNaN(down) {
 			return
 		}
 	} else if !onAxis(p.y.share(y)) {
@@ -356,7 +353,7 @@ func (p *plot) radius(l Layer) float64 {
 
 // piled is where the next point of a pile stands, in pixels; NaN where the
 // pile has no more room for points of its layer.
-func (p *plot) piled(l Layer, x, y float64) float64 {
+func (p *plot) piled(x, y float64) float64 {
 	if p.piles == nil {
 		p.piles, p.heights = make(map[pile]int), make(map[pile]int)
 		for _, other := range p.Layers {
@@ -374,8 +371,9 @@ func (p *plot) piled(l Layer, x, y float64) float64 {
 	here := pile{x, y > 0}
 	lane := math.Abs(p.down(y) - p.down(0))
 	step := math.Min(11, (lane-8)/math.Max(float64(p.heights[here]), 1))
-	if k := p.piles[here]; k < p.heights[here] {
+	if k := p.piles[here]; p.drawn[here] < mostPiled {
 		p.piles[here]++
+		p.drawn[here]++
 		return p.down(0) - math.Copysign(8+step*float64(k), y)
 	}
 	return math.NaN()

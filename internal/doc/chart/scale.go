@@ -59,11 +59,9 @@ func newScale(a Axis, values []float64, ticks int, boxes bool) scale {
 		s.Scale = num.For("s", s.hi*s.Factor*(1+1e-9))
 		s.lo, s.hi, s.step = s.lo/1000, s.hi/1000, s.step/1000
 	}
-	if a.Min != nil && finite(*a.Min) && *a.Min/s.Factor < s.hi {
-		s.lo = math.Max(s.lo, *a.Min/s.Factor)
-	}
-	if a.Max != nil && finite(*a.Max) && *a.Max/s.Factor > s.lo {
-		s.hi = math.Min(s.hi, *a.Max/s.Factor)
+	least, most := a.limits() // rounding may have gone beyond
+	if least, most = least/s.Factor, most/s.Factor; least < s.hi && most > s.lo {
+		s.lo, s.hi = max(s.lo, least), min(s.hi, most)
 	}
 	return s
 }
@@ -72,10 +70,24 @@ func newScale(a Axis, values []float64, ticks int, boxes bool) scale {
 // axis is made for: with others one could not compute.
 const largest = 1e300
 
+// limits are the ends that the axis never passes.
+func (a Axis) limits() (least, most float64) {
+	least, most = math.Inf(-1), math.Inf(1)
+	if a.Min != nil && !math.IsNaN(*a.Min) {
+		least = *a.Min
+	}
+	if a.Max != nil && *a.Max > least {
+		most = *a.Max
+	}
+	return least, most
+}
+
 // extent is what the axis must show, with a finite length above 0.
 func (a Axis) extent(values []float64, boxes bool) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
+	least, most := a.limits()
 	for _, v := range values {
+		v = min(max(v, least), most)
 		if math.Abs(v) <= largest && (a.Kind != Log || v >= 1/largest) {
 			lo, hi = min(lo, v), max(hi, v)
 		}

@@ -103,7 +103,9 @@ func (t *text) rows() []string {
 	numbers := true // names that are numbers stand at the right
 	for i, r := range t.Y.Rows {
 		name := rowName(r)
-		numbers = numbers && name != "" && name[0] >= '0' && name[0] <= '9'
+		first, _, _ := strings.Cut(name, " ")
+		_, err := strconv.ParseFloat(first, 64)
+		numbers = numbers && err == nil && !strings.HasSuffix(first, ".")
 		label = max(label, term.Width(name))
 		tally = max(tally, term.Width(t.tally(rows[i])))
 		said = max(said, term.Width(beside(r)))
@@ -357,18 +359,18 @@ func (t *text) legend(indent int) []string {
 
 // ends writes 0, or the beginning of the axis, and its end below the bars.
 func (t *text) ends() string {
-	print := func(v float64) string {
+	show := func(v float64) string {
 		if t.X.Unit == "s" {
 			return num.Seconds(v * t.x.Factor)
 		}
 		return unit.Human(v*t.x.Factor, t.X.Unit)
 	}
-	first, from := print(t.x.lo), 0
+	first, from := show(t.x.lo), 0
 	if t.zero() {
 		first = "0"
 		from, _, _ = t.cell(0)
 	}
-	last := print(t.x.hi)
+	last := show(t.x.hi)
 	first, last = term.Clean(first), term.Clean(last)
 	return strings.Repeat(" ", from) + first + strings.Repeat(" ", max(1, t.cells-from-term.Width(first)-term.Width(last))) + last
 }

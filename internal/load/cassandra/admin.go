@@ -56,7 +56,7 @@ func (a *admin) Count(ctx context.Context) (n int64, err error) {
 const pageSize = 5000
 
 // made reports whether there are tables that Create has made. A table of
-// records that somebody else has made is an error, model.ErrUsage.
+// records that another program has made is an error, model.ErrUsage.
 func (a *admin) made(ctx context.Context) (bool, error) {
 	tables := map[string]bool{}
 	rows := a.Query("SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", a.options.keyspace).IterContext(ctx)

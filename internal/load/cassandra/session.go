@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
+	"sync"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // session does one statement at a time. The library finds prepared statements
@@ -103,4 +107,166 @@ func values(key string, record kv.Record) []any {
 		args = append(args, value)
 	}
 	return args
+}
+
+// conn is a session of the library and the sockets below it.
+type conn struct {
+	*gocql.Session
+	sockets *sockets
+}
+
+// connect opens a session of the library. When ctx is done first, its sockets
+// are closed.
+func connect(ctx context.Context, config *gocql.ClusterConfig) (*conn, error) {
+	s := &sockets{}
+	s.dialer.Timeout = config.ConnectTimeout
+	config.Dialer = s
+	seen := &failures{}
+	config.ConnectObserver = seen
+	defer s.closeAfter(ctx)()
+	session, err := config.CreateSession()
+	if err == nil && ctx.Err() != nil { // just now
+		session.Close()
+		err = ctx.Err()
+	}
+	if err != nil {
+		s.close()
+		return nil, errors.Join(seen.last(), err)
+	}
+	s.seal()
+	return &conn{Session: session, sockets: s}, nil
+}
+
+// Close ends the connections.
+func (c *conn) Close() error {
+	c.Session.Close()
+	c.sockets.close()
+	return nil
+}
+
+// failures keeps the last error of a connection: the library makes a text of
+// it, which does not tell a wrong password from a wrong host.
+type failures struct {
+	mu  sync.Mutex
+	err error
+}
+
+// ObserveConnect is called by the library.
+func (f *failures) ObserveConnect(c gocql.ObservedConnect) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c.Err != nil {
+		f.err = c.Err
+	}
+}
+
+func (f *failures) last() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// sockets are the network connections below one session of the library. That
+// takes no context while it opens a session, does not heed one while it writes,
+// and reconnects whenever it likes. So they are closed under it when the time
+// is over, and once the session is there it gets no others.
+type sockets struct {
+	dialer net.Dialer
+
+	mu     sync.Mutex
+	conns  []net.Conn
+	sealed bool
+}
+
+// DialContext opens a connection while there may be more.
+func (s *sockets) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	s.mu.Lock()
+	sealed := s.sealed
+	s.mu.Unlock()
+	if sealed {
+		return nil, net.ErrClosed
+	}
+	c, err := s.dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sealed {
+		return nil, errors.Join(net.ErrClosed, c.Close())
+	}
+	s.conns = append(s.conns, c)
+	return c, nil
+}
+
+// seal lets no more connections be opened.
+func (s *sockets) seal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sealed = true
+}
+
+// close closes all connections and lets no more be opened.
+func (s *sockets) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sealed = true
+	for _, c := range s.conns {
+		_ = c.Close() // the library reports what comes of it
+	}
+}
+
+// closeAfter closes all connections when ctx is done, until the function that
+// it returns is called.
+func (s *sockets) closeAfter(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, s.close)
+}
+
+// fault gives the error of an operation its kind.
+func fault(ctx context.Context, err error) error { return kv.Fault(ctx, err, kindOf) }
+
+// kindOf knows the errors of the server and of the library. A server that says
+// that it has not heard from enough replicas in time, that not enough of them
+// are up, or that it is overloaded, has answered; the connection is fine, and
+// the text of the error says which it was.
+func kindOf(err error) (load.Kind, bool) {
+	var answer gocql.RequestError
+	switch {
+	case errors.As(err, &answer):
+		if answer.Code() == gocql.ErrCodeProtocol {
+			return load.ErrProtocol, true
+		}
+		return load.ErrStatus, true
+	case errors.Is(err, gocql.ErrTimeoutNoResponse):
+		return load.ErrTimeout, true
+	case errors.Is(err, gocql.ErrConnectionClosed), errors.Is(err, gocql.ErrNoConnections),
+		errors.Is(err, gocql.ErrSessionClosed), errors.Is(err, gocql.ErrUnavailable):
+		return load.ErrClosed, true
+	}
+	return 0, false
+}
+
+func hasCode(err error, code int) bool {
+	var answer gocql.RequestError
+	return errors.As(err, &answer) && answer.Code() == code
+}
+
+// adminError gives an error of what is not measured a kind of package model.
+func adminError(err error) error {
+	var answer gocql.RequestError
+	switch {
+	case err == nil || errors.Is(err, model.ErrUsage):
+		return err
+	case !errors.As(err, &answer):
+		return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+	}
+	switch answer.Code() {
+	case gocql.ErrCodeCredentials:
+		return fmt.Errorf("%w: %w; check user and password", model.ErrDenied, err)
+	case gocql.ErrCodeUnauthorized:
+		return fmt.Errorf("%w: %w; the user needs the right to create tables, or a keyspace of its own in the URL", model.ErrDenied, err)
+	case gocql.ErrCodeInvalid, gocql.ErrCodeConfig:
+		return fmt.Errorf("%w: %w; does the keyspace exist?", model.ErrUsage, err)
+	}
+	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
 }

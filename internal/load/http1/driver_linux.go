@@ -137,6 +137,9 @@ func (d *driver) jobs(r load.Run) ([]job, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
+	if r.Plan.Closed != nil && r.Plan.Closed.Count > 0 {
+		return nil, fmt.Errorf("%w: event loops end after a time, not after %d operations", model.ErrUsage, r.Plan.Closed.Count)
+	}
 	jobs := make([]job, len(d.loops))
 	for i := range jobs {
 		share := r.Share.Split(i, len(d.loops))

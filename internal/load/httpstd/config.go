@@ -2,10 +2,8 @@ package httpstd
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net/http"
-	"os"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
@@ -89,7 +87,7 @@ func (c Config) check() error {
 
 // transport makes connections as the configuration says.
 func (c Config) transport() (*http.Transport, error) {
-	roots, err := c.roots()
+	roots, err := load.TrustedRoots(c.CAFile)
 	if err != nil {
 		return nil, err
 	}
@@ -111,23 +109,4 @@ func (c Config) protocols() *http.Protocols {
 	p.SetHTTP2(c.Protocol != HTTP1)
 	p.SetUnencryptedHTTP2(c.Protocol == HTTP2)
 	return &p
-}
-
-// roots are the certificates to trust; nil means the system's.
-func (c Config) roots() (*x509.CertPool, error) {
-	if c.CAFile == "" {
-		return nil, nil
-	}
-	pem, err := os.ReadFile(c.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("%w: reading the certificates to trust: %w", model.ErrUsage, err)
-	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		roots = x509.NewCertPool() // a system without any
-	}
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%w: %s holds no certificate in PEM", model.ErrUsage, c.CAFile)
-	}
-	return roots, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,12 +86,18 @@ func Drop(ctx context.Context, store Store) error {
 	return nil
 }
 
+// withAdmin opens a connection and reads the description of the data set that
+// is there, each within this time.
 func withAdmin(ctx context.Context, store Store, within time.Duration, do func(a Admin, description string) error) error {
-	admin, description, err := openAdmin(ctx, store, within)
+	admin, err := inTime(ctx, within, store.Admin)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(admin, description), admin.Close())
+	description, err := inTime(ctx, within, admin.Find)
+	if err == nil {
+		err = do(admin, description)
+	}
+	return errors.Join(err, admin.Close())
 }
 
 // find reports whether exactly this data set is there, now that what was
@@ -123,7 +130,7 @@ func write(ctx context.Context, store Store, admin Admin, set Dataset, o LoadOpt
 		return err
 	}
 	if n != set.Records {
-		return fmt.Errorf("%w: %d records are there after %d were written; does somebody else load into the same store, or does it expire records?",
+		return fmt.Errorf("%w: %d records are there after %d were written; check that nothing else writes to this store, and that it does not expire records",
 			model.ErrInvalid, n, set.Records)
 	}
 	return admin.Finish(ctx, set.String())
@@ -149,7 +156,7 @@ type writer struct {
 	store Store
 	set   Dataset
 	batch int64        // records at once
-	next  atomic.Int64 // the first record that nobody writes yet
+	next  atomic.Int64 // the first record that no connection writes yet
 
 	mu       sync.Mutex
 	written  int64
@@ -191,4 +198,70 @@ func (w *writer) write(ctx context.Context, loader Loader, rows []Row, first int
 		w.progress(w.written)
 	}
 	return nil
+}
+
+// inTime does what a store that is up does at once. One that accepts the
+// connection and then says nothing would be waited for without end: after so
+// long the error says that, and is model.ErrUnavailable. 0 is no bound.
+func inTime[T any](ctx context.Context, within time.Duration, do func(context.Context) (T, error)) (T, error) {
+	if within <= 0 {
+		return do(ctx)
+	}
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	v, err := do(bounded)
+	// A socket's deadline may be noticed a moment before the context's. Where
+	// no connection came about, the error says enough.
+	deadline, _ := bounded.Deadline()
+	op, isNet := errors.AsType[*net.OpError](err)
+	if err == nil || ctx.Err() != nil || time.Now().Before(deadline) || isNet && op.Op == "dial" {
+		return v, err
+	}
+	// The library only says that a time was over.
+	return v, fmt.Errorf("%w: the store accepted the connection and did not answer within %v; check that it is up and that the port is right", model.ErrUnavailable, within)
+}
+
+// Remover is implemented by the Admin of a store from which records can be
+// removed so that nothing is left of them that would slow it down. What a run
+// has inserted is removed there before the next one, which is faster than to
+// load all records again.
+type Remover interface {
+	// Remove removes the records under these keys, as far as they are there,
+	// and says how many were.
+	Remove(ctx context.Context, keys []string) (removed int64, err error)
+	// Settle has the store do now what it would do sooner or later after so
+	// many were removed, so that it does not disturb a measurement.
+	Settle(ctx context.Context) error
+}
+
+// Inserted records are numbered on from those loaded, by as many generators as
+// there were, each with gaps of its own (see inserts). So a few more numbers
+// than there are records to remove are looked for: this many times as many, and
+// this many.
+const (
+	insertedTimes = 2
+	insertedSlack = 10_000
+)
+
+// removeInserted removes the records that were inserted into a data set, which
+// has so many more than were loaded. It reports whether these were all;
+// otherwise another program has added something.
+func removeInserted(ctx context.Context, r Remover, set Dataset, more int64) (all bool, err error) {
+	keys := make([]string, 0, maxBatch)
+	end := set.Records + insertedTimes*more + insertedSlack
+	for record := set.Records; more > 0 && record < end; {
+		keys = keys[:0]
+		for ; len(keys) < maxBatch && record < end; record++ {
+			keys = append(keys, set.Key(record))
+		}
+		removed, err := r.Remove(ctx, keys)
+		if err != nil {
+			return false, err
+		}
+		more -= removed
+	}
+	if more != 0 {
+		return false, nil
+	}
+	return true, r.Settle(ctx)
 }

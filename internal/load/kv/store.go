@@ -1,11 +1,42 @@
+// Package kv offers the load of key-value workloads to data stores: records of
+// several fields under keys, which are read, updated and inserted in some mix,
+// popular ones more often. The workloads are those of YCSB (Cooper, Silberstein,
+// Tam, Ramakrishnan, Sears: Benchmarking Cloud Serving Systems with YCSB, SoCC
+// 2010) and those of the paper on black-box throughput (Table I), which are
+// made of the same parts.
+//
+// The way of a run:
+//
+//  1. A [Dataset] says how many records there are and what is in each of them.
+//     Every byte follows from the record's number and the field's version, so
+//     that a reader can tell whether a record is right.
+//  2. [Load] writes the records into a [Store] in batches over several
+//     connections, counts them, and marks the data set as complete. A data set
+//     that is there already is used again.
+//  3. A [Workload] says which operations are done how often and which records
+//     are popular: its [Distribution].
+//  4. A [Target] hands out clients for a load.Driver. Each has a connection of
+//     its own, a [Session], and draws its records with random numbers of its
+//     own; they share only the counter of records inserted.
+//
+// Packages beside this one implement Store for one product each; package
+// kvtest is the suite that all of them pass.
 package kv
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -64,20 +95,20 @@ func (s Shape) Names() []string {
 }
 
 // Foreign is the error of kind model.ErrUsage for a table of records that is
-// there and was made by somebody else; instead says what else can be named.
+// there and was made by another program; instead says what else can be named.
 func Foreign(table, instead string) error {
-	return fmt.Errorf("%w: scalebench has not made the table %s that is there; rename it, or name another %s", model.ErrUsage, table, instead)
+	return fmt.Errorf("%w: the table %s exists and is not scalebench's; rename it, or name another %s", model.ErrUsage, table, instead)
 }
 
 // Session does one operation at a time, over a connection of its own, without
 // retrying anything. Errors carry a load.Error, or wrap [ErrMissing] or
 // [ErrExists]. When ctx is done an operation ends, with kind ErrTimeout.
 type Session interface {
-	// Read copies all fields of a record into as many slices, each of which it
-	// cuts or grows to the size of what it has read.
+	// Read copies all fields of a record into as many slices; it cuts or grows
+	// each to the size of what it has read.
 	Read(ctx context.Context, key string, into Record) error
 	// Update replaces one field of a record that there is. A store that cannot
-	// tell may write a part of one that there was not, of which Read then says
+	// tell may write a part of one that there was not; Read then says
 	// [ErrMissing].
 	Update(ctx context.Context, key string, field int, value []byte) error
 	// Insert writes a record that there was not. A store that cannot tell
@@ -107,7 +138,126 @@ type Admin interface {
 
 // Loader writes batches of records.
 type Loader interface {
-	// Load writes rows, none of which is there. It does not keep them.
+	// Load writes rows that are not there yet. It does not keep them.
 	Load(ctx context.Context, rows []Row) error
 	Close() error
+}
+
+// Address is the URL of a data store, for packages that implement [Store]. Its
+// secrets appear in nothing that it says.
+type Address struct{ url *url.URL }
+
+// ParseAddress reads a URL of one of these schemes. The error is
+// model.ErrUsage; it shows the example and never the URL: in text that cannot
+// be parsed, the password may be anywhere.
+func ParseAddress(raw, example string, schemes ...string) (Address, error) {
+	u, err := url.Parse(raw)
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" {
+		return Address{}, fmt.Errorf("%w: cannot parse the URL of the data store (not shown, it may hold a password); use %s, with special characters in the password written as %%XX",
+			model.ErrUsage, example)
+	}
+	return Address{u}, nil
+}
+
+// URL returns the URL with its secrets.
+func (a Address) URL() *url.URL { return a.url }
+
+// Password returns the password, "" if there is none.
+func (a Address) Password() string {
+	password, _ := a.url.User.Password()
+	return password
+}
+
+// String is the URL without the password and without parameters, which may be
+// secrets too; only a host and a socket are shown.
+func (a Address) String() string {
+	clean := url.URL{Scheme: a.url.Scheme, Host: a.url.Host, Path: a.url.Path}
+	if name := a.url.User.Username(); name != "" {
+		clean.User = url.User(name)
+	}
+	shown := url.Values{}
+	for _, p := range []string{"host", "socket"} {
+		if v := a.url.Query().Get(p); v != "" {
+			shown.Set(p, v)
+		}
+	}
+	clean.RawQuery = shown.Encode()
+	return clean.String()
+}
+
+// secretParams are in the names of parameters with secret values.
+var secretParams = []string{"pass", "key", "secret", "token"}
+
+// Hide returns an error that says the same without the secrets, in whatever
+// form of them the URL or a library has used.
+func (a Address) Hide(err error) error {
+	if err == nil {
+		return nil
+	}
+	msg := err.Error()
+	for _, secret := range a.secrets() {
+		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
+			msg = strings.ReplaceAll(msg, form, "xxxxx")
+		}
+	}
+	if msg == err.Error() {
+		return err
+	}
+	return &hidden{msg: msg, err: err}
+}
+
+// secrets lists the values that must not be shown, the longest first, so that
+// none is left over that has another one inside.
+func (a Address) secrets() []string {
+	secrets := []string{a.Password()}
+	for name, values := range a.url.Query() {
+		for _, part := range secretParams {
+			if strings.Contains(strings.ToLower(name), part) {
+				secrets = append(secrets, values...)
+			}
+		}
+	}
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
+	slices.SortFunc(secrets, func(x, y string) int { return len(y) - len(x) })
+	return secrets
+}
+
+// hidden is an error with another text.
+type hidden struct {
+	msg string
+	err error
+}
+
+func (h *hidden) Error() string { return h.msg }
+func (h *hidden) Unwrap() error { return h.err }
+
+// Fault gives the error of a session's operation its kind, for packages that
+// implement [Session]. ErrTimeout if ctx is done, whatever the library makes of
+// it; otherwise what own says, which knows the product's errors and returns
+// false for others; otherwise what is known of connections; otherwise
+// ErrProtocol, for the library did not understand what it was told.
+func Fault(ctx context.Context, err error, own func(error) (load.Kind, bool)) error {
+	kind, known := load.ErrTimeout, true
+	if ctx.Err() == nil {
+		kind, known = own(err)
+	}
+	if !known {
+		kind = connectionKind(err)
+	}
+	return &load.Error{Kind: kind, Err: err}
+}
+
+// connectionKind tells what happened to a connection.
+func connectionKind(err error) load.Kind {
+	is := func(target error) bool { return errors.Is(err, target) }
+	var netErr net.Error
+	switch {
+	case is(context.DeadlineExceeded), is(context.Canceled), is(os.ErrDeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
+		return load.ErrTimeout
+	case is(io.EOF), is(io.ErrUnexpectedEOF), is(net.ErrClosed), is(syscall.ECONNRESET), is(syscall.EPIPE), is(syscall.ECONNABORTED):
+		return load.ErrClosed
+	case is(syscall.ECONNREFUSED), is(syscall.EHOSTUNREACH), is(syscall.ENETUNREACH):
+		return load.ErrConnect
+	}
+	return load.ErrProtocol
 }

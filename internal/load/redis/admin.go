@@ -3,16 +3,17 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
-	goredis "github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 
 	"github.com/scalebench/scalebench/internal/load/kv"
 )
 
-// stateKey holds the description of the data set. It does not begin as records
-// do, whose keys begin with "user".
+// stateKey holds the description of the data set. The keys of records begin with
+// "user".
 const stateKey = prefix + "state"
 
 // scanCount is how many keys the server looks at in one step of a scan.
@@ -20,11 +21,12 @@ const scanCount = 1000
 
 type admin struct{ *conn }
 
+var _ kv.Remover = (*admin)(nil)
+
 // Find reads the description.
 func (a *admin) Find(ctx context.Context) (string, error) {
-	defer a.socket.closeAfter(ctx)()
-	description, err := a.Get(ctx, stateKey).Result()
-	if errors.Is(err, goredis.Nil) {
+	description, err := redis.String(a.do(ctx, "GET", stateKey))
+	if errors.Is(err, redis.ErrNil) {
 		return "", nil
 	}
 	return description, adminError(err)
@@ -50,18 +52,18 @@ func (a *admin) Count(ctx context.Context) (int64, error) {
 
 // scan hands on the keys that match a pattern.
 func (a *admin) scan(ctx context.Context, pattern string, each func(keys []string) error) error {
-	defer a.socket.closeAfter(ctx)()
-	var cursor uint64
+	cursor := "0"
 	for {
-		keys, next, err := a.Scan(ctx, cursor, pattern, scanCount).Result()
+		answer, err := redis.Values(a.do(ctx, "SCAN", cursor, "MATCH", pattern, "COUNT", scanCount))
+		var keys []string
+		if err == nil {
+			_, err = redis.Scan(answer, &cursor, &keys)
+		}
 		if err != nil {
 			return adminError(err)
 		}
-		if err := each(keys); err != nil {
+		if err := each(keys); err != nil || cursor == "0" {
 			return err
-		}
-		if cursor = next; cursor == 0 {
-			return nil
 		}
 	}
 }
@@ -71,21 +73,58 @@ func (a *admin) Create(ctx context.Context, _ kv.Shape) error { return a.Drop(ct
 
 // Finish writes the description.
 func (a *admin) Finish(ctx context.Context, description string) error {
-	defer a.socket.closeAfter(ctx)()
-	return adminError(a.Set(ctx, stateKey, description, 0).Err())
+	_, err := a.do(ctx, "SET", stateKey, description)
+	return adminError(err)
 }
 
 // Drop removes all keys that begin as ours do, first the description: then no
 // data set counts as complete that has lost records.
 func (a *admin) Drop(ctx context.Context) error {
-	defer a.socket.closeAfter(ctx)()
-	if err := a.Unlink(ctx, stateKey).Err(); err != nil {
+	if _, err := a.do(ctx, "UNLINK", stateKey); err != nil {
 		return adminError(err)
 	}
 	return a.scan(ctx, prefix+"*", func(keys []string) error {
 		if len(keys) == 0 {
 			return nil
 		}
-		return adminError(a.Unlink(ctx, keys...).Err())
+		_, err := a.do(ctx, "UNLINK", redis.Args{}.AddFlat(keys)...)
+		return adminError(err)
 	})
+}
+
+// Remove implements kv.Remover. The memory is free when it returns.
+func (a *admin) Remove(ctx context.Context, keys []string) (int64, error) {
+	args := make([]any, len(keys))
+	for i, k := range keys {
+		args[i] = recordKey(k)
+	}
+	n, err := redis.Int64(a.do(ctx, "DEL", args...))
+	return n, adminError(err)
+}
+
+// Settle implements kv.Remover: there is nothing left to do.
+func (a *admin) Settle(context.Context) error { return nil }
+
+// loader writes batches of records in a pipeline.
+type loader struct {
+	*conn
+	names []string
+}
+
+// Load writes rows.
+func (l *loader) Load(ctx context.Context, rows []kv.Row) error {
+	defer context.AfterFunc(ctx, func() { _ = l.socket.Close() })() // sending may wait, too
+	var err error
+	for _, row := range rows[:len(rows)-1] {
+		if err == nil {
+			err = l.library.Send("HSET", hash(row.Key, l.names, row.Fields)...)
+		}
+	}
+	if last := rows[len(rows)-1]; err == nil {
+		_, err = l.do(ctx, "HSET", hash(last.Key, l.names, last.Fields)...)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %d records: %w", len(rows), adminError(err))
+	}
+	return nil
 }

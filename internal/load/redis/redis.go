@@ -4,18 +4,22 @@
 // command.
 //
 // One server is used, no cluster. Each session has one connection, over which
-// the library neither retries nor reconnects by itself: what a user of it would
-// not notice, a measurement has to.
+// the library neither retries nor reconnects: what a user of it would not
+// notice, a measurement has to.
 package redis
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/gomodule/redigo/redis"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
@@ -24,8 +28,10 @@ import (
 
 // Store is one database of a server.
 type Store struct {
-	address kv.Address
-	options *goredis.Options
+	address  kv.Address
+	hostPort string
+	tls      *tls.Config // nil without TLS
+	database int
 }
 
 var _ kv.Store = (*Store)(nil)
@@ -37,35 +43,63 @@ const example = "redis://user:password@host:6379/0 (rediss:// for TLS)"
 const connectTimeout = 10 * time.Second
 
 // New is for a URL: redis://user:password@host:port/database, or rediss:// for
-// TLS. It does not connect. The error is model.ErrUsage.
+// TLS. Of the parameters that Redis clients take in URLs, db is another way to
+// name the database, and skip_verify=true has TLS accept any certificate; those
+// about pools, retries and timeouts have no meaning here and are ignored. New
+// does not connect. The error is model.ErrUsage.
 func New(rawURL string) (*Store, error) {
 	address, err := kv.ParseAddress(rawURL, example, "redis", "rediss")
 	if err != nil {
 		return nil, err
 	}
-	options, err := goredis.ParseURL(rawURL)
-	if err != nil {
+	s := &Store{address: address}
+	if err := s.configure(); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w; want %s", model.ErrUsage, address, address.Hide(err), example)
 	}
-	return &Store{address: address, options: plain(options)}, nil
+	return s, nil
 }
 
-// plain turns off all that the library does beyond sending a command and
-// reading its answer, whatever a URL says.
-func plain(o *goredis.Options) *goredis.Options {
-	o.MaxRetries, o.DialerRetries = -1, 1
-	o.PoolSize, o.MinIdleConns, o.MaxActiveConns = 1, 0, 1
-	o.DialTimeout = connectTimeout
-	// The context says how long an operation may take, and nothing else.
-	o.ContextTimeoutEnabled = true
-	o.ReadTimeout, o.WriteTimeout = -1, -1
-	o.ConnMaxIdleTime, o.ConnMaxLifetime = -1, -1
-	// The older protocol needs no look at the connection for messages that
-	// nobody has asked for before each command.
-	o.Protocol = 2
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	o.DisableIdentity = true
-	return o
+// ignored are parameters of other clients that have no meaning here.
+var ignored = []string{
+	"protocol", "client_name", "max_retries", "min_retry_backoff", "max_retry_backoff",
+	"dial_timeout", "read_timeout", "write_timeout", "idle_timeout", "pool_timeout", "pool_fifo", "pool_size",
+	"min_idle_conns", "max_idle_conns", "max_active_conns", "conn_max_idle_time", "conn_max_lifetime", "max_conn_age",
+}
+
+// configure reads the URL.
+func (s *Store) configure() (err error) {
+	u := s.address.URL()
+	host, port := u.Hostname(), u.Port()
+	if host == "" {
+		host = "localhost"
+	}
+	if port == "" {
+		port = "6379"
+	}
+	s.hostPort = net.JoinHostPort(host, port)
+	if u.Scheme == "rediss" {
+		s.tls = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	}
+	database := strings.Trim(u.Path, "/")
+	for name, values := range u.Query() {
+		switch {
+		case name == "db":
+			database = values[0]
+		case name == "skip_verify" && s.tls != nil:
+			if s.tls.InsecureSkipVerify, err = strconv.ParseBool(values[0]); err != nil {
+				return errors.New("skip_verify must be true or false")
+			}
+		case !slices.Contains(ignored, name):
+			return fmt.Errorf("there is no parameter %q", name)
+		}
+	}
+	if database == "" {
+		return nil
+	}
+	if s.database, err = strconv.Atoi(database); err != nil || s.database < 0 {
+		return fmt.Errorf("the database %q must be a number", database)
+	}
+	return nil
 }
 
 // Name is the URL without the password.
@@ -77,7 +111,11 @@ func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error)
 	if err != nil {
 		return nil, &load.Error{Kind: load.ErrConnect, Err: err}
 	}
-	return newSession(c, shape), nil
+	x := &session{conn: c, names: shape.Names(), fields: map[string]int{}}
+	for i, name := range x.names {
+		x.fields[name] = i
+	}
+	return x, nil
 }
 
 // Admin opens a connection.
@@ -98,50 +136,154 @@ func (s *Store) Loader(ctx context.Context, shape kv.Shape) (kv.Loader, error) {
 	return &loader{conn: c, names: shape.Names()}, nil
 }
 
-// conn is one connection and the client that it belongs to.
+// conn is a connection of the library and the socket below it. The library
+// waits for an answer as long as the socket is open; it is closed when the
+// context of an operation is done.
 type conn struct {
-	*goredis.Conn
-	client *goredis.Client
-	socket *socket
+	library redis.Conn
+	socket  net.Conn
 }
 
 // connect opens a connection and proves that it can be used. The error is
 // model.ErrDenied or model.ErrUnavailable.
 func (s *Store) connect(ctx context.Context) (*conn, error) {
-	options := *s.options
-	socket, err := openSocket(ctx, &options)
+	c, err := s.dial(ctx)
 	if err != nil {
-		return nil, s.connectError(err)
-	}
-	options.Dialer = socket.dial
-	client := goredis.NewClient(&options)
-	c := &conn{Conn: client.Conn(), client: client, socket: socket}
-	defer socket.closeAfter(ctx)()
-	if err := c.Ping(ctx).Err(); err != nil {
-		return nil, errors.Join(s.connectError(err), c.Close())
+		return nil, fmt.Errorf("connecting to %s: %w", s.address, s.address.Hide(adminError(err)))
 	}
 	return c, nil
 }
 
-// Close ends the connection.
-func (c *conn) Close() error {
-	err := errors.Join(c.Conn.Close(), c.client.Close())
-	// The library may never have asked for it, and have closed it otherwise.
-	_ = c.socket.conn.Close()
-	return err
+func (s *Store) dial(ctx context.Context) (*conn, error) {
+	dialer := &net.Dialer{Timeout: connectTimeout}
+	dial := dialer.DialContext
+	if s.tls != nil {
+		dial = (&tls.Dialer{NetDialer: dialer, Config: s.tls}).DialContext
+	}
+	socket, err := dial(ctx, "tcp", s.hostPort)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{library: redis.NewConn(socket, 0, 0), socket: socket}
+	var greeting [][]any
+	if password := s.address.Password(); password != "" {
+		auth := []any{"AUTH", password}
+		if user := s.address.URL().User.Username(); user != "" {
+			auth = []any{"AUTH", user, password}
+		}
+		greeting = append(greeting, auth)
+	}
+	if s.database != 0 {
+		greeting = append(greeting, []any{"SELECT", s.database})
+	}
+	for _, command := range append(greeting, []any{"PING"}) {
+		if _, err := c.do(ctx, command[0].(string), command[1:]...); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
 }
 
-func (s *Store) connectError(err error) error {
-	return fmt.Errorf("connecting to %s: %w", s.address, s.address.Hide(adminError(err)))
+// do sends a command, behind those that the library was given before, and
+// returns its answer, or the first error of them all.
+func (c *conn) do(ctx context.Context, command string, args ...any) (any, error) {
+	// The library reports what comes of it.
+	defer context.AfterFunc(ctx, func() { _ = c.socket.Close() })()
+	return c.library.Do(command, args...)
+}
+
+// Close ends the connection.
+func (c *conn) Close() error {
+	if c.library.Err() != nil { // an operation has ended it, and said so
+		return nil
+	}
+	return c.library.Close()
 }
 
 // adminError gives an error of what is not measured a kind of package model.
 func adminError(err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case goredis.IsAuthError(err) || goredis.IsPermissionError(err):
-		return fmt.Errorf("%w: %w; check user and password", model.ErrDenied, err)
+	}
+	if answer, ok := errors.AsType[redis.Error](err); ok {
+		for _, denied := range []string{"NOAUTH", "WRONGPASS", "NOPERM", "ERR invalid password"} {
+			if strings.HasPrefix(string(answer), denied) {
+				return fmt.Errorf("%w: %w; check user and password", model.ErrDenied, err)
+			}
+		}
 	}
 	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+}
+
+// Keys of the server begin with this.
+const prefix = "scalebench:"
+
+// recordKey is where a record is.
+func recordKey(key string) string { return prefix + key }
+
+// session does one command at a time.
+type session struct {
+	*conn
+	names  []string
+	fields map[string]int // index of each name
+}
+
+// Read gets all fields with HGETALL, as YCSB does.
+func (s *session) Read(ctx context.Context, key string, into kv.Record) error {
+	answer, err := redis.Values(s.do(ctx, "HGETALL", recordKey(key)))
+	if err != nil {
+		return fault(ctx, err)
+	}
+	found := 0
+	for i := 0; i+1 < len(answer); i += 2 { // names and values in turn, in any order
+		name, _ := answer[i].([]byte)
+		value, _ := answer[i+1].([]byte)
+		if field, ok := s.fields[string(name)]; ok {
+			into[field] = append(into[field][:0], value...)
+			found++
+		}
+	}
+	if found < len(into) {
+		return kv.ErrMissing
+	}
+	return nil
+}
+
+// Update sets one field. A field that was not there tells that the record was
+// not; then it is there now, and incomplete.
+func (s *session) Update(ctx context.Context, key string, field int, value []byte) error {
+	added, err := redis.Int(s.do(ctx, "HSET", recordKey(key), s.names[field], value))
+	if err != nil {
+		return fault(ctx, err)
+	}
+	if added != 0 {
+		return kv.ErrMissing
+	}
+	return nil
+}
+
+// Insert sets all fields, whether the record was there or not.
+func (s *session) Insert(ctx context.Context, key string, record kv.Record) error {
+	if _, err := s.do(ctx, "HSET", hash(key, s.names, record)...); err != nil {
+		return fault(ctx, err)
+	}
+	return nil
+}
+
+// hash are the arguments of HSET: the key, and names and values in turn.
+func hash(key string, names []string, record kv.Record) []any {
+	args := append(make([]any, 0, 1+2*len(names)), recordKey(key))
+	for i, name := range names {
+		args = append(args, name, record[i])
+	}
+	return args
+}
+
+// fault gives the error of an operation its kind. The library's own errors are
+// those of the protocol.
+func fault(ctx context.Context, err error) error {
+	return kv.Fault(ctx, err, func(err error) (load.Kind, bool) {
+		_, answered := errors.AsType[redis.Error](err)
+		return load.ErrStatus, answered
+	})
 }

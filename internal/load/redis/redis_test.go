@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	goredis "github.com/redis/go-redis/v9"
+	redigo "github.com/gomodule/redigo/redis"
 
 	"github.com/scalebench/scalebench/internal/load/kv"
 	"github.com/scalebench/scalebench/internal/load/redis"
@@ -42,10 +42,13 @@ func TestStore(t *testing.T) {
 // similar it looks.
 func TestOthersKeys(t *testing.T) {
 	server := kvtest.StartRedis(t, "")
-	client := goredis.NewClient(&goredis.Options{Addr: server.Addr})
+	client, err := redigo.Dial("tcp", server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer func() { _ = client.Close() }()
 	for _, key := range []string{"user1", "scalebench", "scalebenchmark:user2", "x:scalebench:user3"} {
-		if err := client.Set(t.Context(), key, "precious", 0).Err(); err != nil {
+		if _, err := redigo.DoContext(client, t.Context(), "SET", key, "precious"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +60,7 @@ func TestOthersKeys(t *testing.T) {
 	if err := kv.Drop(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := client.DBSize(t.Context()).Result(); n != 4 || err != nil {
+	if n, err := redigo.Int(redigo.DoContext(client, t.Context(), "DBSIZE")); n != 4 || err != nil {
 		t.Errorf("%d keys are left, %v, want the 4 of somebody else", n, err)
 	}
 }

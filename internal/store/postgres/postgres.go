@@ -19,7 +19,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store/sqlstore"
@@ -62,16 +61,11 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(migrationLock),
-		lock.WithLockTimeout(1, 60), lock.WithUnlockTimeout(1, 10))
-	if err != nil {
-		return nil, fmt.Errorf("opening the store: %w", err)
-	}
 	db := openPool(target)
 	if err := prepareSchema(ctx, db, target); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", target.where, explain(ctx, err)), db.Close())
 	}
-	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(locker), Write: db, Read: db, Where: target.where})
+	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(db), Write: db, Read: db, Where: target.where})
 }
 
 func openPool(t *target) *sql.DB {
@@ -111,17 +105,19 @@ func prepareSchema(ctx context.Context, db *sql.DB, t *target) error {
 	return nil
 }
 
-func dialect(locker lock.SessionLocker) sqlstore.Dialect {
+func dialect(db *sql.DB) sqlstore.Dialect {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		panic("postgres: migrations are not embedded: " + err.Error()) // cannot happen
 	}
 	return sqlstore.Dialect{
-		Goose:        goose.DialectPostgres,
-		Migrations:   files,
-		GooseOptions: []goose.ProviderOption{goose.WithSessionLocker(locker)},
-		TableExists:  `SELECT to_regclass(?) IS NOT NULL`,
-		Numbered:     true,
+		Goose:      goose.DialectPostgres,
+		Migrations: files,
+		LockMigration: func(ctx context.Context) (func() error, error) {
+			return lockMigration(ctx, db)
+		},
+		TableExists: `SELECT to_regclass(?) IS NOT NULL`,
+		Numbered:    true,
 		// SHARE and not KEY SHARE: BeginAttempt, which changes no key, must
 		// wait as well.
 		ForShare:   ` FOR SHARE OF s FOR KEY SHARE OF t`,
@@ -129,6 +125,21 @@ func dialect(locker lock.SessionLocker) sqlstore.Dialect {
 		Committers: committers,
 		Classify:   classify,
 	}
+}
+
+// lockMigration waits for the lock, which ends with its connection.
+func lockMigration(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, migrationLock); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return func() error {
+		_, err := conn.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, migrationLock)
+		return errors.Join(err, conn.Close())
+	}, nil
 }
 
 // explain adds kind and advice to an error of the driver; one of the caller's

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -11,5 +12,21 @@ import (
 func BenchmarkPutResult(b *testing.B) {
 	storetest.Benchmark(b, func(b *testing.B) store.Store {
 		return mustOpen(b, filepath.Join(b.TempDir(), "store.db"))
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "store.db")
+	s := mustOpen(b, path)
+	storetest.BenchmarkRead(b, s, func() int64 {
+		// The log goes into the file before that is measured.
+		if _, err := raw(b, path).Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			b.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return info.Size()
 	})
 }

@@ -15,17 +15,22 @@ import (
 	"github.com/scalebench/scalebench/test/storetest"
 )
 
-// childEnv names the store that the test binary, started by TestKilled,
-// writes to.
-const childEnv = "SCALEBENCH_TEST_STORE"
+// Variables that name the store to which the test binary writes when a test
+// starts it: TestKilled, and TestOldVersionKilled.
+const (
+	childEnv = "SCALEBENCH_TEST_STORE"
+	openEnv  = "SCALEBENCH_TEST_OPEN"
+)
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(childEnv); path != "" {
-		if err := child(path); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for name, run := range map[string]func(string) error{childEnv: child, openEnv: openOnly} {
+		if path := os.Getenv(name); path != "" {
+			if err := run(path); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		}
-		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

@@ -31,7 +31,7 @@ func start(t testing.TB, path string, nodes, steps int) (*sqlite.Store, storetes
 }
 
 // raw opens the file without the store.
-func raw(t *testing.T, path string) *sql.DB {
+func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

@@ -3,8 +3,10 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-	"sort"
+	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -15,21 +17,17 @@ type attemptKey struct {
 	attempt int
 }
 
-// putResult is one PutResult on its way, encoded and ready to insert. Its rows
-// lack their first column, the number of the result's row.
+// putResult is one PutResult on its way, packed and ready to insert.
 type putResult struct {
-	key        attemptKey
-	run        model.RunID
-	step       model.StepID
-	node       model.NodeID
-	row        []any
-	outputs    [][]any
-	samples    [][]any
-	series     [][]any
-	host       [][]any
-	histograms [][]any
+	key    attemptKey
+	run    model.RunID
+	step   model.StepID
+	node   model.NodeID
+	row    []any   // the columns from node on
+	points [][]any // without their first column, the number of the result's row
 
-	stored bool // set by the batch; read after it
+	at     taskState // set by the batch
+	stored bool      // set by the batch; read after it
 }
 
 // PutResult implements store.Writer. A result that is stored already is
@@ -38,7 +36,7 @@ type putResult struct {
 // are not finite and series of unequal lengths are model.ErrInvalid.
 func (s *Store) PutResult(ctx context.Context, r model.Result) (stored bool, err error) {
 	doing := fmt.Sprintf("storing result %s#%d", r.Task, r.Attempt)
-	p, err := s.encodeResult(r)
+	p, err := s.encodeResult(&r)
 	if err != nil {
 		return false, s.fail(ctx, doing, err)
 	}
@@ -48,14 +46,73 @@ func (s *Store) PutResult(ctx context.Context, r model.Result) (stored bool, err
 	return p.stored, nil
 }
 
-func (s *Store) commitResults(ctx context.Context, batch []*putResult) []error {
-	return commitBatch(ctx, s, "writing", batch, func(tx *sql.Tx, batch []*putResult) ([]error, error) {
-		return s.putResults(ctx, tx, batch)
-	})
+// encodeResult checks a result and packs it.
+func (s *Store) encodeResult(r *model.Result) (*putResult, error) {
+	if err := checkResult(r); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrInvalid, err)
+	}
+	body, bodyErr := packRecord(s.codec, r, layoutBody)
+	var output []byte // NULL where nothing was printed
+	var outputErr error
+	if r.Stdout.Text != "" || r.Stderr.Text != "" {
+		output, outputErr = packRecord(s.codec, r, layoutTexts)
+	}
+	points, pointsErr := s.codec.pointRows(r)
+	if err := errors.Join(bodyErr, outputErr, pointsErr); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrInvalid, err)
+	}
+	return &putResult{
+		key: attemptKey{r.Task, r.Attempt}, run: r.Run, step: r.Step, node: r.Node, points: points,
+		row: []any{text(r.Node), text(r.Outcome), instant(r.Started), instant(r.Ended), body, output},
+	}, nil
 }
 
+// checkResult refuses what cannot be kept as it is: JSON, and so every export,
+// has no NaN and no infinity, and a pair of columns has one length. It refuses
+// here, for one result, what the driver would refuse later for its whole batch.
+func checkResult(r *model.Result) error {
+	for _, x := range r.Samples {
+		if !finite(x.Value) {
+			return fmt.Errorf("sample %q is %v; only finite numbers can be stored", x.Metric, x.Value)
+		}
+	}
+	for _, x := range r.Series {
+		if err := checkSeries("series", x.Metric, x.Offsets, x.Values); err != nil {
+			return err
+		}
+	}
+	for _, x := range r.Host {
+		if err := checkSeries("host series", x.Metric, x.Offsets, x.Values); err != nil {
+			return err
+		}
+	}
+	_, startErr := instant(r.Started).Value()
+	_, endErr := instant(r.Ended).Value()
+	return errors.Join(startErr, endErr)
+}
+
+func checkSeries(kind, metric string, offsets []int64, values []float64) error {
+	if len(offsets) != len(values) {
+		return fmt.Errorf("%s %q has %d offsets and %d values", kind, metric, len(offsets), len(values))
+	}
+	for i, v := range values {
+		if !finite(v) {
+			return fmt.Errorf("%s %q is %v at point %d; only finite numbers can be stored", kind, metric, v, i)
+		}
+	}
+	return nil
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
 func (s *Store) putResults(ctx context.Context, tx *sql.Tx, batch []*putResult) ([]error, error) {
-	tasks := batchTasks(batch)
+	tasks := make([]string, len(batch))
+	for i, p := range batch {
+		tasks[i] = string(p.key.task)
+	}
+	// In order, so that all batches take their locks in the same order.
+	slices.Sort(tasks)
+	tasks = slices.Compact(tasks)
 	current, err := s.lockTasks(ctx, tx, tasks)
 	if err != nil {
 		return nil, err
@@ -78,27 +135,14 @@ func (s *Store) putResults(ctx context.Context, tx *sql.Tx, batch []*putResult) 
 	return errs, s.insertResults(ctx, tx, fresh)
 }
 
-// batchTasks returns the tasks of a batch, each once and in order: all batches
-// take their locks in the same order.
-func batchTasks(batch []*putResult) []string {
-	seen := make(map[model.TaskID]bool, len(batch))
-	var tasks []string
-	for _, p := range batch {
-		if !seen[p.key.task] {
-			seen[p.key.task] = true
-			tasks = append(tasks, string(p.key.task))
-		}
-	}
-	sort.Strings(tasks)
-	return tasks
-}
-
 // taskState is what a result is judged against.
 type taskState struct {
-	run     model.RunID
-	step    model.StepID
-	node    model.NodeID
-	attempt int // of the step
+	run      model.RunID
+	step     model.StepID
+	number   int // of the step
+	position int // of the task in the step
+	node     model.NodeID
+	attempt  int // of the step
 }
 
 // lockTasks reads the state of tasks; it stays as it is until the transaction
@@ -108,10 +152,10 @@ func (s *Store) lockTasks(ctx context.Context, tx *sql.Tx, tasks []string) (map[
 	err := s.eachIn(ctx, tx, func(rows *sql.Rows) error {
 		var id model.TaskID
 		var st taskState
-		err := rows.Scan((*text)(&id), (*text)(&st.node), (*text)(&st.step), (*text)(&st.run), &st.attempt)
+		err := rows.Scan((*text)(&id), (*text)(&st.run), (*text)(&st.step), &st.number, &st.position, (*text)(&st.node), &st.attempt)
 		states[id] = st
 		return err
-	}, `SELECT t.id, t.node, s.id, s.run, s.attempt FROM tasks t JOIN steps s ON s.id = t.step
+	}, `SELECT t.id, s.run, s.id, s.number, t.position, t.node, s.attempt FROM tasks t JOIN steps s ON s.id = t.step
 		WHERE t.id IN (%s) ORDER BY s.id, t.id`+s.d.ForShare, tasks)
 	return states, err
 }
@@ -142,76 +186,42 @@ func (p *putResult) judge(current map[model.TaskID]taskState, have bool) (isNew 
 	case p.key.attempt != st.attempt:
 		return false, fmt.Errorf("%w: step %s is at attempt %d", model.ErrStale, st.step, st.attempt)
 	}
+	p.at = st
 	return true, nil
 }
 
-const resultColumns = `task, attempt, outcome, error, started, ended, clock_offset, clock_error, exit_code`
-
-// insertResults inserts results and what hangs on them. One that another
-// process stored since the batch looked stays unstored.
+// insertResults inserts results with their points. One that another process
+// stored since the batch looked stays unstored.
 func (s *Store) insertResults(ctx context.Context, tx *sql.Tx, fresh []*putResult) error {
-	numbers, err := s.insertResultRows(ctx, tx, fresh)
+	rows := make([][]any, len(fresh))
+	for i, p := range fresh {
+		rows[i] = append([]any{text(p.key.task), p.key.attempt, text(p.run), p.at.number, p.at.position}, p.row...)
+	}
+	numbers := make(map[attemptKey]int64, len(fresh))
+	err := split(len(rows), func(from, to int) error {
+		query, args := insertQuery("results (task, attempt, run, step, position, node, outcome, started, ended, body, output)",
+			rows[from:to], "ON CONFLICT DO NOTHING RETURNING id, task, attempt")
+		return s.each(ctx, tx, func(rows *sql.Rows) error {
+			var number int64
+			var k attemptKey
+			err := rows.Scan(&number, (*text)(&k.task), &k.attempt)
+			numbers[k] = number
+			return err
+		}, query, args...)
+	})
 	if err != nil {
 		return err
 	}
-	rows := make(map[string][][]any)
+	var points [][]any
 	for _, p := range fresh {
 		number, ok := numbers[p.key]
 		if !ok {
 			continue
 		}
 		p.stored = true
-		for _, part := range p.parts() {
-			rows[part.into] = appendRows(rows[part.into], number, part.rows)
+		for _, row := range p.points {
+			points = append(points, append([]any{number}, row...))
 		}
 	}
-	for _, part := range new(putResult).parts() {
-		if err := s.insert(ctx, tx, part.into, rows[part.into], ""); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// part is what of a result goes into one table.
-type part struct {
-	into string // table with its columns
-	rows [][]any
-}
-
-// parts lists the tables beside results, always in the same order.
-func (p *putResult) parts() []part {
-	return []part{
-		{"outputs (" + outputColumns + ")", p.outputs},
-		{"samples (" + sampleColumns + ")", p.samples},
-		{"series (" + seriesColumns + ")", p.series},
-		{"host_series (" + hostColumns + ")", p.host},
-		{"histograms (" + histogramColumns + ")", p.histograms},
-	}
-}
-
-func (s *Store) insertResultRows(ctx context.Context, tx *sql.Tx, fresh []*putResult) (map[attemptKey]int64, error) {
-	rows := make([][]any, len(fresh))
-	for i, p := range fresh {
-		rows[i] = p.row
-	}
-	numbers := make(map[attemptKey]int64, len(fresh))
-	err := s.insertReturning(ctx, tx, "results ("+resultColumns+")", rows,
-		`ON CONFLICT (task, attempt) DO NOTHING RETURNING id, task, attempt`,
-		func(rows *sql.Rows) error {
-			var number int64
-			var k attemptKey
-			err := rows.Scan(&number, (*text)(&k.task), &k.attempt)
-			numbers[k] = number
-			return err
-		})
-	return numbers, err
-}
-
-// appendRows puts the number of the result before every row.
-func appendRows(all [][]any, number int64, rows [][]any) [][]any {
-	for _, r := range rows {
-		all = append(all, append([]any{number}, r...))
-	}
-	return all
+	return s.insert(ctx, tx, "points (result, kind, metric, packed)", points, "")
 }

@@ -16,17 +16,10 @@ const runColumns = `id, name, kind, state, reason, source_name, source, seed, ve
 // newestFirst orders runs; ids decide between runs made in the same instant.
 const newestFirst = ` ORDER BY COALESCE(created, 0) DESC, id DESC`
 
-func runRow(r model.Run) []any {
-	return []any{text(r.ID), text(r.Name), text(r.Kind), text(r.State), text(r.Reason),
-		text(r.SourceName), text(r.Source), r.Seed, text(r.Version), text(r.Server),
-		instant(r.Created), instant(r.Started), instant(r.Finished)}
-}
-
-func scanRun(rows *sql.Rows) (r model.Run, err error) {
-	err = rows.Scan((*text)(&r.ID), (*text)(&r.Name), (*text)(&r.Kind), (*text)(&r.State), (*text)(&r.Reason),
+func runFields(r *model.Run) []any {
+	return []any{(*text)(&r.ID), (*text)(&r.Name), (*text)(&r.Kind), (*text)(&r.State), (*text)(&r.Reason),
 		(*text)(&r.SourceName), (*text)(&r.Source), &r.Seed, (*text)(&r.Version), (*text)(&r.Server),
-		(*instant)(&r.Created), (*instant)(&r.Started), (*instant)(&r.Finished))
-	return r, err
+		(*instant)(&r.Created), (*instant)(&r.Started), (*instant)(&r.Finished)}
 }
 
 // CreateRun implements store.Writer. Creating the same run a second time
@@ -71,7 +64,7 @@ func checkRun(run model.Run, nodes []model.Node, steps []model.Step) error {
 
 // insertRun reports false when the very same run exists.
 func (s *Store) insertRun(ctx context.Context, tx *sql.Tx, run model.Run) (created bool, err error) {
-	query, args := insertQuery("runs ("+runColumns+")", [][]any{runRow(run)}, "ON CONFLICT (id) DO NOTHING")
+	query, args := insertQuery("runs ("+runColumns+")", [][]any{runFields(&run)}, "ON CONFLICT (id) DO NOTHING")
 	n, err := s.exec(ctx, tx, query, args...)
 	if err != nil || n == 1 {
 		return n == 1, err
@@ -103,20 +96,10 @@ func (s *Store) Runs(ctx context.Context, limit int) (runs []model.Run, err erro
 		query, args = query+` LIMIT ?`, []any{limit}
 	}
 	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
-		runs, err = s.selectRuns(ctx, tx, query, args...)
+		runs, err = selectAll(ctx, s, tx, runFields, query, args...)
 		return err
 	})
 	return runs, s.fail(ctx, "listing runs", err)
-}
-
-func (s *Store) selectRuns(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]model.Run, error) {
-	runs := []model.Run{}
-	err := s.each(ctx, tx, func(rows *sql.Rows) error {
-		r, err := scanRun(rows)
-		runs = append(runs, r)
-		return err
-	}, query, args...)
-	return runs, err
 }
 
 // Run implements store.Reader. Letters of a prefix may be in either case. A
@@ -134,62 +117,48 @@ const minPrefix = 4
 
 func (s *Store) findRun(ctx context.Context, tx *sql.Tx, id string) (model.Run, error) {
 	if id == "latest" {
-		return s.latestRun(ctx, tx)
+		run, err := s.oneRun(ctx, tx, newestFirst+` LIMIT 1`)
+		if errors.Is(err, errNoRun) {
+			err = fmt.Errorf("%w: there are no runs yet", model.ErrNotFound)
+		}
+		return run, err
 	}
 	run, err := s.runByID(ctx, tx, id)
-	if !errors.Is(err, model.ErrNotFound) {
+	if !errors.Is(err, errNoRun) {
 		return run, err
 	}
 	if len(id) < minPrefix {
 		return model.Run{}, fmt.Errorf("%w: give at least %d characters of the id, or `latest`; `scalebench runs` lists the runs",
 			model.ErrUsage, minPrefix)
 	}
-	return s.runByPrefix(ctx, tx, strings.ToUpper(id))
+	// substr rather than LIKE: nothing in the prefix has a special meaning.
+	prefix := strings.ToUpper(id)
+	return s.oneRun(ctx, tx, ` WHERE substr(id, 1, ?) = ?`+newestFirst, len([]rune(prefix)), text(prefix))
 }
 
-func (s *Store) latestRun(ctx context.Context, tx *sql.Tx) (model.Run, error) {
-	runs, err := s.selectRuns(ctx, tx, `SELECT `+runColumns+` FROM runs`+newestFirst+` LIMIT 1`)
-	if err != nil {
-		return model.Run{}, err
-	}
-	if len(runs) == 0 {
-		return model.Run{}, fmt.Errorf("%w: there are no runs yet", model.ErrNotFound)
-	}
-	return runs[0], nil
-}
+var errNoRun = fmt.Errorf("%w: there is no such run; `scalebench runs` lists them", model.ErrNotFound)
 
 func (s *Store) runByID(ctx context.Context, tx *sql.Tx, id string) (model.Run, error) {
-	runs, err := s.selectRuns(ctx, tx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, text(id))
-	if err != nil {
-		return model.Run{}, err
-	}
-	if len(runs) == 0 {
-		return model.Run{}, noRun()
-	}
-	return runs[0], nil
+	return s.oneRun(ctx, tx, ` WHERE id = ?`, text(id))
 }
 
-func noRun() error {
-	return fmt.Errorf("%w: there is no such run; `scalebench runs` lists them", model.ErrNotFound)
-}
-
-// maxCandidates bounds the list in an error message.
-const maxCandidates = 10
-
-func (s *Store) runByPrefix(ctx context.Context, tx *sql.Tx, prefix string) (model.Run, error) {
-	// substr rather than LIKE: nothing in the prefix has a special meaning.
-	runs, err := s.selectRuns(ctx, tx, `SELECT `+runColumns+` FROM runs WHERE substr(id, 1, ?) = ?`+newestFirst,
-		len([]rune(prefix)), text(prefix))
+// oneRun returns the run that a condition is true of; several are
+// model.ErrUsage.
+func (s *Store) oneRun(ctx context.Context, tx *sql.Tx, where string, args ...any) (model.Run, error) {
+	runs, err := selectAll(ctx, s, tx, runFields, `SELECT `+runColumns+` FROM runs`+where, args...)
 	switch {
 	case err != nil:
 		return model.Run{}, err
 	case len(runs) == 0:
-		return model.Run{}, noRun()
+		return model.Run{}, errNoRun
 	case len(runs) > 1:
 		return model.Run{}, ambiguous(runs)
 	}
 	return runs[0], nil
 }
+
+// maxCandidates bounds the list in an error message.
+const maxCandidates = 10
 
 func ambiguous(runs []model.Run) error {
 	var b strings.Builder
@@ -222,16 +191,4 @@ func (s *Store) SetRunState(ctx context.Context, id model.RunID, state model.Run
 func (s *Store) DeleteRun(ctx context.Context, id model.RunID) error {
 	err := s.updateOne(ctx, `DELETE FROM runs WHERE id = ?`, text(id))
 	return s.fail(ctx, fmt.Sprintf("deleting run %s", id), err)
-}
-
-// updateOne runs a statement that must touch one row; none is
-// model.ErrNotFound.
-func (s *Store) updateOne(ctx context.Context, query string, args ...any) error {
-	return s.inTx(ctx, func(tx *sql.Tx) error {
-		n, err := s.exec(ctx, tx, query, args...)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: it does not exist, or was deleted", model.ErrNotFound)
-		}
-		return err
-	})
 }

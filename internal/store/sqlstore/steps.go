@@ -9,33 +9,61 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-const stepColumns = `id, run, number, phase, workload, trial, barrier, state, attempt, start_at, reason`
+const (
+	stepColumns = `id, run, number, phase, workload, trial, barrier, state, attempt, start_at, reason`
+	taskColumns = `id, step, position, node, spec`
+)
 
-func stepRow(st model.Step) []any {
-	return []any{text(st.ID), text(st.Run), st.Number, text(st.Phase), text(st.Workload), st.Trial, st.Barrier,
-		text(st.State), st.Attempt, instant(st.StartAt), text(st.Reason)}
+func stepFields(st *model.Step) []any {
+	return []any{(*text)(&st.ID), (*text)(&st.Run), &st.Number, (*text)(&st.Phase), (*text)(&st.Workload), &st.Trial, &st.Barrier,
+		(*text)(&st.State), &st.Attempt, (*instant)(&st.StartAt), (*text)(&st.Reason)}
 }
 
-func scanStep(rows *sql.Rows) (st model.Step, err error) {
-	err = rows.Scan((*text)(&st.ID), (*text)(&st.Run), &st.Number, (*text)(&st.Phase), (*text)(&st.Workload), &st.Trial, &st.Barrier,
-		(*text)(&st.State), &st.Attempt, (*instant)(&st.StartAt), (*text)(&st.Reason))
-	return st, err
+// stepTask is a task with its step.
+type stepTask struct {
+	model.Task
+	step model.StepID
+}
+
+func taskFields(t *stepTask) []any {
+	return []any{(*text)(&t.ID), (*text)(&t.step), &t.Position, (*text)(&t.Node), document{&t.Spec}}
 }
 
 // insertSteps fails for a step that is there already, unless conflict says what
 // to do with it.
 func (s *Store) insertSteps(ctx context.Context, tx *sql.Tx, steps []model.Step, conflict string) error {
 	var stepRows, taskRows [][]any
-	for _, st := range steps {
-		stepRows = append(stepRows, stepRow(st))
-		for _, t := range st.Tasks {
-			taskRows = append(taskRows, []any{text(t.ID), text(st.ID), t.Position, text(t.Node), document{&t.Spec}})
+	for i := range steps {
+		stepRows = append(stepRows, stepFields(&steps[i]))
+		for _, t := range steps[i].Tasks {
+			taskRows = append(taskRows, taskFields(&stepTask{t, steps[i].ID}))
 		}
 	}
 	if err := s.insert(ctx, tx, "steps ("+stepColumns+")", stepRows, conflict); err != nil {
 		return err
 	}
-	return s.insert(ctx, tx, "tasks (id, step, position, node, spec)", taskRows, conflict)
+	return s.insert(ctx, tx, "tasks ("+taskColumns+")", taskRows, conflict)
+}
+
+// selectSteps returns the steps of a run from a number on, with their tasks.
+func (s *Store) selectSteps(ctx context.Context, tx *sql.Tx, run model.RunID, from int) ([]model.Step, error) {
+	steps, err := selectAll(ctx, s, tx, stepFields,
+		`SELECT `+stepColumns+` FROM steps WHERE run = ? AND number >= ? ORDER BY number`, text(run), from)
+	if err != nil {
+		return nil, err
+	}
+	index := make(map[model.StepID]*model.Step, len(steps))
+	for i := range steps {
+		steps[i].Tasks = []model.Task{}
+		index[steps[i].ID] = &steps[i]
+	}
+	tasks, err := selectAll(ctx, s, tx, taskFields, `SELECT t.id, t.step, t.position, t.node, t.spec
+		FROM steps s JOIN tasks t ON t.step = s.id WHERE s.run = ? AND s.number >= ? ORDER BY s.number, t.position`, text(run), from)
+	for _, t := range tasks {
+		plainNumbers(t.Spec.Params)
+		index[t.step].Tasks = append(index[t.step].Tasks, t.Task)
+	}
+	return steps, err
 }
 
 // AddSteps implements store.Writer.
@@ -50,13 +78,10 @@ func (s *Store) AddSteps(ctx context.Context, run model.RunID, steps []model.Ste
 		if _, err := s.runByID(ctx, tx, string(run)); err != nil {
 			return err
 		}
-		return s.insertSteps(ctx, tx, steps, keepOld)
+		return s.insertSteps(ctx, tx, steps, "ON CONFLICT (id) DO NOTHING")
 	})
 	return s.fail(ctx, doing, err)
 }
-
-// keepOld makes an insertion leave alone what is there.
-const keepOld = "ON CONFLICT (id) DO NOTHING"
 
 // BeginAttempt implements store.Writer. The agreed start and the reason of the
 // attempt before are cleared. After model.ErrUnavailable the attempt may have

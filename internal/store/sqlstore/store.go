@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -73,9 +72,9 @@ func newStore(cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
 	s := &Store{d: cfg.Dialect, write: cfg.Write, read: cfg.Read, where: cfg.Where, codec: c}
-	s.results = newGroup(s.d.Committers, s.commitResults)
-	s.chunks = newGroup(s.d.Committers, s.commitChunks)
-	s.events = newGroup(s.d.Committers, s.commitEvents)
+	s.results = newBatches(s, s.putResults)
+	s.chunks = newBatches(s, s.putChunks)
+	s.events = newBatches(s, s.putEvents)
 	return s, nil
 }
 
@@ -112,74 +111,4 @@ func (s *Store) Ping(ctx context.Context) error {
 		return err
 	})
 	return s.fail(ctx, "checking the store", err)
-}
-
-// inTx runs fn in a transaction that may write, again if the database asks
-// for a repetition; fn must not keep state from one call to the next.
-func (s *Store) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
-	for try := 1; ; try++ {
-		err := oneTx(ctx, s.write, nil, fn)
-		if err == nil || try == maxTries || !s.d.Classify(err).Retry {
-			return err
-		}
-		if !pause(ctx, try) {
-			return err
-		}
-	}
-}
-
-// inSnapshot runs fn in a transaction that reads one moment of the database.
-func (s *Store) inSnapshot(ctx context.Context, fn func(*sql.Tx) error) error {
-	return oneTx(ctx, s.read, s.d.Snapshot, fn)
-}
-
-func oneTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, opts)
-	if err != nil {
-		return err
-	}
-	if err := fn(tx); err != nil {
-		// The first error is the cause; the rollback of a broken connection
-		// fails as well, and says nothing new.
-		_ = tx.Rollback()
-		return err
-	}
-	return tx.Commit()
-}
-
-// pause waits a random time before a repetition, so that two transactions in
-// each other's way part; false when the context ended.
-func pause(ctx context.Context, try int) bool {
-	limit := time.Millisecond << min(try, 6)
-	timer := time.NewTimer(rand.N(limit))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (s *Store) exec(ctx context.Context, tx *sql.Tx, query string, args ...any) (int64, error) {
-	res, err := tx.ExecContext(ctx, s.d.bind(query), args...)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
-}
-
-// each runs a query and calls scan for every row.
-func (s *Store) each(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) error, query string, args ...any) (err error) {
-	rows, err := tx.QueryContext(ctx, s.d.bind(query), args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

@@ -1,3 +1,19 @@
+// Package command runs any command as a benchmark and takes metrics from what
+// it prints.
+//
+//  1. The command goes through a shell, so that cd, ~, * and | work.
+//  2. What it prints passes through to the result; meanwhile lines of its
+//     standard output may be read as a progress counter.
+//  3. The run ends with the command's process. What it left in the background
+//     gets a second to finish printing and is killed with the task.
+//  4. A command that ends with another status than 0 has failed, whatever it
+//     printed.
+//  5. Metrics are extracted from the output; one that is missing or no number
+//     fails the task and the message shows what was printed. Besides, the time
+//     from start to end is always reported as `elapsed`.
+//
+// Extraction works on up to 16 MiB of each stream: all of it, or, when it is
+// longer, the first and the last whole lines of 8 MiB each.
 package command
 
 import (
@@ -6,8 +22,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
+
+	"github.com/itchyny/gojq"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -146,4 +165,111 @@ func (m Metric) better() model.Better {
 		return model.Higher
 	}
 	return m.Better
+}
+
+// Validate implements workload.Workload. It reports all problems at once.
+func (p *Params) Validate() error {
+	var errs []error
+	bad := func(field, problem, allowed string) {
+		errs = append(errs, &workload.FieldError{Field: field, Problem: problem, Allowed: allowed})
+	}
+	if strings.TrimSpace(p.Command) == "" {
+		bad("command", "there is none", "write what the shell shall run")
+	}
+	if !filepath.IsAbs(p.Shell) {
+		bad("shell", fmt.Sprintf("%q is not an absolute path", p.Shell), "allowed is a path such as /bin/sh")
+	}
+	for name := range p.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			bad("env", fmt.Sprintf("%q cannot name a variable", name), "allowed are names without =")
+		}
+	}
+	seen := map[string]bool{Elapsed: true}
+	for i, m := range p.Metrics {
+		field := fmt.Sprintf("metrics[%d]", i)
+		if seen[m.Name] {
+			bad(field+".name", fmt.Sprintf("%q is taken", m.Name), "each metric needs a name of its own; elapsed is the time of the command")
+		}
+		seen[m.Name] = true
+		errs = append(errs, m.validate(field))
+	}
+	if p.Progress != nil {
+		errs = append(errs, p.Progress.validate(p))
+	}
+	return errors.Join(errs...)
+}
+
+var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+func (m Metric) validate(field string) error {
+	ways := 0
+	for _, given := range []bool{m.JSON != "", m.Regex != "", m.Number} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case !metricName.MatchString(m.Name):
+		return &workload.FieldError{Field: field + ".name", Problem: fmt.Sprintf("%q cannot name a metric", m.Name), Allowed: "allowed are letters, digits, _ . and -, a letter or _ first"}
+	case ways != 1:
+		return &workload.FieldError{Field: field, Problem: fmt.Sprintf("%d ways to read the number are given", ways), Allowed: "exactly one of json, regex and number: true is needed"}
+	case m.Better != "" && m.Better != model.Higher && m.Better != model.Lower:
+		return &workload.FieldError{Field: field + ".better", Problem: fmt.Sprintf("%q is not a direction", m.Better), Allowed: "allowed is higher or lower"}
+	case m.From != "" && m.From != "stdout" && m.From != "stderr":
+		return &workload.FieldError{Field: field + ".from", Problem: fmt.Sprintf("%q is not a stream", m.From), Allowed: "allowed is stdout or stderr"}
+	}
+	return validateSource(field, m.JSON, m.Regex)
+}
+
+// validateSource checks whichever of the two expressions is given.
+func validateSource(field, json, regex string) error {
+	if json != "" {
+		if _, err := compileJSON(json); err != nil {
+			return &workload.FieldError{Field: field + ".json", Problem: fmt.Sprintf("%q is not a jq expression: %v", json, err), Allowed: "allowed is a path such as .results[0].rate"}
+		}
+	}
+	if regex != "" {
+		re, err := regexp.Compile(regex)
+		if err != nil {
+			return &workload.FieldError{Field: field + ".regex", Problem: err.Error(), Allowed: "allowed is a regular expression in RE2's syntax"}
+		}
+		if re.NumSubexp() != 1 {
+			return &workload.FieldError{Field: field + ".regex", Problem: fmt.Sprintf("%q has %d groups", regex, re.NumSubexp()), Allowed: "exactly one group ( ) around the number is needed; write (?: ) for the others"}
+		}
+	}
+	return nil
+}
+
+func compileJSON(expression string) (*gojq.Code, error) {
+	q, err := gojq.Parse(expression)
+	if err != nil {
+		return nil, err
+	}
+	return gojq.Compile(q)
+}
+
+func (g *Progress) validate(p *Params) error {
+	switch {
+	case g.Unit == "":
+		return &workload.FieldError{Field: "progress.unit", Problem: "there is none", Allowed: "say what is counted: op, byte, …"}
+	case (g.JSON == "") == (g.Regex == ""):
+		return &workload.FieldError{Field: "progress", Problem: "it needs one way to read the counter", Allowed: "exactly one of json and regex is needed"}
+	case p.progressMetric() == "":
+		return &workload.FieldError{Field: "progress.metric", Problem: fmt.Sprintf("%q is none of the metrics", g.Metric), Allowed: "name one of metrics"}
+	}
+	return validateSource("progress", g.JSON, g.Regex)
+}
+
+// progressMetric is the metric that the progress counter explains; "" if it is
+// none of the metrics.
+func (p *Params) progressMetric() string {
+	if p.Progress.Metric == "" && len(p.Metrics) > 0 {
+		return p.Metrics[0].Name
+	}
+	for _, m := range p.Metrics {
+		if m.Name == p.Progress.Metric {
+			return m.Name
+		}
+	}
+	return ""
 }

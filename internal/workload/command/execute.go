@@ -124,3 +124,119 @@ func (x *execution) text(from string) []byte {
 	}
 	return x.stdout.text()
 }
+
+// maxLine bounds a line that is read as progress; longer ones are none.
+const maxLine = 64 << 10
+
+// progressReader takes standard output apart into lines and reports those that
+// hold the counter. The time of a point is the time at which its line arrives:
+// a command that buffers its output reports late.
+type progressReader struct {
+	ctx    context.Context
+	from   *Progress
+	metric string
+	report workload.Reporter
+	line   []byte
+	long   bool // the current line is too long
+}
+
+// progressLines returns the writer that reads progress; it discards everything
+// if none is wanted.
+func (p *Params) progressLines(ctx context.Context, r workload.Reporter) io.Writer {
+	if p.Progress == nil {
+		return io.Discard
+	}
+	return &progressReader{ctx: ctx, from: p.Progress, metric: p.progressMetric(), report: r}
+}
+
+func (g *progressReader) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			g.keep(p)
+			return n, nil
+		}
+		g.keep(p[:i])
+		if !g.long {
+			g.take(g.line)
+		}
+		g.line, g.long = g.line[:0], false
+		p = p[i+1:]
+	}
+}
+
+// keep adds to the current line.
+func (g *progressReader) keep(p []byte) {
+	if len(g.line)+len(p) > maxLine {
+		g.long = true
+		return
+	}
+	g.line = append(g.line, p...)
+}
+
+// take reports a line, if it holds the counter.
+func (g *progressReader) take(line []byte) {
+	var v float64
+	var err error
+	if g.from.Regex != "" {
+		v, err = readRegex(g.from.Regex, line)
+	} else {
+		v, err = readJSON(g.ctx, g.from.JSON, line)
+	}
+	if err == nil {
+		g.report.Progress(g.metric, g.from.Unit, v)
+	}
+}
+
+// keepHalf is how much of the begin and of the end of a stream is kept for
+// extraction.
+const keepHalf = 8 << 20
+
+// gap stands where text was left out. It has no digit that an expression could
+// take for a number.
+const gap = "\n[…]\n"
+
+// keeper keeps the begin and the end of a stream in bounded memory. Not safe
+// for concurrent use.
+type keeper struct {
+	half int
+	head []byte
+	// tail holds what came after head, up to two halves: the older half is
+	// dropped when it is full, so that bytes are moved once a half.
+	tail []byte
+	cut  bool // something was dropped
+}
+
+func (k *keeper) Write(p []byte) (int, error) {
+	n := len(p)
+	if room := k.half - len(k.head); room > 0 {
+		take := min(room, len(p))
+		k.head, p = append(k.head, p[:take]...), p[take:]
+	}
+	for len(p) > 0 {
+		take := min(2*k.half-len(k.tail), len(p))
+		k.tail, p = append(k.tail, p[:take]...), p[take:]
+		if len(k.tail) == 2*k.half {
+			k.cut = true
+			k.tail = k.tail[:copy(k.tail, k.tail[k.half:])]
+		}
+	}
+	return n, nil
+}
+
+// text returns what was kept: everything, or the first and the last whole
+// lines. A line that the cut has split is left out, because half a number is
+// another number.
+func (k *keeper) text() []byte {
+	if !k.cut {
+		return append(append([]byte(nil), k.head...), k.tail...)
+	}
+	head := k.head[:bytes.LastIndexByte(k.head, '\n')+1]
+	tail := k.tail
+	if len(tail) > k.half {
+		tail = tail[len(tail)-k.half:]
+	}
+	tail = tail[bytes.IndexByte(tail, '\n')+1:]
+	return append(append(append([]byte(nil), head...), gap...), tail...)
+}

@@ -94,9 +94,9 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// testMeter is a meter at whose end all readings are of the past.
-func testMeter(plan settings, r *workloadtest.Record, began time.Time) *meter {
-	return &meter{plan: plan, report: r, began: began, now: func() time.Time { return began.Add(1e6 * time.Hour) }}
+// testPublisher is a publisher at whose end all readings are of the past.
+func testPublisher(plan settings, r *workloadtest.Record, began time.Time) *publisher {
+	return &publisher{plan: plan, report: r, began: began, now: func() time.Time { return began.Add(1e6 * time.Hour) }}
 }
 
 // TestMeter replays real outputs as if Run had been called 100 ms before the
@@ -124,7 +124,7 @@ func TestMeter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := &workloadtest.Record{T: t}
-		m := testMeter(params(t, tt.params).settings(), r, time.UnixMilli(tt.began))
+		m := testPublisher(params(t, tt.params).settings(), r, time.UnixMilli(tt.began))
 		docs, _ := documents(t, read(t, tt.file), 4096)
 		for i, d := range docs {
 			m.take(d, time.UnixMilli(d.printed).Add(tt.late[i]))
@@ -140,7 +140,7 @@ func TestMeter(t *testing.T) {
 
 func TestMeterNeverGoesBack(t *testing.T) {
 	r := &workloadtest.Record{T: t}
-	m := testMeter(params(t, `{}`).settings(), r, time.UnixMilli(0))
+	m := testPublisher(params(t, `{}`).settings(), r, time.UnixMilli(0))
 	at := func(ms, runtime, bytes int64) {
 		d := &document{printed: ms, job: job{Write: direction{Bytes: bytes, Runtime: runtime, Total: 1, Latency: latency{N: 1}}}}
 		m.take(d, time.UnixMilli(ms))
@@ -180,7 +180,7 @@ func TestMeterDrain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := &workloadtest.Record{T: t}
-		m := testMeter(params(t, tt.params).settings(), r, time.UnixMilli(0))
+		m := testPublisher(params(t, tt.params).settings(), r, time.UnixMilli(0))
 		for _, j := range tt.jobs {
 			m.take(&document{printed: 100 + j.runtime(), job: j}, time.UnixMilli(100+j.runtime()))
 		}
@@ -273,7 +273,7 @@ func FuzzOutput(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r := &workloadtest.Record{T: t}
 		s := params(t, `{"operation": "mixed", "ramp": "1s"}`).settings()
-		m := testMeter(s, r, time.UnixMilli(1795263261000))
+		m := testPublisher(s, r, time.UnixMilli(1795263261000))
 		var words bytes.Buffer
 		var last *document
 		split := &splitter{other: &words, take: func(text []byte) {

@@ -28,7 +28,7 @@ const dataName = "data"
 //
 // Others may be able to write into the folder around it. So what is removed is
 // named relative to an open folder that is known to be a task's, never by a
-// path in which somebody may have put a link since.
+// path in which another program may have put a link since.
 type scratch struct {
 	dir  string
 	lock *os.File // the open folder; nil after remove
@@ -48,7 +48,7 @@ func newScratch(folder string) (*scratch, error) {
 	if s.lock, err = openFolder(unix.AT_FDCWD, made); err != nil {
 		return nil, errors.Join(err, removeFolder(unix.AT_FDCWD, made))
 	}
-	// Where there are no locks, as on some network file systems, nobody can
+	// Where there are no locks, as on some network file systems, no task can
 	// sweep either.
 	_ = lockFile(s.lock)
 	if err := os.Rename(made, s.dir); err != nil {
@@ -107,11 +107,11 @@ func sweep(folder string, now time.Time) {
 }
 
 // sweepOne removes the folder of this name, if it is one that a task made and
-// nobody uses.
+// no task uses.
 func sweepOne(parent int, name string, unfinished bool, now time.Time) {
 	f, err := openOwn(parent, name)
 	if err != nil {
-		return // a link, somebody else's, or gone
+		return // a link, another user's, or gone
 	}
 	defer func() { _ = f.Close() }() // was only read
 	if lockFile(f) != nil {
@@ -133,8 +133,8 @@ func sweepOne(parent int, name string, unfinished bool, now time.Time) {
 var errNotOurs = errors.New("not a folder that a task of this user made")
 
 // openOwn opens a folder that is known to be made by a task: it is no link, it
-// belongs to this user, and nobody else may put anything into it. Where a file
-// system gives what we make to somebody else (NFS with root squashed), nothing
+// belongs to this user, and no other may put anything into it. Where a file
+// system gives what we make to another user (NFS with root squashed), nothing
 // is swept.
 func openOwn(parent int, name string) (*os.File, error) {
 	f, err := openFolder(parent, name)

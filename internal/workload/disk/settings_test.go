@@ -111,7 +111,9 @@ func TestArguments(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := params(t, tt.params).settings()
-		s.size = or(s.size, 512*mib)
+		if s.size == 0 {
+			s.size = 512 * mib
+		}
 		got := runArguments(s, "/mnt/a:b")
 		for _, w := range append(tt.want, `--filename=/mnt/a\:b`, "--refill_buffers", "--randrepeat=0", "--thread") {
 			if !slices.Contains(got, w) {
@@ -161,7 +163,9 @@ func TestWarnings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := params(t, tt.params).settings()
-		s.size = or(s.size, gib)
+		if s.size == 0 {
+			s.size = gib
+		}
 		got := warnings(s, tt.t, 4*gib)
 		if len(got) != len(tt.want) {
 			t.Errorf("%s: warnings() = %q, want %d", tt.name, got, len(tt.want))

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -180,7 +182,7 @@ func (t *target) tryDirect(s settings) error {
 	case err == nil:
 	case errors.Is(err, errNoDirect):
 		if s.direct {
-			return fmt.Errorf("%s (%s) does not support direct I/O: set direct: false, which measures the page cache, too, or choose another volume", t.path, or(t.filesystem, "unknown file system"))
+			return fmt.Errorf("%s (%s) does not support direct I/O: set direct: false, which measures the page cache, too, or choose another volume", t.path, cmp.Or(t.filesystem, "unknown file system"))
 		}
 	default:
 		return fmt.Errorf("opening the target: %w: the agent needs the right to %s it", err, map[bool]string{true: "write to", false: "read"}[t.overwrites(s)])
@@ -204,4 +206,36 @@ func (t *target) remove() error {
 		err = errors.Join(err, t.scratch.remove())
 	}
 	return err
+}
+
+// filesystemOf is the type of the file system that holds a path, as Linux
+// calls it ("ext4", "xfs", "tmpfs"); "" if unknown.
+func filesystemOf(path string) string {
+	full, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	return typeOfMount(string(table), full)
+}
+
+// typeOfMount finds the mount that holds a path in a table like
+// /proc/self/mountinfo (proc(5)): the one with the longest mount point, and
+// the last of those, which lies on top.
+func typeOfMount(table, path string) string {
+	var best, kind string
+	for m := range procself.Mounts(table) {
+		if len(m.Point) >= len(best) && below(path, m.Point) {
+			best, kind = m.Point, m.Type
+		}
+	}
+	return kind
+}
+
+// below reports whether a path is the folder or in it.
+func below(path, folder string) bool {
+	return folder == "/" || path == folder || strings.HasPrefix(path, folder+"/")
 }

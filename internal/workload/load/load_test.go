@@ -86,12 +86,12 @@ func TestRun(t *testing.T) {
 	if got := time.Duration(total.Service.Min()); got < service {
 		t.Errorf("an answer took %v, and the server takes %v", got, service)
 	}
-	if len(s.Seconds) != 2 || s.Seconds[0].Index != 1 || s.Seconds[0].Due != 100 || s.Seconds[1].OK != 100 {
-		t.Errorf("seconds %+v, want those after warming up", s.Seconds)
+	if x := s.Seconds; x.Len() != 2 || x.Index[0] != 1 || x.Due[0] != 100 || x.OK[1] != 100 {
+		t.Fatalf("seconds %+v, want those after warming up", x)
 	}
-	for _, x := range s.Seconds {
-		if h, err := histogram.Decode(x.Latencies[0]); err != nil || h.TotalCount() != x.OK {
-			t.Errorf("second %d has %d answers, and the latencies of another number: %v", x.Index, x.OK, err)
+	for i, latencies := range s.Seconds.Latencies {
+		if h, err := histogram.Decode(latencies[0]); err != nil || h.TotalCount() != s.Seconds.OK[i] {
+			t.Errorf("second %d has %d answers, and the latencies of another number: %v", s.Seconds.Index[i], s.Seconds.OK[i], err)
 		}
 	}
 	if len(s.RTT) < 10 {

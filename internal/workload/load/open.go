@@ -11,8 +11,12 @@ import (
 )
 
 // open makes the driver for the target: event loops for plain HTTP, clients of
-// the standard library for TLS, those of the store for a data store.
+// the standard library for TLS, those of
+// the store for a data store, those of the bucket for an object store.
 func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, error) {
+	if IsBucket(p.Target) {
+		return p.openBucket(ctx, env)
+	}
 	if !p.overHTTP() {
 		return p.openStore(ctx, env)
 	}

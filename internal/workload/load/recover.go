@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -27,7 +26,7 @@ const (
 // recover offers a light load until the server keeps the SLA. It says when the
 // server did not do so within a time, or did not get any quicker.
 func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Duration) {
-	sla, err := capacity.ParseSLA(p.SLA)
+	sla, err := engine.ParseSLA(p.SLA)
 	if err != nil || p.Rate == nil {
 		return
 	}
@@ -51,19 +50,19 @@ func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Dur
 }
 
 // lightSecond offers a light load for a second.
-func (p *Params) lightSecond(ctx context.Context, sla capacity.SLA) (capacity.Window, error) {
+func (p *Params) lightSecond(ctx context.Context, sla engine.SLA) (engine.Window, error) {
 	light := engine.Plan{Arrivals: engine.Constant, Stages: []engine.Stage{
 		engine.Hold(max(min(recoverShare*p.Rate.Value, recoverMost), 1), time.Second),
 	}}
 	scorer := engine.NewScorer(len(p.driver.Ops()), 0, time.Second)
 	_, err := p.driver.Run(ctx, engine.Run{Plan: light, Share: engine.All, Drain: max(sla.Drain(), recoverDrain), Each: scorer.Add})
 	if err != nil {
-		return capacity.Window{}, err
+		return engine.Window{}, err
 	}
 	s := scorer.Summary(p.driver.Ops(), engine.Usage{})
 	total, err := s.Total()
 	// All answers count as in time: a second is too short to tell who falls behind.
-	return capacity.Window{Scored: s.Scored, Counts: total.Counts, Replies: total.OK, Latencies: total.Latency}, err
+	return engine.Window{Scored: s.Scored, Counts: total.Counts, Replies: total.OK, Latencies: total.Latency}, err
 }
 
 // What counts as quicker than before: a backlog that is worked off gets shorter
@@ -84,7 +83,7 @@ type pace struct {
 
 // settled takes a second, and reports whether the server has stopped getting
 // quicker. While not even nine in ten are answered well nothing is settled.
-func (p *pace) settled(w capacity.Window) bool {
+func (p *pace) settled(w engine.Window) bool {
 	if _, known := w.Latency(.9); !known {
 		p.slow = 0
 		return false

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/histogram"
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -72,9 +71,9 @@ func TestPace(t *testing.T) {
 }
 
 // second is ten operations that all took this long; none ended if it is below 0.
-func second(t *testing.T, ms int) capacity.Window {
+func second(t *testing.T, ms int) engine.Window {
 	t.Helper()
-	w := capacity.Window{Scored: time.Second, Counts: engine.Counts{Due: 10}, Latencies: histogram.New(int64(time.Minute))}
+	w := engine.Window{Scored: time.Second, Counts: engine.Counts{Due: 10}, Latencies: histogram.New(int64(time.Minute))}
 	for i := 0; ms >= 0 && i < 10; i++ {
 		if err := w.Latencies.RecordValue(int64(ms) * int64(time.Millisecond)); err != nil {
 			t.Fatal(err)

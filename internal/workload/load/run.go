@@ -7,6 +7,7 @@ import (
 
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -14,6 +15,9 @@ import (
 // answers at all, or, where asked to, waits until it has worked off the load
 // before.
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
+	if o := env.Offer; o != nil { // the step sets the load
+		p.Rate, p.Recover, p.Seed = &unit.Rate{Value: o.Rate, Base: unit.Operations}, o.Recover, o.Seed
+	}
 	if p.Rate == nil && p.Users == 0 {
 		return fmt.Errorf("%w: set rate: or users:, or use evaluations: [search], which chooses the rate", model.ErrUsage)
 	}
@@ -28,14 +32,6 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 		p.recover(ctx, env, recoverWithin)
 	}
 	return p.answers(ctx)
-}
-
-// Cleanup implements workload.Cleaner.
-func (p *Params) Cleanup(context.Context, *workload.Env) error {
-	if p.driver == nil {
-		return nil
-	}
-	return p.driver.Close()
 }
 
 // Run offers the load and reports what became of it.

@@ -2,69 +2,109 @@ package load
 
 import (
 	"fmt"
+	"math"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
+	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// Search implements plan.Searched.
-func (p *Params) Search() (capacity.Config, error) {
-	if p.SLA == "" {
-		return capacity.Config{}, fmt.Errorf("%w: a search needs sla:, such as p90=150ms", model.ErrUsage)
+// Search is a search for the load that the target takes, as the parameters ask
+// for it.
+type Search struct {
+	SLA engine.SLA
+	// Options are those of the algorithm; loads are in operations per second.
+	// A search that has not ended after MaxWindows windows that count is not
+	// confirmed.
+	search.Options
+	// Scored is how long a window is scored, after WarmUp; 0: not known.
+	WarmUp, Scored time.Duration
+	// Fraction is for the paper's algorithm: a second of its ramp passes if the
+	// median latency exceeds the round-trip time by no more than Fraction of it.
+	Fraction float64
+}
+
+// DefaultSearch lacks an SLA only.
+func DefaultSearch() Search {
+	return Search{Fraction: 1, Options: search.Options{
+		Start: 100, Min: 1, Max: 1e6, Resolution: .05, MaxWindows: 40, Algorithm: search.Default, Rate: .1,
+	}}
+}
+
+// Check refuses a search that cannot be made, with model.ErrUsage.
+func (s Search) Check() error {
+	switch {
+	case len(s.SLA.Terms) == 0:
+		return fmt.Errorf("%w: a search needs an SLA, such as p90=150ms", model.ErrUsage)
+	case !(s.Min > 0) || !(s.Start >= s.Min) || !(s.Max >= s.Start) || math.IsInf(s.Max, 0):
+		return fmt.Errorf("%w: loads from %v to %v beginning with %v; they must be positive and in this order: min, start, max",
+			model.ErrUsage, s.Min, s.Max, s.Start)
+	case s.Algorithm == search.Paper && !(s.Fraction > 0):
+		return fmt.Errorf("%w: fraction %v; it must be positive", model.ErrUsage, s.Fraction)
 	}
-	sla, err := capacity.ParseSLA(p.SLA)
+	if _, err := search.New(s.Options); err != nil {
+		return fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	return nil
+}
+
+// SearchOf is the search that these parameters ask for. It fails with
+// model.ErrUsage where they ask for none, or for one that cannot be made.
+func SearchOf(p *Params) (Search, error) {
+	if p.SLA == "" {
+		return Search{}, fmt.Errorf("%w: a search needs sla:, such as p90=150ms", model.ErrUsage)
+	}
+	sla, err := engine.ParseSLA(p.SLA)
 	if err != nil {
-		return capacity.Config{}, err
+		return Search{}, err
 	}
 	if p.Users > 0 {
-		return capacity.Config{}, fmt.Errorf("%w: %w", model.ErrUsage,
+		return Search{}, fmt.Errorf("%w: %w", model.ErrUsage,
 			bad("users", "a search offers loads of its own, whatever the server does (open loop)", "leave users out"))
 	}
-	c := capacity.Defaults()
-	c.SLA, c.WarmUp, c.Scored = sla, p.WarmUp.Std(), p.scored()
-	p.bounds(&c)
+	s := DefaultSearch()
+	s.SLA, s.WarmUp, s.Scored = sla, p.WarmUp.Std(), p.scored()
+	p.bounds(&s)
 	for _, x := range []struct {
 		from float64
 		to   *float64
-	}{{p.Resolution, &c.Resolution}, {p.Fraction, &c.Fraction}, {p.Step, &c.Rate}} {
+	}{{p.Resolution, &s.Resolution}, {p.Fraction, &s.Fraction}, {p.Step, &s.Rate}} {
 		if x.from > 0 {
 			*x.to = x.from
 		}
 	}
 	if p.Windows > 0 {
-		c.MaxWindows = p.Windows
+		s.MaxWindows = p.Windows
 	}
 	if p.Algorithm != "" {
-		c.Algorithm = search.Algorithm(p.Algorithm)
+		s.Algorithm = search.Algorithm(p.Algorithm)
 	}
-	return c, c.Check()
+	return s, s.Check()
 }
 
 // bounds sets where a search begins and how far it goes. What was not given
 // makes room for what was, so that one bound alone is never out of order.
-func (p *Params) bounds(c *capacity.Config) {
-	for _, x := range []struct {
-		from *unit.Rate
-		to   *float64
-	}{{p.Start, &c.Start}, {p.Min, &c.Min}, {p.Max, &c.Max}} {
-		if x.from != nil {
-			*x.to = x.from.Value
-		}
+func (p *Params) bounds(s *Search) {
+	if p.Start != nil {
+		s.Start = p.Start.Value
 	}
-	if p.Max == nil {
-		c.Max = max(c.Max, c.Min)
+	if p.Min != nil {
+		s.Min = p.Min.Value
+	}
+	if p.Max != nil {
+		s.Max = p.Max.Value
+	} else {
+		s.Max = max(s.Max, s.Min)
 		if p.Start != nil {
-			c.Max = max(c.Max, c.Start)
+			s.Max = max(s.Max, s.Start)
 		}
 	}
 	if p.Start == nil {
-		c.Start = min(max(c.Start, c.Min), c.Max)
+		s.Start = min(max(s.Start, s.Min), s.Max)
 	}
 	if p.Min == nil {
-		c.Min = min(c.Min, c.Start, c.Max)
+		s.Min = min(s.Min, s.Start, s.Max)
 	}
 }
 
@@ -73,7 +113,7 @@ func (p *Params) scored() time.Duration {
 	if p.Duration > 0 {
 		return p.Duration.Std()
 	}
-	sla, err := capacity.ParseSLA(p.SLA)
+	sla, err := engine.ParseSLA(p.SLA)
 	if err != nil {
 		return 10 * time.Second // there is none, or it is refused elsewhere
 	}
@@ -85,7 +125,7 @@ func (p *Params) scored() time.Duration {
 // missed it.
 func (p *Params) drain() time.Duration {
 	const without = 2 * time.Second
-	sla, err := capacity.ParseSLA(p.SLA)
+	sla, err := engine.ParseSLA(p.SLA)
 	if err != nil {
 		return min(without, p.Timeout.Std())
 	}

@@ -11,9 +11,8 @@ import (
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/cassandra"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/load/mysql"
-	"github.com/scalebench/scalebench/internal/load/postgres"
 	"github.com/scalebench/scalebench/internal/load/redis"
+	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -71,7 +70,7 @@ func (d Data) check() error {
 func defaultPort(scheme string) string {
 	return map[string]string{
 		"http": "80", "https": "443", "redis": "6379", "rediss": "6379", "postgres": "5432", "postgresql": "5432",
-		"mysql": "3306", "mariadb": "3306", "cassandra": "9042", "cassandras": "9042",
+		"mysql": "3306", "mariadb": "3306", "cassandra": "9042", "cassandras": "9042", "s3": "80", "s3s": "443",
 	}[scheme]
 }
 
@@ -155,9 +154,9 @@ func newStore(address string) (kv.Store, error) {
 	case "redis", "rediss":
 		return redis.New(address)
 	case "postgres", "postgresql":
-		return postgres.New(address)
+		return sqlkv.NewPostgres(address)
 	case "mysql", "mariadb":
-		return mysql.New(address)
+		return sqlkv.NewMySQL(address)
 	case "cassandra", "cassandras":
 		return cassandra.New(address)
 	}
@@ -165,7 +164,7 @@ func newStore(address string) (kv.Store, error) {
 }
 
 func errTarget() error {
-	return fmt.Errorf("%w: the URL of a target begins with http://, https://, redis://, postgres://, mysql:// or cassandra://", model.ErrUsage)
+	return fmt.Errorf("%w: the URL of a target begins with http://, https://, redis://, postgres://, mysql://, cassandra:// or s3://", model.ErrUsage)
 }
 
 // withPassword puts the password into the URL that the node's environment

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -19,7 +18,11 @@ import (
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	errs := append(p.validateTimes(), p.validateLoad()...)
-	if err := p.checkTarget(); err != nil {
+	var field *workload.FieldError
+	switch err := p.checkTarget(); {
+	case errors.As(err, &field):
+		errs = append(errs, field)
+	case err != nil:
 		errs = append(errs, bad("target", err.Error(), ""))
 	}
 	if p.Data != nil {
@@ -77,7 +80,7 @@ func (p *Params) validateSearch() error {
 	if p.SLA == "" {
 		return nil
 	}
-	sla, err := capacity.ParseSLA(p.SLA)
+	sla, err := engine.ParseSLA(p.SLA)
 	if err != nil {
 		return bad("sla", err.Error(), "")
 	}
@@ -89,7 +92,7 @@ func (p *Params) validateSearch() error {
 			fmt.Sprintf("set request_timeout (--timeout) above %v", slowest)))
 	}
 	var field *workload.FieldError
-	switch _, err := p.Search(); {
+	switch _, err := SearchOf(p); {
 	case errors.As(err, &field):
 		errs = append(errs, field)
 	case err != nil:
@@ -106,7 +109,10 @@ func (p *Params) validateHTTP() (errs []error) {
 	if p.Spin && !p.plain() {
 		errs = append(errs, bad("spin", "only targets that begin with http:// are asked by event loops", "leave it out"))
 	}
-	if p.overHTTP() && (p.Data != nil || p.PasswordEnv != "") {
+	if p.Objects != nil && !IsBucket(p.Target) {
+		errs = append(errs, bad("objects", "they are for targets that begin with s3:// or s3s://", "leave them out"))
+	}
+	if (p.overHTTP() || IsBucket(p.Target)) && (p.Data != nil || p.PasswordEnv != "") {
 		errs = append(errs, bad("target", "it is no data store, for which data and password_env are", "leave them out"))
 	}
 	return errs
@@ -121,8 +127,13 @@ func (p *Params) checkTarget() error {
 		_, err := p.requests()
 		return err
 	}
-	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || p.CA != "" || p.Insecure {
-		return fmt.Errorf("%w: requests, headers, http2, ca and insecure are for http:// and https://", model.ErrUsage)
+	secure := strings.HasPrefix(p.Target, "s3s://")
+	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || (p.CA != "" || p.Insecure) && !secure {
+		return fmt.Errorf("%w: requests, headers, http2, ca and insecure are for http:// and https:// (ca and insecure also for s3s://)", model.ErrUsage)
+	}
+	if IsBucket(p.Target) {
+		_, err := p.bucketConfig()
+		return err
 	}
 	if u, err := url.Parse(p.Target); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {

@@ -1,10 +1,33 @@
+// Package memory is the built-in memory benchmark: bandwidth of sequential
+// copies and triads, and rate and latency of random accesses, over a working
+// set beyond the caches.
+//
+//   - copy: c[i] = a[i], 16 bytes an element of 8 bytes (one read, one
+//     written), as STREAM counts (McCalpin 1995, "Memory bandwidth and machine
+//     balance in current high performance computers"); the library's memmove.
+//   - triad: c[i] = a[i] + s·b[i], 24 bytes an element, as STREAM counts; a
+//     scalar loop, because this compiler makes no vector code. Whatever the
+//     cache moves in addition (reading a line before it is written) is not
+//     counted, in either test.
+//   - latency: each thread follows a random cycle through all cache lines of
+//     its working set; every access depends on the one before, so none can be
+//     predicted, prefetched or overlapped. The time of one access includes
+//     what the translation of its address costs.
+//
+// The tests run one after the other, each for the duration, on all threads at
+// once; every test has its own metrics and its own progress series. Every
+// result is checked.
 package memory
 
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,6 +76,26 @@ func (p *Params) tests() []string {
 	return p.Tests
 }
 
+// kind describes one test.
+type kind struct {
+	metric  string // of the rate, in unit a second; its progress counts units
+	unit    string
+	weight  float64 // units in one step of the counter
+	latency string  // metric of the time of one step in ns; "" for none
+	begin   func(*arena)
+	block   func(*arena) uint64 // does the next block, returns counter steps
+}
+
+// rewind starts at the first element.
+func rewind(a *arena) { a.next = 0 }
+
+var kinds = map[string]kind{
+	Copy: {metric: "copy_bandwidth", unit: "byte", weight: 16, begin: rewind, block: (*arena).copyBlock},
+	Triad: {metric: "triad_bandwidth", unit: "byte", weight: 24, block: (*arena).triadBlock,
+		begin: func(a *arena) { a.next, a.before = 0, a.copied }},
+	Latency: {metric: "random_access_rate", unit: "op", weight: 1, latency: "random_access_latency", begin: func(*arena) {}, block: (*arena).walk},
+}
+
 const (
 	minDuration = 100 * time.Millisecond
 	minSize     = unit.MiB
@@ -67,7 +110,7 @@ func (p *Params) Validate() error {
 	case p.Duration.Std() < minDuration:
 		return &workload.FieldError{Field: "duration", Problem: fmt.Sprintf("%s is too short to measure", p.Duration), Allowed: fmt.Sprintf("allowed is %v or more", minDuration)}
 	case p.Size != 0 && (p.Size < minSize || p.Size > maxSize):
-		return &workload.FieldError{Field: "size", Problem: fmt.Sprintf("%s is no useful working set", p.Size), Allowed: fmt.Sprintf("allowed is %v to %v; leave it out for four times the last-level cache", minSize, maxSize)}
+		return &workload.FieldError{Field: "size", Problem: fmt.Sprintf("%s is not a useful working set", p.Size), Allowed: fmt.Sprintf("allowed is %v to %v; leave it out for four times the last-level cache", minSize, maxSize)}
 	}
 	return p.validateTests()
 }
@@ -130,7 +173,8 @@ func (p *Params) Prepare(ctx context.Context, _ *workload.Env) error {
 // same test. What the tests wrote is checked at the end, after the time of the
 // last progress point.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
-	start, walked := time.Now(), make([]uint64, p.Threads)
+	start := time.Now()
+	var walked []uint64 // accesses by thread
 	for i, name := range p.tests() {
 		deadline := start.Add(time.Duration(i+1) * p.Duration.Std())
 		t := p.test(ctx, env.Report, kinds[name], deadline)
@@ -138,22 +182,32 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 			return err
 		}
 		if name == Latency {
-			for i, w := range t.workers {
-				walked[i] = w.count.Load()
-			}
+			walked = t.Counts()
 		}
 	}
-	return p.check(walked)
+	for i, a := range p.arenas {
+		var n uint64
+		if walked != nil {
+			n = walked[i]
+		}
+		if err := a.check(n); err != nil {
+			return fmt.Errorf("thread %d: %w", i, err)
+		}
+	}
+	return nil
 }
 
 // test makes one test on all threads and reports its metrics.
-func (p *Params) test(ctx context.Context, r workload.Reporter, k kind, deadline time.Time) *team {
-	t := newTeam(p.arenas)
+func (p *Params) test(ctx context.Context, r workload.Reporter, k kind, deadline time.Time) *workload.Team {
+	var steps []func() (uint64, error)
+	for _, a := range p.arenas {
+		k.begin(a)
+		steps = append(steps, func() (uint64, error) { return k.block(a), nil })
+	}
 	r.Progress(k.metric, k.unit, 0) // while it is still true
-	start := time.Now()
-	t.launch(ctx, deadline, k)
-	workload.PublishUntil(t.done, r, k.metric, k.unit, func() float64 { return t.total() * k.weight })
-	rate, step := t.rates(start)
+	t := workload.StartTeam(ctx, deadline, steps)
+	workload.PublishUntil(t.Done(), r, k.metric, k.unit, func() float64 { return t.Total() * k.weight })
+	rate, step, _ := t.Result() // no step fails
 	if ctx.Err() != nil {
 		return t
 	}
@@ -164,12 +218,74 @@ func (p *Params) test(ctx context.Context, r workload.Reporter, k kind, deadline
 	return t
 }
 
-// check compares the memory of all threads with what must be in it.
-func (p *Params) check(walked []uint64) error {
-	for i, a := range p.arenas {
-		if err := a.check(walked[i]); err != nil {
-			return fmt.Errorf("thread %d: %w", i, err)
+// leastSize is the smallest default working set of a thread.
+const leastSize = 64 * unit.MiB
+
+// defaultSize is the working set of each thread when none is given: together
+// the threads use four times the last-level cache (0 if unknown), STREAM's
+// rule for an array.
+func defaultSize(cache unit.Size, threads int) unit.Size {
+	return max(leastSize, 4*cache/unit.Size(threads))
+}
+
+// lastLevelCache returns the size of the largest cache of processor 0, as
+// Linux shows it below root ("/sys"); 0 if unknown.
+func lastLevelCache(root string) unit.Size {
+	files, err := filepath.Glob(filepath.Join(root, "devices/system/cpu/cpu0/cache/index*/size"))
+	if err != nil {
+		return 0
+	}
+	var largest unit.Size
+	for _, f := range files {
+		if data, err := os.ReadFile(f); err == nil {
+			largest = max(largest, parseCacheSize(string(data)))
 		}
 	}
-	return nil
+	return largest
+}
+
+// parseCacheSize reads "32768K"; 0 if it is something else.
+func parseCacheSize(s string) unit.Size {
+	s = strings.TrimSpace(s)
+	factor := unit.Byte
+	for suffix, f := range map[string]unit.Size{"K": unit.KiB, "M": unit.MiB, "G": unit.GiB} {
+		if rest, ok := strings.CutSuffix(s, suffix); ok {
+			s, factor = rest, f
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || n > 1<<40 {
+		return 0
+	}
+	return unit.Size(n) * factor
+}
+
+// available returns the memory that can be had without swapping (MemAvailable
+// of proc(5)) in bytes, read from a file like /proc/meminfo; 0 if unknown.
+func available(meminfo string) int64 {
+	data, err := os.ReadFile(meminfo)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(line)
+		if len(f) == 3 && f[0] == "MemAvailable:" {
+			kib, err := strconv.ParseInt(f[1], 10, 64)
+			if err != nil {
+				return 0
+			}
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// checkFits refuses working sets that would make the machine swap or kill:
+// that would measure a disk, or nothing.
+func checkFits(need, available int64) error {
+	if available == 0 || need <= available/10*9 {
+		return nil
+	}
+	return fmt.Errorf("the working sets need %s, and %s of memory are available: give a smaller size or fewer threads",
+		unit.Human(float64(need), "B"), unit.Human(float64(available), "B"))
 }

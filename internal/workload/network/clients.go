@@ -13,7 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// client is a node whose task connects to this one.
+// client is a node with a task that connects to this one.
 type client struct {
 	host  model.Host
 	heard atomic.Int64 // when it last did anything, as since() of its clients

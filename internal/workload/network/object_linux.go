@@ -1,7 +1,11 @@
 package network
 
 import (
+	"io"
+	"net"
 	"os"
+	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,4 +17,152 @@ func memoryFile(string) (*os.File, error) {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
 	return os.NewFile(uintptr(fd), "scalebench-object"), nil
+}
+
+const (
+	// chunk is the most that one system call moves.
+	chunk = 1 << 20
+	// turn is the most that is moved between two looks at the deadline, by
+	// which a transfer is cancelled.
+	turn = 16 * chunk
+)
+
+// discard receives n bytes and drops them in the kernel: with MSG_TRUNC, TCP
+// takes data off its queue without copying them (tcp(7), since Linux 2.4).
+// took is told of each piece.
+func discard(conn net.Conn, n int64, took func(int64)) error {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return discardCopying(conn, n, took)
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return err
+	}
+	for n > 0 {
+		got, err := discardTurn(raw, min(n, turn), took)
+		if n -= got; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func discardTurn(raw syscall.RawConn, n int64, took func(int64)) (got int64, err error) {
+	var failed error
+	err = raw.Read(func(fd uintptr) bool {
+		for got < n {
+			k, errno := receiveNothing(fd, min(n-got, chunk))
+			switch {
+			case errno == unix.EINTR:
+				continue
+			case errno == unix.EAGAIN:
+				return false // wait for more
+			case errno != 0:
+				failed = os.NewSyscallError("recv", errno)
+				return true
+			case k == 0:
+				failed = io.ErrUnexpectedEOF
+				return true
+			}
+			got += k
+			took(k)
+		}
+		return true
+	})
+	if err == nil {
+		err = failed
+	}
+	return got, err
+}
+
+// nothing is where received data would go, were they copied: a kernel that
+// does not know MSG_TRUNC still measures right. Linux never touches it, so it
+// takes no memory, and all connections share it.
+var nothing [chunk]byte
+
+// receiveNothing drops at most n bytes of what a socket has received; n is not
+// above chunk. (unix.Recvfrom would allocate for an address at every call.)
+func receiveNothing(fd uintptr, n int64) (int64, unix.Errno) {
+	k, _, errno := unix.Syscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&nothing[0])), uintptr(n), unix.MSG_TRUNC|unix.MSG_DONTWAIT, 0, 0)
+	return int64(k), errno
+}
+
+// sendFile sends n bytes of a file from its beginning, without copying them
+// through this process (sendfile(2)). took is told of each piece that has gone
+// into the socket.
+func sendFile(conn net.Conn, file *os.File, n int64, took func(int64)) error {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return sendCopying(conn, file, n, took)
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return err
+	}
+	source, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var inner error
+	// Control keeps the file open until all is sent.
+	err = source.Control(func(from uintptr) {
+		for offset := int64(0); offset < n && inner == nil; {
+			offset, inner = sendTurn(raw, int(from), offset, min(n, offset+turn), took)
+		}
+	})
+	if err == nil {
+		err = inner
+	}
+	return err
+}
+
+func sendTurn(raw syscall.RawConn, from int, offset, end int64, took func(int64)) (int64, error) {
+	var failed error
+	err := raw.Write(func(fd uintptr) bool {
+		for offset < end {
+			k, err := unix.Sendfile(int(fd), from, &offset, int(min(end-offset, chunk)))
+			switch {
+			case err == unix.EINTR:
+				continue
+			case err == unix.EAGAIN:
+				return false // wait for room
+			case err != nil:
+				failed = os.NewSyscallError("sendfile", err)
+				return true
+			case k == 0:
+				failed = io.ErrUnexpectedEOF
+				return true
+			}
+			took(int64(k))
+		}
+		return true
+	})
+	if err == nil {
+		err = failed
+	}
+	return offset, err
+}
+
+// sent is what TCP knows of what a connection has sent.
+type sent struct {
+	acked       int64 // bytes that the peer's TCP has acknowledged
+	retransmits int64 // segments sent again
+}
+
+// sentBy asks the kernel (RFC 4898: tcpEStatsAppHCThruOctetsAcked). What is
+// written but not yet acknowledged lies in buffers, and has not been
+// transferred.
+func sentBy(conn *net.TCPConn) (s sent, ok bool) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return s, false
+	}
+	err = raw.Control(func(fd uintptr) {
+		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		if ok = err == nil; ok {
+			s = sent{acked: int64(info.Bytes_acked), retransmits: int64(info.Total_retrans)}
+		}
+	})
+	return s, ok && err == nil
 }

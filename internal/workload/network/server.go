@@ -18,10 +18,10 @@ import (
 )
 
 // server gives the object to the clients of one task and takes theirs. It
-// serves nothing else, and nobody else: a client names its node in every
-// request, and must come from that node's address. That is no authentication:
-// whoever is between two nodes, or on a client's machine, can pass for the
-// client. It listens only while the task lives.
+// serves nothing else, and no others: a client names its node in every request,
+// and must come from that node's address. That is not authentication: a program
+// between two nodes, or on a client's machine, can pass for the client. It
+// listens only while the task lives.
 type server struct {
 	listener net.Listener
 	object   *object // nil where nothing is received from here
@@ -102,7 +102,7 @@ const (
 	strangerPatience = time.Second
 )
 
-// complainer says once, for people, that somebody else came: a scanner, or a
+// complainer says once, for people, that a stranger came: a scanner, or a
 // client whose address is not what this node was told.
 func complainer(to io.Writer, cs *clients) func(netip.Addr) {
 	var once sync.Once

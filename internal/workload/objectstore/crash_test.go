@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -31,7 +32,7 @@ func victim() error {
 	if err := p.Prepare(context.Background(), env); err != nil {
 		return err
 	}
-	fmt.Println(p.task.dir)
+	fmt.Println(p.target.Dir)
 	return p.Run(context.Background(), env) // until the kill
 }
 
@@ -59,18 +60,18 @@ func TestKilled(t *testing.T) {
 		"scalebench/task-" + other[:35] + "2/deeper/" + other, // deeper
 	}
 	for _, key := range foreign {
-		g.put(t, key)
+		g.Put(t, key)
 	}
 	sweepWith(t, g)
 	if left := below(g.all(t), dead); len(left) < 3 {
 		t.Errorf("a task removed the directory of one whose lease is young: %v left", left)
 	}
-	alive := newBench(t, g.url, func(p *Params) { p.Count, p.Size = 5, 100 })
+	alive := newBench(t, g.URL, func(p *Params) { p.Count, p.Size = 5, 100 })
 	alive.prepare(t)
 	if err := alive.measure(t); err != nil {
 		t.Fatal(err)
 	}
-	before := below(g.all(t), alive.task.dir)
+	before := below(g.all(t), alive.target.Dir)
 	// An hour later, for all but the task that renews its lease and one file.
 	for _, key := range append(below(g.all(t), dead), foreign...) {
 		if key != foreign[2] {
@@ -84,7 +85,7 @@ func TestKilled(t *testing.T) {
 	if left := below(g.all(t), dead); len(left) > 0 {
 		t.Errorf("left of the dead task: %v", left)
 	}
-	if diff := cmp.Diff(before, below(g.all(t), alive.task.dir)); diff != "" {
+	if diff := cmp.Diff(before, below(g.all(t), alive.target.Dir)); diff != "" {
 		t.Errorf("objects of a task that lives (-before +after):\n%s", diff)
 	}
 	for _, key := range foreign {
@@ -109,7 +110,7 @@ func below(keys []string, prefix string) []string {
 func (g *gateway) age(t *testing.T, key string, by time.Duration) {
 	t.Helper()
 	then := time.Now().Add(-by)
-	if err := os.Chtimes(filepath.Join(g.dir, testBucket, key), then, then); err != nil {
+	if err := os.Chtimes(filepath.Join(g.Dir, testBucket, key), then, then); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -117,7 +118,7 @@ func (g *gateway) age(t *testing.T, key string, by time.Duration) {
 // sweepWith begins and ends a task.
 func sweepWith(t *testing.T, g *gateway) {
 	t.Helper()
-	b := newBench(t, g.url, func(*Params) {})
+	b := newBench(t, g.URL, func(*Params) {})
 	if err := b.Prepare(t.Context(), b.env); err != nil {
 		t.Errorf("Prepare() = %v", err)
 	}
@@ -132,7 +133,7 @@ func killInMidWork(t *testing.T, g *gateway) string {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), "OBJECTSTORE_TEST_VICTIM="+g.url)
+	cmd.Env = append(os.Environ(), "OBJECTSTORE_TEST_VICTIM="+g.URL)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -143,7 +144,7 @@ func killInMidWork(t *testing.T, g *gateway) string {
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	dir := strings.TrimSpace(line)
-	if err != nil || !isTask(defaultPrefix, dir) {
+	if err != nil || !store.IsTask(store.DefaultPrefix, dir) {
 		t.Errorf("the victim printed %q, %v", line, err)
 	}
 	for len(below(g.all(t), dir)) < 10 && !t.Failed() && t.Context().Err() == nil {
@@ -160,11 +161,11 @@ func killInMidWork(t *testing.T, g *gateway) string {
 // TestLeaseIsRenewed checks that a task in its middle stays young.
 func TestLeaseIsRenewed(t *testing.T) {
 	g := startGateway(t)
-	b := newBench(t, g.url, func(p *Params) { p.leaseTime = 500 * time.Millisecond; p.Count, p.Size = 1, 16 })
+	b := newBench(t, g.URL, func(p *Params) { p.leaseTime = 500 * time.Millisecond; p.Count, p.Size = 1, 16 })
 	b.prepare(t)
-	g.age(t, b.task.dir+leaseName, time.Hour)
+	g.age(t, b.target.Dir+leaseName, time.Hour)
 	for {
-		info, err := os.Stat(filepath.Join(g.dir, testBucket, b.task.dir+leaseName))
+		info, err := os.Stat(filepath.Join(g.Dir, testBucket, b.target.Dir+leaseName))
 		if err == nil && time.Since(info.ModTime()) < time.Minute {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -63,10 +64,18 @@ func (s *slowness) rate(start time.Time, over time.Duration) (rate float64, late
 		if x.begun.Before(start) {
 			continue // of Prepare
 		}
-		sum += shareBefore(over, x.begun.Sub(start), x.ended.Sub(start))
+		sum += shareOf(x, start.Add(over))
 		latest = max(latest, x.ended.Sub(start))
 	}
 	return sum / over.Seconds(), latest
+}
+
+// shareOf returns which share of a span lies before a moment.
+func shareOf(x span, moment time.Time) float64 {
+	if moment.After(x.ended) {
+		return 1
+	}
+	return max(moment.Sub(x.begun).Seconds(), 0) / x.ended.Sub(x.begun).Seconds()
 }
 
 // slowCase is a task on a store that lets everybody wait.
@@ -92,12 +101,12 @@ func TestSlowStore(t *testing.T) {
 	var all sync.WaitGroup
 	var large sync.Mutex
 	for _, tt := range []slowCase{
-		{"put, one", Put, http.MethodPut, 100_000, 1, 300 * time.Millisecond, 0},
-		{"put, eight", Put, http.MethodPut, 100_000, 8, 300 * time.Millisecond, 0},
-		{"put large objects", Put, http.MethodPut, 8_000_000, 2, 700 * time.Millisecond, 100 * time.Millisecond},
-		{"get, eight", Get, http.MethodGet, 100_000, 8, 300 * time.Millisecond, 0},
-		{"get large objects", Get, http.MethodGet, 8_000_000, 2, 800 * time.Millisecond, 0},
-		{"one operation, longer than the task", Put, http.MethodPut, 100_000, 2, 2500 * time.Millisecond, 0},
+		{"put, one", store.Put, http.MethodPut, 100_000, 1, 300 * time.Millisecond, 0},
+		{"put, eight", store.Put, http.MethodPut, 100_000, 8, 300 * time.Millisecond, 0},
+		{"put large objects", store.Put, http.MethodPut, 8_000_000, 2, 700 * time.Millisecond, 100 * time.Millisecond},
+		{"get, eight", store.Get, http.MethodGet, 100_000, 8, 300 * time.Millisecond, 0},
+		{"get large objects", store.Get, http.MethodGet, 8_000_000, 2, 800 * time.Millisecond, 0},
+		{"one operation, longer than the task", store.Put, http.MethodPut, 100_000, 2, 2500 * time.Millisecond, 0},
 	} {
 		all.Go(func() {
 			if tt.size > 1e6 {
@@ -113,9 +122,9 @@ func TestSlowStore(t *testing.T) {
 func (tt slowCase) test(t *testing.T, g *gateway) {
 	const duration = 2 * time.Second
 	slow := &slowness{method: tt.method, before: tt.before, after: tt.after}
-	b := newBench(t, startProxy(t, g.url, slow.handle), func(p *Params) {
+	b := newBench(t, startProxy(t, g.URL, slow.handle), func(p *Params) {
 		p.Operation, p.Duration, p.Size, p.Concurrency = tt.operation, unit.Duration(duration), tt.size, tt.workers
-		if tt.operation == Get {
+		if tt.operation == store.Get {
 			p.Objects = tt.workers
 		}
 	})
@@ -135,7 +144,7 @@ func (tt slowCase) test(t *testing.T, g *gateway) {
 	}
 	// Bytes count when they move, so by at most one object a worker
 	// earlier or later than the operation in proportion.
-	moved := b.record.last(throughputMetric(tt.operation)) / float64(tt.size)
+	moved := b.record.last("objectstore_"+tt.operation+"_throughput") / float64(tt.size)
 	if want := truth * duration.Seconds(); math.Abs(moved-want) > float64(tt.workers) {
 		t.Errorf("%.4g objects moved, the store says %.4g", moved, want)
 	}

@@ -16,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/test/s3test"
 	"github.com/scalebench/scalebench/test/servertest"
 )
 
@@ -85,7 +87,7 @@ func TestEveryTenthFails(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var on atomic.Bool
-			proxy := startProxy(t, g.url, everyTenth(http.MethodPut, &on, tt.fail))
+			proxy := startProxy(t, g.URL, everyTenth(http.MethodPut, &on, tt.fail))
 			b := newBench(t, proxy, func(p *Params) {
 				p.Count, p.Size, p.Retries, p.MaxErrors, p.Concurrency = 100, 200_000, tt.retries, 0.1, 4
 			})
@@ -130,7 +132,7 @@ func checkFaults(t *testing.T, b *bench, kind string, errors, objects float64) {
 func TestLostAnswer(t *testing.T) {
 	g := startGateway(t)
 	var on atomic.Bool
-	proxy := startProxy(t, g.url, everyTenth(http.MethodPut, &on, func(_ http.ResponseWriter, r *http.Request, pass http.Handler) {
+	proxy := startProxy(t, g.URL, everyTenth(http.MethodPut, &on, func(_ http.ResponseWriter, r *http.Request, pass http.Handler) {
 		pass.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
 	}))
@@ -155,7 +157,7 @@ func TestTooManyErrors(t *testing.T) {
 	g := startGateway(t)
 	var on atomic.Bool
 	var requests atomic.Int64
-	proxy := startProxy(t, g.url, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+	proxy := startProxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if on.Load() && isObject(r, http.MethodPut) {
 			requests.Add(1)
 			answerSlowDown(w, r, pass)
@@ -184,7 +186,7 @@ func TestTooManyErrors(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	g := startGateway(t)
 	var on atomic.Bool
-	proxy := startProxy(t, g.url, everyTenth(http.MethodPut, &on, func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+	proxy := startProxy(t, g.URL, everyTenth(http.MethodPut, &on, func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 		_, _ = io.Copy(io.Discard, r.Body) // whatever comes
 		<-r.Context().Done()
 	}))
@@ -213,7 +215,7 @@ func TestTimeout(t *testing.T) {
 func TestCorrupt(t *testing.T) {
 	g := startGateway(t)
 	var on atomic.Bool
-	proxy := startProxy(t, g.url, everyTenth(http.MethodGet, &on, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+	proxy := startProxy(t, g.URL, everyTenth(http.MethodGet, &on, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		answer := httptest.NewRecorder()
 		pass.ServeHTTP(answer, r)
 		data := bytes.Clone(answer.Body.Bytes())
@@ -226,7 +228,7 @@ func TestCorrupt(t *testing.T) {
 	for _, verify := range []bool{true, false} {
 		on.Store(false)
 		b := newBench(t, proxy, func(p *Params) {
-			p.Operation, p.Count, p.Objects, p.Size, p.MaxErrors, p.Verify = Get, 30, 30, 70_000, 0.1, verify
+			p.Operation, p.Count, p.Objects, p.Size, p.MaxErrors, p.Verify = store.Get, 30, 30, 70_000, 0.1, verify
 		})
 		b.prepare(t)
 		on.Store(true)
@@ -245,7 +247,7 @@ func TestCorrupt(t *testing.T) {
 
 // TestNoSecretIsTold lets a server quote everything it knows.
 func TestNoSecretIsTold(t *testing.T) {
-	useCredentials(t)
+	s3test.UseCredentials(t)
 	t.Setenv("AWS_SESSION_TOKEN", "testsessiontoken")
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "InvalidToken", fmt.Sprintf("%v %s %s %s", r.Header, testKey, testSecret, "testsessiontoken"))
@@ -270,7 +272,7 @@ func TestNoSecretIsTold(t *testing.T) {
 
 // TestNoCredentials must not take nothing for anonymous access.
 func TestNoCredentials(t *testing.T) {
-	useCredentials(t)
+	s3test.UseCredentials(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	b := newBench(t, "http://127.0.0.1:1", func(*Params) {})
@@ -292,7 +294,7 @@ func TestCredentialsFromProfile(t *testing.T) {
 	}
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
 	t.Setenv("AWS_PROFILE", "bench")
-	b := newBench(t, g.url, func(p *Params) { p.Count, p.Size = 2, 16 })
+	b := newBench(t, g.URL, func(p *Params) { p.Count, p.Size = 2, 16 })
 	b.prepare(t)
 	if err := b.measure(t); err != nil {
 		t.Error(err)
@@ -301,7 +303,7 @@ func TestCredentialsFromProfile(t *testing.T) {
 
 func TestAdvice(t *testing.T) {
 	g := startGateway(t)
-	wrongSecret := func(t *testing.T) string { t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong"); return g.url }
+	wrongSecret := func(t *testing.T) string { t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong"); return g.URL }
 	answering := func(status int, code string, header ...string) func(*testing.T) string {
 		return func(t *testing.T) string {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -329,7 +331,7 @@ func TestAdvice(t *testing.T) {
 		{"region", answering(400, "AuthorizationHeaderMalformed"), "set region"},
 		{"host style", answering(403, "SecondLevelDomainForbidden"), "path_style: never"},
 		{"nobody there", func(t *testing.T) string { return "http://" + servertest.FreeAddress(t) }, "does the server run"},
-		{"no TLS", func(*testing.T) string { return strings.Replace(g.url, "http:", "https:", 1) }, "write http://"},
+		{"no TLS", func(*testing.T) string { return strings.Replace(g.URL, "http:", "https:", 1) }, "write http://"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -346,7 +348,7 @@ func TestAdvice(t *testing.T) {
 // TestTLS measures through a server with a certificate of its own authority.
 func TestTLS(t *testing.T) {
 	g := startGateway(t)
-	plain := startProxy(t, g.url, func(w http.ResponseWriter, r *http.Request, pass http.Handler) { pass.ServeHTTP(w, r) })
+	plain := startProxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) { pass.ServeHTTP(w, r) })
 	secure := httptest.NewTLSServer(nil)
 	secure.Config.ErrorLog = stdlog.New(io.Discard, "", 0) // of the client that does not trust it
 	secure.Config.Handler = forward(t, plain)

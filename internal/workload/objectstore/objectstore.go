@@ -1,34 +1,25 @@
+// Package objectstore measures an S3 object store: how many bytes and how many
+// operations a second a node puts into it or gets out of it (section
+// 3.4 of the ScaleBench paper). The store is a target of the load engine, package
+// load/objectstore, which a closed loop of so many users asks, for a time or a
+// number of operations.
+//
+// Progress is told in retrospect: a reading is published when everything that
+// it saw under way has ended, and contains the bytes and operations of what
+// succeeded. So a series never counts a byte of a failed transfer and never goes
+// down. By count, it ends at exactly the completed bytes; by duration, at the
+// deadline, whatever still ends later.
 package objectstore
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"runtime"
 	"time"
 
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
-)
-
-// The operations that a worker repeats.
-const (
-	Put       = "put"        // each object is new, and stays until the task has ended
-	Get       = "get"        // objects that Prepare has put, in turn
-	PutDelete = "put_delete" // as in the paper: put an object, then delete it
-	Mixed     = "mixed"      // get or put, by lot
-)
-
-// How objects are named below the task's directory, and where that lies.
-const (
-	UUIDKeys = "uuid" // at random, so that they spread over a store's partitions
-	HotKeys  = "hot"  // in sequence, next to those of all other tasks
-)
-
-// How a bucket is addressed.
-const (
-	StyleAuto   = "auto"
-	StyleAlways = "always"
-	StyleNever  = "never"
 )
 
 // PresetPaper is the test of the paper: 100 MB, put and deleted 3,200 times,
@@ -64,8 +55,8 @@ type Params struct {
 	CAFile      string `json:"ca_file,omitempty" jsonschema:"description=File of certificate authorities (PEM) on the node to trust beside the system's"`
 	InsecureTLS bool   `json:"insecure_tls,omitempty" jsonschema:"description=Do not check the server's certificate"`
 
-	leaseTime time.Duration // how old a lease may be; defaultLease outside of tests
-	task      *task         // what Prepare made
+	leaseTime time.Duration // how old a lease may be; the default outside of tests
+	target    *store.Target // what Prepare made
 }
 
 // Defaults of what depends on nothing else are set by Kind, so that a file can
@@ -73,7 +64,6 @@ type Params struct {
 const (
 	defaultSize     = 8 * unit.MiB
 	defaultDuration = 30 * time.Second
-	defaultPrefix   = "scalebench"
 	defaultGetShare = 0.5
 	objectsAWorker  = 4
 
@@ -88,9 +78,9 @@ func Kind() workload.Kind {
 		Summary: "Puts, gets and deletes on an S3 object store: throughput, rates, latencies and errors.",
 		New: func() workload.Workload {
 			return &Params{
-				PathStyle: StyleAuto, Keys: UUIDKeys, Prefix: defaultPrefix,
+				PathStyle: store.StyleAuto, Keys: store.UUIDKeys, Prefix: store.DefaultPrefix,
 				Retries: 2, RequestTimeout: unit.Duration(5 * time.Minute), MaxErrors: 0.01, Verify: true,
-				leaseTime: defaultLease,
+				leaseTime: store.DefaultLease,
 			}
 		},
 	}
@@ -111,44 +101,35 @@ type settings struct {
 func (p *Params) settings() settings {
 	s := settings{operation: p.Operation, size: p.Size.Bytes(), concurrency: p.Concurrency, count: p.Count, duration: p.Duration.Std(), objects: p.Objects}
 	if p.Preset == PresetPaper {
-		s.operation, s.size = first(s.operation, PutDelete), first(s.size, paperSize)
+		s.operation, s.size = cmp.Or(s.operation, store.PutDelete), cmp.Or(s.size, paperSize)
 		if s.duration == 0 {
-			s.count = first(s.count, paperCount)
+			s.count = cmp.Or(s.count, paperCount)
 		}
 	}
-	s.operation, s.size = first(s.operation, Put), first(s.size, defaultSize.Bytes())
-	s.concurrency = first(s.concurrency, runtime.GOMAXPROCS(0)) // cores, or the cgroup's share of them
+	s.operation, s.size = cmp.Or(s.operation, store.Put), cmp.Or(s.size, defaultSize.Bytes())
+	s.concurrency = cmp.Or(s.concurrency, runtime.GOMAXPROCS(0)) // cores, or the cgroup's share of them
 	if s.count == 0 {
-		s.duration = first(s.duration, defaultDuration)
+		s.duration = cmp.Or(s.duration, defaultDuration)
 	}
-	if s.operation == Mixed {
+	if s.operation == store.Mixed {
 		s.getShare = defaultGetShare
 	}
 	if p.GetShare != nil {
 		s.getShare = *p.GetShare
 	}
-	s.objects = first(s.objects, objectsAWorker*s.concurrency)
+	s.objects = cmp.Or(s.objects, objectsAWorker*s.concurrency)
 	if !s.reads() {
 		s.objects = 0
 	}
 	return s
 }
 
-// first returns the value that was given, or else the other.
-func first[T comparable](given, otherwise T) T {
-	var zero T
-	if given != zero {
-		return given
-	}
-	return otherwise
-}
-
 // reads says whether objects must be there before the start.
-func (s settings) reads() bool { return s.operation == Get || s.operation == Mixed }
+func (s settings) reads() bool { return s.operation == store.Get || s.operation == store.Mixed }
 
 // operations is how many operations a task by count makes: a pair is two.
 func (s settings) operations() int64 {
-	if s.operation == PutDelete {
+	if s.operation == store.PutDelete {
 		return 2 * s.count
 	}
 	return s.count
@@ -158,31 +139,32 @@ func (s settings) operations() int64 {
 // is what the task finds out.
 func (p *Params) Estimate() time.Duration { return p.settings().duration }
 
-// Prepare looks at the bucket, removes what crashed tasks left in it, makes
-// the payload, puts the objects to be got, and opens the connections.
-func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
-	t, err := newTask(p, env)
-	if err != nil {
-		return err
+// config is what the target needs to know, but for the environment.
+func (p *Params) config() store.Config {
+	s := p.settings()
+	return store.Config{
+		Endpoint: p.Endpoint, Region: p.Region, Bucket: p.Bucket, Create: p.Create, PathStyle: p.PathStyle, CAFile: p.CAFile, InsecureTLS: p.InsecureTLS,
+		Operation: s.operation, GetShare: s.getShare, Size: s.size, Objects: s.objects, Keys: p.Keys, Prefix: p.Prefix, Verify: p.Verify,
+		Clients: s.concurrency, Retries: p.Retries, Timeout: p.RequestTimeout.Std(), Lease: p.leaseTime,
 	}
-	p.task = t
-	return t.scrub(t.prepare(ctx))
 }
 
-// Run does the operations and reports.
-func (p *Params) Run(ctx context.Context, env *workload.Env) error {
-	t := p.task
-	if t == nil {
-		return fmt.Errorf("objectstore: Run without Prepare")
+// Prepare looks at the bucket, removes what crashed tasks left in it, puts the
+// objects to be got, and opens the connections.
+func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
+	c := p.config()
+	c.Environ, c.Stdout, c.Stderr = env.Environ, env.Stdout, env.Stderr
+	if p.target, err = store.New(c); err != nil {
+		return err
 	}
-	return t.scrub(t.run(ctx, env.Report))
+	return p.target.Prepare(ctx)
 }
 
 // Cleanup implements workload.Cleaner: it removes the task's directory from
-// the bucket. What it does not get done, a later task does (sweep.go).
+// the bucket. What it does not get done, a later task does.
 func (p *Params) Cleanup(ctx context.Context, _ *workload.Env) error {
-	if p.task == nil {
+	if p.target == nil {
 		return nil
 	}
-	return p.task.scrub(p.task.cleanup(ctx))
+	return p.target.Remove(ctx)
 }

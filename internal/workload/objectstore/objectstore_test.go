@@ -1,7 +1,6 @@
 package objectstore
 
 import (
-	"bytes"
 	"maps"
 	"math"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
 
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -20,7 +20,7 @@ import (
 // bucket, to the byte.
 func TestPut(t *testing.T) {
 	g := startGateway(t)
-	b := newBench(t, g.url, func(p *Params) { p.Count, p.Size = 41, 100_003 })
+	b := newBench(t, g.URL, func(p *Params) { p.Count, p.Size = 41, 100_003 })
 	b.prepare(t)
 	if err := b.measure(t); err != nil {
 		t.Fatal(err)
@@ -30,8 +30,8 @@ func TestPut(t *testing.T) {
 		t.Errorf("%d objects in the bucket, want 41", len(found))
 	}
 	for key, size := range found {
-		if size != 100_003 || !strings.HasPrefix(key, b.task.dir) {
-			t.Errorf("object %s of %d bytes, want 100003 below %s", key, size, b.task.dir)
+		if size != 100_003 || !strings.HasPrefix(key, b.target.Dir) {
+			t.Errorf("object %s of %d bytes, want 100003 below %s", key, size, b.target.Dir)
 		}
 	}
 	if got, want := b.record.last("objectstore_put_throughput"), 41*100_003.0; got != want {
@@ -41,7 +41,7 @@ func TestPut(t *testing.T) {
 		t.Errorf("the series of operations ends at %v, want 41", got)
 	}
 	checkCapacities(t, b, 41, 41*100_003)
-	checkLatencies(t, b, kindPut, 41)
+	checkLatencies(t, b, store.Put, 41)
 	b.clean(t)
 	if left := g.all(t); len(left) != 0 {
 		t.Errorf("Cleanup left %v", left)
@@ -87,7 +87,7 @@ func checkLatencies(t *testing.T, b *bench, kind string, operations int64) {
 
 func TestPutDelete(t *testing.T) {
 	g := startGateway(t)
-	b := newBench(t, g.url, func(p *Params) { p.Preset, p.Count, p.Size = PresetPaper, 30, 64*unit.KiB })
+	b := newBench(t, g.URL, func(p *Params) { p.Preset, p.Count, p.Size = PresetPaper, 30, 64*unit.KiB })
 	b.prepare(t)
 	if err := b.measure(t); err != nil {
 		t.Fatal(err)
@@ -101,12 +101,14 @@ func TestPutDelete(t *testing.T) {
 		}
 		b.record.value(metric)
 	}
-	checkLatencies(t, b, kindDelete, 30)
+	checkLatencies(t, b, store.Delete, 30)
 }
 
 func TestGet(t *testing.T) {
 	g := startGateway(t)
-	b := newBench(t, g.url, func(p *Params) { p.Operation, p.Count, p.Size, p.Objects, p.Keys = Get, 50, 3*unit.MiB, 7, HotKeys })
+	b := newBench(t, g.URL, func(p *Params) {
+		p.Operation, p.Count, p.Size, p.Objects, p.Keys = store.Get, 50, 3*unit.MiB, 7, store.HotKeys
+	})
 	b.prepare(t)
 	before := g.objects(t)
 	if len(before) != 7 {
@@ -121,13 +123,13 @@ func TestGet(t *testing.T) {
 	if got := b.record.Find("objectstore_get_throughput").Resource; got != model.ResourceObjectGet {
 		t.Errorf("resource %q", got)
 	}
-	checkLatencies(t, b, kindGet, 50)
+	checkLatencies(t, b, store.Get, 50)
 }
 
 func TestMixedForDuration(t *testing.T) {
 	g := startGateway(t)
-	b := newBench(t, g.url, func(p *Params) {
-		p.Operation, p.Duration, p.Size = Mixed, unit.Duration(1200*time.Millisecond), 128*unit.KiB
+	b := newBench(t, g.URL, func(p *Params) {
+		p.Operation, p.Duration, p.Size = store.Mixed, unit.Duration(1200*time.Millisecond), 128*unit.KiB
 	})
 	b.prepare(t)
 	prepared := len(g.objects(t))
@@ -155,43 +157,30 @@ func TestMixedForDuration(t *testing.T) {
 // TestKeys checks where objects lie.
 func TestKeys(t *testing.T) {
 	g := startGateway(t)
-	b := newBench(t, g.url, func(p *Params) { p.Count, p.Size, p.Keys, p.Prefix = 3, 16, HotKeys, "load/tests" })
+	b := newBench(t, g.URL, func(p *Params) { p.Count, p.Size, p.Keys, p.Prefix = 3, 16, store.HotKeys, "load/tests" })
 	b.prepare(t)
 	if err := b.measure(t); err != nil {
 		t.Fatal(err)
 	}
 	got := slices.Sorted(maps.Keys(g.objects(t)))
-	want := []string{b.task.dir + "000000000001", b.task.dir + "000000000002", b.task.dir + "000000000003"}
+	want := []string{b.target.Dir + "000000000001", b.target.Dir + "000000000002", b.target.Dir + "000000000003"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
-	if !strings.HasPrefix(b.task.dir, "load/tests/task-") {
-		t.Errorf("directory %s", b.task.dir)
-	}
-}
-
-// TestObjectsDiffer reads the stored files: no two may be equal, and none may
-// be compressible.
-func TestObjectsDiffer(t *testing.T) {
-	a, c := newObject("d/", UUIDKeys, 0), newObject("d/", UUIDKeys, 1)
-	bl := newBlock(1 << 20)
-	one, two := contentOf(t, bl, a, 100_000), contentOf(t, bl, c, 100_000)
-	for i := 0; i+4096 <= len(one); i += 4096 {
-		if bytes.Contains(two, one[i:i+4096]) && i%4096 == bytes.Index(two, one[i:i+4096])%4096 {
-			t.Errorf("the block at %d is in both objects at a distance that a store would find", i)
-		}
+	if !strings.HasPrefix(b.target.Dir, "load/tests/task-") {
+		t.Errorf("directory %s", b.target.Dir)
 	}
 }
 
 func TestBucketMissing(t *testing.T) {
 	g := startGateway(t)
-	b := newBench(t, g.url, func(p *Params) { p.Bucket = "missing" })
+	b := newBench(t, g.URL, func(p *Params) { p.Bucket = "missing" })
 	err := b.Prepare(t.Context(), b.env)
 	if err == nil || !strings.Contains(err.Error(), `no bucket "missing"`) || !strings.Contains(err.Error(), "create: true") {
 		t.Errorf("Prepare() = %v, want what to do", err)
 	}
 	b.clean(t)
-	b = newBench(t, g.url, func(p *Params) { p.Bucket, p.Create, p.Count, p.Size = "made-here", true, 2, 16 })
+	b = newBench(t, g.URL, func(p *Params) { p.Bucket, p.Create, p.Count, p.Size = "made-here", true, 2, 16 })
 	b.prepare(t)
 	if err := b.measure(t); err != nil {
 		t.Error(err)

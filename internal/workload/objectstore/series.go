@@ -3,6 +3,7 @@ package objectstore
 import (
 	"time"
 
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -26,6 +27,25 @@ type series struct {
 		after time.Duration
 		parts float64
 	}
+}
+
+const operationsMetric = "objectstore_operations"
+
+// resources of the kinds of operations.
+var resources = map[string]string{store.Put: model.ResourceObjectPut, store.Delete: model.ResourceObjectPut, store.Get: model.ResourceObjectGet}
+
+// newSeries is the series of a counter, in a task of these kinds of operations.
+func newSeries(c store.Counter, kinds []string, deadline time.Duration, report workload.Reporter) *series {
+	s := &series{metric: operationsMetric, unit: "op", resource: resources[c.Kind], scale: store.Parts, deadline: deadline, report: report}
+	switch {
+	case c.Bytes:
+		s.metric, s.unit, s.scale = "objectstore_"+c.Kind+"_throughput", "byte", 1
+	case c.Kind != "":
+		s.metric = "objectstore_" + c.Kind + "_rate"
+	case resources[kinds[0]] == resources[kinds[len(kinds)-1]]:
+		s.resource = resources[kinds[0]] // puts and gets mixed are two things
+	}
+	return s
 }
 
 // add takes the next final reading.
@@ -52,90 +72,4 @@ func (s *series) sample() {
 		Metric: s.metric, Unit: s.unit + "/s", Value: s.last.parts / s.scale / s.last.after.Seconds(),
 		Better: model.Higher, Resource: s.resource,
 	})
-}
-
-// book is a ledger with the series that it is published as.
-type book struct {
-	*ledger
-	*series
-}
-
-func newBook(s series) *book {
-	b := &book{series: &s}
-	b.ledger = newLedger(b.add)
-	return b
-}
-
-// parts is what the ledger counts one operation as, so that one under way can
-// be counted in part.
-const parts = 1 << 20
-
-const operationsMetric = "objectstore_operations"
-
-func throughputMetric(kind string) string { return "objectstore_" + kind + "_throughput" }
-func rateMetric(kind string) string       { return "objectstore_" + kind + "_rate" }
-
-// books are all that a run counts while it lasts.
-type books struct {
-	bytes map[string]*book // by kind that moves bytes
-	rates map[string]*book // operations by kind, where there are two
-	all   *book            // operations
-	order []*book          // all of these
-}
-
-// newBooks opens the books for these kinds of operations.
-func newBooks(kinds []string, deadline time.Duration, report workload.Reporter) *books {
-	bs := &books{bytes: map[string]*book{}, rates: map[string]*book{}}
-	open := func(metric, unit, resource string, scale float64) *book {
-		b := newBook(series{metric: metric, unit: unit, resource: resource, scale: scale, deadline: deadline, report: report})
-		bs.order = append(bs.order, b)
-		return b
-	}
-	for _, kind := range kinds {
-		if kind != kindDelete {
-			bs.bytes[kind] = open(throughputMetric(kind), "byte", resources[kind], 1)
-		}
-		if len(kinds) > 1 {
-			bs.rates[kind] = open(rateMetric(kind), "op", resources[kind], parts)
-		}
-	}
-	bs.all = open(operationsMetric, "op", resourceOf(kinds), parts)
-	return bs
-}
-
-// read takes a reading of everything.
-func (bs *books) read(after time.Duration) {
-	for _, b := range bs.order {
-		b.read(after)
-	}
-}
-
-// operation enters an operation, and returns what is to be called at its end.
-// Times are since the start of Run.
-func (bs *books) operation(kind string, begun time.Duration) (end func(ended time.Duration, succeeded bool)) {
-	in := []*book{bs.all}
-	if b, ok := bs.rates[kind]; ok {
-		in = append(in, b)
-	}
-	entries := make([]*transfer, len(in))
-	for i, b := range in {
-		entries[i] = b.begin(parts)
-	}
-	return func(ended time.Duration, succeeded bool) {
-		for i, b := range in {
-			b.endEvenly(entries[i], begun, ended, succeeded)
-		}
-	}
-}
-
-// resourceOf is what operations of these kinds together are a capacity of:
-// empty for puts and gets mixed, which are two things.
-func resourceOf(kinds []string) string {
-	resource := resources[kinds[0]]
-	for _, kind := range kinds[1:] {
-		if resources[kind] != resource {
-			return ""
-		}
-	}
-	return resource
 }

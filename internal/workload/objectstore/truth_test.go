@@ -1,11 +1,13 @@
 package objectstore
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
@@ -20,17 +22,17 @@ func TestShapedPath(t *testing.T) {
 	}
 	const rate = 12.5e6
 	g := startGateway(t)
-	path := startRelay(t, strings.TrimPrefix(g.url, "http://"), rate)
+	path := startRelay(t, strings.TrimPrefix(g.URL, "http://"), rate)
 	const seconds = unit.Duration(3 * time.Second)
 	tests := []struct {
 		name, operation string
 		meter           *meter
 		change          func(*Params)
 	}{
-		{"put for a time", Put, path.up, func(p *Params) { p.Duration, p.Size, p.Concurrency = seconds, 2_000_000, 4 }},
-		{"put large objects", Put, path.up, func(p *Params) { p.Duration, p.Size, p.Concurrency = seconds, 15_000_000, 4 }},
-		{"put a number", Put, path.up, func(p *Params) { p.Count, p.Size, p.Concurrency = 18, 2_000_000, 4 }},
-		{"get for a time", Get, path.down, func(p *Params) { p.Duration, p.Size, p.Concurrency, p.Objects = seconds, 2_000_000, 4, 4 }},
+		{"put for a time", store.Put, path.up, func(p *Params) { p.Duration, p.Size, p.Concurrency = seconds, 2_000_000, 4 }},
+		{"put large objects", store.Put, path.up, func(p *Params) { p.Duration, p.Size, p.Concurrency = seconds, 15_000_000, 4 }},
+		{"put a number", store.Put, path.up, func(p *Params) { p.Count, p.Size, p.Concurrency = 18, 2_000_000, 4 }},
+		{"get for a time", store.Get, path.down, func(p *Params) { p.Duration, p.Size, p.Concurrency, p.Objects = seconds, 2_000_000, 4, 4 }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -41,7 +43,7 @@ func TestShapedPath(t *testing.T) {
 			}
 			metric := "objectstore_" + tt.operation + "_throughput"
 			series := b.record.Readings[metric]
-			over := first(b.Duration.Std(), series[len(series)-1].After)
+			over := cmp.Or(b.Duration.Std(), series[len(series)-1].After)
 			got, carried := b.record.value(metric), tt.meter.carried(b.record.Start, b.record.Start.Add(over))
 			t.Logf("measured %.4g, carried %.4g, rate of the path %.4g byte/s", got, carried, rate)
 			if math.Abs(got/carried-1) > 0.02 {

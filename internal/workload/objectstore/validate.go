@@ -3,135 +3,34 @@ package objectstore
 import (
 	"errors"
 	"fmt"
-	"net/url"
-	"regexp"
-	"slices"
-	"strings"
 
-	"github.com/scalebench/scalebench/internal/unit"
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
-const (
-	minSize = headerSize // so that no two objects are equal
-	// maxSize is what S3 takes in one PutObject: an object in parts would be
-	// another API call, and another measurement.
-	maxSize        = 5 * unit.GiB
-	maxConcurrency = 4096
-	minDuration    = 100 // milliseconds
-)
+const minDuration = 100 // milliseconds
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	return errors.Join(p.validateEndpoint(), p.validateBucket(), p.validatePrefix(), p.validateWords(), p.validateNumbers(), p.validateTogether(), p.validateEnd())
-}
-
-func impossible(field, problem, allowed string) error {
-	return &workload.FieldError{Field: field, Problem: problem, Allowed: allowed}
-}
-
-// validateEndpoint never repeats the endpoint where it could hold a password.
-func (p *Params) validateEndpoint() error {
-	if p.Endpoint == "" {
-		return nil
-	}
-	_, err := parseEndpoint(p.Endpoint)
-	if err != nil {
-		return impossible("endpoint", err.Error(), "allowed is http://HOST:PORT or https://HOST")
-	}
-	return nil
-}
-
-// parseEndpoint reads "http://host:port". Its errors do not contain what they
-// refuse: keys stand in URLs, too.
-func parseEndpoint(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil || u.Host == "" || u.Hostname() == "":
-		return nil, errors.New("it is no URL of a server")
-	case u.User != nil:
-		return nil, errors.New("it contains credentials; they belong in the agent's environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("it begins neither with http:// nor with https://")
-	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("it has a path or a query; the bucket has a key of its own")
-	}
-	return u, nil
-}
-
-// bucketPattern is S3's rule for names; a few old buckets differ.
-var bucketPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$`)
-
-func (p *Params) validateBucket() error {
-	if bucketPattern.MatchString(p.Bucket) && !strings.Contains(p.Bucket, "..") {
-		return nil
-	}
-	return impossible("bucket", fmt.Sprintf("%q cannot name a bucket", p.Bucket), "allowed are 3 to 63 small letters, digits, dots and dashes")
-}
-
-var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
-
-func (p *Params) validatePrefix() error {
-	if len(p.Prefix) <= 200 && prefixPattern.MatchString(p.Prefix) {
-		return nil
-	}
-	return impossible("prefix", fmt.Sprintf("%q cannot hold the tasks' directories", p.Prefix), "allowed are words of letters, digits, and . _ -, with / between them")
-}
-
-func (p *Params) validateWords() error {
-	return errors.Join(
-		oneOf("path_style", p.PathStyle, StyleAuto, StyleAlways, StyleNever),
-		oneOf("preset", p.Preset, "", PresetPaper),
-		oneOf("operation", p.Operation, "", Put, Get, PutDelete, Mixed),
-		oneOf("keys", p.Keys, UUIDKeys, HotKeys),
-	)
-}
-
-func oneOf(field, value string, allowed ...string) error {
-	if slices.Contains(allowed, value) {
-		return nil
-	}
-	words := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
-	return impossible(field, fmt.Sprintf("there is no %q", value), "allowed is "+strings.Join(words, ", "))
-}
-
-func (p *Params) validateNumbers() error {
-	var errs []error
-	refuse := func(bad bool, field string, value any, allowed string) {
+	s := p.settings()
+	errs := []error{p.config().Check()}
+	refuse := func(bad bool, field, problem, allowed string) {
 		if bad {
-			errs = append(errs, impossible(field, fmt.Sprintf("%v is impossible", value), "allowed is "+allowed))
+			errs = append(errs, &workload.FieldError{Field: field, Problem: problem, Allowed: allowed})
 		}
 	}
-	refuse(p.Size != 0 && (p.Size < minSize || p.Size > maxSize), "size", p.Size, fmt.Sprintf("%v to %v, what one PutObject takes", unit.Size(minSize), maxSize))
-	refuse(p.Concurrency < 0 || p.Concurrency > maxConcurrency, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one a core", maxConcurrency))
-	refuse(p.Duration != 0 && p.Duration.Std().Milliseconds() < minDuration, "duration", p.Duration, "100ms or more")
-	refuse(p.Count < 0, "count", p.Count, "1 or more")
-	refuse(p.Objects < 0 || p.Objects > 1_000_000, "objects", p.Objects, "1 to 1000000; leave it out for four a worker")
-	share := p.settings().getShare
-	refuse(!(share >= 0 && share <= 1), "get_share", share, "0 to 1")
-	refuse(p.Retries < 0 || p.Retries > 100, "retries", p.Retries, "0 to 100")
-	refuse(p.RequestTimeout.Std().Milliseconds() < minDuration, "request_timeout", p.RequestTimeout, "100ms or more")
-	refuse(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1")
+	impossible := func(bad bool, field string, value any, allowed string) {
+		refuse(bad, field, fmt.Sprintf("%v is impossible", value), "allowed is "+allowed)
+	}
+	impossible(p.Preset != "" && p.Preset != PresetPaper, "preset", fmt.Sprintf("%q", p.Preset), PresetPaper)
+	impossible(p.Concurrency < 0 || p.Concurrency > store.MaxClients, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one a core", store.MaxClients))
+	impossible(p.Duration != 0 && p.Duration.Std().Milliseconds() < minDuration, "duration", p.Duration, "100ms or more")
+	impossible(p.Objects < 0, "objects", p.Objects, "1 and more; leave it out for four a worker")
+	impossible(p.Count < 0, "count", p.Count, "1 or more")
+	impossible(p.RequestTimeout.Std().Milliseconds() < minDuration, "request_timeout", p.RequestTimeout, "100ms or more")
+	impossible(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1")
+	refuse(p.Count > 0 && p.Duration > 0, "count", "a task ends after a count or after a duration, not after both", "leave out count or duration")
+	refuse(p.GetShare != nil && s.operation != store.Mixed, "get_share", "operation is "+s.operation, "allowed is get_share beside operation: mixed")
+	refuse(p.Objects > 0 && !s.reads(), "objects", "operation is "+s.operation, "allowed is objects beside operation: get or mixed")
 	return errors.Join(errs...)
-}
-
-// validateTogether refuses keys that the operation has no use for.
-func (p *Params) validateTogether() error {
-	s := p.settings()
-	problem := "operation is " + s.operation
-	var errs []error
-	if p.GetShare != nil && s.operation != Mixed {
-		errs = append(errs, impossible("get_share", problem, "allowed is get_share beside operation: mixed"))
-	}
-	if p.Objects > 0 && !s.reads() {
-		errs = append(errs, impossible("objects", problem, "allowed is objects beside operation: get or mixed"))
-	}
-	return errors.Join(errs...)
-}
-
-func (p *Params) validateEnd() error {
-	if p.Count > 0 && p.Duration > 0 {
-		return impossible("count", "a task ends after a count or after a duration, not after both", "leave out count or duration")
-	}
-	return nil
 }

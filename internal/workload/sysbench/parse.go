@@ -94,8 +94,8 @@ func parseInterval(line string) (float64, bool) {
 	return v * factor, err == nil
 }
 
-// meter turns lines into a progress counter.
-type meter struct {
+// publisher turns lines into a progress counter.
+type publisher struct {
 	metric, unit string
 	report       workload.Reporter
 	now          func() time.Time
@@ -106,7 +106,7 @@ type meter struct {
 }
 
 // Write takes output as it comes.
-func (m *meter) Write(p []byte) (int, error) {
+func (m *publisher) Write(p []byte) (int, error) {
 	for _, b := range p {
 		if b != '\n' {
 			m.line = append(m.line, b)
@@ -118,7 +118,7 @@ func (m *meter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (m *meter) take(line string) {
+func (m *publisher) take(line string) {
 	if line == "Threads started!" {
 		m.last = m.now()
 		m.report.Progress(m.metric, m.unit, 0)
@@ -136,7 +136,7 @@ func (m *meter) take(line string) {
 
 // finish reports the exact total, unless rounding has carried the sum beyond
 // it: a counter does not go back.
-func (m *meter) finish(total float64) {
+func (m *publisher) finish(total float64) {
 	if total >= m.done {
 		m.report.Progress(m.metric, m.unit, total)
 	}

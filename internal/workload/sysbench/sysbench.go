@@ -1,11 +1,22 @@
+// Package sysbench runs the processor and memory tests of sysbench 1.0, where
+// it is installed.
+//
+// The summary gives the metrics. The lines that sysbench prints every second
+// give the progress series: each holds the mean rate since the line before, so
+// the work done is that rate times the time between the two lines; the last
+// point is the exact total of the summary.
 package sysbench
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -61,9 +72,9 @@ func (p *Params) Validate() error {
 	case p.Duration.Std() < time.Second || p.Duration.Std()%time.Second != 0:
 		return field("duration", fmt.Sprintf("sysbench cannot run for %s", p.Duration), "a whole number of seconds, such as 10s")
 	case p.MaxPrime < 3:
-		return field("max_prime", fmt.Sprintf("%d is no limit for primes", p.MaxPrime), "3 or more")
+		return field("max_prime", fmt.Sprintf("%d is not a limit for primes", p.MaxPrime), "3 or more")
 	case p.BlockSize < unit.Byte || p.BlockSize&(p.BlockSize-1) != 0:
-		return field("block_size", fmt.Sprintf("%s is no size of a block", p.BlockSize), "a power of 2, such as 1KiB or 1MiB")
+		return field("block_size", fmt.Sprintf("%s is not a size of a block", p.BlockSize), "a power of 2, such as 1KiB or 1MiB")
 	case p.Operation != "read" && p.Operation != "write":
 		return field("operation", fmt.Sprintf("there is no operation %q", p.Operation), "read or write")
 	case p.Access != "seq" && p.Access != "rnd":
@@ -110,7 +121,7 @@ func (p *Params) arguments() []string {
 	return append(args, "run")
 }
 
-// metric names the rate of a test and its unit, whose counter is the progress.
+// metric names the rate of a test and its unit, which the progress counts.
 func (p *Params) metric() (name, unit, resource string) {
 	if p.Test == CPU {
 		return "sysbench_cpu_rate", "op", model.ResourceCPU
@@ -122,8 +133,8 @@ func (p *Params) metric() (name, unit, resource string) {
 // event's time, too. (For memory that is below the resolution of the report.)
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	name, counted, resource := p.metric()
-	meter := &meter{metric: name, unit: counted, report: env.Report, now: time.Now}
-	text, err := p.execute(ctx, env, meter)
+	publisher := &publisher{metric: name, unit: counted, report: env.Report, now: time.Now}
+	text, err := p.execute(ctx, env, publisher)
 	if err != nil {
 		return err
 	}
@@ -134,10 +145,40 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if s.seconds < 0.95*p.Duration.Seconds() {
 		return fmt.Errorf("sysbench ended after %v of %v seconds: the rate would be of another duration", s.seconds, p.Duration.Seconds())
 	}
-	meter.finish(s.total)
+	publisher.finish(s.total)
 	env.Report.Sample(model.Sample{Metric: name, Unit: counted + "/s", Value: s.rate, Better: model.Higher, Resource: resource})
 	if p.Test == CPU {
 		env.Report.Sample(model.Sample{Metric: "sysbench_cpu_latency_p95", Unit: "ms", Value: s.p95, Better: model.Lower, Info: true})
 	}
 	return nil
+}
+
+// execute runs sysbench and returns its standard output, a few kilobytes. The
+// publisher sees each line when it is printed.
+func (p *Params) execute(ctx context.Context, env *workload.Env, m *publisher) (string, error) {
+	cmd := exec.CommandContext(ctx, p.path, p.arguments()...)
+	cmd.Env = env.Environ
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	var text, complaint bytes.Buffer
+	cmd.Stdout = io.MultiWriter(&text, m, env.Stdout)
+	cmd.Stderr = io.MultiWriter(&complaint, env.Stderr)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
+		env.Report.ExitCode(cmd.ProcessState.ExitCode())
+	}
+	switch {
+	case err == nil:
+		return text.String(), nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.As(err, &exit):
+		return "", fmt.Errorf("sysbench %s ended with %w: %s", strings.Join(p.arguments(), " "), exit, lastLine(complaint.String()+text.String()))
+	}
+	return "", fmt.Errorf("running %s: %w", p.path, err)
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
 }

@@ -77,7 +77,7 @@ func TestMeter(t *testing.T) {
 	for _, tt := range tests {
 		clock := time.Unix(0, 0)
 		r := &workloadtest.Record{T: t}
-		m := &meter{report: r, now: func() time.Time { return clock }}
+		m := &publisher{report: r, now: func() time.Time { return clock }}
 		for _, line := range strings.SplitAfter(read(t, tt.file), "\n") {
 			if _, ok := parseInterval(line); ok {
 				clock = clock.Add(time.Second)
@@ -104,7 +104,7 @@ func TestMeter(t *testing.T) {
 
 func TestMeterNeverGoesBack(t *testing.T) {
 	r := &workloadtest.Record{T: t}
-	m := &meter{report: r, now: time.Now, done: 100}
+	m := &publisher{report: r, now: time.Now, done: 100}
 	m.finish(99)
 	if len(r.Readings) != 0 {
 		t.Errorf("finish(99) after 100 reported %v", r.Readings)

@@ -1,0 +1,338 @@
+package evaluation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// part is all that a run did with one workload.
+type part struct {
+	run      *observe.Run
+	workload string
+	steps    []model.Step // serial and parallel, by number
+	all      []model.Step // also those that largest left out
+}
+
+// divide divides a run by workload, in the order of the steps. Steps of a batch
+// or a search have no phase to compare and are left out.
+func divide(run *observe.Run) []part {
+	steps := slices.Clone(run.Steps())
+	slices.SortStableFunc(steps, func(a, b model.Step) int { return cmp.Compare(a.Number, b.Number) })
+	var out []part
+	for _, s := range steps {
+		if s.Phase != model.Serial && s.Phase != model.Parallel {
+			continue
+		}
+		i := slices.IndexFunc(out, func(p part) bool { return p.workload == s.Workload })
+		if i < 0 {
+			i = len(out)
+			out = append(out, part{run: run, workload: s.Workload})
+		}
+		out[i].steps = append(out[i].steps, s)
+	}
+	for i := range out {
+		out[i].all = out[i].steps
+	}
+	return out
+}
+
+// measures says what the part's subjects are.
+func (p part) measures() Subjects {
+	for _, s := range p.steps {
+		for _, t := range s.Tasks {
+			if t.Spec.Role != model.RoleServe && t.Spec.Subject != "" && t.Spec.Subject != string(t.Node) {
+				return OfPairs
+			}
+		}
+	}
+	return OfNodes
+}
+
+// largest is the part without the parallel steps of fewer subjects, which are
+// points of a sweep over sizes.
+func (p part) largest() part {
+	size := observe.Fleet(p.steps)[p.workload]
+	p.steps = slices.DeleteFunc(slices.Clone(p.steps), func(s model.Step) bool {
+		return s.Phase == model.Parallel && len(observe.Subjects(s)) < size
+	})
+	return p
+}
+
+// metricKey names a metric with its labels: "score" or "score{test=pipe}".
+func metricKey(s model.Sample) string {
+	if len(s.Labels) == 0 {
+		return s.Metric
+	}
+	pairs := make([]string, 0, len(s.Labels))
+	for k, v := range s.Labels {
+		pairs = append(pairs, k+"="+v)
+	}
+	slices.Sort(pairs)
+	return s.Metric + "{" + strings.Join(pairs, ",") + "}"
+}
+
+// metrics lists the part's metrics in the order of first appearance, each with
+// the sample that introduced it: its unit and direction hold for all. Values
+// that only describe a trial (Info) are no capacities and left out.
+func (p part) metrics() (keys []string, first map[string]model.Sample) {
+	first = make(map[string]model.Sample)
+	for _, step := range p.steps {
+		for _, r := range p.run.Accepted(step.ID) {
+			for _, s := range r.Samples {
+				key := metricKey(s)
+				if _, ok := first[key]; !ok && !s.Info {
+					keys = append(keys, key)
+					first[key] = s
+				}
+			}
+		}
+	}
+	return keys, first
+}
+
+// reading is what one task says about one metric.
+type reading struct {
+	node           model.NodeID
+	subject        model.NodeID // what is measured: the node, or its pair
+	started, ended time.Time
+	clockError     time.Duration
+	value          float64 // as reported, above zero
+	curve          *curve  // nil: see refused
+	refused        string  // why there is no curve; empty: no series at all
+	whole, scored  float64 // capacities; set by score
+	precision      precision
+}
+
+// task is the time of the whole task.
+func (r reading) task() span { return span{r.started, r.ended} }
+
+// stepReadings are the readings of one step, with the subjects that gave none,
+// or not all.
+type stepReadings struct {
+	step     model.Step
+	readings []reading
+	missing  []model.NodeID
+}
+
+// read collects one metric over all complete steps. Tasks that only serve
+// others measure nothing and are passed over.
+func (p part) read(key string, like model.Sample, opt Options, n *notes) []stepReadings {
+	var out []stepReadings
+	for _, step := range p.steps {
+		if step.State != model.StepComplete {
+			continue
+		}
+		sr := stepReadings{step: step}
+		tasks := make(map[model.TaskID]model.Task, len(step.Tasks))
+		for _, t := range step.Tasks {
+			tasks[t.ID] = t
+		}
+		for _, r := range p.run.Accepted(step.ID) {
+			task, known := tasks[r.Task]
+			if known && task.Spec.Role == model.RoleServe {
+				continue
+			}
+			rd, err := readResult(r, key, like, opt)
+			if err != nil {
+				n.warn("%s, trial %d: node %s, task %s: %v; left out", step.Phase, step.Trial, r.Node, r.Task, err)
+				continue
+			}
+			if rd.subject = r.Node; known {
+				rd.subject = observe.SubjectOf(task)
+			}
+			sr.readings = append(sr.readings, rd)
+		}
+		sr.missing = missingSubjects(step, sr.readings)
+		out = append(out, sr)
+	}
+	return out
+}
+
+// missingSubjects lists the subjects with a measuring task that gave no
+// reading: half of a pair is no pair.
+func missingSubjects(step model.Step, rs []reading) []model.NodeID {
+	type end struct{ node, subject model.NodeID }
+	given, named := make(map[end]bool, len(rs)), make(map[model.NodeID]bool)
+	for _, r := range rs {
+		given[end{r.node, r.subject}] = true
+	}
+	var out []model.NodeID
+	for _, t := range observe.Measuring(step) {
+		subject := observe.SubjectOf(t)
+		if !given[end{t.Node, subject}] && !named[subject] {
+			named[subject] = true
+			out = append(out, subject)
+		}
+	}
+	return out
+}
+
+// readResult finds the one sample of this metric in a result and its series.
+func readResult(r model.Result, key string, like model.Sample, opt Options) (reading, error) {
+	if r.Outcome != model.OutcomeOK {
+		return reading{}, fmt.Errorf("it ended as %s", r.Outcome)
+	}
+	var found []model.Sample
+	for _, s := range r.Samples {
+		if s.Metric == like.Metric && metricKey(s) == key {
+			found = append(found, s)
+		}
+	}
+	if len(found) != 1 {
+		return reading{}, fmt.Errorf("it reported %s %d times instead of once", key, len(found))
+	}
+	s := found[0]
+	if s.Unit != like.Unit || s.Better != like.Better {
+		return reading{}, fmt.Errorf("it reported %s in %q (better: %s) where others report %q (better: %s)", key, s.Unit, s.Better, like.Unit, like.Better)
+	}
+	if !IsCapacity(s.Value) {
+		return reading{}, fmt.Errorf("it reported %s = %v, which is no capacity: it must be a number above 0", key, s.Value)
+	}
+	rd := reading{node: r.Node, started: r.Started, ended: r.Ended, clockError: r.ClockError, value: s.Value}
+	rd.curve, rd.refused = readCurve(r, s, opt)
+	return rd, nil
+}
+
+// Beyond these a number is a mistake in whatever unit; within them no sum,
+// ratio or square of capacities leaves the range of a float64.
+const leastCapacity, largestCapacity = 1e-100, 1e100
+
+// IsCapacity reports whether v, and 1/v, can be a capacity.
+func IsCapacity(v float64) bool { return v >= leastCapacity && v <= largestCapacity }
+
+// readCurve returns the progress curve of a sample, or why there is none.
+func readCurve(r model.Result, s model.Sample, opt Options) (*curve, string) {
+	var found []model.Series
+	for _, series := range r.Series {
+		if series.Metric == s.Metric {
+			found = append(found, series)
+		}
+	}
+	same := 0 // samples of this name, whatever their labels
+	for _, other := range r.Samples {
+		if other.Metric == s.Metric {
+			same++
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, ""
+	case len(found) > 1:
+		return nil, fmt.Sprintf("there are %d of it", len(found))
+	case same > 1:
+		return nil, "samples with different labels share it"
+	case r.Started.IsZero() || !r.Ended.After(r.Started):
+		return nil, "the task has no start and end times"
+	}
+	c, err := newCurve(found[0], span{r.Started, r.Ended}, opt.MaxGap)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return c, ""
+}
+
+// balanced returns the steps of the trials that are complete in both
+// phases. In a run that was cut, is not over, or lost steps, one node would
+// else be averaged over more trials than another, and a phase over other
+// trials than its counterpart. Where no trial is complete, all steps are
+// returned, with a doubt.
+func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReadings {
+	if !p.has(model.Serial) || !p.has(model.Parallel) {
+		return steps // one phase only was asked for; comparison says so
+	}
+	missing := make(map[model.StepID][]model.NodeID)
+	for _, s := range steps {
+		missing[s.step.ID] = s.missing
+	}
+	complete := make(map[int]bool)
+	var dropped []string
+	for _, trial := range p.byTrial() {
+		why := trial.lacks(missing, key, p.measures())
+		complete[trial.steps[0].Trial] = len(why) == 0
+		if len(why) > 0 {
+			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", trial.steps[0].Trial, list(why)))
+		}
+	}
+	switch len(dropped) {
+	case 0:
+		return steps
+	case len(complete):
+		n.doubt("no trial is complete in both phases: %s; the numbers are of what there is", list(dropped))
+		return steps
+	}
+	n.warn("left out, because not complete in both phases: %s", list(dropped))
+	return slices.DeleteFunc(steps, func(s stepReadings) bool { return !complete[s.step.Trial] })
+}
+
+// has reports whether the run was to measure this phase of the workload.
+func (p part) has(phase model.Phase) bool {
+	return slices.ContainsFunc(p.steps, func(s model.Step) bool { return s.Phase == phase })
+}
+
+// byTrial divides the part by trial, in order.
+func (p part) byTrial() []part {
+	steps := slices.Clone(p.steps)
+	slices.SortStableFunc(steps, func(a, b model.Step) int { return cmp.Compare(a.Trial, b.Trial) })
+	var out []part
+	for len(steps) > 0 {
+		end := slices.IndexFunc(steps, func(s model.Step) bool { return s.Trial != steps[0].Trial })
+		if end < 0 {
+			end = len(steps)
+		}
+		out = append(out, part{run: p.run, workload: p.workload, steps: steps[:end]})
+		steps = steps[end:]
+	}
+	return out
+}
+
+// lacks says what a trial lacks to be complete: steps that did not come to a
+// valid end, subjects that were not measured alone. One without a value in a
+// complete parallel step is worse and not said here (noteMissing).
+func (p part) lacks(missing map[model.StepID][]model.NodeID, key string, of Subjects) []string {
+	var out []string
+	alone := make(map[model.NodeID]bool)
+	for _, s := range p.steps {
+		if s.Phase != model.Serial {
+			continue
+		}
+		for _, subject := range observe.Subjects(s) {
+			alone[subject] = true
+		}
+		if s.State != model.StepComplete {
+			out = append(out, phaseName(s)+" "+string(s.State))
+		} else if silent := missing[s.ID]; len(silent) > 0 {
+			out = append(out, "no usable "+key+" of "+named(of, silent)+" alone")
+		}
+	}
+	if !p.has(model.Parallel) {
+		out = append(out, "no parallel step")
+	}
+	for _, s := range p.steps {
+		if s.Phase != model.Parallel {
+			continue
+		}
+		if s.State != model.StepComplete {
+			out = append(out, phaseName(s)+" "+string(s.State))
+		}
+		for _, subject := range observe.Subjects(s) {
+			if !alone[subject] {
+				out = append(out, "no serial step on "+string(subject))
+			}
+		}
+	}
+	return out
+}
+
+// phaseName says which step of a trial it is.
+func phaseName(s model.Step) string {
+	if on := observe.Subjects(s); s.Phase == model.Serial && len(on) == 1 {
+		return fmt.Sprintf("serial on %s", on[0])
+	}
+	return string(s.Phase)
+}

@@ -1,0 +1,363 @@
+package evaluation
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// replicate holds the capacities of one repetition of one phase.
+type replicate struct {
+	trial int
+	// subjects are indices into those of the comparison, ascending: the ones
+	// that were measured in this repetition.
+	subjects []int32
+	// values are the capacities that count; whole those over whole tasks.
+	values, whole []float64
+}
+
+// at returns the value of a subject.
+func (r replicate) at(subject int32) (v float64, ok bool) {
+	i, ok := slices.BinarySearch(r.subjects, subject)
+	if !ok {
+		return 0, false
+	}
+	return r.values[i], true
+}
+
+// arrange arranges the scored readings of steps by subject. Subjects are in
+// order of name, so that sums are always made in the same order.
+func arrange(steps []stepReadings) (subjects []model.NodeID, serial, parallel []replicate) {
+	index, usable := make(map[model.NodeID]int32), make([][]reading, len(steps))
+	for i, s := range steps {
+		usable[i] = s.usable()
+		for _, r := range usable[i] {
+			index[r.subject] = 0
+		}
+	}
+	subjects = slices.Sorted(maps.Keys(index))
+	for i, name := range subjects {
+		index[name] = int32(i)
+	}
+	type cell struct {
+		trial   int
+		subject int32
+	}
+	times, place := make(map[cell]int), make(map[[2]int]int)
+	for i, s := range steps {
+		r := newReplicate(s.step.Trial, usable[i], index)
+		if len(r.subjects) == 0 {
+			continue
+		}
+		if s.step.Phase == model.Parallel {
+			parallel = append(parallel, r)
+			continue
+		}
+		// A serial step holds one subject. Those of a trial make a repetition; a
+		// subject that was measured again in it makes another.
+		again := 0
+		for _, subject := range r.subjects {
+			again = max(again, times[cell{r.trial, subject}])
+		}
+		for _, subject := range r.subjects {
+			times[cell{r.trial, subject}] = again + 1
+		}
+		k, ok := place[[2]int{r.trial, again}]
+		if !ok {
+			k = len(serial)
+			place[[2]int{r.trial, again}] = k
+			serial = append(serial, replicate{trial: r.trial})
+		}
+		serial[k].subjects = append(serial[k].subjects, r.subjects...)
+		serial[k].values, serial[k].whole = append(serial[k].values, r.values...), append(serial[k].whole, r.whole...)
+	}
+	for i := range serial {
+		serial[i] = serial[i].sorted()
+	}
+	return subjects, serial, parallel
+}
+
+// usable returns the readings of subjects that were measured in full.
+func (s stepReadings) usable() []reading {
+	if len(s.missing) == 0 {
+		return s.readings
+	}
+	missing := make(map[model.NodeID]bool, len(s.missing))
+	for _, subject := range s.missing {
+		missing[subject] = true
+	}
+	return slices.DeleteFunc(slices.Clone(s.readings), func(r reading) bool { return missing[r.subject] })
+}
+
+// newReplicate adds readings up by subject: over both ends of a pair.
+func newReplicate(trial int, readings []reading, index map[model.NodeID]int32) replicate {
+	r, sums := replicate{trial: trial}, make(map[int32][2]float64, len(readings))
+	for _, rd := range readings {
+		i := index[rd.subject]
+		sum, again := sums[i]
+		if !again {
+			r.subjects = append(r.subjects, i)
+		}
+		sums[i] = [2]float64{sum[0] + rd.scored, sum[1] + rd.whole}
+	}
+	slices.Sort(r.subjects)
+	for _, i := range r.subjects {
+		r.values, r.whole = append(r.values, sums[i][0]), append(r.whole, sums[i][1])
+	}
+	return r
+}
+
+// sorted returns the repetition with its subjects in order.
+func (r replicate) sorted() replicate {
+	order := make([]int32, len(r.subjects))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(r.subjects[a], r.subjects[b]) })
+	out := replicate{trial: r.trial, subjects: make([]int32, len(order)), values: make([]float64, len(order)), whole: make([]float64, len(order))}
+	for i, k := range order {
+		out.subjects[i], out.values[i], out.whole[i] = r.subjects[k], r.values[k], r.whole[k]
+	}
+	return out
+}
+
+// means averages each of n subjects over the repetitions that have it, in their
+// order; NaN where none has.
+func means(reps []replicate, n int, of func(replicate) []float64) []float64 {
+	start := make([]int, n+1) // of the values of each subject
+	for _, r := range reps {
+		for _, subject := range r.subjects {
+			start[subject+1]++
+		}
+	}
+	for i := range n {
+		start[i+1] += start[i]
+	}
+	values, next := make([]float64, start[n]), slices.Clone(start[:n])
+	for _, r := range reps {
+		for i, subject := range r.subjects {
+			values[next[subject]] = of(r)[i]
+			next[subject]++
+		}
+	}
+	out := make([]float64, n)
+	var own []float64 // the same place for all: how a sum is rounded depends on its alignment
+	for i := range out {
+		own = append(own[:0], values[start[i]:start[i+1]]...)
+		m, err := stats.Mean(own)
+		if err != nil {
+			m = math.NaN()
+		}
+		out[i] = m
+	}
+	return out
+}
+
+func scoredValues(r replicate) []float64 { return r.values }
+func wholeValues(r replicate) []float64  { return r.whole }
+
+// known reports whether a subject has a mean.
+func known(v float64) bool { return !math.IsNaN(v) }
+
+// comparison is what a finding is made of, wherever the numbers come from.
+type comparison struct {
+	workload, metric string
+	of               Subjects
+	resource         string
+	scoring
+	subjects         []model.NodeID // by name
+	serial, parallel []replicate
+	simultaneity
+	resolution resolution
+	common     common
+	notes      notes
+}
+
+// finding computes the index, its intervals and its verdict.
+func (c comparison) finding(opt Options) Finding {
+	f := Finding{
+		Workload: c.workload, Metric: c.metric, Unit: c.unit, Resource: c.resource, Of: c.of,
+		Overlap: c.overlap, StartSkewMS: c.skewMS, EndSpreadMS: c.spreadMS,
+		Window: c.window, Reciprocal: c.reciprocal, Verdict: Unknown,
+	}
+	serial := means(c.serial, len(c.subjects), scoredValues)
+	parallel := means(c.parallel, len(c.subjects), scoredValues)
+	f.Pairs = c.pairs(serial, parallel)
+	f.Nodes = len(f.Pairs)
+	if f.Nodes > 0 {
+		serial, parallel = columns(f.Pairs)
+	}
+	c.describe(&f, serial, parallel)
+	if f.Nodes > 0 {
+		c.index(&f, serial, parallel)
+		c.intervals(&f, serial, parallel, opt)
+		c.repetitions(&f)
+		c.groups(&f, serial, parallel)
+	}
+	f.Verdict = c.verdict(&f)
+	f.Warnings = c.notes.all()
+	return f
+}
+
+// pairs pairs the mean capacities of each subject in both phases. One without
+// a value in one of the phases has no pair; missing is missing.
+func (c *comparison) pairs(serial, parallel []float64) []NodePair {
+	whole := means(c.parallel, len(c.subjects), wholeValues)
+	pairs := make([]NodePair, 0, len(serial))
+	var alone, together []model.NodeID // measured in that phase only
+	for i, name := range c.subjects {
+		switch {
+		case known(serial[i]) && known(parallel[i]):
+			pairs = append(pairs, NodePair{Node: name, Serial: serial[i], Parallel: parallel[i], ParallelWhole: whole[i]})
+		case known(serial[i]):
+			alone = append(alone, name)
+		case known(parallel[i]):
+			together = append(together, name)
+		}
+	}
+	noSerial, noParallel := len(pairs)+len(alone) == 0, len(pairs)+len(together) == 0
+	if noSerial {
+		c.notes.doubt("there are no serial values to compare with")
+	}
+	if noParallel {
+		c.notes.doubt("there are no parallel values")
+	}
+	if noSerial || noParallel {
+		return pairs
+	}
+	if len(alone) > 0 {
+		c.notes.warn("%s: serial value only; left out", named(c.of, alone))
+	}
+	if len(together) > 0 {
+		c.notes.doubt("%s took part in the parallel phase and has no serial value", named(c.of, together))
+	}
+	return pairs
+}
+
+// columns returns the serial and the parallel capacities of pairs.
+func columns(pairs []NodePair) (serial, parallel []float64) {
+	serial, parallel = make([]float64, len(pairs)), make([]float64, len(pairs))
+	for i, p := range pairs {
+		serial[i], parallel[i] = p.Serial, p.Parallel
+	}
+	return serial, parallel
+}
+
+// describe fills in the spreads: over the pairs, or, when only one phase was
+// measured, over what there is of it.
+func (c *comparison) describe(f *Finding, serial, parallel []float64) {
+	unknown := func(v float64) bool { return !known(v) }
+	serial, parallel = slices.DeleteFunc(slices.Clone(serial), unknown), slices.DeleteFunc(slices.Clone(parallel), unknown)
+	f.Serial = c.spread(serial)
+	f.Parallel.Spread = c.spread(parallel)
+	if f.Parallel.Mean != nil {
+		total := *f.Parallel.Mean * float64(len(parallel))
+		f.Parallel.Total = &total
+	}
+}
+
+// spread summarises capacities; of none nothing is known, which the doubts
+// explain.
+func (c *comparison) spread(xs []float64) Spread {
+	if len(xs) == 0 {
+		return Spread{}
+	}
+	s, err := stats.Describe(xs)
+	if err != nil {
+		c.notes.doubt("the capacities cannot be summarised: %v", err)
+		return Spread{}
+	}
+	return Spread{Mean: &s.Mean, Min: &s.Min, Max: &s.Max, SD: &s.PopulationSD}
+}
+
+// index sets the CDI, 100·(1 − mean(p)/mean(s)): ScaleBench, equation 6.
+func (c *comparison) index(f *Finding, serial, parallel []float64) {
+	f.CDI = c.cdi(parallel, serial)
+	whole := make([]float64, len(f.Pairs))
+	for i, p := range f.Pairs {
+		whole[i] = p.ParallelWhole
+	}
+	f.CDIWhole = c.cdi(whole, serial)
+	if f.CDI != nil && f.CDIWhole != nil && math.Abs(*f.CDI-*f.CDIWhole) > wholeDeviation {
+		c.notes.warn("over whole tasks the CDI would be %.1f %% instead of %.1f %%: %ss that finished early left the others uncontended", *f.CDIWhole, *f.CDI, c.of)
+	}
+}
+
+// cdi is the index of these capacities, nil when there is none.
+func (c *comparison) cdi(parallel, serial []float64) *float64 {
+	ratio, err := stats.RatioOfMeans(parallel, serial)
+	if err != nil {
+		c.notes.doubt("the index cannot be computed: %v", err)
+		return nil
+	}
+	v := degradation(ratio)
+	return &v
+}
+
+// degradation is the CDI of an efficiency: ScaleBench, equation 9.
+func degradation(efficiency float64) float64 { return 100 * (1 - efficiency) }
+
+// intervals sets the Fieller interval, which carries the verdict, and the
+// bootstrap's, which is shown beside it: with fewer than about 20 nodes the
+// latter is too narrow (docs/methods.md has the figures).
+func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Options) {
+	if f.CDI == nil {
+		return
+	}
+	if f.Nodes < 2 {
+		c.notes.doubt("one %s has no interval; at least 2 are needed, 6 or more are better", c.of)
+		return
+	}
+	iv, err := stats.Fieller(parallel, serial, level)
+	f.CI = c.widened(cdiInterval(iv, err), *f.CDI, c.noteWidened)
+	c.noteInterval(err)
+	iv, err = stats.BCa(parallel, serial, level, opt.Resamples, opt.Seed)
+	f.BCa = c.widened(cdiInterval(iv, err), *f.CDI, func(string, float64, Interval, Interval) {})
+}
+
+// widened adds to an interval over subjects what their scatter cannot show:
+// what they went through together, and what the instrument resolves. note is
+// told of each step: why, by how much in points, from and to which interval.
+func (c *comparison) widened(iv *Interval, cdi float64, note func(why string, half float64, from, to Interval)) *Interval {
+	if iv == nil {
+		return nil
+	}
+	together, half := c.common.widen(*iv, cdi)
+	note("vary together", half, *iv, together)
+	wider, half := c.resolution.floor(together, cdi)
+	note("are not told apart by the instrument", half, together, wider)
+	return &wider
+}
+
+// noteWidened says that an interval was widened where that decides.
+func (c *comparison) noteWidened(why string, half float64, from, to Interval) {
+	if verdictOf(from) != verdictOf(to) {
+		c.notes.warn("the %ss differ less (interval [%.3f, %.3f]) than they %s (± %.3f points): the interval is widened by that", c.of, from[0], from[1], why, half)
+	}
+}
+
+// noteInterval says why there is no interval.
+func (c *comparison) noteInterval(err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, stats.ErrUnbounded):
+		c.notes.doubt("the serial capacities differ so much that the interval has no bounds; measure more %ss, or equal ones", c.of)
+	case errors.Is(err, stats.ErrNoSpread):
+		c.notes.doubt("every %s has exactly the same ratio, as copied or coarsely rounded values have; there is no scatter to compute an interval from", c.of)
+	default:
+		c.notes.doubt("no interval: %v", err)
+	}
+}
+
+// cdiInterval turns an interval of the efficiency into one of the index.
+func cdiInterval(iv stats.Interval, err error) *Interval {
+	if err != nil {
+		return nil
+	}
+	return &Interval{degradation(iv.Hi), degradation(iv.Lo)}
+}

@@ -1,0 +1,86 @@
+package evaluation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// TestActive: when a task counts as active, and at what rate.
+func TestActive(t *testing.T) {
+	task := span{epoch, epoch.Add(20 * time.Second)}
+	for _, c := range []struct {
+		name    string
+		seconds []float64
+		values  []float64
+		begin   float64 // s after the task's start
+		rate    float64
+	}{
+		{"working from the start", []float64{1, 2, 11, 20}, []float64{10, 20, 110, 200}, 0, 10},
+		{"zero published first", []float64{0, 1, 11, 20}, []float64{0, 10, 110, 200}, 0, 10},
+		{"idle for 3 s", []float64{1, 2, 3, 4, 12, 20}, []float64{0, 0, 0, 10, 90, 170}, 3, 10},
+		{"silent for 5 s, then at work", []float64{5, 6, 13, 20}, []float64{1, 11, 81, 151}, 5, 10},
+		{"silent inside", []float64{1, 2, 10, 20}, []float64{10, 20, 100, 200}, 0, 10},
+		{"two points at one moment", []float64{1, 1, 11, 20}, []float64{10, 20, 110, 200}, 0, 10},
+		{"over before the task is", []float64{0, 2, 4, 6}, []float64{0, 20, 40, 60}, 0, 10},
+		{"one of several tests", []float64{14, 15, 16, 17}, []float64{0, 10, 20, 30}, 14, 10},
+	} {
+		s := model.Series{Unit: "op", Values: c.values}
+		for _, x := range c.seconds {
+			s.Offsets = append(s.Offsets, int64(x*1e9))
+		}
+		got, err := newCurve(s, task, 2*time.Second)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if begin := got.active.start.Sub(epoch).Seconds(); begin != c.begin {
+			t.Errorf("%s: active from %v s, want %v s", c.name, begin, c.begin)
+		}
+		rate, err := got.rate()
+		wantValue(t, c.name+": rate", &rate, c.rate, .02*c.rate)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestRateIn: only what the points tell of a window is used, and too little
+// is refused.
+func TestRateIn(t *testing.T) {
+	at := func(s float64) time.Time { return epoch.Add(time.Duration(s * 1e9)) }
+	series := model.Series{Unit: "op"}
+	for _, s := range []float64{1, 2, 3, 7, 8, 9, 10} {
+		series.Offsets = append(series.Offsets, int64(s*1e9))
+		series.Values = append(series.Values, s*s) // faster and faster
+	}
+	c, err := newCurve(series, span{at(0), at(10)}, 2*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []struct {
+		name     string
+		from, to float64
+		rate     float64 // 0: refused
+	}{
+		{"on points", 2, 9, 11},
+		{"between points", 1.5, 9.5, 11},
+		{"silence inside does no harm", 3, 8, 11},
+		{"silent at the beginning", 3.5, 10, 0},
+		{"silent at the end", 1, 6, 0},
+		{"half in the dark", 6.1, 8.2, 0},
+		{"one point", 8.5, 9.5, 0},
+		{"before all points", 0, .5, 0},
+		{"empty", 5, 5, 0},
+	} {
+		first, last, err := c.within(span{at(w.from), at(w.to)}, 2*time.Second)
+		var got float64
+		if err == nil {
+			got, err = c.between(first, last)
+		}
+		if got != w.rate || (err == nil) != (w.rate > 0) {
+			t.Errorf("%s: rate %v, %v, want %v", w.name, got, err, w.rate)
+		}
+	}
+}

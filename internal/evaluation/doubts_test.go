@@ -1,0 +1,238 @@
+package evaluation
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// plain is a run of n nodes without progress series: serial 100+i, parallel
+// kept·(100+i) and a little scatter.
+func plain(n int, kept float64) *builder {
+	b := newBuilder(n)
+	for i := range n {
+		b.step(model.Serial, 1, b.reported(i, 0, 10, 100+float64(i)))
+	}
+	rs := make([]model.Result, n)
+	for i := range n {
+		rs[i] = b.reported(i, 0, 10, kept*(100+float64(i))*(1+.01*float64(i%3-1)))
+	}
+	b.step(model.Parallel, 1, rs...)
+	return b
+}
+
+// last is the result of the last task: the last node, parallel.
+func last(b *builder) *model.Result { return &b.data.Results[len(b.data.Results)-1] }
+
+// TestDoubtsAndWarnings: each defect of the data is told, and the worse ones
+// leave no verdict.
+func TestDoubtsAndWarnings(t *testing.T) {
+	nan := math.NaN()
+	cases := []struct {
+		name    string
+		change  func(*builder)
+		verdict Verdict
+		text    string
+	}{
+		{"sound", func(*builder) {}, Degraded, "one parallel repetition"},
+		{"zero", func(b *builder) { last(b).Samples[0].Value = 0 }, Unknown, "node n05, task 01J00000000000000000000000/0006/0005: it reported rate = 0"},
+		{"negative", func(b *builder) { last(b).Samples[0].Value = -3 }, Unknown, "rate = -3"},
+		{"NaN", func(b *builder) { last(b).Samples[0].Value = nan }, Unknown, "rate = NaN"},
+		{"infinite", func(b *builder) { last(b).Samples[0].Value = math.Inf(1) }, Unknown, "rate = +Inf"},
+		{"no sample", func(b *builder) { last(b).Samples = nil }, Unknown, "node n05 of 6 gave no usable rate"},
+		{"twice", func(b *builder) { r := last(b); r.Samples = append(r.Samples, r.Samples[0]) }, Unknown, "2 times instead of once"},
+		{"other unit", func(b *builder) { last(b).Samples[0].Unit = "kop/s" }, Unknown, `"kop/s"`},
+		{"no result", func(b *builder) { b.data.Results = b.data.Results[:11] }, Unknown, "node n05 of 6"},
+		{"serial step invalid", func(b *builder) {
+			b.data.Steps[2].State, b.data.Steps[2].Reason = model.StepInvalid, "timed out"
+		}, Unknown, "serial on n02, trial 1: invalid, timed out"},
+		{"parallel step invalid", func(b *builder) { b.data.Steps[6].State = model.StepInvalid }, Unknown, "there are no parallel values"},
+		{"no times", func(b *builder) { last(b).Started = time.Time{} }, Unknown, "without start and end times"},
+		{"low overlap", func(b *builder) { last(b).Ended = b.data.Results[6].Started.Add(4 * time.Second) }, Unknown, "only 40 %"},
+		{"no overlap", func(b *builder) {
+			last(b).Started = b.data.Results[6].Started.Add(time.Minute)
+			last(b).Ended = last(b).Started.Add(time.Second)
+		}, Unknown, "only 0 %"},
+		{"poor overlap", func(b *builder) { last(b).Ended = last(b).Ended.Add(-2 * time.Second) }, Degraded, "poor overlap: all nodes were active together for 80 %"},
+		{"unequal CPUs", func(b *builder) { b.data.Nodes[1].Facts.CPUModel = "Model Y" }, Degraded, "unequal CPUs: 5 × Model X (2 cores), 1 × Model Y (2 cores)"},
+		{"no facts", func(b *builder) { b.data.Nodes[1].Facts = model.Facts{} }, Degraded, "1 node without a known CPU model"},
+		{"unsure clock", func(b *builder) { last(b).ClockError = 5 * time.Millisecond }, Degraded, "± 5.0 ms"},
+		{"retried", func(b *builder) {
+			b.data.Steps[0].Attempt = 2
+			again := b.data.Results[0]
+			again.Attempt = 2
+			b.data.Results[0].Outcome = model.OutcomeTimeout
+			b.data.Results = append(b.data.Results, again)
+		}, Degraded, "1 task did not end well before the attempt that counts: node n00 timeout (serial, trial 1, attempt 1)"},
+		{"series on some", func(b *builder) {
+			last(b).Series = []model.Series{{Metric: "rate", Unit: "op", Offsets: []int64{0, 2e9, 6e9, 10e9}, Values: []float64{0, 200, 600, 1000}}}
+		}, Degraded, "11 tasks without a usable progress series"},
+		{"two groups", func(b *builder) {
+			for i := 6; i < 9; i++ {
+				b.data.Results[i].Samples[0].Value /= 4
+			}
+		}, Degraded, "fall in two groups"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			b := plain(6, .5)
+			c.change(b)
+			f := one(t, b.data, quick)
+			if f.Verdict != c.verdict {
+				t.Errorf("verdict %s, want %s\n%s", f.Verdict, c.verdict, strings.Join(f.Warnings, "\n"))
+			}
+			wantWarning(t, f, c.text)
+		})
+	}
+}
+
+// TestSeriesRefused: a series that cannot tell the work in the window is not
+// used, for anything.
+func TestSeriesRefused(t *testing.T) {
+	const sec = int64(time.Second)
+	for _, c := range []struct {
+		name    string
+		offsets []int64
+		values  []float64
+		text    string
+	}{
+		{"decreasing", []int64{0, 5 * sec, 10 * sec}, []float64{1, 9, 8}, "it decreases from 9 to 8"},
+		{"out of order", []int64{0, 9 * sec, 8 * sec}, []float64{1, 2, 3}, "not in order of time"},
+		{"lengths differ", []int64{0, 9 * sec}, []float64{1, 2, 3}, "2 offsets for 3 values"},
+		{"NaN", []int64{0, 9 * sec}, []float64{1, math.NaN()}, "is NaN"},
+		{"before the start", []int64{-1, 9 * sec}, []float64{1, 2}, "before the start"},
+		{"one point", []int64{10 * sec}, []float64{5}, "fewer than two points"},
+		{"short", []int64{0, 4 * sec}, []float64{1, 5}, "it is silent for 4s of the 4s in which it is active"},
+		{"begins late", []int64{0, 1800e6, 2000e6, 2200e6}, []float64{0, 1, 2, 3}, "it covers 400ms of the 2.2s in which it is active"},
+		{"mostly silent", []int64{0, 1 * sec, 7 * sec, 8 * sec}, []float64{0, 10, 70, 80}, "it is silent for 6s of the 8s in which it is active"},
+		{"beyond the end", []int64{0, 13 * sec}, []float64{1, 5}, "beyond the end"},
+		{"silent at the end of the window", []int64{0, 1 * sec, 6 * sec, 11 * sec}, []float64{0, 10, 60, 110}, "silent for the last"},
+		{"stands still", []int64{0, 5 * sec, 10 * sec}, []float64{1, 1, 1}, "stands still"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBuilder(2)
+			b.step(model.Serial, 1, b.result(0, constant(0, 100), 1, 0))
+			b.step(model.Serial, 1, b.result(1, constant(0, 103), 1, 0))
+			bad := b.result(1, constant(0, 54), 1, 0)
+			bad.Series[0].Offsets, bad.Series[0].Values = c.offsets, c.values
+			b.step(model.Parallel, 1, b.result(0, constant(0, 50), 1, 0), bad)
+			f := one(t, b.data, quick)
+			wantWarning(t, f, "scored on whole tasks, not in the common window")
+			wantWarning(t, f, c.text)
+			wantValue(t, "CDI", f.CDI, 100*(1-104./203), 1e-9)
+			if f.Window != "whole" {
+				t.Errorf("window %q, want whole", f.Window)
+			}
+		})
+	}
+}
+
+// TestWide: what "none" leaves open is said.
+func TestWide(t *testing.T) {
+	b := newBuilder(2)
+	b.step(model.Serial, 1, b.reported(0, 0, 10, 100))
+	b.step(model.Serial, 1, b.reported(1, 0, 10, 101))
+	b.step(model.Parallel, 1, b.reported(0, 0, 10, 99), b.reported(1, 0, 10, 103))
+	f := one(t, b.data, quick)
+	if f.Verdict != None {
+		t.Errorf("verdict %s, want none", f.Verdict)
+	}
+	wantWarning(t, f, "with 2 nodes a degradation of up to 20 % cannot be excluded")
+	wantWarning(t, f, "only 2 nodes")
+
+	last(b).Samples[0].Value = 20
+	f = one(t, b.data, quick)
+	if f.Verdict != Unknown {
+		t.Errorf("verdict of an interval that holds a total loss: %s, want unknown", f.Verdict)
+	}
+}
+
+// TestNothingVanishes: a workload without a phase, a result or a second node
+// still has a finding that says so.
+func TestNothingVanishes(t *testing.T) {
+	onlySerial := newBuilder(2)
+	onlySerial.step(model.Serial, 1, onlySerial.reported(0, 0, 1, 5))
+	onlyParallel := newBuilder(2)
+	onlyParallel.step(model.Parallel, 1, onlyParallel.reported(0, 0, 1, 5), onlyParallel.reported(1, 0, 1, 7))
+	failed := plain(2, 1)
+	for i := range failed.data.Steps {
+		failed.data.Steps[i].State = model.StepInvalid
+	}
+	single := newBuilder(1)
+	single.step(model.Serial, 1, single.reported(0, 0, 1, 5))
+	single.step(model.Parallel, 1, single.reported(0, 0, 1, 4))
+	for _, c := range []struct {
+		name string
+		data model.RunData
+		text string
+		cdi  bool
+	}{
+		{"only serial", onlySerial.data, "there are no parallel values", false},
+		{"only parallel", onlyParallel.data, "there are no serial values", false},
+		{"nothing valid", failed.data, "no valid result reported a metric", false},
+		{"one node", single.data, "one node has no interval", true},
+		{"equal ratios", equalRatios(), "exactly the same ratio", true},
+	} {
+		f := one(t, c.data, quick)
+		wantWarning(t, f, c.text)
+		if f.Verdict != Unknown || f.CI != nil || (f.CDI != nil) != c.cdi {
+			t.Errorf("%s: verdict %s, interval %v, CDI %v, want unknown, none, present %v", c.name, f.Verdict, f.CI, f.CDI, c.cdi)
+		}
+	}
+	if _, err := Findings(observe.Of(model.RunData{}), quick); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("Findings of a run without phases: %v, want ErrUsage", err)
+	}
+}
+
+// equalRatios is a run in which every node keeps exactly 80 %.
+func equalRatios() model.RunData {
+	b := newBuilder(2)
+	b.step(model.Serial, 1, b.reported(0, 0, 1, 100))
+	b.step(model.Serial, 1, b.reported(1, 0, 1, 100))
+	b.step(model.Parallel, 1, b.reported(0, 0, 1, 80), b.reported(1, 0, 1, 80))
+	return b.data
+}
+
+// TestDifferentFleets: trials on different nodes have no common n.
+func TestDifferentFleets(t *testing.T) {
+	b := plain(2, .5)
+	b.step(model.Serial, 2, b.reported(0, 0, 10, 100))
+	b.step(model.Serial, 2, b.reported(2, 0, 10, 101))
+	b.step(model.Parallel, 2, b.reported(0, 0, 10, 50), b.reported(2, 0, 10, 51))
+	f := one(t, b.data, quick)
+	wantWarning(t, f, "the parallel trials ran on different nodes (n00, n01 and n00, n02)")
+	if f.Verdict != Unknown {
+		t.Errorf("verdict %s, want unknown", f.Verdict)
+	}
+}
+
+// TestIntervalsDisagree: with few nodes the bootstrap is bolder than Fieller's
+// interval, which the verdict follows.
+func TestIntervalsDisagree(t *testing.T) {
+	b := newBuilder(4)
+	for i, v := range []float64{100, 101, 99, 100} {
+		b.step(model.Serial, 1, b.reported(i, 0, 10, v))
+	}
+	b.step(model.Parallel, 1, b.reported(0, 0, 10, 99), b.reported(1, 0, 10, 92), b.reported(2, 0, 10, 98), b.reported(3, 0, 10, 93))
+	f := one(t, b.data, quick)
+	if f.Verdict != None || f.BCa == nil || f.BCa[0] <= 0 {
+		t.Errorf("verdict %s, bootstrap %v, want none and a bootstrap above 0", f.Verdict, f.BCa)
+	}
+	wantWarning(t, f, "would give the verdict degraded; the verdict follows the Fieller interval")
+}
+
+// TestSeed: the bootstrap follows the run's seed unless another is given.
+func TestSeed(t *testing.T) {
+	b := plain(6, .5)
+	first := one(t, b.data, quick)
+	same := one(t, b.data, Options{Resamples: 200, Seed: 7})
+	other := one(t, b.data, Options{Resamples: 200, Seed: 8})
+	if *first.BCa != *same.BCa || *first.BCa == *other.BCa {
+		t.Errorf("bootstrap %v by the run's seed 7, %v by 7, %v by 8, want the first two equal and the last not", *first.BCa, *same.BCa, *other.BCa)
+	}
+}

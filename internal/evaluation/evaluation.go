@@ -1,0 +1,202 @@
+// Package evaluation compares what nodes can do alone with what they can do
+// together: the capacity degradation index (CDI) of ScaleBench, section 2.3,
+// with its interval, its verdict and every reason to doubt it, and how the
+// total grows with the size of the fleet (section 5.3). It reads no files and
+// knows no clock.
+//
+// The pipeline, for each metric of each workload:
+//
+//  1. collect: what counts (package observe) becomes readings, one a task;
+//     values that cannot be a capacity are refused by name. Only trials that
+//     are complete in both phases go on.
+//  2. curve: progress counters become curves; a parallel step has a common
+//     window, in which all of its nodes were active.
+//  3. score: both phases are scored in one and the same way, "common" (rate of
+//     the counter) or, where some curve does not allow it, "whole" (the value
+//     that the workload reported).
+//  4. comparison: capacities are added up by subject (node or node pair),
+//     paired over the phases and become a [Finding], with an interval no
+//     narrower than the instrument resolves.
+//  5. verdict: what makes the answer "unknown", and what is only a warning.
+//
+// A [Table] enters at step 4 with somebody's own numbers. [Scalings] takes all
+// fleet sizes through steps 1 to 3 and fits the growth of the total, from which
+// shared limits are inferred.
+//
+// docs/methods.md explains the formulas.
+package evaluation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// level is the confidence level of every interval.
+const level = 0.95
+
+// Limits beyond which a finding carries a warning.
+const (
+	fewNodes        = 6    // fewer nodes than this make a wide, fragile interval
+	goodOverlap     = 0.9  // share of the time in which all nodes were active
+	wideInterval    = 10.0 // CDI points either side that "none" leaves open
+	groupGap        = 0.05 // least relative distance of two groups worth a word
+	sampleDeviation = 0.1  // between the reported value and the counter
+	wholeDeviation  = 2.0  // CDI points between the two ways of scoring
+	trialsLevel     = 0.99 // F test: do repetitions differ more than nodes?
+	clockNoise      = time.Millisecond
+)
+
+// Options are the parameters of an analysis. The zero value is sensible.
+type Options struct {
+	// Seed of the bootstrap; 0 means the run's own seed.
+	Seed uint64
+	// Resamples of the bootstrap; 0 means stats.DefaultResamples.
+	Resamples int
+	// MinOverlap is the least overlap of a parallel step, 0 to 1, at which
+	// there is a verdict; 0 means 0.5.
+	MinOverlap float64
+	// MaxGap is how far from the edges of the common window the next point of
+	// a progress series may be; 0 means 2 s, twice what workloads promise.
+	MaxGap time.Duration
+}
+
+// withDefaults fills in what is zero.
+func (o Options) withDefaults() Options {
+	if o.Resamples == 0 {
+		o.Resamples = stats.DefaultResamples
+	}
+	if o.MinOverlap == 0 {
+		o.MinOverlap = 0.5
+	}
+	if o.MaxGap == 0 {
+		o.MaxGap = 2 * time.Second
+	}
+	return o
+}
+
+// forRun fills in what is zero, with the seed of the run.
+func (o Options) forRun(run *observe.Run) Options {
+	if o.Seed == 0 {
+		o.Seed = uint64(run.Run().Seed)
+	}
+	return o.withDefaults()
+}
+
+// Findings returns one finding for each metric of each workload that a run
+// measured in a serial or parallel phase, in the order of its steps. A workload
+// without any valid result gives a finding without a metric whose warnings say
+// why: what was asked for never vanishes silently.
+//
+// A finding is about subjects, nodes or node pairs: where several tasks measure
+// one subject, its capacity is their sum. Parallel steps of fewer subjects than
+// the largest belong to a sweep over sizes ([Scalings]) and are not used here.
+//
+// The same run and options give the same findings. A run without such a phase
+// is a model.ErrUsage.
+func Findings(run *observe.Run, opt Options) ([]Finding, error) {
+	opt = opt.forRun(run)
+	all := divide(run)
+	if len(all) == 0 {
+		return nil, fmt.Errorf("run %s has no serial or parallel phase, so there is nothing to compare; use an experiment file with `evaluations: [serial, parallel]`: %w", run.Run().ID, model.ErrUsage)
+	}
+	var out []Finding
+	for _, p := range all {
+		out = append(out, p.largest().findings(opt)...)
+	}
+	return out, nil
+}
+
+// Scalings returns how the total of every metric grew with the size of the
+// fleet (ScaleBench, section 5.3), in the order of [Findings]: the serial phase
+// as size 1, and every size of the parallel phase. Three sizes give a curve; a
+// shared limit is named only where the points show one. The same run and
+// options give the same result. A run without a serial or parallel phase is a
+// model.ErrUsage.
+func Scalings(run *observe.Run, opt Options) ([]Scaling, error) {
+	opt = opt.forRun(run)
+	all := divide(run)
+	if len(all) == 0 {
+		return nil, fmt.Errorf("run %s has no serial or parallel phase, so there are no sizes to compare: %w", run.Run().ID, model.ErrUsage)
+	}
+	out := []Scaling{}
+	for _, p := range all {
+		keys, first := p.metrics()
+		for _, key := range keys {
+			out = append(out, p.scaling(key, first[key], opt))
+		}
+	}
+	return out, nil
+}
+
+// findings returns one finding a metric.
+func (p part) findings(opt Options) []Finding {
+	keys, first := p.metrics()
+	if len(keys) == 0 {
+		empty := comparison{workload: p.workload, of: p.measures(), scoring: scoring{window: WindowWhole}}
+		empty.notes.doubt("no valid result reported a metric")
+		p.noteRun(&empty.notes)
+		return []Finding{empty.finding(opt)}
+	}
+	out := make([]Finding, 0, len(keys))
+	for _, key := range keys {
+		cmp := p.compare(key, first[key], opt)
+		p.noteRun(&cmp.notes)
+		p.noteFacts(cmp, &cmp.notes)
+		out = append(out, cmp.finding(opt))
+	}
+	return out
+}
+
+// compare reads, scores and arranges one metric.
+func (p part) compare(key string, like model.Sample, opt Options) comparison {
+	cmp := comparison{workload: p.workload, metric: key, of: p.measures(), resource: like.Resource}
+	n := &cmp.notes
+	if like.Better != model.Higher && like.Better != model.Lower {
+		n.warn("%s does not say which direction is better (%q); taken as higher", key, like.Better)
+	}
+	steps := p.balanced(p.read(key, like, opt, n), key, n)
+	noteMissing(steps, key, cmp.of, n)
+	cmp.scoring = score(steps, like, opt, n)
+	cmp.resolution = resolutionOf(steps)
+	cmp.common = commonOf(steps)
+	cmp.simultaneity = simultaneityOf(steps, cmp.window, opt, n)
+	cmp.subjects, cmp.serial, cmp.parallel = arrange(steps)
+	p.noteFleet(steps, n)
+	return cmp
+}
+
+// noteMissing doubts a parallel step in which not every subject was measured:
+// the others then ran against something that the sum does not contain.
+func noteMissing(steps []stepReadings, key string, of Subjects, n *notes) {
+	for _, s := range steps {
+		switch {
+		case len(s.missing) == 0:
+		case s.step.Phase == model.Parallel:
+			n.doubt("parallel, trial %d: %s of %d gave no usable %s", s.step.Trial, named(of, s.missing), len(observe.Subjects(s.step)), key)
+		default:
+			n.warn("serial, trial %d: %s gave no usable %s", s.step.Trial, named(of, s.missing), key)
+		}
+	}
+}
+
+// noteFleet doubts parallel trials of different subjects: CDI(n) is of one
+// fleet.
+func (p part) noteFleet(steps []stepReadings, n *notes) {
+	var fleet []model.NodeID
+	for _, s := range steps {
+		if s.step.Phase != model.Parallel {
+			continue
+		}
+		now := observe.Subjects(s.step)
+		if fleet != nil && !slices.Equal(fleet, now) {
+			n.doubt("the parallel trials ran on different %ss (%s and %s)", p.measures(), list(fleet), list(now))
+			return
+		}
+		fleet = now
+	}
+}

@@ -1,0 +1,145 @@
+package evaluation
+
+import (
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Verdict is the answer in one word.
+type Verdict string
+
+// The verdict words. None: the interval contains 0. Degraded: its lower bound
+// is above 0. Gain: its upper bound is below 0. Unknown: the measurement does
+// not allow an answer.
+const (
+	None     Verdict = "none"
+	Degraded Verdict = "degraded"
+	Gain     Verdict = "gain"
+	Unknown  Verdict = "unknown"
+)
+
+// Subjects is what is measured as one.
+type Subjects string
+
+// A node by itself, or the two ends of a connection.
+const (
+	OfNodes Subjects = "node"
+	OfPairs Subjects = "pair"
+)
+
+// The two ways of scoring a finding: in the common window of a parallel step,
+// or over whole tasks.
+const (
+	WindowCommon = "common"
+	WindowWhole  = "whole"
+)
+
+// Spread describes capacities over nodes, in the finding's unit. SD is the
+// population standard deviation (Stdev.P), as in the paper. Nil, JSON null, is
+// a value that is not known: nothing was measured, or only means were given.
+type Spread struct {
+	Mean *float64 `json:"mean"`
+	Min  *float64 `json:"min"`
+	Max  *float64 `json:"max"`
+	SD   *float64 `json:"sd"`
+}
+
+// Interval is a 95 % confidence interval; nil bounds do not occur: where there
+// is none, the pointer to the interval is nil.
+type Interval [2]float64
+
+// Contains reports whether x lies in the closed interval.
+func (i Interval) Contains(x float64) bool { return i[0] <= x && x <= i[1] }
+
+// NodePair is the capacity of one subject in both phases, each the mean over
+// trials. The subject is a node, or a node pair: then Node names both.
+type NodePair struct {
+	Node     model.NodeID `json:"node"`
+	Serial   float64      `json:"serial"`
+	Parallel float64      `json:"parallel"` // in the common window, where there is one
+	// ParallelWhole is the same over the whole task: higher than Parallel
+	// where early finishers left the rest uncontended.
+	ParallelWhole float64 `json:"parallel_whole"`
+}
+
+// ParallelSpread adds the total over nodes, C_n; nil when it is not known.
+type ParallelSpread struct {
+	Spread
+	Total *float64 `json:"total"`
+}
+
+// Finding is the CDI of one metric of one workload (ScaleBench, section 2.3).
+// Its JSON form is a contract that scripts rely on.
+type Finding struct {
+	Workload string `json:"workload"`
+	Metric   string `json:"metric"`
+	Unit     string `json:"unit"`
+	// Resource is what the metric is a capacity of; empty when unknown.
+	Resource string `json:"resource,omitempty"`
+	// Nodes counts the subjects: n in CDI(n). Of says what they are.
+	Nodes    int            `json:"nodes"`
+	Of       Subjects       `json:"of"`
+	Serial   Spread         `json:"serial"`
+	Parallel ParallelSpread `json:"parallel"`
+	// CDI is 100·(1 − mean parallel / mean serial), in percent; nil when it
+	// cannot be computed.
+	CDI *float64 `json:"cdi"`
+	// CI is the paired Fieller interval, BCa the bootstrap over node pairs;
+	// nil when unbounded or not computable.
+	CI  *Interval `json:"ci"`
+	BCa *Interval `json:"ci_bca"`
+	// Overlap is the common window over the span from the first start to the
+	// last end, 0 to 1, the least of the parallel trials; nil when unknown.
+	Overlap *float64 `json:"overlap"`
+	// StartSkewMS is the last start minus the first start, in milliseconds,
+	// the largest of the parallel trials; nil when unknown.
+	StartSkewMS *float64 `json:"start_skew_ms"`
+	EndSpreadMS *float64 `json:"end_spread_ms"`
+	// Window says what the parallel capacity was scored on: WindowCommon or
+	// WindowWhole. CDIWhole is the index on whole tasks, for comparison.
+	Window   string   `json:"window"`
+	CDIWhole *float64 `json:"cdi_whole"`
+	// CDITrials is the index of each trial alone, in trial order.
+	CDITrials []float64 `json:"cdi_trials,omitempty"`
+	// Reciprocal says that the metric is a duration and that 1/value was used
+	// as capacity (equation 3: C = W/T).
+	Reciprocal bool       `json:"reciprocal,omitempty"`
+	Verdict    Verdict    `json:"verdict"`
+	Warnings   []string   `json:"warnings"`
+	Pairs      []NodePair `json:"pairs"`
+}
+
+// Name is how sentences call the finding: by workload and metric, unless the
+// metric begins with the workload's name.
+func (f Finding) Name() string { return nameOf(f.Workload, f.Metric) }
+
+func nameOf(workload, metric string) string {
+	if strings.HasPrefix(metric, workload+"_") {
+		return metric
+	}
+	return strings.TrimSpace(workload + " " + metric)
+}
+
+// About is the resource that the finding is about, or workload and metric where
+// the workload does not name one.
+func (f Finding) About() string {
+	if f.Resource != "" {
+		return f.Resource
+	}
+	return f.Workload + "/" + f.Metric
+}
+
+// Answered reports whether the finding says something: an index with interval
+// and a verdict.
+func (f Finding) Answered() bool {
+	return f.CDI != nil && f.CI != nil && f.Verdict != Unknown
+}
+
+// Ends are the bounds, nil where there is no interval.
+func (i *Interval) Ends() (lo, hi *float64) {
+	if i == nil {
+		return nil, nil
+	}
+	return &i[0], &i[1]
+}

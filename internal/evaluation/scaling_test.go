@@ -1,0 +1,287 @@
+package evaluation
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// sweepCase is a simulated run over fleet sizes.
+type sweepCase struct {
+	fleet, trials int
+	sizes         []int   // without the fleet's
+	spread        float64 // of the nodes' speeds
+	noise         float64 // relative, of every task
+	groups        int     // nodes i and j are in one group if i%groups == j%groups
+	// total is what these subjects get together when each could have solo.
+	total func(active []int, solo float64) float64
+}
+
+// fleetCap is one limit that all share.
+func fleetCap(limit float64) func([]int, float64) float64 {
+	return func(active []int, solo float64) float64 { return min(limit, solo*float64(len(active))) }
+}
+
+const solo = 200 // op/s of an average node alone
+
+// run measures the case. Subjects of smaller sizes rotate.
+func (c sweepCase) run(rng *rand.Rand) *builder {
+	b := newBuilder(c.fleet)
+	speeds := make([]float64, c.fleet)
+	for i := range speeds {
+		speeds[i] = math.Exp(c.spread * rng.NormFloat64())
+		if c.groups > 0 {
+			b.data.Nodes[i].Labels = map[string]string{"group": fmt.Sprintf("rack%d", i%c.groups)}
+		}
+	}
+	task := func(i int, capacity float64) model.Result {
+		if capacity >= solo {
+			capacity *= speeds[i] // what is shared does not depend on its users
+		}
+		return b.reported(i, 0, 10, capacity*(1+c.noise*rng.NormFloat64()))
+	}
+	next := 0
+	for trial := 1; trial <= c.trials; trial++ {
+		for i := range c.fleet {
+			b.step(model.Serial, trial, task(i, solo))
+		}
+		for _, size := range append(slices.Clone(c.sizes), c.fleet) {
+			active := make([]int, size)
+			for k := range active {
+				active[k] = (next + k) % c.fleet
+			}
+			next += size
+			slices.Sort(active)
+			rs := make([]model.Result, size)
+			for k, i := range active {
+				rs[k] = task(i, c.each(i, active))
+			}
+			b.step(model.Parallel, trial, rs...)
+		}
+	}
+	return b
+}
+
+// each is what node i gets among the active: by groups, if there are any.
+func (c sweepCase) each(i int, active []int) float64 {
+	if c.groups > 0 {
+		active = slices.DeleteFunc(slices.Clone(active), func(j int) bool { return j%c.groups != i%c.groups })
+	}
+	return c.total(active, solo) / float64(len(active))
+}
+
+// scaled returns the only scaling.
+func scaled(t *testing.T, data model.RunData) Scaling {
+	t.Helper()
+	out, err := Scalings(observe.Of(data), quick)
+	if err != nil {
+		t.Fatalf("Scaling: %v", err)
+	}
+	if len(out) != 1 {
+		t.Fatalf("Scaling gave %d metrics, want 1", len(out))
+	}
+	return out[0]
+}
+
+// inBytes makes a run count bytes of a resource.
+func inBytes(b *builder, resource string, factor float64) {
+	for i := range b.data.Results {
+		s := &b.data.Results[i].Samples[0]
+		s.Unit, s.Resource, s.Value = "byte/s", resource, factor*s.Value
+	}
+}
+
+// TestSharedLimit: 4 × 200 Mbit/s into 300 Mbit/s, sizes 1 to 4.
+func TestSharedLimit(t *testing.T) {
+	c := sweepCase{fleet: 4, trials: 2, sizes: []int{2, 3}, noise: .001, total: fleetCap(300)}
+	b := c.run(rand.New(rand.NewPCG(1, 1)))
+	inBytes(b, model.ResourceNetworkReceive, 1e6/8)
+	s := scaled(t, b.data)
+	if s.Limit == nil || s.Fit == nil || s.Fit.Model != "capped" {
+		t.Fatalf("limit %v, fit %v, want both; warnings %q", s.Limit, s.Fit, s.Warnings)
+	}
+	if got, want := s.Limit.Text, "of payload from 2 to 4 nodes"; !strings.HasSuffix(got, want) || !strings.HasPrefix(got, "the sum stays at ") {
+		t.Errorf("limit in words: %q, want it to end in %q", got, want)
+	}
+	if !strings.Contains(s.Limit.Text, "Mbit/s") {
+		t.Errorf("limit in words: %q, want Mbit/s", s.Limit.Text)
+	}
+	wantValue(t, "limit", &s.Limit.Total, 300e6/8, 300e6/8*.002)
+	wantValue(t, "knee", s.Fit.Knee, 1.5, .01)
+	if s.Limit.CI == nil || !s.Limit.CI.Contains(300e6/8) || s.Limit.From != 2 || s.Limit.To != 4 {
+		t.Errorf("limit %+v, interval %v, want 2 to 4 with 300 Mbit/s in the interval", s.Limit, s.Limit.CI)
+	}
+	sizes := []int{}
+	for _, p := range s.Points {
+		sizes = append(sizes, p.Nodes)
+		if len(p.Totals) != 2 || p.CI == nil {
+			t.Errorf("size %d: totals %v, interval %v, want two trials and an interval", p.Nodes, p.Totals, p.CI)
+		}
+	}
+	if diff := cmp.Diff([]int{1, 2, 3, 4}, sizes); diff != "" {
+		t.Errorf("sizes (-want +got):\n%s", diff)
+	}
+	wantValue(t, "size 1", &s.Points[0].Total, 200e6/8, 1e5)
+}
+
+// TestSweepIsNotCDI: smaller sizes change nothing in CDI(n).
+func TestSweepIsNotCDI(t *testing.T) {
+	c := sweepCase{fleet: 6, trials: 2, sizes: []int{2, 4}, spread: .05, noise: .01, total: fleetCap(500)}
+	with := c.run(rand.New(rand.NewPCG(2, 1)))
+	without := with.data
+	without.Steps = slices.DeleteFunc(slices.Clone(without.Steps), func(s model.Step) bool {
+		return s.Phase == model.Parallel && len(s.Tasks) < 6
+	})
+	if diff := cmp.Diff(one(t, without, quick), one(t, with.data, quick)); diff != "" {
+		t.Errorf("CDI without and with smaller sizes (-want +got):\n%s", diff)
+	}
+	// If the largest never came to an end there is no CDI(6), though there are 4.
+	for i := range with.data.Steps {
+		if len(with.data.Steps[i].Tasks) == 6 {
+			with.data.Steps[i].State = model.StepInvalid
+		}
+	}
+	f := one(t, with.data, quick)
+	if f.Verdict != Unknown || f.CDI != nil {
+		t.Errorf("CDI %v, verdict %s with no valid step of all nodes, want none and unknown", f.CDI, f.Verdict)
+	}
+	if s := scaled(t, with.data); len(s.Points) != 3 {
+		t.Errorf("points %v, want sizes 1, 2 and 4", s.Points)
+	}
+}
+
+// TestNoLimitFromOneSize: serial and one size cannot tell, and say what can.
+func TestNoLimitFromOneSize(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		sweep sweepCase
+		text  string
+	}{
+		{"4 nodes", sweepCase{fleet: 4, trials: 2, noise: .005, total: fleetCap(300)}, "measure more sizes: sizes: [2, 3]"},
+		{"20 nodes", sweepCase{fleet: 20, trials: 2, noise: .005, total: fleetCap(1000)}, "sizes: [6, 12, 19]"},
+		{"one size past the knee", sweepCase{fleet: 4, trials: 2, noise: .005, sizes: []int{2}, total: fleetCap(500)}, "sizes: [3]"},
+		{"no room below", sweepCase{fleet: 3, trials: 3, noise: .005, sizes: []int{2}, total: fleetCap(450)}, "measure a larger fleet"},
+	} {
+		s := scaled(t, c.sweep.run(rand.New(rand.NewPCG(3, 1))).data)
+		if s.Limit != nil {
+			t.Errorf("%s: limit %q, want none", c.name, s.Limit.Text)
+		}
+		if !strings.Contains(strings.Join(s.Warnings, "\n"), c.text) {
+			t.Errorf("%s: warnings %q, want %q among them", c.name, s.Warnings, c.text)
+		}
+	}
+	sound := scaled(t, sweepCase{fleet: 4, trials: 2, noise: .005, total: fleetCap(1e6)}.run(rand.New(rand.NewPCG(3, 1))).data)
+	if sound.Limit != nil || len(sound.Warnings) > 0 {
+		t.Errorf("without a loss: limit %v, warnings %q, want none", sound.Limit, sound.Warnings)
+	}
+}
+
+// TestLimitFoundAndNotInvented: over 200 simulated runs a case, a limit is
+// found where there is one, its interval holds the truth, and none is found
+// where growth is linear, slows down, or turns.
+func TestLimitFoundAndNotInvented(t *testing.T) {
+	usl := func(sigma, kappa float64) func([]int, float64) float64 {
+		return func(active []int, solo float64) float64 {
+			n := float64(len(active))
+			return solo * n / (1 + sigma*(n-1) + kappa*n*(n-1))
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		sweep sweepCase
+		limit float64 // 0: none
+		least float64 // share of runs in which it is found
+	}{
+		{"limit, 2 %", sweepCase{fleet: 8, trials: 2, sizes: []int{2, 3, 4, 6}, spread: .03, noise: .02, total: fleetCap(700)}, 700, .9},
+		{"limit, 5 %", sweepCase{fleet: 16, trials: 3, sizes: []int{2, 4, 8, 12}, spread: .05, noise: .05, total: fleetCap(1000)}, 1000, .9},
+		{"linear, 2 %", sweepCase{fleet: 8, trials: 2, sizes: []int{2, 3, 4, 6}, spread: .03, noise: .02, total: fleetCap(1e9)}, 0, 0},
+		{"linear, 10 %", sweepCase{fleet: 8, trials: 1, sizes: []int{2, 3, 4, 6}, spread: .1, noise: .1, total: fleetCap(1e9)}, 0, 0},
+		{"each node loses a third", sweepCase{fleet: 8, trials: 2, sizes: []int{2, 3, 4, 6}, noise: .02, total: func(active []int, solo float64) float64 {
+			if len(active) == 1 {
+				return solo
+			}
+			return .66 * solo * float64(len(active))
+		}}, 0, 0},
+		{"slower and slower", sweepCase{fleet: 16, trials: 3, sizes: []int{2, 4, 8, 12}, noise: .01, total: usl(.05, 0)}, 0, 0},
+		{"turning", sweepCase{fleet: 16, trials: 3, sizes: []int{2, 4, 8, 12}, noise: .01, total: usl(.02, .02)}, 0, 0},
+	} {
+		const runs = 200
+		found, held := 0, 0
+		for seed := range uint64(runs) {
+			s := scaled(t, c.sweep.run(rand.New(rand.NewPCG(seed, 11))).data)
+			if s.Limit == nil {
+				continue
+			}
+			found++
+			if s.Limit.CI != nil && s.Limit.CI.Contains(c.limit) {
+				held++
+			}
+		}
+		t.Logf("%s: limit in %d of %d runs, true one in the interval in %d", c.name, found, runs, held)
+		switch {
+		case c.limit == 0 && found > runs/20:
+			t.Errorf("%s: a limit is invented in %d of %d runs, want at most %d", c.name, found, runs, runs/20)
+		case c.limit > 0 && float64(found) < c.least*runs:
+			t.Errorf("%s: the limit is found in %d of %d runs, want at least %.0f %%", c.name, found, runs, 100*c.least)
+		case c.limit > 0 && float64(held) < .9*float64(found):
+			t.Errorf("%s: the interval holds the limit in %d of %d, want 90 %% or more", c.name, held, found)
+		}
+	}
+}
+
+// TestGroupLimits: racks with an uplink each are named, and a fleet's limit is
+// not taken for theirs.
+func TestGroupLimits(t *testing.T) {
+	rng := func() *rand.Rand { return rand.New(rand.NewPCG(4, 1)) }
+	each := sweepCase{fleet: 8, trials: 3, sizes: []int{3, 5, 6, 7}, noise: .01, groups: 2, total: fleetCap(300)}
+	s := scaled(t, each.run(rng()).data)
+	if len(s.Groups) != 2 || s.Limit != nil {
+		t.Fatalf("groups %+v, limit %+v, want two groups and no limit of the fleet; warnings %q", s.Groups, s.Limit, s.Warnings)
+	}
+	for i, g := range s.Groups {
+		wantValue(t, "limit of a group", &s.Groups[i].Total, 300, 9)
+		if want := fmt.Sprintf("group=rack%d", i); g.Among != want || !strings.HasPrefix(g.Text, "within "+want+" the sum stays at ") {
+			t.Errorf("group %d: %+v, want it among %s", i, g, want)
+		}
+	}
+	whole := each
+	whole.groups = 0
+	b := whole.run(rng())
+	for i := range b.data.Nodes {
+		b.data.Nodes[i].Labels = map[string]string{"group": fmt.Sprintf("rack%d", i%2)}
+	}
+	if s := scaled(t, b.data); len(s.Groups) != 0 || s.Limit == nil || s.Limit.Among != "" {
+		t.Errorf("groups %+v, limit %+v, want a limit of the whole fleet only", s.Groups, s.Limit)
+	}
+	even := sweepCase{fleet: 8, trials: 3, sizes: []int{2, 4, 6}, noise: .01, groups: 2, total: fleetCap(300)}
+	s = scaled(t, even.run(rng()).data)
+	if s.Limit == nil || !strings.Contains(strings.Join(s.Warnings, "\n"), "in equal parts") {
+		t.Errorf("even groups: limit %v, warnings %q, want a limit and the doubt whose it is", s.Limit, s.Warnings)
+	}
+}
+
+// TestSweepLeavesOut: steps that say nothing about their size are not points.
+func TestSweepLeavesOut(t *testing.T) {
+	b := sweepCase{fleet: 4, trials: 1, sizes: []int{2, 3}, total: fleetCap(300)}.run(rand.New(rand.NewPCG(5, 1)))
+	two, three := &b.data.Steps[4], &b.data.Steps[5]
+	two.State = model.StepInvalid
+	for i := range b.data.Results {
+		if b.data.Results[i].Step == three.ID {
+			b.data.Results[i].Samples = nil
+			break
+		}
+	}
+	s := scaled(t, b.data)
+	text := strings.Join(s.Warnings, "\n")
+	if len(s.Points) != 2 || !strings.Contains(text, "parallel with 2 nodes, trial 1 invalid") || !strings.Contains(text, "parallel with 3 nodes, trial 1: node n") {
+		t.Errorf("points %v, warnings %q, want sizes 1 and 4 and why", s.Points, s.Warnings)
+	}
+}

@@ -1,0 +1,246 @@
+package evaluation
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// scoring is how the capacities of one finding are read, the same for every
+// task of both phases: a rate of the counter beside a value that the workload
+// reported would compare two different things.
+type scoring struct {
+	window     string
+	unit       string
+	reciprocal bool
+}
+
+// score sets the capacities of all readings. It scores in the common window
+// if every curve of every step allows it, else on whole tasks.
+func score(steps []stepReadings, like model.Sample, opt Options, n *notes) scoring {
+	unit, err := curveUnit(steps)
+	if err == nil && unit != "" {
+		err = scoreCommon(steps, opt)
+	}
+	if err != nil {
+		n.warn("scored on whole tasks, not in the common window: %v", err)
+	}
+	if err != nil || unit == "" {
+		return scoreWhole(steps, like)
+	}
+	sc := scoring{window: WindowCommon, unit: unit + "/s"}
+	compareWithSamples(steps, like, sc.unit, n)
+	return sc
+}
+
+// curveUnit returns the unit in which all progress is counted: empty when the
+// workload publishes none, an error when some of it cannot be used.
+func curveUnit(steps []stepReadings) (string, error) {
+	var unit, refused string
+	var with, without int
+	for _, s := range steps {
+		for _, r := range s.readings {
+			switch {
+			case r.curve == nil:
+				without++
+				if r.refused != "" || refused == "" {
+					refused = refusal(s.step, r)
+				}
+			case with > 0 && r.curve.unit != unit:
+				return "", fmt.Errorf("progress is counted in %q on some nodes and in %q on others", unit, r.curve.unit)
+			default:
+				with++
+				unit = r.curve.unit
+			}
+		}
+	}
+	if without > 0 && (with > 0 || anyRefused(steps)) {
+		return "", fmt.Errorf("%s without a usable progress series (%s)", plural(without, "task"), refused)
+	}
+	return unit, nil
+}
+
+// refusal says in words why a reading has no curve.
+func refusal(step model.Step, r reading) string {
+	why := r.refused
+	if why == "" {
+		why = "none was published"
+	}
+	return fmt.Sprintf("%s, trial %d, node %s: %s", step.Phase, step.Trial, r.node, why)
+}
+
+func anyRefused(steps []stepReadings) bool {
+	for _, s := range steps {
+		for _, r := range s.readings {
+			if r.refused != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// scoreCommon scores parallel tasks in their step's common window, serial
+// ones over all of their counter, and all of them over the whole as well.
+func scoreCommon(steps []stepReadings, opt Options) error {
+	for _, s := range steps {
+		window := timingOf(s.readings, true).common
+		for i := range s.readings {
+			r := &s.readings[i]
+			if err := r.scoreCurve(s.step.Phase, window, opt); err != nil {
+				return fmt.Errorf("%s, trial %d: the progress series of node %s is refused: %w", s.step.Phase, s.step.Trial, r.node, err)
+			}
+		}
+	}
+	return nil
+}
+
+// scoreCurve scores one task by its counter.
+func (r *reading) scoreCurve(phase model.Phase, window span, opt Options) error {
+	var err error
+	if r.whole, err = r.curve.rate(); err != nil {
+		return err
+	}
+	first, last := r.curve.positive, len(r.curve.times)-1
+	if phase == model.Parallel {
+		if first, last, err = r.curve.within(window, opt.MaxGap); err != nil {
+			return err
+		}
+	}
+	if r.scored, err = r.curve.between(first, last); err != nil {
+		return err
+	}
+	r.precision = r.curve.precision(first, last, r.clockError)
+	return nil
+}
+
+// scoreWhole scores all tasks by the value they reported; a duration T gives
+// the capacity 1/T (ScaleBench, equation 3, with W = 1 task).
+func scoreWhole(steps []stepReadings, like model.Sample) scoring {
+	sc := scoring{window: WindowWhole, unit: like.Unit, reciprocal: like.Better == model.Lower}
+	if sc.reciprocal {
+		sc.unit = inverseUnit(like.Unit)
+	}
+	for _, s := range steps {
+		for i := range s.readings {
+			r := &s.readings[i]
+			r.whole = capacityOf(r.value, sc.reciprocal)
+			r.scored = r.whole
+			r.precision = reported(r.value)
+		}
+	}
+	return sc
+}
+
+// capacityOf turns a reported value into a capacity.
+func capacityOf(value float64, reciprocal bool) float64 {
+	if reciprocal {
+		return 1 / value
+	}
+	return value
+}
+
+// compareWithSamples warns when the counter and the reported value tell
+// different stories: one of the two is wrong. In the same unit they must be
+// equal, else have the same ratio on every task.
+func compareWithSamples(steps []stepReadings, like model.Sample, unit string, n *notes) {
+	reciprocal := like.Better == model.Lower
+	var all []reading
+	var ratios []float64
+	for _, s := range steps {
+		for _, r := range s.readings {
+			all = append(all, r)
+			ratios = append(ratios, capacityOf(r.value, reciprocal)/r.whole)
+		}
+	}
+	usual := 1.0
+	if like.Unit != unit || reciprocal {
+		var err error
+		if usual, err = stats.Quantile(ratios, 0.5); err != nil {
+			return // no readings
+		}
+	}
+	worst := -1
+	for i, ratio := range ratios {
+		if math.Abs(ratio/usual-1) > sampleDeviation && (worst < 0 || math.Abs(ratio-usual) > math.Abs(ratios[worst]-usual)) {
+			worst = i
+		}
+	}
+	if worst >= 0 {
+		r := all[worst]
+		n.warn("node %s reported %s = %s %s but its progress counter says %s %s, %.0f %% off: the workload spends time that its counter does not see, or one of the two is wrong",
+			r.node, like.Metric, number(r.value), like.Unit, number(r.whole), unit, 100*math.Abs(ratios[worst]/usual-1))
+	}
+}
+
+// simultaneity is how parallel the parallel steps were, the worst of each.
+type simultaneity struct{ overlap, skewMS, spreadMS *float64 }
+
+// simultaneityOf looks at every parallel step and notes what is poor.
+func simultaneityOf(steps []stepReadings, window string, opt Options, n *notes) simultaneity {
+	var s simultaneity
+	for _, sr := range steps {
+		if sr.step.Phase != model.Parallel || len(sr.readings) == 0 {
+			continue
+		}
+		t := timingOf(sr.readings, window == WindowCommon)
+		if !t.known {
+			n.doubt("parallel, trial %d: tasks without start and end times; whether they ran together is not known", sr.step.Trial)
+			return simultaneity{}
+		}
+		s.overlap = extreme(s.overlap, t.overlap, math.Min)
+		s.skewMS = extreme(s.skewMS, milliseconds(t.startSkew), math.Max)
+		s.spreadMS = extreme(s.spreadMS, milliseconds(t.endSpread), math.Max)
+		noteClock(sr.step, t, n)
+	}
+	noteOverlap(s.overlap, window, opt, n)
+	return s
+}
+
+// noteOverlap judges the least overlap.
+func noteOverlap(overlap *float64, window string, opt Options, n *notes) {
+	switch {
+	case overlap == nil:
+	case *overlap < opt.MinOverlap:
+		n.doubt("all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% wanted): give every node the same running time instead of the same amount of work", 100**overlap, 100*opt.MinOverlap)
+	case *overlap < goodOverlap && window == WindowWhole:
+		n.warn("poor overlap: all nodes were active together for %.0f %% of the time, and whole tasks are scored, so that degradation is understated", 100**overlap)
+	case *overlap < goodOverlap:
+		n.warn("poor overlap: all nodes were active together for %.0f %% of the time; only that time is scored", 100**overlap)
+	}
+}
+
+// noteClock warns when the clocks are too unsure to tell the skew.
+func noteClock(step model.Step, t timing, n *notes) {
+	if t.clockError > clockNoise && 4*t.clockError > t.startSkew {
+		n.warn("parallel, trial %d: the clocks are known to ± %.1f ms, no better than the start skew of %.1f ms", step.Trial, milliseconds(t.clockError), milliseconds(t.startSkew))
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+// extreme folds v into what is known so far.
+func extreme(so *float64, v float64, choose func(a, b float64) float64) *float64 {
+	if so != nil {
+		v = choose(*so, v)
+	}
+	return &v
+}
+
+// inverseUnit is the unit of 1/value: "1/s" of "s", "op/ns" of "ns/op".
+func inverseUnit(unit string) string {
+	switch top, bottom, ok := strings.Cut(unit, "/"); {
+	case unit == "":
+		return ""
+	case !ok:
+		return "1/" + unit
+	case top == "1" || top == "":
+		return bottom
+	default:
+		return bottom + "/" + top
+	}
+}

@@ -1,0 +1,172 @@
+package evaluation
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// epoch is when simulated runs begin.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// polyline is the true progress of a task: work done at times in seconds,
+// linear between the corners.
+type polyline struct{ times, work []float64 }
+
+func (p polyline) start() float64 { return p.times[0] }
+func (p polyline) end() float64   { return p.times[len(p.times)-1] }
+
+// at is the work done at time t.
+func (p polyline) at(t float64) float64 {
+	for i := 1; i < len(p.times); i++ {
+		if t <= p.times[i] {
+			share := (t - p.times[i-1]) / (p.times[i] - p.times[i-1])
+			return p.work[i-1] + share*(p.work[i]-p.work[i-1])
+		}
+	}
+	return p.work[len(p.work)-1]
+}
+
+// job is what a simulated task has to do.
+type job struct {
+	start float64 // s
+	work  float64 // op
+	solo  float64 // op/s when nothing is in the way
+}
+
+// shared lets jobs share a resource of total op/s evenly, none faster than its
+// solo rate, and returns their progress.
+func shared(jobs []job, total float64) []polyline {
+	lines := make([]polyline, len(jobs))
+	done := make([]float64, len(jobs))
+	for i, j := range jobs {
+		lines[i] = polyline{[]float64{j.start}, []float64{0}}
+	}
+	for now := 0.0; ; {
+		active, next := 0, math.Inf(1)
+		for i, j := range jobs {
+			if j.start > now {
+				next = min(next, j.start)
+			} else if done[i] < j.work {
+				active++
+			}
+		}
+		rate := func(j job) float64 { return min(j.solo, total/float64(active)) }
+		for i, j := range jobs {
+			if j.start <= now && done[i] < j.work {
+				next = min(next, now+(j.work-done[i])/rate(j))
+			}
+		}
+		if math.IsInf(next, 1) {
+			return lines
+		}
+		for i, j := range jobs {
+			if j.start <= now && done[i] < j.work {
+				done[i] += rate(j) * (next - now)
+				if j.work-done[i] < 1e-9 {
+					done[i] = j.work
+				}
+				lines[i].times = append(lines[i].times, next)
+				lines[i].work = append(lines[i].work, done[i])
+			}
+		}
+		now = next
+	}
+}
+
+// builder makes the data of a run step by step.
+type builder struct {
+	data model.RunData
+	now  time.Time
+}
+
+func newBuilder(nodes int) *builder {
+	b := &builder{now: epoch, data: model.RunData{Run: model.Run{ID: "01J00000000000000000000000", Seed: 7}}}
+	for i := range nodes {
+		b.data.Nodes = append(b.data.Nodes, model.Node{ID: nodeName(i), Facts: model.Facts{CPUModel: "Model X", Cores: 2}})
+	}
+	return b
+}
+
+func nodeName(i int) model.NodeID { return model.NodeID(fmt.Sprintf("n%02d", i)) }
+
+// step adds a complete step of these tasks.
+func (b *builder) step(phase model.Phase, trial int, results ...model.Result) {
+	number := len(b.data.Steps)
+	s := model.Step{
+		ID: model.NewStepID(b.data.Run.ID, number), Run: b.data.Run.ID, Number: number, Phase: phase,
+		Workload: "work", Trial: trial, State: model.StepComplete, Attempt: 1,
+	}
+	for i, r := range results {
+		r.Run, r.Step, r.Task, r.Attempt = s.Run, s.ID, model.NewTaskID(s.ID, i), 1
+		if r.Outcome == "" {
+			r.Outcome = model.OutcomeOK
+		}
+		s.Tasks = append(s.Tasks, model.Task{ID: r.Task, Node: r.Node, Position: i})
+		b.data.Results = append(b.data.Results, r)
+	}
+	b.data.Steps = append(b.data.Steps, s)
+	b.now = b.now.Add(time.Hour)
+}
+
+// result is a task that made this progress and published it every interval
+// seconds, the first time after a delay of its own, and at its end.
+func (b *builder) result(node int, p polyline, interval, delay float64) model.Result {
+	series := model.Series{Metric: "rate", Unit: "op"}
+	point := func(t float64) {
+		series.Offsets = append(series.Offsets, int64(math.Round((t-p.start())*1e9)))
+		series.Values = append(series.Values, p.at(t))
+	}
+	for t := p.start() + delay; t < p.end(); t += interval {
+		point(t)
+	}
+	point(p.end())
+	r := b.reported(node, p.start(), p.end(), p.at(p.end())/(p.end()-p.start()))
+	r.Series = []model.Series{series}
+	return r
+}
+
+// reported is a task without progress, from start to end in seconds.
+func (b *builder) reported(node int, start, end, value float64) model.Result {
+	return model.Result{
+		Node:    nodeName(node),
+		Started: b.now.Add(time.Duration(math.Round(start * 1e9))),
+		Ended:   b.now.Add(time.Duration(math.Round(end * 1e9))),
+		Samples: []model.Sample{{Metric: "rate", Unit: "op/s", Value: value, Better: model.Higher}},
+	}
+}
+
+// constant is steady progress for ten seconds.
+func constant(start, rate float64) polyline {
+	const seconds = 10
+	return polyline{[]float64{start, start + seconds}, []float64{0, rate * seconds}}
+}
+
+// noisyRun measures nodes whose speeds have this spread (SD of the logarithm),
+// of which each keeps the share kept of its capacity in the parallel phase,
+// with this relative noise in every task.
+func noisyRun(rng *rand.Rand, nodes, trials int, spread, kept, noise float64) model.RunData {
+	b := newBuilder(nodes)
+	solo := make([]float64, nodes)
+	for i := range solo {
+		solo[i] = 1000 * math.Exp(spread*rng.NormFloat64())
+	}
+	measure := func(i int, share float64) model.Result {
+		rate := solo[i] * share * (1 + noise*rng.NormFloat64())
+		return b.result(i, constant(.001*rng.Float64(), rate), 1, rng.Float64())
+	}
+	for trial := 1; trial <= trials; trial++ {
+		for i := range nodes {
+			b.step(model.Serial, trial, measure(i, 1))
+		}
+		rs := make([]model.Result, nodes)
+		for i := range rs {
+			rs[i] = measure(i, kept)
+		}
+		b.step(model.Parallel, trial, rs...)
+	}
+	return b.data
+}

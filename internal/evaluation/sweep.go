@@ -1,0 +1,215 @@
+package evaluation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// sweep is one metric of a part at every size of fleet that was measured.
+type sweep struct {
+	scoring
+	key          string
+	like         model.Sample
+	of           Subjects
+	groups       map[model.NodeID]string // of each subject; none where its nodes differ
+	observations []observation
+	resolution   resolution
+	notes        notes
+}
+
+// observation is the capacity of a fleet of one size in one trial.
+type observation struct {
+	share
+	trial  int
+	groups map[string]share // the part that each group had in it
+}
+
+// share is a number of subjects and the sum of their capacities.
+type share struct {
+	size  int
+	total float64
+}
+
+// sweepOf reads and scores all steps of all sizes in one and the same way. A
+// step in which some subject was not measured, or too little of which was
+// simultaneous, is left out with a warning.
+func (p part) sweepOf(key string, like model.Sample, opt Options) *sweep {
+	s := &sweep{key: key, like: like, of: p.measures(), groups: p.groups()}
+	steps := p.read(key, like, opt, &s.notes)
+	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.incomplete(sr) })
+	s.scoring = score(steps, like, opt, &s.notes)
+	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.scattered(sr, opt) })
+	s.resolution = resolutionOf(steps)
+	subjects, serial, parallel := arrange(steps)
+	s.alone(p, subjects, serial)
+	for _, r := range parallel {
+		s.observe(r, subjects)
+	}
+	s.noteLost(p)
+	return s
+}
+
+// incomplete reports, and notes, a step that says nothing about its size.
+func (s *sweep) incomplete(sr stepReadings) bool {
+	if len(sr.missing) == 0 {
+		return false
+	}
+	s.notes.warn("%s: %s gave no usable %s; left out", sizeName(sr.step, s.of), named(s.of, sr.missing), s.key)
+	return true
+}
+
+// scattered reports, and notes, a parallel step whose subjects were not active
+// together.
+func (s *sweep) scattered(sr stepReadings, opt Options) bool {
+	if sr.step.Phase != model.Parallel {
+		return false
+	}
+	t := timingOf(sr.readings, s.window == WindowCommon)
+	if t.known && t.overlap >= opt.MinOverlap {
+		return false
+	}
+	s.notes.warn("%s: its %ss were active together for %.0f %% of the time, or when is not known; left out", sizeName(sr.step, s.of), s.of, 100*t.overlap)
+	return true
+}
+
+// noteLost names the steps of the sweep that came to no valid end.
+func (s *sweep) noteLost(p part) {
+	var lost []string
+	for _, step := range p.steps {
+		if step.Phase == model.Parallel && step.State != model.StepComplete {
+			lost = append(lost, sizeName(step, s.of)+" "+string(step.State))
+		}
+	}
+	if len(lost) > 0 {
+		s.notes.warn("sizes without a valid result, left out: %s", list(lost))
+	}
+}
+
+// sizeName says which step of a sweep it is.
+func sizeName(step model.Step, of Subjects) string {
+	return fmt.Sprintf("%s with %s, trial %d", step.Phase, plural(len(observe.Subjects(step)), string(of)), step.Trial)
+}
+
+// alone adds the serial phase as size 1: in each trial that measured every
+// subject, their mean. Where no trial did, it is the mean of what there is.
+func (s *sweep) alone(p part, subjects []model.NodeID, trials []replicate) {
+	wanted := p.alone()
+	whole := slices.DeleteFunc(slices.Clone(trials), func(r replicate) bool { return len(r.subjects) < wanted })
+	if len(whole) == 0 && len(trials) > 0 {
+		s.notes.warn("no trial measured every %s alone: size 1 is the mean of what there is", s.of)
+		mean := replicate{trial: trials[0].trial}
+		for i, v := range means(trials, len(subjects), scoredValues) {
+			if known(v) {
+				mean.subjects, mean.values = append(mean.subjects, int32(i)), append(mean.values, v)
+			}
+		}
+		whole = []replicate{mean}
+	}
+	for _, r := range whole {
+		s.observe(r, subjects)
+		s.observations[len(s.observations)-1].perSubject()
+	}
+}
+
+// alone counts the subjects that the serial phase was to measure.
+func (p part) alone() int {
+	names := make(map[model.NodeID]bool)
+	for _, s := range p.steps {
+		if s.Phase == model.Serial {
+			for _, name := range observe.Subjects(s) {
+				names[name] = true
+			}
+		}
+	}
+	return len(names)
+}
+
+// observe adds the capacities of subjects that were active together.
+func (s *sweep) observe(r replicate, subjects []model.NodeID) {
+	o := observation{trial: r.trial, groups: make(map[string]share)}
+	for i, subject := range r.subjects {
+		o.add(r.values[i])
+		if group := s.groups[subjects[subject]]; group != "" {
+			part := o.groups[group]
+			part.add(r.values[i])
+			o.groups[group] = part
+		}
+	}
+	s.observations = append(s.observations, o)
+}
+
+func (s *share) add(value float64) {
+	s.size++
+	s.total += value
+}
+
+// perSubject turns sums into means: size 1.
+func (o *observation) perSubject() {
+	o.share = share{1, o.total / float64(o.size)}
+	for group, part := range o.groups {
+		o.groups[group] = share{1, part.total / float64(part.size)}
+	}
+}
+
+// groups tells the group (label "group") of every subject whose nodes are all
+// in one.
+func (p part) groups() map[model.NodeID]string {
+	label := make(map[model.NodeID]string, len(p.run.Nodes()))
+	for _, n := range p.run.Nodes() {
+		label[n.ID] = n.Labels[model.LabelGroup]
+	}
+	out := make(map[model.NodeID]string)
+	for _, s := range p.steps {
+		for _, t := range s.Tasks {
+			subject := observe.SubjectOf(t)
+			if known, ok := out[subject]; ok && known != label[t.Node] {
+				out[subject] = "" // an end in each
+			} else {
+				out[subject] = label[t.Node]
+			}
+		}
+	}
+	return out
+}
+
+// fleet returns all observations as sizes and totals.
+func (s *sweep) fleet() (sizes, totals []float64) {
+	for _, o := range s.observations {
+		sizes, totals = append(sizes, float64(o.size)), append(totals, o.total)
+	}
+	return sizes, totals
+}
+
+// points arranges the observations by size, ascending.
+func (s *sweep) points() []ScalingPoint {
+	totals := make(map[int][]float64)
+	for _, o := range s.observations {
+		totals[o.size] = append(totals[o.size], o.total)
+	}
+	out := make([]ScalingPoint, 0, len(totals))
+	for _, size := range slices.Sorted(maps.Keys(totals)) {
+		mean, err := stats.Mean(totals[size])
+		if err != nil {
+			s.notes.warn("the totals of size %d cannot be summarised: %v", size, err)
+			continue
+		}
+		out = append(out, ScalingPoint{Nodes: size, Total: mean, Totals: totals[size], CI: s.trialInterval(mean, totals[size])})
+	}
+	return out
+}
+
+// trialInterval is Student's interval of a mean over trials, no narrower than
+// the instrument resolves; nil with one trial.
+func (s *sweep) trialInterval(mean float64, totals []float64) *Interval {
+	half, err := stats.MeanHalfWidth(totals, level)
+	if err != nil {
+		return nil
+	}
+	half = max(half, coverage*s.resolution.parallel*mean)
+	return &Interval{mean - half, mean + half}
+}

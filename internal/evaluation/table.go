@@ -1,0 +1,234 @@
+package evaluation
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Table collects somebody's own numbers of one workload and metric. It keeps
+// about 20 bytes a value and the name of each node once.
+type Table struct {
+	Workload, Metric, Unit string
+	Better                 model.Better
+
+	index            map[model.NodeID]int32
+	nodes            []model.NodeID // by index
+	serial, parallel tablePhase
+	decimals         int // of the most precise value
+	published        *published
+}
+
+// tablePhase holds the values of one phase.
+type tablePhase struct {
+	values []float64 // as in the file, in its order
+	lines  []uint32  // where each stands in the file
+	trials map[int]*tableTrial
+	last   *tableTrial // the trial of the last value
+}
+
+// tableTrial says where the value of each node is: 1 + its place among the
+// values of the phase. Node indices far beyond the number of values would leave
+// most of dense empty; those are in sparse.
+type tableTrial struct {
+	number int
+	count  int
+	dense  []uint32
+	sparse map[int32]uint32
+}
+
+// published is one row of a published table: means over nodes that are not
+// given, as capacities.
+type published struct {
+	nodes            int
+	serial, parallel float64
+}
+
+// Add adds the value that a node had in a phase and trial, as it was measured:
+// where lower is better, a duration. line is where it stands, for messages. If
+// there is a value of that node, phase and trial already, Add returns its line
+// and changes nothing; otherwise 0.
+func (t *Table) Add(node string, phase model.Phase, trial int, value float64, line int) (taken int) {
+	i, ok := t.index[model.NodeID(node)]
+	if !ok {
+		if t.index == nil {
+			t.index = make(map[model.NodeID]int32)
+		}
+		name := model.NodeID(strings.Clone(node)) // the row that it is a part of is not kept
+		i = int32(len(t.nodes))
+		t.index[name], t.nodes = i, append(t.nodes, name)
+	}
+	p := &t.serial
+	if phase == model.Parallel {
+		p = &t.parallel
+	}
+	at := p.trial(trial).at(i)
+	if at > 0 {
+		return int(p.lines[at-1])
+	}
+	p.values, p.lines = append(p.values, value), append(p.lines, uint32(line))
+	p.last.set(i, uint32(len(p.values)))
+	t.decimals = max(t.decimals, decimals(value))
+	return 0
+}
+
+// Publish sets the means of a published table in place of values of nodes. It
+// reports false if there are some already.
+func (t *Table) Publish(nodes int, serial, parallel float64) bool {
+	if t.published != nil {
+		return false
+	}
+	reciprocal := t.Better == model.Lower
+	t.published = &published{nodes, capacityOf(serial, reciprocal), capacityOf(parallel, reciprocal)}
+	return true
+}
+
+// trial finds or makes a trial. Most values belong to the trial of the value
+// before.
+func (p *tablePhase) trial(number int) *tableTrial {
+	if p.last != nil && p.last.number == number {
+		return p.last
+	}
+	if p.trials == nil {
+		p.trials = make(map[int]*tableTrial)
+	}
+	t := p.trials[number]
+	if t == nil {
+		t = &tableTrial{number: number}
+		p.trials[number] = t
+	}
+	p.last = t
+	return t
+}
+
+func (t *tableTrial) at(node int32) uint32 {
+	if int(node) < len(t.dense) && t.dense[node] > 0 {
+		return t.dense[node]
+	}
+	return t.sparse[node]
+}
+
+func (t *tableTrial) set(node int32, place uint32) {
+	t.count++
+	if int(node) >= 8*t.count+64 {
+		if t.sparse == nil {
+			t.sparse = make(map[int32]uint32)
+		}
+		t.sparse[node] = place
+		return
+	}
+	for len(t.dense) <= int(node) {
+		t.dense = append(t.dense, 0)
+	}
+	t.dense[node] = place
+}
+
+// Finding computes what the table's numbers allow. The table cannot be added to
+// afterwards.
+func (t *Table) Finding(opt Options) Finding {
+	c := comparison{
+		workload: t.Workload, metric: t.Metric, of: OfNodes,
+		scoring: scoring{window: WindowWhole, unit: t.Unit, reciprocal: t.Better == model.Lower},
+	}
+	if c.reciprocal {
+		c.unit = inverseUnit(t.Unit)
+	}
+	last := math.Pow10(-t.decimals)
+	c.resolution = resolution{reportedUncertainty(t.serial.values, last), reportedUncertainty(t.parallel.values, last)}
+	c.notes.warn("the numbers come from a file: whether the nodes were active together, and whether they are equal, is not known")
+	if t.published != nil {
+		return t.published.finding(c)
+	}
+	rank := t.sortNodes()
+	c.subjects = t.nodes
+	c.serial, c.parallel = t.serial.replicates(rank, c.reciprocal), t.parallel.replicates(rank, c.reciprocal)
+	t.serial, t.parallel = tablePhase{}, tablePhase{}
+	return c.finding(opt.withDefaults())
+}
+
+// sortNodes sorts the nodes by name; rank is the new place of each.
+func (t *Table) sortNodes() (rank []int32) {
+	t.index = nil
+	order := make([]int32, len(t.nodes))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(string(t.nodes[a]), string(t.nodes[b])) })
+	rank, sorted := make([]int32, len(order)), make([]model.NodeID, len(order))
+	for place, i := range order {
+		rank[i], sorted[place] = int32(place), t.nodes[i]
+	}
+	t.nodes = sorted
+	return rank
+}
+
+// replicates arranges the values by trial, ascending.
+func (p tablePhase) replicates(rank []int32, reciprocal bool) []replicate {
+	var out []replicate
+	for _, number := range slices.Sorted(maps.Keys(p.trials)) {
+		t := p.trials[number]
+		type entry struct {
+			subject int32
+			place   uint32
+		}
+		entries := make([]entry, 0, t.count)
+		for node, place := range t.dense {
+			if place > 0 {
+				entries = append(entries, entry{rank[node], place})
+			}
+		}
+		for node, place := range t.sparse {
+			entries = append(entries, entry{rank[node], place})
+		}
+		delete(p.trials, number)
+		slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.subject, b.subject) })
+		r := replicate{trial: number, subjects: make([]int32, len(entries)), values: make([]float64, len(entries))}
+		for i, e := range entries {
+			r.subjects[i], r.values[i] = e.subject, capacityOf(p.values[e.place-1], reciprocal)
+		}
+		r.whole = r.values
+		out = append(out, r)
+	}
+	return out
+}
+
+// reportedUncertainty is that of values which somebody printed: each is known
+// to its last digit.
+func reportedUncertainty(values []float64, last float64) float64 {
+	var rounding float64
+	for _, v := range values {
+		rounding += last / v
+	}
+	if len(values) > 0 {
+		rounding /= float64(len(values))
+	}
+	return math.Sqrt(rounding * rounding / 12)
+}
+
+// finding computes the index of published means. Least, largest and SD of the
+// nodes are not known.
+func (p published) finding(c comparison) Finding {
+	f := Finding{
+		Workload: c.workload, Metric: c.metric, Unit: c.unit, Nodes: p.nodes, Of: c.of,
+		Window: c.window, Reciprocal: c.reciprocal, Verdict: Unknown,
+		Pairs: []NodePair{},
+	}
+	total := float64(p.nodes) * p.parallel
+	f.Serial.Mean, f.Parallel.Mean, f.Parallel.Total = &p.serial, &p.parallel, &total
+	ratio, err := stats.RatioOfMeans([]float64{p.parallel}, []float64{p.serial})
+	if err != nil {
+		c.notes.doubt("the index cannot be computed: %v", err)
+	} else {
+		cdi := degradation(ratio)
+		whole := cdi
+		f.CDI, f.CDIWhole = &cdi, &whole
+	}
+	c.notes.doubt("only means over the nodes are given: there is no interval, and least, largest and SD are not known")
+	f.Warnings = c.notes.all()
+	return f
+}

@@ -1,0 +1,227 @@
+package evaluation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+// Count is what the finding compares: "4 nodes", "1 pair".
+func (f Finding) Count() string { return plural(f.Nodes, string(f.Of)) }
+
+// Worth says how many nodes, or pairs, without degradation would do the same
+// work: n·(1 − CDI/100); num.Missing where there is no CDI.
+func (f Finding) Worth() string {
+	if f.CDI == nil {
+		return num.Missing
+	}
+	worth := float64(f.Nodes) * (1 - *f.CDI/100)
+	digits := "%.1f"
+	if worth >= 99.95 {
+		digits = "%.0f"
+	}
+	if s := fmt.Sprintf(digits, worth); s != "1.0" {
+		return s + " " + string(f.Of) + "s"
+	}
+	return "1.0 " + string(f.Of)
+}
+
+// Work says what all do together: "4 nodes do the work of 1.5 nodes"; empty
+// where there is no CDI.
+func (f Finding) Work() string {
+	if f.CDI == nil {
+		return ""
+	}
+	return f.Count() + " do the work of " + f.Worth()
+}
+
+// Shown is the interval of the index as people see it: a loss is at most
+// everything, so that its ends are at most 100 %. Files and programs get it as
+// it was computed. Nil where there is none.
+func (f Finding) Shown() *Interval {
+	if f.CI == nil {
+		return nil
+	}
+	return &Interval{min(f.CI[0], 100), min(f.CI[1], 100)}
+}
+
+// CDIText prints the index: "62.4 %".
+func (f Finding) CDIText() string {
+	if f.CDI == nil {
+		return num.Missing
+	}
+	return num.Percent(*f.CDI)
+}
+
+// IntervalText prints the interval of the index: "[60.1, 64.8]"; empty where
+// there is none.
+func (f Finding) IntervalText() string {
+	if i := f.Shown(); i != nil {
+		return num.PercentInterval(i[0], i[1])
+	}
+	return ""
+}
+
+// wideNone is the loss, in percent, from which on "none" is no answer to rest
+// on: an interval that reaches this far says that the measurement was not sharp
+// enough to see such a loss.
+const wideNone = 5
+
+// Coarse reports whether a verdict "none" leaves a loss possible that is worth
+// a word.
+func (f Finding) Coarse() bool {
+	return f.Verdict == None && f.CI != nil && f.Shown()[1] > wideNone
+}
+
+// NotExcluded says which loss a coarse "none" leaves possible: "a loss of up to
+// 38.2 % is not excluded"; otherwise it is empty.
+func (f Finding) NotExcluded() string {
+	if !f.Coarse() {
+		return ""
+	}
+	return fmt.Sprintf("a loss of up to %s is not excluded", num.Percent(f.Shown()[1]))
+}
+
+// Scale chooses one unit for all capacities of the finding, the total apart.
+func (f Finding) Scale() num.Scale {
+	var values []float64
+	for _, v := range []*float64{f.Serial.Mean, f.Serial.Max, f.Parallel.Mean, f.Parallel.Max} {
+		if v != nil {
+			values = append(values, *v)
+		}
+	}
+	return ScaleOf(f.Resource, f.Unit, values...)
+}
+
+// ScaleOf is num.For, in bits for networks: "300 Mbit/s" is what a provider's
+// page says.
+func ScaleOf(resource, unit string, values ...float64) num.Scale {
+	shown, factor := DrawnIn(resource, unit)
+	scaled := make([]float64, len(values))
+	for i, v := range values {
+		scaled[i] = factor * v
+	}
+	scale := num.For(shown, scaled...)
+	return num.Scale{Factor: scale.Factor / factor, Unit: scale.Unit}
+}
+
+// DrawnIn is the unit in which amounts of a resource are shown, and what values
+// are multiplied by for it.
+func DrawnIn(resource, unit string) (shown string, factor float64) {
+	base, rate := strings.CutSuffix(unit, "/s")
+	if strings.HasPrefix(resource, "network.") && rate && (base == "byte" || base == "B") {
+		return "bit/s", 8
+	}
+	return unit, 1
+}
+
+// Tone is how a verdict looks in text.
+func (v Verdict) Tone() doc.Tone {
+	switch v {
+	case Degraded:
+		return doc.Bad
+	case Gain:
+		return doc.Gain
+	case Unknown:
+		return doc.Doubt
+	}
+	return doc.Plain
+}
+
+// Tag is the verdict behind a title.
+func (v Verdict) Tag() doc.Tag { return doc.Tag{Word: string(v), Tone: v.Tone()} }
+
+// role is how a verdict looks in a chart.
+func (v Verdict) role() chart.Role {
+	switch v {
+	case Degraded:
+		return chart.Bad
+	case Gain:
+		return chart.Better
+	case Unknown:
+		return chart.Unknown
+	}
+	return chart.Faint
+}
+
+// Chart draws the CDI of findings as bars (ScaleBench, Fig. 8) with whiskers
+// for the intervals. row names and links each of them. The axis always reaches
+// from 0 to 100 %, so that a small degradation looks small, and never below
+// -100, so that one gain does not squeeze the rest.
+func Chart(title string, findings []Finding, row func(i int, f Finding) chart.Row) chart.Chart {
+	lo, hi, floor := 0.0, 100.0, -100.0
+	c := chart.Chart{Title: title, X: chart.Axis{Unit: "%", Lo: &lo, Hi: &hi, Min: &floor, Tight: true}, Y: chart.Axis{Kind: chart.Rows}}
+	bars := chart.Layer{Mark: chart.Bar}
+	unknown := chart.Layer{Mark: chart.Bar, Role: chart.Unknown, X2: chart.Values{hi}}
+	label := chart.Layer{Mark: chart.Label, Text: []string{"unknown"}}
+	whiskers := chart.Layer{Mark: chart.Rule, Role: chart.Interval, Name: "95 % interval"}
+	trials := chart.Layer{Mark: chart.Point, Role: chart.Interval, Name: "single trials", Hollow: []bool{true}}
+	for i, f := range findings {
+		r, y := row(i, f), float64(i)
+		r.Value, r.Note, r.Tag, r.Role = f.CDIText(), f.IntervalText(), string(f.Verdict), f.Verdict.role()
+		c.Y.Rows = append(c.Y.Rows, r)
+		if f.CDI == nil {
+			unknown.X, unknown.Y = append(unknown.X, 0), append(unknown.Y, y)
+			label.X, label.Y = append(label.X, (lo+hi)/2), append(label.Y, y)
+			continue
+		}
+		bars.X, bars.Y, bars.Roles = append(bars.X, *f.CDI), append(bars.Y, y), append(bars.Roles, r.Role)
+		bars.Tips = append(bars.Tips, tip(f))
+		if i := f.Shown(); i != nil {
+			whiskers.X, whiskers.X2, whiskers.Y = append(whiskers.X, i[0]), append(whiskers.X2, i[1]), append(whiskers.Y, y)
+		}
+		if len(f.CDITrials) > 1 {
+			for k, v := range f.CDITrials {
+				trials.X, trials.Y = append(trials.X, v), append(trials.Y, y)
+				trials.Tips = append(trials.Tips, fmt.Sprintf("trial %d alone: %s", k+1, num.Percent(v)))
+			}
+		}
+	}
+	for _, l := range []chart.Layer{bars, unknown, label, whiskers, trials} {
+		if len(l.X) > 0 {
+			c.Layers = append(c.Layers, l)
+		}
+	}
+	return c
+}
+
+// tip says what the bar of a finding shows.
+func tip(f Finding) string {
+	s := "CDI " + f.CDIText()
+	if i := f.IntervalText(); i != "" {
+		s += ", 95 % interval " + i
+	}
+	return s + ", verdict " + string(f.Verdict)
+}
+
+// Warnings says each warning of the findings once, in order of first
+// appearance, with links to the findings that carry it, or to all of them.
+// href leads to a finding, or to all of them for -1.
+func Warnings(findings []Finding, href func(i int) string) []doc.Warning {
+	var out []doc.Warning
+	place := make(map[string]int)
+	for i, f := range findings {
+		for _, text := range f.Warnings {
+			k, seen := place[text]
+			if !seen {
+				k = len(out)
+				place[text] = k
+				out = append(out, doc.Warning{Text: text})
+			}
+			link := doc.Link{Href: href(i), Text: f.Name()}
+			if !slices.Contains(out[k].Links, link) {
+				out[k].Links = append(out[k].Links, link)
+			}
+		}
+	}
+	for i := range out {
+		if len(findings) > 2 && len(out[i].Links) == len(findings) {
+			out[i].Links = []doc.Link{{Href: href(-1), Text: "all findings"}}
+		}
+	}
+	return out
+}

@@ -1,0 +1,44 @@
+package objectstore
+
+import (
+	"crypto/tls"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// sendQueue returns a function that tells how many bytes of a TCP connection
+// the peer has not acknowledged (SIOCOUTQ, tcp(7)); nil where that is unknown. On
+// a slow path the kernel takes megabytes at once: counted when they were
+// written, they would appear as throughput that the path does not have. With
+// TLS the queue holds a little more than the payload, so that less is counted
+// until the transfer ends.
+func sendQueue(conn net.Conn) func() int64 {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	return func() int64 { return unacknowledged(raw) }
+}
+
+// unacknowledged is 0 for a connection that is closed.
+func unacknowledged(raw syscall.RawConn) int64 {
+	var n int
+	err := raw.Control(func(fd uintptr) {
+		if v, err := unix.IoctlGetInt(int(fd), unix.TIOCOUTQ); err == nil { // = SIOCOUTQ
+			n = v
+		}
+	})
+	if err != nil {
+		return 0
+	}
+	return int64(n)
+}

@@ -1,0 +1,125 @@
+package sqlkv_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	driver "github.com/go-sql-driver/mysql"
+	"go.uber.org/goleak"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/kv"
+	"github.com/scalebench/scalebench/internal/load/sqlkv"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/kvtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const password = "s3cret-word"
+
+func openMySQL(t *testing.T, rawURL string) *sqlkv.Store {
+	t.Helper()
+	s, err := sqlkv.NewMySQL(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestMySQLStore is all that needs a server, for starting one takes a while.
+func TestMySQLStore(t *testing.T) {
+	const databases = 32
+	server := kvtest.StartMariaDB(t, databases, password)
+	next := 0
+	database := func() string {
+		if next++; next > databases {
+			t.Fatal("too few databases")
+		}
+		return fmt.Sprintf("%s/test%d", server.Addr, next-1)
+	}
+	t.Run("other's table", func(t *testing.T) { testMySQLOthersTable(t, database()) })
+	t.Run("not loaded", func(t *testing.T) { testMySQLNotLoaded(t, database()) })
+	t.Run("denied", func(t *testing.T) { testMySQLDenied(t, database()) })
+	t.Run("unknown database", func(t *testing.T) { testMySQLUnknownDatabase(t, server.Addr) })
+	kvtest.Run(t, kvtest.Subject{
+		Open:  func(t *testing.T) kv.Store { return openMySQL(t, "mysql://bench:"+password+"@"+database()) },
+		Stall: func(*testing.T, kv.Store) func() { return server.Stall() },
+		Stop:  func(*testing.T, kv.Store) { server.Stop() },
+	})
+}
+
+// testMySQLOthersTable: a table that happens to have our name is left alone.
+func testMySQLOthersTable(t *testing.T, database string) {
+	config := driver.NewConfig()
+	config.User, config.Passwd, config.Net = "bench", password, "tcp"
+	config.Addr, config.DBName, _ = strings.Cut(database, "/")
+	connector, err := driver.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE scalebench_kv (precious INT)"); err != nil {
+		t.Fatal(err)
+	}
+	store := openMySQL(t, "mysql://bench:"+password+"@"+database)
+	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{}); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("Load = %v, want ErrUsage", err)
+	}
+	if err := kv.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("Drop = %v, want ErrUsage", err)
+	}
+	if _, err := db.ExecContext(t.Context(), "SELECT precious FROM scalebench_kv"); err != nil {
+		t.Errorf("the table is gone: %v", err)
+	}
+}
+
+// testMySQLNotLoaded: the reason is named.
+func testMySQLNotLoaded(t *testing.T, database string) {
+	store := openMySQL(t, "mysql://bench:"+password+"@"+database)
+	_, err := store.Connect(t.Context(), kv.DefaultDataset().Shape)
+	if load.KindOf(err) != load.ErrConnect || !strings.Contains(err.Error(), "no records were loaded") {
+		t.Errorf("Connect = %v, want that no records were loaded", err)
+	}
+}
+
+// testMySQLDenied: a wrong password is named as the reason, and not shown.
+func testMySQLDenied(t *testing.T, database string) {
+	kvtest.CheckDenied(t, openMySQL(t, "mysql://bench:wr0ng%2Fword@"+database), "wr0ng")
+}
+
+func testMySQLUnknownDatabase(t *testing.T, addr string) {
+	store := openMySQL(t, "mysql://bench:"+password+"@"+addr+"/nothere")
+	_, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{})
+	if !errors.Is(err, model.ErrUsage) && !errors.Is(err, model.ErrDenied) {
+		t.Errorf("Load = %v, want ErrUsage or ErrDenied", err)
+	}
+}
+
+func TestMySQLNew(t *testing.T) {
+	kvtest.CheckURLs(t, sqlkv.NewMySQL, map[string]string{
+		"mysql://me:pw1234@db.example:3307/bench":     "mysql://me@db.example:3307/bench",
+		"mysql://me:pw1234@db.example/bench?tls=true": "mysql://me@db.example/bench",
+		"mysql://me:pw1234@/bench?socket=/run/s":      "mysql://me@/bench?socket=%2Frun%2Fs",
+	}, map[string]string{
+		"scheme":    "postgres://me:pw1234@db.example/bench",
+		"no URL":    "mysql://me:pw1234@db.example:port/bench",
+		"database":  "mysql://me:pw1234@db.example",
+		"tls":       "mysql://me:pw1234@db.example/bench?tls=pw1234",
+		"parameter": "mysql://me:pw1234@db.example/bench?multiStatements=true",
+		"a DSN":     "me:pw1234@tcp(db.example)/bench",
+	})
+}
+
+func BenchmarkMySQL(b *testing.B) {
+	server := kvtest.StartMariaDB(b, 1, password)
+	store, err := sqlkv.NewMySQL("mysql://bench:" + password + "@" + server.Addr + "/test0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	kvtest.Benchmark(b, store)
+}

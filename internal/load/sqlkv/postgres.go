@@ -1,0 +1,172 @@
+package sqlkv
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/kv"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// postgresExample is shown where a URL is not understood.
+const postgresExample = "postgres://user:password@host:5432/database?sslmode=require"
+
+// postgresServer is PostgreSQL. When an operation's time is over, the library
+// asks the server over another connection to give it up, as every client with a
+// timeout does.
+type postgresServer struct{ config *pgx.ConnConfig }
+
+// NewPostgres is for a URL as PostgreSQL's own programs take it. It does not
+// connect. The error is model.ErrUsage.
+func NewPostgres(rawURL string) (*Store, error) {
+	address, err := kv.ParseAddress(rawURL, postgresExample, "postgres", "postgresql")
+	if err != nil {
+		return nil, err
+	}
+	config, err := pgx.ParseConfig(rawURL)
+	if err != nil {
+		// The library says "cannot parse `URL`: why", with all but the
+		// password in the URL.
+		why := "it is not understood"
+		if i := strings.LastIndex(err.Error(), "`: "); i >= 0 {
+			why = err.Error()[i+len("`: "):]
+		}
+		return nil, fmt.Errorf("%w: %s: %w; want %s", model.ErrUsage, address, address.Hide(errors.New(why)), postgresExample)
+	}
+	if config.ConnectTimeout == 0 { // the URL does not say how long it may take
+		config.ConnectTimeout = connectTimeout
+	}
+	if _, ok := config.RuntimeParams["application_name"]; !ok {
+		config.RuntimeParams["application_name"] = "scalebench"
+	}
+	return &Store{address: address, database: &postgresServer{config}}, nil
+}
+
+func (s *postgresServer) dialect() dialect {
+	return dialect{
+		param: func(n int) string { return "$" + strconv.Itoa(n) },
+		key:   `text COLLATE "C"`, value: "text", text: "text",
+		exists:  "SELECT to_regclass($1) IS NOT NULL",
+		settle:  "VACUUM (ANALYZE)",
+		foreign: "schema with ?search_path=",
+		// https://www.postgresql.org/docs/current/errcodes-appendix.html
+		missing: "42P01", duplicate: "23505",
+		advice: []advice{
+			{"28", model.ErrDenied, "check user and password, and the server's pg_hba.conf"},
+			{"42501", model.ErrDenied, "the user needs the right to create tables, or name a schema of its own with ?search_path="},
+			{"3D000", model.ErrUsage, "create the database or name another one"},
+		},
+	}
+}
+
+func (s *postgresServer) connector() driver.Connector { return stdlib.GetConnector(*s.config) }
+
+// load writes rows with COPY.
+func (s *postgresServer) load(ctx context.Context, db *sql.DB, columns []string, rows []kv.Row) error {
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	err = c.Raw(func(c any) error {
+		_, err := c.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{recordTable}, columns,
+			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return values(rows[i]), nil }))
+		return err
+	})
+	return errors.Join(err, c.Close())
+}
+
+func (s *postgresServer) connect(ctx context.Context) (conn, error) {
+	c, err := pgconn.ConnectConfig(ctx, &s.config.Config)
+	if err != nil {
+		return nil, err
+	}
+	return &postgresConn{PgConn: c}, nil
+}
+
+// postgresConn executes below the library's conversion of values: all here are
+// text, and no memory is needed but that of the caller.
+type postgresConn struct {
+	*pgconn.PgConn
+
+	prepared int // how many statements; they are named by number
+}
+
+func (c *postgresConn) prepare(ctx context.Context, query string) (statement, error) {
+	c.prepared++
+	s, err := c.Prepare(ctx, strconv.Itoa(c.prepared), query, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &postgresStatement{conn: c.PgConn, statement: s}, nil
+}
+
+// closeTimeout bounds saying goodbye.
+const closeTimeout = time.Second
+
+// Close ends the connection. One that an operation has ended is closed in the
+// background, after the server was asked to give the operation up; that is
+// waited for, unless the server does not react at all.
+func (c *postgresConn) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := c.PgConn.Close(ctx)
+	select {
+	case <-c.CleanupDone():
+	case <-ctx.Done():
+	}
+	return err
+}
+
+type postgresStatement struct {
+	conn      *pgconn.PgConn
+	statement *pgconn.StatementDescription
+}
+
+func (s *postgresStatement) query(ctx context.Context, args [][]byte, into kv.Record) (found bool, err error) {
+	result := s.conn.ExecStatement(ctx, s.statement, args, nil, nil)
+	if found = result.NextRow(); found {
+		for i, value := range result.Values() {
+			into[i] = append(into[i][:0], value...)
+		}
+	}
+	_, err = result.Close()
+	return found, err
+}
+
+func (s *postgresStatement) exec(ctx context.Context, args [][]byte) (int64, error) {
+	tag, err := s.conn.ExecStatement(ctx, s.statement, args, nil, nil).Close()
+	return tag.RowsAffected(), err
+}
+
+func (s *postgresServer) codeOf(err error) string {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return answer.Code
+	}
+	return ""
+}
+
+func (s *postgresServer) kindOf(err error) (load.Kind, bool) {
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case ok && (answer.SeverityUnlocalized == "FATAL" || answer.SeverityUnlocalized == "PANIC" || strings.HasPrefix(answer.Code, "08")):
+		return load.ErrClosed, true // the server ends the connection with this answer
+	case ok:
+		return load.ErrStatus, true
+	case errors.Is(err, pgconn.ErrConnClosed):
+		return load.ErrClosed, true
+	case pgconn.Timeout(err):
+		return load.ErrTimeout, true
+	}
+	return 0, false
+}

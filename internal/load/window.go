@@ -1,0 +1,240 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Window is what happened while one load was offered, over all generators. It
+// covers the seconds that are scored; those of warming up are cut.
+type Window struct {
+	// Load is what was asked for, in operations per second.
+	Load  float64
+	Start time.Time
+	// Scored is the length of what is scored.
+	Scored time.Duration
+	// Counts are of all kinds of operations together.
+	Counts Counts
+	// Replies is how many operations ended well in the time scored, whenever
+	// they were due.
+	Replies int64
+	// Latencies are of the operations that ended well, from when they were
+	// due; Services from when they were sent; Lags are the generators' own
+	// delays. In ns; nil where there is none.
+	Latencies, Services, Lags *hdr.Histogram
+	Seconds                   Seconds
+	// RTT are round-trip times of TCP handshakes made meanwhile, in seconds;
+	// Lost is how many more there were that lost something.
+	RTT  []float64
+	Lost int
+	// Segments are TCP segments that arrived at the generators. Where several
+	// share a machine each counts those of all.
+	Segments Segments
+	// Sent and Received are bytes of requests and answers; 0 where the driver
+	// does not know.
+	Sent, Received int64
+	// Processor is the largest share, among generators, of the processors that
+	// one may use, or of all those of its machine, that were in use; 0 where
+	// it is not known.
+	Processor float64
+	// Busy is the largest share of time in which a generator's loop was not
+	// idle.
+	Busy float64
+	// Generators are what each of them did, in the order of their names.
+	Generators []Generator
+}
+
+// Generator is what one generator did in a window.
+type Generator struct {
+	Node model.NodeID
+	// After is how long after the first generator of the window it began.
+	After time.Duration
+	// Counts are of its operations; Answered is how many latencies its
+	// histogram holds; Replies are those of [Window], of this generator.
+	Counts            Counts
+	Answered, Replies int64
+	// Lag is how late 1 in 100 of its operations was sent.
+	Lag time.Duration
+	// Busy and Processor are those of [Window], of this generator.
+	Busy, Processor float64
+	// Handshakes are those in the scored seconds.
+	Handshakes []Handshake
+}
+
+// ReadWindow adds up what the generators of a complete step reported. The error
+// is model.ErrUsage where they are not of a workload that offers a load.
+func ReadWindow(s model.Step, results []model.Result) (Window, error) {
+	rate, err := offered(s)
+	if err != nil {
+		return Window{}, err
+	}
+	w := Window{Load: rate, Start: s.StartAt}
+	var seconds []Seconds
+	for _, r := range results {
+		summary, err := ReadSummary(r)
+		if err == nil {
+			err = w.add(r, summary)
+		}
+		if err != nil {
+			return Window{}, err
+		}
+		seconds = append(seconds, summary.Seconds)
+	}
+	if w.Seconds, err = sumOfSeconds(seconds); err != nil {
+		return Window{}, err
+	}
+	// All of thousands of windows are kept in memory.
+	w.Latencies, w.Services, w.Lags = histogram.Trim(w.Latencies), histogram.Trim(w.Services), histogram.Trim(w.Lags)
+	w.place(results)
+	return w, nil
+}
+
+// offered is the load that a step's tasks offer together. Runs of versions
+// before Spec.Offer have it as text in the parameters.
+func offered(s model.Step) (float64, error) {
+	if len(s.Tasks) == 0 {
+		return 0, fmt.Errorf("%w: step %s has no tasks", model.ErrUsage, s.ID)
+	}
+	spec := s.Tasks[0].Spec
+	if spec.Offer != nil {
+		return spec.Offer.Rate, nil
+	}
+	text, _ := spec.Params["rate"].(string)
+	r, err := unit.ParseRate(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w: step %s: rate: %w", model.ErrUsage, s.ID, err)
+	}
+	return r.Value, nil
+}
+
+// place orders the generators and says how long after the first each began.
+func (w *Window) place(results []model.Result) {
+	began := make(map[model.NodeID]time.Time)
+	var first time.Time
+	for _, r := range results {
+		began[r.Node] = r.Started
+		if first.IsZero() || r.Started.Before(first) {
+			first = r.Started
+		}
+	}
+	for i := range w.Generators {
+		w.Generators[i].After = began[w.Generators[i].Node].Sub(first)
+	}
+	slices.SortFunc(w.Generators, func(a, b Generator) int { return cmp.Compare(a.Node, b.Node) })
+}
+
+// add takes what one generator saw.
+func (w *Window) add(r model.Result, s Summary) error {
+	total, err := s.Total()
+	if err != nil {
+		return err
+	}
+	g := Generator{
+		Node: r.Node, Counts: total.Counts, Answered: total.Latency.TotalCount(), Replies: s.Replies,
+		Busy: s.Usage.Busy, Processor: processorShare(r.Samples), Handshakes: s.RTT,
+	}
+	if s.Lag != nil && s.Lag.TotalCount() > 0 {
+		g.Lag = time.Duration(s.Lag.ValueAtPercentile(99))
+	}
+	w.Generators = append(w.Generators, g)
+	w.Scored = s.Scored
+	w.Counts.Add(total.Counts)
+	w.Replies += s.Replies
+	w.Busy, w.Processor = max(w.Busy, g.Busy), max(w.Processor, g.Processor)
+	w.Sent, w.Received = w.Sent+s.Sent, w.Received+s.Received
+	w.Segments.Add(s.Segments)
+	trips := RoundTrips(s.RTT)
+	w.RTT, w.Lost = append(w.RTT, trips...), w.Lost+len(s.RTT)-len(trips)
+	for _, m := range []struct {
+		into **hdr.Histogram
+		from *hdr.Histogram
+	}{{&w.Latencies, total.Latency}, {&w.Services, total.Service}, {&w.Lags, s.Lag}} {
+		if *m.into, err = histogram.Merge(*m.into, m.from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// processorShare is how much of the processors that a generator could use was
+// in use: by itself, or, with the whole machine, by everything.
+func processorShare(samples []model.Sample) float64 {
+	value := make(map[string]float64)
+	for _, s := range samples {
+		value[s.Metric] = s.Value
+	}
+	// Watching is no work, but leaves the others fewer processors.
+	spun := value[MetricSpun]
+	worked, share := max(value[MetricCPU]-spun, 0), 0.0
+	if cores := value[MetricCores]; cores > 0 {
+		share = worked / cores
+	}
+	if left := value[MetricMachine] - spun; left > 0 {
+		share = max(share, (worked+value[model.MetricOtherCPU])/left)
+	}
+	return share
+}
+
+// RoundTrips are the times of the handshakes that are round trips, in seconds.
+func RoundTrips(hs []Handshake) (out []float64) {
+	for _, h := range hs {
+		if !h.Lost {
+			out = append(out, h.Took.Seconds())
+		}
+	}
+	return out
+}
+
+// Share is n as a share of the operations due; NaN where none were.
+func (w Window) Share(n int64) float64 {
+	if w.Counts.Due == 0 {
+		return math.NaN()
+	}
+	return float64(n) / float64(w.Counts.Due)
+}
+
+// Achieved is the rate at which operations were answered well while the load
+// was offered, in operations per second. It is less than the load where a server
+// falls behind, also if it answers everything in the end.
+func (w Window) Achieved() float64 {
+	if w.Scored <= 0 {
+		return 0
+	}
+	return float64(w.Replies) / w.Scored.Seconds()
+}
+
+// StartSkew is how long after the first generator the last one began.
+func (w Window) StartSkew() time.Duration {
+	var skew time.Duration
+	for _, g := range w.Generators {
+		skew = max(skew, g.After)
+	}
+	return skew
+}
+
+// Latency returns the latency within which a share q of all operations due was
+// answered. known is false if fewer than that ended well: the others count as
+// slower than anything.
+func (w Window) Latency(q float64) (d time.Duration, known bool) {
+	return quantileOfDue(w.Latencies, w.Counts.Due, q)
+}
+
+// quantileOfDue finds the smallest value that at least a share q of due
+// operations do not exceed, where h has only those that ended well.
+func quantileOfDue(h *hdr.Histogram, due int64, q float64) (d time.Duration, known bool) {
+	rank := int64(math.Ceil(q * float64(due)))
+	if h == nil || rank > h.TotalCount() || rank < 1 {
+		return 0, false
+	}
+	// The library rounds a percentile to the nearest rank.
+	return time.Duration(h.ValueAtPercentile(100 * (float64(rank) - .25) / float64(h.TotalCount()))), true
+}

@@ -1,0 +1,192 @@
+package monitor
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
+)
+
+// cgroupFiles are the files that tell what this process's own control groups
+// used; each is empty where the process is in the root group, which is the
+// machine, or the hierarchy is not there.
+type cgroupFiles struct {
+	// usage1 is cpuacct.usage of version 1, stat1 cpu.stat of version 1,
+	// stat2 cpu.stat of version 2.
+	usage1, stat1, stat2 string
+	memory               string // bytes, in either version
+}
+
+// findCgroups reads /proc/self/cgroup and /proc/self/mountinfo. Both versions
+// may be mounted; each resource is taken from the hierarchy that controls it,
+// and processor time from version 1 where both count it.
+func findCgroups(root string) cgroupFiles {
+	var f cgroupFiles
+	paths := procself.Groups(readText(filepath.Join(root, "proc/self/cgroup")))
+	for m := range procself.Mounts(readText(filepath.Join(root, "proc/self/mountinfo"))) {
+		if m.Unified() {
+			f.addV2(groupDir(root, m, paths[""]))
+			continue
+		}
+		f.addV1(root, m, paths)
+	}
+	if f.usage1 != "" {
+		f.stat2 = "" // both would count the same time
+	}
+	return f
+}
+
+func readText(name string) string {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// addV2 takes a group that is not the root: only there is cgroup.events.
+func (f *cgroupFiles) addV2(dir string) {
+	if !exists(filepath.Join(dir, "cgroup.events")) {
+		return
+	}
+	if f.stat2 == "" {
+		f.stat2 = existing(dir, "cpu.stat")
+	}
+	if f.memory == "" {
+		f.memory = existing(dir, "memory.current")
+	}
+}
+
+// addV1 takes a group that is not the root: release_agent is only there.
+func (f *cgroupFiles) addV1(root string, m procself.Mount, paths map[string]string) {
+	for _, c := range []struct {
+		controller, file string
+		into             *string
+	}{
+		{"cpuacct", "cpuacct.usage", &f.usage1},
+		{"cpu", "cpu.stat", &f.stat1},
+		{"memory", "memory.usage_in_bytes", &f.memory},
+	} {
+		if !m.Controls(c.controller) {
+			continue
+		}
+		dir := groupDir(root, m, paths[c.controller])
+		if !exists(filepath.Join(dir, "release_agent")) {
+			*c.into = existing(dir, c.file)
+		}
+	}
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+func existing(dir, file string) string {
+	name := filepath.Join(dir, file)
+	if !exists(name) {
+		return ""
+	}
+	return name
+}
+
+// groupDir is where a group is mounted.
+func groupDir(root string, m procself.Mount, group string) string {
+	return filepath.Join(root, m.Point, path.Clean("/"+procself.Below(m.Root, group)))
+}
+
+// The files of control groups: cpu.stat of version 2 is in µs, what is of version
+// 1 in ns, memory in bytes.
+var (
+	parseStat2 = pairParser(map[string]scaled{
+		"usage_usec":     {"cgroup.cpu", 1e6},
+		"throttled_usec": {"cgroup.cpu_throttled", 1e6}, // only where the group has the cpu controller
+	})
+	parseStat1  = pairParser(map[string]scaled{"throttled_time": {"cgroup.cpu_throttled", 1e9}})
+	parseUsage1 = firstLine(scaled{"cgroup.cpu", 1e9})
+	parseMemory = firstLine(scaled{"cgroup.memory", 1})
+)
+
+// firstLine reads a file of one number.
+func firstLine(m scaled) func([]byte, emit) {
+	return func(b []byte, out emit) {
+		line, _ := nextLine(b)
+		m.put(line, out)
+	}
+}
+
+// busyKinds are the kinds of processor time in which this machine worked.
+var busyKinds = map[string]bool{
+	"cpu.user": true, "cpu.nice": true, "cpu.system": true, "cpu.irq": true, "cpu.softirq": true, "cpu.guest": true,
+}
+
+// Others returns the processor time in seconds that this machine spent on
+// anything but the task during a recording: other nodes on the same machine,
+// other programs, the agent, and interrupts. own is what the task used in the
+// same time: what its process and all its descendants used to their end
+// (os.ProcessState), less what they had used when the recording began
+// ([ProcessCPU]). Steal is not in it: that is time of other machines.
+//
+// The result is right to some 10 ms a core, the granularity of /proc/stat, and
+// may be that far below 0; ok is false when the machine was not read.
+func Others(host []model.HostSeries, own time.Duration) (seconds float64, ok bool) {
+	for _, s := range host {
+		if n := len(s.Values); busyKinds[s.Metric] && n > 1 {
+			seconds += s.Values[n-1] - s.Values[0]
+			ok = true
+		}
+	}
+	return seconds - own.Seconds(), ok
+}
+
+// ProcessCPU returns the processor time that a process has used so far, with
+// that of the descendants whose end it has waited for. root is "/" if empty.
+// Without /proc it fails.
+func ProcessCPU(root string, pid int) (time.Duration, error) {
+	if root == "" {
+		root = "/"
+	}
+	name := filepath.Join(root, "proc", strconv.Itoa(pid), "stat")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return 0, fmt.Errorf("reading the processor time of process %d: %w", pid, err)
+	}
+	cpu, ok := parseProcessStat(data)
+	if !ok {
+		return 0, fmt.Errorf("reading the processor time of process %d: %s is not as expected", pid, name)
+	}
+	return cpu, nil
+}
+
+// parseProcessStat adds utime, stime, cutime and cstime, fields 14 to 17 of
+// /proc/PID/stat (proc(5)). The second field is a name in parentheses that may
+// hold anything, so counting begins behind the last of them.
+func parseProcessStat(b []byte) (time.Duration, bool) {
+	end := bytes.LastIndexByte(b, ')')
+	if end < 0 {
+		return 0, false
+	}
+	rest := b[end+1:]
+	for range 11 { // fields 3 to 13
+		_, rest = nextField(rest)
+	}
+	var ticks [4]uint64
+	if uints(rest, ticks[:]) < len(ticks) {
+		return 0, false
+	}
+	const tick = time.Second / userHZ
+	var sum time.Duration
+	for _, t := range ticks {
+		if t > uint64(1<<61/tick) {
+			return 0, false
+		}
+		sum += time.Duration(t) * tick
+	}
+	return sum, true
+}

@@ -1,0 +1,194 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// putChunk is one PutArtifactChunk on its way.
+type putChunk struct {
+	task model.TaskID
+	row  []any
+}
+
+// PutArtifactChunk implements store.Writer. Of two parts at one offset the
+// longer is kept. Chunks of attempts that are over are stored as well: what
+// they printed may tell why they failed.
+func (s *Store) PutArtifactChunk(ctx context.Context, task model.TaskID, attempt int, name string, offset int64, data []byte) error {
+	doing := fmt.Sprintf("storing artifact %q of %s#%d", name, task, attempt)
+	if name == "" || offset < 0 || offset+int64(len(data)) < 0 {
+		return s.fail(ctx, doing, fmt.Errorf("%w: an artifact needs a name and an offset from 0, not %d", model.ErrInvalid, offset))
+	}
+	blob, err := s.codec.pack(data)
+	if err != nil {
+		return s.fail(ctx, doing, fmt.Errorf("%w: %w", model.ErrInvalid, err))
+	}
+	row := []any{text(task), attempt, text(name), offset, len(data), blob}
+	return s.fail(ctx, doing, s.chunks.do(ctx, &putChunk{task: task, row: row}))
+}
+
+func (s *Store) putChunks(ctx context.Context, tx *sql.Tx, chunks []*putChunk) ([]error, error) {
+	ids := make([]string, len(chunks))
+	for i, c := range chunks {
+		ids[i] = string(c.task)
+	}
+	known, err := s.existing(ctx, tx, "tasks", ids)
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(chunks))
+	for i, c := range chunks {
+		if !known[string(c.task)] {
+			errs[i] = fmt.Errorf("%w: there is no such task, or its run was deleted", model.ErrNotFound)
+			continue
+		}
+		// One statement a chunk: the same part may be twice in a batch, which
+		// one statement with DO UPDATE does not accept.
+		err := s.insert(ctx, tx, "artifact_chunks (task, attempt, name, start, size, content)", [][]any{c.row},
+			`ON CONFLICT (task, attempt, name, start) DO UPDATE SET size = excluded.size, content = excluded.content
+			WHERE excluded.size > artifact_chunks.size`)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return errs, nil
+}
+
+// Artifact implements store.Reader. An artifact of which a part has not
+// arrived is model.ErrNotFound: half a file must not pass for a whole one.
+func (s *Store) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) (content []byte, err error) {
+	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
+		content, err = s.assemble(ctx, tx, task, attempt, name)
+		return err
+	})
+	if err != nil {
+		return nil, s.fail(ctx, fmt.Sprintf("reading artifact %q of %s#%d", name, task, attempt), err)
+	}
+	return content, nil
+}
+
+func (s *Store) assemble(ctx context.Context, tx *sql.Tx, task model.TaskID, attempt int, name string) ([]byte, error) {
+	var content []byte
+	chunks := 0
+	err := s.each(ctx, tx, func(rows *sql.Rows) error {
+		chunks++
+		var start int64
+		var blob []byte
+		if err := rows.Scan(&start, &blob); err != nil {
+			return err
+		}
+		part, err := s.codec.unpack(blob, nil)
+		if err != nil {
+			return err
+		}
+		content, err = join(content, start, part)
+		return err
+	}, `SELECT start, content FROM artifact_chunks WHERE task = ? AND attempt = ? AND name = ? ORDER BY start`,
+		text(task), attempt, text(name))
+	if err == nil && chunks == 0 {
+		err = fmt.Errorf("%w: nothing of it is stored", model.ErrNotFound)
+	}
+	return content, err
+}
+
+// join puts a part at its offset; parts come in ascending order and may
+// overlap.
+func join(content []byte, start int64, part []byte) ([]byte, error) {
+	have := int64(len(content))
+	if start > have {
+		return nil, fmt.Errorf("%w: bytes %d to %d have not arrived", model.ErrNotFound, have, start-1)
+	}
+	if content == nil {
+		content = []byte{} // an empty file is not a missing one
+	}
+	if end := start + int64(len(part)); end <= have {
+		return content, nil
+	}
+	return append(content, part[have-start:]...), nil
+}
+
+// selectArtifacts lists the artifacts of a run; Size reaches to the end of the
+// last part.
+func (s *Store) selectArtifacts(ctx context.Context, tx *sql.Tx, run model.RunID) ([]model.Artifact, error) {
+	return selectAll(ctx, s, tx, func(a *model.Artifact) []any {
+		return []any{(*text)(&a.Task), &a.Attempt, (*text)(&a.Name), &a.Size}
+	}, `SELECT c.task, c.attempt, c.name, MAX(c.start + c.size)
+		FROM artifact_chunks c JOIN tasks t ON t.id = c.task JOIN steps s ON s.id = t.step
+		WHERE s.run = ? GROUP BY s.number, t.position, c.task, c.attempt, c.name
+		ORDER BY s.number, t.position, c.attempt, c.name`, text(run))
+}
+
+const eventColumns = `step, task, node, kind, severity, at, message`
+
+// eventFields are all but the run, which an event of the fleet has not.
+func eventFields(e *model.Event) []any {
+	return []any{(*text)(&e.Step), (*text)(&e.Task), (*text)(&e.Node), (*text)(&e.Kind), (*text)(&e.Severity),
+		(*instant)(&e.Time), (*text)(&e.Text)}
+}
+
+// AddEvents implements store.Writer. Events of the kind model.EventProgress
+// are live only and are left out. An event without a run concerns the fleet; it
+// is kept, and no run's data shows it. All of a call are stored, or none.
+// Events have no identity: one that is added again after model.ErrUnavailable
+// may be there twice.
+func (s *Store) AddEvents(ctx context.Context, events ...model.Event) error {
+	var kept []model.Event
+	for _, e := range events {
+		if e.Kind != model.EventProgress {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return s.fail(ctx, "adding events", s.events.do(ctx, kept))
+}
+
+func (s *Store) putEvents(ctx context.Context, tx *sql.Tx, calls [][]model.Event) ([]error, error) {
+	var runs []string
+	for _, call := range calls {
+		for _, e := range call {
+			runs = append(runs, string(e.Run))
+		}
+	}
+	slices.Sort(runs)
+	known, err := s.existing(ctx, tx, "runs", slices.Compact(runs))
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(calls))
+	var rows [][]any
+	for i, call := range calls {
+		callRows, err := eventRows(call, known)
+		errs[i] = err
+		rows = append(rows, callRows...)
+	}
+	return errs, s.insert(ctx, tx, "events (run, "+eventColumns+")", rows, "")
+}
+
+func eventRows(events []model.Event, known map[string]bool) ([][]any, error) {
+	rows := make([][]any, len(events))
+	for i, e := range events {
+		var run any // NULL for the fleet
+		if e.Run != "" {
+			if !known[string(e.Run)] {
+				return nil, fmt.Errorf("%w: there is no run %s", model.ErrNotFound, e.Run)
+			}
+			run = text(e.Run)
+		}
+		rows[i] = append([]any{run}, eventFields(&e)...)
+	}
+	return rows, nil
+}
+
+func (s *Store) selectEvents(ctx context.Context, tx *sql.Tx, run model.RunID) ([]model.Event, error) {
+	events, err := selectAll(ctx, s, tx, eventFields, `SELECT `+eventColumns+` FROM events WHERE run = ? ORDER BY id`, text(run))
+	for i := range events {
+		events[i].Run = run
+	}
+	return events, err
+}

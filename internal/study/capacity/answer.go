@@ -1,0 +1,109 @@
+package capacity
+
+import (
+	"fmt"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Limit is what was at its limit where the search ended.
+type Limit string
+
+// What can be at its limit.
+const (
+	// LimitTarget: the server.
+	LimitTarget Limit = "target"
+	// LimitPath: the network on the way to it. The target takes at least the
+	// load passed, if any was; how much more is not known.
+	LimitPath Limit = "path"
+	// LimitGenerator: the machines that offer the load. The target takes at
+	// least the load passed; how much more is not known.
+	LimitGenerator Limit = "generator"
+	// LimitCap: the largest load allowed was passed. The capacity is at least
+	// that.
+	LimitCap Limit = "cap"
+	// LimitFloor: the smallest load allowed was missed.
+	LimitFloor Limit = "floor"
+	// LimitNone: the search is not over.
+	LimitNone Limit = "none"
+	// LimitUnknown: another version of scalebench has searched, in another way,
+	// so that nothing can be concluded from the windows.
+	LimitUnknown Limit = "unknown"
+)
+
+// Answer is what a search has found so far. Loads and rates are in operations
+// per second; nil where there is none. Passed and Failed are loads that were
+// offered.
+type Answer struct {
+	// Passed is the largest load that kept the SLA, Failed the smallest above
+	// it that did not.
+	Passed, Failed *float64
+	// Estimate is the load at the boundary, CI its 95 % interval, which reaches
+	// down by the overload that windows of this length fail to notice.
+	Estimate *float64
+	CI       *[2]float64
+	Limit    Limit
+	// Confirmed: both sides of the boundary were tried again and agreed.
+	Confirmed bool
+	// Generators names those that were at their limit, where that ended the
+	// search and it was not all of them.
+	Generators []model.NodeID
+	// Path is what showed that the path was at its limit; nil if it was not.
+	Path    *Path
+	Windows []Assessment
+	// Counted is how many windows count, of at most Config.MaxWindows: others
+	// were repeated.
+	Counted  int
+	Warnings []string
+	// Failure is why there is no window at all, where the first one could not
+	// be measured.
+	Failure string
+}
+
+// Latest says in a line what the latest window was worth, and where that leaves
+// the search; empty before the first.
+func (r Answer) Latest() string {
+	if len(r.Windows) == 0 {
+		return ""
+	}
+	text := r.Windows[len(r.Windows)-1].String()
+	if r.Passed != nil && r.Failed != nil {
+		text += fmt.Sprintf("; the limit is between %s and %s", unit.Human(*r.Passed, "op/s"), unit.Human(*r.Failed, "op/s"))
+	}
+	return text
+}
+
+// pathDoubt says what the path's limit means for the result.
+func (r Answer) pathDoubt() string {
+	switch {
+	case r.Path.Breaks != nil:
+		return fmt.Sprintf("%v: no target keeps that over this path, and nothing is known of this one; measure from nearer by or over a faster link, or allow longer latencies", r.Path)
+	case r.Passed == nil:
+		return fmt.Sprintf("%v: the path was at its limit, and nothing is known of the target; measure from nearer by or over a faster link, or ask for smaller answers", r.Path)
+	}
+	return fmt.Sprintf("%v: the path was at its limit, and this is no capacity of the target, which takes at least the load passed; measure from nearer by or over a faster link, or ask for smaller answers", r.Path)
+}
+
+// GeneratorsWords say which generators were at their limit; none are named
+// where it was all of them.
+func (r Answer) GeneratorsWords() string {
+	if len(r.Generators) == 1 {
+		return named(r.Generators) + " was at its limit"
+	}
+	return named(r.Generators) + " were at their limit"
+}
+
+// fail takes into account that the window after those that there are could not
+// be measured, and why.
+func (r *Answer) fail(why string) {
+	if why == "" {
+		why = "a generator failed, or none was left"
+	}
+	if len(r.Windows) > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("window %d could not be measured, and the search ended there: %s", len(r.Windows)+1, why))
+		return
+	}
+	// That nothing is known goes without saying, and only the reason matters.
+	r.Failure, r.Warnings = why, []string{"nothing was measured: " + why}
+}

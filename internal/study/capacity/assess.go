@@ -1,0 +1,136 @@
+package capacity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Verdict is what a window is worth to the search.
+type Verdict string
+
+// The verdicts of a window.
+const (
+	Passed Verdict = "passed" // it kept the SLA
+	Missed Verdict = "missed" // it did not, for the target's sake
+	// Unusable windows missed it for another reason, and are repeated.
+	Unusable Verdict = "unusable"
+)
+
+// Assessment is a window with its verdict.
+type Assessment struct {
+	load.Window
+	// Phase is what the search offered the load for.
+	Phase   search.Phase
+	Verdict Verdict
+	// Misses says what of the SLA was not kept; Problems what the generators
+	// did wrong.
+	Misses, Problems []string
+	// AtFault names the generators that did, where it was not all of them.
+	AtFault []model.NodeID
+	// PathShift is how much longer the median round trip took than in the
+	// baseline, in the window or in the second of it that differs most;
+	// PathChanged that this, or what was lost on the way, is more than chance;
+	// PathChange says what it was.
+	PathShift   time.Duration
+	PathChanged bool
+	PathChange  string
+	// Nearest is the term on latencies that the window came nearest to
+	// breaking, or broke by most; zero for an SLA without one.
+	Nearest load.Term
+}
+
+// String says in a line what the window was worth, for people who watch the
+// search. Only the first reason is named, and what to do about it is left to
+// the end.
+func (j Assessment) String() string {
+	text := fmt.Sprintf("%s: %s", unit.Human(j.Load, "op/s"), j.Verdict)
+	switch {
+	case j.Verdict == Passed:
+		if d, known := j.Latency(j.Nearest.Quantile); known {
+			text += fmt.Sprintf(", %s %v", load.Percentile(j.Nearest.Quantile), unit.Brief(d))
+		}
+	case len(j.Problems) > 0:
+		reason, _, _ := strings.Cut(j.Problems[0], ";")
+		text += "; " + reason
+	case j.Verdict == Unusable:
+		text += "; " + j.PathChange
+	case len(j.Misses) > 0:
+		text += "; " + j.worstMiss()
+	}
+	return text
+}
+
+// worstMiss is the first of the misses, or, where too few operations ended well
+// for the percentile to be known, the errors.
+func (j Assessment) worstMiss() string {
+	_, known := j.Latency(j.Nearest.Quantile)
+	i := slices.IndexFunc(j.Misses, func(m string) bool { return strings.HasPrefix(m, "errors ") })
+	if known || i < 0 {
+		return j.Misses[0]
+	}
+	return j.Misses[i]
+}
+
+// judge says what a window is worth.
+func (r *replay) judge(w load.Window) Assessment {
+	j := Assessment{Window: w, Phase: r.next.Phase, Misses: r.misses(w), Nearest: r.cfg.SLA.Nearest(w)}
+	j.PathShift, j.PathChange = r.cfg.pathOf(r.baseline, w)
+	j.PathChanged = j.PathChange != ""
+	if len(j.Misses) == 0 {
+		j.Verdict = Passed
+		if d := service(w); d > 0 && (r.light == 0 || d < r.light) {
+			r.light = d
+		}
+		return j
+	}
+	for _, p := range r.cfg.health(w, r.cfg.SLA.Drain(), r.light) {
+		j.Problems, j.AtFault = append(j.Problems, p.text), append(j.AtFault, p.nodes...)
+	}
+	j.Verdict = Missed
+	if len(j.Problems) > 0 || j.PathChanged && !r.knownPath(w) {
+		j.Verdict = Unusable
+	}
+	return j
+}
+
+// misses says by which measure a window was missed: the SLA, or, in the ramp of
+// the paper's algorithm, nearness of the median to the round-trip time.
+func (r *replay) misses(w load.Window) []string {
+	if r.cfg.Algorithm == search.Paper && r.next.Phase == search.Ramp {
+		return r.cfg.nearRTT(w)
+	}
+	return r.cfg.SLA.Judge(w)
+}
+
+// nearRTT accepts a window if in more than half of its seconds the median
+// latency exceeds the round-trip time by no more than Fraction of it, and the
+// load was achieved (black-box throughput paper, section II.B, which leaves
+// Fraction open). A second without an answer fails.
+func (c Config) nearRTT(w load.Window) []string {
+	if len(w.RTT) == 0 {
+		return []string{"no round-trip time is known, which the paper's ramp needs"}
+	}
+	rtt := median(w.RTT)
+	near := 0
+	for i, ok := range w.Seconds.OK {
+		if ok > 0 && w.Seconds.P50[i]-rtt <= c.Fraction*rtt {
+			near++
+		}
+	}
+	var misses []string
+	if 2*near <= w.Seconds.Len() {
+		misses = append(misses, fmt.Sprintf("the median was near the round-trip time of %v in %d of %d seconds only",
+			time.Duration(rtt*1e9).Round(time.Microsecond), near, w.Seconds.Len()))
+	}
+	if share := w.Share(w.Counts.OK); !(share >= load.AchievedAtLeast) {
+		misses = append(misses, fmt.Sprintf("%s of the load was answered, not %s", unit.Share(share), unit.Share(load.AchievedAtLeast)))
+	}
+	return misses
+}

@@ -1,0 +1,147 @@
+package capacity
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+	work "github.com/scalebench/scalebench/internal/workload/load"
+)
+
+const long = `Offers load to a server, more and more, until it breaks the SLA; then closes in
+on the largest load at which it does not, and tries both sides of the boundary
+again. Latency counts from when a request was due. A window in which the
+generator itself was late, or the path to the server changed, does not count;
+when the generator or the path is what cannot do more, no capacity is reported
+and the exit code is 4.
+
+With --fail-below the exit code is 3 if the server surely takes less, and 4 if
+that cannot be told, as where a single window says so. A search that was cut
+does not remember it: give it again to "scalebench resume", or to
+"scalebench show".
+
+TARGET is a URL: http:// or https://, or a data store, redis://, postgres://,
+mysql:// or cassandra://, into which records are loaded first, or a bucket of an
+object store, s3://host:port/bucket (s3s:// for TLS), with credentials in
+AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. The load comes from this machine,
+or from the agents of a server (--server, --agents), all of which then share it. What was measured is a run like any other: "scalebench
+show", "report" and "resume" work with it.`
+
+const example = `  scalebench capacity http://10.0.0.7:8080/ --sla p90=150ms
+  scalebench capacity https://shop.test/ --sla p99=500ms,errors=0.1% --arrivals poisson
+  scalebench capacity http://10.0.0.7/ --sla p90=100ms --fail-below 2000
+  scalebench capacity cassandra://10.0.0.8/ --sla p90=150ms --mix w3 --records 1000000
+  scalebench capacity s3://10.0.0.9:7070/bench --sla p90=200ms --mix get --object-size 64KiB
+  scalebench capacity http://10.0.0.7/ --sla p90=100ms --server nats://10.0.0.5:4222 --agents role=generator`
+
+// Flags are those of `scalebench capacity TARGET`: parameters of the workload
+// load and of the study, and what stands elsewhere in a file.
+type Flags struct {
+	work.Params
+	Study
+	// Expect, Mix and Records are keys within the workload's requests and data.
+	Expect     string `json:"expect,omitempty" flag:"expect" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404 (default 200-299)."`
+	Mix        string `json:"mix,omitempty" flag:"mix" jsonschema_description:"With a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b); with a bucket: put, get, put_delete, mixed (default mixed)."`
+	Records    int64  `json:"records,omitempty" flag:"records" jsonschema:"minimum=1" jsonschema_description:"With a data store: how many records are loaded before (default 1000); with a bucket: objects (default 64)."`
+	ObjectSize string `json:"object_size,omitempty" flag:"object-size" jsonschema_description:"With a bucket: size of every object (default 1MiB)."`
+	Generators int    `json:"generators" flag:"generators" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Agent processes on this machine that share the load."`
+}
+
+// NewFlags has the defaults of the command.
+func NewFlags() *Flags {
+	p, _ := work.Kind().New().(*work.Params)
+	return &Flags{Params: *p, Generators: 1}
+}
+
+// Experiment is the experiment file that the command stands for: what a user
+// could have written. given are the flags that were given, by their JSON keys
+// in [Flags]; "agents" is an object of labels. JSON is YAML.
+func Experiment(target string, given map[string]json.RawMessage) ([]byte, error) {
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%w: %q must be the URL of a server, such as http://10.0.0.7:8080/", model.ErrUsage, target)
+	}
+	workload, data := map[string]any{"kind": work.Kind().Name, "name": "capacity", "target": target}, map[string]any{}
+	store, mixKey, recordsKey := "data", "workload", "records"
+	if work.IsBucket(target) || given["object_size"] != nil {
+		store, mixKey, recordsKey = "objects", "operation", "count"
+	}
+	name := "capacity of " + u.Host
+	fleet := map[string]any{"local": map[string]any{"nodes": 1}}
+	for key, value := range given {
+		switch key {
+		case "fail_below":
+		case "expect":
+			if err := checkExpect(target, value); err != nil {
+				return nil, err
+			}
+			workload["requests"] = []any{map[string]any{"name": "get", "expect": value}}
+		case "mix":
+			data[mixKey] = value
+			var mix string
+			if err := json.Unmarshal(value, &mix); err != nil {
+				return nil, fmt.Errorf("%w: --mix: %w", model.ErrUsage, err)
+			}
+			name += ", " + mix // what is asked of a store matters as much as which it is
+		case "records":
+			data[recordsKey] = value
+		case "object_size":
+			data["size"] = value
+		case "generators":
+			if given["agents"] != nil {
+				return nil, fmt.Errorf("%w: --generators are processes of this machine and --agents those of a fleet: give one of the two", model.ErrUsage)
+			}
+			fleet["local"] = map[string]any{"nodes": value}
+		case "agents":
+			fleet = map[string]any{"agents": map[string]any{"labels": value}}
+		default:
+			workload[key] = value
+		}
+	}
+	if len(data) > 0 {
+		workload[store] = data
+	}
+	if err := checkFloor(given); err != nil {
+		return nil, err
+	}
+	file, err := json.MarshalIndent(map[string]any{
+		"name": name, "fleet": fleet, "evaluations": []string{string(model.Search)}, "workloads": []any{workload},
+	}, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing the experiment file: %w", err)
+	}
+	return file, nil
+}
+
+func checkExpect(target string, value json.RawMessage) error {
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil {
+		return fmt.Errorf("%w: --expect: %w", model.ErrUsage, err)
+	}
+	if !work.OverHTTP(target) {
+		return fmt.Errorf("%w: --expect is for targets that begin with http:// or https://", model.ErrUsage)
+	}
+	if _, err := load.ParseStatuses(text); err != nil {
+		return fmt.Errorf("--expect: %w", err)
+	}
+	return nil
+}
+
+// checkFloor refuses a load that is wanted and must not be tried.
+func checkFloor(given map[string]json.RawMessage) error {
+	var least, most *unit.Rate
+	for key, into := range map[string]any{"fail_below": &least, "max": &most} {
+		if value, ok := given[key]; ok {
+			if err := json.Unmarshal(value, into); err != nil {
+				return fmt.Errorf("%w: %s: %w", model.ErrUsage, key, err)
+			}
+		}
+	}
+	if least != nil && most != nil && most.Value < least.Value {
+		return fmt.Errorf("%w: --fail-below %s cannot be told with --max %s: allow a larger load", model.ErrUsage, least, most)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package capacity
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+	work "github.com/scalebench/scalebench/internal/workload/load"
+)
+
+// design plans the windows of a run, one after another: for each trial, each
+// workload in turn. A search whose window became invalid (a generator failed)
+// ends there, unless that generator is lost for good and others are left. It is
+// told of each step once and keeps the state of the searches, so that planning
+// takes no longer the more windows a run has had.
+type design struct {
+	setup    study.Setup
+	searches []*planned // in their order
+	over     int        // so many of searches are
+	steps    int        // the number of the next step of the run
+	lost     []model.NodeID
+	latest   string
+}
+
+var _ study.Sequential = (*design)(nil)
+
+// planned is one search of a design.
+type planned struct {
+	work.Search
+	workload study.Workload
+	trial    int
+	seed     int64 // from which those of its windows are drawn
+	// state is where the search is; nil before its first window, and when it is
+	// over: windows are large.
+	state  *replay
+	broken bool // its latest window is invalid for good
+	// offering are the generators of the latest window.
+	offering []model.NodeID
+}
+
+// Design implements study.Designer.
+func (*Study) Design(setup study.Setup) (study.Design, error) {
+	d := &design{setup: setup}
+	for trial := 1; trial <= setup.Trials; trial++ {
+		for _, w := range setup.Workloads {
+			params, ok := w.Bench.(*work.Params)
+			if !ok {
+				return nil, fmt.Errorf("%w: workload %s offers no load to search with; a search for a capacity needs workloads of kind %s", model.ErrUsage, w.Name, work.Kind().Name)
+			}
+			p := &planned{workload: w, trial: trial, seed: setup.Seed}
+			if params.Seed != 0 {
+				p.seed = params.Seed
+			}
+			var err error
+			if p.Search, err = work.SearchOf(params); err != nil {
+				return nil, fmt.Errorf("workload %s: %w", w.Name, err)
+			}
+			d.searches = append(d.searches, p)
+		}
+	}
+	return d, nil
+}
+
+// Next implements study.Design.
+func (d *design) Next(seen *observe.Run) ([]study.Treatment, error) {
+	if err := d.take(seen); err != nil {
+		return nil, err
+	}
+	d.latest = ""
+	for ; d.over < len(d.searches); d.over++ {
+		p := d.searches[d.over]
+		if err := p.begin(); err != nil {
+			return nil, err
+		}
+		if p.broken && !d.lostInLatest(seen) {
+			p.state = nil
+			continue
+		}
+		if isLatest(seen, p) {
+			d.latest = p.describe()
+		}
+		if !p.state.over && !d.allLost(p) {
+			return []study.Treatment{d.treatment(p, seen.Run())}, nil
+		}
+		p.state = nil
+	}
+	return nil, nil
+}
+
+// treatment is the next window: all nodes offer its load together. A window
+// that drew what another has drawn would repeat its luck, and find in a store's
+// cache what that has read; repeated, the run draws the same again.
+func (d *design) treatment(p *planned, run model.Run) study.Treatment {
+	rng := rand.New(rand.NewPCG(uint64(p.seed), uint64(d.steps))) //nolint:gosec // repeatable on purpose
+	t := study.Treatment{
+		Phase: model.Search, Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
+		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
+	}
+	if d.setup.Every > 0 {
+		t.NotBefore = run.Started.Add(time.Duration(p.trial-1) * d.setup.Every)
+	}
+	return t
+}
+
+// take adds steps that are over to their searches.
+func (d *design) take(seen *observe.Run) error {
+	for _, s := range seen.Steps() {
+		d.steps = max(d.steps, s.Number+1)
+	}
+	all, err := measuredIn(seen)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		i := slices.IndexFunc(d.searches, func(p *planned) bool { return p.workload.Name == m.workload && p.trial == m.trial })
+		if i < d.over {
+			return fmt.Errorf("%w: the experiment has no search under way with workload %s in trial %d", model.ErrUsage, m.workload, m.trial)
+		}
+		p := d.searches[i]
+		if err := p.begin(); err != nil {
+			return err
+		}
+		p.broken, p.offering = m.broken, m.offering
+		before := len(p.state.judged)
+		if taken := p.state.takeAll(m.windows); taken < len(m.windows) {
+			return fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, unasked(before+taken, m.windows[taken]))
+		}
+	}
+	return nil
+}
+
+// begin makes the state of a search that has none yet.
+func (p *planned) begin() (err error) {
+	if p.state == nil {
+		p.state, err = Config{p.Search}.begin()
+	}
+	return err
+}
+
+// Lost implements study.Sequential. A search whose window became invalid with
+// one of the nodes goes on with the others.
+func (d *design) Lost(nodes []model.NodeID) { d.lost = slices.Clone(nodes) }
+
+// lostInLatest reports whether the latest step had a node that is lost for good.
+func (d *design) lostInLatest(seen *observe.Run) bool {
+	steps := seen.Steps()
+	return len(steps) > 0 && slices.ContainsFunc(steps[len(steps)-1].Tasks, func(t model.Task) bool { return slices.Contains(d.lost, t.Node) })
+}
+
+// allLost reports whether no generator is left for a search.
+func (d *design) allLost(p *planned) bool {
+	left := p.offering
+	if len(left) == 0 {
+		left = model.NodeIDs(d.setup.Nodes)
+	}
+	return !slices.ContainsFunc(left, func(n model.NodeID) bool { return !slices.Contains(d.lost, n) })
+}
+
+// Latest implements study.Sequential.
+func (d *design) Latest() string { return d.latest }
+
+// isLatest reports whether the latest step belongs to this search.
+func isLatest(seen *observe.Run, p *planned) bool {
+	steps := seen.Steps()
+	if len(steps) == 0 {
+		return false
+	}
+	last := steps[len(steps)-1]
+	return last.Phase == model.Search && last.Workload == p.workload.Name && last.Trial == p.trial
+}
+
+// describe says what the latest window was worth, and how many of those that
+// count there have been.
+func (p *planned) describe() string {
+	a := p.state.result()
+	if n := len(a.Windows); n == 0 || a.Windows[n-1].Verdict == Unusable {
+		return a.Latest()
+	}
+	return fmt.Sprintf("window %d of at most %d: %s", a.Counted, p.MaxWindows, a.Latest())
+}
+
+// Outlook implements study.Sequential.
+func (d *design) Outlook() (out []study.Outlook) {
+	for _, p := range d.searches {
+		if p.trial == 1 {
+			out = append(out, study.Outlook{Workload: p.workload.Name, Trials: d.setup.Trials, Windows: p.MaxWindows, Window: p.workload.Bench.Estimate()})
+		}
+	}
+	return out
+}

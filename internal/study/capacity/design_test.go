@@ -1,0 +1,338 @@
+package capacity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+	work "github.com/scalebench/scalebench/internal/workload/load"
+	"github.com/scalebench/scalebench/test/workloadtest"
+)
+
+// setup is a run of so many generators that searches with workloads of these
+// names.
+func setup(nodes int, names ...string) study.Setup {
+	out := study.Setup{Trials: 1, Seed: 7}
+	for i := range nodes {
+		out.Nodes = append(out.Nodes, model.Node{ID: model.NodeID(fmt.Sprintf("n%d", i+1))})
+	}
+	for _, name := range names {
+		p := work.Kind().New().(*work.Params)
+		p.Target, p.SLA, p.Duration = "http://127.0.0.1:1/", "p90=100ms", unit.Duration(time.Second)
+		out.Workloads = append(out.Workloads, study.Workload{Name: name, Bench: p, Subjects: nodes})
+	}
+	return out
+}
+
+// capacityServer answers at once up to its capacity, and in a second above it.
+type capacityServer struct{ capacity float64 }
+
+// answer makes the results of a window's tasks.
+func (s capacityServer) answer(t *testing.T, step model.Step) (out []model.Result) {
+	t.Helper()
+	rate := step.Tasks[0].Spec.Offer.Rate
+	took := time.Millisecond
+	if rate > s.capacity {
+		took = time.Second
+	}
+	for _, task := range step.Tasks {
+		scorer := load.NewScorer(1, 0, time.Second)
+		c := load.NewCollector(1, 1, scorer.Add)
+		shard := c.Shard(0)
+		for i := range int(rate) / task.Spec.Parts {
+			due := time.Duration(float64(time.Second) * float64(i) / rate)
+			shard.Due(0, due)
+			shard.Sent(0, due, 0, due)
+			shard.OK(0, due, due, due+took)
+		}
+		shard.Close()
+		c.Wait()
+		r := model.Result{Run: step.Run, Step: step.ID, Task: task.ID, Attempt: 1, Node: task.Node, Outcome: model.OutcomeOK}
+		record := &workloadtest.Record{T: t}
+		if err := scorer.Summary([]string{"get"}, load.Usage{}).Report(record); err != nil {
+			t.Fatal(err)
+		}
+		measured := record.Result()
+		r.Samples, r.Histograms, r.Host = measured.Samples, measured.Histograms, measured.Host
+		out = append(out, r)
+	}
+	return out
+}
+
+// execution does what a master does with a design.
+type execution struct {
+	design study.Design
+	setup  study.Setup
+	data   model.RunData
+	told   int
+}
+
+func begin(t *testing.T, s study.Setup) *execution {
+	t.Helper()
+	d, err := (&Study{}).Design(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &execution{design: d, setup: s, data: model.RunData{Run: model.Run{ID: "r", Started: time.Unix(1e9, 0)}, Nodes: s.Nodes}}
+}
+
+// next asks for the treatment after the steps that the design was not told of.
+func (x *execution) next(t *testing.T) *study.Treatment {
+	t.Helper()
+	news := x.data
+	news.Steps = x.data.Steps[x.told:]
+	x.told = len(x.data.Steps)
+	all, err := x.design.Next(observe.Of(news))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &all[0]
+}
+
+// step makes a step of a treatment: all nodes but those left out take part.
+func (x *execution) step(tr study.Treatment) model.Step {
+	s := model.Step{
+		ID: model.NewStepID(x.data.Run.ID, len(x.data.Steps)), Run: x.data.Run.ID, Number: len(x.data.Steps), Phase: tr.Phase,
+		Workload: tr.Workload, Trial: tr.Trial, State: model.StepComplete, Attempt: 1,
+	}
+	nodes := slices.DeleteFunc(model.NodeIDs(x.setup.Nodes), func(n model.NodeID) bool { return slices.Contains(tr.Without, n) })
+	for i, n := range nodes {
+		spec := model.Spec{Workload: tr.Workload, Kind: "load", Part: i, Parts: len(nodes), Offer: tr.Offer,
+			Params: map[string]any{"target": "http://127.0.0.1:1/", "sla": "p90=100ms", "duration": "1s"}}
+		s.Tasks = append(s.Tasks, model.Task{ID: model.NewTaskID(s.ID, i), Node: n, Position: i, Spec: spec})
+	}
+	return s
+}
+
+// run executes windows until there are no more, or so many.
+func (x *execution) run(t *testing.T, server capacityServer, most int) {
+	t.Helper()
+	for len(x.data.Steps) < most {
+		tr := x.next(t)
+		if tr == nil {
+			return
+		}
+		s := x.step(*tr)
+		x.data.Steps = append(x.data.Steps, s)
+		x.data.Results = append(x.data.Results, server.answer(t, s)...)
+	}
+}
+
+// TestDesign: the windows of a search come one after another until the boundary
+// is known; a run that is resumed goes on where it was.
+func TestDesign(t *testing.T) {
+	x := begin(t, setup(2, "web"))
+	x.run(t, capacityServer{730}, 100)
+	r, err := (&Study{}).Analyze(context.Background(), study.Input{Run: observe.Of(done(x.data))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := r.(*Result).Searches[0].Answer
+	if a.Limit != LimitTarget || *a.Passed > 730 || *a.Failed < 730 || len(a.Windows) != len(x.data.Steps) {
+		t.Errorf("limit %s, passed %v, failed %v, %d windows of %d", a.Limit, a.Passed, a.Failed, len(a.Windows), len(x.data.Steps))
+	}
+	latest := x.design.(study.Sequential).Latest()
+	if want := fmt.Sprintf("window %d of at most 40: ", len(x.data.Steps)); !strings.HasPrefix(latest, want) {
+		t.Errorf("the latest window: %q; want %q", latest, want)
+	}
+	for cut := 0; cut < len(x.data.Steps); cut += 3 {
+		again := begin(t, x.setup)
+		again.data = x.data
+		again.data.Steps = x.data.Steps[:cut]
+		tr := again.next(t)
+		if tr == nil || *tr.Offer != *x.data.Steps[cut].Tasks[0].Spec.Offer {
+			t.Fatalf("resumed after %d windows the next is %+v, want %+v", cut, tr, x.data.Steps[cut].Tasks[0].Spec.Offer)
+		}
+	}
+}
+
+func done(d model.RunData) model.RunData {
+	d.Run.State = model.RunDone
+	return d
+}
+
+// TestSeedsAreThoseOfBefore: windows draw what those of version 0.3 drew.
+func TestSeedsAreThoseOfBefore(t *testing.T) {
+	x := begin(t, setup(1, "web"))
+	x.run(t, capacityServer{730}, 3)
+	var got []int64
+	for _, s := range x.data.Steps {
+		got = append(got, s.Tasks[0].Spec.Offer.Seed)
+	}
+	if want := []int64{2427699360884270, 5565685812309261, 5639334395036528}; !slices.Equal(got, want) {
+		t.Errorf("seeds %v, want %v", got, want)
+	}
+}
+
+// TestOldRuns: of a run of version 0.3 the load is text in the parameters.
+func TestOldRuns(t *testing.T) {
+	x := begin(t, setup(1, "web"))
+	x.run(t, capacityServer{730}, 100)
+	want := searchesIn(t, x.data)
+	for i := range x.data.Steps {
+		spec := &x.data.Steps[i].Tasks[0].Spec
+		spec.Params = maps.Clone(spec.Params)
+		spec.Params["rate"] = unit.Rate{Value: spec.Offer.Rate, Base: unit.Operations}.String()
+		spec.Params["recover"], spec.Params["seed"] = spec.Offer.Recover, float64(spec.Offer.Seed)
+		spec.Offer = nil
+	}
+	if got := searchesIn(t, x.data); got != want {
+		t.Errorf("with the load as text the search is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func searchesIn(t *testing.T, d model.RunData) string {
+	t.Helper()
+	r, err := (&Study{}).Analyze(context.Background(), study.Input{Run: observe.Of(done(d))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(indented(t, r))
+}
+
+// TestWindowsDrawAnew: no two windows have the same seed, which those of the
+// same run have again when it is repeated or resumed.
+func TestWindowsDrawAnew(t *testing.T) {
+	seeds := func(seed int64) (all []int64) {
+		s := setup(2, "web")
+		s.Trials, s.Seed = 3, seed
+		x := begin(t, s)
+		x.run(t, capacityServer{730}, 1000)
+		for _, s := range x.data.Steps {
+			all = append(all, s.Tasks[0].Spec.Offer.Seed)
+		}
+		return all
+	}
+	once, again := seeds(7), seeds(7)
+	if !slices.Equal(once, again) {
+		t.Error("with the same seed, two runs draw differently")
+	}
+	distinct := make(map[int64]bool)
+	for _, s := range slices.Concat(once, seeds(8)) {
+		distinct[s] = true
+	}
+	if len(distinct) < 2*len(once)-1 {
+		t.Errorf("two searches of %d windows each have %d different seeds", len(once), len(distinct))
+	}
+}
+
+// TestSearchesInTurn: every trial searches with every workload; the next one
+// waits for its time.
+func TestSearchesInTurn(t *testing.T) {
+	s := setup(1, "small", "large")
+	s.Trials, s.Every = 2, 15*time.Minute
+	x := begin(t, s)
+	x.run(t, capacityServer{730}, 1000)
+	var order []string
+	for _, step := range x.data.Steps {
+		name := fmt.Sprint(step.Workload, step.Trial)
+		if len(order) == 0 || order[len(order)-1] != name {
+			order = append(order, name)
+		}
+	}
+	if got, want := fmt.Sprint(order), "[small1 large1 small2 large2]"; got != want {
+		t.Errorf("searches %s, want %s", got, want)
+	}
+	first := slices.IndexFunc(x.data.Steps, func(s model.Step) bool { return s.Trial == 2 })
+	again := begin(t, s)
+	again.data = x.data
+	again.data.Steps = x.data.Steps[:first]
+	tr := again.next(t)
+	if want := x.data.Run.Started.Add(15 * time.Minute); tr == nil || tr.Trial != 2 || !tr.NotBefore.Equal(want) {
+		t.Errorf("the second trial: %+v; want it not before %v", tr, want)
+	}
+}
+
+// TestBrokenSearch: a search with a window that is invalid for good ends there,
+// and the others go on.
+func TestBrokenSearch(t *testing.T) {
+	x := begin(t, setup(1, "a", "b"))
+	x.run(t, capacityServer{730}, 3)
+	x.data.Steps[2].State = model.StepInvalid
+	if tr := x.next(t); tr == nil || tr.Workload != "b" {
+		t.Errorf("after a broken search: %+v; want the first window of b", tr)
+	}
+}
+
+// TestLostGenerator: a search whose window became invalid with a node that is
+// lost for good goes on with the others, at the same load; without that it ends,
+// as it does when no node is left.
+func TestLostGenerator(t *testing.T) {
+	server := capacityServer{730}
+	broken := func() (*execution, study.Treatment) {
+		x := begin(t, setup(3, "web"))
+		x.run(t, server, 4)
+		tr := x.next(t)
+		s := x.step(*tr)
+		s.State = model.StepInvalid
+		x.data.Steps = append(x.data.Steps, s)
+		return x, *tr
+	}
+	x, _ := broken()
+	if tr := x.next(t); tr != nil {
+		t.Errorf("a search with a window that failed goes on: %+v", tr)
+	}
+	x, _ = broken()
+	x.design.(study.Sequential).Lost(model.NodeIDs(x.setup.Nodes))
+	if tr := x.next(t); tr != nil {
+		t.Errorf("a search without a generator goes on: %+v", tr)
+	}
+	x, before := broken()
+	gone := x.setup.Nodes[1].ID
+	x.design.(study.Sequential).Lost([]model.NodeID{gone})
+	tr := x.next(t)
+	if tr == nil || tr.Offer.Rate != before.Offer.Rate || !slices.Equal(tr.Without, []model.NodeID{gone}) {
+		t.Fatalf("without %s: %+v; want the same load from two", gone, tr)
+	}
+	s := x.step(*tr)
+	x.data.Steps = append(x.data.Steps, s)
+	x.data.Results = append(x.data.Results, server.answer(t, s)...)
+	all, err := measuredIn(observe.Of(x.data))
+	if err != nil || len(all) != 1 || all[0].broken || len(all[0].windows) != 5 || len(all[0].dropouts) != 1 {
+		t.Fatalf("measured %+v, %v; want five windows and a dropout", all, err)
+	}
+	if text := all[0].dropouts[0].String(); text != "generator "+string(gone)+" did not come back after window 4; from then on the load came from 2" {
+		t.Errorf("the dropout reads %q", text)
+	}
+}
+
+// TestOutlook: before a search it is known how many windows it has at most, and
+// how long they are.
+func TestOutlook(t *testing.T) {
+	s := setup(2, "web")
+	s.Trials = 3
+	d := begin(t, s).design.(study.Sequential)
+	if want := []study.Outlook{{Workload: "web", Trials: 3, Windows: 40, Window: s.Workloads[0].Bench.Estimate()}}; !slices.Equal(d.Outlook(), want) {
+		t.Errorf("outlook %+v, want %+v", d.Outlook(), want)
+	}
+}
+
+// nap offers no load.
+type nap struct{}
+
+func (nap) Validate() error                              { return nil }
+func (nap) Estimate() time.Duration                      { return 0 }
+func (nap) Prepare(context.Context, *workload.Env) error { return nil }
+func (nap) Run(context.Context, *workload.Env) error     { return nil }
+
+func TestDesignNeedsLoad(t *testing.T) {
+	s := setup(1)
+	s.Workloads = []study.Workload{{Name: "nap", Bench: nap{}}}
+	if _, err := (&Study{}).Design(s); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("a search with naps: %v, want model.ErrUsage", err)
+	}
+}

@@ -1,0 +1,87 @@
+package capacity
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// Gate implements study.Result. A search that the generators or the path ended
+// has no capacity of the target to report. Of several, that a capacity is too
+// small says more than that another cannot be told.
+func (r *Result) Gate() error {
+	var first error
+	for _, s := range r.Searches {
+		err := s.gate(r.least)
+		if errors.Is(err, model.ErrThreshold) {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// gate holds one search to the least capacity that is accepted; 0: any is.
+func (s Search) gate(least float64) error {
+	a := s.Answer
+	switch {
+	case a.Failure != "":
+		return fmt.Errorf("%w: %s: nothing was measured: %s", model.ErrInvalid, s.Workload, a.Failure)
+	case a.Limit == LimitUnknown:
+		return fmt.Errorf("%w: %s: another version of scalebench has searched, in another way, so no capacity can be reported; search again", model.ErrInvalid, s.Workload)
+	case least > 0 && s.takes(least):
+	case a.Limit == LimitGenerator:
+		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.GeneratorsWords())
+	case a.Limit == LimitPath:
+		return fmt.Errorf("%w: %s: the path to the target was at its limit, so no capacity of the target can be reported", model.ErrInvalid, s.Workload)
+	case least > 0 && s.takesLess(least):
+		return fmt.Errorf("%w: %s: less than %v requests per second passed", model.ErrThreshold, s.Workload, least)
+	case least > 0:
+		return fmt.Errorf("%w: %s: whether %v requests per second pass cannot be told: too few windows say so; allow more (--windows), a larger load (--max), or go on with `scalebench resume`",
+			model.ErrInvalid, s.Workload, least)
+	}
+	return nil
+}
+
+// surely is how many windows must say so for it to be told: one may be chance.
+const surely = 2
+
+// takes reports whether the target surely takes a load.
+func (s Search) takes(rate float64) bool {
+	a := s.Answer
+	if a.Passed == nil || *a.Passed < rate {
+		return false
+	}
+	passed, missed := s.windowsBetween(rate, *a.Passed)
+	return a.Confirmed || passed >= surely && passed > missed
+}
+
+// takesLess reports whether it surely does not.
+func (s Search) takesLess(rate float64) bool {
+	a := s.Answer
+	if a.Failed == nil || a.Passed != nil && *a.Passed >= rate || a.Limit != LimitTarget && a.Limit != LimitFloor {
+		return false
+	}
+	passed, missed := s.windowsBetween(*a.Failed, rate)
+	return a.Confirmed || missed >= surely && missed > passed
+}
+
+// windowsBetween counts the windows that kept the SLA and those that missed it
+// for the target's sake, at loads from low to high.
+func (s Search) windowsBetween(low, high float64) (passed, missed int) {
+	for _, w := range s.Answer.Windows {
+		nearRTT := s.Config.Algorithm == search.Paper && w.Phase == search.Ramp // not by the SLA
+		switch {
+		case nearRTT || w.Load < low || w.Load > high:
+		case w.Verdict == Passed:
+			passed++
+		case w.Verdict == Missed:
+			missed++
+		}
+	}
+	return passed, missed
+}

@@ -1,0 +1,221 @@
+package capacity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Bounds of what a generator may do to a window.
+const (
+	// lagShare is the largest part of the tightest latency allowed that the
+	// generators' own delay may make up, in 99 of 100 operations.
+	lagShare = .05
+	// lagAlways is allowed anyway.
+	lagAlways = time.Millisecond
+	// lagWeight is how much longer answers may take for each unit by which
+	// requests are late: they are late themselves, and what was held back
+	// comes to the target at once and waits there for as long.
+	lagWeight = 2
+	// waitedShare is the largest share of operations that may have waited for
+	// one of the generators' connections.
+	waitedShare = .01
+	// unloadedTimes is how many times as long as under a light load answers
+	// may take, from when requests were sent, for a server to count as not
+	// loaded.
+	unloadedTimes = 2
+	// processorLimit is the share of the generator's processors from which on
+	// it may be kept waiting for one.
+	processorLimit = .85
+	// busyLimit is the share of its time from which on a loop that sends late
+	// has no time left: it reads answers late, too, and what waits in it grows
+	// as a queue does. That is far more than what it sends late.
+	busyLimit = .85
+)
+
+// health says what the generators did wrong in a window that was missed, if
+// that can be why: then it says nothing about the target. A window that kept
+// its SLA is never refused, for latencies count from when operations were due:
+// what the generators do wrong can only make them longer.
+//
+// light is how long the median answer took from when it was sent, in a window
+// that was passed; 0 if there is none. Where all connections are busy and
+// answers take no longer than that, it is the connections that there are too
+// few of. Where they take longer the server is at work on what it has, and more
+// connections would only let it have more.
+//
+// The generators that did it are named, where it was not all of them.
+func (c Config) health(w load.Window, drain, light time.Duration) (problems []problem) {
+	full := c.overloaded(w)
+	if len(full) > 0 {
+		problems = append(problems, problem{full, fmt.Sprintf("%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %v or more, where %v can be tolerated",
+			generators(w, full), unit.Share(busiest(w, full)), unit.Brief(lagOf(w, full)), c.tolerated())})
+	} else if lag, allowed := lag(w), c.tolerated(); lag > allowed && c.keptWithout(w, lagWeight*lag, drain) {
+		late := those(w, func(p load.Generator) bool { return p.Lag > allowed })
+		problems = append(problems, problem{late, fmt.Sprintf("%s sent late: 1 in 100 of all operations by %v or more, where %v can be tolerated; busy for %s of the time",
+			generators(w, late), unit.Brief(lag), allowed, unit.Share(busiest(w, late)))})
+	}
+	if share := w.Share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && unloaded(w, light) && len(full) == 0 {
+		few := those(w, func(p load.Generator) bool {
+			return float64(p.Counts.Waited+p.Counts.Dropped) > waitedShare*float64(p.Counts.Due)
+		})
+		problems = append(problems, problem{few, fmt.Sprintf("%s of the operations waited for a connection of %s, while answers took no longer than under a light load; allow more connections",
+			unit.Share(share), generators(w, few))})
+	}
+	if w.Processor > processorLimit {
+		full = those(w, func(p load.Generator) bool { return p.Processor > processorLimit })
+		problems = append(problems, problem{full, fmt.Sprintf("the processors that %s can use were in use for %s; what is measured may be the wait for one: use more or larger generators, and another machine than the server's",
+			generators(w, full), unit.Share(min(w.Processor, 1)))})
+	}
+	return problems
+}
+
+// overloaded names the generators that had no time left, if they offered enough
+// of the load to be why the SLA was missed. A target that is slow makes no
+// generator late.
+func (c Config) overloaded(w load.Window) []model.NodeID {
+	names := those(w, func(p load.Generator) bool { return p.Lag > c.tolerated() && p.Busy > busyLimit })
+	if shareOf(w, names) <= 1-c.strictest() {
+		return nil
+	}
+	return names
+}
+
+// lagOf is how late 1 in 100 operations was sent by the worst of these.
+func lagOf(w load.Window, names []model.NodeID) time.Duration {
+	var lag time.Duration
+	for _, p := range w.Generators {
+		if slices.Contains(names, p.Node) {
+			lag = max(lag, p.Lag)
+		}
+	}
+	return lag
+}
+
+// problem is what generators did wrong in a window, for people, and which of
+// them; none where that is not known.
+type problem struct {
+	nodes []model.NodeID
+	text  string
+}
+
+// busiest is the largest share of time in which one of these generators was
+// not idle; of all, where none is named.
+func busiest(w load.Window, names []model.NodeID) float64 {
+	if len(names) == 0 {
+		return w.Busy
+	}
+	busy := 0.0
+	for _, p := range w.Generators {
+		if slices.Contains(names, p.Node) {
+			busy = max(busy, p.Busy)
+		}
+	}
+	return busy
+}
+
+// lag is how late 1 in 100 operations was sent.
+func lag(w load.Window) time.Duration {
+	if w.Lags == nil || w.Lags.TotalCount() == 0 {
+		return 0
+	}
+	return time.Duration(w.Lags.ValueAtPercentile(99))
+}
+
+// keptWithout reports whether the latency terms might have been kept if answers
+// had come so much earlier. What was not answered at all took at least drain.
+func (c Config) keptWithout(w load.Window, less, drain time.Duration) bool {
+	for t := range c.SLA.Latencies() {
+		got, known := w.Latency(t.Quantile)
+		if !known {
+			got = drain
+		}
+		if got-less > t.Latency {
+			return false
+		}
+	}
+	return true
+}
+
+// unloaded reports whether answers came about as fast as under a light load.
+func unloaded(w load.Window, light time.Duration) bool {
+	return light > 0 && service(w) > 0 && service(w) <= unloadedTimes*light
+}
+
+// service is how long the median answer took from when it was sent; 0 if there
+// is none.
+func service(w load.Window) time.Duration {
+	if w.Services == nil || w.Services.TotalCount() == 0 {
+		return 0
+	}
+	return time.Duration(w.Services.ValueAtPercentile(50))
+}
+
+// those names the generators of a window that have a property.
+func those(w load.Window, has func(load.Generator) bool) (names []model.NodeID) {
+	for _, g := range w.Generators {
+		if has(g) {
+			names = append(names, g.Node)
+		}
+	}
+	return names
+}
+
+// nodes are all generators of a window, in order.
+func nodes(w load.Window) []model.NodeID {
+	return those(w, func(load.Generator) bool { return true })
+}
+
+// generators names some for the beginning of a sentence; none is named where
+// there is only one in the window, or the fault is that of all.
+func generators(w load.Window, names []model.NodeID) string {
+	switch {
+	case len(w.Generators) == 1:
+		return "the generator"
+	case len(names) == len(w.Generators):
+		return "the generators"
+	}
+	return named(names)
+}
+
+// named lists generators for the beginning of a sentence; "the generators"
+// without any.
+func named(names []model.NodeID) string {
+	switch len(names) {
+	case 0:
+		return "the generators"
+	case 1:
+		return "generator " + string(names[0])
+	}
+	return "generators " + firstNames(names)
+}
+
+// firstNames lists the first few of many generators.
+func firstNames(names []model.NodeID) string {
+	const most = 5
+	var s []string
+	for _, n := range names[:min(most, len(names))] {
+		s = append(s, string(n))
+	}
+	text := strings.Join(s, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// shareOf is the share of the operations due that these generators had.
+func shareOf(w load.Window, names []model.NodeID) float64 {
+	var n int64
+	for _, g := range w.Generators {
+		if slices.Contains(names, g.Node) {
+			n += g.Counts.Due
+		}
+	}
+	return w.Share(n)
+}

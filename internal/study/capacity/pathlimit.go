@@ -1,0 +1,367 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Path is what showed that the path to the target was at its limit.
+type Path struct {
+	// Load is the load that was failed, in operations per second.
+	Load float64
+	// Light and Full are the median round trips under a light load and at that
+	// load; Lost is the share of handshakes there of which something was lost.
+	Light time.Duration
+	Full  time.Duration
+	Lost  float64
+	// SegmentsLight and Segments are TCP segments that came under a light load
+	// and at that load; none where nobody knows. Lossy: what was lost of them is
+	// what showed it.
+	SegmentsLight load.Segments
+	Segments      load.Segments
+	Lossy         bool
+	// Received and Sent are the bytes per second of answers and requests at
+	// that load; 0 where the driver does not know.
+	Received float64
+	Sent     float64
+	// Nodes are the generators whose path it is; none: that of all.
+	Nodes []model.NodeID
+	// Breaks is the term of the SLA that round trips broke by themselves, of
+	// which that percentile took Alone; nil if they broke none.
+	Breaks *load.Term
+	Alone  time.Duration
+}
+
+// String says what was seen, for a sentence to go on.
+func (p Path) String() string {
+	if p.Breaks != nil {
+		return fmt.Sprintf("round trips to the target alone take %v (%s) at %s, where the SLA is %v", unit.Brief(p.Alone), load.Percentile(p.Breaks.Quantile), rate(p.Load), p.Breaks)
+	}
+	whose := ""
+	if len(p.Nodes) > 0 {
+		whose = " from " + firstNames(p.Nodes)
+	}
+	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", whose, unit.Brief(p.Light), unit.Brief(p.Full), rate(p.Load))
+	var lost []string
+	if p.Lost > 0 {
+		lost = append(lost, unit.Share(p.Lost)+" of the TCP handshakes lost a packet")
+	}
+	if p.Lossy {
+		full, _ := p.Segments.Share()
+		light, _ := p.SegmentsLight.Share()
+		lost = append(lost, fmt.Sprintf("%s of the TCP segments came out of order (%s under a light load), as they do when others are lost", unit.Share(full), unit.Share(light)))
+	}
+	if len(lost) > 0 {
+		text += ", where " + strings.Join(lost, " and ")
+	}
+	switch {
+	case p.Sent > p.Received:
+		text += fmt.Sprintf("; %s of requests were sent meanwhile", bits(p.Sent))
+	case p.Received > 0:
+		text += fmt.Sprintf("; %s of answers came meanwhile", bits(p.Received))
+	}
+	return text
+}
+
+// bits is a rate of bytes as links are sold: payload, without the headers of
+// packets.
+func bits(bytesPerSecond float64) string { return unit.Human(8*bytesPerSecond, "bit/s") }
+
+// pathLimits returns what shows that the path explains what was missed at the
+// boundary; nil if nothing does. Round trips are those of TCP handshakes, which
+// the target's kernel answers and not its application. Where only errors were
+// too many, nothing does. Else any of three shows it:
+//
+//   - They took longer at the load failed than at the one passed, by at least
+//     half of what the SLA was missed by.
+//   - There was a standing queue: even the quickest tenth took longer than
+//     under a light load, by so much that it matters (see queued). A
+//     link that is not at its limit empties its queue again and again, however
+//     bursty its load is; one that is at its limit does not (Nichols and
+//     Jacobson, Controlling Queue Delay, ACM Queue 10(5), 2012). How long
+//     answers then take says nothing: they wait in front of the queue, too.
+//   - Segments of answers were lost, as where a path drops what exceeds its rate
+//     and has no queue to speak of (see lossy).
+//
+// At the smallest load allowed no load was passed that the first can compare
+// with; there it is round trips that break the SLA by themselves.
+func (r *replay) pathLimits(found search.Result) *Path {
+	failed := r.windowsAt(found.Failed, Missed)
+	slow := r.slow(failed)
+	if len(slow) == 0 || 2*len(slow) < len(failed) {
+		return nil
+	}
+	passed := r.windowsAt(found.Passed, Passed)
+	if r.longer(passed, slow) {
+		return r.pathAt(slow, nil)
+	}
+	if path := r.pathAlone(slow); found.Floored && path != nil {
+		return path
+	}
+	if nodes, standing := r.standing(slow); standing {
+		return r.pathAt(slow, nodes)
+	}
+	if r.lossy(passed, slow) {
+		path := r.pathAt(slow, nil)
+		path.Lossy = true
+		return path
+	}
+	return nil
+}
+
+// longer reports whether round trips took longer in the windows failed than in
+// those passed, by at least half of what answers did.
+func (r *replay) longer(passed, failed []Assessment) bool {
+	shift, changed := pathChange(allTrips(passed), allTrips(failed))
+	excess := r.cfg.slowest(failed) - r.cfg.slowest(passed)
+	return changed && shift > 0 && excess > 0 && 2*shift >= excess
+}
+
+// slow are the windows in which answers came too late. The path cannot be why
+// one was missed in which there were only too many errors.
+func (r *replay) slow(windows []Assessment) (out []Assessment) {
+	for _, j := range windows {
+		nearRTT := r.cfg.Algorithm == search.Paper && j.Phase == search.Ramp // went by latencies alone
+		if nearRTT || j.Behind() != "" || len(r.cfg.late(j.Window)) > 0 {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// late are the terms on latencies that a window broke, but for those that it
+// would have kept if the answers that were errors had been none.
+func (c Config) late(w load.Window) (out []load.Term) {
+	bad := w.Counts.Errors[load.ErrStatus] + w.Counts.Errors[load.ErrWrong] + w.Counts.Errors[load.ErrProtocol]
+	for t := range c.SLA.Latencies() {
+		_, known := w.Latency(t.Quantile)
+		answered := float64(w.Counts.OK+bad) >= t.Quantile*float64(w.Counts.Due)
+		if t.Miss(w) != "" && (known || !answered) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// pathAlone returns what shows that round trips take longer than a term of the
+// SLA allows for whole operations, in most of these windows.
+func (r *replay) pathAlone(failed []Assessment) *Path {
+	for t := range r.cfg.SLA.Latencies() {
+		broken := 0
+		for _, j := range failed {
+			if len(j.RTT) >= fewestRTT && slices.Contains(r.cfg.late(j.Window), t) && seconds(quantile(j.RTT, t.Quantile)) > t.Latency {
+				broken++
+			}
+		}
+		if broken > 0 && 2*broken >= len(failed) {
+			path := r.pathAt(failed, nil)
+			path.Breaks, path.Alone = &t, seconds(quantile(allTrips(failed), t.Quantile))
+			return path
+		}
+	}
+	return nil
+}
+
+// windowsAt are those at a load with this verdict.
+func (r *replay) windowsAt(load float64, v Verdict) (out []Assessment) {
+	for _, j := range r.judged {
+		if j.Load == load && j.Verdict == v {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// allTrips are the round trips of all generators in several windows.
+func allTrips(windows []Assessment) (out []float64) {
+	for _, w := range windows {
+		out = append(out, w.RTT...)
+	}
+	return out
+}
+
+// standing finds the generators whose path had a standing queue in these
+// windows, and whether they offered enough of the load to be why the SLA was
+// missed. No names: it is all of them.
+func (r *replay) standing(windows []Assessment) (names []model.NodeID, enough bool) {
+	last := windows[len(windows)-1].Window
+	if len(last.Generators) == 0 {
+		return nil, r.queued(r.lightest(last.Load, nil), allTrips(windows))
+	}
+	for _, node := range nodes(last) {
+		one := []model.NodeID{node}
+		if r.queued(r.lightest(last.Load, one), rttOf(windows, one)) {
+			names = append(names, node)
+		}
+	}
+	if len(names) == 0 || shareOf(last, names) <= 1-r.cfg.strictest() {
+		return nil, false
+	}
+	if len(names) == len(last.Generators) {
+		names = nil
+	}
+	return names, true
+}
+
+// rttOf are the round trips of some generators in several windows.
+func rttOf(windows []Assessment, names []model.NodeID) (out []float64) {
+	for _, w := range windows {
+		out = append(out, roundTripsFrom(w.Window, names)...)
+	}
+	return out
+}
+
+// queued reports whether the quickest tenth of round trips took so much longer
+// that a queue stood: than nine tenths of those under a light load, or, as large
+// answers fill a queue for a while under any load, than the quickest tenth then
+// and twice as long.
+func (r *replay) queued(light, full []float64) bool {
+	if len(light) < fewestRTT || len(full) < fewestRTT {
+		return false
+	}
+	least, was, matters := quantile(full, .1), quantile(light, .1), r.cfg.tolerated()
+	return seconds(least-quantile(light, .9)) >= matters || least >= 2*was && seconds(least-was) >= matters
+}
+
+// strictest is the largest quantile that a term bounds.
+func (c Config) strictest() float64 {
+	q := 0.0
+	for t := range c.SLA.Latencies() {
+		q = max(q, t.Quantile)
+	}
+	return q
+}
+
+// pathAt is what was seen of the path in windows of one load.
+func (r *replay) pathAt(windows []Assessment, names []model.NodeID) *Path {
+	p := &Path{Load: windows[0].Load, Nodes: names}
+	of := names
+	if len(of) == 0 {
+		of = nodes(windows[0].Window)
+	}
+	p.Light, p.Full = seconds(median(r.lightest(p.Load, of))), seconds(median(rttOf(windows, of)))
+	lost, all, scored := 0, 0, 0.0
+	for _, w := range windows {
+		lost, all = lost+w.Lost, all+w.Lost+len(w.RTT)
+		scored += w.Scored.Seconds()
+		p.Received += float64(w.Received)
+		p.Sent += float64(w.Sent)
+	}
+	p.SegmentsLight, p.Segments = segmentsIn(r.lightly(p.Load)), segmentsIn(windows)
+	p.Lost = float64(lost) / float64(max(all, 1))
+	p.Received, p.Sent = p.Received/max(scored, 1e-9), p.Sent/max(scored, 1e-9)
+	return p
+}
+
+// Bounds from which on segments out of order are why an SLA was missed.
+const (
+	// leastOutOfOrder is a growth of their share, and fewestOutOfOrder a number
+	// of them, below which nothing can be told.
+	leastOutOfOrder  = .001
+	fewestOutOfOrder = 100
+	// lossGrowth is how many times as many there must be as at the load passed,
+	// which kept the SLA with those.
+	lossGrowth = 1.25
+	// outOfOrderBurst is how many come together: those behind one that was lost.
+	outOfOrderBurst = 8
+)
+
+// lossy reports whether what was lost on the way can be why answers came too
+// late at the load failed. A segment that is lost leaves those behind it out of
+// order, so their share must be larger than under a light load, by half of the
+// share of answers that may be late, and not by chance; and larger than at the
+// load passed. The last segment of an answer is never seen to be lost, as nothing
+// is behind it until it was sent again: of answers in one segment, none is.
+func (r *replay) lossy(passed, failed []Assessment) bool {
+	excused, late := r.cfg.excused(failed)
+	light, full := segmentsIn(r.lightly(failed[0].Load)), segmentsIn(failed)
+	was, known := light.Share()
+	is, knownToo := full.Share()
+	if !late || !known || !knownToo || full.OutOfOrder < fewestOutOfOrder {
+		return false
+	}
+	if before, ok := segmentsIn(passed).Share(); ok && is < lossGrowth*before {
+		return false
+	}
+	return is-was >= max(excused/2, leastOutOfOrder) && moreOften(light, full)
+}
+
+// moreOften reports whether segments come out of order more often than they did,
+// by the test of two proportions, with a variance for as many at a time as one
+// that was lost has behind it.
+func moreOften(light, full load.Segments) bool {
+	was, _ := light.Share()
+	is, _ := full.Share()
+	both := light
+	both.Add(full)
+	pooled, _ := both.Share()
+	deviation := math.Sqrt(outOfOrderBurst * pooled * (1/float64(light.In) + 1/float64(full.In)))
+	return 1-stats.NormalCDF((is-was)/deviation) < pathP
+}
+
+// lightly are the windows passed at half of the load failed or less; where there
+// is none, all that were passed. Windows before the path has changed for good do
+// not count.
+func (r *replay) lightly(failed float64) []Assessment {
+	var light, all []Assessment
+	for _, j := range r.calm(failed) {
+		if j.Verdict != Passed {
+			continue
+		}
+		all = append(all, j)
+		if 2*j.Load <= failed {
+			light = append(light, j)
+		}
+	}
+	if len(light) == 0 {
+		return all
+	}
+	return light
+}
+
+// segmentsIn adds up those of several windows.
+func segmentsIn(windows []Assessment) (all load.Segments) {
+	for _, w := range windows {
+		all.Add(w.Segments)
+	}
+	return all
+}
+
+// excused is the share of answers that may be late by the terms that these
+// windows broke: by the one that allows the most, for what explains them all
+// explains that. late is false where none came too late.
+func (c Config) excused(windows []Assessment) (share float64, late bool) {
+	for _, w := range windows {
+		for _, t := range c.late(w.Window) {
+			share, late = max(share, 1-t.Quantile), true
+		}
+		if w.Behind() != "" {
+			share, late = max(share, 1-load.AchievedAtLeast), true
+		}
+	}
+	return share, late
+}
+
+// slowest is the longest that the percentile of a term took in these windows;
+// twice the limit counts where it was not reached at all.
+func (c Config) slowest(windows []Assessment) (worst time.Duration) {
+	for _, j := range windows {
+		for t := range c.SLA.Latencies() {
+			d, known := j.Latency(t.Quantile)
+			if !known {
+				d = 2 * t.Latency
+			}
+			worst = max(worst, d)
+		}
+	}
+	return worst
+}

@@ -1,0 +1,194 @@
+package capacity
+
+import (
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// Percentiles that are shown of every window.
+var Percentiles = []float64{.5, .9, .95, .99, .999}
+
+// Record is a search as it is written for programs: rates are in operations
+// per second, latencies in milliseconds; null where there is none.
+type Record struct {
+	Workload  string           `json:"workload"`
+	Target    string           `json:"target"`
+	Trial     int              `json:"trial"`
+	SLA       string           `json:"sla"`
+	Algorithm search.Algorithm `json:"algorithm"`
+	Passed    *float64         `json:"passed"`
+	Failed    *float64         `json:"failed"`
+	Estimate  *float64         `json:"estimate"`
+	CI        *[2]float64      `json:"ci"`
+	Limit     Limit            `json:"limit"`
+	Confirmed bool             `json:"confirmed"`
+	// Generators names those that were at their limit, where that ended the
+	// search and it was not all of them.
+	Generators []model.NodeID `json:"generators,omitempty"`
+	// Path is what showed that the path was at its limit.
+	Path     *PathRecord    `json:"path,omitempty"`
+	Windows  []WindowRecord `json:"windows"`
+	Warnings []string       `json:"warnings"`
+}
+
+// WindowRecord is one window of a [Record].
+type WindowRecord struct {
+	Load       float64      `json:"load"`
+	Phase      search.Phase `json:"phase"`
+	Verdict    Verdict      `json:"verdict"`
+	Misses     []string     `json:"misses,omitempty"`
+	Generators []string     `json:"generators,omitempty"`
+	Start      time.Time    `json:"start,omitzero"`
+	Scored     float64      `json:"scored_s"`
+	Achieved   float64      `json:"achieved"`
+	Due        int64        `json:"due"`
+	OK         int64        `json:"ok"`
+	// Answered is how many latencies the histogram of all generators holds.
+	Answered   int64            `json:"answered"`
+	Errors     map[string]int64 `json:"errors,omitempty"`
+	Dropped    int64            `json:"dropped"`
+	Unfinished int64            `json:"unfinished"`
+	Late       int64            `json:"late"`
+	Waited     int64            `json:"waited"`
+	// Latency is by percentile, of all that was due; null where fewer ended
+	// well.
+	Latency map[string]*float64 `json:"latency_ms"`
+	LagP99  *float64            `json:"lag_p99_ms"`
+	RTT     *float64            `json:"rtt_ms"`
+	// Lost is how many TCP handshakes beside the load lost a packet.
+	Lost int `json:"rtt_lost,omitempty"`
+	// OutOfOrder is the share of TCP segments that came while one sent earlier
+	// was missing.
+	OutOfOrder *float64 `json:"out_of_order"`
+	// PathChanged: round trips were not those of the baseline; PathChange says
+	// how.
+	PathChanged bool    `json:"path_changed,omitempty"`
+	PathChange  string  `json:"path_change,omitempty"`
+	Busy        float64 `json:"generator_busy"`
+	// StartSkew is how long after the first generator the last one began.
+	StartSkew float64 `json:"start_skew_ms"`
+	// Parts are what each generator did, in the order of their names.
+	Parts []PartRecord `json:"parts,omitempty"`
+}
+
+// Record returns what was found for programs.
+func (s Search) Record() Record {
+	r := s.Answer
+	out := Record{
+		Workload: s.Workload, Target: s.Target, Trial: s.Trial, SLA: s.Config.SLA.String(), Algorithm: s.Config.Algorithm,
+		Passed: r.Passed, Failed: r.Failed, Estimate: r.Estimate, CI: r.CI, Limit: r.Limit, Confirmed: r.Confirmed,
+		Generators: r.Generators, Path: r.Path.record(),
+		Windows: make([]WindowRecord, 0, len(r.Windows)), Warnings: append([]string{}, r.Warnings...),
+	}
+	for _, w := range r.Windows {
+		out.Windows = append(out.Windows, w.Record())
+	}
+	return out
+}
+
+// Record returns what is known of the window for programs.
+func (j Assessment) Record() WindowRecord {
+	out := WindowRecord{
+		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: j.Misses, Generators: j.Problems, Start: j.Start,
+		Scored: j.Scored.Seconds(), Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
+		Dropped: j.Counts.Dropped, Unfinished: j.Counts.Unfinished, Late: j.Counts.Late, Waited: j.Counts.Waited,
+		Latency: make(map[string]*float64), RTT: known(1000 * median(j.RTT)), Lost: j.Lost, OutOfOrder: outOfOrder(j.Segments),
+		PathChanged: j.PathChanged, PathChange: j.PathChange, Busy: j.Busy, StartSkew: *milliseconds(j.StartSkew()),
+	}
+	if j.Latencies != nil {
+		out.Answered = j.Latencies.TotalCount()
+	}
+	for _, p := range j.Generators {
+		out.Parts = append(out.Parts, partRecord(p, j.Scored))
+	}
+	for _, q := range Percentiles {
+		out.Latency[load.Percentile(q)] = nil
+		if d, ok := j.Latency(q); ok {
+			out.Latency[load.Percentile(q)] = milliseconds(d)
+		}
+	}
+	if j.Lags != nil && j.Lags.TotalCount() > 0 {
+		out.LagP99 = milliseconds(time.Duration(j.Lags.ValueAtPercentile(99)))
+	}
+	for k, n := range j.Counts.Errors {
+		if n > 0 {
+			if out.Errors == nil {
+				out.Errors = make(map[string]int64)
+			}
+			out.Errors[load.Kind(k).String()] = n
+		}
+	}
+	return out
+}
+
+func milliseconds(d time.Duration) *float64 {
+	ms := float64(d) / float64(time.Millisecond)
+	return &ms
+}
+
+// PartRecord is one generator's part of a [WindowRecord].
+type PartRecord struct {
+	Node model.NodeID `json:"node"`
+	// After is how long after the first generator of the window it began.
+	After    float64 `json:"after_ms"`
+	Due      int64   `json:"due"`
+	OK       int64   `json:"ok"`
+	Achieved float64 `json:"achieved"`
+	Waited   int64   `json:"waited"`
+	Dropped  int64   `json:"dropped"`
+	// Answered is how many latencies its histogram holds.
+	Answered  int64    `json:"answered"`
+	LagP99    float64  `json:"lag_p99_ms"`
+	Busy      float64  `json:"busy"`
+	Processor float64  `json:"processor"`
+	RTT       *float64 `json:"rtt_ms"`
+}
+
+func partRecord(p load.Generator, scored time.Duration) PartRecord {
+	return PartRecord{
+		Node: p.Node, After: *milliseconds(p.After), Due: p.Counts.Due, OK: p.Counts.OK,
+		Achieved: float64(p.Replies) / max(scored.Seconds(), 1e-9), Waited: p.Counts.Waited, Dropped: p.Counts.Dropped,
+		Answered: p.Answered, LagP99: *milliseconds(p.Lag), Busy: p.Busy, Processor: p.Processor,
+		RTT: known(1000 * median(load.RoundTrips(p.Handshakes))),
+	}
+}
+
+// PathRecord is a [Path] for programs.
+type PathRecord struct {
+	Load  float64 `json:"load"`
+	Light float64 `json:"rtt_light_ms"`
+	Full  float64 `json:"rtt_ms"`
+	// Lost is the share of handshakes that lost a packet.
+	Lost float64 `json:"lost"`
+	// OutOfOrderLight and OutOfOrder are the shares of TCP segments that came
+	// while one sent earlier was missing, under a light load and at that load.
+	OutOfOrderLight *float64 `json:"out_of_order_light"`
+	OutOfOrder      *float64 `json:"out_of_order"`
+	// Received and Sent are payload; 0 where the driver does not know.
+	Received float64 `json:"received_bytes_per_second"`
+	Sent     float64 `json:"sent_bytes_per_second"`
+	// Nodes are the generators whose path it is; none: all.
+	Nodes []model.NodeID `json:"generators,omitempty"`
+}
+
+// outOfOrder is the share of segments out of order; nil where nobody knows.
+func outOfOrder(s load.Segments) *float64 {
+	if share, known := s.Share(); known {
+		return &share
+	}
+	return nil
+}
+
+func (p *Path) record() *PathRecord {
+	if p == nil {
+		return nil
+	}
+	return &PathRecord{
+		Load: p.Load, Light: *milliseconds(p.Light), Full: *milliseconds(p.Full), Lost: p.Lost,
+		OutOfOrderLight: outOfOrder(p.SegmentsLight), OutOfOrder: outOfOrder(p.Segments),
+		Received: p.Received, Sent: p.Sent, Nodes: p.Nodes,
+	}
+}

@@ -1,0 +1,282 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// maxRedo is how often a window is repeated that says nothing about the target,
+// before that itself is what it says.
+const maxRedo = 1
+
+// Next is the window to measure next.
+type Next struct {
+	Load  float64 // operations per second
+	Phase search.Phase
+	// Recover says that the last window was missed: the target may still be
+	// working off what it was given, and has to be let go of it first.
+	Recover bool
+}
+
+// State is where a search stands.
+type State struct {
+	// Next is nil when the search is over.
+	Next   *Next
+	Answer Answer
+}
+
+// Evaluate computes where a search stands after these windows, which are all
+// it has had, in order. Windows that another search has asked for are
+// model.ErrUsage.
+func (c Config) Evaluate(windows []load.Window) (State, error) {
+	r, taken, err := c.replay(windows)
+	if err != nil {
+		return State{}, err
+	}
+	if taken < len(windows) {
+		return State{}, unasked(taken, windows[taken])
+	}
+	s := State{Answer: r.result()}
+	if !r.over {
+		next := r.next
+		s.Next = &next
+	}
+	return s, nil
+}
+
+// unasked is the error of a window that another search has asked for.
+func unasked(before int, w load.Window) error {
+	return fmt.Errorf("%w: window %d offered %v operations/s, which this search has not asked for; was it made by another version of scalebench?",
+		model.ErrUsage, before+1, w.Load)
+}
+
+// replay goes through windows as long as they are what the search asks for.
+func (c Config) replay(windows []load.Window) (r *replay, taken int, err error) {
+	if r, err = c.begin(); err != nil {
+		return nil, 0, err
+	}
+	return r, r.takeAll(windows), nil
+}
+
+// begin is a search without a window so far.
+func (c Config) begin() (*replay, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	algorithm, err := search.New(c.Options)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	r := &replay{cfg: c, algorithm: algorithm}
+	r.ask()
+	return r, nil
+}
+
+// takeAll takes windows as long as they are what the search asks for, and
+// returns how many those were.
+func (r *replay) takeAll(windows []load.Window) int {
+	for i, w := range windows {
+		if r.over || w.Load != r.next.Load {
+			return i
+		}
+		r.take(w)
+	}
+	return len(windows)
+}
+
+// replay goes through the windows of a search.
+type replay struct {
+	cfg       Config
+	algorithm search.Search
+	next      Next
+	over      bool
+	redone    int           // how often the next window was repeated
+	baseline  load.Window   // windows' round-trip times are compared with its
+	rebased   bool          // the baseline was passed
+	settled   []int         // those of judged by which the path had changed for good
+	congested *load.Window  // the path as it was in a window missed for its sake, twice
+	light     time.Duration // the shortest median answer, from when it was sent
+	judged    []Assessment
+	warnings  []string
+}
+
+// ask takes the next window from the algorithm.
+func (r *replay) ask() {
+	rate, phase, ok := r.algorithm.Next()
+	r.over, r.redone = !ok, 0
+	r.next = Next{Load: rate, Phase: phase}
+}
+
+// take judges a window and acts on it.
+func (r *replay) take(w load.Window) {
+	r.compare(w)
+	j := r.judge(w)
+	switch {
+	case j.Verdict == Passed:
+		r.rebase(w)
+	case j.Verdict == Missed:
+	case r.redone < maxRedo:
+		r.redone++
+		r.judged = append(r.judged, j)
+		r.next.Recover = true
+		return
+	case len(j.Problems) > 0:
+		// More load than this cannot be offered. The search goes on below,
+		// where the target may have its limit; if not, its result says so.
+	default:
+		// The load may have made the path what it is; a window that passes
+		// will tell. It is missed, and those like it are not repeated again.
+		r.congested = &w
+		j.Verdict = Missed
+	}
+	r.judged = append(r.judged, j)
+	r.observe(j)
+	r.ask()
+	r.next.Recover = j.Verdict != Passed
+}
+
+// known turns the absence of a number into nil.
+func known(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// observe tells the algorithm what came of a window. Where its ramp accepts
+// windows by another rule than the SLA, it is told of the SLA, too.
+func (r *replay) observe(j Assessment) {
+	passed := j.Verdict == Passed
+	if both, ok := r.algorithm.(search.RampRule); ok {
+		both.ObserveRamp(passed, len(r.cfg.SLA.Judge(j.Window)) == 0)
+		return
+	}
+	r.algorithm.Observe(passed)
+}
+
+// Review is Evaluate for what is stored of a search; ended says that it is over.
+// A search by another version of scalebench may have tried other loads than this
+// one would, or have ended elsewhere. Then nothing is concluded from it.
+func (c Config) Review(windows []load.Window, ended bool) (Answer, error) {
+	r, taken, err := c.replay(windows)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case taken < len(windows):
+		return c.ofOther(windows, fmt.Sprintf("from window %d on (%s) it has tried other loads than this one would", taken+1, rate(windows[taken].Load))), nil
+	case ended && !r.over:
+		return c.ofOther(windows, fmt.Sprintf("it ended after %d windows, where this one would go on", taken)), nil
+	}
+	return r.result(), nil
+}
+
+// ofOther is a search by another version: its windows, each held to the SLA and
+// to nothing else.
+func (c Config) ofOther(windows []load.Window, how string) Answer {
+	out := Answer{Limit: LimitUnknown, Warnings: []string{fmt.Sprintf(
+		"this search was made by another version of scalebench: %s. Each window is held to the SLA, and nothing is concluded from them; show it with the version that made it, or search again", how)}}
+	for _, w := range windows {
+		j := Assessment{Window: w, Misses: c.SLA.Judge(w), Nearest: c.SLA.Nearest(w), Verdict: Passed}
+		if len(j.Misses) > 0 {
+			j.Verdict = Missed
+		}
+		out.Windows = append(out.Windows, j)
+	}
+	return out
+}
+
+func (r *replay) result() Answer {
+	found := r.algorithm.Result()
+	out := Answer{
+		Passed: known(found.Passed), Failed: known(found.Failed), Confirmed: found.Confirmed,
+		Windows: r.judged, Counted: len(found.Trials), Warnings: append(append([]string{}, r.warnings...), found.Warnings...),
+	}
+	out.Limit, out.Generators, out.Path = r.limitOf(found)
+	if out.Limit == LimitTarget {
+		out.Estimate = known(found.Estimate)
+		if lo, hi := known(found.Low), known(found.High); lo != nil && hi != nil {
+			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
+		}
+	}
+	out.Warnings = append(out.Warnings, r.doubts(out)...)
+	return out
+}
+
+// limitOf says what was at its limit, and which generators or what of the path.
+func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
+	if !r.over {
+		return LimitNone, nil, nil
+	}
+	if names, limit := r.generatorsLimit(found); limit {
+		return LimitGenerator, names, nil
+	}
+	if found.Capped {
+		return LimitCap, nil, nil
+	}
+	if path := r.pathLimits(found); path != nil {
+		return LimitPath, nil, path
+	}
+	if found.Floored {
+		return LimitFloor, nil, nil
+	}
+	return LimitTarget, nil, nil
+}
+
+// generatorsLimit reports whether the load failed was failed for the
+// generators' sake, in most of its windows; and for whose, where it was not
+// that of all.
+func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, limit bool) {
+	late, missed, all := 0, 0, 0
+	for _, j := range r.judged {
+		switch {
+		case j.Load != found.Failed:
+		case len(j.Problems) > 0:
+			late++
+			names, all = append(names, j.AtFault...), len(j.Window.Generators)
+		case j.Verdict == Missed:
+			missed++
+		}
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == all {
+		names = nil
+	}
+	return names, late > missed
+}
+
+// doubts are warnings about the result.
+func (r *replay) doubts(out Answer) []string {
+	var w []string
+	switch out.Limit {
+	case LimitGenerator:
+		w = append(w, fmt.Sprintf("%s could not offer more load in time: this is no capacity of the target, which takes at least the load passed; use more or larger generators", named(out.Generators)))
+	case LimitPath:
+		w = append(w, out.pathDoubt())
+	}
+	if n := r.unusable(); n > 0 {
+		w = append(w, fmt.Sprintf("%d of %d windows said nothing about the target and were repeated", n, len(r.judged)))
+	}
+	if out.Passed != nil {
+		w = append(w, r.cfg.tooShort()...)
+	}
+	if r.over && !out.Confirmed && out.Limit == LimitTarget {
+		w = append(w, "the boundary was not confirmed: repeated windows disagreed, or there were too few")
+	}
+	return w
+}
+
+func (r *replay) unusable() int {
+	n := 0
+	for _, j := range r.judged {
+		if j.Verdict == Unusable {
+			n++
+		}
+	}
+	return n
+}

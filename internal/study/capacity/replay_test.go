@@ -1,0 +1,299 @@
+package capacity
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// world is a target whose limits are known, with its generators and its path.
+type world struct {
+	target    float64 // capacity of the server; latency is 1 ms below, 1 s above
+	generator float64 // load up to which the generators send in time
+	path      float64 // load from which round trips take 200 ms more
+	rtt       func(window int) time.Duration
+	rng       *rand.Rand
+	windows   int
+}
+
+func newWorld(target float64) *world {
+	return &world{
+		target: target, generator: 1e12, path: 1e12, rng: rand.New(rand.NewPCG(4, 2)),
+		rtt: func(int) time.Duration { return 500 * time.Microsecond },
+	}
+}
+
+func (w *world) offer(o Next) load.Window {
+	latency, rtt := time.Millisecond, w.rtt(w.windows)
+	w.windows++
+	if o.Load > w.path {
+		latency, rtt = latency+200*time.Millisecond, rtt+200*time.Millisecond
+	}
+	if o.Load > w.target {
+		latency = time.Second
+	}
+	lag := 20 * time.Microsecond
+	if o.Load > w.generator {
+		lag, latency = 300*time.Millisecond, latency+300*time.Millisecond
+	}
+	due := max(int64(10*o.Load), 1)
+	out := answered(due, due, latency)
+	out.Load = o.Load
+	out.Lags.Reset()
+	histogram.RecordMany(out.Lags, int64(lag), due)
+	for range 40 {
+		out.RTT = append(out.RTT, rtt.Seconds()*(1+.1*w.rng.NormFloat64()))
+	}
+	for i := range 10 {
+		x := &out.Seconds
+		x.Index, x.Due, x.OK = append(x.Index, i), append(x.Due, due/10), append(x.OK, due/10)
+		x.P50, x.P90 = append(x.P50, latency.Seconds()), append(x.P90, latency.Seconds())
+	}
+	return out
+}
+
+// search lets the configuration search in the world, with at most so many
+// windows.
+func (w *world) search(t *testing.T, cfg Config, most int) State {
+	t.Helper()
+	var windows []load.Window
+	for {
+		s, err := cfg.Evaluate(windows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Next == nil || len(windows) == most {
+			return s
+		}
+		windows = append(windows, w.offer(*s.Next))
+	}
+}
+
+// config is a search for the SLA of the paper.
+func config(t *testing.T) Config {
+	t.Helper()
+	cfg := Defaults()
+	var err error
+	if cfg.SLA, err = load.ParseSLA("p90=150ms"); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// TestSearches: what is at its limit is named, and a load is only reported as a
+// capacity where the target was.
+func TestSearches(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		world     func() *world
+		limit     Limit
+		truth     float64 // between Passed and Failed; 0: not reported
+		warning   string
+		estimated bool
+	}{
+		{"target", func() *world { return newWorld(7300) }, LimitTarget, 7300, "", true},
+		{"slow start", func() *world { return newWorld(13) }, LimitTarget, 13, "", true},
+		{"generator", func() *world { w := newWorld(7300); w.generator = 2000; return w }, LimitGenerator, 0, "no capacity of the target", false},
+		{"a generator that can do more than the target", func() *world { w := newWorld(7300); w.generator = 20000; return w }, LimitTarget, 7300, "", true},
+		{"path", func() *world { w := newWorld(7300); w.path = 3000; return w }, LimitPath, 3000, "the path was at its limit", false},
+		{"cap", func() *world { return newWorld(1e9) }, LimitCap, 0, "anywhere above", false},
+		{"floor", func() *world { return newWorld(.5) }, LimitFloor, 0, "", false},
+		{"the path changes for good", func() *world {
+			w := newWorld(7300)
+			w.rtt = func(i int) time.Duration {
+				if i < 9 {
+					return 500 * time.Microsecond
+				}
+				return 900 * time.Microsecond
+			}
+			return w
+		}, LimitTarget, 7300, "for good", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.world().search(t, config(t), 200)
+			r := s.Answer
+			if s.Next != nil || r.Limit != c.limit {
+				t.Fatalf("limit %s after %d windows (over: %v), want %s; %q", r.Limit, len(r.Windows), s.Next == nil, c.limit, r.Warnings)
+			}
+			if (r.Estimate != nil) != c.estimated || (r.CI != nil) != c.estimated {
+				t.Errorf("estimate %v with interval %v, want one: %v", r.Estimate, r.CI, c.estimated)
+			}
+			if c.truth > 0 && (r.Passed == nil || r.Failed == nil || *r.Passed > c.truth || *r.Failed < c.truth || *r.Failed > 1.055**r.Passed) {
+				t.Errorf("passed %v, failed %v, want %v between them", r.Passed, r.Failed, c.truth)
+			}
+			if !strings.Contains(strings.Join(r.Warnings, "\n"), c.warning) {
+				t.Errorf("warnings %q, want one with %q", r.Warnings, c.warning)
+			}
+			checkOffered(t, r)
+		})
+	}
+}
+
+// checkOffered: no load is reported that was not offered.
+func checkOffered(t *testing.T, r Answer) {
+	t.Helper()
+	for _, rate := range []*float64{r.Passed, r.Failed} {
+		if rate == nil {
+			continue
+		}
+		offered := false
+		for _, w := range r.Windows {
+			offered = offered || w.Load == *rate
+		}
+		if !offered {
+			t.Errorf("%v is reported and was never offered", *rate)
+		}
+	}
+}
+
+// TestCutShort: at any point there is a result of what is known, which says
+// that it is not over.
+func TestCutShort(t *testing.T) {
+	for most := range 11 {
+		s := newWorld(7300).search(t, config(t), most)
+		if s.Next == nil || s.Answer.Limit != LimitNone || len(s.Answer.Windows) != most {
+			t.Fatalf("after %d windows: %+v", most, s)
+		}
+		checkOffered(t, s.Answer)
+	}
+}
+
+func TestForeignWindows(t *testing.T) {
+	w := newWorld(7300).offer(Next{Load: 123})
+	if _, err := config(t).Evaluate([]load.Window{w}); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("a window of another search: %v, want model.ErrUsage", err)
+	}
+}
+
+// TestPaper: the paper's algorithm ramps while the median is near the round-trip
+// time, and then goes by the SLA.
+func TestPaper(t *testing.T) {
+	cfg := config(t)
+	cfg.Algorithm, cfg.Fraction = search.Paper, 2
+	s := newWorld(7300).search(t, cfg, 200)
+	if s.Next != nil || s.Answer.Estimate == nil || *s.Answer.Estimate != 7040 || len(s.Answer.Windows) != 12 {
+		t.Errorf("the paper's algorithm: %v after %d windows, want 7040 after 12", s.Answer.Estimate, len(s.Answer.Windows))
+	}
+}
+
+// TestConnections: requests that wait for connections are the generator's doing
+// only where the server is not loaded.
+func TestConnections(t *testing.T) {
+	cfg := config(t)
+	for _, c := range []struct {
+		name    string
+		service time.Duration
+		problem bool
+	}{
+		{"a fast server, few connections", 1500 * time.Microsecond, true},
+		{"a server that is at work", 90 * time.Millisecond, false},
+	} {
+		w := answered(1000, 1000, time.Second)
+		w.Counts.Waited = 900
+		w.Services.Reset()
+		histogram.RecordMany(w.Services, int64(c.service), 1000)
+		problems := cfg.health(w, cfg.SLA.Drain(), time.Millisecond)
+		if (len(problems) > 0) != c.problem {
+			t.Errorf("%s: %q, want a problem: %v", c.name, problems, c.problem)
+		}
+	}
+}
+
+// TestProcessors: a window that was missed while the generator's machine had no
+// processor to spare says nothing about the target.
+func TestProcessors(t *testing.T) {
+	cfg := config(t)
+	for share, problem := range map[float64]bool{0: false, .8: false, .97: true} {
+		w := answered(1000, 1000, time.Second)
+		w.Processor = share
+		if got := cfg.health(w, cfg.SLA.Drain(), time.Millisecond); (len(got) > 0) != problem {
+			t.Errorf("with %v of the processors in use: %q, want a problem: %v", share, got, problem)
+		}
+	}
+}
+
+// TestReview: what is stored of a search that has tried other loads than this
+// version would is shown, and nothing is concluded from it.
+func TestReview(t *testing.T) {
+	cfg := config(t)
+	whole := newWorld(7300).search(t, cfg, 1000).Answer
+	var windows []load.Window
+	for _, j := range whole.Windows {
+		windows = append(windows, j.Window)
+	}
+	same, err := cfg.Review(windows, true)
+	if err != nil || same.Limit != LimitTarget || *same.Estimate != *whole.Estimate {
+		t.Fatalf("limit %s, estimate %v, %v; want those of the search", same.Limit, same.Estimate, err)
+	}
+	if cut, err := cfg.Review(windows[:4], false); err != nil || cut.Limit != LimitNone {
+		t.Errorf("of a search that was cut: limit %s, %v; want none", cut.Limit, err)
+	}
+	for name, other := range map[string][]load.Window{
+		"fewer windows": {newWorld(7300).offer(Next{Load: 100}), newWorld(50).offer(Next{Load: 1000})},
+		"another load":  append(windows[:4:4], newWorld(7300).offer(Next{Load: 7000}), newWorld(7300).offer(Next{Load: 7400})),
+		"more windows":  append(windows[:len(windows):len(windows)], newWorld(7300).offer(Next{Load: 7000}), newWorld(7300).offer(Next{Load: 7400})),
+	} {
+		got, err := cfg.Review(other, true)
+		if err != nil || got.Limit != LimitUnknown || got.Passed != nil || got.Failed != nil || got.Estimate != nil || got.CI != nil || got.Confirmed {
+			t.Fatalf("%s: %+v, %v; want nothing concluded", name, got, err)
+		}
+		n := len(other)
+		if len(got.Windows) != n {
+			t.Fatalf("%s: %d of %d windows", name, len(got.Windows), n)
+		}
+		if a, b := got.Windows[n-2].Verdict, got.Windows[n-1].Verdict; a != Passed || b != Missed {
+			t.Errorf("%s: the last two windows are %s and %s; want passed and missed", name, a, b)
+		}
+		if !strings.Contains(strings.Join(got.Warnings, "\n"), "another version") {
+			t.Errorf("%s: warnings %q", name, got.Warnings)
+		}
+	}
+}
+
+// answered makes a window of 10 s in which of due operations those with these
+// latencies, n times each, ended well.
+func answered(due int64, n int64, latencies ...time.Duration) load.Window {
+	w := load.Window{
+		Load: float64(due) / 10, Scored: 10 * time.Second, Counts: load.Counts{Due: due},
+		Latencies: histogram.New(int64(time.Hour)), Services: histogram.New(int64(time.Hour)), Lags: histogram.New(int64(time.Hour)),
+	}
+	for _, d := range latencies {
+		histogram.RecordMany(w.Latencies, int64(d), n)
+		histogram.RecordMany(w.Services, int64(d), n)
+		histogram.RecordMany(w.Lags, int64(10*time.Microsecond), n)
+		w.Counts.OK += n
+		w.Replies += n
+	}
+	return w
+}
+
+// TestShortWindows: what windows are too short to tell is said, and is in the
+// interval.
+func TestShortWindows(t *testing.T) {
+	search := func(scored time.Duration) Answer {
+		cfg := config(t)
+		cfg.WarmUp, cfg.Scored = time.Second, scored
+		return newWorld(7300).search(t, cfg, 100).Answer
+	}
+	unknown, long, short := search(0), search(10*time.Second), search(2*time.Second)
+	for _, c := range []struct {
+		r         Answer
+		unnoticed float64
+		warns     bool
+	}{{long, .15 / 10, false}, {short, .15 / 2.8, true}} {
+		if got, want := c.r.CI[0], unknown.CI[0]/(1+c.unnoticed); math.Abs(got/want-1) > 1e-9 || c.r.CI[1] != unknown.CI[1] {
+			t.Errorf("unnoticed %.3f: interval %v, want it from %v to %v", c.unnoticed, *c.r.CI, want, unknown.CI[1])
+		}
+		if warns := strings.Contains(strings.Join(c.r.Warnings, " "), "windows of 2s are short"); warns != c.warns {
+			t.Errorf("unnoticed %.3f: warnings %v", c.unnoticed, c.r.Warnings)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package capacity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// Search is one search of a run: that of a workload in a trial.
+type Search struct {
+	Workload string // its name in the experiment file
+	Target   string // what was searched, for people
+	Trial    int    // from 1
+	Config   Config
+	Answer   Answer
+}
+
+// measured is what one search has measured.
+type measured struct {
+	workload string
+	trial    int
+	spec     model.Spec // of its latest window
+	// windows are those that are complete, in order.
+	windows []load.Window
+	// broken: its latest window is invalid for good. Either the search goes on
+	// with the generators that are left, or this is its end.
+	broken  bool
+	failure string // why, if broken
+	// dropouts are the generators that were left out from some window on.
+	dropouts []dropout
+	offering []model.NodeID // the generators of the latest window
+}
+
+// dropout is generators that were lost in mid-search: windows is how many were
+// complete before, left how many generators offered the load from then on.
+type dropout struct {
+	nodes         []model.NodeID
+	windows, left int
+}
+
+func (d dropout) String() string {
+	return fmt.Sprintf("%s did not come back after window %d; from then on the load came from %d", named(d.nodes), d.windows, d.left)
+}
+
+// measuredIn reads the windows of all searches in seen, which may be a part of a
+// run: in the order of their first windows.
+func measuredIn(seen *observe.Run) ([]*measured, error) {
+	type key struct {
+		workload string
+		trial    int
+	}
+	place := make(map[key]*measured)
+	var out []*measured
+	for _, s := range seen.Steps() {
+		if s.Phase != model.Search || len(s.Tasks) == 0 {
+			continue
+		}
+		m := place[key{s.Workload, s.Trial}]
+		if m == nil {
+			m = &measured{workload: s.Workload, trial: s.Trial}
+			place[key{s.Workload, s.Trial}] = m
+			out = append(out, m)
+		}
+		if err := m.add(s, seen); err != nil {
+			return nil, fmt.Errorf("workload %s, trial %d, window %d: %w", s.Workload, s.Trial, len(m.windows)+1, err)
+		}
+	}
+	return out, nil
+}
+
+// add takes a step into account that is over.
+func (m *measured) add(s model.Step, seen *observe.Run) error {
+	var now, gone []model.NodeID
+	for _, t := range s.Tasks {
+		now = append(now, t.Node)
+	}
+	for _, n := range m.offering {
+		if !slices.Contains(now, n) {
+			gone = append(gone, n)
+		}
+	}
+	if len(gone) > 0 {
+		m.dropouts = append(m.dropouts, dropout{gone, len(m.windows), len(now)})
+	}
+	m.offering, m.spec = now, s.Tasks[0].Spec
+	m.broken, m.failure = s.State == model.StepInvalid, failure(s, seen.Data().Results)
+	if s.State != model.StepComplete {
+		return nil
+	}
+	w, err := load.ReadWindow(s, seen.Accepted(s.ID))
+	m.windows = append(m.windows, w)
+	return err
+}
+
+// failure is why a window is invalid, "" if it is not. A task that could not
+// even prepare says most: there a generator finds that the target does not
+// answer, and no other task was begun.
+func failure(s model.Step, results []model.Result) string {
+	if s.State != model.StepInvalid {
+		return ""
+	}
+	for _, r := range results {
+		if r.Step != s.ID || r.Attempt != s.Attempt || r.Outcome != model.OutcomeFailed {
+			continue
+		}
+		if why, ok := strings.CutPrefix(r.Error, "preparing: "); ok {
+			// Of which kind the error is matters to programs alone.
+			return strings.TrimPrefix(strings.TrimPrefix(why, model.ErrUnavailable.Error()+": "), model.ErrUsage.Error()+": ")
+		}
+	}
+	return s.Reason
+}
+
+// searchesOf computes what the searches of a run have found.
+func searchesOf(run *observe.Run) ([]Search, error) {
+	all, err := measuredIn(run)
+	if err != nil {
+		return nil, err
+	}
+	var out []Search
+	for i, m := range all {
+		// Searches are made one after another.
+		ended := !m.broken && (run.Run().State == model.RunDone || i < len(all)-1)
+		s := Search{Workload: m.workload, Trial: m.trial}
+		if s.Config, s.Target, err = configOf(m.spec); err == nil {
+			s.Answer, err = s.Config.Review(m.windows, ended)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, err)
+		}
+		for i := range s.Answer.Windows {
+			s.Answer.Windows[i].Services = nil // large, and of use only to judge
+		}
+		for _, d := range m.dropouts {
+			s.Answer.Warnings = append(s.Answer.Warnings, d.String())
+		}
+		if m.broken {
+			s.Answer.fail(m.failure)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}

@@ -1,0 +1,44 @@
+package capacity
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// TestFailure: a search that ended before its first window says what its
+// generator found, not that a generator failed; what other tasks and earlier
+// attempts say does not count.
+func TestFailure(t *testing.T) {
+	spec := model.Spec{Kind: "load", Params: map[string]any{"target": "http://a.test/", "sla": "p90=100ms"}}
+	step := model.Step{
+		ID: "s", Workload: "w", Trial: 1, Phase: model.Search, State: model.StepInvalid, Attempt: 2, Reason: "node a: lost: gone",
+		Tasks: []model.Task{{Node: "a", Spec: spec}, {Node: "b", Spec: spec}},
+	}
+	results := []model.Result{
+		{Step: "s", Attempt: 1, Outcome: model.OutcomeFailed, Error: "preparing: unavailable: not yet"},
+		{Step: "other", Attempt: 2, Outcome: model.OutcomeFailed, Error: "preparing: unavailable: another"},
+		{Step: "s", Attempt: 2, Outcome: model.OutcomeCancelled, Error: "another task of the step ended early"},
+	}
+	const silent = "the target answered none of 5 requests"
+	answered := append(results, model.Result{Step: "s", Attempt: 2, Outcome: model.OutcomeFailed, Error: "preparing: unavailable: " + silent})
+	for _, c := range []struct {
+		name    string
+		results []model.Result
+		want    string
+	}{
+		{"no answer", answered, silent},
+		{"a lost node", results, step.Reason},
+	} {
+		found, err := searchesOf(observe.Of(model.RunData{Steps: []model.Step{step}, Results: c.results}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := found[0].Answer
+		if r.Failure != c.want || len(r.Warnings) != 1 || !strings.HasSuffix(r.Warnings[0], ": "+c.want) {
+			t.Errorf("%s: %q, warnings %q; want %q alone", c.name, r.Failure, r.Warnings, c.want)
+		}
+	}
+}

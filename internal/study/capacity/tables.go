@@ -1,0 +1,300 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// mostQuantiles is how many percentiles a line of the windows' table has, unless
+// the SLA has more.
+const mostQuantiles = 4
+
+// shownQuantiles are the percentiles of the windows' table: those of the SLA,
+// and as many of the usual ones as there is room for.
+func shownQuantiles(s load.SLA) []float64 {
+	out := withTerms(nil, s)
+	for _, q := range []float64{.9, .5, .99} {
+		if len(out) < mostQuantiles && !slices.ContainsFunc(out, func(x float64) bool { return sameQuantile(x, q) }) {
+			out = append(out, q)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// withTerms adds the percentiles of an SLA, ascending. One that is there
+// already becomes exactly that of the SLA, by which windows were judged.
+func withTerms(quantiles []float64, s load.SLA) []float64 {
+	out := slices.Clone(quantiles)
+	for t := range s.Latencies() {
+		k := slices.IndexFunc(out, func(q float64) bool { return sameQuantile(q, t.Quantile) })
+		if k < 0 {
+			out = append(out, t.Quantile)
+			continue
+		}
+		out[k] = t.Quantile
+	}
+	slices.Sort(out)
+	return out
+}
+
+// sameQuantile compares quantiles but for rounding: 99.9/100 is not .999.
+func sameQuantile(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+// windowsTable shows the windows of one search, on pages with their reasons.
+func (s Search) windowsTable(reasons bool) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "window", Head: "#", Right: true}, {Key: "phase", Head: "phase", Drop: 4},
+		{Key: "load", Head: "load", Right: true}, {Key: "achieved", Head: "achieved", Right: true, Drop: 1},
+	}}
+	quantiles := shownQuantiles(s.Config.SLA)
+	for _, q := range quantiles {
+		t.Columns = append(t.Columns, doc.Column{Key: load.Percentile(q), Head: load.Percentile(q), Right: true, Tip: "of all operations due; — where fewer than that ended well"})
+	}
+	t.Columns = append(t.Columns,
+		doc.Column{Key: "not_ok", Head: "not ok", Right: true, Tip: "failed, dropped or not finished"},
+		doc.Column{Key: "rtt", Head: "RTT", Right: true, Tip: "median TCP handshake beside the load", Drop: 2},
+		doc.Column{Key: "lag", Head: "lag p99", Right: true, Tip: "the generators' own delay", Drop: 3},
+		doc.Column{Key: "verdict", Head: "verdict"})
+	if reasons {
+		t.Columns = append(t.Columns, doc.Column{Key: "why", Head: "why", Wrap: 40})
+	}
+	for i, w := range s.Answer.Windows {
+		r := w.Record()
+		row := []doc.Cell{doc.Of(i+1, strconv.Itoa(i+1)), doc.Say(string(w.Phase)), loadCell(&w.Load), loadCell(&r.Achieved)}
+		for _, q := range quantiles {
+			row = append(row, latencyCell(w.Latency(q)))
+		}
+		row = append(row, doc.Of(int(r.Due-r.OK), num.Grouped(r.Due-r.OK)), millisCell(r.RTT), millisCell(r.LagP99),
+			doc.Say(string(w.Verdict)).As(map[Verdict]doc.Tone{Passed: doc.Good, Missed: doc.Bad, Unusable: doc.Note}[w.Verdict]))
+		if reasons {
+			row = append(row, doc.Say(w.reason(true)))
+		}
+		t.Add(row...)
+	}
+	return t
+}
+
+func loadCell(v *float64) doc.Cell {
+	if !given(v) {
+		return doc.Of(nil, num.Missing)
+	}
+	return doc.Of(*v, rate(*v))
+}
+
+// latencyCell shows a latency; its value is in milliseconds. What fewer
+// operations than that reached is beyond everything.
+func latencyCell(d time.Duration, known bool) doc.Cell {
+	if !known {
+		return doc.Of(nil, "—")
+	}
+	return doc.Of(milliseconds(d), num.Seconds(d.Seconds()))
+}
+
+// millisCell shows milliseconds that may not be known.
+func millisCell(ms *float64) doc.Cell {
+	if !given(ms) {
+		return doc.Of(nil, num.Missing)
+	}
+	return doc.Of(*ms, num.Millis(*ms))
+}
+
+// flatWindows is one line a window, of all searches: a contract.
+func flatWindows(searches []Search) *doc.Table {
+	t := &doc.Table{}
+	for _, key := range []string{
+		"workload", "target", "trial", "window", "phase", "load", "verdict", "achieved", "due", "ok", "dropped", "unfinished",
+		"late", "waited", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "rtt_ms", "lag_p99_ms", "generator_busy",
+	} {
+		t.Columns = append(t.Columns, doc.Column{Key: key, For: doc.Programs})
+	}
+	for _, s := range searches {
+		for i, w := range s.Answer.Windows {
+			r := w.Record()
+			row := []doc.Cell{
+				doc.Of(s.Workload), doc.Of(s.Target), doc.Of(s.Trial), doc.Of(i + 1), doc.Of(string(r.Phase)), number(&r.Load),
+				doc.Of(string(r.Verdict)), number(&r.Achieved), doc.Of(int(r.Due)), doc.Of(int(r.OK)), doc.Of(int(r.Dropped)),
+				doc.Of(int(r.Unfinished)), doc.Of(int(r.Late)), doc.Of(int(r.Waited)),
+			}
+			for _, v := range []*float64{r.Latency["p50"], r.Latency["p90"], r.Latency["p95"], r.Latency["p99"], r.Latency["p99.9"], r.RTT, r.LagP99, &r.Busy} {
+				row = append(row, number(v))
+			}
+			t.Add(row...)
+		}
+	}
+	return t
+}
+
+// number is a cell for programs.
+func number(v *float64) doc.Cell {
+	if !given(v) {
+		return doc.Of(nil)
+	}
+	return doc.Of(*v)
+}
+
+// trialsTable has a line for each search.
+func trialsTable(all []group) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "workload", For: doc.Programs}, {Key: "target", Head: "target"}, {Key: "trial", Head: "trial", Right: true},
+		{Key: "passed", Head: "passed", Right: true}, {Key: "failed", Head: "failed", Right: true},
+		{Key: "estimate", Head: "estimate\n[95 %]", Right: true, Interval: true}, {Key: "limit", Head: "at its limit"},
+		{Key: "confirmed", For: doc.Programs}, {Key: "windows", Head: "windows", Right: true, Drop: 1},
+	}, Stack: [][]string{{"passed", "failed"}}}
+	for _, g := range all {
+		for _, s := range g.trials {
+			a := s.Answer
+			estimate := loadCell(a.Estimate)
+			if given(a.Estimate) {
+				estimate = estimate.As(doc.Strong)
+				if a.CI != nil && num.Finite(a.CI[0]) && num.Finite(a.CI[1]) {
+					estimate = estimate.Within(a.CI[0], a.CI[1])
+					estimate.Lines = append(estimate.Lines, rangeText(*a.CI, " .. "))
+				}
+			}
+			t.Add(doc.Of(g.workload), doc.Say(g.target), doc.Of(s.Trial, strconv.Itoa(s.Trial)), loadCell(a.Passed), loadCell(a.Failed),
+				estimate, a.limitCell(), doc.Of(a.Confirmed), doc.Of(len(a.Windows), strconv.Itoa(len(a.Windows))))
+		}
+	}
+	return t
+}
+
+// limitCell names what was at its limit, and marks what is no capacity of the
+// target.
+func (a Answer) limitCell() doc.Cell {
+	text := map[Limit]string{
+		LimitTarget: "target", LimitPath: "path", LimitGenerator: "generators", LimitCap: "largest load allowed",
+		LimitFloor: "smallest load allowed", LimitNone: "not over", LimitUnknown: "unknown",
+	}[a.Limit]
+	switch c := doc.Of(string(a.Limit), text); {
+	case a.Limit != LimitTarget:
+		return c.As(doc.Note)
+	case !a.Confirmed:
+		c.Lines = append(c.Lines, "not confirmed")
+		return c.As(doc.Note)
+	default:
+		return c
+	}
+}
+
+// reason says why a window was not passed; briefly without what it means and
+// what to do about it, which need be told only once.
+func (w Assessment) reason(briefly bool) string {
+	switch {
+	case len(w.Problems) > 0 && briefly:
+		text, _, _ := strings.Cut(w.Problems[0], ";")
+		return text
+	case len(w.Problems) > 0:
+		return w.Problems[0]
+	case w.PathChanged && w.Verdict == Unusable:
+		return w.PathChange
+	}
+	return strings.Join(w.Misses, "; ")
+}
+
+// hiddenReasons lists why windows were not passed where that is neither their
+// latency nor their errors, which the table shows. Those that differ in their
+// figures only are told once: "4 to 6, 9: … were in use for 92.7% to 101%".
+func (s Search) hiddenReasons() (lines []string) {
+	var kinds []string
+	texts, windows := make(map[string][]string), make(map[string][]int)
+	for i, w := range s.Answer.Windows {
+		ofRamp := s.Config.Algorithm == search.Paper && w.Phase == search.Ramp
+		text := w.reason(false)
+		if text == "" || w.Verdict != Unusable && !(w.Verdict == Missed && ofRamp) {
+			continue
+		}
+		kind := withoutFigures(text)
+		if len(texts[kind]) == 0 {
+			kinds = append(kinds, kind)
+		}
+		texts[kind], windows[kind] = append(texts[kind], text), append(windows[kind], i+1)
+	}
+	for _, k := range kinds {
+		lines = append(lines, ranges(windows[k])+": "+merged(texts[k]))
+	}
+	return lines
+}
+
+// figureRE is a figure with its unit, and what ends a part of a sentence.
+var figureRE = regexp.MustCompile(`^([0-9][0-9.,]*(?:%|[a-zµ]*))([;:,.]?)$`)
+
+// withoutFigures is what texts have in common that differ in their figures only.
+// A name with a number in it is no figure.
+func withoutFigures(text string) string {
+	words := strings.Fields(text)
+	for i, w := range words {
+		words[i] = figureRE.ReplaceAllString(w, "0$2")
+	}
+	return strings.Join(words, " ")
+}
+
+// merged is the text of several that differ in their figures only: of each
+// figure the smallest and the largest.
+func merged(texts []string) string {
+	var all [][]string
+	for _, t := range texts {
+		all = append(all, strings.Fields(t))
+	}
+	words := slices.Clone(all[0])
+	for i, w := range words {
+		parts := figureRE.FindStringSubmatch(w)
+		if parts == nil {
+			continue
+		}
+		lo, hi := parts[1], parts[1]
+		for _, other := range all[1:] {
+			v := figureRE.FindStringSubmatch(other[i])[1]
+			if figureValue(v) < figureValue(lo) {
+				lo = v
+			}
+			if figureValue(v) > figureValue(hi) {
+				hi = v
+			}
+		}
+		if lo != hi {
+			words[i] = lo + " to " + hi + parts[2]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// figureValue is a duration in seconds, or a number whatever its unit.
+func figureValue(text string) float64 {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d.Seconds()
+	}
+	v, _ := strconv.ParseFloat(strings.ReplaceAll(strings.TrimRight(text, "%abcdefghijklmnopqrstuvwxyzµ"), ",", ""), 64)
+	return v
+}
+
+// ranges lists ascending numbers, and runs of them by their ends: "4 to 6, 9".
+func ranges(ns []int) string {
+	var parts []string
+	for i := 0; i < len(ns); {
+		k := i
+		for k+1 < len(ns) && ns[k+1] == ns[k]+1 {
+			k++
+		}
+		switch k - i {
+		case 0:
+			parts = append(parts, strconv.Itoa(ns[i]))
+		case 1:
+			parts = append(parts, strconv.Itoa(ns[i]), strconv.Itoa(ns[k]))
+		default:
+			parts = append(parts, fmt.Sprintf("%d to %d", ns[i], ns[k]))
+		}
+		i = k + 1
+	}
+	return strings.Join(parts, ", ")
+}

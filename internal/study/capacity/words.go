@@ -1,0 +1,286 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// sentence is what a search has found: what is wrong first, then what is known.
+func (a Answer) sentence() string {
+	const notFound = "Capacity not found: "
+	switch {
+	case a.Limit == LimitTarget:
+		return "The server takes " + a.boundary()
+	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
+		alone := a.Path.Alone.Seconds()
+		s := num.For("s", alone)
+		return fmt.Sprintf("%sround trips to the server alone take %s %s, which breaks %s; nothing is known of the server.",
+			notFound, unit.Digits(alone/s.Factor, 3), s.Unit, termText(*a.Path.Breaks))
+	case a.Limit == LimitPath:
+		return notFound + "the path to the server was at its limit, not the server" + a.atLeast()
+	case a.Limit == LimitGenerator:
+		return notFound + a.GeneratorsWords() + ", not the server" + a.atLeast()
+	case a.Limit == LimitCap:
+		return fmt.Sprintf("The server takes %s or more: no larger load was allowed.", loadText(a.Passed))
+	case a.Limit == LimitFloor:
+		return fmt.Sprintf("The server takes less than %s, the smallest load allowed.", loadText(a.Failed))
+	case a.Limit == LimitUnknown:
+		return notFound + "another version of scalebench has searched, in another way."
+	case a.Failure != "":
+		text := "Nothing was measured: " + a.Failure
+		if strings.HasSuffix(text, "?") {
+			return text
+		}
+		return strings.TrimSuffix(text, ".") + "."
+	case a.Passed == nil && a.Failed == nil:
+		return "The search is not over: nothing is known yet."
+	case a.Failed == nil:
+		return fmt.Sprintf("The search is not over: at least %s; no valid window failed so far.", loadText(a.Passed))
+	case a.Passed == nil:
+		return fmt.Sprintf("The search is not over: less than %s; no valid window passed so far.", loadText(a.Failed))
+	}
+	return fmt.Sprintf("The search is not over: passed at %s, failed at %s so far.", loadText(a.Passed), loadText(a.Failed))
+}
+
+// boundary is the estimate, the two loads that it lies between, and its
+// interval.
+func (a Answer) boundary() string {
+	sides := fmt.Sprintf("passed at %s, failed at %s", loadText(a.Passed), loadText(a.Failed))
+	if !given(a.Estimate) {
+		return "a load that was not pinned down: " + sides + "."
+	}
+	text := a.estimate() + ": " + sides
+	if a.CI != nil {
+		text += "; 95 % interval " + rangeText(*a.CI, " to ")
+	}
+	return text + "."
+}
+
+// estimate says whether it is more than that.
+func (a Answer) estimate() string {
+	if !a.Confirmed {
+		return "about " + loadText(a.Estimate) + ", not confirmed"
+	}
+	return loadText(a.Estimate)
+}
+
+// atLeast says what is known where the server's limit was not reached.
+func (a Answer) atLeast() string {
+	if a.Passed == nil {
+		return "."
+	}
+	return "; it takes at least " + loadText(a.Passed) + "."
+}
+
+// brief is what a trial found in a few words, for those without an estimate too.
+func (a Answer) brief() string {
+	switch {
+	case given(a.Estimate):
+		return a.estimate()
+	case a.Limit == LimitCap:
+		return loadText(a.Passed) + " or more"
+	case a.Limit == LimitFloor:
+		return "less than " + loadText(a.Failed)
+	case a.Limit == LimitGenerator:
+		return "not found: " + a.GeneratorsWords()
+	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
+		return "not found: round trips alone break the SLA"
+	case a.Limit == LimitPath:
+		return "not found: the path was at its limit"
+	case a.Limit == LimitUnknown:
+		return "not found: searched by another version"
+	case a.Failure != "":
+		return "nothing was measured"
+	case a.Limit == LimitNone:
+		return "not over"
+	}
+	return "not pinned down"
+}
+
+// effort says how much the answer was tried.
+func (a Answer) effort() string {
+	text := num.Count(len(a.Windows), "window") + " of load were measured"
+	if len(a.Windows) == 1 {
+		text = "1 window of load was measured"
+	}
+	if a.Confirmed {
+		return text + "; both sides of the boundary were tried again."
+	}
+	return text + "."
+}
+
+// group is the searches of one workload: trials of the same target.
+type group struct {
+	workload, target string
+	trials           []Search
+}
+
+// groups of searches by workload, in the order of their first searches.
+func groups(searches []Search) (out []group) {
+	for _, s := range searches {
+		i := slices.IndexFunc(out, func(g group) bool { return g.workload == s.Workload })
+		if i < 0 {
+			i = len(out)
+			out = append(out, group{workload: s.Workload, target: s.Target})
+			if s.Target == "" {
+				out[i].target = s.Workload
+			}
+		}
+		out[i].trials = append(out[i].trials, s)
+	}
+	return out
+}
+
+// estimates are those of the trials that have one.
+func (g group) estimates() (out []float64) {
+	for _, s := range g.trials {
+		if e := s.Answer.Estimate; given(e) {
+			out = append(out, *e)
+		}
+	}
+	return out
+}
+
+// median of the estimates; NaN where there is none.
+func (g group) median() float64 { return median(g.estimates()) }
+
+// summary says in a few sentences what the searches of a run found.
+func summary(all []group) []string {
+	if len(all) > 1 {
+		return []string{compared(all)}
+	}
+	g := all[0]
+	if len(g.trials) > 1 {
+		return []string{g.summary(), "SLA: " + slaText(g.trials[0].Config.SLA) + "."}
+	}
+	s := g.trials[0]
+	return []string{s.Answer.sentence(), fmt.Sprintf("Target: %s. SLA: %s. %s", g.target, slaText(s.Config.SLA), s.Answer.effort())}
+}
+
+// summary sums up several searches of one target.
+func (g group) summary() string {
+	values := g.estimates()
+	if len(values) == 0 {
+		return fmt.Sprintf("Capacity not found: none of %s of %s found one.", num.Count(len(g.trials), "trial"), g.target)
+	}
+	text := fmt.Sprintf("%s takes %s", g.target, rate(median(values)))
+	if len(values) == 1 {
+		return text + fmt.Sprintf(", by the one of %s that found a capacity.", num.Count(len(g.trials), "trial"))
+	}
+	text += fmt.Sprintf(": the median of %s, from %s.", num.Count(len(values), "trial"), rangeText([2]float64{slices.Min(values), slices.Max(values)}, " to "))
+	if missing := len(g.trials) - len(values); missing > 0 {
+		text += fmt.Sprintf(" %s found no capacity.", num.Count(missing, "more trial"))
+	}
+	return text
+}
+
+// compared compares targets by the medians of their trials.
+func compared(all []group) string {
+	known := slices.DeleteFunc(slices.Clone(all), func(g group) bool { return math.IsNaN(g.median()) })
+	switch len(known) {
+	case 0:
+		return fmt.Sprintf("Capacity not found: of none of %d targets.", len(all))
+	case 1:
+		return fmt.Sprintf("Of %d targets, a capacity was found of %s alone: %s.", len(all), known[0].target, rate(known[0].median()))
+	}
+	best, least := known[0], known[0]
+	for _, g := range known {
+		if g.median() > best.median() {
+			best = g
+		}
+		if g.median() < least.median() {
+			least = g
+		}
+	}
+	return fmt.Sprintf("Of %d targets, %s takes the most, %s, and %s the least, %s.", len(all),
+		best.target, rate(best.median()), least.target, rate(least.median()))
+}
+
+// without counts the trials that have no estimate, and names a few; empty where
+// there is none.
+func (g group) without() string {
+	const most = 6
+	var named []string
+	n := 0
+	for _, s := range g.trials {
+		if given(s.Answer.Estimate) {
+			continue
+		}
+		if n++; n <= most {
+			named = append(named, fmt.Sprintf("trial %d (%s)", s.Trial, s.Answer.brief()))
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	text := num.Count(n, "trial") + " without an estimate: " + strings.Join(named, ", ")
+	if n > most {
+		text += fmt.Sprintf(" and %d more", n-most)
+	}
+	return text
+}
+
+// given reports whether there is a value that can be printed or drawn.
+func given(v *float64) bool { return v != nil && num.Finite(*v) }
+
+// rate is a load for people.
+func rate(v float64) string { return unit.Human(v, "op/s") }
+
+// loadText is rate of a load that may be missing.
+func loadText(v *float64) string {
+	if !given(v) {
+		return "none"
+	}
+	return rate(*v)
+}
+
+// rangeText prints two loads in the unit of the larger one.
+func rangeText(r [2]float64, between string) string {
+	if !num.Finite(r[0]) || !num.Finite(r[1]) {
+		return loadText(&r[0]) + between + loadText(&r[1])
+	}
+	s := num.For("op/s", r[0], r[1])
+	return unit.Digits(r[0]/s.Factor, 4) + between + unit.Digits(r[1]/s.Factor, 4) + " " + s.Unit
+}
+
+// slaText are the terms of an SLA for people: "p90 ≤ 150 ms, errors ≤ 1 %".
+func slaText(s load.SLA) string {
+	var parts []string
+	for _, t := range s.Terms {
+		parts = append(parts, termText(t))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func termText(t load.Term) string {
+	if t.OnErrors() {
+		return "errors ≤ " + unit.Digits(100*t.Errors, 4) + " %"
+	}
+	return load.Percentile(t.Quantile) + " ≤ " + limitText(t.Latency)
+}
+
+// limitText prints a limit as it was given: "150 ms", not "150.0 ms".
+func limitText(d time.Duration) string {
+	s := num.For("s", d.Seconds()*(1+1e-9)) // .001 is 1 ms and not 1000 µs
+	return unit.Digits(d.Seconds()/s.Factor, 6) + " " + s.Unit
+}
+
+// median is NaN for no values.
+func median(xs []float64) float64 { return quantile(xs, .5) }
+
+// quantile is NaN for no values.
+func quantile(xs []float64, q float64) float64 {
+	v, err := stats.Quantile(xs, q)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}

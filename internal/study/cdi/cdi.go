@@ -1,0 +1,155 @@
+// Package cdi is the question how much capacity each node loses when all work
+// at once: the Capacity Degradation Index of ScaleBench, section 2.3.
+//
+//  1. [Params.Design]: every node alone, in an order that rotates, then all
+//     together; sizes between those where they are asked for.
+//  2. [Params.Analyze] and [Params.Import]: findings, from a run or from
+//     somebody's own table (package evaluation).
+//  3. [Result.Document]: what they mean, in words, numbers and charts.
+//  4. [Result.Gate]: --fail-above.
+package cdi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// Kind describes the question.
+func Kind() study.Kind {
+	return study.Kind{
+		Name: "cdi", Summary: "the Capacity Degradation Index, with interval and verdict",
+		Long: `Computes the CDI of every metric of a run, or of your own numbers.
+
+A CSV file has the columns node,phase,value (phase: serial or parallel) and
+optionally workload, metric, unit, trial, better; or one line per node with
+node,serial,parallel; or published means with
+workload,metric,unit,nodes,serial_mean,parallel_mean. It may be packed with gzip.
+
+Verdicts: none (the interval contains 0), degraded (it lies above 0), gain (it
+lies below 0), unknown (the measurement does not allow an answer).
+
+With --fail-above the exit code is 3 if the CDI of any metric is above so many
+percent, else 4 if any verdict is unknown: what was not measured is not vouched
+for.`,
+		Example: `  scalebench cdi latest
+  scalebench cdi latest --format json
+  scalebench cdi latest --fail-above 10
+  scalebench cdi --csv numbers.csv`,
+		Phases: []model.Phase{model.Serial, model.Parallel},
+		Tells:  func(run *observe.Run) bool { return run.Data().Has(model.Serial, model.Parallel) },
+		New:    func() study.Study { return New() },
+	}
+}
+
+// Params are the parameters of the study.
+type Params struct {
+	// Sizes, Interleave and Rotate say what is measured.
+	Sizes      []int `json:"sizes,omitempty" jsonschema_description:"How many nodes, or pairs of nodes, are active at once in further parallel steps: [1, 2, 4]. All of them together are always measured."`
+	Interleave bool  `json:"interleave" jsonschema_description:"Whether serial and parallel steps alternate by trial, so that drift is not mistaken for degradation. Otherwise all serial steps come first."`
+	Rotate     bool  `json:"rotate" jsonschema_description:"Whether the serial order rotates from trial to trial, so that each node has each turn equally often."`
+	// FailAbove is the largest CDI, in percent, that is accepted; nil: any.
+	FailAbove *float64 `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a CDI is above so many percent, 4 if a verdict is unknown."`
+	// Resamples of the bootstrap; 0: its default.
+	Resamples int `json:"-"`
+}
+
+// New returns parameters with their defaults.
+func New() *Params { return &Params{Interleave: true, Rotate: true} }
+
+// Validate implements study.Study.
+func (p *Params) Validate() error {
+	var errs []error
+	refuse := func(key, problem, allowed string) {
+		errs = append(errs, &model.InputError{Path: key, Problem: problem, Allowed: allowed})
+	}
+	for i, n := range p.Sizes {
+		if key := "sizes." + strconv.Itoa(i); n < 1 {
+			refuse(key, strconv.Itoa(n)+" is below 1", "a number of nodes, or of pairs")
+		} else if slices.Contains(p.Sizes[:i], n) {
+			refuse(key, strconv.Itoa(n)+" is there twice", "each size once")
+		}
+	}
+	if p.FailAbove != nil && (math.IsNaN(*p.FailAbove) || math.IsInf(*p.FailAbove, 0)) {
+		refuse("fail_above", "must be a number of percent", "such as 10 or 2.5")
+	}
+	return errors.Join(errs...)
+}
+
+// options are those of the evaluation.
+func (p *Params) options() evaluation.Options { return evaluation.Options{Resamples: p.Resamples} }
+
+// Analyze implements study.Study.
+func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
+	if in.Run == nil {
+		return nil, fmt.Errorf("%w: the CDI is computed from a run, or from a table with --csv", model.ErrUsage)
+	}
+	findings, err := evaluation.Findings(in.Run, p.options())
+	if err != nil {
+		return nil, err
+	}
+	return &Result{findings: findings, run: in.Run, limit: p.FailAbove, title: titleOf(in.Run.Run())}, nil
+}
+
+func titleOf(r model.Run) string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return "Run " + string(r.ID)
+}
+
+// Result is the findings with what they were computed from.
+type Result struct {
+	findings []evaluation.Finding
+	run      *observe.Run // nil for a table
+	limit    *float64
+	title    string
+}
+
+// Findings are what was found, in the order of the steps or of the table.
+func (r *Result) Findings() []evaluation.Finding { return r.findings }
+
+// MarshalJSON implements json.Marshaler: the contract is an array of findings.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	if r.findings == nil {
+		return []byte("[]"), nil
+	}
+	b, err := json.Marshal(r.findings)
+	if err != nil {
+		return nil, fmt.Errorf("encoding findings: %w", err)
+	}
+	return b, nil
+}
+
+// Gate returns a model.ErrThreshold that names what is above the threshold, and
+// a model.ErrInvalid that names what is unknown. An unknown finding may have a
+// CDI, but not one that can be relied on, so it is only unknown.
+func (r *Result) Gate() error {
+	if r.limit == nil {
+		return nil
+	}
+	limit := strconv.FormatFloat(*r.limit, 'g', -1, 64)
+	if len(r.findings) == 0 {
+		return fmt.Errorf("%w: there is no CDI to hold against --fail-above %s", model.ErrInvalid, limit)
+	}
+	var errs []error
+	for _, f := range r.findings {
+		name := f.Workload + " " + f.Metric
+		switch {
+		case f.CDI == nil || math.IsNaN(*f.CDI) || f.Verdict == evaluation.Unknown:
+			errs = append(errs, fmt.Errorf("%w: %s: the verdict is unknown, so --fail-above %s cannot be answered", model.ErrInvalid, name, limit))
+		case *f.CDI > *r.limit:
+			errs = append(errs, fmt.Errorf("%w: %s: the CDI is %.4g %%, above %s %%", model.ErrThreshold, name, *f.CDI, limit))
+		}
+	}
+	return errors.Join(errs...)
+}

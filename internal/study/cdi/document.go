@@ -1,0 +1,194 @@
+package cdi
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/evaluation"
+)
+
+// href leads to the part of a finding, or to the table of all for -1.
+func href(i int) string {
+	if i < 0 {
+		return "#findings"
+	}
+	return fmt.Sprintf("#f%d", i)
+}
+
+// Document implements study.Result.
+func (r *Result) Document() *doc.Document {
+	said := summary(r.run, r.findings)
+	d := &doc.Document{
+		Title: r.title, Answer: said[0], More: said[1:], Verdict: overall(r.findings).Tag(),
+		Warnings: evaluation.Warnings(r.findings, href), Data: flatTable(r.findings),
+	}
+	if len(r.findings) > 0 {
+		overview := evaluation.Chart("Capacity degradation of every metric", r.findings, func(i int, f evaluation.Finding) chart.Row {
+			row := chart.Row{Name: f.Workload, Sub: f.Metric, Href: href(i)}
+			if name := f.Name(); name == f.Metric { // it begins with the workload
+				row.Name, row.Sub = name, ""
+			}
+			if work := f.Work(); work != "" {
+				row.More = []string{work}
+			}
+			return row
+		})
+		d.Sections = append(d.Sections,
+			doc.Section{ID: "overview", Title: "Capacity degradation",
+				Intro:  "How much less each node does when all work at once than when it works alone. 0 % is perfect scaling. Whiskers: 95 % interval; circles: single trials.",
+				Blocks: []doc.Block{doc.Plot("", "", overview)}},
+			doc.Section{ID: "findings", Title: "All numbers", Blocks: []doc.Block{
+				{Table: shownTable(r.findings)},
+				doc.Remark("SD is the population standard deviation over nodes. The CSV has all digits and all columns.").On(doc.Page)}})
+	}
+	d.Sections = append(d.Sections, r.workloads()...)
+	if len(r.findings) > 0 {
+		d.Sections = append(d.Sections, reading())
+	}
+	return d
+}
+
+// overall is the worst of the verdicts: what is degraded first, then what is
+// not known.
+func overall(findings []evaluation.Finding) evaluation.Verdict {
+	for _, v := range []evaluation.Verdict{evaluation.Degraded, evaluation.Unknown, evaluation.Gain, evaluation.None} {
+		if slices.ContainsFunc(findings, func(f evaluation.Finding) bool { return f.Verdict == v }) {
+			return v
+		}
+	}
+	return evaluation.Unknown
+}
+
+// shownTable is the table for people: a row a finding, and a second one where
+// scoring whole tasks gives another index.
+func shownTable(findings []evaluation.Finding) *doc.Table {
+	mixed := slices.ContainsFunc(findings, func(f evaluation.Finding) bool { return f.Of != findings[0].Of })
+	size := string(findings[0].Of) + "s"
+	if mixed {
+		size = "at once"
+	}
+	t := &doc.Table{
+		Columns: []doc.Column{
+			{Key: "workload", Head: "workload"}, {Key: "metric", Head: "metric"},
+			{Key: "nodes", Head: size, Right: true},
+			{Key: "serial", Head: "serial mean ±SD\n[min .. max]", Right: true},
+			{Key: "parallel", Head: "parallel mean ±SD\n[min .. max]", Right: true},
+			{Key: "total", Head: "total", Right: true, Tip: "sum over all that worked at once"},
+			{Key: "cdi", Head: "CDI\n[95 %]", Right: true, Tip: "capacity degradation index with its 95 % interval"},
+			{Key: "verdict", Head: "verdict"},
+			{Key: "overlap", Head: "overlap", Right: true, Tip: "share of the time in which all were at work"},
+			{Key: "start_skew_ms", Head: "skew", Right: true, Tip: "last start less the first"},
+		},
+		Stack: [][]string{{"workload", "metric"}, {"overlap", "start_skew_ms"}, {"verdict", "overlap"}, {"workload", "nodes"}, {"parallel", "total"}},
+	}
+	for _, f := range findings {
+		size := strconv.Itoa(f.Nodes)
+		if mixed {
+			size = f.Count()
+		}
+		cdi := []string{f.CDIText()}
+		if i := f.IntervalText(); i != "" {
+			cdi = append(cdi, i)
+		} else if f.CDI != nil {
+			cdi = append(cdi, "[no interval]")
+		}
+		t.Add(doc.Say(f.Workload), doc.Say(f.Metric), doc.Of(f.Nodes, size),
+			doc.Of(f.Serial.Mean, spreadLines(f, f.Serial)...), doc.Of(f.Parallel.Mean, spreadLines(f, f.Parallel.Spread)...),
+			doc.Of(f.Parallel.Total, totalText(f, f.Parallel.Total)),
+			doc.Of(f.CDI, cdi...).As(doc.Strong), doc.Say(string(f.Verdict)).As(f.Verdict.Tone()),
+			doc.Of(f.Overlap, optional(f.Overlap, num.Fraction)), doc.Of(f.StartSkewMS, optional(f.StartSkewMS, num.Millis)))
+		if wholeDiffers(f) {
+			row := make([]doc.Cell, len(t.Columns))
+			row[1] = doc.Of(nil, "on whole tasks").As(doc.Faint)
+			if p, ok := wholeSpread(f); ok {
+				row[4] = doc.Of(p.Mean, spreadLines(f, p.Spread)...).As(doc.Faint)
+				row[5] = doc.Of(p.Total, totalText(f, p.Total)).As(doc.Faint)
+			}
+			row[6] = doc.Of(f.CDIWhole, num.Percent(*f.CDIWhole)).As(doc.Faint)
+			t.AddMore(row...)
+		}
+	}
+	return t
+}
+
+// spreadLines prints mean and SD with unit, and the range below.
+func spreadLines(f evaluation.Finding, v evaluation.Spread) []string {
+	if v.Mean == nil {
+		return []string{num.Missing}
+	}
+	s := f.Scale()
+	if v.SD == nil || v.Min == nil || v.Max == nil {
+		return []string{s.Number(*v.Mean, 0) + " ±" + num.Missing + strings.TrimSuffix(" "+s.Unit, " "), "[" + num.Missing + " .. " + num.Missing + "]"}
+	}
+	return []string{
+		s.Spread(*v.Mean, *v.SD) + strings.TrimSuffix(" "+s.Unit, " "),
+		"[" + s.Number(*v.Min, *v.SD) + " .. " + s.Number(*v.Max, *v.SD) + "]",
+	}
+}
+
+func totalText(f evaluation.Finding, total *float64) string {
+	return optional(total, func(v float64) string { return evaluation.ScaleOf(f.Resource, f.Unit, v).Value(v, 0) })
+}
+
+func optional(p *float64, print func(float64) string) string {
+	if p == nil {
+		return num.Missing
+	}
+	return print(*p)
+}
+
+// wholeDiffers reports whether scoring whole tasks gives another index than
+// the common window, as far as the printed digits show it.
+func wholeDiffers(f evaluation.Finding) bool {
+	return f.Window == evaluation.WindowCommon && f.CDI != nil && f.CDIWhole != nil && num.Percent(*f.CDI) != num.Percent(*f.CDIWhole)
+}
+
+// flatColumns are the columns of the CSV form. Their names and order are a
+// contract; new ones are added at the end.
+var flatColumns = []string{
+	"workload", "metric", "unit", "nodes",
+	"serial_mean", "serial_min", "serial_max", "serial_sd",
+	"parallel_mean", "parallel_min", "parallel_max", "parallel_sd", "parallel_total",
+	"cdi", "ci_lo", "ci_hi", "overlap", "start_skew_ms", "verdict", "warnings",
+	"ci_bca_lo", "ci_bca_hi", "end_spread_ms", "window", "cdi_whole", "reciprocal", "of", "resource",
+}
+
+// flatTable is the table for programs: one row a finding, unrounded.
+func flatTable(findings []evaluation.Finding) *doc.Table {
+	t := &doc.Table{}
+	for _, key := range flatColumns {
+		t.Columns = append(t.Columns, doc.Column{Key: key, For: doc.Programs})
+	}
+	for _, f := range findings {
+		lo, hi := f.CI.Ends()
+		bcaLo, bcaHi := f.BCa.Ends()
+		var row []doc.Cell
+		for _, v := range []any{
+			f.Workload, f.Metric, f.Unit, f.Nodes,
+			f.Serial.Mean, f.Serial.Min, f.Serial.Max, f.Serial.SD,
+			f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total,
+			f.CDI, lo, hi, f.Overlap, f.StartSkewMS, f.Verdict, strings.Join(f.Warnings, "; "),
+			bcaLo, bcaHi, f.EndSpreadMS, f.Window, f.CDIWhole, f.Reciprocal, f.Of, f.Resource,
+		} {
+			row = append(row, doc.Of(v))
+		}
+		t.Add(row...)
+	}
+	return t
+}
+
+// reading explains the words.
+func reading() doc.Section {
+	return doc.Section{ID: "reading", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
+		{Label: "CDI", Text: "Capacity degradation index: 100 · (1 − mean parallel capacity / mean serial capacity), in percent. 75 % means that a node does a quarter of what it does alone. Negative: it does more."},
+		{Label: "95 % interval", Text: "Fieller's interval for the ratio of two means of the same nodes. The verdict follows from it: none when it contains 0, degraded when it lies above, gain when it lies below, unknown when the measurement does not allow an answer."},
+		{Label: "Worth", Text: "n · (1 − CDI / 100): how many nodes without degradation would do the same work."},
+		{Label: "Common window", Text: "The time of a parallel trial in which every node was active: from the last start to the first end of the nodes’ progress counters, or of their tasks where there are none. Outside it some node worked with less competition, so capacity is scored inside it where the workload published its progress."},
+		{Label: "Overlap", Text: "The common window as a share of the time from the first start to the last end; the least of all parallel trials."},
+	}}}}
+}

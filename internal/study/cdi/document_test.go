@@ -1,0 +1,190 @@
+package cdi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// analyzed is the result of the run in testdata: three workloads on six nodes,
+// with failures.
+func analyzed(t *testing.T, p *Params) *Result {
+	t.Helper()
+	b, err := os.ReadFile("testdata/run.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data model.RunData
+	if err := json.Unmarshal(b, &data); err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Analyze(context.Background(), study.Input{Run: observe.Of(data)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.(*Result)
+}
+
+// golden compares a value, as JSON, with a file in testdata.
+func golden(t *testing.T, name string, value any) {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(value); err != nil {
+		t.Fatal(err)
+	}
+	path := "testdata/" + name
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// TestDocument: the whole document of a run, and its JSON contract. Figures of
+// single trials, which are many, are left out of the file.
+func TestDocument(t *testing.T) {
+	r := analyzed(t, New())
+	golden(t, "findings.json", r)
+	d := r.Document()
+	for i, s := range d.Sections {
+		if i > 2 && s.Kind == "Workload" { // one is enough
+			d.Sections[i].Blocks = nil
+		}
+	}
+	golden(t, "document.json", d)
+}
+
+// TestDocumentOfTable: a table has no trials and no state.
+func TestDocumentOfTable(t *testing.T) {
+	p := New()
+	result, err := p.Import(context.Background(), "mine.csv", strings.NewReader(longForm))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "table.json", result.Document())
+}
+
+// TestGate: the exit code of a threshold.
+func TestGate(t *testing.T) {
+	at := func(cdi float64, v evaluation.Verdict) evaluation.Finding {
+		return evaluation.Finding{Workload: "w", Metric: "m", CDI: &cdi, Verdict: v}
+	}
+	none := evaluation.Finding{Workload: "w", Metric: "m", Verdict: evaluation.Unknown}
+	limit := 10.0
+	for name, c := range map[string]struct {
+		findings []evaluation.Finding
+		want     []error
+	}{
+		"below":               {[]evaluation.Finding{at(3, evaluation.None), at(9.9, evaluation.Degraded)}, nil},
+		"exactly at it":       {[]evaluation.Finding{at(10, evaluation.Degraded)}, nil},
+		"above":               {[]evaluation.Finding{at(3, evaluation.None), at(10.1, evaluation.Degraded)}, []error{model.ErrThreshold}},
+		"unknown, far above":  {[]evaluation.Finding{at(90, evaluation.Unknown)}, []error{model.ErrInvalid}},
+		"unknown, below":      {[]evaluation.Finding{at(1, evaluation.Unknown)}, []error{model.ErrInvalid}},
+		"without a number":    {[]evaluation.Finding{none, at(1, evaluation.None)}, []error{model.ErrInvalid}},
+		"unknown, then above": {[]evaluation.Finding{none, at(11, evaluation.Degraded)}, []error{model.ErrThreshold, model.ErrInvalid}},
+		"nothing":             {nil, []error{model.ErrInvalid}},
+	} {
+		err := (&Result{findings: c.findings, limit: &limit}).Gate()
+		if (err == nil) != (len(c.want) == 0) {
+			t.Errorf("%s: Gate = %v, want %v", name, err, c.want)
+		}
+		for _, want := range c.want {
+			if !errors.Is(err, want) {
+				t.Errorf("%s: Gate = %v, want %v", name, err, want)
+			}
+		}
+		if err := (&Result{findings: c.findings}).Gate(); err != nil {
+			t.Errorf("%s: without a threshold Gate = %v", name, err)
+		}
+	}
+}
+
+// TestValidate: what is wrong with parameters names its key.
+func TestValidate(t *testing.T) {
+	p := New()
+	p.Sizes = []int{2, 0, 2}
+	err := p.Validate()
+	for _, key := range []string{"sizes.1", "sizes.2"} {
+		if err == nil || !strings.Contains(err.Error(), key+": ") || !errors.Is(err, model.ErrUsage) {
+			t.Errorf("Validate = %v, want an error of %s", err, key)
+		}
+	}
+	if err := New().Validate(); err != nil {
+		t.Errorf("Validate of the defaults: %v", err)
+	}
+}
+
+// TestSummary: the sentences for those who decide.
+func TestSummary(t *testing.T) {
+	f := func(name string, cdi, lo, hi float64, v evaluation.Verdict) evaluation.Finding {
+		return evaluation.Finding{Workload: name, Metric: "rate", Nodes: 4, Of: evaluation.OfNodes, CDI: &cdi, CI: &evaluation.Interval{lo, hi}, Verdict: v}
+	}
+	lost, gain := f("disk", 75, 74, 76, evaluation.Degraded), f("net", -8, -9, -7, evaluation.Gain)
+	sharp, coarse := f("cpu", .1, -1, 1, evaluation.None), f("memory", 2, -30, 38.2, evaluation.None)
+	unknown := evaluation.Finding{Workload: "raid", Metric: "write", Of: evaluation.OfNodes, Verdict: evaluation.Unknown, Warnings: []string{"verdict unknown: no values."}}
+	for _, c := range []struct {
+		findings []evaluation.Finding
+		want     []string
+	}{
+		{[]evaluation.Finding{lost}, []string{"disk rate: when all 4 nodes work at once, each node loses 75.0 % of its capacity (95 % interval 74.0 to 76.0 %).", "Together the 4 nodes do the work of 1.0 node."}},
+		{[]evaluation.Finding{sharp}, []string{"No loss of capacity was found when all 4 nodes work at once; a loss of up to 1.0 % is not excluded (upper end of the 95 % interval)."}},
+		{[]evaluation.Finding{coarse}, []string{"No loss could be shown when all 4 nodes work at once, but the measurement is coarse: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval)."}},
+		{[]evaluation.Finding{unknown}, []string{"The measurement does not allow a verdict: verdict unknown: no values."}},
+		{[]evaluation.Finding{sharp, sharp}, []string{"No loss of capacity was found in any of 2 metrics."}},
+		{[]evaluation.Finding{lost, gain, sharp, coarse, unknown}, []string{
+			"One of 5 metrics degrades: when all 4 nodes work at once, each node loses 75.0 % of its capacity (95 % interval 74.0 to 76.0 %) in disk rate.",
+			"Together the 4 nodes do the work of 1.0 node.",
+			"Capacity per node is higher at once than alone for net rate: look for what the serial evaluation suffered from.",
+			"No loss was found for cpu rate. No loss could be shown for memory rate, but the measurement is coarse: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval).",
+			"The measurement does not allow a verdict on raid write: verdict unknown: no values.",
+		}},
+		{[]evaluation.Finding{lost, f("raid", 90.4, 89, 92, evaluation.Degraded)}, []string{
+			"2 of 2 metrics degrade when nodes work at once. The worst is raid rate: with 4 nodes, each node loses 90.4 % of its capacity (95 % interval 89.0 to 92.0 %).",
+			"Together the 4 nodes do the work of 0.4 nodes.",
+		}},
+		{nil, []string{"This run has no complete pair of a serial and a parallel evaluation: no degradation can be computed."}},
+	} {
+		if diff := cmp.Diff(c.want, summary(nil, c.findings)); diff != "" {
+			t.Errorf("summary (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestDocumentTravels: a document is the same after it was encoded and decoded.
+func TestDocumentTravels(t *testing.T) {
+	d := analyzed(t, New()).Document()
+	b, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back doc.Document
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(&back)
+	if err != nil || !bytes.Equal(b, again) {
+		t.Errorf("the document changes on its way: %v", err)
+	}
+}

@@ -1,0 +1,167 @@
+package cdi
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// summary says in a few sentences, for a reader who decides and does not
+// measure, what was found: what degrades and by how much first. There is always
+// one.
+func summary(run *observe.Run, findings []evaluation.Finding) []string {
+	if len(findings) == 0 {
+		return withoutFindings(run)
+	}
+	by := make(map[evaluation.Verdict][]evaluation.Finding)
+	for _, f := range findings {
+		by[f.Verdict] = append(by[f.Verdict], f)
+	}
+	var out []string
+	if lost := by[evaluation.Degraded]; len(lost) > 0 {
+		worst := slices.MaxFunc(lost, func(a, b evaluation.Finding) int { return cmp.Compare(*a.CDI, *b.CDI) })
+		out = append(out, lossSentence(worst, lost, len(findings)))
+		if worst.Nodes > 1 {
+			out = append(out, fmt.Sprintf("Together the %s.", worst.Work()))
+		}
+	}
+	if gain := by[evaluation.Gain]; len(gain) > 0 {
+		out = append(out, fmt.Sprintf("Capacity per node is higher at once than alone for %s: look for what the serial evaluation suffered from.", listNames(gain)))
+	}
+	if none := by[evaluation.None]; len(none) > 0 {
+		out = append(out, noneSentence(none, len(findings)))
+	}
+	if unknown := by[evaluation.Unknown]; len(unknown) > 0 {
+		out = append(out, unknownSentence(unknown, len(findings)))
+	}
+	return out
+}
+
+// lossSentence names the worst of the degraded findings.
+func lossSentence(worst evaluation.Finding, lost []evaluation.Finding, of int) string {
+	fact := fmt.Sprintf("each %s loses %s of its capacity", worst.Of, num.Percent(*worst.CDI))
+	if shown := worst.Shown(); shown != nil {
+		lo, _ := strings.CutSuffix(num.Percent(shown[0]), " %")
+		fact += fmt.Sprintf(" (95 %% interval %s to %s)", lo, num.Percent(shown[1]))
+	}
+	switch {
+	case of == 1:
+		return fmt.Sprintf("%s: %s, %s.", worst.Name(), atOnce(worst), fact)
+	case len(lost) == 1:
+		return fmt.Sprintf("One of %d metrics degrades: %s, %s in %s.", of, atOnce(worst), fact, worst.Name())
+	}
+	all := string(lost[0].Of) + "s"
+	if slices.ContainsFunc(lost, func(f evaluation.Finding) bool { return f.Of != lost[0].Of }) {
+		all = "nodes or pairs"
+	}
+	return fmt.Sprintf("%d of %d metrics degrade when %s work at once. The worst is %s: with %s, %s.", len(lost), of, all, worst.Name(), worst.Count(), fact)
+}
+
+func atOnce(f evaluation.Finding) string {
+	if f.Nodes == 1 {
+		return "in the parallel evaluation, with one " + string(f.Of)
+	}
+	return fmt.Sprintf("when all %s work at once", f.Count())
+}
+
+// noneSentence tells findings in which nothing was found from those that were
+// too coarse to find much: a reader must not take the second for the first.
+func noneSentence(none []evaluation.Finding, of int) string {
+	var sharp, coarse []evaluation.Finding
+	for _, f := range none {
+		if f.Coarse() {
+			coarse = append(coarse, f)
+		} else {
+			sharp = append(sharp, f)
+		}
+	}
+	var out []string
+	switch {
+	case len(sharp) == 1 && of == 1:
+		possible := ""
+		if shown := sharp[0].Shown(); shown != nil && shown[1] > 0 {
+			possible = fmt.Sprintf("; a loss of up to %s is not excluded (upper end of the 95 %% interval)", num.Percent(shown[1]))
+		}
+		out = append(out, fmt.Sprintf("No loss of capacity was found %s%s.", atOnce(sharp[0]), possible))
+	case len(sharp) > 0 && len(sharp) == of:
+		out = append(out, fmt.Sprintf("No loss of capacity was found in any of %d metrics.", of))
+	case len(sharp) > 0:
+		out = append(out, fmt.Sprintf("No loss was found for %s.", listNames(sharp)))
+	}
+	if len(coarse) > 0 {
+		out = append(out, coarseSentence(coarse, of))
+	}
+	return strings.Join(out, " ")
+}
+
+// coarseSentence names the largest loss that intervals around 0 leave possible.
+func coarseSentence(coarse []evaluation.Finding, of int) string {
+	worst := slices.MaxFunc(coarse, func(a, b evaluation.Finding) int { return cmp.Compare(a.CI[1], b.CI[1]) })
+	about, which := " for "+listNames(coarse), ""
+	if of == 1 {
+		about = " " + atOnce(worst)
+	}
+	if len(coarse) > 1 {
+		which = " of " + worst.Name()
+	}
+	return fmt.Sprintf("No loss could be shown%s, but the measurement is coarse: a loss%s of up to %s is not excluded (upper end of the 95 %% interval).",
+		about, which, num.Percent(worst.Shown()[1]))
+}
+
+func unknownSentence(unknown []evaluation.Finding, of int) string {
+	s := fmt.Sprintf("The measurement does not allow a verdict on %s", listNames(unknown))
+	if of == 1 {
+		s = "The measurement does not allow a verdict"
+	}
+	if w := unknown[0].Warnings; len(w) > 0 && len(unknown) == 1 {
+		return s + ": " + strings.TrimSuffix(w[0], ".") + "."
+	}
+	return s + "; the warnings say why."
+}
+
+// listNames lists up to four findings by name.
+func listNames(findings []evaluation.Finding) string {
+	const most = 4
+	var names []string
+	for _, f := range findings[:min(most, len(findings))] {
+		names = append(names, f.Name())
+	}
+	if more := len(findings) - most; more > 0 {
+		return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	if len(names) > 1 {
+		last := len(names) - 1
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return names[0]
+}
+
+// withoutFindings says why nothing was found.
+func withoutFindings(run *observe.Run) []string {
+	const nothing = "This run has no complete pair of a serial and a parallel evaluation: no degradation can be computed."
+	if run == nil {
+		return []string{nothing}
+	}
+	r := run.Run()
+	said, ok := map[model.RunState]string{
+		model.RunCancelled:   "This run was cancelled before a degradation could be computed.",
+		model.RunFailed:      "This run failed before a degradation could be computed.",
+		model.RunPending:     "This run is not over: nothing can be concluded yet.",
+		model.RunRunning:     "This run is not over: nothing can be concluded yet.",
+		model.RunInterrupted: "This run was interrupted before a degradation could be computed; `scalebench resume` continues it.",
+	}[r.State]
+	if !ok {
+		said = nothing
+	}
+	out := []string{said}
+	if r.State != model.RunDone && r.Reason != "" {
+		out = append(out, "Reason: "+strings.TrimSuffix(r.Reason, ".")+".")
+	}
+	return out
+}

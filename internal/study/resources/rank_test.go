@@ -1,0 +1,101 @@
+package resources
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// found makes a finding of a resource with this CDI and interval.
+func found(resource string, cdi, lo, hi, total float64) evaluation.Finding {
+	verdict := evaluation.None
+	if lo > 0 {
+		verdict = evaluation.Degraded
+	}
+	f := evaluation.Finding{
+		Workload: "w", Metric: "m" + resource, Unit: "byte/s", Resource: resource, Nodes: 4, Of: evaluation.OfNodes,
+		CDI: &cdi, CI: &evaluation.Interval{lo, hi}, Verdict: verdict, Warnings: []string{},
+	}
+	f.Parallel.Total = &total
+	return f
+}
+
+func TestRank(t *testing.T) {
+	unknown := found(model.ResourceMemory, 3, 1, 5, 1)
+	unknown.Verdict, unknown.Warnings = evaluation.Unknown, []string{"verdict unknown: one node has no interval"}
+	nameless := found("", 1, -2, 4, 1)
+	nameless.Metric = "score"
+	r := rank([]evaluation.Finding{
+		found(model.ResourceCPU, .1, -1, 1.2, 1), found(model.ResourceNetworkSend, 40, 38, 42, 50e6),
+		found(model.ResourceNetworkReceive, 62.5, 61, 64, 37.5e6), found(model.ResourceNetworkReceive, 10, 9, 11, 90e6),
+		found(model.ResourceObjectPut, 61, 60, 62, 37e6), unknown, nameless,
+	}, []evaluation.Scaling{{Workload: "w", Metric: "mnetwork.receive", Limit: &evaluation.SharedLimit{Total: 37.5e6, Text: "the sum stays at 300 Mbit/s from 2 to 4 nodes"}}})
+	var got []string
+	for _, x := range r.Resources {
+		got = append(got, strings.Repeat("#", x.Rank)+" "+x.Text)
+	}
+	want := []string{
+		"# network.receive: 4 nodes lose 62.5 % of their capacity together [61.0, 64.0]; the sum stays at 300 Mbit/s from 2 to 4 nodes",
+		"# objectstore.put: 4 nodes lose 61.0 % of their capacity together [60.0, 62.0]",
+		"### network.send: 4 nodes lose 40.0 % of their capacity together [38.0, 42.0]",
+		"#### w/score: no loss seen with 4 nodes; one of up to 4.0 % is not excluded",
+		"#### cpu: no loss seen with 4 nodes; one of up to 1.2 % is not excluded",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("ranking (-want +got):\n%s", diff)
+	}
+	unknowns := []string{
+		"memory (w mmemory): verdict unknown: one node has no interval",
+		"objectstore.put: network.receive shows the same limit (296 Mbit/s and 300 Mbit/s); object storage may not be the cause",
+		"disk was not measured in this run, so that a limit there cannot be seen",
+		"w/score, cpu: measured with up to 4 nodes only; a larger fleet may meet a limit",
+	}
+	if diff := cmp.Diff(unknowns, r.Unknown); diff != "" {
+		t.Errorf("what cannot be known (-want +got):\n%s", diff)
+	}
+}
+
+func TestRankWithoutNetwork(t *testing.T) {
+	r := rank([]evaluation.Finding{found(model.ResourceObjectGet, 50, 48, 52, 1e6)}, nil)
+	if want := "through the network, which was not measured"; !strings.Contains(strings.Join(r.Unknown, "\n"), want) {
+		t.Errorf("unknown %q, want %q", r.Unknown, want)
+	}
+	other := rank([]evaluation.Finding{found(model.ResourceObjectGet, 50, 48, 52, 1e6), found(model.ResourceNetworkSend, 50, 48, 52, 2e6)}, nil)
+	if text := strings.Join(other.Unknown, "\n"); strings.Contains(text, "may not be the cause") {
+		t.Errorf("a network with twice the limit: unknown %q, want no doubt about the cause", other.Unknown)
+	}
+	none := rank(nil, nil)
+	if len(none.Resources) != 0 || len(none.Unknown) != 1 {
+		t.Errorf("ranking of nothing: %+v, want only what was not measured", none)
+	}
+}
+
+// An object store that shows the network's limit does not come before it by
+// chance: whatever reaches the store has passed the network.
+func TestRankNamesTheCauseFirst(t *testing.T) {
+	store, net := found(model.ResourceObjectPut, 62, 60, 64, 37.5e6), found(model.ResourceNetworkSend, 61, 59, 63, 37.6e6)
+	disk := found(model.ResourceDiskWrite, 61.5, 59, 64, 1e6)
+	for _, c := range []struct {
+		name string
+		net  evaluation.Finding
+		want string
+	}{
+		{"the same limit", net, "network.send objectstore.put disk.write"},
+		{"another limit", found(model.ResourceNetworkSend, 61, 59, 63, 90e6), "objectstore.put disk.write network.send"},
+		{"less lost", found(model.ResourceNetworkSend, 40, 38, 42, 37.6e6), "objectstore.put disk.write network.send"},
+	} {
+		var got []string
+		for _, r := range rank([]evaluation.Finding{store, disk, c.net}, nil).Resources {
+			got = append(got, r.Resource)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: order %v, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func list(findings ...evaluation.Finding) []evaluation.Finding { return findings }

@@ -1,0 +1,94 @@
+// Package resources is the question which resource is lost first when all nodes
+// work, and what limits it (ScaleBench, sections 5.3 and 5.4).
+//
+//  1. [Params.Analyze] takes the findings and scalings of a run (package
+//     evaluation), and ranks the resources by what is lost of them.
+//  2. [Result.Document] names them, the limits that nodes share, and what the
+//     run cannot tell.
+//
+// What it needs is measured by the study cdi, at several fleet sizes where limits
+// are to be seen.
+package resources
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// Kind describes the question.
+func Kind() study.Kind {
+	return study.Kind{
+		Name: "resources", Summary: "which resource is lost first, and what limits it",
+		Long: `Ranks the resources of a run by how much of them a node loses when all nodes
+work, names the limits that nodes share where the totals show one, and says what
+the run cannot tell. A run over several fleet sizes (sizes: [1, 2, 4] in the
+experiment file) shows the totals against the size as well.
+
+The JSON has the ranking and the scalings; the CSV one line a size.`,
+		Example: `  scalebench resources latest
+  scalebench resources latest --format json`,
+		Tells: func(run *observe.Run) bool { return run.Data().Has(model.Serial, model.Parallel) },
+		New:   func() study.Study { return &Params{} },
+	}
+}
+
+// Params are the parameters of the study: there are none.
+type Params struct {
+	// Resamples of bootstraps; 0: their defaults.
+	Resamples int `json:"-"`
+}
+
+// Validate implements study.Study.
+func (*Params) Validate() error { return nil }
+
+// Analyze implements study.Study.
+func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
+	if in.Run == nil {
+		return nil, fmt.Errorf("%w: resources are ranked by what was measured; give a run", model.ErrUsage)
+	}
+	opt := evaluation.Options{Resamples: p.Resamples}
+	findings, err := evaluation.Findings(in.Run, opt)
+	if err != nil {
+		return nil, err
+	}
+	scalings, err := evaluation.Scalings(in.Run, opt)
+	if err != nil {
+		return nil, err
+	}
+	run := in.Run.Run()
+	r := &Result{Ranking: rank(findings, scalings), Scalings: scalings, title: run.Name}
+	if r.title == "" {
+		r.title = "Run " + string(run.ID)
+	}
+	return r, nil
+}
+
+// Result is the ranking, and how the total of each metric grew with the size of
+// the fleet.
+type Result struct {
+	Ranking  Ranking
+	Scalings []evaluation.Scaling
+
+	title string
+}
+
+// MarshalJSON implements json.Marshaler: the contract of scripts.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(struct {
+		Ranking  Ranking              `json:"ranking"`
+		Scalings []evaluation.Scaling `json:"scalings"`
+	}{r.Ranking, r.Scalings})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the ranking: %w", err)
+	}
+	return b, nil
+}
+
+// Gate implements study.Result: nothing is held against a threshold.
+func (r *Result) Gate() error { return nil }

@@ -1,0 +1,356 @@
+// Package tabular reads tables of any size from files, row by row:
+//
+//  1. [Open] finds out how the file is written: packed with gzip or not, with a
+//     byte order mark, separated by commas, semicolons or tabs.
+//  2. [Reader.Use] holds the header to the forms that a study understands.
+//  3. [Reader.Next] goes through the rows; cells are read from the columns that
+//     are asked for.
+//  4. [Reader.Err] is everything that is wrong with the file, each with line and
+//     column; the first model.MaxInputErrors in full.
+//
+// Memory does not grow with the file.
+package tabular
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Form is one kind of table. Column names are in lower case; a file may write
+// them with capitals, and with spaces for underscores.
+type Form struct {
+	// Required and Optional are the columns. The second and later ones of
+	// Required tell forms apart.
+	Required, Optional []string
+}
+
+// Column is a place in the rows; Absent where the file has no such column.
+type Column int
+
+// Absent is the column that is not there; its cells are empty.
+const Absent Column = -1
+
+// Reader reads one table.
+type Reader struct {
+	name     string
+	text     *text
+	csv      *csv.Reader
+	columns  map[string]Column
+	names    []string // of the columns, as they are known to forms
+	cells    []string // of the current row
+	start    int64    // where the current row begins in the text
+	rows     int
+	width    int
+	problems problems
+	err      error // reading failed
+}
+
+// bufferSize is how much is read ahead.
+const bufferSize = 64 << 10
+
+// Open begins to read a table; name is that of the file, for messages.
+func Open(name string, r io.Reader) (*Reader, error) {
+	source := bufio.NewReaderSize(r, bufferSize)
+	if magic, _ := source.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		unpacked, err := gzip.NewReader(source)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		source = bufio.NewReaderSize(unpacked, bufferSize)
+	}
+	if mark, _ := source.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
+		_, _ = source.Discard(len(mark)) // they are in the buffer
+	}
+	beginning, _ := source.Peek(bufferSize) // an error comes again when rows are read
+	t := &Reader{name: name, text: &text{source: source}}
+	t.csv = csv.NewReader(bufio.NewReaderSize(t.text, bufferSize))
+	t.csv.Comma, t.csv.Comment = delimiter(beginning), '#'
+	t.csv.FieldsPerRecord = -1 // judged by Next, with all other problems
+	t.csv.TrimLeadingSpace, t.csv.ReuseRecord = true, true
+	return t, nil
+}
+
+// delimiter is what separates the cells of the header: the first line that is
+// neither empty nor a comment.
+func delimiter(data []byte) rune {
+	var header []byte
+	for line := range bytes.Lines(data) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			header = line
+			break
+		}
+	}
+	best, most := ',', bytes.Count(header, []byte(","))
+	for _, d := range []rune{';', '\t'} {
+		if n := bytes.Count(header, []byte(string(d))); n > most {
+			best, most = d, n
+		}
+	}
+	return best
+}
+
+// Use reads the header and returns which of the forms it has. allowed says in
+// words which there are. The error is of model.InputErrors, or that of the reader:
+// without the header nothing more can be said.
+func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
+	if !t.read() {
+		if len(t.problems.InputErrors) == 0 && t.err == nil {
+			t.Refuse("the file is empty", allowed)
+		}
+		return 0, t.Err()
+	}
+	for _, c := range t.cells {
+		t.names = append(t.names, strings.ReplaceAll(strings.ToLower(c), " ", "_"))
+	}
+	form = slices.IndexFunc(forms, func(f Form) bool {
+		return slices.ContainsFunc(f.Required[1:], func(name string) bool { return slices.Contains(t.names, name) })
+	})
+	if form < 0 {
+		t.refuseAt(0, "the columns "+shortList(t.names)+" are not understood", allowed)
+		return 0, t.Err()
+	}
+	t.setColumns(forms[form])
+	if len(t.problems.InputErrors) > 0 {
+		return form, t.Err()
+	}
+	return form, nil
+}
+
+// setColumns finds the columns of a form, and those that are not of it.
+func (t *Reader) setColumns(f Form) {
+	allowed := "columns of this form: " + strings.Join(slices.Concat(f.Required, f.Optional), ", ")
+	t.columns, t.width = make(map[string]Column, len(t.names)), len(t.names)
+	for i, name := range t.names {
+		if _, twice := t.columns[name]; twice {
+			t.refuseAt(i, fmt.Sprintf("the column %q is there twice", name), allowed)
+		} else if !slices.Contains(f.Required, name) && !slices.Contains(f.Optional, name) {
+			t.refuseAt(i, fmt.Sprintf("the column %q is not understood", name), allowed)
+		}
+		t.columns[name] = Column(i)
+	}
+	for _, name := range f.Required {
+		if _, ok := t.columns[name]; !ok {
+			t.refuseAt(0, fmt.Sprintf("there is no column %q", name), allowed)
+		}
+	}
+}
+
+// shortList joins up to five names.
+func shortList(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// Column finds a column of the form.
+func (t *Reader) Column(name string) Column {
+	if c, ok := t.columns[name]; ok {
+		return c
+	}
+	return Absent
+}
+
+// Next goes to the next row that has a cell for every column. It reports false
+// at the end, and where what follows would be guesswork.
+func (t *Reader) Next() bool {
+	for t.read() {
+		t.rows++
+		if len(t.cells) == t.width {
+			return true
+		}
+		t.refuseAt(0, fmt.Sprintf("the line has %s", plural(len(t.cells), "value")), fmt.Sprintf("the header has %s", plural(t.width, "column")))
+	}
+	if t.rows == 0 && len(t.problems.InputErrors) == 0 && t.err == nil {
+		t.Refuse("the file has a header and no values", "add at least one line of values")
+	}
+	return false
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// read reads the next row that is not blank, as spreadsheets leave rows of
+// empty cells behind.
+func (t *Reader) read() bool {
+	for {
+		t.start = t.csv.InputOffset()
+		t.text.forget(t.start)
+		cells, err := t.csv.Read()
+		if err != nil {
+			t.fail(err)
+			return false
+		}
+		blank := true
+		for i, c := range cells {
+			cells[i] = strings.TrimSpace(c)
+			blank = blank && cells[i] == ""
+		}
+		if t.cells = cells; !blank {
+			return true
+		}
+	}
+}
+
+// fail notes why no more rows can be read.
+func (t *Reader) fail(err error) {
+	var parse *csv.ParseError
+	switch {
+	case errors.Is(err, io.EOF):
+	case errors.Is(err, errNotText):
+		t.problems = problems{} // they would only be consequences
+		t.Refuse("the file is not UTF-8 text", "save it as CSV in UTF-8")
+	case errors.As(err, &parse):
+		t.problems.add(&model.InputError{
+			File: t.name, Line: parse.Line, Col: t.characters(parse.StartLine, parse.Line, parse.Column),
+			Problem: parse.Err.Error(), Allowed: `a value with a quotation mark in it is written "like ""this"""`,
+		})
+	default:
+		t.err = fmt.Errorf("reading %s: %w", t.name, err)
+	}
+}
+
+// Text returns a cell of the current row without spaces around it. It is valid
+// until the next row; [strings.Clone] keeps it.
+func (t *Reader) Text(c Column) string {
+	if c == Absent {
+		return ""
+	}
+	return t.cells[c]
+}
+
+// Line is the line on which the current row begins.
+func (t *Reader) Line() int {
+	line, _ := t.csv.FieldPos(0)
+	return line
+}
+
+// Number reads a number as people and spreadsheets write it, unlike what
+// strconv takes: no hexadecimal, no underscores, no infinity.
+func Number(text string) (v float64, ok bool) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
+		default:
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil
+}
+
+// RefuseCell reports a value of the current row that is not allowed. Of a column
+// that is absent, name says what it would be.
+func (t *Reader) RefuseCell(c Column, name, allowed string) {
+	switch {
+	case c == Absent:
+		t.refuseAt(0, "there is no "+name, "allowed is "+allowed)
+	case t.cells[c] == "":
+		t.refuseAt(int(c), name+" is empty", "allowed is "+allowed)
+	default:
+		t.refuseAt(int(c), fmt.Sprintf("%s is %q", name, t.cells[c]), "allowed is "+allowed)
+	}
+}
+
+// RefuseRow reports what is wrong with the current row, at a column or, if that
+// is Absent, at its beginning.
+func (t *Reader) RefuseRow(c Column, problem, allowed string) {
+	t.refuseAt(max(int(c), 0), problem, allowed)
+}
+
+// Refuse reports what is wrong with the file as a whole.
+func (t *Reader) Refuse(problem, allowed string) {
+	t.problems.add(&model.InputError{File: t.name, Problem: problem, Allowed: allowed})
+}
+
+func (t *Reader) refuseAt(cell int, problem, allowed string) {
+	p := &model.InputError{File: t.name, Problem: problem, Allowed: allowed}
+	if len(t.problems.InputErrors) < model.MaxInputErrors {
+		first, _ := t.csv.FieldPos(0)
+		line, col := t.csv.FieldPos(cell)
+		p.Line, p.Col = line, t.characters(first, line, col)
+	}
+	t.problems.add(p)
+}
+
+// characters turns a column in bytes, in a line of the current row, into one in
+// characters. first is the line on which the row begins.
+func (t *Reader) characters(first, line, col int) int {
+	at, skipped := first, true
+	for l := range bytes.Lines(t.text.since(t.start)) {
+		if content := bytes.TrimRight(l, "\r\n"); skipped && (len(content) == 0 || content[0] == '#') {
+			continue // before the row
+		}
+		skipped = false
+		if at == line {
+			l = bytes.TrimSuffix(l, []byte("\n"))
+			return utf8.RuneCount(l[:min(max(col-1, 0), len(l))]) + 1
+		}
+		at++
+	}
+	return col
+}
+
+// Err is nil, the error of the reader, or all that is wrong: a model.ErrUsage
+// with a *model.InputError for each.
+func (t *Reader) Err() error {
+	switch {
+	case t.err != nil:
+		return t.err
+	case len(t.problems.InputErrors) == 0:
+		return nil
+	}
+	slices.SortStableFunc(t.problems.InputErrors, func(a, b *model.InputError) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	return &t.problems
+}
+
+// problems are what is wrong with a file: the first ones, and how many more
+// there are.
+type problems struct {
+	model.InputErrors
+	more int
+}
+
+func (p *problems) add(one *model.InputError) {
+	if len(p.InputErrors) == model.MaxInputErrors {
+		p.more++
+		return
+	}
+	p.InputErrors = append(p.InputErrors, one)
+}
+
+// Error lists the problems, one a line.
+func (p *problems) Error() string {
+	text := p.InputErrors.Error()
+	if p.more > 0 {
+		text += fmt.Sprintf("\n%s: and %d more", p.InputErrors[0].File, p.more)
+	}
+	return text
+}
+
+// BaseName is the name of a file without directories, ".gz" and what says its
+// kind.
+func BaseName(file string) string {
+	base := strings.TrimSuffix(filepath.Base(file), ".gz")
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}

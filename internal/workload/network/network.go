@@ -1,0 +1,312 @@
+// Package network measures the throughput between nodes, and the round-trip
+// time beside it (section 3.3 of the ScaleBench paper: pairs of nodes
+// download a file of 100 MB from each other over several connections at once).
+//
+// Who connects to whom is decided by the plan (workload.Paired): a task with
+// Env.Peers is a client and measures; a task with Env.Clients serves; it may
+// be both. What happens, in order:
+//
+//  1. Prepare puts the object into memory and begins to serve it, before any
+//     node may start, so that no port is closed;
+//  2. Run connects. During the first half of the warm-up, at most a second,
+//     nothing is transferred: the round-trip time of the idle network;
+//  3. all connections transfer: HTTP/1.1 GET to receive, PUT to send. The
+//     kernel copies: sendfile from memory on one side, receive and discard
+//     (MSG_TRUNC) on the other, so that the network and not a copy loop is
+//     what ends growth;
+//  4. when the warm-up is over, bytes are counted: those that arrived here,
+//     and of those sent only what the peer's TCP has acknowledged;
+//  5. the client says goodbye; the server goes on until every client has, or
+//     one has been silent for too long.
+//
+// With iperf3 as the tool, step 3 and 4 are left to it; the rest is the same.
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// The tools.
+const (
+	Builtin = "builtin"
+	Iperf3  = "iperf3"
+)
+
+// The directions, as the client of a connection sees them.
+const (
+	Both    = "both"
+	Receive = "receive"
+	Send    = "send"
+)
+
+// Paper is the preset of the paper's network benchmark (section 3.3 of
+// the ScaleBench paper).
+const Paper = "paper"
+
+// Params are the parameters of the workload. What is zero has a default that
+// depends on the others: see settings.
+type Params struct {
+	Tool        string         `json:"tool,omitempty" jsonschema:"enum=builtin,enum=iperf3" jsonschema_description:"What transfers: builtin needs nothing, iperf3 must be installed on every node."`
+	Shape       string         `json:"pairing,omitempty" jsonschema:"enum=pairs,enum=ring,enum=all_to_one,enum=across_groups" jsonschema_description:"Who connects to whom. pairs: neighbours, two and two. ring: each node to the next. all_to_one: all to one node. across_groups: pairs of nodes of two groups."`
+	Sink        string         `json:"sink,omitempty" jsonschema_description:"all_to_one: the node that all connect to, or a group of one node. Default: the first node."`
+	Direction   string         `json:"direction,omitempty" jsonschema:"enum=both,enum=receive,enum=send" jsonschema_description:"What the client of a connection does. both: in a pair, each end receives from the other; in a ring or with all_to_one, the client sends and receives. Default: both for pairs, receive for a ring, send for all_to_one."`
+	Connections int            `json:"connections,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"TCP connections in each direction. Default: 4; with the preset paper, one for each processor of the node."`
+	Size        unit.Size      `json:"size,omitempty" jsonschema_description:"Size of the object that is transferred again and again. It is kept in memory. Default: 100MB."`
+	Duration    unit.Duration  `json:"duration,omitempty" jsonschema_description:"How long to measure, after the warm-up. Default: 10s. Give either this or downloads."`
+	Downloads   int64          `json:"downloads,omitempty" jsonschema:"minimum=1" jsonschema_description:"End after so many transfers of the object in each direction, over all connections together, instead of after a time."`
+	WarmUp      *unit.Duration `json:"warm_up,omitempty" jsonschema_description:"Time at the start that is not scored. In its first half, at most 1s, nothing is transferred and the round-trip time of the idle network is measured. Default: 2s; with downloads, none."`
+	Port        int            `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535" jsonschema_description:"TCP port to listen on; nodes that share an address count up from it. iperf3 listens on the port plus 100 for the first client, plus 200 for the second, and so on."`
+	Stall       unit.Duration  `json:"stall,omitempty" jsonschema_description:"A peer from which nothing is heard for so long fails the task."`
+	Preset      string         `json:"preset,omitempty" jsonschema:"enum=paper" jsonschema_description:"paper: 3200 downloads of 100MB, one connection for each processor. Keys beside it take precedence."`
+
+	state *state // between Prepare and the end of Run
+}
+
+// Kind describes the workload.
+func Kind() workload.Kind {
+	return workload.Kind{
+		Name:    "network",
+		Summary: "Throughput and round-trip time between nodes, built in or by iperf3.",
+		New: func() workload.Workload {
+			return &Params{Tool: Builtin, Shape: string(workload.Pairs), Port: 7420, Stall: unit.Duration(5 * time.Second)}
+		},
+	}
+}
+
+// Estimate implements workload.Workload: unknown where a count ends the test.
+func (p *Params) Estimate() time.Duration {
+	s := p.settings()
+	if s.downloads > 0 {
+		return 0
+	}
+	return s.warmUp + s.duration
+}
+
+// Pairing implements workload.Paired.
+func (p *Params) Pairing() workload.Pairing {
+	return workload.Pairing{Kind: workload.PairingKind(p.Shape), Both: p.settings().mutual, Sink: p.Sink}
+}
+
+// Prepare makes the object and begins to serve.
+func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
+	st, err := prepare(ctx, p.settings(), env)
+	p.state = st
+	return err
+}
+
+// Run measures and serves, each until it is over. When one of them fails, the
+// other ends.
+func (p *Params) Run(ctx context.Context, env *workload.Env) error {
+	if p.state == nil {
+		return errors.New("network: Run without Prepare")
+	}
+	return p.state.run(ctx, env)
+}
+
+// Cleanup stops serving, where Run has not.
+func (p *Params) Cleanup(context.Context, *workload.Env) error {
+	if p.state == nil {
+		return nil
+	}
+	return p.state.close()
+}
+
+// settings are parameters with every default resolved.
+type settings struct {
+	tool string
+	// receive and send: what a measuring task does. mutual: both ends of a
+	// pair measure.
+	receive, send, mutual bool
+	connections           int   // for each direction and peer
+	size                  int64 // of the object, bytes
+	duration              time.Duration
+	downloads             int64 // transfers for each direction and peer; 0: duration counts
+	// warmUp is the time from the start to the scored part; for its first
+	// part, idle, nothing is transferred.
+	warmUp, idle time.Duration
+	port         int
+	stall        time.Duration
+}
+
+const (
+	defaultConnections = 4
+	defaultSize        = 100_000_000 // the paper's test file: 100 MB
+	defaultDuration    = 10 * time.Second
+	defaultWarmUp      = 2 * time.Second
+	paperDownloads     = 3200
+	maxIdle            = time.Second
+)
+
+func (p *Params) settings() settings {
+	s := settings{
+		tool: p.Tool, connections: p.Connections, size: int64(p.Size), duration: p.Duration.Std(),
+		downloads: p.Downloads, port: p.Port, stall: p.Stall.Std(),
+	}
+	s.receive, s.send, s.mutual = p.directions()
+	if p.Preset == Paper {
+		s.paper()
+	}
+	if s.connections == 0 {
+		s.connections = defaultConnections
+	}
+	if s.size == 0 {
+		s.size = defaultSize
+	}
+	if s.duration == 0 {
+		s.duration = defaultDuration
+	}
+	s.warmUp = p.warmUp(s.downloads > 0)
+	s.idle = s.idleTime()
+	return s
+}
+
+// paper sets what the preset says where nothing else was asked for. "All
+// threads of the machine" are those that this process may run on.
+func (s *settings) paper() {
+	if s.connections == 0 {
+		s.connections = runtime.NumCPU()
+	}
+	if s.downloads == 0 && s.duration == 0 {
+		s.downloads = paperDownloads
+	}
+}
+
+func (p *Params) warmUp(counted bool) time.Duration {
+	switch {
+	case p.WarmUp != nil:
+		return p.WarmUp.Std()
+	case counted: // the paper counts from the first byte
+		return 0
+	}
+	return defaultWarmUp
+}
+
+// idleTime leaves iperf3 whole seconds for its own warm-up.
+func (s *settings) idleTime() time.Duration {
+	if s.tool == Iperf3 && s.warmUp < 2*time.Second {
+		return 0
+	}
+	return min(maxIdle, s.warmUp/2)
+}
+
+// direction is the direction that was given, or the default of the pairing.
+func (p *Params) direction() string {
+	switch {
+	case p.Direction != "":
+		return p.Direction
+	case p.Shape == string(workload.Ring):
+		return Receive
+	case p.Shape == string(workload.AllToOne):
+		return Send
+	}
+	return Both
+}
+
+// directions says what a measuring task does, and whether both ends of a pair
+// measure. The two ends of a pair receive from each other, as in the paper:
+// what one receives the other sends, and none is counted twice.
+func (p *Params) directions() (receive, send, mutual bool) {
+	d := p.direction()
+	pair := p.Shape == string(workload.Pairs) || p.Shape == string(workload.AcrossGroups)
+	if pair && d == Both {
+		return true, false, true
+	}
+	return d != Send, d != Receive, false
+}
+
+const (
+	maxConnections = 1024
+	minSize        = unit.Size(1000)
+	maxSize        = unit.Size(16_000_000_000)
+	minDuration    = 500 * time.Millisecond
+	minStall       = 500 * time.Millisecond
+	maxDownloads   = 1_000_000_000
+)
+
+var (
+	tools      = []string{Builtin, Iperf3}
+	shapes     = []string{string(workload.Pairs), string(workload.Ring), string(workload.AllToOne), string(workload.AcrossGroups)}
+	directions = []string{"", Both, Receive, Send}
+)
+
+func field(name, problem, allowed string) error {
+	return &workload.FieldError{Field: name, Problem: problem, Allowed: "allowed is " + allowed}
+}
+
+// Validate implements workload.Workload.
+func (p *Params) Validate() error {
+	return errors.Join(p.validateWords(), p.validateNumbers(), p.validateTimes(), p.validateIperf3())
+}
+
+func (p *Params) validateWords() error {
+	switch {
+	case !slices.Contains(tools, p.Tool):
+		return field("tool", fmt.Sprintf("there is no tool %q", p.Tool), "builtin or iperf3")
+	case !slices.Contains(shapes, p.Shape):
+		return field("pairing", fmt.Sprintf("there is no pairing %q", p.Shape), "pairs, ring, all_to_one or across_groups")
+	case !slices.Contains(directions, p.Direction):
+		return field("direction", fmt.Sprintf("there is no direction %q", p.Direction), "both, receive or send")
+	case p.Preset != "" && p.Preset != Paper:
+		return field("preset", fmt.Sprintf("there is no preset %q", p.Preset), "paper")
+	case p.Sink != "" && p.Shape != string(workload.AllToOne):
+		return field("sink", fmt.Sprintf("the pairing %s has no sink", p.Shape), "a sink with pairing: all_to_one only")
+	}
+	return nil
+}
+
+func (p *Params) validateNumbers() error {
+	switch {
+	case p.Connections < 0 || p.Connections > maxConnections:
+		return field("connections", fmt.Sprintf("%d connections are impossible", p.Connections), "1 to 1024")
+	case p.Size != 0 && (p.Size < minSize || p.Size > maxSize):
+		return field("size", fmt.Sprintf("an object of %s is not useful in memory", p.Size), "1kB to 16GB")
+	case p.Downloads < 0 || p.Downloads > maxDownloads:
+		return field("downloads", fmt.Sprintf("%d transfers are impossible", p.Downloads), "1 to 1000000000")
+	case p.Downloads > 0 && p.Duration > 0:
+		return field("downloads", "either a number of transfers or a time ends the test, and both are given", "downloads or duration")
+	case p.Port < 1 || p.Port > 65535:
+		return field("port", fmt.Sprintf("%d is not a TCP port", p.Port), "1 to 65535")
+	}
+	return nil
+}
+
+func (p *Params) validateTimes() error {
+	switch {
+	case p.Duration != 0 && p.Duration.Std() < minDuration:
+		return field("duration", fmt.Sprintf("%s is too short to measure", p.Duration), "500ms or more")
+	case p.WarmUp != nil && (p.WarmUp.Std() < 0 || p.WarmUp.Std() > time.Hour):
+		return field("warm_up", fmt.Sprintf("%s is not a useful time to warm up", *p.WarmUp), "0s to 1h")
+	case p.Stall.Std() < minStall:
+		return field("stall", fmt.Sprintf("within %s no peer can be told from a slow one", p.Stall), "500ms or more")
+	}
+	return nil
+}
+
+// validateIperf3 refuses what iperf3 cannot do as the built-in tool does it.
+func (p *Params) validateIperf3() error {
+	if p.Tool != Iperf3 {
+		return nil
+	}
+	s := p.settings()
+	switch {
+	case s.downloads > 0:
+		return field("downloads", "iperf3 transfers no objects", "a duration with tool: iperf3, or tool: builtin")
+	case p.Size != 0:
+		return field("size", "iperf3 transfers no objects", "no size with tool: iperf3")
+	case s.connections > 128:
+		return field("connections", fmt.Sprintf("iperf3 cannot make %d connections", s.connections), "1 to 128 with tool: iperf3")
+	case s.duration%time.Second != 0:
+		return field("duration", fmt.Sprintf("iperf3 cannot run for %v", s.duration), "whole seconds with tool: iperf3")
+	case s.warmUp%time.Second != 0 || s.warmUp > time.Minute:
+		return field("warm_up", fmt.Sprintf("iperf3 cannot warm up for %v", s.warmUp), "whole seconds, at most 1m, with tool: iperf3")
+	}
+	return nil
+}
