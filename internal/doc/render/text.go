@@ -51,13 +51,6 @@ func Text(w io.Writer, d *doc.Document, o TextOptions) error {
 	return put(w, t.b.String())
 }
 
-// TableText writes a table alone.
-func TableText(w io.Writer, table *doc.Table, o TextOptions) error {
-	t := &textWriter{o: o}
-	t.table(table)
-	return put(w, t.b.String())
-}
-
 // textWriter writes lines. Between two pieces stands one empty line.
 type textWriter struct {
 	b     strings.Builder

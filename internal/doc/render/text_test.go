@@ -24,7 +24,8 @@ func sample() *doc.Table {
 func tableText(t *testing.T, table *doc.Table, o TextOptions) string {
 	t.Helper()
 	var b strings.Builder
-	if err := TableText(&b, table, o); err != nil {
+	d := &doc.Document{Sections: []doc.Section{{Blocks: []doc.Block{{Table: table}}}}}
+	if err := Text(&b, d, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
