@@ -175,7 +175,7 @@ func writePage(t *testing.T, d *doc.Document) string {
 // everything out without overlap, wide and narrow, light and dark.
 func TestBrowser(t *testing.T) {
 	b := newBrowser(t)
-	for name, d := range map[string]*doc.Document{"gallery": stored(t), "poisoned": poisoned(attack), "empty": {}} {
+	for name, d := range map[string]*doc.Document{"gallery": stored(t), "poisoned": poisoned(), "empty": {}} {
 		path := writePage(t, d)
 		for _, width := range []int64{390, 1280} {
 			for _, scheme := range []string{"light", "dark"} {

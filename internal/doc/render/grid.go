@@ -82,13 +82,14 @@ func cleanLines(lines []string) []string {
 // columns stacked, group by group; columns left out. ok is false where even
 // that is too wide: then it is best shown as records.
 func fit(t *doc.Table, width int) (g grid, ok bool) {
-	all := newGrid(t)
-	for _, g := range []grid{all.joined(), all.joined().wrapped(width)} {
-		if g.fits(width) {
-			return g, true
-		}
+	one := newGrid(t).joined()
+	if one.fits(width) {
+		return one, true
 	}
-	g, _ = stack(t, width)
+	if g = one.wrapped(width); g.fits(width) {
+		return g, true
+	}
+	g = stack(t, width)
 	for level := maxDrop(g.cols); ; level-- {
 		if g.fits(width) {
 			return g, true
@@ -97,24 +98,23 @@ func fit(t *doc.Table, width int) (g grid, ok bool) {
 			return w, true
 		}
 		if level == 0 {
-			return all.joined(), false
+			return one, false
 		}
 		g = g.without(level)
 	}
 }
 
 // stack has the lines of cells below each other, and as many groups of columns
-// stacked as the width asks for; ok is false where that is not enough. Long
-// texts are not broken yet.
-func stack(t *doc.Table, width int) (g grid, ok bool) {
-	g = newGrid(t)
+// stacked as the width asks for. Long texts are not broken yet.
+func stack(t *doc.Table, width int) grid {
+	g := newGrid(t)
 	for _, group := range t.Stack {
 		if g.wrapped(width).fits(width) {
-			return g, true
+			return g
 		}
 		g = g.stacked(group)
 	}
-	return g, g.wrapped(width).fits(width)
+	return g
 }
 
 func (g grid) fits(width int) bool { return width <= 0 || g.width() <= width }

@@ -226,7 +226,7 @@ func (p page) blocks(blocks []doc.Block, level int) group {
 func (p page) block(b doc.Block, level int) node {
 	switch {
 	case b.Text != nil:
-		return el("p", class(map[doc.Tone]string{doc.Faint: "note", doc.Strong: "found"}[b.Text.Tone], string(b.Text.Tone)), text(b.Text.Text))
+		return el("p", class(map[doc.Tone]string{doc.Faint: "note"}[b.Text.Tone], string(b.Text.Tone)), text(b.Text.Text))
 	case b.List != nil && len(b.List.Items) > 0:
 		return list(*b.List)
 	case b.Fields != nil:
@@ -300,7 +300,7 @@ func (p page) table(t *doc.Table) node {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	g, _ := stack(t, pageWidth)
+	g := stack(t, pageWidth)
 	if len(g.cols) == 0 {
 		return nil
 	}

@@ -47,6 +47,9 @@ func clean(s string) bool {
 // Unsafe reports what Clean must write out. RuneError stands for an
 // invalid byte; a genuine U+FFFD is treated alike, which harms nobody.
 func Unsafe(r rune) bool {
+	if ' ' <= r && r <= '~' {
+		return false
+	}
 	return unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r) ||
 		r == '\u2028' || r == '\u2029' || r == '\ufeff'
 }
@@ -76,6 +79,9 @@ func Width(s string) int {
 }
 
 func runeWidth(r rune) int {
+	if r < 0x300 { // no marks, no wide letters; control characters are written out before
+		return 1
+	}
 	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
 		return 0
 	}
