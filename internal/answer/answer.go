@@ -31,6 +31,8 @@ type Question struct {
 	Run string `json:"run,omitempty"`
 	// Params are the parameters that the user has given, by their JSON keys.
 	Params map[string]json.RawMessage `json:"params,omitempty"`
+	// Bare: the result is wanted without its document.
+	Bare bool `json:"bare,omitempty"`
 }
 
 // Answer is what a study says.
@@ -66,9 +68,15 @@ func (a Answer) Err() error {
 	return a.Gate
 }
 
+// Store is what an asker reads.
+type Store interface {
+	store.Reader
+	store.Columns
+}
+
 // Asker answers questions from a store.
 type Asker struct {
-	Store   store.Reader
+	Store   Store
 	Kinds   experiment.Kinds
 	Version string // of scalebench, for documents
 }
@@ -100,7 +108,19 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return of(result)
+	out, err := of(result, q.Bare)
+	if err != nil || in.Run == nil || q.Bare {
+		return out, err
+	}
+	warn(out.Document, in.Run)
+	return out, in.Run.Err()
+}
+
+// warn adds what disturbed the nodes while the run was measured.
+func warn(d *doc.Document, run *observe.Run) {
+	for _, x := range run.Disturbances() {
+		d.Warnings = append(d.Warnings, doc.Warning{Text: x.Text})
+	}
 }
 
 // Import answers a question from a table in place of a run.
@@ -117,18 +137,21 @@ func Import(ctx context.Context, kind study.Kind, q Question, name string, table
 	if err != nil {
 		return Answer{}, err
 	}
-	return of(result)
+	return of(result, q.Bare)
 }
 
 // of puts a result into a form that travels.
-func of(r study.Result) (Answer, error) {
+func of(r study.Result, bare bool) (Answer, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(r); err != nil {
 		return Answer{}, fmt.Errorf("encoding the result: %w", err)
 	}
-	out := Answer{Result: bytes.TrimSpace(b.Bytes()), Document: r.Document()}
+	out := Answer{Result: bytes.TrimSpace(b.Bytes())}
+	if !bare {
+		out.Document = r.Document()
+	}
 	if err := r.Gate(); err != nil {
 		out.Gate = &Gate{Threshold: errors.Is(err, model.ErrThreshold), Text: err.Error()}
 	}
@@ -157,11 +180,7 @@ func (a Asker) open(ctx context.Context, name string) (*observe.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := a.Store.Data(ctx, run.ID)
-	if err != nil {
-		return nil, err
-	}
-	return observe.Of(data), nil
+	return observe.Open(ctx, a.Store, run.ID)
 }
 
 // studyOf is the question that a run's file asks; nil where it names none, or

@@ -38,7 +38,7 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 	page.Sections = append(page.Sections, record.Sections(run)...)
 	page.Footer = fmt.Sprintf("Made by scalebench %s on %s. This page is self-contained and loads nothing.",
 		a.Version, time.Now().UTC().Format("2006-01-02 15:04:05 MST"))
-	return page, nil
+	return page, run.Err()
 }
 
 // add appends what a study says to a page. A warning of several is said once.
@@ -112,14 +112,17 @@ func (a Asker) Findings(ctx context.Context, name string, params Params) ([]Answ
 	}
 	var out []Answer
 	for _, t := range all {
-		one, err := of(t.result)
+		one, err := of(t.result, false)
 		if err != nil {
 			return nil, err
 		}
 		one.Study = t.kind.Name
 		out = append(out, one)
 	}
-	return out, nil
+	if len(out) > 0 {
+		warn(out[0].Document, run)
+	}
+	return out, run.Err()
 }
 
 // Show is a run in brief, with what studies that decide as they go have found
@@ -139,7 +142,7 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 		if !t.kind.Shown {
 			continue
 		}
-		one, err := of(t.result)
+		one, err := of(t.result, false)
 		if err != nil {
 			return Answer{}, err
 		}

@@ -45,7 +45,7 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		q := answer.Question{Study: kind.Name, Params: given}
+		q := answer.Question{Study: kind.Name, Params: given, Bare: out == "" && c.formatFlag == string(render.FormatJSON)}
 		switch {
 		case file != "" && len(args) > 0:
 			return fmt.Errorf("%w: give a run or --csv FILE, not both", model.ErrUsage)

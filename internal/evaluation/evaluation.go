@@ -99,6 +99,9 @@ func (o Options) forRun(run *observe.Run) Options {
 // The same run and options give the same findings. A run without such a phase
 // is a model.ErrUsage.
 func Findings(run *observe.Run, opt Options) ([]Finding, error) {
+	if err := run.Need(observe.Series); err != nil {
+		return nil, err
+	}
 	opt = opt.forRun(run)
 	all := divide(run)
 	if len(all) == 0 {
@@ -118,6 +121,9 @@ func Findings(run *observe.Run, opt Options) ([]Finding, error) {
 // options give the same result. A run without a serial or parallel phase is a
 // model.ErrUsage.
 func Scalings(run *observe.Run, opt Options) ([]Scaling, error) {
+	if err := run.Need(observe.Series); err != nil {
+		return nil, err
+	}
 	opt = opt.forRun(run)
 	all := divide(run)
 	if len(all) == 0 {

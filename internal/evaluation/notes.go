@@ -125,7 +125,7 @@ func (p part) failed() []string {
 		}
 	}
 	var out []string
-	for _, r := range p.run.Data().Results {
+	for _, r := range p.run.Results() {
 		s, ours := steps[r.Step]
 		// Cancelled tasks are the innocent companions of one that failed.
 		bad := r.Outcome != model.OutcomeOK && r.Outcome != model.OutcomeCancelled
@@ -140,7 +140,7 @@ func (p part) failed() []string {
 // the run. If that was in the midst of the part, values of both hosts are in
 // it, and a difference between the phases may be one between the hosts.
 func (p part) noteChanges(n *notes) {
-	for _, e := range p.run.Data().Events {
+	for _, e := range p.run.Events() {
 		if e.Kind != model.EventNodeChanged || !p.uses(e.Node) {
 			continue
 		}

@@ -77,10 +77,13 @@ var checks = []check{
 func (r *Run) Disturbances() []Disturbance { return r.disturbances() }
 
 func (r *Run) findDisturbances() []Disturbance {
-	type key struct{ workload, kind string }
+	type kind struct{ workload, kind string }
+	if r.Need(Hosts) != nil { // Err tells
+		return nil
+	}
 	shared := r.SharedMachine()
-	var order []key
-	found := make(map[key]*worstOf)
+	var order []kind
+	found := make(map[kind]*worstOf)
 	for _, s := range r.Steps() {
 		for _, r := range r.Accepted(s.ID) {
 			if len(r.Host) == 0 {
@@ -91,7 +94,7 @@ func (r *Run) findDisturbances() []Disturbance {
 				if c.alone && shared && s.Phase != model.Serial {
 					continue
 				}
-				k := key{s.Workload, c.kind}
+				k := kind{s.Workload, c.kind}
 				if found[k] == nil {
 					found[k] = &worstOf{check: c, nodes: make(map[model.NodeID]bool)}
 					order = append(order, k)

@@ -1,42 +1,90 @@
 // Package observe is what an analysis may know of a run: what was measured and
-// counts, resolved once.
+// counts, resolved once and no sooner than it is asked for.
 //
-//  1. A [Run] is made from what the store holds.
-//  2. It says which attempts count, which subjects took part in which step,
+//  1. A [Run] begins with its heads: run, nodes, steps, and the results
+//     without what is large.
+//  2. What an analysis needs beside that (counters of progress, what the
+//     monitor saw, histograms, printed texts) is read when it says so
+//     ([Run.Need]), a column at a time and nothing else.
+//  3. It says which attempts count, which subjects took part in which step,
 //     and when.
-//  3. Host checks say what else disturbed the nodes meanwhile; every study
-//     shows them among its warnings.
+//  4. Host checks say what else disturbed the nodes meanwhile
+//     ([Run.Disturbances]); every page shows them among its warnings.
 package observe
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
 	"slices"
 	"sync"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 )
 
-// Run is one run as analyses see it. It is safe for concurrent use.
+// Source is where observations come from; a store is one.
+type Source interface {
+	store.Columns
+	Data(ctx context.Context, id model.RunID) (model.RunData, error)
+}
+
+// Part is something large that results have.
+type Part string
+
+// Series are counters of progress, Hosts what the monitor and the workload
+// recorded, Texts what was printed.
+const (
+	Series     Part = "series"
+	Hosts      Part = "host series"
+	Histograms Part = "histograms"
+	Texts      Part = "texts"
+)
+
+// Run is one run as analyses see it. It is safe for concurrent use; what it
+// returns is to be read only.
 type Run struct {
-	data     model.RunData
-	accepted func() map[model.StepID][]model.Result
+	ctx    context.Context // of the question that opened it
+	source Source          // nil: everything is here
+	data   model.RunData
+	place  map[key]int // of a result in data.Results
+
+	mu       sync.Mutex
+	have     map[Part]bool
+	accepted map[model.StepID][]model.Result // nil: not resolved since the last part came
+	failed   error
 
 	disturbances func() []Disturbance
 }
 
-// Of returns the observations in what the store holds of a run.
+type key struct {
+	task    model.TaskID
+	attempt int
+}
+
+// Open returns the observations of a stored run, which are read while ctx
+// lasts.
+func Open(ctx context.Context, source Source, id model.RunID) (*Run, error) {
+	data, err := source.Heads(ctx, id, 0)
+	if err != nil {
+		return nil, err
+	}
+	if data.Events, err = source.Events(ctx, id); err != nil {
+		return nil, err
+	}
+	r := Of(data)
+	r.ctx, r.source, r.place = ctx, source, make(map[key]int, len(data.Results))
+	for i, x := range data.Results {
+		r.place[key{x.Task, x.Attempt}] = i
+	}
+	return r, nil
+}
+
+// Of returns the observations in data that are complete already.
 func Of(data model.RunData) *Run {
-	r := &Run{data: data}
-	r.accepted = sync.OnceValue(func() map[model.StepID][]model.Result {
-		out := make(map[model.StepID][]model.Result)
-		for _, x := range data.Accepted() {
-			out[x.Step] = append(out[x.Step], x)
-		}
-		for _, list := range out {
-			slices.SortFunc(list, func(a, b model.Result) int { return cmp.Compare(a.Task, b.Task) })
-		}
-		return out
-	})
+	r := &Run{data: data, have: make(map[Part]bool)}
 	r.disturbances = sync.OnceValue(r.findDisturbances)
 	return r
 }
@@ -50,9 +98,91 @@ func (r *Run) Nodes() []model.Node { return r.data.Nodes }
 // Steps are all steps of the run, by number.
 func (r *Run) Steps() []model.Step { return r.data.Steps }
 
+// Events are those of the run, by time.
+func (r *Run) Events() []model.Event { return r.data.Events }
+
+// Has reports whether the run has a step in one of these phases.
+func (r *Run) Has(phases ...model.Phase) bool { return r.data.Has(phases...) }
+
+// Results are those of all attempts, with the parts that were asked for.
+func (r *Run) Results() []model.Result { return r.data.Results }
+
 // Accepted returns the results of a step that count, by task: those of the
 // last attempt of a complete step, at most one a task (model.RunData.Accepted).
-func (r *Run) Accepted(step model.StepID) []model.Result { return r.accepted()[step] }
+func (r *Run) Accepted(step model.StepID) []model.Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.accepted == nil {
+		r.accepted = make(map[model.StepID][]model.Result)
+		for _, x := range r.data.Accepted() {
+			r.accepted[x.Step] = append(r.accepted[x.Step], x)
+		}
+		for _, list := range r.accepted {
+			slices.SortFunc(list, func(a, b model.Result) int { return cmp.Compare(a.Task, b.Task) })
+		}
+	}
+	return r.accepted[step]
+}
 
-// Data is everything that the store holds of the run.
-func (r *Run) Data() model.RunData { return r.data }
+// Need reads parts of all results, each once. What cannot be read is an error,
+// which [Run.Err] repeats.
+func (r *Run) Need(parts ...Part) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range parts {
+		if r.source == nil || r.have[p] {
+			continue
+		}
+		if err := r.read(p); err != nil {
+			err = fmt.Errorf("reading the %s of run %s: %w", p, r.data.Run.ID, err)
+			r.failed = errors.Join(r.failed, err)
+			return err
+		}
+		r.have[p] = true
+		r.accepted = nil
+	}
+	return nil
+}
+
+// Err is why something that was needed could not be read; nil where all could.
+func (r *Run) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+func (r *Run) read(p Part) error {
+	id, all := r.data.Run.ID, store.Selection{}
+	switch p {
+	case Series:
+		return fill(r, r.source.Series(r.ctx, id, all), func(x *model.Result, s model.Series) { x.Series = append(x.Series, s) })
+	case Hosts:
+		return fill(r, r.source.Host(r.ctx, id, all), func(x *model.Result, s model.HostSeries) { x.Host = append(x.Host, s) })
+	case Histograms:
+		return fill(r, r.source.Histograms(r.ctx, id, all), func(x *model.Result, h model.Histogram) { x.Histograms = append(x.Histograms, h) })
+	}
+	data, err := r.source.Data(r.ctx, id) // texts are read where something failed, which is seldom
+	if err != nil {
+		return err
+	}
+	for _, x := range data.Results {
+		if i, ok := r.place[key{x.Task, x.Attempt}]; ok {
+			r.data.Results[i].Stdout, r.data.Results[i].Stderr = x.Stdout, x.Stderr
+		}
+	}
+	return nil
+}
+
+// fill puts columns into the results that have them. Results that came since
+// the run was opened are passed over.
+func fill[T any](r *Run, columns iter.Seq2[store.Column[T], error], put func(*model.Result, T)) error {
+	for c, err := range columns {
+		if err != nil {
+			return err
+		}
+		if i, ok := r.place[key{c.Task, c.Attempt}]; ok {
+			put(&r.data.Results[i], c.Value)
+		}
+	}
+	return nil
+}

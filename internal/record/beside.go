@@ -44,6 +44,9 @@ func workloadSections(run *observe.Run) []doc.Section {
 // besidePart is what a workload reported of its trials beside how much it did;
 // nil where there is nothing.
 func besidePart(run *observe.Run, workload string) *doc.Section {
+	if run.Need(observe.Histograms) != nil { // run.Err tells
+		return nil
+	}
 	s := &doc.Section{Title: "Beside the capacity", Intro: "What the workload reported of its trials beside how much it did. These are no capacities and have no CDI."}
 	if t := infoTable(run, workload); t != nil {
 		s.Blocks = append(s.Blocks, doc.Block{Table: t},

@@ -118,6 +118,9 @@ type hostPhase struct {
 // parallel trial of all subjects, and the serial tasks of the same trial; nil
 // where nothing was watched.
 func hostPart(run *observe.Run, workload string) *doc.Section {
+	if run.Need(observe.Hosts) != nil { // run.Err tells
+		return nil
+	}
 	phases, words := hostPhases(run, workload)
 	g := hostGrid(phases)
 	if g.bins == 0 {

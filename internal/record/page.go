@@ -242,7 +242,7 @@ func agentVersions(nodes []model.Node) []string {
 // clockWords says how well the nodes' clocks were known.
 func clockWords(run *observe.Run) string {
 	worst := 0.0
-	for _, r := range run.Data().Results {
+	for _, r := range run.Results() {
 		worst = max(worst, r.ClockError.Seconds())
 	}
 	if worst == 0 {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,20 +72,24 @@ const (
 
 // NewOverview sums a run up.
 func NewOverview(run *observe.Run) Overview {
-	d := run.Data()
-	v := Overview{Run: d.Run, Fleet: []model.NodeID{}, Steps: []stepView{}, Failed: []failure{}, Events: []model.Event{}}
-	for _, n := range d.Nodes {
+	results := run.Results()
+	if slices.ContainsFunc(results, func(r model.Result) bool { return r.Outcome != model.OutcomeOK }) {
+		_ = run.Need(observe.Texts) // run.Err tells
+		results = run.Results()
+	}
+	v := Overview{Run: run.Run(), Fleet: []model.NodeID{}, Steps: []stepView{}, Failed: []failure{}, Events: []model.Event{}}
+	for _, n := range run.Nodes() {
 		v.Fleet = append(v.Fleet, n.ID)
 	}
 	byStep := make(map[model.StepID][]model.Result)
-	for _, r := range d.Results {
+	for _, r := range results {
 		byStep[r.Step] = append(byStep[r.Step], r)
 	}
-	for _, s := range d.Steps {
+	for _, s := range run.Steps() {
 		v.Steps = append(v.Steps, newStepView(s, byStep[s.ID]))
 		v.Failed = append(v.Failed, failures(s, byStep[s.ID])...)
 	}
-	for _, e := range d.Events {
+	for _, e := range run.Events() {
 		if e.Severity != model.Info {
 			v.Events = append(v.Events, e)
 		}

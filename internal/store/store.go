@@ -41,6 +41,8 @@ type Columns interface {
 	// Heads is DataFrom without what is large: results have all fields but the
 	// texts of Stdout and Stderr, Series, Host and Histograms.
 	Heads(ctx context.Context, id model.RunID, from int) (model.RunData, error)
+	// Events returns the events of a run, in the order in which they were added.
+	Events(ctx context.Context, id model.RunID) ([]model.Event, error)
 	// Series yields series of the results of a run, by step, attempt and
 	// position of the task; those of one result by metric. The last pair has
 	// the error, if there is one. All is seen as it was at one moment: until

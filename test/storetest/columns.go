@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,13 @@ func testHeads(t *testing.T, e env) {
 		got, err := e.s.Heads(e.ctx, f.Run.ID, from)
 		must(t, err)
 		diff(t, fmt.Sprintf("heads from step %d on", from), want, got)
+	}
+	events, err := e.s.Events(e.ctx, f.Run.ID)
+	if whole, werr := e.s.Data(e.ctx, f.Run.ID); err != nil || werr != nil || !reflect.DeepEqual(events, whole.Events) {
+		t.Errorf("Events = %v, %v; Data has %v, %v", events, err, whole.Events, werr)
+	}
+	if _, err := e.s.Events(e.ctx, "another"); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("Events of another run: %v, want model.ErrNotFound", err)
 	}
 	if _, err := e.s.Heads(e.ctx, "another", 0); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("Heads of a run that does not exist: %v, want model.ErrNotFound", err)

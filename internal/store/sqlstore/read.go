@@ -44,6 +44,18 @@ func (s *Store) Heads(ctx context.Context, id model.RunID, from int) (model.RunD
 	return s.stepsFrom(ctx, id, from, false)
 }
 
+// Events implements store.Columns.
+func (s *Store) Events(ctx context.Context, id model.RunID) (events []model.Event, err error) {
+	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
+		if _, err := s.runByID(ctx, tx, string(id)); err != nil {
+			return err
+		}
+		events, err = s.selectEvents(ctx, tx, id)
+		return err
+	})
+	return events, s.fail(ctx, fmt.Sprintf("reading the events of run %s", id), err)
+}
+
 func (s *Store) stepsFrom(ctx context.Context, id model.RunID, from int, whole bool) (d model.RunData, err error) {
 	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
 		d, err = s.readSteps(ctx, tx, id, from, whole)

@@ -83,7 +83,7 @@ func (s *Study) Analyze(_ context.Context, in study.Input) (study.Result, error)
 }
 
 // Tells reports whether a run has a search for a capacity.
-func Tells(run *observe.Run) bool { return run.Data().Has(model.Search) }
+func Tells(run *observe.Run) bool { return run.Has(model.Search) }
 
 // Result is what the searches of a run have found.
 type Result struct {

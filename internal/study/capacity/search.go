@@ -87,7 +87,7 @@ func (m *measured) add(s model.Step, seen *observe.Run) error {
 		m.dropouts = append(m.dropouts, dropout{gone, len(m.windows), len(now)})
 	}
 	m.offering, m.spec = now, s.Tasks[0].Spec
-	m.broken, m.failure = s.State == model.StepInvalid, failure(s, seen.Data().Results)
+	m.broken, m.failure = s.State == model.StepInvalid, failure(s, seen.Results())
 	if s.State != model.StepComplete {
 		return nil
 	}
@@ -117,6 +117,9 @@ func failure(s model.Step, results []model.Result) string {
 
 // searchesOf computes what the searches of a run have found.
 func searchesOf(run *observe.Run) ([]Search, error) {
+	if err := run.Need(observe.Hosts, observe.Histograms); err != nil {
+		return nil, err
+	}
 	all, err := measuredIn(run)
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ for.`,
   scalebench cdi latest --fail-above 10
   scalebench cdi --csv numbers.csv`,
 		Phases: []model.Phase{model.Serial, model.Parallel},
-		Tells:  func(run *observe.Run) bool { return run.Data().Has(model.Serial, model.Parallel) },
+		Tells:  func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
 		New:    func() study.Study { return New() },
 	}
 }

@@ -33,7 +33,7 @@ experiment file) shows the totals against the size as well.
 The JSON has the ranking and the scalings; the CSV one line a size.`,
 		Example: `  scalebench resources latest
   scalebench resources latest --format json`,
-		Tells: func(run *observe.Run) bool { return run.Data().Has(model.Serial, model.Parallel) },
+		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
 		New:   func() study.Study { return &Params{} },
 	}
 }
