@@ -35,7 +35,11 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 		page.Answer = record.State(run)
 	}
 	page.Warnings = append(page.Warnings, record.Warnings(run)...)
-	page.Sections = append(page.Sections, record.Sections(run)...)
+	addSections(page, record.Sections(run))
+	if i := slices.IndexFunc(page.Sections, func(s doc.Section) bool { return s.ID == doc.Reading }); i >= 0 {
+		reading := page.Sections[i] // how to read a page stands at its end
+		page.Sections = append(slices.Delete(page.Sections, i, i+1), reading)
+	}
 	page.Footer = fmt.Sprintf("Made by scalebench %s on %s. This page is self-contained and loads nothing.",
 		a.Version, time.Now().UTC().Format("2006-01-02 15:04:05 MST"))
 	return page, run.Err()
@@ -54,7 +58,7 @@ func add(page, d *doc.Document) {
 			page.Warnings = append(page.Warnings, w)
 		}
 	}
-	page.Sections = append(page.Sections, d.Sections...)
+	addSections(page, d.Sections)
 	if page.Data == nil {
 		page.Data = d.Data
 	}
@@ -63,6 +67,21 @@ func add(page, d *doc.Document) {
 // Params are parameters for several studies, by the studies' names and by
 // their JSON keys.
 type Params map[string]map[string]json.RawMessage
+
+// addSections puts sections into a page. What several say of one thing, such as
+// a workload, stands in one section.
+func addSections(page *doc.Document, sections []doc.Section) {
+	for _, s := range sections {
+		i := slices.IndexFunc(page.Sections, func(x doc.Section) bool {
+			return s.ID != "" && x.ID == s.ID || s.Kind != "" && x.Kind == s.Kind && x.Title == s.Title
+		})
+		if i < 0 {
+			page.Sections = append(page.Sections, s)
+			continue
+		}
+		page.Sections[i].Blocks = slices.Concat(page.Sections[i].Blocks, s.Blocks)
+	}
+}
 
 // told is what one study says of a run.
 type told struct {

@@ -79,6 +79,10 @@ type Link struct {
 	Text string `json:"text"`
 }
 
+// Reading is the ID of the section that says how to read a page. It stands at
+// the end, whoever adds to it.
+const Reading = "reading"
+
 // Section is a part of a document with a heading of its own.
 type Section struct {
 	ID    string `json:"id,omitempty"`

@@ -292,7 +292,7 @@ func (p page) fold(f doc.Fold, level int) node {
 }
 
 // pageWidth is how many columns of a table's text the page has room for.
-const pageWidth = 140
+const pageWidth = 130
 
 // table is a table that scrolls sideways where it must, with a button that
 // copies the exact values.
