@@ -34,8 +34,8 @@ func (r *Result) Document() *doc.Document {
 		return d
 	}
 	all := groups(r.Searches)
-	if len(all) == 1 {
-		d.Title = "Capacity of " + all[0].target
+	if d.Title = "Capacity of " + all[0].target; len(all) > 1 {
+		d.Title = fmt.Sprintf("Capacity of %d targets", len(all))
 	}
 	words := summary(all)
 	d.Answer, d.More = words[0], words[1:]
