@@ -218,8 +218,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 	c := chart.Chart{Title: "Capacity of each target", X: chart.Axis{Unit: "op/s", Relative: true}, Y: chart.Axis{Kind: chart.Rows}}
 	var box, point, none chart.Layer
 	box.Mark, point.Mark, none.Mark = chart.Box, chart.Point, chart.Label
-	least, most, boxes, loose := math.Inf(1), 0., false, false
-	var values []float64
+	boxes := false
 	for k, g := range all {
 		row := chart.Row{Name: g.target, Href: "#target" + strconv.Itoa(k), Value: num.Missing}
 		if g.workload != g.target {
@@ -228,7 +227,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 		estimates := g.estimates()
 		row.Note = "n = " + strconv.Itoa(len(estimates))
 		if m := g.median(); num.Finite(m) {
-			row.Value, least, most = rate(m), min(least, m), max(most, m)
+			row.Value = rate(m)
 		} else {
 			none.Y, none.Text = append(none.Y, float64(k)), append(none.Text, "no estimate")
 		}
@@ -237,18 +236,16 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 		}
 		c.Y.Rows = append(c.Y.Rows, row)
 		boxes = boxes || len(estimates) >= boxFrom
-		values = append(values, estimates...)
 		for _, s := range g.trials {
 			e := s.Answer.Estimate
 			if !given(e) {
 				continue
 			}
 			tip := fmt.Sprintf("trial %d: %s", s.Trial, s.Answer.estimate())
-			loose = loose || !s.Answer.Confirmed
 			point.X, point.Y, point.Tips, point.Hollow = append(point.X, *e), append(point.Y, float64(k)), append(point.Tips, tip), append(point.Hollow, !s.Answer.Confirmed)
 		}
 	}
-	if len(values) == 0 {
+	if len(point.X) == 0 {
 		return doc.Block{}, false
 	}
 	box.X, box.Y = point.X, point.Y
@@ -257,22 +254,32 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 		c.Layers = append(c.Layers, none)
 	}
 	b = doc.Plot("", "", c)
-	note := "Each point is the estimate of one trial; the line is their median."
+	b.Figure.Note = "Each point is the estimate of one trial; the line is their median."
 	if boxes {
-		note += fmt.Sprintf(" Boxes, from %d estimates on: the middle half of them. Whiskers: the farthest that are no more than 1.5 times the box away from it.", boxFrom)
+		b.Figure.Note += fmt.Sprintf(" Boxes, from %d estimates on: the middle half of them. Whiskers: the farthest that are no more than 1.5 times the box away from it.", boxFrom)
 	}
-	if loose {
-		note += " Hollow: not confirmed."
+	if slices.Contains(point.Hollow, true) {
+		b.Figure.Note += " Hollow: not confirmed."
 	}
-	// As package chart draws them.
+	b.Figure.Note += axisNote(all, point.X)
+	return b, true
+}
+
+// axisNote says how package chart draws the axis of such boxes.
+func axisNote(all []group, estimates []float64) string {
+	least, most := math.Inf(1), 0.
+	for _, g := range all {
+		if m := g.median(); num.Finite(m) {
+			least, most = min(least, m), max(most, m)
+		}
+	}
 	switch {
 	case least > 0 && most >= 3*least:
-		note += " The targets are far apart: each row is drawn around its own median, which stands beside it, and all in the same measure."
-	case slices.Min(values) > .7*slices.Max(values):
-		note += " The axis does not begin at 0."
+		return " The targets are far apart: each row is drawn around its own median, which stands beside it, and all in the same measure."
+	case slices.Min(estimates) > .7*slices.Max(estimates):
+		return " The axis does not begin at 0."
 	}
-	b.Figure.Note = note
-	return b, true
+	return ""
 }
 
 // detailed are the indices of the trials that are shown with their figures,
