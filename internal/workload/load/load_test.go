@@ -235,7 +235,7 @@ func TestBounds(t *testing.T) {
 	} {
 		p := params("http://127.0.0.1:1/", 10)
 		p.SLA, p.Start, p.Min, p.Max = "p90=1s", c.start, c.min, c.max
-		got, err := p.Search()
+		got, err := SearchOf(p)
 		if err != nil || [3]float64{got.Start, got.Min, got.Max} != c.want {
 			t.Errorf("%s: start %v, min %v, max %v, %v; want %v", c.name, got.Start, got.Min, got.Max, err, c.want)
 		}
