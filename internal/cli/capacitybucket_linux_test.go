@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/test/s3test"
 )
 

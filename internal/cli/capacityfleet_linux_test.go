@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/test/loadserver"
 )
 

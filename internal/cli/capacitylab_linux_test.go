@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/study/capacity"
 )
 
 // loadProof makes the proof of the load engine and of searches complete.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study/capacity"
 )
 
 // pathSearch is a search from a generator in a lab for what nginx takes of a page of

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/study/capacity"
 )
 
 // TestCapacityNoAnswer: where the target does not answer at all, everything that

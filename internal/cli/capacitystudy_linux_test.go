@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/test/loadserver"
 )
 

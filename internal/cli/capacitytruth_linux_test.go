@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
+	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/test/loadserver"
 )
 

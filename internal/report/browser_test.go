@@ -154,7 +154,7 @@ const sideways = `[...document.querySelectorAll('.scroll')]
 func TestBrowserTablesFit(t *testing.T) {
 	b := newBrowser(t)
 	dir := t.TempDir()
-	for _, name := range []string{"lab", "mixed", "channels", "quarter", "cancelled", "twenty metrics", "gain", "large", "search", "searches", "two terms"} {
+	for _, name := range []string{"lab", "mixed", "channels", "quarter", "cancelled", "twenty metrics", "gain", "large"} {
 		b.open(t, writePage(t, dir, name), 1280, "light")
 		ask[bool](t, b, `document.querySelectorAll('details').forEach(d => d.open = true), true`)
 		if got := ask[[]string](t, b, sideways); len(got) > 0 {
@@ -164,26 +164,6 @@ func TestBrowserTablesFit(t *testing.T) {
 	b.open(t, writePage(t, dir, "lab"), 400, "light")
 	if got := ask[[]string](t, b, sideways); len(got) == 0 {
 		t.Error("no table is too wide for a telephone: the check is blind")
-	}
-}
-
-// On a telephone the map of latencies has its loads below each other, however
-// many there are, and is not scrolled sideways.
-func TestBrowserHeatFits(t *testing.T) {
-	b := newBrowser(t)
-	dir := t.TempDir()
-	const shown = `[...document.querySelectorAll('.heat svg.heatmap')].filter(e => e.getClientRects().length > 0)`
-	for _, width := range []int64{390, 1280} {
-		b.open(t, writePage(t, dir, "search"), width, "light")
-		if got := ask[int](t, b, shown+`.length`); got != 1 {
-			t.Errorf("%d wide: %d maps are shown, want one", width, got)
-		}
-		if got := ask[[]string](t, b, strings.Replace(sideways, ".scroll'", ".heat .scroll'", 1)); len(got) > 0 {
-			t.Errorf("%d wide: %q", width, got)
-		}
-		if tall := ask[bool](t, b, shown+`[0].closest('.tall') !== null`); tall != (width == 390) {
-			t.Errorf("%d wide: tall is %v", width, tall)
-		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -22,9 +21,6 @@ type HTMLOptions struct {
 	// first. Nil leaves their parts out.
 	Scalings []model.Scaling
 	Ranking  *model.Ranking
-	// Capacities are what the searches of this run have found, from package
-	// capacity; with them the page begins.
-	Capacities []capacity.Found
 
 	Generated time.Time      // when the page is made; zero: not shown
 	Version   string         // of the scalebench that makes the page

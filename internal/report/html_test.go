@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -26,7 +25,6 @@ var plainOptions = HTMLOptions{Generated: day, Version: "v0.1.0"}
 // cases are the pages that every check looks at.
 func cases() map[string]pageCase {
 	out := map[string]pageCase{"lab": labCase, "hostile lab": hostileLab, "broken lab": brokenLab}
-	maps.Copy(out, searchCases())
 	for name, build := range plainCases() {
 		out[name] = func() (model.RunData, []model.Finding, HTMLOptions) {
 			d, fs := build()

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/capacity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/report/table"
 )
@@ -18,8 +17,6 @@ type overview struct {
 	Steps  []stepView     `json:"steps"`
 	Failed []failure      `json:"failed"` // of every attempt, in order
 	Events []model.Event  `json:"events"` // warnings and problems
-	// Searches are what a run that searches has found so far.
-	Searches []capacity.Record `json:"searches,omitempty"`
 }
 
 // stepView is one step with what became of it.

@@ -22,8 +22,6 @@ type page struct {
 	Lead                                  string
 	Summary                               []string
 	Alerts                                []alert
-	Capacity                              *capacityView // what searches found; nil without any
-	Degradation                           bool          // whether the page is about the CDI at all
 	Ranking                               *rankingView
 	CDI                                   *cdiView
 	Findings                              *tableView
@@ -76,14 +74,6 @@ func newPage(d model.RunData, findings []model.Finding, o HTMLOptions) page {
 	b := builder{data: d, findings: findings, over: newOverview(d), opts: Options{Zone: o.Zone}, scalings: o.Scalings}
 	b.accepted, b.fleet, b.notes = resultsByStep(d.Accepted()), newFleetView(d.Steps), HostNotes(d)
 	said := Summary(d, findings)
-	if len(o.Capacities) > 0 {
-		said = capacitySummary(o.Capacities)
-		if len(findings) > 0 {
-			said = append(said, Summary(d, findings)...)
-		} else {
-			o.Ranking = nil // it would tell of resources that nobody asked about
-		}
-	}
 	p := page{
 		Policy: policy(), Style: template.CSS(styleSheet), Script: template.JS(script),
 		Title: titleOf(d.Run), RunID: table.Clean(string(d.Run.ID)), State: table.Clean(string(d.Run.State)),
@@ -92,13 +82,11 @@ func newPage(d model.RunData, findings []model.Finding, o HTMLOptions) page {
 		Ranking: b.ranking(o.Ranking), Workloads: b.workloads(), Setup: b.setup(),
 		SourceName: table.Clean(d.Run.SourceName), Source: strings.Join(table.CleanLines(d.Run.Source), "\n"),
 		NodeCount: len(d.Nodes), Failures: b.failures(), Footer: b.footer(o),
-		Capacity: newCapacityView(o.Capacities), Degradation: len(findings) > 0 || len(o.Capacities) == 0,
 	}
 	if !p.Ranking.covers(findings) {
 		p.CDI = cdiOverview(findings)
 	}
 	p.Alerts = append(p.Alerts, hostAlerts(p.Workloads)...)
-	p.Alerts = append(p.Alerts, capacityAlerts(o.Capacities)...)
 	b.addTables(&p)
 	return p
 }

@@ -82,6 +82,9 @@ func (p *probe) Run(ctx context.Context, env *workload.Env) error {
 	if p.Sample != "" {
 		env.Report.Sample(model.Sample{Metric: p.Sample, Unit: "op/s", Value: 42, Better: model.Higher})
 	}
+	if o := env.Offer; o != nil {
+		env.Report.Sample(model.Sample{Metric: "offered", Unit: "op/s", Value: o.Rate + float64(o.Seed), Better: model.Higher})
+	}
 	if p.Panic != "" {
 		panic(p.Panic)
 	}

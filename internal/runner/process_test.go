@@ -34,6 +34,15 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// TestOfferReachesTheWorkload: the load that the step sets.
+func TestOfferReachesTheWorkload(t *testing.T) {
+	cfg := config(t, nil)
+	cfg.Spec.Offer = &model.Offer{Rate: 2.5, Seed: 40}
+	if o := begun(t, cfg).Wait(); len(o.Samples) != 1 || o.Samples[0].Value != 42.5 {
+		t.Errorf("an offer of 2.5 op/s with seed 40 gave the samples %+v", o.Samples)
+	}
+}
+
 func TestPrepareFails(t *testing.T) {
 	tests := []struct {
 		name   string

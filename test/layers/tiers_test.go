@@ -53,7 +53,6 @@ var places = []place{
 	{pkg: "control", tier: 6},
 	{pkg: "store/sqlstore", tier: 2},
 	{pkg: "analysis", tier: 2},
-	{pkg: "capacity", tier: 2},
 	{pkg: "load/kv", tier: 2},
 
 	{pkg: "store/sqlite", tier: 3},
@@ -161,7 +160,7 @@ var libraries = []library{
 		reason: "each protocol of the load engine is one package"},
 	{module: "github.com/google/uuid", users: []string{"load/<name>"},
 		reason: "ids of scalebench itself are ULIDs, of package model; UUIDs name objects in a store"},
-	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>", "capacity", "workload/<name>", "workload/objectstore", "report", "record", "study/<name>"},
+	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>", "workload/<name>", "workload/objectstore", "report", "record", "study/<name>"},
 		reason: "distributions are recorded where things are measured, encoded and merged in one place, and read where they are judged and shown"},
 	{module: "github.com/gomodule/redigo", users: []string{"load/<name>"},
 		reason: "each protocol of the load engine is one package"},

@@ -3,9 +3,7 @@
 // ([Nodes], after Fig. 4 to 7), when each node of a parallel trial was at work
 // ([NewTimeline]) and how fast ([Rates]), what happened on
 // the nodes meanwhile ([DrawSmall], [DrawStack]), how totals grew with the fleet
-// ([DrawGrowth]), and where a plan ends ([Plan]); and how a search for a capacity
-// went ([Course], [Boundary], [Heat], [Boxes], after Fig. 1, 4 and 5 of the paper
-// on black-box throughput). It takes plain numbers and returns drawings; it
+// ([DrawGrowth]), and where a plan ends ([Plan]). It takes plain numbers and returns drawings; it
 // computes nothing that is not a position on paper.
 package figure
 

@@ -65,11 +65,18 @@ func Experiment(target string, given map[string]json.RawMessage) ([]byte, error)
 		return nil, fmt.Errorf("%w: %q must be the URL of a server, such as http://10.0.0.7:8080/", model.ErrUsage, target)
 	}
 	workload, data := map[string]any{"kind": work.Kind().Name, "name": "capacity", "target": target}, map[string]any{}
-	store, mixKey, recordsKey := "data", "workload", "records"
+	store, keys := "data", map[string]string{"mix": "workload", "records": "records"}
 	if work.IsBucket(target) || given["object_size"] != nil {
-		store, mixKey, recordsKey = "objects", "operation", "count"
+		store, keys = "objects", map[string]string{"mix": "operation", "records": "count", "object_size": "size"}
 	}
 	name := "capacity of " + u.Host
+	if mix, ok := given["mix"]; ok { // what is asked of a store matters as much as which it is
+		var text string
+		if err := json.Unmarshal(mix, &text); err != nil {
+			return nil, fmt.Errorf("%w: --mix: %w", model.ErrUsage, err)
+		}
+		name += ", " + text
+	}
 	fleet := map[string]any{"local": map[string]any{"nodes": 1}}
 	for key, value := range given {
 		switch key {
@@ -79,17 +86,8 @@ func Experiment(target string, given map[string]json.RawMessage) ([]byte, error)
 				return nil, err
 			}
 			workload["requests"] = []any{map[string]any{"name": "get", "expect": value}}
-		case "mix":
-			data[mixKey] = value
-			var mix string
-			if err := json.Unmarshal(value, &mix); err != nil {
-				return nil, fmt.Errorf("%w: --mix: %w", model.ErrUsage, err)
-			}
-			name += ", " + mix // what is asked of a store matters as much as which it is
-		case "records":
-			data[recordsKey] = value
-		case "object_size":
-			data["size"] = value
+		case "mix", "records", "object_size":
+			data[keys[key]] = value
 		case "generators":
 			if given["agents"] != nil {
 				return nil, fmt.Errorf("%w: --generators are processes of this machine and --agents those of a fleet: give one of the two", model.ErrUsage)

@@ -34,8 +34,8 @@ func (r *Result) Document() *doc.Document {
 		return d
 	}
 	all := groups(r.Searches)
-	if len(all) == 1 {
-		d.Title = "Capacity of " + all[0].target
+	if d.Title = "Capacity of " + all[0].target; len(all) > 1 {
+		d.Title = fmt.Sprintf("Capacity of %d targets", len(all))
 	}
 	words := summary(all)
 	d.Answer, d.More = words[0], words[1:]
@@ -76,7 +76,19 @@ func (r *Result) Document() *doc.Document {
 		}
 		d.Sections = append(d.Sections, section)
 	}
+	d.Sections = append(d.Sections, reading())
 	return d
+}
+
+// reading explains the words of the document.
+func reading() doc.Section {
+	return doc.Section{ID: "reading-capacity", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
+		{Label: "Capacity", Text: "The largest load, in operations per second, at which the target keeps the SLA. It was looked for from outside: load was offered in windows, more and more, and then closer and closer to where the SLA breaks."},
+		{Label: "Passed, failed", Text: "Two loads that were offered, and what most of their windows said: the largest that kept the SLA and the smallest above it that did not. The estimate lies at the boundary; the interval holds it with a probability of 95 % as far as windows err as the search supposes."},
+		{Label: "Latency", Text: "From when an operation was due until its answer was whole, whether the generator could send it then or not. Percentiles are of all operations that were due: those that failed, were dropped or did not end count as slower than everything."},
+		{Label: "At its limit", Text: "What ended the search: the target; the path to it, when round trips that the target's kernel answers became longer with the load; the generators, when they sent late, and then no capacity is reported; or the largest or smallest load allowed."},
+		{Label: "Unusable window", Text: "One that missed the SLA while the generators were late or the path was another than before. It says nothing about the target and was repeated."},
+	}}}}
 }
 
 // verdict is a word for what was found.
@@ -218,8 +230,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 	c := chart.Chart{Title: "Capacity of each target", X: chart.Axis{Unit: "op/s", Relative: true}, Y: chart.Axis{Kind: chart.Rows}}
 	var box, point, none chart.Layer
 	box.Mark, point.Mark, none.Mark = chart.Box, chart.Point, chart.Label
-	least, most, boxes, loose := math.Inf(1), 0., false, false
-	var values []float64
+	boxes := false
 	for k, g := range all {
 		row := chart.Row{Name: g.target, Href: "#target" + strconv.Itoa(k), Value: num.Missing}
 		if g.workload != g.target {
@@ -228,7 +239,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 		estimates := g.estimates()
 		row.Note = "n = " + strconv.Itoa(len(estimates))
 		if m := g.median(); num.Finite(m) {
-			row.Value, least, most = rate(m), min(least, m), max(most, m)
+			row.Value = rate(m)
 		} else {
 			none.Y, none.Text = append(none.Y, float64(k)), append(none.Text, "no estimate")
 		}
@@ -237,18 +248,16 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 		}
 		c.Y.Rows = append(c.Y.Rows, row)
 		boxes = boxes || len(estimates) >= boxFrom
-		values = append(values, estimates...)
 		for _, s := range g.trials {
 			e := s.Answer.Estimate
 			if !given(e) {
 				continue
 			}
 			tip := fmt.Sprintf("trial %d: %s", s.Trial, s.Answer.estimate())
-			loose = loose || !s.Answer.Confirmed
 			point.X, point.Y, point.Tips, point.Hollow = append(point.X, *e), append(point.Y, float64(k)), append(point.Tips, tip), append(point.Hollow, !s.Answer.Confirmed)
 		}
 	}
-	if len(values) == 0 {
+	if len(point.X) == 0 {
 		return doc.Block{}, false
 	}
 	box.X, box.Y = point.X, point.Y
@@ -257,22 +266,32 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 		c.Layers = append(c.Layers, none)
 	}
 	b = doc.Plot("", "", c)
-	note := "Each point is the estimate of one trial; the line is their median."
+	b.Figure.Note = "Each point is the estimate of one trial; the line is their median."
 	if boxes {
-		note += fmt.Sprintf(" Boxes, from %d estimates on: the middle half of them. Whiskers: the farthest that are no more than 1.5 times the box away from it.", boxFrom)
+		b.Figure.Note += fmt.Sprintf(" Boxes, from %d estimates on: the middle half of them. Whiskers: the farthest that are no more than 1.5 times the box away from it.", boxFrom)
 	}
-	if loose {
-		note += " Hollow: not confirmed."
+	if slices.Contains(point.Hollow, true) {
+		b.Figure.Note += " Hollow: not confirmed."
 	}
-	// As package chart draws them.
+	b.Figure.Note += axisNote(all, point.X)
+	return b, true
+}
+
+// axisNote says how package chart draws the axis of such boxes.
+func axisNote(all []group, estimates []float64) string {
+	least, most := math.Inf(1), 0.
+	for _, g := range all {
+		if m := g.median(); num.Finite(m) {
+			least, most = min(least, m), max(most, m)
+		}
+	}
 	switch {
 	case least > 0 && most >= 3*least:
-		note += " The targets are far apart: each row is drawn around its own median, which stands beside it, and all in the same measure."
-	case slices.Min(values) > .7*slices.Max(values):
-		note += " The axis does not begin at 0."
+		return " The targets are far apart: each row is drawn around its own median, which stands beside it, and all in the same measure."
+	case slices.Min(estimates) > .7*slices.Max(estimates):
+		return " The axis does not begin at 0."
 	}
-	b.Figure.Note = note
-	return b, true
+	return ""
 }
 
 // detailed are the indices of the trials that are shown with their figures,

@@ -191,7 +191,7 @@ func TestDocumentSays(t *testing.T) {
 	for name, want := range map[string][]string{
 		"search": {
 			"The server takes 7.09 kop/s: passed at 7.055 kop/s", "p90 ≤ 150 ms, errors ≤ 1 %", "17 windows of load were measured",
-			"http://10.0.0.7:8080/", "something else disturbed them", "How often each load near the boundary was tried", "The search over time",
+			"http://10.0.0.7:8080/", "something else disturbed them", "How often each load was tried", "The search over time",
 			"Latency by load and percentile", "Outside of the drawing: 100 op/s: 1 passed", "the generators sent late", "95 % interval of the estimate",
 		},
 		"refused search": {"Capacity not found: the generators were at their limit, not the server; it takes at least 4 kop/s."},

@@ -190,7 +190,7 @@ func (s Search) boundaryFigure(loads []tried) (b doc.Block, ok bool) {
 			c.Layers = append(c.Layers, l)
 		}
 	}
-	b = doc.Plot("How often each load near the boundary was tried", "", c)
+	b = doc.Plot("How often each load was tried", "One mark a window, near the boundary.", c)
 	b.Figure.Note = outside(loads, lo, hi)
 	return b.On(doc.Page), true
 }
@@ -269,7 +269,7 @@ func (s Search) heatFigure(loads []tried) (b doc.Block, ok bool) {
 	if i := s.Answer.firstBeyond(shown); i > 0 {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit, Name: "boundary", X: chart.Values{float64(i) - .5}})
 	}
-	b = doc.Plot("Latency by load and percentile", "In ms, of all operations due.", c)
+	b = doc.Plot("Latency by load and percentile", "In ms, of all operations due; windows at the same load are added up.", c)
 	b.Figure.Note = heatNote(loads, all, shown, over, beyond)
 	return b.On(doc.Page), true
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
@@ -55,8 +53,9 @@ func (s *simServer) window(w simWindow) load.Window {
 	each := max(due/simSamples, 1)
 	out := load.Window{
 		Load: w.load, Start: s.at, Scored: time.Duration(s.scored) * time.Second,
-		Counts: load.Counts{Due: each * simSamples}, Latencies: histogram.New(int64(simTop)), Lags: simLags(w.lag), Busy: math.Min(w.load/30e3, 1),
+		Counts: load.Counts{Due: each * simSamples}, Latencies: histogram.New(int64(simTop)), Lags: histogram.New(int64(simTop)), Busy: math.Min(w.load/30e3, 1),
 	}
+	histogram.RecordMany(out.Lags, int64(30*time.Microsecond+w.lag), 1000)
 	for i := range simSamples {
 		// Ranks are spread over time so that every second has all of them.
 		u, t := (float64(i*37%simSamples)+.5)/simSamples, float64(s.warmUp)+float64(i*s.scored)/simSamples
@@ -95,13 +94,6 @@ func (s *simServer) second(to *load.Seconds, w simWindow, k int) {
 	}
 	to.Index, to.Due, to.OK, to.Replies = append(to.Index, at), append(to.Due, int64(w.load)), append(to.OK, ok), append(to.Replies, ok)
 	to.P50, to.P90 = append(to.P50, p50), append(to.P90, p90)
-}
-
-// simLags are the generators' own delays: one histogram, which nobody changes.
-func simLags(lag time.Duration) *hdr.Histogram {
-	h := histogram.New(int64(simTop))
-	histogram.RecordMany(h, int64(30*time.Microsecond+lag), 1000)
-	return h
 }
 
 // judge gives a window its verdict: what was missed while the generators were

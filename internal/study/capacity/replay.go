@@ -238,7 +238,7 @@ func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, lim
 		case j.Load != found.Failed:
 		case len(j.Problems) > 0:
 			late++
-			names, all = append(names, j.AtFault...), len(j.Window.Generators)
+			names, all = append(names, j.AtFault...), len(j.Generators)
 		case j.Verdict == Missed:
 			missed++
 		}

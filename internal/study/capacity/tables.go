@@ -209,9 +209,9 @@ func (s Search) hiddenReasons() (lines []string) {
 	var kinds []string
 	texts, windows := make(map[string][]string), make(map[string][]int)
 	for i, w := range s.Answer.Windows {
-		ofRamp := s.Config.Algorithm == search.Paper && w.Phase == search.Ramp
 		text := w.reason(false)
-		if text == "" || w.Verdict != Unusable && !(w.Verdict == Missed && ofRamp) {
+		hidden := w.Verdict == Unusable || w.Verdict == Missed && s.Config.Algorithm == search.Paper && w.Phase == search.Ramp
+		if text == "" || !hidden {
 			continue
 		}
 		kind := withoutFigures(text)

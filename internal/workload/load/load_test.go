@@ -66,6 +66,22 @@ func params(target string, rate float64) *Params {
 	return p
 }
 
+// TestOffer: the load that the step sets goes before what the parameters say.
+func TestOffer(t *testing.T) {
+	server := loadserver.Start(t, loadserver.Behaviour{})
+	p := params(server.URL(), 10)
+	env := &workload.Env{Part: 1, Parts: 2, Offer: &model.Offer{Rate: 3.5, Recover: true, Seed: 7}}
+	if err := p.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Cleanup(context.Background(), env); err != nil {
+		t.Error(err)
+	}
+	if plan := p.plan(); plan.Stages[0] != engine.Hold(3.5, 3*time.Second) || plan.Seed != 7 || !p.Recover {
+		t.Errorf("with an offer of 3.5 op/s, after another, the plan is %+v, recover %v", plan, p.Recover)
+	}
+}
+
 // TestRun: what is reported is what the server did in the seconds that are
 // scored; two nodes offer the load together.
 func TestRun(t *testing.T) {
@@ -219,7 +235,7 @@ func TestBounds(t *testing.T) {
 	} {
 		p := params("http://127.0.0.1:1/", 10)
 		p.SLA, p.Start, p.Min, p.Max = "p90=1s", c.start, c.min, c.max
-		got, err := p.Search()
+		got, err := SearchOf(p)
 		if err != nil || [3]float64{got.Start, got.Min, got.Max} != c.want {
 			t.Errorf("%s: start %v, min %v, max %v, %v; want %v", c.name, got.Start, got.Min, got.Max, err, c.want)
 		}
