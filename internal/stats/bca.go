@@ -122,7 +122,7 @@ func poissonWeights() []float64 {
 // each: that takes the square of their number. Subtracting one pair from the
 // sum of all gives the same but for the last digits; results of so few pairs
 // have been stored with all of theirs.
-const summedAnew = 4096
+const summedAnew = 10_000
 
 // jackknifeRatios returns the ratio of means without each pair in turn.
 func jackknifeRatios(num, den []float64) []float64 {
