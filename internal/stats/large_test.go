@@ -68,12 +68,41 @@ func TestJackknifeOfMany(t *testing.T) {
 	}
 }
 
+// TestPoissonWeights: mean and variance are 1, as those of how often a pair is
+// drawn.
+func TestPoissonWeights(t *testing.T) {
+	w := poissonWeights()
+	mean, _ := Mean(w)
+	sd, _ := PopulationSD(w)
+	if len(w) != 1<<16 || math.Abs(mean-1) > 1e-4 || math.Abs(sd-1) > 1e-3 {
+		t.Errorf("%d weights, mean %v, SD %v, want 65536, 1, 1", len(w), mean, sd)
+	}
+}
+
+// TestBCaOfMany: beyond manyPairs the interval is that of Fieller's theorem,
+// which is exact for these pairs.
+func TestBCaOfMany(t *testing.T) {
+	num, den := pairsOf(manyPairs + 1)
+	got, err := BCa(num, den, .95, 2000, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Fieller(num, den, .95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 2000 resamples know a bound to about a twentieth of the half width.
+	if tolerance := .12 * (want.Hi - want.Lo); math.Abs(got.Lo-want.Lo) > tolerance || math.Abs(got.Hi-want.Hi) > tolerance {
+		t.Errorf("BCa = %v, Fieller %v", got, want)
+	}
+}
+
 func BenchmarkBCa(b *testing.B) {
-	for _, n := range []int{100, 10_000, 100_000} {
+	for _, n := range []int{100, 10_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			num, den := pairsOf(n)
 			for b.Loop() {
-				if _, err := BCa(num, den, .95, 1000, 1); err != nil {
+				if _, err := BCa(num, den, .95, 200, 1); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -30,9 +30,6 @@ func (r *Result) Document() *doc.Document {
 	if len(r.findings) > 0 {
 		overview := evaluation.Chart("Capacity degradation of every metric", r.findings, func(i int, f evaluation.Finding) chart.Row {
 			row := chart.Row{Name: f.Workload, Sub: f.Metric, Href: href(i)}
-			if name := f.Name(); name == f.Metric { // it begins with the workload
-				row.Name, row.Sub = name, ""
-			}
 			if work := f.Work(); work != "" {
 				row.More = []string{work}
 			}

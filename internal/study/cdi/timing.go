@@ -188,7 +188,7 @@ func (t trial) window() []chart.Layer {
 	if t.common[1] <= t.common[0] {
 		return nil
 	}
-	return []chart.Layer{{Mark: chart.Band, Role: chart.Interval, X: chart.Values{t.common[0]}, X2: chart.Values{t.common[1]},
+	return []chart.Layer{{Mark: chart.Band, Role: chart.Window, X: chart.Values{t.common[0]}, X2: chart.Values{t.common[1]},
 		Tips: []string{num.Seconds(t.common[1]-t.common[0]) + " in which all tasks were running"}}}
 }
 
