@@ -82,7 +82,7 @@ func (r *Result) Document() *doc.Document {
 
 // reading explains the words of the document.
 func reading() doc.Section {
-	return doc.Section{ID: "reading-capacity", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
+	return doc.Section{ID: doc.Reading, Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
 		{Label: "Capacity", Text: "The largest load, in operations per second, at which the target keeps the SLA. It was looked for from outside: load was offered in windows, more and more, and then closer and closer to where the SLA breaks."},
 		{Label: "Passed, failed", Text: "Two loads that were offered, and what most of their windows said: the largest that kept the SLA and the smallest above it that did not. The estimate lies at the boundary; the interval holds it with a probability of 95 % as far as windows err as the search supposes."},
 		{Label: "Latency", Text: "From when an operation was due until its answer was whole, whether the generator could send it then or not. Percentiles are of all operations that were due: those that failed, were dropped or did not end count as slower than everything."},
