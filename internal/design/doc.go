@@ -1,19 +1,14 @@
-// Package plan turns an experiment and the nodes of its fleet into the steps
-// of a run. It is pure: the same experiment, run id and nodes give the same
-// plan, so that a run that was cut can be planned again and resumed.
+// Package design lays out a run: the treatments that a study names become
+// steps of tasks for nodes. It is pure: the same experiment, run id and nodes
+// give the same steps, so that a run that was cut can be laid out again and
+// resumed.
 //
-// The order of a plan is part of the measurement:
-//
-//   - Serial and parallel trials are interleaved unless the experiment says
-//     otherwise: drift over time would look like degradation (docs/methods.md).
-//   - Nodes take their serial turns in an order that is shuffled by the seed
-//     and rotated from trial to trial: over as many trials as nodes each node
-//     has each turn once.
+//   - A study that knows everything beforehand names all treatments at once
+//     ([Build]); one that decides from results is asked after each step
+//     ([Sequence]).
 //   - What is measured is a subject: a node, or a connection between two nodes
 //     (workload.Paired). A serial step measures one subject; the nodes at its
 //     other end take part and serve.
-//   - A sweep over fleet sizes repeats the parallel step with fewer subjects,
-//     which change from trial to trial.
-//   - Serial steps have a barrier, too, although one task has nobody to wait
-//     for: so both phases prepare, start and are timed in the same way.
+//   - Serial steps have a barrier, too, although one task has nothing to wait
+//     for: so all phases prepare, start and are timed in the same way.
 package design

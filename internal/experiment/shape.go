@@ -73,16 +73,9 @@ func shapeOf(t reflect.Type, tag string) shape {
 		item := shapeOf(t.Elem(), "")
 		s.kind, s.item = groupShape, &item
 	case reflect.Slice:
-		var own, items []string
-		for _, word := range strings.Split(tag, ",") {
-			if name, _, _ := strings.Cut(word, "="); slices.Contains([]string{"minItems", "maxItems", "uniqueItems", "required"}, name) {
-				own = append(own, word)
-			} else {
-				items = append(items, word)
-			}
-		}
-		item := shapeOf(t.Elem(), strings.Join(items, ","))
-		s.kind, s.item, tag = listShape, &item, strings.Join(own, ",")
+		own, ofItems := splitTag(tag)
+		item := shapeOf(t.Elem(), ofItems)
+		s.kind, s.item, tag = listShape, &item, own
 	case reflect.String:
 		s.kind = textShape
 	case reflect.Bool:
@@ -95,6 +88,18 @@ func shapeOf(t reflect.Type, tag string) shape {
 		s.kind = wholeShape
 	}
 	return s.tagged(tag)
+}
+
+// splitTag divides the tag of a list into what holds for the list and what for
+// its items.
+func splitTag(tag string) (own, items string) {
+	isOwn := func(word string) bool {
+		name, _, _ := strings.Cut(word, "=")
+		return slices.Contains([]string{"minItems", "maxItems", "uniqueItems", "required"}, name)
+	}
+	words := strings.Split(tag, ",")
+	return strings.Join(slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !isOwn(w) }), ","),
+		strings.Join(slices.DeleteFunc(words, isOwn), ",")
 }
 
 // tagged adds the constraints of a jsonschema tag.

@@ -3,11 +3,12 @@ package master
 import (
 	"context"
 	"fmt"
-	"github.com/google/go-cmp/cmp"
 	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"

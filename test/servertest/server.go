@@ -77,7 +77,7 @@ func New(t testing.TB, account string) *Server {
 	t.Helper()
 	// Not t.TempDir: the path of a Unix socket has little more than 100 bytes,
 	// and another user may have to reach it.
-	dir, err := os.MkdirTemp("", "servertest")
+	dir, err := os.MkdirTemp("", "servertest") //nolint:usetesting // the path is too long then
 	if err != nil {
 		t.Fatal(err)
 	}

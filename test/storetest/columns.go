@@ -120,11 +120,13 @@ func compareColumns[T any](t *testing.T, what string, sel store.Selection, d mod
 		got = append(got, x)
 	}
 	// Names that are no keys of an index come in an order of their own.
-	for from, to := 0, 0; from < len(got); from = to {
-		for to = from; to < len(got) && got[to].Task == got[from].Task && got[to].Attempt == got[from].Attempt; {
+	for from := 0; from < len(got); {
+		to := from
+		for to < len(got) && got[to].Task == got[from].Task && got[to].Attempt == got[from].Attempt {
 			to++
 		}
 		slices.SortStableFunc(got[from:to], func(a, b store.Column[T]) int { return strings.Compare(metric(a.Value), metric(b.Value)) })
+		from = to
 	}
 	diff(t, fmt.Sprintf("%s of %v", what, sel), want, got)
 }

@@ -142,7 +142,7 @@ func killOpening(t *testing.T, path string, left int) int {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-ended
+	<-ended //nolint:errcheck // killed, as it was to be
 	n, err := count("old_results")
 	moved, movedErr := count("results")
 	if err := errors.Join(err, movedErr); err != nil {
