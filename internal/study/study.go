@@ -33,7 +33,7 @@ import (
 // structs with JSON tags. A field with the tag `flag:"name"` is a flag of the
 // study's command; one with `json:"-"` is no key of the file.
 type Study interface {
-	// Validate reports impossible parameters: a [*workload.FieldError], or
+	// Validate reports impossible parameters: a [*model.InputError], or
 	// several joined with errors.Join.
 	Validate() error
 	// Analyze answers from what was measured. A run that holds nothing for
