@@ -177,7 +177,7 @@ func (a *Agent) serve(ctx context.Context) error {
 			a.reportRefused(d.Assignment, d.Refused)
 			continue
 		}
-		if err := a.handle(ctx, d); err != nil {
+		if err := a.handle(ctx, d.Assignment); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@
 //  4. it takes one task at a time from the queue, runs it in a process group
 //     of its own (package runner), and keeps the result on disk;
 //  5. it delivers the result until the server has stored it, and only then
-//     acknowledges the task;
+//     forgets it and takes the next task;
 //  6. on SIGTERM it ends the running task, delivers what it can, and says
 //     goodbye.
 //

@@ -7,79 +7,25 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/queue"
 	"github.com/scalebench/scalebench/internal/runner"
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
-// keepAlive is how often the queue is told that a delivered task is still
-// being worked on. It must be well below the queue's acknowledgement wait.
-const keepAlive = 5 * time.Second
-
-// handle brings one delivered assignment to its end: executed once, result
-// delivered, acknowledged.
-func (a *Agent) handle(ctx context.Context, d *queue.Delivery) error {
-	as := d.Assignment
+// handle brings one assignment to its end: executed once, result delivered.
+func (a *Agent) handle(ctx context.Context, as wire.Assignment) error {
 	at := wire.Attempt{Task: as.Task, Attempt: as.Attempt}
-	if a.journal.delivered[at] {
-		// A replay, or a redelivery after a lost acknowledgement.
-		a.log.Info("not run again: its result was delivered before", "attempt", at)
-		a.acknowledge(ctx, d)
+	if a.journal.isOver(at) {
+		// A repetition, a replay, or an attempt that a newer one has replaced.
+		a.log.Info("not run again: a result of this attempt or of a later one was delivered before", "attempt", at)
 		return nil
 	}
 	a.setCurrent(&at)
 	defer a.setCurrent(nil)
-	stop := a.keepAlive(d)
-	defer stop()
-
-	e, known := a.journal.get(at)
-	if !known {
-		var err error
-		if e, err = a.runOnce(ctx, as); err != nil {
-			return err
-		}
-	}
-	if err := a.deliver(ctx, e); err != nil {
+	e, err := a.runOnce(ctx, as)
+	if err != nil {
 		return err
 	}
-	a.acknowledge(ctx, d)
-	return nil
-}
-
-// ackTimeout is how long the queue may take to confirm an acknowledgement.
-const ackTimeout = 2 * time.Second
-
-// acknowledge takes the task out of the queue. Where that fails, because the
-// server was restarted since it delivered the task, the task is delivered
-// once more, recognised, and acknowledged then.
-func (a *Agent) acknowledge(ctx context.Context, d *queue.Delivery) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTimeout)
-	defer cancel()
-	if err := d.Ack(ctx); err != nil {
-		a.log.Debug("acknowledging a task; it will be delivered again", "task", d.Assignment.Task, "err", err)
-	}
-}
-
-// keepAlive extends the delivery's lease until the returned function is
-// called.
-func (a *Agent) keepAlive(d *queue.Delivery) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(keepAlive)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				if err := d.InProgress(); err != nil {
-					a.log.Debug("extending a delivery", "err", err)
-				}
-			}
-		}
-	}()
-	return func() { close(done); <-ended }
+	return a.deliver(ctx, e)
 }
 
 // runOnce executes an attempt and journals it, before and after.

@@ -43,8 +43,10 @@ type entry struct {
 // journal is the agent's memory on disk: a file per undelivered attempt and a
 // list of the delivered ones. It is used by one goroutine.
 type journal struct {
-	dir       string
-	delivered map[wire.Attempt]bool
+	dir string
+	// delivered is the last attempt at each task that was delivered. The server
+	// begins an attempt when those before it are over, so that these are, too.
+	delivered map[model.TaskID]int
 	log       *os.File // appends to the list
 }
 
@@ -53,7 +55,7 @@ func openJournal(dir string, now time.Time) (*journal, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "tasks"), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the agent's journal: %w", err)
 	}
-	j := &journal{dir: dir, delivered: make(map[wire.Attempt]bool)}
+	j := &journal{dir: dir, delivered: make(map[model.TaskID]int)}
 	lines, err := j.loadDelivered(now)
 	if err != nil {
 		return nil, err
@@ -92,7 +94,7 @@ func (j *journal) loadDelivered(now time.Time) ([]string, error) {
 			continue
 		}
 		if now.Sub(time.Unix(at, 0)) < retention {
-			j.delivered[a] = true
+			j.delivered[a.Task] = max(j.delivered[a.Task], a.Attempt)
 			keep = append(keep, s.Text()+"\n")
 		}
 	}
@@ -124,6 +126,10 @@ func (j *journal) get(a wire.Attempt) (entry, bool) {
 	return e, err == nil && e.Attempt == a
 }
 
+// isOver reports whether this attempt, or a later one at the same task, was
+// delivered: it must not be run.
+func (j *journal) isOver(a wire.Attempt) bool { return a.Attempt <= j.delivered[a.Task] }
+
 // markDelivered remembers the attempt as delivered and forgets its entry.
 func (j *journal) markDelivered(a wire.Attempt, now time.Time) error {
 	if _, err := fmt.Fprintf(j.log, "%d %d %s\n", now.Unix(), a.Attempt, a.Task); err != nil {
@@ -132,7 +138,7 @@ func (j *journal) markDelivered(a wire.Attempt, now time.Time) error {
 	if err := j.log.Sync(); err != nil {
 		return fmt.Errorf("journalling the delivery of %s: %w", a, err)
 	}
-	j.delivered[a] = true
+	j.delivered[a.Task] = max(j.delivered[a.Task], a.Attempt)
 	if e, ok := j.get(a); ok {
 		for _, file := range e.Artifacts {
 			_ = os.Remove(file) // the server has it; a left-over file is only waste

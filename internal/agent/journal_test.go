@@ -30,7 +30,7 @@ func sampleEntry(n int) entry {
 }
 
 // TestJournalSurvives: what was put is there after a restart, in order, until
-// it is delivered; delivered attempts are remembered.
+// it is delivered; delivered attempts are over, and so are those before them.
 func TestJournalSurvives(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, noon)
@@ -56,9 +56,9 @@ func TestJournalSurvives(t *testing.T) {
 	if diff := cmp.Diff([]entry{sampleEntry(1), done}, got); diff != "" {
 		t.Errorf("pending (-want +got):\n%s", diff)
 	}
-	for n, want := range map[int]bool{1: false, 2: false, 3: true} {
-		if got := j.delivered[sampleEntry(n).Attempt]; got != want {
-			t.Errorf("delivered[%d] = %v, want %v", n, got, want)
+	for n, want := range map[int]bool{1: true, 2: true, 3: true, 4: false} {
+		if got := j.isOver(sampleEntry(n).Attempt); got != want {
+			t.Errorf("isOver(%d) = %v, want %v", n, got, want)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestJournalForgets(t *testing.T) {
 		later time.Duration
 		want  bool
 	}{{retention - time.Second, true}, {retention, false}} {
-		if got := open(t, dir, noon.Add(c.later)).delivered[sampleEntry(1).Attempt]; got != c.want {
+		if got := open(t, dir, noon.Add(c.later)).isOver(sampleEntry(1).Attempt); got != c.want {
 			t.Errorf("remembered after %s = %v, want %v", c.later, got, c.want)
 		}
 	}
@@ -99,7 +99,7 @@ func TestJournalDamaged(t *testing.T) {
 	if err != nil || len(got) != 1 || len(damaged) != 1 || damaged[0] != torn {
 		t.Errorf("pending = %v, damaged %v, %v; want one entry and %s", got, damaged, err, torn)
 	}
-	if !j.delivered[wire.Attempt{Task: "a", Attempt: 1}] || len(j.delivered) != 1 {
+	if !j.isOver(wire.Attempt{Task: "a", Attempt: 1}) || len(j.delivered) != 1 {
 		t.Errorf("delivered = %v, want only the whole line", j.delivered)
 	}
 }

@@ -34,7 +34,6 @@ certificates. --nats uses your own NATS cluster instead.`,
 	f.BoolVar(&opt.Insecure, "insecure-no-tls", false, "no TLS, even off loopback: whoever sees the traffic can read results")
 	f.StringSliceVar(&opt.NATS, "nats", nil, "use this external NATS cluster: nats://A,nats://B,…")
 	f.BoolVar(&opt.NATSOpen, "insecure-open-nats", false, "accept an external cluster that lets anybody connect")
-	f.IntVar(&opt.NATSReplicas, "nats-replicas", 0, "how many servers of an external cluster keep each task (default: three, or as many as there are)")
 	f.DurationVar(&opt.Lease, "lease", time.Minute, "silence after which a node counts as lost")
 	return cmd
 }

@@ -30,10 +30,7 @@ type serverOptions struct {
 	NATSNKey  string
 	NATSCA    string
 	NATSOpen  bool
-	// NATSReplicas is how many servers of the cluster keep each task; 0: three,
-	// or as many as there are.
-	NATSReplicas int
-	Lease        time.Duration
+	Lease     time.Duration
 }
 
 // instance is a running server: store, queue and master. Close ends it in
@@ -76,7 +73,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 		return nil, err
 	}
 	in.Master = master.New(master.Config{
-		Store: st, Queue: hub, Crier: hub, Authority: auth,
+		Store: st, Queue: hub, Authority: auth,
 		Kinds: Kinds(), Fleets: c.fleets(in, auth),
 		Lease: opt.Lease, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
@@ -130,7 +127,7 @@ func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions,
 	if len(opt.NATS) > 0 {
 		ext, err := queue.ConnectExternal(ctx, queue.ExternalConfig{
 			URLs: opt.NATS, CredsFile: opt.NATSCreds, NKeyFile: opt.NATSNKey, CAFile: opt.NATSCA,
-			AllowOpen: opt.NATSOpen, Replicas: opt.NATSReplicas, Insecure: opt.Insecure, Key: key, Log: c.log,
+			AllowOpen: opt.NATSOpen, Insecure: opt.Insecure, Key: key, Log: c.log,
 		})
 		if err != nil {
 			return nil, err

@@ -17,21 +17,25 @@ type attempt struct {
 
 	mu        sync.Mutex
 	tasks     map[model.TaskID]*awaited
-	start     time.Time // agreed start; zero before
+	order     []*awaited // the same, in the order of the step
+	start     time.Time  // agreed start; zero before
 	cancelled bool
 	lost      map[model.NodeID]string // nodes lost since the executor looked, with why
 	worst     time.Duration           // largest clock error bound among the ready nodes
 	changed   chan struct{}           // holds a token when something has changed
+	unsent    chan struct{}           // holds a token when a task is to be sent
 }
 
 // awaited is a task of the attempt.
 type awaited struct {
+	task    model.Task
 	node    model.NodeID
+	sent    time.Time // when it was last sent to its node; zero before
+	held    bool      // its agent has shown that it has it
 	ready   bool
 	outcome model.Outcome // empty until there is a stored result
 	reason  string
-	// void: it was taken back before it ran, because a job before it on the
-	// same node was lost.
+	// void: it was taken back before it was sent.
 	void bool
 }
 
@@ -40,19 +44,68 @@ func newAttempt(run model.RunID, step model.Step, number int, tasks []model.Task
 		run: run, step: step, number: number,
 		tasks:   make(map[model.TaskID]*awaited, len(tasks)),
 		changed: make(chan struct{}, 1),
+		unsent:  make(chan struct{}, 1),
 	}
 	for _, t := range tasks {
-		a.tasks[t.ID] = &awaited{node: t.Node}
+		w := &awaited{task: t, node: t.Node}
+		a.tasks[t.ID], a.order = w, append(a.order, w)
 	}
 	return a
 }
 
-// poke wakes the executor.
-func (a *attempt) poke() {
+// poke leaves a token for who waits for one.
+func poke(c chan struct{}) {
 	select {
-	case a.changed <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
+}
+
+// due returns the tasks to send now: of each node the first that is open, if
+// its agent has not shown that it has it and it was not sent for a while. A
+// node has one task at a time, so that the jobs of a batch run in order. They
+// count as sent.
+func (a *attempt) due(now time.Time, again time.Duration) []*awaited {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancelled {
+		return nil
+	}
+	var out []*awaited
+	busy := make(map[model.NodeID]bool)
+	for _, t := range a.order {
+		if t.outcome != "" || t.void || busy[t.node] {
+			continue
+		}
+		busy[t.node] = true
+		if !t.held && now.Sub(t.sent) >= again {
+			t.sent = now
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// noteHeld notes that a node has shown that it has a task.
+func (a *attempt) noteHeld(node model.NodeID, at wire.Attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t, ok := a.tasks[at.Task]; ok && t.node == node && at.Attempt == a.number {
+		t.held = true
+	}
+}
+
+// sendAgain notes that a node's connection or agent is a new one, which may not
+// have what was sent before.
+func (a *attempt) sendAgain(node model.NodeID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range a.order {
+		if t.node == node {
+			t.held, t.sent = false, time.Time{}
+		}
+	}
+	poke(a.unsent)
 }
 
 // setReady notes that a task is prepared, and answers its agent.
@@ -64,15 +117,17 @@ func (a *attempt) setReady(r wire.Ready) (reply wire.ReadyReply, first bool) {
 		return wire.ReadyReply{Cancel: true}, false
 	}
 	first = !t.ready
-	t.ready = true
+	t.ready, t.held = true, true
 	a.worst = max(a.worst, r.ClockError)
 	if first {
-		a.poke()
+		poke(a.changed)
 	}
 	return wire.ReadyReply{At: a.start}, first
 }
 
-// setOutcome notes that a result is stored.
+// setOutcome notes that a result is stored. When a job of a batch was lost, the
+// jobs behind it on that node are taken back: jobs run in order or not at all.
+// They will be sent again, in order, by the next attempt.
 func (a *attempt) setOutcome(task model.TaskID, number int, o model.Outcome, reason string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,26 +136,21 @@ func (a *attempt) setOutcome(task model.TaskID, number int, o model.Outcome, rea
 		return
 	}
 	t.outcome, t.reason = o, reason
-	a.poke()
+	if a.step.Phase == model.Batch {
+		for _, behind := range a.order {
+			if !o.Definitive() && behind.node == t.node && behind.outcome == "" {
+				behind.void = true
+			}
+		}
+		poke(a.unsent)
+	}
+	poke(a.changed)
 }
 
 // has reports whether this attempt waits for such a result.
 func (a *attempt) has(task model.TaskID, number int) bool {
 	_, ok := a.tasks[task]
 	return ok && number == a.number
-}
-
-// voidAfterLoss takes back the tasks of a node that have not ended: they will
-// be dispatched again, in order, by the next attempt.
-func (a *attempt) voidAfterLoss(node model.NodeID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, t := range a.tasks {
-		if t.node == node && t.outcome == "" {
-			t.void = true
-		}
-	}
-	a.poke()
 }
 
 // lose notes that a node was lost; the executor acts on it.
@@ -111,7 +161,7 @@ func (a *attempt) lose(node model.NodeID, why string) {
 		a.lost = make(map[model.NodeID]string)
 	}
 	a.lost[node] = why
-	a.poke()
+	poke(a.changed)
 }
 
 // takeLost returns the nodes lost since the last call.
@@ -123,11 +173,15 @@ func (a *attempt) takeLost() map[model.NodeID]string {
 	return lost
 }
 
-// cancel makes every later Ready be answered with a cancel.
+// cancel makes every later Ready be answered with a cancel, and takes back what
+// was not sent yet.
 func (a *attempt) cancel() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.cancelled = true
+	for _, t := range a.order {
+		t.void = t.void || t.outcome == "" && t.sent.IsZero() && !t.held
+	}
 }
 
 func (a *attempt) setStart(at time.Time) {
@@ -186,23 +240,12 @@ func (a *attempt) openOn(node model.NodeID) []model.TaskID {
 
 // nodes returns the nodes that take part, each once.
 func (a *attempt) nodes() []model.NodeID {
-	all := make([]model.TaskID, 0, len(a.tasks))
-	for _, t := range a.step.Tasks {
-		if _, ok := a.tasks[t.ID]; ok {
-			all = append(all, t.ID)
-		}
-	}
-	return a.nodesOf(all)
-}
-
-// nodesOf returns the nodes of these tasks, each once.
-func (a *attempt) nodesOf(tasks []model.TaskID) []model.NodeID {
 	seen := make(map[model.NodeID]bool)
 	var out []model.NodeID
-	for _, id := range tasks {
-		if n := a.nodeOf(id); !seen[n] {
-			seen[n] = true
-			out = append(out, n)
+	for _, t := range a.order {
+		if !seen[t.node] {
+			seen[t.node] = true
+			out = append(out, t.node)
 		}
 	}
 	return out

@@ -15,7 +15,7 @@ import (
 // the store. Watching never slows a run down.
 type events struct {
 	store store.Writer
-	crier Crier
+	queue Queue
 	log   *slog.Logger
 	now   func() time.Time
 	// answered is told how the store took an event.
@@ -38,9 +38,9 @@ const (
 	watchBuffer = 4096
 )
 
-func newEvents(s store.Writer, c Crier, log *slog.Logger, now func() time.Time) *events {
+func newEvents(s store.Writer, q Queue, log *slog.Logger, now func() time.Time) *events {
 	return &events{
-		store: s, crier: c, log: log, now: now,
+		store: s, queue: q, log: log, now: now,
 		watchers: make(map[chan model.Event]model.RunID),
 		wake:     make(chan struct{}, 1),
 	}
@@ -52,7 +52,7 @@ func (e *events) emit(ev model.Event) {
 	if ev.Time.IsZero() {
 		ev.Time = e.now().UTC()
 	}
-	if err := e.crier.PublishEvent(ev); err != nil {
+	if err := e.queue.PublishEvent(ev); err != nil {
 		e.log.Debug("publishing an event", "err", err)
 	}
 	e.mu.Lock()

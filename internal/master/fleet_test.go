@@ -13,13 +13,14 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// noCrier publishes events to nobody. It gives no orders: events do not.
-type noCrier struct{ Crier }
+// noQueue publishes events to no client. It dispatches and orders nothing:
+// events do not.
+type noQueue struct{ Queue }
 
-func (noCrier) PublishEvent(model.Event) error { return nil }
+func (noQueue) PublishEvent(model.Event) error { return nil }
 
 func testEvents() *events {
-	return newEvents(nil, noCrier{}, slog.New(slog.DiscardHandler), func() time.Time { return time.Unix(0, 0) })
+	return newEvents(nil, noQueue{}, slog.New(slog.DiscardHandler), func() time.Time { return time.Unix(0, 0) })
 }
 
 // TestWatchTellsOfFleet: whoever begins to watch a run sees what fleet it has,

@@ -14,9 +14,6 @@ import (
 func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, error) {
 	now := m.cfg.Now()
 	h.Node.Registered = now.UTC()
-	if err := m.cfg.Queue.EnsureNode(ctx, h.Node.ID, h.Node.PublicKey); err != nil {
-		return wire.HelloReply{}, fmt.Errorf("preparing the queue of node %s: %w", h.Node.ID, err)
-	}
 	err := m.cfg.Store.PutNode(ctx, h.Node)
 	m.storeAnswered(err)
 	if err != nil {
@@ -28,6 +25,12 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 			Text: fmt.Sprintf("node %s has joined", h.Node.ID)})
 	}
 	m.nodeChanged(c, "its agent was replaced by one with another identity")
+	if a := m.currentAttempt(); a != nil && !(c.replaced && c.rekeyed) {
+		a.sendAgain(h.Node.ID)
+		for _, at := range h.Holding {
+			a.noteHeld(h.Node.ID, at)
+		}
+	}
 	return wire.HelloReply{Lease: m.cfg.Lease, Heartbeat: m.cfg.Heartbeat, Version: m.cfg.Version}, nil
 }
 
@@ -35,6 +38,9 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 func (m *Master) Heartbeat(h wire.Heartbeat) {
 	if c, ok := m.reg.heartbeat(h, m.cfg.Now()); ok {
 		m.nodeChanged(c, "")
+	}
+	if a := m.currentAttempt(); a != nil && h.Running != nil {
+		a.noteHeld(h.Node, *h.Running)
 	}
 }
 
@@ -82,8 +88,8 @@ func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 	} else if r, err = m.storedResult(ctx, r); err != nil {
 		return wire.ResultReply{Reason: err.Error()}
 	}
-	if err := m.noteResult(ctx, r); err != nil {
-		return wire.ResultReply{Reason: err.Error()}
+	if a := m.currentAttempt(); a != nil {
+		a.setOutcome(r.Task, r.Attempt, r.Outcome, r.Error)
 	}
 	return wire.ResultReply{Stored: true}
 }
@@ -117,26 +123,6 @@ func (m *Master) refuseResult(ctx context.Context, r model.Result, why error) wi
 		return wire.ResultReply{Dropped: true, Reason: why.Error()} // this is such a result already
 	}
 	return m.Result(ctx, bare)
-}
-
-// noteResult tells the waiting executor. When a job of a batch was lost, the
-// jobs behind it on that node are taken back before the agent may fetch the
-// next: jobs run in order or not at all.
-func (m *Master) noteResult(ctx context.Context, r model.Result) error {
-	a := m.currentAttempt()
-	if a == nil || !a.has(r.Task, r.Attempt) {
-		return nil
-	}
-	if a.step.Phase == model.Batch && !r.Outcome.Definitive() {
-		if err := m.cfg.Queue.PurgeTasks(ctx, []model.NodeID{r.Node}); err != nil {
-			return fmt.Errorf("taking back the jobs after a lost one: %w", err)
-		}
-		a.setOutcome(r.Task, r.Attempt, r.Outcome, r.Error)
-		a.voidAfterLoss(r.Node)
-		return nil
-	}
-	a.setOutcome(r.Task, r.Attempt, r.Outcome, r.Error)
-	return nil
 }
 
 func endedEvent(r model.Result) model.Event {

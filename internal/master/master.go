@@ -16,19 +16,16 @@ import (
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
-// Queue is what the master needs of package queue to reach the agents.
+// Queue is what the master needs of package queue. It carries and keeps
+// nothing: what is dispatched or ordered may get lost.
 type Queue interface {
-	EnsureNode(ctx context.Context, node model.NodeID, key string) error
-	Dispatch(ctx context.Context, as []wire.Assignment) error
-	PurgeTasks(ctx context.Context, nodes []model.NodeID) error
-	RemoveNode(ctx context.Context, node model.NodeID) error
-	NewToken(spec identity.TokenSpec) (identity.Token, error)
-}
-
-// Crier is what the master needs of package queue to be heard by everybody.
-type Crier interface {
+	// Dispatch sends an assignment to its node. An error that is not
+	// model.ErrUnavailable will not pass.
+	Dispatch(a wire.Assignment) error
+	// Order tells nodes to start or to cancel a step's tasks.
 	Order(ctx context.Context, o wire.Order, nodes []model.NodeID) error
 	PublishEvent(ev model.Event) error
+	NewToken(spec identity.TokenSpec) (identity.Token, error)
 }
 
 // Fleet brings nodes up and down again.
@@ -49,7 +46,6 @@ type Fleet interface {
 type Config struct {
 	Store     store.Store
 	Queue     Queue
-	Crier     Crier
 	Authority *identity.Authority
 	Kinds     experiment.Kinds
 	// Fleets makes the fleet that an experiment asks for, where this server
@@ -118,7 +114,7 @@ func New(cfg Config) *Master {
 		finished: make(map[model.RunID]chan struct{}),
 		ended:    make(map[wire.Attempt]bool),
 	}
-	m.ev = newEvents(cfg.Store, cfg.Crier, cfg.Log, cfg.Now)
+	m.ev = newEvents(cfg.Store, cfg.Queue, cfg.Log, cfg.Now)
 	m.ev.answered = m.storeAnswered
 	return m
 }

@@ -54,7 +54,7 @@ func (x *execution) endLeftover(ctx context.Context, node model.NodeID, at wire.
 	}
 	o := wire.Order{Kind: wire.OrderCancel, Run: x.run.ID, Step: model.StepID(step), Attempt: at.Attempt,
 		Reason: "nobody waits for it any more"}
-	if err := x.m.cfg.Crier.Order(ctx, o, []model.NodeID{node}); err != nil {
+	if err := x.m.cfg.Queue.Order(ctx, o, []model.NodeID{node}); err != nil {
 		x.m.log.Warn("ending left-over work", "node", node, "attempt", at, "err", err)
 	}
 	x.m.log.Info("a node is still at work on something else; it was told to stop", "node", node, "attempt", at)

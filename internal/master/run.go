@@ -31,8 +31,6 @@ type execution struct {
 	settled map[model.TaskID]bool
 	// givenUp are nodes that did not come back in time once.
 	givenUp map[model.NodeID]bool
-	// cleared: no queue of a node holds a task of a former attempt.
-	cleared bool
 }
 
 // execute runs one run to its end and records that end.

@@ -301,8 +301,5 @@ func (m *Master) RemoveNode(ctx context.Context, id model.NodeID) error {
 		m.nodeChanged(c, "it was removed")
 	}
 	m.reg.forget(id)
-	if err := m.cfg.Queue.RemoveNode(ctx, id); err != nil {
-		return fmt.Errorf("removing the queue of node %s: %w", id, err)
-	}
 	return m.cfg.Store.RemoveNode(ctx, id)
 }

@@ -25,9 +25,9 @@ const (
 	leadPerNode = 200 * time.Microsecond
 	// endGrace is how long agents may take to report after a cancel.
 	endGrace = 10 * time.Second
-	// assignmentLife bounds how long an undelivered task stays valid beyond
-	// its own time-outs.
-	assignmentLife = 24 * time.Hour
+	// assignmentLife bounds how long a task stays valid on its way, so that a
+	// replayed one is not run later. What is sent again is signed again.
+	assignmentLife = 5 * time.Minute
 )
 
 // runStep brings one step to its end: complete, or invalid once the retry
@@ -47,7 +47,6 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 		if t.bad() == 0 || step.Phase == model.Batch && onlyDefinitive(t) {
 			return model.StepComplete, x.endStep(ctx, step, model.StepComplete, "")
 		}
-		x.cleared = false // a task may be left that its agent never acknowledged
 		why, again := budget.next(t)
 		if !again {
 			return model.StepInvalid, x.endStep(ctx, step, model.StepInvalid, why)
@@ -90,10 +89,11 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 	m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepStarted, Severity: model.Info,
 		Text: describe(step)})
 
-	if err := x.dispatch(ctx, a, tasks); err != nil {
-		x.callOff(ctx, a, "not all tasks could be dispatched")
+	stop, err := x.dispatch(ctx, a, tasks)
+	if err != nil {
 		return nil, err
 	}
+	defer stop()
 	if step.Barrier && !x.agree(ctx, a) && ctx.Err() == nil {
 		x.callOff(ctx, a, "a task could not begin")
 	}
@@ -103,54 +103,6 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		return nil, cause
 	}
 	return a, nil
-}
-
-// dispatch signs the tasks over to the nodes' agents. Tasks of former
-// attempts that were never fetched are dropped first.
-func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task) error {
-	nodes := a.nodes()
-	if err := x.clearQueues(ctx); err != nil {
-		return err
-	}
-	out := make([]wire.Assignment, 0, len(tasks))
-	now := x.m.cfg.Now().UTC()
-	book := x.addresses()
-	if err := book.check(tasks); err != nil {
-		return fmt.Errorf("dispatching %s: %w", describe(a.step), err)
-	}
-	for _, t := range tasks {
-		n, _ := x.m.reg.get(t.Node)
-		out = append(out, wire.Assignment{
-			Run: x.run.ID, Step: a.step.ID, Task: t.ID, Attempt: a.number,
-			Node: t.Node, NodeKey: n.node.PublicKey,
-			Barrier: a.step.Barrier, Spec: x.inPlace(t.Spec), ReadyTimeout: x.timeouts.ready,
-			Self: book.host(t.Node), Peers: book.hosts(t.Spec.Peers), Clients: book.hosts(t.Spec.Clients),
-			Issued: now, Expires: now.Add(assignmentLife + t.Spec.Timeout),
-		})
-	}
-	if err := x.m.cfg.Queue.Dispatch(ctx, out); err != nil {
-		return fmt.Errorf("dispatching %s: %w", describe(a.step), err)
-	}
-	// A node that went away while this was being prepared told nobody.
-	gone, _ := x.m.reg.missing(nodes)
-	for _, n := range gone {
-		a.lose(n, "it is not here")
-	}
-	return nil
-}
-
-// clearQueues drops tasks that nobody fetched, where there can be any: at the
-// beginning, for an earlier execution may have left some, and after an attempt
-// that did not end by itself.
-func (x *execution) clearQueues(ctx context.Context) error {
-	if x.cleared {
-		return nil
-	}
-	if err := x.m.cfg.Queue.PurgeTasks(ctx, x.nodes); err != nil {
-		return fmt.Errorf("clearing the nodes' queues: %w", err)
-	}
-	x.cleared = true
-	return nil
 }
 
 // agree waits until all nodes are ready and names the start. It returns false
@@ -176,7 +128,7 @@ func (x *execution) agree(ctx context.Context, a *attempt) bool {
 	at := x.m.cfg.Now().Add(lead).UTC()
 	a.setStart(at)
 	order := wire.Order{Kind: wire.OrderStart, Run: a.run, Step: a.step.ID, Attempt: a.number, At: at}
-	if err := x.m.cfg.Crier.Order(ctx, order, a.nodes()); err != nil {
+	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes()); err != nil {
 		x.m.log.Warn("broadcasting a start; agents will ask for it", "err", err)
 	}
 	err := x.m.persist(ctx, "recording a start", func(ctx context.Context) error {
@@ -273,12 +225,8 @@ func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
 	defer cancel()
 	a.cancel()
-	x.cleared = false
 	order := wire.Order{Kind: wire.OrderCancel, Run: a.run, Step: a.step.ID, Attempt: a.number, Reason: reason}
-	if err := x.m.cfg.Queue.PurgeTasks(ctx, a.nodes()); err != nil {
-		x.m.log.Warn("taking tasks back", "err", err)
-	}
-	if err := x.m.cfg.Crier.Order(ctx, order, a.nodes()); err != nil {
+	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes()); err != nil {
 		x.m.log.Warn("calling an attempt off", "err", err)
 	}
 	deadline := x.m.cfg.Now().Add(endGrace)
@@ -290,15 +238,7 @@ func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
 // all (""). Should a result arrive all the same, it comes second and is not
 // stored.
 func (x *execution) giveUp(ctx context.Context, a *attempt, node model.NodeID, reason string) {
-	open := a.openOn(node)
-	x.cleared = false
-	if a.step.Phase == model.Batch && len(open) > 0 {
-		// Jobs behind a lost one must not run before it is repeated.
-		if err := x.m.cfg.Queue.PurgeTasks(ctx, a.nodesOf(open)); err != nil {
-			x.m.log.Warn("taking tasks back", "err", err)
-		}
-	}
-	for _, id := range open {
+	for _, id := range a.openOn(node) {
 		r := model.Result{
 			Run: a.run, Step: a.step.ID, Task: id, Attempt: a.number, Node: a.nodeOf(id),
 			Outcome: model.OutcomeLost, Error: reason,

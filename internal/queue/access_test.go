@@ -86,8 +86,8 @@ func TestPermissions(t *testing.T) {
 	check(t, w.auth.Admit(identity.Grant{Key: ck.Public(), Role: identity.RoleClient, Node: "cli"}))
 	tok := must[identity.Token](t)(w.hub.NewToken(identity.TokenSpec{Role: identity.RoleAgent}))
 	tk := must[*identity.Key](t)(tok.Key())
-	n, s := w.hub.names, w.hub.names.stream()
-	conns := map[string]*nats.Conn{"agent": w.raw(t, mine), "client": w.raw(t, ck), "join": w.raw(t, tk)}
+	n, s := w.hub.names, "SB_"+w.hub.names.id
+	conns := map[string]*nats.Conn{"agent": w.raw(t, mine), "client": w.raw(t, ck), "join": w.raw(t, tk), "master": w.raw(t, w.key)}
 	for _, c := range []struct {
 		who, do, subject string
 		allowed          bool
@@ -102,26 +102,26 @@ func TestPermissions(t *testing.T) {
 		{"agent", "pub", n.client(mine.Public(), kindCall), false},
 		{"agent", "pub", n.inbox(yours.Public()) + ".x", false},
 		{"agent", "pub", n.join(), false},
-		{"agent", "pub", "$JS.API.CONSUMER.MSG.NEXT." + s + "." + n.consumer("mine"), true},
-		{"agent", "pub", "$JS.API.CONSUMER.MSG.NEXT." + s + "." + n.consumer("yours"), false},
-		{"agent", "pub", "$JS.API.CONSUMER.INFO." + s + "." + n.consumer("yours"), false},
+		{"agent", "pub", "$JS.API.INFO", false},
+		{"agent", "pub", "$JS.API.CONSUMER.MSG.NEXT." + s + ".mine", false},
+		{"agent", "pub", "$JS.API.CONSUMER.INFO." + s + ".mine", false},
 		{"agent", "pub", "$JS.API.STREAM.MSG.GET." + s, false},
 		{"agent", "pub", "$JS.API.DIRECT.GET." + s, false},
 		{"agent", "pub", "$JS.API.STREAM.PURGE." + s, false},
 		{"agent", "pub", "$JS.API.STREAM.DELETE." + s, false},
 		{"agent", "pub", "$JS.API.CONSUMER.CREATE." + s, false},
-		{"agent", "pub", "$JS.API.CONSUMER.DELETE." + s + "." + n.consumer("mine"), false},
-		{"agent", "pub", "$JS.ACK." + s + "." + n.consumer("mine") + ".1.1.1.1.1", true},
-		{"agent", "pub", "$JS.ACK." + s + "." + n.consumer("yours") + ".1.1.1.1.1", false},
-		{"agent", "pub", "$JS.ACK.d.a." + s + "." + n.consumer("yours") + ".1.1.1.1.1", false},
+		{"agent", "pub", "$JS.API.CONSUMER.DELETE." + s + ".mine", false},
+		{"agent", "pub", "$JS.ACK." + s + ".mine.1.1.1.1.1", false},
+		{"agent", "pub", "$JS.ACK.d.a." + s + ".mine.1.1.1.1.1", false},
+		{"agent", "pub", "$SYS.REQ.SERVER.PING", false},
 		{"agent", "sub", n.order("mine"), true},
 		{"agent", "sub", n.order("yours"), false},
-		{"agent", "sub", n.task("mine"), false},
+		{"agent", "sub", n.task("mine"), true},
 		{"agent", "sub", n.task("yours"), false},
 		{"agent", "sub", n.agent("yours", ">"), false},
 		{"agent", "sub", n.inbox(mine.Public()) + ".*", true},
 		{"agent", "sub", n.inbox(yours.Public()) + ".>", false},
-		{"agent", "sub", n.inboxes() + ">", false},
+		{"agent", "sub", n.root() + ".i.>", false},
 		{"agent", "sub", n.anyEvent(), false},
 		{"agent", "sub", ">", false},
 		{"agent", "sub", "$JS.>", false},
@@ -133,11 +133,16 @@ func TestPermissions(t *testing.T) {
 		{"client", "pub", n.order("mine"), false},
 		{"client", "pub", n.event(testRun), false},
 		{"client", "pub", "$JS.API.STREAM.PURGE." + s, false},
-		{"client", "pub", "$JS.API.CONSUMER.MSG.NEXT." + s + "." + n.consumer("mine"), false},
+		{"client", "pub", "$JS.API.CONSUMER.MSG.NEXT." + s + ".mine", false},
 		{"client", "sub", n.event(testRun), true},
 		{"client", "sub", n.task("mine"), false},
 		{"client", "sub", n.agent("mine", ">"), false},
 		{"client", "sub", ">", false},
+		{"master", "pub", n.task("mine"), true},
+		{"master", "pub", "$JS.API.STREAM.PURGE." + s, false},
+		{"master", "sub", n.anyAgent(kindHello), true},
+		{"master", "sub", "$JS.>", false},
+		{"master", "sub", ">", false},
 		{"join", "pub", n.join(), true},
 		{"join", "pub", n.agent("mine", kindHello), false},
 		{"join", "pub", n.client(tk.Public(), kindCall), false},
@@ -203,7 +208,7 @@ func TestHubRefusesWhatPermissionsWouldNot(t *testing.T) {
 		check(t, w.hub.nc.Publish(m.subject, m.data))
 	}
 	check(t, w.hub.nc.Flush())
-	for _, l := range []*Link{l, w.dial(t, "m", other)} { // both lanes are drained
+	for _, l := range []*Link{l, w.dial(t, "m", other)} { // both queues are drained
 		must[wire.ReadyReply](t)(l.Ready(testCtx(t), wire.Ready{Node: l.node, Attempt: attempt()}))
 	}
 	check(t, w.hub.Close())
@@ -218,27 +223,29 @@ func TestHubRepliesToInboxesOnly(t *testing.T) {
 	w := newWorld(t, Handlers{Ready: func(context.Context, wire.Ready) (wire.ReadyReply, error) { return wire.ReadyReply{}, nil }})
 	l, k := w.agent(t, "n")
 	nc := w.raw(t, k)
+	tasks := must[*nats.Subscription](t)(w.hub.nc.SubscribeSync(w.hub.names.task("n")))
 	data := must[[]byte](t)(sealFor(k, w.key.Public(), fromAgent+kindReady, bodyFrame([]byte(toJSON(t, wire.Ready{Node: "n", Attempt: attempt()}))), time.Now()))
 	check(t, nc.PublishRequest(w.hub.names.agent("n", kindReady), w.hub.names.task("n"), data))
 	check(t, nc.Flush())
 	must[wire.ReadyReply](t)(l.Ready(testCtx(t), wire.Ready{Node: "n", Attempt: attempt()}))
-	if n := w.stored(t); n != 0 {
-		t.Errorf("the reply was stored as a task (%d)", n)
+	check(t, w.hub.nc.Flush())
+	if n := count(t, tasks, w.hub.names.task("n")); n != 0 {
+		t.Errorf("the reply was sent as a task (%d)", n)
 	}
 }
 
 func TestReplyIsBoundToItsRequest(t *testing.T) {
 	w := newWorld(t, Handlers{})
-	l, k := w.agent(t, "n")
+	_, k := w.agent(t, "n")
 	reply := must[[]byte](t)(sealFor(w.key, k.Public(), replyPurpose([]byte("request 1")), bodyFrame(nil), time.Now()))
-	if _, err := l.openReply([]byte("request 1"), reply); err != nil {
+	if _, err := openReply(k, w.key.Public(), []byte("request 1"), reply); err != nil {
 		t.Errorf("its own reply: %v", err)
 	}
-	if _, err := l.openReply([]byte("request 2"), reply); !errors.Is(err, identity.ErrPurpose) || !errors.Is(err, model.ErrDenied) {
+	if _, err := openReply(k, w.key.Public(), []byte("request 2"), reply); !errors.Is(err, identity.ErrPurpose) || !errors.Is(err, model.ErrDenied) {
 		t.Errorf("another request's reply: %v, want %v", err, identity.ErrPurpose)
 	}
 	forged := must[[]byte](t)(sealFor(k, k.Public(), replyPurpose([]byte("request 1")), bodyFrame(nil), time.Now()))
-	if _, err := l.openReply([]byte("request 1"), forged); !errors.Is(err, model.ErrDenied) {
+	if _, err := openReply(k, w.key.Public(), []byte("request 1"), forged); !errors.Is(err, model.ErrDenied) {
 		t.Errorf("a forged reply: %v, want %v", err, model.ErrDenied)
 	}
 }

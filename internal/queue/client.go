@@ -15,18 +15,18 @@ import (
 // Client is a person's or program's connection to the master. All methods are
 // safe for concurrent use.
 type Client struct {
-	caller
+	*session
 }
 
 // DialClient connects; it tries until ctx ends, or until the server refuses
 // the key (model.ErrDenied).
 func DialClient(ctx context.Context, info ServerInfo, key *identity.Key, opt DialOptions) (*Client, error) {
 	s := newSession(key, info.ServerKey, opt)
+	s.from, s.subject = fromClient, func(kind string) string { return s.names.client(key.Public(), kind) }
 	if err := s.dial(ctx, info, "scalebench client"); err != nil {
 		return nil, err
 	}
-	subject := func(kind string) string { return s.names.client(key.Public(), kind) }
-	return &Client{caller{s, fromClient, subject}}, nil
+	return &Client{s}, nil
 }
 
 // Call calls a verb of the master's API; request and reply may have any size.
@@ -69,10 +69,10 @@ func (c *Client) Events(ctx context.Context, run model.RunID) (<-chan model.Even
 	if err == nil {
 		// The server must know of the subscription before this returns, or the
 		// caller would miss the events of what it does next.
-		err = c.nc.FlushWithContext(flushContext(ctx))
+		err = flush(ctx, c.nc)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("watching events: %w", explain(ctx, err, publishWait))
+		return nil, fmt.Errorf("watching events: %w", err)
 	}
 	if err := w.renew(ctx); err != nil {
 		_ = sub.Unsubscribe() // the first error matters

@@ -15,8 +15,8 @@ import (
 
 // Reading the server's clock must be quick and even, for half the round trip
 // bounds the error of every start time. So its messages are not signed but
-// only boxed between the two keys, which takes microseconds, and they have
-// lanes and a subscription of their own.
+// only boxed between the two keys, which takes microseconds, and they have a
+// subscription of their own.
 //
 //	request: the agent's public key (56 bytes), box of "Q" and a nonce
 //	reply:   box of "R", the nonce, the server's time (ns, big endian)
@@ -43,12 +43,17 @@ const (
 // clock answers with the time at which the request arrived.
 func (h *Hub) clock(m *nats.Msg) {
 	now := h.opt.Now()
-	reply, err := answerClock(h.key, h.mayAskClock(m.Subject), m.Data, now)
+	admitted := func(key string) bool {
+		g, ok := h.auth.Admitted(key)
+		return ok && checkSubject(m.Subject, fromAgent, g) == nil
+	}
+	reply, err := answerClock(h.key, admitted, m.Data, now)
 	if err != nil {
 		h.refused(m, err)
 		return
 	}
 	if !h.names.isInbox(m.Reply, askerOf(m.Data)) {
+		h.refused(m, errReplySubject)
 		return
 	}
 	if err := h.nc.Publish(m.Reply, reply); err != nil && h.ctx.Err() == nil {
@@ -62,13 +67,6 @@ func askerOf(data []byte) string {
 		return ""
 	}
 	return string(data[:publicKeySize])
-}
-
-func (h *Hub) mayAskClock(subject string) func(key string) bool {
-	return func(key string) bool {
-		g, ok := h.auth.Admitted(key)
-		return ok && checkSubject(subject, fromAgent, g) == nil
-	}
 }
 
 // answerClock makes the reply to a request of an admitted key.

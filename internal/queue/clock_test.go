@@ -85,12 +85,11 @@ func TestExpiryIsByTheServersClock(t *testing.T) {
 		t.Helper()
 		a := assignment("n", k.Public(), position, 1)
 		a.Expires = time.Now().Add(expires)
-		check(t, w.hub.Dispatch(ctx, []wire.Assignment{a}))
-		d := must[*Delivery](t)(l.Next(ctx))
+		check(t, w.hub.Dispatch(a))
+		d := must[Delivery](t)(l.Next(ctx))
 		if !errors.Is(d.Refused, want) || (want == nil && d.Refused != nil) {
 			t.Errorf("%s: refused %v, want %v", what, d.Refused, want)
 		}
-		check(t, d.Ack(ctx))
 	}
 	next("clock two days ahead", 0, time.Hour, nil)
 	next("clock two days ahead", 1, -time.Minute, ErrExpired)
@@ -98,6 +97,7 @@ func TestExpiryIsByTheServersClock(t *testing.T) {
 	wrong.Store(-int64(48 * time.Hour))
 	check(t, l.nc.ForceReconnect())
 	<-l.Reconnected()
+	check(t, l.nc.Flush()) // its subscriptions are known, as after a Hello
 	next("clock two days behind", 2, -time.Minute, ErrExpired)
 	next("clock two days behind", 3, time.Hour, nil)
 }
@@ -113,7 +113,7 @@ func TestAnswersGoToTheSendersInboxOnly(t *testing.T) {
 	l, k := w.agent(t, "n")
 	_, other := w.agent(t, "other")
 	n := w.hub.names
-	all := must[*nats.Subscription](t)(w.hub.nc.SubscribeSync(">"))
+	all := must[*nats.Subscription](t)(w.hub.nc.SubscribeSync(n.root() + ".>"))
 	question := must[[]byte](t)(k.Encrypt(w.key.Public(), append([]byte{clockQuestion}, random(t, clockNonceSize)...)))
 	clock := append([]byte(k.Public()), question...)
 	for _, c := range []struct {
@@ -123,7 +123,9 @@ func TestAnswersGoToTheSendersInboxOnly(t *testing.T) {
 		{n.order("n"), false},
 		{n.task("other"), false},
 		{n.event(testRun), false},
-		{"$JS.API.STREAM.PURGE." + n.stream(), false},
+		{"$JS.API.STREAM.PURGE.SB_" + n.id, false},
+		{n.inbox(k.Public()) + ".*", false},
+		{n.inbox(k.Public()) + ".>", false},
 		{n.inbox(other.Public()) + ".x", false},
 		{n.inbox(k.Public()), false},
 		{n.inbox(k.Public()) + ".x", true},
@@ -131,10 +133,13 @@ func TestAnswersGoToTheSendersInboxOnly(t *testing.T) {
 		ready := must[[]byte](t)(sealFor(k, w.key.Public(), fromAgent+kindReady, bodyFrame([]byte(toJSON(t, wire.Ready{Node: "n", Attempt: attempt()}))), l.stamp.next()))
 		for kind, data := range map[string][]byte{kindClock: clock, kindReady: ready} {
 			check(t, l.nc.PublishRequest(n.agent("n", kind), c.reply, data))
-			// A later request in the same lane is answered when this one was.
+			// A later request in the same queue is answered when this one was.
 			barrier(ctx, t, l, kind)
 			// And what the master published before that is here after a flush.
 			check(t, w.hub.nc.Flush())
+			if err := w.hub.nc.LastError(); err != nil {
+				t.Errorf("%s with the reply subject %s: the master tried to answer: %v", kind, c.reply, err)
+			}
 			if got := count(t, all, c.reply); (got > 0) != c.want {
 				t.Errorf("%s with the reply subject %s: %d answers there, want some: %v", kind, c.reply, got, c.want)
 			}

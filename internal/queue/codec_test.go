@@ -36,8 +36,7 @@ func nodeOf(tok string) (model.NodeID, bool) {
 	return node, node.Validate() == nil && token(node) == tok
 }
 
-// The token of a node id names one node id, is one token of a subject, and is
-// a name that JetStream takes.
+// The token of a node id names one node id and is one token of a subject.
 func TestNodeTokens(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	nodes := []model.NodeID{"a", "a.b", "a:b", "a_b", "a_d", "a_db", "a-b", "a_ub", "10.0.0.1:8080", "a._:_", "A", model.NodeID("a" + strings.Repeat("_", 127))}
@@ -94,7 +93,7 @@ func TestPack(t *testing.T) {
 		if len(packed) > len(body)+1 {
 			t.Errorf("%d bytes packed to %d", len(body), len(packed))
 		}
-		if got, err := unpack(packed); err != nil || !bytes.Equal(got, body) {
+		if got, err := unpack(packed, maxMessage); err != nil || !bytes.Equal(got, body) {
 			t.Errorf("unpack(pack(%d bytes)) = %d bytes, %v", len(body), len(got), err)
 		}
 	}
@@ -104,7 +103,7 @@ func TestPack(t *testing.T) {
 // before memory is asked for.
 func TestUnpackRefusesBombs(t *testing.T) {
 	bomb := append([]byte{packedS2}, binary.AppendUvarint(nil, maxMessage+1)...)
-	if _, err := unpack(bomb); !errors.Is(err, errTooLarge) {
+	if _, err := unpack(bomb, maxWhole); !errors.Is(err, errTooLarge) {
 		t.Errorf("unpack = %v, want %v", err, errTooLarge)
 	}
 }
@@ -119,11 +118,11 @@ func FuzzUnpack(f *testing.F) {
 				return // legal, and too slow to fuzz
 			}
 		}
-		body, err := unpack(data)
+		body, err := unpack(data, 1<<20)
 		if err != nil {
 			return
 		}
-		if again, err := unpack(pack(body)); err != nil || !bytes.Equal(again, body) {
+		if again, err := unpack(pack(body), 1<<20); err != nil || !bytes.Equal(again, body) {
 			t.Errorf("%x became %x, %v", body, again, err)
 		}
 	})
@@ -332,27 +331,27 @@ func TestTransfersAreBounded(t *testing.T) {
 	}
 }
 
-func TestLanes(t *testing.T) {
-	l := newLanes()
+func TestSerialQueues(t *testing.T) {
+	q := newSerialQueues()
 	block, started := make(chan struct{}), make(chan struct{})
-	l.do("a", maxLane, func() { close(started); <-block })
+	q.add("a", maxControl, func() { close(started); <-block })
 	<-started
-	for range maxLane {
-		if !l.do("a", maxLane, func() {}) {
-			t.Fatal("refused before the lane was full")
+	for range maxControl {
+		if !q.add("a", maxControl, func() {}) {
+			t.Fatal("refused before the queue was full")
 		}
 	}
-	if l.do("a", maxLane, func() {}) {
-		t.Error("accepted by a full lane")
+	if q.add("a", maxControl, func() {}) {
+		t.Error("accepted by a full queue")
 	}
 	ran := make(chan struct{})
-	if !l.do("b", maxLane, func() { close(ran) }) {
-		t.Error("another lane is full, too")
+	if !q.add("b", maxControl, func() { close(ran) }) {
+		t.Error("another queue is full, too")
 	}
 	<-ran
 	close(block)
-	l.close()
-	if l.do("c", maxLane, func() {}) {
+	q.close()
+	if q.add("c", maxControl, func() {}) {
 		t.Error("accepted after close")
 	}
 }
@@ -402,7 +401,7 @@ func TestDispatchOfTooMuch(t *testing.T) {
 	_, k := w.agent(t, "n")
 	a := assignment("n", k.Public(), 0, 1)
 	a.Spec.Params = map[string]any{"command": randomText(2 * embeddedPayload)}
-	err := w.hub.Dispatch(testCtx(t), []wire.Assignment{a})
+	err := w.hub.Dispatch(a)
 	if !errors.Is(err, model.ErrUsage) || !strings.Contains(fmt.Sprint(err), string(a.Task)) {
 		t.Errorf("Dispatch = %v, want %v that names the task", err, model.ErrUsage)
 	}

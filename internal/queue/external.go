@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -28,9 +27,6 @@ type ExternalConfig struct {
 	// Insecure: the user said in so many words that traffic may leave this
 	// machine without TLS.
 	Insecure bool
-	// Replicas of the stream; 0 means as many as the cluster has servers for,
-	// at most three.
-	Replicas int
 	Key      *identity.Key // the master's
 	Log      *slog.Logger
 }
@@ -43,10 +39,10 @@ type External struct {
 }
 
 // errOpen refuses a cluster on which everybody can write.
-var errOpen = errors.New("the NATS cluster accepts anonymous connections: everybody who reaches it could delete tasks or flood it; set up authentication on it, or start the server with --insecure-open-nats if its network is closed")
+var errOpen = errors.New("the NATS cluster accepts anonymous connections: everybody who reaches it could flood it; set up authentication on it, or start the server with --insecure-open-nats if its network is closed")
 
-// ConnectExternal checks that the cluster can be reached, has JetStream, and
-// does not let everybody in.
+// ConnectExternal checks that the cluster can be reached and does not let
+// everybody in.
 func ConnectExternal(ctx context.Context, cfg ExternalConfig) (*External, error) {
 	return connectExternal(ctx, cfg, offLoopback(cfg.URLs))
 }
@@ -55,7 +51,7 @@ func ConnectExternal(ctx context.Context, cfg ExternalConfig) (*External, error)
 // can exercise the rules for that without leaving loopback.
 func connectExternal(ctx context.Context, cfg ExternalConfig, remote bool) (*External, error) {
 	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	e := &External{cfg: cfg, info: ServerInfo{
 		Servers: cfg.URLs, ServerKey: cfg.Key.Public(), External: true, Insecure: cfg.Insecure,
@@ -107,8 +103,6 @@ func withoutUser(server string) string {
 // Info is what agents and clients need to connect, besides credentials that
 // are not in the URLs: those they bring in DialOptions.
 func (e *External) Info() ServerInfo { return e.info }
-
-func (e *External) replicas() int { return e.cfg.Replicas }
 
 func (e *External) connect(ctx context.Context, key *identity.Key, opts []nats.Option) (*nats.Conn, error) {
 	transport, err := e.info.transport(key, credentials{e.cfg.CredsFile, e.cfg.NKeyFile, e.cfg.CAFile})

@@ -11,11 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
 	"github.com/scalebench/scalebench/internal/identity"
@@ -53,12 +53,15 @@ type foreign struct {
 	cmd *exec.Cmd
 }
 
-// startForeign runs nats-server with JetStream and more configuration.
+// withJetStream is a part of a configuration.
+const withJetStream = "\njetstream { store_dir: DIR }\n"
+
+// startForeign runs nats-server with a configuration, in which DIR is a folder.
 func startForeign(t *testing.T, name, config string) *foreign {
 	t.Helper()
 	dir, port := t.TempDir(), freePort(t)
 	file := filepath.Join(dir, "nats.conf")
-	config = fmt.Sprintf("server_name: %s\nlisten: 127.0.0.1:%d\njetstream { store_dir: %q }\n%s", name, port, dir, config)
+	config = fmt.Sprintf("server_name: %s\nlisten: 127.0.0.1:%d\n%s", name, port, strings.ReplaceAll(config, "DIR", strconv.Quote(dir)))
 	check(t, os.WriteFile(file, []byte(config), 0o600))
 	log := must[*os.File](t)(os.Create(filepath.Join(dir, "log")))
 	cmd := exec.Command(natsServer(t), "-c", file)
@@ -88,7 +91,7 @@ const users = `authorization { users: [ { user: "u", password: "p" } ] }`
 // externalWorld is a master that uses a foreign server.
 func externalWorld(t *testing.T, hs func(*Hub) Handlers, cfg ExternalConfig) *world {
 	t.Helper()
-	w := &world{dir: t.TempDir(), opt: HubOptions{Log: testLog(t), AckWait: 2 * time.Second, NodeAlive: func(model.NodeID) bool { return false }}}
+	w := &world{dir: t.TempDir(), opt: HubOptions{Log: testLog(t), NodeAlive: func(model.NodeID) bool { return false }}}
 	if w.key = cfg.Key; w.key == nil {
 		w.key = newKey(t, identity.RoleServer)
 	}
@@ -97,7 +100,6 @@ func externalWorld(t *testing.T, hs func(*Hub) Handlers, cfg ExternalConfig) *wo
 	e := must[*External](t)(ConnectExternal(testCtx(t), cfg))
 	t.Cleanup(e.Close)
 	w.conn = e
-	// A cluster that has just started elects a leader first; NewHub waits.
 	w.hub = must[*Hub](t)(NewHub(testCtx(t), e, w.key, w.auth, w.opt))
 	t.Cleanup(w.stop)
 	check(t, w.hub.Serve(hs(w.hub)))
@@ -115,12 +117,11 @@ func exercise(t *testing.T, w *world) {
 	defer func() { _ = l.Close() }()
 	must[wire.HelloReply](t)(l.Hello(ctx, wire.Hello{Node: model.Node{ID: "node.1"}, Session: "s"}))
 	a := assignment("node.1", k.Public(), 0, 1)
-	check(t, w.hub.Dispatch(ctx, []wire.Assignment{a}))
-	d := must[*Delivery](t)(l.Next(ctx))
+	check(t, w.hub.Dispatch(a))
+	d := must[Delivery](t)(l.Next(ctx))
 	if d.Refused != nil || d.Assignment.Task != a.Task {
 		t.Fatalf("got %s, refused: %v", d.Assignment.Task, d.Refused)
 	}
-	check(t, d.InProgress())
 	check(t, w.hub.Order(ctx, wire.Order{Kind: wire.OrderStart, Run: testRun, Step: a.Step, Attempt: 1, At: time.Now()}, []model.NodeID{"node.1"}))
 	if o := <-l.Orders(); o.Step != a.Step {
 		t.Errorf("order %+v", o)
@@ -135,11 +136,6 @@ func exercise(t *testing.T, w *world) {
 		t.Errorf("Result = %+v, %v", reply, err)
 	}
 	check(t, l.Chunk(ctx, wire.Chunk{Attempt: attempt(), Node: "node.1", Name: "stdout", Data: []byte(randomText(wire.MaxChunk))}))
-	check(t, d.Ack(ctx))
-	// In a cluster the acknowledged task leaves the stream a moment after.
-	for w.stored(t) != 0 {
-		check(t, pause(ctx, 10*time.Millisecond))
-	}
 	exerciseClient(t, w)
 }
 
@@ -168,11 +164,9 @@ func randomText(n int) string {
 }
 
 // exerciseHandlers answer what exercise sends.
-func exerciseHandlers(hub *Hub) Handlers {
+func exerciseHandlers(*Hub) Handlers {
 	return Handlers{
-		Hello: func(ctx context.Context, h wire.Hello) (wire.HelloReply, error) {
-			return wire.HelloReply{}, hub.EnsureNode(ctx, h.Node.ID, h.Node.PublicKey)
-		},
+		Hello: func(context.Context, wire.Hello) (wire.HelloReply, error) { return wire.HelloReply{}, nil },
 		Result: func(_ context.Context, r model.Result) wire.ResultReply {
 			return wire.ResultReply{Stored: len(r.Stdout.Text) == 300_000}
 		},
@@ -181,6 +175,12 @@ func exerciseHandlers(hub *Hub) Handlers {
 			return body, nil
 		},
 	}
+}
+
+// A cluster that has JetStream is as good as one that has none.
+func TestExternalServerWithJetStream(t *testing.T) {
+	f := startForeign(t, "one", users+withJetStream)
+	exercise(t, externalWorld(t, exerciseHandlers, ExternalConfig{URLs: []string{withUser(f.url, "u:p")}}))
 }
 
 func TestExternalServerWithSmallMessages(t *testing.T) {
@@ -199,10 +199,10 @@ func TestExternalServerWithTheDocumentedPermissions(t *testing.T) {
 	id := key.Public()[2:18] // as the documentation says it
 	config := strings.ReplaceAll(`authorization { users: [
 		{ user: "server", password: "p", permissions: {
-			publish: ["sb.ID.>", "$JS.API.>"], subscribe: ["sb.ID.>"] } },
+			publish: ["sb.ID.>"], subscribe: ["sb.ID.>"] } },
 		{ user: "others", password: "p", permissions: {
-			publish: ["sb.ID.a.>", "sb.ID.c.>", "sb.ID.j", "$JS.API.CONSUMER.INFO.SB_ID.>", "$JS.API.CONSUMER.MSG.NEXT.SB_ID.>", "$JS.ACK.SB_ID.>"],
-			subscribe: ["sb.ID.o.>", "sb.ID.e.>", "sb.ID.i.>"] } },
+			publish: ["sb.ID.a.>", "sb.ID.c.>", "sb.ID.j"],
+			subscribe: ["sb.ID.t.>", "sb.ID.o.>", "sb.ID.e.>", "sb.ID.i.>"] } },
 	] }`, "ID", id)
 	f := startForeign(t, "one", config)
 	w := externalWorld(t, exerciseHandlers, ExternalConfig{URLs: []string{withUser(f.url, "server:p")}, Key: key})
@@ -296,19 +296,18 @@ func TestForeignClusterWithAnIntruder(t *testing.T) {
 	}
 	bad := append(queuetest.Altered(sealed(w.key)), sealed(ik))
 	for i, data := range bad {
-		intruder.Store(w.hub.names.task("n"), data)
-		if d := must[*Delivery](t)(l.Next(ctx)); !errors.Is(d.Refused, ErrForged) {
+		intruder.Publish(w.hub.names.task("n"), "", data)
+		if d := must[Delivery](t)(l.Next(ctx)); !errors.Is(d.Refused, ErrForged) {
 			t.Errorf("forged task %d: refused %v, want %v", i, d.Refused, ErrForged)
 		}
 	}
 	// The same by the right key is accepted: it was refused for its signature.
-	intruder.Store(w.hub.names.task("n"), sealed(w.key))
-	real := must[*Delivery](t)(l.Next(ctx))
+	intruder.Publish(w.hub.names.task("n"), "", sealed(w.key))
+	real := must[Delivery](t)(l.Next(ctx))
 	check(t, real.Refused)
-	check(t, real.Ack(ctx))
 	a.Spec.Params = map[string]any{"command": "topsecretcommand"}
-	check(t, w.hub.Dispatch(ctx, []wire.Assignment{a}))
-	d := must[*Delivery](t)(l.Next(ctx))
+	check(t, w.hub.Dispatch(a))
+	d := must[Delivery](t)(l.Next(ctx))
 	check(t, d.Refused)
 
 	user := newKey(t, identity.RoleAgent)
@@ -320,7 +319,6 @@ func TestForeignClusterWithAnIntruder(t *testing.T) {
 	if got := <-results; got.Stdout.Text != r.Stdout.Text {
 		t.Errorf("a forged result was accepted: %+v", got)
 	}
-	check(t, d.Ack(ctx))
 	// What is seen last is sent last.
 	const end = "sb.end"
 	intruder.Publish(end, "", nil)
@@ -357,49 +355,35 @@ func TestClusterOfThree(t *testing.T) {
 	w := externalWorld(t, exerciseHandlers, ExternalConfig{URLs: urls})
 	exercise(t, w)
 
+	// One server dies, and then another: the agent finds a third, and tasks.
+	// What is lost on the way is sent again, as the master does.
 	ctx := testCtx(t)
-	info := must[*jetstream.StreamInfo](t)(w.hub.stream.Info(ctx))
-	if n := info.Config.Replicas; n != 3 {
-		t.Errorf("%d replicas of the tasks, want 3", n)
-	}
-	// One server dies, the leader of the tasks: they survive, and so does the
-	// agent.
 	l, k := w.agent(t, "survivor")
-	as := []wire.Assignment{assignment("survivor", k.Public(), 1, 1), assignment("survivor", k.Public(), 2, 1)}
-	check(t, w.hub.Dispatch(ctx, as[:1]))
-	leader := info.Cluster.Leader
-	for i, f := range servers {
-		if leader == fmt.Sprintf("s%d", i) {
-			f.kill()
-		}
-	}
-	d := must[*Delivery](t)(l.Next(ctx))
-	if d.Assignment.Task != as[0].Task {
-		t.Errorf("after the leader's death: %s, want %s", d.Assignment.Task, as[0].Task)
-	}
-	check(t, untilAvailable(ctx, func() error { return d.Ack(ctx) }))
-	check(t, untilAvailable(ctx, func() error { return w.hub.Dispatch(ctx, as[1:]) }))
-	for {
-		d := must[*Delivery](t)(l.Next(ctx))
-		check(t, untilAvailable(ctx, func() error { return d.Ack(ctx) }))
-		if d.Assignment.Task == as[1].Task {
-			return
-		}
-		if d.Redelivered == 0 {
-			t.Errorf("%s came twice without being marked as redelivered", d.Assignment.Task)
-		}
-	}
-}
-
-// untilAvailable repeats what may fail while a cluster elects its leader.
-func untilAvailable(ctx context.Context, do func() error) error {
-	for {
-		err := do()
-		if !errors.Is(err, model.ErrUnavailable) {
-			return err
-		}
-		if perr := pause(ctx, 100*time.Millisecond); perr != nil {
-			return fmt.Errorf("%w (%w)", err, perr)
+	for i, f := range servers[:2] {
+		f.kill()
+		a := assignment("survivor", k.Public(), i, 1)
+		got := make(chan Delivery, 1)
+		go func() {
+			for {
+				d, err := l.Next(ctx)
+				if err != nil || d.Assignment.Task == a.Task {
+					got <- d
+					return
+				}
+			}
+		}()
+		for waiting := true; waiting; {
+			if err := w.hub.Dispatch(a); err != nil && !errors.Is(err, model.ErrUnavailable) {
+				t.Fatal(err)
+			}
+			select {
+			case d := <-got:
+				waiting = false
+				if check(t, d.Refused); d.Assignment.Task != a.Task {
+					t.Errorf("got %s, want %s", d.Assignment.Task, a.Task)
+				}
+			case <-time.After(100 * time.Millisecond):
+			}
 		}
 	}
 }

@@ -126,12 +126,11 @@ func newKey(t testing.TB, role identity.Role) *identity.Key {
 	return must[*identity.Key](t)(identity.New(role))
 }
 
-// agent admits a node, gives it a consumer, and connects it.
+// agent admits a node and connects it.
 func (w *world) agent(t testing.TB, node model.NodeID) (*Link, *identity.Key) {
 	t.Helper()
 	k := newKey(t, identity.RoleAgent)
 	check(t, w.auth.Admit(identity.Grant{Key: k.Public(), Role: identity.RoleAgent, Node: node}))
-	check(t, w.hub.EnsureNode(testCtx(t), node, k.Public()))
 	return w.dial(t, node, k), k
 }
 

@@ -2,16 +2,13 @@ package queue
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/time/rate"
 
 	"github.com/scalebench/scalebench/internal/identity"
@@ -24,7 +21,6 @@ type Conn interface {
 	// Info is what agents and clients need to connect.
 	Info() ServerInfo
 	connect(ctx context.Context, key *identity.Key, opts []nats.Option) (*nats.Conn, error)
-	replicas() int // of the stream; 0: as many as the cluster allows, at most 3
 }
 
 // HubOptions tunes a hub; the zero value is good.
@@ -32,18 +28,9 @@ type HubOptions struct {
 	Log *slog.Logger
 	Now func() time.Time
 	// NodeAlive says whether the agent that holds a node id is there: a live
-	// node's id cannot be taken over by another key. Nil: an agent is there if
-	// it was heard in the last AliveFor, and everybody is while the hub itself
-	// is younger than that.
+	// node's id cannot be taken over by another key. Nil: none ever is.
 	NodeAlive func(model.NodeID) bool
-	// AckWait is the silence after which an undone task is delivered again;
-	// 30 s if zero. Delivery.InProgress starts it anew.
-	AckWait time.Duration
 }
-
-// AliveFor is how long an agent counts as there after it was last heard,
-// unless HubOptions.NodeAlive says better.
-const AliveFor = 30 * time.Second
 
 // Caller is an authenticated client.
 type Caller struct {
@@ -53,7 +40,7 @@ type Caller struct {
 }
 
 // Handlers are what the master does with messages. They are called from
-// several goroutines. Messages of one node come in order within three lanes
+// several goroutines. Messages of one node come in order within three queues
 // that do not wait for each other, so that a store that is slow does not make
 // a node look dead: Result and Chunk; Hello and Goodbye; all else. A Heartbeat
 // that was sent after a Hello can so be handled before it; an agent says
@@ -74,30 +61,26 @@ type Handlers struct {
 	API func(ctx context.Context, caller Caller, verb string, body []byte) ([]byte, error)
 }
 
-// Hub is the master's side of the queue.
+// Hub is the master's side of the queue. It keeps nothing that must outlive
+// it: what is sent and not received is sent again by the master.
 type Hub struct {
-	nc *nats.Conn
-	js jetstream.JetStream
-	// stream of the tasks
-	stream jetstream.Stream
-	key    *identity.Key
-	auth   *identity.Authority
-	info   ServerInfo
-	names  names
-	opt    HubOptions
-	stamp  issuer
+	nc    *nats.Conn
+	key   *identity.Key
+	auth  *identity.Authority
+	info  ServerInfo
+	names names
+	opt   HubOptions
+	stamp issuer
 
 	ctx     context.Context // ends when the hub closes
 	cancel  context.CancelFunc
-	lanes   *lanes
-	sorting sync.WaitGroup // of messages into lanes
-	calls   chan struct{}  // a slot for every API call
+	queues  *serialQueues
+	running sync.WaitGroup // readers of subscriptions, and calls of clients
+	calls   chan struct{}  // a slot for every call
 	fresh   freshness
-	heard   hearing
 	events  eventKey
-	parts   *transfers // uploads under way
-	replies *transfers // large replies that wait to be fetched
-	started time.Time
+	parts   *transfers     // uploads under way
+	replies *transfers     // large replies that wait to be fetched
 	warn    rate.Sometimes // refused messages are logged, but not a flood of them
 
 	mu   sync.Mutex
@@ -107,50 +90,24 @@ type Hub struct {
 // maxCalls is how many API calls run at the same time.
 const maxCalls = 128
 
-// NewHub connects to the queue and makes the stream of tasks if there is none.
+// NewHub connects to the queue.
 func NewHub(ctx context.Context, conn Conn, key *identity.Key, auth *identity.Authority, opt HubOptions) (*Hub, error) {
-	h := newHub(conn.Info(), key, auth, opt)
-	opts := append(commonOptions(h.names.inbox(key.Public()), "scalebench master"), h.connectionLog()...)
-	nc, err := conn.connect(ctx, key, opts)
-	if err != nil {
-		return nil, fmt.Errorf("connecting the master to its queue: %w", err)
-	}
-	h.nc = nc
-	if h.js, err = jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(maxPublishing)); err == nil {
-		err = h.ensureStream(ctx, conn.replicas())
-	}
-	if err != nil {
-		nc.Close()
-		return nil, fmt.Errorf("preparing the queue: %w", err)
-	}
-	// A revoked client must not read on: events get a new key.
-	auth.OnRevoke(func(string) { h.events.renew() })
-	return h, nil
-}
-
-func newHub(info ServerInfo, key *identity.Key, auth *identity.Authority, opt HubOptions) *Hub {
 	if opt.Log == nil {
-		opt.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	if opt.AckWait <= 0 {
-		opt.AckWait = 30 * time.Second
-	}
 	h := &Hub{
-		key: key, auth: auth, info: info, names: namesOf(key.Public()), opt: opt,
-		stamp: issuer{now: opt.Now},
-		lanes: newLanes(), calls: make(chan struct{}, maxCalls),
+		key: key, auth: auth, info: conn.Info(), names: namesOf(key.Public()), opt: opt,
+		stamp:  issuer{now: opt.Now},
+		queues: newSerialQueues(), calls: make(chan struct{}, maxCalls),
 		parts: newTransfers(opt.Now), replies: newTransfers(opt.Now),
-		started: opt.Now(), warn: rate.Sometimes{First: 10, Interval: 10 * time.Second},
+		warn: rate.Sometimes{First: 10, Interval: 10 * time.Second},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	return h
-}
-
-func (h *Hub) connectionLog() []nats.Option {
-	return []nats.Option{
+	var err error
+	h.nc, err = conn.connect(ctx, key, append(commonOptions(h.names.inbox(key.Public()), "scalebench master"),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if h.ctx.Err() == nil {
 				h.opt.Log.Warn("the master lost its queue; trying again", "error", err)
@@ -160,7 +117,14 @@ func (h *Hub) connectionLog() []nats.Option {
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			h.opt.Log.Warn("queue connection", "error", err)
 		}),
+	))
+	if err != nil {
+		h.cancel()
+		return nil, fmt.Errorf("connecting the master to its queue: %w", err)
 	}
+	// A revoked client must not read on: events get a new key.
+	auth.OnRevoke(func(string) { h.events.renew() })
+	return h, nil
 }
 
 // NewToken makes a join token that leads to this hub.
@@ -181,17 +145,17 @@ func (h *Hub) Close() error {
 			errs = append(errs, err)
 		}
 	}
-	h.sorting.Wait()
-	h.lanes.close()
+	h.queues.close()
+	h.running.Wait()
 	h.nc.Close()
 	return errors.Join(errs...)
 }
 
 // freshness remembers the latest issue time of every sender's messages about
 // being alive. Anything not newer is a replay: on a queue that others can
-// write to, somebody could otherwise make a dead node look alive, or a live
-// one gone. Results, chunks and reports need no such guard, because storing
-// them twice changes nothing.
+// write to, a dead node could otherwise be made to look alive, or a live one
+// gone. Results, chunks and reports need no such guard, because storing them
+// twice changes nothing.
 type freshness struct {
 	mu   sync.Mutex
 	last map[string]time.Time // by key
@@ -211,42 +175,54 @@ func (f *freshness) accept(key string, issued time.Time) (floor time.Time, ok bo
 	return issued, true
 }
 
-// hearing remembers when each agent was last heard.
-type hearing struct {
-	mu   sync.Mutex
-	last map[model.NodeID]time.Time
+// serialQueues run functions one after another for equal keys, and at the same
+// time for different ones. A key costs a goroutine only while it has work.
+type serialQueues struct {
+	mu      sync.Mutex
+	waiting map[string][]func()
+	closed  bool
+	running sync.WaitGroup
 }
 
-func (l *hearing) note(g identity.Grant, at time.Time) {
-	if g.Role != identity.RoleAgent {
-		return
+func newSerialQueues() *serialQueues { return &serialQueues{waiting: make(map[string][]func())} }
+
+// add queues f; it reports false, and does nothing, if limit functions wait
+// under the key already or all queues are closed.
+func (q *serialQueues) add(key string, limit int, f func()) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue, busy := q.waiting[key]
+	if q.closed || len(queue) >= limit {
+		return false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.last == nil {
-		l.last = make(map[model.NodeID]time.Time)
+	q.waiting[key] = append(queue, f)
+	if !busy {
+		q.running.Go(func() {
+			for f := q.take(key); f != nil; f = q.take(key) {
+				f()
+			}
+		})
 	}
-	l.last[g.Node] = at
+	return true
 }
 
-func (l *hearing) at(node model.NodeID) time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.last[node]
-}
-
-// alive answers for HubOptions.NodeAlive where nobody knows better.
-func (h *Hub) alive(node model.NodeID) bool {
-	if h.opt.NodeAlive != nil {
-		return h.opt.NodeAlive(node)
+// take removes the first function of a queue; nil ends it.
+func (q *serialQueues) take(key string) func() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.waiting[key]
+	if len(queue) == 0 || q.closed {
+		delete(q.waiting, key)
+		return nil
 	}
-	now := h.opt.Now()
-	return now.Sub(h.started) < AliveFor || now.Sub(h.heard.at(node)) < AliveFor
+	q.waiting[key] = queue[1:]
+	return queue[0]
 }
 
-// newID returns a random name for a body in parts.
-func newID() (transferID, error) {
-	var id transferID
-	_, err := rand.Read(id[:])
-	return id, err
+// close drops what waits and returns when nothing runs any more.
+func (q *serialQueues) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.running.Wait()
 }

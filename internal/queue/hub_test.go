@@ -103,7 +103,7 @@ func TestOneNodesMessagesComeInOrder(t *testing.T) {
 		Progress:  func(p wire.Progress) { got <- fmt.Sprint(p.Value) },
 	})
 	l, _ := w.agent(t, "n")
-	for first := 0; first < n; first += 120 { // a lane holds 256
+	for first := 0; first < n; first += 120 { // a queue holds 256
 		for i := first; i < first+120; i++ {
 			check(t, sendNumber(l, i))
 		}
@@ -198,7 +198,7 @@ func TestSlowHelloHoldsUpNoHeartbeat(t *testing.T) {
 			t.Errorf("Goodbye: %v", err)
 		}
 	})
-	for w.hub.lanes.length("n"+lanePresence) == 0 {
+	for w.hub.queues.length("n"+queuePresence) == 0 {
 		check(t, pause(ctx, time.Millisecond)) // the goodbye is on its way
 	}
 	check(t, l.Heartbeat(wire.Heartbeat{Node: "n", Session: "s"}))
@@ -212,10 +212,10 @@ func TestSlowHelloHoldsUpNoHeartbeat(t *testing.T) {
 	wg.Wait()
 }
 
-func (l *lanes) length(key string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.waiting[key])
+func (q *serialQueues) length(key string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting[key])
 }
 
 func nodes79(n int) model.NodeID { return model.NodeID(fmt.Sprintf("n%d", n-1)) }
@@ -269,7 +269,7 @@ func TestReplaysOfLifeSignsAreRefused(t *testing.T) {
 	}
 	check(t, w.hub.nc.Publish(w.hub.names.agent("n", kindHeartbeat), old))
 	check(t, w.hub.nc.Flush())
-	// Ready goes through the same lane, so the replay was handled before it.
+	// Ready goes through the same queue, so the replay was handled before it.
 	must[wire.ReadyReply](t)(l.Ready(testCtx(t), wire.Ready{Node: "n", Attempt: attempt()}))
 	select {
 	case b := <-beats:

@@ -3,13 +3,14 @@ package queue
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -21,55 +22,135 @@ import (
 // for concurrent use. Requests make one try: an error that is
 // model.ErrUnavailable means that a later one may succeed.
 type Link struct {
-	caller
+	*session
 	node   model.NodeID
-	js     jetstream.JetStream
+	tasks  chan received
 	orders chan wire.Order
 	offset atomic.Int64 // server minus node, ns, as last measured
 
-	next     sync.Mutex         // one fetch at a time
-	consumer jetstream.Consumer // nil until found; guarded by next
-	timed    context.Context    // the connection that setClock was for; guarded by next
+	next  sync.Mutex      // one reader of tasks at a time
+	timed context.Context // the connection that setClock was for; guarded by next
 
 	shown throttle // progress
 }
 
-// ordersAhead is how many orders wait for the agent to read them. A node has
-// one task; more than a few are repetitions.
-const ordersAhead = 64
+// Delivery is one task handed to the agent.
+type Delivery struct {
+	Assignment wire.Assignment
+	// Refused says why the assignment must not run. Assignment is unverified
+	// then, or zero, and serves to report the refusal only.
+	Refused error
+}
+
+// Reasons to refuse an assignment.
+var (
+	ErrForged   = errors.New("not signed by the server that admitted this node")
+	ErrNotMine  = errors.New("made for another node, or for another key of this node")
+	ErrExpired  = errors.New("expired")
+	ErrUnusable = errors.New("cannot be understood")
+)
+
+// received is a task as it came, and when, by the node's clock.
+type received struct {
+	data []byte
+	at   time.Time
+}
+
+const (
+	// tasksAhead is how many tasks wait for the agent to take them. A node has
+	// one at a time; more are repetitions, and what is dropped comes again.
+	tasksAhead = 64
+	// ordersAhead is the same for orders.
+	ordersAhead = 64
+)
 
 // DialAgent connects; it tries until ctx ends, or until the server refuses the
-// key (model.ErrDenied).
+// key (model.ErrDenied). When it returns, the node receives tasks and orders.
 func DialAgent(ctx context.Context, info ServerInfo, key *identity.Key, node model.NodeID, opt DialOptions) (*Link, error) {
 	if err := node.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
 	s := newSession(key, info.ServerKey, opt)
+	s.from, s.subject = fromAgent, func(kind string) string { return s.names.agent(node, kind) }
 	if err := s.dial(ctx, info, "scalebench agent "+string(node)); err != nil {
 		return nil, err
 	}
-	l := &Link{node: node, orders: make(chan wire.Order, ordersAhead)}
-	l.caller = caller{s, fromAgent, func(kind string) string { return s.names.agent(node, kind) }}
-	if err := l.listen(ctx); err != nil {
+	l := &Link{session: s, node: node, tasks: make(chan received, tasksAhead), orders: make(chan wire.Order, ordersAhead)}
+	_, err := l.nc.Subscribe(l.names.task(node), l.onTask)
+	if err == nil {
+		_, err = l.nc.Subscribe(l.names.order(node), l.onOrder)
+	}
+	if err == nil {
+		err = flush(ctx, l.nc)
+	}
+	if err != nil {
 		_ = l.Close() // the first error matters
 		return nil, fmt.Errorf("connecting to %v: %w", info, err)
 	}
 	return l, nil
 }
 
-// listen returns when the server knows of the subscription: no order that is
-// given after that is missed.
-func (l *Link) listen(ctx context.Context) (err error) {
-	if l.js, err = jetstream.New(l.nc); err != nil {
-		return err
+func (l *Link) onTask(m *nats.Msg) {
+	select {
+	case l.tasks <- received{m.Data, l.opt.Now()}:
+	default:
+		l.opt.Log.Warn("task dropped: too many at a time; the server sends it again")
 	}
-	if _, err = l.nc.Subscribe(l.names.order(l.node), l.onOrder); err != nil {
-		return err
+}
+
+// Next blocks until there is a task for this node, and verifies it. It
+// survives the loss of the connection; whether a task had expired when it came
+// is judged by the server's clock, which is read first. The same task may come
+// more than once. Its errors are ctx's own, or why the link is closed.
+func (l *Link) Next(ctx context.Context) (Delivery, error) {
+	l.next.Lock()
+	defer l.next.Unlock()
+	for {
+		live, err := l.connection(ctx)
+		if err != nil {
+			return Delivery{}, err
+		}
+		if err := l.setClock(ctx, live); err != nil {
+			l.opt.Log.Debug("waiting for a task", "error", err)
+			if err := pause(ctx, backoff(1)); err != nil {
+				return Delivery{}, err
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return Delivery{}, ctx.Err()
+		case <-live.Done():
+		case r := <-l.tasks:
+			if ctx.Err() != nil {
+				return Delivery{}, ctx.Err()
+			}
+			var d Delivery
+			d.Assignment, d.Refused = openTask(l.key, l.server, l.node, r.data, r.at.Add(time.Duration(l.offset.Load())))
+			return d, nil
+		}
 	}
-	if err := l.nc.FlushWithContext(flushContext(ctx)); err != nil {
-		return explain(ctx, err, publishWait)
+}
+
+// openTask verifies everything that must be true of a task before it may run.
+// The assignment is returned as far as it can be read, verified or not.
+func openTask(k *identity.Key, server string, node model.NodeID, data []byte, now time.Time) (wire.Assignment, error) {
+	body, err := openFrom(k, server, purposeTask, data)
+	if err != nil {
+		return wire.Assignment{}, fmt.Errorf("task refused: %w: %w", ErrForged, err)
 	}
-	return nil
+	a, err := wire.Decode[wire.Assignment](body)
+	switch {
+	case err != nil:
+		// What can be read of it helps to report it.
+		_ = json.Unmarshal(body, &a)
+		return a, fmt.Errorf("task refused: %w: %w", ErrUnusable, err)
+	case a.Node != node || a.NodeKey != k.Public():
+		return a, fmt.Errorf("task %s refused: %w (node %s, key %.12s…)", a.Task, ErrNotMine, a.Node, a.NodeKey)
+	case !a.Expires.IsZero() && !now.Before(a.Expires):
+		return a, fmt.Errorf("task %s refused: %w at %s, it is %s", a.Task, ErrExpired, a.Expires.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	return a, nil
 }
 
 // onOrder verifies an order and hands it on. Nothing waits here: an agent that
@@ -103,23 +184,30 @@ func (l *Link) Orders() <-chan wire.Order { return l.orders }
 
 // Hello registers the node. Say it at the start and after every Reconnected.
 func (l *Link) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, error) {
-	return exchange[wire.HelloReply](ctx, l, kindHello, h)
+	return ask[wire.HelloReply](ctx, l, kindHello, h)
 }
 
 // Ready says that a task is prepared.
 func (l *Link) Ready(ctx context.Context, r wire.Ready) (wire.ReadyReply, error) {
-	return exchange[wire.ReadyReply](ctx, l, kindReady, r)
+	return ask[wire.ReadyReply](ctx, l, kindReady, r)
 }
 
 // Result delivers a result of any size. One that cannot travel, because it
-// holds values that are no numbers, arrives as a failed one that says so: an
-// attempt that ended must not look as if it went on.
+// holds values that are no numbers or is too large, arrives as a failed one
+// that says so: an attempt that ended must not look as if it went on.
 func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, error) {
-	m := wire.Result{Result: r}
-	if _, err := json.Marshal(m); err != nil {
-		m = unusable(r, err)
+	body, err := json.Marshal(r)
+	if err == nil && len(body) > maxMessage {
+		err = errTooLarge
 	}
-	return exchange[wire.ResultReply](ctx, l, kindResult, m)
+	if err != nil {
+		return ask[wire.ResultReply](ctx, l, kindResult, unusable(r, err))
+	}
+	reply, err := l.call(ctx, kindResult, body, l.opt.RequestTimeout)
+	if err != nil {
+		return wire.ResultReply{}, err
+	}
+	return wire.Decode[wire.ResultReply](reply)
 }
 
 // unusable takes the place of a result that cannot be used.
@@ -177,8 +265,8 @@ func (l *Link) tell(kind string, m wire.Message) error {
 	return l.notify(kind, body)
 }
 
-// exchange sends a message and decodes the reply.
-func exchange[R wire.Message](ctx context.Context, l *Link, kind string, m wire.Message) (R, error) {
+// ask sends a message and decodes the reply.
+func ask[R wire.Message](ctx context.Context, l *Link, kind string, m wire.Message) (R, error) {
 	var none R
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -191,7 +279,32 @@ func exchange[R wire.Message](ctx context.Context, l *Link, kind string, m wire.
 	return wire.Decode[R](reply)
 }
 
-// serverNow is the server's time by the last measurement.
-func (l *Link) serverNow() time.Time {
-	return l.opt.Now().Add(time.Duration(l.offset.Load()))
+// showEvery is how often a person is shown how far a task is. A workload
+// reports ten times as often; a thousand agents that signed and sent every
+// point would load the server while it measures.
+const showEvery = time.Second
+
+// throttle lets one message of an attempt pass in showEvery; the zero value is
+// ready.
+type throttle struct {
+	mu   sync.Mutex
+	last map[wire.Attempt]time.Time // when the last one passed
+}
+
+// due reports whether a message may pass now, and notes that it does. A clock
+// that was set back lets it pass.
+func (t *throttle) due(a wire.Attempt, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	recent := func(at time.Time) bool { d := now.Sub(at); return 0 <= d && d < showEvery }
+	if at, ok := t.last[a]; ok && recent(at) {
+		return false
+	}
+	if t.last == nil {
+		t.last = make(map[wire.Attempt]time.Time)
+	}
+	// Attempts that ended are forgotten here.
+	maps.DeleteFunc(t.last, func(_ wire.Attempt, at time.Time) bool { return !recent(at) })
+	t.last[a] = now
+	return true
 }

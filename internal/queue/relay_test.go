@@ -14,7 +14,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/wire"
 )
 
 // TestRelay: an agent that has nothing but the path of a socket gets its tasks
@@ -25,14 +24,13 @@ func TestRelay(t *testing.T) {
 	relay := must[*Relay](t)(StartRelay(path, w.conn.Info(), testLog(t)))
 	key := newKey(t, identity.RoleAgent)
 	check(t, w.auth.Admit(identity.Grant{Key: key.Public(), Role: identity.RoleAgent, Node: "n1"}))
-	check(t, w.hub.EnsureNode(testCtx(t), "n1", key.Public()))
 	info := relay.Info()
 	link := must[*Link](t)(DialAgent(testCtx(t), info, key, "n1", DialOptions{Log: testLog(t)}))
 	t.Cleanup(func() { _ = link.Close() })
 
 	want := assignment("n1", key.Public(), 0, 1)
-	check(t, w.hub.Dispatch(testCtx(t), []wire.Assignment{want}))
-	got := must[*Delivery](t)(link.Next(testCtx(t)))
+	check(t, w.hub.Dispatch(want))
+	got := must[Delivery](t)(link.Next(testCtx(t)))
 	if got.Assignment.Task != want.Task {
 		t.Errorf("Next() = task %s, want %s", got.Assignment.Task, want.Task)
 	}

@@ -3,9 +3,10 @@ package queue
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -23,31 +24,41 @@ func (w *world) restart(t *testing.T, hs Handlers) {
 	w.start(t, hs)
 }
 
-func TestRestartKeepsTasks(t *testing.T) {
-	w := newWorldWith(t, Handlers{}, HubOptions{AckWait: time.Second})
+// A node hears of tasks after the server was restarted, without a new dial.
+func TestTasksAfterARestart(t *testing.T) {
+	w := newWorld(t, Handlers{})
 	ctx := testCtx(t)
 	l, k := w.agent(t, "n")
-	var as []wire.Assignment
-	for i := range 3 {
-		as = append(as, assignment("n", k.Public(), i, 1))
-	}
-	check(t, w.hub.Dispatch(ctx, as))
-	d := must[*Delivery](t)(l.Next(ctx))
-	check(t, d.Ack(ctx)) // the first: acknowledged
-	d = must[*Delivery](t)(l.Next(ctx))
-	check(t, d.Nak(0)) // the second: taken, not acknowledged
-	w.restart(t, Handlers{})
-	<-l.Reconnected()
-	check(t, w.hub.EnsureNode(ctx, "n", k.Public()))
-	for _, want := range as[1:] {
-		d := must[*Delivery](t)(l.Next(ctx))
-		if d.Assignment.Task != want.Task {
-			t.Fatalf("got %s, want %s", d.Assignment.Task, want.Task)
+	for attempt := range 3 {
+		w.restart(t, Handlers{})
+		<-l.Reconnected()
+		check(t, l.nc.Flush()) // its subscriptions are known, as after a Hello
+		check(t, w.hub.Dispatch(assignment("n", k.Public(), 0, attempt+1)))
+		d := must[Delivery](t)(l.Next(ctx))
+		if check(t, d.Refused); d.Assignment.Attempt != attempt+1 {
+			t.Errorf("got attempt %d, want %d", d.Assignment.Attempt, attempt+1)
 		}
-		check(t, d.Ack(ctx))
 	}
-	if n := w.stored(t); n != 0 {
-		t.Errorf("%d tasks stored, want 0", n)
+}
+
+// What an earlier version left of its streams is removed, and nothing else.
+func TestOldStreamsAreRemoved(t *testing.T) {
+	w := newWorld(t, Handlers{})
+	w.stop()
+	old := filepath.Join(w.dir, "queue", "jetstream", "$G", "streams", "SB_X")
+	check(t, os.MkdirAll(old, 0o700))
+	check(t, os.WriteFile(filepath.Join(old, "meta.inf"), []byte("{}"), 0o600))
+	w.start(t, Handlers{})
+	if _, err := os.Stat(filepath.Join(w.dir, "queue")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the streams' folder: %v, want none", err)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, "queue.lock")); err != nil {
+		t.Error(err)
+	}
+	for _, name := range must[[]os.DirEntry](t)(os.ReadDir(w.dir)) {
+		if name.IsDir() {
+			t.Errorf("the embedded server keeps a folder %s", name)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -22,7 +21,7 @@ import (
 
 // ServerConfig says how the embedded server runs.
 type ServerConfig struct {
-	// DataDir holds the queue's files, its certificate and its lock.
+	// DataDir holds the queue's certificate and its lock.
 	DataDir string
 	// Listen is "host:port"; port 0 means a free one, "" means
 	// "127.0.0.1:0". Off loopback the server speaks TLS only, with a
@@ -47,32 +46,23 @@ const (
 	// embeddedPending is how much may wait for one connection before the
 	// server gives it up as too slow, in bytes.
 	embeddedPending = 256 << 20
-	// queueStore bounds the queue's files, in bytes: a million small tasks.
-	queueStore = 4 << 30
-	// syncInterval is how often the queue's files are forced to the disk. The
-	// death of the process loses nothing, for the kernel has the data; a power
-	// cut can lose the tasks of the last second, which the master dispatches
-	// again when it resumes the run. Forcing every write would cost an fsync a
-	// task: a thousand took 209 ms instead of 38 to dispatch on a fast disk,
-	// and would take seconds on a slow one.
-	syncInterval = time.Second
-	startTimeout = 30 * time.Second
+	startTimeout    = 30 * time.Second
 )
 
 // Server is the embedded server.
 type Server struct {
-	ns    *server.Server
-	info  ServerInfo
-	gate  *gate
-	lock  *os.File
-	close sync.Once
+	ns     *server.Server
+	info   ServerInfo
+	access *access
+	lock   *os.File
+	close  sync.Once
 }
 
 // StartServer starts the embedded server and returns when it takes
 // connections. Only one process at a time can use a data directory.
 func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
 	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Listen == "" {
 		cfg.Listen = defaultListen
@@ -85,6 +75,7 @@ func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the queue: %w", err)
 	}
+	removeStreams(cfg)
 	s, err := start(ctx, cfg, host, port)
 	if err != nil {
 		_ = lock.Close() // the first error matters
@@ -94,10 +85,25 @@ func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
 	return s, nil
 }
 
+// removeStreams removes what earlier versions kept in the data directory: tasks
+// in a JetStream of their own. The store has them all.
+func removeStreams(cfg ServerConfig) {
+	dir := filepath.Join(cfg.DataDir, "queue", "jetstream")
+	if _, err := os.Stat(dir); err != nil {
+		return
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		cfg.Log.Warn("the streams of an earlier version are of no use any more, and cannot be removed", "dir", dir, "error", err)
+		return
+	}
+	_ = os.Remove(filepath.Dir(dir)) // fails when it holds anything else
+	cfg.Log.Info("removed the streams of an earlier version; tasks are in the store", "dir", dir)
+}
+
 func start(ctx context.Context, cfg ServerConfig, host string, port int) (*Server, error) {
-	g := newGate(cfg.Key.Public(), cfg.Authority)
-	s := &Server{gate: g, info: ServerInfo{ServerKey: cfg.Key.Public(), Insecure: cfg.Insecure}}
-	opts := serverOptions(cfg, host, port, g)
+	a := newAccess(cfg.Key.Public(), cfg.Authority)
+	s := &Server{access: a, info: ServerInfo{ServerKey: cfg.Key.Public(), Insecure: cfg.Insecure}}
+	opts := serverOptions(cfg, host, port, a)
 	if !loopback(host) && !cfg.Insecure {
 		conf, fingerprint, err := identity.ServerTLS(cfg.DataDir)
 		if err != nil {
@@ -120,25 +126,19 @@ func start(ctx context.Context, cfg ServerConfig, host string, port int) (*Serve
 	return s, nil
 }
 
-func serverOptions(cfg ServerConfig, host string, port int, g *gate) *server.Options {
+func serverOptions(cfg ServerConfig, host string, port int, a *access) *server.Options {
 	return &server.Options{
 		ServerName:                 "scalebench",
 		Host:                       host,
 		Port:                       port,
 		NoSigs:                     true, // signals are the command's
-		JetStream:                  true,
-		StoreDir:                   filepath.Join(cfg.DataDir, "queue"),
-		JetStreamMaxMemory:         64 << 20,
-		JetStreamMaxStore:          queueStore,
-		SyncInterval:               syncInterval,
-		DisableJetStreamBanner:     true,
 		MaxPayload:                 embeddedPayload,
 		MaxPending:                 embeddedPending,
 		WriteDeadline:              30 * time.Second,
 		PingInterval:               20 * time.Second,
 		MaxPingsOut:                6, // a starved node is slow, not dead
 		AuthTimeout:                15,
-		CustomClientAuthentication: g,
+		CustomClientAuthentication: a,
 		AlwaysEnableNonce:          true,
 	}
 }
@@ -162,7 +162,7 @@ func (s *Server) run(ctx context.Context, cfg ServerConfig, fatal <-chan string)
 		return errors.New("the queue does not listen on TCP")
 	}
 	s.info.Servers = s.urls(advertised(cfg.Advertise, addr))
-	s.gate.attach(s.ns)
+	s.access.attach(s.ns)
 	return nil
 }
 
@@ -247,7 +247,7 @@ func (s *Server) Shutdown() {
 }
 
 func (s *Server) stop() {
-	s.gate.detach()
+	s.access.detach()
 	s.ns.Shutdown()
 	s.ns.WaitForShutdown()
 }
@@ -256,9 +256,6 @@ func (s *Server) stop() {
 func (s *Server) connect(_ context.Context, key *identity.Key, opts []nats.Option) (*nats.Conn, error) {
 	return nats.Connect("", append(opts, nats.InProcessServer(s.ns), nats.Nkey(key.Public(), key.Sign))...)
 }
-
-// replicas is one: the embedded server is alone.
-func (s *Server) replicas() int { return 1 }
 
 // natsLog passes on what the server says that matters to a person.
 type natsLog struct {

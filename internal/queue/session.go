@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -29,19 +28,6 @@ type DialOptions struct {
 	CredsFile, NKeyFile, CAFile string
 }
 
-func (o DialOptions) withDefaults() DialOptions {
-	if o.Log == nil {
-		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.RequestTimeout <= 0 {
-		o.RequestTimeout = 10 * time.Second
-	}
-	return o
-}
-
 // State is where a connection stands.
 type State string
 
@@ -63,6 +49,9 @@ type session struct {
 	stamp  issuer
 	// external: the queue server is not the master's own.
 	external bool
+	// from is the prefix of purposes, subject where a kind of message is sent.
+	from    string
+	subject func(kind string) string
 
 	mu    sync.Mutex
 	state State
@@ -75,7 +64,15 @@ type session struct {
 }
 
 func newSession(key *identity.Key, server string, opt DialOptions) *session {
-	opt = opt.withDefaults()
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.RequestTimeout <= 0 {
+		opt.RequestTimeout = 10 * time.Second
+	}
 	s := &session{
 		key: key, server: server, names: namesOf(server), opt: opt,
 		stamp: issuer{now: opt.Now},
@@ -89,24 +86,39 @@ func newSession(key *identity.Key, server string, opt DialOptions) *session {
 
 // dial connects; it tries until ctx ends or trying again cannot help.
 func (s *session) dial(ctx context.Context, info ServerInfo, name string) error {
-	if err := info.check(); err != nil {
-		return fmt.Errorf("connecting to %v: %w", info, err)
-	}
 	s.external = info.External
-	transport, err := info.transport(s.key, credentials{s.opt.CredsFile, s.opt.NKeyFile, s.opt.CAFile})
-	if err != nil {
-		return fmt.Errorf("connecting to %v: %w", info, err)
+	err := info.check()
+	if err == nil {
+		s.nc, err = s.connect(ctx, info, name)
 	}
-	opts := append(commonOptions(s.names.inbox(s.key.Public()), name), s.handlers()...)
-	if info.Socket != "" {
-		transport = append(transport, throughSocket(info.Socket)...)
-	}
-	s.nc, err = connect(ctx, info, append(opts, transport...), s.opt.Log)
 	if err != nil {
 		return fmt.Errorf("connecting to %v: %w", info, err)
 	}
 	s.connected()
 	return nil
+}
+
+func (s *session) connect(ctx context.Context, info ServerInfo, name string) (*nats.Conn, error) {
+	transport, err := info.transport(s.key, credentials{s.opt.CredsFile, s.opt.NKeyFile, s.opt.CAFile})
+	if err != nil {
+		return nil, err
+	}
+	if info.Socket != "" {
+		transport = append(transport, throughSocket(info.Socket)...)
+	}
+	opts := append(commonOptions(s.names.inbox(s.key.Public()), name),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { s.disconnected(err) }),
+		nats.ReconnectHandler(func(*nats.Conn) { s.reconnected() }),
+		nats.ClosedHandler(func(nc *nats.Conn) { s.closed(nc.LastError()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			subject := ""
+			if sub != nil {
+				subject = sub.Subject
+			}
+			s.opt.Log.Warn("queue connection", "error", err, "subject", subject)
+		}),
+	)
+	return connect(ctx, info, append(opts, transport...), s.opt.Log)
 }
 
 // commonOptions are those of every connection, the master's included.
@@ -128,21 +140,6 @@ func commonOptions(inbox, name string) []nats.Option {
 	}
 }
 
-func (s *session) handlers() []nats.Option {
-	return []nats.Option{
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { s.disconnected(err) }),
-		nats.ReconnectHandler(func(*nats.Conn) { s.reconnected() }),
-		nats.ClosedHandler(func(nc *nats.Conn) { s.closed(nc.LastError()) }),
-		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
-			subject := ""
-			if sub != nil {
-				subject = sub.Subject
-			}
-			s.opt.Log.Warn("queue connection", "error", err, "subject", subject)
-		}),
-	}
-}
-
 // backoff is the pause before the n-th try: doubling from 100 ms to 5 s, and
 // jittered by half, so that a thousand agents do not come back at once.
 func backoff(n int) time.Duration {
@@ -151,6 +148,18 @@ func backoff(n int) time.Duration {
 		d = 100 * time.Millisecond << max(n-1, 0)
 	}
 	return d/2 + rand.N(d/2)
+}
+
+// pause waits, or returns ctx's error as soon as it ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // connect tries until it succeeds, ctx ends, or the server refuses us.

@@ -4,11 +4,11 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/wire"
 )
 
-// names makes the subjects and JetStream names of one master. All of them
-// contain a part of the master's public key, so that several masters can
-// share a cluster.
+// names makes the subjects of one master. All of them contain a part of the
+// master's public key, so that several masters can share a cluster.
 type names struct{ id string }
 
 func namesOf(serverKey string) names {
@@ -39,10 +39,39 @@ const (
 	kindClock     = "clock"
 )
 
-func (n names) root() string   { return "sb." + n.id }
-func (n names) stream() string { return "SB_" + n.id }
+const (
+	// maxSmall bounds the messages that are small by nature, in bytes.
+	maxSmall = 64 << 10
+	// maxWhole bounds the body of one message, unpacked, in bytes. Larger
+	// bodies travel in parts.
+	maxWhole = 16 << 20
+	// maxMessage bounds what the parts of a body may add up to, in bytes.
+	maxMessage = 512 << 20
+	// maxPart bounds parts also where the server allows more, in bytes: a large
+	// message delays the small ones behind it.
+	maxPart = 1 << 20
+	// margin is what envelope, encryption, headers and packing may add to a
+	// body, in bytes, with plenty to spare.
+	margin = 4 << 10
+)
 
-// agent is the subject on which a node sends; kind may be "*" or ">".
+// limits are the largest body of a kind of message, in bytes: in one message,
+// before and after it is unpacked, and in parts.
+func limits(kind string) (whole, total int) {
+	switch kind {
+	case kindResult, kindCall:
+		return maxWhole, maxMessage
+	case kindPart:
+		return maxPart + margin, maxPart + margin
+	case kindChunk:
+		return wire.MaxChunk + margin, wire.MaxChunk + margin
+	}
+	return maxSmall, maxSmall
+}
+
+func (n names) root() string { return "sb." + n.id }
+
+// agent is the subject on which a node sends; kind may be ">".
 func (n names) agent(node model.NodeID, kind string) string {
 	return n.root() + ".a." + token(node) + "." + kind
 }
@@ -54,10 +83,8 @@ func (n names) client(key, kind string) string { return n.root() + ".c." + key +
 
 func (n names) anyClient(kind string) string { return n.root() + ".c.*." + kind }
 
-// task is where a node's assignments are stored.
+// task is where a node receives its assignments.
 func (n names) task(node model.NodeID) string { return n.root() + ".t." + token(node) }
-
-func (n names) anyTask() string { return n.root() + ".t.*" }
 
 // order is where a node hears start and cancel.
 func (n names) order(node model.NodeID) string { return n.root() + ".o." + token(node) }
@@ -76,28 +103,17 @@ func (n names) join() string { return n.root() + ".j" }
 
 // inbox is the prefix of the subjects on which the holder of a key receives
 // replies.
-func (n names) inbox(key string) string { return n.inboxes() + key }
+func (n names) inbox(key string) string { return n.root() + ".i." + key }
 
-func (n names) inboxes() string { return n.root() + ".i." }
-
-// isInbox reports whether the master may answer on a subject: below the
-// inbox of that key, or below anybody's for "", when the sender is not
-// admitted (yet). Whoever names another subject wants the master to write
-// where the sender itself may not.
+// isInbox reports whether the master may answer a key's request on a subject:
+// only below that key's own inbox. Whoever names another subject wants the
+// master to write where the sender itself may not.
 func (n names) isInbox(subject, key string) bool {
-	if key == "" {
-		return strings.HasPrefix(subject, n.inboxes())
-	}
-	return strings.HasPrefix(subject, n.inbox(key)+".")
+	return key != "" && strings.HasPrefix(subject, n.inbox(key)+".") && !strings.ContainsAny(subject, "*>")
 }
 
-// consumer is the name of a node's durable consumer.
-func (names) consumer(node model.NodeID) string { return token(node) }
-
-// token encodes a node id as one token of a subject, which is a legal consumer
-// name, too. It is injective: "_" begins an escape and is escaped itself. The
-// longest id (128 characters) stays within the 255 that JetStream allows,
-// because its first character needs no escape.
+// token encodes a node id as one token of a subject. It is injective: "_"
+// begins an escape and is escaped itself.
 func token(node model.NodeID) string {
 	return strings.NewReplacer("_", "_u", ".", "_d", ":", "_c").Replace(string(node))
 }
@@ -115,6 +131,8 @@ func tokenAt(subject string, i int) string {
 	return tok
 }
 
-// senderToken is the position of the node or key in agents' and clients'
-// subjects: sb.<id>.a.<node>.<kind>.
-const senderToken = 3
+// Positions in the subjects of agents and clients: sb.<id>.a.<node>.<kind>.
+const (
+	senderToken = 3
+	kindToken   = 4
+)

@@ -1,12 +1,69 @@
 package queue
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
+
+// A body that is too large for one message travels in parts.
+
+// partSize is the size of parts for a server's max_payload, in bytes.
+func partSize(maxPayload int64) int {
+	return int(min(max(maxPayload-margin, 1<<10), maxPart))
+}
+
+func newTransferID() (id transferID, err error) {
+	_, err = rand.Read(id[:])
+	return id, err
+}
+
+// split cuts a body into pieces of at most size bytes; at least one.
+func split(body []byte, size int) [][]byte {
+	var out [][]byte
+	for len(body) > size {
+		out = append(out, body[:size])
+		body = body[size:]
+	}
+	return append(out, body)
+}
+
+// part is one piece of a body, or the request for it.
+type part struct {
+	id    transferID
+	index int
+	count int
+	data  []byte
+}
+
+const partHeader = 16 + 4 + 4
+
+func (p part) encode() []byte {
+	out := append(make([]byte, 0, partHeader+len(p.data)), p.id[:]...)
+	out = binary.BigEndian.AppendUint32(out, uint32(p.index))
+	out = binary.BigEndian.AppendUint32(out, uint32(p.count))
+	return append(out, p.data...)
+}
+
+func parsePart(data []byte) (part, error) {
+	if len(data) < partHeader {
+		return part{}, errFrame
+	}
+	p := part{
+		id:    transferID(data),
+		index: int(binary.BigEndian.Uint32(data[16:])),
+		count: int(binary.BigEndian.Uint32(data[20:])),
+		data:  data[partHeader:],
+	}
+	if p.count < 1 || p.count > maxParts || p.index >= p.count {
+		return part{}, errFrame
+	}
+	return p, nil
+}
 
 const (
 	// transferIdle is how long a body in parts is kept without being touched.
@@ -129,7 +186,7 @@ func (t *transfers) get(receiver string, p part) ([]byte, error) {
 	return out, nil
 }
 
-// room drops what nobody touched for long and reports whether the sender may
+// room drops what was not touched for long and reports whether the sender may
 // have one more.
 func (t *transfers) room(sender string) error {
 	n := 0

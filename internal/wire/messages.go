@@ -38,9 +38,10 @@ type Attempt struct {
 
 func (a Attempt) String() string { return fmt.Sprintf("%s#%d", a.Task, a.Attempt) }
 
-// Assignment is the durable message that makes a node run a task. The master
-// signs it; the agent verifies signature, node, key and expiry before it does
-// anything.
+// Assignment is the message that makes a node run a task. The master signs it,
+// and sends it again until the agent shows by a Heartbeat, Ready or Result that
+// it has it; the agent verifies signature, node, key and expiry before it does
+// anything, and runs an attempt once.
 type Assignment struct {
 	Run     model.RunID  `json:"run"`
 	Step    model.StepID `json:"step"`
@@ -105,9 +106,9 @@ type Order struct {
 
 // ResultReply answers a delivered result.
 type ResultReply struct {
-	// Stored: it is safe, the task may be acknowledged. Dropped: the server
-	// does not want it (run deleted, attempt over); acknowledge and forget.
-	// Neither: keep it and try again.
+	// Stored: it is safe, the agent may forget it. Dropped: the server does not
+	// want it (run deleted, attempt over); forget it. Neither: keep it and try
+	// again.
 	Stored  bool   `json:"stored"`
 	Dropped bool   `json:"dropped,omitempty"`
 	Reason  string `json:"reason,omitempty"`
@@ -152,6 +153,37 @@ type Message interface {
 	// Check reports what makes the message unusable.
 	Check() error
 }
+
+// FromNode is a message of an agent.
+type FromNode interface {
+	Message
+	// From is the node that the message is about, which must be the sender's.
+	From() model.NodeID
+}
+
+// From implements FromNode.
+func (h Hello) From() model.NodeID { return h.Node.ID }
+
+// From implements FromNode.
+func (h Heartbeat) From() model.NodeID { return h.Node }
+
+// From implements FromNode.
+func (r Ready) From() model.NodeID { return r.Node }
+
+// From implements FromNode.
+func (r Result) From() model.NodeID { return r.Node }
+
+// From implements FromNode.
+func (c Chunk) From() model.NodeID { return c.Node }
+
+// From implements FromNode.
+func (p Progress) From() model.NodeID { return p.Node }
+
+// From implements FromNode.
+func (g Goodbye) From() model.NodeID { return g.Node }
+
+// From implements FromNode.
+func (r Report) From() model.NodeID { return r.Node }
 
 // Decode parses and checks a message. It never panics on any input.
 func Decode[T Message](data []byte) (T, error) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/scalebench/scalebench/internal/identity"
 )
@@ -111,38 +110,6 @@ func (i *Intruder) Publish(subject, reply string, data []byte) {
 	if err != nil {
 		i.t.Fatalf("publishing on %s: %v", subject, err)
 	}
-}
-
-// Store publishes where the queue keeps what is published, and returns when it
-// has. The message has no id, so that the queue does not take a second one for
-// a repetition.
-func (i *Intruder) Store(subject string, data []byte) {
-	i.t.Helper()
-	js, err := jetstream.New(i.nc)
-	if err == nil {
-		_, err = js.PublishMsg(i.t.Context(), &nats.Msg{Subject: subject, Data: data})
-	}
-	if err != nil {
-		i.t.Fatalf("storing on %s: %v", subject, err)
-	}
-}
-
-// Kept is how many messages the queue keeps: those that nobody acknowledged.
-func (i *Intruder) Kept() uint64 {
-	i.t.Helper()
-	js, err := jetstream.New(i.nc)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	var n uint64
-	streams := js.ListStreams(i.t.Context())
-	for s := range streams.Info() {
-		n += s.State.Msgs
-	}
-	if err := streams.Err(); err != nil {
-		i.t.Fatalf("asking what the queue keeps: %v", err)
-	}
-	return n
 }
 
 // Altered returns copies of an envelope, each with one bit changed: in the

@@ -8,21 +8,20 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/scalebench/scalebench/internal/identity"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // joinTime is how long a connection that only has a join token may last.
 const joinTime = time.Minute
 
-// gate decides who may connect to the embedded server, and what for. Every
+// access decides who may connect to the embedded server, and what for. Every
 // connection must sign the server's nonce with an nkey:
 //
-//   - the master's own key: everything;
+//   - the master's own key: its own subjects;
 //   - an admitted key: the subjects of its role, and its own inbox;
 //   - the key of a join token that the server made: the join subject, for a
 //     minute (used-up and expired ones too, to be told so);
-//   - anybody else is refused.
-type gate struct {
+//   - any other is refused.
+type access struct {
 	master string
 	auth   *identity.Authority
 	names  names
@@ -36,22 +35,22 @@ type gate struct {
 // and ended ones are not taken out.
 const maxConns = 64
 
-func newGate(master string, auth *identity.Authority) *gate {
-	g := &gate{master: master, auth: auth, names: namesOf(master), conns: make(map[string][]uint64)}
-	auth.OnRevoke(g.disconnect)
-	return g
+func newAccess(master string, auth *identity.Authority) *access {
+	a := &access{master: master, auth: auth, names: namesOf(master), conns: make(map[string][]uint64)}
+	auth.OnRevoke(a.disconnect)
+	return a
 }
 
 // Check implements server.Authentication.
-func (g *gate) Check(c server.ClientAuthentication) bool {
+func (a *access) Check(c server.ClientAuthentication) bool {
 	key, ok := signerOf(c)
 	if !ok {
 		return false
 	}
 	// Before the look-up: a key that is revoked in between is in the list of
 	// connections to end.
-	g.remember(key, c.GetID())
-	user := g.userFor(key)
+	a.remember(key, c.GetID())
+	user := a.userFor(key)
 	if user == nil {
 		return false
 	}
@@ -73,47 +72,33 @@ func signerOf(c server.ClientAuthentication) (key string, ok bool) {
 }
 
 // userFor returns what a proven key may do, nil for nothing.
-func (g *gate) userFor(key string) *server.User {
+func (a *access) userFor(key string) *server.User {
 	u := &server.User{Username: key}
-	if key == g.master {
-		return u // no permissions set: no limits
-	}
-	if grant, ok := g.auth.Admitted(key); ok {
-		u.Permissions = permissions(g.names, grant)
+	if key == a.master {
+		own := []string{a.names.root() + ".>"}
+		u.Permissions = allow(own, own)
 		return u
 	}
-	if g.auth.TokenKnown(key) {
-		u.Permissions = joinPermissions(g.names, key)
+	if grant, ok := a.auth.Admitted(key); ok {
+		u.Permissions = permissions(a.names, grant)
+		return u
+	}
+	if a.auth.TokenKnown(key) {
+		u.Permissions = allow([]string{a.names.join()}, []string{a.names.inbox(key) + ".>"})
 		u.ConnectionDeadline = time.Now().Add(joinTime)
 		return u
 	}
 	return nil
 }
 
-// permissions of an admitted key. Nothing is allowed that is not listed.
+// permissions of an admitted key. Nothing is allowed that is not listed: no
+// subject of the queue server's own administration is.
 func permissions(n names, g identity.Grant) *server.Permissions {
 	inbox := n.inbox(g.Key) + ".>"
 	if g.Role == identity.RoleClient {
 		return allow([]string{n.client(g.Key, ">")}, []string{inbox, n.anyEvent()})
 	}
-	return allow(agentPublishes(n, g.Node), []string{inbox, n.order(g.Node)})
-}
-
-// agentPublishes are an agent's own subjects, and of JetStream's API what
-// fetching and acknowledging its own tasks takes.
-func agentPublishes(n names, node model.NodeID) []string {
-	own := n.stream() + "." + n.consumer(node)
-	return []string{
-		n.agent(node, ">"),
-		"$JS.API.CONSUMER.INFO." + own,
-		"$JS.API.CONSUMER.MSG.NEXT." + own,
-		"$JS.ACK." + own + ".>",
-		"$JS.ACK.*.*." + own + ".>", // NATS's newer form, with domain and account
-	}
-}
-
-func joinPermissions(n names, key string) *server.Permissions {
-	return allow([]string{n.join()}, []string{n.inbox(key) + ".>"})
+	return allow([]string{n.agent(g.Node, ">")}, []string{inbox, n.task(g.Node), n.order(g.Node)})
 }
 
 func allow(publish, subscribe []string) *server.Permissions {
@@ -123,25 +108,25 @@ func allow(publish, subscribe []string) *server.Permissions {
 	}
 }
 
-func (g *gate) remember(key string, id uint64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if _, ok := g.auth.Admitted(key); !ok && !g.auth.TokenKnown(key) {
+func (a *access) remember(key string, id uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.auth.Admitted(key); !ok && !a.auth.TokenKnown(key) {
 		return // a stranger must not make the list grow
 	}
-	ids := append(g.conns[key], id)
+	ids := append(a.conns[key], id)
 	if len(ids) > maxConns {
 		ids = ids[1:]
 	}
-	g.conns[key] = ids
+	a.conns[key] = ids
 }
 
 // disconnect ends the connections of a key that is not admitted any more.
-func (g *gate) disconnect(key string) {
-	g.mu.Lock()
-	ids, ns := g.conns[key], g.ns
-	delete(g.conns, key)
-	g.mu.Unlock()
+func (a *access) disconnect(key string) {
+	a.mu.Lock()
+	ids, ns := a.conns[key], a.ns
+	delete(a.conns, key)
+	a.mu.Unlock()
 	if ns == nil {
 		return
 	}
@@ -150,10 +135,10 @@ func (g *gate) disconnect(key string) {
 	}
 }
 
-func (g *gate) attach(ns *server.Server) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.ns = ns
+func (a *access) attach(ns *server.Server) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ns = ns
 }
 
-func (g *gate) detach() { g.attach(nil) }
+func (a *access) detach() { a.attach(nil) }

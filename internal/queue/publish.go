@@ -17,65 +17,61 @@ import (
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
-// maxJoins is how many requests to join may wait. A fleet of a thousand agents
-// may start at once.
-const maxJoins = 4096
-
-// join admits whoever proves that it holds an open token. Joins are handled
-// one after another: each writes the list of admitted keys.
-func (h *Hub) join(m *nats.Msg) {
-	if !h.lanes.do("join", maxJoins, func() { h.redeem(m) }) {
-		h.refused(m, errors.New("too many joins at a time"))
+// Dispatch sends an assignment to its node, signed and encrypted for its agent.
+// It may get lost on the way: dispatch it again until the node shows that it
+// has it. An error that is not model.ErrUnavailable will not pass.
+func (h *Hub) Dispatch(a wire.Assignment) error {
+	if err := h.dispatch(a); err != nil {
+		return fmt.Errorf("dispatching %s#%d: %w", a.Task, a.Attempt, err)
 	}
+	return nil
 }
 
-func (h *Hub) redeem(m *nats.Msg) {
-	j, err := identity.OpenJoin(h.key, m.Data)
+func (h *Hub) dispatch(a wire.Assignment) error {
+	if err := a.Check(); err != nil {
+		return err
+	}
+	body, err := json.Marshal(a)
 	if err != nil {
-		h.refused(m, err)
-		return
+		return err
 	}
-	r := request{data: m.Data, reply: m.Reply, kind: "join", sender: j.Key}
-	grant, err := h.auth.Redeem(j, h.alive)
+	data, err := sealFor(h.key, a.NodeKey, purposeTask, body, h.stamp.next())
 	if err != nil {
-		h.refused(m, err)
-		h.answer(r, errorFrame(err))
-		return
+		return err
 	}
-	h.opt.Log.Info("admitted", "role", grant.Role, "node", grant.Node, "key", grant.Key)
-	h.answer(r, bodyFrame(nil))
+	if room := h.nc.MaxPayload(); int64(len(data)) > room || len(body) > maxWhole {
+		return fmt.Errorf("%w: the task has %d bytes, the queue takes %d (max_payload of the NATS server); put large inputs into files on the nodes", model.ErrUsage, len(data), min(room, maxWhole))
+	}
+	return h.publish(h.names.task(a.Node), data)
 }
 
-// api lets the master answer a client's call.
-func (h *Hub) api(hs Handlers) answerer {
-	return func(ctx context.Context, r request) ([]byte, error) {
-		verb, body, err := parseCall(r.body)
-		if err != nil {
-			return nil, err
-		}
-		if hs.API == nil {
-			return nil, errNoHandler
-		}
-		caller := Caller{Key: r.sender, Role: r.grant.Role, Name: string(r.grant.Node)}
-		return hs.API(ctx, caller, verb, body)
+func (h *Hub) publish(subject string, data []byte) error {
+	err := h.nc.Publish(subject, data)
+	if err != nil && !errors.Is(err, nats.ErrMaxPayload) {
+		return unavailable("%w", err)
 	}
+	return err
 }
 
-// encodeCall puts the verb before the body.
-func encodeCall(verb string, body []byte) ([]byte, error) {
-	if verb == "" || len(verb) > 255 {
-		return nil, fmt.Errorf("%w: verb %.40q: want 1 to 255 bytes", model.ErrUsage, verb)
+// Order tells nodes to start or to cancel a step's tasks. It returns when the
+// order is on its way to all of them; an agent that missed it learns of it
+// from the reply to its next Ready.
+func (h *Hub) Order(ctx context.Context, o wire.Order, nodes []model.NodeID) error {
+	err := o.Check()
+	var data []byte
+	if err == nil {
+		data, err = h.signOrder(o)
 	}
-	out := append(make([]byte, 0, 1+len(verb)+len(body)), byte(len(verb)))
-	return append(append(out, verb...), body...), nil
-}
-
-func parseCall(data []byte) (verb string, body []byte, err error) {
-	if len(data) == 0 || data[0] == 0 || len(data) < 1+int(data[0]) {
-		return "", nil, fmt.Errorf("%w: call without a verb", model.ErrUsage)
+	for i := 0; err == nil && i < len(nodes); i++ {
+		err = h.publish(h.names.order(nodes[i]), data)
 	}
-	n := 1 + int(data[0])
-	return string(data[1:n]), data[n:], nil
+	if err == nil {
+		err = flush(ctx, h.nc)
+	}
+	if err != nil {
+		return fmt.Errorf("ordering %s: %w", o.Kind, err)
+	}
+	return nil
 }
 
 // signOrder signs without encrypting: one order goes to many nodes, and it
@@ -86,17 +82,6 @@ func (h *Hub) signOrder(o wire.Order) ([]byte, error) {
 		return nil, err
 	}
 	return identity.Seal(h.key, purposeOrder, body, h.stamp.next())
-}
-
-// flushContext gives a context the deadline that nats.go insists on.
-func flushContext(ctx context.Context) context.Context {
-	if _, ok := ctx.Deadline(); ok {
-		return ctx
-	}
-	// The context is short-lived; its timer ends it.
-	ctx, cancel := context.WithTimeout(ctx, publishWait)
-	context.AfterFunc(ctx, cancel)
-	return ctx
 }
 
 const (
@@ -114,8 +99,8 @@ const (
 // that is encrypted for them.
 type eventKey struct {
 	mu    sync.Mutex
-	key   *[eventKeySize]byte // nil: nobody asked yet
-	until time.Time           // somebody watches
+	key   *[eventKeySize]byte // nil: no client has asked yet
+	until time.Time           // a client watches
 }
 
 // get returns the key for a watching client.
@@ -133,7 +118,7 @@ func (e *eventKey) get(now time.Time) ([eventKeySize]byte, error) {
 	return *e.key, nil
 }
 
-// current returns the key if anybody watches.
+// current returns the key if a client watches.
 func (e *eventKey) current(now time.Time) (key [eventKeySize]byte, watched bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -155,7 +140,7 @@ func (h *Hub) watch(context.Context, request) ([]byte, error) {
 }
 
 // PublishEvent tells an event to the clients that watch its run. It costs
-// nothing while nobody watches. Events may be lost; the store has them.
+// nothing while no client watches. Events may be lost; the store has them.
 func (h *Hub) PublishEvent(e model.Event) error {
 	key, watched := h.events.current(h.opt.Now())
 	if !watched {
@@ -166,15 +151,15 @@ func (h *Hub) PublishEvent(e model.Event) error {
 		return fmt.Errorf("publishing event %s: %w", e.Kind, err)
 	}
 	secret, err := sealEvent(body, &key)
+	var data []byte
+	if err == nil {
+		data, err = identity.Seal(h.key, purposeEvent, secret, h.stamp.next())
+	}
+	if err == nil {
+		err = h.publish(h.names.event(e.Run), data)
+	}
 	if err != nil {
 		return fmt.Errorf("publishing event %s: %w", e.Kind, err)
-	}
-	data, err := identity.Seal(h.key, purposeEvent, secret, h.stamp.next())
-	if err == nil {
-		err = h.nc.Publish(h.names.event(e.Run), data)
-	}
-	if err != nil {
-		return fmt.Errorf("publishing event %s: %w", e.Kind, unavailable("%w", err))
 	}
 	return nil
 }
@@ -197,7 +182,7 @@ func openEvent(secret []byte, key *[eventKeySize]byte) (e model.Event, ok bool) 
 	if !ok {
 		return e, false
 	}
-	body, err := unpack(packed)
+	body, err := unpack(packed, maxWhole)
 	if err != nil {
 		return e, false
 	}

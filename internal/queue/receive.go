@@ -1,0 +1,493 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/wire"
+)
+
+// request is a verified message of an agent or client.
+type request struct {
+	data   []byte // as it came, to bind the reply to it
+	reply  string // subject, "" if the sender expects none
+	inbox  string // the key below whose inbox the reply must be
+	kind   string
+	sender string // public key
+	grant  identity.Grant
+	issued time.Time
+	body   []byte
+}
+
+// answerer handles the requests of one kind.
+type answerer func(context.Context, request) ([]byte, error)
+
+// route is how the messages of one kind are handled.
+type route struct {
+	kind   string
+	answer answerer
+	// queue is the sender's queue in which its messages are handled in order,
+	// with at most capacity of them waiting; clients' have none.
+	queue    string
+	capacity int
+	// fresh: a message must be newer than the sender's last such message.
+	fresh bool
+}
+
+// The queues of a node. What may wait for the store has queues of its own:
+// deliveries, and coming and going.
+const (
+	queueControl  = ".control"
+	queueBulk     = ".bulk"
+	queuePresence = ".presence"
+)
+
+// How many messages may wait in one queue. An agent sends a handful at a time;
+// whoever sends more waits for a reply that never comes, and repeats. Bulk
+// messages are large; of coming and going, more are repetitions.
+const (
+	maxControl  = 256
+	maxBulk     = 16
+	maxPresence = 8
+)
+
+// Serve starts receiving and returns; messages arrive until Close.
+func (h *Hub) Serve(hs Handlers) error {
+	err := h.receive(h.names.anyAgent, []route{
+		{kindHello, handler(wire.Decode, hello(hs.Hello)), queuePresence, maxPresence, true},
+		{kindGoodbye, handler(wire.Decode, listener(hs.Goodbye)), queuePresence, maxPresence, true},
+		{kindHeartbeat, handler(wire.Decode, listener(hs.Heartbeat)), queueControl, maxControl, true},
+		{kindReady, handler(wire.Decode, responder(hs.Ready)), queueControl, maxControl, true},
+		{kindProgress, handler(wire.Decode, listener(hs.Progress)), queueControl, maxControl, false},
+		{kindReport, handler(wire.Decode, listener(aboutSender(hs.Report))), queueControl, maxControl, false},
+		{kindFetch, h.fetch, queueControl, maxControl, false},
+		{kindResult, handler(decodeResult, storer(hs.Result)), queueBulk, maxBulk, false},
+		{kindChunk, handler(wire.DecodeChunk, chunk(hs.Chunk)), queueBulk, maxBulk, false},
+		{kindPart, h.upload, queueBulk, maxBulk, false},
+	}, h.fromAgent)
+	if err == nil {
+		err = h.receive(h.names.anyClient, []route{
+			{kind: kindCall, answer: h.api(hs)},
+			{kind: kindPart, answer: h.upload},
+			{kind: kindFetch, answer: h.fetch},
+			{kind: kindWatch, answer: h.watch},
+		}, h.fromClient)
+	}
+	if err == nil {
+		err = h.subscribe(h.names.anyAgent(kindClock), h.clock)
+	}
+	if err == nil {
+		err = h.subscribe(h.names.join(), h.join)
+	}
+	if err == nil {
+		err = h.nc.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("listening on the queue: %w", err)
+	}
+	return nil
+}
+
+// maxReceived is how many messages wait to be sorted into queues, which takes
+// microseconds each. What does not fit is lost, as on the way; its sender
+// repeats it.
+const maxReceived = 1 << 15
+
+// receive receives several kinds through one channel. Subscriptions with
+// handlers of their own would each deliver at its own pace, so that a heartbeat
+// could overtake a hello, and the hello be taken for a replay.
+func (h *Hub) receive(subject func(kind string) string, routes []route, handle func(*nats.Msg, route)) error {
+	received := make(chan *nats.Msg, maxReceived)
+	byKind := make(map[string]route, len(routes))
+	for _, r := range routes {
+		byKind[r.kind] = r
+		sub, err := h.nc.ChanSubscribe(subject(r.kind), received)
+		if err != nil {
+			return err
+		}
+		h.keep(sub)
+	}
+	h.running.Go(func() {
+		for {
+			select {
+			case <-h.ctx.Done():
+				return
+			case m := <-received:
+				handle(m, byKind[tokenAt(m.Subject, kindToken)])
+			}
+		}
+	})
+	return nil
+}
+
+func (h *Hub) subscribe(subject string, handle nats.MsgHandler) error {
+	sub, err := h.nc.Subscribe(subject, handle)
+	if err == nil {
+		h.keep(sub)
+	}
+	return err
+}
+
+// keep remembers a subscription for Close.
+func (h *Hub) keep(sub *nats.Subscription) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.subs = append(h.subs, sub)
+}
+
+// fromAgent handles an agent's message in the node's queue for its kind. What
+// must be fresh is verified in the order of arrival before that.
+func (h *Hub) fromAgent(m *nats.Msg, r route) {
+	node := tokenAt(m.Subject, senderToken)
+	enqueue := func(queue string, capacity int, f func()) {
+		if !h.queues.add(node+queue, capacity, f) {
+			h.refused(m, errTooMany)
+		}
+	}
+	if r.queue != queuePresence {
+		enqueue(r.queue, r.capacity, func() { h.handle(m, fromAgent, r) })
+		return
+	}
+	enqueue(queueControl, maxControl, func() {
+		if req, fr, ok := h.admit(m, fromAgent, r); ok {
+			enqueue(r.queue, r.capacity, func() { h.respond(req, fr, r.answer) })
+		}
+	})
+}
+
+// fromClient handles a client's message beside all others, of which there are
+// at most maxCalls.
+func (h *Hub) fromClient(m *nats.Msg, r route) {
+	select {
+	case h.calls <- struct{}{}:
+	case <-h.ctx.Done():
+		return
+	}
+	h.running.Go(func() {
+		defer func() { <-h.calls }()
+		h.handle(m, fromClient, r)
+	})
+}
+
+// handle verifies a message, answers it and sends the answer.
+func (h *Hub) handle(m *nats.Msg, from string, r route) {
+	if req, fr, ok := h.admit(m, from, r); ok {
+		h.respond(req, fr, r.answer)
+	}
+}
+
+var (
+	errTooMany      = errors.New("too many messages at a time")
+	errReplay       = errors.New("not newer than the sender's last message: replayed")
+	errForeign      = fmt.Errorf("%w: the message names another sender than the one who signed it", model.ErrDenied)
+	errReplySubject = errors.New("the reply subject is not in the sender's own inbox")
+	errNoHandler    = fmt.Errorf("%w: the server does not handle this yet", model.ErrUnavailable)
+)
+
+// admit verifies a message; it tells the sender why if that fails.
+func (h *Hub) admit(m *nats.Msg, from string, rt route) (request, frame, bool) {
+	r, fr, err := h.open(m, from, rt.kind)
+	if err == nil && r.reply != "" && !h.names.isInbox(r.reply, r.inbox) {
+		err = errReplySubject
+	}
+	if err != nil {
+		h.refused(m, err)
+		h.answer(r, errorFrame(err))
+		return r, fr, false
+	}
+	if rt.fresh {
+		if floor, ok := h.fresh.accept(r.sender, r.issued); !ok {
+			h.refused(m, errReplay)
+			h.answer(r, replayFrame(floor))
+			return r, fr, false
+		}
+	}
+	return r, fr, true
+}
+
+// open verifies a message. The request is set as far as it is known to be
+// true: a sender that is set has signed the message, admitted or not.
+func (h *Hub) open(m *nats.Msg, from, kind string) (request, frame, error) {
+	r := request{data: m.Data, reply: m.Reply, kind: kind}
+	secret, signer, issued, err := identity.Open(m.Data, from+kind)
+	if err != nil {
+		return r, frame{}, err
+	}
+	r.sender, r.inbox, r.issued = signer, signer, issued
+	grant, ok := h.auth.Admitted(signer)
+	if !ok {
+		return r, frame{}, fmt.Errorf("%w: the server does not admit this key (never admitted, or revoked); join with a new token", model.ErrDenied)
+	}
+	r.grant = grant
+	if err := checkSubject(m.Subject, from, grant); err != nil {
+		return r, frame{}, err
+	}
+	whole, _ := limits(kind)
+	if len(secret) > whole+margin {
+		return r, frame{}, errTooLarge
+	}
+	plain, err := decrypt(h.key, signer, secret, whole)
+	if err != nil {
+		return r, frame{}, err
+	}
+	f, err := parseFrame(plain)
+	return r, f, err
+}
+
+// checkSubject holds the sender to its own subjects, for on an external queue
+// the queue does not.
+func checkSubject(subject, from string, g identity.Grant) error {
+	want := g.Key
+	role := identity.RoleClient
+	if from == fromAgent {
+		want, role = token(g.Node), identity.RoleAgent
+	}
+	if g.Role != role || tokenAt(subject, senderToken) != want {
+		return fmt.Errorf("%w: %s %q may not send on %s", model.ErrDenied, g.Role, g.Node, subject)
+	}
+	return nil
+}
+
+// refused logs a message that was not accepted; the text names no payload.
+func (h *Hub) refused(m *nats.Msg, err error) {
+	h.warn.Do(func() { h.opt.Log.Warn("message refused", "subject", m.Subject, "reply", m.Reply, "error", err) })
+}
+
+// respond answers a verified message.
+func (h *Hub) respond(r request, fr frame, do answerer) {
+	body, err := h.bodyOf(r, fr)
+	if err == nil {
+		r.body = body
+		body, err = do(h.ctx, r)
+	}
+	if err != nil {
+		h.answer(r, errorFrame(err))
+		return
+	}
+	h.answerBody(r, body)
+}
+
+// bodyOf returns what a frame holds, or the parts that it names.
+func (h *Hub) bodyOf(r request, f frame) ([]byte, error) {
+	switch f.kind {
+	case frameBody:
+		return f.body, nil
+	case frameParts:
+		body, err := h.parts.take(r.sender, f.id)
+		if _, total := limits(r.kind); err == nil && len(body) > total {
+			err = errTooLarge
+		}
+		return body, err
+	}
+	return nil, errFrame
+}
+
+// answer sends a reply frame, signed, encrypted for the sender and bound to
+// the request. A reply that cannot be sent is a reply that was lost: the
+// sender asks again.
+func (h *Hub) answer(r request, frame []byte) {
+	if err := h.tryAnswer(r, frame); err != nil && h.ctx.Err() == nil {
+		h.opt.Log.Warn("reply not sent", "kind", r.kind, "node", r.grant.Node, "error", err)
+	}
+}
+
+func (h *Hub) tryAnswer(r request, frame []byte) error {
+	if !h.names.isInbox(r.reply, r.inbox) {
+		return nil
+	}
+	data, err := sealFor(h.key, r.sender, replyPurpose(r.data), frame, h.stamp.next())
+	if err != nil {
+		return err
+	}
+	return h.nc.Publish(r.reply, data)
+}
+
+// answerBody sends a reply of any size: too large for one message, it is kept
+// and the sender fetches it in parts.
+func (h *Hub) answerBody(r request, body []byte) {
+	err := nats.ErrMaxPayload
+	if len(body) <= maxWhole {
+		err = h.tryAnswer(r, bodyFrame(body))
+	}
+	if errors.Is(err, nats.ErrMaxPayload) {
+		err = h.answerParts(r, body)
+	}
+	if err != nil && h.ctx.Err() == nil {
+		h.answer(r, errorFrame(err))
+	}
+}
+
+func (h *Hub) answerParts(r request, body []byte) error {
+	if len(body) > maxMessage {
+		return errTooLarge
+	}
+	id, err := newTransferID()
+	if err != nil {
+		return err
+	}
+	pieces := split(body, partSize(h.nc.MaxPayload()))
+	if err := h.replies.offer(r.sender, id, pieces); err != nil {
+		return err
+	}
+	return h.tryAnswer(r, partsFrame(id, len(pieces)))
+}
+
+func (h *Hub) upload(_ context.Context, r request) ([]byte, error) {
+	p, err := parsePart(r.body)
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.parts.put(r.sender, p)
+}
+
+func (h *Hub) fetch(_ context.Context, r request) ([]byte, error) {
+	p, err := parsePart(r.body)
+	if err != nil {
+		return nil, err
+	}
+	return h.replies.get(r.sender, p)
+}
+
+// handler makes an answerer of a function for one type of message. The message
+// must be about the node that sent it.
+func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(context.Context, request, M) (R, error)) answerer {
+	return func(ctx context.Context, r request) ([]byte, error) {
+		m, err := decode(r.body)
+		switch {
+		case err != nil:
+			return nil, err
+		case m.From() != r.grant.Node:
+			return nil, errForeign
+		case f == nil:
+			return nil, errNoHandler
+		}
+		reply, err := f(ctx, r, m)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(reply)
+	}
+}
+
+// none is the reply where there is nothing to say.
+type none = struct{}
+
+func hello(f func(context.Context, wire.Hello) (wire.HelloReply, error)) func(context.Context, request, wire.Hello) (wire.HelloReply, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, r request, m wire.Hello) (wire.HelloReply, error) {
+		m.Node.PublicKey = r.sender // whatever it says
+		return f(ctx, m)
+	}
+}
+
+func responder[M, R any](f func(context.Context, M) (R, error)) func(context.Context, request, M) (R, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, _ request, m M) (R, error) { return f(ctx, m) }
+}
+
+func listener[M any](f func(M)) func(context.Context, request, M) (none, error) {
+	return func(_ context.Context, _ request, m M) (none, error) {
+		if f != nil {
+			f(m)
+		}
+		return none{}, nil
+	}
+}
+
+func storer(f func(context.Context, model.Result) wire.ResultReply) func(context.Context, request, wire.Result) (wire.ResultReply, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, _ request, m wire.Result) (wire.ResultReply, error) {
+		return f(ctx, m.Result), nil
+	}
+}
+
+func chunk(f func(context.Context, wire.Chunk) error) func(context.Context, request, wire.Chunk) (none, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, _ request, m wire.Chunk) (none, error) { return none{}, f(ctx, m) }
+}
+
+// aboutSender sees to it that a node reports about itself only.
+func aboutSender(f func(wire.Report)) func(wire.Report) {
+	if f == nil {
+		return nil
+	}
+	return func(r wire.Report) {
+		r.Event.Node = r.Node
+		f(r)
+	}
+}
+
+// decodeResult decodes a result. One that breaks the contract arrives as a
+// failed one that says so, for its agent would offer it again for ever.
+func decodeResult(data []byte) (wire.Result, error) {
+	m, err := wire.Decode[wire.Result](data)
+	if err == nil {
+		return m, nil
+	}
+	bare := unusable(m.Result, err)
+	if bare.Check() != nil {
+		return m, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	return bare, nil
+}
+
+// api lets the master answer a client's call.
+func (h *Hub) api(hs Handlers) answerer {
+	return func(ctx context.Context, r request) ([]byte, error) {
+		verb, body, err := parseCall(r.body)
+		if err != nil {
+			return nil, err
+		}
+		if hs.API == nil {
+			return nil, errNoHandler
+		}
+		caller := Caller{Key: r.sender, Role: r.grant.Role, Name: string(r.grant.Node)}
+		return hs.API(ctx, caller, verb, body)
+	}
+}
+
+// maxJoins is how many requests to join may wait. A fleet of a thousand agents
+// may start at once.
+const maxJoins = 4096
+
+// join admits whoever proves that it holds an open token. Joins are handled
+// one after another: each writes the list of admitted keys.
+func (h *Hub) join(m *nats.Msg) {
+	if !h.queues.add("join", maxJoins, func() { h.redeem(m) }) {
+		h.refused(m, errTooMany)
+	}
+}
+
+func (h *Hub) redeem(m *nats.Msg) {
+	j, err := identity.OpenJoin(h.key, m.Data)
+	r := request{data: m.Data, reply: m.Reply, inbox: j.TokenKey, kind: "join", sender: j.Key}
+	if err == nil && !h.names.isInbox(m.Reply, j.TokenKey) {
+		err = errReplySubject
+	}
+	var grant identity.Grant
+	if err == nil {
+		grant, err = h.auth.Redeem(j, func(n model.NodeID) bool { return h.opt.NodeAlive != nil && h.opt.NodeAlive(n) })
+	}
+	if err != nil {
+		h.refused(m, err)
+		h.answer(r, errorFrame(err))
+		return
+	}
+	h.opt.Log.Info("admitted", "role", grant.Role, "node", grant.Node, "key", grant.Key)
+	h.answer(r, bodyFrame(nil))
+}
