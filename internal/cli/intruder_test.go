@@ -138,7 +138,7 @@ func TestReplayedTasks(t *testing.T) {
 		for _, m := range captured {
 			a.agents[nodeOf(m)].await(t, "not run again")
 		}
-			a.unchanged(before, what)
+		a.unchanged(before, what)
 	}
 	replay("replaying tasks")
 	for _, n := range []string{"n1", "n2"} {
