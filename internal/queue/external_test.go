@@ -102,7 +102,7 @@ func externalWorld(t *testing.T, hs func(*Hub) Handlers, cfg ExternalConfig) *wo
 	w.conn = e
 	w.hub = must[*Hub](t)(NewHub(testCtx(t), e, w.key, w.auth, w.opt))
 	t.Cleanup(w.stop)
-	check(t, w.hub.Serve(hs(w.hub)))
+	check(t, w.hub.Serve(complete(hs(w.hub))))
 	return w
 }
 

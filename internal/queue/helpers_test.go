@@ -109,7 +109,39 @@ func (w *world) start(t testing.TB, hs Handlers) {
 	}))
 	w.conn = w.server
 	w.hub = must[*Hub](t)(NewHub(testCtx(t), w.conn, w.key, w.auth, w.opt))
-	check(t, w.hub.Serve(hs))
+	check(t, w.hub.Serve(complete(hs)))
+}
+
+// complete adds the handlers that a test does not use.
+func complete(hs Handlers) Handlers {
+	if hs.Hello == nil {
+		hs.Hello = func(context.Context, wire.Hello) (wire.HelloReply, error) { return wire.HelloReply{}, nil }
+	}
+	if hs.Heartbeat == nil {
+		hs.Heartbeat = func(wire.Heartbeat) {}
+	}
+	if hs.Ready == nil {
+		hs.Ready = func(context.Context, wire.Ready) (wire.ReadyReply, error) { return wire.ReadyReply{}, nil }
+	}
+	if hs.Result == nil {
+		hs.Result = func(context.Context, model.Result) wire.ResultReply { return wire.ResultReply{} }
+	}
+	if hs.Chunk == nil {
+		hs.Chunk = func(context.Context, wire.Chunk) error { return nil }
+	}
+	if hs.Progress == nil {
+		hs.Progress = func(wire.Progress) {}
+	}
+	if hs.Report == nil {
+		hs.Report = func(wire.Report) {}
+	}
+	if hs.Goodbye == nil {
+		hs.Goodbye = func(wire.Goodbye) {}
+	}
+	if hs.API == nil {
+		hs.API = func(context.Context, Caller, string, []byte) ([]byte, error) { return nil, nil }
+	}
+	return hs
 }
 
 func (w *world) stop() {

@@ -45,8 +45,7 @@ type Caller struct {
 // a node look dead: Result and Chunk; Hello and Goodbye; all else. A Heartbeat
 // that was sent after a Hello can so be handled before it; an agent says
 // nothing of a new session before its Hello is answered. The sender is
-// verified, and its node is the message's. A handler that is nil answers
-// model.ErrUnavailable. Every context ends with the hub.
+// verified, and its node is the message's. Every context ends with the hub.
 type Handlers struct {
 	Hello     func(context.Context, wire.Hello) (wire.HelloReply, error)
 	Heartbeat func(wire.Heartbeat)

@@ -134,7 +134,7 @@ func tlsWorld(t *testing.T, insecure bool) *world {
 	w.server.info.Servers = urls[len(urls)-1:]
 	w.conn = w.server
 	w.hub = must[*Hub](t)(NewHub(testCtx(t), w.server, w.key, w.auth, w.opt))
-	check(t, w.hub.Serve(Handlers{}))
+	check(t, w.hub.Serve(complete(Handlers{})))
 	t.Cleanup(w.stop)
 	return w
 }

@@ -55,9 +55,7 @@ func serve(dir, listen string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := hub.Serve(Handlers{Hello: func(context.Context, wire.Hello) (wire.HelloReply, error) {
-		return wire.HelloReply{}, nil
-	}}); err != nil {
+	if err := hub.Serve(complete(Handlers{})); err != nil {
 		return err
 	}
 	info, err := json.Marshal(srv.Info())

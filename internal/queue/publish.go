@@ -55,12 +55,16 @@ func (h *Hub) publish(subject string, data []byte) error {
 
 // Order tells nodes to start or to cancel a step's tasks. It returns when the
 // order is on its way to all of them; an agent that missed it learns of it
-// from the reply to its next Ready.
+// from the reply to its next Ready. It is signed without being encrypted: one
+// order goes to many nodes, and says nothing but which step begins or ends when.
 func (h *Hub) Order(ctx context.Context, o wire.Order, nodes []model.NodeID) error {
 	err := o.Check()
-	var data []byte
+	var body, data []byte
 	if err == nil {
-		data, err = h.signOrder(o)
+		body, err = json.Marshal(o)
+	}
+	if err == nil {
+		data, err = identity.Seal(h.key, purposeOrder, body, h.stamp.next())
 	}
 	for i := 0; err == nil && i < len(nodes); i++ {
 		err = h.publish(h.names.order(nodes[i]), data)
@@ -72,16 +76,6 @@ func (h *Hub) Order(ctx context.Context, o wire.Order, nodes []model.NodeID) err
 		return fmt.Errorf("ordering %s: %w", o.Kind, err)
 	}
 	return nil
-}
-
-// signOrder signs without encrypting: one order goes to many nodes, and it
-// says nothing but which step begins or ends when.
-func (h *Hub) signOrder(o wire.Order) ([]byte, error) {
-	body, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	return identity.Seal(h.key, purposeOrder, body, h.stamp.next())
 }
 
 const (

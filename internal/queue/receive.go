@@ -61,15 +61,27 @@ const (
 // Serve starts receiving and returns; messages arrive until Close.
 func (h *Hub) Serve(hs Handlers) error {
 	err := h.receive(h.names.anyAgent, []route{
-		{kindHello, handler(wire.Decode, hello(hs.Hello)), queuePresence, maxPresence, true},
-		{kindGoodbye, handler(wire.Decode, listener(hs.Goodbye)), queuePresence, maxPresence, true},
-		{kindHeartbeat, handler(wire.Decode, listener(hs.Heartbeat)), queueControl, maxControl, true},
-		{kindReady, handler(wire.Decode, responder(hs.Ready)), queueControl, maxControl, true},
-		{kindProgress, handler(wire.Decode, listener(hs.Progress)), queueControl, maxControl, false},
-		{kindReport, handler(wire.Decode, listener(aboutSender(hs.Report))), queueControl, maxControl, false},
+		{kindHello, handler(wire.Decode, func(ctx context.Context, r request, m wire.Hello) (wire.HelloReply, error) {
+			m.Node.PublicKey = r.sender // whatever it says
+			return hs.Hello(ctx, m)
+		}), queuePresence, maxPresence, true},
+		{kindGoodbye, listener(hs.Goodbye), queuePresence, maxPresence, true},
+		{kindHeartbeat, listener(hs.Heartbeat), queueControl, maxControl, true},
+		{kindReady, handler(wire.Decode, func(ctx context.Context, _ request, m wire.Ready) (wire.ReadyReply, error) {
+			return hs.Ready(ctx, m)
+		}), queueControl, maxControl, true},
+		{kindProgress, listener(hs.Progress), queueControl, maxControl, false},
+		{kindReport, listener(func(m wire.Report) {
+			m.Event.Node = m.Node // a node reports about itself only
+			hs.Report(m)
+		}), queueControl, maxControl, false},
 		{kindFetch, h.fetch, queueControl, maxControl, false},
-		{kindResult, handler(decodeResult, storer(hs.Result)), queueBulk, maxBulk, false},
-		{kindChunk, handler(wire.DecodeChunk, chunk(hs.Chunk)), queueBulk, maxBulk, false},
+		{kindResult, handler(decodeResult, func(ctx context.Context, _ request, m wire.Result) (wire.ResultReply, error) {
+			return hs.Result(ctx, m.Result), nil
+		}), queueBulk, maxBulk, false},
+		{kindChunk, handler(wire.DecodeChunk, func(ctx context.Context, _ request, m wire.Chunk) (none, error) {
+			return none{}, hs.Chunk(ctx, m)
+		}), queueBulk, maxBulk, false},
 		{kindPart, h.upload, queueBulk, maxBulk, false},
 	}, h.fromAgent)
 	if err == nil {
@@ -188,7 +200,6 @@ var (
 	errReplay       = errors.New("not newer than the sender's last message: replayed")
 	errForeign      = fmt.Errorf("%w: the message names another sender than the one who signed it", model.ErrDenied)
 	errReplySubject = errors.New("the reply subject is not in the sender's own inbox")
-	errNoHandler    = fmt.Errorf("%w: the server does not handle this yet", model.ErrUnavailable)
 )
 
 // admit verifies a message; it tells the sender why if that fails.
@@ -365,8 +376,6 @@ func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(cont
 			return nil, err
 		case m.From() != r.grant.Node:
 			return nil, errForeign
-		case f == nil:
-			return nil, errNoHandler
 		}
 		reply, err := f(ctx, r, m)
 		if err != nil {
@@ -379,57 +388,12 @@ func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(cont
 // none is the reply where there is nothing to say.
 type none = struct{}
 
-func hello(f func(context.Context, wire.Hello) (wire.HelloReply, error)) func(context.Context, request, wire.Hello) (wire.HelloReply, error) {
-	if f == nil {
-		return nil
-	}
-	return func(ctx context.Context, r request, m wire.Hello) (wire.HelloReply, error) {
-		m.Node.PublicKey = r.sender // whatever it says
-		return f(ctx, m)
-	}
-}
-
-func responder[M, R any](f func(context.Context, M) (R, error)) func(context.Context, request, M) (R, error) {
-	if f == nil {
-		return nil
-	}
-	return func(ctx context.Context, _ request, m M) (R, error) { return f(ctx, m) }
-}
-
-func listener[M any](f func(M)) func(context.Context, request, M) (none, error) {
-	return func(_ context.Context, _ request, m M) (none, error) {
-		if f != nil {
-			f(m)
-		}
+// listener makes an answerer of a function that has nothing to reply.
+func listener[M wire.FromNode](f func(M)) answerer {
+	return handler(wire.Decode, func(_ context.Context, _ request, m M) (none, error) {
+		f(m)
 		return none{}, nil
-	}
-}
-
-func storer(f func(context.Context, model.Result) wire.ResultReply) func(context.Context, request, wire.Result) (wire.ResultReply, error) {
-	if f == nil {
-		return nil
-	}
-	return func(ctx context.Context, _ request, m wire.Result) (wire.ResultReply, error) {
-		return f(ctx, m.Result), nil
-	}
-}
-
-func chunk(f func(context.Context, wire.Chunk) error) func(context.Context, request, wire.Chunk) (none, error) {
-	if f == nil {
-		return nil
-	}
-	return func(ctx context.Context, _ request, m wire.Chunk) (none, error) { return none{}, f(ctx, m) }
-}
-
-// aboutSender sees to it that a node reports about itself only.
-func aboutSender(f func(wire.Report)) func(wire.Report) {
-	if f == nil {
-		return nil
-	}
-	return func(r wire.Report) {
-		r.Event.Node = r.Node
-		f(r)
-	}
+	})
 }
 
 // decodeResult decodes a result. One that breaks the contract arrives as a
@@ -453,11 +417,7 @@ func (h *Hub) api(hs Handlers) answerer {
 		if err != nil {
 			return nil, err
 		}
-		if hs.API == nil {
-			return nil, errNoHandler
-		}
-		caller := Caller{Key: r.sender, Role: r.grant.Role, Name: string(r.grant.Node)}
-		return hs.API(ctx, caller, verb, body)
+		return hs.API(ctx, Caller{Key: r.sender, Role: r.grant.Role, Name: string(r.grant.Node)}, verb, body)
 	}
 }
 

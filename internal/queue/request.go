@@ -14,8 +14,8 @@ import (
 
 // notify sends a message that has no reply and may be lost.
 func (s *session) notify(kind string, body []byte) error {
-	if state := s.State(); state != StateConnected {
-		return unavailable("sending %s: the queue is %s", kind, state)
+	if !s.nc.IsConnected() {
+		return unavailable("sending %s: the queue is not connected", kind)
 	}
 	data, err := sealFor(s.key, s.server, s.from+kind, bodyFrame(body), s.stamp.next())
 	if err != nil {

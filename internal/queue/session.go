@@ -28,16 +28,6 @@ type DialOptions struct {
 	CredsFile, NKeyFile, CAFile string
 }
 
-// State is where a connection stands.
-type State string
-
-// The states. A closed connection stays closed; Err says why.
-const (
-	StateConnected    State = "connected"
-	StateReconnecting State = "reconnecting"
-	StateClosed       State = "closed"
-)
-
 // session is a connection with its identity: what links, clients and joins
 // have in common.
 type session struct {
@@ -54,8 +44,7 @@ type session struct {
 	subject func(kind string) string
 
 	mu    sync.Mutex
-	state State
-	err   error              // why it is closed
+	err   error              // why it is closed; nil before
 	up    chan struct{}      // closed while connected
 	live  context.Context    // ends with the present connection
 	cut   context.CancelFunc // ends live
@@ -76,7 +65,6 @@ func newSession(key *identity.Key, server string, opt DialOptions) *session {
 	s := &session{
 		key: key, server: server, names: namesOf(server), opt: opt,
 		stamp: issuer{now: opt.Now},
-		state: StateReconnecting,
 		up:    make(chan struct{}), done: make(chan struct{}), again: make(chan struct{}, 1),
 	}
 	s.live, s.cut = context.WithCancel(context.Background())
@@ -207,10 +195,9 @@ func refusal(err error, external bool) error {
 func (s *session) connected() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != StateReconnecting {
+	if s.err != nil || s.live.Err() == nil {
 		return
 	}
-	s.state = StateConnected
 	s.live, s.cut = context.WithCancel(context.Background())
 	close(s.up)
 }
@@ -227,11 +214,10 @@ func (s *session) reconnected() {
 func (s *session) disconnected(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != StateConnected {
+	if s.live.Err() != nil {
 		return
 	}
 	s.opt.Log.Warn("queue connection lost; trying again", "error", err)
-	s.state = StateReconnecting
 	s.cut()
 	s.up = make(chan struct{})
 }
@@ -239,22 +225,14 @@ func (s *session) disconnected(err error) {
 func (s *session) closed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == StateClosed {
+	if s.err != nil {
 		return
 	}
 	if s.err = refusal(err, s.external); s.err == nil {
 		s.err = fmt.Errorf("%w: the connection is closed", model.ErrUnavailable)
 	}
-	s.state = StateClosed
 	s.cut()
 	close(s.done)
-}
-
-// State says where the connection stands.
-func (s *session) State() State {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state
 }
 
 // Reconnected receives a value after the connection came back: the agent says
@@ -283,9 +261,9 @@ func (s *session) Close() error {
 // ends with it.
 func (s *session) connection(ctx context.Context) (context.Context, error) {
 	s.mu.Lock()
-	up, live, state := s.up, s.live, s.state
+	up, live := s.up, s.live
 	s.mu.Unlock()
-	if state == StateConnected {
+	if live.Err() == nil {
 		return live, nil
 	}
 	select {
