@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,8 +157,9 @@ func joinSimulated(ctx context.Context, b *testing.B, w *world, n int, wg *sync.
 
 // simulated is an agent without a journal and without work.
 type simulated struct {
-	node model.NodeID
-	link *queue.Link
+	node    model.NodeID
+	link    *queue.Link
+	running atomic.Pointer[wire.Attempt]
 }
 
 func newSimulated(ctx context.Context, tok identity.Token, node model.NodeID) (*simulated, error) {
@@ -173,7 +175,7 @@ func newSimulated(ctx context.Context, tok identity.Token, node model.NodeID) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &simulated{node, link}
+	s := &simulated{node: node, link: link}
 	_, err = link.Hello(ctx, wire.Hello{Session: "s", Node: model.Node{ID: node, PublicKey: key.Public()}})
 	return s, err
 }
@@ -192,9 +194,11 @@ func (s *simulated) serve(ctx context.Context) {
 			continue
 		}
 		done[at] = true
+		s.running.Store(&at)
 		if err := s.perform(ctx, d.Assignment); err != nil && !errors.Is(err, context.Canceled) {
 			slog.Error("simulated agent", "node", s.node, "err", err)
 		}
+		s.running.Store(nil)
 	}
 }
 
@@ -206,7 +210,7 @@ func (s *simulated) beat(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_ = s.link.Heartbeat(wire.Heartbeat{Node: s.node, Session: "s"})
+			_ = s.link.Heartbeat(wire.Heartbeat{Node: s.node, Session: "s", Running: s.running.Load()})
 		}
 	}
 }

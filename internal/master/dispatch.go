@@ -26,8 +26,17 @@ import (
 // not stored. A server that was restarted knows no attempt: the execution that
 // resumes the run begins a new one, and sends that.
 
-// sendAgainAfter is how many heartbeats a node has to show that it has a task.
-const sendAgainAfter = 2
+const (
+	// sendAgainAfter is how many heartbeats a node has to show that it has a
+	// task.
+	sendAgainAfter = 2
+	// So many tasks are sent at once, and then the next after a pause: agents
+	// read the server's clock when they have prepared, and a thousand that did
+	// so in the same moment would wait for each other, find their readings bad,
+	// and read three times as often.
+	sendBurst = 64
+	sendPause = 40 * time.Millisecond
+)
 
 // dispatch sends every node its first task, and goes on sending what is due
 // until the returned function is called.
@@ -60,12 +69,26 @@ func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task
 	return func() { cancel(); sender.Wait() }, nil
 }
 
-// send sends what is due, on all processors: signing and encrypting a thousand
-// tasks takes longer than sending them. A task that cannot travel has failed.
+// send sends what is due, burst by burst.
 func (x *execution) send(ctx context.Context, a *attempt, book addressBook) {
+	due := a.due(x.m.cfg.Now(), sendAgainAfter*x.m.cfg.Heartbeat)
+	for len(due) > sendBurst && ctx.Err() == nil {
+		x.sendBurst(ctx, a, due[:sendBurst], book)
+		due = due[sendBurst:]
+		select {
+		case <-ctx.Done():
+		case <-time.After(sendPause):
+		}
+	}
+	x.sendBurst(ctx, a, due, book)
+}
+
+// sendBurst uses all processors: signing and encrypting a task takes longer
+// than sending it. A task that cannot travel has failed.
+func (x *execution) sendBurst(ctx context.Context, a *attempt, tasks []*awaited, book addressBook) {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for _, t := range a.due(x.m.cfg.Now(), sendAgainAfter*x.m.cfg.Heartbeat) {
+	for _, t := range tasks {
 		g.Go(func() error {
 			as := x.assignment(a, t.task, book)
 			err := x.m.cfg.Queue.Dispatch(as)
