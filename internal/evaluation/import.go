@@ -1,4 +1,4 @@
-package cdi
+package evaluation
 
 import (
 	"context"
@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/tabular"
 )
 
@@ -29,26 +27,26 @@ var forms = []tabular.Form{
 
 const formsAllowed = "the first line must name the columns: node,phase,value or node,serial,parallel or nodes,serial_mean,parallel_mean; and any of workload, metric, unit, better and (with node) trial"
 
-// Import implements study.Importer: it returns a finding for each workload and
-// metric of somebody's own numbers, in the order of the file. name is the
-// file's name, for messages and for the workload where the file names none.
+// Import returns a finding for each workload and metric of somebody's own
+// numbers, in the order of the file. name is the file's name, for messages and
+// for the workload where the file names none.
 //
 // Published means have no nodes to compute an interval from: their verdict is
 // always unknown. Everything that is wrong with the file is reported at once as
 // a model.ErrUsage.
-func (p *Params) Import(ctx context.Context, name string, table io.Reader) (study.Result, error) {
+func Import(ctx context.Context, name string, table io.Reader, opt Options) ([]Finding, error) {
 	tables, err := readTables(ctx, name, table)
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{limit: p.FailAbove, title: name}
+	var out []Finding
 	for _, t := range tables {
-		r.findings = append(r.findings, t.Finding(p.options()))
+		out = append(out, t.Finding(opt))
 	}
-	return r, nil
+	return out, nil
 }
 
-// importer reads a table into one evaluation.Table a workload and metric.
+// importer reads a table into one Table a workload and metric.
 type importer struct {
 	*tabular.Reader
 	form                             int
@@ -67,7 +65,7 @@ type importer struct {
 
 // group is a table with the line of its first row.
 type group struct {
-	evaluation.Table
+	Table
 	line int
 }
 
@@ -122,7 +120,7 @@ func (im *importer) group() *group {
 	}
 	if g == nil {
 		workload, metric = strings.Clone(workload), strings.Clone(metric)
-		g = &group{evaluation.Table{Workload: workload, Metric: metric, Unit: strings.Clone(unit), Better: im.betterMeans}, im.Line()}
+		g = &group{Table{Workload: workload, Metric: metric, Unit: strings.Clone(unit), Better: im.betterMeans}, im.Line()}
 		if g.Better != model.Higher && g.Better != model.Lower {
 			im.RefuseCell(im.better, "better", `higher (throughputs, scores) or lower (durations)`)
 		}
@@ -218,7 +216,7 @@ func (im *importer) published(g *group) {
 // capacity reads a cell that holds a number above 0.
 func (im *importer) capacity(c tabular.Column, name string) (float64, bool) {
 	v, ok := tabular.Number(im.Text(c))
-	if !ok || !evaluation.IsCapacity(v) {
+	if !ok || !IsCapacity(v) {
 		im.RefuseCell(c, name, "a number above 0, without unit or thousands separators, like 1234.5 or 1.2e9")
 		return 0, false
 	}

@@ -1,22 +1,19 @@
-package cdi
+package evaluation
 
 import (
 	"context"
-	"io"
-	"regexp"
-	"slices"
-
 	"errors"
 	"flag"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -53,7 +50,7 @@ func TestTable2(t *testing.T) {
 				t.Errorf("%s: %v where nothing is known of single nodes, want nil", what, *p)
 			}
 		}
-		if f.Nodes != 20 || f.CI != nil || f.BCa != nil || f.Verdict != evaluation.Unknown || !warned(f, "there is no interval") {
+		if f.Nodes != 20 || f.CI != nil || f.BCa != nil || f.Verdict != Unknown || !warned(f, "there is no interval") {
 			t.Errorf("%s: %d nodes, interval %v, verdict %s, want 20, none, unknown with a warning", what, f.Nodes, f.CI, f.Verdict)
 		}
 	}
@@ -124,7 +121,7 @@ d,,7,copy,rate,MB/s,
 	wantValue(t, "CDI of two nodes", fs[1].CDI, 0, 1e-9)
 	wantWarning(t, fs[1], "node c: serial value only; left out")
 	wantWarning(t, fs[1], "node d took part in the parallel phase and has no serial value")
-	if fs[1].Nodes != 2 || fs[1].Verdict != evaluation.Unknown {
+	if fs[1].Nodes != 2 || fs[1].Verdict != Unknown {
 		t.Errorf("%d nodes, verdict %s, want 2, unknown", fs[1].Nodes, fs[1].Verdict)
 	}
 }
@@ -203,7 +200,7 @@ func FuzzImport(f *testing.F) {
 
 // checkFinite fails on a number that JSON cannot carry, and on a verdict that
 // the interval does not support.
-func checkFinite(t *testing.T, f evaluation.Finding) {
+func checkFinite(t *testing.T, f Finding) {
 	t.Helper()
 	var values []float64
 	for _, p := range []*float64{
@@ -214,7 +211,7 @@ func checkFinite(t *testing.T, f evaluation.Finding) {
 			values = append(values, *p)
 		}
 	}
-	for _, i := range []*evaluation.Interval{f.CI, f.BCa} {
+	for _, i := range []*Interval{f.CI, f.BCa} {
 		if i != nil {
 			values = append(values, i[0], i[1])
 			if i[0] > i[1] {
@@ -231,7 +228,7 @@ func checkFinite(t *testing.T, f evaluation.Finding) {
 			t.Errorf("finding holds %v: %+v", v, f)
 		}
 	}
-	if f.Verdict != evaluation.Unknown && (f.CI == nil || !supports(*f.CI, f.Verdict)) {
+	if f.Verdict != Unknown && (f.CI == nil || !supports(*f.CI, f.Verdict)) {
 		t.Errorf("verdict %s with interval %v", f.Verdict, f.CI)
 	}
 }
@@ -241,11 +238,11 @@ var csvBlock = regexp.MustCompile("(?s)```csv\n(.*?)```")
 
 // TestDocumentedCSV reads every example of docs/methods.md.
 func TestDocumentedCSV(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/methods.md")
+	text, err := os.ReadFile("../../docs/methods.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []evaluation.Verdict{evaluation.Degraded, evaluation.Degraded, evaluation.Unknown}
+	want := []Verdict{Degraded, Degraded, Unknown}
 	blocks := csvBlock.FindAllStringSubmatch(string(text), -1)
 	if len(blocks) != len(want) {
 		t.Fatalf("docs/methods.md has %d CSV examples, want %d", len(blocks), len(want))
@@ -261,44 +258,17 @@ func TestDocumentedCSV(t *testing.T) {
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // imported reads a table, with a quick bootstrap.
-func imported(r io.Reader, name string) ([]evaluation.Finding, error) {
-	p := New()
-	p.Resamples = 200
-	result, err := p.Import(context.Background(), name, r)
-	if err != nil {
-		return nil, err
-	}
-	return result.(*Result).Findings(), nil
+func imported(r io.Reader, name string) ([]Finding, error) {
+	return Import(context.Background(), name, r, quick)
 }
 
 // supports reports whether an interval of the index supports a verdict.
-func supports(i evaluation.Interval, v evaluation.Verdict) bool {
+func supports(i Interval, v Verdict) bool {
 	switch v {
-	case evaluation.Degraded:
+	case Degraded:
 		return i[0] > 0
-	case evaluation.Gain:
+	case Gain:
 		return i[1] < 0
 	}
 	return i[0] <= 0 && i[1] >= 0
-}
-
-func wantWarning(t *testing.T, f evaluation.Finding, text string) {
-	t.Helper()
-	if !warned(f, text) {
-		t.Errorf("no warning contains %q:\n%s", text, strings.Join(f.Warnings, "\n"))
-	}
-}
-
-// warned reports whether some warning contains the text.
-func warned(f evaluation.Finding, text string) bool {
-	return slices.ContainsFunc(f.Warnings, func(w string) bool { return strings.Contains(w, text) })
-}
-
-func wantValue(t *testing.T, what string, got *float64, want, tolerance float64) {
-	t.Helper()
-	if got == nil {
-		t.Errorf("%s is absent, want %v", what, want)
-	} else if !(math.Abs(*got-want) <= tolerance) {
-		t.Errorf("%s = %v, want %v", what, *got, want)
-	}
 }
