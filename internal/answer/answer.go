@@ -111,10 +111,12 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, byFlag(s, err)
 	}
 	out, err := of(result, q.Bare)
-	if err != nil || in.Run == nil || q.Bare {
+	if err != nil || in.Run == nil {
 		return out, err
 	}
-	warn(out.Document, in.Run)
+	if !q.Bare {
+		warn(out.Document, in.Run)
+	}
 	return out, in.Run.Err()
 }
 

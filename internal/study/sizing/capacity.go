@@ -307,6 +307,9 @@ func processorOf(f evaluation.Finding, run *observe.Run) (processor, error) {
 	if run == nil {
 		return processor{}, fmt.Errorf("the processor time that %s used is not known", f.Workload)
 	}
+	if err := run.Need(observe.Hosts); err != nil {
+		return processor{}, err
+	}
 	rates := meters[0].ratesOf(run, f.Workload)
 	var used, own []float64
 	for _, node := range endsOf(f, run).nodes() {

@@ -171,6 +171,9 @@ var meters = []meter{
 func demandsOf(run *observe.Run, workload string) ([]demand, error) {
 	id := run.Run().ID
 	workload, err := workloadOf(run, workload)
+	if err == nil {
+		err = run.Need(observe.Hosts)
+	}
 	if err != nil {
 		return nil, err
 	}
