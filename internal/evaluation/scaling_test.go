@@ -100,7 +100,7 @@ func TestNoLimitFromOneSize(t *testing.T) {
 		sweep sweepCase
 		text  string
 	}{
-		{"4 nodes", sweepCase{Fleet: 4, Trials: 2, Noise: .005, Total: fleetCap(300)}, "measure more Sizes: sizes: [2, 3]"},
+		{"4 nodes", sweepCase{Fleet: 4, Trials: 2, Noise: .005, Total: fleetCap(300)}, "measure more sizes: sizes: [2, 3]"},
 		{"20 nodes", sweepCase{Fleet: 20, Trials: 2, Noise: .005, Total: fleetCap(1000)}, "sizes: [6, 12, 19]"},
 		{"one size past the knee", sweepCase{Fleet: 4, Trials: 2, Noise: .005, Sizes: []int{2}, Total: fleetCap(500)}, "sizes: [3]"},
 		{"no room below", sweepCase{Fleet: 3, Trials: 3, Noise: .005, Sizes: []int{2}, Total: fleetCap(450)}, "measure a larger fleet"},
