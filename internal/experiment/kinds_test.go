@@ -33,11 +33,11 @@ type metric struct {
 func (s *spin) Validate() error {
 	var errs []error
 	if s.Duration < unit.Duration(100*time.Millisecond) {
-		errs = append(errs, &workload.FieldError{Field: "duration", Problem: s.Duration.String() + " is too short", Allowed: "at least 100ms is needed"})
+		errs = append(errs, &model.InputError{Path: "duration", Problem: s.Duration.String() + " is too short", Allowed: "at least 100ms is needed"})
 	}
 	for _, m := range s.Metrics {
 		if m.JSON == "" {
-			errs = append(errs, &workload.FieldError{Field: "metrics[0].json", Problem: "no path", Allowed: "give a path"})
+			errs = append(errs, &model.InputError{Path: "metrics[0].json", Problem: "no path", Allowed: "give a path"})
 		}
 	}
 	return errors.Join(errs...)

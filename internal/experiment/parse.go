@@ -274,7 +274,6 @@ func (k Kinds) studyNames() []string {
 // against its parameters, a lab against its specification.
 func (r *reader) reportErrors(path []string, err error) {
 	var joined interface{ Unwrap() []error }
-	var fe *workload.FieldError
 	var le *lab.FieldError
 	var p *model.InputError
 	switch {
@@ -282,8 +281,6 @@ func (r *reader) reportErrors(path []string, err error) {
 		for _, one := range joined.Unwrap() {
 			r.reportErrors(path, one)
 		}
-	case errors.As(err, &fe):
-		r.report(slices.Concat(path, fieldPath(fe.Field)), fe.Problem, fe.Allowed)
 	case errors.As(err, &le):
 		r.report(slices.Concat(path, fieldPath(le.Field)), le.Problem, le.Allowed)
 	case errors.As(err, &p):

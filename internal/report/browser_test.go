@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -164,30 +163,6 @@ func TestBrowserTablesFit(t *testing.T) {
 	b.open(t, writePage(t, dir, "lab"), 400, "light")
 	if got := ask[[]string](t, b, sideways); len(got) == 0 {
 		t.Error("no table is too wide for a telephone: the check is blind")
-	}
-}
-
-// The page of a plan is laid out as well as that of a run.
-func TestBrowserPlan(t *testing.T) {
-	b := newBrowser(t)
-	dir := t.TempDir()
-	for name, r := range plans() {
-		var page bytes.Buffer
-		if err := PlanHTML(&page, r); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".html")
-		if err := os.WriteFile(path, page.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, width := range []int64{400, 1280} {
-			b.open(t, path, width, "dark")
-			for what, expression := range map[string]string{"labels collide": collisions, "sticks out": overflow} {
-				if got := ask[[]string](t, b, expression); len(got) > 0 {
-					t.Errorf("plan, %s at %d px: %s: %q", name, width, what, got[:min(5, len(got))])
-				}
-			}
-		}
 	}
 }
 

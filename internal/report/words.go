@@ -3,9 +3,11 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/report/table"
 )
 
 // noun is what a finding counts: "node" or "pair".
@@ -77,4 +79,22 @@ func notExcludedWords(f model.Finding) string {
 		return ""
 	}
 	return fmt.Sprintf("a loss of up to %s is not excluded", num.Percent(loss))
+}
+
+// finite is the value for programs, nil where there is none.
+func finite(v float64) any {
+	if !num.Finite(v) {
+		return nil
+	}
+	return v
+}
+
+// writeWrapped writes a text with a mark before its first line.
+func writeWrapped(b *strings.Builder, mark, text string, width int) {
+	for i, line := range table.Wrap(text, width-len(mark)) {
+		if i > 0 {
+			mark = strings.Repeat(" ", len(mark))
+		}
+		b.WriteString(mark + line + "\n")
+	}
 }

@@ -58,7 +58,7 @@ func (p *probe) Estimate() time.Duration { return 0 }
 
 func (p *probe) Validate() error {
 	if p.Exit < 0 {
-		return &workload.FieldError{Field: "exit", Problem: "is negative", Allowed: "0 to 255"}
+		return &model.InputError{Path: "exit", Problem: "is negative", Allowed: "0 to 255"}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ import (
 // structs with JSON tags. A field with the tag `flag:"name"` is a flag of the
 // study's command; one with `json:"-"` is no key of the file.
 type Study interface {
-	// Validate reports impossible parameters: a [*workload.FieldError], or
+	// Validate reports impossible parameters: a [*model.InputError], or
 	// several joined with errors.Join.
 	Validate() error
 	// Analyze answers from what was measured. A run that holds nothing for
@@ -62,8 +62,9 @@ type Result interface {
 // Importer is implemented by studies that also answer from somebody's own
 // table, with no run at all.
 type Importer interface {
-	// Import reads a table; name is that of the file, for messages.
-	Import(ctx context.Context, name string, table io.Reader) (Result, error)
+	// Import reads a table; name is that of the file, for messages. There is no
+	// in.Run.
+	Import(ctx context.Context, in Input, name string, table io.Reader) (Result, error)
 }
 
 // Designer is implemented by studies that say what is measured.

@@ -20,7 +20,6 @@ package workload
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"sort"
 	"time"
@@ -32,8 +31,8 @@ import (
 // Workload is a benchmark with its parameters. Implementations are pointers to
 // structs with JSON tags.
 type Workload interface {
-	// Validate reports impossible values: a [*FieldError], or several joined
-	// with errors.Join.
+	// Validate reports impossible values: a [*model.InputError] with the key
+	// as its Path ("metrics[0].json"), or several joined with errors.Join.
 	Validate() error
 	// Estimate is the expected time from start to end of one task; zero when
 	// it cannot be known.
@@ -149,20 +148,6 @@ type Reporter interface {
 	Recording(s model.HostSeries)
 	// ExitCode records how the benchmark's process ended.
 	ExitCode(code int)
-}
-
-// FieldError is an impossible value of one parameter.
-type FieldError struct {
-	Field   string // JSON key; a path like "metrics[0].json" for nested ones
-	Problem string // what is wrong
-	Allowed string // what is allowed; may be empty
-}
-
-func (e *FieldError) Error() string {
-	if e.Allowed == "" {
-		return e.Field + ": " + e.Problem
-	}
-	return fmt.Sprintf("%s: %s; %s", e.Field, e.Problem, e.Allowed)
 }
 
 // Registry holds the benchmarks that this binary knows, by name.

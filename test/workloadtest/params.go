@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -17,8 +18,8 @@ func Validate(t *testing.T, kind workload.Kind, cases [][2]string) {
 	for _, c := range cases {
 		text, refused := c[0], c[1]
 		err := Parse(t, kind, text).Validate()
-		var field *workload.FieldError
-		if errors.As(err, &field); (refused == "") != (err == nil) || field != nil && field.Field != refused {
+		var field *model.InputError
+		if errors.As(err, &field); (refused == "") != (err == nil) || field != nil && field.Path != refused {
 			t.Errorf("Validate(%s) = %v, want field %q", text, err, refused)
 		}
 	}

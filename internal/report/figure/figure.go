@@ -95,3 +95,10 @@ func shorten(name string, n int) string {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// Widths in pixels: of a letter, rather more than it takes, and of the plot on
+// a narrow page.
+const (
+	letterWidth = 7
+	narrowPlot  = 340
+)

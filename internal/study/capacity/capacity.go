@@ -33,7 +33,6 @@ import (
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Study is the question with its parameters. What is searched, and how, is up
@@ -58,7 +57,7 @@ var _ study.Designer = (*Study)(nil)
 // Validate implements study.Study.
 func (s *Study) Validate() error {
 	if r := s.FailBelow; r != nil && (r.Base != unit.Operations || !(r.Value > 0)) {
-		return &workload.FieldError{Field: "fail_below", Problem: r.String() + " is not a rate of requests", Allowed: "use operations per second above 0, such as 2000op/s"}
+		return &model.InputError{Path: "fail_below", Problem: r.String() + " is not a rate of requests", Allowed: "use operations per second above 0, such as 2000op/s"}
 	}
 	return nil
 }

@@ -171,7 +171,7 @@ func (m Metric) better() model.Better {
 func (p *Params) Validate() error {
 	var errs []error
 	bad := func(field, problem, allowed string) {
-		errs = append(errs, &workload.FieldError{Field: field, Problem: problem, Allowed: allowed})
+		errs = append(errs, &model.InputError{Path: field, Problem: problem, Allowed: allowed})
 	}
 	if strings.TrimSpace(p.Command) == "" {
 		bad("command", "there is none", "write what the shell shall run")
@@ -210,13 +210,13 @@ func (m Metric) validate(field string) error {
 	}
 	switch {
 	case !metricName.MatchString(m.Name):
-		return &workload.FieldError{Field: field + ".name", Problem: fmt.Sprintf("%q cannot name a metric", m.Name), Allowed: "allowed are letters, digits, _ . and -, a letter or _ first"}
+		return &model.InputError{Path: field + ".name", Problem: fmt.Sprintf("%q cannot name a metric", m.Name), Allowed: "allowed are letters, digits, _ . and -, a letter or _ first"}
 	case ways != 1:
-		return &workload.FieldError{Field: field, Problem: fmt.Sprintf("%d ways to read the number are given", ways), Allowed: "exactly one of json, regex and number: true is needed"}
+		return &model.InputError{Path: field, Problem: fmt.Sprintf("%d ways to read the number are given", ways), Allowed: "exactly one of json, regex and number: true is needed"}
 	case m.Better != "" && m.Better != model.Higher && m.Better != model.Lower:
-		return &workload.FieldError{Field: field + ".better", Problem: fmt.Sprintf("%q is not a direction", m.Better), Allowed: "allowed is higher or lower"}
+		return &model.InputError{Path: field + ".better", Problem: fmt.Sprintf("%q is not a direction", m.Better), Allowed: "allowed is higher or lower"}
 	case m.From != "" && m.From != "stdout" && m.From != "stderr":
-		return &workload.FieldError{Field: field + ".from", Problem: fmt.Sprintf("%q is not a stream", m.From), Allowed: "allowed is stdout or stderr"}
+		return &model.InputError{Path: field + ".from", Problem: fmt.Sprintf("%q is not a stream", m.From), Allowed: "allowed is stdout or stderr"}
 	}
 	return validateSource(field, m.JSON, m.Regex)
 }
@@ -225,16 +225,16 @@ func (m Metric) validate(field string) error {
 func validateSource(field, json, regex string) error {
 	if json != "" {
 		if _, err := compileJSON(json); err != nil {
-			return &workload.FieldError{Field: field + ".json", Problem: fmt.Sprintf("%q is not a jq expression: %v", json, err), Allowed: "allowed is a path such as .results[0].rate"}
+			return &model.InputError{Path: field + ".json", Problem: fmt.Sprintf("%q is not a jq expression: %v", json, err), Allowed: "allowed is a path such as .results[0].rate"}
 		}
 	}
 	if regex != "" {
 		re, err := regexp.Compile(regex)
 		if err != nil {
-			return &workload.FieldError{Field: field + ".regex", Problem: err.Error(), Allowed: "allowed is a regular expression in RE2's syntax"}
+			return &model.InputError{Path: field + ".regex", Problem: err.Error(), Allowed: "allowed is a regular expression in RE2's syntax"}
 		}
 		if re.NumSubexp() != 1 {
-			return &workload.FieldError{Field: field + ".regex", Problem: fmt.Sprintf("%q has %d groups", regex, re.NumSubexp()), Allowed: "exactly one group ( ) around the number is needed; write (?: ) for the others"}
+			return &model.InputError{Path: field + ".regex", Problem: fmt.Sprintf("%q has %d groups", regex, re.NumSubexp()), Allowed: "exactly one group ( ) around the number is needed; write (?: ) for the others"}
 		}
 	}
 	return nil
@@ -251,11 +251,11 @@ func compileJSON(expression string) (*gojq.Code, error) {
 func (g *Progress) validate(p *Params) error {
 	switch {
 	case g.Unit == "":
-		return &workload.FieldError{Field: "progress.unit", Problem: "there is none", Allowed: "say what is counted: op, byte, …"}
+		return &model.InputError{Path: "progress.unit", Problem: "there is none", Allowed: "say what is counted: op, byte, …"}
 	case (g.JSON == "") == (g.Regex == ""):
-		return &workload.FieldError{Field: "progress", Problem: "it needs one way to read the counter", Allowed: "exactly one of json and regex is needed"}
+		return &model.InputError{Path: "progress", Problem: "it needs one way to read the counter", Allowed: "exactly one of json and regex is needed"}
 	case p.progressMetric() == "":
-		return &workload.FieldError{Field: "progress.metric", Problem: fmt.Sprintf("%q is none of the metrics", g.Metric), Allowed: "name one of metrics"}
+		return &model.InputError{Path: "progress.metric", Problem: fmt.Sprintf("%q is none of the metrics", g.Metric), Allowed: "name one of metrics"}
 	}
 	return validateSource("progress", g.JSON, g.Regex)
 }

@@ -287,7 +287,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// fields lists the fields of all FieldErrors in an error.
+// fields lists the paths of all input errors in an error.
 func fields(err error) []string {
 	if err == nil {
 		return nil
@@ -299,9 +299,9 @@ func fields(err error) []string {
 		}
 		return out
 	}
-	var f *workload.FieldError
+	var f *model.InputError
 	if errors.As(err, &f) {
-		return []string{f.Field}
+		return []string{f.Path}
 	}
 	return []string{"not a field: " + err.Error()}
 }

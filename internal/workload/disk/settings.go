@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/facts"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // defaultSize is small enough for a small volume, and beyond the cache of most
@@ -154,7 +154,7 @@ func human(bytes int64) string { return unit.Human(float64(bytes), "B") }
 const sector = 512
 
 func field(name, allowed, problem string, args ...any) error {
-	return &workload.FieldError{Field: name, Problem: fmt.Sprintf(problem, args...), Allowed: "allowed is " + allowed}
+	return &model.InputError{Path: name, Problem: fmt.Sprintf(problem, args...), Allowed: "allowed is " + allowed}
 }
 
 // Validate implements workload.Workload.

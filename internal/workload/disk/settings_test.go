@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 const mib, gib = int64(1) << 20, int64(1) << 30
@@ -85,8 +85,8 @@ func TestValidate(t *testing.T) {
 		{`{"destroy": true}`, "destroy"},
 	}
 	for _, tt := range tests {
-		var f *workload.FieldError
-		if err := params(t, tt.params).Validate(); !errors.As(err, &f) || f.Field != tt.field {
+		var f *model.InputError
+		if err := params(t, tt.params).Validate(); !errors.As(err, &f) || f.Path != tt.field {
 			t.Errorf("Validate(%s) = %v, want an error of %s", tt.params, err, tt.field)
 		}
 	}

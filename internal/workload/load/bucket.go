@@ -65,16 +65,16 @@ func (p *Params) bucketConfig() (objectstore.Config, error) {
 	if o.Count < 1 {
 		return c, bad("objects.count", fmt.Sprintf("%d is impossible", o.Count), "allowed is 1 and more")
 	}
-	var field *workload.FieldError
+	var field *model.InputError
 	switch err := c.Check(); {
 	case !errors.As(err, &field):
 		return c, err
-	case field.Field == "bucket" || field.Field == "endpoint":
+	case field.Path == "bucket" || field.Path == "endpoint":
 		return c, bad("target", "the URL of a bucket must look like s3://host:port/bucket", field.Error())
-	case field.Field == "objects":
+	case field.Path == "objects":
 		return c, bad("objects.count", field.Problem, field.Allowed)
 	default:
-		return c, bad("objects."+field.Field, field.Problem, field.Allowed)
+		return c, bad("objects."+field.Path, field.Problem, field.Allowed)
 	}
 }
 

@@ -207,8 +207,8 @@ func TestValidate(t *testing.T) {
 	} {
 		p := params("http://127.0.0.1:1/", 10)
 		c.change(p)
-		var field *workload.FieldError
-		if err := p.Validate(); !errors.As(err, &field) || field.Field != c.field {
+		var field *model.InputError
+		if err := p.Validate(); !errors.As(err, &field) || field.Path != c.field {
 			t.Errorf("Validate = %v, want an error of %s", err, c.field)
 		}
 	}

@@ -12,13 +12,12 @@ import (
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	errs := append(p.validateTimes(), p.validateLoad()...)
-	var field *workload.FieldError
+	var field *model.InputError
 	switch err := p.checkTarget(); {
 	case errors.As(err, &field):
 		errs = append(errs, field)
@@ -36,7 +35,7 @@ func (p *Params) Validate() error {
 }
 
 func bad(field, problem, allowed string) error {
-	return &workload.FieldError{Field: field, Problem: problem, Allowed: allowed}
+	return &model.InputError{Path: field, Problem: problem, Allowed: allowed}
 }
 
 func (p *Params) validateTimes() (errs []error) {
@@ -91,7 +90,7 @@ func (p *Params) validateSearch() error {
 		errs = append(errs, bad("request_timeout", fmt.Sprintf("requests are given up after %s, and the SLA allows %v", p.Timeout, slowest),
 			fmt.Sprintf("set request_timeout (--timeout) above %v", slowest)))
 	}
-	var field *workload.FieldError
+	var field *model.InputError
 	switch _, err := SearchOf(p); {
 	case errors.As(err, &field):
 		errs = append(errs, field)

@@ -106,11 +106,11 @@ const (
 func (p *Params) Validate() error {
 	switch {
 	case p.Threads < 1 || p.Threads > 4096:
-		return &workload.FieldError{Field: "threads", Problem: fmt.Sprintf("%d threads are impossible", p.Threads), Allowed: "allowed is 1 to 4096"}
+		return &model.InputError{Path: "threads", Problem: fmt.Sprintf("%d threads are impossible", p.Threads), Allowed: "allowed is 1 to 4096"}
 	case p.Duration.Std() < minDuration:
-		return &workload.FieldError{Field: "duration", Problem: fmt.Sprintf("%s is too short to measure", p.Duration), Allowed: fmt.Sprintf("allowed is %v or more", minDuration)}
+		return &model.InputError{Path: "duration", Problem: fmt.Sprintf("%s is too short to measure", p.Duration), Allowed: fmt.Sprintf("allowed is %v or more", minDuration)}
 	case p.Size != 0 && (p.Size < minSize || p.Size > maxSize):
-		return &workload.FieldError{Field: "size", Problem: fmt.Sprintf("%s is not a useful working set", p.Size), Allowed: fmt.Sprintf("allowed is %v to %v; leave it out for four times the last-level cache", minSize, maxSize)}
+		return &model.InputError{Path: "size", Problem: fmt.Sprintf("%s is not a useful working set", p.Size), Allowed: fmt.Sprintf("allowed is %v to %v; leave it out for four times the last-level cache", minSize, maxSize)}
 	}
 	return p.validateTests()
 }
@@ -119,10 +119,10 @@ func (p *Params) validateTests() error {
 	for i, name := range p.Tests {
 		field := fmt.Sprintf("tests[%d]", i)
 		if !slices.Contains(allTests, name) {
-			return &workload.FieldError{Field: field, Problem: fmt.Sprintf("there is no test %q", name), Allowed: "allowed is copy, triad or latency"}
+			return &model.InputError{Path: field, Problem: fmt.Sprintf("there is no test %q", name), Allowed: "allowed is copy, triad or latency"}
 		}
 		if slices.Contains(p.Tests[:i], name) {
-			return &workload.FieldError{Field: field, Problem: fmt.Sprintf("test %q is named twice", name), Allowed: "each test may be named once"}
+			return &model.InputError{Path: field, Problem: fmt.Sprintf("test %q is named twice", name), Allowed: "each test may be named once"}
 		}
 	}
 	return nil

@@ -30,6 +30,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -238,7 +239,7 @@ var (
 )
 
 func field(name, problem, allowed string) error {
-	return &workload.FieldError{Field: name, Problem: problem, Allowed: "allowed is " + allowed}
+	return &model.InputError{Path: name, Problem: problem, Allowed: "allowed is " + allowed}
 }
 
 // Validate implements workload.Workload.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
-	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 const minDuration = 100 // milliseconds
@@ -16,7 +16,7 @@ func (p *Params) Validate() error {
 	errs := []error{p.config().Check()}
 	refuse := func(bad bool, field, problem, allowed string) {
 		if bad {
-			errs = append(errs, &workload.FieldError{Field: field, Problem: problem, Allowed: allowed})
+			errs = append(errs, &model.InputError{Path: field, Problem: problem, Allowed: allowed})
 		}
 	}
 	impossible := func(bad bool, field string, value any, allowed string) {

@@ -62,7 +62,7 @@ func Kind() workload.Kind {
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	field := func(name, problem, allowed string) error {
-		return &workload.FieldError{Field: name, Problem: problem, Allowed: "allowed is " + allowed}
+		return &model.InputError{Path: name, Problem: problem, Allowed: "allowed is " + allowed}
 	}
 	switch {
 	case p.Test != CPU && p.Test != Memory:

@@ -53,7 +53,7 @@ var testForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	field := func(name, problem, allowed string) error {
-		return &workload.FieldError{Field: name, Problem: problem, Allowed: "allowed is " + allowed}
+		return &model.InputError{Path: name, Problem: problem, Allowed: "allowed is " + allowed}
 	}
 	switch {
 	case !filepath.IsAbs(p.Dir):
