@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/experiment"
@@ -106,13 +108,15 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	}
 	result, err := s.Analyze(ctx, in)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, byFlag(s, err)
 	}
 	out, err := of(result, q.Bare)
-	if err != nil || in.Run == nil || q.Bare {
+	if err != nil || in.Run == nil {
 		return out, err
 	}
-	warn(out.Document, in.Run)
+	if !q.Bare {
+		warn(out.Document, in.Run)
+	}
 	return out, in.Run.Err()
 }
 
@@ -123,19 +127,30 @@ func warn(d *doc.Document, run *observe.Run) {
 	}
 }
 
-// Import answers a question from a table in place of a run.
-func Import(ctx context.Context, kind study.Kind, q Question, name string, table io.Reader) (Answer, error) {
+// Open opens a run by id, unique prefix or "latest".
+type Open func(ctx context.Context, name string) (*observe.Run, error)
+
+// WithoutRun answers a question from a table in place of a run, or from the
+// parameters alone where there is no table. open serves the parameters that
+// name runs.
+func WithoutRun(ctx context.Context, kind study.Kind, q Question, open Open, name string, table io.Reader) (Answer, error) {
 	s := kind.New()
-	importer, ok := s.(study.Importer)
-	if !ok {
-		return Answer{}, fmt.Errorf("%w: %s reads no tables; give it a run", model.ErrUsage, kind.Name)
-	}
 	if err := set(s, q.Params); err != nil {
 		return Answer{}, err
 	}
-	result, err := importer.Import(ctx, name, table)
+	in := study.Input{Open: open}
+	var result study.Result
+	var err error
+	switch importer, ok := s.(study.Importer); {
+	case table == nil:
+		result, err = s.Analyze(ctx, in)
+	case !ok:
+		err = fmt.Errorf("%w: %s reads no tables; give it a run", model.ErrUsage, kind.Name)
+	default:
+		result, err = importer.Import(ctx, in, name, table)
+	}
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, byFlag(s, err)
 	}
 	return of(result, q.Bare)
 }
@@ -169,10 +184,32 @@ func set(s study.Study, params map[string]json.RawMessage) error {
 			return fmt.Errorf("%w: the parameters of the study: %w", model.ErrUsage, err)
 		}
 	}
-	if err := s.Validate(); err != nil {
-		return fmt.Errorf("%w: %w", model.ErrUsage, err)
+	err := s.Validate()
+	if err == nil || errors.Is(err, model.ErrUsage) {
+		return byFlag(s, err)
 	}
-	return nil
+	return fmt.Errorf("%w: %w", model.ErrUsage, err)
+}
+
+// byFlag names parameters that are wrong by their flags: that is how the user
+// gave them.
+func byFlag(s study.Study, err error) error {
+	var several interface{ Unwrap() []error }
+	var p *model.InputError
+	switch {
+	case errors.As(err, &several):
+		for _, one := range several.Unwrap() {
+			_ = byFlag(s, one) // the same error, which now has another name in it
+		}
+	case errors.As(err, &p) && p.File == "" && p.Path != "":
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(s).Elem()) {
+			key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if flag, _, _ := strings.Cut(field.Tag.Get("flag"), ","); flag != "" && key == p.Path {
+				p.Flag, p.Path = "--"+flag, ""
+			}
+		}
+	}
+	return err
 }
 
 func (a Asker) open(ctx context.Context, name string) (*observe.Run, error) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study/sizing"
 )
 
 // labUplink is what the nodes of the rack share, in bit/s.
@@ -46,12 +47,12 @@ func TestPlanPredicts(t *testing.T) {
 	}
 	w := labWorld(t)
 	w.runText(rack + "  - {kind: network, pairing: all_to_one, sink: core, direction: receive, duration: 4s}\n" + application + "trials: 2\n")
-	var plan model.PlanResult
+	var plan sizing.Result
 	out := w.run("plan", "latest", "--target", "12", "--demand-run", "latest:application", "--format", "json")
 	if err := json.Unmarshal([]byte(out), &plan); err != nil {
 		t.Fatal(err)
 	}
-	if plan.Answer != model.PlanFails || plan.Largest == nil || plan.Binding != model.ResourceNetworkReceive {
+	if plan.Answer != sizing.Fails || plan.Largest == nil || plan.Binding != model.ResourceNetworkReceive {
 		t.Fatalf("the plan is %s, ended by %q; want fails, %s:\n%s", plan.Answer, plan.Binding, model.ResourceNetworkReceive, out)
 	}
 	limit := plan.Resources[0].NodeLimit

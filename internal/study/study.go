@@ -62,8 +62,9 @@ type Result interface {
 // Importer is implemented by studies that also answer from somebody's own
 // table, with no run at all.
 type Importer interface {
-	// Import reads a table; name is that of the file, for messages.
-	Import(ctx context.Context, name string, table io.Reader) (Result, error)
+	// Import reads a table; name is that of the file, for messages. There is no
+	// in.Run.
+	Import(ctx context.Context, in Input, name string, table io.Reader) (Result, error)
 }
 
 // Designer is implemented by studies that say what is measured.

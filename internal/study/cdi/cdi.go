@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -98,6 +99,16 @@ func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error
 		return nil, err
 	}
 	return &Result{findings: findings, run: in.Run, limit: p.FailAbove, title: titleOf(in.Run.Run())}, nil
+}
+
+// Import implements study.Importer: findings of somebody's own numbers
+// (evaluation.Import).
+func (p *Params) Import(ctx context.Context, _ study.Input, name string, table io.Reader) (study.Result, error) {
+	findings, err := evaluation.Import(ctx, name, table, p.options())
+	if err != nil {
+		return nil, err
+	}
+	return &Result{findings: findings, limit: p.FailAbove, title: name}, nil
 }
 
 func titleOf(r model.Run) string {
