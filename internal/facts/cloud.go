@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 type CloudOptions struct {
 	// Providers names the services to ask ("ec2", "gce", "azure", "openstack",
 	// "huawei", "aliyun"). Empty asks those that the firmware hints at, and
-	// nobody where it hints at none; "none" asks nobody.
+	// none where it hints at none; "none" asks none.
 	Providers []string
 	// Timeout bounds all of it together; zero is one second.
 	Timeout time.Duration
@@ -27,8 +28,6 @@ type CloudOptions struct {
 	// Base replaces the address of every service, "http://host:port".
 	Base string
 }
-
-const defaultTimeout = time.Second
 
 // provider is one cloud's metadata service.
 type provider struct {
@@ -44,16 +43,44 @@ type provider struct {
 // routed, so that the request cannot leave the host's own network.
 const linkLocal = "http://169.254.169.254"
 
-// providers returns all clouds that we know.
+const huaweiTag = "HUAWEICLOUD"
+
+// azureTag is the asset tag of every Azure machine. The vendor, Microsoft, is
+// that of any Hyper-V, too.
+const azureTag = "7783-7084-3265-9085-8269-3286-77"
+
+// providers returns all clouds that we know, with the signs by which a machine's
+// firmware (DMI) tells its cloud. They follow the clouds' own documentation and
+// cloud-init's ds-identify. None of them is shared by two clouds, and none is
+// set on a machine that is in no cloud.
 func providers() []provider {
 	return []provider{
 		{"ec2", linkLocal, hintEC2, askEC2},
-		{"gce", linkLocal, hintGCE, askGCE},
-		{"azure", linkLocal, hintAzure, askAzure},
-		{"aliyun", "http://100.100.100.200", hintAliyun, askAliyun},
-		{"huawei", linkLocal, hintHuawei, askOpenStack},
+		{"gce", linkLocal, dmiIs("product_name", "Google Compute Engine"), askGCE},
+		{"azure", linkLocal, dmiIs("chassis_asset_tag", azureTag), askAzure},
+		{"aliyun", "http://100.100.100.200", dmiIs("product_name", "Alibaba Cloud ECS"), askAliyun},
+		{"huawei", linkLocal, dmiIs("chassis_asset_tag", huaweiTag), askOpenStack},
 		{"openstack", linkLocal, hintOpenStack, askOpenStack},
 	}
+}
+
+func dmiIs(file, value string) func(tree) bool {
+	return func(root tree) bool { return dmi(root, file) == value }
+}
+
+func hintEC2(root tree) bool {
+	if dmi(root, "sys_vendor") == "Amazon EC2" {
+		return true
+	}
+	// Older, Xen-based types have no vendor of their own.
+	return strings.HasPrefix(strings.ToLower(root.text("sys/hypervisor/uuid")), "ec2") &&
+		strings.Contains(dmi(root, "bios_version"), "amazon")
+}
+
+func hintOpenStack(root tree) bool {
+	tag, product := dmi(root, "chassis_asset_tag"), dmi(root, "product_name")
+	return tag == "OpenTelekomCloud" ||
+		tag != huaweiTag && (product == "OpenStack Nova" || product == "OpenStack Compute") // Huawei calls itself OpenStack, too
 }
 
 // askCloud asks the metadata services concurrently and returns the answer of
@@ -65,7 +92,7 @@ func askCloud(ctx context.Context, root tree, opts CloudOptions) (*model.CloudIn
 		return nil, err
 	}
 	if opts.Timeout <= 0 {
-		opts.Timeout = defaultTimeout
+		opts.Timeout = time.Second
 	}
 	if opts.Client == nil {
 		opts.Client = newClient()
@@ -76,7 +103,13 @@ func askCloud(ctx context.Context, root tree, opts CloudOptions) (*model.CloudIn
 	errs := make([]error, len(chosen))
 	var wg sync.WaitGroup
 	for i, p := range chosen {
-		wg.Go(func() { infos[i], errs[i] = askOne(ctx, p, opts) })
+		wg.Go(func() {
+			infos[i], errs[i] = p.ask(ctx, client{http: opts.Client, base: cmp.Or(opts.Base, p.base)})
+			infos[i].Provider = p.name
+			if errs[i] != nil {
+				errs[i] = fmt.Errorf("asking the metadata service of %s: %w", p.name, errs[i])
+			}
+		})
 	}
 	wg.Wait()
 	for i := range chosen {
@@ -85,20 +118,6 @@ func askCloud(ctx context.Context, root tree, opts CloudOptions) (*model.CloudIn
 		}
 	}
 	return nil, errors.Join(errs...)
-}
-
-// askOne asks one service and names it in the answer.
-func askOne(ctx context.Context, p provider, opts CloudOptions) (model.CloudInfo, error) {
-	base := p.base
-	if opts.Base != "" {
-		base = opts.Base
-	}
-	info, err := p.ask(ctx, client{http: opts.Client, base: base})
-	if err != nil {
-		return info, fmt.Errorf("asking the metadata service of %s: %w", p.name, err)
-	}
-	info.Provider = p.name
-	return info, nil
 }
 
 // choose returns the services to ask.
@@ -112,7 +131,7 @@ func choose(root tree, names []string) ([]provider, error) {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(p provider) bool { return p.name == name }) {
-			return nil, fmt.Errorf("%w: cloud %q is not known; want %s or none", model.ErrUsage, name, providerNames(all))
+			return nil, fmt.Errorf("%w: cloud %q is not known; use %s or none", model.ErrUsage, name, providerNames(all))
 		}
 	}
 	return slices.DeleteFunc(all, func(p provider) bool { return !slices.Contains(names, p.name) }), nil

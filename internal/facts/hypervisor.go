@@ -1,6 +1,10 @@
 package facts
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // hypervisor names what the machine runs on: "kvm", "xen", "vmware",
 // "microsoft", "amazon", "google", "qemu", "oracle", "parallels", "apple",
@@ -14,17 +18,9 @@ func hypervisor(root tree, cpu cpuInfo) string {
 	if strings.Contains(root.text("proc/xen/capabilities"), "control_d") {
 		return "none" // Xen's own first domain has the machine
 	}
-	dmi := dmiVendor(root)
-	bare := isBareMetal(root, cpu)
-	for _, name := range []string{
-		dmi,
-		xen(root),
-		clock(root),
-		deviceTree(root),
-	} {
-		if name != "" && !bare {
-			return name
-		}
+	name := cmp.Or(dmiVendor(root), xen(root), clock(root), deviceTree(root))
+	if name != "" && !isBareMetal(root, cpu) {
+		return name
 	}
 	switch {
 	case cpu.hypervisor:
@@ -116,10 +112,8 @@ func deviceTree(root tree) string {
 	case compatible != "":
 		return "vm-other"
 	}
-	for _, node := range root.names("proc/device-tree") {
-		if strings.Contains(node, "fw-cfg") {
-			return "qemu"
-		}
+	if slices.ContainsFunc(root.names("proc/device-tree"), func(node string) bool { return strings.Contains(node, "fw-cfg") }) {
+		return "qemu"
 	}
 	return ""
 }

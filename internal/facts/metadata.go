@@ -72,11 +72,11 @@ func (c client) getJSON(ctx context.Context, v any, path string, header ...strin
 	return nil
 }
 
-// errNoInstance says that something answered that is not the service.
+// errNoInstance says that the answer is not that of the service.
 var errNoInstance = errors.New("the answer names no instance")
 
-// newInfo checks what a service said. The words go into reports, so what is no
-// word is left out.
+// newInfo checks what a service said. The words go into reports, so what is not
+// a word is left out.
 func newInfo(instanceType, zone, id string) (model.CloudInfo, error) {
 	info := model.CloudInfo{InstanceType: word(instanceType), Zone: word(zone), InstanceID: word(id)}
 	if info.InstanceID == "" {
@@ -85,7 +85,7 @@ func newInfo(instanceType, zone, id string) (model.CloudInfo, error) {
 	return info, nil
 }
 
-// word returns s without the space around it, or nothing if it is no name of a
+// word returns s without the space around it, or nothing if it cannot be the name of a
 // type, zone or instance: markup, JSON, or far too long.
 func word(s string) string {
 	s = strings.TrimSpace(s)
@@ -110,8 +110,7 @@ func askEC2(ctx context.Context, c client) (model.CloudInfo, error) {
 		InstanceType     string `json:"instanceType"`
 		AvailabilityZone string `json:"availabilityZone"`
 	}
-	err = c.getJSON(ctx, &doc, "/latest/dynamic/instance-identity/document", "X-aws-ec2-metadata-token", token)
-	if err != nil {
+	if err := c.getJSON(ctx, &doc, "/latest/dynamic/instance-identity/document", "X-aws-ec2-metadata-token", token); err != nil {
 		return model.CloudInfo{}, err
 	}
 	return newInfo(doc.InstanceType, doc.AvailabilityZone, doc.InstanceID)
