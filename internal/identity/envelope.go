@@ -57,7 +57,7 @@ const EnvelopeOverhead = headerSize + ed25519.SignatureSize
 // not open for another.
 func Seal(k *Key, purpose string, payload []byte, now time.Time) ([]byte, error) {
 	if purpose == "" || len(purpose) > MaxPurpose {
-		return nil, fmt.Errorf("sealing: purpose %q: want 1 to %d bytes", purpose, MaxPurpose)
+		return nil, fmt.Errorf("sealing: purpose %q: must have 1 to %d bytes", purpose, MaxPurpose)
 	}
 	buf := make([]byte, 0, len(signContext)+EnvelopeOverhead+len(purpose)+len(payload))
 	buf = append(buf, signContext...)
