@@ -16,7 +16,6 @@ type Interface struct {
 	Addresses []netip.Addr
 }
 
-// systemInterfaces asks the system.
 func systemInterfaces() ([]Interface, error) {
 	found, err := net.Interfaces()
 	if err != nil {

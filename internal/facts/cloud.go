@@ -29,7 +29,6 @@ type CloudOptions struct {
 	Base string
 }
 
-// provider is one cloud's metadata service.
 type provider struct {
 	name string
 	base string
@@ -120,7 +119,6 @@ func askCloud(ctx context.Context, root tree, opts CloudOptions) (*model.CloudIn
 	return nil, errors.Join(errs...)
 }
 
-// choose returns the services to ask.
 func choose(root tree, names []string) ([]provider, error) {
 	all := providers()
 	if len(names) == 0 {

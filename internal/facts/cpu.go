@@ -12,7 +12,6 @@ import (
 	"github.com/scalebench/scalebench/internal/procself"
 )
 
-// cpuInfo is what /proc/cpuinfo tells.
 type cpuInfo struct {
 	models    []string // distinct, in the order of the processors
 	microcode []string // distinct

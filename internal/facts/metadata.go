@@ -60,7 +60,6 @@ func (c client) get(ctx context.Context, path string, header ...string) (string,
 	return body, err
 }
 
-// getJSON decodes the answer into v.
 func (c client) getJSON(ctx context.Context, v any, path string, header ...string) error {
 	body, err := c.get(ctx, path, header...)
 	if err != nil {

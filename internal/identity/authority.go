@@ -223,7 +223,6 @@ func (a *Authority) named(node model.NodeID, role Role) []string {
 	return keys
 }
 
-// put stores a grant in place of others.
 func (a *Authority) put(g Grant, replaced []string) {
 	for _, k := range replaced {
 		delete(a.grants, k)

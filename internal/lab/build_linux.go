@@ -197,7 +197,6 @@ type builder struct {
 	open map[string]*os.File
 }
 
-// build makes what the manifest lists.
 func (b *builder) build(ctx context.Context) error {
 	defer func() {
 		for _, ns := range b.open {
@@ -248,7 +247,6 @@ func (b *builder) namespaces(context.Context) error {
 	return save(b.manifest)
 }
 
-// names gives the namespaces their names.
 func (b *builder) names(context.Context) error {
 	for _, n := range b.manifest.namespaces() {
 		if err := setName(b.open[n.Name], n.Name); err != nil {
@@ -259,7 +257,6 @@ func (b *builder) names(context.Context) error {
 	return nil
 }
 
-// cgroups makes the groups and sets the limits of the hosts.
 func (b *builder) cgroups(context.Context) error {
 	if added := b.groups.lacking(); len(added) > 0 {
 		b.log.Info("switching cgroup controllers on, which scalebench never switches off again", "cgroup", b.groups.v2, "controllers", added)

@@ -41,7 +41,6 @@ type groups struct {
 	v1 map[string]string
 }
 
-// findGroups finds the hierarchies of this machine.
 func findGroups(id string) (groups, error) {
 	mounts, err1 := os.ReadFile("/proc/self/mountinfo")
 	own, err2 := os.ReadFile("/proc/self/cgroup")
@@ -177,7 +176,6 @@ func enable(dir string) error {
 	return writeGroup(dir, subtreeControl, "+"+strings.Join(missing, " +"))
 }
 
-// writeGroup writes a value into a group's interface file.
 func writeGroup(dir, file, value string) error {
 	// Not created: a file that is not there is a controller that is not there.
 	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)

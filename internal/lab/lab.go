@@ -57,7 +57,6 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// withDefaults fills what was left out.
 func (c Config) withDefaults() Config {
 	c.StateDir = cmp.Or(c.StateDir, DefaultStateDir)
 	c.VolumeDir = cmp.Or(c.VolumeDir, DefaultVolumeDir)

@@ -44,7 +44,6 @@ func Open(stateDir, id string) (*Lab, error) {
 	return newLab(m, cfg), nil
 }
 
-// newLab returns a lab without anything in it.
 func newLab(m Manifest, cfg Config) *Lab {
 	return &Lab{manifest: m, log: cfg.Log, ended: cfg.Ended, down: make(chan struct{})}
 }
@@ -64,7 +63,6 @@ func (l *Lab) Hosts() []Host {
 	return hosts
 }
 
-// host finds a host by name.
 func (l *Lab) host(name model.NodeID) (HostRecord, error) {
 	if i := slices.IndexFunc(l.manifest.Hosts, func(r HostRecord) bool { return r.Name == name }); i >= 0 {
 		return l.manifest.Hosts[i], nil
@@ -139,7 +137,6 @@ func (l *Lab) Start(ctx context.Context, host model.NodeID, p Process) (*Handle,
 	return cmd, nil
 }
 
-// command is the program, not yet started.
 func (p Process) command(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
 	cmd.Env, cmd.Dir = p.Environ, p.Dir

@@ -172,7 +172,6 @@ func (m Manifest) netns(host string) string {
 	return "scalebench-" + m.ID + "-" + host
 }
 
-// namespaces lists all of the lab's namespaces.
 func (m Manifest) namespaces() []Namespace {
 	all := []Namespace{m.Switch}
 	for _, h := range m.Hosts {

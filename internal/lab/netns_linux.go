@@ -88,7 +88,6 @@ func (n Namespace) open() (*os.File, error) {
 	return f, nil
 }
 
-// inside runs f on a thread in the namespace.
 func (n Namespace) inside(f func() error) error {
 	ns, err := n.open()
 	if err != nil {

@@ -7,12 +7,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // Self is the process that asks, as an owner.
@@ -21,7 +20,7 @@ func Self() (Owner, error) { return OwnerOf(os.Getpid()) }
 // OwnerOf is a living process as an owner.
 func OwnerOf(pid int) (Owner, error) {
 	start, err1 := startTicks(pid)
-	boot, err2 := bootID()
+	boot, err2 := procself.BootID()
 	space, err3 := os.Readlink("/proc/self/ns/pid")
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return Owner{}, fmt.Errorf("identifying process %d: %w", pid, err)
@@ -29,16 +28,10 @@ func OwnerOf(pid int) (Owner, error) {
 	return Owner{PID: pid, Start: start, Boot: boot, Space: space}, nil
 }
 
-// bootID is another one whenever the machine has restarted.
-func bootID() (string, error) {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(id)), err
-}
-
 // earlierBoot reports whether the owner lived before the machine's restart. It
 // is false where that cannot be known.
 func (o Owner) earlierBoot() bool {
-	now, err := bootID()
+	now, err := procself.BootID()
 	return err == nil && o.Boot != "" && o.Boot != now
 }
 
@@ -66,20 +59,11 @@ func (o Owner) Alive() bool {
 // startTicks reads when a process started. A zombie has ended: it does not
 // exist.
 func startTicks(pid int) (uint64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
+	p, err := procself.ReadProcess(pid)
+	if err == nil && p.Zombie {
+		err = fs.ErrNotExist
 	}
-	// The name, field 2, may hold anything but ends with the last parenthesis.
-	fields := strings.Fields(string(data)[strings.LastIndexByte(string(data), ')')+1:])
-	const first, start = 3, 22 // numbers of fields in proc(5)
-	if len(fields) <= start-first {
-		return 0, fmt.Errorf("/proc/%d/stat has only %d fields after the name", pid, len(fields))
-	}
-	if state := fields[0]; state == "Z" || state == "X" {
-		return 0, fs.ErrNotExist
-	}
-	return strconv.ParseUint(fields[start-first], 10, 64)
+	return p.Start, err
 }
 
 // LeftOver reports whether a lab stands although it is not needed any more: its

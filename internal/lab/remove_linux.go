@@ -261,7 +261,6 @@ func unmountOne(ctx context.Context, point string) error {
 		unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW))
 }
 
-// detach frees the lab's loop devices.
 func (m Manifest) detach(ctx context.Context, devices []loop) error {
 	var errs []error
 	for _, d := range devices {

@@ -13,7 +13,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// service is a service that was started.
 type service struct {
 	host HostRecord
 	log  string // path of the file with its output
@@ -48,7 +47,6 @@ func (b *builder) startServices(ctx context.Context) error {
 	return nil
 }
 
-// startService starts a service with its output in a file.
 func (b *builder) startService(ctx context.Context, r HostRecord) (*service, error) {
 	name := string(r.Name)
 	dir := filepath.Join(b.manifest.Dir, "service", name)

@@ -173,7 +173,6 @@ func errNotRoot(err error) error {
 	return fmt.Errorf("%w: only root can list labs: %w", model.ErrDenied, err)
 }
 
-// load reads the manifest of one lab.
 func load(stateDir, id string) (Manifest, error) {
 	path := manifestPath(stateDir, id)
 	data, err := os.ReadFile(path)

@@ -42,7 +42,6 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("%s: %s; %s", e.Field, e.Problem, e.Allowed)
 }
 
-// checker collects the errors of one specification.
 type checker struct {
 	volumes []Volume // what use may refer to
 	errs    []error
@@ -113,7 +112,6 @@ func (s Spec) ValidateServices(services []Service) error {
 	return errors.Join(c.errs...)
 }
 
-// nodes is the number of nodes in all.
 func (s Spec) nodes() int {
 	n := s.Nodes
 	for _, g := range s.Groups {
@@ -162,7 +160,6 @@ func (c *checker) limits(at string, l Limits) {
 	}
 }
 
-// link checks the rate of a link or uplink.
 func (c *checker) link(field string, r unit.Rate) {
 	c.rate(field, r, minLink, maxLink, "allowed is 64kbit/s to 100Gbit/s, or as much in bytes per second")
 }

@@ -72,7 +72,6 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	return c.execute(ctx, reg, begin)
 }
 
-// child is the state of Main.
 type child struct {
 	setup       setup
 	out         *lineWriter
@@ -99,7 +98,6 @@ func (c *child) watch(lines *lineReader, begin chan<- int64) {
 	}
 }
 
-// unprepared reports that there will be no run.
 func (c *child) unprepared(err error) int {
 	_ = c.out.write(report{Ready: &verdict{Error: err.Error()}}) // if it fails the agent is gone
 	return 1
@@ -128,7 +126,6 @@ func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan
 	return c.run(ctx, w)
 }
 
-// run calls the workload's Run and reports when it began and how it ended.
 func (c *child) run(ctx context.Context, w workload.Workload) int {
 	if ctx.Err() != nil {
 		return 1

@@ -35,7 +35,6 @@ type tree struct {
 	spareSelf bool
 }
 
-// terminate asks the group to end.
 func terminate(pgid int) { _ = unix.Kill(-pgid, unix.SIGTERM) } // it may be gone
 
 // killSelf kills the whole group, this process included.

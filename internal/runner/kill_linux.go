@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // kill ends the tree and returns when all of it is gone.
@@ -33,7 +34,7 @@ func (t tree) kill() error {
 		if time.Now().After(deadline) {
 			var pids []int
 			for _, p := range alive {
-				pids = append(pids, p.pid)
+				pids = append(pids, p.PID)
 			}
 			return errors.Join(fmt.Errorf("processes %v do not die", pids), err)
 		}
@@ -41,10 +42,9 @@ func (t tree) kill() error {
 	}
 }
 
-// awaitDeath returns when the process has ended, or after a time.
 func (p proc) awaitDeath(limit time.Duration) {
 	var fds []unix.PollFd
-	if fd, err := unix.PidfdOpen(p.pid, 0); err == nil {
+	if fd, err := unix.PidfdOpen(p.PID, 0); err == nil {
 		defer func() { _ = unix.Close(fd) }() // nothing was written
 		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	} else if errors.Is(err, unix.ESRCH) {
@@ -61,18 +61,17 @@ func (t tree) freeze(stopped map[int]bool) ([]proc, error) {
 		if err != nil {
 			return nil, err
 		}
-		fresh := slices.DeleteFunc(slices.Clone(alive), func(p proc) bool { return stopped[p.pid] })
+		fresh := slices.DeleteFunc(slices.Clone(alive), func(p proc) bool { return stopped[p.PID] })
 		if len(fresh) == 0 || i == rounds {
 			return alive, nil
 		}
 		for _, p := range fresh {
-			stopped[p.pid] = true
+			stopped[p.PID] = true
 			_ = p.signal(unix.SIGSTOP) // it may be gone, and the kill reports what cannot be signalled
 		}
 	}
 }
 
-// sendKill sends SIGKILL to the group and to every single process.
 func (t tree) sendKill(alive []proc) error {
 	if t.pgid > 0 && !t.spareSelf {
 		_ = unix.Kill(-t.pgid, unix.SIGKILL) // the group may be empty by now
@@ -80,13 +79,12 @@ func (t tree) sendKill(alive []proc) error {
 	var errs []error
 	for _, p := range alive {
 		if err := p.signal(unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-			errs = append(errs, fmt.Errorf("killing process %d: %w", p.pid, err))
+			errs = append(errs, fmt.Errorf("killing process %d: %w", p.PID, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// find lists the living processes of the tree.
 func (t tree) find() ([]proc, error) {
 	all, err := processes()
 	if err != nil {
@@ -94,19 +92,19 @@ func (t tree) find() ([]proc, error) {
 	}
 	parent := make(map[int]int, len(all))
 	for _, p := range all {
-		parent[p.pid] = p.ppid
+		parent[p.PID] = p.Parent
 	}
 	self := os.Getpid()
 	return slices.DeleteFunc(all, func(p proc) bool {
-		return p.zombie || p.pid == self || !t.owns(p, parent)
+		return p.Zombie || p.PID == self || !t.owns(p, parent)
 	}), nil
 }
 
 func (t tree) owns(p proc, parent map[int]int) bool {
-	if t.pgid > 0 && (p.pgrp == t.pgid || descends(p.pid, t.pgid, parent)) {
+	if t.pgid > 0 && (p.Group == t.pgid || descends(p.PID, t.pgid, parent)) {
 		return true
 	}
-	return t.cookie != "" && carries(p.pid, t.cookie)
+	return t.cookie != "" && carries(p.PID, t.cookie)
 }
 
 // descends reports whether pid is root or below it. The walk is bounded: the
@@ -129,16 +127,16 @@ func descends(pid, root int, parent map[int]int) bool {
 // same id: the descriptor pins the id, and the start time is compared after
 // pinning.
 func (p proc) signal(s unix.Signal) error {
-	fd, err := unix.PidfdOpen(p.pid, 0)
+	fd, err := unix.PidfdOpen(p.PID, 0)
 	if errors.Is(err, unix.ENOSYS) { // Linux before 5.3
-		return unix.Kill(p.pid, s)
+		return unix.Kill(p.PID, s)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(fd) }() // nothing was written
-	now, err := readProc(p.pid)
-	if err != nil || now.ticks != p.ticks {
+	now, err := procself.ReadProcess(p.PID)
+	if err != nil || now.Start != p.Start {
 		return unix.ESRCH
 	}
 	return unix.PidfdSendSignal(fd, s, nil, 0)
@@ -161,7 +159,7 @@ func KillLeftover(pgid int, startTicks uint64) error {
 }
 
 // awaitExit returns when the child has ended. It leaves the zombie, so that
-// its id stays taken until the hunt for its descendants is over.
+// its id stays taken until its descendants are killed.
 func awaitExit(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -179,45 +177,8 @@ func adoptOrphans() {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0) // best effort; raising needs no right
 }
 
-// proc is one process as /proc/<pid>/stat shows it (proc(5)).
-type proc struct {
-	pid, ppid, pgrp int
-	zombie          bool
-	ticks           uint64 // start, in clock ticks since boot
-}
-
-// readProc reads one process.
-func readProc(pid int) (proc, error) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return proc{}, err
-	}
-	return parseStat(pid, string(data))
-}
-
-// parseStat takes a line of /proc/<pid>/stat apart. The second field is the
-// command's name in parentheses; the name may itself hold spaces and
-// parentheses, so fields are counted from the last one.
-func parseStat(pid int, line string) (proc, error) {
-	end := strings.LastIndexByte(line, ')')
-	if end < 0 {
-		return proc{}, fmt.Errorf("process %d: no command name in %q", pid, line)
-	}
-	f := strings.Fields(line[end+1:])
-	const start = 22 - 3 // field 22 of proc(5); f[0] is field 3
-	if len(f) <= start {
-		return proc{}, fmt.Errorf("process %d: only %d fields", pid, len(f))
-	}
-	p := proc{pid: pid, zombie: f[0] == "Z" || f[0] == "X"}
-	var errs [3]error
-	p.ppid, errs[0] = strconv.Atoi(f[1])
-	p.pgrp, errs[1] = strconv.Atoi(f[2])
-	p.ticks, errs[2] = strconv.ParseUint(f[start], 10, 64)
-	if err := errors.Join(errs[:]...); err != nil {
-		return proc{}, fmt.Errorf("process %d: parent, group or start time: %w", pid, err)
-	}
-	return p, nil
-}
+// proc is a process that can be signalled.
+type proc struct{ procself.Process }
 
 // processes lists all processes. Those that end meanwhile are left out.
 func processes() ([]proc, error) {
@@ -231,8 +192,8 @@ func processes() ([]proc, error) {
 		if err != nil {
 			continue // not a process
 		}
-		if p, err := readProc(pid); err == nil {
-			out = append(out, p)
+		if p, err := procself.ReadProcess(pid); err == nil {
+			out = append(out, proc{p})
 		}
 	}
 	return out, nil
@@ -241,16 +202,16 @@ func processes() ([]proc, error) {
 // startToken identifies a process beyond its id: a hash of its start time and
 // of the boot, because ticks count from boot.
 func startToken(pid int) (uint64, error) {
-	p, err := readProc(pid)
+	p, err := procself.ReadProcess(pid)
 	if err != nil {
 		return 0, fmt.Errorf("reading the start time of process %d: %w", pid, err)
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, err := procself.BootID()
 	if err != nil {
 		return 0, fmt.Errorf("reading the boot id: %w", err)
 	}
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s %d", bytes.TrimSpace(boot), p.ticks) // a hash takes everything
+	_, _ = fmt.Fprintf(h, "%s %d", boot, p.Start) // a hash takes everything
 	return h.Sum64(), nil
 }
 

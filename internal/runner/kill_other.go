@@ -16,7 +16,6 @@ import (
 
 func startToken(int) (uint64, error) { return 0, nil }
 
-// kill ends the group.
 func (t tree) kill() error {
 	if t.pgid <= 0 || t.spareSelf {
 		return nil

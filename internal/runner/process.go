@@ -166,7 +166,6 @@ func Start(ctx context.Context, cfg Config) (*Process, error) {
 	return p, nil
 }
 
-// launch starts the child with its pipes.
 func (p *Process) launch() error {
 	p.stdout, p.stderr = p.capture("stdout"), p.capture("stderr")
 	var child [4]*os.File // the ends of the child, in the order of p.pipes

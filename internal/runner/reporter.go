@@ -22,7 +22,6 @@ type reporter struct {
 	err     error // the first refusal
 }
 
-// counter is one progress counter.
 type counter struct {
 	unit  string
 	thin  thinner
@@ -34,7 +33,6 @@ func newReporter(out *lineWriter) *reporter {
 	return &reporter{out: out, metrics: make(map[string]*counter)}
 }
 
-// begin marks the call of Run.
 func (r *reporter) begin(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -74,7 +74,6 @@ func (p *Process) within(limit time.Duration) bool {
 	}
 }
 
-// readReports takes what the child says until it says no more.
 func (p *Process) readReports() {
 	readied := sync.OnceFunc(func() { close(p.readied) })
 	ended := sync.OnceFunc(func() { close(p.ended) })
