@@ -18,7 +18,11 @@ func hypervisor(root tree, cpu cpuInfo) string {
 	if strings.Contains(root.text("proc/xen/capabilities"), "control_d") {
 		return "none" // Xen's own first domain has the machine
 	}
-	name := cmp.Or(dmiVendor(root), xen(root), clock(root), deviceTree(root))
+	xen := ""
+	if root.text("sys/hypervisor/type") == "xen" || root.exists("proc/xen") {
+		xen = "xen"
+	}
+	name := cmp.Or(dmiVendor(root), xen, clock(root), deviceTree(root))
 	if name != "" && !isBareMetal(root, cpu) {
 		return name
 	}
@@ -78,13 +82,6 @@ func isBareMetal(root tree, cpu cpuInfo) bool {
 		return !cpu.hypervisor && !root.exists("sys/hypervisor/type")
 	}
 	return strings.Contains(dmi(root, "product_name"), ".metal")
-}
-
-func xen(root tree) string {
-	if root.text("sys/hypervisor/type") == "xen" || root.exists("proc/xen") {
-		return "xen"
-	}
-	return ""
 }
 
 // clock knows the hypervisors that offer a clock of their own.

@@ -294,7 +294,16 @@ func (a *Authority) Grants() []Grant {
 // that admitted them, with which they could come back under another key. It
 // fails with model.ErrNotFound if there is none.
 func (a *Authority) Revoke(node model.NodeID) error {
-	keys, err := a.revoke(node)
+	a.mu.Lock()
+	keys := a.named(node, RoleAgent)
+	if len(keys) == 0 {
+		keys = a.named(node, RoleClient)
+	}
+	err := fmt.Errorf("revoking %q: %w; `scalebench nodes` lists the nodes", node, model.ErrNotFound)
+	if len(keys) > 0 {
+		err = a.commit(func() { a.expel(keys) })
+	}
+	a.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -302,28 +311,17 @@ func (a *Authority) Revoke(node model.NodeID) error {
 	return nil
 }
 
-func (a *Authority) revoke(node model.NodeID) ([]string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	keys := a.named(node, RoleAgent)
-	if len(keys) == 0 {
-		keys = a.named(node, RoleClient)
-	}
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("revoking %q: %w; `scalebench nodes` lists the nodes", node, model.ErrNotFound)
-	}
-	err := a.commit(func() {
-		for _, key := range keys {
-			delete(a.grants, key)
-			for k, t := range a.tokens {
-				if slices.Contains(t.Used, key) {
-					t.Left = 0
-					a.tokens[k] = t
-				}
+// expel removes keys and closes the tokens that admitted them.
+func (a *Authority) expel(keys []string) {
+	for _, key := range keys {
+		delete(a.grants, key)
+		for k, t := range a.tokens {
+			if slices.Contains(t.Used, key) {
+				t.Left = 0
+				a.tokens[k] = t
 			}
 		}
-	})
-	return keys, err
+	}
 }
 
 // OnRevoke calls f with every key that stops being admitted. The queue ends

@@ -128,7 +128,19 @@ func makeVolume(ctx context.Context, r *VolumeRecord) error {
 	if r.Device, err = attach(ctx, r.Backing); err != nil || r.Type != Ext4 {
 		return err
 	}
-	return makeExt4(ctx, r.Device, r.Mount)
+	// All of the file system now: what ext4 leaves for later by default would
+	// be written in the background of the measurement.
+	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", r.Device).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", mkfs, r.Device, err, strings.TrimSpace(string(out)))
+	}
+	if err := os.MkdirAll(r.Mount, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount(r.Device, r.Mount, "ext4", 0, ""); err != nil {
+		return fmt.Errorf("mounting %s on %s: %w", r.Device, r.Mount, err)
+	}
+	return nil
 }
 
 // layOut writes a file full. Space that is only reserved would be written
@@ -172,22 +184,6 @@ func writeZeros(ctx context.Context, f *os.File, size int64) error {
 		if _, err := f.WriteAt(zeros[:min(chunk, size-at)], at); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// makeExt4 makes a file system, all of it now: what ext4 leaves for later by
-// default would be written in the background of the measurement.
-func makeExt4(ctx context.Context, device, point string) error {
-	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", device).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s %s: %w: %s", mkfs, device, err, strings.TrimSpace(string(out)))
-	}
-	if err := os.MkdirAll(point, 0o755); err != nil {
-		return err
-	}
-	if err := unix.Mount(device, point, "ext4", 0, ""); err != nil {
-		return fmt.Errorf("mounting %s on %s: %w", device, point, err)
 	}
 	return nil
 }
