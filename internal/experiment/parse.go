@@ -12,7 +12,6 @@ import (
 
 	yaml "go.yaml.in/yaml/v4"
 
-	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -274,15 +273,12 @@ func (k Kinds) studyNames() []string {
 // against its parameters, a lab against its specification.
 func (r *reader) reportErrors(path []string, err error) {
 	var joined interface{ Unwrap() []error }
-	var le *lab.FieldError
 	var p *model.InputError
 	switch {
 	case errors.As(err, &joined):
 		for _, one := range joined.Unwrap() {
 			r.reportErrors(path, one)
 		}
-	case errors.As(err, &le):
-		r.report(slices.Concat(path, fieldPath(le.Field)), le.Problem, le.Allowed)
 	case errors.As(err, &p):
 		r.report(slices.Concat(path, fieldPath(p.Path)), p.Problem, p.Allowed)
 	default:

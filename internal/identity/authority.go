@@ -84,10 +84,10 @@ func OpenAuthority(path string) (*Authority, error) {
 // NewToken makes a token that leads to an endpoint, and remembers it.
 func (a *Authority) NewToken(spec TokenSpec, at Endpoint) (Token, error) {
 	if spec.Role != RoleAgent && spec.Role != RoleClient {
-		return Token{}, fmt.Errorf("join token: role %q must be %s or %s: %w", spec.Role, RoleAgent, RoleClient, model.ErrUsage)
+		return Token{}, &model.InputError{Problem: fmt.Sprintf("join token: the role must be %s or %s, not %q", RoleAgent, RoleClient, spec.Role)}
 	}
 	if spec.Uses < 0 || spec.TTL < 0 {
-		return Token{}, fmt.Errorf("join token: %d uses, %v: both must be positive: %w", spec.Uses, spec.TTL, model.ErrUsage)
+		return Token{}, &model.InputError{Problem: fmt.Sprintf("join token: uses (%d) and lifetime (%v) must not be negative", spec.Uses, spec.TTL)}
 	}
 	spec.Uses = cmp.Or(spec.Uses, 1)
 	spec.TTL = cmp.Or(spec.TTL, time.Hour)

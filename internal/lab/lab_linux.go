@@ -108,7 +108,7 @@ func (l *Lab) Dial(ctx context.Context, host model.NodeID, address string) (conn
 		// Only for a literal address is the socket made in this goroutine, and
 		// so on this thread: names are looked up, and tried, in others.
 		if _, err := netip.ParseAddrPort(address); err != nil {
-			return fmt.Errorf("%w: %q must be an IP address and a port", model.ErrUsage, address)
+			return &model.InputError{Problem: fmt.Sprintf("%q must be an IP address and a port", address)}
 		}
 		conn, err = new(net.Dialer).DialContext(ctx, "tcp", address)
 		return err
@@ -128,7 +128,7 @@ func (l *Lab) Start(ctx context.Context, host model.NodeID, p Process) (*Handle,
 		return nil, err
 	}
 	if len(p.Args) == 0 {
-		return nil, fmt.Errorf("starting a program on host %s: %w: there is nothing to start", host, model.ErrUsage)
+		return nil, &model.InputError{Problem: fmt.Sprintf("no program was given to start on host %s", host)}
 	}
 	cmd := p.command(ctx)
 	if err := r.Namespace.inside(func() error { return l.manifest.startIn(r.Groups, cmd) }); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -31,28 +32,18 @@ const (
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-// FieldError is an impossible value in a [Spec] or a list of services.
-type FieldError struct {
-	Field   string // path like "groups[0].link", from where the Spec or the list begins
-	Problem string // what is wrong
-	Allowed string // what is allowed
-}
-
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: %s; %s", e.Field, e.Problem, e.Allowed)
-}
-
 type checker struct {
 	volumes []Volume // what use may refer to
 	errs    []error
 }
 
 func (c *checker) add(field, allowed, problem string, args ...any) {
-	c.errs = append(c.errs, &FieldError{Field: field, Problem: fmt.Sprintf(problem, args...), Allowed: allowed})
+	c.errs = append(c.errs, &model.InputError{Path: field, Problem: fmt.Sprintf(problem, args...), Allowed: allowed})
 }
 
 // Validate reports everything that is impossible in the specification:
-// [*FieldError] values joined with [errors.Join].
+// [*model.InputError] values with a Path like "groups[0].link", joined with
+// [errors.Join].
 func (s Spec) Validate() error {
 	c := &checker{volumes: s.Volumes}
 	switch {
@@ -85,7 +76,8 @@ func (s Spec) Validate() error {
 }
 
 // ValidateServices reports everything that is impossible in a list of services
-// for this lab. Fields begin with the position in the list: "[0].name".
+// for this lab, as Validate does. Paths begin with the position in the list:
+// "[0].name".
 func (s Spec) ValidateServices(services []Service) error {
 	c := &checker{volumes: s.Volumes}
 	taken := make(map[string]string)
