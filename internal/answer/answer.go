@@ -178,10 +178,10 @@ func of(r study.Result, bare bool) (Answer, error) {
 
 // set puts given parameters over those of a study and validates all of them.
 func set(s study.Study, params map[string]json.RawMessage) error {
-	if err := experiment.Fill(s, params); err != nil {
-		return err
+	err := experiment.Fill(s, params)
+	if err == nil {
+		err = s.Validate()
 	}
-	err := s.Validate()
 	if err == nil || errors.Is(err, model.ErrUsage) {
 		return byFlag(s, err)
 	}

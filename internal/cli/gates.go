@@ -18,11 +18,14 @@ type gates struct {
 	fixed answer.Params
 }
 
-// add defines the flags of all studies. Where several have one of the same name
-// it is for each of them: the run decides which is asked.
+// add defines the flags of all studies that are about a run. Where several have
+// one of the same name it is for each of them: the run decides which is asked.
 func (g *gates) add(cmd *cobra.Command) {
 	g.flags = make(map[string]*paramFlags)
 	for _, kind := range Studies() {
+		if kind.Optional {
+			continue
+		}
 		own := pflag.NewFlagSet(kind.Name, pflag.ContinueOnError)
 		flags := addSomeParams(own, kind.New(), func(flag string) bool { return strings.HasPrefix(flag, "fail-") })
 		if len(flags.flags) == 0 {
