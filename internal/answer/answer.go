@@ -91,6 +91,9 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if !ok {
 		return Answer{}, fmt.Errorf("%w: no study is called %q", model.ErrUsage, q.Study)
 	}
+	if q.Run == "" && !kind.Optional {
+		return Answer{}, fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, kind.Name)
+	}
 	in := study.Input{Open: a.open}
 	s := kind.New()
 	if q.Run != "" {
@@ -175,16 +178,10 @@ func of(r study.Result, bare bool) (Answer, error) {
 
 // set puts given parameters over those of a study and validates all of them.
 func set(s study.Study, params map[string]json.RawMessage) error {
-	if len(params) > 0 {
-		b, err := json.Marshal(params)
-		if err != nil {
-			return fmt.Errorf("encoding the parameters: %w", err)
-		}
-		if err := json.Unmarshal(b, s); err != nil {
-			return fmt.Errorf("%w: the parameters of the study: %w", model.ErrUsage, err)
-		}
+	err := experiment.Fill(s, params)
+	if err == nil {
+		err = s.Validate()
 	}
-	err := s.Validate()
 	if err == nil || errors.Is(err, model.ErrUsage) {
 		return byFlag(s, err)
 	}

@@ -23,7 +23,7 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := &doc.Document{Title: record.Title(run.Run()), About: record.About(run)}
+	page := &doc.Document{Title: run.Title(), About: record.About(run)}
 	told, err := a.tell(ctx, run, nil)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func add(page, d *doc.Document) {
 	}
 	addSections(page, d.Sections)
 	if page.Data == nil {
-		page.Data = d.Data
+		page.Data = d.Table()
 	}
 }
 
@@ -89,26 +89,42 @@ type told struct {
 	result study.Result
 }
 
-// tell asks every study that has something to say of a run, in the order of
-// the registry. params are given to each that knows them.
+// tell asks the study that a run's file names, or every study that has
+// something to say of the run, in the order of the registry. params are given to
+// each study that is asked; where none of those is, to the first that they are
+// meant for, which then says why not.
 func (a Asker) tell(ctx context.Context, run *observe.Run, params Params) ([]told, error) {
-	asked := a.studyOf(run.Run())
-	var out []told
-	for _, kind := range a.Kinds.Studies {
-		s, own := kind.New(), asked != nil && asked.Kind == kind.Name
-		if own {
-			s = asked.Study
+	named := a.studyOf(run.Run())
+	asks := func(k study.Kind) bool {
+		if named != nil {
+			return k.Name == named.Kind
 		}
-		given := len(params[kind.Name]) > 0
-		if !own && !given && (kind.Tells == nil || !kind.Tells(run)) {
-			continue
+		return k.Tells != nil && k.Tells(run)
+	}
+	given := func(k study.Kind) bool { return len(params[k.Name]) > 0 }
+	kinds := slices.DeleteFunc(slices.Clone(a.Kinds.Studies), func(k study.Kind) bool { return !asks(k) })
+	if len(params) > 0 && !slices.ContainsFunc(kinds, given) {
+		if named != nil {
+			return nil, fmt.Errorf("%w: run %s asks for the study %s, which has no such threshold; leave it out", model.ErrUsage, run.Run().ID, named.Kind)
+		}
+		i := slices.IndexFunc(a.Kinds.Studies, given)
+		if i < 0 {
+			return nil, fmt.Errorf("%w: this server does not know the study that the threshold is for", model.ErrUsage)
+		}
+		kinds = append(kinds, a.Kinds.Studies[i])
+	}
+	var out []told
+	for _, kind := range kinds {
+		s := kind.New()
+		if named != nil {
+			s = named.Study
 		}
 		if err := set(s, params[kind.Name]); err != nil {
 			return nil, err
 		}
 		r, err := s.Analyze(ctx, study.Input{Run: run, Open: a.open})
 		switch {
-		case errors.Is(err, model.ErrUsage) && !given:
+		case errors.Is(err, model.ErrUsage) && !given(kind):
 			continue // the run holds nothing for it
 		case err != nil:
 			return nil, err

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/scalebench/scalebench/internal/answer"
 )
@@ -16,15 +18,39 @@ type gates struct {
 	fixed answer.Params
 }
 
-// add defines the flags of all studies that say what is measured.
+// add defines the flags of all studies that are about a run. Where several have
+// one of the same name it is for each of them: the run decides which is asked.
 func (g *gates) add(cmd *cobra.Command) {
 	g.flags = make(map[string]*paramFlags)
 	for _, kind := range Studies() {
-		if len(kind.Phases) > 0 {
-			g.flags[kind.Name] = addSomeParams(cmd.Flags(), kind.New(), func(flag string) bool { return strings.HasPrefix(flag, "fail-") })
+		if kind.Optional {
+			continue
 		}
+		own := pflag.NewFlagSet(kind.Name, pflag.ContinueOnError)
+		flags := addSomeParams(own, kind.New(), func(flag string) bool { return strings.HasPrefix(flag, "fail-") })
+		if len(flags.flags) == 0 {
+			continue
+		}
+		g.flags[kind.Name] = flags
+		own.VisitAll(func(f *pflag.Flag) {
+			f.Usage = kind.Name + ": " + f.Usage
+			if first := cmd.Flags().Lookup(f.Name); first != nil {
+				first.Value, first.Usage = both{first.Value, f.Value}, first.Usage+"\n"+f.Usage
+				return
+			}
+			cmd.Flags().AddFlag(f)
+		})
 	}
 }
+
+// both is a flag that sets the parameters of several studies.
+type both struct {
+	pflag.Value
+	also pflag.Value
+}
+
+// Set implements pflag.Value.
+func (b both) Set(text string) error { return errors.Join(b.Value.Set(text), b.also.Set(text)) }
 
 // set gives a threshold that is no flag of add.
 func (g *gates) set(study, key string, value json.RawMessage) {

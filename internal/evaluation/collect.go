@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -64,19 +63,6 @@ func (p part) largest() part {
 	return p
 }
 
-// metricKey names a metric with its labels: "score" or "score{test=pipe}".
-func metricKey(s model.Sample) string {
-	if len(s.Labels) == 0 {
-		return s.Metric
-	}
-	pairs := make([]string, 0, len(s.Labels))
-	for k, v := range s.Labels {
-		pairs = append(pairs, k+"="+v)
-	}
-	slices.Sort(pairs)
-	return s.Metric + "{" + strings.Join(pairs, ",") + "}"
-}
-
 // metrics lists the part's metrics in the order of first appearance, each with
 // the sample that introduced it: its unit and direction hold for all. Values
 // that only describe a trial (Info) are no capacities and left out.
@@ -85,7 +71,7 @@ func (p part) metrics() (keys []string, first map[string]model.Sample) {
 	for _, step := range p.steps {
 		for _, r := range p.run.Accepted(step.ID) {
 			for _, s := range r.Samples {
-				key := metricKey(s)
+				key := s.Key()
 				if _, ok := first[key]; !ok && !s.Info {
 					keys = append(keys, key)
 					first[key] = s
@@ -180,7 +166,7 @@ func readResult(r model.Result, key string, like model.Sample, opt Options) (rea
 	}
 	var found []model.Sample
 	for _, s := range r.Samples {
-		if s.Metric == like.Metric && metricKey(s) == key {
+		if s.Metric == like.Metric && s.Key() == key {
 			found = append(found, s)
 		}
 	}

@@ -37,7 +37,7 @@ import (
 )
 
 // level is the confidence level of every interval.
-const level = 0.95
+const level = stats.DefaultLevel
 
 // Limits beyond which a finding carries a warning.
 const (

@@ -126,6 +126,11 @@ func (s Scale) Spread(mean, sd float64) string {
 	return s.Number(mean, sd) + " ±" + s.Deviation(mean, sd)
 }
 
+// Interval prints the ends of an interval without unit: "[6.32 .. 15.7]".
+func (s Scale) Interval(lo, hi float64) string {
+	return "[" + s.Number(lo, 0) + " .. " + s.Number(hi, 0) + "]"
+}
+
 // Deviation prints the standard deviation of a mean with the mean's decimals,
 // without unit.
 func (s Scale) Deviation(mean, sd float64) string {
