@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study/sizing"
 )
@@ -67,7 +68,7 @@ func TestPlanPredicts(t *testing.T) {
 	size := *plan.Largest
 	w.runText(rack + application + fmt.Sprintf("sizes: [%d, %d, %d, %d]\ntrials: 2\n", size-2, size-1, size, size+1))
 	scalings := w.resources("latest").Scalings
-	i := slices.IndexFunc(scalings, func(s model.Scaling) bool { return s.Metric == "jobs" })
+	i := slices.IndexFunc(scalings, func(s evaluation.Scaling) bool { return s.Metric == "jobs" })
 	if i < 0 {
 		t.Fatalf("no scaling of the jobs: %+v", scalings)
 	}

@@ -123,7 +123,7 @@ func (p *paramFlag) Type() string {
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return ""
+		return "bool" // of which help shows nothing
 	case reflect.Int, reflect.Int64:
 		return "int"
 	case reflect.Float64:

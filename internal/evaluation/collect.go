@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -242,17 +243,17 @@ func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReading
 		why := trial.lacks(missing, key, p.measures())
 		complete[trial.steps[0].Trial] = len(why) == 0
 		if len(why) > 0 {
-			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", trial.steps[0].Trial, list(why)))
+			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", trial.steps[0].Trial, num.List(why)))
 		}
 	}
 	switch len(dropped) {
 	case 0:
 		return steps
 	case len(complete):
-		n.doubt("no trial is complete in both phases: %s; the numbers are of what there is", list(dropped))
+		n.doubt("no trial is complete in both phases: %s; the numbers are of what there is", num.List(dropped))
 		return steps
 	}
-	n.warn("left out, because not complete in both phases: %s", list(dropped))
+	n.warn("left out, because not complete in both phases: %s", num.List(dropped))
 	return slices.DeleteFunc(steps, func(s stepReadings) bool { return !complete[s.step.Trial] })
 }
 

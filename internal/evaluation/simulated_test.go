@@ -22,8 +22,6 @@ var (
 	fleetCap   = simulated.Cap
 )
 
-const solo = simulated.Solo
-
 var epoch = simulated.Epoch
 
 // polyline is the true progress of a task: work done at times in seconds,

@@ -38,7 +38,7 @@ type Scale struct {
 
 // For chooses the scale for values in this unit from the largest of them.
 // Operations, bits and rates of bytes take SI prefixes, as disks and links are
-// sold and as sentences of package analysis have them; sizes in bytes binary
+// sold and as sentences of package evaluation have them; sizes in bytes binary
 // ones; seconds become ms, µs or ns. Any other unit is kept as it is; from 100,000 on a separate prefix
 // stands before it ("1.2 M events/s"), as digits beyond that are not measured.
 func For(unit string, values ...float64) Scale {

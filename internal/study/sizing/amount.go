@@ -66,7 +66,7 @@ func (g given) amount() (amount, error) {
 	case g.key == keyPerJob && perSecond:
 		return amount{}, wrong(g.key, fmt.Sprintf("%q is an amount per second, not per job", g.text), allowed)
 	case g.key == keyPerJob && name == "s":
-		name = unitCore // processor time per job, at one job per second
+		name = evaluation.Core // processor time per job, at one job per second
 	case g.key == keyPerJob:
 		name += "/s"
 	}
@@ -76,7 +76,7 @@ func (g given) amount() (amount, error) {
 		_, err := unit.ParseRate(strconv.FormatFloat(value, 'f', -1, 64) + name)
 		return amount{}, wrong(g.key, fmt.Sprintf("%q: %v", g.text, err), "")
 	}
-	normal, factor := normalUnit(name)
+	normal, factor := evaluation.NormalUnit(name)
 	if !evaluation.IsCapacity(value * factor) {
 		return amount{}, wrong(g.key, fmt.Sprintf("%q is not an amount above 0", g.text), allowed)
 	}

@@ -69,7 +69,7 @@ func capacitiesOf(findings []evaluation.Finding, scalings []evaluation.Scaling, 
 			continue
 		}
 		c := capacityOf(f, scalings, run)
-		if evaluation.Category(c.resource) != model.ResourceCPU || c.unit == unitCore || c.alone == nil {
+		if evaluation.Category(c.resource) != model.ResourceCPU || c.unit == evaluation.Core || c.alone == nil {
 			out = append(out, c)
 			continue
 		}
@@ -87,7 +87,7 @@ func capacitiesOf(findings []evaluation.Finding, scalings []evaluation.Scaling, 
 // capacityOf reads one finding. An interval of the index above 0 makes its
 // total a limit; a finding with doubts proves none.
 func capacityOf(f evaluation.Finding, scalings []evaluation.Scaling, run *observe.Run) capacity {
-	unitName, factor := normalUnit(f.Unit)
+	unitName, factor := evaluation.NormalUnit(f.Unit)
 	c := capacity{
 		resource: f.Resource, workload: f.Workload, metric: f.Metric, unit: unitName,
 		total: factor * *f.Parallel.Total, cdi: f.CDI, cdiCI: f.CI,
@@ -139,18 +139,10 @@ func (c *capacity) measuredBy(f evaluation.Finding, factor float64, e subjectEnd
 	factor /= float64(c.perSubject)
 	alone := factor * *f.Serial.Mean
 	c.alone = &alone
-	if half, err := stats.MeanHalfWidth(serialOf(f), level); err == nil {
+	serial, _ := evaluation.Columns(f.Pairs)
+	if half, err := stats.MeanHalfWidth(serial, level); err == nil {
 		c.aloneCI = &evaluation.Interval{alone - factor*half, alone + factor*half}
 	}
-}
-
-// serialOf are what the subjects of a finding had alone.
-func serialOf(f evaluation.Finding) []float64 {
-	var out []float64
-	for _, p := range f.Pairs {
-		out = append(out, p.Serial)
-	}
-	return out
 }
 
 // totalInterval is the interval of a finding's total over trials: that of the
@@ -160,10 +152,7 @@ func serialOf(f evaluation.Finding) []float64 {
 func totalInterval(f evaluation.Finding, scalings []evaluation.Scaling) *evaluation.Interval {
 	s, known := scalingOf(f, scalings)
 	if !known {
-		var parallel []float64
-		for _, p := range f.Pairs {
-			parallel = append(parallel, p.Parallel)
-		}
+		_, parallel := evaluation.Columns(f.Pairs)
 		half, err := stats.MeanHalfWidth(parallel, level)
 		if err != nil {
 			return nil
@@ -287,9 +276,6 @@ func (e subjectEnds) perSubject() int {
 	return most
 }
 
-// unitCore is the unit of processor time per second: of cores in use.
-const unitCore = "core"
-
 // wholeNode is the part of a node's cores that a workload must have kept busy
 // for its capacity to be the node's. What is missing is the operating system's
 // and the ends of a task, where it starts and stops its threads.
@@ -355,7 +341,7 @@ func coresOf(id model.NodeID, nodes []model.Node) float64 {
 func (c capacity) inCores(p processor) capacity {
 	factor, alone := p.used / *c.alone, max(p.used, p.own) // it has all its cores, also the busy system's
 	c.aloneCI = nil
-	c.total, c.unit, c.alone = factor*c.total, unitCore, &alone
+	c.total, c.unit, c.alone = factor*c.total, evaluation.Core, &alone
 	if c.ci != nil {
 		c.ci = &evaluation.Interval{factor * c.ci[0], factor * c.ci[1]}
 	}
@@ -371,14 +357,6 @@ func (c capacity) inCores(p processor) capacity {
 	c.limited, c.partial, c.alone, c.caution = false, true, nil, ""
 	c.open, c.advice = left, "measure with as many threads as cores"
 	return c
-}
-
-// normalUnit is evaluation.NormalUnit, with cores, which are counted too.
-func normalUnit(name string) (normal string, factor float64) {
-	if name == "cores" {
-		return unitCore, 1
-	}
-	return evaluation.NormalUnit(name)
 }
 
 // giveCapacities adds the limits that somebody knows. Each stands in place of

@@ -182,7 +182,7 @@ func TestCapacityInCores(t *testing.T) {
 		{"no counters", nil, 0, false, 2, Untested, "the monitor saw no processor time of work alone on node n00"},
 	} {
 		_, got := processors(t, c.rates)
-		r, err := answerOf(question{target: 10, nodeRate: 1, demands: []demand{{resource: model.ResourceCPU, amount: c.demand, unit: unitCore, measured: true}}, capacities: got})
+		r, err := answerOf(question{target: 10, nodeRate: 1, demands: []demand{{resource: model.ResourceCPU, amount: c.demand, unit: evaluation.Core, measured: true}}, capacities: got})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -195,7 +195,7 @@ func TestCapacityInCores(t *testing.T) {
 			}
 			continue
 		}
-		if len(got) != 2 || got[1].unit != unitCore || got[1].limited != c.limited {
+		if len(got) != 2 || got[1].unit != evaluation.Core || got[1].limited != c.limited {
 			t.Fatalf("%s: capacities %+v, want one in cores, limited = %v", c.name, got, c.limited)
 		}
 		wantValue(t, c.name, &got[1].total, c.total, .005*c.total)
@@ -207,7 +207,7 @@ func TestCapacityInCores(t *testing.T) {
 func TestPartialCapacityYields(t *testing.T) {
 	_, short := processors(t, map[string]float64{"cgroup.cpu": 1})
 	_, whole := processors(t, map[string]float64{"cgroup.cpu": 8})
-	c, ok := question{capacities: append(short, whole...)}.capacityFor(demand{resource: model.ResourceCPU, unit: unitCore}, &notes{})
+	c, ok := question{capacities: append(short, whole...)}.capacityFor(demand{resource: model.ResourceCPU, unit: evaluation.Core}, &notes{})
 	if !ok || c.partial || !c.limited {
 		t.Errorf("capacity %+v, want that of whole nodes", c)
 	}

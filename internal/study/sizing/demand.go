@@ -102,7 +102,8 @@ func nodeRateOf(findings []evaluation.Finding, run *observe.Run, workload string
 	}
 	nodes := float64(endsOf(f, run).perSubject())
 	rate = *f.Serial.Mean / nodes
-	if half, err := stats.MeanHalfWidth(serialOf(f), level); err == nil {
+	serial, _ := evaluation.Columns(f.Pairs)
+	if half, err := stats.MeanHalfWidth(serial, level); err == nil {
 		ci = &evaluation.Interval{rate - half/nodes, rate + half/nodes}
 	}
 	return rate, ci, nil
@@ -135,7 +136,7 @@ func rateFinding(findings []evaluation.Finding, workload string) (evaluation.Fin
 	for _, f := range counted {
 		names = append(names, f.Workload+"/"+f.Metric)
 	}
-	return evaluation.Finding{}, fmt.Errorf("%w: the run has several rates (%s); give --node-rate", model.ErrUsage, list(names))
+	return evaluation.Finding{}, fmt.Errorf("%w: the run has several rates (%s); give --node-rate", model.ErrUsage, num.List(names))
 }
 
 // meter says which of the monitor's counters make up a demand: the first
@@ -150,7 +151,7 @@ type meter struct {
 // the machine's. Volumes are what the node was given to write to; else it is
 // all of its disks.
 var meters = []meter{
-	{model.ResourceCPU, unitCore, [][]string{
+	{model.ResourceCPU, evaluation.Core, [][]string{
 		{observe.MetricCgroupCPU},
 		{observe.MetricUser, observe.MetricNice, observe.MetricSystem, observe.MetricIRQ, observe.MetricSoftIRQ, observe.MetricGuest},
 	}},
@@ -209,11 +210,11 @@ func workloadOf(run *observe.Run, workload string) (string, error) {
 	case slices.Contains(names, workload):
 		return workload, nil
 	case workload != "":
-		return "", fmt.Errorf("%w: run %s has no workload %q, only %s", model.ErrUsage, id, workload, list(names))
+		return "", fmt.Errorf("%w: run %s has no workload %q, only %s", model.ErrUsage, id, workload, num.List(names))
 	case len(names) == 1:
 		return names[0], nil
 	}
-	return "", fmt.Errorf("%w: run %s has several workloads, name one: RUN:WORKLOAD with %s", model.ErrUsage, id, list(names))
+	return "", fmt.Errorf("%w: run %s has several workloads, name one: RUN:WORKLOAD with %s", model.ErrUsage, id, num.List(names))
 }
 
 // demand is the mean over nodes; ok is false when nothing was taken.

@@ -84,7 +84,7 @@ func (q question) check() error {
 			return fmt.Errorf("%w: two demands on %s; give one", model.ErrUsage, d.resource)
 		}
 		if fit, others := q.capacitiesOf(d); !d.measured && len(fit) == 0 && len(others) > 0 {
-			return fmt.Errorf("%w: the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity, or the capacity with --capacity", model.ErrUsage, d.resource, unitText(d.unit), list(others))
+			return fmt.Errorf("%w: the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity, or the capacity with --capacity", model.ErrUsage, d.resource, unitText(d.unit), num.List(others))
 		}
 	}
 	return nil
@@ -98,7 +98,7 @@ func (q question) capacitiesOf(d demand) (fit []capacity, others []string) {
 		case !c.is(d.resource):
 		case c.unit == d.unit:
 			fit = append(fit, c)
-		case d.unit == unitCore && c.noCores != "":
+		case d.unit == evaluation.Core && c.noCores != "":
 			others = append(others, fmt.Sprintf("%s (%s)", unitText(c.unit), c.noCores))
 		default:
 			others = append(others, unitText(c.unit))

@@ -167,9 +167,9 @@ func TestPlanAnswers(t *testing.T) {
 func TestPlanBinding(t *testing.T) {
 	r, err := answerOf(question{
 		target: 100, nodeRate: 1,
-		demands: []demand{{resource: "memory", amount: 1, unit: evaluation.ByteRate}, {resource: "cpu", amount: 1, unit: unitCore}, {resource: "disk.write", amount: 2, unit: evaluation.ByteRate}, {resource: "network.send", amount: 1, unit: evaluation.ByteRate}},
+		demands: []demand{{resource: "memory", amount: 1, unit: evaluation.ByteRate}, {resource: "cpu", amount: 1, unit: evaluation.Core}, {resource: "disk.write", amount: 2, unit: evaluation.ByteRate}, {resource: "network.send", amount: 1, unit: evaluation.ByteRate}},
 		capacities: []capacity{
-			{resource: "cpu", total: 90, unit: unitCore, nodes: 9}, {resource: "disk.write", total: 150, unit: evaluation.ByteRate, limited: true},
+			{resource: "cpu", total: 90, unit: evaluation.Core, nodes: 9}, {resource: "disk.write", total: 150, unit: evaluation.ByteRate, limited: true},
 			{resource: "network.send", total: 80, unit: evaluation.ByteRate, limited: true},
 		},
 	})
@@ -231,13 +231,13 @@ func TestPlanProperties(t *testing.T) {
 }
 
 func TestPlanRefuses(t *testing.T) {
-	d := []demand{{resource: "cpu", amount: 1, unit: unitCore}}
+	d := []demand{{resource: "cpu", amount: 1, unit: evaluation.Core}}
 	for name, in := range map[string]question{
 		"no target":    {nodeRate: 1, demands: d},
 		"NaN":          {target: math.NaN(), nodeRate: 1, demands: d},
 		"no rate":      {target: 1, demands: d},
 		"no demand":    {target: 1, nodeRate: 1},
-		"zero demand":  {target: 1, nodeRate: 1, demands: []demand{{resource: "cpu", unit: unitCore}}},
+		"zero demand":  {target: 1, nodeRate: 1, demands: []demand{{resource: "cpu", unit: evaluation.Core}}},
 		"twice":        {target: 1, nodeRate: 1, demands: append(d, d...)},
 		"another unit": {target: 1, nodeRate: 1, demands: d, capacities: []capacity{{resource: "cpu", total: 5, unit: "events/s"}}},
 		"endless plan": {target: 1e30, nodeRate: 1e-9, demands: d},
@@ -287,7 +287,7 @@ func TestPlanCarriesWarnings(t *testing.T) {
 	capacities := capacitiesOf(findings, nil, nil)
 	r, err := answerOf(question{
 		target: 15, nodeRate: 1, demands: []demand{{resource: "disks", amount: 10}},
-		capacities: append(capacities, capacity{resource: model.ResourceCPU, total: 4, unit: unitCore, limited: true}),
+		capacities: append(capacities, capacity{resource: model.ResourceCPU, total: 4, unit: evaluation.Core, limited: true}),
 	})
 	if err != nil {
 		t.Fatal(err)

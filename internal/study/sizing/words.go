@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
@@ -99,8 +98,8 @@ func (r Resource) crossingWords(at float64) string {
 // was measured. others are the units in which it is known.
 func (q question) unknown(d demand, others []string, n *notes) string {
 	if len(others) > 0 {
-		n.warn("the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity", d.resource, unitText(d.unit), list(others))
-		return "its capacity is known only in " + list(others)
+		n.warn("the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity", d.resource, unitText(d.unit), num.List(others))
+		return "its capacity is known only in " + num.List(others)
 	}
 	var known []string
 	for _, c := range q.capacities {
@@ -111,7 +110,7 @@ func (q question) unknown(d demand, others []string, n *notes) string {
 	if len(known) == 0 {
 		return "its capacity was not measured"
 	}
-	return fmt.Sprintf("its capacity was not measured (only that of %s)", list(known))
+	return fmt.Sprintf("its capacity was not measured (only that of %s)", num.List(known))
 }
 
 // noteRate warns where a measured node rate leaves the fleet's size open.
@@ -208,13 +207,4 @@ func digits(v float64) string {
 		n++
 	}
 	return unit.Digits(v, n)
-}
-
-// list joins names: "a, b, c, d, e and 12 more".
-func list(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
