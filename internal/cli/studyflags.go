@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // paramFlags are the flags of a parameter struct: one for each field with the
@@ -54,11 +56,7 @@ func addSomeParams(f *pflag.FlagSet, params any, wanted func(name string) bool) 
 // usageOf is the description of a field as help of its flag.
 func usageOf(field reflect.StructField, p *paramFlag) string {
 	text := strings.TrimSuffix(field.Tag.Get("jsonschema_description"), ".")
-	for word := range strings.SplitSeq(field.Tag.Get("jsonschema"), ",") {
-		if d, ok := strings.CutPrefix(word, "description="); ok && text == "" {
-			text = d
-		}
-	}
+	text = strings.TrimPrefix(text, "Search: ") // which in a file is one of several phases
 	if text != "" {
 		text = strings.ToLower(text[:1]) + text[1:]
 	}
@@ -82,6 +80,39 @@ func (p *paramFlags) given() (map[string]json.RawMessage, error) {
 		out[f.key] = b
 	}
 	return out, nil
+}
+
+// inFlags says what is wrong with parameters by the flags that set them: no
+// user has written the file or the keys that they stand for. more names flags
+// of keys that are no fields.
+func (p *paramFlags) inFlags(err error, more map[string]string) error {
+	var all model.InputErrors
+	var one *model.InputError
+	var field *workload.FieldError
+	switch {
+	case errors.As(err, &all):
+	case errors.As(err, &one):
+		all = model.InputErrors{one}
+	case errors.As(err, &field):
+		all = model.InputErrors{{Path: field.Field, Problem: field.Problem, Allowed: field.Allowed}}
+	default:
+		return err
+	}
+	names := map[string]string{}
+	maps.Copy(names, more)
+	for _, f := range p.flags {
+		names[f.key] = "--" + f.name
+	}
+	found := false
+	for _, e := range all {
+		if flag := names[strings.TrimPrefix(e.Path, "workloads.capacity.")]; flag != "" {
+			e.Path, e.Flag, found = "", flag, true
+		}
+	}
+	if !found {
+		return err
+	}
+	return all
 }
 
 // paramFlag is one field as a pflag.Value.
@@ -123,7 +154,7 @@ func (p *paramFlag) Type() string {
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return ""
+		return "bool"
 	case reflect.Int, reflect.Int64:
 		return "int"
 	case reflect.Float64:
@@ -149,7 +180,11 @@ func (p *paramFlag) set(v reflect.Value, text string) error {
 		if _, err := strconv.ParseFloat(text, 64); err == nil {
 			text += p.unit
 		}
-		return into.UnmarshalText([]byte(text))
+		err := into.UnmarshalText([]byte(text))
+		if err != nil && p.unit != "" {
+			return fmt.Errorf("must be a number, alone or with a unit: 2000 or 2k%s", p.unit)
+		}
+		return err
 	}
 	switch v.Kind() {
 	case reflect.String:

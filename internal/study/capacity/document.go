@@ -42,7 +42,9 @@ func (r *Result) Document() *doc.Document {
 	if len(r.Searches) == 1 {
 		d.Verdict = r.Searches[0].Answer.verdict()
 		for _, text := range r.Searches[0].Answer.Warnings {
-			d.Warnings = append(d.Warnings, doc.Warning{Text: text})
+			if r.Searches[0].Answer.Failure == "" { // else the answer says it
+				d.Warnings = append(d.Warnings, doc.Warning{Text: text})
+			}
 		}
 	} else {
 		d.Warnings = alerts(all)
