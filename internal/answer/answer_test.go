@@ -229,7 +229,7 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s: gate %v, want one: %v", c.name, got.Gate, c.threshold)
 		}
 	}
-	if err := answer.Check(heatKind(), params("fail_above", "-1")); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "fail_above: must be") {
+	if err := answer.Check(heatKind(), params("fail_above", "-1")); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "--fail-heat: must be") {
 		t.Errorf("Check = %v, want the problem as a model.ErrUsage", err)
 	}
 }
@@ -271,22 +271,22 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// TestImport: a table goes the same way as a run.
-func TestImport(t *testing.T) {
+// TestWithoutRun: a table goes the same way as a run.
+func TestWithoutRun(t *testing.T) {
 	const table = "node,serial,parallel\na,100,81\nb,102,80.5\nc,98,79.1\nd,100,79.4\n"
-	got, err := answer.Import(t.Context(), cdi.Kind(), answer.Question{Params: params("fail_above", "10")}, "pairs.csv", strings.NewReader(table))
+	got, err := answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("fail_above", "10")}, nil, "pairs.csv", strings.NewReader(table))
 	if err != nil || !errors.Is(got.Err(), model.ErrThreshold) || got.Document == nil || !strings.HasPrefix(string(got.Result), "[{") {
 		t.Errorf("Import: %v, gate %v, result %.20s", err, got.Err(), got.Result)
 	}
-	_, err = answer.Import(t.Context(), cdi.Kind(), answer.Question{}, "bad.csv", strings.NewReader("node,serial,parallel\na,fast,80\n"))
+	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{}, nil, "bad.csv", strings.NewReader("node,serial,parallel\na,fast,80\n"))
 	if !errors.Is(err, model.ErrUsage) || !strings.HasPrefix(err.Error(), "bad.csv:2:3: ") {
 		t.Errorf("a bad table: %v, want its place", err)
 	}
-	_, err = answer.Import(t.Context(), capacity.Kind(), answer.Question{}, "x.csv", strings.NewReader(table))
+	_, err = answer.WithoutRun(t.Context(), capacity.Kind(), answer.Question{}, nil, "x.csv", strings.NewReader(table))
 	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "capacity reads no tables") {
 		t.Errorf("a study that reads none: %v", err)
 	}
-	_, err = answer.Import(t.Context(), cdi.Kind(), answer.Question{Params: params("sizes", "[0]")}, "pairs.csv", strings.NewReader(table))
+	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("sizes", "[0]")}, nil, "pairs.csv", strings.NewReader(table))
 	if !errors.Is(err, model.ErrUsage) {
 		t.Errorf("impossible parameters: %v, want a model.ErrUsage", err)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -60,13 +61,32 @@ func (c *common) runCapacity(ctx context.Context, target string, given map[strin
 	}
 	exp, err := experiment.Parse("capacity.yaml", text, Kinds(), nil)
 	if err != nil {
-		return flags.inFlags(err, map[string]string{
-			"target": "TARGET", "data.workload": "--mix", "data.records": "--records", "objects.operation": "--mix", "objects.count": "--records", "objects.size": "--object-size",
-			"fleet.local.nodes": "--generators", "requests.get.expect": "--expect",
-		})
+		return inFlags(err, flags)
 	}
 	src := newSource("capacity.yaml", exp.Source, model.KindExperiment)
 	return c.executeSource(ctx, src, exp.Timeouts.Node.Std(), opt)
+}
+
+// inFlags says what is wrong with the file that a command stands for by its
+// flags: no user has written that file.
+func inFlags(err error, flags *paramFlags) error {
+	var all model.InputErrors
+	if !errors.As(err, &all) {
+		return err
+	}
+	names := map[string]string{
+		"target": "TARGET", "data.workload": "--mix", "data.records": "--records", "objects.operation": "--mix", "objects.count": "--records", "objects.size": "--object-size",
+		"fleet.local.nodes": "--generators", "requests.get.expect": "--expect",
+	}
+	for _, f := range flags.flags {
+		names[f.key] = "--" + f.name
+	}
+	for _, e := range all {
+		if flag := names[strings.TrimPrefix(e.Path, "workloads.capacity.")]; flag != "" {
+			e.Path, e.Flag = "", flag
+		}
+	}
+	return err
 }
 
 // checkResumable refuses to go on with a search of another version, which would

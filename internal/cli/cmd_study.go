@@ -51,7 +51,7 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 		case file != "" && len(args) > 0:
 			return fmt.Errorf("%w: give a run or --csv FILE, not both", model.ErrUsage)
 		case file != "":
-			return flags.inFlags(c.printAnswer(out, func() (answer.Answer, error) { return c.importTable(cmd.Context(), kind, q, file) }), nil)
+			return c.printAnswer(out, func() (answer.Answer, error) { return c.importTable(cmd.Context(), kind, q, file) })
 		case len(args) == 1:
 			q.Run = args[0]
 		case kind.Optional:
@@ -63,9 +63,9 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 		default:
 			return fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, name)
 		}
-		return flags.inFlags(c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+		return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
 			return c.printAnswer(out, func() (answer.Answer, error) { return s.Answer(ctx, q) })
-		}), nil)
+		})
 	}
 	return cmd
 }

@@ -51,7 +51,7 @@ func (g gates) given() (answer.Params, error) {
 			continue
 		}
 		if err := answer.Check(x.kind, some); err != nil {
-			return nil, x.flags.inFlags(err, nil)
+			return nil, err
 		}
 		params[x.kind.Name] = some
 	}

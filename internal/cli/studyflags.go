@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // paramFlags are the flags of a parameter struct: one for each field with the
@@ -80,39 +78,6 @@ func (p *paramFlags) given() (map[string]json.RawMessage, error) {
 		out[f.key] = b
 	}
 	return out, nil
-}
-
-// inFlags says what is wrong with parameters by the flags that set them: no
-// user has written the file or the keys that they stand for. more names flags
-// of keys that are no fields.
-func (p *paramFlags) inFlags(err error, more map[string]string) error {
-	var all model.InputErrors
-	var one *model.InputError
-	var field *workload.FieldError
-	switch {
-	case errors.As(err, &all):
-	case errors.As(err, &one):
-		all = model.InputErrors{one}
-	case errors.As(err, &field):
-		all = model.InputErrors{{Path: field.Field, Problem: field.Problem, Allowed: field.Allowed}}
-	default:
-		return err
-	}
-	names := map[string]string{}
-	maps.Copy(names, more)
-	for _, f := range p.flags {
-		names[f.key] = "--" + f.name
-	}
-	found := false
-	for _, e := range all {
-		if flag := names[strings.TrimPrefix(e.Path, "workloads.capacity.")]; flag != "" {
-			e.Path, e.Flag, found = "", flag, true
-		}
-	}
-	if !found {
-		return err
-	}
-	return all
 }
 
 // paramFlag is one field as a pflag.Value.

@@ -13,7 +13,6 @@ import (
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // flagParams has a field of every type that a flag can have.
@@ -153,38 +152,6 @@ func TestParamFlagHelp(t *testing.T) {
 	addSomeParams(f, newFlagParams(), func(name string) bool { return strings.HasPrefix(name, "fail-") })
 	if f.Lookup("fail-limit") == nil || f.Lookup("text") != nil {
 		t.Errorf("flags of which some are wanted:\n%s", f.FlagUsages())
-	}
-}
-
-// TestInFlags: what is wrong with a key is said by the flag that sets it; an
-// error of anything else stays as it is.
-func TestInFlags(t *testing.T) {
-	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	p := addParams(f, newFlagParams())
-	other := errors.New("no store")
-	for _, c := range []struct {
-		name string
-		err  error
-		want string
-	}{
-		{"a field", &model.InputError{Path: "wait", Problem: "is too long"}, "--wait: is too long"},
-		{"one of another name", &model.InputError{Path: "limit", Problem: "is too low"}, "--fail-limit: is too low"},
-		{"one of a workload", &workload.FieldError{Field: "rate", Problem: "is too low", Allowed: "more"}, "--rate: is too low; more"},
-		{"of the file that stands for flags", model.InputErrors{
-			{File: "capacity.yaml", Line: 3, Col: 5, Path: "workloads.capacity.wait", Problem: "is too long"},
-			{File: "capacity.yaml", Line: 4, Col: 5, Path: "workloads.capacity.data.records", Problem: "is too small"},
-		}, "--wait: is too long\n--records: is too small"},
-		{"of a key that is no flag", &model.InputError{Path: "file_only", Problem: "is wrong"}, "file_only: is wrong"},
-		{"of a table", &model.InputError{File: "x.csv", Line: 2, Col: 3, Problem: "is wrong"}, "x.csv:2:3: is wrong"},
-		{"another", other, "no store"},
-	} {
-		got := p.inFlags(c.err, map[string]string{"data.records": "--records"})
-		if got.Error() != c.want || errors.Is(c.err, model.ErrUsage) && !errors.Is(got, model.ErrUsage) {
-			t.Errorf("%s: %v, want %q of the same kind", c.name, got, c.want)
-		}
-	}
-	if err := p.inFlags(nil, nil); err != nil {
-		t.Errorf("nothing is wrong, and yet: %v", err)
 	}
 }
 
