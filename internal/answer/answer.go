@@ -63,11 +63,21 @@ func (g *Gate) Unwrap() error {
 }
 
 // Err is the gate as an error, nil where there is none.
-func (a Answer) Err() error {
-	if a.Gate == nil {
+func (a Answer) Err() error { return Worst(a) }
+
+// Worst is the error by which a command with these answers ends: that a
+// threshold was missed says more than that another cannot be told.
+func Worst(answers ...Answer) error {
+	var worst *Gate
+	for _, a := range answers {
+		if g := a.Gate; g != nil && (worst == nil || g.Threshold && !worst.Threshold) {
+			worst = g
+		}
+	}
+	if worst == nil {
 		return nil
 	}
-	return a.Gate
+	return worst
 }
 
 // Store is what an asker reads.
@@ -175,6 +185,9 @@ func of(r study.Result, bare bool) (Answer, error) {
 	}
 	return out, nil
 }
+
+// Check reports parameters that a study does not take, as a model.ErrUsage.
+func Check(kind study.Kind, params map[string]json.RawMessage) error { return set(kind.New(), params) }
 
 // set puts given parameters over those of a study and validates all of them.
 func set(s study.Study, params map[string]json.RawMessage) error {

@@ -41,7 +41,9 @@ func (r *Result) Document() *doc.Document {
 	d.Answer, d.More = words[0], words[1:]
 	if len(r.Searches) == 1 {
 		d.Verdict = r.Searches[0].Answer.verdict()
-		d.Warnings = doc.Warnings(r.Searches[0].Answer.Warnings)
+		if r.Searches[0].Answer.Failure == "" { // else the answer says it
+			d.Warnings = doc.Warnings(r.Searches[0].Answer.Warnings)
+		}
 	} else {
 		d.Warnings = alerts(all)
 		d.Sections = append(d.Sections, comparison(all))
