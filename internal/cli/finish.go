@@ -36,15 +36,15 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 // follow shows a run's progress until it is over.
 func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.Run, error) {
 	c.say("run %s", id)
-	data, err := s.Data(ctx, id)
-	if err != nil {
-		return data.Run, err
-	}
 	live, stop, err := s.Watch(ctx, id)
 	if err != nil {
-		return data.Run, err
+		return model.Run{}, err
 	}
 	defer stop()
+	data, err := s.Data(ctx, id) // what came before the first event
+	if err != nil {
+		return data.Run, err
+	}
 	watch := newLiveView(c.env, data)
 	type end struct {
 		run model.Run

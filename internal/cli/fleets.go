@@ -16,8 +16,8 @@ import (
 
 // fleets makes the fleets that a server brings up itself. Their agents are
 // children of this process.
-func (c *common) fleets(in *instance, auth *identity.Authority) func(*experiment.Experiment) (master.Fleet, error) {
-	return func(exp *experiment.Experiment) (master.Fleet, error) {
+func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID, *experiment.Experiment) (master.Fleet, error) {
+	return func(run model.RunID, exp *experiment.Experiment) (master.Fleet, error) {
 		agents := agentproc.Config{
 			Dir: c.paths.agents(), Server: in.info, Log: c.log,
 			Command: []string{c.env.Self, "agent"}, Environ: c.env.TaskEnviron(),
@@ -35,10 +35,8 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(*experiment
 			}
 			return fleetlab.New(fleetlab.Config{
 				Spec: *f.Lab, Services: exp.Services, Agents: agents, Server: in.info,
-				Trouble: func(err error) { in.ServiceEnded(err) },
-				Say: func(text string) {
-					in.Tell(model.Event{Kind: model.EventFleetUp, Severity: model.Info, Text: text})
-				},
+				Trouble: func(err error) { in.ServiceEnded(run, err) },
+				Say:     func(text string) { in.FleetUp(run, text) },
 			}), nil
 		}
 		return nil, nil // agents that somebody else started

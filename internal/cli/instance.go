@@ -34,11 +34,11 @@ type serverOptions struct {
 }
 
 // instance is a running server: store, queue and master. Close ends it in
-// order; a run in progress becomes interrupted.
+// order; runs in progress become interrupted.
 type instance struct {
 	*master.Master
 	info queue.ServerInfo
-	// halt ends the run in progress in order. What is stored can be read
+	// halt ends the runs in progress in order. What is stored can be read
 	// until Close.
 	halt    func() error
 	closers []func() error // in order of opening
@@ -72,8 +72,9 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	if err != nil {
 		return nil, err
 	}
+	host, _ := os.Hostname() // without a name, no agent says that it is on this host
 	in.Master = master.New(master.Config{
-		Store: st, Queue: hub, Authority: auth,
+		Store: st, Queue: hub, Authority: auth, Host: host,
 		Kinds: Kinds(), Fleets: c.fleets(in, auth),
 		Lease: opt.Lease, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})

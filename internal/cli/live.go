@@ -50,6 +50,9 @@ func newLiveView(env Env, data model.RunData) *liveView {
 		}
 	}
 	v.stepText = "waiting for the nodes"
+	if !data.Run.State.Final() && data.Run.Reason != "" {
+		v.event(model.Event{Kind: model.EventWaiting, Severity: model.Info, Text: data.Run.Reason})
+	}
 	return v
 }
 
@@ -63,13 +66,15 @@ func (v *liveView) event(ev model.Event) {
 		return
 	case model.EventStepStarted:
 		v.stepText, v.rates, v.told = ev.Text, make(map[model.TaskID]model.Progress), nil
+	case model.EventWaiting:
+		v.stepText, v.rates = ev.Text, nil
 	case model.EventStepEnded:
 		v.done++
 		if ev.Severity == model.Info && !v.redraw && !v.open {
 			v.line(v.steps() + " " + ev.Text)
 		}
 	}
-	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventFleetUp || ev.Kind == model.EventWindow {
+	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventFleetUp || ev.Kind == model.EventWindow || ev.Kind == model.EventWaiting {
 		v.remark(ev)
 	}
 }

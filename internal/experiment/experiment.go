@@ -33,6 +33,7 @@ type Experiment struct {
 	// Seed is nil when the file has none; plan.Build then derives it from the
 	// run's id.
 	Seed     *int64   `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Shuffles the first serial order, and makes what searches draw at random repeatable. Default: derived from the run's id; recorded with the run."`
+	Shared   bool     `json:"shared" jsonschema_description:"true: other runs may measure on the same hosts at the same time, but not on the same nodes. Both must say so. false: the run waits until it has its hosts for itself."`
 	Timeouts Timeouts `json:"timeouts" jsonschema_description:"Bounds on how long things may take."`
 	Retries  Retries  `json:"retries" jsonschema_description:"How often a step is tried again as a whole."`
 	Output   Output   `json:"output" jsonschema_description:"How much of what a workload prints is kept; stdout and stderr each."`

@@ -26,9 +26,9 @@ type events struct {
 	dropped  int
 	watchers map[chan model.Event]model.RunID
 	wake     chan struct{}
-	// fleet is the last event about a fleet that came up. Whoever submits a
-	// run begins to watch a moment too late for it.
-	fleet model.Event
+	// fleets are the last events about fleets that came up, of runs that are not
+	// over. Whoever submits a run begins to watch a moment too late for it.
+	fleets map[model.RunID]model.Event
 }
 
 // Bounds: events that wait for a failing store, and events that wait for a
@@ -41,8 +41,8 @@ const (
 func newEvents(s store.Writer, q Queue, log *slog.Logger, now func() time.Time) *events {
 	return &events{
 		store: s, queue: q, log: log, now: now,
-		watchers: make(map[chan model.Event]model.RunID),
-		wake:     make(chan struct{}, 1),
+		watchers: make(map[chan model.Event]model.RunID), fleets: make(map[model.RunID]model.Event),
+		wake: make(chan struct{}, 1),
 	}
 }
 
@@ -58,7 +58,7 @@ func (e *events) emit(ev model.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if ev.Kind == model.EventFleetUp {
-		e.fleet = ev
+		e.fleets[ev.Run] = ev
 	}
 	for ch, run := range e.watchers {
 		if ev.Run != "" && run != ev.Run {
@@ -77,10 +77,7 @@ func (e *events) emit(ev model.Event) {
 		return
 	}
 	e.unstored = append(e.unstored, ev)
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
+	poke(e.wake)
 }
 
 // watch returns the live events of a run until stop is called, and first what
@@ -89,8 +86,8 @@ func (e *events) watch(run model.RunID) (live <-chan model.Event, stop func()) {
 	ch := make(chan model.Event, watchBuffer)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.fleet.Run != "" && e.fleet.Run == run {
-		ch <- e.fleet // the channel is empty, and has room
+	if up, ok := e.fleets[run]; ok {
+		ch <- up // the channel is empty, and has room
 	}
 	e.watchers[ch] = run
 	return ch, func() {
@@ -114,17 +111,17 @@ func (e *events) write(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
-				e.poke()
+				poke(e.wake)
 			}
 		}
 	}
 }
 
-func (e *events) poke() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
+// over forgets the fleet of a run that is over.
+func (e *events) over(run model.RunID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.fleets, run)
 }
 
 // flush stores what waits, and reports whether nothing is left.

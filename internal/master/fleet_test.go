@@ -48,16 +48,18 @@ func TestWatchTellsOfFleet(t *testing.T) {
 	}
 }
 
-// TestServiceEnded: the active run ends as failed, with the reason, and an
-// event of it says so.
+// TestServiceEnded: the run that the service belongs to ends as failed, with the
+// reason, and an event of it says so.
 func TestServiceEnded(t *testing.T) {
 	m := &Master{ev: testEvents()}
-	x := &execution{m: m, run: model.Run{ID: "r1"}}
-	x.ctx, x.cancel = context.WithCancelCause(t.Context())
-	m.active = x
+	x, other := &execution{m: m, run: model.Run{ID: "r1"}}, &execution{m: m, run: model.Run{ID: "r2"}}
+	m.active = map[model.RunID]*execution{"r1": x, "r2": other}
+	for _, x := range m.active {
+		x.ctx, x.cancel = context.WithCancelCause(t.Context())
+	}
 	live, stop := m.ev.watch("r1")
 	defer stop()
-	m.ServiceEnded(errors.New("service web ended: exit status 3"))
+	m.ServiceEnded("r1", errors.New("service web ended: exit status 3"))
 	state, reason := stateAfter(x.ctx, x.ctx.Err())
 	if state != model.RunFailed || !strings.Contains(reason, "service web ended: exit status 3") {
 		t.Errorf("state after = %s, %q, want failed with the reason", state, reason)
@@ -66,6 +68,8 @@ func TestServiceEnded(t *testing.T) {
 	if ev.Kind != model.EventServiceEnded || ev.Severity != model.Problem || ev.Run != "r1" {
 		t.Errorf("event = %+v, want a problem of the run", ev)
 	}
-	m.active = nil
-	m.ServiceEnded(errors.New("between runs")) // ends nothing
+	if err := other.ctx.Err(); err != nil {
+		t.Errorf("another run has ended, too: %v", err)
+	}
+	m.ServiceEnded("r3", errors.New("after its run")) // ends nothing
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
@@ -25,7 +24,7 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 			Text: fmt.Sprintf("node %s has joined", h.Node.ID)})
 	}
 	m.nodeChanged(c, "its agent was replaced by one with another identity")
-	if a := m.currentAttempt(); a != nil && !(c.replaced && c.rekeyed) {
+	if a := m.attemptOn(h.Node.ID); a != nil && !(c.replaced && c.rekeyed) {
 		a.sendAgain(h.Node.ID)
 		for _, at := range h.Holding {
 			a.noteHeld(h.Node.ID, at)
@@ -39,7 +38,10 @@ func (m *Master) Heartbeat(h wire.Heartbeat) {
 	if c, ok := m.reg.heartbeat(h, m.cfg.Now()); ok {
 		m.nodeChanged(c, "")
 	}
-	if a := m.currentAttempt(); a != nil && h.Running != nil {
+	if h.Running == nil {
+		return
+	}
+	if a := m.attemptOf(h.Running.Task.Run()); a != nil {
 		a.noteHeld(h.Node, *h.Running)
 	}
 }
@@ -57,7 +59,7 @@ func (m *Master) Goodbye(g wire.Goodbye) {
 // Ready notes that a task is prepared and says when it starts, once that is
 // agreed. Attempts that nobody waits for are called off.
 func (m *Master) Ready(_ context.Context, r wire.Ready) (wire.ReadyReply, error) {
-	a := m.currentAttempt()
+	a := m.attemptOf(r.Task.Run())
 	if a == nil {
 		return wire.ReadyReply{Cancel: true}, nil
 	}
@@ -88,7 +90,7 @@ func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 	} else if r, err = m.storedResult(ctx, r); err != nil {
 		return wire.ResultReply{Reason: err.Error()}
 	}
-	if a := m.currentAttempt(); a != nil {
+	if a := m.attemptOf(r.Task.Run()); a != nil {
 		a.setOutcome(r.Task, r.Attempt, r.Outcome, r.Error)
 	}
 	return wire.ResultReply{Stored: true}
@@ -151,17 +153,20 @@ func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
 	return err
 }
 
+// tasksOf is for how many runs the tasks are kept.
+const tasksOf = 16
+
 // taskOf returns a task by its id. Artifacts come in many parts, so the tasks
-// of one run are kept.
+// of a run are kept.
 func (m *Master) taskOf(ctx context.Context, id model.TaskID) (model.Task, error) {
-	run, _, _ := strings.Cut(string(id), "/")
+	run := id.Run()
 	m.mu.Lock()
-	task, ok := m.tasks[id]
+	task, ok := m.tasks[run][id]
 	m.mu.Unlock()
 	if ok {
 		return task, nil
 	}
-	data, err := m.cfg.Store.Data(ctx, model.RunID(run))
+	data, err := m.cfg.Store.Heads(ctx, run, 0)
 	if err != nil {
 		return model.Task{}, err
 	}
@@ -173,7 +178,10 @@ func (m *Master) taskOf(ctx context.Context, id model.TaskID) (model.Task, error
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.tasks = tasks
+	if len(m.tasks) >= tasksOf {
+		clear(m.tasks)
+	}
+	m.tasks[run] = tasks
 	return tasks[id], nil // none: a task of no node
 }
 
@@ -192,16 +200,4 @@ func (m *Master) Report(r wire.Report) {
 	}
 	m.tell(model.Event{Node: r.Node, Task: r.Event.Task, Kind: model.EventTaskRefused,
 		Severity: model.Problem, Text: r.Event.Text})
-}
-
-func (m *Master) currentAttempt() *attempt {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.current
-}
-
-func (m *Master) setCurrent(a *attempt) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.current = a
 }

@@ -48,10 +48,12 @@ type Config struct {
 	Queue     Queue
 	Authority *identity.Authority
 	Kinds     experiment.Kinds
-	// Fleets makes the fleet that an experiment asks for, where this server
+	// Fleets makes the fleet that a run's experiment asks for, where this server
 	// brings it up itself; nil for one of agents that somebody else started.
 	// It fails where such a fleet cannot be had here.
-	Fleets func(*experiment.Experiment) (Fleet, error)
+	Fleets func(model.RunID, *experiment.Experiment) (Fleet, error)
+	// Host is the name of this server's host, as agents on it say it.
+	Host string
 	// Lease is how long a node may be silent before it is lost; Heartbeat how
 	// often it is to be heard.
 	Lease, Heartbeat time.Duration
@@ -71,19 +73,19 @@ type Master struct {
 	reg          *registry
 	ev           *events
 
-	queue chan struct{} // holds a token when waiting has grown
+	leases *leases
+	wake   chan struct{} // holds a token when runs have arrived
 
 	mu       sync.Mutex
-	waiting  []model.RunID // submitted or resumed, in order
-	active   *execution
-	current  *attempt
+	active   map[model.RunID]*execution    // submitted or resumed, and not over
+	arrived  []*execution                  // those that Serve has not taken yet
 	finished map[model.RunID]chan struct{} // closed when a run of this master is over
 	// storeTrouble is when the store last failed; zero when it never did.
 	storeTrouble time.Time
 	storeFailing bool
-	// tasks are those of the run that last delivered an artifact.
-	tasks map[model.TaskID]model.Task
-	// ended are attempts whose results have come, of this run and the last.
+	// tasks are those of runs that have delivered an artifact lately.
+	tasks map[model.RunID]map[model.TaskID]model.Task
+	// ended are attempts whose results have come lately.
 	ended map[wire.Attempt]bool
 }
 
@@ -105,15 +107,24 @@ func New(cfg Config) *Master {
 	if cfg.Heartbeat <= 0 {
 		cfg.Heartbeat = DefaultHeartbeat
 	}
+	if cfg.Host == "" {
+		cfg.Host = "of this server"
+	}
 	m := &Master{
 		Reader: cfg.Store,
 		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version},
 		cfg:    cfg, log: cfg.Log,
 		reg:      newRegistry(cfg.Lease, cfg.Heartbeat),
-		queue:    make(chan struct{}, 1),
+		wake:     make(chan struct{}, 1),
+		active:   make(map[model.RunID]*execution),
 		finished: make(map[model.RunID]chan struct{}),
+		tasks:    make(map[model.RunID]map[model.TaskID]model.Task),
 		ended:    make(map[wire.Attempt]bool),
 	}
+	m.leases = newLeases(cfg.Host, func(id model.NodeID) string {
+		n, _ := m.reg.get(id)
+		return n.node.Facts.Hostname
+	})
 	m.ev = newEvents(cfg.Store, cfg.Queue, cfg.Log, cfg.Now)
 	m.ev.answered = m.storeAnswered
 	return m
@@ -146,49 +157,37 @@ func (m *Master) Recover(ctx context.Context) error {
 	return nil
 }
 
-// Serve executes submitted runs, one after another, until ctx is done.
+// Serve executes submitted runs until ctx is done: each begins when its nodes
+// are free. Then it ends all runs in order; they can be resumed.
 func (m *Master) Serve(ctx context.Context) error {
-	var wg sync.WaitGroup
-	defer wg.Wait()
+	var helpers, runs sync.WaitGroup
+	defer helpers.Wait()
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	wg.Go(func() { m.ev.write(background) })
+	helpers.Go(func() { m.ev.write(background) })
 	defer stop()
-	wg.Go(func() { m.watchNodes(ctx) })
+	helpers.Go(func() { m.watchNodes(ctx) })
+	defer runs.Wait()
 	for {
-		x, ok := m.nextRun(ctx)
-		if !ok {
-			return nil
-		}
-		m.execute(x)
-	}
-}
-
-// nextRun waits for a submitted run and makes it the active one, so that
-// there is no moment at which it could not be cancelled.
-func (m *Master) nextRun(ctx context.Context) (*execution, bool) {
-	for ctx.Err() == nil {
-		if x := m.takeWaiting(ctx); x != nil {
-			return x, true
+		for _, x := range m.takeArrived() {
+			runs.Go(func() {
+				defer context.AfterFunc(ctx, func() { x.cancel(errInterrupted) })()
+				m.execute(x)
+			})
 		}
 		select {
 		case <-ctx.Done():
-		case <-m.queue:
+			return nil
+		case <-m.wake:
 		}
 	}
-	return nil, false
 }
 
-func (m *Master) takeWaiting(ctx context.Context) *execution {
+func (m *Master) takeArrived() []*execution {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.waiting) == 0 {
-		return nil
-	}
-	x := &execution{m: m, run: model.Run{ID: m.waiting[0]}}
-	x.ctx, x.cancel = context.WithCancelCause(ctx)
-	m.waiting = m.waiting[1:]
-	m.active = x
-	return x
+	arrived := m.arrived
+	m.arrived = nil
+	return arrived
 }
 
 // reserve claims a run for this master; false when it has it already. It is
@@ -203,16 +202,36 @@ func (m *Master) reserve(id model.RunID) bool {
 	return true
 }
 
-// enqueue makes a reserved run wait for its turn.
-func (m *Master) enqueue(id model.RunID) {
-	m.mu.Lock()
-	m.waiting = append(m.waiting, id)
-	m.mu.Unlock()
-	select {
-	case m.queue <- struct{}{}:
-	default:
+// enqueue puts a reserved run in line for its nodes, behind those that came
+// before. From here on it can be cancelled. exp is nil for a batch.
+func (m *Master) enqueue(run model.Run, nodes []model.Node, exp *experiment.Experiment) {
+	x := &execution{m: m, run: run}
+	x.ctx, x.cancel = context.WithCancelCause(context.Background())
+	line := claim{run: run.ID, name: run.Name, nodes: model.NodeIDs(nodes)}
+	if exp != nil {
+		line.own, line.shared = exp.Fleet.Agents == nil, exp.Shared
 	}
+	x.claim = line.again()
+	m.leases.request(x.claim) // before anything can take it back
+	m.mu.Lock()
+	m.active[run.ID] = x
+	m.arrived = append(m.arrived, x)
+	m.mu.Unlock()
+	poke(m.wake)
 }
+
+// attemptOf returns the attempt that a run is at; nil when it is at none.
+func (m *Master) attemptOf(run model.RunID) *attempt {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x := m.active[run]; x != nil {
+		return x.current
+	}
+	return nil
+}
+
+// attemptOn returns the attempt of the run that has leased a node.
+func (m *Master) attemptOn(node model.NodeID) *attempt { return m.attemptOf(m.leases.holder(node)) }
 
 // watchNodes looks for silent nodes, until ctx is done.
 func (m *Master) watchNodes(ctx context.Context) {
@@ -238,11 +257,13 @@ func (m *Master) watchNodes(ctx context.Context) {
 	}
 }
 
-// nodeChanged tells people, and the running attempt when the node is lost.
+// nodeChanged tells people, and the attempt that runs on the node when the node is lost.
 func (m *Master) nodeChanged(c change, why string) {
 	switch {
 	case c.to == model.NodeLost || c.to == model.NodeLeft || c.replaced && c.rekeyed:
-		m.loseNode(c.node, why)
+		if a := m.attemptOn(c.node); a != nil {
+			a.lose(c.node, why)
+		}
 	}
 	switch {
 	case c.to == model.NodeLost:
@@ -260,15 +281,21 @@ func (m *Master) nodeChanged(c change, why string) {
 	}
 }
 
-// tell publishes an event of the fleet or the server. While a run is executed
-// it belongs to that run: whoever looks at it later must know.
+// tell publishes an event that names no run. One of a node belongs to the run
+// that has leased it, and one of the server to all runs that hold leases: who
+// looks at them later must know.
 func (m *Master) tell(ev model.Event) {
-	m.mu.Lock()
-	if m.active != nil {
-		ev.Run = m.active.run.ID
+	runs := []model.RunID{m.leases.holder(ev.Node)}
+	if ev.Node == "" {
+		runs = m.leases.holding()
 	}
-	m.mu.Unlock()
-	m.ev.emit(ev)
+	for _, run := range runs {
+		ev.Run = run
+		m.ev.emit(ev)
+	}
+	if len(runs) == 0 {
+		m.ev.emit(ev)
+	}
 }
 
 // persist calls write until it succeeds, fails for a reason that time does

@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -69,14 +70,40 @@ func (x *execution) dataFrom(ctx context.Context, number int) (data model.RunDat
 	return data, err
 }
 
-// waitUntil returns the cause of ctx if that is done before.
+// restFrom is how long a wait for its time must be, for a run to give its nodes
+// back meanwhile: shorter than that, bringing a fleet up again takes longer.
+const restFrom = 5 * time.Second
+
+// waitUntil returns when it is time, or with the cause of ctx if that is done
+// before. A run that waits for long holds nothing: its fleet goes down, others
+// may use its nodes, and when it is time it gets in line again.
 func (x *execution) waitUntil(ctx context.Context, at time.Time) error {
+	rests := at.Sub(x.m.cfg.Now()) > restFrom
+	if rests {
+		x.down(ctx)
+		x.m.leases.release(x.run.ID)
+		x.sayWaiting(ctx, model.RunRunning, fmt.Sprintf("waiting until %s; other runs may use its nodes until then",
+			at.UTC().Format("2006-01-02 15:04:05 UTC")))
+	}
 	timer := time.NewTimer(at.Sub(x.m.cfg.Now()))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
+	}
+	if !rests {
 		return nil
 	}
+	x.claim = x.claim.again()
+	x.m.leases.request(x.claim)
+	if err := x.acquire(ctx, model.RunRunning); err != nil {
+		return err
+	}
+	x.m.setRunState(ctx, x.run.ID, model.RunRunning, "")
+	missing, err := x.up(ctx)
+	for _, id := range missing {
+		x.givenUp[id] = true // the steps go on without it
+	}
+	return err
 }

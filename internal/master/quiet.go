@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -10,22 +11,24 @@ import (
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
-// Before a step begins no node may still be at work on something else: what
-// one node does beside a measurement is measured with it. Left-over work comes
-// from a former life of the server, from another run, or from a task that was
-// called off and did not end at once.
+// Before a step begins no node of the run, and no other one on its hosts, may
+// still be at work on something else: what goes on beside a measurement is
+// measured with it. Left-over work comes from a former life of the server, from
+// a run that is over, or from a task that was called off and did not end at
+// once. What another run has leased is at its work.
 
 // quietPoll is how often the nodes' own word is looked at; heartbeats bring it.
 const quietPoll = 100 * time.Millisecond
 
-// quiet ends left-over work and waits until every node that is up says that it
-// has none. If that takes longer than timeouts.node the run cannot go on now;
+// quiet ends left-over work and waits until every such node that is up says that
+// it has none. If that takes longer than timeouts.node the run cannot go on now;
 // it can be resumed.
 func (x *execution) quiet(ctx context.Context) error {
 	deadline := x.m.cfg.Now().Add(x.timeouts.node)
 	told := make(map[wire.Attempt]bool)
 	for {
 		busy := x.m.reg.busy(x.m.hasEnded)
+		maps.DeleteFunc(busy, func(node model.NodeID, _ wire.Attempt) bool { return !x.m.leases.disturbs(x.claim, node) })
 		if len(busy) == 0 {
 			return nil
 		}

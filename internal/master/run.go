@@ -13,11 +13,13 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// execution is a run while it is executed.
+// execution is a run while it waits for its nodes, and while it is executed.
 type execution struct {
 	m        *Master
 	ctx      context.Context // ends with the run
 	cancel   context.CancelCauseFunc
+	claim    *claim
+	current  *attempt // guarded by m.mu; nil between attempts
 	run      model.Run
 	exp      *experiment.Experiment // nil for a batch
 	steps    []model.Step
@@ -71,7 +73,7 @@ func (x *execution) data(ctx context.Context) (data model.RunData, err error) {
 	return data, err
 }
 
-// readSource takes time-outs, retries and the fleet from the stored file.
+// readSource takes time-outs and retries from the stored file.
 func (x *execution) readSource(run model.Run) error {
 	x.timeouts.ready, x.timeouts.node = time.Minute, 2*time.Minute
 	if run.Kind == model.KindBatch {
@@ -85,8 +87,7 @@ func (x *execution) readSource(run model.Run) error {
 	x.timeouts.ready = time.Duration(exp.Timeouts.Ready)
 	x.timeouts.node = time.Duration(exp.Timeouts.Node)
 	x.retry = exp.Retries
-	x.fleet, err = x.m.fleetOf(exp)
-	return err
+	return nil
 }
 
 // adopt takes over what former executions have achieved: steps whose last
@@ -151,21 +152,22 @@ func (x *execution) noteDone(a *attempt) {
 	}
 }
 
-// perform reads the run, brings the fleet up, runs the steps, and brings the
-// fleet down.
+// perform waits for the run's nodes, reads the run, brings its fleet up, runs
+// the steps, and brings the fleet down.
 func (x *execution) perform(ctx context.Context) (model.RunState, string) {
-	m := x.m
+	if err := x.acquire(ctx, model.RunPending); err != nil {
+		return stateAfter(ctx, err)
+	}
 	if err := x.load(ctx); err != nil {
 		return stateAfter(ctx, err)
 	}
-	m.setRunState(ctx, x.run.ID, model.RunRunning, "")
-	if x.fleet != nil {
-		defer x.down(context.WithoutCancel(ctx), x.fleet)
-		if err := x.fleet.Up(ctx, m.agentEnded); err != nil {
-			return stateAfter(ctx, fmt.Errorf("bringing the fleet up: %w", err))
-		}
+	x.m.setRunState(ctx, x.run.ID, model.RunRunning, "")
+	defer func() { x.down(ctx) }()
+	missing, err := x.up(ctx)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("%w: %s not here after %s", model.ErrUnavailable, nodeList(missing), x.timeouts.node)
 	}
-	if err := x.recordNodes(ctx); err != nil {
+	if err != nil {
 		return stateAfter(ctx, err)
 	}
 	steps, err := x.performSteps(ctx)
@@ -261,12 +263,33 @@ func stateAfter(ctx context.Context, err error) (model.RunState, string) {
 	return model.RunFailed, err.Error()
 }
 
-func (x *execution) down(ctx context.Context, fleet Fleet) {
-	ctx, cancel := context.WithTimeout(ctx, endGrace)
+// up brings the run's fleet up, where that is this server's to do, waits for the
+// nodes, and stores who they are. It returns those that have not come in time.
+func (x *execution) up(ctx context.Context) (missing []model.NodeID, err error) {
+	if x.exp != nil {
+		if x.fleet, err = x.m.fleetOf(x.run.ID, x.exp); err != nil {
+			return nil, err
+		}
+	}
+	if x.fleet != nil {
+		if err := x.fleet.Up(ctx, x.m.agentEnded); err != nil {
+			return nil, fmt.Errorf("bringing the fleet up: %w", err)
+		}
+	}
+	return x.recordNodes(ctx)
+}
+
+// down brings down what up has brought up, also when the run has been cut.
+func (x *execution) down(ctx context.Context) {
+	if x.fleet == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
 	defer cancel()
-	if err := fleet.Down(ctx); err != nil {
+	if err := x.fleet.Down(ctx); err != nil {
 		x.m.log.Warn("bringing the fleet down", "err", err)
 	}
+	x.fleet = nil
 }
 
 // agentEnded is called by a fleet when an agent process has ended by itself.
@@ -276,19 +299,24 @@ func (m *Master) agentEnded(id model.NodeID) {
 	}
 }
 
-// recordNodes waits for the nodes and stores who they are.
-func (x *execution) recordNodes(ctx context.Context) error {
-	missing := x.awaitNodes(ctx, x.nodes)
-	if len(missing) > 0 {
-		return fmt.Errorf("%w: %s not here after %s", model.ErrUnavailable, nodeList(missing), x.timeouts.node)
+// recordNodes waits for the nodes, those apart that were given up, stores who
+// they are, and returns those that have not come in time.
+func (x *execution) recordNodes(ctx context.Context) (missing []model.NodeID, err error) {
+	ids := slices.DeleteFunc(slices.Clone(x.nodes), func(id model.NodeID) bool { return x.givenUp[id] })
+	missing = x.awaitNodes(ctx, ids)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	var nodes []model.Node
-	for _, id := range x.nodes {
+	for _, id := range ids {
+		if slices.Contains(missing, id) {
+			continue
+		}
 		n, _ := x.m.reg.get(id)
 		nodes = append(nodes, n.node)
 		x.noteChange(n.node)
 	}
-	return x.m.persist(ctx, "recording the nodes", func(ctx context.Context) error {
+	return missing, x.m.persist(ctx, "recording the nodes", func(ctx context.Context) error {
 		return x.m.cfg.Store.PutRunNodes(ctx, x.run.ID, nodes)
 	})
 }
@@ -297,6 +325,7 @@ func (x *execution) recordNodes(ctx context.Context) error {
 // what it measured then and what it measures from now on are two things.
 func (x *execution) noteChange(n model.Node) {
 	old, ok := x.before[n.ID]
+	x.before[n.ID] = n
 	if !ok || old.Facts.CPUModel == "" {
 		return // it has not measured anything yet
 	}
@@ -382,28 +411,23 @@ func nodeList(ids []model.NodeID) string {
 	return "nodes " + some(s, ", ")
 }
 
-// release lets those go on who wait for the run's end.
+// release ends a run's part in this master: its nodes are free, and those go on
+// who wait for its end.
 func (m *Master) release(id model.RunID) {
+	m.leases.release(id)
+	m.ev.over(id)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.active != nil && m.active.run.ID == id {
-		m.active = nil
-	}
+	delete(m.active, id)
 	if done, ok := m.finished[id]; ok {
 		close(done)
 		delete(m.finished, id)
 	}
 }
 
-// setRunState stores and tells a run's state; a store that fails for good is
-// logged, for the run itself can go on.
+// setRunState stores and tells a run's state.
 func (m *Master) setRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
-	err := m.persist(ctx, "recording the run's state", func(ctx context.Context) error {
-		return m.cfg.Store.SetRunState(ctx, id, state, reason, m.cfg.Now().UTC())
-	})
-	if err != nil {
-		m.log.Error("recording the run's state", "run", id, "state", state, "err", err)
-	}
+	m.storeRunState(ctx, id, state, reason)
 	ev := model.Event{Run: id, Kind: model.EventRunState, Severity: model.Info, Text: string(state)}
 	if reason != "" {
 		ev.Text += ": " + reason
@@ -412,6 +436,17 @@ func (m *Master) setRunState(ctx context.Context, id model.RunID, state model.Ru
 		ev.Severity = model.Problem
 	}
 	m.ev.emit(ev)
+}
+
+// storeRunState stores a run's state; a store that fails for good is logged, for
+// the run itself can go on.
+func (m *Master) storeRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
+	err := m.persist(ctx, "recording the run's state", func(ctx context.Context) error {
+		return m.cfg.Store.SetRunState(ctx, id, state, reason, m.cfg.Now().UTC())
+	})
+	if err != nil {
+		m.log.Error("recording the run's state", "run", id, "state", state, "err", err)
+	}
 }
 
 // endRun records the end even when the server is stopping, within a bound.

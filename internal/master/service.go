@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -39,8 +40,7 @@ func (m *Master) submit(ctx context.Context, src control.Source) error {
 	stored, err := m.cfg.Store.Run(ctx, string(src.ID))
 	switch {
 	case err == nil && stored.State == model.RunPending:
-		m.enqueue(src.ID)
-		return nil
+		return m.enqueueStored(ctx, src.ID)
 	case err == nil:
 		return nil // it has been executed since
 	case !errors.Is(err, model.ErrNotFound):
@@ -61,7 +61,7 @@ func (m *Master) submitExperiment(ctx context.Context, run model.Run, src contro
 	if err != nil {
 		return err
 	}
-	nodes, err := m.selectNodes(exp)
+	nodes, err := m.selectNodes(run.ID, exp)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (m *Master) submitExperiment(ctx context.Context, run model.Run, src contro
 		return err
 	}
 	run.Name, run.Source, run.Seed = exp.Name, exp.Source, p.Seed
-	return m.admit(ctx, run, nodes, p.Steps)
+	return m.admit(ctx, run, nodes, p.Steps, exp)
 }
 
 // submitJob takes the paper's job file. A job for a node that does not exist
@@ -100,7 +100,7 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 	}
 	here = slices.DeleteFunc(here, func(n model.Node) bool { return !used[n.ID] })
 	run.Name, run.Source = job.Name, src.Text
-	return m.admit(ctx, run, here, p.Steps)
+	return m.admit(ctx, run, here, p.Steps, nil)
 }
 
 // resolveNames lets a job name its node by an address or host name, as the
@@ -122,17 +122,18 @@ func resolveNames(job *experiment.JobFile, nodes []model.Node) {
 }
 
 // admit stores a planned run and puts it in line.
-func (m *Master) admit(ctx context.Context, run model.Run, nodes []model.Node, steps []model.Step) error {
+func (m *Master) admit(ctx context.Context, run model.Run, nodes []model.Node, steps []model.Step, exp *experiment.Experiment) error {
 	if err := m.cfg.Store.CreateRun(ctx, run, nodes, steps); err != nil {
 		return fmt.Errorf("storing the run: %w", err)
 	}
-	m.enqueue(run.ID)
+	m.enqueue(run, nodes, exp)
 	return nil
 }
 
-// selectNodes returns the nodes that an experiment will use.
-func (m *Master) selectNodes(exp *experiment.Experiment) ([]model.Node, error) {
-	fleet, err := m.fleetOf(exp)
+// selectNodes returns the nodes that an experiment will use: of more agents
+// than it asks for, first those that no other run has or waits for.
+func (m *Master) selectNodes(run model.RunID, exp *experiment.Experiment) ([]model.Node, error) {
+	fleet, err := m.fleetOf(run, exp)
 	if err != nil {
 		return nil, err
 	}
@@ -149,29 +150,32 @@ func (m *Master) selectNodes(exp *experiment.Experiment) ([]model.Node, error) {
 		return nil, fmt.Errorf("%w: %d agents with these labels are here, the experiment asks for %d",
 			model.ErrUnavailable, len(found), want.Count)
 	case want.Count > 0:
-		found = found[:want.Count]
+		free := func(n model.Node) bool { return m.leases.free(n.ID, exp.Shared) }
+		taken := slices.DeleteFunc(slices.Clone(found), free)
+		found = append(slices.DeleteFunc(found, func(n model.Node) bool { return !free(n) }), taken...)[:want.Count]
 	}
 	return found, nil
 }
 
 // fleetOf makes the fleet that this server is to bring up for an experiment;
 // nil when its nodes are agents that somebody else started.
-func (m *Master) fleetOf(exp *experiment.Experiment) (Fleet, error) {
+func (m *Master) fleetOf(run model.RunID, exp *experiment.Experiment) (Fleet, error) {
 	switch {
 	case exp.Fleet.Agents != nil:
 		return nil, nil
 	case m.cfg.Fleets == nil:
 		return nil, fmt.Errorf("%w: this server does not start agents of its own; use a fleet of agents", model.ErrUsage)
 	}
-	return m.cfg.Fleets(exp)
+	return m.cfg.Fleets(run, exp)
 }
 
-// upNodes returns the nodes that are here and match, by id.
+// upNodes returns the agents that are here and match, by id. Nodes that a server
+// has brought up for a run are that run's alone.
 func (m *Master) upNodes(match func(model.Node) bool) []model.Node {
 	all := m.reg.list()
 	var out []model.Node
 	for _, n := range all {
-		if n.Status.Up() && match(n.Node) {
+		if n.Status.Up() && !n.Managed() && match(n.Node) {
 			out = append(out, n.Node)
 		}
 	}
@@ -192,11 +196,61 @@ func (m *Master) Resume(ctx context.Context, id model.RunID) error {
 	case !m.reserve(id):
 		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
 	}
-	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "resumed", m.cfg.Now().UTC()); err != nil {
+	if err = m.enqueueStored(ctx, id); err != nil {
 		m.release(id)
+	}
+	return err
+}
+
+// enqueueStored puts a stored, reserved run in line again.
+func (m *Master) enqueueStored(ctx context.Context, id model.RunID) error {
+	data, err := m.cfg.Store.Heads(ctx, id, 0)
+	if err != nil {
+		return err
+	}
+	var exp *experiment.Experiment
+	if data.Run.Kind != model.KindBatch {
+		if exp, err = experiment.Parse(data.Run.SourceName, []byte(data.Run.Source), m.cfg.Kinds, nil); err != nil {
+			return fmt.Errorf("reading the stored experiment file of run %s: %w", id, err)
+		}
+		if err := m.checkSearch(ctx, data, exp); err != nil {
+			return err
+		}
+	}
+	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "", m.cfg.Now().UTC()); err != nil {
 		return fmt.Errorf("resuming run %s: %w", id, err)
 	}
-	m.enqueue(id)
+	m.enqueue(data.Run, data.Nodes, exp)
+	return nil
+}
+
+// checkSearch refuses a run in which results decide, if this version would have
+// decided otherwise: another version has made it, and what that has measured
+// would not go together with what is to come.
+func (m *Master) checkSearch(ctx context.Context, data model.RunData, exp *experiment.Experiment) error {
+	last := len(data.Steps) - 1
+	if last < 0 || data.Steps[last].Phase != model.Search {
+		return nil
+	}
+	data, err := m.cfg.Store.DataFrom(ctx, data.Run.ID, 0)
+	if err != nil {
+		return err
+	}
+	var next []model.Step
+	sequence, err := design.NewSequence(exp, data.Run, data.Nodes)
+	if err == nil {
+		next, _, _, err = sequence.Next(observe.Of(data))
+	}
+	open := data.Steps[last].State != model.StepComplete && data.Steps[last].State != model.StepInvalid
+	if err == nil && open && len(next) > 0 {
+		if stored, now := loadText(data.Steps[last]), loadText(next[0]); stored != now {
+			err = fmt.Errorf("its next window was to offer %s, this version would offer %s", stored, now)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: run %s cannot be resumed: %w; run its file anew, or resume it with scalebench %s, which made it",
+			model.ErrUsage, data.Run.ID, err, data.Run.Version)
+	}
 	return nil
 }
 
@@ -220,21 +274,10 @@ func (m *Master) Cancel(ctx context.Context, id model.RunID) error {
 // CancelSoon does the same without waiting for the end.
 func (m *Master) CancelSoon(ctx context.Context, id model.RunID) error {
 	m.mu.Lock()
-	i := slices.Index(m.waiting, id)
-	if i >= 0 {
-		m.waiting = slices.Delete(m.waiting, i, i+1)
-	}
-	active := m.active != nil && m.active.run.ID == id
-	if active {
-		m.active.cancel(errCancelled)
-	}
+	x := m.active[id]
 	m.mu.Unlock()
-	switch {
-	case i >= 0:
-		m.endRun(ctx, id, model.RunCancelled, errCancelled.Error())
-		m.release(id)
-		return nil
-	case active:
+	if x != nil {
+		x.cancel(errCancelled)
 		return nil
 	}
 	return control.CancelIdle(ctx, m.cfg.Store, id, errCancelled.Error(), m.cfg.Now())

@@ -84,8 +84,8 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		return nil, err
 	}
 	a := newAttempt(x.run.ID, step, number, tasks)
-	m.setCurrent(a)
-	defer m.setCurrent(nil)
+	x.setCurrent(a)
+	defer x.setCurrent(nil)
 	m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepStarted, Severity: model.Info,
 		Text: describe(step)})
 
@@ -267,11 +267,10 @@ func (x *execution) buryLost(ctx context.Context, a *attempt) {
 	}
 }
 
-// loseNode makes the running attempt give up what it waits for from a node.
-func (m *Master) loseNode(node model.NodeID, why string) {
-	if a := m.currentAttempt(); a != nil {
-		a.lose(node, why)
-	}
+func (x *execution) setCurrent(a *attempt) {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	x.current = a
 }
 
 // endStep stores a step's state and tells people.
@@ -296,12 +295,17 @@ func nodesText(n int) string {
 	return fmt.Sprintf("%d nodes", n)
 }
 
-// loadText is the load that a step of a search offers: "9.976 kop/s".
+// loadText is the load that a step of a search offers: "9.976 kop/s". In runs of
+// older versions it stands in the parameters.
 func loadText(s model.Step) string {
 	if o := s.Tasks[0].Spec.Offer; o != nil {
 		return unit.Human(o.Rate, "op/s")
 	}
-	return "a load" // of a run that an older version stored
+	text, _ := s.Tasks[0].Spec.Params["rate"].(string) // of a run that an older version stored
+	if rate, err := unit.ParseRate(text); err == nil {
+		return unit.Human(rate.Value, "op/s")
+	}
+	return "a load"
 }
 
 // describe names a step for people.

@@ -34,6 +34,8 @@ const (
 	EventStoreBack    EventKind = "store_back"
 	EventRetry        EventKind = "retry"
 	EventNodeChanged  EventKind = "node_changed" // another host under the same name
+	// EventWaiting: what the run waits for: other runs, or its time.
+	EventWaiting EventKind = "waiting"
 	// EventWindow: what a window of a search was worth.
 	EventWindow EventKind = "window"
 	// EventFleetUp: hosts are being made.

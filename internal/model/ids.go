@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // RunID names one run: a ULID, so that ids sort by time of creation.
@@ -25,6 +26,12 @@ func NewStepID(run RunID, number int) StepID {
 // NewTaskID returns the id of the task at this position (from 0) in a step.
 func NewTaskID(step StepID, position int) TaskID {
 	return TaskID(fmt.Sprintf("%s/%04d", step, position))
+}
+
+// Run returns the run that the task belongs to.
+func (t TaskID) Run() RunID {
+	run, _, _ := strings.Cut(string(t), "/")
+	return RunID(run)
 }
 
 // nodeIDPattern keeps node ids usable as a file name and, after escaping the

@@ -97,11 +97,17 @@ const (
 	FleetLab   = "lab"   // hosts of a lab
 )
 
+// Managed reports whether a server has brought the node up for a run, with
+// which it goes again.
+func (n Node) Managed() bool {
+	fleet := n.Labels[LabelFleet]
+	return fleet == FleetLocal || fleet == FleetLab
+}
+
 // Absent is the status of a node that is known but not here: agents that a
 // server starts end with their run, others are missed.
 func (n Node) Absent() NodeStatus {
-	switch n.Labels[LabelFleet] {
-	case FleetLocal, FleetLab:
+	if n.Managed() {
 		return NodeLeft
 	}
 	return NodeLost
