@@ -36,9 +36,9 @@ func (c *common) runCommand() *cobra.Command {
 	var opt runOptions
 	cmd := &cobra.Command{
 		Use:   "run FILE",
-		Short: "run an experiment file and print the CDI",
-		Long: `Runs an experiment file (YAML; "-" reads standard input) and prints the CDI of
-every workload. Without --server, and unless a server is running on the data
+		Short: "run an experiment file and print what it found",
+		Long: `Runs an experiment file (YAML; "-" reads standard input) and prints what the study
+of the file found, or without one the CDI of every workload. Without --server, and unless a server is running on the data
 directory, this process is the server. Ctrl-C ends the run in order; what was
 measured is kept, and "scalebench resume" goes on from there.`,
 		Example: `  scalebench run examples/cpu-overcommit.yaml

@@ -99,8 +99,13 @@ func (g gates) flag() string {
 // only fail after hours of it.
 func (g gates) fit(exp *experiment.Experiment) error {
 	params, err := g.given()
-	if err != nil || exp.Study != nil {
+	switch {
+	case err != nil || len(params) == 0:
 		return err
+	case exp.Study != nil && params[exp.Study.Kind] == nil:
+		return fmt.Errorf("%w: %s is no threshold of the study %s, for which the file asks; leave it out", model.ErrUsage, g.flag(), exp.Study.Kind)
+	case exp.Study != nil:
+		return nil
 	}
 	var unfit error
 	for _, x := range g {

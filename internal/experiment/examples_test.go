@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/scalebench/scalebench/internal/cli"
 	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // examples returns the text of the files in examples/ with this ending.
@@ -155,5 +157,24 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("docs/experiment.md has no complete example")
+	}
+}
+
+// A file that names a study evaluates what that measures, unless it says
+// otherwise.
+func TestEvaluationsOfStudy(t *testing.T) {
+	for more, want := range map[string][]model.Phase{
+		"":                         {model.Serial, model.Parallel},
+		"study: {kind: cdi}":       {model.Serial, model.Parallel},
+		"study: {kind: resources}": {model.Serial, model.Parallel},
+		"study: {kind: capacity}":  {model.Search},
+		"study: {kind: cdi}\nevaluations: [serial]": {model.Serial},
+	} {
+		e, err := experiment.Parse("e.yaml", []byte("fleet: {local: {nodes: 2}}\nworkloads: [{kind: load, target: 'http://127.0.0.1/', sla: p90=1s}]\n"+more), cli.Kinds(), nil)
+		if err != nil {
+			t.Errorf("%s: %v", more, err)
+		} else if diff := cmp.Diff(want, e.Evaluations); diff != "" {
+			t.Errorf("%s: evaluations (-want +got):\n%s", more, diff)
+		}
 	}
 }

@@ -22,7 +22,7 @@ type Experiment struct {
 	// Study is nil where the file names none: then Evaluations say it.
 	Study *StudyEntry `json:"study,omitempty" jsonschema_description:"The question that the run answers, with its parameters: kind, and the keys of that kind. Default: what evaluations say."`
 	// Evaluations holds some of model.Serial, model.Parallel and model.Search.
-	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,maxItems=3,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown. search: all nodes offer load to a target, more and more, to find how much it takes; only with workloads of kind load."`
+	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,maxItems=3,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown. search: all nodes offer load to a target, more and more, to find how much it takes; only with workloads of kind load. Default: serial and parallel, or what the study measures."`
 	// Every is 0 where trials follow each other at once.
 	Every unit.Duration `json:"every,omitempty" jsonschema_description:"With evaluations: [search]: the time from the start of one trial to that of the next, such as 15m. Default: one after the other."`
 	// Sizes are ascending and at most the fleet's size, where that is known.

@@ -251,6 +251,10 @@ func (r *reader) readStudy(e *Experiment) {
 	}
 	entry.Study = s
 	e.Study = &entry
+	kind, _ := r.kinds.Studies.Find(entry.Kind)
+	if r.root.get("evaluations") == nil && len(kind.Phases) > 0 {
+		e.Evaluations = kind.Phases
+	}
 }
 
 // designers chooses who says what is measured.

@@ -174,7 +174,8 @@ type Kind struct {
 	// Optional says that the command also works without a run.
 	Optional bool
 	// Phases are the evaluations that the study designs where a file names no
-	// study: those of `evaluations: [serial, parallel]`.
+	// study: those of `evaluations: [serial, parallel]`. Where a file names this
+	// study they are the default.
 	Phases []model.Phase
 	// Shown says that what the study has found so far is a part of `show`.
 	Shown bool
