@@ -278,17 +278,6 @@ func (a *Authority) Node(node model.NodeID) (Grant, bool) {
 	return a.grants[keys[0]], true
 }
 
-// Grants lists what was granted, by role and node id.
-func (a *Authority) Grants() []Grant {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	out := slices.AppendSeq(make([]Grant, 0, len(a.grants)), maps.Values(a.grants))
-	slices.SortFunc(out, func(a, b Grant) int {
-		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Node, b.Node))
-	})
-	return out
-}
-
 // Revoke forgets the keys of a node, or of a client with this name if no
 // agent has it, and ends their connections. It also closes the join tokens
 // that admitted them, with which they could come back under another key. It

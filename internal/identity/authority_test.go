@@ -70,8 +70,8 @@ func TestRedeem(t *testing.T) {
 	if got, ok := o.Node("n"); !ok || got != want {
 		t.Errorf("Node = %+v, %v", got, ok)
 	}
-	if diff := cmp.Diff([]Grant{want}, o.Grants()); diff != "" {
-		t.Errorf("Grants (-want +got):\n%s", diff)
+	if diff := cmp.Diff(map[string]Grant{want.Key: want}, o.grants); diff != "" {
+		t.Errorf("grants (-want +got):\n%s", diff)
 	}
 }
 
@@ -229,8 +229,8 @@ func TestAdmitReplacesTheNodesKey(t *testing.T) {
 	a, b := newKey(t, RoleAgent), newKey(t, RoleAgent)
 	check(t, o.Admit(Grant{Key: a.Public(), Role: RoleAgent, Node: "n"}))
 	check(t, o.Admit(Grant{Key: b.Public(), Role: RoleAgent, Node: "n"}))
-	if g, ok := o.Node("n"); !ok || g.Key != b.Public() || len(o.Grants()) != 1 {
-		t.Errorf("grants: %+v", o.Grants())
+	if g, ok := o.Node("n"); !ok || g.Key != b.Public() || len(o.grants) != 1 {
+		t.Errorf("grants: %+v", o.grants)
 	}
 	if err := o.Admit(Grant{Key: o.server.Public(), Role: RoleAgent, Node: "m"}); err == nil {
 		t.Error("a server's key was admitted as an agent's")

@@ -31,8 +31,7 @@ func Sweep(context.Context, string, string, *slog.Logger) error { return nil }
 func Remove(context.Context, Manifest) error                    { return errPlatform() }
 func LogPath(Manifest, string) string                           { return "" }
 
-func Self() (Owner, error)       { return Owner{}, errPlatform() }
-func OwnerOf(int) (Owner, error) { return Owner{}, errPlatform() }
+func Self() (Owner, error) { return Owner{}, errPlatform() }
 
 // Alive is true: nothing is known about processes.
 func (o Owner) Alive() bool       { return true }

@@ -217,9 +217,9 @@ func TestOwner(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	o, err := OwnerOf(cmd.Process.Pid)
+	o, err := ownerOf(cmd.Process.Pid)
 	if err != nil || !o.Alive() {
-		t.Errorf("OwnerOf = %+v, %v, want one that is alive", o, err)
+		t.Errorf("ownerOf = %+v, %v, want one that is alive", o, err)
 	}
 	other := o
 	other.Start++

@@ -15,10 +15,10 @@ import (
 )
 
 // Self is the process that asks, as an owner.
-func Self() (Owner, error) { return OwnerOf(os.Getpid()) }
+func Self() (Owner, error) { return ownerOf(os.Getpid()) }
 
-// OwnerOf is a living process as an owner.
-func OwnerOf(pid int) (Owner, error) {
+// ownerOf is a living process as an owner.
+func ownerOf(pid int) (Owner, error) {
 	start, err1 := startTicks(pid)
 	boot, err2 := procself.BootID()
 	space, err3 := os.Readlink("/proc/self/ns/pid")
