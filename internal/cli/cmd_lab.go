@@ -193,6 +193,9 @@ refused: end the run, which removes it, or say --force.`,
 			if len(args) > 1 || opt.all && len(args) > 0 {
 				return fmt.Errorf("%w: %s takes either the ID of one lab or --all", model.ErrUsage, cmd.CommandPath())
 			}
+			if len(args) == 1 && args[0] == "" {
+				return fmt.Errorf("%w: the ID of the lab is empty; `scalebench lab list` shows the labs", model.ErrUsage)
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
