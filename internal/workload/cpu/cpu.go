@@ -71,11 +71,11 @@ const minDuration = 100 * time.Millisecond
 func (p *Params) Validate() error {
 	switch {
 	case p.Threads < 1 || p.Threads > 4096:
-		return &model.InputError{Path: "threads", Problem: fmt.Sprintf("%d threads are impossible", p.Threads), Allowed: "allowed is 1 to 4096"}
+		return workload.Invalid("threads", fmt.Sprintf("%d threads are impossible", p.Threads), "1 to 4096")
 	case p.Duration.Std() < minDuration:
-		return &model.InputError{Path: "duration", Problem: fmt.Sprintf("%s is too short to measure", p.Duration), Allowed: fmt.Sprintf("allowed is %v or more", minDuration)}
+		return workload.Invalid("duration", fmt.Sprintf("%s is too short to measure", p.Duration), fmt.Sprintf("%v or more", minDuration))
 	case metrics[p.Kernel] == "":
-		return &model.InputError{Path: "kernel", Problem: fmt.Sprintf("there is no kernel %q", p.Kernel), Allowed: "allowed is integer, float or mixed"}
+		return workload.Invalid("kernel", fmt.Sprintf("there is no kernel %q", p.Kernel), "integer, float or mixed")
 	}
 	return nil
 }

@@ -78,12 +78,13 @@ func TestMeter(t *testing.T) {
 		clock := time.Unix(0, 0)
 		r := &workloadtest.Record{T: t}
 		m := &publisher{report: r, now: func() time.Time { return clock }}
+		out := &workload.Lines{Take: m.take}
 		for _, line := range strings.SplitAfter(read(t, tt.file), "\n") {
 			if _, ok := parseInterval(line); ok {
 				clock = clock.Add(time.Second)
 			}
 			for _, half := range []string{line[:len(line)/2], line[len(line)/2:]} { // pipes cut anywhere
-				if _, err := m.Write([]byte(half)); err != nil {
+				if _, err := out.Write([]byte(half)); err != nil {
 					t.Fatal(err)
 				}
 			}
