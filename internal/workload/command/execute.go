@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -25,14 +26,12 @@ type execution struct {
 }
 
 // start starts the command.
-func (p *Params) start(ctx context.Context, env *workload.Env) (*execution, error) {
-	dir, err := p.directory(env.Environ)
-	if err != nil {
+func (p *Params) start(ctx context.Context, env *workload.Env) (_ *execution, err error) {
+	x := &execution{cmd: exec.CommandContext(ctx, p.Shell, "-c", p.Command), stdout: &keeper{half: keepHalf}, stderr: &keeper{half: keepHalf}}
+	if x.cmd.Dir, err = p.directory(env.Environ); err != nil {
 		return nil, err
 	}
-	x := &execution{stdout: &keeper{half: keepHalf}, stderr: &keeper{half: keepHalf}}
-	x.cmd = exec.CommandContext(ctx, p.Shell, "-c", p.Command)
-	x.cmd.Dir, x.cmd.Env = dir, p.environ(env.Environ)
+	x.cmd.Env = p.environ(env.Environ)
 	// The runner kills the whole group when the time is over; at the end of
 	// ctx the shell is asked to end, as the rest of the group is.
 	x.cmd.Cancel = func() error { return x.cmd.Process.Signal(syscall.SIGTERM) }
@@ -41,7 +40,7 @@ func (p *Params) start(ctx context.Context, env *workload.Env) (*execution, erro
 		return nil, err
 	}
 	defer func() { _ = out.Close() }() // the command has its own copy
-	errs, err := x.pipe(env.Stderr, x.stderr, io.Discard)
+	errs, err := x.pipe(env.Stderr, x.stderr)
 	if err != nil {
 		x.closePipes()
 		return nil, err
@@ -57,6 +56,24 @@ func (p *Params) start(ctx context.Context, env *workload.Env) (*execution, erro
 		return nil, fmt.Errorf("starting the command: %w", err)
 	}
 	return x, nil
+}
+
+// progressLines reads the counter from the lines of standard output. The time
+// of a point is the time at which its line arrives: a command that buffers its
+// output reports late.
+func (p *Params) progressLines(ctx context.Context, r workload.Reporter) io.Writer {
+	if p.Progress == nil {
+		return io.Discard
+	}
+	return &workload.Lines{Take: func(line []byte) {
+		read, expression := readJSON, p.Progress.JSON
+		if p.Progress.Regex != "" {
+			read, expression = readRegex, p.Progress.Regex
+		}
+		if v, err := read(ctx, expression, line); err == nil {
+			r.Progress(p.progressMetric(), p.Progress.Unit, v)
+		}
+	}}
 }
 
 // pipe returns the end to write to of a pipe whose content goes to all of the
@@ -90,18 +107,14 @@ func (x *execution) wait(ctx context.Context) (time.Duration, error) {
 		return elapsed, nil
 	case ctx.Err() != nil:
 		return elapsed, ctx.Err()
-	case errors.As(err, &exit):
-		return elapsed, fmt.Errorf("the command ended with %w; its output begins: %s", exit, excerpt(x.complaint()))
+	case !errors.As(err, &exit):
+		return elapsed, fmt.Errorf("running the command: %w", err)
 	}
-	return elapsed, fmt.Errorf("running the command: %w", err)
-}
-
-// complaint is what the command may have said about its failure.
-func (x *execution) complaint() []byte {
-	if text := x.stderr.text(); len(bytes.TrimSpace(text)) > 0 {
-		return text
+	said := x.stderr.text()
+	if len(bytes.TrimSpace(said)) == 0 {
+		said = x.stdout.text()
 	}
-	return x.stdout.text()
+	return elapsed, fmt.Errorf("the command ended with %w; its output begins: %s", exit, excerpt(said))
 }
 
 func (x *execution) closePipes() {
@@ -111,82 +124,12 @@ func (x *execution) closePipes() {
 	x.readers.Wait()
 }
 
-// exitCode is the status of the command's process; false if it was killed by a
-// signal.
-func (x *execution) exitCode() (int, bool) {
-	code := x.cmd.ProcessState.ExitCode()
-	return code, code >= 0
-}
-
+// text is what the command printed to stderr, or to stdout for any other name.
 func (x *execution) text(from string) []byte {
 	if from == "stderr" {
 		return x.stderr.text()
 	}
 	return x.stdout.text()
-}
-
-// maxLine bounds a line that is read as progress; longer ones are none.
-const maxLine = 64 << 10
-
-// progressReader takes standard output apart into lines and reports those that
-// hold the counter. The time of a point is the time at which its line arrives:
-// a command that buffers its output reports late.
-type progressReader struct {
-	ctx    context.Context
-	from   *Progress
-	metric string
-	report workload.Reporter
-	line   []byte
-	long   bool // the current line is too long
-}
-
-// progressLines returns the writer that reads progress; it discards everything
-// if none is wanted.
-func (p *Params) progressLines(ctx context.Context, r workload.Reporter) io.Writer {
-	if p.Progress == nil {
-		return io.Discard
-	}
-	return &progressReader{ctx: ctx, from: p.Progress, metric: p.progressMetric(), report: r}
-}
-
-func (g *progressReader) Write(p []byte) (int, error) {
-	n := len(p)
-	for {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			g.keep(p)
-			return n, nil
-		}
-		g.keep(p[:i])
-		if !g.long {
-			g.take(g.line)
-		}
-		g.line, g.long = g.line[:0], false
-		p = p[i+1:]
-	}
-}
-
-// keep adds to the current line.
-func (g *progressReader) keep(p []byte) {
-	if len(g.line)+len(p) > maxLine {
-		g.long = true
-		return
-	}
-	g.line = append(g.line, p...)
-}
-
-// take reports a line, if it holds the counter.
-func (g *progressReader) take(line []byte) {
-	var v float64
-	var err error
-	if g.from.Regex != "" {
-		v, err = readRegex(g.from.Regex, line)
-	} else {
-		v, err = readJSON(g.ctx, g.from.JSON, line)
-	}
-	if err == nil {
-		g.report.Progress(g.metric, g.from.Unit, v)
-	}
 }
 
 // keepHalf is how much of the begin and of the end of a stream is kept for
@@ -230,13 +173,8 @@ func (k *keeper) Write(p []byte) (int, error) {
 // another number.
 func (k *keeper) text() []byte {
 	if !k.cut {
-		return append(append([]byte(nil), k.head...), k.tail...)
+		return slices.Concat(k.head, k.tail)
 	}
-	head := k.head[:bytes.LastIndexByte(k.head, '\n')+1]
-	tail := k.tail
-	if len(tail) > k.half {
-		tail = tail[len(tail)-k.half:]
-	}
-	tail = tail[bytes.IndexByte(tail, '\n')+1:]
-	return append(append(append([]byte(nil), head...), gap...), tail...)
+	tail := k.tail[max(0, len(k.tail)-k.half):]
+	return slices.Concat(k.head[:bytes.LastIndexByte(k.head, '\n')+1], []byte(gap), tail[bytes.IndexByte(tail, '\n')+1:])
 }

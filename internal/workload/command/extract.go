@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,9 +19,7 @@ import (
 
 // read extracts the metric from the text of its stream. The error says what
 // was looked for and shows the text's begin.
-func (m Metric) read(ctx context.Context, text []byte) (float64, error) {
-	var v float64
-	var err error
+func (m Metric) read(ctx context.Context, text []byte) (v float64, err error) {
 	var what string
 	switch {
 	case m.JSON != "":
@@ -28,31 +27,24 @@ func (m Metric) read(ctx context.Context, text []byte) (float64, error) {
 		v, err = readJSON(ctx, m.JSON, text)
 	case m.Regex != "":
 		what = "regex " + m.Regex
-		v, err = readRegex(m.Regex, text)
+		v, err = readRegex(ctx, m.Regex, text)
 	default:
 		what = "the whole output as a number"
 		v, err = parseNumber(string(bytes.TrimSpace(text)))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("metric %s: looking for %s in %s: %w; the output begins: %s", m.Name, what, m.stream(), err, excerpt(text))
+		return 0, fmt.Errorf("metric %s: looking for %s in %s: %w; the output begins: %s", m.Name, what, cmp.Or(m.From, "stdout"), err, excerpt(text))
 	}
 	return v, nil
-}
-
-func (m Metric) stream() string {
-	if m.From == "" {
-		return "stdout"
-	}
-	return m.From
 }
 
 // excerpt is the begin of a text, quoted.
 func excerpt(text []byte) string {
 	const length = 200
-	if len(text) == 0 {
+	switch {
+	case len(text) == 0:
 		return "(nothing was printed)"
-	}
-	if len(text) > length {
+	case len(text) > length:
 		return strconv.Quote(string(text[:length])) + "…"
 	}
 	return strconv.Quote(string(text))
@@ -62,7 +54,6 @@ func excerpt(text []byte) string {
 // would take "inf", "nan" and hexadecimal, too.
 var numberForm = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
-// parseNumber reads a decimal number.
 func parseNumber(s string) (float64, error) {
 	if !numberForm.MatchString(s) {
 		return 0, fmt.Errorf("%s is not a number", excerpt([]byte(s)))
@@ -76,7 +67,7 @@ func parseNumber(s string) (float64, error) {
 
 // readRegex returns the group of the last match: the summary of most tools
 // comes last.
-func readRegex(expression string, text []byte) (float64, error) {
+func readRegex(_ context.Context, expression string, text []byte) (float64, error) {
 	re, err := regexp.Compile(expression)
 	if err != nil {
 		return 0, err
@@ -91,22 +82,14 @@ func readRegex(expression string, text []byte) (float64, error) {
 // readJSON evaluates a jq expression on the text, or on its last line if the
 // text as a whole is no JSON document (tools that log before they report).
 func readJSON(ctx context.Context, expression string, text []byte) (float64, error) {
-	doc, err := parseJSON(text)
-	if err != nil {
+	var doc any
+	if err := json.Unmarshal(text, &doc); err != nil {
 		lines := bytes.TrimRight(text, "\r\n \t")
-		last := lines[bytes.LastIndexByte(lines, '\n')+1:]
-		var again error
-		if doc, again = parseJSON(last); again != nil {
+		if json.Unmarshal(lines[bytes.LastIndexByte(lines, '\n')+1:], &doc) != nil {
 			return 0, fmt.Errorf("neither the output nor its last line is a JSON document: %w", err)
 		}
 	}
 	return evaluate(ctx, expression, doc)
-}
-
-// parseJSON decodes one document and nothing after it.
-func parseJSON(text []byte) (doc any, err error) {
-	err = json.Unmarshal(text, &doc)
-	return doc, err
 }
 
 // evaluationTime bounds an expression that does not end (`range(infinite)`).
@@ -153,4 +136,12 @@ func number(v any) (float64, error) {
 		return parseNumber(strings.TrimSpace(v))
 	}
 	return 0, fmt.Errorf("the expression gives %s and not a number", gojq.TypeOf(v))
+}
+
+func compileJSON(expression string) (*gojq.Code, error) {
+	q, err := gojq.Parse(expression)
+	if err != nil {
+		return nil, err
+	}
+	return gojq.Compile(q)
 }
