@@ -54,7 +54,14 @@ func Metrics() []Metric {
 		{"memory.oom_kills", one, true, "/proc/vmstat", "processes killed for want of memory"},
 	}
 	for _, prefix := range []string{"disk.", "disk.*.", "volume.*."} {
-		list = append(list, diskMetricList(prefix)...)
+		list = append(list,
+			Metric{prefix + "reads", one, true, "/proc/diskstats", "reads completed"},
+			Metric{prefix + "writes", one, true, "/proc/diskstats", "writes completed"},
+			Metric{prefix + "read_bytes", octets, true, "/proc/diskstats", "read"},
+			Metric{prefix + "write_bytes", octets, true, "/proc/diskstats", "written"},
+			Metric{prefix + "queue", seconds, true, "/proc/diskstats", "time of all requests together; its rate is the mean number of them"},
+			Metric{prefix + "busy", seconds, true, "/proc/diskstats", "time with at least one request"},
+			Metric{prefix + "inflight", one, false, "/proc/diskstats", "requests under way"})
 	}
 	return append(list,
 		Metric{"net.rx_bytes", octets, true, "/proc/net/dev", "received"},
@@ -79,19 +86,6 @@ func Metrics() []Metric {
 		Metric{"cgroup.cpu_throttled", seconds, true, "cpu.stat", "time in which its quota kept it from running"},
 		Metric{"cgroup.memory", octets, false, "memory.current, memory.usage_in_bytes", "memory of the group, page cache included"},
 	)
-}
-
-func diskMetricList(prefix string) []Metric {
-	const file = "/proc/diskstats"
-	return []Metric{
-		{prefix + "reads", one, true, file, "reads completed"},
-		{prefix + "writes", one, true, file, "writes completed"},
-		{prefix + "read_bytes", octets, true, file, "read"},
-		{prefix + "write_bytes", octets, true, file, "written"},
-		{prefix + "queue", seconds, true, file, "time of all requests together; its rate is the mean number of them"},
-		{prefix + "busy", seconds, true, file, "time with at least one request"},
-		{prefix + "inflight", one, false, file, "requests under way"},
-	}
 }
 
 // pattern is the name under which [Metrics] lists a series.

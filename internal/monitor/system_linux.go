@@ -42,7 +42,6 @@ func socketQueues() source {
 	return nil
 }
 
-// newDiag returns nil where the kernel does not answer.
 func newDiag() *diag {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -50,11 +49,11 @@ func newDiag() *diag {
 	}
 	d := &diag{fd: fd, request: diagRequest(), buf: make([]byte, 32<<10), allowed: allowance{perTurn: diagAllowance}}
 	timeout := unix.Timeval{Sec: 1} // an answer comes at once or not at all
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout); err != nil {
-		d.close()
-		return nil
+	err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)
+	if err == nil {
+		_, err = d.ask()
 	}
-	if _, err := d.ask(); err != nil {
+	if err != nil {
 		d.close()
 		return nil
 	}

@@ -17,9 +17,8 @@ const (
 
 // publisher turns the streams' counters into progress and samples.
 type publisher struct {
-	s       *session
-	counts  []*count
-	watches []*watch
+	s      *session
+	counts []*count
 
 	begun       time.Time // of the scored part
 	retransmits int64     // before it
@@ -32,13 +31,6 @@ type count struct {
 	base             int64 // before the scored part
 }
 
-// watch is when a stream last moved.
-type watch struct {
-	*stream
-	seen  int64 // its bytes at that time
-	moved time.Time
-}
-
 func newPublisher(s *session) *publisher {
 	m := &publisher{s: s}
 	receive := &count{metric: metricReceive, resource: model.ResourceNetworkReceive}
@@ -49,7 +41,7 @@ func newPublisher(s *session) *publisher {
 			c = send
 		}
 		c.streams = append(c.streams, st)
-		m.watches = append(m.watches, &watch{stream: st, moved: time.Now()})
+		st.moved = time.Now()
 	}
 	for _, c := range []*count{receive, send} {
 		if len(c.streams) > 0 {
@@ -95,12 +87,12 @@ func (m *publisher) publish() error {
 // being tried again, and no byte moves.
 func (m *publisher) watch() error {
 	now := time.Now()
-	for _, w := range m.watches {
-		if b := w.bytes(); b != w.seen || w.active.Load() == 0 {
-			w.seen, w.moved = b, now
+	for _, st := range m.s.streams {
+		if b := st.bytes(); b != st.seen || st.active.Load() == 0 {
+			st.seen, st.moved = b, now
 		}
-		if now.Sub(w.moved) > m.s.set.stall {
-			return w.silent(m.s.set.stall)
+		if now.Sub(st.moved) > m.s.set.stall {
+			return st.silent(m.s.set.stall)
 		}
 	}
 	return nil

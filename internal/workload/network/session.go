@@ -3,7 +3,6 @@ package network
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -43,26 +42,19 @@ func newSession(set settings, env *workload.Env, o *object) (*session, error) {
 		s.phase.Store(phaseWarmUp) // the others transfer from the start
 	}
 	for _, peer := range env.Peers {
-		if err := s.add(peer); err != nil {
+		addr, err := address(peer, set.port)
+		if err != nil {
 			return nil, err
+		}
+		s.echoes = append(s.echoes, newEcho(peer, addr, s.node, set.stall, &s.phase))
+		if set.receive {
+			s.streams = append(s.streams, &stream{peer: peer, addr: addr})
+		}
+		if set.send {
+			s.streams = append(s.streams, &stream{peer: peer, addr: addr, send: true})
 		}
 	}
 	return s, nil
-}
-
-func (s *session) add(peer model.Host) error {
-	addr, err := address(peer, s.set.port)
-	if err != nil {
-		return err
-	}
-	s.echoes = append(s.echoes, newEcho(peer, addr, s.node, s.set.stall, &s.phase))
-	if s.set.receive {
-		s.streams = append(s.streams, &stream{peer: peer, addr: addr})
-	}
-	if s.set.send {
-		s.streams = append(s.streams, &stream{peer: peer, addr: addr, send: true})
-	}
-	return nil
 }
 
 // run measures, and says goodbye to all peers when that went well. Whoever
@@ -147,14 +139,6 @@ func (s *session) newFlow(st *stream) *flow {
 	st.active.Add(1)
 	st.missing.Add(1)
 	return f
-}
-
-// isConnected notes that a flow is connected for the first time.
-func (s *session) isConnected(f *flow) {
-	f.missing.Add(-1)
-	if s.missing.Add(-1) == 0 {
-		close(s.connected)
-	}
 }
 
 // measure goes through the phases. done is how the flows ended, if they do so
@@ -242,12 +226,12 @@ func tick(ctx context.Context, end time.Time, done <-chan error, each func() err
 // reportRTT reports round-trip times: they describe the trial, and are no
 // capacity. Where no echo returned, there is nothing to report.
 func (s *session) reportRTT() error {
-	if idle, err := merge(s.echoes, phaseIdle); err == nil {
+	if idle := merge(s.echoes, phaseIdle); idle.TotalCount() > 0 {
 		s.info("rtt_idle_p50", "us", float64(idle.ValueAtQuantile(50)))
 	}
-	scored, err := merge(s.echoes, phaseScored)
-	if err != nil {
-		return nil //nolint:nilerr // no echo has returned: that is missing, and not an error
+	scored := merge(s.echoes, phaseScored)
+	if scored.TotalCount() == 0 {
+		return nil
 	}
 	s.info("rtt_p50", "us", float64(scored.ValueAtQuantile(50)))
 	s.info("rtt_p99", "us", float64(scored.ValueAtQuantile(99)))
@@ -262,88 +246,4 @@ func (s *session) reportRTT() error {
 // info reports what describes the trial.
 func (s *session) info(metric, unit string, value float64) {
 	s.report.Sample(model.Sample{Metric: metric, Unit: unit, Value: value, Better: model.Lower, Info: true})
-}
-
-// state is what Prepare leaves for Run.
-type state struct {
-	set     settings
-	object  *object  // nil where nothing is sent from this node
-	server  *server  // nil without clients
-	session *session // nil where there is nothing to measure
-	iperf3  *iperf3  // nil with the built-in tool
-}
-
-// prepare makes what is needed for the task's part. After an error nothing is
-// left.
-func prepare(ctx context.Context, set settings, env *workload.Env) (*state, error) {
-	if env.Role != model.RoleServe && len(env.Peers) == 0 {
-		return nil, errors.New("there is no node to connect to: network measures between nodes, and needs a fleet of at least 2")
-	}
-	st := &state{set: set}
-	if err := st.build(ctx, env); err != nil {
-		return nil, errors.Join(err, st.close())
-	}
-	return st, nil
-}
-
-func (st *state) build(ctx context.Context, env *workload.Env) (err error) {
-	measures := env.Role != model.RoleServe
-	if st.set.tool == Iperf3 {
-		if st.iperf3, err = newIperf3(env); err != nil {
-			return err
-		}
-	} else if st.set.receive && len(env.Clients) > 0 || st.set.send && measures {
-		if st.object, err = newObject(ctx, env.Dir, st.set.size); err != nil {
-			return err
-		}
-	}
-	if len(env.Clients) > 0 {
-		if st.server, err = listen(ctx, env, st.set, st.object); err != nil {
-			return err
-		}
-	}
-	if st.iperf3 != nil && st.server != nil {
-		if err = st.iperf3.serve(ctx, env, st.server, st.set.port); err != nil {
-			return err
-		}
-	}
-	if measures {
-		st.session, err = newSession(st.set, env, st.object)
-	}
-	return err
-}
-
-// run measures and serves at the same time, and returns when both are over.
-func (st *state) run(ctx context.Context, env *workload.Env) error {
-	both, ctx := errgroup.WithContext(ctx)
-	if st.session != nil {
-		measure := st.session.builtin
-		if st.iperf3 != nil {
-			measure = st.iperf3.measure(st.session, env)
-		}
-		both.Go(func() error { return st.session.run(ctx, measure) })
-	}
-	if st.server != nil {
-		both.Go(func() error { return st.server.clients.wait(ctx, st.set.stall) })
-	}
-	return errors.Join(both.Wait(), st.close())
-}
-
-// close stops serving and frees the object. It may be called again.
-func (st *state) close() error {
-	var errs []error
-	if st.server != nil {
-		errs = append(errs, st.server.close())
-	}
-	if st.iperf3 != nil {
-		st.iperf3.stop()
-	}
-	if st.object != nil {
-		errs = append(errs, st.object.close())
-	}
-	st.server, st.iperf3, st.object = nil, nil, nil
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("ending the network workload: %w", err)
-	}
-	return nil
 }
