@@ -15,9 +15,13 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// Invalid is an impossible value of the parameter with this key.
-func Invalid(key, problem, allowed string) error {
-	return &model.InputError{Path: key, Problem: problem, Allowed: "allowed is " + allowed}
+// Refuse is what is wrong with the parameter of this key if bad is true, and nil
+// otherwise.
+func Refuse(bad bool, key, allowed, problem string, args ...any) error {
+	if !bad {
+		return nil
+	}
+	return &model.InputError{Path: key, Problem: fmt.Sprintf(problem, args...), Allowed: "allowed is " + allowed}
 }
 
 // LookPath finds a program on the PATH of the task's environment, which need

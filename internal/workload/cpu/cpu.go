@@ -21,6 +21,7 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -69,15 +70,11 @@ const minDuration = 100 * time.Millisecond
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	switch {
-	case p.Threads < 1 || p.Threads > 4096:
-		return workload.Invalid("threads", fmt.Sprintf("%d threads are impossible", p.Threads), "1 to 4096")
-	case p.Duration.Std() < minDuration:
-		return workload.Invalid("duration", fmt.Sprintf("%s is too short to measure", p.Duration), fmt.Sprintf("%v or more", minDuration))
-	case metrics[p.Kernel] == "":
-		return workload.Invalid("kernel", fmt.Sprintf("there is no kernel %q", p.Kernel), "integer, float or mixed")
-	}
-	return nil
+	return cmp.Or(
+		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
+		workload.Refuse(p.Duration.Std() < minDuration, "duration", fmt.Sprintf("%v or more", minDuration), "%s is too short to measure", p.Duration),
+		workload.Refuse(metrics[p.Kernel] == "", "kernel", "integer, float or mixed", "there is no kernel %q", p.Kernel),
+	)
 }
 
 // Estimate implements workload.Workload.

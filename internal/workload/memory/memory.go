@@ -20,6 +20,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -104,28 +105,22 @@ const (
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	switch {
-	case p.Threads < 1 || p.Threads > 4096:
-		return &model.InputError{Path: "threads", Problem: fmt.Sprintf("%d threads are impossible", p.Threads), Allowed: "allowed is 1 to 4096"}
-	case p.Duration.Std() < minDuration:
-		return &model.InputError{Path: "duration", Problem: fmt.Sprintf("%s is too short to measure", p.Duration), Allowed: fmt.Sprintf("allowed is %v or more", minDuration)}
-	case p.Size != 0 && (p.Size < minSize || p.Size > maxSize):
-		return &model.InputError{Path: "size", Problem: fmt.Sprintf("%s is not a useful working set", p.Size), Allowed: fmt.Sprintf("allowed is %v to %v; leave it out for four times the last-level cache", minSize, maxSize)}
-	}
-	return p.validateTests()
+	return cmp.Or(
+		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
+		workload.Refuse(p.Duration.Std() < minDuration, "duration", fmt.Sprintf("%v or more", minDuration), "%s is too short to measure", p.Duration),
+		workload.Refuse(p.Size != 0 && (p.Size < minSize || p.Size > maxSize), "size", fmt.Sprintf("%v to %v; leave it out for four times the last-level cache", minSize, maxSize), "%s is not a useful working set", p.Size),
+		p.validateTests(),
+	)
 }
 
-func (p *Params) validateTests() error {
+func (p *Params) validateTests() (err error) {
 	for i, name := range p.Tests {
-		field := fmt.Sprintf("tests[%d]", i)
-		if !slices.Contains(allTests, name) {
-			return &model.InputError{Path: field, Problem: fmt.Sprintf("there is no test %q", name), Allowed: "allowed is copy, triad or latency"}
-		}
-		if slices.Contains(p.Tests[:i], name) {
-			return &model.InputError{Path: field, Problem: fmt.Sprintf("test %q is named twice", name), Allowed: "each test may be named once"}
-		}
+		key := fmt.Sprintf("tests[%d]", i)
+		err = cmp.Or(err,
+			workload.Refuse(!slices.Contains(allTests, name), key, "copy, triad or latency", "there is no test %q", name),
+			workload.Refuse(slices.Contains(p.Tests[:i], name), key, "each test once", "test %q is named twice", name))
 	}
-	return nil
+	return err
 }
 
 // Estimate implements workload.Workload.

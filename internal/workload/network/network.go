@@ -201,73 +201,42 @@ var (
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	errs := []error{p.validateWords(), p.validateNumbers(), p.validateTimes()}
-	if p.Tool == Iperf3 {
-		errs = append(errs, p.validateIperf3())
-	}
-	return errors.Join(errs...)
+	return errors.Join(
+		cmp.Or(
+			workload.Refuse(!slices.Contains(tools, p.Tool), "tool", "builtin or iperf3", "there is no tool %q", p.Tool),
+			workload.Refuse(!slices.Contains(shapes, p.Shape), "pairing", "pairs, ring, all_to_one or across_groups", "there is no pairing %q", p.Shape),
+			workload.Refuse(!slices.Contains(directions, p.Direction), "direction", "both, receive or send", "there is no direction %q", p.Direction),
+			workload.Refuse(p.Preset != "" && p.Preset != Paper, "preset", "paper", "there is no preset %q", p.Preset),
+			workload.Refuse(p.Sink != "" && p.Shape != string(workload.AllToOne), "sink", "a sink with pairing: all_to_one only", "the pairing %s has no sink", p.Shape),
+		),
+		cmp.Or(
+			workload.Refuse(p.Connections < 0 || p.Connections > maxConnections, "connections", "1 to 1024", "%d connections are impossible", p.Connections),
+			workload.Refuse(p.Size != 0 && (p.Size < minSize || p.Size > maxSize), "size", "1kB to 16GB", "an object of %s is not useful in memory", p.Size),
+			workload.Refuse(p.Downloads < 0 || p.Downloads > maxDownloads, "downloads", "1 to 1000000000", "%d transfers are impossible", p.Downloads),
+			workload.Refuse(p.Downloads > 0 && p.Duration > 0, "downloads", "downloads or duration", "either a number of transfers or a time ends the test, and both are given"),
+			workload.Refuse(p.Port < 1 || p.Port > 65535, "port", "1 to 65535", "%d is not a TCP port", p.Port),
+		),
+		cmp.Or(
+			workload.Refuse(p.Duration != 0 && p.Duration.Std() < minDuration, "duration", "500ms or more", "%s is too short to measure", p.Duration),
+			workload.Refuse(p.WarmUp != nil && (p.WarmUp.Std() < 0 || p.WarmUp.Std() > time.Hour), "warm_up", "0s to 1h", "%s is not a useful time to warm up", p.WarmUp),
+			workload.Refuse(p.Stall.Std() < minStall, "stall", "500ms or more", "within %s no peer can be told from a slow one", p.Stall),
+		),
+		p.validateIperf3())
 }
 
 // validateIperf3 refuses what iperf3 cannot do as the built-in tool does it.
 func (p *Params) validateIperf3() error {
+	if p.Tool != Iperf3 {
+		return nil
+	}
 	s := p.settings()
-	switch {
-	case s.downloads > 0:
-		return workload.Invalid("downloads", "iperf3 transfers no objects", "a duration with tool: iperf3, or tool: builtin")
-	case p.Size != 0:
-		return workload.Invalid("size", "iperf3 transfers no objects", "no size with tool: iperf3")
-	case s.connections > 128:
-		return workload.Invalid("connections", fmt.Sprintf("iperf3 cannot make %d connections", s.connections), "1 to 128 with tool: iperf3")
-	case s.duration%time.Second != 0:
-		return workload.Invalid("duration", fmt.Sprintf("iperf3 cannot run for %v", s.duration), "whole seconds with tool: iperf3")
-	case s.warmUp%time.Second != 0 || s.warmUp > time.Minute:
-		return workload.Invalid("warm_up", fmt.Sprintf("iperf3 cannot warm up for %v", s.warmUp), "whole seconds, at most 1m, with tool: iperf3")
-	}
-	return nil
-}
-
-func (p *Params) validateWords() error {
-	switch {
-	case !slices.Contains(tools, p.Tool):
-		return workload.Invalid("tool", fmt.Sprintf("there is no tool %q", p.Tool), "builtin or iperf3")
-	case !slices.Contains(shapes, p.Shape):
-		return workload.Invalid("pairing", fmt.Sprintf("there is no pairing %q", p.Shape), "pairs, ring, all_to_one or across_groups")
-	case !slices.Contains(directions, p.Direction):
-		return workload.Invalid("direction", fmt.Sprintf("there is no direction %q", p.Direction), "both, receive or send")
-	case p.Preset != "" && p.Preset != Paper:
-		return workload.Invalid("preset", fmt.Sprintf("there is no preset %q", p.Preset), "paper")
-	case p.Sink != "" && p.Shape != string(workload.AllToOne):
-		return workload.Invalid("sink", fmt.Sprintf("the pairing %s has no sink", p.Shape), "a sink with pairing: all_to_one only")
-	}
-	return nil
-}
-
-func (p *Params) validateNumbers() error {
-	switch {
-	case p.Connections < 0 || p.Connections > maxConnections:
-		return workload.Invalid("connections", fmt.Sprintf("%d connections are impossible", p.Connections), "1 to 1024")
-	case p.Size != 0 && (p.Size < minSize || p.Size > maxSize):
-		return workload.Invalid("size", fmt.Sprintf("an object of %s is not useful in memory", p.Size), "1kB to 16GB")
-	case p.Downloads < 0 || p.Downloads > maxDownloads:
-		return workload.Invalid("downloads", fmt.Sprintf("%d transfers are impossible", p.Downloads), "1 to 1000000000")
-	case p.Downloads > 0 && p.Duration > 0:
-		return workload.Invalid("downloads", "either a number of transfers or a time ends the test, and both are given", "downloads or duration")
-	case p.Port < 1 || p.Port > 65535:
-		return workload.Invalid("port", fmt.Sprintf("%d is not a TCP port", p.Port), "1 to 65535")
-	}
-	return nil
-}
-
-func (p *Params) validateTimes() error {
-	switch {
-	case p.Duration != 0 && p.Duration.Std() < minDuration:
-		return workload.Invalid("duration", fmt.Sprintf("%s is too short to measure", p.Duration), "500ms or more")
-	case p.WarmUp != nil && (p.WarmUp.Std() < 0 || p.WarmUp.Std() > time.Hour):
-		return workload.Invalid("warm_up", fmt.Sprintf("%s is not a useful time to warm up", *p.WarmUp), "0s to 1h")
-	case p.Stall.Std() < minStall:
-		return workload.Invalid("stall", fmt.Sprintf("within %s no peer can be told from a slow one", p.Stall), "500ms or more")
-	}
-	return nil
+	return cmp.Or(
+		workload.Refuse(s.downloads > 0, "downloads", "a duration with tool: iperf3, or tool: builtin", "iperf3 transfers no objects"),
+		workload.Refuse(p.Size != 0, "size", "no size with tool: iperf3", "iperf3 transfers no objects"),
+		workload.Refuse(s.connections > 128, "connections", "1 to 128 with tool: iperf3", "iperf3 cannot make %d connections", s.connections),
+		workload.Refuse(s.duration%time.Second != 0, "duration", "whole seconds with tool: iperf3", "iperf3 cannot run for %v", s.duration),
+		workload.Refuse(s.warmUp%time.Second != 0 || s.warmUp > time.Minute, "warm_up", "whole seconds, at most 1m, with tool: iperf3", "iperf3 cannot warm up for %v", s.warmUp),
+	)
 }
 
 // state is what Prepare leaves for Run.

@@ -62,23 +62,15 @@ func Kind() workload.Kind {
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	switch {
-	case p.Test != CPU && p.Test != Memory:
-		return workload.Invalid("test", fmt.Sprintf("there is no test %q", p.Test), "cpu or memory")
-	case p.Threads < 1 || p.Threads > 4096:
-		return workload.Invalid("threads", fmt.Sprintf("%d threads are impossible", p.Threads), "1 to 4096")
-	case p.Duration.Std() < time.Second || p.Duration.Std()%time.Second != 0:
-		return workload.Invalid("duration", fmt.Sprintf("sysbench cannot run for %s", p.Duration), "a whole number of seconds, such as 10s")
-	case p.MaxPrime < 3:
-		return workload.Invalid("max_prime", fmt.Sprintf("%d is not a limit for primes", p.MaxPrime), "3 or more")
-	case p.BlockSize < unit.Byte || p.BlockSize&(p.BlockSize-1) != 0:
-		return workload.Invalid("block_size", fmt.Sprintf("%s is not a size of a block", p.BlockSize), "a power of 2, such as 1KiB or 1MiB")
-	case p.Operation != "read" && p.Operation != "write":
-		return workload.Invalid("operation", fmt.Sprintf("there is no operation %q", p.Operation), "read or write")
-	case p.Access != "seq" && p.Access != "rnd":
-		return workload.Invalid("access", fmt.Sprintf("there is no order %q", p.Access), "seq or rnd")
-	}
-	return nil
+	return cmp.Or(
+		workload.Refuse(p.Test != CPU && p.Test != Memory, "test", "cpu or memory", "there is no test %q", p.Test),
+		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
+		workload.Refuse(p.Duration.Std() < time.Second || p.Duration.Std()%time.Second != 0, "duration", "a whole number of seconds, such as 10s", "sysbench cannot run for %s", p.Duration),
+		workload.Refuse(p.MaxPrime < 3, "max_prime", "3 or more", "%d is not a limit for primes", p.MaxPrime),
+		workload.Refuse(p.BlockSize < unit.Byte || p.BlockSize&(p.BlockSize-1) != 0, "block_size", "a power of 2, such as 1KiB or 1MiB", "%s is not a size of a block", p.BlockSize),
+		workload.Refuse(p.Operation != "read" && p.Operation != "write", "operation", "read or write", "there is no operation %q", p.Operation),
+		workload.Refuse(p.Access != "seq" && p.Access != "rnd", "access", "seq or rnd", "there is no order %q", p.Access),
+	)
 }
 
 // Estimate implements workload.Workload.

@@ -11,6 +11,7 @@ package unixbench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,27 +53,19 @@ var testForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	switch {
-	case !filepath.IsAbs(p.Dir):
-		return workload.Invalid("dir", fmt.Sprintf("%q is not an absolute path", p.Dir), "the whole path of the directory that holds UnixBench's Run, the same on every node")
-	case p.Iterations < 0 || p.Iterations > 100:
-		return workload.Invalid("iterations", fmt.Sprintf("%d iterations are impossible", p.Iterations), "1 to 100")
-	}
+	err := cmp.Or(
+		workload.Refuse(!filepath.IsAbs(p.Dir), "dir", "the whole path of the directory that holds UnixBench's Run, the same on every node", "%q is not an absolute path", p.Dir),
+		workload.Refuse(p.Iterations < 0 || p.Iterations > 100, "iterations", "1 to 100", "%d iterations are impossible", p.Iterations))
 	for i, t := range p.Tests {
-		if !testForm.MatchString(t) {
-			return workload.Invalid(fmt.Sprintf("tests[%d]", i), fmt.Sprintf("%q cannot name a test", t), "a name as in UnixBench's USAGE, such as dhry2reg")
-		}
+		err = cmp.Or(err, workload.Refuse(!testForm.MatchString(t), fmt.Sprintf("tests[%d]", i), "a name as in UnixBench's USAGE, such as dhry2reg", "%q cannot name a test", t))
 	}
 	for i, c := range p.Copies {
-		name := fmt.Sprintf("copies[%d]", i)
-		if c < 1 || c > 4096 {
-			return workload.Invalid(name, fmt.Sprintf("%d copies are impossible", c), "1 to 4096")
-		}
-		if slices.Contains(p.Copies[:i], c) {
-			return workload.Invalid(name, fmt.Sprintf("%d is named twice", c), "each number once")
-		}
+		key := fmt.Sprintf("copies[%d]", i)
+		err = cmp.Or(err,
+			workload.Refuse(c < 1 || c > 4096, key, "1 to 4096", "%d copies are impossible", c),
+			workload.Refuse(slices.Contains(p.Copies[:i], c), key, "each number once", "%d is named twice", c))
 	}
-	return nil
+	return err
 }
 
 // Estimate implements workload.Workload.
