@@ -155,7 +155,25 @@ const sector = 512
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	return errors.Join(p.validateWords(), p.validateNumbers(), p.validateTime(), p.validateTarget(), p.validateTogether())
+	s := p.settings()
+	return errors.Join(p.validateWords(), p.validateNumbers(),
+		cmp.Or(
+			workload.Refuse(s.duration != 0 && s.duration < time.Second, "duration", "1s or more, or 0s to read or write the size once", "%v is too short to measure", s.duration),
+			workload.Refuse(s.duration%time.Millisecond != 0, "duration", "whole milliseconds", "fio cannot run for %v", s.duration),
+			workload.Refuse(s.ramp%time.Millisecond != 0, "ramp", "whole milliseconds", "fio cannot ramp for %v", s.ramp),
+			workload.Refuse(s.ramp > 0 && s.duration == 0, "ramp", "0s with a duration of 0s", "a fixed amount of work has no ramp: part of it would not be counted"),
+		),
+		cmp.Or(
+			workload.Refuse(p.Volume != "" && p.Path != "", "path", "one of volume and path", "there is a volume, too"),
+			workload.Refuse(p.Path != "" && !filepath.IsAbs(p.Path), "path", "an absolute path, such as /mnt/data", "%q is relative", p.Path),
+			workload.Refuse(strings.ContainsAny(p.Path, "\x00\n"), "path", "a path without line breaks", "%q cannot be given to fio", p.Path),
+			workload.Refuse(p.Destroy && p.Path == "", "destroy", "destroy beside path", "volumes may be written to anyway"),
+		),
+		cmp.Or( // keys that are possible by themselves
+			workload.Refuse(s.depth > 1 && (s.engine == "psync" || s.engine == "sync"), "depth", "1, or the engine libaio or io_uring; jobs work in parallel with any engine", "%s does one operation at a time", s.engine),
+			workload.Refuse(p.ReadShare != 0 && s.operation != Mixed, "read_share", "read_share beside operation: mixed", "operation is %s", s.operation),
+			workload.Refuse(p.Fsync != 0 && !s.writes(), "fsync", "fsync beside operation: write or mixed", "nothing is written"),
+		))
 }
 
 func (p *Params) validateWords() error {
@@ -195,33 +213,4 @@ func jobs(n int) string {
 		return "1 job"
 	}
 	return fmt.Sprintf("%d jobs", n)
-}
-
-func (p *Params) validateTime() error {
-	s := p.settings()
-	return cmp.Or(
-		workload.Refuse(s.duration != 0 && s.duration < time.Second, "duration", "1s or more, or 0s to read or write the size once", "%v is too short to measure", s.duration),
-		workload.Refuse(s.duration%time.Millisecond != 0, "duration", "whole milliseconds", "fio cannot run for %v", s.duration),
-		workload.Refuse(s.ramp%time.Millisecond != 0, "ramp", "whole milliseconds", "fio cannot ramp for %v", s.ramp),
-		workload.Refuse(s.ramp > 0 && s.duration == 0, "ramp", "0s with a duration of 0s", "a fixed amount of work has no ramp: part of it would not be counted"),
-	)
-}
-
-func (p *Params) validateTarget() error {
-	return cmp.Or(
-		workload.Refuse(p.Volume != "" && p.Path != "", "path", "one of volume and path", "there is a volume, too"),
-		workload.Refuse(p.Path != "" && !filepath.IsAbs(p.Path), "path", "an absolute path, such as /mnt/data", "%q is relative", p.Path),
-		workload.Refuse(strings.ContainsAny(p.Path, "\x00\n"), "path", "a path without line breaks", "%q cannot be given to fio", p.Path),
-		workload.Refuse(p.Destroy && p.Path == "", "destroy", "destroy beside path", "volumes may be written to anyway"),
-	)
-}
-
-// validateTogether checks keys that are possible by themselves.
-func (p *Params) validateTogether() error {
-	s := p.settings()
-	return cmp.Or(
-		workload.Refuse(s.depth > 1 && (s.engine == "psync" || s.engine == "sync"), "depth", "1, or the engine libaio or io_uring; jobs work in parallel with any engine", "%s does one operation at a time", s.engine),
-		workload.Refuse(p.ReadShare != 0 && s.operation != Mixed, "read_share", "read_share beside operation: mixed", "operation is %s", s.operation),
-		workload.Refuse(p.Fsync != 0 && !s.writes(), "fsync", "fsync beside operation: write or mixed", "nothing is written"),
-	)
 }

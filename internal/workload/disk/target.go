@@ -50,8 +50,12 @@ func (p *Params) chooseTarget(env *workload.Env) error {
 	t := target{erasable: p.Destroy || volume}
 	info, err := os.Stat(place)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return p.chooseNew(t, place)
+	case errors.Is(err, fs.ErrNotExist): // the name of a new file
+		folder := filepath.Dir(place)
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return fmt.Errorf("there is no folder %s on this node for %s: make it, or give another path or volume", folder, filepath.Base(place))
+		}
+		t.path, t.filesystem = place, filesystemOf(folder)
 	case err != nil:
 		return fmt.Errorf("looking at %s: %w", place, err)
 	case info.IsDir():
@@ -68,17 +72,6 @@ func (p *Params) chooseTarget(env *workload.Env) error {
 	default:
 		return fmt.Errorf("%s is a %s: give a folder, a file or a block device", place, info.Mode().Type())
 	}
-	p.target = t
-	return nil
-}
-
-// chooseNew takes a path at which there is nothing as the name of a new file.
-func (p *Params) chooseNew(t target, place string) error {
-	folder := filepath.Dir(place)
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return fmt.Errorf("there is no folder %s on this node for %s: make it, or give another path or volume", folder, filepath.Base(place))
-	}
-	t.path, t.filesystem = place, filesystemOf(folder)
 	p.target = t
 	return nil
 }

@@ -225,12 +225,8 @@ func defaultSize(cache unit.Size, threads int) unit.Size {
 
 // lastLevelCache returns the size of the largest cache of processor 0, as
 // Linux shows it below root ("/sys"); 0 if unknown.
-func lastLevelCache(root string) unit.Size {
-	files, err := filepath.Glob(filepath.Join(root, "devices/system/cpu/cpu0/cache/index*/size"))
-	if err != nil {
-		return 0
-	}
-	var largest unit.Size
+func lastLevelCache(root string) (largest unit.Size) {
+	files, _ := filepath.Glob(filepath.Join(root, "devices/system/cpu/cpu0/cache/index*/size")) // the pattern is right
 	for _, f := range files {
 		if data, err := os.ReadFile(f); err == nil {
 			largest = max(largest, parseCacheSize(string(data)))
@@ -258,21 +254,15 @@ func parseCacheSize(s string) unit.Size {
 // available returns the memory that can be had without swapping (MemAvailable
 // of proc(5)) in bytes, read from a file like /proc/meminfo; 0 if unknown.
 func available(meminfo string) int64 {
-	data, err := os.ReadFile(meminfo)
-	if err != nil {
+	data, _ := os.ReadFile(meminfo) // empty is unknown
+	_, after, _ := strings.Cut("\n"+string(data), "\nMemAvailable:")
+	line, _, _ := strings.Cut(after, "\n")
+	number, ok := strings.CutSuffix(strings.TrimSpace(line), " kB")
+	kib, err := strconv.ParseInt(number, 10, 64)
+	if !ok || err != nil {
 		return 0
 	}
-	for line := range strings.Lines(string(data)) {
-		f := strings.Fields(line)
-		if len(f) == 3 && f[0] == "MemAvailable:" {
-			kib, err := strconv.ParseInt(f[1], 10, 64)
-			if err != nil {
-				return 0
-			}
-			return kib << 10
-		}
-	}
-	return 0
+	return kib << 10
 }
 
 // checkFits refuses working sets that would make the machine swap or kill:

@@ -106,7 +106,11 @@ func (e *echo) use(ctx context.Context) error {
 	err = e.send(ctx, l, pending)
 	cancel(err)
 	reader.Wait()
-	e.overdue(pending)
+	// Echoes that have not returned have the age that they have: at least so
+	// long would they have taken.
+	for now := time.Now(); len(pending) > 0; {
+		e.record(<-pending, now)
+	}
 	return context.Cause(ctx)
 }
 
@@ -151,20 +155,6 @@ func (e *echo) receive(l *link, pending <-chan sending) error {
 			e.record(s, now)
 		default:
 			return errors.New("more echoes returned than were sent")
-		}
-	}
-}
-
-// overdue records echoes that have not returned with the age that they have:
-// at least so long would they have taken.
-func (e *echo) overdue(pending <-chan sending) {
-	now := time.Now()
-	for {
-		select {
-		case s := <-pending:
-			e.record(s, now)
-		default:
-			return
 		}
 	}
 }

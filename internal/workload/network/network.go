@@ -99,10 +99,17 @@ func (p *Params) Pairing() workload.Pairing {
 	return workload.Pairing{Kind: workload.PairingKind(p.Shape), Both: p.settings().mutual, Sink: p.Sink}
 }
 
-// Prepare makes the object and begins to serve.
-func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
-	p.state, err = prepare(ctx, p.settings(), env)
-	return err
+// Prepare makes the object and begins to serve. After an error nothing is left.
+func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
+	if env.Role != model.RoleServe && len(env.Peers) == 0 {
+		return errors.New("there is no node to connect to: network measures between nodes, and needs a fleet of at least 2")
+	}
+	st := &state{set: p.settings()}
+	if err := st.build(ctx, env); err != nil {
+		return errors.Join(err, st.close())
+	}
+	p.state = st
+	return nil
 }
 
 // Run measures and serves, each until it is over. When one of them fails, the
@@ -248,19 +255,7 @@ type state struct {
 	iperf3  *iperf3  // nil with the built-in tool
 }
 
-// prepare makes what is needed for the task's part. After an error nothing is
-// left.
-func prepare(ctx context.Context, set settings, env *workload.Env) (*state, error) {
-	if env.Role != model.RoleServe && len(env.Peers) == 0 {
-		return nil, errors.New("there is no node to connect to: network measures between nodes, and needs a fleet of at least 2")
-	}
-	st := &state{set: set}
-	if err := st.build(ctx, env); err != nil {
-		return nil, errors.Join(err, st.close())
-	}
-	return st, nil
-}
-
+// build makes what is needed for the task's part.
 func (st *state) build(ctx context.Context, env *workload.Env) (err error) {
 	measures := env.Role != model.RoleServe
 	if st.set.tool == Iperf3 {

@@ -136,18 +136,14 @@ func (s *server) admit(conn net.Conn) bool {
 	}
 	s.conns[conn] = struct{}{}
 	s.work.Go(func() {
-		defer s.dismiss(conn, slots)
 		serve(newLink(conn), remote(conn))
+		_ = conn.Close() // whatever it was, the client notices
+		s.mu.Lock()
+		delete(s.conns, conn)
+		s.mu.Unlock()
+		<-slots
 	})
 	return true
-}
-
-func (s *server) dismiss(conn net.Conn, slots <-chan struct{}) {
-	_ = conn.Close() // whatever it was, the client notices
-	s.mu.Lock()
-	delete(s.conns, conn)
-	s.mu.Unlock()
-	<-slots
 }
 
 // refuse reads a stranger's request, so that the answer arrives, and says no.
