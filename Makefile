@@ -27,7 +27,7 @@ build: $(BIN)
 
 $(BIN): FORCE
 	@$(GO) version >/dev/null || { echo "scalebench needs Go 1.26 or newer: https://go.dev/dl" >&2; exit 1; }
-	$(GO) build -trimpath -o $@ ./cmd/scalebench
+	$(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/scalebench
 
 demo: build
 	$(BIN) demo

@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/experiment"
@@ -61,11 +63,21 @@ func (g *Gate) Unwrap() error {
 }
 
 // Err is the gate as an error, nil where there is none.
-func (a Answer) Err() error {
-	if a.Gate == nil {
+func (a Answer) Err() error { return Worst(a) }
+
+// Worst is the error by which a command with these answers ends: that a
+// threshold was missed says more than that another cannot be told.
+func Worst(answers ...Answer) error {
+	var worst *Gate
+	for _, a := range answers {
+		if g := a.Gate; g != nil && (worst == nil || g.Threshold && !worst.Threshold) {
+			worst = g
+		}
+	}
+	if worst == nil {
 		return nil
 	}
-	return a.Gate
+	return worst
 }
 
 // Store is what an asker reads.
@@ -89,6 +101,9 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if !ok {
 		return Answer{}, fmt.Errorf("%w: no study is called %q", model.ErrUsage, q.Study)
 	}
+	if q.Run == "" && !kind.Optional {
+		return Answer{}, fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, kind.Name)
+	}
 	in := study.Input{Open: a.open}
 	s := kind.New()
 	if q.Run != "" {
@@ -106,13 +121,15 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	}
 	result, err := s.Analyze(ctx, in)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, byFlag(s, err)
 	}
 	out, err := of(result, q.Bare)
-	if err != nil || in.Run == nil || q.Bare {
+	if err != nil || in.Run == nil {
 		return out, err
 	}
-	warn(out.Document, in.Run)
+	if !q.Bare {
+		warn(out.Document, in.Run)
+	}
 	return out, in.Run.Err()
 }
 
@@ -123,19 +140,30 @@ func warn(d *doc.Document, run *observe.Run) {
 	}
 }
 
-// Import answers a question from a table in place of a run.
-func Import(ctx context.Context, kind study.Kind, q Question, name string, table io.Reader) (Answer, error) {
+// Open opens a run by id, unique prefix or "latest".
+type Open func(ctx context.Context, name string) (*observe.Run, error)
+
+// WithoutRun answers a question from a table in place of a run, or from the
+// parameters alone where there is no table. open serves the parameters that
+// name runs.
+func WithoutRun(ctx context.Context, kind study.Kind, q Question, open Open, name string, table io.Reader) (Answer, error) {
 	s := kind.New()
-	importer, ok := s.(study.Importer)
-	if !ok {
-		return Answer{}, fmt.Errorf("%w: %s reads no tables; give it a run", model.ErrUsage, kind.Name)
-	}
 	if err := set(s, q.Params); err != nil {
 		return Answer{}, err
 	}
-	result, err := importer.Import(ctx, name, table)
+	in := study.Input{Open: open}
+	var result study.Result
+	var err error
+	switch importer, ok := s.(study.Importer); {
+	case table == nil:
+		result, err = s.Analyze(ctx, in)
+	case !ok:
+		err = fmt.Errorf("%w: %s reads no tables; give it a run", model.ErrUsage, kind.Name)
+	default:
+		result, err = importer.Import(ctx, in, name, table)
+	}
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, byFlag(s, err)
 	}
 	return of(result, q.Bare)
 }
@@ -158,21 +186,40 @@ func of(r study.Result, bare bool) (Answer, error) {
 	return out, nil
 }
 
+// Check reports parameters that a study does not take, as a model.ErrUsage.
+func Check(kind study.Kind, params map[string]json.RawMessage) error { return set(kind.New(), params) }
+
 // set puts given parameters over those of a study and validates all of them.
 func set(s study.Study, params map[string]json.RawMessage) error {
-	if len(params) > 0 {
-		b, err := json.Marshal(params)
-		if err != nil {
-			return fmt.Errorf("encoding the parameters: %w", err)
+	err := experiment.Fill(s, params)
+	if err == nil {
+		err = s.Validate()
+	}
+	if err == nil || errors.Is(err, model.ErrUsage) {
+		return byFlag(s, err)
+	}
+	return fmt.Errorf("%w: %w", model.ErrUsage, err)
+}
+
+// byFlag names parameters that are wrong by their flags: that is how the user
+// gave them.
+func byFlag(s study.Study, err error) error {
+	var several interface{ Unwrap() []error }
+	var p *model.InputError
+	switch {
+	case errors.As(err, &several):
+		for _, one := range several.Unwrap() {
+			_ = byFlag(s, one) // the same error, which now has another name in it
 		}
-		if err := json.Unmarshal(b, s); err != nil {
-			return fmt.Errorf("%w: the parameters of the study: %w", model.ErrUsage, err)
+	case errors.As(err, &p) && p.File == "" && p.Path != "":
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(s).Elem()) {
+			key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if flag, _, _ := strings.Cut(field.Tag.Get("flag"), ","); flag != "" && key == p.Path {
+				p.Flag, p.Path = "--"+flag, ""
+			}
 		}
 	}
-	if err := s.Validate(); err != nil {
-		return fmt.Errorf("%w: %w", model.ErrUsage, err)
-	}
-	return nil
+	return err
 }
 
 func (a Asker) open(ctx context.Context, name string) (*observe.Run, error) {

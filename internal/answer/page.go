@@ -2,6 +2,7 @@ package answer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,8 +24,8 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := &doc.Document{Title: record.Title(run.Run()), About: record.About(run)}
-	told, err := a.tell(ctx, run, nil)
+	page := &doc.Document{Title: run.Title(), About: record.About(run)}
+	told, err := a.tell(ctx, run, nil, everything)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 // add appends what a study says to a page. A warning of several is said once.
 func add(page, d *doc.Document) {
 	if page.Answer == "" {
-		page.Answer, page.Verdict = d.Answer, d.Verdict
+		page.Answer, page.Verdict = d.Answer, cmp.Or(page.Verdict, d.Verdict)
 	} else if d.Answer != "" {
 		page.More = append(page.More, d.Answer)
 	}
@@ -60,7 +61,7 @@ func add(page, d *doc.Document) {
 	}
 	addSections(page, d.Sections)
 	if page.Data == nil {
-		page.Data = d.Data
+		page.Data = d.Table()
 	}
 }
 
@@ -89,26 +90,48 @@ type told struct {
 	result study.Result
 }
 
-// tell asks every study that has something to say of a run, in the order of
-// the registry. params are given to each that knows them.
-func (a Asker) tell(ctx context.Context, run *observe.Run, params Params) ([]told, error) {
-	asked := a.studyOf(run.Run())
-	var out []told
-	for _, kind := range a.Kinds.Studies {
-		s, own := kind.New(), asked != nil && asked.Kind == kind.Name
-		if own {
-			s = asked.Study
+// everything wants to hear every study.
+func everything(study.Kind) bool { return true }
+
+// tell asks the study that a run's file names, or every study that has
+// something to say of the run, in the order of the registry, of those that are
+// wanted. params are given to each study that is asked; where none of those is, to the first that they are
+// meant for, which then says why not.
+func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted func(study.Kind) bool) ([]told, error) {
+	named := a.studyOf(run.Run())
+	asks := func(k study.Kind) bool {
+		if !wanted(k) {
+			return false
 		}
-		given := len(params[kind.Name]) > 0
-		if !own && !given && (kind.Tells == nil || !kind.Tells(run)) {
-			continue
+		if named != nil {
+			return k.Name == named.Kind
+		}
+		return k.Tells != nil && k.Tells(run)
+	}
+	given := func(k study.Kind) bool { return len(params[k.Name]) > 0 }
+	kinds := slices.DeleteFunc(slices.Clone(a.Kinds.Studies), func(k study.Kind) bool { return !asks(k) })
+	if len(params) > 0 && !slices.ContainsFunc(kinds, given) {
+		if named != nil {
+			return nil, fmt.Errorf("%w: run %s asks for the study %s, which has no such threshold; leave it out", model.ErrUsage, run.Run().ID, named.Kind)
+		}
+		i := slices.IndexFunc(a.Kinds.Studies, given)
+		if i < 0 {
+			return nil, fmt.Errorf("%w: this server does not know the study that the threshold is for", model.ErrUsage)
+		}
+		kinds = append(kinds, a.Kinds.Studies[i])
+	}
+	var out []told
+	for _, kind := range kinds {
+		s := kind.New()
+		if named != nil {
+			s = named.Study
 		}
 		if err := set(s, params[kind.Name]); err != nil {
 			return nil, err
 		}
 		r, err := s.Analyze(ctx, study.Input{Run: run, Open: a.open})
 		switch {
-		case errors.Is(err, model.ErrUsage) && !given:
+		case errors.Is(err, model.ErrUsage) && !given(kind):
 			continue // the run holds nothing for it
 		case err != nil:
 			return nil, err
@@ -125,7 +148,7 @@ func (a Asker) Findings(ctx context.Context, name string, params Params) ([]Answ
 	if err != nil {
 		return nil, err
 	}
-	all, err := a.tell(ctx, run, params)
+	all, err := a.tell(ctx, run, params, everything)
 	if err != nil {
 		return nil, err
 	}
@@ -145,38 +168,40 @@ func (a Asker) Findings(ctx context.Context, name string, params Params) ([]Answ
 }
 
 // Show is a run in brief, with what studies that decide as they go have found
-// so far.
+// so far. Its gate is of the thresholds that were given, and nil without any.
 func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, error) {
 	run, err := a.open(ctx, name)
 	if err != nil {
 		return Answer{}, err
 	}
-	v := record.NewOverview(run)
-	out := Answer{Document: v.Document()}
-	all, err := a.tell(ctx, run, params)
+	all, err := a.tell(ctx, run, params, func(k study.Kind) bool { return k.Shown || len(params[k.Name]) > 0 })
 	if err != nil {
 		return Answer{}, err
 	}
+	v := record.NewOverview(run)
+	out := Answer{Document: v.Document()}
+	var held []Answer
 	for _, t := range all {
-		if !t.kind.Shown {
-			continue
-		}
-		one, err := of(t.result, false)
+		one, err := of(t.result, !t.kind.Shown)
 		if err != nil {
 			return Answer{}, err
 		}
-		v.Searches, out.Gate = one.Result, one.Gate
-		if !bytes.HasPrefix(v.Searches, []byte("[")) {
-			v.Searches = slices.Concat([]byte("["), v.Searches, []byte("]"))
+		if len(params[t.kind.Name]) > 0 {
+			held = append(held, one)
 		}
-		answer := doc.Section{Blocks: []doc.Block{doc.Para(one.Document.Answer)}}
-		out.Document.Sections = slices.Concat(out.Document.Sections, []doc.Section{answer}, one.Document.Sections)
+		if t.kind.Shown {
+			v.Searches = one.Result
+			if !bytes.HasPrefix(v.Searches, []byte("[")) {
+				v.Searches = slices.Concat([]byte("["), v.Searches, []byte("]"))
+			}
+			add(out.Document, one.Document)
+		}
 	}
-	if len(params) == 0 {
-		out.Gate = nil // nothing was asked of it
+	if gate := Worst(held...); gate != nil {
+		errors.As(gate, &out.Gate)
 	}
 	if out.Result, err = json.Marshal(v); err != nil {
 		return Answer{}, fmt.Errorf("encoding run %s: %w", run.Run().ID, err)
 	}
-	return out, nil
+	return out, run.Err()
 }

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store/sqlite"
 	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/storetest"
 )
 
 // TestCapacityCutAndResumed: a search that is cut in order by Ctrl-C, then by
@@ -32,6 +34,7 @@ func TestCapacityCutAndResumed(t *testing.T) {
 			return fmt.Errorf("a light load did not pass: %+v", partial.Windows)
 		}
 		w.checkKept(partial)
+		checkOtherVersion(t, w.data("latest"))
 		w.killInMidWindow()
 		return w.checkResumed(partial)
 	})
@@ -93,6 +96,33 @@ func (w *world) checkKept(partial capacity.Record) {
 	w.run("report", "latest", "-o", page)
 	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "stopped after") {
 		w.t.Errorf("the report does not say that it is partial: %v", err)
+	}
+}
+
+// checkOtherVersion: a search that has tried other loads than this version would
+// is not gone on with.
+func checkOtherVersion(t *testing.T, d model.RunData) {
+	t.Helper()
+	w := newWorld(t)
+	url := "sqlite://" + filepath.Join(w.dir, "other.db")
+	st, err := sqlite.Open(t.Context(), filepath.Join(w.dir, "other.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Run.Source = strings.Replace(d.Run.Source, "700op/s", "800op/s", 1)
+	for _, s := range d.Steps {
+		for _, task := range s.Tasks {
+			task.Spec.Params["start"] = "800op/s"
+		}
+	}
+	storetest.Save(t, st, d)
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, err := w.try("resume", "latest", "--store", url)
+	checkExit(t, "resume", err, 2)
+	if !strings.Contains(stderr, "was searched by another version of scalebench") || !strings.Contains(stderr, "search again") {
+		t.Errorf("resume of a search of another version says %q", stderr)
 	}
 }
 

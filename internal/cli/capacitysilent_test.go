@@ -25,7 +25,7 @@ func TestCapacityNoAnswer(t *testing.T) {
 	}
 	shown := strings.Split(w.run("show", "latest"), "\n")
 	if !slices.ContainsFunc(shown, func(l string) bool {
-		return strings.HasPrefix(l, "nothing was measured: the target http://127.0.0.1:1/")
+		return strings.HasPrefix(l, "Nothing was measured: the target http://127.0.0.1:1/")
 	}) {
 		t.Errorf("show has no headline with the reason:\n%s", strings.Join(shown, "\n"))
 	}

@@ -29,6 +29,9 @@ func (c *common) capacityCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is in line")
 	cmd.Flags().StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
 	_ = cmd.MarkFlagRequired("sla") // it exists
+	sla := cmd.Flag("sla")
+	sla.Usage, _, _ = strings.Cut(sla.Usage, ". Evaluations:") // of a file
+	sla.Usage += " (required)"
 	c.addFormat(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		given, err := flags.given()
@@ -36,7 +39,7 @@ func (c *common) capacityCommand() *cobra.Command {
 			return err
 		}
 		if below, ok := given["fail_below"]; ok {
-			opt.gates.set(kind.Name, "fail_below", below)
+			opt.gates = gates{{kind, flags, map[string]json.RawMessage{"fail_below": below}}}
 		}
 		if err := opt.check(); err != nil {
 			return err
@@ -84,4 +87,23 @@ func inFlags(err error, flags *paramFlags) error {
 		}
 	}
 	return err
+}
+
+// checkResumable refuses to go on with a search of another version, which would
+// fail at its next window.
+func checkResumable(ctx context.Context, s service, run model.Run) error {
+	a, err := s.Show(ctx, string(run.ID), nil)
+	if err != nil {
+		return err
+	}
+	var shown struct{ Searches []capacity.Record }
+	if err := json.Unmarshal(a.Result, &shown); err != nil {
+		return fmt.Errorf("reading what run %s has found: %w", run.ID, err)
+	}
+	for _, r := range shown.Searches {
+		if r.Limit == capacity.LimitUnknown {
+			return fmt.Errorf("%w: %s was searched by another version of scalebench, which would go on with other loads; resume run %s with that, or search again", model.ErrUsage, r.Workload, run.ID)
+		}
+	}
+	return nil
 }

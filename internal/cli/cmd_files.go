@@ -69,10 +69,12 @@ func checkNodes(exp *experiment.Experiment) error {
 	return atPlace(exp, err)
 }
 
-// atPlace gives the errors of a plan their places in the file.
+// atPlace gives the errors of a plan their places in the file: those of a study
+// are about its keys, which stand below `study` where the file names one.
 func atPlace(exp *experiment.Experiment, err error) error {
 	var joined interface{ Unwrap() []error }
 	var bad *design.KeyError
+	var key *model.InputError
 	switch {
 	case errors.As(err, &joined):
 		var all []error
@@ -82,6 +84,12 @@ func atPlace(exp *experiment.Experiment, err error) error {
 		return errors.Join(all...)
 	case errors.As(err, &bad):
 		return exp.Refusal(bad.Path, bad.Problem, bad.Allowed)
+	case errors.As(err, &key) && key.File == "" && key.Path != "":
+		path := strings.Split(key.Path, ".")
+		if exp.Study != nil {
+			path = append([]string{"study"}, path...)
+		}
+		return exp.Refusal(path, key.Problem, key.Allowed)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ and holds that to --fail-below as "scalebench capacity" does.`,
   scalebench show latest --fail-below 2000`,
 		Args: oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			params, _, err := held.given()
+			params, err := held.given()
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -66,8 +65,11 @@ func (opt runOptions) check() error {
 	if opt.out == "-" {
 		return fmt.Errorf("%w: standard output has the table; give -o the path of a file, or use `scalebench report RUN -o -` afterwards", model.ErrUsage)
 	}
-	if _, flag, err := opt.gates.given(); err != nil || opt.detach && flag != "" {
-		return cmp.Or(err, fmt.Errorf("%w: --detach does not wait for the result that %s is about; use `scalebench show RUN %s …` afterwards", model.ErrUsage, flag, flag))
+	if _, err := opt.gates.given(); err != nil {
+		return err
+	}
+	if flag := opt.gates.flag(); opt.detach && flag != "" {
+		return fmt.Errorf("%w: --detach does not wait for the result that %s is about; use `scalebench show RUN %s …` afterwards", model.ErrUsage, flag, flag)
 	}
 	return checkReportPath(opt.out)
 }
@@ -86,6 +88,9 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	exp, err := experiment.Parse(name, text, Kinds(), opt.set)
 	if err != nil && looksLikeJob(text) {
 		return fmt.Errorf("%w: %s looks like a job file: use `scalebench submit`", model.ErrUsage, name)
+	}
+	if err == nil {
+		err = opt.gates.fit(exp)
 	}
 	if err != nil {
 		return err
@@ -258,6 +263,15 @@ with --fail-below is not kept: give it again.`,
 			return c.withService(cmd.Context(), toRun, func(ctx context.Context, s service) error {
 				run, err := s.Run(ctx, args[0])
 				if err != nil {
+					return err
+				}
+				// What this version cannot read, it has not written.
+				if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil && run.Kind == model.KindExperiment {
+					if err := opt.gates.fit(exp); err != nil {
+						return err
+					}
+				}
+				if err := checkResumable(ctx, s, run); err != nil {
 					return err
 				}
 				if err := s.Resume(ctx, run.ID); err != nil {

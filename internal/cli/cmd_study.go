@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
@@ -53,9 +54,13 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 			return c.printAnswer(out, func() (answer.Answer, error) { return c.importTable(cmd.Context(), kind, q, file) })
 		case len(args) == 1:
 			q.Run = args[0]
+		case kind.Optional:
+			return c.printAnswer(out, func() (answer.Answer, error) {
+				return answer.WithoutRun(cmd.Context(), kind, q, c.openRun, "", nil)
+			})
 		case imports:
 			return fmt.Errorf("%w: %s needs a run or --csv FILE; `scalebench runs` lists the runs", model.ErrUsage, name)
-		case !kind.Optional:
+		default:
 			return fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, name)
 		}
 		return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
@@ -68,14 +73,24 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 // importTable asks about a table; "-" is standard input.
 func (c *common) importTable(ctx context.Context, kind study.Kind, q answer.Question, file string) (answer.Answer, error) {
 	if file == "-" {
-		return answer.Import(ctx, kind, q, "stdin", c.env.Stdin)
+		return answer.WithoutRun(ctx, kind, q, c.openRun, "stdin", c.env.Stdin)
 	}
 	f, err := os.Open(file)
 	if err != nil {
 		return answer.Answer{}, fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
 	defer f.Close() //nolint:errcheck // read only
-	return answer.Import(ctx, kind, q, filepath.Base(file), f)
+	return answer.WithoutRun(ctx, kind, q, c.openRun, filepath.Base(file), f)
+}
+
+// openRun is an answer.Open: the second run of a question that is asked without
+// one of its own.
+func (c *common) openRun(ctx context.Context, name string) (run *observe.Run, err error) {
+	err = c.withRun(ctx, name, func(_ context.Context, _ service, d model.RunData) error {
+		run = observe.Of(d)
+		return nil
+	})
+	return run, err
 }
 
 // printAnswer prints an answer, or writes it to a file, and ends by its gate.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/report"
 )
 
 // common is what every command shares: the environment, the global flags, and
@@ -63,7 +62,7 @@ func (c *common) resolve() error {
 		return fmt.Errorf("%w: --color %q: want auto, always or never", model.ErrUsage, c.colorFlag)
 	}
 	if c.formatFlag != "" {
-		if _, err := c.format(); err != nil {
+		if _, err := render.ParseFormat(c.formatFlag); err != nil {
 			return err
 		}
 	}
@@ -76,11 +75,8 @@ func (c *common) resolve() error {
 	return err
 }
 
-// format is the value of --format.
-func (c *common) format() (report.Format, error) { return report.ParseFormat(c.formatFlag) }
-
-// printing says how text is printed.
-func (c *common) printing() report.Options {
+// textOptions say how documents are printed.
+func (c *common) textOptions() render.TextOptions {
 	color := c.env.Width > 0 && c.env.Getenv("NO_COLOR") == ""
 	switch c.colorFlag {
 	case "always":
@@ -88,13 +84,7 @@ func (c *common) printing() report.Options {
 	case "never":
 		color = false
 	}
-	return report.Options{Width: c.env.Width, Color: color}
-}
-
-// textOptions say how documents are printed.
-func (c *common) textOptions() render.TextOptions {
-	o := c.printing()
-	return render.TextOptions{Width: o.Width, Color: o.Color}
+	return render.TextOptions{Width: c.env.Width, Color: color}
 }
 
 // say prints a line for people to standard error, where it cannot disturb

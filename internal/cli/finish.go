@@ -26,7 +26,11 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.printResult(ctx, s, run, opt), endError(run))
+	err = c.printResult(ctx, s, run, opt)
+	if end := endError(run); end != nil && (err == nil || errors.Is(err, model.ErrUsage)) {
+		return end // why nothing can be said of it
+	}
+	return err
 }
 
 // follow shows a run's progress until it is over.
@@ -122,7 +126,7 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	if run.Kind == model.KindBatch {
 		return c.printBatch(ctx, s, run)
 	}
-	params, _, err := opt.gates.given()
+	params, err := opt.gates.given()
 	if err != nil {
 		return err
 	}
@@ -141,7 +145,7 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 		return err
 	}
 	c.say("\nreport: %s", path)
-	return worst(answers)
+	return answer.Worst(answers...)
 }
 
 // printAnswers prints all answers to people, and the first to programs.
@@ -160,21 +164,6 @@ func (c *common) printAnswers(answers []answer.Answer) error {
 		}
 	}
 	return nil
-}
-
-// worst is the error by which a command ends: that a threshold was missed says
-// more than that another cannot be told.
-func worst(answers []answer.Answer) error {
-	var first error
-	for _, a := range answers {
-		if a.Gate != nil && a.Gate.Threshold {
-			return a.Err()
-		}
-		if first == nil {
-			first = a.Err()
-		}
-	}
-	return first
 }
 
 // printBatch shows a run of a job file.

@@ -2,57 +2,117 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 )
 
 // gates are thresholds to which a command holds what a run has found: the
-// parameters of studies whose flags begin with "fail-".
-type gates struct {
-	flags map[string]*paramFlags // by study
-	fixed answer.Params
+// parameters of studies of which the flags begin with "fail-".
+type gates []gate
+
+// gate is what one study can be held to.
+type gate struct {
+	kind  study.Kind
+	flags *paramFlags
+	// fixed are parameters in place of those that the flags were given.
+	fixed map[string]json.RawMessage
 }
 
-// add defines the flags of all studies that say what is measured.
+// add defines the flags of all studies that are about a run. Where several have
+// one of the same name it is for each of them: the run decides which is asked.
 func (g *gates) add(cmd *cobra.Command) {
-	g.flags = make(map[string]*paramFlags)
 	for _, kind := range Studies() {
-		if len(kind.Phases) > 0 {
-			g.flags[kind.Name] = addSomeParams(cmd.Flags(), kind.New(), func(flag string) bool { return strings.HasPrefix(flag, "fail-") })
+		if kind.Optional {
+			continue
 		}
+		own := pflag.NewFlagSet(kind.Name, pflag.ContinueOnError)
+		flags := addSomeParams(own, kind.New(), func(flag string) bool { return strings.HasPrefix(flag, "fail-") })
+		if len(flags.flags) == 0 {
+			continue
+		}
+		*g = append(*g, gate{kind: kind, flags: flags})
+		own.VisitAll(func(f *pflag.Flag) {
+			f.Usage = kind.Name + ": " + f.Usage
+			if first := cmd.Flags().Lookup(f.Name); first != nil {
+				first.Value, first.Usage = both{first.Value, f.Value}, first.Usage+"\n"+f.Usage
+				return
+			}
+			cmd.Flags().AddFlag(f)
+		})
 	}
 }
 
-// set gives a threshold that is no flag of add.
-func (g *gates) set(study, key string, value json.RawMessage) {
-	g.fixed = answer.Params{study: {key: value}}
+// both is a flag that sets the parameters of several studies.
+type both struct {
+	pflag.Value
+	also pflag.Value
 }
 
-// given are the thresholds that were given, and the first of their flags.
-func (g *gates) given() (params answer.Params, flag string, err error) {
-	params = answer.Params{}
-	for study, fixed := range g.fixed {
-		params[study] = fixed
-		for key := range fixed {
-			flag = "--" + strings.ReplaceAll(key, "_", "-")
-		}
-	}
-	for study, flags := range g.flags {
-		some, err := flags.given()
+// Set implements pflag.Value.
+func (b both) Set(text string) error { return errors.Join(b.Value.Set(text), b.also.Set(text)) }
+
+// given are the thresholds that were given, each possible by itself.
+func (g gates) given() (answer.Params, error) {
+	params := answer.Params{}
+	for _, x := range g {
+		some, err := x.flags.given()
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		if len(some) > 0 {
-			params[study] = some
+		if x.fixed != nil {
+			some = x.fixed
 		}
-		for _, f := range flags.flags {
-			if f.changed {
-				flag = "--" + f.name
+		if len(some) == 0 {
+			continue
+		}
+		if err := answer.Check(x.kind, some); err != nil {
+			return nil, err
+		}
+		params[x.kind.Name] = some
+	}
+	return params, nil
+}
+
+// flag is the first of the flags that were given, empty where none was.
+func (g gates) flag() string {
+	for _, x := range g {
+		for _, f := range x.flags.flags {
+			if f.changed && strings.HasPrefix(f.name, "fail-") {
+				return "--" + f.name
 			}
 		}
 	}
-	return params, flag, nil
+	return ""
+}
+
+// fit refuses thresholds for what an experiment does not measure: they would
+// only fail after hours of it.
+func (g gates) fit(exp *experiment.Experiment) error {
+	params, err := g.given()
+	if err != nil || exp.Study != nil {
+		return err
+	}
+	var unfit error
+	for _, x := range g {
+		if params[x.kind.Name] == nil {
+			continue
+		}
+		if len(x.kind.Phases) == 0 || slices.ContainsFunc(x.kind.Phases, exp.Has) {
+			return nil
+		}
+		list := func(phases []model.Phase) string { return strings.ReplaceAll(fmt.Sprint(phases), " ", ", ") }
+		unfit = fmt.Errorf("%w: %s needs evaluations: %s, and %s has %s; leave it out",
+			model.ErrUsage, gates{x}.flag(), list(x.kind.Phases), exp.SourceName, list(exp.Evaluations))
+	}
+	return unfit
 }

@@ -6,6 +6,7 @@ import (
 	studycapacity "github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/internal/study/cdi"
 	"github.com/scalebench/scalebench/internal/study/resources"
+	"github.com/scalebench/scalebench/internal/study/sizing"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/command"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
@@ -29,6 +30,7 @@ func Studies() study.Registry {
 		studycapacity.Kind(),
 		cdi.Kind(),
 		resources.Kind(),
+		sizing.Kind(),
 	}
 }
 

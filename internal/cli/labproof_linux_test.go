@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/lab"
-	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study/resources"
 )
 
 // labProof makes the proof complete, as `make lab-proof` does: all cases, the
@@ -225,7 +226,7 @@ func (p proof) prove(t *testing.T, table *proofTable, run func(*world)) {
 
 // judge compares a finding with the truth: what is wrong, and a row for the
 // table.
-func (p proof) judge(f model.Finding, try int) (wrong, row string) {
+func (p proof) judge(f evaluation.Finding, try int) (wrong, row string) {
 	truth, ok := p.truth[f.Workload]
 	if !ok {
 		return fmt.Sprintf("nothing is known about %s; ", f.Workload), ""
@@ -234,9 +235,9 @@ func (p proof) judge(f model.Finding, try int) (wrong, row string) {
 		return fmt.Sprintf("%s: CDI %v, interval %v; ", f.Metric, f.CDI, f.CI), ""
 	}
 	row = fmt.Sprintf("| %s: %s | %s | %.1f %% | %.2f %% | [%.2f, %.2f] | %s | %d |", p.name, f.Metric, p.why, truth, *f.CDI, f.CI[0], f.CI[1], f.Verdict, try)
-	want := model.VerdictDegraded
+	want := evaluation.Degraded
 	if truth == 0 {
-		want = model.VerdictNone
+		want = evaluation.None
 	}
 	if math.Abs(*f.CDI-truth) > 3 || !f.CI.Contains(truth) || f.Verdict != want {
 		wrong = fmt.Sprintf("%s: %.2f %% %v %s; want %.1f %% within 3 points and the interval, %s; ", f.Metric, *f.CDI, *f.CI, f.Verdict, truth, want)
@@ -343,7 +344,7 @@ func TestRandomLabs(t *testing.T) {
 	}
 }
 
-func describeRanking(r model.Ranking) string {
+func describeRanking(r resources.Ranking) string {
 	var out []string
 	for _, x := range r.Resources {
 		out = append(out, x.Text)
@@ -353,8 +354,8 @@ func describeRanking(r model.Ranking) string {
 
 // resourceAnswer is the JSON of `scalebench resources`.
 type resourceAnswer struct {
-	Ranking  model.Ranking   `json:"ranking"`
-	Scalings []model.Scaling `json:"scalings"`
+	Ranking  resources.Ranking    `json:"ranking"`
+	Scalings []evaluation.Scaling `json:"scalings"`
 }
 
 func (w *world) resources(run string) resourceAnswer {

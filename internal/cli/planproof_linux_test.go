@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study/sizing"
 )
 
 // labUplink is what the nodes of the rack share, in bit/s.
@@ -46,12 +48,12 @@ func TestPlanPredicts(t *testing.T) {
 	}
 	w := labWorld(t)
 	w.runText(rack + "  - {kind: network, pairing: all_to_one, sink: core, direction: receive, duration: 4s}\n" + application + "trials: 2\n")
-	var plan model.PlanResult
+	var plan sizing.Result
 	out := w.run("plan", "latest", "--target", "12", "--demand-run", "latest:application", "--format", "json")
 	if err := json.Unmarshal([]byte(out), &plan); err != nil {
 		t.Fatal(err)
 	}
-	if plan.Answer != model.PlanFails || plan.Largest == nil || plan.Binding != model.ResourceNetworkReceive {
+	if plan.Answer != sizing.Fails || plan.Largest == nil || plan.Binding != model.ResourceNetworkReceive {
 		t.Fatalf("the plan is %s, ended by %q; want fails, %s:\n%s", plan.Answer, plan.Binding, model.ResourceNetworkReceive, out)
 	}
 	limit := plan.Resources[0].NodeLimit
@@ -66,7 +68,7 @@ func TestPlanPredicts(t *testing.T) {
 	size := *plan.Largest
 	w.runText(rack + application + fmt.Sprintf("sizes: [%d, %d, %d, %d]\ntrials: 2\n", size-2, size-1, size, size+1))
 	scalings := w.resources("latest").Scalings
-	i := slices.IndexFunc(scalings, func(s model.Scaling) bool { return s.Metric == "jobs" })
+	i := slices.IndexFunc(scalings, func(s evaluation.Scaling) bool { return s.Metric == "jobs" })
 	if i < 0 {
 		t.Fatalf("no scaling of the jobs: %+v", scalings)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/servertest"
 )
@@ -192,9 +193,9 @@ func (w *world) data(run string) model.RunData {
 	return d
 }
 
-func (w *world) findings(run string) []model.Finding {
+func (w *world) findings(run string) []evaluation.Finding {
 	w.t.Helper()
-	var f []model.Finding
+	var f []evaluation.Finding
 	if err := json.Unmarshal([]byte(w.run("cdi", run, "--format", "json")), &f); err != nil {
 		w.t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func newRoot(env Env) *cobra.Command {
 			add("look", c.studyCommand(kind))
 		}
 	}
-	add("look", c.runsCommand(), c.showCommand(), c.planCommand(),
+	add("look", c.runsCommand(), c.showCommand(),
 		c.reportCommand(), c.exportCommand(), c.logsCommand(), c.deleteCommand())
 	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand(), c.labCommand())
 	root.AddCommand(c.workloadCommand(), c.versionCommand())

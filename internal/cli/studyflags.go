@@ -54,11 +54,7 @@ func addSomeParams(f *pflag.FlagSet, params any, wanted func(name string) bool) 
 // usageOf is the description of a field as help of its flag.
 func usageOf(field reflect.StructField, p *paramFlag) string {
 	text := strings.TrimSuffix(field.Tag.Get("jsonschema_description"), ".")
-	for word := range strings.SplitSeq(field.Tag.Get("jsonschema"), ",") {
-		if d, ok := strings.CutPrefix(word, "description="); ok && text == "" {
-			text = d
-		}
-	}
+	text = strings.TrimPrefix(text, "Search: ") // which in a file is one of several phases
 	if text != "" {
 		text = strings.ToLower(text[:1]) + text[1:]
 	}
@@ -123,7 +119,7 @@ func (p *paramFlag) Type() string {
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return ""
+		return "bool" // of which help shows nothing
 	case reflect.Int, reflect.Int64:
 		return "int"
 	case reflect.Float64:
@@ -149,7 +145,11 @@ func (p *paramFlag) set(v reflect.Value, text string) error {
 		if _, err := strconv.ParseFloat(text, 64); err == nil {
 			text += p.unit
 		}
-		return into.UnmarshalText([]byte(text))
+		err := into.UnmarshalText([]byte(text))
+		if err != nil && p.unit != "" {
+			return fmt.Errorf("must be a number, alone or with a unit: 2000 or 2k%s", p.unit)
+		}
+		return err
 	}
 	switch v.Kind() {
 	case reflect.String:

@@ -7,14 +7,14 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/evaluation"
 )
 
 // examples is the folder of example experiment files.
 func example(name string) string { return filepath.Join("..", "..", "examples", name) }
 
 // runExample runs an example from beginning to end, as a user would.
-func runExample(t *testing.T, name string, set ...string) []model.Finding {
+func runExample(t *testing.T, name string, set ...string) []evaluation.Finding {
 	t.Helper()
 	w := newWorld(t)
 	args := []string{"run", example(name)}
@@ -36,7 +36,7 @@ func runExample(t *testing.T, name string, set ...string) []model.Finding {
 const tries = 3
 
 // measure repeats a measurement until check finds nothing wrong with it.
-func measure(t *testing.T, name string, check func(model.Finding) string, set ...string) {
+func measure(t *testing.T, name string, check func(evaluation.Finding) string, set ...string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
@@ -67,11 +67,11 @@ func measure(t *testing.T, name string, check func(model.Finding) string, set ..
 func TestTruthOvercommit(t *testing.T) {
 	c := float64(runtime.NumCPU())
 	truth := 100 * (1 - min(8, c)/(4*min(2, c)))
-	want := model.VerdictDegraded
+	want := evaluation.Degraded
 	if truth == 0 {
-		want = model.VerdictNone
+		want = evaluation.None
 	}
-	measure(t, "cpu-overcommit.yaml", func(f model.Finding) string {
+	measure(t, "cpu-overcommit.yaml", func(f evaluation.Finding) string {
 		if math.Abs(*f.CDI-truth) > 3 || f.Verdict != want {
 			return fmt.Sprintf("CDI %.2f %%, %s; want %.2f %% within 3 points, %s", *f.CDI, f.Verdict, truth, want)
 		}
@@ -85,8 +85,8 @@ func TestTruthNoContention(t *testing.T) {
 	if runtime.NumCPU() < 2 {
 		t.Skip("needs 2 cores")
 	}
-	measure(t, "cpu-no-contention.yaml", func(f model.Finding) string {
-		if f.Verdict != model.VerdictNone {
+	measure(t, "cpu-no-contention.yaml", func(f evaluation.Finding) string {
+		if f.Verdict != evaluation.None {
 			return fmt.Sprintf("CDI %.2f %% %v, %s; want none", *f.CDI, *f.CI, f.Verdict)
 		}
 		return ""

@@ -178,6 +178,15 @@ func Remark(text string) Block { return Block{Text: &Text{Text: text, Tone: Fain
 // Cautions is a list of warnings.
 func Cautions(items []string) Block { return Block{List: &List{Items: items, Tone: Note}} }
 
+// Warnings are warnings without links.
+func Warnings(texts []string) []Warning {
+	var out []Warning
+	for _, text := range texts {
+		out = append(out, Warning{Text: text})
+	}
+	return out
+}
+
 // Plot is a figure of one chart.
 func Plot(title, words string, c chart.Chart) Block {
 	return Block{Figure: &Figure{Title: title, Words: words, Panels: []Panel{{Chart: c}}}}

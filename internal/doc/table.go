@@ -82,6 +82,9 @@ func Say(s string) Cell { return Cell{Lines: []string{s}, Value: s} }
 // times become RFC 3339 in UTC.
 func Of(value any, lines ...string) Cell { return Cell{Lines: lines, Value: plain(value)} }
 
+// Int makes a cell of a whole number.
+func Int(n int) Cell { return Of(n, strconv.Itoa(n)) }
+
 // plain turns a value into one of those that a cell holds.
 func plain(value any) any {
 	if at, ok := value.(time.Time); ok {

@@ -10,14 +10,19 @@ import (
 // in which workloads count.
 const ByteRate = "byte/s"
 
+// Core is the unit of processor time per second: of cores in use.
+const Core = "core"
+
 // NormalUnit brings rates of bytes and bits to byte/s and leaves every other
-// unit as it is: value · factor is in the unit returned. Two amounts can be
+// unit as it is, but for the plural of cores: value · factor is in the unit returned. Two amounts can be
 // compared if their normal units are equal.
 func NormalUnit(name string) (normal string, factor float64) {
 	name = strings.TrimSpace(name)
 	switch name {
 	case "byte/s", "bytes/s":
 		return ByteRate, 1
+	case "cores":
+		return Core, 1
 	}
 	rate, err := unit.ParseRate("1" + name)
 	if err != nil {

@@ -61,15 +61,15 @@ func TestCommonWindowTruth(t *testing.T) {
 	jobs := make([]job, 4)
 	for i := range jobs {
 		jobs[i] = job{starts[i], work[i], solo[i]}
-		b.step(model.Serial, 1, b.result(i, constant(0, solo[i]), 1, .3))
+		b.Step(model.Serial, 1, result(b, i, constant(0, solo[i]), 1, .3))
 	}
 	lines := shared(jobs, 200)
 	rs := make([]model.Result, 4)
 	for i, l := range lines {
-		rs[i] = b.result(i, l, .9, .25+.1*float64(i))
+		rs[i] = result(b, i, l, .9, .25+.1*float64(i))
 	}
-	b.step(model.Parallel, 1, rs...)
-	f := one(t, b.data, quick)
+	b.Step(model.Parallel, 1, rs...)
+	f := one(t, b.Data, quick)
 
 	wantValue(t, "CDI", f.CDI, 100*(1-50/101.), 1e-6)
 	if f.Window != "common" || f.Unit != "op/s" || f.Nodes != 4 {
@@ -100,10 +100,10 @@ func TestStartUpDoesNotCount(t *testing.T) {
 		return polyline{[]float64{start, start + idle, start + idle + 10}, []float64{0, 0, 10 * rate}}
 	}
 	b := newBuilder(2)
-	b.step(model.Serial, 1, b.result(0, late(0, 1.7, 100), .5, 0))
-	b.step(model.Serial, 1, b.result(1, late(0, .2, 104), .5, 0))
-	b.step(model.Parallel, 1, b.result(0, late(0, .3, 50), .5, 0), b.result(1, late(0, 1.1, 52), .5, 0))
-	f := one(t, b.data, quick)
+	b.Step(model.Serial, 1, result(b, 0, late(0, 1.7, 100), .5, 0))
+	b.Step(model.Serial, 1, result(b, 1, late(0, .2, 104), .5, 0))
+	b.Step(model.Parallel, 1, result(b, 0, late(0, .3, 50), .5, 0), result(b, 1, late(0, 1.1, 52), .5, 0))
+	f := one(t, b.Data, quick)
 	wantValue(t, "CDI", f.CDI, 50, 1e-6)
 	if f.Window != "common" {
 		t.Errorf("window %q, want common", f.Window)
@@ -219,18 +219,18 @@ func TestCounterAgainstSample(t *testing.T) {
 		{"kop/s", "node n00 reported rate = 50 kop/s but its progress counter says 100 op/s, 50 % off"},
 	} {
 		b := newBuilder(2)
-		b.step(model.Serial, 1, b.result(0, constant(0, 100), 1, 0))
-		b.step(model.Serial, 1, b.result(1, constant(0, 103), 1, 0))
-		b.step(model.Parallel, 1, b.result(0, constant(0, 50), 1, 0), b.result(1, constant(0, 54), 1, 0))
-		for i := range b.data.Results {
-			b.data.Results[i].Samples[0].Unit = c.unit
+		b.Step(model.Serial, 1, result(b, 0, constant(0, 100), 1, 0))
+		b.Step(model.Serial, 1, result(b, 1, constant(0, 103), 1, 0))
+		b.Step(model.Parallel, 1, result(b, 0, constant(0, 50), 1, 0), result(b, 1, constant(0, 54), 1, 0))
+		for i := range b.Data.Results {
+			b.Data.Results[i].Samples[0].Unit = c.unit
 		}
-		f := one(t, b.data, quick)
+		f := one(t, b.Data, quick)
 		if warned(f, "progress counter says") {
 			t.Errorf("%s: sample and counter agree, and yet: %q", c.unit, f.Warnings)
 		}
-		b.data.Results[0].Samples[0].Value = 50
-		f = one(t, b.data, quick)
+		b.Data.Results[0].Samples[0].Value = 50
+		f = one(t, b.Data, quick)
 		wantWarning(t, f, c.text)
 		if f.Unit != "op/s" {
 			t.Errorf("%s: unit %q, want op/s, that of the counter", c.unit, f.Unit)
@@ -241,15 +241,15 @@ func TestCounterAgainstSample(t *testing.T) {
 // TestReciprocal: of a duration, 1/value is the capacity.
 func TestReciprocal(t *testing.T) {
 	b := plain(6, 1)
-	for i := range b.data.Results {
-		s := &b.data.Results[i].Samples[0]
+	for i := range b.Data.Results {
+		s := &b.Data.Results[i].Samples[0]
 		s.Metric, s.Unit, s.Better = "elapsed", "s", model.Lower
 		s.Value = 10 + .1*float64(i%4)
 		if i >= 6 {
 			s.Value *= 2
 		}
 	}
-	f := one(t, b.data, quick)
+	f := one(t, b.Data, quick)
 	if !f.Reciprocal || f.Unit != "1/s" || f.Verdict != Degraded {
 		t.Errorf("reciprocal %v, unit %q, verdict %s, want true, 1/s, degraded", f.Reciprocal, f.Unit, f.Verdict)
 	}
@@ -267,15 +267,15 @@ func TestRepetitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	for trial, kept := range []float64{.9, .6, .75} {
 		for i := range 10 {
-			b.step(model.Serial, trial+1, b.reported(i, 0, 10, 100*(1+.01*rng.NormFloat64())))
+			b.Step(model.Serial, trial+1, b.Reported(i, 0, 10, 100*(1+.01*rng.NormFloat64())))
 		}
 		rs := make([]model.Result, 10)
 		for i := range rs {
-			rs[i] = b.reported(i, 0, 10, 100*kept*(1+.01*rng.NormFloat64()))
+			rs[i] = b.Reported(i, 0, 10, 100*kept*(1+.01*rng.NormFloat64()))
 		}
-		b.step(model.Parallel, trial+1, rs...)
+		b.Step(model.Parallel, trial+1, rs...)
 	}
-	f := one(t, b.data, quick)
+	f := one(t, b.Data, quick)
 	wantWarning(t, f, "repetitions differ more than nodes do")
 	for i, want := range []float64{10, 40, 25} {
 		wantValue(t, "CDI of a trial", &f.CDITrials[i], want, 2)
@@ -285,26 +285,26 @@ func TestRepetitions(t *testing.T) {
 // TestOrder: findings come in the order of the steps and of the samples.
 func TestOrder(t *testing.T) {
 	b := plain(3, .5)
-	for i := range b.data.Results {
-		r := &b.data.Results[i]
+	for i := range b.Data.Results {
+		r := &b.Data.Results[i]
 		s := r.Samples[0]
 		s.Labels = map[string]string{"test": "pipe", "copies": "2"}
 		r.Samples = append(r.Samples, s)
 	}
 	other := plain(3, .5)
-	for _, s := range other.data.Steps {
+	for _, s := range other.Data.Steps {
 		old := s.ID
 		s.Number += 100
 		s.ID, s.Workload = model.NewStepID(s.Run, s.Number), "more"
-		b.data.Steps = append(b.data.Steps, s)
-		for _, r := range other.data.Results {
+		b.Data.Steps = append(b.Data.Steps, s)
+		for _, r := range other.Data.Results {
 			if r.Step == old {
 				r.Step = s.ID
-				b.data.Results = append(b.data.Results, r)
+				b.Data.Results = append(b.Data.Results, r)
 			}
 		}
 	}
-	fs, err := Findings(observe.Of(b.data), quick)
+	fs, err := Findings(observe.Of(b.Data), quick)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -64,19 +64,6 @@ func (p part) largest() part {
 	return p
 }
 
-// metricKey names a metric with its labels: "score" or "score{test=pipe}".
-func metricKey(s model.Sample) string {
-	if len(s.Labels) == 0 {
-		return s.Metric
-	}
-	pairs := make([]string, 0, len(s.Labels))
-	for k, v := range s.Labels {
-		pairs = append(pairs, k+"="+v)
-	}
-	slices.Sort(pairs)
-	return s.Metric + "{" + strings.Join(pairs, ",") + "}"
-}
-
 // metrics lists the part's metrics in the order of first appearance, each with
 // the sample that introduced it: its unit and direction hold for all. Values
 // that only describe a trial (Info) are no capacities and left out.
@@ -85,7 +72,7 @@ func (p part) metrics() (keys []string, first map[string]model.Sample) {
 	for _, step := range p.steps {
 		for _, r := range p.run.Accepted(step.ID) {
 			for _, s := range r.Samples {
-				key := metricKey(s)
+				key := s.Key()
 				if _, ok := first[key]; !ok && !s.Info {
 					keys = append(keys, key)
 					first[key] = s
@@ -180,7 +167,7 @@ func readResult(r model.Result, key string, like model.Sample, opt Options) (rea
 	}
 	var found []model.Sample
 	for _, s := range r.Samples {
-		if s.Metric == like.Metric && metricKey(s) == key {
+		if s.Metric == like.Metric && s.Key() == key {
 			found = append(found, s)
 		}
 	}
@@ -256,17 +243,17 @@ func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReading
 		why := trial.lacks(missing, key, p.measures())
 		complete[trial.steps[0].Trial] = len(why) == 0
 		if len(why) > 0 {
-			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", trial.steps[0].Trial, list(why)))
+			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", trial.steps[0].Trial, num.List(why)))
 		}
 	}
 	switch len(dropped) {
 	case 0:
 		return steps
 	case len(complete):
-		n.doubt("no trial is complete in both phases: %s; the numbers are of what there is", list(dropped))
+		n.doubt("no trial is complete in both phases: %s; the numbers are of what there is", num.List(dropped))
 		return steps
 	}
-	n.warn("left out, because not complete in both phases: %s", list(dropped))
+	n.warn("left out, because not complete in both phases: %s", num.List(dropped))
 	return slices.DeleteFunc(steps, func(s stepReadings) bool { return !complete[s.step.Trial] })
 }
 

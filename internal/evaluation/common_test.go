@@ -29,7 +29,7 @@ func pausedRun(rng *rand.Rand, nodes, trials int, noise float64) model.RunData {
 	}
 	for trial := 1; trial <= trials; trial++ {
 		for i := range nodes {
-			b.step(model.Serial, trial, b.result(i, course(steady), .1, .1))
+			b.Step(model.Serial, trial, result(b, i, course(steady), .1, .1))
 		}
 		shares := make([]float64, halves)
 		for i := range shares {
@@ -37,11 +37,11 @@ func pausedRun(rng *rand.Rand, nodes, trials int, noise float64) model.RunData {
 		}
 		var rs []model.Result
 		for i := range nodes {
-			rs = append(rs, b.result(i, course(shares), .1, .1))
+			rs = append(rs, result(b, i, course(shares), .1, .1))
 		}
-		b.step(model.Parallel, trial, rs...)
+		b.Step(model.Parallel, trial, rs...)
 	}
-	return b.data
+	return b.Data
 }
 
 // What all nodes go through together belongs into the interval: the truth, no

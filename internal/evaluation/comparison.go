@@ -190,7 +190,7 @@ func (c comparison) finding(opt Options) Finding {
 	f.Pairs = c.pairs(serial, parallel)
 	f.Nodes = len(f.Pairs)
 	if f.Nodes > 0 {
-		serial, parallel = columns(f.Pairs)
+		serial, parallel = Columns(f.Pairs)
 	}
 	c.describe(&f, serial, parallel)
 	if f.Nodes > 0 {
@@ -239,8 +239,8 @@ func (c *comparison) pairs(serial, parallel []float64) []NodePair {
 	return pairs
 }
 
-// columns returns the serial and the parallel capacities of pairs.
-func columns(pairs []NodePair) (serial, parallel []float64) {
+// Columns returns the serial and the parallel capacities of pairs.
+func Columns(pairs []NodePair) (serial, parallel []float64) {
 	serial, parallel = make([]float64, len(pairs)), make([]float64, len(pairs))
 	for i, p := range pairs {
 		serial[i], parallel[i] = p.Serial, p.Parallel

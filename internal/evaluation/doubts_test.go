@@ -11,23 +11,8 @@ import (
 	"github.com/scalebench/scalebench/internal/observe"
 )
 
-// plain is a run of n nodes without progress series: serial 100+i, parallel
-// kept·(100+i) and a little scatter.
-func plain(n int, kept float64) *builder {
-	b := newBuilder(n)
-	for i := range n {
-		b.step(model.Serial, 1, b.reported(i, 0, 10, 100+float64(i)))
-	}
-	rs := make([]model.Result, n)
-	for i := range n {
-		rs[i] = b.reported(i, 0, 10, kept*(100+float64(i))*(1+.01*float64(i%3-1)))
-	}
-	b.step(model.Parallel, 1, rs...)
-	return b
-}
-
 // last is the result of the last task: the last node, parallel.
-func last(b *builder) *model.Result { return &b.data.Results[len(b.data.Results)-1] }
+func last(b *builder) *model.Result { return &b.Data.Results[len(b.Data.Results)-1] }
 
 // TestDoubtsAndWarnings: each defect of the data is told, and the worse ones
 // leave no verdict.
@@ -47,34 +32,34 @@ func TestDoubtsAndWarnings(t *testing.T) {
 		{"no sample", func(b *builder) { last(b).Samples = nil }, Unknown, "node n05 of 6 gave no usable rate"},
 		{"twice", func(b *builder) { r := last(b); r.Samples = append(r.Samples, r.Samples[0]) }, Unknown, "2 times instead of once"},
 		{"other unit", func(b *builder) { last(b).Samples[0].Unit = "kop/s" }, Unknown, `"kop/s"`},
-		{"no result", func(b *builder) { b.data.Results = b.data.Results[:11] }, Unknown, "node n05 of 6"},
+		{"no result", func(b *builder) { b.Data.Results = b.Data.Results[:11] }, Unknown, "node n05 of 6"},
 		{"serial step invalid", func(b *builder) {
-			b.data.Steps[2].State, b.data.Steps[2].Reason = model.StepInvalid, "timed out"
+			b.Data.Steps[2].State, b.Data.Steps[2].Reason = model.StepInvalid, "timed out"
 		}, Unknown, "serial on n02, trial 1: invalid, timed out"},
-		{"parallel step invalid", func(b *builder) { b.data.Steps[6].State = model.StepInvalid }, Unknown, "there are no parallel values"},
+		{"parallel step invalid", func(b *builder) { b.Data.Steps[6].State = model.StepInvalid }, Unknown, "there are no parallel values"},
 		{"no times", func(b *builder) { last(b).Started = time.Time{} }, Unknown, "without start and end times"},
-		{"low overlap", func(b *builder) { last(b).Ended = b.data.Results[6].Started.Add(4 * time.Second) }, Unknown, "only 40 %"},
+		{"low overlap", func(b *builder) { last(b).Ended = b.Data.Results[6].Started.Add(4 * time.Second) }, Unknown, "only 40 %"},
 		{"no overlap", func(b *builder) {
-			last(b).Started = b.data.Results[6].Started.Add(time.Minute)
+			last(b).Started = b.Data.Results[6].Started.Add(time.Minute)
 			last(b).Ended = last(b).Started.Add(time.Second)
 		}, Unknown, "only 0 %"},
 		{"poor overlap", func(b *builder) { last(b).Ended = last(b).Ended.Add(-2 * time.Second) }, Degraded, "poor overlap: all nodes were active together for 80 %"},
-		{"unequal CPUs", func(b *builder) { b.data.Nodes[1].Facts.CPUModel = "Model Y" }, Degraded, "unequal CPUs: 5 × Model X (2 cores), 1 × Model Y (2 cores)"},
-		{"no facts", func(b *builder) { b.data.Nodes[1].Facts = model.Facts{} }, Degraded, "1 node without a known CPU model"},
+		{"unequal CPUs", func(b *builder) { b.Data.Nodes[1].Facts.CPUModel = "Model Y" }, Degraded, "unequal CPUs: 5 × Model X (2 cores), 1 × Model Y (2 cores)"},
+		{"no facts", func(b *builder) { b.Data.Nodes[1].Facts = model.Facts{} }, Degraded, "1 node without a known CPU model"},
 		{"unsure clock", func(b *builder) { last(b).ClockError = 5 * time.Millisecond }, Degraded, "± 5.0 ms"},
 		{"retried", func(b *builder) {
-			b.data.Steps[0].Attempt = 2
-			again := b.data.Results[0]
+			b.Data.Steps[0].Attempt = 2
+			again := b.Data.Results[0]
 			again.Attempt = 2
-			b.data.Results[0].Outcome = model.OutcomeTimeout
-			b.data.Results = append(b.data.Results, again)
+			b.Data.Results[0].Outcome = model.OutcomeTimeout
+			b.Data.Results = append(b.Data.Results, again)
 		}, Degraded, "1 task did not end well before the attempt that counts: node n00 timeout (serial, trial 1, attempt 1)"},
 		{"series on some", func(b *builder) {
 			last(b).Series = []model.Series{{Metric: "rate", Unit: "op", Offsets: []int64{0, 2e9, 6e9, 10e9}, Values: []float64{0, 200, 600, 1000}}}
 		}, Degraded, "11 tasks without a usable progress series"},
 		{"two groups", func(b *builder) {
 			for i := 6; i < 9; i++ {
-				b.data.Results[i].Samples[0].Value /= 4
+				b.Data.Results[i].Samples[0].Value /= 4
 			}
 		}, Degraded, "fall in two groups"},
 	}
@@ -82,7 +67,7 @@ func TestDoubtsAndWarnings(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := plain(6, .5)
 			c.change(b)
-			f := one(t, b.data, quick)
+			f := one(t, b.Data, quick)
 			if f.Verdict != c.verdict {
 				t.Errorf("verdict %s, want %s\n%s", f.Verdict, c.verdict, strings.Join(f.Warnings, "\n"))
 			}
@@ -116,12 +101,12 @@ func TestSeriesRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBuilder(2)
-			b.step(model.Serial, 1, b.result(0, constant(0, 100), 1, 0))
-			b.step(model.Serial, 1, b.result(1, constant(0, 103), 1, 0))
-			bad := b.result(1, constant(0, 54), 1, 0)
+			b.Step(model.Serial, 1, result(b, 0, constant(0, 100), 1, 0))
+			b.Step(model.Serial, 1, result(b, 1, constant(0, 103), 1, 0))
+			bad := result(b, 1, constant(0, 54), 1, 0)
 			bad.Series[0].Offsets, bad.Series[0].Values = c.offsets, c.values
-			b.step(model.Parallel, 1, b.result(0, constant(0, 50), 1, 0), bad)
-			f := one(t, b.data, quick)
+			b.Step(model.Parallel, 1, result(b, 0, constant(0, 50), 1, 0), bad)
+			f := one(t, b.Data, quick)
 			wantWarning(t, f, "scored on whole tasks, not in the common window")
 			wantWarning(t, f, c.text)
 			wantValue(t, "CDI", f.CDI, 100*(1-104./203), 1e-9)
@@ -135,10 +120,10 @@ func TestSeriesRefused(t *testing.T) {
 // TestWide: what "none" leaves open is said.
 func TestWide(t *testing.T) {
 	b := newBuilder(2)
-	b.step(model.Serial, 1, b.reported(0, 0, 10, 100))
-	b.step(model.Serial, 1, b.reported(1, 0, 10, 101))
-	b.step(model.Parallel, 1, b.reported(0, 0, 10, 99), b.reported(1, 0, 10, 103))
-	f := one(t, b.data, quick)
+	b.Step(model.Serial, 1, b.Reported(0, 0, 10, 100))
+	b.Step(model.Serial, 1, b.Reported(1, 0, 10, 101))
+	b.Step(model.Parallel, 1, b.Reported(0, 0, 10, 99), b.Reported(1, 0, 10, 103))
+	f := one(t, b.Data, quick)
 	if f.Verdict != None {
 		t.Errorf("verdict %s, want none", f.Verdict)
 	}
@@ -146,7 +131,7 @@ func TestWide(t *testing.T) {
 	wantWarning(t, f, "only 2 nodes")
 
 	last(b).Samples[0].Value = 20
-	f = one(t, b.data, quick)
+	f = one(t, b.Data, quick)
 	if f.Verdict != Unknown {
 		t.Errorf("verdict of an interval that holds a total loss: %s, want unknown", f.Verdict)
 	}
@@ -156,26 +141,26 @@ func TestWide(t *testing.T) {
 // still has a finding that says so.
 func TestNothingVanishes(t *testing.T) {
 	onlySerial := newBuilder(2)
-	onlySerial.step(model.Serial, 1, onlySerial.reported(0, 0, 1, 5))
+	onlySerial.Step(model.Serial, 1, onlySerial.Reported(0, 0, 1, 5))
 	onlyParallel := newBuilder(2)
-	onlyParallel.step(model.Parallel, 1, onlyParallel.reported(0, 0, 1, 5), onlyParallel.reported(1, 0, 1, 7))
+	onlyParallel.Step(model.Parallel, 1, onlyParallel.Reported(0, 0, 1, 5), onlyParallel.Reported(1, 0, 1, 7))
 	failed := plain(2, 1)
-	for i := range failed.data.Steps {
-		failed.data.Steps[i].State = model.StepInvalid
+	for i := range failed.Data.Steps {
+		failed.Data.Steps[i].State = model.StepInvalid
 	}
 	single := newBuilder(1)
-	single.step(model.Serial, 1, single.reported(0, 0, 1, 5))
-	single.step(model.Parallel, 1, single.reported(0, 0, 1, 4))
+	single.Step(model.Serial, 1, single.Reported(0, 0, 1, 5))
+	single.Step(model.Parallel, 1, single.Reported(0, 0, 1, 4))
 	for _, c := range []struct {
 		name string
 		data model.RunData
 		text string
 		cdi  bool
 	}{
-		{"only serial", onlySerial.data, "there are no parallel values", false},
-		{"only parallel", onlyParallel.data, "there are no serial values", false},
-		{"nothing valid", failed.data, "no valid result reported a metric", false},
-		{"one node", single.data, "one node has no interval", true},
+		{"only serial", onlySerial.Data, "there are no parallel values", false},
+		{"only parallel", onlyParallel.Data, "there are no serial values", false},
+		{"nothing valid", failed.Data, "no valid result reported a metric", false},
+		{"one node", single.Data, "one node has no interval", true},
 		{"equal ratios", equalRatios(), "exactly the same ratio", true},
 	} {
 		f := one(t, c.data, quick)
@@ -192,19 +177,19 @@ func TestNothingVanishes(t *testing.T) {
 // equalRatios is a run in which every node keeps exactly 80 %.
 func equalRatios() model.RunData {
 	b := newBuilder(2)
-	b.step(model.Serial, 1, b.reported(0, 0, 1, 100))
-	b.step(model.Serial, 1, b.reported(1, 0, 1, 100))
-	b.step(model.Parallel, 1, b.reported(0, 0, 1, 80), b.reported(1, 0, 1, 80))
-	return b.data
+	b.Step(model.Serial, 1, b.Reported(0, 0, 1, 100))
+	b.Step(model.Serial, 1, b.Reported(1, 0, 1, 100))
+	b.Step(model.Parallel, 1, b.Reported(0, 0, 1, 80), b.Reported(1, 0, 1, 80))
+	return b.Data
 }
 
 // TestDifferentFleets: trials on different nodes have no common n.
 func TestDifferentFleets(t *testing.T) {
 	b := plain(2, .5)
-	b.step(model.Serial, 2, b.reported(0, 0, 10, 100))
-	b.step(model.Serial, 2, b.reported(2, 0, 10, 101))
-	b.step(model.Parallel, 2, b.reported(0, 0, 10, 50), b.reported(2, 0, 10, 51))
-	f := one(t, b.data, quick)
+	b.Step(model.Serial, 2, b.Reported(0, 0, 10, 100))
+	b.Step(model.Serial, 2, b.Reported(2, 0, 10, 101))
+	b.Step(model.Parallel, 2, b.Reported(0, 0, 10, 50), b.Reported(2, 0, 10, 51))
+	f := one(t, b.Data, quick)
 	wantWarning(t, f, "the parallel trials ran on different nodes (n00, n01 and n00, n02)")
 	if f.Verdict != Unknown {
 		t.Errorf("verdict %s, want unknown", f.Verdict)
@@ -216,10 +201,10 @@ func TestDifferentFleets(t *testing.T) {
 func TestIntervalsDisagree(t *testing.T) {
 	b := newBuilder(4)
 	for i, v := range []float64{100, 101, 99, 100} {
-		b.step(model.Serial, 1, b.reported(i, 0, 10, v))
+		b.Step(model.Serial, 1, b.Reported(i, 0, 10, v))
 	}
-	b.step(model.Parallel, 1, b.reported(0, 0, 10, 99), b.reported(1, 0, 10, 92), b.reported(2, 0, 10, 98), b.reported(3, 0, 10, 93))
-	f := one(t, b.data, quick)
+	b.Step(model.Parallel, 1, b.Reported(0, 0, 10, 99), b.Reported(1, 0, 10, 92), b.Reported(2, 0, 10, 98), b.Reported(3, 0, 10, 93))
+	f := one(t, b.Data, quick)
 	if f.Verdict != None || f.BCa == nil || f.BCa[0] <= 0 {
 		t.Errorf("verdict %s, bootstrap %v, want none and a bootstrap above 0", f.Verdict, f.BCa)
 	}
@@ -229,9 +214,9 @@ func TestIntervalsDisagree(t *testing.T) {
 // TestSeed: the bootstrap follows the run's seed unless another is given.
 func TestSeed(t *testing.T) {
 	b := plain(6, .5)
-	first := one(t, b.data, quick)
-	same := one(t, b.data, Options{Resamples: 200, Seed: 7})
-	other := one(t, b.data, Options{Resamples: 200, Seed: 8})
+	first := one(t, b.Data, quick)
+	same := one(t, b.Data, Options{Resamples: 200, Seed: 7})
+	other := one(t, b.Data, Options{Resamples: 200, Seed: 8})
 	if *first.BCa != *same.BCa || *first.BCa == *other.BCa {
 		t.Errorf("bootstrap %v by the run's seed 7, %v by 7, %v by 8, want the first two equal and the last not", *first.BCa, *same.BCa, *other.BCa)
 	}

@@ -31,13 +31,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // level is the confidence level of every interval.
-const level = 0.95
+const level = stats.DefaultLevel
 
 // Limits beyond which a finding carries a warning.
 const (
@@ -200,7 +201,7 @@ func (p part) noteFleet(steps []stepReadings, n *notes) {
 		}
 		now := observe.Subjects(s.step)
 		if fleet != nil && !slices.Equal(fleet, now) {
-			n.doubt("the parallel trials ran on different %ss (%s and %s)", p.measures(), list(fleet), list(now))
+			n.doubt("the parallel trials ran on different %ss (%s and %s)", p.measures(), num.List(fleet), num.List(now))
 			return
 		}
 		fleet = now

@@ -20,12 +20,12 @@ const (
 )
 
 // Subjects is what is measured as one.
-type Subjects string
+type Subjects = model.Subjects
 
 // A node by itself, or the two ends of a connection.
 const (
-	OfNodes Subjects = "node"
-	OfPairs Subjects = "pair"
+	OfNodes = model.OfNodes
+	OfPairs = model.OfPairs
 )
 
 // The two ways of scoring a finding: in the common window of a parallel step,

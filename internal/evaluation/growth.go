@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -439,7 +440,7 @@ func (s *sweep) noteEvenGroups(limit *SharedLimit, names []string) {
 			}
 		}
 	}
-	s.notes.warn("the groups %s were always active in equal parts: whether the whole fleet shares the limit, or each group has one of its own, cannot be told", list(names))
+	s.notes.warn("the groups %s were always active in equal parts: whether the whole fleet shares the limit, or each group has one of its own, cannot be told", num.List(names))
 }
 
 // Name is how sentences call the scaling, as [Finding.Name].

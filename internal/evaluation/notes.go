@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -39,29 +40,12 @@ func (n *notes) all() []string {
 	return out
 }
 
-// maxNames bounds how many things a warning lists by name.
-const maxNames = 5
-
-// list joins names for people: "a, b, c, d, e and 12 more".
-func list[T ~string](names []T) string {
-	shown := names[:min(len(names), maxNames)]
-	parts := make([]string, len(shown))
-	for i, s := range shown {
-		parts[i] = string(s)
-	}
-	text := strings.Join(parts, ", ")
-	if rest := len(names) - len(shown); rest > 0 {
-		text += fmt.Sprintf(" and %d more", rest)
-	}
-	return text
-}
-
 // named is "node a", "nodes a, b" or "pairs a+b, c+d".
 func named(of Subjects, names []model.NodeID) string {
 	if len(names) == 1 {
-		return string(of) + " " + list(names)
+		return string(of) + " " + num.List(names)
 	}
-	return string(of) + "s " + list(names)
+	return string(of) + "s " + num.List(names)
 }
 
 // plural is "1 task" or "2 tasks".
@@ -109,10 +93,10 @@ func (p part) noteFailures(n *notes) {
 		lost = append(lost, text)
 	}
 	if len(lost) > 0 {
-		n.warn("%s of %d without a valid result, left out: %s", plural(len(lost), "step"), len(p.steps), list(lost))
+		n.warn("%s of %d without a valid result, left out: %s", plural(len(lost), "step"), len(p.steps), num.List(lost))
 	}
 	if failed := p.failed(); len(failed) > 0 {
-		n.warn("%s did not end well before the attempt that counts: %s", plural(len(failed), "task"), list(failed))
+		n.warn("%s did not end well before the attempt that counts: %s", plural(len(failed), "task"), num.List(failed))
 	}
 }
 
@@ -196,7 +180,7 @@ func (p part) noteFacts(cmp comparison, n *notes) {
 		for _, name := range slices.Sorted(maps.Keys(models)) {
 			counted = append(counted, fmt.Sprintf("%d × %s", models[name], name))
 		}
-		n.warn("unequal CPUs: %s", list(counted))
+		n.warn("unequal CPUs: %s", num.List(counted))
 	}
 }
 

@@ -18,7 +18,7 @@ func lateRun(rng *rand.Rand, nodes, trials int, late, jitter float64) model.RunD
 	b := newBuilder(nodes)
 	measure := func(i int, bias float64) model.Result {
 		rate := 1e6 * (1 + 1e-6*rng.NormFloat64())
-		r := b.result(i, constant(0, rate), .1, 0)
+		r := result(b, i, constant(0, rate), .1, 0)
 		s := &r.Series[0]
 		for k := range s.Values {
 			s.Values[k] += rate * jitter * rng.NormFloat64()
@@ -34,15 +34,15 @@ func lateRun(rng *rand.Rand, nodes, trials int, late, jitter float64) model.RunD
 	}
 	for trial := 1; trial <= trials; trial++ {
 		for i := range nodes {
-			b.step(model.Serial, trial, measure(i, 0))
+			b.Step(model.Serial, trial, measure(i, 0))
 		}
 		rs := make([]model.Result, nodes)
 		for i := range rs {
 			rs[i] = measure(i, late)
 		}
-		b.step(model.Parallel, trial, rs...)
+		b.Step(model.Parallel, trial, rs...)
 	}
-	return b.data
+	return b.Data
 }
 
 // TestResolutionFloor: what lies below the resolution of the counters is not

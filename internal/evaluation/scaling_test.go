@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,70 +12,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
-
-// sweepCase is a simulated run over fleet sizes.
-type sweepCase struct {
-	fleet, trials int
-	sizes         []int   // without the fleet's
-	spread        float64 // of the nodes' speeds
-	noise         float64 // relative, of every task
-	groups        int     // nodes i and j are in one group if i%groups == j%groups
-	// total is what these subjects get together when each could have solo.
-	total func(active []int, solo float64) float64
-}
-
-// fleetCap is one limit that all share.
-func fleetCap(limit float64) func([]int, float64) float64 {
-	return func(active []int, solo float64) float64 { return min(limit, solo*float64(len(active))) }
-}
-
-const solo = 200 // op/s of an average node alone
-
-// run measures the case. Subjects of smaller sizes rotate.
-func (c sweepCase) run(rng *rand.Rand) *builder {
-	b := newBuilder(c.fleet)
-	speeds := make([]float64, c.fleet)
-	for i := range speeds {
-		speeds[i] = math.Exp(c.spread * rng.NormFloat64())
-		if c.groups > 0 {
-			b.data.Nodes[i].Labels = map[string]string{"group": fmt.Sprintf("rack%d", i%c.groups)}
-		}
-	}
-	task := func(i int, capacity float64) model.Result {
-		if capacity >= solo {
-			capacity *= speeds[i] // what is shared does not depend on its users
-		}
-		return b.reported(i, 0, 10, capacity*(1+c.noise*rng.NormFloat64()))
-	}
-	next := 0
-	for trial := 1; trial <= c.trials; trial++ {
-		for i := range c.fleet {
-			b.step(model.Serial, trial, task(i, solo))
-		}
-		for _, size := range append(slices.Clone(c.sizes), c.fleet) {
-			active := make([]int, size)
-			for k := range active {
-				active[k] = (next + k) % c.fleet
-			}
-			next += size
-			slices.Sort(active)
-			rs := make([]model.Result, size)
-			for k, i := range active {
-				rs[k] = task(i, c.each(i, active))
-			}
-			b.step(model.Parallel, trial, rs...)
-		}
-	}
-	return b
-}
-
-// each is what node i gets among the active: by groups, if there are any.
-func (c sweepCase) each(i int, active []int) float64 {
-	if c.groups > 0 {
-		active = slices.DeleteFunc(slices.Clone(active), func(j int) bool { return j%c.groups != i%c.groups })
-	}
-	return c.total(active, solo) / float64(len(active))
-}
 
 // scaled returns the only scaling.
 func scaled(t *testing.T, data model.RunData) Scaling {
@@ -93,18 +28,18 @@ func scaled(t *testing.T, data model.RunData) Scaling {
 
 // inBytes makes a run count bytes of a resource.
 func inBytes(b *builder, resource string, factor float64) {
-	for i := range b.data.Results {
-		s := &b.data.Results[i].Samples[0]
+	for i := range b.Data.Results {
+		s := &b.Data.Results[i].Samples[0]
 		s.Unit, s.Resource, s.Value = "byte/s", resource, factor*s.Value
 	}
 }
 
 // TestSharedLimit: 4 × 200 Mbit/s into 300 Mbit/s, sizes 1 to 4.
 func TestSharedLimit(t *testing.T) {
-	c := sweepCase{fleet: 4, trials: 2, sizes: []int{2, 3}, noise: .001, total: fleetCap(300)}
-	b := c.run(rand.New(rand.NewPCG(1, 1)))
+	c := sweepCase{Fleet: 4, Trials: 2, Sizes: []int{2, 3}, Noise: .001, Total: fleetCap(300)}
+	b := c.Run(rand.New(rand.NewPCG(1, 1)))
 	inBytes(b, model.ResourceNetworkReceive, 1e6/8)
-	s := scaled(t, b.data)
+	s := scaled(t, b.Data)
 	if s.Limit == nil || s.Fit == nil || s.Fit.Model != "capped" {
 		t.Fatalf("limit %v, fit %v, want both; warnings %q", s.Limit, s.Fit, s.Warnings)
 	}
@@ -134,26 +69,26 @@ func TestSharedLimit(t *testing.T) {
 
 // TestSweepIsNotCDI: smaller sizes change nothing in CDI(n).
 func TestSweepIsNotCDI(t *testing.T) {
-	c := sweepCase{fleet: 6, trials: 2, sizes: []int{2, 4}, spread: .05, noise: .01, total: fleetCap(500)}
-	with := c.run(rand.New(rand.NewPCG(2, 1)))
-	without := with.data
+	c := sweepCase{Fleet: 6, Trials: 2, Sizes: []int{2, 4}, Spread: .05, Noise: .01, Total: fleetCap(500)}
+	with := c.Run(rand.New(rand.NewPCG(2, 1)))
+	without := with.Data
 	without.Steps = slices.DeleteFunc(slices.Clone(without.Steps), func(s model.Step) bool {
 		return s.Phase == model.Parallel && len(s.Tasks) < 6
 	})
-	if diff := cmp.Diff(one(t, without, quick), one(t, with.data, quick)); diff != "" {
+	if diff := cmp.Diff(one(t, without, quick), one(t, with.Data, quick)); diff != "" {
 		t.Errorf("CDI without and with smaller sizes (-want +got):\n%s", diff)
 	}
 	// If the largest never came to an end there is no CDI(6), though there are 4.
-	for i := range with.data.Steps {
-		if len(with.data.Steps[i].Tasks) == 6 {
-			with.data.Steps[i].State = model.StepInvalid
+	for i := range with.Data.Steps {
+		if len(with.Data.Steps[i].Tasks) == 6 {
+			with.Data.Steps[i].State = model.StepInvalid
 		}
 	}
-	f := one(t, with.data, quick)
+	f := one(t, with.Data, quick)
 	if f.Verdict != Unknown || f.CDI != nil {
 		t.Errorf("CDI %v, verdict %s with no valid step of all nodes, want none and unknown", f.CDI, f.Verdict)
 	}
-	if s := scaled(t, with.data); len(s.Points) != 3 {
+	if s := scaled(t, with.Data); len(s.Points) != 3 {
 		t.Errorf("points %v, want sizes 1, 2 and 4", s.Points)
 	}
 }
@@ -165,12 +100,12 @@ func TestNoLimitFromOneSize(t *testing.T) {
 		sweep sweepCase
 		text  string
 	}{
-		{"4 nodes", sweepCase{fleet: 4, trials: 2, noise: .005, total: fleetCap(300)}, "measure more sizes: sizes: [2, 3]"},
-		{"20 nodes", sweepCase{fleet: 20, trials: 2, noise: .005, total: fleetCap(1000)}, "sizes: [6, 12, 19]"},
-		{"one size past the knee", sweepCase{fleet: 4, trials: 2, noise: .005, sizes: []int{2}, total: fleetCap(500)}, "sizes: [3]"},
-		{"no room below", sweepCase{fleet: 3, trials: 3, noise: .005, sizes: []int{2}, total: fleetCap(450)}, "measure a larger fleet"},
+		{"4 nodes", sweepCase{Fleet: 4, Trials: 2, Noise: .005, Total: fleetCap(300)}, "measure more sizes: sizes: [2, 3]"},
+		{"20 nodes", sweepCase{Fleet: 20, Trials: 2, Noise: .005, Total: fleetCap(1000)}, "sizes: [6, 12, 19]"},
+		{"one size past the knee", sweepCase{Fleet: 4, Trials: 2, Noise: .005, Sizes: []int{2}, Total: fleetCap(500)}, "sizes: [3]"},
+		{"no room below", sweepCase{Fleet: 3, Trials: 3, Noise: .005, Sizes: []int{2}, Total: fleetCap(450)}, "measure a larger fleet"},
 	} {
-		s := scaled(t, c.sweep.run(rand.New(rand.NewPCG(3, 1))).data)
+		s := scaled(t, c.sweep.Run(rand.New(rand.NewPCG(3, 1))).Data)
 		if s.Limit != nil {
 			t.Errorf("%s: limit %q, want none", c.name, s.Limit.Text)
 		}
@@ -178,7 +113,7 @@ func TestNoLimitFromOneSize(t *testing.T) {
 			t.Errorf("%s: warnings %q, want %q among them", c.name, s.Warnings, c.text)
 		}
 	}
-	sound := scaled(t, sweepCase{fleet: 4, trials: 2, noise: .005, total: fleetCap(1e6)}.run(rand.New(rand.NewPCG(3, 1))).data)
+	sound := scaled(t, sweepCase{Fleet: 4, Trials: 2, Noise: .005, Total: fleetCap(1e6)}.Run(rand.New(rand.NewPCG(3, 1))).Data)
 	if sound.Limit != nil || len(sound.Warnings) > 0 {
 		t.Errorf("without a loss: limit %v, warnings %q, want none", sound.Limit, sound.Warnings)
 	}
@@ -200,23 +135,23 @@ func TestLimitFoundAndNotInvented(t *testing.T) {
 		limit float64 // 0: none
 		least float64 // share of runs in which it is found
 	}{
-		{"limit, 2 %", sweepCase{fleet: 8, trials: 2, sizes: []int{2, 3, 4, 6}, spread: .03, noise: .02, total: fleetCap(700)}, 700, .9},
-		{"limit, 5 %", sweepCase{fleet: 16, trials: 3, sizes: []int{2, 4, 8, 12}, spread: .05, noise: .05, total: fleetCap(1000)}, 1000, .9},
-		{"linear, 2 %", sweepCase{fleet: 8, trials: 2, sizes: []int{2, 3, 4, 6}, spread: .03, noise: .02, total: fleetCap(1e9)}, 0, 0},
-		{"linear, 10 %", sweepCase{fleet: 8, trials: 1, sizes: []int{2, 3, 4, 6}, spread: .1, noise: .1, total: fleetCap(1e9)}, 0, 0},
-		{"each node loses a third", sweepCase{fleet: 8, trials: 2, sizes: []int{2, 3, 4, 6}, noise: .02, total: func(active []int, solo float64) float64 {
+		{"limit, 2 %", sweepCase{Fleet: 8, Trials: 2, Sizes: []int{2, 3, 4, 6}, Spread: .03, Noise: .02, Total: fleetCap(700)}, 700, .9},
+		{"limit, 5 %", sweepCase{Fleet: 16, Trials: 3, Sizes: []int{2, 4, 8, 12}, Spread: .05, Noise: .05, Total: fleetCap(1000)}, 1000, .9},
+		{"linear, 2 %", sweepCase{Fleet: 8, Trials: 2, Sizes: []int{2, 3, 4, 6}, Spread: .03, Noise: .02, Total: fleetCap(1e9)}, 0, 0},
+		{"linear, 10 %", sweepCase{Fleet: 8, Trials: 1, Sizes: []int{2, 3, 4, 6}, Spread: .1, Noise: .1, Total: fleetCap(1e9)}, 0, 0},
+		{"each node loses a third", sweepCase{Fleet: 8, Trials: 2, Sizes: []int{2, 3, 4, 6}, Noise: .02, Total: func(active []int, solo float64) float64 {
 			if len(active) == 1 {
 				return solo
 			}
 			return .66 * solo * float64(len(active))
 		}}, 0, 0},
-		{"slower and slower", sweepCase{fleet: 16, trials: 3, sizes: []int{2, 4, 8, 12}, noise: .01, total: usl(.05, 0)}, 0, 0},
-		{"turning", sweepCase{fleet: 16, trials: 3, sizes: []int{2, 4, 8, 12}, noise: .01, total: usl(.02, .02)}, 0, 0},
+		{"slower and slower", sweepCase{Fleet: 16, Trials: 3, Sizes: []int{2, 4, 8, 12}, Noise: .01, Total: usl(.05, 0)}, 0, 0},
+		{"turning", sweepCase{Fleet: 16, Trials: 3, Sizes: []int{2, 4, 8, 12}, Noise: .01, Total: usl(.02, .02)}, 0, 0},
 	} {
 		const runs = 200
 		found, held := 0, 0
 		for seed := range uint64(runs) {
-			s := scaled(t, c.sweep.run(rand.New(rand.NewPCG(seed, 11))).data)
+			s := scaled(t, c.sweep.Run(rand.New(rand.NewPCG(seed, 11))).Data)
 			if s.Limit == nil {
 				continue
 			}
@@ -241,8 +176,8 @@ func TestLimitFoundAndNotInvented(t *testing.T) {
 // not taken for theirs.
 func TestGroupLimits(t *testing.T) {
 	rng := func() *rand.Rand { return rand.New(rand.NewPCG(4, 1)) }
-	each := sweepCase{fleet: 8, trials: 3, sizes: []int{3, 5, 6, 7}, noise: .01, groups: 2, total: fleetCap(300)}
-	s := scaled(t, each.run(rng()).data)
+	each := sweepCase{Fleet: 8, Trials: 3, Sizes: []int{3, 5, 6, 7}, Noise: .01, Groups: 2, Total: fleetCap(300)}
+	s := scaled(t, each.Run(rng()).Data)
 	if len(s.Groups) != 2 || s.Limit != nil {
 		t.Fatalf("groups %+v, limit %+v, want two groups and no limit of the fleet; warnings %q", s.Groups, s.Limit, s.Warnings)
 	}
@@ -253,16 +188,16 @@ func TestGroupLimits(t *testing.T) {
 		}
 	}
 	whole := each
-	whole.groups = 0
-	b := whole.run(rng())
-	for i := range b.data.Nodes {
-		b.data.Nodes[i].Labels = map[string]string{"group": fmt.Sprintf("rack%d", i%2)}
+	whole.Groups = 0
+	b := whole.Run(rng())
+	for i := range b.Data.Nodes {
+		b.Data.Nodes[i].Labels = map[string]string{"group": fmt.Sprintf("rack%d", i%2)}
 	}
-	if s := scaled(t, b.data); len(s.Groups) != 0 || s.Limit == nil || s.Limit.Among != "" {
+	if s := scaled(t, b.Data); len(s.Groups) != 0 || s.Limit == nil || s.Limit.Among != "" {
 		t.Errorf("groups %+v, limit %+v, want a limit of the whole fleet only", s.Groups, s.Limit)
 	}
-	even := sweepCase{fleet: 8, trials: 3, sizes: []int{2, 4, 6}, noise: .01, groups: 2, total: fleetCap(300)}
-	s = scaled(t, even.run(rng()).data)
+	even := sweepCase{Fleet: 8, Trials: 3, Sizes: []int{2, 4, 6}, Noise: .01, Groups: 2, Total: fleetCap(300)}
+	s = scaled(t, even.Run(rng()).Data)
 	if s.Limit == nil || !strings.Contains(strings.Join(s.Warnings, "\n"), "in equal parts") {
 		t.Errorf("even groups: limit %v, warnings %q, want a limit and the doubt whose it is", s.Limit, s.Warnings)
 	}
@@ -270,16 +205,16 @@ func TestGroupLimits(t *testing.T) {
 
 // TestSweepLeavesOut: steps that say nothing about their size are not points.
 func TestSweepLeavesOut(t *testing.T) {
-	b := sweepCase{fleet: 4, trials: 1, sizes: []int{2, 3}, total: fleetCap(300)}.run(rand.New(rand.NewPCG(5, 1)))
-	two, three := &b.data.Steps[4], &b.data.Steps[5]
+	b := sweepCase{Fleet: 4, Trials: 1, Sizes: []int{2, 3}, Total: fleetCap(300)}.Run(rand.New(rand.NewPCG(5, 1)))
+	two, three := &b.Data.Steps[4], &b.Data.Steps[5]
 	two.State = model.StepInvalid
-	for i := range b.data.Results {
-		if b.data.Results[i].Step == three.ID {
-			b.data.Results[i].Samples = nil
+	for i := range b.Data.Results {
+		if b.Data.Results[i].Step == three.ID {
+			b.Data.Results[i].Samples = nil
 			break
 		}
 	}
-	s := scaled(t, b.data)
+	s := scaled(t, b.Data)
 	text := strings.Join(s.Warnings, "\n")
 	if len(s.Points) != 2 || !strings.Contains(text, "parallel with 2 nodes, trial 1 invalid") || !strings.Contains(text, "parallel with 3 nodes, trial 1: node n") {
 		t.Errorf("points %v, warnings %q, want sizes 1 and 4 and why", s.Points, s.Warnings)

@@ -1,16 +1,28 @@
 package evaluation
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/simulated"
 )
 
-// epoch is when simulated runs begin.
-var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// What package simulated makes, by short names.
+type (
+	builder   = simulated.Builder
+	sweepCase = simulated.Sweep
+)
+
+var (
+	newBuilder = simulated.New
+	nodeName   = simulated.NodeName
+	plain      = simulated.Plain
+	pairsRun   = simulated.Pairs
+	fleetCap   = simulated.Cap
+)
+
+var epoch = simulated.Epoch
 
 // polyline is the true progress of a task: work done at times in seconds,
 // linear between the corners.
@@ -77,44 +89,9 @@ func shared(jobs []job, total float64) []polyline {
 	}
 }
 
-// builder makes the data of a run step by step.
-type builder struct {
-	data model.RunData
-	now  time.Time
-}
-
-func newBuilder(nodes int) *builder {
-	b := &builder{now: epoch, data: model.RunData{Run: model.Run{ID: "01J00000000000000000000000", Seed: 7}}}
-	for i := range nodes {
-		b.data.Nodes = append(b.data.Nodes, model.Node{ID: nodeName(i), Facts: model.Facts{CPUModel: "Model X", Cores: 2}})
-	}
-	return b
-}
-
-func nodeName(i int) model.NodeID { return model.NodeID(fmt.Sprintf("n%02d", i)) }
-
-// step adds a complete step of these tasks.
-func (b *builder) step(phase model.Phase, trial int, results ...model.Result) {
-	number := len(b.data.Steps)
-	s := model.Step{
-		ID: model.NewStepID(b.data.Run.ID, number), Run: b.data.Run.ID, Number: number, Phase: phase,
-		Workload: "work", Trial: trial, State: model.StepComplete, Attempt: 1,
-	}
-	for i, r := range results {
-		r.Run, r.Step, r.Task, r.Attempt = s.Run, s.ID, model.NewTaskID(s.ID, i), 1
-		if r.Outcome == "" {
-			r.Outcome = model.OutcomeOK
-		}
-		s.Tasks = append(s.Tasks, model.Task{ID: r.Task, Node: r.Node, Position: i})
-		b.data.Results = append(b.data.Results, r)
-	}
-	b.data.Steps = append(b.data.Steps, s)
-	b.now = b.now.Add(time.Hour)
-}
-
 // result is a task that made this progress and published it every interval
 // seconds, the first time after a delay of its own, and at its end.
-func (b *builder) result(node int, p polyline, interval, delay float64) model.Result {
+func result(b *builder, node int, p polyline, interval, delay float64) model.Result {
 	series := model.Series{Metric: "rate", Unit: "op"}
 	point := func(t float64) {
 		series.Offsets = append(series.Offsets, int64(math.Round((t-p.start())*1e9)))
@@ -124,19 +101,9 @@ func (b *builder) result(node int, p polyline, interval, delay float64) model.Re
 		point(t)
 	}
 	point(p.end())
-	r := b.reported(node, p.start(), p.end(), p.at(p.end())/(p.end()-p.start()))
+	r := b.Reported(node, p.start(), p.end(), p.at(p.end())/(p.end()-p.start()))
 	r.Series = []model.Series{series}
 	return r
-}
-
-// reported is a task without progress, from start to end in seconds.
-func (b *builder) reported(node int, start, end, value float64) model.Result {
-	return model.Result{
-		Node:    nodeName(node),
-		Started: b.now.Add(time.Duration(math.Round(start * 1e9))),
-		Ended:   b.now.Add(time.Duration(math.Round(end * 1e9))),
-		Samples: []model.Sample{{Metric: "rate", Unit: "op/s", Value: value, Better: model.Higher}},
-	}
 }
 
 // constant is steady progress for ten seconds.
@@ -156,17 +123,17 @@ func noisyRun(rng *rand.Rand, nodes, trials int, spread, kept, noise float64) mo
 	}
 	measure := func(i int, share float64) model.Result {
 		rate := solo[i] * share * (1 + noise*rng.NormFloat64())
-		return b.result(i, constant(.001*rng.Float64(), rate), 1, rng.Float64())
+		return result(b, i, constant(.001*rng.Float64(), rate), 1, rng.Float64())
 	}
 	for trial := 1; trial <= trials; trial++ {
 		for i := range nodes {
-			b.step(model.Serial, trial, measure(i, 1))
+			b.Step(model.Serial, trial, measure(i, 1))
 		}
 		rs := make([]model.Result, nodes)
 		for i := range rs {
 			rs[i] = measure(i, kept)
 		}
-		b.step(model.Parallel, trial, rs...)
+		b.Step(model.Parallel, trial, rs...)
 	}
-	return b.data
+	return b.Data
 }

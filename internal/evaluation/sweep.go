@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -86,7 +87,7 @@ func (s *sweep) noteLost(p part) {
 		}
 	}
 	if len(lost) > 0 {
-		s.notes.warn("sizes without a valid result, left out: %s", list(lost))
+		s.notes.warn("sizes without a valid result, left out: %s", num.List(lost))
 	}
 }
 

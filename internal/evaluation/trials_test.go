@@ -17,16 +17,16 @@ func trials(count int) *builder {
 	for trial := 1; trial <= count; trial++ {
 		base := 100 * float64(trial*trial)
 		for i := range 3 {
-			b.step(model.Serial, trial, b.reported(i, 0, 10, base+float64(i)))
+			b.Step(model.Serial, trial, b.Reported(i, 0, 10, base+float64(i)))
 		}
-		b.step(model.Parallel, trial, b.reported(0, 0, 10, base*.5), b.reported(1, 0, 10, base*.51), b.reported(2, 0, 10, base*.49))
+		b.Step(model.Parallel, trial, b.Reported(0, 0, 10, base*.5), b.Reported(1, 0, 10, base*.51), b.Reported(2, 0, 10, base*.49))
 	}
-	b.data.Run.State = model.RunDone
+	b.Data.Run.State = model.RunDone
 	return b
 }
 
 // at returns the step of a trial of trials: 0 to 2 serial, 3 parallel.
-func at(b *builder, trial, step int) *model.Step { return &b.data.Steps[4*(trial-1)+step] }
+func at(b *builder, trial, step int) *model.Step { return &b.Data.Steps[4*(trial-1)+step] }
 
 // TestUnfinishedTrials: only trials that are complete in both phases count;
 // which were left out, and why, is said.
@@ -40,21 +40,21 @@ func TestUnfinishedTrials(t *testing.T) {
 	}{
 		{"all complete", func(*builder) {}, 1403 / 3., Degraded, nil},
 		{"cancelled in the serial phase", func(b *builder) {
-			b.data.Run.State, b.data.Run.Reason = model.RunCancelled, "by ana"
+			b.Data.Run.State, b.Data.Run.Reason = model.RunCancelled, "by ana"
 			at(b, 3, 2).State, at(b, 3, 3).State = model.StepPending, model.StepPending
 		}, 251, Degraded, []string{
 			"left out, because not complete in both phases: trial 3 (serial on n02 pending, parallel pending)",
 			"the run is cancelled (by ana): the finding rests on what was measured so far",
 		}},
 		{"running, the parallel step to come", func(b *builder) {
-			b.data.Run.State = model.RunRunning
+			b.Data.Run.State = model.RunRunning
 			at(b, 3, 3).State = model.StepRunning
 		}, 251, Degraded, []string{"trial 3 (parallel running)", "the run is running: "}},
 		{"a serial step in the middle lost", func(b *builder) {
-			b.data.Run.State = model.RunIncomplete
+			b.Data.Run.State = model.RunIncomplete
 			at(b, 2, 1).State = model.StepInvalid
 		}, 501, Degraded, []string{"trial 2 (serial on n01 invalid)", "the run is incomplete: "}},
-		{"a serial value not usable", func(b *builder) { b.data.Results[6].Samples[0].Value = 0 }, // of trial 2
+		{"a serial value not usable", func(b *builder) { b.Data.Results[6].Samples[0].Value = 0 }, // of trial 2
 			501, Degraded, []string{"trial 2 (no usable rate of node n00 alone)"}},
 		{"a node never measured alone", func(b *builder) {
 			for trial := 1; trial <= 3; trial++ {
@@ -62,7 +62,7 @@ func TestUnfinishedTrials(t *testing.T) {
 			}
 		}, 1403 / 3., Unknown, []string{"verdict unknown: no trial is complete in both phases: trial 1 (no serial step on n00)"}},
 		{"none complete", func(b *builder) {
-			b.data.Run.State = model.RunInterrupted
+			b.Data.Run.State = model.RunInterrupted
 			at(b, 1, 3).State, at(b, 2, 0).State, at(b, 3, 3).State = model.StepInvalid, model.StepInvalid, model.StepPending
 		}, 0, Unknown, []string{
 			"verdict unknown: no trial is complete in both phases: trial 1 (parallel invalid), trial 2 (serial on n00 invalid), trial 3 (parallel pending)",
@@ -72,7 +72,7 @@ func TestUnfinishedTrials(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := trials(3)
 			c.change(b)
-			f := one(t, b.data, quick)
+			f := one(t, b.Data, quick)
 			if c.serial > 0 {
 				wantValue(t, "serial mean", f.Serial.Mean, c.serial, 1e-9)
 			}
@@ -109,8 +109,8 @@ func TestNodeReplaced(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := plain(6, .5)
-			b.data.Events = []model.Event{{Time: epoch.Add(c.when), Node: c.node, Kind: c.kind, Text: text}}
-			f := one(t, b.data, quick)
+			b.Data.Events = []model.Event{{Time: epoch.Add(c.when), Node: c.node, Kind: c.kind, Text: text}}
+			f := one(t, b.Data, quick)
 			if f.Verdict != c.verdict {
 				t.Errorf("verdict %s, want %s", f.Verdict, c.verdict)
 			}
@@ -126,8 +126,8 @@ func TestNodeReplaced(t *testing.T) {
 // TestUnmeasuredIsNil: nothing measured in a phase is nothing, not zero.
 func TestUnmeasuredIsNil(t *testing.T) {
 	b := plain(3, .5)
-	b.data.Steps[3].State = model.StepInvalid
-	f := one(t, b.data, quick)
+	b.Data.Steps[3].State = model.StepInvalid
+	f := one(t, b.Data, quick)
 	if f.Parallel != (ParallelSpread{}) {
 		t.Errorf("parallel = %+v, want all nil", f.Parallel)
 	}

@@ -20,10 +20,10 @@ type turn struct {
 // the memory workload does them: 0 is published when a test begins.
 func inTurns(b *builder, node int, turns ...turn) model.Result {
 	start := turns[0].line.start()
-	r := b.reported(node, start, turns[len(turns)-1].line.end(), 1)
+	r := b.Reported(node, start, turns[len(turns)-1].line.end(), 1)
 	r.Samples = nil
 	for _, x := range turns {
-		one := b.result(node, x.line, .2, 0)
+		one := result(b, node, x.line, .2, 0)
 		one.Series[0].Metric, one.Samples[0].Metric = x.metric, x.metric
 		for i := range one.Series[0].Offsets { // since the task's start
 			one.Series[0].Offsets[i] += int64(math.Round(1e9 * (x.line.start() - start)))
@@ -52,15 +52,15 @@ func TestTestsInTurn(t *testing.T) {
 	}
 	b := newBuilder(3)
 	for i, s := range solo {
-		b.step(model.Serial, 1, inTurns(b, i, turn{"copy", steady(0, 5, s)}, turn{"triad", steady(5, 10, 2*s)}, turn{"latency", steady(10, 15, 10)}))
+		b.Step(model.Serial, 1, inTurns(b, i, turn{"copy", steady(0, 5, s)}, turn{"triad", steady(5, 10, 2*s)}, turn{"latency", steady(10, 15, 10)}))
 	}
 	rs := make([]model.Result, 3)
 	for i, s := range starts {
 		triad := 2 * solo[i] * []float64{.99, 1, 1.01}[i]
 		rs[i] = inTurns(b, i, turn{"copy", copies[i]}, turn{"triad", steady(s+5, s+10, triad)}, turn{"latency", steady(s+10, s+15, 10)})
 	}
-	b.step(model.Parallel, 1, rs...)
-	fs, err := Findings(observe.Of(b.data), quick)
+	b.Step(model.Parallel, 1, rs...)
+	fs, err := Findings(observe.Of(b.Data), quick)
 	if err != nil || len(fs) != 3 {
 		t.Fatalf("CDI gave %d findings, %v, want 3", len(fs), err)
 	}
@@ -95,14 +95,14 @@ func TestTestsInTurn(t *testing.T) {
 // nodes shortens the time that all are known to work, and there is no verdict.
 func TestCounterBreaksOff(t *testing.T) {
 	b := newBuilder(2)
-	b.step(model.Serial, 1, b.result(0, constant(0, 100), 1, 0))
-	b.step(model.Serial, 1, b.result(1, constant(0, 103), 1, 0))
-	cut := b.result(1, constant(0, 54), 1, 0)
+	b.Step(model.Serial, 1, result(b, 0, constant(0, 100), 1, 0))
+	b.Step(model.Serial, 1, result(b, 1, constant(0, 103), 1, 0))
+	cut := result(b, 1, constant(0, 54), 1, 0)
 	s := &cut.Series[0]
 	n := slices.Index(s.Offsets, 4e9) + 1
 	s.Offsets, s.Values = s.Offsets[:n], s.Values[:n]
-	b.step(model.Parallel, 1, b.result(0, constant(0, 50), 1, 0), cut)
-	f := one(t, b.data, quick)
+	b.Step(model.Parallel, 1, result(b, 0, constant(0, 50), 1, 0), cut)
+	f := one(t, b.Data, quick)
 	wantValue(t, "overlap", f.Overlap, .4, 1e-9)
 	if f.Verdict != Unknown {
 		t.Errorf("verdict %s, want unknown", f.Verdict)

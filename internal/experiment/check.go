@@ -56,7 +56,7 @@ func (r *reader) checkLab(e *Experiment) {
 	}
 	volumes := r.clean("fleet", "lab", "volumes")
 	for _, fe := range labErrors(err) {
-		at := slices.Concat(path, fieldPath(fe.Field))
+		at := slices.Concat(path, fieldPath(fe.Path))
 		// What was complained about is away, and so found missing.
 		if r.root.has(at) && r.clean(at...) && (volumes || !slices.Contains(at, "use")) {
 			r.report(at, fe.Problem, fe.Allowed)
@@ -65,18 +65,18 @@ func (r *reader) checkLab(e *Experiment) {
 }
 
 // labErrors returns the single errors of a lab.
-func labErrors(err error) []*lab.FieldError {
+func labErrors(err error) []*model.InputError {
 	var joined interface{ Unwrap() []error }
-	var fe *lab.FieldError
+	var fe *model.InputError
 	switch {
 	case errors.As(err, &joined):
-		var all []*lab.FieldError
+		var all []*model.InputError
 		for _, one := range joined.Unwrap() {
 			all = append(all, labErrors(one)...)
 		}
 		return all
 	case errors.As(err, &fe):
-		return []*lab.FieldError{fe}
+		return []*model.InputError{fe}
 	}
 	return nil
 }

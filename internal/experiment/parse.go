@@ -12,7 +12,6 @@ import (
 
 	yaml "go.yaml.in/yaml/v4"
 
-	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -168,6 +167,31 @@ func (v *value) own(common any) map[string]any {
 	return out
 }
 
+// Fill sets the parameters of a study that were given apart from a file, by
+// their JSON keys: params is a pointer to their struct. What its tags do not
+// allow is a model.InputErrors, in which keys have no place.
+func Fill(params any, given map[string]json.RawMessage) error {
+	src, err := json.Marshal(given)
+	if err != nil {
+		return fmt.Errorf("encoding the parameters: %w", err)
+	}
+	probs := &problems{}
+	root := readJSON(src, probs)
+	if root == nil {
+		return probs.err()
+	}
+	into := reflect.ValueOf(params).Elem()
+	fields := fieldsOf(into.Type())
+	known := keysOf(fields)
+	d := newDecoder(root, probs)
+	d.unknownKeys(root, nil, known)
+	d.fields(root, nil, into, slices.DeleteFunc(fields, func(f field) bool { return root.get(f.key) == nil }), known)
+	for i := range probs.list {
+		probs.list[i].Line, probs.list[i].Col = 0, 0
+	}
+	return probs.err()
+}
+
 // workload adds entry i of workloads to the experiment if nothing is wrong
 // with it.
 func (r *reader) workload(e *Experiment, i int) {
@@ -274,15 +298,12 @@ func (k Kinds) studyNames() []string {
 // against its parameters, a lab against its specification.
 func (r *reader) reportErrors(path []string, err error) {
 	var joined interface{ Unwrap() []error }
-	var le *lab.FieldError
 	var p *model.InputError
 	switch {
 	case errors.As(err, &joined):
 		for _, one := range joined.Unwrap() {
 			r.reportErrors(path, one)
 		}
-	case errors.As(err, &le):
-		r.report(slices.Concat(path, fieldPath(le.Field)), le.Problem, le.Allowed)
 	case errors.As(err, &p):
 		r.report(slices.Concat(path, fieldPath(p.Path)), p.Problem, p.Allowed)
 	default:

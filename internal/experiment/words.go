@@ -72,6 +72,8 @@ func (s shape) bounds() string {
 		return fmt.Sprintf(" from %s to %s", s.low, s.high)
 	case s.above != "" && s.high != "":
 		return fmt.Sprintf(" greater than %s and at most %s", s.above, s.high)
+	case s.above != "" && s.below != "":
+		return fmt.Sprintf(" greater than %s and less than %s", s.above, s.below)
 	case s.low != "":
 		return " of at least " + string(s.low)
 	case s.high != "":

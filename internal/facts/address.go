@@ -16,7 +16,6 @@ type Interface struct {
 	Addresses []netip.Addr
 }
 
-// systemInterfaces asks the system.
 func systemInterfaces() ([]Interface, error) {
 	found, err := net.Interfaces()
 	if err != nil {
@@ -47,7 +46,7 @@ func systemInterfaces() ([]Interface, error) {
 func addresses(root tree, interfaces []Interface) []string {
 	type ranked struct {
 		addr netip.Addr
-		rank []int // the smaller, the earlier
+		rank int // the smaller, the earlier
 	}
 	routes := defaultRoutes(root)
 	var list []ranked
@@ -55,59 +54,34 @@ func addresses(root tree, interfaces []Interface) []string {
 		if !i.Up {
 			continue
 		}
-		rank := interfaceRank(root, routes, i.Name)
+		place := slices.Index(routes, i.Name)
+		if place < 0 {
+			place = len(routes)
+			if root.exists("sys/class/net/" + i.Name + "/bridge") {
+				place++
+			}
+		}
 		for _, a := range i.Addresses {
 			a = a.Unmap().WithZone("")
 			if a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast() {
 				continue
 			}
-			list = append(list, ranked{a, []int{rank, truth(!a.IsGlobalUnicast()), truth(a.Is6())}})
+			rank := 4 * place
+			if !a.IsGlobalUnicast() {
+				rank += 2
+			}
+			if a.Is6() {
+				rank++
+			}
+			list = append(list, ranked{a, rank})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b ranked) int { return slices.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
 	var out []string
 	for _, r := range list {
 		out = appendNew(out, r.addr.String())
 	}
 	return out
-}
-
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// interfaceRank is the place among the default routes, then other interfaces,
-// then bridges.
-func interfaceRank(root tree, routes []string, name string) int {
-	if i := slices.Index(routes, name); i >= 0 {
-		return i
-	}
-	if root.exists("sys/class/net/" + name + "/bridge") {
-		return len(routes) + 1
-	}
-	return len(routes)
-}
-
-// defaultRoutes lists the interfaces of the default routes: IPv4 before IPv6,
-// each by metric, the one that is used first.
-func defaultRoutes(root tree) []string {
-	var names []string
-	for _, r := range parseRoutes4(root.text("proc/net/route")) {
-		names = appendNew(names, r.name)
-	}
-	for _, r := range parseRoutes6(root.text("proc/net/ipv6_route")) {
-		names = appendNew(names, r.name)
-	}
-	return names
-}
-
-// route is a default route.
-type route struct {
-	name   string
-	metric uint64
 }
 
 // routeUp and routeReject are the kernel's flags RTF_UP and RTF_REJECT.
@@ -116,45 +90,46 @@ const (
 	routeReject = 0x200
 )
 
-// parseRoutes4 reads /proc/net/route and returns its default routes.
-func parseRoutes4(text string) []route {
-	var list []route
-	for line := range strings.SplitSeq(text, "\n") {
-		// Iface Destination Gateway Flags RefCnt Use Metric Mask …
-		f := strings.Fields(line)
-		if len(f) < 8 || f[1] != "00000000" || f[7] != "00000000" {
-			continue
+// routeTables are the kernel's tables of routes: the columns that matter, and
+// the base of the metric's digits.
+var routeTables = []struct {
+	file                string
+	name, flags, metric int
+	base                int
+	columns             int
+	isDefault           func(fields []string) bool
+}{
+	// Iface Destination Gateway Flags RefCnt Use Metric Mask …
+	{"proc/net/route", 0, 3, 6, 10, 8, func(f []string) bool { return f[1] == "00000000" && f[7] == "00000000" }},
+	// destination length source length next-hop metric refs use flags name
+	{"proc/net/ipv6_route", 9, 8, 5, 16, 10, func(f []string) bool { return strings.Trim(f[0], "0") == "" && f[1] == "00" }},
+}
+
+// defaultRoutes lists the interfaces of the default routes that are in use:
+// IPv4 before IPv6, each by metric, the one that is used first.
+func defaultRoutes(root tree) []string {
+	type route struct {
+		name   string
+		metric uint64
+	}
+	var names []string
+	for _, t := range routeTables {
+		var list []route
+		for line := range strings.SplitSeq(root.text(t.file), "\n") {
+			f := strings.Fields(line)
+			if len(f) < t.columns || !t.isDefault(f) || f[t.name] == "lo" {
+				continue
+			}
+			flags, err1 := strconv.ParseUint(f[t.flags], 16, 32)
+			metric, err2 := strconv.ParseUint(f[t.metric], t.base, 32)
+			if err1 == nil && err2 == nil && flags&routeUp != 0 && flags&routeReject == 0 {
+				list = append(list, route{f[t.name], metric})
+			}
 		}
-		list = appendRoute(list, f[0], f[3], f[6], 10)
-	}
-	return byMetric(list)
-}
-
-// parseRoutes6 reads /proc/net/ipv6_route and returns its default routes.
-func parseRoutes6(text string) []route {
-	var list []route
-	for line := range strings.SplitSeq(text, "\n") {
-		// destination length source length next-hop metric refs use flags name
-		f := strings.Fields(line)
-		if len(f) < 10 || strings.Trim(f[0], "0") != "" || f[1] != "00" {
-			continue
+		slices.SortStableFunc(list, func(a, b route) int { return cmp.Compare(a.metric, b.metric) })
+		for _, r := range list {
+			names = appendNew(names, r.name)
 		}
-		list = appendRoute(list, f[9], f[8], f[5], 16)
 	}
-	return byMetric(list)
-}
-
-// appendRoute appends a route that is in use.
-func appendRoute(list []route, name, flags, metric string, base int) []route {
-	bits, err1 := strconv.ParseUint(flags, 16, 32)
-	m, err2 := strconv.ParseUint(metric, base, 32)
-	if err1 != nil || err2 != nil || bits&routeUp == 0 || bits&routeReject != 0 || name == "lo" {
-		return list
-	}
-	return append(list, route{name, m})
-}
-
-func byMetric(list []route) []route {
-	slices.SortStableFunc(list, func(a, b route) int { return cmp.Compare(a.metric, b.metric) })
-	return list
+	return names
 }

@@ -1,14 +1,19 @@
 package facts
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -17,7 +22,7 @@ import (
 type CloudOptions struct {
 	// Providers names the services to ask ("ec2", "gce", "azure", "openstack",
 	// "huawei", "aliyun"). Empty asks those that the firmware hints at, and
-	// nobody where it hints at none; "none" asks nobody.
+	// none where it hints at none; "none" asks none.
 	Providers []string
 	// Timeout bounds all of it together; zero is one second.
 	Timeout time.Duration
@@ -28,9 +33,6 @@ type CloudOptions struct {
 	Base string
 }
 
-const defaultTimeout = time.Second
-
-// provider is one cloud's metadata service.
 type provider struct {
 	name string
 	base string
@@ -44,16 +46,44 @@ type provider struct {
 // routed, so that the request cannot leave the host's own network.
 const linkLocal = "http://169.254.169.254"
 
-// providers returns all clouds that we know.
+const huaweiTag = "HUAWEICLOUD"
+
+// azureTag is the asset tag of every Azure machine. The vendor, Microsoft, is
+// that of any Hyper-V, too.
+const azureTag = "7783-7084-3265-9085-8269-3286-77"
+
+// providers returns all clouds that we know, with the signs by which a machine's
+// firmware (DMI) tells its cloud. They follow the clouds' own documentation and
+// cloud-init's ds-identify. None of them is shared by two clouds, and none is
+// set on a machine that is in no cloud.
 func providers() []provider {
 	return []provider{
 		{"ec2", linkLocal, hintEC2, askEC2},
-		{"gce", linkLocal, hintGCE, askGCE},
-		{"azure", linkLocal, hintAzure, askAzure},
-		{"aliyun", "http://100.100.100.200", hintAliyun, askAliyun},
-		{"huawei", linkLocal, hintHuawei, askOpenStack},
+		{"gce", linkLocal, dmiIs("product_name", "Google Compute Engine"), askGCE},
+		{"azure", linkLocal, dmiIs("chassis_asset_tag", azureTag), askAzure},
+		{"aliyun", "http://100.100.100.200", dmiIs("product_name", "Alibaba Cloud ECS"), askAliyun},
+		{"huawei", linkLocal, dmiIs("chassis_asset_tag", huaweiTag), askOpenStack},
 		{"openstack", linkLocal, hintOpenStack, askOpenStack},
 	}
+}
+
+func dmiIs(file, value string) func(tree) bool {
+	return func(root tree) bool { return dmi(root, file) == value }
+}
+
+func hintEC2(root tree) bool {
+	if dmi(root, "sys_vendor") == "Amazon EC2" {
+		return true
+	}
+	// Older, Xen-based types have no vendor of their own.
+	return strings.HasPrefix(strings.ToLower(root.text("sys/hypervisor/uuid")), "ec2") &&
+		strings.Contains(dmi(root, "bios_version"), "amazon")
+}
+
+func hintOpenStack(root tree) bool {
+	tag, product := dmi(root, "chassis_asset_tag"), dmi(root, "product_name")
+	return tag == "OpenTelekomCloud" ||
+		tag != huaweiTag && (product == "OpenStack Nova" || product == "OpenStack Compute") // Huawei calls itself OpenStack, too
 }
 
 // askCloud asks the metadata services concurrently and returns the answer of
@@ -65,7 +95,7 @@ func askCloud(ctx context.Context, root tree, opts CloudOptions) (*model.CloudIn
 		return nil, err
 	}
 	if opts.Timeout <= 0 {
-		opts.Timeout = defaultTimeout
+		opts.Timeout = time.Second
 	}
 	if opts.Client == nil {
 		opts.Client = newClient()
@@ -76,7 +106,13 @@ func askCloud(ctx context.Context, root tree, opts CloudOptions) (*model.CloudIn
 	errs := make([]error, len(chosen))
 	var wg sync.WaitGroup
 	for i, p := range chosen {
-		wg.Go(func() { infos[i], errs[i] = askOne(ctx, p, opts) })
+		wg.Go(func() {
+			infos[i], errs[i] = p.ask(ctx, client{http: opts.Client, base: cmp.Or(opts.Base, p.base)})
+			infos[i].Provider = p.name
+			if errs[i] != nil {
+				errs[i] = fmt.Errorf("asking the metadata service of %s: %w", p.name, errs[i])
+			}
+		})
 	}
 	wg.Wait()
 	for i := range chosen {
@@ -87,21 +123,6 @@ func askCloud(ctx context.Context, root tree, opts CloudOptions) (*model.CloudIn
 	return nil, errors.Join(errs...)
 }
 
-// askOne asks one service and names it in the answer.
-func askOne(ctx context.Context, p provider, opts CloudOptions) (model.CloudInfo, error) {
-	base := p.base
-	if opts.Base != "" {
-		base = opts.Base
-	}
-	info, err := p.ask(ctx, client{http: opts.Client, base: base})
-	if err != nil {
-		return info, fmt.Errorf("asking the metadata service of %s: %w", p.name, err)
-	}
-	info.Provider = p.name
-	return info, nil
-}
-
-// choose returns the services to ask.
 func choose(root tree, names []string) ([]provider, error) {
 	all := providers()
 	if len(names) == 0 {
@@ -112,7 +133,7 @@ func choose(root tree, names []string) ([]provider, error) {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(p provider) bool { return p.name == name }) {
-			return nil, fmt.Errorf("%w: cloud %q is not known; want %s or none", model.ErrUsage, name, providerNames(all))
+			return nil, &model.InputError{Problem: fmt.Sprintf("cloud %q is not known", name), Allowed: "use " + providerNames(all) + " or none"}
 		}
 	}
 	return slices.DeleteFunc(all, func(p provider) bool { return !slices.Contains(names, p.name) }), nil
@@ -124,4 +145,174 @@ func providerNames(list []provider) string {
 		names[i] = p.name
 	}
 	return strings.Join(names, ", ")
+}
+
+// newClient returns a client for metadata services: a proxy must not see the
+// requests, and nothing else than the service may answer them.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}
+}
+
+// client asks one metadata service.
+type client struct {
+	http *http.Client
+	base string
+}
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 64 << 10
+
+// do sends a request and returns the whole answer and its headers.
+func (c client) do(ctx context.Context, method, path string, header ...string) (string, http.Header, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read; there is nothing to lose
+	if resp.StatusCode != http.StatusOK {
+		return "", nil, fmt.Errorf("%s %s: %s", method, path, resp.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	return string(body), resp.Header, err
+}
+
+func (c client) get(ctx context.Context, path string, header ...string) (string, error) {
+	body, _, err := c.do(ctx, http.MethodGet, path, header...)
+	return body, err
+}
+
+func (c client) getJSON(ctx context.Context, v any, path string, header ...string) error {
+	body, err := c.get(ctx, path, header...)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(body), v); err != nil {
+		return fmt.Errorf("decoding the answer of %s: %w", path, err)
+	}
+	return nil
+}
+
+// errNoInstance says that the answer is not that of the service.
+var errNoInstance = errors.New("the answer names no instance")
+
+// newInfo checks what a service said. The words go into reports, so what is not
+// a word is left out.
+func newInfo(instanceType, zone, id string) (model.CloudInfo, error) {
+	info := model.CloudInfo{InstanceType: word(instanceType), Zone: word(zone), InstanceID: word(id)}
+	if info.InstanceID == "" {
+		return info, errNoInstance
+	}
+	return info, nil
+}
+
+// word returns s without the space around it, or nothing if it cannot be the name of a
+// type, zone or instance: markup, JSON, or far too long.
+func word(s string) string {
+	s = strings.TrimSpace(s)
+	odd := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" ._:/+-@()", r)
+	}
+	if len(s) > 128 || strings.ContainsFunc(s, odd) {
+		return ""
+	}
+	return s
+}
+
+// askEC2 speaks version 2 of the service (IMDSv2): a token first, then the
+// identity document.
+func askEC2(ctx context.Context, c client) (model.CloudInfo, error) {
+	token, _, err := c.do(ctx, http.MethodPut, "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds", "60")
+	if err != nil {
+		return model.CloudInfo{}, err
+	}
+	var doc struct {
+		InstanceID       string `json:"instanceId"`
+		InstanceType     string `json:"instanceType"`
+		AvailabilityZone string `json:"availabilityZone"`
+	}
+	if err := c.getJSON(ctx, &doc, "/latest/dynamic/instance-identity/document", "X-aws-ec2-metadata-token", token); err != nil {
+		return model.CloudInfo{}, err
+	}
+	return newInfo(doc.InstanceType, doc.AvailabilityZone, doc.InstanceID)
+}
+
+// askGCE asks for three values and not for the whole tree, which may hold the
+// user's secrets. Types and zones come as paths; their last element counts.
+func askGCE(ctx context.Context, c client) (model.CloudInfo, error) {
+	const header = "Metadata-Flavor"
+	var got [3]string
+	for i, name := range []string{"machine-type", "zone", "id"} {
+		body, answer, err := c.do(ctx, http.MethodGet, "/computeMetadata/v1/instance/"+name, header, "Google")
+		if err != nil {
+			return model.CloudInfo{}, err
+		}
+		if answer.Get(header) != "Google" {
+			return model.CloudInfo{}, errNoInstance
+		}
+		got[i] = path.Base(strings.TrimSpace(body))
+	}
+	return newInfo(got[0], got[1], got[2])
+}
+
+// askAzure names a zone "westeurope-1", or by the region where the machine is
+// in no zone.
+func askAzure(ctx context.Context, c client) (model.CloudInfo, error) {
+	var doc struct {
+		VMID     string `json:"vmId"`
+		VMSize   string `json:"vmSize"`
+		Location string `json:"location"`
+		Zone     string `json:"zone"`
+	}
+	if err := c.getJSON(ctx, &doc, "/metadata/instance/compute?api-version=2021-02-01", "Metadata", "true"); err != nil {
+		return model.CloudInfo{}, err
+	}
+	zone := doc.Location
+	if doc.Zone != "" {
+		zone += "-" + doc.Zone
+	}
+	return newInfo(doc.VMSize, zone, doc.VMID)
+}
+
+// askAliyun takes a token where the service gives one; machines that are not
+// hardened answer without.
+func askAliyun(ctx context.Context, c client) (model.CloudInfo, error) {
+	var header []string
+	token, _, err := c.do(ctx, http.MethodPut, "/latest/api/token", "X-aliyun-ecs-metadata-token-ttl-seconds", "60")
+	if err == nil {
+		header = []string{"X-aliyun-ecs-metadata-token", token}
+	}
+	var got [3]string
+	for i, name := range []string{"instance/instance-type", "zone-id", "instance-id"} {
+		if got[i], err = c.get(ctx, "/latest/meta-data/"+name, header...); err != nil {
+			return model.CloudInfo{}, err
+		}
+	}
+	return newInfo(got[0], got[1], got[2])
+}
+
+// askOpenStack reads OpenStack's own document and, for the type, which that
+// does not hold, the EC2-like tree beside it.
+func askOpenStack(ctx context.Context, c client) (model.CloudInfo, error) {
+	var doc struct {
+		UUID             string `json:"uuid"`
+		AvailabilityZone string `json:"availability_zone"`
+	}
+	if err := c.getJSON(ctx, &doc, "/openstack/latest/meta_data.json"); err != nil {
+		return model.CloudInfo{}, err
+	}
+	// Some installations switch the EC2-like tree off; then there is no type.
+	kind, _ := c.get(ctx, "/latest/meta-data/instance-type")
+	return newInfo(kind, doc.AvailabilityZone, doc.UUID)
 }

@@ -206,7 +206,7 @@ func TestAskCloudUnhinted(t *testing.T) {
 
 func TestAskCloudUnknownProvider(t *testing.T) {
 	_, err := askCloud(t.Context(), tree{fstest.MapFS{}}, CloudOptions{Providers: []string{"ec3"}, Client: refusing(t)})
-	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "want ec2, ") {
+	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "use ec2, ") {
 		t.Errorf("askCloud(ec3): %v, want model.ErrUsage with the names that are known", err)
 	}
 }

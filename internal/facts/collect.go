@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
+	"path"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -21,7 +25,7 @@ type Options struct {
 	Interfaces func() ([]Interface, error)
 	// Version is the agent's, copied into the facts.
 	Version string
-	// Cloud says whom to ask for the instance's type, zone and id.
+	// Cloud says which service to ask for the instance's type, zone and id.
 	Cloud CloudOptions
 }
 
@@ -51,11 +55,6 @@ func Collect(ctx context.Context, opts Options) (model.Facts, error) {
 		Agent:      opts.Version,
 	}
 	f.CPULimit, f.MemLimit = limits(root)
-	return f, collectOutside(ctx, root, opts, &f)
-}
-
-// collectOutside fills in what is not in the kernel's files.
-func collectOutside(ctx context.Context, root tree, opts Options, f *model.Facts) error {
 	if f.Hostname == "" {
 		// A host without a name is named after its address; see NodeID.
 		f.Hostname, _ = os.Hostname()
@@ -66,11 +65,11 @@ func collectOutside(ctx context.Context, root tree, opts Options, f *model.Facts
 	}
 	interfaces, err := list()
 	if err != nil {
-		return fmt.Errorf("listing network interfaces: %w", err)
+		return f, fmt.Errorf("listing network interfaces: %w", err)
 	}
 	f.Addresses = addresses(root, interfaces)
 	f.Cloud, err = askCloud(ctx, root, opts.Cloud)
-	return err
+	return f, err
 }
 
 // tree reads small files of the kernel. What is missing or unreadable is
@@ -102,4 +101,124 @@ func (t tree) names(dir string) []string {
 func (t tree) exists(name string) bool {
 	_, err := fs.Stat(t, name)
 	return err == nil
+}
+
+// osName is the distribution's full name, e.g. "Debian GNU/Linux 12
+// (bookworm)", or the system's where there is none ("darwin").
+func osName(root tree) string {
+	for _, file := range []string{"etc/os-release", "usr/lib/os-release"} {
+		for line := range strings.SplitSeq(root.text(file), "\n") {
+			if value, ok := strings.CutPrefix(line, "PRETTY_NAME="); ok {
+				return strings.Trim(value, `"'`)
+			}
+		}
+	}
+	return runtime.GOOS
+}
+
+// memory is MemTotal, in bytes: what the kernel manages, a little less than
+// what the machine was rented with.
+func memory(root tree) int64 {
+	fields := strings.Fields(statusField(root.text("proc/meminfo"), "MemTotal"))
+	if len(fields) != 2 || fields[1] != "kB" {
+		return 0
+	}
+	kib, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil || kib < 0 || kib > 1<<52 {
+		return 0
+	}
+	return kib * 1024
+}
+
+// Memory returns the node's memory and what the control groups of this process
+// allow of it, in bytes, as Linux shows them below root (os.DirFS("/")): 0 for
+// what is unknown or not limited.
+func Memory(root fs.FS) (total, limit int64) {
+	_, limit = limits(tree{root})
+	return memory(tree{root}), limit
+}
+
+// notDisks are block devices that hold no volume of the node: files, memory,
+// drives for removable media.
+var notDisks = []string{"loop", "ram", "zram", "sr", "fd"}
+
+// disks lists the block devices, by name. The kernel counts their size in
+// sectors of 512 bytes, whatever the device's own.
+func disks(root tree) []model.Disk {
+	var list []model.Disk
+	for _, name := range root.names("sys/block") {
+		dir := path.Join("sys/block", name)
+		sectors, err := strconv.ParseInt(root.text(path.Join(dir, "size")), 10, 64)
+		kind := strings.TrimRight(name, "0123456789") // "loop" of "loop0", but not of "loopback"
+		if err != nil || sectors <= 0 || sectors > 1<<53 || slices.Contains(notDisks, kind) {
+			continue
+		}
+		list = append(list, model.Disk{
+			Name:       strings.ReplaceAll(name, "!", "/"), // sysfs cannot hold a slash
+			Size:       sectors * 512,
+			Model:      root.text(path.Join(dir, "device/model")),
+			Rotational: root.text(path.Join(dir, "queue/rotational")) == "1",
+		})
+	}
+	return list
+}
+
+// natAddress is what every guest of VirtualBox and of QEMU's user network has:
+// private, but not unique.
+const natAddress = "10.0.2.15"
+
+// NodeID chooses the name under which a node takes part when its owner gave
+// none. The paper (ScaleBench, section 2.1) uses the worker's private IP
+// address, "which is unique in a private network"; so do we, and fall back in
+// this order:
+//
+//  1. the first address, the default route's, if it is a private IPv4 one;
+//  2. the host's name, unless it is the kind that every host has (localhost);
+//  3. the first address of any kind;
+//  4. whatever the host calls itself, or "node".
+//
+// Private addresses of other interfaces are not taken: a bridge for containers
+// has the same one on every host. The id is always valid, and the same at
+// every start as long as the facts are.
+func NodeID(f model.Facts, hostname string) model.NodeID {
+	name := cleanName(hostname)
+	first := ""
+	if len(f.Addresses) > 0 {
+		first = f.Addresses[0]
+	}
+	addr, err := netip.ParseAddr(first)
+	private := err == nil && addr.Is4() && addr.IsPrivate() && first != natAddress
+	for _, choice := range []struct {
+		id     string
+		usable bool
+	}{
+		{first, private},
+		{name, !everyHosts(name)},
+		{first, err == nil},
+		{name, true},
+	} {
+		if id := model.NodeID(choice.id); choice.usable && id.Validate() == nil {
+			return id
+		}
+	}
+	return "node"
+}
+
+// everyHosts reports whether a name says nothing about the host.
+func everyHosts(name string) bool {
+	first, _, _ := strings.Cut(strings.ToLower(name), ".")
+	return first == "" || first == "none" || strings.HasPrefix(first, "localhost")
+}
+
+// cleanName makes a host's name usable as an id of at most 128 characters: what
+// an id may not hold becomes "-".
+func cleanName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:-", r) {
+			return r
+		}
+		return '-'
+	}, name)
+	name = strings.TrimLeft(name, "._:-")
+	return strings.TrimRight(name[:min(len(name), 128)], "._:-")
 }

@@ -2,13 +2,16 @@ package facts
 
 import (
 	"fmt"
+	"math"
+	"path"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
-// cpuInfo is what /proc/cpuinfo tells.
 type cpuInfo struct {
 	models    []string // distinct, in the order of the processors
 	microcode []string // distinct
@@ -29,22 +32,18 @@ func parseCPUInfo(text string) cpuInfo {
 				cpu[strings.TrimSpace(key)] = strings.TrimSpace(value)
 			}
 		}
-		info.add(cpu)
+		name := cpu["model name"]
+		if name == "" {
+			name = armModel(cpu)
+		}
+		info.models = appendNew(info.models, strings.Join(strings.Fields(name), " "))
+		info.microcode = appendNew(info.microcode, cpu["microcode"])
+		if flags, ok := cpu["flags"]; ok {
+			info.flags = true
+			info.hypervisor = info.hypervisor || slices.Contains(strings.Fields(flags), "hypervisor")
+		}
 	}
 	return info
-}
-
-func (c *cpuInfo) add(cpu map[string]string) {
-	name := cpu["model name"]
-	if name == "" {
-		name = armModel(cpu)
-	}
-	c.models = appendNew(c.models, strings.Join(strings.Fields(name), " "))
-	c.microcode = appendNew(c.microcode, cpu["microcode"])
-	if flags, ok := cpu["flags"]; ok {
-		c.flags = true
-		c.hypervisor = c.hypervisor || slices.Contains(strings.Fields(flags), "hypervisor")
-	}
 }
 
 // appendNew appends s unless it is empty or there already.
@@ -114,6 +113,76 @@ func parseCPUList(text string) map[int]bool {
 		}
 	}
 	return set
+}
+
+// limits returns what the control groups of this process allow: cores (a
+// fraction of time, so not whole) and bytes of memory; 0 where there is no
+// limit. Versions 1 and 2 may be mounted together; every group up to the root
+// limits its members, so the least counts.
+func limits(root tree) (cpu float64, mem int64) {
+	cpu, mem = math.Inf(1), math.MaxInt64
+	paths := procself.Groups(root.text("proc/self/cgroup"))
+	for m := range procself.Mounts(root.text("proc/self/mountinfo")) {
+		unified := m.Unified()
+		key := "" // version 2
+		switch {
+		case unified:
+		case m.Controls("cpu"):
+			key = "cpu"
+		case m.Controls("memory"):
+			key = "memory"
+		default:
+			continue
+		}
+		mount := strings.TrimPrefix(path.Clean(m.Point), "/") // a tree has no leading slashes
+		for rel := path.Clean("/" + procself.Below(m.Root, paths[key])); ; rel = path.Dir(rel) {
+			dir := path.Join(mount, "."+rel)
+			if c := cpuLimit(root, dir, unified); c > 0 && (unified || m.Controls("cpu")) {
+				cpu = min(cpu, c)
+			}
+			if n := memLimit(root, dir, unified); n > 0 && (unified || m.Controls("memory")) {
+				mem = min(mem, n)
+			}
+			if rel == "/" {
+				break
+			}
+		}
+	}
+	if math.IsInf(cpu, 1) {
+		cpu = 0
+	}
+	// Version 1 writes "no limit" as the largest multiple of a page.
+	if mem >= math.MaxInt64-1<<20 {
+		mem = 0
+	}
+	return cpu, mem
+}
+
+// cpuLimit returns a group's quota/period in cores, 0 without a limit.
+func cpuLimit(root tree, dir string, unified bool) float64 {
+	quota, period := root.text(path.Join(dir, "cpu.cfs_quota_us")), root.text(path.Join(dir, "cpu.cfs_period_us"))
+	if unified {
+		quota, period, _ = strings.Cut(root.text(path.Join(dir, "cpu.max")), " ")
+	}
+	q, err1 := strconv.ParseInt(quota, 10, 64) // "max" and "" are no limit
+	p, err2 := strconv.ParseInt(period, 10, 64)
+	if err1 != nil || err2 != nil || q <= 0 || p <= 0 {
+		return 0
+	}
+	return float64(q) / float64(p)
+}
+
+// memLimit returns bytes, 0 or less without a limit.
+func memLimit(root tree, dir string, unified bool) int64 {
+	file := "memory.limit_in_bytes"
+	if unified {
+		file = "memory.max"
+	}
+	n, err := strconv.ParseInt(root.text(path.Join(dir, file)), 10, 64)
+	if err != nil {
+		return 0 // "max"
+	}
+	return n
 }
 
 // armModel names an ARM processor by its identification register, as arm64's

@@ -1,6 +1,10 @@
 package facts
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // hypervisor names what the machine runs on: "kvm", "xen", "vmware",
 // "microsoft", "amazon", "google", "qemu", "oracle", "parallels", "apple",
@@ -14,17 +18,13 @@ func hypervisor(root tree, cpu cpuInfo) string {
 	if strings.Contains(root.text("proc/xen/capabilities"), "control_d") {
 		return "none" // Xen's own first domain has the machine
 	}
-	dmi := dmiVendor(root)
-	bare := isBareMetal(root, cpu)
-	for _, name := range []string{
-		dmi,
-		xen(root),
-		clock(root),
-		deviceTree(root),
-	} {
-		if name != "" && !bare {
-			return name
-		}
+	xen := ""
+	if root.text("sys/hypervisor/type") == "xen" || root.exists("proc/xen") {
+		xen = "xen"
+	}
+	name := cmp.Or(dmiVendor(root), xen, clock(root), deviceTree(root))
+	if name != "" && !isBareMetal(root, cpu) {
+		return name
 	}
 	switch {
 	case cpu.hypervisor:
@@ -84,13 +84,6 @@ func isBareMetal(root tree, cpu cpuInfo) bool {
 	return strings.Contains(dmi(root, "product_name"), ".metal")
 }
 
-func xen(root tree) string {
-	if root.text("sys/hypervisor/type") == "xen" || root.exists("proc/xen") {
-		return "xen"
-	}
-	return ""
-}
-
 // clock knows the hypervisors that offer a clock of their own.
 func clock(root tree) string {
 	offered := root.text("sys/devices/system/clocksource/clocksource0/available_clocksource")
@@ -116,10 +109,8 @@ func deviceTree(root tree) string {
 	case compatible != "":
 		return "vm-other"
 	}
-	for _, node := range root.names("proc/device-tree") {
-		if strings.Contains(node, "fw-cfg") {
-			return "qemu"
-		}
+	if slices.ContainsFunc(root.names("proc/device-tree"), func(node string) bool { return strings.Contains(node, "fw-cfg") }) {
+		return "qemu"
 	}
 	return ""
 }

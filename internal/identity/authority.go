@@ -1,11 +1,14 @@
 package identity
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
-	"sort"
 	"sync"
 	"time"
 
@@ -23,7 +26,7 @@ var (
 )
 
 // keepTokens is how long a token that cannot be used any more is remembered,
-// so that whoever tries it is told why.
+// so that its holder is told why.
 const keepTokens = 7 * 24 * time.Hour
 
 // Grant is one admitted key.
@@ -45,7 +48,7 @@ type TokenSpec struct {
 }
 
 // openToken is what the server remembers of a token. Key is the public half of
-// the token's key pair: like a hash of the secret, it admits nobody.
+// the token's key pair: like a hash of the secret, it admits no one.
 type openToken struct {
 	Key     string    `json:"key"`
 	Role    Role      `json:"role"`
@@ -62,8 +65,8 @@ type Authority struct {
 	now  func() time.Time
 
 	mu       sync.Mutex
-	grants   map[string]Grant      // by key
-	tokens   map[string]*openToken // by the token's key
+	grants   map[string]Grant     // by key
+	tokens   map[string]openToken // by the token's key
 	onRevoke []func(key string)
 }
 
@@ -71,7 +74,7 @@ type Authority struct {
 // list. One process at a time may use it (package queue holds a lock on the
 // data directory).
 func OpenAuthority(path string) (*Authority, error) {
-	a := &Authority{path: path, now: time.Now, grants: map[string]Grant{}, tokens: map[string]*openToken{}}
+	a := &Authority{path: path, now: time.Now, grants: map[string]Grant{}, tokens: map[string]openToken{}}
 	if err := a.load(); err != nil {
 		return nil, fmt.Errorf("list of admitted keys %s: %w", path, err)
 	}
@@ -81,17 +84,13 @@ func OpenAuthority(path string) (*Authority, error) {
 // NewToken makes a token that leads to an endpoint, and remembers it.
 func (a *Authority) NewToken(spec TokenSpec, at Endpoint) (Token, error) {
 	if spec.Role != RoleAgent && spec.Role != RoleClient {
-		return Token{}, fmt.Errorf("join token: role %q: want %s or %s: %w", spec.Role, RoleAgent, RoleClient, model.ErrUsage)
+		return Token{}, &model.InputError{Problem: fmt.Sprintf("join token: the role must be %s or %s, not %q", RoleAgent, RoleClient, spec.Role)}
 	}
 	if spec.Uses < 0 || spec.TTL < 0 {
-		return Token{}, fmt.Errorf("join token: %d uses, %v: want positive values: %w", spec.Uses, spec.TTL, model.ErrUsage)
+		return Token{}, &model.InputError{Problem: fmt.Sprintf("join token: uses (%d) and lifetime (%v) must not be negative", spec.Uses, spec.TTL)}
 	}
-	if spec.Uses == 0 {
-		spec.Uses = 1
-	}
-	if spec.TTL == 0 {
-		spec.TTL = time.Hour
-	}
+	spec.Uses = cmp.Or(spec.Uses, 1)
+	spec.TTL = cmp.Or(spec.TTL, time.Hour)
 	k, err := New(spec.Role)
 	if err != nil {
 		return Token{}, err
@@ -101,28 +100,25 @@ func (a *Authority) NewToken(spec TokenSpec, at Endpoint) (Token, error) {
 		return Token{}, err
 	}
 	t := Token{at.Servers, at.ServerKey, at.Fingerprint, NewSecret(string(seed)), spec.Role, a.now().Add(spec.TTL), spec.Uses, at.External, at.Insecure}
-	return t, a.remember(&openToken{Key: k.Public(), Role: t.Role, Expires: t.Expires, Left: t.Uses})
-}
-
-func (a *Authority) remember(t *openToken) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.forgetOldTokens()
-	a.tokens[t.Key] = t
-	if err := a.save(); err != nil {
-		delete(a.tokens, t.Key)
-		return err
-	}
-	return nil
+	return t, a.commit(func() {
+		limit := a.now().Add(-keepTokens)
+		maps.DeleteFunc(a.tokens, func(_ string, t openToken) bool { return t.Expires.Before(limit) })
+		a.tokens[k.Public()] = openToken{Key: k.Public(), Role: t.Role, Expires: t.Expires, Left: t.Uses}
+	})
 }
 
-func (a *Authority) forgetOldTokens() {
-	limit := a.now().Add(-keepTokens)
-	for k, t := range a.tokens {
-		if t.Expires.Before(limit) {
-			delete(a.tokens, k)
-		}
+// commit changes memory and file together or neither. The caller holds the
+// lock.
+func (a *Authority) commit(change func()) error {
+	grants, tokens := maps.Clone(a.grants), maps.Clone(a.tokens)
+	change()
+	err := a.save()
+	if err != nil {
+		a.grants, a.tokens = grants, tokens
 	}
+	return err
 }
 
 // TokenKnown reports whether the server made this token, usable or not. Its
@@ -130,7 +126,8 @@ func (a *Authority) forgetOldTokens() {
 func (a *Authority) TokenKnown(tokenKey string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.tokens[tokenKey] != nil
+	_, ok := a.tokens[tokenKey]
+	return ok
 }
 
 // Redeem uses a token to admit the key of a verified [Join]. Each use admits
@@ -163,11 +160,17 @@ func (a *Authority) redeem(j Join, alive func(model.NodeID) bool) (Grant, []stri
 	if old, ok := a.grants[j.Key]; ok && old.Role == g.Role && old.Node == g.Node {
 		return old, nil, nil
 	}
-	holders := a.holders(j.Node, j.Role, j.Key)
+	holders := a.holders(g)
 	if len(holders) > 0 && !gone {
 		return Grant{}, nil, fmt.Errorf("%q: %w", j.Node, ErrNodeTaken)
 	}
-	if err := a.admitWith(t, g, holders); err != nil {
+	err = a.commit(func() {
+		a.put(g, holders)
+		t.Left--
+		t.Used = append(slices.Clone(t.Used), g.Key)
+		a.tokens[t.Key] = t
+	})
+	if err != nil {
 		return Grant{}, nil, err
 	}
 	// A key that moved to another node id must reconnect, too: its open
@@ -178,54 +181,53 @@ func (a *Authority) redeem(j Join, alive func(model.NodeID) bool) (Grant, []stri
 // usable returns the token of a request if it can still admit this key. A key
 // can use a token once: an old request, replayed, must not bring back a key
 // that was replaced or revoked since, nor move one back to an old node id.
-func (a *Authority) usable(j Join) (*openToken, error) {
-	t := a.tokens[j.TokenKey]
+func (a *Authority) usable(j Join) (openToken, error) {
+	t, known := a.tokens[j.TokenKey]
 	g, admitted := a.grants[j.Key]
 	switch {
-	case t == nil:
-		return nil, ErrTokenUnknown
+	case !known:
+		return t, ErrTokenUnknown
 	case t.Role != j.Role:
-		return nil, ErrTokenRole
+		return t, ErrTokenRole
 	case slices.Contains(t.Used, j.Key) && admitted && g.Node == j.Node:
 		return t, nil
 	case slices.Contains(t.Used, j.Key) && !admitted:
-		return nil, ErrTokenUsed
+		return t, ErrTokenUsed
 	case !a.now().Before(t.Expires):
-		return nil, ErrTokenExpired
+		return t, ErrTokenExpired
 	case t.Left < 1:
-		return nil, ErrTokenUsed
+		return t, ErrTokenUsed
 	case admitted && !j.Asked.After(g.Asked):
-		return nil, ErrJoinReplayed
+		return t, ErrJoinReplayed
 	}
 	return t, nil
 }
 
-// holders returns the other agents' keys that have a node id. Clients may
-// share a name.
-func (a *Authority) holders(node model.NodeID, role Role, key string) []string {
+// holders returns the other agents' keys that have a grant's node id. Clients
+// may share a name.
+func (a *Authority) holders(g Grant) []string {
+	if g.Role != RoleAgent {
+		return nil
+	}
+	return slices.DeleteFunc(a.named(g.Node, g.Role), func(k string) bool { return k == g.Key })
+}
+
+// named returns the keys that have a node id or name in a role.
+func (a *Authority) named(node model.NodeID, role Role) []string {
 	var keys []string
 	for k, g := range a.grants {
-		if role == RoleAgent && g.Role == RoleAgent && g.Node == node && k != key {
+		if g.Node == node && g.Role == role {
 			keys = append(keys, k)
 		}
 	}
 	return keys
 }
 
-// admitWith changes memory and file together or neither.
-func (a *Authority) admitWith(t *openToken, g Grant, replaced []string) error {
-	before, old := maps.Clone(a.grants), *t
+func (a *Authority) put(g Grant, replaced []string) {
 	for _, k := range replaced {
 		delete(a.grants, k)
 	}
 	a.grants[g.Key] = g
-	t.Left--
-	t.Used = append(slices.Clone(t.Used), g.Key)
-	err := a.save()
-	if err != nil {
-		a.grants, *t = before, old
-	}
-	return err
 }
 
 // Admit admits keys without a token: the server's own command line, or agents
@@ -237,34 +239,24 @@ func (a *Authority) Admit(grants ...Grant) error {
 			return fmt.Errorf("admitting %q: %w", g.Node, err)
 		}
 	}
-	replaced, err := a.admit(grants)
+	var replaced []string
+	a.mu.Lock()
+	err := a.commit(func() {
+		for _, g := range grants {
+			if g.At.IsZero() {
+				g.At = a.now().UTC()
+			}
+			holders := a.holders(g)
+			a.put(g, holders)
+			replaced = append(replaced, holders...)
+		}
+	})
+	a.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	a.revoked(replaced)
 	return nil
-}
-
-func (a *Authority) admit(grants []Grant) (replaced []string, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	before := maps.Clone(a.grants)
-	for _, g := range grants {
-		holders := a.holders(g.Node, g.Role, g.Key)
-		for _, k := range holders {
-			delete(a.grants, k)
-		}
-		replaced = append(replaced, holders...)
-		if g.At.IsZero() {
-			g.At = a.now().UTC()
-		}
-		a.grants[g.Key] = g
-	}
-	if err := a.save(); err != nil {
-		a.grants = before
-		return nil, err
-	}
-	return replaced, nil
 }
 
 // Admitted returns the grant of a public key.
@@ -279,27 +271,20 @@ func (a *Authority) Admitted(key string) (Grant, bool) {
 func (a *Authority) Node(node model.NodeID) (Grant, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, g := range a.grants {
-		if g.Role == RoleAgent && g.Node == node {
-			return g, true
-		}
+	keys := a.named(node, RoleAgent)
+	if len(keys) == 0 {
+		return Grant{}, false
 	}
-	return Grant{}, false
+	return a.grants[keys[0]], true
 }
 
 // Grants lists what was granted, by role and node id.
 func (a *Authority) Grants() []Grant {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	out := make([]Grant, 0, len(a.grants))
-	for _, g := range a.grants {
-		out = append(out, g)
-	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].Role != out[j].Role {
-			return out[i].Role < out[j].Role
-		}
-		return out[i].Node < out[j].Node
+	out := slices.AppendSeq(make([]Grant, 0, len(a.grants)), maps.Values(a.grants))
+	slices.SortFunc(out, func(a, b Grant) int {
+		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Node, b.Node))
 	})
 	return out
 }
@@ -309,7 +294,16 @@ func (a *Authority) Grants() []Grant {
 // that admitted them, with which they could come back under another key. It
 // fails with model.ErrNotFound if there is none.
 func (a *Authority) Revoke(node model.NodeID) error {
-	keys, err := a.revoke(node)
+	a.mu.Lock()
+	keys := a.named(node, RoleAgent)
+	if len(keys) == 0 {
+		keys = a.named(node, RoleClient)
+	}
+	err := fmt.Errorf("revoking %q: %w; `scalebench nodes` lists the nodes", node, model.ErrNotFound)
+	if len(keys) > 0 {
+		err = a.commit(func() { a.expel(keys) })
+	}
+	a.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -317,49 +311,15 @@ func (a *Authority) Revoke(node model.NodeID) error {
 	return nil
 }
 
-func (a *Authority) revoke(node model.NodeID) ([]string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	keys := a.named(node, RoleAgent)
-	if len(keys) == 0 {
-		keys = a.named(node, RoleClient)
-	}
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("revoking %q: %w; `scalebench nodes` lists the nodes", node, model.ErrNotFound)
-	}
-	grants := maps.Clone(a.grants)
-	left := make(map[string]int)
-	for _, k := range keys {
-		delete(a.grants, k)
-		a.closeTokensOf(k, left)
-	}
-	if err := a.save(); err != nil {
-		a.grants = grants
-		for k, n := range left {
-			a.tokens[k].Left = n
-		}
-		return nil, err
-	}
-	return keys, nil
-}
-
-// named returns the keys that have a node id or name in a role.
-func (a *Authority) named(node model.NodeID, role Role) []string {
-	var keys []string
-	for k, g := range a.grants {
-		if g.Node == node && g.Role == role {
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
-
-// closeTokensOf closes the tokens that admitted a key and notes in before how
-// many uses they had left.
-func (a *Authority) closeTokensOf(key string, before map[string]int) {
-	for k, t := range a.tokens {
-		if slices.Contains(t.Used, key) && t.Left > 0 {
-			before[k], t.Left = t.Left, 0
+// expel removes keys and closes the tokens that admitted them.
+func (a *Authority) expel(keys []string) {
+	for _, key := range keys {
+		delete(a.grants, key)
+		for k, t := range a.tokens {
+			if slices.Contains(t.Used, key) {
+				t.Left = 0
+				a.tokens[k] = t
+			}
 		}
 	}
 }
@@ -375,11 +335,93 @@ func (a *Authority) OnRevoke(f func(key string)) {
 // revoked must be called without the lock: the functions may call back.
 func (a *Authority) revoked(keys []string) {
 	a.mu.Lock()
-	fs := append([]func(string){}, a.onRevoke...)
+	fs := slices.Clone(a.onRevoke)
 	a.mu.Unlock()
 	for _, k := range keys {
 		for _, f := range fs {
 			f(k)
 		}
 	}
+}
+
+// authorityFile is the stored form. It holds public keys only.
+type authorityFile struct {
+	Version int          `json:"version"`
+	Grants  []Grant      `json:"grants"`
+	Tokens  []*openToken `json:"tokens"`
+}
+
+const authorityVersion = 1
+
+func (a *Authority) load() error {
+	if err := privateDir(filepath.Dir(a.path)); err != nil {
+		return err
+	}
+	data, err := readPrivate(a.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f, err := parseAuthority(data)
+	if err != nil {
+		return err
+	}
+	for _, g := range f.Grants {
+		a.grants[g.Key] = g
+	}
+	for _, t := range f.Tokens {
+		a.tokens[t.Key] = *t
+	}
+	return nil
+}
+
+// parseAuthority reads the stored form and refuses what it does not fully
+// understand: guessing here would admit a stranger.
+func parseAuthority(data []byte) (authorityFile, error) {
+	var f authorityFile
+	if err := json.Unmarshal(data, &f); err != nil {
+		return f, fmt.Errorf("damaged: %w; restore it, or remove it and let the agents join again", err)
+	}
+	if f.Version != authorityVersion {
+		return f, fmt.Errorf("version %d, this scalebench knows %d", f.Version, authorityVersion)
+	}
+	for _, g := range f.Grants {
+		if err := errors.Join(g.Node.Validate(), CheckPublic(g.Key, g.Role)); err != nil {
+			return f, err
+		}
+		if g.Role != RoleAgent && g.Role != RoleClient {
+			return f, fmt.Errorf("unknown role %q", g.Role)
+		}
+	}
+	for _, t := range f.Tokens {
+		if t == nil {
+			return f, errors.New("damaged: an empty token")
+		}
+		if err := CheckPublic(t.Key, t.Role); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// save writes the list; the caller holds the lock.
+func (a *Authority) save() error {
+	f := authorityFile{Version: authorityVersion}
+	for _, k := range slices.Sorted(maps.Keys(a.grants)) {
+		f.Grants = append(f.Grants, a.grants[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(a.tokens)) {
+		t := a.tokens[k]
+		f.Tokens = append(f.Tokens, &t)
+	}
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encoding the list of admitted keys: %w", err)
+	}
+	if err := WritePrivate(a.path, append(data, '\n')); err != nil {
+		return fmt.Errorf("writing the list of admitted keys: %w", err)
+	}
+	return nil
 }

@@ -79,7 +79,7 @@ func (k *Key) sharedWith(peer string) (*[32]byte, error) {
 	}
 	mine := [32]byte(secretScalar(k))
 	// X25519 refuses points of small order, with which the secret would be
-	// known to everybody; box.Precompute does not.
+	// public; box.Precompute does not.
 	if _, err := curve25519.X25519(mine[:], theirs[:]); err != nil {
 		return nil, fmt.Errorf("public key %.8s…: unsafe for encryption", peer)
 	}
@@ -95,19 +95,15 @@ func secretScalar(k *Key) []byte {
 	return digest[:32]
 }
 
-// fieldPrime is 2^255 − 19.
-func fieldPrime() *big.Int {
-	p := new(big.Int).Lsh(big.NewInt(1), 255)
-	return p.Sub(p, big.NewInt(19))
-}
-
 // montgomery converts an Ed25519 public key to the u coordinate of the same
-// point on Curve25519. Public keys are no secret: math/big may take its time.
+// point on Curve25519. Public keys are not secret: math/big may take its time.
 func montgomery(public []byte) (*[32]byte, error) {
 	b := bytes.Clone(public)
 	b[31] &= 0x7f // the sign of x plays no part
 	slices.Reverse(b)
-	p, y, one := fieldPrime(), new(big.Int).SetBytes(b), big.NewInt(1)
+	y, one := new(big.Int).SetBytes(b), big.NewInt(1)
+	p := new(big.Int).Lsh(one, 255)
+	p.Sub(p, big.NewInt(19)) // 2^255 − 19
 	denominator := new(big.Int).Sub(one, y)
 	if y.Cmp(p) >= 0 || denominator.ModInverse(denominator.Mod(denominator, p), p) == nil {
 		return nil, errors.New("public key: not a point that can be encrypted to")

@@ -1,5 +1,5 @@
 // Package identity says who is who: keys, signed envelopes, encryption
-// between two keys, join tokens, and the server's list of whom it admitted.
+// between two keys, join tokens, and the server's list of admitted keys.
 // It neither listens nor connects; package queue carries what is made here.
 //
 // The way of one agent's identity:
@@ -17,7 +17,7 @@
 // Keys are Ed25519 in the nkey encoding of NATS ("U…" for agents and clients,
 // "N…" for the server; secrets begin with "S"). Encryption between two keys
 // is NaCl box on the Curve25519 form of the same keys, so that knowing
-// somebody's public key is enough to write to them (see box.go).
+// a public key is enough to write to its holder (see box.go).
 //
 // The threat model is docs/security.md.
 package identity

@@ -57,7 +57,7 @@ const EnvelopeOverhead = headerSize + ed25519.SignatureSize
 // not open for another.
 func Seal(k *Key, purpose string, payload []byte, now time.Time) ([]byte, error) {
 	if purpose == "" || len(purpose) > MaxPurpose {
-		return nil, fmt.Errorf("sealing: purpose %q: want 1 to %d bytes", purpose, MaxPurpose)
+		return nil, fmt.Errorf("sealing: purpose %q: must have 1 to %d bytes", purpose, MaxPurpose)
 	}
 	buf := make([]byte, 0, len(signContext)+EnvelopeOverhead+len(purpose)+len(payload))
 	buf = append(buf, signContext...)
@@ -77,51 +77,25 @@ func Seal(k *Key, purpose string, payload []byte, now time.Time) ([]byte, error)
 // payload shares memory with data. Errors are [ErrEnvelope], [ErrSignature] or
 // [ErrPurpose]; with ErrPurpose alone signer and time are verified and set.
 func Open(data []byte, purpose string) (payload []byte, signer string, issued time.Time, err error) {
-	e, err := parse(data)
-	if err != nil {
-		return nil, "", time.Time{}, err
-	}
-	if !ed25519.Verify(e.signer, append([]byte(signContext), e.signed...), e.signature) {
-		return nil, "", time.Time{}, ErrSignature
-	}
-	signer, err = encodePublic(e.prefix, e.signer)
-	if err != nil {
+	if len(data) < EnvelopeOverhead || string(data[:signerAt]) != envelopeMagic {
 		return nil, "", time.Time{}, ErrEnvelope
 	}
-	if string(e.purpose) != purpose {
-		return nil, signer, e.issued, fmt.Errorf("%w: %.40q, not %.40q", ErrPurpose, e.purpose, purpose)
-	}
-	return e.payload, signer, e.issued, nil
-}
-
-// envelope is the parsed form; all slices point into the input.
-type envelope struct {
-	prefix    nkeys.PrefixByte
-	signer    ed25519.PublicKey
-	issued    time.Time
-	purpose   []byte
-	payload   []byte
-	signed    []byte // everything but the signature
-	signature []byte
-}
-
-func parse(data []byte) (envelope, error) {
-	var e envelope
-	if len(data) < EnvelopeOverhead || string(data[:signerAt]) != envelopeMagic {
-		return e, ErrEnvelope
-	}
+	prefix := nkeys.PrefixByte(data[signerAt])
 	end := len(data) - ed25519.SignatureSize
 	body := headerSize + int(data[purposeAt])
-	if body > end {
-		return e, ErrEnvelope
+	if body > end || prefix != nkeys.PrefixByteUser && prefix != nkeys.PrefixByteServer {
+		return nil, "", time.Time{}, ErrEnvelope
 	}
-	e.prefix = nkeys.PrefixByte(data[signerAt])
-	if e.prefix != nkeys.PrefixByteUser && e.prefix != nkeys.PrefixByteServer {
-		return e, ErrEnvelope
+	key := data[signerAt+1 : timeAt]
+	if !ed25519.Verify(key, append([]byte(signContext), data[:end]...), data[end:]) {
+		return nil, "", time.Time{}, ErrSignature
 	}
-	e.signer = data[signerAt+1 : timeAt]
-	e.issued = time.Unix(0, int64(binary.BigEndian.Uint64(data[timeAt:purposeAt])))
-	e.purpose, e.payload = data[headerSize:body], data[body:end]
-	e.signed, e.signature = data[:end], data[end:]
-	return e, nil
+	if signer, err = encodePublic(prefix, key); err != nil {
+		return nil, "", time.Time{}, ErrEnvelope
+	}
+	issued = time.Unix(0, int64(binary.BigEndian.Uint64(data[timeAt:purposeAt])))
+	if got := data[headerSize:body]; string(got) != purpose {
+		return nil, signer, issued, fmt.Errorf("%w: %.40q, not %.40q", ErrPurpose, got, purpose)
+	}
+	return data[body:end], signer, issued, nil
 }

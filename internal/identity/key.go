@@ -79,7 +79,13 @@ func LoadOrCreate(path string, role Role) (*Key, error) {
 	if k, err = New(role); err != nil {
 		return nil, err
 	}
-	if err := k.create(path); err != nil && !errors.Is(err, os.ErrExist) {
+	seed, err := k.seed()
+	if err == nil {
+		// Linking a finished file into place means that no reader ever sees
+		// half a key.
+		err = writePrivate(path, append(seed, '\n'), os.Link)
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("writing key file %s: %w", path, err)
 	}
 	return load(path, role)
@@ -141,19 +147,17 @@ func encodePublic(prefix nkeys.PrefixByte, raw []byte) (string, error) {
 	return string(b), err
 }
 
-// publicSize is the length of a public key's text form.
-const publicSize = 56
-
 // decodePublic returns the kind and the 32 raw bytes of a user's or server's
 // public key.
 func decodePublic(s string) (nkeys.PrefixByte, ed25519.PublicKey, error) {
 	prefix := nkeys.Prefix(s)
 	if prefix != nkeys.PrefixByteUser && prefix != nkeys.PrefixByteServer {
-		return 0, nil, fmt.Errorf("public key %.8q…: want an nkey that begins with U or N", s)
+		return 0, nil, fmt.Errorf("public key %.8q…: must be an nkey that begins with U or N", s)
 	}
 	raw, err := nkeys.Decode(prefix, []byte(s))
-	// nkeys ignores characters beyond the key: one key must have one form.
-	if err != nil || len(raw) != ed25519.PublicKeySize || len(s) != publicSize {
+	// nkeys ignores characters beyond the 56 of a key: one key must have one
+	// form.
+	if err != nil || len(raw) != ed25519.PublicKeySize || len(s) != 56 {
 		return 0, nil, fmt.Errorf("public key %.8q…: damaged", s)
 	}
 	return prefix, raw, nil
@@ -172,20 +176,60 @@ func load(path string, role Role) (*Key, error) {
 	return k, nil
 }
 
-// create writes the key file unless there is one (os.ErrExist). Linking a
-// finished file into place means that no reader ever sees half a key.
-func (k *Key) create(path string) error {
-	seed, err := k.seed()
+// privateDir makes dir with mode 0700 if there is none, and refuses one in
+// which others could replace our files. Others may list it: the files
+// themselves are 0600.
+func privateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("making its directory: %w", err)
+	}
+	info, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
-	tmp, err := writeTemp(path, append(seed, '\n'))
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("directory %s can be changed by others (mode %04o): run `chmod 700 %s`", dir, mode, dir)
+	}
+	return nil
+}
+
+// readPrivate reads a file that holds a secret, and refuses one that others
+// can read: its secret must be taken as known.
+func readPrivate(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return nil, fmt.Errorf("others can read or change it (mode %04o): run `chmod 600 %s` if you trust everyone who could, or else remove it to get a new identity", mode, path)
+	}
+	return os.ReadFile(path)
+}
+
+// WritePrivate replaces a file with mode 0600, whole or not at all, and has it
+// on the disk when it returns.
+func WritePrivate(path string, data []byte) error { return writePrivate(path, data, os.Rename) }
+
+// writePrivate writes data to a new file of mode 0600 beside path and lets place
+// give it its name: by os.Rename, which replaces, or by os.Link, which fails
+// with os.ErrExist where there is one.
+func writePrivate(path string, data []byte, place func(tmp, path string) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(tmp) }() // the link stays
-	if err := os.Link(tmp, path); err != nil {
+	defer func() { _ = os.Remove(f.Name()) }() // a renamed file is gone, a link stays
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = place(f.Name(), path)
+	}
+	if err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	// The name must survive a power cut, too.
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

@@ -54,26 +54,24 @@ func ServerTLS(dir string) (conf *tls.Config, fingerprint string, err error) {
 // certificate with this fingerprint, whatever name it carries.
 func ClientTLS(fingerprint string) (*tls.Config, error) {
 	if raw, err := hex.DecodeString(fingerprint); err != nil || len(raw) != sha256.Size {
-		return nil, fmt.Errorf("certificate fingerprint %.16q: want %d hexadecimal digits", fingerprint, 2*sha256.Size)
+		return nil, fmt.Errorf("certificate fingerprint %.16q: must be %d hexadecimal digits", fingerprint, 2*sha256.Size)
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		// The chain and the names prove nothing about a self-signed
 		// certificate; VerifyConnection compares the whole certificate.
 		InsecureSkipVerify: true,
-		VerifyConnection:   func(cs tls.ConnectionState) error { return pinned(cs, fingerprint) },
+		VerifyConnection: func(cs tls.ConnectionState) error {
+			if len(cs.PeerCertificates) == 0 {
+				return fmt.Errorf("%w: it shows none", ErrFingerprint)
+			}
+			got := fingerprintOf(cs.PeerCertificates[0].Raw)
+			if subtle.ConstantTimeCompare([]byte(got), []byte(fingerprint)) != 1 {
+				return fmt.Errorf("%w (its fingerprint is %.16s…, the token's %.16s…): another server answers at this address, or the server got a new certificate; ask for a new token and join again", ErrFingerprint, got, fingerprint)
+			}
+			return nil
+		},
 	}, nil
-}
-
-func pinned(cs tls.ConnectionState, fingerprint string) error {
-	if len(cs.PeerCertificates) == 0 {
-		return fmt.Errorf("%w: it shows none", ErrFingerprint)
-	}
-	got := fingerprintOf(cs.PeerCertificates[0].Raw)
-	if subtle.ConstantTimeCompare([]byte(got), []byte(fingerprint)) != 1 {
-		return fmt.Errorf("%w (its fingerprint is %.16s…, the token's %.16s…): another server answers at this address, or the server got a new certificate; ask for a new token and join again", ErrFingerprint, got, fingerprint)
-	}
-	return nil
 }
 
 func fingerprintOf(der []byte) string {
@@ -81,15 +79,27 @@ func fingerprintOf(der []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// createCertificate writes a new certificate with its key, both PEM.
+// createCertificate writes a new certificate with its key, both PEM. It is valid
+// for thirty years and from a day ago: trust comes from the fingerprint, and
+// hosts' clocks differ.
 func createCertificate(path string) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	template, err := certificateTemplate()
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return nil, err
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: "scalebench"},
+		DNSNames:     []string{"scalebench"},
+		NotBefore:    now.Add(-24 * time.Hour),
+		NotAfter:     now.AddDate(30, 0, 0),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -102,23 +112,4 @@ func createCertificate(path string) ([]byte, error) {
 	data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	data = append(data, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})...)
 	return data, WritePrivate(path, data)
-}
-
-// certificateTemplate is valid for thirty years and from a day ago: trust
-// comes from the fingerprint, and hosts' clocks differ.
-func certificateTemplate() (*x509.Certificate, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	return &x509.Certificate{
-		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: "scalebench"},
-		DNSNames:     []string{"scalebench"},
-		NotBefore:    now.Add(-24 * time.Hour),
-		NotAfter:     now.AddDate(30, 0, 0),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}, nil
 }

@@ -8,8 +8,11 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // TokenPrefix begins the printable form of a join token.
@@ -108,10 +111,8 @@ func (t Token) check() error {
 			return fmt.Errorf("join token: %w", err)
 		}
 	}
-	if _, err := t.Key(); err != nil {
-		return err
-	}
-	return nil
+	_, err := t.Key()
+	return err
 }
 
 // Key is the token's own key pair.
@@ -140,27 +141,134 @@ func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
 // accident shows no secret. Encode is the form that can be read back.
 func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// RedactURLs replaces the credentials in URLs, for messages and logs.
+// RedactURLs replaces the credentials in URLs, for messages and logs. What does
+// not parse is cut at its last @: it is unknown what stands before it.
 func RedactURLs(urls []string) []string {
-	out := make([]string, len(urls))
+	out := slices.Clone(urls)
 	for i, s := range urls {
-		out[i] = redactURL(s)
+		u, err := url.Parse(s)
+		at := strings.LastIndexByte(s, '@')
+		switch {
+		case err == nil && u.Host != "":
+			if u.User != nil {
+				u.User = url.User(redacted[1 : len(redacted)-1])
+			}
+			out[i] = u.String()
+		case at >= 0:
+			out[i] = redacted + s[at:]
+		}
 	}
 	return out
 }
 
-// redactURL keeps what cannot be a secret. What does not parse is cut at its
-// last @, for nobody knows what stands before it.
-func redactURL(s string) string {
-	u, err := url.Parse(s)
-	if err == nil && u.Host != "" {
-		if u.User != nil {
-			u.User = url.User(redacted[1 : len(redacted)-1])
+// redacted is what is printed in place of a secret.
+const redacted = "[secret]"
+
+// Secret is text that must not be printed by accident: every verb of fmt, slog
+// and every text encoding show "[secret]". The text stands behind a pointer,
+// because fmt does not ask the Format method of values in unexported fields:
+// it prints the address then.
+type Secret struct{ text *string }
+
+// NewSecret hides a text.
+func NewSecret(text string) Secret { return Secret{&text} }
+
+// Reveal returns the text; "" for the zero Secret.
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// Format implements fmt.Formatter for every verb, %#v and %q included.
+func (s Secret) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, redacted) // fmt has no way to report it
+}
+
+// LogValue implements slog.LogValuer.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText implements encoding.TextMarshaler, and so covers encoding/json
+// and slog's JSON handler, which does not ask fields for their LogValue.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// Purposes of the two signatures of a join request.
+const (
+	purposeJoinOuter = "join.token"
+	purposeJoinInner = "join.key"
+)
+
+// ErrJoin means that a request to join is not what it should be.
+var ErrJoin = errors.New("not a valid join request")
+
+// Join is a request to be admitted, as the server reads it: proven by the
+// token's key and by the new key.
+type Join struct {
+	TokenKey string       // public half of the token's key
+	Key      string       // the key to admit
+	Role     Role         // what it wants to be
+	Node     model.NodeID // the agent's node id, or a name for the client
+	Asked    time.Time    // when the new key signed the request
+}
+
+// joinBody is what the new key signs. It names the token, so that a request
+// cannot be reused with another token.
+type joinBody struct {
+	Token string       `json:"token"`
+	Role  Role         `json:"role"`
+	Node  model.NodeID `json:"node"`
+}
+
+// SealJoin makes the request: the new key signs who it wants to be, the result
+// is encrypted from the token's key to the server, and the token's key signs
+// that. The token's secret is not part of it.
+func SealJoin(tok Token, key *Key, node model.NodeID, now time.Time) ([]byte, error) {
+	tokenKey, err := tok.Key()
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(joinBody{tokenKey.Public(), tok.Role, node})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the join request: %w", err)
+	}
+	inner, err := Seal(key, purposeJoinInner, body, now)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := tokenKey.Encrypt(tok.ServerKey, inner)
+	if err != nil {
+		return nil, err
+	}
+	return Seal(tokenKey, purposeJoinOuter, secret, now)
+}
+
+// OpenJoin verifies a request with the server's key. It does not say whether
+// the token is good: [Authority.Redeem] does.
+func OpenJoin(server *Key, data []byte) (j Join, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrJoin, err)
 		}
-		return u.String()
+	}()
+	secret, tokenKey, _, err := Open(data, purposeJoinOuter)
+	if err != nil {
+		return Join{}, err
 	}
-	if i := strings.LastIndexByte(s, '@'); i >= 0 {
-		return redacted + s[i:]
+	inner, err := server.Decrypt(tokenKey, secret)
+	if err != nil {
+		return Join{}, err
 	}
-	return s
+	payload, key, asked, err := Open(inner, purposeJoinInner)
+	if err != nil {
+		return Join{}, err
+	}
+	var body joinBody
+	if err := json.Unmarshal(payload, &body); err != nil {
+		return Join{}, err
+	}
+	if body.Token != tokenKey {
+		return Join{}, errors.New("made for another token")
+	}
+	return Join{tokenKey, key, body.Role, body.Node, asked.UTC()}, nil
 }

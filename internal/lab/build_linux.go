@@ -7,8 +7,122 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
 )
+
+// Check returns nil when this process may build labs. Otherwise it returns one
+// error that lists everything that is missing, and how to go on; it is
+// model.ErrDenied when rights are missing, and model.ErrUnavailable when the
+// machine lacks what is needed. Nothing is changed: the network is tried in a
+// namespace without a name, which ends with the try, and for cgroups and loop
+// devices it only looks and asks.
+func Check() error {
+	var missing []string
+	denied := false
+	for _, probe := range []struct {
+		what string
+		try  func() error
+	}{
+		{"network namespaces, bridges and veth pairs (root, or CAP_SYS_ADMIN and CAP_NET_ADMIN)", probeNetwork},
+		{"cgroups with cpu, memory and io (v2) or blkio (v1) that can be written to", probeCgroups},
+		{"loop devices", probeLoops},
+	} {
+		if err := probe.try(); err != nil {
+			missing = append(missing, fmt.Sprintf("%s: %v", probe.what, err))
+			denied = denied || errors.Is(err, fs.ErrPermission)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	kind := model.ErrUnavailable
+	if denied {
+		kind = model.ErrDenied
+	}
+	return fmt.Errorf("a lab cannot be built here: %w; missing: %s; run as root on a machine that has all of this, or use processes instead of hosts (fleet: local)",
+		kind, strings.Join(missing, "; "))
+}
+
+// probeNetwork makes a bridge and a shaped link in a namespace without a name.
+func probeNetwork() error {
+	ns, err := newNamespace()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = ns.Close() }() // and with it everything in it ends
+	h, err := handleIn(ns)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	f := &fabric{Handle: h}
+	bridge, err := f.bridge(coreBridge)
+	if err != nil {
+		return err
+	}
+	if err := f.LinkAdd(&netlink.Veth{LinkAttrs: attrs("a"), PeerName: "b"}); err != nil {
+		return fmt.Errorf("making a veth pair: %w", err)
+	}
+	return f.port("a", bridge, unit.Rate{Value: 1e6, Base: unit.Bits})
+}
+
+// probeCgroups asks whether groups can be made in each hierarchy.
+func probeCgroups() error {
+	g, err := findGroups("probe")
+	if err != nil {
+		if unix.Geteuid() != 0 {
+			return errors.Join(fs.ErrPermission, err)
+		}
+		return err
+	}
+	for _, dir := range g.v1 {
+		if err := mayWrite(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probeLoops asks for a free loop device, without taking it.
+func probeLoops() error {
+	f, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only asked
+	_, err = unix.IoctlRetInt(int(f.Fd()), unix.LOOP_CTL_GET_FREE)
+	return err
+}
+
+// Up builds a lab, starts its services and waits until they accept
+// connections. When it fails, or ctx ends before that, whatever was made is
+// removed. Afterwards ctx does not matter: the lab stands until Down, or until
+// its owner is dead and a Sweep finds it.
+func Up(ctx context.Context, cfg Config) (*Lab, error) {
+	cfg = cfg.withDefaults()
+	m, g, err := plan(cfg)
+	if err == nil {
+		err = claim(m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("building lab %s: %w", cfg.ID, err)
+	}
+	b := &builder{Lab: newLab(m, cfg), groups: g, cfg: cfg}
+	if err := b.build(ctx); err != nil {
+		// Also when ctx is over: that is when it matters.
+		err = errors.Join(err, b.Down(context.WithoutCancel(ctx)))
+		return nil, fmt.Errorf("building lab %s: %w", cfg.ID, err)
+	}
+	return b.Lab, nil
+}
 
 // plan checks the configuration and lists all that the lab will be made of.
 // Nothing is made.
@@ -47,8 +161,13 @@ func (c Config) manifest(g groups) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, fmt.Errorf("directory of labs: %w", err)
 	}
-	// Absolute and without symbolic links, as the kernel will name the files.
-	volumeDir, err := realPath(c.VolumeDir)
+	volumeDir, err := filepath.Abs(c.VolumeDir)
+	if err == nil {
+		err = os.MkdirAll(volumeDir, 0o755)
+	}
+	if err == nil { // without symbolic links, as the kernel will name the files
+		volumeDir, err = filepath.EvalSymlinks(volumeDir)
+	}
 	if err != nil {
 		return Manifest{}, fmt.Errorf("directory for volumes: %w", err)
 	}
@@ -59,23 +178,14 @@ func (c Config) manifest(g groups) (Manifest, error) {
 	}
 	m.Switch.Name = m.netns("")
 	for i, h := range c.Spec.Hosts(c.Services) {
-		m.Hosts = append(m.Hosts, HostRecord{Host: h, Uplink: c.Spec.uplinkOf(h), Namespace: Namespace{Name: m.netns(string(h.Name))}, Port: portName(i), Groups: g.host(h.Name)})
+		m.Hosts = append(m.Hosts, HostRecord{
+			Host: h, Uplink: c.Spec.uplinkOf(h), Namespace: Namespace{Name: m.netns(string(h.Name))},
+			Port: fmt.Sprintf("port%d", i), Groups: g.host(h.Name),
+		})
 	}
 	m.Cgroups, m.Unified = g.all(m.Hosts), g.v2 != ""
 	planVolumes(&m, c.Spec)
 	return m, m.check()
-}
-
-// realPath makes a directory and returns its path without symbolic links.
-func realPath(dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(abs)
 }
 
 // builder is a lab on the way up.
@@ -87,48 +197,56 @@ type builder struct {
 	open map[string]*os.File
 }
 
-// build makes what the manifest lists.
 func (b *builder) build(ctx context.Context) error {
-	defer b.closeNamespaces()
-	err := inOrder(ctx, b.log, []step{
+	defer func() {
+		for _, ns := range b.open {
+			_ = ns.Close() // their names keep the namespaces
+		}
+	}()
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
 		{"making network namespaces", b.namespaces},
 		{"naming network namespaces", b.names},
-		{"building the network", b.network},
+		{"building the network", func(context.Context) error { return wire(b.manifest, b.cfg.Spec, b.open) }},
 		{"making cgroups", b.cgroups},
 		{"making volumes", b.volumes},
 		{"starting services", b.startServices},
-	})
-	if err == nil {
-		b.log.Info("lab is up", "lab", b.ID(), "hosts", len(b.manifest.Hosts))
+	} {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+		b.log.Debug("lab step done", "step", step.name)
 	}
-	return err
+	b.log.Info("lab is up", "lab", b.ID(), "hosts", len(b.manifest.Hosts))
+	return nil
 }
 
 // namespaces makes the namespaces and notes what they are. They have no names
 // yet, so if the process ends here, so do they.
 func (b *builder) namespaces(context.Context) error {
 	b.open = make(map[string]*os.File)
-	note := func(n *Namespace) error {
+	all := []*Namespace{&b.manifest.Switch}
+	for i := range b.manifest.Hosts {
+		all = append(all, &b.manifest.Hosts[i].Namespace)
+	}
+	for _, n := range all {
 		ns, err := newNamespace()
 		if err != nil {
 			return err
 		}
 		b.open[n.Name] = ns
-		n.Inode, err = inode(ns)
-		return err
-	}
-	if err := note(&b.manifest.Switch); err != nil {
-		return err
-	}
-	for i := range b.manifest.Hosts {
-		if err := note(&b.manifest.Hosts[i].Namespace); err != nil {
+		if n.Inode, err = inode(ns); err != nil {
 			return err
 		}
 	}
 	return save(b.manifest)
 }
 
-// names gives the namespaces their names.
 func (b *builder) names(context.Context) error {
 	for _, n := range b.manifest.namespaces() {
 		if err := setName(b.open[n.Name], n.Name); err != nil {
@@ -139,19 +257,6 @@ func (b *builder) names(context.Context) error {
 	return nil
 }
 
-// closeNamespaces lets go of the namespaces; their names keep them.
-func (b *builder) closeNamespaces() {
-	for _, ns := range b.open {
-		_ = ns.Close() // only looked at
-	}
-}
-
-// network builds the bridges and links.
-func (b *builder) network(context.Context) error {
-	return wire(b.manifest, b.cfg.Spec, b.open)
-}
-
-// cgroups makes the groups and sets the limits of the hosts.
 func (b *builder) cgroups(context.Context) error {
 	if added := b.groups.lacking(); len(added) > 0 {
 		b.log.Info("switching cgroup controllers on, which scalebench never switches off again", "cgroup", b.groups.v2, "controllers", added)
@@ -178,13 +283,23 @@ func (b *builder) volumes(ctx context.Context) error {
 	}
 	for i := range b.manifest.Volumes {
 		r := &b.manifest.Volumes[i]
-		if err := makeVolume(ctx, r); err != nil {
+		err := makeVolume(ctx, r)
+		if err == nil {
+			err = b.limitVolume(*r)
+		}
+		if err != nil {
 			return fmt.Errorf("volume %s: %w", r.Name, err)
 		}
-		if err := b.limitVolume(*r); err != nil {
-			return fmt.Errorf("volume %s: %w", r.Name, err)
+		for i := range b.manifest.Hosts {
+			h := &b.manifest.Hosts[i]
+			if !slices.Contains(r.Hosts, string(h.Name)) {
+				continue
+			}
+			if h.Paths == nil {
+				h.Paths = make(map[string]string)
+			}
+			h.Paths[r.Name] = r.path()
 		}
-		b.tell(*r)
 		b.log.Debug("volume made", "volume", r.Name, "path", r.path())
 	}
 	return save(b.manifest)
@@ -200,26 +315,9 @@ func (b *builder) limitVolume(r VolumeRecord) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range all {
-		if l.backing == r.Backing {
-			return b.groups.limitDevice(l.number, r.Volume)
-		}
+	i := slices.IndexFunc(all, func(l loop) bool { return l.backing == r.Backing })
+	if i < 0 {
+		return fmt.Errorf("its device %s is not attached to %s any more", r.Device, r.Backing)
 	}
-	return fmt.Errorf("its device %s is not attached to %s any more", r.Device, r.Backing)
-}
-
-// tell notes the volume's path at its hosts.
-func (b *builder) tell(r VolumeRecord) {
-	for i := range b.manifest.Hosts {
-		h := &b.manifest.Hosts[i]
-		for _, user := range r.Hosts {
-			if user != string(h.Name) {
-				continue
-			}
-			if h.Paths == nil {
-				h.Paths = make(map[string]string)
-			}
-			h.Paths[r.Name] = r.path()
-		}
-	}
+	return b.groups.limitDevice(all[i].number, r.Volume)
 }

@@ -1,19 +1,22 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // The controllers of cgroup v1 that a lab uses. cpuacct limits nothing, but a
@@ -38,14 +41,10 @@ type groups struct {
 	v1 map[string]string
 }
 
-// findGroups finds the hierarchies of this machine.
 func findGroups(id string) (groups, error) {
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return groups{}, fmt.Errorf("looking for cgroups: %w", err)
-	}
-	own, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
+	mounts, err1 := os.ReadFile("/proc/self/mountinfo")
+	own, err2 := os.ReadFile("/proc/self/cgroup")
+	if err := errors.Join(err1, err2); err != nil {
 		return groups{}, fmt.Errorf("looking for cgroups: %w", err)
 	}
 	return locate(id, string(mounts), string(own))
@@ -177,7 +176,6 @@ func enable(dir string) error {
 	return writeGroup(dir, subtreeControl, "+"+strings.Join(missing, " +"))
 }
 
-// writeGroup writes a value into a group's interface file.
 func writeGroup(dir, file, value string) error {
 	// Not created: a file that is not there is a controller that is not there.
 	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)
@@ -185,44 +183,44 @@ func writeGroup(dir, file, value string) error {
 		return fmt.Errorf("setting a limit: %w", err)
 	}
 	_, err = f.WriteString(value)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	if err = cmp.Or(err, f.Close()); err != nil {
 		return fmt.Errorf("setting a limit: %q to %s: %w", value, f.Name(), err)
 	}
 	return nil
 }
 
-// lab returns the lab's own directories, one in each hierarchy.
-func (g groups) lab() []string {
-	if g.v2 != "" {
-		return []string{filepath.Join(g.v2, groupRoot, g.id)}
-	}
-	var dirs []string
-	for _, c := range slices.Sorted(maps.Keys(g.v1)) {
-		dirs = append(dirs, filepath.Join(g.v1[c], groupRoot, g.id))
-	}
-	// Controllers that are mounted together have one directory.
-	slices.Sort(dirs)
-	return slices.Compact(dirs)
+// dir is a directory of the lab in the hierarchy of a controller of v1, or in
+// the one of v2.
+func (g groups) dir(controller string, below ...string) string {
+	root := cmp.Or(g.v2, g.v1[controller])
+	return filepath.Join(append([]string{root, groupRoot, g.id}, below...)...)
 }
 
 // host returns the directories in which a host's processes are. With v1, limits
 // of devices do not reach groups below, so there all are in the lab's own.
 func (g groups) host(name model.NodeID) []string {
-	blkio := ""
-	if g.v2 == "" {
-		blkio = filepath.Join(g.v1[blkioV1], groupRoot, g.id)
-	}
 	var dirs []string
 	for _, d := range g.lab() {
-		if d != blkio {
+		if g.v2 != "" || d != g.dir(blkioV1) {
 			d = filepath.Join(d, string(name))
 		}
 		dirs = append(dirs, d)
 	}
 	return dirs
+}
+
+// lab returns the lab's own directories, one in each hierarchy. Controllers that
+// are mounted together have one.
+func (g groups) lab() []string {
+	if g.v2 != "" {
+		return []string{g.dir("")}
+	}
+	var dirs []string
+	for c := range g.v1 {
+		dirs = append(dirs, g.dir(c))
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
 }
 
 // all lists every directory of a lab with these hosts, parents first.
@@ -231,16 +229,137 @@ func (g groups) all(hosts []HostRecord) []string {
 	for _, h := range hosts {
 		dirs = append(dirs, g.host(h.Name)...)
 	}
-	slices.SortFunc(dirs, func(a, b string) int { return len(a) - len(b) })
-	return slices.Compact(slices.DeleteFunc(dirs, duplicate()))
+	slices.Sort(dirs) // a parent is the beginning of its children
+	return slices.Compact(dirs)
 }
 
-// duplicate returns a function that is true for what it has seen before.
-func duplicate() func(string) bool {
-	seen := make(map[string]bool)
-	return func(s string) bool {
-		old := seen[s]
-		seen[s] = true
-		return old
+// make makes the lab's groups, parents first, so that processes can be put
+// into them at once.
+func (g groups) make(dirs []string) error {
+	for _, d := range dirs {
+		// Another lab's removal takes the common directory away when it is
+		// empty, perhaps just now.
+		err := g.makeOne(d)
+		for try := 0; try < 10 && errors.Is(err, fs.ErrNotExist) && filepath.Base(filepath.Dir(d)) == groupRoot; try++ {
+			err = g.makeOne(d)
+		}
+		if err != nil {
+			return fmt.Errorf("making cgroup %s: %w", d, err)
+		}
+	}
+	return nil
+}
+
+// makeOne makes a group and the one above it. With v2, first everything above
+// it passes its controllers on; the group itself cannot yet, for it may get
+// processes.
+func (g groups) makeOne(dir string) error {
+	parent := filepath.Dir(dir)
+	if err := os.Mkdir(parent, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if g.v2 != "" {
+		if err := errors.Join(enable(g.v2), enable(parent)); err != nil {
+			return err
+		}
+	}
+	return os.Mkdir(dir, 0o755)
+}
+
+// period of the CPU quota in microseconds: the kernel's default. Shorter ones
+// make a host's progress smoother, but of each some is lost to what a
+// processor has fetched for itself and not used.
+const period = 100_000
+
+// limit sets how many cores and how much memory a host may use. Swap is none of
+// it: a host that swaps would put its load on the machine's disk.
+func (g groups) limit(h Host) error {
+	cpu, memory := g.dir(cpuV1, string(h.Name)), g.dir(memoryV1, string(h.Name))
+	quota := strconv.FormatInt(int64(math.Round(h.CPU*period)), 10)
+	bytes := strconv.FormatInt(h.Memory.Bytes(), 10)
+	var errs []error
+	switch {
+	case h.CPU <= 0:
+	case g.v2 != "":
+		errs = append(errs, writeGroup(cpu, "cpu.max", quota+" "+strconv.Itoa(period)))
+	default:
+		errs = append(errs,
+			writeGroup(cpu, "cpu.cfs_period_us", strconv.Itoa(period)),
+			writeGroup(cpu, "cpu.cfs_quota_us", quota))
+	}
+	switch {
+	case h.Memory <= 0:
+	case g.v2 != "":
+		errs = append(errs,
+			writeGroup(memory, "memory.max", bytes),
+			optional(writeGroup(memory, "memory.swap.max", "0")))
+	default:
+		errs = append(errs,
+			writeGroup(memory, "memory.limit_in_bytes", bytes),
+			optional(writeGroup(memory, "memory.memsw.limit_in_bytes", bytes)))
+	}
+	return errors.Join(errs...)
+}
+
+// optional drops the error for a file that a kernel without swap accounting
+// does not have.
+func optional(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// limitDevice sets the limits of a volume's device, "major:minor", for the
+// whole lab.
+func (g groups) limitDevice(device string, v Volume) error {
+	var bytes int64
+	if v.Bandwidth != (unit.Rate{}) {
+		rate, err := v.Bandwidth.BytesPerSecond()
+		if err != nil {
+			return fmt.Errorf("volume %s: %w", v.Name, err)
+		}
+		bytes = int64(math.Round(rate))
+	}
+	if g.v2 != "" {
+		return writeGroup(g.dir(""), "io.max", ioMax(device, v.IOPS, bytes))
+	}
+	return throttle(g.dir(blkioV1), device, v.IOPS, bytes)
+}
+
+// throttle limits reads and writes of a device each, with v1. 0 takes a limit
+// away.
+func throttle(dir, device string, iops int, bytes int64) error {
+	var errs []error
+	for _, way := range []string{"read", "write"} {
+		errs = append(errs,
+			writeGroup(dir, "blkio.throttle."+way+"_iops_device", fmt.Sprintf("%s %d", device, iops)),
+			writeGroup(dir, "blkio.throttle."+way+"_bps_device", fmt.Sprintf("%s %d", device, bytes)))
+	}
+	return errors.Join(errs...)
+}
+
+// ioMax is a line of io.max. A limit of 0 is none.
+func ioMax(device string, iops int, bytes int64) string {
+	text := func(n int64) string {
+		if n == 0 {
+			return "max"
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	ops, bps := text(int64(iops)), text(bytes)
+	return fmt.Sprintf("%s rbps=%s wbps=%s riops=%s wiops=%s", device, bps, bps, ops, ops)
+}
+
+// unlimit takes away, in one group, whatever would make the end of its
+// processes slow: writes that wait for their turn cannot be killed. It is
+// called while a lab is removed, for whatever is there, so errors do not
+// matter.
+func unlimit(dir string, devices []string) {
+	_ = writeGroup(dir, "cpu.cfs_quota_us", "-1")
+	_ = writeGroup(dir, "cpu.max", "max")
+	for _, d := range devices {
+		_ = writeGroup(dir, "io.max", ioMax(d, 0, 0))
+		_ = throttle(dir, d, 0, 0)
 	}
 }

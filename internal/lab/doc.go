@@ -12,7 +12,7 @@
 //  4. [Up] writes a [Manifest] of all that it is going to make, and then makes
 //     it: namespaces, links and their rates, cgroups, volumes, services.
 //  5. [Lab.Start] runs a process on a host.
-//  6. [Lab.Down] removes everything. Where nobody was left to call it,
+//  6. [Lab.Down] removes everything. Where no process is left to call it,
 //     [Sweep] does, from the manifest, or, after the machine has restarted,
 //     from its copy in the lab's directory; [Remove] is what both use.
 //
@@ -45,7 +45,7 @@
 // volumes are limited by one group for the whole lab, because nodes that share
 // a volume share its limits. With cgroup v1 that covers what processes write
 // themselves (direct, synchronous, fsync); pages that the kernel writes back
-// later belong to nobody there and are not limited. With v2 they are. The
+// later belong to no group there and are not limited. With v2 they are. The
 // kernel counts a flush as an operation, so a write that must be on disk at
 // once (O_SYNC, O_DSYNC) counts as two.
 package lab

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"os"
@@ -21,7 +22,7 @@ const (
 	// DefaultVolumeDir holds a directory for each lab: the backing files of
 	// its volumes, its folders and logs, and a copy of its manifest. They
 	// outlive a restart of the machine, and by the copy List and Sweep find
-	// them then. It is on a disk of this machine alone, and where nobody but
+	// them then. It is on a disk of this machine alone, and where only
 	// root can prepare links for root to follow.
 	DefaultVolumeDir = "/var/lib/scalebench/labs"
 )
@@ -33,7 +34,8 @@ type Config struct {
 	ID       string
 	Spec     Spec
 	Services []Service
-	// Owner is whose death makes the lab left over. Zero: this process.
+	// Owner is the process that the lab is for: when it is dead, the lab is left
+	// over. Zero: this process.
 	Owner Owner
 	// Keep: the lab stands until Remove, whatever becomes of its owner.
 	Keep bool
@@ -49,27 +51,29 @@ type Config struct {
 	Ready time.Duration
 	// Ended is called, from a goroutine of its own, when a service that was
 	// ready ends although the lab is up. The error has its exit code and the
-	// last lines of its log. Nil: nobody wants to know.
+	// last lines of its log. Optional.
 	Ended func(host model.NodeID, err error)
 	// Log is told what is made and removed. Nil: nowhere.
 	Log *slog.Logger
 }
 
-// withDefaults fills what was left out.
 func (c Config) withDefaults() Config {
-	if c.StateDir == "" {
-		c.StateDir = DefaultStateDir
-	}
-	if c.VolumeDir == "" {
-		c.VolumeDir = DefaultVolumeDir
-	}
-	if c.Ready == 0 {
-		c.Ready = time.Minute
-	}
+	c.StateDir = cmp.Or(c.StateDir, DefaultStateDir)
+	c.VolumeDir = cmp.Or(c.VolumeDir, DefaultVolumeDir)
+	c.Ready = cmp.Or(c.Ready, time.Minute)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	return c
+}
+
+// Owner identifies a process beyond the reuse of its id.
+type Owner struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // clock ticks after boot: field 22 of /proc/PID/stat
+	Boot  string `json:"boot"`  // /proc/sys/kernel/random/boot_id
+	// Space is the PID namespace in which PID counts.
+	Space string `json:"space"`
 }
 
 // Process is a program to start on a host.

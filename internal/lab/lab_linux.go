@@ -2,11 +2,18 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
 	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -26,20 +33,17 @@ type Lab struct {
 // in it or to remove it; model.ErrNotFound if there is none. An empty stateDir
 // is DefaultStateDir.
 func Open(stateDir, id string) (*Lab, error) {
-	if stateDir == "" {
-		stateDir = DefaultStateDir
-	}
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}
-	m, err := load(stateDir, id)
+	cfg := Config{StateDir: stateDir}.withDefaults()
+	m, err := load(cfg.StateDir, id)
 	if err != nil {
 		return nil, err
 	}
-	return newLab(m, Config{}.withDefaults()), nil
+	return newLab(m, cfg), nil
 }
 
-// newLab returns a lab without anything in it.
 func newLab(m Manifest, cfg Config) *Lab {
 	return &Lab{manifest: m, log: cfg.Log, ended: cfg.Ended, down: make(chan struct{})}
 }
@@ -59,12 +63,9 @@ func (l *Lab) Hosts() []Host {
 	return hosts
 }
 
-// host finds a host by name.
 func (l *Lab) host(name model.NodeID) (HostRecord, error) {
-	for _, r := range l.manifest.Hosts {
-		if r.Name == name {
-			return r, nil
-		}
+	if i := slices.IndexFunc(l.manifest.Hosts, func(r HostRecord) bool { return r.Name == name }); i >= 0 {
+		return l.manifest.Hosts[i], nil
 	}
 	return HostRecord{}, fmt.Errorf("lab %s has no host %s: %w", l.ID(), name, model.ErrNotFound)
 }
@@ -104,13 +105,73 @@ func (l *Lab) Dial(ctx context.Context, host model.NodeID, address string) (conn
 		return nil, err
 	}
 	err = r.Namespace.inside(func() error {
-		conn, err = dialHere(ctx, address)
+		// Only for a literal address is the socket made in this goroutine, and
+		// so on this thread: names are looked up, and tried, in others.
+		if _, err := netip.ParseAddrPort(address); err != nil {
+			return &model.InputError{Problem: fmt.Sprintf("%q must be an IP address and a port", address)}
+		}
+		conn, err = new(net.Dialer).DialContext(ctx, "tcp", address)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connecting from host %s: %w", host, err)
 	}
 	return conn, nil
+}
+
+// Start starts a program on a host: in its network namespace and its cgroups
+// from the first instruction on. The program has a process group of its own,
+// which is killed when ctx ends. The caller must Wait for it.
+func (l *Lab) Start(ctx context.Context, host model.NodeID, p Process) (*Handle, error) {
+	r, err := l.host(host)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Args) == 0 {
+		return nil, &model.InputError{Problem: fmt.Sprintf("no program was given to start on host %s", host)}
+	}
+	cmd := p.command(ctx)
+	if err := r.Namespace.inside(func() error { return l.manifest.startIn(r.Groups, cmd) }); err != nil {
+		return nil, fmt.Errorf("starting %s on host %s: %w", p.Args[0], host, err)
+	}
+	return cmd, nil
+}
+
+func (p Process) command(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
+	cmd.Env, cmd.Dir = p.Environ, p.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
+	cmd.ExtraFiles = p.Files
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !p.Foreground}
+	cmd.Cancel = func() error {
+		if p.Foreground {
+			return cmd.Process.Kill()
+		}
+		return unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	}
+	return cmd
+}
+
+// startIn starts a command in cgroups, from this thread, which is in the
+// host's namespace and ends afterwards. A child inherits the thread's groups
+// of v1, or is put into that of v2 by the kernel as it is made.
+func (m Manifest) startIn(dirs []string, cmd *exec.Cmd) error {
+	if !m.Unified {
+		for _, dir := range dirs {
+			if err := writeGroup(dir, "tasks", strconv.Itoa(unix.Gettid())); err != nil {
+				return err
+			}
+		}
+		return cmd.Start()
+	}
+	dir, err := os.Open(dirs[0])
+	if err != nil {
+		return fmt.Errorf("entering cgroup: %w", err)
+	}
+	defer func() { _ = dir.Close() }() // only looked at
+	cmd.SysProcAttr.UseCgroupFD = true
+	cmd.SysProcAttr.CgroupFD = int(dir.Fd())
+	return cmd.Start()
 }
 
 // Down ends all processes of the lab and removes everything that it is made
@@ -128,49 +189,6 @@ func (l *Lab) Down(ctx context.Context) error {
 	return nil
 }
 
-// notRemoved is what the log says about a lab of which something is left. The
-// next Sweep or Remove tries again.
+// notRemoved is what the log says when something of a lab is left. The next
+// Sweep or Remove tries again.
 const notRemoved = "lab could not be removed completely"
-
-// Up builds a lab, starts its services and waits until they accept
-// connections. When it fails, or ctx ends before that, whatever was made is
-// removed. Afterwards ctx is of no matter: the lab stands until Down, or until
-// its owner is dead and somebody sweeps.
-func Up(ctx context.Context, cfg Config) (*Lab, error) {
-	cfg = cfg.withDefaults()
-	m, g, err := plan(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("building lab %s: %w", cfg.ID, err)
-	}
-	if err := claim(m); err != nil {
-		return nil, fmt.Errorf("building lab %s: %w", cfg.ID, err)
-	}
-	b := &builder{Lab: newLab(m, cfg), groups: g, cfg: cfg}
-	if err := b.build(ctx); err != nil {
-		// Also when ctx is over: that is when it matters.
-		err = errors.Join(err, b.Down(context.WithoutCancel(ctx)))
-		return nil, fmt.Errorf("building lab %s: %w", cfg.ID, err)
-	}
-	return b.Lab, nil
-}
-
-// inOrder returns what must be called one after the other, as long as there is
-// no error and ctx is not over. Each step that is done is logged.
-func inOrder(ctx context.Context, log *slog.Logger, steps []step) error {
-	for _, s := range steps {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := s.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		log.Debug("lab step done", "step", s.name)
-	}
-	return nil
-}
-
-// step is a part of building a lab.
-type step struct {
-	name string // "making volumes"
-	do   func(context.Context) error
-}

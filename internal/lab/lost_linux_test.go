@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // anotherBoot is what no machine has as its boot id.
@@ -119,7 +121,7 @@ func writeCopy(t *testing.T, dir string, edit func(*Manifest)) {
 }
 
 func TestSweepLeavesDirectoriesAlone(t *testing.T) {
-	boot, err := bootID()
+	boot, err := procself.BootID()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ type HostRecord struct {
 }
 
 // Namespace is a network namespace with a name below /run/netns. The inode
-// tells it from one to which somebody else gave the same name; 0: not made.
+// tells it from another of the same name; 0: not made.
 type Namespace struct {
 	Name  string `json:"name"`
 	Inode uint64 `json:"inode,omitempty"`
@@ -88,7 +88,7 @@ var idPattern = regexp.MustCompile(`^[a-z0-9]{1,12}$`)
 // CheckID reports whether id can name a lab.
 func CheckID(id string) error {
 	if !idPattern.MatchString(id) {
-		return fmt.Errorf("lab id %q: want 1 to 12 lower-case letters and digits", id)
+		return fmt.Errorf("lab id %q: must be 1 to 12 lower-case letters and digits", id)
 	}
 	return nil
 }
@@ -98,13 +98,15 @@ func CheckID(id string) error {
 // else, even if the file was damaged.
 func ParseManifest(data []byte) (Manifest, error) {
 	var m Manifest
-	if err := json.Unmarshal(data, &m); err != nil {
-		return Manifest{}, fmt.Errorf("reading lab manifest: %w", err)
+	err := json.Unmarshal(data, &m)
+	switch {
+	case err != nil:
+	case m.Version != manifestVersion:
+		err = fmt.Errorf("version %d, this scalebench reads %d; use the one that made the lab", m.Version, manifestVersion)
+	default:
+		err = errors.Join(CheckID(m.ID), m.check())
 	}
-	if m.Version != manifestVersion {
-		return Manifest{}, fmt.Errorf("reading lab manifest: version %d, this scalebench reads %d; use the one that made the lab", m.Version, manifestVersion)
-	}
-	if err := errors.Join(CheckID(m.ID), m.check()); err != nil {
+	if err != nil {
 		return Manifest{}, fmt.Errorf("reading lab manifest: %w", err)
 	}
 	return m, nil
@@ -121,7 +123,11 @@ func (m Manifest) check() error {
 			foreign("namespace", n.Name)
 		}
 	}
-	for _, g := range m.groups() {
+	groups := slices.Clone(m.Cgroups)
+	for _, h := range m.Hosts {
+		groups = append(groups, h.Groups...)
+	}
+	for _, g := range groups {
 		if !m.ownsGroup(g) {
 			foreign("cgroup", g)
 		}
@@ -166,16 +172,6 @@ func (m Manifest) netns(host string) string {
 	return "scalebench-" + m.ID + "-" + host
 }
 
-// groups lists all cgroups that the manifest names.
-func (m Manifest) groups() []string {
-	all := slices.Clone(m.Cgroups)
-	for _, h := range m.Hosts {
-		all = append(all, h.Groups...)
-	}
-	return all
-}
-
-// namespaces lists all of the lab's namespaces.
 func (m Manifest) namespaces() []Namespace {
 	all := []Namespace{m.Switch}
 	for _, h := range m.Hosts {

@@ -58,18 +58,18 @@ func inode(f *os.File) (uint64, error) {
 
 // setName gives a namespace its name, under which it lives on.
 func setName(ns *os.File, name string) error {
-	if err := os.MkdirAll(netnsDir, 0o755); err != nil {
-		return fmt.Errorf("naming network namespace %s: %w", name, err)
-	}
 	path := filepath.Join(netnsDir, name)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o444)
-	if err != nil {
-		return fmt.Errorf("naming network namespace %s: %w", name, err)
+	err := os.MkdirAll(netnsDir, 0o755)
+	if err == nil {
+		var f *os.File
+		if f, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o444); err == nil {
+			_ = f.Close() // nothing was written
+			if err = unix.Mount(fmt.Sprintf("/proc/self/fd/%d", ns.Fd()), path, "", unix.MS_BIND, ""); err != nil {
+				_ = os.Remove(path) // otherwise the sweep would
+			}
+		}
 	}
-	_ = f.Close() // nothing was written
-	source := fmt.Sprintf("/proc/self/fd/%d", ns.Fd())
-	if err := unix.Mount(source, path, "", unix.MS_BIND, ""); err != nil {
-		_ = os.Remove(path) // otherwise the sweep would
+	if err != nil {
 		return fmt.Errorf("naming network namespace %s: %w", name, err)
 	}
 	return nil
@@ -88,7 +88,6 @@ func (n Namespace) open() (*os.File, error) {
 	return f, nil
 }
 
-// inside runs f on a thread in the namespace.
 func (n Namespace) inside(f func() error) error {
 	ns, err := n.open()
 	if err != nil {
@@ -118,24 +117,20 @@ func (n Namespace) remove() error {
 	path := filepath.Join(netnsDir, n.Name)
 	var st unix.Stat_t
 	err := unix.Stat(path, &st)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("removing network namespace %s: %w", n.Name, err)
-	}
 	switch {
+	case err != nil:
 	case n.Inode != 0 && st.Ino == n.Inode:
-		// Whoever is inside may still hold it; the name goes at once.
-		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
-			return fmt.Errorf("removing network namespace %s: %w", n.Name, err)
-		}
+		// A process inside may still hold it; the name goes at once.
+		err = unix.Unmount(path, unix.MNT_DETACH)
 	case st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == 0 && !isNamespace(path):
 		// The process ended between making the file and mounting on it.
 	default:
 		return fmt.Errorf("network namespace %s is not the one that the lab made: left alone; `ip netns delete %s` removes it", n.Name, n.Name)
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing network namespace %s: %w", n.Name, err)
 	}
 	return nil

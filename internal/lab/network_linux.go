@@ -21,9 +21,6 @@ const (
 	hostLink   = "eth0"
 )
 
-// portName is the switch's end of the link of the host at this position.
-func portName(position int) string { return fmt.Sprintf("port%d", position) }
-
 // fabric is the switch while it is built.
 type fabric struct {
 	*netlink.Handle
@@ -66,8 +63,8 @@ func wire(m Manifest, spec Spec, open map[string]*os.File) error {
 	return nil
 }
 
-// prepare takes up lo in a new namespace, turns off IPv6, whose neighbour and
-// router messages would go over the shaped links, and chooses TCP's congestion
+// prepare takes up lo in a new namespace, turns off IPv6 (its neighbour and
+// router messages would go over the shaped links), and chooses TCP's congestion
 // control. Everything else is as the kernel has it for a new host.
 func prepare(ns *os.File) error {
 	err := onThread(func() error {
@@ -91,7 +88,7 @@ func prepare(ns *os.File) error {
 		return err
 	}
 	defer h.Close()
-	return setUp(h, "lo")
+	return setUp(h, "lo", unit.Rate{}, nil)
 }
 
 // controlCongestion gives this thread's namespace the congestion control that
@@ -119,11 +116,20 @@ func handleIn(ns *os.File) (*netlink.Handle, error) {
 	return h, nil
 }
 
-// setUp takes an interface up.
-func setUp(h *netlink.Handle, name string) error {
+// setUp connects an interface, if there is something to connect it to, limits
+// what it sends, and takes it up.
+func setUp(h *netlink.Handle, name string, rate unit.Rate, connect func(netlink.Link) error) error {
 	link, err := h.LinkByName(name)
 	if err != nil {
 		return fmt.Errorf("interface %s: %w", name, err)
+	}
+	if connect != nil {
+		if err := connect(link); err != nil {
+			return fmt.Errorf("connecting interface %s: %w", name, err)
+		}
+	}
+	if err := shape(h, link, rate); err != nil {
+		return fmt.Errorf("shaping interface %s to %s: %w", name, rate, err)
 	}
 	if err := h.LinkSetUp(link); err != nil {
 		return fmt.Errorf("taking interface %s up: %w", name, err)
@@ -138,7 +144,7 @@ func (f *fabric) bridge(name string) (netlink.Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making bridge %s: %w", name, err)
 	}
-	if err := setUp(f.Handle, name); err != nil {
+	if err := setUp(f.Handle, name, unit.Rate{}, nil); err != nil {
 		return nil, err
 	}
 	return f.LinkByName(name)
@@ -151,8 +157,8 @@ func attrs(name string) netlink.LinkAttrs {
 	return a
 }
 
-// rack makes the bridge of a group and its uplink to the core, both of whose
-// ends send at the uplink's rate.
+// rack makes the bridge of a group and its uplink to the core. Both ends send at
+// the uplink's rate.
 func (f *fabric) rack(number int, r rack) (netlink.Link, error) {
 	if r.direct {
 		return f.core, nil
@@ -172,17 +178,7 @@ func (f *fabric) rack(number int, r rack) (netlink.Link, error) {
 
 // port attaches an interface of the switch to a bridge and takes it up.
 func (f *fabric) port(name string, bridge netlink.Link, rate unit.Rate) error {
-	link, err := f.LinkByName(name)
-	if err != nil {
-		return fmt.Errorf("port %s: %w", name, err)
-	}
-	if err := f.LinkSetMaster(link, bridge); err != nil {
-		return fmt.Errorf("attaching port %s: %w", name, err)
-	}
-	if err := shape(f.Handle, link, rate); err != nil {
-		return err
-	}
-	return setUp(f.Handle, name)
+	return setUp(f.Handle, name, rate, func(link netlink.Link) error { return f.LinkSetMaster(link, bridge) })
 }
 
 // plug makes a host's link. Its own end shapes what it sends, the switch's end
@@ -200,18 +196,8 @@ func (f *fabric) plug(bridge netlink.Link, r HostRecord, ns *os.File) error {
 		return err
 	}
 	defer h.Close()
-	link, err := h.LinkByName(hostLink)
-	if err != nil {
-		return fmt.Errorf("interface %s: %w", hostLink, err)
-	}
 	addr := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(r.Address).To4(), Mask: net.CIDRMask(prefixBits, 32)}}
-	if err := h.AddrAdd(link, addr); err != nil {
-		return fmt.Errorf("giving it address %s: %w", r.Address, err)
-	}
-	if err := shape(h, link, r.Link); err != nil {
-		return err
-	}
-	return setUp(h, hostLink)
+	return setUp(h, hostLink, r.Link, func(link netlink.Link) error { return h.AddrAdd(link, addr) })
 }
 
 // Token buckets. The bucket must hold what is due between two looks of the
@@ -233,29 +219,25 @@ func shape(h *netlink.Handle, link netlink.Link, rate unit.Rate) error {
 	}
 	bytes, err := rate.BytesPerSecond()
 	if err != nil {
-		return fmt.Errorf("shaping %s: %w", link.Attrs().Name, err)
+		return err
 	}
-	err = h.QdiscAdd(bucket(link.Attrs().Index, bytes))
-	if err != nil {
-		return fmt.Errorf("shaping %s to %s: %w", link.Attrs().Name, rate, err)
-	}
-	return nil
+	burst := max(minBurst, bytes*burstTime)
+	queue := max(minQueue, bytes*queueTime)
+	return h.QdiscAdd(&netlink.Tbf{
+		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
+		Rate:       uint64(bytes),
+		Buffer:     uint32(burst / bytes * 1e9 / tickNanos),
+		Limit:      uint32(burst + queue),
+	})
 }
 
-// bucket is the token bucket of an interface for a rate in bytes per second.
-func bucket(index int, rate float64) *netlink.Tbf {
-	burst := max(minBurst, rate*burstTime)
-	queue := max(minQueue, rate*queueTime)
-	return &netlink.Tbf{
-		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
-		Rate:       uint64(rate),
-		Buffer:     uint32(burst / rate * 1e9 / tickNanos),
-		Limit:      uint32(burst + queue),
-	}
-}
+// carrierWithin bounds how long the kernel may take to see that a cable is in:
+// it looks once a second.
+const carrierWithin = 5 * time.Second
 
 // setLink takes a port of the switch up or down, as if its cable were pulled:
-// the host sees no carrier.
+// the host sees no carrier. Up, it waits until the port passes packets: until
+// then they are dropped although the port is up.
 func setLink(m Manifest, port string, up bool) error {
 	ns, err := m.Switch.open()
 	if err != nil {
@@ -268,38 +250,21 @@ func setLink(m Manifest, port string, up bool) error {
 	}
 	defer h.Close()
 	link, err := h.LinkByName(port)
-	if err != nil {
-		return fmt.Errorf("port %s: %w", port, err)
+	if err == nil && up {
+		err = h.LinkSetUp(link)
+	} else if err == nil {
+		err = h.LinkSetDown(link)
 	}
-	if !up {
-		if err := h.LinkSetDown(link); err != nil {
-			return fmt.Errorf("setting port %s down: %w", port, err)
-		}
-		return nil
-	}
-	if err := h.LinkSetUp(link); err != nil {
-		return fmt.Errorf("setting port %s up: %w", port, err)
-	}
-	return awaitCarrier(h, port)
-}
-
-// carrierWithin bounds how long the kernel may take to see that a cable is in:
-// it looks once a second.
-const carrierWithin = 5 * time.Second
-
-// awaitCarrier waits until a port passes packets: until then they are dropped
-// although the port is up.
-func awaitCarrier(h *netlink.Handle, port string) error {
-	for deadline := time.Now().Add(carrierWithin); ; <-time.After(5 * time.Millisecond) {
-		link, err := h.LinkByName(port)
-		if err != nil {
-			return fmt.Errorf("port %s: %w", port, err)
-		}
-		if link.Attrs().OperState == netlink.OperUp {
-			return nil
+	for deadline := time.Now().Add(carrierWithin); err == nil && up; <-time.After(5 * time.Millisecond) {
+		if link, err = h.LinkByName(port); err == nil && link.Attrs().OperState == netlink.OperUp {
+			break
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%w: port %s has no carrier after %v", model.ErrUnavailable, port, carrierWithin)
+			err = fmt.Errorf("%w: no carrier after %v", model.ErrUnavailable, carrierWithin)
 		}
 	}
+	if err != nil {
+		return fmt.Errorf("setting port %s: %w", port, err)
+	}
+	return nil
 }

@@ -1,14 +1,17 @@
 package lab
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // Self is the process that asks, as an owner.
@@ -16,31 +19,19 @@ func Self() (Owner, error) { return OwnerOf(os.Getpid()) }
 
 // OwnerOf is a living process as an owner.
 func OwnerOf(pid int) (Owner, error) {
-	start, err := startTicks(pid)
-	if err != nil {
-		return Owner{}, fmt.Errorf("identifying process %d: %w", pid, err)
-	}
-	boot, err := bootID()
-	if err != nil {
-		return Owner{}, fmt.Errorf("identifying process %d: %w", pid, err)
-	}
-	space, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
+	start, err1 := startTicks(pid)
+	boot, err2 := procself.BootID()
+	space, err3 := os.Readlink("/proc/self/ns/pid")
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return Owner{}, fmt.Errorf("identifying process %d: %w", pid, err)
 	}
 	return Owner{PID: pid, Start: start, Boot: boot, Space: space}, nil
 }
 
-// bootID is another one whenever the machine has restarted.
-func bootID() (string, error) {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(id)), err
-}
-
 // earlierBoot reports whether the owner lived before the machine's restart. It
 // is false where that cannot be known.
 func (o Owner) earlierBoot() bool {
-	now, err := bootID()
+	now, err := procself.BootID()
 	return err == nil && o.Boot != "" && o.Boot != now
 }
 
@@ -68,19 +59,45 @@ func (o Owner) Alive() bool {
 // startTicks reads when a process started. A zombie has ended: it does not
 // exist.
 func startTicks(pid int) (uint64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
+	p, err := procself.ReadProcess(pid)
+	if err == nil && p.Zombie {
+		err = fs.ErrNotExist
 	}
-	// The name, field 2, may hold anything but ends with the last parenthesis.
-	_, rest, _ := strings.Cut(string(data[strings.LastIndexByte(string(data), ')')+1:]), " ")
-	fields := strings.Fields(rest)
-	const first, start = 3, 22 // numbers of fields in proc(5)
-	if len(fields) <= start-first {
-		return 0, fmt.Errorf("/proc/%d/stat has only %d fields after the name", pid, len(fields))
+	return p.Start, err
+}
+
+// LeftOver reports whether a lab stands although it is not needed any more: its
+// owner is dead and it was not to be kept, or the machine was restarted, which
+// takes all of a lab away but its directory.
+func (m Manifest) LeftOver() bool {
+	if m.Keep {
+		return m.Owner.earlierBoot()
 	}
-	if state := fields[0]; state == "Z" || state == "X" {
-		return 0, fs.ErrNotExist
+	return !m.Owner.Alive()
+}
+
+// Sweep removes the labs of this machine that are left over. It goes on after
+// errors and returns all of them. The directories are those of List; a nil log
+// is none.
+func Sweep(ctx context.Context, stateDir, volumeDir string, log *slog.Logger) error {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
-	return strconv.ParseUint(fields[start-first], 10, 64)
+	all, err := List(stateDir, volumeDir)
+	if errors.Is(err, model.ErrDenied) {
+		return nil // a user who may not list labs made none
+	}
+	errs := []error{err}
+	for _, m := range all {
+		if !m.LeftOver() {
+			continue
+		}
+		if err := Remove(ctx, m); err != nil {
+			log.Warn(notRemoved, "lab", m.ID, "owner", m.Owner.PID, "error", err)
+			errs = append(errs, err)
+			continue
+		}
+		log.Info("lab that was left over removed", "lab", m.ID, "owner", m.Owner.PID)
+	}
+	return errors.Join(errs...)
 }

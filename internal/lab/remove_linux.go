@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,16 +57,7 @@ func Remove(ctx context.Context, m Manifest) error {
 // devices lists the loop devices that are attached to the lab's own files.
 func (m Manifest) devices() ([]loop, error) {
 	all, err := loops()
-	if err != nil {
-		return nil, err
-	}
-	var own []loop
-	for _, l := range all {
-		if below(m.Dir, l.backing) {
-			own = append(own, l)
-		}
-	}
-	return own, nil
+	return slices.DeleteFunc(all, func(l loop) bool { return !below(m.Dir, l.backing) }), err
 }
 
 // killAll kills the processes in the lab's cgroups, by id, and waits for them.
@@ -157,6 +149,24 @@ func readPids(path string) ([]int, error) {
 	return pids, nil
 }
 
+// members lists the processes whose first thread is in a group. With v1 a
+// process that starts a program in the group has another of its threads there
+// for that moment, and is listed in cgroup.procs for it.
+func members(dir string) ([]int, error) {
+	procs, err := readPids(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := readPids(filepath.Join(dir, "tasks"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return procs, nil // v2
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(procs, func(pid int) bool { return !slices.Contains(tasks, pid) }), nil
+}
+
 // tree lists the lab's cgroups that exist, and those that programs made below
 // them, children first.
 func (m Manifest) tree() []string {
@@ -170,14 +180,9 @@ func (m Manifest) tree() []string {
 			return nil
 		})
 	}
-	seen := duplicate()
-	var last []string
-	for i := len(dirs) - 1; i >= 0; i-- {
-		if !seen(dirs[i]) {
-			last = append(last, dirs[i])
-		}
-	}
-	return last
+	slices.Sort(dirs) // a parent is the beginning of its children
+	slices.Reverse(dirs)
+	return slices.Compact(dirs)
 }
 
 // removeCgroups removes the lab's groups, and the one that all labs share if
@@ -201,7 +206,6 @@ func (m Manifest) removeCgroups(ctx context.Context) error {
 	return err
 }
 
-// removeNamespaces takes the names of the namespaces away.
 func (m Manifest) removeNamespaces() error {
 	var errs []error
 	for _, n := range m.namespaces() {
@@ -213,17 +217,10 @@ func (m Manifest) removeNamespaces() error {
 // unmount unmounts the lab's file systems: what is mounted below its directory
 // from one of its devices.
 func (m Manifest) unmount(ctx context.Context, devices []loop) error {
-	own := make(map[string]bool)
-	for _, d := range devices {
-		own[d.number] = true
-	}
-	var errs []error
 	mounts, err := m.mounts()
-	if err != nil {
-		return err
-	}
+	errs := []error{err}
 	for _, mt := range mounts {
-		if own[mt.Device] {
+		if slices.ContainsFunc(devices, func(d loop) bool { return d.number == mt.Device }) {
 			errs = append(errs, unmountOne(ctx, mt.Point))
 		}
 	}
@@ -239,14 +236,15 @@ func (m Manifest) mounts() ([]procself.Mount, error) {
 	var all []procself.Mount
 	for mt := range procself.Mounts(string(text)) {
 		if below(m.Dir, mt.Point) {
-			all = append([]procself.Mount{mt}, all...)
+			all = append(all, mt)
 		}
 	}
+	slices.Reverse(all)
 	return all, nil
 }
 
-// unmountOne unmounts a file system. One that somebody else still uses is
-// taken out of sight, and ends when they do.
+// unmountOne unmounts a file system. One that another process still uses
+// is taken out of sight, and ends when that does.
 func unmountOne(ctx context.Context, point string) error {
 	err := until(ctx, settleTime, func() error {
 		err := unix.Unmount(point, unix.UMOUNT_NOFOLLOW)
@@ -263,7 +261,6 @@ func unmountOne(ctx context.Context, point string) error {
 		unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW))
 }
 
-// detach frees the lab's loop devices.
 func (m Manifest) detach(ctx context.Context, devices []loop) error {
 	var errs []error
 	for _, d := range devices {
@@ -292,10 +289,11 @@ func (m Manifest) removeDir() error {
 	if len(mounts) > 0 {
 		return fmt.Errorf("%s is mounted in the lab's directory: unmount it", mounts[0].Point)
 	}
-	if err := m.emptyDir(); err != nil {
-		return fmt.Errorf("removing the lab's directory: %w", err)
+	err = m.emptyDir()
+	if err == nil {
+		err = os.RemoveAll(m.Dir)
 	}
-	if err := os.RemoveAll(m.Dir); err != nil {
+	if err != nil {
 		return fmt.Errorf("removing the lab's directory: %w", err)
 	}
 	return nil
@@ -303,7 +301,7 @@ func (m Manifest) removeDir() error {
 
 // emptyDir removes all but the copy of the manifest from the lab's directory,
 // and that from the disk: if the machine fails before the end, the copy still
-// says whose the rest is.
+// says which lab the rest belongs to.
 func (m Manifest) emptyDir() error {
 	d, err := openDir(m.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -332,21 +330,19 @@ func (m Manifest) emptyDir() error {
 // until calls try until it succeeds, but not for longer than limit nor after
 // the end of ctx, and returns its last error.
 func until(ctx context.Context, limit time.Duration, try func() error) error {
-	err := try()
-	if err == nil {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	look := time.NewTicker(lookTime)
 	defer look.Stop()
-	for err != nil {
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return err
 		case <-look.C:
-			err = try()
 		}
 	}
-	return nil
 }

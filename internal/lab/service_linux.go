@@ -13,7 +13,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// service is a service that was started.
 type service struct {
 	host HostRecord
 	log  string // path of the file with its output
@@ -48,7 +47,6 @@ func (b *builder) startServices(ctx context.Context) error {
 	return nil
 }
 
-// startService starts a service with its output in a file.
 func (b *builder) startService(ctx context.Context, r HostRecord) (*service, error) {
 	name := string(r.Name)
 	dir := filepath.Join(b.manifest.Dir, "service", name)
@@ -63,10 +61,17 @@ func (b *builder) startService(ctx context.Context, r HostRecord) (*service, err
 		return nil, err
 	}
 	defer func() { _ = out.Close() }() // the service has its own
+	env := slices.Clone(b.cfg.Environ)
+	if env == nil {
+		env = os.Environ()
+	}
+	for k, v := range r.Service.Environ {
+		env = append(env, k+"="+v)
+	}
 	// It lives for as long as the lab, not for as long as building it.
 	cmd, err := b.Start(context.WithoutCancel(ctx), r.Name, Process{
 		Args:    []string{"/bin/sh", "-c", r.Service.Command},
-		Environ: b.environ(r, dir),
+		Environ: append(env, "SCALEBENCH_ADDRESS="+r.Address, "SCALEBENCH_DIR="+dir),
 		Dir:     dir, Stdout: out, Stderr: out,
 	})
 	if err != nil {
@@ -82,18 +87,6 @@ func (b *builder) startService(ctx context.Context, r HostRecord) (*service, err
 // LogPath is the file that holds what a service has printed.
 func LogPath(m Manifest, service string) string {
 	return filepath.Join(m.Dir, "log", service+".log")
-}
-
-// environ is the environment of a service.
-func (b *builder) environ(r HostRecord, dir string) []string {
-	env := slices.Clone(b.cfg.Environ)
-	if env == nil {
-		env = os.Environ()
-	}
-	for k, v := range r.Service.Environ {
-		env = append(env, k+"="+v)
-	}
-	return append(env, "SCALEBENCH_ADDRESS="+r.Address, "SCALEBENCH_DIR="+dir)
 }
 
 // awaitReady waits until a service accepts connections from another host, so

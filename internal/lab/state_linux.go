@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,9 +19,12 @@ import (
 const (
 	manifestSuffix = ".json"
 	tempSuffix     = ".tmp" // of a manifest that is being written
+	// copyName is the file in a lab's directory that holds a copy of its
+	// manifest. By it the directory is known for a lab's after the machine has
+	// restarted, which takes the manifest away, but not what is on disk.
+	copyName = "scalebench-lab.json"
 )
 
-// manifestPath is the file of the lab's manifest.
 func manifestPath(stateDir, id string) string {
 	return filepath.Join(stateDir, id+manifestSuffix)
 }
@@ -30,25 +34,69 @@ func claim(m Manifest) error {
 	if err := makePrivate(filepath.Dir(m.Path)); err != nil {
 		return fmt.Errorf("keeping a list of labs: %w", err)
 	}
-	tmp, err := writeTemp(m)
+	err := m.write(func(tmp, path string) error {
+		// A hard link, unlike a rename, fails when the name is taken.
+		err := os.Link(tmp, path)
+		_ = os.Remove(tmp) // the link keeps the file
+		return err
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("lab %s exists already: choose another id, or remove it", m.ID)
+	}
+	return err
+}
+
+// save replaces the manifest on disk.
+func save(m Manifest) error { return m.write(os.Rename) }
+
+// keepCopy writes the copy. Device names and inodes may be missing in it: they
+// mean nothing after a restart.
+func keepCopy(m Manifest) error {
+	m.Path = filepath.Join(m.Dir, copyName)
+	return save(m)
+}
+
+// write puts the manifest on disk in a file beside its place, and lets place
+// give it its name. The file's name is always the same for a lab, so a crash
+// leaves at most one, which the next write or forget removes: it may have been
+// readable for others.
+func (m Manifest) write(place func(tmp, path string) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("writing lab manifest: %w", err)
+		}
+	}()
+	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(tmp) }() // the link keeps the file
-	// A hard link, unlike a rename, fails when the name is taken.
-	if err := os.Link(tmp, m.Path); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("lab %s exists already: choose another id, or remove it", m.ID)
-		}
-		return fmt.Errorf("writing lab manifest: %w", err)
+	tmp := m.Path + tempSuffix
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return syncDir(filepath.Dir(m.Path))
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = place(tmp, m.Path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp) // the first error says more
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(m.Path)) // the name must be durable, too
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // makePrivate makes a directory for manifests that only its owner can look
-// into: the commands and the environment of services are nobody else's
-// business. One that is there already, and open to others, is closed to them if
-// it is ours: of this user, and with nothing in it but manifests.
+// into: the commands and the environment of services are private. One that is
+// there already, and open to others, is closed to them if it is ours: of this
+// user, and with nothing in it but manifests.
 func makePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -73,55 +121,6 @@ func makePrivate(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// save replaces the manifest on disk.
-func save(m Manifest) error {
-	tmp, err := writeTemp(m)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, m.Path); err != nil {
-		_ = os.Remove(tmp) // the rename's error says more
-		return fmt.Errorf("writing lab manifest: %w", err)
-	}
-	return syncDir(filepath.Dir(m.Path))
-}
-
-// writeTemp writes the manifest to a file beside its place, and to disk. The
-// name is always the same for a lab, so a crash leaves at most one, which
-// the next write or forget removes: it may have been readable for others.
-func writeTemp(m Manifest) (string, error) {
-	data, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return "", fmt.Errorf("writing lab manifest: %w", err)
-	}
-	path := m.Path + tempSuffix
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("writing lab manifest: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return "", fmt.Errorf("writing lab manifest: %w", err)
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		_ = os.Remove(path) // the first error says more
-		return "", fmt.Errorf("writing lab manifest: %w", err)
-	}
-	return path, nil
-}
-
-// syncDir makes a new name in a directory durable.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("writing lab manifest: %w", err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("writing lab manifest: %w", err)
-	}
-	return nil
-}
-
 // forget removes a manifest when nothing that it lists is left.
 func forget(m Manifest) error {
 	if m.Path == "" {
@@ -137,18 +136,26 @@ func forget(m Manifest) error {
 }
 
 // List returns the manifests of all labs of this machine, by id: those of
-// stateDir, and of directories in volumeDir whose labs were lost when the
-// machine restarted. With a file that cannot be read it returns the others and
+// stateDir, and those that were lost when the machine restarted, from their
+// directories in volumeDir. With a file that cannot be read it returns the others and
 // an error. Empty directories are DefaultStateDir and DefaultVolumeDir.
 func List(stateDir, volumeDir string) ([]Manifest, error) {
 	dirs := Config{StateDir: stateDir, VolumeDir: volumeDir}.withDefaults()
-	ids, err := listed(dirs.StateDir)
-	if err != nil {
-		return nil, err
+	entries, err := os.ReadDir(dirs.StateDir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, errNotRoot(err)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("listing labs: %w", err)
 	}
+	var ids []string
 	var all []Manifest
 	var errs []error
-	for _, id := range ids {
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), manifestSuffix)
+		if !ok || CheckID(id) != nil {
+			continue
+		}
+		ids = append(ids, id)
 		m, err := load(dirs.StateDir, id)
 		if err == nil {
 			all = append(all, m)
@@ -162,32 +169,10 @@ func List(stateDir, volumeDir string) ([]Manifest, error) {
 	return all, errors.Join(append(errs, err)...)
 }
 
-// listed returns the ids of the labs that have a manifest.
-func listed(stateDir string) ([]string, error) {
-	entries, err := os.ReadDir(stateDir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case errors.Is(err, fs.ErrPermission):
-		return nil, errNotRoot(err)
-	case err != nil:
-		return nil, fmt.Errorf("listing labs: %w", err)
-	}
-	var ids []string
-	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), manifestSuffix); ok && CheckID(id) == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
-}
-
-// errNotRoot says who may list labs.
 func errNotRoot(err error) error {
-	return fmt.Errorf("%w: labs belong to root, who alone can list them: %w", model.ErrDenied, err)
+	return fmt.Errorf("%w: only root can list labs: %w", model.ErrDenied, err)
 }
 
-// load reads the manifest of one lab.
 func load(stateDir, id string) (Manifest, error) {
 	path := manifestPath(stateDir, id)
 	data, err := os.ReadFile(path)
@@ -206,4 +191,113 @@ func load(stateDir, id string) (Manifest, error) {
 	}
 	m.Path = path
 	return m, nil
+}
+
+// lost lists the labs of a directory for volumes that stood when the machine
+// was restarted. Ids that are known have a manifest, and are left out. What
+// has no copy of a manifest belongs to others and is not even mentioned.
+func lost(volumeDir string, known []string) ([]Manifest, error) {
+	dir, err := filepath.EvalSymlinks(volumeDir)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	var entries []fs.DirEntry
+	if err == nil {
+		entries, err = os.ReadDir(dir)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("listing labs: %w", err)
+	}
+	var all []Manifest
+	var errs []error
+	for _, e := range entries {
+		if !e.IsDir() || CheckID(e.Name()) != nil || slices.Contains(known, e.Name()) {
+			continue
+		}
+		m, err := loadCopy(filepath.Join(dir, e.Name()))
+		switch {
+		case errors.Is(err, errForeign):
+		case err != nil:
+			errs = append(errs, err)
+		case m.Owner.earlierBoot():
+			all = append(all, m)
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// errForeign says that a directory is not that of a lab.
+var errForeign = errors.New("not the directory of a lab")
+
+// loadCopy reads the copy in a lab's directory. It must describe the lab of
+// this very directory: otherwise what it names is somewhere else.
+func loadCopy(dir string) (Manifest, error) {
+	path := filepath.Join(dir, copyName)
+	data, err := readCopy(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return Manifest{}, errNotRoot(err)
+	}
+	if err != nil {
+		return Manifest{}, fmt.Errorf("%s: %w", path, err)
+	}
+	m, err := ParseManifest(data)
+	if err == nil && m.Dir != dir {
+		err = fmt.Errorf("it describes a lab in %s", m.Dir)
+	}
+	if err != nil {
+		return Manifest{}, fmt.Errorf("%s: %w; scalebench leaves %s alone: remove it if it is not needed", path, err, dir)
+	}
+	m.Path = path
+	return m, nil
+}
+
+// readCopy reads a file that this user's labs alone have written: no link is
+// followed to it, and it and its directory are this user's own.
+func readCopy(dir string) (data []byte, err error) {
+	d, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }() // only looked at
+	// Not blocking: it might be a pipe.
+	fd, err := unix.Openat(int(d.Fd()), copyName, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) {
+		return nil, errForeign
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading lab manifest: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), copyName)
+	defer func() { _ = f.Close() }() // only read
+	if !mine(d, unix.S_IFDIR) || !mine(f, unix.S_IFREG) {
+		return nil, errForeign
+	}
+	return io.ReadAll(f)
+}
+
+// openDir opens a directory, but not one behind a symbolic link.
+func openDir(dir string) (*os.File, error) {
+	d, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return nil, errForeign
+	}
+	return d, err
+}
+
+// mine reports whether a file is of this user and of a kind: S_IFREG.
+func mine(f *os.File, kind uint32) bool {
+	var st unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &st) == nil && int(st.Uid) == os.Geteuid() && st.Mode&unix.S_IFMT == kind
+}
+
+// onDisk returns the part of a manifest that outlives a restart of the machine.
+// Whatever has the names of the rest now, others have made since; only names of
+// namespaces may be there still, as empty files.
+func (m Manifest) onDisk() Manifest {
+	m.Cgroups, m.Hosts = nil, slices.Clone(m.Hosts)
+	m.Switch.Inode = 0
+	for i := range m.Hosts {
+		m.Hosts[i].Groups, m.Hosts[i].Namespace.Inode = nil, 0
+	}
+	return m
 }

@@ -3,10 +3,12 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -30,42 +32,52 @@ const (
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-// FieldError is an impossible value in a [Spec] or a list of services.
-type FieldError struct {
-	Field   string // path like "groups[0].link", from where the Spec or the list begins
-	Problem string // what is wrong
-	Allowed string // what is allowed
-}
-
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: %s; %s", e.Field, e.Problem, e.Allowed)
-}
-
-// checker collects the errors of one specification.
 type checker struct {
 	volumes []Volume // what use may refer to
 	errs    []error
 }
 
-// add records an error.
-func (c *checker) add(field, problem, allowed string) {
-	c.errs = append(c.errs, &FieldError{Field: field, Problem: problem, Allowed: allowed})
+func (c *checker) add(field, allowed, problem string, args ...any) {
+	c.errs = append(c.errs, &model.InputError{Path: field, Problem: fmt.Sprintf(problem, args...), Allowed: allowed})
 }
 
 // Validate reports everything that is impossible in the specification:
-// [*FieldError] values joined with [errors.Join].
+// [*model.InputError] values with a Path like "groups[0].link", joined with
+// [errors.Join].
 func (s Spec) Validate() error {
 	c := &checker{volumes: s.Volumes}
-	c.size(s)
+	switch {
+	case s.Nodes == 0 && len(s.Groups) == 0:
+		c.add("nodes", "give nodes: 4, or groups, each with a name and its nodes", "the lab has no nodes")
+	case s.Nodes != 0 && len(s.Groups) > 0:
+		c.add("nodes", "give either nodes, or groups with their own nodes", "the lab has nodes and groups")
+	case s.Nodes != 0:
+		c.count("nodes", s.Nodes)
+	case len(s.Groups) > MaxGroup:
+		c.add("groups", fmt.Sprintf("allowed are %d", MaxGroup), "there are %d", len(s.Groups))
+	case s.nodes() > MaxHosts:
+		c.add("groups", fmt.Sprintf("allowed are %d", MaxHosts), "they have %d nodes together", s.nodes())
+	}
 	c.limits("", s.Limits)
 	c.link("uplink", s.Uplink)
-	c.checkVolumes()
-	c.groups(s.Groups)
+	taken := make(map[string]string)
+	for i, v := range s.Volumes {
+		c.volume(fmt.Sprintf("volumes[%d].", i), v, taken)
+	}
+	taken = make(map[string]string)
+	for i, g := range s.Groups {
+		at := fmt.Sprintf("groups[%d].", i)
+		c.name(at+"name", g.Name, taken, "another group has that name")
+		c.count(at+"nodes", g.Nodes)
+		c.limits(at, g.Limits)
+		c.link(at+"uplink", g.Uplink)
+	}
 	return errors.Join(c.errs...)
 }
 
 // ValidateServices reports everything that is impossible in a list of services
-// for this lab. Fields begin with the position in the list: "[0].name".
+// for this lab, as Validate does. Paths begin with the position in the list:
+// "[0].name".
 func (s Spec) ValidateServices(services []Service) error {
 	c := &checker{volumes: s.Volumes}
 	taken := make(map[string]string)
@@ -78,21 +90,20 @@ func (s Spec) ValidateServices(services []Service) error {
 		at := fmt.Sprintf("[%d].", i)
 		c.name(at+"name", svc.Name, taken, "another service has that name")
 		if strings.TrimSpace(svc.Command) == "" {
-			c.add(at+"command", "is empty", "give the shell command that runs the service")
+			c.add(at+"command", "give the shell command that runs the service", "is empty")
 		}
 		if svc.Port < 0 || svc.Port > 65535 {
-			c.add(at+"port", fmt.Sprintf("%d is no TCP port", svc.Port), "allowed are 1 to 65535, or none")
+			c.add(at+"port", "give a TCP port from 1 to 65535, or none", "%d is out of range", svc.Port)
 		}
 		c.limits(at, svc.Limits)
 	}
 	if n := s.nodes() + len(services); n > MaxHosts && len(services) > 0 {
-		c.add(fmt.Sprintf("[%d]", len(services)-1), fmt.Sprintf("the lab would have %d hosts", n),
-			fmt.Sprintf("allowed are %d nodes and services together", MaxHosts))
+		c.add(fmt.Sprintf("[%d]", len(services)-1), fmt.Sprintf("allowed are %d nodes and services together", MaxHosts),
+			"the lab would have %d hosts", n)
 	}
 	return errors.Join(c.errs...)
 }
 
-// nodes is the number of nodes in all.
 func (s Spec) nodes() int {
 	n := s.Nodes
 	for _, g := range s.Groups {
@@ -101,38 +112,9 @@ func (s Spec) nodes() int {
 	return n
 }
 
-// size checks that there are nodes, said in one way, and not too many.
-func (c *checker) size(s Spec) {
-	switch {
-	case s.Nodes == 0 && len(s.Groups) == 0:
-		c.add("nodes", "the lab has no nodes", "give nodes: 4, or groups, each with a name and its nodes")
-	case s.Nodes != 0 && len(s.Groups) > 0:
-		c.add("nodes", "the lab has nodes and groups", "give either nodes, or groups with their own nodes")
-	case s.Nodes != 0:
-		c.count("nodes", s.Nodes)
-	case len(s.Groups) > MaxGroup:
-		c.add("groups", fmt.Sprintf("there are %d", len(s.Groups)), fmt.Sprintf("allowed are %d", MaxGroup))
-	case s.nodes() > MaxHosts:
-		c.add("groups", fmt.Sprintf("they have %d nodes together", s.nodes()), fmt.Sprintf("allowed are %d", MaxHosts))
-	}
-}
-
-// count checks a number of nodes.
-func (c *checker) count(field string, n int) {
-	if n < 1 || n > MaxGroup {
-		c.add(field, fmt.Sprintf("%d nodes", n), fmt.Sprintf("allowed are 1 to %d", MaxGroup))
-	}
-}
-
-// groups checks each group.
-func (c *checker) groups(groups []Group) {
-	taken := make(map[string]string)
-	for i, g := range groups {
-		at := fmt.Sprintf("groups[%d].", i)
-		c.name(at+"name", g.Name, taken, "another group has that name")
-		c.count(at+"nodes", g.Nodes)
-		c.limits(at, g.Limits)
-		c.link(at+"uplink", g.Uplink)
+func (c *checker) count(field string, nodes int) {
+	if nodes < 1 || nodes > MaxGroup {
+		c.add(field, fmt.Sprintf("allowed are 1 to %d", MaxGroup), "%d nodes", nodes)
 	}
 }
 
@@ -140,10 +122,9 @@ func (c *checker) groups(groups []Group) {
 func (c *checker) name(field, name string, taken map[string]string, twice string) {
 	switch why, ok := taken[name]; {
 	case !namePattern.MatchString(name) || len(name) > maxName:
-		c.add(field, fmt.Sprintf("%q is no name", name),
-			fmt.Sprintf("allowed are 1 to %d letters, digits, - and _, beginning with a letter or digit", maxName))
+		c.add(field, fmt.Sprintf("use 1 to %d letters, digits, - and _, beginning with a letter or digit", maxName), "%q is not a valid name", name)
 	case ok:
-		c.add(field, fmt.Sprintf("%q is taken: %s", name, why), "give a name of its own")
+		c.add(field, "give a name of its own", "%q is taken: %s", name, why)
 	default:
 		taken[name] = twice
 	}
@@ -153,76 +134,54 @@ func (c *checker) name(field, name string, taken map[string]string, twice string
 func (c *checker) limits(at string, l Limits) {
 	c.link(at+"link", l.Link)
 	if l.CPU != 0 && !(l.CPU >= minCores && l.CPU <= maxCores) { // so that NaN is refused too
-		c.add(at+"cpu", fmt.Sprintf("%v cores", l.CPU), fmt.Sprintf("allowed are %v to %v", minCores, maxCores))
+		c.add(at+"cpu", fmt.Sprintf("allowed are %v to %v", minCores, maxCores), "%v cores", l.CPU)
 	}
 	if l.Memory != 0 && l.Memory < minMemory {
-		c.add(at+"memory", fmt.Sprintf("%s is too little to run anything", l.Memory), fmt.Sprintf("at least %s is allowed", minMemory))
+		c.add(at+"memory", fmt.Sprintf("at least %s is allowed", minMemory), "%s is too little to run anything", l.Memory)
+	}
+	allowed := "the lab has no volumes"
+	var names []string
+	for _, v := range c.volumes {
+		names = append(names, v.Name)
+		allowed = "the lab's volumes are " + strings.Join(names, ", ")
 	}
 	for i, name := range l.Use {
-		if !slices.ContainsFunc(c.volumes, func(v Volume) bool { return v.Name == name }) {
-			c.add(fmt.Sprintf("%suse[%d]", at, i), fmt.Sprintf("there is no volume %q", name), c.volumeNames())
+		if !slices.Contains(names, name) {
+			c.add(fmt.Sprintf("%suse[%d]", at, i), allowed, "there is no volume %q", name)
 		}
 	}
 }
 
-// volumeNames says what use may refer to.
-func (c *checker) volumeNames() string {
-	if len(c.volumes) == 0 {
-		return "the lab has no volumes"
-	}
-	names := make([]string, len(c.volumes))
-	for i, v := range c.volumes {
-		names[i] = v.Name
-	}
-	return "the lab's volumes are " + strings.Join(names, ", ")
+func (c *checker) link(field string, r unit.Rate) {
+	c.rate(field, r, minLink, maxLink, "allowed is 64kbit/s to 100Gbit/s, or as much in bytes per second")
 }
 
-// link checks the rate of a link or uplink.
-func (c *checker) link(field string, r unit.Rate) {
+// rate checks that a rate, if there is one, is between two of bytes per second.
+func (c *checker) rate(field string, r unit.Rate, lowest, highest float64, allowed string) {
 	if r == (unit.Rate{}) {
 		return
 	}
-	if bytes, err := r.BytesPerSecond(); err != nil || bytes < minLink || bytes > maxLink {
-		c.add(field, fmt.Sprintf("%s cannot be set", r), "allowed is 64kbit/s to 100Gbit/s, or as much in bytes per second")
+	if bytes, err := r.BytesPerSecond(); err != nil || bytes < lowest || bytes > highest {
+		c.add(field, allowed, "%s cannot be set", r)
 	}
 }
 
-// checkVolumes checks each volume.
-func (c *checker) checkVolumes() {
-	taken := make(map[string]string)
-	for i, v := range c.volumes {
-		at := fmt.Sprintf("volumes[%d].", i)
-		c.name(at+"name", v.Name, taken, "another volume has that name")
-		if v.IOPS < 0 {
-			c.add(at+"iops", fmt.Sprintf("%d operations per second", v.IOPS), "allowed is 1 or more, or none for no limit")
-		}
-		c.volumeType(at, v)
-		c.bandwidth(at+"bandwidth", v.Bandwidth)
+func (c *checker) volume(at string, v Volume, taken map[string]string) {
+	c.name(at+"name", v.Name, taken, "another volume has that name")
+	if v.IOPS < 0 {
+		c.add(at+"iops", "allowed is 1 or more, or none for no limit", "%d operations per second", v.IOPS)
 	}
-}
-
-// volumeType checks what only some types of volume can have.
-func (c *checker) volumeType(at string, v Volume) {
 	switch v.Type {
 	case "", Ext4, Raw:
 		if v.Size != 0 && v.Size < minVolume {
-			c.add(at+"size", fmt.Sprintf("%s is too small", v.Size), fmt.Sprintf("at least %s is allowed", minVolume))
+			c.add(at+"size", fmt.Sprintf("at least %s is allowed", minVolume), "%s is too small", v.Size)
 		}
 	case Folder:
 		if v.Size != 0 || v.IOPS != 0 || v.Bandwidth != (unit.Rate{}) {
-			c.add(at+"type", "a folder cannot have limits", "leave out size, iops and bandwidth, or choose ext4 or raw")
+			c.add(at+"type", "leave out size, iops and bandwidth, or choose ext4 or raw", "a folder cannot have limits")
 		}
 	default:
-		c.add(at+"type", fmt.Sprintf("%q is no type of volume", v.Type), "allowed are ext4, raw and folder")
+		c.add(at+"type", "allowed are ext4, raw and folder", "%q is not a type of volume", v.Type)
 	}
-}
-
-// bandwidth checks the rate of a volume.
-func (c *checker) bandwidth(field string, r unit.Rate) {
-	if r == (unit.Rate{}) {
-		return
-	}
-	if bytes, err := r.BytesPerSecond(); err != nil || bytes < minBandwidth {
-		c.add(field, fmt.Sprintf("%s cannot be set", r), "allowed is 4KiB/s or more, in bytes or bits per second; operations are limited by iops")
-	}
+	c.rate(at+"bandwidth", v.Bandwidth, minBandwidth, math.Inf(1), "allowed is 4KiB/s or more, in bytes or bits per second; operations are limited by iops")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -22,12 +23,12 @@ func fields(t *testing.T, err error) []string {
 	}
 	var names []string
 	for _, e := range joined.Unwrap() {
-		var f *FieldError
+		var f *model.InputError
 		if !errors.As(e, &f) || f.Problem == "" || f.Allowed == "" {
-			t.Errorf("%v is no FieldError with problem and what is allowed", e)
+			t.Errorf("%v is not an InputError with problem and what is allowed", e)
 			continue
 		}
-		names = append(names, f.Field)
+		names = append(names, f.Path)
 	}
 	return names
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -27,23 +29,18 @@ const (
 
 // bytes is the size of the volume's device.
 func (v Volume) bytes() int64 {
-	size := v.Size
-	if size == 0 {
-		size = defaultVolume
-	}
+	size := cmp.Or(v.Size, defaultVolume)
 	return (size.Bytes() + pageSize - 1) / pageSize * pageSize
 }
 
-// planVolumes says which volumes are to be made, and where, and tells each
-// host its paths. Raw devices are only known once they are attached.
+// planVolumes says which volumes are to be made, and where. Raw devices are
+// only known once they are attached.
 func planVolumes(m *Manifest, spec Spec) {
 	for _, v := range spec.Volumes {
-		if v.Type == "" {
-			v.Type = Ext4
-		}
+		v.Type = cmp.Or(v.Type, Ext4)
 		var users []string
 		for _, h := range m.Hosts {
-			if h.uses(v.Name) {
+			if slices.Contains(h.Use, v.Name) {
 				users = append(users, string(h.Name))
 			}
 		}
@@ -58,16 +55,6 @@ func planVolumes(m *Manifest, spec Spec) {
 			}
 		}
 	}
-}
-
-// uses reports whether the host has the volume.
-func (h Host) uses(volume string) bool {
-	for _, name := range h.Use {
-		if name == volume {
-			return true
-		}
-	}
-	return false
 }
 
 // addVolume plans one volume under a name that is unique in the lab.
@@ -85,16 +72,9 @@ func (m *Manifest) addVolume(v Volume, unique string, hosts []string) {
 	m.Volumes = append(m.Volumes, r)
 }
 
-// path is what a workload is given.
-func (r VolumeRecord) path() string {
-	switch r.Type {
-	case Folder:
-		return r.Folder
-	case Ext4:
-		return r.Mount
-	}
-	return r.Device
-}
+// path is what a workload is given: exactly one of these is set, except that an
+// ext4 volume has both a mount point and a device.
+func (r VolumeRecord) path() string { return cmp.Or(r.Folder, r.Mount, r.Device) }
 
 // checkRoom makes sure that the volumes fit on the disk, before anything is
 // made.
@@ -144,15 +124,23 @@ func makeVolume(ctx context.Context, r *VolumeRecord) error {
 	if err := layOut(ctx, r.Backing, r.bytes()); err != nil {
 		return err
 	}
-	device, err := attach(ctx, r.Backing)
-	if err != nil {
+	var err error
+	if r.Device, err = attach(ctx, r.Backing); err != nil || r.Type != Ext4 {
 		return err
 	}
-	r.Device = device
-	if r.Type != Ext4 {
-		return nil
+	// All of the file system now: what ext4 leaves for later by default would
+	// be written in the background of the measurement.
+	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", r.Device).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", mkfs, r.Device, err, strings.TrimSpace(string(out)))
 	}
-	return makeExt4(ctx, device, r.Mount)
+	if err := os.MkdirAll(r.Mount, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount(r.Device, r.Mount, "ext4", 0, ""); err != nil {
+		return fmt.Errorf("mounting %s on %s: %w", r.Device, r.Mount, err)
+	}
+	return nil
 }
 
 // layOut writes a file full. Space that is only reserved would be written
@@ -196,22 +184,6 @@ func writeZeros(ctx context.Context, f *os.File, size int64) error {
 		if _, err := f.WriteAt(zeros[:min(chunk, size-at)], at); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// makeExt4 makes a file system, all of it now: what ext4 leaves for later by
-// default would be written in the background of the measurement.
-func makeExt4(ctx context.Context, device, point string) error {
-	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", device).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s %s: %w: %s", mkfs, device, err, strings.TrimSpace(string(out)))
-	}
-	if err := os.MkdirAll(point, 0o755); err != nil {
-		return err
-	}
-	if err := unix.Mount(device, point, "ext4", 0, ""); err != nil {
-		return fmt.Errorf("mounting %s on %s: %w", device, point, err)
 	}
 	return nil
 }
@@ -285,13 +257,10 @@ func loops() ([]loop, error) {
 	}
 	var all []loop
 	for _, dir := range dirs {
-		backing, err := os.ReadFile(filepath.Join(dir, "loop/backing_file"))
-		if err != nil {
-			continue // not attached
-		}
-		number, err := os.ReadFile(filepath.Join(dir, "dev"))
-		if err != nil {
-			continue // detached just now
+		backing, err1 := os.ReadFile(filepath.Join(dir, "loop/backing_file"))
+		number, err2 := os.ReadFile(filepath.Join(dir, "dev"))
+		if err1 != nil || err2 != nil {
+			continue // not attached, or detached just now
 		}
 		all = append(all, loop{
 			device:  "/dev/" + filepath.Base(dir),
@@ -318,10 +287,8 @@ func (l loop) detach() error {
 	if err != nil {
 		return err
 	}
-	for _, other := range now {
-		if other == l {
-			err = unix.IoctlSetInt(int(d.Fd()), unix.LOOP_CLR_FD, 0)
-		}
+	if slices.Contains(now, l) {
+		err = unix.IoctlSetInt(int(d.Fd()), unix.LOOP_CLR_FD, 0)
 	}
 	if err != nil && !errors.Is(err, unix.ENXIO) {
 		return fmt.Errorf("detaching %s: %w", l.device, err)

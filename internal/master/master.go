@@ -107,7 +107,7 @@ func New(cfg Config) *Master {
 	}
 	m := &Master{
 		Reader: cfg.Store,
-		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds},
+		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version},
 		cfg:    cfg, log: cfg.Log,
 		reg:      newRegistry(cfg.Lease, cfg.Heartbeat),
 		queue:    make(chan struct{}, 1),

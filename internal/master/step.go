@@ -298,12 +298,10 @@ func nodesText(n int) string {
 
 // loadText is the load that a step of a search offers: "9.976 kop/s".
 func loadText(s model.Step) string {
-	text, _ := s.Tasks[0].Spec.Params["rate"].(string)
-	rate, err := unit.ParseRate(text)
-	if err != nil {
-		return text
+	if o := s.Tasks[0].Spec.Offer; o != nil {
+		return unit.Human(o.Rate, "op/s")
 	}
-	return unit.Human(rate.Value, "op/s")
+	return "a load" // of a run that an older version stored
 }
 
 // describe names a step for people.

@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Outcome is how one attempt at a task ended.
 type Outcome string
@@ -97,6 +101,19 @@ type Sample struct {
 	// latency, a count of errors. It gets no CDI, may be zero, and is shown
 	// beside the result.
 	Info bool `json:"info,omitempty"`
+}
+
+// Key names the metric with its labels: "score" or "score{test=pipe}".
+func (s Sample) Key() string {
+	if len(s.Labels) == 0 {
+		return s.Metric
+	}
+	pairs := make([]string, 0, len(s.Labels))
+	for k, v := range s.Labels {
+		pairs = append(pairs, k+"="+v)
+	}
+	slices.Sort(pairs)
+	return s.Metric + "{" + strings.Join(pairs, ",") + "}"
 }
 
 // MetricOtherCPU is the sample in which the agent tells how many cores its

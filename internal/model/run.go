@@ -111,6 +111,15 @@ func (s Step) Subjects() []string {
 	return out
 }
 
+// Subjects is what is measured as one.
+type Subjects string
+
+// A node by itself, or the two ends of a connection.
+const (
+	OfNodes Subjects = "node"
+	OfPairs Subjects = "pair"
+)
+
 // Of says what the subjects of the step are.
 func (s Step) Of() Subjects {
 	for _, t := range s.Tasks {

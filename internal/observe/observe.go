@@ -7,7 +7,7 @@
 //     monitor saw, histograms, printed texts) is read when it says so
 //     ([Run.Need]), a column at a time and nothing else.
 //  3. It says which attempts count, which subjects took part in which step,
-//     and when.
+//     and when, and what each came to ([Run.Metrics]).
 //  4. Host checks say what else disturbed the nodes meanwhile
 //     ([Run.Disturbances]); every page shows them among its warnings.
 package observe
@@ -57,6 +57,7 @@ type Run struct {
 	failed   error
 
 	disturbances func() []Disturbance
+	metrics      func() []Metric
 }
 
 type key struct {
@@ -86,11 +87,20 @@ func Open(ctx context.Context, source Source, id model.RunID) (*Run, error) {
 func Of(data model.RunData) *Run {
 	r := &Run{data: data, have: make(map[Part]bool)}
 	r.disturbances = sync.OnceValue(r.findDisturbances)
+	r.metrics = sync.OnceValue(r.findMetrics)
 	return r
 }
 
 // Run is the run itself: its file, its state.
 func (r *Run) Run() model.Run { return r.data.Run }
+
+// Title is the name of the run, for people.
+func (r *Run) Title() string {
+	if name := r.data.Run.Name; name != "" {
+		return name
+	}
+	return "Run " + string(r.data.Run.ID)
+}
 
 // Nodes are the nodes as they were when the run began.
 func (r *Run) Nodes() []model.Node { return r.data.Nodes }

@@ -1,13 +1,61 @@
-// Package procself reads what Linux tells a process about itself in
-// /proc/self: what is mounted, and in which control groups it is. It parses
-// text; reading the files is left to those who know from where.
+// Package procself reads what Linux tells in /proc: what is mounted, in which
+// control groups a process is, and what identifies it. Mounts and groups are
+// parsed from text; reading those files is left to the caller, who knows from
+// where.
 package procself
 
 import (
+	"errors"
+	"fmt"
 	"iter"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
+
+// Process is a process as /proc/PID/stat shows it (proc(5)).
+type Process struct {
+	PID, Parent, Group int
+	Zombie             bool   // it has ended
+	Start              uint64 // in clock ticks since boot
+}
+
+// ReadProcess reads one process; the error wraps fs.ErrNotExist if there is
+// none.
+func ReadProcess(pid int) (Process, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return Process{}, err
+	}
+	return parseStat(pid, string(data))
+}
+
+// parseStat takes a line of /proc/PID/stat apart. The second field is the
+// command's name in parentheses; the name may itself hold spaces and
+// parentheses, so fields are counted from the last one.
+func parseStat(pid int, line string) (Process, error) {
+	f := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
+	const first, start = 3, 22 // numbers of fields
+	if len(f) <= start-first {
+		return Process{}, fmt.Errorf("process %d: only %d fields after its name in %q", pid, len(f), line)
+	}
+	p := Process{PID: pid, Zombie: f[0] == "Z" || f[0] == "X"}
+	var errs [3]error
+	p.Parent, errs[0] = strconv.Atoi(f[1])
+	p.Group, errs[1] = strconv.Atoi(f[2])
+	p.Start, errs[2] = strconv.ParseUint(f[start-first], 10, 64)
+	if err := errors.Join(errs[:]...); err != nil {
+		return Process{}, fmt.Errorf("process %d: parent, group or start time: %w", pid, err)
+	}
+	return p, nil
+}
+
+// BootID is another one whenever the machine has restarted.
+func BootID() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id)), err
+}
 
 // Mount is a line of /proc/self/mountinfo (proc(5)), escapes undone.
 type Mount struct {

@@ -63,3 +63,35 @@ func FuzzMounts(f *testing.F) {
 		Groups(text)
 	})
 }
+
+func TestParseStat(t *testing.T) {
+	rest := " 5 6 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 123456 0 0"
+	tests := []struct {
+		name, line string
+		want       Process
+		ok         bool
+	}{
+		{"plain", "7 (sleep) S 4" + rest, Process{PID: 7, Parent: 4, Group: 5, Start: 123456}, true},
+		{"evil name", "7 (a) Z 1 (b) S 4" + rest, Process{PID: 7, Parent: 4, Group: 5, Start: 123456}, true},
+		{"zombie", "7 (sh) Z 4" + rest, Process{PID: 7, Parent: 4, Group: 5, Zombie: true, Start: 123456}, true},
+		{"short", "7 (sh) S 4 5", Process{}, false},
+		{"no name", "7 sh S 4", Process{}, false},
+		{"not a number", "7 (sh) S x" + rest, Process{}, false},
+	}
+	for _, tt := range tests {
+		got, err := parseStat(7, tt.line)
+		if got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("%s: parseStat(%q) = %+v, %v; want %+v, ok %v", tt.name, tt.line, got, err, tt.want, tt.ok)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add("7 (sleep) S 4 5 6 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 123456 0 0")
+	f.Fuzz(func(t *testing.T, line string) {
+		p, err := parseStat(7, line)
+		if err == nil && p.PID != 7 {
+			t.Errorf("parseStat(7, %q) = %+v", line, p)
+		}
+	})
+}

@@ -103,7 +103,7 @@ func Labs(labs []Lab) *doc.Document {
 			shown = fmt.Sprintf("%s and %d more", strings.Join(names[:most], " "), len(names)-most)
 		}
 		t.Add(doc.Say(l.ID), doc.Say(string(l.State)).As(tone), timeCell(l.Created),
-			doc.Of(l.Owner.PID, strconv.Itoa(l.Owner.PID)), doc.Of(strings.Join(names, " "), shown), doc.Say(l.Dir))
+			doc.Int(l.Owner.PID), doc.Of(strings.Join(names, " "), shown), doc.Say(l.Dir))
 	}
 	d := &doc.Document{Data: t}
 	if len(labs) == 0 {

@@ -26,14 +26,6 @@ func About(run *observe.Run) []doc.Field {
 	return out
 }
 
-// Title is the name of a run.
-func Title(r model.Run) string {
-	if r.Name != "" {
-		return r.Name
-	}
-	return "Run " + string(r.ID)
-}
-
 // State says how a run stands, for one that no study has anything to say of.
 func State(run *observe.Run) string {
 	r := run.Run()

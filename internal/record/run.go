@@ -288,7 +288,7 @@ func stepsTable(steps []stepView) *doc.Table {
 		}
 		row := []doc.Cell{
 			doc.Of(nil, fmt.Sprint(s.Number+1)), doc.Of(s.Number), doc.Say(string(s.Phase)), doc.Say(s.Workload),
-			doc.Of(s.Trial, fmt.Sprint(s.Trial)), state, doc.Of(s.Reason), doc.Of(s.Attempts, fmt.Sprint(s.Attempts)),
+			doc.Int(s.Trial), state, doc.Of(s.Reason), doc.Int(s.Attempts),
 			doc.Of(s.Tasks), doc.Of(nil, s.outcomes()),
 		}
 		for _, c := range outcomeColumns {

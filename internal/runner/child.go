@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,14 +44,14 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	// and `yes | head` would not end quietly. Uncaught, writing to a dead
 	// agent would kill this process before it has killed its descendants.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	settleChild()
+	adoptOrphans()
 
 	c := &child{out: &lineWriter{w: reports}, stderr: stderr}
 	start, err := startToken(os.Getpid())
 	if err != nil {
 		return c.unprepared(err)
 	}
-	c.quarry = quarry{pgid: os.Getpid(), cookie: cookie(os.Getpid(), start), inside: true}
+	c.descendants = tree{pgid: os.Getpid(), cookie: cookie(os.Getpid(), start), spareSelf: true}
 
 	lines := newLineReader(orders)
 	var first order
@@ -65,20 +66,19 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	c.env = &workload.Env{
 		Node: c.setup.Node, Self: c.setup.Self, Peers: c.setup.Peers, Clients: c.setup.Clients,
 		Role: c.setup.Role, Part: c.setup.Part, Parts: max(c.setup.Parts, 1), Offer: c.setup.Offer,
-		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Environ: append(os.Environ(), c.quarry.cookie),
+		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Environ: append(os.Environ(), c.descendants.cookie),
 		Stdout: stdout, Stderr: stderr, Report: c.reporter,
 	}
 	return c.execute(ctx, reg, begin)
 }
 
-// child is the state of Main.
 type child struct {
-	setup    setup
-	out      *lineWriter
-	stderr   io.Writer
-	reporter *reporter
-	env      *workload.Env
-	quarry   quarry
+	setup       setup
+	out         *lineWriter
+	stderr      io.Writer
+	reporter    *reporter
+	env         *workload.Env
+	descendants tree
 }
 
 // watch takes the orders that follow the setup. Their end is the agent's end.
@@ -86,7 +86,7 @@ func (c *child) watch(lines *lineReader, begin chan<- int64) {
 	for {
 		var o order
 		if err := lines.next(&o); err != nil {
-			_ = c.quarry.destroy(huntTime) // nobody is left to tell
+			_ = c.descendants.kill() // the agent is gone: there is no place to report to
 			killSelf()
 		}
 		if o.Begin != nil {
@@ -98,7 +98,6 @@ func (c *child) watch(lines *lineReader, begin chan<- int64) {
 	}
 }
 
-// unprepared reports that there will be no run.
 func (c *child) unprepared(err error) int {
 	_ = c.out.write(report{Ready: &verdict{Error: err.Error()}}) // if it fails the agent is gone
 	return 1
@@ -127,7 +126,6 @@ func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan
 	return c.run(ctx, w)
 }
 
-// run calls the workload's Run and reports when it began and how it ended.
 func (c *child) run(ctx context.Context, w workload.Workload) int {
 	if ctx.Err() != nil {
 		return 1
@@ -155,7 +153,7 @@ func (c *child) run(ctx context.Context, w workload.Workload) int {
 // cleanUp kills what Run left running and lets the workload remove what
 // Prepare made. It has its own time: ctx may have ended.
 func (c *child) cleanUp(ctx context.Context, w workload.Workload) {
-	if err := c.quarry.destroy(huntTime); err != nil {
+	if err := c.descendants.kill(); err != nil {
 		c.say(err)
 	}
 	cleaner, ok := w.(workload.Cleaner)
@@ -169,7 +167,7 @@ func (c *child) cleanUp(ctx context.Context, w workload.Workload) {
 	}
 }
 
-// say leaves a word on standard error, which is kept with the result.
+// say writes to standard error, which is kept with the result.
 func (c *child) say(err error) { _, _ = fmt.Fprintf(c.stderr, "scalebench: %v\n", err) }
 
 // decode makes the workload from its parameters, over its defaults.
@@ -179,26 +177,22 @@ func decode(reg workload.Registry, kind string, params map[string]any) (workload
 		return nil, fmt.Errorf("this node knows no workload %q, only %v: is its scalebench older than the server's?", kind, reg.Names())
 	}
 	w := k.New()
-	pr, pw := io.Pipe()
-	go func() { _ = pw.CloseWithError(json.NewEncoder(pw).Encode(orEmpty(params))) }()
-	d := json.NewDecoder(pr)
-	d.DisallowUnknownFields()
-	err := d.Decode(w)
-	_ = pr.Close() // lets the encoder end
+	if params == nil {
+		params = map[string]any{}
+	}
+	text, err := json.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("parameters of workload %q: %w", kind, err)
 	}
-	if err := w.Validate(); err != nil {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err = d.Decode(w); err == nil {
+		err = w.Validate()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("parameters of workload %q: %w", kind, err)
 	}
 	return w, nil
-}
-
-func orEmpty(params map[string]any) map[string]any {
-	if params == nil {
-		return map[string]any{}
-	}
-	return params
 }
 
 // guard turns a panic of a workload into an error that names the place.
@@ -209,4 +203,31 @@ func guard(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// spin is how long before the start the child stops sleeping and watches the
+// clock: about the time that a kernel needs to wake a sleeper on an idle CPU.
+const spin = 200 * time.Microsecond
+
+// nap bounds one sleep, so that a step of the wall clock or a cancel is
+// noticed.
+const nap = 50 * time.Millisecond
+
+// waitUntil returns at this wall-clock time, or at the end of ctx. It does not
+// use time.Sleep for the last stretch: its timers may be a millisecond late,
+// because the runtime waits for them in whole milliseconds.
+func waitUntil(ctx context.Context, at time.Time) {
+	runtime.LockOSThread() // the thread that sleeps is the one that spins
+	defer runtime.UnlockOSThread()
+	at = at.Round(0) // compare wall clocks
+	for ctx.Err() == nil {
+		left := time.Until(at)
+		if left <= spin {
+			break
+		}
+		sleep(min(left-spin, nap))
+	}
+	for time.Now().Before(at) && ctx.Err() == nil {
+		continue
+	}
 }

@@ -21,9 +21,9 @@
 //     afterwards, what was measured until then is kept.
 //  5. The child ends, or is killed at its timeout, by [Process.Kill], by the
 //     end of the context, or by the end of the agent (its control pipe closes).
-//  6. Whatever is left of it is hunted down (kill_linux.go): its process group,
-//     its descendants, and processes that carry its cookie in their
-//     environment. [Process.Wait] returns after that.
+//  6. Whatever is left of it is killed (kill_linux.go): its process group, its
+//     descendants, and processes that carry its cookie in their environment.
+//     [Process.Wait] returns after that.
 //
 // Memory of the agent per running task: two output buffers of
 // Spec.OutputLimit, and 16 bytes a progress point. Points come at most every

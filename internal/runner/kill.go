@@ -3,6 +3,8 @@ package runner
 import (
 	"fmt"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // CookieName is a variable in the environment of everything that a workload
@@ -15,19 +17,25 @@ func cookie(pgid int, start uint64) string {
 	return fmt.Sprintf("%s=%d:%016x", CookieName, pgid, start)
 }
 
-// huntTime bounds how long killing may take. SIGKILL takes effect at once
+// killTime bounds how long killing may take. SIGKILL takes effect at once
 // unless a process hangs in the kernel (a dead network file system, say).
-const huntTime = 10 * time.Second
+const killTime = 10 * time.Second
 
-// quarry describes the processes to kill.
-type quarry struct {
+// tree describes processes to kill: a process group, its descendants, and what
+// carries its cookie.
+type tree struct {
 	// pgid is the process group, and the process id of its leader. The caller
 	// guarantees that the leader has not been reaped, so that the number
-	// cannot belong to anybody else; 0 when that is not certain.
+	// cannot belong to another process; 0 when that is not certain.
 	pgid int
 	// cookie is the environment variable that marks them.
 	cookie string
-	// inside says that the hunter belongs to the group itself and must be
-	// spared: the child that hunts its own descendants.
-	inside bool
+	// spareSelf says that the caller belongs to the group: the child that
+	// kills its own descendants.
+	spareSelf bool
 }
+
+func terminate(pgid int) { _ = unix.Kill(-pgid, unix.SIGTERM) } // it may be gone
+
+// killSelf kills the whole group, this process included.
+func killSelf() { _ = unix.Kill(0, unix.SIGKILL) }

@@ -3,41 +3,48 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"os/exec"
 	"slices"
-	"syscall"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
-// destroy kills the quarry and returns when all of it is gone.
+// kill ends the tree and returns when all of it is gone.
 //
 // Killing one by one loses against a tree that keeps forking. So the group is
 // signalled as a whole, which the kernel does atomically against fork, and
 // what has left the group is first stopped, until no new process appears, and
 // then killed.
-func (q quarry) destroy(limit time.Duration) error {
-	deadline := time.Now().Add(limit)
+func (t tree) kill() error {
+	deadline := time.Now().Add(killTime)
 	stopped := make(map[int]bool)
 	for {
-		alive, err := q.freeze(stopped)
+		alive, err := t.freeze(stopped)
 		if err != nil || len(alive) == 0 {
 			return err
 		}
-		err = q.kill(alive)
+		err = t.sendKill(alive)
 		if time.Now().After(deadline) {
-			return errors.Join(fmt.Errorf("processes %v do not die", pids(alive)), err)
+			var pids []int
+			for _, p := range alive {
+				pids = append(pids, p.PID)
+			}
+			return errors.Join(fmt.Errorf("processes %v do not die", pids), err)
 		}
 		alive[0].awaitDeath(50 * time.Millisecond)
 	}
 }
 
-// awaitDeath returns when the process has ended, or after a time.
 func (p proc) awaitDeath(limit time.Duration) {
 	var fds []unix.PollFd
-	if fd, err := unix.PidfdOpen(p.pid, 0); err == nil {
+	if fd, err := unix.PidfdOpen(p.PID, 0); err == nil {
 		defer func() { _ = unix.Close(fd) }() // nothing was written
 		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	} else if errors.Is(err, unix.ESRCH) {
@@ -46,60 +53,58 @@ func (p proc) awaitDeath(limit time.Duration) {
 	_, _ = unix.Poll(fds, int(limit.Milliseconds())) // the caller looks at all of them anyway
 }
 
-// freeze stops the quarry until it has stopped growing and returns it.
-func (q quarry) freeze(stopped map[int]bool) ([]proc, error) {
+// freeze stops the tree until it has stopped growing and returns it.
+func (t tree) freeze(stopped map[int]bool) ([]proc, error) {
 	const rounds = 100
 	for i := 0; ; i++ {
-		alive, err := q.find()
+		alive, err := t.find()
 		if err != nil {
 			return nil, err
 		}
-		fresh := slices.DeleteFunc(slices.Clone(alive), func(p proc) bool { return stopped[p.pid] })
+		fresh := slices.DeleteFunc(slices.Clone(alive), func(p proc) bool { return stopped[p.PID] })
 		if len(fresh) == 0 || i == rounds {
 			return alive, nil
 		}
 		for _, p := range fresh {
-			stopped[p.pid] = true
+			stopped[p.PID] = true
 			_ = p.signal(unix.SIGSTOP) // it may be gone, and the kill reports what cannot be signalled
 		}
 	}
 }
 
-// kill sends SIGKILL to the group and to every single process.
-func (q quarry) kill(alive []proc) error {
-	if q.pgid > 0 && !q.inside {
-		_ = unix.Kill(-q.pgid, unix.SIGKILL) // the group may be empty by now
+func (t tree) sendKill(alive []proc) error {
+	if t.pgid > 0 && !t.spareSelf {
+		_ = unix.Kill(-t.pgid, unix.SIGKILL) // the group may be empty by now
 	}
 	var errs []error
 	for _, p := range alive {
 		if err := p.signal(unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-			errs = append(errs, fmt.Errorf("killing process %d: %w", p.pid, err))
+			errs = append(errs, fmt.Errorf("killing process %d: %w", p.PID, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// find lists the living processes of the quarry.
-func (q quarry) find() ([]proc, error) {
+func (t tree) find() ([]proc, error) {
 	all, err := processes()
 	if err != nil {
 		return nil, err
 	}
 	parent := make(map[int]int, len(all))
 	for _, p := range all {
-		parent[p.pid] = p.ppid
+		parent[p.PID] = p.Parent
 	}
 	self := os.Getpid()
 	return slices.DeleteFunc(all, func(p proc) bool {
-		return p.zombie || p.pid == self || !q.owns(p, parent)
+		return p.Zombie || p.PID == self || !t.owns(p, parent)
 	}), nil
 }
 
-func (q quarry) owns(p proc, parent map[int]int) bool {
-	if q.pgid > 0 && (p.pgrp == q.pgid || descends(p.pid, q.pgid, parent)) {
+func (t tree) owns(p proc, parent map[int]int) bool {
+	if t.pgid > 0 && (p.Group == t.pgid || descends(p.PID, t.pgid, parent)) {
 		return true
 	}
-	return q.cookie != "" && carries(p.pid, q.cookie)
+	return t.cookie != "" && carries(p.PID, t.cookie)
 }
 
 // descends reports whether pid is root or below it. The walk is bounded: the
@@ -118,28 +123,20 @@ func descends(pid, root int, parent map[int]int) bool {
 	return false
 }
 
-func pids(ps []proc) []int {
-	out := make([]int, len(ps))
-	for i, p := range ps {
-		out[i] = p.pid
-	}
-	return out
-}
-
 // signal sends a signal to exactly this process, never to a later one with the
 // same id: the descriptor pins the id, and the start time is compared after
 // pinning.
 func (p proc) signal(s unix.Signal) error {
-	fd, err := unix.PidfdOpen(p.pid, 0)
+	fd, err := unix.PidfdOpen(p.PID, 0)
 	if errors.Is(err, unix.ENOSYS) { // Linux before 5.3
-		return unix.Kill(p.pid, s)
+		return unix.Kill(p.PID, s)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(fd) }() // nothing was written
-	now, err := readProc(p.pid)
-	if err != nil || now.ticks != p.ticks {
+	now, err := procself.ReadProcess(p.PID)
+	if err != nil || now.Start != p.Start {
 		return unix.ESRCH
 	}
 	return unix.PidfdSendSignal(fd, s, nil, 0)
@@ -149,20 +146,20 @@ func (p proc) signal(s unix.Signal) error {
 // started, and returns when it is gone. It never touches a process that merely
 // got the same id later: nil if nothing is left.
 func KillLeftover(pgid int, startTicks uint64) error {
-	q := quarry{cookie: cookie(pgid, startTicks)}
+	t := tree{cookie: cookie(pgid, startTicks)}
 	// A group whose leader has died cannot be told from a later group of the
 	// same number; its members are found by the cookie.
 	if token, err := startToken(pgid); err == nil && token == startTicks {
-		q.pgid = pgid
+		t.pgid = pgid
 	}
-	if err := q.destroy(huntTime); err != nil {
+	if err := t.kill(); err != nil {
 		return fmt.Errorf("killing the leftovers of process group %d: %w", pgid, err)
 	}
 	return nil
 }
 
 // awaitExit returns when the child has ended. It leaves the zombie, so that
-// its id stays taken until the hunt for its relatives is over.
+// its id stays taken until its descendants are killed.
 func awaitExit(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -172,23 +169,66 @@ func awaitExit(cmd *exec.Cmd) {
 	}
 }
 
-// terminate asks the group to end.
-func terminate(pgid int) { _ = unix.Kill(-pgid, unix.SIGTERM) } // it may be gone
-
-// ownGroup makes the child the leader of a new process group.
-//
-// There is no parent-death signal: it would kill the child alone and leave its
-// descendants behind. Instead the child sees its control pipe close and kills
-// its whole tree, itself last.
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
-
-// settleChild makes orphans of the workload children of this process, so that
+// adoptOrphans makes orphans of the workload children of this process, so that
 // the walk down the tree finds them, and this tree the first victim when
 // memory runs out, rather than the agent.
-func settleChild() {
+func adoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)        // without it the cookie still finds them
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0) // best effort; raising needs no right
 }
 
-// killSelf kills the whole group, this process included.
-func killSelf() { _ = unix.Kill(0, unix.SIGKILL) }
+// proc is a process that can be signalled.
+type proc struct{ procself.Process }
+
+// processes lists all processes. Those that end meanwhile are left out.
+func processes() ([]proc, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("listing processes: %w", err)
+	}
+	var out []proc
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue // not a process
+		}
+		if p, err := procself.ReadProcess(pid); err == nil {
+			out = append(out, proc{p})
+		}
+	}
+	return out, nil
+}
+
+// startToken identifies a process beyond its id: a hash of its start time and
+// of the boot, because ticks count from boot.
+func startToken(pid int) (uint64, error) {
+	p, err := procself.ReadProcess(pid)
+	if err != nil {
+		return 0, fmt.Errorf("reading the start time of process %d: %w", pid, err)
+	}
+	boot, err := procself.BootID()
+	if err != nil {
+		return 0, fmt.Errorf("reading the boot id: %w", err)
+	}
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%s %d", boot, p.Start) // a hash takes everything
+	return h.Sum64(), nil
+}
+
+// carries reports whether a process was started with this variable
+// ("NAME=value") in its environment. Processes of other users say no.
+func carries(pid int, variable string) bool {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	return slices.Contains(strings.Split(string(data), "\x00"), variable)
+}
+
+// sleep blocks the thread in nanosleep, which is late by the timer slack
+// (50 µs) and by the scheduler; the spin makes up for the slack. It may return
+// early.
+func sleep(d time.Duration) {
+	t := unix.NsecToTimespec(d.Nanoseconds())
+	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &t, nil) // an interrupted sleep is resumed by the caller's loop
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,13 +16,12 @@ import (
 
 func startToken(int) (uint64, error) { return 0, nil }
 
-// destroy kills the group.
-func (q quarry) destroy(time.Duration) error {
-	if q.pgid <= 0 || q.inside {
+func (t tree) kill() error {
+	if t.pgid <= 0 || t.spareSelf {
 		return nil
 	}
-	if err := unix.Kill(-q.pgid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EPERM) {
-		return fmt.Errorf("killing process group %d: %w", q.pgid, err)
+	if err := unix.Kill(-t.pgid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("killing process group %d: %w", t.pgid, err)
 	}
 	return nil
 }
@@ -39,10 +37,7 @@ func KillLeftover(pgid int, _ uint64) error {
 
 func awaitExit(cmd *exec.Cmd) { _, _ = cmd.Process.Wait() } // the state is lost; the outcome does not need it
 
-func terminate(pgid int) { _ = unix.Kill(-pgid, unix.SIGTERM) } // it may be gone
+func adoptOrphans() {}
 
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
-
-func settleChild() {}
-
-func killSelf() { _ = unix.Kill(0, unix.SIGKILL) }
+// sleep is as precise as the runtime's timers.
+func sleep(d time.Duration) { <-time.After(d) }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,103 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
+
+// Place is where a task runs, as workload.Env has it.
+type Place struct {
+	Self    model.Host        `json:"self"`
+	Peers   []model.Host      `json:"peers,omitempty"`
+	Clients []model.Host      `json:"clients,omitempty"`
+	Volumes map[string]string `json:"volumes,omitempty"`
+}
+
+// Config says what to run and where. All fields without "optional" are
+// required.
+type Config struct {
+	// Command starts the child: the path of this binary and the hidden
+	// command that calls Main.
+	Command []string
+	Task    model.TaskID
+	Attempt int
+	Node    model.NodeID
+	Spec    model.Spec
+	Place   Place
+	// Dir is where scratch directories are made; the one of this attempt is
+	// removed before Wait returns.
+	Dir string
+	// WorkDir is the working directory of the child and so of commands;
+	// optional, Dir's scratch directory when empty.
+	WorkDir string
+	// Environ is the environment of the child and of what it starts. The
+	// caller keeps secrets out of it. The child adds CookieName.
+	Environ []string
+	// ArtifactDir takes the files with the whole output, up to
+	// Spec.ArtifactLimit bytes each; optional, none are kept when empty. The
+	// caller removes them.
+	ArtifactDir string
+	// OnProgress is called for every progress point that is kept, from one
+	// goroutine; it must not block for long. Optional.
+	OnProgress func(model.Progress)
+	// PrepareTimeout bounds the time from Start to ready; Spec.Timeout when
+	// zero. CleanupTimeout bounds the time from the end of Run to the end of
+	// the child; a minute when zero. KillGrace is the time between SIGTERM and
+	// SIGKILL; three seconds when zero.
+	PrepareTimeout time.Duration
+	CleanupTimeout time.Duration
+	KillGrace      time.Duration
+}
+
+// withDefaults checks the configuration and fills in optional values.
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case len(c.Command) == 0:
+		return c, errors.New("runner: no command to start the child with")
+	case c.Spec.Timeout <= 0:
+		return c, fmt.Errorf("runner: task %s: the timeout is %v; it must be more than 0", c.Task, c.Spec.Timeout)
+	case c.Dir == "":
+		return c, errors.New("runner: no directory for scratch files")
+	}
+	c.PrepareTimeout = orDefault(c.PrepareTimeout, c.Spec.Timeout)
+	c.CleanupTimeout = orDefault(c.CleanupTimeout, time.Minute)
+	c.KillGrace = orDefault(c.KillGrace, 3*time.Second)
+	c.Spec.OutputLimit = orDefault(c.Spec.OutputLimit, 64<<10) // bytes of each stream
+	return c, os.MkdirAll(c.Dir, 0o700)
+}
+
+func orDefault[T cmp.Ordered](v, def T) T {
+	var zero T
+	if v <= zero {
+		return def
+	}
+	return v
+}
+
+// Outcome is how the attempt ended and everything that it left behind. Times
+// are of the node's clock.
+type Outcome struct {
+	Outcome  model.Outcome
+	Err      string // why, when Outcome is not ok
+	ExitCode *int   // of the benchmark's process, when it had one that exited
+	// Started is when Run was called, Ended when it returned or, if it did
+	// not, when its process was gone. Both are zero if Run was never called.
+	Started, Ended time.Time
+	// CPU is the processor time that the attempt used from its first moment:
+	// of its process and the descendants that were waited for.
+	CPU            time.Duration
+	Samples        []model.Sample
+	Series         []model.Series
+	Histograms     []model.Histogram
+	Recordings     []model.HostSeries
+	Stdout, Stderr model.Output // Output.Artifact is left empty
+	// StdoutFile and StderrFile are the paths of files with the whole output;
+	// empty when the text of Stdout or Stderr is the whole, or no ArtifactDir
+	// was given.
+	StdoutFile, StderrFile string
+}
 
 // Process is the agent's end of one attempt. Its methods are safe for
 // concurrent use.
@@ -21,9 +115,8 @@ type Process struct {
 	dir   string // scratch, removed at the end
 	start uint64 // token of the child's start
 
-	orders         *os.File // the control pipe to the child
-	lines          *lineWriter
-	pipes          []*os.File // that the agent reads: reports, stdout, stderr
+	orders         lineWriter // the control pipe to the child
+	pipes          []*os.File // the agent's ends: orders, reports, stdout, stderr
 	stdout, stderr *capture
 	data           data
 
@@ -73,46 +166,60 @@ func Start(ctx context.Context, cfg Config) (*Process, error) {
 	return p, nil
 }
 
-// launch starts the child with its pipes.
 func (p *Process) launch() error {
-	p.stdout = newCapture(p.cfg.Spec.OutputLimit, p.artifact("stdout"), p.cfg.Spec.ArtifactLimit)
-	p.stderr = newCapture(p.cfg.Spec.OutputLimit, p.artifact("stderr"), p.cfg.Spec.ArtifactLimit)
-	pipes, err := openPipes(4)
-	if err != nil {
-		return err
+	p.stdout, p.stderr = p.capture("stdout"), p.capture("stderr")
+	var child [4]*os.File // the ends of the child, in the order of p.pipes
+	p.pipes = make([]*os.File, len(child))
+	// As long as the agent holds the child's ends, it never sees the end of
+	// the child's output.
+	defer func() { closeAll(child[:]) }()
+	for i := range child {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(p.pipes)
+			return fmt.Errorf("opening a pipe: %w", err)
+		}
+		child[i], p.pipes[i] = w, r
+		if i == 0 { // orders go to the child
+			child[i], p.pipes[i] = r, w
+		}
 	}
-	defer pipes.closeChildEnds()
+	p.orders.w = p.pipes[0]
 	p.cmd = exec.Command(p.cfg.Command[0], p.cfg.Command[1:]...) //nolint:noctx // supervise ends it, group and all; the context would kill the child alone
-	p.cmd.Dir = p.cfg.WorkDir
-	if p.cmd.Dir == "" {
-		p.cmd.Dir = p.dir
-	}
+	p.cmd.Dir = cmp.Or(p.cfg.WorkDir, p.dir)
 	p.cmd.Env = append([]string{}, p.cfg.Environ...) // not nil: nil would be the agent's own
-	p.cmd.SysProcAttr = ownGroup()
-	orders, reports, stdout, stderr := pipes[0], pipes[1], pipes[2], pipes[3]
-	p.cmd.ExtraFiles = []*os.File{orders.r, reports.w}
-	p.cmd.Stdout, p.cmd.Stderr = stdout.w, stderr.w
-	orders.child, reports.child, stdout.child, stderr.child = orders.r, reports.w, stdout.w, stderr.w
-	p.orders, p.lines = orders.w, &lineWriter{w: orders.w}
-	p.pipes = []*os.File{reports.r, stdout.r, stderr.r}
+	// The child leads a new process group. There is no parent-death signal: it
+	// would kill the child alone and leave its descendants behind. Instead the
+	// child sees its control pipe close and kills its whole tree, itself last.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.ExtraFiles, p.cmd.Stdout, p.cmd.Stderr = child[:2], child[2], child[3]
 	if err := p.cmd.Start(); err != nil {
-		pipes.closeAll()
+		closeAll(p.pipes)
 		return err
 	}
 	// The child cannot have been reaped yet: that is done by supervise.
+	var err error
 	if p.start, err = startToken(p.cmd.Process.Pid); err != nil {
-		pipes.closeAll() // the child ends when its control pipe closes
+		closeAll(p.pipes) // the child ends when its control pipe closes
 		return errors.Join(err, p.cmd.Wait())
 	}
 	return nil
 }
 
-// artifact returns the path of the file for the whole of a stream.
-func (p *Process) artifact(stream string) string {
-	if p.cfg.ArtifactDir == "" {
-		return ""
+func (p *Process) capture(stream string) *capture {
+	path := ""
+	if p.cfg.ArtifactDir != "" {
+		path = filepath.Join(p.cfg.ArtifactDir, stream)
 	}
-	return filepath.Join(p.cfg.ArtifactDir, stream)
+	return newCapture(p.cfg.Spec.OutputLimit, path, p.cfg.Spec.ArtifactLimit)
+}
+
+// closeAll closes pipes: nothing can be lost. Nil and closed ones are left
+// alone by package os.
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
 }
 
 // Ready delivers one value: nil once the child has prepared, or why it could
@@ -147,7 +254,7 @@ func (p *Process) Begin(at time.Time) error {
 	p.begun = true
 	p.begin <- at
 	ns := at.UnixNano()
-	if err := p.lines.write(order{Begin: &ns}); err != nil {
+	if err := p.orders.write(order{Begin: &ns}); err != nil {
 		return fmt.Errorf("telling task %s to begin: %w", p.cfg.Task, err)
 	}
 	return nil
@@ -170,7 +277,7 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 func (p *Process) Kill(reason model.Outcome) {
 	select {
 	case p.killing <- reason:
-	default: // somebody was first
+	default: // another reason came first
 	}
 }
 

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"sync"
@@ -10,8 +11,8 @@ import (
 )
 
 // reporter is the workload.Reporter of the child. It refuses what would be a
-// wrong number later (a counter that goes down, a value that is no number) and
-// so makes the task fail.
+// wrong number later (a counter that goes down, a value that is not a number)
+// and so makes the task fail.
 type reporter struct {
 	out *lineWriter
 
@@ -21,7 +22,6 @@ type reporter struct {
 	err     error // the first refusal
 }
 
-// counter is one progress counter.
 type counter struct {
 	unit  string
 	thin  thinner
@@ -33,7 +33,6 @@ func newReporter(out *lineWriter) *reporter {
 	return &reporter{out: out, metrics: make(map[string]*counter)}
 }
 
-// begin marks the call of Run.
 func (r *reporter) begin(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,11 +75,10 @@ func (r *reporter) point(p point) {
 	if r.started.IsZero() {
 		return // not within Run
 	}
-	metric, unit := p.Metric, p.Unit
-	c, ok := r.metrics[metric]
+	c, ok := r.metrics[p.Metric]
 	if !ok {
-		c = &counter{unit: unit, thin: thinner{step: minStep}, after: -1, value: math.Inf(-1)}
-		r.metrics[metric] = c
+		c = &counter{unit: p.Unit, thin: thinner{step: minStep}, after: -1, value: math.Inf(-1)}
+		r.metrics[p.Metric] = c
 	}
 	if err := c.check(p); err != nil {
 		r.refuse(err)
@@ -100,7 +98,7 @@ func (c *counter) check(p point) error {
 		return fmt.Errorf("progress without metric or unit: %q %q", p.Metric, p.Unit)
 	case p.Unit != c.unit:
 		return fmt.Errorf("progress of %s changed its unit from %q to %q", p.Metric, c.unit, p.Unit)
-	case math.IsNaN(p.Value) || math.IsInf(p.Value, 0):
+	case !finite(p.Value):
 		return fmt.Errorf("progress of %s is %v, want a number", p.Metric, p.Value)
 	case p.After > c.after && p.Value < c.value:
 		return fmt.Errorf("progress of %s went down from %v to %v; it must be the work done since the start", p.Metric, c.value, p.Value)
@@ -115,64 +113,52 @@ func (r *reporter) send(points []point) {
 	}
 }
 
-func (r *reporter) refuse(err error) {
-	if r.err == nil {
-		r.err = err
+// refuse keeps the first refusal; r.mu is held.
+func (r *reporter) refuse(err error) { r.err = cmp.Or(r.err, err) }
+
+// deliver sends what its check did not refuse.
+func (r *reporter) deliver(refused error, out report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if refused == nil {
+		refused = r.out.write(out)
 	}
+	r.refuse(refused)
 }
 
 // Sample implements workload.Reporter.
 func (r *reporter) Sample(s model.Sample) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	var err error
 	switch {
 	case s.Metric == "":
-		r.refuse(fmt.Errorf("a sample without a metric: %v", s.Value))
-	case math.IsNaN(s.Value) || math.IsInf(s.Value, 0):
-		r.refuse(fmt.Errorf("%s is %v, want a number", s.Metric, s.Value))
+		err = fmt.Errorf("a sample without a metric: %v", s.Value)
+	case !finite(s.Value):
+		err = fmt.Errorf("%s is %v, want a number", s.Metric, s.Value)
 	case s.Info && s.Better == "": // it may have no good direction
-		r.sendSample(s)
 	case s.Better != model.Higher && s.Better != model.Lower:
-		r.refuse(fmt.Errorf("%s: direction %q, want %q or %q", s.Metric, s.Better, model.Higher, model.Lower))
-	default:
-		r.sendSample(s)
+		err = fmt.Errorf("%s: direction %q, want %q or %q", s.Metric, s.Better, model.Higher, model.Lower)
 	}
+	r.deliver(err, report{Sample: &s})
 }
 
-// sendSample writes a checked sample; r.mu is held.
-func (r *reporter) sendSample(s model.Sample) {
-	if err := r.out.write(report{Sample: &s}); err != nil {
-		r.refuse(err)
-	}
-}
+// maxHistogram is far above what an HdrHistogram takes, and below maxLine.
+const maxHistogram = 1 << 20
 
 // Histogram implements workload.Reporter.
 func (r *reporter) Histogram(h model.Histogram) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	var err error
 	switch {
 	case h.Metric == "" || h.Unit == "" || h.Encoded == "":
-		r.refuse(fmt.Errorf("a histogram without metric, unit or content: %q %q", h.Metric, h.Unit))
+		err = fmt.Errorf("a histogram without metric, unit or content: %q %q", h.Metric, h.Unit)
 	case len(h.Encoded) > maxHistogram:
-		r.refuse(fmt.Errorf("the histogram %s takes %d bytes, more than %d", h.Metric, len(h.Encoded), maxHistogram))
-	default:
-		if err := r.out.write(report{Histogram: &h}); err != nil {
-			r.refuse(err)
-		}
+		err = fmt.Errorf("the histogram %s takes %d bytes, more than %d", h.Metric, len(h.Encoded), maxHistogram)
 	}
+	r.deliver(err, report{Histogram: &h})
 }
 
 // Recording implements workload.Reporter.
 func (r *reporter) Recording(s model.HostSeries) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := checkRecording(s); err != nil {
-		r.refuse(err)
-		return
-	}
-	if err := r.out.write(report{Recording: &s}); err != nil {
-		r.refuse(err)
-	}
+	r.deliver(checkRecording(s), report{Recording: &s})
 }
 
 // checkRecording refuses what the store would not take.
@@ -181,17 +167,16 @@ func checkRecording(s model.HostSeries) error {
 		return fmt.Errorf("a recording without metric or unit, or with %d times for %d values: %q %q", len(s.Offsets), len(s.Values), s.Metric, s.Unit)
 	}
 	for i, v := range s.Values {
-		if math.IsNaN(v) || math.IsInf(v, 0) || i > 0 && s.Offsets[i] < s.Offsets[i-1] {
+		if !finite(v) || i > 0 && s.Offsets[i] < s.Offsets[i-1] {
 			return fmt.Errorf("the recording %s has %v at %d ns; it must have numbers in the order of time", s.Metric, v, s.Offsets[i])
 		}
 	}
 	return nil
 }
 
-// maxHistogram is far above what an HdrHistogram takes, and below maxLine.
-const maxHistogram = 1 << 20
-
 // ExitCode implements workload.Reporter.
 func (r *reporter) ExitCode(code int) {
 	_ = r.out.write(report{ExitCode: &code}) // a closed pipe means that the agent is gone
 }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -98,7 +98,6 @@ func (s *progress) coarsen() {
 	s.points = kept
 }
 
-// series returns the points in the form of results.
 func (s *progress) series(metric string) model.Series {
 	s.points = append(s.points, s.thin.flush()...)
 	out := model.Series{Metric: metric, Unit: s.unit}

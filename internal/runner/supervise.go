@@ -12,83 +12,72 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// death is why and when the agent decided to kill the attempt; zero if it did
-// not.
-type death struct {
-	reason model.Outcome
-	text   string
-	at     time.Time
-}
-
 // supervise follows the child to its end and beyond.
 func (p *Process) supervise(ctx context.Context) {
 	var readers sync.WaitGroup
 	readers.Go(p.readReports)
-	readers.Go(func() { _, _ = io.Copy(p.stdout, p.pipes[1]) }) // ends at the pipe's end or at a deadline
-	readers.Go(func() { _, _ = io.Copy(p.stderr, p.pipes[2]) })
+	readers.Go(func() { _, _ = io.Copy(p.stdout, p.pipes[2]) }) // ends at the pipe's end or at a deadline
+	readers.Go(func() { _, _ = io.Copy(p.stderr, p.pipes[3]) })
 	go func() {
 		awaitExit(p.cmd)
 		close(p.exited)
 	}()
-	go p.sendSetup()
+	go func() { // if the child is dead, its end says so
+		s := p.cfg.Spec
+		_ = p.orders.write(order{Setup: &setup{
+			Task: p.cfg.Task, Attempt: p.cfg.Attempt, Node: p.cfg.Node,
+			Kind: s.Kind, Params: s.Params, Dir: p.dir, Cleanup: p.cfg.CleanupTimeout,
+			Role: s.Role, Part: s.Part, Parts: s.Parts, Offer: s.Offer, Place: p.cfg.Place,
+		}})
+	}()
 
 	d := p.watch(ctx)
-	hunt := p.quarry().destroy(huntTime)
-	waited := p.reap()
-	p.drain(&readers)
-	p.outcome = p.cleanUp(p.conclude(d, waited), hunt)
+	survivors := tree{pgid: p.PGID(), cookie: cookie(p.PGID(), p.start)}.kill()
+	var exit error
+	if p.within(killTime) {
+		exit = p.cmd.Wait()
+	} else { // it hangs in the kernel and is left to itself
+		exit = errors.New("it does not die")
+	}
+	// All writers are dead by now, so the end of the pipes comes at once; a
+	// process that could not be killed is not waited for.
+	_ = p.pipes[0].Close()
+	for _, f := range p.pipes[1:] {
+		_ = f.SetReadDeadline(time.Now().Add(2 * time.Second)) // pipes take deadlines
+	}
+	readers.Wait()
+	closeAll(p.pipes)
+
+	p.outcome = p.conclude(d, exit)
+	if survivors != nil { // they would falsify every later measurement on this node
+		p.outcome.add("not everything that the task started could be killed: " + survivors.Error())
+		if p.outcome.Outcome == model.OutcomeOK {
+			p.outcome.Outcome = model.OutcomeFailed
+		}
+	}
+	if err := os.RemoveAll(p.dir); err != nil {
+		p.outcome.add("removing the scratch directory: " + err.Error())
+	}
 	p.tell(errors.New(p.outcome.Err))
 	close(p.done)
 }
 
-// reap takes the child's exit status. A child that hangs in the kernel and
-// cannot be killed is left to itself: the hunt has failed and says so.
-func (p *Process) reap() error {
-	t := time.NewTimer(huntTime)
+// within reports whether the child is dead before this time has passed.
+func (p *Process) within(limit time.Duration) bool {
+	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
 	case <-p.exited:
-		return p.cmd.Wait()
+		return true
 	case <-t.C:
-		return errors.New("it does not die")
+		return false
 	}
 }
 
-// cleanUp removes the scratch directory and judges what the hunt left behind:
-// a process that still runs would falsify every later measurement on this
-// node, so the attempt fails.
-func (p *Process) cleanUp(o Outcome, hunt error) Outcome {
-	if hunt != nil {
-		o.Err = joinText(o.Err, "not everything that the task started could be killed: "+hunt.Error())
-		if o.Outcome == model.OutcomeOK {
-			o.Outcome = model.OutcomeFailed
-		}
-	}
-	if err := os.RemoveAll(p.dir); err != nil {
-		o.Err = joinText(o.Err, "removing the scratch directory: "+err.Error())
-	}
-	return o
-}
-
-func (p *Process) quarry() quarry {
-	return quarry{pgid: p.PGID(), cookie: cookie(p.PGID(), p.start)}
-}
-
-// sendSetup gives the child its task. If the child is dead, its end says so.
-func (p *Process) sendSetup() {
-	s := p.cfg.Spec
-	_ = p.lines.write(order{Setup: &setup{
-		Task: p.cfg.Task, Attempt: p.cfg.Attempt, Node: p.cfg.Node,
-		Kind: s.Kind, Params: s.Params, Dir: p.dir, Cleanup: p.cfg.CleanupTimeout,
-		Role: s.Role, Part: s.Part, Parts: s.Parts, Offer: s.Offer, Place: p.cfg.Place,
-	}})
-}
-
-// readReports takes what the child says until it says no more.
 func (p *Process) readReports() {
 	readied := sync.OnceFunc(func() { close(p.readied) })
 	ended := sync.OnceFunc(func() { close(p.ended) })
-	for lines := newLineReader(p.pipes[0]); ; {
+	for lines := newLineReader(p.pipes[1]); ; {
 		var r report
 		if err := lines.next(&r); errors.Is(err, io.EOF) {
 			return
@@ -112,6 +101,14 @@ func (p *Process) readReports() {
 			ended()
 		}
 	}
+}
+
+// death is why and when the agent decided to kill the attempt; zero if it did
+// not.
+type death struct {
+	reason model.Outcome
+	text   string
+	at     time.Time
 }
 
 // watch waits for the end of the child, or for a reason to kill it and then
@@ -149,49 +146,29 @@ func (p *Process) watch(ctx context.Context) death {
 			d = death{reason: model.OutcomeCancelled, text: "killed: " + context.Cause(ctx).Error()}
 		}
 		d.at = time.Now()
-		p.grace()
+		terminate(p.PGID())
+		p.within(p.cfg.KillGrace)
 		return d
 	}
 }
 
-// grace asks the group to end and gives it a moment to do so.
-func (p *Process) grace() {
-	terminate(p.PGID())
-	t := time.NewTimer(p.cfg.KillGrace)
-	defer t.Stop()
-	select {
-	case <-p.exited:
-	case <-t.C:
-	}
-}
-
-// drain reads what is left in the pipes. All writers are dead by now, so their
-// end comes at once; a process that could not be killed is not waited for.
-func (p *Process) drain(readers *sync.WaitGroup) {
-	_ = p.orders.Close() // a pipe's end: nothing to lose
-	for _, f := range p.pipes {
-		_ = f.SetReadDeadline(time.Now().Add(2 * time.Second)) // pipes take deadlines
-	}
-	readers.Wait()
-	for _, f := range p.pipes {
-		_ = f.Close()
-	}
-}
-
-// conclude says how it ended. waited is what the child's exit looked like.
-func (p *Process) conclude(d death, waited error) Outcome {
+// conclude says how it ended. exit is what the child's exit looked like.
+func (p *Process) conclude(d death, exit error) Outcome {
 	o := p.data.outcome()
 	if ps := p.cmd.ProcessState; ps != nil {
 		o.CPU = ps.UserTime() + ps.SystemTime()
 	}
 	o.Stdout, o.StdoutFile = p.stdout.finish()
 	o.Stderr, o.StderrFile = p.stderr.finish()
-	ended := p.data.ended()
+	done, ready := p.data.done, p.data.ready
+	var ended time.Time // when Run returned; zero if it did not
+	if done != nil && !o.Started.IsZero() {
+		ended = o.Started.Add(done.After)
+	}
 	o.Ended = ended
 	if ended.IsZero() && !o.Started.IsZero() {
 		o.Ended = time.Now()
 	}
-	done, ready := p.data.done, p.data.ready
 	switch {
 	case done != nil && (d.reason == "" || ended.Before(d.at)):
 		o.Outcome, o.Err = model.OutcomeOK, done.Error
@@ -203,22 +180,79 @@ func (p *Process) conclude(d death, waited error) Outcome {
 	case ready != nil && ready.Error != "":
 		o.Outcome, o.Err = model.OutcomeFailed, "preparing: "+ready.Error
 	default:
+		if exit == nil {
+			exit = errors.New("exit status 0")
+		}
 		o.Outcome = model.OutcomeFailed
-		o.Err = fmt.Sprintf("the workload's process ended before the workload (%s); its standard error may say why", exitText(waited))
+		o.Err = fmt.Sprintf("the workload's process ended before the workload (%v); its standard error may say why", exit)
 	}
 	return o
 }
 
-func exitText(waited error) string {
-	if waited == nil {
-		return "exit status 0"
+// add appends to the reasons of a failure.
+func (o *Outcome) add(text string) {
+	if o.Err != "" {
+		text = o.Err + "; " + text
 	}
-	return waited.Error()
+	o.Err = text
 }
 
-func joinText(a, b string) string {
-	if a == "" {
-		return b
+// data is what the child has reported until now. Safe for concurrent use.
+type data struct {
+	mu      sync.Mutex
+	ready   *verdict
+	done    *verdict
+	got     Outcome  // what was measured; its verdict is not set
+	metrics []string // of series, in order of appearance
+	series  map[string]*progress
+}
+
+// addPoint stores a progress point and returns it in the form of the live
+// view; false if it was refused.
+func (d *data) addPoint(p point) (model.Progress, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.series == nil {
+		d.series = make(map[string]*progress)
 	}
-	return a + "; " + b
+	s, ok := d.series[p.Metric]
+	if !ok {
+		s = newProgress(p.Unit)
+		d.series[p.Metric] = s
+		d.metrics = append(d.metrics, p.Metric)
+	}
+	live := model.Progress{Metric: p.Metric, Unit: p.Unit, Elapsed: p.After, Value: p.Value}
+	return live, s.add(p)
+}
+
+// take stores everything but points.
+func (d *data) take(r report) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case r.Ready != nil:
+		d.ready = r.Ready
+	case r.Started != nil:
+		d.got.Started = time.Unix(0, *r.Started)
+	case r.Sample != nil:
+		d.got.Samples = append(d.got.Samples, *r.Sample)
+	case r.Histogram != nil:
+		d.got.Histograms = append(d.got.Histograms, *r.Histogram)
+	case r.Recording != nil:
+		d.got.Recordings = append(d.got.Recordings, *r.Recording)
+	case r.ExitCode != nil:
+		d.got.ExitCode = r.ExitCode
+	case r.Done != nil:
+		d.done = r.Done
+	}
+}
+
+// outcome returns what was measured, when nothing more comes; the verdict is
+// left to the caller.
+func (d *data) outcome() Outcome {
+	o := d.got
+	for _, m := range d.metrics {
+		o.Series = append(o.Series, d.series[m].series(m))
+	}
+	return o
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // lifeline is a FIFO whose writing end processes inherit: its reader sees the
@@ -216,7 +217,7 @@ func TestKillLeftover(t *testing.T) {
 	if err := KillLeftover(pgid, ticks+1); err != nil {
 		t.Errorf("KillLeftover(another start) = %v", err)
 	}
-	if _, err := readProc(pgid); err != nil {
+	if _, err := procself.ReadProcess(pgid); err != nil {
 		t.Fatalf("KillLeftover killed a process with another start: %v", err)
 	}
 	if err := KillLeftover(pgid, ticks); err != nil {
@@ -244,38 +245,6 @@ func TestKillLeftoverWithoutLeader(t *testing.T) {
 		t.Errorf("KillLeftover(%d) = %v", pgid, err)
 	}
 	l.cut(t, time.Second)
-}
-
-func TestParseStat(t *testing.T) {
-	rest := " 5 6 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 123456 0 0"
-	tests := []struct {
-		name, line string
-		want       proc
-		ok         bool
-	}{
-		{"plain", "7 (sleep) S 4" + rest, proc{pid: 7, ppid: 4, pgrp: 5, ticks: 123456}, true},
-		{"evil name", "7 (a) Z 1 (b) S 4" + rest, proc{pid: 7, ppid: 4, pgrp: 5, ticks: 123456}, true},
-		{"zombie", "7 (sh) Z 4" + rest, proc{pid: 7, ppid: 4, pgrp: 5, zombie: true, ticks: 123456}, true},
-		{"short", "7 (sh) S 4 5", proc{}, false},
-		{"no name", "7 sh S 4", proc{}, false},
-		{"not a number", "7 (sh) S x" + rest, proc{}, false},
-	}
-	for _, tt := range tests {
-		got, err := parseStat(7, tt.line)
-		if got != tt.want || (err == nil) != tt.ok {
-			t.Errorf("%s: parseStat(%q) = %+v, %v; want %+v, ok %v", tt.name, tt.line, got, err, tt.want, tt.ok)
-		}
-	}
-}
-
-func FuzzParseStat(f *testing.F) {
-	f.Add("7 (sleep) S 4 5 6 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 123456 0 0")
-	f.Fuzz(func(t *testing.T, line string) {
-		p, err := parseStat(7, line)
-		if err == nil && p.pid != 7 {
-			t.Errorf("parseStat(7, %q) = %+v", line, p)
-		}
-	})
 }
 
 func TestStartToken(t *testing.T) {

@@ -9,6 +9,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
+// DefaultLevel is the confidence level of intervals for which the user names no
+// other.
+const DefaultLevel = 0.95
+
 // DefaultResamples is how many bootstrap samples an interval is made of.
 const DefaultResamples = 10_000
 

@@ -123,3 +123,22 @@ func MeanHalfWidth(xs []float64, level float64) (float64, error) {
 	}
 	return finite(t * sd / math.Sqrt(float64(len(xs))))
 }
+
+// MeanInterval returns the mean of at least one value, and Student's interval at
+// this level for it, see [MeanHalfWidth]. Fewer than two values are an
+// ErrTooFew, values without any scatter an ErrNoSpread: then the interval has
+// no ends, and the mean is NaN only where there is no value.
+func MeanInterval(xs []float64, level float64) (mean float64, ci Interval, err error) {
+	none := Interval{math.NaN(), math.NaN()}
+	if mean, err = Mean(xs); err != nil {
+		return math.NaN(), none, err
+	}
+	half, err := MeanHalfWidth(xs, level)
+	switch {
+	case err != nil:
+		return mean, none, err
+	case half <= noSpread*math.Abs(mean):
+		return mean, none, ErrNoSpread
+	}
+	return mean, Interval{mean - half, mean + half}, nil
+}

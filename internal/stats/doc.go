@@ -10,7 +10,7 @@
 //   - The input is not changed, and the same input gives the same output: the
 //     resampling functions take a seed.
 //
-// How the parts meet in a capacity degradation index (package analysis):
+// How the parts meet in a capacity degradation index (package evaluation):
 //
 //  1. [Describe] gives mean, extremes and population SD of each phase.
 //  2. [RatioOfMeans] is the efficiency E.

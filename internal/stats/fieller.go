@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -8,8 +9,17 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Interval is a closed interval with finite bounds, Lo ≤ Hi.
+// Interval is a closed interval with finite bounds, Lo ≤ Hi. In JSON it is
+// [lo, hi], or null where its ends are no numbers.
 type Interval struct{ Lo, Hi float64 }
+
+// MarshalJSON implements json.Marshaler.
+func (i Interval) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(i.Lo) || math.IsNaN(i.Hi) {
+		return []byte("null"), nil
+	}
+	return json.Marshal([2]float64{i.Lo, i.Hi})
+}
 
 // Contains reports whether x lies in the interval.
 func (i Interval) Contains(x float64) bool { return i.Lo <= x && x <= i.Hi }

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -181,5 +182,31 @@ func TestTwoGroupsFalseAlarms(t *testing.T) {
 		if share := float64(alarms) / runs; share > .03 {
 			t.Errorf("%d nodes of one normal population are called two groups in %.3f of the cases, want at most 0.03", nodes, share)
 		}
+	}
+}
+
+// Student's interval of four values against SciPy: t.interval(level, 3, 11,
+// sem([8, 10, 11, 15])).
+func TestMeanInterval(t *testing.T) {
+	for level, want := range map[float64]Interval{
+		.95: {6.315565876966801, 15.684434123033199},
+		.8:  {8.589305584662737, 13.410694415337263},
+	} {
+		mean, got, err := MeanInterval([]float64{8, 10, 11, 15}, level)
+		if err != nil || mean != 11 || math.Abs(got.Lo-want.Lo) > 1e-6 || math.Abs(got.Hi-want.Hi) > 1e-6 {
+			t.Errorf("MeanInterval(level %v) = %v, %v, %v, want 11, %v", level, mean, got, err, want)
+		}
+	}
+	for name, c := range map[string]struct {
+		xs   []float64
+		want error
+	}{"one value": {[]float64{.1}, ErrTooFew}, "no scatter": {[]float64{.1, .1, .1}, ErrNoSpread}} {
+		mean, ci, err := MeanInterval(c.xs, .95)
+		if b, _ := json.Marshal(ci); !errors.Is(err, c.want) || math.Abs(mean-.1) > 1e-15 || ci.Contains(mean) || string(b) != "null" {
+			t.Errorf("%s: %v, %v (%s in JSON), error %v, want 0.1, none, %v", name, mean, ci, b, err, c.want)
+		}
+	}
+	if b, err := json.Marshal(Interval{1, 2.5}); string(b) != "[1,2.5]" {
+		t.Errorf("an interval in JSON is %s, %v, want [1,2.5]", b, err)
 	}
 }

@@ -5,7 +5,7 @@
 // keys below `study:` in an experiment file, its flag tags the flags of the
 // study's command, its jsonschema_description tags the words for both. One
 // package below internal/study and one line in the registry add a question;
-// docs/studies.md shows it.
+// docs/studies.md shows it, and a test executes what it shows.
 //
 // The life of a study:
 //
@@ -33,8 +33,9 @@ import (
 // structs with JSON tags. A field with the tag `flag:"name"` is a flag of the
 // study's command; one with `json:"-"` is no key of the file.
 type Study interface {
-	// Validate reports impossible parameters: a [*model.InputError], or
-	// several joined with errors.Join.
+	// Validate reports what the tags cannot say: a [*model.InputError] with the
+	// key as its Path, or several joined with errors.Join. Bounds, enumerations
+	// and units of single keys are checked before.
 	Validate() error
 	// Analyze answers from what was measured. A run that holds nothing for
 	// the question is a model.ErrUsage.
@@ -43,7 +44,7 @@ type Study interface {
 
 // Input is what an analysis reads.
 type Input struct {
-	// Run is the run in question; nil where the study can do without.
+	// Run is the run in question; nil only where the kind is Optional.
 	Run *observe.Run
 	// Open returns another run by id, unique prefix or "latest".
 	Open func(ctx context.Context, name string) (*observe.Run, error)
@@ -62,8 +63,9 @@ type Result interface {
 // Importer is implemented by studies that also answer from somebody's own
 // table, with no run at all.
 type Importer interface {
-	// Import reads a table; name is that of the file, for messages.
-	Import(ctx context.Context, name string, table io.Reader) (Result, error)
+	// Import reads a table; name is that of the file, for messages. There is no
+	// in.Run.
+	Import(ctx context.Context, in Input, name string, table io.Reader) (Result, error)
 }
 
 // Designer is implemented by studies that say what is measured.
@@ -103,6 +105,17 @@ type Design interface {
 	// steps that are over since the call before, all of them at the first
 	// call, which may be that of a run that is resumed.
 	Next(seen *observe.Run) ([]Treatment, error)
+}
+
+// Fixed is the design that measures these treatments, in their order.
+func Fixed(treatments []Treatment) Design { return &fixed{treatments} }
+
+type fixed struct{ treatments []Treatment }
+
+func (f *fixed) Next(*observe.Run) ([]Treatment, error) {
+	all := f.treatments
+	f.treatments = nil
+	return all, nil
 }
 
 // Sequential is implemented by designs that are told more than what was
@@ -165,8 +178,9 @@ type Kind struct {
 	Phases []model.Phase
 	// Shown says that what the study has found so far is a part of `show`.
 	Shown bool
-	// Tells reports whether the page of a run has a part of this study; nil:
-	// where the run's file asks it.
+	// Tells reports whether the page of a run that names no study has a part of
+	// this one; nil: it has none. The page of a run that names a study is its
+	// own.
 	Tells func(*observe.Run) bool
 	// New returns a pointer to the parameters with their defaults set.
 	New func() Study

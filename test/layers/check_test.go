@@ -36,12 +36,8 @@ func checkInside(from place, target string, e edge) string {
 		return ""
 	case to.tier == testTier:
 		return fmt.Sprintf("imports %s outside a _test file: helpers of tests do not belong in the binary", target)
-	case from.whole() != to.pkg && slices.Contains(separate, from.whole()) && slices.Contains(separate, to.pkg):
-		return fmt.Sprintf("%s imports %s: master, agent and report never import each other; they meet through the queue and the store, so that each can run on a machine of its own", from.pkg, to.pkg)
-	case to.partOf != "" && (from.pkg == to.partOf || from.partOf == to.partOf):
-		return ""
-	case to.partOf != "":
-		return fmt.Sprintf("imports %s, a part of %s: use that package, so that it can arrange its parts as it likes", target, to.partOf)
+	case from.pkg != to.pkg && slices.Contains(separate, from.pkg) && slices.Contains(separate, to.pkg):
+		return fmt.Sprintf("%s imports %s: master and agent never import each other; they meet through the queue, so that each can run on a machine of its own", from.pkg, to.pkg)
 	case to.tier >= from.tier:
 		return fmt.Sprintf("%s (tier %d) imports %s (tier %d): imports go to lower tiers only, so that every package can be read, tested and replaced knowing only what is below it", e.from, from.tier, target, to.tier)
 	}

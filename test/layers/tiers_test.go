@@ -17,9 +17,6 @@ type place struct {
 	// with "cmd/" or "test/". A last element <name> stands for any one element.
 	pkg  string
 	tier tier
-	// partOf names the package that this one is a part of: only that package
-	// and its other parts may import it.
-	partOf string
 }
 
 // places is the table of tiers. docs/architecture.md shows the same rows, with
@@ -52,7 +49,6 @@ var places = []place{
 	{pkg: "queue", tier: 2},
 	{pkg: "control", tier: 6},
 	{pkg: "store/sqlstore", tier: 2},
-	{pkg: "analysis", tier: 2},
 	{pkg: "load/kv", tier: 2},
 
 	{pkg: "store/sqlite", tier: 3},
@@ -72,8 +68,6 @@ var places = []place{
 	{pkg: "master", tier: 7},
 	{pkg: "agent", tier: 7},
 	{pkg: "load/<name>", tier: 4},
-	{pkg: "report", tier: 4},
-	{pkg: "report/<part>", tier: 4, partOf: "report"},
 
 	{pkg: "workload/load", tier: 5},
 	{pkg: "workload/objectstore", tier: 5},
@@ -82,14 +76,6 @@ var places = []place{
 	{pkg: "cmd/scalebench", tier: 9},
 
 	{pkg: "test/<name>", tier: testTier},
-}
-
-// whole is the package that this one is a part of, or itself.
-func (p place) whole() string {
-	if p.partOf != "" {
-		return p.partOf
-	}
-	return p.pkg
 }
 
 // find returns the row for a package. An exact row wins over a family.
@@ -160,7 +146,7 @@ var libraries = []library{
 		reason: "each protocol of the load engine is one package"},
 	{module: "github.com/google/uuid", users: []string{"load/<name>"},
 		reason: "ids of scalebench itself are ULIDs, of package model; UUIDs name objects in a store"},
-	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>", "workload/<name>", "workload/objectstore", "report", "record", "study/<name>"},
+	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>", "workload/<name>", "workload/objectstore", "record", "study/<name>"},
 		reason: "distributions are recorded where things are measured, encoded and merged in one place, and read where they are judged and shown"},
 	{module: "github.com/gomodule/redigo", users: []string{"load/<name>"},
 		reason: "each protocol of the load engine is one package"},
@@ -188,7 +174,7 @@ var libraries = []library{
 // separate packages never import each other, tier or no tier: they meet only
 // through the queue and the store, so that each can run on a machine of its
 // own.
-var separate = []string{"master", "agent", "report"}
+var separate = []string{"master", "agent"}
 
 // findLibrary returns the row of the module that an import path belongs to.
 func findLibrary(path string) (library, bool) {

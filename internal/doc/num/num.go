@@ -38,7 +38,7 @@ type Scale struct {
 
 // For chooses the scale for values in this unit from the largest of them.
 // Operations, bits and rates of bytes take SI prefixes, as disks and links are
-// sold and as sentences of package analysis have them; sizes in bytes binary
+// sold and as sentences of package evaluation have them; sizes in bytes binary
 // ones; seconds become ms, µs or ns. Any other unit is kept as it is; from 100,000 on a separate prefix
 // stands before it ("1.2 M events/s"), as digits beyond that are not measured.
 func For(unit string, values ...float64) Scale {
@@ -124,6 +124,11 @@ func (s Scale) Spread(mean, sd float64) string {
 		return s.Number(mean, 0)
 	}
 	return s.Number(mean, sd) + " ±" + s.Deviation(mean, sd)
+}
+
+// Interval prints the ends of an interval without unit: "[6.32 .. 15.7]".
+func (s Scale) Interval(lo, hi float64) string {
+	return "[" + s.Number(lo, 0) + " .. " + s.Number(hi, 0) + "]"
 }
 
 // Deviation prints the standard deviation of a mean with the mean's decimals,

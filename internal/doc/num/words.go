@@ -1,6 +1,10 @@
 package num
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // Count is a number of things: "1 window", "17 windows".
 func Count(n int, noun string) string {
@@ -21,4 +25,19 @@ func Grouped(n int64) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
+}
+
+// List joins names, no more than fit in a sentence: "a, b, c, d, e and 12
+// more".
+func List[T ~string](names []T) string {
+	const most = 5
+	shown := make([]string, min(len(names), most))
+	for i := range shown {
+		shown[i] = string(names[i])
+	}
+	text := strings.Join(shown, ", ")
+	if rest := len(names) - len(shown); rest > 0 {
+		text += fmt.Sprintf(" and %d more", rest)
+	}
+	return text
 }

@@ -13,8 +13,8 @@
 //  3. the agents, each on its host: in its network namespace and its cgroup,
 //     so that what a node is limited to holds for the agent as well.
 //
-// Whoever kills this process leaves the lab behind; its manifest says so, and
-// the next command that sweeps removes it. The agents see that their server is
+// A killed process leaves the lab behind; its manifest says so, and the next
+// command that sweeps removes it. The agents see that their server is
 // gone and end by themselves.
 package lab
 
@@ -40,8 +40,8 @@ import (
 type Config struct {
 	Spec     lab.Spec
 	Services []lab.Service
-	// Agents says how agents are started; Server and Start are this fleet's
-	// own business.
+	// Agents says how agents are started; this fleet sets Server and
+	// Start.
 	Agents agentproc.Config
 	Server queue.ServerInfo
 	// Trouble is told, from a goroutine of its own, that a service has ended
@@ -104,58 +104,56 @@ func (f *Fleet) Services() map[string]string {
 // whenever an agent has ended by itself; it is started again, unless it ends
 // over and over. What an Up that fails has made is removed by Down.
 func (f *Fleet) Up(ctx context.Context, ended func(model.NodeID)) error {
-	built, err := f.build(ctx)
-	if err != nil {
-		return err
-	}
-	relay, err := f.startRelay(built.Manifest().Dir)
-	if err != nil {
-		return err
-	}
-	cfg := f.cfg.Agents
-	cfg.Server, cfg.Start = relay.Info(), startOn(built)
-	set := agentproc.New(cfg)
-	f.mu.Lock()
-	f.relay, f.set = relay, set
-	f.mu.Unlock()
-	return set.Up(ctx, f.agents(built), ended)
-}
-
-// startRelay lets the hosts reach the server, by a socket among the lab's own
-// files: whatever removes those removes it, and the path is short, as that of
-// a socket must be. Nobody else may look into its folder.
-func (f *Fleet) startRelay(labDir string) (*queue.Relay, error) {
-	dir := filepath.Join(labDir, "queue")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making a way from the lab to the server: %w", err)
-	}
-	return queue.StartRelay(filepath.Join(dir, "sock"), f.cfg.Server, f.cfg.Agents.Log)
-}
-
-// build makes the lab itself.
-func (f *Fleet) build(ctx context.Context) (*lab.Lab, error) {
 	id := NewID()
 	if f.cfg.Say != nil {
 		f.cfg.Say(fmt.Sprintf("lab %s: %s", id, describe(f.hosts)))
 	}
+	cfg := f.cfg.Agents
 	built, err := lab.Up(ctx, lab.Config{
 		ID: id, Spec: f.cfg.Spec, Services: f.cfg.Services,
-		Environ: f.cfg.Agents.Environ, Log: f.cfg.Agents.Log, Ended: f.serviceEnded,
+		Environ: cfg.Environ, Log: cfg.Log,
+		Ended: func(_ model.NodeID, err error) {
+			if f.cfg.Trouble != nil {
+				f.cfg.Trouble(oneLine{err})
+			}
+		},
 	})
 	if err != nil {
-		return nil, oneLine{err} // it names the lab
+		return oneLine{err} // it names the lab
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.lab = built
-	return built, nil
+	f.mu.Unlock()
+	// A socket among the lab's own files: whatever removes those removes it, and
+	// the path is short, as that of a socket must be. Its folder is private.
+	dir := filepath.Join(built.Manifest().Dir, "queue")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("making a way from the lab to the server: %w", err)
+	}
+	relay, err := queue.StartRelay(filepath.Join(dir, "sock"), f.cfg.Server, cfg.Log)
+	if err != nil {
+		return err
+	}
+	cfg.Server = relay.Info()
+	cfg.Start = func(ctx context.Context, l agentproc.Launch) (*exec.Cmd, error) {
+		return built.Start(ctx, l.Node, lab.Process{
+			Args: l.Args, Environ: l.Environ, Stdin: l.Stdin, Stdout: l.Output, Stderr: l.Output,
+		})
+	}
+	set := agentproc.New(cfg)
+	f.mu.Lock()
+	f.relay, f.set = relay, set
+	f.mu.Unlock()
+	var agents []agentproc.Agent
+	for _, n := range f.Nodes() {
+		agents = append(agents, agentproc.Agent{Node: n, Volumes: built.Volumes(n.ID)})
+	}
+	return set.Up(ctx, agents, ended)
 }
 
-// idLength keeps two labs of one machine apart: 32^6 are a thousand million.
-const idLength = 6
-
-// NewID returns a random name for a lab, short enough to be typed.
-func NewID() string { return strings.ToLower(rand.Text()[:idLength]) }
+// NewID returns a random name for a lab, short enough to be typed: 32^6, a
+// thousand million, keep two labs of one machine apart.
+func NewID() string { return strings.ToLower(rand.Text()[:6]) }
 
 // describe counts hosts for people: "4 nodes, 1 service".
 func describe(hosts []lab.Host) string {
@@ -177,31 +175,6 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// agents are those of all nodes, with their volumes.
-func (f *Fleet) agents(built *lab.Lab) []agentproc.Agent {
-	var out []agentproc.Agent
-	for _, n := range f.Nodes() {
-		out = append(out, agentproc.Agent{Node: n, Volumes: built.Volumes(n.ID)})
-	}
-	return out
-}
-
-// startOn starts agents on the hosts of a lab.
-func startOn(built *lab.Lab) agentproc.Starter {
-	return func(ctx context.Context, l agentproc.Launch) (*exec.Cmd, error) {
-		return built.Start(ctx, l.Node, lab.Process{
-			Args: l.Args, Environ: l.Environ, Stdin: l.Stdin, Stdout: l.Output, Stderr: l.Output,
-		})
-	}
-}
-
-// serviceEnded passes on that a service is gone.
-func (f *Fleet) serviceEnded(_ model.NodeID, err error) {
-	if f.cfg.Trouble != nil {
-		f.cfg.Trouble(oneLine{err})
-	}
 }
 
 // oneLine is an error that can stand in a table: the lines that a service

@@ -64,9 +64,6 @@ func (s *Study) Validate() error {
 
 // Analyze implements study.Study.
 func (s *Study) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	if in.Run == nil {
-		return nil, fmt.Errorf("%w: a capacity is that of a run; `scalebench runs` lists them", model.ErrUsage)
-	}
 	searches, err := searchesOf(in.Run)
 	if err != nil {
 		return nil, err

@@ -41,8 +41,8 @@ func (r *Result) Document() *doc.Document {
 	d.Answer, d.More = words[0], words[1:]
 	if len(r.Searches) == 1 {
 		d.Verdict = r.Searches[0].Answer.verdict()
-		for _, text := range r.Searches[0].Answer.Warnings {
-			d.Warnings = append(d.Warnings, doc.Warning{Text: text})
+		if r.Searches[0].Answer.Failure == "" { // else the answer says it
+			d.Warnings = doc.Warnings(r.Searches[0].Answer.Warnings)
 		}
 	} else {
 		d.Warnings = alerts(all)

@@ -162,8 +162,8 @@ func trialsTable(all []group) *doc.Table {
 					estimate.Lines = append(estimate.Lines, rangeText(*a.CI, " .. "))
 				}
 			}
-			t.Add(doc.Of(g.workload), doc.Say(g.target), doc.Of(s.Trial, strconv.Itoa(s.Trial)), loadCell(a.Passed), loadCell(a.Failed),
-				estimate, a.limitCell(), doc.Of(a.Confirmed), doc.Of(len(a.Windows), strconv.Itoa(len(a.Windows))))
+			t.Add(doc.Of(g.workload), doc.Say(g.target), doc.Int(s.Trial), loadCell(a.Passed), loadCell(a.Failed),
+				estimate, a.limitCell(), doc.Of(a.Confirmed), doc.Int(len(a.Windows)))
 		}
 	}
 	return t

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -90,21 +91,21 @@ func (p *Params) options() evaluation.Options { return evaluation.Options{Resamp
 
 // Analyze implements study.Study.
 func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	if in.Run == nil {
-		return nil, fmt.Errorf("%w: the CDI is computed from a run, or from a table with --csv", model.ErrUsage)
-	}
 	findings, err := evaluation.Findings(in.Run, p.options())
 	if err != nil {
 		return nil, err
 	}
-	return &Result{findings: findings, run: in.Run, limit: p.FailAbove, title: titleOf(in.Run.Run())}, nil
+	return &Result{findings: findings, run: in.Run, limit: p.FailAbove, title: in.Run.Title()}, nil
 }
 
-func titleOf(r model.Run) string {
-	if r.Name != "" {
-		return r.Name
+// Import implements study.Importer: findings of somebody's own numbers
+// (evaluation.Import).
+func (p *Params) Import(ctx context.Context, _ study.Input, name string, table io.Reader) (study.Result, error) {
+	findings, err := evaluation.Import(ctx, name, table, p.options())
+	if err != nil {
+		return nil, err
 	}
-	return "Run " + string(r.ID)
+	return &Result{findings: findings, limit: p.FailAbove, title: name}, nil
 }
 
 // Result is the findings with what they were computed from.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
@@ -38,22 +37,16 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 		l.trials(setup, l.serial, false)
 		l.trials(setup, false, parallel)
 	}
-	return &l, nil
+	return study.Fixed(l.treatments), nil
 }
 
-// layout is the design: fixed before anything is measured.
+// layout collects the treatments, all of which are known before anything is
+// measured.
 type layout struct {
 	*Params
 	serial     bool    // one subject alone is measured anyway
 	turns      []turns // of each workload
 	treatments []study.Treatment
-}
-
-// Next implements study.Design: everything at once, then nothing.
-func (l *layout) Next(*observe.Run) ([]study.Treatment, error) {
-	all := l.treatments
-	l.treatments = nil
-	return all, nil
 }
 
 // trials adds the treatments of all trials, with the phases asked for.

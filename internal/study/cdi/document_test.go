@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -36,6 +37,18 @@ func analyzed(t *testing.T, p *Params) *Result {
 	}
 	return r.(*Result)
 }
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// ownNumbers are three nodes with two trials.
+const ownNumbers = `node,trial,serial,parallel,unit
+a,1,100,81,MB/s
+b,1,104,80,MB/s
+c,1,97,79,MB/s
+a,2,101,80,MB/s
+b,2,103,82,MB/s
+c,2,98,78.5,MB/s
+`
 
 // golden compares a value, as JSON, with a file in testdata.
 func golden(t *testing.T, name string, value any) {
@@ -79,7 +92,7 @@ func TestDocument(t *testing.T) {
 // TestDocumentOfTable: a table has no trials and no state.
 func TestDocumentOfTable(t *testing.T) {
 	p := New()
-	result, err := p.Import(context.Background(), "mine.csv", strings.NewReader(longForm))
+	result, err := p.Import(context.Background(), study.Input{}, "mine.csv", strings.NewReader(ownNumbers))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -188,7 +188,7 @@ func growthTable(s evaluation.Scaling) *doc.Table {
 		interval := doc.Of(nil, num.Missing)
 		if p.CI != nil {
 			// A total below 0 there is not, whatever few trials allow.
-			interval = doc.Of(nil, "["+scale.Number(max(p.CI[0], 0), 0)+" .. "+scale.Number(p.CI[1], 0)+"]").Within(p.CI[0], p.CI[1])
+			interval = doc.Of(nil, scale.Interval(max(p.CI[0], 0), p.CI[1])).Within(p.CI[0], p.CI[1])
 		}
 		ideal := doc.Of(nil, num.Missing)
 		if known && serial > 0 {
@@ -196,7 +196,7 @@ func growthTable(s evaluation.Scaling) *doc.Table {
 			ideal = doc.Of(share, num.Fraction(share))
 		}
 		each := p.Total / float64(p.Nodes)
-		t.Add(doc.Of(p.Nodes, strconv.Itoa(p.Nodes)), doc.Of(len(p.Totals), strconv.Itoa(len(p.Totals))),
+		t.Add(doc.Int(p.Nodes), doc.Int(len(p.Totals)),
 			doc.Of(p.Total, scale.Value(p.Total, 0)).As(doc.Strong), interval, doc.Of(each, scale.Value(each, 0)), ideal)
 	}
 	return t

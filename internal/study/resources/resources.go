@@ -49,9 +49,6 @@ func (*Params) Validate() error { return nil }
 
 // Analyze implements study.Study.
 func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	if in.Run == nil {
-		return nil, fmt.Errorf("%w: resources are ranked by what was measured; give a run", model.ErrUsage)
-	}
 	opt := evaluation.Options{Resamples: p.Resamples}
 	findings, err := evaluation.Findings(in.Run, opt)
 	if err != nil {
@@ -61,12 +58,7 @@ func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error
 	if err != nil {
 		return nil, err
 	}
-	run := in.Run.Run()
-	r := &Result{Ranking: rank(findings, scalings), Scalings: scalings, title: run.Name}
-	if r.title == "" {
-		r.title = "Run " + string(run.ID)
-	}
-	return r, nil
+	return &Result{Ranking: rank(findings, scalings), Scalings: scalings, title: in.Run.Title()}, nil
 }
 
 // Result is the ranking, and how the total of each metric grew with the size of

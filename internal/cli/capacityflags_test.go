@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCapacityFlags: a flag that can be of no effect is refused, and the
+// message says what is allowed.
+func TestCapacityFlags(t *testing.T) {
+	for _, c := range []struct{ args, says string }{
+		{"--resolution 0", "from 0.001 to 0.5"},
+		{"--resolution -0.1", "from 0.001 to 0.5"},
+		{"--windows 0", "from 5 to 1000"},
+		{"--windows -3", "from 5 to 1000"},
+		{"--windows 2", "5"},
+		{"--connections 0", "from 1 to 60000"},
+		{"--connections -5", "from 1 to 60000"},
+		{"--records -1", "a whole number of at least 1"},
+		{"--generators 0", "--generators: 0 is too small; allowed is a whole number from 1 to 256"},
+		{"--generators 2 --agents all", "one of the two"},
+		{"--fail-below 0", "above 0"},
+		{"--fail-below -5", "must be a number"},
+		{"--fail-below NaN", "must be a number"},
+		{"--fail-below 2000 --detach", "--detach does not wait"},
+		{"--fail-below 2000 --max 1kop/s", "allow a larger load"},
+		{"--http2", "https://"},
+		{"--expect 999", "statuses"},
+		{"--mix w1", "no data store"},
+		{"--timeout 100ms", "set request_timeout (--timeout) above 100ms"},
+		{"--start 5op/s --min 6", "--start: loads from 6 to"},
+		{"--max 5MB/s", "--max: 5MB/s is no rate of requests"},
+		{"--window 1.5s", "--window: 1.5s is not a number of whole seconds"},
+		{"--generators 300", "--generators: 300 is too large"},
+		{"--mix zz", "--mix: \"zz\" is not known here"},
+	} {
+		args := append([]string{"capacity", "http://127.0.0.1:1/", "--sla", "p90=100ms"}, strings.Fields(c.args)...)
+		var out, said strings.Builder
+		env := Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Environ: []string{"HOME=" + t.TempDir()}}
+		if code := Main(env); code != exitUsage || !strings.Contains(said.String(), c.says) {
+			t.Errorf("%s: exit code %d, %q; want %d and %q", c.args, code, said.String(), exitUsage, c.says)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package observe
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+var day = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
+
+// states are the metrics of the tests that are no counters.
+var states = map[string]bool{"cpu.cores": true}
+
+// oneTask is a run of one parallel task of 10 s on n1 with these host series;
+// each grows evenly from 0 to its value, from 1 s before the start to 1 s after
+// the end, so that 10/12 of it falls into the task.
+func oneTask(grown map[string]float64) model.RunData {
+	step := model.Step{
+		ID: "s", Phase: model.Parallel, Workload: "w", Trial: 2, State: model.StepComplete, Attempt: 1,
+		Tasks: []model.Task{{ID: "t", Node: "n1"}},
+	}
+	r := model.Result{
+		Step: "s", Task: "t", Attempt: 1, Node: "n1", Outcome: model.OutcomeOK, Started: day, Ended: day.Add(10 * time.Second),
+	}
+	for _, metric := range slices.Sorted(maps.Keys(grown)) {
+		s := model.HostSeries{Metric: metric, Counter: !states[metric]}
+		for i := range 13 {
+			s.Offsets = append(s.Offsets, int64(i-1)*1e9)
+			v := grown[metric] * float64(i) / 12
+			if states[metric] {
+				v = grown[metric]
+			}
+			s.Values = append(s.Values, v)
+		}
+		r.Host = append(r.Host, s)
+	}
+	return model.RunData{Nodes: []model.Node{{ID: "n1"}}, Steps: []model.Step{step}, Results: []model.Result{r}}
+}
+
+func TestDisturbances(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		grown map[string]float64
+		kind  string // "" for nothing
+		value float64
+		words string
+	}{
+		{"nothing watched", nil, "", 0, ""},
+		{"quiet", map[string]float64{"cpu.user": 12, "cpu.idle": 36, "cpu.steal": 0, "memory.swap_in": 0, "net.rx_packets": 10, "net.rx_drops": 0}, "", 0, ""},
+		{"steal at the threshold", map[string]float64{"cpu.user": 47.52, "cpu.steal": 0.48}, "", 0, ""},
+		{"steal", map[string]float64{"cpu.user": 24, "cpu.idle": 22, "cpu.steal": 2}, "steal", 2.0 / 48, "4.2 % of the CPU time was stolen"},
+		{"guests are part of the time", map[string]float64{"cpu.user": 24, "cpu.guest": 24, "cpu.steal": 2}, "steal", 2.0 / 50, "4.0 % of the CPU time"},
+		{"steal of unknown time", map[string]float64{"memory.swap_in": 0}, "", 0, ""},
+		{"swap", map[string]float64{"memory.swap_in": 12 << 20, "memory.swap_out": 12 << 20}, "swap", 20 << 20, "20.0 MiB of memory were swapped"},
+		{"killed", map[string]float64{"memory.oom_kills": 1.2}, "oom", 1, "the kernel killed processes for want of memory (1)"},
+		{"drops", map[string]float64{"net.rx_packets": 600, "net.tx_packets": 600, "net.tx_drops": 6}, "drops", 0.005, "0.5 % of the packets were dropped"},
+		{"drops without packets", map[string]float64{"net.rx_packets": 0, "net.tx_drops": 6}, "", 0, ""},
+		{"few retransmissions", map[string]float64{"tcp.segments_out": 1200, "tcp.retransmits": 6}, "", 0, ""},
+		{"retransmissions", map[string]float64{"tcp.segments_out": 1200, "tcp.retransmits": 36}, "retransmits", 0.03, "3.0 % of the TCP segments"},
+		{"throttled", map[string]float64{"cgroup.cpu_throttled": 6}, "throttled", 0.5, "by 0.50 s of waiting a second"},
+	} {
+		found := Of(oneTask(c.grown)).Disturbances()
+		if c.kind == "" {
+			if len(found) != 0 {
+				t.Errorf("%s: Disturbances = %+v, want none", c.name, found)
+			}
+			continue
+		}
+		if len(found) != 1 || found[0].Kind != c.kind || math.Abs(found[0].Value-c.value) > 1e-9*c.value {
+			t.Errorf("%s: Disturbances = %+v, want one of kind %s and value %v", c.name, found, c.kind, c.value)
+			continue
+		}
+		if n := found[0]; !strings.Contains(n.Text, c.words) || !strings.HasSuffix(n.Text, " on n1 in parallel trial 2") {
+			t.Errorf("%s: text = %q, want %q and where it was", c.name, n.Text, c.words)
+		}
+	}
+}
+
+// Of many tasks the worst is named, and the rest counted.
+func TestDisturbancesNameTheWorst(t *testing.T) {
+	d := oneTask(map[string]float64{"cpu.user": 24, "cpu.steal": 1})
+	d.Steps[0].Tasks = nil
+	first := d.Results[0]
+	d.Results = nil
+	for i, steal := range []float64{0.01, 3, 1, 3} {
+		r := oneTask(map[string]float64{"cpu.user": 24, "cpu.steal": steal}).Results[0]
+		r.Task, r.Node = model.NewTaskID("s", i), model.NodeID([]string{"n1", "n2"}[i%2])
+		d.Steps[0].Tasks = append(d.Steps[0].Tasks, model.Task{ID: r.Task, Node: r.Node})
+		d.Results = append(d.Results, r)
+	}
+	bad := first // of an attempt that does not count
+	bad.Attempt = 0
+	d.Results = append(d.Results, bad)
+	want := []Disturbance{{
+		Workload: "w", Kind: "steal", Phase: model.Parallel, Trial: 2, Node: "n2", Value: 3.0 / 27, Tasks: 3, Watched: 4, Nodes: 2,
+		Text: "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
+	}}
+	near := cmp.Comparer(func(x, y float64) bool { return math.Abs(x-y) < 1e-9 })
+	if diff := cmp.Diff(want, Of(d).Disturbances(), near); diff != "" {
+		t.Errorf("Disturbances differ (-want +got):\n%s", diff)
+	}
+}
+
+// Where the nodes are one machine, the others of the parallel phase are the
+// fleet itself.
+func TestDisturbancesOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fleet string
+		phase model.Phase
+		cores float64
+		want  int
+	}{
+		{"machines of their own, parallel", "", model.Parallel, 1, 1},
+		{"machines of their own, little", "", model.Parallel, 0.1, 0},
+		{"one machine, parallel", model.FleetLab, model.Parallel, 1, 0},
+		{"one machine, serial", model.FleetLocal, model.Serial, 1, 1},
+	} {
+		d := oneTask(map[string]float64{"cpu.cores": 4})
+		d.Nodes = append(d.Nodes, model.Node{ID: "n2"})
+		for i := range d.Nodes {
+			d.Nodes[i].Labels = map[string]string{model.LabelFleet: c.fleet}
+		}
+		d.Steps[0].Phase = c.phase
+		d.Results[0].Samples = []model.Sample{{Metric: model.MetricOtherCPU, Unit: "core", Value: c.cores, Info: true}}
+		if got := Of(d).Disturbances(); len(got) != c.want {
+			t.Errorf("%s: Disturbances = %+v, want %d", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package observe
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Metric is what the tasks of one workload reported under one name.
+type Metric struct {
+	Workload string
+	Name     string // with its labels: "score" or "score{test=pipe}"
+	Unit     string
+	Better   model.Better
+	Resource string // what it is a capacity of: see model.Sample
+	// Info: it describes the trials and is no capacity.
+	Info bool
+	// Values are what counts, in the order of the steps, and in each by subject.
+	Values []Value
+	// LeftOut says what should have given a value and did not, one sentence a
+	// task, without its full stop.
+	LeftOut []string
+}
+
+// Value is what one subject came to in one step. Where several tasks measure one
+// subject, as the two ends of a pair do, it is their sum if more is better, and
+// their mean otherwise.
+type Value struct {
+	Phase model.Phase
+	Trial int
+	// Active is how many subjects were measured at once.
+	Active  int
+	Subject model.NodeID
+	Value   float64 // finite
+}
+
+// Metrics are all that was measured in complete steps, in the order of first
+// appearance. Unit and direction of a metric are those of its first sample.
+func (r *Run) Metrics() []Metric { return r.metrics() }
+
+// MetricsNamed are those of that name, with or without its labels, of all
+// workloads; of no name, all that are capacities. None is a model.ErrUsage that
+// lists the names there are.
+func (r *Run) MetricsNamed(name string) ([]Metric, error) {
+	var out []Metric
+	var names []string
+	for _, m := range r.Metrics() {
+		bare, _, _ := strings.Cut(m.Name, "{")
+		if name == "" && !m.Info || name != "" && (name == m.Name || name == bare) {
+			out = append(out, m)
+		}
+		if !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	switch {
+	case len(out) > 0:
+		return out, nil
+	case len(names) == 0:
+		return nil, &model.InputError{Problem: fmt.Sprintf("run %s has measured nothing", r.Run().ID), Allowed: fmt.Sprintf("`scalebench show %s` says why", r.Run().ID)}
+	}
+	return nil, &model.InputError{Path: "metric", Problem: fmt.Sprintf("run %s has no metric %q", r.Run().ID, name), Allowed: "it has " + strings.Join(names, ", ")}
+}
+
+// Subjects are the subjects of a phase by name, each with the mean of its
+// values over the trials: subjects are independent of each other, trials of one
+// subject are not. Of steps with different numbers of subjects at once those
+// with the most count; the others are of another treatment.
+func (m Metric) Subjects(phase model.Phase) (names []model.NodeID, means []float64) {
+	most := 0
+	for _, v := range m.Values {
+		if v.Phase == phase {
+			most = max(most, v.Active)
+		}
+	}
+	sum, n := make(map[model.NodeID]float64), make(map[model.NodeID]float64)
+	for _, v := range m.Values {
+		if v.Phase == phase && v.Active == most {
+			if n[v.Subject] == 0 {
+				names = append(names, v.Subject)
+			}
+			sum[v.Subject] += v.Value
+			n[v.Subject]++
+		}
+	}
+	slices.Sort(names)
+	for _, s := range names {
+		means = append(means, sum[s]/n[s])
+	}
+	return names, means
+}
+
+// findMetrics collects the metrics, once.
+func (r *Run) findMetrics() []Metric {
+	type key struct{ workload, name string }
+	var out []Metric
+	index := make(map[key]int)
+	for _, s := range r.Steps() { // names first: a task that lacks one is missing from the first step on
+		for _, res := range r.Accepted(s.ID) {
+			for _, x := range res.Samples {
+				k := key{s.Workload, x.Key()}
+				if _, known := index[k]; !known {
+					index[k] = len(out)
+					out = append(out, Metric{Workload: k.workload, Name: k.name, Unit: x.Unit, Better: x.Better, Resource: x.Resource, Info: x.Info})
+				}
+			}
+		}
+	}
+	for _, s := range r.Steps() {
+		if s.State != model.StepComplete {
+			continue
+		}
+		for i := range out {
+			if out[i].Workload == s.Workload {
+				out[i].add(s, r.Accepted(s.ID))
+			}
+		}
+	}
+	return out
+}
+
+// add takes the values of one step. A subject counts if each of its tasks gave
+// one: half of a pair is no pair.
+func (m *Metric) add(s model.Step, results []model.Result) {
+	subjects := Subjects(s)
+	sum, tasks := make(map[model.NodeID]float64), make(map[model.NodeID]float64)
+	missing := make(map[model.NodeID]bool)
+	for _, t := range Measuring(s) {
+		subject := SubjectOf(t)
+		v, err := m.of(t, results)
+		if err != nil {
+			missing[subject] = true
+			m.LeftOut = append(m.LeftOut, fmt.Sprintf("%s, trial %d: %s on %s: %v", s.Phase, s.Trial, m.Name, t.Node, err))
+		}
+		sum[subject] += v
+		tasks[subject]++
+	}
+	for _, subject := range subjects {
+		v := sum[subject]
+		if m.Info || m.Better != model.Higher {
+			v /= tasks[subject]
+		}
+		if !missing[subject] {
+			m.Values = append(m.Values, Value{Phase: s.Phase, Trial: s.Trial, Active: len(subjects), Subject: subject, Value: v})
+		}
+	}
+}
+
+// of is the value that a task reported.
+func (m *Metric) of(t model.Task, results []model.Result) (float64, error) {
+	var found []model.Sample
+	for _, r := range results {
+		if r.Task != t.ID {
+			continue
+		}
+		if r.Outcome != model.OutcomeOK {
+			return 0, fmt.Errorf("the task ended as %s", r.Outcome)
+		}
+		for _, x := range r.Samples {
+			if x.Key() == m.Name {
+				found = append(found, x)
+			}
+		}
+	}
+	switch {
+	case len(found) != 1:
+		return 0, fmt.Errorf("it was reported %d times instead of once", len(found))
+	case found[0].Unit != m.Unit || found[0].Better != m.Better:
+		return 0, fmt.Errorf("it was reported in %q (better: %s), elsewhere in %q (better: %s)", found[0].Unit, found[0].Better, m.Unit, m.Better)
+	case math.IsNaN(found[0].Value) || math.IsInf(found[0].Value, 0):
+		return 0, fmt.Errorf("it is %v", found[0].Value)
+	}
+	return found[0].Value, nil
+}

@@ -1,0 +1,383 @@
+package sizing
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// level is the confidence level of every interval.
+const level = 0.95
+
+// capacity is what a fleet had of one resource.
+type capacity struct {
+	resource, workload, metric string
+	total                      float64 // C_n
+	unit                       string  // normal
+	ci                         *evaluation.Interval
+	// nodes is n, the nodes that measured it together; 0 for a limit that was
+	// given. perSubject is how many nodes measure what was measured as one: 2
+	// for a pair that measures both ways. alone is of a node.
+	nodes, perSubject int
+	alone             *float64
+	aloneCI           *evaluation.Interval // over nodes
+	cdi               *float64
+	cdiCI             *evaluation.Interval
+	// limited: it is known not to grow any more, by a CDI whose interval lies
+	// above 0, or because somebody says so.
+	limited bool
+	// open says why it is no limit, beyond the CDI; advice what would tell;
+	// both may be empty. partial: it left some of what the nodes have unused.
+	open, advice string
+	partial      bool
+	caution      string // what the limit leaves open; empty when nothing
+	doubt        string // why the figure has no verdict; empty when it has one
+	noCores      string // why a capacity of the cpu is not known in cores
+	source       string
+	warnings     []string // of the finding, without the doubt
+}
+
+// is reports whether a name means this capacity: its resource, WORKLOAD/METRIC,
+// or the workload where no resource is known.
+func (c capacity) is(name string) bool {
+	return c.resource == name || c.workload+"/"+c.metric == name || c.resource == "" && c.workload == name
+}
+
+// name is the capacity's for people.
+func (c capacity) name() string {
+	if c.resource != "" {
+		return c.resource
+	}
+	return c.workload + "/" + c.metric
+}
+
+// capacitiesOf turns findings into capacities, in nodes where the findings count
+// pairs. scalings give intervals of totals over trials, and say whether a loss
+// was a limit. run is that of the findings, nil for those of a table: it tells
+// which nodes measured a subject, and how many cores a capacity of the cpu
+// stands for. Findings without a parallel total are passed over.
+func capacitiesOf(findings []evaluation.Finding, scalings []evaluation.Scaling, run *observe.Run) []capacity {
+	var out []capacity
+	for _, f := range findings {
+		if f.Parallel.Total == nil {
+			continue
+		}
+		c := capacityOf(f, scalings, run)
+		if evaluation.Category(c.resource) != model.ResourceCPU || c.unit == evaluation.Core || c.alone == nil {
+			out = append(out, c)
+			continue
+		}
+		p, err := processorOf(f, run)
+		if err != nil {
+			c.noCores = err.Error()
+			out = append(out, c)
+			continue
+		}
+		out = append(out, c, c.inCores(p))
+	}
+	return out
+}
+
+// capacityOf reads one finding. An interval of the index above 0 makes its
+// total a limit; a finding with doubts proves none.
+func capacityOf(f evaluation.Finding, scalings []evaluation.Scaling, run *observe.Run) capacity {
+	unitName, factor := evaluation.NormalUnit(f.Unit)
+	c := capacity{
+		resource: f.Resource, workload: f.Workload, metric: f.Metric, unit: unitName,
+		total: factor * *f.Parallel.Total, cdi: f.CDI, cdiCI: f.CI,
+		limited: f.Verdict == evaluation.Degraded,
+		source:  fmt.Sprintf("%s/%s, %s", f.Workload, f.Metric, f.Count()),
+	}
+	c.measuredBy(f, factor, endsOf(f, run))
+	if c.doubt, c.warnings = doubtOf(f); c.doubt != "" {
+		c.open = "whether there is a limit could not be judged (" + c.doubt + ")"
+		c.advice = "give the limit with --capacity if you know it"
+	}
+	if ci := totalInterval(f, scalings); ci != nil {
+		c.ci = &evaluation.Interval{factor * ci[0], factor * ci[1]}
+	}
+	if c.limited {
+		c.checkGrowth(f, scalings)
+	}
+	return c
+}
+
+// doubtOf is why a finding has no verdict, and the rest of its warnings.
+func doubtOf(f evaluation.Finding) (doubt string, rest []string) {
+	for _, w := range f.Warnings {
+		if text, ok := strings.CutPrefix(w, "verdict unknown: "); ok && doubt == "" {
+			doubt = text
+			continue
+		}
+		rest = append(rest, w)
+	}
+	if f.Verdict == evaluation.Unknown && doubt == "" {
+		doubt = "there is no interval"
+	}
+	return doubt, rest
+}
+
+// measuredBy counts nodes in place of subjects: those that measured together,
+// and what one of them had alone.
+func (c *capacity) measuredBy(f evaluation.Finding, factor float64, e subjectEnds) {
+	c.perSubject, c.nodes = e.perSubject(), len(e.nodes())
+	if len(e) == 0 { // only means were given
+		c.nodes = f.Nodes
+	}
+	if c.perSubject > 1 {
+		c.source += fmt.Sprintf(" of %d measuring nodes", c.perSubject)
+	}
+	if f.Serial.Mean == nil {
+		return
+	}
+	factor /= float64(c.perSubject)
+	alone := factor * *f.Serial.Mean
+	c.alone = &alone
+	serial, _ := evaluation.Columns(f.Pairs)
+	if half, err := stats.MeanHalfWidth(serial, level); err == nil {
+		c.aloneCI = &evaluation.Interval{alone - factor*half, alone + factor*half}
+	}
+}
+
+// totalInterval is the interval of a finding's total over trials: that of the
+// limit, where one was inferred, else that of the largest size. Of numbers from
+// a table it is Student's over nodes: n times that of their mean; nil where they
+// are fewer than two or not known. A capacity is not negative.
+func totalInterval(f evaluation.Finding, scalings []evaluation.Scaling) *evaluation.Interval {
+	s, known := scalingOf(f, scalings)
+	if !known {
+		_, parallel := evaluation.Columns(f.Pairs)
+		half, err := stats.MeanHalfWidth(parallel, level)
+		if err != nil {
+			return nil
+		}
+		half *= float64(len(parallel))
+		return &evaluation.Interval{max(0, *f.Parallel.Total-half), *f.Parallel.Total + half}
+	}
+	if s.Limit != nil && s.Limit.CI != nil && s.Limit.CI.Contains(*f.Parallel.Total) {
+		return s.Limit.CI
+	}
+	for _, p := range s.Points {
+		if p.Nodes == f.Nodes && p.CI != nil {
+			return &evaluation.Interval{max(0, p.CI[0]), p.CI[1]}
+		}
+	}
+	return nil
+}
+
+// scalingOf finds the growth of a finding's metric.
+func scalingOf(f evaluation.Finding, scalings []evaluation.Scaling) (evaluation.Scaling, bool) {
+	i := slices.IndexFunc(scalings, func(s evaluation.Scaling) bool {
+		return s.Workload == f.Workload && s.Metric == f.Metric && s.Unit == f.Unit
+	})
+	if i < 0 {
+		return evaluation.Scaling{}, false
+	}
+	return scalings[i], true
+}
+
+// checkGrowth holds a limit that the index shows against the growth over sizes:
+// a loss is no limit if the sum still grew with n. Where the sizes cannot tell
+// it stays one, with a caution.
+func (c *capacity) checkGrowth(f evaluation.Finding, scalings []evaluation.Scaling) {
+	s, known := scalingOf(f, scalings)
+	switch {
+	case !known || s.Fit == nil: // fewer than three sizes, or too few totals
+		c.caution = fmt.Sprintf("that %s ends growth rests on its loss at one size: a limit that all share cannot be told from a loss that each node has for itself; measure more sizes", c.name())
+	case len(s.Groups) > 0:
+		c.caution = fmt.Sprintf("the limits of %s are those of single groups of nodes: nodes of another group may have more", c.name())
+	case s.Limit != nil:
+	case s.Fit.Knee == nil:
+		c.limited, c.open = false, "the sum was still growing with n"
+	default:
+		c.pastKnee(s)
+	}
+}
+
+// pastKnee judges totals past a knee that stay on no one level. Those that fall
+// end growth as well as a limit does.
+func (c *capacity) pastKnee(s evaluation.Scaling) {
+	var sizes, totals []float64
+	for _, p := range s.Points {
+		for _, total := range p.Totals {
+			sizes, totals = append(sizes, float64(p.Nodes)), append(totals, total)
+		}
+	}
+	curve := stats.Growth{Slope: s.Fit.Slope, Capped: true, Cap: *s.Fit.Cap, Knee: *s.Fit.Knee}
+	l, err := stats.LevelOff(curve, sizes, totals, level, 0)
+	switch {
+	case err != nil: // fewer than two sizes past the knee
+		c.caution = fmt.Sprintf("the sum of %s seems to stop growing, but only one size lies past that point: measure more sizes", c.name())
+	case l.Slope.Hi < 0:
+	case l.Slope.Lo > 0:
+		c.limited, c.open = false, "the sum was still growing with n, more slowly"
+	default:
+		c.limited, c.open = false, "the sum may still have been growing with n"
+	}
+}
+
+// subjectEnds are the nodes that measure each subject of a finding: the node
+// itself, both nodes of a pair that measures both ways, the client of one that
+// does not. A plan counts nodes, a finding subjects.
+type subjectEnds map[model.NodeID][]model.NodeID
+
+// endsOf finds them in the steps of the finding's workload. A subject of
+// which no step is known (numbers from a table) measures itself.
+func endsOf(f evaluation.Finding, run *observe.Run) subjectEnds {
+	out := make(subjectEnds)
+	for _, p := range f.Pairs {
+		out[p.Node] = nil
+	}
+	var steps []model.Step
+	if run != nil {
+		steps = run.Steps()
+	}
+	for _, s := range steps {
+		if s.Workload != f.Workload || s.State != model.StepComplete {
+			continue
+		}
+		for _, t := range observe.Measuring(s) {
+			subject := observe.SubjectOf(t)
+			if known, wanted := out[subject]; wanted && !slices.Contains(known, t.Node) {
+				out[subject] = append(known, t.Node)
+			}
+		}
+	}
+	for subject, nodes := range out {
+		if len(nodes) == 0 {
+			out[subject] = []model.NodeID{subject}
+		}
+	}
+	return out
+}
+
+// nodes lists the measuring nodes of all subjects, each once.
+func (e subjectEnds) nodes() []model.NodeID {
+	var out []model.NodeID
+	for nodes := range maps.Values(e) {
+		out = append(out, nodes...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// perSubject is how many nodes measure one subject, 1 where none is known.
+func (e subjectEnds) perSubject() int {
+	most := 1
+	for _, nodes := range e {
+		most = max(most, len(nodes))
+	}
+	return most
+}
+
+// wholeNode is the part of a node's cores that a workload must have kept busy
+// for its capacity to be the node's. What is missing is the operating system's
+// and the ends of a task, where it starts and stops its threads.
+const wholeNode = 0.8
+
+// processor is what the nodes of a finding did alone, on average.
+type processor struct {
+	used float64 // cores busy in the serial steps
+	own  float64 // cores that a node may use; 0 when some do not say
+}
+
+// processorOf reads the monitor's processor time in the serial steps of the
+// finding's workload. It fails when a measuring node has none.
+func processorOf(f evaluation.Finding, run *observe.Run) (processor, error) {
+	if run == nil {
+		return processor{}, fmt.Errorf("the processor time that %s used is not known", f.Workload)
+	}
+	if err := run.Need(observe.Hosts); err != nil {
+		return processor{}, err
+	}
+	rates := meters[0].ratesOf(run, f.Workload)
+	var used, own []float64
+	for _, node := range endsOf(f, run).nodes() {
+		mean, err := stats.Mean(rates[node])
+		if err != nil {
+			return processor{}, fmt.Errorf("the monitor saw no processor time of %s alone on node %s", f.Workload, node)
+		}
+		if cores := coresOf(node, run.Nodes()); cores > 0 {
+			// What the machine did beyond the node's own cores was not the node.
+			mean = min(mean, cores)
+			own = append(own, cores)
+		}
+		used = append(used, mean)
+	}
+	var p processor
+	var err error
+	if p.used, err = stats.Mean(used); err != nil || !evaluation.IsCapacity(p.used) {
+		return processor{}, fmt.Errorf("the monitor saw no processor time of %s alone", f.Workload)
+	}
+	if len(own) == len(used) {
+		p.own, _ = stats.Mean(own) // there are as many as of used
+	}
+	return p, nil
+}
+
+// coresOf is how many cores a node may use; 0 when it does not say.
+func coresOf(id model.NodeID, nodes []model.Node) float64 {
+	i := slices.IndexFunc(nodes, func(n model.Node) bool { return n.ID == id })
+	if i < 0 {
+		return 0
+	}
+	cores := float64(nodes[i].Facts.Cores)
+	if limit := nodes[i].Facts.CPULimit; limit > 0 && (cores == 0 || limit < cores) {
+		cores = limit
+	}
+	return cores
+}
+
+// inCores expresses a capacity of the cpu in cores, for demands are in cores: a
+// node alone had the processor time that it used, and the fleet C_n/C_s times
+// as much. If its workload left cores idle it is only a lower bound, and no
+// limit, whatever was lost: the idle cores were not tried.
+func (c capacity) inCores(p processor) capacity {
+	factor, alone := p.used / *c.alone, max(p.used, p.own) // it has all its cores, also the busy system's
+	c.aloneCI = nil
+	c.total, c.unit, c.alone = factor*c.total, evaluation.Core, &alone
+	if c.ci != nil {
+		c.ci = &evaluation.Interval{factor * c.ci[0], factor * c.ci[1]}
+	}
+	c.source += fmt.Sprintf(", in cores: %.3g were busy on a node alone", p.used)
+	if p.used >= wholeNode*p.own && p.own > 0 {
+		return c
+	}
+	left := "how many cores the nodes have is not known"
+	if p.own > 0 {
+		left = fmt.Sprintf("%s kept only %.3g of a node's %.4g cores busy", c.workload, p.used, p.own)
+	}
+	// Alone is not what a node has either.
+	c.limited, c.partial, c.alone, c.caution = false, true, nil, ""
+	c.open, c.advice = left, "measure with as many threads as cores"
+	return c
+}
+
+// giveCapacities adds the limits that somebody knows. Each stands in place of
+// what was measured of the same resource in the same unit.
+func (p *Params) giveCapacities(q *question) error {
+	var given []capacity
+	for _, g := range p.given() {
+		if g.key != "capacity" {
+			continue
+		}
+		a, err := g.of(q.capacities)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(given, func(c capacity) bool { return c.resource == a.resource && c.unit == a.unit }) {
+			return wrong(g.key, "is given twice for "+a.resource, "give one")
+		}
+		given = append(given, capacity{resource: a.resource, total: a.value, unit: a.unit, limited: true, source: "given"})
+	}
+	for _, a := range given {
+		q.capacities = append(slices.DeleteFunc(q.capacities, func(c capacity) bool { return c.is(a.resource) && c.unit == a.unit }), a)
+	}
+	return nil
+}

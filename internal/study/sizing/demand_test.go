@@ -1,0 +1,204 @@
+package sizing
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/test/simulated"
+)
+
+// monitored is a run of two nodes whose monitor saw these rates per second.
+func monitored(rates map[string]float64) *simulated.Builder {
+	b := simulated.Plain(2, .5)
+	for i := range b.Data.Results {
+		r := &b.Data.Results[i]
+		for name, rate := range rates {
+			h := model.HostSeries{Metric: name, Unit: "byte", Counter: true}
+			for s := int64(-1); s <= 10; s++ {
+				h.Offsets = append(h.Offsets, s*int64(time.Second))
+				// Before the task, and on the second node, it is otherwise.
+				value := rate * float64(s) * (1 + .1*float64(i%2))
+				if s < 0 {
+					value = 0
+				}
+				h.Values = append(h.Values, value)
+			}
+			r.Host = append(r.Host, h)
+		}
+	}
+	return b
+}
+
+// TestDemandsOf: mean rates of the serial steps, over nodes.
+func TestDemandsOf(t *testing.T) {
+	b := monitored(map[string]float64{"net.rx_bytes": 100, "cgroup.cpu": 2, "cpu.user": 7, "volume.data.write_bytes": 50, "volume.log.write_bytes": 20, "disk.write_bytes": 999, "disk.read_bytes": 0})
+	got, err := demandsOf(observe.Of(b.Data), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{model.ResourceCPU: 2.1, model.ResourceNetworkReceive: 105, model.ResourceDiskWrite: 73.5}
+	for _, d := range got {
+		wantValue(t, d.resource, &d.amount, want[d.resource], 1e-9)
+		if d.ci == nil || !d.ci.Contains(d.amount) || !strings.Contains(d.source, "alone on 2 nodes") {
+			t.Errorf("%s: interval %v, source %q, want both, of 2 nodes", d.resource, d.ci, d.source)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d demands %+v, want %d: what was not used is none", len(got), got, len(want))
+	}
+	machine, err := demandsOf(observe.Of(monitored(map[string]float64{"cpu.user": 1, "cpu.system": .5, "cpu.idle": 6}).Data), "work")
+	if err != nil || len(machine) != 1 {
+		t.Fatalf("demands of a machine %+v, %v, want one", machine, err)
+	}
+	wantValue(t, "cpu of the machine", &machine[0].amount, 1.575, 1e-9)
+	for name, bad := range map[string]model.RunData{"other": b.Data, "": simulated.Plain(2, 1).Data} {
+		if _, err := demandsOf(observe.Of(bad), name); !errors.Is(err, model.ErrUsage) {
+			t.Errorf("demands of workload %q: %v, want ErrUsage", name, err)
+		}
+	}
+}
+
+// TestCounterRate: which readings count for a task of 3 s.
+func TestCounterRate(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		offsets []float64 // s
+		values  []float64
+		want    float64 // 0: refused
+	}{
+		{"just around the task", []float64{-.03, 1, 2, 3.03}, []float64{0, 10, 20, 30.6}, 10},
+		{"long before the start", []float64{-1, .5, 2.5}, []float64{0, 100, 120}, 10},
+		{"less than half", []float64{-1, .9, 2, 4}, []float64{0, 9, 20, 20}, 0},
+		{"one reading", []float64{1}, []float64{5}, 0},
+		{"reset", []float64{0, 3}, []float64{50, 3}, 0},
+		{"lengths differ", []float64{0, 3}, []float64{50}, 0},
+	} {
+		h := model.HostSeries{Counter: true, Values: c.values}
+		for _, s := range c.offsets {
+			h.Offsets = append(h.Offsets, int64(s*1e9))
+		}
+		got, ok := counterRate(h, 3*time.Second)
+		if ok != (c.want > 0) || math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v, %v, want %v", c.name, got, ok, c.want)
+		}
+	}
+}
+
+func TestNodeRateOf(t *testing.T) {
+	f := one(t, simulated.Plain(6, .5).Data, quick)
+	rate, ci, err := nodeRateOf([]evaluation.Finding{f}, nil, "")
+	if err != nil || ci == nil || !ci.Contains(rate) {
+		t.Fatalf("rate %v, %v, %v, want one with an interval", rate, ci, err)
+	}
+	wantValue(t, "rate", &rate, 102.5, 1e-9)
+	if _, _, err := nodeRateOf([]evaluation.Finding{f, f}, nil, ""); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("two rates: %v, want ErrUsage", err)
+	}
+	elapsed := f
+	elapsed.Metric, elapsed.Reciprocal = "elapsed", true
+	if again, _, err := nodeRateOf([]evaluation.Finding{elapsed, f}, nil, ""); err != nil || again != rate {
+		t.Errorf("beside the reciprocal of a time: %v, %v, want %v", again, err, rate)
+	}
+	if _, _, err := nodeRateOf(nil, nil, ""); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("no rate: %v, want ErrUsage", err)
+	}
+}
+
+// TestNodeRateIsOfJobs: bytes are no jobs.
+func TestNodeRateIsOfJobs(t *testing.T) {
+	for _, unitName := range []string{"byte/s", "MB/s", "Gbit/s"} {
+		f := one(t, simulated.Plain(6, .5).Data, quick)
+		f.Unit = unitName
+		_, _, err := nodeRateOf([]evaluation.Finding{f}, nil, "")
+		if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "--node-rate") {
+			t.Errorf("a rate in %s: %v, want ErrUsage that asks for --node-rate", unitName, err)
+		}
+	}
+}
+
+// TestSameDemand: only a demand in the same unit stands in place of a measured
+// one.
+func TestSameDemand(t *testing.T) {
+	given := []demand{{resource: model.ResourceDiskWrite, unit: "op/s"}}
+	for _, c := range []struct {
+		resource, unit string
+		want           bool
+	}{
+		{model.ResourceDiskWrite, "op/s", true},
+		{model.ResourceDiskWrite, "byte/s", false},
+		{model.ResourceDiskRead, "op/s", false},
+	} {
+		if got := given[0].same(demand{resource: c.resource, unit: c.unit}); got != c.want {
+			t.Errorf("same(%s in %s) = %v, want %v", c.resource, c.unit, got, c.want)
+		}
+	}
+}
+
+// TestWireDemand: a demand counted in packets, a capacity in payload.
+func TestWireDemand(t *testing.T) {
+	measured := capacity{resource: model.ResourceNetworkReceive, total: 36e6, unit: evaluation.ByteRate, nodes: 8, limited: true}
+	given := measured
+	given.nodes = 0
+	for _, c := range []struct {
+		name    string
+		wire    bool
+		c       capacity
+		largest [2]int // 0: no interval
+		warned  bool
+	}{
+		// 36/1.5 is 24 nodes; of 1448/1514 of that each, 25.09.
+		{"measured against measured", true, measured, [2]int{24, 25}, true},
+		{"measured against a link's limit", true, given, [2]int{}, false},
+		{"given against measured", false, measured, [2]int{}, false},
+	} {
+		r, err := answerOf(question{target: 10, nodeRate: 1, demands: []demand{{resource: model.ResourceNetworkReceive, amount: 1.5e6, unit: evaluation.ByteRate, wire: c.wire}}, capacities: []capacity{c.c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := r.Resources[0]
+		if got := strings.Contains(strings.Join(r.Warnings, "\n"), "packets with their headers"); got != c.warned {
+			t.Errorf("%s: warnings %q, want one about headers = %v", c.name, r.Warnings, c.warned)
+		}
+		if (x.LargestCI != nil) != c.warned || c.warned && *x.LargestCI != c.largest {
+			t.Errorf("%s: largest fleet %v, want %v", c.name, x.LargestCI, c.largest)
+		}
+		if c.warned {
+			wantValue(t, "lower bound of the demand", &x.DemandCI[0], 1.5e6*1448/1514, 1)
+		}
+	}
+}
+
+// TestWireDemandOfDemandsOf: what the monitor counts on a network is packets.
+func TestWireDemandOfDemandsOf(t *testing.T) {
+	ds, err := demandsOf(observe.Of(monitored(map[string]float64{"net.rx_bytes": 100, "net.tx_bytes": 10, "cgroup.cpu": 1}).Data), "")
+	if err != nil || len(ds) != 3 {
+		t.Fatalf("demands %+v, %v, want three", ds, err)
+	}
+	for _, d := range ds {
+		if want := evaluation.Category(d.resource) == "network"; d.wire != want {
+			t.Errorf("%s: counted in packets = %v, want %v", d.resource, d.wire, want)
+		}
+	}
+}
+
+// TestWireDemandOfOneNode: a node that fills its link is not said to take more
+// than a node has.
+func TestWireDemandOfOneNode(t *testing.T) {
+	alone := 1448e3
+	c := capacity{resource: model.ResourceNetworkSend, total: 10e6, unit: evaluation.ByteRate, nodes: 8, alone: &alone}
+	for amount, want := range map[float64]bool{1514e3: false, 1600e3: true} {
+		r, err := answerOf(question{target: 2, nodeRate: 1, demands: []demand{{resource: c.resource, amount: amount, unit: evaluation.ByteRate, wire: true, measured: true}}, capacities: []capacity{c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(r.Warnings, "\n"), "one node alone has"); got != want {
+			t.Errorf("%v byte/s: warnings %q, want one about the node = %v", amount, r.Warnings, want)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package sizing
+
+import (
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/evaluation"
+)
+
+// Document implements study.Result.
+func (r *Result) Document() *doc.Document {
+	d := &doc.Document{Title: "How large may the fleet be?", Answer: r.lead(), Verdict: doc.Tag{Word: string(r.Answer), Tone: r.Answer.tone()}}
+	for _, text := range r.Warnings {
+		d.Warnings = append(d.Warnings, doc.Warning{Text: text})
+	}
+	if c, ok := r.chart(); ok {
+		d.Sections = append(d.Sections, doc.Section{
+			ID: "crossing", Title: "Demand against capacity", Show: doc.Page,
+			Intro:  "What the application takes of each resource, as a share of its capacity, measured or given. Where a line crosses 100 % the capacity is used up. Filled marks: growth ends there. Hollow: the capacity was not shown to be a limit, it is a lower bound.",
+			Blocks: []doc.Block{doc.Plot("", "", c)},
+		})
+	}
+	var sentences []string
+	for _, x := range r.Resources {
+		if x.Text != "" {
+			sentences = append(sentences, x.Text)
+		}
+	}
+	d.Sections = append(d.Sections, doc.Section{ID: "numbers", Title: "All numbers", Blocks: []doc.Block{{Table: r.table()}}})
+	if len(sentences) > 0 {
+		d.Sections = append(d.Sections, doc.Section{ID: "resources", Title: "Resource by resource", Blocks: []doc.Block{{List: &doc.List{Items: sentences}}}})
+	}
+	d.Sections = append(d.Sections, doc.Section{ID: "reading", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
+		{Label: "Fits", Text: "The demand of all nodes stays within the capacity that was measured or given."},
+		{Label: "Fails", Text: "It exceeds a capacity that was seen not to grow any more: the interval of its CDI lies above 0, or somebody gave it as a limit. Or one node takes more than a node alone has."},
+		{Label: "Untested", Text: "It exceeds what was measured, but that was not shown to be a limit: the capacity is only a lower bound. Or the capacity is not known."},
+		{Label: "Largest useful fleet", Text: "The whole number of nodes whose demand the capacity covers: floor(capacity / demand of a node). More nodes add nothing."},
+	}}}})
+	return d
+}
+
+func (a Answer) tone() doc.Tone {
+	switch a {
+	case Fits:
+		return doc.Good
+	case Fails:
+		return doc.Bad
+	}
+	return doc.Note
+}
+
+// table has a row a resource, each in its own unit. Keys and order of the
+// columns for programs are a contract; new ones are added at the end.
+func (r *Result) table() *doc.Table {
+	t := &doc.Table{
+		Columns: []doc.Column{
+			{Key: "resource", Head: "resource"},
+			{Key: "unit", For: doc.Programs},
+			{Key: "demand", Head: "a node takes\n[95 %]", Right: true},
+			{Key: "needed", Head: "needed", Right: true},
+			{Key: "capacity", Head: "capacity\n[95 %]", Right: true},
+			{Key: "measured_at", Head: "measured\nwith", Right: true},
+			{Key: "cdi", Head: "CDI\n[95 %]", Right: true, Drop: 1, Tip: "capacity degradation index with its 95 % interval"},
+			{Key: "answer", Head: "answer"},
+			{Key: "largest", Head: "largest\nuseful fleet", Right: true},
+			{Key: "largest_rate", Head: "its rate", Right: true},
+			{Key: "node_limit", Head: "used up\nat nodes", Right: true},
+			{Key: "rate_limit", Head: "at rate", Right: true},
+		},
+		Stack: [][]string{{"node_limit", "rate_limit"}, {"largest", "largest_rate"}, {"resource", "answer"}, {"capacity", "measured_at"}, {"demand", "needed"}},
+	}
+	for _, key := range []string{"demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi"} {
+		t.Columns = append(t.Columns, doc.Column{Key: key, For: doc.Programs})
+	}
+	for _, x := range r.Resources {
+		t.Add(x.row()...)
+	}
+	return t
+}
+
+// row is the line of one resource.
+func (r Resource) row() []doc.Cell {
+	capacity, measured := doc.Of(nil, "not measured").As(doc.Note), doc.Of(nil, num.Missing)
+	if r.Capacity != nil {
+		capacity, measured = doc.Of(r.Capacity, within(r.amount, *r.Capacity, r.CapacityCI)...), doc.Of(nil, "given")
+	}
+	if r.MeasuredAt > 0 {
+		measured = doc.Of(r.MeasuredAt, num.Count(r.MeasuredAt, "node"))
+	}
+	cdi := doc.Of(nil, num.Missing)
+	if r.CDI != nil {
+		f := evaluation.Finding{CDI: r.CDI, CI: r.CDICI}
+		cdi = doc.Of(r.CDI, lines(f.CDIText(), f.IntervalText())...)
+	}
+	largest := doc.Of(nil, "not known")
+	if r.Largest != nil {
+		largest = doc.Of(r.Largest, num.Count(*r.Largest, "node"))
+	}
+	var limitCI *evaluation.Interval
+	limit := doc.Of(nil, num.Missing)
+	if r.NodeLimit != nil {
+		if r.Capacity != nil {
+			if _, lo, hi, bounded := r.crossing(); bounded && lo < hi {
+				limitCI = &evaluation.Interval{lo, hi}
+			}
+		}
+		limit = doc.Of(r.NodeLimit, within(digits, *r.NodeLimit, limitCI)...)
+	}
+	cells := []doc.Cell{
+		doc.Say(r.Resource), doc.Of(r.Unit), doc.Of(r.Demand, within(r.amount, r.Demand, r.DemandCI)...), doc.Of(r.Needed, r.amount(r.Needed)),
+		capacity, measured, cdi, doc.Say(string(r.Answer)).As(r.Answer.tone()),
+		largest, doc.Of(r.LargestRate, rateText(r.LargestRate)), limit, doc.Of(r.RateLimit, rateText(r.RateLimit)),
+	}
+	for _, ci := range []*evaluation.Interval{r.DemandCI, r.CapacityCI, limitCI} {
+		lo, hi := ci.Ends()
+		cells = append(cells, doc.Of(lo), doc.Of(hi))
+	}
+	return cells
+}
+
+// within are a value and, below it, its interval if there is one.
+func within(print func(float64) string, v float64, ci *evaluation.Interval) []string {
+	if ci == nil || !num.Finite(ci[0]) || !num.Finite(ci[1]) {
+		return []string{print(v)}
+	}
+	return []string{print(v), "[" + print(ci[0]) + " .. " + print(ci[1]) + "]"}
+}
+
+func lines(first, second string) []string {
+	return slices.DeleteFunc([]string{first, second}, func(s string) bool { return s == "" })
+}
+
+func rateText(rate *float64) string {
+	if rate == nil {
+		return num.Missing
+	}
+	return perSecond(*rate)
+}
+
+// Of the chart: how far it reaches above the capacity, in percent, and to the
+// right, in wanted fleets. What lies above is no longer a plan, and farther
+// crossings are told in the legend.
+const (
+	chartTop   = 140.0
+	chartReach = 4
+)
+
+// chart draws what the application takes of each resource against the size of
+// its fleet, as a share of the capacity: lines t·d/C_n, which cross 100 % where
+// the capacity is used up. ok is false where no capacity is known.
+func (r *Result) chart() (c chart.Chart, ok bool) {
+	reach := 1.15 * float64(r.Nodes)
+	var known []Resource
+	for _, x := range r.Resources {
+		if x.Capacity == nil || !(x.Demand > 0) || !(*x.Capacity > 0) {
+			continue
+		}
+		at, _, _, _ := x.crossing()
+		if !num.Finite(at) {
+			continue
+		}
+		known = append(known, x)
+		if far := 1.15 * at; far <= chartReach*float64(r.Nodes) {
+			reach = max(reach, far)
+		}
+	}
+	if len(known) == 0 || r.Nodes < 1 {
+		return c, false
+	}
+	top := chartTop
+	x := chart.Values{0, reach}
+	share := func(at float64) chart.Values { return chart.Values{0, 100 * reach / at} }
+	var bands, demands, whiskers []chart.Layer
+	marks := chart.Layer{Mark: chart.Point}
+	for i, known := range known {
+		at, lo, hi, bounded := known.crossing()
+		role, name := chart.Series(i), known.Resource+": "+known.crossingWords(at)
+		demands = append(demands, chart.Layer{Mark: chart.Line, Role: role, Name: name, X: x, Y: share(at)})
+		if bounded && lo < hi {
+			bands = append(bands, chart.Layer{Mark: chart.Band, Role: role, X: x, Y: share(hi), Y2: share(lo)})
+		}
+		if at > reach {
+			continue
+		}
+		if bounded && lo < hi && known.NodeLimit != nil {
+			whiskers = append(whiskers, chart.Layer{Mark: chart.Rule, Role: chart.Interval, X: chart.Values{lo}, X2: chart.Values{min(hi, reach)}, Y: chart.Values{100}})
+		}
+		marks.X, marks.Y = append(marks.X, at), append(marks.Y, 100)
+		marks.Roles, marks.Hollow, marks.Tips = append(marks.Roles, role), append(marks.Hollow, known.NodeLimit == nil), append(marks.Tips, name)
+	}
+	c = chart.Chart{
+		Title: "Demand against capacity: " + r.lead(), Height: 260,
+		X: chart.Axis{Label: "nodes of the application", Hi: &reach, Max: &reach, Whole: true, TickCount: 6},
+		Y: chart.Axis{Unit: "%", Hi: &top, Max: &top, TickCount: 7},
+	}
+	c.Layers = slices.Concat(bands, demands, []chart.Layer{
+		{Mark: chart.Rule, Role: chart.Estimate, Y: chart.Values{100}, Text: []string{"capacity"}, Place: chart.Below},
+		{Mark: chart.Rule, Role: chart.Limit, X: chart.Values{float64(r.Nodes)}, Text: []string{"wanted: " + num.Count(r.Nodes, "node") + " for " + jobs(r.Target)}},
+	}, whiskers)
+	if len(marks.X) > 0 {
+		c.Layers = append(c.Layers, marks)
+	}
+	return c, true
+}

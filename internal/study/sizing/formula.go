@@ -1,0 +1,234 @@
+package sizing
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// question is what the formula is given.
+type question struct {
+	target   float64 // m, jobs per second wanted
+	nodeRate float64 // r, jobs per second of one node
+	// nodeRateCI is the interval of a measured rate.
+	nodeRateCI *evaluation.Interval
+	demands    []demand
+	capacities []capacity
+}
+
+// answer says how many nodes the target takes and which resource ends growth
+// (section 5.4 of the ScaleBench paper, read with the application's demand d on
+// one node, not with the capacity of one node, which would condemn every fleet
+// larger than the one measured). With m the target, r a node's rate, C_n the
+// capacity that n nodes had together:
+//
+//	t = ceil(m/r) nodes
+//	t·d ≤ C_n                                 fits
+//	t·d > C_n and C_n was seen to be a limit  fails; t* = floor(C_n/d), rate t*·r
+//	t·d > C_n otherwise                       untested: C_n is a lower bound
+//	d > C_1, and d was not measured           fails; t* = 0
+//
+// A question that has no answer (no demand, a rate of 0, a demand in another
+// unit than the capacity) is a model.ErrUsage.
+func (q question) answer() (*Result, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	nodes := whole(q.target/q.nodeRate, math.Ceil)
+	if nodes > maxFleet {
+		return nil, fmt.Errorf("%w: %v jobs/s at %v jobs/s a node take %.3g nodes, at most %.0g are possible: check both rates", model.ErrUsage, q.target, q.nodeRate, nodes, float64(maxFleet))
+	}
+	out := &Result{Target: q.target, NodeRate: q.nodeRate, Nodes: int(nodes), Answer: Fits}
+	n := notes{}
+	for _, d := range q.demands {
+		c, known := q.capacityFor(d, &n)
+		if known && c.doubt != "" {
+			out.unjudged = append(out.unjudged, d.resource)
+		}
+		r := q.resource(d, c, known, nodes, &n)
+		out.Resources = append(out.Resources, r)
+		out.Answer = worse(out.Answer, r.Answer)
+	}
+	slices.SortStableFunc(out.Resources, func(a, b Resource) int { return cmp.Compare(endsAt(a), endsAt(b)) })
+	if first := out.Resources[0]; first.Largest != nil {
+		out.Binding, out.Largest, out.LargestRate = first.Resource, first.Largest, first.LargestRate
+	}
+	q.noteRate(nodes, &n)
+	q.noteUnused(&n)
+	out.Warnings = n
+	return out, nil
+}
+
+// maxFleet bounds a plan: more nodes are a slip of the pen.
+const maxFleet = 1e9
+
+func (q question) check() error {
+	switch {
+	case !evaluation.IsCapacity(q.target):
+		return fmt.Errorf("%w: a target of %v jobs/s; want a number above 0", model.ErrUsage, q.target)
+	case !evaluation.IsCapacity(q.nodeRate):
+		return fmt.Errorf("%w: a node rate of %v jobs/s; want a number above 0", model.ErrUsage, q.nodeRate)
+	case len(q.demands) == 0:
+		return fmt.Errorf("%w: no demand is given; say what one node takes (--demand, --demand-per-job) or from which run to take it (--demand-run)", model.ErrUsage)
+	}
+	for i, d := range q.demands {
+		if !evaluation.IsCapacity(d.amount) {
+			return fmt.Errorf("%w: a demand of %v %s on %s; want a number above 0", model.ErrUsage, d.amount, d.unit, d.resource)
+		}
+		if slices.ContainsFunc(q.demands[:i], d.same) {
+			return fmt.Errorf("%w: two demands on %s; give one", model.ErrUsage, d.resource)
+		}
+		if fit, others := q.capacitiesOf(d); !d.measured && len(fit) == 0 && len(others) > 0 {
+			return fmt.Errorf("%w: the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity, or the capacity with --capacity", model.ErrUsage, d.resource, unitText(d.unit), num.List(others))
+		}
+	}
+	return nil
+}
+
+// capacitiesOf finds the capacities that a demand may be held against: of the
+// same resource in the same unit. others are the units of the rest.
+func (q question) capacitiesOf(d demand) (fit []capacity, others []string) {
+	for _, c := range q.capacities {
+		switch {
+		case !c.is(d.resource):
+		case c.unit == d.unit:
+			fit = append(fit, c)
+		case d.unit == evaluation.Core && c.noCores != "":
+			others = append(others, fmt.Sprintf("%s (%s)", unitText(c.unit), c.noCores))
+		default:
+			others = append(others, unitText(c.unit))
+		}
+	}
+	return fit, others
+}
+
+// capacityFor is the one that counts: where several workloads measured it, the
+// least. Where none is known it holds the reason.
+func (q question) capacityFor(d demand, n *notes) (c capacity, known bool) {
+	fit, others := q.capacitiesOf(d)
+	if len(fit) == 0 {
+		return capacity{open: q.unknown(d, others, n)}, false
+	}
+	if all := slices.DeleteFunc(slices.Clone(fit), func(c capacity) bool { return c.partial }); len(all) > 0 {
+		fit = all
+	}
+	least := slices.MinFunc(fit, func(a, b capacity) int { return cmp.Compare(a.total, b.total) })
+	if len(fit) > 1 {
+		n.warn("%s was measured in %d ways; the least capacity counts, that of %s: name another as WORKLOAD/METRIC", d.resource, len(fit), least.source)
+	}
+	return least, true
+}
+
+// resource answers for one resource.
+func (q question) resource(d demand, c capacity, known bool, nodes float64, n *notes) Resource {
+	if known {
+		d = d.against(c, n)
+	}
+	r := Resource{
+		Resource: d.resource, Unit: d.unit, Demand: d.amount, DemandCI: d.ci, DemandSource: d.source,
+		AtTarget: q.target / q.nodeRate * d.amount, Needed: nodes * d.amount, Answer: Untested,
+	}
+	if known {
+		r.Capacity, r.CapacityCI, r.CapacitySource, r.MeasuredAt = &c.total, c.ci, c.source, c.nodes
+		r.CDI, r.CDICI = c.cdi, c.cdiCI
+		switch {
+		case r.Needed <= c.total*(1+rounding):
+			r.Answer = Fits
+		case c.limited:
+			r.Answer = Fails
+		}
+		noteCapacity(d, c, r, n)
+	}
+	switch {
+	case d.beyondOne(c):
+		r.Answer, r.Largest, r.LargestRate = Fails, new(int), new(float64)
+	case known && c.limited:
+		r.limit(q.nodeRate)
+	}
+	r.Text = r.words(c, int(nodes), q.nodeRate)
+	return r
+}
+
+// beyondOne reports a demand that not even a node alone can serve, by the
+// interval over nodes where there is one. A demand that was measured is one
+// that a node did serve.
+func (d demand) beyondOne(c capacity) bool {
+	if c.alone == nil || d.measured {
+		return false
+	}
+	_, most := ends(*c.alone, c.aloneCI)
+	return d.amount > max(*c.alone, most)*(1+rounding)
+}
+
+// limit says where growth ends.
+func (r *Resource) limit(nodeRate float64) {
+	at, lo, hi, bounded := r.crossing()
+	rate, largest := at*nodeRate, int(min(whole(at, math.Floor), maxFleet))
+	largestRate := float64(largest) * nodeRate
+	r.NodeLimit, r.RateLimit, r.Largest, r.LargestRate = &at, &rate, &largest, &largestRate
+	if bounded {
+		r.LargestCI = &[2]int{int(min(whole(lo, math.Floor), maxFleet)), int(min(whole(hi, math.Floor), maxFleet))}
+	}
+}
+
+// crossing is the size of the fleet that takes all of a known capacity, C_n/d.
+// Its interval has the ends of both intervals against each other; bounded is
+// false, and both ends are at, where there is none.
+func (r Resource) crossing() (at, lo, hi float64, bounded bool) {
+	at = *r.Capacity / r.Demand
+	cLo, cHi := ends(*r.Capacity, r.CapacityCI)
+	dLo, dHi := ends(r.Demand, r.DemandCI)
+	if r.CapacityCI == nil && r.DemandCI == nil || cLo <= 0 || dLo <= 0 {
+		return at, at, at, false
+	}
+	return at, cLo / dHi, cHi / dLo, true
+}
+
+// ends are those of an interval, or the value itself where there is none.
+func ends(v float64, ci *evaluation.Interval) (lo, hi float64) {
+	if ci == nil || !num.Finite(ci[0]) || !num.Finite(ci[1]) {
+		return v, v
+	}
+	return ci[0], ci[1]
+}
+
+// worse orders answers: fails, untested, fits.
+func worse(a, b Answer) Answer {
+	order := []Answer{Fits, Untested, Fails}
+	if slices.Index(order, a) >= slices.Index(order, b) {
+		return a
+	}
+	return b
+}
+
+// endsAt orders resources by where they end growth: first those with a limit,
+// then those whose capacity is a lower bound, then those never measured.
+func endsAt(r Resource) float64 {
+	switch {
+	case r.NodeLimit != nil:
+		return *r.NodeLimit
+	case r.Largest != nil: // not even one node works
+		return 0
+	case r.Capacity != nil:
+		return maxFleet + *r.Capacity/r.Demand
+	}
+	return math.Inf(1)
+}
+
+// rounding is the relative error that arithmetic may have made of a whole
+// number: 0.3/0.1 is 2.9999999999999996.
+const rounding = 1e-9
+
+// whole rounds by math.Ceil or math.Floor, but a whole number up to rounding is
+// that number.
+func whole(v float64, round func(float64) float64) float64 {
+	if near := math.Round(v); math.Abs(v-near) <= rounding*max(1, near) {
+		return near
+	}
+	return round(v)
+}

@@ -1,0 +1,210 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// notes are what a reader of the answer must know, each text once; never nil:
+// the JSON contract has an array.
+type notes []string
+
+func (n *notes) warn(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(*n, text) {
+		*n = append(*n, text)
+	}
+}
+
+// lead is the answer in a sentence or two.
+func (r *Result) lead() string {
+	head := fmt.Sprintf("%s take %s", jobs(r.Target), num.Count(r.Nodes, "node"))
+	useful := func() string { return fmt.Sprintf("%s (%s)", num.Count(*r.Largest, "node"), jobs(*r.LargestRate)) }
+	switch {
+	case r.Largest != nil && *r.Largest == 0:
+		return fmt.Sprintf("%s, but not even one node fits: it takes more of %s than there is.", head, r.Binding)
+	case r.Answer == Fails && r.Largest != nil:
+		return fmt.Sprintf("%s, but the largest useful fleet is %s: %s is used up.", head, useful(), r.Binding)
+	case r.Answer == Fits && r.Largest != nil:
+		return fmt.Sprintf("%s, and that fits. The largest useful fleet is %s: then %s is used up.", head, useful(), r.Binding)
+	case r.Answer == Fits:
+		return head + ", and that fits what was measured. No resource was shown to end growth."
+	case r.Answer == Fails:
+		return head + ", which is more than there is."
+	}
+	return head + ", which is more than was measured, or not measured at all: whether it works is not known."
+}
+
+// words are one resource in a sentence; c is the capacity that it was held
+// against, or why there is none.
+func (r Resource) words(c capacity, nodes int, rate float64) string {
+	verb := "take"
+	if nodes == 1 {
+		verb = "takes"
+	}
+	head := fmt.Sprintf("%s: %s: %s at %s %s %s", r.Resource, r.Answer, num.Count(nodes, "node"), perSecond(rate), verb, r.amount(r.Needed))
+	open := c.open
+	if open == "" {
+		open = "no limit was seen"
+	}
+	if r.Capacity == nil {
+		return head + "; " + open + ": measure it, or give it with --capacity"
+	}
+	at := "its limit is " + r.amount(*r.Capacity)
+	if r.MeasuredAt > 0 {
+		at = fmt.Sprintf("%d together had %s", r.MeasuredAt, r.amount(*r.Capacity))
+	}
+	likely := ""
+	if r.LargestCI != nil {
+		likely = fmt.Sprintf(" (95 %%: %d to %d)", r.LargestCI[0], r.LargestCI[1])
+	}
+	switch {
+	case r.Largest != nil && r.NodeLimit == nil:
+		return fmt.Sprintf("%s; not even one node works at this rate: alone it has %s and the application takes %s", head, r.amount(*c.alone), r.amount(r.Demand))
+	case r.NodeLimit != nil && *r.Largest == 0:
+		return fmt.Sprintf("%s; %s: not even one node fits, it takes %s%s", head, at, r.amount(r.Demand), likely)
+	case r.NodeLimit != nil:
+		return fmt.Sprintf("%s; %s, which is used up at %s nodes, %s; the largest useful fleet is %s, %s%s",
+			head, at, digits(*r.NodeLimit), perSecond(*r.RateLimit), num.Count(*r.Largest, "node"), perSecond(*r.LargestRate), likely)
+	case r.Answer == Fits:
+		return head + "; " + at + ", and " + open
+	case c.advice != "":
+		return head + "; " + at + ", and " + open + ": " + c.advice
+	}
+	// So many see a capacity as large as needed, if each adds as much as so far.
+	enough := int(min(math.Ceil(r.Needed / *r.Capacity * float64(max(r.MeasuredAt, 1))), maxFleet))
+	return fmt.Sprintf("%s; %s and %s: measure with %s or more", head, at, open, num.Count(enough, "node"))
+}
+
+// crossingWords say what it means that the demand reaches the capacity with so
+// many nodes.
+func (r Resource) crossingWords(at float64) string {
+	switch {
+	case r.Largest != nil && *r.Largest == 0:
+		return "not even one node fits"
+	case r.NodeLimit == nil:
+		return "all that was measured is used by " + digits(at) + " nodes; it was not shown to be a limit"
+	case r.RateLimit == nil:
+		return "used up by " + digits(at) + " nodes"
+	}
+	return "used up by " + digits(at) + " nodes, " + jobs(*r.RateLimit)
+}
+
+// unknown says why there is no capacity to hold a demand against, and what else
+// was measured. others are the units in which it is known.
+func (q question) unknown(d demand, others []string, n *notes) string {
+	if len(others) > 0 {
+		n.warn("the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity", d.resource, unitText(d.unit), num.List(others))
+		return "its capacity is known only in " + num.List(others)
+	}
+	var known []string
+	for _, c := range q.capacities {
+		if name := c.name(); c.nodes > 0 && !slices.Contains(known, name) {
+			known = append(known, name)
+		}
+	}
+	if len(known) == 0 {
+		return "its capacity was not measured"
+	}
+	return fmt.Sprintf("its capacity was not measured (only that of %s)", num.List(known))
+}
+
+// noteRate warns where a measured node rate leaves the fleet's size open.
+func (q question) noteRate(nodes float64, n *notes) {
+	switch ci := q.nodeRateCI; {
+	case ci == nil:
+	case ci[0] <= 0:
+		n.warn("the rate of one node cannot be told from 0: how many nodes the target takes is not known")
+	default:
+		few, many := whole(q.target/ci[1], math.Ceil), whole(q.target/ci[0], math.Ceil)
+		if few != nodes || many != nodes {
+			n.warn("by the interval of the node rate the target takes %.0f to %.0f nodes", few, many)
+		}
+	}
+}
+
+// noteUnused warns of limits that somebody gave and no demand uses.
+func (q question) noteUnused(n *notes) {
+	for _, c := range q.capacities {
+		used := slices.ContainsFunc(q.demands, func(d demand) bool { return c.is(d.resource) && c.unit == d.unit })
+		if c.nodes == 0 && !used {
+			n.warn("the capacity given for %s (%s) counts for nothing: there is no demand on it in that unit", c.name(), evaluation.AmountText(c.total, c.unit, c.resource))
+		}
+	}
+}
+
+// noteCapacity warns where the answer hangs on what is not known well.
+func noteCapacity(d demand, c capacity, r Resource, n *notes) {
+	if c.doubt != "" {
+		n.warn("the capacity of %s has no verdict (%s): the answer rests on its bare number", d.resource, c.doubt)
+	}
+	if c.limited && c.caution != "" {
+		n.warn("%s", c.caution)
+	}
+	noteAlone(d, c, r, n)
+	if c.ci != nil || d.ci != nil {
+		lo, hi := ends(c.total, c.ci)
+		dLo, dHi := ends(d.amount, d.ci)
+		if t := r.Needed / d.amount; t*dLo <= hi && lo < t*dHi {
+			n.warn("%s is too close to call: the fleet takes %s and there is %s, both within their intervals", d.resource, r.amount(r.Needed), r.amount(c.total))
+		}
+	}
+	for _, text := range c.warnings {
+		n.warn("%s: %s", d.resource, text)
+	}
+}
+
+// noteAlone warns of a demand that one node alone can hardly serve.
+func noteAlone(d demand, c capacity, r Resource, n *notes) {
+	if c.alone == nil || d.least() <= *c.alone*(1+rounding) || d.beyondOne(c) {
+		return
+	}
+	why := "that is within the interval over nodes: whether a node works at this rate is too close to call"
+	if d.measured {
+		why = "the node that was measured could do more than those of the capacity, or was measured differently"
+	}
+	n.warn("one node alone has %s of %s and the application takes %s: %s", r.amount(*c.alone), d.resource, d.text(), why)
+}
+
+// text is the demand for people.
+func (d demand) text() string { return evaluation.AmountText(d.amount, d.unit, d.resource) }
+
+// amount prints an amount of the resource.
+func (r Resource) amount(v float64) string {
+	if !num.Finite(v) {
+		return num.Missing
+	}
+	return evaluation.AmountText(v, r.Unit, r.Resource)
+}
+
+// unitText is a unit for people.
+func unitText(name string) string {
+	if name == "" {
+		return "no unit (a bare number)"
+	}
+	return fmt.Sprintf("%q", name)
+}
+
+// jobs prints a rate of jobs by its name, perSecond in short.
+func jobs(rate float64) string {
+	if !num.Finite(rate) {
+		return num.Missing
+	}
+	return digits(rate) + " jobs/s"
+}
+
+func perSecond(rate float64) string { return digits(rate) + "/s" }
+
+// digits prints a rate of jobs or a number of nodes: four digits, more only
+// where there would be no decimal.
+func digits(v float64) string {
+	n := 4
+	for a := math.Abs(v); a >= 1000 && n < 15; a /= 10 {
+		n++
+	}
+	return unit.Digits(v, n)
+}
