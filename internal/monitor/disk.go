@@ -15,7 +15,7 @@ const maxSingle = 8
 // order of [diskStats].
 var diskMetrics = [...]string{"reads", "writes", "read_bytes", "write_bytes", "queue", "busy", "inflight"}
 
-// inflight is the index of the only one that is no counter.
+// inflight is the index of the only state; the others are counters.
 const inflight = 6
 
 // diskStats are the counters of one device, in the units of /proc/diskstats

@@ -155,7 +155,7 @@ func (q *queues) addMessages(b []byte) (done bool, err error) {
 	return false, nil
 }
 
-// allowance keeps something whose cost is not known beforehand within a
+// allowance keeps work of a cost that is not known beforehand within a
 // share of the time: after a turn that took long, the next turns are left out.
 type allowance struct {
 	perTurn time.Duration // what a turn may take on average
@@ -173,7 +173,7 @@ func (a *allowance) spent(d time.Duration) { a.debt += d }
 
 // systemLinks lists the interfaces of this process's network namespace. It
 // asks the kernel and not /sys/class/net, which shows the namespace in which
-// /sys was mounted. No answer is no list.
+// /sys was mounted. Without an answer the list is empty.
 func systemLinks() []link {
 	rib, err := syscall.NetlinkRIB(unix.RTM_GETLINK, unix.AF_UNSPEC)
 	if err != nil {

@@ -151,7 +151,7 @@ func (t *target) allowed(ctx context.Context, s settings) error {
 	return err
 }
 
-// fits refuses a size for which there is no room.
+// fits refuses a size that is larger than the room.
 func (t *target) fits(s settings) error {
 	if t.kind == device || (t.kind == existing && !t.erasable) {
 		if s.total() > t.size {

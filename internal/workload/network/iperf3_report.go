@@ -196,7 +196,7 @@ type clientRun struct {
 	begun, ended time.Time
 }
 
-// scored is when the scored part began, of which iperf3 tells only how long it
+// scored is when the scored part began; iperf3 tells only how long that
 // took: after what is omitted, and early enough to end before the process did.
 func (r clientRun) scored(omitted, took time.Duration) time.Time {
 	at, latest := r.begun.Add(omitted), r.ended.Add(-took)

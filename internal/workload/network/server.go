@@ -103,7 +103,7 @@ const (
 )
 
 // complainer says once, for people, that a stranger came: a scanner, or a
-// client whose address is not what this node was told.
+// client with another address than this node was told.
 func complainer(to io.Writer, cs *clients) func(netip.Addr) {
 	var once sync.Once
 	return func(a netip.Addr) {

@@ -65,9 +65,9 @@ func read(t *testing.T, file string) string {
 	return string(data)
 }
 
-// TestMeter replays a real output, one line a second: the sum of the intervals
+// TestPublisher replays a real output, one line a second: the sum of the intervals
 // must come close to the total that sysbench counted.
-func TestMeter(t *testing.T) {
+func TestPublisher(t *testing.T) {
 	tests := []struct {
 		file, test string
 		points     int
@@ -103,7 +103,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-func TestMeterNeverGoesBack(t *testing.T) {
+func TestPublisherNeverGoesBack(t *testing.T) {
 	r := &workloadtest.Record{T: t}
 	m := &publisher{report: r, now: time.Now, done: 100}
 	m.finish(99)
