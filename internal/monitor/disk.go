@@ -3,6 +3,7 @@ package monitor
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,19 +15,45 @@ const maxSingle = 8
 // order of [diskStats].
 var diskMetrics = [...]string{"reads", "writes", "read_bytes", "write_bytes", "queue", "busy", "inflight"}
 
-// inflight is the index of the only one that is no counter.
+// inflight is the index of the only state; the others are counters.
 const inflight = 6
 
-// diskStats are the counters of one device, in the units of /proc/diskstats:
-// operations, sectors of 512 bytes, ms.
-type diskStats [len(diskMetrics)]counter
+// diskStats are the counters of one device, in the units of /proc/diskstats
+// (operations, sectors of 512 bytes, ms), and the names of its series, empty for
+// one that has none of its own.
+type diskStats struct {
+	counters [len(diskMetrics)]counter
+	names    [len(diskMetrics)]string
+}
 
-// columns are the places of the numbers in /proc/diskstats, counted behind the
-// name, and the factor to the metric's unit.
-var columns = [len(diskMetrics)]struct {
+// diskColumns are the places of the numbers in /proc/diskstats, counted behind
+// the name, and the factor to the metric's unit.
+var diskColumns = [len(diskMetrics)]struct {
 	at     int
 	factor float64
 }{{0, 1}, {4, 1}, {2, 512}, {6, 512}, {10, 1e-3}, {9, 1e-3}, {8, 1}}
+
+func (s *diskStats) name(prefix string) {
+	for i, m := range diskMetrics {
+		s.names[i] = prefix + m
+	}
+}
+
+func (s *diskStats) add(numbers *[11]uint64) {
+	for i := range s.counters {
+		if raw := numbers[diskColumns[i].at]; i == inflight {
+			s.counters[i].total = raw
+		} else {
+			s.counters[i].add(raw)
+		}
+	}
+}
+
+func (s *diskStats) emit(out emit) {
+	for i := range s.counters {
+		out(s.names[i], float64(s.counters[i].total)*diskColumns[i].factor)
+	}
+}
 
 // disks reads /proc/diskstats.
 type disks struct {
@@ -35,48 +62,38 @@ type disks struct {
 	// volumes are the devices to be shown by the name of a volume.
 	volumes []volume
 	settled bool // which have series of their own was decided, at the first reading
-	sum     [len(diskMetrics)]string
 }
 
-// disk is a row of /proc/diskstats that is of interest.
+// disk is a row of /proc/diskstats. Physical ones count in the sum.
 type disk struct {
-	physical bool // counts in the sum
-	stats    diskStats
-	names    [len(diskMetrics)]string // of its own series; empty without
-	read     bool                     // in this reading
+	diskStats
+	physical bool
+	read     bool // in this reading
 }
 
 // volume is a device that a node offers its workloads to write to.
 type volume struct {
-	name         string
+	diskStats
+	volume       string // name
 	major, minor uint64
-	stats        diskStats
-	names        [len(diskMetrics)]string
 }
 
 func newDisks(sys string, volumes []volume) *disks {
 	for i := range volumes {
-		volumes[i].names = diskNames("volume." + volumes[i].name + ".")
+		volumes[i].name("volume." + volumes[i].volume + ".")
 	}
-	return &disks{sys: sys, devices: map[string]*disk{}, volumes: volumes, sum: diskNames("disk.")}
-}
-
-func diskNames(prefix string) (names [len(diskMetrics)]string) {
-	for i, m := range diskMetrics {
-		names[i] = prefix + m
-	}
-	return names
+	return &disks{sys: sys, devices: map[string]*disk{}, volumes: volumes}
 }
 
 // parse reads the file: lines of major, minor, name, and at least 11 numbers.
 // Kernels before 2.6.25 have four for partitions, which are skipped.
 func (d *disks) parse(b []byte, out emit) {
-	for len(b) > 0 {
-		var line []byte
-		line, b = nextLine(b)
+	for line := range lines(b) {
 		d.line(line, out)
 	}
-	d.settle()
+	if !d.settled {
+		d.settle()
+	}
 	d.emit(out)
 }
 
@@ -90,8 +107,8 @@ func (d *disks) line(line []byte, out emit) {
 	}
 	for i := range d.volumes {
 		if v := &d.volumes[i]; v.major == major && v.minor == minor {
-			v.stats.add(&numbers)
-			v.stats.emit(&v.names, out)
+			v.add(&numbers)
+			v.emit(out)
 		}
 	}
 	dev := d.devices[string(name)]
@@ -100,73 +117,62 @@ func (d *disks) line(line []byte, out emit) {
 		d.devices[string(name)] = dev
 	}
 	if dev.physical {
-		dev.stats.add(&numbers)
+		dev.add(&numbers)
 		dev.read = true
-	}
-}
-
-func (s *diskStats) add(numbers *[11]uint64) {
-	for i := range s {
-		raw := numbers[columns[i].at]
-		if i == inflight {
-			s[i].total = raw
-			continue
-		}
-		s[i].add(raw)
-	}
-}
-
-func (s *diskStats) emit(names *[len(diskMetrics)]string, out emit) {
-	for i := range s {
-		out(names[i], float64(s[i].total)*columns[i].factor)
 	}
 }
 
 // settle decides once which disks get series of their own: one disk is the
 // sum, and many would be a flood.
 func (d *disks) settle() {
-	if d.settled {
-		return
-	}
 	d.settled = true
-	var names []string
-	for name, dev := range d.devices {
+	physical := 0
+	for _, dev := range d.devices {
 		if dev.physical {
-			names = append(names, name)
+			physical++
 		}
 	}
-	if len(names) < 2 || len(names) > maxSingle {
+	if physical < 2 || physical > maxSingle {
 		return
 	}
-	for _, name := range names {
-		d.devices[name].names = diskNames("disk." + name + ".")
+	for name, dev := range d.devices {
+		if dev.physical {
+			dev.name("disk." + name + ".")
+		}
 	}
 }
 
 // emit gives the sum over all physical disks and each one by itself. A disk
 // that is gone stays in the sums of counters with what it had.
 func (d *disks) emit(out emit) {
-	var sum diskStats
-	any := false
+	sum := diskStats{names: diskSums}
+	found := false
 	for _, dev := range d.devices {
 		if !dev.physical {
 			continue
 		}
-		any = true
-		for i := range sum {
+		found = true
+		for i := range sum.counters {
 			if i != inflight || dev.read {
-				sum[i].total += dev.stats[i].total
+				sum.counters[i].total += dev.counters[i].total
 			}
 		}
 		if dev.names[0] != "" && dev.read {
-			dev.stats.emit(&dev.names, out)
+			dev.emit(out)
 		}
 		dev.read = false
 	}
-	if any {
-		sum.emit(&d.sum, out)
+	if found {
+		sum.emit(out)
 	}
 }
+
+// diskSums are the names of the sum over all disks.
+var diskSums = func() [len(diskMetrics)]string {
+	var s diskStats
+	s.name("disk.")
+	return s.names
+}()
 
 // stacked are the beginnings of names of devices that hold no data themselves,
 // or hold it in memory, without saying so in /sys.
@@ -177,10 +183,8 @@ var stacked = []string{"loop", "ram", "zram", "fd", "sr", "drbd", "zd"}
 // of other devices (dm, md, bcache: they name their slaves), no second path to
 // the same namespace (hidden), no loop device and no memory.
 func physicalDisk(sys, name string) bool {
-	for _, prefix := range stacked {
-		if strings.HasPrefix(name, prefix) {
-			return false
-		}
+	if slices.ContainsFunc(stacked, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+		return false
 	}
 	dir := filepath.Join(sys, "block", strings.ReplaceAll(name, "/", "!"))
 	if _, err := os.Stat(dir); err != nil {

@@ -79,7 +79,7 @@ func merged(maps ...map[string]float64) map[string]float64 {
 func TestDisks(t *testing.T) {
 	for kernel, more := range map[string]string{"4.15": "", "5.4": " 9 9 9 9", "6.18": " 9 9 9 9 9 9"} {
 		t.Run(kernel, func(t *testing.T) {
-			d := newDisks(tree(t, sysBlock), []volume{{name: "data", major: 7, minor: 0}})
+			d := newDisks(tree(t, sysBlock), []volume{{volume: "data", major: 7, minor: 0}})
 			before := "   8       0 sda 10 0 100 5 20 0 200 6 0 1000 2000" + more + "\n" +
 				"   8       1 sda1 10 0 100 5 20 0 200 6 0 1000 2000" + more + "\n" +
 				" 253       0 dm-0 10 0 100 5 20 0 200 6 0 1000 2000" + more + "\n" +

@@ -1,3 +1,48 @@
+// Package monitor reads what a node does while a task runs on it: processors,
+// memory, disks, network, and how long threads had to wait for them.
+//
+//  1. [New] says what to watch; nothing is held open yet.
+//  2. [Monitor.Start] opens the kernel's files and takes a first reading before
+//     it returns, so before the task starts.
+//  3. Every second, on a schedule that does not drift, all files are read at
+//     once and make one row of a table. A reading that was missed stays
+//     missing: nothing is interpolated.
+//  4. After 8,000 rows every other one is dropped, and readings become half as
+//     many.
+//  5. [Recording.Stop] takes a last reading; [Recording.Series] gives columns,
+//     with times since the task's start.
+//
+// [Metrics] lists the metrics, with their unit and source. Counters begin at 0 at
+// the first reading, and their rate is what matters: of seconds a second, cpu.user
+// has the rate of cores in use. What a kernel or a node does not have is missing.
+//
+// Which part of the machine they are about:
+//
+//   - cpu, sched, memory, disk and psi are the whole machine's, also when the
+//     node is a container or a host of a lab: what others do on the machine is
+//     in them. The kinds of cpu add up to cores × time. That pressure on
+//     processors was "full" is not defined for a whole machine.
+//   - cgroup is the node's own: the control group that the agent, and so its
+//     tasks, belong to, with all below it. It is there where that is not the
+//     root group; version 1 and 2.
+//   - net and tcp are those of the node's network namespace. net has the
+//     interfaces by which packets enter and leave, each packet once: the
+//     hardware, or in a namespace without hardware what connects it with
+//     others; not loopback, bridges, bonds, tunnels. tcp has all connections,
+//     those over loopback included.
+//   - disk is the sum over whole disks: no partitions, nothing made of other
+//     devices (RAID, LVM), no loop devices, no memory. With two to eight of
+//     them each has its own series, too; busy and queue of the sum add up as
+//     well, so the sum can be busy for more than a second a second.
+//   - volume is a volume that the node offers to workloads, by its name in
+//     [Config], whatever its device is: a loop device of a lab, a partition. A
+//     device that several volumes or nodes share is in each of them whole.
+//
+// A reading takes 0.3 to 0.5 ms of processor time when it is repeated
+// (BenchmarkReading), and 1 ms when it comes once a second and finds cold
+// caches: 0.1 % of a core. The queues of sockets cost most where there are
+// thousands, and are then read less often, such that they take no more than
+// another 0.1 %.
 package monitor
 
 import (
@@ -5,6 +50,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,9 +101,7 @@ func New(cfg Config) *Monitor {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.pageSize == 0 {
-		cfg.pageSize = os.Getpagesize()
-	}
+	cfg.pageSize = cmp.Or(cfg.pageSize, os.Getpagesize())
 	if cfg.links == nil {
 		cfg.links = systemLinks
 	}
@@ -154,11 +198,10 @@ func (m *Monitor) open() []source {
 // volumes finds the devices of the node's volumes, by name.
 func (m *Monitor) volumes() []volume {
 	var list []volume
-	for name, path := range m.cfg.Volumes {
-		if major, minor, ok := deviceNumber(path); ok {
-			list = append(list, volume{name: name, major: major, minor: minor})
+	for _, name := range slices.Sorted(maps.Keys(m.cfg.Volumes)) {
+		if major, minor, ok := deviceNumber(m.cfg.Volumes[name]); ok {
+			list = append(list, volume{volume: name, major: major, minor: minor})
 		}
 	}
-	slices.SortFunc(list, func(a, b volume) int { return cmp.Compare(a.name, b.name) })
 	return list
 }

@@ -1,6 +1,9 @@
 package monitor
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // netMetrics are the metrics of the interfaces, with their columns in
 // /proc/net/dev behind the name.
@@ -43,25 +46,19 @@ func (n *network) parse(b []byte, out emit) {
 			i.stats[k].add(numbers[netMetrics[k].at])
 		}
 	})
-	n.emit(out)
-}
-
-// emit gives the sums. An interface that is gone stays in them with what it
-// had.
-func (n *network) emit(out emit) {
+	// An interface that is gone stays in the sums with what it had.
 	var sum [len(netMetrics)]uint64
-	any := false
+	found := false
 	for _, i := range n.interfaces {
-		if !i.counted {
-			continue
-		}
-		any = true
-		for k := range sum {
-			sum[k] += i.stats[k].total
+		if i.counted {
+			found = true
+			for k := range sum {
+				sum[k] += i.stats[k].total
+			}
 		}
 	}
 	for k, m := range netMetrics {
-		if any {
+		if found {
 			out(m.metric, float64(sum[k]))
 		}
 	}
@@ -92,17 +89,10 @@ func (n *network) learn(b []byte) {
 }
 
 func eachInterface(b []byte, fn func(name, rest []byte)) {
-	for len(b) > 0 {
-		var line []byte
-		line, b = nextLine(b)
-		for i, c := range line {
-			if c == ':' { // a name cannot hold one
-				name, _ := nextField(line[:i])
-				if len(name) > 0 {
-					fn(name, line[i+1:])
-				}
-				break
-			}
+	for line := range lines(b) {
+		before, rest, ok := bytes.Cut(line, []byte{':'}) // a name cannot hold one
+		if name, _ := nextField(before); ok && len(name) > 0 {
+			fn(name, rest)
 		}
 	}
 }

@@ -1,6 +1,20 @@
 package monitor
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
+
+// The files of /proc are read every second, so they are cut up in place:
+// nothing here allocates. Input that is not as expected is skipped; a metric
+// that cannot be read is missing, never zero.
+//
+// prometheus/procfs would take 3 to 13 times as long for each file, with 5 to 25
+// kB of garbage; it does not know /proc/vmstat, and tells what is missing as 0.
+
+// emit takes one value of a metric. Counters are given as the kernel counts
+// them; the table makes them start at 0.
+type emit func(metric string, value float64)
 
 // userHZ is the unit of processor times in /proc: 1/100 s on every processor
 // that Linux shows to programs today, whatever its own tick is (proc(5)).
@@ -44,18 +58,14 @@ var statMetrics = map[string]scaled{
 // parseStat reads /proc/stat.
 func parseStat(b []byte, out emit) {
 	cores := 0
-	for len(b) > 0 {
-		var line []byte
-		line, b = nextLine(b)
+	for line := range lines(b) {
 		key, rest := nextField(line)
-		if len(key) > 3 && string(key[:3]) == "cpu" {
-			cores++ // only processors that are online have a line
-			continue
-		}
-		if string(key) == "cpu" {
-			parseCPU(rest, out)
-		} else if metric, ok := statMetrics[string(key)]; ok {
+		if metric, ok := statMetrics[string(key)]; ok {
 			metric.put(rest, out)
+		} else if string(key) == "cpu" {
+			parseCPU(rest, out)
+		} else if bytes.HasPrefix(key, []byte("cpu")) {
+			cores++ // only processors that are online have a line
 		}
 	}
 	if cores > 0 {
@@ -121,37 +131,22 @@ func vmstatParser(page int) func([]byte, emit) {
 // pressureParser reads a file of /proc/pressure: lines "some avg10=… avg60=…
 // avg300=… total=…" and "full …". Totals are µs. An empty name drops the line.
 func pressureParser(some, full string) func([]byte, emit) {
-	metrics := map[string]string{"some": some, "full": full}
-	return func(b []byte, out emit) {
-		for len(b) > 0 {
-			var line []byte
-			line, b = nextLine(b)
-			key, rest := nextField(line)
-			_, total, _ := bytes.Cut(rest, []byte(" total="))
-			if us, ok := parseUint(total); ok && metrics[string(key)] != "" {
-				out(metrics[string(key)], float64(us)/1e6)
-			}
-		}
-	}
+	return func(b []byte, out emit) { parsePressure(b, some, full, out) }
 }
 
-// parseSNMP reads the two lines "Tcp:" of /proc/net/snmp: names, and values in
-// the same order.
-func parseSNMP(b []byte, out emit) {
-	var names []byte
-	for len(b) > 0 {
-		var line []byte
-		line, b = nextLine(b)
+func parsePressure(b []byte, some, full string, out emit) {
+	for line := range lines(b) {
 		key, rest := nextField(line)
-		if string(key) != "Tcp:" {
+		name := full
+		if string(key) == "some" {
+			name = some
+		} else if string(key) != "full" {
 			continue
 		}
-		if names == nil {
-			names = rest
-			continue
+		_, total, _ := bytes.Cut(rest, []byte(" total="))
+		if us, ok := parseUint(total); ok && name != "" {
+			out(name, float64(us)/1e6)
 		}
-		parseTCP(names, rest, out)
-		return
 	}
 }
 
@@ -160,34 +155,42 @@ var tcpMetrics = map[string]scaled{
 	"CurrEstab": {"tcp.established", 1}, "OutSegs": {"tcp.segments_out", 1}, "RetransSegs": {"tcp.retransmits", 1},
 }
 
-func parseTCP(names, values []byte, out emit) {
-	for len(names) > 0 && len(values) > 0 {
-		var name, field []byte
-		name, names = nextField(names)
-		field, values = nextField(values)
-		if m, ok := tcpMetrics[string(name)]; ok {
-			m.put(field, out)
+// parseSNMP reads the two lines "Tcp:" of /proc/net/snmp: names, and values in
+// the same order.
+func parseSNMP(b []byte, out emit) {
+	var names []byte
+	for line := range lines(b) {
+		key, values := nextField(line)
+		switch {
+		case string(key) != "Tcp:":
+			continue
+		case names == nil:
+			names = values
+			continue
 		}
+		for len(names) > 0 && len(values) > 0 {
+			var name, value []byte
+			name, names = nextField(names)
+			value, values = nextField(values)
+			if m, ok := tcpMetrics[string(name)]; ok {
+				m.put(value, out)
+			}
+		}
+		return
 	}
 }
 
-// The files of /proc are read every second, so they are cut up in place:
-// nothing here allocates. Input that is not as expected is skipped; a metric
-// that cannot be read is missing, never zero.
-//
-// prometheus/procfs would take 3 to 13 times as long for each file, with 5 to 25
-// kB of garbage; it does not know /proc/vmstat, and tells what is missing as 0.
-
-// emit takes one value of a metric. Counters are given as the kernel counts
-// them; the table makes them start at 0.
-type emit func(metric string, value float64)
-
-// nextLine cuts off the first line, without its end.
-func nextLine(b []byte) (line, rest []byte) {
-	if i := bytes.IndexByte(b, '\n'); i >= 0 {
-		return b[:i], b[i+1:]
+// lines are those of a file, without their ends.
+func lines(b []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(b) > 0 {
+			line, rest, _ := bytes.Cut(b, []byte{'\n'})
+			if !yield(line) {
+				return
+			}
+			b = rest
+		}
 	}
-	return b, nil
 }
 
 // nextField cuts off the first field, without the blanks around it; it is
@@ -243,15 +246,10 @@ func uints(b []byte, list []uint64) int {
 // eachPair calls fn for every line of the form "key number …" or "key: number
 // …".
 func eachPair(b []byte, fn func(key []byte, value uint64)) {
-	for len(b) > 0 {
-		var line []byte
-		line, b = nextLine(b)
+	for line := range lines(b) {
 		key, rest := nextField(line)
-		if n := len(key); n > 0 && key[n-1] == ':' {
-			key = key[:n-1]
-		}
 		if value, _, ok := nextUint(rest); ok {
-			fn(key, value)
+			fn(bytes.TrimSuffix(key, []byte{':'}), value)
 		}
 	}
 }

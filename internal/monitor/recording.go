@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -161,7 +162,6 @@ func (t *table) begin(tick int64) {
 	}
 }
 
-// end sets the time of the row that begin added.
 func (t *table) end(at time.Duration) { t.at[len(t.at)-1] = at }
 
 // put sets a value of the last row.
@@ -182,9 +182,7 @@ func (t *table) put(name string, value float64) {
 // add makes a column for a metric that was not there before.
 func (t *table) add(name string, value float64) int {
 	c := column{name: name, metric: t.defs[pattern(name)], base: value}
-	for range t.at {
-		c.values = append(c.values, math.NaN())
-	}
+	c.values = slices.Repeat([]float64{math.NaN()}, len(t.at))
 	t.columns = append(t.columns, c)
 	t.index[name] = len(t.columns) - 1
 	return t.index[name]
@@ -192,11 +190,9 @@ func (t *table) add(name string, value float64) int {
 
 // remove takes out a row.
 func (t *table) remove(row int) {
-	t.at = append(t.at[:row], t.at[row+1:]...)
-	t.ticks = append(t.ticks[:row], t.ticks[row+1:]...)
+	t.at, t.ticks = slices.Delete(t.at, row, row+1), slices.Delete(t.ticks, row, row+1)
 	for i := range t.columns {
-		v := t.columns[i].values
-		t.columns[i].values = append(v[:row], v[row+1:]...)
+		t.columns[i].values = slices.Delete(t.columns[i].values, row, row+1)
 	}
 }
 

@@ -164,8 +164,8 @@ func TestThinning(t *testing.T) {
 	})
 }
 
-// TestSheet: whatever comes in, columns are what model.HostSeries promises.
-func TestSheet(t *testing.T) {
+// TestTable: whatever comes in, columns are what model.HostSeries promises.
+func TestTable(t *testing.T) {
 	s := newTable()
 	nan := math.NaN()
 	rows := []map[string]float64{

@@ -42,7 +42,6 @@ func socketQueues() source {
 	return nil
 }
 
-// newDiag returns nil where the kernel does not answer.
 func newDiag() *diag {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -50,11 +49,11 @@ func newDiag() *diag {
 	}
 	d := &diag{fd: fd, request: diagRequest(), buf: make([]byte, 32<<10), allowed: allowance{perTurn: diagAllowance}}
 	timeout := unix.Timeval{Sec: 1} // an answer comes at once or not at all
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout); err != nil {
-		d.close()
-		return nil
+	err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)
+	if err == nil {
+		_, err = d.ask()
 	}
-	if _, err := d.ask(); err != nil {
+	if err != nil {
 		d.close()
 		return nil
 	}
@@ -156,7 +155,7 @@ func (q *queues) addMessages(b []byte) (done bool, err error) {
 	return false, nil
 }
 
-// allowance keeps something whose cost is not known beforehand within a
+// allowance keeps work of a cost that is not known beforehand within a
 // share of the time: after a turn that took long, the next turns are left out.
 type allowance struct {
 	perTurn time.Duration // what a turn may take on average
@@ -174,7 +173,7 @@ func (a *allowance) spent(d time.Duration) { a.debt += d }
 
 // systemLinks lists the interfaces of this process's network namespace. It
 // asks the kernel and not /sys/class/net, which shows the namespace in which
-// /sys was mounted. No answer is no list.
+// /sys was mounted. Without an answer the list is empty.
 func systemLinks() []link {
 	rib, err := syscall.NetlinkRIB(unix.RTM_GETLINK, unix.AF_UNSPEC)
 	if err != nil {

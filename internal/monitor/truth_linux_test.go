@@ -160,7 +160,7 @@ func TestTruthCPU(t *testing.T) {
 func makeGroup(t *testing.T) string {
 	t.Helper()
 	for _, mount := range []string{"/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup"} {
-		if !exists(filepath.Join(mount, "cgroup.procs")) {
+		if _, err := os.Stat(filepath.Join(mount, "cgroup.procs")); err != nil {
 			continue
 		}
 		dir := filepath.Join(mount, fmt.Sprintf("monitor-test-%d", os.Getpid()))

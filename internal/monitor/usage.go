@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -28,13 +29,31 @@ type cgroupFiles struct {
 // and processor time from version 1 where both count it.
 func findCgroups(root string) cgroupFiles {
 	var f cgroupFiles
-	paths := procself.Groups(readText(filepath.Join(root, "proc/self/cgroup")))
+	groups := procself.Groups(readText(filepath.Join(root, "proc/self/cgroup")))
 	for m := range procself.Mounts(readText(filepath.Join(root, "proc/self/mountinfo"))) {
+		// existing is a file of this process's group, "" where there is none.
+		existing := func(controller, file string) string {
+			name := filepath.Join(root, m.Point, path.Clean("/"+procself.Below(m.Root, groups[controller])), file)
+			if _, err := os.Stat(name); err != nil {
+				return ""
+			}
+			return name
+		}
 		if m.Unified() {
-			f.addV2(groupDir(root, m, paths[""]))
+			if existing("", "cgroup.events") != "" { // not the root
+				f.stat2 = cmp.Or(f.stat2, existing("", "cpu.stat"))
+				f.memory = cmp.Or(f.memory, existing("", "memory.current"))
+			}
 			continue
 		}
-		f.addV1(root, m, paths)
+		for _, c := range []struct {
+			controller, file string
+			into             *string
+		}{{"cpuacct", "cpuacct.usage", &f.usage1}, {"cpu", "cpu.stat", &f.stat1}, {"memory", "memory.usage_in_bytes", &f.memory}} {
+			if m.Controls(c.controller) && existing(c.controller, "release_agent") == "" { // only the root has that
+				*c.into = existing(c.controller, c.file)
+			}
+		}
 	}
 	if f.usage1 != "" {
 		f.stat2 = "" // both would count the same time
@@ -43,62 +62,8 @@ func findCgroups(root string) cgroupFiles {
 }
 
 func readText(name string) string {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return ""
-	}
+	data, _ := os.ReadFile(name) // empty is what is not there
 	return string(data)
-}
-
-// addV2 takes a group that is not the root: only there is cgroup.events.
-func (f *cgroupFiles) addV2(dir string) {
-	if !exists(filepath.Join(dir, "cgroup.events")) {
-		return
-	}
-	if f.stat2 == "" {
-		f.stat2 = existing(dir, "cpu.stat")
-	}
-	if f.memory == "" {
-		f.memory = existing(dir, "memory.current")
-	}
-}
-
-// addV1 takes a group that is not the root: release_agent is only there.
-func (f *cgroupFiles) addV1(root string, m procself.Mount, paths map[string]string) {
-	for _, c := range []struct {
-		controller, file string
-		into             *string
-	}{
-		{"cpuacct", "cpuacct.usage", &f.usage1},
-		{"cpu", "cpu.stat", &f.stat1},
-		{"memory", "memory.usage_in_bytes", &f.memory},
-	} {
-		if !m.Controls(c.controller) {
-			continue
-		}
-		dir := groupDir(root, m, paths[c.controller])
-		if !exists(filepath.Join(dir, "release_agent")) {
-			*c.into = existing(dir, c.file)
-		}
-	}
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
-}
-
-func existing(dir, file string) string {
-	name := filepath.Join(dir, file)
-	if !exists(name) {
-		return ""
-	}
-	return name
-}
-
-// groupDir is where a group is mounted.
-func groupDir(root string, m procself.Mount, group string) string {
-	return filepath.Join(root, m.Point, path.Clean("/"+procself.Below(m.Root, group)))
 }
 
 // The files of control groups: cpu.stat of version 2 is in µs, what is of version
@@ -116,7 +81,7 @@ var (
 // firstLine reads a file of one number.
 func firstLine(m scaled) func([]byte, emit) {
 	return func(b []byte, out emit) {
-		line, _ := nextLine(b)
+		line, _, _ := bytes.Cut(b, []byte{'\n'})
 		m.put(line, out)
 	}
 }
@@ -149,17 +114,14 @@ func Others(host []model.HostSeries, own time.Duration) (seconds float64, ok boo
 // that of the descendants whose end it has waited for. root is "/" if empty.
 // Without /proc it fails.
 func ProcessCPU(root string, pid int) (time.Duration, error) {
-	if root == "" {
-		root = "/"
-	}
-	name := filepath.Join(root, "proc", strconv.Itoa(pid), "stat")
+	name := filepath.Join(cmp.Or(root, "/"), "proc", strconv.Itoa(pid), "stat")
 	data, err := os.ReadFile(name)
+	cpu, ok := parseProcessStat(data)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s is not as expected", name)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("reading the processor time of process %d: %w", pid, err)
-	}
-	cpu, ok := parseProcessStat(data)
-	if !ok {
-		return 0, fmt.Errorf("reading the processor time of process %d: %s is not as expected", pid, name)
 	}
 	return cpu, nil
 }

@@ -1,11 +1,28 @@
 package workload
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
+
+// Refuse is what is wrong with the parameter of this key if bad is true, and nil
+// otherwise.
+func Refuse(bad bool, key, allowed, problem string, args ...any) error {
+	if !bad {
+		return nil
+	}
+	return &model.InputError{Path: key, Problem: fmt.Sprintf(problem, args...), Allowed: "allowed is " + allowed}
+}
 
 // LookPath finds a program on the PATH of the task's environment, which need
 // not be that of this process.
@@ -23,4 +40,96 @@ func LookPath(name string, environ []string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no %s in PATH %q", name, path)
+}
+
+// FindTool is LookPath for a tool that distributions package under its name.
+// Where it is missing, the error says how to install it.
+func FindTool(name string, environ []string) (string, error) {
+	path, err := LookPath(name, environ)
+	if err != nil {
+		return "", fmt.Errorf("%s is not installed on this node: %s: %w", name, howToInstall(name), err)
+	}
+	return path, nil
+}
+
+func howToInstall(name string) string {
+	return fmt.Sprintf("install it with `apt-get install %s` (Debian, Ubuntu) or `dnf install %[1]s` (Fedora, RHEL)", name)
+}
+
+// FindVersion is FindTool for a tool that must answer --version with the form:
+// want names the versions that have an output this program can read.
+func FindVersion(ctx context.Context, name string, environ []string, form *regexp.Regexp, want string) (string, error) {
+	path, err := FindTool(name, environ)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = environ
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("asking %s for its version: %w", path, err)
+	}
+	if version := strings.TrimSpace(string(out)); !form.MatchString(version) {
+		return "", fmt.Errorf("%s is %q, and %s is needed: %s", path, version, want, howToInstall(name))
+	}
+	return path, nil
+}
+
+// RunTool runs a tool to its end, and reports its exit code (unless r is nil).
+// When ctx ends, the tool is asked to end (SIGTERM), and the error is that of
+// ctx. The error of a tool that ended with a status is an *exec.ExitError.
+func RunTool(ctx context.Context, cmd *exec.Cmd, r Reporter) error {
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	err := cmd.Run()
+	if r != nil && cmd.ProcessState != nil && cmd.ProcessState.Exited() {
+		r.ExitCode(cmd.ProcessState.ExitCode())
+	}
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &exit):
+		return exit
+	}
+	return fmt.Errorf("running %s: %w", cmd.Path, err)
+}
+
+// LastLine is the last line of what a tool said, for a message.
+func LastLine(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return "it said nothing"
+	}
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// Lines is a writer that takes output apart: it gives each line to Take, without its
+// end, and drops lines that are longer than maxLine.
+type Lines struct {
+	Take func(line []byte) // the line is valid during the call
+
+	line []byte // unfinished
+	long bool   // and too long
+}
+
+const maxLine = 64 << 10 // bytes
+
+// Write takes output as it comes.
+func (l *Lines) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		text, ended := bytes.CutSuffix(line, []byte("\n"))
+		if l.long = l.long || len(l.line)+len(text) > maxLine; !l.long {
+			l.line = append(l.line, text...)
+		}
+		if !ended {
+			break
+		}
+		if !l.long {
+			l.Take(l.line)
+		}
+		l.line, l.long = l.line[:0], false
+	}
+	return len(p), nil
 }

@@ -17,16 +17,16 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/itchyny/gojq"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -89,19 +89,16 @@ func (p *Params) Prepare(_ context.Context, env *workload.Env) error {
 	if _, err := os.Stat(p.Shell); err != nil {
 		return fmt.Errorf("the shell of the command: %w", err)
 	}
-	if p.Dir == "" {
-		return nil
-	}
 	dir, err := p.directory(env.Environ)
-	if err != nil {
+	if err != nil || dir == "" {
 		return err
 	}
 	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", dir)
+	}
 	if err != nil {
 		return fmt.Errorf("the directory of the command: %w", err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("the directory of the command: %s is not a directory", dir)
 	}
 	return nil
 }
@@ -112,9 +109,9 @@ func (p *Params) directory(environ []string) (string, error) {
 	if p.Dir != "~" && !strings.HasPrefix(p.Dir, "~/") {
 		return p.Dir, nil
 	}
-	for i := len(environ) - 1; i >= 0; i-- { // the last one counts
-		if home, ok := strings.CutPrefix(environ[i], "HOME="); ok {
-			return filepath.Join(home, strings.TrimPrefix(p.Dir, "~")), nil
+	for _, v := range slices.Backward(environ) { // the last one counts
+		if home, ok := strings.CutPrefix(v, "HOME="); ok {
+			return filepath.Join(home, p.Dir[1:]), nil
 		}
 	}
 	return "", errors.New("the directory of the command begins with ~, and HOME is not set: write the whole path")
@@ -123,7 +120,7 @@ func (p *Params) directory(environ []string) (string, error) {
 // environ returns the command's environment. Of two entries with one name the
 // later one counts.
 func (p *Params) environ(base []string) []string {
-	env := append([]string{}, base...)
+	env := slices.Clone(base)
 	for name, value := range p.Env {
 		env = append(env, name+"="+value)
 	}
@@ -140,7 +137,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		return err
 	}
 	elapsed, err := x.wait(ctx)
-	if code, exited := x.exitCode(); exited {
+	if code := x.cmd.ProcessState.ExitCode(); code >= 0 { // it was not killed by a signal
 		env.Report.ExitCode(code)
 	}
 	if err != nil {
@@ -155,24 +152,19 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 			errs = append(errs, err)
 			continue
 		}
-		env.Report.Sample(model.Sample{Metric: m.Name, Unit: m.Unit, Value: value, Better: m.better()})
+		env.Report.Sample(model.Sample{Metric: m.Name, Unit: m.Unit, Value: value, Better: cmp.Or(m.Better, model.Higher)})
 	}
 	return errors.Join(errs...)
 }
 
-func (m Metric) better() model.Better {
-	if m.Better == "" {
-		return model.Higher
-	}
-	return m.Better
+func invalid(field, problem, allowed string) error {
+	return &model.InputError{Path: field, Problem: problem, Allowed: allowed}
 }
 
 // Validate implements workload.Workload. It reports all problems at once.
 func (p *Params) Validate() error {
 	var errs []error
-	bad := func(field, problem, allowed string) {
-		errs = append(errs, &model.InputError{Path: field, Problem: problem, Allowed: allowed})
-	}
+	bad := func(field, problem, allowed string) { errs = append(errs, invalid(field, problem, allowed)) }
 	if strings.TrimSpace(p.Command) == "" {
 		bad("command", "there is none", "write what the shell shall run")
 	}
@@ -210,13 +202,13 @@ func (m Metric) validate(field string) error {
 	}
 	switch {
 	case !metricName.MatchString(m.Name):
-		return &model.InputError{Path: field + ".name", Problem: fmt.Sprintf("%q cannot name a metric", m.Name), Allowed: "allowed are letters, digits, _ . and -, a letter or _ first"}
+		return invalid(field+".name", fmt.Sprintf("%q cannot name a metric", m.Name), "allowed are letters, digits, _ . and -, a letter or _ first")
 	case ways != 1:
-		return &model.InputError{Path: field, Problem: fmt.Sprintf("%d ways to read the number are given", ways), Allowed: "exactly one of json, regex and number: true is needed"}
+		return invalid(field, fmt.Sprintf("%d ways to read the number are given", ways), "exactly one of json, regex and number: true is needed")
 	case m.Better != "" && m.Better != model.Higher && m.Better != model.Lower:
-		return &model.InputError{Path: field + ".better", Problem: fmt.Sprintf("%q is not a direction", m.Better), Allowed: "allowed is higher or lower"}
+		return invalid(field+".better", fmt.Sprintf("%q is not a direction", m.Better), "allowed is higher or lower")
 	case m.From != "" && m.From != "stdout" && m.From != "stderr":
-		return &model.InputError{Path: field + ".from", Problem: fmt.Sprintf("%q is not a stream", m.From), Allowed: "allowed is stdout or stderr"}
+		return invalid(field+".from", fmt.Sprintf("%q is not a stream", m.From), "allowed is stdout or stderr")
 	}
 	return validateSource(field, m.JSON, m.Regex)
 }
@@ -225,37 +217,29 @@ func (m Metric) validate(field string) error {
 func validateSource(field, json, regex string) error {
 	if json != "" {
 		if _, err := compileJSON(json); err != nil {
-			return &model.InputError{Path: field + ".json", Problem: fmt.Sprintf("%q is not a jq expression: %v", json, err), Allowed: "allowed is a path such as .results[0].rate"}
+			return invalid(field+".json", fmt.Sprintf("%q is not a jq expression: %v", json, err), "allowed is a path such as .results[0].rate")
 		}
 	}
 	if regex != "" {
 		re, err := regexp.Compile(regex)
 		if err != nil {
-			return &model.InputError{Path: field + ".regex", Problem: err.Error(), Allowed: "allowed is a regular expression in RE2's syntax"}
+			return invalid(field+".regex", err.Error(), "allowed is a regular expression in RE2's syntax")
 		}
 		if re.NumSubexp() != 1 {
-			return &model.InputError{Path: field + ".regex", Problem: fmt.Sprintf("%q has %d groups", regex, re.NumSubexp()), Allowed: "exactly one group ( ) around the number is needed; write (?: ) for the others"}
+			return invalid(field+".regex", fmt.Sprintf("%q has %d groups", regex, re.NumSubexp()), "exactly one group ( ) around the number is needed; write (?: ) for the others")
 		}
 	}
 	return nil
 }
 
-func compileJSON(expression string) (*gojq.Code, error) {
-	q, err := gojq.Parse(expression)
-	if err != nil {
-		return nil, err
-	}
-	return gojq.Compile(q)
-}
-
 func (g *Progress) validate(p *Params) error {
 	switch {
 	case g.Unit == "":
-		return &model.InputError{Path: "progress.unit", Problem: "there is none", Allowed: "say what is counted: op, byte, …"}
+		return invalid("progress.unit", "there is none", "say what is counted: op, byte, …")
 	case (g.JSON == "") == (g.Regex == ""):
-		return &model.InputError{Path: "progress", Problem: "it needs one way to read the counter", Allowed: "exactly one of json and regex is needed"}
+		return invalid("progress", "it needs one way to read the counter", "exactly one of json and regex is needed")
 	case p.progressMetric() == "":
-		return &model.InputError{Path: "progress.metric", Problem: fmt.Sprintf("%q is none of the metrics", g.Metric), Allowed: "name one of metrics"}
+		return invalid("progress.metric", fmt.Sprintf("%q is none of the metrics", g.Metric), "name one of metrics")
 	}
 	return validateSource("progress", g.JSON, g.Regex)
 }
@@ -263,11 +247,8 @@ func (g *Progress) validate(p *Params) error {
 // progressMetric is the metric that the progress counter explains; "" if it is
 // none of the metrics.
 func (p *Params) progressMetric() string {
-	if p.Progress.Metric == "" && len(p.Metrics) > 0 {
-		return p.Metrics[0].Name
-	}
 	for _, m := range p.Metrics {
-		if m.Name == p.Progress.Metric {
+		if p.Progress.Metric == "" || m.Name == p.Progress.Metric {
 			return m.Name
 		}
 	}

@@ -235,8 +235,9 @@ func TestProgressIsLive(t *testing.T) {
 
 func TestProgressLongLine(t *testing.T) {
 	r := &workloadtest.Record{} // which holds counters to nothing: the runner refuses one that goes down
-	g := &progressReader{ctx: t.Context(), from: &Progress{Unit: "op", Regex: "([0-9]+)"}, metric: "m", report: r}
-	for _, s := range []string{"1", "2\n", strings.Repeat("7", maxLine+1), "\n3\n4"} {
+	p := &Params{Metrics: []Metric{{Name: "m"}}, Progress: &Progress{Unit: "op", Regex: "([0-9]+)"}}
+	g := p.progressLines(t.Context(), r)
+	for _, s := range []string{"1", "2\n", strings.Repeat("7", 64<<10+1), "\n3\n4"} {
 		if _, err := g.Write([]byte(s)); err != nil {
 			t.Fatal(err)
 		}

@@ -2,15 +2,25 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/big"
 	"os"
 	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/itchyny/gojq"
 
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -25,14 +35,12 @@ type execution struct {
 }
 
 // start starts the command.
-func (p *Params) start(ctx context.Context, env *workload.Env) (*execution, error) {
-	dir, err := p.directory(env.Environ)
-	if err != nil {
+func (p *Params) start(ctx context.Context, env *workload.Env) (_ *execution, err error) {
+	x := &execution{cmd: exec.CommandContext(ctx, p.Shell, "-c", p.Command), stdout: &keeper{half: keepHalf}, stderr: &keeper{half: keepHalf}}
+	if x.cmd.Dir, err = p.directory(env.Environ); err != nil {
 		return nil, err
 	}
-	x := &execution{stdout: &keeper{half: keepHalf}, stderr: &keeper{half: keepHalf}}
-	x.cmd = exec.CommandContext(ctx, p.Shell, "-c", p.Command)
-	x.cmd.Dir, x.cmd.Env = dir, p.environ(env.Environ)
+	x.cmd.Env = p.environ(env.Environ)
 	// The runner kills the whole group when the time is over; at the end of
 	// ctx the shell is asked to end, as the rest of the group is.
 	x.cmd.Cancel = func() error { return x.cmd.Process.Signal(syscall.SIGTERM) }
@@ -41,7 +49,7 @@ func (p *Params) start(ctx context.Context, env *workload.Env) (*execution, erro
 		return nil, err
 	}
 	defer func() { _ = out.Close() }() // the command has its own copy
-	errs, err := x.pipe(env.Stderr, x.stderr, io.Discard)
+	errs, err := x.pipe(env.Stderr, x.stderr)
 	if err != nil {
 		x.closePipes()
 		return nil, err
@@ -57,6 +65,24 @@ func (p *Params) start(ctx context.Context, env *workload.Env) (*execution, erro
 		return nil, fmt.Errorf("starting the command: %w", err)
 	}
 	return x, nil
+}
+
+// progressLines reads the counter from the lines of standard output. The time
+// of a point is the time at which its line arrives: a command that buffers its
+// output reports late.
+func (p *Params) progressLines(ctx context.Context, r workload.Reporter) io.Writer {
+	if p.Progress == nil {
+		return io.Discard
+	}
+	return &workload.Lines{Take: func(line []byte) {
+		read, expression := readJSON, p.Progress.JSON
+		if p.Progress.Regex != "" {
+			read, expression = readRegex, p.Progress.Regex
+		}
+		if v, err := read(ctx, expression, line); err == nil {
+			r.Progress(p.progressMetric(), p.Progress.Unit, v)
+		}
+	}}
 }
 
 // pipe returns the end to write to of a pipe whose content goes to all of the
@@ -90,18 +116,14 @@ func (x *execution) wait(ctx context.Context) (time.Duration, error) {
 		return elapsed, nil
 	case ctx.Err() != nil:
 		return elapsed, ctx.Err()
-	case errors.As(err, &exit):
-		return elapsed, fmt.Errorf("the command ended with %w; its output begins: %s", exit, excerpt(x.complaint()))
+	case !errors.As(err, &exit):
+		return elapsed, fmt.Errorf("running the command: %w", err)
 	}
-	return elapsed, fmt.Errorf("running the command: %w", err)
-}
-
-// complaint is what the command may have said about its failure.
-func (x *execution) complaint() []byte {
-	if text := x.stderr.text(); len(bytes.TrimSpace(text)) > 0 {
-		return text
+	said := x.stderr.text()
+	if len(bytes.TrimSpace(said)) == 0 {
+		said = x.stdout.text()
 	}
-	return x.stdout.text()
+	return elapsed, fmt.Errorf("the command ended with %w; its output begins: %s", exit, excerpt(said))
 }
 
 func (x *execution) closePipes() {
@@ -111,82 +133,12 @@ func (x *execution) closePipes() {
 	x.readers.Wait()
 }
 
-// exitCode is the status of the command's process; false if it was killed by a
-// signal.
-func (x *execution) exitCode() (int, bool) {
-	code := x.cmd.ProcessState.ExitCode()
-	return code, code >= 0
-}
-
+// text is what the command printed to stderr, or to stdout for any other name.
 func (x *execution) text(from string) []byte {
 	if from == "stderr" {
 		return x.stderr.text()
 	}
 	return x.stdout.text()
-}
-
-// maxLine bounds a line that is read as progress; longer ones are none.
-const maxLine = 64 << 10
-
-// progressReader takes standard output apart into lines and reports those that
-// hold the counter. The time of a point is the time at which its line arrives:
-// a command that buffers its output reports late.
-type progressReader struct {
-	ctx    context.Context
-	from   *Progress
-	metric string
-	report workload.Reporter
-	line   []byte
-	long   bool // the current line is too long
-}
-
-// progressLines returns the writer that reads progress; it discards everything
-// if none is wanted.
-func (p *Params) progressLines(ctx context.Context, r workload.Reporter) io.Writer {
-	if p.Progress == nil {
-		return io.Discard
-	}
-	return &progressReader{ctx: ctx, from: p.Progress, metric: p.progressMetric(), report: r}
-}
-
-func (g *progressReader) Write(p []byte) (int, error) {
-	n := len(p)
-	for {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			g.keep(p)
-			return n, nil
-		}
-		g.keep(p[:i])
-		if !g.long {
-			g.take(g.line)
-		}
-		g.line, g.long = g.line[:0], false
-		p = p[i+1:]
-	}
-}
-
-// keep adds to the current line.
-func (g *progressReader) keep(p []byte) {
-	if len(g.line)+len(p) > maxLine {
-		g.long = true
-		return
-	}
-	g.line = append(g.line, p...)
-}
-
-// take reports a line, if it holds the counter.
-func (g *progressReader) take(line []byte) {
-	var v float64
-	var err error
-	if g.from.Regex != "" {
-		v, err = readRegex(g.from.Regex, line)
-	} else {
-		v, err = readJSON(g.ctx, g.from.JSON, line)
-	}
-	if err == nil {
-		g.report.Progress(g.metric, g.from.Unit, v)
-	}
 }
 
 // keepHalf is how much of the begin and of the end of a stream is kept for
@@ -230,13 +182,137 @@ func (k *keeper) Write(p []byte) (int, error) {
 // another number.
 func (k *keeper) text() []byte {
 	if !k.cut {
-		return append(append([]byte(nil), k.head...), k.tail...)
+		return slices.Concat(k.head, k.tail)
 	}
-	head := k.head[:bytes.LastIndexByte(k.head, '\n')+1]
-	tail := k.tail
-	if len(tail) > k.half {
-		tail = tail[len(tail)-k.half:]
+	tail := k.tail[max(0, len(k.tail)-k.half):]
+	return slices.Concat(k.head[:bytes.LastIndexByte(k.head, '\n')+1], []byte(gap), tail[bytes.IndexByte(tail, '\n')+1:])
+}
+
+// read extracts the metric from the text of its stream. The error says what
+// was looked for and shows the text's begin.
+func (m Metric) read(ctx context.Context, text []byte) (v float64, err error) {
+	var what string
+	switch {
+	case m.JSON != "":
+		what = "json " + m.JSON
+		v, err = readJSON(ctx, m.JSON, text)
+	case m.Regex != "":
+		what = "regex " + m.Regex
+		v, err = readRegex(ctx, m.Regex, text)
+	default:
+		what = "the whole output as a number"
+		v, err = parseNumber(string(bytes.TrimSpace(text)))
 	}
-	tail = tail[bytes.IndexByte(tail, '\n')+1:]
-	return append(append(append([]byte(nil), head...), gap...), tail...)
+	if err != nil {
+		return 0, fmt.Errorf("metric %s: looking for %s in %s: %w; the output begins: %s", m.Name, what, cmp.Or(m.From, "stdout"), err, excerpt(text))
+	}
+	return v, nil
+}
+
+// excerpt is the begin of a text, quoted.
+func excerpt(text []byte) string {
+	const length = 200
+	switch {
+	case len(text) == 0:
+		return "(nothing was printed)"
+	case len(text) > length:
+		return strconv.Quote(string(text[:length])) + "…"
+	}
+	return strconv.Quote(string(text))
+}
+
+// numberForm is a decimal number with an optional exponent. ParseFloat alone
+// would take "inf", "nan" and hexadecimal, too.
+var numberForm = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+
+func parseNumber(s string) (float64, error) {
+	if !numberForm.MatchString(s) {
+		return 0, fmt.Errorf("%s is not a number", excerpt([]byte(s)))
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number that can be held: %w", s, errors.Unwrap(err))
+	}
+	return v, nil
+}
+
+// readRegex returns the group of the last match: the summary of most tools
+// comes last.
+func readRegex(_ context.Context, expression string, text []byte) (float64, error) {
+	re, err := regexp.Compile(expression)
+	if err != nil {
+		return 0, err
+	}
+	all := re.FindAllSubmatch(text, -1)
+	if len(all) == 0 {
+		return 0, errors.New("no match")
+	}
+	return parseNumber(strings.TrimSpace(string(all[len(all)-1][1])))
+}
+
+// readJSON evaluates a jq expression on the text, or on its last line if the
+// text as a whole is no JSON document (tools that log before they report).
+func readJSON(ctx context.Context, expression string, text []byte) (float64, error) {
+	var doc any
+	if err := json.Unmarshal(text, &doc); err != nil {
+		lines := bytes.TrimRight(text, "\r\n \t")
+		if json.Unmarshal(lines[bytes.LastIndexByte(lines, '\n')+1:], &doc) != nil {
+			return 0, fmt.Errorf("neither the output nor its last line is a JSON document: %w", err)
+		}
+	}
+	return evaluate(ctx, expression, doc)
+}
+
+// evaluationTime bounds an expression that does not end (`range(infinite)`).
+const evaluationTime = 10 * time.Second
+
+// evaluate returns the one number that the expression gives.
+func evaluate(ctx context.Context, expression string, doc any) (float64, error) {
+	code, err := compileJSON(expression)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, evaluationTime)
+	defer cancel()
+	values := code.RunWithContext(ctx, doc)
+	v, ok := values.Next()
+	if !ok {
+		return 0, errors.New("the expression gives nothing")
+	}
+	if _, more := values.Next(); more {
+		return 0, errors.New("the expression gives more than one value")
+	}
+	return number(v)
+}
+
+// number converts what jq gave. A string with a number in it counts: several
+// tools quote theirs.
+func number(v any) (float64, error) {
+	switch v := v.(type) {
+	case error:
+		return 0, v
+	case nil:
+		return 0, errors.New("the expression gives null: there is no such value")
+	case int:
+		return float64(v), nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return 0, fmt.Errorf("the expression gives %v", v)
+		}
+		return v, nil
+	case *big.Int:
+		f, _ := new(big.Float).SetInt(v).Float64()
+		return f, nil
+	case string:
+		return parseNumber(strings.TrimSpace(v))
+	}
+	return 0, fmt.Errorf("the expression gives %s and not a number", gojq.TypeOf(v))
+}
+
+func compileJSON(expression string) (*gojq.Code, error) {
+	q, err := gojq.Parse(expression)
+	if err != nil {
+		return nil, err
+	}
+	return gojq.Compile(q)
 }

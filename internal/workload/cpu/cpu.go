@@ -21,6 +21,7 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -69,15 +70,11 @@ const minDuration = 100 * time.Millisecond
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	switch {
-	case p.Threads < 1 || p.Threads > 4096:
-		return &model.InputError{Path: "threads", Problem: fmt.Sprintf("%d threads are impossible", p.Threads), Allowed: "allowed is 1 to 4096"}
-	case p.Duration.Std() < minDuration:
-		return &model.InputError{Path: "duration", Problem: fmt.Sprintf("%s is too short to measure", p.Duration), Allowed: fmt.Sprintf("allowed is %v or more", minDuration)}
-	case metrics[p.Kernel] == "":
-		return &model.InputError{Path: "kernel", Problem: fmt.Sprintf("there is no kernel %q", p.Kernel), Allowed: "allowed is integer, float or mixed"}
-	}
-	return nil
+	return cmp.Or(
+		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
+		workload.Refuse(p.Duration.Std() < minDuration, "duration", fmt.Sprintf("%v or more", minDuration), "%s is too short to measure", p.Duration),
+		workload.Refuse(metrics[p.Kernel] == "", "kernel", "integer, float or mixed", "there is no kernel %q", p.Kernel),
+	)
 }
 
 // Estimate implements workload.Workload.

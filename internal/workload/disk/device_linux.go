@@ -11,27 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errNoDirect: the file system does not know direct I/O.
-var errNoDirect = errors.New("no direct I/O")
-
-// openDirect opens the target for direct I/O, and closes it again. What fails
-// without direct I/O, too, is an error of its own.
-func openDirect(path string, write bool) error {
-	mode := os.O_RDONLY
-	if write {
-		mode = os.O_RDWR
-	}
-	f, err := os.OpenFile(path, mode|unix.O_DIRECT, 0)
-	if errors.Is(err, unix.EINVAL) {
-		if f, err = os.OpenFile(path, mode, 0); err == nil {
-			return errors.Join(errNoDirect, f.Close())
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
+// directIO is the flag of open(2) for direct I/O.
+const directIO = unix.O_DIRECT
 
 // freeBytes is the room for users on the file system that holds a path.
 func freeBytes(path string) (int64, error) {
@@ -84,10 +65,4 @@ func unclaimed(ctx context.Context, path string) error {
 			return fmt.Errorf("opening the device: %w: run the agent as a user who may write to it", err)
 		}
 	}
-}
-
-// lockFile takes an exclusive lock, which ends with the process, or fails at
-// once.
-func lockFile(f *os.File) error {
-	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 }

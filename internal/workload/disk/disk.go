@@ -101,7 +101,7 @@ func (p *Params) Estimate() time.Duration {
 // and lays it out.
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	var err error
-	if p.fio, err = findFio(ctx, env.Environ); err != nil {
+	if p.fio, err = workload.FindVersion(ctx, "fio", env.Environ, versionForm, "fio 3 or later"); err != nil {
 		return err
 	}
 	p.plan = p.settings()

@@ -249,12 +249,12 @@ func TestFindFio(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "fio"), []byte("#!/bin/sh\necho "+version+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		_, err := findFio(t.Context(), []string{"PATH=" + dir + ":/usr/bin:/bin"})
+		_, err := workload.FindVersion(t.Context(), "fio", []string{"PATH=" + dir + ":/usr/bin:/bin"}, versionForm, "fio 3 or later")
 		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "apt-get install fio") {
-			t.Errorf("findFio of version %q: %v, want it accepted: %v", version, err, ok)
+			t.Errorf("FindVersion of fio at version %q: %v, want it accepted: %v", version, err, ok)
 		}
 	}
-	if _, err := findFio(t.Context(), []string{"PATH=" + t.TempDir()}); err == nil || !strings.Contains(err.Error(), "apt-get install fio") {
-		t.Errorf("findFio without fio = %v, want how to install", err)
+	if _, err := workload.FindVersion(t.Context(), "fio", []string{"PATH=" + t.TempDir()}, versionForm, "fio 3 or later"); err == nil || !strings.Contains(err.Error(), "apt-get install fio") {
+		t.Errorf("FindVersion without fio = %v, want how to install", err)
 	}
 }

@@ -99,9 +99,9 @@ func testPublisher(plan settings, r *workloadtest.Record, began time.Time) *publ
 	return &publisher{plan: plan, report: r, began: began, now: func() time.Time { return began.Add(1e6 * time.Hour) }}
 }
 
-// TestMeter replays real outputs as if Run had been called 100 ms before the
+// TestPublisher replays real outputs as if Run had been called 100 ms before the
 // measurement began, by the clock of the machine.
-func TestMeter(t *testing.T) {
+func TestPublisher(t *testing.T) {
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	tests := []struct {
 		name, file, params, metric string
@@ -138,7 +138,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-func TestMeterNeverGoesBack(t *testing.T) {
+func TestPublisherNeverGoesBack(t *testing.T) {
 	r := &workloadtest.Record{T: t}
 	m := testPublisher(params(t, `{}`).settings(), r, time.UnixMilli(0))
 	at := func(ms, runtime, bytes int64) {

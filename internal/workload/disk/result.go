@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -110,24 +108,20 @@ type splitter struct {
 
 // Write takes output as it comes.
 func (s *splitter) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			s.line = append(s.line, p...)
+	for piece := range bytes.Lines(p) {
+		s.line = append(s.line, piece...)
+		if !bytes.HasSuffix(piece, []byte("\n")) {
 			if len(s.line) > maxDocument {
 				return 0, fmt.Errorf("fio printed a line of more than %d bytes", maxDocument)
 			}
 			break
 		}
-		s.line = append(s.line, p[:i+1]...)
-		p = p[i+1:]
 		if err := s.next(s.line); err != nil {
 			return 0, err
 		}
 		s.line = s.line[:0]
 	}
-	return n, nil
+	return len(p), nil
 }
 
 // next takes a line with its end.
@@ -135,8 +129,11 @@ func (s *splitter) next(line []byte) error {
 	switch text := string(bytes.TrimRight(line, "\r\n")); {
 	case text == "{": // one that was cut off is given up
 		s.in, s.doc = true, append(s.doc[:0], line...)
+	case !s.in && len(bytes.TrimSpace(line)) > 0:
+		if _, err := s.other.Write(line); err != nil {
+			return fmt.Errorf("keeping fio's output: %w", err)
+		}
 	case !s.in:
-		return s.outside(line)
 	case len(s.doc)+len(line) > maxDocument:
 		return fmt.Errorf("fio printed a report of more than %d bytes", maxDocument)
 	case text == "}":
@@ -144,16 +141,6 @@ func (s *splitter) next(line []byte) error {
 		s.take(append(s.doc, '}'))
 	default:
 		s.doc = append(s.doc, line...)
-	}
-	return nil
-}
-
-func (s *splitter) outside(line []byte) error {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return nil
-	}
-	if _, err := s.other.Write(line); err != nil {
-		return fmt.Errorf("keeping fio's output: %w", err)
 	}
 	return nil
 }
@@ -202,17 +189,15 @@ var directions = [2]way{
 	{"write", model.ResourceDiskWrite, settings.writes, func(j job) direction { return j.Write }},
 }
 
-// enough is the least share of the time asked for that is a measurement of it.
-const enough = 0.95
-
-// checkComplete refuses a report of less than what was to be done.
+// checkComplete refuses a report of less than what was to be done: 95 % of a
+// time, or all of a size.
 func checkComplete(s settings, j job) error {
 	ran := time.Duration(j.runtime()) * time.Millisecond
 	done := j.Read.Bytes + j.Write.Bytes
 	switch {
 	case ran == 0:
-		return fmt.Errorf("fio reports no time in which it worked: nothing was measured")
-	case s.duration > 0 && ran.Seconds() < enough*s.duration.Seconds():
+		return errors.New("fio reports no time in which it worked: nothing was measured")
+	case s.duration > 0 && ran.Seconds() < 0.95*s.duration.Seconds():
 		return fmt.Errorf("fio measured for %v of %v: the rate would be of another duration", ran, s.duration)
 	case s.duration == 0 && done != s.total():
 		return fmt.Errorf("fio did %d of %d bytes: the work is not complete", done, s.total())
@@ -248,31 +233,29 @@ func publish(r workload.Reporter, s settings, t target, j job, scored reading) e
 
 // publishLatency reports the time from an operation's submission to its
 // completion. fio groups latencies into bins 1.6 % wide, so percentiles may be
-// off by .8 %; the mean is exact.
+// off by .8 %; the mean is exact. The histogram's bins are narrower.
 func publishLatency(r workload.Reporter, w way, l latency) error {
-	values := []struct {
-		name string
-		ns   float64
-	}{{"mean", l.Mean}}
+	sample := func(name string, ns float64) {
+		r.Sample(model.Sample{Metric: w.latency() + "_" + name, Unit: "us", Value: ns / 1000, Better: model.Lower, Info: true})
+	}
+	sample("mean", l.Mean)
 	for _, p := range []struct{ name, key string }{{"p50", "50.000000"}, {"p99", "99.000000"}, {"p999", "99.900000"}} {
 		ns, ok := l.Percentiles[p.key]
 		if !ok {
 			return fmt.Errorf("fio's report lacks the percentile %s of the %s latency", p.key, w.name)
 		}
-		values = append(values, struct {
-			name string
-			ns   float64
-		}{p.name, ns})
-	}
-	for _, v := range values {
-		r.Sample(model.Sample{Metric: w.latency() + "_" + v.name, Unit: "us", Value: v.ns / 1000, Better: model.Lower, Info: true})
+		sample(p.name, ns)
 	}
 	if len(l.Bins) == 0 {
 		return nil
 	}
-	h, err := histogramOf(l.Bins)
-	if err != nil {
-		return fmt.Errorf("the histogram of the %s latency: %w", w.name, err)
+	h := histogram.New(maxLatency)
+	for key, count := range l.Bins {
+		ns, err := strconv.ParseInt(key, 10, 64)
+		if err != nil || ns < 0 || count < 0 {
+			return fmt.Errorf("the histogram of the %s latency: fio's report has a bin %q: %d", w.name, key, count)
+		}
+		histogram.RecordMany(h, ns, count)
 	}
 	encoded, err := histogram.Encode(h)
 	if err != nil {
@@ -285,17 +268,3 @@ func publishLatency(r workload.Reporter, w way, l latency) error {
 // maxLatency is what an operation may take before a histogram counts it as if
 // it had taken just that, in ns.
 const maxLatency = int64(time.Hour)
-
-// histogramOf counts fio's bins. They are wider than the histogram's, so that
-// their error is the only one.
-func histogramOf(bins map[string]int64) (*hdrhistogram.Histogram, error) {
-	h := histogram.New(maxLatency)
-	for key, count := range bins {
-		ns, err := strconv.ParseInt(key, 10, 64)
-		if err != nil || ns < 0 || count < 0 {
-			return nil, fmt.Errorf("fio's report has a bin %q: %d", key, count)
-		}
-		histogram.RecordMany(h, ns, count)
-	}
-	return h, nil
-}

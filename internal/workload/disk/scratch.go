@@ -46,16 +46,21 @@ func newScratch(folder string) (*scratch, error) {
 	}
 	s := &scratch{dir: filepath.Join(folder, strings.TrimPrefix(filepath.Base(made), newPrefix))}
 	if s.lock, err = openFolder(unix.AT_FDCWD, made); err != nil {
-		return nil, errors.Join(err, removeFolder(unix.AT_FDCWD, made))
+		return nil, errors.Join(err, removeAt(unix.AT_FDCWD, made, unix.AT_REMOVEDIR))
 	}
 	// Where there are no locks, as on some network file systems, no task can
 	// sweep either.
 	_ = lockFile(s.lock)
 	if err := os.Rename(made, s.dir); err != nil {
-		return nil, errors.Join(err, s.lock.Close(), removeFolder(unix.AT_FDCWD, made))
+		return nil, errors.Join(err, s.lock.Close(), removeAt(unix.AT_FDCWD, made, unix.AT_REMOVEDIR))
 	}
 	return s, nil
 }
+
+// abandonedAfter is the age at which a folder that was never finished is one of
+// a killed task: finishing takes milliseconds. The rest is for file systems
+// with a clock of their own.
+const abandonedAfter = time.Hour
 
 // file is where the task's file goes.
 func (s *scratch) file() string { return filepath.Join(s.dir, dataName) }
@@ -68,11 +73,12 @@ func (s *scratch) removeFile() error {
 	return removeAt(int(s.lock.Fd()), dataName, 0)
 }
 
+// remove removes the empty folder. It may be called again.
 func (s *scratch) remove() error {
 	if s.lock == nil {
 		return nil
 	}
-	err := removeFolder(unix.AT_FDCWD, s.dir)
+	err := removeAt(unix.AT_FDCWD, s.dir, unix.AT_REMOVEDIR)
 	if err != nil {
 		err = fmt.Errorf("removing the task's folder %s: %w", s.dir, err)
 	}
@@ -80,11 +86,6 @@ func (s *scratch) remove() error {
 	s.lock = nil
 	return err
 }
-
-// abandonedAfter is the age at which a folder that was never finished is one of
-// a killed task: finishing takes milliseconds. The rest is for file systems
-// with a clock of their own.
-const abandonedAfter = time.Hour
 
 // sweep removes the folders of tasks that are no more. It does what it can:
 // another task may sweep at the same time.
@@ -99,16 +100,15 @@ func sweep(folder string, now time.Time) {
 		return
 	}
 	for _, name := range names {
-		finished, unfinished := strings.HasPrefix(name, scratchPrefix), strings.HasPrefix(name, newPrefix+scratchPrefix)
-		if finished || unfinished {
-			sweepOne(int(parent.Fd()), name, unfinished, now)
+		if strings.HasPrefix(strings.TrimPrefix(name, newPrefix), scratchPrefix) {
+			sweepOne(int(parent.Fd()), name, now)
 		}
 	}
 }
 
 // sweepOne removes the folder of this name, if it is one that a task made and
 // no task uses.
-func sweepOne(parent int, name string, unfinished bool, now time.Time) {
+func sweepOne(parent int, name string, now time.Time) {
 	f, err := openOwn(parent, name)
 	if err != nil {
 		return // a link, another user's, or gone
@@ -117,7 +117,7 @@ func sweepOne(parent int, name string, unfinished bool, now time.Time) {
 	if lockFile(f) != nil {
 		return
 	}
-	if unfinished {
+	if strings.HasPrefix(name, newPrefix) {
 		info, err := f.Stat()
 		if err != nil || now.Sub(info.ModTime()) < abandonedAfter {
 			return
@@ -126,11 +126,12 @@ func sweepOne(parent int, name string, unfinished bool, now time.Time) {
 	// Nothing but the file that a task makes: a folder that holds anything
 	// else stays.
 	_ = removeAt(int(f.Fd()), dataName, 0)
-	_ = removeFolder(parent, name)
+	_ = removeAt(parent, name, unix.AT_REMOVEDIR)
 }
 
-// errNotOurs: a folder that no task of this user made.
-var errNotOurs = errors.New("not a folder that a task of this user made")
+// lockFile takes an exclusive lock, which ends with the process, or fails at
+// once.
+func lockFile(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
 // openOwn opens a folder that is known to be made by a task: it is no link, it
 // belongs to this user, and no other may put anything into it. Where a file
@@ -144,7 +145,7 @@ func openOwn(parent int, name string) (*os.File, error) {
 	var st unix.Stat_t
 	err = unix.Fstat(int(f.Fd()), &st)
 	if err == nil && (int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0) {
-		err = fmt.Errorf("%s: %w", name, errNotOurs)
+		err = fmt.Errorf("%s: not a folder that a task of this user made", name)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -161,10 +162,8 @@ func openFolder(parent int, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// removeFolder removes an empty folder, and nothing else: no link, no file.
-func removeFolder(parent int, name string) error { return removeAt(parent, name, unix.AT_REMOVEDIR) }
-
-// removeAt removes a name in an open folder; one that is gone is no error.
+// removeAt removes a file in an open folder, or with AT_REMOVEDIR an empty folder,
+// and never what a link leads to. One that is gone is no error.
 func removeAt(parent int, name string, flags int) error {
 	err := unix.Unlinkat(parent, name, flags)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

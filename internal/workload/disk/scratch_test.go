@@ -34,7 +34,7 @@ func mustStay(t *testing.T, what, path string) {
 	}
 }
 
-// TestSweepPlanted has somebody else plant, in a folder that all may write to,
+// TestSweepPlanted has another user plant, in a folder that all may write to,
 // what looks as if a task had left it.
 func TestSweepPlanted(t *testing.T) {
 	folder, home := t.TempDir(), t.TempDir()
@@ -83,7 +83,7 @@ func TestSweepUnfinished(t *testing.T) {
 	}
 }
 
-// TestRemoveSwapped has somebody put a link in place of a task's folder while
+// TestRemoveSwapped has another program put a link in place of a task's folder while
 // the task runs: its clean-up removes its own file, and nothing behind the link.
 func TestRemoveSwapped(t *testing.T) {
 	folder := t.TempDir()

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -48,8 +50,12 @@ func (p *Params) chooseTarget(env *workload.Env) error {
 	t := target{erasable: p.Destroy || volume}
 	info, err := os.Stat(place)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return p.chooseNew(t, place)
+	case errors.Is(err, fs.ErrNotExist): // the name of a new file
+		folder := filepath.Dir(place)
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return fmt.Errorf("there is no folder %s on this node for %s: make it, or give another path or volume", folder, filepath.Base(place))
+		}
+		t.path, t.filesystem = place, filesystemOf(folder)
 	case err != nil:
 		return fmt.Errorf("looking at %s: %w", place, err)
 	case info.IsDir():
@@ -66,17 +72,6 @@ func (p *Params) chooseTarget(env *workload.Env) error {
 	default:
 		return fmt.Errorf("%s is a %s: give a folder, a file or a block device", place, info.Mode().Type())
 	}
-	p.target = t
-	return nil
-}
-
-// chooseNew takes a path at which there is nothing as the name of a new file.
-func (p *Params) chooseNew(t target, place string) error {
-	folder := filepath.Dir(place)
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return fmt.Errorf("there is no folder %s on this node for %s: make it, or give another path or volume", folder, filepath.Base(place))
-	}
-	t.path, t.filesystem = place, filesystemOf(folder)
 	p.target = t
 	return nil
 }
@@ -121,18 +116,19 @@ func (t *target) open(ctx context.Context, s settings) error {
 	if err := t.fits(s); err != nil {
 		return err
 	}
-	if t.kind == ours && !s.layout && (s.reads() || s.random) {
-		return fmt.Errorf("%s is new and would be %s without having been written: leave out layout: false", t.path, map[bool]string{true: "read", false: "written at random"}[s.reads()])
+	if t.kind != ours {
+		return t.tryDirect(s)
 	}
-	if t.kind == ours {
-		f, err := os.OpenFile(t.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-		if err != nil {
-			return fmt.Errorf("making the file: %w: choose a volume or path where the agent may write", err)
-		}
-		t.created = true
-		if err := f.Close(); err != nil {
-			return fmt.Errorf("making the file: %w", err)
-		}
+	if use := map[bool]string{true: "read", false: "written at random"}[s.reads()]; !s.layout && (s.reads() || s.random) {
+		return fmt.Errorf("%s is new and would be %s without having been written: leave out layout: false", t.path, use)
+	}
+	f, err := os.OpenFile(t.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("making the file: %w: choose a volume or path where the agent may write", err)
+	}
+	t.created = true
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("making the file: %w", err)
 	}
 	return t.tryDirect(s)
 }
@@ -155,7 +151,7 @@ func (t *target) allowed(ctx context.Context, s settings) error {
 	return err
 }
 
-// fits refuses a size for which there is no room.
+// fits refuses a size that is larger than the room.
 func (t *target) fits(s settings) error {
 	if t.kind == device || (t.kind == existing && !t.erasable) {
 		if s.total() > t.size {
@@ -176,16 +172,23 @@ func (t *target) fits(s settings) error {
 
 // tryDirect finds out whether the target takes direct I/O.
 func (t *target) tryDirect(s settings) error {
-	err := openDirect(t.path, t.overwrites(s))
-	t.direct = err == nil
+	mode, right := os.O_RDONLY, "read"
+	if t.overwrites(s) {
+		mode, right = os.O_RDWR, "write to"
+	}
+	f, err := os.OpenFile(t.path, mode|directIO, 0)
+	t.direct = err == nil && directIO != 0
+	if errors.Is(err, unix.EINVAL) { // the file system does not know direct I/O
+		f, err = os.OpenFile(t.path, mode, 0)
+	}
+	if err == nil {
+		err = f.Close()
+	}
 	switch {
-	case err == nil:
-	case errors.Is(err, errNoDirect):
-		if s.direct {
-			return fmt.Errorf("%s (%s) does not support direct I/O: set direct: false, which measures the page cache, too, or choose another volume", t.path, cmp.Or(t.filesystem, "unknown file system"))
-		}
-	default:
-		return fmt.Errorf("opening the target: %w: the agent needs the right to %s it", err, map[bool]string{true: "write to", false: "read"}[t.overwrites(s)])
+	case err != nil:
+		return fmt.Errorf("opening the target: %w: the agent needs the right to %s it", err, right)
+	case s.direct && !t.direct:
+		return fmt.Errorf("%s (%s) does not support direct I/O: set direct: false, which measures the page cache, too, or choose another volume", t.path, cmp.Or(t.filesystem, "unknown file system"))
 	}
 	return nil
 }
@@ -194,14 +197,16 @@ func (t *target) tryDirect(s settings) error {
 // and again.
 func (t *target) remove() error {
 	var err error
-	if t.created {
-		if t.scratch != nil {
-			err = t.scratch.removeFile()
-		} else if err = os.Remove(t.path); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		t.created = err != nil
+	switch {
+	case t.created && t.scratch != nil:
+		err = t.scratch.removeFile()
+	case t.created:
+		err = os.Remove(t.path)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	t.created = t.created && err != nil
 	if t.scratch != nil {
 		err = errors.Join(err, t.scratch.remove())
 	}
@@ -228,14 +233,10 @@ func filesystemOf(path string) string {
 func typeOfMount(table, path string) string {
 	var best, kind string
 	for m := range procself.Mounts(table) {
-		if len(m.Point) >= len(best) && below(path, m.Point) {
+		holds := m.Point == "/" || path == m.Point || strings.HasPrefix(path, m.Point+"/")
+		if holds && len(m.Point) >= len(best) {
 			best, kind = m.Point, m.Type
 		}
 	}
 	return kind
-}
-
-// below reports whether a path is the folder or in it.
-func below(path, folder string) bool {
-	return folder == "/" || path == folder || strings.HasPrefix(path, folder+"/")
 }

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -38,11 +39,13 @@ func FuzzTypeOfMount(f *testing.F) {
 	})
 }
 
-func FuzzMajorVersion(f *testing.F) {
+func FuzzVersion(f *testing.F) {
 	f.Add("fio-3.33")
+	f.Add("fio-2.21")
 	f.Fuzz(func(t *testing.T, s string) {
-		if v, ok := majorVersion(s); ok && v < 0 {
-			t.Errorf("majorVersion(%q) = %d", s, v)
+		var v int
+		if _, err := fmt.Sscanf(s, "fio-%d", &v); versionForm.MatchString(s) && (err != nil || v < 3) {
+			t.Errorf("version %d of %q is taken for 3 or later", v, s)
 		}
 	})
 }

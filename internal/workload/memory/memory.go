@@ -20,6 +20,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -104,28 +105,22 @@ const (
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	switch {
-	case p.Threads < 1 || p.Threads > 4096:
-		return &model.InputError{Path: "threads", Problem: fmt.Sprintf("%d threads are impossible", p.Threads), Allowed: "allowed is 1 to 4096"}
-	case p.Duration.Std() < minDuration:
-		return &model.InputError{Path: "duration", Problem: fmt.Sprintf("%s is too short to measure", p.Duration), Allowed: fmt.Sprintf("allowed is %v or more", minDuration)}
-	case p.Size != 0 && (p.Size < minSize || p.Size > maxSize):
-		return &model.InputError{Path: "size", Problem: fmt.Sprintf("%s is not a useful working set", p.Size), Allowed: fmt.Sprintf("allowed is %v to %v; leave it out for four times the last-level cache", minSize, maxSize)}
-	}
-	return p.validateTests()
+	return cmp.Or(
+		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
+		workload.Refuse(p.Duration.Std() < minDuration, "duration", fmt.Sprintf("%v or more", minDuration), "%s is too short to measure", p.Duration),
+		workload.Refuse(p.Size != 0 && (p.Size < minSize || p.Size > maxSize), "size", fmt.Sprintf("%v to %v; leave it out for four times the last-level cache", minSize, maxSize), "%s is not a useful working set", p.Size),
+		p.validateTests(),
+	)
 }
 
-func (p *Params) validateTests() error {
+func (p *Params) validateTests() (err error) {
 	for i, name := range p.Tests {
-		field := fmt.Sprintf("tests[%d]", i)
-		if !slices.Contains(allTests, name) {
-			return &model.InputError{Path: field, Problem: fmt.Sprintf("there is no test %q", name), Allowed: "allowed is copy, triad or latency"}
-		}
-		if slices.Contains(p.Tests[:i], name) {
-			return &model.InputError{Path: field, Problem: fmt.Sprintf("test %q is named twice", name), Allowed: "each test may be named once"}
-		}
+		key := fmt.Sprintf("tests[%d]", i)
+		err = cmp.Or(err,
+			workload.Refuse(!slices.Contains(allTests, name), key, "copy, triad or latency", "there is no test %q", name),
+			workload.Refuse(slices.Contains(p.Tests[:i], name), key, "each test once", "test %q is named twice", name))
 	}
-	return nil
+	return err
 }
 
 // Estimate implements workload.Workload.
@@ -230,12 +225,8 @@ func defaultSize(cache unit.Size, threads int) unit.Size {
 
 // lastLevelCache returns the size of the largest cache of processor 0, as
 // Linux shows it below root ("/sys"); 0 if unknown.
-func lastLevelCache(root string) unit.Size {
-	files, err := filepath.Glob(filepath.Join(root, "devices/system/cpu/cpu0/cache/index*/size"))
-	if err != nil {
-		return 0
-	}
-	var largest unit.Size
+func lastLevelCache(root string) (largest unit.Size) {
+	files, _ := filepath.Glob(filepath.Join(root, "devices/system/cpu/cpu0/cache/index*/size")) // the pattern is right
 	for _, f := range files {
 		if data, err := os.ReadFile(f); err == nil {
 			largest = max(largest, parseCacheSize(string(data)))
@@ -263,21 +254,15 @@ func parseCacheSize(s string) unit.Size {
 // available returns the memory that can be had without swapping (MemAvailable
 // of proc(5)) in bytes, read from a file like /proc/meminfo; 0 if unknown.
 func available(meminfo string) int64 {
-	data, err := os.ReadFile(meminfo)
-	if err != nil {
+	data, _ := os.ReadFile(meminfo) // empty is unknown
+	_, after, _ := strings.Cut("\n"+string(data), "\nMemAvailable:")
+	line, _, _ := strings.Cut(after, "\n")
+	number, ok := strings.CutSuffix(strings.TrimSpace(line), " kB")
+	kib, err := strconv.ParseInt(number, 10, 64)
+	if !ok || err != nil {
 		return 0
 	}
-	for line := range strings.Lines(string(data)) {
-		f := strings.Fields(line)
-		if len(f) == 3 && f[0] == "MemAvailable:" {
-			kib, err := strconv.ParseInt(f[1], 10, 64)
-			if err != nil {
-				return 0
-			}
-			return kib << 10
-		}
-	}
-	return 0
+	return kib << 10
 }
 
 // checkFits refuses working sets that would make the machine swap or kill:

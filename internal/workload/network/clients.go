@@ -45,11 +45,16 @@ func newClients(hosts []model.Host) *clients {
 // locate finds out where requests of these clients come from: their addresses,
 // host names looked up once.
 func (cs *clients) locate(ctx context.Context) error {
-	here, err := machineAddresses()
+	here, err := net.InterfaceAddrs()
 	if err != nil {
 		return fmt.Errorf("looking up the addresses of this machine: %w", err)
 	}
-	cs.here = here
+	cs.here = make(map[netip.Addr]bool)
+	for _, a := range here {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			cs.here[plain(p.Addr())] = true
+		}
+	}
 	for _, c := range cs.order {
 		if c.host.Address == "" {
 			return fmt.Errorf("where %s connects from is not known; start its agent with --label %s=ADDRESS", c.host.Node, model.LabelAddress)
@@ -63,18 +68,6 @@ func (cs *clients) locate(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// machineAddresses are those of this machine's interfaces.
-func machineAddresses() (map[netip.Addr]bool, error) {
-	found, err := net.InterfaceAddrs()
-	here := make(map[netip.Addr]bool)
-	for _, a := range found {
-		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			here[plain(p.Addr())] = true
-		}
-	}
-	return here, err
 }
 
 // plain makes addresses comparable: IPv4 is IPv4, and no interface is named.

@@ -79,10 +79,7 @@ func (e *echo) run(ctx context.Context) {
 		e.mu.Lock()
 		e.last = err
 		e.mu.Unlock()
-		select {
-		case <-ctx.Done():
-		case <-time.After(pace):
-		}
+		wait(ctx)
 	}
 }
 
@@ -95,8 +92,7 @@ func (e *echo) use(ctx context.Context) error {
 	defer func() { _ = conn.Close() }() // a lost echo is counted, not a bad close
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer interrupt(ctx, conn)()
 	l := newLink(conn)
 	if err := l.ask("GET", pathEcho, e.addr, e.node, 0); err != nil {
 		return err
@@ -110,7 +106,11 @@ func (e *echo) use(ctx context.Context) error {
 	err = e.send(ctx, l, pending)
 	cancel(err)
 	reader.Wait()
-	e.overdue(pending)
+	// Echoes that have not returned have the age that they have: at least so
+	// long would they have taken.
+	for now := time.Now(); len(pending) > 0; {
+		e.record(<-pending, now)
+	}
 	return context.Cause(ctx)
 }
 
@@ -133,15 +133,12 @@ func (e *echo) send(ctx context.Context, l *link, pending chan<- sending) error 
 		if _, err := l.Write([]byte{'.'}); err != nil {
 			return err
 		}
-		timer.Reset(every(phase))
+		if phase == phaseIdle {
+			timer.Reset(idleEchoEvery)
+		} else {
+			timer.Reset(echoEvery)
+		}
 	}
-}
-
-func every(phase int32) time.Duration {
-	if phase == phaseIdle {
-		return idleEchoEvery
-	}
-	return echoEvery
 }
 
 // receive takes echoes, which return in the order in which they were sent.
@@ -158,20 +155,6 @@ func (e *echo) receive(l *link, pending <-chan sending) error {
 			e.record(s, now)
 		default:
 			return errors.New("more echoes returned than were sent")
-		}
-	}
-}
-
-// overdue records echoes that have not returned with the age that they have:
-// at least so long would they have taken.
-func (e *echo) overdue(pending <-chan sending) {
-	now := time.Now()
-	for {
-		select {
-		case s := <-pending:
-			e.record(s, now)
-		default:
-			return
 		}
 	}
 }
@@ -194,19 +177,13 @@ func (e *echo) check() error {
 	return silence("heard from", e.peer, e.addr, e.stall, e.last)
 }
 
-// errNoEcho: no echo has returned.
-var errNoEcho = errors.New("no echo has returned")
-
 // merge adds up one phase of several echoes.
-func merge(echoes []*echo, phase int) (*hdrhistogram.Histogram, error) {
+func merge(echoes []*echo, phase int) *hdrhistogram.Histogram {
 	all := histogram.New(maxRTT)
 	for _, e := range echoes {
 		e.mu.Lock()
 		all.Merge(e.times[phase])
 		e.mu.Unlock()
 	}
-	if all.TotalCount() == 0 {
-		return nil, errNoEcho
-	}
-	return all, nil
+	return all
 }

@@ -29,9 +29,9 @@ type iperf3 struct {
 
 // newIperf3 looks for the tool.
 func newIperf3(env *workload.Env) (*iperf3, error) {
-	path, err := workload.LookPath("iperf3", env.Environ)
+	path, err := workload.FindTool("iperf3", env.Environ)
 	if err != nil {
-		return nil, fmt.Errorf("iperf3 is not installed on this node: install it with `apt-get install iperf3` (Debian, Ubuntu) or `dnf install iperf3` (Fedora), or use tool: builtin: %w", err)
+		return nil, fmt.Errorf("%w; or use tool: builtin", err)
 	}
 	if env.Role != model.RoleServe && len(env.Peers) != 1 {
 		return nil, fmt.Errorf("iperf3 measures against one node, and this task has %d peers; use tool: builtin", len(env.Peers))
@@ -107,14 +107,9 @@ func (i *iperf3) drain(out io.Reader, listening chan<- bool) {
 		}
 	}
 	_, _ = io.Copy(io.Discard, out) // until the server ends
-	offer(listening, false)
-}
-
-// offer keeps the first of several values.
-func offer[T any](to chan<- T, value T) {
 	select {
-	case to <- value:
-	default:
+	case listening <- false:
+	default: // it has listened
 	}
 }
 
@@ -248,12 +243,7 @@ func complaint(out []byte, err error) error {
 		return errors.New(r.Error)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, lastLine(string(out)))
+		return fmt.Errorf("%w: %s", err, workload.LastLine(string(out)))
 	}
 	return nil
-}
-
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
 }

@@ -73,58 +73,52 @@ func (r report) results(receive, send bool) (all []result, err error) {
 		if send {
 			own, series = r.End.ReceivedReverse, second
 		}
-		res := result{metric: metricReceive, resource: model.ResourceNetworkReceive}
-		if err := res.received(own, series); err != nil {
+		// Received is what arrived at this end by the intervals: to the sum of
+		// them iperf3 3.12 gives the time that the other end took, which is
+		// another on a busy machine.
+		points, err := cumulate(own, series)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", metricReceive, err)
+		}
+		last := points[len(points)-1]
+		res := result{metric: metricReceive, resource: model.ResourceNetworkReceive, points: points}
+		if err := res.setRate(last.bytes, last.after.Seconds()); err != nil {
+			return nil, err
 		}
 		all = append(all, res)
 	}
 	if send {
-		res := result{metric: metricSend, resource: model.ResourceNetworkSend}
-		if err := res.sent(r.End.Sent, r.End.Received, first); err != nil {
+		// Sent is what arrived at the other end, by its own account. The
+		// intervals are of this end: what they count may lie in its buffers.
+		points, err := cumulate(r.End.Sent, first)
+		if err == nil && r.End.Received == nil {
+			err = fmt.Errorf("no sum of what was received: %w", errReport)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", metricSend, err)
+		}
+		res := result{metric: metricSend, resource: model.ResourceNetworkSend, points: points, retransmits: r.End.Sent.Retransmits}
+		if err := res.setRate(r.End.Received.Bytes, r.End.Received.Seconds); err != nil {
+			return nil, err
 		}
 		all = append(all, res)
 	}
 	return all, nil
 }
 
+// setRate computes the rate from what was received.
+func (r *result) setRate(bytes, seconds float64) error {
+	r.rate, r.seconds = bytes/seconds, seconds
+	if !(bytes > 0) || !(seconds > 0) || math.IsInf(r.rate, 0) {
+		return fmt.Errorf("%s: %v bytes in %v s: %w", r.metric, bytes, seconds, errNothing)
+	}
+	return nil
+}
+
 var (
 	errReport  = errors.New("iperf3's report is not as expected; is this version 3 of it?")
 	errNothing = errors.New("iperf3 has transferred nothing")
 )
-
-// received takes what arrived at this end from the intervals: to the sum of
-// them iperf3 3.12 gives the time that the other end took, which is another on
-// a busy machine.
-func (r *result) received(own *total, series []*total) (err error) {
-	if r.points, err = cumulate(own, series); err != nil {
-		return err
-	}
-	last := r.points[len(r.points)-1]
-	return r.rateOf(last.bytes, last.after.Seconds())
-}
-
-// sent takes what arrived at the other end, by its own account. The intervals
-// are of this end: what they count may lie in its buffers.
-func (r *result) sent(own, received *total, series []*total) (err error) {
-	if r.points, err = cumulate(own, series); err != nil {
-		return err
-	}
-	if received == nil {
-		return fmt.Errorf("no sum of what was received: %w", errReport)
-	}
-	r.retransmits = own.Retransmits
-	return r.rateOf(received.Bytes, received.Seconds)
-}
-
-func (r *result) rateOf(bytes, seconds float64) error {
-	r.rate, r.seconds = bytes/seconds, seconds
-	if !(bytes > 0) || !(seconds > 0) || math.IsInf(r.rate, 0) {
-		return fmt.Errorf("%v bytes in %v s: %w", bytes, seconds, errNothing)
-	}
-	return nil
-}
 
 // maxSeconds is beyond any test, and far below what a time.Duration can hold.
 const maxSeconds = 1e6
@@ -202,7 +196,7 @@ type clientRun struct {
 	begun, ended time.Time
 }
 
-// scored is when the scored part began, of which iperf3 tells only how long it
+// scored is when the scored part began; iperf3 tells only how long that
 // took: after what is omitted, and early enough to end before the process did.
 func (r clientRun) scored(omitted, took time.Duration) time.Time {
 	at, latest := r.begun.Add(omitted), r.ended.Add(-took)

@@ -47,28 +47,13 @@ func (l *link) allow() { l.limit.N = maxHeader }
 
 // ask sends a request; length is that of the body that follows.
 func (l *link) ask(method, path, host, node string, length int64) error {
-	_, err := fmt.Fprintf(l, "%s %s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\nContent-Length: %d\r\n\r\n", method, path, host, headerNode, node, length)
+	_, err := io.WriteString(l, askText(method, path, host, node, length))
 	return err
 }
 
-// askSize is the length of what ask sends.
-func askSize(method, path, host, node string, length int64) int64 {
-	var l counter
-	_ = (&link{Conn: connWriter{Writer: &l}}).ask(method, path, host, node, length) // a counter takes everything
-	return int64(l)
+func askText(method, path, host, node string, length int64) string {
+	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\nContent-Length: %d\r\n\r\n", method, path, host, headerNode, node, length)
 }
-
-type counter int64
-
-func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
-
-// connWriter is a connection that can only be written to.
-type connWriter struct {
-	net.Conn
-	io.Writer
-}
-
-func (c connWriter) Write(p []byte) (int, error) { return c.Writer.Write(p) }
 
 // errFatal marks errors that trying again will not mend.
 var errFatal = errors.New("not to be tried again")
@@ -161,6 +146,19 @@ func dial(ctx context.Context, addr string, patience time.Duration) (*net.TCPCon
 	return conn.(*net.TCPConn), nil
 }
 
+// interrupt lets reads and writes fail when ctx ends; the connection stays open.
+func interrupt(ctx context.Context, conn net.Conn) (stop func() bool) {
+	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+}
+
+// wait waits for a pace, or until ctx ends.
+func wait(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(pace):
+	}
+}
+
 // request asks for one thing on a connection of its own, and returns the text
 // of the answer.
 func request(ctx context.Context, method, path, addr, node string, patience time.Duration) (string, error) {
@@ -169,8 +167,7 @@ func request(ctx context.Context, method, path, addr, node string, patience time
 		return "", err
 	}
 	defer func() { _ = conn.Close() }() // the answer is what counts
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer interrupt(ctx, conn)()
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return "", err
 	}
@@ -185,15 +182,11 @@ func request(ctx context.Context, method, path, addr, node string, patience time
 	if err != nil {
 		return "", fmt.Errorf("%s %s: an answer of %d bytes: %w", method, path, length, err)
 	}
-	var text strings.Builder
-	for text.Len() < int(length) {
-		b, err := l.r.ReadByte()
-		if err != nil {
-			return "", unexpected(err)
-		}
-		text.WriteByte(b)
+	text := make([]byte, length)
+	if _, err := io.ReadFull(l.r, text); err != nil {
+		return "", unexpected(err)
 	}
-	return text.String(), nil
+	return string(text), nil
 }
 
 // goodbye tells a peer that this node is done with it, until the peer has
@@ -206,10 +199,8 @@ func goodbye(ctx context.Context, peer model.Host, addr, node string, stall time
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if wait(ctx); ctx.Err() != nil {
 			return silence("heard from", peer, addr, stall, fmt.Errorf("saying goodbye: %w", err))
-		case <-time.After(pace):
 		}
 	}
 }

@@ -179,8 +179,8 @@ func TestAskSize(t *testing.T) {
 	if err := l.ask("PUT", pathObject, "h:1", "n", 12345); err != nil {
 		t.Fatal(err)
 	}
-	if got := askSize("PUT", pathObject, "h:1", "n", 12345); got != int64(b.Len()) {
-		t.Errorf("askSize() = %d, want %d", got, b.Len())
+	if got := len(askText("PUT", pathObject, "h:1", "n", 12345)); got != b.Len() {
+		t.Errorf("askText() has length %d, want %d", got, b.Len())
 	}
 }
 
@@ -208,3 +208,11 @@ func TestObject(t *testing.T) {
 		t.Errorf("newObject() = %v, want the end of the context", err)
 	}
 }
+
+// connWriter is a connection that can only be written to.
+type connWriter struct {
+	net.Conn
+	io.Writer
+}
+
+func (c connWriter) Write(p []byte) (int, error) { return c.Writer.Write(p) }

@@ -23,12 +23,15 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -96,11 +99,17 @@ func (p *Params) Pairing() workload.Pairing {
 	return workload.Pairing{Kind: workload.PairingKind(p.Shape), Both: p.settings().mutual, Sink: p.Sink}
 }
 
-// Prepare makes the object and begins to serve.
+// Prepare makes the object and begins to serve. After an error nothing is left.
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
-	st, err := prepare(ctx, p.settings(), env)
+	if env.Role != model.RoleServe && len(env.Peers) == 0 {
+		return errors.New("there is no node to connect to: network measures between nodes, and needs a fleet of at least 2")
+	}
+	st := &state{set: p.settings()}
+	if err := st.build(ctx, env); err != nil {
+		return errors.Join(err, st.close())
+	}
 	p.state = st
-	return err
+	return nil
 }
 
 // Run measures and serves, each until it is over. When one of them fails, the
@@ -151,76 +160,35 @@ func (p *Params) settings() settings {
 		tool: p.Tool, connections: p.Connections, size: int64(p.Size), duration: p.Duration.Std(),
 		downloads: p.Downloads, port: p.Port, stall: p.Stall.Std(),
 	}
-	s.receive, s.send, s.mutual = p.directions()
+	direction := p.Direction
+	if direction == "" {
+		direction = map[string]string{string(workload.Ring): Receive, string(workload.AllToOne): Send}[p.Shape]
+	}
+	// The two ends of a pair receive from each other, as in the paper: what one
+	// receives the other sends, and none is counted twice.
+	pair := p.Shape == string(workload.Pairs) || p.Shape == string(workload.AcrossGroups)
+	s.mutual = pair && (direction == Both || direction == "")
+	s.receive, s.send = direction != Send, direction != Receive && !s.mutual
 	if p.Preset == Paper {
-		s.paper()
+		// "All threads of the machine" are those that this process may run on.
+		s.connections = cmp.Or(s.connections, runtime.NumCPU())
+		if s.downloads == 0 && s.duration == 0 {
+			s.downloads = paperDownloads
+		}
 	}
-	if s.connections == 0 {
-		s.connections = defaultConnections
-	}
-	if s.size == 0 {
-		s.size = defaultSize
-	}
-	if s.duration == 0 {
-		s.duration = defaultDuration
-	}
-	s.warmUp = p.warmUp(s.downloads > 0)
-	s.idle = s.idleTime()
-	return s
-}
-
-// paper sets what the preset says where nothing else was asked for. "All
-// threads of the machine" are those that this process may run on.
-func (s *settings) paper() {
-	if s.connections == 0 {
-		s.connections = runtime.NumCPU()
-	}
-	if s.downloads == 0 && s.duration == 0 {
-		s.downloads = paperDownloads
-	}
-}
-
-func (p *Params) warmUp(counted bool) time.Duration {
+	s.connections = cmp.Or(s.connections, defaultConnections)
+	s.size = cmp.Or(s.size, defaultSize)
+	s.duration = cmp.Or(s.duration, defaultDuration)
 	switch {
 	case p.WarmUp != nil:
-		return p.WarmUp.Std()
-	case counted: // the paper counts from the first byte
-		return 0
+		s.warmUp = p.WarmUp.Std()
+	case s.downloads == 0: // the paper counts from the first byte
+		s.warmUp = defaultWarmUp
 	}
-	return defaultWarmUp
-}
-
-// idleTime leaves iperf3 whole seconds for its own warm-up.
-func (s *settings) idleTime() time.Duration {
-	if s.tool == Iperf3 && s.warmUp < 2*time.Second {
-		return 0
+	if s.tool != Iperf3 || s.warmUp >= 2*time.Second { // iperf3 needs whole seconds for its own warm-up
+		s.idle = min(maxIdle, s.warmUp/2)
 	}
-	return min(maxIdle, s.warmUp/2)
-}
-
-// direction is the direction that was given, or the default of the pairing.
-func (p *Params) direction() string {
-	switch {
-	case p.Direction != "":
-		return p.Direction
-	case p.Shape == string(workload.Ring):
-		return Receive
-	case p.Shape == string(workload.AllToOne):
-		return Send
-	}
-	return Both
-}
-
-// directions says what a measuring task does, and whether both ends of a pair
-// measure. The two ends of a pair receive from each other, as in the paper:
-// what one receives the other sends, and none is counted twice.
-func (p *Params) directions() (receive, send, mutual bool) {
-	d := p.direction()
-	pair := p.Shape == string(workload.Pairs) || p.Shape == string(workload.AcrossGroups)
-	if pair && d == Both {
-		return true, false, true
-	}
-	return d != Send, d != Receive, false
+	return s
 }
 
 const (
@@ -238,57 +206,29 @@ var (
 	directions = []string{"", Both, Receive, Send}
 )
 
-func field(name, problem, allowed string) error {
-	return &model.InputError{Path: name, Problem: problem, Allowed: "allowed is " + allowed}
-}
-
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	return errors.Join(p.validateWords(), p.validateNumbers(), p.validateTimes(), p.validateIperf3())
-}
-
-func (p *Params) validateWords() error {
-	switch {
-	case !slices.Contains(tools, p.Tool):
-		return field("tool", fmt.Sprintf("there is no tool %q", p.Tool), "builtin or iperf3")
-	case !slices.Contains(shapes, p.Shape):
-		return field("pairing", fmt.Sprintf("there is no pairing %q", p.Shape), "pairs, ring, all_to_one or across_groups")
-	case !slices.Contains(directions, p.Direction):
-		return field("direction", fmt.Sprintf("there is no direction %q", p.Direction), "both, receive or send")
-	case p.Preset != "" && p.Preset != Paper:
-		return field("preset", fmt.Sprintf("there is no preset %q", p.Preset), "paper")
-	case p.Sink != "" && p.Shape != string(workload.AllToOne):
-		return field("sink", fmt.Sprintf("the pairing %s has no sink", p.Shape), "a sink with pairing: all_to_one only")
-	}
-	return nil
-}
-
-func (p *Params) validateNumbers() error {
-	switch {
-	case p.Connections < 0 || p.Connections > maxConnections:
-		return field("connections", fmt.Sprintf("%d connections are impossible", p.Connections), "1 to 1024")
-	case p.Size != 0 && (p.Size < minSize || p.Size > maxSize):
-		return field("size", fmt.Sprintf("an object of %s is not useful in memory", p.Size), "1kB to 16GB")
-	case p.Downloads < 0 || p.Downloads > maxDownloads:
-		return field("downloads", fmt.Sprintf("%d transfers are impossible", p.Downloads), "1 to 1000000000")
-	case p.Downloads > 0 && p.Duration > 0:
-		return field("downloads", "either a number of transfers or a time ends the test, and both are given", "downloads or duration")
-	case p.Port < 1 || p.Port > 65535:
-		return field("port", fmt.Sprintf("%d is not a TCP port", p.Port), "1 to 65535")
-	}
-	return nil
-}
-
-func (p *Params) validateTimes() error {
-	switch {
-	case p.Duration != 0 && p.Duration.Std() < minDuration:
-		return field("duration", fmt.Sprintf("%s is too short to measure", p.Duration), "500ms or more")
-	case p.WarmUp != nil && (p.WarmUp.Std() < 0 || p.WarmUp.Std() > time.Hour):
-		return field("warm_up", fmt.Sprintf("%s is not a useful time to warm up", *p.WarmUp), "0s to 1h")
-	case p.Stall.Std() < minStall:
-		return field("stall", fmt.Sprintf("within %s no peer can be told from a slow one", p.Stall), "500ms or more")
-	}
-	return nil
+	return errors.Join(
+		cmp.Or(
+			workload.Refuse(!slices.Contains(tools, p.Tool), "tool", "builtin or iperf3", "there is no tool %q", p.Tool),
+			workload.Refuse(!slices.Contains(shapes, p.Shape), "pairing", "pairs, ring, all_to_one or across_groups", "there is no pairing %q", p.Shape),
+			workload.Refuse(!slices.Contains(directions, p.Direction), "direction", "both, receive or send", "there is no direction %q", p.Direction),
+			workload.Refuse(p.Preset != "" && p.Preset != Paper, "preset", "paper", "there is no preset %q", p.Preset),
+			workload.Refuse(p.Sink != "" && p.Shape != string(workload.AllToOne), "sink", "a sink with pairing: all_to_one only", "the pairing %s has no sink", p.Shape),
+		),
+		cmp.Or(
+			workload.Refuse(p.Connections < 0 || p.Connections > maxConnections, "connections", "1 to 1024", "%d connections are impossible", p.Connections),
+			workload.Refuse(p.Size != 0 && (p.Size < minSize || p.Size > maxSize), "size", "1kB to 16GB", "an object of %s is not useful in memory", p.Size),
+			workload.Refuse(p.Downloads < 0 || p.Downloads > maxDownloads, "downloads", "1 to 1000000000", "%d transfers are impossible", p.Downloads),
+			workload.Refuse(p.Downloads > 0 && p.Duration > 0, "downloads", "downloads or duration", "either a number of transfers or a time ends the test, and both are given"),
+			workload.Refuse(p.Port < 1 || p.Port > 65535, "port", "1 to 65535", "%d is not a TCP port", p.Port),
+		),
+		cmp.Or(
+			workload.Refuse(p.Duration != 0 && p.Duration.Std() < minDuration, "duration", "500ms or more", "%s is too short to measure", p.Duration),
+			workload.Refuse(p.WarmUp != nil && (p.WarmUp.Std() < 0 || p.WarmUp.Std() > time.Hour), "warm_up", "0s to 1h", "%s is not a useful time to warm up", p.WarmUp),
+			workload.Refuse(p.Stall.Std() < minStall, "stall", "500ms or more", "within %s no peer can be told from a slow one", p.Stall),
+		),
+		p.validateIperf3())
 }
 
 // validateIperf3 refuses what iperf3 cannot do as the built-in tool does it.
@@ -297,17 +237,83 @@ func (p *Params) validateIperf3() error {
 		return nil
 	}
 	s := p.settings()
-	switch {
-	case s.downloads > 0:
-		return field("downloads", "iperf3 transfers no objects", "a duration with tool: iperf3, or tool: builtin")
-	case p.Size != 0:
-		return field("size", "iperf3 transfers no objects", "no size with tool: iperf3")
-	case s.connections > 128:
-		return field("connections", fmt.Sprintf("iperf3 cannot make %d connections", s.connections), "1 to 128 with tool: iperf3")
-	case s.duration%time.Second != 0:
-		return field("duration", fmt.Sprintf("iperf3 cannot run for %v", s.duration), "whole seconds with tool: iperf3")
-	case s.warmUp%time.Second != 0 || s.warmUp > time.Minute:
-		return field("warm_up", fmt.Sprintf("iperf3 cannot warm up for %v", s.warmUp), "whole seconds, at most 1m, with tool: iperf3")
+	return cmp.Or(
+		workload.Refuse(s.downloads > 0, "downloads", "a duration with tool: iperf3, or tool: builtin", "iperf3 transfers no objects"),
+		workload.Refuse(p.Size != 0, "size", "no size with tool: iperf3", "iperf3 transfers no objects"),
+		workload.Refuse(s.connections > 128, "connections", "1 to 128 with tool: iperf3", "iperf3 cannot make %d connections", s.connections),
+		workload.Refuse(s.duration%time.Second != 0, "duration", "whole seconds with tool: iperf3", "iperf3 cannot run for %v", s.duration),
+		workload.Refuse(s.warmUp%time.Second != 0 || s.warmUp > time.Minute, "warm_up", "whole seconds, at most 1m, with tool: iperf3", "iperf3 cannot warm up for %v", s.warmUp),
+	)
+}
+
+// state is what Prepare leaves for Run.
+type state struct {
+	set     settings
+	object  *object  // nil where nothing is sent from this node
+	server  *server  // nil without clients
+	session *session // nil where there is nothing to measure
+	iperf3  *iperf3  // nil with the built-in tool
+}
+
+// build makes what is needed for the task's part.
+func (st *state) build(ctx context.Context, env *workload.Env) (err error) {
+	measures := env.Role != model.RoleServe
+	if st.set.tool == Iperf3 {
+		if st.iperf3, err = newIperf3(env); err != nil {
+			return err
+		}
+	} else if st.set.receive && len(env.Clients) > 0 || st.set.send && measures {
+		if st.object, err = newObject(ctx, env.Dir, st.set.size); err != nil {
+			return err
+		}
+	}
+	if len(env.Clients) > 0 {
+		if st.server, err = listen(ctx, env, st.set, st.object); err != nil {
+			return err
+		}
+	}
+	if st.iperf3 != nil && st.server != nil {
+		if err = st.iperf3.serve(ctx, env, st.server, st.set.port); err != nil {
+			return err
+		}
+	}
+	if measures {
+		st.session, err = newSession(st.set, env, st.object)
+	}
+	return err
+}
+
+// run measures and serves at the same time, and returns when both are over.
+func (st *state) run(ctx context.Context, env *workload.Env) error {
+	both, ctx := errgroup.WithContext(ctx)
+	if st.session != nil {
+		measure := st.session.builtin
+		if st.iperf3 != nil {
+			measure = st.iperf3.measure(st.session, env)
+		}
+		both.Go(func() error { return st.session.run(ctx, measure) })
+	}
+	if st.server != nil {
+		both.Go(func() error { return st.server.clients.wait(ctx, st.set.stall) })
+	}
+	return errors.Join(both.Wait(), st.close())
+}
+
+// close stops serving and frees the object. It may be called again.
+func (st *state) close() error {
+	var errs []error
+	if st.server != nil {
+		errs = append(errs, st.server.close())
+	}
+	if st.iperf3 != nil {
+		st.iperf3.stop()
+	}
+	if st.object != nil {
+		errs = append(errs, st.object.close())
+	}
+	st.server, st.iperf3, st.object = nil, nil, nil
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("ending the network workload: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,35 +24,24 @@ const (
 	headSize = 4096
 )
 
-// newObject fills a file in memory; dir is used where there is no such thing.
+// newObject fills a file in memory; dir is used where there is no such thing. It
+// writes the same block again and again: what a link or a tunnel that compresses
+// cannot make smaller as long as it looks back less than 1 MiB.
 func newObject(ctx context.Context, dir string, size int64) (*object, error) {
 	file, err := memoryFile(dir)
 	if err != nil {
 		return nil, fmt.Errorf("making the object: %w", err)
 	}
-	o := &object{file: file, size: size}
-	if err := o.fill(ctx); err != nil {
+	block := pattern(blockSize)
+	for left := size; left > 0 && err == nil; left -= blockSize {
+		_, err = file.Write(block[:min(left, blockSize)])
+		err = cmp.Or(err, ctx.Err())
+	}
+	if err != nil {
 		_ = file.Close() // the error before is the cause
 		return nil, fmt.Errorf("filling the object of %d bytes in memory (a smaller `size` needs less): %w", size, err)
 	}
-	return o, nil
-}
-
-// fill writes the same block again and again: what a link or a tunnel that
-// compresses cannot make smaller as long as it looks back less than 1 MiB.
-func (o *object) fill(ctx context.Context) error {
-	block := pattern(blockSize)
-	for left := o.size; left > 0; {
-		n := min(left, blockSize)
-		if _, err := o.file.Write(block[:n]); err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		left -= n
-	}
-	return nil
+	return &object{file: file, size: size}, nil
 }
 
 func (o *object) close() error { return o.file.Close() }

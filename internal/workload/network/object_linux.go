@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"os"
@@ -70,10 +71,7 @@ func discardTurn(raw syscall.RawConn, n int64, took func(int64)) (got int64, err
 		}
 		return true
 	})
-	if err == nil {
-		err = failed
-	}
-	return got, err
+	return got, cmp.Or(err, failed)
 }
 
 // nothing is where received data would go, were they copied: a kernel that
@@ -111,10 +109,7 @@ func sendFile(conn net.Conn, file *os.File, n int64, took func(int64)) error {
 			offset, inner = sendTurn(raw, int(from), offset, min(n, offset+turn), took)
 		}
 	})
-	if err == nil {
-		err = inner
-	}
-	return err
+	return cmp.Or(err, inner)
 }
 
 func sendTurn(raw syscall.RawConn, from int, offset, end int64, took func(int64)) (int64, error) {
@@ -138,10 +133,7 @@ func sendTurn(raw syscall.RawConn, from int, offset, end int64, took func(int64)
 		}
 		return true
 	})
-	if err == nil {
-		err = failed
-	}
-	return offset, err
+	return offset, cmp.Or(err, failed)
 }
 
 // sent is what TCP knows of what a connection has sent.

@@ -103,7 +103,7 @@ const (
 )
 
 // complainer says once, for people, that a stranger came: a scanner, or a
-// client whose address is not what this node was told.
+// client with another address than this node was told.
 func complainer(to io.Writer, cs *clients) func(netip.Addr) {
 	var once sync.Once
 	return func(a netip.Addr) {
@@ -136,18 +136,14 @@ func (s *server) admit(conn net.Conn) bool {
 	}
 	s.conns[conn] = struct{}{}
 	s.work.Go(func() {
-		defer s.dismiss(conn, slots)
 		serve(newLink(conn), remote(conn))
+		_ = conn.Close() // whatever it was, the client notices
+		s.mu.Lock()
+		delete(s.conns, conn)
+		s.mu.Unlock()
+		<-slots
 	})
 	return true
-}
-
-func (s *server) dismiss(conn net.Conn, slots <-chan struct{}) {
-	_ = conn.Close() // whatever it was, the client notices
-	s.mu.Lock()
-	delete(s.conns, conn)
-	s.mu.Unlock()
-	<-slots
 }
 
 // refuse reads a stranger's request, so that the answer arrives, and says no.

@@ -3,7 +3,6 @@ package network
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -43,26 +42,19 @@ func newSession(set settings, env *workload.Env, o *object) (*session, error) {
 		s.phase.Store(phaseWarmUp) // the others transfer from the start
 	}
 	for _, peer := range env.Peers {
-		if err := s.add(peer); err != nil {
+		addr, err := address(peer, set.port)
+		if err != nil {
 			return nil, err
+		}
+		s.echoes = append(s.echoes, newEcho(peer, addr, s.node, set.stall, &s.phase))
+		if set.receive {
+			s.streams = append(s.streams, &stream{peer: peer, addr: addr})
+		}
+		if set.send {
+			s.streams = append(s.streams, &stream{peer: peer, addr: addr, send: true})
 		}
 	}
 	return s, nil
-}
-
-func (s *session) add(peer model.Host) error {
-	addr, err := address(peer, s.set.port)
-	if err != nil {
-		return err
-	}
-	s.echoes = append(s.echoes, newEcho(peer, addr, s.node, s.set.stall, &s.phase))
-	if s.set.receive {
-		s.streams = append(s.streams, &stream{peer: peer, addr: addr})
-	}
-	if s.set.send {
-		s.streams = append(s.streams, &stream{peer: peer, addr: addr, send: true})
-	}
-	return nil
 }
 
 // run measures, and says goodbye to all peers when that went well. Whoever
@@ -147,14 +139,6 @@ func (s *session) newFlow(st *stream) *flow {
 	st.active.Add(1)
 	st.missing.Add(1)
 	return f
-}
-
-// isConnected notes that a flow is connected for the first time.
-func (s *session) isConnected(f *flow) {
-	f.missing.Add(-1)
-	if s.missing.Add(-1) == 0 {
-		close(s.connected)
-	}
 }
 
 // measure goes through the phases. done is how the flows ended, if they do so
@@ -242,12 +226,12 @@ func tick(ctx context.Context, end time.Time, done <-chan error, each func() err
 // reportRTT reports round-trip times: they describe the trial, and are no
 // capacity. Where no echo returned, there is nothing to report.
 func (s *session) reportRTT() error {
-	if idle, err := merge(s.echoes, phaseIdle); err == nil {
+	if idle := merge(s.echoes, phaseIdle); idle.TotalCount() > 0 {
 		s.info("rtt_idle_p50", "us", float64(idle.ValueAtQuantile(50)))
 	}
-	scored, err := merge(s.echoes, phaseScored)
-	if err != nil {
-		return nil //nolint:nilerr // no echo has returned: that is missing, and not an error
+	scored := merge(s.echoes, phaseScored)
+	if scored.TotalCount() == 0 {
+		return nil
 	}
 	s.info("rtt_p50", "us", float64(scored.ValueAtQuantile(50)))
 	s.info("rtt_p99", "us", float64(scored.ValueAtQuantile(99)))
@@ -264,86 +248,139 @@ func (s *session) info(metric, unit string, value float64) {
 	s.report.Sample(model.Sample{Metric: metric, Unit: unit, Value: value, Better: model.Lower, Info: true})
 }
 
-// state is what Prepare leaves for Run.
-type state struct {
-	set     settings
-	object  *object  // nil where nothing is sent from this node
-	server  *server  // nil without clients
-	session *session // nil where there is nothing to measure
-	iperf3  *iperf3  // nil with the built-in tool
+// The metrics.
+const (
+	metricReceive     = "network_receive_throughput"
+	metricSend        = "network_send_throughput"
+	metricErrors      = "network_errors"
+	metricRetransmits = "network_retransmits"
+)
+
+// publisher turns the streams' counters into progress and samples.
+type publisher struct {
+	s      *session
+	counts []*count
+
+	begun       time.Time // of the scored part
+	retransmits int64     // before it
 }
 
-// prepare makes what is needed for the task's part. After an error nothing is
-// left.
-func prepare(ctx context.Context, set settings, env *workload.Env) (*state, error) {
-	if env.Role != model.RoleServe && len(env.Peers) == 0 {
-		return nil, errors.New("there is no node to connect to: network measures between nodes, and needs a fleet of at least 2")
-	}
-	st := &state{set: set}
-	if err := st.build(ctx, env); err != nil {
-		return nil, errors.Join(err, st.close())
-	}
-	return st, nil
+// count is the work in one direction, to and from all peers.
+type count struct {
+	metric, resource string
+	streams          []*stream
+	base             int64 // before the scored part
 }
 
-func (st *state) build(ctx context.Context, env *workload.Env) (err error) {
-	measures := env.Role != model.RoleServe
-	if st.set.tool == Iperf3 {
-		if st.iperf3, err = newIperf3(env); err != nil {
-			return err
+func newPublisher(s *session) *publisher {
+	m := &publisher{s: s}
+	receive := &count{metric: metricReceive, resource: model.ResourceNetworkReceive}
+	send := &count{metric: metricSend, resource: model.ResourceNetworkSend}
+	for _, st := range s.streams {
+		c := receive
+		if st.send {
+			c = send
 		}
-	} else if st.set.receive && len(env.Clients) > 0 || st.set.send && measures {
-		if st.object, err = newObject(ctx, env.Dir, st.set.size); err != nil {
-			return err
-		}
+		c.streams = append(c.streams, st)
+		st.moved = time.Now()
 	}
-	if len(env.Clients) > 0 {
-		if st.server, err = listen(ctx, env, st.set, st.object); err != nil {
-			return err
-		}
-	}
-	if st.iperf3 != nil && st.server != nil {
-		if err = st.iperf3.serve(ctx, env, st.server, st.set.port); err != nil {
-			return err
+	for _, c := range []*count{receive, send} {
+		if len(c.streams) > 0 {
+			m.counts = append(m.counts, c)
 		}
 	}
-	if measures {
-		st.session, err = newSession(st.set, env, st.object)
-	}
-	return err
+	return m
 }
 
-// run measures and serves at the same time, and returns when both are over.
-func (st *state) run(ctx context.Context, env *workload.Env) error {
-	both, ctx := errgroup.WithContext(ctx)
-	if st.session != nil {
-		measure := st.session.builtin
-		if st.iperf3 != nil {
-			measure = st.iperf3.measure(st.session, env)
-		}
-		both.Go(func() error { return st.session.run(ctx, measure) })
+func (c *count) total() int64 {
+	n := -c.base
+	for _, st := range c.streams {
+		n += st.bytes()
 	}
-	if st.server != nil {
-		both.Go(func() error { return st.server.clients.wait(ctx, st.set.stall) })
-	}
-	return errors.Join(both.Wait(), st.close())
+	return n
 }
 
-// close stops serving and frees the object. It may be called again.
-func (st *state) close() error {
-	var errs []error
-	if st.server != nil {
-		errs = append(errs, st.server.close())
+// begin begins the scored part.
+func (m *publisher) begin() {
+	m.retransmits = m.resent()
+	if n := m.s.set.downloads; n > 0 {
+		for _, st := range m.s.streams {
+			st.tickets.limit(n)
+		}
 	}
-	if st.iperf3 != nil {
-		st.iperf3.stop()
+	m.s.phase.Store(phaseScored)
+	m.begun = time.Now()
+	for _, c := range m.counts {
+		c.base += c.total()
+		m.s.report.Progress(c.metric, "byte", 0)
 	}
-	if st.object != nil {
-		errs = append(errs, st.object.close())
+}
+
+// publish reports the work done so far.
+func (m *publisher) publish() error {
+	for _, c := range m.counts {
+		m.s.report.Progress(c.metric, "byte", float64(c.total()))
 	}
-	st.server, st.iperf3, st.object = nil, nil, nil
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("ending the network workload: %w", err)
+	return m.watch()
+}
+
+// watch returns an error when a peer has stopped: its connections are open or
+// being tried again, and no byte moves.
+func (m *publisher) watch() error {
+	now := time.Now()
+	for _, st := range m.s.streams {
+		if b := st.bytes(); b != st.seen || st.active.Load() == 0 {
+			st.seen, st.moved = b, now
+		}
+		if now.Sub(st.moved) > m.s.set.stall {
+			return st.silent(m.s.set.stall)
+		}
 	}
 	return nil
+}
+
+// finish takes the last reading, from which the samples are computed.
+func (m *publisher) finish() error {
+	m.s.phase.Store(phaseWarmUp) // echoes of the end are not scored
+	for _, c := range m.counts {
+		bytes, took := c.total(), time.Since(m.begun)
+		m.s.report.Progress(c.metric, "byte", float64(bytes))
+		if bytes <= 0 {
+			return fmt.Errorf("no byte was transferred in %v: nothing was measured", took)
+		}
+		m.s.report.Sample(model.Sample{
+			Metric: c.metric, Unit: "byte/s", Value: float64(bytes) / took.Seconds(),
+			Better: model.Higher, Resource: c.resource,
+		})
+	}
+	if m.s.set.send {
+		m.s.info(metricRetransmits, "segment", float64(m.resent()-m.retransmits))
+	}
+	m.s.info(metricErrors, "1", float64(m.s.failures()))
+	return nil
+}
+
+// resent is how many segments this node's TCP has sent again.
+func (m *publisher) resent() int64 {
+	var n int64
+	for _, st := range m.s.streams {
+		for _, l := range st.ledgers {
+			_, again := l.totals()
+			n += again
+		}
+	}
+	return n
+}
+
+// failures is how many connections and transfers failed and were tried again,
+// of the whole task.
+func (s *session) failures() int64 {
+	var n int64
+	for _, st := range s.streams {
+		n += st.errors.Load()
+	}
+	for _, e := range s.echoes {
+		n += e.errors.Load()
+	}
+	return n
 }

@@ -25,6 +25,9 @@ type stream struct {
 	active   atomic.Int32 // flows that still have something to do
 	missing  atomic.Int32 // flows that have not been connected yet
 
+	seen  int64     // bytes when it last moved, for the publisher
+	moved time.Time // and when that was
+
 	errors atomic.Int64
 	mu     sync.Mutex
 	last   error // the latest error, for the message when nothing moves any more
@@ -103,11 +106,7 @@ func (f *flow) run(ctx context.Context) error {
 			return fmt.Errorf("transfer with %s at %s: %w", f.peer.Node, f.addr, err)
 		}
 		f.trouble(err)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pace):
-		}
+		wait(ctx) // when ctx has ended, use fails at once
 	}
 }
 
@@ -118,29 +117,28 @@ func (f *flow) use(ctx context.Context) error {
 		return err
 	}
 	defer reset(conn)
-	// A deadline, not a close: the ledger is read while the connection is open.
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer interrupt(ctx, conn)() // not closed: the ledger is read while the connection is open
 	if f.ledger != nil {
 		f.ledger.attach(conn)
 		defer f.ledger.detach()
 	}
-	f.connect.Do(func() { f.client.isConnected(f) })
+	f.connect.Do(func() {
+		f.missing.Add(-1)
+		if f.client.missing.Add(-1) == 0 {
+			close(f.client.connected)
+		}
+	})
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-f.client.load:
 	}
-	return f.transfer(newLink(conn))
-}
-
-func (f *flow) transfer(l *link) error {
 	one := f.download
 	if f.send {
 		one = f.upload
 	}
-	for f.tickets.take() {
-		if err := one(l); err != nil {
+	for link := newLink(conn); f.tickets.take(); {
+		if err := one(link); err != nil {
 			return err
 		}
 	}
@@ -165,7 +163,7 @@ func (f *flow) download(l *link) error {
 // upload sends one object, and waits until the peer has all of it.
 func (f *flow) upload(l *link) error {
 	o := f.client.object
-	f.ledger.header(askSize("PUT", pathObject, f.addr, f.client.node, o.size))
+	f.ledger.header(int64(len(askText("PUT", pathObject, f.addr, f.client.node, o.size))))
 	if err := l.ask("PUT", pathObject, f.addr, f.client.node, o.size); err != nil {
 		return err
 	}

@@ -9,14 +9,15 @@ package sysbench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -61,26 +62,15 @@ func Kind() workload.Kind {
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	field := func(name, problem, allowed string) error {
-		return &model.InputError{Path: name, Problem: problem, Allowed: "allowed is " + allowed}
-	}
-	switch {
-	case p.Test != CPU && p.Test != Memory:
-		return field("test", fmt.Sprintf("there is no test %q", p.Test), "cpu or memory")
-	case p.Threads < 1 || p.Threads > 4096:
-		return field("threads", fmt.Sprintf("%d threads are impossible", p.Threads), "1 to 4096")
-	case p.Duration.Std() < time.Second || p.Duration.Std()%time.Second != 0:
-		return field("duration", fmt.Sprintf("sysbench cannot run for %s", p.Duration), "a whole number of seconds, such as 10s")
-	case p.MaxPrime < 3:
-		return field("max_prime", fmt.Sprintf("%d is not a limit for primes", p.MaxPrime), "3 or more")
-	case p.BlockSize < unit.Byte || p.BlockSize&(p.BlockSize-1) != 0:
-		return field("block_size", fmt.Sprintf("%s is not a size of a block", p.BlockSize), "a power of 2, such as 1KiB or 1MiB")
-	case p.Operation != "read" && p.Operation != "write":
-		return field("operation", fmt.Sprintf("there is no operation %q", p.Operation), "read or write")
-	case p.Access != "seq" && p.Access != "rnd":
-		return field("access", fmt.Sprintf("there is no order %q", p.Access), "seq or rnd")
-	}
-	return nil
+	return cmp.Or(
+		workload.Refuse(p.Test != CPU && p.Test != Memory, "test", "cpu or memory", "there is no test %q", p.Test),
+		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
+		workload.Refuse(p.Duration.Std() < time.Second || p.Duration.Std()%time.Second != 0, "duration", "a whole number of seconds, such as 10s", "sysbench cannot run for %s", p.Duration),
+		workload.Refuse(p.MaxPrime < 3, "max_prime", "3 or more", "%d is not a limit for primes", p.MaxPrime),
+		workload.Refuse(p.BlockSize < unit.Byte || p.BlockSize&(p.BlockSize-1) != 0, "block_size", "a power of 2, such as 1KiB or 1MiB", "%s is not a size of a block", p.BlockSize),
+		workload.Refuse(p.Operation != "read" && p.Operation != "write", "operation", "read or write", "there is no operation %q", p.Operation),
+		workload.Refuse(p.Access != "seq" && p.Access != "rnd", "access", "seq or rnd", "there is no order %q", p.Access),
+	)
 }
 
 // Estimate implements workload.Workload.
@@ -89,22 +79,9 @@ func (p *Params) Estimate() time.Duration { return p.Duration.Std() }
 var versionForm = regexp.MustCompile(`^sysbench 1\.0\.\d+`)
 
 // Prepare looks for a sysbench that prints what this package can read.
-func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
-	path, err := workload.LookPath("sysbench", env.Environ)
-	if err != nil {
-		return fmt.Errorf("sysbench is not installed on this node: install it with `apt-get install sysbench` (Debian, Ubuntu) or `dnf install sysbench` (Fedora): %w", err)
-	}
-	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env = env.Environ
-	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("asking %s for its version: %w", path, err)
-	}
-	if version := strings.TrimSpace(string(out)); !versionForm.MatchString(version) {
-		return fmt.Errorf("%s is %q; the output of sysbench 1.0 is what can be read", path, version)
-	}
-	p.path = path
-	return nil
+func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
+	p.path, err = workload.FindVersion(ctx, "sysbench", env.Environ, versionForm, "sysbench 1.0")
+	return err
 }
 
 // arguments are those of the command line. The memory test would end when it
@@ -121,18 +98,13 @@ func (p *Params) arguments() []string {
 	return append(args, "run")
 }
 
-// metric names the rate of a test and its unit, which the progress counts.
-func (p *Params) metric() (name, unit, resource string) {
-	if p.Test == CPU {
-		return "sysbench_cpu_rate", "op", model.ResourceCPU
-	}
-	return "sysbench_memory_bandwidth", "byte", model.ResourceMemory
-}
-
 // Run runs the test and reports its rate; for cpu the 95th percentile of an
 // event's time, too. (For memory that is below the resolution of the report.)
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
-	name, counted, resource := p.metric()
+	name, counted, resource := "sysbench_memory_bandwidth", "byte", model.ResourceMemory
+	if p.Test == CPU {
+		name, counted, resource = "sysbench_cpu_rate", "op", model.ResourceCPU
+	}
 	publisher := &publisher{metric: name, unit: counted, report: env.Report, now: time.Now}
 	text, err := p.execute(ctx, env, publisher)
 	if err != nil {
@@ -158,27 +130,119 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 func (p *Params) execute(ctx context.Context, env *workload.Env, m *publisher) (string, error) {
 	cmd := exec.CommandContext(ctx, p.path, p.arguments()...)
 	cmd.Env = env.Environ
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	var text, complaint bytes.Buffer
-	cmd.Stdout = io.MultiWriter(&text, m, env.Stdout)
+	cmd.Stdout = io.MultiWriter(&text, &workload.Lines{Take: m.take}, env.Stdout)
 	cmd.Stderr = io.MultiWriter(&complaint, env.Stderr)
-	err := cmd.Run()
+	err := workload.RunTool(ctx, cmd, env.Report)
 	var exit *exec.ExitError
-	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
-		env.Report.ExitCode(cmd.ProcessState.ExitCode())
+	if errors.As(err, &exit) {
+		return "", fmt.Errorf("sysbench %s ended with %w: %s", strings.Join(p.arguments(), " "), exit, workload.LastLine(complaint.String()+text.String()))
 	}
-	switch {
-	case err == nil:
-		return text.String(), nil
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case errors.As(err, &exit):
-		return "", fmt.Errorf("sysbench %s ended with %w: %s", strings.Join(p.arguments(), " "), exit, lastLine(complaint.String()+text.String()))
-	}
-	return "", fmt.Errorf("running %s: %w", p.path, err)
+	return text.String(), err
 }
 
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
+// summary is what sysbench says at its end, in base units.
+type summary struct {
+	rate    float64 // events, or bytes, a second
+	total   float64 // events, or bytes
+	seconds float64
+	p95     float64 // of one event, ms
+}
+
+const mib = 1 << 20
+
+// The lines of sysbench 1.0.20's report.
+var (
+	cpuRate     = regexp.MustCompile(`(?m)^\s*events per second:\s*([0-9.]+)\s*$`)
+	transferred = regexp.MustCompile(`(?m)^([0-9.]+) MiB transferred \(([0-9.]+) MiB/sec\)\s*$`)
+	totalTime   = regexp.MustCompile(`(?m)^\s*total time:\s*([0-9.]+)s\s*$`)
+	totalEvents = regexp.MustCompile(`(?m)^\s*total number of events:\s*([0-9]+)\s*$`)
+	percentile  = regexp.MustCompile(`(?m)^\s*95th percentile:\s*([0-9.]+)\s*$`)
+)
+
+// parseSummary reads the report of a test. A line that is missing is an error.
+func parseSummary(test, text string) (s summary, err error) {
+	find := func(line *regexp.Regexp, what string, into ...*float64) {
+		m := line.FindStringSubmatch(text)
+		if m == nil {
+			err = cmp.Or(err, fmt.Errorf("the output of sysbench has no line %q: is it version 1.0?", what))
+			return
+		}
+		for i, v := range into {
+			var bad error
+			if *v, bad = strconv.ParseFloat(m[i+1], 64); bad != nil {
+				err = cmp.Or(err, fmt.Errorf("the output of sysbench: %s: %q is not a number", what, m[i+1]))
+			}
+		}
+	}
+	find(totalTime, "total time", &s.seconds)
+	if test == CPU {
+		find(cpuRate, "events per second", &s.rate)
+		find(totalEvents, "total number of events", &s.total)
+		find(percentile, "95th percentile", &s.p95)
+	} else {
+		find(transferred, "MiB transferred", &s.total, &s.rate)
+		s.total, s.rate = s.total*mib, s.rate*mib
+	}
+	switch {
+	case err != nil:
+		return summary{}, err
+	case s.rate <= 0 || s.seconds <= 0:
+		return summary{}, fmt.Errorf("sysbench reports a rate of %v in %v seconds; nothing was measured", s.rate, s.seconds)
+	}
+	return s, nil
+}
+
+// The lines printed every second: `[ 1s ] thds: 1 eps: 4494.54 lat …` and
+// `[ 1s ] 11038.74 MiB/sec`.
+var (
+	intervalCPU    = regexp.MustCompile(`^\[ \d+s \] thds: \d+ eps: ([0-9.]+)`)
+	intervalMemory = regexp.MustCompile(`^\[ \d+s \] ([0-9.]+) MiB/sec`)
+)
+
+// parseInterval returns the rate of one interval, in events or bytes a second.
+func parseInterval(line string) (float64, bool) {
+	factor, m := 1.0, intervalCPU.FindStringSubmatch(line)
+	if m == nil {
+		factor, m = mib, intervalMemory.FindStringSubmatch(line)
+	}
+	if m == nil {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	return v * factor, err == nil
+}
+
+// publisher turns lines into a progress counter.
+type publisher struct {
+	metric, unit string
+	report       workload.Reporter
+	now          func() time.Time
+
+	last time.Time // of the line before
+	done float64
+}
+
+func (m *publisher) take(text []byte) {
+	line := string(text)
+	if line == "Threads started!" {
+		m.last = m.now()
+		m.report.Progress(m.metric, m.unit, 0)
+		return
+	}
+	rate, ok := parseInterval(line)
+	if ok && !m.last.IsZero() {
+		now := m.now()
+		m.done += rate * now.Sub(m.last).Seconds()
+		m.last = now
+		m.report.Progress(m.metric, m.unit, m.done)
+	}
+}
+
+// finish reports the exact total, unless rounding has carried the sum beyond
+// it: a counter does not go back.
+func (m *publisher) finish(total float64) {
+	if total >= m.done {
+		m.report.Progress(m.metric, m.unit, total)
+	}
 }

@@ -65,9 +65,9 @@ func read(t *testing.T, file string) string {
 	return string(data)
 }
 
-// TestMeter replays a real output, one line a second: the sum of the intervals
+// TestPublisher replays a real output, one line a second: the sum of the intervals
 // must come close to the total that sysbench counted.
-func TestMeter(t *testing.T) {
+func TestPublisher(t *testing.T) {
 	tests := []struct {
 		file, test string
 		points     int
@@ -78,12 +78,13 @@ func TestMeter(t *testing.T) {
 		clock := time.Unix(0, 0)
 		r := &workloadtest.Record{T: t}
 		m := &publisher{report: r, now: func() time.Time { return clock }}
+		out := &workload.Lines{Take: m.take}
 		for _, line := range strings.SplitAfter(read(t, tt.file), "\n") {
 			if _, ok := parseInterval(line); ok {
 				clock = clock.Add(time.Second)
 			}
 			for _, half := range []string{line[:len(line)/2], line[len(line)/2:]} { // pipes cut anywhere
-				if _, err := m.Write([]byte(half)); err != nil {
+				if _, err := out.Write([]byte(half)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -102,7 +103,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-func TestMeterNeverGoesBack(t *testing.T) {
+func TestPublisherNeverGoesBack(t *testing.T) {
 	r := &workloadtest.Record{T: t}
 	m := &publisher{report: r, now: time.Now, done: 100}
 	m.finish(99)

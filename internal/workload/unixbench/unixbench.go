@@ -4,13 +4,14 @@
 //
 // UnixBench runs the whole suite once with one copy and once with as many
 // copies as there are processors, unless told otherwise. Metrics of a set are
-// named after its number of copies (see names.go). Scores are as printed;
+// named after its number of copies (see samples). Scores are as printed;
 // higher is better for all of them. UnixBench reports nothing before its end,
 // so there is no progress series.
 package unixbench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"syscall"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -52,30 +53,19 @@ var testForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	field := func(name, problem, allowed string) error {
-		return &model.InputError{Path: name, Problem: problem, Allowed: "allowed is " + allowed}
-	}
-	switch {
-	case !filepath.IsAbs(p.Dir):
-		return field("dir", fmt.Sprintf("%q is not an absolute path", p.Dir), "the whole path of the directory that holds UnixBench's Run, the same on every node")
-	case p.Iterations < 0 || p.Iterations > 100:
-		return field("iterations", fmt.Sprintf("%d iterations are impossible", p.Iterations), "1 to 100")
-	}
+	err := cmp.Or(
+		workload.Refuse(!filepath.IsAbs(p.Dir), "dir", "the whole path of the directory that holds UnixBench's Run, the same on every node", "%q is not an absolute path", p.Dir),
+		workload.Refuse(p.Iterations < 0 || p.Iterations > 100, "iterations", "1 to 100", "%d iterations are impossible", p.Iterations))
 	for i, t := range p.Tests {
-		if !testForm.MatchString(t) {
-			return field(fmt.Sprintf("tests[%d]", i), fmt.Sprintf("%q cannot name a test", t), "a name as in UnixBench's USAGE, such as dhry2reg")
-		}
+		err = cmp.Or(err, workload.Refuse(!testForm.MatchString(t), fmt.Sprintf("tests[%d]", i), "a name as in UnixBench's USAGE, such as dhry2reg", "%q cannot name a test", t))
 	}
 	for i, c := range p.Copies {
-		name := fmt.Sprintf("copies[%d]", i)
-		if c < 1 || c > 4096 {
-			return field(name, fmt.Sprintf("%d copies are impossible", c), "1 to 4096")
-		}
-		if slices.Contains(p.Copies[:i], c) {
-			return field(name, fmt.Sprintf("%d is named twice", c), "each number once")
-		}
+		key := fmt.Sprintf("copies[%d]", i)
+		err = cmp.Or(err,
+			workload.Refuse(c < 1 || c > 4096, key, "1 to 4096", "%d copies are impossible", c),
+			workload.Refuse(slices.Contains(p.Copies[:i], c), key, "each number once", "%d is named twice", c))
 	}
-	return nil
+	return err
 }
 
 // Estimate implements workload.Workload.
@@ -106,7 +96,8 @@ func (p *Params) arguments() []string {
 	return append(args, p.Tests...)
 }
 
-// Run runs UnixBench and reports all scores.
+// Run runs UnixBench and reports all scores. Every number of copies that was
+// asked for must be among them.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	text, err := p.execute(ctx, env)
 	if err != nil {
@@ -125,7 +116,6 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	return nil
 }
 
-// checkCopies compares what was measured with what was asked for.
 func (p *Params) checkCopies(sets []set) error {
 	for _, c := range p.Copies {
 		if !slices.ContainsFunc(sets, func(s set) bool { return s.copies == c }) {
@@ -145,25 +135,16 @@ const maxReport = 8 << 20
 func (p *Params) execute(ctx context.Context, env *workload.Env) (string, error) {
 	cmd := exec.CommandContext(ctx, "./Run", p.arguments()...)
 	cmd.Dir = p.Dir
-	cmd.Env = append(append([]string{}, env.Environ...),
+	cmd.Env = append(slices.Clip(env.Environ),
 		"UB_RESULTDIR="+filepath.Join(env.Dir, "results"), "UB_TMPDIR="+filepath.Join(env.Dir, "tmp"), "LC_ALL=C")
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	var text limited
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&text, env.Stdout), env.Stderr
-	err := cmd.Run()
+	err := workload.RunTool(ctx, cmd, env.Report)
 	var exit *exec.ExitError
-	if cmd.ProcessState != nil && cmd.ProcessState.Exited() {
-		env.Report.ExitCode(cmd.ProcessState.ExitCode())
-	}
-	switch {
-	case err == nil:
-		return text.buf.String(), nil
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case errors.As(err, &exit):
+	if errors.As(err, &exit) {
 		return "", fmt.Errorf("UnixBench ended with %w; its standard output says why", exit)
 	}
-	return "", fmt.Errorf("running UnixBench: %w", err)
+	return text.buf.String(), err
 }
 
 // limited keeps the first maxReport bytes.
@@ -176,20 +157,126 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// samples are the metrics of all sets.
-func samples(sets []set) []model.Sample {
-	var out []model.Sample
-	for i, s := range sets {
-		labels := map[string]string{"copies": strconv.Itoa(s.copies)}
-		prefix := name(sets, i)
-		index := prefix + "_index"
-		if s.partial {
-			index = prefix + "_partial_index"
+// samples are the metrics of all sets. They begin with "single" for one copy,
+// "multi" for the only set with several, and "copies4" where there are more
+// sets of several copies.
+func samples(sets []set) (out []model.Sample) {
+	several := 0
+	for _, s := range sets {
+		if s.copies > 1 {
+			several++
 		}
+	}
+	for _, s := range sets {
+		prefix := "multi_"
+		switch {
+		case s.copies == 1:
+			prefix = "single_"
+		case several > 1:
+			prefix = fmt.Sprintf("copies%d_", s.copies)
+		}
+		index := prefix + "index"
+		if s.partial {
+			index = prefix + "partial_index"
+		}
+		labels := map[string]string{"copies": strconv.Itoa(s.copies)}
 		out = append(out, model.Sample{Metric: index, Unit: "index", Value: s.index, Better: model.Higher, Labels: labels})
 		for _, t := range s.tests {
-			out = append(out, model.Sample{Metric: prefix + "_" + slug(t.name), Unit: t.unit, Value: t.score, Better: model.Higher, Labels: labels})
+			out = append(out, model.Sample{Metric: prefix + slug(t.name), Unit: t.unit, Value: t.score, Better: model.Higher, Labels: labels})
 		}
 	}
 	return out
+}
+
+// set is the report of one number of parallel copies.
+type set struct {
+	copies  int
+	tests   []score
+	index   float64
+	indexed bool
+	partial bool // of the index's tests only some were run
+}
+
+// score is one test's result.
+type score struct {
+	name  string
+	unit  string // "lps", "MWIPS", "KBps", "lpm", …
+	score float64
+}
+
+// The lines of the report, as Run's subroutines print them: summarizeRun,
+// logResults and logIndexCat. Spaces are taken as they come, since forks
+// differ in the width of columns.
+var (
+	copiesLine = regexp.MustCompile(`^\d+ CPUs? in system; running (\d+) parallel (?:copy|copies) of tests\s*$`)
+	scoreLine  = regexp.MustCompile(`^(\S.*?)\s+([0-9]+(?:\.[0-9]+)?)\s+(\S+)\s+\([0-9.]+ s, \d+ samples?\)\s*$`)
+	indexLine  = regexp.MustCompile(`^(System Benchmarks) Index Score( \(Partial Only\))?:?\s+([0-9]+(?:\.[0-9]+)?)\s*$`)
+)
+
+// parse reads everything that Run printed. A report without an index, or with
+// a set that lacks one, is refused: the index is what UnixBench is run for.
+func parse(text string) ([]set, error) {
+	var sets []set
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if m := copiesLine.FindStringSubmatch(line); m != nil {
+			n, err := strconv.Atoi(m[1])
+			if err != nil || n < 1 {
+				return nil, fmt.Errorf("UnixBench's report: %q must be a number of copies above 0", m[1])
+			}
+			sets = append(sets, set{copies: n})
+			continue
+		}
+		if len(sets) > 0 { // otherwise: the banner, and the heartbeat of the passes
+			if err := sets[len(sets)-1].add(line); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sets, check(sets)
+}
+
+// add takes a line that may belong to the set.
+func (s *set) add(line string) (err error) {
+	if m := scoreLine.FindStringSubmatch(line); m != nil {
+		t := score{name: m[1], unit: m[3]}
+		if t.score, err = strconv.ParseFloat(m[2], 64); err != nil {
+			return fmt.Errorf("UnixBench's report: score of %s: %w", t.name, err)
+		}
+		s.tests = append(s.tests, t)
+	} else if m := indexLine.FindStringSubmatch(line); m != nil {
+		if s.index, err = strconv.ParseFloat(m[3], 64); err != nil {
+			return fmt.Errorf("UnixBench's report: index: %w", err)
+		}
+		s.indexed, s.partial = true, m[2] != ""
+	}
+	return nil
+}
+
+func check(sets []set) error {
+	if len(sets) == 0 {
+		return errors.New(`UnixBench printed no report: there is no line "… running N parallel copies of tests"; its output says why`)
+	}
+	seen := map[int]bool{}
+	for _, s := range sets {
+		switch {
+		case seen[s.copies]:
+			return fmt.Errorf("UnixBench's report has two sets of %d copies", s.copies)
+		case len(s.tests) == 0:
+			return fmt.Errorf("UnixBench's report has no test in the set of %d copies", s.copies)
+		case !s.indexed || s.index <= 0:
+			return fmt.Errorf("UnixBench's report has no index in the set of %d copies: run tests that belong to the index (such as dhry2reg), or leave tests out", s.copies)
+		}
+		seen[s.copies] = true
+	}
+	return nil
+}
+
+// slug makes a metric's name of a test's: "Shell Scripts (8 concurrent)"
+// becomes "shell_scripts_8_concurrent".
+func slug(s string) string {
+	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	return strings.Join(words, "_")
 }
