@@ -2,12 +2,13 @@
 // runs in the same process or is reached over the queue.
 //
 // The pipeline: a command calls a [Service]; in the server's own process that
-// is the server itself, elsewhere a [Remote], whose calls travel as a verb and
+// is the server itself, elsewhere a [Remote]; its calls travel as a verb and
 // JSON over the queue to [Handle], which calls the server.
 package control
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/answer"
@@ -20,13 +21,13 @@ import (
 // Source is a file to be executed, as text.
 type Source struct {
 	// ID is the id that the run will have. The caller chooses it, so that a
-	// submission whose answer was lost can be repeated: the same id is the
+	// submission can be repeated when its answer was lost: the same id is the
 	// same run.
 	ID   model.RunID   `json:"id"`
 	Name string        `json:"name"` // for messages: file name
 	Text string        `json:"text"`
 	Kind model.RunKind `json:"kind"`
-	// Timeout and ArtifactLimit replace the defaults of a job file, whose
+	// Timeout and ArtifactLimit replace the defaults of a job file; its
 	// format has no words for them; zero keeps the default.
 	Timeout       time.Duration `json:"timeout,omitempty"`
 	ArtifactLimit int64         `json:"artifact_limit,omitempty"` // bytes
@@ -73,4 +74,18 @@ type Service interface {
 	Answers
 	Runs
 	Fleet
+}
+
+// CancelIdle marks a run that no server executes as cancelled, so that it is
+// not taken for one to resume. It fails with model.ErrUsage when the run is
+// done or cancelled already.
+func CancelIdle(ctx context.Context, st store.Store, id model.RunID, reason string, at time.Time) error {
+	run, err := st.Run(ctx, string(id))
+	if err != nil {
+		return err
+	}
+	if run.State == model.RunDone || run.State == model.RunCancelled {
+		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
+	}
+	return st.SetRunState(ctx, id, model.RunCancelled, reason, at.UTC())
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
-// Link is an agent's connection to its server. It reconnects for ever, until
+// Link is an agent's connection to its server. It reconnects until
 // it is closed or the server no longer admits its key. All methods are safe
 // for concurrent use. Requests make one try: an error that is
 // model.ErrUnavailable means that a later one may succeed.
@@ -221,11 +221,7 @@ func unusable(r model.Result, why error) wire.Result {
 
 // Goodbye says that the agent leaves, and returns when the server knows.
 func (l *Link) Goodbye(ctx context.Context, g wire.Goodbye) error {
-	body, err := json.Marshal(g)
-	if err != nil {
-		return err
-	}
-	_, err = l.call(ctx, kindGoodbye, body, l.opt.RequestTimeout)
+	_, err := l.send(ctx, kindGoodbye, g)
 	return err
 }
 
@@ -257,23 +253,39 @@ func (l *Link) Progress(p wire.Progress) error {
 // Report tells something that a person may want to know. It is not confirmed.
 func (l *Link) Report(r wire.Report) error { return l.tell(kindReport, r) }
 
+// tell sends a message that has no reply and may be lost.
 func (l *Link) tell(kind string, m wire.Message) error {
 	body, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", kind, err)
 	}
-	return l.notify(kind, body)
+	if !l.nc.IsConnected() {
+		return unavailable("sending %s: the queue is not connected", kind)
+	}
+	data, err := sealFor(l.key, l.server, l.from+kind, bodyFrame(body), l.stamp.next())
+	if err != nil {
+		return err
+	}
+	if err := l.nc.Publish(l.subject(kind), data); err != nil {
+		return unavailable("sending %s: %w", kind, err)
+	}
+	return nil
 }
 
-// ask sends a message and decodes the reply.
-func ask[R wire.Message](ctx context.Context, l *Link, kind string, m wire.Message) (R, error) {
-	var none R
+// send sends a message and returns the reply.
+func (l *Link) send(ctx context.Context, kind string, m wire.Message) ([]byte, error) {
 	body, err := json.Marshal(m)
 	if err != nil {
-		return none, fmt.Errorf("%s: %w", kind, err)
+		return nil, fmt.Errorf("%s: %w", kind, err)
 	}
-	reply, err := l.call(ctx, kind, body, l.opt.RequestTimeout)
+	return l.call(ctx, kind, body, l.opt.RequestTimeout)
+}
+
+// ask is send with a reply to decode.
+func ask[R wire.Message](ctx context.Context, l *Link, kind string, m wire.Message) (R, error) {
+	reply, err := l.send(ctx, kind, m)
 	if err != nil {
+		var none R
 		return none, err
 	}
 	return wire.Decode[R](reply)
