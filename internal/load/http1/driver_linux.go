@@ -101,10 +101,7 @@ func (d *driver) Run(ctx context.Context, r load.Run) (load.Usage, error) {
 	if err != nil {
 		return load.Usage{}, err
 	}
-	base := time.Now() // on the monotonic clock of this process
-	if !r.Start.IsZero() {
-		base = base.Add(r.Start.Sub(base))
-	}
+	base := r.Begin()
 	cpu := &processorTime{}
 	collector := load.NewCollector(len(d.loops), len(d.requests), r.Each)
 	for i := range jobs {
