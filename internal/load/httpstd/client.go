@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/scalebench/scalebench/internal/load"
 )
@@ -169,13 +168,6 @@ func failure(ctx context.Context, err error) error {
 	return &load.Error{Kind: kind, Err: err}
 }
 
-// ends are what reading from, and writing to, a connection that ended comes
-// to.
-var ends = []error{
-	io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
-	syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
-}
-
 // closings are beginnings of errors that net/http has no names for: of a
 // connection that ended between two requests, one whose end HTTP/2's GOAWAY
 // announced, and one that was lost in the middle.
@@ -190,7 +182,7 @@ var closings = []string{
 // closedBy reports whether an error means that the other side ended the
 // connection, or in HTTP/2 the stream, before the answer was whole.
 func closedBy(err error) bool {
-	if slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) }) {
+	if load.Ended(err) || errors.Is(err, io.ErrClosedPipe) {
 		return true
 	}
 	var reset streamReset

@@ -169,19 +169,9 @@ func findCredentials(getenv func(string) string) (*credentials.Credentials, erro
 	return creds, nil
 }
 
-// scrubbed is an error with a text that has lost every credential. It still is
-// what the error was.
-type scrubbed struct {
-	text string
-	err  error
-}
-
-func (s *scrubbed) Error() string { return s.text }
-func (s *scrubbed) Unwrap() error { return s.err }
-
 // scrub takes credentials out of an error and adds what to do about it, once.
 func (t *Target) scrub(err error) error {
-	var done *scrubbed
+	var done *load.Redacted
 	if err == nil || errors.As(err, &done) {
 		return err
 	}
@@ -189,7 +179,7 @@ func (t *Target) scrub(err error) error {
 	if advice := t.client.advice(err, t.Bucket); advice != "" {
 		text += ": " + advice
 	}
-	return &scrubbed{text: t.client.scrub(text), err: err}
+	return &load.Redacted{Text: t.client.scrub(text), Err: err}
 }
 
 // Say prints a line for people, without credentials; what cannot be printed is
