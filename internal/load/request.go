@@ -66,7 +66,7 @@ func CheckRequests(requests []Request) error {
 // not show values of headers, nor what a URL has before the host: they may be
 // secret.
 func (r Request) Check() error {
-	problem := ""
+	var problem string
 	switch {
 	case r.Name == "":
 		problem = "it has no name, so its results would have none"

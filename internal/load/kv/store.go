@@ -93,6 +93,16 @@ func (s Shape) Names() []string {
 	return names
 }
 
+// Values are the arguments of a statement that inserts a record: the key and the
+// fields.
+func (r Row) Values() []any {
+	args := append(make([]any, 0, 1+len(r.Fields)), r.Key)
+	for _, value := range r.Fields {
+		args = append(args, value)
+	}
+	return args
+}
+
 // Foreign is the error of kind model.ErrUsage for a table of records that is
 // there and was made by another program; instead says what else can be named.
 func Foreign(table, instead string) error {

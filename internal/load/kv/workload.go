@@ -32,8 +32,7 @@ const (
 	opUpdate
 	// opInsert writes a new record.
 	opInsert
-	// opReadModifyWrite reads a record and then replaces one of its fields.
-	opReadModifyWrite
+	// The fourth reads a record and then replaces one of its fields.
 )
 
 var operationNames = [...]string{"read", "update", "insert", "read-modify-write"}
