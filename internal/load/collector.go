@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -188,17 +189,6 @@ func (c *Collector) take(index int) *Second {
 	return newSecond(index, c.ops)
 }
 
-// next waits for what shards have handed over.
-func (c *Collector) next(into []delivery) []delivery {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.inbox) == 0 {
-		c.arrived.Wait()
-	}
-	into, c.inbox = append(into[:0], c.inbox...), c.inbox[:0]
-	return into
-}
-
 func (c *Collector) recycle(s *Second) {
 	s.reset()
 	c.mu.Lock()
@@ -211,8 +201,13 @@ func (c *Collector) run() {
 	defer close(c.done)
 	m := merger{past: make([]int, len(c.shards)), closed: make([]bool, len(c.shards))}
 	var batch []delivery
-	for !m.allClosed() {
-		batch = c.next(batch)
+	for slices.Contains(m.closed, false) {
+		c.mu.Lock()
+		for len(c.inbox) == 0 {
+			c.arrived.Wait()
+		}
+		batch, c.inbox = append(batch[:0], c.inbox...), c.inbox[:0]
+		c.mu.Unlock()
 		for _, d := range batch {
 			if used := m.add(d); used != nil {
 				c.recycle(used)
@@ -266,15 +261,6 @@ func (m *merger) complete() *Second {
 	return s
 }
 
-func (m *merger) allClosed() bool {
-	for _, c := range m.closed {
-		if !c {
-			return false
-		}
-	}
-	return true
-}
-
 func newSecond(index, ops int) *Second {
 	s := &Second{Index: index, Lag: newHistogram(), Ops: make([]Op, ops)}
 	for i := range s.Ops {
@@ -290,15 +276,11 @@ func (s *Second) add(o *Second) {
 	s.Received += o.Received
 	s.Lag.Merge(o.Lag)
 	for i := range s.Ops {
-		s.Ops[i].add(&o.Ops[i])
-	}
-}
-
-func (o *Op) add(other *Op) {
-	o.Add(other.Counts)
-	if other.OK > 0 {
-		o.Latency.Merge(other.Latency)
-		o.Service.Merge(other.Service)
+		s.Ops[i].Add(o.Ops[i].Counts)
+		if o.Ops[i].OK > 0 {
+			s.Ops[i].Latency.Merge(o.Ops[i].Latency)
+			s.Ops[i].Service.Merge(o.Ops[i].Service)
+		}
 	}
 }
 

@@ -3,6 +3,10 @@ package load
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"slices"
+	"syscall"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -62,6 +66,25 @@ func KindOf(err error) Kind {
 	}
 	return ErrStatus
 }
+
+// Ended reports whether an error is what reading from, or writing to, a
+// connection that the other side has ended comes to.
+func Ended(err error) bool {
+	return slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE},
+		func(end error) bool { return errors.Is(err, end) })
+}
+
+// Redacted is an error with a text that shows no secrets. It still is what the
+// error was.
+type Redacted struct {
+	Text string
+	Err  error
+}
+
+func (r *Redacted) Error() string { return r.Text }
+
+// Unwrap returns the error itself.
+func (r *Redacted) Unwrap() error { return r.Err }
 
 // Counts is what became of the operations that were due in some time.
 //

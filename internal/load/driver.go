@@ -1,3 +1,25 @@
+// Package load offers load to a server and records what became of it.
+//
+// The way of an operation:
+//
+//  1. A [Plan] says when operations are due: at a rate that is constant or
+//     Poisson, in stages that hold or ramp (open loop), or whenever one of so
+//     many users has thought for long enough (closed loop). A [Schedule]
+//     computes the times, one generator's or loop's share of them.
+//  2. A [Driver] sends what is due over connections that stay open from run to
+//     run: package load/http1 with an event loop per core, or a [Pool] of
+//     clients, each of which does one operation at a time.
+//  3. What became of each operation is counted in a [Shard], one a loop, in
+//     the second in which the operation was due.
+//  4. A [Collector] merges the shards' seconds and hands them on in order.
+//
+// Latency counts from the moment at which an operation was due, not from when
+// it was sent: a server that stalls delays what should have been sent
+// meanwhile, and a generator that sends late hides nothing (Gil Tene's
+// "coordinated omission"). How late operations were sent is counted beside it.
+//
+// Every operation that was due is in exactly one of the counts OK, Errors,
+// Dropped and Unfinished of [Counts]; none is left out for having been slow.
 package load
 
 import (
@@ -42,20 +64,27 @@ type Run struct {
 	Each func(Second)
 }
 
-// longestDrain is longer than anybody wants to wait.
-const longestDrain = 24 * time.Hour
-
 // Check refuses what cannot be executed, with model.ErrUsage.
 func (r Run) Check() error {
+	const longestDrain = 24 * time.Hour
 	switch {
 	case r.Share.Of < 1 || r.Share.Index < 0 || r.Share.Index >= r.Share.Of:
-		return fmt.Errorf("%w: share %d of %d of a plan; the whole is share 0 of 1", model.ErrUsage, r.Share.Index, r.Share.Of)
+		return fmt.Errorf("%w: there is no share %d of %d of a plan; the whole is share 0 of 1", model.ErrUsage, r.Share.Index, r.Share.Of)
 	case r.Drain < 0 || r.Drain > longestDrain:
-		return fmt.Errorf("%w: answers are waited for %v; that time is from 0 to %v", model.ErrUsage, r.Drain, longestDrain)
+		return fmt.Errorf("%w: the wait for answers is %v; it must be from 0 to %v", model.ErrUsage, r.Drain, longestDrain)
 	case r.Each == nil:
-		return fmt.Errorf("%w: a run without a function that takes its seconds", model.ErrUsage)
+		return fmt.Errorf("%w: a run needs a function that takes its seconds", model.ErrUsage)
 	}
 	return r.Plan.Check()
+}
+
+// Begin is the start of the run on the monotonic clock, which is never set.
+func (r Run) Begin() time.Time {
+	now := time.Now()
+	if r.Start.IsZero() {
+		return now
+	}
+	return now.Add(r.Start.Sub(now))
 }
 
 // Usage is what the generator itself needed: who wants to say that the server

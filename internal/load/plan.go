@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -75,11 +76,8 @@ type Plan struct {
 
 // Duration is the time in which operations fall due.
 func (p Plan) Duration() time.Duration {
-	if p.Closed != nil && p.Closed.Duration == 0 {
-		return unlimited
-	}
 	if p.Closed != nil {
-		return p.Closed.Duration
+		return cmp.Or(p.Closed.Duration, unlimited)
 	}
 	var sum time.Duration
 	for _, s := range p.Stages {
@@ -98,28 +96,28 @@ func (p Plan) Check() error {
 		return p.Closed.check(len(p.Stages))
 	}
 	if p.Arrivals != Constant && p.Arrivals != Poisson {
-		return fmt.Errorf("%w: arrivals %q; they are constant or poisson", model.ErrUsage, p.Arrivals)
+		return fmt.Errorf("%w: arrivals %q must be constant or poisson", model.ErrUsage, p.Arrivals)
 	}
 	if len(p.Stages) == 0 {
-		return fmt.Errorf("%w: a plan without a stage", model.ErrUsage)
+		return fmt.Errorf("%w: a plan needs a stage", model.ErrUsage)
 	}
 	for i, s := range p.Stages {
 		if s.Duration <= 0 || !validRate(s.From) || !validRate(s.To) {
-			return fmt.Errorf("%w: stage %d goes from %v to %v operations/s in %v; rates are from 0 to 1e9 and a stage takes time",
+			return fmt.Errorf("%w: stage %d goes from %v to %v operations/s in %v; rates must be from 0 to 1e9, and a stage must take time",
 				model.ErrUsage, i+1, s.From, s.To, s.Duration)
 		}
 	}
 	return nil
 }
 
-func validRate(r float64) bool { return r >= 0 && r <= MaxRate && !math.IsNaN(r) }
+func validRate(r float64) bool { return r >= 0 && r <= MaxRate }
 
 func (c Closed) check(stages int) error {
 	switch {
 	case stages > 0:
 		return fmt.Errorf("%w: a plan is an open loop (stages) or a closed one (users), not both", model.ErrUsage)
 	case c.Users < 1 || c.Duration < 0 || c.Think < 0 || c.Count < 0 || c.Duration == 0 && c.Count == 0:
-		return fmt.Errorf("%w: a closed loop of %d users who think %v, for %v or %d operations; it needs users, a duration or a number, and none that is negative",
+		return fmt.Errorf("%w: a closed loop of %d users who think %v, for %v or %d operations; it needs users, and a duration or a number; none may be negative",
 			model.ErrUsage, c.Users, c.Think, c.Duration, c.Count)
 	}
 	return nil
@@ -145,13 +143,13 @@ func NewMix(kinds []Weight, seed uint64, share Share) (*Mix, error) {
 	sum := 0.0
 	for _, k := range kinds {
 		if !(k.Weight >= 0) || math.IsInf(k.Weight, 0) {
-			return nil, fmt.Errorf("%w: weight %v of %s; weights are 0 or more", model.ErrUsage, k.Weight, k.Name)
+			return nil, fmt.Errorf("%w: weight %v of %s; weights must be 0 or more", model.ErrUsage, k.Weight, k.Name)
 		}
 		sum += k.Weight
 		m.upTo = append(m.upTo, sum)
 	}
 	if sum == 0 || math.IsInf(sum, 0) {
-		return nil, fmt.Errorf("%w: the weights of the operations add up to %v; they need a sum between", model.ErrUsage, sum)
+		return nil, fmt.Errorf("%w: the weights of the operations add up to %v; their sum must be more than 0 and finite", model.ErrUsage, sum)
 	}
 	return m, nil
 }

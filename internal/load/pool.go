@@ -1,11 +1,14 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -67,11 +70,9 @@ type Pool struct {
 
 // NewPool makes a pool without clients. The error is model.ErrUsage.
 func NewPool(target Target, c PoolConfig) (*Pool, error) {
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	if c.Clients < 1 || c.Timeout < 0 {
-		return nil, fmt.Errorf("%w: a pool of %d clients with a timeout of %v; it needs at least one client, and no negative time",
+		return nil, fmt.Errorf("%w: a pool of %d clients with a timeout of %v; it needs at least one client, and the time must not be negative",
 			model.ErrUsage, c.Clients, c.Timeout)
 	}
 	if _, err := NewMix(target.Mix(), 0, All); err != nil {
@@ -149,9 +150,6 @@ func (s *slots) take() int {
 
 func (s *slots) put(i int) { s.used = append(s.used, i) }
 
-// openAtOnce is how many clients are opened at the same time.
-const openAtOnce = 8
-
 // Open opens clients before a run, until there are n or as many as are allowed.
 // Those that a run has to open are opened while operations wait for them, and
 // what that costs the target it does not have for operations: at the start of a
@@ -166,72 +164,38 @@ func (p *Pool) Open(ctx context.Context, n int) error {
 		return fmt.Errorf("%w: the pool runs a plan; open clients before", model.ErrUsage)
 	}
 	defer p.running.Unlock()
-	o := &opening{pool: p, wanted: min(n, p.config.Clients)}
-	var group sync.WaitGroup
-	for range openAtOnce {
-		group.Go(func() { o.work(ctx) })
+	var group errgroup.Group
+	group.SetLimit(8)
+	var failed error // guarded by p.mu
+	for range min(n, p.config.Clients) - len(p.kept) {
+		group.Go(func() error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if ctx.Err() != nil || failed != nil || !p.slots.free() {
+				return nil
+			}
+			w := &worker{index: p.slots.take()}
+			p.mu.Unlock()
+			var err error
+			within, cancel := context.WithTimeout(ctx, p.config.Timeout)
+			w.client, err = p.target.Open(within, w.index)
+			cancel()
+			p.mu.Lock()
+			if err != nil {
+				failed = errors.Join(failed, err)
+				p.slots.put(w.index)
+				return nil
+			}
+			p.kept = append(p.kept, w)
+			return nil
+		})
 	}
-	group.Wait()
+	_ = group.Wait() // failed has the errors
 	if len(p.kept) == 0 {
-		return errors.Join(o.err, context.Cause(ctx))
+		return errors.Join(failed, context.Cause(ctx))
 	}
 	return context.Cause(ctx)
 }
-
-// opening is what those that open clients share; the pool's lock guards it.
-type opening struct {
-	pool   *Pool
-	wanted int
-	trying int
-	err    error
-}
-
-// work opens clients one after another.
-func (o *opening) work(ctx context.Context) {
-	for {
-		w := o.next(ctx)
-		if w == nil {
-			return
-		}
-		o.done(w, o.open(ctx, w))
-	}
-}
-
-// next is a worker that lacks a client; nil when there are enough.
-func (o *opening) next(ctx context.Context) *worker {
-	o.pool.mu.Lock()
-	defer o.pool.mu.Unlock()
-	if ctx.Err() != nil || o.err != nil || len(o.pool.kept)+o.trying >= o.wanted || !o.pool.slots.free() {
-		return nil
-	}
-	o.trying++
-	return &worker{index: o.pool.slots.take()}
-}
-
-func (o *opening) open(ctx context.Context, w *worker) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, o.pool.config.Timeout)
-	defer cancel()
-	w.client, err = o.pool.target.Open(ctx, w.index)
-	return err
-}
-
-func (o *opening) done(w *worker, err error) {
-	o.pool.mu.Lock()
-	defer o.pool.mu.Unlock()
-	o.trying--
-	if err != nil {
-		o.err = errors.Join(o.err, err)
-		o.pool.slots.put(w.index)
-		return
-	}
-	o.pool.kept = append(o.pool.kept, w)
-}
-
-// The pause after a client could not be opened, at first and at most.
-const (
-	firstPause   = 5 * time.Millisecond
-	longestPause = 100 * time.Millisecond
-)
 
 // pause keeps a pool from trying to open clients again and again while it
 // cannot. The zero value is no pause.
@@ -241,12 +205,15 @@ type pause struct {
 
 func (p pause) over(now time.Duration) bool { return now >= p.until }
 
-// extend begins the next pause, twice as long, unless one began while this try
-// was under way.
+// longestPause is the longest after a client could not be opened.
+const longestPause = 100 * time.Millisecond
+
+// extend begins the next pause, twice as long, from 5 ms to longestPause, unless
+// one began while this try was under way.
 func (p *pause) extend(now time.Duration) {
 	if now < p.until {
 		return
 	}
-	p.length = min(max(2*p.length, firstPause), longestPause)
+	p.length = min(max(2*p.length, 5*time.Millisecond), longestPause)
 	p.until = now + p.length
 }

@@ -64,7 +64,7 @@ func (p *Pool) prepare(ctx context.Context, r Run) (*poolRun, error) {
 	x.shard = x.collector.Shard(0)
 	// Operations end when the run says so, which is after ctx is done.
 	x.ctx, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	x.start = startOf(r)
+	x.start = r.Begin()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	x.idle, p.kept = p.kept, nil
@@ -72,15 +72,6 @@ func (p *Pool) prepare(ctx context.Context, r Run) (*poolRun, error) {
 		w.free = 0
 	}
 	return x, nil
-}
-
-// startOf is the start of a run on the monotonic clock, which is never set.
-func startOf(r Run) time.Time {
-	now := time.Now()
-	if r.Start.IsZero() {
-		return now
-	}
-	return now.Add(r.Start.Sub(now))
 }
 
 func (x *poolRun) now() time.Duration { return time.Since(x.start) }
@@ -283,24 +274,17 @@ func (x *poolRun) housekeep(now time.Duration) {
 			x.abandon(w, now)
 		}
 	}
-	oldest := now
+	oldest := now // when the oldest operation was due that has not ended
 	if !x.pool.config.Live {
-		oldest = x.oldest(now)
+		if due, ok := x.source.Peek(); ok {
+			oldest = min(oldest, due)
+		}
+		for _, w := range x.busy {
+			oldest = min(oldest, w.due)
+		}
 	}
 	x.shard.Flush(oldest)
 	x.tick = now.Truncate(time.Second) + time.Second
-}
-
-// oldest is when the oldest operation was due that has not ended.
-func (x *poolRun) oldest(now time.Duration) time.Duration {
-	oldest := now
-	if due, ok := x.source.Peek(); ok {
-		oldest = min(oldest, due)
-	}
-	for _, w := range x.busy {
-		oldest = min(oldest, w.due)
-	}
-	return oldest
 }
 
 // abandon ends the operation of a client that does not heed its context: its
@@ -339,27 +323,32 @@ func (x *poolRun) settle() {
 	defer x.pool.mu.Unlock()
 	x.stopped = true
 	now := x.now()
-	x.dropDue(now)
+	// What was due waits for a client. Users of a closed loop do not come again.
+	for due, ok := x.source.Peek(); ok && due <= now; due, ok = x.source.Peek() {
+		x.shard.Drop(x.take(due), due)
+	}
 	for len(x.busy) > 0 {
 		x.unfinish(x.busy[len(x.busy)-1])
 	}
-	x.keepClients()
+	for _, w := range x.idle { // their goroutines end, their clients are kept
+		if w.wake != nil {
+			w.wake <- false
+			w.wake = nil
+		}
+	}
+	x.pool.kept, x.idle = x.idle, nil
+	if x.active == 0 {
+		close(x.gone)
+	}
 	if now > 0 {
 		x.shard.Flush(min(now, x.duration-1))
 	}
 	x.shard.Close()
-	x.account(max(now, 0))
-}
-
-// dropDue drops what was due and waits for a client. Users of a closed loop do
-// not come again.
-func (x *poolRun) dropDue(now time.Duration) {
-	for {
-		due, ok := x.source.Peek()
-		if !ok || due > now {
-			return
-		}
-		x.shard.Drop(x.take(due), due)
+	x.endPlan() // it may have been cut short
+	x.usage.Wall = max(now, 0)
+	x.usage.Loaded = min(x.usage.Wall, x.duration)
+	if loaded := x.usage.Loaded; loaded > 0 {
+		x.usage.Busy = 1 - float64(x.slept)/float64(loaded)
 	}
 }
 
@@ -375,31 +364,9 @@ func (x *poolRun) unfinish(w *worker) {
 	x.shard.Unfinish(w.op, w.due)
 }
 
-// keepClients ends the goroutines of those that are idle, and keeps their clients.
-func (x *poolRun) keepClients() {
-	for _, w := range x.idle {
-		if w.wake != nil {
-			w.wake <- false
-			w.wake = nil
-		}
-	}
-	x.pool.kept, x.idle = x.idle, nil
-	if x.active == 0 {
-		close(x.gone)
-	}
-}
-
 // endPlan takes the processor time when the plan is over.
 func (x *poolRun) endPlan() {
 	if !x.ended {
 		x.ended, x.usage.CPU = true, ProcessorTime()-x.cpu
-	}
-}
-
-func (x *poolRun) account(now time.Duration) {
-	x.endPlan() // it may have been cut short
-	x.usage.Wall, x.usage.Loaded = now, min(now, x.duration)
-	if loaded := x.usage.Loaded; loaded > 0 {
-		x.usage.Busy = 1 - float64(x.slept)/float64(loaded)
 	}
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -53,14 +54,7 @@ type outcome struct {
 
 // ends reports whether the client cannot be used again.
 func (o outcome) ends() bool {
-	if o.err == nil {
-		return false
-	}
-	switch o.kind {
-	case ErrConnect, ErrTimeout, ErrClosed, ErrProtocol:
-		return true
-	}
-	return false
+	return o.err != nil && slices.Contains([]Kind{ErrConnect, ErrTimeout, ErrClosed, ErrProtocol}, o.kind)
 }
 
 // The errors of clients that take no notice of their context: of one that

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"math"
@@ -33,14 +34,11 @@ type Request struct {
 	Expect Statuses
 }
 
-// Kind is the request as an element of a [Mix].
-func (r Request) Kind() Weight { return Weight{Name: r.Name, Weight: r.Weight} }
-
 // MixOf is the requests as a mix, in their order.
 func MixOf(requests []Request) []Weight {
 	kinds := make([]Weight, len(requests))
 	for i, r := range requests {
-		kinds[i] = r.Kind()
+		kinds[i] = Weight{Name: r.Name, Weight: r.Weight}
 	}
 	return kinds
 }
@@ -68,38 +66,24 @@ func CheckRequests(requests []Request) error {
 // not show values of headers, nor what a URL has before the host: they may be
 // secret.
 func (r Request) Check() error {
-	for _, problem := range []string{r.nameProblem(), r.methodProblem(), urlProblem(r.URL), headerProblem(r.Header), r.weightProblem()} {
-		if problem != "" {
-			return fmt.Errorf("%w: request %q: %s", model.ErrUsage, r.Name, problem)
-		}
+	var problem string
+	switch {
+	case r.Name == "":
+		problem = "it has no name, so its results would have none"
+	case r.Method != "" && !isToken(r.Method):
+		problem = fmt.Sprintf("%q is not a method; write a word such as GET or POST", r.Method)
+	case r.Method == http.MethodConnect:
+		problem = "CONNECT asks for a tunnel, which answers nothing; use another method"
+	default:
+		problem = cmp.Or(urlProblem(r.URL), headerProblem(r.Header))
+	}
+	if problem == "" && (!(r.Weight >= 0) || math.IsInf(r.Weight, 0)) {
+		problem = fmt.Sprintf("weight %v; weights must be 0 or more", r.Weight)
+	}
+	if problem != "" {
+		return fmt.Errorf("%w: request %q: %s", model.ErrUsage, r.Name, problem)
 	}
 	return nil
-}
-
-func (r Request) nameProblem() string {
-	if r.Name == "" {
-		return "it has no name, so its results would have none"
-	}
-	return ""
-}
-
-func (r Request) methodProblem() string {
-	switch {
-	case r.Method == "":
-		return ""
-	case !isToken(r.Method):
-		return fmt.Sprintf("%q is no method; it is a word such as GET or POST", r.Method)
-	case r.Method == http.MethodConnect:
-		return "CONNECT asks for a tunnel, which answers nothing; use another method"
-	}
-	return ""
-}
-
-func (r Request) weightProblem() string {
-	if !(r.Weight >= 0) || math.IsInf(r.Weight, 0) {
-		return fmt.Sprintf("weight %v; weights are 0 or more", r.Weight)
-	}
-	return ""
 }
 
 func urlProblem(text string) string {
@@ -109,25 +93,17 @@ func urlProblem(text string) string {
 		// The error of url.Parse repeats the text, and with it a password.
 		return "its URL cannot be read; it looks like http://host:port/path"
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Sprintf("its URL begins with %q; it has to begin with http:// or https://", u.Scheme)
+		return fmt.Sprintf("its URL begins with %q; it must begin with http:// or https://", u.Scheme)
 	case u.User != nil:
 		return "its URL holds a user name or password; send them in an Authorization header"
 	case u.Hostname() == "":
 		return "its URL names no host; it looks like http://host:port/path"
-	case !validPort(u):
+	}
+	// A colon without a port is the scheme's own, as RFC 3986 has it.
+	if n, err := strconv.ParseUint(cmp.Or(u.Port(), "80"), 10, 16); err != nil || n == 0 {
 		return fmt.Sprintf("port %q of its URL is not between 1 and 65535", u.Port())
 	}
 	return ""
-}
-
-// validPort reports whether the port, if there is one, can be connected to.
-// A colon without a port is the scheme's own, as RFC 3986 has it.
-func validPort(u *url.URL) bool {
-	if u.Port() == "" {
-		return true
-	}
-	n, err := strconv.ParseUint(u.Port(), 10, 16)
-	return err == nil && n > 0
 }
 
 // reserved headers say how long the message is and what becomes of the
@@ -138,7 +114,7 @@ func headerProblem(h http.Header) string {
 	for name, values := range h {
 		switch {
 		case !isToken(name):
-			return fmt.Sprintf("%q is no name of a header", name)
+			return fmt.Sprintf("%q is not the name of a header", name)
 		case slices.Contains(reserved, http.CanonicalHeaderKey(name)):
 			return fmt.Sprintf("the header %s is written by the driver; leave it out", name)
 		case slices.ContainsFunc(values, hasControl):
@@ -172,13 +148,8 @@ func TrustedRoots(file string) (*x509.CertPool, error) {
 
 // isToken follows RFC 9110, section 5.6.2.
 func isToken(s string) bool {
-	for _, c := range []byte(s) {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return s != ""
+	const characters = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return !strings.ContainsRune(characters, c) })
 }
 
 // hasControl finds what may not be in a header's value (RFC 9110, section
@@ -193,13 +164,6 @@ type Statuses struct{ ranges []statusRange }
 
 // statusRange includes both ends.
 type statusRange struct{ from, to int }
-
-// The statuses of final answers (RFC 9110, section 15); what is below 200 is
-// followed by another.
-const (
-	firstStatus, lastStatus = 200, 599
-	firstRedirect           = 300
-)
 
 // ParseStatuses reads a list such as "200", "2xx" or "200-299,404"; the empty
 // list is the zero value. The error is model.ErrUsage.
@@ -232,23 +196,19 @@ func parseRange(part string) (statusRange, bool) {
 	return statusRange{from, to}, okFrom && okTo && from <= to
 }
 
-// parseStatus takes three digits and nothing else.
+// parseStatus takes three digits and nothing else, of a final answer (RFC 9110,
+// section 15); what is below 200 is followed by another.
 func parseStatus(text string) (int, bool) {
 	n, err := strconv.ParseUint(text, 10, 16)
-	return int(n), err == nil && len(text) == 3 && n >= firstStatus && n <= lastStatus
+	return int(n), err == nil && len(text) == 3 && n >= 200 && n <= 599
 }
 
 // Match reports whether a status is in the set.
 func (s Statuses) Match(status int) bool {
 	if len(s.ranges) == 0 {
-		return status >= firstStatus && status < firstRedirect
+		return status >= 200 && status < 300
 	}
-	for _, r := range s.ranges {
-		if status >= r.from && status <= r.to {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.ranges, func(r statusRange) bool { return status >= r.from && status <= r.to })
 }
 
 // String is the list that ParseStatuses reads; empty for the zero value.

@@ -34,7 +34,7 @@ func TestRequestCheck(t *testing.T) {
 		"header":           {header("X-Tab", "a\tb", "ü"), ""},
 		"host":             {header("Host", "www.example.com"), ""},
 		"no name":          {with(func(r *load.Request) { r.Name = "" }), "no name"},
-		"method":           {with(func(r *load.Request) { r.Method = "GET /" }), "no method"},
+		"method":           {with(func(r *load.Request) { r.Method = "GET /" }), "not a method"},
 		"tunnel":           {with(func(r *load.Request) { r.Method = "CONNECT" }), "tunnel"},
 		"relative":         {with(func(r *load.Request) { r.URL = "/a" }), "begin with http"},
 		"scheme":           {with(func(r *load.Request) { r.URL = "ftp://a/" }), "begin with http"},
@@ -47,11 +47,11 @@ func TestRequestCheck(t *testing.T) {
 		"no number":        {with(func(r *load.Request) { r.Weight = math.NaN() }), "weight NaN"},
 		"infinite":         {with(func(r *load.Request) { r.Weight = math.Inf(1) }), "weight +Inf"},
 		"smuggled":         {header("X", "sesame\r\nY: 1"), "line break"},
-		"header's name":    {header("A B", "x"), "no name of a header"},
+		"header's name":    {header("A B", "x"), "not the name of a header"},
 		"length":           {header("content-length", "3"), "written by the driver"},
 		"encoding":         {header("Transfer-Encoding", "chunked"), "written by the driver"},
 		"two hosts":        {header("Host", "a", "b"), "exactly one"},
-		"empty header":     {header("", "x"), "no name of a header"},
+		"empty header":     {header("", "x"), "not the name of a header"},
 		"delete character": {header("X", "\x7f"), "control character"},
 	} {
 		err := c.request.Check()

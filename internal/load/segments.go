@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -41,14 +42,8 @@ func (s Segments) Share() (share float64, known bool) {
 // made. ok is false where the kernel does not say: only Linux does.
 func CountSegments() (s Segments, ok bool) {
 	const dir = "/proc/thread-self/net/"
-	snmp, err := os.ReadFile(dir + "snmp")
-	if err != nil {
-		return Segments{}, false
-	}
-	netstat, err := os.ReadFile(dir + "netstat")
-	if err != nil {
-		return Segments{}, false
-	}
+	snmp, _ := os.ReadFile(dir + "snmp") // without it nothing is found in it
+	netstat, _ := os.ReadFile(dir + "netstat")
 	in, known := counter(snmp, "Tcp:", "InSegs")
 	outOfOrder, knownToo := counter(netstat, "TcpExt:", "TCPOFOQueue")
 	return Segments{In: in, OutOfOrder: outOfOrder}, known && knownToo
@@ -65,16 +60,11 @@ func counter(table []byte, of, name string) (value int64, ok bool) {
 		case names == nil:
 			names = fields
 		default:
-			return valueOf(names, fields, name)
-		}
-	}
-	return 0, false
-}
-
-func valueOf(names, values [][]byte, name string) (value int64, ok bool) {
-	for i, n := range names {
-		if string(n) == name && i < len(values) {
-			v, err := strconv.ParseInt(string(values[i]), 10, 64)
+			at := slices.IndexFunc(names, func(n []byte) bool { return string(n) == name })
+			if at < 0 || at >= len(fields) {
+				return 0, false
+			}
+			v, err := strconv.ParseInt(string(fields[at]), 10, 64)
 			return v, err == nil
 		}
 	}

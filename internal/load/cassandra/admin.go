@@ -44,16 +44,13 @@ func (a *admin) Count(ctx context.Context) (n int64, err error) {
 	if err != nil || !made {
 		return 0, err
 	}
-	rows := a.Query("SELECT k FROM " + a.options.table(recordTable)).PageSize(pageSize).IterContext(ctx)
+	rows := a.Query("SELECT k FROM " + a.options.table(recordTable)).PageSize(5000).IterContext(ctx)
 	var key string
 	for rows.Scan(&key) {
 		n++
 	}
 	return n, adminError(rows.Close())
 }
-
-// pageSize is how many keys are read at once.
-const pageSize = 5000
 
 // made reports whether there are tables that Create has made. A table of
 // records that another program has made is an error, model.ErrUsage.
@@ -130,17 +127,14 @@ type loader struct {
 	insert string
 }
 
-// inFlight is how many statements one loader has under way.
-const inFlight = 32
-
-// Load writes rows.
+// Load writes rows, with 32 statements under way.
 func (l *loader) Load(ctx context.Context, rows []kv.Row) error {
 	defer l.sockets.closeAfter(ctx)()
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(inFlight)
+	group.SetLimit(32)
 	for _, row := range rows {
 		group.Go(func() error {
-			return l.Query(l.insert, values(row.Key, row.Fields)...).ExecContext(ctx)
+			return l.Query(l.insert, row.Values()...).ExecContext(ctx)
 		})
 	}
 	if err := group.Wait(); err != nil {

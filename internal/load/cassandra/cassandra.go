@@ -22,6 +22,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -83,8 +84,8 @@ func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error)
 	if err != nil {
 		return nil, &load.Error{Kind: load.ErrConnect, Err: err}
 	}
-	x := newSession(c, s.options.table(recordTable), shape)
-	if err := x.prepare(ctx); err != nil {
+	x := &session{conn: c}
+	if err := x.prepare(ctx, s.options.table(recordTable), shape); err != nil {
 		err = errors.Join(s.connectError(err), x.Close())
 		return nil, &load.Error{Kind: load.ErrConnect, Err: err}
 	}
@@ -126,15 +127,6 @@ func (s *Store) connectError(err error) error {
 // example is shown where a URL is not understood.
 const example = "cassandra://user:password@host1,host2:9042/keyspace?consistency=quorum&replication=1 (cassandras:// for TLS)"
 
-// defaultKeyspace is used where the URL names none.
-const defaultKeyspace = "scalebench_kv"
-
-// ownPrefix begins the names of keyspaces that are ours to make and to remove.
-const ownPrefix = "scalebench_"
-
-// connectTimeout bounds connecting, beside the context.
-const connectTimeout = 10 * time.Second
-
 // protocol is the newest version of CQL's binary protocol that all servers
 // since Cassandra 2.2, and those of others, understand. Naming it saves finding
 // out with each session.
@@ -157,11 +149,8 @@ var keyspaceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 // parseOptions reads a URL of the right scheme. The error is model.ErrUsage.
 func parseOptions(u *url.URL) (options, error) {
 	o := options{
-		port: 9042, keyspace: strings.Trim(u.Path, "/"), user: u.User, tls: u.Scheme == "cassandras",
+		port: 9042, keyspace: cmp.Or(strings.Trim(u.Path, "/"), "scalebench_kv"), user: u.User, tls: u.Scheme == "cassandras",
 		hosts: strings.Split(u.Hostname(), ","), consistency: gocql.Quorum, replication: 1,
-	}
-	if o.keyspace == "" {
-		o.keyspace = defaultKeyspace
 	}
 	if slices.Contains(o.hosts, "") {
 		return o, fmt.Errorf("%w: a host has no name", model.ErrUsage)
@@ -204,7 +193,7 @@ func (o *options) parameters(values url.Values) error {
 }
 
 // ours: the keyspace is made and removed with the data set.
-func (o options) ours() bool { return strings.HasPrefix(o.keyspace, ownPrefix) }
+func (o options) ours() bool { return strings.HasPrefix(o.keyspace, "scalebench_") }
 
 // cluster configures a session of the library: it waits for nothing before it
 // sends, repeats nothing, and does no more in the background than it must. It
@@ -213,7 +202,7 @@ func (o options) cluster() *gocql.ClusterConfig {
 	c := gocql.NewCluster(o.hosts...)
 	c.Port, c.ProtoVersion, c.Consistency, c.NumConns = o.port, protocol, o.consistency, 1
 	// The context says how long an operation may take, and nothing else.
-	c.Timeout, c.WriteTimeout, c.ConnectTimeout = 0, 0, connectTimeout
+	c.Timeout, c.WriteTimeout, c.ConnectTimeout = 0, 0, 10*time.Second
 	c.WriteCoalesceWaitTime = 0
 	c.ReconnectInterval = 0
 	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1} // one try

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,28 +25,19 @@ type session struct {
 	update []string // by field
 }
 
-// newSession is for records of a shape in a table.
-func newSession(c *conn, table string, shape kv.Shape) *session {
+// prepare prepares all statements now, for records of a shape in a table; later it
+// would be a part of some operation's latency. With several servers the others
+// than the first prepare each statement when it comes to them.
+func (x *session) prepare(ctx context.Context, table string, shape kv.Shape) error {
+	defer x.sockets.closeAfter(ctx)()
 	columns := shape.Names()
-	x := &session{
-		conn:   c,
-		read:   "SELECT " + strings.Join(columns, ", ") + " FROM " + table + " WHERE k = ?",
-		insert: insertStatement(table, shape),
-	}
+	x.read, x.insert = "SELECT "+strings.Join(columns, ", ")+" FROM "+table+" WHERE k = ?", insertStatement(table, shape)
 	for _, column := range columns {
 		x.update = append(x.update, "UPDATE "+table+" SET "+column+" = ? WHERE k = ?")
 	}
-	return x
-}
-
-// prepare prepares all statements now, for later it would be a part of some
-// operation's latency. With several servers the others than the first prepare
-// each statement when it comes to them.
-func (x *session) prepare(ctx context.Context) error {
-	defer x.sockets.closeAfter(ctx)()
 	for _, statement := range append([]string{x.read, x.insert}, x.update...) {
 		_, err := x.StatementMetadata(ctx, statement, "")
-		if hasCode(err, gocql.ErrCodeInvalid) {
+		if codeOf(err) == gocql.ErrCodeInvalid {
 			return fmt.Errorf("no records were loaded: %w", err)
 		}
 		if err != nil {
@@ -72,12 +64,10 @@ func (x *session) Read(ctx context.Context, key string, into kv.Record) error {
 		return kv.ErrMissing
 	}
 	if err != nil {
-		return fault(ctx, err)
+		return kv.Fault(ctx, err, kindOf)
 	}
-	for _, value := range into {
-		if value == nil { // the row has only what an update has written
-			return kv.ErrMissing
-		}
+	if slices.ContainsFunc(into, func(value []byte) bool { return value == nil }) { // the row has only what an update has written
+		return kv.ErrMissing
 	}
 	return nil
 }
@@ -89,24 +79,15 @@ func (x *session) Update(ctx context.Context, key string, field int, value []byt
 
 // Insert writes a row, whether it was there or not.
 func (x *session) Insert(ctx context.Context, key string, record kv.Record) error {
-	return x.exec(ctx, x.insert, values(key, record)...)
+	return x.exec(ctx, x.insert, kv.Row{Key: key, Fields: record}.Values()...)
 }
 
 func (x *session) exec(ctx context.Context, statement string, args ...any) error {
 	defer x.sockets.closeAfter(ctx)()
 	if err := x.Query(statement, args...).ExecContext(ctx); err != nil {
-		return fault(ctx, err)
+		return kv.Fault(ctx, err, kindOf)
 	}
 	return nil
-}
-
-// values are the arguments of an insert.
-func values(key string, record kv.Record) []any {
-	args := append(make([]any, 0, 1+len(record)), key)
-	for _, value := range record {
-		args = append(args, value)
-	}
-	return args
 }
 
 // conn is a session of the library and the sockets below it.
@@ -133,7 +114,9 @@ func connect(ctx context.Context, config *gocql.ClusterConfig) (*conn, error) {
 		s.close()
 		return nil, errors.Join(seen.last(), err)
 	}
-	s.seal()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sealed = true
 	return &conn{Session: session, sockets: s}, nil
 }
 
@@ -199,13 +182,6 @@ func (s *sockets) DialContext(ctx context.Context, network, address string) (net
 	return c, nil
 }
 
-// seal lets no more connections be opened.
-func (s *sockets) seal() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sealed = true
-}
-
 // close closes all connections and lets no more be opened.
 func (s *sockets) close() {
 	s.mu.Lock()
@@ -222,20 +198,15 @@ func (s *sockets) closeAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, s.close)
 }
 
-// fault gives the error of an operation its kind.
-func fault(ctx context.Context, err error) error { return kv.Fault(ctx, err, kindOf) }
-
 // kindOf knows the errors of the server and of the library. A server that says
 // that it has not heard from enough replicas in time, that not enough of them
 // are up, or that it is overloaded, has answered; the connection is fine, and
 // the text of the error says which it was.
 func kindOf(err error) (load.Kind, bool) {
-	var answer gocql.RequestError
-	switch {
-	case errors.As(err, &answer):
-		if answer.Code() == gocql.ErrCodeProtocol {
-			return load.ErrProtocol, true
-		}
+	switch code := codeOf(err); {
+	case code == gocql.ErrCodeProtocol:
+		return load.ErrProtocol, true
+	case code >= 0:
 		return load.ErrStatus, true
 	case errors.Is(err, gocql.ErrTimeoutNoResponse):
 		return load.ErrTimeout, true
@@ -246,21 +217,21 @@ func kindOf(err error) (load.Kind, bool) {
 	return 0, false
 }
 
-func hasCode(err error, code int) bool {
+// codeOf is the code of the server's error, -1 of another error.
+func codeOf(err error) int {
 	var answer gocql.RequestError
-	return errors.As(err, &answer) && answer.Code() == code
+	if errors.As(err, &answer) {
+		return answer.Code()
+	}
+	return -1
 }
 
 // adminError gives an error of what is not measured a kind of package model.
 func adminError(err error) error {
-	var answer gocql.RequestError
-	switch {
-	case err == nil || errors.Is(err, model.ErrUsage):
+	if err == nil || errors.Is(err, model.ErrUsage) {
 		return err
-	case !errors.As(err, &answer):
-		return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
 	}
-	switch answer.Code() {
+	switch codeOf(err) {
 	case gocql.ErrCodeCredentials:
 		return fmt.Errorf("%w: %w; check user and password", model.ErrDenied, err)
 	case gocql.ErrCodeUnauthorized:

@@ -49,7 +49,8 @@ func New(ctx context.Context, c Config) (load.Driver, error) {
 	}
 	d := &driver{requests: slices.Clone(c.Requests)}
 	for i := range c.Loops {
-		l, err := newLoop(targets, newOrigins(sites, i, c), c)
+		limit := c.Connections*(i+1)/c.Loops - c.Connections*i/c.Loops // this loop's part
+		l, err := newLoop(targets, newOrigins(sites, limit), c)
 		if err != nil {
 			return nil, fmt.Errorf("making event loop %d of %d: %w", i+1, c.Loops, errors.Join(err, d.Close()))
 		}
@@ -58,29 +59,6 @@ func New(ctx context.Context, c Config) (load.Driver, error) {
 	return d, nil
 }
 
-// waitingRoom is how many operations may wait for each origin where there are
-// several. With one there is no need: what is due later would not be sent
-// before them.
-const waitingRoom = 1 << 14
-
-// newOrigins are the sites as loop i sees them, with its part of the
-// connections.
-func newOrigins(sites []site, i int, c Config) []*origin {
-	limit := c.Connections*(i+1)/c.Loops - c.Connections*i/c.Loops
-	room := 0
-	if len(sites) > 1 {
-		room = waitingRoom
-	}
-	origins := make([]*origin, len(sites))
-	for j, s := range sites {
-		origins[j] = newOrigin(s, limit, room)
-	}
-	return origins
-}
-
-// otherFiles is how many files the rest of the process may have open.
-const otherFiles = 64
-
 // enoughFiles refuses more connections than the process may have files: the run
 // would end where load gets interesting.
 func enoughFiles(c Config, sites int) error {
@@ -88,7 +66,10 @@ func enoughFiles(c Config, sites int) error {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return fmt.Errorf("%w: asking for the limit of open files: %w", model.ErrUnavailable, err)
 	}
-	const ofLoop = 2 + maxParting // epoll, eventfd
+	const (
+		ofLoop     = 2 + maxParting // epoll, eventfd
+		otherFiles = 64             // of the rest of the process
+	)
 	need := uint64(c.Connections)*uint64(sites) + uint64(c.Loops)*ofLoop + otherFiles
 	if need > limit.Cur {
 		return fmt.Errorf("%w: %d connections to each of %d origins need up to %d open files, and this process may have %d; "+
@@ -120,14 +101,14 @@ func (d *driver) Run(ctx context.Context, r load.Run) (load.Usage, error) {
 	if err != nil {
 		return load.Usage{}, err
 	}
-	m := &meter{}
-	base := begin(r.Start)
+	base := r.Begin()
+	cpu := &processorTime{}
 	collector := load.NewCollector(len(d.loops), len(d.requests), r.Each)
 	for i := range jobs {
-		jobs[i].shard, jobs[i].base, jobs[i].begun, jobs[i].ended = collector.Shard(i), base, m.begin, m.finish
+		jobs[i].shard, jobs[i].base, jobs[i].cpu = collector.Shard(i), base, cpu
 	}
 	d.execute(ctx, jobs)
-	usage := m.usage(d.loops)
+	usage := d.usage(cpu)
 	collector.Wait()
 	return usage, d.outcome(ctx)
 }
@@ -152,15 +133,6 @@ func (d *driver) jobs(r load.Run) ([]job, error) {
 	return jobs, nil
 }
 
-// begin is the start of a plan on the monotonic clock of this process.
-func begin(start time.Time) time.Time {
-	now := time.Now()
-	if start.IsZero() {
-		return now
-	}
-	return now.Add(start.Sub(now))
-}
-
 // execute runs the loops until all are done. They stop when ctx is done, or one
 // of them cannot go on.
 func (d *driver) execute(ctx context.Context, jobs []job) {
@@ -172,7 +144,10 @@ func (d *driver) execute(ctx context.Context, jobs []job) {
 	stopped := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
 		defer close(stopped)
-		d.stop()
+		for _, l := range d.loops {
+			l.stopped.Store(true)
+			l.poller.ring()
+		}
 	})
 	var all sync.WaitGroup
 	for i, l := range d.loops {
@@ -189,13 +164,6 @@ func (d *driver) execute(ctx context.Context, jobs []job) {
 	}
 }
 
-func (d *driver) stop() {
-	for _, l := range d.loops {
-		l.stopped.Store(true)
-		l.poller.ring()
-	}
-}
-
 // outcome says why a run ended early, if it did.
 func (d *driver) outcome(ctx context.Context) error {
 	for _, l := range d.loops {
@@ -203,24 +171,51 @@ func (d *driver) outcome(ctx context.Context) error {
 			return l.err
 		}
 	}
-	for _, l := range d.loops {
-		if l.interrupted && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	if ctx.Err() != nil && slices.ContainsFunc(d.loops, func(l *loop) bool { return l.interrupted }) {
+		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// processorTime is that of the process when the first loop began the plan, and
+// when the first ended it.
+type processorTime struct {
+	begun, ended sync.Once
+	begin, end   time.Duration
+}
+
+// usage is what a run cost. All loops are done.
+func (d *driver) usage(cpu *processorTime) load.Usage {
+	u := load.Usage{CPU: cpu.end - cpu.begin}
+	for _, l := range d.loops {
+		u.Opened += l.opened
+		u.Wall = max(u.Wall, l.now)
+		if l.poller.spins {
+			u.Spun += l.waited
+		}
+		loaded := min(l.now, l.plan)
+		u.Loaded = max(u.Loaded, loaded)
+		if loaded > 0 {
+			u.Busy = max(u.Busy, 1-min(l.waited.Seconds()/loaded.Seconds(), 1))
+		}
+		for kind, err := range l.examples {
+			if u.Examples[kind] == nil {
+				u.Examples[kind] = err
+			}
+		}
+	}
+	return u
 }
 
 // Close ends all connections. A run that is under way ends first.
 func (d *driver) Close() error {
 	d.running.Lock()
 	defer d.running.Unlock()
-	if d.closed {
-		return nil
-	}
-	d.closed = true
-	for _, l := range d.loops {
-		l.shut()
+	if !d.closed {
+		d.closed = true
+		for _, l := range d.loops {
+			l.shut()
+		}
 	}
 	return nil
 }

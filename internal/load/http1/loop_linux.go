@@ -39,8 +39,7 @@ type job struct {
 	base  time.Time
 	plan  time.Duration // when it ends
 	drain time.Duration // how much longer answers are waited for
-	begun func()        // called when it begins
-	ended func()        // called when the plan ends
+	cpu   *processorTime
 }
 
 // loop sends one share of the operations. Everything in it belongs to the
@@ -77,9 +76,6 @@ type loop struct {
 	interrupted bool
 }
 
-// bufferSize is how much is read at a time, in bytes.
-const bufferSize = 64 << 10
-
 func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
 	p, err := newPoller(c.Spin)
 	if err != nil {
@@ -88,7 +84,7 @@ func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
 	return &loop{
 		targets: targets, origins: origins, timeout: c.Timeout, poller: p,
 		limits: reply{maxHeader: c.MaxHeader, maxBody: c.MaxBody},
-		buffer: make([]byte, bufferSize),
+		buffer: make([]byte, 64<<10),
 	}, nil
 }
 
@@ -99,11 +95,11 @@ func (l *loop) run(j job) {
 	for l.now < 0 && !l.over() {
 		l.turn()
 	}
-	j.begun()
+	j.cpu.begun.Do(func() { j.cpu.begin = load.ProcessorTime() })
 	for l.now < l.plan && !l.over() {
 		l.turn()
 	}
-	j.ended()
+	j.cpu.ended.Do(func() { j.cpu.end = load.ProcessorTime() })
 	for !l.over() {
 		l.turn()
 	}
@@ -135,19 +131,14 @@ func (l *loop) prepare(j job) {
 	}
 	l.tick()
 	l.flushAt, l.woken, l.seen = flushEvery, l.now, l.now
-	for l.look() {
+	for more := true; more; {
+		events, err := l.poller.wait(0)
+		l.fatal(err)
+		for i := range events {
+			l.handle(&events[i])
+		}
+		more = len(events) == len(l.poller.events)
 	}
-}
-
-// look deals with what happened, without waiting, and reports whether there
-// may be more.
-func (l *loop) look() bool {
-	events, err := l.poller.wait(0)
-	l.fatal(err)
-	for i := range events {
-		l.handle(&events[i])
-	}
-	return len(events) == len(l.poller.events)
 }
 
 // tick reads the clock.
@@ -308,7 +299,10 @@ func (l *loop) finish() {
 	for l.parting.first != nil {
 		l.abandon(l.parting.first)
 	}
-	l.dropRest()
+	for l.holding || l.draw() { // what was due and not sent
+		l.shard.Drop(l.held.kind, l.held.due)
+		l.holding = false
+	}
 	l.account()
 	if l.now > 0 {
 		l.shard.Flush(min(l.now, l.plan) - 1) // so that there is a record of all seconds of the plan
@@ -324,12 +318,4 @@ func (l *loop) shut() {
 		}
 	}
 	l.poller.close()
-}
-
-// dropRest gives up what was due and not sent.
-func (l *loop) dropRest() {
-	for l.holding || l.draw() {
-		l.shard.Drop(l.held.kind, l.held.due)
-		l.holding = false
-	}
 }

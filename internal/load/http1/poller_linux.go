@@ -32,9 +32,6 @@ type poller struct {
 // alarmSlot stands in events for the alarm.
 const alarmSlot = -1
 
-// What is waited for: data, room for data, the end of the server's side.
-const interest = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
-
 func newPoller(spins bool) (*poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -58,13 +55,11 @@ func (p *poller) close() {
 	_ = unix.Close(p.fd)
 }
 
-// add registers a connection. What has happened to it already is reported, too.
-func (p *poller) add(c *conn) error { return p.control(unix.EPOLL_CTL_ADD, c) }
-
-// again reports once more what there is to read.
-func (p *poller) again(c *conn) error { return p.control(unix.EPOLL_CTL_MOD, c) }
-
-func (p *poller) control(how int, c *conn) error {
+// watchFor registers a connection (EPOLL_CTL_ADD): what has happened to it already
+// is reported, too. Or it reports once more what there is to read (EPOLL_CTL_MOD).
+func (p *poller) watchFor(how int, c *conn) error {
+	// Data, room for data, the end of the server's side.
+	const interest = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 	e := unix.EpollEvent{Events: interest, Fd: c.slot, Pad: c.age}
 	if err := unix.EpollCtl(p.fd, how, c.fd, &e); err != nil {
 		return fmt.Errorf("%w: watching a connection: %w; allow fewer connections", model.ErrUnavailable, err)
@@ -76,12 +71,6 @@ func (p *poller) control(how int, c *conn) error {
 func (p *poller) ring() {
 	one := [8]byte{0: 1}
 	_, _ = unix.Write(p.alarm, one[:]) // fails only where it is ringing already
-}
-
-// silence stops the ringing.
-func (p *poller) silence() {
-	var count [8]byte
-	_, _ = unix.Read(p.alarm, count[:]) // there is nothing to read where it does not ring
 }
 
 // wait returns what happened, after d at the latest; at once if d is not
@@ -96,10 +85,6 @@ func (p *poller) wait(d time.Duration) ([]unix.EpollEvent, error) {
 	}
 	return p.events[:n], nil
 }
-
-// holding is how long a thread keeps its place at most. It is about as long as
-// Go lets a goroutine run.
-const holding = 10 * time.Millisecond
 
 // poll sleeps until a little before the time, and watches for the rest: what is
 // due then would otherwise be late by the time that waking up takes, which is
@@ -116,15 +101,16 @@ func (p *poller) poll(d time.Duration) (int, unix.Errno) {
 			return n, errno
 		}
 		if d -= time.Since(begin); d > early {
-			return 0, 0 // nobody says that it has to be this long
+			return 0, 0 // it need not be this long
 		}
 	}
 	return p.watch(d)
 }
 
-// rest waits for events, or until the time is over.
+// rest waits for events, or until the time is over, or for about as long as Go
+// lets a goroutine run: a thread keeps its place no longer.
 func (p *poller) rest(d time.Duration) (int, unix.Errno) {
-	d = min(d, holding)
+	d = min(d, 10*time.Millisecond)
 	if !p.coarse {
 		begin := time.Now()
 		n, errno := p.exact(d)
@@ -154,13 +140,13 @@ func (p *poller) rest(d time.Duration) (int, unix.Errno) {
 // It can be interrupted all the same, by the signal with which the
 // garbage collector, or whoever else needs the place, asks for it.
 func (p *poller) exact(d time.Duration) (int, unix.Errno) {
-	room := uintptr(len(p.events))
 	p.limit = unix.NsecToTimespec(int64(d))
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), room, uintptr(unsafe.Pointer(&p.limit)), 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
+		uintptr(len(p.events)), uintptr(unsafe.Pointer(&p.limit)), 0, 0)
 	return int(n), errno
 }
 
-// watch looks again and again, for which nobody has to wake it up.
+// watch looks again and again, so that it need not be woken up.
 func (p *poller) watch(d time.Duration) (int, unix.Errno) {
 	for begin := time.Now(); ; {
 		if n, errno := p.look(); n != 0 || errno != 0 || time.Since(begin) >= d {
@@ -175,3 +161,31 @@ func (p *poller) look() (int, unix.Errno) {
 		uintptr(len(p.events)), 0, 0, 0)
 	return int(n), errno
 }
+
+const (
+	// brief is less time than it takes to fall asleep and to wake up again.
+	brief = 3 * time.Microsecond
+	// longestEarly bounds how long before a time a loop wakes up, and so the
+	// processor time that this can cost.
+	longestEarly = 20 * time.Microsecond
+	// A sleep in ten ends earlier than supposed. With these steps up and down
+	// the supposition comes to rest where that is so.
+	stepUp, stepDown = 50 * time.Nanosecond, 450 * time.Nanosecond
+)
+
+// lateness is by how much sleeps last longer than they should: some µs on
+// hardware, some tens of µs where the processor is virtual. It is told of each
+// sleep, and follows their tenth percentile, up and down.
+type lateness struct{ supposed time.Duration }
+
+// add tells it of a sleep.
+func (l *lateness) add(late time.Duration) {
+	if late > l.supposed {
+		l.supposed = min(l.supposed+stepUp, longestEarly)
+	} else {
+		l.supposed = max(l.supposed-stepDown, 0)
+	}
+}
+
+// least is how late sleeps are, at the least; brief if they are not even that.
+func (l *lateness) least() time.Duration { return max(l.supposed, brief) }

@@ -9,19 +9,26 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// dispatch sends what is due, as far as there are connections.
+// dispatch sends what is due, as far as there are connections: first what waited
+// for an origin.
 func (l *loop) dispatch() {
-	l.sendWaiting()
+	for _, o := range l.origins {
+		for range min(o.waiting.n, burst) {
+			if l.err != nil || !l.send(o, o.waiting.first()) {
+				break
+			}
+			o.waiting.pop()
+		}
+	}
 	for range burst {
 		if l.err != nil || !l.holding && !l.draw() {
 			return
 		}
-		if l.held.due+l.timeout > l.now {
-			if !l.place(l.held) {
-				return
-			}
-		} else {
-			l.drop(l.held)
+		x := l.held
+		if x.due+l.timeout <= l.now {
+			l.drop(x)
+		} else if o := l.origins[l.targets[x.kind].site]; (o.waiting.n > 0 || !l.send(o, x)) && !o.waiting.push(x) {
+			return
 		}
 		l.holding = false
 	}
@@ -43,26 +50,6 @@ func (l *loop) draw() bool {
 func (l *loop) drop(x operation) {
 	l.shard.Drop(x.kind, x.due)
 	l.source.Ended(l.now)
-}
-
-// place sends an operation, or lets it wait if there is room for it.
-func (l *loop) place(x operation) bool {
-	o := l.origin(x)
-	return o.waiting.n == 0 && l.send(o, x) || o.waiting.push(x)
-}
-
-func (l *loop) origin(x operation) *origin { return l.origins[l.targets[x.kind].site] }
-
-// sendWaiting sends what waited for an origin.
-func (l *loop) sendWaiting() {
-	for _, o := range l.origins {
-		for range min(o.waiting.n, burst) {
-			if l.err != nil || !l.send(o, o.waiting.first()) {
-				break
-			}
-			o.waiting.pop()
-		}
-	}
 }
 
 // send gives an operation to a connection that is free or, if there is none and
@@ -109,23 +96,17 @@ func (l *loop) occupy(c *conn, x operation, s state) {
 // open makes a connection for an operation.
 func (l *loop) open(o *origin, x operation) {
 	l.tick()
-	c := l.take()
+	var c *conn
+	if n := len(l.spare); n > 0 {
+		c, l.spare = l.spare[n-1], l.spare[:n-1]
+	} else {
+		c = &conn{slot: int32(len(l.conns)), fd: -1, reply: l.limits}
+		l.conns = append(l.conns, c)
+	}
 	c.origin, c.tries, c.rest = o, 0, l.targets[x.kind].wire
 	o.open++
 	l.occupy(c, x, connecting)
 	l.connect(c, nil)
-}
-
-// take returns a place for a connection.
-func (l *loop) take() *conn {
-	if n := len(l.spare); n > 0 {
-		c := l.spare[n-1]
-		l.spare = l.spare[:n-1]
-		return c
-	}
-	c := &conn{slot: int32(len(l.conns)), fd: -1, reply: l.limits}
-	l.conns = append(l.conns, c)
-	return c
 }
 
 // connect tries one address after another until one does not refuse at once; why
@@ -137,7 +118,7 @@ func (l *loop) connect(c *conn, why error) {
 		if err == nil {
 			c.fd = fd
 			c.tries++
-			l.fatal(l.poller.add(c))
+			l.fatal(l.poller.watchFor(unix.EPOLL_CTL_ADD, c))
 			return
 		}
 		if errors.Is(err, model.ErrUnavailable) {

@@ -14,17 +14,15 @@ import (
 // otherwise be told of each.
 
 // recv reads into b, which is not empty. n = 0 without an error is the end.
-func recv(fd int, b []byte) (n int, errno unix.Errno) {
-	r, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0, 0, 0)
-	if e != 0 {
-		return 0, e
-	}
-	return int(r), 0
-}
+func recv(fd int, b []byte) (n int, errno unix.Errno) { return transfer(unix.SYS_RECVFROM, fd, b, 0) }
 
 // send writes what the kernel has room for; b is not empty.
 func send(fd int, b []byte) (n int, errno unix.Errno) {
-	r, _, e := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+	return transfer(unix.SYS_SENDTO, fd, b, unix.MSG_NOSIGNAL)
+}
+
+func transfer(call uintptr, fd int, b []byte, flags uintptr) (n int, errno unix.Errno) {
+	r, _, e := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, 0, 0)
 	if e != 0 {
 		return 0, e
 	}
@@ -60,12 +58,6 @@ func connected(fd int) error {
 		return unix.Errno(code)
 	}
 	return nil
-}
-
-// wasConnected reports whether an error of connected is about what came after
-// the handshake: who refuses it causes ECONNREFUSED instead.
-func wasConnected(err error) bool {
-	return errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
 }
 
 // lack tells what this machine lacks from what is wrong with an address. That

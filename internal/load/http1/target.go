@@ -2,6 +2,7 @@ package http1
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,152 +35,83 @@ type site struct {
 
 // prepare makes targets of requests that passed load.CheckRequests, in their
 // order, and lists the sites that they go to.
-func prepare(ctx context.Context, requests []load.Request, r Resolver) ([]target, []site, error) {
-	var (
-		targets []target
-		sites   []site
-	)
-	index := make(map[string]int) // of sites, by name
+func prepare(ctx context.Context, requests []load.Request, r Resolver) (targets []target, sites []site, err error) {
 	for _, q := range requests {
-		u, err := parseURL(q)
-		if err != nil {
-			return nil, nil, err
+		u, err := url.Parse(q.URL)
+		if err != nil || u.Scheme != "http" {
+			return nil, nil, fmt.Errorf("%w: request %q: the fast path speaks plain HTTP/1.1 only; its URL must begin with http://, or use the standard client",
+				model.ErrUsage, q.Name)
 		}
-		name := originOf(u)
-		if _, known := index[name]; !known {
-			s, err := newSite(ctx, name, r)
+		host, port := strings.ToLower(u.Hostname()), cmp.Or(u.Port(), "80")
+		name := net.JoinHostPort(host, port)
+		index := slices.IndexFunc(sites, func(s site) bool { return s.name == name })
+		if index < 0 {
+			s, err := newSite(ctx, name, host, port, r)
 			if err != nil {
 				return nil, nil, err
 			}
-			index[name] = len(sites)
-			sites = append(sites, s)
+			index, sites = len(sites), append(sites, s)
 		}
-		targets = append(targets, target{
-			wire: wire(q, u), head: q.Method == http.MethodHead, expect: q.Expect, site: index[name],
-		})
+		targets = append(targets, target{wire: wire(q, u), head: q.Method == http.MethodHead, expect: q.Expect, site: index})
 	}
 	return targets, sites, nil
 }
 
-func parseURL(q load.Request) (*url.URL, error) {
-	u, err := url.Parse(q.URL)
-	if err != nil { // it passed its check
-		return nil, fmt.Errorf("%w: request %q: its URL cannot be read", model.ErrUsage, q.Name)
-	}
-	if u.Scheme != "http" {
-		return nil, fmt.Errorf("%w: request %q: the fast path speaks plain HTTP/1.1 only, not %s; use the standard client for it",
-			model.ErrUsage, q.Name, u.Scheme)
-	}
-	return u, nil
-}
-
-// originOf names the host and port of a URL.
-func originOf(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = "80"
-	}
-	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
-}
-
 // newSite looks up the host of an origin.
-func newSite(ctx context.Context, name string, r Resolver) (site, error) {
-	host, service, err := net.SplitHostPort(name)
-	if err != nil {
-		return site{}, fmt.Errorf("%w: %q is no host and port: %w", model.ErrUsage, name, err)
-	}
+func newSite(ctx context.Context, name, host, service string, r Resolver) (site, error) {
 	port, err := strconv.ParseUint(service, 10, 16)
 	if err != nil {
 		return site{}, fmt.Errorf("%w: port %q of %s: %w", model.ErrUsage, service, name, err)
 	}
-	addresses, err := lookUp(ctx, r, host)
-	if err != nil {
-		return site{}, err
-	}
 	s := site{name: name}
+	if a, err := netip.ParseAddr(host); err == nil {
+		s.addresses = []netip.AddrPort{netip.AddrPortFrom(a.Unmap(), uint16(port))}
+		return s, nil
+	}
+	addresses, err := r.LookupNetIP(ctx, "ip", host)
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return s, fmt.Errorf("%w: there is no host %q; check the URL", model.ErrUsage, host)
+	case err != nil:
+		return s, fmt.Errorf("%w: looking up the host %q: %w", model.ErrUnavailable, host, err)
+	case len(addresses) == 0:
+		return s, fmt.Errorf("%w: the host %q has no address; check the URL", model.ErrUsage, host)
+	}
 	for _, a := range addresses {
 		s.addresses = append(s.addresses, netip.AddrPortFrom(a.Unmap(), uint16(port)))
 	}
 	return s, nil
 }
 
-func lookUp(ctx context.Context, r Resolver, host string) ([]netip.Addr, error) {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return []netip.Addr{a}, nil
-	}
-	addresses, err := r.LookupNetIP(ctx, "ip", host)
-	var dns *net.DNSError
-	switch {
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return nil, fmt.Errorf("%w: there is no host %q; check the URL", model.ErrUsage, host)
-	case err != nil:
-		return nil, fmt.Errorf("%w: looking up the host %q: %w", model.ErrUnavailable, host, err)
-	case len(addresses) == 0:
-		return nil, fmt.Errorf("%w: the host %q has no address; check the URL", model.ErrUsage, host)
-	}
-	return addresses, nil
-}
-
-// agent is what requests say that they come from, unless they say it
-// themselves.
-const agent = "scalebench"
-
-// wire writes a request as RFC 9112 has it.
+// wire writes a request as RFC 9112 has it: with Host first, as RFC 9110,
+// section 7.2, asks for, and the other fields by name.
 func wire(q load.Request, u *url.URL) []byte {
+	// What every request has, unless it says it itself.
+	header := http.Header{"Host": {hostField(u)}, "User-Agent": {"scalebench"}}
+	for name := range q.Header {
+		delete(header, http.CanonicalHeaderKey(name))
+	}
+	maps.Copy(header, q.Header)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", method(q), strings.ReplaceAll(u.RequestURI(), " ", "%20"))
-	header := withDefaults(q.Header, u)
-	for _, name := range order(header) {
-		for _, value := range header[name] {
-			fmt.Fprintf(&b, "%s: %s\r\n", name, value)
+	method := cmp.Or(q.Method, http.MethodGet)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", method, strings.ReplaceAll(u.RequestURI(), " ", "%20"))
+	for _, host := range []bool{true, false} {
+		for _, name := range slices.Sorted(maps.Keys(header)) {
+			for _, value := range header[name] {
+				if (http.CanonicalHeaderKey(name) == "Host") == host {
+					fmt.Fprintf(&b, "%s: %s\r\n", name, value)
+				}
+			}
 		}
 	}
-	if len(q.Body) > 0 || expectsBody(method(q)) {
+	// Servers may ask for the length of a body that is empty (RFC 9110, section 8.6).
+	if len(q.Body) > 0 || slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, method) {
 		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(q.Body))
 	}
 	b.WriteString("\r\n")
 	b.Write(q.Body)
 	return b.Bytes()
-}
-
-func method(q load.Request) string {
-	if q.Method == "" {
-		return http.MethodGet
-	}
-	return q.Method
-}
-
-// expectsBody reports whether servers may ask for the length of a body that is
-// empty (RFC 9110, section 8.6).
-func expectsBody(method string) bool {
-	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
-}
-
-// withDefaults adds what every request has.
-func withDefaults(h http.Header, u *url.URL) http.Header {
-	all := http.Header{"Host": {hostField(u)}, "User-Agent": {agent}}
-	for name := range h {
-		if c := http.CanonicalHeaderKey(name); c == "Host" || c == "User-Agent" {
-			delete(all, c)
-		}
-	}
-	maps.Copy(all, h)
-	return all
-}
-
-// order puts Host first, as RFC 9110, section 7.2, asks for, and the others by
-// name.
-func order(h http.Header) []string {
-	names := slices.Sorted(maps.Keys(h))
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
-	return names
-}
-
-func rank(name string) int {
-	if http.CanonicalHeaderKey(name) == "Host" {
-		return 0
-	}
-	return 1
 }
 
 // hostField is the host of a URL without what means something on this machine

@@ -1,9 +1,25 @@
+// Package httpstd sends requests with the standard library's HTTP client: over
+// TLS, in HTTP/1.1 and HTTP/2. Plain HTTP/1.1 is faster in package load/http1;
+// where that does not run, this one does it, too.
+//
+// The way of a request:
+//
+//  1. New checks the requests and makes of each what is the same every time.
+//  2. A load.Pool opens a client: a connection to each origin of the requests,
+//     TLS and all, so that what is slow or wrong about connecting shows there.
+//     With HTTP/2 several clients may share connections, a stream each.
+//  3. The client sends a request over its own connection, and nowhere else:
+//     there are no redirects, retries, cookies, caches or proxies, which would
+//     make another load of the one that was asked for.
+//  4. The answer is read to its end and thrown away; what is wrong with it
+//     becomes one of the kinds of package load.
 package httpstd
 
 import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
@@ -51,36 +67,20 @@ type Config struct {
 	MaxHeader, MaxBody int64
 }
 
-func (c Config) withDefaults() Config {
-	if c.Streams == 0 {
-		c.Streams = 1
-	}
-	if c.MaxHeader == 0 {
-		c.MaxHeader = DefaultMaxHeader
-	}
-	if c.MaxBody == 0 {
-		c.MaxBody = DefaultMaxBody
-	}
-	return c
-}
-
 // check refuses what cannot work, with model.ErrUsage.
 func (c Config) check() error {
 	if err := load.CheckRequests(c.Requests); err != nil {
 		return err
 	}
-	switch c.Protocol {
-	case Negotiated, HTTP1, HTTP2:
-	default:
-		return fmt.Errorf("%w: protocol %q; it is %s, %s, or empty", model.ErrUsage, c.Protocol, HTTP1, HTTP2)
-	}
 	switch {
+	case !slices.Contains([]Protocol{Negotiated, HTTP1, HTTP2}, c.Protocol):
+		return fmt.Errorf("%w: protocol %q must be %s, %s, or empty", model.ErrUsage, c.Protocol, HTTP1, HTTP2)
 	case c.Streams < 1:
-		return fmt.Errorf("%w: %d streams a connection; there is at least 1", model.ErrUsage, c.Streams)
+		return fmt.Errorf("%w: %d streams a connection; there must be at least 1", model.ErrUsage, c.Streams)
 	case c.Streams > 1 && c.Protocol != HTTP2:
 		return fmt.Errorf("%w: %d streams a connection need the protocol %s", model.ErrUsage, c.Streams, HTTP2)
 	case c.MaxHeader < 0 || c.MaxBody < 0:
-		return fmt.Errorf("%w: limits of %d bytes for headers and %d for bodies; they are positive", model.ErrUsage, c.MaxHeader, c.MaxBody)
+		return fmt.Errorf("%w: limits of %d bytes for headers and %d for bodies must be positive", model.ErrUsage, c.MaxHeader, c.MaxBody)
 	}
 	return nil
 }
@@ -91,8 +91,12 @@ func (c Config) transport() (*http.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
+	var protocols http.Protocols
+	protocols.SetHTTP1(c.Protocol != HTTP2)
+	protocols.SetHTTP2(c.Protocol != HTTP1)
+	protocols.SetUnencryptedHTTP2(c.Protocol == HTTP2)
 	return &http.Transport{
-		Protocols:              c.protocols(),
+		Protocols:              &protocols,
 		DisableCompression:     true, // what is not asked for is not sent, nor unpacked
 		MaxResponseHeaderBytes: c.MaxHeader,
 		TLSClientConfig: &tls.Config{
@@ -101,12 +105,4 @@ func (c Config) transport() (*http.Transport, error) {
 			InsecureSkipVerify: c.Insecure, //nolint:gosec // only if the user wants it
 		},
 	}, nil
-}
-
-func (c Config) protocols() *http.Protocols {
-	var p http.Protocols
-	p.SetHTTP1(c.Protocol != HTTP2)
-	p.SetHTTP2(c.Protocol != HTTP1)
-	p.SetUnencryptedHTTP2(c.Protocol == HTTP2)
-	return &p
 }

@@ -2,12 +2,12 @@ package httpstd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 
@@ -23,7 +23,7 @@ type Target struct {
 	origins   []origin
 
 	mu     sync.Mutex
-	groups map[int]*group // of clients that share connections
+	shared map[int]*shared // by group of clients
 }
 
 // origin is where a connection goes.
@@ -39,7 +39,8 @@ type prepared struct {
 
 // New makes a target; it connects to nothing yet. The error is model.ErrUsage.
 func New(c Config) (*Target, error) {
-	c = c.withDefaults()
+	c.Streams = cmp.Or(c.Streams, 1)
+	c.MaxHeader, c.MaxBody = cmp.Or(c.MaxHeader, DefaultMaxHeader), cmp.Or(c.MaxBody, DefaultMaxBody)
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func New(c Config) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{config: c, transport: transport, groups: make(map[int]*group)}
+	t := &Target{config: c, transport: transport, shared: map[int]*shared{}}
 	for _, r := range c.Requests {
 		if err := t.prepare(r); err != nil {
 			return nil, err
@@ -62,27 +63,17 @@ func (t *Target) Mix() []load.Weight { return load.MixOf(t.config.Requests) }
 // Open connects client i to every origin; those that share connections join
 // them. Errors are of the kind load.ErrConnect.
 func (t *Target) Open(ctx context.Context, i int) (load.Client, error) {
-	l, err := t.link(ctx, i)
+	var l *link
+	var err error
+	if t.config.Streams == 1 {
+		l, err = t.dial(ctx)
+	} else {
+		l, err = t.join(ctx, i/t.config.Streams)
+	}
 	if err != nil {
 		return nil, &load.Error{Kind: load.ErrConnect, Err: err}
 	}
 	return &client{target: t, link: l}, nil
-}
-
-func (t *Target) link(ctx context.Context, i int) (*link, error) {
-	if t.config.Streams == 1 {
-		return t.dial(ctx)
-	}
-	return t.group(i/t.config.Streams).join(ctx, t.dial)
-}
-
-func (t *Target) group(i int) *group {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.groups[i] == nil {
-		t.groups[i] = newGroup()
-	}
-	return t.groups[i]
 }
 
 // prepare makes the template of a request that passed its Check.
@@ -101,28 +92,14 @@ func (t *Target) prepare(r load.Request) error {
 	if _, ok := template.Header["User-Agent"]; !ok {
 		template.Header.Set("User-Agent", "scalebench")
 	}
-	t.requests = append(t.requests, prepared{
-		template: template, body: bytes.Clone(r.Body), expect: r.Expect, origin: t.originOf(template.URL),
-	})
+	u := template.URL
+	o := origin{u.Scheme, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80"))}
+	index := slices.Index(t.origins, o)
+	if index < 0 {
+		index, t.origins = len(t.origins), append(t.origins, o)
+	}
+	t.requests = append(t.requests, prepared{template: template, body: bytes.Clone(r.Body), expect: r.Expect, origin: index})
 	return nil
-}
-
-// originOf returns the number of a URL's origin, which may be new.
-func (t *Target) originOf(u *url.URL) int {
-	port := u.Port()
-	switch {
-	case port != "":
-	case u.Scheme == "https":
-		port = "443"
-	default:
-		port = "80"
-	}
-	o := origin{u.Scheme, net.JoinHostPort(u.Hostname(), port)}
-	if i := slices.Index(t.origins, o); i >= 0 {
-		return i
-	}
-	t.origins = append(t.origins, o)
-	return len(t.origins) - 1
 }
 
 // request is the prepared one to be sent now.
@@ -132,4 +109,30 @@ func (p prepared) request(ctx context.Context) *http.Request {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body))
 	}
 	return r
+}
+
+// Redirect is an answer that sends the client elsewhere.
+type Redirect struct {
+	From   string // the URL that was asked
+	Status int
+	To     string // as the server said it
+}
+
+// Redirect sends each request once and follows nothing. It returns the first
+// answer that redirects although that status is not expected; nil if there is
+// none.
+func (t *Target) Redirect(ctx context.Context) *Redirect {
+	defer t.transport.CloseIdleConnections()
+	for _, p := range t.requests {
+		answer, err := t.transport.RoundTrip(p.request(ctx))
+		if err != nil {
+			continue // no answer is no redirect
+		}
+		_ = answer.Body.Close() // it is not read
+		to := answer.Header.Get("Location")
+		if answer.StatusCode/100 == 3 && to != "" && !p.expect.Match(answer.StatusCode) {
+			return &Redirect{From: p.template.URL.String(), Status: answer.StatusCode, To: to}
+		}
+	}
+	return nil
 }

@@ -42,11 +42,11 @@ const (
 func (d Dataset) Check() error {
 	switch {
 	case d.Records < 1 || d.Records > maxRecords:
-		return fmt.Errorf("%w: a data set of %d records; from 1 to %d are allowed", model.ErrUsage, d.Records, int64(maxRecords))
+		return fmt.Errorf("%w: a data set of %d records; there must be 1 to %d", model.ErrUsage, d.Records, int64(maxRecords))
 	case d.Fields < 1 || d.Fields > maxFields:
-		return fmt.Errorf("%w: records of %d fields; from 1 to %d are allowed", model.ErrUsage, d.Fields, maxFields)
+		return fmt.Errorf("%w: records of %d fields; there must be 1 to %d", model.ErrUsage, d.Fields, maxFields)
 	case d.FieldSize < MinFieldSize || d.FieldSize > maxRecordSize/d.Fields:
-		return fmt.Errorf("%w: fields of %d bytes; from %d to %d are allowed in records of %d fields",
+		return fmt.Errorf("%w: fields of %d bytes; they must have %d to %d in records of %d fields",
 			model.ErrUsage, d.FieldSize, MinFieldSize, maxRecordSize/d.Fields, d.Fields)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,66 +139,42 @@ func write(ctx context.Context, store Store, admin Admin, set Dataset, o LoadOpt
 
 // writeRecords writes all records over several connections.
 func writeRecords(ctx context.Context, store Store, set Dataset, o LoadOptions) error {
-	w := &writer{store: store, set: set, progress: o.Progress}
-	w.batch = min(max(batchSize/set.recordSize(), 1), maxBatch)
-	connections := o.Connections
-	if connections <= 0 {
-		connections = 8
-	}
+	batch := min(max(batchSize/set.recordSize(), 1), maxBatch)
+	var next atomic.Int64 // the first record that no connection writes yet
+	var mu sync.Mutex
+	var written int64
 	group, ctx := errgroup.WithContext(ctx)
-	for range connections {
-		group.Go(func() error { return w.run(ctx) })
+	for range cmp.Or(max(o.Connections, 0), 8) {
+		group.Go(func() error {
+			first := next.Add(batch) - batch
+			if first >= set.Records {
+				return nil
+			}
+			loader, err := store.Loader(ctx, set.Shape)
+			if err != nil {
+				return err
+			}
+			rows := make([]Row, batch)
+			for i := range rows {
+				rows[i].Fields = set.newRecord()
+			}
+			for ; err == nil && first < set.Records; first = next.Add(batch) - batch {
+				rows = rows[:min(batch, set.Records-first)]
+				for i := range rows {
+					rows[i].Key = set.Key(first + int64(i))
+					fillRecord(rows[i].Fields, first+int64(i))
+				}
+				if err = loader.Load(ctx, rows); err == nil && o.Progress != nil {
+					mu.Lock()
+					written += int64(len(rows))
+					o.Progress(written)
+					mu.Unlock()
+				}
+			}
+			return errors.Join(err, loader.Close())
+		})
 	}
 	return group.Wait()
-}
-
-// writer is what the connections that load share.
-type writer struct {
-	store Store
-	set   Dataset
-	batch int64        // records at once
-	next  atomic.Int64 // the first record that no connection writes yet
-
-	mu       sync.Mutex
-	written  int64
-	progress func(int64)
-}
-
-// run writes batches until none is left.
-func (w *writer) run(ctx context.Context) error {
-	first := w.next.Add(w.batch) - w.batch
-	if first >= w.set.Records {
-		return nil
-	}
-	loader, err := w.store.Loader(ctx, w.set.Shape)
-	if err != nil {
-		return err
-	}
-	rows := make([]Row, w.batch)
-	for i := range rows {
-		rows[i].Fields = w.set.newRecord()
-	}
-	for ; err == nil && first < w.set.Records; first = w.next.Add(w.batch) - w.batch {
-		err = w.write(ctx, loader, rows[:min(w.batch, w.set.Records-first)], first)
-	}
-	return errors.Join(err, loader.Close())
-}
-
-func (w *writer) write(ctx context.Context, loader Loader, rows []Row, first int64) error {
-	for i := range rows {
-		rows[i].Key = w.set.Key(first + int64(i))
-		fillRecord(rows[i].Fields, first+int64(i))
-	}
-	if err := loader.Load(ctx, rows); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.written += int64(len(rows))
-	if w.progress != nil {
-		w.progress(w.written)
-	}
-	return nil
 }
 
 // inTime does what a store that is up does at once. One that accepts the
@@ -234,21 +211,16 @@ type Remover interface {
 	Settle(ctx context.Context) error
 }
 
-// Inserted records are numbered on from those loaded, by as many generators as
-// there were, each with gaps of its own (see inserts). So a few more numbers
-// than there are records to remove are looked for: this many times as many, and
-// this many.
-const (
-	insertedTimes = 2
-	insertedSlack = 10_000
-)
-
 // removeInserted removes the records that were inserted into a data set, which
 // has so many more than were loaded. It reports whether these were all;
 // otherwise another program has added something.
+//
+// Inserted records are numbered on from those loaded, by as many generators as
+// there were, each with gaps of its own (see inserts). So twice as many numbers
+// are looked for as there are records to remove, and 10,000.
 func removeInserted(ctx context.Context, r Remover, set Dataset, more int64) (all bool, err error) {
 	keys := make([]string, 0, maxBatch)
-	end := set.Records + insertedTimes*more + insertedSlack
+	end := set.Records + 2*more + 10_000
 	for record := set.Records; more > 0 && record < end; {
 		keys = keys[:0]
 		for ; len(keys) < maxBatch && record < end; record++ {

@@ -27,7 +27,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -92,6 +91,16 @@ func (s Shape) Names() []string {
 		names[i] = "field" + strconv.Itoa(i)
 	}
 	return names
+}
+
+// Values are the arguments of a statement that inserts a record: the key and the
+// fields.
+func (r Row) Values() []any {
+	args := append(make([]any, 0, 1+len(r.Fields)), r.Key)
+	for _, value := range r.Fields {
+		args = append(args, value)
+	}
+	return args
 }
 
 // Foreign is the error of kind model.ErrUsage for a table of records that is
@@ -185,9 +194,6 @@ func (a Address) String() string {
 	return clean.String()
 }
 
-// secretParams are in the names of parameters with secret values.
-var secretParams = []string{"pass", "key", "secret", "token"}
-
 // Hide returns an error that says the same without the secrets, in whatever
 // form of them the URL or a library has used.
 func (a Address) Hide(err error) error {
@@ -203,7 +209,7 @@ func (a Address) Hide(err error) error {
 	if msg == err.Error() {
 		return err
 	}
-	return &hidden{msg: msg, err: err}
+	return &load.Redacted{Text: msg, Err: err}
 }
 
 // secrets lists the values that must not be shown, the longest first, so that
@@ -211,25 +217,14 @@ func (a Address) Hide(err error) error {
 func (a Address) secrets() []string {
 	secrets := []string{a.Password()}
 	for name, values := range a.url.Query() {
-		for _, part := range secretParams {
-			if strings.Contains(strings.ToLower(name), part) {
-				secrets = append(secrets, values...)
-			}
+		if slices.ContainsFunc([]string{"pass", "key", "secret", "token"}, func(part string) bool { return strings.Contains(strings.ToLower(name), part) }) {
+			secrets = append(secrets, values...)
 		}
 	}
 	secrets = slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 	slices.SortFunc(secrets, func(x, y string) int { return len(y) - len(x) })
 	return secrets
 }
-
-// hidden is an error with another text.
-type hidden struct {
-	msg string
-	err error
-}
-
-func (h *hidden) Error() string { return h.msg }
-func (h *hidden) Unwrap() error { return h.err }
 
 // Fault gives the error of a session's operation its kind, for packages that
 // implement [Session]. ErrTimeout if ctx is done, whatever the library makes of
@@ -241,23 +236,18 @@ func Fault(ctx context.Context, err error, own func(error) (load.Kind, bool)) er
 	if ctx.Err() == nil {
 		kind, known = own(err)
 	}
-	if !known {
-		kind = connectionKind(err)
-	}
-	return &load.Error{Kind: kind, Err: err}
-}
-
-// connectionKind tells what happened to a connection.
-func connectionKind(err error) load.Kind {
 	is := func(target error) bool { return errors.Is(err, target) }
 	var netErr net.Error
 	switch {
+	case known:
 	case is(context.DeadlineExceeded), is(context.Canceled), is(os.ErrDeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
-		return load.ErrTimeout
-	case is(io.EOF), is(io.ErrUnexpectedEOF), is(net.ErrClosed), is(syscall.ECONNRESET), is(syscall.EPIPE), is(syscall.ECONNABORTED):
-		return load.ErrClosed
+		kind = load.ErrTimeout
+	case load.Ended(err):
+		kind = load.ErrClosed
 	case is(syscall.ECONNREFUSED), is(syscall.EHOSTUNREACH), is(syscall.ENETUNREACH):
-		return load.ErrConnect
+		kind = load.ErrConnect
+	default:
+		kind = load.ErrProtocol
 	}
-	return load.ErrProtocol
+	return &load.Error{Kind: kind, Err: err}
 }

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,9 +41,7 @@ var _ load.Target = (*Target)(nil)
 // NewTarget is for a store into which the data set was loaded. The error is
 // model.ErrUsage.
 func NewTarget(store Store, c Config) (*Target, error) {
-	if c.Share == (load.Share{}) {
-		c.Share = load.All
-	}
+	c.Share = cmp.Or(c.Share, load.All)
 	if err := c.Dataset.Check(); err != nil {
 		return nil, err
 	}
@@ -50,7 +49,7 @@ func NewTarget(store Store, c Config) (*Target, error) {
 		return nil, err
 	}
 	if c.Share.Of < 1 || c.Share.Index < 0 || c.Share.Index >= c.Share.Of {
-		return nil, fmt.Errorf("%w: share %d of %d; shares are counted from 0", model.ErrUsage, c.Share.Index, c.Share.Of)
+		return nil, fmt.Errorf("%w: there is no share %d of %d; shares are counted from 0", model.ErrUsage, c.Share.Index, c.Share.Of)
 	}
 	t := &Target{store: store, config: c, inserts: newInserts(c.Dataset.Records, c.Share), opened: map[int]uint64{}}
 	t.ops, t.weights = c.Workload.mix()
@@ -237,10 +236,7 @@ func (c *inserts) stored(place int64) {
 	defer c.mu.Unlock()
 	c.ahead[place] = struct{}{}
 	known := c.known.Load()
-	for {
-		if _, ok := c.ahead[known]; !ok {
-			break
-		}
+	for _, ok := c.ahead[known]; ok; _, ok = c.ahead[known] {
 		delete(c.ahead, known)
 		known++
 	}

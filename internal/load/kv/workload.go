@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/load"
@@ -31,8 +32,7 @@ const (
 	opUpdate
 	// opInsert writes a new record.
 	opInsert
-	// opReadModifyWrite reads a record and then replaces one of its fields.
-	opReadModifyWrite
+	// The fourth reads a record and then replaces one of its fields.
 )
 
 var operationNames = [...]string{"read", "update", "insert", "read-modify-write"}
@@ -70,7 +70,7 @@ func Preset(name string) (Workload, error) {
 		}
 		names = append(names, w.Name)
 	}
-	return Workload{}, fmt.Errorf("%w: no workload is called %q; there are %s", model.ErrUsage, name, strings.Join(names, ", "))
+	return Workload{}, fmt.Errorf("%w: there is no workload %q; use one of %s", model.ErrUsage, name, strings.Join(names, ", "))
 }
 
 // Check refuses what cannot be done, with model.ErrUsage.
@@ -78,7 +78,7 @@ func (w Workload) Check() error {
 	sum := 0.0
 	for i, weight := range w.weights() {
 		if !(weight >= 0) || math.IsInf(weight, 0) {
-			return fmt.Errorf("%w: a weight of %v for %s in workload %s; weights are 0 or more", model.ErrUsage, weight, operationNames[i], w.Name)
+			return fmt.Errorf("%w: a weight of %v for %s in workload %s; weights must be 0 or more", model.ErrUsage, weight, operationNames[i], w.Name)
 		}
 		sum += weight
 	}
@@ -127,11 +127,10 @@ const (
 
 // Check refuses a distribution that there is not, with model.ErrUsage.
 func (d Distribution) Check() error {
-	switch d {
-	case Uniform, Zipfian, Zipf, Latest:
-		return nil
+	if !slices.Contains([]Distribution{Uniform, Zipfian, Zipf, Latest}, d) {
+		return fmt.Errorf("%w: distribution %q must be uniform, zipfian, zipf or latest", model.ErrUsage, d)
 	}
-	return fmt.Errorf("%w: distribution %q; there are uniform, zipfian, zipf and latest", model.ErrUsage, d)
+	return nil
 }
 
 // newChooser draws the places of records among those that a generator knows:
@@ -141,7 +140,7 @@ func newChooser(d Distribution, loaded int64, known func() int64, rng *rand.Rand
 	switch d {
 	case Zipfian:
 		s := newScrambled(loaded)
-		return func() int64 { return s.record(rng) }
+		return func() int64 { return s.recordAt(rng.Float64()) }
 	case Zipf:
 		z := newZipf(loaded)
 		return func() int64 { return z.rank(rng) }
@@ -272,21 +271,14 @@ func newScrambled(records int64) scrambled {
 // recordAt maps u, uniform in [0, 1), to a record.
 func (s scrambled) recordAt(u float64) int64 { return int64(fnv(s.ranks.rank(u)) % s.records) }
 
-func (s scrambled) record(rng *rand.Rand) int64 { return s.recordAt(rng.Float64()) }
-
-// Constants of the 64-bit FNV hash.
-const (
-	fnvOffset = 0xcbf29ce484222325
-	fnvPrime  = 1099511628211
-)
-
 // fnv is YCSB's hash of a number (Utils.fnvhash64): FNV-1a over its eight
 // bytes, least significant first, and of that the absolute value as a signed
 // number, so that 63 bits are left.
 func fnv(number int64) uint64 {
-	hash := uint64(fnvOffset)
+	const offset, prime = 0xcbf29ce484222325, 1099511628211 // of the 64-bit hash
+	hash := uint64(offset)
 	for range 8 {
-		hash = (hash ^ uint64(number)&0xff) * fnvPrime
+		hash = (hash ^ uint64(number)&0xff) * prime
 		number >>= 8
 	}
 	if int64(hash) < 0 {

@@ -22,18 +22,20 @@ import (
 )
 
 // connection reaches one server, with the credentials that requests are signed
-// with.
+// with. It is the transport of its own client.
 type connection struct {
 	*minio.Client
 	endpoint  string // as shown to people
 	region    string // "": the server is asked
 	creds     *credentials.Credentials
 	transport *http.Transport
-	clocks    *clocks
+	skew      atomic.Int64 // nanoseconds that this node's clock is ahead of the server's
 }
 
 // connect finds the server and the credentials. It sends nothing but what
-// finding credentials needs.
+// finding credentials needs. It keeps a connection for each client, HTTP/1.1
+// only, so that n operations at once are n connections, as in the clients that
+// people use.
 func connect(config Config) (*connection, error) {
 	getenv := lookup(config.Environ)
 	c := &connection{region: cmp.Or(config.Region, getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION"))}
@@ -45,19 +47,41 @@ func connect(config Config) (*connection, error) {
 	if c.creds, err = findCredentials(getenv); err != nil {
 		return nil, err
 	}
-	if c.transport, err = newTransport(config); err != nil {
-		return nil, err
+	roots, err := load.TrustedRoots(config.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("ca_file: %w", err)
 	}
-	c.clocks = &clocks{next: c.transport}
+	c.transport = &http.Transport{
+		Proxy:           http.ProxyFromEnvironment,
+		DialContext:     (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, InsecureSkipVerify: config.InsecureTLS},
+		MaxIdleConns:    config.Clients + 8, MaxIdleConnsPerHost: config.Clients + 8,
+		IdleConnTimeout:     10 * time.Minute, // those that Prepare opened wait for the start
+		TLSHandshakeTimeout: 10 * time.Second,
+		DisableCompression:  true, // bytes are counted as they travel
+	}
 	c.Client, err = minio.New(u.Host, &minio.Options{
-		Creds: c.creds, Secure: u.Scheme == "https", Region: c.region, Transport: c.clocks,
-		BucketLookup: lookups[config.PathStyle],
+		Creds: c.creds, Secure: u.Scheme == "https", Region: c.region, Transport: c,
+		BucketLookup: map[string]minio.BucketLookupType{StyleAuto: minio.BucketLookupAuto, StyleAlways: minio.BucketLookupPath, StyleNever: minio.BucketLookupDNS}[config.PathStyle],
 		MaxRetries:   1, // retries are counted, so they are ours
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the endpoint of the object store: %w", err)
 	}
 	return c, nil
+}
+
+// RoundTrip implements http.RoundTripper. It notes how far this node's clock is
+// from the server's when the server refuses a request: signatures are valid for
+// minutes only.
+func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.transport.RoundTrip(r)
+	if err == nil && resp.StatusCode >= 400 {
+		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+			c.skew.Store(int64(time.Since(at)))
+		}
+	}
+	return resp, err
 }
 
 // lookup returns a function like os.Getenv for an environment.
@@ -96,10 +120,6 @@ const (
 	StyleNever  = "never"
 )
 
-var lookups = map[string]minio.BucketLookupType{
-	StyleAuto: minio.BucketLookupAuto, StyleAlways: minio.BucketLookupPath, StyleNever: minio.BucketLookupDNS,
-}
-
 // findEndpoint returns the URL of the server: the parameter's, that of the
 // variables that AWS's own tools know, or Amazon's of the region.
 func findEndpoint(given, region string, getenv func(string) string) string {
@@ -115,24 +135,6 @@ func findEndpoint(given, region string, getenv func(string) string) string {
 	return "https://s3." + region + ".amazonaws.com"
 }
 
-// newTransport keeps a connection for each client. HTTP/1.1 only, so that n
-// operations at once are n connections, as in the clients that people use.
-func newTransport(c Config) (*http.Transport, error) {
-	roots, err := load.TrustedRoots(c.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("ca_file: %w", err)
-	}
-	return &http.Transport{
-		Proxy:           http.ProxyFromEnvironment,
-		DialContext:     (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, InsecureSkipVerify: c.InsecureTLS},
-		MaxIdleConns:    c.Clients + 8, MaxIdleConnsPerHost: c.Clients + 8,
-		IdleConnTimeout:     10 * time.Minute, // those that Prepare opened wait for the start
-		TLSHandshakeTimeout: 10 * time.Second,
-		DisableCompression:  true, // bytes are counted as they travel
-	}, nil
-}
-
 // via names the proxy that requests go through, for then its capacity is
 // measured, too.
 func (c *connection) via(ctx context.Context) string {
@@ -144,24 +146,6 @@ func (c *connection) via(ctx context.Context) string {
 		return " through the proxy " + u.Redacted()
 	}
 	return ""
-}
-
-// clocks notes how far this node's clock is from the server's when the server
-// refuses a request: signatures are valid for minutes only.
-type clocks struct {
-	next http.RoundTripper
-	skew atomic.Int64 // nanoseconds that this clock is ahead
-}
-
-// RoundTrip implements http.RoundTripper.
-func (c *clocks) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := c.next.RoundTrip(r)
-	if err == nil && resp.StatusCode >= 400 {
-		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-			c.skew.Store(int64(time.Since(at)))
-		}
-	}
-	return resp, err
 }
 
 // findCredentials looks for credentials in the usual order: the variables of
@@ -185,19 +169,9 @@ func findCredentials(getenv func(string) string) (*credentials.Credentials, erro
 	return creds, nil
 }
 
-// scrubbed is an error with a text that has lost every credential. It still is
-// what the error was.
-type scrubbed struct {
-	text string
-	err  error
-}
-
-func (s *scrubbed) Error() string { return s.text }
-func (s *scrubbed) Unwrap() error { return s.err }
-
 // scrub takes credentials out of an error and adds what to do about it, once.
 func (t *Target) scrub(err error) error {
-	var done *scrubbed
+	var done *load.Redacted
 	if err == nil || errors.As(err, &done) {
 		return err
 	}
@@ -205,7 +179,7 @@ func (t *Target) scrub(err error) error {
 	if advice := t.client.advice(err, t.Bucket); advice != "" {
 		text += ": " + advice
 	}
-	return &scrubbed{text: t.client.scrub(text), err: err}
+	return &load.Redacted{Text: t.client.scrub(text), Err: err}
 }
 
 // Say prints a line for people, without credentials; what cannot be printed is
@@ -214,17 +188,9 @@ func (t *Target) Say(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintln(w, t.client.scrub(fmt.Sprintf(format, args...)))
 }
 
-// scrub takes the credentials in use out of a text.
+// scrub replaces the credentials in use in a text. Servers quote them in errors.
 func (c *connection) scrub(text string) string {
-	v, err := c.creds.GetWithContext(nil)
-	if err != nil {
-		return text
-	}
-	return scrubText(text, v)
-}
-
-// scrubText replaces credentials in a text. Servers quote them in errors.
-func scrubText(text string, v credentials.Value) string {
+	v, _ := c.creds.GetWithContext(nil) // empty if it fails
 	for _, secret := range []string{v.SecretAccessKey, v.SessionToken, v.AccessKeyID} {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "[credential]")

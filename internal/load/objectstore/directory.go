@@ -148,7 +148,7 @@ func (t *Target) isOver(ctx context.Context, dir string, now time.Time) (bool, e
 		case o.Err != nil:
 			return false, o.Err
 		case !isOurs(dir, o.Key):
-			return false, fmt.Errorf("%s is none of ours: the directory is left as it is", o.Key)
+			return false, fmt.Errorf("%s is not an object of a task: the directory stays as it is", o.Key)
 		case now.Sub(o.LastModified) < t.Lease:
 			return false, nil // the lease of a task that lives is the first in the list
 		}
@@ -168,17 +168,13 @@ func (t *Target) remove(ctx context.Context, dir string) (removed int64, err err
 	return removed, t.client.RemoveObject(ctx, t.Bucket, dir+LeaseName, minio.RemoveObjectOptions{})
 }
 
-const (
-	removers  = 4               // requests at a time, of up to 1000 objects each
-	tellEvery = 2 * time.Second // how often a removal says how far it is
-)
-
-// removeListed deletes everything in the directory but the lease. A removal
-// that takes long says how far it is.
+// removeListed deletes everything in the directory but the lease, by four
+// requests at a time of up to 1000 objects each. A removal that takes long says
+// how far it is.
 func (t *Target) removeListed(ctx context.Context, dir string) (removed int64, err error) {
 	listed := make(chan minio.ObjectInfo)
 	group, ctx := errgroup.WithContext(ctx)
-	for range removers {
+	for range 4 {
 		group.Go(func() error {
 			var err error
 			for failed := range t.client.RemoveObjects(ctx, t.Bucket, listed, minio.RemoveObjectsOptions{}) {
@@ -203,7 +199,7 @@ func (t *Target) removeListed(ctx context.Context, dir string) (removed int64, e
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			if time.Since(said) > tellEvery {
+			if time.Since(said) > 2*time.Second {
 				said = time.Now()
 				t.Say(t.Stdout, "objectstore: removing: %d objects so far", removed)
 			}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,17 +33,7 @@ const (
 var Failures = []Failure{failTimeout, failSlowDown, failServer, failClient, failCorrupt, failConnection}
 
 // ofEngine is the kind that the engine counts it as.
-func (f Failure) ofEngine() load.Kind {
-	switch f {
-	case failTimeout:
-		return load.ErrTimeout
-	case failConnection:
-		return load.ErrClosed
-	case failCorrupt:
-		return load.ErrWrong
-	}
-	return load.ErrStatus
-}
+var ofEngine = map[Failure]load.Kind{failTimeout: load.ErrTimeout, failConnection: load.ErrClosed, failCorrupt: load.ErrWrong, failSlowDown: load.ErrStatus, failServer: load.ErrStatus, failClient: load.ErrStatus}
 
 // passing says whether another attempt may succeed.
 func (f Failure) passing() bool { return f != failClient && f != failCorrupt }
@@ -54,32 +45,21 @@ var slowDown = []string{"SlowDown", "Throttl", "TooManyRequests", "RequestLimitE
 func kindOf(err error) Failure {
 	var answer minio.ErrorResponse
 	var network net.Error
-	switch {
+	switch answered := errors.As(err, &answer) && answer.StatusCode >= 400; {
 	case errors.Is(err, errCorrupt):
 		return failCorrupt
-	case errors.As(err, &answer) && answer.StatusCode >= 400:
-		return kindOfAnswer(answer)
+	case answered && (answer.StatusCode == http.StatusTooManyRequests || slices.ContainsFunc(slowDown, func(code string) bool { return strings.HasPrefix(answer.Code, code) })):
+		return failSlowDown
+	case answered && (answer.StatusCode == http.StatusRequestTimeout || answer.Code == "RequestTimeout"):
+		return failTimeout
+	case answered && answer.StatusCode >= 500:
+		return failServer
+	case answered:
+		return failClient
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return failTimeout
 	}
 	return failConnection
-}
-
-func kindOfAnswer(a minio.ErrorResponse) Failure {
-	for _, code := range slowDown {
-		if strings.HasPrefix(a.Code, code) {
-			return failSlowDown
-		}
-	}
-	switch {
-	case a.StatusCode == http.StatusTooManyRequests:
-		return failSlowDown
-	case a.StatusCode == http.StatusRequestTimeout, a.Code == "RequestTimeout":
-		return failTimeout
-	case a.StatusCode >= 500:
-		return failServer
-	}
-	return failClient
 }
 
 // advice says what to do about an error, where that is known.
@@ -114,7 +94,7 @@ func (c *connection) adviceOnAnswer(a minio.ErrorResponse, bucket string) string
 	case "SignatureDoesNotMatch":
 		return "the secret key of the agent does not belong to its access key (AWS_SECRET_ACCESS_KEY), or region is wrong"
 	case "RequestTimeTooSkewed", "RequestExpired", "AccessDenied.RequestTimeTooSkewed":
-		skew, to := time.Duration(c.clocks.skew.Load()).Round(time.Second), "ahead of"
+		skew, to := time.Duration(c.skew.Load()).Round(time.Second), "ahead of"
 		if skew < 0 {
 			skew, to = -skew, "behind"
 		}

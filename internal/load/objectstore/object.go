@@ -2,16 +2,20 @@ package objectstore
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
+	"net/http/httptrace"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/minio/minio-go/v7"
 )
 
 // Below the prefix every task has a directory of its own:
@@ -33,10 +37,7 @@ const (
 var (
 	taskPattern   = regexp.MustCompile(`^` + taskWord + idForm + `/$`)
 	objectPattern = regexp.MustCompile(`^(\.lease|` + idForm + `|[0-9]{12})$`)
-)
-
-// bucketPattern is S3's rule for names; a few old buckets differ.
-var (
+	// bucketPattern is S3's rule for names; a few old buckets differ.
 	bucketPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$`)
 	prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
 )
@@ -175,4 +176,62 @@ func (c *checker) end() error {
 		return fmt.Errorf("%w: it has %d bytes instead of %d", errCorrupt, c.pos, c.size)
 	}
 	return nil
+}
+
+// watch bounds one request, and notes in tr what becomes of it.
+func (t *Target) watch(ctx context.Context, tr *transfer, sends bool) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			if queue := sendQueue(info.Conn); queue != nil && sends {
+				tr.queue.Store(&queue)
+			}
+		},
+		GotFirstResponseByte: func() { tr.first.Store(int64(time.Since(tr.begun))) },
+	}), cancel
+}
+
+// put is one PutObject. The payload is not signed: that would measure how fast
+// this processor hashes. Nothing but our own code tries it again.
+func (t *Target) put(ctx context.Context, o *object, tr *transfer) error {
+	ctx, cancel := t.watch(ctx, tr, true)
+	defer cancel()
+	payload := &body{block: t.block, header: &o.header, size: tr.size, moved: func(n int) { tr.moved.Add(int64(n)) }}
+	_, err := t.client.PutObject(ctx, t.Bucket, o.key, payload, tr.size, minio.PutObjectOptions{DisableMultipart: true, DisableContentSha256: true})
+	if err == nil && payload.pos != tr.size {
+		return fmt.Errorf("the server accepted an object after only %d of its %d bytes were sent", payload.pos, tr.size)
+	}
+	return err
+}
+
+// get is one GetObject. All of the object is read; buf is scratch.
+func (t *Target) get(ctx context.Context, o *object, tr *transfer, buf []byte) error {
+	ctx, cancel := t.watch(ctx, tr, false)
+	defer cancel()
+	content, _, _, err := minio.Core{Client: t.client.Client}.GetObject(ctx, t.Bucket, o.key, minio.GetObjectOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }() // everything was read, or it failed
+	check := &checker{block: t.block, header: &o.header, size: tr.size, compare: t.Verify}
+	for {
+		n, err := content.Read(buf)
+		tr.moved.Add(int64(n))
+		if err := check.take(buf[:n]); err != nil {
+			return err
+		}
+		if errors.Is(err, io.EOF) {
+			return check.end()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// delete is one DeleteObject.
+func (t *Target) delete(ctx context.Context, o *object, tr *transfer) error {
+	ctx, cancel := t.watch(ctx, tr, false)
+	defer cancel()
+	return t.client.RemoveObject(ctx, t.Bucket, o.key, minio.RemoveObjectOptions{})
 }

@@ -14,7 +14,7 @@
 //  3. Each client does one operation after another. One that fails is tried
 //     again as often as allowed; every failed attempt is counted by its kind
 //     (errors.go). What is got is compared with what was put (object.go).
-//  4. A Meter knows how much was done by when (meter.go, ledger.go).
+//  4. A Recorder knows how much was done by when (recorder.go).
 //  5. Remove removes the directory.
 package objectstore
 
@@ -136,8 +136,8 @@ func (c Config) Check() error {
 // Target is a bucket under load. It is a load.Target.
 type Target struct {
 	Config
-	// Meter counts the operations; it may be replaced between runs.
-	Meter *Meter
+	// Recorder counts the operations; it may be replaced between runs.
+	Recorder *Recorder
 	// Dir is the directory in the bucket, with a slash at its end.
 	Dir string
 
@@ -160,7 +160,7 @@ func New(c Config) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Config: c, Meter: NewMeter(c.Operation, time.Now(), nil), Dir: newDirectory(c.Prefix, c.Keys), client: client}
+	t := &Target{Config: c, Recorder: NewRecorder(c.Operation, time.Now(), nil), Dir: newDirectory(c.Prefix, c.Keys), client: client}
 	t.named.Store(int64(c.Objects)) // the first numbers are of those that Prepare puts
 	return t, nil
 }
@@ -171,9 +171,8 @@ func (c Config) Longest() time.Duration {
 }
 
 // Prepare does what must not be timed. Its errors say what to do.
-func (t *Target) Prepare(ctx context.Context) error { return t.scrub(t.prepare(ctx)) }
-
-func (t *Target) prepare(ctx context.Context) error {
+func (t *Target) Prepare(ctx context.Context) (err error) {
+	defer func() { err = t.scrub(err) }()
 	t.Say(t.Stdout, "objectstore: %s%s, bucket %s, directory %s", t.client.endpoint, t.client.via(ctx), t.Bucket, t.Dir)
 	if err := t.findBucket(ctx); err != nil {
 		return err
@@ -276,20 +275,20 @@ func (c *client) Do(ctx context.Context, op int) error {
 // attempts makes as many attempts at an operation as allowed, and counts. An
 // operation that the end of the run cut off is none.
 func (t *Target) attempts(ctx context.Context, kind string, attempt func(*transfer) error) error {
-	m := t.Meter
-	end := m.operation(kind)
+	r := t.Recorder
+	end, bytes := r.begin(kind), r.ledgers[Counter{Kind: kind, Bytes: true}]
 	var last *transfer
 	err := repeat(ctx, t.Retries, !t.Insistent, func() error {
-		last = m.begin(kind, t.Size)
+		last = bytes.begin(t.Size)
 		err := attempt(last)
-		m.end(last, err == nil)
+		bytes.end(last, err == nil)
 		return err
-	}, func(err error, again bool) { m.attemptFailed(kindOf(err), t.scrub(err).Error(), again) })
+	}, func(err error, again bool) { r.attemptFailed(kindOf(err), t.scrub(err).Error(), again) })
 	end(last, err == nil)
-	if err == nil {
-		return nil
+	if err != nil {
+		return &load.Error{Kind: ofEngine[kindOf(err)], Err: t.scrub(err)}
 	}
-	return &load.Error{Kind: kindOf(err).ofEngine(), Err: t.scrub(err)}
+	return nil
 }
 
 // repeat makes an attempt, and as many more while its error may pass. It calls
@@ -310,21 +309,16 @@ func repeat(ctx context.Context, times int, linger bool, attempt func() error, f
 	}
 }
 
-const (
-	firstPause   = 100 * time.Millisecond
-	longestPause = 5 * time.Second
-)
+const longestPause = 5 * time.Second
 
 // pauseAfter is the pause after the n-th failed attempt in a row, from 0: it is
 // doubled each time.
-func pauseAfter(n int) time.Duration { return min(firstPause<<min(n, 10), longestPause) }
+func pauseAfter(n int) time.Duration { return min(100*time.Millisecond<<min(n, 10), longestPause) }
 
 // wait is false if ctx was done first.
 func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

@@ -77,13 +77,16 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-func TestScrubText(t *testing.T) {
-	v := credentials.Value{AccessKeyID: "AKIA1", SecretAccessKey: "s3cret", SessionToken: "tok"}
-	if got, want := scrubText("AKIA1 said s3cret and tok", v), "[credential] said [credential] and [credential]"; got != want {
-		t.Errorf("scrubText() = %q, want %q", got, want)
+func TestScrub(t *testing.T) {
+	scrub := func(text string, v credentials.Value) string {
+		return (&connection{creds: credentials.New(&credentials.Static{Value: v})}).scrub(text)
 	}
-	if got := scrubText("nothing", credentials.Value{}); got != "nothing" {
-		t.Errorf("scrubText() without credentials = %q", got)
+	v := credentials.Value{AccessKeyID: "AKIA1", SecretAccessKey: "s3cret", SessionToken: "tok"}
+	if got, want := scrub("AKIA1 said s3cret and tok", v), "[credential] said [credential] and [credential]"; got != want {
+		t.Errorf("scrub() = %q, want %q", got, want)
+	}
+	if got := scrub("nothing", credentials.Value{}); got != "nothing" {
+		t.Errorf("scrub() without credentials = %q", got)
 	}
 }
 

@@ -12,12 +12,8 @@ import (
 	"github.com/scalebench/scalebench/internal/load/kv"
 )
 
-// stateKey holds the description of the data set. The keys of records begin with
-// "user".
+// stateKey holds the description of the data set.
 const stateKey = prefix + "state"
-
-// scanCount is how many keys the server looks at in one step of a scan.
-const scanCount = 1000
 
 type admin struct{ *conn }
 
@@ -37,10 +33,10 @@ func (a *admin) Find(ctx context.Context) (string, error) {
 // which keys differ, are kept until the end: 8 bytes a record.
 func (a *admin) Count(ctx context.Context) (int64, error) {
 	var numbers []uint64
-	err := a.scan(ctx, recordKey("user*"), func(keys []string) error {
+	err := a.scan(ctx, prefix+"user*", func(keys []string) error {
 		for _, key := range keys {
-			// What is no number is not ours.
-			if n, err := strconv.ParseUint(key[len(recordKey("user")):], 10, 64); err == nil {
+			// A key without a number is not ours.
+			if n, err := strconv.ParseUint(key[len(prefix+"user"):], 10, 64); err == nil {
 				numbers = append(numbers, n)
 			}
 		}
@@ -50,11 +46,11 @@ func (a *admin) Count(ctx context.Context) (int64, error) {
 	return int64(len(slices.Compact(numbers))), err
 }
 
-// scan hands on the keys that match a pattern.
+// scan hands on the keys that match a pattern; the server looks at 1000 in a step.
 func (a *admin) scan(ctx context.Context, pattern string, each func(keys []string) error) error {
 	cursor := "0"
 	for {
-		answer, err := redis.Values(a.do(ctx, "SCAN", cursor, "MATCH", pattern, "COUNT", scanCount))
+		answer, err := redis.Values(a.do(ctx, "SCAN", cursor, "MATCH", pattern, "COUNT", 1000))
 		var keys []string
 		if err == nil {
 			_, err = redis.Scan(answer, &cursor, &keys)
@@ -96,7 +92,7 @@ func (a *admin) Drop(ctx context.Context) error {
 func (a *admin) Remove(ctx context.Context, keys []string) (int64, error) {
 	args := make([]any, len(keys))
 	for i, k := range keys {
-		args[i] = recordKey(k)
+		args[i] = prefix + k
 	}
 	n, err := redis.Int64(a.do(ctx, "DEL", args...))
 	return n, adminError(err)

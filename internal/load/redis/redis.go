@@ -9,6 +9,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -39,9 +40,6 @@ var _ kv.Store = (*Store)(nil)
 // example is shown where a URL is not understood.
 const example = "redis://user:password@host:6379/0 (rediss:// for TLS)"
 
-// connectTimeout bounds connecting, beside the context.
-const connectTimeout = 10 * time.Second
-
 // New is for a URL: redis://user:password@host:port/database, or rediss:// for
 // TLS. Of the parameters that Redis clients take in URLs, db is another way to
 // name the database, and skip_verify=true has TLS accept any certificate; those
@@ -69,14 +67,8 @@ var ignored = []string{
 // configure reads the URL.
 func (s *Store) configure() (err error) {
 	u := s.address.URL()
-	host, port := u.Hostname(), u.Port()
-	if host == "" {
-		host = "localhost"
-	}
-	if port == "" {
-		port = "6379"
-	}
-	s.hostPort = net.JoinHostPort(host, port)
+	host := cmp.Or(u.Hostname(), "localhost")
+	s.hostPort = net.JoinHostPort(host, cmp.Or(u.Port(), "6379"))
 	if u.Scheme == "rediss" {
 		s.tls = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	}
@@ -93,10 +85,7 @@ func (s *Store) configure() (err error) {
 			return fmt.Errorf("there is no parameter %q", name)
 		}
 	}
-	if database == "" {
-		return nil
-	}
-	if s.database, err = strconv.Atoi(database); err != nil || s.database < 0 {
+	if s.database, err = strconv.Atoi(cmp.Or(database, "0")); err != nil || s.database < 0 {
 		return fmt.Errorf("the database %q must be a number", database)
 	}
 	return nil
@@ -144,18 +133,15 @@ type conn struct {
 	socket  net.Conn
 }
 
-// connect opens a connection and proves that it can be used. The error is
-// model.ErrDenied or model.ErrUnavailable.
-func (s *Store) connect(ctx context.Context) (*conn, error) {
-	c, err := s.dial(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("connecting to %s: %w", s.address, s.address.Hide(adminError(err)))
-	}
-	return c, nil
-}
-
-func (s *Store) dial(ctx context.Context) (*conn, error) {
-	dialer := &net.Dialer{Timeout: connectTimeout}
+// connect opens a connection and proves that it can be used, within 10 s. The
+// error is model.ErrDenied or model.ErrUnavailable.
+func (s *Store) connect(ctx context.Context) (c *conn, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("connecting to %s: %w", s.address, s.address.Hide(adminError(err)))
+		}
+	}()
+	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	dial := dialer.DialContext
 	if s.tls != nil {
 		dial = (&tls.Dialer{NetDialer: dialer, Config: s.tls}).DialContext
@@ -164,14 +150,14 @@ func (s *Store) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{library: redis.NewConn(socket, 0, 0), socket: socket}
+	c = &conn{library: redis.NewConn(socket, 0, 0), socket: socket}
 	var greeting [][]any
-	if password := s.address.Password(); password != "" {
-		auth := []any{"AUTH", password}
-		if user := s.address.URL().User.Username(); user != "" {
-			auth = []any{"AUTH", user, password}
-		}
-		greeting = append(greeting, auth)
+	user, password := s.address.URL().User.Username(), s.address.Password()
+	switch {
+	case password != "" && user != "":
+		greeting = append(greeting, []any{"AUTH", user, password})
+	case password != "":
+		greeting = append(greeting, []any{"AUTH", password})
 	}
 	if s.database != 0 {
 		greeting = append(greeting, []any{"SELECT", s.database})
@@ -194,7 +180,7 @@ func (c *conn) do(ctx context.Context, command string, args ...any) (any, error)
 
 // Close ends the connection.
 func (c *conn) Close() error {
-	if c.library.Err() != nil { // an operation has ended it, and said so
+	if ended := c.library.Err() != nil; ended { // by an operation, which has said so
 		return nil
 	}
 	return c.library.Close()
@@ -206,20 +192,16 @@ func adminError(err error) error {
 		return nil
 	}
 	if answer, ok := errors.AsType[redis.Error](err); ok {
-		for _, denied := range []string{"NOAUTH", "WRONGPASS", "NOPERM", "ERR invalid password"} {
-			if strings.HasPrefix(string(answer), denied) {
-				return fmt.Errorf("%w: %w; check user and password", model.ErrDenied, err)
-			}
+		denied := func(code string) bool { return strings.HasPrefix(string(answer), code) }
+		if slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", "NOPERM", "ERR invalid password"}, denied) {
+			return fmt.Errorf("%w: %w; check user and password", model.ErrDenied, err)
 		}
 	}
 	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
 }
 
-// Keys of the server begin with this.
+// Keys of the server begin with this, those of records with "user" after it.
 const prefix = "scalebench:"
-
-// recordKey is where a record is.
-func recordKey(key string) string { return prefix + key }
 
 // session does one command at a time.
 type session struct {
@@ -230,7 +212,7 @@ type session struct {
 
 // Read gets all fields with HGETALL, as YCSB does.
 func (s *session) Read(ctx context.Context, key string, into kv.Record) error {
-	answer, err := redis.Values(s.do(ctx, "HGETALL", recordKey(key)))
+	answer, err := redis.Values(s.do(ctx, "HGETALL", prefix+key))
 	if err != nil {
 		return fault(ctx, err)
 	}
@@ -252,7 +234,7 @@ func (s *session) Read(ctx context.Context, key string, into kv.Record) error {
 // Update sets one field. A field that was not there tells that the record was
 // not; then it is there now, and incomplete.
 func (s *session) Update(ctx context.Context, key string, field int, value []byte) error {
-	added, err := redis.Int(s.do(ctx, "HSET", recordKey(key), s.names[field], value))
+	added, err := redis.Int(s.do(ctx, "HSET", prefix+key, s.names[field], value))
 	if err != nil {
 		return fault(ctx, err)
 	}
@@ -272,7 +254,7 @@ func (s *session) Insert(ctx context.Context, key string, record kv.Record) erro
 
 // hash are the arguments of HSET: the key, and names and values in turn.
 func hash(key string, names []string, record kv.Record) []any {
-	args := append(make([]any, 0, 1+2*len(names)), recordKey(key))
+	args := append(make([]any, 0, 1+2*len(names)), prefix+key)
 	for i, name := range names {
 		args = append(args, name, record[i])
 	}

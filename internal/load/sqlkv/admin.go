@@ -110,7 +110,7 @@ func (a *admin) Finish(ctx context.Context, description string) error {
 	if err := a.Settle(ctx); err != nil {
 		return err
 	}
-	_, err := a.ExecContext(ctx, "INSERT INTO "+stateTable+" (description) VALUES "+params(a.param, 1, 1), description)
+	_, err := a.ExecContext(ctx, "INSERT INTO "+stateTable+" (description) VALUES "+params(a.param, 1), description)
 	return a.store.adminError(err)
 }
 
@@ -127,7 +127,7 @@ func (a *admin) Remove(ctx context.Context, keys []string) (n int64, err error) 
 	for i, k := range keys {
 		args[i] = k
 	}
-	result, err := a.ExecContext(ctx, "DELETE FROM "+recordTable+" WHERE k IN "+params(a.param, 1, len(keys)), args...)
+	result, err := a.ExecContext(ctx, "DELETE FROM "+recordTable+" WHERE k IN "+params(a.param, len(keys)), args...)
 	if err == nil {
 		n, err = result.RowsAffected()
 	}
@@ -148,13 +148,4 @@ func (l *loader) Load(ctx context.Context, rows []kv.Row) error {
 		return fmt.Errorf("writing %d records: %w", len(rows), l.store.adminError(err))
 	}
 	return nil
-}
-
-// values are the arguments of an insert of a row.
-func values(row kv.Row) []any {
-	args := append(make([]any, 0, len(row.Fields)+1), row.Key)
-	for _, value := range row.Fields {
-		args = append(args, value)
-	}
-	return args
 }

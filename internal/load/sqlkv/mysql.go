@@ -1,6 +1,7 @@
 package sqlkv
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -57,23 +58,16 @@ func NewMySQL(rawURL string) (*Store, error) {
 // mysqlConfig translates a URL.
 func mysqlConfig(address kv.Address) (*mysql.Config, error) {
 	u := address.URL()
-	host, port := u.Hostname(), u.Port()
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	if port == "" {
-		port = "3306"
-	}
 	c := mysql.NewConfig()
 	c.User, c.Passwd = u.User.Username(), address.Password()
-	c.Net, c.Addr = "tcp", net.JoinHostPort(host, port)
+	c.Net, c.Addr = "tcp", net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), "3306"))
 	c.DBName = strings.Trim(u.Path, "/")
 	c.Timeout = connectTimeout
 	c.Logger = &mysql.NopLogger{} // errors are returned, too
 	// An update that changes nothing has found its row as well.
 	c.ClientFoundRows = true
 	if c.DBName == "" {
-		return nil, errors.New("no database is named")
+		return nil, errors.New("it must name a database")
 	}
 	for name, values := range u.Query() {
 		switch name {
@@ -110,10 +104,10 @@ func (s *mysqlServer) connector() driver.Connector { return s.others }
 
 // load writes rows with one statement.
 func (s *mysqlServer) load(ctx context.Context, db *sql.DB, columns []string, rows []kv.Row) error {
-	row := params(s.dialect().param, 1, len(columns))
+	row := params(s.dialect().param, len(columns))
 	args := make([]any, 0, len(rows)*len(columns))
 	for _, r := range rows {
-		args = append(args, values(r)...)
+		args = append(args, r.Values()...)
 	}
 	_, err := db.ExecContext(ctx, "INSERT INTO "+recordTable+" VALUES "+row+strings.Repeat(", "+row, len(rows)-1), args...)
 	return err
@@ -124,16 +118,16 @@ func (s *mysqlServer) connect(ctx context.Context) (conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mysqlConn{conn: c, closed: s.kindOf}, nil
+	return &mysqlConn{Conn: c, server: s}, nil
 }
 
 type mysqlConn struct {
-	conn   driver.Conn
-	closed func(error) (load.Kind, bool)
+	driver.Conn
+	server *mysqlServer
 }
 
 func (c *mysqlConn) prepare(ctx context.Context, query string) (statement, error) {
-	s, err := c.conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+	s, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +136,8 @@ func (c *mysqlConn) prepare(ctx context.Context, query string) (statement, error
 
 // Close ends the connection, and with it the statements.
 func (c *mysqlConn) Close() error {
-	err := c.conn.Close()
-	if kind, ok := c.closed(err); ok && kind == load.ErrClosed {
+	err := c.Conn.Close()
+	if kind, _ := c.server.kindOf(err); kind == load.ErrClosed {
 		return nil // it is closed
 	}
 	return err

@@ -80,7 +80,7 @@ func (s *postgresServer) load(ctx context.Context, db *sql.DB, columns []string,
 	}
 	err = c.Raw(func(c any) error {
 		_, err := c.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{recordTable}, columns,
-			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return values(rows[i]), nil }))
+			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return rows[i].Values(), nil }))
 		return err
 	})
 	return errors.Join(err, c.Close())
@@ -111,14 +111,11 @@ func (c *postgresConn) prepare(ctx context.Context, query string) (statement, er
 	return &postgresStatement{conn: c.PgConn, statement: s}, nil
 }
 
-// closeTimeout bounds saying goodbye.
-const closeTimeout = time.Second
-
-// Close ends the connection. One that an operation has ended is closed in the
+// Close ends the connection, within a second. One that an operation has ended is closed in the
 // background, after the server was asked to give the operation up; that is
 // waited for, unless the server does not react at all.
 func (c *postgresConn) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err := c.PgConn.Close(ctx)
 	select {

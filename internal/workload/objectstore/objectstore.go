@@ -14,10 +14,13 @@ package objectstore
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"runtime"
 	"time"
 
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -65,7 +68,6 @@ const (
 	defaultSize     = 8 * unit.MiB
 	defaultDuration = 30 * time.Second
 	defaultGetShare = 0.5
-	objectsAWorker  = 4
 
 	paperSize  = 100_000_000 // "a 100 MB test file"
 	paperCount = 3200
@@ -117,7 +119,7 @@ func (p *Params) settings() settings {
 	if p.GetShare != nil {
 		s.getShare = *p.GetShare
 	}
-	s.objects = cmp.Or(s.objects, objectsAWorker*s.concurrency)
+	s.objects = cmp.Or(s.objects, 4*s.concurrency)
 	if !s.reads() {
 		s.objects = 0
 	}
@@ -127,12 +129,30 @@ func (p *Params) settings() settings {
 // reads says whether objects must be there before the start.
 func (s settings) reads() bool { return s.operation == store.Get || s.operation == store.Mixed }
 
-// operations is how many operations a task by count makes: a pair is two.
-func (s settings) operations() int64 {
-	if s.operation == store.PutDelete {
-		return 2 * s.count
+// Validate implements workload.Workload.
+func (p *Params) Validate() error {
+	s := p.settings()
+	errs := []error{p.config().Check()}
+	const shortest = 100 * time.Millisecond
+	refuse := func(bad bool, field, problem, allowed string) {
+		if bad {
+			errs = append(errs, &model.InputError{Path: field, Problem: problem, Allowed: allowed})
+		}
 	}
-	return s.count
+	impossible := func(bad bool, field string, value any, allowed string) {
+		refuse(bad, field, fmt.Sprintf("%v is impossible", value), "allowed is "+allowed)
+	}
+	impossible(p.Preset != "" && p.Preset != PresetPaper, "preset", fmt.Sprintf("%q", p.Preset), PresetPaper)
+	impossible(p.Concurrency < 0 || p.Concurrency > store.MaxClients, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one a core", store.MaxClients))
+	impossible(p.Duration != 0 && p.Duration.Std() < shortest, "duration", p.Duration, "100ms or more")
+	impossible(p.Objects < 0, "objects", p.Objects, "1 and more; leave it out for four a worker")
+	impossible(p.Count < 0, "count", p.Count, "1 or more")
+	impossible(p.RequestTimeout.Std() < shortest, "request_timeout", p.RequestTimeout, "100ms or more")
+	impossible(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1")
+	refuse(p.Count > 0 && p.Duration > 0, "count", "a task ends after a count or after a duration, not after both", "leave out count or duration")
+	refuse(p.GetShare != nil && s.operation != store.Mixed, "get_share", "operation is "+s.operation, "allowed is get_share beside operation: mixed")
+	refuse(p.Objects > 0 && !s.reads(), "objects", "operation is "+s.operation, "allowed is objects beside operation: get or mixed")
+	return errors.Join(errs...)
 }
 
 // Estimate implements workload.Workload. How long a number of operations takes

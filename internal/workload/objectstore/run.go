@@ -23,19 +23,19 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	}
 	r := &run{Params: p, settings: p.settings(), report: env.Report, start: time.Now(), series: map[store.Counter]*series{}}
 	kinds := store.Kinds(r.operation)
-	r.meter = store.NewMeter(r.operation, r.start, func(c store.Counter, after time.Duration, n int64) { r.series[c].add(after, n) })
-	for _, c := range r.meter.Counters {
+	r.recorder = store.NewRecorder(r.operation, r.start, func(c store.Counter, after time.Duration, n int64) { r.series[c].add(after, n) })
+	for _, c := range r.recorder.Counters {
 		r.series[c] = newSeries(c, kinds, r.duration, env.Report)
 	}
-	p.target.Meter = r.meter
+	p.target.Recorder = r.recorder
 	if err := r.work(ctx); err != nil {
 		return err
 	}
-	for _, c := range r.meter.Counters {
+	for _, c := range r.recorder.Counters {
 		r.series[c].sample()
 	}
 	for _, kind := range kinds {
-		if err := r.reportTally("objectstore_"+kind, r.meter.Tally(kind)); err != nil {
+		if err := r.reportLatencies("objectstore_"+kind, r.recorder.Latencies[kind]); err != nil {
 			return err
 		}
 	}
@@ -47,10 +47,10 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 type run struct {
 	*Params
 	settings
-	report workload.Reporter
-	start  time.Time
-	meter  *store.Meter
-	series map[store.Counter]*series
+	report   workload.Reporter
+	start    time.Time
+	recorder *store.Recorder
+	series   map[store.Counter]*series
 }
 
 // errHopeless ends a task that will fail whatever comes.
@@ -65,7 +65,7 @@ func (r *run) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.meter.Read(0)
+	r.recorder.Read(0)
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var readings sync.WaitGroup
@@ -86,19 +86,16 @@ func (r *run) work(ctx context.Context) error {
 	return errors.Join(err, pool.Close())
 }
 
-// readEvery is how often a reading is taken: ten times a second, the finest that
-// a series keeps.
-const readEvery = 100 * time.Millisecond
-
-// read takes readings until everything has ended, and gives up what is hopeless.
+// read takes readings until everything has ended, ten times a second, the finest
+// that a series keeps, and gives up what is hopeless.
 func (r *run) read(ended <-chan struct{}, cancel context.CancelCauseFunc) {
-	tick := time.NewTicker(readEvery)
+	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	var deadline <-chan time.Time // none by count
 	if r.duration > 0 {
 		deadline = time.After(time.Until(r.start.Add(r.duration)))
 	}
-	for over := false; !over; r.meter.Read(time.Since(r.start)) {
+	for over := false; !over; r.recorder.Read(time.Since(r.start)) {
 		select {
 		case <-tick.C:
 		case <-deadline:
@@ -111,23 +108,24 @@ func (r *run) read(ended <-chan struct{}, cancel context.CancelCauseFunc) {
 	}
 }
 
-// hopelessAfter is how many failures show that a task by duration is going
-// nowhere, if most operations failed.
-const hopelessAfter = 100
-
-// hopeless says that the task will fail whatever comes.
+// hopeless says that the task will fail whatever comes: by duration, when most
+// operations, and 100 of them, have failed.
 func (r *run) hopeless() bool {
-	c := r.meter.Counts()
+	c := r.recorder.Counts()
 	if r.count > 0 {
-		return float64(c.Failed) > r.MaxErrors*float64(r.operations())
+		all := r.count
+		if r.operation == store.PutDelete {
+			all *= 2
+		}
+		return float64(c.Failed) > r.MaxErrors*float64(all)
 	}
-	return r.MaxErrors < 0.5 && c.Failed >= hopelessAfter && c.Failed > c.Completed
+	return r.MaxErrors < 0.5 && c.Failed >= 100 && c.Failed > c.Completed
 }
 
 // judge fails the task if more operations failed than the user allows, or none
 // succeeded, and warns about fewer.
 func (r *run) judge() error {
-	c := r.meter.Counts()
+	c := r.recorder.Counts()
 	text, all := c.Describe(), c.Completed+c.Failed
 	switch {
 	case c.Completed == 0:
@@ -146,12 +144,12 @@ var percentiles = []struct {
 	at   float64
 }{{"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99_9", 99.9}, {"max", 100}}
 
-// reportTally publishes both distributions, if there was an operation at all.
-func (r *run) reportTally(name string, t *store.Tally) error {
-	if t.Latency.TotalCount() == 0 {
+// reportLatencies publishes both distributions, if there was an operation at all.
+func (r *run) reportLatencies(name string, l store.Latencies) error {
+	if l.Whole.TotalCount() == 0 {
 		return nil
 	}
-	for metric, h := range map[string]*hdr.Histogram{name + "_latency": t.Latency, name + "_first_byte": t.FirstByte} {
+	for metric, h := range map[string]*hdr.Histogram{name + "_latency": l.Whole, name + "_first_byte": l.FirstByte} {
 		for _, p := range percentiles {
 			r.report.Sample(model.Sample{Metric: metric + "_" + p.name, Unit: "us", Value: float64(h.ValueAtPercentile(p.at)), Better: model.Lower, Info: true})
 		}
@@ -170,10 +168,76 @@ func (r *run) reportErrors() {
 	info := func(metric string, n int64, labels map[string]string) {
 		r.report.Sample(model.Sample{Metric: metric, Unit: "1", Value: float64(n), Better: model.Lower, Labels: labels, Info: true})
 	}
-	c := r.meter.Counts()
+	c := r.recorder.Counts()
 	for _, kind := range store.Failures {
 		info("objectstore_errors", c.Errors[kind], map[string]string{"kind": string(kind)})
 	}
 	info("objectstore_retries", c.Retries, nil)
 	info("objectstore_failed_operations", c.Failed, nil)
+}
+
+// series is one metric: what is published while the task runs, and the sample
+// at its end, which is the slope of just that.
+//
+// A task by duration lets operations end that are under way at its deadline.
+// What they do after it is no work of the task's time, and that time differs
+// with the age of operations, so with the size of the fleet: nothing later
+// than the deadline is published. The last point lies at the deadline, in
+// proportion between the readings around it.
+type series struct {
+	metric, unit string  // unit of the counter: byte or op
+	resource     string  // of the sample; may be empty
+	scale        float64 // parts that make one of the unit
+	deadline     time.Duration
+	report       workload.Reporter
+
+	last struct {
+		after time.Duration
+		parts float64
+	}
+}
+
+const operationsMetric = "objectstore_operations"
+
+// resources of the kinds of operations.
+var resources = map[string]string{store.Put: model.ResourceObjectPut, store.Delete: model.ResourceObjectPut, store.Get: model.ResourceObjectGet}
+
+// newSeries is the series of a counter, in a task of these kinds of operations.
+func newSeries(c store.Counter, kinds []string, deadline time.Duration, report workload.Reporter) *series {
+	s := &series{metric: operationsMetric, unit: "op", resource: resources[c.Kind], scale: store.Parts, deadline: deadline, report: report}
+	switch {
+	case c.Bytes:
+		s.metric, s.unit, s.scale = "objectstore_"+c.Kind+"_throughput", "byte", 1
+	case c.Kind != "":
+		s.metric = "objectstore_" + c.Kind + "_rate"
+	case resources[kinds[0]] == resources[kinds[len(kinds)-1]]:
+		s.resource = resources[kinds[0]] // puts and gets mixed are two things
+	}
+	return s
+}
+
+// add takes the next final reading.
+func (s *series) add(after time.Duration, parts int64) {
+	now := float64(parts)
+	if s.deadline > 0 && after > s.deadline {
+		if s.last.after >= s.deadline {
+			return
+		}
+		share := float64(s.deadline-s.last.after) / float64(after-s.last.after)
+		after, now = s.deadline, s.last.parts+share*(now-s.last.parts)
+	}
+	s.last.after, s.last.parts = after, now
+	s.report.ProgressAt(s.metric, s.unit, after, now/s.scale)
+}
+
+// sample reports the slope of the whole series: up to the deadline, or to the
+// end of the last operation of a task by count.
+func (s *series) sample() {
+	if s.last.parts == 0 || s.last.after == 0 {
+		return // no value is not a value of 0
+	}
+	s.report.Sample(model.Sample{
+		Metric: s.metric, Unit: s.unit + "/s", Value: s.last.parts / s.scale / s.last.after.Seconds(),
+		Better: model.Higher, Resource: s.resource,
+	})
 }

@@ -15,12 +15,6 @@ func (p *published) add(after time.Duration, bytes int64) {
 	p.readings = append(p.readings, reading{after, bytes})
 }
 
-func begin(l *ledger, size int64) *transfer {
-	t := newTransfer(size)
-	l.begin(t)
-	return t
-}
-
 // TestLedger follows two transfers, of which one fails at its end: none of its
 // bytes may ever be published, and those of the other at the times at which
 // they moved.
@@ -28,7 +22,7 @@ func TestLedger(t *testing.T) {
 	var got published
 	l := newLedger(got.add)
 	l.read(0)
-	good, bad := begin(l, 100), begin(l, 100)
+	good, bad := l.begin(100), l.begin(100)
 	good.moved.Add(30)
 	bad.moved.Add(60)
 	l.read(1)
@@ -52,7 +46,7 @@ func TestLedger(t *testing.T) {
 func TestLedgerQueue(t *testing.T) {
 	var got published
 	l := newLedger(got.add)
-	tr, queued := begin(l, 100), int64(0)
+	tr, queued := l.begin(100), int64(0)
 	queue := func() int64 { return queued }
 	tr.queue.Store(&queue)
 	for i, step := range []struct{ moved, queued int64 }{{80, 80}, {0, 30}, {20, 50}, {0, 120}, {0, 0}} {
@@ -81,7 +75,7 @@ func TestLedgerProperties(t *testing.T) {
 		for range 200 {
 			switch lot.IntN(4) {
 			case 0:
-				active = append(active, begin(l, lot.Int64N(1000)))
+				active = append(active, l.begin(lot.Int64N(1000)))
 			case 1:
 				for _, tr := range active {
 					tr.moved.Add(lot.Int64N(max(1, tr.size-tr.moved.Load()+1)))
@@ -120,15 +114,13 @@ func checkPublished(t *testing.T, seed uint64, got []reading, n int, completed i
 	}
 }
 
-// TestSeries checks that nothing later than the deadline is published, that
-// the last point lies there, and that the sample is the slope up to it.
 // TestLedgerEvenly counts an operation in the readings that it spans with the
 // share of its time before them.
 func TestLedgerEvenly(t *testing.T) {
 	var got published
 	l := newLedger(got.add)
 	l.read(0)
-	good, bad := begin(l, 1000), begin(l, 1000)
+	good, bad := l.begin(1000), l.begin(1000)
 	for i := 1; i <= 4; i++ {
 		l.read(time.Duration(10 * i))
 	}

@@ -8,7 +8,7 @@ import (
 // What may be wrong with an answer. All of it is load.ErrProtocol.
 var (
 	errStatusLine = errors.New("the answer does not begin with HTTP/1.0 or HTTP/1.1 and a status")
-	errUpgrade    = errors.New("the server switches to a protocol that nobody asked for")
+	errUpgrade    = errors.New("the server switches to a protocol that was not asked for")
 	errField      = errors.New("malformed header")
 	errLength     = errors.New("malformed or contradictory Content-Length")
 	errEncoding   = errors.New("a transfer encoding other than chunked")
@@ -78,12 +78,9 @@ func (r *reply) message() {
 	r.length, r.body = -1, 0
 }
 
-// keptLine is how much memory for lines is kept for the next connection.
-const keptLine = 4 << 10
-
 // forget gives back the memory that a long line has taken.
 func (r *reply) forget() {
-	if cap(r.partial) > keptLine {
+	if cap(r.partial) > 4<<10 {
 		r.partial = nil
 	}
 }
@@ -224,19 +221,38 @@ func (r *reply) readHeader(line []byte) error {
 	}
 	switch {
 	case isName(name, "content-length"):
-		return r.contentLength(value)
+		n, ok := digits(value)
+		if !ok || r.length >= 0 && r.length != n {
+			return errLength
+		}
+		r.length = n
 	case isName(name, "transfer-encoding"):
-		return r.transferEncoding(value)
-	case isName(name, "connection"):
-		r.connection(value)
+		if r.chunked || r.old || !isName(value, "chunked") {
+			return errEncoding
+		}
+		r.chunked = true
+	case isName(name, "connection"): // a list of options
+		for len(value) > 0 {
+			option, rest, _ := bytes.Cut(value, comma)
+			option = trim(option)
+			r.close = r.close || isName(option, "close")
+			r.keepAlive = r.keepAlive || isName(option, "keep-alive")
+			value = rest
+		}
 	}
 	return nil
 }
 
 // headerEnds decides what follows the header (RFC 9112, section 6.3).
 func (r *reply) headerEnds() error {
-	if r.status < 200 {
-		return r.interim()
+	switch {
+	case r.status == 101:
+		return errUpgrade
+	case r.status < 200:
+		// Another answer follows. All count as one header, so that they cannot
+		// go on for ever.
+		r.message()
+		return nil
 	}
 	r.last = r.close || r.old && !r.keepAlive
 	switch {
@@ -251,44 +267,6 @@ func (r *reply) headerEnds() error {
 		r.stage, r.last = endlessBody, true
 	}
 	return nil
-}
-
-// interim answers say that there will be another. They all count as one
-// header, so that they cannot go on for ever.
-func (r *reply) interim() error {
-	if r.status == 101 {
-		return errUpgrade
-	}
-	r.message()
-	return nil
-}
-
-func (r *reply) contentLength(value []byte) error {
-	n, ok := digits(value)
-	if !ok || r.length >= 0 && r.length != n {
-		return errLength
-	}
-	r.length = n
-	return nil
-}
-
-func (r *reply) transferEncoding(value []byte) error {
-	if r.chunked || r.old || !isName(value, "chunked") {
-		return errEncoding
-	}
-	r.chunked = true
-	return nil
-}
-
-// connection reads a list of options.
-func (r *reply) connection(value []byte) {
-	for len(value) > 0 {
-		option, rest, _ := bytes.Cut(value, comma)
-		option = trim(option)
-		r.close = r.close || isName(option, "close")
-		r.keepAlive = r.keepAlive || isName(option, "keep-alive")
-		value = rest
-	}
 }
 
 var comma = []byte{','}
@@ -319,4 +297,100 @@ func (r *reply) readTrailer(line []byte) error {
 	}
 	_, _, err := field(line)
 	return err
+}
+
+// field splits "name: value". There is no space around the name; a line that
+// begins with one would continue the line before, which RFC 9112, section 5.2,
+// allows to refuse.
+func field(line []byte) (name, value []byte, err error) {
+	i := 0
+	for i < len(line) && isToken[line[i]] {
+		i++
+	}
+	if i == 0 || i == len(line) || line[i] != ':' {
+		return nil, nil, errField
+	}
+	value = trim(line[i+1:])
+	if bytes.IndexByte(value, '\r') >= 0 || bytes.IndexByte(value, 0) >= 0 {
+		return nil, nil, errField
+	}
+	return line[:i], value, nil
+}
+
+// trim removes the space around a value.
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// isToken are the characters of names (RFC 9110, section 5.6.2).
+var isToken = func() (t [256]bool) {
+	for _, c := range []byte("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		t[c] = true
+	}
+	return t
+}()
+
+// isName compares without regard to case; name is in lower case, of letters and
+// hyphens.
+func isName(b []byte, name string) bool {
+	if len(b) != len(name) {
+		return false
+	}
+	for i := range b {
+		if b[i] != name[i] && (b[i] < 'A' || b[i] > 'Z' || b[i]|0x20 != name[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// digits reads a decimal number of up to 18 digits.
+func digits(b []byte) (int64, bool) {
+	if len(b) == 0 || len(b) > 18 {
+		return 0, false
+	}
+	var n int64
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
+}
+
+// hex reads a hexadecimal number.
+func hex(b []byte) (n int64, rest []byte, err error) {
+	i := 0
+	for ; i < len(b); i++ {
+		d := hexDigit(b[i])
+		if d < 0 {
+			break
+		}
+		if n > 1<<56 {
+			return 0, nil, errBodySize
+		}
+		n = n<<4 | d
+	}
+	if i == 0 {
+		return 0, nil, errChunk
+	}
+	return n, b[i:], nil
+}
+
+// hexDigit is -1 for what is none.
+func hexDigit(c byte) int64 {
+	switch {
+	case c >= '0' && c <= '9':
+		return int64(c - '0')
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return int64(c|0x20-'a') + 10
+	}
+	return -1
 }
