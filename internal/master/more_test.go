@@ -2,9 +2,11 @@ package master
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,15 +54,16 @@ func newSearches(tb testing.TB) *searches {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = st.Close() })
-	exp, err := experiment.Parse("study.yaml", []byte(studySource), experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind()), Studies: study.Registry{capacity.Kind()}}, nil)
+	kinds := experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind()), Studies: study.Registry{capacity.Kind()}}
+	exp, err := experiment.Parse("study.yaml", []byte(studySource), kinds, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	run := model.Run{ID: "01JAVA00000000000000000000", Kind: model.KindExperiment, Created: time.Unix(1e9, 0), Started: time.Unix(1e9, 0), Source: studySource}
+	run := model.Run{ID: "01JAVA00000000000000000000", Kind: model.KindExperiment, State: model.RunPending, Version: "0.0.1", Created: time.Unix(1e9, 0), Started: time.Unix(1e9, 0), Source: studySource}
 	if err := st.CreateRun(context.Background(), run, []model.Node{{ID: "generator"}}, nil); err != nil {
 		tb.Fatal(err)
 	}
-	m := &Master{cfg: Config{Store: st, Now: time.Now}, log: slog.New(slog.DiscardHandler), ev: testEvents()}
+	m := New(Config{Store: st, Queue: noQueue{}, Kinds: kinds, Log: slog.New(slog.DiscardHandler)})
 	return &searches{tb: tb, x: &execution{m: m, run: run, exp: exp}, measured: make(map[string]model.Result)}
 }
 
@@ -164,6 +167,73 @@ func TestDecideAsAnew(t *testing.T) {
 	}
 	if len(searched) < 3 {
 		t.Errorf("searches %v, want several", searched)
+	}
+}
+
+// TestResumeOfAnotherVersion: a search whose windows this version would not have
+// asked for is refused before it is in line, with what to do.
+func TestResumeOfAnotherVersion(t *testing.T) {
+	measured := make(map[string]model.Result) // takes a while: once for all
+	for _, tt := range []struct {
+		name string
+		more func(s *searches, next model.Step)
+		want string // of the error; "" for none
+	}{
+		{"all over", func(*searches, model.Step) {}, ""},
+		{"cut", func(s *searches, next model.Step) { s.add(next) }, ""},
+		{"another window is stored", func(s *searches, next model.Step) {
+			next.Tasks[0].Spec.Offer.Rate += 7
+			s.add(next)
+			s.measure(next)
+		}, "which this search has not asked for"},
+		{"another window is next", func(s *searches, next model.Step) {
+			next.Tasks[0].Spec.Offer.Rate = 77
+			s.add(next)
+		}, "its next window was to offer 77 op/s, this version would offer"},
+		{"the next window has its load in its parameters", func(s *searches, next model.Step) {
+			next.Tasks[0].Spec.Params["rate"], next.Tasks[0].Spec.Offer = "78op/s", nil
+			s.add(next)
+		}, "its next window was to offer 78 op/s"},
+	} {
+		s := newSearches(t)
+		s.measured = measured
+		for range 3 {
+			s.measure(s.plan())
+		}
+		data, err := s.x.data(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sequence, err := design.NewSequence(s.x.exp, data.Run, data.Nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, _, _, err := sequence.Next(observe.Of(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tt.more(s, next[0])
+		err = s.x.m.Resume(t.Context(), s.x.run.ID)
+		if tt.want == "" {
+			if err != nil || len(s.x.m.takeArrived()) != 1 {
+				t.Errorf("%s: Resume: %v, want it in line", tt.name, err)
+			}
+			continue
+		}
+		if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "scalebench 0.0.1") {
+			t.Errorf("%s: Resume: %v, want bad usage with %q and the version", tt.name, err, tt.want)
+		}
+		if len(s.x.m.takeArrived()) != 0 || !s.x.m.reserve(s.x.run.ID) {
+			t.Errorf("%s: a run that was refused is in line", tt.name)
+		}
+	}
+}
+
+// add stores a step.
+func (s *searches) add(step model.Step) {
+	s.tb.Helper()
+	if err := s.x.m.cfg.Store.AddSteps(context.Background(), step.Run, []model.Step{step}); err != nil {
+		s.tb.Fatal(err)
 	}
 }
 

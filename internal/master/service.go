@@ -242,10 +242,8 @@ func (m *Master) checkSearch(ctx context.Context, data model.RunData, exp *exper
 		next, _, _, err = sequence.Next(observe.Of(data))
 	}
 	open := data.Steps[last].State != model.StepComplete && data.Steps[last].State != model.StepInvalid
-	if err == nil && open && len(next) > 0 {
-		if stored, now := loadText(data.Steps[last]), loadText(next[0]); stored != now {
-			err = fmt.Errorf("its next window was to offer %s, this version would offer %s", stored, now)
-		}
+	if err == nil && open && len(next) > 0 && loadOf(next[0]) != loadOf(data.Steps[last]) {
+		err = fmt.Errorf("its next window was to offer %s, this version would offer %s", loadText(data.Steps[last]), loadText(next[0]))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: run %s cannot be resumed: %w; run its file anew, or resume it with scalebench %s, which made it",

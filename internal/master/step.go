@@ -295,18 +295,19 @@ func nodesText(n int) string {
 	return fmt.Sprintf("%d nodes", n)
 }
 
-// loadText is the load that a step of a search offers: "9.976 kop/s". In runs of
-// older versions it stands in the parameters.
-func loadText(s model.Step) string {
-	if o := s.Tasks[0].Spec.Offer; o != nil {
-		return unit.Human(o.Rate, "op/s")
+// loadOf is the load that a step of a search offers, in operations per second.
+// In runs of older versions it stands in the parameters, as text.
+func loadOf(s model.Step) float64 {
+	spec := s.Tasks[0].Spec
+	if spec.Offer != nil {
+		return spec.Offer.Rate
 	}
-	text, _ := s.Tasks[0].Spec.Params["rate"].(string) // of a run that an older version stored
-	if rate, err := unit.ParseRate(text); err == nil {
-		return unit.Human(rate.Value, "op/s")
-	}
-	return "a load"
+	text, _ := spec.Params["rate"].(string)
+	rate, _ := unit.ParseRate(text) // none is 0
+	return rate.Value
 }
+
+func loadText(s model.Step) string { return unit.Human(loadOf(s), "op/s") }
 
 // describe names a step for people.
 func describe(s model.Step) string {
