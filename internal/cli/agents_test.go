@@ -17,6 +17,7 @@ import (
 // started, tells the server, and the exit code is 0. The attempt is lost, not
 // failed; when the agent is back the step is repeated.
 func TestAgentLeaves(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startServer()
 	w.startAgent("n1")
@@ -46,6 +47,7 @@ evaluations: [serial]
 // TestSecretsStaySecret looks for the secrets of tokens and keys in
 // everything that is written for people or for analyses.
 func TestSecretsStaySecret(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "-v")
 	w.startServer()
 	raw := strings.TrimSpace(w.run("token"))
@@ -99,6 +101,7 @@ evaluations: [serial]
 
 // TestStrangers: without credentials nobody can list nodes, submit, or join.
 func TestStrangers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startServer()
 	tok := strings.TrimSpace(w.run("token"))

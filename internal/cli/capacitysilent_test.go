@@ -12,6 +12,7 @@ import (
 // TestCapacityNoAnswer: where the target does not answer at all, everything that
 // is said of the search says so, and no generator is blamed.
 func TestCapacityNoAnswer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const reason = "answered none of 5 requests: connect: 127.0.0.1:1: connection refused"
 	stdout, stderr, err := w.try("capacity", "http://127.0.0.1:1/", "--sla", "p90=100ms", "--format", "json")

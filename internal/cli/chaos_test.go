@@ -41,9 +41,11 @@ func rounds(normal int) int {
 // at random moments of a run. After a restart and a resume, each task has
 // exactly one result and the CDI is computed from complete data.
 func TestKilledAtRandomMoments(t *testing.T) {
+	t.Parallel()
 	for round := range rounds(3) {
 		victim := []string{"agent", "server", "both"}[round%3]
 		t.Run(fmt.Sprintf("%d %s", round, victim), func(t *testing.T) {
+			t.Parallel()
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			killOnce(t, victim, rand.New(rand.NewPCG(seed, 0)))
@@ -91,8 +93,10 @@ func killOnce(t *testing.T, victim string, rnd *rand.Rand) {
 // TestRunCommandKilled kills a `scalebench run` that is server and fleet in
 // one. Nothing it started survives it, and resume completes the run.
 func TestRunCommandKilled(t *testing.T) {
+	t.Parallel()
 	for round := range rounds(1) {
 		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			text := strings.Replace(chaosExperiment, "agents: {count: 3}", "local: {nodes: 3}", 1)
 			p := w.start("run", w.write("chaos.yaml", text), "-v")

@@ -12,6 +12,7 @@ import (
 
 // TestDiskFull fills the disk under store and queue in mid-run.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("CI must run this test as root: it mounts a small file system")

@@ -55,6 +55,7 @@ const natsPassword = "a-password-of-the-cluster"
 // TestExternalQueue runs an experiment over a NATS server of the user's. The
 // cluster's password is nowhere in what scalebench prints.
 func TestExternalQueue(t *testing.T) {
+	t.Parallel()
 	url := natsServer(t)
 	w := newWorld(t)
 	w.server = w.start("server", "-v", "--nats", url)

@@ -123,6 +123,7 @@ func nodeOf(m queuetest.Message) string { return strings.Split(m.Subject, ".")[3
 // TestReplayedTasks replays every task of a run after its end, to agents that
 // executed them, and to the same agents after a restart.
 func TestReplayedTasks(t *testing.T) {
+	t.Parallel()
 	a := newAttack(t)
 	a.open()
 	a.run("run", a.experiment())
@@ -154,6 +155,7 @@ func TestReplayedTasks(t *testing.T) {
 // run, and the run ends as if nothing had happened. After its end, when a
 // refusal belongs to no run, the server's log shows it.
 func TestForgedTasks(t *testing.T) {
+	t.Parallel()
 	a := newAttack(t)
 	id := strings.TrimSpace(a.run("run", a.experiment(), "--detach"))
 	genuine := a.tasks.Await(1)[0]
@@ -241,6 +243,7 @@ func keyOf(t *testing.T, d model.RunData, node string) string {
 // TestReplayedAndAlteredResults gives the server every result of a run again,
 // and altered copies of it. Nothing in the store changes.
 func TestReplayedAndAlteredResults(t *testing.T) {
+	t.Parallel()
 	a := newAttack(t)
 	a.open()
 	a.run("run", a.experiment())
@@ -270,6 +273,7 @@ func TestReplayedAndAlteredResults(t *testing.T) {
 // queue, not the API with a key that was never admitted, and not the user's
 // own queue without the password.
 func TestWithoutCredentials(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startServer()
 	if nc, err := queuetest.Dial("nats://" + w.listen); err == nil {

@@ -33,6 +33,7 @@ func (w *world) awaitNodes(n int) {
 // Their commands may not be installed here; that they were run, in order and
 // each on its node, is what counts.
 func TestPaperJobs(t *testing.T) {
+	t.Parallel()
 	w := paperWorld(t)
 
 	_, _, _ = w.try("submit", example("paper-fig2.json")) // fails where there is no ifconfig
@@ -80,6 +81,7 @@ func TestPaperJobs(t *testing.T) {
 
 // TestJobsUseAShell: cd, ~ and * work, jobs run in order, and PATH is path.
 func TestJobsUseAShell(t *testing.T) {
+	t.Parallel()
 	w := paperWorld(t)
 	w.run("submit", w.write("jobs.json", `{"testName": "shell", "jobs": [
 		{"node": "172.31.0.21", "path": "/usr/bin:/bin", "command": "d=`+w.dir+`/made; mkdir $d && cd $d && touch a1 a2 && echo $PATH"},
@@ -95,6 +97,7 @@ func TestJobsUseAShell(t *testing.T) {
 // TestJobForNobody: a node that does not exist is an error at submit time that
 // names the nodes that do; nothing is run.
 func TestJobForNobody(t *testing.T) {
+	t.Parallel()
 	w := paperWorld(t)
 	file := w.write("jobs.json", `{"jobName": "x", "jobs": [{"node": "172.31.0.99", "path": "/bin", "command": "true"}]}`)
 	_, stderr, err := w.try("submit", file)

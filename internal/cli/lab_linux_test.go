@@ -89,6 +89,7 @@ services:
 // TestLabRun: each node has its own address, the service and its volumes, and
 // nothing is left when the run is over.
 func TestLabRun(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	w := newWorld(t)
 	_, stderr, err := w.try("run", w.write("lab.yaml", wholeLab+`
@@ -147,6 +148,7 @@ evaluations: [parallel]
 
 // TestLabInterrupted: Ctrl-C removes everything before the command ends.
 func TestLabInterrupted(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	w := newWorld(t)
 	p, id := w.startLabRun()
@@ -240,6 +242,7 @@ func lineWith(text, word string) string {
 // TestLabControl: heartbeats and results do not travel over the lab's links.
 // With the link of a node down, its task still ends well.
 func TestLabControl(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	w := newWorld(t)
 	down, on := filepath.Join(w.dir, "down"), filepath.Join(w.dir, "on")
@@ -267,6 +270,7 @@ evaluations: [serial]
 
 // TestLabServiceEnds: a run whose service dies ends at once and says why.
 func TestLabServiceEnds(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	w := newWorld(t)
 	mark := filepath.Join(w.dir, "mark")
@@ -302,6 +306,7 @@ evaluations: [serial]
 // TestLabServiceFails: a service that never comes up ends the run with its
 // last words.
 func TestLabServiceFails(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	w := newWorld(t)
 	_, stderr, err := w.try("run", w.write("lab.yaml", `

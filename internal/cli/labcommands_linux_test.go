@@ -15,6 +15,7 @@ import (
 
 // TestLabCommands: a lab that was made by hand stands until it is taken down.
 func TestLabCommands(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	w := newWorld(t)
 	file := w.write("lab.yaml", wholeLab+"workloads: [{kind: command, command: 'true'}]\n")
@@ -60,6 +61,7 @@ func TestLabCommands(t *testing.T) {
 // may be here at the same time; so this one is named where there could be a
 // doubt, and others are not taken down.
 func TestLabExamples(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	w := newWorld(t)
 	id, ran := "", 0
@@ -117,6 +119,7 @@ func examplesOf(t *testing.T, help string) [][]string {
 // TestLabHeld: with --keep=false the lab belongs to the command: others may
 // not take it away, and Ctrl-C does.
 func TestLabHeld(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	w := newWorld(t)
 	p := w.start("lab", "up", "--keep=false", w.write("lab.yaml", "fleet: {lab: {nodes: 1}}\nworkloads: [{kind: command, command: 'true'}]\n"))
@@ -166,6 +169,7 @@ func checkExit(t *testing.T, what string, err error, want int) {
 // TestLabWithoutRights: a user without rights is told at once what is missing
 // and how to go on, and no run is stored.
 func TestLabWithoutRights(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	w := newWorld(t)
 	file := w.write("lab.yaml", "fleet: {lab: {nodes: 2}}\nworkloads: [{kind: command, command: 'true'}]\n")

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -14,9 +15,16 @@ import (
 // TestMain lets the test binary be scalebench itself: a copy of it by that
 // name is on the PATH of scripts, and starts agents and workloads from itself
 // as the real program does.
+//
+// Tests that measure have the machine for themselves. The others, which are
+// parallel, come after them, and mostly wait: several at a time, whatever the
+// processors.
 func TestMain(m *testing.M) {
 	if code, is := loadserver.Child(); is {
 		os.Exit(code)
+	}
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"scalebench": runScalebench})
 }
@@ -33,6 +41,7 @@ func runScalebench() {
 // TestScripts runs what a person would type: testdata/script/*.txtar.
 // `go test -run TestScripts -update` rewrites expected output.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",

@@ -9,6 +9,7 @@ import (
 // TestTwoCommands: a command that another one began to use as its server does
 // not end before the other's run does.
 func TestTwoCommands(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs some seconds")
 	}

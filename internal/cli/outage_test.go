@@ -11,6 +11,7 @@ import (
 // while it is away, the user is told, and when it is back the run goes on to
 // the same end as without the outage.
 func TestPostgresOutage(t *testing.T) {
+	t.Parallel()
 	pg := pgtest.Start(t)
 	w := newWorld(t, "-v", "--store", pg.Database())
 	w.startServer()
@@ -37,6 +38,7 @@ func TestPostgresOutage(t *testing.T) {
 // TestStopDuringOutage: a server that is told to stop while its store is away
 // does so in time, and the run goes on from there when both are back.
 func TestStopDuringOutage(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes half a minute; make test does it")
 	}
