@@ -21,7 +21,7 @@ func TestLabCutOff(t *testing.T) {
 	w := newWorld(t)
 	p := w.start("run", w.write("lab.yaml", `
 fleet: {lab: {nodes: 4, link: 50Mbit/s}}
-workloads: [{kind: network, duration: 2s, warm_up: 300ms, stall: 2s}]
+workloads: [{kind: network, duration: 2s, warm_up: 300ms, stall: 3s}]
 trials: 2
 `))
 	w.server = p
