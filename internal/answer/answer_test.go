@@ -264,7 +264,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("%s: Worst = %v, want %v, %q", c.name, got, c.want, c.text)
 		}
 		for _, kind := range []error{model.ErrThreshold, model.ErrInvalid, model.ErrUsage} {
-			if got != nil && kind != c.want && errors.Is(got, kind) {
+			if got != nil && !errors.Is(kind, c.want) && errors.Is(got, kind) {
 				t.Errorf("%s: Worst = %v is also %v", c.name, got, kind)
 			}
 		}

@@ -21,7 +21,7 @@ func TestLabCutOff(t *testing.T) {
 	w := newWorld(t)
 	p := w.start("run", w.write("lab.yaml", `
 fleet: {lab: {nodes: 4, link: 50Mbit/s}}
-workloads: [{kind: network, duration: 3s, warm_up: 500ms, stall: 3s}]
+workloads: [{kind: network, duration: 2s, warm_up: 300ms, stall: 3s}]
 trials: 2
 `))
 	w.server = p
@@ -36,7 +36,7 @@ trials: 2
 	}
 	w.awaitRun("latest", "in the middle of its first parallel trial", func(d model.RunData) bool {
 		s := together(d, 1)
-		return s != nil && !s.StartAt.IsZero() && time.Since(s.StartAt) > 1500*time.Millisecond
+		return s != nil && !s.StartAt.IsZero() && time.Since(s.StartAt) > time.Second
 	})
 	standing, err := lab.Open(lab.DefaultStateDir, labName(t, p.log()))
 	if err != nil {

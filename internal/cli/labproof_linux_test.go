@@ -50,8 +50,8 @@ func proofs() []proof {
 services:
 ` + s3Service("1Gbit/s") + `
 workloads:
-  - {kind: network, pairing: all_to_one, sink: core, warm_up: 500ms, duration: 3s}
-  - {kind: disk, on: {group: rack}, volume: data, pattern: random, operation: write, block_size: 64KiB, direct: true, size: 32MiB, duration: 4s, ramp: 1s}
+  - {kind: network, pairing: all_to_one, sink: core, warm_up: 500ms, duration: 2s}
+  - {kind: disk, on: {group: rack}, volume: data, pattern: random, operation: write, block_size: 64KiB, direct: true, size: 32MiB, duration: 3s, ramp: 1s}
 ` + s3Workload(", on: {group: rack}") + "\n",
 		},
 		{

@@ -172,23 +172,31 @@ func (p *paramFlag) set(v reflect.Value, text string) error {
 			return errors.New("must be a number")
 		}
 		v.SetFloat(x)
-	case reflect.Slice:
+	case reflect.Slice, reflect.Map:
+		return p.grow(v, text)
+	default:
+		return fmt.Errorf("a flag cannot hold %s", v.Type())
+	}
+	return nil
+}
+
+// grow adds one value to a list or a map.
+func (p *paramFlag) grow(v reflect.Value, text string) error {
+	if v.Kind() == reflect.Slice {
 		item := reflect.New(v.Type().Elem()).Elem()
 		if err := p.set(item, text); err != nil {
 			return err
 		}
 		v.Set(reflect.Append(v, item))
-	case reflect.Map:
-		name, value, ok := strings.Cut(text, "=")
-		if !ok {
-			return errors.New("must be NAME=VALUE")
-		}
-		if v.IsNil() {
-			v.Set(reflect.MakeMap(v.Type()))
-		}
-		v.SetMapIndex(reflect.ValueOf(name), reflect.ValueOf(value))
-	default:
-		return fmt.Errorf("a flag cannot hold %s", v.Type())
+		return nil
 	}
+	name, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return errors.New("must be NAME=VALUE")
+	}
+	if v.IsNil() {
+		v.Set(reflect.MakeMap(v.Type()))
+	}
+	v.SetMapIndex(reflect.ValueOf(name), reflect.ValueOf(value))
 	return nil
 }

@@ -76,7 +76,7 @@ func TestTruthOvercommit(t *testing.T) {
 			return fmt.Sprintf("CDI %.2f %%, %s; want %.2f %% within 3 points, %s", *f.CDI, f.Verdict, truth, want)
 		}
 		return ""
-	}, "workloads.cpu2.duration=3s")
+	}, "workloads.cpu2.duration=2s")
 }
 
 // TestTruthNoContention: 2 nodes with 1 busy thread each do not meet on a
@@ -90,5 +90,5 @@ func TestTruthNoContention(t *testing.T) {
 			return fmt.Sprintf("CDI %.2f %% %v, %s; want none", *f.CDI, *f.CI, f.Verdict)
 		}
 		return ""
-	}, "workloads.cpu1.duration=3s")
+	}, "workloads.cpu1.duration=2s")
 }
