@@ -1,3 +1,22 @@
+// Package agent is the process that runs on every node.
+//
+// Its life:
+//
+//  1. it joins with a token, or comes back with the identity it kept;
+//  2. it kills what an earlier agent that was killed left behind, and turns
+//     that agent's unfinished attempts into results with the outcome "lost";
+//  3. it says hello with facts and labels, and from then on is heard at least
+//     once a heartbeat;
+//  4. it takes one task at a time from the queue, runs it in a process group
+//     of its own (package runner), and keeps the result on disk;
+//  5. it delivers the result until the server has stored it, and only then
+//     forgets it and takes the next task;
+//  6. on SIGTERM it ends the running task, delivers what it can, and says
+//     goodbye.
+//
+// The journal on disk makes steps 4 and 5 safe against kill -9 at any point:
+// an attempt is started at most once and its result delivered at least once,
+// and the store keeps the first.
 package agent
 
 import (
@@ -48,7 +67,7 @@ type Agent struct {
 	link    *queue.Link
 	session string
 	monitor *monitor.Monitor
-	orders  orderBook
+	orders  orderRouter
 	left    chan struct{} // closed once the server knows that this agent leaves
 
 	mu      sync.Mutex
@@ -97,7 +116,7 @@ func New(cfg Config) (*Agent, error) {
 // after a clean leave.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.journal.close() //nolint:errcheck // every line was synced
-	if err := a.buryUnfinished(); err != nil {
+	if err := a.endUnfinished(); err != nil {
 		return err
 	}
 	link, err := queue.DialAgent(ctx, a.cfg.Server, a.cfg.Key, a.cfg.Node.ID, a.cfg.Dial)
@@ -107,7 +126,11 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.link = link
 	defer link.Close() //nolint:errcheck // leaving anyway
 
-	reply, err := a.hello(ctx)
+	holding, err := a.holding()
+	if err != nil {
+		return leftOr(ctx, err)
+	}
+	reply, err := a.register(ctx, "registering", holding)
 	if err != nil {
 		return leftOr(ctx, err)
 	}
@@ -117,7 +140,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	attentive, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { a.heartbeats(present, reply.Heartbeat) })
-	wg.Go(func() { a.reintroduce(present) })
+	wg.Go(func() { a.registerAgain(present) })
 	wg.Go(func() { a.followOrders(attentive) })
 	defer wg.Wait()
 	defer stop()
@@ -133,17 +156,11 @@ func leftOr(ctx context.Context, err error) error {
 	return err
 }
 
-// hello registers, again and again until the server answers: an agent may
-// start before its server.
-func (a *Agent) hello(ctx context.Context) (wire.HelloReply, error) {
-	holding, err := a.holding()
-	if err != nil {
-		return wire.HelloReply{}, err
-	}
+// register says hello, again and again until the server answers: an agent may
+// start before its server. holding are the attempts whose results it owes.
+func (a *Agent) register(ctx context.Context, doing string, holding []wire.Attempt) (reply wire.HelloReply, err error) {
 	msg := wire.Hello{Node: a.cfg.Node, Session: a.session, Holding: holding}
-	var reply wire.HelloReply
-	err = retry(ctx, a.log, "registering", func(ctx context.Context) error {
-		var err error
+	err = retry(ctx, a.log, doing, func(ctx context.Context) (err error) {
 		reply, err = a.link.Hello(ctx, msg)
 		return err
 	})
@@ -204,33 +221,24 @@ func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
 	}
 }
 
-// reintroduce registers again whenever the queue was out of reach, for the
-// server may be a new one. It is apart from the heartbeats, which must not
-// wait for a server whose store is slow.
-func (a *Agent) reintroduce(ctx context.Context) {
+// registerAgain registers whenever the queue was out of reach, for the server
+// may be a new one. It is apart from the heartbeats, which must not wait for a
+// server whose store is slow. It names the attempt in progress only: the
+// journal belongs to the goroutine that serves.
+func (a *Agent) registerAgain(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-a.link.Reconnected():
-			a.helloAgain(ctx)
 		}
-	}
-}
-
-// helloAgain registers after a reconnect. It names the attempt in progress
-// only: the journal belongs to the goroutine that serves.
-func (a *Agent) helloAgain(ctx context.Context) {
-	msg := wire.Hello{Node: a.cfg.Node, Session: a.session}
-	if r := a.current(); r != nil {
-		msg.Holding = []wire.Attempt{*r}
-	}
-	err := retry(ctx, a.log, "registering again", func(ctx context.Context) error {
-		_, err := a.link.Hello(ctx, msg)
-		return err
-	})
-	if err == nil {
-		a.log.Info("registered again after the connection was lost")
+		var holding []wire.Attempt
+		if r := a.current(); r != nil {
+			holding = []wire.Attempt{*r}
+		}
+		if _, err := a.register(ctx, "registering again", holding); err == nil {
+			a.log.Info("registered again after the connection was lost")
+		}
 	}
 }
 
@@ -264,5 +272,36 @@ func (a *Agent) reportRefused(as wire.Assignment, why error) {
 	}})
 	if err != nil {
 		a.log.Warn("reporting a refused task", "err", err)
+	}
+}
+
+// Pauses between tries: short at first, for a server that restarts, never
+// longer than maxPause, so that a result waits little once the server is back.
+const (
+	firstPause = 200 * time.Millisecond
+	maxPause   = 5 * time.Second
+)
+
+// retry calls try until it succeeds, is denied for good, or ctx is done. Each
+// kind of trouble is logged once. The link bounds every request in time.
+func retry(ctx context.Context, log *slog.Logger, doing string, try func(context.Context) error) error {
+	said := ""
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, model.ErrDenied) || errors.Is(err, model.ErrUsage) {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		if ctx.Err() == nil && err.Error() != said {
+			said = err.Error()
+			log.Warn(doing+" does not work now; trying on", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", doing, ctx.Err())
+		case <-time.After(pause):
+		}
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/runner"
@@ -23,8 +24,7 @@ var errNotStored = errors.New("the server cannot store the result now")
 func (a *Agent) deliver(ctx context.Context, e entry) error {
 	dropped := false
 	sent := make(map[string]int64)
-	try := func(ctx context.Context) error {
-		var err error
+	try := func(ctx context.Context) (err error) {
 		dropped, err = a.deliverOnce(ctx, e, sent)
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *Agent) deliver(ctx context.Context, e entry) error {
 // artifact that is not there. sent is how many bytes of each the server has:
 // a try goes on where the last one stopped.
 func (a *Agent) deliverOnce(ctx context.Context, e entry, sent map[string]int64) (dropped bool, err error) {
-	for _, name := range sortedNames(e.Artifacts) {
+	for _, name := range slices.Sorted(maps.Keys(e.Artifacts)) {
 		if err := a.sendArtifact(ctx, e, name, sent); err != nil {
 			if errors.Is(err, model.ErrStale) || errors.Is(err, model.ErrNotFound) {
 				return true, nil
@@ -65,15 +65,6 @@ func (a *Agent) deliverOnce(ctx context.Context, e entry, sent map[string]int64)
 		return reply.Dropped, nil
 	}
 	return false, fmt.Errorf("%w: %s", errNotStored, reply.Reason)
-}
-
-func sortedNames(m map[string]string) []string {
-	names := make([]string, 0, len(m))
-	for n := range m {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
 }
 
 // sendArtifact sends a kept file in chunks. A file that has vanished is not a
@@ -124,10 +115,10 @@ func (a *Agent) deliverPending(ctx context.Context) error {
 	return nil
 }
 
-// buryUnfinished turns the attempts that an earlier agent left in the middle
+// endUnfinished turns the attempts that an earlier agent left in the middle
 // into results: they are lost, and whatever of them still runs is killed, for
 // it would disturb what is measured next.
-func (a *Agent) buryUnfinished() error {
+func (a *Agent) endUnfinished() error {
 	entries, _, err := a.journal.pending()
 	if err != nil {
 		return err
@@ -141,17 +132,16 @@ func (a *Agent) buryUnfinished() error {
 				return fmt.Errorf("killing what is left of %s: %w", e.Attempt, err)
 			}
 		}
-		e.Result = lostResult(e)
+		e.Result = &model.Result{
+			Run: e.Run, Step: e.Step, Task: e.Attempt.Task, Attempt: e.Attempt.Attempt, Node: e.Node,
+			Outcome: model.OutcomeLost,
+			Error:   "the agent ended in mid-task",
+		}
 		if err := a.journal.put(e); err != nil {
 			return err
 		}
 	}
-	return a.clearScratch()
-}
-
-// clearScratch removes what killed tasks left in the scratch directory; no
-// task is running yet.
-func (a *Agent) clearScratch() error {
+	// No task is running yet, so that all that is there was left by killed ones.
 	left, err := filepath.Glob(filepath.Join(a.cfg.StateDir, scratchDir, "*"))
 	if err != nil {
 		return fmt.Errorf("listing scratch directories: %w", err)
@@ -162,12 +152,4 @@ func (a *Agent) clearScratch() error {
 		}
 	}
 	return nil
-}
-
-func lostResult(e entry) *model.Result {
-	return &model.Result{
-		Run: e.Run, Step: e.Step, Task: e.Attempt.Task, Attempt: e.Attempt.Attempt, Node: e.Node,
-		Outcome: model.OutcomeLost,
-		Error:   "the agent ended in mid-task",
-	}
 }

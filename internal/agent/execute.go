@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/monitor"
 	"github.com/scalebench/scalebench/internal/runner"
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
-// handle brings one assignment to its end: executed once, result delivered.
+// handle brings one assignment to its end: executed once, journalled before and
+// after, result delivered.
 func (a *Agent) handle(ctx context.Context, as wire.Assignment) error {
 	at := wire.Attempt{Task: as.Task, Attempt: as.Attempt}
 	if a.journal.isOver(at) {
@@ -21,26 +23,17 @@ func (a *Agent) handle(ctx context.Context, as wire.Assignment) error {
 	}
 	a.setCurrent(&at)
 	defer a.setCurrent(nil)
-	e, err := a.runOnce(ctx, as)
-	if err != nil {
-		return err
-	}
-	return a.deliver(ctx, e)
-}
-
-// runOnce executes an attempt and journals it, before and after.
-func (a *Agent) runOnce(ctx context.Context, as wire.Assignment) (entry, error) {
-	e := entry{
-		Attempt: wire.Attempt{Task: as.Task, Attempt: as.Attempt},
-		Run:     as.Run, Step: as.Step, Node: as.Node, Started: a.cfg.Now(),
-	}
+	e := entry{Attempt: at, Run: as.Run, Step: as.Step, Node: as.Node, Started: a.cfg.Now()}
 	if err := a.journal.put(e); err != nil {
-		return e, err
+		return err
 	}
 	x := execution{agent: a, as: as, entry: &e}
 	res := x.run(ctx)
 	e.Result = &res
-	return e, a.journal.put(e)
+	if err := a.journal.put(e); err != nil {
+		return err
+	}
+	return a.deliver(ctx, e)
 }
 
 // execution is one attempt at a task while it runs.
@@ -120,6 +113,111 @@ func (x *execution) progress(p model.Progress) {
 	}
 }
 
+// repeatReady is how often a prepared task says so again: the answer carries
+// the start, should the broadcast have been lost.
+const repeatReady = time.Second
+
+// awaitStart waits until the process is prepared and, with a barrier, until
+// the master has agreed on a start. It returns the start on this node's clock;
+// ok is false when the task must not begin.
+func (x *execution) awaitStart(ctx context.Context) (at time.Time, ok bool) {
+	timeout := time.NewTimer(x.as.ReadyTimeout)
+	defer timeout.Stop()
+	if !x.awaitPrepared(ctx) || !x.measureClock(ctx) {
+		return time.Time{}, false
+	}
+	if !x.as.Barrier {
+		return x.agent.cfg.Now(), true
+	}
+	return x.awaitAgreement(ctx, timeout.C)
+}
+
+// awaitPrepared waits for the child to have prepared. When that fails the
+// outcome of the process says why.
+func (x *execution) awaitPrepared(ctx context.Context) bool {
+	for {
+		select {
+		case err := <-x.proc.Ready():
+			return err == nil
+		case o := <-x.orders:
+			if o.Kind == wire.OrderCancel {
+				x.obey(o)
+				return false
+			}
+		case <-ctx.Done():
+			x.force(model.OutcomeLost, "the agent was told to stop")
+			return false
+		}
+	}
+}
+
+// measureClock finds the server's clock right before the start, when an offset
+// is freshest. Without an answer the task cannot begin: its times would mean
+// nothing.
+func (x *execution) measureClock(ctx context.Context) bool {
+	err := retry(ctx, x.agent.log, "measuring the clock offset", func(ctx context.Context) (err error) {
+		x.offset, x.bound, err = x.agent.link.Clock(ctx)
+		return err
+	})
+	if err != nil {
+		x.force(model.OutcomeLost, "the agent was told to stop")
+	}
+	return err == nil
+}
+
+// awaitAgreement says ready until the master names the start or calls it off.
+func (x *execution) awaitAgreement(ctx context.Context, timeout <-chan time.Time) (time.Time, bool) {
+	replies := make(chan wire.ReadyReply, 1)
+	again := time.NewTicker(repeatReady)
+	defer again.Stop()
+	x.sayReady(ctx, replies)
+	for {
+		select {
+		case r := <-replies:
+			switch {
+			case r.Cancel:
+				x.force(model.OutcomeCancelled, "the server has called this attempt off")
+				return time.Time{}, false
+			case !r.At.IsZero():
+				return r.At.Add(-x.offset), true
+			}
+		case o := <-x.orders:
+			if o.Kind == wire.OrderStart {
+				return o.At.Add(-x.offset), true
+			}
+			x.obey(o)
+			return time.Time{}, false
+		case <-again.C:
+			x.sayReady(ctx, replies)
+		case <-timeout:
+			x.force(model.OutcomeLost, "no start from the server within "+x.as.ReadyTimeout.String())
+			return time.Time{}, false
+		case <-ctx.Done():
+			x.force(model.OutcomeLost, "the agent was told to stop")
+			return time.Time{}, false
+		}
+	}
+}
+
+// sayReady asks in the background; an answer that finds no room is dropped,
+// for another one is waiting already.
+func (x *execution) sayReady(ctx context.Context, replies chan<- wire.ReadyReply) {
+	msg := wire.Ready{Node: x.as.Node, Attempt: x.entry.Attempt, ClockOffset: x.offset, ClockError: x.bound}
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, 2*repeatReady)
+		defer cancel()
+		r, err := x.agent.link.Ready(ctx, msg)
+		if err != nil {
+			x.agent.log.Debug("saying ready", "err", err)
+			return
+		}
+		select {
+		case replies <- r:
+		default:
+		}
+	}()
+}
+
 // awaitEnd waits until the process group is gone, killing it when the master
 // or the node's owner asks for that.
 func (x *execution) awaitEnd(ctx context.Context) runner.Outcome {
@@ -162,17 +260,14 @@ func (x *execution) result(out runner.Outcome) model.Result {
 		x.watch.into(&r, out)
 	}
 	x.entry.Artifacts = make(map[string]string)
-	x.keepWhole(&r.Stdout, "stdout", out.StdoutFile)
-	x.keepWhole(&r.Stderr, "stderr", out.StderrFile)
-	return r
-}
-
-// keepWhole names the artifact with the whole of an output, if there is one.
-func (x *execution) keepWhole(o *model.Output, name, file string) {
-	if file != "" {
-		o.Artifact = name
-		x.entry.Artifacts[name] = file
+	// The whole of a long output is an artifact.
+	if out.StdoutFile != "" {
+		r.Stdout.Artifact, x.entry.Artifacts["stdout"] = "stdout", out.StdoutFile
 	}
+	if out.StderrFile != "" {
+		r.Stderr.Artifact, x.entry.Artifacts["stderr"] = "stderr", out.StderrFile
+	}
+	return r
 }
 
 func (x *execution) serverTime(t time.Time) time.Time {
@@ -180,4 +275,41 @@ func (x *execution) serverTime(t time.Time) time.Time {
 		return t
 	}
 	return t.Add(x.offset).UTC()
+}
+
+// watch is the monitor's eye on the host while a task runs. It begins when
+// everything is prepared: what is not timed is not watched.
+type watch struct {
+	recording *monitor.Recording
+	began     time.Time
+	// used is the processor time that the task had used by then; known is
+	// false where that cannot be read.
+	used  time.Duration
+	known bool
+}
+
+// beginWatch begins to watch for the task whose process this is.
+func (a *Agent) beginWatch(ctx context.Context, pid int) *watch {
+	used, err := monitor.ProcessCPU("", pid)
+	if err != nil {
+		a.log.Debug("the processor time of others will not be known", "err", err)
+	}
+	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: used, known: err == nil}
+}
+
+// into ends the watch and puts what it saw into the result.
+func (w *watch) into(r *model.Result, out runner.Outcome) {
+	w.recording.Stop()
+	lasted := time.Since(w.began).Seconds()
+	if out.Started.IsZero() {
+		return // it never began; there is nothing to align with
+	}
+	seen := w.recording.Series(out.Started)
+	r.Host = append(r.Host, seen...)
+	others, ok := monitor.Others(seen, out.CPU-w.used)
+	if !ok || !w.known || lasted <= 0 {
+		return
+	}
+	// The clocks are coarse: a little less than nothing is nothing.
+	r.Samples = append(r.Samples, model.Sample{Metric: model.MetricOtherCPU, Unit: "core", Value: max(0, others/lasted), Better: model.Lower, Info: true})
 }

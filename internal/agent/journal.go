@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,10 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
 )
@@ -60,7 +62,7 @@ func openJournal(dir string, now time.Time) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFileSync(j.deliveredPath(), []byte(strings.Join(lines, ""))); err != nil {
+	if err := identity.WritePrivate(j.deliveredPath(), []byte(strings.Join(lines, ""))); err != nil {
 		return nil, fmt.Errorf("compacting the agent's journal: %w", err)
 	}
 	j.log, err = os.OpenFile(j.deliveredPath(), os.O_APPEND|os.O_WRONLY, 0o600)
@@ -114,16 +116,10 @@ func (j *journal) put(e entry) error {
 	if err != nil {
 		return fmt.Errorf("encoding the journal entry of %s: %w", e.Attempt, err)
 	}
-	if err := writeFileSync(j.path(e.Attempt), data); err != nil {
+	if err := identity.WritePrivate(j.path(e.Attempt), data); err != nil {
 		return fmt.Errorf("writing the journal entry of %s: %w", e.Attempt, err)
 	}
 	return nil
-}
-
-// get returns the entry of an undelivered attempt.
-func (j *journal) get(a wire.Attempt) (entry, bool) {
-	e, err := readEntry(j.path(a))
-	return e, err == nil && e.Attempt == a
 }
 
 // isOver reports whether this attempt, or a later one at the same task, was
@@ -132,14 +128,15 @@ func (j *journal) isOver(a wire.Attempt) bool { return a.Attempt <= j.delivered[
 
 // markDelivered remembers the attempt as delivered and forgets its entry.
 func (j *journal) markDelivered(a wire.Attempt, now time.Time) error {
-	if _, err := fmt.Fprintf(j.log, "%d %d %s\n", now.Unix(), a.Attempt, a.Task); err != nil {
-		return fmt.Errorf("journalling the delivery of %s: %w", a, err)
+	_, err := fmt.Fprintf(j.log, "%d %d %s\n", now.Unix(), a.Attempt, a.Task)
+	if err == nil {
+		err = j.log.Sync()
 	}
-	if err := j.log.Sync(); err != nil {
+	if err != nil {
 		return fmt.Errorf("journalling the delivery of %s: %w", a, err)
 	}
 	j.delivered[a.Task] = max(j.delivered[a.Task], a.Attempt)
-	if e, ok := j.get(a); ok {
+	if e, err := readEntry(j.path(a)); err == nil && e.Attempt == a {
 		for _, file := range e.Artifacts {
 			_ = os.Remove(file) // the server has it; a left-over file is only waste
 		}
@@ -165,7 +162,7 @@ func (j *journal) pending() (entries []entry, damaged []string, err error) {
 		}
 		entries = append(entries, e)
 	}
-	sort.Slice(entries, func(a, b int) bool { return entries[a].Started.Before(entries[b].Started) })
+	slices.SortStableFunc(entries, func(a, b entry) int { return a.Started.Compare(b.Started) })
 	return entries, damaged, nil
 }
 
@@ -175,44 +172,6 @@ func readEntry(path string) (entry, error) {
 		return entry{}, err
 	}
 	var e entry
-	if err := json.Unmarshal(data, &e); err != nil {
-		return entry{}, err
-	}
-	return e, e.Attempt.Check()
-}
-
-// writeFileSync replaces a file atomically and durably: a reader sees the old
-// content or the new, also after power loss.
-func writeFileSync(path string, data []byte) error {
-	tmp := path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
-	}
-	if err != nil {
-		_ = os.Remove(tmp)
-	}
-	return err
-}
-
-// syncDir makes a rename in a directory durable.
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	err = json.Unmarshal(data, &e)
+	return e, cmp.Or(err, e.Attempt.Check())
 }

@@ -126,7 +126,7 @@ func TestOrderBook(t *testing.T) {
 		{"a start before it began is asked for again", []wire.Order{start(2)}, nil, 0},
 		{"more than fit", nil, []wire.Order{cancel(2), cancel(2), cancel(2), cancel(2), cancel(2), cancel(2), cancel(2), cancel(2), cancel(2)}, 8},
 	} {
-		var b orderBook
+		var b orderRouter
 		for _, o := range c.before {
 			b.deliver(o)
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
-// orderBook passes the master's orders to the task that waits for them, and
+// orderRouter passes the master's orders to the task that waits for them, and
 // remembers cancels for tasks that have not begun yet.
-type orderBook struct {
+type orderRouter struct {
 	mu        sync.Mutex
 	step      model.StepID
 	attempt   int
@@ -24,50 +24,41 @@ const cancelMemory = 1024
 
 // follow returns the orders for this step and attempt, from now on. A cancel
 // that came earlier is delivered at once. end must be called.
-func (b *orderBook) follow(step model.StepID, attempt int) (orders <-chan wire.Order, end func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.step, b.attempt = step, attempt
-	b.waiting = make(chan wire.Order, 8) // a start and a few repeated cancels
-	if upTo, ok := b.cancelled[step]; ok && upTo >= attempt {
-		b.waiting <- wire.Order{Kind: wire.OrderCancel, Step: step, Attempt: upTo}
+func (r *orderRouter) follow(step model.StepID, attempt int) (orders <-chan wire.Order, end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step, r.attempt = step, attempt
+	r.waiting = make(chan wire.Order, 8) // a start and a few repeated cancels
+	if upTo, ok := r.cancelled[step]; ok && upTo >= attempt {
+		r.waiting <- wire.Order{Kind: wire.OrderCancel, Step: step, Attempt: upTo}
 	}
-	return b.waiting, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.waiting = nil
+	return r.waiting, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.waiting = nil
 	}
 }
 
 // deliver hands an order to the task that it concerns.
-func (b *orderBook) deliver(o wire.Order) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (r *orderRouter) deliver(o wire.Order) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// A start is for one attempt, a cancel for it and all before.
+	concerns := o.Attempt == r.attempt
 	if o.Kind == wire.OrderCancel {
-		b.remember(o)
+		concerns = o.Attempt >= r.attempt
+		if r.cancelled == nil || len(r.cancelled) >= cancelMemory {
+			r.cancelled = make(map[model.StepID]int)
+		}
+		r.cancelled[o.Step] = max(r.cancelled[o.Step], o.Attempt)
 	}
-	if b.waiting == nil || o.Step != b.step || !concerns(o, b.attempt) {
+	if r.waiting == nil || o.Step != r.step || !concerns {
 		return
 	}
 	select {
-	case b.waiting <- o:
+	case r.waiting <- o:
 	default: // the task has more orders than it can use already
 	}
-}
-
-func (b *orderBook) remember(o wire.Order) {
-	if b.cancelled == nil || len(b.cancelled) >= cancelMemory {
-		b.cancelled = make(map[model.StepID]int)
-	}
-	b.cancelled[o.Step] = max(b.cancelled[o.Step], o.Attempt)
-}
-
-// concerns: a start is for one attempt, a cancel for it and all before.
-func concerns(o wire.Order, attempt int) bool {
-	if o.Kind == wire.OrderCancel {
-		return o.Attempt >= attempt
-	}
-	return o.Attempt == attempt
 }
 
 func (a *Agent) followOrders(ctx context.Context) {
@@ -75,10 +66,7 @@ func (a *Agent) followOrders(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case o, ok := <-a.link.Orders():
-			if !ok {
-				return
-			}
+		case o := <-a.link.Orders():
 			a.orders.deliver(o)
 		}
 	}

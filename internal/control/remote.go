@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -21,86 +20,67 @@ type Caller interface {
 }
 
 // Remote is a Service that is reached over the queue.
-type Remote struct {
-	caller Caller
-}
+type Remote struct{ caller Caller }
 
 var _ Service = (*Remote)(nil)
 
 // NewRemote returns the service behind a caller.
 func NewRemote(c Caller) *Remote { return &Remote{caller: c} }
 
-// call sends a request and decodes the answer into a value of type T.
-func call[T any](ctx context.Context, c Caller, v verb, req any) (T, error) {
-	var out T
-	body, err := json.Marshal(req)
-	if err != nil {
-		return out, fmt.Errorf("encoding a request: %w", err)
-	}
-	reply, err := c.Call(ctx, string(v), body)
-	if err != nil {
-		return out, err
-	}
-	if err := json.Unmarshal(reply, &out); err != nil {
-		return out, fmt.Errorf("decoding the server's answer: %w", err)
-	}
-	return out, nil
-}
-
 // Runs implements store.Reader.
 func (r *Remote) Runs(ctx context.Context, limit int) ([]model.Run, error) {
-	return call[[]model.Run](ctx, r.caller, verbRuns, limit)
+	return opRuns.call(ctx, r.caller, limit)
 }
 
 // Run implements store.Reader.
 func (r *Remote) Run(ctx context.Context, id string) (model.Run, error) {
-	return call[model.Run](ctx, r.caller, verbRun, id)
+	return opRun.call(ctx, r.caller, id)
 }
 
 // Data implements store.Reader.
 func (r *Remote) Data(ctx context.Context, id model.RunID) (model.RunData, error) {
-	return call[model.RunData](ctx, r.caller, verbData, id)
+	return opData.call(ctx, r.caller, id)
 }
 
 // Artifact implements store.Reader.
 func (r *Remote) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error) {
-	return call[[]byte](ctx, r.caller, verbArtifact, artifactRequest{task, attempt, name})
+	return opArtifact.call(ctx, r.caller, artifactRequest{task, attempt, name})
 }
 
 // Answer implements Answers.
 func (r *Remote) Answer(ctx context.Context, q answer.Question) (answer.Answer, error) {
-	return call[answer.Answer](ctx, r.caller, verbAnswer, q)
+	return opAnswer.call(ctx, r.caller, q)
 }
 
 // Findings implements Answers.
 func (r *Remote) Findings(ctx context.Context, run string, params answer.Params) ([]answer.Answer, error) {
-	return call[[]answer.Answer](ctx, r.caller, verbFindings, runRequest{run, params})
+	return opFindings.call(ctx, r.caller, runRequest{run, params})
 }
 
 // Show implements Answers.
 func (r *Remote) Show(ctx context.Context, run string, params answer.Params) (answer.Answer, error) {
-	return call[answer.Answer](ctx, r.caller, verbShow, runRequest{run, params})
+	return opShow.call(ctx, r.caller, runRequest{run, params})
 }
 
 // Page implements Answers.
 func (r *Remote) Page(ctx context.Context, run string) (*doc.Document, error) {
-	return call[*doc.Document](ctx, r.caller, verbPage, run)
+	return opPage.call(ctx, r.caller, run)
 }
 
 // Submit implements Runs.
 func (r *Remote) Submit(ctx context.Context, src Source) (model.RunID, error) {
-	return call[model.RunID](ctx, r.caller, verbSubmit, src)
+	return opSubmit.call(ctx, r.caller, src)
 }
 
 // Resume implements Runs.
 func (r *Remote) Resume(ctx context.Context, id model.RunID) error {
-	_, err := call[struct{}](ctx, r.caller, verbResume, id)
+	_, err := opResume.call(ctx, r.caller, id)
 	return err
 }
 
 // Cancel implements Runs. The server only takes note; this waits for the end.
 func (r *Remote) Cancel(ctx context.Context, id model.RunID) error {
-	if _, err := call[struct{}](ctx, r.caller, verbCancel, id); err != nil {
+	if _, err := opCancel.call(ctx, r.caller, id); err != nil {
 		return err
 	}
 	for {
@@ -118,7 +98,7 @@ func (r *Remote) Cancel(ctx context.Context, id model.RunID) error {
 
 // Delete implements Runs.
 func (r *Remote) Delete(ctx context.Context, id model.RunID) error {
-	_, err := call[struct{}](ctx, r.caller, verbDelete, id)
+	_, err := opDelete.call(ctx, r.caller, id)
 	return err
 }
 
@@ -135,18 +115,18 @@ func (r *Remote) Watch(ctx context.Context, id model.RunID) (<-chan model.Event,
 
 // Nodes implements Fleet.
 func (r *Remote) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
-	return call[[]model.NodeInfo](ctx, r.caller, verbNodes, nil)
+	return opNodes.call(ctx, r.caller, nil)
 }
 
 // RemoveNode implements Fleet.
 func (r *Remote) RemoveNode(ctx context.Context, id model.NodeID) error {
-	_, err := call[struct{}](ctx, r.caller, verbRemoveNode, id)
+	_, err := opRemoveNode.call(ctx, r.caller, id)
 	return err
 }
 
 // NewToken implements Fleet.
 func (r *Remote) NewToken(ctx context.Context, spec identity.TokenSpec) (string, error) {
-	return call[string](ctx, r.caller, verbNewToken, spec)
+	return opNewToken.call(ctx, r.caller, spec)
 }
 
 // pollEvery is how often the state of a run is asked for while waiting.
