@@ -21,7 +21,7 @@ type target struct {
 var secretParams = []string{"password", "sslpassword", "passfile", "sslkey"}
 
 // parseURL reads a URL. What it says about a bad one never quotes the URL: in
-// text that cannot be parsed nobody knows where the password is.
+// text that cannot be parsed the place of the password is not known.
 func parseURL(raw string) (*target, error) {
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {

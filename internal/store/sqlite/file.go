@@ -90,8 +90,8 @@ func lockDir(ctx context.Context, dir string, wait time.Duration) (unlock func()
 	return d.Close, nil
 }
 
-// retryPause is between two tries for what another process holds; nobody tells
-// when it lets go.
+// retryPause is between two tries for what another process holds; there is no
+// event when it lets go.
 const retryPause = 5 * time.Millisecond
 
 // retryBusy tries until the error is not that another process holds what is

@@ -20,6 +20,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store/sqlstore"
@@ -127,8 +128,13 @@ func check(ctx context.Context, db *sql.DB, path string, busy time.Duration) err
 		return err
 	}
 	var mode string
-	if err := setWAL(ctx, db, &mode, busy); err != nil {
-		return explain(err)
+	// SQLite does not wait here: while another process opens the same new file
+	// it answers "busy" at once.
+	err := retryBusy(ctx, busy, isBusy, func() error {
+		return db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode)
+	})
+	if err != nil {
+		return classify(err).Explain(err)
 	}
 	if mode != "wal" {
 		return fmt.Errorf("%w: the file system of %s does not support SQLite's write-ahead log; put the store on a local disk",
@@ -146,7 +152,7 @@ func checkOwner(ctx context.Context, db *sql.DB) error {
 		WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?`
 	var id, others int
 	if err := db.QueryRowContext(ctx, query, sqlstore.VersionTable).Scan(&id, &others); err != nil {
-		return explain(err)
+		return classify(err).Explain(err)
 	}
 	if id != applicationID && (id != 0 || others > 0) {
 		return fmt.Errorf("%w: it is the database of another program; name another file", model.ErrUsage)
@@ -154,10 +160,39 @@ func checkOwner(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// setWAL changes the journal mode, which SQLite does not wait for: while
-// another process opens the same new file it answers "busy" at once.
-func setWAL(ctx context.Context, db *sql.DB, mode *string, busy time.Duration) error {
-	return retryBusy(ctx, busy, isBusy, func() error {
-		return db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(mode)
-	})
+// faults tells what SQLite's primary result codes mean
+// (https://www.sqlite.org/rescode.html). Codes that are not here are defects.
+var faults = map[int]sqlstore.Fault{
+	lib.SQLITE_FULL:     {Kind: model.ErrUnavailable, Advice: "the disk is full: free some space, and the store goes on"},
+	lib.SQLITE_IOERR:    {Kind: model.ErrUnavailable, Advice: "the disk fails: look into the system's log"},
+	lib.SQLITE_READONLY: {Kind: model.ErrUnavailable, Advice: "the file or its file system is read-only"},
+	lib.SQLITE_BUSY:     {Kind: model.ErrUnavailable, Advice: "another process keeps the file locked"},
+	lib.SQLITE_LOCKED:   {Kind: model.ErrUnavailable, Advice: "another connection keeps the table locked"},
+	lib.SQLITE_CANTOPEN: {Kind: model.ErrUnavailable, Advice: "is the directory there, and may this user write to it?"},
+	lib.SQLITE_NOMEM:    {Kind: model.ErrUnavailable, Advice: "there is no memory left"},
+	lib.SQLITE_PROTOCOL: {Kind: model.ErrUnavailable, Advice: "another process keeps the file locked"},
+	lib.SQLITE_PERM:     {Kind: model.ErrDenied, Advice: "this user may not open the file"},
+	lib.SQLITE_AUTH:     {Kind: model.ErrDenied},
+	lib.SQLITE_NOTADB:   {Kind: model.ErrUsage, Advice: "the file is not a scalebench store; name another one"},
+	lib.SQLITE_CORRUPT:  {Advice: "the file is damaged: restore it from a backup"},
 }
+
+// classify tells what a driver error means.
+func classify(err error) sqlstore.Fault {
+	code := errorCode(err)
+	if code == lib.SQLITE_CONSTRAINT_FOREIGNKEY {
+		return sqlstore.Fault{Kind: model.ErrNotFound, Advice: "what it belongs to was deleted"}
+	}
+	return faults[code&0xff]
+}
+
+// errorCode returns the extended result code, 0 for an error of another kind.
+func errorCode(err error) int {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Code()
+}
+
+func isBusy(err error) bool { return errorCode(err)&0xff == lib.SQLITE_BUSY }

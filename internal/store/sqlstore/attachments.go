@@ -60,55 +60,35 @@ func (s *Store) putChunks(ctx context.Context, tx *sql.Tx, chunks []*putChunk) (
 
 // Artifact implements store.Reader. An artifact of which a part has not
 // arrived is model.ErrNotFound: half a file must not pass for a whole one.
-func (s *Store) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) (content []byte, err error) {
-	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
-		content, err = s.assemble(ctx, tx, task, attempt, name)
-		return err
+func (s *Store) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error) {
+	return read(ctx, s, fmt.Sprintf("reading artifact %q of %s#%d", name, task, attempt), func(tx *sql.Tx) (content []byte, err error) {
+		// Parts come in ascending order and may overlap.
+		err = s.each(ctx, tx, func(rows *sql.Rows) error {
+			var start int64
+			var blob []byte
+			if err := rows.Scan(&start, &blob); err != nil {
+				return err
+			}
+			part, err := s.codec.unpack(blob, nil)
+			if err != nil {
+				return err
+			}
+			have := int64(len(content))
+			if start > have {
+				return fmt.Errorf("%w: bytes %d to %d have not arrived", model.ErrNotFound, have, start-1)
+			}
+			if content == nil {
+				content = []byte{} // an empty file is not a missing one
+			}
+			content = append(content, part[min(have-start, int64(len(part))):]...)
+			return nil
+		}, `SELECT start, content FROM artifact_chunks WHERE task = ? AND attempt = ? AND name = ? ORDER BY start`,
+			text(task), attempt, text(name))
+		if err == nil && content == nil {
+			err = fmt.Errorf("%w: nothing of it is stored", model.ErrNotFound)
+		}
+		return content, err
 	})
-	if err != nil {
-		return nil, s.fail(ctx, fmt.Sprintf("reading artifact %q of %s#%d", name, task, attempt), err)
-	}
-	return content, nil
-}
-
-func (s *Store) assemble(ctx context.Context, tx *sql.Tx, task model.TaskID, attempt int, name string) ([]byte, error) {
-	var content []byte
-	chunks := 0
-	err := s.each(ctx, tx, func(rows *sql.Rows) error {
-		chunks++
-		var start int64
-		var blob []byte
-		if err := rows.Scan(&start, &blob); err != nil {
-			return err
-		}
-		part, err := s.codec.unpack(blob, nil)
-		if err != nil {
-			return err
-		}
-		content, err = join(content, start, part)
-		return err
-	}, `SELECT start, content FROM artifact_chunks WHERE task = ? AND attempt = ? AND name = ? ORDER BY start`,
-		text(task), attempt, text(name))
-	if err == nil && chunks == 0 {
-		err = fmt.Errorf("%w: nothing of it is stored", model.ErrNotFound)
-	}
-	return content, err
-}
-
-// join puts a part at its offset; parts come in ascending order and may
-// overlap.
-func join(content []byte, start int64, part []byte) ([]byte, error) {
-	have := int64(len(content))
-	if start > have {
-		return nil, fmt.Errorf("%w: bytes %d to %d have not arrived", model.ErrNotFound, have, start-1)
-	}
-	if content == nil {
-		content = []byte{} // an empty file is not a missing one
-	}
-	if end := start + int64(len(part)); end <= have {
-		return content, nil
-	}
-	return append(content, part[have-start:]...), nil
 }
 
 // selectArtifacts lists the artifacts of a run; Size reaches to the end of the
@@ -136,12 +116,7 @@ func eventFields(e *model.Event) []any {
 // Events have no identity: one that is added again after model.ErrUnavailable
 // may be there twice.
 func (s *Store) AddEvents(ctx context.Context, events ...model.Event) error {
-	var kept []model.Event
-	for _, e := range events {
-		if e.Kind != model.EventProgress {
-			kept = append(kept, e)
-		}
-	}
+	kept := slices.DeleteFunc(slices.Clone(events), func(e model.Event) bool { return e.Kind == model.EventProgress })
 	if len(kept) == 0 {
 		return nil
 	}

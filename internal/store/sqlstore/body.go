@@ -91,14 +91,14 @@ func letters[T ~string](w *wire, x *T) {
 		return
 	}
 	s, ok := w.known[string(raw)]
-	if !ok && len(raw) <= maxKey {
+	if !ok {
+		s = string(raw)
 		if w.known == nil {
 			w.known = make(map[string]string)
 		}
-		s = string(raw)
-		w.known[s] = s
-	} else if !ok {
-		s = string(raw)
+		if len(s) <= maxKey {
+			w.known[s] = s
+		}
 	}
 	*x = T(s)
 }

@@ -16,21 +16,17 @@ import (
 // Data implements store.Reader: the run as it was at one moment. Steps, tasks,
 // samples and series come in their order in the run; results by step, attempt
 // and position of the task; events in the order in which they were added.
-func (s *Store) Data(ctx context.Context, id model.RunID) (d model.RunData, err error) {
-	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
+func (s *Store) Data(ctx context.Context, id model.RunID) (model.RunData, error) {
+	return read(ctx, s, fmt.Sprintf("reading run %s", id), func(tx *sql.Tx) (d model.RunData, err error) {
 		if d, err = s.readSteps(ctx, tx, id, 0, true); err != nil {
-			return err
+			return d, err
 		}
 		if d.Events, err = s.selectEvents(ctx, tx, id); err != nil {
-			return err
+			return d, err
 		}
 		d.Artifacts, err = s.selectArtifacts(ctx, tx, id)
-		return err
+		return d, err
 	})
-	if err != nil {
-		return model.RunData{}, s.fail(ctx, fmt.Sprintf("reading run %s", id), err)
-	}
-	return d, nil
 }
 
 // DataFrom implements store.Store. Steps and results are found by an index, so
@@ -45,26 +41,19 @@ func (s *Store) Heads(ctx context.Context, id model.RunID, from int) (model.RunD
 }
 
 // Events implements store.Columns.
-func (s *Store) Events(ctx context.Context, id model.RunID) (events []model.Event, err error) {
-	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
+func (s *Store) Events(ctx context.Context, id model.RunID) ([]model.Event, error) {
+	return read(ctx, s, fmt.Sprintf("reading the events of run %s", id), func(tx *sql.Tx) ([]model.Event, error) {
 		if _, err := s.runByID(ctx, tx, string(id)); err != nil {
-			return err
+			return nil, err
 		}
-		events, err = s.selectEvents(ctx, tx, id)
-		return err
+		return s.selectEvents(ctx, tx, id)
 	})
-	return events, s.fail(ctx, fmt.Sprintf("reading the events of run %s", id), err)
 }
 
-func (s *Store) stepsFrom(ctx context.Context, id model.RunID, from int, whole bool) (d model.RunData, err error) {
-	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
-		d, err = s.readSteps(ctx, tx, id, from, whole)
-		return err
+func (s *Store) stepsFrom(ctx context.Context, id model.RunID, from int, whole bool) (model.RunData, error) {
+	return read(ctx, s, fmt.Sprintf("reading run %s from step %d on", id, from), func(tx *sql.Tx) (model.RunData, error) {
+		return s.readSteps(ctx, tx, id, from, whole)
 	})
-	if err != nil {
-		return model.RunData{}, s.fail(ctx, fmt.Sprintf("reading run %s from step %d on", id, from), err)
-	}
-	return d, nil
 }
 
 // readSteps reads steps with their results, whole or without output and

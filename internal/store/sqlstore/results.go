@@ -106,9 +106,9 @@ func checkSeries(kind, metric string, offsets []int64, values []float64) error {
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func (s *Store) putResults(ctx context.Context, tx *sql.Tx, batch []*putResult) ([]error, error) {
-	tasks := make([]string, len(batch))
-	for i, p := range batch {
-		tasks[i] = string(p.key.task)
+	var tasks []string
+	for _, p := range batch {
+		tasks = append(tasks, string(p.key.task))
 	}
 	// In order, so that all batches take their locks in the same order.
 	slices.Sort(tasks)

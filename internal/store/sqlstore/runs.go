@@ -30,7 +30,7 @@ func (s *Store) CreateRun(ctx context.Context, run model.Run, nodes []model.Node
 	if err := checkRun(run, nodes, steps); err != nil {
 		return s.fail(ctx, doing, err)
 	}
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
+	return s.change(ctx, doing, func(tx *sql.Tx) error {
 		created, err := s.insertRun(ctx, tx, run)
 		if err != nil || !created {
 			return err
@@ -40,7 +40,6 @@ func (s *Store) CreateRun(ctx context.Context, run model.Run, nodes []model.Node
 		}
 		return s.insertSteps(ctx, tx, steps, "")
 	})
-	return s.fail(ctx, doing, err)
 }
 
 func checkRun(run model.Run, nodes []model.Node, steps []model.Step) error {
@@ -74,9 +73,9 @@ func (s *Store) insertRun(ctx context.Context, tx *sql.Tx, run model.Run) (creat
 		return false, err
 	}
 	if !sameRun(old, run) {
-		return false, fmt.Errorf("%w: another run has this id already", model.ErrUsage)
+		err = fmt.Errorf("%w: another run has this id already", model.ErrUsage)
 	}
-	return false, nil
+	return false, err
 }
 
 // sameRun compares what never changes in a run's life.
@@ -90,26 +89,22 @@ func sameRun(a, b model.Run) bool {
 }
 
 // Runs implements store.Reader.
-func (s *Store) Runs(ctx context.Context, limit int) (runs []model.Run, err error) {
+func (s *Store) Runs(ctx context.Context, limit int) ([]model.Run, error) {
 	query, args := `SELECT `+runColumns+` FROM runs`+newestFirst, []any(nil)
 	if limit > 0 {
 		query, args = query+` LIMIT ?`, []any{limit}
 	}
-	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
-		runs, err = selectAll(ctx, s, tx, runFields, query, args...)
-		return err
+	return read(ctx, s, "listing runs", func(tx *sql.Tx) ([]model.Run, error) {
+		return selectAll(ctx, s, tx, runFields, query, args...)
 	})
-	return runs, s.fail(ctx, "listing runs", err)
 }
 
 // Run implements store.Reader. Letters of a prefix may be in either case. A
 // prefix of several runs is model.ErrUsage, and the error lists them.
-func (s *Store) Run(ctx context.Context, id string) (run model.Run, err error) {
-	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
-		run, err = s.findRun(ctx, tx, id)
-		return err
+func (s *Store) Run(ctx context.Context, id string) (model.Run, error) {
+	return read(ctx, s, fmt.Sprintf("looking up run %q", id), func(tx *sql.Tx) (model.Run, error) {
+		return s.findRun(ctx, tx, id)
 	})
-	return run, s.fail(ctx, fmt.Sprintf("looking up run %q", id), err)
 }
 
 // minPrefix is how many characters of an id a person must type.
@@ -182,13 +177,173 @@ func (s *Store) SetRunState(ctx context.Context, id model.RunID, state model.Run
 	if state.Final() {
 		finished = at
 	}
-	err := s.updateOne(ctx, `UPDATE runs SET state = ?, reason = ?, started = COALESCE(started, ?), finished = ? WHERE id = ?`,
+	return s.updateOne(ctx, fmt.Sprintf("moving run %s to %s", id, state),
+		`UPDATE runs SET state = ?, reason = ?, started = COALESCE(started, ?), finished = ? WHERE id = ?`,
 		text(state), text(reason), instant(started), instant(finished), text(id))
-	return s.fail(ctx, fmt.Sprintf("moving run %s to %s", id, state), err)
 }
 
 // DeleteRun implements store.Writer; the schema cascades.
 func (s *Store) DeleteRun(ctx context.Context, id model.RunID) error {
-	err := s.updateOne(ctx, `DELETE FROM runs WHERE id = ?`, text(id))
-	return s.fail(ctx, fmt.Sprintf("deleting run %s", id), err)
+	return s.updateOne(ctx, fmt.Sprintf("deleting run %s", id), `DELETE FROM runs WHERE id = ?`, text(id))
+}
+
+const (
+	stepColumns = `id, run, number, phase, workload, trial, barrier, state, attempt, start_at, reason`
+	taskColumns = `id, step, position, node, spec`
+)
+
+func stepFields(st *model.Step) []any {
+	return []any{(*text)(&st.ID), (*text)(&st.Run), &st.Number, (*text)(&st.Phase), (*text)(&st.Workload), &st.Trial, &st.Barrier,
+		(*text)(&st.State), &st.Attempt, (*instant)(&st.StartAt), (*text)(&st.Reason)}
+}
+
+// stepTask is a task with its step.
+type stepTask struct {
+	model.Task
+	step model.StepID
+}
+
+func taskFields(t *stepTask) []any {
+	return []any{(*text)(&t.ID), (*text)(&t.step), &t.Position, (*text)(&t.Node), document{&t.Spec}}
+}
+
+// insertSteps fails for a step that is there already, unless conflict says what
+// to do with it.
+func (s *Store) insertSteps(ctx context.Context, tx *sql.Tx, steps []model.Step, conflict string) error {
+	var stepRows, taskRows [][]any
+	for i := range steps {
+		stepRows = append(stepRows, stepFields(&steps[i]))
+		for _, t := range steps[i].Tasks {
+			taskRows = append(taskRows, taskFields(&stepTask{t, steps[i].ID}))
+		}
+	}
+	if err := s.insert(ctx, tx, "steps ("+stepColumns+")", stepRows, conflict); err != nil {
+		return err
+	}
+	return s.insert(ctx, tx, "tasks ("+taskColumns+")", taskRows, conflict)
+}
+
+// selectSteps returns the steps of a run from a number on, with their tasks.
+func (s *Store) selectSteps(ctx context.Context, tx *sql.Tx, run model.RunID, from int) ([]model.Step, error) {
+	steps, err := selectAll(ctx, s, tx, stepFields,
+		`SELECT `+stepColumns+` FROM steps WHERE run = ? AND number >= ? ORDER BY number`, text(run), from)
+	if err != nil {
+		return nil, err
+	}
+	index := make(map[model.StepID]*model.Step, len(steps))
+	for i := range steps {
+		steps[i].Tasks = []model.Task{}
+		index[steps[i].ID] = &steps[i]
+	}
+	tasks, err := selectAll(ctx, s, tx, taskFields, `SELECT t.id, t.step, t.position, t.node, t.spec
+		FROM steps s JOIN tasks t ON t.step = s.id WHERE s.run = ? AND s.number >= ? ORDER BY s.number, t.position`, text(run), from)
+	for _, t := range tasks {
+		plainNumbers(t.Spec.Params)
+		index[t.step].Tasks = append(index[t.step].Tasks, t.Task)
+	}
+	return steps, err
+}
+
+// AddSteps implements store.Writer.
+func (s *Store) AddSteps(ctx context.Context, run model.RunID, steps []model.Step) error {
+	doing := fmt.Sprintf("adding steps to run %s", run)
+	for _, st := range steps {
+		if st.Run != run {
+			return s.fail(ctx, doing, fmt.Errorf("%w: step %q belongs to run %q", model.ErrUsage, st.ID, st.Run))
+		}
+	}
+	return s.change(ctx, doing, func(tx *sql.Tx) error {
+		if _, err := s.runByID(ctx, tx, string(run)); err != nil {
+			return err
+		}
+		return s.insertSteps(ctx, tx, steps, "ON CONFLICT (id) DO NOTHING")
+	})
+}
+
+// BeginAttempt implements store.Writer. The agreed start and the reason of the
+// attempt before are cleared. After model.ErrUnavailable the attempt may have
+// been raised: asking again then skips a number, which harms nothing.
+func (s *Store) BeginAttempt(ctx context.Context, step model.StepID) (attempt int, err error) {
+	err = s.change(ctx, fmt.Sprintf("beginning an attempt at step %s", step), func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, s.d.bind(`UPDATE steps SET attempt = attempt + 1, state = ?, start_at = NULL, reason = ''
+			WHERE id = ? RETURNING attempt`), text(model.StepRunning), text(step)).Scan(&attempt)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = fmt.Errorf("%w: there is no such step", model.ErrNotFound)
+		}
+		return err
+	})
+	return attempt, err
+}
+
+// SetStepStart implements store.Writer.
+func (s *Store) SetStepStart(ctx context.Context, step model.StepID, at time.Time) error {
+	return s.updateOne(ctx, fmt.Sprintf("recording the start of step %s", step),
+		`UPDATE steps SET start_at = ? WHERE id = ?`, instant(at), text(step))
+}
+
+// SetStepState implements store.Writer.
+func (s *Store) SetStepState(ctx context.Context, step model.StepID, state model.StepState, reason string) error {
+	return s.updateOne(ctx, fmt.Sprintf("moving step %s to %s", step, state),
+		`UPDATE steps SET state = ?, reason = ? WHERE id = ?`, text(state), text(reason), text(step))
+}
+
+const (
+	nodeColumns = `id, public_key, labels, facts, registered`
+	// replaceNode is what a node's newer description changes.
+	replaceNode = `public_key = excluded.public_key, labels = excluded.labels, facts = excluded.facts, registered = excluded.registered`
+)
+
+func nodeFields(n *model.Node) []any {
+	return []any{(*text)(&n.ID), (*text)(&n.PublicKey), document{&n.Labels}, document{&n.Facts}, (*instant)(&n.Registered)}
+}
+
+// PutNode implements store.Fleet.
+func (s *Store) PutNode(ctx context.Context, n model.Node) error {
+	return s.change(ctx, fmt.Sprintf("storing node %s", n.ID), func(tx *sql.Tx) error {
+		return s.insert(ctx, tx, "nodes ("+nodeColumns+")", [][]any{nodeFields(&n)}, "ON CONFLICT (id) DO UPDATE SET "+replaceNode)
+	})
+}
+
+// Nodes implements store.Fleet. Ids are ordered byte by byte, whatever the
+// database's locale.
+func (s *Store) Nodes(ctx context.Context) ([]model.Node, error) {
+	return read(ctx, s, "listing nodes", func(tx *sql.Tx) ([]model.Node, error) {
+		return selectAll(ctx, s, tx, nodeFields, `SELECT `+nodeColumns+` FROM nodes ORDER BY id`)
+	})
+}
+
+// RemoveNode implements store.Fleet. A node that is not there is
+// model.ErrNotFound.
+func (s *Store) RemoveNode(ctx context.Context, id model.NodeID) error {
+	return s.updateOne(ctx, fmt.Sprintf("removing node %s", id), `DELETE FROM nodes WHERE id = ?`, text(id))
+}
+
+// PutRunNodes implements store.Writer. Nodes that the run does not have yet
+// come after those that it has.
+func (s *Store) PutRunNodes(ctx context.Context, id model.RunID, nodes []model.Node) error {
+	return s.change(ctx, fmt.Sprintf("storing the nodes of run %s", id), func(tx *sql.Tx) error {
+		if _, err := s.runByID(ctx, tx, string(id)); err != nil {
+			return err
+		}
+		return s.putRunNodes(ctx, tx, id, nodes)
+	})
+}
+
+// putRunNodes keeps the position of a node that it replaces. One statement a
+// node: a statement may not touch the same node twice.
+func (s *Store) putRunNodes(ctx context.Context, tx *sql.Tx, run model.RunID, nodes []model.Node) error {
+	var next int
+	row := tx.QueryRowContext(ctx, s.d.bind(`SELECT COALESCE(MAX(position) + 1, 0) FROM run_nodes WHERE run = ?`), text(run))
+	if err := row.Scan(&next); err != nil {
+		return err
+	}
+	for i := range nodes {
+		row := append([]any{text(run), next + i}, nodeFields(&nodes[i])...)
+		err := s.insert(ctx, tx, "run_nodes (run, position, "+nodeColumns+")", [][]any{row},
+			"ON CONFLICT (run, id) DO UPDATE SET "+replaceNode)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

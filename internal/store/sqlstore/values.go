@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"database/sql/driver"
 	"encoding/base64"
 	"encoding/json"
@@ -99,7 +98,7 @@ func (d document) Scan(src any) error {
 	if !ok {
 		return fmt.Errorf("JSON column holds %T", src)
 	}
-	dec := json.NewDecoder(bytes.NewReader([]byte(s)))
+	dec := json.NewDecoder(strings.NewReader(s))
 	dec.UseNumber()
 	if err := dec.Decode(d.v); err != nil {
 		return fmt.Errorf("decoding %T: %w", d.v, err)
