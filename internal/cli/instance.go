@@ -133,7 +133,6 @@ func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions,
 		if err != nil {
 			return nil, err
 		}
-		in.onClose(func() error { ext.Close(); return nil })
 		in.info = ext.Info()
 		return ext, nil
 	}

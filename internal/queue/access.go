@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // joinTime is how long a connection that only has a join token may last.
@@ -135,10 +137,40 @@ func (a *access) disconnect(key string) {
 	}
 }
 
+// attach says which server's connections disconnect ends; nil for none.
 func (a *access) attach(ns *server.Server) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ns = ns
 }
 
-func (a *access) detach() { a.attach(nil) }
+// maxJoins is how many requests to join may wait. A fleet of a thousand agents
+// may start at once.
+const maxJoins = 4096
+
+// join admits whoever proves that it holds an open token. Joins are handled
+// one after another: each writes the list of admitted keys.
+func (h *Hub) join(m *nats.Msg) {
+	if !h.queues.add("join", maxJoins, func() { h.redeem(m) }) {
+		h.refused(m, errTooMany)
+	}
+}
+
+func (h *Hub) redeem(m *nats.Msg) {
+	j, err := identity.OpenJoin(h.key, m.Data)
+	r := request{data: m.Data, reply: m.Reply, inbox: j.TokenKey, kind: "join", sender: j.Key}
+	if err == nil && !h.names.isInbox(m.Reply, j.TokenKey) {
+		err = errReplySubject
+	}
+	var grant identity.Grant
+	if err == nil {
+		grant, err = h.auth.Redeem(j, func(n model.NodeID) bool { return h.opt.NodeAlive != nil && h.opt.NodeAlive(n) })
+	}
+	if err != nil {
+		h.refused(m, err)
+		h.answer(r, errorFrame(err))
+		return
+	}
+	h.opt.Log.Info("admitted", "role", grant.Role, "node", grant.Node, "key", grant.Key)
+	h.answer(r, bodyFrame(nil))
+}

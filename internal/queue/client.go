@@ -104,26 +104,23 @@ func (w *watcher) run(ctx context.Context, sub *nats.Subscription) {
 		case <-renew.C:
 			w.tryRenew(ctx)
 		case m := <-w.in:
-			if e, ok := w.open(ctx, m.Data); ok && !w.deliver(ctx, e) {
+			e, ok := w.open(ctx, m.Data)
+			if !ok {
+				continue
+			}
+			select {
+			case w.out <- e:
+			case <-ctx.Done():
+				return
+			case <-w.client.done:
 				return
 			}
 		}
 	}
 }
 
-func (w *watcher) deliver(ctx context.Context, e model.Event) bool {
-	select {
-	case w.out <- e:
-		return true
-	case <-ctx.Done():
-		return false
-	case <-w.client.done:
-		return false
-	}
-}
-
 // open verifies and decrypts an event. A key that does not fit is an old one:
-// the master was restarted or revoked somebody.
+// the master was restarted or has revoked a key.
 func (w *watcher) open(ctx context.Context, data []byte) (model.Event, bool) {
 	secret, signer, _, err := identity.Open(data, purposeEvent)
 	if err != nil || signer != w.client.server {

@@ -38,11 +38,11 @@ type External struct {
 	info ServerInfo
 }
 
-// errOpen refuses a cluster on which everybody can write.
-var errOpen = errors.New("the NATS cluster accepts anonymous connections: everybody who reaches it could flood it; set up authentication on it, or start the server with --insecure-open-nats if its network is closed")
+// errOpen refuses a cluster on which anyone can write.
+var errOpen = errors.New("the NATS cluster accepts anonymous connections: whoever reaches it could flood it; set up authentication on it, or start the server with --insecure-open-nats if its network is closed")
 
 // ConnectExternal checks that the cluster can be reached and does not let
-// everybody in.
+// anyone in without credentials.
 func ConnectExternal(ctx context.Context, cfg ExternalConfig) (*External, error) {
 	return connectExternal(ctx, cfg, offLoopback(cfg.URLs))
 }
@@ -74,7 +74,10 @@ func connectExternal(ctx context.Context, cfg ExternalConfig, remote bool) (*Ext
 func (e *External) open() bool {
 	anonymous := make([]string, len(e.info.Servers))
 	for i, s := range e.info.Servers {
-		anonymous[i] = withoutUser(s)
+		if u, err := parseServer(s); err == nil { // checked before
+			u.User = nil
+			anonymous[i] = u.String()
+		}
 	}
 	opts, err := e.info.externalTransport(credentials{caFile: e.cfg.CAFile})
 	if err != nil {
@@ -88,18 +91,6 @@ func (e *External) open() bool {
 	return true
 }
 
-// withoutUser cuts "user:pass@" out of a URL.
-func withoutUser(server string) string {
-	scheme, rest, ok := strings.Cut(server, "://")
-	if !ok {
-		scheme, rest = "nats", server
-	}
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		rest = rest[i+1:]
-	}
-	return scheme + "://" + rest
-}
-
 // Info is what agents and clients need to connect, besides credentials that
 // are not in the URLs: those they bring in DialOptions.
 func (e *External) Info() ServerInfo { return e.info }
@@ -111,6 +102,3 @@ func (e *External) connect(ctx context.Context, key *identity.Key, opts []nats.O
 	}
 	return connect(ctx, e.info, append(opts, transport...), e.cfg.Log)
 }
-
-// Close does nothing: the hub owns the connection.
-func (e *External) Close() {}

@@ -98,7 +98,6 @@ func externalWorld(t *testing.T, hs func(*Hub) Handlers, cfg ExternalConfig) *wo
 	w.auth = must[*identity.Authority](t)(identity.OpenAuthority(w.dir + "/admitted.json"))
 	cfg.Key, cfg.Log = w.key, w.opt.Log
 	e := must[*External](t)(ConnectExternal(testCtx(t), cfg))
-	t.Cleanup(e.Close)
 	w.conn = e
 	w.hub = must[*Hub](t)(NewHub(testCtx(t), e, w.key, w.auth, w.opt))
 	t.Cleanup(w.stop)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -58,11 +59,11 @@ func (i ServerInfo) check() error {
 		return fmt.Errorf("%w: server key: %w", model.ErrUsage, err)
 	}
 	for _, s := range i.Servers {
-		host, err := hostOf(s)
+		u, err := parseServer(s)
 		if err != nil {
 			return err
 		}
-		if !loopback(host) && i.Fingerprint == "" && !i.Insecure && !i.External {
+		if host := u.Hostname(); !loopback(host) && i.Fingerprint == "" && !i.Insecure && !i.External {
 			return fmt.Errorf("%w: %s: %w; start the server without --insecure-no-tls and join with a new token (or with it, if you accept that)", model.ErrDenied, host, errNoTLS)
 		}
 	}
@@ -71,35 +72,29 @@ func (i ServerInfo) check() error {
 
 // offLoopback reports whether any server is on another machine.
 func offLoopback(servers []string) bool {
-	for _, s := range servers {
-		if host, err := hostOf(s); err != nil || !loopback(host) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(servers, func(s string) bool {
+		u, err := parseServer(s)
+		return err != nil || !loopback(u.Hostname())
+	})
 }
 
-// hostOf returns the host of "nats://user:pass@host:port" or "host:port".
-// Errors do not contain credentials.
-func hostOf(server string) (string, error) {
+// parseServer reads "nats://user:pass@host:port" or "host:port". Errors do not
+// contain credentials.
+func parseServer(server string) (*url.URL, error) {
 	if !strings.Contains(server, "://") {
 		server = "nats://" + server
 	}
 	u, err := url.Parse(server)
 	if err != nil || u.Hostname() == "" {
-		return "", fmt.Errorf("%w: server address %q: want nats://host:port", model.ErrUsage, identity.RedactURLs([]string{server})[0])
+		return nil, fmt.Errorf("%w: server address %q: want nats://host:port", model.ErrUsage, identity.RedactURLs([]string{server})[0])
 	}
-	return u.Hostname(), nil
+	return u, nil
 }
 
 // loopback reports whether a host is this machine for certain. Names other
 // than localhost can resolve to anything.
 func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 // credentials are the user's own for an external cluster.
@@ -128,9 +123,13 @@ func (i ServerInfo) externalTransport(c credentials) ([]nats.Option, error) {
 		opts = append(opts, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
 	if c.caFile != "" {
-		pool, err := loadCAs(c.caFile)
+		data, err := os.ReadFile(c.caFile)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: CA file: %w", model.ErrUsage, err)
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(data) {
+			return nil, fmt.Errorf("%w: CA file %s: no PEM certificate in it", model.ErrUsage, c.caFile)
 		}
 		opts = append(opts, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}))
 	}
@@ -145,18 +144,6 @@ func (i ServerInfo) externalTransport(c credentials) ([]nats.Option, error) {
 		opts = append(opts, o)
 	}
 	return opts, nil
-}
-
-func loadCAs(path string) (*x509.CertPool, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: CA file: %w", model.ErrUsage, err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(data) {
-		return nil, fmt.Errorf("%w: CA file %s: no PEM certificate in it", model.ErrUsage, path)
-	}
-	return pool, nil
 }
 
 // Save writes the info for [ReadServerInfo]. The file is replaced whole or not

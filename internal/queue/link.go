@@ -221,11 +221,7 @@ func unusable(r model.Result, why error) wire.Result {
 
 // Goodbye says that the agent leaves, and returns when the server knows.
 func (l *Link) Goodbye(ctx context.Context, g wire.Goodbye) error {
-	body, err := json.Marshal(g)
-	if err != nil {
-		return err
-	}
-	_, err = l.call(ctx, kindGoodbye, body, l.opt.RequestTimeout)
+	_, err := l.send(ctx, kindGoodbye, g)
 	return err
 }
 
@@ -265,15 +261,20 @@ func (l *Link) tell(kind string, m wire.Message) error {
 	return l.notify(kind, body)
 }
 
-// ask sends a message and decodes the reply.
-func ask[R wire.Message](ctx context.Context, l *Link, kind string, m wire.Message) (R, error) {
-	var none R
+// send sends a message and returns the reply.
+func (l *Link) send(ctx context.Context, kind string, m wire.Message) ([]byte, error) {
 	body, err := json.Marshal(m)
 	if err != nil {
-		return none, fmt.Errorf("%s: %w", kind, err)
+		return nil, fmt.Errorf("%s: %w", kind, err)
 	}
-	reply, err := l.call(ctx, kind, body, l.opt.RequestTimeout)
+	return l.call(ctx, kind, body, l.opt.RequestTimeout)
+}
+
+// ask is send with a reply to decode.
+func ask[R wire.Message](ctx context.Context, l *Link, kind string, m wire.Message) (R, error) {
+	reply, err := l.send(ctx, kind, m)
 	if err != nil {
+		var none R
 		return none, err
 	}
 	return wire.Decode[R](reply)

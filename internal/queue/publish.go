@@ -98,18 +98,15 @@ type eventKey struct {
 }
 
 // get returns the key for a watching client.
-func (e *eventKey) get(now time.Time) ([eventKeySize]byte, error) {
+func (e *eventKey) get(now time.Time) [eventKeySize]byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.key == nil {
-		k := new([eventKeySize]byte)
-		if _, err := rand.Read(k[:]); err != nil {
-			return *k, err
-		}
-		e.key = k
+		e.key = new([eventKeySize]byte)
+		rand.Read(e.key[:]) // never fails
 	}
 	e.until = now.Add(watchLease)
-	return *e.key, nil
+	return *e.key
 }
 
 // current returns the key if a client watches.
@@ -129,8 +126,8 @@ func (e *eventKey) renew() {
 }
 
 func (h *Hub) watch(context.Context, request) ([]byte, error) {
-	k, err := h.events.get(h.opt.Now())
-	return k[:], err
+	k := h.events.get(h.opt.Now())
+	return k[:], nil
 }
 
 // PublishEvent tells an event to the clients that watch its run. It costs
@@ -140,14 +137,10 @@ func (h *Hub) PublishEvent(e model.Event) error {
 	if !watched {
 		return nil
 	}
-	body, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("publishing event %s: %w", e.Kind, err)
-	}
-	secret, err := sealEvent(body, &key)
 	var data []byte
+	body, err := json.Marshal(e)
 	if err == nil {
-		data, err = identity.Seal(h.key, purposeEvent, secret, h.stamp.next())
+		data, err = identity.Seal(h.key, purposeEvent, sealEvent(body, &key), h.stamp.next())
 	}
 	if err == nil {
 		err = h.publish(h.names.event(e.Run), data)
@@ -158,12 +151,10 @@ func (h *Hub) PublishEvent(e model.Event) error {
 	return nil
 }
 
-func sealEvent(body []byte, key *[eventKeySize]byte) ([]byte, error) {
+func sealEvent(body []byte, key *[eventKeySize]byte) []byte {
 	var nonce [eventNonceSize]byte
-	if _, err := rand.Read(nonce[:]); err != nil {
-		return nil, err
-	}
-	return secretbox.Seal(nonce[:], pack(body), &nonce, key), nil
+	rand.Read(nonce[:]) // never fails
+	return secretbox.Seal(nonce[:], pack(body), &nonce, key)
 }
 
 // openEvent decrypts and decodes an event; ok is false if the key is another.

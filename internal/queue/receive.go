@@ -271,33 +271,29 @@ func (h *Hub) refused(m *nats.Msg, err error) {
 	h.warn.Do(func() { h.opt.Log.Warn("message refused", "subject", m.Subject, "reply", m.Reply, "error", err) })
 }
 
-// respond answers a verified message.
+// respond answers a verified message, whose body may be in parts.
 func (h *Hub) respond(r request, fr frame, do answerer) {
-	body, err := h.bodyOf(r, fr)
+	var err error
+	switch _, total := limits(r.kind); fr.kind {
+	case frameBody:
+		r.body = fr.body
+	case frameParts:
+		if r.body, err = h.parts.take(r.sender, fr.id); err == nil && len(r.body) > total {
+			err = errTooLarge
+		}
+	default:
+		err = errFrame
+	}
+	var body []byte
 	if err == nil {
-		r.body = body
 		body, err = do(h.ctx, r)
+	}
+	if err == nil {
+		err = h.answerBody(r, body)
 	}
 	if err != nil {
 		h.answer(r, errorFrame(err))
-		return
 	}
-	h.answerBody(r, body)
-}
-
-// bodyOf returns what a frame holds, or the parts that it names.
-func (h *Hub) bodyOf(r request, f frame) ([]byte, error) {
-	switch f.kind {
-	case frameBody:
-		return f.body, nil
-	case frameParts:
-		body, err := h.parts.take(r.sender, f.id)
-		if _, total := limits(r.kind); err == nil && len(body) > total {
-			err = errTooLarge
-		}
-		return body, err
-	}
-	return nil, errFrame
 }
 
 // answer sends a reply frame, signed, encrypted for the sender and bound to
@@ -322,28 +318,18 @@ func (h *Hub) tryAnswer(r request, frame []byte) error {
 
 // answerBody sends a reply of any size: too large for one message, it is kept
 // and the sender fetches it in parts.
-func (h *Hub) answerBody(r request, body []byte) {
+func (h *Hub) answerBody(r request, body []byte) error {
 	err := nats.ErrMaxPayload
 	if len(body) <= maxWhole {
 		err = h.tryAnswer(r, bodyFrame(body))
 	}
-	if errors.Is(err, nats.ErrMaxPayload) {
-		err = h.answerParts(r, body)
+	if !errors.Is(err, nats.ErrMaxPayload) {
+		return err
 	}
-	if err != nil && h.ctx.Err() == nil {
-		h.answer(r, errorFrame(err))
-	}
-}
-
-func (h *Hub) answerParts(r request, body []byte) error {
 	if len(body) > maxMessage {
 		return errTooLarge
 	}
-	id, err := newTransferID()
-	if err != nil {
-		return err
-	}
-	pieces := split(body, partSize(h.nc.MaxPayload()))
+	id, pieces := newTransferID(), split(body, h.nc.MaxPayload())
 	if err := h.replies.offer(r.sender, id, pieces); err != nil {
 		return err
 	}
@@ -419,35 +405,4 @@ func (h *Hub) api(hs Handlers) answerer {
 		}
 		return hs.API(ctx, Caller{Key: r.sender, Role: r.grant.Role, Name: string(r.grant.Node)}, verb, body)
 	}
-}
-
-// maxJoins is how many requests to join may wait. A fleet of a thousand agents
-// may start at once.
-const maxJoins = 4096
-
-// join admits whoever proves that it holds an open token. Joins are handled
-// one after another: each writes the list of admitted keys.
-func (h *Hub) join(m *nats.Msg) {
-	if !h.queues.add("join", maxJoins, func() { h.redeem(m) }) {
-		h.refused(m, errTooMany)
-	}
-}
-
-func (h *Hub) redeem(m *nats.Msg) {
-	j, err := identity.OpenJoin(h.key, m.Data)
-	r := request{data: m.Data, reply: m.Reply, inbox: j.TokenKey, kind: "join", sender: j.Key}
-	if err == nil && !h.names.isInbox(m.Reply, j.TokenKey) {
-		err = errReplySubject
-	}
-	var grant identity.Grant
-	if err == nil {
-		grant, err = h.auth.Redeem(j, func(n model.NodeID) bool { return h.opt.NodeAlive != nil && h.opt.NodeAlive(n) })
-	}
-	if err != nil {
-		h.refused(m, err)
-		h.answer(r, errorFrame(err))
-		return
-	}
-	h.opt.Log.Info("admitted", "role", grant.Role, "node", grant.Node, "key", grant.Key)
-	h.answer(r, bodyFrame(nil))
 }

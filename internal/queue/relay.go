@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -97,12 +95,9 @@ func StartRelay(path string, info ServerInfo, log *slog.Logger) (*Relay, error) 
 
 // addressOf returns "host:port" of a server's URL, as a client dials it.
 func addressOf(server string) (string, error) {
-	if !strings.Contains(server, "://") {
-		server = "nats://" + server
-	}
-	u, err := url.Parse(server)
-	if err != nil || u.Hostname() == "" {
-		return "", fmt.Errorf("%w: server address %q: want nats://host:port", model.ErrUsage, identity.RedactURLs([]string{server})[0])
+	u, err := parseServer(server)
+	if err != nil {
+		return "", err
 	}
 	if u.Port() == "" {
 		return net.JoinHostPort(u.Hostname(), natsPort), nil

@@ -55,11 +55,7 @@ func (s *session) call(ctx context.Context, kind string, body []byte, limit time
 
 // callInParts uploads the body first and then refers to it.
 func (s *session) callInParts(ctx context.Context, kind string, body []byte, limit time.Duration) (frame, error) {
-	id, err := newTransferID()
-	if err != nil {
-		return frame{}, err
-	}
-	pieces := split(body, partSize(s.nc.MaxPayload()))
+	id, pieces := newTransferID(), split(body, s.nc.MaxPayload())
 	for i, piece := range pieces {
 		p := part{id, i, len(pieces), piece}
 		if _, err := s.request(ctx, kindPart, bodyFrame(p.encode()), s.opt.RequestTimeout); err != nil {

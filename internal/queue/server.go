@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -39,7 +41,6 @@ type ServerConfig struct {
 }
 
 const (
-	defaultListen = "127.0.0.1:0"
 	// embeddedPayload is the largest message, in bytes (NATS's default is 1
 	// MiB). Larger bodies travel in parts.
 	embeddedPayload = 8 << 20
@@ -64,9 +65,7 @@ func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Listen == "" {
-		cfg.Listen = defaultListen
-	}
+	cfg.Listen = cmp.Or(cfg.Listen, "127.0.0.1:0")
 	host, port, err := splitListen(cfg.Listen)
 	if err != nil {
 		return nil, err
@@ -85,6 +84,28 @@ func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
 	return s, nil
 }
 
+// lockDir makes the data directory if there is none and locks it for this
+// process. Two servers on the same files would destroy them. The kernel frees
+// the lock however the process ends.
+func lockDir(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "queue.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	_ = f.Close() // the first error matters
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, fmt.Errorf("%w: data directory %s is in use by another scalebench server; stop it, or choose another directory", model.ErrUnavailable, dir)
+	}
+	return nil, fmt.Errorf("locking data directory %s: %w", dir, err)
+}
+
 // removeStreams removes what earlier versions kept in the data directory: tasks
 // in a JetStream of their own. The store has them all.
 func removeStreams(cfg ServerConfig) {
@@ -93,7 +114,7 @@ func removeStreams(cfg ServerConfig) {
 		return
 	}
 	if err := os.RemoveAll(dir); err != nil {
-		cfg.Log.Warn("the streams of an earlier version are of no use any more, and cannot be removed", "dir", dir, "error", err)
+		cfg.Log.Warn("the streams of an earlier version cannot be removed; they are not used any more: remove them by hand", "dir", dir, "error", err)
 		return
 	}
 	_ = os.Remove(filepath.Dir(dir)) // fails when it holds anything else
@@ -103,7 +124,20 @@ func removeStreams(cfg ServerConfig) {
 func start(ctx context.Context, cfg ServerConfig, host string, port int) (*Server, error) {
 	a := newAccess(cfg.Key.Public(), cfg.Authority)
 	s := &Server{access: a, info: ServerInfo{ServerKey: cfg.Key.Public(), Insecure: cfg.Insecure}}
-	opts := serverOptions(cfg, host, port, a)
+	opts := &server.Options{
+		ServerName:                 "scalebench",
+		Host:                       host,
+		Port:                       port,
+		NoSigs:                     true, // signals are the command's
+		MaxPayload:                 embeddedPayload,
+		MaxPending:                 embeddedPending,
+		WriteDeadline:              30 * time.Second,
+		PingInterval:               20 * time.Second,
+		MaxPingsOut:                6, // a starved node is slow, not dead
+		AuthTimeout:                15,
+		CustomClientAuthentication: a,
+		AlwaysEnableNonce:          true,
+	}
 	if !loopback(host) && !cfg.Insecure {
 		conf, fingerprint, err := identity.ServerTLS(cfg.DataDir)
 		if err != nil {
@@ -126,23 +160,6 @@ func start(ctx context.Context, cfg ServerConfig, host string, port int) (*Serve
 	return s, nil
 }
 
-func serverOptions(cfg ServerConfig, host string, port int, a *access) *server.Options {
-	return &server.Options{
-		ServerName:                 "scalebench",
-		Host:                       host,
-		Port:                       port,
-		NoSigs:                     true, // signals are the command's
-		MaxPayload:                 embeddedPayload,
-		MaxPending:                 embeddedPending,
-		WriteDeadline:              30 * time.Second,
-		PingInterval:               20 * time.Second,
-		MaxPingsOut:                6, // a starved node is slow, not dead
-		AuthTimeout:                15,
-		CustomClientAuthentication: a,
-		AlwaysEnableNonce:          true,
-	}
-}
-
 // run starts listening and waits until the server is ready.
 func (s *Server) run(ctx context.Context, cfg ServerConfig, fatal <-chan string) error {
 	go s.ns.Start()
@@ -161,21 +178,15 @@ func (s *Server) run(ctx context.Context, cfg ServerConfig, fatal <-chan string)
 	if !ok {
 		return errors.New("the queue does not listen on TCP")
 	}
-	s.info.Servers = s.urls(advertised(cfg.Advertise, addr))
-	s.access.attach(s.ns)
-	return nil
-}
-
-func (s *Server) urls(hosts []string) []string {
 	scheme := "nats://"
 	if s.info.Fingerprint != "" {
 		scheme = "tls://"
 	}
-	out := make([]string, len(hosts))
-	for i, h := range hosts {
-		out[i] = scheme + h
+	for _, host := range advertised(cfg.Advertise, addr) {
+		s.info.Servers = append(s.info.Servers, scheme+host)
 	}
-	return out
+	s.access.attach(s.ns)
+	return nil
 }
 
 // advertised returns where a listening server can be reached: what the user
@@ -189,26 +200,14 @@ func advertised(said []string, addr *net.TCPAddr) []string {
 		return []string{net.JoinHostPort(addr.IP.String(), port)}
 	}
 	var out []string
-	for _, ip := range hostAddresses() {
-		out = append(out, net.JoinHostPort(ip.String(), port))
+	addrs, _ := net.InterfaceAddrs() // without them, the user can say --advertise
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			out = append(out, net.JoinHostPort(n.IP.String(), port))
+		}
 	}
 	// Last, for agents on this machine.
 	return append(out, net.JoinHostPort("127.0.0.1", port))
-}
-
-// hostAddresses lists the host's addresses that others could reach.
-func hostAddresses() []net.IP {
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		return nil // the user can say --advertise
-	}
-	var out []net.IP
-	for _, a := range addrs {
-		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
-			out = append(out, n.IP)
-		}
-	}
-	return out
 }
 
 // splitListen reads "host:port". NATS takes -1 for a free port.
@@ -247,7 +246,7 @@ func (s *Server) Shutdown() {
 }
 
 func (s *Server) stop() {
-	s.access.detach()
+	s.access.attach(nil)
 	s.ns.Shutdown()
 	s.ns.WaitForShutdown()
 }

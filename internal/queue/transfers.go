@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,19 +18,14 @@ func partSize(maxPayload int64) int {
 	return int(min(max(maxPayload-margin, 1<<10), maxPart))
 }
 
-func newTransferID() (id transferID, err error) {
-	_, err = rand.Read(id[:])
-	return id, err
+func newTransferID() (id transferID) {
+	rand.Read(id[:]) // never fails
+	return id
 }
 
-// split cuts a body into pieces of at most size bytes; at least one.
-func split(body []byte, size int) [][]byte {
-	var out [][]byte
-	for len(body) > size {
-		out = append(out, body[:size])
-		body = body[size:]
-	}
-	return append(out, body)
+// split cuts a body that is not empty into pieces for a server's max_payload.
+func split(body []byte, maxPayload int64) [][]byte {
+	return slices.Collect(slices.Chunk(body, partSize(maxPayload)))
 }
 
 // part is one piece of a body, or the request for it.
@@ -142,12 +138,8 @@ func (t *transfers) take(sender string, id transferID) ([]byte, error) {
 	if x == nil || x.missing > 0 {
 		return nil, unavailable("the parts of the message did not all arrive")
 	}
-	out := make([]byte, 0, x.size)
-	for _, p := range x.parts {
-		out = append(out, p...)
-	}
 	t.drop(k)
-	return out, nil
+	return slices.Concat(x.parts...), nil
 }
 
 // offer keeps a reply until its receiver has fetched its last part.
