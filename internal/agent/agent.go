@@ -27,6 +27,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -70,8 +71,8 @@ type Agent struct {
 	orders  orderRouter
 	left    chan struct{} // closed once the server knows that this agent leaves
 
-	mu      sync.Mutex
-	running *wire.Attempt // what this agent executes or delivers now
+	// running is what this agent executes or delivers now.
+	running atomic.Pointer[wire.Attempt]
 }
 
 // Directories below StateDir: outputs that wait for delivery, and what tasks
@@ -157,7 +158,7 @@ func leftOr(ctx context.Context, err error) error {
 }
 
 // register says hello, again and again until the server answers: an agent may
-// start before its server. holding are the attempts whose results it owes.
+// start before its server. holding are the attempts that it owes results of.
 func (a *Agent) register(ctx context.Context, doing string, holding []wire.Attempt) (reply wire.HelloReply, err error) {
 	msg := wire.Hello{Node: a.cfg.Node, Session: a.session, Holding: holding}
 	err = retry(ctx, a.log, doing, func(ctx context.Context) (err error) {
@@ -167,7 +168,7 @@ func (a *Agent) register(ctx context.Context, doing string, holding []wire.Attem
 	return reply, err
 }
 
-// holding lists the attempts whose results this agent still owes.
+// holding lists the attempts that this agent still owes results of.
 func (a *Agent) holding() ([]wire.Attempt, error) {
 	entries, damaged, err := a.journal.pending()
 	for _, f := range damaged {
@@ -213,7 +214,7 @@ func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
 			a.goodbye(context.WithoutCancel(ctx))
 			return
 		case <-tick.C:
-			err := a.link.Heartbeat(wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.current()})
+			err := a.link.Heartbeat(wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.running.Load()})
 			if err != nil {
 				a.log.Debug("sending a heartbeat", "err", err)
 			}
@@ -223,7 +224,7 @@ func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
 
 // registerAgain registers whenever the queue was out of reach, for the server
 // may be a new one. It is apart from the heartbeats, which must not wait for a
-// server whose store is slow. It names the attempt in progress only: the
+// server with a slow store. It names the attempt in progress only: the
 // journal belongs to the goroutine that serves.
 func (a *Agent) registerAgain(ctx context.Context) {
 	for {
@@ -233,7 +234,7 @@ func (a *Agent) registerAgain(ctx context.Context) {
 		case <-a.link.Reconnected():
 		}
 		var holding []wire.Attempt
-		if r := a.current(); r != nil {
+		if r := a.running.Load(); r != nil {
 			holding = []wire.Attempt{*r}
 		}
 		if _, err := a.register(ctx, "registering again", holding); err == nil {
@@ -248,18 +249,6 @@ func (a *Agent) goodbye(ctx context.Context) {
 	if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session}); err != nil {
 		a.log.Warn("leaving without a goodbye", "err", err)
 	}
-}
-
-func (a *Agent) current() *wire.Attempt {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.running
-}
-
-func (a *Agent) setCurrent(at *wire.Attempt) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.running = at
 }
 
 // reportRefused tells the server about a task that this agent will not run.

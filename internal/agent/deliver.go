@@ -105,9 +105,9 @@ func (a *Agent) deliverPending(ctx context.Context) error {
 		return err
 	}
 	for _, e := range entries {
-		a.setCurrent(&e.Attempt)
+		a.running.Store(&e.Attempt)
 		err := a.deliver(ctx, e)
-		a.setCurrent(nil)
+		a.running.Store(nil)
 		if err != nil {
 			return err
 		}

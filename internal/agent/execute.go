@@ -21,8 +21,8 @@ func (a *Agent) handle(ctx context.Context, as wire.Assignment) error {
 		a.log.Info("not run again: a result of this attempt or of a later one was delivered before", "attempt", at)
 		return nil
 	}
-	a.setCurrent(&at)
-	defer a.setCurrent(nil)
+	a.running.Store(&at)
+	defer a.running.Store(nil)
 	e := entry{Attempt: at, Run: as.Run, Step: as.Step, Node: as.Node, Started: a.cfg.Now()}
 	if err := a.journal.put(e); err != nil {
 		return err
@@ -288,7 +288,7 @@ type watch struct {
 	known bool
 }
 
-// beginWatch begins to watch for the task whose process this is.
+// beginWatch begins to watch for the task with this process.
 func (a *Agent) beginWatch(ctx context.Context, pid int) *watch {
 	used, err := monitor.ProcessCPU("", pid)
 	if err != nil {

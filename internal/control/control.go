@@ -2,7 +2,7 @@
 // runs in the same process or is reached over the queue.
 //
 // The pipeline: a command calls a [Service]; in the server's own process that
-// is the server itself, elsewhere a [Remote], whose calls travel as a verb and
+// is the server itself, elsewhere a [Remote]; its calls travel as a verb and
 // JSON over the queue to [Handle], which calls the server.
 package control
 
@@ -21,13 +21,13 @@ import (
 // Source is a file to be executed, as text.
 type Source struct {
 	// ID is the id that the run will have. The caller chooses it, so that a
-	// submission whose answer was lost can be repeated: the same id is the
+	// submission can be repeated when its answer was lost: the same id is the
 	// same run.
 	ID   model.RunID   `json:"id"`
 	Name string        `json:"name"` // for messages: file name
 	Text string        `json:"text"`
 	Kind model.RunKind `json:"kind"`
-	// Timeout and ArtifactLimit replace the defaults of a job file, whose
+	// Timeout and ArtifactLimit replace the defaults of a job file; its
 	// format has no words for them; zero keeps the default.
 	Timeout       time.Duration `json:"timeout,omitempty"`
 	ArtifactLimit int64         `json:"artifact_limit,omitempty"` // bytes

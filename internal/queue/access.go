@@ -148,7 +148,7 @@ func (a *access) attach(ns *server.Server) {
 // may start at once.
 const maxJoins = 4096
 
-// join admits whoever proves that it holds an open token. Joins are handled
+// join admits a key that proves that it holds an open token. Joins are handled
 // one after another: each writes the list of admitted keys.
 func (h *Hub) join(m *nats.Msg) {
 	if !h.queues.add("join", maxJoins, func() { h.redeem(m) }) {

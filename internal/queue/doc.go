@@ -1,7 +1,7 @@
 // Package queue carries messages between the master, its agents and its
-// clients. It is the only package that knows NATS, of which it uses requests
-// and publishing only: it keeps nothing. What must last is in the store and in
-// the agents' journals, and whoever sends repeats until it is answered.
+// clients. It is the only package that knows NATS, and uses requests and
+// publishing only: it keeps nothing. What must last is in the store and in
+// the agents' journals, and the sender repeats until it is answered.
 //
 // The way of one task:
 //
@@ -18,7 +18,7 @@
 //     quick, and repeating them is harmless. The agent repeats the Result until
 //     the master says that it is stored.
 //
-// Two walls stand between the queue and whoever reaches it. The embedded
+// Two walls stand between the queue and those who reach it. The embedded
 // server admits known keys only and gives each the few subjects it needs
 // (access.go). And every message, on any server, is in an envelope that its
 // reader verifies, and is bounded before it is unpacked (message.go): on a

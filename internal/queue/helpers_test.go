@@ -193,3 +193,6 @@ func assignment(node model.NodeID, key string, position, attempt int) wire.Assig
 		Expires: time.Now().Add(time.Hour),
 	}
 }
+
+// URL is the first of the server's addresses.
+func (s *Server) URL() string { return s.info.Servers[0] }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,15 +92,14 @@ const maxCalls = 128
 
 // NewHub connects to the queue.
 func NewHub(ctx context.Context, conn Conn, key *identity.Key, auth *identity.Authority, opt HubOptions) (*Hub, error) {
-	if opt.Log == nil {
-		opt.Log = slog.New(slog.DiscardHandler)
-	}
+	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
 	h := &Hub{
 		key: key, auth: auth, info: conn.Info(), names: namesOf(key.Public()), opt: opt,
 		stamp:  issuer{now: opt.Now},
+		fresh:  freshness{last: make(map[string]time.Time)},
 		queues: newSerialQueues(), calls: make(chan struct{}, maxCalls),
 		parts: newTransfers(opt.Now), replies: newTransfers(opt.Now),
 		warn: rate.Sometimes{First: 10, Interval: 10 * time.Second},
@@ -164,9 +164,6 @@ type freshness struct {
 func (f *freshness) accept(key string, issued time.Time) (floor time.Time, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.last == nil {
-		f.last = make(map[string]time.Time)
-	}
 	if last := f.last[key]; !issued.After(last) {
 		return last, false
 	}

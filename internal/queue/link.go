@@ -17,7 +17,7 @@ import (
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
-// Link is an agent's connection to its server. It reconnects for ever, until
+// Link is an agent's connection to its server. It reconnects until
 // it is closed or the server no longer admits its key. All methods are safe
 // for concurrent use. Requests make one try: an error that is
 // model.ErrUnavailable means that a later one may succeed.
@@ -253,12 +253,23 @@ func (l *Link) Progress(p wire.Progress) error {
 // Report tells something that a person may want to know. It is not confirmed.
 func (l *Link) Report(r wire.Report) error { return l.tell(kindReport, r) }
 
+// tell sends a message that has no reply and may be lost.
 func (l *Link) tell(kind string, m wire.Message) error {
 	body, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", kind, err)
 	}
-	return l.notify(kind, body)
+	if !l.nc.IsConnected() {
+		return unavailable("sending %s: the queue is not connected", kind)
+	}
+	data, err := sealFor(l.key, l.server, l.from+kind, bodyFrame(body), l.stamp.next())
+	if err != nil {
+		return err
+	}
+	if err := l.nc.Publish(l.subject(kind), data); err != nil {
+		return unavailable("sending %s: %w", kind, err)
+	}
+	return nil
 }
 
 // send sends a message and returns the reply.

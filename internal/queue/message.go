@@ -130,20 +130,22 @@ func unpack(packed []byte, limit int) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, errPacked
 	}
-	body := packed[1:]
-	switch n, err := s2.DecodedLen(body); {
-	case packed[0] == packedRaw && len(body) <= limit:
-		return body, nil
-	case packed[0] == packedS2 && err == nil && n <= limit:
-		out, err := s2.Decode(nil, body)
-		if err != nil {
+	form, body := packed[0], packed[1:]
+	size, err := len(body), error(nil)
+	if form == packedS2 {
+		size, err = s2.DecodedLen(body)
+	}
+	switch {
+	case form > packedS2 || err != nil:
+		return nil, errPacked
+	case size > limit:
+		return nil, errTooLarge
+	case form == packedS2:
+		if body, err = s2.Decode(nil, body); err != nil {
 			return nil, errPacked
 		}
-		return out, nil
-	case packed[0] == packedRaw, packed[0] == packedS2 && err == nil:
-		return nil, errTooLarge
 	}
-	return nil, errPacked
+	return body, nil
 }
 
 // A frame is what stands inside a sealed request or reply. Its first byte

@@ -18,7 +18,7 @@ import (
 type request struct {
 	data   []byte // as it came, to bind the reply to it
 	reply  string // subject, "" if the sender expects none
-	inbox  string // the key below whose inbox the reply must be
+	inbox  string // the reply must be below the inbox of this key
 	kind   string
 	sender string // public key
 	grant  identity.Grant
@@ -50,7 +50,7 @@ const (
 )
 
 // How many messages may wait in one queue. An agent sends a handful at a time;
-// whoever sends more waits for a reply that never comes, and repeats. Bulk
+// a sender of more waits for a reply that never comes, and repeats. Bulk
 // messages are large; of coming and going, more are repetitions.
 const (
 	maxControl  = 256
@@ -174,8 +174,8 @@ func (h *Hub) fromAgent(m *nats.Msg, r route) {
 	})
 }
 
-// fromClient handles a client's message beside all others, of which there are
-// at most maxCalls.
+// fromClient handles a client's message beside all others, at most maxCalls at
+// a time.
 func (h *Hub) fromClient(m *nats.Msg, r route) {
 	select {
 	case h.calls <- struct{}{}:
@@ -271,7 +271,7 @@ func (h *Hub) refused(m *nats.Msg, err error) {
 	h.warn.Do(func() { h.opt.Log.Warn("message refused", "subject", m.Subject, "reply", m.Reply, "error", err) })
 }
 
-// respond answers a verified message, whose body may be in parts.
+// respond answers a verified message; its body may be in parts.
 func (h *Hub) respond(r request, fr frame, do answerer) {
 	var err error
 	switch _, total := limits(r.kind); fr.kind {
@@ -383,7 +383,7 @@ func listener[M wire.FromNode](f func(M)) answerer {
 }
 
 // decodeResult decodes a result. One that breaks the contract arrives as a
-// failed one that says so, for its agent would offer it again for ever.
+// failed one that says so, for its agent would offer it again without end.
 func decodeResult(data []byte) (wire.Result, error) {
 	m, err := wire.Decode[wire.Result](data)
 	if err == nil {

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 )
 
 // Relay lets agents in network namespaces of their own reach the queue, which
-// they have no route to: it listens on a Unix socket, whose path leads across
+// they have no route to: it listens on a Unix socket, with a path that leads across
 // network namespaces, and copies each connection to the server that the other
 // end asks for. Heartbeats, orders and results then never travel over the
 // links of a lab, which are shaped and measured: they would take from the very
@@ -54,8 +55,6 @@ const (
 	maxPreface = 512
 	// relayWait bounds connecting on either side of a relay.
 	relayWait = 5 * time.Second
-	// natsPort is the port of a URL that names none.
-	natsPort = "4222"
 )
 
 // StartRelay listens on a socket that does not exist yet and leads to the
@@ -66,10 +65,7 @@ func StartRelay(path string, info ServerInfo, log *slog.Logger) (*Relay, error) 
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("%w: the path of the socket %s is too long: %d bytes, at most %d are possible", model.ErrUsage, path, len(path), maxSocketPath)
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	r := &Relay{info: info, log: log, conns: make(map[net.Conn]bool)}
+	r := &Relay{info: info, log: cmp.Or(log, slog.New(slog.DiscardHandler)), conns: make(map[net.Conn]bool)}
 	r.done, r.end = context.WithCancel(context.Background())
 	r.info.Socket = path
 	for _, s := range info.Servers {
@@ -99,10 +95,7 @@ func addressOf(server string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if u.Port() == "" {
-		return net.JoinHostPort(u.Hostname(), natsPort), nil
-	}
-	return u.Host, nil
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "4222")), nil // the port of NATS
 }
 
 // Info is what an agent needs to connect through the relay.

@@ -12,21 +12,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// notify sends a message that has no reply and may be lost.
-func (s *session) notify(kind string, body []byte) error {
-	if !s.nc.IsConnected() {
-		return unavailable("sending %s: the queue is not connected", kind)
-	}
-	data, err := sealFor(s.key, s.server, s.from+kind, bodyFrame(body), s.stamp.next())
-	if err != nil {
-		return err
-	}
-	if err := s.nc.Publish(s.subject(kind), data); err != nil {
-		return unavailable("sending %s: %w", kind, err)
-	}
-	return nil
-}
-
 // call sends a request and returns the body of the reply; both may have any
 // size up to maxMessage where the kind allows it. It makes one try. Errors of
 // the other side keep their model.Err… kind; model.ErrUnavailable means that a

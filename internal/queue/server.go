@@ -32,7 +32,7 @@ type ServerConfig struct {
 	// Advertise are the addresses ("host:port") that join tokens carry;
 	// if there are none, they follow from Listen.
 	Advertise []string
-	// Insecure: the user said in so many words that traffic may leave this
+	// Insecure: the user explicitly allowed that traffic leaves this
 	// machine without TLS.
 	Insecure  bool
 	Key       *identity.Key // the master's
@@ -62,9 +62,7 @@ type Server struct {
 // StartServer starts the embedded server and returns when it takes
 // connections. Only one process at a time can use a data directory.
 func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	cfg.Listen = cmp.Or(cfg.Listen, "127.0.0.1:0")
 	host, port, err := splitListen(cfg.Listen)
 	if err != nil {
@@ -231,17 +229,12 @@ func splitListen(listen string) (host string, port int, err error) {
 // Info is what agents and clients need to connect.
 func (s *Server) Info() ServerInfo { return s.info }
 
-// URL is the first of the server's addresses.
-func (s *Server) URL() string { return s.info.Servers[0] }
-
 // Shutdown stops the server, waits until it has stopped and frees the data
 // directory. The hub should be closed before.
 func (s *Server) Shutdown() {
 	s.close.Do(func() {
 		s.stop()
-		if s.lock != nil {
-			_ = s.lock.Close() // the lock goes with the file descriptor
-		}
+		_ = s.lock.Close() // the lock goes with the file descriptor
 	})
 }
 

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -91,10 +92,7 @@ func (n names) order(node model.NodeID) string { return n.root() + ".o." + token
 
 // event is where the events of a run are told; of the fleet for "".
 func (n names) event(run model.RunID) string {
-	if run == "" {
-		return n.root() + ".e.fleet"
-	}
-	return n.root() + ".e." + string(run)
+	return n.root() + ".e." + cmp.Or(string(run), "fleet")
 }
 
 func (n names) anyEvent() string { return n.root() + ".e.*" }
@@ -106,8 +104,8 @@ func (n names) join() string { return n.root() + ".j" }
 func (n names) inbox(key string) string { return n.root() + ".i." + key }
 
 // isInbox reports whether the master may answer a key's request on a subject:
-// only below that key's own inbox. Whoever names another subject wants the
-// master to write where the sender itself may not.
+// only below that key's own inbox. A sender that names another subject wants
+// the master to write where it may not write itself.
 func (n names) isInbox(subject, key string) bool {
 	return key != "" && strings.HasPrefix(subject, n.inbox(key)+".") && !strings.ContainsAny(subject, "*>")
 }
@@ -121,11 +119,7 @@ func token(node model.NodeID) string {
 // tokenAt returns the i-th token (from 0) of a subject, or "".
 func tokenAt(subject string, i int) string {
 	for ; i > 0; i-- {
-		_, rest, ok := strings.Cut(subject, ".")
-		if !ok {
-			return ""
-		}
-		subject = rest
+		_, subject, _ = strings.Cut(subject, ".")
 	}
 	tok, _, _ := strings.Cut(subject, ".")
 	return tok

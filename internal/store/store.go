@@ -75,8 +75,8 @@ type Writer interface {
 	// CreateRun stores a run with its nodes and its steps with their tasks,
 	// all or nothing.
 	CreateRun(ctx context.Context, run model.Run, nodes []model.Node, steps []model.Step) error
-	// AddSteps appends steps to a run whose next steps depend on what the
-	// last ones have measured, all or nothing. Steps that are stored already
+	// AddSteps appends steps to a run in which the next steps depend on
+	// what the last ones have measured, all or nothing. Steps that are stored already
 	// stay as they are.
 	AddSteps(ctx context.Context, run model.RunID, steps []model.Step) error
 	// PutRunNodes replaces what is stored of these nodes for the run: their

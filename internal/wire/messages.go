@@ -20,8 +20,8 @@ type Hello struct {
 	Node model.Node `json:"node"`
 	// Session is new at every start of the agent process.
 	Session string `json:"session"`
-	// Holding lists the attempts whose results the agent still has to deliver
-	// or that it is executing now.
+	// Holding lists the attempts that the agent is executing now or still has
+	// to deliver the results of.
 	Holding []Attempt `json:"holding,omitempty"`
 }
 

@@ -17,7 +17,7 @@ type target struct {
 	ownSchema bool   // the user named no search_path
 }
 
-// secretParams are the parameters of a URL whose values are secrets.
+// secretParams are the parameters of a URL that have secret values.
 var secretParams = []string{"password", "sslpassword", "passfile", "sslkey"}
 
 // parseURL reads a URL. What it says about a bad one never quotes the URL: in

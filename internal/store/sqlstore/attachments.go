@@ -58,8 +58,8 @@ func (s *Store) putChunks(ctx context.Context, tx *sql.Tx, chunks []*putChunk) (
 	return errs, nil
 }
 
-// Artifact implements store.Reader. An artifact of which a part has not
-// arrived is model.ErrNotFound: half a file must not pass for a whole one.
+// Artifact implements store.Reader. An artifact that lacks a part is
+// model.ErrNotFound: half a file must not pass for a whole one.
 func (s *Store) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error) {
 	return read(ctx, s, fmt.Sprintf("reading artifact %q of %s#%d", name, task, attempt), func(tx *sql.Tx) (content []byte, err error) {
 		// Parts come in ascending order and may overlap.

@@ -232,7 +232,7 @@ func (s *Store) selectOldPoints(ctx context.Context, tx *sql.Tx, id int64, r *mo
 	}, `SELECT metric, unit, counter, offsets, readings FROM host_series WHERE result = ? ORDER BY position`, id)
 }
 
-// unpacked is a packed column whose content is text.
+// unpacked is a packed column of text.
 type unpacked struct {
 	c    *codec
 	text *string

@@ -258,8 +258,8 @@ func selectAll[T any](ctx context.Context, s *Store, tx *sql.Tx, fields func(*T)
 // 32,766 (SQLite) and 65,535 (PostgreSQL) parameters.
 var rowCounts = [...]int{128, 16, 4, 1}
 
-// split calls fn for consecutive ranges [from, to) whose lengths are row
-// counts.
+// split calls fn for consecutive ranges [from, to) with row counts as
+// lengths.
 func split(n int, fn func(from, to int) error) error {
 	for from := 0; from < n; {
 		for _, size := range rowCounts {
@@ -290,7 +290,7 @@ func insertQuery(into string, rows [][]any, suffix string) (string, []any) {
 	return "INSERT INTO " + into + " VALUES " + row + strings.Repeat(", "+row, len(rows)-1) + " " + suffix, slices.Concat(rows...)
 }
 
-// eachIn runs a query whose "%s" is an IN list of these values, in parts.
+// eachIn runs a query in which "%s" is an IN list of these values, in parts.
 func (s *Store) eachIn(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) error, query string, values []string) error {
 	return split(len(values), func(from, to int) error {
 		return s.each(ctx, tx, scan, fmt.Sprintf(query, marks(to-from)), texts(values[from:to])...)

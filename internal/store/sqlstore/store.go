@@ -67,8 +67,7 @@ type Store struct {
 	chunks  *group[*putChunk]
 	events  *group[[]model.Event]
 
-	close    sync.Once
-	closeErr error
+	close func() error // once
 }
 
 var _ store.Store = (*Store)(nil)
@@ -84,6 +83,13 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	s.results = newBatches(s, s.putResults)
 	s.chunks = newBatches(s, s.putChunks)
 	s.events = newBatches(s, s.putEvents)
+	s.close = sync.OnceValue(func() error {
+		s.results.close()
+		s.chunks.close()
+		s.events.close()
+		defer s.codec.close()
+		return closePools(s.write, s.read)
+	})
 	if err := s.migrate(ctx); err != nil {
 		return nil, errors.Join(s.fail(ctx, "opening the store", err), s.Close())
 	}
@@ -95,16 +101,7 @@ func (s *Store) Where() string { return s.where }
 
 // Close waits for the batches under way and closes the database. Writes that
 // come later fail with model.ErrUnavailable.
-func (s *Store) Close() error {
-	s.close.Do(func() {
-		s.results.close()
-		s.chunks.close()
-		s.events.close()
-		s.closeErr = closePools(s.write, s.read)
-		s.codec.close()
-	})
-	return s.closeErr
-}
+func (s *Store) Close() error { return s.close() }
 
 // closePools closes the readers first, so that SQLite's last connection, the
 // one that tidies the log away, is the one that may write.
@@ -187,7 +184,7 @@ func (g *group[T]) enqueue(t *ticket[T]) bool {
 	return true
 }
 
-// next takes the oldest waiting items whose callers still wait; nil ends the
+// next takes the oldest waiting items that have callers waiting; nil ends the
 // goroutine that asked.
 func (g *group[T]) next() []*ticket[T] {
 	g.mu.Lock()
