@@ -86,7 +86,13 @@ func (h *Hub) Serve(hs Handlers) error {
 	}, h.fromAgent)
 	if err == nil {
 		err = h.receive(h.names.anyClient, []route{
-			{kind: kindCall, answer: h.api(hs)},
+			{kind: kindCall, answer: func(ctx context.Context, r request) ([]byte, error) {
+				verb, body, err := parseCall(r.body)
+				if err != nil {
+					return nil, err
+				}
+				return hs.API(ctx, Caller{Key: r.sender, Role: r.grant.Role, Name: string(r.grant.Node)}, verb, body)
+			}},
 			{kind: kindPart, answer: h.upload},
 			{kind: kindFetch, answer: h.fetch},
 			{kind: kindWatch, answer: h.watch},
@@ -394,15 +400,4 @@ func decodeResult(data []byte) (wire.Result, error) {
 		return m, fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
 	return bare, nil
-}
-
-// api lets the master answer a client's call.
-func (h *Hub) api(hs Handlers) answerer {
-	return func(ctx context.Context, r request) ([]byte, error) {
-		verb, body, err := parseCall(r.body)
-		if err != nil {
-			return nil, err
-		}
-		return hs.API(ctx, Caller{Key: r.sender, Role: r.grant.Role, Name: string(r.grant.Node)}, verb, body)
-	}
 }

@@ -6,7 +6,7 @@
 //  1. PutResult checks it and packs it in the caller's goroutine: a row of
 //     index columns with one body (body.go), and a row of points for each
 //     metric (points.go);
-//  2. it joins the batch that is waiting (commit.go): one transaction, and so
+//  2. it joins the batch that is waiting (store.go): one transaction, and so
 //     one fsync, stores what many agents delivered at the same moment;
 //  3. the batch reads the steps' current attempts under a lock, judges every
 //     result by itself (new, duplicate, stale, no such task) and inserts the
