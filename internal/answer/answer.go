@@ -116,7 +116,7 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 			s = of.Study
 		}
 	}
-	if err := set(s, q.Params); err != nil {
+	if err := Set(s, q.Params); err != nil {
 		return Answer{}, err
 	}
 	result, err := s.Analyze(ctx, in)
@@ -148,7 +148,7 @@ type Open func(ctx context.Context, name string) (*observe.Run, error)
 // name runs.
 func WithoutRun(ctx context.Context, kind study.Kind, q Question, open Open, name string, table io.Reader) (Answer, error) {
 	s := kind.New()
-	if err := set(s, q.Params); err != nil {
+	if err := Set(s, q.Params); err != nil {
 		return Answer{}, err
 	}
 	in := study.Input{Open: open}
@@ -186,11 +186,9 @@ func of(r study.Result, bare bool) (Answer, error) {
 	return out, nil
 }
 
-// Check reports parameters that a study does not take, as a model.ErrUsage.
-func Check(kind study.Kind, params map[string]json.RawMessage) error { return set(kind.New(), params) }
-
-// set puts given parameters over those of a study and validates all of them.
-func set(s study.Study, params map[string]json.RawMessage) error {
+// Set puts given parameters over those of a study and validates all of them:
+// what it does not take is a model.ErrUsage.
+func Set(s study.Study, params map[string]json.RawMessage) error {
 	err := experiment.Fill(s, params)
 	if err == nil {
 		err = s.Validate()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,9 +62,11 @@ type both struct {
 // Set implements pflag.Value.
 func (b both) Set(text string) error { return errors.Join(b.Value.Set(text), b.also.Set(text)) }
 
-// given are the thresholds that were given, each possible by itself.
+// given are the thresholds that were given, each possible by itself for one of
+// the studies that it may be for.
 func (g gates) given() (answer.Params, error) {
 	params := answer.Params{}
+	taken, refused := make(map[string]bool), make(map[string]error) // by key
 	for _, x := range g {
 		some, err := x.flags.given()
 		if err != nil {
@@ -75,10 +78,20 @@ func (g gates) given() (answer.Params, error) {
 		if len(some) == 0 {
 			continue
 		}
-		if err := answer.Check(x.kind, some); err != nil {
-			return nil, err
+		err = answer.Set(x.kind.New(), some)
+		for key := range some {
+			if err == nil {
+				taken[key] = true
+			} else if refused[key] == nil {
+				refused[key] = err
+			}
 		}
 		params[x.kind.Name] = some
+	}
+	for _, key := range slices.Sorted(maps.Keys(refused)) {
+		if !taken[key] {
+			return nil, refused[key]
+		}
 	}
 	return params, nil
 }
@@ -99,18 +112,18 @@ func (g gates) flag() string {
 // only fail after hours of it.
 func (g gates) fit(exp *experiment.Experiment) error {
 	params, err := g.given()
-	switch {
+	switch own := exp.Study; {
 	case err != nil || len(params) == 0:
 		return err
-	case exp.Study != nil && params[exp.Study.Kind] == nil:
-		return fmt.Errorf("%w: %s is no threshold of the study %s, for which the file asks; leave it out", model.ErrUsage, g.flag(), exp.Study.Kind)
-	case exp.Study != nil:
-		return nil
+	case own != nil && params[own.Kind] == nil:
+		return fmt.Errorf("%w: %s is no threshold of the study %s, for which the file asks; leave it out", model.ErrUsage, g.flag(), own.Kind)
+	case own != nil:
+		return answer.Set(own.Study, params[own.Kind])
 	}
 	var unfit error
 	for _, x := range g {
-		if params[x.kind.Name] == nil {
-			continue
+		if params[x.kind.Name] == nil || len(x.kind.Phases) == 0 && x.kind.Tells == nil {
+			continue // a study that speaks only where it is named
 		}
 		if len(x.kind.Phases) == 0 || slices.ContainsFunc(x.kind.Phases, exp.Has) {
 			return nil

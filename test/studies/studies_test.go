@@ -152,7 +152,7 @@ func (p *program) build(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(p.dir, "overlay.json"), string(replace))
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-overlay", filepath.Join(p.dir, "overlay.json"),
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-overlay", filepath.Join(p.dir, "overlay.json"),
 		"-o", filepath.Join(p.dir, "bin", "scalebench"), "./cmd/scalebench")
 	cmd.Dir = p.root
 	if out, err := cmd.CombinedOutput(); err != nil {
