@@ -54,9 +54,8 @@ func TestServiceEnded(t *testing.T) {
 	m := &Master{ev: testEvents()}
 	x, other := &execution{m: m, run: model.Run{ID: "r1"}}, &execution{m: m, run: model.Run{ID: "r2"}}
 	m.active = map[model.RunID]*execution{"r1": x, "r2": other}
-	for _, x := range m.active {
-		x.ctx, x.cancel = context.WithCancelCause(t.Context())
-	}
+	x.ctx, x.cancel = context.WithCancelCause(t.Context())
+	other.ctx, other.cancel = context.WithCancelCause(t.Context())
 	live, stop := m.ev.watch("r1")
 	defer stop()
 	m.ServiceEnded("r1", errors.New("service web ended: exit status 3"))

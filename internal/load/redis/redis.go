@@ -180,10 +180,10 @@ func (c *conn) do(ctx context.Context, command string, args ...any) (any, error)
 
 // Close ends the connection.
 func (c *conn) Close() error {
-	if ended := c.library.Err() != nil; ended { // by an operation, which has said so
-		return nil
+	if c.library.Err() == nil {
+		return c.library.Close()
 	}
-	return c.library.Close()
+	return nil // an operation has ended it, and said so
 }
 
 // adminError gives an error of what is not measured a kind of package model.
