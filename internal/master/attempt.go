@@ -147,12 +147,6 @@ func (a *attempt) setOutcome(task model.TaskID, number int, o model.Outcome, rea
 	poke(a.changed)
 }
 
-// has reports whether this attempt waits for such a result.
-func (a *attempt) has(task model.TaskID, number int) bool {
-	_, ok := a.tasks[task]
-	return ok && number == a.number
-}
-
 // lose notes that a node was lost; the executor acts on it.
 func (a *attempt) lose(node model.NodeID, why string) {
 	a.mu.Lock()

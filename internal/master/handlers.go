@@ -24,7 +24,7 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 			Text: fmt.Sprintf("node %s has joined", h.Node.ID)})
 	}
 	m.nodeChanged(c, "its agent was replaced by one with another identity")
-	if a := m.attemptOn(h.Node.ID); a != nil && !(c.replaced && c.rekeyed) {
+	if a := m.attemptOn(h.Node.ID); a != nil && (!c.replaced || !c.rekeyed) {
 		a.sendAgain(h.Node.ID)
 		for _, at := range h.Holding {
 			a.noteHeld(h.Node.ID, at)
