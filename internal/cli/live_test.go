@@ -83,3 +83,15 @@ func TestSearchView(t *testing.T) {
 		}
 	}
 }
+
+// What a run waits for is told once, whether it was stored before the view was
+// made, comes as an event, or both.
+func TestViewTellsWhatIsWaitedFor(t *testing.T) {
+	const waits = "waiting for run 01A (a) to release node n1"
+	var out bytes.Buffer
+	v := newLiveView(Env{Stderr: &out}, model.RunData{Run: model.Run{State: model.RunPending, Reason: waits}, Steps: make([]model.Step, 2)})
+	v.event(model.Event{Kind: model.EventWaiting, Severity: model.Info, Text: waits})
+	if got := strings.Count(out.String(), waits+"\n"); got != 1 || v.stepText != waits {
+		t.Errorf("the view said %q, and that it is at %q; want %q once", out.String(), v.stepText, waits)
+	}
+}

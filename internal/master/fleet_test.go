@@ -52,10 +52,12 @@ func TestWatchTellsOfFleet(t *testing.T) {
 // reason, and an event of it says so.
 func TestServiceEnded(t *testing.T) {
 	m := &Master{ev: testEvents()}
-	x, other := &execution{m: m, run: model.Run{ID: "r1"}}, &execution{m: m, run: model.Run{ID: "r2"}}
+	begin := func(id model.RunID) *execution {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		return &execution{m: m, run: model.Run{ID: id}, ctx: ctx, cancel: cancel}
+	}
+	x, other := begin("r1"), begin("r2")
 	m.active = map[model.RunID]*execution{"r1": x, "r2": other}
-	x.ctx, x.cancel = context.WithCancelCause(t.Context())
-	other.ctx, other.cancel = context.WithCancelCause(t.Context())
 	live, stop := m.ev.watch("r1")
 	defer stop()
 	m.ServiceEnded("r1", errors.New("service web ended: exit status 3"))
