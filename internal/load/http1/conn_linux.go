@@ -22,7 +22,7 @@ type origin struct {
 	// they were sent; which is also the order in which they were due.
 	outstanding list
 	waiting     queue
-	// freeSince is since when there has been a connection for whoever came, or
+	// freeSince is since when a connection has been free, or
 	// one could have been opened.
 	freeSince time.Duration
 }

@@ -138,7 +138,7 @@ func (p *poller) rest(d time.Duration) (int, unix.Errno) {
 // a thread that waits for more than 20 µs, and wakes up others to look for work:
 // three times what a request costs. So it is not told: a loop keeps its place.
 // It can be interrupted all the same, by the signal with which the
-// garbage collector, or whoever else needs the place, asks for it.
+// garbage collector, or another that needs the place, asks for it.
 func (p *poller) exact(d time.Duration) (int, unix.Errno) {
 	p.limit = unix.NsecToTimespec(int64(d))
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),

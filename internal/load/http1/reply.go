@@ -231,14 +231,8 @@ func (r *reply) readHeader(line []byte) error {
 			return errEncoding
 		}
 		r.chunked = true
-	case isName(name, "connection"): // a list of options
-		for len(value) > 0 {
-			option, rest, _ := bytes.Cut(value, comma)
-			option = trim(option)
-			r.close = r.close || isName(option, "close")
-			r.keepAlive = r.keepAlive || isName(option, "keep-alive")
-			value = rest
-		}
+	case isName(name, "connection"):
+		r.connection(value)
 	}
 	return nil
 }
@@ -267,6 +261,17 @@ func (r *reply) headerEnds() error {
 		r.stage, r.last = endlessBody, true
 	}
 	return nil
+}
+
+// connection reads a list of options.
+func (r *reply) connection(value []byte) {
+	for len(value) > 0 {
+		option, rest, _ := bytes.Cut(value, comma)
+		option = trim(option)
+		r.close = r.close || isName(option, "close")
+		r.keepAlive = r.keepAlive || isName(option, "keep-alive")
+		value = rest
+	}
 }
 
 var comma = []byte{','}
