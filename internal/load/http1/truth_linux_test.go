@@ -213,7 +213,7 @@ func TestRequests(t *testing.T) {
 		requests[i].Name, requests[i].Weight = fmt.Sprint(requests[i].Method, i, requests[i].URL), 1
 	}
 	d := open(t, Config{Requests: requests, Loops: 1, Connections: 3})
-	got := run(t.Context(), t, d, load.Run{Plan: hold(100, time.Second), Drain: 10 * time.Second})
+	got := run(t.Context(), t, d, load.Run{Plan: hold(100, time.Second), Drain: time.Minute})
 	for i, o := range got.ops {
 		if o.OK != o.Due || o.Due == 0 {
 			t.Errorf("%s: %+v", requests[i].Name, o)
