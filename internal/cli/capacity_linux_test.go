@@ -31,7 +31,7 @@ func TestCapacityTruth(t *testing.T) {
 	w := newWorld(t)
 	server := loadserver.Start(t, exactServer)
 	calmly(t, func() error {
-		r, err := w.capacity(0, server.URL(), "--sla", "p90=15ms", "--window", "1s", "--warm-up", "1s", "--start", "500op/s")
+		r, err := w.capacity(0, server.URL(), "--sla", "p90=15ms", "--window", "1s", "--warm-up", "1s", "--start", "200op/s")
 		if err != nil {
 			return err
 		}

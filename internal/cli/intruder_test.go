@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +82,11 @@ func (a *attack) executions() int {
 func (a *attack) done(id string) model.RunData {
 	a.t.Helper()
 	a.open()
-	d := a.awaitRun(id, "over", isOver)
+	d := a.awaitRun(id, "over, with its last event", func(d model.RunData) bool { // which is stored after the state
+		return isOver(d) && slices.ContainsFunc(d.Events, func(e model.Event) bool {
+			return e.Kind == model.EventRunState && e.Text == string(d.Run.State)
+		})
+	})
 	checkComplete(a.t, d)
 	if got, want := a.executions(), tasksOf(d); got != want {
 		a.t.Errorf("the command ran %d times, want %d: once for each task", got, want)
