@@ -142,12 +142,13 @@ func (a *Agent) endUnfinished() error {
 		}
 	}
 	// No task is running yet, so that all that is there was left by killed ones.
-	left, err := filepath.Glob(filepath.Join(a.cfg.StateDir, scratchDir, "*"))
+	scratch := filepath.Join(a.cfg.StateDir, scratchDir)
+	left, err := os.ReadDir(scratch)
 	if err != nil {
 		return fmt.Errorf("listing scratch directories: %w", err)
 	}
 	for _, dir := range left {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := os.RemoveAll(filepath.Join(scratch, dir.Name())); err != nil {
 			return fmt.Errorf("removing a killed task's scratch directory: %w", err)
 		}
 	}

@@ -150,11 +150,16 @@ func (j *journal) markDelivered(a wire.Attempt, now time.Time) error {
 // pending returns the undelivered entries, oldest first. Unreadable files are
 // reported beside them: their attempts cannot be delivered any more.
 func (j *journal) pending() (entries []entry, damaged []string, err error) {
-	files, err := filepath.Glob(filepath.Join(j.dir, "tasks", "*.json"))
+	dir := filepath.Join(j.dir, "tasks")
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing the agent's journal: %w", err)
 	}
-	for _, f := range files {
+	for _, file := range files {
+		if filepath.Ext(file.Name()) != ".json" {
+			continue // a write that a crash cut short
+		}
+		f := filepath.Join(dir, file.Name())
 		e, err := readEntry(f)
 		if err != nil {
 			damaged = append(damaged, f)
