@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -22,9 +21,8 @@ import (
 	"github.com/scalebench/scalebench/internal/study/cdi"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 const testRun = model.RunID("01JABCDEFGHJKMNPQRSTVWXYZ0")
 
@@ -381,18 +379,6 @@ func TestText(t *testing.T) {
 		if err := p.Text(&b); err != nil {
 			t.Fatal(err)
 		}
-		file := "testdata/" + name + ".txt"
-		if *update {
-			if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), b.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		golden.Check(t, "testdata/"+name+".txt", b.Bytes())
 	}
 }

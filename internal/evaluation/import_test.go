@@ -3,7 +3,6 @@ package evaluation
 import (
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"math"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/golden"
 )
 
 // TestTable2 feeds all of Table 2 of ScaleBench. The paper prints whole percents
@@ -144,19 +144,7 @@ func TestCSVErrors(t *testing.T) {
 			if !errors.Is(err, model.ErrUsage) || fs != nil {
 				t.Fatalf("Import = %v, %v, want ErrUsage", fs, err)
 			}
-			golden := strings.TrimSuffix(path, ".csv") + ".txt"
-			if *update {
-				if err := os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, errRead := os.ReadFile(golden)
-			if errRead != nil {
-				t.Fatal(errRead)
-			}
-			if diff := cmp.Diff(string(want), err.Error()+"\n"); diff != "" {
-				t.Errorf("errors of %s (-want +got):\n%s", name, diff)
-			}
+			golden.Check(t, strings.TrimSuffix(path, ".csv")+".txt", err.Error()+"\n")
 		})
 	}
 }
@@ -254,8 +242,6 @@ func TestDocumentedCSV(t *testing.T) {
 		}
 	}
 }
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // imported reads a table, with a quick bootstrap.
 func imported(r io.Reader, name string) ([]Finding, error) {

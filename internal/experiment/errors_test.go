@@ -2,18 +2,14 @@ package experiment
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // parseAny parses a job file or an experiment file, by its ending.
 func parseAny(name string, src []byte) error {
@@ -43,24 +39,8 @@ func TestErrors(t *testing.T) {
 			if !errors.Is(got, model.ErrUsage) {
 				t.Fatalf("parsing %s: %v, want a model.ErrUsage", file, got)
 			}
-			golden(t, file+".want", got.Error()+"\n")
+			golden.Check(t, file+".want", got.Error()+"\n")
 		})
-	}
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 

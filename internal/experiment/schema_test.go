@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/golden"
 )
 
 func TestSchemaGolden(t *testing.T) {
@@ -19,7 +20,7 @@ func TestSchemaGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/schema.json", string(b))
+	golden.Check(t, "testdata/schema.json", string(b))
 }
 
 // What Schema prints is a schema, with a validator that knows nothing of ours:

@@ -1,9 +1,7 @@
 package facts
 
 import (
-	"encoding/json"
 	"errors"
-	"flag"
 	"net/http"
 	"net/netip"
 	"os"
@@ -17,9 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing")
 
 // machine is a test machine: the files of its kernel and its interfaces.
 func machine(t *testing.T, name string) (fstest.MapFS, []Interface) {
@@ -91,29 +88,8 @@ func TestCollect(t *testing.T) {
 			if got.OS == runtime.GOOS {
 				got.OS = "runtime"
 			}
-			compareGolden(t, filepath.Join("testdata", "machines", name+".json"), got)
+			golden.JSON(t, filepath.Join("testdata", "machines", name+".json"), got)
 		})
-	}
-}
-
-func compareGolden(t *testing.T, file string, got model.Facts) {
-	t.Helper()
-	data, err := json.MarshalIndent(got, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data = append(data, '\n')
-	if *update {
-		if err := os.WriteFile(file, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(data)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 

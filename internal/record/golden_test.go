@@ -2,15 +2,10 @@ package record
 
 import (
 	"bytes"
-	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/render"
@@ -18,31 +13,17 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/test/golden"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares what a function writes with a file in testdata.
-func golden(t *testing.T, name string, write func(io.Writer) error) {
+// written compares what a function writes with a file in testdata.
+func written(t *testing.T, name string, write func(io.Writer) error) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; go test -update makes it", err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", name, diff)
-	}
+	golden.Check(t, "testdata/"+name, b.Bytes())
 }
 
 // goldens compares a document in the formats of lists: as text, and as JSON and
@@ -52,7 +33,7 @@ func goldens(t *testing.T, name string, d *doc.Document, result any, width int, 
 	t.Helper()
 	for _, f := range formats {
 		ext := strings.Replace(string(f), "text", "txt", 1)
-		golden(t, name+"."+ext, func(w io.Writer) error { return render.Write(w, d, result, f, render.TextOptions{Width: width}) })
+		written(t, name+"."+ext, func(w io.Writer) error { return render.Write(w, d, result, f, render.TextOptions{Width: width}) })
 	}
 }
 
@@ -154,7 +135,7 @@ func TestPageGolden(t *testing.T) {
 	addTroubleTo(&bad, 1)
 	small := (&simLab{nodes: 2, trials: 1, seconds: 5, loads: labLoads()[:1]}).build()
 	for name, d := range map[string]model.RunData{"page-trouble.json": bad, "page-lab.json": small, "page-batch.json": batch()} {
-		golden(t, name, func(w io.Writer) error { return render.JSON(w, page(d)) })
+		written(t, name, func(w io.Writer) error { return render.JSON(w, page(d)) })
 	}
 }
 

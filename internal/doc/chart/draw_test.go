@@ -1,21 +1,16 @@
 package chart
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/scalebench/scalebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // has fails for every piece of markup that is missing.
 func has(t *testing.T, markup string, pieces ...string) {
@@ -35,32 +30,15 @@ func TestGolden(t *testing.T) {
 		if name == "many" {
 			continue // as timeline, and larger
 		}
-		golden(t, name+".svg", strings.ReplaceAll(style.ReplaceAllString(SVG(f), ""), "><", ">\n<"))
+		golden.Check(t, "testdata/"+name+".svg", strings.ReplaceAll(style.ReplaceAllString(SVG(f), ""), "><", ">\n<"))
 		var lines []string
 		for _, c := range f.Panels {
 			lines = append(lines, Text(c, TextOptions{Width: 80})...)
 			lines = append(lines, Text(c, TextOptions{Width: 60, ASCII: true, Color: true})...)
 		}
 		if lines != nil {
-			golden(t, name+".txt", strings.Join(lines, "\n")+"\n")
+			golden.Check(t, "testdata/"+name+".txt", strings.Join(lines, "\n")+"\n")
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; go test -update writes it", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got); go test -update accepts it:\n%s", name, diff)
 	}
 }
 

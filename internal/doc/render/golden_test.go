@@ -3,36 +3,15 @@ package render
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares with a file in testdata.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil { //nolint:gosec // not secret
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; go test -update makes it", err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", path, diff)
-	}
-}
 
 // stored is the gallery as it stands in testdata: what is rendered has gone
 // through JSON, as a document from a server has.
@@ -54,7 +33,7 @@ func TestGalleryDocument(t *testing.T) {
 	if err := JSON(&b, gallery()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "gallery.json", b.Bytes())
+	golden.Check(t, "testdata/gallery.json", b.Bytes())
 	var again bytes.Buffer
 	if err := JSON(&again, stored(t)); err != nil {
 		t.Fatal(err)
@@ -94,7 +73,7 @@ func TestGallery(t *testing.T) {
 			if c.format == FormatHTML {
 				got = companions.ReplaceAll(got, []byte("$1$3$5…$2$4$6"))
 			}
-			golden(t, c.file, got)
+			golden.Check(t, "testdata/"+c.file, got)
 		})
 	}
 }

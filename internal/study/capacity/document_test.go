@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"flag"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,27 +18,8 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares with a file below testdata.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got), -update writes it:\n%s", name, diff)
-	}
-}
 
 func indented(t *testing.T, v any) []byte {
 	t.Helper()
@@ -59,20 +37,20 @@ func indented(t *testing.T, v any) []byte {
 func TestDocumentGolden(t *testing.T) {
 	for _, name := range []string{"search", "refused search"} {
 		d := (&Result{Searches: searchBuilders()[name]()}).Document()
-		golden(t, strings.ReplaceAll(name, " ", "-")+".doc.json", indented(t, d))
+		golden.Check(t, "testdata/"+strings.ReplaceAll(name, " ", "-")+".doc.json", indented(t, d))
 	}
-	golden(t, "none.doc.json", indented(t, (&Result{}).Document()))
+	golden.Check(t, "testdata/none.doc.json", indented(t, (&Result{}).Document()))
 }
 
 // TestContract: the JSON and CSV forms are contracts for programs.
 func TestContract(t *testing.T) {
 	one := &Result{Searches: []Search{oneSearch()}}
-	golden(t, "record.json", indented(t, one))
+	golden.Check(t, "testdata/record.json", indented(t, one))
 	var b bytes.Buffer
 	if err := render.CSV(&b, one.Document().Data); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "windows.csv", b.Bytes())
+	golden.Check(t, "testdata/windows.csv", b.Bytes())
 }
 
 // One search is an object and several are an array; what is not known is null,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/test/golden"
 )
 
 // analyzed is the result of the run in testdata: three workloads on six nodes,
@@ -38,8 +38,6 @@ func analyzed(t *testing.T, p *Params) *Result {
 	return r.(*Result)
 }
 
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
-
 // ownNumbers are three nodes with two trials.
 const ownNumbers = `node,trial,serial,parallel,unit
 a,1,100,81,MB/s
@@ -50,43 +48,18 @@ b,2,103,82,MB/s
 c,2,98,78.5,MB/s
 `
 
-// golden compares a value, as JSON, with a file in testdata.
-func golden(t *testing.T, name string, value any) {
-	t.Helper()
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	if err := enc.Encode(value); err != nil {
-		t.Fatal(err)
-	}
-	path := "testdata/" + name
-	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
 // TestDocument: the whole document of a run, and its JSON contract. Figures of
 // single trials, which are many, are left out of the file.
 func TestDocument(t *testing.T) {
 	r := analyzed(t, New())
-	golden(t, "findings.json", r)
+	golden.JSON(t, "testdata/findings.json", r)
 	d := r.Document()
 	for i, s := range d.Sections {
 		if i > 2 && s.Kind == "Workload" { // one is enough
 			d.Sections[i].Blocks = nil
 		}
 	}
-	golden(t, "document.json", d)
+	golden.JSON(t, "testdata/document.json", d)
 }
 
 // TestDocumentOfTable: a table has no trials and no state.
@@ -96,7 +69,7 @@ func TestDocumentOfTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "table.json", result.Document())
+	golden.JSON(t, "testdata/table.json", result.Document())
 }
 
 // TestGate: the exit code of a threshold.

@@ -1,21 +1,16 @@
 package resources
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // analyzed is the result of the run in testdata: a lab with a shared uplink,
 // measured at several sizes.
@@ -40,26 +35,7 @@ func analyzed(t *testing.T) *Result {
 func TestGolden(t *testing.T) {
 	r := analyzed(t)
 	for name, value := range map[string]any{"result.json": r, "document.json": r.Document()} {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", " ")
-		if err := enc.Encode(value); err != nil {
-			t.Fatal(err)
-		}
-		path := "testdata/" + name
-		if *update {
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), b.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		golden.JSON(t, "testdata/"+name, value)
 	}
 }
 

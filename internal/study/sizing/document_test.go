@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/golden"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -45,26 +45,7 @@ func section53() *Result {
 // TestDocument: the whole document, and its JSON contract.
 func TestDocument(t *testing.T) {
 	for name, value := range map[string]any{"result.json": section53(), "document.json": section53().Document()} {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", " ")
-		if err := enc.Encode(value); err != nil {
-			t.Fatal(err)
-		}
-		path := "testdata/" + name
-		if *update {
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), b.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		golden.JSON(t, "testdata/"+name, value)
 	}
 }
 

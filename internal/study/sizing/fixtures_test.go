@@ -2,7 +2,6 @@ package sizing
 
 import (
 	"context"
-	"flag"
 	"io"
 	"math"
 	"testing"
@@ -12,8 +11,6 @@ import (
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/test/simulated"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // quick is for tests that do not look at the bootstrap.
 var quick = evaluation.Options{Resamples: 200}

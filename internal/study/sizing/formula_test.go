@@ -17,6 +17,7 @@ import (
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/test/golden"
 )
 
 // planCase is one case of testdata/plans.json: section 5.3 of the paper and
@@ -47,13 +48,13 @@ func TestPlanGolden(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
-		if *update {
+		if golden.Updating() {
 			cases[i].Result = *got
 		} else if diff := cmp.Diff(&c.Result, got, cmpopts.IgnoreUnexported(Result{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.Name, diff)
 		}
 	}
-	if *update {
+	if golden.Updating() {
 		out, err := json.MarshalIndent(cases, "", "  ")
 		if err != nil {
 			t.Fatal(err)
