@@ -38,11 +38,7 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 
 // standard is the target as the standard library's client sees it.
 func (p *Params) standard(requests []engine.Request) (*httpstd.Target, error) {
-	c := httpstd.Config{Requests: requests, CAFile: p.CA, Insecure: p.Insecure}
-	if p.HTTP2 {
-		c.Protocol = httpstd.HTTP2
-	}
-	target, err := httpstd.New(c)
+	target, err := httpstd.New(httpstd.Config{Requests: requests, HTTP2: p.HTTP2, CAFile: p.CA, Insecure: p.Insecure})
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", p.address(), err)
 	}
