@@ -99,6 +99,19 @@ func (a *admin) execute(ctx context.Context, statements ...string) error {
 	return nil
 }
 
+// Load writes rows, with 32 statements under way, each of one row: a batch of
+// several partitions would burden the one server that must then deal it out.
+func (a *admin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
+	defer a.sockets.closeAfter(ctx)()
+	insert := insertStatement(a.options.table(recordTable), shape)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(32)
+	for _, row := range rows {
+		group.Go(func() error { return a.Query(insert, row.Values()...).ExecContext(ctx) })
+	}
+	return adminError(group.Wait())
+}
+
 // Finish writes the description. What the server has in memory is written to
 // files when it likes; that it does so during a measurement is a part of how it
 // works, and no client can tell it to.
@@ -118,27 +131,4 @@ func (a *admin) Drop(ctx context.Context) error {
 	return a.execute(ctx,
 		"DROP TABLE IF EXISTS "+a.options.table(recordTable),
 		"DROP TABLE IF EXISTS "+a.options.table(stateTable))
-}
-
-// loader writes batches of rows, each as a statement of its own: a batch of
-// several partitions would burden the one server that must then deal it out.
-type loader struct {
-	*conn
-	insert string
-}
-
-// Load writes rows, with 32 statements under way.
-func (l *loader) Load(ctx context.Context, rows []kv.Row) error {
-	defer l.sockets.closeAfter(ctx)()
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(32)
-	for _, row := range rows {
-		group.Go(func() error {
-			return l.Query(l.insert, row.Values()...).ExecContext(ctx)
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return fmt.Errorf("writing %d records: %w", len(rows), adminError(err))
-	}
-	return nil
 }

@@ -101,15 +101,6 @@ func (s *Store) Admin(ctx context.Context) (kv.Admin, error) {
 	return &admin{conn: c, options: s.options}, nil
 }
 
-// Loader opens a connection.
-func (s *Store) Loader(ctx context.Context, shape kv.Shape) (kv.Loader, error) {
-	c, err := s.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &loader{conn: c, insert: insertStatement(s.options.table(recordTable), shape)}, nil
-}
-
 // connect opens a session of the library. The error is model.ErrDenied,
 // ErrUsage or ErrUnavailable.
 func (s *Store) connect(ctx context.Context) (*conn, error) {

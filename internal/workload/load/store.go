@@ -136,7 +136,7 @@ func (p *Params) load(ctx context.Context, env *workload.Env, store kv.Store) (t
 	if env.Part > 0 {
 		return kv.Loaded(ctx, store, set, within)
 	}
-	_, err = kv.Load(ctx, store, set, kv.LoadOptions{Within: within})
+	_, err = kv.Load(ctx, store, set, within)
 	return err == nil, err // an error says what, and where
 }
 
