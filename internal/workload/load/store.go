@@ -36,11 +36,9 @@ func defaultData() *Data {
 func (d *Data) UnmarshalJSON(b []byte) error {
 	type plain Data
 	full := plain(*defaultData())
-	if err := strictly(b, &full); err != nil {
-		return err
-	}
+	err := strictly(b, &full)
 	*d = Data(full)
-	return nil
+	return err
 }
 
 func (d Data) dataset() kv.Dataset {
@@ -64,14 +62,6 @@ func (d Data) check() error {
 		return err
 	}
 	return w.Check()
-}
-
-// defaultPorts of what can be a target, by scheme.
-func defaultPort(scheme string) string {
-	return map[string]string{
-		"http": "80", "https": "443", "redis": "6379", "rediss": "6379", "postgres": "5432", "postgresql": "5432",
-		"mysql": "3306", "mariadb": "3306", "cassandra": "9042", "cassandras": "9042", "s3": "80", "s3s": "443",
-	}[scheme]
 }
 
 // OverHTTP reports whether a target is asked with requests, and not a store.
