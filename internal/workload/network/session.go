@@ -64,9 +64,7 @@ func (s *session) run(ctx context.Context, measure func(context.Context, time.Ti
 	if err := s.accompanied(ctx, start, measure); err != nil {
 		return err
 	}
-	if err := s.reportRTT(); err != nil {
-		return err
-	}
+	s.reportRTT()
 	for _, e := range s.echoes {
 		if err := goodbye(ctx, e.peer, e.addr, s.node, s.set.stall); err != nil {
 			return err
@@ -225,22 +223,17 @@ func tick(ctx context.Context, end time.Time, done <-chan error, each func() err
 
 // reportRTT reports round-trip times: they describe the trial, and are no
 // capacity. Where no echo returned, there is nothing to report.
-func (s *session) reportRTT() error {
+func (s *session) reportRTT() {
 	if idle := merge(s.echoes, phaseIdle); idle.TotalCount() > 0 {
 		s.info("rtt_idle_p50", "us", float64(idle.ValueAtQuantile(50)))
 	}
 	scored := merge(s.echoes, phaseScored)
 	if scored.TotalCount() == 0 {
-		return nil
+		return
 	}
 	s.info("rtt_p50", "us", float64(scored.ValueAtQuantile(50)))
 	s.info("rtt_p99", "us", float64(scored.ValueAtQuantile(99)))
-	encoded, err := histogram.Encode(scored)
-	if err != nil {
-		return fmt.Errorf("round-trip times: %w", err)
-	}
-	s.report.Histogram(model.Histogram{Metric: "network_rtt", Unit: "us", Encoded: encoded})
-	return nil
+	s.report.Histogram(model.Histogram{Metric: "network_rtt", Unit: "us", Encoded: histogram.Encode(scored)})
 }
 
 // info reports what describes the trial.
