@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -24,15 +25,20 @@ func Refuse(bad bool, key, allowed, problem string, args ...any) error {
 	return &model.InputError{Path: key, Problem: fmt.Sprintf(problem, args...), Allowed: "allowed is " + allowed}
 }
 
+// Getenv is a variable of an environment; ok is false where it is not set.
+func Getenv(environ []string, name string) (value string, ok bool) {
+	for _, v := range slices.Backward(environ) { // the last one counts
+		if value, ok = strings.CutPrefix(v, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
 // LookPath finds a program on the PATH of the task's environment, which need
 // not be that of this process.
 func LookPath(name string, environ []string) (string, error) {
-	var path string
-	for _, v := range environ {
-		if p, ok := strings.CutPrefix(v, "PATH="); ok {
-			path = p // the last one counts
-		}
-	}
+	path, _ := Getenv(environ, "PATH")
 	for _, dir := range filepath.SplitList(path) {
 		file := filepath.Join(dir, name)
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {

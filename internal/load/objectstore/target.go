@@ -13,7 +13,7 @@
 //     and opens the connections.
 //  3. Each client does one operation after another. One that fails is tried
 //     again as often as allowed; every failed attempt is counted by its kind
-//     (errors.go). What is got is compared with what was put (object.go).
+//     (client.go). What is got is compared with what was put (object.go).
 //  4. A Recorder knows how much was done by when (recorder.go).
 //  5. Remove removes the directory.
 package objectstore

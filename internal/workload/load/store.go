@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	engine "github.com/scalebench/scalebench/internal/load"
@@ -163,14 +162,14 @@ func (p *Params) withPassword(environ []string) (string, error) {
 	if p.PasswordEnv == "" {
 		return p.Target, nil
 	}
-	i := slices.IndexFunc(environ, func(v string) bool { return strings.HasPrefix(v, p.PasswordEnv+"=") })
-	if i < 0 {
+	password, ok := workload.Getenv(environ, p.PasswordEnv)
+	if !ok {
 		return "", fmt.Errorf("%w: the variable %s, which holds the password of the store, is not set where the agent runs", model.ErrUsage, p.PasswordEnv)
 	}
 	u, err := url.Parse(p.Target)
 	if err != nil {
 		return "", errTarget()
 	}
-	u.User = url.UserPassword(u.User.Username(), environ[i][len(p.PasswordEnv)+1:])
+	u.User = url.UserPassword(u.User.Username(), password)
 	return u.String(), nil
 }
