@@ -59,7 +59,7 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 	c.logFrom(slog.LevelInfo)
 	// An agent allocates little and must be small: it shares the node with what
 	// is measured there.
-	debug.SetGCPercent(agentGCPercent)
+	debug.SetGCPercent(25)
 	if opt.exitWithStdin {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -97,9 +97,6 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 	}
 	return a.Run(ctx)
 }
-
-// agentGCPercent lets the heap grow by a quarter between collections.
-const agentGCPercent = 25
 
 // agentConfig collects who this node is and whom it serves.
 func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Config, error) {

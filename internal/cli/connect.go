@@ -80,20 +80,16 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 	if !errors.Is(err, errLocked) {
 		return service{}, false, err
 	}
-	if info, err := queue.ReadServerInfo(c.paths.serverInfo()); err == nil {
-		s, err := c.dialLocal(ctx, info)
-		return s, err == nil, err
+	info, err := queue.ReadServerInfo(c.paths.serverInfo())
+	if err != nil {
+		return service{}, false, nil // its address is not there yet; the caller goes on alone
 	}
-	return service{}, false, nil // its address is not there yet; the caller goes on alone
-}
-
-// dialLocal connects to a server of this user's own.
-func (c *common) dialLocal(ctx context.Context, info queue.ServerInfo) (service, error) {
 	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
 	if err != nil {
-		return service{}, err
+		return service{}, false, err
 	}
-	return c.dial(ctx, info, key)
+	s, err := c.dial(ctx, info, key)
+	return s, err == nil, err
 }
 
 // clientDial is how long a server may take to answer a person's command.

@@ -66,18 +66,14 @@ func single(nodes []model.Node) []subject {
 
 // pair connects two nodes; with both, each is a client of the other.
 func pair(a, b model.NodeID, both bool) subject {
-	s := subject{name: fmt.Sprintf("%s+%s", a, b), nodes: []model.NodeID{a, b}, links: []link{{a, b}}}
+	s := subject{name: fmt.Sprintf("%s>%s", a, b), nodes: []model.NodeID{a, b}, links: []link{{a, b}}}
 	if both {
+		s.name = fmt.Sprintf("%s+%s", a, b)
 		s.links = append(s.links, link{b, a})
-	} else {
-		s.name = directed(a, b)
 	}
 	slices.Sort(s.nodes)
 	return s
 }
-
-// directed names a connection with one client.
-func directed(client, server model.NodeID) string { return fmt.Sprintf("%s>%s", client, server) }
 
 // neighbours pairs the first node with the second, the third with the fourth.
 func neighbours(nodes []model.Node, both bool) ([]subject, *model.InputError) {

@@ -27,7 +27,9 @@ func (d Design) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "%s %q\n", d.Kind, d.Name)
 	fmt.Fprintf(&b, "nodes     %d: %s\n", len(d.Nodes), listed(d.Nodes, maxNodes))
 	if d.Kind == model.KindExperiment {
-		d.stepsLine(&b)
+		if len(d.Steps) > 0 || len(d.Searches) == 0 { // otherwise none is known beforehand
+			fmt.Fprintf(&b, "steps     %s with %s, seed %d\n", num.Count(len(d.Steps), "step"), num.Count(d.Tasks(), "task"), d.Seed)
+		}
 	} else {
 		fmt.Fprintf(&b, "tasks     %s, in this order on each node\n", num.Count(d.Tasks(), "task"))
 	}
@@ -43,13 +45,6 @@ func (d Design) Text(w io.Writer) error {
 		return fmt.Errorf("writing the design: %w", err)
 	}
 	return nil
-}
-
-// stepsLine says how many steps are known beforehand, if there are any.
-func (d Design) stepsLine(b *bytes.Buffer) {
-	if len(d.Steps) > 0 || len(d.Searches) == 0 {
-		fmt.Fprintf(b, "steps     %s with %s, seed %d\n", num.Count(len(d.Steps), "step"), num.Count(d.Tasks(), "task"), d.Seed)
-	}
 }
 
 // String says how long a run takes, and what of that is not known.

@@ -25,9 +25,6 @@ func Schema(kinds Kinds) ([]byte, error) {
 	return printed(root)
 }
 
-// JobSchema returns the JSON Schema of the paper's job files.
-func JobSchema() ([]byte, error) { return printed(jobSchema()) }
-
 func printed(root *invopop.Schema) ([]byte, error) {
 	b, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
