@@ -111,7 +111,7 @@ func (s *sweep) noteFewSizes(points []ScalingPoint, f Finding) {
 	p := points[len(points)-1]
 	knee := p.Total / (points[0].Total / float64(points[0].Nodes))
 	s.notes.warn("the sum of %s is %s; whether that is a limit they share cannot be told from one size: %s",
-		plural(p.Nodes, string(s.of)), s.amount(p.Total), s.advice(knee, points))
+		num.Count(p.Nodes, string(s.of)), s.amount(p.Total), s.advice(knee, points))
 }
 
 // amount prints a capacity of the sweep for people.
@@ -233,7 +233,7 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 		return nil
 	}
 	out := &SharedLimit{Total: c.Cap, CI: ci, From: reached(c.sizes, c.Knee), To: past[len(past)-1]}
-	out.Text = fmt.Sprintf("the sum stays at %s%s from %d to %s", s.amount(out.Total), payload(s.like.Resource), out.From, plural(out.To, string(s.of)))
+	out.Text = fmt.Sprintf("the sum stays at %s%s from %d to %s", s.amount(out.Total), payload(s.like.Resource), out.From, num.Count(out.To, string(s.of)))
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -59,7 +60,7 @@ func curveUnit(steps []stepReadings) (string, error) {
 		}
 	}
 	if without > 0 && (with > 0 || anyRefused(steps)) {
-		return "", fmt.Errorf("%s without a usable progress series (%s)", plural(without, "task"), refused)
+		return "", fmt.Errorf("%s without a usable progress series (%s)", num.Count(without, "task"), refused)
 	}
 	return unit, nil
 }

@@ -93,7 +93,7 @@ func (s *sweep) noteLost(p part) {
 
 // sizeName says which step of a sweep it is.
 func sizeName(step model.Step, of Subjects) string {
-	return fmt.Sprintf("%s with %s, trial %d", step.Phase, plural(len(observe.Subjects(step)), string(of)), step.Trial)
+	return fmt.Sprintf("%s with %s, trial %d", step.Phase, num.Count(len(observe.Subjects(step)), string(of)), step.Trial)
 }
 
 // alone adds the serial phase as size 1: in each trial that measured every

@@ -11,7 +11,7 @@ import (
 )
 
 // Count is what the finding compares: "4 nodes", "1 pair".
-func (f Finding) Count() string { return plural(f.Nodes, string(f.Of)) }
+func (f Finding) Count() string { return num.Count(f.Nodes, string(f.Of)) }
 
 // Worth says how many nodes, or pairs, without degradation would do the same
 // work: n·(1 − CDI/100); num.Missing where there is no CDI.

@@ -136,7 +136,7 @@ type worstOf struct {
 
 func (t *worstOf) take(s model.Step, r model.Result, n Host) {
 	v, ok := t.check.value(n)
-	if !ok || !finite(v) {
+	if !ok || !num.Finite(v) {
 		return
 	}
 	t.watched++
@@ -156,7 +156,7 @@ func (t *worstOf) disturbance() Disturbance {
 	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
 	if n.Tasks > 1 {
 		n.Text += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
-			count(n.Tasks, "task"), count(n.Nodes, "node"), n.Watched)
+			num.Count(n.Tasks, "task"), num.Count(n.Nodes, "node"), n.Watched)
 	}
 	return n
 }
@@ -223,7 +223,7 @@ func hostRetransmitted(n Host) (float64, bool) {
 // anything but the task.
 func hostOthers(n Host) (float64, bool) {
 	cores := n.Readings(MetricCores)
-	if len(cores.Values) == 0 || cores.Values[0] <= 0 || !finite(n.Others) {
+	if len(cores.Values) == 0 || cores.Values[0] <= 0 || !num.Finite(n.Others) {
 		return 0, false
 	}
 	return n.Others / cores.Values[0], true
@@ -238,12 +238,4 @@ func hostHeldBack(n Host) (float64, bool) {
 		return 0, false
 	}
 	return v / (n.End - n.Begin), true
-}
-
-// count says "1 task" or "2 tasks".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -78,7 +78,7 @@ func infoOf(run *observe.Run, workload string) (keys []infoKey, values map[infoK
 	values = make(map[infoKey]*infoValues)
 	eachScored(run, workload, func(s model.Step, r model.Result) {
 		for _, sample := range r.Samples {
-			if !sample.Info || !finite(sample.Value) || sample.Metric == model.MetricOtherCPU {
+			if !sample.Info || !num.Finite(sample.Value) || sample.Metric == model.MetricOtherCPU {
 				continue // what others did to the machine is among the monitor's notes
 			}
 			k := infoKey{sample.Metric, sample.Unit}
@@ -205,7 +205,7 @@ func histogramTable(run *observe.Run, workload string) (t *doc.Table, notes []st
 		m := merged[k]
 		if m.broken > 0 {
 			notes = append(notes, fmt.Sprintf("%s, %s: %s could not be read and are not part of the percentiles.",
-				k.metric, k.phase, count(m.broken, "histogram")))
+				k.metric, k.phase, num.Count(m.broken, "histogram")))
 		}
 		if m.h == nil || m.h.TotalCount() == 0 {
 			continue
@@ -227,18 +227,9 @@ func histogramRow(k histogramKey, h *hdr.Histogram) []doc.Cell {
 		cell = func(v int64) doc.Cell { return doc.Of(float64(v), s.Value(float64(v), 0)) }
 	}
 	return []doc.Cell{
-		doc.Say(k.metric), doc.Say(string(k.phase)), doc.Of(h.TotalCount(), grouped(h.TotalCount())),
+		doc.Say(k.metric), doc.Say(string(k.phase)), doc.Of(h.TotalCount(), num.Grouped(h.TotalCount())),
 		cell(h.ValueAtPercentile(50)), cell(h.ValueAtPercentile(90)), cell(h.ValueAtPercentile(99)), cell(h.Max()),
 	}
-}
-
-// grouped prints a count with its thousands apart.
-func grouped(n int64) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }
 
 // histogramKey is what may be merged: the same quantity in the same phase.

@@ -181,7 +181,7 @@ func hostPhases(run *observe.Run, workload string) (phases []hostPhase, words st
 	if len(serial.nodes) > 0 {
 		align(run.Nodes(), &phases[0], &p)
 	}
-	words = fmt.Sprintf("Parallel trial %d, the last complete one with all %s", parallel.Trial, count(most, string(parallel.Of())))
+	words = fmt.Sprintf("Parallel trial %d, the last complete one with all %s", parallel.Trial, num.Count(most, string(parallel.Of())))
 	if len(serial.nodes) > 0 {
 		words += "; beside it the serial tasks of the same trial, each node at its own start"
 	}
@@ -338,7 +338,7 @@ func hostFigures(phases []hostPhase, g grid, workload string) (out []doc.Block, 
 				known = known || line != nil
 				for i, x := range line {
 					line[i] = x * panel.factor
-					happened = happened || finite(x) && x > 0
+					happened = happened || num.Finite(x) && x > 0
 				}
 				names, lines = append(names, string(n.Node)), append(lines, line)
 			}
@@ -401,7 +401,7 @@ func meanShare(nodes []observe.Host, g grid, kinds []string) []float64 {
 	known := false
 	for _, n := range nodes {
 		for i, x := range cpuShare(kinds)(n, g) {
-			if finite(x) {
+			if num.Finite(x) {
 				sums[i], counts[i], known = sums[i]+x, counts[i]+1, true
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -153,7 +154,7 @@ func TestHostChartsShowTheTruth(t *testing.T) {
 			}
 			lines++
 			for _, y := range l.Y[1 : len(l.Y)-2] { // the first and last bins lie half outside of the task
-				if finite(y) && math.Abs(y/c.want-1) > .25 {
+				if num.Finite(y) && math.Abs(y/c.want-1) > .25 {
 					t.Errorf("%s, %s, panel %d, %s: %g, want %g within a quarter", c.workload, c.title, c.panel, l.Name, y, c.want)
 				}
 			}

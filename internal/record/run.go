@@ -7,7 +7,6 @@ package record
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -235,7 +234,7 @@ func (v Overview) about() []doc.Field {
 	out := []doc.Field{
 		{Label: "file", Text: fmt.Sprintf("%s (%s), seed %d, scalebench %s", r.SourceName, r.Kind, r.Seed, r.Version)},
 		{Label: "time", Text: times},
-		{Label: "fleet", Text: count(len(v.Fleet), "node") + ": " + joined(v.Fleet)},
+		{Label: "fleet", Text: num.Count(len(v.Fleet), "node") + ": " + joined(v.Fleet)},
 	}
 	if r.Reason != "" {
 		out = append([]doc.Field{{Label: "reason", Text: r.Reason}}, out...)
@@ -377,14 +376,6 @@ func optional(p *float64, print func(float64) string) string {
 	return print(*p)
 }
 
-// count says "1 node", "2 nodes".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func joined[T ~string](names []T) string {
 	words := make([]string, len(names))
 	for i, n := range names {
@@ -392,5 +383,3 @@ func joined[T ~string](names []T) string {
 	}
 	return strings.Join(words, ", ")
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

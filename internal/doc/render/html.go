@@ -6,11 +6,11 @@ import (
 	"encoding/base64"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
 )
 
@@ -159,7 +159,7 @@ func (p page) alerts(warnings []doc.Warning) node {
 		}
 		list = append(list, el("li", item...))
 	}
-	return el("section", class("alerts"), is("aria-label", "Warnings"), el("h2", text(plural(len(warnings), "warning"))), el("ul", list...))
+	return el("section", class("alerts"), is("aria-label", "Warnings"), el("h2", text(num.Count(len(warnings), "warning"))), el("ul", list...))
 }
 
 func (p page) sections(sections []doc.Section) node {
@@ -382,11 +382,4 @@ func minus(s string) string {
 // not before the sign of a number.
 func alphanumeric(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }

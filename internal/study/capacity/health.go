@@ -3,9 +3,9 @@ package capacity
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -192,21 +192,7 @@ func named(names []model.NodeID) string {
 	case 1:
 		return "generator " + string(names[0])
 	}
-	return "generators " + firstNames(names)
-}
-
-// firstNames lists the first few of many generators.
-func firstNames(names []model.NodeID) string {
-	const most = 5
-	var s []string
-	for _, n := range names[:min(most, len(names))] {
-		s = append(s, string(n))
-	}
-	text := strings.Join(s, ", ")
-	if more := len(names) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return "generators " + num.List(names)
 }
 
 // shareOf is the share of the operations due that these generators had.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
@@ -48,7 +49,7 @@ func (p Path) String() string {
 	}
 	whose := ""
 	if len(p.Nodes) > 0 {
-		whose = " from " + firstNames(p.Nodes)
+		whose = " from " + num.List(p.Nodes)
 	}
 	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", whose, unit.Brief(p.Light), unit.Brief(p.Full), rate(p.Load))
 	var lost []string
