@@ -42,18 +42,6 @@ func divide(run *observe.Run) []part {
 	return out
 }
 
-// measures says what the part's subjects are.
-func (p part) measures() Subjects {
-	for _, s := range p.steps {
-		for _, t := range s.Tasks {
-			if t.Spec.Role != model.RoleServe && t.Spec.Subject != "" && t.Spec.Subject != string(t.Node) {
-				return OfPairs
-			}
-		}
-	}
-	return OfNodes
-}
-
 // largest is the part without the parallel steps of fewer subjects, which are
 // points of a sweep over sizes.
 func (p part) largest() part {
@@ -96,9 +84,6 @@ type reading struct {
 	precision      precision
 }
 
-// task is the time of the whole task.
-func (r reading) task() span { return span{r.started, r.ended} }
-
 // stepReadings are the readings of one step, with the subjects that gave none,
 // or not all.
 type stepReadings struct {
@@ -107,76 +92,40 @@ type stepReadings struct {
 	missing  []model.NodeID
 }
 
-// read collects one metric over all complete steps. Tasks that only serve
-// others measure nothing and are passed over.
+// read collects one metric over all complete steps.
 func (p part) read(key string, like model.Sample, opt Options, n *notes) []stepReadings {
 	var out []stepReadings
 	for _, step := range p.steps {
 		if step.State != model.StepComplete {
 			continue
 		}
-		sr := stepReadings{step: step}
-		tasks := make(map[model.TaskID]model.Task, len(step.Tasks))
-		for _, t := range step.Tasks {
-			tasks[t.ID] = t
-		}
-		for _, r := range p.run.Accepted(step.ID) {
-			task, known := tasks[r.Task]
-			if known && task.Spec.Role == model.RoleServe {
-				continue
-			}
+		sr, given := stepReadings{step: step}, make(map[model.TaskID]bool)
+		for task, r := range p.run.Measured(step) {
 			rd, err := readResult(r, key, like, opt)
 			if err != nil {
 				n.warn("%s, trial %d: node %s, task %s: %v; left out", step.Phase, step.Trial, r.Node, r.Task, err)
 				continue
 			}
-			if rd.subject = r.Node; known {
-				rd.subject = observe.SubjectOf(task)
-			}
+			rd.subject, given[task.ID] = observe.SubjectOf(task), true
 			sr.readings = append(sr.readings, rd)
 		}
-		sr.missing = missingSubjects(step, sr.readings)
+		named := make(map[model.NodeID]bool) // half of a pair is no pair
+		for _, t := range observe.Measuring(step) {
+			if subject := observe.SubjectOf(t); !given[t.ID] && !named[subject] {
+				named[subject] = true
+				sr.missing = append(sr.missing, subject)
+			}
+		}
 		out = append(out, sr)
 	}
 	return out
 }
 
-// missingSubjects lists the subjects with a measuring task that gave no
-// reading: half of a pair is no pair.
-func missingSubjects(step model.Step, rs []reading) []model.NodeID {
-	type end struct{ node, subject model.NodeID }
-	given, named := make(map[end]bool, len(rs)), make(map[model.NodeID]bool)
-	for _, r := range rs {
-		given[end{r.node, r.subject}] = true
-	}
-	var out []model.NodeID
-	for _, t := range observe.Measuring(step) {
-		subject := observe.SubjectOf(t)
-		if !given[end{t.Node, subject}] && !named[subject] {
-			named[subject] = true
-			out = append(out, subject)
-		}
-	}
-	return out
-}
-
-// readResult finds the one sample of this metric in a result and its series.
+// readResult finds the sample of this metric in a result and its series.
 func readResult(r model.Result, key string, like model.Sample, opt Options) (reading, error) {
-	if r.Outcome != model.OutcomeOK {
-		return reading{}, fmt.Errorf("it ended as %s", r.Outcome)
-	}
-	var found []model.Sample
-	for _, s := range r.Samples {
-		if s.Metric == like.Metric && s.Key() == key {
-			found = append(found, s)
-		}
-	}
-	if len(found) != 1 {
-		return reading{}, fmt.Errorf("it reported %s %d times instead of once", key, len(found))
-	}
-	s := found[0]
-	if s.Unit != like.Unit || s.Better != like.Better {
-		return reading{}, fmt.Errorf("it reported %s in %q (better: %s) where others report %q (better: %s)", key, s.Unit, s.Better, like.Unit, like.Better)
+	s, err := observe.SampleOf(r, key, like.Unit, like.Better)
+	if err != nil {
+		return reading{}, err
 	}
 	if !IsCapacity(s.Value) {
 		return reading{}, fmt.Errorf("it reported %s = %v, which is no capacity: it must be a number above 0", key, s.Value)
@@ -240,7 +189,7 @@ func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReading
 	complete := make(map[int]bool)
 	var dropped []string
 	for _, trial := range p.byTrial() {
-		why := trial.lacks(missing, key, p.measures())
+		why := trial.lacks(missing, key, p.steps[0].Of())
 		complete[trial.steps[0].Trial] = len(why) == 0
 		if len(why) > 0 {
 			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", trial.steps[0].Trial, num.List(why)))

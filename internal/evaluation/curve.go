@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 )
 
 // curve is the progress counter of one task, checked. It is known at its
@@ -168,54 +169,26 @@ type timing struct {
 // active while its counter runs, else from its start to its end.
 func timingOf(rs []reading, useCurves bool) timing {
 	var t timing
-	if len(rs) == 0 {
-		return t
-	}
+	var tasks, active observe.Times
 	for _, r := range rs {
 		if r.started.IsZero() || r.ended.IsZero() || r.ended.Before(r.started) {
-			return t
+			return timing{}
 		}
-	}
-	t.known = true
-	starts, ends := bounds(rs, reading.task)
-	t.startSkew, t.endSpread = starts.length(), ends.length()
-	for _, r := range rs {
+		tasks.Add(r.started, r.ended)
+		if useCurves {
+			active.Add(r.curve.active.start, r.curve.active.end)
+		} else {
+			active.Add(r.started, r.ended)
+		}
 		t.clockError = max(t.clockError, r.clockError)
 	}
-	if useCurves {
-		starts, ends = bounds(rs, func(r reading) span { return r.curve.active })
-	}
-	t.common = span{starts.end, ends.start}
-	all := span{starts.start, ends.end}
+	t.known = len(rs) > 0
+	t.startSkew, t.endSpread = tasks.LastStart.Sub(tasks.FirstStart), tasks.LastEnd.Sub(tasks.FirstEnd)
+	t.common = span{active.LastStart, active.FirstEnd}
 	if t.common.length() > 0 {
-		t.overlap = t.common.length().Seconds() / all.length().Seconds()
+		t.overlap = t.common.length().Seconds() / active.LastEnd.Sub(active.FirstStart).Seconds()
 	} else {
 		t.common.end = t.common.start
 	}
 	return t
-}
-
-// bounds returns the first and last start and the first and last end.
-func bounds(rs []reading, of func(reading) span) (starts, ends span) {
-	for i, r := range rs {
-		s := of(r)
-		if i == 0 {
-			starts, ends = span{s.start, s.start}, span{s.end, s.end}
-			continue
-		}
-		starts = widened(starts, s.start)
-		ends = widened(ends, s.end)
-	}
-	return starts, ends
-}
-
-// widened returns the span with t in it.
-func widened(s span, t time.Time) span {
-	if t.Before(s.start) {
-		s.start = t
-	}
-	if t.After(s.end) {
-		s.end = t
-	}
-	return s
 }

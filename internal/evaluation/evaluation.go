@@ -144,7 +144,7 @@ func Scalings(run *observe.Run, opt Options) ([]Scaling, error) {
 func (p part) findings(opt Options) []Finding {
 	keys, first := p.metrics()
 	if len(keys) == 0 {
-		empty := comparison{workload: p.workload, of: p.measures(), scoring: scoring{window: WindowWhole}}
+		empty := comparison{workload: p.workload, of: p.steps[0].Of(), scoring: scoring{window: WindowWhole}}
 		empty.notes.doubt("no valid result reported a metric")
 		p.noteRun(&empty.notes)
 		return []Finding{empty.finding(opt)}
@@ -161,7 +161,7 @@ func (p part) findings(opt Options) []Finding {
 
 // compare reads, scores and arranges one metric.
 func (p part) compare(key string, like model.Sample, opt Options) comparison {
-	cmp := comparison{workload: p.workload, metric: key, of: p.measures(), resource: like.Resource}
+	cmp := comparison{workload: p.workload, metric: key, of: p.steps[0].Of(), resource: like.Resource}
 	n := &cmp.notes
 	if like.Better != model.Higher && like.Better != model.Lower {
 		n.warn("%s does not say which direction is better (%q); taken as higher", key, like.Better)
@@ -201,7 +201,7 @@ func (p part) noteFleet(steps []stepReadings, n *notes) {
 		}
 		now := observe.Subjects(s.step)
 		if fleet != nil && !slices.Equal(fleet, now) {
-			n.doubt("the parallel trials ran on different %ss (%s and %s)", p.measures(), num.List(fleet), num.List(now))
+			n.doubt("the parallel trials ran on different %ss (%s and %s)", p.steps[0].Of(), num.List(fleet), num.List(now))
 			return
 		}
 		fleet = now

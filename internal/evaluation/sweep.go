@@ -40,7 +40,7 @@ type share struct {
 // step in which some subject was not measured, or too little of which was
 // simultaneous, is left out with a warning.
 func (p part) sweepOf(key string, like model.Sample, opt Options) *sweep {
-	s := &sweep{key: key, like: like, of: p.measures(), groups: p.groups()}
+	s := &sweep{key: key, like: like, of: p.steps[0].Of(), groups: p.groups()}
 	steps := p.read(key, like, opt, &s.notes)
 	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.incomplete(sr) })
 	s.scoring = score(steps, like, opt, &s.notes)
