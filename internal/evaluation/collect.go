@@ -20,8 +20,12 @@ type part struct {
 }
 
 // divide divides a run by workload, in the order of the steps. Steps of a batch
-// or a search have no phase to compare and are left out.
-func divide(run *observe.Run) []part {
+// or a search have no phase to compare and are left out; a run of such alone is
+// a model.ErrUsage.
+func divide(run *observe.Run) ([]part, error) {
+	if err := run.Need(observe.Series); err != nil {
+		return nil, err
+	}
 	steps := slices.Clone(run.Steps())
 	slices.SortStableFunc(steps, func(a, b model.Step) int { return cmp.Compare(a.Number, b.Number) })
 	var out []part
@@ -39,7 +43,10 @@ func divide(run *observe.Run) []part {
 	for i := range out {
 		out[i].all = out[i].steps
 	}
-	return out
+	if len(out) == 0 {
+		return nil, fmt.Errorf("run %s has no serial or parallel phase, so there is nothing to compare; use an experiment file with `evaluations: [serial, parallel]`: %w", run.Run().ID, model.ErrUsage)
+	}
+	return out, nil
 }
 
 // largest is the part without the parallel steps of fewer subjects, which are
@@ -93,7 +100,7 @@ type stepReadings struct {
 }
 
 // read collects one metric over all complete steps.
-func (p part) read(key string, like model.Sample, opt Options, n *notes) []stepReadings {
+func (p part) read(key string, like model.Sample, n *notes) []stepReadings {
 	var out []stepReadings
 	for _, step := range p.steps {
 		if step.State != model.StepComplete {
@@ -101,7 +108,7 @@ func (p part) read(key string, like model.Sample, opt Options, n *notes) []stepR
 		}
 		sr, given := stepReadings{step: step}, make(map[model.TaskID]bool)
 		for task, r := range p.run.Measured(step) {
-			rd, err := readResult(r, key, like, opt)
+			rd, err := readResult(r, key, like)
 			if err != nil {
 				n.warn("%s, trial %d: node %s, task %s: %v; left out", step.Phase, step.Trial, r.Node, r.Task, err)
 				continue
@@ -122,7 +129,7 @@ func (p part) read(key string, like model.Sample, opt Options, n *notes) []stepR
 }
 
 // readResult finds the sample of this metric in a result and its series.
-func readResult(r model.Result, key string, like model.Sample, opt Options) (reading, error) {
+func readResult(r model.Result, key string, like model.Sample) (reading, error) {
 	s, err := observe.SampleOf(r, key, like.Unit, like.Better)
 	if err != nil {
 		return reading{}, err
@@ -131,7 +138,7 @@ func readResult(r model.Result, key string, like model.Sample, opt Options) (rea
 		return reading{}, fmt.Errorf("it reported %s = %v, which is no capacity: it must be a number above 0", key, s.Value)
 	}
 	rd := reading{node: r.Node, started: r.Started, ended: r.Ended, clockError: r.ClockError, value: s.Value}
-	rd.curve, rd.refused = readCurve(r, s, opt)
+	rd.curve, rd.refused = readCurve(r, s)
 	return rd, nil
 }
 
@@ -143,7 +150,7 @@ const leastCapacity, largestCapacity = 1e-100, 1e100
 func IsCapacity(v float64) bool { return v >= leastCapacity && v <= largestCapacity }
 
 // readCurve returns the progress curve of a sample, or why there is none.
-func readCurve(r model.Result, s model.Sample, opt Options) (*curve, string) {
+func readCurve(r model.Result, s model.Sample) (*curve, string) {
 	var found []model.Series
 	for _, series := range r.Series {
 		if series.Metric == s.Metric {
@@ -166,7 +173,7 @@ func readCurve(r model.Result, s model.Sample, opt Options) (*curve, string) {
 	case r.Started.IsZero() || !r.Ended.After(r.Started):
 		return nil, "the task has no start and end times"
 	}
-	c, err := newCurve(found[0], span{r.Started, r.Ended}, opt.MaxGap)
+	c, err := newCurve(found[0], span{r.Started, r.Ended})
 	if err != nil {
 		return nil, err.Error()
 	}

@@ -78,12 +78,14 @@ const (
 
 // scaling computes one metric.
 func (p part) scaling(key string, like model.Sample, opt Options) Scaling {
-	s := p.sweepOf(key, like, opt)
+	s := p.sweepOf(key, like)
 	out := Scaling{
 		Workload: p.workload, Metric: key, Unit: s.unit, Resource: like.Resource, Of: s.of,
 		Points: s.points(),
 	}
-	f := p.quickFinding(key, like, opt)
+	quick := opt
+	quick.Resamples = 100 // of the finding the verdict is wanted, not the bootstrap
+	f := p.largest().compare(key, like).finding(quick)
 	s.notes.warnings = slices.DeleteFunc(s.notes.warnings, func(w string) bool { return slices.Contains(f.Warnings, w) })
 	if len(out.Points) < leastSizes {
 		s.noteFewSizes(out.Points, f)
@@ -92,14 +94,6 @@ func (p part) scaling(key string, like model.Sample, opt Options) Scaling {
 	}
 	out.Warnings = s.notes.all()
 	return out
-}
-
-// quickFinding is the CDI of the metric, for its verdict.
-func (p part) quickFinding(key string, like model.Sample, opt Options) Finding {
-	const leastResamples = 100 // the bootstrap is not looked at
-	opt.Resamples = leastResamples
-	cmp := p.largest().compare(key, like, opt)
-	return cmp.finding(opt)
 }
 
 // noteFewSizes says, where capacity was lost, that two sizes cannot tell a

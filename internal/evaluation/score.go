@@ -22,10 +22,10 @@ type scoring struct {
 
 // score sets the capacities of all readings. It scores in the common window
 // if every curve of every step allows it, else on whole tasks.
-func score(steps []stepReadings, like model.Sample, opt Options, n *notes) scoring {
+func score(steps []stepReadings, like model.Sample, n *notes) scoring {
 	unit, err := curveUnit(steps)
 	if err == nil && unit != "" {
-		err = scoreCommon(steps, opt)
+		err = scoreCommon(steps)
 	}
 	if err != nil {
 		n.warn("scored on whole tasks, not in the common window: %v", err)
@@ -87,12 +87,12 @@ func anyRefused(steps []stepReadings) bool {
 
 // scoreCommon scores parallel tasks in their step's common window, serial
 // ones over all of their counter, and all of them over the whole as well.
-func scoreCommon(steps []stepReadings, opt Options) error {
+func scoreCommon(steps []stepReadings) error {
 	for _, s := range steps {
 		window := timingOf(s.readings, true).common
 		for i := range s.readings {
 			r := &s.readings[i]
-			if err := r.scoreCurve(s.step.Phase, window, opt); err != nil {
+			if err := r.scoreCurve(s.step.Phase, window); err != nil {
 				return fmt.Errorf("%s, trial %d: the progress series of node %s is refused: %w", s.step.Phase, s.step.Trial, r.node, err)
 			}
 		}
@@ -101,14 +101,14 @@ func scoreCommon(steps []stepReadings, opt Options) error {
 }
 
 // scoreCurve scores one task by its counter.
-func (r *reading) scoreCurve(phase model.Phase, window span, opt Options) error {
+func (r *reading) scoreCurve(phase model.Phase, window span) error {
 	var err error
 	if r.whole, err = r.curve.rate(); err != nil {
 		return err
 	}
 	first, last := r.curve.positive, len(r.curve.times)-1
 	if phase == model.Parallel {
-		if first, last, err = r.curve.within(window, opt.MaxGap); err != nil {
+		if first, last, err = r.curve.within(window); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func compareWithSamples(steps []stepReadings, like model.Sample, unit string, n 
 type simultaneity struct{ overlap, skewMS, spreadMS *float64 }
 
 // simultaneityOf looks at every parallel step and notes what is poor.
-func simultaneityOf(steps []stepReadings, window string, opt Options, n *notes) simultaneity {
+func simultaneityOf(steps []stepReadings, window string, n *notes) simultaneity {
 	var s simultaneity
 	for _, sr := range steps {
 		if sr.step.Phase != model.Parallel || len(sr.readings) == 0 {
@@ -198,16 +198,16 @@ func simultaneityOf(steps []stepReadings, window string, opt Options, n *notes) 
 		s.spreadMS = extreme(s.spreadMS, milliseconds(t.endSpread), math.Max)
 		noteClock(sr.step, t, n)
 	}
-	noteOverlap(s.overlap, window, opt, n)
+	noteOverlap(s.overlap, window, n)
 	return s
 }
 
 // noteOverlap judges the least overlap.
-func noteOverlap(overlap *float64, window string, opt Options, n *notes) {
+func noteOverlap(overlap *float64, window string, n *notes) {
 	switch {
 	case overlap == nil:
-	case *overlap < opt.MinOverlap:
-		n.doubt("all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% wanted): give every node the same running time instead of the same amount of work", 100**overlap, 100*opt.MinOverlap)
+	case *overlap < minOverlap:
+		n.doubt("all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% wanted): give every node the same running time instead of the same amount of work", 100**overlap, 100*minOverlap)
 	case *overlap < goodOverlap && window == WindowWhole:
 		n.warn("poor overlap: all nodes were active together for %.0f %% of the time, and whole tasks are scored, so that degradation is understated", 100**overlap)
 	case *overlap < goodOverlap:

@@ -39,12 +39,12 @@ type share struct {
 // sweepOf reads and scores all steps of all sizes in one and the same way. A
 // step in which some subject was not measured, or too little of which was
 // simultaneous, is left out with a warning.
-func (p part) sweepOf(key string, like model.Sample, opt Options) *sweep {
+func (p part) sweepOf(key string, like model.Sample) *sweep {
 	s := &sweep{key: key, like: like, of: p.steps[0].Of(), groups: p.groups()}
-	steps := p.read(key, like, opt, &s.notes)
+	steps := p.read(key, like, &s.notes)
 	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.incomplete(sr) })
-	s.scoring = score(steps, like, opt, &s.notes)
-	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.scattered(sr, opt) })
+	s.scoring = score(steps, like, &s.notes)
+	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.scattered(sr) })
 	s.resolution = resolutionOf(steps)
 	subjects, serial, parallel := arrange(steps)
 	s.alone(p, subjects, serial)
@@ -66,12 +66,12 @@ func (s *sweep) incomplete(sr stepReadings) bool {
 
 // scattered reports, and notes, a parallel step whose subjects were not active
 // together.
-func (s *sweep) scattered(sr stepReadings, opt Options) bool {
+func (s *sweep) scattered(sr stepReadings) bool {
 	if sr.step.Phase != model.Parallel {
 		return false
 	}
 	t := timingOf(sr.readings, s.window == WindowCommon)
-	if t.known && t.overlap >= opt.MinOverlap {
+	if t.known && t.overlap >= minOverlap {
 		return false
 	}
 	s.notes.warn("%s: its %ss were active together for %.0f %% of the time, or when is not known; left out", sizeName(sr.step, s.of), s.of, 100*t.overlap)

@@ -39,22 +39,18 @@ The JSON has the ranking and the scalings; the CSV one line a size.`,
 }
 
 // Params are the parameters of the study: there are none.
-type Params struct {
-	// Resamples of bootstraps; 0: their defaults.
-	Resamples int `json:"-"`
-}
+type Params struct{}
 
 // Validate implements study.Study.
 func (*Params) Validate() error { return nil }
 
 // Analyze implements study.Study.
 func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	opt := evaluation.Options{Resamples: p.Resamples}
-	findings, err := evaluation.Findings(in.Run, opt)
+	findings, err := evaluation.Findings(in.Run, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
-	scalings, err := evaluation.Scalings(in.Run, opt)
+	scalings, err := evaluation.Scalings(in.Run, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 
 // measureRate takes the rate of a node from a run.
 func (p *Params) measureRate(run *observe.Run, workload string, q *question) error {
-	findings, err := evaluation.Findings(run, p.options())
+	findings, err := evaluation.Findings(run, evaluation.Options{})
 	if err != nil {
 		return err
 	}
