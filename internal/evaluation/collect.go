@@ -3,6 +3,7 @@ package evaluation
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -59,23 +60,29 @@ func (p part) largest() part {
 	return p
 }
 
-// metrics lists the part's metrics in the order of first appearance, each with
-// the sample that introduced it: its unit and direction hold for all. Values
-// that only describe a trial (Info) are no capacities and left out.
-func (p part) metrics() (keys []string, first map[string]model.Sample) {
-	first = make(map[string]model.Sample)
+// metric is a metric of a part, with the sample that introduced it: its unit and
+// direction hold for all.
+type metric struct {
+	model.Sample
+	key string
+}
+
+// metrics lists the part's metrics in the order of first appearance. Values that
+// only describe a trial (Info) are no capacities and left out.
+func (p part) metrics() []metric {
+	var out []metric
+	seen := make(map[string]bool)
 	for _, step := range p.steps {
 		for _, r := range p.run.Accepted(step.ID) {
 			for _, s := range r.Samples {
-				key := s.Key()
-				if _, ok := first[key]; !ok && !s.Info {
-					keys = append(keys, key)
-					first[key] = s
+				if key := s.Key(); !seen[key] && !s.Info {
+					seen[key] = true
+					out = append(out, metric{s, key})
 				}
 			}
 		}
 	}
-	return keys, first
+	return out
 }
 
 // reading is what one task says about one metric.
@@ -100,7 +107,7 @@ type stepReadings struct {
 }
 
 // read collects one metric over all complete steps.
-func (p part) read(key string, like model.Sample, n *notes) []stepReadings {
+func (p part) read(like metric, n *notes) []stepReadings {
 	var out []stepReadings
 	for _, step := range p.steps {
 		if step.State != model.StepComplete {
@@ -108,7 +115,7 @@ func (p part) read(key string, like model.Sample, n *notes) []stepReadings {
 		}
 		sr, given := stepReadings{step: step}, make(map[model.TaskID]bool)
 		for task, r := range p.run.Measured(step) {
-			rd, err := readResult(r, key, like)
+			rd, err := readResult(r, like)
 			if err != nil {
 				n.warn("%s, trial %d: node %s, task %s: %v; left out", step.Phase, step.Trial, r.Node, r.Task, err)
 				continue
@@ -129,13 +136,13 @@ func (p part) read(key string, like model.Sample, n *notes) []stepReadings {
 }
 
 // readResult finds the sample of this metric in a result and its series.
-func readResult(r model.Result, key string, like model.Sample) (reading, error) {
-	s, err := observe.SampleOf(r, key, like.Unit, like.Better)
+func readResult(r model.Result, like metric) (reading, error) {
+	s, err := observe.SampleOf(r, like.key, like.Unit, like.Better)
 	if err != nil {
 		return reading{}, err
 	}
 	if !IsCapacity(s.Value) {
-		return reading{}, fmt.Errorf("it reported %s = %v, which is no capacity: it must be a number above 0", key, s.Value)
+		return reading{}, fmt.Errorf("it reported %s = %v, which is no capacity: it must be a number above 0", like.key, s.Value)
 	}
 	rd := reading{node: r.Node, started: r.Started, ended: r.Ended, clockError: r.ClockError, value: s.Value}
 	rd.curve, rd.refused = readCurve(r, s)
@@ -195,11 +202,17 @@ func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReading
 	}
 	complete := make(map[int]bool)
 	var dropped []string
-	for _, trial := range p.byTrial() {
-		why := trial.lacks(missing, key, p.steps[0].Of())
-		complete[trial.steps[0].Trial] = len(why) == 0
+	trials := make(map[int]part)
+	for _, s := range p.steps {
+		t := trials[s.Trial]
+		t.steps = append(t.steps, s)
+		trials[s.Trial] = t
+	}
+	for _, number := range slices.Sorted(maps.Keys(trials)) {
+		why := trials[number].lacks(missing, key)
+		complete[number] = len(why) == 0
 		if len(why) > 0 {
-			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", trial.steps[0].Trial, num.List(why)))
+			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", number, num.List(why)))
 		}
 	}
 	switch len(dropped) {
@@ -218,18 +231,15 @@ func (p part) has(phase model.Phase) bool {
 	return slices.ContainsFunc(p.steps, func(s model.Step) bool { return s.Phase == phase })
 }
 
-// byTrial divides the part by trial, in order.
-func (p part) byTrial() []part {
-	steps := slices.Clone(p.steps)
-	slices.SortStableFunc(steps, func(a, b model.Step) int { return cmp.Compare(a.Trial, b.Trial) })
-	var out []part
-	for len(steps) > 0 {
-		end := slices.IndexFunc(steps, func(s model.Step) bool { return s.Trial != steps[0].Trial })
-		if end < 0 {
-			end = len(steps)
+// alone are the subjects that the serial phase was to measure.
+func (p part) alone() map[model.NodeID]bool {
+	out := make(map[model.NodeID]bool)
+	for _, s := range p.steps {
+		if s.Phase == model.Serial {
+			for _, subject := range observe.Subjects(s) {
+				out[subject] = true
+			}
 		}
-		out = append(out, part{run: p.run, workload: p.workload, steps: steps[:end]})
-		steps = steps[end:]
 	}
 	return out
 }
@@ -237,35 +247,26 @@ func (p part) byTrial() []part {
 // lacks says what a trial lacks to be complete: steps that did not come to a
 // valid end, subjects that were not measured alone. One without a value in a
 // complete parallel step is worse and not said here (noteMissing).
-func (p part) lacks(missing map[model.StepID][]model.NodeID, key string, of Subjects) []string {
-	var out []string
-	alone := make(map[model.NodeID]bool)
-	for _, s := range p.steps {
-		if s.Phase != model.Serial {
-			continue
+func (p part) lacks(missing map[model.StepID][]model.NodeID, key string) (out []string) {
+	alone := p.alone()
+	for _, phase := range []model.Phase{model.Serial, model.Parallel} {
+		if !p.has(phase) && phase == model.Parallel {
+			out = append(out, "no parallel step")
 		}
-		for _, subject := range observe.Subjects(s) {
-			alone[subject] = true
-		}
-		if s.State != model.StepComplete {
-			out = append(out, phaseName(s)+" "+string(s.State))
-		} else if silent := missing[s.ID]; len(silent) > 0 {
-			out = append(out, "no usable "+key+" of "+named(of, silent)+" alone")
-		}
-	}
-	if !p.has(model.Parallel) {
-		out = append(out, "no parallel step")
-	}
-	for _, s := range p.steps {
-		if s.Phase != model.Parallel {
-			continue
-		}
-		if s.State != model.StepComplete {
-			out = append(out, phaseName(s)+" "+string(s.State))
-		}
-		for _, subject := range observe.Subjects(s) {
-			if !alone[subject] {
-				out = append(out, "no serial step on "+string(subject))
+		for _, s := range p.steps {
+			silent := missing[s.ID]
+			switch {
+			case s.Phase != phase:
+				continue
+			case s.State != model.StepComplete:
+				out = append(out, phaseName(s)+" "+string(s.State))
+			case phase == model.Serial && len(silent) > 0:
+				out = append(out, "no usable "+key+" of "+named(s.Of(), silent)+" alone")
+			}
+			for _, subject := range observe.Subjects(s) {
+				if !alone[subject] {
+					out = append(out, "no serial step on "+string(subject))
+				}
 			}
 		}
 	}

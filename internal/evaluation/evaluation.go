@@ -104,9 +104,8 @@ func Scalings(run *observe.Run, opt Options) ([]Scaling, error) {
 	}
 	out := []Scaling{}
 	for _, p := range all {
-		keys, first := p.metrics()
-		for _, key := range keys {
-			out = append(out, p.scaling(key, first[key], opt.orElse(run.Run().Seed)))
+		for _, like := range p.metrics() {
+			out = append(out, p.scaling(like, opt.orElse(run.Run().Seed)))
 		}
 	}
 	return out, nil
@@ -114,16 +113,16 @@ func Scalings(run *observe.Run, opt Options) ([]Scaling, error) {
 
 // findings returns one finding a metric.
 func (p part) findings(opt Options) []Finding {
-	keys, first := p.metrics()
-	if len(keys) == 0 {
+	metrics := p.metrics()
+	if len(metrics) == 0 {
 		empty := comparison{workload: p.workload, of: p.steps[0].Of(), scoring: scoring{window: WindowWhole}}
 		empty.notes.doubt("no valid result reported a metric")
 		p.noteRun(&empty.notes)
 		return []Finding{empty.finding(opt)}
 	}
-	out := make([]Finding, 0, len(keys))
-	for _, key := range keys {
-		c := p.compare(key, first[key])
+	out := make([]Finding, 0, len(metrics))
+	for _, like := range metrics {
+		c := p.compare(like)
 		p.noteRun(&c.notes)
 		p.noteFacts(c, &c.notes)
 		out = append(out, c.finding(opt))
@@ -132,15 +131,15 @@ func (p part) findings(opt Options) []Finding {
 }
 
 // compare reads, scores and arranges one metric.
-func (p part) compare(key string, like model.Sample) comparison {
-	c := comparison{workload: p.workload, metric: key, of: p.steps[0].Of(), resource: like.Resource}
+func (p part) compare(like metric) comparison {
+	c := comparison{workload: p.workload, metric: like.key, of: p.steps[0].Of(), resource: like.Resource}
 	n := &c.notes
 	if like.Better != model.Higher && like.Better != model.Lower {
-		n.warn("%s does not say which direction is better (%q); taken as higher", key, like.Better)
+		n.warn("%s does not say which direction is better (%q); taken as higher", like.key, like.Better)
 	}
-	steps := p.balanced(p.read(key, like, n), key, n)
-	noteMissing(steps, key, c.of, n)
-	c.scoring = score(steps, like, n)
+	steps := p.balanced(p.read(like, n), like.key, n)
+	noteMissing(steps, like.key, c.of, n)
+	c.scoring = score(steps, like.Sample, n)
 	c.resolution = resolutionOf(steps)
 	c.common = commonOf(steps)
 	c.simultaneity = simultaneityOf(steps, c.window, n)

@@ -42,12 +42,15 @@ func score(steps []stepReadings, like model.Sample, n *notes) scoring {
 // workload publishes none, an error when some of it cannot be used.
 func curveUnit(steps []stepReadings) (string, error) {
 	var unit, refused string
-	var with, without int
+	var with, without, unusable int
 	for _, s := range steps {
 		for _, r := range s.readings {
 			switch {
 			case r.curve == nil:
 				without++
+				if r.refused != "" {
+					unusable++
+				}
 				if r.refused != "" || refused == "" {
 					refused = refusal(s.step, r)
 				}
@@ -59,7 +62,7 @@ func curveUnit(steps []stepReadings) (string, error) {
 			}
 		}
 	}
-	if without > 0 && (with > 0 || anyRefused(steps)) {
+	if without > 0 && with+unusable > 0 {
 		return "", fmt.Errorf("%s without a usable progress series (%s)", num.Count(without, "task"), refused)
 	}
 	return unit, nil
@@ -72,17 +75,6 @@ func refusal(step model.Step, r reading) string {
 		why = "none was published"
 	}
 	return fmt.Sprintf("%s, trial %d, node %s: %s", step.Phase, step.Trial, r.node, why)
-}
-
-func anyRefused(steps []stepReadings) bool {
-	for _, s := range steps {
-		for _, r := range s.readings {
-			if r.refused != "" {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // scoreCommon scores parallel tasks in their step's common window, serial
@@ -131,7 +123,7 @@ func scoreWhole(steps []stepReadings, like model.Sample) scoring {
 			r := &s.readings[i]
 			r.whole = capacityOf(r.value, sc.reciprocal)
 			r.scored = r.whole
-			r.precision = reported(r.value)
+			r.precision = precision{value: r.value, decimals: decimals(r.value)}
 		}
 	}
 	return sc
