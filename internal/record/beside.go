@@ -99,14 +99,9 @@ func infoOf(run *observe.Run, workload string) (keys []infoKey, values map[infoK
 // eachScored calls f for the results of a workload that its findings come
 // from: the serial steps, and the parallel ones with all subjects at work.
 func eachScored(run *observe.Run, workload string, f func(model.Step, model.Result)) {
-	most := 0
+	most := observe.Fleet(run.Steps())[workload]
 	for _, s := range run.Steps() {
-		if s.Workload == workload && s.Phase == model.Parallel {
-			most = max(most, len(s.Subjects()))
-		}
-	}
-	for _, s := range run.Steps() {
-		scored := s.Phase == model.Serial || s.Phase == model.Parallel && len(s.Subjects()) == most
+		scored := s.Phase == model.Serial || s.Phase == model.Parallel && len(observe.Subjects(s)) == most
 		if s.Workload != workload || !scored {
 			continue
 		}
@@ -275,16 +270,14 @@ func mergedHistograms(run *observe.Run, workload string) (merged map[histogramKe
 // add merges one histogram.
 func (m *mergedHistogram) add(x model.Histogram) {
 	h, err := histogram.Decode(x.Encoded)
+	if err == nil {
+		h, err = histogram.Merge(m.h, h)
+	}
 	if err != nil {
 		m.broken++
 		return
 	}
-	sum, err := histogram.Merge(m.h, h)
-	if err != nil {
-		m.broken++
-		return
-	}
-	m.h = sum
+	m.h = h
 }
 
 // meanOf is NaN for no values: missing is missing.

@@ -157,14 +157,9 @@ func hostPart(run *observe.Run, workload string) *doc.Section {
 // hostPhases chooses what is shown, and says so.
 func hostPhases(run *observe.Run, workload string) (phases []hostPhase, words string) {
 	var parallel *model.Step
-	most := 0
+	most := observe.Fleet(run.Steps())[workload]
 	for _, s := range run.Steps() {
-		if s.Workload == workload && s.Phase == model.Parallel {
-			most = max(most, len(s.Subjects()))
-		}
-	}
-	for _, s := range run.Steps() {
-		if s.Workload == workload && s.Phase == model.Parallel && len(s.Subjects()) == most && watched(run.Accepted(s.ID)) {
+		if s.Workload == workload && s.Phase == model.Parallel && len(observe.Subjects(s)) == most && watched(run.Accepted(s.ID)) {
 			parallel = &s
 		}
 	}
@@ -177,7 +172,7 @@ func hostPhases(run *observe.Run, workload string) (phases []hostPhase, words st
 	}
 	results := run.Accepted(parallel.ID)
 	zero := startOf(*parallel, results)
-	p := hostPhase{role: chart.Parallel, nodes: onePerNode(*parallel, results, zero), window: commonWindow(*parallel, results, zero)}
+	p := hostPhase{role: chart.Parallel, nodes: onePerNode(*parallel, results, zero), window: commonWindow(run, *parallel, zero)}
 	if len(serial.nodes) > 0 {
 		align(run.Nodes(), &phases[0], &p)
 	}
@@ -231,17 +226,17 @@ func startOf(s model.Step, results []model.Result) time.Time {
 
 // commonWindow is the time in which all measuring tasks were running; nil where
 // there is none.
-func commonWindow(s model.Step, results []model.Result, zero time.Time) *[2]float64 {
-	from, to := math.Inf(-1), math.Inf(1)
-	for _, r := range results {
-		if !serves(s, r) && !r.Started.IsZero() && !r.Ended.Before(r.Started) {
-			from, to = max(from, r.Started.Sub(zero).Seconds()), min(to, r.Ended.Sub(zero).Seconds())
+func commonWindow(run *observe.Run, s model.Step, zero time.Time) *[2]float64 {
+	var times observe.Times
+	for _, r := range run.Measured(s) {
+		if !r.Started.IsZero() && !r.Ended.Before(r.Started) {
+			times.Add(r.Started, r.Ended)
 		}
 	}
-	if !(to > from) || math.IsInf(to-from, 0) {
+	if !times.FirstEnd.After(times.LastStart) {
 		return nil
 	}
-	return &[2]float64{from, to}
+	return &[2]float64{times.LastStart.Sub(zero).Seconds(), times.FirstEnd.Sub(zero).Seconds()}
 }
 
 // onePerNode has each node once, in the order of the tasks: a node that

@@ -33,13 +33,7 @@ func Nodes(nodes []model.NodeInfo) *doc.Document {
 		row = append(row, factCells(n.Node)...)
 		t.Add(append(row, doc.Of(string(n.Status)), timeCell(n.Heard), doc.Of(string(n.Task)))...)
 	}
-	d := &doc.Document{Data: t}
-	if len(nodes) == 0 {
-		d.Answer = "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins."
-		return d
-	}
-	d.Sections = []doc.Section{{Blocks: []doc.Block{{Table: t}}}}
-	return d
+	return listing(t, "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins.")
 }
 
 // statusCell says what a node is doing when it is doing something.

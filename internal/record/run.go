@@ -105,32 +105,23 @@ func newStepView(s model.Step, results []model.Result) stepView {
 	for _, task := range s.Tasks {
 		serving[task.ID] = task.Spec.Role == model.RoleServe
 	}
-	first, last, end := time.Time{}, time.Time{}, time.Time{}
+	var times observe.Times
 	for _, r := range results {
 		if replaced(s, r, results) {
 			continue
 		}
 		v.Outcomes[r.Outcome]++
-		if serving[r.Task] || r.Started.IsZero() || r.Ended.Before(r.Started) {
-			continue
-		}
-		if first.IsZero() || r.Started.Before(first) {
-			first = r.Started
-		}
-		if r.Started.After(last) {
-			last = r.Started
-		}
-		if r.Ended.After(end) {
-			end = r.Ended
+		if !serving[r.Task] && !r.Started.IsZero() && !r.Ended.Before(r.Started) {
+			times.Add(r.Started, r.Ended)
 		}
 	}
-	if first.IsZero() {
+	if times.FirstStart.IsZero() {
 		return v
 	}
-	seconds := end.Sub(first).Seconds()
-	v.Started, v.Seconds = first, &seconds
+	seconds := times.LastEnd.Sub(times.FirstStart).Seconds()
+	v.Started, v.Seconds = times.FirstStart, &seconds
 	if s.Phase == model.Parallel {
-		skew := float64(last.Sub(first)) / float64(time.Millisecond)
+		skew := float64(times.LastStart.Sub(times.FirstStart)) / float64(time.Millisecond)
 		v.SkewMS = &skew
 	}
 	return v
