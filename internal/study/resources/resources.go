@@ -12,8 +12,6 @@ package resources
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
@@ -58,24 +56,12 @@ func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error
 }
 
 // Result is the ranking, and how the total of each metric grew with the size of
-// the fleet.
+// the fleet. Its JSON form is a contract that scripts rely on.
 type Result struct {
-	Ranking  Ranking
-	Scalings []evaluation.Scaling
+	Ranking  Ranking              `json:"ranking"`
+	Scalings []evaluation.Scaling `json:"scalings"`
 
 	title string
-}
-
-// MarshalJSON implements json.Marshaler: the contract of scripts.
-func (r *Result) MarshalJSON() ([]byte, error) {
-	b, err := json.Marshal(struct {
-		Ranking  Ranking              `json:"ranking"`
-		Scalings []evaluation.Scaling `json:"scalings"`
-	}{r.Ranking, r.Scalings})
-	if err != nil {
-		return nil, fmt.Errorf("encoding the ranking: %w", err)
-	}
-	return b, nil
 }
 
 // Gate implements study.Result: nothing is held against a threshold.

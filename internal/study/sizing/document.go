@@ -71,9 +71,7 @@ func (r *Result) table() *doc.Table {
 		},
 		Stack: [][]string{{"node_limit", "rate_limit"}, {"largest", "largest_rate"}, {"resource", "answer"}, {"capacity", "measured_at"}, {"demand", "needed"}},
 	}
-	for _, key := range []string{"demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi"} {
-		t.Columns = append(t.Columns, doc.Column{Key: key, For: doc.Programs})
-	}
+	t.Columns = append(t.Columns, doc.ForPrograms("demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi")...)
 	for _, x := range r.Resources {
 		t.Add(x.row()...)
 	}
@@ -115,7 +113,7 @@ func (r Resource) row() []doc.Cell {
 	}
 	for _, ci := range []*evaluation.Interval{r.DemandCI, r.CapacityCI, limitCI} {
 		lo, hi := ci.Ends()
-		cells = append(cells, doc.Of(lo), doc.Of(hi))
+		cells = append(cells, doc.Values(lo, hi)...)
 	}
 	return cells
 }
