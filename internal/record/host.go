@@ -286,7 +286,6 @@ func align(fleet []model.Node, phases ...*hostPhase) {
 const (
 	mostBins   = 150
 	lineBudget = 600
-	mostLines  = 8 // nodes with a line each
 )
 
 // hostGrid covers all phases with one grid, with an edge at the agreed start.
@@ -303,7 +302,7 @@ func hostGrid(phases []hostPhase) grid {
 			spacing = min(spacing, n.Spacing())
 		}
 	}
-	most := min(mostBins, lineBudget/max(min(lines, mostLines), 1))
+	most := min(mostBins, lineBudget/max(min(lines, chart.MostLines), 1))
 	if !(to > 0) || math.IsInf(to-from, 0) {
 		return grid{width: 1}
 	}

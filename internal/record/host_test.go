@@ -122,7 +122,7 @@ func TestHostGridIsBounded(t *testing.T) {
 		d := (&simLab{nodes: nodes, trials: 1, seconds: 900, loads: labLoads()[2:3]}).build()
 		phases, _ := hostPhases(observe.Of(d), "cpu")
 		g := hostGrid(phases)
-		if lines := min(nodes, mostLines); g.bins > mostBins || g.bins*lines > lineBudget+lines {
+		if lines := min(nodes, chart.MostLines); g.bins > mostBins || g.bins*lines > lineBudget+lines {
 			t.Errorf("%d nodes: %d bins, want at most %d, and %d of all lines", nodes, g.bins, mostBins, lineBudget)
 		}
 		if g.edge(g.bins) < 900 {

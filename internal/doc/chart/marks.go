@@ -195,9 +195,9 @@ type box struct {
 	tip                       string
 }
 
-// boxFrom is how many values make a box: quartiles of fewer are mere
+// BoxFrom is how many values make a box: quartiles of fewer are mere
 // interpolation between the points, which are drawn anyway.
-const boxFrom = 5
+const BoxFrom = 5
 
 // newBox computes quartiles by definition 7 of Hyndman and Fan, and whiskers
 // as Tukey has them. values are at least one, and finite.
@@ -286,7 +286,7 @@ func (p *plot) box(l Layer, row int, b box) {
 		return
 	}
 	role := class("", l.Role)[len("m- "):]
-	if b.n >= boxFrom {
+	if b.n >= BoxFrom {
 		for _, v := range [][2]float64{{b.low, b.q1}, {b.q3, b.high}} {
 			p.line("whisker", p.across(v[0]), px(y), p.across(v[1]), px(y))
 		}
@@ -618,8 +618,8 @@ func (p *plot) drawNames(names []ruleName) {
 	}
 }
 
-// mostLines is how many series get a line each.
-const mostLines = 8
+// MostLines is how many series get a line, and a name in the legend, each.
+const MostLines = 8
 
 // Steps are the lines of several nodes over common bins: edges has one more
 // than every line. Up to eight have a line and a name in the legend each; of
@@ -629,7 +629,7 @@ func Steps(edges []float64, names []string, lines [][]float64) []Layer {
 		return nil
 	}
 	from, to := edges[:len(edges)-1], edges[1:]
-	if len(lines) <= mostLines {
+	if len(lines) <= MostLines {
 		var out []Layer
 		for i, line := range lines {
 			name, _ := pick(names, i)

@@ -310,7 +310,7 @@ func (t *text) box(row int, set func(from, to int, glyph string)) {
 	for i, v := range []float64{b.low, b.q1, b.median, b.q3, b.high} {
 		at[i], _, _ = t.cell(v)
 	}
-	if b.n >= boxFrom {
+	if b.n >= BoxFrom {
 		set(at[0], at[4], t.whisker)
 		set(at[0], at[0], t.left)
 		set(at[4], at[4], t.right)

@@ -199,10 +199,6 @@ func (t trial) counters() []counter {
 	return out
 }
 
-// mostLines is how many nodes have a line of their own colour, and a name in
-// the legend.
-const mostLines = 8
-
 // rates draws every node's rate over the trial; nil when there is nothing to
 // draw.
 func (t trial) rates(key counter) *doc.Figure {
@@ -227,7 +223,7 @@ func (t trial) rates(key counter) *doc.Figure {
 	if !(top > 0) || math.IsInf(top, 0) {
 		return nil
 	}
-	if len(lines)-first > mostLines {
+	if len(lines)-first > chart.MostLines {
 		for i := first; i < len(lines); i++ {
 			lines[i].Name, lines[i].Role = "", chart.Parallel // a cloud of one colour
 		}
