@@ -96,8 +96,14 @@ func (s Scale) Number(v, sd float64) string {
 	return fixed(v, decimals(v, sd))
 }
 
-// Value is Number with the unit.
-func (s Scale) Value(v, sd float64) string { return s.join(s.Number(v, sd)) }
+// Value is Number with the unit; a missing number has none.
+func (s Scale) Value(v, sd float64) string {
+	number := s.Number(v, sd)
+	if number == Missing || s.Unit == "" {
+		return number
+	}
+	return number + " " + s.Unit
+}
 
 // Spread prints mean and standard deviation with the same decimals:
 // "12.34 ±0.05".
@@ -120,14 +126,6 @@ func (s Scale) Deviation(mean, sd float64) string {
 		return Missing
 	}
 	return fixed(sd/s.Factor, decimals(mean/s.Factor, sd/s.Factor))
-}
-
-// join appends the scale's unit to a printed number; a missing one has none.
-func (s Scale) join(number string) string {
-	if number == Missing || s.Unit == "" {
-		return number
-	}
-	return number + " " + s.Unit
 }
 
 // Tick prints a value of an axis with just the digits that its step, a round
