@@ -65,8 +65,10 @@ func newRoot(env Env) *cobra.Command {
 		Version:      Version(),
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := requiredFlags(cmd); err != nil {
-				return err
+			// The library would do so a moment later, with an error like that of a
+			// command that has failed.
+			if err := cmd.ValidateRequiredFlags(); err != nil {
+				return flagError(cmd, err)
 			}
 			return c.resolve()
 		},
@@ -75,9 +77,7 @@ func newRoot(env Env) *cobra.Command {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return flagError(cmd, err)
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Measure:"},
 		&cobra.Group{ID: "look", Title: "Look at results:"},
@@ -115,13 +115,4 @@ func newRoot(env Env) *cobra.Command {
 // flagError is what is wrong with a command's flags, with where to look.
 func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w: %w; see `%s --help`", model.ErrUsage, err, cmd.CommandPath())
-}
-
-// requiredFlags refuses a command that lacks one. The library would do so a
-// moment later, with an error like that of a command that has failed.
-func requiredFlags(cmd *cobra.Command) error {
-	if err := cmd.ValidateRequiredFlags(); err != nil {
-		return flagError(cmd, err)
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -77,13 +78,15 @@ const (
 )
 
 // scaling computes one metric.
-func (p part) scaling(key string, like model.Sample, opt Options) Scaling {
-	s := p.sweepOf(key, like, opt)
+func (p part) scaling(like metric, opt Options) Scaling {
+	s := p.sweepOf(like)
 	out := Scaling{
-		Workload: p.workload, Metric: key, Unit: s.unit, Resource: like.Resource, Of: s.of,
+		Workload: p.workload, Metric: like.key, Unit: s.unit, Resource: like.Resource, Of: s.of,
 		Points: s.points(),
 	}
-	f := p.quickFinding(key, like, opt)
+	quick := opt
+	quick.Resamples = 100 // of the finding the verdict is wanted, not the bootstrap
+	f := p.largest().compare(like).finding(quick)
 	s.notes.warnings = slices.DeleteFunc(s.notes.warnings, func(w string) bool { return slices.Contains(f.Warnings, w) })
 	if len(out.Points) < leastSizes {
 		s.noteFewSizes(out.Points, f)
@@ -92,14 +95,6 @@ func (p part) scaling(key string, like model.Sample, opt Options) Scaling {
 	}
 	out.Warnings = s.notes.all()
 	return out
-}
-
-// quickFinding is the CDI of the metric, for its verdict.
-func (p part) quickFinding(key string, like model.Sample, opt Options) Finding {
-	const leastResamples = 100 // the bootstrap is not looked at
-	opt.Resamples = leastResamples
-	cmp := p.largest().compare(key, like, opt)
-	return cmp.finding(opt)
 }
 
 // noteFewSizes says, where capacity was lost, that two sizes cannot tell a
@@ -111,7 +106,7 @@ func (s *sweep) noteFewSizes(points []ScalingPoint, f Finding) {
 	p := points[len(points)-1]
 	knee := p.Total / (points[0].Total / float64(points[0].Nodes))
 	s.notes.warn("the sum of %s is %s; whether that is a limit they share cannot be told from one size: %s",
-		plural(p.Nodes, string(s.of)), s.amount(p.Total), s.advice(knee, points))
+		num.Count(p.Nodes, string(s.of)), s.amount(p.Total), s.advice(knee, points))
 }
 
 // amount prints a capacity of the sweep for people.
@@ -123,7 +118,7 @@ func (s *sweep) advice(knee float64, points []ScalingPoint) string {
 	if len(sizes) == 0 {
 		return fmt.Sprintf("measure a larger fleet, at two sizes of more than %d %ss", int(math.Ceil(knee)), s.of)
 	}
-	return "measure more sizes: " + sizesText(sizes)
+	return "measure more sizes: sizes: " + strings.ReplaceAll(fmt.Sprint(sizes), " ", ", ") // as the experiment file takes them
 }
 
 // maxAdvised bounds how many sizes are proposed.
@@ -146,18 +141,6 @@ func missingSizes(knee float64, points []ScalingPoint) []int {
 		out[i] = free[i*(len(free)-1)/(maxAdvised-1)]
 	}
 	return out
-}
-
-// sizesText writes sizes as the experiment file takes them.
-func sizesText(sizes []int) string {
-	text := "sizes: ["
-	for i, n := range sizes {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprint(n)
-	}
-	return text + "]"
 }
 
 // grow fits the curve and names the limits that it shows.
@@ -233,7 +216,7 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 		return nil
 	}
 	out := &SharedLimit{Total: c.Cap, CI: ci, From: reached(c.sizes, c.Knee), To: past[len(past)-1]}
-	out.Text = fmt.Sprintf("the sum stays at %s%s from %d to %s", s.amount(out.Total), payload(s.like.Resource), out.From, plural(out.To, string(s.of)))
+	out.Text = fmt.Sprintf("the sum stays at %s%s from %d to %s", s.amount(out.Total), payload[Category(s.like.Resource)], out.From, num.Count(out.To, string(s.of)))
 	return out
 }
 

@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"time"
 
-	invopop "github.com/invopop/jsonschema"
-
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -51,11 +49,12 @@ type jobFile struct {
 	Jobs     []Job  `json:"jobs" jsonschema:"required,minItems=1,maxItems=10000" jsonschema_description:"Run on each node in the order in which they stand here."`
 }
 
-func jobSchema() *invopop.Schema {
+// JobSchema returns the JSON Schema of the paper's job files.
+func JobSchema() ([]byte, error) {
 	root := reflectSchema(jobFile{})
 	root.Title = "scalebench job file"
 	root.Description = "The paper's job file: commands for nodes, in order."
-	return root
+	return printed(root)
 }
 
 // ParseJob reads a job file. The error is a model.InputErrors with everything that

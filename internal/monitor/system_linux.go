@@ -36,13 +36,6 @@ type diag struct {
 
 // socketQueues is nil where the kernel does not answer.
 func socketQueues() source {
-	if d := newDiag(); d != nil {
-		return d
-	}
-	return nil
-}
-
-func newDiag() *diag {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return nil

@@ -6,11 +6,11 @@ import (
 	"encoding/base64"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
 )
 
@@ -159,7 +159,7 @@ func (p page) alerts(warnings []doc.Warning) node {
 		}
 		list = append(list, el("li", item...))
 	}
-	return el("section", class("alerts"), is("aria-label", "Warnings"), el("h2", text(plural(len(warnings), "warning"))), el("ul", list...))
+	return el("section", class("alerts"), is("aria-label", "Warnings"), el("h2", text(num.Count(len(warnings), "warning"))), el("ul", list...))
 }
 
 func (p page) sections(sections []doc.Section) node {
@@ -306,7 +306,7 @@ func (p page) table(t *doc.Table) node {
 	}
 	head := []any{}
 	for _, c := range g.cols {
-		head = append(head, el("th", is("scope", "col"), class(numeric(c)), is("title", c.tip), lineBreaks(c.head)))
+		head = append(head, el("th", is("scope", "col"), class(numeric[c.right]), is("title", c.tip), lineBreaks(c.head)))
 	}
 	rows := []any{}
 	for _, r := range g.rows {
@@ -322,13 +322,6 @@ func (p page) table(t *doc.Table) node {
 		el("button", is("type", "button"), class("copy"), bare("hidden", true), is("data-tsv", tsv(t)), text("Copy table")))
 }
 
-func numeric(c gridColumn) string {
-	if c.right {
-		return "num"
-	}
-	return ""
-}
-
 func lineBreaks(lines []string) node {
 	var out group
 	for i, l := range lines {
@@ -339,6 +332,9 @@ func lineBreaks(lines []string) node {
 	}
 	return out
 }
+
+// numeric is the class of columns of numbers.
+var numeric = map[bool]string{true: "num"}
 
 // cell has its first line in the tone of the cell, the others fainter.
 func (p page) cell(col gridColumn, c gridCell) node {
@@ -364,7 +360,7 @@ func (p page) cell(col gridColumn, c gridCell) node {
 	if c.href != "" {
 		content = p.link(c.href, lines)
 	}
-	return el("td", class(numeric(col), string(tone), map[bool]string{true: "wrap"}[col.wrap > 0]), content)
+	return el("td", class(numeric[col.right], string(tone), map[bool]string{true: "wrap"}[col.wrap > 0]), content)
 }
 
 // minus sets the sign of negative numbers as long as a plus.
@@ -382,11 +378,4 @@ func minus(s string) string {
 // not before the sign of a number.
 func alphanumeric(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }

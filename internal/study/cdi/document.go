@@ -157,24 +157,17 @@ var flatColumns = []string{
 
 // flatTable is the table for programs: one row a finding, unrounded.
 func flatTable(findings []evaluation.Finding) *doc.Table {
-	t := &doc.Table{}
-	for _, key := range flatColumns {
-		t.Columns = append(t.Columns, doc.Column{Key: key, For: doc.Programs})
-	}
+	t := &doc.Table{Columns: doc.ForPrograms(flatColumns...)}
 	for _, f := range findings {
 		lo, hi := f.CI.Ends()
 		bcaLo, bcaHi := f.BCa.Ends()
-		var row []doc.Cell
-		for _, v := range []any{
+		t.Add(doc.Values(
 			f.Workload, f.Metric, f.Unit, f.Nodes,
 			f.Serial.Mean, f.Serial.Min, f.Serial.Max, f.Serial.SD,
 			f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total,
 			f.CDI, lo, hi, f.Overlap, f.StartSkewMS, f.Verdict, strings.Join(f.Warnings, "; "),
 			bcaLo, bcaHi, f.EndSpreadMS, f.Window, f.CDIWhole, f.Reciprocal, f.Of, f.Resource,
-		} {
-			row = append(row, doc.Of(v))
-		}
-		t.Add(row...)
+		)...)
 	}
 	return t
 }

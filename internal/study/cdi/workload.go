@@ -308,14 +308,9 @@ func endsOf(run *observe.Run, f evaluation.Finding) (ends []end, values map[end]
 		if s.Workload != f.Workload || s.Phase != model.Serial && (s.Phase != model.Parallel || len(observe.Subjects(s)) != size) {
 			continue
 		}
-		measuring := make(map[model.TaskID]model.Task)
-		for _, t := range observe.Measuring(s) {
-			measuring[t.ID] = t
-		}
-		for _, r := range run.Accepted(s.ID) {
-			task, ok := measuring[r.Task]
+		for task, r := range run.Measured(s) {
 			i := slices.IndexFunc(r.Samples, func(x model.Sample) bool { return x.Metric == f.Metric && !x.Info && num.Finite(x.Value) })
-			if !ok || i < 0 {
+			if i < 0 {
 				continue
 			}
 			e := end{observe.SubjectOf(task), r.Node}

@@ -79,7 +79,7 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 
 // measureRate takes the rate of a node from a run.
 func (p *Params) measureRate(run *observe.Run, workload string, q *question) error {
-	findings, err := evaluation.Findings(run, p.options())
+	findings, err := evaluation.Findings(run, evaluation.Options{})
 	if err != nil {
 		return err
 	}
@@ -246,12 +246,8 @@ func (m meter) ratesOf(run *observe.Run, workload string) map[model.NodeID][]flo
 		if s.Workload != workload || s.Phase != model.Serial || s.State != model.StepComplete {
 			continue
 		}
-		measuring := observe.Measuring(s)
-		for _, r := range run.Accepted(s.ID) {
-			if r.Outcome != model.OutcomeOK || !slices.ContainsFunc(measuring, func(t model.Task) bool { return t.ID == r.Task }) {
-				continue
-			}
-			if rate, ok := m.rate(r); ok {
+		for _, r := range run.Measured(s) {
+			if rate, ok := m.rate(r); ok && r.Outcome == model.OutcomeOK {
 				out[r.Node] = append(out[r.Node], rate)
 			}
 		}
