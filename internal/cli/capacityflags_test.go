@@ -29,7 +29,7 @@ func TestCapacityFlags(t *testing.T) {
 		{"--mix w1", "no data store"},
 		{"--timeout 100ms", "set request_timeout (--timeout) above 100ms"},
 		{"--start 5op/s --min 6", "--start: loads from 6 to"},
-		{"--max 5MB/s", "--max: 5MB/s is no rate of requests"},
+		{"--max 5MB/s", "--max: 5MB/s is not a rate of requests"},
 		{"--window 1.5s", "--window: 1.5s is not a number of whole seconds"},
 		{"--generators 300", "--generators: 300 is too large"},
 		{"--mix zz", "--mix: \"zz\" is not known here"},

@@ -268,9 +268,6 @@ with --fail-below is not kept: give it again.`,
 						return err
 					}
 				}
-				if err := checkResumable(ctx, s, run); err != nil {
-					return err
-				}
 				if err := s.Resume(ctx, run.ID); err != nil {
 					return err
 				}

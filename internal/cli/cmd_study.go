@@ -20,10 +20,7 @@ import (
 // studyCommand is the command of a question: it asks the study about a run, or
 // about a table that the user has, and prints the answer.
 func (c *common) studyCommand(kind study.Kind) *cobra.Command {
-	name := kind.Command
-	if name == "" {
-		name = kind.Name
-	}
+	name := kind.CommandName()
 	params := kind.New()
 	_, imports := params.(study.Importer)
 	use, file, out := name+" RUN", "", ""

@@ -187,7 +187,8 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 			errs = append(errs, err)
 			continue
 		}
-		b.setup.Workloads = append(b.setup.Workloads, study.Workload{Name: w.Name, Bench: w.Bench, Subjects: len(b.workloads[w.Name].subjects)})
+		b.setup.Workloads = append(b.setup.Workloads, study.Workload{
+			Name: w.Name, Kind: w.Kind, Bench: w.Bench, Params: w.Params, Timeout: w.Timeout.Std(), Subjects: len(b.workloads[w.Name].subjects)})
 	}
 	return b, errors.Join(errs...)
 }
@@ -198,7 +199,7 @@ func (b *builder) designs() ([]study.Design, error) {
 	var all []study.Design
 	for _, designer := range b.exp.Designers {
 		d, err := designer.Design(b.setup)
-		if key, ok := errors.AsType[*model.InputError](err); ok && key.Path != "" && b.exp.Study != nil {
+		if key, ok := errors.AsType[*model.InputError](err); ok && key.Path != "" && b.exp.Study != nil && !strings.HasPrefix(key.Path, "workloads.") {
 			key.Path = "study." + key.Path
 		}
 		if err != nil {

@@ -114,8 +114,9 @@ func (r *reader) workloadList(list *value) bool {
 
 // entry decodes a group of keys that names its kind: what every kind has into
 // common, a pointer to a struct, and the rest into the parameters that params
-// makes for a kind. It returns these, or nil where the entry is wrong.
-func (r *reader) entry(path []string, common any, kinds []string, params func(kind string) any) any {
+// makes for a kind. It returns these, or nil where the entry is wrong. also are
+// further keys that it may have.
+func (r *reader) entry(path []string, common any, kinds []string, params func(kind string) any, also ...string) any {
 	v := r.root.find(path)
 	if v.kind != objectValue {
 		problem, allowed := wrongType(v, shape{kind: groupShape})
@@ -138,7 +139,7 @@ func (r *reader) entry(path []string, common any, kinds []string, params func(ki
 	own := fieldsOf(reflect.TypeOf(out).Elem())
 	known := keysOf(slices.Concat(fields, own))
 	r.fields(v, path, into, fields, known)
-	r.unknownKeys(v, path, known)
+	r.unknownKeys(v.without(also), path, known)
 	filled := r.withStandIns(v, path)
 	r.fields(filled, path, reflect.ValueOf(out).Elem(), own, known)
 	if !r.clean(path...) {
@@ -189,11 +190,12 @@ func Fill(params any, given map[string]json.RawMessage) error {
 func (r *reader) workload(e *Experiment, i int) {
 	path := []string{"workloads", strconv.Itoa(i)}
 	var w Workload
-	bench, ok := r.entry(path, &w, r.kinds.Workloads.Names(), func(kind string) any { return r.kinds.Workloads[kind].New() }).(workload.Workload)
+	v := r.root.find(path)
+	moved := r.moved(v, path, v.get("kind").text())
+	bench, ok := r.entry(path, &w, r.kinds.Workloads.Names(), func(kind string) any { return r.kinds.Workloads[kind].New() }, moved...).(workload.Workload)
 	if !ok {
 		return
 	}
-	v := r.root.find(path)
 	w.Bench, w.Params = bench, v.own(&w)
 	if w.Name == "" {
 		w.Name = w.Kind
@@ -244,8 +246,16 @@ func (r *reader) readStudy(e *Experiment) {
 	entry.Study = s
 	e.Study = &entry
 	kind, _ := r.kinds.Studies.Find(entry.Kind)
-	if r.root.get("evaluations") == nil && len(kind.Phases) > 0 {
+	if len(kind.Phases) == 0 {
+		return
+	}
+	if r.root.get("evaluations") == nil {
 		e.Evaluations = kind.Phases
+	}
+	for i, p := range e.Evaluations {
+		if !slices.Contains(kind.Phases, p) {
+			r.report([]string{"evaluations", strconv.Itoa(i)}, fmt.Sprintf("the study %s does not measure %s", kind.Name, p), fmt.Sprintf("leave it out, or evaluations as a whole: then it measures %v", kind.Phases))
+		}
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of experiment files, with
@@ -45,7 +44,7 @@ func experimentSchema(kinds Kinds) (*invopop.Schema, error) {
 		return nil, err
 	}
 	root.Definitions = unitDefinitions()
-	if err := addWorkloads(root.Definitions, kinds.Workloads); err != nil {
+	if err := addWorkloads(root.Definitions, kinds); err != nil {
 		return nil, err
 	}
 	return root, addStudies(root.Definitions, kinds.Studies)
@@ -54,12 +53,13 @@ func experimentSchema(kinds Kinds) (*invopop.Schema, error) {
 // addWorkloads adds the definition "workload", which dispatches on kind to one
 // definition for each kind. if/then instead of oneOf, so that an editor reports
 // a violation for the kind that the file names and not for all of them.
-func addWorkloads(defs invopop.Definitions, reg workload.Registry) error {
+func addWorkloads(defs invopop.Definitions, kinds Kinds) error {
 	entry := newEntrySchema("workload", Workload{})
-	for _, name := range reg.Names() {
-		if err := entry.add(defs, name, reg[name].Summary, reg[name].New()); err != nil {
+	for _, name := range kinds.Workloads.Names() {
+		if err := entry.add(defs, name, kinds.Workloads[name].Summary, kinds.Workloads[name].New()); err != nil {
 			return err
 		}
+		addMoved(defs["workload-"+name], name, kinds.Studies)
 	}
 	defs["workload"] = entry.schema
 	return nil

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -30,7 +32,8 @@ var _ study.Sequential = (*design)(nil)
 
 // planned is one search of a design.
 type planned struct {
-	work.Search
+	Config
+	params   *work.Params // of the workload, with the SLA of the search
 	workload study.Workload
 	trial    int
 	seed     int64 // from which those of its windows are drawn
@@ -43,26 +46,34 @@ type planned struct {
 }
 
 // Design implements study.Designer.
-func (*Study) Design(setup study.Setup) (study.Design, error) {
+func (s *Study) Design(setup study.Setup) (study.Design, error) {
 	d := &design{setup: setup}
 	for trial := 1; trial <= setup.Trials; trial++ {
 		for _, w := range setup.Workloads {
-			params, ok := w.Bench.(*work.Params)
-			if !ok {
-				return nil, fmt.Errorf("%w: workload %s offers no load to search with; a search for a capacity needs workloads of kind %s", model.ErrUsage, w.Name, work.Kind().Name)
+			c, params, err := s.configFor(w.Params, w.Kind)
+			if need := params.Estimate(); err == nil && w.Timeout > 0 && need >= w.Timeout {
+				err = &model.InputError{Path: "timeout", Problem: fmt.Sprintf("the timeout of %v is too short", w.Timeout), Allowed: fmt.Sprintf("a window takes about %v", need)}
 			}
-			p := &planned{workload: w, trial: trial, seed: setup.Seed}
-			if params.Seed != 0 {
-				p.seed = params.Seed
+			if err != nil {
+				return nil, atWorkload(w, err)
 			}
-			var err error
-			if p.Search, err = work.SearchOf(params); err != nil {
-				return nil, fmt.Errorf("workload %s: %w", w.Name, err)
-			}
-			d.searches = append(d.searches, p)
+			d.searches = append(d.searches, &planned{Config: c, params: params, workload: w, trial: trial, seed: cmp.Or(params.Seed, setup.Seed)})
 		}
 	}
 	return d, nil
+}
+
+// atWorkload says where a key stands that is not a key of the study, or that is
+// one and stands at the workload.
+func atWorkload(w study.Workload, err error) error {
+	key, ok := errors.AsType[*model.InputError](err)
+	if !ok {
+		return fmt.Errorf("workload %s: %w", w.Name, err)
+	}
+	if _, here := w.Params[key.Path]; here || slices.Contains([]string{"kind", "timeout", "request_timeout"}, key.Path) {
+		key.Path = "workloads." + w.Name + "." + key.Path
+	}
+	return err
 }
 
 // Next implements study.Design.
@@ -98,7 +109,8 @@ func (d *design) treatment(p *planned, run model.Run) study.Treatment {
 	rng := rand.New(rand.NewPCG(uint64(p.seed), uint64(d.steps))) //nolint:gosec // repeatable on purpose
 	t := study.Treatment{
 		Phase: model.Search, Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
-		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
+		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, SLA: p.SLA.String(),
+			Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
 	}
 	if d.setup.Every > 0 {
 		t.NotBefore = run.Started.Add(time.Duration(p.trial-1) * d.setup.Every)
@@ -115,7 +127,7 @@ func (d *design) take(seen *observe.Run) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range all {
+	for k, m := range all {
 		i := slices.IndexFunc(d.searches, func(p *planned) bool { return p.workload.Name == m.workload && p.trial == m.trial })
 		if i < d.over {
 			return fmt.Errorf("%w: the experiment has no search under way with workload %s in trial %d", model.ErrUsage, m.workload, m.trial)
@@ -129,6 +141,10 @@ func (d *design) take(seen *observe.Run) error {
 		if taken := p.state.takeAll(m.windows); taken < len(m.windows) {
 			return fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, unasked(before+taken, m.windows[taken]))
 		}
+		if later := k < len(all)-1; later && !m.broken && !p.state.over {
+			return fmt.Errorf("%w: workload %s, trial %d: the search ended after window %d, where this one would go on; was it made by another version of scalebench?",
+				model.ErrUsage, m.workload, m.trial, before+len(m.windows))
+		}
 	}
 	return nil
 }
@@ -136,7 +152,7 @@ func (d *design) take(seen *observe.Run) error {
 // begin makes the state of a search that has none yet.
 func (p *planned) begin() (err error) {
 	if p.state == nil {
-		p.state, err = Config{p.Search}.begin()
+		p.state, err = p.Config.begin()
 	}
 	return err
 }
@@ -187,7 +203,7 @@ func (p *planned) describe() string {
 func (d *design) Outlook() (out []study.Outlook) {
 	for _, p := range d.searches {
 		if p.trial == 1 {
-			out = append(out, study.Outlook{Workload: p.workload.Name, Trials: d.setup.Trials, Windows: p.MaxWindows, Window: p.workload.Bench.Estimate()})
+			out = append(out, study.Outlook{Workload: p.workload.Name, Trials: d.setup.Trials, Windows: p.MaxWindows, Window: p.params.Estimate()})
 		}
 	}
 	return out

@@ -10,11 +10,16 @@ import (
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
-	work "github.com/scalebench/scalebench/internal/workload/load"
 )
 
 // Defaults of a search; it lacks an SLA.
-func Defaults() Config { return Config{work.DefaultSearch()} }
+func Defaults() Config {
+	c, err := newStudy().config()
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
 
 // State is where a search stands.
 type State struct {

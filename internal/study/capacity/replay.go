@@ -32,9 +32,6 @@ func unasked(before int, w load.Window) error {
 
 // begin is a search without a window so far.
 func (c Config) begin() (*replay, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
 	algorithm, err := search.New(c.Options)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
