@@ -89,12 +89,9 @@ layers:
 vet:
 	$(GO) vet ./...
 
-# Linux on both processors is the platform; macOS must compile. What differs
-# between the processors are calls of the kernel, which stand in the packages
-# that have files for Linux alone; cli only uses them.
+# Linux on both processors is the platform; macOS must compile.
 cross:
-	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
-	GOOS=linux GOARCH=arm64 $(GO) vet $$(find internal test -name '*_linux*.go' -not -path 'internal/cli/*' -printf './%h\n' | sort -u)
+	cd tools && $(GO) run ./platforms .. darwin/arm64 linux/arm64
 
 lint: $(LINT)
 	$(LINT) run ./...
