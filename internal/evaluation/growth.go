@@ -157,7 +157,10 @@ func (s *sweep) grow(out *Scaling, opt Options) {
 	}
 	fleet := curveOfGrowth{g, sizes, totals}
 	ci := s.capInterval(fleet, opt)
-	out.Fit = fitOf(g, ci)
+	out.Fit = &ScalingFit{Model: "linear", Slope: g.Slope}
+	if g.Capped {
+		out.Fit = &ScalingFit{Model: "capped", Slope: g.Slope, Cap: &g.Cap, CapCI: ci, Knee: &g.Knee}
+	}
 	out.Limit = s.limit(fleet, ci, out.Points)
 	s.groupLimits(out, fleet, opt)
 }
@@ -175,14 +178,6 @@ func (s *sweep) noise(totals []float64) float64 {
 type curveOfGrowth struct {
 	stats.Growth
 	sizes, totals []float64
-}
-
-// fitOf puts a curve into the vocabulary.
-func fitOf(g stats.Growth, ci *Interval) *ScalingFit {
-	if !g.Capped {
-		return &ScalingFit{Model: "linear", Slope: g.Slope}
-	}
-	return &ScalingFit{Model: "capped", Slope: g.Slope, Cap: &g.Cap, CapCI: ci, Knee: &g.Knee}
 }
 
 // capInterval is the bootstrap interval of the cap, no narrower than the
