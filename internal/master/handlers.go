@@ -100,7 +100,7 @@ func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 // When two meet, one that the agent delivers and one that was given up as
 // lost, what the store kept decides, not who came back from it first.
 func (m *Master) storedResult(ctx context.Context, r model.Result) (model.Result, error) {
-	data, err := m.cfg.Store.Data(ctx, r.Run)
+	data, err := m.cfg.Store.Heads(ctx, r.Run, 0)
 	if err != nil {
 		return r, fmt.Errorf("reading the stored result of %s: %w", r.Task, err)
 	}
