@@ -47,9 +47,6 @@ func New(role Role) (*Key, error) {
 // Public is the nkey that others know: "U…" or, for a server, "N…".
 func (k *Key) Public() string { return k.public }
 
-// Role is what the key was made for.
-func (k *Key) Role() Role { return k.role }
-
 // Sign returns the Ed25519 signature (64 bytes) of data. The queue uses it
 // for the server's challenge; messages are signed with [Seal].
 func (k *Key) Sign(data []byte) ([]byte, error) {

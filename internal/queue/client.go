@@ -122,8 +122,8 @@ func (w *watcher) run(ctx context.Context, sub *nats.Subscription) {
 // open verifies and decrypts an event. A key that does not fit is an old one:
 // the master was restarted or has revoked a key.
 func (w *watcher) open(ctx context.Context, data []byte) (model.Event, bool) {
-	secret, signer, _, err := identity.Open(data, purposeEvent)
-	if err != nil || signer != w.client.server {
+	secret, err := verify(w.client.server, purposeEvent, data)
+	if err != nil {
 		w.client.opt.Log.Warn("event refused: not signed by the server")
 		return model.Event{}, false
 	}

@@ -169,10 +169,7 @@ func (l *Link) onOrder(m *nats.Msg) {
 }
 
 func openOrder(data []byte, server string) (wire.Order, error) {
-	body, signer, _, err := identity.Open(data, purposeOrder)
-	if err == nil && signer != server {
-		err = fmt.Errorf("%w: not signed by the server", identity.ErrSignature)
-	}
+	body, err := verify(server, purposeOrder, data)
 	if err != nil {
 		return wire.Order{}, err
 	}

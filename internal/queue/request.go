@@ -164,7 +164,7 @@ func flush(ctx context.Context, nc *nats.Conn) error {
 // one of identity's reasons in words. Joining again with the same key is
 // harmless. The options matter for an external cluster only.
 func Join(ctx context.Context, tok identity.Token, key *identity.Key, node model.NodeID, opt ...DialOptions) (ServerInfo, error) {
-	info := infoOf(tok.Endpoint())
+	info := ServerInfo{Endpoint: tok.Endpoint}
 	if err := node.Validate(); err != nil {
 		return info, fmt.Errorf("joining: %w: %w", model.ErrUsage, err)
 	}

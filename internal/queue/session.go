@@ -139,12 +139,10 @@ func backoff(n int) time.Duration {
 
 // pause waits, or returns ctx's error as soon as it ends.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }
@@ -237,9 +235,6 @@ func (s *session) closed(err error) {
 // Reconnected receives a value after the connection came back: the agent says
 // Hello again, a client reads again what it may have missed.
 func (s *session) Reconnected() <-chan struct{} { return s.again }
-
-// Closed is closed when the connection ended for good; Err says why.
-func (s *session) Closed() <-chan struct{} { return s.done }
 
 // Err is why the connection ended for good, nil while it has not:
 // model.ErrDenied when the server no longer admits this key.
