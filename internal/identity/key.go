@@ -32,7 +32,7 @@ type Key struct {
 	private ed25519.PrivateKey
 	public  string
 	role    Role
-	shared  sync.Map // peer's public key -> *[32]byte, see box.go
+	shared  sync.Map // peer's public key -> *[32]byte, see Encrypt
 }
 
 // New makes a key in memory.
