@@ -24,7 +24,7 @@ func (a *Agent) handle(ctx context.Context, as wire.Assignment) error {
 	}
 	a.running.Store(&at)
 	defer a.running.Store(nil)
-	e := entry{Attempt: at, Run: as.Run, Step: as.Step, Node: as.Node, Started: a.cfg.Now()}
+	e := entry{Attempt: at, Run: as.Run, Step: as.Step, Node: as.Node, Started: time.Now()}
 	if err := a.journal.put(e); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (x *execution) start(ctx context.Context) error {
 	a := x.agent
 	p, err := runner.Start(context.WithoutCancel(ctx), runner.Config{
 		Command: a.cfg.Runner,
-		Task:    x.as.Task, Attempt: x.as.Attempt, Node: x.as.Node, Spec: x.as.Spec,
+		Task:    x.as.Task, Node: x.as.Node, Spec: x.as.Spec,
 		Place:       runner.Place{Self: x.as.Self, Peers: x.as.Peers, Clients: x.as.Clients, Volumes: a.cfg.Volumes},
 		Dir:         filepath.Join(a.cfg.StateDir, scratchDir),
 		WorkDir:     a.cfg.WorkDir,
@@ -128,7 +128,7 @@ func (x *execution) awaitStart(ctx context.Context) (at time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	if !x.as.Barrier {
-		return x.agent.cfg.Now(), true
+		return time.Now(), true
 	}
 	return x.awaitAgreement(ctx, timeout.C)
 }

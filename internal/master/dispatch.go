@@ -54,7 +54,7 @@ func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task
 	ctx, cancel := context.WithCancel(ctx)
 	var sender sync.WaitGroup
 	sender.Go(func() {
-		tick := time.NewTicker(x.m.cfg.Heartbeat)
+		tick := time.NewTicker(heartbeat)
 		defer tick.Stop()
 		for {
 			select {
@@ -71,7 +71,7 @@ func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task
 
 // send sends what is due, burst by burst.
 func (x *execution) send(ctx context.Context, a *attempt, book addressBook) {
-	due := a.due(x.m.cfg.Now(), sendAgainAfter*x.m.cfg.Heartbeat)
+	due := a.due(time.Now(), sendAgainAfter*heartbeat)
 	for len(due) > sendBurst && ctx.Err() == nil {
 		x.sendBurst(ctx, a, due[:sendBurst], book)
 		due = due[sendBurst:]
@@ -110,7 +110,7 @@ func (x *execution) sendBurst(ctx context.Context, a *attempt, tasks []*awaited,
 // assignment is what a node's agent needs to run a task.
 func (x *execution) assignment(a *attempt, t model.Task, book addressBook) wire.Assignment {
 	n, _ := x.m.reg.get(t.Node)
-	now := x.m.cfg.Now().UTC()
+	now := time.Now().UTC()
 	return wire.Assignment{
 		Run: x.run.ID, Step: a.step.ID, Task: t.ID, Attempt: a.number,
 		Node: t.Node, NodeKey: n.node.PublicKey,

@@ -17,7 +17,6 @@ type events struct {
 	store store.Writer
 	queue Queue
 	log   *slog.Logger
-	now   func() time.Time
 	// answered is told how the store took an event.
 	answered func(error)
 
@@ -38,9 +37,9 @@ const (
 	watchBuffer = 4096
 )
 
-func newEvents(s store.Writer, q Queue, log *slog.Logger, now func() time.Time) *events {
+func newEvents(s store.Writer, q Queue, log *slog.Logger) *events {
 	return &events{
-		store: s, queue: q, log: log, now: now,
+		store: s, queue: q, log: log,
 		watchers: make(map[chan model.Event]model.RunID), fleets: make(map[model.RunID]model.Event),
 		wake: make(chan struct{}, 1),
 	}
@@ -50,7 +49,7 @@ func newEvents(s store.Writer, q Queue, log *slog.Logger, now func() time.Time) 
 // watchers but is not stored: it belongs to no run.
 func (e *events) emit(ev model.Event) {
 	if ev.Time.IsZero() {
-		ev.Time = e.now().UTC()
+		ev.Time = time.Now().UTC()
 	}
 	if err := e.queue.PublishEvent(ev); err != nil {
 		e.log.Debug("publishing an event", "err", err)

@@ -37,7 +37,7 @@ type registry struct {
 	changed chan struct{} // closed and replaced whenever a status changes
 }
 
-func newRegistry(lease, heartbeat time.Duration) *registry {
+func newRegistry(lease time.Duration) *registry {
 	return &registry{
 		lease:     lease,
 		slowAfter: min(3*heartbeat, lease/2),

@@ -326,7 +326,7 @@ func (m *Master) setRunState(ctx context.Context, id model.RunID, state model.Ru
 // the run itself can go on.
 func (m *Master) storeRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
 	err := m.persist(ctx, "recording the run's state", func(ctx context.Context) error {
-		return m.cfg.Store.SetRunState(ctx, id, state, reason, m.cfg.Now().UTC())
+		return m.cfg.Store.SetRunState(ctx, id, state, reason, time.Now().UTC())
 	})
 	if err != nil {
 		m.log.Error("recording the run's state", "run", id, "state", state, "err", err)
@@ -404,7 +404,7 @@ const restFrom = 5 * time.Second
 // before. A run that waits for long holds nothing: its fleet goes down, others
 // may use its nodes, and when it is time it gets in line again.
 func (x *execution) waitUntil(ctx context.Context, at time.Time) error {
-	rests := at.Sub(x.m.cfg.Now()) > restFrom
+	rests := at.Sub(time.Now()) > restFrom
 	if rests {
 		x.down(ctx)
 		x.m.leases.release(x.run.ID)
@@ -414,7 +414,7 @@ func (x *execution) waitUntil(ctx context.Context, at time.Time) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(at.Sub(x.m.cfg.Now())):
+	case <-time.After(at.Sub(time.Now())):
 	}
 	if !rests {
 		return nil

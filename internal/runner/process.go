@@ -30,7 +30,6 @@ type Config struct {
 	// command that calls Main.
 	Command []string
 	Task    model.TaskID
-	Attempt int
 	Node    model.NodeID
 	Spec    model.Spec
 	Place   Place
