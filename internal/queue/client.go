@@ -31,17 +31,13 @@ func DialClient(ctx context.Context, info ServerInfo, key *identity.Key, opt Dia
 
 // Call calls a verb of the master's API; request and reply may have any size.
 // Errors of the master keep their model.Err… kind. Without a deadline in ctx
-// it waits for DialOptions.RequestTimeout.
+// it waits for ten seconds.
 func (c *Client) Call(ctx context.Context, verb string, req []byte) ([]byte, error) {
 	body, err := encodeCall(verb, req)
 	if err != nil {
 		return nil, err
 	}
-	limit := c.opt.RequestTimeout
-	if _, ok := ctx.Deadline(); ok {
-		limit = 0
-	}
-	out, err := c.call(ctx, kindCall, body, limit)
+	out, err := c.call(ctx, kindCall, body)
 	var remote remoteError
 	if errors.As(err, &remote) {
 		return nil, remote // the server's own words are what a person needs
@@ -141,7 +137,7 @@ func (w *watcher) tryRenew(ctx context.Context) {
 }
 
 func (w *watcher) renew(ctx context.Context) error {
-	key, err := w.client.call(ctx, kindWatch, nil, w.client.opt.RequestTimeout)
+	key, err := w.client.call(ctx, kindWatch, nil)
 	if err != nil {
 		return err
 	}

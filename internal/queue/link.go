@@ -200,7 +200,7 @@ func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, er
 	if err != nil {
 		return ask[wire.ResultReply](ctx, l, kindResult, unusable(r, err))
 	}
-	reply, err := l.call(ctx, kindResult, body, l.opt.RequestTimeout)
+	reply, err := l.call(ctx, kindResult, body)
 	if err != nil {
 		return wire.ResultReply{}, err
 	}
@@ -224,7 +224,7 @@ func (l *Link) Chunk(ctx context.Context, c wire.Chunk) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.call(ctx, kindChunk, body, l.opt.RequestTimeout)
+	_, err = l.call(ctx, kindChunk, body)
 	return err
 }
 
@@ -271,7 +271,7 @@ func (l *Link) send(ctx context.Context, kind string, m wire.Message) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kind, err)
 	}
-	return l.call(ctx, kind, body, l.opt.RequestTimeout)
+	return l.call(ctx, kind, body)
 }
 
 // ask is send with a reply to decode.

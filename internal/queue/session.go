@@ -22,8 +22,6 @@ import (
 type DialOptions struct {
 	Log *slog.Logger
 	Now func() time.Time
-	// RequestTimeout bounds one request and its reply; 10 s if zero.
-	RequestTimeout time.Duration
 	// For an external cluster: the user's own credentials, where they are not
 	// in the servers' URLs.
 	CredsFile, NKeyFile, CAFile string
@@ -57,9 +55,6 @@ func newSession(key *identity.Key, server string, opt DialOptions) *session {
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	if opt.Now == nil {
 		opt.Now = time.Now
-	}
-	if opt.RequestTimeout <= 0 {
-		opt.RequestTimeout = 10 * time.Second
 	}
 	s := &session{
 		key: key, server: server, names: namesOf(server), opt: opt,
