@@ -12,8 +12,8 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// requestTimeout bounds one request and its reply, but for a client's call that
-// brings its own bound.
+// requestTimeout bounds a request with its reply, or a flush; a client's call may
+// bring a bound of its own.
 const requestTimeout = 10 * time.Second
 
 // call sends a request and returns the body of the reply; both may have any
