@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -289,11 +288,12 @@ func ask[R wire.Message](ctx context.Context, l *Link, kind string, m wire.Messa
 // point would load the server while it measures.
 const showEvery = time.Second
 
-// throttle lets one message of an attempt pass in showEvery; the zero value is
-// ready.
+// throttle lets one message of an attempt pass in showEvery; a node is at one
+// attempt at a time. The zero value is ready.
 type throttle struct {
-	mu   sync.Mutex
-	last map[wire.Attempt]time.Time // when the last one passed
+	mu      sync.Mutex
+	attempt wire.Attempt // of the last one that passed
+	at      time.Time
 }
 
 // due reports whether a message may pass now, and notes that it does. A clock
@@ -301,15 +301,9 @@ type throttle struct {
 func (t *throttle) due(a wire.Attempt, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	recent := func(at time.Time) bool { d := now.Sub(at); return 0 <= d && d < showEvery }
-	if at, ok := t.last[a]; ok && recent(at) {
+	if d := now.Sub(t.at); a == t.attempt && 0 <= d && d < showEvery {
 		return false
 	}
-	if t.last == nil {
-		t.last = make(map[wire.Attempt]time.Time)
-	}
-	// Attempts that ended are forgotten here.
-	maps.DeleteFunc(t.last, func(_ wire.Attempt, at time.Time) bool { return !recent(at) })
-	t.last[a] = now
+	t.attempt, t.at = a, now
 	return true
 }
