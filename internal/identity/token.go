@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -134,9 +133,6 @@ func (t Token) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, t.String()) // fmt has no way to report it
 }
 
-// LogValue implements slog.LogValuer.
-func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
-
 // MarshalText implements encoding.TextMarshaler: a token put into JSON by
 // accident shows no secret. Encode is the form that can be read back.
 func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
@@ -186,11 +182,8 @@ func (s Secret) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, redacted) // fmt has no way to report it
 }
 
-// LogValue implements slog.LogValuer.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
-
 // MarshalText implements encoding.TextMarshaler, and so covers encoding/json
-// and slog's JSON handler, which does not ask fields for their LogValue.
+// and slog.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Purposes of the two signatures of a join request.
