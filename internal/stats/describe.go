@@ -136,10 +136,9 @@ func MeanInterval(xs []float64, level float64) (mean float64, ci Interval, err e
 	return mean, Interval{mean - half, mean + half}, nil
 }
 
-// Interpolate returns the value at x of the line through the points
-// (xs[i], ys[i]), which must be at least two, xs ascending; beyond the ends it
-// is the nearest end's value. Where two points share an x, the later one
-// counts.
+// Interpolate returns the value at x of the line through the points (xs[i],
+// ys[i]), which must be at least two, xs ascending; beyond the ends it is the
+// nearest end's value. Where two points share an x, the later one counts.
 //
 // The search begins at index from, and the index it returns serves the next
 // call with an x no smaller, so that a walk along the line looks at each point

@@ -210,9 +210,6 @@ var Failures = []Failure{failTimeout, failSlowDown, failServer, failClient, fail
 // ofEngine is the kind that the engine counts it as.
 var ofEngine = map[Failure]load.Kind{failTimeout: load.ErrTimeout, failConnection: load.ErrClosed, failCorrupt: load.ErrWrong, failSlowDown: load.ErrStatus, failServer: load.ErrStatus, failClient: load.ErrStatus}
 
-// passing says whether another attempt may succeed.
-func (f Failure) passing() bool { return f != failClient && f != failCorrupt }
-
 // slowDown are the codes with which servers throttle.
 var slowDown = []string{"SlowDown", "Throttl", "TooManyRequests", "RequestLimitExceeded", "BandwidthLimitExceeded", "QpsLimitExceeded"}
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // directIO is the flag of open(2) for direct I/O.
@@ -54,7 +56,7 @@ func unclaimed(ctx context.Context, path string) error {
 		case err == nil:
 			return f.Close()
 		case errors.Is(err, unix.EBUSY) && try < claimTries:
-			if err := pause(ctx, claimPause); err != nil {
+			if err := workload.Pause(ctx, claimPause); err != nil {
 				return err
 			}
 		case errors.Is(err, unix.EBUSY):

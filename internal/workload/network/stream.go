@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // stream is everything in one direction between this node and one peer: as
@@ -106,7 +107,7 @@ func (f *flow) run(ctx context.Context) error {
 			return fmt.Errorf("transfer with %s at %s: %w", f.peer.Node, f.addr, err)
 		}
 		f.trouble(err)
-		wait(ctx) // when ctx has ended, use fails at once
+		_ = workload.Pause(ctx, pace) // when ctx has ended, use fails at once
 	}
 }
 
