@@ -38,29 +38,23 @@ func Describe(xs []float64) (Summary, error) {
 }
 
 // Mean returns the arithmetic mean of at least one value.
-func Mean(xs []float64) (float64, error) {
-	if err := check(xs, 1); err != nil {
-		return 0, fmt.Errorf("mean: %w", err)
-	}
-	return finite(stat.Mean(xs, nil))
-}
+func Mean(xs []float64) (float64, error) { return statistic("mean", xs, 1, stat.Mean) }
 
 // PopulationSD returns the standard deviation with divisor n of at least one
 // value: √(Σ(x−x̄)²/n).
 func PopulationSD(xs []float64) (float64, error) {
-	if err := check(xs, 1); err != nil {
-		return 0, fmt.Errorf("population SD: %w", err)
-	}
-	return finite(stat.PopStdDev(xs, nil))
+	return statistic("population SD", xs, 1, stat.PopStdDev)
 }
 
 // SampleSD returns the standard deviation with divisor n−1 of at least two
 // values: √(Σ(x−x̄)²/(n−1)).
-func SampleSD(xs []float64) (float64, error) {
-	if err := check(xs, 2); err != nil {
-		return 0, fmt.Errorf("sample SD: %w", err)
+func SampleSD(xs []float64) (float64, error) { return statistic("sample SD", xs, 2, stat.StdDev) }
+
+func statistic(name string, xs []float64, least int, of func(xs, weights []float64) float64) (float64, error) {
+	if err := check(xs, least); err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
 	}
-	return finite(stat.StdDev(xs, nil))
+	return finite(of(xs, nil))
 }
 
 // RatioOfMeans returns mean(num)/mean(den) of at least one pair. It is the

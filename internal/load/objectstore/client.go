@@ -164,8 +164,7 @@ func findCredentials(getenv func(string) string) (*credentials.Credentials, erro
 
 // scrub takes credentials out of an error and adds what to do about it, once.
 func (t *Target) scrub(err error) error {
-	var done *load.Redacted
-	if err == nil || errors.As(err, &done) {
+	if _, done := errors.AsType[*load.Redacted](err); err == nil || done {
 		return err
 	}
 	text := err.Error()
@@ -236,8 +235,7 @@ func kindOf(err error) Failure {
 
 // advice says what to do about an error, where that is known.
 func (c *connection) advice(err error, bucket string) string {
-	var answer minio.ErrorResponse
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		return c.adviceOnAnswer(answer, bucket)
 	}
 	var unknown x509.UnknownAuthorityError

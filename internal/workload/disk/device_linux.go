@@ -16,15 +16,6 @@ import (
 // directIO is the flag of open(2) for direct I/O.
 const directIO = unix.O_DIRECT
 
-// freeBytes is the room for users on the file system that holds a path.
-func freeBytes(path string) (int64, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
-		return 0, err
-	}
-	return int64(st.Bavail) * st.Bsize, nil
-}
-
 // deviceSize is the size of a block device in bytes.
 func deviceSize(path string) (int64, error) {
 	f, err := os.Open(path)

@@ -40,8 +40,7 @@ import (
 const (
 	Paper = "paper" // the only preset: section 3.2 of the ScaleBench paper
 
-	Sequential = "sequential"
-	Random     = "random"
+	Random = "random"
 
 	Read  = "read"
 	Write = "write"
