@@ -23,7 +23,8 @@ type session struct {
 	object *object // what is sent; nil when nothing is
 	head   []byte  // of what is received
 
-	streams []*stream
+	counts  []*count
+	streams []*stream // of all counts
 	echoes  []*echo
 	phase   atomic.Int32
 
@@ -41,17 +42,21 @@ func newSession(set settings, env *workload.Env, o *object) (*session, error) {
 	if set.idle == 0 {
 		s.phase.Store(phaseWarmUp) // the others transfer from the start
 	}
+	if set.receive {
+		s.counts = append(s.counts, &count{metric: metricReceive, resource: model.ResourceNetworkReceive})
+	}
+	if set.send {
+		s.counts = append(s.counts, &count{metric: metricSend, resource: model.ResourceNetworkSend, send: true})
+	}
 	for _, peer := range env.Peers {
 		addr, err := address(peer, set.port)
 		if err != nil {
 			return nil, err
 		}
 		s.echoes = append(s.echoes, newEcho(peer, addr, s.node, set.stall, &s.phase))
-		if set.receive {
-			s.streams = append(s.streams, &stream{peer: peer, addr: addr})
-		}
-		if set.send {
-			s.streams = append(s.streams, &stream{peer: peer, addr: addr, send: true})
+		for _, c := range s.counts {
+			st := &stream{peer: peer, addr: addr, send: c.send}
+			c.streams, s.streams = append(c.streams, st), append(s.streams, st)
 		}
 	}
 	return s, nil
@@ -148,7 +153,10 @@ func (s *session) measure(ctx context.Context, start time.Time, done <-chan erro
 	if err := tick(ctx, start.Add(s.set.idle), done, nil); err != nil {
 		return err
 	}
-	m := newPublisher(s)
+	m := &publisher{s: s}
+	for _, st := range s.streams {
+		st.moved = time.Now()
+	}
 	if s.set.warmUp == 0 {
 		m.begin() // before the first byte
 	}
@@ -251,8 +259,7 @@ const (
 
 // publisher turns the streams' counters into progress and samples.
 type publisher struct {
-	s      *session
-	counts []*count
+	s *session
 
 	begun       time.Time // of the scored part
 	retransmits int64     // before it
@@ -261,28 +268,9 @@ type publisher struct {
 // count is the work in one direction, to and from all peers.
 type count struct {
 	metric, resource string
+	send             bool
 	streams          []*stream
 	base             int64 // before the scored part
-}
-
-func newPublisher(s *session) *publisher {
-	m := &publisher{s: s}
-	receive := &count{metric: metricReceive, resource: model.ResourceNetworkReceive}
-	send := &count{metric: metricSend, resource: model.ResourceNetworkSend}
-	for _, st := range s.streams {
-		c := receive
-		if st.send {
-			c = send
-		}
-		c.streams = append(c.streams, st)
-		st.moved = time.Now()
-	}
-	for _, c := range []*count{receive, send} {
-		if len(c.streams) > 0 {
-			m.counts = append(m.counts, c)
-		}
-	}
-	return m
 }
 
 func (c *count) total() int64 {
@@ -303,7 +291,7 @@ func (m *publisher) begin() {
 	}
 	m.s.phase.Store(phaseScored)
 	m.begun = time.Now()
-	for _, c := range m.counts {
+	for _, c := range m.s.counts {
 		c.base += c.total()
 		m.s.report.Progress(c.metric, "byte", 0)
 	}
@@ -311,7 +299,7 @@ func (m *publisher) begin() {
 
 // publish reports the work done so far.
 func (m *publisher) publish() error {
-	for _, c := range m.counts {
+	for _, c := range m.s.counts {
 		m.s.report.Progress(c.metric, "byte", float64(c.total()))
 	}
 	return m.watch()
@@ -335,7 +323,7 @@ func (m *publisher) watch() error {
 // finish takes the last reading, from which the samples are computed.
 func (m *publisher) finish() error {
 	m.s.phase.Store(phaseWarmUp) // echoes of the end are not scored
-	for _, c := range m.counts {
+	for _, c := range m.s.counts {
 		bytes, took := c.total(), time.Since(m.begun)
 		m.s.report.Progress(c.metric, "byte", float64(bytes))
 		if bytes <= 0 {
