@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,12 +27,9 @@ func Describe(xs []float64) (Summary, error) {
 	if err := check(xs, 1); err != nil {
 		return Summary{}, fmt.Errorf("describing: %w", err)
 	}
-	mean, err := Mean(xs)
-	if err != nil {
-		return Summary{}, err
-	}
-	sd, err := PopulationSD(xs)
-	if err != nil {
+	mean, errMean := Mean(xs)
+	sd, errSD := PopulationSD(xs)
+	if err := cmp.Or(errMean, errSD); err != nil {
 		return Summary{}, err
 	}
 	return Summary{N: len(xs), Mean: mean, Min: slices.Min(xs), Max: slices.Max(xs), PopulationSD: sd}, nil
