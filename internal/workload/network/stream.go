@@ -26,7 +26,7 @@ type stream struct {
 	active   atomic.Int32 // flows that still have something to do
 	missing  atomic.Int32 // flows that have not been connected yet
 
-	seen  int64     // bytes when it last moved, for the publisher
+	seen  int64     // bytes when it last moved, for the watch
 	moved time.Time // and when that was
 
 	errors atomic.Int64
