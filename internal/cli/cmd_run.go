@@ -24,7 +24,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// runOptions are the flags of commands that execute a run.
 type runOptions struct {
 	set    []string
 	dryRun bool
@@ -106,7 +105,6 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	return c.executeSource(ctx, src, time.Duration(exp.Timeouts.Node), opt)
 }
 
-// readFile reads a file, or standard input for "-".
 func (c *common) readFile(file string) (text []byte, name string, err error) {
 	if file == "-" {
 		text, err = io.ReadAll(c.env.Stdin)
@@ -176,7 +174,6 @@ func ownNodes(exp *experiment.Experiment) []model.Node {
 	return nil
 }
 
-// newRunID names a run.
 func newRunID() model.RunID { return model.RunID(ulid.Make().String()) }
 
 // sayLab says what hosts a run would make, and why it could not.

@@ -17,7 +17,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// finish follows a run to its end and prints what it found.
 func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runOptions) error {
 	run, err := c.follow(ctx, s, id)
 	if ctx.Err() != nil {
@@ -101,7 +100,6 @@ func (c *common) interrupted(ctx context.Context, s service, id model.RunID) err
 	return context.Cause(ctx)
 }
 
-// reaches reports whether the service answers now.
 func reaches(ctx context.Context, s service, id model.RunID) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -166,7 +164,6 @@ func (c *common) printAnswers(answers []answer.Answer) error {
 	return nil
 }
 
-// printBatch shows a run of a job file.
 func (c *common) printBatch(ctx context.Context, s service, run model.Run) error {
 	a, err := s.Show(ctx, string(run.ID), nil)
 	if err != nil {

@@ -54,7 +54,6 @@ func pathKey(path []string) string { return strings.Join(path, "\x00") }
 // clean reports whether nothing at or below a path was complained about.
 func (d *decoder) clean(path ...string) bool { return !d.touched[pathKey(path)] }
 
-// report notes a problem of the value at a path.
 func (d *decoder) report(path []string, problem, allowed string) {
 	d.reportAt(d.root.find(path).at, path, problem, allowed)
 }
@@ -108,7 +107,6 @@ func (d *decoder) decode(v *value, path []string, dst reflect.Value, s shape) bo
 	return true
 }
 
-// group fills a struct or a map from an object.
 func (d *decoder) group(v *value, path []string, dst reflect.Value, s shape) bool {
 	if s.exactly > 0 && len(v.members) != s.exactly {
 		d.report(path, fmt.Sprintf("it has %d keys", len(v.members)), s.describe())
@@ -147,7 +145,6 @@ func (d *decoder) fields(v *value, path []string, dst reflect.Value, fields []fi
 	}
 }
 
-// unknownKeys notes the keys of an object that are not known.
 func (d *decoder) unknownKeys(v *value, path, known []string) {
 	for _, m := range v.members {
 		if !slices.Contains(known, m.key) {
@@ -156,7 +153,6 @@ func (d *decoder) unknownKeys(v *value, path, known []string) {
 	}
 }
 
-// unknownKey reports a key that is not known.
 func (d *decoder) unknownKey(path []string, m member, known []string) {
 	allowed := "allowed are " + strings.Join(known, ", ")
 	if s := Suggest(m.key, known); s != "" {
@@ -332,12 +328,10 @@ const (
 	boolShape
 )
 
-// word names the kind for people.
 func (k shapeKind) word() string {
 	return [...]string{"anything", "a group of keys", "a list", "text", "a whole number", "a number", "true or false"}[k]
 }
 
-// holds reports whether a value is of this kind.
 func (s shape) holds(v *value) bool {
 	switch s.kind {
 	case groupShape:

@@ -42,7 +42,6 @@ type Job struct {
 	Col  int `json:"-"`
 }
 
-// jobFile is the file's own shape.
 type jobFile struct {
 	JobName  string `json:"jobName,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"Name of the batch."`
 	TestName string `json:"testName,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"The same as jobName."`
@@ -77,7 +76,6 @@ func ParseJob(name string, src []byte) (*JobFile, error) {
 	return newJobFile(name, src, root, f), nil
 }
 
-// newJobFile is the job file that a tree without problems says.
 func newJobFile(name string, src []byte, root *value, f jobFile) *JobFile {
 	out := &JobFile{Name: f.JobName + f.TestName, Jobs: f.Jobs, Timeout: DefaultJobTimeout, Output: defaults().Output,
 		SourceName: filepath.Base(name), Source: string(src)}

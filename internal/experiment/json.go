@@ -42,7 +42,6 @@ func readJSON(src []byte, probs *problems) *value {
 	return v
 }
 
-// end reports anything that follows the first value.
 func (r *jsonReader) end() error {
 	at := r.next()
 	if _, err := r.dec.Token(); errors.Is(err, io.EOF) {
@@ -52,7 +51,6 @@ func (r *jsonReader) end() error {
 	return errNoted
 }
 
-// note adds an error of the decoder at its position.
 func (r *jsonReader) note(err error) {
 	var syntax *json.SyntaxError
 	switch {
@@ -85,7 +83,6 @@ func (r *jsonReader) next() pos {
 	return r.mark
 }
 
-// value reads the next value.
 func (r *jsonReader) value(depth int) (*value, error) {
 	v := &value{at: r.next()}
 	if depth > maxDepth {

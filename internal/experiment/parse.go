@@ -73,7 +73,6 @@ func (f *yamlFile) effective(src []byte, set []string) (string, error) {
 	return string(b), nil
 }
 
-// reader reads an experiment from a tree.
 type reader struct {
 	*decoder
 	kinds Kinds
@@ -98,7 +97,6 @@ func (r *reader) experiment() *Experiment {
 	return &e
 }
 
-// workloadList reports whether the value can hold workloads.
 func (r *reader) workloadList(list *value) bool {
 	f, _ := reflect.TypeFor[Experiment]().FieldByName("Workloads")
 	s := shapeOf(f.Type, f.Tag.Get("jsonschema"))
@@ -223,7 +221,6 @@ func (r *reader) checkWorkload(w *Workload, e *Experiment, v *value, path []stri
 	}
 }
 
-// readStudy reads the question that the file asks.
 func (r *reader) readStudy(e *Experiment) {
 	path := []string{"study"}
 	if r.root.get("study") == nil {
@@ -280,7 +277,6 @@ func (r *reader) shareKeys(e *Experiment, d study.Designer) {
 	}
 }
 
-// studyNames are the questions that a file may ask, sorted.
 func (k Kinds) studyNames() []string {
 	var out []string
 	for _, s := range k.Studies {

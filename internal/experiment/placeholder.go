@@ -64,7 +64,6 @@ func (r *reader) standIns(s string, path, known []string) string {
 	})
 }
 
-// servicesAllowed lists the services that there are.
 func servicesAllowed(name string, known []string) string {
 	if len(known) == 0 {
 		return "the file has no services"

@@ -122,7 +122,6 @@ func (e entrySchema) add(defs invopop.Definitions, name, summary string, default
 	return nil
 }
 
-// kindIs matches an entry of this kind.
 func kindIs(name string) *invopop.Schema {
 	p := invopop.NewProperties()
 	p.Set("kind", &invopop.Schema{Const: name})

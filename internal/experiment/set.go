@@ -44,7 +44,6 @@ func (f *yamlFile) overrideValue(text string, at pos) *yaml.Node {
 	return n
 }
 
-// mark says of a node and everything below it that it came from a flag.
 func (f *yamlFile) mark(n *yaml.Node, at pos) {
 	f.origin[n] = at
 	for _, c := range n.Content {

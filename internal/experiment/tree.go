@@ -24,7 +24,6 @@ type issue struct {
 	problem, allowed string
 }
 
-// duplicate notes a key that is there a second time.
 func (v *value) duplicate(key string, at, first pos) {
 	v.issues = append(v.issues, issue{at, key, "duplicate key", "the first is " + first.where()})
 }
@@ -50,14 +49,12 @@ const (
 	arrayValue
 )
 
-// member is one key of an object with its value.
 type member struct {
 	key   string
 	at    pos // of the key
 	value *value
 }
 
-// get returns the value of a key of an object; nil if there is none.
 func (v *value) get(key string) *value {
 	if m := v.member(key); m != nil {
 		return m.value
@@ -130,7 +127,6 @@ func (v *value) find(path []string) *value {
 	return v
 }
 
-// has reports whether a value stands at a path.
 func (v *value) has(path []string) bool {
 	for _, token := range path {
 		if v = v.child(token); v == nil {

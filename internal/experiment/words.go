@@ -40,7 +40,6 @@ func wrongType(v *value, s shape) (problem, allowed string) {
 	return fmt.Sprintf("want %s, got %s", must, got), s.describe()
 }
 
-// describe says in words what a shape allows.
 func (s shape) describe() string {
 	switch {
 	case len(s.enum) > 0:
@@ -65,7 +64,6 @@ func (s shape) describe() string {
 	return ""
 }
 
-// bounds describes the range of a number.
 func (s shape) bounds() string {
 	switch {
 	case s.low != "" && s.high != "":
@@ -86,7 +84,6 @@ func (s shape) bounds() string {
 	return ""
 }
 
-// length describes how long a text or list may be.
 func (s shape) length(what string) string {
 	form := ""
 	if s.pattern != nil {

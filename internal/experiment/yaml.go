@@ -90,7 +90,6 @@ func readable(src []byte, probs *problems) bool {
 	return true
 }
 
-// offsetPos turns a byte offset into a position.
 func offsetPos(src []byte, offset int) pos {
 	before := src[:min(offset, len(src))]
 	lineStart := bytes.LastIndexByte(before, '\n') + 1
@@ -192,10 +191,8 @@ func (f *yamlFile) mergeInto(own, sources []*yaml.Node) []*yaml.Node {
 	return own
 }
 
-// nodePos is the position of a node that came from the file.
 func nodePos(n *yaml.Node) pos { return pos{line: n.Line, col: n.Column} }
 
-// pos is the position of a node from file or flag.
 func (f *yamlFile) pos(n *yaml.Node) pos {
 	if at, ok := f.origin[n]; ok {
 		return at
@@ -203,7 +200,6 @@ func (f *yamlFile) pos(n *yaml.Node) pos {
 	return nodePos(n)
 }
 
-// tree turns the nodes into values.
 func (f *yamlFile) tree(n *yaml.Node) *value {
 	v := &value{at: f.pos(n)}
 	switch n.Kind {

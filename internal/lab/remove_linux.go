@@ -98,7 +98,6 @@ func (m Manifest) kill(pid int) {
 	_, _ = unix.Poll(fds, int((10 * lookTime).Milliseconds())) // the caller looks again anyway
 }
 
-// holds reports whether the process is in one of the lab's cgroups.
 func (m Manifest) holds(pid int) bool {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // unreadable: it is gone
 	for _, path := range procself.Groups(string(data)) {
@@ -132,7 +131,6 @@ func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
 }
 
-// readPids reads a file with a number in each line.
 func readPids(path string) ([]int, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
