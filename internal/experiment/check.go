@@ -76,7 +76,7 @@ func (r *reader) checkServices(e *Experiment) {
 		return
 	}
 	if e.Fleet.Lab == nil {
-		at := r.root.member("services").at
+		at := r.place(r.root.key("services"))
 		r.reportAt(at, path, "only a lab has hosts for services", "use fleet: {lab: …}, or start the service yourself and give its address to the workloads")
 		return
 	}

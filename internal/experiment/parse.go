@@ -35,13 +35,12 @@ func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, err
 		return nil, probs.err()
 	}
 	file.set(set)
-	root := file.tree(file.root)
-	r := &reader{decoder: newDecoder(root, probs), kinds: kinds}
+	r := &reader{decoder: newDecoder(file), kinds: kinds}
 	e := r.experiment()
 	if err := probs.err(); err != nil {
 		return nil, err
 	}
-	e.SourceName, e.root = filepath.Base(name), root
+	e.SourceName, e.file = filepath.Base(name), file
 	if e.Name == "" {
 		e.Name = defaultName(name)
 	}
@@ -82,14 +81,14 @@ type reader struct {
 // that are right.
 func (r *reader) experiment() *Experiment {
 	e := defaults()
-	if !r.decode(r.root, nil, reflect.ValueOf(&e).Elem(), shapeOf(reflect.TypeFor[Experiment](), "")) && r.root.kind != objectValue {
+	if !r.decode(r.root, nil, reflect.ValueOf(&e).Elem(), shapeOf(reflect.TypeFor[Experiment](), "")) && !r.root.isObject() {
 		return &e
 	}
 	r.checkTop(&e)
 	r.readStudy(&e)
 	r.designers(&e)
 	if list := r.root.get("workloads"); list != nil && r.workloadList(list) {
-		for i := range list.items {
+		for i := range list.items() {
 			r.workload(&e, i)
 		}
 		r.checkNames(list)
@@ -106,7 +105,7 @@ func (r *reader) workloadList(list *value) bool {
 		r.report(path, problem, allowed)
 		return false
 	}
-	r.length(len(list.items), path, s)
+	r.length(len(list.items()), path, s)
 	return true
 }
 
@@ -115,7 +114,7 @@ func (r *reader) workloadList(list *value) bool {
 // makes for a kind. It returns these, or nil where the entry is wrong.
 func (r *reader) entry(path []string, common any, kinds []string, params func(kind string) any) any {
 	v := r.root.find(path)
-	if v.kind != objectValue {
+	if !v.isObject() {
 		problem, allowed := wrongType(v, shape{kind: groupShape})
 		r.report(path, problem, allowed)
 		return nil
@@ -149,9 +148,9 @@ func (r *reader) entry(path []string, common any, kinds []string, params func(ki
 func (v *value) own(common any) map[string]any {
 	keys := keysOf(fieldsOf(reflect.TypeOf(common).Elem()))
 	out := map[string]any{}
-	for _, m := range v.members {
-		if !slices.Contains(keys, m.key) {
-			out[m.key] = m.value.plain()
+	for key, val := range v.members() {
+		if !slices.Contains(keys, key.Value) {
+			out[key.Value] = val.plain()
 		}
 	}
 	return out
@@ -166,16 +165,16 @@ func Fill(params any, given map[string]json.RawMessage) error {
 		return fmt.Errorf("encoding the parameters: %w", err)
 	}
 	probs := &problems{}
-	root := readJSON(src, probs)
-	if root == nil {
+	file := readJSON(src, probs)
+	if file == nil {
 		return probs.err()
 	}
 	into := reflect.ValueOf(params).Elem()
 	fields := fieldsOf(into.Type())
 	known := keysOf(fields)
-	d := newDecoder(root, probs)
-	d.unknownKeys(root, nil, known)
-	d.fields(root, nil, into, slices.DeleteFunc(fields, func(f field) bool { return root.get(f.key) == nil }), known)
+	d := newDecoder(file)
+	d.unknownKeys(d.root, nil, known)
+	d.fields(d.root, nil, into, slices.DeleteFunc(fields, func(f field) bool { return d.root.get(f.key) == nil }), known)
 	for i := range probs.list {
 		probs.list[i].Line, probs.list[i].Col = 0, 0
 	}
@@ -307,20 +306,20 @@ func fieldPath(field string) []string {
 // their kind.
 func (r *reader) checkNames(list *value) {
 	first := map[string]pos{}
-	for i, item := range list.items {
+	for i, item := range list.items() {
 		name := item.entryName()
 		was, taken := first[name]
 		if !taken {
-			first[name] = item.at
+			first[name] = r.place(item)
 			continue
 		}
 		if name == "" {
 			continue // it has no kind either, which was noted
 		}
 		path := []string{"workloads", strconv.Itoa(i)}
-		at, problem := item.at, fmt.Sprintf("a second workload named %q", name)
+		at, problem := r.place(item), fmt.Sprintf("a second workload named %q", name)
 		if n := item.get("name"); n != nil {
-			at, path = n.at, append(path, "name")
+			at, path = r.place(n), append(path, "name")
 		} else {
 			problem += " (a workload without a name has that of its kind)"
 		}
