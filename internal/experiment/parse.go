@@ -24,6 +24,29 @@ type Kinds struct {
 	Studies   study.Registry
 }
 
+// kind is what the kinds of workloads and of studies have in common.
+type kind struct {
+	name, summary string
+	defaults      func() any // a pointer to the parameters
+}
+
+// workloads are the kinds of workloads by name, studies those of studies.
+func (k Kinds) workloads() (all []kind) {
+	for _, name := range k.Workloads.Names() {
+		w := k.Workloads[name]
+		all = append(all, kind{name, w.Summary, func() any { return w.New() }})
+	}
+	return all
+}
+
+func (k Kinds) studies() (all []kind) {
+	for _, s := range k.Studies {
+		all = append(all, kind{s.Name, s.Summary, func() any { return s.New() }})
+	}
+	slices.SortFunc(all, func(a, b kind) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
 // Parse reads an experiment file: its name is used in messages and, without
 // its ending, as the default name of the experiment; set holds overrides
 // "key.path=value", in which "null" removes a key. The error is a
@@ -110,9 +133,9 @@ func (r *reader) workloadList(list *value) bool {
 }
 
 // entry decodes a group of keys that names its kind: what every kind has into
-// common, a pointer to a struct, and the rest into the parameters that params
-// makes for a kind. It returns these, or nil where the entry is wrong.
-func (r *reader) entry(path []string, common any, kinds []string, params func(kind string) any) any {
+// common, a pointer to a struct, and the rest into the kind's parameters. It
+// returns these, or nil where the entry is wrong.
+func (r *reader) entry(path []string, common any, kinds []kind) any {
 	v := r.root.find(path)
 	if !v.isObject() {
 		problem, allowed := wrongType(v, shape{kind: groupShape})
@@ -123,15 +146,17 @@ func (r *reader) entry(path []string, common any, kinds []string, params func(ki
 	fields := fieldsOf(into.Type())
 	for i := range fields {
 		if fields[i].key == "kind" {
-			fields[i].shape.enum = kinds
+			for _, k := range kinds {
+				fields[i].shape.enum = append(fields[i].shape.enum, k.name)
+			}
 		}
 	}
-	kind := v.get("kind").text()
-	if !slices.Contains(kinds, kind) {
+	at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == v.get("kind").text() })
+	if at < 0 {
 		r.fields(v, path, into, fields, keysOf(fields)) // its own keys cannot be judged
 		return nil
 	}
-	out := params(kind)
+	out := kinds[at].defaults()
 	own := fieldsOf(reflect.TypeOf(out).Elem())
 	known := keysOf(slices.Concat(fields, own))
 	r.fields(v, path, into, fields, known)
@@ -186,7 +211,7 @@ func Fill(params any, given map[string]json.RawMessage) error {
 func (r *reader) workload(e *Experiment, i int) {
 	path := []string{"workloads", strconv.Itoa(i)}
 	var w Workload
-	bench, ok := r.entry(path, &w, r.kinds.Workloads.Names(), func(kind string) any { return r.kinds.Workloads[kind].New() }).(workload.Workload)
+	bench, ok := r.entry(path, &w, r.kinds.workloads()).(workload.Workload)
 	if !ok {
 		return
 	}
@@ -226,10 +251,7 @@ func (r *reader) readStudy(e *Experiment) {
 		return
 	}
 	var entry StudyEntry
-	s, ok := r.entry(path, &entry, r.kinds.studyNames(), func(kind string) any {
-		k, _ := r.kinds.Studies.Find(kind)
-		return k.New()
-	}).(study.Study)
+	s, ok := r.entry(path, &entry, r.kinds.studies()).(study.Study)
 	if !ok {
 		return
 	}
@@ -274,15 +296,6 @@ func (r *reader) shareKeys(e *Experiment, d study.Designer) {
 	if err != nil {
 		r.report(nil, err.Error(), "")
 	}
-}
-
-func (k Kinds) studyNames() []string {
-	var out []string
-	for _, s := range k.Studies {
-		out = append(out, s.Name)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // reportErrors notes what somebody who knows says against a value: a workload
