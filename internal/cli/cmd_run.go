@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/design"
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/experiment"
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/fleet/local"
@@ -134,7 +135,7 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 		c.say("no seed in the file: the serial order shown is an example; the run draws its own and records it")
 	}
 	if c.formatFlag == "json" {
-		return printJSON(c.env.Stdout, p)
+		return render.JSON(c.env.Stdout, p)
 	}
 	return p.Text(c.env.Stdout)
 }

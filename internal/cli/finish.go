@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -219,14 +217,4 @@ func (c *common) writePage(ctx context.Context, s service, id model.RunID, path 
 		format = f
 	}
 	return path, save(path, page, nil, format)
-}
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("writing the output: %w", err)
-	}
-	return nil
 }
