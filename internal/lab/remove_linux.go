@@ -98,6 +98,7 @@ func (m Manifest) kill(pid int) {
 	_, _ = unix.Poll(fds, int((10 * lookTime).Milliseconds())) // the caller looks again anyway
 }
 
+// holds reports whether the process is in one of the lab's cgroups.
 func (m Manifest) holds(pid int) bool {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // unreadable: it is gone
 	for _, path := range procself.Groups(string(data)) {
