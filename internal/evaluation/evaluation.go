@@ -106,10 +106,7 @@ func Findings(run *observe.Run, opt Options) ([]Finding, error) {
 	opt = opt.forRun(run)
 	all := divide(run)
 	if len(all) == 0 {
-		return nil, &model.InputError{
-			Problem: fmt.Sprintf("run %s has no serial or parallel phase, so there is nothing to compare", run.Run().ID),
-			Allowed: "use an experiment file with `evaluations: [serial, parallel]`",
-		}
+		return nil, fmt.Errorf("run %s has no serial or parallel phase, so there is nothing to compare; use an experiment file with `evaluations: [serial, parallel]`: %w", run.Run().ID, model.ErrUsage)
 	}
 	var out []Finding
 	for _, p := range all {
@@ -131,7 +128,7 @@ func Scalings(run *observe.Run, opt Options) ([]Scaling, error) {
 	opt = opt.forRun(run)
 	all := divide(run)
 	if len(all) == 0 {
-		return nil, &model.InputError{Problem: fmt.Sprintf("run %s has no serial or parallel phase, so there are no sizes to compare", run.Run().ID)}
+		return nil, fmt.Errorf("run %s has no serial or parallel phase, so there are no sizes to compare: %w", run.Run().ID, model.ErrUsage)
 	}
 	out := []Scaling{}
 	for _, p := range all {
