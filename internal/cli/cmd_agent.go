@@ -22,7 +22,6 @@ import (
 	"github.com/scalebench/scalebench/internal/runner"
 )
 
-// agentOptions are the flags of `scalebench agent`.
 type agentOptions struct {
 	node, state, workDir string
 	labels, volumes      []string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -29,7 +30,7 @@ histograms and what the monitor saw of the node, events. CSV holds one line per 
 			}
 			return c.withData(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
 				if format == "json" {
-					return printJSON(c.env.Stdout, d)
+					return render.JSON(c.env.Stdout, d)
 				}
 				return exportCSV(c.env.Stdout, d)
 			})

@@ -164,7 +164,6 @@ func artifactLimit(text string) (int64, error) {
 	return size.Bytes(), nil
 }
 
-// batchError reports failed jobs, for the exit code.
 func batchError(data model.RunData) error {
 	failed := 0
 	for _, r := range data.Accepted() {

@@ -67,7 +67,6 @@ lab of its own.`,
 	return cmd
 }
 
-// labUp makes a lab and prints its hosts.
 func (c *common) labUp(ctx context.Context, file string, set []string, keep bool) error {
 	exp, err := c.labFile(file, set)
 	if err != nil {
@@ -125,7 +124,6 @@ func (c *common) labFile(file string, set []string) (*experiment.Experiment, err
 	return exp, nil
 }
 
-// labState tells how a lab stands.
 func labState(m lab.Manifest) record.Lab {
 	switch {
 	case m.LeftOver():
@@ -166,7 +164,6 @@ makes a lab removes.`,
 	return cmd
 }
 
-// labDownOptions are the flags of `scalebench lab down`.
 type labDownOptions struct {
 	all, force bool
 }
@@ -198,7 +195,6 @@ refused: end the run, which removes it, or say --force.`,
 	return cmd
 }
 
-// labDown removes the labs that are meant, and reports all that went wrong.
 func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) error {
 	all, err := labs()
 	if err != nil {

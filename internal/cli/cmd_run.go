@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/design"
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/experiment"
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/fleet/local"
@@ -24,7 +25,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// runOptions are the flags of commands that execute a run.
 type runOptions struct {
 	set    []string
 	dryRun bool
@@ -106,7 +106,6 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	return c.executeSource(ctx, src, time.Duration(exp.Timeouts.Node), opt)
 }
 
-// readFile reads a file, or standard input for "-".
 func (c *common) readFile(file string) (text []byte, name string, err error) {
 	if file == "-" {
 		text, err = io.ReadAll(c.env.Stdin)
@@ -136,7 +135,7 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 		c.say("no seed in the file: the serial order shown is an example; the run draws its own and records it")
 	}
 	if c.formatFlag == "json" {
-		return printJSON(c.env.Stdout, p)
+		return render.JSON(c.env.Stdout, p)
 	}
 	return p.Text(c.env.Stdout)
 }
@@ -176,7 +175,6 @@ func ownNodes(exp *experiment.Experiment) []model.Node {
 	return nil
 }
 
-// newRunID names a run.
 func newRunID() model.RunID { return model.RunID(ulid.Make().String()) }
 
 // sayLab says what hosts a run would make, and why it could not.

@@ -17,7 +17,6 @@ import (
 	"github.com/scalebench/scalebench/internal/queue"
 )
 
-// need says what a command asks of the service it gets.
 type need int
 
 const (
@@ -177,7 +176,6 @@ func parseToken(s string, role identity.Role) (identity.Token, error) {
 	return tok, nil
 }
 
-// tokenValue is the token from the flag, a file, or the environment.
 func (c *common) tokenValue() string {
 	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"))
 	if file, ok := strings.CutPrefix(t, "@"); ok {

@@ -35,7 +35,6 @@ func (c *common) serveOthers(ctx context.Context, s service) {
 	}
 }
 
-// othersRun is a run of this server that is not over, if there is one.
 func othersRun(ctx context.Context, s service) (model.Run, bool) {
 	runs, err := s.Runs(ctx, 0)
 	if err != nil {

@@ -56,7 +56,6 @@ const rootExample = `  scalebench demo                      see it work, on this
   scalebench cdi latest --format json  the result, for programs
   scalebench report latest             the result, as a page with figures`
 
-// newRoot builds the command tree.
 func newRoot(env Env) *cobra.Command {
 	c := &common{env: env}
 	root := &cobra.Command{

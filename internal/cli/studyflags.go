@@ -57,7 +57,6 @@ func (p *paramFlags) thresholds() *paramFlags {
 	return &paramFlags{slices.DeleteFunc(slices.Clone(p.flags), func(f *paramFlag) bool { return !strings.HasPrefix(f.name, "fail-") })}
 }
 
-// usageOf is the description of a field as help of its flag.
 func usageOf(field reflect.StructField, p *paramFlag) string {
 	text := strings.TrimSuffix(field.Tag.Get("jsonschema_description"), ".")
 	if text != "" {
@@ -96,7 +95,6 @@ func allowedIn(tag string) string {
 	return strings.Join(all, "|")
 }
 
-// paramFlag is one field as a pflag.Value.
 type paramFlag struct {
 	name, key      string
 	unit           string
@@ -200,7 +198,6 @@ func (p *paramFlag) set(v reflect.Value, text string) error {
 	return nil
 }
 
-// grow adds one value to a list or a map.
 func (p *paramFlag) grow(v reflect.Value, text string) error {
 	if v.Kind() == reflect.Slice {
 		item := reflect.New(v.Type().Elem()).Elem()

@@ -61,7 +61,6 @@ func jobSpec(job *experiment.JobFile, j experiment.Job) model.Spec {
 	}
 }
 
-// noSuchNode says that job i names a node that does not exist.
 func noSuchNode(job *experiment.JobFile, i int, nodes []model.NodeID) error {
 	return &model.InputError{
 		File: job.SourceName, Line: job.Jobs[i].Line, Col: job.Jobs[i].Col,

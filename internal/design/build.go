@@ -152,7 +152,6 @@ func seedOf(exp *experiment.Experiment, run model.RunID) int64 {
 	return int64(h.Sum64() >> 11)
 }
 
-// builder turns treatments into steps.
 type builder struct {
 	exp       *experiment.Experiment
 	run       model.RunID
@@ -241,7 +240,6 @@ func (b *builder) step(t study.Treatment, number int) (model.Step, bool) {
 	return s, true
 }
 
-// prepare settles what is the same in all steps of a workload.
 func (b *builder) prepare(w experiment.Workload) error {
 	spec, err := specOf(w, b.exp.Output)
 	if err != nil {

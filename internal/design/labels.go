@@ -18,7 +18,6 @@ func labelList(labels map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-// labelsOf says which labels the nodes have.
 func labelsOf(nodes []model.Node) string {
 	seen := map[string]bool{}
 	for _, n := range nodes {
@@ -33,7 +32,6 @@ func labelsOf(nodes []model.Node) string {
 	return "the nodes have " + listed(all, 20)
 }
 
-// groupAdvice says how a node comes by a group.
 func groupAdvice(n model.Node) string {
 	switch n.Labels[model.LabelFleet] {
 	case model.FleetLab:

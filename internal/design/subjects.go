@@ -41,7 +41,6 @@ func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *model.
 	return nil, pairingError(fmt.Sprintf("there is no pairing %q", p.Kind), "allowed are pairs, ring, all_to_one and across_groups")
 }
 
-// pairingError says why the nodes do not suit the pairing.
 func pairingError(problem, allowed string) *model.InputError {
 	return &model.InputError{Path: "pairing", Problem: problem, Allowed: allowed}
 }
@@ -50,12 +49,10 @@ func tooFew(pairing string) *model.InputError {
 	return pairingError(pairing+" needs at least 2 nodes, there is 1", "add nodes to the fleet, or take on: away")
 }
 
-// sinkError says why the nodes do not suit the sink.
 func sinkError(problem, allowed string) *model.InputError {
 	return &model.InputError{Path: "sink", Problem: problem, Allowed: allowed}
 }
 
-// single makes every node a subject.
 func single(nodes []model.Node) []subject {
 	out := make([]subject, len(nodes))
 	for i, n := range nodes {
@@ -87,7 +84,6 @@ func neighbours(nodes []model.Node, both bool) ([]subject, *model.InputError) {
 	return out, nil
 }
 
-// ring makes every node the client of the next.
 func ring(nodes []model.Node) ([]subject, *model.InputError) {
 	if len(nodes) < 2 {
 		return nil, tooFew("ring")

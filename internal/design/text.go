@@ -90,7 +90,6 @@ func (d Design) stepLines(w *bytes.Buffer) (more int) {
 	return 0
 }
 
-// stepNodes says what is measured in a step.
 func (d Design) stepNodes(s model.Step) string {
 	measured := s.Subjects()
 	switch {

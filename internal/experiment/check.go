@@ -76,7 +76,7 @@ func (r *reader) checkServices(e *Experiment) {
 		return
 	}
 	if e.Fleet.Lab == nil {
-		at := r.root.member("services").at
+		at := r.place(r.root.key("services"))
 		r.reportAt(at, path, "only a lab has hosts for services", "use fleet: {lab: …}, or start the service yourself and give its address to the workloads")
 		return
 	}
@@ -127,7 +127,6 @@ func (r *reader) checkVolume(w *Workload, e *Experiment, path []string) {
 	}
 }
 
-// checkLabVolume is checkVolume for a lab.
 func (r *reader) checkLabVolume(w *Workload, e *Experiment, path []string, name string, need unit.Size) {
 	hosts := takingPart(w, e.Fleet.Lab)
 	for _, h := range hosts {
@@ -187,7 +186,6 @@ func takingPart(w *Workload, spec *lab.Spec) []lab.Host {
 	})
 }
 
-// volumesOf says which volumes a node has instead.
 func volumesOf(h lab.Host, name string) string {
 	if len(h.Use) == 0 {
 		return "it has no volumes: give the lab volumes:, or a path: in place of it"

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	yaml "go.yaml.in/yaml/v4"
+
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
@@ -48,7 +50,7 @@ type Experiment struct {
 	// names, or those of its evaluations.
 	Designers []study.Designer `json:"-"`
 
-	root *value // the file, for positions; nil unless Parse made the experiment
+	file *yamlFile // for positions; nil unless Parse made the experiment
 }
 
 // Refusal is the error of a value that is possible in the file but not with
@@ -58,8 +60,9 @@ type Experiment struct {
 func (e *Experiment) Refusal(path []string, problem, allowed string) error {
 	probs := &problems{file: e.SourceName}
 	at := pos{}
-	if e.root != nil {
-		at, path = e.root.find(path).at, e.root.show(path)
+	if e.file != nil {
+		root := (*value)(e.file.root)
+		at, path = e.file.pos((*yaml.Node)(root.find(path))), root.show(path)
 	}
 	probs.add(at, path, problem, allowed)
 	return &probs.list[0].InputError

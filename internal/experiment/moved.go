@@ -52,26 +52,17 @@ func (r *reader) twice(k study.Kind, keys, path []string) {
 	}
 }
 
-// without is an object that lacks some keys.
-func (v *value) without(keys []string) *value {
-	out := *v
-	out.members = slices.DeleteFunc(slices.Clone(v.members), func(m member) bool { return slices.Contains(keys, m.key) })
-	return &out
-}
-
-// addMoved describes the keys that studies have in common with a kind of
-// workload.
-func addMoved(workload *invopop.Schema, kind string, reg study.Registry) {
+// addMoved describes these keys among those of the workloads.
+func addMoved(defs invopop.Definitions, reg study.Registry) {
 	for _, k := range reg {
 		s := reflectSchema(k.New())
 		for _, f := range fieldsOf(reflect.TypeOf(k.New()).Elem()) {
-			p, ok := s.Properties.Get(f.key)
-			if !ok || f.at != kind {
-				continue
+			p, _ := s.Properties.Get(f.key)
+			if workload := defs["workload-"+f.at]; workload != nil && p != nil {
+				p.Deprecated = true
+				p.Description = fmt.Sprintf("Of the study %s, for this workload alone: %s", k.Name, p.Description)
+				workload.Properties.Set(f.key, p)
 			}
-			p.Deprecated = true
-			p.Description = fmt.Sprintf("Of the study %s, for this workload alone: %s", k.Name, p.Description)
-			workload.Properties.Set(f.key, p)
 		}
 	}
 }

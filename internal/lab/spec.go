@@ -144,7 +144,6 @@ func (s Spec) Hosts(services []Service) []Host {
 	return hosts
 }
 
-// resolve returns a node's limits: its group's, or else the lab's.
 func (s Spec) resolve(own Limits) Limits {
 	own.Link = cmp.Or(own.Link, s.Link)
 	own.CPU = cmp.Or(own.CPU, s.CPU)
@@ -188,7 +187,6 @@ func (s Spec) racks(hosts []Host) []rack {
 	return append([]rack{core}, racks...)
 }
 
-// rackUplink is that of the rack with this index: its own, or else the lab's.
 func (s Spec) rackUplink(i int) unit.Rate {
 	if i < len(s.Groups) {
 		return cmp.Or(s.Groups[i].Uplink, s.Uplink)

@@ -155,13 +155,11 @@ type allowance struct {
 	debt    time.Duration
 }
 
-// turn reports whether it may be done this time.
 func (a *allowance) turn() bool {
 	a.debt = max(a.debt-a.perTurn, 0)
 	return a.debt == 0
 }
 
-// spent records what a turn took.
 func (a *allowance) spent(d time.Duration) { a.debt += d }
 
 // systemLinks lists the interfaces of this process's network namespace. It

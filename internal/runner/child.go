@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -43,7 +45,9 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	// Caught, not ignored: an ignored signal would stay ignored in commands,
 	// and `yes | head` would not end quietly. Uncaught, writing to a dead
 	// agent would kill this process before it has killed its descendants.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// So would a hang-up: the kernel sends one to this group if the agent dies
+	// while members of the group are stopped, as they are while it is killed.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	adoptOrphans()
 
 	c := &child{out: &lineWriter{w: reports}, stderr: stderr}
@@ -62,10 +66,11 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	go c.watch(lines, begin)
 
 	c.setup = *first.Setup
+	spec := c.setup.Spec
 	c.reporter = newReporter(c.out)
 	c.env = &workload.Env{
 		Node: c.setup.Node, Self: c.setup.Self, Peers: c.setup.Peers, Clients: c.setup.Clients,
-		Role: c.setup.Role, Part: c.setup.Part, Parts: max(c.setup.Parts, 1), Offer: c.setup.Offer,
+		Role: spec.Role, Part: spec.Part, Parts: max(spec.Parts, 1), Offer: spec.Offer,
 		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Environ: append(os.Environ(), c.descendants.cookie),
 		Stdout: stdout, Stderr: stderr, Report: c.reporter,
 	}
@@ -86,8 +91,8 @@ func (c *child) watch(lines *lineReader, begin chan<- int64) {
 	for {
 		var o order
 		if err := lines.next(&o); err != nil {
-			_ = c.descendants.kill() // the agent is gone: there is no place to report to
-			killSelf()
+			_ = c.descendants.kill()       // the agent is gone: there is no place to report to
+			_ = unix.Kill(0, unix.SIGKILL) // the whole group, this process included
 		}
 		if o.Begin != nil {
 			select {
@@ -105,7 +110,7 @@ func (c *child) unprepared(err error) int {
 
 // execute takes the task through its life and returns the exit code.
 func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan int64) int {
-	w, err := decode(reg, c.setup.Kind, c.setup.Params)
+	w, err := decode(reg, c.setup.Spec.Kind, c.setup.Spec.Params)
 	if err != nil {
 		return c.unprepared(err)
 	}

@@ -67,11 +67,10 @@ type Result struct {
 	// tried several times is what most of its windows were; one that passed
 	// as often as it failed is neither.
 	Passed, Failed float64
-	// Estimate is the load at the boundary, Low and High its interval, in
-	// which it lies with a probability of 95 % if windows err as Options
-	// suppose; NaN where the algorithm has none. Low is 0 if the boundary may
-	// be below the smallest load allowed, High +Inf if it may be above the
-	// largest.
+	// Estimate is the load at the boundary, Low and High its interval, in which
+	// it lies with a probability of 95 % if windows err as Options suppose; NaN
+	// where the algorithm has none. Low is 0 if the boundary may be below the
+	// smallest load allowed, High +Inf if it may be above the largest.
 	//
 	// The paper's algorithm puts its answer in Estimate, and has no interval.
 	Estimate, Low, High float64
@@ -116,10 +115,9 @@ type Options struct {
 	// Min and Max bound the loads to try. Defaults: Start/1024 and Start·2^24.
 	// The paper's algorithm knows no Min.
 	Min, Max float64
-	// Resolution is how far Failed may be above Passed, relative to Passed:
-	// .05 allows Failed ≤ 1.05·Passed, so that the middle is within 2.5 % of
-	// both. From .001 to .5; default .05. The paper's algorithm has Rate
-	// instead.
+	// Resolution is how far Failed may be above Passed, relative to Passed: .05
+	// allows Failed ≤ 1.05·Passed, so that the middle is within 2.5 % of both.
+	// From .001 to .5; default .05. The paper's algorithm has Rate instead.
 	Resolution float64
 	// Factor is by how much a step of the ramp raises the load, and so how far
 	// beyond its boundary a server may be loaded for a window. From 1.5 to

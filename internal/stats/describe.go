@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,41 +27,32 @@ func Describe(xs []float64) (Summary, error) {
 	if err := check(xs, 1); err != nil {
 		return Summary{}, fmt.Errorf("describing: %w", err)
 	}
-	mean, err := Mean(xs)
-	if err != nil {
-		return Summary{}, err
-	}
-	sd, err := PopulationSD(xs)
-	if err != nil {
+	mean, errMean := Mean(xs)
+	sd, errSD := PopulationSD(xs)
+	if err := cmp.Or(errMean, errSD); err != nil {
 		return Summary{}, err
 	}
 	return Summary{N: len(xs), Mean: mean, Min: slices.Min(xs), Max: slices.Max(xs), PopulationSD: sd}, nil
 }
 
 // Mean returns the arithmetic mean of at least one value.
-func Mean(xs []float64) (float64, error) {
-	if err := check(xs, 1); err != nil {
-		return 0, fmt.Errorf("mean: %w", err)
-	}
-	return finite(stat.Mean(xs, nil))
-}
+func Mean(xs []float64) (float64, error) { return statistic("mean", xs, 1, stat.Mean) }
 
 // PopulationSD returns the standard deviation with divisor n of at least one
 // value: √(Σ(x−x̄)²/n).
 func PopulationSD(xs []float64) (float64, error) {
-	if err := check(xs, 1); err != nil {
-		return 0, fmt.Errorf("population SD: %w", err)
-	}
-	return finite(stat.PopStdDev(xs, nil))
+	return statistic("population SD", xs, 1, stat.PopStdDev)
 }
 
 // SampleSD returns the standard deviation with divisor n−1 of at least two
 // values: √(Σ(x−x̄)²/(n−1)).
-func SampleSD(xs []float64) (float64, error) {
-	if err := check(xs, 2); err != nil {
-		return 0, fmt.Errorf("sample SD: %w", err)
+func SampleSD(xs []float64) (float64, error) { return statistic("sample SD", xs, 2, stat.StdDev) }
+
+func statistic(name string, xs []float64, least int, of func(xs, weights []float64) float64) (float64, error) {
+	if err := check(xs, least); err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
 	}
-	return finite(stat.StdDev(xs, nil))
+	return finite(of(xs, nil))
 }
 
 // RatioOfMeans returns mean(num)/mean(den) of at least one pair. It is the
@@ -136,10 +128,9 @@ func MeanInterval(xs []float64, level float64) (mean float64, ci Interval, err e
 	return mean, Interval{mean - half, mean + half}, nil
 }
 
-// Interpolate returns the value at x of the line through the points
-// (xs[i], ys[i]), which must be at least two, xs ascending; beyond the ends it
-// is the nearest end's value. Where two points share an x, the later one
-// counts.
+// Interpolate returns the value at x of the line through the points (xs[i],
+// ys[i]), which must be at least two, xs ascending; beyond the ends it is the
+// nearest end's value. Where two points share an x, the later one counts.
 //
 // The search begins at index from, and the index it returns serves the next
 // call with an x no smaller, so that a walk along the line looks at each point

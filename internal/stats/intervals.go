@@ -349,10 +349,9 @@ func bcaFrom(boot []float64, estimate float64, jackknife []float64, level float6
 	return Interval{bounds[0], bounds[1]}.times(1)
 }
 
-// shareBelow is the share of values below x, equal ones counting half. With
-// few pairs many resamples are the sample itself in another order; they are
-// equal to the estimate even if the order of summation has changed a last
-// digit.
+// shareBelow is the share of values below x, equal ones counting half. With few
+// pairs many resamples are the sample itself in another order; they are equal
+// to the estimate even if the order of summation has changed a last digit.
 func shareBelow(xs []float64, x float64) float64 {
 	tie := noSpread * math.Abs(x)
 	var twice int

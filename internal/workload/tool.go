@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -19,10 +20,15 @@ import (
 // Refuse is what is wrong with the parameter of this key if bad is true, and nil
 // otherwise.
 func Refuse(bad bool, key, allowed, problem string, args ...any) error {
+	return Invalid(bad, key, fmt.Sprintf(problem, args...), "allowed is "+allowed)
+}
+
+// Invalid is Refuse with another way to say what to do.
+func Invalid(bad bool, key, problem, instead string) error {
 	if !bad {
 		return nil
 	}
-	return &model.InputError{Path: key, Problem: fmt.Sprintf(problem, args...), Allowed: "allowed is " + allowed}
+	return &model.InputError{Path: key, Problem: problem, Allowed: instead}
 }
 
 // Getenv is a variable of an environment; ok is false where it is not set.
@@ -109,6 +115,18 @@ func LastLine(s string) string {
 		return "it said nothing"
 	}
 	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// Pause waits, or less if the context ends: then it returns that.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Lines is a writer that takes output apart: it gives each line to Take, without its

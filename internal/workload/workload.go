@@ -52,8 +52,7 @@ type Cleaner interface {
 // Paired is implemented by workloads that measure connections between nodes
 // rather than nodes.
 type Paired interface {
-	// Pairing says which nodes are connected. It is called on valid
-	// parameters.
+	// Pairing says which nodes are connected. It is called on valid parameters.
 	Pairing() Pairing
 }
 

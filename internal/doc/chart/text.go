@@ -108,7 +108,7 @@ func (t *text) rows() []string {
 		numbers = numbers && err == nil && !strings.HasSuffix(first, ".")
 		label = max(label, term.Width(name))
 		tally = max(tally, term.Width(t.tally(rows[i])))
-		said = max(said, term.Width(beside(r)))
+		said = max(said, term.Width(term.Clean(r.Value+" "+r.Note+" "+r.Tag)))
 	}
 	const gaps = 6
 	label = min(label, longestName, max(t.o.Width-said-tally-gaps-leastCells, 8))
@@ -154,9 +154,6 @@ func (t *text) cut(name string, limit int) string {
 }
 
 func rowName(r Row) string { return term.Clean(strings.TrimSpace(r.Name + " " + r.Sub)) }
-
-// beside is what is said of a row.
-func beside(r Row) string { return term.Clean(strings.Join([]string{r.Value, r.Note, r.Tag}, " ")) }
 
 func pad(s string, width int, right bool) string {
 	fill := strings.Repeat(" ", max(0, width-term.Width(s)))

@@ -85,6 +85,14 @@ func pick(steps []step, top float64, unit string) Scale {
 // Finite reports whether v is a number that can be printed or drawn.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
+// Optional prints a value that may be missing.
+func Optional(v *float64, print func(float64) string) string {
+	if v == nil || !Finite(*v) {
+		return Missing
+	}
+	return print(*v)
+}
+
 // Number prints v without unit, rounded to where sd, its standard deviation,
 // has two significant digits, but to no fewer than three and no more than four
 // significant digits. An sd of 0 says nothing about precision: three digits.

@@ -211,8 +211,7 @@ func kindOf(err error) (load.Kind, bool) {
 
 // codeOf is the code of the server's error, -1 of another error.
 func codeOf(err error) int {
-	var answer gocql.RequestError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[gocql.RequestError](err); ok {
 		return answer.Code()
 	}
 	return -1

@@ -1,7 +1,6 @@
 // Package http1 offers load to http:// servers with HTTP/1.1, from event loops
 // that cost less than the server does: the fast path of package load. Linux
-// only; elsewhere, and for https:// and HTTP/2, there is package
-// load/httpstd.
+// only; elsewhere, and for https:// and HTTP/2, there is package load/httpstd.
 //
 // [New] makes ready-made bytes of the requests, looks up the hosts, and makes
 // the loops. Each loop is a goroutine on a thread of its own, with its own
@@ -60,10 +59,8 @@ import (
 
 // The defaults of a [Config].
 const (
-	DefaultConnections = 256
-	DefaultTimeout     = 10 * time.Second
-	DefaultMaxHeader   = 64 << 10
-	DefaultMaxBody     = 64 << 20
+	DefaultMaxHeader = 64 << 10
+	DefaultMaxBody   = 64 << 20
 )
 
 // Config says what is sent, and with what means.
@@ -72,7 +69,7 @@ type Config struct {
 	Requests []load.Request
 	// Connections is how many may be open at a time to each origin (host and
 	// port), of all loops together. They are opened when they are needed, and
-	// stay. 0: DefaultConnections.
+	// stay. 0: 256.
 	Connections int
 	// Loops is how many event loops there are, each of which can use one
 	// processor; with more loops than processors they would take turns, and
@@ -86,7 +83,7 @@ type Config struct {
 	Spin bool
 	// Timeout is how long an operation may take from when it was sent until
 	// its answer is whole, and how long it may wait to be sent. 0:
-	// DefaultTimeout.
+	// load.DefaultTimeout.
 	Timeout time.Duration
 	// MaxHeader is how many bytes an answer may have before its body, and in
 	// a line between chunks, and in all trailers. 0: DefaultMaxHeader.
@@ -105,9 +102,9 @@ type Resolver interface {
 
 // withDefaults fills in what was left open.
 func (c Config) withDefaults() Config {
-	c.Connections = cmp.Or(c.Connections, DefaultConnections)
+	c.Connections = cmp.Or(c.Connections, 256)
 	c.Loops = min(cmp.Or(c.Loops, max(1, load.Cores()-1)), max(1, c.Connections))
-	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.Timeout = cmp.Or(c.Timeout, load.DefaultTimeout)
 	c.MaxHeader = cmp.Or(c.MaxHeader, DefaultMaxHeader)
 	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
 	if c.Resolver == nil {

@@ -107,8 +107,7 @@ func closedBy(err error) bool {
 	if load.Ended(err) || errors.Is(err, io.ErrClosedPipe) {
 		return true
 	}
-	var reset streamReset
-	if errors.As(err, &reset) { // by the other side, and not by this one for what it had received
+	if reset, ok := errors.AsType[streamReset](err); ok { // by the other side, and not by this one for what it had received
 		return reset.Cause != nil && reset.Cause.Error() == "received from peer"
 	}
 	for e := err; e != nil; e = errors.Unwrap(e) {

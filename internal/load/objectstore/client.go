@@ -164,8 +164,7 @@ func findCredentials(getenv func(string) string) (*credentials.Credentials, erro
 
 // scrub takes credentials out of an error and adds what to do about it, once.
 func (t *Target) scrub(err error) error {
-	var done *load.Redacted
-	if err == nil || errors.As(err, &done) {
+	if _, done := errors.AsType[*load.Redacted](err); err == nil || done {
 		return err
 	}
 	text := err.Error()
@@ -210,9 +209,6 @@ var Failures = []Failure{failTimeout, failSlowDown, failServer, failClient, fail
 // ofEngine is the kind that the engine counts it as.
 var ofEngine = map[Failure]load.Kind{failTimeout: load.ErrTimeout, failConnection: load.ErrClosed, failCorrupt: load.ErrWrong, failSlowDown: load.ErrStatus, failServer: load.ErrStatus, failClient: load.ErrStatus}
 
-// passing says whether another attempt may succeed.
-func (f Failure) passing() bool { return f != failClient && f != failCorrupt }
-
 // slowDown are the codes with which servers throttle.
 var slowDown = []string{"SlowDown", "Throttl", "TooManyRequests", "RequestLimitExceeded", "BandwidthLimitExceeded", "QpsLimitExceeded"}
 
@@ -239,8 +235,7 @@ func kindOf(err error) Failure {
 
 // advice says what to do about an error, where that is known.
 func (c *connection) advice(err error, bucket string) string {
-	var answer minio.ErrorResponse
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		return c.adviceOnAnswer(answer, bucket)
 	}
 	var unknown x509.UnknownAuthorityError

@@ -182,7 +182,6 @@ var bySQLState = map[string]sqlstore.Fault{
 	"58":    {Kind: model.ErrUnavailable, Advice: "the server's disk fails: look into its log"},
 }
 
-// classify tells what a driver error means.
 func classify(err error) sqlstore.Fault {
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		if f, ok := bySQLState[pgErr.Code]; ok {

@@ -10,7 +10,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// target is where to connect.
 type target struct {
 	config    *pgx.ConnConfig
 	where     string // the URL without secrets

@@ -172,7 +172,6 @@ var faults = map[int]sqlstore.Fault{
 	lib.SQLITE_CORRUPT:  {Advice: "the file is damaged: restore it from a backup"},
 }
 
-// classify tells what a driver error means.
 func classify(err error) sqlstore.Fault {
 	code := errorCode(err)
 	if code == lib.SQLITE_CONSTRAINT_FOREIGNKEY {

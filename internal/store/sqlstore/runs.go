@@ -197,7 +197,6 @@ func stepFields(st *model.Step) []any {
 		(*text)(&st.State), &st.Attempt, (*instant)(&st.StartAt), (*text)(&st.Reason)}
 }
 
-// stepTask is a task with its step.
 type stepTask struct {
 	model.Task
 	step model.StepID

@@ -162,7 +162,6 @@ func (s *Store) moveOldResult(ctx context.Context, tx *sql.Tx, id int64) (size i
 	return size, err
 }
 
-// selectOldResult reassembles a result.
 func (s *Store) selectOldResult(ctx context.Context, tx *sql.Tx, id int64) (r model.Result, at taskState, err error) {
 	row := tx.QueryRowContext(ctx, s.d.bind(`SELECT s.run, s.id, s.number, t.position, t.node, r.task, r.attempt, r.outcome, r.error,
 		r.started, r.ended, r.clock_offset, r.clock_error, r.exit_code

@@ -101,7 +101,7 @@ func (r Resource) row() []doc.Cell {
 	cells := []doc.Cell{
 		doc.Say(r.Resource), doc.Of(r.Unit), doc.Of(r.Demand, within(r.amount, r.Demand, r.DemandCI)...), doc.Of(r.Needed, r.amount(r.Needed)),
 		capacity, measured, cdi, doc.Say(string(r.Answer)).As(tones[r.Answer]),
-		largest, doc.Of(r.LargestRate, rateText(r.LargestRate)), limit, doc.Of(r.RateLimit, rateText(r.RateLimit)),
+		largest, doc.Of(r.LargestRate, num.Optional(r.LargestRate, perSecond)), limit, doc.Of(r.RateLimit, num.Optional(r.RateLimit, perSecond)),
 	}
 	for _, ci := range []*evaluation.Interval{r.DemandCI, r.CapacityCI, limitCI} {
 		lo, hi := ci.Ends()
@@ -120,13 +120,6 @@ func within(print func(float64) string, v float64, ci *evaluation.Interval) []st
 
 func lines(first, second string) []string {
 	return slices.DeleteFunc([]string{first, second}, func(s string) bool { return s == "" })
-}
-
-func rateText(rate *float64) string {
-	if rate == nil {
-		return num.Missing
-	}
-	return perSecond(*rate)
 }
 
 // Of the chart: how far it reaches above the capacity, in percent, and to the

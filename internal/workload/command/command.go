@@ -103,8 +103,7 @@ func (p *Params) Prepare(_ context.Context, env *workload.Env) error {
 	return nil
 }
 
-// directory returns the working directory, with ~ replaced; "" for the
-// agent's.
+// directory returns the working directory, with ~ replaced; "" for the agent's.
 func (p *Params) directory(environ []string) (string, error) {
 	if p.Dir != "~" && !strings.HasPrefix(p.Dir, "~/") {
 		return p.Dir, nil

@@ -40,8 +40,7 @@ import (
 const (
 	Paper = "paper" // the only preset: section 3.2 of the ScaleBench paper
 
-	Sequential = "sequential"
-	Random     = "random"
+	Random = "random"
 
 	Read  = "read"
 	Write = "write"
@@ -330,34 +329,28 @@ func (p *Params) Validate() error {
 }
 
 func (p *Params) validateWords() error {
-	var errs []error
-	for _, w := range []struct{ key, value, allowed string }{
-		{"preset", p.Preset, "paper"},
-		{"pattern", p.Pattern, "sequential, random"},
-		{"operation", p.Operation, "read, write, mixed"},
-		{"engine", p.Engine, "psync, sync, libaio, io_uring"},
-	} {
-		bad := w.value != "" && !slices.Contains(strings.Split(w.allowed, ", "), w.value)
-		errs = append(errs, workload.Refuse(bad, w.key, w.allowed, "there is no %s %q", w.key, w.value))
+	check := func(key, value, allowed string) error {
+		bad := value != "" && !slices.Contains(strings.Split(allowed, ", "), value)
+		return workload.Refuse(bad, key, allowed, "there is no %s %q", key, value)
 	}
-	return errors.Join(errs...)
+	return errors.Join(
+		check("preset", p.Preset, "paper"),
+		check("pattern", p.Pattern, "sequential, random"),
+		check("operation", p.Operation, "read, write, mixed"),
+		check("engine", p.Engine, "psync, sync, libaio, io_uring"))
 }
 
 func (p *Params) validateNumbers() error {
-	var errs []error
-	for _, n := range []struct {
-		key        string
-		value, max int
-	}{{"depth", p.Depth, 4096}, {"jobs", p.Jobs, 256}, {"read_share", p.ReadShare, 99}, {"fsync", p.Fsync, 1 << 30}} {
-		errs = append(errs, workload.Refuse(n.value < 0 || n.value > n.max, n.key, fmt.Sprintf("1 to %d", n.max), "%d is impossible", n.value))
+	check := func(key string, value, most int) error {
+		return workload.Refuse(value < 0 || value > most, key, fmt.Sprintf("1 to %d", most), "%d is impossible", value)
 	}
 	s := p.settings()
-	errs = append(errs,
+	return errors.Join(
+		check("depth", p.Depth, 4096), check("jobs", p.Jobs, 256), check("read_share", p.ReadShare, 99), check("fsync", p.Fsync, 1<<30),
 		workload.Refuse(p.BlockSize < 0 || p.BlockSize > unit.GiB, "block_size", "up to 1GiB", "%s is not a useful size of a block", p.BlockSize),
 		workload.Refuse(s.direct && s.block%sector != 0, "block_size", "a multiple of 512B, or direct: false", "%s cannot be read or written past the page cache", p.BlockSize),
 		workload.Refuse(p.Size != 0 && p.Size.Bytes()/int64(max(1, s.jobs)) < s.block, "size", "a block for each job at least",
 			"%s is too small for %s with blocks of %s", p.Size, jobs(s.jobs), unit.Size(s.block)))
-	return errors.Join(errs...)
 }
 
 // jobs counts them for people.

@@ -169,22 +169,15 @@ func bad(field, problem, allowed string) error {
 	return &model.InputError{Path: field, Problem: problem, Allowed: allowed}
 }
 
-func refuse(is bool, field, problem, allowed string) error {
-	if !is {
-		return nil
-	}
-	return bad(field, problem, allowed)
-}
-
 func (p *Params) validateTimes() error {
 	whole := func(field string, d unit.Duration) error {
-		return refuse(d.Std()%time.Second != 0 || d < 0, field, d.String()+" is not a number of whole seconds", "load is scored by the second")
+		return workload.Invalid(d.Std()%time.Second != 0 || d < 0, field, d.String()+" is not a number of whole seconds", "load is scored by the second")
 	}
 	return errors.Join(
 		whole("duration", p.Duration), whole("warm_up", p.WarmUp),
-		refuse(p.Think < 0, "think", "a user cannot think for "+p.Think.String(), "allowed is 0s and more"),
-		refuse(p.Timeout <= 0, "request_timeout", "a timeout must be longer than 0s", ""),
-		refuse(p.Handshakes < unit.Duration(time.Millisecond), "handshakes", "handshakes would be a load themselves", "allowed is 1ms and more"))
+		workload.Invalid(p.Think < 0, "think", "a user cannot think for "+p.Think.String(), "allowed is 0s and more"),
+		workload.Invalid(p.Timeout <= 0, "request_timeout", "a timeout must be longer than 0s", ""),
+		workload.Invalid(p.Handshakes < unit.Duration(time.Millisecond), "handshakes", "handshakes would be a load themselves", "allowed is 1ms and more"))
 }
 
 func (p *Params) validateLoad() error {
@@ -195,17 +188,17 @@ func (p *Params) validateLoad() error {
 		return bad(field, r.String()+" is no rate of requests", "allowed are rates such as 500op/s, up to 1Gop/s")
 	}
 	return errors.Join(
-		refuse(p.Rate != nil && p.Users > 0, "users", "a load is an open loop (rate) or a closed one (users), not both", "leave one of them out"),
+		workload.Invalid(p.Rate != nil && p.Users > 0, "users", "a load is an open loop (rate) or a closed one (users), not both", "leave one of them out"),
 		rate("rate", p.Rate))
 }
 
 // validateHTTP refuses what the target's protocol has no use for.
 func (p *Params) validateHTTP() error {
 	return errors.Join(
-		refuse(p.HTTP2 && p.plain(), "http2", "HTTP/2 is spoken over TLS only, and the target begins with http://", "leave it out, or use https://"),
-		refuse(p.Spin && !p.plain(), "spin", "only targets that begin with http:// are asked by event loops", "leave it out"),
-		refuse(p.Objects != nil && !IsBucket(p.Target), "objects", "they are for targets that begin with s3:// or s3s://", "leave them out"),
-		refuse((p.overHTTP() || IsBucket(p.Target)) && (p.Data != nil || p.PasswordEnv != ""),
+		workload.Invalid(p.HTTP2 && p.plain(), "http2", "HTTP/2 is spoken over TLS only, and the target begins with http://", "leave it out, or use https://"),
+		workload.Invalid(p.Spin && !p.plain(), "spin", "only targets that begin with http:// are asked by event loops", "leave it out"),
+		workload.Invalid(p.Objects != nil && !IsBucket(p.Target), "objects", "they are for targets that begin with s3:// or s3s://", "leave them out"),
+		workload.Invalid((p.overHTTP() || IsBucket(p.Target)) && (p.Data != nil || p.PasswordEnv != ""),
 			"target", "it is no data store, for which data and password_env are", "leave them out"))
 }
 

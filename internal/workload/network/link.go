@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // What can be asked of a server, and by what name a client asks.
@@ -77,7 +78,7 @@ func (l *link) answer() (int64, error) {
 // readAnswer reads a response's status and the length of its body, 0 without
 // one. What is no HTTP is errFatal.
 func readAnswer(r *bufio.Reader) (status int, length int64, err error) {
-	answer, err := http.ReadResponse(r, nil)
+	answer, err := http.ReadResponse(r, nil) //nolint:bodyclose // its body is read from the link
 	var network net.Error
 	var cut textproto.ProtocolError // a header without its end
 	switch {
@@ -139,14 +140,6 @@ func interrupt(ctx context.Context, conn net.Conn) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 }
 
-// wait waits for a pace, or until ctx ends.
-func wait(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(pace):
-	}
-}
-
 // request asks for one thing on a connection of its own, and returns the text
 // of the answer.
 func request(ctx context.Context, method, path, addr, node string, patience time.Duration) (string, error) {
@@ -187,7 +180,7 @@ func goodbye(ctx context.Context, peer model.Host, addr, node string, stall time
 		if err == nil {
 			return nil
 		}
-		if wait(ctx); ctx.Err() != nil {
+		if workload.Pause(ctx, pace) != nil {
 			return silence("heard from", peer, addr, stall, fmt.Errorf("saying goodbye: %w", err))
 		}
 	}
