@@ -133,14 +133,14 @@ func (s *simServer) second(to *load.Seconds, w simWindow, k int) {
 // judge gives a window its verdict: what was missed while the generators were
 // late says nothing about the target.
 func judge(s load.SLA, phase search.Phase, w load.Window) Assessment {
-	j := Assessment{Window: w, Phase: phase, Misses: s.Judge(w), Verdict: Passed}
+	j := Assessment{Window: w, Phase: phase, Misses: missed(s, w), Verdict: Passed}
 	if len(j.Misses) == 0 {
 		return j
 	}
 	j.Verdict = Missed
 	if lag := time.Duration(w.Lags.ValueAtPercentile(99)); lag > 10*time.Millisecond {
 		j.Verdict = Unusable
-		j.Problems = []string{fmt.Sprintf("the generators sent late: 1 in 100 operations by %v or more, where 7.5ms can be tolerated", lag.Round(time.Millisecond))}
+		j.Problems = []reason{*because("the generators sent late: 1 in 100 operations by %s or more, where 7.5ms can be tolerated", exactly(lag.Round(time.Millisecond)))}
 	}
 	return j
 }
