@@ -163,7 +163,7 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		return nil, err
 	}
 	if n := len(nodes) * exp.Trials * len(exp.Workloads) * (len(exp.Evaluations) + len(exp.Sizes)); n > maxTasks {
-		return nil, fmt.Errorf("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, at most %d are possible: %w",
+		return nil, fmt.Errorf("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, and the limit is %d: %w",
 			len(nodes), exp.Trials, len(exp.Workloads), len(exp.Evaluations)+len(exp.Sizes), n, maxTasks, model.ErrUsage)
 	}
 	b := &builder{exp: exp, run: run, specs: map[string]model.Spec{}, times: map[string]time.Duration{}, subjects: map[string][]subject{}}
@@ -246,19 +246,19 @@ func (b *builder) prepare(i int, w experiment.Workload) error {
 	for k, size := range b.exp.Sizes {
 		if size > len(subjects) {
 			return &KeyError{Workload: w.Name, Path: []string{"sizes", strconv.Itoa(k)},
-				Problem: fmt.Sprintf("%d cannot be active at once, there are %d", size, len(subjects)),
+				Problem: fmt.Sprintf("%d cannot be active at once: there are only %d", size, len(subjects)),
 				Allowed: fmt.Sprintf("workload %s allows at most %d", w.Name, len(subjects))}
 		}
 	}
 	shares := offers(w.Bench)
 	if b.exp.Has(model.Search) && !shares {
-		return &KeyError{Workload: w.Name, Path: append(at, "kind"), Problem: fmt.Sprintf("%s offers no load to search with", w.Kind),
-			Allowed: "evaluations: [search] is for workloads of kind load"}
+		return &KeyError{Workload: w.Name, Path: append(at, "kind"), Problem: fmt.Sprintf("%s offers no load that a search could vary", w.Kind),
+			Allowed: "evaluations: [search] needs a workload of kind load"}
 	}
 	if shares && len(subjects) > 1 && b.compares() {
 		return &KeyError{Workload: w.Name, Path: append(at, "kind"),
-			Problem: fmt.Sprintf("%s offers one load from all nodes together: compared with fewer nodes, each of them would seem to do less", w.Kind),
-			Allowed: "evaluations: [parallel] without sizes, [serial], or [search]"}
+			Problem: fmt.Sprintf("the nodes of a %s workload share one load, so serial and parallel capacity cannot be compared", w.Kind),
+			Allowed: "use evaluations: [parallel] without sizes, [serial], or [search]"}
 	}
 	b.specs[w.Name], b.times[w.Name], b.subjects[w.Name] = spec, w.Estimate(), subjects
 	return nil

@@ -110,7 +110,7 @@ func TestPairingErrors(t *testing.T) {
 		{workload.Pairing{Kind: workload.AcrossGroups}, grouped(2), "even number of groups"},
 		{workload.Pairing{Kind: workload.AcrossGroups}, grouped(2, 1), "a has 2 nodes and b has 1"},
 		{workload.Pairing{Kind: workload.AcrossGroups}, named("x", "y"), "x has none"},
-		{workload.Pairing{Kind: "star"}, grouped(2), `no pairing "star"`},
+		{workload.Pairing{Kind: "star"}, grouped(2), `unknown pairing "star"`},
 	} {
 		if _, err := subjectsOf(&wire{c.pairing}, c.nodes); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v on %d nodes: %v, want a model.ErrUsage with %q", c.pairing, len(c.nodes), err, c.want)
@@ -130,9 +130,9 @@ func TestKeyErrors(t *testing.T) {
 	nodes[0].Labels[model.LabelFleet] = model.FleetLab
 	delete(nodes[0].Labels, model.LabelGroup)
 	_, err := Build(exp, testRun, nodes)
-	want := `workload odd: pairing: pairs needs an even number of nodes, there are 3; add or remove one, or use pairing: ring
+	want := `workload odd: pairing: pairs needs an even number of nodes, but there are 3; add or remove one, or use pairing: ring
 workload nobody: on: no node has group=rak, x=y; the nodes have fleet=lab, group=a, group=b
-workload across: pairing: across_groups needs a group for each node, a1 has none; give the lab groups: in place of nodes:`
+workload across: pairing: across_groups needs a group for each node, but a1 has none; give the lab groups: instead of nodes:`
 	if err == nil || !errors.Is(err, model.ErrUsage) || err.Error() != want {
 		t.Errorf("Build = %v\nwant %s", err, want)
 	}
@@ -179,7 +179,7 @@ func TestSizeBeyondTheFleet(t *testing.T) {
 	exp := &experiment.Experiment{Trials: 1, Sizes: []int{3}, Evaluations: []model.Phase{model.Parallel},
 		Workloads: []experiment.Workload{{Name: "w", Kind: "wire", Bench: &wire{workload.Pairing{Kind: workload.Pairs}}}}}
 	_, err := Build(exp, testRun, grouped(4))
-	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "sizes: 3 cannot be active at once, there are 2") {
+	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "sizes: 3 cannot be active at once: there are only 2") {
 		t.Errorf("three pairs of four nodes: %v, want a model.ErrUsage", err)
 	}
 }

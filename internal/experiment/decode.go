@@ -158,9 +158,9 @@ func (d *decoder) unknownKeys(v *value, path, known []string) {
 
 // unknownKey reports a key that is not known.
 func (d *decoder) unknownKey(path []string, m member, known []string) {
-	allowed := "allowed are " + strings.Join(known, ", ")
+	allowed := "known keys: " + strings.Join(known, ", ")
 	if s := Suggest(m.key, known); s != "" {
-		allowed = fmt.Sprintf("did you mean %q? Allowed are %s", s, strings.Join(known, ", "))
+		allowed = fmt.Sprintf("did you mean %q? Known keys: %s", s, strings.Join(known, ", "))
 	}
 	d.reportAt(m.at, extend(path, m.key), fmt.Sprintf("unknown key %q", clip(m.key)), allowed)
 }
@@ -185,7 +185,7 @@ func (d *decoder) list(v *value, path []string, dst reflect.Value, s shape) bool
 		d.report(path, "the list is too long", s.describe())
 	}
 	if twice := repeated(v.items); s.unique && twice != nil {
-		d.report(path, fmt.Sprintf("the list has %s twice", twice), "every entry may stand once")
+		d.report(path, fmt.Sprintf("the list has %s twice", twice), "use each entry once")
 	}
 	out := reflect.MakeSlice(dst.Type(), len(v.items), len(v.items))
 	for i, item := range v.items {
@@ -219,7 +219,7 @@ func (d *decoder) text(v *value, path []string, dst reflect.Value, s shape) bool
 	}
 	switch n := utf8.RuneCountInString(text); {
 	case len(s.enum) > 0 && !slices.Contains(s.enum, text):
-		d.report(path, fmt.Sprintf("%s is not known here", v), oneOf(text, s.enum))
+		d.report(path, fmt.Sprintf("unknown value %s", v), oneOf(text, s.enum))
 	case n < s.least:
 		d.report(path, "the text is too short", s.describe())
 	case s.most >= 0 && n > s.most:

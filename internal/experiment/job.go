@@ -70,7 +70,7 @@ func ParseJob(name string, src []byte) (*JobFile, error) {
 	var f jobFile
 	d.decode(root, nil, reflect.ValueOf(&f).Elem(), shapeOf(reflect.TypeFor[jobFile](), ""))
 	if a, b := root.member("jobName"), root.member("testName"); a != nil && b != nil {
-		d.reportAt(b.at, []string{"testName"}, "the batch has a jobName, too", "allowed is one of jobName and testName")
+		d.reportAt(b.at, []string{"testName"}, "the batch has a jobName, too", "use one of jobName and testName")
 	}
 	if err := probs.err(); err != nil {
 		return nil, err

@@ -89,7 +89,7 @@ func (r *jsonReader) next() pos {
 func (r *jsonReader) value(depth int) (*value, error) {
 	v := &value{at: r.next()}
 	if depth > maxDepth {
-		r.probs.add(v.at, nil, "nested too deeply", fmt.Sprintf("at most %d levels are allowed", maxDepth))
+		r.probs.add(v.at, nil, "nested too deeply", fmt.Sprintf("use at most %d levels", maxDepth))
 		return nil, errNoted
 	}
 	token, err := r.dec.Token()
@@ -109,7 +109,7 @@ func (r *jsonReader) value(depth int) (*value, error) {
 	case string:
 		v.scalar = t
 		if strings.ContainsRune(t, 0) {
-			v.spoil("the text holds a NUL character", "no command and no file name can")
+			v.spoil("the text holds a NUL character", "remove it")
 		}
 	default:
 		v.scalar = t

@@ -54,9 +54,9 @@ func (s Spec) Validate() error {
 	case s.Nodes != 0:
 		c.count("nodes", s.Nodes)
 	case len(s.Groups) > MaxGroup:
-		c.add("groups", fmt.Sprintf("allowed are %d", MaxGroup), "there are %d", len(s.Groups))
+		c.add("groups", fmt.Sprintf("use at most %d", MaxGroup), "there are %d", len(s.Groups))
 	case s.nodes() > MaxHosts:
-		c.add("groups", fmt.Sprintf("allowed are %d", MaxHosts), "they have %d nodes together", s.nodes())
+		c.add("groups", fmt.Sprintf("use at most %d", MaxHosts), "they have %d nodes together", s.nodes())
 	}
 	c.limits("", s.Limits)
 	c.link("uplink", s.Uplink)
@@ -98,7 +98,7 @@ func (s Spec) ValidateServices(services []Service) error {
 		c.limits(at, svc.Limits)
 	}
 	if n := s.nodes() + len(services); n > MaxHosts && len(services) > 0 {
-		c.add(fmt.Sprintf("[%d]", len(services)-1), fmt.Sprintf("allowed are %d nodes and services together", MaxHosts),
+		c.add(fmt.Sprintf("[%d]", len(services)-1), fmt.Sprintf("use at most %d nodes and services together", MaxHosts),
 			"the lab would have %d hosts", n)
 	}
 	return errors.Join(c.errs...)
@@ -114,7 +114,7 @@ func (s Spec) nodes() int {
 
 func (c *checker) count(field string, nodes int) {
 	if nodes < 1 || nodes > MaxGroup {
-		c.add(field, fmt.Sprintf("allowed are 1 to %d", MaxGroup), "%d nodes", nodes)
+		c.add(field, fmt.Sprintf("use 1 to %d", MaxGroup), "%d nodes", nodes)
 	}
 }
 
@@ -134,10 +134,10 @@ func (c *checker) name(field, name string, taken map[string]string, twice string
 func (c *checker) limits(at string, l Limits) {
 	c.link(at+"link", l.Link)
 	if l.CPU != 0 && !(l.CPU >= minCores && l.CPU <= maxCores) { // so that NaN is refused too
-		c.add(at+"cpu", fmt.Sprintf("allowed are %v to %v", minCores, maxCores), "%v cores", l.CPU)
+		c.add(at+"cpu", fmt.Sprintf("use %v to %v", minCores, maxCores), "%v cores", l.CPU)
 	}
 	if l.Memory != 0 && l.Memory < minMemory {
-		c.add(at+"memory", fmt.Sprintf("at least %s is allowed", minMemory), "%s is too little to run anything", l.Memory)
+		c.add(at+"memory", fmt.Sprintf("use at least %s", minMemory), "%s is too little to run anything", l.Memory)
 	}
 	allowed := "the lab has no volumes"
 	var names []string
@@ -153,7 +153,7 @@ func (c *checker) limits(at string, l Limits) {
 }
 
 func (c *checker) link(field string, r unit.Rate) {
-	c.rate(field, r, minLink, maxLink, "allowed is 64kbit/s to 100Gbit/s, or as much in bytes per second")
+	c.rate(field, r, minLink, maxLink, "use 64kbit/s to 100Gbit/s, or as much in bytes per second")
 }
 
 // rate checks that a rate, if there is one, is between two of bytes per second.
@@ -169,19 +169,19 @@ func (c *checker) rate(field string, r unit.Rate, lowest, highest float64, allow
 func (c *checker) volume(at string, v Volume, taken map[string]string) {
 	c.name(at+"name", v.Name, taken, "another volume has that name")
 	if v.IOPS < 0 {
-		c.add(at+"iops", "allowed is 1 or more, or none for no limit", "%d operations per second", v.IOPS)
+		c.add(at+"iops", "use 1 or more, or leave iops out for no limit", "%d operations per second", v.IOPS)
 	}
 	switch v.Type {
 	case "", Ext4, Raw:
 		if v.Size != 0 && v.Size < minVolume {
-			c.add(at+"size", fmt.Sprintf("at least %s is allowed", minVolume), "%s is too small", v.Size)
+			c.add(at+"size", fmt.Sprintf("use at least %s", minVolume), "%s is too small", v.Size)
 		}
 	case Folder:
 		if v.Size != 0 || v.IOPS != 0 || v.Bandwidth != (unit.Rate{}) {
 			c.add(at+"type", "leave out size, iops and bandwidth, or choose ext4 or raw", "a folder cannot have limits")
 		}
 	default:
-		c.add(at+"type", "allowed are ext4, raw and folder", "%q is not a type of volume", v.Type)
+		c.add(at+"type", "use ext4, raw or folder", "%q is not a type of volume", v.Type)
 	}
-	c.rate(at+"bandwidth", v.Bandwidth, minBandwidth, math.Inf(1), "allowed is 4KiB/s or more, in bytes or bits per second; operations are limited by iops")
+	c.rate(at+"bandwidth", v.Bandwidth, minBandwidth, math.Inf(1), "use 4KiB/s or more, in bytes or bits per second; operations are limited by iops")
 }

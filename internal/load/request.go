@@ -52,7 +52,7 @@ func CheckRequests(requests []Request) error {
 			return err
 		}
 		if names[r.Name] {
-			return fmt.Errorf("%w: two requests are called %q; give each a name of its own", model.ErrUsage, r.Name)
+			return fmt.Errorf("%w: two requests are called %q; give each its own name", model.ErrUsage, r.Name)
 		}
 		names[r.Name] = true
 	}

@@ -21,7 +21,7 @@ func Refuse(bad bool, key, allowed, problem string, args ...any) error {
 	if !bad {
 		return nil
 	}
-	return &model.InputError{Path: key, Problem: fmt.Sprintf(problem, args...), Allowed: "allowed is " + allowed}
+	return &model.InputError{Path: key, Problem: fmt.Sprintf(problem, args...), Allowed: "use " + allowed}
 }
 
 // LookPath finds a program on the PATH of the task's environment, which need
@@ -70,7 +70,7 @@ func FindVersion(ctx context.Context, name string, environ []string, form *regex
 		return "", fmt.Errorf("asking %s for its version: %w", path, err)
 	}
 	if version := strings.TrimSpace(string(out)); !form.MatchString(version) {
-		return "", fmt.Errorf("%s is %q, and %s is needed: %s", path, version, want, howToInstall(name))
+		return "", fmt.Errorf("%s is %q, but %s is needed: %s", path, version, want, howToInstall(name))
 	}
 	return path, nil
 }
@@ -100,7 +100,7 @@ func RunTool(ctx context.Context, cmd *exec.Cmd, r Reporter) error {
 func LastLine(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
-		return "it said nothing"
+		return "it printed nothing"
 	}
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }

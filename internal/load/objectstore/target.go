@@ -112,14 +112,14 @@ func (c Config) Check() error {
 	var errs []error
 	refuse := func(bad bool, field string, value any, allowed string) {
 		if bad {
-			errs = append(errs, &model.InputError{Path: field, Problem: fmt.Sprintf("%v is impossible", value), Allowed: "allowed is " + allowed})
+			errs = append(errs, &model.InputError{Path: field, Problem: fmt.Sprintf("%v is impossible", value), Allowed: "use " + allowed})
 		}
 	}
 	oneOf := func(field, value string, words ...string) {
 		refuse(!slices.Contains(words, value), field, strconv.Quote(value), strings.Join(words, ", "))
 	}
 	if _, err := ParseEndpoint(c.Endpoint); c.Endpoint != "" && err != nil { // which is not shown: it may hold a password
-		errs = append(errs, &model.InputError{Path: "endpoint", Problem: err.Error(), Allowed: "allowed is http://HOST:PORT or https://HOST"})
+		errs = append(errs, &model.InputError{Path: "endpoint", Problem: err.Error(), Allowed: "use http://HOST:PORT or https://HOST"})
 	}
 	refuse(!bucketPattern.MatchString(c.Bucket) || strings.Contains(c.Bucket, ".."), "bucket", strconv.Quote(c.Bucket), "a name of 3 to 63 small letters, digits, dots and dashes")
 	refuse(len(c.Prefix) > 200 || !prefixPattern.MatchString(c.Prefix), "prefix", strconv.Quote(c.Prefix), "words of letters, digits, and . _ -, with / between them")

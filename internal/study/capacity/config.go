@@ -20,7 +20,7 @@ func Defaults() Config { return Config{work.DefaultSearch()} }
 func configOf(spec model.Spec) (c Config, target string, err error) {
 	p, ok := work.Kind().New().(*work.Params)
 	if !ok || spec.Kind != work.Kind().Name {
-		return Config{}, "", fmt.Errorf("%w: kind %s offers no load to search with", model.ErrUsage, spec.Kind)
+		return Config{}, "", fmt.Errorf("%w: kind %s offers no load that a search could vary", model.ErrUsage, spec.Kind)
 	}
 	raw, err := json.Marshal(spec.Params)
 	if err == nil {

@@ -143,7 +143,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		return err
 	}
 	if last == nil {
-		return fmt.Errorf("fio ended well but printed no report: is %s really fio 3?", p.fio)
+		return fmt.Errorf("fio succeeded but printed no report; check that %s is fio 3", p.fio)
 	}
 	if err := checkComplete(p.plan, last.job); err != nil {
 		return err

@@ -115,7 +115,7 @@ func (p *Params) fixSize() error {
 	default:
 		memory := nodeMemory()
 		if memory == 0 {
-			return errors.New("the memory of this node is not known, so twice of it cannot be written: give a size")
+			return errors.New("the memory of this node is unknown, so the default size (twice the memory) is unknown: give a size")
 		}
 		s.size = 2 * memory
 	}
@@ -133,17 +133,17 @@ func warnings(s settings, t target, memory int64) []string {
 		warn("the paper measured ext4, and %s is %s: results are not comparable with the paper's", t.path, t.filesystem)
 	}
 	if !s.direct && s.writes() && s.duration > 0 {
-		warn("writes through the page cache for a fixed time: what is still in memory at the end counts as written; set direct: true, or duration: 0s, which includes the final fsync")
+		warn("writes go through the page cache for a fixed time, so data still in memory at the end counts as written; set direct: true, or duration: 0s, which includes the final fsync")
 	}
 	if !s.direct && memory > 0 && s.total() < 2*memory {
-		warn("%s through the page cache is less than twice the memory of %s: memory is measured with the disk; set direct: true or a larger size",
+		warn("%s through the page cache is less than twice the memory of %s, so memory is measured as well as the disk; set direct: true or a larger size",
 			human(s.total()), human(memory))
 	}
 	if !s.direct && s.depth > 1 && s.engine == "libaio" {
-		warn("libaio through the page cache does one operation at a time, whatever the depth: set direct: true")
+		warn("libaio through the page cache does one operation at a time at any depth: set direct: true")
 	}
 	if s.reads() && t.kind == device && !t.layOut(s) {
-		warn("%s was not laid out: blocks that were never written may be answered without the disk; destroy: true and layout: true write it first", t.path)
+		warn("%s was not laid out: the device may answer reads of blocks that were never written without the medium; set destroy: true and layout: true to write it first", t.path)
 	}
 	return out
 }
@@ -161,18 +161,18 @@ func (p *Params) Validate() error {
 			workload.Refuse(s.duration != 0 && s.duration < time.Second, "duration", "1s or more, or 0s to read or write the size once", "%v is too short to measure", s.duration),
 			workload.Refuse(s.duration%time.Millisecond != 0, "duration", "whole milliseconds", "fio cannot run for %v", s.duration),
 			workload.Refuse(s.ramp%time.Millisecond != 0, "ramp", "whole milliseconds", "fio cannot ramp for %v", s.ramp),
-			workload.Refuse(s.ramp > 0 && s.duration == 0, "ramp", "0s with a duration of 0s", "a fixed amount of work has no ramp: part of it would not be counted"),
+			workload.Refuse(s.ramp > 0 && s.duration == 0, "ramp", "0s with a duration of 0s", "a ramp would leave part of a fixed amount of work uncounted"),
 		),
 		cmp.Or(
-			workload.Refuse(p.Volume != "" && p.Path != "", "path", "one of volume and path", "there is a volume, too"),
+			workload.Refuse(p.Volume != "" && p.Path != "", "path", "one of volume and path", "volume and path exclude each other"),
 			workload.Refuse(p.Path != "" && !filepath.IsAbs(p.Path), "path", "an absolute path, such as /mnt/data", "%q is relative", p.Path),
 			workload.Refuse(strings.ContainsAny(p.Path, "\x00\n"), "path", "a path without line breaks", "%q cannot be given to fio", p.Path),
-			workload.Refuse(p.Destroy && p.Path == "", "destroy", "destroy beside path", "volumes may be written to anyway"),
+			workload.Refuse(p.Destroy && p.Path == "", "destroy", "destroy only with path", "volumes may always be written to"),
 		),
 		cmp.Or( // keys that are possible by themselves
 			workload.Refuse(s.depth > 1 && (s.engine == "psync" || s.engine == "sync"), "depth", "1, or the engine libaio or io_uring; jobs work in parallel with any engine", "%s does one operation at a time", s.engine),
-			workload.Refuse(p.ReadShare != 0 && s.operation != Mixed, "read_share", "read_share beside operation: mixed", "operation is %s", s.operation),
-			workload.Refuse(p.Fsync != 0 && !s.writes(), "fsync", "fsync beside operation: write or mixed", "nothing is written"),
+			workload.Refuse(p.ReadShare != 0 && s.operation != Mixed, "read_share", "it only with operation: mixed", "does not apply to operation: %s", s.operation),
+			workload.Refuse(p.Fsync != 0 && !s.writes(), "fsync", "it only with operation: write or mixed", "nothing is written"),
 		))
 }
 
@@ -185,7 +185,7 @@ func (p *Params) validateWords() error {
 		{"engine", p.Engine, "psync, sync, libaio, io_uring"},
 	} {
 		bad := w.value != "" && !slices.Contains(strings.Split(w.allowed, ", "), w.value)
-		errs = append(errs, workload.Refuse(bad, w.key, w.allowed, "there is no %s %q", w.key, w.value))
+		errs = append(errs, workload.Refuse(bad, w.key, w.allowed, "unknown %s %q", w.key, w.value))
 	}
 	return errors.Join(errs...)
 }
@@ -200,9 +200,9 @@ func (p *Params) validateNumbers() error {
 	}
 	s := p.settings()
 	errs = append(errs,
-		workload.Refuse(p.BlockSize < 0 || p.BlockSize > unit.GiB, "block_size", "up to 1GiB", "%s is not a useful size of a block", p.BlockSize),
+		workload.Refuse(p.BlockSize < 0 || p.BlockSize > unit.GiB, "block_size", "up to 1GiB", "%s is not a useful block size", p.BlockSize),
 		workload.Refuse(s.direct && s.block%sector != 0, "block_size", "a multiple of 512B, or direct: false", "%s cannot be read or written past the page cache", p.BlockSize),
-		workload.Refuse(p.Size != 0 && p.Size.Bytes()/int64(max(1, s.jobs)) < s.block, "size", "a block for each job at least",
+		workload.Refuse(p.Size != 0 && p.Size.Bytes()/int64(max(1, s.jobs)) < s.block, "size", "at least one block per job",
 			"%s is too small for %s with blocks of %s", p.Size, jobs(s.jobs), unit.Size(s.block)))
 	return errors.Join(errs...)
 }

@@ -63,7 +63,7 @@ func (p *Params) bucketConfig() (objectstore.Config, error) {
 	}
 	c.Endpoint, c.Bucket = "http"+strings.TrimPrefix(u.Scheme, "s3")+"://"+u.Host, strings.Trim(u.Path, "/")
 	if o.Count < 1 {
-		return c, bad("objects.count", fmt.Sprintf("%d is impossible", o.Count), "allowed is 1 and more")
+		return c, bad("objects.count", fmt.Sprintf("%d is impossible", o.Count), "use 1 and more")
 	}
 	var field *model.InputError
 	switch err := c.Check(); {

@@ -81,7 +81,7 @@ type Request struct {
 func Kind() workload.Kind {
 	return workload.Kind{
 		Name:    "load",
-		Summary: "Load on a server at a rate of your choice, or, with evaluations: [search], the load that it can take.",
+		Summary: "Load on a server at a given rate, or, with evaluations: [search], the largest load that it takes.",
 		New: func() workload.Workload {
 			return &Params{
 				Arrivals: string(engine.Constant), WarmUp: unit.Duration(2 * time.Second),

@@ -26,6 +26,6 @@ func (p *Params) redirected(ctx context.Context, within time.Duration) error {
 	if r == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %s answers %d and sends its clients to %s; what would be measured is the redirect: give the URL that it leads to, or say that the redirect is meant: --expect %d, or expect: in requests",
+	return fmt.Errorf("%w: %s answers %d and redirects to %s, so only the redirect would be measured: use the URL it redirects to, or accept the redirect with --expect %d, or expect: in requests",
 		model.ErrUnavailable, r.From, r.Status, r.To, r.Status)
 }

@@ -17,7 +17,7 @@ import (
 func (p *Params) requests() ([]engine.Request, error) {
 	base, err := url.Parse(p.Target)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("%w: %q is no URL of a server; allowed is http://host:port/path, or https", model.ErrUsage, p.Target)
+		return nil, fmt.Errorf("%w: %q must be a URL such as http://host:port/path or https://host/path", model.ErrUsage, p.Target)
 	}
 	kinds := p.Requests
 	if len(kinds) == 0 {
@@ -35,7 +35,7 @@ func (p *Params) requests() ([]engine.Request, error) {
 func (p *Params) request(base *url.URL, k Request, i int) (engine.Request, error) {
 	at, err := base.Parse(k.Path)
 	if err != nil || at.Scheme != base.Scheme {
-		return engine.Request{}, fmt.Errorf("%w: request %d: %q is no path below %s", model.ErrUsage, i+1, k.Path, base)
+		return engine.Request{}, fmt.Errorf("%w: request %d: %q must be a path below %s", model.ErrUsage, i+1, k.Path, base)
 	}
 	r := engine.Request{Name: k.Name, Method: k.Method, URL: at.String(), Header: http.Header{}, Body: []byte(k.Body), Weight: 1}
 	if r.Method == "" {

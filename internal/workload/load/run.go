@@ -19,7 +19,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 		p.Rate, p.Recover, p.Seed = &unit.Rate{Value: o.Rate, Base: unit.Operations}, o.Recover, o.Seed
 	}
 	if p.Rate == nil && p.Users == 0 {
-		return fmt.Errorf("%w: set rate: or users:, or use evaluations: [search], which chooses the rate", model.ErrUsage)
+		return fmt.Errorf("%w: no load is given: set rate: or users:, or use evaluations: [search], which chooses the rate", model.ErrUsage)
 	}
 	var err error
 	if p.driver, err = p.open(ctx, env); err != nil {

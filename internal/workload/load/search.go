@@ -38,7 +38,7 @@ func (s Search) Check() error {
 	case len(s.SLA.Terms) == 0:
 		return fmt.Errorf("%w: a search needs an SLA, such as p90=150ms", model.ErrUsage)
 	case !(s.Min > 0) || !(s.Start >= s.Min) || !(s.Max >= s.Start) || math.IsInf(s.Max, 0):
-		return fmt.Errorf("%w: loads from %v to %v beginning with %v; they must be positive and in this order: min, start, max",
+		return fmt.Errorf("%w: loads from %v to %v beginning with %v; they must be positive, with min ≤ start ≤ max",
 			model.ErrUsage, s.Min, s.Max, s.Start)
 	case s.Algorithm == search.Paper && !(s.Fraction > 0):
 		return fmt.Errorf("%w: fraction %v; it must be positive", model.ErrUsage, s.Fraction)
@@ -61,7 +61,7 @@ func SearchOf(p *Params) (Search, error) {
 	}
 	if p.Users > 0 {
 		return Search{}, fmt.Errorf("%w: %w", model.ErrUsage,
-			bad("users", "a search offers loads of its own, whatever the server does (open loop)", "leave users out"))
+			bad("users", "a search chooses its own load (open loop)", "leave users out"))
 	}
 	s := DefaultSearch()
 	s.SLA, s.WarmUp, s.Scored = sla, p.WarmUp.Std(), p.scored()

@@ -175,7 +175,7 @@ func (p *Params) withPassword(environ []string) (string, error) {
 	}
 	i := slices.IndexFunc(environ, func(v string) bool { return strings.HasPrefix(v, p.PasswordEnv+"=") })
 	if i < 0 {
-		return "", fmt.Errorf("%w: the variable %s, which holds the password of the store, is not set where the agent runs", model.ErrUsage, p.PasswordEnv)
+		return "", fmt.Errorf("%w: the environment variable %s (the password of the store) is not set; set it where the agent runs", model.ErrUsage, p.PasswordEnv)
 	}
 	u, err := url.Parse(p.Target)
 	if err != nil {

@@ -44,31 +44,31 @@ func (p *Params) validateTimes() (errs []error) {
 		d     unit.Duration
 	}{{"duration", p.Duration}, {"warm_up", p.WarmUp}} {
 		if x.d.Std()%time.Second != 0 || x.d < 0 {
-			errs = append(errs, bad(x.field, x.d.String()+" is not a number of whole seconds", "load is scored by the second"))
+			errs = append(errs, bad(x.field, x.d.String()+" is not a whole number of seconds", "use whole seconds, since load is scored by the second"))
 		}
 	}
 	if p.Think < 0 {
-		errs = append(errs, bad("think", "a user cannot think for "+p.Think.String(), "allowed is 0s and more"))
+		errs = append(errs, bad("think", "a user cannot think for "+p.Think.String(), "use 0s and more"))
 	}
 	if p.Timeout <= 0 {
 		errs = append(errs, bad("request_timeout", "a timeout must be longer than 0s", ""))
 	}
 	if p.Handshakes < unit.Duration(time.Millisecond) {
-		errs = append(errs, bad("handshakes", "handshakes would be a load themselves", "allowed is 1ms and more"))
+		errs = append(errs, bad("handshakes", "handshakes this frequent would be a load themselves", "use 1ms and more"))
 	}
 	return errs
 }
 
 func (p *Params) validateLoad() (errs []error) {
 	if p.Rate != nil && p.Users > 0 {
-		errs = append(errs, bad("users", "a load is an open loop (rate) or a closed one (users), not both", "leave one of them out"))
+		errs = append(errs, bad("users", "rate (open loop) and users (closed loop) exclude each other", "leave one of them out"))
 	}
 	for _, x := range []struct {
 		field string
 		rate  *unit.Rate
 	}{{"rate", p.Rate}, {"start", p.Start}, {"min", p.Min}, {"max", p.Max}} {
 		if r := x.rate; r != nil && (r.Base != unit.Operations || !(r.Value > 0 && r.Value <= engine.MaxRate)) {
-			errs = append(errs, bad(x.field, r.String()+" is no rate of requests", "allowed are rates such as 500op/s, up to 1Gop/s"))
+			errs = append(errs, bad(x.field, r.String()+" is not a rate of requests", "use rates such as 500op/s, up to 1Gop/s"))
 		}
 	}
 	return errs
@@ -103,16 +103,16 @@ func (p *Params) validateSearch() error {
 // validateHTTP refuses what the target's protocol has no use for.
 func (p *Params) validateHTTP() (errs []error) {
 	if p.HTTP2 && p.plain() {
-		errs = append(errs, bad("http2", "HTTP/2 is spoken over TLS only, and the target begins with http://", "leave it out, or use https://"))
+		errs = append(errs, bad("http2", "HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"))
 	}
 	if p.Spin && !p.plain() {
-		errs = append(errs, bad("spin", "only targets that begin with http:// are asked by event loops", "leave it out"))
+		errs = append(errs, bad("spin", "only applies to targets that begin with http://", "leave it out"))
 	}
 	if p.Objects != nil && !IsBucket(p.Target) {
-		errs = append(errs, bad("objects", "they are for targets that begin with s3:// or s3s://", "leave them out"))
+		errs = append(errs, bad("objects", "only apply to targets that begin with s3:// or s3s://", "leave them out"))
 	}
 	if (p.overHTTP() || IsBucket(p.Target)) && (p.Data != nil || p.PasswordEnv != "") {
-		errs = append(errs, bad("target", "it is no data store, for which data and password_env are", "leave them out"))
+		errs = append(errs, bad("target", "data and password_env only apply to data stores", "leave them out, or use the URL of a data store"))
 	}
 	return errs
 }
@@ -128,7 +128,7 @@ func (p *Params) checkTarget() error {
 	}
 	secure := strings.HasPrefix(p.Target, "s3s://")
 	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || (p.CA != "" || p.Insecure) && !secure {
-		return fmt.Errorf("%w: requests, headers, http2, ca and insecure are for http:// and https:// (ca and insecure also for s3s://)", model.ErrUsage)
+		return fmt.Errorf("%w: requests, headers and http2 only apply to http:// and https:// targets, ca and insecure to https:// and s3s://; leave them out", model.ErrUsage)
 	}
 	if IsBucket(p.Target) {
 		_, err := p.bucketConfig()
@@ -136,7 +136,7 @@ func (p *Params) checkTarget() error {
 	}
 	if u, err := url.Parse(p.Target); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {
-			return fmt.Errorf("%w: the URL holds a password, which would be stored with the run; leave it out and name the variable that holds it with password_env", model.ErrUsage)
+			return fmt.Errorf("%w: the URL holds a password, which would be stored with the run; remove it, put it into an environment variable, and name that variable with password_env", model.ErrUsage)
 		}
 	}
 	_, err := newStore(p.Target)
