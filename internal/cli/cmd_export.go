@@ -25,7 +25,7 @@ histograms and what the monitor saw of the node, events. CSV holds one line per 
 		Args: oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "json" && format != "csv" {
-				return fmt.Errorf("%w: --format %q: want json or csv", model.ErrUsage, format)
+				return fmt.Errorf("%w: --format %q must be json or csv", model.ErrUsage, format)
 			}
 			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
 				if format == "json" {

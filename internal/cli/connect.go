@@ -130,7 +130,7 @@ func (c *common) joinOnce(ctx context.Context, tok identity.Token, key *identity
 	joined := err == nil && (tok.ServerKey == "" || tok.ServerKey == info.ServerKey)
 	if joined || tok.Secret.Reveal() == "" {
 		if err != nil {
-			return info, fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give --token once",
+			return info, fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give the token with --token once",
 				model.ErrDenied, c.serverAddr)
 		}
 		return info, nil
@@ -154,7 +154,7 @@ func (c *common) dial(ctx context.Context, info queue.ServerInfo, key *identity.
 	defer cancel()
 	client, err := queue.DialClient(ctx, info, key, c.dialOptions())
 	if err != nil && errors.Is(err, model.ErrUnavailable) {
-		return service{}, fmt.Errorf("%w: no server answers at %s; is it running, and can it be reached from here?", model.ErrUnavailable, info)
+		return service{}, fmt.Errorf("%w: no server answers at %s; check that it is running and reachable from here", model.ErrUnavailable, info)
 	}
 	if err != nil {
 		return service{}, fmt.Errorf("connecting to the server: %w", err)
@@ -175,7 +175,7 @@ func parseToken(s string, role identity.Role) (identity.Token, error) {
 	}
 	if tok.Role != role {
 		advice := map[identity.Role]string{identity.RoleAgent: "scalebench token", identity.RoleClient: "scalebench token --client"}
-		return tok, fmt.Errorf("%w: this token is for another role, %s; `%s` makes one for this", model.ErrUsage, tok.Role, advice[role])
+		return tok, fmt.Errorf("%w: this token is for the role %s; make the right one with `%s`", model.ErrUsage, tok.Role, advice[role])
 	}
 	return tok, nil
 }

@@ -194,7 +194,7 @@ func (m *Master) Resume(ctx context.Context, id model.RunID) error {
 	case !run.State.Final() && run.Server != m.cfg.Server:
 		return fmt.Errorf("%w: run %s is %s at another server that shares this store", model.ErrUsage, id, run.State)
 	case !m.reserve(id):
-		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
+		return fmt.Errorf("%w: run %s is already %s", model.ErrUsage, id, run.State)
 	}
 	if err = m.enqueueStored(ctx, id); err != nil {
 		m.release(id)
