@@ -133,7 +133,7 @@ func choose(root tree, names []string) ([]provider, error) {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(p provider) bool { return p.name == name }) {
-			return nil, &model.InputError{Problem: fmt.Sprintf("cloud %q is not known", name), Allowed: "use " + providerNames(all) + " or none"}
+			return nil, &model.InputError{Problem: fmt.Sprintf("unknown cloud %q", name), Allowed: "use " + providerNames(all) + " or none"}
 		}
 	}
 	return slices.DeleteFunc(all, func(p provider) bool { return !slices.Contains(names, p.name) }), nil

@@ -50,7 +50,7 @@ func (s Spec) Validate() error {
 	case s.Nodes == 0 && len(s.Groups) == 0:
 		c.add("nodes", "give nodes: 4, or groups, each with a name and its nodes", "the lab has no nodes")
 	case s.Nodes != 0 && len(s.Groups) > 0:
-		c.add("nodes", "give either nodes, or groups with their own nodes", "the lab has nodes and groups")
+		c.add("nodes", "use either nodes or groups", "the lab has nodes and groups")
 	case s.Nodes != 0:
 		c.count("nodes", s.Nodes)
 	case len(s.Groups) > MaxGroup:
@@ -124,7 +124,7 @@ func (c *checker) name(field, name string, taken map[string]string, twice string
 	case !namePattern.MatchString(name) || len(name) > maxName:
 		c.add(field, fmt.Sprintf("use 1 to %d letters, digits, - and _, beginning with a letter or digit", maxName), "%q is not a valid name", name)
 	case ok:
-		c.add(field, "give a name of its own", "%q is taken: %s", name, why)
+		c.add(field, "use another name", "%q is already used: %s", name, why)
 	default:
 		taken[name] = twice
 	}
@@ -147,7 +147,7 @@ func (c *checker) limits(at string, l Limits) {
 	}
 	for i, name := range l.Use {
 		if !slices.Contains(names, name) {
-			c.add(fmt.Sprintf("%suse[%d]", at, i), allowed, "there is no volume %q", name)
+			c.add(fmt.Sprintf("%suse[%d]", at, i), allowed, "unknown volume %q", name)
 		}
 	}
 }

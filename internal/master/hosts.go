@@ -57,7 +57,7 @@ func (b addressBook) check(tasks []model.Task) error {
 	for _, t := range tasks {
 		for _, id := range append(slices.Clone(t.Spec.Peers), t.Spec.Clients...) {
 			if b[id].Address == "" {
-				return fmt.Errorf("%w: node %s has no address at which %s could reach it; start its agent with --label %s=ADDRESS",
+				return fmt.Errorf("%w: node %s has no address at which %s can reach it; start its agent with --label %s=ADDRESS",
 					model.ErrUnavailable, id, t.Node, model.LabelAddress)
 			}
 		}

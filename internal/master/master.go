@@ -149,7 +149,7 @@ func (m *Master) Recover(ctx context.Context) error {
 		if r.State.Final() || r.Server != m.cfg.Server {
 			continue // over, or another server's that shares the store
 		}
-		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the scalebench server ended in mid-run", m.cfg.Now())
+		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the scalebench server stopped during the run", m.cfg.Now())
 		if err != nil {
 			return fmt.Errorf("marking run %s as interrupted: %w", r.ID, err)
 		}
@@ -252,7 +252,7 @@ func (m *Master) watchNodes(ctx context.Context) {
 		}
 		last = now
 		for _, c := range m.reg.expire(now) {
-			m.nodeChanged(c, fmt.Sprintf("not heard for %s", m.cfg.Lease))
+			m.nodeChanged(c, fmt.Sprintf("no heartbeat for %s", m.cfg.Lease))
 		}
 	}
 }
@@ -271,13 +271,13 @@ func (m *Master) nodeChanged(c change, why string) {
 			Text: fmt.Sprintf("node %s is lost: %s", c.node, why)})
 	case c.to == model.NodeSlow:
 		m.tell(model.Event{Node: c.node, Kind: model.EventNodeSlow, Severity: model.Info,
-			Text: fmt.Sprintf("node %s is heard late; it may be busy", c.node)})
+			Text: fmt.Sprintf("the heartbeat of node %s is late; the node may be busy", c.node)})
 	case c.to == model.NodeLeft:
 		m.tell(model.Event{Node: c.node, Kind: model.EventNodeLeft, Severity: model.Info,
 			Text: fmt.Sprintf("node %s has left", c.node)})
 	case c.to == model.NodeAlive && c.from != model.NodeAlive && !c.hello:
 		m.tell(model.Event{Node: c.node, Kind: model.EventNodeBack, Severity: model.Info,
-			Text: fmt.Sprintf("node %s is heard again", c.node)})
+			Text: fmt.Sprintf("node %s sends heartbeats again", c.node)})
 	}
 }
 

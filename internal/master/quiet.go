@@ -56,17 +56,17 @@ func (x *execution) endLeftover(ctx context.Context, node model.NodeID, at wire.
 		step = step[:i] // a task's id is its step's, and its position
 	}
 	o := wire.Order{Kind: wire.OrderCancel, Run: x.run.ID, Step: model.StepID(step), Attempt: at.Attempt,
-		Reason: "nobody waits for it any more"}
+		Reason: "its result is no longer needed"}
 	if err := x.m.cfg.Queue.Order(ctx, o, []model.NodeID{node}); err != nil {
 		x.m.log.Warn("ending left-over work", "node", node, "attempt", at, "err", err)
 	}
-	x.m.log.Info("a node is still at work on something else; it was told to stop", "node", node, "attempt", at)
+	x.m.log.Info("a node is still working on another task; it was told to stop", "node", node, "attempt", at)
 }
 
 func describeBusy(busy map[model.NodeID]wire.Attempt) string {
 	var out []string
 	for node, at := range busy {
-		out = append(out, fmt.Sprintf("node %s is still at work on %s", node, at))
+		out = append(out, fmt.Sprintf("node %s is still working on %s", node, at))
 	}
 	return strings.Join(out, "; ")
 }

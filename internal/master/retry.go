@@ -19,7 +19,7 @@ func (b *budget) next(t tally) (why string, again bool) {
 	failed := t.outcomes[model.OutcomeFailed]+t.outcomes[model.OutcomeTimeout]+t.outcomes[model.OutcomeRefused] > 0
 	why = t.firstBad
 	if why == "" {
-		why = fmt.Sprintf("%d of %d tasks did not end well", t.bad(), t.total)
+		why = fmt.Sprintf("%d of %d tasks did not succeed", t.bad(), t.total)
 	}
 	switch {
 	case failed:

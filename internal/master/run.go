@@ -165,7 +165,7 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	defer func() { x.down(ctx) }()
 	missing, err := x.up(ctx)
 	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("%w: %s not here after %s", model.ErrUnavailable, nodeList(missing), x.timeouts.node)
+		err = fmt.Errorf("%w: %s did not connect within %s", model.ErrUnavailable, nodeList(missing), x.timeouts.node)
 	}
 	if err != nil {
 		return stateAfter(ctx, err)
@@ -339,14 +339,14 @@ func (x *execution) noteChange(n model.Node) {
 		{"key", old.PublicKey, n.PublicKey},
 	} {
 		if c.old != c.now {
-			changes = append(changes, fmt.Sprintf("%s was %q, is %q", c.what, c.old, c.now))
+			changes = append(changes, fmt.Sprintf("%s was %q and is now %q", c.what, c.old, c.now))
 		}
 	}
 	if len(changes) == 0 {
 		return
 	}
 	x.m.ev.emit(model.Event{Run: x.run.ID, Node: n.ID, Kind: model.EventNodeChanged, Severity: model.Warning,
-		Text: fmt.Sprintf("node %s is not the host it was: %s", n.ID, strings.Join(changes, "; "))})
+		Text: fmt.Sprintf("the host of node %s has changed: %s", n.ID, strings.Join(changes, "; "))})
 }
 
 // nodesReady waits for the nodes of a step. A node that once did not come

@@ -52,7 +52,7 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 			return model.StepInvalid, x.endStep(ctx, step, model.StepInvalid, why)
 		}
 		x.m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventRetry, Severity: model.Warning,
-			Text: fmt.Sprintf("%s is tried again: %s", describe(step), why)})
+			Text: fmt.Sprintf("retrying %s: %s", describe(step), why)})
 		x.noteDone(a)
 	}
 }
@@ -95,7 +95,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 	}
 	defer stop()
 	if step.Barrier && !x.agree(ctx, a) && ctx.Err() == nil {
-		x.callOff(ctx, a, "a task could not begin")
+		x.callOff(ctx, a, "a task could not start")
 	}
 	x.collect(ctx, a)
 	if cause := context.Cause(ctx); ctx.Err() != nil {
@@ -129,7 +129,7 @@ func (x *execution) agree(ctx context.Context, a *attempt) bool {
 	a.setStart(at)
 	order := wire.Order{Kind: wire.OrderStart, Run: a.run, Step: a.step.ID, Attempt: a.number, At: at}
 	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes()); err != nil {
-		x.m.log.Warn("broadcasting a start; agents will ask for it", "err", err)
+		x.m.log.Warn("broadcasting a start failed; agents will ask for it", "err", err)
 	}
 	err := x.m.persist(ctx, "recording a start", func(ctx context.Context) error {
 		return x.m.cfg.Store.SetStepStart(ctx, a.step.ID, at)

@@ -40,7 +40,7 @@ func (h *Hub) dispatch(a wire.Assignment) error {
 		return err
 	}
 	if room := h.nc.MaxPayload(); int64(len(data)) > room || len(body) > maxWhole {
-		return fmt.Errorf("%w: the task has %d bytes, the queue takes %d (max_payload of the NATS server); put large inputs into files on the nodes", model.ErrUsage, len(data), min(room, maxWhole))
+		return fmt.Errorf("%w: the task has %d bytes, but the queue takes at most %d (max_payload of the NATS server); put large inputs into files on the nodes", model.ErrUsage, len(data), min(room, maxWhole))
 	}
 	return h.publish(h.names.task(a.Node), data)
 }

@@ -95,7 +95,7 @@ func (s *mysqlServer) dialect() dialect {
 			{"1044", model.ErrDenied, "check user and password, and the user's rights to the database"},
 			{"1045", model.ErrDenied, "check user and password, and the user's rights to the database"},
 			{"1142", model.ErrDenied, "the user needs the rights to create, drop and use tables in the database"},
-			{"1049", model.ErrUsage, "create the database or name another one"},
+			{"1049", model.ErrUsage, "create the database or use another one"},
 		},
 	}
 }
