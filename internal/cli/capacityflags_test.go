@@ -26,7 +26,7 @@ func TestCapacityFlags(t *testing.T) {
 		{"--fail-below 2000 --max 1kop/s", "allow a larger load"},
 		{"--http2", "https://"},
 		{"--expect 999", "statuses"},
-		{"--mix w1", "no data store"},
+		{"--mix w1", "only apply to data stores"},
 		{"--timeout 100ms", "set request_timeout (--timeout) above 100ms"},
 		{"--start 5op/s --min 6", "--start: loads from 6 to"},
 		{"--max 5MB/s", "--max: 5MB/s is not a rate of requests"},

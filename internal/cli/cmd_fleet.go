@@ -45,7 +45,7 @@ func (c *common) serve(ctx context.Context, opt serverOptions) error {
 	if err != nil {
 		return err
 	}
-	c.say("scalebench %s listens on %s", Version(), withoutPasswords(in.info.Servers))
+	c.say("scalebench %s serves on %s", Version(), withoutPasswords(in.info.Servers))
 	c.say("`scalebench token` makes a token for an agent; Ctrl-C stops the server")
 	<-ctx.Done()
 	c.say("stopping")

@@ -95,7 +95,7 @@ func TestSweepLeavesWhatIsWanted(t *testing.T) {
 	if after := len(remains(t, mine)) + len(remains(t, kept)); after != before {
 		t.Errorf("Sweep removed something: %d things are there, want %d", after, before)
 	}
-	if _, err := Up(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "exists already") {
+	if _, err := Up(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a second lab of the same id = %v, want an error", err)
 	}
 	all, err := List(mine.StateDir, mine.VolumeDir)

@@ -71,7 +71,7 @@ func TestLostAtRestart(t *testing.T) {
 		if err != nil || len(all) != 1 || all[0].ID != "lost" || !all[0].LeftOver() || all[0].Keep != keep {
 			t.Fatalf("List, kept %v, after a restart = %+v, %v, want the lab, left over", keep, all, err)
 		}
-		if _, err := Up(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "exists already") {
+		if _, err := Up(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "already exists") {
 			t.Errorf("Up with the id of what is left = %v, want it refused", err)
 		}
 		if _, err := os.Stat(all[0].Path); err != nil {

@@ -190,7 +190,7 @@ func (m *Master) Resume(ctx context.Context, id model.RunID) error {
 	}
 	switch {
 	case run.State == model.RunDone:
-		return fmt.Errorf("%w: run %s is complete; there is nothing to resume", model.ErrUsage, id)
+		return fmt.Errorf("%w: run %s is done; there is nothing to resume", model.ErrUsage, id)
 	case !run.State.Final() && run.Server != m.cfg.Server:
 		return fmt.Errorf("%w: run %s is %s on another server that shares this store", model.ErrUsage, id, run.State)
 	case !m.reserve(id):

@@ -14,10 +14,10 @@ func Replay(s Search, trials []Trial) error {
 		load, phase, ok := s.Next()
 		switch {
 		case !ok:
-			return fmt.Errorf("%w: the search is over after %s, and there are %d; use the options with which they were measured",
+			return fmt.Errorf("%w: the search ends after %s, but there are %d; use the options of the measurement",
 				ErrOptions, windows(i), len(trials))
 		case phase != t.Phase || !(math.Abs(load-t.Load) <= tiny*load):
-			return fmt.Errorf("%w: window %d was at load %g (%s), and the search would try %g (%s); use the options with which it was measured",
+			return fmt.Errorf("%w: window %d was at load %g (%s), but the search would try %g (%s); use the options of the measurement",
 				ErrOptions, i+1, t.Load, t.Phase, load, phase)
 		}
 		s.Observe(t.Passed)

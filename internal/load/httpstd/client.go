@@ -67,7 +67,7 @@ func (c *client) read(ctx context.Context, answer *http.Response) error {
 		return failure(ctx, err)
 	}
 	if c.target.config.Protocol == HTTP2 && answer.ProtoMajor != 2 {
-		return &load.Error{Kind: load.ErrProtocol, Err: fmt.Errorf("the server answered in %s, not in HTTP/2", answer.Proto)}
+		return &load.Error{Kind: load.ErrProtocol, Err: fmt.Errorf("the server answered in %s instead of HTTP/2", answer.Proto)}
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func NewPostgres(rawURL string) (*Store, error) {
 		if i := strings.LastIndex(err.Error(), "`: "); i >= 0 {
 			why = err.Error()[i+len("`: "):]
 		}
-		return nil, fmt.Errorf("%w: %s: %w; want %s", model.ErrUsage, address, address.Hide(errors.New(why)), postgresExample)
+		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(errors.New(why)), postgresExample)
 	}
 	if config.ConnectTimeout == 0 { // the URL does not say how long it may take
 		config.ConnectTimeout = connectTimeout

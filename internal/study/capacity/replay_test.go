@@ -104,7 +104,7 @@ func TestSearches(t *testing.T) {
 		{"generator", func() *world { w := newWorld(7300); w.generator = 2000; return w }, LimitGenerator, 0, "no capacity of the target", false},
 		{"a generator that can do more than the target", func() *world { w := newWorld(7300); w.generator = 20000; return w }, LimitTarget, 7300, "", true},
 		{"path", func() *world { w := newWorld(7300); w.path = 3000; return w }, LimitPath, 3000, "the path was at its limit", false},
-		{"cap", func() *world { return newWorld(1e9) }, LimitCap, 0, "anywhere above", false},
+		{"cap", func() *world { return newWorld(1e9) }, LimitCap, 0, "at or above it", false},
 		{"floor", func() *world { return newWorld(.5) }, LimitFloor, 0, "", false},
 		{"the path changes for good", func() *world {
 			w := newWorld(7300)
