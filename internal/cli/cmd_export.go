@@ -18,8 +18,9 @@ func (c *common) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export RUN", Short: "export everything measured in a run",
 		Long: `Exports a run. JSON holds all that is stored: the run with its experiment file,
-nodes with facts, steps, results of every attempt with samples, series,
-histograms and what the monitor saw of the node, events. CSV holds one line per sample, ready for a spreadsheet.`,
+nodes with facts, steps, events, and the results of every attempt with samples,
+series, histograms and the monitor's host metrics. CSV holds one line per sample,
+ready for a spreadsheet.`,
 		Example: `  scalebench export latest > run.json
   scalebench export latest --format csv > samples.csv`,
 		Args: oneArg("the run"),

@@ -37,10 +37,11 @@ func (c *common) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "run an experiment file and print what it found",
-		Long: `Runs an experiment file (YAML; "-" reads standard input) and prints what the study
-of the file found, or without one the CDI of every workload. Without --server, and unless a server is running on the data
-directory, this process is the server. Ctrl-C ends the run cleanly; what was
-measured is kept, and "scalebench resume" goes on from there.`,
+		Long: `Runs an experiment file (YAML; "-" reads standard input) and prints the results of
+the file's study, or the CDI of every workload if the file names no study. Without
+--server, and unless a server is running on the data directory, this process is
+the server. Ctrl-C ends the run cleanly; what was measured is kept, and
+"scalebench resume" continues the run.`,
 		Example: `  scalebench run examples/cpu-overcommit.yaml
   scalebench run examples/cpu-overcommit.yaml --set trials=3 --set fleet.local.nodes=2
   scalebench run experiment.yaml --dry-run

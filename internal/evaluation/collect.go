@@ -179,7 +179,7 @@ func readResult(r model.Result, key string, like model.Sample, opt Options) (rea
 		return reading{}, fmt.Errorf("it reported %s in %q (better: %s) where others report %q (better: %s)", key, s.Unit, s.Better, like.Unit, like.Better)
 	}
 	if !IsCapacity(s.Value) {
-		return reading{}, fmt.Errorf("it reported %s = %v, which is no capacity: it must be a number above 0", key, s.Value)
+		return reading{}, fmt.Errorf("it reported %s = %v, which is not a capacity: it must be a number above 0", key, s.Value)
 	}
 	rd := reading{node: r.Node, started: r.Started, ended: r.Ended, clockError: r.ClockError, value: s.Value}
 	rd.curve, rd.refused = readCurve(r, s, opt)
@@ -250,7 +250,7 @@ func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReading
 	case 0:
 		return steps
 	case len(complete):
-		n.doubt("no trial is complete in both phases: %s; the numbers are of what there is", num.List(dropped))
+		n.doubt("no trial is complete in both phases: %s; the numbers cover only what there is", num.List(dropped))
 		return steps
 	}
 	n.warn("left out, because not complete in both phases: %s", num.List(dropped))

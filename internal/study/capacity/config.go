@@ -48,6 +48,6 @@ func (c Config) tooShort() []string {
 	if x <= load.Tolerable {
 		return nil
 	}
-	return []string{fmt.Sprintf("windows of %v are short for %v: a server offered up to %s more than it can do keeps that until they end, and what it sustains may be less by so much; let them be %v long",
+	return []string{fmt.Sprintf("windows of %v are short for %v: an overload of up to %s can stay unnoticed until a window ends, so the sustained capacity may be lower by as much; use windows of %v",
 		c.Scored, c.SLA, unit.Share(x), c.SLA.Scored(c.WarmUp))}
 }

@@ -151,7 +151,7 @@ func (p *Params) options() evaluation.Options { return evaluation.Options{Resamp
 func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, error) {
 	if in.Run == nil {
 		if len(p.Capacity) == 0 {
-			return nil, fmt.Errorf("%w: there is no capacity to hold the demand against; scalebench plan takes capacities from a run, from --csv FILE, or from --capacity RESOURCE=AMOUNT", model.ErrUsage)
+			return nil, fmt.Errorf("%w: no capacity to compare the demand with; scalebench plan takes capacities from a run, from --csv FILE, or from --capacity RESOURCE=AMOUNT", model.ErrUsage)
 		}
 		return p.size(ctx, in, nil)
 	}
@@ -278,7 +278,7 @@ func (r *Result) Gate() error {
 	case len(bad) > 0:
 		return fmt.Errorf("%w: not every resource fits %s: %s", model.ErrThreshold, num.Count(r.Nodes, "node"), strings.Join(bad, ", "))
 	case len(r.unjudged) > 0:
-		return fmt.Errorf("%w: the verdict of %s is unknown, so --fail-unless-fits cannot be answered; give the limit with --capacity if you know it", model.ErrInvalid, strings.Join(r.unjudged, ", "))
+		return fmt.Errorf("%w: the verdict of %s is unknown, so --fail-unless-fits cannot be checked; give the limit with --capacity if you know it", model.ErrInvalid, strings.Join(r.unjudged, ", "))
 	}
 	return nil
 }
