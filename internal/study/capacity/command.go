@@ -47,7 +47,7 @@ type Flags struct {
 	// Expect, Mix and Records are keys within the workload's requests and data.
 	Expect     string `json:"expect,omitempty" flag:"expect" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404 (default 200-299)."`
 	Mix        string `json:"mix,omitempty" flag:"mix" jsonschema_description:"With a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b); with a bucket: put, get, put_delete, mixed (default mixed)."`
-	Records    int64  `json:"records,omitempty" flag:"records" jsonschema:"minimum=1" jsonschema_description:"With a data store: how many records are loaded before (default 1000); with a bucket: objects (default 64)."`
+	Records    int64  `json:"records,omitempty" flag:"records" jsonschema:"minimum=1" jsonschema_description:"With a data store: number of records to load first (default 1000); with a bucket: objects (default 64)."`
 	ObjectSize string `json:"object_size,omitempty" flag:"object-size" jsonschema_description:"With a bucket: size of every object (default 1MiB)."`
 	Generators int    `json:"generators" flag:"generators" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Agent processes on this machine that share the load."`
 }

@@ -58,7 +58,7 @@ type Params struct {
 	Interleave bool  `json:"interleave" jsonschema_description:"Whether serial and parallel steps alternate by trial, so that drift is not mistaken for degradation. Otherwise all serial steps come first."`
 	Rotate     bool  `json:"rotate" jsonschema_description:"Whether the serial order rotates from trial to trial, so that each node has each turn equally often."`
 	// FailAbove is the largest CDI, in percent, that is accepted; nil: any.
-	FailAbove *float64 `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a CDI is above so many percent, 4 if a verdict is unknown."`
+	FailAbove *float64 `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a CDI is above this percentage, 4 if a verdict is unknown."`
 	// Resamples of the bootstrap; 0: its default.
 	Resamples int `json:"-"`
 }

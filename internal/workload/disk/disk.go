@@ -47,18 +47,18 @@ const (
 type Params struct {
 	Preset    string         `json:"preset,omitempty" jsonschema:"enum=paper" jsonschema_description:"Values for the keys that are not given. paper: a file of twice the memory is written once, in order, in blocks of 256KiB, through the page cache; the time includes the final fsync."`
 	Volume    string         `json:"volume,omitempty" jsonschema:"pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"Name of a volume of the node. Default: its only volume; without volumes the task's own folder."`
-	Path      string         `json:"path,omitempty" jsonschema_description:"Absolute path of a folder, a file or a block device on every node, in place of a volume."`
-	Destroy   bool           `json:"destroy,omitempty" jsonschema_description:"Allows to overwrite what path names: an existing file or a block device."`
+	Path      string         `json:"path,omitempty" jsonschema_description:"Absolute path of a folder, a file or a block device on every node, instead of a volume."`
+	Destroy   bool           `json:"destroy,omitempty" jsonschema_description:"Allow overwriting the existing file or block device of path."`
 	Pattern   string         `json:"pattern,omitempty" jsonschema:"enum=sequential,enum=random,default=sequential" jsonschema_description:"Order of the blocks."`
 	Operation string         `json:"operation,omitempty" jsonschema:"enum=read,enum=write,enum=mixed,default=write" jsonschema_description:"What is done with the blocks."`
-	ReadShare int            `json:"read_share,omitempty" jsonschema:"minimum=1,maximum=99,default=50" jsonschema_description:"mixed: per cent of the operations that are reads."`
+	ReadShare int            `json:"read_share,omitempty" jsonschema:"minimum=1,maximum=99,default=50" jsonschema_description:"mixed: percentage of reads."`
 	BlockSize unit.Size      `json:"block_size,omitempty" jsonschema_description:"Size of one operation. Default: 256KiB."`
 	Depth     int            `json:"depth,omitempty" jsonschema:"minimum=1,maximum=4096,default=1" jsonschema_description:"Operations that each job keeps in flight."`
 	Jobs      int            `json:"jobs,omitempty" jsonschema:"minimum=1,maximum=256,default=1" jsonschema_description:"Threads; each has its own part of the file."`
 	Direct    *bool          `json:"direct,omitempty" jsonschema_description:"true: past the page cache (O_DIRECT), the default. false: through it, the default of the preset paper."`
 	Engine    string         `json:"engine,omitempty" jsonschema:"enum=psync,enum=sync,enum=libaio,enum=io_uring" jsonschema_description:"How fio asks the kernel. Default: psync with a depth of 1, libaio with more."`
 	Size      unit.Size      `json:"size,omitempty" jsonschema_description:"Size of the file, or of the part of the device that is used. Default: 512MiB; preset paper: twice the memory of the node."`
-	Ramp      unit.Duration  `json:"ramp,omitempty" jsonschema_description:"Time before the measurement in which the work is done but not counted. Default: 0s."`
+	Ramp      unit.Duration  `json:"ramp,omitempty" jsonschema_description:"Warm-up before the measurement; its work is not counted. Default: 0s."`
 	Duration  *unit.Duration `json:"duration,omitempty" jsonschema_description:"How long to measure. Default: 30s. 0s, the default of the preset paper: until the whole size was read or written once."`
 	Fsync     int            `json:"fsync,omitempty" jsonschema:"minimum=1" jsonschema_description:"fsync after this many writes of each job. Default: none."`
 	Layout    *bool          `json:"layout,omitempty" jsonschema_description:"Whether the whole size is written before the measurement. false is right for a device that is known to be written already. Default: true; preset paper: false while it writes in order."`

@@ -16,12 +16,12 @@ import (
 
 // Objects is what an object store is asked for.
 type Objects struct {
-	Operation string    `json:"operation" jsonschema:"enum=put,enum=get,enum=put_delete,enum=mixed" jsonschema_description:"put new objects; get those that are put before; put_delete: put an object, then delete it; mixed: get or put, by lot."`
+	Operation string    `json:"operation" jsonschema:"enum=put,enum=get,enum=put_delete,enum=mixed" jsonschema_description:"put: write new objects; get: read objects written beforehand; put_delete: write an object, then delete it; mixed: get or put at random."`
 	GetShare  float64   `json:"get_share" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of gets in operation mixed."`
 	Size      unit.Size `json:"size" jsonschema_description:"Size of every object."`
-	Count     int       `json:"count" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"How many objects each node puts before, to be got."`
-	Keys      string    `json:"keys" jsonschema:"enum=uuid,enum=hot" jsonschema_description:"Names of the objects: at random, or all beside each other to provoke a hot partition."`
-	Prefix    string    `json:"prefix" jsonschema_description:"Where in the bucket the nodes' directories lie."`
+	Count     int       `json:"count" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"How many objects each node writes beforehand, to be read."`
+	Keys      string    `json:"keys" jsonschema:"enum=uuid,enum=hot" jsonschema_description:"Names of the objects: uuid is random; hot gives all one prefix, to provoke a hot partition."`
+	Prefix    string    `json:"prefix" jsonschema_description:"Prefix of the nodes' directories in the bucket."`
 }
 
 func defaultObjects() *Objects {
