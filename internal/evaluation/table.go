@@ -148,7 +148,7 @@ func (t *Table) Finding(opt Options) Finding {
 	c.subjects = t.nodes
 	c.serial, c.parallel = t.serial.replicates(rank, c.reciprocal), t.parallel.replicates(rank, c.reciprocal)
 	t.serial, t.parallel = tablePhase{}, tablePhase{}
-	return c.finding(opt.withDefaults())
+	return c.finding(opt.orElse(0))
 }
 
 // sortNodes sorts the nodes by name; rank is the new place of each.

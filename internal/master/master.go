@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,14 +55,12 @@ type Config struct {
 	Fleets func(model.RunID, *experiment.Experiment) (Fleet, error)
 	// Host is the name of this server's host, as agents on it say it.
 	Host string
-	// Lease is how long a node may be silent before it is lost; Heartbeat how
-	// often it is to be heard.
-	Lease, Heartbeat time.Duration
+	// Lease is how long a node may be silent before it is lost; a minute if zero.
+	Lease time.Duration
 	// Server is this server's public key: which runs of a shared store are its.
 	Server  string
 	Version string
 	Log     *slog.Logger
-	Now     func() time.Time
 }
 
 // Master executes runs.
@@ -89,32 +88,25 @@ type Master struct {
 	ended map[wire.Attempt]bool
 }
 
-// Defaults of the lease: long, because a node whose processor is starved by
-// the benchmark must not be taken for dead.
 const (
-	DefaultLease     = time.Minute
-	DefaultHeartbeat = 2 * time.Second
+	// defaultLease is long, because a node whose processor is starved by the
+	// benchmark must not be taken for dead.
+	defaultLease = time.Minute
+	// heartbeat is how often a node is to be heard.
+	heartbeat = 2 * time.Second
 )
 
 // New prepares a master; Serve makes it work.
 func New(cfg Config) *Master {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	if cfg.Lease <= 0 {
-		cfg.Lease = DefaultLease
+		cfg.Lease = defaultLease
 	}
-	if cfg.Heartbeat <= 0 {
-		cfg.Heartbeat = DefaultHeartbeat
-	}
-	if cfg.Host == "" {
-		cfg.Host = "of this server"
-	}
+	cfg.Host = cmp.Or(cfg.Host, "of this server")
 	m := &Master{
 		Reader: cfg.Store,
 		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version},
 		cfg:    cfg, log: cfg.Log,
-		reg:      newRegistry(cfg.Lease, cfg.Heartbeat),
+		reg:      newRegistry(cfg.Lease),
 		wake:     make(chan struct{}, 1),
 		active:   make(map[model.RunID]*execution),
 		finished: make(map[model.RunID]chan struct{}),
@@ -125,7 +117,7 @@ func New(cfg Config) *Master {
 		n, _ := m.reg.get(id)
 		return n.node.Facts.Hostname
 	})
-	m.ev = newEvents(cfg.Store, cfg.Queue, cfg.Log, cfg.Now)
+	m.ev = newEvents(cfg.Store, cfg.Queue, cfg.Log)
 	m.ev.answered = m.storeAnswered
 	return m
 }
@@ -149,7 +141,7 @@ func (m *Master) Recover(ctx context.Context) error {
 		if r.State.Final() || r.Server != m.cfg.Server {
 			continue // over, or another server's that shares the store
 		}
-		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the scalebench server stopped during the run", m.cfg.Now())
+		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the scalebench server stopped during the run", time.Now())
 		if err != nil {
 			return fmt.Errorf("marking run %s as interrupted: %w", r.ID, err)
 		}
@@ -205,10 +197,12 @@ func (m *Master) reserve(id model.RunID) bool {
 // enqueue puts a reserved run in line for its nodes, behind those that came
 // before. From here on it can be cancelled. exp is nil for a batch.
 func (m *Master) enqueue(run model.Run, nodes []model.Node, exp *experiment.Experiment) {
-	x := &execution{m: m, run: run}
+	x := &execution{m: m, run: run, exp: exp}
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
+	x.timeouts.ready, x.timeouts.node = time.Minute, 2*time.Minute
 	line := claim{run: run.ID, name: run.Name, nodes: model.NodeIDs(nodes)}
 	if exp != nil {
+		x.timeouts.ready, x.timeouts.node = exp.Timeouts.Ready.Std(), exp.Timeouts.Node.Std()
 		line.own, line.shared = exp.Fleet.Agents == nil, exp.Shared
 	}
 	x.claim = line.again()
@@ -235,17 +229,16 @@ func (m *Master) attemptOn(node model.NodeID) *attempt { return m.attemptOf(m.le
 
 // watchNodes looks for silent nodes, until ctx is done.
 func (m *Master) watchNodes(ctx context.Context) {
-	every := min(time.Second, m.cfg.Heartbeat)
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	last := m.cfg.Now()
+	last := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		now := m.cfg.Now()
+		now := time.Now()
 		if now.Sub(last) > m.reg.slowAfter {
 			// This process was paused or starved: heartbeats may wait unread.
 			m.reg.pardon(now)
@@ -259,26 +252,26 @@ func (m *Master) watchNodes(ctx context.Context) {
 
 // nodeChanged tells people, and the attempt that runs on the node when the node is lost.
 func (m *Master) nodeChanged(c change, why string) {
-	switch {
-	case c.to == model.NodeLost || c.to == model.NodeLeft || c.replaced && c.rekeyed:
+	if c.to == model.NodeLost || c.to == model.NodeLeft || c.replaced && c.rekeyed {
 		if a := m.attemptOn(c.node); a != nil {
 			a.lose(c.node, why)
 		}
 	}
+	ev := model.Event{Node: c.node, Severity: model.Info}
 	switch {
 	case c.to == model.NodeLost:
-		m.tell(model.Event{Node: c.node, Kind: model.EventNodeLost, Severity: model.Warning,
-			Text: fmt.Sprintf("node %s is lost: %s", c.node, why)})
+		ev.Kind, ev.Severity, ev.Text = model.EventNodeLost, model.Warning, "is lost: "+why
 	case c.to == model.NodeSlow:
-		m.tell(model.Event{Node: c.node, Kind: model.EventNodeSlow, Severity: model.Info,
-			Text: fmt.Sprintf("the heartbeat of node %s is late; the node may be busy", c.node)})
+		ev.Kind, ev.Text = model.EventNodeSlow, "is heard late; it may be busy"
 	case c.to == model.NodeLeft:
-		m.tell(model.Event{Node: c.node, Kind: model.EventNodeLeft, Severity: model.Info,
-			Text: fmt.Sprintf("node %s has left", c.node)})
-	case c.to == model.NodeAlive && c.from != model.NodeAlive && !c.hello:
-		m.tell(model.Event{Node: c.node, Kind: model.EventNodeBack, Severity: model.Info,
-			Text: fmt.Sprintf("node %s sends heartbeats again", c.node)})
+		ev.Kind, ev.Text = model.EventNodeLeft, "has left"
+	case c.from == model.NodeAlive || c.hello:
+		return
+	default:
+		ev.Kind, ev.Text = model.EventNodeBack, "is heard again"
 	}
+	ev.Text = fmt.Sprintf("node %s %s", c.node, ev.Text)
+	m.tell(ev)
 }
 
 // tell publishes an event that names no run. One of a node belongs to the run
@@ -326,7 +319,7 @@ func (m *Master) storeAnswered(err error) {
 	was := m.storeFailing
 	m.storeFailing = failing
 	if failing {
-		m.storeTrouble = m.cfg.Now()
+		m.storeTrouble = time.Now()
 	}
 	m.mu.Unlock()
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/design"
@@ -48,7 +49,7 @@ func (m *Master) submit(ctx context.Context, src control.Source) error {
 	}
 	run := model.Run{
 		ID: src.ID, Kind: src.Kind, State: model.RunPending, SourceName: src.Name,
-		Server: m.cfg.Server, Version: m.cfg.Version, Created: m.cfg.Now().UTC(),
+		Server: m.cfg.Server, Version: m.cfg.Version, Created: time.Now().UTC(),
 	}
 	if src.Kind == model.KindBatch {
 		return m.submitJob(ctx, run, src)
@@ -86,19 +87,18 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 	if src.ArtifactLimit > 0 {
 		job.Output.Artifact = unit.Size(src.ArtifactLimit)
 	}
-	here := m.upNodes(func(model.Node) bool { return true })
+	here := m.upNodes(nil)
 	resolveNames(job, here)
 	p, err := design.BuildBatch(job, run.ID, model.NodeIDs(here))
 	if err != nil {
 		return err
 	}
-	used := make(map[model.NodeID]bool)
+	var tasks []model.Task
 	for _, s := range p.Steps {
-		for _, t := range s.Tasks {
-			used[t.Node] = true
-		}
+		tasks = append(tasks, s.Tasks...)
 	}
-	here = slices.DeleteFunc(here, func(n model.Node) bool { return !used[n.ID] })
+	used := nodesOf(tasks)
+	here = slices.DeleteFunc(here, func(n model.Node) bool { return !slices.Contains(used, n.ID) })
 	run.Name, run.Source = job.Name, src.Text
 	return m.admit(ctx, run, here, p.Steps, nil)
 }
@@ -141,11 +141,11 @@ func (m *Master) selectNodes(run model.RunID, exp *experiment.Experiment) ([]mod
 		return fleet.Nodes(), nil
 	}
 	want := exp.Fleet.Agents
-	found := m.upNodes(func(n model.Node) bool { return n.Has(want.Labels) })
+	found := m.upNodes(want.Labels)
 	switch {
 	case len(found) == 0:
 		return nil, fmt.Errorf("%w: no connected agent has these labels (%d agents are connected; `scalebench nodes` lists them)",
-			model.ErrUnavailable, len(m.upNodes(func(model.Node) bool { return true })))
+			model.ErrUnavailable, len(m.upNodes(nil)))
 	case want.Count > len(found):
 		return nil, fmt.Errorf("%w: the experiment needs %[3]d agents with these labels, but only %[2]d are connected",
 			model.ErrUnavailable, len(found), want.Count)
@@ -169,13 +169,12 @@ func (m *Master) fleetOf(run model.RunID, exp *experiment.Experiment) (Fleet, er
 	return m.cfg.Fleets(run, exp)
 }
 
-// upNodes returns the agents that are here and match, by id. Nodes that a server
-// has brought up for a run are that run's alone.
-func (m *Master) upNodes(match func(model.Node) bool) []model.Node {
-	all := m.reg.list()
+// upNodes returns the agents that are here and have these labels, by id. Nodes
+// that a server has brought up for a run are that run's alone.
+func (m *Master) upNodes(labels map[string]string) []model.Node {
 	var out []model.Node
-	for _, n := range all {
-		if n.Status.Up() && !n.Managed() && match(n.Node) {
+	for _, n := range m.reg.list() {
+		if n.Status.Up() && !n.Managed() && n.Has(labels) {
 			out = append(out, n.Node)
 		}
 	}
@@ -217,7 +216,7 @@ func (m *Master) enqueueStored(ctx context.Context, id model.RunID) error {
 			return err
 		}
 	}
-	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "", m.cfg.Now().UTC()); err != nil {
+	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "", time.Now().UTC()); err != nil {
 		return fmt.Errorf("resuming run %s: %w", id, err)
 	}
 	m.enqueue(data.Run, data.Nodes, exp)
@@ -278,7 +277,7 @@ func (m *Master) CancelSoon(ctx context.Context, id model.RunID) error {
 		x.cancel(errCancelled)
 		return nil
 	}
-	return control.CancelIdle(ctx, m.cfg.Store, id, errCancelled.Error(), m.cfg.Now())
+	return control.CancelIdle(ctx, m.cfg.Store, id, errCancelled.Error(), time.Now())
 }
 
 // Delete removes a run that is over.
@@ -288,23 +287,6 @@ func (m *Master) Delete(ctx context.Context, id model.RunID) error {
 	}
 	defer m.release(id)
 	return m.cfg.Store.DeleteRun(ctx, id)
-}
-
-// Wait returns when the run is over, or at once if this master does not
-// execute it.
-func (m *Master) Wait(ctx context.Context, id model.RunID) error {
-	m.mu.Lock()
-	done, ok := m.finished[id]
-	m.mu.Unlock()
-	if !ok {
-		return nil
-	}
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Watch returns the live events of a run, until stop is called.

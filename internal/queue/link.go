@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,10 +168,7 @@ func (l *Link) onOrder(m *nats.Msg) {
 }
 
 func openOrder(data []byte, server string) (wire.Order, error) {
-	body, signer, _, err := identity.Open(data, purposeOrder)
-	if err == nil && signer != server {
-		err = fmt.Errorf("%w: not signed by the server", identity.ErrSignature)
-	}
+	body, err := verify(server, purposeOrder, data)
 	if err != nil {
 		return wire.Order{}, err
 	}
@@ -194,7 +190,7 @@ func (l *Link) Ready(ctx context.Context, r wire.Ready) (wire.ReadyReply, error)
 
 // Result delivers a result of any size. One that cannot travel, because it
 // holds values that are no numbers or is too large, arrives as a failed one
-// that says so: an attempt that ended must not look as if it went on.
+// that says so.
 func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, error) {
 	body, err := json.Marshal(r)
 	if err == nil && len(body) > maxMessage {
@@ -203,7 +199,7 @@ func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, er
 	if err != nil {
 		return ask[wire.ResultReply](ctx, l, kindResult, unusable(r, err))
 	}
-	reply, err := l.call(ctx, kindResult, body, l.opt.RequestTimeout)
+	reply, err := l.call(ctx, kindResult, body)
 	if err != nil {
 		return wire.ResultReply{}, err
 	}
@@ -212,11 +208,7 @@ func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, er
 
 // unusable takes the place of a result that cannot be used.
 func unusable(r model.Result, why error) wire.Result {
-	return wire.Result{Result: model.Result{
-		Run: r.Run, Step: r.Step, Task: r.Task, Attempt: r.Attempt, Node: r.Node,
-		Outcome: model.OutcomeFailed, Error: fmt.Sprintf("its result cannot be used: %v", why),
-		Started: r.Started, Ended: r.Ended, ClockOffset: r.ClockOffset, ClockError: r.ClockError,
-	}}
+	return wire.Result{Result: wire.Failed(r, fmt.Sprintf("its result cannot be used: %v", why))}
 }
 
 // Goodbye says that the agent leaves, and returns when the server knows.
@@ -231,7 +223,7 @@ func (l *Link) Chunk(ctx context.Context, c wire.Chunk) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.call(ctx, kindChunk, body, l.opt.RequestTimeout)
+	_, err = l.call(ctx, kindChunk, body)
 	return err
 }
 
@@ -278,7 +270,7 @@ func (l *Link) send(ctx context.Context, kind string, m wire.Message) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kind, err)
 	}
-	return l.call(ctx, kind, body, l.opt.RequestTimeout)
+	return l.call(ctx, kind, body)
 }
 
 // ask is send with a reply to decode.
@@ -296,11 +288,12 @@ func ask[R wire.Message](ctx context.Context, l *Link, kind string, m wire.Messa
 // point would load the server while it measures.
 const showEvery = time.Second
 
-// throttle lets one message of an attempt pass in showEvery; the zero value is
-// ready.
+// throttle lets one message of an attempt pass in showEvery; a node is at one
+// attempt at a time. The zero value is ready.
 type throttle struct {
-	mu   sync.Mutex
-	last map[wire.Attempt]time.Time // when the last one passed
+	mu      sync.Mutex
+	attempt wire.Attempt // of the last one that passed
+	at      time.Time
 }
 
 // due reports whether a message may pass now, and notes that it does. A clock
@@ -308,15 +301,9 @@ type throttle struct {
 func (t *throttle) due(a wire.Attempt, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	recent := func(at time.Time) bool { d := now.Sub(at); return 0 <= d && d < showEvery }
-	if at, ok := t.last[a]; ok && recent(at) {
+	if d := now.Sub(t.at); a == t.attempt && 0 <= d && d < showEvery {
 		return false
 	}
-	if t.last == nil {
-		t.last = make(map[wire.Attempt]time.Time)
-	}
-	// Attempts that ended are forgotten here.
-	maps.DeleteFunc(t.last, func(_ wire.Attempt, at time.Time) bool { return !recent(at) })
-	t.last[a] = now
+	t.attempt, t.at = a, now
 	return true
 }

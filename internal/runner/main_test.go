@@ -122,7 +122,7 @@ func config(t *testing.T, params map[string]any) Config {
 	t.Helper()
 	return Config{
 		Command: []string{os.Args[0], "run-workload"},
-		Task:    "R/0001/0000", Attempt: 1, Node: "n1",
+		Task:    "R/0001/0000", Node: "n1",
 		Spec: model.Spec{
 			Workload: "w", Kind: "probe", Params: params, Timeout: 30 * time.Second,
 			OutputLimit: 1 << 16, ArtifactLimit: 1 << 20,
@@ -168,7 +168,7 @@ func run(t *testing.T, params map[string]any) Outcome {
 // want compares outcome and error text; "" wants no error.
 func want(t *testing.T, o Outcome, outcome model.Outcome, text string) {
 	t.Helper()
-	if o.Outcome != outcome || !strings.Contains(o.Err, text) || (text == "" && o.Err != "") {
-		t.Errorf("outcome = %s, %q; want %s, %q (stderr: %s)", o.Outcome, o.Err, outcome, text, o.Stderr.Text)
+	if o.Outcome != outcome || !strings.Contains(o.Error, text) || (text == "" && o.Error != "") {
+		t.Errorf("outcome = %s, %q; want %s, %q (stderr: %s)", o.Outcome, o.Error, outcome, text, o.Stderr.Text)
 	}
 }

@@ -23,16 +23,9 @@ type order struct {
 
 // setup is the first order.
 type setup struct {
-	Task    model.TaskID   `json:"task"`
-	Attempt int            `json:"attempt"`
-	Node    model.NodeID   `json:"node"`
-	Kind    string         `json:"kind"`
-	Params  map[string]any `json:"params"`
-	Role    model.Role     `json:"role,omitempty"`
-	Part    int            `json:"part,omitempty"`
-	Parts   int            `json:"parts,omitempty"`
-	Offer   *model.Offer   `json:"offer,omitempty"`
-	Dir     string         `json:"dir"`
+	Node model.NodeID `json:"node"`
+	Spec model.Spec   `json:"spec"`
+	Dir  string       `json:"dir"`
 	// Cleanup bounds the workload's Cleanup, in nanoseconds.
 	Cleanup time.Duration `json:"cleanup"`
 	Place
@@ -42,7 +35,7 @@ type setup struct {
 type report struct {
 	Ready     *verdict          `json:"ready,omitempty"`   // Prepare ended
 	Started   *int64            `json:"started,omitempty"` // Run was called; wall clock, ns since 1970
-	Point     *point            `json:"point,omitempty"`
+	Point     *model.Progress   `json:"point,omitempty"`   // time since Run was called, monotonic
 	Sample    *model.Sample     `json:"sample,omitempty"`
 	Histogram *model.Histogram  `json:"histogram,omitempty"`
 	Recording *model.HostSeries `json:"recording,omitempty"`
@@ -56,14 +49,6 @@ type verdict struct {
 	// After is the time from the call of Run to its return, in nanoseconds of
 	// the monotonic clock.
 	After time.Duration `json:"after,omitempty"`
-}
-
-// point is one reading of a progress counter.
-type point struct {
-	Metric string        `json:"metric"`
-	Unit   string        `json:"unit"`
-	After  time.Duration `json:"after"` // since Run was called, monotonic, ns
-	Value  float64       `json:"value"`
 }
 
 // maxLine bounds one line of the protocol; a sample with its labels is far

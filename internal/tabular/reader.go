@@ -26,6 +26,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -119,7 +120,7 @@ func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 		return slices.ContainsFunc(f.Required[1:], func(name string) bool { return slices.Contains(t.names, name) })
 	})
 	if form < 0 {
-		t.refuseAt(0, "unknown columns "+shortList(t.names), allowed)
+		t.refuseAt(0, "unknown columns "+num.List(t.names), allowed)
 		return 0, t.Err()
 	}
 	t.setColumns(forms[form])
@@ -148,15 +149,6 @@ func (t *Reader) setColumns(f Form) {
 	}
 }
 
-// shortList joins up to five names.
-func shortList(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
-
 // Column finds a column of the form.
 func (t *Reader) Column(name string) Column {
 	if c, ok := t.columns[name]; ok {
@@ -173,19 +165,12 @@ func (t *Reader) Next() bool {
 		if len(t.cells) == t.width {
 			return true
 		}
-		t.refuseAt(0, fmt.Sprintf("the line has %s", plural(len(t.cells), "value")), fmt.Sprintf("the header has %s", plural(t.width, "column")))
+		t.refuseAt(0, fmt.Sprintf("the line has %s", num.Count(len(t.cells), "value")), fmt.Sprintf("the header has %s", num.Count(t.width, "column")))
 	}
 	if t.rows == 0 && len(t.problems.InputErrors) == 0 && t.err == nil {
 		t.Refuse("the file has a header and no values", "add at least one line of values")
 	}
 	return false
-}
-
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // read reads the next row that is not blank, as spreadsheets leave rows of

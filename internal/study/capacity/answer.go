@@ -85,9 +85,9 @@ func (r Answer) pathDoubt() string {
 	return fmt.Sprintf("%v: the path was at its limit, not the target, which takes at least the load that passed; measure from a closer machine or over a faster link, or ask for smaller answers", r.Path)
 }
 
-// GeneratorsWords say which generators were at their limit; none are named
+// generatorsWords say which generators were at their limit; none are named
 // where it was all of them.
-func (r Answer) GeneratorsWords() string {
+func (r Answer) generatorsWords() string {
 	if len(r.Generators) == 1 {
 		return named(r.Generators) + " was at its limit"
 	}

@@ -10,7 +10,7 @@
 //     dropped or did not end counts as slower than any limit.
 //  3. A window counts only if it says something about the target. One that
 //     failed because the generators were late is repeated, and so is one during
-//     which the path to the target was another ([Config.Evaluate]).
+//     which the path to the target was another ([Config.Review]).
 //  4. What counts goes to a search algorithm (package search), which names the
 //     next load; [Study.Design] makes it the next treatment.
 //  5. In the end [Answer] says between which loads the boundary lies, how sure
@@ -47,7 +47,7 @@ func Kind() study.Kind {
 		Name:    "capacity",
 		Summary: "find the load that a server takes while it keeps an SLA",
 		Long:    long, Example: example,
-		Phases: []model.Phase{model.Search}, Shown: true, Tells: Tells,
+		Phases: []model.Phase{model.Search}, Shown: true, Tells: func(run *observe.Run) bool { return run.Has(model.Search) },
 		New: func() study.Study { return &Study{} },
 	}
 }
@@ -77,9 +77,6 @@ func (s *Study) Analyze(_ context.Context, in study.Input) (study.Result, error)
 	}
 	return r, nil
 }
-
-// Tells reports whether a run has a search for a capacity.
-func Tells(run *observe.Run) bool { return run.Has(model.Search) }
 
 // Result is what the searches of a run have found.
 type Result struct {

@@ -13,9 +13,6 @@ import (
 // Config is a search.
 type Config struct{ work.Search }
 
-// Defaults of a search; it lacks an SLA.
-func Defaults() Config { return Config{work.DefaultSearch()} }
-
 // configOf reads the search, and what it is of, from the task of a window.
 func configOf(spec model.Spec) (c Config, target string, err error) {
 	p, ok := work.Kind().New().(*work.Params)

@@ -221,10 +221,6 @@ func comparison(all []group) doc.Section {
 	return out
 }
 
-// boxFrom is how many values make a box: quartiles of fewer are mere
-// interpolation between the points, which are drawn anyway.
-const boxFrom = 5
-
 // boxesFigure is one row a target; ok is false without any estimate.
 func boxesFigure(all []group) (b doc.Block, ok bool) {
 	c := chart.Chart{Title: "Capacity of each target", X: chart.Axis{Unit: "op/s", Relative: true}, Y: chart.Axis{Kind: chart.Rows}}
@@ -247,7 +243,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 			row.More = []string{text}
 		}
 		c.Y.Rows = append(c.Y.Rows, row)
-		boxes = boxes || len(estimates) >= boxFrom
+		boxes = boxes || len(estimates) >= chart.BoxFrom
 		for _, s := range g.trials {
 			e := s.Answer.Estimate
 			if !given(e) {
@@ -268,7 +264,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 	b = doc.Plot("", "", c)
 	b.Figure.Note = "Each point is the estimate of one trial; the line is their median."
 	if boxes {
-		b.Figure.Note += fmt.Sprintf(" Boxes, from %d estimates on: the middle half of them. Whiskers: the farthest that are no more than 1.5 times the box away from it.", boxFrom)
+		b.Figure.Note += fmt.Sprintf(" Boxes, from %d estimates on: the middle half of them. Whiskers: the farthest that are no more than 1.5 times the box away from it.", chart.BoxFrom)
 	}
 	if slices.Contains(point.Hollow, true) {
 		b.Figure.Note += " Hollow: not confirmed."

@@ -10,7 +10,36 @@ import (
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
+	work "github.com/scalebench/scalebench/internal/workload/load"
 )
+
+// Defaults of a search; it lacks an SLA.
+func Defaults() Config { return Config{work.DefaultSearch()} }
+
+// State is where a search stands.
+type State struct {
+	Next   *Next // nil when the search is over
+	Answer Answer
+}
+
+// Evaluate computes where a search stands after these windows, which are all
+// it has had, in order. Windows that another search has asked for are
+// model.ErrUsage.
+func (c Config) Evaluate(windows []load.Window) (State, error) {
+	r, err := c.begin()
+	if err != nil {
+		return State{}, err
+	}
+	if taken := r.takeAll(windows); taken < len(windows) {
+		return State{}, unasked(taken, windows[taken])
+	}
+	s := State{Answer: r.result()}
+	if !r.over {
+		next := r.next
+		s.Next = &next
+	}
+	return s, nil
+}
 
 // simServer is a server whose latencies are those of a queue: exponential with
 // a mean of 2 ms/(1−ρ) below its capacity, a backlog that grows above it, and

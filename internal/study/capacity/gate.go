@@ -35,7 +35,7 @@ func (s Search) gate(least float64) error {
 		return fmt.Errorf("%w: %s: another version of scalebench made this search in another way, so no capacity can be reported; search again", model.ErrInvalid, s.Workload)
 	case least > 0 && s.takes(least):
 	case a.Limit == LimitGenerator:
-		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.GeneratorsWords())
+		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.generatorsWords())
 	case a.Limit == LimitPath:
 		return fmt.Errorf("%w: %s: the path to the target was at its limit, so no capacity of the target can be reported", model.ErrInvalid, s.Workload)
 	case least > 0 && s.takesLess(least):

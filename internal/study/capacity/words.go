@@ -27,7 +27,7 @@ func (a Answer) sentence() string {
 	case a.Limit == LimitPath:
 		return notFound + "the path to the server was at its limit, not the server" + a.atLeast()
 	case a.Limit == LimitGenerator:
-		return notFound + a.GeneratorsWords() + ", not the server" + a.atLeast()
+		return notFound + a.generatorsWords() + ", not the server" + a.atLeast()
 	case a.Limit == LimitCap:
 		return fmt.Sprintf("The server takes %s or more: no larger load was allowed.", loadText(a.Passed))
 	case a.Limit == LimitFloor:
@@ -90,7 +90,7 @@ func (a Answer) brief() string {
 	case a.Limit == LimitFloor:
 		return "less than " + loadText(a.Failed)
 	case a.Limit == LimitGenerator:
-		return "not found: " + a.GeneratorsWords()
+		return "not found: " + a.generatorsWords()
 	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
 		return "not found: round trips alone break the SLA"
 	case a.Limit == LimitPath:

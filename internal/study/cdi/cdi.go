@@ -59,8 +59,6 @@ type Params struct {
 	Rotate     bool  `json:"rotate" jsonschema_description:"Whether the serial order rotates from trial to trial, so that each node has each turn equally often."`
 	// FailAbove is the largest CDI, in percent, that is accepted; nil: any.
 	FailAbove *float64 `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a CDI is above this percentage, 4 if a verdict is unknown."`
-	// Resamples of the bootstrap; 0: its default.
-	Resamples int `json:"-"`
 }
 
 // New returns parameters with their defaults.
@@ -85,12 +83,9 @@ func (p *Params) Validate() error {
 	return errors.Join(errs...)
 }
 
-// options are those of the evaluation.
-func (p *Params) options() evaluation.Options { return evaluation.Options{Resamples: p.Resamples} }
-
 // Analyze implements study.Study.
 func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	findings, err := evaluation.Findings(in.Run, p.options())
+	findings, err := evaluation.Findings(in.Run, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +95,7 @@ func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error
 // Import implements study.Importer: findings of somebody's own numbers
 // (evaluation.Import).
 func (p *Params) Import(ctx context.Context, _ study.Input, name string, table io.Reader) (study.Result, error) {
-	findings, err := evaluation.Import(ctx, name, table, p.options())
+	findings, err := evaluation.Import(ctx, name, table, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +115,7 @@ func (r *Result) Findings() []evaluation.Finding { return r.findings }
 
 // MarshalJSON implements json.Marshaler: the contract is an array of findings.
 func (r *Result) MarshalJSON() ([]byte, error) {
-	if r.findings == nil {
-		return []byte("[]"), nil
-	}
-	b, err := json.Marshal(r.findings)
+	b, err := json.Marshal(append([]evaluation.Finding{}, r.findings...)) // never null
 	if err != nil {
 		return nil, fmt.Errorf("encoding findings: %w", err)
 	}

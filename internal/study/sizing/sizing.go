@@ -81,8 +81,6 @@ type Params struct {
 	Capacity     []string `json:"capacity,omitempty" flag:"capacity" jsonschema_description:"Known limit: RESOURCE=AMOUNT, such as network.receive=10Gbit/s; repeatable."`
 	// FailUnlessFits holds the answer against a threshold; see [Result.Gate].
 	FailUnlessFits bool `json:"fail_unless_fits,omitempty" flag:"fail-unless-fits" jsonschema_description:"Exit code 3 unless every resource fits, 4 if that rests on an unknown verdict."`
-	// Resamples of the bootstrap; 0: its default.
-	Resamples int `json:"-"`
 }
 
 // wrong is one thing that is wrong with a parameter.
@@ -144,8 +142,6 @@ func jobRate(text string) (rate float64, ok bool) {
 	return rate, err == nil && rate > 0
 }
 
-func (p *Params) options() evaluation.Options { return evaluation.Options{Resamples: p.Resamples} }
-
 // Analyze implements study.Study. Without a run the capacities are those that
 // are given.
 func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, error) {
@@ -155,11 +151,11 @@ func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, err
 		}
 		return p.size(ctx, in, nil)
 	}
-	findings, err := evaluation.Findings(in.Run, p.options())
+	findings, err := evaluation.Findings(in.Run, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
-	scalings, err := evaluation.Scalings(in.Run, p.options())
+	scalings, err := evaluation.Scalings(in.Run, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +165,7 @@ func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, err
 // Import implements study.Importer: the capacities are those of a table as the
 // study cdi reads it.
 func (p *Params) Import(ctx context.Context, in study.Input, name string, table io.Reader) (study.Result, error) {
-	findings, err := evaluation.Import(ctx, name, table, p.options())
+	findings, err := evaluation.Import(ctx, name, table, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
