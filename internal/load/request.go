@@ -210,27 +210,3 @@ func (s Statuses) Match(status int) bool {
 	}
 	return slices.ContainsFunc(s.ranges, func(r statusRange) bool { return status >= r.from && status <= r.to })
 }
-
-// String is the list that ParseStatuses reads; empty for the zero value.
-func (s Statuses) String() string {
-	parts := make([]string, len(s.ranges))
-	for i, r := range s.ranges {
-		parts[i] = strconv.Itoa(r.from)
-		if r.to > r.from {
-			parts[i] += "-" + strconv.Itoa(r.to)
-		}
-	}
-	return strings.Join(parts, ",")
-}
-
-// MarshalText is for files and messages.
-func (s Statuses) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText is ParseStatuses.
-func (s *Statuses) UnmarshalText(text []byte) error {
-	parsed, err := ParseStatuses(string(text))
-	if err == nil {
-		*s = parsed
-	}
-	return err
-}

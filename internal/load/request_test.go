@@ -117,29 +117,21 @@ func TestStatuses(t *testing.T) {
 	}
 	for _, text := range []string{"1xx", "600", "20", "2000", "299-200", "200-", "xx", "+20", "200,,404", "200;404", "-200", "0200"} {
 		if s, err := load.ParseStatuses(text); !errors.Is(err, model.ErrUsage) {
-			t.Errorf("ParseStatuses(%q) = %q, %v, want model.ErrUsage", text, s, err)
+			t.Errorf("ParseStatuses(%q) = %v, %v, want model.ErrUsage", text, s, err)
 		}
 	}
 }
 
-// FuzzStatuses: what is accepted is written so that it is read as the same set,
-// and holds final answers only.
+// FuzzStatuses: what is accepted holds final answers only.
 func FuzzStatuses(f *testing.F) {
 	for _, s := range []string{"", "2xx", "200-299,404", "5XX", "200-299-300"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var s, again load.Statuses
-		if s.UnmarshalText([]byte(text)) != nil {
-			return
-		}
-		written, _ := s.MarshalText() // never an error
-		if err := again.UnmarshalText(written); err != nil {
-			t.Fatalf("%q is written as %q, which cannot be read: %v", text, written, err)
-		}
+		s, err := load.ParseStatuses(text)
 		for status := range 1000 {
-			if s.Match(status) != again.Match(status) || (s.Match(status) && (status < 200 || status > 599)) {
-				t.Errorf("%q: Match(%d) = %v, written and read %v", text, status, s.Match(status), again.Match(status))
+			if err == nil && s.Match(status) && (status < 200 || status > 599) {
+				t.Errorf("%q matches %d", text, status)
 			}
 		}
 	})

@@ -9,7 +9,8 @@ import (
 // paper is Algorithm 1 of the paper on black-box throughput (section II), line
 // by line, with what is wrong with it:
 //
-//   - the increment is half of what the text describes (TextRule mends it);
+//   - the increment is half of what the text describes, which is Rate times the
+//     gap of the last two loads of the ramp;
 //   - it returns the last load less an increment; if the first fine step
 //     failed, that load was never tried, and the one above it, which was, had
 //     failed the SLA;
@@ -106,7 +107,7 @@ func (p *paper) observe(passed bool, sla kept) {
 	case !p.fine:
 		p.fine = true
 		p.load /= 2
-		p.inc = p.increment()
+		p.inc = p.o.Rate * (p.load / 2) // half of the gap, which is the load to which it goes back
 	case passed:
 		p.load += p.inc
 	default:
@@ -114,15 +115,6 @@ func (p *paper) observe(passed bool, sla kept) {
 		p.over = true
 	}
 	p.over = p.over || len(p.trials) >= p.o.MaxWindows || p.load > p.o.Max
-}
-
-// increment is the step of the fine tuning. The gap of the last two loads of
-// the ramp is the load to which it goes back.
-func (p *paper) increment() float64 {
-	if p.o.TextRule {
-		return p.o.Rate * p.load
-	}
-	return p.o.Rate * (p.load / 2)
 }
 
 // Result implements Search.

@@ -26,25 +26,21 @@ func newPaper(t *testing.T, o search.Options) search.Search {
 func TestPaperGolden(t *testing.T) {
 	for _, c := range []struct {
 		boundary, rate float64
-		text           bool
 		answer         float64
 		windows        int
 	}{
-		{1000, .1, false, 1000, 12},
-		{1000, .1, true, 960, 9},
-		{7300, .1, false, 7040, 12},
-		{7300, .1, true, 7040, 11},
-		{7300, .25, false, 7200, 11},
-		{7300, .25, true, 6400, 10},
+		{1000, .1, 1000, 12},
+		{7300, .1, 7040, 12},
+		{7300, .25, 7200, 11},
 	} {
-		r := run(t, newPaper(t, search.Options{Rate: c.rate, TextRule: c.text}), sharp(c.boundary, nil))
+		r := run(t, newPaper(t, search.Options{Rate: c.rate}), sharp(c.boundary, nil))
 		if !near(r.Estimate, c.answer) || len(r.Trials) != c.windows {
-			t.Errorf("boundary %v, rate %v, text rule %v: %v in %d windows, want %v in %d",
-				c.boundary, c.rate, c.text, r.Estimate, len(r.Trials), c.answer, c.windows)
+			t.Errorf("boundary %v, rate %v: %v in %d windows, want %v in %d",
+				c.boundary, c.rate, r.Estimate, len(r.Trials), c.answer, c.windows)
 		}
 		if !near(r.Passed, c.answer) || !(r.Failed > c.boundary) || r.Confirmed {
-			t.Errorf("boundary %v, rate %v, text rule %v: passed %v, failed %v, confirmed %v, want the answer passed, a load above the boundary failed, nothing confirmed",
-				c.boundary, c.rate, c.text, r.Passed, r.Failed, r.Confirmed)
+			t.Errorf("boundary %v, rate %v: passed %v, failed %v, confirmed %v, want the answer passed, a load above the boundary failed, nothing confirmed",
+				c.boundary, c.rate, r.Passed, r.Failed, r.Confirmed)
 		}
 	}
 }

@@ -71,8 +71,6 @@ type Store interface {
 	Connect(ctx context.Context, shape Shape) (Session, error)
 	// Admin opens a connection for what is not measured.
 	Admin(ctx context.Context) (Admin, error)
-	// Loader opens a connection that writes the records of a new data set.
-	Loader(ctx context.Context, shape Shape) (Loader, error)
 }
 
 // Shape is what the schema of a store depends on.
@@ -135,6 +133,8 @@ type Admin interface {
 	Count(ctx context.Context) (int64, error)
 	// Create makes an empty data set in place of any that there was.
 	Create(ctx context.Context, shape Shape) error
+	// Load writes rows that are not there yet. It does not keep them.
+	Load(ctx context.Context, shape Shape, rows []Row) error
 	// Finish marks the data set as complete, and has the store do now what
 	// it would do sooner or later after so many inserts, so that it does not
 	// disturb a measurement.
@@ -142,13 +142,6 @@ type Admin interface {
 	// Drop removes the data set and everything else that Create made. It is
 	// no error if there is nothing.
 	Drop(ctx context.Context) error
-	Close() error
-}
-
-// Loader writes batches of records.
-type Loader interface {
-	// Load writes rows that are not there yet. It does not keep them.
-	Load(ctx context.Context, rows []Row) error
 	Close() error
 }
 
@@ -226,12 +219,15 @@ func (a Address) secrets() []string {
 	return secrets
 }
 
-// Fault gives the error of a session's operation its kind, for packages that
-// implement [Session]. ErrTimeout if ctx is done, whatever the library makes of
+// Fault gives the error of a session's operation, if there is one, its kind, for
+// packages that implement [Session]. ErrTimeout if ctx is done, whatever the library makes of
 // it; otherwise what own says, which knows the product's errors and returns
 // false for others; otherwise what is known of connections; otherwise
 // ErrProtocol, for the library did not understand what it was told.
 func Fault(ctx context.Context, err error, own func(error) (load.Kind, bool)) error {
+	if err == nil {
+		return nil
+	}
 	kind, known := load.ErrTimeout, true
 	if ctx.Err() == nil {
 		kind, known = own(err)

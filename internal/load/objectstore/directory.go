@@ -10,6 +10,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // findBucket makes the bucket if it may, and refuses one that keeps what was
@@ -53,7 +55,7 @@ func (t *Target) takeLease(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it outlives Prepare
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
-		for wait(ctx, t.Lease/5) {
+		for workload.Pause(ctx, t.Lease/5) == nil {
 			if err := t.renew(ctx); err != nil && ctx.Err() == nil {
 				t.Say(t.Stderr, "objectstore: renewing the lease of %s: %v", t.Dir, err)
 			}

@@ -103,18 +103,16 @@ func (p *Params) Prepare(_ context.Context, env *workload.Env) error {
 	return nil
 }
 
-// directory returns the working directory, with ~ replaced; "" for the
-// agent's.
+// directory returns the working directory, with ~ replaced; "" for the agent's.
 func (p *Params) directory(environ []string) (string, error) {
 	if p.Dir != "~" && !strings.HasPrefix(p.Dir, "~/") {
 		return p.Dir, nil
 	}
-	for _, v := range slices.Backward(environ) { // the last one counts
-		if home, ok := strings.CutPrefix(v, "HOME="); ok {
-			return filepath.Join(home, p.Dir[1:]), nil
-		}
+	home, ok := workload.Getenv(environ, "HOME")
+	if !ok {
+		return "", errors.New("the directory of the command begins with ~, and HOME is not set: use an absolute path")
 	}
-	return "", errors.New("the directory of the command begins with ~, and HOME is not set: use an absolute path")
+	return filepath.Join(home, p.Dir[1:]), nil
 }
 
 // environ returns the command's environment. Of two entries with one name the

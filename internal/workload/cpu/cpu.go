@@ -13,11 +13,10 @@
 //     second. A sum is right at the moment it is read, whether the threads
 //     run or wait for a processor, to one operation a thread.
 //
-// The operations (see kernels.go): "integer" generates 1,024
-// pseudo-random numbers, sorts them and hashes the result; "float" integrates
-// the Jovian planets over 500 steps; "mixed" alternates between the two. They
-// work within the first-level cache, so that they measure the processor and
-// not the memory.
+// The operations (see kernels.go): "integer" generates 1,024 pseudo-random
+// numbers, sorts them and hashes the result; "float" integrates the Jovian
+// planets over 500 steps; "mixed" alternates between the two. They work within
+// the first-level cache, so that they measure the processor and not the memory.
 package cpu
 
 import (

@@ -53,8 +53,7 @@ func (p *Params) execute(ctx context.Context, env *workload.Env, args []string, 
 	if ctx.Err() != nil {
 		return last, ctx.Err()
 	}
-	var exit *exec.ExitError
-	if end != nil && !errors.As(end, &exit) {
+	if _, exited := errors.AsType[*exec.ExitError](end); end != nil && !exited {
 		return last, end
 	}
 	code := 0 // a job that met an error may still let fio end well

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -66,20 +67,10 @@ func SearchOf(p *Params) (Search, error) {
 	s := DefaultSearch()
 	s.SLA, s.WarmUp, s.Scored = sla, p.WarmUp.Std(), p.scored()
 	p.bounds(&s)
-	for _, x := range []struct {
-		from float64
-		to   *float64
-	}{{p.Resolution, &s.Resolution}, {p.Fraction, &s.Fraction}, {p.Step, &s.Rate}} {
-		if x.from > 0 {
-			*x.to = x.from
-		}
-	}
-	if p.Windows > 0 {
-		s.MaxWindows = p.Windows
-	}
-	if p.Algorithm != "" {
-		s.Algorithm = search.Algorithm(p.Algorithm)
-	}
+	s.Resolution = cmp.Or(max(p.Resolution, 0), s.Resolution)
+	s.Fraction, s.Rate = cmp.Or(max(p.Fraction, 0), s.Fraction), cmp.Or(max(p.Step, 0), s.Rate)
+	s.MaxWindows = cmp.Or(max(p.Windows, 0), s.MaxWindows)
+	s.Algorithm = cmp.Or(search.Algorithm(p.Algorithm), s.Algorithm)
 	return s, s.Check()
 }
 

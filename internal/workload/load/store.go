@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	engine "github.com/scalebench/scalebench/internal/load"
@@ -36,11 +35,9 @@ func defaultData() *Data {
 func (d *Data) UnmarshalJSON(b []byte) error {
 	type plain Data
 	full := plain(*defaultData())
-	if err := strictly(b, &full); err != nil {
-		return err
-	}
+	err := strictly(b, &full)
 	*d = Data(full)
-	return nil
+	return err
 }
 
 func (d Data) dataset() kv.Dataset {
@@ -64,14 +61,6 @@ func (d Data) check() error {
 		return err
 	}
 	return w.Check()
-}
-
-// defaultPorts of what can be a target, by scheme.
-func defaultPort(scheme string) string {
-	return map[string]string{
-		"http": "80", "https": "443", "redis": "6379", "rediss": "6379", "postgres": "5432", "postgresql": "5432",
-		"mysql": "3306", "mariadb": "3306", "cassandra": "9042", "cassandras": "9042", "s3": "80", "s3s": "443",
-	}[scheme]
 }
 
 // OverHTTP reports whether a target is asked with requests, and not a store.
@@ -136,7 +125,7 @@ func (p *Params) load(ctx context.Context, env *workload.Env, store kv.Store) (t
 	if env.Part > 0 {
 		return kv.Loaded(ctx, store, set, within)
 	}
-	_, err = kv.Load(ctx, store, set, kv.LoadOptions{Within: within})
+	_, err = kv.Load(ctx, store, set, within)
 	return err == nil, err // an error says what, and where
 }
 
@@ -173,14 +162,14 @@ func (p *Params) withPassword(environ []string) (string, error) {
 	if p.PasswordEnv == "" {
 		return p.Target, nil
 	}
-	i := slices.IndexFunc(environ, func(v string) bool { return strings.HasPrefix(v, p.PasswordEnv+"=") })
-	if i < 0 {
+	password, ok := workload.Getenv(environ, p.PasswordEnv)
+	if !ok {
 		return "", fmt.Errorf("%w: the environment variable %s (the password of the store) is not set; set it where the agent runs", model.ErrUsage, p.PasswordEnv)
 	}
 	u, err := url.Parse(p.Target)
 	if err != nil {
 		return "", errTarget()
 	}
-	u.User = url.UserPassword(u.User.Username(), environ[i][len(p.PasswordEnv)+1:])
+	u.User = url.UserPassword(u.User.Username(), password)
 	return u.String(), nil
 }

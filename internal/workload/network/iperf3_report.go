@@ -30,7 +30,6 @@ type interval struct {
 // total is an amount of work in a span of time, in seconds since the end of
 // the part that is omitted.
 type total struct {
-	Start       float64  `json:"start"`
 	End         float64  `json:"end"`
 	Seconds     float64  `json:"seconds"`
 	Bytes       float64  `json:"bytes"`

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // stream is everything in one direction between this node and one peer: as
@@ -25,7 +26,7 @@ type stream struct {
 	active   atomic.Int32 // flows that still have something to do
 	missing  atomic.Int32 // flows that have not been connected yet
 
-	seen  int64     // bytes when it last moved, for the publisher
+	seen  int64     // bytes when it last moved, for the watch
 	moved time.Time // and when that was
 
 	errors atomic.Int64
@@ -106,7 +107,7 @@ func (f *flow) run(ctx context.Context) error {
 			return fmt.Errorf("transfer with %s at %s: %w", f.peer.Node, f.addr, err)
 		}
 		f.trouble(err)
-		wait(ctx) // when ctx has ended, use fails at once
+		_ = workload.Pause(ctx, pace) // when ctx has ended, use fails at once
 	}
 }
 

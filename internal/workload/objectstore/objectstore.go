@@ -20,7 +20,6 @@ import (
 	"time"
 
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -132,27 +131,21 @@ func (s settings) reads() bool { return s.operation == store.Get || s.operation 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	s := p.settings()
-	errs := []error{p.config().Check()}
 	const shortest = 100 * time.Millisecond
-	refuse := func(bad bool, field, problem, allowed string) {
-		if bad {
-			errs = append(errs, &model.InputError{Path: field, Problem: problem, Allowed: allowed})
-		}
+	impossible := func(bad bool, field string, value any, allowed string) error {
+		return workload.Refuse(bad, field, allowed, "%v is impossible", value)
 	}
-	impossible := func(bad bool, field string, value any, allowed string) {
-		refuse(bad, field, fmt.Sprintf("%v is impossible", value), "use "+allowed)
-	}
-	impossible(p.Preset != "" && p.Preset != PresetPaper, "preset", fmt.Sprintf("%q", p.Preset), PresetPaper)
-	impossible(p.Concurrency < 0 || p.Concurrency > store.MaxClients, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one per core", store.MaxClients))
-	impossible(p.Duration != 0 && p.Duration.Std() < shortest, "duration", p.Duration, "100ms or more")
-	impossible(p.Objects < 0, "objects", p.Objects, "1 and more; leave it out for four per worker")
-	impossible(p.Count < 0, "count", p.Count, "1 or more")
-	impossible(p.RequestTimeout.Std() < shortest, "request_timeout", p.RequestTimeout, "100ms or more")
-	impossible(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1")
-	refuse(p.Count > 0 && p.Duration > 0, "count", "count and duration exclude each other", "leave out count or duration")
-	refuse(p.GetShare != nil && s.operation != store.Mixed, "get_share", "only applies to operation: mixed", "leave it out, or set operation: mixed")
-	refuse(p.Objects > 0 && !s.reads(), "objects", "only applies to operation: get or mixed", "leave it out, or set operation: get or mixed")
-	return errors.Join(errs...)
+	return errors.Join(p.config().Check(),
+		impossible(p.Preset != "" && p.Preset != PresetPaper, "preset", fmt.Sprintf("%q", p.Preset), PresetPaper),
+		impossible(p.Concurrency < 0 || p.Concurrency > store.MaxClients, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one per core", store.MaxClients)),
+		impossible(p.Duration != 0 && p.Duration.Std() < shortest, "duration", p.Duration, "100ms or more"),
+		impossible(p.Objects < 0, "objects", p.Objects, "1 and more; leave it out for four per worker"),
+		impossible(p.Count < 0, "count", p.Count, "1 or more"),
+		impossible(p.RequestTimeout.Std() < shortest, "request_timeout", p.RequestTimeout, "100ms or more"),
+		impossible(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1"),
+		workload.Invalid(p.Count > 0 && p.Duration > 0, "count", "count and duration exclude each other", "leave out count or duration"),
+		workload.Refuse(p.GetShare != nil && s.operation != store.Mixed, "get_share", "it only with operation: mixed", "does not apply to operation: %s", s.operation),
+		workload.Refuse(p.Objects > 0 && !s.reads(), "objects", "it only with operation: get or mixed", "does not apply to operation: %s", s.operation))
 }
 
 // Estimate implements workload.Workload. How long a number of operations takes

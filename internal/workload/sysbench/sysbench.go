@@ -134,8 +134,7 @@ func (p *Params) execute(ctx context.Context, env *workload.Env, m *publisher) (
 	cmd.Stdout = io.MultiWriter(&text, &workload.Lines{Take: m.take}, env.Stdout)
 	cmd.Stderr = io.MultiWriter(&complaint, env.Stderr)
 	err := workload.RunTool(ctx, cmd, env.Report)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return "", fmt.Errorf("sysbench %s ended with %w: %s", strings.Join(p.arguments(), " "), exit, workload.LastLine(complaint.String()+text.String()))
 	}
 	return text.String(), err

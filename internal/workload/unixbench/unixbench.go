@@ -140,8 +140,7 @@ func (p *Params) execute(ctx context.Context, env *workload.Env) (string, error)
 	var text limited
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&text, env.Stdout), env.Stderr
 	err := workload.RunTool(ctx, cmd, env.Report)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return "", fmt.Errorf("UnixBench ended with %w; its standard output says why", exit)
 	}
 	return text.buf.String(), err

@@ -1,18 +1,117 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/http1"
+	"github.com/scalebench/scalebench/internal/load/httpstd"
 	"github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
+
+// open makes the driver for the target: event loops for plain HTTP, clients of
+// the standard library for TLS, those of
+// the store for a data store, those of the bucket for an object store.
+func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, error) {
+	if IsBucket(p.Target) {
+		return p.openBucket(ctx, env)
+	}
+	if !p.overHTTP() {
+		return p.openStore(ctx, env)
+	}
+	requests, err := p.requests()
+	if err != nil {
+		return nil, err
+	}
+	if p.plain() {
+		return http1.New(ctx, http1.Config{
+			Requests: requests, Connections: p.connections(), Loops: p.Loops, Spin: p.Spin, Timeout: p.Timeout.Std(),
+		})
+	}
+	target, err := p.standard(requests) //nolint:contextcheck // it connects to nothing yet
+	if err != nil {
+		return nil, err
+	}
+	return engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+}
+
+// standard is the target as the standard library's client sees it.
+func (p *Params) standard(requests []engine.Request) (*httpstd.Target, error) {
+	target, err := httpstd.New(httpstd.Config{Requests: requests, HTTP2: p.HTTP2, CAFile: p.CA, Insecure: p.Insecure})
+	if err != nil {
+		return nil, fmt.Errorf("target %s: %w", p.address(), err)
+	}
+	return target, nil
+}
+
+// requests are those of the parameters, whole.
+func (p *Params) requests() ([]engine.Request, error) {
+	base, err := url.Parse(p.Target)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, fmt.Errorf("%w: %q must be a URL such as http://host:port/path or https://host/path", model.ErrUsage, p.Target)
+	}
+	kinds := p.Requests
+	if len(kinds) == 0 {
+		kinds = []Request{{Name: "get"}}
+	}
+	out := make([]engine.Request, len(kinds))
+	for i, k := range kinds {
+		if out[i], err = p.request(base, k, i); err != nil {
+			return nil, err
+		}
+	}
+	return out, engine.CheckRequests(out)
+}
+
+func (p *Params) request(base *url.URL, k Request, i int) (engine.Request, error) {
+	at, err := base.Parse(k.Path)
+	if err != nil || at.Scheme != base.Scheme {
+		return engine.Request{}, fmt.Errorf("%w: request %d: %q must be a path below %s", model.ErrUsage, i+1, k.Path, base)
+	}
+	method := cmp.Or(k.Method, http.MethodGet)
+	r := engine.Request{
+		Name: cmp.Or(k.Name, fmt.Sprintf("%s%d", strings.ToLower(method), i+1)), Method: method,
+		URL: at.String(), Header: http.Header{}, Body: []byte(k.Body), Weight: 1,
+	}
+	if k.Weight != nil {
+		r.Weight = *k.Weight
+	}
+	for _, headers := range []map[string]string{p.Headers, k.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(headers)) {
+			r.Header.Set(name, headers[name])
+		}
+	}
+	r.Expect, err = engine.ParseStatuses(k.Expect)
+	return r, err
+}
+
+// address is the host and port of the target.
+func (p *Params) address() string {
+	u, err := url.Parse(p.Target)
+	if err != nil {
+		return ""
+	}
+	host, _, _ := strings.Cut(u.Hostname(), ",") // the first of several
+	return net.JoinHostPort(host, cmp.Or(u.Port(), defaultPorts[u.Scheme]))
+}
+
+// defaultPorts of what can be a target, by scheme.
+var defaultPorts = map[string]string{
+	"http": "80", "https": "443", "redis": "6379", "rediss": "6379", "postgres": "5432", "postgresql": "5432",
+	"mysql": "3306", "mariadb": "3306", "cassandra": "9042", "cassandras": "9042", "s3": "80", "s3s": "443",
+}
 
 // Objects is what an object store is asked for.
 type Objects struct {
@@ -32,11 +131,9 @@ func defaultObjects() *Objects {
 func (o *Objects) UnmarshalJSON(b []byte) error {
 	type plain Objects
 	full := plain(*defaultObjects())
-	if err := strictly(b, &full); err != nil {
-		return err
-	}
+	err := strictly(b, &full)
 	*o = Objects(full)
-	return nil
+	return err
 }
 
 // IsBucket reports whether a target is a bucket of an object store.
