@@ -2,8 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -36,14 +34,8 @@ func (a *agentLabels) Set(text string) error {
 	return nil
 }
 
-// String implements pflag.Value.
-func (a *agentLabels) String() string {
-	var pairs []string
-	for _, k := range slices.Sorted(maps.Keys(a.labels)) {
-		pairs = append(pairs, k+"="+a.labels[k])
-	}
-	return strings.Join(pairs, ",")
-}
+// String implements pflag.Value; there is no default.
+func (a *agentLabels) String() string { return "" }
 
 // Type implements pflag.Value.
 func (a *agentLabels) Type() string { return "KEY=VALUE,..." }

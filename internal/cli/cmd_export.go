@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -28,9 +29,9 @@ ready for a spreadsheet.`,
 			if format != "json" && format != "csv" {
 				return fmt.Errorf("%w: --format %q must be json or csv", model.ErrUsage, format)
 			}
-			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
+			return c.withData(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
 				if format == "json" {
-					return printJSON(c.env.Stdout, d)
+					return render.JSON(c.env.Stdout, d)
 				}
 				return exportCSV(c.env.Stdout, d)
 			})

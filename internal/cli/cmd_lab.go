@@ -67,7 +67,6 @@ lab of its own.`,
 	return cmd
 }
 
-// labUp makes a lab and prints its hosts.
 func (c *common) labUp(ctx context.Context, file string, set []string, keep bool) error {
 	exp, err := c.labFile(file, set)
 	if err != nil {
@@ -86,7 +85,7 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 		return err // it names the lab
 	}
 	if err := c.print(record.LabHosts(labState(built.Manifest())), labState(built.Manifest()).Masked()); err != nil {
-		return errors.Join(err, c.labRemove(ctx, built))
+		return errors.Join(err, labRemove(context.WithoutCancel(ctx), built.Down))
 	}
 	first := built.Manifest().Hosts[0]
 	c.say("lab %s is up; enter a host with `scalebench lab exec %s -- sh`, or `ip netns exec %s sh` without its limits", built.ID(), first.Name, first.Namespace.Name)
@@ -95,27 +94,18 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 		return nil
 	}
 	c.say("Ctrl-C removes it")
-	return errors.Join(awaitEnd(ctx, gone), c.labRemove(ctx, built))
-}
-
-// awaitEnd waits for Ctrl-C, or for the end of a service.
-func awaitEnd(ctx context.Context, gone <-chan error) error {
 	select {
 	case <-ctx.Done():
-		return nil
-	case err := <-gone:
-		return err
+	case err = <-gone: // a service has ended
 	}
+	return errors.Join(err, labRemove(context.WithoutCancel(ctx), built.Down))
 }
 
-// labRemoveWait bounds the removal of one lab.
-const labRemoveWait = 30 * time.Second
-
-// labRemove removes a lab, also after Ctrl-C.
-func (c *common) labRemove(ctx context.Context, built *lab.Lab) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), labRemoveWait)
+// labRemove bounds the removal of one lab.
+func labRemove(ctx context.Context, remove func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	return built.Down(ctx)
+	return remove(ctx)
 }
 
 // labFile reads an experiment file that must have a lab.
@@ -134,7 +124,6 @@ func (c *common) labFile(file string, set []string) (*experiment.Experiment, err
 	return exp, nil
 }
 
-// labState tells how a lab stands.
 func labState(m lab.Manifest) record.Lab {
 	switch {
 	case m.LeftOver():
@@ -175,7 +164,6 @@ makes a lab removes.`,
 	return cmd
 }
 
-// labDownOptions are the flags of `scalebench lab down`.
 type labDownOptions struct {
 	all, force bool
 }
@@ -207,7 +195,6 @@ refused: end the run, which removes it, or say --force.`,
 	return cmd
 }
 
-// labDown removes the labs that are meant, and reports all that went wrong.
 func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) error {
 	all, err := labs()
 	if err != nil {
@@ -219,7 +206,7 @@ func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) err
 	}
 	var errs []error
 	for _, l := range chosen {
-		err := c.labErase(ctx, l.Manifest)
+		err := labRemove(ctx, func(ctx context.Context) error { return lab.Remove(ctx, l.Manifest) })
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -230,12 +217,6 @@ func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) err
 		c.say("no lab to remove")
 	}
 	return errors.Join(errs...)
-}
-
-func (c *common) labErase(ctx context.Context, m lab.Manifest) error {
-	ctx, cancel := context.WithTimeout(ctx, labRemoveWait)
-	defer cancel()
-	return lab.Remove(ctx, m)
 }
 
 // chooseLabs returns the labs that a person means by an id, or by none.
@@ -322,8 +303,7 @@ func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv
 		return err // it names command and host
 	}
 	err = handle.Wait()
-	var ended *exec.ExitError
-	if errors.As(err, &ended) {
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		return commandEnded(ended.ExitCode())
 	}
 	return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/design"
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/experiment"
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/fleet/local"
@@ -23,7 +25,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// runOptions are the flags of commands that execute a run.
 type runOptions struct {
 	set    []string
 	dryRun bool
@@ -106,7 +107,6 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	return c.executeSource(ctx, src, time.Duration(exp.Timeouts.Node), opt)
 }
 
-// readFile reads a file, or standard input for "-".
 func (c *common) readFile(file string) (text []byte, name string, err error) {
 	if file == "-" {
 		text, err = io.ReadAll(c.env.Stdin)
@@ -136,7 +136,7 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 		c.say("the file sets no seed: this serial order is an example; the run draws its own order and records it")
 	}
 	if c.formatFlag == "json" {
-		return printJSON(c.env.Stdout, p)
+		return render.JSON(c.env.Stdout, p)
 	}
 	return p.Text(c.env.Stdout)
 }
@@ -176,7 +176,6 @@ func ownNodes(exp *experiment.Experiment) []model.Node {
 	return nil
 }
 
-// newRunID names a run.
 func newRunID() model.RunID { return model.RunID(ulid.Make().String()) }
 
 // sayLab says what hosts a run would make, and why it could not.
@@ -232,7 +231,7 @@ func (c *common) submitPatiently(ctx context.Context, s service, src control.Sou
 	said := ""
 	for {
 		id, err := s.Submit(ctx, src)
-		if err == nil || !isUnavailable(err) || s.own || time.Now().After(deadline) {
+		if err == nil || !errors.Is(err, model.ErrUnavailable) || s.own || time.Now().After(deadline) {
 			return id, err
 		}
 		if err.Error() != said {
@@ -261,11 +260,7 @@ complete steps are kept, the others are executed again. A threshold given with
 			if err := opt.check(); err != nil {
 				return err
 			}
-			return c.withService(cmd.Context(), toRun, func(ctx context.Context, s service) error {
-				run, err := s.Run(ctx, args[0])
-				if err != nil {
-					return err
-				}
+			return c.withRun(cmd.Context(), toRun, args[0], func(ctx context.Context, s service, run model.Run) error {
 				// What this version cannot read, it has not written.
 				if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil && run.Kind == model.KindExperiment {
 					if err := opt.gates.fit(exp); err != nil {

@@ -30,7 +30,6 @@ type common struct {
 	log   *slog.Logger
 }
 
-// addFlags defines the global flags.
 func (c *common) addFlags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVar(&c.dataFlag, "data", "", "data directory (default $SCALEBENCH_DATA, or ~/.local/share/scalebench)")
@@ -44,18 +43,13 @@ func (c *common) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "write the log to standard error")
 }
 
-// addFormat defines --format on commands that print a table.
 func (c *common) addFormat(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.formatFlag, "format", "text", "output: text, json or csv")
 }
 
 // resolve turns flags into what commands use. It runs before every command.
 func (c *common) resolve() error {
-	level := slog.LevelError
-	if c.verbose {
-		level = slog.LevelDebug
-	}
-	c.log = slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level}))
+	c.logFrom(slog.LevelError)
 	switch c.colorFlag {
 	case "auto", "always", "never":
 	default:
@@ -75,7 +69,14 @@ func (c *common) resolve() error {
 	return err
 }
 
-// textOptions say how documents are printed.
+// logFrom logs what is of this level, or with --verbose all.
+func (c *common) logFrom(level slog.Level) {
+	if c.verbose {
+		level = slog.LevelDebug
+	}
+	c.log = slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
 func (c *common) textOptions() render.TextOptions {
 	color := c.env.Width > 0 && c.env.Getenv("NO_COLOR") == ""
 	switch c.colorFlag {
@@ -117,7 +118,6 @@ func oneArg(name string) cobra.PositionalArgs {
 	}
 }
 
-// noArgs insists on none.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%w: %s takes no arguments (got %q)", model.ErrUsage, cmd.CommandPath(), strings.Join(args, " "))

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +15,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// finish follows a run to its end and prints what it found.
 func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runOptions) error {
 	run, err := c.follow(ctx, s, id)
 	if ctx.Err() != nil {
@@ -101,7 +98,6 @@ func (c *common) interrupted(ctx context.Context, s service, id model.RunID) err
 	return context.Cause(ctx)
 }
 
-// reaches reports whether the service answers now.
 func reaches(ctx context.Context, s service, id model.RunID) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -159,14 +155,13 @@ func (c *common) printAnswers(answers []answer.Answer) error {
 				return err
 			}
 		}
-		if err := c.render(c.env.Stdout, a); err != nil {
+		if err := c.print(a.Document, a.Result); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// printBatch shows a run of a job file.
 func (c *common) printBatch(ctx context.Context, s service, run model.Run) error {
 	a, err := s.Show(ctx, string(run.ID), nil)
 	if err != nil {
@@ -176,7 +171,7 @@ func (c *common) printBatch(ctx context.Context, s service, run model.Run) error
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.render(c.env.Stdout, a), batchError(data))
+	return errors.Join(c.print(a.Document, a.Result), batchError(data))
 }
 
 // printPartial prints what the studies of a run that was cut have found so far.
@@ -221,17 +216,5 @@ func (c *common) writePage(ctx context.Context, s service, id model.RunID, path 
 	} else if f, err := render.FormatOfFile(path); err == nil {
 		format = f
 	}
-	return path, writeWhole(path, func(w io.Writer) error { return render.Write(w, page, nil, format, render.TextOptions{}) })
-}
-
-func isUnavailable(err error) bool { return errors.Is(err, model.ErrUnavailable) }
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("writing the output: %w", err)
-	}
-	return nil
+	return path, save(path, page, nil, format)
 }

@@ -56,7 +56,6 @@ const rootExample = `  scalebench demo                      try it on this machi
   scalebench cdi latest --format json  the result as JSON
   scalebench report latest             the result as a page with figures`
 
-// newRoot builds the command tree.
 func newRoot(env Env) *cobra.Command {
 	c := &common{env: env}
 	root := &cobra.Command{
@@ -65,8 +64,10 @@ func newRoot(env Env) *cobra.Command {
 		Version:      Version(),
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := requiredFlags(cmd); err != nil {
-				return err
+			// The library would do so a moment later, with an error like that of a
+			// command that has failed.
+			if err := cmd.ValidateRequiredFlags(); err != nil {
+				return flagError(cmd, err)
 			}
 			return c.resolve()
 		},
@@ -75,9 +76,7 @@ func newRoot(env Env) *cobra.Command {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return flagError(cmd, err)
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Measure:"},
 		&cobra.Group{ID: "look", Title: "Look at results:"},
@@ -115,13 +114,4 @@ func newRoot(env Env) *cobra.Command {
 // flagError is what is wrong with a command's flags, with where to look.
 func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w: %w; see `%s --help`", model.ErrUsage, err, cmd.CommandPath())
-}
-
-// requiredFlags refuses a command that lacks one. The library would do so a
-// moment later, with an error like that of a command that has failed.
-func requiredFlags(cmd *cobra.Command) error {
-	if err := cmd.ValidateRequiredFlags(); err != nil {
-		return flagError(cmd, err)
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,19 +22,19 @@ const maxTasks = 1_000_000
 
 // Build lays out an experiment on these nodes. It fails with model.ErrUsage
 // when the nodes cannot make a fleet, or there would be unreasonably many
-// steps. Keys that these nodes do not suit are [*KeyError] values, all of them
-// joined.
+// steps. Keys that these nodes do not suit are [*model.InputError] values, all
+// of them joined.
 func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Design, error) {
 	b, err := newBuilder(exp, run, nodes)
 	if err != nil {
 		return Design{}, err
 	}
 	d := Design{Run: run, Name: exp.Name, Kind: model.KindExperiment, Seed: b.setup.Seed, Nodes: model.NodeIDs(b.setup.Nodes)}
-	for _, designer := range exp.Designers {
-		design, err := designer.Design(b.setup)
-		if err != nil {
-			return Design{}, err
-		}
+	designs, err := b.designs()
+	if err != nil {
+		return Design{}, err
+	}
+	for _, design := range designs {
 		if later, ok := design.(study.Sequential); ok {
 			d.Searches = append(d.Searches, later.Outlook()...)
 			continue
@@ -50,7 +49,7 @@ func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Des
 			}
 		}
 	}
-	d.Estimate = estimate(d.Steps, b.times)
+	d.Estimate = estimate(d.Steps, b.workloads)
 	return d, nil
 }
 
@@ -69,11 +68,11 @@ func NewSequence(exp *experiment.Experiment, run model.Run, nodes []model.Node) 
 		return nil, err
 	}
 	s := &Sequence{b: b}
-	for _, designer := range exp.Designers {
-		design, err := designer.Design(b.setup)
-		if err != nil {
-			return nil, err
-		}
+	designs, err := b.designs()
+	if err != nil {
+		return nil, err
+	}
+	for _, design := range designs {
 		if later, ok := design.(study.Sequential); ok {
 			s.designs = append(s.designs, later)
 		}
@@ -120,18 +119,23 @@ func (s *Sequence) Next(seen *observe.Run) (steps []model.Step, after time.Time,
 	return nil, time.Time{}, latest, nil
 }
 
+// refused is what is wrong with the input as a whole.
+func refused(problem string, args ...any) error {
+	return &model.InputError{Problem: fmt.Sprintf(problem, args...)}
+}
+
 // checkNodes returns the nodes sorted, or says why they cannot make a fleet.
 func checkNodes(nodes []model.NodeID) ([]model.NodeID, error) {
 	if len(nodes) == 0 {
-		return nil, fmt.Errorf("the fleet has no nodes: start agents, or use a local fleet: %w", model.ErrUsage)
+		return nil, refused("the fleet has no nodes: start agents, or use a local fleet")
 	}
 	sorted := slices.Sorted(slices.Values(nodes))
 	for i, n := range sorted {
 		if err := n.Validate(); err != nil {
-			return nil, fmt.Errorf("%w: %w", err, model.ErrUsage)
+			return nil, refused("%v", err)
 		}
 		if i > 0 && n == sorted[i-1] {
-			return nil, fmt.Errorf("node %s is in the fleet twice: %w", n, model.ErrUsage)
+			return nil, refused("node %s is in the fleet twice", n)
 		}
 	}
 	return sorted, nil
@@ -148,14 +152,19 @@ func seedOf(exp *experiment.Experiment, run model.RunID) int64 {
 	return int64(h.Sum64() >> 11)
 }
 
-// builder turns treatments into steps.
 type builder struct {
-	exp      *experiment.Experiment
-	run      model.RunID
-	setup    study.Setup
-	specs    map[string]model.Spec    // by workload name
-	times    map[string]time.Duration // of one task, by workload name; 0 is unknown
-	subjects map[string][]subject     // by workload name
+	exp       *experiment.Experiment
+	run       model.RunID
+	setup     study.Setup
+	workloads map[string]prepared // by name
+}
+
+// prepared is what is the same in all steps of a workload.
+type prepared struct {
+	spec     model.Spec
+	time     time.Duration // of one task; 0 is unknown
+	subjects []subject
+	shares   bool // the tasks of a step offer one load together
 }
 
 func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (*builder, error) {
@@ -163,34 +172,51 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		return nil, err
 	}
 	if n := len(nodes) * exp.Trials * len(exp.Workloads) * (len(exp.Evaluations) + len(exp.Sizes)); n > maxTasks {
-		return nil, fmt.Errorf("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, and the limit is %d: %w",
-			len(nodes), exp.Trials, len(exp.Workloads), len(exp.Evaluations)+len(exp.Sizes), n, maxTasks, model.ErrUsage)
+		return nil, refused("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, and the limit is %d",
+			len(nodes), exp.Trials, len(exp.Workloads), len(exp.Evaluations)+len(exp.Sizes), n, maxTasks)
 	}
-	b := &builder{exp: exp, run: run, specs: map[string]model.Spec{}, times: map[string]time.Duration{}, subjects: map[string][]subject{}}
+	b := &builder{exp: exp, run: run, workloads: map[string]prepared{}}
 	b.setup = study.Setup{
 		Nodes:  slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) }),
 		Trials: exp.Trials, Every: exp.Every.Std(), Seed: seedOf(exp, run), Phases: exp.Evaluations,
 	}
 	var errs []error
-	for i, w := range exp.Workloads {
-		if err := b.prepare(i, w); err != nil {
+	for _, w := range exp.Workloads {
+		if err := b.prepare(w); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		b.setup.Workloads = append(b.setup.Workloads, study.Workload{Name: w.Name, Bench: w.Bench, Subjects: len(b.subjects[w.Name])})
+		b.setup.Workloads = append(b.setup.Workloads, study.Workload{Name: w.Name, Bench: w.Bench, Subjects: len(b.workloads[w.Name].subjects)})
 	}
 	return b, errors.Join(errs...)
+}
+
+// designs are those of the experiment's studies. What a study says against its
+// keys is about those below `study` where the file names one.
+func (b *builder) designs() ([]study.Design, error) {
+	var all []study.Design
+	for _, designer := range b.exp.Designers {
+		d, err := designer.Design(b.setup)
+		if key, ok := errors.AsType[*model.InputError](err); ok && key.Path != "" && b.exp.Study != nil {
+			key.Path = "study." + key.Path
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
 }
 
 // step is what the nodes do under a treatment; false where none is left to do
 // it.
 func (b *builder) step(t study.Treatment, number int) (model.Step, bool) {
-	active := b.subjects[t.Workload]
+	w := b.workloads[t.Workload]
+	active := w.subjects
 	if t.Active != nil {
-		all := active
 		active = make([]subject, len(t.Active))
 		for i, k := range t.Active {
-			active[i] = all[k]
+			active[i] = w.subjects[k]
 		}
 	}
 	active = slices.DeleteFunc(slices.Clone(active), func(s subject) bool {
@@ -201,72 +227,51 @@ func (b *builder) step(t study.Treatment, number int) (model.Step, bool) {
 	}
 	s := newStep(b.run, number, t.Phase, t.Workload, t.Trial)
 	s.Barrier = true
-	s.Tasks = tasks(s.ID, active, b.specs[t.Workload])
+	s.Tasks = tasks(s.ID, active, w.spec)
 	all := t.Active == nil && t.Phase != model.Serial
 	for i := range s.Tasks {
 		spec := &s.Tasks[i].Spec
 		spec.Offer = t.Offer
-		if all && b.sharesLoad(t.Workload) {
+		if all && w.shares {
 			spec.Part, spec.Parts = i, len(s.Tasks)
 		}
 	}
 	return s, true
 }
 
-// sharesLoad reports whether the tasks of a workload offer one load together.
-func (b *builder) sharesLoad(name string) bool {
-	i := slices.IndexFunc(b.exp.Workloads, func(w experiment.Workload) bool { return w.Name == name })
-	return i >= 0 && offers(b.exp.Workloads[i].Bench)
-}
-
-func offers(bench workload.Workload) bool {
-	s, ok := bench.(workload.Sharer)
-	return ok && s.SharesLoad()
-}
-
-// prepare settles what is the same in all steps of workload i.
-func (b *builder) prepare(i int, w experiment.Workload) error {
+func (b *builder) prepare(w experiment.Workload) error {
 	spec, err := specOf(w, b.exp.Output)
 	if err != nil {
 		return fmt.Errorf("workload %s: %w", w.Name, err)
 	}
-	at := []string{"workloads", strconv.Itoa(i)}
+	at := "workloads." + w.Name + "."
 	nodes := b.setup.Nodes
 	if len(w.On) > 0 {
 		nodes = slices.DeleteFunc(slices.Clone(b.setup.Nodes), func(n model.Node) bool { return !n.Has(w.On) })
 	}
 	if len(nodes) == 0 {
-		return &KeyError{Workload: w.Name, Path: append(at, "on"), Problem: "no node has " + labelList(w.On), Allowed: labelsOf(b.setup.Nodes)}
+		return &model.InputError{Path: at + "on", Problem: "no node has " + labelList(w.On), Allowed: labelsOf(b.setup.Nodes)}
 	}
 	subjects, bad := subjectsOf(w.Bench, nodes)
 	if bad != nil {
-		bad.Workload, bad.Path = w.Name, append(at, bad.Path...)
+		bad.Path = at + bad.Path
 		return bad
 	}
-	for k, size := range b.exp.Sizes {
-		if size > len(subjects) {
-			return &KeyError{Workload: w.Name, Path: []string{"sizes", strconv.Itoa(k)},
-				Problem: fmt.Sprintf("%d cannot be active at once: there are only %d", size, len(subjects)),
-				Allowed: fmt.Sprintf("workload %s allows at most %d", w.Name, len(subjects))}
-		}
-	}
-	shares := offers(w.Bench)
+	sharer, ok := w.Bench.(workload.Sharer)
+	shares := ok && sharer.SharesLoad()
 	if b.exp.Has(model.Search) && !shares {
-		return &KeyError{Workload: w.Name, Path: append(at, "kind"), Problem: fmt.Sprintf("%s offers no load that a search could vary", w.Kind),
+		return &model.InputError{Path: at + "kind", Problem: fmt.Sprintf("%s offers no load that a search could vary", w.Kind),
 			Allowed: "evaluations: [search] needs a workload of kind load"}
 	}
-	if shares && len(subjects) > 1 && b.compares() {
-		return &KeyError{Workload: w.Name, Path: append(at, "kind"),
+	// Nodes would be compared with fewer of them.
+	compares := b.exp.Has(model.Serial) && b.exp.Has(model.Parallel) || len(b.exp.Sizes) > 0
+	if shares && len(subjects) > 1 && compares {
+		return &model.InputError{Path: at + "kind",
 			Problem: fmt.Sprintf("the nodes of a %s workload share one load, so serial and parallel capacity cannot be compared", w.Kind),
 			Allowed: "use evaluations: [parallel] without sizes, [serial], or [search]"}
 	}
-	b.specs[w.Name], b.times[w.Name], b.subjects[w.Name] = spec, w.Estimate(), subjects
+	b.workloads[w.Name] = prepared{spec, w.Estimate(), subjects, shares}
 	return nil
-}
-
-// compares reports whether nodes are compared with fewer of them.
-func (b *builder) compares() bool {
-	return b.exp.Has(model.Serial) && b.exp.Has(model.Parallel) || len(b.exp.Sizes) > 0
 }
 
 func newStep(run model.RunID, number int, phase model.Phase, name string, trial int) model.Step {

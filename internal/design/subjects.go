@@ -22,7 +22,7 @@ type link struct{ client, server model.NodeID }
 
 // subjectsOf divides the fleet into what a workload measures. It fails when the
 // nodes do not suit the pairing; the path begins in the workload.
-func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *KeyError) {
+func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *model.InputError) {
 	paired, ok := bench.(workload.Paired)
 	if !ok {
 		return single(nodes), nil
@@ -41,21 +41,18 @@ func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *KeyErr
 	return nil, pairingError(fmt.Sprintf("unknown pairing %q", p.Kind), "use pairs, ring, all_to_one and across_groups")
 }
 
-// pairingError says why the nodes do not suit the pairing.
-func pairingError(problem, allowed string) *KeyError {
-	return &KeyError{Path: []string{"pairing"}, Problem: problem, Allowed: allowed}
+func pairingError(problem, allowed string) *model.InputError {
+	return &model.InputError{Path: "pairing", Problem: problem, Allowed: allowed}
 }
 
-func tooFew(pairing string) *KeyError {
+func tooFew(pairing string) *model.InputError {
 	return pairingError(pairing+" needs at least 2 nodes, but there is 1", "add nodes to the fleet, or take on: away")
 }
 
-// sinkError says why the nodes do not suit the sink.
-func sinkError(problem, allowed string) *KeyError {
-	return &KeyError{Path: []string{"sink"}, Problem: problem, Allowed: allowed}
+func sinkError(problem, allowed string) *model.InputError {
+	return &model.InputError{Path: "sink", Problem: problem, Allowed: allowed}
 }
 
-// single makes every node a subject.
 func single(nodes []model.Node) []subject {
 	out := make([]subject, len(nodes))
 	for i, n := range nodes {
@@ -66,21 +63,17 @@ func single(nodes []model.Node) []subject {
 
 // pair connects two nodes; with both, each is a client of the other.
 func pair(a, b model.NodeID, both bool) subject {
-	s := subject{name: fmt.Sprintf("%s+%s", a, b), nodes: []model.NodeID{a, b}, links: []link{{a, b}}}
+	s := subject{name: fmt.Sprintf("%s>%s", a, b), nodes: []model.NodeID{a, b}, links: []link{{a, b}}}
 	if both {
+		s.name = fmt.Sprintf("%s+%s", a, b)
 		s.links = append(s.links, link{b, a})
-	} else {
-		s.name = directed(a, b)
 	}
 	slices.Sort(s.nodes)
 	return s
 }
 
-// directed names a connection with one client.
-func directed(client, server model.NodeID) string { return fmt.Sprintf("%s>%s", client, server) }
-
 // neighbours pairs the first node with the second, the third with the fourth.
-func neighbours(nodes []model.Node, both bool) ([]subject, *KeyError) {
+func neighbours(nodes []model.Node, both bool) ([]subject, *model.InputError) {
 	if len(nodes)%2 != 0 {
 		return nil, pairingError(fmt.Sprintf("pairs needs an even number of nodes, but there are %d", len(nodes)), "add or remove one, or use pairing: ring")
 	}
@@ -91,8 +84,7 @@ func neighbours(nodes []model.Node, both bool) ([]subject, *KeyError) {
 	return out, nil
 }
 
-// ring makes every node the client of the next.
-func ring(nodes []model.Node) ([]subject, *KeyError) {
+func ring(nodes []model.Node) ([]subject, *model.InputError) {
 	if len(nodes) < 2 {
 		return nil, tooFew("ring")
 	}
@@ -104,7 +96,7 @@ func ring(nodes []model.Node) ([]subject, *KeyError) {
 }
 
 // allToOne makes every other node a client of the sink.
-func allToOne(nodes []model.Node, sink string) ([]subject, *KeyError) {
+func allToOne(nodes []model.Node, sink string) ([]subject, *model.InputError) {
 	if len(nodes) < 2 {
 		return nil, tooFew("all_to_one")
 	}
@@ -123,7 +115,7 @@ func allToOne(nodes []model.Node, sink string) ([]subject, *KeyError) {
 
 // sinkOf finds the node that all connect to: by id, by a group of one node, or
 // the first.
-func sinkOf(nodes []model.Node, sink string) (model.NodeID, *KeyError) {
+func sinkOf(nodes []model.Node, sink string) (model.NodeID, *model.InputError) {
 	if sink == "" {
 		return nodes[0].ID, nil
 	}
@@ -140,14 +132,14 @@ func sinkOf(nodes []model.Node, sink string) (model.NodeID, *KeyError) {
 	case 1:
 		return group[0], nil
 	case 0:
-		return "", sinkError(fmt.Sprintf("no node or group is named %q", sink), "the nodes are "+nodeList(model.NodeIDs(nodes), 20))
+		return "", sinkError(fmt.Sprintf("no node or group is named %q", sink), "the nodes are "+listed(model.NodeIDs(nodes), 20))
 	}
-	return "", sinkError(fmt.Sprintf("group %q has %d nodes, but the sink must be one node", sink, len(group)), "name one of "+nodeList(group, 20))
+	return "", sinkError(fmt.Sprintf("group %q has %d nodes, but the sink must be one node", sink, len(group)), "name one of "+listed(group, 20))
 }
 
 // acrossGroups pairs the nodes of the first group with those of the second,
 // of the third with the fourth, so that every pair's traffic leaves its group.
-func acrossGroups(nodes []model.Node, both bool) ([]subject, *KeyError) {
+func acrossGroups(nodes []model.Node, both bool) ([]subject, *model.InputError) {
 	groups := make(map[string][]model.NodeID)
 	for _, n := range nodes {
 		name := n.Labels[model.LabelGroup]

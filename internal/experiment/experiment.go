@@ -1,7 +1,10 @@
 package experiment
 
 import (
+	"slices"
 	"time"
+
+	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
@@ -47,17 +50,19 @@ type Experiment struct {
 	// names, or those of its evaluations.
 	Designers []study.Designer `json:"-"`
 
-	root *value // the file, for positions; nil unless Parse made the experiment
+	file *yamlFile // for positions; nil unless Parse made the experiment
 }
 
 // Refusal is the error of a value that is possible in the file but not with
 // what is around it, such as the nodes: at its position, or that of the
-// innermost key around it that is in the file. The path has keys and indices.
+// innermost key around it that is in the file. The path has keys, and indices
+// or names of entries.
 func (e *Experiment) Refusal(path []string, problem, allowed string) error {
 	probs := &problems{file: e.SourceName}
 	at := pos{}
-	if e.root != nil {
-		at, path = e.root.find(path).at, e.root.show(path)
+	if e.file != nil {
+		root := (*value)(e.file.root)
+		at, path = e.file.pos((*yaml.Node)(root.find(path))), root.show(path)
 	}
 	probs.add(at, path, problem, allowed)
 	return &probs.list[0].InputError
@@ -77,11 +82,7 @@ func (f Fleet) Size() int {
 	case f.Local != nil:
 		return f.Local.Nodes
 	case f.Lab != nil:
-		n := f.Lab.Nodes
-		for _, g := range f.Lab.Groups {
-			n += g.Nodes
-		}
-		return n
+		return f.Lab.Size()
 	case f.Agents != nil:
 		return f.Agents.Count
 	}
@@ -159,12 +160,7 @@ func (w Workload) Estimate() time.Duration {
 
 // Has reports whether the experiment runs this evaluation.
 func (e *Experiment) Has(p model.Phase) bool {
-	for _, have := range e.Evaluations {
-		if have == p {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(e.Evaluations, p)
 }
 
 // defaults returns an experiment with what holds where the file says nothing.

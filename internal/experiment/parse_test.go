@@ -29,7 +29,7 @@ workloads:
 `
 
 // noPlaces leaves out where in the file things stand.
-var noPlaces = cmpopts.IgnoreFields(Experiment{}, "root")
+var noPlaces = cmpopts.IgnoreFields(Experiment{}, "file")
 
 func parse(t *testing.T, src string, set ...string) *Experiment {
 	t.Helper()

@@ -44,7 +44,6 @@ func (f *yamlFile) overrideValue(text string, at pos) *yaml.Node {
 	return n
 }
 
-// mark says of a node and everything below it that it came from a flag.
 func (f *yamlFile) mark(n *yaml.Node, at pos) {
 	f.origin[n] = at
 	for _, c := range n.Content {
@@ -75,7 +74,7 @@ func (f *yamlFile) assign(path []string, val *yaml.Node, at pos) {
 
 // assignKey sets, adds or (null) removes a key of a mapping.
 func (f *yamlFile) assignKey(n *yaml.Node, key string, val *yaml.Node, at pos) {
-	i := keyIndex(n, key)
+	i := keyIndex((*value)(n), key)
 	switch {
 	case val.ShortTag() == "!!null" && i >= 0:
 		n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
@@ -84,15 +83,10 @@ func (f *yamlFile) assignKey(n *yaml.Node, key string, val *yaml.Node, at pos) {
 		val.HeadComment, val.LineComment = n.Content[i+1].HeadComment, n.Content[i+1].LineComment
 		n.Content[i+1] = val
 	default:
-		f.addKey(n, key, val, at)
+		k := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}
+		f.origin[k] = at
+		n.Content = append(n.Content, k, val)
 	}
-}
-
-// addKey adds a key to a mapping.
-func (f *yamlFile) addKey(n *yaml.Node, key string, val *yaml.Node, at pos) {
-	k := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}
-	f.origin[k] = at
-	n.Content = append(n.Content, k, val)
 }
 
 // step goes down one token of a path; a key that is missing or empty becomes a
@@ -100,7 +94,7 @@ func (f *yamlFile) addKey(n *yaml.Node, key string, val *yaml.Node, at pos) {
 func (f *yamlFile) step(n *yaml.Node, token string, path []string, at pos) *yaml.Node {
 	switch n.Kind {
 	case yaml.MappingNode:
-		i := keyIndex(n, token)
+		i := keyIndex((*value)(n), token)
 		if i >= 0 && n.Content[i+1].ShortTag() != "!!null" {
 			return n.Content[i+1]
 		}
@@ -127,7 +121,7 @@ func (f *yamlFile) notGroup(n *yaml.Node, path []string, at pos) {
 func (f *yamlFile) entry(n *yaml.Node, token string, path []string, at pos) int {
 	found, names := -1, []string{}
 	for i, c := range n.Content {
-		name := entryName(c)
+		name := (*value)(c).entryName()
 		names = append(names, name)
 		if name != token {
 			continue
@@ -153,25 +147,4 @@ func entriesAllowed(token string, names []string) string {
 		allowed = fmt.Sprintf("did you mean %q? %s", s, strings.ToUpper(allowed[:1])+allowed[1:])
 	}
 	return allowed
-}
-
-// entryName is what a list entry is called: its name, or else its kind.
-func entryName(n *yaml.Node) string {
-	for _, key := range []string{"name", "kind"} {
-		if i := keyIndex(n, key); n.Kind == yaml.MappingNode && i >= 0 {
-			return n.Content[i+1].Value
-		}
-	}
-	return ""
-}
-
-// keyIndex is the position of a key among the content of a mapping; -1 if it
-// is not there.
-func keyIndex(n *yaml.Node, key string) int {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return i
-		}
-	}
-	return -1
 }

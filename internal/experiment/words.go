@@ -7,13 +7,13 @@ import (
 
 // String shows a value in a message.
 func (v *value) String() string {
-	switch v.kind {
-	case objectValue:
+	switch {
+	case v.isObject():
 		return "a group of keys"
-	case arrayValue:
+	case v.isArray():
 		return "a list"
 	}
-	switch s := v.scalar.(type) {
+	switch s := v.scalar().(type) {
 	case nil:
 		return "nothing"
 	case string:
@@ -26,9 +26,9 @@ func (v *value) String() string {
 // wrongType says that a value has another type than it must have, and what to
 // write instead.
 func wrongType(v *value, s shape) (problem, allowed string) {
-	must, got, isScalar := s.kind.word(), v.String(), v.kind == scalarValue
+	must, got, isScalar := s.kind.word(), v.String(), v.isScalar()
 	switch {
-	case isScalar && v.scalar == nil:
+	case isScalar && v.scalar() == nil:
 		return "it has no value", s.describe()
 	case isScalar && v.text() != "":
 		return fmt.Sprintf("must be %s, not the text %s", must, got), s.describe()
@@ -40,7 +40,6 @@ func wrongType(v *value, s shape) (problem, allowed string) {
 	return fmt.Sprintf("must be %s, not %s", must, got), s.describe()
 }
 
-// describe says in words what a shape allows.
 func (s shape) describe() string {
 	switch {
 	case len(s.enum) > 0:
@@ -65,7 +64,6 @@ func (s shape) describe() string {
 	return ""
 }
 
-// bounds describes the range of a number.
 func (s shape) bounds() string {
 	switch {
 	case s.low != "" && s.high != "":
@@ -86,7 +84,6 @@ func (s shape) bounds() string {
 	return ""
 }
 
-// length describes how long a text or list may be.
 func (s shape) length(what string) string {
 	form := ""
 	if s.pattern != nil {
@@ -162,7 +159,10 @@ func distance(a, b string, limit int) int {
 		row := make([]int, len(b)+1)
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
-			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+differ(a[i-1], b[j-1]))
+			row[j] = min(above[j], row[j-1], above[j-1]) + 1
+			if a[i-1] == b[j-1] {
+				row[j] = min(row[j], above[j-1])
+			}
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
@@ -170,11 +170,4 @@ func distance(a, b string, limit int) int {
 		before, above = above, row
 	}
 	return above[len(b)]
-}
-
-func differ(a, b byte) int {
-	if a == b {
-		return 0
-	}
-	return 1
 }

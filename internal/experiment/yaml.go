@@ -23,7 +23,7 @@ const (
 	nodeCost  = 100
 )
 
-// yamlFile is an experiment file as YAML nodes, without aliases and merge
+// yamlFile is an experiment or job file as YAML nodes, without aliases and merge
 // keys. Nodes that came from a flag are in origin.
 type yamlFile struct {
 	root   *yaml.Node // a mapping, if the file is right
@@ -90,7 +90,6 @@ func readable(src []byte, probs *problems) bool {
 	return true
 }
 
-// offsetPos turns a byte offset into a position.
 func offsetPos(src []byte, offset int) pos {
 	before := src[:min(offset, len(src))]
 	lineStart := bytes.LastIndexByte(before, '\n') + 1
@@ -192,53 +191,13 @@ func (f *yamlFile) mergeInto(own, sources []*yaml.Node) []*yaml.Node {
 	return own
 }
 
-// nodePos is the position of a node that came from the file.
 func nodePos(n *yaml.Node) pos { return pos{line: n.Line, col: n.Column} }
 
-// pos is the position of a node from file or flag.
 func (f *yamlFile) pos(n *yaml.Node) pos {
 	if at, ok := f.origin[n]; ok {
 		return at
 	}
 	return nodePos(n)
-}
-
-// tree turns the nodes into values.
-func (f *yamlFile) tree(n *yaml.Node) *value {
-	v := &value{at: f.pos(n)}
-	switch n.Kind {
-	case yaml.MappingNode:
-		v.kind = objectValue
-		f.members(v, n)
-	case yaml.SequenceNode:
-		v.kind = arrayValue
-		for _, c := range n.Content {
-			v.items = append(v.items, f.tree(c))
-		}
-	default:
-		s, problem, allowed := scalar(n)
-		v.scalar = s
-		v.spoil(problem, allowed)
-	}
-	return v
-}
-
-func (f *yamlFile) members(v *value, n *yaml.Node) {
-	first := make(map[string]pos, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		at := f.pos(key)
-		if key.Kind != yaml.ScalarNode {
-			v.issues = append(v.issues, issue{at: at, problem: "a key must be plain text"})
-			continue
-		}
-		if was, ok := first[key.Value]; ok {
-			v.duplicate(key.Value, at, was)
-			continue
-		}
-		first[key.Value] = at
-		v.members = append(v.members, member{key.Value, at, f.tree(n.Content[i+1])})
-	}
 }
 
 // extend returns path with a token appended, never sharing memory with other

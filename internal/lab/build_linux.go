@@ -148,7 +148,6 @@ func plan(cfg Config) (Manifest, groups, error) {
 	return m, g, errors.Join(checkTools(m.Volumes), checkRoom(cfg.VolumeDir, m.Volumes))
 }
 
-// manifest lists everything by name and path.
 func (c Config) manifest(g groups) (Manifest, error) {
 	owner := c.Owner
 	if owner == (Owner{}) {

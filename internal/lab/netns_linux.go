@@ -47,7 +47,6 @@ func newNamespace() (ns *os.File, err error) {
 	return ns, err
 }
 
-// inode identifies what a file is.
 func inode(f *os.File) (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
@@ -102,7 +101,6 @@ func (n Namespace) inside(f func() error) error {
 	})
 }
 
-// enter moves this thread into a network namespace.
 func enter(ns *os.File) error {
 	if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("entering network namespace %s: %w", ns.Name(), err)

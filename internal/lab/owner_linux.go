@@ -17,7 +17,6 @@ import (
 // Self is the process that asks, as an owner.
 func Self() (Owner, error) { return ownerOf(os.Getpid()) }
 
-// ownerOf is a living process as an owner.
 func ownerOf(pid int) (Owner, error) {
 	start, err1 := startTicks(pid)
 	boot, err2 := procself.BootID()

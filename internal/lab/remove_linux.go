@@ -117,7 +117,6 @@ func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
 }
 
-// readPids reads a file with a number in each line.
 func readPids(path string) ([]int, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

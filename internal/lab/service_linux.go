@@ -135,7 +135,6 @@ func (l *Lab) watch(s *service) {
 	}
 }
 
-// death says how a dead service ended.
 func (s *service) death() error {
 	how := "exit code 0"
 	if s.err != nil {

@@ -226,7 +226,6 @@ func lost(volumeDir string, known []string) ([]Manifest, error) {
 	return all, errors.Join(errs...)
 }
 
-// errForeign says that a directory is not that of a lab.
 var errForeign = errors.New("not the directory of a lab")
 
 // loadCopy reads the copy in a lab's directory. It must describe the lab of

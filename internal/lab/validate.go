@@ -55,8 +55,8 @@ func (s Spec) Validate() error {
 		c.count("nodes", s.Nodes)
 	case len(s.Groups) > MaxGroup:
 		c.add("groups", fmt.Sprintf("use at most %d", MaxGroup), "there are %d", len(s.Groups))
-	case s.nodes() > MaxHosts:
-		c.add("groups", fmt.Sprintf("use at most %d", MaxHosts), "they have %d nodes together", s.nodes())
+	case s.Size() > MaxHosts:
+		c.add("groups", fmt.Sprintf("use at most %d", MaxHosts), "they have %d nodes together", s.Size())
 	}
 	c.limits("", s.Limits)
 	c.link("uplink", s.Uplink)
@@ -81,7 +81,7 @@ func (s Spec) Validate() error {
 func (s Spec) ValidateServices(services []Service) error {
 	c := &checker{volumes: s.Volumes}
 	taken := make(map[string]string)
-	if s.nodes() <= MaxHosts { // otherwise Validate refuses the lab anyway
+	if s.Size() <= MaxHosts { // otherwise Validate refuses the lab anyway
 		for _, h := range s.Hosts(nil) {
 			taken[string(h.Name)] = "a node of the lab has that name"
 		}
@@ -97,19 +97,11 @@ func (s Spec) ValidateServices(services []Service) error {
 		}
 		c.limits(at, svc.Limits)
 	}
-	if n := s.nodes() + len(services); n > MaxHosts && len(services) > 0 {
+	if n := s.Size() + len(services); n > MaxHosts && len(services) > 0 {
 		c.add(fmt.Sprintf("[%d]", len(services)-1), fmt.Sprintf("use at most %d nodes and services together", MaxHosts),
 			"the lab would have %d hosts", n)
 	}
 	return errors.Join(c.errs...)
-}
-
-func (s Spec) nodes() int {
-	n := s.Nodes
-	for _, g := range s.Groups {
-		n += g.Nodes
-	}
-	return n
 }
 
 func (c *checker) count(field string, nodes int) {
@@ -169,7 +161,7 @@ func (c *checker) rate(field string, r unit.Rate, lowest, highest float64, allow
 func (c *checker) volume(at string, v Volume, taken map[string]string) {
 	c.name(at+"name", v.Name, taken, "another volume has that name")
 	if v.IOPS < 0 {
-		c.add(at+"iops", "use 1 or more, or leave iops out for no limit", "%d operations per second", v.IOPS)
+		c.add(at+"iops", "use 1 or more, or none for no limit", "%d operations per second", v.IOPS)
 	}
 	switch v.Type {
 	case "", Ext4, Raw:
@@ -181,7 +173,7 @@ func (c *checker) volume(at string, v Volume, taken map[string]string) {
 			c.add(at+"type", "leave out size, iops and bandwidth, or choose ext4 or raw", "a folder cannot have limits")
 		}
 	default:
-		c.add(at+"type", "use ext4, raw or folder", "%q is not a type of volume", v.Type)
+		c.add(at+"type", "use ext4, raw and folder", "%q is not a type of volume", v.Type)
 	}
 	c.rate(at+"bandwidth", v.Bandwidth, minBandwidth, math.Inf(1), "use 4KiB/s or more, in bytes or bits per second; operations are limited by iops")
 }

@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	defaultVolume = unit.GiB
 	// spare is what a lab leaves free on the disk that its volumes are on.
 	spare = 64 * unit.MiB
 	// pageSize is what sizes are rounded up to; direct I/O needs it.
@@ -27,9 +26,8 @@ const (
 	mkfs     = "mkfs.ext4"
 )
 
-// bytes is the size of the volume's device.
 func (v Volume) bytes() int64 {
-	size := cmp.Or(v.Size, defaultVolume)
+	size := cmp.Or(v.Size, DefaultVolume)
 	return (size.Bytes() + pageSize - 1) / pageSize * pageSize
 }
 
@@ -116,7 +114,6 @@ func checkTools(volumes []VolumeRecord) error {
 	return nil
 }
 
-// makeVolume makes one volume and notes its device.
 func makeVolume(ctx context.Context, r *VolumeRecord) error {
 	if r.Folder != "" {
 		return os.MkdirAll(r.Folder, 0o755)
@@ -242,7 +239,6 @@ func configure(device string, backing *os.File) error {
 
 const sysBlock = "/sys/block"
 
-// loop is a loop device that is attached to a file.
 type loop struct {
 	device  string // /dev/loopN
 	number  string // major:minor

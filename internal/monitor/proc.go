@@ -49,13 +49,11 @@ func pairParser(metrics map[string]scaled) func([]byte, emit) {
 	}
 }
 
-// statMetrics are lines of /proc/stat.
 var statMetrics = map[string]scaled{
 	"ctxt": {"sched.switches", 1}, "intr": {"sched.interrupts", 1}, "processes": {"sched.forks", 1},
 	"procs_running": {"sched.running", 1}, "procs_blocked": {"sched.blocked", 1},
 }
 
-// parseStat reads /proc/stat.
 func parseStat(b []byte, out emit) {
 	cores := 0
 	for line := range lines(b) {
@@ -131,26 +129,18 @@ func vmstatParser(page int) func([]byte, emit) {
 // pressureParser reads a file of /proc/pressure: lines "some avg10=… avg60=…
 // avg300=… total=…" and "full …". Totals are µs. An empty name drops the line.
 func pressureParser(some, full string) func([]byte, emit) {
-	return func(b []byte, out emit) { parsePressure(b, some, full, out) }
-}
-
-func parsePressure(b []byte, some, full string, out emit) {
-	for line := range lines(b) {
-		key, rest := nextField(line)
-		name := full
-		if string(key) == "some" {
-			name = some
-		} else if string(key) != "full" {
-			continue
-		}
-		_, total, _ := bytes.Cut(rest, []byte(" total="))
-		if us, ok := parseUint(total); ok && name != "" {
-			out(name, float64(us)/1e6)
+	names := map[string]string{"some": some, "full": full}
+	return func(b []byte, out emit) {
+		for line := range lines(b) {
+			key, rest := nextField(line)
+			_, total, _ := bytes.Cut(rest, []byte(" total="))
+			if us, ok := parseUint(total); ok && names[string(key)] != "" {
+				out(names[string(key)], float64(us)/1e6)
+			}
 		}
 	}
 }
 
-// tcpMetrics are columns of /proc/net/snmp.
 var tcpMetrics = map[string]scaled{
 	"CurrEstab": {"tcp.established", 1}, "OutSegs": {"tcp.segments_out", 1}, "RetransSegs": {"tcp.retransmits", 1},
 }

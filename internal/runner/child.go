@@ -45,7 +45,9 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	// Caught, not ignored: an ignored signal would stay ignored in commands,
 	// and `yes | head` would not end quietly. Uncaught, writing to a dead
 	// agent would kill this process before it has killed its descendants.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// So would a hang-up: the kernel sends one to this group if the agent dies
+	// while members of the group are stopped, as they are while it is killed.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	adoptOrphans()
 
 	c := &child{out: &lineWriter{w: reports}, stderr: stderr}

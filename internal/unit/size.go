@@ -109,9 +109,10 @@ func sizeProblem(s string) string {
 	case "":
 		return "it has no unit; use " + SizeAllowed
 	case "k", "kb", "m", "g", "t":
-		p := strings.ToUpper(name[:1])
+		binary := strings.ToUpper(name[:1])
+		decimal := strings.Replace(binary, "K", "k", 1) // kilo alone is written small
 		return fmt.Sprintf("%s can mean a power of 1000 or of 1024; write %s%sB or %s%siB",
-			name, number, decimalPrefix(p), number, p)
+			name, number, decimal, number, binary)
 	}
 	for _, u := range sizeUnits {
 		if strings.EqualFold(u.name, name) {
@@ -119,15 +120,6 @@ func sizeProblem(s string) string {
 		}
 	}
 	return "use " + SizeAllowed
-}
-
-// decimalPrefix returns the SI prefix for an upper-case letter: kilo alone is
-// written small.
-func decimalPrefix(upper string) string {
-	if upper == "K" {
-		return "k"
-	}
-	return upper
 }
 
 // String prints the size exactly, in the unit that needs the smallest whole

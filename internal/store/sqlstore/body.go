@@ -132,7 +132,6 @@ func labels(w *wire, m *map[string]string) {
 	}
 }
 
-// layoutBody is what a body holds, in its order.
 func layoutBody(w *wire, r *model.Result) {
 	version := uint64(bodyVersion)
 	w.uint(&version)

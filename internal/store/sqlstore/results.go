@@ -11,7 +11,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// attemptKey names one attempt at a task.
 type attemptKey struct {
 	task    model.TaskID
 	attempt int
@@ -46,7 +45,6 @@ func (s *Store) PutResult(ctx context.Context, r model.Result) (stored bool, err
 	return p.stored, nil
 }
 
-// encodeResult checks a result and packs it.
 func (s *Store) encodeResult(r *model.Result) (*putResult, error) {
 	if err := checkResult(r); err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrInvalid, err)

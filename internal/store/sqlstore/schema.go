@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/pressly/goose/v3"
 
@@ -52,8 +53,12 @@ func (s *Store) migrateUp(ctx context.Context) (current int64, err error) {
 }
 
 func (s *Store) gooseUp(ctx context.Context) error {
+	files, err := fs.Sub(s.d.Migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("finding the migrations: %w", err)
+	}
 	// The provider is not closed: that would close the pool, which is ours.
-	p, err := goose.NewProvider(s.d.Goose, s.write, s.d.Migrations,
+	p, err := goose.NewProvider(s.d.Goose, s.write, files,
 		goose.WithTableName(VersionTable), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return fmt.Errorf("reading the migrations: %w", err)
@@ -157,7 +162,6 @@ func (s *Store) moveOldResult(ctx context.Context, tx *sql.Tx, id int64) (size i
 	return size, err
 }
 
-// selectOldResult reassembles a result.
 func (s *Store) selectOldResult(ctx context.Context, tx *sql.Tx, id int64) (r model.Result, at taskState, err error) {
 	row := tx.QueryRowContext(ctx, s.d.bind(`SELECT s.run, s.id, s.number, t.position, t.node, r.task, r.attempt, r.outcome, r.error,
 		r.started, r.ended, r.clock_offset, r.clock_error, r.exit_code
