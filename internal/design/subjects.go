@@ -38,7 +38,7 @@ func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *model.
 	case workload.AcrossGroups:
 		return acrossGroups(nodes, p.Both)
 	}
-	return nil, pairingError(fmt.Sprintf("unknown pairing %q", p.Kind), "use pairs, ring, all_to_one and across_groups")
+	return nil, pairingError(fmt.Sprintf("unknown pairing %q", p.Kind), "use pairs, ring, all_to_one or across_groups")
 }
 
 func pairingError(problem, allowed string) *model.InputError {

@@ -105,7 +105,7 @@ func TestPairingErrors(t *testing.T) {
 		{workload.Pairing{Kind: workload.Pairs}, grouped(3), "even number of nodes"},
 		{workload.Pairing{Kind: workload.Ring}, grouped(1), "at least 2"},
 		{workload.Pairing{Kind: workload.AllToOne}, grouped(1), "at least 2"},
-		{workload.Pairing{Kind: workload.AllToOne, Sink: "c"}, grouped(2, 2), `no node "c"`},
+		{workload.Pairing{Kind: workload.AllToOne, Sink: "c"}, grouped(2, 2), `no node or group is named "c"`},
 		{workload.Pairing{Kind: workload.AllToOne, Sink: "b"}, grouped(2, 2), "group \"b\" has 2 nodes"},
 		{workload.Pairing{Kind: workload.AcrossGroups}, grouped(2), "even number of groups"},
 		{workload.Pairing{Kind: workload.AcrossGroups}, grouped(2, 1), "a has 2 nodes and b has 1"},
