@@ -27,7 +27,7 @@ func (a *agentLabels) Set(text string) error {
 	for pair := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		if !ok || key == "" {
-			return fmt.Errorf("%q is no label; allowed is KEY=VALUE, several with commas between, or %s", pair, allAgents)
+			return fmt.Errorf("%q must be KEY=VALUE, several separated by commas, or %s", pair, allAgents)
 		}
 		a.labels[key] = value
 	}

@@ -33,14 +33,14 @@ type common struct {
 func (c *common) addFlags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVar(&c.dataFlag, "data", "", "data directory (default $SCALEBENCH_DATA, or ~/.local/share/scalebench)")
-	f.StringVar(&c.storeURL, "store", "", "store: postgres://… or sqlite://PATH (default: SQLite in the data directory; $SCALEBENCH_STORE)")
-	f.StringVar(&c.serverAddr, "server", "", "server elsewhere: nats://HOST:PORT ($SCALEBENCH_SERVER)")
-	f.StringVar(&c.token, "token", "", "join token, needed once ($SCALEBENCH_TOKEN; @FILE reads it from a file)")
+	f.StringVar(&c.storeURL, "store", "", "store: postgres://… or sqlite://PATH (default: $SCALEBENCH_STORE, or SQLite in the data directory)")
+	f.StringVar(&c.serverAddr, "server", "", "server to use: nats://HOST:PORT (default: $SCALEBENCH_SERVER, or the server on the data directory)")
+	f.StringVar(&c.token, "token", "", "join token, needed once; @FILE reads it from a file (default: $SCALEBENCH_TOKEN)")
 	f.StringVar(&c.natsCreds, "nats-creds", "", "credentials file of an external NATS cluster")
 	f.StringVar(&c.natsNKey, "nats-nkey", "", "nkey seed file of an external NATS cluster")
 	f.StringVar(&c.natsCA, "nats-ca", "", "CA file of an external NATS cluster")
 	f.StringVar(&c.colorFlag, "color", "auto", "colours: auto, always or never")
-	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside to standard error")
+	f.BoolVarP(&c.verbose, "verbose", "v", false, "write the log to standard error")
 }
 
 func (c *common) addFormat(cmd *cobra.Command) {
@@ -53,7 +53,7 @@ func (c *common) resolve() error {
 	switch c.colorFlag {
 	case "auto", "always", "never":
 	default:
-		return fmt.Errorf("%w: --color %q: want auto, always or never", model.ErrUsage, c.colorFlag)
+		return fmt.Errorf("%w: --color %q must be auto, always or never", model.ErrUsage, c.colorFlag)
 	}
 	if c.formatFlag != "" {
 		if _, err := render.ParseFormat(c.formatFlag); err != nil {

@@ -119,7 +119,7 @@ func (c *common) connectRemote(ctx context.Context) (service, error) {
 		host, _ := os.Hostname()
 		info, err = c.redeem(ctx, tok, key, model.NodeID(cmp.Or(host, "client")), file)
 	} else if info, err = queue.ReadServerInfo(file); err != nil {
-		err = fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give --token once",
+		err = fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give the token with --token once",
 			model.ErrDenied, c.serverAddr)
 	}
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *common) dial(ctx context.Context, info queue.ServerInfo, key *identity.
 	defer cancel()
 	client, err := queue.DialClient(ctx, info, key, c.dialOptions())
 	if err != nil && errors.Is(err, model.ErrUnavailable) {
-		return service{}, fmt.Errorf("%w: no server answers at %s; is it running, and can it be reached from here?", model.ErrUnavailable, info)
+		return service{}, fmt.Errorf("%w: no server answers at %s; check that it is running and reachable from here", model.ErrUnavailable, info)
 	}
 	if err != nil {
 		return service{}, fmt.Errorf("connecting to the server: %w", err)
@@ -171,7 +171,7 @@ func parseToken(s string, role identity.Role) (identity.Token, error) {
 	}
 	if tok.Role != role {
 		advice := map[identity.Role]string{identity.RoleAgent: "scalebench token", identity.RoleClient: "scalebench token --client"}
-		return tok, fmt.Errorf("%w: this token is for another role, %s; `%s` makes one for this", model.ErrUsage, tok.Role, advice[role])
+		return tok, fmt.Errorf("%w: this token is for the role %s; make the right one with `%s`", model.ErrUsage, tok.Role, advice[role])
 	}
 	return tok, nil
 }

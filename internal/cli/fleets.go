@@ -51,6 +51,6 @@ func (c *common) sweepLabs(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if err := lab.Sweep(ctx, lab.DefaultStateDir, lab.DefaultVolumeDir, c.log); err != nil {
-		c.log.Warn("removing labs that were left over", "err", err)
+		c.log.Warn("removing leftover labs", "err", err)
 	}
 }

@@ -201,7 +201,7 @@ func (c *common) openStore(ctx context.Context) (store.Store, error) {
 	path, ok := strings.CutPrefix(url, "sqlite://")
 	if !ok {
 		scheme, _, _ := strings.Cut(url, ":")
-		return nil, fmt.Errorf("%w: --store %s:…: want postgres://… or sqlite://PATH", model.ErrUsage, scheme)
+		return nil, fmt.Errorf("%w: --store %s:… must be postgres://… or sqlite://PATH", model.ErrUsage, scheme)
 	}
 	return sqlite.Open(ctx, path)
 }

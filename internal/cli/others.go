@@ -23,7 +23,7 @@ func (c *common) serveOthers(ctx context.Context, s service) {
 			break
 		}
 		served = true
-		c.say("run %s of another command has this one for its server, which goes on until that is over; Ctrl-C ends it, and `scalebench resume %s` goes on later",
+		c.say("run %s of another command uses this server, which stays until that run is over; Ctrl-C ends it, and `scalebench resume %s` continues it later",
 			run.ID, run.ID)
 		_, _ = control.AwaitEnd(ctx, s, run.ID, func(error) {}) // its own command says what is wrong
 	}

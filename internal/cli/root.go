@@ -41,7 +41,7 @@ func errorPrefix(err error) string {
 }
 
 const longHelp = `scalebench finds out how far an application scales on rented machines, what
-stops it, and how sure that is.
+limits it, and how certain that is.
 
 It runs a workload on every node of a fleet alone (serial evaluation) and then
 on all nodes at once (parallel evaluation), and reports by how much the
@@ -49,12 +49,12 @@ capacity of a node degrades: the Capacity Degradation Index, with an interval
 and a verdict.
 
 Exit codes: 0 done, 1 failed, 2 bad usage or file, 3 a threshold was missed,
-4 refused because the measurement is not valid, 130 interrupted.`
+4 the measurement does not allow an answer, 130 interrupted.`
 
-const rootExample = `  scalebench demo                      see it work, on this machine, in a minute
+const rootExample = `  scalebench demo                      try it on this machine in a minute
   scalebench run experiment.yaml       run an experiment file
-  scalebench cdi latest --format json  the result, for programs
-  scalebench report latest             the result, as a page with figures`
+  scalebench cdi latest --format json  the result as JSON
+  scalebench report latest             the result as a page with figures`
 
 func newRoot(env Env) *cobra.Command {
 	c := &common{env: env}

@@ -193,7 +193,7 @@ func (p *paramFlag) set(v reflect.Value, text string) error {
 	case reflect.Slice, reflect.Map:
 		return p.grow(v, text)
 	default:
-		return fmt.Errorf("a flag cannot hold %s", v.Type())
+		return fmt.Errorf("a flag cannot hold a value of type %s", v.Type())
 	}
 	return nil
 }

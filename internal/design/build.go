@@ -172,7 +172,7 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		return nil, err
 	}
 	if n := len(nodes) * exp.Trials * len(exp.Workloads) * (len(exp.Evaluations) + len(exp.Sizes)); n > maxTasks {
-		return nil, refused("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, at most %d are possible",
+		return nil, refused("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, and the limit is %d",
 			len(nodes), exp.Trials, len(exp.Workloads), len(exp.Evaluations)+len(exp.Sizes), n, maxTasks)
 	}
 	b := &builder{exp: exp, run: run, workloads: map[string]prepared{}}
@@ -261,15 +261,15 @@ func (b *builder) prepare(w experiment.Workload) error {
 	sharer, ok := w.Bench.(workload.Sharer)
 	shares := ok && sharer.SharesLoad()
 	if b.exp.Has(model.Search) && !shares {
-		return &model.InputError{Path: at + "kind", Problem: fmt.Sprintf("%s offers no load to search with", w.Kind),
-			Allowed: "evaluations: [search] is for workloads of kind load"}
+		return &model.InputError{Path: at + "kind", Problem: fmt.Sprintf("%s offers no load that a search could vary", w.Kind),
+			Allowed: "evaluations: [search] needs a workload of kind load"}
 	}
 	// Nodes would be compared with fewer of them.
 	compares := b.exp.Has(model.Serial) && b.exp.Has(model.Parallel) || len(b.exp.Sizes) > 0
 	if shares && len(subjects) > 1 && compares {
 		return &model.InputError{Path: at + "kind",
-			Problem: fmt.Sprintf("%s offers one load from all nodes together: compared with fewer nodes, each of them would seem to do less", w.Kind),
-			Allowed: "evaluations: [parallel] without sizes, [serial], or [search]"}
+			Problem: fmt.Sprintf("the nodes of a %s workload share one load, so serial and parallel capacity cannot be compared", w.Kind),
+			Allowed: "use evaluations: [parallel] without sizes, [serial], or [search]"}
 	}
 	b.workloads[w.Name] = prepared{spec, w.Estimate(), subjects, shares}
 	return nil

@@ -35,9 +35,9 @@ func labelsOf(nodes []model.Node) string {
 func groupAdvice(n model.Node) string {
 	switch n.Labels[model.LabelFleet] {
 	case model.FleetLab:
-		return "give the lab groups: in place of nodes:"
+		return "give the lab groups: instead of nodes:"
 	case model.FleetLocal:
-		return "agent processes of a local fleet have none: use a lab with groups:, or another pairing"
+		return "the nodes of a local fleet have no groups: use a lab with groups:, or another pairing"
 	}
 	return fmt.Sprintf("give its agent --label %s=NAME", model.LabelGroup)
 }

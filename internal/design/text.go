@@ -52,11 +52,11 @@ func (e Estimate) String() string {
 	limit := fmt.Sprintf("at most %s by the timeouts", unit.Duration(e.Limit))
 	switch {
 	case e.UnknownSteps == 0:
-		return fmt.Sprintf("about %s, and the time to prepare; %s", unit.Duration(e.Known), limit)
+		return fmt.Sprintf("about %s plus preparation; %s", unit.Duration(e.Known), limit)
 	case e.Known == 0:
-		return fmt.Sprintf("not known (%s); %s", strings.Join(e.Unknown, ", "), limit)
+		return fmt.Sprintf("unknown (%s); %s", strings.Join(e.Unknown, ", "), limit)
 	}
-	return fmt.Sprintf("about %s, and the time to prepare, and %s of unknown length (%s); %s",
+	return fmt.Sprintf("about %s plus preparation, and %s of unknown length (%s); %s",
 		unit.Duration(e.Known), num.Count(e.UnknownSteps, "step"), strings.Join(e.Unknown, ", "), limit)
 }
 
@@ -120,7 +120,7 @@ func (d Design) batchLines(w *bytes.Buffer) (more int) {
 func (d Design) searchLines(b *bytes.Buffer) {
 	for _, s := range d.Searches {
 		most := time.Duration(s.Trials*s.Windows) * s.Window
-		fmt.Fprintf(b, "search    %s, %s: at most %d windows each that count, of about %s, at loads that follow from those before; %s at most, and the time to prepare and repeat\n",
+		fmt.Fprintf(b, "search    %s, %s: up to %d windows each of about %s, at loads chosen from the results so far; at most %s, plus preparation and repeated windows\n",
 			s.Workload, num.Count(s.Trials, "trial"), s.Windows, unit.Duration(s.Window.Round(time.Second)), unit.Duration(most.Round(time.Second)))
 	}
 }

@@ -174,9 +174,9 @@ func (d *decoder) unknownKeys(v *value, path, known []string, also ...string) {
 }
 
 func (d *decoder) unknownKey(path []string, key *value, known []string) {
-	allowed := "allowed are " + strings.Join(known, ", ")
+	allowed := "known keys: " + strings.Join(known, ", ")
 	if s := Suggest(key.Value, known); s != "" {
-		allowed = fmt.Sprintf("did you mean %q? Allowed are %s", s, strings.Join(known, ", "))
+		allowed = fmt.Sprintf("did you mean %q? Known keys: %s", s, strings.Join(known, ", "))
 	}
 	d.reportAt(d.place(key), extend(path, key.Value), fmt.Sprintf("unknown key %q", clip(key.Value)), allowed)
 }
@@ -207,7 +207,7 @@ func (d *decoder) list(v *value, path []string, dst reflect.Value, s shape) bool
 	items := v.items()
 	d.length(len(items), path, s)
 	if twice := repeated(items); s.unique && twice != nil {
-		d.report(path, fmt.Sprintf("the list has %s twice", twice), "every entry may stand once")
+		d.report(path, fmt.Sprintf("the list has %s twice", twice), "use each entry once")
 	}
 	out := reflect.MakeSlice(dst.Type(), len(items), len(items))
 	for i, item := range items {
@@ -243,7 +243,7 @@ func (d *decoder) text(v *value, path []string, dst reflect.Value, s shape) bool
 	}
 	switch n := utf8.RuneCountInString(text); {
 	case len(s.enum) > 0 && !slices.Contains(s.enum, text):
-		d.report(path, fmt.Sprintf("%s is not known here", v), oneOf(text, s.enum))
+		d.report(path, fmt.Sprintf("unknown value %s", v), oneOf(text, s.enum))
 	case n < s.least:
 		d.report(path, "the text is too short", s.describe())
 	case s.most >= 0 && n > s.most:

@@ -32,8 +32,8 @@ const DefaultJobTimeout = unit.Duration(24 * time.Hour)
 
 // Job is one command for one node, or for all of them.
 type Job struct {
-	Node    string `json:"node,omitempty" jsonschema:"format=scalebench-node" jsonschema_description:"Node that runs the command; * or no node at all: every node."`
-	Path    string `json:"path,omitempty" jsonschema:"maxLength=10000" jsonschema_description:"PATH of the command. Default: that of the agent."`
+	Node    string `json:"node,omitempty" jsonschema:"format=scalebench-node" jsonschema_description:"Node that runs the command; * or no node: every node."`
+	Path    string `json:"path,omitempty" jsonschema:"maxLength=10000" jsonschema_description:"PATH of the command. Default: the agent's."`
 	Command string `json:"command" jsonschema:"required,minLength=1,maxLength=100000" jsonschema_description:"Command for the shell."`
 
 	// Line and Col are where the job's node, or else the job, stands in the
@@ -45,7 +45,7 @@ type Job struct {
 type jobFile struct {
 	JobName  string `json:"jobName,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"Name of the batch."`
 	TestName string `json:"testName,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"The same as jobName."`
-	Jobs     []Job  `json:"jobs" jsonschema:"required,minItems=1,maxItems=10000" jsonschema_description:"Run on each node in the order in which they stand here."`
+	Jobs     []Job  `json:"jobs" jsonschema:"required,minItems=1,maxItems=10000" jsonschema_description:"Jobs; each node runs its jobs in this order."`
 }
 
 // JobSchema returns the JSON Schema of the paper's job files.
@@ -68,7 +68,7 @@ func ParseJob(name string, src []byte) (*JobFile, error) {
 	var f jobFile
 	d.decode(d.root, nil, reflect.ValueOf(&f).Elem(), shapeOf(reflect.TypeFor[jobFile](), ""))
 	if a, b := d.root.key("jobName"), d.root.key("testName"); a != nil && b != nil {
-		d.reportAt(d.place(b), []string{"testName"}, "the batch has a jobName, too", "allowed is one of jobName and testName")
+		d.reportAt(d.place(b), []string{"testName"}, "the batch has a jobName, too", "use one of jobName and testName")
 	}
 	if err := probs.err(); err != nil {
 		return nil, err

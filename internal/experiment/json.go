@@ -89,7 +89,7 @@ func (r *jsonReader) next() pos {
 func (r *jsonReader) node(depth int) (*yaml.Node, error) {
 	at := r.next()
 	if depth > maxDepth {
-		r.probs.add(at, nil, "nested too deeply", fmt.Sprintf("at most %d levels are allowed", maxDepth))
+		r.probs.add(at, nil, "nested too deeply", fmt.Sprintf("use at most %d levels", maxDepth))
 		return nil, errNoted
 	}
 	token, err := r.dec.Token()

@@ -340,12 +340,12 @@ func (r *reader) checkNames(list *value) {
 			continue // it has no kind either, which was noted
 		}
 		path := []string{"workloads", strconv.Itoa(i)}
-		at, problem := r.place(item), fmt.Sprintf("a second workload named %q", name)
+		at, problem := r.place(item), fmt.Sprintf("two workloads are named %q", name)
 		if n := item.get("name"); n != nil {
 			at, path = r.place(n), append(path, "name")
 		} else {
-			problem += " (a workload without a name has that of its kind)"
+			problem += " (without name: a workload is named after its kind)"
 		}
-		r.reportAt(at, path, problem, fmt.Sprintf("the first is %s; give each a name of its own", was.where()))
+		r.reportAt(at, path, problem, fmt.Sprintf("the first is %s; give each its own name", was.where()))
 	}
 }

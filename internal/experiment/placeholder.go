@@ -59,7 +59,7 @@ func (r *reader) standIns(s string, path, known []string) string {
 		if found != model.ServicePlaceholder(name) {
 			r.report(path, fmt.Sprintf("%q is not closed", clip(found)), "write ${service.NAME}")
 		} else if !slices.Contains(known, name) {
-			r.report(path, fmt.Sprintf("there is no service %q", clip(name)), servicesAllowed(name, known))
+			r.report(path, fmt.Sprintf("unknown service %q", clip(name)), servicesAllowed(name, known))
 		}
 		return standIn
 	})

@@ -15,7 +15,7 @@ func (f *yamlFile) set(overrides []string) {
 		at := pos{flag: "--set " + clip(o), order: i + 1}
 		path, text, ok := strings.Cut(o, "=")
 		if !ok || path == "" {
-			f.probs.add(at, nil, "want key.path=value", `such as trials=3 or workloads.cpu2.duration=2s`)
+			f.probs.add(at, nil, "must be key.path=value", `such as trials=3 or workloads.cpu2.duration=2s`)
 			continue
 		}
 		val := f.overrideValue(text, at)
@@ -113,7 +113,7 @@ func (f *yamlFile) step(n *yaml.Node, token string, path []string, at pos) *yaml
 }
 
 func (f *yamlFile) notGroup(n *yaml.Node, path []string, at pos) {
-	f.probs.add(at, nil, fmt.Sprintf("%s is %q, there is no key below it", strings.Join(path, "."), clip(n.Value)), "")
+	f.probs.add(at, nil, fmt.Sprintf("%s is %q and has no keys", strings.Join(path, "."), clip(n.Value)), "")
 }
 
 // entry finds a list entry by its name, its kind, or its number from 0. It
@@ -127,7 +127,7 @@ func (f *yamlFile) entry(n *yaml.Node, token string, path []string, at pos) int 
 			continue
 		}
 		if found >= 0 {
-			f.probs.add(at, nil, fmt.Sprintf("%s has more than one entry named %q", strings.Join(path, "."), token), "give them names")
+			f.probs.add(at, nil, fmt.Sprintf("%s has more than one entry named %q", strings.Join(path, "."), token), "give each entry its own name")
 			return -1
 		}
 		found = i
@@ -142,7 +142,7 @@ func (f *yamlFile) entry(n *yaml.Node, token string, path []string, at pos) int 
 }
 
 func entriesAllowed(token string, names []string) string {
-	allowed := fmt.Sprintf("allowed are names (%s) and numbers from 0", strings.Join(names, ", "))
+	allowed := fmt.Sprintf("use a name (%s) or a number from 0", strings.Join(names, ", "))
 	if s := Suggest(token, names); s != "" {
 		allowed = fmt.Sprintf("did you mean %q? %s", s, strings.ToUpper(allowed[:1])+allowed[1:])
 	}

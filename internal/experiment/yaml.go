@@ -76,7 +76,7 @@ func loadOne(src []byte) (content *yaml.Node, at pos, problem string) {
 // readable refuses files that are too large or not UTF-8.
 func readable(src []byte, probs *problems) bool {
 	if len(src) > maxSource {
-		probs.add(pos{}, nil, fmt.Sprintf("the file has %d bytes", len(src)), "at most 1MiB is allowed")
+		probs.add(pos{}, nil, fmt.Sprintf("the file has %d bytes", len(src)), "use at most 1MiB")
 		return false
 	}
 	for i := 0; i < len(src); {
@@ -123,7 +123,7 @@ func (f *yamlFile) expand(n *yaml.Node, depth int) *yaml.Node {
 		f.probs.add(nodePos(n), nil, "too large with all aliases expanded", "")
 		return nil
 	case depth > maxDepth:
-		f.probs.add(nodePos(n), nil, "nested too deeply, or an alias within what it stands for", fmt.Sprintf("at most %d levels are allowed", maxDepth))
+		f.probs.add(nodePos(n), nil, "nested too deeply, or an alias that contains itself", fmt.Sprintf("use at most %d levels", maxDepth))
 		return nil
 	case n.Kind == yaml.AliasNode:
 		c := f.expand(n.Alias, depth+1)
@@ -224,7 +224,7 @@ func scalar(n *yaml.Node) (v any, problem, allowed string) {
 	switch tag := n.ShortTag(); tag {
 	case "!!str", "!!timestamp", "!!merge": // a date means nothing here but its text
 		if strings.ContainsRune(n.Value, 0) {
-			return "", "the text holds a NUL character", "no command and no file name can"
+			return "", "the text holds a NUL character", "remove it"
 		}
 		return n.Value, "", ""
 	case "!!null":
@@ -250,7 +250,7 @@ func integer(s string) (v any, problem, allowed string) {
 	}
 	i, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || i > maxInteger || i < -maxInteger {
-		return int64(0), s + " is too large a number", "whole numbers up to 9007199254740991 (2^53 - 1) are allowed"
+		return int64(0), s + " is too large", "use at most 9007199254740991 (2^53 - 1)"
 	}
 	return i, "", ""
 }

@@ -161,4 +161,4 @@ func (l *Lab) Down(ctx context.Context) error {
 
 // notRemoved is what the log says when something of a lab is left. The next
 // Sweep or Remove tries again.
-const notRemoved = "lab could not be removed completely"
+const notRemoved = "the lab was not removed completely"

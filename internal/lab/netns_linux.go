@@ -82,7 +82,7 @@ func (n Namespace) open() (*os.File, error) {
 	}
 	if got, err := inode(f); err != nil || got != n.Inode {
 		_ = f.Close() // only looked at
-		return nil, errors.Join(fmt.Errorf("network namespace %s is not the one that the lab made", n.Name), err)
+		return nil, errors.Join(fmt.Errorf("network namespace %s was not made by the lab", n.Name), err)
 	}
 	return f, nil
 }
@@ -123,7 +123,7 @@ func (n Namespace) remove() error {
 	case st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == 0 && !isNamespace(path):
 		// The process ended between making the file and mounting on it.
 	default:
-		return fmt.Errorf("network namespace %s is not the one that the lab made: left alone; `ip netns delete %s` removes it", n.Name, n.Name)
+		return fmt.Errorf("network namespace %s was not made by the lab: left alone; `ip netns delete %s` removes it", n.Name, n.Name)
 	}
 	if err == nil {
 		err = os.Remove(path)

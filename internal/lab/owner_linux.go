@@ -96,7 +96,7 @@ func Sweep(ctx context.Context, stateDir, volumeDir string, log *slog.Logger) er
 			errs = append(errs, err)
 			continue
 		}
-		log.Info("lab that was left over removed", "lab", m.ID, "owner", m.Owner.PID)
+		log.Info("removed a leftover lab", "lab", m.ID, "owner", m.Owner.PID)
 	}
 	return errors.Join(errs...)
 }

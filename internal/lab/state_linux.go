@@ -41,7 +41,7 @@ func claim(m Manifest) error {
 		return err
 	})
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("lab %s exists already: choose another id, or remove it", m.ID)
+		return fmt.Errorf("lab %s already exists: choose another id, or remove it", m.ID)
 	}
 	return err
 }

@@ -226,7 +226,7 @@ func ReadSummary(r model.Result) (Summary, error) {
 		s.take(x)
 	}
 	if s.Scored <= 0 || len(s.Ops) == 0 {
-		return Summary{}, fmt.Errorf("%w: task %s has not offered a load", model.ErrUsage, r.Task)
+		return Summary{}, fmt.Errorf("%w: task %s did not offer a load", model.ErrUsage, r.Task)
 	}
 	for _, x := range r.Host {
 		s.takeRecording(x)

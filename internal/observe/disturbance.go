@@ -52,7 +52,7 @@ var checks = []check{
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
 	{kind: "others", above: 0.05, value: hostOthers, alone: true, words: func(v float64) string {
-		return "something else than the task took " + num.Fraction(v) + " of the machine’s CPU"
+		return "something other than the task used " + num.Fraction(v) + " of the machine’s CPU"
 	}},
 	{kind: "swap", above: 0, value: grown(MetricSwapIn, MetricSwapOut), words: func(v float64) string {
 		return num.Bytes(int64(v)) + " of memory were swapped in or out"

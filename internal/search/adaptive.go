@@ -282,20 +282,20 @@ func (t tally) surelyFailed() bool { return t.failed() && t.fails >= enough }
 func (s *adaptive) warnings(r Result) []string {
 	var ws []string
 	if !s.next.over {
-		ws = append(ws, fmt.Sprintf("the search was stopped after %s, before it was done: let it finish, or resume it",
+		ws = append(ws, fmt.Sprintf("the search was stopped after %s, before it was complete: resume it",
 			windows(len(r.Trials))))
 	} else if !r.Confirmed {
-		ws = append(ws, fmt.Sprintf("not confirmed after %s, as many as allowed: windows contradict each other; make them longer, or allow more",
+		ws = append(ws, fmt.Sprintf("not confirmed after %s, the most allowed: windows contradict each other; use longer windows, or allow more",
 			windows(len(r.Trials))))
 	}
 	if r.Capped {
-		ws = append(ws, fmt.Sprintf("the largest load allowed, %g, was passed: the boundary is there or anywhere above; allow a larger one", r.Passed))
+		ws = append(ws, fmt.Sprintf("the largest load allowed, %g, passed: the boundary is at or above it; allow a larger load", r.Passed))
 	}
 	if r.Floored {
-		ws = append(ws, fmt.Sprintf("the smallest load allowed, %g, was failed: the boundary is below; allow a smaller one, or see whether the target passes at all", r.Failed))
+		ws = append(ws, fmt.Sprintf("the smallest load allowed, %g, failed: the boundary is below it; allow a smaller load, or check whether the target passes at all", r.Failed))
 	}
 	if r.Confirmed && !r.Capped && !r.Floored && !s.narrow(r.Low, r.High) {
-		ws = append(ws, fmt.Sprintf("the boundary is known less well than asked for, between %g and %g: near it, windows pass and fail by chance; longer ones would tell", r.Low, r.High))
+		ws = append(ws, fmt.Sprintf("the boundary is less precise than requested, between %g and %g: near it, windows pass and fail by chance; use longer windows", r.Low, r.High))
 	}
 	return append(ws, contradictions(r)...)
 }
@@ -313,7 +313,7 @@ func contradictions(r Result) []string {
 	}
 	var ws []string
 	if below > 0 {
-		ws = append(ws, fmt.Sprintf("%d of %s failed at loads up to %g, which is reported as passed: something else disturbed them; where that is common, expect a larger error rate",
+		ws = append(ws, fmt.Sprintf("%d of %s failed at loads up to %g, which is reported as passed: something else disturbed them; if that is common, set a larger error rate",
 			below, windows(len(r.Trials)), r.Passed))
 	}
 	if above > 0 {

@@ -153,19 +153,19 @@ func (p *paper) lastSaid() (passed, failed float64) {
 }
 
 func (p *paper) warnings(r Result) []string {
-	ws := []string{"the paper's algorithm confirms nothing: one window that is wrong ends it at a wrong load; the default algorithm repeats what it reports"}
+	ws := []string{"the paper's algorithm does not repeat windows: a single wrong window gives a wrong result; the default algorithm repeats both sides of its result"}
 	switch {
 	case !p.over:
 		ws = append(ws, fmt.Sprintf("the search was stopped after %s, before the algorithm had an answer", windows(len(p.trials))))
 	case p.load > p.o.Max && !r.Capped:
-		ws = append(ws, fmt.Sprintf("the ramp's rule accepted all loads up to the largest allowed, %g, and the algorithm has no answer: take a smaller fraction, or the default algorithm", p.o.Max))
+		ws = append(ws, fmt.Sprintf("the ramp's rule accepted all loads up to the largest allowed, %g, so the algorithm has no answer: use a smaller fraction or the default algorithm", p.o.Max))
 	case r.Capped:
-		ws = append(ws, fmt.Sprintf("the next load would be above the largest allowed, %g: the boundary may be anywhere above; allow a larger one", p.o.Max))
+		ws = append(ws, fmt.Sprintf("the next load would exceed the largest allowed, %g: the boundary may be anywhere above; allow a larger load", p.o.Max))
 	case math.IsNaN(p.answer):
-		ws = append(ws, fmt.Sprintf("no answer after %s, as many as allowed; allow more", windows(len(p.trials))))
+		ws = append(ws, fmt.Sprintf("no answer after %s, the most allowed; allow more", windows(len(p.trials))))
 	}
 	if len(p.trials) > 0 && !p.trials[0].Passed {
-		ws = append(ws, fmt.Sprintf("the first load, %g, failed, and the algorithm has no lower bound: start lower", p.trials[0].Load))
+		ws = append(ws, fmt.Sprintf("the first load, %g, failed, so the algorithm has no lower bound: start lower", p.trials[0].Load))
 	}
 	if !math.IsNaN(p.answer) && !passedAt(p.trials, p.answer) {
 		ws = append(ws, fmt.Sprintf("the paper's answer, %g, was never tested", p.answer))
@@ -185,7 +185,7 @@ func (p *paper) rampWarnings(r Result) (ws []string) {
 		ws = append(ws, fmt.Sprintf("the ramp's rule accepted %s that broke the SLA: these loads did not pass", windows(broke)))
 	}
 	if math.IsNaN(r.Passed) && slices.ContainsFunc(p.trials, func(t Trial) bool { return t.Passed }) {
-		ws = append(ws, "the ramp's rule accepted loads, and none is known to have kept the SLA: no load passed; start lower, or use the default algorithm")
+		ws = append(ws, "the ramp's rule accepted loads, but no load is known to keep the SLA; start lower, or use the default algorithm")
 	}
 	return ws
 }

@@ -77,7 +77,7 @@ func TestCapped(t *testing.T) {
 	if r.Passed != 5000 || !math.IsNaN(r.Failed) || !math.IsNaN(r.Estimate) || r.Low != 5000 || !math.IsInf(r.High, 1) || !r.Capped || !r.Confirmed || r.Floored {
 		t.Errorf("result %+v; want passed 5000, capped, confirmed", r)
 	}
-	wantWarning(t, r, "the largest load allowed, 5000, was passed")
+	wantWarning(t, r, "the largest load allowed, 5000, passed")
 }
 
 // A first load that is too high is no end: the search goes down, as far as it
@@ -98,7 +98,7 @@ func TestStepsDown(t *testing.T) {
 	if !math.IsNaN(r.Passed) || r.Failed != 1 || !math.IsNaN(r.Estimate) || r.Low != 0 || r.High != 1 || !r.Floored || !r.Confirmed || r.Capped {
 		t.Errorf("result %+v; want failed 1, floored, confirmed", r)
 	}
-	wantWarning(t, r, "the smallest load allowed, 1, was failed")
+	wantWarning(t, r, "the smallest load allowed, 1, failed")
 }
 
 // The search never offers more than a step of the ramp above what has passed.

@@ -91,7 +91,7 @@ type Result struct {
 
 // ErrOptions is the kind of error of options with which a search makes no sense.
 // The message says which option, and what it may be.
-var ErrOptions = errors.New("unusable options of a search")
+var ErrOptions = errors.New("unusable search options")
 
 // Algorithm names a way of searching.
 type Algorithm string
@@ -182,23 +182,23 @@ const (
 func (o Options) check() error {
 	switch {
 	case o.Algorithm != Default && o.Algorithm != Paper:
-		return fmt.Errorf("%w: algorithm %q; there are %q and %q", ErrOptions, o.Algorithm, Default, Paper)
+		return fmt.Errorf("%w: unknown algorithm %q; use %q or %q", ErrOptions, o.Algorithm, Default, Paper)
 	case !positive(o.Start) || !positive(o.Min) || !positive(o.Max):
-		return fmt.Errorf("%w: start at %v, from %v to %v; loads are above 0 and finite", ErrOptions, o.Start, o.Min, o.Max)
+		return fmt.Errorf("%w: start at %v, from %v to %v; loads must be above 0 and finite", ErrOptions, o.Start, o.Min, o.Max)
 	case o.Start < o.Min || o.Start > o.Max:
-		return fmt.Errorf("%w: the first load, %v, is not between the smallest, %v, and the largest, %v", ErrOptions, o.Start, o.Min, o.Max)
+		return fmt.Errorf("%w: the first load, %v, must be between the smallest, %v, and the largest, %v", ErrOptions, o.Start, o.Min, o.Max)
 	case o.Max/o.Min > maxRatio:
-		return fmt.Errorf("%w: loads from %v to %v; the largest may be 2^50 times the smallest", ErrOptions, o.Min, o.Max)
+		return fmt.Errorf("%w: loads from %v to %v; the largest must be at most 2^50 times the smallest", ErrOptions, o.Min, o.Max)
 	case !within(o.Resolution, .001, .5):
-		return fmt.Errorf("%w: resolution %v; it is from .001 to .5", ErrOptions, o.Resolution)
+		return fmt.Errorf("%w: resolution %v must be from .001 to .5", ErrOptions, o.Resolution)
 	case !within(o.Factor, 1.5, 100):
-		return fmt.Errorf("%w: factor %v of the ramp; it is from 1.5 to 100", ErrOptions, o.Factor)
+		return fmt.Errorf("%w: the ramp's factor %v must be from 1.5 to 100", ErrOptions, o.Factor)
 	case o.MaxWindows < 1 || o.MaxWindows > maxWindowsLimit:
-		return fmt.Errorf("%w: at most %d windows; a search has from 1 to %d", ErrOptions, o.MaxWindows, maxWindowsLimit)
+		return fmt.Errorf("%w: the limit of %d windows must be from 1 to %d", ErrOptions, o.MaxWindows, maxWindowsLimit)
 	case !within(o.ErrorRate, .001, .3):
-		return fmt.Errorf("%w: error rate %v; it is from .001 to .3", ErrOptions, o.ErrorRate)
+		return fmt.Errorf("%w: error rate %v must be from .001 to .3", ErrOptions, o.ErrorRate)
 	case !within(o.Rate, math.SmallestNonzeroFloat64, 1):
-		return fmt.Errorf("%w: rate %v of the paper's algorithm; it is above 0, up to 1", ErrOptions, o.Rate)
+		return fmt.Errorf("%w: rate %v of the paper's algorithm must be above 0 and at most 1", ErrOptions, o.Rate)
 	}
 	return nil
 }

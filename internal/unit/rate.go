@@ -49,7 +49,7 @@ func ParseRate(s string) (Rate, error) {
 		return Rate{}, err
 	}
 	if !rateRE.MatchString(s) {
-		return Rate{}, fmt.Errorf("%q is not a rate: allowed is %s", s, RateAllowed)
+		return Rate{}, fmt.Errorf("%q is not a rate: use %s", s, RateAllowed)
 	}
 	number, name := splitUnit(strings.TrimSuffix(s, "/s"))
 	base, factor := rateUnit(name)
@@ -57,7 +57,7 @@ func ParseRate(s string) (Rate, error) {
 	exact, _ := new(big.Rat).SetString(number) // the pattern guarantees a decimal number
 	value, _ := exact.Mul(exact, new(big.Rat).SetInt64(factor)).Float64()
 	if value >= maxRate {
-		return Rate{}, fmt.Errorf("%q is too large a rate: less than 10^18 a second is allowed", s)
+		return Rate{}, fmt.Errorf("%q is too large: a rate must be less than 10^18 a second", s)
 	}
 	return Rate{Value: value, Base: base}, nil
 }

@@ -20,7 +20,7 @@ import (
 // Refuse is what is wrong with the parameter of this key if bad is true, and nil
 // otherwise.
 func Refuse(bad bool, key, allowed, problem string, args ...any) error {
-	return Invalid(bad, key, fmt.Sprintf(problem, args...), "allowed is "+allowed)
+	return Invalid(bad, key, fmt.Sprintf(problem, args...), "use "+allowed)
 }
 
 // Invalid is Refuse with another way to say what to do.
@@ -82,7 +82,7 @@ func FindVersion(ctx context.Context, name string, environ []string, form *regex
 		return "", fmt.Errorf("asking %s for its version: %w", path, err)
 	}
 	if version := strings.TrimSpace(string(out)); !form.MatchString(version) {
-		return "", fmt.Errorf("%s is %q, and %s is needed: %s", path, version, want, howToInstall(name))
+		return "", fmt.Errorf("%s is %q, but %s is needed: %s", path, version, want, howToInstall(name))
 	}
 	return path, nil
 }
@@ -112,7 +112,7 @@ func RunTool(ctx context.Context, cmd *exec.Cmd, r Reporter) error {
 func LastLine(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
-		return "it said nothing"
+		return "it printed nothing"
 	}
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }

@@ -71,7 +71,7 @@ func New(rawURL string) (*Store, error) {
 	}
 	o, err := parseOptions(address.URL())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; want %s", address, address.Hide(err), example)
+		return nil, fmt.Errorf("%s: %w; use %s", address, address.Hide(err), example)
 	}
 	return &Store{address: address, options: o}, nil
 }
@@ -148,7 +148,7 @@ func parseOptions(u *url.URL) (options, error) {
 		return o, fmt.Errorf("%w: a host has no name", model.ErrUsage)
 	}
 	if !keyspaceName.MatchString(o.keyspace) {
-		return o, fmt.Errorf("%w: the keyspace %q must have a name of small letters, digits and _", model.ErrUsage, o.keyspace)
+		return o, fmt.Errorf("%w: the keyspace name %q must consist of lower-case letters, digits and _", model.ErrUsage, o.keyspace)
 	}
 	if port := u.Port(); port != "" {
 		var err error
@@ -178,7 +178,7 @@ func (o *options) parameters(values url.Values) error {
 			o.replication = n
 		default:
 			// Neither name nor value is shown: it may be a misplaced secret.
-			return fmt.Errorf("%w: unknown parameter; there are consistency and replication", model.ErrUsage)
+			return fmt.Errorf("%w: unknown parameter; use consistency or replication", model.ErrUsage)
 		}
 	}
 	return nil

@@ -228,7 +228,7 @@ func adminError(err error) error {
 	case gocql.ErrCodeUnauthorized:
 		return fmt.Errorf("%w: %w; the user needs the right to create tables, or a keyspace of its own in the URL", model.ErrDenied, err)
 	case gocql.ErrCodeInvalid, gocql.ErrCodeConfig:
-		return fmt.Errorf("%w: %w; does the keyspace exist?", model.ErrUsage, err)
+		return fmt.Errorf("%w: %w; check that the keyspace exists", model.ErrUsage, err)
 	}
 	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
 }

@@ -175,7 +175,7 @@ func newSite(ctx context.Context, name, host, service string, r Resolver) (site,
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return s, fmt.Errorf("%w: there is no host %q; check the URL", model.ErrUsage, host)
+		return s, fmt.Errorf("%w: unknown host %q; check the URL", model.ErrUsage, host)
 	case err != nil:
 		return s, fmt.Errorf("%w: looking up the host %q: %w", model.ErrUnavailable, host, err)
 	case len(addresses) == 0:

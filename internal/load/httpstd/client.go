@@ -72,7 +72,7 @@ func (c *client) read(ctx context.Context, answer *http.Response) error {
 		return failure(ctx, err)
 	}
 	if c.target.config.HTTP2 && answer.ProtoMajor != 2 {
-		return &load.Error{Kind: load.ErrProtocol, Err: fmt.Errorf("the server answered in %s, not in HTTP/2", answer.Proto)}
+		return &load.Error{Kind: load.ErrProtocol, Err: fmt.Errorf("the server answered in %s instead of HTTP/2", answer.Proto)}
 	}
 	return nil
 }

@@ -38,9 +38,9 @@ const (
 func (d Dataset) Check() error {
 	switch {
 	case d.Records < 1 || d.Records > maxRecords:
-		return fmt.Errorf("%w: a data set of %d records; there must be 1 to %d", model.ErrUsage, d.Records, int64(maxRecords))
+		return fmt.Errorf("%w: a data set must have 1 to %[3]d records, not %[2]d", model.ErrUsage, d.Records, int64(maxRecords))
 	case d.Fields < 1 || d.Fields > maxFields:
-		return fmt.Errorf("%w: records of %d fields; there must be 1 to %d", model.ErrUsage, d.Fields, maxFields)
+		return fmt.Errorf("%w: records must have 1 to %[3]d fields, not %[2]d", model.ErrUsage, d.Fields, maxFields)
 	case d.FieldSize < MinFieldSize || d.FieldSize > maxRecordSize/d.Fields:
 		return fmt.Errorf("%w: fields of %d bytes; they must have %d to %d in records of %d fields",
 			model.ErrUsage, d.FieldSize, MinFieldSize, maxRecordSize/d.Fields, d.Fields)
@@ -148,7 +148,7 @@ func verify(value []byte, record int64, field int, scratch []byte) error {
 	version := number(binary.LittleEndian.Uint64(value))
 	fill(scratch, record, field, version)
 	if !bytes.Equal(value, scratch) {
-		return fmt.Errorf("field %d is not what was written (%.20q…)", field, value)
+		return fmt.Errorf("field %d differs from what was written (%.20q…)", field, value)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func write(ctx context.Context, store Store, admin Admin, set Dataset) error {
 		return err
 	}
 	if n != set.Records {
-		return fmt.Errorf("%w: %d records are there after %d were written; check that nothing else writes to this store, and that it does not expire records",
+		return fmt.Errorf("%w: the store holds %d records after %d were written; check that nothing else writes to this store, and that it does not expire records",
 			model.ErrInvalid, n, set.Records)
 	}
 	return admin.Finish(ctx, set.String())
@@ -168,7 +168,7 @@ func inTime[T any](ctx context.Context, within time.Duration, do func(context.Co
 		return v, err
 	}
 	// The library only says that a time was over.
-	return v, fmt.Errorf("%w: the store accepted the connection and did not answer within %v; check that it is up and that the port is right", model.ErrUnavailable, within)
+	return v, fmt.Errorf("%w: the store accepted the connection but did not answer within %v; check that it is running and that the port is right", model.ErrUnavailable, within)
 }
 
 // Remover is implemented by the Admin of a store from which records can be

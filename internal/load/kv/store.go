@@ -104,7 +104,7 @@ func (r Row) Values() []any {
 // Foreign is the error of kind model.ErrUsage for a table of records that is
 // there and was made by another program; instead says what else can be named.
 func Foreign(table, instead string) error {
-	return fmt.Errorf("%w: the table %s exists and is not scalebench's; rename it, or name another %s", model.ErrUsage, table, instead)
+	return fmt.Errorf("%w: the table %s exists but does not belong to scalebench; rename it, or use another %s", model.ErrUsage, table, instead)
 }
 
 // Session does one operation at a time, over a connection of its own, without
@@ -155,7 +155,7 @@ type Address struct{ url *url.URL }
 func ParseAddress(raw, example string, schemes ...string) (Address, error) {
 	u, err := url.Parse(raw)
 	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" {
-		return Address{}, fmt.Errorf("%w: cannot parse the URL of the data store (not shown, it may hold a password); use %s, with special characters in the password written as %%XX",
+		return Address{}, fmt.Errorf("%w: cannot parse the data store's URL (not shown, it may hold a password); use %s, with special characters in the password written as %%XX",
 			model.ErrUsage, example)
 	}
 	return Address{u}, nil

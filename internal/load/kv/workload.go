@@ -68,7 +68,7 @@ func Preset(name string) (Workload, error) {
 		}
 		names = append(names, w.Name)
 	}
-	return Workload{}, fmt.Errorf("%w: there is no workload %q; use one of %s", model.ErrUsage, name, strings.Join(names, ", "))
+	return Workload{}, fmt.Errorf("%w: unknown workload %q; use one of %s", model.ErrUsage, name, strings.Join(names, ", "))
 }
 
 // Check refuses what cannot be done, with model.ErrUsage.
@@ -81,7 +81,7 @@ func (w Workload) Check() error {
 		sum += weight
 	}
 	if sum == 0 {
-		return fmt.Errorf("%w: workload %s does nothing; give one of read, update, insert, read-modify-write a weight", model.ErrUsage, w.Name)
+		return fmt.Errorf("%w: workload %s does nothing; give a weight to read, update, insert or read-modify-write", model.ErrUsage, w.Name)
 	}
 	return w.Distribution.Check()
 }

@@ -243,13 +243,13 @@ func (c *connection) advice(err error, bucket string) string {
 	var refused *net.OpError
 	switch {
 	case errors.As(err, &unknown):
-		return "the server's certificate is of an authority that this node does not know: name the authority's file in ca_file (ca, for a load)"
+		return "this node does not know the authority of the server's certificate: give its file in ca_file (ca, for a load)"
 	case errors.As(err, &verify):
-		return "the server's certificate is not valid for " + c.endpoint + ": correct endpoint, or path_style if the bucket stands in the host name"
+		return "the server's certificate is not valid for " + c.endpoint + ": correct endpoint, or path_style if the bucket is in the host name"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return "the server does not speak TLS: write http:// in endpoint"
 	case errors.As(err, &refused) && refused.Op == "dial":
-		return "no connection to " + c.endpoint + ": is this the endpoint, and does the server run?"
+		return "no connection to " + c.endpoint + ": check the endpoint and that the server is running"
 	}
 	return ""
 }
@@ -258,9 +258,9 @@ func (c *connection) advice(err error, bucket string) string {
 func (c *connection) adviceOnAnswer(a minio.ErrorResponse, bucket string) string {
 	switch a.Code {
 	case "NoSuchBucket":
-		return fmt.Sprintf("make bucket %q, or set create: true (workload objectstore)", bucket)
+		return fmt.Sprintf("create bucket %q, or set create: true (workload objectstore)", bucket)
 	case "InvalidAccessKeyId", "InvalidAccessKey":
-		return "the server does not know this access key: look at AWS_ACCESS_KEY_ID (or the profile or role) of the agent, and at endpoint"
+		return "the server does not know this access key: check AWS_ACCESS_KEY_ID (or the profile or role) of the agent, and endpoint"
 	case "SignatureDoesNotMatch":
 		return "the secret key of the agent does not belong to its access key (AWS_SECRET_ACCESS_KEY), or region is wrong"
 	case "RequestTimeTooSkewed", "RequestExpired", "AccessDenied.RequestTimeTooSkewed":
@@ -268,15 +268,15 @@ func (c *connection) adviceOnAnswer(a minio.ErrorResponse, bucket string) string
 		if skew < 0 {
 			skew, to = -skew, "behind"
 		}
-		return fmt.Sprintf("this node's clock is %v %s the server's: set it, by NTP for instance", skew, to)
+		return fmt.Sprintf("this node's clock is %v %s the server's: set it, for example by NTP", skew, to)
 	case "PermanentRedirect", "AuthorizationHeaderMalformed", "InvalidRegion", "IllegalLocationConstraintException", "TemporaryRedirect":
 		return strings.Replace(fmt.Sprintf("the bucket is in another region (%s): set region, and endpoint if it names one", a.Region), " ()", "", 1)
 	case "ExpiredToken", "ExpiredTokenException", "InvalidToken":
-		return "the session token of the agent's credentials is not valid any more: renew it and start the agent again"
+		return "the session token of the agent's credentials has expired: renew it and restart the agent"
 	case "AccessDenied":
 		return fmt.Sprintf("the credentials need the rights to list, put, get and delete objects of bucket %q", bucket)
 	case "SecondLevelDomainForbidden":
-		return "the server wants the bucket in the host name: set path_style: never"
+		return "the server requires the bucket in the host name: set path_style: never"
 	}
 	return ""
 }

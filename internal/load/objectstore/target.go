@@ -118,10 +118,10 @@ func (c Config) Check() error {
 	}
 	var endpoint error
 	if _, err := ParseEndpoint(c.Endpoint); c.Endpoint != "" && err != nil { // which is not shown: it may hold a password
-		endpoint = &model.InputError{Path: "endpoint", Problem: err.Error(), Allowed: "allowed is http://HOST:PORT or https://HOST"}
+		endpoint = &model.InputError{Path: "endpoint", Problem: err.Error(), Allowed: "use http://HOST:PORT or https://HOST"}
 	}
 	return errors.Join(endpoint,
-		refuse(!bucketPattern.MatchString(c.Bucket) || strings.Contains(c.Bucket, ".."), "bucket", strconv.Quote(c.Bucket), "a name of 3 to 63 small letters, digits, dots and dashes"),
+		refuse(!bucketPattern.MatchString(c.Bucket) || strings.Contains(c.Bucket, ".."), "bucket", strconv.Quote(c.Bucket), "a name of 3 to 63 lower-case letters, digits, dots and dashes"),
 		refuse(len(c.Prefix) > 200 || !prefixPattern.MatchString(c.Prefix), "prefix", strconv.Quote(c.Prefix), "words of letters, digits, and . _ -, with / between them"),
 		oneOf("path_style", c.PathStyle, StyleAuto, StyleAlways, StyleNever),
 		oneOf("operation", c.Operation, Put, Get, PutDelete, Mixed),
@@ -201,7 +201,7 @@ const patience = 7
 
 func (t *Target) putObjects(ctx context.Context) error {
 	if t.Objects > 0 {
-		t.Say(t.Stdout, "objectstore: putting %d objects of %v to be got", t.Objects, unit.Size(t.Size))
+		t.Say(t.Stdout, "objectstore: putting %d objects of %v to read", t.Objects, unit.Size(t.Size))
 	}
 	t.objects = make([]*object, t.Objects)
 	group, ctx := errgroup.WithContext(ctx)
@@ -213,7 +213,7 @@ func (t *Target) putObjects(ctx context.Context) error {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return fmt.Errorf("putting the objects that are to be got: %w", err)
+		return fmt.Errorf("putting the objects to read: %w", err)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func New(rawURL string) (*Store, error) {
 	}
 	s := &Store{address: address}
 	if err := s.configure(); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w; want %s", model.ErrUsage, address, address.Hide(err), example)
+		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(err), example)
 	}
 	return s, nil
 }
@@ -82,7 +82,7 @@ func (s *Store) configure() (err error) {
 				return errors.New("skip_verify must be true or false")
 			}
 		case !slices.Contains(ignored, name):
-			return fmt.Errorf("there is no parameter %q", name)
+			return fmt.Errorf("unknown parameter %q", name)
 		}
 	}
 	if s.database, err = strconv.Atoi(cmp.Or(database, "0")); err != nil || s.database < 0 {

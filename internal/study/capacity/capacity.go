@@ -41,16 +41,16 @@ import (
 // Study is the question with its parameters. Those that stood at the workload in
 // earlier versions still may: there they hold for that workload alone.
 type Study struct {
-	SLA        string     `json:"sla,omitempty" flag:"sla" at:"load" jsonschema_description:"Required: what the server has to keep: p90=150ms, or several: p99=500ms,errors=0.1%. Latencies count from when requests were due. Without errors= at most 1 % may fail."`
+	SLA        string     `json:"sla,omitempty" flag:"sla" at:"load" jsonschema_description:"Required: what the server must keep: p90=150ms, or several: p99=500ms,errors=0.1%. Latencies count from when requests were due. Without errors= at most 1 % may fail."`
 	Start      *unit.Rate `json:"start,omitempty" flag:"start" unit:"op/s" at:"load" jsonschema_description:"First load, in operations per second (default 100op/s, or the nearest that min and max allow)."`
 	Min        *unit.Rate `json:"min,omitempty" flag:"min" unit:"op/s" at:"load" jsonschema_description:"Smallest load allowed (default 1op/s, or start or max where that is less)."`
 	Max        *unit.Rate `json:"max,omitempty" flag:"max" unit:"op/s" at:"load" jsonschema_description:"Largest load allowed, such as 50kop/s (default 1Mop/s)."`
-	Resolution float64    `json:"resolution,omitempty" flag:"resolution" at:"load" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"How far apart passed and failed may be in the end, relative to each other."`
-	Windows    int        `json:"windows,omitempty" flag:"windows" at:"load" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"At most so many windows that count."`
-	Algorithm  string     `json:"algorithm,omitempty" flag:"algorithm" at:"load" jsonschema:"enum=default,enum=paper" jsonschema_description:"default tolerates windows that lie; paper is that of the black-box throughput paper, with its errors."`
-	Fraction   float64    `json:"fraction,omitempty" at:"load" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"With paper: a second of the ramp passes if the median latency exceeds the round-trip time by at most so much of it."`
-	Step       float64    `json:"step,omitempty" at:"load" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"With paper: fine steps are so much of the last gap."`
-	FailBelow  *unit.Rate `json:"fail_below,omitempty" flag:"fail-below" unit:"op/s" jsonschema_description:"Exit code 3 if the server takes less than so many requests per second, 4 if that cannot be told."`
+	Resolution float64    `json:"resolution,omitempty" flag:"resolution" at:"load" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"Largest relative distance of the passed and the failed load at the end."`
+	Windows    int        `json:"windows,omitempty" flag:"windows" at:"load" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"Largest number of windows that count."`
+	Algorithm  string     `json:"algorithm,omitempty" flag:"algorithm" at:"load" jsonschema:"enum=default,enum=paper" jsonschema_description:"default tolerates wrong windows; paper is that of the black-box throughput paper, with its errors."`
+	Fraction   float64    `json:"fraction,omitempty" at:"load" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"With paper: a second of the ramp passes if the median latency exceeds the round-trip time by at most this fraction of it."`
+	Step       float64    `json:"step,omitempty" at:"load" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"With paper: size of the fine steps as a fraction of the last gap."`
+	FailBelow  *unit.Rate `json:"fail_below,omitempty" flag:"fail-below" unit:"op/s" jsonschema_description:"Exit code 3 if the server takes less than this many requests per second, 4 if that is uncertain."`
 }
 
 // newStudy has the defaults.
@@ -96,7 +96,7 @@ func (s *Study) Analyze(_ context.Context, in study.Input) (study.Result, error)
 		return nil, err
 	}
 	if len(searches) == 0 && s.FailBelow != nil {
-		return nil, fmt.Errorf("%w: --fail-below is about a capacity, and run %s searches for none; leave it out", model.ErrUsage, in.Run.Run().ID)
+		return nil, fmt.Errorf("%w: --fail-below needs a capacity, but run %s searches for none; leave it out", model.ErrUsage, in.Run.Run().ID)
 	}
 	r := &Result{Searches: searches}
 	if s.FailBelow != nil {

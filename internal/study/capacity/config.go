@@ -35,7 +35,7 @@ type Config struct {
 func (s *Study) configFor(entry map[string]any, kind string) (c Config, p *work.Params, err error) {
 	p, ok := work.Kind().New().(*work.Params)
 	if !ok || kind != work.Kind().Name {
-		return c, p, &model.InputError{Path: "kind", Problem: kind + " offers no load to search with", Allowed: "a search for a capacity needs workloads of kind " + work.Kind().Name}
+		return c, p, &model.InputError{Path: "kind", Problem: kind + " offers no load that a search could vary", Allowed: "a search for a capacity needs workloads of kind " + work.Kind().Name}
 	}
 	own := &Study{}
 	for _, from := range []any{s, entry} {
@@ -74,7 +74,7 @@ func (c Config) suits(p *work.Params) error {
 	slowest := c.SLA.Slowest()
 	switch {
 	case p.Users > 0:
-		return &model.InputError{Path: "users", Problem: "a search offers loads of its own, whatever the server does (open loop)", Allowed: "leave users out"}
+		return &model.InputError{Path: "users", Problem: "a search chooses its own load (open loop)", Allowed: "leave users out"}
 	case p.Timeout.Std() <= slowest:
 		// What takes longer than the timeout is an error, so that the timeout
 		// would be the SLA.
@@ -98,7 +98,7 @@ func (s *Study) config() (c Config, err error) {
 	c.MaxWindows, c.Algorithm = cmp.Or(s.Windows, d.Windows), search.Algorithm(cmp.Or(s.Algorithm, d.Algorithm))
 	s.bounds(&c.Options)
 	if !(c.Start >= c.Min) || !(c.Max >= c.Start) {
-		return c, &model.InputError{Path: "start", Problem: fmt.Sprintf("loads from %v to %v beginning with %v", c.Min, c.Max, c.Start), Allowed: "they must be in this order: min, start, max"}
+		return c, &model.InputError{Path: "start", Problem: fmt.Sprintf("loads from %v to %v beginning with %v", c.Min, c.Max, c.Start), Allowed: "they must be positive, with min ≤ start ≤ max"}
 	}
 	if _, err := search.New(c.Options); err != nil {
 		return c, &model.InputError{Problem: err.Error()}
@@ -138,6 +138,6 @@ func (c Config) tooShort() []string {
 	if x <= load.Tolerable {
 		return nil
 	}
-	return []string{fmt.Sprintf("windows of %v are short for %v: a server offered up to %s more than it can do keeps that until they end, and what it sustains may be less by so much; let them be %v long",
+	return []string{fmt.Sprintf("windows of %v are short for %v: an overload of up to %s can stay unnoticed until a window ends, so the sustained capacity may be lower by as much; use windows of %v",
 		c.Scored, c.SLA, unit.Share(x), c.SLA.Scored(c.WarmUp))}
 }

@@ -53,11 +53,11 @@ const (
 func (c Config) health(w load.Window, drain, light time.Duration) (problems []reason) {
 	full := c.overloaded(w)
 	if len(full) > 0 {
-		problems = append(problems, blame(w, full, "%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %s or more, where %s can be tolerated",
+		problems = append(problems, blame(w, full, "%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %s or more, where at most %s is tolerated",
 			share(busiest(w, full)), took(lagOf(w, full)), exactly(c.tolerated())))
 	} else if lag, allowed := lag(w), c.tolerated(); lag > allowed && c.keptWithout(w, lagWeight*lag, drain) {
 		late := those(w, func(p load.Generator) bool { return p.Lag > allowed })
-		problems = append(problems, blame(w, late, "%s sent late: 1 in 100 of all operations by %s or more, where %s can be tolerated; busy for %s of the time",
+		problems = append(problems, blame(w, late, "%s sent late: 1 in 100 operations by %s or more, where at most %s is tolerated; busy for %s of the time",
 			took(lag), exactly(allowed), share(busiest(w, late))))
 	}
 	answer := service(w)
@@ -71,7 +71,7 @@ func (c Config) health(w load.Window, drain, light time.Duration) (problems []re
 	}
 	if w.Processor > processorLimit {
 		full = those(w, func(p load.Generator) bool { return p.Processor > processorLimit })
-		problems = append(problems, blame(w, full, "the processors that %s can use were in use for %s; what is measured may be the wait for one: use more or larger generators, and another machine than the server's",
+		problems = append(problems, blame(w, full, "the processors of %s were busy for %s of the time, so latencies may include waiting for a processor: use more or larger generators, and not the server's machine",
 			share(min(w.Processor, 1))))
 	}
 	return problems

@@ -16,7 +16,7 @@ import (
 func TestHiddenReasons(t *testing.T) {
 	late := func(node model.NodeID, lag time.Duration, busy float64) Assessment {
 		w := load.Window{Generators: []load.Generator{{Node: node}, {Node: "other"}}}
-		return Assessment{Verdict: Unusable, Problems: []reason{blame(w, []model.NodeID{node}, "%s sent late: by %s or more, where %s can be tolerated; busy for %s of the time",
+		return Assessment{Verdict: Unusable, Problems: []reason{blame(w, []model.NodeID{node}, "%s sent late: by %s or more, where at most %s is tolerated; busy for %s of the time",
 			took(lag), exactly(5*time.Millisecond), share(busy))}}
 	}
 	moved := func(second int, longer time.Duration) Assessment {
@@ -30,15 +30,15 @@ func TestHiddenReasons(t *testing.T) {
 		moved(3, 9*time.Millisecond), moved(12, 7*time.Millisecond), moved(4, -7*time.Millisecond),
 	}
 	want := []string{
-		"1 to 3, 6: generator 10.0.0.7 sent late: by 960µs to 1.02s or more, where 5ms can be tolerated; busy for 9.5% to 100% of the time",
-		"5: generator 10.0.0.8 sent late: by 7ms or more, where 5ms can be tolerated; busy for 9.5% of the time",
+		"1 to 3, 6: generator 10.0.0.7 sent late: by 960µs to 1.02s or more, where at most 5ms is tolerated; busy for 9.5% to 100% of the time",
+		"5: generator 10.0.0.8 sent late: by 7ms or more, where at most 5ms is tolerated; busy for 9.5% of the time",
 		"7, 8: in second 3 to 12 of the window the path to the target became 7ms to 9ms longer",
 		"9: in second 4 of the window the path to the target became 7ms shorter",
 	}
 	if diff := cmp.Diff(want, x.hiddenReasons()); diff != "" {
 		t.Errorf("hiddenReasons (-want +got):\n%s", diff)
 	}
-	if x.Answer.Windows[0].reason() != "generator 10.0.0.7 sent late: by 960µs or more, where 5ms can be tolerated; busy for 9.5% of the time" {
+	if x.Answer.Windows[0].reason() != "generator 10.0.0.7 sent late: by 960µs or more, where at most 5ms is tolerated; busy for 9.5% of the time" {
 		t.Errorf("the first window now says %q", x.Answer.Windows[0].reason())
 	}
 	if got, want := ranges([]int{1, 2, 4, 5, 6, 9}), "1, 2, 4 to 6, 9"; got != want {

@@ -53,18 +53,18 @@ const (
 type Params struct {
 	Preset    string         `json:"preset,omitempty" jsonschema:"enum=paper" jsonschema_description:"Values for the keys that are not given. paper: a file of twice the memory is written once, in order, in blocks of 256KiB, through the page cache; the time includes the final fsync."`
 	Volume    string         `json:"volume,omitempty" jsonschema:"pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"Name of a volume of the node. Default: its only volume; without volumes the task's own folder."`
-	Path      string         `json:"path,omitempty" jsonschema_description:"Absolute path of a folder, a file or a block device on every node, in place of a volume."`
-	Destroy   bool           `json:"destroy,omitempty" jsonschema_description:"Allows to overwrite what path names: an existing file or a block device."`
+	Path      string         `json:"path,omitempty" jsonschema_description:"Absolute path of a folder, a file or a block device on every node, instead of a volume."`
+	Destroy   bool           `json:"destroy,omitempty" jsonschema_description:"Allow overwriting the existing file or block device of path."`
 	Pattern   string         `json:"pattern,omitempty" jsonschema:"enum=sequential,enum=random,default=sequential" jsonschema_description:"Order of the blocks."`
 	Operation string         `json:"operation,omitempty" jsonschema:"enum=read,enum=write,enum=mixed,default=write" jsonschema_description:"What is done with the blocks."`
-	ReadShare int            `json:"read_share,omitempty" jsonschema:"minimum=1,maximum=99,default=50" jsonschema_description:"mixed: per cent of the operations that are reads."`
+	ReadShare int            `json:"read_share,omitempty" jsonschema:"minimum=1,maximum=99,default=50" jsonschema_description:"mixed: percentage of reads."`
 	BlockSize unit.Size      `json:"block_size,omitempty" jsonschema_description:"Size of one operation. Default: 256KiB."`
 	Depth     int            `json:"depth,omitempty" jsonschema:"minimum=1,maximum=4096,default=1" jsonschema_description:"Operations that each job keeps in flight."`
 	Jobs      int            `json:"jobs,omitempty" jsonschema:"minimum=1,maximum=256,default=1" jsonschema_description:"Threads; each has its own part of the file."`
 	Direct    *bool          `json:"direct,omitempty" jsonschema_description:"true: past the page cache (O_DIRECT), the default. false: through it, the default of the preset paper."`
 	Engine    string         `json:"engine,omitempty" jsonschema:"enum=psync,enum=sync,enum=libaio,enum=io_uring" jsonschema_description:"How fio asks the kernel. Default: psync with a depth of 1, libaio with more."`
 	Size      unit.Size      `json:"size,omitempty" jsonschema_description:"Size of the file, or of the part of the device that is used. Default: 512MiB; preset paper: twice the memory of the node."`
-	Ramp      unit.Duration  `json:"ramp,omitempty" jsonschema_description:"Time before the measurement in which the work is done but not counted. Default: 0s."`
+	Ramp      unit.Duration  `json:"ramp,omitempty" jsonschema_description:"Warm-up before the measurement; its work is not counted. Default: 0s."`
 	Duration  *unit.Duration `json:"duration,omitempty" jsonschema_description:"How long to measure. Default: 30s. 0s, the default of the preset paper: until the whole size was read or written once."`
 	Fsync     int            `json:"fsync,omitempty" jsonschema:"minimum=1" jsonschema_description:"fsync after this many writes of each job. Default: none."`
 	Layout    *bool          `json:"layout,omitempty" jsonschema_description:"Whether the whole size is written before the measurement. false is right for a device that is known to be written already. Default: true; preset paper: false while it writes in order."`
@@ -149,7 +149,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		return err
 	}
 	if last == nil {
-		return fmt.Errorf("fio ended well but printed no report: is %s really fio 3?", p.fio)
+		return fmt.Errorf("fio succeeded but printed no report; check that %s is fio 3", p.fio)
 	}
 	if err := checkComplete(p.plan, last.job); err != nil {
 		return err
@@ -267,7 +267,7 @@ func (p *Params) fixSize() error {
 	default:
 		memory := nodeMemory()
 		if memory == 0 {
-			return errors.New("the memory of this node is not known, so twice of it cannot be written: give a size")
+			return errors.New("the memory of this node is unknown, so the default size (twice the memory) is unknown: give a size")
 		}
 		s.size = 2 * memory
 	}
@@ -285,17 +285,17 @@ func warnings(s settings, t target, memory int64) []string {
 		warn("the paper measured ext4, and %s is %s: results are not comparable with the paper's", t.path, t.filesystem)
 	}
 	if !s.direct && s.writes() && s.duration > 0 {
-		warn("writes through the page cache for a fixed time: what is still in memory at the end counts as written; set direct: true, or duration: 0s, which includes the final fsync")
+		warn("writes go through the page cache for a fixed time, so data still in memory at the end counts as written; set direct: true, or duration: 0s, which includes the final fsync")
 	}
 	if !s.direct && memory > 0 && s.total() < 2*memory {
-		warn("%s through the page cache is less than twice the memory of %s: memory is measured with the disk; set direct: true or a larger size",
+		warn("%s through the page cache is less than twice the memory of %s, so memory is measured as well as the disk; set direct: true or a larger size",
 			human(s.total()), human(memory))
 	}
 	if !s.direct && s.depth > 1 && s.engine == "libaio" {
-		warn("libaio through the page cache does one operation at a time, whatever the depth: set direct: true")
+		warn("libaio through the page cache does one operation at a time at any depth: set direct: true")
 	}
 	if s.reads() && t.kind == device && !t.layOut(s) {
-		warn("%s was not laid out: blocks that were never written may be answered without the disk; destroy: true and layout: true write it first", t.path)
+		warn("%s was not laid out: the device may answer reads of blocks that were never written without the medium; set destroy: true and layout: true to write it first", t.path)
 	}
 	return out
 }
@@ -313,25 +313,25 @@ func (p *Params) Validate() error {
 			workload.Refuse(s.duration != 0 && s.duration < time.Second, "duration", "1s or more, or 0s to read or write the size once", "%v is too short to measure", s.duration),
 			workload.Refuse(s.duration%time.Millisecond != 0, "duration", "whole milliseconds", "fio cannot run for %v", s.duration),
 			workload.Refuse(s.ramp%time.Millisecond != 0, "ramp", "whole milliseconds", "fio cannot ramp for %v", s.ramp),
-			workload.Refuse(s.ramp > 0 && s.duration == 0, "ramp", "0s with a duration of 0s", "a fixed amount of work has no ramp: part of it would not be counted"),
+			workload.Refuse(s.ramp > 0 && s.duration == 0, "ramp", "0s with a duration of 0s", "a ramp would leave part of a fixed amount of work uncounted"),
 		),
 		cmp.Or(
-			workload.Refuse(p.Volume != "" && p.Path != "", "path", "one of volume and path", "there is a volume, too"),
+			workload.Refuse(p.Volume != "" && p.Path != "", "path", "one of volume and path", "volume and path exclude each other"),
 			workload.Refuse(p.Path != "" && !filepath.IsAbs(p.Path), "path", "an absolute path, such as /mnt/data", "%q is relative", p.Path),
 			workload.Refuse(strings.ContainsAny(p.Path, "\x00\n"), "path", "a path without line breaks", "%q cannot be given to fio", p.Path),
-			workload.Refuse(p.Destroy && p.Path == "", "destroy", "destroy beside path", "volumes may be written to anyway"),
+			workload.Refuse(p.Destroy && p.Path == "", "destroy", "destroy only with path", "volumes may always be written to"),
 		),
 		cmp.Or( // keys that are possible by themselves
 			workload.Refuse(s.depth > 1 && (s.engine == "psync" || s.engine == "sync"), "depth", "1, or the engine libaio or io_uring; jobs work in parallel with any engine", "%s does one operation at a time", s.engine),
-			workload.Refuse(p.ReadShare != 0 && s.operation != Mixed, "read_share", "read_share beside operation: mixed", "operation is %s", s.operation),
-			workload.Refuse(p.Fsync != 0 && !s.writes(), "fsync", "fsync beside operation: write or mixed", "nothing is written"),
+			workload.Refuse(p.ReadShare != 0 && s.operation != Mixed, "read_share", "it only with operation: mixed", "does not apply to operation: %s", s.operation),
+			workload.Refuse(p.Fsync != 0 && !s.writes(), "fsync", "it only with operation: write or mixed", "nothing is written"),
 		))
 }
 
 func (p *Params) validateWords() error {
 	check := func(key, value, allowed string) error {
 		bad := value != "" && !slices.Contains(strings.Split(allowed, ", "), value)
-		return workload.Refuse(bad, key, allowed, "there is no %s %q", key, value)
+		return workload.Refuse(bad, key, allowed, "unknown %s %q", key, value)
 	}
 	return errors.Join(
 		check("preset", p.Preset, "paper"),
@@ -347,9 +347,9 @@ func (p *Params) validateNumbers() error {
 	s := p.settings()
 	return errors.Join(
 		check("depth", p.Depth, 4096), check("jobs", p.Jobs, 256), check("read_share", p.ReadShare, 99), check("fsync", p.Fsync, 1<<30),
-		workload.Refuse(p.BlockSize < 0 || p.BlockSize > unit.GiB, "block_size", "up to 1GiB", "%s is not a useful size of a block", p.BlockSize),
+		workload.Refuse(p.BlockSize < 0 || p.BlockSize > unit.GiB, "block_size", "up to 1GiB", "%s is not a useful block size", p.BlockSize),
 		workload.Refuse(s.direct && s.block%sector != 0, "block_size", "a multiple of 512B, or direct: false", "%s cannot be read or written past the page cache", p.BlockSize),
-		workload.Refuse(p.Size != 0 && p.Size.Bytes()/int64(max(1, s.jobs)) < s.block, "size", "a block for each job at least",
+		workload.Refuse(p.Size != 0 && p.Size.Bytes()/int64(max(1, s.jobs)) < s.block, "size", "at least one block per job",
 			"%s is too small for %s with blocks of %s", p.Size, jobs(s.jobs), unit.Size(s.block)))
 }
 

@@ -58,7 +58,7 @@ func (p *Params) answers(ctx context.Context) error {
 	if i := slices.IndexFunc(usage.Examples[:], func(err error) bool { return err != nil }); i >= 0 {
 		example = usage.Examples[i]
 	}
-	return fmt.Errorf("%w: the target %s answered none of %d requests: %w; is it up, and the URL right?", model.ErrUnavailable, p.Target, counts.Due, example)
+	return fmt.Errorf("%w: the target %s answered none of %d requests: %w; check that it is running and that the URL is right", model.ErrUnavailable, p.Target, counts.Due, example)
 }
 
 // redirected asks the target once more, for each kind of request, and returns
@@ -79,7 +79,7 @@ func (p *Params) redirected(ctx context.Context, within time.Duration) error {
 	if r == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %s answers %d and sends its clients to %s; what would be measured is the redirect: give the URL that it leads to, or say that the redirect is meant: --expect %d, or expect: in requests",
+	return fmt.Errorf("%w: %s answers %d and redirects to %s, so only the redirect would be measured: use the URL it redirects to, or accept the redirect with --expect %d, or expect: in requests",
 		model.ErrUnavailable, r.From, r.Status, r.To, r.Status)
 }
 

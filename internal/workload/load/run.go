@@ -45,7 +45,7 @@ func (p *Params) take(o *model.Offer) (err error) {
 		p.Agreement, err = engine.ParseSLA(o.SLA)
 	}
 	if p.Rate == nil && p.Users == 0 {
-		return fmt.Errorf("%w: set rate: or users:, or ask the study capacity, which chooses the rate", model.ErrUsage)
+		return fmt.Errorf("%w: no load is given: set rate: or users:, or use the study capacity, which chooses the rate", model.ErrUsage)
 	}
 	return err
 }

@@ -18,11 +18,11 @@ import (
 
 // Data is what a data store holds and is asked for.
 type Data struct {
-	Workload     string `json:"workload" jsonschema:"enum=w1,enum=w2,enum=w3,enum=w3b,enum=a,enum=b,enum=c,enum=d,enum=f" jsonschema_description:"What is asked. w1 to w3b: Table I of the black-box throughput paper (only writes; only reads; 5 % and 50 % writes). a, b, c, d, f: the core workloads of YCSB."`
-	Records      int64  `json:"records" jsonschema:"minimum=1" jsonschema_description:"Records that are loaded before; loading is not timed, and is done once for all windows."`
+	Workload     string `json:"workload" jsonschema:"enum=w1,enum=w2,enum=w3,enum=w3b,enum=a,enum=b,enum=c,enum=d,enum=f" jsonschema_description:"Mix of operations. w1 to w3b: Table I of the black-box throughput paper (only writes; only reads; 5 % and 50 % writes). a, b, c, d, f: the core workloads of YCSB."`
+	Records      int64  `json:"records" jsonschema:"minimum=1" jsonschema_description:"Number of records, loaded once before all windows; loading is not timed."`
 	Fields       int    `json:"fields" jsonschema:"minimum=1,maximum=64" jsonschema_description:"Fields of a record."`
 	FieldSize    int    `json:"field_size" jsonschema:"minimum=16" jsonschema_description:"Bytes of a field."`
-	Distribution string `json:"distribution,omitempty" jsonschema:"enum=uniform,enum=zipfian,enum=zipf,enum=latest" jsonschema_description:"How records are chosen, if not as the workload says: zipfian is YCSB's (scrambled), zipf the exact one."`
+	Distribution string `json:"distribution,omitempty" jsonschema:"enum=uniform,enum=zipfian,enum=zipf,enum=latest" jsonschema_description:"Distribution of the records' choice; default: the mix's own. zipfian is YCSB's (scrambled), zipf the exact one."`
 }
 
 // defaultData is YCSB's data set under its workload B.
@@ -164,7 +164,7 @@ func (p *Params) withPassword(environ []string) (string, error) {
 	}
 	password, ok := workload.Getenv(environ, p.PasswordEnv)
 	if !ok {
-		return "", fmt.Errorf("%w: the variable %s, which holds the password of the store, is not set where the agent runs", model.ErrUsage, p.PasswordEnv)
+		return "", fmt.Errorf("%w: the environment variable %s (the password of the store) is not set; set it where the agent runs", model.ErrUsage, p.PasswordEnv)
 	}
 	u, err := url.Parse(p.Target)
 	if err != nil {

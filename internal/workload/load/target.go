@@ -60,7 +60,7 @@ func (p *Params) standard(requests []engine.Request) (*httpstd.Target, error) {
 func (p *Params) requests() ([]engine.Request, error) {
 	base, err := url.Parse(p.Target)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("%w: %q is no URL of a server; allowed is http://host:port/path, or https", model.ErrUsage, p.Target)
+		return nil, fmt.Errorf("%w: %q must be a URL such as http://host:port/path or https://host/path", model.ErrUsage, p.Target)
 	}
 	kinds := p.Requests
 	if len(kinds) == 0 {
@@ -78,7 +78,7 @@ func (p *Params) requests() ([]engine.Request, error) {
 func (p *Params) request(base *url.URL, k Request, i int) (engine.Request, error) {
 	at, err := base.Parse(k.Path)
 	if err != nil || at.Scheme != base.Scheme {
-		return engine.Request{}, fmt.Errorf("%w: request %d: %q is no path below %s", model.ErrUsage, i+1, k.Path, base)
+		return engine.Request{}, fmt.Errorf("%w: request %d: %q must be a path below %s", model.ErrUsage, i+1, k.Path, base)
 	}
 	method := cmp.Or(k.Method, http.MethodGet)
 	r := engine.Request{
@@ -115,12 +115,12 @@ var defaultPorts = map[string]string{
 
 // Objects is what an object store is asked for.
 type Objects struct {
-	Operation string    `json:"operation" jsonschema:"enum=put,enum=get,enum=put_delete,enum=mixed" jsonschema_description:"put new objects; get those that are put before; put_delete: put an object, then delete it; mixed: get or put, by lot."`
+	Operation string    `json:"operation" jsonschema:"enum=put,enum=get,enum=put_delete,enum=mixed" jsonschema_description:"put: write new objects; get: read objects written beforehand; put_delete: write an object, then delete it; mixed: get or put at random."`
 	GetShare  float64   `json:"get_share" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of gets in operation mixed."`
 	Size      unit.Size `json:"size" jsonschema_description:"Size of every object."`
-	Count     int       `json:"count" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"How many objects each node puts before, to be got."`
-	Keys      string    `json:"keys" jsonschema:"enum=uuid,enum=hot" jsonschema_description:"Names of the objects: at random, or all beside each other to provoke a hot partition."`
-	Prefix    string    `json:"prefix" jsonschema_description:"Where in the bucket the nodes' directories lie."`
+	Count     int       `json:"count" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"How many objects each node writes beforehand, to be read."`
+	Keys      string    `json:"keys" jsonschema:"enum=uuid,enum=hot" jsonschema_description:"Names of the objects: uuid is random; hot gives all one prefix, to provoke a hot partition."`
+	Prefix    string    `json:"prefix" jsonschema_description:"Prefix of the nodes' directories in the bucket."`
 }
 
 func defaultObjects() *Objects {
@@ -160,7 +160,7 @@ func (p *Params) bucketConfig() (objectstore.Config, error) {
 	}
 	c.Endpoint, c.Bucket = "http"+strings.TrimPrefix(u.Scheme, "s3")+"://"+u.Host, strings.Trim(u.Path, "/")
 	if o.Count < 1 {
-		return c, bad("objects.count", fmt.Sprintf("%d is impossible", o.Count), "allowed is 1 and more")
+		return c, bad("objects.count", fmt.Sprintf("%d is impossible", o.Count), "use 1 and more")
 	}
 	var field *model.InputError
 	switch err := c.Check(); {

@@ -117,8 +117,8 @@ func (p *Params) validateTests() (err error) {
 	for i, name := range p.Tests {
 		key := fmt.Sprintf("tests[%d]", i)
 		err = cmp.Or(err,
-			workload.Refuse(!slices.Contains(allTests, name), key, "copy, triad or latency", "there is no test %q", name),
-			workload.Refuse(slices.Contains(p.Tests[:i], name), key, "each test once", "test %q is named twice", name))
+			workload.Refuse(!slices.Contains(allTests, name), key, "copy, triad or latency", "unknown test %q", name),
+			workload.Refuse(slices.Contains(p.Tests[:i], name), key, "each test once", "test %q appears twice", name))
 	}
 	return err
 }
@@ -255,6 +255,6 @@ func checkFits(need, available int64) error {
 	if available == 0 || need <= available/10*9 {
 		return nil
 	}
-	return fmt.Errorf("the working sets need %s, and %s of memory are available: give a smaller size or fewer threads",
+	return fmt.Errorf("the working sets need %s, but only %s of memory are available: use a smaller size or fewer threads",
 		unit.Human(float64(need), "B"), unit.Human(float64(available), "B"))
 }

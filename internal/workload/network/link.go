@@ -55,7 +55,7 @@ func askText(method, path, host, node string, length int64) string {
 }
 
 // errFatal marks errors that trying again will not mend.
-var errFatal = errors.New("not to be tried again")
+var errFatal = errors.New("not retried")
 
 // answer reads the header of a response, and returns the length of the body,
 // or why the server refused. What it refuses for good is errFatal.
@@ -101,7 +101,7 @@ func (l *link) body(n int64, head []byte, took func(int64)) error {
 		return unexpected(err)
 	}
 	if string(got) != string(head[:len(got)]) {
-		return fmt.Errorf("the transfer begins with other bytes than were sent; something on the way changes them: %w", errFatal)
+		return fmt.Errorf("the received bytes differ from those sent; something on the way changes them: %w", errFatal)
 	}
 	took(int64(len(got)))
 	n -= int64(len(got))

@@ -321,7 +321,7 @@ func (s *session) finish() error {
 		bytes, took := c.total(), time.Since(s.begun)
 		s.report.Progress(c.metric, "byte", float64(bytes))
 		if bytes <= 0 {
-			return fmt.Errorf("no byte was transferred in %v: nothing was measured", took)
+			return fmt.Errorf("nothing was measured: no byte was transferred in %v", took)
 		}
 		s.report.Sample(model.Sample{
 			Metric: c.metric, Unit: "byte/s", Value: float64(bytes) / took.Seconds(),

@@ -19,7 +19,7 @@ import (
 // Run does the operations and reports.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if p.target == nil {
-		return errors.New("objectstore: Run without Prepare")
+		return errors.New("objectstore: Run was called before Prepare")
 	}
 	r := &run{Params: p, settings: p.settings(), report: env.Report, start: time.Now(), series: map[store.Counter]*series{}}
 	kinds := store.Kinds(r.operation)
