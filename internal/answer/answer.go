@@ -17,6 +17,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/experiment"
@@ -91,6 +92,7 @@ type Asker struct {
 	Store   Store
 	Kinds   experiment.Kinds
 	Version string // of scalebench, for documents
+	Now     func() time.Time
 }
 
 // Answer answers one question. A study that this binary does not know, a
@@ -104,40 +106,28 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if q.Run == "" && !kind.Optional {
 		return Answer{}, fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, kind.Name)
 	}
-	in := study.Input{Open: a.open}
+	runs := &reading{open: a.open}
 	s := kind.New()
+	var unread []doubt
 	if q.Run != "" {
 		run, err := a.open(ctx, q.Run)
 		if err != nil {
 			return Answer{}, err
 		}
-		in.Run = run
-		if of := a.studyOf(run.Run()); of != nil && of.Kind == q.Study {
+		runs.main = run
+		var of *experiment.StudyEntry
+		if of, unread = a.studyOf(run.Run()); of != nil && of.Kind == q.Study {
 			s = of.Study
 		}
 	}
 	if err := Set(s, q.Params); err != nil {
 		return Answer{}, err
 	}
-	result, err := s.Analyze(ctx, in)
+	result, err := s.Analyze(ctx, runs.input())
 	if err != nil {
 		return Answer{}, byFlag(s, err)
 	}
-	out, err := of(result, q.Bare)
-	if err != nil || in.Run == nil {
-		return out, err
-	}
-	if !q.Bare {
-		warn(out.Document, in.Run)
-	}
-	return out, in.Run.Err()
-}
-
-// warn adds what disturbed the nodes while the run was measured.
-func warn(d *doc.Document, run *observe.Run) {
-	for _, x := range run.Disturbances() {
-		d.Warnings = append(d.Warnings, doc.Warning{Text: x.Text})
-	}
+	return of(result, q.Bare, runs, unread...)
 }
 
 // Open opens a run by id, unique prefix or "latest".
@@ -151,39 +141,52 @@ func WithoutRun(ctx context.Context, kind study.Kind, q Question, open Open, nam
 	if err := Set(s, q.Params); err != nil {
 		return Answer{}, err
 	}
-	in := study.Input{Open: open}
+	runs := &reading{open: open}
 	var result study.Result
 	var err error
 	switch importer, ok := s.(study.Importer); {
 	case table == nil:
-		result, err = s.Analyze(ctx, in)
+		result, err = s.Analyze(ctx, runs.input())
 	case !ok:
 		err = fmt.Errorf("%w: %s reads no tables; give it a run", model.ErrUsage, kind.Name)
 	default:
-		result, err = importer.Import(ctx, in, name, table)
+		result, err = importer.Import(ctx, runs.input(), name, table)
 	}
 	if err != nil {
 		return Answer{}, byFlag(s, err)
 	}
-	return of(result, q.Bare)
+	return of(result, q.Bare, runs)
 }
 
-// of puts a result into a form that travels.
-func of(r study.Result, bare bool) (Answer, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
+// of puts a result into a form that travels, with what makes the runs doubtful
+// that it rests on.
+func of(r study.Result, bare bool, runs *reading, more ...doubt) (Answer, error) {
+	doubts := append(more, runs.doubts()...)
+	result, err := encode(r)
+	if err == nil {
+		result, err = doubtResult(result, doubts)
+	}
+	if err != nil {
 		return Answer{}, fmt.Errorf("encoding the result: %w", err)
 	}
-	out := Answer{Result: bytes.TrimSpace(b.Bytes())}
+	out := Answer{Result: result}
 	if !bare {
 		out.Document = r.Document()
+		doubtDocument(out.Document, doubts)
 	}
 	if err := r.Gate(); err != nil {
 		out.Gate = &Gate{Threshold: errors.Is(err, model.ErrThreshold), Text: err.Error()}
 	}
-	return out, nil
+	return out, runs.err()
+}
+
+// encode is json.Marshal that leaves "<", ">" and "&" as they are.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // Set puts given parameters over those of a study and validates all of them:
@@ -228,15 +231,15 @@ func (a Asker) open(ctx context.Context, name string) (*observe.Run, error) {
 	return observe.Open(ctx, a.Store, run.ID)
 }
 
-// studyOf is the question that a run's file asks; nil where it names none, or
-// cannot be read by this version.
-func (a Asker) studyOf(run model.Run) *experiment.StudyEntry {
+// studyOf is the question that a run's file asks; nil where it names none. That
+// this version cannot read it is a doubt: what its parameters say is not heeded.
+func (a Asker) studyOf(run model.Run) (*experiment.StudyEntry, []doubt) {
 	if run.Kind != model.KindExperiment {
-		return nil
+		return nil, nil
 	}
-	exp, err := experiment.Parse(run.SourceName, []byte(run.Source), a.Kinds, nil)
+	of, err := experiment.ParseStudy(run.SourceName, []byte(run.Source), a.Kinds)
 	if err != nil {
-		return nil
+		return nil, []doubt{{text: "the study that the run's file names is left out, with its parameters; this version cannot read it: " + strings.ReplaceAll(err.Error(), "\n", "; ")}}
 	}
-	return exp.Study
+	return of, nil
 }

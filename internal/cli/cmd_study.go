@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,7 @@ import (
 // studyCommand is the command of a question: it asks the study about a run, or
 // about a table that the user has, and prints the answer.
 func (c *common) studyCommand(kind study.Kind) *cobra.Command {
-	name := kind.Command
-	if name == "" {
-		name = kind.Name
-	}
+	name := cmp.Or(kind.Command, kind.Name)
 	params := kind.New()
 	_, imports := params.(study.Importer)
 	use, file, out := name+" RUN", "", ""

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -135,10 +136,16 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 		return err
 	}
 	if len(answers) == 0 {
-		return fmt.Errorf("%w: run %s compares nothing and searches for nothing; `scalebench show %s` says what it did", model.ErrUsage, run.ID, run.ID)
+		return fmt.Errorf("%w: run %s holds nothing that a study could answer from; `scalebench show %s` says what it did", model.ErrUsage, run.ID, run.ID)
 	}
 	if err := c.printAnswers(answers); err != nil {
 		return err
+	}
+	if c.formatFlag != string(render.FormatText) {
+		for _, a := range answers[1:] {
+			kind, _ := Studies().Find(a.Study)
+			c.say("not printed: the answer of %s; `scalebench %s %s --format %s` prints it", a.Study, cmp.Or(kind.Command, a.Study), run.ID, c.formatFlag)
+		}
 	}
 	path, err := c.writePage(ctx, s, run.ID, opt.out)
 	if err != nil {

@@ -112,7 +112,7 @@ func New(cfg Config) *Master {
 	}
 	m := &Master{
 		Reader: cfg.Store,
-		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version},
+		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, Now: cfg.Now},
 		cfg:    cfg, log: cfg.Log,
 		reg:      newRegistry(cfg.Lease, cfg.Heartbeat),
 		wake:     make(chan struct{}, 1),
