@@ -42,7 +42,7 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 		return model.Run{}, err
 	}
 	defer stop()
-	data, err := s.Data(ctx, id) // what came before the first event
+	data, err := s.Printed(ctx, id) // what came before the first event
 	if err != nil {
 		return data.Run, err
 	}
@@ -179,7 +179,7 @@ func (c *common) printBatch(ctx context.Context, s service, run model.Run) error
 	if err != nil {
 		return err
 	}
-	data, err := s.Data(ctx, run.ID)
+	data, err := s.Printed(ctx, run.ID)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,10 @@ func (r remote) Data(ctx context.Context, id model.RunID) (model.RunData, error)
 	return opData.call(ctx, r.caller, id)
 }
 
+func (r remote) Printed(ctx context.Context, id model.RunID) (model.RunData, error) {
+	return opPrinted.call(ctx, r.caller, id)
+}
+
 func (r remote) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error) {
 	return opArtifact.call(ctx, r.caller, artifactRequest{task, attempt, name})
 }

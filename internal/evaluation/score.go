@@ -188,7 +188,6 @@ func simultaneityOf(steps []stepReadings, window string, n *notes) simultaneity 
 		s.overlap = extreme(s.overlap, t.overlap, math.Min)
 		s.skewMS = extreme(s.skewMS, milliseconds(t.startSkew), math.Max)
 		s.spreadMS = extreme(s.spreadMS, milliseconds(t.endSpread), math.Max)
-		noteClock(sr.step, t, n)
 	}
 	noteOverlap(s.overlap, window, n)
 	return s
@@ -204,13 +203,6 @@ func noteOverlap(overlap *float64, window string, n *notes) {
 		n.warn("poor overlap: all nodes were active together for %.0f %% of the time, and whole tasks are scored, so that degradation is understated", 100**overlap)
 	case *overlap < goodOverlap:
 		n.warn("poor overlap: all nodes were active together for %.0f %% of the time; only that time is scored", 100**overlap)
-	}
-}
-
-// noteClock warns when the clocks are too unsure to tell the skew.
-func noteClock(step model.Step, t timing, n *notes) {
-	if t.clockError > clockNoise && 4*t.clockError > t.startSkew {
-		n.warn("parallel, trial %d: the clocks are known to ± %.1f ms, no better than the start skew of %.1f ms", step.Trial, milliseconds(t.clockError), milliseconds(t.startSkew))
 	}
 }
 

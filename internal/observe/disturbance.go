@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -17,6 +18,7 @@ type Disturbance struct {
 	// Worst is where it was worst; Value how bad, in the kind's own unit.
 	Phase model.Phase
 	Trial int
+	Step  int // its number, from 0
 	Node  model.NodeID
 	Value float64
 	// Tasks is in how many of the Watched tasks it was beyond the threshold,
@@ -26,10 +28,11 @@ type Disturbance struct {
 	Text string
 }
 
-// check is one thing to look for. Its value is not ok where the monitor
-// does not tell.
+// check is one thing to look for. Its value is not ok where nothing tells.
 type check struct {
 	kind string
+	// metrics of the host are what it reads.
+	metrics []string
 	// above is the value from which on it is told.
 	above float64
 	value func(Host) (v float64, ok bool)
@@ -46,50 +49,63 @@ type check struct {
 // al., CCR 1997: throughput falls with 1/√loss), and drops within the node's
 // own interfaces should be rarer still. Others: a twentieth of the machine is
 // beyond what the agent and the kernel's own work take. Throttling: a node that
-// its own limit holds back measures the limit.
+// its own limit holds back measures the limit. Clock: starts are agreed to the
+// millisecond.
 var checks = []check{
-	{kind: "steal", above: 0.01, value: hostStolen, words: func(v float64) string {
+	{kind: "steal", metrics: CPUKinds, above: 0.01, value: hostStolen, words: func(v float64) string {
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
-	{kind: "others", above: 0.05, value: hostOthers, alone: true, words: func(v float64) string {
+	{kind: "others", metrics: []string{MetricCores}, above: 0.05, value: hostOthers, alone: true, words: func(v float64) string {
 		return "something else than the task took " + num.Fraction(v) + " of the machine’s CPU"
 	}},
-	{kind: "swap", above: 0, value: hostSwapped, words: func(v float64) string {
+	{kind: "swap", metrics: []string{MetricSwapIn, MetricSwapOut}, above: 0, value: hostSwapped, words: func(v float64) string {
 		return num.Bytes(int64(v)) + " of memory were swapped in or out"
 	}},
-	{kind: "oom", above: 0, value: grown(MetricOOMKills), words: func(v float64) string {
+	{kind: "oom", metrics: []string{MetricOOMKills}, above: 0, value: func(n Host) (float64, bool) { return n.growth(MetricOOMKills) }, words: func(v float64) string {
 		return "the kernel killed processes for want of memory (" + num.Tick(math.Round(v), 1) + ")"
 	}},
-	{kind: "drops", above: 0.001, value: hostDropped, words: func(v float64) string {
+	{kind: "drops", metrics: slices.Concat(dropped, packets), above: 0.001, value: hostDropped, words: func(v float64) string {
 		return shareWords(v) + " of the packets were dropped at the node’s own interfaces"
 	}},
-	{kind: "retransmits", above: 0.01, value: hostRetransmitted, words: func(v float64) string {
+	{kind: "retransmits", metrics: []string{MetricRetransmits, MetricSegments}, above: 0.01, value: hostRetransmitted, words: func(v float64) string {
 		return shareWords(v) + " of the TCP segments had to be sent again"
 	}},
-	{kind: "throttled", above: 0.01, value: hostHeldBack, words: func(v float64) string {
+	{kind: "throttled", metrics: []string{MetricThrottled}, above: 0.01, value: hostHeldBack, words: func(v float64) string {
 		return "the node’s own CPU limit held it back, by " + num.Tick(v, 0.01) + " s of waiting a second"
+	}},
+	{kind: "clock", above: 0.001, value: hostClock, words: func(v float64) string {
+		return "the clock was known to ± " + num.Seconds(v) + ", which does not tell the start skew"
 	}},
 }
 
-// Disturbances judges the host series of the results that count, once. There
-// is one a workload and kind, in order of the steps; none where nothing is
-// amiss or nothing was watched.
+// What the share of dropped packets is computed from.
+var (
+	dropped = []string{MetricRxDrops, MetricTxDrops}
+	packets = []string{MetricRxPackets, MetricTxPackets}
+)
+
+// Disturbances judges the host series and the clocks of the results that count,
+// once. There is one a workload and kind, in order of the steps; none where
+// nothing is amiss or nothing was watched.
 func (r *Run) Disturbances() []Disturbance { return r.disturbances() }
 
 func (r *Run) findDisturbances() []Disturbance {
 	type kind struct{ workload, kind string }
-	if r.Need(Hosts) != nil { // Err tells
+	var metrics []string
+	for _, c := range checks {
+		metrics = append(metrics, c.metrics...)
+	}
+	if r.Need(Hosts, metrics...) != nil { // Err tells
 		return nil
 	}
 	shared := r.SharedMachine()
 	var order []kind
 	found := make(map[kind]*worstOf)
 	for _, s := range r.Steps() {
+		skew := r.startSkew(s)
 		for _, r := range r.Accepted(s.ID) {
-			if len(r.Host) == 0 {
-				continue
-			}
 			n := NewHost(r, r.Started)
+			n.skew = skew
 			for _, c := range checks {
 				if c.alone && shared && s.Phase != model.Serial {
 					continue
@@ -146,7 +162,7 @@ func (t *worstOf) take(s model.Step, r model.Result, n Host) {
 	t.tasks++
 	t.nodes[r.Node] = true
 	if t.tasks == 1 || v > t.worst.Value {
-		t.worst = Disturbance{Workload: s.Workload, Kind: t.check.kind, Phase: s.Phase, Trial: s.Trial, Node: r.Node, Value: v}
+		t.worst = Disturbance{Workload: s.Workload, Kind: t.check.kind, Phase: s.Phase, Trial: s.Trial, Step: s.Number, Node: r.Node, Value: v}
 	}
 }
 
@@ -154,6 +170,9 @@ func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
 	n.Tasks, n.Watched, n.Nodes = t.tasks, t.watched, len(t.nodes)
 	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
+	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
+		n.Text += fmt.Sprintf(", step %d", n.Step+1)
+	}
 	if n.Tasks > 1 {
 		n.Text += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
 			num.Count(n.Tasks, "task"), num.Count(n.Nodes, "node"), n.Watched)
@@ -167,11 +186,6 @@ func shareWords(v float64) string {
 		return num.Tick(100*v, 0.01) + " %"
 	}
 	return num.Fraction(v)
-}
-
-// grown is how much a counter grew while the task ran.
-func grown(metric string) func(Host) (float64, bool) {
-	return func(n Host) (float64, bool) { return n.growth(metric) }
 }
 
 // growth is the counter at the end of the task less that at its start; false
@@ -211,9 +225,7 @@ func hostStolen(n Host) (float64, bool) { return n.share([]string{MetricSteal}, 
 
 func hostSwapped(n Host) (float64, bool) { return n.growths(MetricSwapIn, MetricSwapOut) }
 
-func hostDropped(n Host) (float64, bool) {
-	return n.share([]string{MetricRxDrops, MetricTxDrops}, []string{MetricRxPackets, MetricTxPackets})
-}
+func hostDropped(n Host) (float64, bool) { return n.share(dropped, packets) }
 
 func hostRetransmitted(n Host) (float64, bool) {
 	return n.share([]string{MetricRetransmits}, []string{MetricSegments})
@@ -238,4 +250,30 @@ func hostHeldBack(n Host) (float64, bool) {
 		return 0, false
 	}
 	return v / (n.End - n.Begin), true
+}
+
+// hostClock is how far off the node's clock may have been, in seconds, where
+// that is no less than a quarter of the step's start skew.
+func hostClock(n Host) (float64, bool) {
+	if !(4*n.clock > n.skew) {
+		return 0, true
+	}
+	return n.clock, true
+}
+
+// startSkew is how long after the first of the measuring tasks of a step the
+// last one began, in seconds; NaN where fewer than two tell.
+func (r *Run) startSkew(s model.Step) float64 {
+	var times Times
+	n := 0
+	for _, x := range r.Measured(s) {
+		if !x.Started.IsZero() && !x.Ended.Before(x.Started) {
+			times.Add(x.Started, x.Ended)
+			n++
+		}
+	}
+	if n < 2 {
+		return math.NaN()
+	}
+	return times.LastStart.Sub(times.FirstStart).Seconds()
 }
