@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/runner"
@@ -42,7 +43,7 @@ func (a *Agent) deliver(ctx context.Context, e entry) error {
 	if dropped {
 		a.log.Info("the server does not want this result any more", "attempt", e.Attempt)
 	}
-	return a.journal.markDelivered(e.Attempt, a.cfg.Now())
+	return a.journal.markDelivered(e.Attempt, time.Now())
 }
 
 // deliverOnce sends artifacts first, so that a stored result never names an

@@ -3,13 +3,11 @@ package evaluation
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -157,7 +155,10 @@ func (s *sweep) grow(out *Scaling, opt Options) {
 	}
 	fleet := curveOfGrowth{g, sizes, totals}
 	ci := s.capInterval(fleet, opt)
-	out.Fit = fitOf(g, ci)
+	out.Fit = &ScalingFit{Model: "linear", Slope: g.Slope}
+	if g.Capped {
+		out.Fit = &ScalingFit{Model: "capped", Slope: g.Slope, Cap: &g.Cap, CapCI: ci, Knee: &g.Knee}
+	}
 	out.Limit = s.limit(fleet, ci, out.Points)
 	s.groupLimits(out, fleet, opt)
 }
@@ -175,14 +176,6 @@ func (s *sweep) noise(totals []float64) float64 {
 type curveOfGrowth struct {
 	stats.Growth
 	sizes, totals []float64
-}
-
-// fitOf puts a curve into the vocabulary.
-func fitOf(g stats.Growth, ci *Interval) *ScalingFit {
-	if !g.Capped {
-		return &ScalingFit{Model: "linear", Slope: g.Slope}
-	}
-	return &ScalingFit{Model: "capped", Slope: g.Slope, Cap: &g.Cap, CapCI: ci, Knee: &g.Knee}
 }
 
 // capInterval is the bootstrap interval of the cap, no narrower than the
@@ -266,164 +259,6 @@ func reached(sizes []float64, knee float64) int {
 		}
 	}
 	return int(least)
-}
-
-// groupLimits looks for limits that the nodes of one group share, as behind the
-// uplink of a rack. Two explanations compete for the total of every group at
-// every size: each group has a curve of its own, or the fleet has one and the
-// groups take part in it by their numbers. Groups are named only if they
-// explain the totals better (AICc), and then the fleet's limit, which is only
-// the sum of theirs, is not.
-func (s *sweep) groupLimits(out *Scaling, fleet curveOfGrowth, opt Options) {
-	names := s.groupNames()
-	if len(names) < 2 {
-		return
-	}
-	curves, err := s.groupCurves(names)
-	if err != nil {
-		return // too few observations of some group
-	}
-	apart, errApart := scoreOf(ownCurves(curves))
-	together, errTogether := scoreOf(s.commonCurve(names, fleet))
-	if errApart != nil || errTogether != nil {
-		return
-	}
-	if apart >= together {
-		s.noteEvenGroups(out.Limit, names)
-		return
-	}
-	for _, name := range names {
-		if l := s.groupLimit(name, curves[name], opt); l != nil {
-			out.Groups = append(out.Groups, *l)
-		}
-	}
-	if len(out.Groups) > 0 {
-		out.Limit = nil
-	}
-}
-
-// groupLimit infers the limit of one group by the same rules as the fleet's. A
-// group of which nothing can be said is not worth a warning.
-func (s *sweep) groupLimit(name string, c curveOfGrowth, opt Options) *SharedLimit {
-	if !c.Capped {
-		return nil
-	}
-	quiet := *s
-	quiet.notes = notes{}
-	l := quiet.limit(c, quiet.capInterval(c, opt), s.points())
-	if l == nil {
-		return nil
-	}
-	l.Among = model.LabelGroup + "=" + name
-	l.Text = fmt.Sprintf("within %s %s", l.Among, l.Text)
-	return l
-}
-
-// groupNames lists the groups of which at least two subjects were active at
-// once; one subject shares nothing.
-func (s *sweep) groupNames() []string {
-	most := make(map[string]int)
-	for _, o := range s.observations {
-		for name, part := range o.groups {
-			most[name] = max(most[name], part.size)
-		}
-	}
-	maps.DeleteFunc(most, func(_ string, size int) bool { return size < 2 })
-	return slices.Sorted(maps.Keys(most))
-}
-
-// groupCurves fits each group by itself.
-func (s *sweep) groupCurves(names []string) (map[string]curveOfGrowth, error) {
-	out := make(map[string]curveOfGrowth, len(names))
-	for _, name := range names {
-		var c curveOfGrowth
-		for _, o := range s.observations {
-			if part, ok := o.groups[name]; ok {
-				c.sizes, c.totals = append(c.sizes, float64(part.size)), append(c.totals, part.total)
-			}
-		}
-		var err error
-		if c.Growth, err = stats.ChooseGrowth(c.sizes, c.totals, s.noise(c.totals)); err != nil {
-			return nil, err
-		}
-		out[name] = c
-	}
-	return out, nil
-}
-
-// explanation is how well a model explains the totals of groups.
-type explanation struct {
-	sse        float64
-	n          int
-	parameters int // without the error variance
-	scale      float64
-}
-
-// scoreOf is the AICc of an explanation, above the noise of rounding.
-func scoreOf(e explanation) (float64, error) {
-	least := float64(e.n) * e.scale * e.scale
-	return stats.AICc(max(e.sse, least), e.n, e.parameters+1)
-}
-
-// roundingNoise is the relative error of a total below which a better fit is
-// chance.
-const roundingNoise = 1e-9
-
-// ownCurves explains each group by its own curve.
-func ownCurves(curves map[string]curveOfGrowth) explanation {
-	var e explanation
-	for _, name := range slices.Sorted(maps.Keys(curves)) {
-		c := curves[name]
-		e.sse += c.SSE
-		e.n += len(c.sizes)
-		e.parameters += parametersOf(c.Growth)
-		e.scale = max(e.scale, roundingNoise*slices.Max(c.totals))
-	}
-	return e
-}
-
-// commonCurve explains each group by its share of the fleet's curve.
-func (s *sweep) commonCurve(names []string, fleet curveOfGrowth) explanation {
-	e := explanation{parameters: parametersOf(fleet.Growth)}
-	for _, o := range s.observations {
-		for _, name := range names {
-			part, ok := o.groups[name]
-			if !ok {
-				continue
-			}
-			fitted := fleet.At(float64(o.size)) / float64(o.size) * float64(part.size)
-			e.sse += (part.total - fitted) * (part.total - fitted)
-			e.n++
-			e.scale = max(e.scale, roundingNoise*part.total)
-		}
-	}
-	return e
-}
-
-func parametersOf(g stats.Growth) int {
-	if g.Capped {
-		return 2
-	}
-	return 1
-}
-
-// noteEvenGroups says that the fleet's limit may as well be one of each group,
-// where the groups always had equal shares in it.
-func (s *sweep) noteEvenGroups(limit *SharedLimit, names []string) {
-	if limit == nil {
-		return
-	}
-	for _, o := range s.observations {
-		if o.size < limit.From {
-			continue
-		}
-		for _, name := range names {
-			if o.groups[name].size*len(names) != o.size {
-				return // uneven: the two explanations were put to the test
-			}
-		}
-	}
-	s.notes.warn("the groups %s were always active in equal parts: whether the whole fleet shares the limit, or each group has one of its own, cannot be told", num.List(names))
 }
 
 // Name is how sentences call the scaling, as [Finding.Name].

@@ -50,12 +50,7 @@ func (f Finding) Shown() *Interval {
 }
 
 // CDIText prints the index: "62.4 %".
-func (f Finding) CDIText() string {
-	if f.CDI == nil {
-		return num.Missing
-	}
-	return num.Percent(*f.CDI)
-}
+func (f Finding) CDIText() string { return num.Optional(f.CDI, num.Percent) }
 
 // IntervalText prints the interval of the index: "[60.1, 64.8]"; empty where
 // there is none.

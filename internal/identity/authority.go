@@ -99,7 +99,7 @@ func (a *Authority) NewToken(spec TokenSpec, at Endpoint) (Token, error) {
 	if err != nil {
 		return Token{}, err
 	}
-	t := Token{at.Servers, at.ServerKey, at.Fingerprint, NewSecret(string(seed)), spec.Role, a.now().Add(spec.TTL), spec.Uses, at.External, at.Insecure}
+	t := Token{at, NewSecret(string(seed)), spec.Role, a.now().Add(spec.TTL), spec.Uses}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return t, a.commit(func() {
@@ -265,17 +265,6 @@ func (a *Authority) Admitted(key string) (Grant, bool) {
 	defer a.mu.Unlock()
 	g, ok := a.grants[key]
 	return g, ok
-}
-
-// Node returns the grant of the agent that has a node id.
-func (a *Authority) Node(node model.NodeID) (Grant, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	keys := a.named(node, RoleAgent)
-	if len(keys) == 0 {
-		return Grant{}, false
-	}
-	return a.grants[keys[0]], true
 }
 
 // Revoke forgets the keys of a node, or of a client with this name if no

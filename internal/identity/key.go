@@ -32,7 +32,7 @@ type Key struct {
 	private ed25519.PrivateKey
 	public  string
 	role    Role
-	shared  sync.Map // peer's public key -> *[32]byte, see box.go
+	shared  sync.Map // peer's public key -> *[32]byte, see Encrypt
 }
 
 // New makes a key in memory.
@@ -46,9 +46,6 @@ func New(role Role) (*Key, error) {
 
 // Public is the nkey that others know: "U…" or, for a server, "N…".
 func (k *Key) Public() string { return k.public }
-
-// Role is what the key was made for.
-func (k *Key) Role() Role { return k.role }
 
 // Sign returns the Ed25519 signature (64 bytes) of data. The queue uses it
 // for the server's challenge; messages are signed with [Seal].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
@@ -11,7 +12,7 @@ import (
 
 // Hello admits a node that has started, or that has found this server again.
 func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, error) {
-	now := m.cfg.Now()
+	now := time.Now()
 	h.Node.Registered = now.UTC()
 	err := m.cfg.Store.PutNode(ctx, h.Node)
 	m.storeAnswered(err)
@@ -30,12 +31,12 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 			a.noteHeld(h.Node.ID, at)
 		}
 	}
-	return wire.HelloReply{Lease: m.cfg.Lease, Heartbeat: m.cfg.Heartbeat, Version: m.cfg.Version}, nil
+	return wire.HelloReply{Lease: m.cfg.Lease, Heartbeat: heartbeat, Version: m.cfg.Version}, nil
 }
 
 // Heartbeat notes that a node lives.
 func (m *Master) Heartbeat(h wire.Heartbeat) {
-	if c, ok := m.reg.heartbeat(h, m.cfg.Now()); ok {
+	if c, ok := m.reg.heartbeat(h, time.Now()); ok {
 		m.nodeChanged(c, "")
 	}
 	if h.Running == nil {

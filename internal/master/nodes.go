@@ -130,7 +130,7 @@ const quietPoll = 100 * time.Millisecond
 // it has none. If that takes longer than timeouts.node the run cannot go on now;
 // it can be resumed.
 func (x *execution) quiet(ctx context.Context) error {
-	deadline := x.m.cfg.Now().Add(x.timeouts.node)
+	deadline := time.Now().Add(x.timeouts.node)
 	told := make(map[wire.Attempt]bool)
 	for {
 		busy := x.m.reg.busy(x.m.hasEnded)
@@ -144,7 +144,7 @@ func (x *execution) quiet(ctx context.Context) error {
 				x.endLeftover(ctx, node, at)
 			}
 		}
-		if x.m.cfg.Now().After(deadline) {
+		if time.Now().After(deadline) {
 			var all []string
 			for node, at := range busy {
 				all = append(all, fmt.Sprintf("node %s is still at work on %s", node, at))

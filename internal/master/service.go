@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/design"
@@ -48,7 +49,7 @@ func (m *Master) submit(ctx context.Context, src control.Source) error {
 	}
 	run := model.Run{
 		ID: src.ID, Kind: src.Kind, State: model.RunPending, SourceName: src.Name,
-		Server: m.cfg.Server, Version: m.cfg.Version, Created: m.cfg.Now().UTC(),
+		Server: m.cfg.Server, Version: m.cfg.Version, Created: time.Now().UTC(),
 	}
 	if src.Kind == model.KindBatch {
 		return m.submitJob(ctx, run, src)
@@ -92,13 +93,12 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 	if err != nil {
 		return err
 	}
-	used := make(map[model.NodeID]bool)
+	var tasks []model.Task
 	for _, s := range p.Steps {
-		for _, t := range s.Tasks {
-			used[t.Node] = true
-		}
+		tasks = append(tasks, s.Tasks...)
 	}
-	here = slices.DeleteFunc(here, func(n model.Node) bool { return !used[n.ID] })
+	used := nodesOf(tasks)
+	here = slices.DeleteFunc(here, func(n model.Node) bool { return !slices.Contains(used, n.ID) })
 	run.Name, run.Source = job.Name, src.Text
 	return m.admit(ctx, run, here, p.Steps, nil)
 }
@@ -216,7 +216,7 @@ func (m *Master) enqueueStored(ctx context.Context, id model.RunID) error {
 			return err
 		}
 	}
-	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "", m.cfg.Now().UTC()); err != nil {
+	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "", time.Now().UTC()); err != nil {
 		return fmt.Errorf("resuming run %s: %w", id, err)
 	}
 	m.enqueue(data.Run, data.Nodes, exp)
@@ -277,7 +277,7 @@ func (m *Master) CancelSoon(ctx context.Context, id model.RunID) error {
 		x.cancel(errCancelled)
 		return nil
 	}
-	return control.CancelIdle(ctx, m.cfg.Store, id, errCancelled.Error(), m.cfg.Now())
+	return control.CancelIdle(ctx, m.cfg.Store, id, errCancelled.Error(), time.Now())
 }
 
 // Delete removes a run that is over.

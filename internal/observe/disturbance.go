@@ -28,14 +28,16 @@ type Disturbance struct {
 	Text string
 }
 
-// check is one thing to look for. Its value is not ok where nothing tells.
+// check is one thing to look for.
 type check struct {
 	kind string
-	// metrics of the host are what it reads.
-	metrics []string
+	// metrics are all that it reads of the host, with those in of.
+	metrics, of []string
+	// value is not ok where nothing tells. Nil: how much metrics grew together
+	// while the task ran, as a share of those in of where there are some.
+	value func(Host) (v float64, ok bool)
 	// above is the value from which on it is told.
 	above float64
-	value func(Host) (v float64, ok bool)
 	// alone limits the check to the serial phase where nodes share a machine:
 	// in the parallel phase the others are the fleet itself.
 	alone bool
@@ -52,37 +54,31 @@ type check struct {
 // its own limit holds back measures the limit. Clock: starts are agreed to the
 // millisecond.
 var checks = []check{
-	{kind: "steal", metrics: CPUKinds, above: 0.01, value: hostStolen, words: func(v float64) string {
+	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, above: 0.01, words: func(v float64) string {
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
-	{kind: "others", metrics: []string{MetricCores}, above: 0.05, value: hostOthers, alone: true, words: func(v float64) string {
+	{kind: "others", metrics: []string{MetricCores}, value: hostOthers, above: 0.05, alone: true, words: func(v float64) string {
 		return "something else than the task took " + num.Fraction(v) + " of the machine’s CPU"
 	}},
-	{kind: "swap", metrics: []string{MetricSwapIn, MetricSwapOut}, above: 0, value: hostSwapped, words: func(v float64) string {
+	{kind: "swap", metrics: []string{MetricSwapIn, MetricSwapOut}, above: 0, words: func(v float64) string {
 		return num.Bytes(int64(v)) + " of memory were swapped in or out"
 	}},
-	{kind: "oom", metrics: []string{MetricOOMKills}, above: 0, value: func(n Host) (float64, bool) { return n.growth(MetricOOMKills) }, words: func(v float64) string {
+	{kind: "oom", metrics: []string{MetricOOMKills}, above: 0, words: func(v float64) string {
 		return "the kernel killed processes for want of memory (" + num.Tick(math.Round(v), 1) + ")"
 	}},
-	{kind: "drops", metrics: slices.Concat(dropped, packets), above: 0.001, value: hostDropped, words: func(v float64) string {
+	{kind: "drops", metrics: []string{MetricRxDrops, MetricTxDrops}, of: []string{MetricRxPackets, MetricTxPackets}, above: 0.001, words: func(v float64) string {
 		return shareWords(v) + " of the packets were dropped at the node’s own interfaces"
 	}},
-	{kind: "retransmits", metrics: []string{MetricRetransmits, MetricSegments}, above: 0.01, value: hostRetransmitted, words: func(v float64) string {
+	{kind: "retransmits", metrics: []string{MetricRetransmits}, of: []string{MetricSegments}, above: 0.01, words: func(v float64) string {
 		return shareWords(v) + " of the TCP segments had to be sent again"
 	}},
-	{kind: "throttled", metrics: []string{MetricThrottled}, above: 0.01, value: hostHeldBack, words: func(v float64) string {
+	{kind: "throttled", metrics: []string{MetricThrottled}, value: hostHeldBack, above: 0.01, words: func(v float64) string {
 		return "the node’s own CPU limit held it back, by " + num.Tick(v, 0.01) + " s of waiting a second"
 	}},
-	{kind: "clock", above: 0.001, value: hostClock, words: func(v float64) string {
+	{kind: "clock", value: hostClock, above: 0.001, words: func(v float64) string {
 		return "the clock was known to ± " + num.Seconds(v) + ", which does not tell the start skew"
 	}},
 }
-
-// What the share of dropped packets is computed from.
-var (
-	dropped = []string{MetricRxDrops, MetricTxDrops}
-	packets = []string{MetricRxPackets, MetricTxPackets}
-)
 
 // Disturbances judges the host series and the clocks of the results that count,
 // once. There is one a workload and kind, in order of the steps; none where
@@ -93,7 +89,7 @@ func (r *Run) findDisturbances() []Disturbance {
 	type kind struct{ workload, kind string }
 	var metrics []string
 	for _, c := range checks {
-		metrics = append(metrics, c.metrics...)
+		metrics = slices.Concat(metrics, c.metrics, c.of)
 	}
 	if r.Need(Hosts, metrics...) != nil { // Err tells
 		return nil
@@ -151,7 +147,7 @@ type worstOf struct {
 }
 
 func (t *worstOf) take(s model.Step, r model.Result, n Host) {
-	v, ok := t.check.value(n)
+	v, ok := t.check.seen(n)
 	if !ok || !num.Finite(v) {
 		return
 	}
@@ -188,6 +184,32 @@ func shareWords(v float64) string {
 	return num.Fraction(v)
 }
 
+// seen is the value of a check on a node.
+func (c check) seen(n Host) (float64, bool) {
+	if c.value != nil {
+		return c.value(n)
+	}
+	part, ok := n.growths(c.metrics)
+	if len(c.of) == 0 {
+		return part, ok
+	}
+	whole, known := n.growths(c.of)
+	if !ok || !known || whole <= 0 {
+		return 0, false
+	}
+	return part / whole, true
+}
+
+// growths adds several counters, as far as they were read.
+func (n Host) growths(metrics []string) (sum float64, ok bool) {
+	for _, m := range metrics {
+		if v, read := n.growth(m); read {
+			sum, ok = sum+v, true
+		}
+	}
+	return sum, ok
+}
+
 // growth is the counter at the end of the task less that at its start; false
 // where it was not read.
 func (n Host) growth(metric string) (float64, bool) {
@@ -198,37 +220,6 @@ func (n Host) growth(metric string) (float64, bool) {
 	before, k := stats.Interpolate(r.Times, r.Values, n.Begin, 0)
 	after, _ := stats.Interpolate(r.Times, r.Values, n.End, k)
 	return after - before, true
-}
-
-// growths adds several counters, as far as they were read.
-func (n Host) growths(metrics ...string) (sum float64, ok bool) {
-	for _, m := range metrics {
-		if v, read := n.growth(m); read {
-			sum, ok = sum+v, true
-		}
-	}
-	return sum, ok
-}
-
-// share is one counter's growth of another's; false where either is unknown or
-// the whole did not grow.
-func (n Host) share(part, whole []string) (float64, bool) {
-	p, ok := n.growths(part...)
-	w, known := n.growths(whole...)
-	if !ok || !known || w <= 0 {
-		return 0, false
-	}
-	return p / w, true
-}
-
-func hostStolen(n Host) (float64, bool) { return n.share([]string{MetricSteal}, CPUKinds) }
-
-func hostSwapped(n Host) (float64, bool) { return n.growths(MetricSwapIn, MetricSwapOut) }
-
-func hostDropped(n Host) (float64, bool) { return n.share(dropped, packets) }
-
-func hostRetransmitted(n Host) (float64, bool) {
-	return n.share([]string{MetricRetransmits}, []string{MetricSegments})
 }
 
 // hostOthers is the share of the machine's processors that was spent on

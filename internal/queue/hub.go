@@ -128,7 +128,7 @@ func NewHub(ctx context.Context, conn Conn, key *identity.Key, auth *identity.Au
 
 // NewToken makes a join token that leads to this hub.
 func (h *Hub) NewToken(spec identity.TokenSpec) (identity.Token, error) {
-	return h.auth.NewToken(spec, h.info.Endpoint())
+	return h.auth.NewToken(spec, h.info.Endpoint)
 }
 
 // Close stops receiving, waits for running handlers and disconnects.

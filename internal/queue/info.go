@@ -26,24 +26,11 @@ import (
 // [Join] and saved by the agent. It holds no secret of its own, but Servers
 // may carry the credentials of an external cluster.
 type ServerInfo struct {
-	Servers     []string `json:"servers"`
-	ServerKey   string   `json:"server_key"`
-	Fingerprint string   `json:"fingerprint,omitempty"`
-	External    bool     `json:"external,omitempty"`
-	Insecure    bool     `json:"insecure,omitempty"`
+	identity.Endpoint
 	// Socket is the path of a [Relay] by which the servers are reached, from
-	// a host of a lab on this machine; empty elsewhere.
+	// a host of a lab on this machine; empty elsewhere. It is no part of what a
+	// token says, for it leads nowhere on other machines.
 	Socket string `json:"socket,omitempty"`
-}
-
-func infoOf(e identity.Endpoint) ServerInfo {
-	return ServerInfo{Servers: e.Servers, ServerKey: e.ServerKey, Fingerprint: e.Fingerprint, External: e.External, Insecure: e.Insecure}
-}
-
-// Endpoint is the part of a token that leads to this server. A relay is no
-// part of it: its socket leads nowhere on other machines.
-func (i ServerInfo) Endpoint() identity.Endpoint {
-	return identity.Endpoint{Servers: i.Servers, ServerKey: i.ServerKey, Fingerprint: i.Fingerprint, External: i.External, Insecure: i.Insecure}
 }
 
 // String shows the servers without credentials.
@@ -211,9 +198,9 @@ func ConnectExternal(ctx context.Context, cfg ExternalConfig) (*External, error)
 // can exercise the rules for that without leaving loopback.
 func connectExternal(ctx context.Context, cfg ExternalConfig, remote bool) (*External, error) {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	e := &External{cfg: cfg, info: ServerInfo{
+	e := &External{cfg: cfg, info: ServerInfo{Endpoint: identity.Endpoint{
 		Servers: cfg.URLs, ServerKey: cfg.Key.Public(), External: true, Insecure: cfg.Insecure,
-	}}
+	}}}
 	if err := e.info.check(); err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func removeStreams(cfg ServerConfig) {
 
 func start(ctx context.Context, cfg ServerConfig, host string, port int) (*Server, error) {
 	a := newAccess(cfg.Key.Public(), cfg.Authority)
-	s := &Server{access: a, info: ServerInfo{ServerKey: cfg.Key.Public(), Insecure: cfg.Insecure}}
+	s := &Server{access: a, info: ServerInfo{Endpoint: identity.Endpoint{ServerKey: cfg.Key.Public(), Insecure: cfg.Insecure}}}
 	opts := &server.Options{
 		ServerName:                 "scalebench",
 		Host:                       host,

@@ -22,8 +22,6 @@ import (
 type DialOptions struct {
 	Log *slog.Logger
 	Now func() time.Time
-	// RequestTimeout bounds one request and its reply; 10 s if zero.
-	RequestTimeout time.Duration
 	// For an external cluster: the user's own credentials, where they are not
 	// in the servers' URLs.
 	CredsFile, NKeyFile, CAFile string
@@ -57,9 +55,6 @@ func newSession(key *identity.Key, server string, opt DialOptions) *session {
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	if opt.Now == nil {
 		opt.Now = time.Now
-	}
-	if opt.RequestTimeout <= 0 {
-		opt.RequestTimeout = 10 * time.Second
 	}
 	s := &session{
 		key: key, server: server, names: namesOf(server), opt: opt,
@@ -139,12 +134,10 @@ func backoff(n int) time.Duration {
 
 // pause waits, or returns ctx's error as soon as it ends.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }
@@ -237,9 +230,6 @@ func (s *session) closed(err error) {
 // Reconnected receives a value after the connection came back: the agent says
 // Hello again, a client reads again what it may have missed.
 func (s *session) Reconnected() <-chan struct{} { return s.again }
-
-// Closed is closed when the connection ended for good; Err says why.
-func (s *session) Closed() <-chan struct{} { return s.done }
 
 // Err is why the connection ended for good, nil while it has not:
 // model.ErrDenied when the server no longer admits this key.

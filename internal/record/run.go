@@ -178,12 +178,6 @@ func tail(text string) []string {
 	return lines
 }
 
-// where says which attempt a failure is, e.g. "step 3: cpu parallel trial 1 on
-// n2, attempt 2". Steps count from 1 for people.
-func (f failure) where() string {
-	return fmt.Sprintf("step %d: %s %s trial %d on %s, attempt %d", f.Step+1, f.Workload, f.Phase, f.Trial, f.Node, f.Attempt)
-}
-
 // what says how it ended.
 func (f failure) what() string {
 	s := string(f.Outcome)
@@ -244,7 +238,8 @@ func (v Overview) trouble() []doc.Section {
 	if len(v.Failed) > 0 {
 		s := doc.Section{ID: "failures", Title: "Tasks that did not end as intended"}
 		for _, f := range v.Failed {
-			s.Blocks = append(s.Blocks, doc.Block{Text: &doc.Text{Text: f.where() + ": " + f.what()}})
+			which := fmt.Sprintf("step %d: %s %s trial %d on %s, attempt %d: ", f.Step+1, f.Workload, f.Phase, f.Trial, f.Node, f.Attempt) // steps count from 1 for people
+			s.Blocks = append(s.Blocks, doc.Para(which+f.what()))
 			if len(f.Stderr) > 0 {
 				s.Blocks = append(s.Blocks, doc.Block{Code: &doc.Code{Text: strings.Join(f.Stderr, "\n")}})
 			}

@@ -322,7 +322,7 @@ func BenchmarkBegin(b *testing.B) {
 	var sum, worst time.Duration
 	for b.Loop() {
 		p, err := Start(b.Context(), Config{
-			Command: []string{os.Args[0], "run-workload"}, Task: "t", Attempt: 1, Dir: b.TempDir(), Environ: os.Environ(),
+			Command: []string{os.Args[0], "run-workload"}, Task: "t", Dir: b.TempDir(), Environ: os.Environ(),
 			Spec: model.Spec{Kind: "probe", Timeout: time.Minute},
 		})
 		if err != nil {

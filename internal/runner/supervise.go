@@ -83,9 +83,8 @@ func (p *Process) readReports() {
 			return
 		}
 		if r.Point != nil {
-			live, ok := p.data.addPoint(*r.Point)
-			if ok && p.cfg.OnProgress != nil {
-				p.cfg.OnProgress(live)
+			if p.data.addPoint(*r.Point) && p.cfg.OnProgress != nil {
+				p.cfg.OnProgress(*r.Point)
 			}
 			continue
 		}
@@ -204,9 +203,8 @@ type data struct {
 	series  map[string]*progress
 }
 
-// addPoint stores a progress point and returns it in the form of the live
-// view; false if it was refused.
-func (d *data) addPoint(p point) (model.Progress, bool) {
+// addPoint stores a progress point; false if it was refused.
+func (d *data) addPoint(p model.Progress) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.series == nil {
@@ -218,8 +216,7 @@ func (d *data) addPoint(p point) (model.Progress, bool) {
 		d.series[p.Metric] = s
 		d.metrics = append(d.metrics, p.Metric)
 	}
-	live := model.Progress{Metric: p.Metric, Unit: p.Unit, Elapsed: p.After, Value: p.Value}
-	return live, s.add(p)
+	return s.add(p)
 }
 
 // take stores everything but points.

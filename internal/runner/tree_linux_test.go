@@ -149,7 +149,7 @@ func agentMain(script string) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	p, err := Start(context.Background(), Config{
-		Command: []string{os.Args[0], "run-workload"}, Task: "t", Attempt: 1, Dir: dir, Environ: os.Environ(),
+		Command: []string{os.Args[0], "run-workload"}, Task: "t", Dir: dir, Environ: os.Environ(),
 		Spec: model.Spec{Kind: "probe", Params: map[string]any{"script": script}, Timeout: time.Hour},
 	})
 	if err != nil || <-p.Ready() != nil || p.Begin(time.Now()) != nil {

@@ -1,23 +1,16 @@
 package chart
 
 import (
-	"context"
 	"fmt"
 	"html"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/emulation"
-	cdplog "github.com/chromedp/cdproto/log"
-	cdpruntime "github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
+	"github.com/scalebench/scalebench/test/browsertest"
 )
 
 // layoutOfTest lays figures out about as a page does.
@@ -73,21 +66,6 @@ func page(figures map[string]File) string {
 	return b.String() + `</body></html>`
 }
 
-// collisions lists texts within one drawing that cover each other.
-const collisions = `(() => {
-  const out = [];
-  for (const svg of document.querySelectorAll('svg')) {
-    const texts = [...svg.querySelectorAll('text')].map(e => ({s: e.textContent, r: e.getBoundingClientRect()}));
-    for (let i = 0; i < texts.length; i++)
-      for (let j = i + 1; j < texts.length; j++) {
-        const a = texts[i].r, b = texts[j].r;
-        if (a.width && a.left < b.right - 0.5 && b.left < a.right - 0.5 && a.top < b.bottom - 3 && b.top < a.bottom - 3)
-          out.push((svg.closest('[id]')?.id ?? '') + ': ' + texts[i].s + ' / ' + texts[j].s);
-      }
-  }
-  return out;
-})()`
-
 // overflow lists what sticks out of the page at either side, apart from what
 // lies in a box that scrolls or is cut off.
 const overflow = `(() => {
@@ -104,9 +82,7 @@ const overflow = `(() => {
 // A real browser lays every figure out without overlap, wide and narrow, light
 // and dark, on a page and as a file, and finds nothing to complain about.
 func TestBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the browser takes its time; make test runs it")
-	}
+	b := browsertest.New(t)
 	dir := t.TempDir()
 	paths := map[string]string{"page": filepath.Join(dir, "page.html")}
 	write(t, paths["page"], page(gallery()))
@@ -114,110 +90,35 @@ func TestBrowser(t *testing.T) {
 		paths[name] = filepath.Join(dir, name+".svg")
 		write(t, paths[name], SVG(f))
 	}
-	b := browse(t)
 	for name, path := range paths {
 		widths := []int64{390, 1280}
 		if name != "page" {
 			widths = []int64{960} // a file has a size of its own
 		}
 		for _, width := range widths {
-			b.show(t, path, width, map[int64]string{390: "dark", 960: "dark", 1280: "light"}[width])
-			for what, expression := range map[string]string{"labels collide": collisions, "sticks out": overflow} {
-				got, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](expression))
-				if err != nil || len(got) > 0 {
-					t.Errorf("%s at %d px: %s: %q %v", name, width, what, got[:min(5, len(got))], err)
+			b.Open(t, path, width, map[int64]string{390: "dark", 960: "dark", 1280: "light"}[width])
+			for what, expression := range map[string]string{"labels collide": browsertest.LabelsCollide, "sticks out": overflow} {
+				if got := browsertest.Ask[[]string](t, b, expression); len(got) > 0 {
+					t.Errorf("%s at %d px: %s: %q", name, width, what, got[:min(5, len(got))])
 				}
 			}
 		}
 	}
-	background := chromedp.Evaluate[string](`getComputedStyle(document.querySelector('.paper')).fill`)
 	seen := map[string]bool{}
 	for _, scheme := range []string{"light", "dark"} {
-		b.show(t, paths["plan"], 1280, scheme)
-		fill, err := chromedp.Run(b.ctx, background)
-		if err != nil || seen[fill] {
-			t.Errorf("paper of a file is %s in both schemes, %v", fill, err)
+		b.Open(t, paths["plan"], 1280, scheme)
+		fill := browsertest.Ask[string](t, b, `getComputedStyle(document.querySelector('.paper')).fill`)
+		if seen[fill] {
+			t.Errorf("paper of a file is %s in both schemes", fill)
 		}
 		seen[fill] = true
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, c := range b.complaints {
-		t.Errorf("the browser complains: %s", c)
-	}
+	b.CheckComplaints(t)
 }
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// browser is one tab that remembers what went wrong in it.
-type browser struct {
-	ctx        context.Context
-	mu         sync.Mutex
-	complaints []string
-}
-
-// browse starts a browser; without one the test is skipped, except in CI.
-func browse(t *testing.T) *browser {
-	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if found, err := exec.LookPath(name); err == nil && path == "" {
-			path = found
-		}
-	}
-	if path == "" && os.Getenv("CI") != "" {
-		t.Fatal("no chromium on the PATH; scripts/deps.sh installs it")
-	}
-	if path == "" {
-		t.Skip("no chromium on the PATH; scripts/deps.sh installs it")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox)
-	ctx, cancelAll := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
-	ctx, cancelAllocator := chromedp.NewExecAllocator(ctx, options...)
-	ctx, cancelTab := chromedp.NewContext(ctx)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Errorf("closing the browser: %v", err)
-		}
-		cancelTab()
-		cancelAllocator()
-		cancelAll()
-	})
-	b := &browser{ctx: ctx}
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatalf("starting the browser: %v", err)
-	}
-	err := chromedp.Listen(ctx, func(event any) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		switch e := event.(type) {
-		case *cdpruntime.EventExceptionThrown:
-			b.complaints = append(b.complaints, e.ExceptionDetails.Text)
-		case *cdplog.EventEntryAdded:
-			b.complaints = append(b.complaints, e.Entry.Text)
-		}
-	})
-	if err != nil {
-		t.Fatalf("listening to the browser: %v", err)
-	}
-	return b
-}
-
-// show opens a file at this width and in this colour scheme.
-func (b *browser) show(t *testing.T, path string, width int64, scheme string) {
-	t.Helper()
-	emulate := chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
-		return err
-	})
-	if err := chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900), emulate, chromedp.Navigate("file://"+path)); err != nil {
-		t.Fatalf("opening %s: %v", path, err)
 	}
 }

@@ -85,6 +85,14 @@ func pick(steps []step, top float64, unit string) Scale {
 // Finite reports whether v is a number that can be printed or drawn.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
+// Optional prints a value that may be missing.
+func Optional(v *float64, print func(float64) string) string {
+	if v == nil || !Finite(*v) {
+		return Missing
+	}
+	return print(*v)
+}
+
 // Number prints v without unit, rounded to where sd, its standard deviation,
 // has two significant digits, but to no fewer than three and no more than four
 // significant digits. An sd of 0 says nothing about precision: three digits.
@@ -96,8 +104,14 @@ func (s Scale) Number(v, sd float64) string {
 	return fixed(v, decimals(v, sd))
 }
 
-// Value is Number with the unit.
-func (s Scale) Value(v, sd float64) string { return s.join(s.Number(v, sd)) }
+// Value is Number with the unit; a missing number has none.
+func (s Scale) Value(v, sd float64) string {
+	number := s.Number(v, sd)
+	if number == Missing || s.Unit == "" {
+		return number
+	}
+	return number + " " + s.Unit
+}
 
 // Spread prints mean and standard deviation with the same decimals:
 // "12.34 ±0.05".
@@ -120,14 +134,6 @@ func (s Scale) Deviation(mean, sd float64) string {
 		return Missing
 	}
 	return fixed(sd/s.Factor, decimals(mean/s.Factor, sd/s.Factor))
-}
-
-// join appends the scale's unit to a printed number; a missing one has none.
-func (s Scale) join(number string) string {
-	if number == Missing || s.Unit == "" {
-		return number
-	}
-	return number + " " + s.Unit
 }
 
 // Tick prints a value of an axis with just the digits that its step, a round

@@ -62,7 +62,9 @@ func (c Config) health(w load.Window, drain, light time.Duration) (problems []pr
 		problems = append(problems, problem{late, fmt.Sprintf("%s sent late: 1 in 100 of all operations by %v or more, where %v can be tolerated; busy for %s of the time",
 			generators(w, late), unit.Brief(lag), allowed, unit.Share(busiest(w, late)))})
 	}
-	if share := w.Share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && unloaded(w, light) && len(full) == 0 {
+	took := service(w)
+	unloaded := light > 0 && took > 0 && took <= unloadedTimes*light // answers came about as fast as under a light load
+	if share := w.Share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && unloaded && len(full) == 0 {
 		few := those(w, func(p load.Generator) bool {
 			return float64(p.Counts.Waited+p.Counts.Dropped) > waitedShare*float64(p.Counts.Due)
 		})
@@ -146,11 +148,6 @@ func (c Config) keptWithout(w load.Window, less, drain time.Duration) bool {
 		}
 	}
 	return true
-}
-
-// unloaded reports whether answers came about as fast as under a light load.
-func unloaded(w load.Window, light time.Duration) bool {
-	return light > 0 && service(w) > 0 && service(w) <= unloadedTimes*light
 }
 
 // those names the generators of a window that have a property.

@@ -228,7 +228,13 @@ func (r *replay) doubts(out Answer) []string {
 	case LimitPath:
 		w = append(w, out.pathDoubt())
 	}
-	if n := r.unusable(); n > 0 {
+	n := 0
+	for _, j := range r.judged {
+		if j.Verdict == Unusable {
+			n++
+		}
+	}
+	if n > 0 {
 		w = append(w, fmt.Sprintf("%d of %d windows said nothing about the target and were repeated", n, len(r.judged)))
 	}
 	if out.Passed != nil {
@@ -238,14 +244,4 @@ func (r *replay) doubts(out Answer) []string {
 		w = append(w, "the boundary was not confirmed: repeated windows disagreed, or there were too few")
 	}
 	return w
-}
-
-func (r *replay) unusable() int {
-	n := 0
-	for _, j := range r.judged {
-		if j.Verdict == Unusable {
-			n++
-		}
-	}
-	return n
 }

@@ -85,12 +85,8 @@ func (s Search) windowsTable(reasons bool) *doc.Table {
 	return t
 }
 
-func loadCell(v *float64) doc.Cell {
-	if !given(v) {
-		return doc.Of(nil, num.Missing)
-	}
-	return doc.Of(*v, rate(*v))
-}
+func loadCell(v *float64) doc.Cell   { return doc.Of(v, num.Optional(v, rate)) }
+func millisCell(v *float64) doc.Cell { return doc.Of(v, num.Optional(v, num.Millis)) }
 
 // latencyCell shows a latency; its value is in milliseconds. What fewer
 // operations than that reached is beyond everything.
@@ -99,14 +95,6 @@ func latencyCell(d time.Duration, known bool) doc.Cell {
 		return doc.Of(nil, "—")
 	}
 	return doc.Of(milliseconds(d), num.Seconds(d.Seconds()))
-}
-
-// millisCell shows milliseconds that may not be known.
-func millisCell(ms *float64) doc.Cell {
-	if !given(ms) {
-		return doc.Of(nil, num.Missing)
-	}
-	return doc.Of(*ms, num.Millis(*ms))
 }
 
 // flatWindows is one line a window, of all searches: a contract.

@@ -116,10 +116,7 @@ func (r *Result) Findings() []evaluation.Finding { return r.findings }
 
 // MarshalJSON implements json.Marshaler: the contract is an array of findings.
 func (r *Result) MarshalJSON() ([]byte, error) {
-	if r.findings == nil {
-		return []byte("[]"), nil
-	}
-	b, err := json.Marshal(r.findings)
+	b, err := json.Marshal(append([]evaluation.Finding{}, r.findings...)) // never null
 	if err != nil {
 		return nil, fmt.Errorf("encoding findings: %w", err)
 	}

@@ -88,9 +88,9 @@ func keyNumbers(f evaluation.Finding) []doc.Field {
 		{Label: string(f.Of) + "s", Text: strconv.Itoa(f.Nodes)},
 		{Label: "total, all at once", Text: totalText(f, f.Parallel.Total)},
 		{Label: "worth", Text: f.Worth()},
-		{Label: "overlap", Text: optional(f.Overlap, num.Fraction)},
-		{Label: "start skew", Text: optional(f.StartSkewMS, num.Millis)},
-		{Label: "end spread", Text: optional(f.EndSpreadMS, num.Millis)},
+		{Label: "overlap", Text: num.Optional(f.Overlap, num.Fraction)},
+		{Label: "start skew", Text: num.Optional(f.StartSkewMS, num.Millis)},
+		{Label: "end spread", Text: num.Optional(f.EndSpreadMS, num.Millis)},
 	}
 	if f.BCa != nil {
 		out = append(out, doc.Field{Label: "bootstrap interval (BCa)", Text: num.PercentInterval(min(f.BCa[0], 100), min(f.BCa[1], 100)) + " %"})

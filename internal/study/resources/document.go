@@ -26,8 +26,11 @@ func (r *Result) Document() *doc.Document {
 			d.Warnings = append(d.Warnings, doc.Warning{Text: w, Links: []doc.Link{{Href: href(i), Text: s.Name()}}})
 		}
 	}
+	// Without sizes between one and all the scalings say no more than the
+	// findings, and a terminal need not have them.
+	sweeps := slices.ContainsFunc(r.Scalings, func(s evaluation.Scaling) bool { return len(s.Points) >= curveSizes })
 	for i, s := range r.Scalings {
-		if section, ok := growth(i, s, r.sweeps()); ok {
+		if section, ok := growth(i, s, sweeps); ok {
 			d.Sections = append(d.Sections, section)
 		}
 	}
@@ -115,12 +118,6 @@ const curveSizes = 3
 // shown reports whether a scaling says more than its finding.
 func shown(s evaluation.Scaling) bool {
 	return len(s.Points) >= curveSizes || s.Limit != nil || len(s.Groups) > 0 || len(s.Warnings) > 0
-}
-
-// sweeps reports whether sizes between one and all were measured: otherwise
-// the scalings say no more than the findings, and a terminal need not have them.
-func (r *Result) sweeps() bool {
-	return slices.ContainsFunc(r.Scalings, func(s evaluation.Scaling) bool { return len(s.Points) >= curveSizes })
 }
 
 // growth shows how the total of a metric grew with the size of the fleet.
