@@ -32,10 +32,18 @@ type Question struct {
 	Study string `json:"study"`
 	// Run is an id, a unique beginning of one, or "latest"; empty: none.
 	Run string `json:"run,omitempty"`
+	// Table is asked about in place of a run; nil: none.
+	Table *Table `json:"table,omitempty"`
 	// Params are the parameters that the user has given, by their JSON keys.
 	Params map[string]json.RawMessage `json:"params,omitempty"`
 	// Bare: the result is wanted without its document.
 	Bare bool `json:"bare,omitempty"`
+}
+
+// Table is a file that the user has.
+type Table struct {
+	Name string `json:"name"`
+	Data []byte `json:"data"`
 }
 
 // Answer is what a study says.
@@ -103,22 +111,23 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if !ok {
 		return Answer{}, fmt.Errorf("%w: no study is called %q", model.ErrUsage, q.Study)
 	}
-	if q.Run == "" && !kind.Optional {
+	if q.Run == "" && q.Table == nil && !kind.Optional {
 		return Answer{}, fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, kind.Name)
 	}
-	runs := &reading{open: a.open}
-	s := kind.New()
-	var unread []doubt
-	if q.Run != "" {
-		run, err := a.open(ctx, q.Run)
-		if err != nil {
-			return Answer{}, err
-		}
-		runs.main = run
-		var of *experiment.StudyEntry
-		if of, unread = a.studyOf(run.Run()); of != nil && of.Kind == q.Study {
-			s = of.Study
-		}
+	switch {
+	case q.Run == "" && q.Table != nil:
+		return withoutRun(ctx, kind, q, a.open, q.Table.Name, bytes.NewReader(q.Table.Data))
+	case q.Run == "":
+		return withoutRun(ctx, kind, q, a.open, "", nil)
+	}
+	run, err := a.open(ctx, q.Run)
+	if err != nil {
+		return Answer{}, err
+	}
+	runs, s := &reading{open: a.open, main: run}, kind.New()
+	named, unread := a.studyOf(run.Run())
+	if named != nil && named.Kind == q.Study {
+		s = named.Study
 	}
 	if err := Set(s, q.Params); err != nil {
 		return Answer{}, err
@@ -130,13 +139,17 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	return of(result, q.Bare, runs, unread...)
 }
 
-// Open opens a run by id, unique prefix or "latest".
-type Open func(ctx context.Context, name string) (*observe.Run, error)
+// ErrStored is why [WithoutRun] has no answer to a question with parameters
+// that name runs: they are answered where the store is, by [Asker.Answer].
+var ErrStored = errors.New("the question is about a stored run")
 
 // WithoutRun answers a question from a table in place of a run, or from the
-// parameters alone where there is no table. open serves the parameters that
-// name runs.
-func WithoutRun(ctx context.Context, kind study.Kind, q Question, open Open, name string, table io.Reader) (Answer, error) {
+// parameters alone where there is no table.
+func WithoutRun(ctx context.Context, kind study.Kind, q Question, name string, table io.Reader) (Answer, error) {
+	return withoutRun(ctx, kind, q, func(context.Context, string) (*observe.Run, error) { return nil, ErrStored }, name, table)
+}
+
+func withoutRun(ctx context.Context, kind study.Kind, q Question, open opener, name string, table io.Reader) (Answer, error) {
 	s := kind.New()
 	if err := Set(s, q.Params); err != nil {
 		return Answer{}, err

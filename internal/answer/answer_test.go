@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ type hottest struct {
 
 func heatKind() study.Kind {
 	return study.Kind{
-		Name: "heat", Summary: "the greatest value", Shown: true,
+		Name: "heat", Summary: "the greatest value", Shown: true, Optional: true,
 		Tells: func(run *observe.Run) bool { return len(run.Results()) > 0 },
 		New:   func() study.Study { return &heat{Word: "degrees"} },
 	}
@@ -80,6 +81,11 @@ func (h *heat) Analyze(ctx context.Context, in study.Input) (study.Result, error
 		}
 	}
 	return r, nil
+}
+
+// Import implements study.Importer.
+func (h *heat) Import(ctx context.Context, in study.Input, _ string, _ io.Reader) (study.Result, error) {
+	return h.Analyze(ctx, in)
 }
 
 func (r *hottest) Document() *doc.Document {
@@ -290,19 +296,23 @@ func TestGates(t *testing.T) {
 // TestWithoutRun: a table goes the same way as a run.
 func TestWithoutRun(t *testing.T) {
 	const table = "node,serial,parallel\na,100,81\nb,102,80.5\nc,98,79.1\nd,100,79.4\n"
-	got, err := answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("fail_above", "10")}, nil, "pairs.csv", strings.NewReader(table))
+	got, err := answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("fail_above", "10")}, "pairs.csv", strings.NewReader(table))
 	if err != nil || !errors.Is(got.Err(), model.ErrThreshold) || got.Document == nil || !strings.HasPrefix(string(got.Result), "[{") {
 		t.Errorf("Import: %v, gate %v, result %.20s", err, got.Err(), got.Result)
 	}
-	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{}, nil, "bad.csv", strings.NewReader("node,serial,parallel\na,fast,80\n"))
+	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{}, "bad.csv", strings.NewReader("node,serial,parallel\na,fast,80\n"))
 	if !errors.Is(err, model.ErrUsage) || !strings.HasPrefix(err.Error(), "bad.csv:2:3: ") {
 		t.Errorf("a bad table: %v, want its place", err)
 	}
-	_, err = answer.WithoutRun(t.Context(), capacity.Kind(), answer.Question{}, nil, "x.csv", strings.NewReader(table))
+	_, err = answer.WithoutRun(t.Context(), capacity.Kind(), answer.Question{}, "x.csv", strings.NewReader(table))
 	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "capacity reads no tables") {
 		t.Errorf("a study that reads none: %v", err)
 	}
-	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("sizes", "[0]")}, nil, "pairs.csv", strings.NewReader(table))
+	_, err = answer.WithoutRun(t.Context(), heatKind(), answer.Question{Params: params("beside", `"latest"`)}, "", nil)
+	if !errors.Is(err, answer.ErrStored) {
+		t.Errorf("a parameter that names a run: %v, want ErrStored", err)
+	}
+	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("sizes", "[0]")}, "pairs.csv", strings.NewReader(table))
 	if !errors.Is(err, model.ErrUsage) {
 		t.Errorf("impossible parameters: %v, want a model.ErrUsage", err)
 	}
@@ -466,8 +476,11 @@ func TestOtherRuns(t *testing.T) {
 			return a.Answer(t.Context(), answer.Question{Study: "heat", Run: plain, Params: params("beside", `"`+plain+`"`)})
 		}, []string{swapped}},
 		{"without a run", func() (answer.Answer, error) {
-			open := func(context.Context, string) (*observe.Run, error) { return observe.Of(measured(asking, "")), nil }
-			return answer.WithoutRun(t.Context(), heatKind(), answer.Question{Params: params("beside", `"x"`)}, open, "", nil)
+			return a.Answer(t.Context(), answer.Question{Study: "heat", Params: params("beside", `"`+asking+`"`)})
+		}, []string{other}},
+		{"with a table", func() (answer.Answer, error) {
+			table := &answer.Table{Name: "x.csv", Data: []byte("value\n7\n")}
+			return a.Answer(t.Context(), answer.Question{Study: "heat", Table: table, Params: params("beside", `"`+asking+`"`)})
 		}, []string{other}},
 	} {
 		got, err := c.ask()

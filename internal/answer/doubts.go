@@ -19,10 +19,13 @@ type doubt struct {
 	text     string
 }
 
+// opener opens a run by id, unique prefix or "latest".
+type opener func(ctx context.Context, name string) (*observe.Run, error)
+
 // reading is the runs that a study reads: the one in question, and those that
 // it opens.
 type reading struct {
-	open   Open
+	open   opener
 	main   *observe.Run // nil: none
 	others []*observe.Run
 }
