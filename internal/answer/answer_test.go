@@ -396,7 +396,7 @@ func TestShow(t *testing.T) {
 			t.Errorf("%s: result %s", c.name, got.Result)
 		}
 		d := got.Document
-		if d.Verdict.Word != "done" || !strings.HasPrefix(d.Answer, "It is 100") || len(d.Warnings) != 3 || d.Sections[len(d.Sections)-1].ID != "heat" {
+		if d.Verdict.Word != "done" || !strings.HasPrefix(d.Answer, "It is 100") || len(d.Warnings) != 3 || d.Sections[len(d.Sections)-1].ID != "heat-heat" {
 			t.Errorf("%s: verdict %v, answer %q, %d warnings; want the state of the run and what heat says", c.name, d.Verdict, d.Answer, len(d.Warnings))
 		}
 	}
@@ -444,7 +444,7 @@ func TestPage(t *testing.T) {
 		ids = append(ids, s.ID)
 	}
 	got := strings.Join(ids, " ")
-	if i := strings.Index(got, "heat"); i < 0 || strings.Index(got, "setup") < i || !strings.Contains(got, "nodes steps") {
+	if i := strings.Index(got, "heat"); i < 0 || strings.Index(got, "setup") < i || !strings.Contains(got, "nodes steps") || !strings.Contains(got, "cdi-overview") {
 		t.Errorf("sections %q, want those of studies before setup, nodes and steps", got)
 	}
 	if !strings.HasPrefix(d.Footer, "Made by scalebench v9 on ") {

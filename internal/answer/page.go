@@ -31,7 +31,7 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 		return nil, err
 	}
 	for _, x := range told.answers {
-		add(page, x.Document)
+		add(page, x)
 	}
 	if page.Answer == "" {
 		page.Answer = record.State(run)
@@ -50,7 +50,9 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 }
 
 // add appends what a study says to a page. A warning of several is said once.
-func add(page, d *doc.Document) {
+func add(page *doc.Document, a Answer) {
+	d := a.Document
+	d.Under(a.Study)
 	if page.Answer == "" {
 		page.Answer, page.Verdict = d.Answer, cmp.Or(page.Verdict, d.Verdict)
 	} else if d.Answer != "" {
@@ -223,7 +225,7 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 			if !bytes.HasPrefix(v.Searches, []byte("[")) {
 				v.Searches = slices.Concat([]byte("["), v.Searches, []byte("]"))
 			}
-			add(out.Document, x.Document)
+			add(out.Document, x)
 		}
 	}
 	if gate := Worst(held...); gate != nil {
