@@ -168,7 +168,7 @@ func (a *Agent) register(ctx context.Context, doing string, holding []wire.Attem
 func (a *Agent) holding() ([]wire.Attempt, error) {
 	entries, damaged, err := a.journal.pending()
 	for _, f := range damaged {
-		a.log.Warn("unreadable journal entry; its attempt will be counted as lost", "file", f)
+		a.log.Warn("cannot read a journal entry; its attempt counts as lost", "file", f)
 	}
 	var out []wire.Attempt
 	for _, e := range entries {
@@ -243,7 +243,7 @@ func (a *Agent) goodbye(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session}); err != nil {
-		a.log.Warn("leaving without a goodbye", "err", err)
+		a.log.Warn("leaving without telling the server", "err", err)
 	}
 }
 
@@ -281,7 +281,7 @@ func retry(ctx context.Context, log *slog.Logger, doing string, try func(context
 		}
 		if ctx.Err() == nil && err.Error() != said {
 			said = err.Error()
-			log.Warn(doing+" does not work now; trying on", "err", err)
+			log.Warn(doing+" does not work now; retrying", "err", err)
 		}
 		select {
 		case <-ctx.Done():

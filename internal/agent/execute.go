@@ -20,7 +20,7 @@ func (a *Agent) handle(ctx context.Context, as wire.Assignment) error {
 	at := wire.Attempt{Task: as.Task, Attempt: as.Attempt}
 	if a.journal.isOver(at) {
 		// A repetition, a replay, or an attempt that a newer one has replaced.
-		a.log.Info("not run again: a result of this attempt or of a later one was delivered before", "attempt", at)
+		a.log.Info("attempt skipped: a result of this or a later attempt was already delivered", "attempt", at)
 		return nil
 	}
 	a.running.Store(&at)
@@ -210,7 +210,7 @@ func (x *execution) sayReady(ctx context.Context, replies chan<- wire.ReadyReply
 		defer cancel()
 		r, err := x.agent.link.Ready(ctx, msg)
 		if err != nil {
-			x.agent.log.Debug("saying ready", "err", err)
+			x.agent.log.Debug("reporting ready", "err", err)
 			return
 		}
 		select {
@@ -291,7 +291,7 @@ type watch struct {
 func (a *Agent) beginWatch(ctx context.Context, pid int) *watch {
 	process, err := procself.ReadProcess(pid)
 	if err != nil {
-		a.log.Debug("the processor time of others will not be known", "err", err)
+		a.log.Debug("cannot read the processor time of other processes", "err", err)
 	}
 	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: process.CPU, known: err == nil}
 }

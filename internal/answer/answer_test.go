@@ -305,7 +305,7 @@ func TestWithoutRun(t *testing.T) {
 		t.Errorf("a bad table: %v, want its place", err)
 	}
 	_, err = answer.WithoutRun(t.Context(), capacity.Kind(), answer.Question{}, "x.csv", strings.NewReader(table))
-	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "capacity reads no tables") {
+	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "capacity cannot read tables") {
 		t.Errorf("a study that reads none: %v", err)
 	}
 	_, err = answer.WithoutRun(t.Context(), heatKind(), answer.Question{Params: params("beside", `"latest"`)}, "", nil)

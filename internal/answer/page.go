@@ -168,11 +168,11 @@ func (a Asker) asked(run *observe.Run, named *experiment.StudyEntry, params Para
 		return kinds, nil
 	}
 	if named != nil {
-		return nil, fmt.Errorf("%w: run %s asks for the study %s, which has no such threshold; leave it out", model.ErrUsage, run.Run().ID, named.Kind)
+		return nil, fmt.Errorf("%w: run %s belongs to the study %s, which has no such threshold; leave it out", model.ErrUsage, run.Run().ID, named.Kind)
 	}
 	i := slices.IndexFunc(a.Kinds.Studies, given)
 	if i < 0 {
-		return nil, fmt.Errorf("%w: this server does not know the study that the threshold is for", model.ErrUsage)
+		return nil, fmt.Errorf("%w: this server does not know the study of this threshold", model.ErrUsage)
 	}
 	return append(kinds, a.Kinds.Studies[i]), nil
 }

@@ -24,7 +24,7 @@ func (c *common) runsCommand() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
-				return fmt.Errorf("%w: --limit %d: want a number of runs, or 0 for all", model.ErrUsage, limit)
+				return fmt.Errorf("%w: --limit %d must be a number of runs, or 0 for all", model.ErrUsage, limit)
 			}
 			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
 				runs, err := s.Runs(ctx, limit)
@@ -35,7 +35,7 @@ func (c *common) runsCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "at most so many; 0 means all")
+	cmd.Flags().IntVar(&limit, "limit", limit, "show at most this many runs; 0 means all")
 	c.addFormat(cmd)
 	return cmd
 }
@@ -56,9 +56,9 @@ func (c *common) showCommand() *cobra.Command {
 	var held gates
 	cmd := &cobra.Command{
 		Use: "show RUN", Short: "show a run: state, steps, failures, events",
-		Long: `Shows one run. RUN is an id, a unique beginning of one, or "latest". Of a run
-that searches for a capacity it also shows what was found, or is known so far,
-and holds that to --fail-below as "scalebench capacity" does.`,
+		Long: `Shows one run. RUN is an id, the unique beginning of an id, or "latest". For a run
+that searches for a capacity it also shows the result, or what is known so far,
+and checks it against --fail-below as "scalebench capacity" does.`,
 		Example: `  scalebench show latest
   scalebench show latest --fail-below 2000`,
 		Args: oneArg("the run"),
@@ -128,7 +128,7 @@ func (c *common) deleteCommand() *cobra.Command {
 					return err
 				}
 				if err := os.Remove(c.paths.report(string(run.ID))); err != nil && !errors.Is(err, os.ErrNotExist) {
-					return fmt.Errorf("the run is deleted, its report is not: %w", err)
+					return fmt.Errorf("the run is deleted, but its report is not: %w", err)
 				}
 				c.say("deleted %s", run.ID)
 				return nil

@@ -128,7 +128,6 @@ func (c *common) print(d *doc.Document, result any) error {
 	return render.Write(c.env.Stdout, d, result, f, c.textOptions())
 }
 
-// saveAnswer writes an answer to a file, in the format of its ending.
 func saveAnswer(path string, a answer.Answer) error {
 	f, err := render.FormatOfFile(path)
 	if err != nil {

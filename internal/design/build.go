@@ -49,7 +49,7 @@ func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Des
 			}
 		}
 	}
-	d.Estimate = estimate(d.Steps, b.times)
+	d.Estimate = estimate(d.Steps, b.workloads)
 	return d, nil
 }
 
@@ -152,14 +152,19 @@ func seedOf(exp *experiment.Experiment, run model.RunID) int64 {
 	return int64(h.Sum64() >> 11)
 }
 
-// builder turns treatments into steps.
 type builder struct {
-	exp      *experiment.Experiment
-	run      model.RunID
-	setup    study.Setup
-	specs    map[string]model.Spec    // by workload name
-	times    map[string]time.Duration // of one task, by workload name; 0 is unknown
-	subjects map[string][]subject     // by workload name
+	exp       *experiment.Experiment
+	run       model.RunID
+	setup     study.Setup
+	workloads map[string]prepared // by name
+}
+
+// prepared is what is the same in all steps of a workload.
+type prepared struct {
+	spec     model.Spec
+	time     time.Duration // of one task; 0 is unknown
+	subjects []subject
+	shares   bool // the tasks of a step offer one load together
 }
 
 func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (*builder, error) {
@@ -167,10 +172,10 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		return nil, err
 	}
 	if n := len(nodes) * exp.Trials * len(exp.Workloads) * (len(exp.Evaluations) + len(exp.Sizes)); n > maxTasks {
-		return nil, refused("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, at most %d are possible",
+		return nil, refused("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, and the limit is %d",
 			len(nodes), exp.Trials, len(exp.Workloads), len(exp.Evaluations)+len(exp.Sizes), n, maxTasks)
 	}
-	b := &builder{exp: exp, run: run, specs: map[string]model.Spec{}, times: map[string]time.Duration{}, subjects: map[string][]subject{}}
+	b := &builder{exp: exp, run: run, workloads: map[string]prepared{}}
 	b.setup = study.Setup{
 		Nodes:  slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) }),
 		Trials: exp.Trials, Every: exp.Every.Std(), Seed: seedOf(exp, run), Phases: exp.Evaluations,
@@ -181,7 +186,7 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 			errs = append(errs, err)
 			continue
 		}
-		b.setup.Workloads = append(b.setup.Workloads, study.Workload{Name: w.Name, Bench: w.Bench, Subjects: len(b.subjects[w.Name])})
+		b.setup.Workloads = append(b.setup.Workloads, study.Workload{Name: w.Name, Bench: w.Bench, Subjects: len(b.workloads[w.Name].subjects)})
 	}
 	return b, errors.Join(errs...)
 }
@@ -206,12 +211,12 @@ func (b *builder) designs() ([]study.Design, error) {
 // step is what the nodes do under a treatment; false where none is left to do
 // it.
 func (b *builder) step(t study.Treatment, number int) (model.Step, bool) {
-	active := b.subjects[t.Workload]
+	w := b.workloads[t.Workload]
+	active := w.subjects
 	if t.Active != nil {
-		all := active
 		active = make([]subject, len(t.Active))
 		for i, k := range t.Active {
-			active[i] = all[k]
+			active[i] = w.subjects[k]
 		}
 	}
 	active = slices.DeleteFunc(slices.Clone(active), func(s subject) bool {
@@ -222,30 +227,18 @@ func (b *builder) step(t study.Treatment, number int) (model.Step, bool) {
 	}
 	s := newStep(b.run, number, t.Phase, t.Workload, t.Trial)
 	s.Barrier = true
-	s.Tasks = tasks(s.ID, active, b.specs[t.Workload])
+	s.Tasks = tasks(s.ID, active, w.spec)
 	all := t.Active == nil && t.Phase != model.Serial
 	for i := range s.Tasks {
 		spec := &s.Tasks[i].Spec
 		spec.Offer = t.Offer
-		if all && b.sharesLoad(t.Workload) {
+		if all && w.shares {
 			spec.Part, spec.Parts = i, len(s.Tasks)
 		}
 	}
 	return s, true
 }
 
-// sharesLoad reports whether the tasks of a workload offer one load together.
-func (b *builder) sharesLoad(name string) bool {
-	i := slices.IndexFunc(b.exp.Workloads, func(w experiment.Workload) bool { return w.Name == name })
-	return i >= 0 && offers(b.exp.Workloads[i].Bench)
-}
-
-func offers(bench workload.Workload) bool {
-	s, ok := bench.(workload.Sharer)
-	return ok && s.SharesLoad()
-}
-
-// prepare settles what is the same in all steps of a workload.
 func (b *builder) prepare(w experiment.Workload) error {
 	spec, err := specOf(w, b.exp.Output)
 	if err != nil {
@@ -264,23 +257,21 @@ func (b *builder) prepare(w experiment.Workload) error {
 		bad.Path = at + bad.Path
 		return bad
 	}
-	shares := offers(w.Bench)
+	sharer, ok := w.Bench.(workload.Sharer)
+	shares := ok && sharer.SharesLoad()
 	if b.exp.Has(model.Search) && !shares {
-		return &model.InputError{Path: at + "kind", Problem: fmt.Sprintf("%s offers no load to search with", w.Kind),
-			Allowed: "evaluations: [search] is for workloads of kind load"}
+		return &model.InputError{Path: at + "kind", Problem: fmt.Sprintf("%s offers no load that a search could vary", w.Kind),
+			Allowed: "evaluations: [search] needs a workload of kind load"}
 	}
-	if shares && len(subjects) > 1 && b.compares() {
+	// Nodes would be compared with fewer of them.
+	compares := b.exp.Has(model.Serial) && b.exp.Has(model.Parallel) || len(b.exp.Sizes) > 0
+	if shares && len(subjects) > 1 && compares {
 		return &model.InputError{Path: at + "kind",
-			Problem: fmt.Sprintf("%s offers one load from all nodes together: compared with fewer nodes, each of them would seem to do less", w.Kind),
-			Allowed: "evaluations: [parallel] without sizes, [serial], or [search]"}
+			Problem: fmt.Sprintf("the nodes of a %s workload share one load, so serial and parallel capacity cannot be compared", w.Kind),
+			Allowed: "use evaluations: [parallel] without sizes, [serial], or [search]"}
 	}
-	b.specs[w.Name], b.times[w.Name], b.subjects[w.Name] = spec, w.Estimate(), subjects
+	b.workloads[w.Name] = prepared{spec, w.Estimate(), subjects, shares}
 	return nil
-}
-
-// compares reports whether nodes are compared with fewer of them.
-func (b *builder) compares() bool {
-	return b.exp.Has(model.Serial) && b.exp.Has(model.Parallel) || len(b.exp.Sizes) > 0
 }
 
 func newStep(run model.RunID, number int, phase model.Phase, name string, trial int) model.Step {

@@ -9,13 +9,12 @@ import (
 )
 
 // estimate adds up the steps: they run one after another, the tasks of a step
-// at once, except that a node runs its own tasks in turn. times holds the time
-// of one task by workload; 0 or nothing means that nobody knows.
-func estimate(steps []model.Step, times map[string]time.Duration) Estimate {
+// at once, except that a node runs its own tasks in turn.
+func estimate(steps []model.Step, workloads map[string]prepared) Estimate {
 	var e Estimate
 	unknown := map[string]bool{}
 	for _, s := range steps {
-		known, limit := stepTime(s, times[s.Workload])
+		known, limit := stepTime(s, workloads[s.Workload].time)
 		e.Known += known
 		e.Limit += limit
 		if known == 0 {

@@ -142,7 +142,7 @@ func readResult(r model.Result, like metric) (reading, error) {
 		return reading{}, err
 	}
 	if !IsCapacity(s.Value) {
-		return reading{}, fmt.Errorf("it reported %s = %v, which is no capacity: it must be a number above 0", like.key, s.Value)
+		return reading{}, fmt.Errorf("it reported %s = %v, which is not a capacity: it must be a number above 0", like.key, s.Value)
 	}
 	rd := reading{node: r.Node, started: r.Started, ended: r.Ended, clockError: r.ClockError, value: s.Value}
 	rd.curve, rd.refused = readCurve(r, s)
@@ -219,7 +219,7 @@ func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReading
 	case 0:
 		return steps
 	case len(complete):
-		n.doubt("no trial is complete in both phases: %s; the numbers are of what there is", num.List(dropped))
+		n.doubt("no trial is complete in both phases: %s; the numbers cover only what there is", num.List(dropped))
 		return steps
 	}
 	n.warn("left out, because not complete in both phases: %s", num.List(dropped))

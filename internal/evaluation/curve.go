@@ -149,7 +149,7 @@ func (c *curve) between(first, last int) (float64, error) {
 	}
 	rate := work / seconds
 	if !IsCapacity(rate) {
-		return 0, fmt.Errorf("its rate of %v is no capacity", rate)
+		return 0, fmt.Errorf("its rate of %v is not a capacity", rate)
 	}
 	return rate, nil
 }

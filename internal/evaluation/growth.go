@@ -103,7 +103,7 @@ func (s *sweep) noteFewSizes(points []ScalingPoint, f Finding) {
 	}
 	p := points[len(points)-1]
 	knee := p.Total / (points[0].Total / float64(points[0].Nodes))
-	s.notes.warn("the sum of %s is %s; whether that is a limit they share cannot be told from one size: %s",
+	s.notes.warn("the sum of %s is %s; one size cannot show whether that is a shared limit: %s",
 		num.Count(p.Nodes, string(s.of)), s.amount(p.Total), s.advice(knee, points))
 }
 
@@ -201,7 +201,7 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 	}
 	past := distinctAbove(c.sizes, c.Knee)
 	if len(past) < 2 {
-		s.notes.warn("the sum seems to stop at %s, but one size past the knee at %.1f cannot tell a limit that all %ss share from a loss that each has for itself: %s",
+		s.notes.warn("the sum seems to stop at %s, but one size past the knee at %.1f cannot distinguish a limit that all %ss share from a loss of each one: %s",
 			s.amount(c.Cap), c.Knee, s.of, s.advice(c.Knee, points))
 		return nil
 	}
@@ -220,7 +220,7 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 func (s *sweep) levels(c curveOfGrowth) bool {
 	l, err := stats.LevelOff(c.Growth, c.sizes, c.totals, level, s.resolution.parallel*c.Cap)
 	if err != nil {
-		s.notes.warn("whether the sum stays at %s cannot be tested: %v", s.amount(c.Cap), err)
+		s.notes.warn("cannot test whether the sum stays at %s: %v", s.amount(c.Cap), err)
 		return false
 	}
 	same := l.Slope.Contains(0) || math.Abs(l.Change) < levelShare*c.Cap
@@ -230,7 +230,7 @@ func (s *sweep) levels(c curveOfGrowth) bool {
 	case same:
 		s.notes.warn("the sums past %.1f %ss scatter so much that they may still grow: no limit is inferred; add trials", c.Knee, s.of)
 	case l.Change < 0:
-		s.notes.warn("past %.1f %ss the sum falls, by %s up to the largest fleet: that is contention, and no constant limit", c.Knee, s.of, s.amount(-l.Change))
+		s.notes.warn("past %.1f %ss the sum falls, by %s up to the largest fleet: that is contention, not a constant limit", c.Knee, s.of, s.amount(-l.Change))
 	default:
 		s.notes.warn("past %.1f %ss the sum grows more slowly, but it grows, by %s up to the largest fleet: no constant limit was reached", c.Knee, s.of, s.amount(l.Change))
 	}

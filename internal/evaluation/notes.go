@@ -123,7 +123,7 @@ func (p part) noteChanges(n *notes) {
 		if p.during(e.Time) {
 			n.doubt("node %s changed between two measurements: %s", e.Node, e.Text)
 		} else {
-			n.warn("node %s changed in the course of the run, not between measurements of %s: %s", e.Node, p.workload, e.Text)
+			n.warn("node %s changed during the run, but not between measurements of %s: %s", e.Node, p.workload, e.Text)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (p part) noteFacts(cmp comparison, n *notes) {
 		models[""] += len(measured)
 	}
 	if silent := models[""]; silent > 0 {
-		n.warn("%s without a known CPU model: whether the nodes are equal is not known", num.Count(silent, "node"))
+		n.warn("%s without a known CPU model, so the nodes may be unequal", num.Count(silent, "node"))
 		delete(models, "")
 	}
 	if len(models) > 1 {

@@ -182,7 +182,7 @@ func simultaneityOf(steps []stepReadings, window string, n *notes) simultaneity 
 		}
 		t := timingOf(sr.readings, window == WindowCommon)
 		if !t.known {
-			n.doubt("parallel, trial %d: tasks without start and end times; whether they ran together is not known", sr.step.Trial)
+			n.doubt("parallel, trial %d: tasks without start and end times; it is unknown whether they ran together", sr.step.Trial)
 			return simultaneity{}
 		}
 		s.overlap = extreme(s.overlap, t.overlap, math.Min)
@@ -198,7 +198,7 @@ func noteOverlap(overlap *float64, window string, n *notes) {
 	switch {
 	case overlap == nil:
 	case *overlap < minOverlap:
-		n.doubt("all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% wanted): give every node the same running time instead of the same amount of work", 100**overlap, 100*minOverlap)
+		n.doubt("all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% required): give every node the same running time instead of the same amount of work", 100**overlap, 100*minOverlap)
 	case *overlap < goodOverlap && window == WindowWhole:
 		n.warn("poor overlap: all nodes were active together for %.0f %% of the time, and whole tasks are scored, so that degradation is understated", 100**overlap)
 	case *overlap < goodOverlap:

@@ -102,8 +102,8 @@ func TestNodeReplaced(t *testing.T) {
 		warning string
 	}{
 		{"between the phases", "n02", model.EventNodeChanged, 2*time.Hour + time.Minute, Unknown, "verdict unknown: node n02 changed between two measurements: " + text},
-		{"before all", "n02", model.EventNodeChanged, -time.Second, Degraded, "node n02 changed in the course of the run, not between measurements of work: " + text},
-		{"after all", "n02", model.EventNodeChanged, 9 * time.Hour, Degraded, "node n02 changed in the course of the run"},
+		{"before all", "n02", model.EventNodeChanged, -time.Second, Degraded, "node n02 changed during the run, but not between measurements of work: " + text},
+		{"after all", "n02", model.EventNodeChanged, 9 * time.Hour, Degraded, "node n02 changed during the run"},
 		{"a node without a task", "n77", model.EventNodeChanged, 3 * time.Hour, Degraded, ""},
 		{"another event", "n02", model.EventNodeBack, 3 * time.Hour, Degraded, ""},
 	} {

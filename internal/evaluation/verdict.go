@@ -19,7 +19,7 @@ func (c *comparison) verdict(f *Finding) Verdict {
 	word := verdictOf(*f.CI)
 	if word == None && f.CI[1] >= 100 {
 		// A capacity is never negative, so no degradation exceeds 100 %.
-		c.notes.doubt("the interval holds every degradation up to a total loss: %s and this much scatter say nothing", num.Count(f.Nodes, string(c.of)))
+		c.notes.doubt("the interval contains every degradation up to a total loss: %s with this much scatter allow no conclusion", num.Count(f.Nodes, string(c.of)))
 		return Unknown
 	}
 	if f.BCa != nil && verdictOf(*f.BCa) != word {

@@ -17,12 +17,12 @@ import (
 
 // Reasons why a join is refused. All of them are model.ErrDenied, too.
 var (
-	ErrTokenUnknown = errors.New("this server did not make the join token, or forgot it; make a new one with `scalebench token`")
-	ErrTokenExpired = errors.New("the join token is expired; make a new one with `scalebench token`")
+	ErrTokenUnknown = errors.New("this server does not know the join token; make a new one with `scalebench token`")
+	ErrTokenExpired = errors.New("the join token has expired; make a new one with `scalebench token`")
 	ErrTokenUsed    = errors.New("the join token is used up; make a new one with `scalebench token`")
 	ErrTokenRole    = errors.New("the join token is for another role")
-	ErrJoinReplayed = errors.New("the join request is not newer than the last one of this key; is this host's clock set back?")
-	ErrNodeTaken    = errors.New("node id is in use by another agent: choose another with --node")
+	ErrJoinReplayed = errors.New("the join request is older than the last one with this key; check this host's clock")
+	ErrNodeTaken    = errors.New("another agent uses this node id; choose another one with --node")
 )
 
 // keepTokens is how long a token that cannot be used any more is remembered,
@@ -363,7 +363,7 @@ func parseAuthority(data []byte) (authorityFile, error) {
 		return f, fmt.Errorf("damaged: %w; restore it, or remove it and let the agents join again", err)
 	}
 	if f.Version != authorityVersion {
-		return f, fmt.Errorf("version %d, this scalebench knows %d", f.Version, authorityVersion)
+		return f, fmt.Errorf("version %d, but this scalebench reads version %d", f.Version, authorityVersion)
 	}
 	for _, g := range f.Grants {
 		if err := errors.Join(g.Node.Validate(), CheckPublic(g.Key, g.Role)); err != nil {
@@ -375,7 +375,7 @@ func parseAuthority(data []byte) (authorityFile, error) {
 	}
 	for _, t := range f.Tokens {
 		if t == nil {
-			return f, errors.New("damaged: an empty token")
+			return f, errors.New("damaged: a token is empty")
 		}
 		if err := CheckPublic(t.Key, t.Role); err != nil {
 			return f, err

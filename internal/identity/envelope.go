@@ -200,7 +200,7 @@ func montgomery(public []byte) (*[32]byte, error) {
 	p.Sub(p, big.NewInt(19)) // 2^255 − 19
 	denominator := new(big.Int).Sub(one, y)
 	if y.Cmp(p) >= 0 || denominator.ModInverse(denominator.Mod(denominator, p), p) == nil {
-		return nil, errors.New("public key: not a point that can be encrypted to")
+		return nil, errors.New("public key: not usable for encryption")
 	}
 	u := new(big.Int).Add(one, y)
 	u.Mul(u, denominator).Mod(u, p)

@@ -198,7 +198,7 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("others can read or change it (mode %04o): run `chmod 600 %s` if you trust everyone who could, or else remove it to get a new identity", mode, path)
+		return nil, fmt.Errorf("others can read or change it (mode %04o): run `chmod 600 %s` if you trust all users who had access, or else remove it to get a new identity", mode, path)
 	}
 	return os.ReadFile(path)
 }

@@ -97,7 +97,7 @@ func ParseToken(s string) (Token, error) {
 // check reports what makes a token unusable whatever the server says.
 func (t Token) check() error {
 	if t.Role != RoleAgent && t.Role != RoleClient {
-		return fmt.Errorf("join token: unknown role %.20q; is this scalebench older than the server?", t.Role)
+		return fmt.Errorf("join token: unknown role %.20q; this scalebench may be older than the server", t.Role)
 	}
 	if len(t.Servers) == 0 {
 		return errors.New("join token: names no server; make a new one with `scalebench token`")

@@ -49,7 +49,7 @@ func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task
 	// A node that went away while this was being prepared did not tell.
 	gone, _ := x.m.reg.missing(a.nodes)
 	for _, n := range gone {
-		a.lose(n, "it is not here")
+		a.lose(n, "it is not connected")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var sender sync.WaitGroup
@@ -94,7 +94,7 @@ func (x *execution) sendBurst(ctx context.Context, a *attempt, tasks []*awaited,
 			err := x.m.cfg.Queue.Dispatch(as)
 			switch {
 			case errors.Is(err, model.ErrUnavailable):
-				x.m.log.Warn("a task is not on its way; it is sent again", "err", err)
+				x.m.log.Warn("a task was not sent; sending it again", "err", err)
 			case err != nil:
 				x.m.Result(ctx, model.Result{
 					Run: as.Run, Step: as.Step, Task: as.Task, Attempt: as.Attempt, Node: as.Node,

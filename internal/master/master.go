@@ -141,7 +141,7 @@ func (m *Master) Recover(ctx context.Context) error {
 		if r.State.Final() || r.Server != m.cfg.Server {
 			continue // over, or another server's that shares the store
 		}
-		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the scalebench server ended in mid-run", time.Now())
+		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the scalebench server stopped during the run", time.Now())
 		if err != nil {
 			return fmt.Errorf("marking run %s as interrupted: %w", r.ID, err)
 		}
@@ -245,7 +245,7 @@ func (m *Master) watchNodes(ctx context.Context) {
 		}
 		last = now
 		for _, c := range m.reg.expire(now) {
-			m.nodeChanged(c, fmt.Sprintf("not heard for %s", m.cfg.Lease))
+			m.nodeChanged(c, fmt.Sprintf("no heartbeat for %s", m.cfg.Lease))
 		}
 	}
 }

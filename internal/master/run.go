@@ -144,7 +144,7 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	defer func() { x.down(ctx) }()
 	missing, err := x.up(ctx)
 	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("%w: %s not here after %s", model.ErrUnavailable, nodeList(missing), x.timeouts.node)
+		err = fmt.Errorf("%w: %s did not connect within %s", model.ErrUnavailable, nodeList(missing), x.timeouts.node)
 	}
 	if err != nil {
 		return stateAfter(ctx, err)

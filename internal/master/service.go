@@ -144,10 +144,10 @@ func (m *Master) selectNodes(run model.RunID, exp *experiment.Experiment) ([]mod
 	found := m.upNodes(want.Labels)
 	switch {
 	case len(found) == 0:
-		return nil, fmt.Errorf("%w: no agent with these labels is here (%d agents in all; `scalebench nodes` lists them)",
+		return nil, fmt.Errorf("%w: no connected agent has these labels (%d agents are connected; `scalebench nodes` lists them)",
 			model.ErrUnavailable, len(m.upNodes(nil)))
 	case want.Count > len(found):
-		return nil, fmt.Errorf("%w: %d agents with these labels are here, the experiment asks for %d",
+		return nil, fmt.Errorf("%w: the experiment needs %[3]d agents with these labels, but only %[2]d are connected",
 			model.ErrUnavailable, len(found), want.Count)
 	case want.Count > 0:
 		free := func(n model.Node) bool { return m.leases.free(n.ID, exp.Shared) }
@@ -164,7 +164,7 @@ func (m *Master) fleetOf(run model.RunID, exp *experiment.Experiment) (Fleet, er
 	case exp.Fleet.Agents != nil:
 		return nil, nil
 	case m.cfg.Fleets == nil:
-		return nil, fmt.Errorf("%w: this server does not start agents of its own; use a fleet of agents", model.ErrUsage)
+		return nil, fmt.Errorf("%w: this server cannot start agents; use a fleet of agents", model.ErrUsage)
 	}
 	return m.cfg.Fleets(run, exp)
 }
@@ -191,9 +191,9 @@ func (m *Master) Resume(ctx context.Context, id model.RunID) error {
 	case run.State == model.RunDone:
 		return fmt.Errorf("%w: run %s is done; there is nothing to resume", model.ErrUsage, id)
 	case !run.State.Final() && run.Server != m.cfg.Server:
-		return fmt.Errorf("%w: run %s is %s at another server that shares this store", model.ErrUsage, id, run.State)
+		return fmt.Errorf("%w: run %s is %s on another server that shares this store", model.ErrUsage, id, run.State)
 	case !m.reserve(id):
-		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
+		return fmt.Errorf("%w: run %s is already %s", model.ErrUsage, id, run.State)
 	}
 	if err = m.enqueueStored(ctx, id); err != nil {
 		m.release(id)
@@ -242,10 +242,10 @@ func (m *Master) checkSearch(ctx context.Context, data model.RunData, exp *exper
 	}
 	open := data.Steps[last].State != model.StepComplete && data.Steps[last].State != model.StepInvalid
 	if err == nil && open && len(next) > 0 && loadOf(next[0]) != loadOf(data.Steps[last]) {
-		err = fmt.Errorf("its next window was to offer %s, this version would offer %s", loadText(data.Steps[last]), loadText(next[0]))
+		err = fmt.Errorf("its next window offered %s, but this version would offer %s", loadText(data.Steps[last]), loadText(next[0]))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: run %s cannot be resumed: %w; run its file anew, or resume it with scalebench %s, which made it",
+		return fmt.Errorf("%w: run %s cannot be resumed: %w; run its file again, or resume it with scalebench %s, which started it",
 			model.ErrUsage, data.Run.ID, err, data.Run.Version)
 	}
 	return nil
@@ -283,7 +283,7 @@ func (m *Master) CancelSoon(ctx context.Context, id model.RunID) error {
 // Delete removes a run that is over.
 func (m *Master) Delete(ctx context.Context, id model.RunID) error {
 	if !m.reserve(id) {
-		return fmt.Errorf("%w: run %s is not over; cancel it first", model.ErrUsage, id)
+		return fmt.Errorf("%w: run %s is not finished; cancel it first", model.ErrUsage, id)
 	}
 	defer m.release(id)
 	return m.cfg.Store.DeleteRun(ctx, id)

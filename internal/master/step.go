@@ -54,7 +54,7 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 			return model.StepInvalid, x.endStep(ctx, step, model.StepInvalid, why)
 		}
 		x.m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventRetry, Severity: model.Warning,
-			Text: fmt.Sprintf("%s is tried again: %s", describe(step), why)})
+			Text: fmt.Sprintf("retrying %s: %s", describe(step), why)})
 		x.noteDone(a)
 	}
 }
@@ -70,7 +70,7 @@ type budget struct {
 func (b *budget) next(t tally) (why string, again bool) {
 	lost := t.outcomes[model.OutcomeLost] > 0
 	failed := t.outcomes[model.OutcomeFailed]+t.outcomes[model.OutcomeTimeout]+t.outcomes[model.OutcomeRefused] > 0
-	why = cmp.Or(t.firstBad, fmt.Sprintf("%d of %d tasks did not end well", t.bad(), t.total))
+	why = cmp.Or(t.firstBad, fmt.Sprintf("%d of %d tasks did not succeed", t.bad(), t.total))
 	switch {
 	case failed:
 		b.failed--
@@ -119,7 +119,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 	}
 	defer stop()
 	if step.Barrier && !x.agree(ctx, a) && ctx.Err() == nil {
-		x.callOff(ctx, a, "a task could not begin")
+		x.callOff(ctx, a, "a task could not start")
 	}
 	x.collect(ctx, a)
 	if cause := context.Cause(ctx); cause != nil {
@@ -153,7 +153,7 @@ func (x *execution) agree(ctx context.Context, a *attempt) bool {
 	a.setStart(at)
 	order := wire.Order{Kind: wire.OrderStart, Run: a.run, Step: a.step.ID, Attempt: a.number, At: at}
 	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes); err != nil {
-		x.m.log.Warn("broadcasting a start; agents will ask for it", "err", err)
+		x.m.log.Warn("broadcasting a start failed; agents will ask for it", "err", err)
 	}
 	err := x.m.persist(ctx, "recording a start", func(ctx context.Context) error {
 		return x.m.cfg.Store.SetStepStart(ctx, a.step.ID, at)

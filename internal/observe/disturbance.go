@@ -58,7 +58,7 @@ var checks = []check{
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
 	{kind: "others", metrics: []string{MetricCores}, value: hostOthers, above: 0.05, alone: true, words: func(v float64) string {
-		return "something else than the task took " + num.Fraction(v) + " of the machine’s CPU"
+		return "something other than the task used " + num.Fraction(v) + " of the machine’s CPU"
 	}},
 	{kind: "swap", metrics: []string{MetricSwapIn, MetricSwapOut}, above: 0, words: func(v float64) string {
 		return num.Bytes(int64(v)) + " of memory were swapped in or out"

@@ -39,7 +39,7 @@ func (i ServerInfo) String() string {
 }
 
 // errNoTLS: refused before anything is sent.
-var errNoTLS = errors.New("no TLS, and the server is not on this machine")
+var errNoTLS = errors.New("no TLS, although the server is not on this machine")
 
 // check refuses what could not be trusted.
 func (i ServerInfo) check() error {
@@ -55,7 +55,7 @@ func (i ServerInfo) check() error {
 			return err
 		}
 		if host := u.Hostname(); !loopback(host) && i.Fingerprint == "" && !i.Insecure && !i.External {
-			return fmt.Errorf("%w: %s: %w; start the server without --insecure-no-tls and join with a new token (or with it, if you accept that)", model.ErrDenied, host, errNoTLS)
+			return fmt.Errorf("%w: %s: %w; start the server without --insecure-no-tls and join with a new token", model.ErrDenied, host, errNoTLS)
 		}
 	}
 	return nil
@@ -77,7 +77,7 @@ func parseServer(server string) (*url.URL, error) {
 	}
 	u, err := url.Parse(server)
 	if err != nil || u.Hostname() == "" {
-		return nil, fmt.Errorf("%w: server address %q: want nats://host:port", model.ErrUsage, identity.RedactURLs([]string{server})[0])
+		return nil, fmt.Errorf("%w: server address %q must be nats://host:port", model.ErrUsage, identity.RedactURLs([]string{server})[0])
 	}
 	return u, nil
 }
@@ -120,7 +120,7 @@ func (i ServerInfo) externalTransport(c credentials) ([]nats.Option, error) {
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("%w: CA file %s: no PEM certificate in it", model.ErrUsage, c.caFile)
+			return nil, fmt.Errorf("%w: CA file %s has no PEM certificate", model.ErrUsage, c.caFile)
 		}
 		opts = append(opts, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}))
 	}
@@ -186,7 +186,7 @@ type External struct {
 }
 
 // errOpen refuses a cluster on which anyone can write.
-var errOpen = errors.New("the NATS cluster accepts anonymous connections, so that anyone who reaches it could flood it; set up authentication on it, or start the server with --insecure-open-nats if its network is closed")
+var errOpen = errors.New("the NATS cluster accepts anonymous connections, so anyone who reaches it can flood it; set up authentication on it, or start the server with --insecure-open-nats if its network is closed")
 
 // ConnectExternal checks that the cluster can be reached and does not let
 // anyone in without credentials.

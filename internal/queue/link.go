@@ -44,7 +44,7 @@ type Delivery struct {
 // Reasons to refuse an assignment.
 var (
 	ErrForged   = errors.New("not signed by the server that admitted this node")
-	ErrNotMine  = errors.New("made for another node, or for another key of this node")
+	ErrNotMine  = errors.New("made for another node or another key")
 	ErrExpired  = errors.New("expired")
 	ErrUnusable = errors.New("cannot be understood")
 )

@@ -228,7 +228,7 @@ func parseFrame(data []byte) (frame, error) {
 // encodeCall puts the verb before the body.
 func encodeCall(verb string, body []byte) ([]byte, error) {
 	if verb == "" || len(verb) > 255 {
-		return nil, fmt.Errorf("%w: verb %.40q: want 1 to 255 bytes", model.ErrUsage, verb)
+		return nil, fmt.Errorf("%w: verb %.40q must have 1 to 255 bytes", model.ErrUsage, verb)
 	}
 	out := append(make([]byte, 0, 1+len(verb)+len(body)), byte(len(verb)))
 	return append(append(out, verb...), body...), nil

@@ -204,8 +204,8 @@ func (h *Hub) handle(m *nats.Msg, from string, r route) {
 
 var (
 	errTooMany      = errors.New("too many messages at a time")
-	errReplay       = errors.New("not newer than the sender's last message: replayed")
-	errForeign      = fmt.Errorf("%w: the message names another sender than the one who signed it", model.ErrDenied)
+	errReplay       = errors.New("replayed: not newer than the sender's last message")
+	errForeign      = fmt.Errorf("%w: the message's sender is not its signer", model.ErrDenied)
 	errReplySubject = errors.New("the reply subject is not in the sender's own inbox")
 )
 

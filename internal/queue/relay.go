@@ -60,7 +60,7 @@ const (
 // socket is a model.ErrUsage.
 func StartRelay(path string, info ServerInfo, log *slog.Logger) (*Relay, error) {
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("%w: the path of the socket %s is too long: %d bytes, at most %d are possible", model.ErrUsage, path, len(path), maxSocketPath)
+		return nil, fmt.Errorf("%w: the path of the socket %s is too long: %d bytes, and the limit is %d", model.ErrUsage, path, len(path), maxSocketPath)
 	}
 	r := &Relay{info: info, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 	r.done, r.end = context.WithCancel(context.Background())
@@ -116,7 +116,7 @@ func (r *Relay) accept() {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil: // out of file descriptors, most likely: for a while
-			r.log.Error("the relay of the lab cannot take a connection", "err", err)
+			r.log.Error("the relay of the lab cannot accept a connection", "err", err)
 			_ = pause(r.done, backoff(1)) // when it is closed, so is the listener
 		default:
 			r.wg.Go(func() { r.serve(conn) })
@@ -148,7 +148,7 @@ func (r *Relay) serve(near *net.UnixConn) {
 	_ = near.SetReadDeadline(time.Time{})
 	far, err := (&net.Dialer{Timeout: relayWait}).DialContext(r.done, "tcp", address)
 	if err != nil {
-		r.log.Warn("the relay of the lab does not reach the server", "err", err)
+		r.log.Warn("the relay of the lab cannot reach the server", "err", err)
 		return
 	}
 	defer r.closing(far)()

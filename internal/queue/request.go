@@ -80,7 +80,7 @@ func (s *session) request(ctx context.Context, kind string, body []byte) (frame,
 		f, err = s.exchange(ctx, kind, body)
 	}
 	if err == nil && f.kind == frameReplay {
-		err = unavailable("the server takes this message for a replayed one")
+		err = unavailable("the server rejects this message as replayed")
 	}
 	if err == nil && f.kind == frameError {
 		err = f.err
@@ -141,7 +141,7 @@ func explain(outer context.Context, err error) error {
 	case errors.Is(err, model.ErrDenied), errors.Is(err, model.ErrUnavailable):
 		return err
 	case errors.Is(err, nats.ErrNoResponders):
-		return unavailable("the master does not listen on the queue: the server is starting, or gone")
+		return unavailable("the master does not answer on the queue: the server is starting or has stopped")
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("no answer within %v", requestTimeout)
 	}
@@ -191,7 +191,7 @@ func Join(ctx context.Context, tok identity.Token, key *identity.Key, node model
 		}
 		s.opt.Log.Debug("join not answered yet", "error", err)
 		if pause(ctx, backoff(n)) != nil {
-			return info, fmt.Errorf("joining %v: %w (the last try said: %w)", info, ctx.Err(), err)
+			return info, fmt.Errorf("joining %v: %w (last error: %w)", info, ctx.Err(), err)
 		}
 	}
 }

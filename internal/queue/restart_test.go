@@ -113,7 +113,7 @@ func TestPortInUse(t *testing.T) {
 	listen, err := listenOf(w.conn.Info())
 	check(t, err)
 	_, err = StartServer(testCtx(t), ServerConfig{DataDir: t.TempDir(), Listen: listen, Key: w.key, Authority: w.auth})
-	if err == nil || !strings.Contains(err.Error(), "is another server running there?") {
+	if err == nil || !strings.Contains(err.Error(), "check that no other server is running there") {
 		t.Errorf("a port in use: %v", err)
 	}
 }

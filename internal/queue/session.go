@@ -153,10 +153,10 @@ func connect(ctx context.Context, info ServerInfo, opts []nats.Option, log *slog
 			return nil, err
 		}
 		if n == 1 {
-			log.Warn("the server is not reached; trying on", "server", info.String(), "error", err)
+			log.Warn("the server does not answer; retrying", "server", info.String(), "error", err)
 		}
 		if pause(ctx, backoff(n)) != nil {
-			return nil, fmt.Errorf("%w: %w (the last try said: %w); is the server running, and can its address be reached from here?", model.ErrUnavailable, ctx.Err(), err)
+			return nil, fmt.Errorf("%w: %w (last error: %w); check that the server is running and that its address can be reached from here", model.ErrUnavailable, ctx.Err(), err)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func (s *session) disconnected(err error) {
 	if s.live.Err() != nil {
 		return
 	}
-	s.opt.Log.Warn("queue connection lost; trying again", "error", err)
+	s.opt.Log.Warn("queue connection lost; reconnecting", "error", err)
 	s.cut()
 	s.up = make(chan struct{})
 }

@@ -47,10 +47,10 @@ func besidePart(run *observe.Run, workload string) *doc.Section {
 	if run.Need(observe.Histograms) != nil { // run.Err tells
 		return nil
 	}
-	s := &doc.Section{Title: "Beside the capacity", Intro: "What the workload reported of its trials beside how much it did. These are no capacities and have no CDI."}
+	s := &doc.Section{Title: "Beside the capacity", Intro: "What the workload reported besides its capacity. These values have no CDI."}
 	if t := infoTable(run, workload); t != nil {
 		s.Blocks = append(s.Blocks, doc.Block{Table: t},
-			doc.Remark("Over tasks and trials. Percentiles of single tasks are shown from the least to the greatest: their mean would be the percentile of nothing."))
+			doc.Remark("Over tasks and trials. Percentiles of single tasks are shown from the least to the greatest: their mean would not be a percentile."))
 	}
 	t, notes := histogramTable(run, workload)
 	if t != nil {

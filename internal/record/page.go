@@ -42,7 +42,7 @@ func State(run *observe.Run) string {
 	case model.RunInterrupted:
 		return "This run was interrupted; `scalebench resume` continues it."
 	}
-	return "This run has nothing that a study could answer from."
+	return "This run has no data that a study could use."
 }
 
 // batchWords count jobs: a batch is run, not compared.

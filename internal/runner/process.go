@@ -228,9 +228,9 @@ func (p *Process) Begin(at time.Time) error {
 	defer p.mu.Unlock()
 	switch {
 	case p.begun:
-		return fmt.Errorf("task %s has begun already", p.cfg.Task)
+		return fmt.Errorf("task %s has already begun", p.cfg.Task)
 	case !p.prepared:
-		return fmt.Errorf("task %s is not prepared, it cannot begin", p.cfg.Task)
+		return fmt.Errorf("task %s cannot begin: it is not prepared", p.cfg.Task)
 	}
 	if now := time.Now(); at.Before(now) {
 		at = now

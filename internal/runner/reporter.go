@@ -62,7 +62,7 @@ func (r *reporter) ProgressAt(metric, unit string, after time.Duration, cumulati
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if after < 0 || !r.started.IsZero() && after > now.Sub(r.started) {
-		r.refuse(fmt.Errorf("progress of %s is of %v after the start, which is not in the past of this task", metric, after))
+		r.refuse(fmt.Errorf("progress of %s is for %v after the start, outside this task", metric, after))
 		return
 	}
 	r.point(model.Progress{Metric: metric, Unit: unit, Elapsed: after, Value: cumulative})
@@ -97,7 +97,7 @@ func (c *counter) check(p model.Progress) error {
 	case p.Unit != c.unit:
 		return fmt.Errorf("progress of %s changed its unit from %q to %q", p.Metric, c.unit, p.Unit)
 	case !finite(p.Value):
-		return fmt.Errorf("progress of %s is %v, want a number", p.Metric, p.Value)
+		return fmt.Errorf("progress of %s is %v; it must be a number", p.Metric, p.Value)
 	case p.Elapsed > c.after && p.Value < c.value:
 		return fmt.Errorf("progress of %s went down from %v to %v; it must be the work done since the start", p.Metric, c.value, p.Value)
 	}
@@ -130,10 +130,10 @@ func (r *reporter) Sample(s model.Sample) {
 	case s.Metric == "":
 		err = fmt.Errorf("a sample without a metric: %v", s.Value)
 	case !finite(s.Value):
-		err = fmt.Errorf("%s is %v, want a number", s.Metric, s.Value)
+		err = fmt.Errorf("%s is %v; it must be a number", s.Metric, s.Value)
 	case s.Info && s.Better == "": // it may have no good direction
 	case s.Better != model.Higher && s.Better != model.Lower:
-		err = fmt.Errorf("%s: direction %q, want %q or %q", s.Metric, s.Better, model.Higher, model.Lower)
+		err = fmt.Errorf("%s: direction %q must be %q or %q", s.Metric, s.Better, model.Higher, model.Lower)
 	}
 	r.deliver(err, report{Sample: &s})
 }

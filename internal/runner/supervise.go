@@ -36,7 +36,7 @@ func (p *Process) supervise(ctx context.Context) {
 	if p.within(killTime) {
 		exit = p.cmd.Wait()
 	} else { // it hangs in the kernel and is left to itself
-		exit = errors.New("it does not die")
+		exit = errors.New("it cannot be killed")
 	}
 	// All writers are dead by now, so the end of the pipes comes at once; a
 	// process that could not be killed is not waited for.
@@ -49,7 +49,7 @@ func (p *Process) supervise(ctx context.Context) {
 
 	p.outcome = p.conclude(d, exit)
 	if survivors != nil { // they would falsify every later measurement on this node
-		p.outcome.add("not everything that the task started could be killed: " + survivors.Error())
+		p.outcome.add("some processes of the task could not be killed: " + survivors.Error())
 		if p.outcome.Outcome == model.OutcomeOK {
 			p.outcome.Outcome = model.OutcomeFailed
 		}
@@ -180,7 +180,7 @@ func (p *Process) conclude(d death, exit error) Outcome {
 			exit = errors.New("exit status 0")
 		}
 		o.Outcome = model.OutcomeFailed
-		o.Error = fmt.Sprintf("the workload's process ended before the workload (%v); its standard error may say why", exit)
+		o.Error = fmt.Sprintf("the workload's process ended early (%v); see its standard error", exit)
 	}
 	return o
 }

@@ -120,7 +120,7 @@ func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 		return slices.ContainsFunc(f.Required[1:], func(name string) bool { return slices.Contains(t.names, name) })
 	})
 	if form < 0 {
-		t.refuseAt(0, "the columns "+num.List(t.names)+" are not understood", allowed)
+		t.refuseAt(0, "unknown columns "+num.List(t.names), allowed)
 		return 0, t.Err()
 	}
 	t.setColumns(forms[form])
@@ -136,15 +136,15 @@ func (t *Reader) setColumns(f Form) {
 	t.columns, t.width = make(map[string]Column, len(t.names)), len(t.names)
 	for i, name := range t.names {
 		if _, twice := t.columns[name]; twice {
-			t.refuseAt(i, fmt.Sprintf("the column %q is there twice", name), allowed)
+			t.refuseAt(i, fmt.Sprintf("the column %q appears twice", name), allowed)
 		} else if !slices.Contains(f.Required, name) && !slices.Contains(f.Optional, name) {
-			t.refuseAt(i, fmt.Sprintf("the column %q is not understood", name), allowed)
+			t.refuseAt(i, fmt.Sprintf("unknown column %q", name), allowed)
 		}
 		t.columns[name] = Column(i)
 	}
 	for _, name := range f.Required {
 		if _, ok := t.columns[name]; !ok {
-			t.refuseAt(0, fmt.Sprintf("there is no column %q", name), allowed)
+			t.refuseAt(0, fmt.Sprintf("the column %q is missing", name), allowed)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (t *Reader) fail(err error) {
 	case errors.As(err, &parse):
 		t.problems.add(&model.InputError{
 			File: t.name, Line: parse.Line, Col: t.characters(parse.StartLine, parse.Line, parse.Column),
-			Problem: parse.Err.Error(), Allowed: `a value with a quotation mark in it is written "like ""this"""`,
+			Problem: parse.Err.Error(), Allowed: `double each quotation mark inside a value: "like ""this"""`,
 		})
 	default:
 		t.err = fmt.Errorf("reading %s: %w", t.name, err)
@@ -247,11 +247,11 @@ func Number(text string) (v float64, ok bool) {
 func (t *Reader) RefuseCell(c Column, name, allowed string) {
 	switch {
 	case c == Absent:
-		t.refuseAt(0, "there is no "+name, "allowed is "+allowed)
+		t.refuseAt(0, name+" is missing", "use "+allowed)
 	case t.cells[c] == "":
-		t.refuseAt(int(c), name+" is empty", "allowed is "+allowed)
+		t.refuseAt(int(c), name+" is empty", "use "+allowed)
 	default:
-		t.refuseAt(int(c), fmt.Sprintf("%s is %q", name, t.cells[c]), "allowed is "+allowed)
+		t.refuseAt(int(c), fmt.Sprintf("%s is %q", name, t.cells[c]), "use "+allowed)
 	}
 }
 

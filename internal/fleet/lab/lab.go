@@ -100,7 +100,7 @@ func (f *Fleet) Services() map[string]string {
 }
 
 // Up makes the hosts, starts the services and then the agents. ended is called
-// whenever an agent has ended by itself; it is started again, unless it ends
+// whenever an agent stopped unexpectedly; it is started again, unless it ends
 // over and over. What an Up that fails has made is removed by Down.
 func (f *Fleet) Up(ctx context.Context, ended func(model.NodeID)) error {
 	id := NewID()
@@ -119,7 +119,7 @@ func (f *Fleet) Up(ctx context.Context, ended func(model.NodeID)) error {
 	// the path is short, as that of a socket must be. Its folder is private.
 	dir := filepath.Join(built.Manifest().Dir, "queue")
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return fmt.Errorf("making a way from the lab to the server: %w", err)
+		return fmt.Errorf("connecting the lab to the server: %w", err)
 	}
 	relay, err := queue.StartRelay(filepath.Join(dir, "sock"), f.cfg.Server, cfg.Log)
 	if err != nil {

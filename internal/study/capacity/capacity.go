@@ -38,7 +38,7 @@ import (
 // Study is the question with its parameters. What is searched, and how, is up
 // to the workloads.
 type Study struct {
-	FailBelow *unit.Rate `json:"fail_below,omitempty" flag:"fail-below" unit:"op/s" jsonschema_description:"Exit code 3 if the server takes less than so many requests per second, 4 if that cannot be told."`
+	FailBelow *unit.Rate `json:"fail_below,omitempty" flag:"fail-below" unit:"op/s" jsonschema_description:"Exit code 3 if the server takes less than this many requests per second, 4 if that is uncertain."`
 }
 
 // Kind describes the study.
@@ -69,7 +69,7 @@ func (s *Study) Analyze(_ context.Context, in study.Input) (study.Result, error)
 		return nil, err
 	}
 	if len(searches) == 0 && s.FailBelow != nil {
-		return nil, fmt.Errorf("%w: --fail-below is about a capacity, and run %s searches for none; leave it out", model.ErrUsage, in.Run.Run().ID)
+		return nil, fmt.Errorf("%w: --fail-below needs a capacity, but run %s searches for none; leave it out", model.ErrUsage, in.Run.Run().ID)
 	}
 	r := &Result{Searches: searches}
 	if s.FailBelow != nil {

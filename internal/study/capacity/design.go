@@ -49,7 +49,7 @@ func (*Study) Design(setup study.Setup) (study.Design, error) {
 		for _, w := range setup.Workloads {
 			params, ok := w.Bench.(*work.Params)
 			if !ok {
-				return nil, fmt.Errorf("%w: workload %s offers no load to search with; a search for a capacity needs workloads of kind %s", model.ErrUsage, w.Name, work.Kind().Name)
+				return nil, fmt.Errorf("%w: workload %s offers no load that a search could vary; a search for a capacity needs workloads of kind %s", model.ErrUsage, w.Name, work.Kind().Name)
 			}
 			p := &planned{workload: w, trial: trial, seed: setup.Seed}
 			if params.Seed != 0 {

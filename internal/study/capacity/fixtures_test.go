@@ -135,7 +135,7 @@ func judge(s load.SLA, phase search.Phase, w load.Window) Assessment {
 	j.Verdict = Missed
 	if lag := time.Duration(w.Lags.ValueAtPercentile(99)); lag > 10*time.Millisecond {
 		j.Verdict = Unusable
-		j.Problems = []string{fmt.Sprintf("the generators sent late: 1 in 100 operations by %v or more, where 7.5ms can be tolerated", lag.Round(time.Millisecond))}
+		j.Problems = []string{fmt.Sprintf("the generators sent late: 1 in 100 operations by %v or more, where at most 7.5ms is tolerated", lag.Round(time.Millisecond))}
 	}
 	return j
 }
@@ -260,7 +260,7 @@ func refuse(x *Search) {
 	late := simWindow{load: 16000, phase: search.Ramp, lag: 300 * time.Millisecond}
 	*x = server.searchOf(x.Config.SLA, []simWindow{{load: 1000, phase: search.Ramp}, {load: 4000, phase: search.Ramp}, late, late, late})
 	x.Answer.Passed, x.Answer.Limit = at(4000.), LimitGenerator
-	x.Answer.Warnings = []string{"the generators could not offer more load in time: this is no capacity of the target, which takes at least the load passed; use more or larger generators"}
+	x.Answer.Warnings = []string{"the generators could not offer more load in time, so the target's capacity is unknown; it takes at least the load that passed; use more or larger generators"}
 }
 
 func capped(x *Search) {

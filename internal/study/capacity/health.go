@@ -55,11 +55,11 @@ const (
 func (c Config) health(w load.Window, drain, light time.Duration) (problems []problem) {
 	full := c.overloaded(w)
 	if len(full) > 0 {
-		problems = append(problems, problem{full, fmt.Sprintf("%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %v or more, where %v can be tolerated",
+		problems = append(problems, problem{full, fmt.Sprintf("%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %v or more, where at most %v is tolerated",
 			generators(w, full), unit.Share(busiest(w, full)), unit.Brief(lagOf(w, full)), c.tolerated())})
 	} else if lag, allowed := lag(w), c.tolerated(); lag > allowed && c.keptWithout(w, lagWeight*lag, drain) {
 		late := those(w, func(p load.Generator) bool { return p.Lag > allowed })
-		problems = append(problems, problem{late, fmt.Sprintf("%s sent late: 1 in 100 of all operations by %v or more, where %v can be tolerated; busy for %s of the time",
+		problems = append(problems, problem{late, fmt.Sprintf("%s sent late: 1 in 100 operations by %v or more, where at most %v is tolerated; busy for %s of the time",
 			generators(w, late), unit.Brief(lag), allowed, unit.Share(busiest(w, late)))})
 	}
 	took := service(w)
@@ -73,7 +73,7 @@ func (c Config) health(w load.Window, drain, light time.Duration) (problems []pr
 	}
 	if w.Processor > processorLimit {
 		full = those(w, func(p load.Generator) bool { return p.Processor > processorLimit })
-		problems = append(problems, problem{full, fmt.Sprintf("the processors that %s can use were in use for %s; what is measured may be the wait for one: use more or larger generators, and another machine than the server's",
+		problems = append(problems, problem{full, fmt.Sprintf("the processors of %s were busy for %s of the time, so latencies may include waiting for a processor: use more or larger generators, and not the server's machine",
 			generators(w, full), unit.Share(min(w.Processor, 1)))})
 	}
 	return problems

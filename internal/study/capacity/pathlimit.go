@@ -47,11 +47,11 @@ func (p Path) String() string {
 	if p.Breaks != nil {
 		return fmt.Sprintf("round trips to the target alone take %v (%s) at %s, where the SLA is %v", unit.Brief(p.Alone), load.Percentile(p.Breaks.Quantile), rate(p.Load), p.Breaks)
 	}
-	whose := ""
+	from := ""
 	if len(p.Nodes) > 0 {
-		whose = " from " + num.List(p.Nodes)
+		from = " from " + num.List(p.Nodes)
 	}
-	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", whose, unit.Brief(p.Light), unit.Brief(p.Full), rate(p.Load))
+	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", from, unit.Brief(p.Light), unit.Brief(p.Full), rate(p.Load))
 	var lost []string
 	if p.Lost > 0 {
 		lost = append(lost, unit.Share(p.Lost)+" of the TCP handshakes lost a packet")

@@ -149,7 +149,7 @@ func (c Config) Review(windows []load.Window, ended bool) (Answer, error) {
 // to nothing else.
 func (c Config) ofOther(windows []load.Window, how string) Answer {
 	out := Answer{Limit: LimitUnknown, Warnings: []string{fmt.Sprintf(
-		"this search was made by another version of scalebench: %s. Each window is held to the SLA, and nothing is concluded from them; show it with the version that made it, or search again", how)}}
+		"this search was made by another version of scalebench: %s. Each window is compared with the SLA, but no capacity is reported; show it with the version that made it, or search again", how)}}
 	for _, w := range windows {
 		j := Assessment{Window: w, Misses: c.SLA.Judge(w), Nearest: c.SLA.Nearest(w), Verdict: Passed}
 		if len(j.Misses) > 0 {
@@ -224,7 +224,7 @@ func (r *replay) doubts(out Answer) []string {
 	var w []string
 	switch out.Limit {
 	case LimitGenerator:
-		w = append(w, fmt.Sprintf("%s could not offer more load in time: this is no capacity of the target, which takes at least the load passed; use more or larger generators", named(out.Generators)))
+		w = append(w, fmt.Sprintf("%s could not offer more load in time, so the target's capacity is unknown; it takes at least the load that passed; use more or larger generators", named(out.Generators)))
 	case LimitPath:
 		w = append(w, out.pathDoubt())
 	}

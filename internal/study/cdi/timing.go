@@ -71,7 +71,7 @@ func timing(run *observe.Run, workload string) *doc.Section {
 	}
 	return &doc.Section{
 		Title:  "Were all nodes really at work at once?",
-		Intro:  "Bars are tasks; shaded is the time in which all of them were running. The start and the end stand enlarged at the sides; grey lines are how far the clocks can be off. The score uses the time in which every node’s progress counter ran, so that the overlap above can differ a little from that of the tasks.",
+		Intro:  "Bars are tasks; shaded is the time in which all of them were running. The sides enlarge the start and the end; grey lines show the clock error. The score uses the time in which every node’s progress counter ran, so that the overlap above can differ a little from that of the tasks.",
 		Blocks: append(folds, partial...),
 	}
 }

@@ -52,7 +52,7 @@ func (r *Result) answer() []string {
 	case len(r.Ranking.Resources) == 0:
 		return []string{"The run does not tell which resource is lost: no metric has a verdict."}
 	case len(first) == 0:
-		return []string{"No resource loses capacity, as far as this run can tell."}
+		return []string{"No resource loses capacity, as far as this run shows."}
 	case len(first) == 1:
 		return first
 	}

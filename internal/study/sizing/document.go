@@ -34,7 +34,7 @@ func (r *Result) Document() *doc.Document {
 	}
 	d.Sections = append(d.Sections, doc.Section{ID: "reading", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
 		{Label: "Fits", Text: "The demand of all nodes stays within the capacity that was measured or given."},
-		{Label: "Fails", Text: "It exceeds a capacity that was seen not to grow any more: the interval of its CDI lies above 0, or somebody gave it as a limit. Or one node takes more than a node alone has."},
+		{Label: "Fails", Text: "It exceeds a capacity that was seen not to grow any more: the interval of its CDI lies above 0, or it was given as a limit. Or one node takes more than a node alone has."},
 		{Label: "Untested", Text: "It exceeds what was measured, but that was not shown to be a limit: the capacity is only a lower bound. Or the capacity is not known."},
 		{Label: "Largest useful fleet", Text: "The whole number of nodes whose demand the capacity covers: floor(capacity / demand of a node). More nodes add nothing."},
 	}}}})
