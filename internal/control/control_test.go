@@ -83,7 +83,7 @@ func newServer(t *testing.T) server {
 	}
 	storetest.Save(t, st, d)
 	kinds := experiment.Kinds{Workloads: workload.NewRegistry(cpu.Kind()), Studies: study.Registry{cdi.Kind()}}
-	return server{Asker: answer.Asker{Store: st, Kinds: kinds}, Store: st}
+	return server{Asker: answer.Asker{Store: st, Kinds: kinds, Now: time.Now}, Store: st}
 }
 
 // TestAnswersTravel: what is asked over the queue has the answer that the server

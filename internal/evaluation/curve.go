@@ -161,7 +161,6 @@ type timing struct {
 	overlap float64 // common over first start to last end, 0 to 1
 	// startSkew and endSpread are last minus first.
 	startSkew, endSpread time.Duration
-	clockError           time.Duration // the largest of the nodes
 }
 
 // timingOf looks at the tasks of one parallel step. With useCurves a task is
@@ -179,7 +178,6 @@ func timingOf(rs []reading, useCurves bool) timing {
 		} else {
 			active.Add(r.started, r.ended)
 		}
-		t.clockError = max(t.clockError, r.clockError)
 	}
 	t.known = len(rs) > 0
 	t.startSkew, t.endSpread = tasks.LastStart.Sub(tasks.FirstStart), tasks.LastEnd.Sub(tasks.FirstEnd)

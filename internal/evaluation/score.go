@@ -188,9 +188,6 @@ func simultaneityOf(steps []stepReadings, window string, n *notes) simultaneity 
 		s.overlap = extreme(s.overlap, t.overlap, math.Min)
 		s.skewMS = extreme(s.skewMS, milliseconds(t.startSkew), math.Max)
 		s.spreadMS = extreme(s.spreadMS, milliseconds(t.endSpread), math.Max)
-		if t.clockError > clockNoise && 4*t.clockError > t.startSkew {
-			n.warn("parallel, trial %d: the clocks are known to ± %.1f ms, no better than the start skew of %.1f ms", sr.step.Trial, milliseconds(t.clockError), milliseconds(t.startSkew))
-		}
 	}
 	noteOverlap(s.overlap, window, n)
 	return s

@@ -25,6 +25,8 @@ type Overview struct {
 	Steps  []stepView     `json:"steps"`
 	Failed []failure      `json:"failed"` // of every attempt, in order
 	Events []model.Event  `json:"events"` // warnings and problems
+	// Warnings are what else disturbed the nodes while the run was measured.
+	Warnings []string `json:"warnings,omitempty"`
 	// Searches are what a run that searches has found so far.
 	Searches json.RawMessage `json:"searches,omitempty"`
 }
@@ -92,6 +94,9 @@ func NewOverview(run *observe.Run) Overview {
 		if e.Severity != model.Info {
 			v.Events = append(v.Events, e)
 		}
+	}
+	for _, d := range run.Disturbances() {
+		v.Warnings = append(v.Warnings, d.Text)
 	}
 	return v
 }
@@ -197,7 +202,7 @@ func (v Overview) Document() *doc.Document {
 	r := v.Run
 	d := &doc.Document{
 		Title: fmt.Sprintf("Run %s  %s", r.ID, r.Name), Verdict: stateTag(r.State),
-		About: v.about(), Data: stepsTable(v.Steps),
+		About: v.about(), Warnings: doc.Warnings(v.Warnings), Data: stepsTable(v.Steps),
 	}
 	if len(v.Steps) > 0 {
 		d.Sections = append(d.Sections, doc.Section{ID: "steps", Blocks: []doc.Block{{Table: stepsTable(v.Steps)}}})
