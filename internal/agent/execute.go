@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/monitor"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/runner"
 	"github.com/scalebench/scalebench/internal/wire"
 )
@@ -290,11 +291,11 @@ type watch struct {
 
 // beginWatch begins to watch for the task with this process.
 func (a *Agent) beginWatch(ctx context.Context, pid int) *watch {
-	used, err := monitor.ProcessCPU("", pid)
+	process, err := procself.ReadProcess(pid)
 	if err != nil {
 		a.log.Debug("the processor time of others will not be known", "err", err)
 	}
-	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: used, known: err == nil}
+	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: process.CPU, known: err == nil}
 }
 
 // into ends the watch and puts what it saw into the result.

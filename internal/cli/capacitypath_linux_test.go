@@ -194,7 +194,7 @@ func TestLabPathChange(t *testing.T) {
 	}
 	needNginx(t)
 	t.Run("cable", func(t *testing.T) {
-		changePath(t, func(l *lab.Lab) error { return l.SetLink("lab-1", false) }, func(l *lab.Lab) error { return l.SetLink("lab-1", true) })
+		changePath(t, func(l *lab.Lab) error { return setLink(l, "lab-1", "down") }, func(l *lab.Lab) error { return setLink(l, "lab-1", "up") })
 	})
 	t.Run("rate", func(t *testing.T) {
 		changePath(t, func(l *lab.Lab) error { return setRate(l, "4mbit", "32kb", "96kb") }, func(l *lab.Lab) error { return setRate(l, "50mbit", "32kb", "96kb") })
@@ -204,18 +204,46 @@ func TestLabPathChange(t *testing.T) {
 // setRate changes what the switch lets through to the generator: how much, how
 // much of it at once, and how much may wait.
 func setRate(l *lab.Lab, rate, burst, limit string) error {
-	m := l.Manifest()
-	for _, h := range m.Hosts {
-		if h.Name != "lab-1" {
-			continue
+	_, err := inSwitch(l, "tc", "qdisc", "change", "dev", portOf(l, "lab-1"),
+		"root", "handle", "1:", "tbf", "rate", rate, "burst", burst, "limit", limit)
+	return err
+}
+
+// setLink takes the port of a host "up" or "down", as if its cable were plugged
+// or pulled. Up, it waits until the port passes packets: the kernel looks for a
+// carrier once a second.
+func setLink(l *lab.Lab, host model.NodeID, state string) error {
+	port := portOf(l, host)
+	_, err := inSwitch(l, "ip", "link", "set", port, state)
+	for deadline := time.Now().Add(5 * time.Second); err == nil && state == "up"; <-time.After(5 * time.Millisecond) {
+		var shown string
+		if shown, err = inSwitch(l, "ip", "-o", "link", "show", port); strings.Contains(shown, "state UP") {
+			break
 		}
-		out, err := exec.Command("ip", "netns", "exec", m.Switch.Name, "tc", "qdisc", "change", "dev", h.Port, //nolint:gosec // of this lab
-			"root", "handle", "1:", "tbf", "rate", rate, "burst", burst, "limit", limit).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("tc: %w: %s", err, out)
+		if err == nil && time.Now().After(deadline) {
+			err = fmt.Errorf("no carrier: %s", shown)
 		}
 	}
-	return nil
+	return err
+}
+
+// portOf is the switch's end of the link of a host.
+func portOf(l *lab.Lab, host model.NodeID) string {
+	for _, h := range l.Manifest().Hosts {
+		if h.Name == host {
+			return h.Port
+		}
+	}
+	return "none"
+}
+
+func inSwitch(l *lab.Lab, args ...string) (string, error) {
+	args = append([]string{"netns", "exec", l.Manifest().Switch.Name}, args...)
+	out, err := exec.Command("ip", args...).CombinedOutput() //nolint:gosec // of this lab
+	if err != nil {
+		err = fmt.Errorf("ip %v: %w: %s", args, err, out)
+	}
+	return string(out), err
 }
 
 // changePath runs a search of two loads; in the window of the second the path

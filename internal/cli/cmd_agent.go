@@ -56,7 +56,7 @@ The agent survives restarts of the server and leaves on SIGTERM.`,
 }
 
 func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
-	c.log = slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: c.agentLevel()}))
+	c.logFrom(slog.LevelInfo)
 	// An agent allocates little and must be small: it shares the node with what
 	// is measured there.
 	debug.SetGCPercent(agentGCPercent)
@@ -100,13 +100,6 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 
 // agentGCPercent lets the heap grow by a quarter between collections.
 const agentGCPercent = 25
-
-func (c *common) agentLevel() slog.Level {
-	if c.verbose {
-		return slog.LevelDebug
-	}
-	return slog.LevelInfo
-}
 
 // agentConfig collects who this node is and whom it serves.
 func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Config, error) {
@@ -167,10 +160,10 @@ func nodeName(opt agentOptions, f model.Facts) (model.NodeID, error) {
 // joinAgent redeems the token, or reads what an earlier redemption left.
 func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key, node model.NodeID) (queue.ServerInfo, error) {
 	file := filepath.Join(state, agentproc.ServerFile)
-	kept, keptErr := queue.ReadServerInfo(file)
 	raw := c.tokenValue()
 	if raw == "" {
-		if keptErr != nil {
+		kept, err := queue.ReadServerInfo(file)
+		if err != nil {
 			return kept, fmt.Errorf("%w: this node has not joined a server yet; get a token with `scalebench token` there and give it with --token", model.ErrUsage)
 		}
 		if c.serverAddr != "" {
@@ -180,21 +173,9 @@ func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key,
 	}
 	tok, err := parseToken(raw, identity.RoleAgent)
 	if err != nil {
-		return kept, err
+		return queue.ServerInfo{}, err
 	}
-	if keptErr == nil && kept.ServerKey == tok.ServerKey {
-		// Joined before: the token, which an image or a unit file may give at
-		// every start, is not needed again.
-		return kept, nil
-	}
-	if c.serverAddr != "" {
-		tok.Servers = []string{c.serverAddr}
-	}
-	info, err := queue.Join(ctx, tok, key, node, c.dialOptions())
-	if err != nil {
-		return info, fmt.Errorf("joining the server: %w", err)
-	}
-	return info, info.Save(file)
+	return c.redeem(ctx, tok, key, node, file)
 }
 
 // parsePairs reads the values of a flag of the form KEY=VALUE.
@@ -238,7 +219,7 @@ var errWorkloadEnded = errors.New("the workload did not end well")
 func (c *common) workloadCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: workloadCommandName, Hidden: true, Args: noArgs,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // needs no data directory
+		PersistentPreRunE: noSetup,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			orders, reports, err := runner.ControlPipes()
 			if err != nil {

@@ -70,8 +70,8 @@ func (c *common) runCapacity(ctx context.Context, target string, given map[strin
 // inFlags says what is wrong with the file that a command stands for by its
 // flags: no user has written that file.
 func inFlags(err error, flags *paramFlags) error {
-	var all model.InputErrors
-	if !errors.As(err, &all) {
+	all, ok := errors.AsType[model.InputErrors](err)
+	if !ok {
 		return err
 	}
 	names := map[string]string{

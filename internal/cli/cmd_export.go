@@ -27,7 +27,7 @@ histograms and what the monitor saw of the node, events. CSV holds one line per 
 			if format != "json" && format != "csv" {
 				return fmt.Errorf("%w: --format %q: want json or csv", model.ErrUsage, format)
 			}
-			return c.withRun(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
+			return c.withData(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
 				if format == "json" {
 					return printJSON(c.env.Stdout, d)
 				}

@@ -69,29 +69,15 @@ func checkNodes(exp *experiment.Experiment) error {
 	return atPlace(exp, err)
 }
 
-// atPlace gives the errors of a plan their places in the file: those of a study
-// are about its keys, which stand below `study` where the file names one.
+// atPlace gives the errors of a plan their places in the file.
 func atPlace(exp *experiment.Experiment, err error) error {
-	var joined interface{ Unwrap() []error }
-	var bad *design.KeyError
-	var key *model.InputError
-	switch {
-	case errors.As(err, &joined):
-		var all []error
-		for _, one := range joined.Unwrap() {
-			all = append(all, atPlace(exp, one))
+	all := model.Single(err)
+	for i, one := range all {
+		if key, ok := errors.AsType[*model.InputError](one); ok && key.File == "" && key.Path != "" {
+			all[i] = exp.Refusal(strings.Split(key.Path, "."), key.Problem, key.Allowed)
 		}
-		return errors.Join(all...)
-	case errors.As(err, &bad):
-		return exp.Refusal(bad.Path, bad.Problem, bad.Allowed)
-	case errors.As(err, &key) && key.File == "" && key.Path != "":
-		path := strings.Split(key.Path, ".")
-		if exp.Study != nil {
-			path = append([]string{"study"}, path...)
-		}
-		return exp.Refusal(path, key.Problem, key.Allowed)
 	}
-	return err
+	return errors.Join(all...)
 }
 
 func (c *common) schemaCommand() *cobra.Command {

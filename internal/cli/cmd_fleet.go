@@ -40,7 +40,6 @@ certificates. --nats uses your own NATS cluster instead.`,
 
 // serve runs until the context ends.
 func (c *common) serve(ctx context.Context, opt serverOptions) error {
-	opt.NATSCreds, opt.NATSNKey, opt.NATSCA = c.natsCreds, c.natsNKey, c.natsCA
 	in, err := c.startServer(ctx, opt)
 	if err != nil {
 		return err

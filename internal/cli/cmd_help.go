@@ -9,8 +9,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// noSetup replaces what other commands do first: help and version need no
-// data directory.
+// noSetup replaces what other commands do first: some need no data directory.
 func noSetup(*cobra.Command, []string) error { return nil }
 
 // helpCommand is cobra's, but an unknown command is an error.

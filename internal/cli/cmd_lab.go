@@ -86,7 +86,7 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 		return err // it names the lab
 	}
 	if err := c.print(record.LabHosts(labState(built.Manifest())), labState(built.Manifest()).Masked()); err != nil {
-		return errors.Join(err, c.labRemove(ctx, built))
+		return errors.Join(err, labRemove(context.WithoutCancel(ctx), built.Down))
 	}
 	first := built.Manifest().Hosts[0]
 	c.say("lab %s is up; enter a host with `scalebench lab exec %s -- sh`, or `ip netns exec %s sh` without its limits", built.ID(), first.Name, first.Namespace.Name)
@@ -95,27 +95,18 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 		return nil
 	}
 	c.say("Ctrl-C removes it")
-	return errors.Join(awaitEnd(ctx, gone), c.labRemove(ctx, built))
-}
-
-// awaitEnd waits for Ctrl-C, or for the end of a service.
-func awaitEnd(ctx context.Context, gone <-chan error) error {
 	select {
 	case <-ctx.Done():
-		return nil
-	case err := <-gone:
-		return err
+	case err = <-gone: // a service has ended
 	}
+	return errors.Join(err, labRemove(context.WithoutCancel(ctx), built.Down))
 }
 
-// labRemoveWait bounds the removal of one lab.
-const labRemoveWait = 30 * time.Second
-
-// labRemove removes a lab, also after Ctrl-C.
-func (c *common) labRemove(ctx context.Context, built *lab.Lab) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), labRemoveWait)
+// labRemove bounds the removal of one lab.
+func labRemove(ctx context.Context, remove func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	return built.Down(ctx)
+	return remove(ctx)
 }
 
 // labFile reads an experiment file that must have a lab.
@@ -219,7 +210,7 @@ func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) err
 	}
 	var errs []error
 	for _, l := range chosen {
-		err := c.labErase(ctx, l.Manifest)
+		err := labRemove(ctx, func(ctx context.Context) error { return lab.Remove(ctx, l.Manifest) })
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -230,12 +221,6 @@ func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) err
 		c.say("there is no lab to remove")
 	}
 	return errors.Join(errs...)
-}
-
-func (c *common) labErase(ctx context.Context, m lab.Manifest) error {
-	ctx, cancel := context.WithTimeout(ctx, labRemoveWait)
-	defer cancel()
-	return lab.Remove(ctx, m)
 }
 
 // chooseLabs returns the labs that a person means by an id, or by none.
@@ -322,8 +307,7 @@ func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv
 		return err // it names command and host
 	}
 	err = handle.Wait()
-	var ended *exec.ExitError
-	if errors.As(err, &ended) {
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		return commandEnded(ended.ExitCode())
 	}
 	return err

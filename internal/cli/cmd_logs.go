@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -20,7 +21,7 @@ every task of one node, whole where it was kept whole.`,
 		Example: "  scalebench logs latest --node local-1 --stderr",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), args[0], func(ctx context.Context, s service, d model.RunData) error {
+			return c.withData(cmd.Context(), args[0], func(ctx context.Context, s service, d model.RunData) error {
 				return c.printLogs(ctx, s, d, model.NodeID(node), stderr)
 			})
 		},
@@ -103,19 +104,10 @@ func taskHeads(d model.RunData) map[model.TaskID]string {
 		for _, t := range s.Tasks {
 			heads[t.ID] = fmt.Sprintf("%s, trial %d, %s", s.Workload, s.Trial, s.Phase)
 			if s.Phase == model.Batch {
-				heads[t.ID] = fmt.Sprintf("%s, job %d (%s)", s.Workload, t.Position+1, shortCommand(t))
+				command := term.Cut(printable(fmt.Sprint(t.Spec.Params["command"])), 61)
+				heads[t.ID] = fmt.Sprintf("%s, job %d (%s)", s.Workload, t.Position+1, command)
 			}
 		}
 	}
 	return heads
-}
-
-// shortCommand is the beginning of a task's command, in one line.
-func shortCommand(t model.Task) string {
-	const most = 60
-	r := []rune(printable(fmt.Sprint(t.Spec.Params["command"])))
-	if len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return string(r)
 }

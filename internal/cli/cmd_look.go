@@ -40,14 +40,21 @@ func (c *common) runsCommand() *cobra.Command {
 	return cmd
 }
 
-// withRun calls f with everything that is stored of the run that a user names
-// by id, by a unique beginning of it, or as "latest".
-func (c *common) withRun(ctx context.Context, name string, f func(context.Context, service, model.RunData) error) error {
-	return c.withService(ctx, toRead, func(ctx context.Context, s service) error {
+// withRun calls f with the run that a user names by id, by a unique beginning of
+// it, or as "latest".
+func (c *common) withRun(ctx context.Context, need need, name string, f func(context.Context, service, model.Run) error) error {
+	return c.withService(ctx, need, func(ctx context.Context, s service) error {
 		run, err := s.Run(ctx, name)
 		if err != nil {
 			return err
 		}
+		return f(ctx, s, run)
+	})
+}
+
+// withData calls f with everything that is stored of a run.
+func (c *common) withData(ctx context.Context, name string, f func(context.Context, service, model.RunData) error) error {
+	return c.withRun(ctx, toRead, name, func(ctx context.Context, s service, run model.Run) error {
 		data, err := s.Data(ctx, run.ID)
 		if err != nil {
 			return err
@@ -89,11 +96,7 @@ func (c *common) reportCommand() *cobra.Command {
 		Example: "  scalebench report latest -o result.html",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				run, err := s.Run(ctx, args[0])
-				if err != nil {
-					return err
-				}
+			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
 				path, err := c.writePage(ctx, s, run.ID, out)
 				if err != nil || out == "-" {
 					return err
@@ -128,11 +131,7 @@ func (c *common) deleteCommand() *cobra.Command {
 		Example: "  scalebench delete 01JD2M --yes",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				run, err := s.Run(ctx, args[0])
-				if err != nil {
-					return err
-				}
+			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
 				if !yes && !c.confirm(fmt.Sprintf("delete run %s (%s, %s) with all its results?", run.ID, run.Name, run.State)) {
 					return errors.New("not deleted; answer y, or give --yes")
 				}
@@ -168,15 +167,12 @@ func (c *common) cancelCommand() *cobra.Command {
 		Example: "  scalebench cancel latest",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				run, err := s.Run(ctx, args[0])
-				if err != nil {
-					return err
-				}
+			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
 				if err := s.Cancel(ctx, run.ID); err != nil {
 					return err
 				}
-				if run, err = s.Run(ctx, string(run.ID)); err != nil {
+				run, err := s.Run(ctx, string(run.ID))
+				if err != nil {
 					return err
 				}
 				c.say("run %s is %s", run.ID, run.State) // it may have been done just then

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -231,7 +232,7 @@ func (c *common) submitPatiently(ctx context.Context, s service, src control.Sou
 	said := ""
 	for {
 		id, err := s.Submit(ctx, src)
-		if err == nil || !isUnavailable(err) || s.own || time.Now().After(deadline) {
+		if err == nil || !errors.Is(err, model.ErrUnavailable) || s.own || time.Now().After(deadline) {
 			return id, err
 		}
 		if err.Error() != said {
@@ -260,11 +261,7 @@ with --fail-below is not kept: give it again.`,
 			if err := opt.check(); err != nil {
 				return err
 			}
-			return c.withService(cmd.Context(), toRun, func(ctx context.Context, s service) error {
-				run, err := s.Run(ctx, args[0])
-				if err != nil {
-					return err
-				}
+			return c.withRun(cmd.Context(), toRun, args[0], func(ctx context.Context, s service, run model.Run) error {
 				// What this version cannot read, it has not written.
 				if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil && run.Kind == model.KindExperiment {
 					if err := opt.gates.fit(exp); err != nil {

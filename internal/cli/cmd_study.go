@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -86,7 +85,7 @@ func (c *common) importTable(ctx context.Context, kind study.Kind, q answer.Ques
 // openRun is an answer.Open: the second run of a question that is asked without
 // one of its own.
 func (c *common) openRun(ctx context.Context, name string) (run *observe.Run, err error) {
-	err = c.withRun(ctx, name, func(_ context.Context, _ service, d model.RunData) error {
+	err = c.withData(ctx, name, func(_ context.Context, _ service, d model.RunData) error {
 		run = observe.Of(d)
 		return nil
 	})
@@ -103,23 +102,14 @@ func (c *common) printAnswer(out string, ask func() (answer.Answer, error)) erro
 		return err
 	}
 	if out == "" || out == "-" {
-		err = c.render(c.env.Stdout, a)
+		err = c.print(a.Document, a.Result)
 	} else {
-		err = c.saveAnswer(out, a)
+		err = saveAnswer(out, a)
 	}
 	if err != nil {
 		return err
 	}
 	return a.Err()
-}
-
-// render prints an answer in the format of --format.
-func (c *common) render(w io.Writer, a answer.Answer) error {
-	f, err := render.ParseFormat(c.formatFlag)
-	if err != nil {
-		return err
-	}
-	return render.Write(w, a.Document, a.Result, f, c.textOptions())
 }
 
 // print prints a document in the format of --format; result is what JSON has,
@@ -132,25 +122,22 @@ func (c *common) print(d *doc.Document, result any) error {
 	return render.Write(c.env.Stdout, d, result, f, c.textOptions())
 }
 
-// saveAnswer writes an answer to a file, in the format of its ending. The file
-// is there whole or not at all.
-func (c *common) saveAnswer(path string, a answer.Answer) error {
+// saveAnswer writes an answer to a file, in the format of its ending.
+func saveAnswer(path string, a answer.Answer) error {
 	f, err := render.FormatOfFile(path)
 	if err != nil {
 		return err
 	}
-	return writeWhole(path, func(w io.Writer) error {
-		return render.Write(w, a.Document, a.Result, f, render.TextOptions{})
-	})
+	return save(path, a.Document, a.Result, f)
 }
 
-// writeWhole writes a file beside its place and then puts it there.
-func writeWhole(path string, write func(io.Writer) error) error {
+// save writes a document to a file, which is there whole or not at all.
+func save(path string, d *doc.Document, result any, format render.Format) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".scalebench-*")
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	err = write(f)
+	err = render.Write(f, d, result, format, render.TextOptions{})
 	err = errors.Join(err, f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)

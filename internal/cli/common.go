@@ -51,11 +51,7 @@ func (c *common) addFormat(cmd *cobra.Command) {
 
 // resolve turns flags into what commands use. It runs before every command.
 func (c *common) resolve() error {
-	level := slog.LevelError
-	if c.verbose {
-		level = slog.LevelDebug
-	}
-	c.log = slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level}))
+	c.logFrom(slog.LevelError)
 	switch c.colorFlag {
 	case "auto", "always", "never":
 	default:
@@ -73,6 +69,14 @@ func (c *common) resolve() error {
 	var err error
 	c.paths, err = c.env.dataDir(c.dataFlag)
 	return err
+}
+
+// logFrom logs what is of this level, or with --verbose all.
+func (c *common) logFrom(level slog.Level) {
+	if c.verbose {
+		level = slog.LevelDebug
+	}
+	c.log = slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // textOptions say how documents are printed.

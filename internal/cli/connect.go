@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,32 +118,32 @@ func (c *common) connectRemote(ctx context.Context) (service, error) {
 	if err != nil {
 		return service{}, err
 	}
-	info, err := c.joinOnce(ctx, tok, key, filepath.Join(dir, "server.json"))
+	file := filepath.Join(dir, "server.json")
+	var info queue.ServerInfo
+	if tok.Secret.Reveal() != "" {
+		host, _ := os.Hostname()
+		info, err = c.redeem(ctx, tok, key, model.NodeID(cmp.Or(host, "client")), file)
+	} else if info, err = queue.ReadServerInfo(file); err != nil {
+		err = fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give --token once",
+			model.ErrDenied, c.serverAddr)
+	}
 	if err != nil {
 		return service{}, err
 	}
 	return c.dial(ctx, info, key)
 }
 
-// joinOnce redeems a token, or reads what an earlier redemption left.
-func (c *common) joinOnce(ctx context.Context, tok identity.Token, key *identity.Key, file string) (queue.ServerInfo, error) {
-	info, err := queue.ReadServerInfo(file)
-	joined := err == nil && (tok.ServerKey == "" || tok.ServerKey == info.ServerKey)
-	if joined || tok.Secret.Reveal() == "" {
-		if err != nil {
-			return info, fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give --token once",
-				model.ErrDenied, c.serverAddr)
-		}
-		return info, nil
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "client"
+// redeem joins a server with a token, and keeps in a file what the server tells.
+// The token of a server that was joined before, which an image or a unit file
+// may give at every start, is not needed again.
+func (c *common) redeem(ctx context.Context, tok identity.Token, key *identity.Key, node model.NodeID, file string) (queue.ServerInfo, error) {
+	if kept, err := queue.ReadServerInfo(file); err == nil && kept.ServerKey == tok.ServerKey {
+		return kept, nil
 	}
 	if c.serverAddr != "" {
 		tok.Servers = []string{c.serverAddr}
 	}
-	info, err = queue.Join(ctx, tok, key, model.NodeID(host), c.dialOptions())
+	info, err := queue.Join(ctx, tok, key, node, c.dialOptions())
 	if err != nil {
 		return info, fmt.Errorf("joining the server: %w", err)
 	}
@@ -182,10 +183,7 @@ func parseToken(s string, role identity.Role) (identity.Token, error) {
 
 // tokenValue is the token from the flag, a file, or the environment.
 func (c *common) tokenValue() string {
-	t := c.token
-	if t == "" {
-		t = c.env.Getenv("SCALEBENCH_TOKEN")
-	}
+	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"))
 	if file, ok := strings.CutPrefix(t, "@"); ok {
 		data, err := os.ReadFile(file)
 		if err != nil {

@@ -159,7 +159,7 @@ func (c *common) printAnswers(answers []answer.Answer) error {
 				return err
 			}
 		}
-		if err := c.render(c.env.Stdout, a); err != nil {
+		if err := c.print(a.Document, a.Result); err != nil {
 			return err
 		}
 	}
@@ -176,7 +176,7 @@ func (c *common) printBatch(ctx context.Context, s service, run model.Run) error
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.render(c.env.Stdout, a), batchError(data))
+	return errors.Join(c.print(a.Document, a.Result), batchError(data))
 }
 
 // printPartial prints what the studies of a run that was cut have found so far.
@@ -221,10 +221,8 @@ func (c *common) writePage(ctx context.Context, s service, id model.RunID, path 
 	} else if f, err := render.FormatOfFile(path); err == nil {
 		format = f
 	}
-	return path, writeWhole(path, func(w io.Writer) error { return render.Write(w, page, nil, format, render.TextOptions{}) })
+	return path, save(path, page, nil, format)
 }
-
-func isUnavailable(err error) bool { return errors.Is(err, model.ErrUnavailable) }
 
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)

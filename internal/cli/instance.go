@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,9 +27,6 @@ type serverOptions struct {
 	Advertise []string
 	Insecure  bool // no TLS off loopback
 	NATS      []string
-	NATSCreds string
-	NATSNKey  string
-	NATSCA    string
 	NATSOpen  bool
 	Lease     time.Duration
 }
@@ -86,7 +84,9 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	}
 	in.halt = in.run(ctx)
 	in.onClose(in.halt)
-	return in, c.publishInfo(in)
+	// It tells this user's other commands where the server is.
+	in.onClose(func() error { return os.Remove(c.paths.serverInfo()) })
+	return in, in.info.Save(c.paths.serverInfo())
 }
 
 // startQueue starts the embedded queue or connects to the user's, and joins
@@ -127,7 +127,7 @@ const helloGrace = 30 * time.Second
 func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions, key *identity.Key, auth *identity.Authority) (queue.Conn, error) {
 	if len(opt.NATS) > 0 {
 		ext, err := queue.ConnectExternal(ctx, queue.ExternalConfig{
-			URLs: opt.NATS, CredsFile: opt.NATSCreds, NKeyFile: opt.NATSNKey, CAFile: opt.NATSCA,
+			URLs: opt.NATS, CredsFile: c.natsCreds, NKeyFile: c.natsNKey, CAFile: c.natsCA,
 			AllowOpen: opt.NATSOpen, Insecure: opt.Insecure, Key: key, Log: c.log,
 		})
 		if err != nil {
@@ -179,19 +179,13 @@ func (in *instance) run(ctx context.Context) (stop func() error) {
 	return sync.OnceValue(func() error { cancel(); return <-ended })
 }
 
-// publishInfo tells this user's other commands where the server is.
-func (c *common) publishInfo(in *instance) error {
-	in.onClose(func() error { return os.Remove(c.paths.serverInfo()) })
-	return in.info.Save(c.paths.serverInfo())
-}
-
 func (in *instance) onClose(f func() error) { in.closers = append(in.closers, f) }
 
 // Close ends everything, last opened first.
 func (in *instance) Close() error {
 	var errs []error
-	for i := len(in.closers) - 1; i >= 0; i-- {
-		errs = append(errs, in.closers[i]())
+	for _, end := range slices.Backward(in.closers) {
+		errs = append(errs, end())
 	}
 	in.closers = nil
 	return errors.Join(errs...)

@@ -59,6 +59,4 @@ func (o offline) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
 	return out, nil
 }
 
-func (o offline) RemoveNode(context.Context, model.NodeID) error {
-	return errNoServer
-}
+func (o offline) RemoveNode(context.Context, model.NodeID) error { return errNoServer }

@@ -9,6 +9,10 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
+// parting is how long a command may take to ask for the results of its run once
+// that is over. One that takes longer can still be told by `scalebench show`.
+const parting = 3 * time.Second
+
 // serveOthers goes on being the server of other commands that have found it on
 // the data directory and submitted their runs to it: it ends with this process.
 func (c *common) serveOthers(ctx context.Context, s service) {
@@ -24,7 +28,10 @@ func (c *common) serveOthers(ctx context.Context, s service) {
 		_, _ = control.AwaitEnd(ctx, s, run.ID, func(error) {}) // its own command says what is wrong
 	}
 	if served {
-		partFrom(ctx)
+		select {
+		case <-ctx.Done():
+		case <-time.After(parting):
+		}
 	}
 }
 
@@ -39,15 +46,4 @@ func othersRun(ctx context.Context, s service) (model.Run, bool) {
 		return model.Run{}, false
 	}
 	return runs[i], true
-}
-
-// parting is how long a command may take to ask for the results of its run once
-// that is over. One that takes longer can still be told by `scalebench show`.
-const parting = 3 * time.Second
-
-func partFrom(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(parting):
-	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,10 +37,7 @@ func (p paths) remote(address string) string {
 // dataDir returns the data directory, which it creates: --data, or
 // $SCALEBENCH_DATA, or the user's data directory.
 func (e Env) dataDir(flag string) (paths, error) {
-	dir := flag
-	if dir == "" {
-		dir = e.Getenv("SCALEBENCH_DATA")
-	}
+	dir := cmp.Or(flag, e.Getenv("SCALEBENCH_DATA"))
 	if dir == "" {
 		base := e.Getenv("XDG_DATA_HOME")
 		if base == "" {

@@ -40,7 +40,7 @@ func BuildBatch(job *experiment.JobFile, run model.RunID, nodes []model.NodeID) 
 	}
 	steps := []model.Step{step}
 	if len(step.Tasks) > maxTasks {
-		return Design{}, fmt.Errorf("the jobs make %d tasks, at most %d are possible: %w", len(step.Tasks), maxTasks, model.ErrUsage)
+		return Design{}, refused("the jobs make %d tasks, at most %d are possible", len(step.Tasks), maxTasks)
 	}
 	return Design{
 		Run: run, Name: job.Name, Kind: model.KindBatch, Nodes: nodes,
@@ -67,19 +67,19 @@ func noSuchNode(job *experiment.JobFile, i int, nodes []model.NodeID) error {
 		File: job.SourceName, Line: job.Jobs[i].Line, Col: job.Jobs[i].Col,
 		Path:    fmt.Sprintf("jobs.%d.node", i),
 		Problem: fmt.Sprintf("there is no node %q", job.Jobs[i].Node),
-		Allowed: fmt.Sprintf("the nodes are %s, and %q means all of them", nodeList(nodes, 20), experiment.AllNodes),
+		Allowed: fmt.Sprintf("the nodes are %s, and %q means all of them", listed(nodes, 20), experiment.AllNodes),
 	}
 }
 
-// nodeList names nodes, the first of them if there are more than most.
-func nodeList(nodes []model.NodeID, most int) string {
-	names := make([]string, 0, most+1)
-	for i, n := range nodes {
+// listed joins names, the first of them if there are more than most.
+func listed[T ~string](names []T, most int) string {
+	shown := make([]string, 0, most+1)
+	for i, n := range names {
 		if i == most {
-			names = append(names, fmt.Sprintf("and %d more", len(nodes)-most))
+			shown = append(shown, fmt.Sprintf("and %d more", len(names)-most))
 			break
 		}
-		names = append(names, string(n))
+		shown = append(shown, string(n))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(shown, ", ")
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,19 +22,19 @@ const maxTasks = 1_000_000
 
 // Build lays out an experiment on these nodes. It fails with model.ErrUsage
 // when the nodes cannot make a fleet, or there would be unreasonably many
-// steps. Keys that these nodes do not suit are [*KeyError] values, all of them
-// joined.
+// steps. Keys that these nodes do not suit are [*model.InputError] values, all
+// of them joined.
 func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Design, error) {
 	b, err := newBuilder(exp, run, nodes)
 	if err != nil {
 		return Design{}, err
 	}
 	d := Design{Run: run, Name: exp.Name, Kind: model.KindExperiment, Seed: b.setup.Seed, Nodes: model.NodeIDs(b.setup.Nodes)}
-	for _, designer := range exp.Designers {
-		design, err := designer.Design(b.setup)
-		if err != nil {
-			return Design{}, err
-		}
+	designs, err := b.designs()
+	if err != nil {
+		return Design{}, err
+	}
+	for _, design := range designs {
 		if later, ok := design.(study.Sequential); ok {
 			d.Searches = append(d.Searches, later.Outlook()...)
 			continue
@@ -69,11 +68,11 @@ func NewSequence(exp *experiment.Experiment, run model.Run, nodes []model.Node) 
 		return nil, err
 	}
 	s := &Sequence{b: b}
-	for _, designer := range exp.Designers {
-		design, err := designer.Design(b.setup)
-		if err != nil {
-			return nil, err
-		}
+	designs, err := b.designs()
+	if err != nil {
+		return nil, err
+	}
+	for _, design := range designs {
 		if later, ok := design.(study.Sequential); ok {
 			s.designs = append(s.designs, later)
 		}
@@ -120,18 +119,23 @@ func (s *Sequence) Next(seen *observe.Run) (steps []model.Step, after time.Time,
 	return nil, time.Time{}, latest, nil
 }
 
+// refused is what is wrong with the input as a whole.
+func refused(problem string, args ...any) error {
+	return &model.InputError{Problem: fmt.Sprintf(problem, args...)}
+}
+
 // checkNodes returns the nodes sorted, or says why they cannot make a fleet.
 func checkNodes(nodes []model.NodeID) ([]model.NodeID, error) {
 	if len(nodes) == 0 {
-		return nil, fmt.Errorf("the fleet has no nodes: start agents, or use a local fleet: %w", model.ErrUsage)
+		return nil, refused("the fleet has no nodes: start agents, or use a local fleet")
 	}
 	sorted := slices.Sorted(slices.Values(nodes))
 	for i, n := range sorted {
 		if err := n.Validate(); err != nil {
-			return nil, fmt.Errorf("%w: %w", err, model.ErrUsage)
+			return nil, refused("%v", err)
 		}
 		if i > 0 && n == sorted[i-1] {
-			return nil, fmt.Errorf("node %s is in the fleet twice: %w", n, model.ErrUsage)
+			return nil, refused("node %s is in the fleet twice", n)
 		}
 	}
 	return sorted, nil
@@ -163,8 +167,8 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		return nil, err
 	}
 	if n := len(nodes) * exp.Trials * len(exp.Workloads) * (len(exp.Evaluations) + len(exp.Sizes)); n > maxTasks {
-		return nil, fmt.Errorf("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, at most %d are possible: %w",
-			len(nodes), exp.Trials, len(exp.Workloads), len(exp.Evaluations)+len(exp.Sizes), n, maxTasks, model.ErrUsage)
+		return nil, refused("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, at most %d are possible",
+			len(nodes), exp.Trials, len(exp.Workloads), len(exp.Evaluations)+len(exp.Sizes), n, maxTasks)
 	}
 	b := &builder{exp: exp, run: run, specs: map[string]model.Spec{}, times: map[string]time.Duration{}, subjects: map[string][]subject{}}
 	b.setup = study.Setup{
@@ -172,14 +176,31 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		Trials: exp.Trials, Every: exp.Every.Std(), Seed: seedOf(exp, run), Phases: exp.Evaluations,
 	}
 	var errs []error
-	for i, w := range exp.Workloads {
-		if err := b.prepare(i, w); err != nil {
+	for _, w := range exp.Workloads {
+		if err := b.prepare(w); err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		b.setup.Workloads = append(b.setup.Workloads, study.Workload{Name: w.Name, Bench: w.Bench, Subjects: len(b.subjects[w.Name])})
 	}
 	return b, errors.Join(errs...)
+}
+
+// designs are those of the experiment's studies. What a study says against its
+// keys is about those below `study` where the file names one.
+func (b *builder) designs() ([]study.Design, error) {
+	var all []study.Design
+	for _, designer := range b.exp.Designers {
+		d, err := designer.Design(b.setup)
+		if key, ok := errors.AsType[*model.InputError](err); ok && key.Path != "" && b.exp.Study != nil {
+			key.Path = "study." + key.Path
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
 }
 
 // step is what the nodes do under a treatment; false where none is left to do
@@ -224,39 +245,32 @@ func offers(bench workload.Workload) bool {
 	return ok && s.SharesLoad()
 }
 
-// prepare settles what is the same in all steps of workload i.
-func (b *builder) prepare(i int, w experiment.Workload) error {
+// prepare settles what is the same in all steps of a workload.
+func (b *builder) prepare(w experiment.Workload) error {
 	spec, err := specOf(w, b.exp.Output)
 	if err != nil {
 		return fmt.Errorf("workload %s: %w", w.Name, err)
 	}
-	at := []string{"workloads", strconv.Itoa(i)}
+	at := "workloads." + w.Name + "."
 	nodes := b.setup.Nodes
 	if len(w.On) > 0 {
 		nodes = slices.DeleteFunc(slices.Clone(b.setup.Nodes), func(n model.Node) bool { return !n.Has(w.On) })
 	}
 	if len(nodes) == 0 {
-		return &KeyError{Workload: w.Name, Path: append(at, "on"), Problem: "no node has " + labelList(w.On), Allowed: labelsOf(b.setup.Nodes)}
+		return &model.InputError{Path: at + "on", Problem: "no node has " + labelList(w.On), Allowed: labelsOf(b.setup.Nodes)}
 	}
 	subjects, bad := subjectsOf(w.Bench, nodes)
 	if bad != nil {
-		bad.Workload, bad.Path = w.Name, append(at, bad.Path...)
+		bad.Path = at + bad.Path
 		return bad
-	}
-	for k, size := range b.exp.Sizes {
-		if size > len(subjects) {
-			return &KeyError{Workload: w.Name, Path: []string{"sizes", strconv.Itoa(k)},
-				Problem: fmt.Sprintf("%d cannot be active at once, there are %d", size, len(subjects)),
-				Allowed: fmt.Sprintf("workload %s allows at most %d", w.Name, len(subjects))}
-		}
 	}
 	shares := offers(w.Bench)
 	if b.exp.Has(model.Search) && !shares {
-		return &KeyError{Workload: w.Name, Path: append(at, "kind"), Problem: fmt.Sprintf("%s offers no load to search with", w.Kind),
+		return &model.InputError{Path: at + "kind", Problem: fmt.Sprintf("%s offers no load to search with", w.Kind),
 			Allowed: "evaluations: [search] is for workloads of kind load"}
 	}
 	if shares && len(subjects) > 1 && b.compares() {
-		return &KeyError{Workload: w.Name, Path: append(at, "kind"),
+		return &model.InputError{Path: at + "kind",
 			Problem: fmt.Sprintf("%s offers one load from all nodes together: compared with fewer nodes, each of them would seem to do less", w.Kind),
 			Allowed: "evaluations: [parallel] without sizes, [serial], or [search]"}
 	}

@@ -22,7 +22,7 @@ type link struct{ client, server model.NodeID }
 
 // subjectsOf divides the fleet into what a workload measures. It fails when the
 // nodes do not suit the pairing; the path begins in the workload.
-func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *KeyError) {
+func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *model.InputError) {
 	paired, ok := bench.(workload.Paired)
 	if !ok {
 		return single(nodes), nil
@@ -42,17 +42,17 @@ func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *KeyErr
 }
 
 // pairingError says why the nodes do not suit the pairing.
-func pairingError(problem, allowed string) *KeyError {
-	return &KeyError{Path: []string{"pairing"}, Problem: problem, Allowed: allowed}
+func pairingError(problem, allowed string) *model.InputError {
+	return &model.InputError{Path: "pairing", Problem: problem, Allowed: allowed}
 }
 
-func tooFew(pairing string) *KeyError {
+func tooFew(pairing string) *model.InputError {
 	return pairingError(pairing+" needs at least 2 nodes, there is 1", "add nodes to the fleet, or take on: away")
 }
 
 // sinkError says why the nodes do not suit the sink.
-func sinkError(problem, allowed string) *KeyError {
-	return &KeyError{Path: []string{"sink"}, Problem: problem, Allowed: allowed}
+func sinkError(problem, allowed string) *model.InputError {
+	return &model.InputError{Path: "sink", Problem: problem, Allowed: allowed}
 }
 
 // single makes every node a subject.
@@ -80,7 +80,7 @@ func pair(a, b model.NodeID, both bool) subject {
 func directed(client, server model.NodeID) string { return fmt.Sprintf("%s>%s", client, server) }
 
 // neighbours pairs the first node with the second, the third with the fourth.
-func neighbours(nodes []model.Node, both bool) ([]subject, *KeyError) {
+func neighbours(nodes []model.Node, both bool) ([]subject, *model.InputError) {
 	if len(nodes)%2 != 0 {
 		return nil, pairingError(fmt.Sprintf("pairs needs an even number of nodes, there are %d", len(nodes)), "add or remove one, or use pairing: ring")
 	}
@@ -92,7 +92,7 @@ func neighbours(nodes []model.Node, both bool) ([]subject, *KeyError) {
 }
 
 // ring makes every node the client of the next.
-func ring(nodes []model.Node) ([]subject, *KeyError) {
+func ring(nodes []model.Node) ([]subject, *model.InputError) {
 	if len(nodes) < 2 {
 		return nil, tooFew("ring")
 	}
@@ -104,7 +104,7 @@ func ring(nodes []model.Node) ([]subject, *KeyError) {
 }
 
 // allToOne makes every other node a client of the sink.
-func allToOne(nodes []model.Node, sink string) ([]subject, *KeyError) {
+func allToOne(nodes []model.Node, sink string) ([]subject, *model.InputError) {
 	if len(nodes) < 2 {
 		return nil, tooFew("all_to_one")
 	}
@@ -123,7 +123,7 @@ func allToOne(nodes []model.Node, sink string) ([]subject, *KeyError) {
 
 // sinkOf finds the node that all connect to: by id, by a group of one node, or
 // the first.
-func sinkOf(nodes []model.Node, sink string) (model.NodeID, *KeyError) {
+func sinkOf(nodes []model.Node, sink string) (model.NodeID, *model.InputError) {
 	if sink == "" {
 		return nodes[0].ID, nil
 	}
@@ -140,14 +140,14 @@ func sinkOf(nodes []model.Node, sink string) (model.NodeID, *KeyError) {
 	case 1:
 		return group[0], nil
 	case 0:
-		return "", sinkError(fmt.Sprintf("there is no node %q and no group of that name", sink), "the nodes are "+nodeList(model.NodeIDs(nodes), 20))
+		return "", sinkError(fmt.Sprintf("there is no node %q and no group of that name", sink), "the nodes are "+listed(model.NodeIDs(nodes), 20))
 	}
-	return "", sinkError(fmt.Sprintf("group %q has %d nodes, the sink is one", sink, len(group)), "name one of "+nodeList(group, 20))
+	return "", sinkError(fmt.Sprintf("group %q has %d nodes, the sink is one", sink, len(group)), "name one of "+listed(group, 20))
 }
 
 // acrossGroups pairs the nodes of the first group with those of the second,
 // of the third with the fourth, so that every pair's traffic leaves its group.
-func acrossGroups(nodes []model.Node, both bool) ([]subject, *KeyError) {
+func acrossGroups(nodes []model.Node, both bool) ([]subject, *model.InputError) {
 	groups := make(map[string][]model.NodeID)
 	for _, n := range nodes {
 		name := n.Labels[model.LabelGroup]

@@ -130,15 +130,11 @@ func TestKeyErrors(t *testing.T) {
 	nodes[0].Labels[model.LabelFleet] = model.FleetLab
 	delete(nodes[0].Labels, model.LabelGroup)
 	_, err := Build(exp, testRun, nodes)
-	want := `workload odd: pairing: pairs needs an even number of nodes, there are 3; add or remove one, or use pairing: ring
-workload nobody: on: no node has group=rak, x=y; the nodes have fleet=lab, group=a, group=b
-workload across: pairing: across_groups needs a group for each node, a1 has none; give the lab groups: in place of nodes:`
+	want := `workloads.odd.pairing: pairs needs an even number of nodes, there are 3; add or remove one, or use pairing: ring
+workloads.nobody.on: no node has group=rak, x=y; the nodes have fleet=lab, group=a, group=b
+workloads.across.pairing: across_groups needs a group for each node, a1 has none; give the lab groups: in place of nodes:`
 	if err == nil || !errors.Is(err, model.ErrUsage) || err.Error() != want {
 		t.Errorf("Build = %v\nwant %s", err, want)
-	}
-	var bad *KeyError
-	if !errors.As(err, &bad) || !slices.Equal(bad.Path, []string{"workloads", "0", "pairing"}) {
-		t.Errorf("the first key is %+v, want the pairing of workload 0", bad)
 	}
 }
 
@@ -172,14 +168,5 @@ func TestSizes(t *testing.T) {
 	alone := build(t, "sizes: [1]\nevaluations: [parallel]\nworkloads: [{kind: nap}]", nodes(2)...)
 	if len(alone.Steps) != 2 || len(alone.Steps[0].Tasks) != 1 {
 		t.Errorf("without a serial phase size 1 is measured: %v", outline(alone))
-	}
-}
-
-func TestSizeBeyondTheFleet(t *testing.T) {
-	exp := &experiment.Experiment{Trials: 1, Sizes: []int{3}, Evaluations: []model.Phase{model.Parallel},
-		Workloads: []experiment.Workload{{Name: "w", Kind: "wire", Bench: &wire{workload.Pairing{Kind: workload.Pairs}}}}}
-	_, err := Build(exp, testRun, grouped(4))
-	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "sizes: 3 cannot be active at once, there are 2") {
-		t.Errorf("three pairs of four nodes: %v, want a model.ErrUsage", err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -23,11 +25,11 @@ const (
 func (d Design) Text(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %q\n", d.Kind, d.Name)
-	fmt.Fprintf(&b, "nodes     %d: %s\n", len(d.Nodes), nodeList(d.Nodes, maxNodes))
+	fmt.Fprintf(&b, "nodes     %d: %s\n", len(d.Nodes), listed(d.Nodes, maxNodes))
 	if d.Kind == model.KindExperiment {
 		d.stepsLine(&b)
 	} else {
-		fmt.Fprintf(&b, "tasks     %s, in this order on each node\n", count(d.Tasks(), "task"))
+		fmt.Fprintf(&b, "tasks     %s, in this order on each node\n", num.Count(d.Tasks(), "task"))
 	}
 	if len(d.Steps) > 0 {
 		fmt.Fprintf(&b, "time      %s\n", d.Estimate)
@@ -46,7 +48,7 @@ func (d Design) Text(w io.Writer) error {
 // stepsLine says how many steps are known beforehand, if there are any.
 func (d Design) stepsLine(b *bytes.Buffer) {
 	if len(d.Steps) > 0 || len(d.Searches) == 0 {
-		fmt.Fprintf(b, "steps     %s with %s, seed %d\n", count(len(d.Steps), "step"), count(d.Tasks(), "task"), d.Seed)
+		fmt.Fprintf(b, "steps     %s with %s, seed %d\n", num.Count(len(d.Steps), "step"), num.Count(d.Tasks(), "task"), d.Seed)
 	}
 }
 
@@ -60,14 +62,7 @@ func (e Estimate) String() string {
 		return fmt.Sprintf("not known (%s); %s", strings.Join(e.Unknown, ", "), limit)
 	}
 	return fmt.Sprintf("about %s, and the time to prepare, and %s of unknown length (%s); %s",
-		unit.Duration(e.Known), count(e.UnknownSteps, "step"), strings.Join(e.Unknown, ", "), limit)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+		unit.Duration(e.Known), num.Count(e.UnknownSteps, "step"), strings.Join(e.Unknown, ", "), limit)
 }
 
 // table writes one line for each step of an experiment, or each task of a
@@ -100,7 +95,7 @@ func (d Design) stepLines(w *bytes.Buffer) (more int) {
 	return 0
 }
 
-// stepNodes says what is measured in a sted.
+// stepNodes says what is measured in a step.
 func (d Design) stepNodes(s model.Step) string {
 	measured := s.Subjects()
 	switch {
@@ -120,19 +115,10 @@ func (d Design) batchLines(w *bytes.Buffer) (more int) {
 			if i == maxLines {
 				return len(s.Tasks) - i
 			}
-			fmt.Fprintf(w, "%d\t%s\t%s\n", t.Position+1, t.Node, oneLine(fmt.Sprint(t.Spec.Params["command"])))
+			fmt.Fprintf(w, "%d\t%s\t%s\n", t.Position+1, t.Node, term.Cut(strings.Join(strings.Fields(fmt.Sprint(t.Spec.Params["command"])), " "), 81))
 		}
 	}
 	return 0
-}
-
-// oneLine shows a command in a table: without line ends, and not endless.
-func oneLine(s string) string {
-	runes := []rune(strings.Join(strings.Fields(s), " "))
-	if len(runes) > 80 {
-		return string(runes[:80]) + "…"
-	}
-	return string(runes)
 }
 
 // searchLines write the steps that results decide. Writing to a buffer cannot
@@ -141,6 +127,6 @@ func (d Design) searchLines(b *bytes.Buffer) {
 	for _, s := range d.Searches {
 		most := time.Duration(s.Trials*s.Windows) * s.Window
 		fmt.Fprintf(b, "search    %s, %s: at most %d windows each that count, of about %s, at loads that follow from those before; %s at most, and the time to prepare and repeat\n",
-			s.Workload, count(s.Trials, "trial"), s.Windows, unit.Duration(s.Window.Round(time.Second)), unit.Duration(most.Round(time.Second)))
+			s.Workload, num.Count(s.Trials, "trial"), s.Windows, unit.Duration(s.Window.Round(time.Second)), unit.Duration(most.Round(time.Second)))
 	}
 }

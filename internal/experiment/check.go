@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,30 +56,17 @@ func (r *reader) checkLab(e *Experiment) {
 		return
 	}
 	volumes := r.clean("fleet", "lab", "volumes")
-	for _, fe := range labErrors(err) {
+	for _, one := range model.Single(err) {
+		fe, ok := errors.AsType[*model.InputError](one)
+		if !ok {
+			continue
+		}
 		at := slices.Concat(path, fieldPath(fe.Path))
 		// What was complained about is away, and so found missing.
 		if r.root.has(at) && r.clean(at...) && (volumes || !slices.Contains(at, "use")) {
 			r.report(at, fe.Problem, fe.Allowed)
 		}
 	}
-}
-
-// labErrors returns the single errors of a lab.
-func labErrors(err error) []*model.InputError {
-	var joined interface{ Unwrap() []error }
-	var fe *model.InputError
-	switch {
-	case errors.As(err, &joined):
-		var all []*model.InputError
-		for _, one := range joined.Unwrap() {
-			all = append(all, labErrors(one)...)
-		}
-		return all
-	case errors.As(err, &fe):
-		return []*model.InputError{fe}
-	}
-	return nil
 }
 
 // checkServices notes services without a lab, and impossible ones.
@@ -122,10 +110,6 @@ func (r *reader) checkSizes(e *Experiment) {
 	}
 }
 
-// defaultVolume is the size of a lab's volume that names none; see
-// lab.Volume.Size.
-const defaultVolume = unit.GiB
-
 // checkVolume notes a volume that the nodes of a workload do not have, or that
 // is too small. Only of a lab and of a local fleet is that known beforehand.
 func (r *reader) checkVolume(w *Workload, e *Experiment, path []string) {
@@ -168,10 +152,7 @@ func (r *reader) checkLabVolume(w *Workload, e *Experiment, path []string, name 
 
 // checkRoom notes that so many nodes do not find room on a volume.
 func (r *reader) checkRoom(v lab.Volume, nodes int, path []string, need unit.Size) {
-	has := v.Size
-	if has == 0 {
-		has = defaultVolume
-	}
+	has := cmp.Or(v.Size, lab.DefaultVolume)
 	// A file system takes a part of its device for itself, how much the node
 	// finds out.
 	fits := need < has/unit.Size(nodes) || v.Type == lab.Raw && need == has

@@ -177,13 +177,18 @@ func (d *decoder) missingKey(path []string, v *value, f field, known []string) {
 	d.report(path, fmt.Sprintf("the key %q is missing", f.key), f.shape.describe())
 }
 
-func (d *decoder) list(v *value, path []string, dst reflect.Value, s shape) bool {
-	switch n := len(v.items); {
+// length notes a list of so many items that has too few or too many.
+func (d *decoder) length(n int, path []string, s shape) {
+	switch {
 	case n < s.least:
 		d.report(path, "the list is too short", s.describe())
 	case s.most >= 0 && n > s.most:
 		d.report(path, "the list is too long", s.describe())
 	}
+}
+
+func (d *decoder) list(v *value, path []string, dst reflect.Value, s shape) bool {
+	d.length(len(v.items), path, s)
 	if twice := repeated(v.items); s.unique && twice != nil {
 		d.report(path, fmt.Sprintf("the list has %s twice", twice), "every entry may stand once")
 	}
@@ -212,10 +217,12 @@ func repeated(items []*value) *value {
 // text fills a string, or what reads itself from one: a quantity.
 func (d *decoder) text(v *value, path []string, dst reflect.Value, s shape) bool {
 	text := v.text()
-	if err := s.check(text); err != nil {
-		problem, allowed, _ := strings.Cut(err.Error(), "; ")
-		d.report(path, problem, allowed)
-		return false
+	if check := formats[s.format]; check != nil {
+		if err := check(text); err != nil {
+			problem, allowed, _ := strings.Cut(err.Error(), "; ")
+			d.report(path, problem, allowed)
+			return false
+		}
 	}
 	switch n := utf8.RuneCountInString(text); {
 	case len(s.enum) > 0 && !slices.Contains(s.enum, text):
@@ -354,12 +361,4 @@ func (s shape) holds(v *value) bool {
 		return s.kind == numberShape || s.kind == wholeShape && x == math.Trunc(x)
 	}
 	return false
-}
-
-// check holds a text to its format; the error says what is allowed.
-func (s shape) check(text string) error {
-	if f := formats()[s.format]; f != nil {
-		return f(text)
-	}
-	return nil
 }

@@ -13,10 +13,9 @@
 //  1. bytes become a tree of values with positions: [Parse] from YAML, with
 //     aliases and merge keys expanded within a budget, [ParseJob] from JSON;
 //  2. overrides (--set key.path=value) change the tree;
-//  3. the tree is checked against a JSON Schema that is generated from the Go
-//     types, those of the workloads in the registry included ([Schema] prints
-//     it), and each violation is put into words at its position;
-//  4. the tree is decoded over the defaults into [Experiment] or [JobFile];
-//  5. what a schema cannot say is checked: unique names, what a workload says
-//     about its own parameters, timeouts that cannot be kept.
+//  3. the tree is decoded over the defaults into [Experiment] or [JobFile], and
+//     what the Go types and their tags do not allow is put into words at its
+//     position ([Schema] prints the same as a JSON Schema);
+//  4. what tags cannot say is checked: unique names, what a workload says about
+//     its own parameters, timeouts that cannot be kept.
 package experiment

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"slices"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/lab"
@@ -52,7 +53,8 @@ type Experiment struct {
 
 // Refusal is the error of a value that is possible in the file but not with
 // what is around it, such as the nodes: at its position, or that of the
-// innermost key around it that is in the file. The path has keys and indices.
+// innermost key around it that is in the file. The path has keys, and indices
+// or names of entries.
 func (e *Experiment) Refusal(path []string, problem, allowed string) error {
 	probs := &problems{file: e.SourceName}
 	at := pos{}
@@ -77,11 +79,7 @@ func (f Fleet) Size() int {
 	case f.Local != nil:
 		return f.Local.Nodes
 	case f.Lab != nil:
-		n := f.Lab.Nodes
-		for _, g := range f.Lab.Groups {
-			n += g.Nodes
-		}
-		return n
+		return f.Lab.Size()
 	case f.Agents != nil:
 		return f.Agents.Count
 	}
@@ -159,12 +157,7 @@ func (w Workload) Estimate() time.Duration {
 
 // Has reports whether the experiment runs this evaluation.
 func (e *Experiment) Has(p model.Phase) bool {
-	for _, have := range e.Evaluations {
-		if have == p {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(e.Evaluations, p)
 }
 
 // defaults returns an experiment with what holds where the file says nothing.

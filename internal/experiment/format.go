@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"unicode"
 
+	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -19,16 +20,14 @@ const (
 	formatNode     = "scalebench-node" // "*" or a node id
 )
 
-// formats returns what checks each format. The errors say what is allowed.
-func formats() map[string]func(string) error {
-	return map[string]func(string) error{
-		formatDuration: func(s string) error { _, err := unit.ParseDuration(s); return err },
-		formatSize:     func(s string) error { _, err := unit.ParseSize(s); return err },
-		formatRate:     func(s string) error { _, err := unit.ParseRate(s); return err },
-		formatName:     checkName,
-		formatLine:     checkLine,
-		formatNode:     checkNode,
-	}
+// formats check texts of each format. The errors say what is allowed.
+var formats = map[string]func(string) error{
+	formatDuration: func(s string) error { _, err := unit.ParseDuration(s); return err },
+	formatSize:     func(s string) error { _, err := unit.ParseSize(s); return err },
+	formatRate:     func(s string) error { _, err := unit.ParseRate(s); return err },
+	formatName:     checkName,
+	formatLine:     checkLine,
+	formatNode:     checkNode,
 }
 
 // nameRE keeps workload names usable in --set paths, CSV columns and file
@@ -65,11 +64,4 @@ func checkNode(s string) error {
 }
 
 // clip shortens text that a message quotes.
-func clip(s string) string {
-	const most = 60
-	runes := []rune(s)
-	if len(runes) <= most {
-		return s
-	}
-	return string(runes[:most]) + "…"
-}
+func clip(s string) string { return term.Cut(s, 61) }

@@ -27,12 +27,8 @@ type Kinds struct {
 // Parse reads an experiment file: its name is used in messages and, without
 // its ending, as the default name of the experiment; set holds overrides
 // "key.path=value", in which "null" removes a key. The error is a
-// model.InputErrors with everything that is wrong; any other error is a defect of
-// a kind's parameters.
+// model.InputErrors with everything that is wrong.
 func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, error) {
-	if err := kinds.check(); err != nil {
-		return nil, err
-	}
 	probs := &problems{file: name}
 	file := readYAML(src, probs)
 	if file == nil {
@@ -112,11 +108,7 @@ func (r *reader) workloadList(list *value) bool {
 		r.report(path, problem, allowed)
 		return false
 	}
-	if n := len(list.items); n < s.least {
-		r.report(path, "the list is too short", s.describe())
-	} else if n > s.most {
-		r.report(path, "the list is too long", s.describe())
-	}
+	r.length(len(list.items), path, s)
 	return true
 }
 
@@ -301,17 +293,12 @@ func (k Kinds) studyNames() []string {
 // reportErrors notes what somebody who knows says against a value: a workload
 // against its parameters, a lab against its specification.
 func (r *reader) reportErrors(path []string, err error) {
-	var joined interface{ Unwrap() []error }
-	var p *model.InputError
-	switch {
-	case errors.As(err, &joined):
-		for _, one := range joined.Unwrap() {
-			r.reportErrors(path, one)
+	for _, one := range model.Single(err) {
+		if p, ok := errors.AsType[*model.InputError](one); ok {
+			r.report(slices.Concat(path, fieldPath(p.Path)), p.Problem, p.Allowed)
+		} else {
+			r.report(path, one.Error(), "")
 		}
-	case errors.As(err, &p):
-		r.report(slices.Concat(path, fieldPath(p.Path)), p.Problem, p.Allowed)
-	default:
-		r.report(path, err.Error(), "")
 	}
 }
 
@@ -343,18 +330,4 @@ func (r *reader) checkNames(list *value) {
 		}
 		r.reportAt(at, path, problem, fmt.Sprintf("the first is %s; give each a name of its own", was.where()))
 	}
-}
-
-// check reports kinds whose parameters take the keys that every kind has: a
-// programming error.
-func (k Kinds) check() error {
-	common := keysOf(fieldsOf(reflect.TypeFor[Workload]()))
-	for _, name := range k.Workloads.Names() {
-		for _, key := range keysOf(fieldsOf(reflect.TypeOf(k.Workloads[name].New()).Elem())) {
-			if slices.Contains(common, key) {
-				return fmt.Errorf("workload %s: parameter %q has the name of a key that every workload has", name, key)
-			}
-		}
-	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 
 	invopop "github.com/invopop/jsonschema"
 
@@ -23,16 +22,14 @@ func Schema(kinds Kinds) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := json.MarshalIndent(root, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encoding the schema: %w", err)
-	}
-	return append(b, '\n'), nil
+	return printed(root)
 }
 
 // JobSchema returns the JSON Schema of the paper's job files.
-func JobSchema() ([]byte, error) {
-	b, err := json.MarshalIndent(jobSchema(), "", "  ")
+func JobSchema() ([]byte, error) { return printed(jobSchema()) }
+
+func printed(root *invopop.Schema) ([]byte, error) {
+	b, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encoding the schema: %w", err)
 	}
@@ -145,30 +142,7 @@ func reflectSchema(v any) *invopop.Schema {
 		RequiredFromJSONSchemaTags: true,
 		Mapper:                     mapType,
 	}
-	s := r.Reflect(v)
-	uniqueEnums(s)
-	return s
-}
-
-// uniqueEnums removes repeated values of enumerations: a type that mapType
-// knows and a tag beside it may both list them.
-func uniqueEnums(s *invopop.Schema) {
-	if s == nil {
-		return
-	}
-	var values []any
-	for _, v := range s.Enum {
-		if !slices.Contains(values, v) {
-			values = append(values, v)
-		}
-	}
-	s.Enum = values
-	uniqueEnums(s.Items)
-	if s.Properties != nil {
-		for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-			uniqueEnums(p.Value)
-		}
-	}
+	return r.Reflect(v)
 }
 
 // mapType describes the types that are not what their Go kind says.
@@ -182,8 +156,6 @@ func mapType(t reflect.Type) *invopop.Schema {
 		return &invopop.Schema{Ref: "#/$defs/rate"}
 	case reflect.TypeFor[model.Phase]():
 		return &invopop.Schema{Type: "string", Enum: []any{string(model.Serial), string(model.Parallel), string(model.Search)}}
-	case reflect.TypeFor[model.Better]():
-		return &invopop.Schema{Type: "string", Enum: []any{string(model.Higher), string(model.Lower)}}
 	case reflect.TypeFor[StudyEntry]():
 		return &invopop.Schema{Ref: "#/$defs/study"}
 	case reflect.TypeFor[[]Workload]():

@@ -84,15 +84,10 @@ func (f *yamlFile) assignKey(n *yaml.Node, key string, val *yaml.Node, at pos) {
 		val.HeadComment, val.LineComment = n.Content[i+1].HeadComment, n.Content[i+1].LineComment
 		n.Content[i+1] = val
 	default:
-		f.addKey(n, key, val, at)
+		k := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}
+		f.origin[k] = at
+		n.Content = append(n.Content, k, val)
 	}
-}
-
-// addKey adds a key to a mapping.
-func (f *yamlFile) addKey(n *yaml.Node, key string, val *yaml.Node, at pos) {
-	k := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}
-	f.origin[k] = at
-	n.Content = append(n.Content, k, val)
 }
 
 // step goes down one token of a path; a key that is missing or empty becomes a

@@ -1,6 +1,9 @@
 package experiment
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // value is a node of a parsed file, with its position. It is what YAML and
 // JSON have in common: an object, an array or a scalar.
@@ -100,12 +103,16 @@ func (v *value) plain() any {
 	return v.scalar
 }
 
-// child returns the value below a key or index; nil if there is none.
+// child returns the value below a key, or an index or name of a list's entry;
+// nil if there is none.
 func (v *value) child(token string) *value {
 	if v.kind == objectValue {
 		return v.get(token)
 	}
-	if i, err := strconv.Atoi(token); err == nil && v.kind == arrayValue && i >= 0 && i < len(v.items) {
+	if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(v.items) {
+		return v.items[i]
+	}
+	if i := slices.IndexFunc(v.items, func(item *value) bool { return item.entryName() == token }); i >= 0 {
 		return v.items[i]
 	}
 	return nil

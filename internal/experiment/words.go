@@ -162,7 +162,10 @@ func distance(a, b string, limit int) int {
 		row := make([]int, len(b)+1)
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
-			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+differ(a[i-1], b[j-1]))
+			row[j] = min(above[j], row[j-1], above[j-1]) + 1
+			if a[i-1] == b[j-1] {
+				row[j] = min(row[j], above[j-1])
+			}
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
@@ -170,11 +173,4 @@ func distance(a, b string, limit int) int {
 		before, above = above, row
 	}
 	return above[len(b)]
-}
-
-func differ(a, b byte) int {
-	if a == b {
-		return 0
-	}
-	return 1
 }

@@ -9,29 +9,24 @@ import (
 	"io"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// CloudOptions says which metadata services are asked, and how.
+// CloudOptions are what tests replace.
 type CloudOptions struct {
-	// Providers names the services to ask ("ec2", "gce", "azure", "openstack",
-	// "huawei", "aliyun"). Empty asks those that the firmware hints at, and
-	// none where it hints at none; "none" asks none.
-	Providers []string
-	// Timeout bounds all of it together; zero is one second.
-	Timeout time.Duration
 	// Client sends the requests; nil is a client without proxy, redirects and
 	// kept connections.
 	Client *http.Client
 	// Base replaces the address of every service, "http://host:port".
 	Base string
 }
+
+// cloudTimeout bounds all that a metadata service is asked.
+const cloudTimeout = time.Second
 
 type provider struct {
 	name string
@@ -86,65 +81,29 @@ func hintOpenStack(root tree) bool {
 		tag != huaweiTag && (product == "OpenStack Nova" || product == "OpenStack Compute") // Huawei calls itself OpenStack, too
 }
 
-// askCloud asks the metadata services concurrently and returns the answer of
-// the first in the list that has one; nil where there is none to ask. The
-// error says why a service that should be there gave no answer.
+// askCloud asks the metadata service that the firmware hints at; nil where it
+// hints at none. The error says why the service gave no answer.
 func askCloud(ctx context.Context, root tree, opts CloudOptions) (*model.CloudInfo, error) {
-	chosen, err := choose(root, opts.Providers)
-	if err != nil || len(chosen) == 0 {
-		return nil, err
+	for _, p := range providers() {
+		if p.hinted(root) {
+			return p.info(ctx, opts)
+		}
 	}
-	if opts.Timeout <= 0 {
-		opts.Timeout = time.Second
-	}
+	return nil, nil
+}
+
+func (p provider) info(ctx context.Context, opts CloudOptions) (*model.CloudInfo, error) {
 	if opts.Client == nil {
 		opts.Client = newClient()
 	}
-	ctx, cancel := context.WithTimeout(ctx, opts.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, cloudTimeout)
 	defer cancel()
-	infos := make([]model.CloudInfo, len(chosen))
-	errs := make([]error, len(chosen))
-	var wg sync.WaitGroup
-	for i, p := range chosen {
-		wg.Go(func() {
-			infos[i], errs[i] = p.ask(ctx, client{http: opts.Client, base: cmp.Or(opts.Base, p.base)})
-			infos[i].Provider = p.name
-			if errs[i] != nil {
-				errs[i] = fmt.Errorf("asking the metadata service of %s: %w", p.name, errs[i])
-			}
-		})
+	info, err := p.ask(ctx, client{http: opts.Client, base: cmp.Or(opts.Base, p.base)})
+	if err != nil {
+		return nil, fmt.Errorf("asking the metadata service of %s: %w", p.name, err)
 	}
-	wg.Wait()
-	for i := range chosen {
-		if errs[i] == nil {
-			return &infos[i], nil
-		}
-	}
-	return nil, errors.Join(errs...)
-}
-
-func choose(root tree, names []string) ([]provider, error) {
-	all := providers()
-	if len(names) == 0 {
-		return slices.DeleteFunc(all, func(p provider) bool { return !p.hinted(root) }), nil
-	}
-	if slices.Contains(names, "none") {
-		return nil, nil
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(p provider) bool { return p.name == name }) {
-			return nil, &model.InputError{Problem: fmt.Sprintf("cloud %q is not known", name), Allowed: "use " + providerNames(all) + " or none"}
-		}
-	}
-	return slices.DeleteFunc(all, func(p provider) bool { return !slices.Contains(names, p.name) }), nil
-}
-
-func providerNames(list []provider) string {
-	names := make([]string, len(list))
-	for i, p := range list {
-		names[i] = p.name
-	}
-	return strings.Join(names, ", ")
+	info.Provider = p.name
+	return &info, nil
 }
 
 // newClient returns a client for metadata services: a proxy must not see the

@@ -139,9 +139,10 @@ func TestAskCloud(t *testing.T) {
 // cloud and no other.
 func TestAskCloudHintsOnce(t *testing.T) {
 	for _, c := range clouds() {
-		chosen, err := choose(tree{c.machine}, nil)
-		if err != nil || providerNames(chosen) != c.name {
-			t.Errorf("choose(%s machine) = %q, %v, want %q", c.name, providerNames(chosen), err, c.name)
+		for _, p := range providers() {
+			if got := p.hinted(tree{c.machine}); got != (p.name == c.name) {
+				t.Errorf("the machine of %s hints at %s: %v", c.name, p.name, got)
+			}
 		}
 	}
 }
@@ -157,22 +158,19 @@ func TestAskCloudAliyunWithoutToken(t *testing.T) {
 
 // TestAskCloudNobody: where nothing speaks of a cloud, no request is sent.
 func TestAskCloudNobody(t *testing.T) {
-	ec2 := dmiTree("sys_vendor", "Amazon EC2")
 	tests := []struct {
-		name      string
-		root      fstest.MapFS
-		providers []string
+		name string
+		root fstest.MapFS
 	}{
-		{"no firmware", fstest.MapFS{}, nil},
-		{"own machine", dmiTree("sys_vendor", "LENOVO", "product_name", "20XW"), nil},
-		{"own hypervisor", dmiTree("sys_vendor", "QEMU", "product_name", "Standard PC"), nil},
-		{"Hyper-V that is not Azure", dmiTree("sys_vendor", "Microsoft Corporation", "product_name", "Virtual Machine"), nil},
-		{"Xen that is not EC2", fstest.MapFS{"sys/hypervisor/uuid": {Data: []byte("ec2f0a1b-0000")}}, nil},
-		{"switched off", ec2, []string{"none"}},
+		{"no firmware", fstest.MapFS{}},
+		{"own machine", dmiTree("sys_vendor", "LENOVO", "product_name", "20XW")},
+		{"own hypervisor", dmiTree("sys_vendor", "QEMU", "product_name", "Standard PC")},
+		{"Hyper-V that is not Azure", dmiTree("sys_vendor", "Microsoft Corporation", "product_name", "Virtual Machine")},
+		{"Xen that is not EC2", fstest.MapFS{"sys/hypervisor/uuid": {Data: []byte("ec2f0a1b-0000")}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := askCloud(t.Context(), tree{tt.root}, CloudOptions{Providers: tt.providers, Client: refusing(t)})
+			got, err := askCloud(t.Context(), tree{tt.root}, CloudOptions{Client: refusing(t)})
 			if got != nil || err != nil {
 				t.Errorf("askCloud = %+v, %v, want nil, nil", got, err)
 			}
@@ -188,29 +186,6 @@ func TestAskCloudXenInstance(t *testing.T) {
 	}
 }
 
-// TestAskCloudUnhinted: named services are asked without a hint, concurrently,
-// and the one that answers counts.
-func TestAskCloudUnhinted(t *testing.T) {
-	azure := clouds()[2]
-	got, err := askCloud(t.Context(), tree{fstest.MapFS{}}, CloudOptions{
-		Providers: []string{"ec2", "azure", "openstack"},
-		Base:      start(t, azure.service),
-	})
-	if err != nil {
-		t.Fatalf("askCloud: %v", err)
-	}
-	if diff := cmp.Diff(&azure.want, got); diff != "" {
-		t.Errorf("askCloud (-want +got):\n%s", diff)
-	}
-}
-
-func TestAskCloudUnknownProvider(t *testing.T) {
-	_, err := askCloud(t.Context(), tree{fstest.MapFS{}}, CloudOptions{Providers: []string{"ec3"}, Client: refusing(t)})
-	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "use ec2, ") {
-		t.Errorf("askCloud(ec3): %v, want model.ErrUsage with the names that are known", err)
-	}
-}
-
 // hang holds every request until the client gives up.
 type hang struct{ asked chan string }
 
@@ -222,29 +197,11 @@ func (h hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 // TestAskCloudHangs: a service that never answers costs the timeout.
 func TestAskCloudHangs(t *testing.T) {
 	h := hang{asked: make(chan string, 1)}
-	got, err := askCloud(t.Context(), tree{dmiTree("sys_vendor", "Amazon EC2")}, CloudOptions{
-		Base: start(t, h), Timeout: 50 * time.Millisecond,
-	})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	got, err := askCloud(ctx, tree{dmiTree("sys_vendor", "Amazon EC2")}, CloudOptions{Base: start(t, h)})
 	if got != nil || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("askCloud(hanging) = %+v, %v, want nil, %v", got, err, context.DeadlineExceeded)
-	}
-}
-
-// TestAskCloudTogether: all services are asked before any has answered, so
-// that they share the timeout; and cancelling ends the wait.
-func TestAskCloudTogether(t *testing.T) {
-	names := []string{"ec2", "gce", "azure"}
-	h := hang{asked: make(chan string)}
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		for range names {
-			<-h.asked
-		}
-		cancel()
-	}()
-	_, err := askCloud(ctx, tree{fstest.MapFS{}}, CloudOptions{Providers: names, Base: start(t, h), Timeout: time.Minute})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("askCloud(hanging, cancelled when %d were asked): %v, want %v", len(names), err, context.Canceled)
 	}
 }
 
@@ -265,11 +222,9 @@ func TestAskCloudImpostor(t *testing.T) {
 	for _, tt := range tests {
 		for _, p := range providers() {
 			t.Run(tt.name+"/"+p.name, func(t *testing.T) {
-				got, err := askCloud(t.Context(), tree{fstest.MapFS{}}, CloudOptions{
-					Providers: []string{p.name}, Base: start(t, tt.handler),
-				})
+				got, err := p.info(t.Context(), CloudOptions{Base: start(t, tt.handler)})
 				if got != nil || err == nil {
-					t.Errorf("askCloud = %+v, %v, want an error", got, err)
+					t.Errorf("info = %+v, %v, want an error", got, err)
 				}
 			})
 		}

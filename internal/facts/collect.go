@@ -25,12 +25,12 @@ type Options struct {
 	Interfaces func() ([]Interface, error)
 	// Version is the agent's, copied into the facts.
 	Version string
-	// Cloud says which service to ask for the instance's type, zone and id.
+	// Cloud says how to ask for the instance's type, zone and id.
 	Cloud CloudOptions
 }
 
-// Collect returns the facts of a node. It takes at most Options.Cloud.Timeout
-// where there is a cloud, and milliseconds elsewhere.
+// Collect returns the facts of a node. It takes at most a second where there is
+// a cloud, and milliseconds elsewhere.
 //
 // The facts are usable even when the error is not nil: it then says what could
 // not be found out although it should be there (a cloud's metadata service

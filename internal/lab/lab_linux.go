@@ -70,31 +70,11 @@ func (l *Lab) host(name model.NodeID) (HostRecord, error) {
 	return HostRecord{}, fmt.Errorf("lab %s has no host %s: %w", l.ID(), name, model.ErrNotFound)
 }
 
-// Namespace is the name of the host's network namespace, for `ip netns exec`;
-// empty if there is no such host.
-func (l *Lab) Namespace(host model.NodeID) string {
-	r, _ := l.host(host) // the zero record has no name
-	return r.Namespace.Name
-}
-
 // Volumes returns the paths of the host's volumes by name: a mount point, a
 // block device, or a folder. Nil if it has none.
 func (l *Lab) Volumes(host model.NodeID) map[string]string {
 	r, _ := l.host(host) // the zero record has none
 	return r.Paths
-}
-
-// SetLink takes the host's link up or down, as if its cable were plugged or
-// pulled. Addresses and routes of the host stay.
-func (l *Lab) SetLink(host model.NodeID, up bool) error {
-	r, err := l.host(host)
-	if err != nil {
-		return err
-	}
-	if err := setLink(l.manifest, r.Port, up); err != nil {
-		return fmt.Errorf("link of host %s: %w", host, err)
-	}
-	return nil
 }
 
 // Dial connects from a host to a TCP address of the lab: "10.213.0.1:80".
@@ -121,8 +101,8 @@ func (l *Lab) Dial(ctx context.Context, host model.NodeID, address string) (conn
 
 // Start starts a program on a host: in its network namespace and its cgroups
 // from the first instruction on. The program has a process group of its own,
-// which is killed when ctx ends. The caller must Wait for it.
-func (l *Lab) Start(ctx context.Context, host model.NodeID, p Process) (*Handle, error) {
+// which is killed when ctx ends. The caller must Wait for it, once.
+func (l *Lab) Start(ctx context.Context, host model.NodeID, p Process) (*exec.Cmd, error) {
 	r, err := l.host(host)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os/exec"
 	"runtime"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -40,13 +41,11 @@ func (m Manifest) LeftOver() bool { return false }
 func (l *Lab) ID() string                             { return "" }
 func (l *Lab) Manifest() Manifest                     { return Manifest{} }
 func (l *Lab) Hosts() []Host                          { return nil }
-func (l *Lab) Namespace(model.NodeID) string          { return "" }
 func (l *Lab) Volumes(model.NodeID) map[string]string { return nil }
-func (l *Lab) SetLink(model.NodeID, bool) error       { return errPlatform() }
 func (l *Lab) Down(context.Context) error             { return nil }
 func (l *Lab) Dial(context.Context, model.NodeID, string) (net.Conn, error) {
 	return nil, errPlatform()
 }
-func (l *Lab) Start(context.Context, model.NodeID, Process) (*Handle, error) {
+func (l *Lab) Start(context.Context, model.NodeID, Process) (*exec.Cmd, error) {
 	return nil, errPlatform()
 }

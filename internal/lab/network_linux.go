@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -229,42 +228,4 @@ func shape(h *netlink.Handle, link netlink.Link, rate unit.Rate) error {
 		Buffer:     uint32(burst / bytes * 1e9 / tickNanos),
 		Limit:      uint32(burst + queue),
 	})
-}
-
-// carrierWithin bounds how long the kernel may take to see that a cable is in:
-// it looks once a second.
-const carrierWithin = 5 * time.Second
-
-// setLink takes a port of the switch up or down, as if its cable were pulled:
-// the host sees no carrier. Up, it waits until the port passes packets: until
-// then they are dropped although the port is up.
-func setLink(m Manifest, port string, up bool) error {
-	ns, err := m.Switch.open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = ns.Close() }() // only looked at
-	h, err := handleIn(ns)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	link, err := h.LinkByName(port)
-	if err == nil && up {
-		err = h.LinkSetUp(link)
-	} else if err == nil {
-		err = h.LinkSetDown(link)
-	}
-	for deadline := time.Now().Add(carrierWithin); err == nil && up; <-time.After(5 * time.Millisecond) {
-		if link, err = h.LinkByName(port); err == nil && link.Attrs().OperState == netlink.OperUp {
-			break
-		}
-		if time.Now().After(deadline) {
-			err = fmt.Errorf("%w: no carrier after %v", model.ErrUnavailable, carrierWithin)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("setting port %s: %w", port, err)
-	}
-	return nil
 }

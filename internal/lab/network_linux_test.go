@@ -145,33 +145,3 @@ func TestRates(t *testing.T) {
 		})
 	}
 }
-
-func TestSetLink(t *testing.T) {
-	l := up(t, Config{ID: "cut", Spec: Spec{Nodes: 2}})
-	reach := func(within time.Duration) error {
-		listener := listen(t, l, "lab-2")
-		defer func() { _ = listener.Close() }()
-		ctx, cancel := context.WithTimeout(t.Context(), within)
-		defer cancel()
-		conn, err := l.Dial(ctx, "lab-1", listener.Addr().String())
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err
-	}
-	for _, linkUp := range []bool{true, false, true} {
-		if err := l.SetLink("lab-2", linkUp); err != nil {
-			t.Fatal(err)
-		}
-		within := time.Second // nothing comes, however long one waits
-		if linkUp {
-			within = 20 * time.Second // a machine with other work may lose the first packets
-		}
-		if err := reach(within); (err == nil) != linkUp {
-			t.Errorf("with the link up=%v, connecting = %v", linkUp, err)
-		}
-	}
-	if err := l.SetLink("lab-3", true); err == nil {
-		t.Error("SetLink of a host that is not there succeeded")
-	}
-}

@@ -23,6 +23,15 @@ type Spec struct {
 	Groups  []Group  `json:"groups,omitempty" jsonschema:"minItems=1,maxItems=64" jsonschema_description:"Groups of nodes that share an uplink, as racks do."`
 }
 
+// Size is the number of nodes.
+func (s Spec) Size() int {
+	n := s.Nodes
+	for _, g := range s.Groups {
+		n += g.Nodes
+	}
+	return n
+}
+
 // Limits are those of one node. Zero values mean no limit.
 type Limits struct {
 	Link   unit.Rate `json:"link,omitzero" jsonschema_description:"Rate of the node's network link in each direction."`
@@ -51,6 +60,9 @@ type Volume struct {
 	Bandwidth unit.Rate `json:"bandwidth,omitzero" jsonschema_description:"Bytes per second of the device, for reads and for writes each."`
 	Shared    bool      `json:"shared,omitempty" jsonschema_description:"true: one volume for all its nodes together. false: one for each node."`
 }
+
+// DefaultVolume is the size of a volume that names none.
+const DefaultVolume = unit.GiB
 
 // VolumeType is what a volume looks like to a workload.
 type VolumeType string

@@ -55,8 +55,8 @@ func (s Spec) Validate() error {
 		c.count("nodes", s.Nodes)
 	case len(s.Groups) > MaxGroup:
 		c.add("groups", fmt.Sprintf("allowed are %d", MaxGroup), "there are %d", len(s.Groups))
-	case s.nodes() > MaxHosts:
-		c.add("groups", fmt.Sprintf("allowed are %d", MaxHosts), "they have %d nodes together", s.nodes())
+	case s.Size() > MaxHosts:
+		c.add("groups", fmt.Sprintf("allowed are %d", MaxHosts), "they have %d nodes together", s.Size())
 	}
 	c.limits("", s.Limits)
 	c.link("uplink", s.Uplink)
@@ -81,7 +81,7 @@ func (s Spec) Validate() error {
 func (s Spec) ValidateServices(services []Service) error {
 	c := &checker{volumes: s.Volumes}
 	taken := make(map[string]string)
-	if s.nodes() <= MaxHosts { // otherwise Validate refuses the lab anyway
+	if s.Size() <= MaxHosts { // otherwise Validate refuses the lab anyway
 		for _, h := range s.Hosts(nil) {
 			taken[string(h.Name)] = "a node of the lab has that name"
 		}
@@ -97,19 +97,11 @@ func (s Spec) ValidateServices(services []Service) error {
 		}
 		c.limits(at, svc.Limits)
 	}
-	if n := s.nodes() + len(services); n > MaxHosts && len(services) > 0 {
+	if n := s.Size() + len(services); n > MaxHosts && len(services) > 0 {
 		c.add(fmt.Sprintf("[%d]", len(services)-1), fmt.Sprintf("allowed are %d nodes and services together", MaxHosts),
 			"the lab would have %d hosts", n)
 	}
 	return errors.Join(c.errs...)
-}
-
-func (s Spec) nodes() int {
-	n := s.Nodes
-	for _, g := range s.Groups {
-		n += g.Nodes
-	}
-	return n
 }
 
 func (c *checker) count(field string, nodes int) {

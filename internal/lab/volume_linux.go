@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	defaultVolume = unit.GiB
 	// spare is what a lab leaves free on the disk that its volumes are on.
 	spare = 64 * unit.MiB
 	// pageSize is what sizes are rounded up to; direct I/O needs it.
@@ -29,7 +28,7 @@ const (
 
 // bytes is the size of the volume's device.
 func (v Volume) bytes() int64 {
-	size := cmp.Or(v.Size, defaultVolume)
+	size := cmp.Or(v.Size, DefaultVolume)
 	return (size.Bytes() + pageSize - 1) / pageSize * pageSize
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -73,4 +74,21 @@ func (ps InputErrors) Unwrap() []error {
 		errs[i] = p
 	}
 	return errs
+}
+
+// Single returns the errors that are joined in err, each by itself, or err
+// alone; nothing for nil.
+func Single(err error) []error {
+	if err == nil {
+		return nil
+	}
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return []error{err}
+	}
+	var all []error
+	for _, one := range joined.Unwrap() {
+		all = append(all, Single(one)...)
+	}
+	return all
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // helperEnv makes the test binary a helper process: a node whose group or
@@ -65,7 +66,7 @@ func helper(role string) error {
 func burn(string) (o observed, err error) {
 	r := New(Config{}).Start(context.Background())
 	began, before := time.Now(), processCPU()
-	ownBefore, err := ProcessCPU("", os.Getpid())
+	ownBefore, err := procself.ReadProcess(os.Getpid())
 	if err != nil {
 		return o, err
 	}
@@ -77,8 +78,8 @@ func burn(string) (o observed, err error) {
 	}
 	r.Stop()
 	o = observed{CPU: processCPU() - before, Real: time.Since(began), Series: r.Series(began)}
-	own, err := ProcessCPU("", os.Getpid())
-	o.Others, _ = Others(o.Series, own-ownBefore) // whether it is there shows in the value
+	own, err := procself.ReadProcess(os.Getpid())
+	o.Others, _ = Others(o.Series, own.CPU-ownBefore.CPU) // whether it is there shows in the value
 	if x < 0 {
 		return o, fmt.Errorf("x = %v", x)
 	}

@@ -57,9 +57,6 @@ import (
 	"time"
 )
 
-// DefaultStep is how often a node is read.
-const DefaultStep = time.Second
-
 // Config says what to watch, and how. The zero value watches this machine.
 type Config struct {
 	// Root is the directory below which proc, sys and the control groups are
@@ -69,7 +66,7 @@ type Config struct {
 	// folders or block devices. Those on a device that the kernel counts get
 	// series of their own, "volume.NAME.write_bytes".
 	Volumes map[string]string
-	// Step is the time between readings; DefaultStep if zero.
+	// Step is the time between readings; a second if zero.
 	Step time.Duration
 	// Now is the clock; time.Now if nil. Its times must carry Go's monotonic
 	// reading, so that a clock that is set does not shift readings.
@@ -96,7 +93,7 @@ func New(cfg Config) *Monitor {
 		cfg.diag = func() source { return nil } // another machine's files have no kernel to ask
 	}
 	if cfg.Step <= 0 {
-		cfg.Step = DefaultStep
+		cfg.Step = time.Second
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

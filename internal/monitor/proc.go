@@ -131,21 +131,14 @@ func vmstatParser(page int) func([]byte, emit) {
 // pressureParser reads a file of /proc/pressure: lines "some avg10=… avg60=…
 // avg300=… total=…" and "full …". Totals are µs. An empty name drops the line.
 func pressureParser(some, full string) func([]byte, emit) {
-	return func(b []byte, out emit) { parsePressure(b, some, full, out) }
-}
-
-func parsePressure(b []byte, some, full string, out emit) {
-	for line := range lines(b) {
-		key, rest := nextField(line)
-		name := full
-		if string(key) == "some" {
-			name = some
-		} else if string(key) != "full" {
-			continue
-		}
-		_, total, _ := bytes.Cut(rest, []byte(" total="))
-		if us, ok := parseUint(total); ok && name != "" {
-			out(name, float64(us)/1e6)
+	names := map[string]string{"some": some, "full": full}
+	return func(b []byte, out emit) {
+		for line := range lines(b) {
+			key, rest := nextField(line)
+			_, total, _ := bytes.Cut(rest, []byte(" total="))
+			if us, ok := parseUint(total); ok && names[string(key)] != "" {
+				out(names[string(key)], float64(us)/1e6)
+			}
 		}
 	}
 }

@@ -190,18 +190,3 @@ func TestParseUint(t *testing.T) {
 		}
 	}
 }
-
-func TestParseProcessStat(t *testing.T) {
-	const tail = " S 1 2 3 4 5 6 7 8 9 10 100 50 30 20 20 0 1 0 99"
-	for _, name := range []string{"(sh)", "(a b)", "(a) (b)", "()"} {
-		got, ok := parseProcessStat([]byte("42 " + name + tail))
-		if !ok || got.Seconds() != 2 {
-			t.Errorf("parseProcessStat of %s = %v, %v, want 2s", name, got, ok)
-		}
-	}
-	for _, text := range []string{"", "42 sh S 1", "42 (sh) S 1 2 3", "42 (sh) S 1 2 3 4 5 6 7 8 9 10 x 50 30 20"} {
-		if got, ok := parseProcessStat([]byte(text)); ok {
-			t.Errorf("parseProcessStat(%q) = %v, want it refused", text, got)
-		}
-	}
-}

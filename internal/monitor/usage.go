@@ -3,11 +3,9 @@ package monitor
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -96,7 +94,7 @@ var busyKinds = map[string]bool{
 // other programs, the agent, and interrupts. own is what the task used in the
 // same time: what its process and all its descendants used to their end
 // (os.ProcessState), less what they had used when the recording began
-// ([ProcessCPU]). Steal is not in it: that is time of other machines.
+// ([procself.Process]). Steal is not in it: that is time of other machines.
 //
 // The result is right to some 10 ms a core, the granularity of /proc/stat, and
 // may be that far below 0; ok is false when the machine was not read.
@@ -108,47 +106,4 @@ func Others(host []model.HostSeries, own time.Duration) (seconds float64, ok boo
 		}
 	}
 	return seconds - own.Seconds(), ok
-}
-
-// ProcessCPU returns the processor time that a process has used so far, with
-// that of the descendants whose end it has waited for. root is "/" if empty.
-// Without /proc it fails.
-func ProcessCPU(root string, pid int) (time.Duration, error) {
-	name := filepath.Join(cmp.Or(root, "/"), "proc", strconv.Itoa(pid), "stat")
-	data, err := os.ReadFile(name)
-	cpu, ok := parseProcessStat(data)
-	if err == nil && !ok {
-		err = fmt.Errorf("%s is not as expected", name)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("reading the processor time of process %d: %w", pid, err)
-	}
-	return cpu, nil
-}
-
-// parseProcessStat adds utime, stime, cutime and cstime, fields 14 to 17 of
-// /proc/PID/stat (proc(5)). The second field is a name in parentheses that may
-// hold anything, so counting begins behind the last of them.
-func parseProcessStat(b []byte) (time.Duration, bool) {
-	end := bytes.LastIndexByte(b, ')')
-	if end < 0 {
-		return 0, false
-	}
-	rest := b[end+1:]
-	for range 11 { // fields 3 to 13
-		_, rest = nextField(rest)
-	}
-	var ticks [4]uint64
-	if uints(rest, ticks[:]) < len(ticks) {
-		return 0, false
-	}
-	const tick = time.Second / userHZ
-	var sum time.Duration
-	for _, t := range ticks {
-		if t > uint64(1<<61/tick) {
-			return 0, false
-		}
-		sum += time.Duration(t) * tick
-	}
-	return sum, true
 }

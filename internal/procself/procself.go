@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Process is a process as /proc/PID/stat shows it (proc(5)).
@@ -19,7 +20,14 @@ type Process struct {
 	PID, Parent, Group int
 	Zombie             bool   // it has ended
 	Start              uint64 // in clock ticks since boot
+	// CPU is the processor time that it has used so far, with that of the
+	// descendants whose end it has waited for.
+	CPU time.Duration
 }
+
+// tick is the unit of processor times in /proc: 1/100 s on every processor that
+// Linux shows to programs today, whatever its own tick is (proc(5)).
+const tick = time.Second / 100
 
 // ReadProcess reads one process; the error wraps fs.ErrNotExist if there is
 // none.
@@ -36,17 +44,22 @@ func ReadProcess(pid int) (Process, error) {
 // parentheses, so fields are counted from the last one.
 func parseStat(pid int, line string) (Process, error) {
 	f := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
-	const first, start = 3, 22 // numbers of fields
+	const first, cpu, start = 3, 14, 22 // numbers of fields
 	if len(f) <= start-first {
 		return Process{}, fmt.Errorf("process %d: only %d fields after its name in %q", pid, len(f), line)
 	}
 	p := Process{PID: pid, Zombie: f[0] == "Z" || f[0] == "X"}
-	var errs [3]error
+	var errs [7]error
 	p.Parent, errs[0] = strconv.Atoi(f[1])
 	p.Group, errs[1] = strconv.Atoi(f[2])
 	p.Start, errs[2] = strconv.ParseUint(f[start-first], 10, 64)
+	for i := range 4 { // utime, stime, cutime and cstime
+		var ticks int64
+		ticks, errs[3+i] = strconv.ParseInt(f[cpu-first+i], 10, 64)
+		p.CPU += time.Duration(ticks) * tick
+	}
 	if err := errors.Join(errs[:]...); err != nil {
-		return Process{}, fmt.Errorf("process %d: parent, group or start time: %w", pid, err)
+		return Process{}, fmt.Errorf("process %d: parent, group or times: %w", pid, err)
 	}
 	return p, nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -71,9 +72,9 @@ func TestParseStat(t *testing.T) {
 		want       Process
 		ok         bool
 	}{
-		{"plain", "7 (sleep) S 4" + rest, Process{PID: 7, Parent: 4, Group: 5, Start: 123456}, true},
-		{"evil name", "7 (a) Z 1 (b) S 4" + rest, Process{PID: 7, Parent: 4, Group: 5, Start: 123456}, true},
-		{"zombie", "7 (sh) Z 4" + rest, Process{PID: 7, Parent: 4, Group: 5, Zombie: true, Start: 123456}, true},
+		{"plain", "7 (sleep) S 4" + rest, Process{PID: 7, Parent: 4, Group: 5, Start: 123456, CPU: 30 * time.Millisecond}, true},
+		{"evil name", "7 (a) Z 1 (b) S 4" + rest, Process{PID: 7, Parent: 4, Group: 5, Start: 123456, CPU: 30 * time.Millisecond}, true},
+		{"zombie", "7 (sh) Z 4" + rest, Process{PID: 7, Parent: 4, Group: 5, Zombie: true, Start: 123456, CPU: 30 * time.Millisecond}, true},
 		{"short", "7 (sh) S 4 5", Process{}, false},
 		{"no name", "7 sh S 4", Process{}, false},
 		{"not a number", "7 (sh) S x" + rest, Process{}, false},

@@ -127,7 +127,5 @@ type Store interface {
 	// nodes, those steps and their results, without events and artifacts. It
 	// takes as long as there is to read, however many steps the run has.
 	DataFrom(ctx context.Context, id model.RunID, from int) (model.RunData, error)
-	// Ping reports whether the store can be written to now.
-	Ping(ctx context.Context) error
 	Close() error
 }

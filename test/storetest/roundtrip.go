@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -65,7 +64,7 @@ func testDataFrom(t *testing.T, e env) {
 // testExtremes stores the smallest and the largest of everything.
 func testExtremes(t *testing.T, e env) {
 	f := New(1, 3, 1)
-	f.Steps[0].Tasks[1].Spec.Params = map[string]any{"seed": json.Number("9007199254740993"), "big": 1e20}
+	f.Steps[0].Tasks[1].Spec.Params = map[string]any{"seed": float64(1<<53 - 1), "big": 1e20}
 	f.Steps[0].Tasks[2].Spec = model.Spec{}
 	f.Nodes[1] = model.Node{ID: f.Nodes[1].ID}
 	e.start(t, f)

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"slices"
@@ -113,13 +112,9 @@ func prepareSchema(ctx context.Context, db *sql.DB, t *target) error {
 }
 
 func dialect(db *sql.DB) sqlstore.Dialect {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic("postgres: migrations are not embedded: " + err.Error()) // cannot happen
-	}
 	return sqlstore.Dialect{
 		Goose:      goose.DialectPostgres,
-		Migrations: files,
+		Migrations: migrations,
 		LockMigration: func(ctx context.Context) (func() error, error) {
 			return lockMigration(ctx, db)
 		},
@@ -189,8 +184,7 @@ var bySQLState = map[string]sqlstore.Fault{
 
 // classify tells what a driver error means.
 func classify(err error) sqlstore.Fault {
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		if f, ok := bySQLState[pgErr.Code]; ok {
 			return f
 		}

@@ -36,16 +36,14 @@ func parseURL(raw string) (*target, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
-	setDefault(config.RuntimeParams, "application_name", "scalebench")
-	_, chosen := config.RuntimeParams["search_path"]
-	setDefault(config.RuntimeParams, "search_path", ownSchema)
-	return &target{config: config, where: where, ownSchema: !chosen}, nil
-}
-
-func setDefault(params map[string]string, key, value string) {
-	if _, ok := params[key]; !ok {
-		params[key] = value
+	params := config.RuntimeParams
+	_, chosen := params["search_path"]
+	for key, value := range map[string]string{"application_name": "scalebench", "search_path": ownSchema} {
+		if _, ok := params[key]; !ok {
+			params[key] = value
+		}
 	}
+	return &target{config: config, where: where, ownSchema: !chosen}, nil
 }
 
 // redact returns the URL for messages: without the password and without

@@ -13,7 +13,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"path/filepath"
 	"time"
@@ -69,13 +68,9 @@ func open(ctx context.Context, path string, busy time.Duration) (*Store, error) 
 }
 
 func dialect(path string, busy time.Duration) sqlstore.Dialect {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic("sqlite: migrations are not embedded: " + err.Error()) // cannot happen
-	}
 	return sqlstore.Dialect{
 		Goose:      goose.DialectSQLite3,
-		Migrations: files,
+		Migrations: migrations,
 		LockMigration: func(ctx context.Context) (func() error, error) {
 			return lockDir(ctx, filepath.Dir(path), busy)
 		},
@@ -188,11 +183,10 @@ func classify(err error) sqlstore.Fault {
 
 // errorCode returns the extended result code, 0 for an error of another kind.
 func errorCode(err error) int {
-	var e *driver.Error
-	if !errors.As(err, &e) {
-		return 0
+	if e, ok := errors.AsType[*driver.Error](err); ok {
+		return e.Code()
 	}
-	return e.Code()
+	return 0
 }
 
 func isBusy(err error) bool { return errorCode(err)&0xff == lib.SQLITE_BUSY }

@@ -238,7 +238,6 @@ func (s *Store) selectSteps(ctx context.Context, tx *sql.Tx, run model.RunID, fr
 	tasks, err := selectAll(ctx, s, tx, taskFields, `SELECT t.id, t.step, t.position, t.node, t.spec
 		FROM steps s JOIN tasks t ON t.step = s.id WHERE s.run = ? AND s.number >= ? ORDER BY s.number, t.position`, text(run), from)
 	for _, t := range tasks {
-		plainNumbers(t.Spec.Params)
 		index[t.step].Tasks = append(index[t.step].Tasks, t.Task)
 	}
 	return steps, err

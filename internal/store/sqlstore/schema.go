@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/pressly/goose/v3"
 
@@ -52,8 +53,12 @@ func (s *Store) migrateUp(ctx context.Context) (current int64, err error) {
 }
 
 func (s *Store) gooseUp(ctx context.Context) error {
+	files, err := fs.Sub(s.d.Migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("finding the migrations: %w", err)
+	}
 	// The provider is not closed: that would close the pool, which is ours.
-	p, err := goose.NewProvider(s.d.Goose, s.write, s.d.Migrations,
+	p, err := goose.NewProvider(s.d.Goose, s.write, files,
 		goose.WithTableName(VersionTable), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return fmt.Errorf("reading the migrations: %w", err)

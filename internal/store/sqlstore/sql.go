@@ -19,7 +19,7 @@ import (
 
 // Dialect is what differs between databases.
 type Dialect struct {
-	// Goose names the database to goose; Migrations holds its *.sql files.
+	// Goose names the database to goose; Migrations holds migrations/*.sql.
 	Goose      goose.Dialect
 	Migrations fs.FS
 	// LockMigration keeps other processes from migrating until unlock is
@@ -56,16 +56,15 @@ type Fault struct {
 	Retry bool
 }
 
-// Explain adds kind and advice to a driver error; one without a kind stays as
-// it is.
+// Explain adds kind and advice to a driver error.
 func (f Fault) Explain(err error) error {
-	if f.Kind == nil {
-		return err
-	}
 	if f.Advice != "" {
-		return fmt.Errorf("%w: %w (%s)", f.Kind, err, f.Advice)
+		err = fmt.Errorf("%w (%s)", err, f.Advice)
 	}
-	return fmt.Errorf("%w: %w", f.Kind, err)
+	if f.Kind != nil {
+		err = fmt.Errorf("%w: %w", f.Kind, err)
+	}
+	return err
 }
 
 // bind writes the placeholders of a query, all "?", in the form of the
@@ -106,14 +105,7 @@ func (s *Store) fail(ctx context.Context, doing string, err error) error {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	f := s.classify(err)
-	if f.Advice != "" {
-		err = fmt.Errorf("%w (%s)", err, f.Advice)
-	}
-	if f.Kind == nil {
-		return fmt.Errorf("%s in %s: %w", doing, s.where, err)
-	}
-	return fmt.Errorf("%s in %s: %w: %w", doing, s.where, f.Kind, err)
+	return fmt.Errorf("%s in %s: %w", doing, s.where, s.classify(err).Explain(err))
 }
 
 // classify knows the errors of database/sql and context; the dialect knows

@@ -96,9 +96,6 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Where names the database for people: a path, or a URL without its password.
-func (s *Store) Where() string { return s.where }
-
 // Close waits for the batches under way and closes the database. Writes that
 // come later fail with model.ErrUnavailable.
 func (s *Store) Close() error { return s.close() }
@@ -110,15 +107,6 @@ func closePools(write, read *sql.DB) error {
 		return write.Close()
 	}
 	return errors.Join(read.Close(), write.Close())
-}
-
-// Ping writes a row, because a database that can be reached may still be full
-// or read-only.
-func (s *Store) Ping(ctx context.Context) error {
-	return s.change(ctx, "checking the store", func(tx *sql.Tx) error {
-		_, err := s.exec(ctx, tx, `UPDATE store_probe SET at = ? WHERE id = 1`, instant(time.Now()))
-		return err
-	})
 }
 
 // group is a group commit: items that arrive while a transaction is under way

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -91,54 +90,14 @@ func (d document) Value() (driver.Value, error) {
 	return string(b), nil
 }
 
-// Scan implements sql.Scanner. Numbers in fields of type any arrive as
-// json.Number; see [plainNumbers].
+// Scan implements sql.Scanner.
 func (d document) Scan(src any) error {
 	s, ok := src.(string)
 	if !ok {
 		return fmt.Errorf("JSON column holds %T", src)
 	}
-	dec := json.NewDecoder(strings.NewReader(s))
-	dec.UseNumber()
-	if err := dec.Decode(d.v); err != nil {
+	if err := json.Unmarshal([]byte(s), d.v); err != nil {
 		return fmt.Errorf("decoding %T: %w", d.v, err)
 	}
-	if _, err := dec.Token(); err != io.EOF {
-		return fmt.Errorf("decoding %T: more than one value", d.v)
-	}
 	return nil
-}
-
-// plainNumbers replaces json.Number by float64, as encoding/json itself would,
-// except where a float64 would change the number: a seed of 64 bits must come
-// back as it was given.
-func plainNumbers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			v[k] = plainNumbers(e)
-		}
-	case []any:
-		for i, e := range v {
-			v[i] = plainNumbers(e)
-		}
-	case json.Number:
-		return plainNumber(v)
-	}
-	return v
-}
-
-// plainNumber keeps an integer that a float64 would print differently.
-func plainNumber(n json.Number) any {
-	f, err := n.Float64()
-	if err != nil {
-		return n
-	}
-	if strings.ContainsAny(n.String(), ".eE") {
-		return f
-	}
-	if back, err := json.Marshal(f); err != nil || string(back) != n.String() {
-		return n
-	}
-	return f
 }

@@ -1,14 +1,11 @@
 package sqlstore
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -77,36 +74,6 @@ func TestInstant(t *testing.T) {
 	far := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
 	if got, err := instant(far).Value(); !errors.Is(err, model.ErrInvalid) {
 		t.Errorf("instant(%v).Value() = %v, %v, want model.ErrInvalid", far, got, err)
-	}
-}
-
-// TestPlainNumbers: no number changes, and those that a float64 holds come as
-// one, as encoding/json gives them.
-func TestPlainNumbers(t *testing.T) {
-	tests := []struct {
-		in   string
-		want any
-	}{
-		{`1`, 1.0},
-		{`-0.5`, -0.5},
-		{`1e300`, 1e300},
-		{`9007199254740992`, 9007199254740992.0},
-		{`9007199254740993`, json.Number("9007199254740993")},
-		{`-9223372036854775808`, json.Number("-9223372036854775808")},
-		{`18446744073709551615`, json.Number("18446744073709551615")},
-		{`100000000000000000000`, 1e20},
-		{`1e999`, json.Number("1e999")},
-		{`{"a":[1,{"b":9007199254740993}],"c":"1"}`, map[string]any{
-			"a": []any{1.0, map[string]any{"b": json.Number("9007199254740993")}}, "c": "1"}},
-	}
-	for _, tt := range tests {
-		var v any
-		if err := (document{&v}).Scan(tt.in); err != nil {
-			t.Fatalf("%s: %v", tt.in, err)
-		}
-		if d := cmp.Diff(tt.want, plainNumbers(v)); d != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.in, d)
-		}
 	}
 }
 

@@ -9,34 +9,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// KeyError is a key of the experiment that is possible by itself, but not with
-// the nodes that there are. It is a model.ErrUsage.
-type KeyError struct {
-	Workload string   // its name
-	Path     []string // keys and indices from the root: "workloads", "0", "sink"
-	Problem  string   // what is wrong
-	Allowed  string   // what is allowed, or what to do
-}
-
-func (e *KeyError) Error() string {
-	return fmt.Sprintf("workload %s: %s: %s; %s", e.Workload, e.key(), e.Problem, e.Allowed)
-}
-
-// key is the innermost key, without what leads to it.
-func (e *KeyError) key() string {
-	if e.Path[0] == "workloads" {
-		return strings.Join(e.Path[2:], ".")
-	}
-	return e.Path[0]
-}
-
-// Unwrap makes the error a model.ErrUsage.
-func (e *KeyError) Unwrap() error { return model.ErrUsage }
-
-// maxLabels bounds how many labels a message lists: a fleet may have one for
-// each node.
-const maxLabels = 20
-
 // labelList writes labels as flags and people do: "group=rack, role=worker".
 func labelList(labels map[string]string) string {
 	out := make([]string, 0, len(labels))
@@ -58,10 +30,7 @@ func labelsOf(nodes []model.Node) string {
 	if len(all) == 0 {
 		return "the nodes have no labels"
 	}
-	if more := len(all) - maxLabels; more > 0 {
-		all = append(all[:maxLabels], fmt.Sprintf("and %d more", more))
-	}
-	return "the nodes have " + strings.Join(all, ", ")
+	return "the nodes have " + listed(all, 20)
 }
 
 // groupAdvice says how a node comes by a group.
