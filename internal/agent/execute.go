@@ -58,7 +58,7 @@ func (x *execution) run(ctx context.Context) model.Result {
 	defer end()
 	x.orders = orders
 	if err := x.start(ctx); err != nil {
-		return x.result(runner.Outcome{Outcome: model.OutcomeFailed, Err: err.Error()})
+		return x.result(runner.Outcome{Result: model.Result{Outcome: model.OutcomeFailed, Error: err.Error()}})
 	}
 	at, ok := x.awaitStart(ctx)
 	if ok {
@@ -247,13 +247,10 @@ func (x *execution) obey(o wire.Order) {
 
 // result composes what the server gets: times in server time.
 func (x *execution) result(out runner.Outcome) model.Result {
-	r := model.Result{
-		Run: x.as.Run, Step: x.as.Step, Task: x.as.Task, Attempt: x.as.Attempt, Node: x.as.Node,
-		Outcome: out.Outcome, Error: out.Err, ExitCode: out.ExitCode,
-		Started: x.serverTime(out.Started), Ended: x.serverTime(out.Ended),
-		ClockOffset: x.offset, ClockError: x.bound,
-		Stdout: out.Stdout, Stderr: out.Stderr, Samples: out.Samples, Series: out.Series, Histograms: out.Histograms, Host: out.Recordings,
-	}
+	r := out.Result
+	r.Run, r.Step, r.Task, r.Attempt, r.Node = x.as.Run, x.as.Step, x.as.Task, x.as.Attempt, x.as.Node
+	r.Started, r.Ended = x.serverTime(out.Started), x.serverTime(out.Ended)
+	r.ClockOffset, r.ClockError = x.offset, x.bound
 	if x.forced != "" && out.Outcome != model.OutcomeOK {
 		r.Outcome, r.Error = x.forced, x.reason
 	}

@@ -178,5 +178,5 @@ func readEntry(path string) (entry, error) {
 	}
 	var e entry
 	err = json.Unmarshal(data, &e)
-	return e, cmp.Or(err, e.Attempt.Check())
+	return e, cmp.Or(err, wire.Check(e.Attempt))
 }

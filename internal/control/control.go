@@ -2,8 +2,8 @@
 // runs in the same process or is reached over the queue.
 //
 // The pipeline: a command calls a [Service]; in the server's own process that
-// is the server itself, elsewhere a [Remote]; its calls travel as a verb and
-// JSON over the queue to [Handle], which calls the server.
+// is the server itself, elsewhere that of [NewRemote]; its calls travel as a
+// verb and JSON over the queue to [Handle], which calls the server.
 package control
 
 import (

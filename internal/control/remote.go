@@ -19,67 +19,54 @@ type Caller interface {
 	Events(ctx context.Context, run model.RunID) (<-chan model.Event, error)
 }
 
-// Remote is a Service that is reached over the queue.
-type Remote struct{ caller Caller }
+// NewRemote returns the service that is reached over the queue by a caller.
+func NewRemote(c Caller) Service { return remote{c} }
 
-var _ Service = (*Remote)(nil)
+type remote struct{ caller Caller }
 
-// NewRemote returns the service behind a caller.
-func NewRemote(c Caller) *Remote { return &Remote{caller: c} }
-
-// Runs implements store.Reader.
-func (r *Remote) Runs(ctx context.Context, limit int) ([]model.Run, error) {
+func (r remote) Runs(ctx context.Context, limit int) ([]model.Run, error) {
 	return opRuns.call(ctx, r.caller, limit)
 }
 
-// Run implements store.Reader.
-func (r *Remote) Run(ctx context.Context, id string) (model.Run, error) {
+func (r remote) Run(ctx context.Context, id string) (model.Run, error) {
 	return opRun.call(ctx, r.caller, id)
 }
 
-// Data implements store.Reader.
-func (r *Remote) Data(ctx context.Context, id model.RunID) (model.RunData, error) {
+func (r remote) Data(ctx context.Context, id model.RunID) (model.RunData, error) {
 	return opData.call(ctx, r.caller, id)
 }
 
-// Artifact implements store.Reader.
-func (r *Remote) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error) {
+func (r remote) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error) {
 	return opArtifact.call(ctx, r.caller, artifactRequest{task, attempt, name})
 }
 
-// Answer implements Answers.
-func (r *Remote) Answer(ctx context.Context, q answer.Question) (answer.Answer, error) {
+func (r remote) Answer(ctx context.Context, q answer.Question) (answer.Answer, error) {
 	return opAnswer.call(ctx, r.caller, q)
 }
 
-// Findings implements Answers.
-func (r *Remote) Findings(ctx context.Context, run string, params answer.Params) ([]answer.Answer, error) {
+func (r remote) Findings(ctx context.Context, run string, params answer.Params) ([]answer.Answer, error) {
 	return opFindings.call(ctx, r.caller, runRequest{run, params})
 }
 
-// Show implements Answers.
-func (r *Remote) Show(ctx context.Context, run string, params answer.Params) (answer.Answer, error) {
+func (r remote) Show(ctx context.Context, run string, params answer.Params) (answer.Answer, error) {
 	return opShow.call(ctx, r.caller, runRequest{run, params})
 }
 
-// Page implements Answers.
-func (r *Remote) Page(ctx context.Context, run string) (*doc.Document, error) {
+func (r remote) Page(ctx context.Context, run string) (*doc.Document, error) {
 	return opPage.call(ctx, r.caller, run)
 }
 
-// Submit implements Runs.
-func (r *Remote) Submit(ctx context.Context, src Source) (model.RunID, error) {
+func (r remote) Submit(ctx context.Context, src Source) (model.RunID, error) {
 	return opSubmit.call(ctx, r.caller, src)
 }
 
-// Resume implements Runs.
-func (r *Remote) Resume(ctx context.Context, id model.RunID) error {
+func (r remote) Resume(ctx context.Context, id model.RunID) error {
 	_, err := opResume.call(ctx, r.caller, id)
 	return err
 }
 
-// Cancel implements Runs. The server only takes note; this waits for the end.
-func (r *Remote) Cancel(ctx context.Context, id model.RunID) error {
+// Cancel waits for the end, for the server only takes note.
+func (r remote) Cancel(ctx context.Context, id model.RunID) error {
 	if _, err := opCancel.call(ctx, r.caller, id); err != nil {
 		return err
 	}
@@ -96,14 +83,12 @@ func (r *Remote) Cancel(ctx context.Context, id model.RunID) error {
 	}
 }
 
-// Delete implements Runs.
-func (r *Remote) Delete(ctx context.Context, id model.RunID) error {
+func (r remote) Delete(ctx context.Context, id model.RunID) error {
 	_, err := opDelete.call(ctx, r.caller, id)
 	return err
 }
 
-// Watch implements Runs.
-func (r *Remote) Watch(ctx context.Context, id model.RunID) (<-chan model.Event, func(), error) {
+func (r remote) Watch(ctx context.Context, id model.RunID) (<-chan model.Event, func(), error) {
 	ctx, stop := context.WithCancel(ctx)
 	live, err := r.caller.Events(ctx, id)
 	if err != nil {
@@ -113,19 +98,16 @@ func (r *Remote) Watch(ctx context.Context, id model.RunID) (<-chan model.Event,
 	return live, stop, nil
 }
 
-// Nodes implements Fleet.
-func (r *Remote) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
+func (r remote) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
 	return opNodes.call(ctx, r.caller, nil)
 }
 
-// RemoveNode implements Fleet.
-func (r *Remote) RemoveNode(ctx context.Context, id model.NodeID) error {
+func (r remote) RemoveNode(ctx context.Context, id model.NodeID) error {
 	_, err := opRemoveNode.call(ctx, r.caller, id)
 	return err
 }
 
-// NewToken implements Fleet.
-func (r *Remote) NewToken(ctx context.Context, spec identity.TokenSpec) (string, error) {
+func (r remote) NewToken(ctx context.Context, spec identity.TokenSpec) (string, error) {
 	return opNewToken.call(ctx, r.caller, spec)
 }
 

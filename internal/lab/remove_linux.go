@@ -74,28 +74,13 @@ func (m Manifest) killAll(ctx context.Context, devices []loop) error {
 		if err != nil || len(pids) == 0 {
 			return err
 		}
-		for _, pid := range pids {
-			m.kill(pid)
+		for _, pid := range pids { // what is not gone is found again by the next look
+			if procself.SignalIf(pid, unix.SIGKILL, func() bool { return m.holds(pid) }) == nil {
+				procself.AwaitEnd(pid, 10*lookTime)
+			}
 		}
 		return fmt.Errorf("processes %v do not end", pids)
 	})
-}
-
-// kill kills a process of the lab and waits a moment for its end.
-func (m Manifest) kill(pid int) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return // it is gone; otherwise the next look finds it again
-	}
-	defer func() { _ = unix.Close(fd) }() // nothing was written
-	// The descriptor stays with the process, whatever the id is used for
-	// later; so what it is now, it is when it gets the signal.
-	if !m.holds(pid) {
-		return
-	}
-	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
-	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	_, _ = unix.Poll(fds, int((10 * lookTime).Milliseconds())) // the caller looks again anyway
 }
 
 // holds reports whether the process is in one of the lab's cgroups.

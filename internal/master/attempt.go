@@ -14,6 +14,7 @@ type attempt struct {
 	run    model.RunID
 	step   model.Step
 	number int
+	nodes  []model.NodeID // those that take part, each once
 
 	mu        sync.Mutex
 	tasks     map[model.TaskID]*awaited
@@ -28,8 +29,7 @@ type attempt struct {
 
 // awaited is a task of the attempt.
 type awaited struct {
-	task    model.Task
-	node    model.NodeID
+	model.Task
 	sent    time.Time // when it was last sent to its node; zero before
 	held    bool      // its agent has shown that it has it
 	ready   bool
@@ -41,13 +41,13 @@ type awaited struct {
 
 func newAttempt(run model.RunID, step model.Step, number int, tasks []model.Task) *attempt {
 	a := &attempt{
-		run: run, step: step, number: number,
+		run: run, step: step, number: number, nodes: nodesOf(tasks),
 		tasks:   make(map[model.TaskID]*awaited, len(tasks)),
 		changed: make(chan struct{}, 1),
 		unsent:  make(chan struct{}, 1),
 	}
 	for _, t := range tasks {
-		w := &awaited{task: t, node: t.Node}
+		w := &awaited{Task: t}
 		a.tasks[t.ID], a.order = w, append(a.order, w)
 	}
 	return a
@@ -74,10 +74,10 @@ func (a *attempt) due(now time.Time, again time.Duration) []*awaited {
 	var out []*awaited
 	busy := make(map[model.NodeID]bool)
 	for _, t := range a.order {
-		if t.outcome != "" || t.void || busy[t.node] {
+		if t.outcome != "" || t.void || busy[t.Node] {
 			continue
 		}
-		busy[t.node] = true
+		busy[t.Node] = true
 		if !t.held && now.Sub(t.sent) >= again {
 			t.sent = now
 			out = append(out, t)
@@ -90,7 +90,7 @@ func (a *attempt) due(now time.Time, again time.Duration) []*awaited {
 func (a *attempt) noteHeld(node model.NodeID, at wire.Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if t, ok := a.tasks[at.Task]; ok && t.node == node && at.Attempt == a.number {
+	if t, ok := a.tasks[at.Task]; ok && t.Node == node && at.Attempt == a.number {
 		t.held = true
 	}
 }
@@ -101,7 +101,7 @@ func (a *attempt) sendAgain(node model.NodeID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range a.order {
-		if t.node == node {
+		if t.Node == node {
 			t.held, t.sent = false, time.Time{}
 		}
 	}
@@ -113,7 +113,7 @@ func (a *attempt) setReady(r wire.Ready) (reply wire.ReadyReply, first bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t, ok := a.tasks[r.Task]
-	if !ok || t.node != r.Node || r.Attempt.Attempt != a.number || a.cancelled {
+	if !ok || t.Node != r.Node || r.Attempt.Attempt != a.number || a.cancelled {
 		return wire.ReadyReply{Cancel: true}, false
 	}
 	first = !t.ready
@@ -138,7 +138,7 @@ func (a *attempt) setOutcome(task model.TaskID, number int, o model.Outcome, rea
 	t.outcome, t.reason = o, reason
 	if a.step.Phase == model.Batch {
 		for _, behind := range a.order {
-			if !o.Definitive() && behind.node == t.node && behind.outcome == "" {
+			if !o.Definitive() && behind.Node == t.Node && behind.outcome == "" {
 				behind.void = true
 			}
 		}
@@ -212,7 +212,7 @@ func (a *attempt) tally() tally {
 		default:
 			t.outcomes[w.outcome]++
 			if w.outcome != model.OutcomeOK && w.outcome != model.OutcomeCancelled && t.firstBad == "" {
-				t.firstBad = "node " + string(w.node) + ": " + string(w.outcome) + ": " + w.reason
+				t.firstBad = "node " + string(w.Node) + ": " + string(w.outcome) + ": " + w.reason
 			}
 		}
 	}
@@ -220,31 +220,26 @@ func (a *attempt) tally() tally {
 }
 
 // openOn returns the tasks without a result, of one node or of all ("").
-func (a *attempt) openOn(node model.NodeID) []model.TaskID {
+func (a *attempt) openOn(node model.NodeID) (open []model.Task) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var out []model.TaskID
-	for id, t := range a.tasks {
-		if t.outcome == "" && !t.void && (node == "" || t.node == node) {
-			out = append(out, id)
+	for _, t := range a.order {
+		if t.outcome == "" && !t.void && (node == "" || t.Node == node) {
+			open = append(open, t.Task)
 		}
 	}
-	return out
+	return open
 }
 
-// nodes returns the nodes that take part, each once.
-func (a *attempt) nodes() []model.NodeID {
+// nodesOf returns the nodes of tasks, each once.
+func nodesOf(tasks []model.Task) []model.NodeID {
 	seen := make(map[model.NodeID]bool)
 	var out []model.NodeID
-	for _, t := range a.order {
-		if !seen[t.node] {
-			seen[t.node] = true
-			out = append(out, t.node)
+	for _, t := range tasks {
+		if !seen[t.Node] {
+			seen[t.Node] = true
+			out = append(out, t.Node)
 		}
 	}
 	return out
-}
-
-func (a *attempt) nodeOf(task model.TaskID) model.NodeID {
-	return a.tasks[task].node // the map itself never changes
 }

@@ -47,7 +47,7 @@ func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task
 	}
 	x.send(ctx, a, book)
 	// A node that went away while this was being prepared did not tell.
-	gone, _ := x.m.reg.missing(a.nodes())
+	gone, _ := x.m.reg.missing(a.nodes)
 	for _, n := range gone {
 		a.lose(n, "it is not here")
 	}
@@ -90,7 +90,7 @@ func (x *execution) sendBurst(ctx context.Context, a *attempt, tasks []*awaited,
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, t := range tasks {
 		g.Go(func() error {
-			as := x.assignment(a, t.task, book)
+			as := x.assignment(a, t.Task, book)
 			err := x.m.cfg.Queue.Dispatch(as)
 			switch {
 			case errors.Is(err, model.ErrUnavailable):
@@ -115,7 +115,7 @@ func (x *execution) assignment(a *attempt, t model.Task, book addressBook) wire.
 		Run: x.run.ID, Step: a.step.ID, Task: t.ID, Attempt: a.number,
 		Node: t.Node, NodeKey: n.node.PublicKey,
 		Barrier: a.step.Barrier, Spec: x.inPlace(t.Spec), ReadyTimeout: x.timeouts.ready,
-		Self: book.host(t.Node), Peers: book.hosts(t.Spec.Peers), Clients: book.hosts(t.Spec.Clients),
+		Self: book[t.Node], Peers: book.hosts(t.Spec.Peers), Clients: book.hosts(t.Spec.Clients),
 		Issued: now, Expires: now.Add(assignmentLife),
 	}
 }

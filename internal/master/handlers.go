@@ -100,7 +100,7 @@ func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 // When two meet, one that the agent delivers and one that was given up as
 // lost, what the store kept decides, not who came back from it first.
 func (m *Master) storedResult(ctx context.Context, r model.Result) (model.Result, error) {
-	data, err := m.cfg.Store.Data(ctx, r.Run)
+	data, err := m.cfg.Store.Heads(ctx, r.Run, 0)
 	if err != nil {
 		return r, fmt.Errorf("reading the stored result of %s: %w", r.Task, err)
 	}
@@ -113,18 +113,12 @@ func (m *Master) storedResult(ctx context.Context, r model.Result) (model.Result
 }
 
 // refuseResult puts a failed result in the place of one that can never be
-// stored, because it holds values that are no numbers: the attempt has ended,
-// and why must not be lost.
+// stored, because it holds values that are no numbers.
 func (m *Master) refuseResult(ctx context.Context, r model.Result, why error) wire.ResultReply {
-	bare := model.Result{
-		Run: r.Run, Step: r.Step, Task: r.Task, Attempt: r.Attempt, Node: r.Node,
-		Outcome: model.OutcomeFailed, Error: fmt.Sprintf("its result cannot be stored: %v", why),
-		Started: r.Started, Ended: r.Ended, ClockOffset: r.ClockOffset, ClockError: r.ClockError,
-	}
 	if r.Outcome == model.OutcomeFailed && len(r.Samples)+len(r.Series) == 0 {
 		return wire.ResultReply{Dropped: true, Reason: why.Error()} // this is such a result already
 	}
-	return m.Result(ctx, bare)
+	return m.Result(ctx, wire.Failed(r, fmt.Sprintf("its result cannot be stored: %v", why)))
 }
 
 func endedEvent(r model.Result) model.Event {

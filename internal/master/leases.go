@@ -123,11 +123,10 @@ type leases struct {
 
 	mu            sync.Mutex
 	held, waiting []*claim // waiting: in the order of arrival
-	holders       map[model.NodeID]*claim
 }
 
 func newLeases(here string, hostOf func(model.NodeID) string) *leases {
-	return &leases{here: here, hostOf: hostOf, holders: make(map[model.NodeID]*claim)}
+	return &leases{here: here, hostOf: hostOf}
 }
 
 // request puts a claim in line.
@@ -143,13 +142,6 @@ func (l *leases) release(run model.RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of := func(c *claim) bool { return c.run == run }
-	for _, c := range l.held {
-		if of(c) {
-			for _, n := range c.nodes {
-				delete(l.holders, n)
-			}
-		}
-	}
 	l.held, l.waiting = slices.DeleteFunc(l.held, of), slices.DeleteFunc(l.waiting, of)
 	l.settle()
 }
@@ -169,9 +161,6 @@ func (l *leases) settle() {
 			continue
 		}
 		l.held = append(l.held, c)
-		for _, n := range c.nodes {
-			l.holders[n] = c
-		}
 		close(c.granted)
 	}
 	l.waiting = still
@@ -208,8 +197,10 @@ func (l *leases) hostsOf(c *claim) []string {
 func (l *leases) holder(node model.NodeID) model.RunID {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c := l.holders[node]; c != nil {
-		return c.run
+	for _, c := range l.held {
+		if slices.Contains(c.nodes, node) {
+			return c.run
+		}
 	}
 	return ""
 }
@@ -236,10 +227,8 @@ func (l *leases) free(node model.NodeID, shared bool) bool {
 // disturbs reports whether work on a node that c knows nothing of disturbs c:
 // the node is its own, or stands on one of its hosts and is not leased.
 func (l *leases) disturbs(c *claim, node model.NodeID) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if holder := l.holders[node]; holder != nil {
-		return holder == c
+	if holder := l.holder(node); holder != "" {
+		return holder == c.run
 	}
 	return slices.Contains(c.hosts, l.hostOf(node))
 }

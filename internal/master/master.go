@@ -205,10 +205,12 @@ func (m *Master) reserve(id model.RunID) bool {
 // enqueue puts a reserved run in line for its nodes, behind those that came
 // before. From here on it can be cancelled. exp is nil for a batch.
 func (m *Master) enqueue(run model.Run, nodes []model.Node, exp *experiment.Experiment) {
-	x := &execution{m: m, run: run}
+	x := &execution{m: m, run: run, exp: exp}
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
+	x.timeouts.ready, x.timeouts.node = time.Minute, 2*time.Minute
 	line := claim{run: run.ID, name: run.Name, nodes: model.NodeIDs(nodes)}
 	if exp != nil {
+		x.timeouts.ready, x.timeouts.node = exp.Timeouts.Ready.Std(), exp.Timeouts.Node.Std()
 		line.own, line.shared = exp.Fleet.Agents == nil, exp.Shared
 	}
 	x.claim = line.again()
@@ -259,26 +261,26 @@ func (m *Master) watchNodes(ctx context.Context) {
 
 // nodeChanged tells people, and the attempt that runs on the node when the node is lost.
 func (m *Master) nodeChanged(c change, why string) {
-	switch {
-	case c.to == model.NodeLost || c.to == model.NodeLeft || c.replaced && c.rekeyed:
+	if c.to == model.NodeLost || c.to == model.NodeLeft || c.replaced && c.rekeyed {
 		if a := m.attemptOn(c.node); a != nil {
 			a.lose(c.node, why)
 		}
 	}
+	ev := model.Event{Node: c.node, Severity: model.Info}
 	switch {
 	case c.to == model.NodeLost:
-		m.tell(model.Event{Node: c.node, Kind: model.EventNodeLost, Severity: model.Warning,
-			Text: fmt.Sprintf("node %s is lost: %s", c.node, why)})
+		ev.Kind, ev.Severity, ev.Text = model.EventNodeLost, model.Warning, "is lost: "+why
 	case c.to == model.NodeSlow:
-		m.tell(model.Event{Node: c.node, Kind: model.EventNodeSlow, Severity: model.Info,
-			Text: fmt.Sprintf("node %s is heard late; it may be busy", c.node)})
+		ev.Kind, ev.Text = model.EventNodeSlow, "is heard late; it may be busy"
 	case c.to == model.NodeLeft:
-		m.tell(model.Event{Node: c.node, Kind: model.EventNodeLeft, Severity: model.Info,
-			Text: fmt.Sprintf("node %s has left", c.node)})
-	case c.to == model.NodeAlive && c.from != model.NodeAlive && !c.hello:
-		m.tell(model.Event{Node: c.node, Kind: model.EventNodeBack, Severity: model.Info,
-			Text: fmt.Sprintf("node %s is heard again", c.node)})
+		ev.Kind, ev.Text = model.EventNodeLeft, "has left"
+	case c.from == model.NodeAlive || c.hello:
+		return
+	default:
+		ev.Kind, ev.Text = model.EventNodeBack, "is heard again"
 	}
+	ev.Text = fmt.Sprintf("node %s %s", c.node, ev.Text)
+	m.tell(ev)
 }
 
 // tell publishes an event that names no run. One of a node belongs to the run

@@ -146,7 +146,7 @@ func TestDecideAsAnew(t *testing.T) {
 	searched := make(map[string]bool)
 	for range 40 {
 		step := s.plan()
-		data, err := s.x.data(t.Context())
+		data, err := s.x.dataFrom(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestResumeOfAnotherVersion(t *testing.T) {
 		for range 3 {
 			s.measure(s.plan())
 		}
-		data, err := s.x.data(t.Context())
+		data, err := s.x.dataFrom(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

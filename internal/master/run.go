@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 )
 
 // execution is a run while it waits for its nodes, and while it is executed.
@@ -21,12 +23,11 @@ type execution struct {
 	claim    *claim
 	current  *attempt // guarded by m.mu; nil between attempts
 	run      model.Run
-	exp      *experiment.Experiment // nil for a batch
+	exp      *experiment.Experiment // as the stored file says; nil for a batch
 	steps    []model.Step
 	sequence *design.Sequence // of steps that results decide; nil before the first
 	nodes    []model.NodeID
 	timeouts struct{ ready, node time.Duration }
-	retry    experiment.Retries
 	fleet    Fleet                       // that this server brings up; nil for agents of others
 	before   map[model.NodeID]model.Node // the nodes as they were when this run last measured
 	// settled are batch tasks that have come to an end in former attempts.
@@ -46,7 +47,7 @@ func (m *Master) execute(x *execution) {
 
 // load reads what is stored of the run.
 func (x *execution) load(ctx context.Context) error {
-	data, err := x.data(ctx)
+	data, err := x.dataFrom(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -61,32 +62,6 @@ func (x *execution) load(ctx context.Context) error {
 		}
 	}
 	x.adopt(data)
-	return x.readSource(data.Run)
-}
-
-// data is all that is stored of the run.
-func (x *execution) data(ctx context.Context) (data model.RunData, err error) {
-	err = x.m.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) error {
-		data, err = x.m.cfg.Store.Data(ctx, x.run.ID)
-		return err
-	})
-	return data, err
-}
-
-// readSource takes time-outs and retries from the stored file.
-func (x *execution) readSource(run model.Run) error {
-	x.timeouts.ready, x.timeouts.node = time.Minute, 2*time.Minute
-	if run.Kind == model.KindBatch {
-		return nil
-	}
-	exp, err := experiment.Parse(run.SourceName, []byte(run.Source), x.m.cfg.Kinds, nil)
-	if err != nil {
-		return fmt.Errorf("reading the stored experiment file: %w", err)
-	}
-	x.exp = exp
-	x.timeouts.ready = time.Duration(exp.Timeouts.Ready)
-	x.timeouts.node = time.Duration(exp.Timeouts.Node)
-	x.retry = exp.Retries
 	return nil
 }
 
@@ -120,10 +95,10 @@ func (x *execution) adopt(data model.RunData) {
 }
 
 func (x *execution) retries() *budget {
-	if x.run.Kind == model.KindBatch {
+	if x.exp == nil {
 		return &budget{lost: 2}
 	}
-	return &budget{failed: x.retry.Failed, lost: x.retry.Lost}
+	return &budget{failed: x.exp.Retries.Failed, lost: x.exp.Retries.Lost}
 }
 
 // openTasks are the tasks of a step that an attempt must run: all, but in a
@@ -299,116 +274,25 @@ func (m *Master) agentEnded(id model.NodeID) {
 	}
 }
 
-// recordNodes waits for the nodes, those apart that were given up, stores who
-// they are, and returns those that have not come in time.
-func (x *execution) recordNodes(ctx context.Context) (missing []model.NodeID, err error) {
-	ids := slices.DeleteFunc(slices.Clone(x.nodes), func(id model.NodeID) bool { return x.givenUp[id] })
-	missing = x.awaitNodes(ctx, ids)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	var nodes []model.Node
-	for _, id := range ids {
-		if slices.Contains(missing, id) {
-			continue
-		}
-		n, _ := x.m.reg.get(id)
-		nodes = append(nodes, n.node)
-		x.noteChange(n.node)
-	}
-	return missing, x.m.persist(ctx, "recording the nodes", func(ctx context.Context) error {
-		return x.m.cfg.Store.PutRunNodes(ctx, x.run.ID, nodes)
-	})
+// FleetUp is told by a fleet of a run what it makes.
+func (m *Master) FleetUp(run model.RunID, text string) {
+	m.ev.emit(model.Event{Run: run, Kind: model.EventFleetUp, Severity: model.Info, Text: text})
 }
 
-// noteChange records that a node which took part before is another host now:
-// what it measured then and what it measures from now on are two things.
-func (x *execution) noteChange(n model.Node) {
-	old, ok := x.before[n.ID]
-	x.before[n.ID] = n
-	if !ok || old.Facts.CPUModel == "" {
-		return // it has not measured anything yet
-	}
-	var changes []string
-	for _, c := range []struct{ what, old, now string }{
-		{"CPU model", old.Facts.CPUModel, n.Facts.CPUModel},
-		{"cores", fmt.Sprint(old.Facts.Cores), fmt.Sprint(n.Facts.Cores)},
-		{"memory", fmt.Sprint(old.Facts.Memory), fmt.Sprint(n.Facts.Memory)},
-		{"kernel", old.Facts.Kernel, n.Facts.Kernel},
-		{"microcode", old.Facts.Microcode, n.Facts.Microcode},
-		{"key", old.PublicKey, n.PublicKey},
-	} {
-		if c.old != c.now {
-			changes = append(changes, fmt.Sprintf("%s was %q, is %q", c.what, c.old, c.now))
-		}
-	}
-	if len(changes) == 0 {
-		return
-	}
-	x.m.ev.emit(model.Event{Run: x.run.ID, Node: n.ID, Kind: model.EventNodeChanged, Severity: model.Warning,
-		Text: fmt.Sprintf("node %s is not the host it was: %s", n.ID, strings.Join(changes, "; "))})
-}
+// errService ends a run whose fleet lost one of its services.
+var errService = errors.New("the run cannot go on")
 
-// nodesReady waits for the nodes of a step. A node that once did not come
-// back in time is not waited for again, so that a run whose node is dead ends
-// in reasonable time.
-func (x *execution) nodesReady(ctx context.Context, tasks []model.Task) (model.StepState, string, bool) {
-	var ids []model.NodeID
-	for _, t := range tasks {
-		if !slices.Contains(ids, t.Node) {
-			ids = append(ids, t.Node)
-		}
+// ServiceEnded is told by a fleet of a run, from any goroutine, that one of its
+// services has ended although the fleet is up. The run ends at once: what a
+// workload would measure from then on is not what the experiment asked for,
+// even if it does not notice. What was measured before is kept.
+func (m *Master) ServiceEnded(run model.RunID, why error) {
+	m.ev.emit(model.Event{Run: run, Kind: model.EventServiceEnded, Severity: model.Problem, Text: why.Error()})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x := m.active[run]; x != nil {
+		x.cancel(fmt.Errorf("%w: %w", errService, why))
 	}
-	var wait, dead []model.NodeID
-	now, _ := x.m.reg.missing(ids)
-	for _, id := range now {
-		if x.givenUp[id] {
-			dead = append(dead, id)
-		} else {
-			wait = append(wait, id)
-		}
-	}
-	if len(dead) == 0 && len(wait) > 0 {
-		dead = x.awaitNodes(ctx, wait)
-		for _, id := range dead {
-			x.givenUp[id] = true
-		}
-	}
-	if len(dead) > 0 && ctx.Err() == nil {
-		return model.StepInvalid, nodeList(dead) + " did not come back", false
-	}
-	return "", "", true
-}
-
-// awaitNodes waits until these nodes are up, at most timeouts.node, and
-// returns which are not.
-func (x *execution) awaitNodes(ctx context.Context, ids []model.NodeID) []model.NodeID {
-	timer := time.NewTimer(x.timeouts.node)
-	defer timer.Stop()
-	for {
-		missing, changed := x.m.reg.missing(ids)
-		if len(missing) == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return missing
-		case <-timer.C:
-			return missing
-		case <-changed:
-		}
-	}
-}
-
-func nodeList(ids []model.NodeID) string {
-	var s []string
-	for _, id := range ids {
-		s = append(s, string(id))
-	}
-	if len(ids) == 1 {
-		return "node " + s[0]
-	}
-	return "nodes " + some(s, ", ")
 }
 
 // release ends a run's part in this master: its nodes are free, and those go on
@@ -458,4 +342,92 @@ func (m *Master) endRun(ctx context.Context, id model.RunID, state model.RunStat
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	m.setRunState(ctx, id, state, reason)
+}
+
+// decideMore asks the design what comes next in a run in which results decide,
+// waits until it may begin, and stores it. more is false when the run is over.
+func (x *execution) decideMore(ctx context.Context) (more bool, err error) {
+	if x.exp == nil {
+		return false, nil
+	}
+	if x.sequence == nil {
+		data, err := x.dataFrom(ctx, len(x.steps))
+		if err != nil {
+			return false, err
+		}
+		if x.sequence, err = design.NewSequence(x.exp, data.Run, data.Nodes); err != nil {
+			return false, err
+		}
+	}
+	news, err := x.dataFrom(ctx, x.sequence.Told())
+	if err != nil {
+		return false, err
+	}
+	x.sequence.Lost(slices.Collect(maps.Keys(x.givenUp)))
+	steps, after, latest, err := x.sequence.Next(observe.Of(news))
+	if err != nil {
+		return false, err
+	}
+	if latest != "" {
+		x.m.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventWindow, Severity: model.Info, Text: latest})
+	}
+	if len(steps) == 0 {
+		return false, nil
+	}
+	if err := x.waitUntil(ctx, after); err != nil {
+		return false, err
+	}
+	err = x.m.persist(ctx, "planning "+describe(steps[0]), func(ctx context.Context) error {
+		return x.m.cfg.Store.AddSteps(ctx, x.run.ID, steps)
+	})
+	if err != nil {
+		return false, err
+	}
+	x.steps = append(x.steps, steps...)
+	return true, nil
+}
+
+// dataFrom is what is stored of the run from a step on.
+func (x *execution) dataFrom(ctx context.Context, number int) (data model.RunData, err error) {
+	err = x.m.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) error {
+		data, err = x.m.cfg.Store.DataFrom(ctx, x.run.ID, number)
+		return err
+	})
+	return data, err
+}
+
+// restFrom is how long a wait for its time must be, for a run to give its nodes
+// back meanwhile: shorter than that, bringing a fleet up again takes longer.
+const restFrom = 5 * time.Second
+
+// waitUntil returns when it is time, or with the cause of ctx if that is done
+// before. A run that waits for long holds nothing: its fleet goes down, others
+// may use its nodes, and when it is time it gets in line again.
+func (x *execution) waitUntil(ctx context.Context, at time.Time) error {
+	rests := at.Sub(x.m.cfg.Now()) > restFrom
+	if rests {
+		x.down(ctx)
+		x.m.leases.release(x.run.ID)
+		x.sayWaiting(ctx, model.RunRunning, fmt.Sprintf("waiting until %s; other runs may use its nodes until then",
+			at.UTC().Format("2006-01-02 15:04:05 UTC")))
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(at.Sub(x.m.cfg.Now())):
+	}
+	if !rests {
+		return nil
+	}
+	x.claim = x.claim.again()
+	x.m.leases.request(x.claim)
+	if err := x.acquire(ctx, model.RunRunning); err != nil {
+		return err
+	}
+	x.m.setRunState(ctx, x.run.ID, model.RunRunning, "")
+	missing, err := x.up(ctx)
+	for _, id := range missing {
+		x.givenUp[id] = true // the steps go on without it
+	}
+	return err
 }

@@ -86,7 +86,7 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 	if src.ArtifactLimit > 0 {
 		job.Output.Artifact = unit.Size(src.ArtifactLimit)
 	}
-	here := m.upNodes(func(model.Node) bool { return true })
+	here := m.upNodes(nil)
 	resolveNames(job, here)
 	p, err := design.BuildBatch(job, run.ID, model.NodeIDs(here))
 	if err != nil {
@@ -141,11 +141,11 @@ func (m *Master) selectNodes(run model.RunID, exp *experiment.Experiment) ([]mod
 		return fleet.Nodes(), nil
 	}
 	want := exp.Fleet.Agents
-	found := m.upNodes(func(n model.Node) bool { return n.Has(want.Labels) })
+	found := m.upNodes(want.Labels)
 	switch {
 	case len(found) == 0:
 		return nil, fmt.Errorf("%w: no agent with these labels is here (%d agents in all; `scalebench nodes` lists them)",
-			model.ErrUnavailable, len(m.upNodes(func(model.Node) bool { return true })))
+			model.ErrUnavailable, len(m.upNodes(nil)))
 	case want.Count > len(found):
 		return nil, fmt.Errorf("%w: %d agents with these labels are here, the experiment asks for %d",
 			model.ErrUnavailable, len(found), want.Count)
@@ -169,13 +169,12 @@ func (m *Master) fleetOf(run model.RunID, exp *experiment.Experiment) (Fleet, er
 	return m.cfg.Fleets(run, exp)
 }
 
-// upNodes returns the agents that are here and match, by id. Nodes that a server
-// has brought up for a run are that run's alone.
-func (m *Master) upNodes(match func(model.Node) bool) []model.Node {
-	all := m.reg.list()
+// upNodes returns the agents that are here and have these labels, by id. Nodes
+// that a server has brought up for a run are that run's alone.
+func (m *Master) upNodes(labels map[string]string) []model.Node {
 	var out []model.Node
-	for _, n := range all {
-		if n.Status.Up() && !n.Managed() && match(n.Node) {
+	for _, n := range m.reg.list() {
+		if n.Status.Up() && !n.Managed() && n.Has(labels) {
 			out = append(out, n.Node)
 		}
 	}
@@ -288,23 +287,6 @@ func (m *Master) Delete(ctx context.Context, id model.RunID) error {
 	}
 	defer m.release(id)
 	return m.cfg.Store.DeleteRun(ctx, id)
-}
-
-// Wait returns when the run is over, or at once if this master does not
-// execute it.
-func (m *Master) Wait(ctx context.Context, id model.RunID) error {
-	m.mu.Lock()
-	done, ok := m.finished[id]
-	m.mu.Unlock()
-	if !ok {
-		return nil
-	}
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Watch returns the live events of a run, until stop is called.

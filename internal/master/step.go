@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/wire"
@@ -36,8 +37,8 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 	budget := x.retries()
 	for {
 		tasks := x.openTasks(step)
-		if state, reason, ok := x.nodesReady(ctx, tasks); !ok {
-			return state, x.endStep(ctx, step, state, reason)
+		if problem, ok := x.nodesReady(ctx, tasks); !ok {
+			return model.StepInvalid, x.endStep(ctx, step, model.StepInvalid, problem)
 		}
 		a, err := x.attempt(ctx, step, tasks)
 		if err != nil {
@@ -55,6 +56,32 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 			Text: fmt.Sprintf("%s is tried again: %s", describe(step), why)})
 		x.noteDone(a)
 	}
+}
+
+// budget is how often a step may still be tried again.
+type budget struct {
+	failed, lost int
+}
+
+// next decides what follows an attempt that did not end well: again, or not,
+// and why. A lost node is told apart from a failed task, for only the latter
+// says something about the workload.
+func (b *budget) next(t tally) (why string, again bool) {
+	lost := t.outcomes[model.OutcomeLost] > 0
+	failed := t.outcomes[model.OutcomeFailed]+t.outcomes[model.OutcomeTimeout]+t.outcomes[model.OutcomeRefused] > 0
+	why = t.firstBad
+	if why == "" {
+		why = fmt.Sprintf("%d of %d tasks did not end well", t.bad(), t.total)
+	}
+	switch {
+	case failed:
+		b.failed--
+		return why, b.failed >= 0
+	case lost:
+		b.lost--
+		return why, b.lost >= 0
+	}
+	return why, false
 }
 
 // onlyDefinitive: in a batch a job that failed is a result like any other; it
@@ -75,8 +102,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		return nil, err
 	}
 	var number int
-	err := m.persist(ctx, "beginning "+describe(step), func(ctx context.Context) error {
-		var err error
+	err := m.persist(ctx, "beginning "+describe(step), func(ctx context.Context) (err error) {
 		number, err = m.cfg.Store.BeginAttempt(ctx, step.ID)
 		return err
 	})
@@ -98,7 +124,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		x.callOff(ctx, a, "a task could not begin")
 	}
 	x.collect(ctx, a)
-	if cause := context.Cause(ctx); ctx.Err() != nil {
+	if cause := context.Cause(ctx); cause != nil {
 		x.callOff(ctx, a, cause.Error())
 		return nil, cause
 	}
@@ -128,7 +154,7 @@ func (x *execution) agree(ctx context.Context, a *attempt) bool {
 	at := x.m.cfg.Now().Add(lead).UTC()
 	a.setStart(at)
 	order := wire.Order{Kind: wire.OrderStart, Run: a.run, Step: a.step.ID, Attempt: a.number, At: at}
-	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes()); err != nil {
+	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes); err != nil {
 		x.m.log.Warn("broadcasting a start; agents will ask for it", "err", err)
 	}
 	err := x.m.persist(ctx, "recording a start", func(ctx context.Context) error {
@@ -169,17 +195,15 @@ func (x *execution) collect(ctx context.Context, a *attempt) {
 func (x *execution) patience(a *attempt) time.Duration {
 	chain := make(map[model.NodeID]time.Duration)
 	var longest time.Duration
-	for _, t := range a.step.Tasks {
-		if _, ok := a.tasks[t.ID]; ok {
-			chain[t.Node] += t.Spec.Timeout
-			longest = max(longest, chain[t.Node])
-		}
+	for _, t := range a.order {
+		chain[t.Node] += t.Spec.Timeout
+		longest = max(longest, chain[t.Node])
 	}
 	return longest + x.timeouts.ready + x.m.cfg.Lease
 }
 
-// await waits for a change of the attempt. It returns false at the deadline
-// or when ctx is done. The deadline moves while the store fails: results that
+// await waits for a change of the attempt, and gives up what was to come from
+// nodes that were lost. It returns false at the deadline or when ctx is done. The deadline moves while the store fails: results that
 // cannot be stored are not late.
 func (x *execution) await(ctx context.Context, a *attempt, deadline time.Time) bool {
 	for {
@@ -190,16 +214,15 @@ func (x *execution) await(ctx context.Context, a *attempt, deadline time.Time) b
 		if left <= 0 {
 			return false
 		}
-		timer := time.NewTimer(left)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return false
 		case <-a.changed:
-			timer.Stop()
-			x.buryLost(ctx, a)
+			for node, why := range a.takeLost() {
+				x.giveUp(ctx, a, node, why)
+			}
 			return true
-		case <-timer.C:
+		case <-time.After(left):
 		}
 	}
 }
@@ -226,7 +249,7 @@ func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
 	defer cancel()
 	a.cancel()
 	order := wire.Order{Kind: wire.OrderCancel, Run: a.run, Step: a.step.ID, Attempt: a.number, Reason: reason}
-	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes()); err != nil {
+	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes); err != nil {
 		x.m.log.Warn("calling an attempt off", "err", err)
 	}
 	deadline := x.m.cfg.Now().Add(endGrace)
@@ -238,9 +261,9 @@ func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
 // all (""). Should a result arrive all the same, it comes second and is not
 // stored.
 func (x *execution) giveUp(ctx context.Context, a *attempt, node model.NodeID, reason string) {
-	for _, id := range a.openOn(node) {
+	for _, t := range a.openOn(node) {
 		r := model.Result{
-			Run: a.run, Step: a.step.ID, Task: id, Attempt: a.number, Node: a.nodeOf(id),
+			Run: a.run, Step: a.step.ID, Task: t.ID, Attempt: a.number, Node: t.Node,
 			Outcome: model.OutcomeLost, Error: reason,
 		}
 		err := x.m.persist(ctx, "recording a lost task", func(ctx context.Context) error {
@@ -254,16 +277,9 @@ func (x *execution) giveUp(ctx context.Context, a *attempt, node model.NodeID, r
 			return err
 		})
 		if err != nil {
-			x.m.log.Warn("recording a lost task", "task", id, "err", err)
+			x.m.log.Warn("recording a lost task", "task", t.ID, "err", err)
 		}
-		a.setOutcome(id, a.number, r.Outcome, r.Error)
-	}
-}
-
-// buryLost gives up what the attempt waits for from nodes that were lost.
-func (x *execution) buryLost(ctx context.Context, a *attempt) {
-	for node, why := range a.takeLost() {
-		x.giveUp(ctx, a, node, why)
+		a.setOutcome(t.ID, a.number, r.Outcome, r.Error)
 	}
 }
 
@@ -288,13 +304,6 @@ func (x *execution) endStep(ctx context.Context, step model.Step, state model.St
 	return err
 }
 
-func nodesText(n int) string {
-	if n == 1 {
-		return "1 node"
-	}
-	return fmt.Sprintf("%d nodes", n)
-}
-
 // loadOf is the load that a step of a search offers, in operations per second.
 // In runs of older versions it stands in the parameters, as text.
 func loadOf(s model.Step) float64 {
@@ -316,7 +325,7 @@ func describe(s model.Step) string {
 	}
 	on := s.Subjects()
 	if s.Phase == model.Search {
-		return fmt.Sprintf("%s, trial %d, %s from %s", s.Workload, s.Trial, loadText(s), nodesText(len(on)))
+		return fmt.Sprintf("%s, trial %d, %s from %s", s.Workload, s.Trial, loadText(s), num.Count(len(on), "node"))
 	}
 	if s.Phase == model.Serial && len(on) == 1 {
 		return fmt.Sprintf("%s, trial %d, serial on %s", s.Workload, s.Trial, on[0])

@@ -199,7 +199,7 @@ func FuzzOpenTask(f *testing.F) {
 		// And what the server sealed, but is nonsense, does no harm.
 		data, err := sealFor(server, agent.Public(), purposeTask, body, time.Now())
 		check(t, err)
-		if a, err := openTask(agent, server.Public(), "n", data, time.Now()); err == nil && (a.Check() != nil || a.Node != "n" || a.NodeKey != agent.Public()) {
+		if a, err := openTask(agent, server.Public(), "n", data, time.Now()); err == nil && (wire.Check(a) != nil || a.Node != "n" || a.NodeKey != agent.Public()) {
 			t.Errorf("runnable: %+v", a)
 		}
 	})
@@ -214,7 +214,7 @@ func FuzzOpenOrder(f *testing.F) {
 		}
 		data, err := identity.Seal(server, purposeOrder, body, time.Now())
 		check(t, err)
-		if o, err := openOrder(data, server.Public()); err == nil && o.Check() != nil {
+		if o, err := openOrder(data, server.Public()); err == nil && wire.Check(o) != nil {
 			t.Errorf("obeyed: %+v", o)
 		}
 	})

@@ -194,7 +194,7 @@ func (l *Link) Ready(ctx context.Context, r wire.Ready) (wire.ReadyReply, error)
 
 // Result delivers a result of any size. One that cannot travel, because it
 // holds values that are no numbers or is too large, arrives as a failed one
-// that says so: an attempt that ended must not look as if it went on.
+// that says so.
 func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, error) {
 	body, err := json.Marshal(r)
 	if err == nil && len(body) > maxMessage {
@@ -212,11 +212,7 @@ func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, er
 
 // unusable takes the place of a result that cannot be used.
 func unusable(r model.Result, why error) wire.Result {
-	return wire.Result{Result: model.Result{
-		Run: r.Run, Step: r.Step, Task: r.Task, Attempt: r.Attempt, Node: r.Node,
-		Outcome: model.OutcomeFailed, Error: fmt.Sprintf("its result cannot be used: %v", why),
-		Started: r.Started, Ended: r.Ended, ClockOffset: r.ClockOffset, ClockError: r.ClockError,
-	}}
+	return wire.Result{Result: wire.Failed(r, fmt.Sprintf("its result cannot be used: %v", why))}
 }
 
 // Goodbye says that the agent leaves, and returns when the server knows.

@@ -28,7 +28,7 @@ func (h *Hub) Dispatch(a wire.Assignment) error {
 }
 
 func (h *Hub) dispatch(a wire.Assignment) error {
-	if err := a.Check(); err != nil {
+	if err := wire.Check(a); err != nil {
 		return err
 	}
 	body, err := json.Marshal(a)
@@ -58,7 +58,7 @@ func (h *Hub) publish(subject string, data []byte) error {
 // from the reply to its next Ready. It is signed without being encrypted: one
 // order goes to many nodes, and says nothing but which step begins or ends when.
 func (h *Hub) Order(ctx context.Context, o wire.Order, nodes []model.NodeID) error {
-	err := o.Check()
+	err := wire.Check(o)
 	var body, data []byte
 	if err == nil {
 		body, err = json.Marshal(o)

@@ -366,7 +366,7 @@ func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(cont
 		switch {
 		case err != nil:
 			return nil, err
-		case m.From() != r.grant.Node:
+		case wire.From(m) != r.grant.Node:
 			return nil, errForeign
 		}
 		reply, err := f(ctx, r, m)
@@ -396,7 +396,7 @@ func decodeResult(data []byte) (wire.Result, error) {
 		return m, nil
 	}
 	bare := unusable(m.Result, err)
-	if bare.Check() != nil {
+	if wire.Check(bare) != nil {
 		return m, fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
 	return bare, nil

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -62,10 +64,11 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	go c.watch(lines, begin)
 
 	c.setup = *first.Setup
+	spec := c.setup.Spec
 	c.reporter = newReporter(c.out)
 	c.env = &workload.Env{
 		Node: c.setup.Node, Self: c.setup.Self, Peers: c.setup.Peers, Clients: c.setup.Clients,
-		Role: c.setup.Role, Part: c.setup.Part, Parts: max(c.setup.Parts, 1), Offer: c.setup.Offer,
+		Role: spec.Role, Part: spec.Part, Parts: max(spec.Parts, 1), Offer: spec.Offer,
 		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Environ: append(os.Environ(), c.descendants.cookie),
 		Stdout: stdout, Stderr: stderr, Report: c.reporter,
 	}
@@ -86,8 +89,8 @@ func (c *child) watch(lines *lineReader, begin chan<- int64) {
 	for {
 		var o order
 		if err := lines.next(&o); err != nil {
-			_ = c.descendants.kill() // the agent is gone: there is no place to report to
-			killSelf()
+			_ = c.descendants.kill()       // the agent is gone: there is no place to report to
+			_ = unix.Kill(0, unix.SIGKILL) // the whole group, this process included
 		}
 		if o.Begin != nil {
 			select {
@@ -105,7 +108,7 @@ func (c *child) unprepared(err error) int {
 
 // execute takes the task through its life and returns the exit code.
 func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan int64) int {
-	w, err := decode(reg, c.setup.Kind, c.setup.Params)
+	w, err := decode(reg, c.setup.Spec.Kind, c.setup.Spec.Params)
 	if err != nil {
 		return c.unprepared(err)
 	}

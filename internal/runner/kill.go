@@ -3,18 +3,13 @@ package runner
 import (
 	"fmt"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// CookieName is a variable in the environment of everything that a workload
-// starts. Its value names the attempt's process group, so that a daemon which
-// left the group and lost its parents is still found.
-const CookieName = "SCALEBENCH_TASK"
-
-// cookie returns the variable with its value.
+// cookie is a variable in the environment of everything that a workload starts.
+// Its value names the attempt's process group, so that a daemon which left the
+// group and lost its parents is still found.
 func cookie(pgid int, start uint64) string {
-	return fmt.Sprintf("%s=%d:%016x", CookieName, pgid, start)
+	return fmt.Sprintf("SCALEBENCH_TASK=%d:%016x", pgid, start)
 }
 
 // killTime bounds how long killing may take. SIGKILL takes effect at once
@@ -34,8 +29,3 @@ type tree struct {
 	// kills its own descendants.
 	spareSelf bool
 }
-
-func terminate(pgid int) { _ = unix.Kill(-pgid, unix.SIGTERM) } // it may be gone
-
-// killSelf kills the whole group, this process included.
-func killSelf() { _ = unix.Kill(0, unix.SIGKILL) }

@@ -38,54 +38,43 @@ func (t tree) kill() error {
 			}
 			return errors.Join(fmt.Errorf("processes %v do not die", pids), err)
 		}
-		alive[0].awaitDeath(50 * time.Millisecond)
+		procself.AwaitEnd(alive[0].PID, 50*time.Millisecond)
 	}
-}
-
-func (p proc) awaitDeath(limit time.Duration) {
-	var fds []unix.PollFd
-	if fd, err := unix.PidfdOpen(p.PID, 0); err == nil {
-		defer func() { _ = unix.Close(fd) }() // nothing was written
-		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
-	} else if errors.Is(err, unix.ESRCH) {
-		return
-	}
-	_, _ = unix.Poll(fds, int(limit.Milliseconds())) // the caller looks at all of them anyway
 }
 
 // freeze stops the tree until it has stopped growing and returns it.
-func (t tree) freeze(stopped map[int]bool) ([]proc, error) {
+func (t tree) freeze(stopped map[int]bool) ([]procself.Process, error) {
 	const rounds = 100
 	for i := 0; ; i++ {
 		alive, err := t.find()
 		if err != nil {
 			return nil, err
 		}
-		fresh := slices.DeleteFunc(slices.Clone(alive), func(p proc) bool { return stopped[p.PID] })
+		fresh := slices.DeleteFunc(slices.Clone(alive), func(p procself.Process) bool { return stopped[p.PID] })
 		if len(fresh) == 0 || i == rounds {
 			return alive, nil
 		}
 		for _, p := range fresh {
 			stopped[p.PID] = true
-			_ = p.signal(unix.SIGSTOP) // it may be gone, and the kill reports what cannot be signalled
+			_ = p.Signal(unix.SIGSTOP) // it may be gone, and the kill reports what cannot be signalled
 		}
 	}
 }
 
-func (t tree) sendKill(alive []proc) error {
+func (t tree) sendKill(alive []procself.Process) error {
 	if t.pgid > 0 && !t.spareSelf {
 		_ = unix.Kill(-t.pgid, unix.SIGKILL) // the group may be empty by now
 	}
 	var errs []error
 	for _, p := range alive {
-		if err := p.signal(unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := p.Signal(unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
 			errs = append(errs, fmt.Errorf("killing process %d: %w", p.PID, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (t tree) find() ([]proc, error) {
+func (t tree) find() ([]procself.Process, error) {
 	all, err := processes()
 	if err != nil {
 		return nil, err
@@ -95,12 +84,12 @@ func (t tree) find() ([]proc, error) {
 		parent[p.PID] = p.Parent
 	}
 	self := os.Getpid()
-	return slices.DeleteFunc(all, func(p proc) bool {
+	return slices.DeleteFunc(all, func(p procself.Process) bool {
 		return p.Zombie || p.PID == self || !t.owns(p, parent)
 	}), nil
 }
 
-func (t tree) owns(p proc, parent map[int]int) bool {
+func (t tree) owns(p procself.Process, parent map[int]int) bool {
 	if t.pgid > 0 && (p.Group == t.pgid || descends(p.PID, t.pgid, parent)) {
 		return true
 	}
@@ -121,25 +110,6 @@ func descends(pid, root int, parent map[int]int) bool {
 		pid = next
 	}
 	return false
-}
-
-// signal sends a signal to exactly this process, never to a later one with the
-// same id: the descriptor pins the id, and the start time is compared after
-// pinning.
-func (p proc) signal(s unix.Signal) error {
-	fd, err := unix.PidfdOpen(p.PID, 0)
-	if errors.Is(err, unix.ENOSYS) { // Linux before 5.3
-		return unix.Kill(p.PID, s)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = unix.Close(fd) }() // nothing was written
-	now, err := procself.ReadProcess(p.PID)
-	if err != nil || now.Start != p.Start {
-		return unix.ESRCH
-	}
-	return unix.PidfdSendSignal(fd, s, nil, 0)
 }
 
 // KillLeftover kills what is left of an attempt that an earlier agent process
@@ -177,23 +147,20 @@ func adoptOrphans() {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0) // best effort; raising needs no right
 }
 
-// proc is a process that can be signalled.
-type proc struct{ procself.Process }
-
 // processes lists all processes. Those that end meanwhile are left out.
-func processes() ([]proc, error) {
+func processes() ([]procself.Process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, fmt.Errorf("listing processes: %w", err)
 	}
-	var out []proc
+	var out []procself.Process
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue // not a process
 		}
 		if p, err := procself.ReadProcess(pid); err == nil {
-			out = append(out, proc{p})
+			out = append(out, p)
 		}
 	}
 	return out, nil

@@ -168,7 +168,7 @@ func run(t *testing.T, params map[string]any) Outcome {
 // want compares outcome and error text; "" wants no error.
 func want(t *testing.T, o Outcome, outcome model.Outcome, text string) {
 	t.Helper()
-	if o.Outcome != outcome || !strings.Contains(o.Err, text) || (text == "" && o.Err != "") {
-		t.Errorf("outcome = %s, %q; want %s, %q (stderr: %s)", o.Outcome, o.Err, outcome, text, o.Stderr.Text)
+	if o.Outcome != outcome || !strings.Contains(o.Error, text) || (text == "" && o.Error != "") {
+		t.Errorf("outcome = %s, %q; want %s, %q (stderr: %s)", o.Outcome, o.Error, outcome, text, o.Stderr.Text)
 	}
 }

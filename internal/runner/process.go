@@ -41,7 +41,7 @@ type Config struct {
 	// optional, Dir's scratch directory when empty.
 	WorkDir string
 	// Environ is the environment of the child and of what it starts. The
-	// caller keeps secrets out of it. The child adds CookieName.
+	// caller keeps secrets out of it. The child adds a cookie.
 	Environ []string
 	// ArtifactDir takes the files with the whole output, up to
 	// Spec.ArtifactLimit bytes each; optional, none are kept when empty. The
@@ -84,23 +84,16 @@ func orDefault[T cmp.Ordered](v, def T) T {
 	return v
 }
 
-// Outcome is how the attempt ended and everything that it left behind. Times
-// are of the node's clock.
+// Outcome is how the attempt ended and everything that it left behind.
 type Outcome struct {
-	Outcome  model.Outcome
-	Err      string // why, when Outcome is not ok
-	ExitCode *int   // of the benchmark's process, when it had one that exited
-	// Started is when Run was called, Ended when it returned or, if it did
-	// not, when its process was gone. Both are zero if Run was never called.
-	Started, Ended time.Time
+	// Result has what the workload measured. Its times are of the node's clock:
+	// Started is when Run was called, Ended when it returned or, if it did not,
+	// when its process was gone; both are zero if Run was never called. Whose
+	// result it is, clock and artifacts are left to the caller.
+	model.Result
 	// CPU is the processor time that the attempt used from its first moment:
 	// of its process and the descendants that were waited for.
-	CPU            time.Duration
-	Samples        []model.Sample
-	Series         []model.Series
-	Histograms     []model.Histogram
-	Recordings     []model.HostSeries
-	Stdout, Stderr model.Output // Output.Artifact is left empty
+	CPU time.Duration
 	// StdoutFile and StderrFile are the paths of files with the whole output;
 	// empty when the text of Stdout or Stderr is the whole, or no ArtifactDir
 	// was given.
@@ -266,9 +259,6 @@ func (p *Process) Wait() Outcome {
 	<-p.done
 	return p.outcome
 }
-
-// Done is closed when Wait will not block any more.
-func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Kill ends the attempt: SIGTERM to its group, SIGKILL to all of it after
 // Config.KillGrace. The reason (OutcomeCancelled, OutcomeLost, …) becomes the

@@ -23,16 +23,9 @@ type order struct {
 
 // setup is the first order.
 type setup struct {
-	Task    model.TaskID   `json:"task"`
-	Attempt int            `json:"attempt"`
-	Node    model.NodeID   `json:"node"`
-	Kind    string         `json:"kind"`
-	Params  map[string]any `json:"params"`
-	Role    model.Role     `json:"role,omitempty"`
-	Part    int            `json:"part,omitempty"`
-	Parts   int            `json:"parts,omitempty"`
-	Offer   *model.Offer   `json:"offer,omitempty"`
-	Dir     string         `json:"dir"`
+	Node model.NodeID `json:"node"`
+	Spec model.Spec   `json:"spec"`
+	Dir  string       `json:"dir"`
 	// Cleanup bounds the workload's Cleanup, in nanoseconds.
 	Cleanup time.Duration `json:"cleanup"`
 	Place

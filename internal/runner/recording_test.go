@@ -26,7 +26,7 @@ func TestRecording(t *testing.T) {
 	}
 	var d data
 	d.take(got)
-	if diff := cmp.Diff([]model.HostSeries{good}, d.outcome().Recordings); diff != "" {
+	if diff := cmp.Diff([]model.HostSeries{good}, d.outcome().Host); diff != "" {
 		t.Errorf("recordings (-want +got):\n%s", diff)
 	}
 	for name, bad := range map[string]model.HostSeries{

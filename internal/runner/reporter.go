@@ -50,7 +50,6 @@ func (r *reporter) end() error {
 	return r.err
 }
 
-// Progress implements workload.Reporter.
 func (r *reporter) Progress(metric, unit string, cumulative float64) {
 	now := time.Now() // before the lock: it belongs to the value
 	r.mu.Lock()
@@ -58,7 +57,6 @@ func (r *reporter) Progress(metric, unit string, cumulative float64) {
 	r.point(point{Metric: metric, Unit: unit, After: now.Sub(r.started), Value: cumulative})
 }
 
-// ProgressAt implements workload.Reporter.
 func (r *reporter) ProgressAt(metric, unit string, after time.Duration, cumulative float64) {
 	now := time.Now()
 	r.mu.Lock()
@@ -126,7 +124,6 @@ func (r *reporter) deliver(refused error, out report) {
 	r.refuse(refused)
 }
 
-// Sample implements workload.Reporter.
 func (r *reporter) Sample(s model.Sample) {
 	var err error
 	switch {
@@ -144,7 +141,6 @@ func (r *reporter) Sample(s model.Sample) {
 // maxHistogram is far above what an HdrHistogram takes, and below maxLine.
 const maxHistogram = 1 << 20
 
-// Histogram implements workload.Reporter.
 func (r *reporter) Histogram(h model.Histogram) {
 	var err error
 	switch {
@@ -156,7 +152,6 @@ func (r *reporter) Histogram(h model.Histogram) {
 	r.deliver(err, report{Histogram: &h})
 }
 
-// Recording implements workload.Reporter.
 func (r *reporter) Recording(s model.HostSeries) {
 	r.deliver(checkRecording(s), report{Recording: &s})
 }
@@ -174,7 +169,6 @@ func checkRecording(s model.HostSeries) error {
 	return nil
 }
 
-// ExitCode implements workload.Reporter.
 func (r *reporter) ExitCode(code int) {
 	_ = r.out.write(report{ExitCode: &code}) // a closed pipe means that the agent is gone
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -23,11 +25,8 @@ func (p *Process) supervise(ctx context.Context) {
 		close(p.exited)
 	}()
 	go func() { // if the child is dead, its end says so
-		s := p.cfg.Spec
 		_ = p.orders.write(order{Setup: &setup{
-			Task: p.cfg.Task, Attempt: p.cfg.Attempt, Node: p.cfg.Node,
-			Kind: s.Kind, Params: s.Params, Dir: p.dir, Cleanup: p.cfg.CleanupTimeout,
-			Role: s.Role, Part: s.Part, Parts: s.Parts, Offer: s.Offer, Place: p.cfg.Place,
+			Node: p.cfg.Node, Spec: p.cfg.Spec, Dir: p.dir, Cleanup: p.cfg.CleanupTimeout, Place: p.cfg.Place,
 		}})
 	}()
 
@@ -58,18 +57,16 @@ func (p *Process) supervise(ctx context.Context) {
 	if err := os.RemoveAll(p.dir); err != nil {
 		p.outcome.add("removing the scratch directory: " + err.Error())
 	}
-	p.tell(errors.New(p.outcome.Err))
+	p.tell(errors.New(p.outcome.Error))
 	close(p.done)
 }
 
 // within reports whether the child is dead before this time has passed.
 func (p *Process) within(limit time.Duration) bool {
-	t := time.NewTimer(limit)
-	defer t.Stop()
 	select {
 	case <-p.exited:
 		return true
-	case <-t.C:
+	case <-time.After(limit):
 		return false
 	}
 }
@@ -146,7 +143,7 @@ func (p *Process) watch(ctx context.Context) death {
 			d = death{reason: model.OutcomeCancelled, text: "killed: " + context.Cause(ctx).Error()}
 		}
 		d.at = time.Now()
-		terminate(p.PGID())
+		_ = unix.Kill(-p.PGID(), unix.SIGTERM) // it may be gone
 		p.within(p.cfg.KillGrace)
 		return d
 	}
@@ -171,30 +168,30 @@ func (p *Process) conclude(d death, exit error) Outcome {
 	}
 	switch {
 	case done != nil && (d.reason == "" || ended.Before(d.at)):
-		o.Outcome, o.Err = model.OutcomeOK, done.Error
+		o.Outcome, o.Error = model.OutcomeOK, done.Error
 		if done.Error != "" {
 			o.Outcome = model.OutcomeFailed
 		}
 	case d.reason != "":
-		o.Outcome, o.Err = d.reason, d.text
+		o.Outcome, o.Error = d.reason, d.text
 	case ready != nil && ready.Error != "":
-		o.Outcome, o.Err = model.OutcomeFailed, "preparing: "+ready.Error
+		o.Outcome, o.Error = model.OutcomeFailed, "preparing: "+ready.Error
 	default:
 		if exit == nil {
 			exit = errors.New("exit status 0")
 		}
 		o.Outcome = model.OutcomeFailed
-		o.Err = fmt.Sprintf("the workload's process ended before the workload (%v); its standard error may say why", exit)
+		o.Error = fmt.Sprintf("the workload's process ended before the workload (%v); its standard error may say why", exit)
 	}
 	return o
 }
 
 // add appends to the reasons of a failure.
 func (o *Outcome) add(text string) {
-	if o.Err != "" {
-		text = o.Err + "; " + text
+	if o.Error != "" {
+		text = o.Error + "; " + text
 	}
-	o.Err = text
+	o.Error = text
 }
 
 // data is what the child has reported until now. Safe for concurrent use.
@@ -239,7 +236,7 @@ func (d *data) take(r report) {
 	case r.Histogram != nil:
 		d.got.Histograms = append(d.got.Histograms, *r.Histogram)
 	case r.Recording != nil:
-		d.got.Recordings = append(d.got.Recordings, *r.Recording)
+		d.got.Host = append(d.got.Host, *r.Recording)
 	case r.ExitCode != nil:
 		d.got.ExitCode = r.ExitCode
 	case r.Done != nil:

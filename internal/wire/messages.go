@@ -151,41 +151,28 @@ type Report struct {
 const MaxChunk = 256 << 10
 
 // Message is every message of this package.
-type Message interface {
-	// Check reports what makes the message unusable.
-	Check() error
-}
+type Message interface{ check() error }
 
-// FromNode is a message of an agent.
+// Check reports what makes a message unusable.
+func Check(m Message) error { return m.check() }
+
+// FromNode is a message of an agent about a node, which must be the sender's.
 type FromNode interface {
 	Message
-	// From is the node that the message is about, which must be the sender's.
-	From() model.NodeID
+	from() model.NodeID
 }
 
-// From implements FromNode.
-func (h Hello) From() model.NodeID { return h.Node.ID }
+// From is the node that a message is about.
+func From(m FromNode) model.NodeID { return m.from() }
 
-// From implements FromNode.
-func (h Heartbeat) From() model.NodeID { return h.Node }
-
-// From implements FromNode.
-func (r Ready) From() model.NodeID { return r.Node }
-
-// From implements FromNode.
-func (r Result) From() model.NodeID { return r.Node }
-
-// From implements FromNode.
-func (c Chunk) From() model.NodeID { return c.Node }
-
-// From implements FromNode.
-func (p Progress) From() model.NodeID { return p.Node }
-
-// From implements FromNode.
-func (g Goodbye) From() model.NodeID { return g.Node }
-
-// From implements FromNode.
-func (r Report) From() model.NodeID { return r.Node }
+func (h Hello) from() model.NodeID     { return h.Node.ID }
+func (h Heartbeat) from() model.NodeID { return h.Node }
+func (r Ready) from() model.NodeID     { return r.Node }
+func (r Result) from() model.NodeID    { return r.Node }
+func (c Chunk) from() model.NodeID     { return c.Node }
+func (p Progress) from() model.NodeID  { return p.Node }
+func (g Goodbye) from() model.NodeID   { return g.Node }
+func (r Report) from() model.NodeID    { return r.Node }
 
 // Decode parses and checks a message. It never panics on any input.
 func Decode[T Message](data []byte) (T, error) {
@@ -193,39 +180,33 @@ func Decode[T Message](data []byte) (T, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return m, fmt.Errorf("decoding %T: %w", m, err)
 	}
-	if err := m.Check(); err != nil {
+	if err := m.check(); err != nil {
 		return m, fmt.Errorf("checking %T: %w", m, err)
 	}
 	return m, nil
 }
 
-// Check implements Message.
-func (h Hello) Check() error {
+func (h Hello) check() error {
 	if h.Session == "" {
 		return errors.New("no session")
 	}
 	for _, a := range h.Holding {
-		if err := a.Check(); err != nil {
+		if err := a.check(); err != nil {
 			return err
 		}
 	}
 	return h.Node.ID.Validate()
 }
 
-// Check implements Message.
-func (HelloReply) Check() error { return nil }
-
-// Check implements Message.
-func (a Attempt) Check() error {
+func (a Attempt) check() error {
 	if a.Task == "" || a.Attempt < 1 {
 		return fmt.Errorf("no task or attempt: %q %d", a.Task, a.Attempt)
 	}
 	return nil
 }
 
-// Check implements Message.
-func (a Assignment) Check() error {
-	if err := (Attempt{a.Task, a.Attempt}).Check(); err != nil {
+func (a Assignment) check() error {
+	if err := (Attempt{a.Task, a.Attempt}).check(); err != nil {
 		return err
 	}
 	if a.Step == "" || a.NodeKey == "" || a.Spec.Kind == "" {
@@ -240,22 +221,22 @@ func (a Assignment) Check() error {
 	return cmp.Or(a.Run.Validate(), a.Node.Validate())
 }
 
-// Check implements Message.
-func (h Heartbeat) Check() error {
+func (HelloReply) check() error  { return nil }
+func (ReadyReply) check() error  { return nil }
+func (ResultReply) check() error { return nil }
+func (r Ready) check() error     { return cmp.Or(r.Attempt.check(), r.Node.Validate()) }
+func (p Progress) check() error  { return cmp.Or(p.Attempt.check(), p.Node.Validate()) }
+func (g Goodbye) check() error   { return g.Node.Validate() }
+func (r Report) check() error    { return r.Node.Validate() }
+
+func (h Heartbeat) check() error {
 	if h.Running == nil {
 		return h.Node.Validate()
 	}
-	return cmp.Or(h.Running.Check(), h.Node.Validate())
+	return cmp.Or(h.Running.check(), h.Node.Validate())
 }
 
-// Check implements Message.
-func (r Ready) Check() error { return cmp.Or(r.Attempt.Check(), r.Node.Validate()) }
-
-// Check implements Message.
-func (ReadyReply) Check() error { return nil }
-
-// Check implements Message.
-func (o Order) Check() error {
+func (o Order) check() error {
 	switch o.Kind {
 	case OrderStart:
 		if o.At.IsZero() {
@@ -271,12 +252,8 @@ func (o Order) Check() error {
 	return o.Run.Validate()
 }
 
-// Check implements Message.
-func (ResultReply) Check() error { return nil }
-
-// Check implements Message.
-func (c Chunk) Check() error {
-	if err := c.Attempt.Check(); err != nil {
+func (c Chunk) check() error {
+	if err := c.Attempt.check(); err != nil {
 		return err
 	}
 	if c.Name == "" || c.Offset < 0 || len(c.Data) > MaxChunk {
@@ -292,7 +269,7 @@ var errChunk = errors.New("decoding wire.Chunk: not a chunk")
 // header (4 bytes, big endian), the header, and the data as it is. In JSON the
 // data would grow by a third.
 func EncodeChunk(c Chunk) ([]byte, error) {
-	if err := c.Check(); err != nil {
+	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("encoding wire.Chunk: %w", err)
 	}
 	data := c.Data
@@ -321,27 +298,27 @@ func DecodeChunk(b []byte) (Chunk, error) {
 		return Chunk{}, fmt.Errorf("decoding wire.Chunk: %w", err)
 	}
 	c.Data = rest[n:]
-	if err := c.Check(); err != nil {
+	if err := c.check(); err != nil {
 		return Chunk{}, fmt.Errorf("checking wire.Chunk: %w", err)
 	}
 	return c, nil
 }
 
-// Check implements Message.
-func (p Progress) Check() error { return cmp.Or(p.Attempt.Check(), p.Node.Validate()) }
-
-// Check implements Message.
-func (g Goodbye) Check() error { return g.Node.Validate() }
-
-// Check implements Message.
-func (r Report) Check() error { return r.Node.Validate() }
-
 // Result is a model.Result on the wire.
 type Result struct{ model.Result }
 
-// Check implements Message.
-func (r Result) Check() error {
-	if err := (Attempt{r.Task, r.Attempt}).Check(); err != nil {
+// Failed takes the place of a result that cannot be used: an attempt that ended
+// must not look as if it went on.
+func Failed(r model.Result, why string) model.Result {
+	return model.Result{
+		Run: r.Run, Step: r.Step, Task: r.Task, Attempt: r.Attempt, Node: r.Node,
+		Outcome: model.OutcomeFailed, Error: why,
+		Started: r.Started, Ended: r.Ended, ClockOffset: r.ClockOffset, ClockError: r.ClockError,
+	}
+}
+
+func (r Result) check() error {
+	if err := (Attempt{r.Task, r.Attempt}).check(); err != nil {
 		return err
 	}
 	if !r.Outcome.Valid() {

@@ -99,7 +99,7 @@ func TestCheckRefuses(t *testing.T) {
 		"chunk that is too large":     Chunk{Attempt: attempt, Node: "n", Name: "x", Data: make([]byte, MaxChunk+1)},
 		"chunk of nothing":            Chunk{Node: "n", Name: "x"},
 	} {
-		if err := m.Check(); err == nil {
+		if err := Check(m); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -161,7 +161,7 @@ func fuzzMessage[T Message](f *testing.F, seeds ...T) {
 		if err != nil {
 			return
 		}
-		if err := m.Check(); err != nil {
+		if err := Check(m); err != nil {
 			t.Errorf("decoded, but unusable: %v", err)
 		}
 		again, err := json.Marshal(m)

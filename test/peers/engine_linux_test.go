@@ -36,7 +36,7 @@ func (e engine) runTask(t *testing.T, j job) (outcome, load.Summary) {
 	t.Helper()
 	b := newBox(t)
 	ended := execute(t, b, e.params(j))
-	s, err := load.ReadSummary(model.Result{Samples: ended.Samples, Histograms: ended.Histograms, Host: ended.Recordings})
+	s, err := load.ReadSummary(ended.Result)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func execute(t *testing.T, b box, params map[string]any) runner.Outcome {
 	}
 	o := p.Wait()
 	if o.Outcome != model.OutcomeOK {
-		t.Fatalf("the task ended as %s: %s\n%s", o.Outcome, o.Err, o.Stderr.Text)
+		t.Fatalf("the task ended as %s: %s\n%s", o.Outcome, o.Error, o.Stderr.Text)
 	}
 	return o
 }

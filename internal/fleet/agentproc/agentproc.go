@@ -134,7 +134,24 @@ func (s *Set) launch(ctx context.Context, p *process) error {
 	if s.stopping {
 		return errors.New("the fleet is going down")
 	}
-	return p.launch(ctx)
+	log, err := os.OpenFile(filepath.Join(p.dir, LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("opening its log: %w", err)
+	}
+	defer func() { _ = log.Close() }() // the agent has a descriptor of its own
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("making a pipe: %w", err)
+	}
+	// Not killed when ctx ends: Down lets it leave in order.
+	cmd, err := s.cfg.Start(context.WithoutCancel(ctx), Launch{Node: p.id, Args: p.args, Environ: s.cfg.Environ, Stdin: stdin, Output: log})
+	_ = stdin.Close() // likewise
+	if err != nil {
+		_ = in.Close() // it has no reader
+		return fmt.Errorf("starting %s: %w", p.args[0], err)
+	}
+	p.cmd, p.in = cmd, in
+	return nil
 }
 
 // prepare gives a node its directory, its key, and the server's address.
@@ -153,7 +170,7 @@ func (s *Set) prepare(a Agent) (*process, error) {
 	if err := s.cfg.Server.Save(filepath.Join(dir, ServerFile)); err != nil {
 		return nil, err
 	}
-	return &process{id: a.Node.ID, dir: dir, args: arguments(s.cfg.Command, dir, a), environ: s.cfg.Environ, start: s.cfg.Start}, nil
+	return &process{id: a.Node.ID, dir: dir, args: arguments(s.cfg.Command, dir, a)}, nil
 }
 
 // Restart policy: an agent that ends more than maxRestarts times within
@@ -167,8 +184,10 @@ const (
 func (s *Set) supervise(ctx context.Context, p *process, ended func(model.NodeID)) {
 	var ends []time.Time
 	for {
-		err := p.wait()
+		err := p.cmd.Wait() // no other goroutine changes it
+		_ = p.in.Close()    // it has no reader any more
 		s.mu.Lock()
+		p.cmd = nil // another process may get its pid from now on
 		stopping := s.stopping
 		s.mu.Unlock()
 		if stopping {
@@ -194,13 +213,7 @@ func (s *Set) supervise(ctx context.Context, p *process, ended func(model.NodeID
 // Down tells the agents to leave and waits until they have; those that have
 // not when ctx ends are killed.
 func (s *Set) Down(ctx context.Context) error {
-	s.mu.Lock()
-	s.stopping = true
-	agents := s.agents
-	s.mu.Unlock()
-	for _, p := range agents {
-		p.signal(syscall.SIGTERM)
-	}
+	s.signal(syscall.SIGTERM)
 	gone := make(chan struct{})
 	go func() { s.wg.Wait(); close(gone) }()
 	select {
@@ -208,36 +221,30 @@ func (s *Set) Down(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	for _, p := range agents {
-		p.signal(syscall.SIGKILL)
-	}
+	s.signal(syscall.SIGKILL)
 	<-gone
 	return errors.New("some agents did not leave in time and were killed")
 }
 
-// PIDs returns the process ids of the running agents, by node: for tests and
-// benchmarks that kill or weigh them.
-func (s *Set) PIDs() map[model.NodeID]int {
+// signal reaches the processes that we started and no others: os.Process knows
+// when it has been waited for. None is started from then on.
+func (s *Set) signal(sig syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make(map[model.NodeID]int)
+	s.stopping = true
 	for _, p := range s.agents {
-		if pid := p.pid(); pid > 0 {
-			out[p.id] = pid
+		if p.cmd != nil {
+			_ = p.cmd.Process.Signal(sig) // it may have ended by itself
 		}
 	}
-	return out
 }
 
 // process is one agent process, started again and again under one identity.
 type process struct {
-	id      model.NodeID
-	dir     string
-	args    []string
-	environ []string
-	start   Starter
-
-	mu  sync.Mutex
+	id   model.NodeID
+	dir  string
+	args []string
+	// Guarded by the lock of the set; cmd is nil while there is no process.
 	cmd *exec.Cmd
 	in  io.Closer // closing it tells the agent that its server is gone
 }
@@ -254,29 +261,6 @@ func arguments(command []string, dir string, a Agent) []string {
 	return args
 }
 
-func (p *process) launch(ctx context.Context) error {
-	log, err := os.OpenFile(filepath.Join(p.dir, LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("opening its log: %w", err)
-	}
-	defer func() { _ = log.Close() }() // the agent has a descriptor of its own
-	stdin, in, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("making a pipe: %w", err)
-	}
-	// Not killed when ctx ends: Down lets it leave in order.
-	cmd, err := p.start(context.WithoutCancel(ctx), Launch{Node: p.id, Args: p.args, Environ: p.environ, Stdin: stdin, Output: log})
-	_ = stdin.Close() // likewise
-	if err != nil {
-		_ = in.Close() // it has no reader
-		return fmt.Errorf("starting %s: %w", p.args[0], err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cmd, p.in = cmd, in
-	return nil
-}
-
 // startHere starts a process on this machine.
 func startHere(ctx context.Context, l Launch) (*exec.Cmd, error) {
 	if len(l.Args) == 0 {
@@ -286,36 +270,4 @@ func startHere(ctx context.Context, l Launch) (*exec.Cmd, error) {
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = l.Environ, l.Stdin, l.Output, l.Output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd, cmd.Start()
-}
-
-// wait returns when the agent has ended, with how.
-func (p *process) wait() error {
-	p.mu.Lock()
-	cmd, in := p.cmd, p.in
-	p.mu.Unlock()
-	err := cmd.Wait()
-	_ = in.Close() // it has no reader any more
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cmd = nil // another process may get its pid from now on
-	return err
-}
-
-// signal reaches the process that we started or none: os.Process knows when it
-// has been waited for.
-func (p *process) signal(s syscall.Signal) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cmd != nil && p.cmd.Process != nil {
-		_ = p.cmd.Process.Signal(s) // it may have ended by itself
-	}
-}
-
-func (p *process) pid() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cmd == nil || p.cmd.Process == nil {
-		return 0
-	}
-	return p.cmd.Process.Pid
 }

@@ -45,6 +45,19 @@ func testSet(t *testing.T, script string, set func(*Config)) (*Set, string) {
 	return s, cfg.Dir
 }
 
+// pidsOf returns the process ids of the running agents, by node.
+func pidsOf(s *Set) map[model.NodeID]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[model.NodeID]int)
+	for _, p := range s.agents {
+		if p.cmd != nil {
+			out[p.id] = p.cmd.Process.Pid
+		}
+	}
+	return out
+}
+
 func node(id string) Agent {
 	return Agent{Node: model.Node{ID: model.NodeID(id), Labels: map[string]string{"fleet": "x"}}}
 }
@@ -70,9 +83,9 @@ func TestUpAndDown(t *testing.T) {
 	if err := s.Up(t.Context(), []Agent{node("a"), node("b")}, never(t)); err != nil {
 		t.Fatal(err)
 	}
-	pids := s.PIDs()
+	pids := pidsOf(s)
 	if len(pids) != 2 || pids["a"] == pids["b"] {
-		t.Errorf("PIDs() = %v, want two processes", pids)
+		t.Errorf("processes %v, want two processes", pids)
 	}
 	if len(admitted) != 2 || admitted["a"] == admitted["b"] {
 		t.Errorf("admitted keys = %v, want one for each node", admitted)
@@ -84,7 +97,7 @@ func TestUpAndDown(t *testing.T) {
 	if err := down(t, s, 30*time.Second); err != nil {
 		t.Errorf("Down() = %v, want nil", err)
 	}
-	if left := s.PIDs(); len(left) != 0 {
+	if left := pidsOf(s); len(left) != 0 {
 		t.Errorf("after Down: processes %v", left)
 	}
 }
@@ -117,16 +130,16 @@ func TestRestart(t *testing.T) {
 		if err := s.Up(t.Context(), []Agent{node("a")}, func(id model.NodeID) { gone <- id }); err != nil {
 			t.Fatal(err)
 		}
-		first := s.PIDs()["a"]
+		first := pidsOf(s)["a"]
 		if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		<-gone
 		// It is started again right after it was reported.
-		for s.PIDs()["a"] == 0 && t.Context().Err() == nil {
+		for pidsOf(s)["a"] == 0 && t.Context().Err() == nil {
 			runtime.Gosched()
 		}
-		if again := s.PIDs()["a"]; again == first {
+		if again := pidsOf(s)["a"]; again == first {
 			t.Errorf("pid after the restart = %d, want another", again)
 		}
 	})
@@ -163,7 +176,7 @@ func TestStubborn(t *testing.T) {
 	if err := down(t, s, 50*time.Millisecond); err == nil {
 		t.Error("Down() = nil, want that it had to kill")
 	}
-	if left := s.PIDs(); len(left) != 0 {
+	if left := pidsOf(s); len(left) != 0 {
 		t.Errorf("after Down: processes %v", left)
 	}
 }

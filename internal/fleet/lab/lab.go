@@ -30,6 +30,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/fleet/agentproc"
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
@@ -163,18 +164,11 @@ func describe(hosts []lab.Host) string {
 			services++
 		}
 	}
-	text := plural(len(hosts)-services, "node")
+	text := num.Count(len(hosts)-services, "node")
 	if services > 0 {
-		text += ", " + plural(services, "service")
+		text += ", " + num.Count(services, "service")
 	}
 	return text
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // oneLine is an error that can stand in a table: the lines that a service
@@ -209,14 +203,4 @@ func (f *Fleet) Down(ctx context.Context) error {
 		errs = append(errs, built.Down(ctx))
 	}
 	return errors.Join(errs...)
-}
-
-// PIDs returns the process ids of the running agents, by node: for tests.
-func (f *Fleet) PIDs() map[model.NodeID]int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.set == nil {
-		return nil
-	}
-	return f.set.PIDs()
 }

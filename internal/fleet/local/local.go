@@ -13,13 +13,13 @@ import (
 
 // Fleet is a set of agent processes.
 type Fleet struct {
+	*agentproc.Set
 	nodes int
-	set   *agentproc.Set
 }
 
 // New describes a fleet of so many nodes; nothing is started yet.
 func New(nodes int, cfg agentproc.Config) *Fleet {
-	return &Fleet{nodes: nodes, set: agentproc.New(cfg)}
+	return &Fleet{nodes: nodes, Set: agentproc.New(cfg)}
 }
 
 // Nodes returns the fleet's nodes: ids and labels.
@@ -47,13 +47,5 @@ func (f *Fleet) Up(ctx context.Context, ended func(model.NodeID)) error {
 	for _, n := range f.Nodes() {
 		agents = append(agents, agentproc.Agent{Node: n})
 	}
-	return f.set.Up(ctx, agents, ended)
+	return f.Set.Up(ctx, agents, ended)
 }
-
-// Down tells the agents to leave and waits until they have; those that have
-// not when ctx ends are killed.
-func (f *Fleet) Down(ctx context.Context) error { return f.set.Down(ctx) }
-
-// PIDs returns the process ids of the running agents, by node: for tests and
-// benchmarks that kill or weigh them.
-func (f *Fleet) PIDs() map[model.NodeID]int { return f.set.PIDs() }

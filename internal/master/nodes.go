@@ -1,0 +1,288 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/wire"
+)
+
+// recordNodes waits for the nodes, those apart that were given up, stores who
+// they are, and returns those that have not come in time.
+func (x *execution) recordNodes(ctx context.Context) (missing []model.NodeID, err error) {
+	ids := slices.DeleteFunc(slices.Clone(x.nodes), func(id model.NodeID) bool { return x.givenUp[id] })
+	missing = x.awaitNodes(ctx, ids)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	var nodes []model.Node
+	for _, id := range ids {
+		if slices.Contains(missing, id) {
+			continue
+		}
+		n, _ := x.m.reg.get(id)
+		nodes = append(nodes, n.node)
+		x.noteChange(n.node)
+	}
+	return missing, x.m.persist(ctx, "recording the nodes", func(ctx context.Context) error {
+		return x.m.cfg.Store.PutRunNodes(ctx, x.run.ID, nodes)
+	})
+}
+
+// noteChange records that a node which took part before is another host now:
+// what it measured then and what it measures from now on are two things.
+func (x *execution) noteChange(n model.Node) {
+	old, ok := x.before[n.ID]
+	x.before[n.ID] = n
+	if !ok || old.Facts.CPUModel == "" {
+		return // it has not measured anything yet
+	}
+	var changes []string
+	for _, c := range []struct{ what, old, now string }{
+		{"CPU model", old.Facts.CPUModel, n.Facts.CPUModel},
+		{"cores", fmt.Sprint(old.Facts.Cores), fmt.Sprint(n.Facts.Cores)},
+		{"memory", fmt.Sprint(old.Facts.Memory), fmt.Sprint(n.Facts.Memory)},
+		{"kernel", old.Facts.Kernel, n.Facts.Kernel},
+		{"microcode", old.Facts.Microcode, n.Facts.Microcode},
+		{"key", old.PublicKey, n.PublicKey},
+	} {
+		if c.old != c.now {
+			changes = append(changes, fmt.Sprintf("%s was %q, is %q", c.what, c.old, c.now))
+		}
+	}
+	if len(changes) == 0 {
+		return
+	}
+	x.m.ev.emit(model.Event{Run: x.run.ID, Node: n.ID, Kind: model.EventNodeChanged, Severity: model.Warning,
+		Text: fmt.Sprintf("node %s is not the host it was: %s", n.ID, strings.Join(changes, "; "))})
+}
+
+// nodesReady waits for the nodes of a step. A node that once did not come
+// back in time is not waited for again, so that a run whose node is dead ends
+// in reasonable time.
+func (x *execution) nodesReady(ctx context.Context, tasks []model.Task) (problem string, ok bool) {
+	var wait, dead []model.NodeID
+	now, _ := x.m.reg.missing(nodesOf(tasks))
+	for _, id := range now {
+		if x.givenUp[id] {
+			dead = append(dead, id)
+		} else {
+			wait = append(wait, id)
+		}
+	}
+	if len(dead) == 0 && len(wait) > 0 {
+		dead = x.awaitNodes(ctx, wait)
+		for _, id := range dead {
+			x.givenUp[id] = true
+		}
+	}
+	if len(dead) > 0 && ctx.Err() == nil {
+		return nodeList(dead) + " did not come back", false
+	}
+	return "", true
+}
+
+// awaitNodes waits until these nodes are up, at most timeouts.node, and
+// returns which are not.
+func (x *execution) awaitNodes(ctx context.Context, ids []model.NodeID) []model.NodeID {
+	timeout := time.After(x.timeouts.node)
+	for {
+		missing, changed := x.m.reg.missing(ids)
+		if len(missing) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return missing
+		case <-timeout:
+			return missing
+		case <-changed:
+		}
+	}
+}
+
+func nodeList(ids []model.NodeID) string {
+	var s []string
+	for _, id := range ids {
+		s = append(s, string(id))
+	}
+	if len(ids) == 1 {
+		return "node " + s[0]
+	}
+	return "nodes " + some(s, ", ")
+}
+
+// Before a step begins no node of the run, and no other one on its hosts, may
+// still be at work on something else: what goes on beside a measurement is
+// measured with it. Left-over work comes from a former life of the server, from
+// a run that is over, or from a task that was called off and did not end at
+// once. What another run has leased is at its work.
+
+// quietPoll is how often the nodes' own word is looked at; heartbeats bring it.
+const quietPoll = 100 * time.Millisecond
+
+// quiet ends left-over work and waits until every such node that is up says that
+// it has none. If that takes longer than timeouts.node the run cannot go on now;
+// it can be resumed.
+func (x *execution) quiet(ctx context.Context) error {
+	deadline := x.m.cfg.Now().Add(x.timeouts.node)
+	told := make(map[wire.Attempt]bool)
+	for {
+		busy := x.m.reg.busy(x.m.hasEnded)
+		maps.DeleteFunc(busy, func(node model.NodeID, _ wire.Attempt) bool { return !x.m.leases.disturbs(x.claim, node) })
+		if len(busy) == 0 {
+			return nil
+		}
+		for node, at := range busy {
+			if !told[at] {
+				told[at] = true
+				x.endLeftover(ctx, node, at)
+			}
+		}
+		if x.m.cfg.Now().After(deadline) {
+			var all []string
+			for node, at := range busy {
+				all = append(all, fmt.Sprintf("node %s is still at work on %s", node, at))
+			}
+			return fmt.Errorf("%w: %s", model.ErrUnavailable, strings.Join(all, "; "))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(quietPoll):
+		}
+	}
+}
+
+// endLeftover orders a node to end work that nobody waits for.
+func (x *execution) endLeftover(ctx context.Context, node model.NodeID, at wire.Attempt) {
+	step := string(at.Task)
+	if i := strings.LastIndexByte(step, '/'); i > 0 {
+		step = step[:i] // a task's id is its step's, and its position
+	}
+	o := wire.Order{Kind: wire.OrderCancel, Run: x.run.ID, Step: model.StepID(step), Attempt: at.Attempt,
+		Reason: "nobody waits for it any more"}
+	if err := x.m.cfg.Queue.Order(ctx, o, []model.NodeID{node}); err != nil {
+		x.m.log.Warn("ending left-over work", "node", node, "attempt", at, "err", err)
+	}
+	x.m.log.Info("a node is still at work on something else; it was told to stop", "node", node, "attempt", at)
+}
+
+// endedMemory bounds how many ended attempts are remembered. Only a node's
+// last one can matter, for at most a heartbeat.
+const endedMemory = 10000
+
+// noteEnded remembers that a node has delivered an attempt: its next heartbeats
+// may still name it.
+func (m *Master) noteEnded(r model.Result) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.ended) >= endedMemory {
+		clear(m.ended)
+	}
+	m.ended[wire.Attempt{Task: r.Task, Attempt: r.Attempt}] = true
+}
+
+func (m *Master) hasEnded(at wire.Attempt) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ended[at]
+}
+
+// addressBook says where the nodes of a run can be reached by each other.
+type addressBook map[model.NodeID]model.Host
+
+// addresses looks every node of the run up, as it is now: an agent that came
+// back may have another address. Nodes that share an address get slots, in the
+// order of their ids, so that all tasks of a run agree on them.
+func (x *execution) addresses() addressBook {
+	book := make(addressBook, len(x.nodes))
+	used := make(map[string]int)
+	for _, id := range slices.Sorted(slices.Values(x.nodes)) {
+		n, _ := x.m.reg.get(id)
+		h := model.Host{Node: id, Address: addressOf(n.node)}
+		h.Slot = used[h.Address]
+		used[h.Address]++
+		book[id] = h
+	}
+	return book
+}
+
+// addressOf is what its owner says, or else the node's first address; empty
+// when neither is known.
+func addressOf(n model.Node) string {
+	if a := n.Labels[model.LabelAddress]; a != "" {
+		return a
+	}
+	if len(n.Facts.Addresses) > 0 {
+		return n.Facts.Addresses[0]
+	}
+	return ""
+}
+
+func (b addressBook) hosts(ids []model.NodeID) []model.Host {
+	if len(ids) == 0 {
+		return nil
+	}
+	out := make([]model.Host, len(ids))
+	for i, id := range ids {
+		out[i] = b[id]
+	}
+	return out
+}
+
+// check refuses tasks that need an address that nobody knows.
+func (b addressBook) check(tasks []model.Task) error {
+	for _, t := range tasks {
+		for _, id := range append(slices.Clone(t.Spec.Peers), t.Spec.Clients...) {
+			if b[id].Address == "" {
+				return fmt.Errorf("%w: node %s has no address at which %s could reach it; start its agent with --label %s=ADDRESS",
+					model.ErrUnavailable, id, t.Node, model.LabelAddress)
+			}
+		}
+	}
+	return nil
+}
+
+// inPlace fills in what is known only now that the fleet is up: the addresses
+// of its services, where parameters name them as ${service.NAME}.
+func (x *execution) inPlace(spec model.Spec) model.Spec {
+	if x.fleet == nil {
+		return spec
+	}
+	var pairs []string
+	for name, address := range x.fleet.Services() {
+		pairs = append(pairs, model.ServicePlaceholder(name), address)
+	}
+	if len(pairs) > 0 {
+		spec.Params = fill(spec.Params, strings.NewReplacer(pairs...)).(map[string]any)
+	}
+	return spec
+}
+
+// fill replaces in every string of a value; the value itself stays as it is,
+// for the tasks of a workload share it.
+func fill(v any, r *strings.Replacer) any {
+	switch v := v.(type) {
+	case string:
+		return r.Replace(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = fill(v[k], r)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = fill(v[i], r)
+		}
+		return out
+	}
+	return v
+}
