@@ -116,7 +116,7 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 			s = of.Study
 		}
 	}
-	if err := Set(s, q.Params); err != nil {
+	if err := Set(a.Kinds.Studies, s, q.Params); err != nil {
 		return Answer{}, err
 	}
 	result, err := s.Analyze(ctx, in)
@@ -148,7 +148,7 @@ type Open func(ctx context.Context, name string) (*observe.Run, error)
 // name runs.
 func WithoutRun(ctx context.Context, kind study.Kind, q Question, open Open, name string, table io.Reader) (Answer, error) {
 	s := kind.New()
-	if err := Set(s, q.Params); err != nil {
+	if err := Set(study.Registry{kind}, s, q.Params); err != nil {
 		return Answer{}, err
 	}
 	in := study.Input{Open: open}
@@ -186,10 +186,10 @@ func of(r study.Result, bare bool) (Answer, error) {
 	return out, nil
 }
 
-// Set puts given parameters over those of a study and validates all of them:
-// what it does not take is a model.ErrUsage.
-func Set(s study.Study, params map[string]json.RawMessage) error {
-	err := experiment.Fill(s, params)
+// Set puts given parameters over those of a study, one of all that there are,
+// and validates them: what it does not take is a model.ErrUsage.
+func Set(all study.Registry, s study.Study, params map[string]json.RawMessage) error {
+	err := experiment.Fill(s, params, all)
 	if err == nil {
 		err = s.Validate()
 	}

@@ -47,7 +47,7 @@ func (d Design) Text(w io.Writer) error {
 
 // stepsLine says how many steps are known beforehand, if there are any.
 func (d Design) stepsLine(b *bytes.Buffer) {
-	if len(d.Steps) > 0 || len(d.Searches) == 0 {
+	if len(d.Steps) > 0 || len(d.Later) == 0 {
 		fmt.Fprintf(b, "steps     %s with %s, seed %d\n", num.Count(len(d.Steps), "step"), num.Count(d.Tasks(), "task"), d.Seed)
 	}
 }
@@ -99,8 +99,8 @@ func (d Design) stepLines(w *bytes.Buffer) (more int) {
 func (d Design) stepNodes(s model.Step) string {
 	measured := s.Subjects()
 	switch {
-	case s.Phase != model.Parallel:
-		return strings.Join(measured, ", ")
+	case len(measured) == 1:
+		return measured[0]
 	case len(s.Tasks) == len(d.Nodes):
 		return fmt.Sprintf("all %d at once", len(measured))
 	}
@@ -124,6 +124,9 @@ func (d Design) batchLines(w *bytes.Buffer) (more int) {
 // searchLines write the steps that results decide. Writing to a buffer cannot
 // fail.
 func (d Design) searchLines(b *bytes.Buffer) {
+	if len(d.Later) > 0 && len(d.Searches) == 0 {
+		fmt.Fprintf(b, "later     steps of %s, which follow from results\n", strings.Join(d.Later, ", "))
+	}
 	for _, s := range d.Searches {
 		most := time.Duration(s.Trials*s.Windows) * s.Window
 		fmt.Fprintf(b, "search    %s, %s: at most %d windows each that count, of about %s, at loads that follow from those before; %s at most, and the time to prepare and repeat\n",

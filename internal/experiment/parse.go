@@ -36,12 +36,12 @@ func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, err
 	}
 	file.set(set)
 	root := file.tree(file.root)
-	r := &reader{decoder: newDecoder(root, probs), kinds: kinds}
+	r := newReader(root, probs, kinds)
 	e := r.experiment()
 	if err := probs.err(); err != nil {
 		return nil, err
 	}
-	e.SourceName, e.root = filepath.Base(name), root
+	e.SourceName, e.root, e.kinds = filepath.Base(name), root, kinds
 	if e.Name == "" {
 		e.Name = defaultName(name)
 	}
@@ -79,11 +79,22 @@ type reader struct {
 	kinds Kinds
 }
 
+func newReader(root *value, probs *problems, kinds Kinds) *reader {
+	d := newDecoder(root, probs)
+	d.phases = phases(kinds.Studies)
+	return &reader{decoder: d, kinds: kinds}
+}
+
 // experiment reads the whole file. Of one with problems it returns the parts
 // that are right.
 func (r *reader) experiment() *Experiment {
 	e := defaults()
-	if !r.decode(r.root, nil, reflect.ValueOf(&e).Elem(), shapeOf(reflect.TypeFor[Experiment](), "")) && r.root.kind != objectValue {
+	top := shapeOf(reflect.TypeFor[Experiment](), "")
+	for _, kind := range r.kinds.Studies {
+		top.keys = append(top.keys, kind.Top...)
+	}
+	slices.Sort(top.keys)
+	if !r.decode(r.root, nil, reflect.ValueOf(&e).Elem(), top) && r.root.kind != objectValue {
 		return &e
 	}
 	r.checkTop(&e)
@@ -160,9 +171,10 @@ func (v *value) own(common any) map[string]any {
 }
 
 // Fill sets the parameters of a study that were given apart from a file, by
-// their JSON keys: params is a pointer to their struct. What its tags do not
-// allow is a model.InputErrors, in which keys have no place.
-func Fill(params any, given map[string]json.RawMessage) error {
+// their JSON keys: params is a pointer to their struct, studies are those that
+// there are. What the tags do not allow is a model.InputErrors, in which keys
+// have no place.
+func Fill(params any, given map[string]json.RawMessage, studies study.Registry) error {
 	src, err := json.Marshal(given)
 	if err != nil {
 		return fmt.Errorf("encoding the parameters: %w", err)
@@ -176,6 +188,7 @@ func Fill(params any, given map[string]json.RawMessage) error {
 	fields := fieldsOf(into.Type())
 	known := keysOf(fields)
 	d := newDecoder(root, probs)
+	d.phases = phases(studies)
 	d.unknownKeys(root, nil, known)
 	d.fields(root, nil, into, slices.DeleteFunc(fields, func(f field) bool { return root.get(f.key) == nil }), known)
 	for i := range probs.list {
@@ -221,73 +234,6 @@ func (r *reader) checkWorkload(w *Workload, e *Experiment, v *value, path []stri
 		r.report(timeoutAt, fmt.Sprintf("the timeout of %s is too short", w.Timeout),
 			fmt.Sprintf("a task of this workload takes about %s", need))
 	}
-}
-
-// readStudy reads the question that the file asks.
-func (r *reader) readStudy(e *Experiment) {
-	path := []string{"study"}
-	if r.root.get("study") == nil {
-		return
-	}
-	var entry StudyEntry
-	s, ok := r.entry(path, &entry, r.kinds.studyNames(), func(kind string) any {
-		k, _ := r.kinds.Studies.Find(kind)
-		return k.New()
-	}).(study.Study)
-	if !ok {
-		return
-	}
-	if err := s.Validate(); err != nil {
-		r.reportErrors(path, err)
-		return
-	}
-	entry.Study = s
-	e.Study = &entry
-	kind, _ := r.kinds.Studies.Find(entry.Kind)
-	if r.root.get("evaluations") == nil && len(kind.Phases) > 0 {
-		e.Evaluations = kind.Phases
-	}
-}
-
-// designers chooses who says what is measured.
-func (r *reader) designers(e *Experiment) {
-	if e.Study != nil {
-		if d, ok := e.Study.Study.(study.Designer); ok {
-			e.Designers = []study.Designer{d}
-			return
-		}
-	}
-	for _, kind := range r.kinds.Studies {
-		if !slices.ContainsFunc(kind.Phases, e.Has) {
-			continue
-		}
-		if d, ok := kind.New().(study.Designer); ok {
-			r.shareKeys(e, d)
-			e.Designers = append(e.Designers, d)
-		}
-	}
-}
-
-// shareKeys gives a study the keys that stand at the top of a file which names
-// no study, as far as it has them.
-func (r *reader) shareKeys(e *Experiment, d study.Designer) {
-	b, err := json.Marshal(map[string]any{"sizes": e.Sizes, "interleave": e.Interleave, "rotate": e.Rotate})
-	if err == nil {
-		err = json.Unmarshal(b, d)
-	}
-	if err != nil {
-		r.report(nil, err.Error(), "")
-	}
-}
-
-// studyNames are the questions that a file may ask, sorted.
-func (k Kinds) studyNames() []string {
-	var out []string
-	for _, s := range k.Studies {
-		out = append(out, s.Name)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // reportErrors notes what somebody who knows says against a value: a workload

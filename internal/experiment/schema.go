@@ -51,7 +51,12 @@ func experimentSchema(kinds Kinds) (*invopop.Schema, error) {
 	if err := addWorkloads(root.Definitions, kinds.Workloads); err != nil {
 		return nil, err
 	}
-	return root, addStudies(root.Definitions, kinds.Studies)
+	phase := &invopop.Schema{Type: "string", Description: "A kind of step, which a study designs."}
+	for _, p := range phases(kinds.Studies) {
+		phase.Enum = append(phase.Enum, p)
+	}
+	root.Definitions["phase"] = phase
+	return root, addStudies(root, kinds.Studies)
 }
 
 // addWorkloads adds the definition "workload", which dispatches on kind to one
@@ -68,16 +73,22 @@ func addWorkloads(defs invopop.Definitions, reg workload.Registry) error {
 	return nil
 }
 
-// addStudies adds the definition "study" in the same way.
-func addStudies(defs invopop.Definitions, reg study.Registry) error {
+// addStudies adds the definition "study" in the same way, and the keys of
+// studies that may stand at the top.
+func addStudies(root *invopop.Schema, reg study.Registry) error {
 	type keys StudyEntry // its own type stands for a reference to this
 	entry := newEntrySchema("study", keys{})
 	for _, k := range reg {
-		if err := entry.add(defs, k.Name, k.Summary, k.New()); err != nil {
+		if err := entry.add(root.Definitions, k.Name, k.Summary, k.New()); err != nil {
 			return err
 		}
+		for _, key := range k.Top {
+			if s, ok := root.Definitions["study-"+k.Name].Properties.Get(key); ok {
+				root.Properties.Set(key, s)
+			}
+		}
 	}
-	defs["study"] = entry.schema
+	root.Definitions["study"] = entry.schema
 	return nil
 }
 
@@ -155,7 +166,7 @@ func mapType(t reflect.Type) *invopop.Schema {
 	case reflect.TypeFor[unit.Rate]():
 		return &invopop.Schema{Ref: "#/$defs/rate"}
 	case reflect.TypeFor[model.Phase]():
-		return &invopop.Schema{Type: "string", Enum: []any{string(model.Serial), string(model.Parallel), string(model.Search)}}
+		return &invopop.Schema{Ref: "#/$defs/phase"}
 	case reflect.TypeFor[StudyEntry]():
 		return &invopop.Schema{Ref: "#/$defs/study"}
 	case reflect.TypeFor[[]Workload]():

@@ -140,6 +140,35 @@ func (v *value) has(path []string) bool {
 	return true
 }
 
+// replaced returns a copy of the tree in which change has changed the value at
+// a path, which must exist; what is not on the way to it is shared.
+func (v *value) replaced(change func(*value), path ...string) *value {
+	out := *v
+	out.members, out.items = slices.Clone(v.members), slices.Clone(v.items)
+	if len(path) == 0 {
+		change(&out)
+		return &out
+	}
+	if m := out.member(path[0]); m != nil {
+		m.value = m.value.replaced(change, path[1:]...)
+	} else if i, err := strconv.Atoi(path[0]); err == nil {
+		out.items[i] = out.items[i].replaced(change, path[1:]...)
+	}
+	return &out
+}
+
+// moveTo gives a value and everything in it a place.
+func (v *value) moveTo(at pos) {
+	v.at = at
+	for i := range v.members {
+		v.members[i].at = at
+		v.members[i].value.moveTo(at)
+	}
+	for _, item := range v.items {
+		item.moveTo(at)
+	}
+}
+
 // show turns a path of keys and indices into the notation of --set, in which
 // a list entry goes by its name where it has one.
 func (v *value) show(path []string) []string {

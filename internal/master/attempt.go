@@ -189,7 +189,7 @@ type tally struct {
 	total, ready, open int
 	outcomes           map[model.Outcome]int
 	worst              time.Duration
-	// firstBad is the first task found that did not end well, for people.
+	// firstBad is the first task of the step that did not end well, for people.
 	firstBad string
 }
 
@@ -200,7 +200,7 @@ func (a *attempt) tally() tally {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := tally{total: len(a.tasks), outcomes: make(map[model.Outcome]int), worst: a.worst}
-	for _, w := range a.tasks {
+	for _, w := range a.order {
 		if w.ready || w.outcome != "" {
 			t.ready++
 		}

@@ -85,16 +85,16 @@ const (
 // whole: a parallel trial in which one node was lost says nothing about n
 // nodes.
 type Step struct {
-	ID       StepID    `json:"id"`
-	Run      RunID     `json:"run"`
-	Number   int       `json:"number"` // position in the run, from 0
-	Phase    Phase     `json:"phase"`
-	Workload string    `json:"workload"` // name given in the experiment file
-	Trial    int       `json:"trial"`    // from 1
+	ID       StepID `json:"id"`
+	Run      RunID  `json:"run"`
+	Number   int    `json:"number"` // position in the run, from 0
+	Phase    Phase  `json:"phase"`
+	Workload string `json:"workload"` // name given in the experiment file
+	Trial    int    `json:"trial"`    // from 1
 	Treatment
-	Barrier  bool      `json:"barrier"`  // tasks start together at an absolute time
-	State    StepState `json:"state"`
-	Attempt  int       `json:"attempt"` // 0 before the first, then from 1
+	Barrier bool      `json:"barrier"` // tasks start together at an absolute time
+	State   StepState `json:"state"`
+	Attempt int       `json:"attempt"` // 0 before the first, then from 1
 	// StartAt is the agreed start of the last attempt, in server time; zero
 	// without a barrier.
 	StartAt time.Time `json:"start_at,omitzero"`
