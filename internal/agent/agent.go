@@ -57,7 +57,6 @@ type Config struct {
 	Environ []string
 	Dial    queue.DialOptions
 	Log     *slog.Logger
-	Now     func() time.Time
 }
 
 // Agent executes tasks on one node.
@@ -90,16 +89,13 @@ func New(cfg Config) (*Agent, error) {
 	if err := cfg.Node.ID.Validate(); err != nil {
 		return nil, fmt.Errorf("naming this node: %w (set it with --node)", err)
 	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	cfg.Node.PublicKey = cfg.Key.Public()
 	for _, d := range []string{artifactDir, scratchDir} {
 		if err := os.MkdirAll(filepath.Join(cfg.StateDir, d), 0o700); err != nil {
 			return nil, fmt.Errorf("creating the agent's state directory: %w", err)
 		}
 	}
-	j, err := openJournal(cfg.StateDir, cfg.Now())
+	j, err := openJournal(cfg.StateDir, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +168,7 @@ func (a *Agent) register(ctx context.Context, doing string, holding []wire.Attem
 func (a *Agent) holding() ([]wire.Attempt, error) {
 	entries, damaged, err := a.journal.pending()
 	for _, f := range damaged {
-		a.log.Warn("unreadable journal entry; its attempt will be counted as lost", "file", f)
+		a.log.Warn("cannot read a journal entry; its attempt counts as lost", "file", f)
 	}
 	var out []wire.Attempt
 	for _, e := range entries {
@@ -247,7 +243,7 @@ func (a *Agent) goodbye(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session}); err != nil {
-		a.log.Warn("leaving without a goodbye", "err", err)
+		a.log.Warn("leaving without telling the server", "err", err)
 	}
 }
 
@@ -255,7 +251,7 @@ func (a *Agent) goodbye(ctx context.Context) {
 func (a *Agent) reportRefused(as wire.Assignment, why error) {
 	a.log.Warn("refused a task", "task", as.Task, "why", why)
 	err := a.link.Report(wire.Report{Node: a.cfg.Node.ID, Event: model.Event{
-		Time: a.cfg.Now(), Run: as.Run, Step: as.Step, Task: as.Task, Node: a.cfg.Node.ID,
+		Time: time.Now(), Run: as.Run, Step: as.Step, Task: as.Task, Node: a.cfg.Node.ID,
 		Kind: model.EventTaskRefused, Severity: model.Problem,
 		Text: fmt.Sprintf("node %s refused a task: %v", a.cfg.Node.ID, why),
 	}})
@@ -285,7 +281,7 @@ func retry(ctx context.Context, log *slog.Logger, doing string, try func(context
 		}
 		if ctx.Err() == nil && err.Error() != said {
 			said = err.Error()
-			log.Warn(doing+" does not work now; trying on", "err", err)
+			log.Warn(doing+" does not work now; retrying", "err", err)
 		}
 		select {
 		case <-ctx.Done():

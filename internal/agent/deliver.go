@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/runner"
@@ -40,9 +41,9 @@ func (a *Agent) deliver(ctx context.Context, e entry) error {
 		return err
 	}
 	if dropped {
-		a.log.Info("the server does not want this result any more", "attempt", e.Attempt)
+		a.log.Info("the server no longer needs this result", "attempt", e.Attempt)
 	}
-	return a.journal.markDelivered(e.Attempt, a.cfg.Now())
+	return a.journal.markDelivered(e.Attempt, time.Now())
 }
 
 // deliverOnce sends artifacts first, so that a stored result never names an
@@ -72,7 +73,7 @@ func (a *Agent) deliverOnce(ctx context.Context, e entry, sent map[string]int64)
 func (a *Agent) sendArtifact(ctx context.Context, e entry, name string, sent map[string]int64) error {
 	f, err := os.Open(e.Artifacts[name])
 	if err != nil {
-		a.log.Warn("an artifact is gone", "artifact", name, "err", err)
+		a.log.Warn("an artifact is missing", "artifact", name, "err", err)
 		return nil
 	}
 	defer f.Close() //nolint:errcheck // read only
@@ -129,13 +130,13 @@ func (a *Agent) endUnfinished() error {
 		}
 		if e.Group > 0 {
 			if err := runner.KillLeftover(e.Group, e.Ticks); err != nil {
-				return fmt.Errorf("killing what is left of %s: %w", e.Attempt, err)
+				return fmt.Errorf("killing the rest of %s: %w", e.Attempt, err)
 			}
 		}
 		e.Result = &model.Result{
 			Run: e.Run, Step: e.Step, Task: e.Attempt.Task, Attempt: e.Attempt.Attempt, Node: e.Node,
 			Outcome: model.OutcomeLost,
-			Error:   "the agent ended in mid-task",
+			Error:   "the agent ended during the task",
 		}
 		if err := a.journal.put(e); err != nil {
 			return err

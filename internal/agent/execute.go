@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -19,12 +20,12 @@ func (a *Agent) handle(ctx context.Context, as wire.Assignment) error {
 	at := wire.Attempt{Task: as.Task, Attempt: as.Attempt}
 	if a.journal.isOver(at) {
 		// A repetition, a replay, or an attempt that a newer one has replaced.
-		a.log.Info("not run again: a result of this attempt or of a later one was delivered before", "attempt", at)
+		a.log.Info("attempt skipped: a result of this or a later attempt was already delivered", "attempt", at)
 		return nil
 	}
 	a.running.Store(&at)
 	defer a.running.Store(nil)
-	e := entry{Attempt: at, Run: as.Run, Step: as.Step, Node: as.Node, Started: a.cfg.Now()}
+	e := entry{Attempt: at, Run: as.Run, Step: as.Step, Node: as.Node, Started: time.Now()}
 	if err := a.journal.put(e); err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (x *execution) start(ctx context.Context) error {
 	a := x.agent
 	p, err := runner.Start(context.WithoutCancel(ctx), runner.Config{
 		Command: a.cfg.Runner,
-		Task:    x.as.Task, Attempt: x.as.Attempt, Node: x.as.Node, Spec: x.as.Spec,
+		Task:    x.as.Task, Node: x.as.Node, Spec: x.as.Spec,
 		Place:       runner.Place{Self: x.as.Self, Peers: x.as.Peers, Clients: x.as.Clients, Volumes: a.cfg.Volumes},
 		Dir:         filepath.Join(a.cfg.StateDir, scratchDir),
 		WorkDir:     a.cfg.WorkDir,
@@ -128,7 +129,7 @@ func (x *execution) awaitStart(ctx context.Context) (at time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	if !x.as.Barrier {
-		return x.agent.cfg.Now(), true
+		return time.Now(), true
 	}
 	return x.awaitAgreement(ctx, timeout.C)
 }
@@ -209,7 +210,7 @@ func (x *execution) sayReady(ctx context.Context, replies chan<- wire.ReadyReply
 		defer cancel()
 		r, err := x.agent.link.Ready(ctx, msg)
 		if err != nil {
-			x.agent.log.Debug("saying ready", "err", err)
+			x.agent.log.Debug("reporting ready", "err", err)
 			return
 		}
 		select {
@@ -290,7 +291,7 @@ type watch struct {
 func (a *Agent) beginWatch(ctx context.Context, pid int) *watch {
 	process, err := procself.ReadProcess(pid)
 	if err != nil {
-		a.log.Debug("the processor time of others will not be known", "err", err)
+		a.log.Debug("cannot read the processor time of other processes", "err", err)
 	}
 	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: process.CPU, known: err == nil}
 }
@@ -310,4 +311,68 @@ func (w *watch) into(r *model.Result, out runner.Outcome) {
 	}
 	// The clocks are coarse: a little less than nothing is nothing.
 	r.Samples = append(r.Samples, model.Sample{Metric: model.MetricOtherCPU, Unit: "core", Value: max(0, others/lasted), Better: model.Lower, Info: true})
+}
+
+// orderRouter passes the master's orders to the task that waits for them, and
+// remembers cancels for tasks that have not begun yet.
+type orderRouter struct {
+	mu        sync.Mutex
+	step      model.StepID
+	attempt   int
+	waiting   chan wire.Order // nil when no task is running
+	cancelled map[model.StepID]int
+}
+
+// cancelMemory bounds how many cancelled steps are remembered; an agent runs
+// one task at a time, so that only the latest few can matter.
+const cancelMemory = 1024
+
+// follow returns the orders for this step and attempt, from now on. A cancel
+// that came earlier is delivered at once. end must be called.
+func (r *orderRouter) follow(step model.StepID, attempt int) (orders <-chan wire.Order, end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step, r.attempt = step, attempt
+	r.waiting = make(chan wire.Order, 8) // a start and a few repeated cancels
+	if upTo, ok := r.cancelled[step]; ok && upTo >= attempt {
+		r.waiting <- wire.Order{Kind: wire.OrderCancel, Step: step, Attempt: upTo}
+	}
+	return r.waiting, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.waiting = nil
+	}
+}
+
+// deliver hands an order to the task that it concerns.
+func (r *orderRouter) deliver(o wire.Order) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// A start is for one attempt, a cancel for it and all before.
+	concerns := o.Attempt == r.attempt
+	if o.Kind == wire.OrderCancel {
+		concerns = o.Attempt >= r.attempt
+		if r.cancelled == nil || len(r.cancelled) >= cancelMemory {
+			r.cancelled = make(map[model.StepID]int)
+		}
+		r.cancelled[o.Step] = max(r.cancelled[o.Step], o.Attempt)
+	}
+	if r.waiting == nil || o.Step != r.step || !concerns {
+		return
+	}
+	select {
+	case r.waiting <- o:
+	default: // the task has more orders than it can use already
+	}
+}
+
+func (a *Agent) followOrders(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case o := <-a.link.Orders():
+			a.orders.deliver(o)
+		}
+	}
 }

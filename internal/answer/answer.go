@@ -99,7 +99,7 @@ type Asker struct {
 func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	kind, ok := a.Kinds.Studies.Find(q.Study)
 	if !ok {
-		return Answer{}, fmt.Errorf("%w: no study is called %q", model.ErrUsage, q.Study)
+		return Answer{}, fmt.Errorf("%w: unknown study %q", model.ErrUsage, q.Study)
 	}
 	if q.Run == "" && !kind.Optional {
 		return Answer{}, fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, kind.Name)
@@ -158,7 +158,7 @@ func WithoutRun(ctx context.Context, kind study.Kind, q Question, open Open, nam
 	case table == nil:
 		result, err = s.Analyze(ctx, in)
 	case !ok:
-		err = fmt.Errorf("%w: %s reads no tables; give it a run", model.ErrUsage, kind.Name)
+		err = fmt.Errorf("%w: %s cannot read tables; give it a run", model.ErrUsage, kind.Name)
 	default:
 		result, err = importer.Import(ctx, in, name, table)
 	}

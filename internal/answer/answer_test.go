@@ -283,7 +283,7 @@ func TestWithoutRun(t *testing.T) {
 		t.Errorf("a bad table: %v, want its place", err)
 	}
 	_, err = answer.WithoutRun(t.Context(), capacity.Kind(), answer.Question{}, nil, "x.csv", strings.NewReader(table))
-	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "capacity reads no tables") {
+	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "capacity cannot read tables") {
 		t.Errorf("a study that reads none: %v", err)
 	}
 	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("sizes", "[0]")}, nil, "pairs.csv", strings.NewReader(table))

@@ -112,11 +112,11 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted
 	kinds := slices.DeleteFunc(slices.Clone(a.Kinds.Studies), func(k study.Kind) bool { return !asks(k) })
 	if len(params) > 0 && !slices.ContainsFunc(kinds, given) {
 		if named != nil {
-			return nil, fmt.Errorf("%w: run %s asks for the study %s, which has no such threshold; leave it out", model.ErrUsage, run.Run().ID, named.Kind)
+			return nil, fmt.Errorf("%w: run %s belongs to the study %s, which has no such threshold; leave it out", model.ErrUsage, run.Run().ID, named.Kind)
 		}
 		i := slices.IndexFunc(a.Kinds.Studies, given)
 		if i < 0 {
-			return nil, fmt.Errorf("%w: this server does not know the study that the threshold is for", model.ErrUsage)
+			return nil, fmt.Errorf("%w: this server does not know the study of this threshold", model.ErrUsage)
 		}
 		kinds = append(kinds, a.Kinds.Studies[i])
 	}

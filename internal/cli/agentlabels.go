@@ -2,8 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -29,21 +27,15 @@ func (a *agentLabels) Set(text string) error {
 	for pair := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		if !ok || key == "" {
-			return fmt.Errorf("%q is no label; allowed is KEY=VALUE, several with commas between, or %s", pair, allAgents)
+			return fmt.Errorf("%q must be KEY=VALUE, several separated by commas, or %s", pair, allAgents)
 		}
 		a.labels[key] = value
 	}
 	return nil
 }
 
-// String implements pflag.Value.
-func (a *agentLabels) String() string {
-	var pairs []string
-	for _, k := range slices.Sorted(maps.Keys(a.labels)) {
-		pairs = append(pairs, k+"="+a.labels[k])
-	}
-	return strings.Join(pairs, ",")
-}
+// String implements pflag.Value; there is no default.
+func (a *agentLabels) String() string { return "" }
 
 // Type implements pflag.Value.
 func (a *agentLabels) Type() string { return "KEY=VALUE,..." }

@@ -17,7 +17,7 @@ func TestCapacityFlags(t *testing.T) {
 		{"--connections 0", "from 1 to 60000"},
 		{"--connections -5", "from 1 to 60000"},
 		{"--records -1", "a whole number of at least 1"},
-		{"--generators 0", "--generators: 0 is too small; allowed is a whole number from 1 to 256"},
+		{"--generators 0", "--generators: 0 is too small; use a whole number from 1 to 256"},
 		{"--generators 2 --agents all", "one of the two"},
 		{"--fail-below 0", "above 0"},
 		{"--fail-below -5", "must be a number"},
@@ -26,13 +26,13 @@ func TestCapacityFlags(t *testing.T) {
 		{"--fail-below 2000 --max 1kop/s", "allow a larger load"},
 		{"--http2", "https://"},
 		{"--expect 999", "statuses"},
-		{"--mix w1", "no data store"},
+		{"--mix w1", "only apply to data stores"},
 		{"--timeout 100ms", "set request_timeout (--timeout) above 100ms"},
 		{"--start 5op/s --min 6", "--start: loads from 6 to"},
-		{"--max 5MB/s", "--max: 5MB/s is no rate of requests"},
-		{"--window 1.5s", "--window: 1.5s is not a number of whole seconds"},
+		{"--max 5MB/s", "--max: 5MB/s is not a rate of requests"},
+		{"--window 1.5s", "--window: 1.5s is not a whole number of seconds"},
 		{"--generators 300", "--generators: 300 is too large"},
-		{"--mix zz", "--mix: \"zz\" is not known here"},
+		{"--mix zz", "--mix: unknown value \"zz\""},
 	} {
 		args := append([]string{"capacity", "http://127.0.0.1:1/", "--sla", "p90=100ms"}, strings.Fields(c.args)...)
 		var out, said strings.Builder

@@ -101,7 +101,7 @@ func TestStarvedGenerator(t *testing.T) {
 	if r.Limit != capacity.LimitGenerator || r.Estimate != nil || r.CI != nil {
 		t.Errorf("limit %s, estimate %v, want generator and none", r.Limit, r.Estimate)
 	}
-	if !strings.Contains(strings.Join(r.Warnings, "\n"), "no capacity of the target") {
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "the target's capacity is unknown") {
 		t.Errorf("the warnings do not say why: %q", r.Warnings)
 	}
 }

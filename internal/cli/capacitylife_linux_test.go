@@ -121,7 +121,7 @@ func checkOtherVersion(t *testing.T, d model.RunData) {
 	}
 	_, stderr, err := w.try("resume", "latest", "--store", url)
 	checkExit(t, "resume", err, 2)
-	if !strings.Contains(stderr, "was searched by another version of scalebench") || !strings.Contains(stderr, "search again") {
+	if !strings.Contains(stderr, "another version of scalebench ran the search") || !strings.Contains(stderr, "search again") {
 		t.Errorf("resume of a search of another version says %q", stderr)
 	}
 }

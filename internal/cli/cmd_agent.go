@@ -22,7 +22,6 @@ import (
 	"github.com/scalebench/scalebench/internal/runner"
 )
 
-// agentOptions are the flags of `scalebench agent`.
 type agentOptions struct {
 	node, state, workDir string
 	labels, volumes      []string
@@ -32,7 +31,7 @@ type agentOptions struct {
 func (c *common) agentCommand() *cobra.Command {
 	var opt agentOptions
 	cmd := &cobra.Command{
-		Use: "agent", Short: "run the agent of a node",
+		Use: "agent", Short: "run an agent on this node",
 		Long: `Joins a server with a token from "scalebench token" and executes its tasks, one at
 a time. The token is needed once; the identity is kept in the state directory.
 The agent survives restarts of the server and leaves on SIGTERM.`,
@@ -47,7 +46,7 @@ The agent survives restarts of the server and leaves on SIGTERM.`,
 	f.StringVar(&opt.state, "state", "", "state directory: identity and undelivered results (default: below the data directory)")
 	f.StringVar(&opt.workDir, "workdir", "", "where commands start (default: the current directory)")
 	f.StringArrayVar(&opt.labels, "label", nil, "label of this node: KEY=VALUE (may be repeated)")
-	f.StringArrayVar(&opt.volumes, "volume", nil, "folder or block device that workloads may write to by this name: NAME=PATH (may be repeated)")
+	f.StringArrayVar(&opt.volumes, "volume", nil, "folder or block device that workloads may write to: NAME=PATH (may be repeated)")
 	f.BoolVar(&opt.exitWithStdin, "exit-with-stdin", false, "end when standard input closes")
 	if err := f.MarkHidden("exit-with-stdin"); err != nil {
 		panic(err) // the flag is defined one line above
@@ -59,7 +58,7 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 	c.logFrom(slog.LevelInfo)
 	// An agent allocates little and must be small: it shares the node with what
 	// is measured there.
-	debug.SetGCPercent(agentGCPercent)
+	debug.SetGCPercent(25)
 	if opt.exitWithStdin {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -97,9 +96,6 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 	}
 	return a.Run(ctx)
 }
-
-// agentGCPercent lets the heap grow by a quarter between collections.
-const agentGCPercent = 25
 
 // agentConfig collects who this node is and whom it serves.
 func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Config, error) {
@@ -164,7 +160,7 @@ func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key,
 	if raw == "" {
 		kept, err := queue.ReadServerInfo(file)
 		if err != nil {
-			return kept, fmt.Errorf("%w: this node has not joined a server yet; get a token with `scalebench token` there and give it with --token", model.ErrUsage)
+			return kept, fmt.Errorf("%w: this node has not joined a server yet; run `scalebench token` there and give the token with --token", model.ErrUsage)
 		}
 		if c.serverAddr != "" {
 			kept.Servers = []string{c.serverAddr}
@@ -184,7 +180,7 @@ func parsePairs(flag, form string, list []string) (map[string]string, error) {
 	for _, l := range list {
 		k, v, ok := strings.Cut(l, "=")
 		if !ok || k == "" {
-			return nil, fmt.Errorf("%w: --%s %q: want %s", model.ErrUsage, flag, l, form)
+			return nil, fmt.Errorf("%w: --%s %q must be %s", model.ErrUsage, flag, l, form)
 		}
 		out[k] = v
 	}

@@ -26,7 +26,7 @@ func (c *common) capacityCommand() *cobra.Command {
 	}
 	flags := addParams(cmd.Flags(), capacity.NewFlags())
 	cmd.Flags().Var(&agents, "agents", "use the server's agents with these labels, KEY=VALUE,…, or all of them: all")
-	cmd.Flags().BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is in line")
+	cmd.Flags().BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is queued")
 	cmd.Flags().StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
 	_ = cmd.MarkFlagRequired("sla") // it exists
 	sla := cmd.Flag("sla")
@@ -98,11 +98,11 @@ func checkResumable(ctx context.Context, s service, run model.Run) error {
 	}
 	var shown struct{ Searches []capacity.Record }
 	if err := json.Unmarshal(a.Result, &shown); err != nil {
-		return fmt.Errorf("reading what run %s has found: %w", run.ID, err)
+		return fmt.Errorf("reading the results of run %s: %w", run.ID, err)
 	}
 	for _, r := range shown.Searches {
 		if r.Limit == capacity.LimitUnknown {
-			return fmt.Errorf("%w: %s was searched by another version of scalebench, which would go on with other loads; resume run %s with that, or search again", model.ErrUsage, r.Workload, run.ID)
+			return fmt.Errorf("%w: another version of scalebench ran the search %s and would try other loads; resume run %s with that version, or search again", model.ErrUsage, r.Workload, run.ID)
 		}
 	}
 	return nil

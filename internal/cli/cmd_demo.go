@@ -26,8 +26,8 @@ func (c *common) demoCommand() *cobra.Command {
 	processes := false
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "see it work on this machine, in about a minute",
-		Long: `Runs a small experiment on this machine, with nothing configured, prints the CDI
+		Short: "try scalebench on this machine in about a minute",
+		Long: `Runs a small experiment on this machine without configuration, prints the CDI
 table and writes an HTML report.
 
 With the rights to make a lab (root), it makes four hosts behind an uplink that
@@ -54,7 +54,7 @@ loses depends on the machine.`,
 			return c.executeSource(cmd.Context(), src, 0, opt)
 		},
 	}
-	cmd.Flags().BoolVar(&processes, "local", false, "agent processes, even where a lab could be made")
+	cmd.Flags().BoolVar(&processes, "local", false, "use agent processes, even if a lab is possible")
 	cmd.Flags().StringArrayVar(&opt.set, "set", nil, "replace a value of the demo's experiment file: KEY.PATH=VALUE")
 	cmd.Flags().StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
 	c.addFormat(cmd)
@@ -68,7 +68,7 @@ func (c *common) demoText(processes bool) string {
 	}
 	if err := lab.Check(); err != nil {
 		c.log.Debug("the demo makes no lab", "err", err)
-		c.say("no lab can be made here (`scalebench lab up --help`); four agent processes share this machine instead")
+		c.say("no lab is possible here (see `scalebench lab up --help`); four agent processes share this machine instead")
 		return demoLocal
 	}
 	return demoLab

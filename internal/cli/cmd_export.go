@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -18,18 +19,19 @@ func (c *common) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export RUN", Short: "export everything measured in a run",
 		Long: `Exports a run. JSON holds all that is stored: the run with its experiment file,
-nodes with facts, steps, results of every attempt with samples, series,
-histograms and what the monitor saw of the node, events. CSV holds one line per sample, ready for a spreadsheet.`,
+nodes with facts, steps, events, and the results of every attempt with samples,
+series, histograms and the monitor's host metrics. CSV holds one line per sample,
+ready for a spreadsheet.`,
 		Example: `  scalebench export latest > run.json
   scalebench export latest --format csv > samples.csv`,
 		Args: oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "json" && format != "csv" {
-				return fmt.Errorf("%w: --format %q: want json or csv", model.ErrUsage, format)
+				return fmt.Errorf("%w: --format %q must be json or csv", model.ErrUsage, format)
 			}
 			return c.withData(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
 				if format == "json" {
-					return printJSON(c.env.Stdout, d)
+					return render.JSON(c.env.Stdout, d)
 				}
 				return exportCSV(c.env.Stdout, d)
 			})

@@ -20,8 +20,8 @@ func (c *common) validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate FILE",
 		Short: "check an experiment or job file",
-		Long: `Checks an experiment file (YAML) or a job file (JSON) and reports everything
-that is wrong with it, as file:line:col. Exit code 2 if anything is.`,
+		Long: `Checks an experiment file (YAML) or a job file (JSON) and reports all
+problems as file:line:col. The exit code is 2 if there are any.`,
 		Example: "  scalebench validate experiment.yaml",
 		Args:    oneArg("the file"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -40,7 +40,7 @@ that is wrong with it, as file:line:col. Exit code 2 if anything is.`,
 			return write(c.env.Stdout, name+": valid\n")
 		},
 	}
-	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file first: KEY.PATH=VALUE")
+	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file: KEY.PATH=VALUE")
 	return cmd
 }
 
@@ -74,8 +74,8 @@ func (c *common) schemaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "print the JSON Schema of experiment files",
-		Long: `Prints the JSON Schema of experiment files, with which editors complete and check
-them, or with --job that of the job files of "scalebench submit".`,
+		Long: `Prints the JSON Schema of experiment files. Editors use it to complete and check
+them. With --job it prints the schema of the job files of "scalebench submit".`,
 		Example: "  scalebench schema > scalebench.schema.json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -90,7 +90,7 @@ them, or with --job that of the job files of "scalebench submit".`,
 			return write(c.env.Stdout, strings.TrimRight(string(out), "\n")+"\n")
 		},
 	}
-	cmd.Flags().BoolVar(&job, "job", false, "the schema of job files")
+	cmd.Flags().BoolVar(&job, "job", false, "print the schema of job files")
 	return cmd
 }
 
@@ -103,8 +103,8 @@ func (c *common) submitCommand() *cobra.Command {
 		Short: "run a job file: commands on some or all nodes, in order",
 		Long: `Runs a job file of the form used by ScaleBench (jobName or testName, jobs with
 node, path and command) on the agents of a running server. Jobs for "*" run on
-every agent; on each node jobs run in the order of the file. Exit code 1 if any
-job fails.`,
+every agent; on each node jobs run in the order of the file. The exit code is 1
+if any job fails.`,
 		Example: `  scalebench submit examples/paper-fig2.json
   scalebench submit job.json --detach`,
 		Args: oneArg("the job file"),
@@ -128,9 +128,9 @@ job fails.`,
 			return c.executeSource(cmd.Context(), src, 0, opt)
 		},
 	}
-	cmd.Flags().BoolVar(&opt.detach, "detach", false, "return as soon as the batch is in line")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time that each job may take (default 24h)")
-	cmd.Flags().StringVar(&artifacts, "artifact-limit", "", "how much of a job's stdout and stderr is kept whole, such as 100MiB (default 16MiB)")
+	cmd.Flags().BoolVar(&opt.detach, "detach", false, "return as soon as the batch is queued")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time limit of each job (default 24h)")
+	cmd.Flags().StringVar(&artifacts, "artifact-limit", "", "limit up to which a job's stdout and stderr are kept in full, such as 100MiB (default 16MiB)")
 	c.addFormat(cmd)
 	return cmd
 }
@@ -153,7 +153,6 @@ func artifactLimit(text string) (int64, error) {
 	return size.Bytes(), nil
 }
 
-// batchError reports failed jobs, for the exit code.
 func batchError(data model.RunData) error {
 	failed := 0
 	for _, r := range data.Accepted() {

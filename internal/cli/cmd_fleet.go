@@ -30,11 +30,11 @@ certificates. --nats uses your own NATS cluster instead.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&opt.Listen, "listen", "127.0.0.1:4222", "address of the embedded queue")
-	f.StringSliceVar(&opt.Advertise, "advertise", nil, "HOST:PORT that tokens name (default: the listen address)")
-	f.BoolVar(&opt.Insecure, "insecure-no-tls", false, "no TLS, even off loopback: whoever sees the traffic can read results")
+	f.StringSliceVar(&opt.Advertise, "advertise", nil, "HOST:PORT for agents to connect to (default: the listen address)")
+	f.BoolVar(&opt.Insecure, "insecure-no-tls", false, "no TLS, even on addresses other than loopback: results can be read on the network")
 	f.StringSliceVar(&opt.NATS, "nats", nil, "use this external NATS cluster: nats://A,nats://B,…")
-	f.BoolVar(&opt.NATSOpen, "insecure-open-nats", false, "accept an external cluster that lets anybody connect")
-	f.DurationVar(&opt.Lease, "lease", time.Minute, "silence after which a node counts as lost")
+	f.BoolVar(&opt.NATSOpen, "insecure-open-nats", false, "accept an external cluster without authentication")
+	f.DurationVar(&opt.Lease, "lease", time.Minute, "a node counts as lost after this long without a heartbeat")
 	return cmd
 }
 
@@ -68,8 +68,8 @@ func (c *common) tokenCommand() *cobra.Command {
 	var client bool
 	spec := identity.TokenSpec{Role: identity.RoleAgent, Uses: 1, TTL: time.Hour}
 	cmd := &cobra.Command{
-		Use: "token", Short: "make a join token for agents or clients",
-		Long: `Makes a token with which agents, or with --client people's commands, join the
+		Use: "token", Short: "make a join token for agents or users",
+		Long: `Makes a token for agents, or with --client for users' commands, to join the
 running server. It holds the server's address, its public key and certificate
 fingerprint, and a secret that works --uses times until it expires: keep it as
 you keep a password.`,
@@ -93,16 +93,16 @@ you keep a password.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&client, "client", false, "for people's commands instead of an agent")
-	cmd.Flags().IntVar(&spec.Uses, "uses", spec.Uses, "how many may join with it")
-	cmd.Flags().DurationVar(&spec.TTL, "ttl", spec.TTL, "how long it is valid")
+	cmd.Flags().BoolVar(&client, "client", false, "make a token for a user's commands instead of an agent")
+	cmd.Flags().IntVar(&spec.Uses, "uses", spec.Uses, "how often the token can be used")
+	cmd.Flags().DurationVar(&spec.TTL, "ttl", spec.TTL, "lifetime of the token")
 	return cmd
 }
 
 func (c *common) nodesCommand() *cobra.Command {
 	remove := ""
 	cmd := &cobra.Command{
-		Use: "nodes", Short: "list nodes and how they are doing",
+		Use: "nodes", Short: "list the nodes and their state",
 		Example: `  scalebench nodes
   scalebench nodes --remove 10.0.0.7`,
 		Args: noArgs,
@@ -119,7 +119,7 @@ func (c *common) nodesCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&remove, "remove", "", "forget this node; its agent is not admitted any more")
+	cmd.Flags().StringVar(&remove, "remove", "", "remove this node and revoke its agent's key")
 	c.addFormat(cmd)
 	return cmd
 }

@@ -20,7 +20,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return fmt.Errorf("%w: there is no command %q to explain; see `scalebench --help`", model.ErrUsage, strings.Join(args, " "))
+				return fmt.Errorf("%w: unknown command %q; see `scalebench --help`", model.ErrUsage, strings.Join(args, " "))
 			}
 			about.InitDefaultHelpFlag() // else help would not list --help
 			return about.Help()

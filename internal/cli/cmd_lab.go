@@ -22,12 +22,12 @@ import (
 func (c *common) labCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lab", Short: "make hosts with limits on this machine, and remove them",
-		Long: `Makes the hosts of an experiment's lab without running the experiment, to look
-around in them. A host is a network namespace with a link of a set rate, and
+		Long: `Makes the hosts of an experiment's lab without running the experiment, so that
+you can look around. A host is a network namespace with a link of a set rate, and
 cgroups with a set share of processor, memory and disk. Labs need root.
 
 "scalebench run" makes a lab of its own and removes it afterwards: it does not
-use the labs of these commands, and on these no agents are started.`,
+use the labs of these commands, which have no agents.`,
 		Example: `  scalebench lab up examples/lab-network.yaml
   scalebench lab exec lab-core-1 -- iperf3 --server --daemon
   scalebench lab exec lab-rack-1 -- iperf3 --client 10.213.2.1 --time 2
@@ -61,13 +61,12 @@ lab of its own.`,
 			return c.labUp(cmd.Context(), args[0], set, keep)
 		},
 	}
-	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file first: KEY.PATH=VALUE")
+	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file: KEY.PATH=VALUE")
 	cmd.Flags().BoolVar(&keep, "keep", true, "leave the lab when this command ends; false: remove it on Ctrl-C")
 	c.addFormat(cmd)
 	return cmd
 }
 
-// labUp makes a lab and prints its hosts.
 func (c *common) labUp(ctx context.Context, file string, set []string, keep bool) error {
 	exp, err := c.labFile(file, set)
 	if err != nil {
@@ -120,12 +119,11 @@ func (c *common) labFile(file string, set []string) (*experiment.Experiment, err
 		return nil, err
 	}
 	if exp.Fleet.Lab == nil {
-		return nil, fmt.Errorf("%w: %s has no lab: want fleet: {lab: …}", model.ErrUsage, name)
+		return nil, fmt.Errorf("%w: %s has no lab; use fleet: {lab: …}", model.ErrUsage, name)
 	}
 	return exp, nil
 }
 
-// labState tells how a lab stands.
 func labState(m lab.Manifest) record.Lab {
 	switch {
 	case m.LeftOver():
@@ -166,7 +164,6 @@ makes a lab removes.`,
 	return cmd
 }
 
-// labDownOptions are the flags of `scalebench lab down`.
 type labDownOptions struct {
 	all, force bool
 }
@@ -174,7 +171,7 @@ type labDownOptions struct {
 func (c *common) labDownCommand() *cobra.Command {
 	var opt labDownOptions
 	cmd := &cobra.Command{
-		Use: "down [ID]", Short: "remove a lab that was kept or left over",
+		Use: "down [ID]", Short: "remove a lab",
 		Long: `Removes a lab: its processes, namespaces, volumes and cgroups. Without ID it is
 the only one that is kept or left over. The lab of a run that is running is
 refused: end the run, which removes it, or say --force.`,
@@ -193,12 +190,11 @@ refused: end the run, which removes it, or say --force.`,
 			return c.labDown(cmd.Context(), strings.Join(args, ""), opt)
 		},
 	}
-	cmd.Flags().BoolVar(&opt.all, "all", false, "all that are kept or left over")
-	cmd.Flags().BoolVar(&opt.force, "force", false, "also one that a running process uses")
+	cmd.Flags().BoolVar(&opt.all, "all", false, "remove all labs that are kept or left over")
+	cmd.Flags().BoolVar(&opt.force, "force", false, "remove the lab even if a running process uses it")
 	return cmd
 }
 
-// labDown removes the labs that are meant, and reports all that went wrong.
 func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) error {
 	all, err := labs()
 	if err != nil {
@@ -218,7 +214,7 @@ func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) err
 		c.say("lab %s is removed", l.ID)
 	}
 	if len(chosen) == 0 {
-		c.say("there is no lab to remove")
+		c.say("no lab to remove")
 	}
 	return errors.Join(errs...)
 }
@@ -230,14 +226,14 @@ func chooseLabs(all []record.Lab, id string, opt labDownOptions) ([]record.Lab, 
 	case id == "" && (opt.all || len(idle) <= 1):
 		return idle, nil
 	case id == "":
-		return nil, fmt.Errorf("%w: there are %d labs: %s; name one, or say --all", model.ErrUsage, len(idle), labIDs(idle))
+		return nil, fmt.Errorf("%w: there are %d labs: %s; name one, or use --all", model.ErrUsage, len(idle), labIDs(idle))
 	}
 	i := slices.IndexFunc(all, func(l record.Lab) bool { return l.ID == id })
 	switch {
 	case i < 0:
-		return nil, fmt.Errorf("%w: no lab %q on this machine; `scalebench lab list` shows those that there are", model.ErrNotFound, id)
+		return nil, fmt.Errorf("%w: unknown lab %q; `scalebench lab list` shows the labs of this machine", model.ErrNotFound, id)
 	case all[i].State == record.LabRunning && !opt.force:
-		return nil, fmt.Errorf("%w: lab %s is in use by process %d; end that, which removes the lab, or say --force", model.ErrUsage, id, all[i].Owner.PID)
+		return nil, fmt.Errorf("%w: lab %s is in use by process %d; end the process, which removes the lab, or use --force", model.ErrUsage, id, all[i].Owner.PID)
 	}
 	return all[i : i+1], nil
 }
@@ -254,14 +250,14 @@ func (c *common) labExecCommand() *cobra.Command {
 	id := ""
 	cmd := &cobra.Command{
 		Use: "exec HOST -- COMMAND [ARG…]", Short: "run a command on a host of a lab",
-		Long: `Runs a command on a host of a lab that stands: in its network namespace and under
-its limits. The exit code is that of the command; 127 when there is no such
-command, 126 when it cannot be executed. Needs root.`,
+		Long: `Runs a command on a host of a lab that is up: in its network namespace and under
+its limits. The exit code is that of the command, 127 if the command is not
+found, and 126 if it cannot be executed. Needs root.`,
 		Example: `  scalebench lab exec lab-rack-1 -- ip addr
   scalebench lab exec --lab k3jx2a lab-rack-2 -- sh`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 || len(args) == 2 && args[1] == "--" {
-				return fmt.Errorf("%w: want a host and a command: `scalebench lab exec lab-rack-1 -- ip addr`", model.ErrUsage)
+				return fmt.Errorf("%w: a host and a command are required, as in `scalebench lab exec lab-rack-1 -- ip addr`", model.ErrUsage)
 			}
 			return nil
 		},
@@ -273,7 +269,7 @@ command, 126 when it cannot be executed. Needs root.`,
 			return c.labExec(cmd.Context(), id, model.NodeID(args[0]), argv)
 		},
 	}
-	cmd.Flags().StringVar(&id, "lab", "", "ID of the lab, where there is more than one")
+	cmd.Flags().StringVar(&id, "lab", "", "ID of the lab, if there are several")
 	cmd.Flags().SetInterspersed(false) // what follows the host is the command's
 	return cmd
 }
@@ -281,7 +277,7 @@ command, 126 when it cannot be executed. Needs root.`,
 // labExec runs a command on a host and passes on how it ended.
 func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv []string) error {
 	if errors.Is(lab.Check(), model.ErrDenied) {
-		return fmt.Errorf("%w: `scalebench lab exec` needs root, as labs belong to it: use sudo", model.ErrDenied)
+		return fmt.Errorf("%w: `scalebench lab exec` needs root: use sudo", model.ErrDenied)
 	}
 	all, err := labs()
 	if err != nil {
@@ -350,8 +346,8 @@ func findHost(all []record.Lab, id string, host model.NodeID) (record.Lab, error
 	case len(found) > 1:
 		return record.Lab{}, fmt.Errorf("%w: %d labs have a host %s: %s; name one with --lab", model.ErrUsage, len(found), host, labIDs(found))
 	case len(names) == 0:
-		return record.Lab{}, fmt.Errorf("%w: no such lab is up; `scalebench lab list` shows those that are", model.ErrNotFound)
+		return record.Lab{}, fmt.Errorf("%w: this lab is not up; `scalebench lab list` shows the labs of this machine", model.ErrNotFound)
 	}
 	slices.Sort(names)
-	return record.Lab{}, fmt.Errorf("%w: no host %q; the hosts are %s", model.ErrNotFound, host, strings.Join(slices.Compact(names), ", "))
+	return record.Lab{}, fmt.Errorf("%w: unknown host %q; the hosts are %s", model.ErrNotFound, host, strings.Join(slices.Compact(names), ", "))
 }

@@ -17,7 +17,7 @@ func (c *common) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "logs RUN", Short: "print what the tasks of a run printed",
 		Long: `Prints the standard output of every task of a run that printed something, or of
-every task of one node, whole where it was kept whole.`,
+every task of one node, in full if it was kept in full.`,
 		Example: "  scalebench logs latest --node local-1 --stderr",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -26,7 +26,7 @@ every task of one node, whole where it was kept whole.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&node, "node", "", "of this node only")
+	cmd.Flags().StringVar(&node, "node", "", "only tasks of this node")
 	cmd.Flags().BoolVar(&stderr, "stderr", false, "standard error instead of standard output")
 	return cmd
 }
@@ -57,7 +57,7 @@ func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node
 		printed = true
 	}
 	if !printed {
-		c.say("nothing was printed there; standard output and standard error (--stderr) are kept apart")
+		c.say("nothing was printed; standard output and standard error (--stderr) are kept separately")
 	}
 	return nil
 }

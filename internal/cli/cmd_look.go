@@ -24,7 +24,7 @@ func (c *common) runsCommand() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
-				return fmt.Errorf("%w: --limit %d: want a number of runs, or 0 for all", model.ErrUsage, limit)
+				return fmt.Errorf("%w: --limit %d must be a number of runs, or 0 for all", model.ErrUsage, limit)
 			}
 			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
 				runs, err := s.Runs(ctx, limit)
@@ -35,7 +35,7 @@ func (c *common) runsCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "at most so many; 0 means all")
+	cmd.Flags().IntVar(&limit, "limit", limit, "show at most this many runs; 0 means all")
 	c.addFormat(cmd)
 	return cmd
 }
@@ -52,7 +52,6 @@ func (c *common) withRun(ctx context.Context, need need, name string, f func(con
 	})
 }
 
-// withData calls f with everything that is stored of a run.
 func (c *common) withData(ctx context.Context, name string, f func(context.Context, service, model.RunData) error) error {
 	return c.withRun(ctx, toRead, name, func(ctx context.Context, s service, run model.Run) error {
 		data, err := s.Data(ctx, run.ID)
@@ -67,9 +66,9 @@ func (c *common) showCommand() *cobra.Command {
 	var held gates
 	cmd := &cobra.Command{
 		Use: "show RUN", Short: "show a run: state, steps, failures, events",
-		Long: `Shows one run. RUN is an id, a unique beginning of one, or "latest". Of a run
-that searches for a capacity it also shows what was found, or is known so far,
-and holds that to --fail-below as "scalebench capacity" does.`,
+		Long: `Shows one run. RUN is an id, the unique beginning of an id, or "latest". For a run
+that searches for a capacity it also shows the result, or what is known so far,
+and checks it against --fail-below as "scalebench capacity" does.`,
 		Example: `  scalebench show latest
   scalebench show latest --fail-below 2000`,
 		Args: oneArg("the run"),
@@ -139,7 +138,7 @@ func (c *common) deleteCommand() *cobra.Command {
 					return err
 				}
 				if err := os.Remove(c.paths.report(string(run.ID))); err != nil && !errors.Is(err, os.ErrNotExist) {
-					return fmt.Errorf("the run is deleted, its report is not: %w", err)
+					return fmt.Errorf("the run is deleted, but its report is not: %w", err)
 				}
 				c.say("deleted %s", run.ID)
 				return nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/design"
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/experiment"
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/fleet/local"
@@ -24,7 +25,6 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 )
 
-// runOptions are the flags of commands that execute a run.
 type runOptions struct {
 	set    []string
 	dryRun bool
@@ -38,10 +38,11 @@ func (c *common) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "run an experiment file and print what it found",
-		Long: `Runs an experiment file (YAML; "-" reads standard input) and prints what the study
-of the file found, or without one the CDI of every workload. Without --server, and unless a server is running on the data
-directory, this process is the server. Ctrl-C ends the run in order; what was
-measured is kept, and "scalebench resume" goes on from there.`,
+		Long: `Runs an experiment file (YAML; "-" reads standard input) and prints the results of
+the file's study, or the CDI of every workload if the file names no study. Without
+--server, and unless a server is running on the data directory, this process is
+the server. Ctrl-C ends the run cleanly; what was measured is kept, and
+"scalebench resume" continues the run.`,
 		Example: `  scalebench run examples/cpu-overcommit.yaml
   scalebench run examples/cpu-overcommit.yaml --set trials=3 --set fleet.local.nodes=2
   scalebench run experiment.yaml --dry-run
@@ -54,7 +55,7 @@ measured is kept, and "scalebench resume" goes on from there.`,
 	f := cmd.Flags()
 	f.StringArrayVar(&opt.set, "set", nil, "replace a value of the file: KEY.PATH=VALUE (may be repeated)")
 	f.BoolVar(&opt.dryRun, "dry-run", false, "print the plan and do nothing")
-	f.BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is in line")
+	f.BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is queued")
 	f.StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
 	opt.gates.add(cmd)
 	c.addFormat(cmd)
@@ -64,13 +65,13 @@ measured is kept, and "scalebench resume" goes on from there.`,
 // check refuses flags that would only fail after hours of measurement.
 func (opt runOptions) check() error {
 	if opt.out == "-" {
-		return fmt.Errorf("%w: standard output has the table; give -o the path of a file, or use `scalebench report RUN -o -` afterwards", model.ErrUsage)
+		return fmt.Errorf("%w: -o - is not possible, because standard output shows the table; give -o a path, or use `scalebench report RUN -o -` afterwards", model.ErrUsage)
 	}
 	if _, err := opt.gates.given(); err != nil {
 		return err
 	}
 	if flag := opt.gates.flag(); opt.detach && flag != "" {
-		return fmt.Errorf("%w: --detach does not wait for the result that %s is about; use `scalebench show RUN %s …` afterwards", model.ErrUsage, flag, flag)
+		return fmt.Errorf("%w: --detach does not wait for the result that %s checks; use `scalebench show RUN %s …` afterwards", model.ErrUsage, flag, flag)
 	}
 	return checkReportPath(opt.out)
 }
@@ -80,7 +81,7 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 		return err
 	}
 	if opt.dryRun && c.formatFlag == "csv" {
-		return fmt.Errorf("%w: --dry-run has no --format csv: want text or json", model.ErrUsage)
+		return fmt.Errorf("%w: --dry-run cannot print csv; use --format text or json", model.ErrUsage)
 	}
 	text, name, err := c.readFile(file)
 	if err != nil {
@@ -106,7 +107,6 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	return c.executeSource(ctx, src, time.Duration(exp.Timeouts.Node), opt)
 }
 
-// readFile reads a file, or standard input for "-".
 func (c *common) readFile(file string) (text []byte, name string, err error) {
 	if file == "-" {
 		text, err = io.ReadAll(c.env.Stdin)
@@ -133,10 +133,10 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 		return err
 	}
 	if exp.Seed == nil && len(p.Steps) > 0 {
-		c.say("no seed in the file: the order shown is an example; the run draws its own and records it")
+		c.say("the file sets no seed: this order is an example; the run draws its own order and records it")
 	}
 	if c.formatFlag == "json" {
-		return printJSON(c.env.Stdout, p)
+		return render.JSON(c.env.Stdout, p)
 	}
 	return p.Text(c.env.Stdout)
 }
@@ -158,10 +158,10 @@ func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
 				n = max(n, s.LeastSubjects())
 			}
 		}
-		c.say("the number of agents is not known before the run; shown for %d", n)
+		c.say("the number of agents is unknown before the run; this plan assumes %d", n)
 	}
 	form := fmt.Sprintf("agent-%%0%dd", max(2, len(strconv.Itoa(n))))
-	c.say("the names of the agents are placeholders; the run uses those of the nodes that have joined")
+	c.say("the names of the agents are placeholders; the run uses the nodes that have joined")
 	nodes := make([]model.Node, n)
 	for i := range nodes {
 		nodes[i].ID = model.NodeID(fmt.Sprintf(form, i+1))
@@ -181,7 +181,6 @@ func ownNodes(exp *experiment.Experiment) []model.Node {
 	return nil
 }
 
-// newRunID names a run.
 func newRunID() model.RunID { return model.RunID(ulid.Make().String()) }
 
 // sayLab says what hosts a run would make, and why it could not.
@@ -203,7 +202,7 @@ func (c *common) sayLabProblem(exp *experiment.Experiment) {
 		return
 	}
 	if err := lab.Check(); err != nil {
-		c.say("! it cannot be run here: %v", err)
+		c.say("! this machine cannot run it: %v", err)
 	}
 }
 
@@ -258,8 +257,8 @@ func (c *common) resumeCommand() *cobra.Command {
 		Use:   "resume RUN",
 		Short: "go on with a run that was cut short",
 		Long: `Goes on with a run that was interrupted or cancelled, or that ended incomplete:
-complete steps are kept, the others are executed again. What a run was held to
-with --fail-below is not kept: give it again.`,
+complete steps are kept, the others are executed again. A threshold given with
+--fail-below is not stored: give it again.`,
 		Example: "  scalebench resume latest",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -69,7 +69,6 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 	return cmd
 }
 
-// importTable asks about a table; "-" is standard input.
 func (c *common) importTable(ctx context.Context, kind study.Kind, q answer.Question, file string) (answer.Answer, error) {
 	if file == "-" {
 		return answer.WithoutRun(ctx, kind, q, c.openRun, "stdin", c.env.Stdin)
@@ -122,7 +121,6 @@ func (c *common) print(d *doc.Document, result any) error {
 	return render.Write(c.env.Stdout, d, result, f, c.textOptions())
 }
 
-// saveAnswer writes an answer to a file, in the format of its ending.
 func saveAnswer(path string, a answer.Answer) error {
 	f, err := render.FormatOfFile(path)
 	if err != nil {

@@ -30,21 +30,19 @@ type common struct {
 	log   *slog.Logger
 }
 
-// addFlags defines the global flags.
 func (c *common) addFlags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVar(&c.dataFlag, "data", "", "data directory (default $SCALEBENCH_DATA, or ~/.local/share/scalebench)")
-	f.StringVar(&c.storeURL, "store", "", "store: postgres://… or sqlite://PATH (default: SQLite in the data directory; $SCALEBENCH_STORE)")
-	f.StringVar(&c.serverAddr, "server", "", "server elsewhere: nats://HOST:PORT ($SCALEBENCH_SERVER)")
-	f.StringVar(&c.token, "token", "", "join token, needed once ($SCALEBENCH_TOKEN; @FILE reads it from a file)")
+	f.StringVar(&c.storeURL, "store", "", "store: postgres://… or sqlite://PATH (default: $SCALEBENCH_STORE, or SQLite in the data directory)")
+	f.StringVar(&c.serverAddr, "server", "", "server to use: nats://HOST:PORT (default: $SCALEBENCH_SERVER, or the server on the data directory)")
+	f.StringVar(&c.token, "token", "", "join token, needed once; @FILE reads it from a file (default: $SCALEBENCH_TOKEN)")
 	f.StringVar(&c.natsCreds, "nats-creds", "", "credentials file of an external NATS cluster")
 	f.StringVar(&c.natsNKey, "nats-nkey", "", "nkey seed file of an external NATS cluster")
 	f.StringVar(&c.natsCA, "nats-ca", "", "CA file of an external NATS cluster")
 	f.StringVar(&c.colorFlag, "color", "auto", "colours: auto, always or never")
-	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside to standard error")
+	f.BoolVarP(&c.verbose, "verbose", "v", false, "write the log to standard error")
 }
 
-// addFormat defines --format on commands that print a table.
 func (c *common) addFormat(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.formatFlag, "format", "text", "output: text, json or csv")
 }
@@ -55,7 +53,7 @@ func (c *common) resolve() error {
 	switch c.colorFlag {
 	case "auto", "always", "never":
 	default:
-		return fmt.Errorf("%w: --color %q: want auto, always or never", model.ErrUsage, c.colorFlag)
+		return fmt.Errorf("%w: --color %q must be auto, always or never", model.ErrUsage, c.colorFlag)
 	}
 	if c.formatFlag != "" {
 		if _, err := render.ParseFormat(c.formatFlag); err != nil {
@@ -79,7 +77,6 @@ func (c *common) logFrom(level slog.Level) {
 	c.log = slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// textOptions say how documents are printed.
 func (c *common) textOptions() render.TextOptions {
 	color := c.env.Width > 0 && c.env.Getenv("NO_COLOR") == ""
 	switch c.colorFlag {
@@ -121,7 +118,6 @@ func oneArg(name string) cobra.PositionalArgs {
 	}
 }
 
-// noArgs insists on none.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%w: %s takes no arguments (got %q)", model.ErrUsage, cmd.CommandPath(), strings.Join(args, " "))

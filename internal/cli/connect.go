@@ -17,7 +17,6 @@ import (
 	"github.com/scalebench/scalebench/internal/queue"
 )
 
-// need says what a command asks of the service it gets.
 type need int
 
 const (
@@ -80,20 +79,16 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 	if !errors.Is(err, errLocked) {
 		return service{}, false, err
 	}
-	if info, err := queue.ReadServerInfo(c.paths.serverInfo()); err == nil {
-		s, err := c.dialLocal(ctx, info)
-		return s, err == nil, err
+	info, err := queue.ReadServerInfo(c.paths.serverInfo())
+	if err != nil {
+		return service{}, false, nil // its address is not there yet; the caller goes on alone
 	}
-	return service{}, false, nil // its address is not there yet; the caller goes on alone
-}
-
-// dialLocal connects to a server of this user's own.
-func (c *common) dialLocal(ctx context.Context, info queue.ServerInfo) (service, error) {
 	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
 	if err != nil {
-		return service{}, err
+		return service{}, false, err
 	}
-	return c.dial(ctx, info, key)
+	s, err := c.dial(ctx, info, key)
+	return s, err == nil, err
 }
 
 // clientDial is how long a server may take to answer a person's command.
@@ -124,7 +119,7 @@ func (c *common) connectRemote(ctx context.Context) (service, error) {
 		host, _ := os.Hostname()
 		info, err = c.redeem(ctx, tok, key, model.NodeID(cmp.Or(host, "client")), file)
 	} else if info, err = queue.ReadServerInfo(file); err != nil {
-		err = fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give --token once",
+		err = fmt.Errorf("%w: this user has not joined %s yet; run `scalebench token --client` there and give the token with --token once",
 			model.ErrDenied, c.serverAddr)
 	}
 	if err != nil {
@@ -155,7 +150,7 @@ func (c *common) dial(ctx context.Context, info queue.ServerInfo, key *identity.
 	defer cancel()
 	client, err := queue.DialClient(ctx, info, key, c.dialOptions())
 	if err != nil && errors.Is(err, model.ErrUnavailable) {
-		return service{}, fmt.Errorf("%w: no server answers at %s; is it running, and can it be reached from here?", model.ErrUnavailable, info)
+		return service{}, fmt.Errorf("%w: no server answers at %s; check that it is running and reachable from here", model.ErrUnavailable, info)
 	}
 	if err != nil {
 		return service{}, fmt.Errorf("connecting to the server: %w", err)
@@ -176,12 +171,11 @@ func parseToken(s string, role identity.Role) (identity.Token, error) {
 	}
 	if tok.Role != role {
 		advice := map[identity.Role]string{identity.RoleAgent: "scalebench token", identity.RoleClient: "scalebench token --client"}
-		return tok, fmt.Errorf("%w: this token is for another role, %s; `%s` makes one for this", model.ErrUsage, tok.Role, advice[role])
+		return tok, fmt.Errorf("%w: this token is for the role %s; make the right one with `%s`", model.ErrUsage, tok.Role, advice[role])
 	}
 	return tok, nil
 }
 
-// tokenValue is the token from the flag, a file, or the environment.
 func (c *common) tokenValue() string {
 	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"))
 	if file, ok := strings.CutPrefix(t, "@"); ok {

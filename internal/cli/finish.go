@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +15,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// finish follows a run to its end and prints what it found.
 func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runOptions) error {
 	run, err := c.follow(ctx, s, id)
 	if ctx.Err() != nil {
@@ -69,7 +66,7 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 		case <-tick.C:
 			watch.tick()
 		case err := <-away:
-			watch.line(fmt.Sprintf("! the server is away: %v; waiting for it up to %s (`scalebench resume %s` goes on later)",
+			watch.line(fmt.Sprintf("! the server does not answer: %v; retrying for up to %s (`scalebench resume %s` continues the run later)",
 				err, control.AwaitPatience, id))
 		case e := <-ended:
 			watch.drain(live)
@@ -85,23 +82,22 @@ func (c *common) interrupted(ctx context.Context, s service, id model.RunID) err
 	rest := context.WithoutCancel(ctx)
 	switch {
 	case s.own:
-		c.say("ending the run; press Ctrl-C again to end at once")
+		c.say("ending the run; press Ctrl-C again to stop at once")
 		if err := s.Halt(); err != nil {
 			c.log.Warn("ending the run", "err", err)
 		}
 		c.printPartial(rest, s, id)
-		c.say("what was measured is kept: `scalebench resume %s` goes on from there", id)
+		c.say("what was measured is kept; `scalebench resume %s` continues the run", id)
 		return context.Canceled // the run is not over
 	case !reaches(rest, s, id):
-		c.say("the server is not reached; `scalebench show %s` tells later how the run stands", id)
+		c.say("the server does not answer; use `scalebench show %s` later to see the run's state", id)
 	default:
 		c.printPartial(rest, s, id)
-		c.say("the run goes on at the server: `scalebench show %s`, `scalebench cancel %s`", id, id)
+		c.say("the run continues on the server; see `scalebench show %s` and `scalebench cancel %s`", id, id)
 	}
 	return context.Cause(ctx)
 }
 
-// reaches reports whether the service answers now.
 func reaches(ctx context.Context, s service, id model.RunID) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -135,7 +131,7 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 		return err
 	}
 	if len(answers) == 0 {
-		return fmt.Errorf("%w: run %s compares nothing and searches for nothing; `scalebench show %s` says what it did", model.ErrUsage, run.ID, run.ID)
+		return fmt.Errorf("%w: run %s has no comparison and no search to report; `scalebench show %s` shows what it did", model.ErrUsage, run.ID, run.ID)
 	}
 	if err := c.printAnswers(answers); err != nil {
 		return err
@@ -166,7 +162,6 @@ func (c *common) printAnswers(answers []answer.Answer) error {
 	return nil
 }
 
-// printBatch shows a run of a job file.
 func (c *common) printBatch(ctx context.Context, s service, run model.Run) error {
 	a, err := s.Show(ctx, string(run.ID), nil)
 	if err != nil {
@@ -222,14 +217,4 @@ func (c *common) writePage(ctx context.Context, s service, id model.RunID, path 
 		format = f
 	}
 	return path, save(path, page, nil, format)
-}
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("writing the output: %w", err)
-	}
-	return nil
 }

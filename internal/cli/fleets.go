@@ -44,15 +44,13 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 }
 
 // sweepLabs removes what labs of processes that were killed have left on this
-// machine. It never stops a command: what could not be removed is tried again
-// by the next, and `scalebench lab list` shows it.
+// machine. It never stops a command, and holds it up for half a minute at most:
+// what could not be removed is tried again by the next, and `scalebench lab
+// list` shows it.
 func (c *common) sweepLabs(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, sweepWait)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if err := lab.Sweep(ctx, lab.DefaultStateDir, lab.DefaultVolumeDir, c.log); err != nil {
-		c.log.Warn("removing labs that were left over", "err", err)
+		c.log.Warn("removing leftover labs", "err", err)
 	}
 }
-
-// sweepWait bounds how long a command may be held up by others' leavings.
-const sweepWait = 30 * time.Second

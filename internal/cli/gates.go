@@ -116,7 +116,7 @@ func (g gates) fit(exp *experiment.Experiment) error {
 	case err != nil || len(params) == 0:
 		return err
 	case own != nil && params[own.Kind] == nil:
-		return fmt.Errorf("%w: %s is no threshold of the study %s, for which the file asks; leave it out", model.ErrUsage, g.flag(), own.Kind)
+		return fmt.Errorf("%w: %s does not apply to the file's study %s; leave it out", model.ErrUsage, g.flag(), own.Kind)
 	case own != nil:
 		return answer.Set(Studies(), own.Study, params[own.Kind])
 	}

@@ -158,7 +158,6 @@ func (c *common) admitLocalClient(auth *identity.Authority) error {
 	return auth.Admit(identity.Grant{Key: key.Public(), Role: identity.RoleClient, Node: "local-client", At: time.Now().UTC()})
 }
 
-// handlers connect the queue's messages to the master.
 func (in *instance) handlers() queue.Handlers {
 	m := in.Master
 	return queue.Handlers{
@@ -191,7 +190,6 @@ func (in *instance) Close() error {
 	return errors.Join(errs...)
 }
 
-// openStore opens the store that --store names, or the embedded one.
 func (c *common) openStore(ctx context.Context) (store.Store, error) {
 	url := c.storeURL
 	switch {
@@ -203,7 +201,7 @@ func (c *common) openStore(ctx context.Context) (store.Store, error) {
 	path, ok := strings.CutPrefix(url, "sqlite://")
 	if !ok {
 		scheme, _, _ := strings.Cut(url, ":")
-		return nil, fmt.Errorf("%w: --store %s:…: want postgres://… or sqlite://PATH", model.ErrUsage, scheme)
+		return nil, fmt.Errorf("%w: --store %s:… must be postgres://… or sqlite://PATH", model.ErrUsage, scheme)
 	}
 	return sqlite.Open(ctx, path)
 }

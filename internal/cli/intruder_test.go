@@ -142,7 +142,7 @@ func TestReplayedTasks(t *testing.T) {
 			a.intruder.Publish(m.Subject, "", m.Data)
 		}
 		for _, m := range captured {
-			a.agents[nodeOf(m)].await(t, "not run again")
+			a.agents[nodeOf(m)].await(t, "attempt skipped")
 		}
 		a.unchanged(before, what)
 	}

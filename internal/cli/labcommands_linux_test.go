@@ -204,7 +204,7 @@ func TestLabWithoutRights(t *testing.T) {
 	if out, err := as("runs", "--format", "json"); err != nil || strings.TrimSpace(out) != "[]" {
 		t.Errorf("runs = %q, %v, want none", out, err)
 	}
-	if out, err := as("run", "--dry-run", file); err != nil || !strings.Contains(out, "lab-2") || !strings.Contains(out, "cannot be run here") {
+	if out, err := as("run", "--dry-run", file); err != nil || !strings.Contains(out, "lab-2") || !strings.Contains(out, "this machine cannot run it") {
 		t.Errorf("run --dry-run = %q, %v, want the plan and a warning", out, err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// liveTick is how often the status line is redrawn.
 const liveTick = 250 * time.Millisecond
 
 // plainTick is how long a run is silent where nothing can be redrawn, such as
@@ -56,7 +55,6 @@ func newLiveView(env Env, data model.RunData) *liveView {
 	return v
 }
 
-// event takes in what happened.
 func (v *liveView) event(ev model.Event) {
 	switch ev.Kind {
 	case model.EventProgress:
@@ -108,7 +106,6 @@ func (v *liveView) withoutTold(text string) string {
 	return text
 }
 
-// steps says how many of the steps are over.
 func (v *liveView) steps() string {
 	if v.open {
 		return fmt.Sprintf("[%d]", v.done)
@@ -116,7 +113,6 @@ func (v *liveView) steps() string {
 	return fmt.Sprintf("[%d/%d]", v.done, v.total)
 }
 
-// line prints a line above the status line.
 func (v *liveView) line(text string) {
 	v.erase()
 	v.said = time.Now()
@@ -180,7 +176,6 @@ func (v *liveView) erase() {
 	}
 }
 
-// drain takes in the events that are there already.
 func (v *liveView) drain(live <-chan model.Event) {
 	for {
 		select {

@@ -23,7 +23,7 @@ func (c *common) serveOthers(ctx context.Context, s service) {
 			break
 		}
 		served = true
-		c.say("run %s of another command has this one for its server, which goes on until that is over; Ctrl-C ends it, and `scalebench resume %s` goes on later",
+		c.say("run %s of another command uses this server, which stays until that run is over; Ctrl-C ends it, and `scalebench resume %s` continues it later",
 			run.ID, run.ID)
 		_, _ = control.AwaitEnd(ctx, s, run.ID, func(error) {}) // its own command says what is wrong
 	}
@@ -35,7 +35,6 @@ func (c *common) serveOthers(ctx context.Context, s service) {
 	}
 }
 
-// othersRun is a run of this server that is not over, if there is one.
 func othersRun(ctx context.Context, s service) (model.Run, bool) {
 	runs, err := s.Runs(ctx, 0)
 	if err != nil {

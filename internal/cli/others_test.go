@@ -30,7 +30,7 @@ func TestTwoCommands(t *testing.T) {
 			t.Errorf("%v: exit code %d:\n%s", p.cmd.Args, code, p.log())
 		}
 	}
-	if !strings.Contains(first.log(), "of another command") || strings.Contains(second.log(), "the server is away") {
+	if !strings.Contains(first.log(), "of another command") || strings.Contains(second.log(), "the server does not answer") {
 		t.Errorf("the first said\n%s\nand the second\n%s", first.log(), second.log())
 	}
 }

@@ -41,7 +41,7 @@ func errorPrefix(err error) string {
 }
 
 const longHelp = `scalebench finds out how far an application scales on rented machines, what
-stops it, and how sure that is.
+limits it, and how certain that is.
 
 It runs a workload on every node of a fleet alone (serial evaluation) and then
 on all nodes at once (parallel evaluation), and reports by how much the
@@ -49,14 +49,13 @@ capacity of a node degrades: the Capacity Degradation Index, with an interval
 and a verdict.
 
 Exit codes: 0 done, 1 failed, 2 bad usage or file, 3 a threshold was missed,
-4 refused because the measurement is not valid, 130 interrupted.`
+4 the measurement does not allow an answer, 130 interrupted.`
 
-const rootExample = `  scalebench demo                      see it work, on this machine, in a minute
+const rootExample = `  scalebench demo                      try it on this machine in a minute
   scalebench run experiment.yaml       run an experiment file
-  scalebench cdi latest --format json  the result, for programs
-  scalebench report latest             the result, as a page with figures`
+  scalebench cdi latest --format json  the result as JSON
+  scalebench report latest             the result as a page with figures`
 
-// newRoot builds the command tree.
 func newRoot(env Env) *cobra.Command {
 	c := &common{env: env}
 	root := &cobra.Command{
@@ -65,8 +64,10 @@ func newRoot(env Env) *cobra.Command {
 		Version:      Version(),
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := requiredFlags(cmd); err != nil {
-				return err
+			// The library would do so a moment later, with an error like that of a
+			// command that has failed.
+			if err := cmd.ValidateRequiredFlags(); err != nil {
+				return flagError(cmd, err)
 			}
 			return c.resolve()
 		},
@@ -75,9 +76,7 @@ func newRoot(env Env) *cobra.Command {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return flagError(cmd, err)
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Measure:"},
 		&cobra.Group{ID: "look", Title: "Look at results:"},
@@ -115,13 +114,4 @@ func newRoot(env Env) *cobra.Command {
 // flagError is what is wrong with a command's flags, with where to look.
 func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w: %w; see `%s --help`", model.ErrUsage, err, cmd.CommandPath())
-}
-
-// requiredFlags refuses a command that lacks one. The library would do so a
-// moment later, with an error like that of a command that has failed.
-func requiredFlags(cmd *cobra.Command) error {
-	if err := cmd.ValidateRequiredFlags(); err != nil {
-		return flagError(cmd, err)
-	}
-	return nil
 }

@@ -51,7 +51,6 @@ func addSomeParams(f *pflag.FlagSet, params any, wanted func(name string) bool) 
 	return out
 }
 
-// usageOf is the description of a field as help of its flag.
 func usageOf(field reflect.StructField, p *paramFlag) string {
 	text := strings.TrimSuffix(field.Tag.Get("jsonschema_description"), ".")
 	text = strings.TrimPrefix(text, "Search: ") // which in a file is one of several phases
@@ -80,7 +79,6 @@ func (p *paramFlags) given() (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
-// paramFlag is one field as a pflag.Value.
 type paramFlag struct {
 	name, key      string
 	unit           string
@@ -175,12 +173,11 @@ func (p *paramFlag) set(v reflect.Value, text string) error {
 	case reflect.Slice, reflect.Map:
 		return p.grow(v, text)
 	default:
-		return fmt.Errorf("a flag cannot hold %s", v.Type())
+		return fmt.Errorf("a flag cannot hold a value of type %s", v.Type())
 	}
 	return nil
 }
 
-// grow adds one value to a list or a map.
 func (p *paramFlag) grow(v reflect.Value, text string) error {
 	if v.Kind() == reflect.Slice {
 		item := reflect.New(v.Type().Elem()).Elem()

@@ -85,7 +85,7 @@ func CancelIdle(ctx context.Context, st store.Store, id model.RunID, reason stri
 		return err
 	}
 	if run.State == model.RunDone || run.State == model.RunCancelled {
-		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
+		return fmt.Errorf("%w: run %s is already %s", model.ErrUsage, id, run.State)
 	}
 	return st.SetRunState(ctx, id, model.RunCancelled, reason, at.UTC())
 }

@@ -40,7 +40,7 @@ func BuildBatch(job *experiment.JobFile, run model.RunID, nodes []model.NodeID) 
 	}
 	steps := []model.Step{step}
 	if len(step.Tasks) > maxTasks {
-		return Design{}, refused("the jobs make %d tasks, at most %d are possible", len(step.Tasks), maxTasks)
+		return Design{}, refused("the jobs make %d tasks, and the limit is %d", len(step.Tasks), maxTasks)
 	}
 	return Design{
 		Run: run, Name: job.Name, Kind: model.KindBatch, Nodes: nodes,
@@ -61,12 +61,11 @@ func jobSpec(job *experiment.JobFile, j experiment.Job) model.Spec {
 	}
 }
 
-// noSuchNode says that job i names a node that does not exist.
 func noSuchNode(job *experiment.JobFile, i int, nodes []model.NodeID) error {
 	return &model.InputError{
 		File: job.SourceName, Line: job.Jobs[i].Line, Col: job.Jobs[i].Col,
 		Path:    fmt.Sprintf("jobs.%d.node", i),
-		Problem: fmt.Sprintf("there is no node %q", job.Jobs[i].Node),
+		Problem: fmt.Sprintf("unknown node %q", job.Jobs[i].Node),
 		Allowed: fmt.Sprintf("the nodes are %s, and %q means all of them", listed(nodes, 20), experiment.AllNodes),
 	}
 }

@@ -140,7 +140,7 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		return nil, err
 	}
 	if n := len(nodes) * exp.Trials * len(exp.Workloads); n > maxTasks { // before anything so large is laid out
-		return nil, refused("%d nodes x %d trials x %d workloads make %d tasks, at most %d are possible", len(nodes), exp.Trials, len(exp.Workloads), n, maxTasks)
+		return nil, refused("%d nodes x %d trials x %d workloads make %d tasks, and the limit is %d", len(nodes), exp.Trials, len(exp.Workloads), n, maxTasks)
 	}
 	b := &builder{exp: exp, run: run, workloads: map[string]*prepared{}, times: map[model.StepID]time.Duration{}}
 	b.setup = study.Setup{
@@ -191,7 +191,7 @@ func (b *builder) steps(by string, treatments []study.Treatment, first int) ([]m
 		n += len(t.Active)
 	}
 	if n > maxTasks {
-		return nil, refused("the steps make %d tasks or more, at most %d are possible", n, maxTasks)
+		return nil, refused("the steps make %d tasks or more, and the limit is %d", n, maxTasks)
 	}
 	var out []model.Step
 	for i, t := range treatments {
@@ -296,8 +296,8 @@ func (p *prepared) checkShared(t study.Treatment, active int) error {
 		p.alike = active
 	default:
 		return &model.InputError{Path: "workloads." + p.Name + ".kind",
-			Problem: fmt.Sprintf("%s offers one load from all nodes together: compared with fewer nodes, each of them would seem to do less", p.Kind),
-			Allowed: "evaluations: [parallel] without sizes, [serial], or [search]"}
+			Problem: fmt.Sprintf("the nodes of a %s workload share one load, so they cannot be compared with fewer nodes", p.Kind),
+			Allowed: "use evaluations: [parallel] without sizes, [serial], or [search]"}
 	}
 	return nil
 }

@@ -348,8 +348,8 @@ func TestBatch(t *testing.T) {
 func TestBatchUnknownNodes(t *testing.T) {
 	job := paperJob(t, "paper-fig3.json")
 	_, err := BuildBatch(job, testRun, []model.NodeID{"b", "a"})
-	const want = `paper-fig3.json:4:13: jobs.0.node: there is no node "172.31.0.21"; the nodes are a, b, and "*" means all of them
-paper-fig3.json:8:13: jobs.1.node: there is no node "172.31.0.22"; the nodes are a, b, and "*" means all of them`
+	const want = `paper-fig3.json:4:13: jobs.0.node: unknown node "172.31.0.21"; the nodes are a, b, and "*" means all of them
+paper-fig3.json:8:13: jobs.1.node: unknown node "172.31.0.22"; the nodes are a, b, and "*" means all of them`
 	if err == nil || err.Error() != want || !errors.Is(err, model.ErrUsage) {
 		t.Errorf("BuildBatch = %v\nwant %s", err, want)
 	}

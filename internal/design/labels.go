@@ -18,7 +18,6 @@ func labelList(labels map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-// labelsOf says which labels the nodes have.
 func labelsOf(nodes []model.Node) string {
 	seen := map[string]bool{}
 	for _, n := range nodes {
@@ -33,13 +32,12 @@ func labelsOf(nodes []model.Node) string {
 	return "the nodes have " + listed(all, 20)
 }
 
-// groupAdvice says how a node comes by a group.
 func groupAdvice(n model.Node) string {
 	switch n.Labels[model.LabelFleet] {
 	case model.FleetLab:
-		return "give the lab groups: in place of nodes:"
+		return "give the lab groups: instead of nodes:"
 	case model.FleetLocal:
-		return "agent processes of a local fleet have none: use a lab with groups:, or another pairing"
+		return "the nodes of a local fleet have no groups: use a lab with groups:, or another pairing"
 	}
 	return fmt.Sprintf("give its agent --label %s=NAME", model.LabelGroup)
 }

@@ -38,24 +38,21 @@ func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *model.
 	case workload.AcrossGroups:
 		return acrossGroups(nodes, p.Both)
 	}
-	return nil, pairingError(fmt.Sprintf("there is no pairing %q", p.Kind), "allowed are pairs, ring, all_to_one and across_groups")
+	return nil, pairingError(fmt.Sprintf("unknown pairing %q", p.Kind), "use pairs, ring, all_to_one or across_groups")
 }
 
-// pairingError says why the nodes do not suit the pairing.
 func pairingError(problem, allowed string) *model.InputError {
 	return &model.InputError{Path: "pairing", Problem: problem, Allowed: allowed}
 }
 
 func tooFew(pairing string) *model.InputError {
-	return pairingError(pairing+" needs at least 2 nodes, there is 1", "add nodes to the fleet, or take on: away")
+	return pairingError(pairing+" needs at least 2 nodes, but there is 1", "add nodes to the fleet, or take on: away")
 }
 
-// sinkError says why the nodes do not suit the sink.
 func sinkError(problem, allowed string) *model.InputError {
 	return &model.InputError{Path: "sink", Problem: problem, Allowed: allowed}
 }
 
-// single makes every node a subject.
 func single(nodes []model.Node) []subject {
 	out := make([]subject, len(nodes))
 	for i, n := range nodes {
@@ -66,23 +63,19 @@ func single(nodes []model.Node) []subject {
 
 // pair connects two nodes; with both, each is a client of the other.
 func pair(a, b model.NodeID, both bool) subject {
-	s := subject{name: fmt.Sprintf("%s+%s", a, b), nodes: []model.NodeID{a, b}, links: []link{{a, b}}}
+	s := subject{name: fmt.Sprintf("%s>%s", a, b), nodes: []model.NodeID{a, b}, links: []link{{a, b}}}
 	if both {
+		s.name = fmt.Sprintf("%s+%s", a, b)
 		s.links = append(s.links, link{b, a})
-	} else {
-		s.name = directed(a, b)
 	}
 	slices.Sort(s.nodes)
 	return s
 }
 
-// directed names a connection with one client.
-func directed(client, server model.NodeID) string { return fmt.Sprintf("%s>%s", client, server) }
-
 // neighbours pairs the first node with the second, the third with the fourth.
 func neighbours(nodes []model.Node, both bool) ([]subject, *model.InputError) {
 	if len(nodes)%2 != 0 {
-		return nil, pairingError(fmt.Sprintf("pairs needs an even number of nodes, there are %d", len(nodes)), "add or remove one, or use pairing: ring")
+		return nil, pairingError(fmt.Sprintf("pairs needs an even number of nodes, but there are %d", len(nodes)), "add or remove one, or use pairing: ring")
 	}
 	var out []subject
 	for i := 0; i < len(nodes); i += 2 {
@@ -91,7 +84,6 @@ func neighbours(nodes []model.Node, both bool) ([]subject, *model.InputError) {
 	return out, nil
 }
 
-// ring makes every node the client of the next.
 func ring(nodes []model.Node) ([]subject, *model.InputError) {
 	if len(nodes) < 2 {
 		return nil, tooFew("ring")
@@ -140,9 +132,9 @@ func sinkOf(nodes []model.Node, sink string) (model.NodeID, *model.InputError) {
 	case 1:
 		return group[0], nil
 	case 0:
-		return "", sinkError(fmt.Sprintf("there is no node %q and no group of that name", sink), "the nodes are "+listed(model.NodeIDs(nodes), 20))
+		return "", sinkError(fmt.Sprintf("no node or group is named %q", sink), "the nodes are "+listed(model.NodeIDs(nodes), 20))
 	}
-	return "", sinkError(fmt.Sprintf("group %q has %d nodes, the sink is one", sink, len(group)), "name one of "+listed(group, 20))
+	return "", sinkError(fmt.Sprintf("group %q has %d nodes, but the sink must be one node", sink, len(group)), "name one of "+listed(group, 20))
 }
 
 // acrossGroups pairs the nodes of the first group with those of the second,
@@ -152,19 +144,19 @@ func acrossGroups(nodes []model.Node, both bool) ([]subject, *model.InputError) 
 	for _, n := range nodes {
 		name := n.Labels[model.LabelGroup]
 		if name == "" {
-			return nil, pairingError(fmt.Sprintf("across_groups needs a group for each node, %s has none", n.ID), groupAdvice(n))
+			return nil, pairingError(fmt.Sprintf("across_groups needs a group for each node, but %s has none", n.ID), groupAdvice(n))
 		}
 		groups[name] = append(groups[name], n.ID)
 	}
 	names := slices.Sorted(maps.Keys(groups))
 	if len(names)%2 != 0 {
-		return nil, pairingError(fmt.Sprintf("across_groups needs an even number of groups, there are %d (%s)", len(names), strings.Join(names, ", ")), "add or remove one, or choose the nodes with on:")
+		return nil, pairingError(fmt.Sprintf("across_groups needs an even number of groups, but there are %d (%s)", len(names), strings.Join(names, ", ")), "add or remove one, or choose the nodes with on:")
 	}
 	var out []subject
 	for i := 0; i < len(names); i += 2 {
 		a, b := groups[names[i]], groups[names[i+1]]
 		if len(a) != len(b) {
-			return nil, pairingError(fmt.Sprintf("across_groups needs groups of equal size, %s has %d nodes and %s has %d", names[i], len(a), names[i+1], len(b)), "add or remove nodes")
+			return nil, pairingError(fmt.Sprintf("across_groups needs groups of equal size, but %s has %d nodes and %s has %d", names[i], len(a), names[i+1], len(b)), "add or remove nodes")
 		}
 		for j := range a {
 			out = append(out, pair(a[j], b[j], both))

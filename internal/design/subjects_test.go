@@ -105,12 +105,12 @@ func TestPairingErrors(t *testing.T) {
 		{workload.Pairing{Kind: workload.Pairs}, grouped(3), "even number of nodes"},
 		{workload.Pairing{Kind: workload.Ring}, grouped(1), "at least 2"},
 		{workload.Pairing{Kind: workload.AllToOne}, grouped(1), "at least 2"},
-		{workload.Pairing{Kind: workload.AllToOne, Sink: "c"}, grouped(2, 2), `no node "c"`},
+		{workload.Pairing{Kind: workload.AllToOne, Sink: "c"}, grouped(2, 2), `no node or group is named "c"`},
 		{workload.Pairing{Kind: workload.AllToOne, Sink: "b"}, grouped(2, 2), "group \"b\" has 2 nodes"},
 		{workload.Pairing{Kind: workload.AcrossGroups}, grouped(2), "even number of groups"},
 		{workload.Pairing{Kind: workload.AcrossGroups}, grouped(2, 1), "a has 2 nodes and b has 1"},
 		{workload.Pairing{Kind: workload.AcrossGroups}, named("x", "y"), "x has none"},
-		{workload.Pairing{Kind: "star"}, grouped(2), `no pairing "star"`},
+		{workload.Pairing{Kind: "star"}, grouped(2), `unknown pairing "star"`},
 	} {
 		if _, err := subjectsOf(&wire{c.pairing}, c.nodes); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v on %d nodes: %v, want a model.ErrUsage with %q", c.pairing, len(c.nodes), err, c.want)
@@ -130,9 +130,9 @@ func TestKeyErrors(t *testing.T) {
 	nodes[0].Labels[model.LabelFleet] = model.FleetLab
 	delete(nodes[0].Labels, model.LabelGroup)
 	_, err := Build(exp, testRun, nodes)
-	want := `workloads.odd.pairing: pairs needs an even number of nodes, there are 3; add or remove one, or use pairing: ring
+	want := `workloads.odd.pairing: pairs needs an even number of nodes, but there are 3; add or remove one, or use pairing: ring
 workloads.nobody.on: no node has group=rak, x=y; the nodes have fleet=lab, group=a, group=b
-workloads.across.pairing: across_groups needs a group for each node, a1 has none; give the lab groups: in place of nodes:`
+workloads.across.pairing: across_groups needs a group for each node, but a1 has none; give the lab groups: instead of nodes:`
 	if err == nil || !errors.Is(err, model.ErrUsage) || err.Error() != want {
 		t.Errorf("Build = %v\nwant %s", err, want)
 	}

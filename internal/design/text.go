@@ -27,7 +27,9 @@ func (d Design) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "%s %q\n", d.Kind, d.Name)
 	fmt.Fprintf(&b, "nodes     %d: %s\n", len(d.Nodes), listed(d.Nodes, maxNodes))
 	if d.Kind == model.KindExperiment {
-		d.stepsLine(&b)
+		if len(d.Steps) > 0 || len(d.Later) == 0 { // otherwise none is known beforehand
+			fmt.Fprintf(&b, "steps     %s with %s, seed %d\n", num.Count(len(d.Steps), "step"), num.Count(d.Tasks(), "task"), d.Seed)
+		}
 	} else {
 		fmt.Fprintf(&b, "tasks     %s, in this order on each node\n", num.Count(d.Tasks(), "task"))
 	}
@@ -45,23 +47,16 @@ func (d Design) Text(w io.Writer) error {
 	return nil
 }
 
-// stepsLine says how many steps are known beforehand, if there are any.
-func (d Design) stepsLine(b *bytes.Buffer) {
-	if len(d.Steps) > 0 || len(d.Later) == 0 {
-		fmt.Fprintf(b, "steps     %s with %s, seed %d\n", num.Count(len(d.Steps), "step"), num.Count(d.Tasks(), "task"), d.Seed)
-	}
-}
-
 // String says how long a run takes, and what of that is not known.
 func (e Estimate) String() string {
 	limit := fmt.Sprintf("at most %s by the timeouts", unit.Duration(e.Limit))
 	switch {
 	case e.UnknownSteps == 0:
-		return fmt.Sprintf("about %s, and the time to prepare; %s", unit.Duration(e.Known), limit)
+		return fmt.Sprintf("about %s plus preparation; %s", unit.Duration(e.Known), limit)
 	case e.Known == 0:
-		return fmt.Sprintf("not known (%s); %s", strings.Join(e.Unknown, ", "), limit)
+		return fmt.Sprintf("unknown (%s); %s", strings.Join(e.Unknown, ", "), limit)
 	}
-	return fmt.Sprintf("about %s, and the time to prepare, and %s of unknown length (%s); %s",
+	return fmt.Sprintf("about %s plus preparation, and %s of unknown length (%s); %s",
 		unit.Duration(e.Known), num.Count(e.UnknownSteps, "step"), strings.Join(e.Unknown, ", "), limit)
 }
 
@@ -95,7 +90,6 @@ func (d Design) stepLines(w *bytes.Buffer) (more int) {
 	return 0
 }
 
-// stepNodes says what is measured in a step.
 func (d Design) stepNodes(s model.Step) string {
 	measured := s.Subjects()
 	switch {
@@ -129,7 +123,7 @@ func (d Design) searchLines(b *bytes.Buffer) {
 	}
 	for _, s := range d.Searches {
 		most := time.Duration(s.Trials*s.Windows) * s.Window
-		fmt.Fprintf(b, "search    %s, %s: at most %d windows each that count, of about %s, at loads that follow from those before; %s at most, and the time to prepare and repeat\n",
+		fmt.Fprintf(b, "search    %s, %s: up to %d windows each of about %s, at loads chosen from the results so far; at most %s, plus preparation and repeated windows\n",
 			s.Workload, num.Count(s.Trials, "trial"), s.Windows, unit.Duration(s.Window.Round(time.Second)), unit.Duration(most.Round(time.Second)))
 	}
 }

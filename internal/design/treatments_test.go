@@ -74,7 +74,7 @@ func TestTreatmentErrors(t *testing.T) {
 		"nap reads no offered load":             {Workload: "nap", Offer: &model.Offer{Rate: 1}},
 		`workloads.nap.durration: unknown key`:  {Workload: "nap", Levels: map[string]any{"durration": "1s"}},
 		"workloads.nap.duration: 1 has no unit": {Workload: "nap", Levels: map[string]any{"duration": 1}},
-		"test.yaml:2:47: workloads.flood.kind: flood offers one load from all nodes together": {Workload: "flood", Active: []int{0, 1}},
+		"test.yaml:2:47: workloads.flood.kind: the nodes of a flood workload share one load, so they cannot be compared": {Workload: "flood", Active: []int{0, 1}},
 	} {
 		bad.Phase, bad.Trial = "x", 1
 		e, nodes := designing(t, study.Fixed([]study.Treatment{{Phase: "x", Workload: "flood", Trial: 1}, bad}))

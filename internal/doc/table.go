@@ -41,6 +41,24 @@ type Column struct {
 	Wrap int `json:"wrap,omitempty"`
 }
 
+// ForPrograms are columns with these keys that people do not see.
+func ForPrograms(keys ...string) []Column {
+	out := make([]Column, len(keys))
+	for i, key := range keys {
+		out[i] = Column{Key: key, For: Programs}
+	}
+	return out
+}
+
+// Values makes a cell of each value, for programs: see [Of].
+func Values(values ...any) []Cell {
+	out := make([]Cell, len(values))
+	for i, v := range values {
+		out[i] = Of(v)
+	}
+	return out
+}
+
 // Who reads a column.
 type Who string
 

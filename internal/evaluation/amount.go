@@ -56,10 +56,4 @@ func Category(resource string) string {
 
 // payload says what a rate leaves out: the headers of packets, which the limit
 // of a link does count.
-func payload(resource string) string {
-	switch Category(resource) {
-	case "network", "objectstore":
-		return " of payload"
-	}
-	return ""
-}
+var payload = map[string]string{"network": " of payload", "objectstore": " of payload"}

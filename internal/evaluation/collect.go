@@ -3,6 +3,7 @@ package evaluation
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,8 +21,12 @@ type part struct {
 }
 
 // divide divides a run by workload, in the order of the steps. Steps of a batch
-// or a search have no phase to compare and are left out.
-func divide(run *observe.Run) []part {
+// or a search have no phase to compare and are left out; a run of such alone is
+// a model.ErrUsage.
+func divide(run *observe.Run) ([]part, error) {
+	if err := run.Need(observe.Series); err != nil {
+		return nil, err
+	}
 	steps := slices.Clone(run.Steps())
 	slices.SortStableFunc(steps, func(a, b model.Step) int { return cmp.Compare(a.Number, b.Number) })
 	var out []part
@@ -39,19 +44,10 @@ func divide(run *observe.Run) []part {
 	for i := range out {
 		out[i].all = out[i].steps
 	}
-	return out
-}
-
-// measures says what the part's subjects are.
-func (p part) measures() Subjects {
-	for _, s := range p.steps {
-		for _, t := range s.Tasks {
-			if t.Spec.Role != model.RoleServe && t.Spec.Subject != "" && t.Spec.Subject != string(t.Node) {
-				return OfPairs
-			}
-		}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("run %s has no serial or parallel phase, so there is nothing to compare; use an experiment file with `evaluations: [serial, parallel]`: %w", run.Run().ID, model.ErrUsage)
 	}
-	return OfNodes
+	return out, nil
 }
 
 // largest is the part without the parallel steps of fewer subjects, which are
@@ -64,23 +60,29 @@ func (p part) largest() part {
 	return p
 }
 
-// metrics lists the part's metrics in the order of first appearance, each with
-// the sample that introduced it: its unit and direction hold for all. Values
-// that only describe a trial (Info) are no capacities and left out.
-func (p part) metrics() (keys []string, first map[string]model.Sample) {
-	first = make(map[string]model.Sample)
+// metric is a metric of a part, with the sample that introduced it: its unit and
+// direction hold for all.
+type metric struct {
+	model.Sample
+	key string
+}
+
+// metrics lists the part's metrics in the order of first appearance. Values that
+// only describe a trial (Info) are no capacities and left out.
+func (p part) metrics() []metric {
+	var out []metric
+	seen := make(map[string]bool)
 	for _, step := range p.steps {
 		for _, r := range p.run.Accepted(step.ID) {
 			for _, s := range r.Samples {
-				key := s.Key()
-				if _, ok := first[key]; !ok && !s.Info {
-					keys = append(keys, key)
-					first[key] = s
+				if key := s.Key(); !seen[key] && !s.Info {
+					seen[key] = true
+					out = append(out, metric{s, key})
 				}
 			}
 		}
 	}
-	return keys, first
+	return out
 }
 
 // reading is what one task says about one metric.
@@ -96,9 +98,6 @@ type reading struct {
 	precision      precision
 }
 
-// task is the time of the whole task.
-func (r reading) task() span { return span{r.started, r.ended} }
-
 // stepReadings are the readings of one step, with the subjects that gave none,
 // or not all.
 type stepReadings struct {
@@ -107,82 +106,46 @@ type stepReadings struct {
 	missing  []model.NodeID
 }
 
-// read collects one metric over all complete steps. Tasks that only serve
-// others measure nothing and are passed over.
-func (p part) read(key string, like model.Sample, opt Options, n *notes) []stepReadings {
+// read collects one metric over all complete steps.
+func (p part) read(like metric, n *notes) []stepReadings {
 	var out []stepReadings
 	for _, step := range p.steps {
 		if step.State != model.StepComplete {
 			continue
 		}
-		sr := stepReadings{step: step}
-		tasks := make(map[model.TaskID]model.Task, len(step.Tasks))
-		for _, t := range step.Tasks {
-			tasks[t.ID] = t
-		}
-		for _, r := range p.run.Accepted(step.ID) {
-			task, known := tasks[r.Task]
-			if known && task.Spec.Role == model.RoleServe {
-				continue
-			}
-			rd, err := readResult(r, key, like, opt)
+		sr, given := stepReadings{step: step}, make(map[model.TaskID]bool)
+		for task, r := range p.run.Measured(step) {
+			rd, err := readResult(r, like)
 			if err != nil {
 				n.warn("%s, trial %d: node %s, task %s: %v; left out", step.Phase, step.Trial, r.Node, r.Task, err)
 				continue
 			}
-			if rd.subject = r.Node; known {
-				rd.subject = observe.SubjectOf(task)
-			}
+			rd.subject, given[task.ID] = observe.SubjectOf(task), true
 			sr.readings = append(sr.readings, rd)
 		}
-		sr.missing = missingSubjects(step, sr.readings)
+		named := make(map[model.NodeID]bool) // half of a pair is no pair
+		for _, t := range observe.Measuring(step) {
+			if subject := observe.SubjectOf(t); !given[t.ID] && !named[subject] {
+				named[subject] = true
+				sr.missing = append(sr.missing, subject)
+			}
+		}
 		out = append(out, sr)
 	}
 	return out
 }
 
-// missingSubjects lists the subjects with a measuring task that gave no
-// reading: half of a pair is no pair.
-func missingSubjects(step model.Step, rs []reading) []model.NodeID {
-	type end struct{ node, subject model.NodeID }
-	given, named := make(map[end]bool, len(rs)), make(map[model.NodeID]bool)
-	for _, r := range rs {
-		given[end{r.node, r.subject}] = true
-	}
-	var out []model.NodeID
-	for _, t := range observe.Measuring(step) {
-		subject := observe.SubjectOf(t)
-		if !given[end{t.Node, subject}] && !named[subject] {
-			named[subject] = true
-			out = append(out, subject)
-		}
-	}
-	return out
-}
-
-// readResult finds the one sample of this metric in a result and its series.
-func readResult(r model.Result, key string, like model.Sample, opt Options) (reading, error) {
-	if r.Outcome != model.OutcomeOK {
-		return reading{}, fmt.Errorf("it ended as %s", r.Outcome)
-	}
-	var found []model.Sample
-	for _, s := range r.Samples {
-		if s.Metric == like.Metric && s.Key() == key {
-			found = append(found, s)
-		}
-	}
-	if len(found) != 1 {
-		return reading{}, fmt.Errorf("it reported %s %d times instead of once", key, len(found))
-	}
-	s := found[0]
-	if s.Unit != like.Unit || s.Better != like.Better {
-		return reading{}, fmt.Errorf("it reported %s in %q (better: %s) where others report %q (better: %s)", key, s.Unit, s.Better, like.Unit, like.Better)
+// readResult finds the sample of this metric in a result and its series.
+func readResult(r model.Result, like metric) (reading, error) {
+	s, err := observe.SampleOf(r, like.key, like.Unit, like.Better)
+	if err != nil {
+		return reading{}, err
 	}
 	if !IsCapacity(s.Value) {
-		return reading{}, fmt.Errorf("it reported %s = %v, which is no capacity: it must be a number above 0", key, s.Value)
+		return reading{}, fmt.Errorf("it reported %s = %v, which is not a capacity: it must be a number above 0", like.key, s.Value)
 	}
 	rd := reading{node: r.Node, started: r.Started, ended: r.Ended, clockError: r.ClockError, value: s.Value}
-	rd.curve, rd.refused = readCurve(r, s, opt)
+	rd.curve, rd.refused = readCurve(r, s)
 	return rd, nil
 }
 
@@ -194,7 +157,7 @@ const leastCapacity, largestCapacity = 1e-100, 1e100
 func IsCapacity(v float64) bool { return v >= leastCapacity && v <= largestCapacity }
 
 // readCurve returns the progress curve of a sample, or why there is none.
-func readCurve(r model.Result, s model.Sample, opt Options) (*curve, string) {
+func readCurve(r model.Result, s model.Sample) (*curve, string) {
 	var found []model.Series
 	for _, series := range r.Series {
 		if series.Metric == s.Metric {
@@ -217,7 +180,7 @@ func readCurve(r model.Result, s model.Sample, opt Options) (*curve, string) {
 	case r.Started.IsZero() || !r.Ended.After(r.Started):
 		return nil, "the task has no start and end times"
 	}
-	c, err := newCurve(found[0], span{r.Started, r.Ended}, opt.MaxGap)
+	c, err := newCurve(found[0], span{r.Started, r.Ended})
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -239,18 +202,24 @@ func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReading
 	}
 	complete := make(map[int]bool)
 	var dropped []string
-	for _, trial := range p.byTrial() {
-		why := trial.lacks(missing, key, p.measures())
-		complete[trial.steps[0].Trial] = len(why) == 0
+	trials := make(map[int]part)
+	for _, s := range p.steps {
+		t := trials[s.Trial]
+		t.steps = append(t.steps, s)
+		trials[s.Trial] = t
+	}
+	for _, number := range slices.Sorted(maps.Keys(trials)) {
+		why := trials[number].lacks(missing, key)
+		complete[number] = len(why) == 0
 		if len(why) > 0 {
-			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", trial.steps[0].Trial, num.List(why)))
+			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", number, num.List(why)))
 		}
 	}
 	switch len(dropped) {
 	case 0:
 		return steps
 	case len(complete):
-		n.doubt("no trial is complete in both phases: %s; the numbers are of what there is", num.List(dropped))
+		n.doubt("no trial is complete in both phases: %s; the numbers cover only what there is", num.List(dropped))
 		return steps
 	}
 	n.warn("left out, because not complete in both phases: %s", num.List(dropped))
@@ -262,18 +231,15 @@ func (p part) has(phase model.Phase) bool {
 	return slices.ContainsFunc(p.steps, func(s model.Step) bool { return s.Phase == phase })
 }
 
-// byTrial divides the part by trial, in order.
-func (p part) byTrial() []part {
-	steps := slices.Clone(p.steps)
-	slices.SortStableFunc(steps, func(a, b model.Step) int { return cmp.Compare(a.Trial, b.Trial) })
-	var out []part
-	for len(steps) > 0 {
-		end := slices.IndexFunc(steps, func(s model.Step) bool { return s.Trial != steps[0].Trial })
-		if end < 0 {
-			end = len(steps)
+// alone are the subjects that the serial phase was to measure.
+func (p part) alone() map[model.NodeID]bool {
+	out := make(map[model.NodeID]bool)
+	for _, s := range p.steps {
+		if s.Phase == model.Serial {
+			for _, subject := range observe.Subjects(s) {
+				out[subject] = true
+			}
 		}
-		out = append(out, part{run: p.run, workload: p.workload, steps: steps[:end]})
-		steps = steps[end:]
 	}
 	return out
 }
@@ -281,35 +247,26 @@ func (p part) byTrial() []part {
 // lacks says what a trial lacks to be complete: steps that did not come to a
 // valid end, subjects that were not measured alone. One without a value in a
 // complete parallel step is worse and not said here (noteMissing).
-func (p part) lacks(missing map[model.StepID][]model.NodeID, key string, of Subjects) []string {
-	var out []string
-	alone := make(map[model.NodeID]bool)
-	for _, s := range p.steps {
-		if s.Phase != model.Serial {
-			continue
+func (p part) lacks(missing map[model.StepID][]model.NodeID, key string) (out []string) {
+	alone := p.alone()
+	for _, phase := range []model.Phase{model.Serial, model.Parallel} {
+		if !p.has(phase) && phase == model.Parallel {
+			out = append(out, "no parallel step")
 		}
-		for _, subject := range observe.Subjects(s) {
-			alone[subject] = true
-		}
-		if s.State != model.StepComplete {
-			out = append(out, phaseName(s)+" "+string(s.State))
-		} else if silent := missing[s.ID]; len(silent) > 0 {
-			out = append(out, "no usable "+key+" of "+named(of, silent)+" alone")
-		}
-	}
-	if !p.has(model.Parallel) {
-		out = append(out, "no parallel step")
-	}
-	for _, s := range p.steps {
-		if s.Phase != model.Parallel {
-			continue
-		}
-		if s.State != model.StepComplete {
-			out = append(out, phaseName(s)+" "+string(s.State))
-		}
-		for _, subject := range observe.Subjects(s) {
-			if !alone[subject] {
-				out = append(out, "no serial step on "+string(subject))
+		for _, s := range p.steps {
+			silent := missing[s.ID]
+			switch {
+			case s.Phase != phase:
+				continue
+			case s.State != model.StepComplete:
+				out = append(out, phaseName(s)+" "+string(s.State))
+			case phase == model.Serial && len(silent) > 0:
+				out = append(out, "no usable "+key+" of "+named(s.Of(), silent)+" alone")
+			}
+			for _, subject := range observe.Subjects(s) {
+				if !alone[subject] {
+					out = append(out, "no serial step on "+string(subject))
+				}
 			}
 		}
 	}

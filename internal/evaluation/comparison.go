@@ -1,7 +1,6 @@
 package evaluation
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"math"
@@ -30,56 +29,51 @@ func (r replicate) at(subject int32) (v float64, ok bool) {
 	return r.values[i], true
 }
 
+// repetition are the readings of one repetition of a phase.
+type repetition struct {
+	trial    int
+	readings []reading
+}
+
 // arrange arranges the scored readings of steps by subject. Subjects are in
 // order of name, so that sums are always made in the same order.
 func arrange(steps []stepReadings) (subjects []model.NodeID, serial, parallel []replicate) {
-	index, usable := make(map[model.NodeID]int32), make([][]reading, len(steps))
-	for i, s := range steps {
-		usable[i] = s.usable()
-		for _, r := range usable[i] {
+	type cell struct {
+		trial   int
+		subject model.NodeID
+	}
+	index := make(map[model.NodeID]int32)
+	times, place := make(map[cell]int), make(map[[2]int]int)
+	var alone, together []repetition
+	for _, s := range steps {
+		rep := repetition{s.step.Trial, s.usable()}
+		again := 0
+		for _, r := range rep.readings {
 			index[r.subject] = 0
+			again = max(again, times[cell{rep.trial, r.subject}])
 		}
+		if s.step.Phase == model.Parallel {
+			together = append(together, rep)
+			continue
+		}
+		// A serial step holds one subject. Those of a trial make a repetition; a
+		// subject that was measured again in it makes another.
+		for _, r := range rep.readings {
+			times[cell{rep.trial, r.subject}] = again + 1
+		}
+		k, ok := place[[2]int{rep.trial, again}]
+		if !ok {
+			k = len(alone)
+			place[[2]int{rep.trial, again}] = k
+			alone = append(alone, repetition{trial: rep.trial})
+		}
+		alone[k].readings = append(alone[k].readings, rep.readings...)
 	}
 	subjects = slices.Sorted(maps.Keys(index))
 	for i, name := range subjects {
 		index[name] = int32(i)
 	}
-	type cell struct {
-		trial   int
-		subject int32
-	}
-	times, place := make(map[cell]int), make(map[[2]int]int)
-	for i, s := range steps {
-		r := newReplicate(s.step.Trial, usable[i], index)
-		if len(r.subjects) == 0 {
-			continue
-		}
-		if s.step.Phase == model.Parallel {
-			parallel = append(parallel, r)
-			continue
-		}
-		// A serial step holds one subject. Those of a trial make a repetition; a
-		// subject that was measured again in it makes another.
-		again := 0
-		for _, subject := range r.subjects {
-			again = max(again, times[cell{r.trial, subject}])
-		}
-		for _, subject := range r.subjects {
-			times[cell{r.trial, subject}] = again + 1
-		}
-		k, ok := place[[2]int{r.trial, again}]
-		if !ok {
-			k = len(serial)
-			place[[2]int{r.trial, again}] = k
-			serial = append(serial, replicate{trial: r.trial})
-		}
-		serial[k].subjects = append(serial[k].subjects, r.subjects...)
-		serial[k].values, serial[k].whole = append(serial[k].values, r.values...), append(serial[k].whole, r.whole...)
-	}
-	for i := range serial {
-		serial[i] = serial[i].sorted()
-	}
-	return subjects, serial, parallel
+	return subjects, replicates(alone, index), replicates(together, index)
 }
 
 // usable returns the readings of subjects that were measured in full.
@@ -94,34 +88,27 @@ func (s stepReadings) usable() []reading {
 	return slices.DeleteFunc(slices.Clone(s.readings), func(r reading) bool { return missing[r.subject] })
 }
 
-// newReplicate adds readings up by subject: over both ends of a pair.
-func newReplicate(trial int, readings []reading, index map[model.NodeID]int32) replicate {
-	r, sums := replicate{trial: trial}, make(map[int32][2]float64, len(readings))
-	for _, rd := range readings {
-		i := index[rd.subject]
-		sum, again := sums[i]
-		if !again {
-			r.subjects = append(r.subjects, i)
+// replicates adds the readings of repetitions up by subject: over both ends of a
+// pair. One without any is left out.
+func replicates(reps []repetition, index map[model.NodeID]int32) []replicate {
+	var out []replicate
+	for _, rep := range reps {
+		r, sums := replicate{trial: rep.trial}, make(map[int32][2]float64, len(rep.readings))
+		for _, rd := range rep.readings {
+			i := index[rd.subject]
+			sum, again := sums[i]
+			if !again {
+				r.subjects = append(r.subjects, i)
+			}
+			sums[i] = [2]float64{sum[0] + rd.scored, sum[1] + rd.whole}
 		}
-		sums[i] = [2]float64{sum[0] + rd.scored, sum[1] + rd.whole}
-	}
-	slices.Sort(r.subjects)
-	for _, i := range r.subjects {
-		r.values, r.whole = append(r.values, sums[i][0]), append(r.whole, sums[i][1])
-	}
-	return r
-}
-
-// sorted returns the repetition with its subjects in order.
-func (r replicate) sorted() replicate {
-	order := make([]int32, len(r.subjects))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(r.subjects[a], r.subjects[b]) })
-	out := replicate{trial: r.trial, subjects: make([]int32, len(order)), values: make([]float64, len(order)), whole: make([]float64, len(order))}
-	for i, k := range order {
-		out.subjects[i], out.values[i], out.whole[i] = r.subjects[k], r.values[k], r.whole[k]
+		slices.Sort(r.subjects)
+		for _, i := range r.subjects {
+			r.values, r.whole = append(r.values, sums[i][0]), append(r.whole, sums[i][1])
+		}
+		if len(r.subjects) > 0 {
+			out = append(out, r)
+		}
 	}
 	return out
 }
@@ -159,7 +146,6 @@ func means(reps []replicate, n int, of func(replicate) []float64) []float64 {
 }
 
 func scoredValues(r replicate) []float64 { return r.values }
-func wholeValues(r replicate) []float64  { return r.whole }
 
 // known reports whether a subject has a mean.
 func known(v float64) bool { return !math.IsNaN(v) }
@@ -207,7 +193,7 @@ func (c comparison) finding(opt Options) Finding {
 // pairs pairs the mean capacities of each subject in both phases. One without
 // a value in one of the phases has no pair; missing is missing.
 func (c *comparison) pairs(serial, parallel []float64) []NodePair {
-	whole := means(c.parallel, len(c.subjects), wholeValues)
+	whole := means(c.parallel, len(c.subjects), func(r replicate) []float64 { return r.whole })
 	pairs := make([]NodePair, 0, len(serial))
 	var alone, together []model.NodeID // measured in that phase only
 	for i, name := range c.subjects {
@@ -314,7 +300,11 @@ func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Optio
 		return
 	}
 	iv, err := stats.Fieller(parallel, serial, level)
-	f.CI = c.widened(cdiInterval(iv, err), *f.CDI, c.noteWidened)
+	f.CI = c.widened(cdiInterval(iv, err), *f.CDI, func(why string, half float64, from, to Interval) {
+		if verdictOf(from) != verdictOf(to) {
+			c.notes.warn("the %ss differ less (interval [%.3f, %.3f]) than they %s (± %.3f points): the interval is widened by that", c.of, from[0], from[1], why, half)
+		}
+	})
 	c.noteInterval(err)
 	iv, err = stats.BCa(parallel, serial, level, opt.Resamples, opt.Seed)
 	f.BCa = c.widened(cdiInterval(iv, err), *f.CDI, func(string, float64, Interval, Interval) {})
@@ -332,13 +322,6 @@ func (c *comparison) widened(iv *Interval, cdi float64, note func(why string, ha
 	wider, half := c.resolution.floor(together, cdi)
 	note("are not told apart by the instrument", half, together, wider)
 	return &wider
-}
-
-// noteWidened says that an interval was widened where that decides.
-func (c *comparison) noteWidened(why string, half float64, from, to Interval) {
-	if verdictOf(from) != verdictOf(to) {
-		c.notes.warn("the %ss differ less (interval [%.3f, %.3f]) than they %s (± %.3f points): the interval is widened by that", c.of, from[0], from[1], why, half)
-	}
 }
 
 // noteInterval says why there is no interval.

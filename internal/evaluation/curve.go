@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 )
 
 // curve is the progress counter of one task, checked. It is known at its
@@ -27,9 +28,8 @@ type span struct{ start, end time.Time }
 
 func (s span) length() time.Duration { return s.end.Sub(s.start) }
 
-// newCurve checks a series against its task's times. maxGap bounds how long a
-// silence at the beginning still counts as work.
-func newCurve(s model.Series, task span, maxGap time.Duration) (*curve, error) {
+// newCurve checks a series against its task's times.
+func newCurve(s model.Series, task span) (*curve, error) {
 	if err := checkSeries(s); err != nil {
 		return nil, err
 	}
@@ -43,11 +43,11 @@ func newCurve(s model.Series, task span, maxGap time.Duration) (*curve, error) {
 	if len(s.Values)-c.positive < 2 {
 		return nil, errors.New("fewer than two points with work done")
 	}
-	c.active = span{c.begin(task.start, maxGap), c.times[len(c.times)-1]}
+	c.active = span{c.begin(task.start), c.times[len(c.times)-1]}
 	if c.active.end.After(task.end.Add(maxGap)) {
 		return nil, fmt.Errorf("it goes on %v beyond the end of the task", c.active.end.Sub(task.end))
 	}
-	if err := c.covers(maxGap); err != nil {
+	if err := c.covers(); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -56,7 +56,7 @@ func newCurve(s model.Series, task span, maxGap time.Duration) (*curve, error) {
 // covers holds the points to the counter's own activity, not to the whole
 // task: a workload may do several tests in turn, each with its own counter.
 // A counter that leaves most of its activity in the dark is refused.
-func (c *curve) covers(maxGap time.Duration) error {
+func (c *curve) covers() error {
 	length := c.active.length()
 	if covered := c.active.end.Sub(c.times[c.positive]); 2*covered < length {
 		return fmt.Errorf("it covers %v of the %v in which it is active", covered, length)
@@ -94,7 +94,7 @@ func checkSeries(s model.Series) error {
 // begin is when the work began, as well as the points tell: at the last point
 // at which nothing had been done; at the task's start, where the counter is 0
 // by definition; or, after too long a silence, at the first sign of work.
-func (c *curve) begin(taskStart time.Time, maxGap time.Duration) time.Time {
+func (c *curve) begin(taskStart time.Time) time.Time {
 	last := taskStart
 	if c.positive > 0 {
 		last = c.times[c.positive-1]
@@ -113,7 +113,7 @@ func (c *curve) rate() (float64, error) {
 // within returns the first and the last measured point in the window, between
 // which the capacity in it is taken. Points that leave more than maxGap of the
 // window's edges, or half of it, in the dark are an error.
-func (c *curve) within(window span, maxGap time.Duration) (first, last int, err error) {
+func (c *curve) within(window span) (first, last int, err error) {
 	first, last = c.positive, len(c.times)-1
 	for first < len(c.times) && c.times[first].Before(window.start) {
 		first++
@@ -149,7 +149,7 @@ func (c *curve) between(first, last int) (float64, error) {
 	}
 	rate := work / seconds
 	if !IsCapacity(rate) {
-		return 0, fmt.Errorf("its rate of %v is no capacity", rate)
+		return 0, fmt.Errorf("its rate of %v is not a capacity", rate)
 	}
 	return rate, nil
 }
@@ -168,54 +168,26 @@ type timing struct {
 // active while its counter runs, else from its start to its end.
 func timingOf(rs []reading, useCurves bool) timing {
 	var t timing
-	if len(rs) == 0 {
-		return t
-	}
+	var tasks, active observe.Times
 	for _, r := range rs {
 		if r.started.IsZero() || r.ended.IsZero() || r.ended.Before(r.started) {
-			return t
+			return timing{}
 		}
-	}
-	t.known = true
-	starts, ends := bounds(rs, reading.task)
-	t.startSkew, t.endSpread = starts.length(), ends.length()
-	for _, r := range rs {
+		tasks.Add(r.started, r.ended)
+		if useCurves {
+			active.Add(r.curve.active.start, r.curve.active.end)
+		} else {
+			active.Add(r.started, r.ended)
+		}
 		t.clockError = max(t.clockError, r.clockError)
 	}
-	if useCurves {
-		starts, ends = bounds(rs, func(r reading) span { return r.curve.active })
-	}
-	t.common = span{starts.end, ends.start}
-	all := span{starts.start, ends.end}
+	t.known = len(rs) > 0
+	t.startSkew, t.endSpread = tasks.LastStart.Sub(tasks.FirstStart), tasks.LastEnd.Sub(tasks.FirstEnd)
+	t.common = span{active.LastStart, active.FirstEnd}
 	if t.common.length() > 0 {
-		t.overlap = t.common.length().Seconds() / all.length().Seconds()
+		t.overlap = t.common.length().Seconds() / active.LastEnd.Sub(active.FirstStart).Seconds()
 	} else {
 		t.common.end = t.common.start
 	}
 	return t
-}
-
-// bounds returns the first and last start and the first and last end.
-func bounds(rs []reading, of func(reading) span) (starts, ends span) {
-	for i, r := range rs {
-		s := of(r)
-		if i == 0 {
-			starts, ends = span{s.start, s.start}, span{s.end, s.end}
-			continue
-		}
-		starts = widened(starts, s.start)
-		ends = widened(ends, s.end)
-	}
-	return starts, ends
-}
-
-// widened returns the span with t in it.
-func widened(s span, t time.Time) span {
-	if t.Before(s.start) {
-		s.start = t
-	}
-	if t.After(s.end) {
-		s.end = t
-	}
-	return s
 }

@@ -30,7 +30,7 @@ func TestActive(t *testing.T) {
 		for _, x := range c.seconds {
 			s.Offsets = append(s.Offsets, int64(x*1e9))
 		}
-		got, err := newCurve(s, task, 2*time.Second)
+		got, err := newCurve(s, task)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -55,7 +55,7 @@ func TestRateIn(t *testing.T) {
 		series.Offsets = append(series.Offsets, int64(s*1e9))
 		series.Values = append(series.Values, s*s) // faster and faster
 	}
-	c, err := newCurve(series, span{at(0), at(10)}, 2*time.Second)
+	c, err := newCurve(series, span{at(0), at(10)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestRateIn(t *testing.T) {
 		{"before all points", 0, .5, 0},
 		{"empty", 5, 5, 0},
 	} {
-		first, last, err := c.within(span{at(w.from), at(w.to)}, 2*time.Second)
+		first, last, err := c.within(span{at(w.from), at(w.to)})
 		var got float64
 		if err == nil {
 			got, err = c.between(first, last)

@@ -27,7 +27,7 @@
 package evaluation
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"time"
 
@@ -42,6 +42,7 @@ const level = stats.DefaultLevel
 
 // Limits beyond which a finding carries a warning.
 const (
+	minOverlap      = 0.5  // of a parallel step: with less there is no verdict
 	fewNodes        = 6    // fewer nodes than this make a wide, fragile interval
 	goodOverlap     = 0.9  // share of the time in which all nodes were active
 	wideInterval    = 10.0 // CDI points either side that "none" leaves open
@@ -52,40 +53,22 @@ const (
 	clockNoise      = time.Millisecond
 )
 
+// maxGap is how far from the edges of the common window the next point of a
+// progress series may be, and how long a silence at the beginning still counts
+// as work: twice what workloads promise.
+const maxGap = 2 * time.Second
+
 // Options are the parameters of an analysis. The zero value is sensible.
 type Options struct {
 	// Seed of the bootstrap; 0 means the run's own seed.
 	Seed uint64
 	// Resamples of the bootstrap; 0 means stats.DefaultResamples.
 	Resamples int
-	// MinOverlap is the least overlap of a parallel step, 0 to 1, at which
-	// there is a verdict; 0 means 0.5.
-	MinOverlap float64
-	// MaxGap is how far from the edges of the common window the next point of
-	// a progress series may be; 0 means 2 s, twice what workloads promise.
-	MaxGap time.Duration
 }
 
-// withDefaults fills in what is zero.
-func (o Options) withDefaults() Options {
-	if o.Resamples == 0 {
-		o.Resamples = stats.DefaultResamples
-	}
-	if o.MinOverlap == 0 {
-		o.MinOverlap = 0.5
-	}
-	if o.MaxGap == 0 {
-		o.MaxGap = 2 * time.Second
-	}
-	return o
-}
-
-// forRun fills in what is zero, with the seed of the run.
-func (o Options) forRun(run *observe.Run) Options {
-	if o.Seed == 0 {
-		o.Seed = uint64(run.Run().Seed)
-	}
-	return o.withDefaults()
+// orElse fills in what is zero.
+func (o Options) orElse(seed int64) Options {
+	return Options{Seed: cmp.Or(o.Seed, uint64(seed)), Resamples: cmp.Or(o.Resamples, stats.DefaultResamples)}
 }
 
 // Findings returns one finding for each metric of each workload that a run
@@ -100,19 +83,12 @@ func (o Options) forRun(run *observe.Run) Options {
 // The same run and options give the same findings. A run without such a phase
 // is a model.ErrUsage.
 func Findings(run *observe.Run, opt Options) ([]Finding, error) {
-	if err := run.Need(observe.Series); err != nil {
-		return nil, err
-	}
-	opt = opt.forRun(run)
-	all := divide(run)
-	if len(all) == 0 {
-		return nil, fmt.Errorf("run %s has no serial or parallel phase, so there is nothing to compare; use an experiment file with `evaluations: [serial, parallel]`: %w", run.Run().ID, model.ErrUsage)
-	}
+	all, err := divide(run)
 	var out []Finding
 	for _, p := range all {
-		out = append(out, p.largest().findings(opt)...)
+		out = append(out, p.largest().findings(opt.orElse(run.Run().Seed))...)
 	}
-	return out, nil
+	return out, err
 }
 
 // Scalings returns how the total of every metric grew with the size of the
@@ -122,19 +98,14 @@ func Findings(run *observe.Run, opt Options) ([]Finding, error) {
 // options give the same result. A run without a serial or parallel phase is a
 // model.ErrUsage.
 func Scalings(run *observe.Run, opt Options) ([]Scaling, error) {
-	if err := run.Need(observe.Series); err != nil {
+	all, err := divide(run)
+	if err != nil {
 		return nil, err
-	}
-	opt = opt.forRun(run)
-	all := divide(run)
-	if len(all) == 0 {
-		return nil, fmt.Errorf("run %s has no serial or parallel phase, so there are no sizes to compare: %w", run.Run().ID, model.ErrUsage)
 	}
 	out := []Scaling{}
 	for _, p := range all {
-		keys, first := p.metrics()
-		for _, key := range keys {
-			out = append(out, p.scaling(key, first[key], opt))
+		for _, like := range p.metrics() {
+			out = append(out, p.scaling(like, opt.orElse(run.Run().Seed)))
 		}
 	}
 	return out, nil
@@ -142,39 +113,39 @@ func Scalings(run *observe.Run, opt Options) ([]Scaling, error) {
 
 // findings returns one finding a metric.
 func (p part) findings(opt Options) []Finding {
-	keys, first := p.metrics()
-	if len(keys) == 0 {
-		empty := comparison{workload: p.workload, of: p.measures(), scoring: scoring{window: WindowWhole}}
+	metrics := p.metrics()
+	if len(metrics) == 0 {
+		empty := comparison{workload: p.workload, of: p.steps[0].Of(), scoring: scoring{window: WindowWhole}}
 		empty.notes.doubt("no valid result reported a metric")
 		p.noteRun(&empty.notes)
 		return []Finding{empty.finding(opt)}
 	}
-	out := make([]Finding, 0, len(keys))
-	for _, key := range keys {
-		cmp := p.compare(key, first[key], opt)
-		p.noteRun(&cmp.notes)
-		p.noteFacts(cmp, &cmp.notes)
-		out = append(out, cmp.finding(opt))
+	out := make([]Finding, 0, len(metrics))
+	for _, like := range metrics {
+		c := p.compare(like)
+		p.noteRun(&c.notes)
+		p.noteFacts(c, &c.notes)
+		out = append(out, c.finding(opt))
 	}
 	return out
 }
 
 // compare reads, scores and arranges one metric.
-func (p part) compare(key string, like model.Sample, opt Options) comparison {
-	cmp := comparison{workload: p.workload, metric: key, of: p.measures(), resource: like.Resource}
-	n := &cmp.notes
+func (p part) compare(like metric) comparison {
+	c := comparison{workload: p.workload, metric: like.key, of: p.steps[0].Of(), resource: like.Resource}
+	n := &c.notes
 	if like.Better != model.Higher && like.Better != model.Lower {
-		n.warn("%s does not say which direction is better (%q); taken as higher", key, like.Better)
+		n.warn("%s does not say which direction is better (%q); taken as higher", like.key, like.Better)
 	}
-	steps := p.balanced(p.read(key, like, opt, n), key, n)
-	noteMissing(steps, key, cmp.of, n)
-	cmp.scoring = score(steps, like, opt, n)
-	cmp.resolution = resolutionOf(steps)
-	cmp.common = commonOf(steps)
-	cmp.simultaneity = simultaneityOf(steps, cmp.window, opt, n)
-	cmp.subjects, cmp.serial, cmp.parallel = arrange(steps)
+	steps := p.balanced(p.read(like, n), like.key, n)
+	noteMissing(steps, like.key, c.of, n)
+	c.scoring = score(steps, like.Sample, n)
+	c.resolution = resolutionOf(steps)
+	c.common = commonOf(steps)
+	c.simultaneity = simultaneityOf(steps, c.window, n)
+	c.subjects, c.serial, c.parallel = arrange(steps)
 	p.noteFleet(steps, n)
-	return cmp
+	return c
 }
 
 // noteMissing doubts a parallel step in which not every subject was measured:
@@ -201,7 +172,7 @@ func (p part) noteFleet(steps []stepReadings, n *notes) {
 		}
 		now := observe.Subjects(s.step)
 		if fleet != nil && !slices.Equal(fleet, now) {
-			n.doubt("the parallel trials ran on different %ss (%s and %s)", p.measures(), num.List(fleet), num.List(now))
+			n.doubt("the parallel trials ran on different %ss (%s and %s)", p.steps[0].Of(), num.List(fleet), num.List(now))
 			return
 		}
 		fleet = now

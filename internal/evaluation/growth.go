@@ -3,12 +3,11 @@ package evaluation
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -77,13 +76,15 @@ const (
 )
 
 // scaling computes one metric.
-func (p part) scaling(key string, like model.Sample, opt Options) Scaling {
-	s := p.sweepOf(key, like, opt)
+func (p part) scaling(like metric, opt Options) Scaling {
+	s := p.sweepOf(like)
 	out := Scaling{
-		Workload: p.workload, Metric: key, Unit: s.unit, Resource: like.Resource, Of: s.of,
+		Workload: p.workload, Metric: like.key, Unit: s.unit, Resource: like.Resource, Of: s.of,
 		Points: s.points(),
 	}
-	f := p.quickFinding(key, like, opt)
+	quick := opt
+	quick.Resamples = 100 // of the finding the verdict is wanted, not the bootstrap
+	f := p.largest().compare(like).finding(quick)
 	s.notes.warnings = slices.DeleteFunc(s.notes.warnings, func(w string) bool { return slices.Contains(f.Warnings, w) })
 	if len(out.Points) < leastSizes {
 		s.noteFewSizes(out.Points, f)
@@ -94,14 +95,6 @@ func (p part) scaling(key string, like model.Sample, opt Options) Scaling {
 	return out
 }
 
-// quickFinding is the CDI of the metric, for its verdict.
-func (p part) quickFinding(key string, like model.Sample, opt Options) Finding {
-	const leastResamples = 100 // the bootstrap is not looked at
-	opt.Resamples = leastResamples
-	cmp := p.largest().compare(key, like, opt)
-	return cmp.finding(opt)
-}
-
 // noteFewSizes says, where capacity was lost, that two sizes cannot tell a
 // shared limit from a loss that every node has for itself, and what would.
 func (s *sweep) noteFewSizes(points []ScalingPoint, f Finding) {
@@ -110,8 +103,8 @@ func (s *sweep) noteFewSizes(points []ScalingPoint, f Finding) {
 	}
 	p := points[len(points)-1]
 	knee := p.Total / (points[0].Total / float64(points[0].Nodes))
-	s.notes.warn("the sum of %s is %s; whether that is a limit they share cannot be told from one size: %s",
-		plural(p.Nodes, string(s.of)), s.amount(p.Total), s.advice(knee, points))
+	s.notes.warn("the sum of %s is %s; one size cannot show whether that is a shared limit: %s",
+		num.Count(p.Nodes, string(s.of)), s.amount(p.Total), s.advice(knee, points))
 }
 
 // amount prints a capacity of the sweep for people.
@@ -123,7 +116,7 @@ func (s *sweep) advice(knee float64, points []ScalingPoint) string {
 	if len(sizes) == 0 {
 		return fmt.Sprintf("measure a larger fleet, at two sizes of more than %d %ss", int(math.Ceil(knee)), s.of)
 	}
-	return "measure more sizes: " + sizesText(sizes)
+	return "measure more sizes: sizes: " + strings.ReplaceAll(fmt.Sprint(sizes), " ", ", ") // as the experiment file takes them
 }
 
 // maxAdvised bounds how many sizes are proposed.
@@ -148,18 +141,6 @@ func missingSizes(knee float64, points []ScalingPoint) []int {
 	return out
 }
 
-// sizesText writes sizes as the experiment file takes them.
-func sizesText(sizes []int) string {
-	text := "sizes: ["
-	for i, n := range sizes {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprint(n)
-	}
-	return text + "]"
-}
-
 // grow fits the curve and names the limits that it shows.
 func (s *sweep) grow(out *Scaling, opt Options) {
 	sizes, totals := s.fleet()
@@ -174,7 +155,10 @@ func (s *sweep) grow(out *Scaling, opt Options) {
 	}
 	fleet := curveOfGrowth{g, sizes, totals}
 	ci := s.capInterval(fleet, opt)
-	out.Fit = fitOf(g, ci)
+	out.Fit = &ScalingFit{Model: "linear", Slope: g.Slope}
+	if g.Capped {
+		out.Fit = &ScalingFit{Model: "capped", Slope: g.Slope, Cap: &g.Cap, CapCI: ci, Knee: &g.Knee}
+	}
 	out.Limit = s.limit(fleet, ci, out.Points)
 	s.groupLimits(out, fleet, opt)
 }
@@ -192,14 +176,6 @@ func (s *sweep) noise(totals []float64) float64 {
 type curveOfGrowth struct {
 	stats.Growth
 	sizes, totals []float64
-}
-
-// fitOf puts a curve into the vocabulary.
-func fitOf(g stats.Growth, ci *Interval) *ScalingFit {
-	if !g.Capped {
-		return &ScalingFit{Model: "linear", Slope: g.Slope}
-	}
-	return &ScalingFit{Model: "capped", Slope: g.Slope, Cap: &g.Cap, CapCI: ci, Knee: &g.Knee}
 }
 
 // capInterval is the bootstrap interval of the cap, no narrower than the
@@ -225,7 +201,7 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 	}
 	past := distinctAbove(c.sizes, c.Knee)
 	if len(past) < 2 {
-		s.notes.warn("the sum seems to stop at %s, but one size past the knee at %.1f cannot tell a limit that all %ss share from a loss that each has for itself: %s",
+		s.notes.warn("the sum seems to stop at %s, but one size past the knee at %.1f cannot distinguish a limit that all %ss share from a loss of each one: %s",
 			s.amount(c.Cap), c.Knee, s.of, s.advice(c.Knee, points))
 		return nil
 	}
@@ -233,7 +209,7 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 		return nil
 	}
 	out := &SharedLimit{Total: c.Cap, CI: ci, From: reached(c.sizes, c.Knee), To: past[len(past)-1]}
-	out.Text = fmt.Sprintf("the sum stays at %s%s from %d to %s", s.amount(out.Total), payload(s.like.Resource), out.From, plural(out.To, string(s.of)))
+	out.Text = fmt.Sprintf("the sum stays at %s%s from %d to %s", s.amount(out.Total), payload[Category(s.like.Resource)], out.From, num.Count(out.To, string(s.of)))
 	return out
 }
 
@@ -244,7 +220,7 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 func (s *sweep) levels(c curveOfGrowth) bool {
 	l, err := stats.LevelOff(c.Growth, c.sizes, c.totals, level, s.resolution.parallel*c.Cap)
 	if err != nil {
-		s.notes.warn("whether the sum stays at %s cannot be tested: %v", s.amount(c.Cap), err)
+		s.notes.warn("cannot test whether the sum stays at %s: %v", s.amount(c.Cap), err)
 		return false
 	}
 	same := l.Slope.Contains(0) || math.Abs(l.Change) < levelShare*c.Cap
@@ -254,7 +230,7 @@ func (s *sweep) levels(c curveOfGrowth) bool {
 	case same:
 		s.notes.warn("the sums past %.1f %ss scatter so much that they may still grow: no limit is inferred; add trials", c.Knee, s.of)
 	case l.Change < 0:
-		s.notes.warn("past %.1f %ss the sum falls, by %s up to the largest fleet: that is contention, and no constant limit", c.Knee, s.of, s.amount(-l.Change))
+		s.notes.warn("past %.1f %ss the sum falls, by %s up to the largest fleet: that is contention, not a constant limit", c.Knee, s.of, s.amount(-l.Change))
 	default:
 		s.notes.warn("past %.1f %ss the sum grows more slowly, but it grows, by %s up to the largest fleet: no constant limit was reached", c.Knee, s.of, s.amount(l.Change))
 	}
@@ -283,164 +259,6 @@ func reached(sizes []float64, knee float64) int {
 		}
 	}
 	return int(least)
-}
-
-// groupLimits looks for limits that the nodes of one group share, as behind the
-// uplink of a rack. Two explanations compete for the total of every group at
-// every size: each group has a curve of its own, or the fleet has one and the
-// groups take part in it by their numbers. Groups are named only if they
-// explain the totals better (AICc), and then the fleet's limit, which is only
-// the sum of theirs, is not.
-func (s *sweep) groupLimits(out *Scaling, fleet curveOfGrowth, opt Options) {
-	names := s.groupNames()
-	if len(names) < 2 {
-		return
-	}
-	curves, err := s.groupCurves(names)
-	if err != nil {
-		return // too few observations of some group
-	}
-	apart, errApart := scoreOf(ownCurves(curves))
-	together, errTogether := scoreOf(s.commonCurve(names, fleet))
-	if errApart != nil || errTogether != nil {
-		return
-	}
-	if apart >= together {
-		s.noteEvenGroups(out.Limit, names)
-		return
-	}
-	for _, name := range names {
-		if l := s.groupLimit(name, curves[name], opt); l != nil {
-			out.Groups = append(out.Groups, *l)
-		}
-	}
-	if len(out.Groups) > 0 {
-		out.Limit = nil
-	}
-}
-
-// groupLimit infers the limit of one group by the same rules as the fleet's. A
-// group of which nothing can be said is not worth a warning.
-func (s *sweep) groupLimit(name string, c curveOfGrowth, opt Options) *SharedLimit {
-	if !c.Capped {
-		return nil
-	}
-	quiet := *s
-	quiet.notes = notes{}
-	l := quiet.limit(c, quiet.capInterval(c, opt), s.points())
-	if l == nil {
-		return nil
-	}
-	l.Among = model.LabelGroup + "=" + name
-	l.Text = fmt.Sprintf("within %s %s", l.Among, l.Text)
-	return l
-}
-
-// groupNames lists the groups of which at least two subjects were active at
-// once; one subject shares nothing.
-func (s *sweep) groupNames() []string {
-	most := make(map[string]int)
-	for _, o := range s.observations {
-		for name, part := range o.groups {
-			most[name] = max(most[name], part.size)
-		}
-	}
-	maps.DeleteFunc(most, func(_ string, size int) bool { return size < 2 })
-	return slices.Sorted(maps.Keys(most))
-}
-
-// groupCurves fits each group by itself.
-func (s *sweep) groupCurves(names []string) (map[string]curveOfGrowth, error) {
-	out := make(map[string]curveOfGrowth, len(names))
-	for _, name := range names {
-		var c curveOfGrowth
-		for _, o := range s.observations {
-			if part, ok := o.groups[name]; ok {
-				c.sizes, c.totals = append(c.sizes, float64(part.size)), append(c.totals, part.total)
-			}
-		}
-		var err error
-		if c.Growth, err = stats.ChooseGrowth(c.sizes, c.totals, s.noise(c.totals)); err != nil {
-			return nil, err
-		}
-		out[name] = c
-	}
-	return out, nil
-}
-
-// explanation is how well a model explains the totals of groups.
-type explanation struct {
-	sse        float64
-	n          int
-	parameters int // without the error variance
-	scale      float64
-}
-
-// scoreOf is the AICc of an explanation, above the noise of rounding.
-func scoreOf(e explanation) (float64, error) {
-	least := float64(e.n) * e.scale * e.scale
-	return stats.AICc(max(e.sse, least), e.n, e.parameters+1)
-}
-
-// roundingNoise is the relative error of a total below which a better fit is
-// chance.
-const roundingNoise = 1e-9
-
-// ownCurves explains each group by its own curve.
-func ownCurves(curves map[string]curveOfGrowth) explanation {
-	var e explanation
-	for _, name := range slices.Sorted(maps.Keys(curves)) {
-		c := curves[name]
-		e.sse += c.SSE
-		e.n += len(c.sizes)
-		e.parameters += parametersOf(c.Growth)
-		e.scale = max(e.scale, roundingNoise*slices.Max(c.totals))
-	}
-	return e
-}
-
-// commonCurve explains each group by its share of the fleet's curve.
-func (s *sweep) commonCurve(names []string, fleet curveOfGrowth) explanation {
-	e := explanation{parameters: parametersOf(fleet.Growth)}
-	for _, o := range s.observations {
-		for _, name := range names {
-			part, ok := o.groups[name]
-			if !ok {
-				continue
-			}
-			fitted := fleet.At(float64(o.size)) / float64(o.size) * float64(part.size)
-			e.sse += (part.total - fitted) * (part.total - fitted)
-			e.n++
-			e.scale = max(e.scale, roundingNoise*part.total)
-		}
-	}
-	return e
-}
-
-func parametersOf(g stats.Growth) int {
-	if g.Capped {
-		return 2
-	}
-	return 1
-}
-
-// noteEvenGroups says that the fleet's limit may as well be one of each group,
-// where the groups always had equal shares in it.
-func (s *sweep) noteEvenGroups(limit *SharedLimit, names []string) {
-	if limit == nil {
-		return
-	}
-	for _, o := range s.observations {
-		if o.size < limit.From {
-			continue
-		}
-		for _, name := range names {
-			if o.groups[name].size*len(names) != o.size {
-				return // uneven: the two explanations were put to the test
-			}
-		}
-	}
-	s.notes.warn("the groups %s were always active in equal parts: whether the whole fleet shares the limit, or each group has one of its own, cannot be told", num.List(names))
 }
 
 // Name is how sentences call the scaling, as [Finding.Name].

@@ -160,7 +160,7 @@ func (im *importer) long(g *group) {
 // wide reads node, serial, parallel; one of the two may be missing.
 func (im *importer) wide(g *group) {
 	if im.Text(im.serial) == "" && im.Text(im.parallel) == "" {
-		im.RefuseCell(im.serial, "serial", "a value in at least one of serial and parallel")
+		im.RefuseCell(im.serial, "serial", "a number in at least one of serial and parallel")
 		return
 	}
 	if im.Text(im.serial) != "" {
@@ -185,8 +185,8 @@ func (im *importer) put(g *group, phase model.Phase, column tabular.Column, name
 	}
 	if line := g.Add(node, phase, trial, value, im.Line()); line > 0 {
 		im.RefuseRow(im.node,
-			fmt.Sprintf("node %s has a %s value of %s in trial %d already, in line %d", node, phase, g.Metric, trial, line),
-			"one value a node, phase and trial; number repetitions in a column trial")
+			fmt.Sprintf("node %s has a %s value of %s in trial %d already in line %d", node, phase, g.Metric, trial, line),
+			"give one value per node, phase and trial; number repetitions in a column trial")
 	}
 }
 
@@ -209,7 +209,7 @@ func (im *importer) published(g *group) {
 	serial, okSerial := im.capacity(im.serial, "serial_mean")
 	parallel, okParallel := im.capacity(im.parallel, "parallel_mean")
 	if okNodes && okSerial && okParallel && !g.Publish(nodes, serial, parallel) {
-		im.RefuseRow(tabular.Absent, fmt.Sprintf("%s of %s has its means in line %d already", g.Metric, g.Workload, g.line), "one line for each workload and metric")
+		im.RefuseRow(tabular.Absent, fmt.Sprintf("%s of %s already has its means in line %d", g.Metric, g.Workload, g.line), "give one line for each workload and metric")
 	}
 }
 

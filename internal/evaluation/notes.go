@@ -48,14 +48,6 @@ func named(of Subjects, names []model.NodeID) string {
 	return string(of) + "s " + num.List(names)
 }
 
-// plural is "1 task" or "2 tasks".
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
-
 // number prints a value for a warning, to four significant digits.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
@@ -93,10 +85,10 @@ func (p part) noteFailures(n *notes) {
 		lost = append(lost, text)
 	}
 	if len(lost) > 0 {
-		n.warn("%s of %d without a valid result, left out: %s", plural(len(lost), "step"), len(p.steps), num.List(lost))
+		n.warn("%s of %d without a valid result, left out: %s", num.Count(len(lost), "step"), len(p.steps), num.List(lost))
 	}
 	if failed := p.failed(); len(failed) > 0 {
-		n.warn("%s did not end well before the attempt that counts: %s", plural(len(failed), "task"), num.List(failed))
+		n.warn("%s did not end well before the attempt that counts: %s", num.Count(len(failed), "task"), num.List(failed))
 	}
 }
 
@@ -131,7 +123,7 @@ func (p part) noteChanges(n *notes) {
 		if p.during(e.Time) {
 			n.doubt("node %s changed between two measurements: %s", e.Node, e.Text)
 		} else {
-			n.warn("node %s changed in the course of the run, not between measurements of %s: %s", e.Node, p.workload, e.Text)
+			n.warn("node %s changed during the run, but not between measurements of %s: %s", e.Node, p.workload, e.Text)
 		}
 	}
 }
@@ -172,7 +164,7 @@ func (p part) noteFacts(cmp comparison, n *notes) {
 		models[""] += len(measured)
 	}
 	if silent := models[""]; silent > 0 {
-		n.warn("%s without a known CPU model: whether the nodes are equal is not known", plural(silent, "node"))
+		n.warn("%s without a known CPU model, so the nodes may be unequal", num.Count(silent, "node"))
 		delete(models, "")
 	}
 	if len(models) > 1 {
@@ -208,5 +200,5 @@ func cpuName(f model.Facts) string {
 	if f.CPUModel == "" || f.Cores == 0 {
 		return f.CPUModel
 	}
-	return fmt.Sprintf("%s (%s)", f.CPUModel, plural(f.Cores, "core"))
+	return fmt.Sprintf("%s (%s)", f.CPUModel, num.Count(f.Cores, "core"))
 }

@@ -97,10 +97,6 @@ func gcd(a, b float64) float64 {
 	return a
 }
 
-// reported is that of a value which a program printed: it is known to its
-// last digit.
-func reported(value float64) precision { return precision{value: value, decimals: decimals(value)} }
-
 // decimals counts the digits behind the point of the shortest decimal that
 // gives the value.
 func decimals(v float64) int {
@@ -113,9 +109,11 @@ func decimals(v float64) int {
 // program reads the same kind of counter in the same way everywhere.
 func resolutionOf(steps []stepReadings) resolution {
 	var all, serial, parallel []precision
+	most := 0 // decimals, of the most precise reported value
 	for _, s := range steps {
 		for _, r := range s.readings {
 			all = append(all, r.precision)
+			most = max(most, r.precision.decimals)
 			if s.step.Phase == model.Parallel {
 				parallel = append(parallel, r.precision)
 			} else {
@@ -124,7 +122,7 @@ func resolutionOf(steps []stepReadings) resolution {
 		}
 	}
 	// How a program counts and prints is one thing for all of its tasks.
-	grain, last := grainOf(all), lastDigit(all)
+	grain, last := grainOf(all), math.Pow10(-most)
 	return resolution{uncertainty(serial, grain, last), uncertainty(parallel, grain, last)}
 }
 
@@ -138,15 +136,6 @@ func grainOf(all []precision) float64 {
 		g = gcd(g, f.grain)
 	}
 	return g
-}
-
-// lastDigit is the unit of the last digit of the most precise reported value.
-func lastDigit(all []precision) float64 {
-	most := 0
-	for _, f := range all {
-		most = max(most, f.decimals)
-	}
-	return math.Pow10(-most)
 }
 
 // uncertainty is the relative standard uncertainty of a phase's mean. Work

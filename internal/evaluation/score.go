@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -21,10 +22,10 @@ type scoring struct {
 
 // score sets the capacities of all readings. It scores in the common window
 // if every curve of every step allows it, else on whole tasks.
-func score(steps []stepReadings, like model.Sample, opt Options, n *notes) scoring {
+func score(steps []stepReadings, like model.Sample, n *notes) scoring {
 	unit, err := curveUnit(steps)
 	if err == nil && unit != "" {
-		err = scoreCommon(steps, opt)
+		err = scoreCommon(steps)
 	}
 	if err != nil {
 		n.warn("scored on whole tasks, not in the common window: %v", err)
@@ -41,12 +42,15 @@ func score(steps []stepReadings, like model.Sample, opt Options, n *notes) scori
 // workload publishes none, an error when some of it cannot be used.
 func curveUnit(steps []stepReadings) (string, error) {
 	var unit, refused string
-	var with, without int
+	var with, without, unusable int
 	for _, s := range steps {
 		for _, r := range s.readings {
 			switch {
 			case r.curve == nil:
 				without++
+				if r.refused != "" {
+					unusable++
+				}
 				if r.refused != "" || refused == "" {
 					refused = refusal(s.step, r)
 				}
@@ -58,8 +62,8 @@ func curveUnit(steps []stepReadings) (string, error) {
 			}
 		}
 	}
-	if without > 0 && (with > 0 || anyRefused(steps)) {
-		return "", fmt.Errorf("%s without a usable progress series (%s)", plural(without, "task"), refused)
+	if without > 0 && with+unusable > 0 {
+		return "", fmt.Errorf("%s without a usable progress series (%s)", num.Count(without, "task"), refused)
 	}
 	return unit, nil
 }
@@ -73,25 +77,14 @@ func refusal(step model.Step, r reading) string {
 	return fmt.Sprintf("%s, trial %d, node %s: %s", step.Phase, step.Trial, r.node, why)
 }
 
-func anyRefused(steps []stepReadings) bool {
-	for _, s := range steps {
-		for _, r := range s.readings {
-			if r.refused != "" {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // scoreCommon scores parallel tasks in their step's common window, serial
 // ones over all of their counter, and all of them over the whole as well.
-func scoreCommon(steps []stepReadings, opt Options) error {
+func scoreCommon(steps []stepReadings) error {
 	for _, s := range steps {
 		window := timingOf(s.readings, true).common
 		for i := range s.readings {
 			r := &s.readings[i]
-			if err := r.scoreCurve(s.step.Phase, window, opt); err != nil {
+			if err := r.scoreCurve(s.step.Phase, window); err != nil {
 				return fmt.Errorf("%s, trial %d: the progress series of node %s is refused: %w", s.step.Phase, s.step.Trial, r.node, err)
 			}
 		}
@@ -100,14 +93,14 @@ func scoreCommon(steps []stepReadings, opt Options) error {
 }
 
 // scoreCurve scores one task by its counter.
-func (r *reading) scoreCurve(phase model.Phase, window span, opt Options) error {
+func (r *reading) scoreCurve(phase model.Phase, window span) error {
 	var err error
 	if r.whole, err = r.curve.rate(); err != nil {
 		return err
 	}
 	first, last := r.curve.positive, len(r.curve.times)-1
 	if phase == model.Parallel {
-		if first, last, err = r.curve.within(window, opt.MaxGap); err != nil {
+		if first, last, err = r.curve.within(window); err != nil {
 			return err
 		}
 	}
@@ -130,7 +123,7 @@ func scoreWhole(steps []stepReadings, like model.Sample) scoring {
 			r := &s.readings[i]
 			r.whole = capacityOf(r.value, sc.reciprocal)
 			r.scored = r.whole
-			r.precision = reported(r.value)
+			r.precision = precision{value: r.value, decimals: decimals(r.value)}
 		}
 	}
 	return sc
@@ -181,7 +174,7 @@ func compareWithSamples(steps []stepReadings, like model.Sample, unit string, n 
 type simultaneity struct{ overlap, skewMS, spreadMS *float64 }
 
 // simultaneityOf looks at every parallel step and notes what is poor.
-func simultaneityOf(steps []stepReadings, window string, opt Options, n *notes) simultaneity {
+func simultaneityOf(steps []stepReadings, window string, n *notes) simultaneity {
 	var s simultaneity
 	for _, sr := range steps {
 		if sr.step.Phase != model.Parallel || len(sr.readings) == 0 {
@@ -189,35 +182,30 @@ func simultaneityOf(steps []stepReadings, window string, opt Options, n *notes) 
 		}
 		t := timingOf(sr.readings, window == WindowCommon)
 		if !t.known {
-			n.doubt("parallel, trial %d: tasks without start and end times; whether they ran together is not known", sr.step.Trial)
+			n.doubt("parallel, trial %d: tasks without start and end times; it is unknown whether they ran together", sr.step.Trial)
 			return simultaneity{}
 		}
 		s.overlap = extreme(s.overlap, t.overlap, math.Min)
 		s.skewMS = extreme(s.skewMS, milliseconds(t.startSkew), math.Max)
 		s.spreadMS = extreme(s.spreadMS, milliseconds(t.endSpread), math.Max)
-		noteClock(sr.step, t, n)
+		if t.clockError > clockNoise && 4*t.clockError > t.startSkew {
+			n.warn("parallel, trial %d: the clocks are known to ± %.1f ms, no better than the start skew of %.1f ms", sr.step.Trial, milliseconds(t.clockError), milliseconds(t.startSkew))
+		}
 	}
-	noteOverlap(s.overlap, window, opt, n)
+	noteOverlap(s.overlap, window, n)
 	return s
 }
 
 // noteOverlap judges the least overlap.
-func noteOverlap(overlap *float64, window string, opt Options, n *notes) {
+func noteOverlap(overlap *float64, window string, n *notes) {
 	switch {
 	case overlap == nil:
-	case *overlap < opt.MinOverlap:
-		n.doubt("all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% wanted): give every node the same running time instead of the same amount of work", 100**overlap, 100*opt.MinOverlap)
+	case *overlap < minOverlap:
+		n.doubt("all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% required): give every node the same running time instead of the same amount of work", 100**overlap, 100*minOverlap)
 	case *overlap < goodOverlap && window == WindowWhole:
 		n.warn("poor overlap: all nodes were active together for %.0f %% of the time, and whole tasks are scored, so that degradation is understated", 100**overlap)
 	case *overlap < goodOverlap:
 		n.warn("poor overlap: all nodes were active together for %.0f %% of the time; only that time is scored", 100**overlap)
-	}
-}
-
-// noteClock warns when the clocks are too unsure to tell the skew.
-func noteClock(step model.Step, t timing, n *notes) {
-	if t.clockError > clockNoise && 4*t.clockError > t.startSkew {
-		n.warn("parallel, trial %d: the clocks are known to ± %.1f ms, no better than the start skew of %.1f ms", step.Trial, milliseconds(t.clockError), milliseconds(t.startSkew))
 	}
 }
 

@@ -14,8 +14,7 @@ import (
 // sweep is one metric of a part at every size of fleet that was measured.
 type sweep struct {
 	scoring
-	key          string
-	like         model.Sample
+	like         metric
 	of           Subjects
 	groups       map[model.NodeID]string // of each subject; none where its nodes differ
 	observations []observation
@@ -39,12 +38,12 @@ type share struct {
 // sweepOf reads and scores all steps of all sizes in one and the same way. A
 // step in which some subject was not measured, or too little of which was
 // simultaneous, is left out with a warning.
-func (p part) sweepOf(key string, like model.Sample, opt Options) *sweep {
-	s := &sweep{key: key, like: like, of: p.measures(), groups: p.groups()}
-	steps := p.read(key, like, opt, &s.notes)
+func (p part) sweepOf(like metric) *sweep {
+	s := &sweep{like: like, of: p.steps[0].Of(), groups: p.groups()}
+	steps := p.read(like, &s.notes)
 	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.incomplete(sr) })
-	s.scoring = score(steps, like, opt, &s.notes)
-	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.scattered(sr, opt) })
+	s.scoring = score(steps, like.Sample, &s.notes)
+	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.scattered(sr) })
 	s.resolution = resolutionOf(steps)
 	subjects, serial, parallel := arrange(steps)
 	s.alone(p, subjects, serial)
@@ -60,18 +59,18 @@ func (s *sweep) incomplete(sr stepReadings) bool {
 	if len(sr.missing) == 0 {
 		return false
 	}
-	s.notes.warn("%s: %s gave no usable %s; left out", sizeName(sr.step, s.of), named(s.of, sr.missing), s.key)
+	s.notes.warn("%s: %s gave no usable %s; left out", sizeName(sr.step, s.of), named(s.of, sr.missing), s.like.key)
 	return true
 }
 
 // scattered reports, and notes, a parallel step whose subjects were not active
 // together.
-func (s *sweep) scattered(sr stepReadings, opt Options) bool {
+func (s *sweep) scattered(sr stepReadings) bool {
 	if sr.step.Phase != model.Parallel {
 		return false
 	}
 	t := timingOf(sr.readings, s.window == WindowCommon)
-	if t.known && t.overlap >= opt.MinOverlap {
+	if t.known && t.overlap >= minOverlap {
 		return false
 	}
 	s.notes.warn("%s: its %ss were active together for %.0f %% of the time, or when is not known; left out", sizeName(sr.step, s.of), s.of, 100*t.overlap)
@@ -93,13 +92,13 @@ func (s *sweep) noteLost(p part) {
 
 // sizeName says which step of a sweep it is.
 func sizeName(step model.Step, of Subjects) string {
-	return fmt.Sprintf("%s with %s, trial %d", step.Phase, plural(len(observe.Subjects(step)), string(of)), step.Trial)
+	return fmt.Sprintf("%s with %s, trial %d", step.Phase, num.Count(len(observe.Subjects(step)), string(of)), step.Trial)
 }
 
 // alone adds the serial phase as size 1: in each trial that measured every
 // subject, their mean. Where no trial did, it is the mean of what there is.
 func (s *sweep) alone(p part, subjects []model.NodeID, trials []replicate) {
-	wanted := p.alone()
+	wanted := len(p.alone())
 	whole := slices.DeleteFunc(slices.Clone(trials), func(r replicate) bool { return len(r.subjects) < wanted })
 	if len(whole) == 0 && len(trials) > 0 {
 		s.notes.warn("no trial measured every %s alone: size 1 is the mean of what there is", s.of)
@@ -115,19 +114,6 @@ func (s *sweep) alone(p part, subjects []model.NodeID, trials []replicate) {
 		s.observe(r, subjects)
 		s.observations[len(s.observations)-1].perSubject()
 	}
-}
-
-// alone counts the subjects that the serial phase was to measure.
-func (p part) alone() int {
-	names := make(map[model.NodeID]bool)
-	for _, s := range p.steps {
-		if s.Phase == model.Serial {
-			for _, name := range observe.Subjects(s) {
-				names[name] = true
-			}
-		}
-	}
-	return len(names)
 }
 
 // observe adds the capacities of subjects that were active together.

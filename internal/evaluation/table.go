@@ -140,7 +140,7 @@ func (t *Table) Finding(opt Options) Finding {
 	}
 	last := math.Pow10(-t.decimals)
 	c.resolution = resolution{reportedUncertainty(t.serial.values, last), reportedUncertainty(t.parallel.values, last)}
-	c.notes.warn("the numbers come from a file: whether the nodes were active together, and whether they are equal, is not known")
+	c.notes.warn("the numbers come from a file: it is unknown whether the nodes were active together and whether they are equal")
 	if t.published != nil {
 		return t.published.finding(c)
 	}
@@ -148,7 +148,7 @@ func (t *Table) Finding(opt Options) Finding {
 	c.subjects = t.nodes
 	c.serial, c.parallel = t.serial.replicates(rank, c.reciprocal), t.parallel.replicates(rank, c.reciprocal)
 	t.serial, t.parallel = tablePhase{}, tablePhase{}
-	return c.finding(opt.withDefaults())
+	return c.finding(opt.orElse(0))
 }
 
 // sortNodes sorts the nodes by name; rank is the new place of each.

@@ -60,7 +60,7 @@ func TestUnfinishedTrials(t *testing.T) {
 			for trial := 1; trial <= 3; trial++ {
 				at(b, trial, 0).Tasks = nil
 			}
-		}, 1403 / 3., Unknown, []string{"verdict unknown: no trial is complete in both phases: trial 1 (no serial step on n00)"}},
+		}, 1404.5 / 3, Unknown, []string{"verdict unknown: no trial is complete in both phases: trial 1 (no serial step on n00)"}}, // of the others
 		{"none complete", func(b *builder) {
 			b.Data.Run.State = model.RunInterrupted
 			at(b, 1, 3).State, at(b, 2, 0).State, at(b, 3, 3).State = model.StepInvalid, model.StepInvalid, model.StepPending
@@ -102,8 +102,8 @@ func TestNodeReplaced(t *testing.T) {
 		warning string
 	}{
 		{"between the phases", "n02", model.EventNodeChanged, 2*time.Hour + time.Minute, Unknown, "verdict unknown: node n02 changed between two measurements: " + text},
-		{"before all", "n02", model.EventNodeChanged, -time.Second, Degraded, "node n02 changed in the course of the run, not between measurements of work: " + text},
-		{"after all", "n02", model.EventNodeChanged, 9 * time.Hour, Degraded, "node n02 changed in the course of the run"},
+		{"before all", "n02", model.EventNodeChanged, -time.Second, Degraded, "node n02 changed during the run, but not between measurements of work: " + text},
+		{"after all", "n02", model.EventNodeChanged, 9 * time.Hour, Degraded, "node n02 changed during the run"},
 		{"a node without a task", "n77", model.EventNodeChanged, 3 * time.Hour, Degraded, ""},
 		{"another event", "n02", model.EventNodeBack, 3 * time.Hour, Degraded, ""},
 	} {

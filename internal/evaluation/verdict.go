@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -18,14 +19,14 @@ func (c *comparison) verdict(f *Finding) Verdict {
 	word := verdictOf(*f.CI)
 	if word == None && f.CI[1] >= 100 {
 		// A capacity is never negative, so no degradation exceeds 100 %.
-		c.notes.doubt("the interval holds every degradation up to a total loss: %s and this much scatter say nothing", plural(f.Nodes, string(c.of)))
+		c.notes.doubt("the interval contains every degradation up to a total loss: %s with this much scatter allow no conclusion", num.Count(f.Nodes, string(c.of)))
 		return Unknown
 	}
 	if f.BCa != nil && verdictOf(*f.BCa) != word {
 		c.notes.warn("the bootstrap interval [%.1f, %.1f] would give the verdict %s; the verdict follows the Fieller interval", f.BCa[0], f.BCa[1], verdictOf(*f.BCa))
 	}
 	if word == None && f.CI[1]-f.CI[0] > 2*wideInterval {
-		c.notes.warn("the interval is wide: with %s a degradation of up to %.0f %% cannot be excluded (CDI %.1f %%)", plural(f.Nodes, string(c.of)), math.Ceil(f.CI[1]), *f.CDI)
+		c.notes.warn("the interval is wide: with %s a degradation of up to %.0f %% cannot be excluded (CDI %.1f %%)", num.Count(f.Nodes, string(c.of)), math.Ceil(f.CI[1]), *f.CDI)
 	}
 	return word
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Count is what the finding compares: "4 nodes", "1 pair".
-func (f Finding) Count() string { return plural(f.Nodes, string(f.Of)) }
+func (f Finding) Count() string { return num.Count(f.Nodes, string(f.Of)) }
 
 // Worth says how many nodes, or pairs, without degradation would do the same
 // work: n·(1 − CDI/100); num.Missing where there is no CDI.
@@ -50,12 +50,7 @@ func (f Finding) Shown() *Interval {
 }
 
 // CDIText prints the index: "62.4 %".
-func (f Finding) CDIText() string {
-	if f.CDI == nil {
-		return num.Missing
-	}
-	return num.Percent(*f.CDI)
-}
+func (f Finding) CDIText() string { return num.Optional(f.CDI, num.Percent) }
 
 // IntervalText prints the interval of the index: "[60.1, 64.8]"; empty where
 // there is none.
@@ -119,34 +114,19 @@ func DrawnIn(resource, unit string) (shown string, factor float64) {
 	return unit, 1
 }
 
-// Tone is how a verdict looks in text.
-func (v Verdict) Tone() doc.Tone {
-	switch v {
-	case Degraded:
-		return doc.Bad
-	case Gain:
-		return doc.Gain
-	case Unknown:
-		return doc.Doubt
-	}
-	return doc.Plain
+// looks is how verdicts look in text and in charts.
+var looks = map[Verdict]struct {
+	tone doc.Tone
+	role chart.Role
+}{
+	None: {doc.Plain, chart.Faint}, Degraded: {doc.Bad, chart.Bad}, Gain: {doc.Gain, chart.Better}, Unknown: {doc.Doubt, chart.Unknown},
 }
+
+// Tone is how a verdict looks in text.
+func (v Verdict) Tone() doc.Tone { return looks[v].tone }
 
 // Tag is the verdict behind a title.
 func (v Verdict) Tag() doc.Tag { return doc.Tag{Word: string(v), Tone: v.Tone()} }
-
-// role is how a verdict looks in a chart.
-func (v Verdict) role() chart.Role {
-	switch v {
-	case Degraded:
-		return chart.Bad
-	case Gain:
-		return chart.Better
-	case Unknown:
-		return chart.Unknown
-	}
-	return chart.Faint
-}
 
 // Chart draws the CDI of findings as bars (ScaleBench, Fig. 8) with whiskers
 // for the intervals. row names and links each of them. The axis always reaches
@@ -162,7 +142,7 @@ func Chart(title string, findings []Finding, row func(i int, f Finding) chart.Ro
 	trials := chart.Layer{Mark: chart.Point, Role: chart.Interval, Name: "single trials", Hollow: []bool{true}}
 	for i, f := range findings {
 		r, y := row(i, f), float64(i)
-		r.Value, r.Note, r.Tag, r.Role = f.CDIText(), f.IntervalText(), string(f.Verdict), f.Verdict.role()
+		r.Value, r.Note, r.Tag, r.Role = f.CDIText(), f.IntervalText(), string(f.Verdict), looks[f.Verdict].role
 		c.Y.Rows = append(c.Y.Rows, r)
 		if f.CDI == nil {
 			unknown.X, unknown.Y = append(unknown.X, 0), append(unknown.Y, y)

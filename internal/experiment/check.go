@@ -28,10 +28,10 @@ func (r *reader) checkTop(e *Experiment) {
 		}
 	}
 	if e.Output.Limit < minOutput || e.Output.Limit > maxOutput {
-		r.report([]string{"output", "limit"}, fmt.Sprintf("%s is not possible", e.Output.Limit), fmt.Sprintf("allowed is %s to %s", minOutput, maxOutput))
+		r.report([]string{"output", "limit"}, fmt.Sprintf("%s is not possible", e.Output.Limit), fmt.Sprintf("use %s to %s", minOutput, maxOutput))
 	}
 	if e.Output.Artifact > maxArtifact {
-		r.report([]string{"output", "artifact"}, fmt.Sprintf("%s is too large", e.Output.Artifact), fmt.Sprintf("allowed is 0B to %s", maxArtifact))
+		r.report([]string{"output", "artifact"}, fmt.Sprintf("%s is too large", e.Output.Artifact), fmt.Sprintf("use 0B to %s", maxArtifact))
 	}
 	r.checkLab(e)
 	r.checkServices(e)
@@ -74,7 +74,7 @@ func (r *reader) checkServices(e *Experiment) {
 		return
 	}
 	if e.Fleet.Lab == nil {
-		at := r.root.member("services").at
+		at := r.place(r.root.key("services"))
 		r.reportAt(at, path, "only a lab has hosts for services", "use fleet: {lab: …}, or start the service yourself and give its address to the workloads")
 		return
 	}
@@ -96,11 +96,10 @@ func (r *reader) checkVolume(w *Workload, e *Experiment, path []string) {
 	case e.Fleet.Lab != nil:
 		r.checkLabVolume(w, e, path, name, need)
 	case e.Fleet.Local != nil && name != "":
-		r.report(extend(path, "volume"), "the nodes of a local fleet have no volumes", "give a path: in place of it, or use a lab with volumes")
+		r.report(extend(path, "volume"), "the nodes of a local fleet have no volumes", "give path: instead, or use a lab with volumes")
 	}
 }
 
-// checkLabVolume is checkVolume for a lab.
 func (r *reader) checkLabVolume(w *Workload, e *Experiment, path []string, name string, need unit.Size) {
 	hosts := takingPart(w, e.Fleet.Lab)
 	for _, h := range hosts {
@@ -161,10 +160,9 @@ func takingPart(w *Workload, spec *lab.Spec) []lab.Host {
 	})
 }
 
-// volumesOf says which volumes a node has instead.
 func volumesOf(h lab.Host, name string) string {
 	if len(h.Use) == 0 {
-		return "it has no volumes: give the lab volumes:, or a path: in place of it"
+		return "it has no volumes: give the lab volumes:, or give path: instead"
 	}
 	all := "it has " + strings.Join(h.Use, ", ")
 	if s := Suggest(name, h.Use); s != "" {

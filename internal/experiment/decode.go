@@ -11,42 +11,62 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	yaml "go.yaml.in/yaml/v4"
 )
 
 // decoder fills Go values from a tree and notes everything in it that does not
 // suit them, at its position. What suits is filled in, so that the rest of a
 // file can be looked at further.
 type decoder struct {
-	root  *value
-	probs *problems
+	*yamlFile
+	root *value
 	// blamed holds the paths of all values that were complained about, touched
 	// also those of everything around them.
 	blamed, touched map[string]bool
 	phases          []string // that texts of type model.Phase may name; none: any
 }
 
-// newDecoder notes what was found wrong in reading the tree.
-func newDecoder(root *value, probs *problems) *decoder {
-	d := &decoder{root: root, probs: probs, blamed: map[string]bool{}, touched: map[string]bool{}}
-	d.issues(root, nil)
+// newDecoder notes what is wrong with the tree itself.
+func newDecoder(f *yamlFile) *decoder {
+	d := &decoder{yamlFile: f, root: (*value)(f.root), blamed: map[string]bool{}, touched: map[string]bool{}}
+	d.sift(f.root, nil)
 	return d
 }
 
-func (d *decoder) issues(v *value, path []string) {
-	for _, i := range v.issues {
-		at := path
-		if i.key != "" {
-			at = extend(path, i.key)
+// sift notes keys and scalars that cannot be used, and takes the keys away.
+func (d *decoder) sift(n *yaml.Node, path []string) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		first := make(map[string]*yaml.Node, len(n.Content)/2)
+		kept := n.Content[:0:0]
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, val := n.Content[i], n.Content[i+1]
+			switch was := first[key.Value]; {
+			case key.Kind != yaml.ScalarNode:
+				d.reportAt(d.pos(key), path, "a key must be plain text", "")
+			case was != nil:
+				d.reportAt(d.pos(key), extend(path, key.Value), "duplicate key", "the first is "+d.pos(was).where())
+			default:
+				first[key.Value] = key
+				kept = append(kept, key, val)
+				d.sift(val, extend(path, key.Value))
+			}
 		}
-		d.reportAt(i.at, at, i.problem, i.allowed)
-	}
-	for _, m := range v.members {
-		d.issues(m.value, extend(path, m.key))
-	}
-	for i, item := range v.items {
-		d.issues(item, extend(path, strconv.Itoa(i)))
+		n.Content = kept
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			d.sift(item, extend(path, strconv.Itoa(i)))
+		}
+	default:
+		if _, problem, allowed := scalar(n); problem != "" {
+			d.reportAt(d.pos(n), path, problem, allowed)
+		}
 	}
 }
+
+// place is where a value stands.
+func (d *decoder) place(v *value) pos { return d.pos((*yaml.Node)(v)) }
 
 // pathKey makes a path a key of a map. Keys with a NUL would be ambiguous, and
 // are unknown to every type.
@@ -55,9 +75,8 @@ func pathKey(path []string) string { return strings.Join(path, "\x00") }
 // clean reports whether nothing at or below a path was complained about.
 func (d *decoder) clean(path ...string) bool { return !d.touched[pathKey(path)] }
 
-// report notes a problem of the value at a path.
 func (d *decoder) report(path []string, problem, allowed string) {
-	d.reportAt(d.root.find(path).at, path, problem, allowed)
+	d.reportAt(d.place(d.root.find(path)), path, problem, allowed)
 }
 
 func (d *decoder) reportAt(at pos, path []string, problem, allowed string) {
@@ -72,8 +91,8 @@ func (d *decoder) reportAt(at pos, path []string, problem, allowed string) {
 // suits; otherwise dst keeps what it had, groups of keys apart, whose good keys
 // are filled in.
 func (d *decoder) decode(v *value, path []string, dst reflect.Value, s shape) bool {
-	if v.spoilt() {
-		return false
+	if _, problem, _ := scalar((*yaml.Node)(v)); problem != "" && v.isScalar() {
+		return false // which was noted; to say more would only confuse
 	}
 	if s.phase {
 		s.enum = d.phases
@@ -84,7 +103,7 @@ func (d *decoder) decode(v *value, path []string, dst reflect.Value, s shape) bo
 			_ = own.UnmarshalJSON([]byte("{}")) // sets its defaults; keys are decoded below
 		}
 		ok := d.decode(v, path, elem.Elem(), s)
-		if ok || s.kind == groupShape && v.kind == objectValue {
+		if ok || s.kind == groupShape && v.isObject() {
 			dst.Set(elem)
 		}
 		return ok
@@ -104,7 +123,7 @@ func (d *decoder) decode(v *value, path []string, dst reflect.Value, s shape) bo
 	case wholeShape, numberShape:
 		return d.number(v, path, dst, s)
 	case boolShape:
-		b, _ := v.scalar.(bool)
+		b, _ := v.scalar().(bool)
 		dst.SetBool(b)
 	default:
 		dst.Set(reflect.ValueOf(v.plain()))
@@ -112,10 +131,9 @@ func (d *decoder) decode(v *value, path []string, dst reflect.Value, s shape) bo
 	return true
 }
 
-// group fills a struct or a map from an object.
 func (d *decoder) group(v *value, path []string, dst reflect.Value, s shape) bool {
-	if s.exactly > 0 && len(v.members) != s.exactly {
-		d.report(path, fmt.Sprintf("it has %d keys", len(v.members)), s.describe())
+	if n := len(v.Content) / 2; s.exactly > 0 && n != s.exactly {
+		d.report(path, fmt.Sprintf("it has %d keys", n), s.describe())
 	}
 	if dst.Kind() == reflect.Map {
 		d.mapping(v, path, dst, s)
@@ -127,11 +145,11 @@ func (d *decoder) group(v *value, path []string, dst reflect.Value, s shape) boo
 }
 
 func (d *decoder) mapping(v *value, path []string, dst reflect.Value, s shape) {
-	m := reflect.MakeMapWithSize(dst.Type(), len(v.members))
-	for _, e := range v.members {
+	m := reflect.MakeMap(dst.Type())
+	for key, val := range v.members() {
 		elem := reflect.New(dst.Type().Elem()).Elem()
-		if d.decode(e.value, extend(path, e.key), elem, *s.item) {
-			m.SetMapIndex(reflect.ValueOf(e.key), elem)
+		if d.decode(val, extend(path, key.Value), elem, *s.item) {
+			m.SetMapIndex(reflect.ValueOf(key.Value), elem)
 		}
 	}
 	dst.Set(m)
@@ -141,40 +159,38 @@ func (d *decoder) mapping(v *value, path []string, dst reflect.Value, s shape) {
 // are missing; known are all keys that the object may have.
 func (d *decoder) fields(v *value, path []string, dst reflect.Value, fields []field, known []string) {
 	for _, f := range fields {
-		m := v.member(f.key)
+		m := v.get(f.key)
 		switch {
 		case m == nil && f.shape.required:
 			d.missingKey(path, v, f, known)
 		case m != nil && !f.skip:
-			d.decode(m.value, extend(path, f.key), dst.FieldByIndex(f.index), f.shape)
+			d.decode(m, extend(path, f.key), dst.FieldByIndex(f.index), f.shape)
 		}
 	}
 }
 
-// unknownKeys notes the keys of an object that are not known.
 func (d *decoder) unknownKeys(v *value, path, known []string) {
-	for _, m := range v.members {
-		if !slices.Contains(known, m.key) {
-			d.unknownKey(path, m, known)
+	for key := range v.members() {
+		if !slices.Contains(known, key.Value) {
+			d.unknownKey(path, key, known)
 		}
 	}
 }
 
-// unknownKey reports a key that is not known.
-func (d *decoder) unknownKey(path []string, m member, known []string) {
-	allowed := "allowed are " + strings.Join(known, ", ")
-	if s := Suggest(m.key, known); s != "" {
-		allowed = fmt.Sprintf("did you mean %q? Allowed are %s", s, strings.Join(known, ", "))
+func (d *decoder) unknownKey(path []string, key *value, known []string) {
+	allowed := "known keys: " + strings.Join(known, ", ")
+	if s := Suggest(key.Value, known); s != "" {
+		allowed = fmt.Sprintf("did you mean %q? Known keys: %s", s, strings.Join(known, ", "))
 	}
-	d.reportAt(m.at, extend(path, m.key), fmt.Sprintf("unknown key %q", clip(m.key)), allowed)
+	d.reportAt(d.place(key), extend(path, key.Value), fmt.Sprintf("unknown key %q", clip(key.Value)), allowed)
 }
 
 // missingKey reports a required key that is not there, unless a misspelt one
 // explains it.
 func (d *decoder) missingKey(path []string, v *value, f field, known []string) {
-	for _, m := range v.members {
-		if !slices.Contains(known, m.key) && Suggest(m.key, known) == f.key {
-			d.unknownKey(path, m, known) // noted once, however often it is found
+	for key := range v.members() {
+		if !slices.Contains(known, key.Value) && Suggest(key.Value, known) == f.key {
+			d.unknownKey(path, key, known) // noted once, however often it is found
 			return
 		}
 	}
@@ -192,12 +208,13 @@ func (d *decoder) length(n int, path []string, s shape) {
 }
 
 func (d *decoder) list(v *value, path []string, dst reflect.Value, s shape) bool {
-	d.length(len(v.items), path, s)
-	if twice := repeated(v.items); s.unique && twice != nil {
-		d.report(path, fmt.Sprintf("the list has %s twice", twice), "every entry may stand once")
+	items := v.items()
+	d.length(len(items), path, s)
+	if twice := repeated(items); s.unique && twice != nil {
+		d.report(path, fmt.Sprintf("the list has %s twice", twice), "use each entry once")
 	}
-	out := reflect.MakeSlice(dst.Type(), len(v.items), len(v.items))
-	for i, item := range v.items {
+	out := reflect.MakeSlice(dst.Type(), len(items), len(items))
+	for i, item := range items {
 		d.decode(item, extend(path, strconv.Itoa(i)), out.Index(i), *s.item)
 	}
 	if !d.clean(path...) {
@@ -230,7 +247,7 @@ func (d *decoder) text(v *value, path []string, dst reflect.Value, s shape) bool
 	}
 	switch n := utf8.RuneCountInString(text); {
 	case len(s.enum) > 0 && !slices.Contains(s.enum, text):
-		d.report(path, fmt.Sprintf("%s is not known here", v), oneOf(text, s.enum))
+		d.report(path, fmt.Sprintf("unknown value %s", v), oneOf(text, s.enum))
 	case n < s.least:
 		d.report(path, "the text is too short", s.describe())
 	case s.most >= 0 && n > s.most:
@@ -252,8 +269,8 @@ func (d *decoder) text(v *value, path []string, dst reflect.Value, s shape) bool
 }
 
 func (d *decoder) number(v *value, path []string, dst reflect.Value, s shape) bool {
-	x, isFloat := v.scalar.(float64)
-	whole, _ := v.scalar.(int64)
+	x, isFloat := v.scalar().(float64)
+	whole, _ := v.scalar().(int64)
 	if !isFloat {
 		x = float64(whole)
 	}
@@ -337,25 +354,23 @@ const (
 	boolShape
 )
 
-// word names the kind for people.
 func (k shapeKind) word() string {
 	return [...]string{"anything", "a group of keys", "a list", "text", "a whole number", "a number", "true or false"}[k]
 }
 
-// holds reports whether a value is of this kind.
 func (s shape) holds(v *value) bool {
 	switch s.kind {
 	case groupShape:
-		return v.kind == objectValue
+		return v.isObject()
 	case listShape:
-		return v.kind == arrayValue
+		return v.isArray()
 	case anyShape:
 		return true
 	}
-	if v.kind != scalarValue {
+	if !v.isScalar() {
 		return false
 	}
-	switch x := v.scalar.(type) {
+	switch x := v.scalar().(type) {
 	case string:
 		return s.kind == textShape
 	case bool:

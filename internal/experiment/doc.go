@@ -10,8 +10,8 @@
 //
 // The way of a file:
 //
-//  1. bytes become a tree of values with positions: [Parse] from YAML, with
-//     aliases and merge keys expanded within a budget, [ParseJob] from JSON;
+//  1. bytes become a tree of YAML nodes, which have positions: [Parse] from YAML,
+//     with aliases and merge keys expanded within a budget, [ParseJob] from JSON;
 //  2. overrides (--set key.path=value) change the tree;
 //  3. the tree is decoded over the defaults into [Experiment] or [JobFile], and
 //     what the Go types and their tags do not allow is put into words at its

@@ -16,7 +16,6 @@ type pos struct {
 	order     int // of the flag
 }
 
-// where names the position in a sentence.
 func (p pos) where() string {
 	if p.flag != "" {
 		return "in " + p.flag
@@ -36,7 +35,6 @@ type found struct {
 	model.InputError
 }
 
-// add notes a problem at a position.
 func (p *problems) add(at pos, path []string, problem, allowed string) {
 	problem = strings.TrimPrefix(problem, model.ErrUsage.Error()+": ") // every one is that
 	f := found{order: at.order, InputError: model.InputError{File: p.file, Flag: at.flag, Path: strings.Join(path, "."), Problem: problem, Allowed: allowed}}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	yaml "go.yaml.in/yaml/v4"
+
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -22,7 +24,7 @@ type Experiment struct {
 	Services  []lab.Service `json:"services,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Commands that run on hosts of a lab of their own, for as long as the fleet is up; only with fleet.lab. Workloads write ${service.NAME} for the address."`
 	Workloads []Workload    `json:"workloads" jsonschema:"required,minItems=1,maxItems=100" jsonschema_description:"What every node does. Each workload is measured, and its CDI computed, separately."`
 	// Study is nil where the file names none: then Evaluations say it.
-	Study *StudyEntry `json:"study,omitempty" jsonschema_description:"The question that the run answers, with its parameters: kind, and the keys of that kind. Default: what evaluations say."`
+	Study *StudyEntry `json:"study,omitempty" jsonschema_description:"The question that the run answers, with its parameters: kind, and the keys of that kind. Default: the studies that evaluations need."`
 	// Evaluations are phases that studies of the registry design.
 	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown. search: all nodes offer load to a target, more and more, to find how much it takes; only with workloads of kind load. Default: serial and parallel, or what the study measures."`
 	// Every is 0 where trials follow each other at once.
@@ -30,11 +32,11 @@ type Experiment struct {
 	Trials int           `json:"trials" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"How often everything is repeated."`
 	// Seed is nil when the file has none; plan.Build then derives it from the
 	// run's id.
-	Seed     *int64   `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Shuffles the first serial order, and makes what searches draw at random repeatable. Default: derived from the run's id; recorded with the run."`
-	Shared   bool     `json:"shared" jsonschema_description:"true: other runs may measure on the same hosts at the same time, but not on the same nodes. Both must say so. false: the run waits until it has its hosts for itself."`
-	Timeouts Timeouts `json:"timeouts" jsonschema_description:"Bounds on how long things may take."`
-	Retries  Retries  `json:"retries" jsonschema_description:"How often a step is tried again as a whole."`
-	Output   Output   `json:"output" jsonschema_description:"How much of what a workload prints is kept; stdout and stderr each."`
+	Seed     *int64   `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Seed for the first serial order and for the random numbers of searches, so that they are repeatable. Default: derived from the run's id; recorded with the run."`
+	Shared   bool     `json:"shared" jsonschema_description:"true: other runs may measure on the same hosts at the same time, but not on the same nodes. Both runs must set it. false: the run waits until it has its hosts for itself."`
+	Timeouts Timeouts `json:"timeouts" jsonschema_description:"Time limits."`
+	Retries  Retries  `json:"retries" jsonschema_description:"How often a whole step is retried."`
+	Output   Output   `json:"output" jsonschema_description:"How much of a workload's output is kept, for stdout and stderr each."`
 
 	// SourceName is the name of the file; Source its text as executed: with
 	// the overrides applied. Parsing Source gives the same experiment.
@@ -45,8 +47,8 @@ type Experiment struct {
 	// names, or those of its evaluations.
 	Designers []Designer `json:"-"`
 
-	root  *value // the file, for positions; nil unless Parse made the experiment
-	kinds Kinds  // what the file may name
+	file  *yamlFile // for positions; nil unless Parse made the experiment
+	kinds Kinds     // what the file may name
 }
 
 // Place gives every error in err that is about a key its place in the file.
@@ -67,8 +69,9 @@ func (e *Experiment) Place(err error) error {
 func (e *Experiment) Refusal(path []string, problem, allowed string) error {
 	probs := &problems{file: e.SourceName}
 	at := pos{}
-	if e.root != nil {
-		at, path = e.root.find(path).at, e.root.show(path)
+	if e.file != nil {
+		root := (*value)(e.file.root)
+		at, path = e.file.pos((*yaml.Node)(root.find(path))), root.show(path)
 	}
 	probs.add(at, path, problem, allowed)
 	return &probs.list[0].InputError
@@ -78,8 +81,8 @@ func (e *Experiment) Refusal(path []string, problem, allowed string) error {
 type Fleet struct {
 	Local *Local `json:"local,omitempty" jsonschema_description:"Nodes that are agent processes on this machine."`
 	// Lab is valid: see lab.Spec.Validate.
-	Lab    *lab.Spec `json:"lab,omitempty" jsonschema_description:"Hosts that scalebench makes on this machine, with links, processors, memory and volumes as limited as the file says. Needs root."`
-	Agents *Agents   `json:"agents,omitempty" jsonschema_description:"Machines on which somebody started scalebench agent."`
+	Lab    *lab.Spec `json:"lab,omitempty" jsonschema_description:"Hosts that scalebench makes on this machine, with the file's limits on links, processors, memory and volumes. Needs root."`
+	Agents *Agents   `json:"agents,omitempty" jsonschema_description:"Machines that run scalebench agent."`
 }
 
 // Size is the number of nodes; 0 when it is only known when the run begins.
@@ -102,29 +105,29 @@ type Local struct {
 
 // Agents is a fleet of agents that somebody started.
 type Agents struct {
-	Labels map[string]string `json:"labels,omitempty" jsonschema_description:"Labels that an agent must have, all of them. None: every agent."`
+	Labels map[string]string `json:"labels,omitempty" jsonschema_description:"Labels that an agent must have. Without labels: every agent."`
 	// Count 0 means all that match.
-	Count int `json:"count,omitempty" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"How many of the matching agents to use. Default: all that are there when the run begins."`
+	Count int `json:"count,omitempty" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"How many of the matching agents to use. Default: all that are connected when the run begins."`
 }
 
 // Timeouts bounds how long things may take. All are greater than zero.
 type Timeouts struct {
-	Task  unit.Duration `json:"task" jsonschema_description:"A task from start to end; its whole process group is killed after it."`
-	Ready unit.Duration `json:"ready" jsonschema_description:"From dispatching a task to its node having prepared it; preparing is not measured."`
+	Task  unit.Duration `json:"task" jsonschema_description:"Limit of a task from start to end; then its whole process group is killed."`
+	Ready unit.Duration `json:"ready" jsonschema_description:"Limit of the time from sending a task until its node has prepared it; preparation is not measured."`
 	Node  unit.Duration `json:"node" jsonschema_description:"How long to wait for nodes: for the fleet to be complete at the beginning, and for a lost node to come back."`
 }
 
 // Retries says how often a step is tried again as a whole, after a task in it
 // failed (the workload's fault) or was lost (the node's).
 type Retries struct {
-	Failed int `json:"failed" jsonschema:"minimum=0,maximum=100" jsonschema_description:"After the workload itself ended with an error."`
-	Lost   int `json:"lost" jsonschema:"minimum=0,maximum=100" jsonschema_description:"After a node or its agent was lost in mid-task."`
+	Failed int `json:"failed" jsonschema:"minimum=0,maximum=100" jsonschema_description:"Retries after the workload itself failed."`
+	Lost   int `json:"lost" jsonschema:"minimum=0,maximum=100" jsonschema_description:"Retries after a node or its agent was lost during a task."`
 }
 
 // Output bounds what is kept of a task's stdout and of its stderr.
 type Output struct {
-	Limit    unit.Size `json:"limit" jsonschema_description:"Kept in the result: the whole, or head and tail. 1KiB to 256KiB."`
-	Artifact unit.Size `json:"artifact" jsonschema_description:"Kept whole beside the result. 0B keeps nothing; at most 1GiB."`
+	Limit    unit.Size `json:"limit" jsonschema_description:"Kept in the result, in full or as head and tail. 1KiB to 256KiB."`
+	Artifact unit.Size `json:"artifact" jsonschema_description:"Kept in full as an artifact. 0B keeps nothing; at most 1GiB."`
 }
 
 // Workload is one entry of workloads: the keys every kind has, and the kind's
@@ -133,10 +136,10 @@ type Workload struct {
 	Name string `json:"name,omitempty" jsonschema:"format=scalebench-name,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"Name of the workload in results, unique in the file. Default: its kind."`
 	Kind string `json:"kind" jsonschema:"required" jsonschema_description:"Which benchmark to run."`
 	// Timeout is the file's value, or that of Timeouts.Task.
-	Timeout unit.Duration `json:"timeout,omitempty" jsonschema_description:"Bounds a task of this workload. Default: timeouts.task."`
+	Timeout unit.Duration `json:"timeout,omitempty" jsonschema_description:"Time limit of a task of this workload. Default: timeouts.task."`
 
 	// On are labels that a node must have to take part; none: every node does.
-	On map[string]string `json:"on,omitempty" jsonschema_description:"Labels that a node must have to take part in this workload, all of them, such as group: rack1. Default: every node of the fleet."`
+	On map[string]string `json:"on,omitempty" jsonschema_description:"Labels that a node must have to take part in this workload, such as group: rack1. Default: every node of the fleet."`
 
 	// Params are the kind's own parameters as in the file: what model.Spec
 	// carries to the node, once ${service.NAME} is replaced.

@@ -36,7 +36,7 @@ var nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 func checkName(s string) error {
 	if !nameRE.MatchString(s) {
-		return fmt.Errorf("%q cannot be a name; allowed are 1 to 64 letters, digits, _ and -, beginning with a letter or digit", clip(s))
+		return fmt.Errorf("%q cannot be a name; use 1 to 64 letters, digits, _ and -, beginning with a letter or digit", clip(s))
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func checkName(s string) error {
 func checkLine(s string) error {
 	for _, r := range s {
 		if !unicode.IsPrint(r) {
-			return fmt.Errorf("%q holds a character that cannot be printed; allowed is one line of text", clip(s))
+			return fmt.Errorf("%q holds a character that cannot be printed; use one line of text", clip(s))
 		}
 	}
 	return nil
@@ -58,7 +58,7 @@ func checkNode(s string) error {
 		return nil
 	}
 	if err := model.NodeID(s).Validate(); err != nil {
-		return fmt.Errorf(`%q cannot be a node; allowed is "*" for all nodes, or a node id: 1 to 128 letters, digits, or . _ : -, beginning with a letter or digit`, clip(s))
+		return fmt.Errorf(`%q cannot be a node; use "*" for all nodes, or a node id: 1 to 128 letters, digits, or . _ : -, beginning with a letter or digit`, clip(s))
 	}
 	return nil
 }

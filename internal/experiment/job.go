@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"time"
 
-	invopop "github.com/invopop/jsonschema"
-
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -34,8 +32,8 @@ const DefaultJobTimeout = unit.Duration(24 * time.Hour)
 
 // Job is one command for one node, or for all of them.
 type Job struct {
-	Node    string `json:"node,omitempty" jsonschema:"format=scalebench-node" jsonschema_description:"Node that runs the command; * or no node at all: every node."`
-	Path    string `json:"path,omitempty" jsonschema:"maxLength=10000" jsonschema_description:"PATH of the command. Default: that of the agent."`
+	Node    string `json:"node,omitempty" jsonschema:"format=scalebench-node" jsonschema_description:"Node that runs the command; * or no node: every node."`
+	Path    string `json:"path,omitempty" jsonschema:"maxLength=10000" jsonschema_description:"PATH of the command. Default: the agent's."`
 	Command string `json:"command" jsonschema:"required,minLength=1,maxLength=100000" jsonschema_description:"Command for the shell."`
 
 	// Line and Col are where the job's node, or else the job, stands in the
@@ -44,53 +42,53 @@ type Job struct {
 	Col  int `json:"-"`
 }
 
-// jobFile is the file's own shape.
 type jobFile struct {
 	JobName  string `json:"jobName,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"Name of the batch."`
 	TestName string `json:"testName,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"The same as jobName."`
-	Jobs     []Job  `json:"jobs" jsonschema:"required,minItems=1,maxItems=10000" jsonschema_description:"Run on each node in the order in which they stand here."`
+	Jobs     []Job  `json:"jobs" jsonschema:"required,minItems=1,maxItems=10000" jsonschema_description:"Jobs; each node runs its jobs in this order."`
 }
 
-func jobSchema() *invopop.Schema {
+// JobSchema returns the JSON Schema of the paper's job files.
+func JobSchema() ([]byte, error) {
 	root := reflectSchema(jobFile{})
 	root.Title = "scalebench job file"
 	root.Description = "The paper's job file: commands for nodes, in order."
-	return root
+	return printed(root)
 }
 
 // ParseJob reads a job file. The error is a model.InputErrors with everything that
 // is wrong.
 func ParseJob(name string, src []byte) (*JobFile, error) {
 	probs := &problems{file: name}
-	root := readJSON(src, probs)
-	if root == nil {
+	file := readJSON(src, probs)
+	if file == nil {
 		return nil, probs.err()
 	}
-	d := newDecoder(root, probs)
+	d := newDecoder(file)
 	var f jobFile
-	d.decode(root, nil, reflect.ValueOf(&f).Elem(), shapeOf(reflect.TypeFor[jobFile](), ""))
-	if a, b := root.member("jobName"), root.member("testName"); a != nil && b != nil {
-		d.reportAt(b.at, []string{"testName"}, "the batch has a jobName, too", "allowed is one of jobName and testName")
+	d.decode(d.root, nil, reflect.ValueOf(&f).Elem(), shapeOf(reflect.TypeFor[jobFile](), ""))
+	if a, b := d.root.key("jobName"), d.root.key("testName"); a != nil && b != nil {
+		d.reportAt(d.place(b), []string{"testName"}, "the batch has a jobName, too", "use one of jobName and testName")
 	}
 	if err := probs.err(); err != nil {
 		return nil, err
 	}
-	return newJobFile(name, src, root, f), nil
+	return d.jobFile(name, src, f), nil
 }
 
-// newJobFile is the job file that a tree without problems says.
-func newJobFile(name string, src []byte, root *value, f jobFile) *JobFile {
+// jobFile is what a tree without problems says.
+func (d *decoder) jobFile(name string, src []byte, f jobFile) *JobFile {
 	out := &JobFile{Name: f.JobName + f.TestName, Jobs: f.Jobs, Timeout: DefaultJobTimeout, Output: defaults().Output,
 		SourceName: filepath.Base(name), Source: string(src)}
 	if out.Name == "" {
 		out.Name = defaultName(name)
 	}
-	for i, item := range root.get("jobs").items {
-		j, at := &out.Jobs[i], item.at
+	for i, item := range d.root.get("jobs").items() {
+		j := &out.Jobs[i]
+		j.Line, j.Col = item.Line, item.Column
 		if n := item.get("node"); n != nil {
-			at = n.at
+			j.Line, j.Col = n.Line, n.Column
 		}
-		j.Line, j.Col = at.line, at.col
 		if j.Node == "" { // node-generic jobs have no node id (section 2.1)
 			j.Node = AllNodes
 		}

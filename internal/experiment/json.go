@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	yaml "go.yaml.in/yaml/v4"
 )
 
-// jsonReader turns JSON into values with positions.
+// jsonReader turns JSON into YAML nodes.
 type jsonReader struct {
 	src   []byte
 	dec   *json.Decoder
@@ -25,13 +28,13 @@ type jsonReader struct {
 var errNoted = errors.New("noted")
 
 // readJSON parses a file; it notes an error and returns nil when it cannot.
-func readJSON(src []byte, probs *problems) *value {
+func readJSON(src []byte, probs *problems) *yamlFile {
 	if !readable(src, probs) {
 		return nil
 	}
 	r := &jsonReader{src: src, dec: json.NewDecoder(bytes.NewReader(src)), probs: probs, mark: pos{line: 1, col: 1}}
 	r.dec.UseNumber()
-	v, err := r.value(0)
+	n, err := r.node(0)
 	if err == nil {
 		err = r.end()
 	}
@@ -39,10 +42,9 @@ func readJSON(src []byte, probs *problems) *value {
 		r.note(err)
 		return nil
 	}
-	return v
+	return &yamlFile{root: n, probs: probs}
 }
 
-// end reports anything that follows the first value.
 func (r *jsonReader) end() error {
 	at := r.next()
 	if _, err := r.dec.Token(); errors.Is(err, io.EOF) {
@@ -52,7 +54,6 @@ func (r *jsonReader) end() error {
 	return errNoted
 }
 
-// note adds an error of the decoder at its position.
 func (r *jsonReader) note(err error) {
 	var syntax *json.SyntaxError
 	switch {
@@ -85,80 +86,48 @@ func (r *jsonReader) next() pos {
 	return r.mark
 }
 
-// value reads the next value.
-func (r *jsonReader) value(depth int) (*value, error) {
-	v := &value{at: r.next()}
+func (r *jsonReader) node(depth int) (*yaml.Node, error) {
+	at := r.next()
 	if depth > maxDepth {
-		r.probs.add(v.at, nil, "nested too deeply", fmt.Sprintf("at most %d levels are allowed", maxDepth))
+		r.probs.add(at, nil, "nested too deeply", fmt.Sprintf("use at most %d levels", maxDepth))
 		return nil, errNoted
 	}
 	token, err := r.dec.Token()
 	if err != nil {
 		return nil, err
 	}
+	n := &yaml.Node{Kind: yaml.ScalarNode, Line: at.line, Column: at.col}
 	switch t := token.(type) {
 	case json.Delim:
+		n.Kind = yaml.SequenceNode
 		if t == '{' {
-			v.kind = objectValue
-			return v, r.object(v, depth)
+			n.Kind = yaml.MappingNode
 		}
-		v.kind = arrayValue
-		return v, r.array(v, depth)
+		return n, r.content(n, depth)
 	case json.Number:
-		v.setNumber(t.String())
+		n.Tag, n.Value = "!!float", t.String()
+		if intRE.MatchString(n.Value) {
+			n.Tag = "!!int"
+		}
 	case string:
-		v.scalar = t
-		if strings.ContainsRune(t, 0) {
-			v.spoil("the text holds a NUL character", "no command and no file name can")
-		}
+		n.Tag, n.Value = "!!str", t
+	case bool:
+		n.Tag, n.Value = "!!bool", strconv.FormatBool(t)
 	default:
-		v.scalar = t
+		n.Tag = "!!null"
 	}
-	return v, nil
+	return n, nil
 }
 
-// setNumber gives a JSON number the type that YAML numbers have.
-func (v *value) setNumber(n string) {
-	read := float
-	if intRE.MatchString(n) {
-		read = integer
-	}
-	number, problem, allowed := read(n)
-	v.scalar = number
-	v.spoil(problem, allowed)
-}
-
-func (r *jsonReader) object(v *value, depth int) error {
-	first := map[string]pos{}
+// content reads the items of an array, or the keys and values of an object in
+// turn, and the end.
+func (r *jsonReader) content(n *yaml.Node, depth int) error {
 	for r.dec.More() {
-		at := r.next()
-		token, err := r.dec.Token()
+		child, err := r.node(depth + 1)
 		if err != nil {
 			return err
 		}
-		key, _ := token.(string) // the decoder guarantees a string
-		child, err := r.value(depth + 1)
-		if err != nil {
-			return err
-		}
-		if was, ok := first[key]; ok {
-			v.duplicate(key, at, was)
-			continue
-		}
-		first[key] = at
-		v.members = append(v.members, member{key, at, child})
-	}
-	_, err := r.dec.Token()
-	return err
-}
-
-func (r *jsonReader) array(v *value, depth int) error {
-	for r.dec.More() {
-		child, err := r.value(depth + 1)
-		if err != nil {
-			return err
-		}
-		v.items = append(v.items, child)
+		n.Content = append(n.Content, child)
 	}
 	_, err := r.dec.Token()
 	return err

@@ -24,6 +24,29 @@ type Kinds struct {
 	Studies   study.Registry
 }
 
+// kind is what the kinds of workloads and of studies have in common.
+type kind struct {
+	name, summary string
+	defaults      func() any // a pointer to the parameters
+}
+
+// workloads are the kinds of workloads by name, studies those of studies.
+func (k Kinds) workloads() (all []kind) {
+	for _, name := range k.Workloads.Names() {
+		w := k.Workloads[name]
+		all = append(all, kind{name, w.Summary, func() any { return w.New() }})
+	}
+	return all
+}
+
+func (k Kinds) studies() (all []kind) {
+	for _, s := range k.Studies {
+		all = append(all, kind{s.Name, s.Summary, func() any { return s.New() }})
+	}
+	slices.SortFunc(all, func(a, b kind) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
 // Parse reads an experiment file: its name is used in messages and, without
 // its ending, as the default name of the experiment; set holds overrides
 // "key.path=value", in which "null" removes a key. The error is a
@@ -35,13 +58,12 @@ func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, err
 		return nil, probs.err()
 	}
 	file.set(set)
-	root := file.tree(file.root)
-	r := newReader(root, probs, kinds)
+	r := newReader(file, kinds)
 	e := r.experiment()
 	if err := probs.err(); err != nil {
 		return nil, err
 	}
-	e.SourceName, e.root, e.kinds = filepath.Base(name), root, kinds
+	e.SourceName, e.file, e.kinds = filepath.Base(name), file, kinds
 	if e.Name == "" {
 		e.Name = defaultName(name)
 	}
@@ -73,14 +95,13 @@ func (f *yamlFile) effective(src []byte, set []string) (string, error) {
 	return string(b), nil
 }
 
-// reader reads an experiment from a tree.
 type reader struct {
 	*decoder
 	kinds Kinds
 }
 
-func newReader(root *value, probs *problems, kinds Kinds) *reader {
-	d := newDecoder(root, probs)
+func newReader(file *yamlFile, kinds Kinds) *reader {
+	d := newDecoder(file)
 	d.phases = phases(kinds.Studies)
 	return &reader{decoder: d, kinds: kinds}
 }
@@ -94,14 +115,14 @@ func (r *reader) experiment() *Experiment {
 		top.keys = append(top.keys, kind.Top...)
 	}
 	slices.Sort(top.keys)
-	if !r.decode(r.root, nil, reflect.ValueOf(&e).Elem(), top) && r.root.kind != objectValue {
+	if !r.decode(r.root, nil, reflect.ValueOf(&e).Elem(), top) && !r.root.isObject() {
 		return &e
 	}
 	r.checkTop(&e)
 	r.readStudy(&e)
 	r.designers(&e)
 	if list := r.root.get("workloads"); list != nil && r.workloadList(list) {
-		for i := range list.items {
+		for i := range list.items() {
 			r.workload(&e, i)
 		}
 		r.checkNames(list)
@@ -109,7 +130,6 @@ func (r *reader) experiment() *Experiment {
 	return &e
 }
 
-// workloadList reports whether the value can hold workloads.
 func (r *reader) workloadList(list *value) bool {
 	f, _ := reflect.TypeFor[Experiment]().FieldByName("Workloads")
 	s := shapeOf(f.Type, f.Tag.Get("jsonschema"))
@@ -119,16 +139,16 @@ func (r *reader) workloadList(list *value) bool {
 		r.report(path, problem, allowed)
 		return false
 	}
-	r.length(len(list.items), path, s)
+	r.length(len(list.items()), path, s)
 	return true
 }
 
 // entry decodes a group of keys that names its kind: what every kind has into
-// common, a pointer to a struct, and the rest into the parameters that params
-// makes for a kind. It returns these, or nil where the entry is wrong.
-func (r *reader) entry(path []string, common any, kinds []string, params func(kind string) any) any {
+// common, a pointer to a struct, and the rest into the kind's parameters. It
+// returns these, or nil where the entry is wrong.
+func (r *reader) entry(path []string, common any, kinds []kind) any {
 	v := r.root.find(path)
-	if v.kind != objectValue {
+	if !v.isObject() {
 		problem, allowed := wrongType(v, shape{kind: groupShape})
 		r.report(path, problem, allowed)
 		return nil
@@ -137,15 +157,17 @@ func (r *reader) entry(path []string, common any, kinds []string, params func(ki
 	fields := fieldsOf(into.Type())
 	for i := range fields {
 		if fields[i].key == "kind" {
-			fields[i].shape.enum = kinds
+			for _, k := range kinds {
+				fields[i].shape.enum = append(fields[i].shape.enum, k.name)
+			}
 		}
 	}
-	kind := v.get("kind").text()
-	if !slices.Contains(kinds, kind) {
+	at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == v.get("kind").text() })
+	if at < 0 {
 		r.fields(v, path, into, fields, keysOf(fields)) // its own keys cannot be judged
 		return nil
 	}
-	out := params(kind)
+	out := kinds[at].defaults()
 	own := fieldsOf(reflect.TypeOf(out).Elem())
 	known := keysOf(slices.Concat(fields, own))
 	r.fields(v, path, into, fields, known)
@@ -162,9 +184,9 @@ func (r *reader) entry(path []string, common any, kinds []string, params func(ki
 func (v *value) own(common any) map[string]any {
 	keys := keysOf(fieldsOf(reflect.TypeOf(common).Elem()))
 	out := map[string]any{}
-	for _, m := range v.members {
-		if !slices.Contains(keys, m.key) {
-			out[m.key] = m.value.plain()
+	for key, val := range v.members() {
+		if !slices.Contains(keys, key.Value) {
+			out[key.Value] = val.plain()
 		}
 	}
 	return out
@@ -180,17 +202,17 @@ func Fill(params any, given map[string]json.RawMessage, studies study.Registry) 
 		return fmt.Errorf("encoding the parameters: %w", err)
 	}
 	probs := &problems{}
-	root := readJSON(src, probs)
-	if root == nil {
+	file := readJSON(src, probs)
+	if file == nil {
 		return probs.err()
 	}
 	into := reflect.ValueOf(params).Elem()
 	fields := fieldsOf(into.Type())
 	known := keysOf(fields)
-	d := newDecoder(root, probs)
+	d := newDecoder(file)
 	d.phases = phases(studies)
-	d.unknownKeys(root, nil, known)
-	d.fields(root, nil, into, slices.DeleteFunc(fields, func(f field) bool { return root.get(f.key) == nil }), known)
+	d.unknownKeys(d.root, nil, known)
+	d.fields(d.root, nil, into, slices.DeleteFunc(fields, func(f field) bool { return d.root.get(f.key) == nil }), known)
 	for i := range probs.list {
 		probs.list[i].Line, probs.list[i].Col = 0, 0
 	}
@@ -202,7 +224,7 @@ func Fill(params any, given map[string]json.RawMessage, studies study.Registry) 
 func (r *reader) workload(e *Experiment, i int) {
 	path := []string{"workloads", strconv.Itoa(i)}
 	var w Workload
-	bench, ok := r.entry(path, &w, r.kinds.Workloads.Names(), func(kind string) any { return r.kinds.Workloads[kind].New() }).(workload.Workload)
+	bench, ok := r.entry(path, &w, r.kinds.workloads()).(workload.Workload)
 	if !ok {
 		return
 	}
@@ -257,23 +279,23 @@ func fieldPath(field string) []string {
 // their kind.
 func (r *reader) checkNames(list *value) {
 	first := map[string]pos{}
-	for i, item := range list.items {
+	for i, item := range list.items() {
 		name := item.entryName()
 		was, taken := first[name]
 		if !taken {
-			first[name] = item.at
+			first[name] = r.place(item)
 			continue
 		}
 		if name == "" {
 			continue // it has no kind either, which was noted
 		}
 		path := []string{"workloads", strconv.Itoa(i)}
-		at, problem := item.at, fmt.Sprintf("a second workload named %q", name)
+		at, problem := r.place(item), fmt.Sprintf("two workloads are named %q", name)
 		if n := item.get("name"); n != nil {
-			at, path = n.at, append(path, "name")
+			at, path = r.place(n), append(path, "name")
 		} else {
-			problem += " (a workload without a name has that of its kind)"
+			problem += " (without name: a workload is named after its kind)"
 		}
-		r.reportAt(at, path, problem, fmt.Sprintf("the first is %s; give each a name of its own", was.where()))
+		r.reportAt(at, path, problem, fmt.Sprintf("the first is %s; give each its own name", was.where()))
 	}
 }

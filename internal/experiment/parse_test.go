@@ -28,7 +28,7 @@ workloads:
 `
 
 // noPlaces leaves out where in the file things stand, and who designs.
-var noPlaces = cmpopts.IgnoreFields(Experiment{}, "root", "kinds", "Designers")
+var noPlaces = cmpopts.IgnoreFields(Experiment{}, "file", "kinds", "Designers")
 
 func parse(t *testing.T, src string, set ...string) *Experiment {
 	t.Helper()
@@ -161,17 +161,17 @@ func TestSetReplacesFleet(t *testing.T) {
 
 func TestSetErrors(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
-		{"trials=0", `--set trials=0: trials: 0 is too small; allowed is a whole number from 1 to 1000`},
-		{"trials", `--set trials: want key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
-		{"=3", `--set =3: want key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
-		{"trails=3", `--set trails=3: trails: unknown key "trails"; did you mean "trials"? Allowed are description, evaluations, every, fleet, interleave, name, output, retries, rotate, seed, services, shared, sizes, study, timeouts, trials, workloads`},
-		{"workloads.tow.threads=3", `--set workloads.tow.threads=3: workloads has no entry "tow"; did you mean "two"? Allowed are names (one, two) and numbers from 0`},
-		{"workloads.2.threads=3", `--set workloads.2.threads=3: workloads has no entry "2"; allowed are names (one, two) and numbers from 0`},
-		{"fleet.local.nodes.x=3", `--set fleet.local.nodes.x=3: fleet.local.nodes is "4", there is no key below it`},
-		{"workloads.two.duration=2", `--set workloads.two.duration=2: workloads.two.duration: 2 has no unit; allowed is a number with a unit ns, us, ms, s, m or h, such as "500ms", "5s", "2m" or "1h30m"`},
+		{"trials=0", `--set trials=0: trials: 0 is too small; use a whole number from 1 to 1000`},
+		{"trials", `--set trials: must be key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
+		{"=3", `--set =3: must be key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
+		{"trails=3", `--set trails=3: trails: unknown key "trails"; did you mean "trials"? Known keys: description, evaluations, every, fleet, interleave, name, output, retries, rotate, seed, services, shared, sizes, study, timeouts, trials, workloads`},
+		{"workloads.tow.threads=3", `--set workloads.tow.threads=3: workloads has no entry "tow"; did you mean "two"? Use a name (one, two) or a number from 0`},
+		{"workloads.2.threads=3", `--set workloads.2.threads=3: workloads has no entry "2"; use a name (one, two) or a number from 0`},
+		{"fleet.local.nodes.x=3", `--set fleet.local.nodes.x=3: fleet.local.nodes is "4" and has no keys`},
+		{"workloads.two.duration=2", `--set workloads.two.duration=2: workloads.two.duration: 2 has no unit; use a number with a unit ns, us, ms, s, m or h, such as "500ms", "5s", "2m" or "1h30m"`},
 		{"workloads.two.duration=1ms", `--set workloads.two.duration=1ms: workloads.two.duration: 1ms is too short; at least 100ms is needed`},
 		{"name='", `--set name=': the value is not valid YAML: while scanning a quoted scalar: found unexpected end of stream; put text with special characters in quotes`},
-		{"workloads.two.name=one", `--set workloads.two.name=one: workloads.one.name: a second workload named "one"; the first is in line 5; give each a name of its own`},
+		{"workloads.two.name=one", `--set workloads.two.name=one: workloads.one.name: two workloads are named "one"; the first is in line 5; give each its own name`},
 	} {
 		_, err := Parse("f.yaml", []byte(valid), testKinds(), []string{c.set})
 		if err == nil || err.Error() != c.want {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	yaml "go.yaml.in/yaml/v4"
+
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -24,16 +26,15 @@ func (r *reader) withStandIns(v *value, path []string) *value {
 	var fill func(v *value, path []string) *value
 	fill = func(v *value, path []string) *value {
 		out := *v
-		if text, ok := v.scalar.(string); ok {
-			out.scalar = r.standIns(text, path, known)
+		if text := v.text(); text != "" {
+			out.Tag, out.Value = "!!str", r.standIns(text, path, known)
 		}
-		out.members = slices.Clone(v.members)
-		for i, m := range v.members {
-			out.members[i].value = fill(m.value, extend(path, m.key))
+		out.Content = nil
+		for key, val := range v.members() {
+			out.Content = append(out.Content, (*yaml.Node)(key), (*yaml.Node)(fill(val, extend(path, key.Value))))
 		}
-		out.items = slices.Clone(v.items)
-		for i, item := range v.items {
-			out.items[i] = fill(item, extend(path, strconv.Itoa(i)))
+		for i, item := range v.items() {
+			out.Content = append(out.Content, (*yaml.Node)(fill(item, extend(path, strconv.Itoa(i)))))
 		}
 		return &out
 	}
@@ -45,7 +46,7 @@ func (r *reader) withStandIns(v *value, path []string) *value {
 func (r *reader) serviceNames() []string {
 	var names []string
 	if list := r.root.get("services"); list != nil {
-		for _, item := range list.items {
+		for _, item := range list.items() {
 			names = append(names, item.get("name").text())
 		}
 	}
@@ -58,13 +59,12 @@ func (r *reader) standIns(s string, path, known []string) string {
 		if found != model.ServicePlaceholder(name) {
 			r.report(path, fmt.Sprintf("%q is not closed", clip(found)), "write ${service.NAME}")
 		} else if !slices.Contains(known, name) {
-			r.report(path, fmt.Sprintf("there is no service %q", clip(name)), servicesAllowed(name, known))
+			r.report(path, fmt.Sprintf("unknown service %q", clip(name)), servicesAllowed(name, known))
 		}
 		return standIn
 	})
 }
 
-// servicesAllowed lists the services that there are.
 func servicesAllowed(name string, known []string) string {
 	if len(known) == 0 {
 		return "the file has no services"

@@ -3,15 +3,14 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
 	invopop "github.com/invopop/jsonschema"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of experiment files, with
@@ -24,9 +23,6 @@ func Schema(kinds Kinds) ([]byte, error) {
 	}
 	return printed(root)
 }
-
-// JobSchema returns the JSON Schema of the paper's job files.
-func JobSchema() ([]byte, error) { return printed(jobSchema()) }
 
 func printed(root *invopop.Schema) ([]byte, error) {
 	b, err := json.MarshalIndent(root, "", "  ")
@@ -48,95 +44,72 @@ func experimentSchema(kinds Kinds) (*invopop.Schema, error) {
 		return nil, err
 	}
 	root.Definitions = unitDefinitions()
-	if err := addWorkloads(root.Definitions, kinds.Workloads); err != nil {
-		return nil, err
-	}
 	phase := &invopop.Schema{Type: "string", Description: "A kind of step, which a study designs."}
 	for _, p := range phases(kinds.Studies) {
 		phase.Enum = append(phase.Enum, p)
 	}
 	root.Definitions["phase"] = phase
-	return root, addStudies(root, kinds.Studies)
-}
-
-// addWorkloads adds the definition "workload", which dispatches on kind to one
-// definition for each kind. if/then instead of oneOf, so that an editor reports
-// a violation for the kind that the file names and not for all of them.
-func addWorkloads(defs invopop.Definitions, reg workload.Registry) error {
-	entry := newEntrySchema("workload", Workload{})
-	for _, name := range reg.Names() {
-		if err := entry.add(defs, name, reg[name].Summary, reg[name].New()); err != nil {
-			return err
-		}
-	}
-	defs["workload"] = entry.schema
-	return nil
-}
-
-// addStudies adds the definition "study" in the same way, and the keys of
-// studies that may stand at the top.
-func addStudies(root *invopop.Schema, reg study.Registry) error {
-	type keys StudyEntry // its own type stands for a reference to this
-	entry := newEntrySchema("study", keys{})
-	for _, k := range reg {
-		if err := entry.add(root.Definitions, k.Name, k.Summary, k.New()); err != nil {
-			return err
-		}
+	type study StudyEntry // its own type stands for a reference to this
+	err := errors.Join(addEntries(root.Definitions, "workload", Workload{}, kinds.workloads()),
+		addEntries(root.Definitions, "study", study{}, kinds.studies()))
+	for _, k := range kinds.Studies {
 		for _, key := range k.Top {
-			if s, ok := root.Definitions["study-"+k.Name].Properties.Get(key); ok {
+			if s, ok := root.Definitions["study-"+k.Name].Properties.Get(key); ok && err == nil {
 				root.Properties.Set(key, s)
 			}
 		}
 	}
-	root.Definitions["study"] = entry.schema
+	return root, err
+}
+
+// addEntries adds the definition of a group of keys that names its kind: it
+// dispatches on kind to one definition for each. if/then instead of oneOf, so
+// that an editor reports a violation for the kind that the file names and not
+// for all of them.
+func addEntries(defs invopop.Definitions, what string, common any, kinds []kind) error {
+	entry := reflectSchema(common)
+	entry.Version, entry.AdditionalProperties = "", nil
+	for _, k := range kinds {
+		params, err := k.schema(common)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", what, k.name, err)
+		}
+		if kind, ok := entry.Properties.Get("kind"); ok {
+			kind.Enum = append(kind.Enum, k.name)
+		}
+		ref := what + "-" + k.name
+		defs[ref] = params
+		entry.AllOf = append(entry.AllOf, &invopop.Schema{If: kindIs(k.name), Then: &invopop.Schema{Ref: "#/$defs/" + ref}})
+	}
+	defs[what] = entry
 	return nil
 }
 
-// entrySchema describes a group of keys that names its kind.
-type entrySchema struct {
-	what   string
-	common any
-	schema *invopop.Schema
-}
-
-func newEntrySchema(what string, common any) entrySchema {
-	s := reflectSchema(common)
-	s.Version, s.AdditionalProperties = "", nil
-	return entrySchema{what, common, s}
-}
-
-// add describes the entries of one kind: the keys that every kind has, and the
-// kind's own.
-func (e entrySchema) add(defs invopop.Definitions, name, summary string, defaults any) error {
+// schema describes the entries of one kind: the keys that every kind has, and
+// the kind's own.
+func (k kind) schema(common any) (*invopop.Schema, error) {
+	defaults := k.defaults()
 	params := reflectSchema(defaults)
 	params.Version = ""
-	params.Description = summary
+	params.Description = k.summary
 	if params.Properties == nil {
-		return fmt.Errorf("%s %s: New returns %T, want a pointer to a struct", e.what, name, defaults)
+		return nil, fmt.Errorf("New returns %T, want a pointer to a struct", defaults)
 	}
 	if err := setDefaults(params, defaults); err != nil {
-		return fmt.Errorf("%s %s: %w", e.what, name, err)
+		return nil, err
 	}
-	common := reflectSchema(e.common)
-	for p := common.Properties.Oldest(); p != nil; p = p.Next() {
+	for p := reflectSchema(common).Properties.Oldest(); p != nil; p = p.Next() {
 		if _, ok := params.Properties.Get(p.Key); ok {
-			return fmt.Errorf("%s %s: parameter %q has the name of a key that every %s has", e.what, name, p.Key, e.what)
+			return nil, fmt.Errorf("parameter %q has the name of a key that all have", p.Key)
 		}
 		params.Properties.Set(p.Key, p.Value)
 	}
 	if kind, ok := params.Properties.Get("kind"); ok {
-		kind.Const = name
+		kind.Const = k.name
 	}
-	if kind, ok := e.schema.Properties.Get("kind"); ok {
-		kind.Enum = append(kind.Enum, name)
-	}
-	ref := e.what + "-" + name
-	defs[ref] = params
-	e.schema.AllOf = append(e.schema.AllOf, &invopop.Schema{If: kindIs(name), Then: &invopop.Schema{Ref: "#/$defs/" + ref}})
-	return nil
+	return params, nil
 }
 
-// kindIs matches an entry of this kind.
 func kindIs(name string) *invopop.Schema {
 	p := invopop.NewProperties()
 	p.Set("kind", &invopop.Schema{Const: name})

@@ -53,7 +53,7 @@ func TestSchemaStandsAlone(t *testing.T) {
 		if f == nil {
 			t.Fatal(probs.err())
 		}
-		if err := schema.Validate(f.tree(f.root).plain()); (err == nil) != tc.ok {
+		if err := schema.Validate((*value)(f.root).plain()); (err == nil) != tc.ok {
 			t.Errorf("the schema says %v of\n%s\nwant valid: %v", err, tc.src, tc.ok)
 		}
 	}
@@ -76,7 +76,7 @@ func TestParseHoldsToSchema(t *testing.T) {
 	schema, refused := c.MustCompile("mem:///x"), 0
 	check := func(src string) {
 		f := readYAML([]byte(src), &problems{})
-		if f == nil || schema.Validate(f.tree(f.root).plain()) == nil {
+		if f == nil || schema.Validate((*value)(f.root).plain()) == nil {
 			return
 		}
 		refused++

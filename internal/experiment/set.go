@@ -15,7 +15,7 @@ func (f *yamlFile) set(overrides []string) {
 		at := pos{flag: "--set " + clip(o), order: i + 1}
 		path, text, ok := strings.Cut(o, "=")
 		if !ok || path == "" {
-			f.probs.add(at, nil, "want key.path=value", `such as trials=3 or workloads.cpu2.duration=2s`)
+			f.probs.add(at, nil, "must be key.path=value", `such as trials=3 or workloads.cpu2.duration=2s`)
 			continue
 		}
 		val := f.overrideValue(text, at)
@@ -44,7 +44,6 @@ func (f *yamlFile) overrideValue(text string, at pos) *yaml.Node {
 	return n
 }
 
-// mark says of a node and everything below it that it came from a flag.
 func (f *yamlFile) mark(n *yaml.Node, at pos) {
 	f.origin[n] = at
 	for _, c := range n.Content {
@@ -75,7 +74,7 @@ func (f *yamlFile) assign(path []string, val *yaml.Node, at pos) {
 
 // assignKey sets, adds or (null) removes a key of a mapping.
 func (f *yamlFile) assignKey(n *yaml.Node, key string, val *yaml.Node, at pos) {
-	i := keyIndex(n, key)
+	i := keyIndex((*value)(n), key)
 	switch {
 	case val.ShortTag() == "!!null" && i >= 0:
 		n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
@@ -95,7 +94,7 @@ func (f *yamlFile) assignKey(n *yaml.Node, key string, val *yaml.Node, at pos) {
 func (f *yamlFile) step(n *yaml.Node, token string, path []string, at pos) *yaml.Node {
 	switch n.Kind {
 	case yaml.MappingNode:
-		i := keyIndex(n, token)
+		i := keyIndex((*value)(n), token)
 		if i >= 0 && n.Content[i+1].ShortTag() != "!!null" {
 			return n.Content[i+1]
 		}
@@ -114,7 +113,7 @@ func (f *yamlFile) step(n *yaml.Node, token string, path []string, at pos) *yaml
 }
 
 func (f *yamlFile) notGroup(n *yaml.Node, path []string, at pos) {
-	f.probs.add(at, nil, fmt.Sprintf("%s is %q, there is no key below it", strings.Join(path, "."), clip(n.Value)), "")
+	f.probs.add(at, nil, fmt.Sprintf("%s is %q and has no keys", strings.Join(path, "."), clip(n.Value)), "")
 }
 
 // entry finds a list entry by its name, its kind, or its number from 0. It
@@ -122,13 +121,13 @@ func (f *yamlFile) notGroup(n *yaml.Node, path []string, at pos) {
 func (f *yamlFile) entry(n *yaml.Node, token string, path []string, at pos) int {
 	found, names := -1, []string{}
 	for i, c := range n.Content {
-		name := entryName(c)
+		name := (*value)(c).entryName()
 		names = append(names, name)
 		if name != token {
 			continue
 		}
 		if found >= 0 {
-			f.probs.add(at, nil, fmt.Sprintf("%s has more than one entry named %q", strings.Join(path, "."), token), "give them names")
+			f.probs.add(at, nil, fmt.Sprintf("%s has more than one entry named %q", strings.Join(path, "."), token), "give each entry its own name")
 			return -1
 		}
 		found = i
@@ -143,30 +142,9 @@ func (f *yamlFile) entry(n *yaml.Node, token string, path []string, at pos) int 
 }
 
 func entriesAllowed(token string, names []string) string {
-	allowed := fmt.Sprintf("allowed are names (%s) and numbers from 0", strings.Join(names, ", "))
+	allowed := fmt.Sprintf("use a name (%s) or a number from 0", strings.Join(names, ", "))
 	if s := Suggest(token, names); s != "" {
 		allowed = fmt.Sprintf("did you mean %q? %s", s, strings.ToUpper(allowed[:1])+allowed[1:])
 	}
 	return allowed
-}
-
-// entryName is what a list entry is called: its name, or else its kind.
-func entryName(n *yaml.Node) string {
-	for _, key := range []string{"name", "kind"} {
-		if i := keyIndex(n, key); n.Kind == yaml.MappingNode && i >= 0 {
-			return n.Content[i+1].Value
-		}
-	}
-	return ""
-}
-
-// keyIndex is the position of a key among the content of a mapping; -1 if it
-// is not there.
-func keyIndex(n *yaml.Node, key string) int {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return i
-		}
-	}
-	return -1
 }

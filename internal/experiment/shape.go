@@ -11,7 +11,6 @@ import (
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// field is a field of a struct that a key fills.
 type field struct {
 	key   string
 	index []int
@@ -34,7 +33,6 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
-// keysOf are the keys of fields, sorted.
 func keysOf(fields []field) []string {
 	var out []string
 	for _, f := range fields {
@@ -102,7 +100,6 @@ func splitTag(tag string) (own, items string) {
 		strings.Join(slices.DeleteFunc(words, isOwn), ",")
 }
 
-// tagged adds the constraints of a jsonschema tag.
 func (s shape) tagged(tag string) shape {
 	for word := range strings.SplitSeq(tag, ",") {
 		name, text, _ := strings.Cut(word, "=")

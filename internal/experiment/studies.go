@@ -3,10 +3,13 @@ package experiment
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/scalebench/scalebench/internal/study"
 )
@@ -43,10 +46,7 @@ func (r *reader) readStudy(e *Experiment) {
 		return
 	}
 	var entry StudyEntry
-	s, ok := r.entry(path, &entry, r.kinds.studyNames(), func(kind string) any {
-		k, _ := r.kinds.Studies.Find(kind)
-		return k.New()
-	}).(study.Study)
+	s, ok := r.entry(path, &entry, r.kinds.studies()).(study.Study)
 	if !ok {
 		return
 	}
@@ -66,7 +66,7 @@ func (r *reader) readStudy(e *Experiment) {
 	for i, p := range e.Evaluations {
 		if !slices.Contains(kind.Phases, p) {
 			r.report([]string{"evaluations", strconv.Itoa(i)}, fmt.Sprintf("the study %s does not measure %s", kind.Name, p),
-				"allowed is "+strings.Join(phases(study.Registry{kind}), ", "))
+				"use "+strings.Join(phases(study.Registry{kind}), ", "))
 		}
 	}
 }
@@ -123,12 +123,12 @@ func (r *reader) unreadTop(e *Experiment) {
 			continue
 		}
 		for _, key := range kind.Top {
-			switch m := r.root.member(key); {
-			case m == nil:
+			switch at := r.root.key(key); {
+			case at == nil:
 			case e.Study != nil && e.Study.Kind == kind.Name:
-				r.reportAt(m.at, []string{key}, "the file names a study, which reads its own keys only", "put it below study:")
+				r.reportAt(r.place(at), []string{key}, "the file names a study, which reads its own keys only", "put it below study:")
 			default:
-				r.reportAt(m.at, []string{key}, fmt.Sprintf("only the study %s reads it, for evaluations %s", kind.Name, strings.Join(phases(study.Registry{kind}), ", ")), "remove it")
+				r.reportAt(r.place(at), []string{key}, fmt.Sprintf("only the study %s reads it, for evaluations %s", kind.Name, strings.Join(phases(study.Registry{kind}), ", ")), "remove it")
 			}
 		}
 	}
@@ -147,17 +147,7 @@ func (e *Experiment) WithLevels(i int, levels map[string]any) (Workload, error) 
 	if set == nil {
 		return Workload{}, probs.err()
 	}
-	r := newReader(e.root.replaced(func(entry *value) {
-		common := keysOf(fieldsOf(reflect.TypeFor[Workload]()))
-		for _, m := range set.members {
-			if slices.Contains(common, m.key) {
-				probs.add(entry.at, []string{"workloads", entry.entryName(), m.key}, "a treatment sets parameters of the benchmark only", "")
-			}
-			m.at = entry.at
-			m.value.moveTo(entry.at)
-			entry.members = append(slices.DeleteFunc(entry.members, func(old member) bool { return old.key == m.key }), m)
-		}
-	}, "workloads", strconv.Itoa(i)), probs, e.kinds)
+	r := newReader(e.file.changed(i, set, probs), e.kinds)
 	as := Experiment{Fleet: e.Fleet, Timeouts: e.Timeouts}
 	r.workload(&as, i)
 	if err := probs.err(); err != nil {
@@ -166,12 +156,27 @@ func (e *Experiment) WithLevels(i int, levels map[string]any) (Workload, error) 
 	return as.Workloads[0], nil
 }
 
-// studyNames are the questions that a file may ask, sorted.
-func (k Kinds) studyNames() []string {
-	var out []string
-	for _, s := range k.Studies {
-		out = append(out, s.Name)
+// changed returns the file with other parameters in workload i. What is not
+// changed is shared.
+func (f *yamlFile) changed(i int, set *yamlFile, probs *problems) *yamlFile {
+	root, list := *f.root, *(*yaml.Node)((*value)(f.root).get("workloads"))
+	entry := *list.Content[i]
+	out := &yamlFile{root: &root, origin: maps.Clone(f.origin), probs: probs}
+	out.mark(set.root, f.pos(&entry))
+	common := keysOf(fieldsOf(reflect.TypeFor[Workload]()))
+	entry.Content = slices.Clone(entry.Content)
+	for key, val := range (*value)(set.root).members() {
+		if slices.Contains(common, key.Value) {
+			probs.add(f.pos(&entry), []string{"workloads", (*value)(&entry).entryName(), key.Value}, "a treatment sets parameters of the benchmark only", "")
+		}
+		if at := keyIndex((*value)(&entry), key.Value); at >= 0 {
+			entry.Content = slices.Delete(entry.Content, at, at+2)
+		}
+		entry.Content = append(entry.Content, (*yaml.Node)(key), (*yaml.Node)(val))
 	}
-	slices.Sort(out)
+	list.Content = slices.Clone(list.Content)
+	list.Content[i] = &entry
+	root.Content = slices.Clone(root.Content)
+	root.Content[keyIndex((*value)(&root), "workloads")+1] = &list
 	return out
 }

@@ -80,12 +80,12 @@ workloads:
 		levels map[string]any
 		want   string
 	}{
-		{map[string]any{"threads": 65}, "some-file.yaml:6:5: workloads.spin.threads: 65 is too large; allowed is a whole number from 1 to 64"},
+		{map[string]any{"threads": 65}, "some-file.yaml:6:5: workloads.spin.threads: 65 is too large; use a whole number from 1 to 64"},
 		{map[string]any{"thread": 1}, `workloads.spin.thread: unknown key "thread"; did you mean "threads"?`},
 		{map[string]any{"duration": "1ms"}, "workloads.spin.duration: 1ms is too short"},
 		{map[string]any{"duration": "1m"}, "workloads.spin.timeout: the timeout of 9s is too short"},
 		{map[string]any{"name": "x"}, "workloads.spin.name: a treatment sets parameters of the benchmark only"},
-		{map[string]any{"kernel": "${service.db}"}, `there is no service "db"`},
+		{map[string]any{"kernel": "${service.db}"}, `unknown service "db"`},
 	} {
 		if _, err := e.WithLevels(1, c.levels); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("levels %v: %v, want %s", c.levels, err, c.want)

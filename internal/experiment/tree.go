@@ -1,77 +1,72 @@
 package experiment
 
 import (
-	"slices"
+	"iter"
 	"strconv"
+
+	yaml "go.yaml.in/yaml/v4"
 )
 
-// value is a node of a parsed file, with its position. It is what YAML and
-// JSON have in common: an object, an array or a scalar.
-type value struct {
-	at      pos
-	kind    valueKind
-	scalar  any // string, int64, float64, bool or nil
-	members []member
-	items   []*value
-	// issues are what was wrong with the value already when it was read.
-	issues []issue
-}
+// value is a node of a parsed file: an object, an array or a scalar.
+type value yaml.Node
 
-// issue is something wrong with a value, or (key) with one of its keys.
-type issue struct {
-	at               pos
-	key              string
-	problem, allowed string
-}
+func (v *value) isObject() bool { return v.Kind == yaml.MappingNode }
+func (v *value) isArray() bool  { return v.Kind == yaml.SequenceNode }
+func (v *value) isScalar() bool { return !v.isObject() && !v.isArray() }
 
-// duplicate notes a key that is there a second time.
-func (v *value) duplicate(key string, at, first pos) {
-	v.issues = append(v.issues, issue{at, key, "duplicate key", "the first is " + first.where()})
-}
-
-// spoil notes that the value itself cannot be used. An empty problem is none.
-func (v *value) spoil(problem, allowed string) {
-	if problem != "" {
-		v.issues = append(v.issues, issue{v.at, "", problem, allowed})
-	}
-}
-
-// spoilt reports whether the value itself cannot be used; to say more about it
-// would only confuse.
-func (v *value) spoilt() bool {
-	return len(v.issues) > 0 && v.kind == scalarValue
-}
-
-type valueKind int
-
-const (
-	scalarValue valueKind = iota
-	objectValue
-	arrayValue
-)
-
-// member is one key of an object with its value.
-type member struct {
-	key   string
-	at    pos // of the key
-	value *value
-}
-
-// get returns the value of a key of an object; nil if there is none.
-func (v *value) get(key string) *value {
-	if m := v.member(key); m != nil {
-		return m.value
-	}
-	return nil
-}
-
-func (v *value) member(key string) *member {
-	for i := range v.members {
-		if v.members[i].key == key {
-			return &v.members[i]
+// members are the keys of an object with their values.
+func (v *value) members() iter.Seq2[*value, *value] {
+	return func(yield func(key, val *value) bool) {
+		for i := 0; v.isObject() && i+1 < len(v.Content); i += 2 {
+			if !yield((*value)(v.Content[i]), (*value)(v.Content[i+1])) {
+				return
+			}
 		}
 	}
+}
+
+// items are those of an array.
+func (v *value) items() []*value {
+	if !v.isArray() {
+		return nil
+	}
+	items := make([]*value, len(v.Content))
+	for i, n := range v.Content {
+		items[i] = (*value)(n)
+	}
+	return items
+}
+
+// key returns the key of this name of an object; nil if there is none.
+func (v *value) key(name string) *value {
+	if i := keyIndex(v, name); i >= 0 {
+		return (*value)(v.Content[i])
+	}
 	return nil
+}
+
+func (v *value) get(key string) *value {
+	if i := keyIndex(v, key); i >= 0 {
+		return (*value)(v.Content[i+1])
+	}
+	return nil
+}
+
+// keyIndex is the position of a key among the content of an object; -1 if it is
+// not there.
+func keyIndex(v *value, key string) int {
+	for i := 0; v.isObject() && i+1 < len(v.Content); i += 2 {
+		if v.Content[i].Value == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// scalar is the value of a scalar: string, int64, float64, bool or nil.
+func (v *value) scalar() any {
+	x, _, _ := scalar((*yaml.Node)(v))
+	return x
 }
 
 // text returns a scalar string, or "" for anything else.
@@ -79,41 +74,43 @@ func (v *value) text() string {
 	if v == nil {
 		return ""
 	}
-	s, _ := v.scalar.(string)
+	s, _ := v.scalar().(string)
 	return s
 }
 
 // plain returns the value as encoding/json would have decoded it, except that
 // whole numbers are int64.
 func (v *value) plain() any {
-	switch v.kind {
-	case objectValue:
-		m := make(map[string]any, len(v.members))
-		for _, e := range v.members {
-			m[e.key] = e.value.plain()
+	switch {
+	case v.isObject():
+		m := make(map[string]any, len(v.Content)/2)
+		for key, val := range v.members() {
+			m[key.Value] = val.plain()
 		}
 		return m
-	case arrayValue:
-		a := make([]any, len(v.items))
-		for i, e := range v.items {
-			a[i] = e.plain()
+	case v.isArray():
+		a := make([]any, len(v.Content))
+		for i, item := range v.items() {
+			a[i] = item.plain()
 		}
 		return a
 	}
-	return v.scalar
+	return v.scalar()
 }
 
 // child returns the value below a key, or an index or name of a list's entry;
 // nil if there is none.
 func (v *value) child(token string) *value {
-	if v.kind == objectValue {
+	if v.isObject() {
 		return v.get(token)
 	}
-	if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(v.items) {
-		return v.items[i]
+	if i, err := strconv.Atoi(token); err == nil && v.isArray() && i >= 0 && i < len(v.Content) {
+		return (*value)(v.Content[i])
 	}
-	if i := slices.IndexFunc(v.items, func(item *value) bool { return item.entryName() == token }); i >= 0 {
-		return v.items[i]
+	for _, item := range v.items() {
+		if item.entryName() == token {
+			return item
+		}
 	}
 	return nil
 }
@@ -130,7 +127,6 @@ func (v *value) find(path []string) *value {
 	return v
 }
 
-// has reports whether a value stands at a path.
 func (v *value) has(path []string) bool {
 	for _, token := range path {
 		if v = v.child(token); v == nil {
@@ -138,35 +134,6 @@ func (v *value) has(path []string) bool {
 		}
 	}
 	return true
-}
-
-// replaced returns a copy of the tree in which change has changed the value at
-// a path, which must exist; what is not on the way to it is shared.
-func (v *value) replaced(change func(*value), path ...string) *value {
-	out := *v
-	out.members, out.items = slices.Clone(v.members), slices.Clone(v.items)
-	if len(path) == 0 {
-		change(&out)
-		return &out
-	}
-	if m := out.member(path[0]); m != nil {
-		m.value = m.value.replaced(change, path[1:]...)
-	} else if i, err := strconv.Atoi(path[0]); err == nil {
-		out.items[i] = out.items[i].replaced(change, path[1:]...)
-	}
-	return &out
-}
-
-// moveTo gives a value and everything in it a place.
-func (v *value) moveTo(at pos) {
-	v.at = at
-	for i := range v.members {
-		v.members[i].at = at
-		v.members[i].value.moveTo(at)
-	}
-	for _, item := range v.items {
-		item.moveTo(at)
-	}
 }
 
 // show turns a path of keys and indices into the notation of --set, in which
@@ -178,7 +145,7 @@ func (v *value) show(path []string) []string {
 		if v == nil {
 			continue
 		}
-		isArray := v.kind == arrayValue
+		isArray := v.isArray()
 		v = v.child(token)
 		if name := v.entryName(); isArray && name != "" {
 			out[i] = clip(name)
@@ -189,7 +156,7 @@ func (v *value) show(path []string) []string {
 
 // entryName is what a list entry is called: its name, or else its kind.
 func (v *value) entryName() string {
-	if v == nil || v.kind != objectValue {
+	if v == nil {
 		return ""
 	}
 	if n := v.get("name").text(); n != "" {

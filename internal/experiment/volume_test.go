@@ -29,7 +29,7 @@ func TestVolumes(t *testing.T) {
 		{"{kind: writer, path: /x, size: 64TiB}", ok},
 		{"{kind: writer, volume: dta, on: {group: a}}", `5:28: workloads.writer.volume: node lab-a-1 has no volume "dta"; did you mean "data"? It has data, dev, dir, big`},
 		{"{kind: writer, volume: data}", `5:28: workloads.writer.volume: node lab-b-1 has no volume "data"; it has all`},
-		{"{kind: writer, volume: all, on: {group: c}}", `5:28: workloads.writer.volume: node lab-c-1 has no volume "all"; it has no volumes: give the lab volumes:, or a path: in place of it`},
+		{"{kind: writer, volume: all, on: {group: c}}", `5:28: workloads.writer.volume: node lab-c-1 has no volume "all"; it has no volumes: give the lab volumes:, or give path: instead`},
 		{"{kind: writer, on: {group: a}}", `5:5: workloads.writer.volume: node lab-a-1 has the volumes data, dev, dir, big; say which one: volume: NAME`},
 		{"{kind: writer, volume: data, size: 64MiB, on: {group: a}}", `5:40: workloads.writer.size: 64MiB does not fit on volume data, which has 64MiB; give the workload a smaller size, or the volume a larger one`},
 		{"{kind: writer, volume: dev, size: 65MiB, on: {group: a}}", `5:39: workloads.writer.size: 65MiB does not fit on volume dev, which has 64MiB; give`},
@@ -39,7 +39,7 @@ func TestVolumes(t *testing.T) {
 		checkVolumes(t, volumes+"workloads:\n  - "+c.workload+"\n", c.want)
 	}
 	checkVolumes(t, "fleet: {local: {nodes: 1}}\nworkloads:\n  - {kind: writer, volume: data}\n",
-		"3:28: workloads.writer.volume: the nodes of a local fleet have no volumes; give a path: in place of it, or use a lab with volumes")
+		"3:28: workloads.writer.volume: the nodes of a local fleet have no volumes; give path: instead, or use a lab with volumes")
 	checkVolumes(t, "fleet: {agents: {}}\nworkloads:\n  - {kind: writer, volume: data}\n", ok)
 	checkVolumes(t, volumes+"evaluations: [serial]\nworkloads:\n  - {kind: writer, size: 63MiB, on: {group: b}}\n", ok) // one at a time
 }

@@ -7,13 +7,13 @@ import (
 
 // String shows a value in a message.
 func (v *value) String() string {
-	switch v.kind {
-	case objectValue:
+	switch {
+	case v.isObject():
 		return "a group of keys"
-	case arrayValue:
+	case v.isArray():
 		return "a list"
 	}
-	switch s := v.scalar.(type) {
+	switch s := v.scalar().(type) {
 	case nil:
 		return "nothing"
 	case string:
@@ -26,46 +26,44 @@ func (v *value) String() string {
 // wrongType says that a value has another type than it must have, and what to
 // write instead.
 func wrongType(v *value, s shape) (problem, allowed string) {
-	must, got, isScalar := s.kind.word(), v.String(), v.kind == scalarValue
+	must, got, isScalar := s.kind.word(), v.String(), v.isScalar()
 	switch {
-	case isScalar && v.scalar == nil:
-		return "it has no value, want " + must, s.describe()
+	case isScalar && v.scalar() == nil:
+		return "it has no value", s.describe()
 	case isScalar && v.text() != "":
-		return fmt.Sprintf("want %s, got the text %s", must, got), s.describe()
+		return fmt.Sprintf("must be %s, not the text %s", must, got), s.describe()
 	case isScalar && s.quantity != "":
 		return got + " has no unit", s.describe()
 	case isScalar && s.kind == textShape:
-		return fmt.Sprintf("want %s, got %s", must, got), fmt.Sprintf("put it in quotes: %q", got)
+		return fmt.Sprintf("must be %s, not %s", must, got), fmt.Sprintf("put it in quotes: %q", got)
 	}
-	return fmt.Sprintf("want %s, got %s", must, got), s.describe()
+	return fmt.Sprintf("must be %s, not %s", must, got), s.describe()
 }
 
-// describe says in words what a shape allows.
 func (s shape) describe() string {
 	switch {
 	case len(s.enum) > 0:
-		return "allowed is " + strings.Join(s.enum, ", ")
+		return "use " + strings.Join(s.enum, ", ")
 	case s.quantity != "":
-		return "allowed is " + s.quantity
+		return "use " + s.quantity
 	case s.kind == wholeShape, s.kind == numberShape:
-		return "allowed is " + s.kind.word() + s.bounds()
+		return "use " + s.kind.word() + s.bounds()
 	case s.kind == boolShape:
-		return "allowed is true or false"
+		return "use true or false"
 	case s.kind == textShape:
-		return "allowed is text" + s.length("characters")
+		return "use text" + s.length("characters")
 	case s.kind == listShape:
-		return "allowed is a list" + s.length("entries")
+		return "use a list" + s.length("entries")
 	case s.exactly > 0:
-		return fmt.Sprintf("allowed is exactly %d of %s", s.exactly, strings.Join(s.keys, ", "))
+		return fmt.Sprintf("use exactly %d of %s", s.exactly, strings.Join(s.keys, ", "))
 	case s.kind == groupShape && len(s.keys) > 0:
-		return "allowed are the keys " + strings.Join(s.keys, ", ")
+		return "use the keys " + strings.Join(s.keys, ", ")
 	case s.kind == groupShape:
-		return "allowed is a group of keys"
+		return "use a group of keys"
 	}
 	return ""
 }
 
-// bounds describes the range of a number.
 func (s shape) bounds() string {
 	switch {
 	case s.low != "" && s.high != "":
@@ -86,7 +84,6 @@ func (s shape) bounds() string {
 	return ""
 }
 
-// length describes how long a text or list may be.
 func (s shape) length(what string) string {
 	form := ""
 	if s.pattern != nil {
@@ -109,9 +106,9 @@ func (s shape) length(what string) string {
 func oneOf(word string, allowed []string) string {
 	all := strings.Join(allowed, ", ")
 	if s := Suggest(word, allowed); s != "" {
-		return fmt.Sprintf("did you mean %q? Allowed is %s", s, all)
+		return fmt.Sprintf("did you mean %q? Use %s", s, all)
 	}
-	return "allowed is " + all
+	return "use " + all
 }
 
 // Suggest returns the candidate that a misspelt word most likely means; empty

@@ -23,7 +23,7 @@ const (
 	nodeCost  = 100
 )
 
-// yamlFile is an experiment file as YAML nodes, without aliases and merge
+// yamlFile is an experiment or job file as YAML nodes, without aliases and merge
 // keys. Nodes that came from a flag are in origin.
 type yamlFile struct {
 	root   *yaml.Node // a mapping, if the file is right
@@ -76,7 +76,7 @@ func loadOne(src []byte) (content *yaml.Node, at pos, problem string) {
 // readable refuses files that are too large or not UTF-8.
 func readable(src []byte, probs *problems) bool {
 	if len(src) > maxSource {
-		probs.add(pos{}, nil, fmt.Sprintf("the file has %d bytes", len(src)), "at most 1MiB is allowed")
+		probs.add(pos{}, nil, fmt.Sprintf("the file has %d bytes", len(src)), "use at most 1MiB")
 		return false
 	}
 	for i := 0; i < len(src); {
@@ -90,7 +90,6 @@ func readable(src []byte, probs *problems) bool {
 	return true
 }
 
-// offsetPos turns a byte offset into a position.
 func offsetPos(src []byte, offset int) pos {
 	before := src[:min(offset, len(src))]
 	lineStart := bytes.LastIndexByte(before, '\n') + 1
@@ -124,7 +123,7 @@ func (f *yamlFile) expand(n *yaml.Node, depth int) *yaml.Node {
 		f.probs.add(nodePos(n), nil, "too large with all aliases expanded", "")
 		return nil
 	case depth > maxDepth:
-		f.probs.add(nodePos(n), nil, "nested too deeply, or an alias within what it stands for", fmt.Sprintf("at most %d levels are allowed", maxDepth))
+		f.probs.add(nodePos(n), nil, "nested too deeply, or an alias that contains itself", fmt.Sprintf("use at most %d levels", maxDepth))
 		return nil
 	case n.Kind == yaml.AliasNode:
 		c := f.expand(n.Alias, depth+1)
@@ -192,53 +191,13 @@ func (f *yamlFile) mergeInto(own, sources []*yaml.Node) []*yaml.Node {
 	return own
 }
 
-// nodePos is the position of a node that came from the file.
 func nodePos(n *yaml.Node) pos { return pos{line: n.Line, col: n.Column} }
 
-// pos is the position of a node from file or flag.
 func (f *yamlFile) pos(n *yaml.Node) pos {
 	if at, ok := f.origin[n]; ok {
 		return at
 	}
 	return nodePos(n)
-}
-
-// tree turns the nodes into values.
-func (f *yamlFile) tree(n *yaml.Node) *value {
-	v := &value{at: f.pos(n)}
-	switch n.Kind {
-	case yaml.MappingNode:
-		v.kind = objectValue
-		f.members(v, n)
-	case yaml.SequenceNode:
-		v.kind = arrayValue
-		for _, c := range n.Content {
-			v.items = append(v.items, f.tree(c))
-		}
-	default:
-		s, problem, allowed := scalar(n)
-		v.scalar = s
-		v.spoil(problem, allowed)
-	}
-	return v
-}
-
-func (f *yamlFile) members(v *value, n *yaml.Node) {
-	first := make(map[string]pos, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		at := f.pos(key)
-		if key.Kind != yaml.ScalarNode {
-			v.issues = append(v.issues, issue{at: at, problem: "a key must be plain text"})
-			continue
-		}
-		if was, ok := first[key.Value]; ok {
-			v.duplicate(key.Value, at, was)
-			continue
-		}
-		first[key.Value] = at
-		v.members = append(v.members, member{key.Value, at, f.tree(n.Content[i+1])})
-	}
 }
 
 // extend returns path with a token appended, never sharing memory with other
@@ -265,7 +224,7 @@ func scalar(n *yaml.Node) (v any, problem, allowed string) {
 	switch tag := n.ShortTag(); tag {
 	case "!!str", "!!timestamp", "!!merge": // a date means nothing here but its text
 		if strings.ContainsRune(n.Value, 0) {
-			return "", "the text holds a NUL character", "no command and no file name can"
+			return "", "the text holds a NUL character", "remove it"
 		}
 		return n.Value, "", ""
 	case "!!null":
@@ -291,7 +250,7 @@ func integer(s string) (v any, problem, allowed string) {
 	}
 	i, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || i > maxInteger || i < -maxInteger {
-		return int64(0), s + " is too large a number", "whole numbers up to 9007199254740991 (2^53 - 1) are allowed"
+		return int64(0), s + " is too large", "use at most 9007199254740991 (2^53 - 1)"
 	}
 	return i, "", ""
 }

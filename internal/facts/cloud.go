@@ -25,7 +25,6 @@ type CloudOptions struct {
 	Base string
 }
 
-// cloudTimeout bounds all that a metadata service is asked.
 const cloudTimeout = time.Second
 
 type provider struct {
@@ -117,7 +116,6 @@ func newClient() *http.Client {
 	}
 }
 
-// client asks one metadata service.
 type client struct {
 	http *http.Client
 	base string

@@ -17,12 +17,12 @@ import (
 
 // Reasons why a join is refused. All of them are model.ErrDenied, too.
 var (
-	ErrTokenUnknown = errors.New("this server did not make the join token, or forgot it; make a new one with `scalebench token`")
-	ErrTokenExpired = errors.New("the join token is expired; make a new one with `scalebench token`")
+	ErrTokenUnknown = errors.New("this server does not know the join token; make a new one with `scalebench token`")
+	ErrTokenExpired = errors.New("the join token has expired; make a new one with `scalebench token`")
 	ErrTokenUsed    = errors.New("the join token is used up; make a new one with `scalebench token`")
 	ErrTokenRole    = errors.New("the join token is for another role")
-	ErrJoinReplayed = errors.New("the join request is not newer than the last one of this key; is this host's clock set back?")
-	ErrNodeTaken    = errors.New("node id is in use by another agent: choose another with --node")
+	ErrJoinReplayed = errors.New("the join request is older than the last one with this key; check this host's clock")
+	ErrNodeTaken    = errors.New("another agent uses this node id; choose another one with --node")
 )
 
 // keepTokens is how long a token that cannot be used any more is remembered,
@@ -99,7 +99,7 @@ func (a *Authority) NewToken(spec TokenSpec, at Endpoint) (Token, error) {
 	if err != nil {
 		return Token{}, err
 	}
-	t := Token{at.Servers, at.ServerKey, at.Fingerprint, NewSecret(string(seed)), spec.Role, a.now().Add(spec.TTL), spec.Uses, at.External, at.Insecure}
+	t := Token{at, NewSecret(string(seed)), spec.Role, a.now().Add(spec.TTL), spec.Uses}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return t, a.commit(func() {
@@ -267,17 +267,6 @@ func (a *Authority) Admitted(key string) (Grant, bool) {
 	return g, ok
 }
 
-// Node returns the grant of the agent that has a node id.
-func (a *Authority) Node(node model.NodeID) (Grant, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	keys := a.named(node, RoleAgent)
-	if len(keys) == 0 {
-		return Grant{}, false
-	}
-	return a.grants[keys[0]], true
-}
-
 // Revoke forgets the keys of a node, or of a client with this name if no
 // agent has it, and ends their connections. It also closes the join tokens
 // that admitted them, with which they could come back under another key. It
@@ -374,7 +363,7 @@ func parseAuthority(data []byte) (authorityFile, error) {
 		return f, fmt.Errorf("damaged: %w; restore it, or remove it and let the agents join again", err)
 	}
 	if f.Version != authorityVersion {
-		return f, fmt.Errorf("version %d, this scalebench knows %d", f.Version, authorityVersion)
+		return f, fmt.Errorf("version %d, but this scalebench reads version %d", f.Version, authorityVersion)
 	}
 	for _, g := range f.Grants {
 		if err := errors.Join(g.Node.Validate(), CheckPublic(g.Key, g.Role)); err != nil {
@@ -386,7 +375,7 @@ func parseAuthority(data []byte) (authorityFile, error) {
 	}
 	for _, t := range f.Tokens {
 		if t == nil {
-			return f, errors.New("damaged: an empty token")
+			return f, errors.New("damaged: a token is empty")
 		}
 		if err := CheckPublic(t.Key, t.Role); err != nil {
 			return f, err

@@ -17,7 +17,7 @@
 // Keys are Ed25519 in the nkey encoding of NATS ("U…" for agents and clients,
 // "N…" for the server; secrets begin with "S"). Encryption between two keys
 // is NaCl box on the Curve25519 form of the same keys, so that knowing
-// a public key is enough to write to its holder (see box.go).
+// a public key is enough to write to its holder (envelope.go).
 //
 // The threat model is docs/security.md.
 package identity

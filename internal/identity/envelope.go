@@ -1,13 +1,20 @@
 package identity
 
 import (
+	"bytes"
 	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha512"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/big"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nkeys"
+	"golang.org/x/crypto/curve25519"
+	"golang.org/x/crypto/nacl/box"
 )
 
 // Kinds of failure of [Open].
@@ -98,4 +105,107 @@ func Open(data []byte, purpose string) (payload []byte, signer string, issued ti
 		return nil, signer, issued, fmt.Errorf("%w: %.40q, not %.40q", ErrPurpose, got, purpose)
 	}
 	return data[body:end], signer, issued, nil
+}
+
+// Encryption between two identities is NaCl box (X25519, XSalsa20-Poly1305),
+// what nkeys calls xkeys. Instead of distributing a second key pair, the
+// Curve25519 form of the Ed25519 keys is used: secret scalar = SHA-512(seed)
+// cut to 32 bytes (RFC 8032, section 5.1.5), public u = (1+y)/(1−y) mod p (RFC
+// 7748, section 4.1). Using one pair for both is sound: E. Thormarker, "On
+// using the same key pair for Ed25519 and an X25519 based KEM", 2021.
+//
+// A box also authenticates: only the two holders can make one. It does not say
+// which of the two, so messages that matter are signed as well.
+
+const nonceSize = 24
+
+// BoxOverhead is what [Key.Encrypt] adds to its input, in bytes.
+const BoxOverhead = nonceSize + box.Overhead
+
+// errDecrypt says no more than that, on purpose.
+var errDecrypt = errors.New("cannot be decrypted with this key")
+
+// Encrypt seals plaintext for the holder of the public key to.
+func (k *Key) Encrypt(to string, plaintext []byte) ([]byte, error) {
+	shared, err := k.sharedWith(to)
+	if err != nil {
+		return nil, err
+	}
+	var nonce [nonceSize]byte
+	if _, err := rand.Read(nonce[:]); err != nil {
+		return nil, fmt.Errorf("encrypting: %w", err)
+	}
+	out := append(make([]byte, 0, BoxOverhead+len(plaintext)), nonce[:]...)
+	return box.SealAfterPrecomputation(out, plaintext, &nonce, shared), nil
+}
+
+// Decrypt opens what the holder of the public key from encrypted for this key
+// (or this key for from: a box does not say in which direction it went).
+func (k *Key) Decrypt(from string, ciphertext []byte) ([]byte, error) {
+	if len(ciphertext) < BoxOverhead {
+		return nil, errDecrypt
+	}
+	shared, err := k.sharedWith(from)
+	if err != nil {
+		return nil, err
+	}
+	nonce := [nonceSize]byte(ciphertext[:nonceSize])
+	out, ok := box.OpenAfterPrecomputation(nil, ciphertext[nonceSize:], &nonce, shared)
+	if !ok {
+		return nil, errDecrypt
+	}
+	return out, nil
+}
+
+// sharedWith returns the secret shared with a peer. It is remembered: the
+// X25519 operation costs more than sealing a small message.
+func (k *Key) sharedWith(peer string) (*[32]byte, error) {
+	if s, ok := k.shared.Load(peer); ok {
+		return s.(*[32]byte), nil
+	}
+	_, raw, err := decodePublic(peer)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := montgomery(raw)
+	if err != nil {
+		return nil, err
+	}
+	mine := [32]byte(secretScalar(k))
+	// X25519 refuses points of small order, with which the secret would be
+	// public; box.Precompute does not.
+	if _, err := curve25519.X25519(mine[:], theirs[:]); err != nil {
+		return nil, fmt.Errorf("public key %.8s…: unsafe for encryption", peer)
+	}
+	shared := new([32]byte)
+	box.Precompute(shared, theirs, &mine)
+	k.shared.Store(peer, shared)
+	return shared, nil
+}
+
+// secretScalar is the X25519 form of the private half.
+func secretScalar(k *Key) []byte {
+	digest := sha512.Sum512(k.private.Seed())
+	return digest[:32]
+}
+
+// montgomery converts an Ed25519 public key to the u coordinate of the same
+// point on Curve25519. Public keys are not secret: math/big may take its time.
+func montgomery(public []byte) (*[32]byte, error) {
+	b := bytes.Clone(public)
+	b[31] &= 0x7f // the sign of x plays no part
+	slices.Reverse(b)
+	y, one := new(big.Int).SetBytes(b), big.NewInt(1)
+	p := new(big.Int).Lsh(one, 255)
+	p.Sub(p, big.NewInt(19)) // 2^255 − 19
+	denominator := new(big.Int).Sub(one, y)
+	if y.Cmp(p) >= 0 || denominator.ModInverse(denominator.Mod(denominator, p), p) == nil {
+		return nil, errors.New("public key: not usable for encryption")
+	}
+	u := new(big.Int).Add(one, y)
+	u.Mul(u, denominator).Mod(u, p)
+	out := new([32]byte)
+	u.FillBytes(out[:])
+	slices.Reverse(out[:])
+	return out, nil
 }

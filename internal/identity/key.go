@@ -32,7 +32,7 @@ type Key struct {
 	private ed25519.PrivateKey
 	public  string
 	role    Role
-	shared  sync.Map // peer's public key -> *[32]byte, see box.go
+	shared  sync.Map // peer's public key -> *[32]byte, see Encrypt
 }
 
 // New makes a key in memory.
@@ -46,9 +46,6 @@ func New(role Role) (*Key, error) {
 
 // Public is the nkey that others know: "U…" or, for a server, "N…".
 func (k *Key) Public() string { return k.public }
-
-// Role is what the key was made for.
-func (k *Key) Role() Role { return k.role }
 
 // Sign returns the Ed25519 signature (64 bytes) of data. The queue uses it
 // for the server's challenge; messages are signed with [Seal].
@@ -201,7 +198,7 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("others can read or change it (mode %04o): run `chmod 600 %s` if you trust everyone who could, or else remove it to get a new identity", mode, path)
+		return nil, fmt.Errorf("others can read or change it (mode %04o): run `chmod 600 %s` if you trust all users who had access, or else remove it to get a new identity", mode, path)
 	}
 	return os.ReadFile(path)
 }

@@ -120,7 +120,7 @@ func TestLoadOrCreateByMany(t *testing.T) {
 func TestSecretsAreNotPrinted(t *testing.T) {
 	k := newKey(t, RoleAgent)
 	seed := string(must[[]byte](t)(k.seed()))
-	tok := Token{Servers: []string{"nats://user:hunter2@host:1"}, Secret: NewSecret(seed), Role: RoleAgent}
+	tok := Token{Endpoint: Endpoint{Servers: []string{"nats://user:hunter2@host:1"}}, Secret: NewSecret(seed), Role: RoleAgent}
 	type holder struct {
 		Token   Token
 		Secret  Secret

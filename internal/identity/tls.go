@@ -21,7 +21,7 @@ import (
 
 // ErrFingerprint means that the server shows another certificate than the one
 // that the token names.
-var ErrFingerprint = errors.New("the server's certificate is not the one that the join token names")
+var ErrFingerprint = errors.New("the server's certificate does not match the join token")
 
 // certificateFile holds certificate and private key, in the data directory.
 const certificateFile = "tls.pem"
@@ -63,7 +63,7 @@ func ClientTLS(fingerprint string) (*tls.Config, error) {
 		InsecureSkipVerify: true,
 		VerifyConnection: func(cs tls.ConnectionState) error {
 			if len(cs.PeerCertificates) == 0 {
-				return fmt.Errorf("%w: it shows none", ErrFingerprint)
+				return fmt.Errorf("%w: the server sent no certificate", ErrFingerprint)
 			}
 			got := fingerprintOf(cs.PeerCertificates[0].Raw)
 			if subtle.ConstantTimeCompare([]byte(got), []byte(fingerprint)) != 1 {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,39 +22,39 @@ const maxToken = 16 << 10
 
 // Endpoint is where a server can be reached, and how it proves itself.
 type Endpoint struct {
-	Servers     []string `json:"s"` // URLs or host:port
-	ServerKey   string   `json:"k"` // public key of the master
-	Fingerprint string   `json:"f,omitempty"`
+	Servers     []string `json:"servers"`               // URLs or host:port
+	ServerKey   string   `json:"server_key"`            // public key of the master
+	Fingerprint string   `json:"fingerprint,omitempty"` // SHA-256 of the TLS certificate in hex, empty without TLS
 	// External: the servers are the user's own NATS cluster.
-	External bool `json:"x,omitempty"`
+	External bool `json:"external,omitempty"`
 	// Insecure: the server's owner allowed traffic off loopback without TLS.
-	Insecure bool `json:"i,omitempty"`
+	Insecure bool `json:"insecure,omitempty"`
 }
 
 // Token admits one or more agents or clients to a server. Its printable form
 // (Encode) is a secret; every other way of printing it shows no secret.
 type Token struct {
-	Servers     []string
-	ServerKey   string
-	Fingerprint string // SHA-256 of the TLS certificate in hex, empty without TLS
+	Endpoint // where it leads
 	// Secret is the seed of a key pair of the token's own. It signs the
 	// request to join and is never sent; the server keeps the public half.
-	Secret   Secret
-	Role     Role // agent or client
-	Expires  time.Time
-	Uses     int // how many keys it can admit
-	External bool
-	Insecure bool
+	Secret  Secret
+	Role    Role // agent or client
+	Expires time.Time
+	Uses    int // how many keys it can admit
 }
 
-// Endpoint returns where the token leads.
-func (t Token) Endpoint() Endpoint {
-	return Endpoint{t.Servers, t.ServerKey, t.Fingerprint, t.External, t.Insecure}
+// briefEndpoint is an Endpoint with names that keep the printable form short.
+type briefEndpoint struct {
+	Servers     []string `json:"s"`
+	ServerKey   string   `json:"k"`
+	Fingerprint string   `json:"f,omitempty"`
+	External    bool     `json:"x,omitempty"`
+	Insecure    bool     `json:"i,omitempty"`
 }
 
 // tokenJSON is the content of the printable form.
 type tokenJSON struct {
-	Endpoint
+	briefEndpoint
 	Secret  string `json:"t"`
 	Role    Role   `json:"r"`
 	Expires int64  `json:"e"` // seconds since 1970
@@ -65,7 +64,7 @@ type tokenJSON struct {
 // Encode returns the printable form: one line, "sbjoin1." and base64url. It is
 // as secret as a password.
 func (t Token) Encode() string {
-	data, err := json.Marshal(tokenJSON{t.Endpoint(), t.Secret.Reveal(), t.Role, t.Expires.Unix(), t.Uses})
+	data, err := json.Marshal(tokenJSON{briefEndpoint(t.Endpoint), t.Secret.Reveal(), t.Role, t.Expires.Unix(), t.Uses})
 	if err != nil { // strings and numbers always encode
 		panic(err)
 	}
@@ -91,14 +90,14 @@ func ParseToken(s string) (Token, error) {
 	if err := json.Unmarshal(data, &j); err != nil {
 		return Token{}, errors.New("join token: incomplete; copy the whole line that `scalebench token` printed")
 	}
-	t := Token{j.Servers, j.ServerKey, j.Fingerprint, NewSecret(j.Secret), j.Role, time.Unix(j.Expires, 0), j.Uses, j.External, j.Insecure}
+	t := Token{Endpoint(j.briefEndpoint), NewSecret(j.Secret), j.Role, time.Unix(j.Expires, 0), j.Uses}
 	return t, t.check()
 }
 
 // check reports what makes a token unusable whatever the server says.
 func (t Token) check() error {
 	if t.Role != RoleAgent && t.Role != RoleClient {
-		return fmt.Errorf("join token: unknown role %.20q; is this scalebench older than the server?", t.Role)
+		return fmt.Errorf("join token: unknown role %.20q; this scalebench may be older than the server", t.Role)
 	}
 	if len(t.Servers) == 0 {
 		return errors.New("join token: names no server; make a new one with `scalebench token`")
@@ -133,9 +132,6 @@ func (t Token) String() string {
 func (t Token) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, t.String()) // fmt has no way to report it
 }
-
-// LogValue implements slog.LogValuer.
-func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
 // MarshalText implements encoding.TextMarshaler: a token put into JSON by
 // accident shows no secret. Encode is the form that can be read back.
@@ -186,11 +182,8 @@ func (s Secret) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, redacted) // fmt has no way to report it
 }
 
-// LogValue implements slog.LogValuer.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
-
 // MarshalText implements encoding.TextMarshaler, and so covers encoding/json
-// and slog's JSON handler, which does not ask fields for their LogValue.
+// and slog.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Purposes of the two signatures of a join request.

@@ -16,15 +16,17 @@ var byText = cmp.Comparer(func(a, b Token) bool { return a.Encode() == b.Encode(
 func testToken(t testing.TB) Token {
 	k := newKey(t, RoleAgent)
 	return Token{
-		Servers:     []string{"tls://192.0.2.1:4222", "nats://[2001:db8::1]:4222"},
-		ServerKey:   newKey(t, RoleServer).Public(),
-		Fingerprint: strings.Repeat("ab", 32),
-		Secret:      NewSecret(string(must[[]byte](t)(k.seed()))),
-		Role:        RoleAgent,
-		Expires:     testTime.Truncate(time.Second),
-		Uses:        3,
-		External:    true,
-		Insecure:    true,
+		Endpoint: Endpoint{
+			Servers:     []string{"tls://192.0.2.1:4222", "nats://[2001:db8::1]:4222"},
+			ServerKey:   newKey(t, RoleServer).Public(),
+			Fingerprint: strings.Repeat("ab", 32),
+			External:    true,
+			Insecure:    true,
+		},
+		Secret:  NewSecret(string(must[[]byte](t)(k.seed()))),
+		Role:    RoleAgent,
+		Expires: testTime.Truncate(time.Second),
+		Uses:    3,
 	}
 }
 

@@ -32,7 +32,7 @@ func Check() error {
 		try  func() error
 	}{
 		{"network namespaces, bridges and veth pairs (root, or CAP_SYS_ADMIN and CAP_NET_ADMIN)", probeNetwork},
-		{"cgroups with cpu, memory and io (v2) or blkio (v1) that can be written to", probeCgroups},
+		{"writable cgroups with cpu, memory and io (v2) or blkio (v1)", probeCgroups},
 		{"loop devices", probeLoops},
 	} {
 		if err := probe.try(); err != nil {
@@ -47,7 +47,7 @@ func Check() error {
 	if denied {
 		kind = model.ErrDenied
 	}
-	return fmt.Errorf("a lab cannot be built here: %w; missing: %s; run as root on a machine that has all of this, or use processes instead of hosts (fleet: local)",
+	return fmt.Errorf("no lab is possible here: %w; missing: %s; run as root on a machine that has them, or use processes instead of hosts (fleet: local)",
 		kind, strings.Join(missing, "; "))
 }
 
@@ -143,12 +143,11 @@ func plan(cfg Config) (Manifest, groups, error) {
 	}
 	// What is there already is not this lab's, and must not go with it.
 	if _, err := os.Lstat(m.Dir); !errors.Is(err, fs.ErrNotExist) {
-		return Manifest{}, groups{}, errors.Join(fmt.Errorf("%s exists already: choose another id, or remove it", m.Dir), err)
+		return Manifest{}, groups{}, errors.Join(fmt.Errorf("%s already exists: choose another id, or remove it", m.Dir), err)
 	}
 	return m, g, errors.Join(checkTools(m.Volumes), checkRoom(cfg.VolumeDir, m.Volumes))
 }
 
-// manifest lists everything by name and path.
 func (c Config) manifest(g groups) (Manifest, error) {
 	owner := c.Owner
 	if owner == (Owner{}) {
@@ -259,7 +258,7 @@ func (b *builder) names(context.Context) error {
 
 func (b *builder) cgroups(context.Context) error {
 	if added := b.groups.lacking(); len(added) > 0 {
-		b.log.Info("switching cgroup controllers on, which scalebench never switches off again", "cgroup", b.groups.v2, "controllers", added)
+		b.log.Info("enabling cgroup controllers; scalebench does not disable them again", "cgroup", b.groups.v2, "controllers", added)
 	}
 	if err := b.groups.make(b.manifest.Cgroups); err != nil {
 		return err
@@ -317,7 +316,7 @@ func (b *builder) limitVolume(r VolumeRecord) error {
 	}
 	i := slices.IndexFunc(all, func(l loop) bool { return l.backing == r.Backing })
 	if i < 0 {
-		return fmt.Errorf("its device %s is not attached to %s any more", r.Device, r.Backing)
+		return fmt.Errorf("its device %s is no longer attached to %s", r.Device, r.Backing)
 	}
 	return b.groups.limitDevice(all[i].number, r.Volume)
 }

@@ -76,7 +76,7 @@ func locate(id, mountinfo, own string) (groups, error) {
 	if g.v1[cpuV1] != "" && g.v1[memoryV1] != "" && g.v1[blkioV1] != "" {
 		return g, nil
 	}
-	err := fmt.Errorf("%w: no cgroup hierarchy with the controllers cpu, memory and io (v2) or blkio (v1) can be written to", model.ErrUnavailable)
+	err := fmt.Errorf("%w: no writable cgroup hierarchy has the controllers cpu, memory and io (v2) or blkio (v1)", model.ErrUnavailable)
 	for _, dir := range slices.Compact(unified) {
 		why := usable(dir)
 		if why == nil {
@@ -135,11 +135,11 @@ func usable(dir string) error {
 		return err
 	}
 	if k := strings.TrimSpace(string(kind)); k != "domain" {
-		return fmt.Errorf("the group is of type %q, want domain", k)
+		return fmt.Errorf("the group's type is %q instead of domain", k)
 	}
 	pids, err := readPids(filepath.Join(dir, "cgroup.procs"))
 	if err == nil && len(pids) > 0 {
-		err = errors.New("the group has processes of its own, so groups below it cannot have limits")
+		err = errors.New("the group contains processes, so its subgroups cannot have limits")
 	}
 	return err
 }

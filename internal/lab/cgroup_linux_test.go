@@ -120,7 +120,7 @@ func TestLooksOnly(t *testing.T) {
 		{"the root", map[string]string{"cgroup.procs": "1\n2\n"}, ""},
 		{"delegated and empty", map[string]string{"cgroup.type": "domain\n"}, ""},
 		{"everything on", map[string]string{"cgroup.type": "domain\n", "cgroup.subtree_control": "cpu io memory pids\n"}, ""},
-		{"with processes", map[string]string{"cgroup.type": "domain\n", "cgroup.procs": "17\n"}, "has processes of its own"},
+		{"with processes", map[string]string{"cgroup.type": "domain\n", "cgroup.procs": "17\n"}, "contains processes"},
 		{"of threads", map[string]string{"cgroup.type": "threaded\n"}, `type "threaded"`},
 		{"a controller lacks", map[string]string{"cgroup.controllers": "cpu memory\n"}, "no controller io"},
 	} {

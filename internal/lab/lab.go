@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -83,8 +82,6 @@ type Process struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
-	// Files become descriptors 3, 4, … of the program.
-	Files []*os.File
 	// Foreground keeps the program in the caller's process group, so that
 	// it can read from the terminal. Otherwise it has a group of its own, and
 	// Ctrl-C does not reach it.

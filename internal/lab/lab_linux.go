@@ -54,15 +54,6 @@ func (l *Lab) ID() string { return l.manifest.ID }
 // Manifest returns what the lab is made of. The caller must not change it.
 func (l *Lab) Manifest() Manifest { return l.manifest }
 
-// Hosts returns the lab's hosts: nodes, then services.
-func (l *Lab) Hosts() []Host {
-	hosts := make([]Host, len(l.manifest.Hosts))
-	for i, r := range l.manifest.Hosts {
-		hosts[i] = r.Host
-	}
-	return hosts
-}
-
 func (l *Lab) host(name model.NodeID) (HostRecord, error) {
 	if i := slices.IndexFunc(l.manifest.Hosts, func(r HostRecord) bool { return r.Name == name }); i >= 0 {
 		return l.manifest.Hosts[i], nil
@@ -121,7 +112,6 @@ func (p Process) command(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
 	cmd.Env, cmd.Dir = p.Environ, p.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
-	cmd.ExtraFiles = p.Files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !p.Foreground}
 	cmd.Cancel = func() error {
 		if p.Foreground {
@@ -171,4 +161,4 @@ func (l *Lab) Down(ctx context.Context) error {
 
 // notRemoved is what the log says when something of a lab is left. The next
 // Sweep or Remove tries again.
-const notRemoved = "lab could not be removed completely"
+const notRemoved = "the lab was not removed completely"

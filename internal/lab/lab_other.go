@@ -40,7 +40,6 @@ func (m Manifest) LeftOver() bool { return false }
 
 func (l *Lab) ID() string                             { return "" }
 func (l *Lab) Manifest() Manifest                     { return Manifest{} }
-func (l *Lab) Hosts() []Host                          { return nil }
 func (l *Lab) Volumes(model.NodeID) map[string]string { return nil }
 func (l *Lab) Down(context.Context) error             { return nil }
 func (l *Lab) Dial(context.Context, model.NodeID, string) (net.Conn, error) {

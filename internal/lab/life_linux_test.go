@@ -95,7 +95,7 @@ func TestSweepLeavesWhatIsWanted(t *testing.T) {
 	if after := len(remains(t, mine)) + len(remains(t, kept)); after != before {
 		t.Errorf("Sweep removed something: %d things are there, want %d", after, before)
 	}
-	if _, err := Up(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "exists already") {
+	if _, err := Up(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a second lab of the same id = %v, want an error", err)
 	}
 	all, err := List(mine.StateDir, mine.VolumeDir)
@@ -153,12 +153,12 @@ func TestUpFails(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{"no room", t.Context(), Config{Spec: large}, "make them smaller or fewer"},
+		{"no room", t.Context(), Config{Spec: large}, "use smaller or fewer volumes"},
 		{"cancelled", ended, Config{Spec: Spec{Nodes: 1}}, "context canceled"},
 		{"service fails", t.Context(), Config{Spec: Spec{Nodes: 1},
 			Services: []Service{{Name: "s", Command: "echo out; echo of order >&2; exit 3", Port: 80}}}, "exit status 3; it last printed:\n\tout\n\tof order"},
 		{"service is deaf", t.Context(), Config{Spec: Spec{Nodes: 1}, Ready: 200 * time.Millisecond,
-			Services: []Service{{Name: "s", Command: "exec sleep 60", Port: 80}}}, "it must listen on $SCALEBENCH_ADDRESS"},
+			Services: []Service{{Name: "s", Command: "exec sleep 60", Port: 80}}}, "make it listen on $SCALEBENCH_ADDRESS"},
 		{"bad specification", t.Context(), Config{}, "the lab has no nodes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestCheckWithoutRights(t *testing.T) {
 		t.Skip("this test gives its rights away, and has none")
 	}
 	got := asNobody(t, "check")
-	for _, want := range []string{"true a lab cannot be built here", "network namespaces", "cgroups", "loop devices", "fleet: local"} {
+	for _, want := range []string{"true no lab is possible here", "network namespaces", "cgroups", "loop devices", "fleet: local"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("Check as nobody = %q, want %q in it", got, want)
 		}

@@ -71,7 +71,7 @@ func TestLostAtRestart(t *testing.T) {
 		if err != nil || len(all) != 1 || all[0].ID != "lost" || !all[0].LeftOver() || all[0].Keep != keep {
 			t.Fatalf("List, kept %v, after a restart = %+v, %v, want the lab, left over", keep, all, err)
 		}
-		if _, err := Up(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "exists already") {
+		if _, err := Up(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "already exists") {
 			t.Errorf("Up with the id of what is left = %v, want it refused", err)
 		}
 		if _, err := os.Stat(all[0].Path); err != nil {
@@ -81,7 +81,7 @@ func TestLostAtRestart(t *testing.T) {
 		if err := Sweep(t.Context(), cfg.StateDir, cfg.VolumeDir, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 			t.Errorf("Sweep = %v", err)
 		}
-		if !strings.Contains(log.String(), "left over removed") {
+		if !strings.Contains(log.String(), "removed a leftover lab") {
 			t.Errorf("Sweep logs %q, want that it was removed", log.String())
 		}
 		checkGone(t, cfg)
@@ -218,7 +218,7 @@ func TestLogSaysWhatIsLeft(t *testing.T) {
 		t.Error("Sweep succeeded, want an error about what is mounted")
 	}
 	got := log.String()
-	if !strings.Contains(got, "level=WARN") || !strings.Contains(got, notRemoved) || strings.Contains(got, "left over removed") {
+	if !strings.Contains(got, "level=WARN") || !strings.Contains(got, notRemoved) || strings.Contains(got, "removed a leftover lab") {
 		t.Errorf("Sweep logs %q, want a warning and not that it is removed", got)
 	}
 	unmount()

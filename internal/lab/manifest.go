@@ -102,7 +102,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 	switch {
 	case err != nil:
 	case m.Version != manifestVersion:
-		err = fmt.Errorf("version %d, this scalebench reads %d; use the one that made the lab", m.Version, manifestVersion)
+		err = fmt.Errorf("version %d, but this scalebench reads %d; use the scalebench that made the lab", m.Version, manifestVersion)
 	default:
 		err = errors.Join(CheckID(m.ID), m.check())
 	}

@@ -47,7 +47,6 @@ func newNamespace() (ns *os.File, err error) {
 	return ns, err
 }
 
-// inode identifies what a file is.
 func inode(f *os.File) (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
@@ -83,7 +82,7 @@ func (n Namespace) open() (*os.File, error) {
 	}
 	if got, err := inode(f); err != nil || got != n.Inode {
 		_ = f.Close() // only looked at
-		return nil, errors.Join(fmt.Errorf("network namespace %s is not the one that the lab made", n.Name), err)
+		return nil, errors.Join(fmt.Errorf("network namespace %s was not made by the lab", n.Name), err)
 	}
 	return f, nil
 }
@@ -102,7 +101,6 @@ func (n Namespace) inside(f func() error) error {
 	})
 }
 
-// enter moves this thread into a network namespace.
 func enter(ns *os.File) error {
 	if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("entering network namespace %s: %w", ns.Name(), err)
@@ -125,7 +123,7 @@ func (n Namespace) remove() error {
 	case st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == 0 && !isNamespace(path):
 		// The process ended between making the file and mounting on it.
 	default:
-		return fmt.Errorf("network namespace %s is not the one that the lab made: left alone; `ip netns delete %s` removes it", n.Name, n.Name)
+		return fmt.Errorf("network namespace %s was not made by the lab: left alone; `ip netns delete %s` removes it", n.Name, n.Name)
 	}
 	if err == nil {
 		err = os.Remove(path)

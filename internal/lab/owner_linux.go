@@ -17,7 +17,6 @@ import (
 // Self is the process that asks, as an owner.
 func Self() (Owner, error) { return ownerOf(os.Getpid()) }
 
-// ownerOf is a living process as an owner.
 func ownerOf(pid int) (Owner, error) {
 	start, err1 := startTicks(pid)
 	boot, err2 := procself.BootID()
@@ -97,7 +96,7 @@ func Sweep(ctx context.Context, stateDir, volumeDir string, log *slog.Logger) er
 			errs = append(errs, err)
 			continue
 		}
-		log.Info("lab that was left over removed", "lab", m.ID, "owner", m.Owner.PID)
+		log.Info("removed a leftover lab", "lab", m.ID, "owner", m.Owner.PID)
 	}
 	return errors.Join(errs...)
 }

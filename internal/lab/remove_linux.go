@@ -117,7 +117,6 @@ func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
 }
 
-// readPids reads a file with a number in each line.
 func readPids(path string) ([]int, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -242,7 +241,7 @@ func unmountOne(ctx context.Context, point string) error {
 		return nil
 	}
 	return errors.Join(
-		fmt.Errorf("%s is in use by a process outside the lab, and stays until that ends: %w", point, err),
+		fmt.Errorf("%s is in use by a process outside the lab and stays until that process ends: %w", point, err),
 		unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW))
 }
 

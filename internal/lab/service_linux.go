@@ -110,7 +110,7 @@ func (b *builder) awaitReady(ctx context.Context, s *service) error {
 		case <-s.dead:
 			return s.death()
 		case <-ctx.Done():
-			return fmt.Errorf("service %s does not accept connections on %s: %w%s; it must listen on $SCALEBENCH_ADDRESS", s.host.Name, address, err, s.lastLines())
+			return fmt.Errorf("service %s does not accept connections on %s: %w%s; make it listen on $SCALEBENCH_ADDRESS", s.host.Name, address, err, s.lastLines())
 		case <-look.C:
 		}
 	}
@@ -135,7 +135,6 @@ func (l *Lab) watch(s *service) {
 	}
 }
 
-// death says how a dead service ended.
 func (s *service) death() error {
 	how := "exit code 0"
 	if s.err != nil {

@@ -14,7 +14,7 @@ import (
 // Groups; the limits beside Nodes hold for every group that does not set its
 // own. Its tags are the source of the JSON Schema.
 type Spec struct {
-	Nodes int `json:"nodes,omitempty" jsonschema:"minimum=1,maximum=64" jsonschema_description:"How many nodes the lab has. Give either this or groups."`
+	Nodes int `json:"nodes,omitempty" jsonschema:"minimum=1,maximum=64" jsonschema_description:"Number of nodes of the lab. Use either nodes or groups."`
 	Limits
 	// Uplink is the rate that the nodes of a group share towards the others.
 	Uplink unit.Rate `json:"uplink,omitzero" jsonschema_description:"Rate that all nodes of a group share towards everything outside the group, in each direction, as behind the uplink of a rack's switch."`
@@ -35,7 +35,7 @@ func (s Spec) Size() int {
 // Limits are those of one node. Zero values mean no limit.
 type Limits struct {
 	Link   unit.Rate `json:"link,omitzero" jsonschema_description:"Rate of the node's network link in each direction."`
-	CPU    float64   `json:"cpu,omitempty" jsonschema:"minimum=0.01,maximum=1024" jsonschema_description:"Cores that the node may use; a fraction is allowed. More in sum than the machine has is an over-commit."`
+	CPU    float64   `json:"cpu,omitempty" jsonschema:"minimum=0.01,maximum=1024" jsonschema_description:"Cores that the node may use; a fraction is allowed. A sum above the machine's cores is an over-commit."`
 	Memory unit.Size `json:"memory,omitempty" jsonschema_description:"Memory that the node may use; at least 64MiB."`
 	// Use lists the names of volumes. Nil: all.
 	Use []string `json:"use,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Names of the volumes that the node has. Default: all."`
@@ -44,7 +44,7 @@ type Limits struct {
 // Group is a set of nodes that share an uplink.
 type Group struct {
 	Name  string `json:"name" jsonschema:"required,format=scalebench-name,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"Name of the group; its nodes have the label group=NAME."`
-	Nodes int    `json:"nodes" jsonschema:"required,minimum=1,maximum=64" jsonschema_description:"How many nodes the group has."`
+	Nodes int    `json:"nodes" jsonschema:"required,minimum=1,maximum=64" jsonschema_description:"Number of nodes of the group."`
 	Limits
 	Uplink unit.Rate `json:"uplink,omitzero" jsonschema_description:"Rate that the nodes of this group share towards everything outside it, in each direction."`
 }
@@ -144,7 +144,6 @@ func (s Spec) Hosts(services []Service) []Host {
 	return hosts
 }
 
-// resolve returns a node's limits: its group's, or else the lab's.
 func (s Spec) resolve(own Limits) Limits {
 	own.Link = cmp.Or(own.Link, s.Link)
 	own.CPU = cmp.Or(own.CPU, s.CPU)
@@ -188,7 +187,6 @@ func (s Spec) racks(hosts []Host) []rack {
 	return append([]rack{core}, racks...)
 }
 
-// rackUplink is that of the rack with this index: its own, or else the lab's.
 func (s Spec) rackUplink(i int) unit.Rate {
 	if i < len(s.Groups) {
 		return cmp.Or(s.Groups[i].Uplink, s.Uplink)

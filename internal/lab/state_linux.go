@@ -41,7 +41,7 @@ func claim(m Manifest) error {
 		return err
 	})
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("lab %s exists already: choose another id, or remove it", m.ID)
+		return fmt.Errorf("lab %s already exists: choose another id, or remove it", m.ID)
 	}
 	return err
 }
@@ -226,7 +226,6 @@ func lost(volumeDir string, known []string) ([]Manifest, error) {
 	return all, errors.Join(errs...)
 }
 
-// errForeign says that a directory is not that of a lab.
 var errForeign = errors.New("not the directory of a lab")
 
 // loadCopy reads the copy in a lab's directory. It must describe the lab of

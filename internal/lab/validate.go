@@ -50,13 +50,13 @@ func (s Spec) Validate() error {
 	case s.Nodes == 0 && len(s.Groups) == 0:
 		c.add("nodes", "give nodes: 4, or groups, each with a name and its nodes", "the lab has no nodes")
 	case s.Nodes != 0 && len(s.Groups) > 0:
-		c.add("nodes", "give either nodes, or groups with their own nodes", "the lab has nodes and groups")
+		c.add("nodes", "use either nodes or groups", "the lab has nodes and groups")
 	case s.Nodes != 0:
 		c.count("nodes", s.Nodes)
 	case len(s.Groups) > MaxGroup:
-		c.add("groups", fmt.Sprintf("allowed are %d", MaxGroup), "there are %d", len(s.Groups))
+		c.add("groups", fmt.Sprintf("use at most %d", MaxGroup), "there are %d", len(s.Groups))
 	case s.Size() > MaxHosts:
-		c.add("groups", fmt.Sprintf("allowed are %d", MaxHosts), "they have %d nodes together", s.Size())
+		c.add("groups", fmt.Sprintf("use at most %d", MaxHosts), "they have %d nodes together", s.Size())
 	}
 	c.limits("", s.Limits)
 	c.link("uplink", s.Uplink)
@@ -98,7 +98,7 @@ func (s Spec) ValidateServices(services []Service) error {
 		c.limits(at, svc.Limits)
 	}
 	if n := s.Size() + len(services); n > MaxHosts && len(services) > 0 {
-		c.add(fmt.Sprintf("[%d]", len(services)-1), fmt.Sprintf("allowed are %d nodes and services together", MaxHosts),
+		c.add(fmt.Sprintf("[%d]", len(services)-1), fmt.Sprintf("use at most %d nodes and services together", MaxHosts),
 			"the lab would have %d hosts", n)
 	}
 	return errors.Join(c.errs...)
@@ -106,7 +106,7 @@ func (s Spec) ValidateServices(services []Service) error {
 
 func (c *checker) count(field string, nodes int) {
 	if nodes < 1 || nodes > MaxGroup {
-		c.add(field, fmt.Sprintf("allowed are 1 to %d", MaxGroup), "%d nodes", nodes)
+		c.add(field, fmt.Sprintf("use 1 to %d", MaxGroup), "%d nodes", nodes)
 	}
 }
 
@@ -116,7 +116,7 @@ func (c *checker) name(field, name string, taken map[string]string, twice string
 	case !namePattern.MatchString(name) || len(name) > maxName:
 		c.add(field, fmt.Sprintf("use 1 to %d letters, digits, - and _, beginning with a letter or digit", maxName), "%q is not a valid name", name)
 	case ok:
-		c.add(field, "give a name of its own", "%q is taken: %s", name, why)
+		c.add(field, "use another name", "%q is already used: %s", name, why)
 	default:
 		taken[name] = twice
 	}
@@ -126,10 +126,10 @@ func (c *checker) name(field, name string, taken map[string]string, twice string
 func (c *checker) limits(at string, l Limits) {
 	c.link(at+"link", l.Link)
 	if l.CPU != 0 && !(l.CPU >= minCores && l.CPU <= maxCores) { // so that NaN is refused too
-		c.add(at+"cpu", fmt.Sprintf("allowed are %v to %v", minCores, maxCores), "%v cores", l.CPU)
+		c.add(at+"cpu", fmt.Sprintf("use %v to %v", minCores, maxCores), "%v cores", l.CPU)
 	}
 	if l.Memory != 0 && l.Memory < minMemory {
-		c.add(at+"memory", fmt.Sprintf("at least %s is allowed", minMemory), "%s is too little to run anything", l.Memory)
+		c.add(at+"memory", fmt.Sprintf("use at least %s", minMemory), "%s is too little to run anything", l.Memory)
 	}
 	allowed := "the lab has no volumes"
 	var names []string
@@ -139,13 +139,13 @@ func (c *checker) limits(at string, l Limits) {
 	}
 	for i, name := range l.Use {
 		if !slices.Contains(names, name) {
-			c.add(fmt.Sprintf("%suse[%d]", at, i), allowed, "there is no volume %q", name)
+			c.add(fmt.Sprintf("%suse[%d]", at, i), allowed, "unknown volume %q", name)
 		}
 	}
 }
 
 func (c *checker) link(field string, r unit.Rate) {
-	c.rate(field, r, minLink, maxLink, "allowed is 64kbit/s to 100Gbit/s, or as much in bytes per second")
+	c.rate(field, r, minLink, maxLink, "use 64kbit/s to 100Gbit/s, or as much in bytes per second")
 }
 
 // rate checks that a rate, if there is one, is between two of bytes per second.
@@ -161,19 +161,19 @@ func (c *checker) rate(field string, r unit.Rate, lowest, highest float64, allow
 func (c *checker) volume(at string, v Volume, taken map[string]string) {
 	c.name(at+"name", v.Name, taken, "another volume has that name")
 	if v.IOPS < 0 {
-		c.add(at+"iops", "allowed is 1 or more, or none for no limit", "%d operations per second", v.IOPS)
+		c.add(at+"iops", "use 1 or more, or none for no limit", "%d operations per second", v.IOPS)
 	}
 	switch v.Type {
 	case "", Ext4, Raw:
 		if v.Size != 0 && v.Size < minVolume {
-			c.add(at+"size", fmt.Sprintf("at least %s is allowed", minVolume), "%s is too small", v.Size)
+			c.add(at+"size", fmt.Sprintf("use at least %s", minVolume), "%s is too small", v.Size)
 		}
 	case Folder:
 		if v.Size != 0 || v.IOPS != 0 || v.Bandwidth != (unit.Rate{}) {
 			c.add(at+"type", "leave out size, iops and bandwidth, or choose ext4 or raw", "a folder cannot have limits")
 		}
 	default:
-		c.add(at+"type", "allowed are ext4, raw and folder", "%q is not a type of volume", v.Type)
+		c.add(at+"type", "use ext4, raw and folder", "%q is not a type of volume", v.Type)
 	}
-	c.rate(at+"bandwidth", v.Bandwidth, minBandwidth, math.Inf(1), "allowed is 4KiB/s or more, in bytes or bits per second; operations are limited by iops")
+	c.rate(at+"bandwidth", v.Bandwidth, minBandwidth, math.Inf(1), "use 4KiB/s or more, in bytes or bits per second; operations are limited by iops")
 }

@@ -26,7 +26,6 @@ const (
 	mkfs     = "mkfs.ext4"
 )
 
-// bytes is the size of the volume's device.
 func (v Volume) bytes() int64 {
 	size := cmp.Or(v.Size, DefaultVolume)
 	return (size.Bytes() + pageSize - 1) / pageSize * pageSize
@@ -89,11 +88,11 @@ func checkRoom(dir string, volumes []VolumeRecord) error {
 	}
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return fmt.Errorf("looking for room for volumes: %s: %w", dir, err)
+		return fmt.Errorf("checking the free space for volumes: %s: %w", dir, err)
 	}
 	free := int64(st.Bavail) * st.Bsize
 	if need+spare.Bytes() > free {
-		return fmt.Errorf("%w: the volumes need %s, and %s has only %s free: make them smaller or fewer, or choose another directory for them",
+		return fmt.Errorf("%w: the volumes need %s, but %s has only %s free: use smaller or fewer volumes, or another directory",
 			model.ErrUnavailable, human(need), dir, human(free))
 	}
 	return nil
@@ -115,7 +114,6 @@ func checkTools(volumes []VolumeRecord) error {
 	return nil
 }
 
-// makeVolume makes one volume and notes its device.
 func makeVolume(ctx context.Context, r *VolumeRecord) error {
 	if r.Folder != "" {
 		return os.MkdirAll(r.Folder, 0o755)
@@ -151,7 +149,7 @@ func layOut(ctx context.Context, path string, size int64) (err error) {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|unix.O_DIRECT, 0o600)
 	if errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("%w: the file system of %s cannot do direct I/O, so limits of volumes on it would not be exact: choose another directory for volumes", model.ErrUnavailable, filepath.Dir(path))
+		return fmt.Errorf("%w: the file system of %s does not support direct I/O, so limits of volumes on it would not be exact: choose another directory for volumes", model.ErrUnavailable, filepath.Dir(path))
 	}
 	if err != nil {
 		return err
@@ -234,14 +232,13 @@ func configure(device string, backing *os.File) error {
 	}
 	dio, err := os.ReadFile(filepath.Join(sysBlock, filepath.Base(device), "loop/dio"))
 	if err == nil && strings.TrimSpace(string(dio)) != "1" {
-		return fmt.Errorf("%w: %s on %s cannot do direct I/O: choose another directory for volumes", model.ErrUnavailable, device, backing.Name())
+		return fmt.Errorf("%w: %s on %s does not support direct I/O: choose another directory for volumes", model.ErrUnavailable, device, backing.Name())
 	}
 	return nil
 }
 
 const sysBlock = "/sys/block"
 
-// loop is a loop device that is attached to a file.
 type loop struct {
 	device  string // /dev/loopN
 	number  string // major:minor

@@ -24,7 +24,7 @@ type pollAlarm struct {
 func newAlarm() (alarm, error) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the generator gets no file to wait with (raise the limit of open files): %w", model.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: the generator cannot open a timer (raise the limit of open files): %w", model.ErrUnavailable, err)
 	}
 	return &pollAlarm{poll: [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}}, nil
 }

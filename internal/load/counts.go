@@ -60,8 +60,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // KindOf is the kind of an operation's error; what says nothing of itself
 // counts as refused by the server.
 func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return ErrStatus

@@ -69,11 +69,11 @@ func (r Run) Check() error {
 	const longestDrain = 24 * time.Hour
 	switch {
 	case r.Share.Of < 1 || r.Share.Index < 0 || r.Share.Index >= r.Share.Of:
-		return fmt.Errorf("%w: there is no share %d of %d of a plan; the whole is share 0 of 1", model.ErrUsage, r.Share.Index, r.Share.Of)
+		return fmt.Errorf("%w: share %d of %d of a plan does not exist; the whole plan is share 0 of 1", model.ErrUsage, r.Share.Index, r.Share.Of)
 	case r.Drain < 0 || r.Drain > longestDrain:
-		return fmt.Errorf("%w: the wait for answers is %v; it must be from 0 to %v", model.ErrUsage, r.Drain, longestDrain)
+		return fmt.Errorf("%w: the wait for answers, %v, must be from 0 to %v", model.ErrUsage, r.Drain, longestDrain)
 	case r.Each == nil:
-		return fmt.Errorf("%w: a run needs a function that takes its seconds", model.ErrUsage)
+		return fmt.Errorf("%w: a run needs a function that receives its seconds", model.ErrUsage)
 	}
 	return r.Plan.Check()
 }

@@ -115,9 +115,9 @@ func validRate(r float64) bool { return r >= 0 && r <= MaxRate }
 func (c Closed) check(stages int) error {
 	switch {
 	case stages > 0:
-		return fmt.Errorf("%w: a plan is an open loop (stages) or a closed one (users), not both", model.ErrUsage)
+		return fmt.Errorf("%w: a plan has either stages (open loop) or users (closed loop), not both", model.ErrUsage)
 	case c.Users < 1 || c.Duration < 0 || c.Think < 0 || c.Count < 0 || c.Duration == 0 && c.Count == 0:
-		return fmt.Errorf("%w: a closed loop of %d users who think %v, for %v or %d operations; it needs users, and a duration or a number; none may be negative",
+		return fmt.Errorf("%w: a closed loop of %d users with a think time of %v, for %v or %d operations; it needs users, and a duration or a number of operations; none may be negative",
 			model.ErrUsage, c.Users, c.Think, c.Duration, c.Count)
 	}
 	return nil

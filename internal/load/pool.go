@@ -93,7 +93,7 @@ func (p *Pool) Ops() []string {
 // Run executes a plan; see [Driver].
 func (p *Pool) Run(ctx context.Context, r Run) (Usage, error) {
 	if !p.running.TryLock() {
-		return Usage{}, fmt.Errorf("%w: the pool runs a plan already; wait for its end", model.ErrUsage)
+		return Usage{}, fmt.Errorf("%w: the pool is already running a plan; wait for its end", model.ErrUsage)
 	}
 	defer p.running.Unlock()
 	x, err := p.prepare(ctx, r)
@@ -161,7 +161,7 @@ func (s *slots) put(i int) { s.used = append(s.used, i) }
 // is none at all then.
 func (p *Pool) Open(ctx context.Context, n int) error {
 	if !p.running.TryLock() {
-		return fmt.Errorf("%w: the pool runs a plan; open clients before", model.ErrUsage)
+		return fmt.Errorf("%w: the pool is running a plan; open clients before that", model.ErrUsage)
 	}
 	defer p.running.Unlock()
 	var group errgroup.Group

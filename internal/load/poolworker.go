@@ -62,7 +62,7 @@ func (o outcome) ends() bool {
 // abandoned.
 var (
 	errLate      = errors.New("the answer came after the timeout")
-	errAbandoned = errors.New("the client did not return when its time was over")
+	errAbandoned = errors.New("the client did not return within its time")
 )
 
 // serve does operations until there is none for this worker in this run.

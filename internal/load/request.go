@@ -52,12 +52,12 @@ func CheckRequests(requests []Request) error {
 			return err
 		}
 		if names[r.Name] {
-			return fmt.Errorf("%w: two requests are called %q; give each a name of its own", model.ErrUsage, r.Name)
+			return fmt.Errorf("%w: two requests are called %q; give each its own name", model.ErrUsage, r.Name)
 		}
 		names[r.Name] = true
 	}
 	if len(requests) == 0 {
-		return fmt.Errorf("%w: there is no request to send; give at least one URL", model.ErrUsage)
+		return fmt.Errorf("%w: no request to send; give at least one URL", model.ErrUsage)
 	}
 	return nil
 }
@@ -69,11 +69,11 @@ func (r Request) Check() error {
 	var problem string
 	switch {
 	case r.Name == "":
-		problem = "it has no name, so its results would have none"
+		problem = "its name is missing"
 	case r.Method != "" && !isToken(r.Method):
 		problem = fmt.Sprintf("%q is not a method; write a word such as GET or POST", r.Method)
 	case r.Method == http.MethodConnect:
-		problem = "CONNECT asks for a tunnel, which answers nothing; use another method"
+		problem = "CONNECT opens a tunnel and gets no answer; use another method"
 	default:
 		problem = cmp.Or(urlProblem(r.URL), headerProblem(r.Header))
 	}
@@ -91,17 +91,17 @@ func urlProblem(text string) string {
 	switch {
 	case err != nil:
 		// The error of url.Parse repeats the text, and with it a password.
-		return "its URL cannot be read; it looks like http://host:port/path"
+		return "its URL must look like http://host:port/path"
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Sprintf("its URL begins with %q; it must begin with http:// or https://", u.Scheme)
 	case u.User != nil:
 		return "its URL holds a user name or password; send them in an Authorization header"
 	case u.Hostname() == "":
-		return "its URL names no host; it looks like http://host:port/path"
+		return "its URL has no host; it must look like http://host:port/path"
 	}
 	// A colon without a port is the scheme's own, as RFC 3986 has it.
 	if n, err := strconv.ParseUint(cmp.Or(u.Port(), "80"), 10, 16); err != nil || n == 0 {
-		return fmt.Sprintf("port %q of its URL is not between 1 and 65535", u.Port())
+		return fmt.Sprintf("port %q of its URL must be between 1 and 65535", u.Port())
 	}
 	return ""
 }
@@ -116,7 +116,7 @@ func headerProblem(h http.Header) string {
 		case !isToken(name):
 			return fmt.Sprintf("%q is not the name of a header", name)
 		case slices.Contains(reserved, http.CanonicalHeaderKey(name)):
-			return fmt.Sprintf("the header %s is written by the driver; leave it out", name)
+			return fmt.Sprintf("the driver writes the header %s itself; leave it out", name)
 		case slices.ContainsFunc(values, hasControl):
 			return fmt.Sprintf("the header %s holds a line break or another control character", name)
 		case http.CanonicalHeaderKey(name) == "Host" && (len(values) != 1 || values[0] == ""):
@@ -141,7 +141,7 @@ func TrustedRoots(file string) (*x509.CertPool, error) {
 		roots = x509.NewCertPool() // a system without any
 	}
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%w: %s holds no certificate in PEM", model.ErrUsage, file)
+		return nil, fmt.Errorf("%w: %s has no PEM certificate", model.ErrUsage, file)
 	}
 	return roots, nil
 }
@@ -175,7 +175,7 @@ func ParseStatuses(text string) (Statuses, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		r, ok := parseRange(strings.TrimSpace(part))
 		if !ok {
-			return Statuses{}, fmt.Errorf("%w: %q in the statuses %q; they are from 200 to 599, as in 200, 2xx, or 200-299,404",
+			return Statuses{}, fmt.Errorf("%w: %q in the statuses %q must be from 200 to 599, as in 200, 2xx, or 200-299,404",
 				model.ErrUsage, strings.TrimSpace(part), text)
 		}
 		s.ranges = append(s.ranges, r)
@@ -209,28 +209,4 @@ func (s Statuses) Match(status int) bool {
 		return status >= 200 && status < 300
 	}
 	return slices.ContainsFunc(s.ranges, func(r statusRange) bool { return status >= r.from && status <= r.to })
-}
-
-// String is the list that ParseStatuses reads; empty for the zero value.
-func (s Statuses) String() string {
-	parts := make([]string, len(s.ranges))
-	for i, r := range s.ranges {
-		parts[i] = strconv.Itoa(r.from)
-		if r.to > r.from {
-			parts[i] += "-" + strconv.Itoa(r.to)
-		}
-	}
-	return strings.Join(parts, ",")
-}
-
-// MarshalText is for files and messages.
-func (s Statuses) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText is ParseStatuses.
-func (s *Statuses) UnmarshalText(text []byte) error {
-	parsed, err := ParseStatuses(string(text))
-	if err == nil {
-		*s = parsed
-	}
-	return err
 }

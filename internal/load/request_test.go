@@ -33,7 +33,7 @@ func TestRequestCheck(t *testing.T) {
 		"default port":     {with(func(r *load.Request) { r.URL = "http://example.com:/" }), ""},
 		"header":           {header("X-Tab", "a\tb", "ü"), ""},
 		"host":             {header("Host", "www.example.com"), ""},
-		"no name":          {with(func(r *load.Request) { r.Name = "" }), "no name"},
+		"no name":          {with(func(r *load.Request) { r.Name = "" }), "name is missing"},
 		"method":           {with(func(r *load.Request) { r.Method = "GET /" }), "not a method"},
 		"tunnel":           {with(func(r *load.Request) { r.Method = "CONNECT" }), "tunnel"},
 		"relative":         {with(func(r *load.Request) { r.URL = "/a" }), "begin with http"},
@@ -42,14 +42,14 @@ func TestRequestCheck(t *testing.T) {
 		"port":             {with(func(r *load.Request) { r.URL = "http://a:70000/" }), "65535"},
 		"port 0":           {with(func(r *load.Request) { r.URL = "http://a:0/" }), "65535"},
 		"password":         {with(func(r *load.Request) { r.URL = "http://u:sesame@a/" }), "Authorization"},
-		"not readable":     {with(func(r *load.Request) { r.URL = "http://u:sesame@a:x/%zz" }), "cannot be read"},
+		"not readable":     {with(func(r *load.Request) { r.URL = "http://u:sesame@a:x/%zz" }), "must look like"},
 		"weight":           {with(func(r *load.Request) { r.Weight = -1 }), "weight -1"},
 		"no number":        {with(func(r *load.Request) { r.Weight = math.NaN() }), "weight NaN"},
 		"infinite":         {with(func(r *load.Request) { r.Weight = math.Inf(1) }), "weight +Inf"},
 		"smuggled":         {header("X", "sesame\r\nY: 1"), "line break"},
 		"header's name":    {header("A B", "x"), "not the name of a header"},
-		"length":           {header("content-length", "3"), "written by the driver"},
-		"encoding":         {header("Transfer-Encoding", "chunked"), "written by the driver"},
+		"length":           {header("content-length", "3"), "the driver writes"},
+		"encoding":         {header("Transfer-Encoding", "chunked"), "the driver writes"},
 		"two hosts":        {header("Host", "a", "b"), "exactly one"},
 		"empty header":     {header("", "x"), "not the name of a header"},
 		"delete character": {header("X", "\x7f"), "control character"},
@@ -117,29 +117,21 @@ func TestStatuses(t *testing.T) {
 	}
 	for _, text := range []string{"1xx", "600", "20", "2000", "299-200", "200-", "xx", "+20", "200,,404", "200;404", "-200", "0200"} {
 		if s, err := load.ParseStatuses(text); !errors.Is(err, model.ErrUsage) {
-			t.Errorf("ParseStatuses(%q) = %q, %v, want model.ErrUsage", text, s, err)
+			t.Errorf("ParseStatuses(%q) = %v, %v, want model.ErrUsage", text, s, err)
 		}
 	}
 }
 
-// FuzzStatuses: what is accepted is written so that it is read as the same set,
-// and holds final answers only.
+// FuzzStatuses: what is accepted holds final answers only.
 func FuzzStatuses(f *testing.F) {
 	for _, s := range []string{"", "2xx", "200-299,404", "5XX", "200-299-300"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var s, again load.Statuses
-		if s.UnmarshalText([]byte(text)) != nil {
-			return
-		}
-		written, _ := s.MarshalText() // never an error
-		if err := again.UnmarshalText(written); err != nil {
-			t.Fatalf("%q is written as %q, which cannot be read: %v", text, written, err)
-		}
+		s, err := load.ParseStatuses(text)
 		for status := range 1000 {
-			if s.Match(status) != again.Match(status) || (s.Match(status) && (status < 200 || status > 599)) {
-				t.Errorf("%q: Match(%d) = %v, written and read %v", text, status, s.Match(status), again.Match(status))
+			if err == nil && s.Match(status) && (status < 200 || status > 599) {
+				t.Errorf("%q matches %d", text, status)
 			}
 		}
 	})

@@ -43,13 +43,13 @@ func ParseSLA(text string) (SLA, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		t, err := parseTerm(strings.TrimSpace(part))
 		if err != nil {
-			return SLA{}, fmt.Errorf("%w: SLA %q: %w; write percentile=latency, such as p90=150ms, and maybe errors=0.1%%", model.ErrUsage, text, err)
+			return SLA{}, fmt.Errorf("%w: SLA %q: %w; write percentile=latency, such as p90=150ms, optionally with errors=0.1%%", model.ErrUsage, text, err)
 		}
 		bounded = bounded || t.OnErrors()
 		s.Terms = append(s.Terms, t)
 	}
 	if s.Slowest() == 0 {
-		return SLA{}, fmt.Errorf("%w: SLA %q bounds no latency; write percentile=latency, such as p90=150ms", model.ErrUsage, text)
+		return SLA{}, fmt.Errorf("%w: SLA %q has no latency limit; write percentile=latency, such as p90=150ms", model.ErrUsage, text)
 	}
 	if !bounded {
 		s.Terms = append(s.Terms, Term{Errors: defaultErrors})
@@ -288,5 +288,5 @@ func (w Window) Behind() string {
 	if late <= few || inTime >= AchievedAtLeast {
 		return ""
 	}
-	return fmt.Sprintf("%s of the load was answered while it was offered, not %s: the server fell behind", unit.Share(inTime), percent(AchievedAtLeast))
+	return fmt.Sprintf("%s of the load was answered while it was offered, less than %s: the server fell behind", unit.Share(inTime), percent(AchievedAtLeast))
 }

@@ -31,8 +31,6 @@ type Summary struct {
 	// Replies is how many operations ended OK in the scored seconds, whenever
 	// they were due: what a server does that falls behind.
 	Replies int64
-
-	err error // of encoding Seconds
 }
 
 // Handshake is the time from SYN to SYN-ACK, which the target's kernel answers
@@ -51,7 +49,6 @@ type Scorer struct {
 	from, to int // seconds: from ≤ Index < to
 	sum      *Second
 	seconds  Seconds
-	err      error // the first one of encoding them
 }
 
 // NewScorer scores the seconds after warmUp, until both have passed; each is a
@@ -67,16 +64,14 @@ func (s *Scorer) Add(x Second) {
 		return
 	}
 	s.sum.add(&x)
-	if err := s.seconds.add(x); s.err == nil {
-		s.err = err
-	}
+	s.seconds.add(x)
 }
 
 // Summary returns what was scored.
 func (s *Scorer) Summary(names []string, usage Usage) Summary {
 	return Summary{
 		Scored: time.Duration(s.to-s.from) * time.Second, Names: names, Ops: s.sum.Ops, Lag: s.sum.Lag,
-		Usage: usage, Seconds: s.seconds, Sent: s.sum.Sent, Received: s.sum.Received, Replies: s.sum.Replies, err: s.err,
+		Usage: usage, Seconds: s.seconds, Sent: s.sum.Sent, Received: s.sum.Received, Replies: s.sum.Replies,
 	}
 }
 
@@ -144,10 +139,7 @@ var counters = []struct {
 }
 
 // Report publishes a summary, all of it.
-func (s Summary) Report(to Sink) error {
-	if s.err != nil {
-		return s.err
-	}
+func (s Summary) Report(to Sink) {
 	info := func(metric, unit string, v float64, labels map[string]string) {
 		to.Sample(model.Sample{Metric: metric, Unit: unit, Value: v, Better: model.Lower, Labels: labels, Info: true})
 	}
@@ -173,38 +165,27 @@ func (s Summary) Report(to Sink) error {
 	info(MetricSegments, "1", float64(s.Segments.In), nil)
 	info(MetricOutOfOrder, "1", float64(s.Segments.OutOfOrder), nil)
 	s.record(to)
-	return s.histograms(to)
+	s.histograms(to)
 }
 
 // histograms publishes the distributions that are not empty: of all that is
 // scored, and the latencies of each second.
-func (s Summary) histograms(to Sink) error {
+func (s Summary) histograms(to Sink) {
+	put := func(metric string, h *hdr.Histogram) {
+		if h != nil && h.TotalCount() > 0 {
+			to.Histogram(model.Histogram{Metric: metric, Unit: "ns", Encoded: histogram.Encode(h)})
+		}
+	}
 	for i, o := range s.Ops {
-		if err := put(to, s.Names[i]+suffixLatency, o.Latency); err != nil {
-			return err
-		}
-		if err := put(to, s.Names[i]+suffixService, o.Service); err != nil {
-			return err
-		}
+		put(s.Names[i]+suffixLatency, o.Latency)
+		put(s.Names[i]+suffixService, o.Service)
 		for k, index := range s.Seconds.Index {
 			if encoded := s.Seconds.Latencies[k][i]; encoded != "" {
 				to.Histogram(model.Histogram{Metric: s.Names[i] + suffixLatency, Unit: "ns", Second: index + 1, Encoded: encoded})
 			}
 		}
 	}
-	return put(to, HistogramLag, s.Lag)
-}
-
-func put(to Sink, metric string, h *hdr.Histogram) error {
-	if h == nil || h.TotalCount() == 0 {
-		return nil
-	}
-	encoded, err := histogram.Encode(h)
-	if err != nil {
-		return fmt.Errorf("%s: %w", metric, err)
-	}
-	to.Histogram(model.Histogram{Metric: metric, Unit: "ns", Encoded: encoded})
-	return nil
+	put(HistogramLag, s.Lag)
 }
 
 // record publishes what changes from second to second, and the handshakes.
@@ -245,7 +226,7 @@ func ReadSummary(r model.Result) (Summary, error) {
 		s.take(x)
 	}
 	if s.Scored <= 0 || len(s.Ops) == 0 {
-		return Summary{}, fmt.Errorf("%w: task %s has not offered a load", model.ErrUsage, r.Task)
+		return Summary{}, fmt.Errorf("%w: task %s did not offer a load", model.ErrUsage, r.Task)
 	}
 	for _, x := range r.Host {
 		s.takeRecording(x)

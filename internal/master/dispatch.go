@@ -49,12 +49,12 @@ func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task
 	// A node that went away while this was being prepared did not tell.
 	gone, _ := x.m.reg.missing(a.nodes)
 	for _, n := range gone {
-		a.lose(n, "it is not here")
+		a.lose(n, "it is not connected")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var sender sync.WaitGroup
 	sender.Go(func() {
-		tick := time.NewTicker(x.m.cfg.Heartbeat)
+		tick := time.NewTicker(heartbeat)
 		defer tick.Stop()
 		for {
 			select {
@@ -71,7 +71,7 @@ func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task
 
 // send sends what is due, burst by burst.
 func (x *execution) send(ctx context.Context, a *attempt, book addressBook) {
-	due := a.due(x.m.cfg.Now(), sendAgainAfter*x.m.cfg.Heartbeat)
+	due := a.due(time.Now(), sendAgainAfter*heartbeat)
 	for len(due) > sendBurst && ctx.Err() == nil {
 		x.sendBurst(ctx, a, due[:sendBurst], book)
 		due = due[sendBurst:]
@@ -94,7 +94,7 @@ func (x *execution) sendBurst(ctx context.Context, a *attempt, tasks []*awaited,
 			err := x.m.cfg.Queue.Dispatch(as)
 			switch {
 			case errors.Is(err, model.ErrUnavailable):
-				x.m.log.Warn("a task is not on its way; it is sent again", "err", err)
+				x.m.log.Warn("a task was not sent; sending it again", "err", err)
 			case err != nil:
 				x.m.Result(ctx, model.Result{
 					Run: as.Run, Step: as.Step, Task: as.Task, Attempt: as.Attempt, Node: as.Node,
@@ -110,7 +110,7 @@ func (x *execution) sendBurst(ctx context.Context, a *attempt, tasks []*awaited,
 // assignment is what a node's agent needs to run a task.
 func (x *execution) assignment(a *attempt, t model.Task, book addressBook) wire.Assignment {
 	n, _ := x.m.reg.get(t.Node)
-	now := x.m.cfg.Now().UTC()
+	now := time.Now().UTC()
 	return wire.Assignment{
 		Run: x.run.ID, Step: a.step.ID, Task: t.ID, Attempt: a.number,
 		Node: t.Node, NodeKey: n.node.PublicKey,
@@ -118,4 +118,240 @@ func (x *execution) assignment(a *attempt, t model.Task, book addressBook) wire.
 		Self: book[t.Node], Peers: book.hosts(t.Spec.Peers), Clients: book.hosts(t.Spec.Clients),
 		Issued: now, Expires: now.Add(assignmentLife),
 	}
+}
+
+// attempt is one attempt at a step while the master waits for it. Messages
+// change it from their goroutines; the executor waits for its changes.
+type attempt struct {
+	run    model.RunID
+	step   model.Step
+	number int
+	nodes  []model.NodeID // those that take part, each once
+
+	mu        sync.Mutex
+	tasks     map[model.TaskID]*awaited
+	order     []*awaited // the same, in the order of the step
+	start     time.Time  // agreed start; zero before
+	cancelled bool
+	lost      map[model.NodeID]string // nodes lost since the executor looked, with why
+	worst     time.Duration           // largest clock error bound among the ready nodes
+	changed   chan struct{}           // holds a token when something has changed
+	unsent    chan struct{}           // holds a token when a task is to be sent
+}
+
+// awaited is a task of the attempt.
+type awaited struct {
+	model.Task
+	sent    time.Time // when it was last sent to its node; zero before
+	held    bool      // its agent has shown that it has it
+	ready   bool
+	outcome model.Outcome // empty until there is a stored result
+	reason  string
+	// void: it was taken back before it was sent.
+	void bool
+}
+
+func newAttempt(run model.RunID, step model.Step, number int, tasks []model.Task) *attempt {
+	a := &attempt{
+		run: run, step: step, number: number, nodes: nodesOf(tasks),
+		tasks:   make(map[model.TaskID]*awaited, len(tasks)),
+		changed: make(chan struct{}, 1),
+		unsent:  make(chan struct{}, 1),
+	}
+	for _, t := range tasks {
+		w := &awaited{Task: t}
+		a.tasks[t.ID], a.order = w, append(a.order, w)
+	}
+	return a
+}
+
+// poke leaves a token for who waits for one.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// due returns the tasks to send now: of each node the first that is open, if
+// its agent has not shown that it has it and it was not sent for a while. A
+// node has one task at a time, so that the jobs of a batch run in order. They
+// count as sent.
+func (a *attempt) due(now time.Time, again time.Duration) []*awaited {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancelled {
+		return nil
+	}
+	var out []*awaited
+	busy := make(map[model.NodeID]bool)
+	for _, t := range a.order {
+		if t.outcome != "" || t.void || busy[t.Node] {
+			continue
+		}
+		busy[t.Node] = true
+		if !t.held && now.Sub(t.sent) >= again {
+			t.sent = now
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// noteHeld notes that a node has shown that it has a task.
+func (a *attempt) noteHeld(node model.NodeID, at wire.Attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t, ok := a.tasks[at.Task]; ok && t.Node == node && at.Attempt == a.number {
+		t.held = true
+	}
+}
+
+// sendAgain notes that a node's connection or agent is a new one, which may not
+// have what was sent before.
+func (a *attempt) sendAgain(node model.NodeID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range a.order {
+		if t.Node == node {
+			t.held, t.sent = false, time.Time{}
+		}
+	}
+	poke(a.unsent)
+}
+
+// setReady notes that a task is prepared, and answers its agent.
+func (a *attempt) setReady(r wire.Ready) (reply wire.ReadyReply, first bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t, ok := a.tasks[r.Task]
+	if !ok || t.Node != r.Node || r.Attempt.Attempt != a.number || a.cancelled {
+		return wire.ReadyReply{Cancel: true}, false
+	}
+	first = !t.ready
+	t.ready, t.held = true, true
+	a.worst = max(a.worst, r.ClockError)
+	if first {
+		poke(a.changed)
+	}
+	return wire.ReadyReply{At: a.start}, first
+}
+
+// setOutcome notes that a result is stored. When a job of a batch was lost, the
+// jobs behind it on that node are taken back: jobs run in order or not at all.
+// They will be sent again, in order, by the next attempt.
+func (a *attempt) setOutcome(task model.TaskID, number int, o model.Outcome, reason string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t, ok := a.tasks[task]
+	if !ok || number != a.number || t.outcome != "" {
+		return
+	}
+	t.outcome, t.reason = o, reason
+	if a.step.Phase == model.Batch {
+		for _, behind := range a.order {
+			if !o.Definitive() && behind.Node == t.Node && behind.outcome == "" {
+				behind.void = true
+			}
+		}
+		poke(a.unsent)
+	}
+	poke(a.changed)
+}
+
+// lose notes that a node was lost; the executor acts on it.
+func (a *attempt) lose(node model.NodeID, why string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.lost == nil {
+		a.lost = make(map[model.NodeID]string)
+	}
+	a.lost[node] = why
+	poke(a.changed)
+}
+
+// takeLost returns the nodes lost since the last call.
+func (a *attempt) takeLost() map[model.NodeID]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	lost := a.lost
+	a.lost = nil
+	return lost
+}
+
+// cancel makes every later Ready be answered with a cancel, and takes back what
+// was not sent yet.
+func (a *attempt) cancel() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cancelled = true
+	for _, t := range a.order {
+		t.void = t.void || t.outcome == "" && t.sent.IsZero() && !t.held
+	}
+}
+
+func (a *attempt) setStart(at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.start = at
+}
+
+// tally is where an attempt stands.
+type tally struct {
+	total, ready, open int
+	outcomes           map[model.Outcome]int
+	worst              time.Duration
+	// firstBad is the first task of the step that did not end well, for people.
+	firstBad string
+}
+
+// bad is how many tasks did not end well.
+func (t tally) bad() int { return t.total - t.open - t.outcomes[model.OutcomeOK] }
+
+func (a *attempt) tally() tally {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := tally{total: len(a.tasks), outcomes: make(map[model.Outcome]int), worst: a.worst}
+	for _, w := range a.order {
+		if w.ready || w.outcome != "" {
+			t.ready++
+		}
+		switch {
+		case w.void:
+			t.outcomes[model.OutcomeLost]++
+		case w.outcome == "":
+			t.open++
+		default:
+			t.outcomes[w.outcome]++
+			if w.outcome != model.OutcomeOK && w.outcome != model.OutcomeCancelled && t.firstBad == "" {
+				t.firstBad = "node " + string(w.Node) + ": " + string(w.outcome) + ": " + w.reason
+			}
+		}
+	}
+	return t
+}
+
+// openOn returns the tasks without a result, of one node or of all ("").
+func (a *attempt) openOn(node model.NodeID) (open []model.Task) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range a.order {
+		if t.outcome == "" && !t.void && (node == "" || t.Node == node) {
+			open = append(open, t.Task)
+		}
+	}
+	return open
+}
+
+// nodesOf returns the nodes of tasks, each once.
+func nodesOf(tasks []model.Task) []model.NodeID {
+	seen := make(map[model.NodeID]bool)
+	var out []model.NodeID
+	for _, t := range tasks {
+		if !seen[t.Node] {
+			seen[t.Node] = true
+			out = append(out, t.Node)
+		}
+	}
+	return out
 }

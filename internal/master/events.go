@@ -17,7 +17,6 @@ type events struct {
 	store store.Writer
 	queue Queue
 	log   *slog.Logger
-	now   func() time.Time
 	// answered is told how the store took an event.
 	answered func(error)
 
@@ -38,9 +37,9 @@ const (
 	watchBuffer = 4096
 )
 
-func newEvents(s store.Writer, q Queue, log *slog.Logger, now func() time.Time) *events {
+func newEvents(s store.Writer, q Queue, log *slog.Logger) *events {
 	return &events{
-		store: s, queue: q, log: log, now: now,
+		store: s, queue: q, log: log,
 		watchers: make(map[chan model.Event]model.RunID), fleets: make(map[model.RunID]model.Event),
 		wake: make(chan struct{}, 1),
 	}
@@ -50,7 +49,7 @@ func newEvents(s store.Writer, q Queue, log *slog.Logger, now func() time.Time) 
 // watchers but is not stored: it belongs to no run.
 func (e *events) emit(ev model.Event) {
 	if ev.Time.IsZero() {
-		ev.Time = e.now().UTC()
+		ev.Time = time.Now().UTC()
 	}
 	if err := e.queue.PublishEvent(ev); err != nil {
 		e.log.Debug("publishing an event", "err", err)
@@ -170,4 +169,39 @@ func (e *events) add(ctx context.Context, batch []model.Event) (left []model.Eve
 		left = append(left, e.add(ctx, batch[i:i+1])...)
 	}
 	return left
+}
+
+// setRunState stores and tells a run's state.
+func (m *Master) setRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
+	m.storeRunState(ctx, id, state, reason)
+	ev := model.Event{Run: id, Kind: model.EventRunState, Severity: model.Info, Text: string(state)}
+	if reason != "" {
+		ev.Text += ": " + reason
+	}
+	if state == model.RunFailed || state == model.RunIncomplete {
+		ev.Severity = model.Problem
+	}
+	m.ev.emit(ev)
+}
+
+// storeRunState stores a run's state; a store that fails for good is logged, for
+// the run itself can go on.
+func (m *Master) storeRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
+	err := m.persist(ctx, "recording the run's state", func(ctx context.Context) error {
+		return m.cfg.Store.SetRunState(ctx, id, state, reason, time.Now().UTC())
+	})
+	if err != nil {
+		m.log.Error("recording the run's state", "run", id, "state", state, "err", err)
+	}
+}
+
+// endRun records the end even when the server is stopping, within a bound.
+func (m *Master) endRun(ctx context.Context, id model.RunID, state model.RunState, reason string) {
+	if ctx.Err() == nil {
+		m.setRunState(ctx, id, state, reason)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	m.setRunState(ctx, id, state, reason)
 }

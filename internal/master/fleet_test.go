@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,7 +19,7 @@ type noQueue struct{ Queue }
 func (noQueue) PublishEvent(model.Event) error { return nil }
 
 func testEvents() *events {
-	return newEvents(nil, noQueue{}, slog.New(slog.DiscardHandler), func() time.Time { return time.Unix(0, 0) })
+	return newEvents(nil, noQueue{}, slog.New(slog.DiscardHandler))
 }
 
 // TestWatchTellsOfFleet: whoever begins to watch a run sees what fleet it has,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
@@ -11,7 +12,7 @@ import (
 
 // Hello admits a node that has started, or that has found this server again.
 func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, error) {
-	now := m.cfg.Now()
+	now := time.Now()
 	h.Node.Registered = now.UTC()
 	err := m.cfg.Store.PutNode(ctx, h.Node)
 	m.storeAnswered(err)
@@ -23,19 +24,19 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 		m.tell(model.Event{Node: h.Node.ID, Kind: model.EventNodeJoined, Severity: model.Info,
 			Text: fmt.Sprintf("node %s has joined", h.Node.ID)})
 	}
-	m.nodeChanged(c, "its agent was replaced by one with another identity")
+	m.nodeChanged(c, "an agent with another identity replaced its agent")
 	if a := m.attemptOn(h.Node.ID); a != nil && (!c.replaced || !c.rekeyed) {
 		a.sendAgain(h.Node.ID)
 		for _, at := range h.Holding {
 			a.noteHeld(h.Node.ID, at)
 		}
 	}
-	return wire.HelloReply{Lease: m.cfg.Lease, Heartbeat: m.cfg.Heartbeat, Version: m.cfg.Version}, nil
+	return wire.HelloReply{Lease: m.cfg.Lease, Heartbeat: heartbeat, Version: m.cfg.Version}, nil
 }
 
 // Heartbeat notes that a node lives.
 func (m *Master) Heartbeat(h wire.Heartbeat) {
-	if c, ok := m.reg.heartbeat(h, m.cfg.Now()); ok {
+	if c, ok := m.reg.heartbeat(h, time.Now()); ok {
 		m.nodeChanged(c, "")
 	}
 	if h.Running == nil {
@@ -52,7 +53,7 @@ func (m *Master) Goodbye(g wire.Goodbye) {
 		return // a former agent process; its successor is here already
 	}
 	if c, ok := m.reg.gone(g.Node, model.NodeLeft); ok {
-		m.nodeChanged(c, "its agent left in mid-task")
+		m.nodeChanged(c, "its agent left during the task")
 	}
 }
 
@@ -138,7 +139,7 @@ func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
 	case err != nil:
 		return err
 	case task.Node != c.Node:
-		return fmt.Errorf("%w: task %s is not node %s's", model.ErrNotFound, c.Task, c.Node)
+		return fmt.Errorf("%w: task %s does not belong to node %s", model.ErrNotFound, c.Task, c.Node)
 	case c.Offset+int64(len(c.Data)) > task.Spec.ArtifactLimit:
 		return fmt.Errorf("%w: artifact %s of %s is larger than its limit", model.ErrNotFound, c.Name, c.Task)
 	}

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,14 +55,12 @@ type Config struct {
 	Fleets func(model.RunID, *experiment.Experiment) (Fleet, error)
 	// Host is the name of this server's host, as agents on it say it.
 	Host string
-	// Lease is how long a node may be silent before it is lost; Heartbeat how
-	// often it is to be heard.
-	Lease, Heartbeat time.Duration
+	// Lease is how long a node may be silent before it is lost; a minute if zero.
+	Lease time.Duration
 	// Server is this server's public key: which runs of a shared store are its.
 	Server  string
 	Version string
 	Log     *slog.Logger
-	Now     func() time.Time
 }
 
 // Master executes runs.
@@ -89,32 +88,25 @@ type Master struct {
 	ended map[wire.Attempt]bool
 }
 
-// Defaults of the lease: long, because a node whose processor is starved by
-// the benchmark must not be taken for dead.
 const (
-	DefaultLease     = time.Minute
-	DefaultHeartbeat = 2 * time.Second
+	// defaultLease is long, because a node whose processor is starved by the
+	// benchmark must not be taken for dead.
+	defaultLease = time.Minute
+	// heartbeat is how often a node is to be heard.
+	heartbeat = 2 * time.Second
 )
 
 // New prepares a master; Serve makes it work.
 func New(cfg Config) *Master {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	if cfg.Lease <= 0 {
-		cfg.Lease = DefaultLease
+		cfg.Lease = defaultLease
 	}
-	if cfg.Heartbeat <= 0 {
-		cfg.Heartbeat = DefaultHeartbeat
-	}
-	if cfg.Host == "" {
-		cfg.Host = "of this server"
-	}
+	cfg.Host = cmp.Or(cfg.Host, "of this server")
 	m := &Master{
 		Reader: cfg.Store,
 		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version},
 		cfg:    cfg, log: cfg.Log,
-		reg:      newRegistry(cfg.Lease, cfg.Heartbeat),
+		reg:      newRegistry(cfg.Lease),
 		wake:     make(chan struct{}, 1),
 		active:   make(map[model.RunID]*execution),
 		finished: make(map[model.RunID]chan struct{}),
@@ -125,7 +117,7 @@ func New(cfg Config) *Master {
 		n, _ := m.reg.get(id)
 		return n.node.Facts.Hostname
 	})
-	m.ev = newEvents(cfg.Store, cfg.Queue, cfg.Log, cfg.Now)
+	m.ev = newEvents(cfg.Store, cfg.Queue, cfg.Log)
 	m.ev.answered = m.storeAnswered
 	return m
 }
@@ -149,7 +141,7 @@ func (m *Master) Recover(ctx context.Context) error {
 		if r.State.Final() || r.Server != m.cfg.Server {
 			continue // over, or another server's that shares the store
 		}
-		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the scalebench server ended in mid-run", m.cfg.Now())
+		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the scalebench server stopped during the run", time.Now())
 		if err != nil {
 			return fmt.Errorf("marking run %s as interrupted: %w", r.ID, err)
 		}
@@ -237,24 +229,23 @@ func (m *Master) attemptOn(node model.NodeID) *attempt { return m.attemptOf(m.le
 
 // watchNodes looks for silent nodes, until ctx is done.
 func (m *Master) watchNodes(ctx context.Context) {
-	every := min(time.Second, m.cfg.Heartbeat)
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	last := m.cfg.Now()
+	last := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		now := m.cfg.Now()
+		now := time.Now()
 		if now.Sub(last) > m.reg.slowAfter {
 			// This process was paused or starved: heartbeats may wait unread.
 			m.reg.pardon(now)
 		}
 		last = now
 		for _, c := range m.reg.expire(now) {
-			m.nodeChanged(c, fmt.Sprintf("not heard for %s", m.cfg.Lease))
+			m.nodeChanged(c, fmt.Sprintf("no heartbeat for %s", m.cfg.Lease))
 		}
 	}
 }
@@ -328,7 +319,7 @@ func (m *Master) storeAnswered(err error) {
 	was := m.storeFailing
 	m.storeFailing = failing
 	if failing {
-		m.storeTrouble = m.cfg.Now()
+		m.storeTrouble = time.Now()
 	}
 	m.mu.Unlock()
 	switch {

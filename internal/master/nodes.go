@@ -52,14 +52,14 @@ func (x *execution) noteChange(n model.Node) {
 		{"key", old.PublicKey, n.PublicKey},
 	} {
 		if c.old != c.now {
-			changes = append(changes, fmt.Sprintf("%s was %q, is %q", c.what, c.old, c.now))
+			changes = append(changes, fmt.Sprintf("%s was %q and is now %q", c.what, c.old, c.now))
 		}
 	}
 	if len(changes) == 0 {
 		return
 	}
 	x.m.ev.emit(model.Event{Run: x.run.ID, Node: n.ID, Kind: model.EventNodeChanged, Severity: model.Warning,
-		Text: fmt.Sprintf("node %s is not the host it was: %s", n.ID, strings.Join(changes, "; "))})
+		Text: fmt.Sprintf("the host of node %s has changed: %s", n.ID, strings.Join(changes, "; "))})
 }
 
 // nodesReady waits for the nodes of a step. A node that once did not come
@@ -130,7 +130,7 @@ const quietPoll = 100 * time.Millisecond
 // it has none. If that takes longer than timeouts.node the run cannot go on now;
 // it can be resumed.
 func (x *execution) quiet(ctx context.Context) error {
-	deadline := x.m.cfg.Now().Add(x.timeouts.node)
+	deadline := time.Now().Add(x.timeouts.node)
 	told := make(map[wire.Attempt]bool)
 	for {
 		busy := x.m.reg.busy(x.m.hasEnded)
@@ -144,10 +144,10 @@ func (x *execution) quiet(ctx context.Context) error {
 				x.endLeftover(ctx, node, at)
 			}
 		}
-		if x.m.cfg.Now().After(deadline) {
+		if time.Now().After(deadline) {
 			var all []string
 			for node, at := range busy {
-				all = append(all, fmt.Sprintf("node %s is still at work on %s", node, at))
+				all = append(all, fmt.Sprintf("node %s is still working on %s", node, at))
 			}
 			return fmt.Errorf("%w: %s", model.ErrUnavailable, strings.Join(all, "; "))
 		}
@@ -166,11 +166,11 @@ func (x *execution) endLeftover(ctx context.Context, node model.NodeID, at wire.
 		step = step[:i] // a task's id is its step's, and its position
 	}
 	o := wire.Order{Kind: wire.OrderCancel, Run: x.run.ID, Step: model.StepID(step), Attempt: at.Attempt,
-		Reason: "nobody waits for it any more"}
+		Reason: "its result is no longer needed"}
 	if err := x.m.cfg.Queue.Order(ctx, o, []model.NodeID{node}); err != nil {
 		x.m.log.Warn("ending left-over work", "node", node, "attempt", at, "err", err)
 	}
-	x.m.log.Info("a node is still at work on something else; it was told to stop", "node", node, "attempt", at)
+	x.m.log.Info("a node is still working on another task; it was told to stop", "node", node, "attempt", at)
 }
 
 // endedMemory bounds how many ended attempts are remembered. Only a node's
@@ -241,7 +241,7 @@ func (b addressBook) check(tasks []model.Task) error {
 	for _, t := range tasks {
 		for _, id := range append(slices.Clone(t.Spec.Peers), t.Spec.Clients...) {
 			if b[id].Address == "" {
-				return fmt.Errorf("%w: node %s has no address at which %s could reach it; start its agent with --label %s=ADDRESS",
+				return fmt.Errorf("%w: node %s has no address at which %s can reach it; start its agent with --label %s=ADDRESS",
 					model.ErrUnavailable, id, t.Node, model.LabelAddress)
 			}
 		}

@@ -1,7 +1,8 @@
 package master
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,14 +19,6 @@ type nodeState struct {
 	running *wire.Attempt
 }
 
-func (n *nodeState) info() model.NodeInfo {
-	i := model.NodeInfo{Node: n.node, Status: n.status, Heard: n.heard}
-	if n.running != nil {
-		i.Task = n.running.Task
-	}
-	return i
-}
-
 // registry watches the nodes. Its methods return what changed; acting on it
 // is the master's business.
 type registry struct {
@@ -37,7 +30,7 @@ type registry struct {
 	changed chan struct{} // closed and replaced whenever a status changes
 }
 
-func newRegistry(lease, heartbeat time.Duration) *registry {
+func newRegistry(lease time.Duration) *registry {
 	return &registry{
 		lease:     lease,
 		slowAfter: min(3*heartbeat, lease/2),
@@ -172,9 +165,13 @@ func (r *registry) list() []model.NodeInfo {
 	defer r.mu.Unlock()
 	out := make([]model.NodeInfo, 0, len(r.nodes))
 	for _, n := range r.nodes {
-		out = append(out, n.info())
+		i := model.NodeInfo{Node: n.node, Status: n.status, Heard: n.heard}
+		if n.running != nil {
+			i.Task = n.running.Task
+		}
+		out = append(out, i)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	slices.SortFunc(out, func(a, b model.NodeInfo) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 

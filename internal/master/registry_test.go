@@ -23,7 +23,7 @@ func hello(session, key string) wire.Hello {
 // TestSlowIsNotDead: a node that is silent for less than its lease is slow; it
 // is lost only after a whole lease, and comes back by being heard.
 func TestSlowIsNotDead(t *testing.T) {
-	r := newRegistry(60*time.Second, 2*time.Second)
+	r := newRegistry(60 * time.Second)
 	r.hello(hello("s", "k"), at(0))
 	status := func() model.NodeStatus { n, _ := r.get("n"); return n.status }
 	for _, step := range []struct {
@@ -52,7 +52,7 @@ func TestSlowIsNotDead(t *testing.T) {
 
 // TestPardon: silence while the master itself was paused kills nobody.
 func TestPardon(t *testing.T) {
-	r := newRegistry(60*time.Second, 2*time.Second)
+	r := newRegistry(60 * time.Second)
 	r.hello(hello("s", "k"), at(0))
 	r.pardon(at(1000))
 	if got := r.expire(at(1001)); len(got) != 0 {
@@ -61,7 +61,7 @@ func TestPardon(t *testing.T) {
 }
 
 func TestHelloTellsWhatChanged(t *testing.T) {
-	r := newRegistry(time.Minute, time.Second)
+	r := newRegistry(time.Minute)
 	for _, c := range []struct {
 		name string
 		msg  wire.Hello
@@ -85,7 +85,7 @@ func TestHelloTellsWhatChanged(t *testing.T) {
 
 // TestMissingWakes: whoever waits for a node is woken when it comes.
 func TestMissingWakes(t *testing.T) {
-	r := newRegistry(time.Minute, time.Second)
+	r := newRegistry(time.Minute)
 	missing, changed := r.missing([]model.NodeID{"n"})
 	if len(missing) != 1 {
 		t.Fatalf("missing = %v, want n", missing)

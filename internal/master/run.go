@@ -141,12 +141,12 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	}
 	x.m.setRunState(ctx, x.run.ID, model.RunRunning, "")
 	if x.run.Started.IsZero() {
-		x.run.Started = x.m.cfg.Now().UTC()
+		x.run.Started = time.Now().UTC()
 	}
 	defer func() { x.down(ctx) }()
 	missing, err := x.up(ctx)
 	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("%w: %s not here after %s", model.ErrUnavailable, nodeList(missing), x.timeouts.node)
+		err = fmt.Errorf("%w: %s did not connect within %s", model.ErrUnavailable, nodeList(missing), x.timeouts.node)
 	}
 	if err != nil {
 		return stateAfter(ctx, err)
@@ -317,41 +317,6 @@ func (m *Master) release(id model.RunID) {
 	}
 }
 
-// setRunState stores and tells a run's state.
-func (m *Master) setRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
-	m.storeRunState(ctx, id, state, reason)
-	ev := model.Event{Run: id, Kind: model.EventRunState, Severity: model.Info, Text: string(state)}
-	if reason != "" {
-		ev.Text += ": " + reason
-	}
-	if state == model.RunFailed || state == model.RunIncomplete {
-		ev.Severity = model.Problem
-	}
-	m.ev.emit(ev)
-}
-
-// storeRunState stores a run's state; a store that fails for good is logged, for
-// the run itself can go on.
-func (m *Master) storeRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
-	err := m.persist(ctx, "recording the run's state", func(ctx context.Context) error {
-		return m.cfg.Store.SetRunState(ctx, id, state, reason, m.cfg.Now().UTC())
-	})
-	if err != nil {
-		m.log.Error("recording the run's state", "run", id, "state", state, "err", err)
-	}
-}
-
-// endRun records the end even when the server is stopping, within a bound.
-func (m *Master) endRun(ctx context.Context, id model.RunID, state model.RunState, reason string) {
-	if ctx.Err() == nil {
-		m.setRunState(ctx, id, state, reason)
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	m.setRunState(ctx, id, state, reason)
-}
-
 // decideMore asks the design what comes next in a run in which results decide,
 // and stores it. more is false when the run is over.
 func (x *execution) decideMore(ctx context.Context) (more bool, err error) {
@@ -400,7 +365,7 @@ const restFrom = 5 * time.Second
 // before. A run that waits for long holds nothing: its fleet goes down, others
 // may use its nodes, and when it is time it gets in line again.
 func (x *execution) waitUntil(ctx context.Context, at time.Time) error {
-	rests := at.Sub(x.m.cfg.Now()) > restFrom
+	rests := at.Sub(time.Now()) > restFrom
 	if rests {
 		x.down(ctx)
 		x.m.leases.release(x.run.ID)
@@ -410,7 +375,7 @@ func (x *execution) waitUntil(ctx context.Context, at time.Time) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(at.Sub(x.m.cfg.Now())):
+	case <-time.After(at.Sub(time.Now())):
 	}
 	if !rests {
 		return nil

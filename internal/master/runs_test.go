@@ -360,7 +360,7 @@ func TestSubmitErrors(t *testing.T) {
 	h := newHouse(t, testStore(t))
 	text := "fleet: {agents: {labels: {pair: ab}}}\nworkloads: [{kind: command, command: \"true\"}]\nsizes: [3]\n"
 	_, err := h.m.Submit(t.Context(), control.Source{ID: model.RunID(ulid.Make().String()), Name: "e.yaml", Text: text, Kind: model.KindExperiment})
-	if !errors.Is(err, model.ErrUsage) || err.Error() != "e.yaml:3:9: sizes.0: 3 cannot be active at once, there are 2; workload command allows at most 2" {
+	if !errors.Is(err, model.ErrUsage) || err.Error() != "e.yaml:3:9: sizes.0: 3 cannot be active at once: there are only 2; workload command allows at most 2" {
 		t.Errorf("Submit: %v, want the place of the size", err)
 	}
 }

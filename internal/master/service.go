@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/design"
@@ -48,7 +49,7 @@ func (m *Master) submit(ctx context.Context, src control.Source) error {
 	}
 	run := model.Run{
 		ID: src.ID, Kind: src.Kind, State: model.RunPending, SourceName: src.Name,
-		Server: m.cfg.Server, Version: m.cfg.Version, Created: m.cfg.Now().UTC(),
+		Server: m.cfg.Server, Version: m.cfg.Version, Created: time.Now().UTC(),
 	}
 	if src.Kind == model.KindBatch {
 		return m.submitJob(ctx, run, src)
@@ -92,13 +93,12 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 	if err != nil {
 		return err
 	}
-	used := make(map[model.NodeID]bool)
+	var tasks []model.Task
 	for _, s := range p.Steps {
-		for _, t := range s.Tasks {
-			used[t.Node] = true
-		}
+		tasks = append(tasks, s.Tasks...)
 	}
-	here = slices.DeleteFunc(here, func(n model.Node) bool { return !used[n.ID] })
+	used := nodesOf(tasks)
+	here = slices.DeleteFunc(here, func(n model.Node) bool { return !slices.Contains(used, n.ID) })
 	run.Name, run.Source = job.Name, src.Text
 	return m.admit(ctx, run, here, p.Steps, nil)
 }
@@ -144,10 +144,10 @@ func (m *Master) selectNodes(run model.RunID, exp *experiment.Experiment) ([]mod
 	found := m.upNodes(want.Labels)
 	switch {
 	case len(found) == 0:
-		return nil, fmt.Errorf("%w: no agent with these labels is here (%d agents in all; `scalebench nodes` lists them)",
+		return nil, fmt.Errorf("%w: no connected agent has these labels (%d agents are connected; `scalebench nodes` lists them)",
 			model.ErrUnavailable, len(m.upNodes(nil)))
 	case want.Count > len(found):
-		return nil, fmt.Errorf("%w: %d agents with these labels are here, the experiment asks for %d",
+		return nil, fmt.Errorf("%w: the experiment needs %[3]d agents with these labels, but only %[2]d are connected",
 			model.ErrUnavailable, len(found), want.Count)
 	case want.Count > 0:
 		free := func(n model.Node) bool { return m.leases.free(n.ID, exp.Shared) }
@@ -164,7 +164,7 @@ func (m *Master) fleetOf(run model.RunID, exp *experiment.Experiment) (Fleet, er
 	case exp.Fleet.Agents != nil:
 		return nil, nil
 	case m.cfg.Fleets == nil:
-		return nil, fmt.Errorf("%w: this server does not start agents of its own; use a fleet of agents", model.ErrUsage)
+		return nil, fmt.Errorf("%w: this server cannot start agents; use a fleet of agents", model.ErrUsage)
 	}
 	return m.cfg.Fleets(run, exp)
 }
@@ -191,9 +191,9 @@ func (m *Master) Resume(ctx context.Context, id model.RunID) error {
 	case run.State == model.RunDone:
 		return fmt.Errorf("%w: run %s is done; there is nothing to resume", model.ErrUsage, id)
 	case !run.State.Final() && run.Server != m.cfg.Server:
-		return fmt.Errorf("%w: run %s is %s at another server that shares this store", model.ErrUsage, id, run.State)
+		return fmt.Errorf("%w: run %s is %s on another server that shares this store", model.ErrUsage, id, run.State)
 	case !m.reserve(id):
-		return fmt.Errorf("%w: run %s is %s already", model.ErrUsage, id, run.State)
+		return fmt.Errorf("%w: run %s is already %s", model.ErrUsage, id, run.State)
 	}
 	if err = m.enqueueStored(ctx, id); err != nil {
 		m.release(id)
@@ -216,7 +216,7 @@ func (m *Master) enqueueStored(ctx context.Context, id model.RunID) error {
 			return err
 		}
 	}
-	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "", m.cfg.Now().UTC()); err != nil {
+	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "", time.Now().UTC()); err != nil {
 		return fmt.Errorf("resuming run %s: %w", id, err)
 	}
 	m.enqueue(data.Run, data.Nodes, exp)
@@ -239,7 +239,7 @@ func (m *Master) checkResumable(ctx context.Context, run model.Run, nodes []mode
 		err = sequence.Agrees(observe.Of(data))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: run %s cannot be resumed: %w; run its file anew, or resume it with scalebench %s, which made it",
+		return fmt.Errorf("%w: run %s cannot be resumed: %w; run its file again, or resume it with scalebench %s, which started it",
 			model.ErrUsage, run.ID, err, run.Version)
 	}
 	return nil
@@ -271,13 +271,13 @@ func (m *Master) CancelSoon(ctx context.Context, id model.RunID) error {
 		x.cancel(errCancelled)
 		return nil
 	}
-	return control.CancelIdle(ctx, m.cfg.Store, id, errCancelled.Error(), m.cfg.Now())
+	return control.CancelIdle(ctx, m.cfg.Store, id, errCancelled.Error(), time.Now())
 }
 
 // Delete removes a run that is over.
 func (m *Master) Delete(ctx context.Context, id model.RunID) error {
 	if !m.reserve(id) {
-		return fmt.Errorf("%w: run %s is not over; cancel it first", model.ErrUsage, id)
+		return fmt.Errorf("%w: run %s is not finished; cancel it first", model.ErrUsage, id)
 	}
 	defer m.release(id)
 	return m.cfg.Store.DeleteRun(ctx, id)

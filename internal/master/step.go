@@ -53,7 +53,7 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 			return model.StepInvalid, x.endStep(ctx, step, model.StepInvalid, why)
 		}
 		x.m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventRetry, Severity: model.Warning,
-			Text: fmt.Sprintf("%s is tried again: %s", describe(step), why)})
+			Text: fmt.Sprintf("retrying %s: %s", describe(step), why)})
 		x.noteDone(a)
 	}
 }
@@ -69,10 +69,7 @@ type budget struct {
 func (b *budget) next(t tally) (why string, again bool) {
 	lost := t.outcomes[model.OutcomeLost] > 0
 	failed := t.outcomes[model.OutcomeFailed]+t.outcomes[model.OutcomeTimeout]+t.outcomes[model.OutcomeRefused] > 0
-	why = t.firstBad
-	if why == "" {
-		why = fmt.Sprintf("%d of %d tasks did not end well", t.bad(), t.total)
-	}
+	why = cmp.Or(t.firstBad, fmt.Sprintf("%d of %d tasks did not succeed", t.bad(), t.total))
 	switch {
 	case failed:
 		b.failed--
@@ -121,7 +118,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 	}
 	defer stop()
 	if step.Barrier && !x.agree(ctx, a) && ctx.Err() == nil {
-		x.callOff(ctx, a, "a task could not begin")
+		x.callOff(ctx, a, "a task could not start")
 	}
 	x.collect(ctx, a)
 	if cause := context.Cause(ctx); cause != nil {
@@ -134,7 +131,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 // agree waits until all nodes are ready and names the start. It returns false
 // when some task has ended before it could begin.
 func (x *execution) agree(ctx context.Context, a *attempt) bool {
-	deadline := x.m.cfg.Now().Add(x.timeouts.ready + x.m.cfg.Lease)
+	deadline := time.Now().Add(x.timeouts.ready + x.m.cfg.Lease)
 	for {
 		t := a.tally()
 		if t.open < t.total {
@@ -151,11 +148,11 @@ func (x *execution) agree(ctx context.Context, a *attempt) bool {
 		}
 	}
 	lead := leadBase + time.Duration(len(a.tasks))*leadPerNode + 4*a.tally().worst
-	at := x.m.cfg.Now().Add(lead).UTC()
+	at := time.Now().Add(lead).UTC()
 	a.setStart(at)
 	order := wire.Order{Kind: wire.OrderStart, Run: a.run, Step: a.step.ID, Attempt: a.number, At: at}
 	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes); err != nil {
-		x.m.log.Warn("broadcasting a start; agents will ask for it", "err", err)
+		x.m.log.Warn("broadcasting a start failed; agents will ask for it", "err", err)
 	}
 	err := x.m.persist(ctx, "recording a start", func(ctx context.Context) error {
 		return x.m.cfg.Store.SetStepStart(ctx, a.step.ID, at)
@@ -167,7 +164,7 @@ func (x *execution) agree(ctx context.Context, a *attempt) bool {
 // step with a barrier the first task that does not end well ends the others,
 // too: what they measure from then on is no trial of n nodes.
 func (x *execution) collect(ctx context.Context, a *attempt) {
-	deadline := x.m.cfg.Now().Add(x.patience(a))
+	deadline := time.Now().Add(x.patience(a))
 	calledOff := false
 	for {
 		t := a.tally()
@@ -177,7 +174,7 @@ func (x *execution) collect(ctx context.Context, a *attempt) {
 		if a.step.Barrier && t.bad() > 0 && !calledOff {
 			calledOff = true
 			x.callOff(ctx, a, "another task of the step ended early: "+t.firstBad)
-			deadline = x.m.cfg.Now().Add(endGrace)
+			deadline = time.Now().Add(endGrace)
 			continue // the results may all be here by now
 		}
 		if x.await(ctx, a, deadline) {
@@ -210,7 +207,7 @@ func (x *execution) await(ctx context.Context, a *attempt, deadline time.Time) b
 		if d := x.m.storeDeadline(); d.After(deadline) {
 			deadline = d
 		}
-		left := deadline.Sub(x.m.cfg.Now())
+		left := deadline.Sub(time.Now())
 		if left <= 0 {
 			return false
 		}
@@ -236,7 +233,7 @@ func (m *Master) storeDeadline() time.Time {
 	case m.storeTrouble.IsZero():
 		return time.Time{}
 	case m.storeFailing:
-		return m.cfg.Now().Add(m.cfg.Lease)
+		return time.Now().Add(m.cfg.Lease)
 	}
 	return m.storeTrouble.Add(m.cfg.Lease)
 }
@@ -252,7 +249,7 @@ func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
 	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes); err != nil {
 		x.m.log.Warn("calling an attempt off", "err", err)
 	}
-	deadline := x.m.cfg.Now().Add(endGrace)
+	deadline := time.Now().Add(endGrace)
 	for a.tally().open > 0 && x.await(ctx, a, deadline) {
 	}
 }

@@ -41,7 +41,7 @@ var nodeIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$`)
 // Validate reports whether the id can name a node.
 func (n NodeID) Validate() error {
 	if !nodeIDPattern.MatchString(string(n)) {
-		return fmt.Errorf("node id %q: want 1 to 128 letters, digits, or . _ : -, beginning with a letter or digit", string(n))
+		return fmt.Errorf("node id %q must have 1 to 128 letters, digits, or . _ : -, beginning with a letter or digit", string(n))
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ var runIDPattern = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}$`)
 // Validate reports whether the id has the form of a ULID.
 func (r RunID) Validate() error {
 	if !runIDPattern.MatchString(string(r)) {
-		return fmt.Errorf("run id %q: want a ULID (26 letters and digits); `scalebench runs` lists them", string(r))
+		return fmt.Errorf("run id %q must be a ULID (26 letters and digits); `scalebench runs` lists the runs", string(r))
 	}
 	return nil
 }

@@ -55,7 +55,6 @@ func (s *diskStats) emit(out emit) {
 	}
 }
 
-// disks reads /proc/diskstats.
 type disks struct {
 	sys     string // path of /sys
 	devices map[string]*disk

@@ -166,8 +166,8 @@ func fillQueue(string) (o observed, err error) {
 		n, err = c.Write(make([]byte, 64<<10))
 		o.Bytes += n
 	}
-	d := newDiag()
-	if d == nil {
+	d, ok := socketQueues().(*diag)
+	if !ok {
 		return o, syscall.ENOPROTOOPT
 	}
 	defer d.close()

@@ -15,7 +15,6 @@ var netMetrics = [...]struct {
 	{"net.tx_bytes", 8}, {"net.tx_packets", 9}, {"net.tx_errors", 10}, {"net.tx_drops", 11},
 }
 
-// network reads /proc/net/dev.
 type network struct {
 	// links says which interfaces there are and what they are; nil when that
 	// cannot be known.

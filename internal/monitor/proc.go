@@ -49,13 +49,11 @@ func pairParser(metrics map[string]scaled) func([]byte, emit) {
 	}
 }
 
-// statMetrics are lines of /proc/stat.
 var statMetrics = map[string]scaled{
 	"ctxt": {"sched.switches", 1}, "intr": {"sched.interrupts", 1}, "processes": {"sched.forks", 1},
 	"procs_running": {"sched.running", 1}, "procs_blocked": {"sched.blocked", 1},
 }
 
-// parseStat reads /proc/stat.
 func parseStat(b []byte, out emit) {
 	cores := 0
 	for line := range lines(b) {
@@ -143,7 +141,6 @@ func pressureParser(some, full string) func([]byte, emit) {
 	}
 }
 
-// tcpMetrics are columns of /proc/net/snmp.
 var tcpMetrics = map[string]scaled{
 	"CurrEstab": {"tcp.established", 1}, "OutSegs": {"tcp.segments_out", 1}, "RetransSegs": {"tcp.retransmits", 1},
 }

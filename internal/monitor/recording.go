@@ -89,7 +89,6 @@ func (r *Recording) next() (tick int64, wait time.Duration) {
 	return n * r.stride, time.Duration(n)*period - past
 }
 
-// read takes a reading.
 func (r *Recording) read(tick int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,7 +163,6 @@ func (t *table) begin(tick int64) {
 
 func (t *table) end(at time.Duration) { t.at[len(t.at)-1] = at }
 
-// put sets a value of the last row.
 func (t *table) put(name string, value float64) {
 	i, ok := t.index[name]
 	if !ok {
@@ -179,7 +177,6 @@ func (t *table) put(name string, value float64) {
 	c.values[len(c.values)-1] = value
 }
 
-// add makes a column for a metric that was not there before.
 func (t *table) add(name string, value float64) int {
 	c := column{name: name, metric: t.defs[pattern(name)], base: value}
 	c.values = slices.Repeat([]float64{math.NaN()}, len(t.at))
@@ -188,7 +185,6 @@ func (t *table) add(name string, value float64) int {
 	return t.index[name]
 }
 
-// remove takes out a row.
 func (t *table) remove(row int) {
 	t.at, t.ticks = slices.Delete(t.at, row, row+1), slices.Delete(t.ticks, row, row+1)
 	for i := range t.columns {

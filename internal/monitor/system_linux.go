@@ -36,13 +36,6 @@ type diag struct {
 
 // socketQueues is nil where the kernel does not answer.
 func socketQueues() source {
-	if d := newDiag(); d != nil {
-		return d
-	}
-	return nil
-}
-
-func newDiag() *diag {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return nil
@@ -162,13 +155,11 @@ type allowance struct {
 	debt    time.Duration
 }
 
-// turn reports whether it may be done this time.
 func (a *allowance) turn() bool {
 	a.debt = max(a.debt-a.perTurn, 0)
 	return a.debt == 0
 }
 
-// spent records what a turn took.
 func (a *allowance) spent(d time.Duration) { a.debt += d }
 
 // systemLinks lists the interfaces of this process's network namespace. It

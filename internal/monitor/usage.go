@@ -76,7 +76,6 @@ var (
 	parseMemory = firstLine(scaled{"cgroup.memory", 1})
 )
 
-// firstLine reads a file of one number.
 func firstLine(m scaled) func([]byte, emit) {
 	return func(b []byte, out emit) {
 		line, _, _ := bytes.Cut(b, []byte{'\n'})

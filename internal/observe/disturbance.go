@@ -48,22 +48,22 @@ type check struct {
 // beyond what the agent and the kernel's own work take. Throttling: a node that
 // its own limit holds back measures the limit.
 var checks = []check{
-	{kind: "steal", above: 0.01, value: hostStolen, words: func(v float64) string {
+	{kind: "steal", above: 0.01, value: share([]string{MetricSteal}, CPUKinds), words: func(v float64) string {
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
 	{kind: "others", above: 0.05, value: hostOthers, alone: true, words: func(v float64) string {
-		return "something else than the task took " + num.Fraction(v) + " of the machine’s CPU"
+		return "something other than the task used " + num.Fraction(v) + " of the machine’s CPU"
 	}},
-	{kind: "swap", above: 0, value: hostSwapped, words: func(v float64) string {
+	{kind: "swap", above: 0, value: grown(MetricSwapIn, MetricSwapOut), words: func(v float64) string {
 		return num.Bytes(int64(v)) + " of memory were swapped in or out"
 	}},
 	{kind: "oom", above: 0, value: grown(MetricOOMKills), words: func(v float64) string {
 		return "the kernel killed processes for want of memory (" + num.Tick(math.Round(v), 1) + ")"
 	}},
-	{kind: "drops", above: 0.001, value: hostDropped, words: func(v float64) string {
+	{kind: "drops", above: 0.001, value: share([]string{MetricRxDrops, MetricTxDrops}, []string{MetricRxPackets, MetricTxPackets}), words: func(v float64) string {
 		return shareWords(v) + " of the packets were dropped at the node’s own interfaces"
 	}},
-	{kind: "retransmits", above: 0.01, value: hostRetransmitted, words: func(v float64) string {
+	{kind: "retransmits", above: 0.01, value: share([]string{MetricRetransmits}, []string{MetricSegments}), words: func(v float64) string {
 		return shareWords(v) + " of the TCP segments had to be sent again"
 	}},
 	{kind: "throttled", above: 0.01, value: hostHeldBack, words: func(v float64) string {
@@ -136,7 +136,7 @@ type worstOf struct {
 
 func (t *worstOf) take(s model.Step, r model.Result, n Host) {
 	v, ok := t.check.value(n)
-	if !ok || !finite(v) {
+	if !ok || !num.Finite(v) {
 		return
 	}
 	t.watched++
@@ -156,7 +156,7 @@ func (t *worstOf) disturbance() Disturbance {
 	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
 	if n.Tasks > 1 {
 		n.Text += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
-			count(n.Tasks, "task"), count(n.Nodes, "node"), n.Watched)
+			num.Count(n.Tasks, "task"), num.Count(n.Nodes, "node"), n.Watched)
 	}
 	return n
 }
@@ -169,9 +169,17 @@ func shareWords(v float64) string {
 	return num.Fraction(v)
 }
 
-// grown is how much a counter grew while the task ran.
-func grown(metric string) func(Host) (float64, bool) {
-	return func(n Host) (float64, bool) { return n.growth(metric) }
+// grown is how much several counters grew while the task ran, as far as they
+// were read.
+func grown(metrics ...string) func(Host) (float64, bool) {
+	return func(n Host) (sum float64, ok bool) {
+		for _, m := range metrics {
+			if v, read := n.growth(m); read {
+				sum, ok = sum+v, true
+			}
+		}
+		return sum, ok
+	}
 }
 
 // growth is the counter at the end of the task less that at its start; false
@@ -186,44 +194,24 @@ func (n Host) growth(metric string) (float64, bool) {
 	return after - before, true
 }
 
-// growths adds several counters, as far as they were read.
-func (n Host) growths(metrics ...string) (sum float64, ok bool) {
-	for _, m := range metrics {
-		if v, read := n.growth(m); read {
-			sum, ok = sum+v, true
-		}
-	}
-	return sum, ok
-}
-
-// share is one counter's growth of another's; false where either is unknown or
+// share is some counters' growth of others'; false where either is unknown or
 // the whole did not grow.
-func (n Host) share(part, whole []string) (float64, bool) {
-	p, ok := n.growths(part...)
-	w, known := n.growths(whole...)
-	if !ok || !known || w <= 0 {
-		return 0, false
+func share(part, whole []string) func(Host) (float64, bool) {
+	return func(n Host) (float64, bool) {
+		p, ok := grown(part...)(n)
+		w, known := grown(whole...)(n)
+		if !ok || !known || w <= 0 {
+			return 0, false
+		}
+		return p / w, true
 	}
-	return p / w, true
-}
-
-func hostStolen(n Host) (float64, bool) { return n.share([]string{MetricSteal}, CPUKinds) }
-
-func hostSwapped(n Host) (float64, bool) { return n.growths(MetricSwapIn, MetricSwapOut) }
-
-func hostDropped(n Host) (float64, bool) {
-	return n.share([]string{MetricRxDrops, MetricTxDrops}, []string{MetricRxPackets, MetricTxPackets})
-}
-
-func hostRetransmitted(n Host) (float64, bool) {
-	return n.share([]string{MetricRetransmits}, []string{MetricSegments})
 }
 
 // hostOthers is the share of the machine's processors that was spent on
 // anything but the task.
 func hostOthers(n Host) (float64, bool) {
 	cores := n.Readings(MetricCores)
-	if len(cores.Values) == 0 || cores.Values[0] <= 0 || !finite(n.Others) {
+	if len(cores.Values) == 0 || cores.Values[0] <= 0 || !num.Finite(n.Others) {
 		return 0, false
 	}
 	return n.Others / cores.Values[0], true
@@ -238,12 +226,4 @@ func hostHeldBack(n Host) (float64, bool) {
 		return 0, false
 	}
 	return v / (n.End - n.Begin), true
-}
-
-// count says "1 task" or "2 tasks".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

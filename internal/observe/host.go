@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -101,7 +102,7 @@ func (n Host) Readings(metric string) Readings {
 	s := n.Series[metric]
 	var out Readings
 	for i, at := range s.Offsets {
-		if finite(s.Values[i]) {
+		if num.Finite(s.Values[i]) {
 			out.Times = append(out.Times, n.Begin+float64(at)/1e9)
 			out.Values = append(out.Values, s.Values[i])
 		}
@@ -137,5 +138,3 @@ func (n Host) Spacing() float64 {
 	slices.Sort(gaps)
 	return max(gaps[len(gaps)/2], 0.1)
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -2,10 +2,10 @@ package observe
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -113,9 +113,13 @@ func (r *Run) findMetrics() []Metric {
 		if s.State != model.StepComplete {
 			continue
 		}
+		results := make(map[model.TaskID]model.Result)
+		for t, x := range r.Measured(s) {
+			results[t.ID] = x
+		}
 		for i := range out {
 			if out[i].Workload == s.Workload {
-				out[i].add(s, r.Accepted(s.ID))
+				out[i].add(s, results)
 			}
 		}
 	}
@@ -124,18 +128,21 @@ func (r *Run) findMetrics() []Metric {
 
 // add takes the values of one step. A subject counts if each of its tasks gave
 // one: half of a pair is no pair.
-func (m *Metric) add(s model.Step, results []model.Result) {
+func (m *Metric) add(s model.Step, results map[model.TaskID]model.Result) {
 	subjects := Subjects(s)
 	sum, tasks := make(map[model.NodeID]float64), make(map[model.NodeID]float64)
 	missing := make(map[model.NodeID]bool)
 	for _, t := range Measuring(s) {
 		subject := SubjectOf(t)
-		v, err := m.of(t, results)
+		x, err := SampleOf(results[t.ID], m.Name, m.Unit, m.Better)
+		if err == nil && !num.Finite(x.Value) {
+			err = fmt.Errorf("it is %v", x.Value)
+		}
 		if err != nil {
 			missing[subject] = true
 			m.LeftOut = append(m.LeftOut, fmt.Sprintf("%s, trial %d: %s on %s: %v", s.Phase, s.Trial, m.Name, t.Node, err))
 		}
-		sum[subject] += v
+		sum[subject] += x.Value
 		tasks[subject]++
 	}
 	for _, subject := range subjects {
@@ -149,29 +156,23 @@ func (m *Metric) add(s model.Step, results []model.Result) {
 	}
 }
 
-// of is the value that a task reported.
-func (m *Metric) of(t model.Task, results []model.Result) (float64, error) {
+// SampleOf is the one sample that a task reported under a name (with its
+// labels), in the unit and with the direction that the metric has.
+func SampleOf(r model.Result, name, unit string, better model.Better) (model.Sample, error) {
+	if r.Outcome != model.OutcomeOK {
+		return model.Sample{}, fmt.Errorf("it ended as %s", r.Outcome)
+	}
 	var found []model.Sample
-	for _, r := range results {
-		if r.Task != t.ID {
-			continue
-		}
-		if r.Outcome != model.OutcomeOK {
-			return 0, fmt.Errorf("the task ended as %s", r.Outcome)
-		}
-		for _, x := range r.Samples {
-			if x.Key() == m.Name {
-				found = append(found, x)
-			}
+	for _, x := range r.Samples {
+		if strings.HasPrefix(name, x.Metric) && x.Key() == name {
+			found = append(found, x)
 		}
 	}
-	switch {
-	case len(found) != 1:
-		return 0, fmt.Errorf("it was reported %d times instead of once", len(found))
-	case found[0].Unit != m.Unit || found[0].Better != m.Better:
-		return 0, fmt.Errorf("it was reported in %q (better: %s), elsewhere in %q (better: %s)", found[0].Unit, found[0].Better, m.Unit, m.Better)
-	case math.IsNaN(found[0].Value) || math.IsInf(found[0].Value, 0):
-		return 0, fmt.Errorf("it is %v", found[0].Value)
+	if len(found) != 1 {
+		return model.Sample{}, fmt.Errorf("it reported %s %d times instead of once", name, len(found))
 	}
-	return found[0].Value, nil
+	if s := found[0]; s.Unit != unit || s.Better != better {
+		return model.Sample{}, fmt.Errorf("it reported %s in %q (better: %s) where others report %q (better: %s)", name, s.Unit, s.Better, unit, better)
+	}
+	return found[0], nil
 }

@@ -58,7 +58,7 @@ func TestMetrics(t *testing.T) {
 		{"a pair is the sum of its ends", measured([]reported{{node: "n1", subject: "n1+n2", samples: rate(5)}, {node: "n2", subject: "n1+n2", samples: rate(7)}}),
 			[]Value{value(1, 1, "n1+n2", 12)}, nil},
 		{"half of a pair is no pair", measured([]reported{{node: "n1", subject: "n1+n2", samples: rate(5)}, {node: "n2", subject: "n1+n2"}, {node: "n3", samples: rate(4)}}),
-			[]Value{value(1, 2, "n3", 4)}, []string{"parallel, trial 1: rate on n2: it was reported 0 times instead of once"}},
+			[]Value{value(1, 2, "n3", 4)}, []string{"parallel, trial 1: rate on n2: it reported rate 0 times instead of once"}},
 		{"who serves is not measured", measured([]reported{{node: "n1", samples: rate(5)}, {node: "n2", role: model.RoleServe}}),
 			[]Value{value(1, 1, "n1", 5)}, nil},
 		{"twice, failed, in another unit, no number", measured([]reported{
@@ -68,9 +68,9 @@ func TestMetrics(t *testing.T) {
 			{node: "n3", samples: []model.Sample{{Metric: "rate", Unit: "op", Better: model.Higher, Value: 1}}},
 			{node: "n4", samples: rate(math.Inf(1))},
 		}), []Value{value(1, 5, "n0", 1)}, []string{
-			"parallel, trial 1: rate on n1: it was reported 2 times instead of once",
-			"parallel, trial 1: rate on n2: the task ended as failed",
-			`parallel, trial 1: rate on n3: it was reported in "op" (better: higher), elsewhere in "op/s" (better: higher)`,
+			"parallel, trial 1: rate on n1: it reported rate 2 times instead of once",
+			"parallel, trial 1: rate on n2: it ended as failed",
+			`parallel, trial 1: rate on n3: it reported rate in "op" (better: higher) where others report "op/s" (better: higher)`,
 			"parallel, trial 1: rate on n4: it is +Inf",
 		}},
 	} {

@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"iter"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -22,13 +24,27 @@ func Measuring(s model.Step) []model.Task {
 	return out
 }
 
+// Measured are the results of a step that count and are those of its measuring
+// tasks, each with its task.
+func (r *Run) Measured(s model.Step) iter.Seq2[model.Task, model.Result] {
+	tasks := make(map[model.TaskID]model.Task, len(s.Tasks))
+	for _, t := range Measuring(s) {
+		tasks[t.ID] = t
+	}
+	return func(yield func(model.Task, model.Result) bool) {
+		for _, x := range r.Accepted(s.ID) {
+			if t, ok := tasks[x.Task]; ok && !yield(t, x) {
+				return
+			}
+		}
+	}
+}
+
 // Subjects lists what a step measures, by name, each once.
 func Subjects(s model.Step) []model.NodeID {
 	var out []model.NodeID
-	for _, t := range s.Tasks {
-		if t.Spec.Role != model.RoleServe {
-			out = append(out, SubjectOf(t))
-		}
+	for _, t := range Measuring(s) {
+		out = append(out, SubjectOf(t))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -45,4 +61,23 @@ func Fleet(steps []model.Step) map[string]int {
 		}
 	}
 	return out
+}
+
+// Times are when the first and the last of several things began and ended.
+type Times struct{ FirstStart, LastStart, FirstEnd, LastEnd time.Time }
+
+// Add takes one more into account.
+func (t *Times) Add(start, end time.Time) {
+	if t.FirstStart.IsZero() || start.Before(t.FirstStart) {
+		t.FirstStart = start
+	}
+	if start.After(t.LastStart) {
+		t.LastStart = start
+	}
+	if t.FirstEnd.IsZero() || end.Before(t.FirstEnd) {
+		t.FirstEnd = end
+	}
+	if end.After(t.LastEnd) {
+		t.LastEnd = end
+	}
 }

@@ -255,7 +255,7 @@ func TestRevocationEndsTheConnection(t *testing.T) {
 	l, _ := w.agent(t, "n")
 	check(t, w.auth.Revoke("n"))
 	select {
-	case <-l.Closed():
+	case <-l.done:
 	case <-testCtx(t).Done():
 		t.Fatal("the revoked agent is still connected")
 	}
@@ -273,14 +273,14 @@ func TestOffLoopbackWithoutTLSIsRefused(t *testing.T) {
 		info ServerInfo
 		want error
 	}{
-		{ServerInfo{Servers: []string{"nats://192.0.2.1:4222"}}, errNoTLS},
-		{ServerInfo{Servers: []string{"nats://127.0.0.1:1", "nats://192.0.2.1:4222"}}, errNoTLS},
-		{ServerInfo{Servers: []string{"nats://db.example:4222"}}, errNoTLS},
-		{ServerInfo{Servers: []string{"nats://192.0.2.1:4222"}, Insecure: true}, nil},
-		{ServerInfo{Servers: []string{"tls://192.0.2.1:4222"}, Fingerprint: strings.Repeat("ab", 32)}, nil},
-		{ServerInfo{Servers: []string{"nats://127.0.0.1:4222", "nats://[::1]:4222", "localhost:1"}}, nil},
+		{ServerInfo{Endpoint: identity.Endpoint{Servers: []string{"nats://192.0.2.1:4222"}}}, errNoTLS},
+		{ServerInfo{Endpoint: identity.Endpoint{Servers: []string{"nats://127.0.0.1:1", "nats://192.0.2.1:4222"}}}, errNoTLS},
+		{ServerInfo{Endpoint: identity.Endpoint{Servers: []string{"nats://db.example:4222"}}}, errNoTLS},
+		{ServerInfo{Endpoint: identity.Endpoint{Servers: []string{"nats://192.0.2.1:4222"}, Insecure: true}}, nil},
+		{ServerInfo{Endpoint: identity.Endpoint{Servers: []string{"tls://192.0.2.1:4222"}, Fingerprint: strings.Repeat("ab", 32)}}, nil},
+		{ServerInfo{Endpoint: identity.Endpoint{Servers: []string{"nats://127.0.0.1:4222", "nats://[::1]:4222", "localhost:1"}}}, nil},
 		{ServerInfo{}, model.ErrUsage},
-		{ServerInfo{Servers: []string{"nats://"}}, model.ErrUsage},
+		{ServerInfo{Endpoint: identity.Endpoint{Servers: []string{"nats://"}}}, model.ErrUsage},
 	} {
 		c.info.ServerKey = k.Public()
 		if err := c.info.check(); !errors.Is(err, c.want) {

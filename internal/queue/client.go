@@ -31,17 +31,13 @@ func DialClient(ctx context.Context, info ServerInfo, key *identity.Key, opt Dia
 
 // Call calls a verb of the master's API; request and reply may have any size.
 // Errors of the master keep their model.Err… kind. Without a deadline in ctx
-// it waits for DialOptions.RequestTimeout.
+// it waits for ten seconds.
 func (c *Client) Call(ctx context.Context, verb string, req []byte) ([]byte, error) {
 	body, err := encodeCall(verb, req)
 	if err != nil {
 		return nil, err
 	}
-	limit := c.opt.RequestTimeout
-	if _, ok := ctx.Deadline(); ok {
-		limit = 0
-	}
-	out, err := c.call(ctx, kindCall, body, limit)
+	out, err := c.call(ctx, kindCall, body)
 	var remote remoteError
 	if errors.As(err, &remote) {
 		return nil, remote // the server's own words are what a person needs
@@ -122,8 +118,8 @@ func (w *watcher) run(ctx context.Context, sub *nats.Subscription) {
 // open verifies and decrypts an event. A key that does not fit is an old one:
 // the master was restarted or has revoked a key.
 func (w *watcher) open(ctx context.Context, data []byte) (model.Event, bool) {
-	secret, signer, _, err := identity.Open(data, purposeEvent)
-	if err != nil || signer != w.client.server {
+	secret, err := verify(w.client.server, purposeEvent, data)
+	if err != nil {
 		w.client.opt.Log.Warn("event refused: not signed by the server")
 		return model.Event{}, false
 	}
@@ -141,7 +137,7 @@ func (w *watcher) tryRenew(ctx context.Context) {
 }
 
 func (w *watcher) renew(ctx context.Context) error {
-	key, err := w.client.call(ctx, kindWatch, nil, w.client.opt.RequestTimeout)
+	key, err := w.client.call(ctx, kindWatch, nil)
 	if err != nil {
 		return err
 	}

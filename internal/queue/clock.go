@@ -143,9 +143,9 @@ func (l *Link) setClock(ctx, live context.Context) error {
 func (l *Link) probe(ctx context.Context) (offset, bound time.Duration, err error) {
 	live, err := l.connection(ctx)
 	if err != nil {
-		return 0, 0, explain(ctx, err, 0)
+		return 0, 0, explain(ctx, err)
 	}
-	probe, cancel := context.WithTimeout(ctx, l.opt.RequestTimeout)
+	probe, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	defer context.AfterFunc(live, cancel)()
 	nonce := make([]byte, clockNonceSize)
@@ -159,7 +159,7 @@ func (l *Link) probe(ctx context.Context) (offset, bound time.Duration, err erro
 	m, err := l.nc.RequestWithContext(probe, l.subject(kindClock), data)
 	received := l.opt.Now()
 	if err != nil {
-		return 0, 0, explain(ctx, err, l.opt.RequestTimeout)
+		return 0, 0, explain(ctx, err)
 	}
 	server, err := readClock(l.key, l.server, nonce, m.Data)
 	if err != nil {

@@ -266,7 +266,7 @@ func TestExternalServerRefused(t *testing.T) {
 func startupCtx(t *testing.T, f *foreign) context.Context {
 	t.Helper()
 	ctx := testCtx(t)
-	nc, err := connect(ctx, ServerInfo{Servers: []string{f.url}}, nil, testLog(t))
+	nc, err := connect(ctx, ServerInfo{Endpoint: identity.Endpoint{Servers: []string{f.url}}}, nil, testLog(t))
 	check(t, err)
 	nc.Close()
 	return ctx

@@ -109,10 +109,10 @@ func NewHub(ctx context.Context, conn Conn, key *identity.Key, auth *identity.Au
 	h.nc, err = conn.connect(ctx, key, append(commonOptions(h.names.inbox(key.Public()), "scalebench master"),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if h.ctx.Err() == nil {
-				h.opt.Log.Warn("the master lost its queue; trying again", "error", err)
+				h.opt.Log.Warn("the master lost its connection to the queue; retrying", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { h.opt.Log.Info("the master has its queue again") }),
+		nats.ReconnectHandler(func(*nats.Conn) { h.opt.Log.Info("the master is connected to the queue again") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			h.opt.Log.Warn("queue connection", "error", err)
 		}),
@@ -128,7 +128,7 @@ func NewHub(ctx context.Context, conn Conn, key *identity.Key, auth *identity.Au
 
 // NewToken makes a join token that leads to this hub.
 func (h *Hub) NewToken(spec identity.TokenSpec) (identity.Token, error) {
-	return h.auth.NewToken(spec, h.info.Endpoint())
+	return h.auth.NewToken(spec, h.info.Endpoint)
 }
 
 // Close stops receiving, waits for running handlers and disconnects.

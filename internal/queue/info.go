@@ -26,24 +26,11 @@ import (
 // [Join] and saved by the agent. It holds no secret of its own, but Servers
 // may carry the credentials of an external cluster.
 type ServerInfo struct {
-	Servers     []string `json:"servers"`
-	ServerKey   string   `json:"server_key"`
-	Fingerprint string   `json:"fingerprint,omitempty"`
-	External    bool     `json:"external,omitempty"`
-	Insecure    bool     `json:"insecure,omitempty"`
+	identity.Endpoint
 	// Socket is the path of a [Relay] by which the servers are reached, from
-	// a host of a lab on this machine; empty elsewhere.
+	// a host of a lab on this machine; empty elsewhere. It is no part of what a
+	// token says, for it leads nowhere on other machines.
 	Socket string `json:"socket,omitempty"`
-}
-
-func infoOf(e identity.Endpoint) ServerInfo {
-	return ServerInfo{Servers: e.Servers, ServerKey: e.ServerKey, Fingerprint: e.Fingerprint, External: e.External, Insecure: e.Insecure}
-}
-
-// Endpoint is the part of a token that leads to this server. A relay is no
-// part of it: its socket leads nowhere on other machines.
-func (i ServerInfo) Endpoint() identity.Endpoint {
-	return identity.Endpoint{Servers: i.Servers, ServerKey: i.ServerKey, Fingerprint: i.Fingerprint, External: i.External, Insecure: i.Insecure}
 }
 
 // String shows the servers without credentials.
@@ -52,7 +39,7 @@ func (i ServerInfo) String() string {
 }
 
 // errNoTLS: refused before anything is sent.
-var errNoTLS = errors.New("no TLS, and the server is not on this machine")
+var errNoTLS = errors.New("no TLS, although the server is not on this machine")
 
 // check refuses what could not be trusted.
 func (i ServerInfo) check() error {
@@ -68,7 +55,7 @@ func (i ServerInfo) check() error {
 			return err
 		}
 		if host := u.Hostname(); !loopback(host) && i.Fingerprint == "" && !i.Insecure && !i.External {
-			return fmt.Errorf("%w: %s: %w; start the server without --insecure-no-tls and join with a new token (or with it, if you accept that)", model.ErrDenied, host, errNoTLS)
+			return fmt.Errorf("%w: %s: %w; start the server without --insecure-no-tls and join with a new token", model.ErrDenied, host, errNoTLS)
 		}
 	}
 	return nil
@@ -90,7 +77,7 @@ func parseServer(server string) (*url.URL, error) {
 	}
 	u, err := url.Parse(server)
 	if err != nil || u.Hostname() == "" {
-		return nil, fmt.Errorf("%w: server address %q: want nats://host:port", model.ErrUsage, identity.RedactURLs([]string{server})[0])
+		return nil, fmt.Errorf("%w: server address %q must be nats://host:port", model.ErrUsage, identity.RedactURLs([]string{server})[0])
 	}
 	return u, nil
 }
@@ -133,7 +120,7 @@ func (i ServerInfo) externalTransport(c credentials) ([]nats.Option, error) {
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("%w: CA file %s: no PEM certificate in it", model.ErrUsage, c.caFile)
+			return nil, fmt.Errorf("%w: CA file %s has no PEM certificate", model.ErrUsage, c.caFile)
 		}
 		opts = append(opts, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}))
 	}
@@ -199,7 +186,7 @@ type External struct {
 }
 
 // errOpen refuses a cluster on which anyone can write.
-var errOpen = errors.New("the NATS cluster accepts anonymous connections, so that anyone who reaches it could flood it; set up authentication on it, or start the server with --insecure-open-nats if its network is closed")
+var errOpen = errors.New("the NATS cluster accepts anonymous connections, so anyone who reaches it can flood it; set up authentication on it, or start the server with --insecure-open-nats if its network is closed")
 
 // ConnectExternal checks that the cluster can be reached and does not let
 // anyone in without credentials.
@@ -211,9 +198,9 @@ func ConnectExternal(ctx context.Context, cfg ExternalConfig) (*External, error)
 // can exercise the rules for that without leaving loopback.
 func connectExternal(ctx context.Context, cfg ExternalConfig, remote bool) (*External, error) {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	e := &External{cfg: cfg, info: ServerInfo{
+	e := &External{cfg: cfg, info: ServerInfo{Endpoint: identity.Endpoint{
 		Servers: cfg.URLs, ServerKey: cfg.Key.Public(), External: true, Insecure: cfg.Insecure,
-	}}
+	}}}
 	if err := e.info.check(); err != nil {
 		return nil, err
 	}

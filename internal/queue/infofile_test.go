@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/queue"
 )
 
@@ -18,8 +19,8 @@ func TestServerInfoIsKept(t *testing.T) {
 		t.Errorf("ReadServerInfo of nothing: %v, want that there is no file", err)
 	}
 	for _, want := range []queue.ServerInfo{
-		{Servers: []string{"nats://a.example:4222", "nats://b.example:4222"}, ServerKey: "key", Fingerprint: "sha256:1", External: true},
-		{Servers: []string{"nats://127.0.0.1:1"}, Socket: "/s"},
+		{Endpoint: identity.Endpoint{Servers: []string{"nats://a.example:4222", "nats://b.example:4222"}, ServerKey: "key", Fingerprint: "sha256:1", External: true}},
+		{Endpoint: identity.Endpoint{Servers: []string{"nats://127.0.0.1:1"}}, Socket: "/s"},
 	} {
 		if err := want.Save(file); err != nil {
 			t.Fatal(err)

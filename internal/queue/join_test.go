@@ -58,7 +58,7 @@ func TestJoinRefused(t *testing.T) {
 	check(t, join(used, "first"))
 	expired := w.token(t, identity.TokenSpec{Role: identity.RoleAgent, TTL: time.Nanosecond})
 	otherServer := must[*identity.Authority](t)(identity.OpenAuthority(t.TempDir() + "/a.json"))
-	foreign := must[identity.Token](t)(otherServer.NewToken(identity.TokenSpec{Role: identity.RoleAgent}, w.conn.Info().Endpoint()))
+	foreign := must[identity.Token](t)(otherServer.NewToken(identity.TokenSpec{Role: identity.RoleAgent}, w.conn.Info().Endpoint))
 	for _, c := range []struct {
 		name string
 		tok  identity.Token
@@ -94,9 +94,12 @@ func TestNodeIDInUse(t *testing.T) {
 	}
 	alive.Store(false)
 	must[ServerInfo](t)(Join(ctx, tok, second, "n"))
-	<-l.Closed() // the first agent is out
-	if g, ok := w.auth.Node("n"); !ok || g.Key != second.Public() {
+	<-l.done // the first agent is out
+	if g, ok := w.auth.Admitted(second.Public()); !ok || g.Node != "n" {
 		t.Errorf("node n belongs to %+v", g)
+	}
+	if g, ok := w.auth.Admitted(first.Public()); ok {
+		t.Errorf("the first agent is still admitted: %+v", g)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,7 +44,7 @@ type Delivery struct {
 // Reasons to refuse an assignment.
 var (
 	ErrForged   = errors.New("not signed by the server that admitted this node")
-	ErrNotMine  = errors.New("made for another node, or for another key of this node")
+	ErrNotMine  = errors.New("made for another node or another key")
 	ErrExpired  = errors.New("expired")
 	ErrUnusable = errors.New("cannot be understood")
 )
@@ -169,10 +168,7 @@ func (l *Link) onOrder(m *nats.Msg) {
 }
 
 func openOrder(data []byte, server string) (wire.Order, error) {
-	body, signer, _, err := identity.Open(data, purposeOrder)
-	if err == nil && signer != server {
-		err = fmt.Errorf("%w: not signed by the server", identity.ErrSignature)
-	}
+	body, err := verify(server, purposeOrder, data)
 	if err != nil {
 		return wire.Order{}, err
 	}
@@ -203,7 +199,7 @@ func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, er
 	if err != nil {
 		return ask[wire.ResultReply](ctx, l, kindResult, unusable(r, err))
 	}
-	reply, err := l.call(ctx, kindResult, body, l.opt.RequestTimeout)
+	reply, err := l.call(ctx, kindResult, body)
 	if err != nil {
 		return wire.ResultReply{}, err
 	}
@@ -227,7 +223,7 @@ func (l *Link) Chunk(ctx context.Context, c wire.Chunk) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.call(ctx, kindChunk, body, l.opt.RequestTimeout)
+	_, err = l.call(ctx, kindChunk, body)
 	return err
 }
 
@@ -274,7 +270,7 @@ func (l *Link) send(ctx context.Context, kind string, m wire.Message) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kind, err)
 	}
-	return l.call(ctx, kind, body, l.opt.RequestTimeout)
+	return l.call(ctx, kind, body)
 }
 
 // ask is send with a reply to decode.
@@ -292,11 +288,12 @@ func ask[R wire.Message](ctx context.Context, l *Link, kind string, m wire.Messa
 // point would load the server while it measures.
 const showEvery = time.Second
 
-// throttle lets one message of an attempt pass in showEvery; the zero value is
-// ready.
+// throttle lets one message of an attempt pass in showEvery; a node is at one
+// attempt at a time. The zero value is ready.
 type throttle struct {
-	mu   sync.Mutex
-	last map[wire.Attempt]time.Time // when the last one passed
+	mu      sync.Mutex
+	attempt wire.Attempt // of the last one that passed
+	at      time.Time
 }
 
 // due reports whether a message may pass now, and notes that it does. A clock
@@ -304,15 +301,9 @@ type throttle struct {
 func (t *throttle) due(a wire.Attempt, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	recent := func(at time.Time) bool { d := now.Sub(at); return 0 <= d && d < showEvery }
-	if at, ok := t.last[a]; ok && recent(at) {
+	if d := now.Sub(t.at); a == t.attempt && 0 <= d && d < showEvery {
 		return false
 	}
-	if t.last == nil {
-		t.last = make(map[wire.Attempt]time.Time)
-	}
-	// Attempts that ended are forgotten here.
-	maps.DeleteFunc(t.last, func(_ wire.Attempt, at time.Time) bool { return !recent(at) })
-	t.last[a] = now
+	t.attempt, t.at = a, now
 	return true
 }

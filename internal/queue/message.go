@@ -76,14 +76,23 @@ func sealFor(k *identity.Key, to, purpose string, body []byte, at time.Time) ([]
 	return identity.Seal(k, purpose, secret, at)
 }
 
-// openFrom verifies that an envelope is the named signer's and decrypts it.
-func openFrom(k *identity.Key, from, purpose string, data []byte) ([]byte, error) {
-	secret, signer, _, err := identity.Open(data, purpose)
+// verify returns what is in an envelope of the named signer.
+func verify(from, purpose string, data []byte) ([]byte, error) {
+	payload, signer, _, err := identity.Open(data, purpose)
 	if err != nil {
 		return nil, err
 	}
 	if signer != from {
 		return nil, fmt.Errorf("%w: signed by %.12s…, not by %.12s…", identity.ErrSignature, signer, from)
+	}
+	return payload, nil
+}
+
+// openFrom verifies that an envelope is the named signer's and decrypts it.
+func openFrom(k *identity.Key, from, purpose string, data []byte) ([]byte, error) {
+	secret, err := verify(from, purpose, data)
+	if err != nil {
+		return nil, err
 	}
 	return decrypt(k, from, secret, maxWhole)
 }
@@ -219,7 +228,7 @@ func parseFrame(data []byte) (frame, error) {
 // encodeCall puts the verb before the body.
 func encodeCall(verb string, body []byte) ([]byte, error) {
 	if verb == "" || len(verb) > 255 {
-		return nil, fmt.Errorf("%w: verb %.40q: want 1 to 255 bytes", model.ErrUsage, verb)
+		return nil, fmt.Errorf("%w: verb %.40q must have 1 to 255 bytes", model.ErrUsage, verb)
 	}
 	out := append(make([]byte, 0, 1+len(verb)+len(body)), byte(len(verb)))
 	return append(append(out, verb...), body...), nil

@@ -21,28 +21,24 @@ import (
 // It may get lost on the way: dispatch it again until the node shows that it
 // has it. An error that is not model.ErrUnavailable will not pass.
 func (h *Hub) Dispatch(a wire.Assignment) error {
-	if err := h.dispatch(a); err != nil {
+	err := wire.Check(a)
+	var body, data []byte
+	if err == nil {
+		body, err = json.Marshal(a)
+	}
+	if err == nil {
+		data, err = sealFor(h.key, a.NodeKey, purposeTask, body, h.stamp.next())
+	}
+	if room := h.nc.MaxPayload(); err == nil && (int64(len(data)) > room || len(body) > maxWhole) {
+		err = fmt.Errorf("%w: the task has %d bytes, but the queue takes at most %d (max_payload of the NATS server); put large inputs into files on the nodes", model.ErrUsage, len(data), min(room, maxWhole))
+	}
+	if err == nil {
+		err = h.publish(h.names.task(a.Node), data)
+	}
+	if err != nil {
 		return fmt.Errorf("dispatching %s#%d: %w", a.Task, a.Attempt, err)
 	}
 	return nil
-}
-
-func (h *Hub) dispatch(a wire.Assignment) error {
-	if err := wire.Check(a); err != nil {
-		return err
-	}
-	body, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	data, err := sealFor(h.key, a.NodeKey, purposeTask, body, h.stamp.next())
-	if err != nil {
-		return err
-	}
-	if room := h.nc.MaxPayload(); int64(len(data)) > room || len(body) > maxWhole {
-		return fmt.Errorf("%w: the task has %d bytes, the queue takes %d (max_payload of the NATS server); put large inputs into files on the nodes", model.ErrUsage, len(data), min(room, maxWhole))
-	}
-	return h.publish(h.names.task(a.Node), data)
 }
 
 func (h *Hub) publish(subject string, data []byte) error {

@@ -23,7 +23,8 @@ type request struct {
 	sender string // public key
 	grant  identity.Grant
 	issued time.Time
-	body   []byte
+	frame  frame
+	body   []byte // in the frame, or in parts
 }
 
 // answerer handles the requests of one kind.
@@ -174,8 +175,8 @@ func (h *Hub) fromAgent(m *nats.Msg, r route) {
 		return
 	}
 	enqueue(queueControl, maxControl, func() {
-		if req, fr, ok := h.admit(m, fromAgent, r); ok {
-			enqueue(r.queue, r.capacity, func() { h.respond(req, fr, r.answer) })
+		if req, ok := h.admit(m, fromAgent, r); ok {
+			enqueue(r.queue, r.capacity, func() { h.respond(req, r.answer) })
 		}
 	})
 }
@@ -196,66 +197,65 @@ func (h *Hub) fromClient(m *nats.Msg, r route) {
 
 // handle verifies a message, answers it and sends the answer.
 func (h *Hub) handle(m *nats.Msg, from string, r route) {
-	if req, fr, ok := h.admit(m, from, r); ok {
-		h.respond(req, fr, r.answer)
+	if req, ok := h.admit(m, from, r); ok {
+		h.respond(req, r.answer)
 	}
 }
 
 var (
 	errTooMany      = errors.New("too many messages at a time")
-	errReplay       = errors.New("not newer than the sender's last message: replayed")
-	errForeign      = fmt.Errorf("%w: the message names another sender than the one who signed it", model.ErrDenied)
+	errReplay       = errors.New("replayed: not newer than the sender's last message")
+	errForeign      = fmt.Errorf("%w: the message's sender is not its signer", model.ErrDenied)
 	errReplySubject = errors.New("the reply subject is not in the sender's own inbox")
 )
 
 // admit verifies a message; it tells the sender why if that fails.
-func (h *Hub) admit(m *nats.Msg, from string, rt route) (request, frame, bool) {
-	r, fr, err := h.open(m, from, rt.kind)
+func (h *Hub) admit(m *nats.Msg, from string, rt route) (request, bool) {
+	r, err := h.open(m, from, rt.kind)
 	if err == nil && r.reply != "" && !h.names.isInbox(r.reply, r.inbox) {
 		err = errReplySubject
 	}
 	if err != nil {
 		h.refused(m, err)
 		h.answer(r, errorFrame(err))
-		return r, fr, false
+		return r, false
 	}
 	if rt.fresh {
 		if floor, ok := h.fresh.accept(r.sender, r.issued); !ok {
 			h.refused(m, errReplay)
 			h.answer(r, replayFrame(floor))
-			return r, fr, false
+			return r, false
 		}
 	}
-	return r, fr, true
+	return r, true
 }
 
 // open verifies a message. The request is set as far as it is known to be
 // true: a sender that is set has signed the message, admitted or not.
-func (h *Hub) open(m *nats.Msg, from, kind string) (request, frame, error) {
+func (h *Hub) open(m *nats.Msg, from, kind string) (request, error) {
 	r := request{data: m.Data, reply: m.Reply, kind: kind}
 	secret, signer, issued, err := identity.Open(m.Data, from+kind)
 	if err != nil {
-		return r, frame{}, err
+		return r, err
 	}
 	r.sender, r.inbox, r.issued = signer, signer, issued
 	grant, ok := h.auth.Admitted(signer)
 	if !ok {
-		return r, frame{}, fmt.Errorf("%w: the server does not admit this key (never admitted, or revoked); join with a new token", model.ErrDenied)
+		return r, fmt.Errorf("%w: the server does not admit this key (never admitted, or revoked); join with a new token", model.ErrDenied)
 	}
 	r.grant = grant
 	if err := checkSubject(m.Subject, from, grant); err != nil {
-		return r, frame{}, err
+		return r, err
 	}
 	whole, _ := limits(kind)
 	if len(secret) > whole+margin {
-		return r, frame{}, errTooLarge
+		return r, errTooLarge
 	}
 	plain, err := decrypt(h.key, signer, secret, whole)
-	if err != nil {
-		return r, frame{}, err
+	if err == nil {
+		r.frame, err = parseFrame(plain)
 	}
-	f, err := parseFrame(plain)
-	return r, f, err
+	return r, err
 }
 
 // checkSubject holds the sender to its own subjects, for on an external queue
@@ -278,13 +278,13 @@ func (h *Hub) refused(m *nats.Msg, err error) {
 }
 
 // respond answers a verified message; its body may be in parts.
-func (h *Hub) respond(r request, fr frame, do answerer) {
+func (h *Hub) respond(r request, do answerer) {
 	var err error
-	switch _, total := limits(r.kind); fr.kind {
+	switch _, total := limits(r.kind); r.frame.kind {
 	case frameBody:
-		r.body = fr.body
+		r.body = r.frame.body
 	case frameParts:
-		if r.body, err = h.parts.take(r.sender, fr.id); err == nil && len(r.body) > total {
+		if r.body, err = h.parts.take(r.sender, r.frame.id); err == nil && len(r.body) > total {
 			err = errTooLarge
 		}
 	default:

@@ -41,10 +41,7 @@ type Relay struct {
 	// done ends when the relay is closed.
 	done context.Context
 	end  context.CancelFunc
-
-	mu    sync.Mutex
-	conns map[net.Conn]bool
-	wg    sync.WaitGroup
+	wg   sync.WaitGroup
 }
 
 const (
@@ -63,9 +60,9 @@ const (
 // socket is a model.ErrUsage.
 func StartRelay(path string, info ServerInfo, log *slog.Logger) (*Relay, error) {
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("%w: the path of the socket %s is too long: %d bytes, at most %d are possible", model.ErrUsage, path, len(path), maxSocketPath)
+		return nil, fmt.Errorf("%w: the path of the socket %s is too long: %d bytes, and the limit is %d", model.ErrUsage, path, len(path), maxSocketPath)
 	}
-	r := &Relay{info: info, log: cmp.Or(log, slog.New(slog.DiscardHandler)), conns: make(map[net.Conn]bool)}
+	r := &Relay{info: info, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 	r.done, r.end = context.WithCancel(context.Background())
 	r.info.Socket = path
 	for _, s := range info.Servers {
@@ -103,13 +100,8 @@ func (r *Relay) Info() ServerInfo { return r.info }
 
 // Close ends all connections, removes the socket and waits until both is done.
 func (r *Relay) Close() error {
-	r.mu.Lock()
 	r.end()
 	err := r.lis.Close()
-	for c := range r.conns {
-		_ = c.Close() // its copying ends with whatever error
-	}
-	r.mu.Unlock()
 	r.wg.Wait()
 	if errors.Is(err, net.ErrClosed) {
 		return nil // closed before
@@ -124,37 +116,27 @@ func (r *Relay) accept() {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil: // out of file descriptors, most likely: for a while
-			r.log.Error("the relay of the lab cannot take a connection", "err", err)
+			r.log.Error("the relay of the lab cannot accept a connection", "err", err)
 			_ = pause(r.done, backoff(1)) // when it is closed, so is the listener
-		case r.keep(conn):
+		default:
 			r.wg.Go(func() { r.serve(conn) })
 		}
 	}
 }
 
-// keep notes a connection, so that Close can end it; false when that has
-// happened already.
-func (r *Relay) keep(c net.Conn) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.done.Err() != nil {
-		_ = c.Close() // nothing was said on it
-		return false
+// closing closes a connection when the relay is closed, or when the returned
+// function is called: both ends have been told all there is then.
+func (r *Relay) closing(c net.Conn) (now func()) {
+	stop := context.AfterFunc(r.done, func() { _ = c.Close() })
+	return func() {
+		stop()
+		_ = c.Close()
 	}
-	r.conns[c] = true
-	return true
-}
-
-func (r *Relay) drop(c net.Conn) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.conns, c)
-	_ = c.Close() // both ends have been told all there is
 }
 
 // serve copies one connection until either side ends.
 func (r *Relay) serve(near *net.UnixConn) {
-	defer r.drop(near)
+	defer r.closing(near)()
 	_ = near.SetReadDeadline(time.Now().Add(relayWait)) // fails only when closed
 	in := bufio.NewReaderSize(near, maxPreface)
 	line, err := in.ReadSlice('\n')
@@ -166,13 +148,10 @@ func (r *Relay) serve(near *net.UnixConn) {
 	_ = near.SetReadDeadline(time.Time{})
 	far, err := (&net.Dialer{Timeout: relayWait}).DialContext(r.done, "tcp", address)
 	if err != nil {
-		r.log.Warn("the relay of the lab does not reach the server", "err", err)
+		r.log.Warn("the relay of the lab cannot reach the server", "err", err)
 		return
 	}
-	if !r.keep(far) {
-		return
-	}
-	defer r.drop(far)
+	defer r.closing(far)()
 	r.wg.Go(func() {
 		_, _ = io.Copy(near, far) // an end is an end; the agent connects again
 		_ = near.Close()

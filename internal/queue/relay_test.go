@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -54,7 +52,7 @@ func TestRelayRefuses(t *testing.T) {
 	other := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	defer func() { _ = other.Close() }()
 	path := filepath.Join(t.TempDir(), "q.sock")
-	relay := must[*Relay](t)(StartRelay(path, ServerInfo{Servers: []string{"nats://127.0.0.1"}}, testLog(t)))
+	relay := must[*Relay](t)(StartRelay(path, ServerInfo{Endpoint: identity.Endpoint{Servers: []string{"nats://127.0.0.1"}}}, testLog(t)))
 	defer func() { check(t, relay.Close()) }()
 	if info := must[os.FileInfo](t)(os.Stat(path)); info.Mode().Perm() != 0o600 {
 		t.Errorf("mode of the socket = %v, want 0600", info.Mode().Perm())
@@ -95,15 +93,5 @@ func TestAddressOf(t *testing.T) {
 		if got, err := addressOf(server); got != want || (err == nil) != (want != "") {
 			t.Errorf("addressOf(%q) = %q, %v, want %q", server, got, err, want)
 		}
-	}
-}
-
-// A token must not lead to a socket of this machine.
-func TestEndpointHasNoSocket(t *testing.T) {
-	in := ServerInfo{Servers: []string{"a"}, ServerKey: "k", Fingerprint: "f", External: true, Insecure: true, Socket: "/s"}
-	want := in
-	want.Socket = ""
-	if diff := cmp.Diff(want, infoOf(in.Endpoint())); diff != "" {
-		t.Errorf("infoOf(Endpoint()) (-want +got):\n%s", diff)
 	}
 }

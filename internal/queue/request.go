@@ -12,11 +12,15 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
+// requestTimeout bounds a request with its reply, or a flush; a client's call may
+// bring a bound of its own.
+const requestTimeout = 10 * time.Second
+
 // call sends a request and returns the body of the reply; both may have any
 // size up to maxMessage where the kind allows it. It makes one try. Errors of
 // the other side keep their model.Err… kind; model.ErrUnavailable means that a
 // later try may succeed.
-func (s *session) call(ctx context.Context, kind string, body []byte, limit time.Duration) ([]byte, error) {
+func (s *session) call(ctx context.Context, kind string, body []byte) ([]byte, error) {
 	var f frame
 	err := nats.ErrMaxPayload
 	whole, total := limits(kind)
@@ -24,10 +28,10 @@ func (s *session) call(ctx context.Context, kind string, body []byte, limit time
 		return nil, fmt.Errorf("%s: %w", kind, errTooLarge)
 	}
 	if len(body) <= whole {
-		f, err = s.request(ctx, kind, bodyFrame(body), limit)
+		f, err = s.request(ctx, kind, bodyFrame(body))
 	}
 	if errors.Is(err, nats.ErrMaxPayload) {
-		f, err = s.callInParts(ctx, kind, body, limit)
+		f, err = s.callInParts(ctx, kind, body)
 	}
 	if err == nil && f.kind == frameParts {
 		f.body, err = s.download(ctx, f.id, f.parts)
@@ -39,15 +43,15 @@ func (s *session) call(ctx context.Context, kind string, body []byte, limit time
 }
 
 // callInParts uploads the body first and then refers to it.
-func (s *session) callInParts(ctx context.Context, kind string, body []byte, limit time.Duration) (frame, error) {
+func (s *session) callInParts(ctx context.Context, kind string, body []byte) (frame, error) {
 	id, pieces := newTransferID(), split(body, s.nc.MaxPayload())
 	for i, piece := range pieces {
 		p := part{id, i, len(pieces), piece}
-		if _, err := s.request(ctx, kindPart, bodyFrame(p.encode()), s.opt.RequestTimeout); err != nil {
+		if _, err := s.request(ctx, kindPart, bodyFrame(p.encode())); err != nil {
 			return frame{}, fmt.Errorf("part %d of %d: %w", i+1, len(pieces), err)
 		}
 	}
-	return s.request(ctx, kind, partsFrame(id, len(pieces)), limit)
+	return s.request(ctx, kind, partsFrame(id, len(pieces)))
 }
 
 // download fetches a reply that was too large for one message.
@@ -55,7 +59,7 @@ func (s *session) download(ctx context.Context, id transferID, parts int) ([]byt
 	var out []byte
 	for i := range parts {
 		p := part{id: id, index: i, count: parts}
-		f, err := s.request(ctx, kindFetch, bodyFrame(p.encode()), s.opt.RequestTimeout)
+		f, err := s.request(ctx, kindFetch, bodyFrame(p.encode()))
 		if err != nil {
 			return nil, fmt.Errorf("part %d of %d of the reply: %w", i+1, parts, err)
 		}
@@ -69,14 +73,14 @@ func (s *session) download(ctx context.Context, id transferID, parts int) ([]byt
 // request exchanges one frame. A receiver that takes the request for a replay
 // (this host's clock was set back while the agent was down) says which time it
 // has seen; one more try, stamped later, settles it.
-func (s *session) request(ctx context.Context, kind string, body []byte, limit time.Duration) (frame, error) {
-	f, err := s.exchange(ctx, kind, body, limit)
+func (s *session) request(ctx context.Context, kind string, body []byte) (frame, error) {
+	f, err := s.exchange(ctx, kind, body)
 	if err == nil && f.kind == frameReplay {
 		s.stamp.raise(f.floor)
-		f, err = s.exchange(ctx, kind, body, limit)
+		f, err = s.exchange(ctx, kind, body)
 	}
 	if err == nil && f.kind == frameReplay {
-		err = unavailable("the server takes this message for a replayed one")
+		err = unavailable("the server rejects this message as replayed")
 	}
 	if err == nil && f.kind == frameError {
 		err = f.err
@@ -84,19 +88,18 @@ func (s *session) request(ctx context.Context, kind string, body []byte, limit t
 	return f, err
 }
 
-// exchange sends a sealed frame and waits for the reply that is bound to it,
-// for at most limit (0: until ctx ends), or until the connection is lost: the
-// reply cannot come any more then.
-func (s *session) exchange(ctx context.Context, kind string, body []byte, limit time.Duration) (frame, error) {
+// exchange sends a sealed frame and waits for the reply that is bound to it, or
+// until the connection is lost: the reply cannot come any more then.
+func (s *session) exchange(ctx context.Context, kind string, body []byte) (frame, error) {
 	outer := ctx
-	if limit > 0 {
+	if _, bounded := ctx.Deadline(); !bounded || kind != kindCall {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
+		ctx, cancel = context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 	}
 	live, err := s.connection(ctx)
 	if err != nil {
-		return frame{}, explain(outer, err, limit)
+		return frame{}, explain(outer, err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -113,7 +116,7 @@ func (s *session) exchange(ctx context.Context, kind string, body []byte, limit 
 		if cause := context.Cause(ctx); errors.Is(cause, errLost) {
 			err = cause
 		}
-		return frame{}, explain(outer, err, limit)
+		return frame{}, explain(outer, err)
 	}
 	return openReply(s.key, s.server, data, m.Data)
 }
@@ -131,29 +134,26 @@ var errLost = errors.New("the connection was lost")
 
 // explain tells apart why a request has no reply: the caller's own context
 // ended (its error is returned), or a later try may succeed.
-func explain(outer context.Context, err error, limit time.Duration) error {
+func explain(outer context.Context, err error) error {
 	switch {
 	case outer.Err() != nil:
 		return outer.Err()
 	case errors.Is(err, model.ErrDenied), errors.Is(err, model.ErrUnavailable):
 		return err
 	case errors.Is(err, nats.ErrNoResponders):
-		return unavailable("the master does not listen on the queue: the server is starting, or gone")
+		return unavailable("the master does not answer on the queue: the server is starting or has stopped")
 	case errors.Is(err, context.DeadlineExceeded):
-		return unavailable("no answer within %v", limit)
+		return unavailable("no answer within %v", requestTimeout)
 	}
 	return unavailable("%w", err)
 }
 
-// flushWait bounds a flush where the caller's context does not.
-const flushWait = 10 * time.Second
-
 // flush returns when the queue has received everything sent before.
 func flush(ctx context.Context, nc *nats.Conn) error {
-	limited, cancel := context.WithTimeout(ctx, flushWait)
+	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	if err := nc.FlushWithContext(limited); err != nil {
-		return explain(ctx, err, flushWait)
+		return explain(ctx, err)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func flush(ctx context.Context, nc *nats.Conn) error {
 // one of identity's reasons in words. Joining again with the same key is
 // harmless. The options matter for an external cluster only.
 func Join(ctx context.Context, tok identity.Token, key *identity.Key, node model.NodeID, opt ...DialOptions) (ServerInfo, error) {
-	info := infoOf(tok.Endpoint())
+	info := ServerInfo{Endpoint: tok.Endpoint}
 	if err := node.Validate(); err != nil {
 		return info, fmt.Errorf("joining: %w: %w", model.ErrUsage, err)
 	}
@@ -191,17 +191,17 @@ func Join(ctx context.Context, tok identity.Token, key *identity.Key, node model
 		}
 		s.opt.Log.Debug("join not answered yet", "error", err)
 		if pause(ctx, backoff(n)) != nil {
-			return info, fmt.Errorf("joining %v: %w (the last try said: %w)", info, ctx.Err(), err)
+			return info, fmt.Errorf("joining %v: %w (last error: %w)", info, ctx.Err(), err)
 		}
 	}
 }
 
 // join makes one try.
 func (s *session) join(ctx context.Context, tok identity.Token, key *identity.Key, node model.NodeID) error {
-	try, cancel := context.WithTimeout(ctx, s.opt.RequestTimeout)
+	try, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	if _, err := s.connection(try); err != nil {
-		return explain(ctx, err, s.opt.RequestTimeout)
+		return explain(ctx, err)
 	}
 	data, err := identity.SealJoin(tok, key, node, s.stamp.next())
 	if err != nil {
@@ -209,7 +209,7 @@ func (s *session) join(ctx context.Context, tok identity.Token, key *identity.Ke
 	}
 	m, err := s.nc.RequestWithContext(try, s.names.join(), data)
 	if err != nil {
-		return explain(ctx, err, s.opt.RequestTimeout)
+		return explain(ctx, err)
 	}
 	f, err := openReply(key, s.server, data, m.Data)
 	if err != nil {

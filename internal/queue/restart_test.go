@@ -113,7 +113,7 @@ func TestPortInUse(t *testing.T) {
 	listen, err := listenOf(w.conn.Info())
 	check(t, err)
 	_, err = StartServer(testCtx(t), ServerConfig{DataDir: t.TempDir(), Listen: listen, Key: w.key, Authority: w.auth})
-	if err == nil || !strings.Contains(err.Error(), "is another server running there?") {
+	if err == nil || !strings.Contains(err.Error(), "check that no other server is running there") {
 		t.Errorf("a port in use: %v", err)
 	}
 }
@@ -145,7 +145,7 @@ func TestDialWaitsForTheServer(t *testing.T) {
 func TestDialGivesUpWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(testCtx(t))
 	cancel()
-	info := ServerInfo{Servers: []string{"nats://127.0.0.1:1"}, ServerKey: newKey(t, identity.RoleServer).Public()}
+	info := ServerInfo{Endpoint: identity.Endpoint{Servers: []string{"nats://127.0.0.1:1"}, ServerKey: newKey(t, identity.RoleServer).Public()}}
 	_, err := DialAgent(ctx, info, newKey(t, identity.RoleAgent), "n", DialOptions{})
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("DialAgent = %v, want %v", err, context.Canceled)

@@ -112,16 +112,16 @@ func removeStreams(cfg ServerConfig) {
 		return
 	}
 	if err := os.RemoveAll(dir); err != nil {
-		cfg.Log.Warn("the streams of an earlier version cannot be removed; they are not used any more: remove them by hand", "dir", dir, "error", err)
+		cfg.Log.Warn("the streams of an earlier version cannot be removed; they are unused: remove them by hand", "dir", dir, "error", err)
 		return
 	}
 	_ = os.Remove(filepath.Dir(dir)) // fails when it holds anything else
-	cfg.Log.Info("removed the streams of an earlier version; tasks are in the store", "dir", dir)
+	cfg.Log.Info("removed the unused streams of an earlier version", "dir", dir)
 }
 
 func start(ctx context.Context, cfg ServerConfig, host string, port int) (*Server, error) {
 	a := newAccess(cfg.Key.Public(), cfg.Authority)
-	s := &Server{access: a, info: ServerInfo{ServerKey: cfg.Key.Public(), Insecure: cfg.Insecure}}
+	s := &Server{access: a, info: ServerInfo{Endpoint: identity.Endpoint{ServerKey: cfg.Key.Public(), Insecure: cfg.Insecure}}}
 	opts := &server.Options{
 		ServerName:                 "scalebench",
 		Host:                       host,
@@ -166,7 +166,7 @@ func (s *Server) run(ctx context.Context, cfg ServerConfig, fatal <-chan string)
 	for !s.ns.ReadyForConnections(50 * time.Millisecond) {
 		select {
 		case text := <-fatal:
-			return fmt.Errorf("%w: %s; is another server running there? (listen address %s, data directory %s)", model.ErrUnavailable, text, cfg.Listen, cfg.DataDir)
+			return fmt.Errorf("%w: %s; check that no other server is running there (listen address %s, data directory %s)", model.ErrUnavailable, text, cfg.Listen, cfg.DataDir)
 		case <-ctx.Done():
 			return fmt.Errorf("%w: not ready: %w", model.ErrUnavailable, ctx.Err())
 		default:
@@ -215,7 +215,7 @@ func splitListen(listen string) (host string, port int, err error) {
 		port, err = strconv.Atoi(p)
 	}
 	if err != nil || port < 0 || port > 65535 {
-		return "", 0, fmt.Errorf("%w: listen address %q: want host:port, such as 127.0.0.1:4222 or 0.0.0.0:4222", model.ErrUsage, listen)
+		return "", 0, fmt.Errorf("%w: listen address %q must be host:port, such as 127.0.0.1:4222 or 0.0.0.0:4222", model.ErrUsage, listen)
 	}
 	if host == "" {
 		host = "0.0.0.0"

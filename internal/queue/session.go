@@ -22,8 +22,6 @@ import (
 type DialOptions struct {
 	Log *slog.Logger
 	Now func() time.Time
-	// RequestTimeout bounds one request and its reply; 10 s if zero.
-	RequestTimeout time.Duration
 	// For an external cluster: the user's own credentials, where they are not
 	// in the servers' URLs.
 	CredsFile, NKeyFile, CAFile string
@@ -57,9 +55,6 @@ func newSession(key *identity.Key, server string, opt DialOptions) *session {
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	if opt.Now == nil {
 		opt.Now = time.Now
-	}
-	if opt.RequestTimeout <= 0 {
-		opt.RequestTimeout = 10 * time.Second
 	}
 	s := &session{
 		key: key, server: server, names: namesOf(server), opt: opt,
@@ -139,12 +134,10 @@ func backoff(n int) time.Duration {
 
 // pause waits, or returns ctx's error as soon as it ends.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }
@@ -160,10 +153,10 @@ func connect(ctx context.Context, info ServerInfo, opts []nats.Option, log *slog
 			return nil, err
 		}
 		if n == 1 {
-			log.Warn("the server is not reached; trying on", "server", info.String(), "error", err)
+			log.Warn("the server does not answer; retrying", "server", info.String(), "error", err)
 		}
 		if pause(ctx, backoff(n)) != nil {
-			return nil, fmt.Errorf("%w: %w (the last try said: %w); is the server running, and can its address be reached from here?", model.ErrUnavailable, ctx.Err(), err)
+			return nil, fmt.Errorf("%w: %w (last error: %w); check that the server is running and that its address can be reached from here", model.ErrUnavailable, ctx.Err(), err)
 		}
 	}
 }
@@ -216,7 +209,7 @@ func (s *session) disconnected(err error) {
 	if s.live.Err() != nil {
 		return
 	}
-	s.opt.Log.Warn("queue connection lost; trying again", "error", err)
+	s.opt.Log.Warn("queue connection lost; reconnecting", "error", err)
 	s.cut()
 	s.up = make(chan struct{})
 }
@@ -237,9 +230,6 @@ func (s *session) closed(err error) {
 // Reconnected receives a value after the connection came back: the agent says
 // Hello again, a client reads again what it may have missed.
 func (s *session) Reconnected() <-chan struct{} { return s.again }
-
-// Closed is closed when the connection ended for good; Err says why.
-func (s *session) Closed() <-chan struct{} { return s.done }
 
 // Err is why the connection ended for good, nil while it has not:
 // model.ErrDenied when the server no longer admits this key.

@@ -168,7 +168,7 @@ func (t *transfers) get(receiver string, p part) ([]byte, error) {
 	k := transferKey{receiver, p.id}
 	x := t.all[k]
 	if x == nil || p.index >= len(x.parts) || x.missing > 0 {
-		return nil, unavailable("the reply is not kept any more; ask again")
+		return nil, unavailable("the reply has been dropped; ask again")
 	}
 	x.touched = t.now()
 	out := x.parts[p.index]

@@ -47,10 +47,10 @@ func besidePart(run *observe.Run, workload string) *doc.Section {
 	if run.Need(observe.Histograms) != nil { // run.Err tells
 		return nil
 	}
-	s := &doc.Section{Title: "Beside the capacity", Intro: "What the workload reported of its trials beside how much it did. These are no capacities and have no CDI."}
+	s := &doc.Section{Title: "Beside the capacity", Intro: "What the workload reported besides its capacity. These values have no CDI."}
 	if t := infoTable(run, workload); t != nil {
 		s.Blocks = append(s.Blocks, doc.Block{Table: t},
-			doc.Remark("Over tasks and trials. Percentiles of single tasks are shown from the least to the greatest: their mean would be the percentile of nothing."))
+			doc.Remark("Over tasks and trials. Percentiles of single tasks are shown from the least to the greatest: their mean would not be a percentile."))
 	}
 	t, notes := histogramTable(run, workload)
 	if t != nil {
@@ -78,7 +78,7 @@ func infoOf(run *observe.Run, workload string) (keys []infoKey, values map[infoK
 	values = make(map[infoKey]*infoValues)
 	eachScored(run, workload, func(s model.Step, r model.Result) {
 		for _, sample := range r.Samples {
-			if !sample.Info || !finite(sample.Value) || sample.Metric == model.MetricOtherCPU {
+			if !sample.Info || !num.Finite(sample.Value) || sample.Metric == model.MetricOtherCPU {
 				continue // what others did to the machine is among the monitor's notes
 			}
 			k := infoKey{sample.Metric, sample.Unit}
@@ -99,14 +99,9 @@ func infoOf(run *observe.Run, workload string) (keys []infoKey, values map[infoK
 // eachScored calls f for the results of a workload that its findings come
 // from: the serial steps, and the parallel ones with all subjects at work.
 func eachScored(run *observe.Run, workload string, f func(model.Step, model.Result)) {
-	most := 0
+	most := observe.Fleet(run.Steps())[workload]
 	for _, s := range run.Steps() {
-		if s.Workload == workload && s.Phase == model.Parallel {
-			most = max(most, len(s.Subjects()))
-		}
-	}
-	for _, s := range run.Steps() {
-		scored := s.Phase == model.Serial || s.Phase == model.Parallel && len(s.Subjects()) == most
+		scored := s.Phase == model.Serial || s.Phase == model.Parallel && len(observe.Subjects(s)) == most
 		if s.Workload != workload || !scored {
 			continue
 		}
@@ -205,7 +200,7 @@ func histogramTable(run *observe.Run, workload string) (t *doc.Table, notes []st
 		m := merged[k]
 		if m.broken > 0 {
 			notes = append(notes, fmt.Sprintf("%s, %s: %s could not be read and are not part of the percentiles.",
-				k.metric, k.phase, count(m.broken, "histogram")))
+				k.metric, k.phase, num.Count(m.broken, "histogram")))
 		}
 		if m.h == nil || m.h.TotalCount() == 0 {
 			continue
@@ -227,18 +222,9 @@ func histogramRow(k histogramKey, h *hdr.Histogram) []doc.Cell {
 		cell = func(v int64) doc.Cell { return doc.Of(float64(v), s.Value(float64(v), 0)) }
 	}
 	return []doc.Cell{
-		doc.Say(k.metric), doc.Say(string(k.phase)), doc.Of(h.TotalCount(), grouped(h.TotalCount())),
+		doc.Say(k.metric), doc.Say(string(k.phase)), doc.Of(h.TotalCount(), num.Grouped(h.TotalCount())),
 		cell(h.ValueAtPercentile(50)), cell(h.ValueAtPercentile(90)), cell(h.ValueAtPercentile(99)), cell(h.Max()),
 	}
-}
-
-// grouped prints a count with its thousands apart.
-func grouped(n int64) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }
 
 // histogramKey is what may be merged: the same quantity in the same phase.
@@ -284,16 +270,14 @@ func mergedHistograms(run *observe.Run, workload string) (merged map[histogramKe
 // add merges one histogram.
 func (m *mergedHistogram) add(x model.Histogram) {
 	h, err := histogram.Decode(x.Encoded)
+	if err == nil {
+		h, err = histogram.Merge(m.h, h)
+	}
 	if err != nil {
 		m.broken++
 		return
 	}
-	sum, err := histogram.Merge(m.h, h)
-	if err != nil {
-		m.broken++
-		return
-	}
-	m.h = sum
+	m.h = h
 }
 
 // meanOf is NaN for no values: missing is missing.

@@ -157,14 +157,9 @@ func hostPart(run *observe.Run, workload string) *doc.Section {
 // hostPhases chooses what is shown, and says so.
 func hostPhases(run *observe.Run, workload string) (phases []hostPhase, words string) {
 	var parallel *model.Step
-	most := 0
+	most := observe.Fleet(run.Steps())[workload]
 	for _, s := range run.Steps() {
-		if s.Workload == workload && s.Phase == model.Parallel {
-			most = max(most, len(s.Subjects()))
-		}
-	}
-	for _, s := range run.Steps() {
-		if s.Workload == workload && s.Phase == model.Parallel && len(s.Subjects()) == most && watched(run.Accepted(s.ID)) {
+		if s.Workload == workload && s.Phase == model.Parallel && len(observe.Subjects(s)) == most && watched(run.Accepted(s.ID)) {
 			parallel = &s
 		}
 	}
@@ -177,11 +172,11 @@ func hostPhases(run *observe.Run, workload string) (phases []hostPhase, words st
 	}
 	results := run.Accepted(parallel.ID)
 	zero := startOf(*parallel, results)
-	p := hostPhase{role: chart.Parallel, nodes: onePerNode(*parallel, results, zero), window: commonWindow(*parallel, results, zero)}
+	p := hostPhase{role: chart.Parallel, nodes: onePerNode(*parallel, results, zero), window: commonWindow(run, *parallel, zero)}
 	if len(serial.nodes) > 0 {
 		align(run.Nodes(), &phases[0], &p)
 	}
-	words = fmt.Sprintf("Parallel trial %d, the last complete one with all %s", parallel.Trial, count(most, string(parallel.Of())))
+	words = fmt.Sprintf("Parallel trial %d, the last complete one with all %s", parallel.Trial, num.Count(most, string(parallel.Of())))
 	if len(serial.nodes) > 0 {
 		words += "; beside it the serial tasks of the same trial, each node at its own start"
 	}
@@ -231,17 +226,17 @@ func startOf(s model.Step, results []model.Result) time.Time {
 
 // commonWindow is the time in which all measuring tasks were running; nil where
 // there is none.
-func commonWindow(s model.Step, results []model.Result, zero time.Time) *[2]float64 {
-	from, to := math.Inf(-1), math.Inf(1)
-	for _, r := range results {
-		if !serves(s, r) && !r.Started.IsZero() && !r.Ended.Before(r.Started) {
-			from, to = max(from, r.Started.Sub(zero).Seconds()), min(to, r.Ended.Sub(zero).Seconds())
+func commonWindow(run *observe.Run, s model.Step, zero time.Time) *[2]float64 {
+	var times observe.Times
+	for _, r := range run.Measured(s) {
+		if !r.Started.IsZero() && !r.Ended.Before(r.Started) {
+			times.Add(r.Started, r.Ended)
 		}
 	}
-	if !(to > from) || math.IsInf(to-from, 0) {
+	if !times.FirstEnd.After(times.LastStart) {
 		return nil
 	}
-	return &[2]float64{from, to}
+	return &[2]float64{times.LastStart.Sub(zero).Seconds(), times.FirstEnd.Sub(zero).Seconds()}
 }
 
 // onePerNode has each node once, in the order of the tasks: a node that
@@ -291,7 +286,6 @@ func align(fleet []model.Node, phases ...*hostPhase) {
 const (
 	mostBins   = 150
 	lineBudget = 600
-	mostLines  = 8 // nodes with a line each
 )
 
 // hostGrid covers all phases with one grid, with an edge at the agreed start.
@@ -308,7 +302,7 @@ func hostGrid(phases []hostPhase) grid {
 			spacing = min(spacing, n.Spacing())
 		}
 	}
-	most := min(mostBins, lineBudget/max(min(lines, mostLines), 1))
+	most := min(mostBins, lineBudget/max(min(lines, chart.MostLines), 1))
 	if !(to > 0) || math.IsInf(to-from, 0) {
 		return grid{width: 1}
 	}
@@ -338,7 +332,7 @@ func hostFigures(phases []hostPhase, g grid, workload string) (out []doc.Block, 
 				known = known || line != nil
 				for i, x := range line {
 					line[i] = x * panel.factor
-					happened = happened || finite(x) && x > 0
+					happened = happened || num.Finite(x) && x > 0
 				}
 				names, lines = append(names, string(n.Node)), append(lines, line)
 			}
@@ -401,7 +395,7 @@ func meanShare(nodes []observe.Host, g grid, kinds []string) []float64 {
 	known := false
 	for _, n := range nodes {
 		for i, x := range cpuShare(kinds)(n, g) {
-			if finite(x) {
+			if num.Finite(x) {
 				sums[i], counts[i], known = sums[i]+x, counts[i]+1, true
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -121,7 +122,7 @@ func TestHostGridIsBounded(t *testing.T) {
 		d := (&simLab{nodes: nodes, trials: 1, seconds: 900, loads: labLoads()[2:3]}).build()
 		phases, _ := hostPhases(observe.Of(d), "cpu")
 		g := hostGrid(phases)
-		if lines := min(nodes, mostLines); g.bins > mostBins || g.bins*lines > lineBudget+lines {
+		if lines := min(nodes, chart.MostLines); g.bins > mostBins || g.bins*lines > lineBudget+lines {
 			t.Errorf("%d nodes: %d bins, want at most %d, and %d of all lines", nodes, g.bins, mostBins, lineBudget)
 		}
 		if g.edge(g.bins) < 900 {
@@ -153,7 +154,7 @@ func TestHostChartsShowTheTruth(t *testing.T) {
 			}
 			lines++
 			for _, y := range l.Y[1 : len(l.Y)-2] { // the first and last bins lie half outside of the task
-				if finite(y) && math.Abs(y/c.want-1) > .25 {
+				if num.Finite(y) && math.Abs(y/c.want-1) > .25 {
 					t.Errorf("%s, %s, panel %d, %s: %g, want %g within a quarter", c.workload, c.title, c.panel, l.Name, y, c.want)
 				}
 			}

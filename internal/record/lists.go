@@ -31,13 +31,15 @@ func Runs(runs []model.Run) *doc.Document {
 			doc.Of(r.Reason), doc.Of(r.SourceName), doc.Of(r.Seed), doc.Of(r.Version), timeCell(r.Created), timeCell(r.Started), timeCell(r.Finished),
 			seconds, doc.Of(nil, r.SourceName), doc.Of(nil, r.Reason))
 	}
-	d := &doc.Document{Data: t}
-	if len(runs) == 0 {
-		d.Answer = "No runs yet. `scalebench demo` makes one in about a minute."
-		return d
+	return listing(t, "No runs yet. `scalebench demo` makes one in about a minute.")
+}
+
+// listing is a document of one table; none says that it has no rows.
+func listing(t *doc.Table, none string) *doc.Document {
+	if len(t.Rows) == 0 {
+		return &doc.Document{Data: t, Answer: none}
 	}
-	d.Sections = []doc.Section{{Blocks: []doc.Block{{Table: t}}}}
-	return d
+	return &doc.Document{Data: t, Sections: []doc.Section{{Blocks: []doc.Block{{Table: t}}}}}
 }
 
 // LabState says how a lab stands.
@@ -105,13 +107,7 @@ func Labs(labs []Lab) *doc.Document {
 		t.Add(doc.Say(l.ID), doc.Say(string(l.State)).As(tone), timeCell(l.Created),
 			doc.Int(l.Owner.PID), doc.Of(strings.Join(names, " "), shown), doc.Say(l.Dir))
 	}
-	d := &doc.Document{Data: t}
-	if len(labs) == 0 {
-		d.Answer = "No labs on this machine. `scalebench lab up FILE` makes one."
-		return d
-	}
-	d.Sections = []doc.Section{{Blocks: []doc.Block{{Table: t}}}}
-	return d
+	return listing(t, "No labs on this machine. `scalebench lab up FILE` makes one.")
 }
 
 // LabHosts lists the hosts of one lab, with how to enter each.

@@ -21,8 +21,7 @@ func Nodes(nodes []model.NodeInfo) *doc.Document {
 		{Key: "type", Head: "type", For: doc.People}, {Key: "zone_of", Head: "zone", For: doc.People},
 		{Key: "label", Head: "labels", For: doc.People}, {Key: "agent_of", Head: "agent", For: doc.People},
 	}}
-	t.Columns = append(append(t.Columns, factColumns()...),
-		doc.Column{Key: "status", For: doc.Programs}, doc.Column{Key: "heard", For: doc.Programs}, doc.Column{Key: "task", For: doc.Programs})
+	t.Columns = slices.Concat(t.Columns, factColumns(), doc.ForPrograms("status", "heard", "task"))
 	for _, n := range nodes {
 		people := func(s string) doc.Cell { return doc.Of(nil, s) }
 		row := []doc.Cell{
@@ -33,13 +32,7 @@ func Nodes(nodes []model.NodeInfo) *doc.Document {
 		row = append(row, factCells(n.Node)...)
 		t.Add(append(row, doc.Of(string(n.Status)), timeCell(n.Heard), doc.Of(string(n.Task)))...)
 	}
-	d := &doc.Document{Data: t}
-	if len(nodes) == 0 {
-		d.Answer = "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins."
-		return d
-	}
-	d.Sections = []doc.Section{{Blocks: []doc.Block{{Table: t}}}}
-	return d
+	return listing(t, "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins.")
 }
 
 // statusCell says what a node is doing when it is doing something.
@@ -57,28 +50,20 @@ func statusCell(n model.NodeInfo) doc.Cell {
 
 // factColumns are all facts of a node, for programs.
 func factColumns() []doc.Column {
-	var out []doc.Column
-	for _, key := range []string{
+	return doc.ForPrograms(
 		"id", "public_key", "labels", "hostname", "addresses", "os", "kernel", "arch", "cpu_model", "cores",
 		"cpu_limit", "microcode", "hypervisor", "memory", "mem_limit", "provider", "instance_type", "zone",
 		"instance_id", "agent", "registered",
-	} {
-		out = append(out, doc.Column{Key: key, For: doc.Programs})
-	}
-	return out
+	)
 }
 
 func factCells(n model.Node) []doc.Cell {
 	f, c := n.Facts, cloud(n)
-	var out []doc.Cell
-	for _, v := range []any{
+	return append(doc.Values(
 		string(n.ID), n.PublicKey, labelsText(n.Labels), f.Hostname, strings.Join(f.Addresses, " "), f.OS,
 		f.Kernel, f.Arch, f.CPUModel, known(f.Cores), known(f.CPULimit), f.Microcode, f.Hypervisor,
 		known(f.Memory), known(f.MemLimit), c.Provider, c.InstanceType, c.Zone, c.InstanceID, f.Agent,
-	} {
-		out = append(out, doc.Of(v))
-	}
-	return append(out, timeCell(n.Registered))
+	), timeCell(n.Registered))
 }
 
 // known is the value, or nil when it is zero: in facts, zero means that the

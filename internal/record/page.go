@@ -22,7 +22,7 @@ func About(run *observe.Run) []doc.Field {
 		out = append(out, doc.Field{Label: "created", Text: t})
 	}
 	if n := len(run.Nodes()); n > 0 {
-		out = append(out, doc.Field{Label: "fleet", Text: count(n, "node")})
+		out = append(out, doc.Field{Label: "fleet", Text: num.Count(n, "node")})
 	}
 	return out
 }
@@ -43,7 +43,7 @@ func State(run *observe.Run) string {
 	case model.RunInterrupted:
 		return "This run was interrupted; `scalebench resume` continues it."
 	}
-	return "This run has nothing that a study could answer from."
+	return "This run has no data that a study could use."
 }
 
 // batchWords count jobs: a batch is run, not compared.
@@ -58,9 +58,9 @@ func batchWords(run *observe.Run) string {
 		}
 	}
 	if ok == all {
-		return fmt.Sprintf("All %s ended as intended.", count(all, "job"))
+		return fmt.Sprintf("All %s ended as intended.", num.Count(all, "job"))
 	}
-	return fmt.Sprintf("%d of %s ended as intended.", ok, count(all, "job"))
+	return fmt.Sprintf("%d of %s ended as intended.", ok, num.Count(all, "job"))
 }
 
 // Warnings are those of the run as a whole: its state, its steps, its nodes,
@@ -85,10 +85,10 @@ func Warnings(run *observe.Run) []doc.Warning {
 		}
 	}
 	if invalid > 0 {
-		warn(fmt.Sprintf("%s of %d not valid and not scored", count(invalid, "step"), len(v.Steps)), "#steps", "steps")
+		warn(fmt.Sprintf("%s of %d not valid and not scored", num.Count(invalid, "step"), len(v.Steps)), "#steps", "steps")
 	}
 	if n := len(v.Failed); n > 0 {
-		warn(count(n, "attempt")+" at a task did not end as intended", "#failures", "failures")
+		warn(num.Count(n, "attempt")+" at a task did not end as intended", "#failures", "failures")
 	}
 	if text := differText(run.Nodes()); text != "" {
 		warn(text, "#nodes", "nodes")
@@ -188,7 +188,7 @@ func evaluationWords(steps []model.Step) string {
 		for _, t := range trials[p] {
 			counts = append(counts, len(t))
 		}
-		words := count(slices.Max(counts), "trial")
+		words := num.Count(slices.Max(counts), "trial")
 		if lo, hi := slices.Min(counts), slices.Max(counts); lo != hi {
 			words = fmt.Sprintf("%d to %d trials", lo, hi)
 		}

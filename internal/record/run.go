@@ -7,7 +7,6 @@ package record
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -106,32 +105,23 @@ func newStepView(s model.Step, results []model.Result) stepView {
 	for _, task := range s.Tasks {
 		serving[task.ID] = task.Spec.Role == model.RoleServe
 	}
-	first, last, end := time.Time{}, time.Time{}, time.Time{}
+	var times observe.Times
 	for _, r := range results {
 		if replaced(s, r, results) {
 			continue
 		}
 		v.Outcomes[r.Outcome]++
-		if serving[r.Task] || r.Started.IsZero() || r.Ended.Before(r.Started) {
-			continue
-		}
-		if first.IsZero() || r.Started.Before(first) {
-			first = r.Started
-		}
-		if r.Started.After(last) {
-			last = r.Started
-		}
-		if r.Ended.After(end) {
-			end = r.Ended
+		if !serving[r.Task] && !r.Started.IsZero() && !r.Ended.Before(r.Started) {
+			times.Add(r.Started, r.Ended)
 		}
 	}
-	if first.IsZero() {
+	if times.FirstStart.IsZero() {
 		return v
 	}
-	seconds := end.Sub(first).Seconds()
-	v.Started, v.Seconds = first, &seconds
+	seconds := times.LastEnd.Sub(times.FirstStart).Seconds()
+	v.Started, v.Seconds = times.FirstStart, &seconds
 	if s.Phase == model.Parallel {
-		skew := float64(last.Sub(first)) / float64(time.Millisecond)
+		skew := float64(times.LastStart.Sub(times.FirstStart)) / float64(time.Millisecond)
 		v.SkewMS = &skew
 	}
 	return v
@@ -183,12 +173,6 @@ func tail(text string) []string {
 	return lines
 }
 
-// where says which attempt a failure is, e.g. "step 3: cpu parallel trial 1 on
-// n2, attempt 2". Steps count from 1 for people.
-func (f failure) where() string {
-	return fmt.Sprintf("step %d: %s %s trial %d on %s, attempt %d", f.Step+1, f.Workload, f.Phase, f.Trial, f.Node, f.Attempt)
-}
-
 // what says how it ended.
 func (f failure) what() string {
 	s := string(f.Outcome)
@@ -235,7 +219,7 @@ func (v Overview) about() []doc.Field {
 	out := []doc.Field{
 		{Label: "file", Text: fmt.Sprintf("%s (%s), seed %d, scalebench %s", r.SourceName, r.Kind, r.Seed, r.Version)},
 		{Label: "time", Text: times},
-		{Label: "fleet", Text: count(len(v.Fleet), "node") + ": " + joined(v.Fleet)},
+		{Label: "fleet", Text: num.Count(len(v.Fleet), "node") + ": " + joined(v.Fleet)},
 	}
 	if r.Reason != "" {
 		out = append([]doc.Field{{Label: "reason", Text: r.Reason}}, out...)
@@ -249,7 +233,8 @@ func (v Overview) trouble() []doc.Section {
 	if len(v.Failed) > 0 {
 		s := doc.Section{ID: "failures", Title: "Tasks that did not end as intended"}
 		for _, f := range v.Failed {
-			s.Blocks = append(s.Blocks, doc.Block{Text: &doc.Text{Text: f.where() + ": " + f.what()}})
+			which := fmt.Sprintf("step %d: %s %s trial %d on %s, attempt %d: ", f.Step+1, f.Workload, f.Phase, f.Trial, f.Node, f.Attempt) // steps count from 1 for people
+			s.Blocks = append(s.Blocks, doc.Para(which+f.what()))
 			if len(f.Stderr) > 0 {
 				s.Blocks = append(s.Blocks, doc.Block{Code: &doc.Code{Text: strings.Join(f.Stderr, "\n")}})
 			}
@@ -377,14 +362,6 @@ func optional(p *float64, print func(float64) string) string {
 	return print(*p)
 }
 
-// count says "1 node", "2 nodes".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func joined[T ~string](names []T) string {
 	words := make([]string, len(names))
 	for i, n := range names {
@@ -392,5 +369,3 @@ func joined[T ~string](names []T) string {
 	}
 	return strings.Join(words, ", ")
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

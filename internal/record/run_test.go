@@ -89,7 +89,7 @@ func TestNodeFacts(t *testing.T) {
 func TestState(t *testing.T) {
 	for state, want := range map[model.RunState]string{
 		model.RunCancelled: "was cancelled", model.RunFailed: "failed", model.RunPending: "is not over", model.RunRunning: "is not over",
-		model.RunInterrupted: "`scalebench resume`", model.RunDone: "nothing that a study",
+		model.RunInterrupted: "`scalebench resume`", model.RunDone: "no data that a study",
 	} {
 		if got := State(observe.Of(model.RunData{Run: model.Run{State: state}})); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q in it", state, got, want)

@@ -27,7 +27,7 @@ func ControlPipes() (orders, reports *os.File, err error) {
 	for _, f := range []*os.File{orders, reports} {
 		info, err := f.Stat()
 		if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
-			return nil, nil, errors.New("this command is started by an agent, which gives it control pipes; use `scalebench run`")
+			return nil, nil, errors.New("this command is started by an agent; use `scalebench run`")
 		}
 	}
 	syscall.CloseOnExec(3)
@@ -45,7 +45,9 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	// Caught, not ignored: an ignored signal would stay ignored in commands,
 	// and `yes | head` would not end quietly. Uncaught, writing to a dead
 	// agent would kill this process before it has killed its descendants.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// So would a hang-up: the kernel sends one to this group if the agent dies
+	// while members of the group are stopped, as they are while it is killed.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	adoptOrphans()
 
 	c := &child{out: &lineWriter{w: reports}, stderr: stderr}
@@ -177,7 +179,7 @@ func (c *child) say(err error) { _, _ = fmt.Fprintf(c.stderr, "scalebench: %v\n"
 func decode(reg workload.Registry, kind string, params map[string]any) (workload.Workload, error) {
 	k, ok := reg[kind]
 	if !ok {
-		return nil, fmt.Errorf("this node knows no workload %q, only %v: is its scalebench older than the server's?", kind, reg.Names())
+		return nil, fmt.Errorf("this node does not know workload %q, only %v: its scalebench may be older than the server's", kind, reg.Names())
 	}
 	w := k.New()
 	if params == nil {

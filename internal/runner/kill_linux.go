@@ -36,7 +36,7 @@ func (t tree) kill() error {
 			for _, p := range alive {
 				pids = append(pids, p.PID)
 			}
-			return errors.Join(fmt.Errorf("processes %v do not die", pids), err)
+			return errors.Join(fmt.Errorf("processes %v cannot be killed", pids), err)
 		}
 		procself.AwaitEnd(alive[0].PID, 50*time.Millisecond)
 	}

@@ -32,7 +32,7 @@ func KillLeftover(pgid int, _ uint64) error {
 	if errors.Is(unix.Kill(-pgid, 0), unix.ESRCH) {
 		return nil
 	}
-	return fmt.Errorf("a process group %d exists and may be left of an earlier task; look at it, and end it with `kill -9 -- -%d`", pgid, pgid)
+	return fmt.Errorf("process group %d may be left over from an earlier task; check it, and end it with `kill -9 -- -%d`", pgid, pgid)
 }
 
 func awaitExit(cmd *exec.Cmd) { _, _ = cmd.Process.Wait() } // the state is lost; the outcome does not need it

@@ -122,7 +122,7 @@ func config(t *testing.T, params map[string]any) Config {
 	t.Helper()
 	return Config{
 		Command: []string{os.Args[0], "run-workload"},
-		Task:    "R/0001/0000", Attempt: 1, Node: "n1",
+		Task:    "R/0001/0000", Node: "n1",
 		Spec: model.Spec{
 			Workload: "w", Kind: "probe", Params: params, Timeout: 30 * time.Second,
 			OutputLimit: 1 << 16, ArtifactLimit: 1 << 20,

@@ -30,7 +30,7 @@ func Kind() workload.Kind {
 // Validate says what is wrong and what is allowed.
 func (p *Params) Validate() error {
 	if p.Duration.Std() < 10*time.Millisecond {
-		return &model.InputError{Path: "duration", Problem: p.Duration.String() + " is too short", Allowed: "allowed is 10ms or more"}
+		return &model.InputError{Path: "duration", Problem: p.Duration.String() + " is too short", Allowed: "use 10ms or more"}
 	}
 	return nil
 }

@@ -30,7 +30,6 @@ type Config struct {
 	// command that calls Main.
 	Command []string
 	Task    model.TaskID
-	Attempt int
 	Node    model.NodeID
 	Spec    model.Spec
 	Place   Place
@@ -69,19 +68,11 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Dir == "":
 		return c, errors.New("runner: no directory for scratch files")
 	}
-	c.PrepareTimeout = orDefault(c.PrepareTimeout, c.Spec.Timeout)
-	c.CleanupTimeout = orDefault(c.CleanupTimeout, time.Minute)
-	c.KillGrace = orDefault(c.KillGrace, 3*time.Second)
-	c.Spec.OutputLimit = orDefault(c.Spec.OutputLimit, 64<<10) // bytes of each stream
+	c.PrepareTimeout = cmp.Or(c.PrepareTimeout, c.Spec.Timeout)
+	c.CleanupTimeout = cmp.Or(c.CleanupTimeout, time.Minute)
+	c.KillGrace = cmp.Or(c.KillGrace, 3*time.Second)
+	c.Spec.OutputLimit = cmp.Or(c.Spec.OutputLimit, 64<<10) // bytes of each stream
 	return c, os.MkdirAll(c.Dir, 0o700)
-}
-
-func orDefault[T cmp.Ordered](v, def T) T {
-	var zero T
-	if v <= zero {
-		return def
-	}
-	return v
 }
 
 // Outcome is how the attempt ended and everything that it left behind.
@@ -237,9 +228,9 @@ func (p *Process) Begin(at time.Time) error {
 	defer p.mu.Unlock()
 	switch {
 	case p.begun:
-		return fmt.Errorf("task %s has begun already", p.cfg.Task)
+		return fmt.Errorf("task %s has already begun", p.cfg.Task)
 	case !p.prepared:
-		return fmt.Errorf("task %s is not prepared, it cannot begin", p.cfg.Task)
+		return fmt.Errorf("task %s cannot begin: it is not prepared", p.cfg.Task)
 	}
 	if now := time.Now(); at.Before(now) {
 		at = now

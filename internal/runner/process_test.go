@@ -24,10 +24,10 @@ func TestOutcomes(t *testing.T) {
 		{"no parameters", nil, model.OutcomeOK, ""},
 		{"workload fails", map[string]any{"fail": "no such device"}, model.OutcomeFailed, "no such device"},
 		{"panic", map[string]any{"panic": "at the disco"}, model.OutcomeFailed, "panic: at the disco"},
-		{"child exits", map[string]any{"exit": 3}, model.OutcomeFailed, "ended before the workload (exit status 3)"},
+		{"child exits", map[string]any{"exit": 3}, model.OutcomeFailed, "ended early (exit status 3)"},
 		{"child is killed", map[string]any{"script": "kill -9 $PPID; sleep 100"}, model.OutcomeFailed, "signal: killed"},
 		{"counter goes down", map[string]any{"points": [][]string{{"ops", "5"}, {"ops", "4"}}}, model.OutcomeFailed, "went down from 5 to 4"},
-		{"counter is no number", map[string]any{"points": [][]string{{"ops", "NaN"}}}, model.OutcomeFailed, "want a number"},
+		{"counter is no number", map[string]any{"points": [][]string{{"ops", "NaN"}}}, model.OutcomeFailed, "must be a number"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { want(t, run(t, tt.params), tt.outcome, tt.text) })
@@ -50,7 +50,7 @@ func TestPrepareFails(t *testing.T) {
 		text   string
 	}{
 		{"script", func(c *Config) { c.Spec.Params = map[string]any{"prepares": "exit 4"} }, "preparing: exit status 4"},
-		{"unknown kind", func(c *Config) { c.Spec.Kind = "cup" }, `no workload "cup", only [pause probe]`},
+		{"unknown kind", func(c *Config) { c.Spec.Kind = "cup" }, `does not know workload "cup", only [pause probe]`},
 		{"unknown parameter", func(c *Config) { c.Spec.Params = map[string]any{"tread": 1} }, `unknown field "tread"`},
 		{"invalid parameter", func(c *Config) { c.Spec.Params = map[string]any{"exit": -1} }, "exit: is negative"},
 		{"too slow", func(c *Config) {
@@ -232,7 +232,7 @@ func TestKill(t *testing.T) {
 
 func TestBeginTwice(t *testing.T) {
 	p := begun(t, config(t, map[string]any{"block": true}))
-	if err := p.Begin(time.Now()); err == nil || !strings.Contains(err.Error(), "begun already") {
+	if err := p.Begin(time.Now()); err == nil || !strings.Contains(err.Error(), "already begun") {
 		t.Errorf("second Begin() = %v, want an error", err)
 	}
 }
@@ -322,7 +322,7 @@ func BenchmarkBegin(b *testing.B) {
 	var sum, worst time.Duration
 	for b.Loop() {
 		p, err := Start(b.Context(), Config{
-			Command: []string{os.Args[0], "run-workload"}, Task: "t", Attempt: 1, Dir: b.TempDir(), Environ: os.Environ(),
+			Command: []string{os.Args[0], "run-workload"}, Task: "t", Dir: b.TempDir(), Environ: os.Environ(),
 			Spec: model.Spec{Kind: "probe", Timeout: time.Minute},
 		})
 		if err != nil {

@@ -35,7 +35,7 @@ type setup struct {
 type report struct {
 	Ready     *verdict          `json:"ready,omitempty"`   // Prepare ended
 	Started   *int64            `json:"started,omitempty"` // Run was called; wall clock, ns since 1970
-	Point     *point            `json:"point,omitempty"`
+	Point     *model.Progress   `json:"point,omitempty"`   // time since Run was called, monotonic
 	Sample    *model.Sample     `json:"sample,omitempty"`
 	Histogram *model.Histogram  `json:"histogram,omitempty"`
 	Recording *model.HostSeries `json:"recording,omitempty"`
@@ -49,14 +49,6 @@ type verdict struct {
 	// After is the time from the call of Run to its return, in nanoseconds of
 	// the monotonic clock.
 	After time.Duration `json:"after,omitempty"`
-}
-
-// point is one reading of a progress counter.
-type point struct {
-	Metric string        `json:"metric"`
-	Unit   string        `json:"unit"`
-	After  time.Duration `json:"after"` // since Run was called, monotonic, ns
-	Value  float64       `json:"value"`
 }
 
 // maxLine bounds one line of the protocol; a sample with its labels is far

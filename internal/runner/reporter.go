@@ -54,7 +54,7 @@ func (r *reporter) Progress(metric, unit string, cumulative float64) {
 	now := time.Now() // before the lock: it belongs to the value
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.point(point{Metric: metric, Unit: unit, After: now.Sub(r.started), Value: cumulative})
+	r.point(model.Progress{Metric: metric, Unit: unit, Elapsed: now.Sub(r.started), Value: cumulative})
 }
 
 func (r *reporter) ProgressAt(metric, unit string, after time.Duration, cumulative float64) {
@@ -62,14 +62,14 @@ func (r *reporter) ProgressAt(metric, unit string, after time.Duration, cumulati
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if after < 0 || !r.started.IsZero() && after > now.Sub(r.started) {
-		r.refuse(fmt.Errorf("progress of %s is of %v after the start, which is not in the past of this task", metric, after))
+		r.refuse(fmt.Errorf("progress of %s is for %v after the start, outside this task", metric, after))
 		return
 	}
-	r.point(point{Metric: metric, Unit: unit, After: after, Value: cumulative})
+	r.point(model.Progress{Metric: metric, Unit: unit, Elapsed: after, Value: cumulative})
 }
 
 // point takes a reading; r.mu is held.
-func (r *reporter) point(p point) {
+func (r *reporter) point(p model.Progress) {
 	if r.started.IsZero() {
 		return // not within Run
 	}
@@ -82,30 +82,30 @@ func (r *reporter) point(p point) {
 		r.refuse(err)
 		return
 	}
-	if p.After <= c.after {
+	if p.Elapsed <= c.after {
 		return // two goroutines met; the other reading stands
 	}
-	c.after, c.value = p.After, p.Value
+	c.after, c.value = p.Elapsed, p.Value
 	r.send(c.thin.add(p))
 }
 
 // check refuses a reading that cannot follow the one before.
-func (c *counter) check(p point) error {
+func (c *counter) check(p model.Progress) error {
 	switch {
 	case p.Metric == "" || p.Unit == "":
 		return fmt.Errorf("progress without metric or unit: %q %q", p.Metric, p.Unit)
 	case p.Unit != c.unit:
 		return fmt.Errorf("progress of %s changed its unit from %q to %q", p.Metric, c.unit, p.Unit)
 	case !finite(p.Value):
-		return fmt.Errorf("progress of %s is %v, want a number", p.Metric, p.Value)
-	case p.After > c.after && p.Value < c.value:
+		return fmt.Errorf("progress of %s is %v; it must be a number", p.Metric, p.Value)
+	case p.Elapsed > c.after && p.Value < c.value:
 		return fmt.Errorf("progress of %s went down from %v to %v; it must be the work done since the start", p.Metric, c.value, p.Value)
 	}
 	return nil
 }
 
 // send writes points; a pipe that is closed means that the agent is gone.
-func (r *reporter) send(points []point) {
+func (r *reporter) send(points []model.Progress) {
 	for i := range points {
 		_ = r.out.write(report{Point: &points[i]})
 	}
@@ -130,10 +130,10 @@ func (r *reporter) Sample(s model.Sample) {
 	case s.Metric == "":
 		err = fmt.Errorf("a sample without a metric: %v", s.Value)
 	case !finite(s.Value):
-		err = fmt.Errorf("%s is %v, want a number", s.Metric, s.Value)
+		err = fmt.Errorf("%s is %v; it must be a number", s.Metric, s.Value)
 	case s.Info && s.Better == "": // it may have no good direction
 	case s.Better != model.Higher && s.Better != model.Lower:
-		err = fmt.Errorf("%s: direction %q, want %q or %q", s.Metric, s.Better, model.Higher, model.Lower)
+		err = fmt.Errorf("%s: direction %q must be %q or %q", s.Metric, s.Better, model.Higher, model.Lower)
 	}
 	r.deliver(err, report{Sample: &s})
 }
@@ -174,3 +174,105 @@ func (r *reporter) ExitCode(code int) {
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// thinner drops points of a progress counter that come closer than a step,
+// such that the points that stay are never further apart than a step if the
+// incoming ones are not. The first and the last point always stay.
+type thinner struct {
+	step    time.Duration
+	any     bool
+	last    time.Duration   // time of the last point that stayed
+	pending *model.Progress // the latest point, not known yet to be needed
+}
+
+// add takes the next point and returns those that stay: none, one or two.
+func (t *thinner) add(p model.Progress) []model.Progress {
+	var out []model.Progress
+	if t.pending != nil && p.Elapsed-t.last > t.step {
+		out = append(out, *t.pending)
+		t.last = t.pending.Elapsed
+	}
+	t.pending = nil
+	if !t.any || p.Elapsed-t.last >= t.step {
+		t.any, t.last = true, p.Elapsed
+		return append(out, p)
+	}
+	t.pending = &p
+	return out
+}
+
+// flush returns the last point if it has not been returned yet.
+func (t *thinner) flush() []model.Progress {
+	if t.pending == nil {
+		return nil
+	}
+	p := *t.pending
+	t.pending, t.last = nil, p.Elapsed
+	return []model.Progress{p}
+}
+
+// minStep is the finest resolution of a series; the child sends no more.
+const minStep = 100 * time.Millisecond
+
+// maxPoints is the length at which a series is thinned to the next coarser
+// step. The last step is the coarsest that scoring may use.
+const maxPoints = 8000
+
+var steps = []time.Duration{minStep, 2 * minStep, 5 * minStep, 10 * minStep}
+
+// progress is the series of one metric as it grows.
+type progress struct {
+	unit   string
+	level  int // index into steps
+	thin   thinner
+	points []model.Progress
+}
+
+func newProgress(unit string) *progress {
+	return &progress{unit: unit, thin: thinner{step: steps[0]}}
+}
+
+// add appends a point. One that goes back in time or in value contradicts what
+// is stored and is dropped; the child refuses it before.
+func (s *progress) add(p model.Progress) bool {
+	if l := s.latest(); l != nil && (p.Elapsed <= l.Elapsed || p.Value < l.Value) {
+		return false
+	}
+	s.points = append(s.points, s.thin.add(p)...)
+	if len(s.points) >= maxPoints && s.level < len(steps)-1 {
+		s.coarsen()
+	}
+	return true
+}
+
+func (s *progress) latest() *model.Progress {
+	if s.thin.pending != nil {
+		return s.thin.pending
+	}
+	if len(s.points) > 0 {
+		return &s.points[len(s.points)-1]
+	}
+	return nil
+}
+
+// coarsen thins what is stored to the next step.
+func (s *progress) coarsen() {
+	s.level++
+	old := append(s.points, s.thin.flush()...)
+	s.thin = thinner{step: steps[s.level]}
+	kept := make([]model.Progress, 0, maxPoints)
+	for _, p := range old {
+		kept = append(kept, s.thin.add(p)...)
+	}
+	s.points = kept
+}
+
+func (s *progress) series(metric string) model.Series {
+	s.points = append(s.points, s.thin.flush()...)
+	out := model.Series{Metric: metric, Unit: s.unit}
+	for _, p := range s.points {
+		out.Offsets = append(out.Offsets, p.Elapsed.Nanoseconds())
+		out.Values = append(out.Values, p.Value)
+	}
+	return out
+}

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // feed adds points at these times, in milliseconds; the value is the time.
 func feed(times []int) *progress {
 	s := newProgress("op")
 	for _, ms := range times {
-		s.add(point{Metric: "m", After: time.Duration(ms) * time.Millisecond, Value: float64(ms)})
+		s.add(model.Progress{Metric: "m", Elapsed: time.Duration(ms) * time.Millisecond, Value: float64(ms)})
 	}
 	return s
 }

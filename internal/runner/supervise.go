@@ -36,7 +36,7 @@ func (p *Process) supervise(ctx context.Context) {
 	if p.within(killTime) {
 		exit = p.cmd.Wait()
 	} else { // it hangs in the kernel and is left to itself
-		exit = errors.New("it does not die")
+		exit = errors.New("it cannot be killed")
 	}
 	// All writers are dead by now, so the end of the pipes comes at once; a
 	// process that could not be killed is not waited for.
@@ -49,7 +49,7 @@ func (p *Process) supervise(ctx context.Context) {
 
 	p.outcome = p.conclude(d, exit)
 	if survivors != nil { // they would falsify every later measurement on this node
-		p.outcome.add("not everything that the task started could be killed: " + survivors.Error())
+		p.outcome.add("some processes of the task could not be killed: " + survivors.Error())
 		if p.outcome.Outcome == model.OutcomeOK {
 			p.outcome.Outcome = model.OutcomeFailed
 		}
@@ -83,9 +83,8 @@ func (p *Process) readReports() {
 			return
 		}
 		if r.Point != nil {
-			live, ok := p.data.addPoint(*r.Point)
-			if ok && p.cfg.OnProgress != nil {
-				p.cfg.OnProgress(live)
+			if p.data.addPoint(*r.Point) && p.cfg.OnProgress != nil {
+				p.cfg.OnProgress(*r.Point)
 			}
 			continue
 		}
@@ -181,7 +180,7 @@ func (p *Process) conclude(d death, exit error) Outcome {
 			exit = errors.New("exit status 0")
 		}
 		o.Outcome = model.OutcomeFailed
-		o.Error = fmt.Sprintf("the workload's process ended before the workload (%v); its standard error may say why", exit)
+		o.Error = fmt.Sprintf("the workload's process ended early (%v); see its standard error", exit)
 	}
 	return o
 }
@@ -204,9 +203,8 @@ type data struct {
 	series  map[string]*progress
 }
 
-// addPoint stores a progress point and returns it in the form of the live
-// view; false if it was refused.
-func (d *data) addPoint(p point) (model.Progress, bool) {
+// addPoint stores a progress point; false if it was refused.
+func (d *data) addPoint(p model.Progress) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.series == nil {
@@ -218,8 +216,7 @@ func (d *data) addPoint(p point) (model.Progress, bool) {
 		d.series[p.Metric] = s
 		d.metrics = append(d.metrics, p.Metric)
 	}
-	live := model.Progress{Metric: p.Metric, Unit: p.Unit, Elapsed: p.After, Value: p.Value}
-	return live, s.add(p)
+	return s.add(p)
 }
 
 // take stores everything but points.

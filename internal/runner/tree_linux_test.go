@@ -149,7 +149,7 @@ func agentMain(script string) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	p, err := Start(context.Background(), Config{
-		Command: []string{os.Args[0], "run-workload"}, Task: "t", Attempt: 1, Dir: dir, Environ: os.Environ(),
+		Command: []string{os.Args[0], "run-workload"}, Task: "t", Dir: dir, Environ: os.Environ(),
 		Spec: model.Spec{Kind: "probe", Params: map[string]any{"script": script}, Timeout: time.Hour},
 	})
 	if err != nil || <-p.Ready() != nil || p.Begin(time.Now()) != nil {
@@ -202,6 +202,23 @@ func TestAgentKilled(t *testing.T) {
 			l.cut(t, 10*time.Second)
 		})
 	}
+}
+
+// TestAgentKilledHangup is the case in which the kernel hangs up on the child's
+// group when the agent dies: the child must live on to kill its descendants.
+// The agent is stopped before, so that it cannot do it.
+func TestAgentKilledHangup(t *testing.T) {
+	l := newLifeline(t)
+	agent, pgid, _ := startAgent(t, l.on(`env -i setsid sh -c "setsid sh -c 'UP; sleep 100' & exit" & sleep 100`))
+	l.awaitUp(t)
+	if err := agent.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pgid, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	killAgent(t, agent)
+	l.cut(t, 10*time.Second)
 }
 
 // TestKillLeftover makes the case in which only the journal helps: agent and

@@ -3,7 +3,57 @@ package search
 import (
 	"math"
 	"slices"
+	"strconv"
 )
+
+// grid is the loads that the default algorithm may try, ascending, evenly
+// spaced in the logarithm so that a whole number of them makes a step of the
+// ramp. Loads are named by their index. Trying only these means that the same load comes up again, so that windows of one load can be
+// counted against each other, instead of each load being tried once.
+//
+// Between and beside them are the cells in which the boundary may lie: cell k
+// is from load k-1 up to, not including, load k. Cell 0 is below the smallest
+// load, the last one from the largest upwards; there is one cell more than
+// loads. So load j passes, but for errors, if the boundary's cell is above j.
+type grid struct {
+	loads []float64
+	start int
+	// ramp is how many loads a step of the ramp takes.
+	ramp int
+}
+
+const (
+	// perStep is how many cells fit between Passed and Failed. More than one,
+	// so that a load that lies on the boundary and will neither pass nor fail
+	// can be left between them.
+	perStep = 2
+	// digits is to how many significant digits loads are rounded, for people
+	// to read. It is finer than the finest resolution by a factor of 20.
+	digits = 5
+)
+
+func newGrid(o Options) grid {
+	ramp := math.Ceil(perStep * math.Log(o.Factor) / math.Log1p(o.Resolution))
+	steps := func(to float64) float64 { return ramp * math.Log(to/o.Start) / math.Log(o.Factor) }
+	loads := []float64{o.Min, o.Start, o.Max}
+	for i := math.Floor(steps(o.Min)); i <= math.Ceil(steps(o.Max)); i++ {
+		load := round(o.Start * math.Pow(o.Factor, i/ramp))
+		if i != 0 && load > o.Min && load < o.Max {
+			loads = append(loads, load)
+		}
+	}
+	slices.Sort(loads)
+	loads = slices.Compact(loads)
+	return grid{loads: loads, start: slices.Index(loads, o.Start), ramp: int(ramp)}
+}
+
+func round(load float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(load, 'g', digits, 64), 64)
+	if err != nil { // beyond what a float64 holds
+		return load
+	}
+	return rounded
+}
 
 // belief is the probability of each cell of a grid to hold the boundary, given
 // the windows so far: Bayes' rule, as in Horstein's search over a noisy
@@ -159,4 +209,83 @@ func (b *belief) quantile(q float64) (k int, share float64) {
 		sum += p
 	}
 	return len(b.cells) - 1, 1
+}
+
+// noise is what is supposed about windows that say the wrong thing; each value
+// is a probability.
+type noise struct {
+	unlucky float64 // a quiet window below the boundary fails
+	lucky   float64 // a quiet window above it passes
+	begins  float64 // a disturbance begins before the next window
+	ends    float64 // it ends
+	through float64 // a disturbed window below the boundary passes nevertheless
+}
+
+// meanBurst is how many windows a disturbance is expected to last.
+const meanBurst = 4
+
+// newNoise splits a rate of failures below the boundary: half come alone, half
+// in disturbances.
+func newNoise(rate float64) noise {
+	half := rate / 2
+	return noise{
+		unlucky: half,
+		lucky:   rate / 5,
+		begins:  half / (1 - half) / meanBurst,
+		ends:    1. / meanBurst,
+		through: .1,
+	}
+}
+
+// likelihood is how probable the outcome of a window is in each state; below is
+// the probability that a window without error passes.
+func (n noise) likelihood(below float64, passed bool) state {
+	pass := state{n.lucky + (1-n.lucky-n.unlucky)*below, n.through * below}
+	if !passed {
+		return state{1 - pass[0], 1 - pass[1]}
+	}
+	return pass
+}
+
+// weigh takes states to the next window, weighs them by the likelihood of what
+// that came to, and returns the sum of the weights.
+func (n noise) weigh(states []state, likelihood state) (sum float64) {
+	for i, s := range states {
+		quiet := (s[0]*(1-n.begins) + s[1]*n.ends) * likelihood[0]
+		disturbed := (s[0]*n.begins + s[1]*(1-n.ends)) * likelihood[1]
+		states[i] = state{quiet, disturbed}
+		sum += quiet + disturbed
+	}
+	return sum
+}
+
+// credible is how probable the boundary is in the interval, as believed. What
+// is promised is 95 %; the rest covers boundaries and errors that are not
+// quite like any that the belief knows. docs/capacity-search.md shows how
+// often the interval holds the truth.
+const credible = .98
+
+// estimate is the median of the belief, between the loads of its cell by their
+// logarithms, and the interval of whole cells that leaves at most half of
+// 1−credible on each side. The estimate is NaN outside the grid.
+func (b *belief) estimate(g grid) (estimate, low, high float64) {
+	estimate = math.NaN()
+	if k, share := b.quantile(.5); k > 0 && k < len(b.logs) {
+		estimate = math.Exp(b.logs[k-1] + share*(b.logs[k]-b.logs[k-1]))
+		estimate = min(max(estimate, g.loads[k-1]), g.loads[k]) // of rounding
+	}
+	high = math.Inf(1)
+	if k, _ := b.quantile((1 - credible) / 2); k > 0 {
+		low = g.loads[k-1]
+	}
+	if k, _ := b.quantile((1 + credible) / 2); k < len(b.logs) {
+		high = g.loads[k]
+	}
+	return estimate, low, high
+}
+
+// unknown is a result in which nothing is known.
+func unknown() Result {
+	nan := math.NaN()
+	return Result{Passed: nan, Failed: nan, Estimate: nan, Low: nan, High: nan}
 }

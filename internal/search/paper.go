@@ -9,7 +9,8 @@ import (
 // paper is Algorithm 1 of the paper on black-box throughput (section II), line
 // by line, with what is wrong with it:
 //
-//   - the increment is half of what the text describes (TextRule mends it);
+//   - the increment is half of what the text describes, which is Rate times the
+//     gap of the last two loads of the ramp;
 //   - it returns the last load less an increment; if the first fine step
 //     failed, that load was never tried, and the one above it, which was, had
 //     failed the SLA;
@@ -106,7 +107,7 @@ func (p *paper) observe(passed bool, sla kept) {
 	case !p.fine:
 		p.fine = true
 		p.load /= 2
-		p.inc = p.increment()
+		p.inc = p.o.Rate * (p.load / 2) // half of the gap, which is the load to which it goes back
 	case passed:
 		p.load += p.inc
 	default:
@@ -114,15 +115,6 @@ func (p *paper) observe(passed bool, sla kept) {
 		p.over = true
 	}
 	p.over = p.over || len(p.trials) >= p.o.MaxWindows || p.load > p.o.Max
-}
-
-// increment is the step of the fine tuning. The gap of the last two loads of
-// the ramp is the load to which it goes back.
-func (p *paper) increment() float64 {
-	if p.o.TextRule {
-		return p.o.Rate * p.load
-	}
-	return p.o.Rate * (p.load / 2)
 }
 
 // Result implements Search.
@@ -161,19 +153,19 @@ func (p *paper) lastSaid() (passed, failed float64) {
 }
 
 func (p *paper) warnings(r Result) []string {
-	ws := []string{"the paper's algorithm confirms nothing: one window that is wrong ends it at a wrong load; the default algorithm repeats what it reports"}
+	ws := []string{"the paper's algorithm does not repeat windows: a single wrong window gives a wrong result; the default algorithm repeats both sides of its result"}
 	switch {
 	case !p.over:
 		ws = append(ws, fmt.Sprintf("the search was stopped after %s, before the algorithm had an answer", windows(len(p.trials))))
 	case p.load > p.o.Max && !r.Capped:
-		ws = append(ws, fmt.Sprintf("the ramp's rule accepted all loads up to the largest allowed, %g, and the algorithm has no answer: take a smaller fraction, or the default algorithm", p.o.Max))
+		ws = append(ws, fmt.Sprintf("the ramp's rule accepted all loads up to the largest allowed, %g, so the algorithm has no answer: use a smaller fraction or the default algorithm", p.o.Max))
 	case r.Capped:
-		ws = append(ws, fmt.Sprintf("the next load would be above the largest allowed, %g: the boundary may be anywhere above; allow a larger one", p.o.Max))
+		ws = append(ws, fmt.Sprintf("the next load would exceed the largest allowed, %g: the boundary may be anywhere above; allow a larger load", p.o.Max))
 	case math.IsNaN(p.answer):
-		ws = append(ws, fmt.Sprintf("no answer after %s, as many as allowed; allow more", windows(len(p.trials))))
+		ws = append(ws, fmt.Sprintf("no answer after %s, the most allowed; allow more", windows(len(p.trials))))
 	}
 	if len(p.trials) > 0 && !p.trials[0].Passed {
-		ws = append(ws, fmt.Sprintf("the first load, %g, failed, and the algorithm has no lower bound: start lower", p.trials[0].Load))
+		ws = append(ws, fmt.Sprintf("the first load, %g, failed, so the algorithm has no lower bound: start lower", p.trials[0].Load))
 	}
 	if !math.IsNaN(p.answer) && !passedAt(p.trials, p.answer) {
 		ws = append(ws, fmt.Sprintf("the paper's answer, %g, was never tested", p.answer))
@@ -193,7 +185,7 @@ func (p *paper) rampWarnings(r Result) (ws []string) {
 		ws = append(ws, fmt.Sprintf("the ramp's rule accepted %s that broke the SLA: these loads did not pass", windows(broke)))
 	}
 	if math.IsNaN(r.Passed) && slices.ContainsFunc(p.trials, func(t Trial) bool { return t.Passed }) {
-		ws = append(ws, "the ramp's rule accepted loads, and none is known to have kept the SLA: no load passed; start lower, or use the default algorithm")
+		ws = append(ws, "the ramp's rule accepted loads, but no load is known to keep the SLA; start lower, or use the default algorithm")
 	}
 	return ws
 }

@@ -26,25 +26,21 @@ func newPaper(t *testing.T, o search.Options) search.Search {
 func TestPaperGolden(t *testing.T) {
 	for _, c := range []struct {
 		boundary, rate float64
-		text           bool
 		answer         float64
 		windows        int
 	}{
-		{1000, .1, false, 1000, 12},
-		{1000, .1, true, 960, 9},
-		{7300, .1, false, 7040, 12},
-		{7300, .1, true, 7040, 11},
-		{7300, .25, false, 7200, 11},
-		{7300, .25, true, 6400, 10},
+		{1000, .1, 1000, 12},
+		{7300, .1, 7040, 12},
+		{7300, .25, 7200, 11},
 	} {
-		r := run(t, newPaper(t, search.Options{Rate: c.rate, TextRule: c.text}), sharp(c.boundary, nil))
+		r := run(t, newPaper(t, search.Options{Rate: c.rate}), sharp(c.boundary, nil))
 		if !near(r.Estimate, c.answer) || len(r.Trials) != c.windows {
-			t.Errorf("boundary %v, rate %v, text rule %v: %v in %d windows, want %v in %d",
-				c.boundary, c.rate, c.text, r.Estimate, len(r.Trials), c.answer, c.windows)
+			t.Errorf("boundary %v, rate %v: %v in %d windows, want %v in %d",
+				c.boundary, c.rate, r.Estimate, len(r.Trials), c.answer, c.windows)
 		}
 		if !near(r.Passed, c.answer) || !(r.Failed > c.boundary) || r.Confirmed {
-			t.Errorf("boundary %v, rate %v, text rule %v: passed %v, failed %v, confirmed %v, want the answer passed, a load above the boundary failed, nothing confirmed",
-				c.boundary, c.rate, c.text, r.Passed, r.Failed, r.Confirmed)
+			t.Errorf("boundary %v, rate %v: passed %v, failed %v, confirmed %v, want the answer passed, a load above the boundary failed, nothing confirmed",
+				c.boundary, c.rate, r.Passed, r.Failed, r.Confirmed)
 		}
 	}
 }
@@ -113,10 +109,10 @@ func TestPaperRampBreaksSLA(t *testing.T) {
 		warning                string
 	}{
 		{"some of it", 0, 1000, 300, 200, 400, 760, 6, false, "accepted 2 windows that broke the SLA"},
-		{"all of it", 0, 1000, 50, nan, 100, 760, 6, false, "no load passed"},
+		{"all of it", 0, 1000, 50, nan, 100, 760, 6, false, "no load is known to keep the SLA"},
 		{"the cap", 1000, 1e6, 300, 200, 400, nan, 4, false, "accepted 2 windows that broke the SLA"},
-		{"not the cap", 1000, 1e6, 1e6, 800, nan, nan, 4, true, "above the largest allowed"},
-		{"the rule is stricter", 0, 300, 350, 350, 360, 350, 20, false, "confirms nothing"},
+		{"not the cap", 1000, 1e6, 1e6, 800, nan, nan, 4, true, "exceed the largest allowed"},
+		{"the rule is stricter", 0, 300, 350, 350, 360, 350, 20, false, "does not repeat windows"},
 	} {
 		r := byRules(t, search.Options{Max: c.max}, c.accepted, c.kept)
 		if !same(r.Passed, c.passed) || !same(r.Failed, c.failed) || !same(r.Estimate, c.answer) || len(r.Trials) != c.trials || r.Capped != c.capped {
@@ -137,7 +133,7 @@ func TestPaperRampUnknown(t *testing.T) {
 	if !math.IsNaN(r.Passed) || !math.IsNaN(r.Failed) {
 		t.Errorf("passed %v, failed %v; want neither", r.Passed, r.Failed)
 	}
-	wantWarning(t, r, "none is known to have kept the SLA")
+	wantWarning(t, r, "no load is known to keep the SLA")
 }
 
 func same(x, want float64) bool { return math.IsNaN(x) && math.IsNaN(want) || near(x, want) }
@@ -158,7 +154,7 @@ func TestPaperEnds(t *testing.T) {
 	if !r.Capped || r.Passed != 800 || !math.IsNaN(r.Estimate) {
 		t.Errorf("up to 1000: passed %v, answer %v, capped %v; want 800, NaN, true", r.Passed, r.Estimate, r.Capped)
 	}
-	wantWarning(t, r, "above the largest allowed, 1000")
+	wantWarning(t, r, "exceed the largest allowed, 1000")
 
 	r = run(t, newPaper(t, search.Options{MaxWindows: 7}), sharp(1000, nil))
 	if len(r.Trials) != 7 || r.Passed != 840 || r.Failed != 1600 || !math.IsNaN(r.Estimate) {

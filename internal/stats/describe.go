@@ -1,11 +1,14 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Summary describes values in their own unit.
@@ -24,50 +27,32 @@ func Describe(xs []float64) (Summary, error) {
 	if err := check(xs, 1); err != nil {
 		return Summary{}, fmt.Errorf("describing: %w", err)
 	}
-	mean, err := Mean(xs)
-	if err != nil {
-		return Summary{}, err
-	}
-	sd, err := PopulationSD(xs)
-	if err != nil {
+	mean, errMean := Mean(xs)
+	sd, errSD := PopulationSD(xs)
+	if err := cmp.Or(errMean, errSD); err != nil {
 		return Summary{}, err
 	}
 	return Summary{N: len(xs), Mean: mean, Min: slices.Min(xs), Max: slices.Max(xs), PopulationSD: sd}, nil
 }
 
 // Mean returns the arithmetic mean of at least one value.
-func Mean(xs []float64) (float64, error) {
-	if err := check(xs, 1); err != nil {
-		return 0, fmt.Errorf("mean: %w", err)
-	}
-	return finite(stat.Mean(xs, nil))
-}
+func Mean(xs []float64) (float64, error) { return statistic("mean", xs, 1, stat.Mean) }
 
 // PopulationSD returns the standard deviation with divisor n of at least one
 // value: √(Σ(x−x̄)²/n).
 func PopulationSD(xs []float64) (float64, error) {
-	if err := check(xs, 1); err != nil {
-		return 0, fmt.Errorf("population SD: %w", err)
-	}
-	return finite(stat.PopStdDev(xs, nil))
+	return statistic("population SD", xs, 1, stat.PopStdDev)
 }
 
 // SampleSD returns the standard deviation with divisor n−1 of at least two
 // values: √(Σ(x−x̄)²/(n−1)).
-func SampleSD(xs []float64) (float64, error) {
-	if err := check(xs, 2); err != nil {
-		return 0, fmt.Errorf("sample SD: %w", err)
-	}
-	return finite(stat.StdDev(xs, nil))
-}
+func SampleSD(xs []float64) (float64, error) { return statistic("sample SD", xs, 2, stat.StdDev) }
 
-// Covariance returns the sample covariance (divisor n−1) of at least two
-// pairs: Σ(x−x̄)(y−ȳ)/(n−1).
-func Covariance(xs, ys []float64) (float64, error) {
-	if err := checkPairs(xs, ys, 2); err != nil {
-		return 0, fmt.Errorf("covariance: %w", err)
+func statistic(name string, xs []float64, least int, of func(xs, weights []float64) float64) (float64, error) {
+	if err := check(xs, least); err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
 	}
-	return finite(stat.Covariance(xs, ys, nil))
+	return finite(of(xs, nil))
 }
 
 // RatioOfMeans returns mean(num)/mean(den) of at least one pair. It is the
@@ -141,4 +126,58 @@ func MeanInterval(xs []float64, level float64) (mean float64, ci Interval, err e
 		return mean, none, ErrNoSpread
 	}
 	return mean, Interval{mean - half, mean + half}, nil
+}
+
+// Interpolate returns the value at x of the line through the points (xs[i],
+// ys[i]), which must be at least two, xs ascending; beyond the ends it is the
+// nearest end's value. Where two points share an x, the later one counts.
+//
+// The search begins at index from, and the index it returns serves the next
+// call with an x no smaller, so that a walk along the line looks at each point
+// once.
+func Interpolate(xs, ys []float64, x float64, from int) (y float64, next int) {
+	i := from
+	for i+2 < len(xs) && xs[i+1] < x {
+		i++
+	}
+	x0, x1 := xs[i], xs[i+1]
+	if x1 <= x0 {
+		return ys[i+1], i
+	}
+	share := min(max((x-x0)/(x1-x0), 0), 1)
+	return ys[i] + share*(ys[i+1]-ys[i]), i
+}
+
+// TQuantile returns the p-quantile of Student's t distribution with nu > 0
+// degrees of freedom, 0 < p < 1. gonum panics at nu = 0, which one node would
+// give; here it is an error.
+func TQuantile(p, nu float64) (float64, error) {
+	if !(p > 0 && p < 1) || !(nu > 0) || math.IsInf(nu, 1) {
+		return 0, fmt.Errorf("quantile of t at p %v with %v degrees of freedom: %w", p, nu, ErrArgument)
+	}
+	if p == 0.5 {
+		return 0, nil
+	}
+	return finite(distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Quantile(p))
+}
+
+// FQuantile returns the p-quantile of the F distribution with d1 and d2 > 0
+// degrees of freedom, 0 < p < 1.
+func FQuantile(p, d1, d2 float64) (float64, error) {
+	if !(p > 0 && p < 1) || !(d1 > 0) || !(d2 > 0) || math.IsInf(d1, 1) || math.IsInf(d2, 1) {
+		return 0, fmt.Errorf("quantile of F at p %v with %v and %v degrees of freedom: %w", p, d1, d2, ErrArgument)
+	}
+	return finite(distuv.F{D1: d1, D2: d2}.Quantile(p))
+}
+
+// NormalCDF returns Φ(z) by the complementary error function, which keeps its
+// relative precision far out in the lower tail.
+func NormalCDF(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
+
+// NormalQuantile returns Φ⁻¹(p), 0 < p < 1.
+func NormalQuantile(p float64) (float64, error) {
+	if !(p > 0 && p < 1) {
+		return 0, fmt.Errorf("quantile of the normal at p %v: %w", p, ErrArgument)
+	}
+	return finite(mathext.NormalQuantile(p))
 }

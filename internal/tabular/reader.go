@@ -26,6 +26,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -119,7 +120,7 @@ func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 		return slices.ContainsFunc(f.Required[1:], func(name string) bool { return slices.Contains(t.names, name) })
 	})
 	if form < 0 {
-		t.refuseAt(0, "the columns "+shortList(t.names)+" are not understood", allowed)
+		t.refuseAt(0, "unknown columns "+num.List(t.names), allowed)
 		return 0, t.Err()
 	}
 	t.setColumns(forms[form])
@@ -135,26 +136,17 @@ func (t *Reader) setColumns(f Form) {
 	t.columns, t.width = make(map[string]Column, len(t.names)), len(t.names)
 	for i, name := range t.names {
 		if _, twice := t.columns[name]; twice {
-			t.refuseAt(i, fmt.Sprintf("the column %q is there twice", name), allowed)
+			t.refuseAt(i, fmt.Sprintf("the column %q appears twice", name), allowed)
 		} else if !slices.Contains(f.Required, name) && !slices.Contains(f.Optional, name) {
-			t.refuseAt(i, fmt.Sprintf("the column %q is not understood", name), allowed)
+			t.refuseAt(i, fmt.Sprintf("unknown column %q", name), allowed)
 		}
 		t.columns[name] = Column(i)
 	}
 	for _, name := range f.Required {
 		if _, ok := t.columns[name]; !ok {
-			t.refuseAt(0, fmt.Sprintf("there is no column %q", name), allowed)
+			t.refuseAt(0, fmt.Sprintf("the column %q is missing", name), allowed)
 		}
 	}
-}
-
-// shortList joins up to five names.
-func shortList(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // Column finds a column of the form.
@@ -173,19 +165,12 @@ func (t *Reader) Next() bool {
 		if len(t.cells) == t.width {
 			return true
 		}
-		t.refuseAt(0, fmt.Sprintf("the line has %s", plural(len(t.cells), "value")), fmt.Sprintf("the header has %s", plural(t.width, "column")))
+		t.refuseAt(0, fmt.Sprintf("the line has %s", num.Count(len(t.cells), "value")), fmt.Sprintf("the header has %s", num.Count(t.width, "column")))
 	}
 	if t.rows == 0 && len(t.problems.InputErrors) == 0 && t.err == nil {
 		t.Refuse("the file has a header and no values", "add at least one line of values")
 	}
 	return false
-}
-
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // read reads the next row that is not blank, as spreadsheets leave rows of
@@ -221,7 +206,7 @@ func (t *Reader) fail(err error) {
 	case errors.As(err, &parse):
 		t.problems.add(&model.InputError{
 			File: t.name, Line: parse.Line, Col: t.characters(parse.StartLine, parse.Line, parse.Column),
-			Problem: parse.Err.Error(), Allowed: `a value with a quotation mark in it is written "like ""this"""`,
+			Problem: parse.Err.Error(), Allowed: `double each quotation mark inside a value: "like ""this"""`,
 		})
 	default:
 		t.err = fmt.Errorf("reading %s: %w", t.name, err)
@@ -262,11 +247,11 @@ func Number(text string) (v float64, ok bool) {
 func (t *Reader) RefuseCell(c Column, name, allowed string) {
 	switch {
 	case c == Absent:
-		t.refuseAt(0, "there is no "+name, "allowed is "+allowed)
+		t.refuseAt(0, name+" is missing", "use "+allowed)
 	case t.cells[c] == "":
-		t.refuseAt(int(c), name+" is empty", "allowed is "+allowed)
+		t.refuseAt(int(c), name+" is empty", "use "+allowed)
 	default:
-		t.refuseAt(int(c), fmt.Sprintf("%s is %q", name, t.cells[c]), "allowed is "+allowed)
+		t.refuseAt(int(c), fmt.Sprintf("%s is %q", name, t.cells[c]), "use "+allowed)
 	}
 }
 

@@ -75,19 +75,19 @@ func TestDialects(t *testing.T) {
 func TestPositions(t *testing.T) {
 	filler := strings.Repeat("größe,1\n", 40_000) // several buffers
 	for name, c := range map[string]struct{ text, want string }{
-		"at once":              {"node,value\nä,x\n", `t.csv:2:3: value is "x"; allowed is a number`},
-		"far":                  {"node,value\n" + filler + "ä,x\n", `t.csv:40002:3: value is "x"; allowed is a number`},
-		"behind comments":      {"node,value\n" + filler + "# ü\n\nää,x\n", `t.csv:40004:4: value is "x"; allowed is a number`},
-		"in a quoted row":      {"node,value\n\"a\nüü\",x\n", `t.csv:3:5: value is "x"; allowed is a number`},
-		"empty":                {"node,value\nö,\n", `t.csv:2:3: value is empty; allowed is a number`},
+		"at once":              {"node,value\nä,x\n", `t.csv:2:3: value is "x"; use a number`},
+		"far":                  {"node,value\n" + filler + "ä,x\n", `t.csv:40002:3: value is "x"; use a number`},
+		"behind comments":      {"node,value\n" + filler + "# ü\n\nää,x\n", `t.csv:40004:4: value is "x"; use a number`},
+		"in a quoted row":      {"node,value\n\"a\nüü\",x\n", `t.csv:3:5: value is "x"; use a number`},
+		"empty":                {"node,value\nö,\n", `t.csv:2:3: value is empty; use a number`},
 		"too few":              {"node,value\n" + filler + "ö\n", `t.csv:40002:1: the line has 1 value; the header has 2 columns`},
-		"a mark far in":        {"node,value\n" + filler + "öö\",1\n", "t.csv:40002:3: bare \" in non-quoted-field; a value with a quotation mark in it is written \"like \"\"this\"\"\""},
+		"a mark far in":        {"node,value\n" + filler + "öö\",1\n", "t.csv:40002:3: bare \" in non-quoted-field; double each quotation mark inside a value: \"like \"\"this\"\"\""},
 		"no text far in":       {"node,value\na,x\n" + filler + "\xff,1\n", "t.csv: the file is not UTF-8 text; save it as CSV in UTF-8"},
 		"cut in a character":   {"node,value\na,1\xc3", "t.csv: the file is not UTF-8 text; save it as CSV in UTF-8"},
 		"zero byte":            {"node,value\na,\x00\n", "t.csv: the file is not UTF-8 text; save it as CSV in UTF-8"},
-		"twice":                {"node,value,value\na,1,1\n", `t.csv:1:12: the column "value" is there twice; columns of this form: node, value, unit`},
-		"unknown column":       {"größe,node,value\n", `t.csv:1:1: the column "größe" is not understood; columns of this form: node, value, unit`},
-		"unknown form":         {"a,b\n", "t.csv:1:1: the columns a, b are not understood; node,value"},
+		"twice":                {"node,value,value\na,1,1\n", `t.csv:1:12: the column "value" appears twice; columns of this form: node, value, unit`},
+		"unknown column":       {"größe,node,value\n", `t.csv:1:1: unknown column "größe"; columns of this form: node, value, unit`},
+		"unknown form":         {"a,b\n", "t.csv:1:1: unknown columns a, b; node,value"},
 		"empty file":           {"\n# nothing\n", "t.csv: the file is empty; node,value"},
 		"a header and nothing": {"node,value\n\n", "t.csv: the file has a header and no values; add at least one line of values"},
 	} {

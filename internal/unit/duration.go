@@ -52,18 +52,18 @@ func durationProblem(s string) string {
 	m := numberUnitRE.FindStringSubmatch(s)
 	switch {
 	case strings.HasPrefix(s, "-"):
-		return "it must not be negative; allowed is " + DurationAllowed
+		return "it must not be negative; use " + DurationAllowed
 	case m == nil:
-		return "allowed is " + DurationAllowed
+		return "use " + DurationAllowed
 	case m[2] == "":
-		return "it has no unit; allowed is " + DurationAllowed
+		return "it has no unit; use " + DurationAllowed
 	}
 	for _, l := range longUnits {
 		if regexp.MustCompile(l.re).MatchString(m[2]) {
-			return fmt.Sprintf("did you mean %q? Allowed is %s", m[1]+l.unit, DurationAllowed)
+			return fmt.Sprintf("did you mean %q? Use %s", m[1]+l.unit, DurationAllowed)
 		}
 	}
-	return "allowed is " + DurationAllowed
+	return "use " + DurationAllowed
 }
 
 // String prints the shortest form that ParseDuration reads back: "2m", not

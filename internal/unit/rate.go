@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -48,7 +49,7 @@ func ParseRate(s string) (Rate, error) {
 		return Rate{}, err
 	}
 	if !rateRE.MatchString(s) {
-		return Rate{}, fmt.Errorf("%q is not a rate: allowed is %s", s, RateAllowed)
+		return Rate{}, fmt.Errorf("%q is not a rate: use %s", s, RateAllowed)
 	}
 	number, name := splitUnit(strings.TrimSuffix(s, "/s"))
 	base, factor := rateUnit(name)
@@ -56,7 +57,7 @@ func ParseRate(s string) (Rate, error) {
 	exact, _ := new(big.Rat).SetString(number) // the pattern guarantees a decimal number
 	value, _ := exact.Mul(exact, new(big.Rat).SetInt64(factor)).Float64()
 	if value >= maxRate {
-		return Rate{}, fmt.Errorf("%q is too large a rate: less than 10^18 a second is allowed", s)
+		return Rate{}, fmt.Errorf("%q is too large: a rate must be less than 10^18 a second", s)
 	}
 	return Rate{Value: value, Base: base}, nil
 }
@@ -68,20 +69,10 @@ func rateUnit(name string) (Base, int64) {
 	}
 	for _, base := range []Base{Bits, Operations} {
 		if prefix, ok := strings.CutSuffix(name, string(base)); ok {
-			return base, int64(math.Pow10(3 * prefixPower(prefix)))
+			return base, int64(math.Pow10(3 * slices.Index(decimalPrefixes, prefix)))
 		}
 	}
 	return "", 0
-}
-
-// prefixPower returns the power of 1000 that an SI prefix stands for.
-func prefixPower(prefix string) int {
-	for i, p := range decimalPrefixes {
-		if p == prefix {
-			return i
-		}
-	}
-	return 0
 }
 
 // BytesPerSecond converts a rate of bytes or bits. It fails for operations,
@@ -99,9 +90,9 @@ func (r Rate) BytesPerSecond() (float64, error) {
 // String prints the rate exactly, with the largest decimal prefix that leaves
 // a number of at least 1: "1.25GB/s". ParseRate reads it back.
 func (r Rate) String() string {
-	limit := prefixPower("T")
+	limit := slices.Index(decimalPrefixes, "T")
 	if r.Base == Operations {
-		limit = prefixPower("G")
+		limit = slices.Index(decimalPrefixes, "G")
 	}
 	// Division by a power of ten is undone exactly only if the result parses
 	// back to the same value; a prefix that loses a bit is not used.

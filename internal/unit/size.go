@@ -70,7 +70,7 @@ func ParseSize(s string) (Size, error) {
 		return 0, fmt.Errorf("%q is not a whole number of bytes", s)
 	}
 	if !bytes.Num().IsInt64() {
-		return 0, fmt.Errorf("%q is too large a size: less than 8EiB is allowed", s)
+		return 0, fmt.Errorf("%q is too large: a size must be less than 8EiB", s)
 	}
 	return Size(bytes.Num().Int64()), nil
 }
@@ -98,36 +98,28 @@ func sizeUnitNamed(name string) sizeUnit {
 // sizeProblem explains a string that has not the form of a size.
 func sizeProblem(s string) string {
 	if strings.HasPrefix(s, "-") {
-		return "it must not be negative; allowed is " + SizeAllowed
+		return "it must not be negative; use " + SizeAllowed
 	}
 	m := numberUnitRE.FindStringSubmatch(s)
 	if m == nil {
-		return "allowed is " + SizeAllowed
+		return "use " + SizeAllowed
 	}
 	number, name := m[1], m[2]
 	switch strings.ToLower(name) {
 	case "":
-		return "it has no unit; allowed is " + SizeAllowed
+		return "it has no unit; use " + SizeAllowed
 	case "k", "kb", "m", "g", "t":
-		p := strings.ToUpper(name[:1])
+		binary := strings.ToUpper(name[:1])
+		decimal := strings.Replace(binary, "K", "k", 1) // kilo alone is written small
 		return fmt.Sprintf("%s can mean a power of 1000 or of 1024; write %s%sB or %s%siB",
-			name, number, decimalPrefix(p), number, p)
+			name, number, decimal, number, binary)
 	}
 	for _, u := range sizeUnits {
 		if strings.EqualFold(u.name, name) {
-			return fmt.Sprintf("did you mean %q? Allowed is %s", number+u.name, SizeAllowed)
+			return fmt.Sprintf("did you mean %q? Use %s", number+u.name, SizeAllowed)
 		}
 	}
-	return "allowed is " + SizeAllowed
-}
-
-// decimalPrefix returns the SI prefix for an upper-case letter: kilo alone is
-// written small.
-func decimalPrefix(upper string) string {
-	if upper == "K" {
-		return "k"
-	}
-	return upper
+	return "use " + SizeAllowed
 }
 
 // String prints the size exactly, in the unit that needs the smallest whole

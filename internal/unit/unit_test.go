@@ -34,7 +34,7 @@ func TestParseDuration(t *testing.T) {
 
 func TestParseDurationErrors(t *testing.T) {
 	for in, want := range map[string]string{
-		"":          "allowed is",
+		"":          "use a number",
 		"5":         "it has no unit",
 		"0":         "it has no unit",
 		"-5s":       "must not be negative",
@@ -42,10 +42,10 @@ func TestParseDurationErrors(t *testing.T) {
 		"5sec":      `did you mean "5s"`,
 		"2 minutes": `did you mean "2m"`,
 		"3H":        `did you mean "3h"`,
-		"1d":        "allowed is",
-		"5s ":       "allowed is",
-		"1:30":      "allowed is",
-		".5s":       "allowed is",
+		"1d":        "use a number",
+		"5s ":       "use a number",
+		"1:30":      "use a number",
+		".5s":       "use a number",
 		"9999999h":  "too long",
 	} {
 		if got, err := ParseDuration(in); err == nil || !strings.Contains(err.Error(), want) {
@@ -100,7 +100,7 @@ func TestParseSize(t *testing.T) {
 
 func TestParseSizeErrors(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                             "allowed is",
+		"":                             "use a number",
 		"64":                           "it has no unit",
 		"64KB":                         "write 64kB or 64KiB",
 		"64K":                          "write 64kB or 64KiB",
@@ -111,10 +111,10 @@ func TestParseSizeErrors(t *testing.T) {
 		"0.3B":                         "not a whole number of bytes",
 		"0.3KiB":                       "not a whole number of bytes",
 		"8EiB":                         "too large",
-		"1e3B":                         "allowed is",
-		"1Mbit":                        "allowed is",
+		"1e3B":                         "use a number",
+		"1Mbit":                        "use a number",
 		"1  MB":                        "did you mean",
-		"1MB\n":                        "allowed is",
+		"1MB\n":                        "use a number",
 		strings.Repeat("9", 500) + "B": "too long",
 	} {
 		if got, err := ParseSize(in); err == nil || !strings.Contains(err.Error(), want) {

@@ -213,7 +213,7 @@ func (a Assignment) check() error {
 		return errors.New("no step, node key or workload kind")
 	}
 	if len(a.Peers) != len(a.Spec.Peers) || len(a.Clients) != len(a.Spec.Clients) {
-		return errors.New("the hosts are not those that the task names")
+		return errors.New("the hosts differ from those that the task names")
 	}
 	if a.Spec.Timeout <= 0 || (a.Barrier && a.ReadyTimeout <= 0) {
 		return errors.New("no timeout")

@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -18,21 +20,31 @@ import (
 // Refuse is what is wrong with the parameter of this key if bad is true, and nil
 // otherwise.
 func Refuse(bad bool, key, allowed, problem string, args ...any) error {
+	return Invalid(bad, key, fmt.Sprintf(problem, args...), "use "+allowed)
+}
+
+// Invalid is Refuse with another way to say what to do.
+func Invalid(bad bool, key, problem, instead string) error {
 	if !bad {
 		return nil
 	}
-	return &model.InputError{Path: key, Problem: fmt.Sprintf(problem, args...), Allowed: "allowed is " + allowed}
+	return &model.InputError{Path: key, Problem: problem, Allowed: instead}
+}
+
+// Getenv is a variable of an environment; ok is false where it is not set.
+func Getenv(environ []string, name string) (value string, ok bool) {
+	for _, v := range slices.Backward(environ) { // the last one counts
+		if value, ok = strings.CutPrefix(v, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
 }
 
 // LookPath finds a program on the PATH of the task's environment, which need
 // not be that of this process.
 func LookPath(name string, environ []string) (string, error) {
-	var path string
-	for _, v := range environ {
-		if p, ok := strings.CutPrefix(v, "PATH="); ok {
-			path = p // the last one counts
-		}
-	}
+	path, _ := Getenv(environ, "PATH")
 	for _, dir := range filepath.SplitList(path) {
 		file := filepath.Join(dir, name)
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
@@ -70,7 +82,7 @@ func FindVersion(ctx context.Context, name string, environ []string, form *regex
 		return "", fmt.Errorf("asking %s for its version: %w", path, err)
 	}
 	if version := strings.TrimSpace(string(out)); !form.MatchString(version) {
-		return "", fmt.Errorf("%s is %q, and %s is needed: %s", path, version, want, howToInstall(name))
+		return "", fmt.Errorf("%s is %q, but %s is needed: %s", path, version, want, howToInstall(name))
 	}
 	return path, nil
 }
@@ -100,9 +112,21 @@ func RunTool(ctx context.Context, cmd *exec.Cmd, r Reporter) error {
 func LastLine(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
-		return "it said nothing"
+		return "it printed nothing"
 	}
 	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// Pause waits, or less if the context ends: then it returns that.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Lines is a writer that takes output apart: it gives each line to Take, without its

@@ -21,7 +21,8 @@ package workload
 import (
 	"context"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -51,8 +52,7 @@ type Cleaner interface {
 // Paired is implemented by workloads that measure connections between nodes
 // rather than nodes.
 type Paired interface {
-	// Pairing says which nodes are connected. It is called on valid
-	// parameters.
+	// Pairing says which nodes are connected. It is called on valid parameters.
 	Pairing() Pairing
 }
 
@@ -167,14 +167,7 @@ func NewRegistry(kinds ...Kind) Registry {
 }
 
 // Names returns the names of all kinds, sorted.
-func (r Registry) Names() []string {
-	names := make([]string, 0, len(r))
-	for n := range r {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
-}
+func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
 
 // Sharer is implemented by workloads whose tasks of one step can offer one load
 // together: each its part.

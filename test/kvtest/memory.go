@@ -67,11 +67,6 @@ func (m *Memory) Connect(context.Context, kv.Shape) (kv.Session, error) {
 // Admin opens a connection.
 func (m *Memory) Admin(context.Context) (kv.Admin, error) { return &memoryAdmin{m}, m.connect() }
 
-// Loader opens a connection.
-func (m *Memory) Loader(context.Context, kv.Shape) (kv.Loader, error) {
-	return &memoryLoader{m}, m.connect()
-}
-
 // use waits until the store answers, and locks it.
 func (m *Memory) use(ctx context.Context) (unlock func(), err error) {
 	m.mu.Lock()
@@ -195,18 +190,14 @@ func (a *memoryAdmin) set(ctx context.Context, description string, records map[s
 
 func (a *memoryAdmin) Close() error { return nil }
 
-type memoryLoader struct{ m *Memory }
-
-func (l *memoryLoader) Load(ctx context.Context, rows []kv.Row) error {
-	unlock, err := l.m.use(ctx)
+func (a *memoryAdmin) Load(ctx context.Context, _ kv.Shape, rows []kv.Row) error {
+	unlock, err := a.m.use(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	for _, row := range rows {
-		l.m.records[row.Key] = cloneRecord(row.Fields)
+		a.m.records[row.Key] = cloneRecord(row.Fields)
 	}
 	return nil
 }
-
-func (l *memoryLoader) Close() error { return nil }

@@ -251,7 +251,7 @@ func testStop(t *testing.T, s Subject) {
 	if x, err := store.Connect(ctx, tiny.Shape); err == nil || load.KindOf(err) != load.ErrConnect {
 		t.Errorf("Connect = %v, %v, want an error of kind connect", x, err)
 	}
-	if _, err := kv.Load(ctx, store, tiny, kv.LoadOptions{}); !errors.Is(err, model.ErrUnavailable) {
+	if _, err := kv.Load(ctx, store, tiny, 0); !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("Load = %v, want ErrUnavailable", err)
 	}
 }

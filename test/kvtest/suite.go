@@ -68,11 +68,20 @@ func Run(t *testing.T, s Subject) {
 // prepare loads a set into a store and fails the test where that fails.
 func prepare(t testing.TB, store kv.Store, set kv.Dataset) (fresh bool) {
 	t.Helper()
-	fresh, err := kv.Load(t.Context(), store, set, kv.LoadOptions{Connections: 3})
+	fresh, err := kv.Load(t.Context(), store, set, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return fresh
+}
+
+// Drop removes from a store everything that Load has written.
+func Drop(ctx context.Context, store kv.Store) error {
+	a, err := store.Admin(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.Drop(ctx), a.Close())
 }
 
 // admin opens a connection that is closed with the test.
@@ -178,7 +187,7 @@ func CheckDenied(t *testing.T, store kv.Store, secret string) {
 	if !errors.Is(err, model.ErrDenied) || load.KindOf(err) != load.ErrConnect {
 		t.Errorf("Connect = %v, want ErrDenied of kind connect", err)
 	}
-	_, loadErr := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{})
+	_, loadErr := kv.Load(t.Context(), store, kv.DefaultDataset(), 0)
 	if !errors.Is(loadErr, model.ErrDenied) {
 		t.Errorf("Load = %v, want ErrDenied", loadErr)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/test/queueing"
 )
 
 // offer lets n requests arrive at the desk, without any time passing.
@@ -26,7 +26,7 @@ func offer(b Behaviour, arrivals load.Arrivals, rate float64, n int) []Request {
 	return requests
 }
 
-// theory is what queueing theory says of a queue; see package stats.
+// theory is what queueing theory says of a queue; see package queueing.
 type theory interface {
 	MeanWait() (float64, error)
 	WaitQuantile(p float64) (float64, error)
@@ -46,8 +46,8 @@ func TestDeskObeysQueueingTheory(t *testing.T) {
 		for _, rho := range []float64{.3, .6, .8} {
 			rate := rho * float64(workers) / service.Seconds()
 			for times, want := range map[Times]theory{
-				Constant:    stats.MDc{Servers: workers, Rate: rate, Service: service.Seconds()},
-				Exponential: stats.MMc{Servers: workers, Rate: rate, Service: service.Seconds()},
+				Constant:    queueing.MDc{Servers: workers, Rate: rate, Service: service.Seconds()},
+				Exponential: queueing.MMc{Servers: workers, Rate: rate, Service: service.Seconds()},
 			} {
 				b := Behaviour{Workers: workers, Service: service, Times: times, Seed: 7}
 				checkWaits(t, fmt.Sprintf("%T%+v", want, want), offer(b, load.Poisson, rate, n), want)
@@ -101,7 +101,7 @@ func TestDeskRefusesAsErlangSays(t *testing.T) {
 			t.Fatalf("%+v: neither served nor refused at once", r)
 		}
 	}
-	want, err := stats.ErlangB(workers, 4)
+	want, err := queueing.ErlangB(workers, 4)
 	near(t, "share refused", float64(refused)/n, want, err)
 }
 

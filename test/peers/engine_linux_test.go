@@ -70,7 +70,7 @@ func execute(t *testing.T, b box, params map[string]any) runner.Outcome {
 	}
 	p, err := runner.Start(t.Context(), runner.Config{
 		Command: b.command(binary, "run-workload"),
-		Task:    "bench-load", Attempt: 1, Node: "generator",
+		Task:    "bench-load", Node: "generator",
 		Spec: model.Spec{Workload: "load", Kind: "load", Params: params, Timeout: 10 * time.Minute, Parts: 1},
 		Dir:  t.TempDir(), Environ: os.Environ(),
 	})

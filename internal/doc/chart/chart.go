@@ -12,6 +12,12 @@
 // themes and on paper.
 package chart
 
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
 // Chart is one drawing. Every value that is not finite is left out: there is
 // nothing true to draw.
 type Chart struct {
@@ -211,4 +217,45 @@ type Layer struct {
 	// Stack: bands and standing bars stand on the stacked layers before them.
 	// Points with the same X stand on each other, away from 0 towards Y.
 	Stack bool `json:"stack,omitempty"`
+}
+
+// MostLines is how many series get a line, and a name in the legend, each.
+const MostLines = 8
+
+// Steps are the lines of several nodes over common bins: edges has one more
+// than every line. Up to eight have a line and a name in the legend each; of
+// more the median is drawn, and a band from the least to the greatest.
+func Steps(edges []float64, names []string, lines [][]float64) []Layer {
+	if len(edges) < 2 {
+		return nil
+	}
+	from, to := edges[:len(edges)-1], edges[1:]
+	if len(lines) <= MostLines {
+		var out []Layer
+		for i, line := range lines {
+			name, _ := pick(names, i)
+			out = append(out, Layer{Mark: Step, Role: Series(i), Name: name, X: from, X2: to, Y: line})
+		}
+		return out
+	}
+	var low, mid, high Values
+	for i := range from {
+		var values []float64
+		for _, line := range lines {
+			if v := at(line, i); finite(v) {
+				values = append(values, v)
+			}
+		}
+		if len(values) == 0 {
+			values = []float64{math.NaN()}
+		}
+		slices.Sort(values)
+		n := len(values)
+		low, high = append(low, values[0]), append(high, values[n-1])
+		mid = append(mid, (values[(n-1)/2]+values[n/2])/2)
+	}
+	return []Layer{
+		{Mark: Band, Role: Parallel, Name: fmt.Sprintf("from the least to the greatest of %d nodes", len(lines)), X: from, X2: to, Y: low, Y2: high},
+		{Mark: Step, Name: "median of the nodes", X: from, X2: to, Y: mid},
+	}
 }

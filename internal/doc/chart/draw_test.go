@@ -170,7 +170,7 @@ func TestStackAddsUp(t *testing.T) {
 // Of more than eight lines the least, the median and the greatest are drawn.
 func TestStepsOfMany(t *testing.T) {
 	var lines [][]float64
-	for i := range mostLines + 1 {
+	for i := range MostLines + 1 {
 		lines = append(lines, []float64{float64(i), nan})
 	}
 	got := Steps([]float64{0, 1, 2}, nil, lines)

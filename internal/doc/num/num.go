@@ -10,6 +10,7 @@
 package num
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -42,15 +43,16 @@ type Scale struct {
 // ones; seconds become ms, µs or ns. Any other unit is kept as it is; from 100,000 on a separate prefix
 // stands before it ("1.2 M events/s"), as digits beyond that are not measured.
 func For(unit string, values ...float64) Scale {
-	top := largest(values)
-	base, rate := strings.CutSuffix(unit, "/s")
-	suffix := ""
-	if rate {
-		suffix = "/s"
+	top := 0.0
+	for _, v := range values {
+		if Finite(v) {
+			top = max(top, math.Abs(v))
+		}
 	}
+	base, rate := strings.CutSuffix(unit, "/s")
 	switch base {
 	case "op", "ops", "flop", "FLOP", "bit", "Hz", "IO", "io":
-		return pick(si, top, base+suffix)
+		return pick(si, top, unit)
 	case "B", "byte", "bytes":
 		if rate {
 			return pick(si, top, "B/s")
@@ -58,7 +60,7 @@ func For(unit string, values ...float64) Scale {
 		return pick(binary, top, "B")
 	case "s":
 		if !rate {
-			return pickSmall(top)
+			return pick(small, top, "s")
 		}
 	}
 	if unit == "1/s" { // of a duration: work per second
@@ -80,28 +82,16 @@ func pick(steps []step, top float64, unit string) Scale {
 	return Scale{1, unit}
 }
 
-// pickSmall is pick for seconds, which are divided and not multiplied.
-func pickSmall(top float64) Scale {
-	for _, s := range small {
-		if top >= s.factor {
-			return Scale{s.factor, s.prefix + "s"}
-		}
-	}
-	return Scale{1, "s"}
-}
-
-func largest(values []float64) float64 {
-	top := 0.0
-	for _, v := range values {
-		if Finite(v) {
-			top = max(top, math.Abs(v))
-		}
-	}
-	return top
-}
-
 // Finite reports whether v is a number that can be printed or drawn.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Optional prints a value that may be missing.
+func Optional(v *float64, print func(float64) string) string {
+	if v == nil || !Finite(*v) {
+		return Missing
+	}
+	return print(*v)
+}
 
 // Number prints v without unit, rounded to where sd, its standard deviation,
 // has two significant digits, but to no fewer than three and no more than four
@@ -114,8 +104,14 @@ func (s Scale) Number(v, sd float64) string {
 	return fixed(v, decimals(v, sd))
 }
 
-// Value is Number with the unit.
-func (s Scale) Value(v, sd float64) string { return s.join(s.Number(v, sd)) }
+// Value is Number with the unit; a missing number has none.
+func (s Scale) Value(v, sd float64) string {
+	number := s.Number(v, sd)
+	if number == Missing || s.Unit == "" {
+		return number
+	}
+	return number + " " + s.Unit
+}
 
 // Spread prints mean and standard deviation with the same decimals:
 // "12.34 ±0.05".
@@ -138,14 +134,6 @@ func (s Scale) Deviation(mean, sd float64) string {
 		return Missing
 	}
 	return fixed(sd/s.Factor, decimals(mean/s.Factor, sd/s.Factor))
-}
-
-// join appends the scale's unit to a printed number; a missing one has none.
-func (s Scale) join(number string) string {
-	if number == Missing || s.Unit == "" {
-		return number
-	}
-	return number + " " + s.Unit
 }
 
 // Tick prints a value of an axis with just the digits that its step, a round
@@ -219,20 +207,13 @@ func Seconds(s float64) string {
 	case s == 0:
 		return "0 s"
 	case s < 59.95:
-		return pickSmall(max(s, 1e-9)).Value(s, 0)
+		return pick(small, max(s, 1e-9), "s").Value(s, 0)
 	case s < 3600:
 		total := int(math.Round(s))
-		return strconv.Itoa(total/60) + " min " + twoDigits(total%60) + " s"
+		return fmt.Sprintf("%d min %02d s", total/60, total%60)
 	}
 	minutes := int(math.Round(s / 60))
-	return strconv.Itoa(minutes/60) + " h " + twoDigits(minutes%60) + " min"
-}
-
-func twoDigits(n int) string {
-	if n < 10 {
-		return "0" + strconv.Itoa(n)
-	}
-	return strconv.Itoa(n)
+	return fmt.Sprintf("%d h %02d min", minutes/60, minutes%60)
 }
 
 // Bytes prints a size with a binary prefix: "15.6 GiB", "512 B".

@@ -67,7 +67,7 @@ func (p page) panel(panel doc.Panel, d chart.Drawing) node {
 		parts[0] = class("panel", "span"+strconv.Itoa(min(n, mostColumns)))
 	}
 	if panel.Title != "" || panel.Words != "" {
-		parts = append(parts, captionOf(panel.Title, panel.Words, roleClass(panel.Role)))
+		parts = append(parts, captionOf(panel.Title, panel.Words, captions[panel.Role]))
 	}
 	switch {
 	case len(d.Rows) > 0:
@@ -133,11 +133,6 @@ var roleTones = map[chart.Role]doc.Tone{
 	chart.Good: doc.Good, chart.Bad: doc.Bad, chart.Better: doc.Gain, chart.Unknown: doc.Doubt, chart.Faint: doc.Faint,
 }
 
-// roles that colour captions; names of roles are no classes otherwise.
-func roleClass(r chart.Role) string {
-	switch r {
-	case chart.Serial, chart.Parallel, chart.Good, chart.Bad:
-		return string(r)
-	}
-	return ""
-}
+// captions are the classes of captions with a role; names of roles are no classes
+// otherwise.
+var captions = map[chart.Role]string{chart.Serial: "serial", chart.Parallel: "parallel", chart.Good: "good", chart.Bad: "bad"}

@@ -50,7 +50,7 @@ func newGrid(t *doc.Table) grid {
 		}
 		shown = append(shown, i)
 		g.cols = append(g.cols, gridColumn{
-			keys: []string{c.Key}, head: cleanLines(strings.Split(c.Head, "\n")), tip: c.Tip, right: c.Right, drop: c.Drop, wrap: c.Wrap,
+			keys: []string{c.Key}, head: term.CleanLines(c.Head), tip: c.Tip, right: c.Right, drop: c.Drop, wrap: c.Wrap,
 		})
 	}
 	for _, r := range t.Rows {
@@ -69,14 +69,6 @@ func newGrid(t *doc.Table) grid {
 	return g
 }
 
-func cleanLines(lines []string) []string {
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[i] = term.Clean(l)
-	}
-	return out
-}
-
 // fit returns the table in the first form that fits the width (0: no limit):
 // one line a row; long texts broken; the lines of cells below each other;
 // columns stacked, group by group; columns left out. ok is false where even
@@ -90,7 +82,11 @@ func fit(t *doc.Table, width int) (g grid, ok bool) {
 		return g, true
 	}
 	g = stack(t, width)
-	for level := maxDrop(g.cols); ; level-- {
+	level := 0
+	for _, c := range g.cols {
+		level = max(level, c.drop)
+	}
+	for ; ; level-- {
 		if g.fits(width) {
 			return g, true
 		}
@@ -287,12 +283,4 @@ func (g grid) keep(kept func(i int) bool) grid {
 		out.rows = append(out.rows, r)
 	}
 	return out
-}
-
-func maxDrop(cols []gridColumn) int {
-	n := 0
-	for _, c := range cols {
-		n = max(n, c.drop)
-	}
-	return n
 }

@@ -6,11 +6,11 @@ import (
 	"encoding/base64"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
 )
 
@@ -159,7 +159,7 @@ func (p page) alerts(warnings []doc.Warning) node {
 		}
 		list = append(list, el("li", item...))
 	}
-	return el("section", class("alerts"), is("aria-label", "Warnings"), el("h2", text(plural(len(warnings), "warning"))), el("ul", list...))
+	return el("section", class("alerts"), is("aria-label", "Warnings"), el("h2", text(num.Count(len(warnings), "warning"))), el("ul", list...))
 }
 
 func (p page) sections(sections []doc.Section) node {
@@ -236,7 +236,7 @@ func (p page) block(b doc.Block, level int) node {
 	case b.Figure != nil && len(b.Figure.Panels) > 0:
 		return p.figure(*b.Figure)
 	case b.Code != nil:
-		return el("pre", is("tabindex", "0"), el("code", codeLines(b.Code.Text)))
+		return el("pre", is("tabindex", "0"), el("code", between(term.CleanLines(b.Code.Text), raw("\n"))))
 	case b.Part != nil:
 		return p.section(*b.Part, level+1)
 	case b.Fold != nil:
@@ -268,11 +268,12 @@ func fields(fields []doc.Field) node {
 	return el("dl", parts...)
 }
 
-func codeLines(s string) node {
+// between are lines with something between them.
+func between(lines []string, separator node) group {
 	var out group
-	for i, l := range term.CleanLines(s) {
+	for i, l := range lines {
 		if i > 0 {
-			out = append(out, raw("\n"))
+			out = append(out, separator)
 		}
 		out = append(out, text(l))
 	}
@@ -306,7 +307,7 @@ func (p page) table(t *doc.Table) node {
 	}
 	head := []any{}
 	for _, c := range g.cols {
-		head = append(head, el("th", is("scope", "col"), class(numeric(c)), is("title", c.tip), lineBreaks(c.head)))
+		head = append(head, el("th", is("scope", "col"), class(numeric[c.right]), is("title", c.tip), between(c.head, el("br"))))
 	}
 	rows := []any{}
 	for _, r := range g.rows {
@@ -322,23 +323,8 @@ func (p page) table(t *doc.Table) node {
 		el("button", is("type", "button"), class("copy"), bare("hidden", true), is("data-tsv", tsv(t)), text("Copy table")))
 }
 
-func numeric(c gridColumn) string {
-	if c.right {
-		return "num"
-	}
-	return ""
-}
-
-func lineBreaks(lines []string) node {
-	var out group
-	for i, l := range lines {
-		if i > 0 {
-			out = append(out, el("br"))
-		}
-		out = append(out, text(l))
-	}
-	return out
-}
+// numeric is the class of columns of numbers.
+var numeric = map[bool]string{true: "num"}
 
 // cell has its first line in the tone of the cell, the others fainter.
 func (p page) cell(col gridColumn, c gridCell) node {
@@ -364,7 +350,7 @@ func (p page) cell(col gridColumn, c gridCell) node {
 	if c.href != "" {
 		content = p.link(c.href, lines)
 	}
-	return el("td", class(numeric(col), string(tone), map[bool]string{true: "wrap"}[col.wrap > 0]), content)
+	return el("td", class(numeric[col.right], string(tone), map[bool]string{true: "wrap"}[col.wrap > 0]), content)
 }
 
 // minus sets the sign of negative numbers as long as a plus.
@@ -382,11 +368,4 @@ func minus(s string) string {
 // not before the sign of a number.
 func alphanumeric(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
 )
 
@@ -36,7 +37,7 @@ func Markdown(w io.Writer, d *doc.Document) error {
 	for _, x := range d.Warnings {
 		warnings = append(warnings, about(x)+term.Clean(x.Text))
 	}
-	m.quote(plural(len(warnings), "warning"), warnings)
+	m.quote(num.Count(len(warnings), "warning"), warnings)
 	for _, s := range d.Sections {
 		m.section(s, 2)
 	}

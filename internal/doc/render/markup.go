@@ -112,29 +112,15 @@ func (g group) write(b *strings.Builder) {
 // Characters that must not reach a reader become the replacement character; in
 // texts, Clean has written them out before.
 func escape(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '&':
-			b.WriteString("&amp;")
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '>':
-			b.WriteString("&gt;")
-		case r == '"':
-			b.WriteString("&#34;")
-		case r == '\'':
-			b.WriteString("&#39;")
-		case r == '\n' || r == '\t':
-			fmt.Fprintf(&b, "&#%d;", r)
-		case term.Unsafe(r):
-			b.WriteRune('\ufffd')
-		default:
-			b.WriteRune(r)
+	return entities.Replace(strings.Map(func(r rune) rune {
+		if term.Unsafe(r) && r != '\n' && r != '\t' {
+			return '\ufffd'
 		}
-	}
-	return b.String()
+		return r
+	}, s))
 }
+
+var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "\n", "&#10;", "\t", "&#9;")
 
 // href is a link within the page; any other address is no link.
 func href(address string) attr {

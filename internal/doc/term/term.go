@@ -13,14 +13,23 @@ import (
 // ends and the marks that reorder text are written out (`\x1b`, `\u202e`),
 // so that output of a benchmark cannot act on the reader's terminal.
 func Clean(s string) string {
-	if clean(s) {
+	if !strings.ContainsFunc(s, Unsafe) {
 		return s
 	}
 	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		writeSafe(&b, r, s[i:i+size])
-		i += size
+	for i, r := range s {
+		switch {
+		case !Unsafe(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(r)), r < 0x80: // an invalid byte
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
 	}
 	return b.String()
 }
@@ -35,15 +44,6 @@ func CleanLines(s string) []string {
 	return lines
 }
 
-func clean(s string) bool {
-	for _, r := range s {
-		if Unsafe(r) {
-			return false
-		}
-	}
-	return true
-}
-
 // Unsafe reports what Clean must write out. RuneError stands for an
 // invalid byte; a genuine U+FFFD is treated alike, which harms nobody.
 func Unsafe(r rune) bool {
@@ -52,21 +52,6 @@ func Unsafe(r rune) bool {
 	}
 	return unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r) ||
 		r == '\u2028' || r == '\u2029' || r == '\ufeff'
-}
-
-func writeSafe(b *strings.Builder, r rune, raw string) {
-	switch {
-	case !Unsafe(r):
-		b.WriteRune(r)
-	case r == '\n':
-		b.WriteString(`\n`)
-	case r == '\t':
-		b.WriteString(`\t`)
-	case r == utf8.RuneError && len(raw) == 1, r < 0x80:
-		fmt.Fprintf(b, `\x%02x`, raw[0])
-	default:
-		fmt.Fprintf(b, `\u%04x`, r)
-	}
 }
 
 // Width is how many columns of a terminal a string takes.

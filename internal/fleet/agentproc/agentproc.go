@@ -132,7 +132,7 @@ func (s *Set) add(ctx context.Context, p *process, ended func(model.NodeID)) err
 // that Down either sees the process or prevents it.
 func (s *Set) launch(ctx context.Context, p *process) error {
 	if s.stopping {
-		return errors.New("the fleet is going down")
+		return errors.New("the fleet is shutting down")
 	}
 	log, err := os.OpenFile(filepath.Join(p.dir, LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -193,18 +193,18 @@ func (s *Set) supervise(ctx context.Context, p *process, ended func(model.NodeID
 		if stopping {
 			return
 		}
-		s.cfg.Log.Warn("an agent has ended by itself", "node", p.id, "err", err, "log", filepath.Join(p.dir, LogFile))
+		s.cfg.Log.Warn("an agent stopped unexpectedly", "node", p.id, "err", err, "log", filepath.Join(p.dir, LogFile))
 		ended(p.id)
 		ends = append(ends, time.Now())
 		if n := len(ends); n > maxRestarts && ends[n-1].Sub(ends[n-1-maxRestarts]) < restartWindow {
-			s.cfg.Log.Error("the agent ends over and over; not started again", "node", p.id)
+			s.cfg.Log.Error("the agent keeps stopping; it is not restarted", "node", p.id)
 			return
 		}
 		s.mu.Lock()
 		err = s.launch(ctx, p)
 		s.mu.Unlock()
 		if err != nil {
-			s.cfg.Log.Error("starting an agent again", "node", p.id, "err", err)
+			s.cfg.Log.Error("restarting an agent", "node", p.id, "err", err)
 			return
 		}
 	}

@@ -27,7 +27,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -56,8 +55,7 @@ type Config struct {
 type Fleet struct {
 	cfg   Config
 	hosts []lab.Host
-
-	mu    sync.Mutex
+	// Nil before Up has made them.
 	lab   *lab.Lab
 	relay *queue.Relay
 	set   *agentproc.Set
@@ -102,34 +100,26 @@ func (f *Fleet) Services() map[string]string {
 }
 
 // Up makes the hosts, starts the services and then the agents. ended is called
-// whenever an agent has ended by itself; it is started again, unless it ends
+// whenever an agent stopped unexpectedly; it is started again, unless it ends
 // over and over. What an Up that fails has made is removed by Down.
 func (f *Fleet) Up(ctx context.Context, ended func(model.NodeID)) error {
 	id := NewID()
-	if f.cfg.Say != nil {
-		f.cfg.Say(fmt.Sprintf("lab %s: %s", id, describe(f.hosts)))
-	}
+	f.cfg.Say(fmt.Sprintf("lab %s: %s", id, describe(f.hosts)))
 	cfg := f.cfg.Agents
 	built, err := lab.Up(ctx, lab.Config{
 		ID: id, Spec: f.cfg.Spec, Services: f.cfg.Services,
 		Environ: cfg.Environ, Log: cfg.Log,
-		Ended: func(_ model.NodeID, err error) {
-			if f.cfg.Trouble != nil {
-				f.cfg.Trouble(oneLine{err})
-			}
-		},
+		Ended: func(_ model.NodeID, err error) { f.cfg.Trouble(oneLine{err}) },
 	})
 	if err != nil {
 		return oneLine{err} // it names the lab
 	}
-	f.mu.Lock()
 	f.lab = built
-	f.mu.Unlock()
 	// A socket among the lab's own files: whatever removes those removes it, and
 	// the path is short, as that of a socket must be. Its folder is private.
 	dir := filepath.Join(built.Manifest().Dir, "queue")
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return fmt.Errorf("making a way from the lab to the server: %w", err)
+		return fmt.Errorf("connecting the lab to the server: %w", err)
 	}
 	relay, err := queue.StartRelay(filepath.Join(dir, "sock"), f.cfg.Server, cfg.Log)
 	if err != nil {
@@ -141,15 +131,12 @@ func (f *Fleet) Up(ctx context.Context, ended func(model.NodeID)) error {
 			Args: l.Args, Environ: l.Environ, Stdin: l.Stdin, Stdout: l.Output, Stderr: l.Output,
 		})
 	}
-	set := agentproc.New(cfg)
-	f.mu.Lock()
-	f.relay, f.set = relay, set
-	f.mu.Unlock()
+	f.relay, f.set = relay, agentproc.New(cfg)
 	var agents []agentproc.Agent
 	for _, n := range f.Nodes() {
 		agents = append(agents, agentproc.Agent{Node: n, Volumes: built.Volumes(n.ID)})
 	}
-	return set.Up(ctx, agents, ended)
+	return f.set.Up(ctx, agents, ended)
 }
 
 // NewID returns a random name for a lab, short enough to be typed: 32^6, a
@@ -187,20 +174,14 @@ const removeWait = 30 * time.Second
 // removes everything that Up made. The lab goes even if the agents took all of
 // ctx: what stayed would have to wait for the next sweep.
 func (f *Fleet) Down(ctx context.Context) error {
-	f.mu.Lock()
-	built, relay, set := f.lab, f.relay, f.set
-	f.mu.Unlock()
 	var errs []error
-	if set != nil {
-		errs = append(errs, set.Down(ctx))
+	if f.set != nil {
+		errs = append(errs, f.set.Down(ctx), f.relay.Close())
 	}
-	if relay != nil {
-		errs = append(errs, relay.Close())
-	}
-	if built != nil {
+	if f.lab != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWait)
 		defer cancel()
-		errs = append(errs, built.Down(ctx))
+		errs = append(errs, f.lab.Down(ctx))
 	}
 	return errors.Join(errs...)
 }

@@ -85,22 +85,22 @@ func testOthers(t *testing.T, server *cassandratest.Server) {
 		"CREATE KEYSPACE others WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
 		"CREATE TABLE others.scalebench_kv (precious int PRIMARY KEY)")
 	store := open(t, url(server)+"/others")
-	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{}); !errors.Is(err, model.ErrUsage) {
+	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Load = %v, want ErrUsage", err)
 	}
-	if err := kv.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
+	if err := kvtest.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Drop = %v, want ErrUsage", err)
 	}
 	query(t, server, "DROP TABLE others.scalebench_kv", "CREATE TABLE others.more (precious int PRIMARY KEY)")
-	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{}); err != nil {
+	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0); err != nil {
 		t.Errorf("Load into a keyspace of somebody's own: %v", err)
 	}
-	if err := kv.Drop(t.Context(), store); err != nil {
+	if err := kvtest.Drop(t.Context(), store); err != nil {
 		t.Errorf("Drop: %v", err)
 	}
 	query(t, server, "DROP TABLE others.more") // it is there
 	missing := open(t, url(server)+"/nobody_made_it")
-	if _, err := kv.Load(t.Context(), missing, kv.DefaultDataset(), kv.LoadOptions{}); !errors.Is(err, model.ErrUsage) {
+	if _, err := kv.Load(t.Context(), missing, kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Load into a keyspace that is not there = %v, want ErrUsage", err)
 	}
 }
@@ -118,7 +118,7 @@ func testNotLoaded(t *testing.T, server *cassandratest.Server) {
 func testSeveral(t *testing.T, server *cassandratest.Server) {
 	store := open(t, strings.Replace(url(server), "@", "@127.0.0.1,", 1))
 	set := kv.Dataset{Records: 50, Shape: kv.Shape{Fields: 2, FieldSize: 16}}
-	if _, err := kv.Load(t.Context(), store, set, kv.LoadOptions{}); err != nil {
+	if _, err := kv.Load(t.Context(), store, set, 0); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.Connect(t.Context(), set.Shape)
@@ -132,7 +132,7 @@ func testSeveral(t *testing.T, server *cassandratest.Server) {
 			t.Fatalf("record %d: %q, %v", i, into, err)
 		}
 	}
-	if err := kv.Drop(t.Context(), store); err != nil {
+	if err := kvtest.Drop(t.Context(), store); err != nil {
 		t.Error(err)
 	}
 }
@@ -142,11 +142,11 @@ func testSeveral(t *testing.T, server *cassandratest.Server) {
 func testLoad(t *testing.T, server *cassandratest.Server) {
 	store := open(t, url(server)+"?consistency=one")
 	set := kv.DefaultDataset()
-	if _, err := kv.Load(t.Context(), store, set, kv.LoadOptions{Connections: 2}); err != nil {
+	if _, err := kv.Load(t.Context(), store, set, 0); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := kv.Drop(context.WithoutCancel(t.Context()), store); err != nil {
+		if err := kvtest.Drop(context.WithoutCancel(t.Context()), store); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -248,7 +248,7 @@ func BenchmarkCassandra(b *testing.B) {
 		b.Fatal(err)
 	}
 	set := kv.DefaultDataset()
-	if _, err := kv.Load(b.Context(), store, set, kv.LoadOptions{}); err != nil {
+	if _, err := kv.Load(b.Context(), store, set, 0); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("connect", func(b *testing.B) {

@@ -84,10 +84,7 @@ func (x *session) Insert(ctx context.Context, key string, record kv.Record) erro
 
 func (x *session) exec(ctx context.Context, statement string, args ...any) error {
 	defer x.sockets.closeAfter(ctx)()
-	if err := x.Query(statement, args...).ExecContext(ctx); err != nil {
-		return kv.Fault(ctx, err, kindOf)
-	}
-	return nil
+	return kv.Fault(ctx, x.Query(statement, args...).ExecContext(ctx), kindOf)
 }
 
 // conn is a session of the library and the sockets below it.
@@ -102,8 +99,7 @@ func connect(ctx context.Context, config *gocql.ClusterConfig) (*conn, error) {
 	s := &sockets{}
 	s.dialer.Timeout = config.ConnectTimeout
 	config.Dialer = s
-	seen := &failures{}
-	config.ConnectObserver = seen
+	config.ConnectObserver = s
 	defer s.closeAfter(ctx)()
 	session, err := config.CreateSession()
 	if err == nil && ctx.Err() != nil { // just now
@@ -112,7 +108,7 @@ func connect(ctx context.Context, config *gocql.ClusterConfig) (*conn, error) {
 	}
 	if err != nil {
 		s.close()
-		return nil, errors.Join(seen.last(), err)
+		return nil, errors.Join(s.lastFailure(), err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,28 +123,6 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// failures keeps the last error of a connection: the library makes a text of
-// it, which does not tell a wrong password from a wrong host.
-type failures struct {
-	mu  sync.Mutex
-	err error
-}
-
-// ObserveConnect is called by the library.
-func (f *failures) ObserveConnect(c gocql.ObservedConnect) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c.Err != nil {
-		f.err = c.Err
-	}
-}
-
-func (f *failures) last() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
-}
-
 // sockets are the network connections below one session of the library. That
 // takes no context while it opens a session, does not heed one while it writes,
 // and reconnects whenever it likes. So they are closed under it when the time
@@ -159,6 +133,24 @@ type sockets struct {
 	mu     sync.Mutex
 	conns  []net.Conn
 	sealed bool
+	// failed is the last error of a connection: the library makes a text of it,
+	// which does not tell a wrong password from a wrong host.
+	failed error
+}
+
+// ObserveConnect is called by the library.
+func (s *sockets) ObserveConnect(c gocql.ObservedConnect) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Err != nil {
+		s.failed = c.Err
+	}
+}
+
+func (s *sockets) lastFailure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
 }
 
 // DialContext opens a connection while there may be more.
@@ -219,8 +211,7 @@ func kindOf(err error) (load.Kind, bool) {
 
 // codeOf is the code of the server's error, -1 of another error.
 func codeOf(err error) int {
-	var answer gocql.RequestError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[gocql.RequestError](err); ok {
 		return answer.Code()
 	}
 	return -1
@@ -237,7 +228,7 @@ func adminError(err error) error {
 	case gocql.ErrCodeUnauthorized:
 		return fmt.Errorf("%w: %w; the user needs the right to create tables, or a keyspace of its own in the URL", model.ErrDenied, err)
 	case gocql.ErrCodeInvalid, gocql.ErrCodeConfig:
-		return fmt.Errorf("%w: %w; does the keyspace exist?", model.ErrUsage, err)
+		return fmt.Errorf("%w: %w; check that the keyspace exists", model.ErrUsage, err)
 	}
 	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
 }

@@ -1,7 +1,6 @@
 // Package http1 offers load to http:// servers with HTTP/1.1, from event loops
 // that cost less than the server does: the fast path of package load. Linux
-// only; elsewhere, and for https:// and HTTP/2, there is package
-// load/httpstd.
+// only; elsewhere, and for https:// and HTTP/2, there is package load/httpstd.
 //
 // [New] makes ready-made bytes of the requests, looks up the hosts, and makes
 // the loops. Each loop is a goroutine on a thread of its own, with its own
@@ -39,11 +38,19 @@
 package http1
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"net/http"
 	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
@@ -52,10 +59,8 @@ import (
 
 // The defaults of a [Config].
 const (
-	DefaultConnections = 256
-	DefaultTimeout     = 10 * time.Second
-	DefaultMaxHeader   = 64 << 10
-	DefaultMaxBody     = 64 << 20
+	DefaultMaxHeader = 64 << 10
+	DefaultMaxBody   = 64 << 20
 )
 
 // Config says what is sent, and with what means.
@@ -64,7 +69,7 @@ type Config struct {
 	Requests []load.Request
 	// Connections is how many may be open at a time to each origin (host and
 	// port), of all loops together. They are opened when they are needed, and
-	// stay. 0: DefaultConnections.
+	// stay. 0: 256.
 	Connections int
 	// Loops is how many event loops there are, each of which can use one
 	// processor; with more loops than processors they would take turns, and
@@ -78,7 +83,7 @@ type Config struct {
 	Spin bool
 	// Timeout is how long an operation may take from when it was sent until
 	// its answer is whole, and how long it may wait to be sent. 0:
-	// DefaultTimeout.
+	// load.DefaultTimeout.
 	Timeout time.Duration
 	// MaxHeader is how many bytes an answer may have before its body, and in
 	// a line between chunks, and in all trailers. 0: DefaultMaxHeader.
@@ -97,9 +102,9 @@ type Resolver interface {
 
 // withDefaults fills in what was left open.
 func (c Config) withDefaults() Config {
-	c.Connections = cmp.Or(c.Connections, DefaultConnections)
+	c.Connections = cmp.Or(c.Connections, 256)
 	c.Loops = min(cmp.Or(c.Loops, max(1, load.Cores()-1)), max(1, c.Connections))
-	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.Timeout = cmp.Or(c.Timeout, load.DefaultTimeout)
 	c.MaxHeader = cmp.Or(c.MaxHeader, DefaultMaxHeader)
 	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
 	if c.Resolver == nil {
@@ -115,4 +120,110 @@ func (c Config) check() error {
 			model.ErrUsage, c.Connections, c.Loops, c.Timeout, c.MaxHeader, c.MaxBody)
 	}
 	return load.CheckRequests(c.Requests)
+}
+
+// target is a request, ready to be sent.
+type target struct {
+	wire   []byte // all of it, as it goes over the connection
+	head   bool   // it is a HEAD: answers have no body
+	expect load.Statuses
+	site   int // index of the site that it goes to
+}
+
+// site is an origin: what connections go to.
+type site struct {
+	name      string // host:port, as it is shown
+	addresses []netip.AddrPort
+}
+
+// prepare makes targets of requests that passed load.CheckRequests, in their
+// order, and lists the sites that they go to.
+func prepare(ctx context.Context, requests []load.Request, r Resolver) (targets []target, sites []site, err error) {
+	for _, q := range requests {
+		u, err := url.Parse(q.URL)
+		if err != nil || u.Scheme != "http" {
+			return nil, nil, fmt.Errorf("%w: request %q: the fast path speaks plain HTTP/1.1 only; its URL must begin with http://, or use the standard client",
+				model.ErrUsage, q.Name)
+		}
+		host, port := strings.ToLower(u.Hostname()), cmp.Or(u.Port(), "80")
+		name := net.JoinHostPort(host, port)
+		index := slices.IndexFunc(sites, func(s site) bool { return s.name == name })
+		if index < 0 {
+			s, err := newSite(ctx, name, host, port, r)
+			if err != nil {
+				return nil, nil, err
+			}
+			index, sites = len(sites), append(sites, s)
+		}
+		targets = append(targets, target{wire: wire(q, u), head: q.Method == http.MethodHead, expect: q.Expect, site: index})
+	}
+	return targets, sites, nil
+}
+
+// newSite looks up the host of an origin.
+func newSite(ctx context.Context, name, host, service string, r Resolver) (site, error) {
+	port, err := strconv.ParseUint(service, 10, 16)
+	if err != nil {
+		return site{}, fmt.Errorf("%w: port %q of %s: %w", model.ErrUsage, service, name, err)
+	}
+	s := site{name: name}
+	if a, err := netip.ParseAddr(host); err == nil {
+		s.addresses = []netip.AddrPort{netip.AddrPortFrom(a.Unmap(), uint16(port))}
+		return s, nil
+	}
+	addresses, err := r.LookupNetIP(ctx, "ip", host)
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return s, fmt.Errorf("%w: unknown host %q; check the URL", model.ErrUsage, host)
+	case err != nil:
+		return s, fmt.Errorf("%w: looking up the host %q: %w", model.ErrUnavailable, host, err)
+	case len(addresses) == 0:
+		return s, fmt.Errorf("%w: the host %q has no address; check the URL", model.ErrUsage, host)
+	}
+	for _, a := range addresses {
+		s.addresses = append(s.addresses, netip.AddrPortFrom(a.Unmap(), uint16(port)))
+	}
+	return s, nil
+}
+
+// wire writes a request as RFC 9112 has it: with Host first, as RFC 9110,
+// section 7.2, asks for, and the other fields by name.
+func wire(q load.Request, u *url.URL) []byte {
+	// What every request has, unless it says it itself.
+	header := http.Header{"Host": {hostField(u)}, "User-Agent": {"scalebench"}}
+	for name := range q.Header {
+		delete(header, http.CanonicalHeaderKey(name))
+	}
+	maps.Copy(header, q.Header)
+	var b bytes.Buffer
+	method := cmp.Or(q.Method, http.MethodGet)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", method, strings.ReplaceAll(u.RequestURI(), " ", "%20"))
+	for _, host := range []bool{true, false} {
+		for _, name := range slices.Sorted(maps.Keys(header)) {
+			for _, value := range header[name] {
+				if (http.CanonicalHeaderKey(name) == "Host") == host {
+					fmt.Fprintf(&b, "%s: %s\r\n", name, value)
+				}
+			}
+		}
+	}
+	// Servers may ask for the length of a body that is empty (RFC 9110, section 8.6).
+	if len(q.Body) > 0 || slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, method) {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(q.Body))
+	}
+	b.WriteString("\r\n")
+	b.Write(q.Body)
+	return b.Bytes()
+}
+
+// hostField is the host of a URL without what means something on this machine
+// only, the zone of an IPv6 address.
+func hostField(u *url.URL) string {
+	host := strings.TrimSuffix(u.Host, ":")
+	if before, after, ok := strings.Cut(host, "%"); ok && strings.HasPrefix(host, "[") {
+		_, port, _ := strings.Cut(after, "]")
+		return before + "]" + port
+	}
+	return host
 }

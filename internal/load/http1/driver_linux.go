@@ -72,7 +72,7 @@ func enoughFiles(c Config, sites int) error {
 	)
 	need := uint64(c.Connections)*uint64(sites) + uint64(c.Loops)*ofLoop + otherFiles
 	if need > limit.Cur {
-		return fmt.Errorf("%w: %d connections to each of %d origins need up to %d open files, and this process may have %d; "+
+		return fmt.Errorf("%w: %d connections to each of %d origins need up to %d open files, but this process may open only %d; "+
 			"raise the limit (ulimit -n), or allow fewer connections", model.ErrUnavailable, c.Connections, sites, need, limit.Cur)
 	}
 	return nil
@@ -119,7 +119,7 @@ func (d *driver) jobs(r load.Run) ([]job, error) {
 		return nil, err
 	}
 	if r.Plan.Closed != nil && r.Plan.Closed.Count > 0 {
-		return nil, fmt.Errorf("%w: event loops end after a time, not after %d operations", model.ErrUsage, r.Plan.Closed.Count)
+		return nil, fmt.Errorf("%w: event loops end after a duration, not after %d operations", model.ErrUsage, r.Plan.Closed.Count)
 	}
 	jobs := make([]job, len(d.loops))
 	for i := range jobs {

@@ -12,6 +12,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/queueing"
 )
 
 // queues is how many queues of one worker are loaded at a time. A Poisson stream
@@ -59,9 +60,9 @@ func (c queueCase) theory(t *testing.T) (mean, p99 float64) {
 	var q interface {
 		MeanResponse() (float64, error)
 		ResponseQuantile(p float64) (float64, error)
-	} = stats.MDc{Servers: 1, Rate: c.rate(), Service: c.service.Seconds()}
+	} = queueing.MDc{Servers: 1, Rate: c.rate(), Service: c.service.Seconds()}
 	if c.times == loadserver.Exponential {
-		q = stats.MMc{Servers: 1, Rate: c.rate(), Service: c.service.Seconds()}
+		q = queueing.MMc{Servers: 1, Rate: c.rate(), Service: c.service.Seconds()}
 	}
 	mean, err := q.MeanResponse()
 	if err != nil {

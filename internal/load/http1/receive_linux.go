@@ -18,8 +18,8 @@ const (
 // What may happen to an operation, apart from what the kernel says.
 var (
 	errEnd     = errors.New("the server closed the connection before its answer was whole")
-	errUnasked = errors.New("the server said more than it was asked")
-	errLate    = errors.New("it took longer than the timeout")
+	errUnasked = errors.New("the server sent data beyond its answer")
+	errLate    = errors.New("the answer took longer than the timeout")
 )
 
 // reads is how often one connection is read from before others get their turn.
@@ -220,7 +220,7 @@ func (l *loop) failed(c *conn, kind load.Kind, why error) {
 		return
 	}
 	if kind == load.ErrStatus {
-		why = fmt.Errorf("status %d, which is not expected", c.reply.status)
+		why = fmt.Errorf("unexpected status %d", c.reply.status)
 	}
 	l.examples[kind] = &load.Error{Kind: kind, Err: fmt.Errorf("%s: %w", c.endpoint.address, why)}
 }

@@ -11,7 +11,7 @@ var (
 	errUpgrade    = errors.New("the server switches to a protocol that was not asked for")
 	errField      = errors.New("malformed header")
 	errLength     = errors.New("malformed or contradictory Content-Length")
-	errEncoding   = errors.New("a transfer encoding other than chunked")
+	errEncoding   = errors.New("unsupported transfer encoding; only chunked is supported")
 	errChunk      = errors.New("malformed chunk")
 	errHeaderSize = errors.New("the header exceeds its limit")
 	errBodySize   = errors.New("the body exceeds its limit")

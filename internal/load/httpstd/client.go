@@ -9,24 +9,29 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/scalebench/scalebench/internal/load"
 )
 
-// client is one of a load.Pool: a stream, or a connection, of its own.
+// client is one of a load.Pool.
 type client struct {
-	target *Target
-	link   *link
-	spent  bool // the server closes a connection after the last answer
+	target      *Target
+	connections []*http.ClientConn // in the order of the origins
+	spent       bool               // the server closes a connection after the last answer
 }
 
 // Alive reports whether another request can be sent.
-func (c *client) Alive() bool { return !c.spent && c.link.alive() }
+func (c *client) Alive() bool {
+	return !c.spent && !slices.ContainsFunc(c.connections, func(conn *http.ClientConn) bool { return conn.Err() != nil })
+}
 
-// Close leaves the connections, and closes them if no other client uses them.
+// Close closes the connections.
 func (c *client) Close() error {
-	if err := c.link.leave(); err != nil {
+	var errs []error
+	for _, conn := range c.connections {
+		errs = append(errs, conn.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("closing a connection: %w", err)
 	}
 	return nil
@@ -35,7 +40,7 @@ func (c *client) Close() error {
 // Do sends a request and reads the answer.
 func (c *client) Do(ctx context.Context, op int) error {
 	p := c.target.requests[op]
-	answer, err := c.link.connections[p.origin].RoundTrip(p.request(ctx))
+	answer, err := c.connections[p.origin].RoundTrip(p.request(ctx))
 	if err != nil {
 		return failure(ctx, err)
 	}
@@ -66,93 +71,10 @@ func (c *client) read(ctx context.Context, answer *http.Response) error {
 	if err != nil {
 		return failure(ctx, err)
 	}
-	if c.target.config.Protocol == HTTP2 && answer.ProtoMajor != 2 {
-		return &load.Error{Kind: load.ErrProtocol, Err: fmt.Errorf("the server answered in %s, not in HTTP/2", answer.Proto)}
+	if c.target.config.HTTP2 && answer.ProtoMajor != 2 {
+		return &load.Error{Kind: load.ErrProtocol, Err: fmt.Errorf("the server answered in %s instead of HTTP/2", answer.Proto)}
 	}
 	return nil
-}
-
-// link is a connection to each origin. The clients that use it are counted;
-// the last one to leave closes it.
-type link struct {
-	connections []*http.ClientConn // in the order of the origins
-	users       atomic.Int32
-}
-
-// dial connects to all origins, for one user.
-func (t *Target) dial(ctx context.Context) (*link, error) {
-	l := &link{}
-	l.users.Store(1)
-	for _, o := range t.origins {
-		c, err := t.transport.NewClientConn(ctx, o.scheme, o.address)
-		if err != nil {
-			return nil, errors.Join(err, l.close())
-		}
-		l.connections = append(l.connections, c)
-	}
-	return l, nil
-}
-
-// alive reports whether all connections can be used.
-func (l *link) alive() bool {
-	return !slices.ContainsFunc(l.connections, func(c *http.ClientConn) bool { return c.Err() != nil })
-}
-
-// join adds a user, unless the last one has left.
-func (l *link) join() bool {
-	for n := l.users.Load(); n > 0; n = l.users.Load() {
-		if l.users.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-	return false
-}
-
-// leave takes a user away.
-func (l *link) leave() error {
-	if l.users.Add(-1) > 0 {
-		return nil
-	}
-	return l.close()
-}
-
-func (l *link) close() error {
-	var errs []error
-	for _, c := range l.connections {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// shared is the link of a group of clients.
-type shared struct {
-	turn chan struct{} // has room for one while nothing is dialled
-	link *link         // of the client that has the turn; nil at first
-}
-
-// join returns the link of group i, or a new one if that is not alive.
-func (t *Target) join(ctx context.Context, i int) (*link, error) {
-	t.mu.Lock()
-	g := t.shared[i]
-	if g == nil {
-		g = &shared{turn: make(chan struct{}, 1)}
-		t.shared[i] = g
-	}
-	t.mu.Unlock()
-	select {
-	case g.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	defer func() { <-g.turn }()
-	if g.link != nil && g.link.alive() && g.link.join() {
-		return g.link, nil
-	}
-	l, err := t.dial(ctx)
-	if err == nil {
-		g.link = l
-	}
-	return l, err
 }
 
 // failure gives an error of a request its kind.
@@ -185,8 +107,7 @@ func closedBy(err error) bool {
 	if load.Ended(err) || errors.Is(err, io.ErrClosedPipe) {
 		return true
 	}
-	var reset streamReset
-	if errors.As(err, &reset) { // by the other side, and not by this one for what it had received
+	if reset, ok := errors.AsType[streamReset](err); ok { // by the other side, and not by this one for what it had received
 		return reset.Cause != nil && reset.Cause.Error() == "received from peer"
 	}
 	for e := err; e != nil; e = errors.Unwrap(e) {

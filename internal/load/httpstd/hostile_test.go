@@ -176,7 +176,7 @@ func TestHostileServers(t *testing.T) {
 // HTTP/2.
 func TestWrongVersion(t *testing.T) {
 	h := startHostile(t, says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false))
-	target := newTarget(t, httpstd.Config{Requests: get(h.url()), Protocol: httpstd.HTTP2})
+	target := newTarget(t, httpstd.Config{Requests: get(h.url()), HTTP2: true})
 	x := offer(t, target, load.PoolConfig{Clients: 1, Timeout: 2 * time.Second}, 1, 10)
 	if x.OK != 0 || x.Errors[load.ErrStatus]+x.Errors[load.ErrWrong] != 0 {
 		t.Errorf("%+v, want a failure of the protocol", x.Counts)
@@ -187,7 +187,7 @@ func TestWrongVersion(t *testing.T) {
 // is not.
 func TestHTTP2Resets(t *testing.T) {
 	s := serve(t, true, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	x := offer(t, newTarget(t, httpstd.Config{Requests: get(s.URL), Protocol: httpstd.HTTP2, Insecure: true}), load.PoolConfig{Clients: 2}, 5, 50)
+	x := offer(t, newTarget(t, httpstd.Config{Requests: get(s.URL), HTTP2: true, Insecure: true}), load.PoolConfig{Clients: 2}, 5, 50)
 	if x.Errors[load.ErrClosed] != 5 {
 		t.Errorf("%+v, want 5 closed; example %v", x.Counts, x.Examples[load.ErrClosed])
 	}
@@ -199,7 +199,7 @@ func TestHTTP2ShortBody(t *testing.T) {
 		w.Header().Set("Content-Length", "10")
 		_, _ = io.WriteString(w, "four")
 	})
-	x := offer(t, newTarget(t, httpstd.Config{Requests: get(s.URL), Protocol: httpstd.HTTP2, Insecure: true}), load.PoolConfig{Clients: 1}, 2, 20)
+	x := offer(t, newTarget(t, httpstd.Config{Requests: get(s.URL), HTTP2: true, Insecure: true}), load.PoolConfig{Clients: 1}, 2, 20)
 	if x.Errors[load.ErrClosed] != 2 {
 		t.Errorf("%+v, want 2 closed; examples %v", x.Counts, x.Examples)
 	}

@@ -1,19 +1,72 @@
+// Package httpstd sends requests with the standard library's HTTP client: over
+// TLS, in HTTP/1.1 and HTTP/2. Plain HTTP/1.1 is faster in package load/http1;
+// where that does not run, this one does it, too.
+//
+// The way of a request:
+//
+//  1. New checks the requests and makes of each what is the same every time.
+//  2. A load.Pool opens a client: a connection to each origin of the requests,
+//     TLS and all, so that what is slow or wrong about connecting shows there.
+//  3. The client sends a request over its own connection, and nowhere else:
+//     there are no redirects, retries, cookies, caches or proxies, which would
+//     make another load of the one that was asked for.
+//  4. The answer is read to its end and thrown away; what is wrong with it
+//     becomes one of the kinds of package load.
 package httpstd
 
 import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"slices"
-	"sync"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 )
+
+// Config is what New needs.
+type Config struct {
+	// Requests are the kinds of operations.
+	Requests []load.Request
+	// HTTP2 demands HTTP/2: over TLS, or, in plain, with prior knowledge (RFC
+	// 9113, section 3.3). Otherwise it is what the server prefers, over TLS, and
+	// HTTP/1.1 without.
+	HTTP2 bool
+	// CAFile holds certificates in PEM that are trusted besides the system's.
+	CAFile string
+	// Insecure accepts any certificate.
+	Insecure bool
+	// MaxHeader and MaxBody are limits of an answer, in bytes; 0: 64 KiB and
+	// 64 MiB. A body is not kept, however long.
+	MaxHeader, MaxBody int64
+}
+
+// transport makes connections as the configuration says.
+func (c Config) transport() (*http.Transport, error) {
+	roots, err := load.TrustedRoots(c.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	var protocols http.Protocols
+	protocols.SetHTTP1(!c.HTTP2)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(c.HTTP2)
+	return &http.Transport{
+		Protocols:              &protocols,
+		DisableCompression:     true, // what is not asked for is not sent, nor unpacked
+		MaxResponseHeaderBytes: c.MaxHeader,
+		TLSClientConfig: &tls.Config{
+			RootCAs:            roots,
+			InsecureSkipVerify: c.Insecure, //nolint:gosec // only if the user wants it
+		},
+	}, nil
+}
 
 // Target is the load.Target for servers that speak HTTP.
 type Target struct {
@@ -21,9 +74,6 @@ type Target struct {
 	transport *http.Transport
 	requests  []prepared
 	origins   []origin
-
-	mu     sync.Mutex
-	shared map[int]*shared // by group of clients
 }
 
 // origin is where a connection goes.
@@ -39,16 +89,15 @@ type prepared struct {
 
 // New makes a target; it connects to nothing yet. The error is model.ErrUsage.
 func New(c Config) (*Target, error) {
-	c.Streams = cmp.Or(c.Streams, 1)
-	c.MaxHeader, c.MaxBody = cmp.Or(c.MaxHeader, DefaultMaxHeader), cmp.Or(c.MaxBody, DefaultMaxBody)
-	if err := c.check(); err != nil {
+	c.MaxHeader, c.MaxBody = cmp.Or(c.MaxHeader, 64<<10), cmp.Or(c.MaxBody, 64<<20)
+	if err := load.CheckRequests(c.Requests); err != nil {
 		return nil, err
 	}
 	transport, err := c.transport()
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{config: c, transport: transport, shared: map[int]*shared{}}
+	t := &Target{config: c, transport: transport}
 	for _, r := range c.Requests {
 		if err := t.prepare(r); err != nil {
 			return nil, err
@@ -60,20 +109,18 @@ func New(c Config) (*Target, error) {
 // Mix names the requests, with their weights.
 func (t *Target) Mix() []load.Weight { return load.MixOf(t.config.Requests) }
 
-// Open connects client i to every origin; those that share connections join
-// them. Errors are of the kind load.ErrConnect.
-func (t *Target) Open(ctx context.Context, i int) (load.Client, error) {
-	var l *link
-	var err error
-	if t.config.Streams == 1 {
-		l, err = t.dial(ctx)
-	} else {
-		l, err = t.join(ctx, i/t.config.Streams)
+// Open connects a client to every origin. Errors are of the kind
+// load.ErrConnect.
+func (t *Target) Open(ctx context.Context, _ int) (load.Client, error) {
+	c := &client{target: t}
+	for _, o := range t.origins {
+		conn, err := t.transport.NewClientConn(ctx, o.scheme, o.address)
+		if err != nil {
+			return nil, &load.Error{Kind: load.ErrConnect, Err: errors.Join(err, c.Close())}
+		}
+		c.connections = append(c.connections, conn)
 	}
-	if err != nil {
-		return nil, &load.Error{Kind: load.ErrConnect, Err: err}
-	}
-	return &client{target: t, link: l}, nil
+	return c, nil
 }
 
 // prepare makes the template of a request that passed its Check.

@@ -14,10 +14,6 @@ type Dataset struct {
 	// Records is how many there are; they are numbered from 0.
 	Records int64
 	Shape
-	// Ordered keys sort as the records are numbered. Otherwise keys are
-	// hashed, as YCSB does by default, so that neighbours in number, and what
-	// was inserted last, are scattered over the store.
-	Ordered bool
 }
 
 // DefaultDataset is YCSB's: a thousand records of ten fields of 100 bytes.
@@ -42,9 +38,9 @@ const (
 func (d Dataset) Check() error {
 	switch {
 	case d.Records < 1 || d.Records > maxRecords:
-		return fmt.Errorf("%w: a data set of %d records; there must be 1 to %d", model.ErrUsage, d.Records, int64(maxRecords))
+		return fmt.Errorf("%w: a data set must have 1 to %[3]d records, not %[2]d", model.ErrUsage, d.Records, int64(maxRecords))
 	case d.Fields < 1 || d.Fields > maxFields:
-		return fmt.Errorf("%w: records of %d fields; there must be 1 to %d", model.ErrUsage, d.Fields, maxFields)
+		return fmt.Errorf("%w: records must have 1 to %[3]d fields, not %[2]d", model.ErrUsage, d.Fields, maxFields)
 	case d.FieldSize < MinFieldSize || d.FieldSize > maxRecordSize/d.Fields:
 		return fmt.Errorf("%w: fields of %d bytes; they must have %d to %d in records of %d fields",
 			model.ErrUsage, d.FieldSize, MinFieldSize, maxRecordSize/d.Fields, d.Fields)
@@ -56,25 +52,15 @@ func (d Dataset) Check() error {
 // the same records with the same content. "format" changes when the content of
 // records, or how stores keep them, does.
 func (d Dataset) String() string {
-	keys := "hashed"
-	if d.Ordered {
-		keys = "ordered"
-	}
-	return fmt.Sprintf("format=1 records=%d fields=%d fieldsize=%d keys=%s", d.Records, d.Fields, d.FieldSize, keys)
+	return fmt.Sprintf("format=1 records=%d fields=%d fieldsize=%d keys=hashed", d.Records, d.Fields, d.FieldSize)
 }
-
-// Size is how many bytes the fields of all records have.
-func (d Dataset) Size() int64 { return d.Records * d.recordSize() }
 
 func (d Dataset) recordSize() int64 { return int64(d.Fields) * int64(d.FieldSize) }
 
 // Key is what a record is stored under: "user" and the hash of its number, as
-// in YCSB (CoreWorkload.buildKeyName); or its number with leading zeros, so
-// that keys sort as the numbers do.
+// YCSB does by default (CoreWorkload.buildKeyName), so that neighbours in number,
+// and what was inserted last, are scattered over the store.
 func (d Dataset) Key(record int64) string {
-	if d.Ordered {
-		return fmt.Sprintf("user%019d", record)
-	}
 	key := make([]byte, 0, len("user")+19)
 	return string(strconv.AppendUint(append(key, "user"...), fnv(record), 10))
 }
@@ -162,7 +148,7 @@ func verify(value []byte, record int64, field int, scratch []byte) error {
 	version := number(binary.LittleEndian.Uint64(value))
 	fill(scratch, record, field, version)
 	if !bytes.Equal(value, scratch) {
-		return fmt.Errorf("field %d is not what was written (%.20q…)", field, value)
+		return fmt.Errorf("field %d differs from what was written (%.20q…)", field, value)
 	}
 	return nil
 }

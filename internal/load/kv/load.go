@@ -1,12 +1,10 @@
 package kv
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,21 +13,11 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// LoadOptions says how records are loaded.
-type LoadOptions struct {
-	// Connections is how many write at the same time; 0: 8.
-	Connections int
-	// Progress is called after each batch with the number of records that are
-	// written, one call at a time; it may be nil.
-	Progress func(written int64)
-	// Within is how long the store may take to accept a connection and to say
-	// what it holds; loading itself takes as long as it takes. 0: any time.
-	Within time.Duration
-}
-
-// batchSize is about how many bytes are written at once; maxBatch is the most
-// records.
 const (
+	// loaders is how many connections write at the same time.
+	loaders = 8
+	// batchSize is about how many bytes are written at once; maxBatch is the
+	// most records.
 	batchSize = 256 << 10
 	maxBatch  = 1000
 )
@@ -37,23 +25,25 @@ const (
 // Load makes sure that a store holds the data set, and nothing but it: one that
 // is there already, complete and with no record more or less, is kept (updates
 // change no more than versions); anything else that scalebench left there is
-// replaced. fresh says that it was written now.
+// replaced. fresh says that it was written now. within is how long the store may
+// take to accept a connection and to say what it holds, 0: any time; loading
+// itself takes as long as it takes.
 //
 // Only one generator loads; two at once would remove each other's records,
 // and notice. Errors are model.ErrUsage for a data set that cannot be,
 // model.ErrInvalid where fewer records are there than were written, else the
 // store's.
-func Load(ctx context.Context, store Store, set Dataset, o LoadOptions) (fresh bool, err error) {
+func Load(ctx context.Context, store Store, set Dataset, within time.Duration) (fresh bool, err error) {
 	if err := set.Check(); err != nil {
 		return false, err
 	}
-	err = withAdmin(ctx, store, o.Within, func(admin Admin, description string) error {
+	err = withAdmin(ctx, store, within, func(admin Admin, description string) error {
 		there, err := find(ctx, admin, description, set)
 		if err != nil || there {
 			return err
 		}
 		fresh = true
-		return write(ctx, store, admin, set, o)
+		return write(ctx, store, admin, set)
 	})
 	if err != nil {
 		return fresh, fmt.Errorf("loading records into %s: %w", store.Name(), err)
@@ -62,7 +52,7 @@ func Load(ctx context.Context, store Store, set Dataset, o LoadOptions) (fresh b
 }
 
 // Loaded reports whether a store holds exactly the data set; nothing is changed.
-// within is that of [LoadOptions].
+// within is that of [Load].
 func Loaded(ctx context.Context, store Store, set Dataset, within time.Duration) (there bool, err error) {
 	err = withAdmin(ctx, store, within, func(admin Admin, description string) error {
 		if description != set.String() {
@@ -73,18 +63,6 @@ func Loaded(ctx context.Context, store Store, set Dataset, within time.Duration)
 		return err
 	})
 	return there, err
-}
-
-// Drop removes from a store everything that Load has written.
-func Drop(ctx context.Context, store Store) error {
-	admin, err := store.Admin(ctx)
-	if err == nil {
-		err = errors.Join(admin.Drop(ctx), admin.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("removing records from %s: %w", store.Name(), err)
-	}
-	return nil
 }
 
 // withAdmin opens a connection and reads the description of the data set that
@@ -119,11 +97,11 @@ func find(ctx context.Context, admin Admin, description string, set Dataset) (bo
 }
 
 // write replaces whatever there is by the data set.
-func write(ctx context.Context, store Store, admin Admin, set Dataset, o LoadOptions) error {
+func write(ctx context.Context, store Store, admin Admin, set Dataset) error {
 	if err := admin.Create(ctx, set.Shape); err != nil {
 		return err
 	}
-	if err := writeRecords(ctx, store, set, o); err != nil {
+	if err := writeRecords(ctx, store, set); err != nil {
 		return err
 	}
 	n, err := admin.Count(ctx)
@@ -131,26 +109,24 @@ func write(ctx context.Context, store Store, admin Admin, set Dataset, o LoadOpt
 		return err
 	}
 	if n != set.Records {
-		return fmt.Errorf("%w: %d records are there after %d were written; check that nothing else writes to this store, and that it does not expire records",
+		return fmt.Errorf("%w: the store holds %d records after %d were written; check that nothing else writes to this store, and that it does not expire records",
 			model.ErrInvalid, n, set.Records)
 	}
 	return admin.Finish(ctx, set.String())
 }
 
 // writeRecords writes all records over several connections.
-func writeRecords(ctx context.Context, store Store, set Dataset, o LoadOptions) error {
+func writeRecords(ctx context.Context, store Store, set Dataset) error {
 	batch := min(max(batchSize/set.recordSize(), 1), maxBatch)
 	var next atomic.Int64 // the first record that no connection writes yet
-	var mu sync.Mutex
-	var written int64
 	group, ctx := errgroup.WithContext(ctx)
-	for range cmp.Or(max(o.Connections, 0), 8) {
+	for range loaders {
 		group.Go(func() error {
 			first := next.Add(batch) - batch
 			if first >= set.Records {
 				return nil
 			}
-			loader, err := store.Loader(ctx, set.Shape)
+			admin, err := store.Admin(ctx)
 			if err != nil {
 				return err
 			}
@@ -164,14 +140,11 @@ func writeRecords(ctx context.Context, store Store, set Dataset, o LoadOptions) 
 					rows[i].Key = set.Key(first + int64(i))
 					fillRecord(rows[i].Fields, first+int64(i))
 				}
-				if err = loader.Load(ctx, rows); err == nil && o.Progress != nil {
-					mu.Lock()
-					written += int64(len(rows))
-					o.Progress(written)
-					mu.Unlock()
+				if err = admin.Load(ctx, set.Shape, rows); err != nil {
+					err = fmt.Errorf("writing %d records: %w", len(rows), err)
 				}
 			}
-			return errors.Join(err, loader.Close())
+			return errors.Join(err, admin.Close())
 		})
 	}
 	return group.Wait()
@@ -195,7 +168,7 @@ func inTime[T any](ctx context.Context, within time.Duration, do func(context.Co
 		return v, err
 	}
 	// The library only says that a time was over.
-	return v, fmt.Errorf("%w: the store accepted the connection and did not answer within %v; check that it is up and that the port is right", model.ErrUnavailable, within)
+	return v, fmt.Errorf("%w: the store accepted the connection but did not answer within %v; check that it is running and that the port is right", model.ErrUnavailable, within)
 }
 
 // Remover is implemented by the Admin of a store from which records can be

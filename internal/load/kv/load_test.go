@@ -35,7 +35,7 @@ func (muteAdmin) Find(ctx context.Context) (string, error) {
 func TestWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, begin := mute{kvtest.NewMemory()}, time.Now()
-		_, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{Within: 3 * time.Second})
+		_, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 3*time.Second)
 		if !errors.Is(err, model.ErrUnavailable) || !strings.Contains(err.Error(), "did not answer within 3s") || time.Since(begin) != 3*time.Second {
 			t.Errorf("Load = %v after %v", err, time.Since(begin))
 		}

@@ -71,8 +71,6 @@ type Store interface {
 	Connect(ctx context.Context, shape Shape) (Session, error)
 	// Admin opens a connection for what is not measured.
 	Admin(ctx context.Context) (Admin, error)
-	// Loader opens a connection that writes the records of a new data set.
-	Loader(ctx context.Context, shape Shape) (Loader, error)
 }
 
 // Shape is what the schema of a store depends on.
@@ -106,7 +104,7 @@ func (r Row) Values() []any {
 // Foreign is the error of kind model.ErrUsage for a table of records that is
 // there and was made by another program; instead says what else can be named.
 func Foreign(table, instead string) error {
-	return fmt.Errorf("%w: the table %s exists and is not scalebench's; rename it, or name another %s", model.ErrUsage, table, instead)
+	return fmt.Errorf("%w: the table %s exists but does not belong to scalebench; rename it, or use another %s", model.ErrUsage, table, instead)
 }
 
 // Session does one operation at a time, over a connection of its own, without
@@ -135,6 +133,8 @@ type Admin interface {
 	Count(ctx context.Context) (int64, error)
 	// Create makes an empty data set in place of any that there was.
 	Create(ctx context.Context, shape Shape) error
+	// Load writes rows that are not there yet. It does not keep them.
+	Load(ctx context.Context, shape Shape, rows []Row) error
 	// Finish marks the data set as complete, and has the store do now what
 	// it would do sooner or later after so many inserts, so that it does not
 	// disturb a measurement.
@@ -142,13 +142,6 @@ type Admin interface {
 	// Drop removes the data set and everything else that Create made. It is
 	// no error if there is nothing.
 	Drop(ctx context.Context) error
-	Close() error
-}
-
-// Loader writes batches of records.
-type Loader interface {
-	// Load writes rows that are not there yet. It does not keep them.
-	Load(ctx context.Context, rows []Row) error
 	Close() error
 }
 
@@ -162,7 +155,7 @@ type Address struct{ url *url.URL }
 func ParseAddress(raw, example string, schemes ...string) (Address, error) {
 	u, err := url.Parse(raw)
 	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" {
-		return Address{}, fmt.Errorf("%w: cannot parse the URL of the data store (not shown, it may hold a password); use %s, with special characters in the password written as %%XX",
+		return Address{}, fmt.Errorf("%w: cannot parse the data store's URL (not shown, it may hold a password); use %s, with special characters in the password written as %%XX",
 			model.ErrUsage, example)
 	}
 	return Address{u}, nil
@@ -226,12 +219,15 @@ func (a Address) secrets() []string {
 	return secrets
 }
 
-// Fault gives the error of a session's operation its kind, for packages that
-// implement [Session]. ErrTimeout if ctx is done, whatever the library makes of
+// Fault gives the error of a session's operation, if there is one, its kind, for
+// packages that implement [Session]. ErrTimeout if ctx is done, whatever the library makes of
 // it; otherwise what own says, which knows the product's errors and returns
 // false for others; otherwise what is known of connections; otherwise
 // ErrProtocol, for the library did not understand what it was told.
 func Fault(ctx context.Context, err error, own func(error) (load.Kind, bool)) error {
+	if err == nil {
+		return nil
+	}
 	kind, known := load.ErrTimeout, true
 	if ctx.Err() == nil {
 		kind, known = own(err)

@@ -49,7 +49,7 @@ func NewTarget(store Store, c Config) (*Target, error) {
 		return nil, err
 	}
 	if c.Share.Of < 1 || c.Share.Index < 0 || c.Share.Index >= c.Share.Of {
-		return nil, fmt.Errorf("%w: there is no share %d of %d; shares are counted from 0", model.ErrUsage, c.Share.Index, c.Share.Of)
+		return nil, fmt.Errorf("%w: share %d of %d does not exist; shares count from 0", model.ErrUsage, c.Share.Index, c.Share.Of)
 	}
 	t := &Target{store: store, config: c, inserts: newInserts(c.Dataset.Records, c.Share), opened: map[int]uint64{}}
 	t.ops, t.weights = c.Workload.mix()

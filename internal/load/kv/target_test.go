@@ -43,9 +43,9 @@ func (s *spy) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error) {
 	return &spySession{session, s}, err
 }
 
-func (s *spy) Loader(ctx context.Context, shape kv.Shape) (kv.Loader, error) {
-	loader, err := s.Memory.Loader(ctx, shape)
-	return &spyLoader{loader, s}, err
+func (s *spy) Admin(ctx context.Context) (kv.Admin, error) {
+	admin, err := s.Memory.Admin(ctx)
+	return &spyAdmin{admin, s}, err
 }
 
 type spySession struct {
@@ -72,23 +72,23 @@ func (s *spySession) Insert(ctx context.Context, key string, r kv.Record) error 
 	return err
 }
 
-type spyLoader struct {
-	kv.Loader
+type spyAdmin struct {
+	kv.Admin
 	spy *spy
 }
 
-func (l *spyLoader) Load(ctx context.Context, rows []kv.Row) error {
-	if l.spy.load != nil {
-		rows = l.spy.load(rows)
+func (a *spyAdmin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
+	if a.spy.load != nil {
+		rows = a.spy.load(rows)
 	}
-	return l.Loader.Load(ctx, rows)
+	return a.Admin.Load(ctx, shape, rows)
 }
 
 // loaded is a spy with a data set in it.
 func loaded(t *testing.T, set kv.Dataset) *spy {
 	t.Helper()
 	s := &spy{Memory: kvtest.NewMemory()}
-	if _, err := kv.Load(t.Context(), s, set, kv.LoadOptions{}); err != nil {
+	if _, err := kv.Load(t.Context(), s, set, 0); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -239,7 +239,7 @@ func TestRecordIsThere(t *testing.T) {
 // TestRecordIsMissing: a record that was loaded and is gone is a wrong answer.
 func TestRecordIsMissing(t *testing.T) {
 	s := loaded(t, small)
-	if err := kv.Drop(t.Context(), s); err != nil {
+	if err := kvtest.Drop(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	client, err := newTarget(t, s, "w3", 1, load.All).Open(t.Context(), 0)
@@ -272,12 +272,12 @@ func TestNewTargetRefuses(t *testing.T) {
 // TestLoadCounts: a store that loses records is not measured.
 func TestLoadCounts(t *testing.T) {
 	s := &spy{Memory: kvtest.NewMemory(), load: func(rows []kv.Row) []kv.Row { return rows[1:] }}
-	_, err := kv.Load(t.Context(), s, small, kv.LoadOptions{})
+	_, err := kv.Load(t.Context(), s, small, 0)
 	if !errors.Is(err, model.ErrInvalid) {
 		t.Errorf("Load = %v, want ErrInvalid", err)
 	}
 	s.load = nil
-	if fresh, err := kv.Load(t.Context(), s, small, kv.LoadOptions{}); err != nil || !fresh {
+	if fresh, err := kv.Load(t.Context(), s, small, 0); err != nil || !fresh {
 		t.Errorf("Load after that = %v, %v, want a fresh data set", fresh, err)
 	}
 }

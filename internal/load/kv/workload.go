@@ -14,8 +14,6 @@ import (
 // Workload is a mix of operations on records, of unequal popularity.
 type Workload struct {
 	Name string
-	// About says what it stands for, in the words of its source.
-	About string
 	// How often each operation is done, relative to the others.
 	Read, Update, Insert, ReadModifyWrite float64
 	Distribution                          Distribution
@@ -48,15 +46,15 @@ var operationNames = [...]string{"read", "update", "insert", "read-modify-write"
 //     store here can do.
 func Presets() []Workload {
 	return []Workload{
-		{Name: "w1", About: "write only: devices that keep sending data", Update: 100, Distribution: Uniform},
-		{Name: "w2", About: "read only: a cache of user profiles", Read: 100, Distribution: Zipfian},
-		{Name: "w3", About: "read mostly: photo tagging", Read: 95, Update: 5, Distribution: Zipfian},
-		{Name: "w3b", About: "half reads, half writes: recent actions in a session", Read: 50, Update: 50, Distribution: Zipfian},
-		{Name: "a", About: "YCSB A, update heavy: recent actions in a session", Read: 50, Update: 50, Distribution: Zipfian},
-		{Name: "b", About: "YCSB B, read mostly: photo tagging", Read: 95, Update: 5, Distribution: Zipfian},
-		{Name: "c", About: "YCSB C, read only: a cache of user profiles", Read: 100, Distribution: Zipfian},
-		{Name: "d", About: "YCSB D, read latest: status updates", Read: 95, Insert: 5, Distribution: Latest},
-		{Name: "f", About: "YCSB F, read-modify-write: records that users read and change", Read: 50, ReadModifyWrite: 50, Distribution: Zipfian},
+		{Name: "w1", Update: 100, Distribution: Uniform},                  // write only: devices that keep sending data
+		{Name: "w2", Read: 100, Distribution: Zipfian},                    // read only: a cache of user profiles
+		{Name: "w3", Read: 95, Update: 5, Distribution: Zipfian},          // read mostly: photo tagging
+		{Name: "w3b", Read: 50, Update: 50, Distribution: Zipfian},        // half reads, half writes: recent actions in a session
+		{Name: "a", Read: 50, Update: 50, Distribution: Zipfian},          // YCSB A, update heavy: recent actions in a session
+		{Name: "b", Read: 95, Update: 5, Distribution: Zipfian},           // YCSB B, read mostly: photo tagging
+		{Name: "c", Read: 100, Distribution: Zipfian},                     // YCSB C, read only: a cache of user profiles
+		{Name: "d", Read: 95, Insert: 5, Distribution: Latest},            // YCSB D, read latest: status updates
+		{Name: "f", Read: 50, ReadModifyWrite: 50, Distribution: Zipfian}, // YCSB F, read-modify-write: records that users read and change
 	}
 }
 
@@ -70,7 +68,7 @@ func Preset(name string) (Workload, error) {
 		}
 		names = append(names, w.Name)
 	}
-	return Workload{}, fmt.Errorf("%w: there is no workload %q; use one of %s", model.ErrUsage, name, strings.Join(names, ", "))
+	return Workload{}, fmt.Errorf("%w: unknown workload %q; use one of %s", model.ErrUsage, name, strings.Join(names, ", "))
 }
 
 // Check refuses what cannot be done, with model.ErrUsage.
@@ -83,7 +81,7 @@ func (w Workload) Check() error {
 		sum += weight
 	}
 	if sum == 0 {
-		return fmt.Errorf("%w: workload %s does nothing; give one of read, update, insert, read-modify-write a weight", model.ErrUsage, w.Name)
+		return fmt.Errorf("%w: workload %s does nothing; give a weight to read, update, insert or read-modify-write", model.ErrUsage, w.Name)
 	}
 	return w.Distribution.Check()
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // findBucket makes the bucket if it may, and refuses one that keeps what was
@@ -32,13 +34,13 @@ func (t *Target) findBucket(ctx context.Context) error {
 		}
 		return fmt.Errorf("making bucket %q: %w", t.Bucket, err)
 	case minio.ToErrorResponse(err).Code == "NoSuchBucket":
-		return fmt.Errorf("there is no bucket %q on %s: make it, or set create: true (workload objectstore)", t.Bucket, t.client.endpoint)
+		return fmt.Errorf("the bucket %q does not exist on %s: create it, or set create: true (workload objectstore)", t.Bucket, t.client.endpoint)
 	case err != nil:
-		return fmt.Errorf("looking into bucket %q: %w", t.Bucket, err)
+		return fmt.Errorf("checking bucket %q: %w", t.Bucket, err)
 	}
 	// This may be forbidden, and not every server knows it.
 	if v, err := t.client.GetBucketVersioning(ctx, t.Bucket); err == nil && v.Enabled() {
-		return fmt.Errorf("bucket %q keeps versions: what the benchmark deletes would stay and be paid for; name a bucket without versioning", t.Bucket)
+		return fmt.Errorf("bucket %q keeps versions, so deleted objects would stay and cost money; use a bucket without versioning", t.Bucket)
 	}
 	return nil
 }
@@ -53,7 +55,7 @@ func (t *Target) takeLease(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it outlives Prepare
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
-		for wait(ctx, t.Lease/5) {
+		for workload.Pause(ctx, t.Lease/5) == nil {
 			if err := t.renew(ctx); err != nil && ctx.Err() == nil {
 				t.Say(t.Stderr, "objectstore: renewing the lease of %s: %v", t.Dir, err)
 			}
@@ -87,7 +89,7 @@ func (t *Target) Remove(ctx context.Context) error {
 		t.Say(t.Stdout, "objectstore: removed %d objects of this task", removed)
 	}
 	if err != nil {
-		return t.scrub(fmt.Errorf("removing %s from bucket %q (a task that begins %v later, or you, will do it): %w", t.Dir, t.Bucket, t.Lease, err))
+		return t.scrub(fmt.Errorf("removing %s from bucket %q (remove it, or a task that starts %v later will): %w", t.Dir, t.Bucket, t.Lease, err))
 	}
 	return nil
 }
@@ -106,7 +108,7 @@ func (t *Target) sweep(ctx context.Context) error {
 	defer cancel()
 	err := t.sweepAll(limited)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		t.Say(t.Stderr, "objectstore: removing what earlier tasks left takes longer than %v; later tasks go on with it", sweepTime)
+		t.Say(t.Stderr, "objectstore: removing leftovers of earlier tasks takes longer than %v; later tasks continue", sweepTime)
 		return nil
 	}
 	return err
@@ -116,7 +118,7 @@ func (t *Target) sweepAll(ctx context.Context) error {
 	// The server's time of a moment ago.
 	own, err := t.client.StatObject(ctx, t.Bucket, t.Dir+LeaseName, minio.StatObjectOptions{})
 	if err != nil {
-		return fmt.Errorf("looking at the object that was just put: %w", err)
+		return fmt.Errorf("checking the first object: %w", err)
 	}
 	for entry := range t.client.ListObjectsIter(ctx, t.Bucket, minio.ListObjectsOptions{Prefix: t.Prefix + "/"}) {
 		if entry.Err != nil {
@@ -129,11 +131,11 @@ func (t *Target) sweepAll(ctx context.Context) error {
 		if over && err == nil {
 			var removed int64
 			if removed, err = t.remove(ctx, entry.Key); removed > 0 {
-				t.Say(t.Stdout, "objectstore: removed %d objects that an earlier task left in %s", removed, entry.Key)
+				t.Say(t.Stdout, "objectstore: removed %d leftover objects of an earlier task in %s", removed, entry.Key)
 			}
 		}
 		if err != nil {
-			t.Say(t.Stderr, "objectstore: removing what an earlier task left in %s: %v", entry.Key, err)
+			t.Say(t.Stderr, "objectstore: removing leftovers of an earlier task in %s: %v", entry.Key, err)
 		}
 	}
 	return ctx.Err()
@@ -148,7 +150,7 @@ func (t *Target) isOver(ctx context.Context, dir string, now time.Time) (bool, e
 		case o.Err != nil:
 			return false, o.Err
 		case !isOurs(dir, o.Key):
-			return false, fmt.Errorf("%s is not an object of a task: the directory stays as it is", o.Key)
+			return false, fmt.Errorf("%s is not an object of a task: the directory is left alone", o.Key)
 		case now.Sub(o.LastModified) < t.Lease:
 			return false, nil // the lease of a task that lives is the first in the list
 		}

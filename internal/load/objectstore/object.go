@@ -142,7 +142,7 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // errCorrupt says that an object is not what was put.
-var errCorrupt = errors.New("the object that was got is not the one that was put")
+var errCorrupt = errors.New("the object differs from the one that was written")
 
 // checker takes an object as it is got, and compares it.
 type checker struct {
@@ -162,7 +162,7 @@ func (c *checker) take(p []byte) error {
 		want := c.block.at(c.header, c.pos)
 		n := min(len(p), len(want))
 		if !bytes.Equal(p[:n], want[:n]) {
-			return fmt.Errorf("%w: it differs within %d bytes from byte %d on", errCorrupt, n, c.pos)
+			return fmt.Errorf("%w: it differs in the %d bytes from byte %d on", errCorrupt, n, c.pos)
 		}
 		p, c.pos = p[n:], c.pos+int64(n)
 	}

@@ -3,7 +3,6 @@ package objectstore
 import (
 	"crypto/tls"
 	"net"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,19 +25,13 @@ func sendQueue(conn net.Conn) func() int64 {
 	if err != nil {
 		return nil
 	}
-	return func() int64 { return unacknowledged(raw) }
-}
-
-// unacknowledged is 0 for a connection that is closed.
-func unacknowledged(raw syscall.RawConn) int64 {
-	var n int
-	err := raw.Control(func(fd uintptr) {
-		if v, err := unix.IoctlGetInt(int(fd), unix.TIOCOUTQ); err == nil { // = SIOCOUTQ
-			n = v
-		}
-	})
-	if err != nil {
-		return 0
+	return func() int64 {
+		var n int // 0 for a connection that is closed
+		_ = raw.Control(func(fd uintptr) {
+			if v, err := unix.IoctlGetInt(int(fd), unix.TIOCOUTQ); err == nil { // = SIOCOUTQ
+				n = v
+			}
+		})
+		return int64(n)
 	}
-	return int64(n)
 }

@@ -13,7 +13,7 @@
 //     and opens the connections.
 //  3. Each client does one operation after another. One that fails is tried
 //     again as often as allowed; every failed attempt is counted by its kind
-//     (errors.go). What is got is compared with what was put (object.go).
+//     (client.go). What is got is compared with what was put (object.go).
 //  4. A Recorder knows how much was done by when (recorder.go).
 //  5. Remove removes the directory.
 package objectstore
@@ -34,6 +34,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // The operations that a target can be asked for.
@@ -109,28 +110,26 @@ type Config struct {
 // Check reports what is impossible, each as a model.InputError with the key
 // of the workload objectstore.
 func (c Config) Check() error {
-	var errs []error
-	refuse := func(bad bool, field string, value any, allowed string) {
-		if bad {
-			errs = append(errs, &model.InputError{Path: field, Problem: fmt.Sprintf("%v is impossible", value), Allowed: "allowed is " + allowed})
-		}
+	refuse := func(bad bool, field string, value any, allowed string) error {
+		return workload.Refuse(bad, field, allowed, "%v is impossible", value)
 	}
-	oneOf := func(field, value string, words ...string) {
-		refuse(!slices.Contains(words, value), field, strconv.Quote(value), strings.Join(words, ", "))
+	oneOf := func(field, value string, words ...string) error {
+		return refuse(!slices.Contains(words, value), field, strconv.Quote(value), strings.Join(words, ", "))
 	}
+	var endpoint error
 	if _, err := ParseEndpoint(c.Endpoint); c.Endpoint != "" && err != nil { // which is not shown: it may hold a password
-		errs = append(errs, &model.InputError{Path: "endpoint", Problem: err.Error(), Allowed: "allowed is http://HOST:PORT or https://HOST"})
+		endpoint = &model.InputError{Path: "endpoint", Problem: err.Error(), Allowed: "use http://HOST:PORT or https://HOST"}
 	}
-	refuse(!bucketPattern.MatchString(c.Bucket) || strings.Contains(c.Bucket, ".."), "bucket", strconv.Quote(c.Bucket), "a name of 3 to 63 small letters, digits, dots and dashes")
-	refuse(len(c.Prefix) > 200 || !prefixPattern.MatchString(c.Prefix), "prefix", strconv.Quote(c.Prefix), "words of letters, digits, and . _ -, with / between them")
-	oneOf("path_style", c.PathStyle, StyleAuto, StyleAlways, StyleNever)
-	oneOf("operation", c.Operation, Put, Get, PutDelete, Mixed)
-	oneOf("keys", c.Keys, UUIDKeys, HotKeys)
-	refuse(c.Size < headerSize || c.Size > maxSize, "size", unit.Size(c.Size), fmt.Sprintf("%v to %v, what one PutObject takes", unit.Size(headerSize), unit.Size(maxSize)))
-	refuse(!(c.GetShare >= 0 && c.GetShare <= 1), "get_share", c.GetShare, "0 to 1")
-	refuse(c.Objects > maxObjects, "objects", c.Objects, fmt.Sprintf("1 to %d", maxObjects))
-	refuse(c.Retries < 0 || c.Retries > 100, "retries", c.Retries, "0 to 100")
-	return errors.Join(errs...)
+	return errors.Join(endpoint,
+		refuse(!bucketPattern.MatchString(c.Bucket) || strings.Contains(c.Bucket, ".."), "bucket", strconv.Quote(c.Bucket), "a name of 3 to 63 lower-case letters, digits, dots and dashes"),
+		refuse(len(c.Prefix) > 200 || !prefixPattern.MatchString(c.Prefix), "prefix", strconv.Quote(c.Prefix), "words of letters, digits, and . _ -, with / between them"),
+		oneOf("path_style", c.PathStyle, StyleAuto, StyleAlways, StyleNever),
+		oneOf("operation", c.Operation, Put, Get, PutDelete, Mixed),
+		oneOf("keys", c.Keys, UUIDKeys, HotKeys),
+		refuse(c.Size < headerSize || c.Size > maxSize, "size", unit.Size(c.Size), fmt.Sprintf("%v to %v, what one PutObject takes", unit.Size(headerSize), unit.Size(maxSize))),
+		refuse(!(c.GetShare >= 0 && c.GetShare <= 1), "get_share", c.GetShare, "0 to 1"),
+		refuse(c.Objects > maxObjects, "objects", c.Objects, fmt.Sprintf("1 to %d", maxObjects)),
+		refuse(c.Retries < 0 || c.Retries > 100, "retries", c.Retries, "0 to 100"))
 }
 
 // Target is a bucket under load. It is a load.Target.
@@ -202,7 +201,7 @@ const patience = 7
 
 func (t *Target) putObjects(ctx context.Context) error {
 	if t.Objects > 0 {
-		t.Say(t.Stdout, "objectstore: putting %d objects of %v to be got", t.Objects, unit.Size(t.Size))
+		t.Say(t.Stdout, "objectstore: putting %d objects of %v to read", t.Objects, unit.Size(t.Size))
 	}
 	t.objects = make([]*object, t.Objects)
 	group, ctx := errgroup.WithContext(ctx)
@@ -214,7 +213,7 @@ func (t *Target) putObjects(ctx context.Context) error {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return fmt.Errorf("putting the objects that are to be got: %w", err)
+		return fmt.Errorf("putting the objects to read: %w", err)
 	}
 	return nil
 }
@@ -301,9 +300,10 @@ func repeat(ctx context.Context, times int, linger bool, attempt func() error, f
 		if err == nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		again := n < times && kindOf(err).passing()
+		kind := kindOf(err)
+		again := n < times && kind != failClient && kind != failCorrupt // others may pass
 		failed(err, again)
-		if !again && !linger || !wait(ctx, pauseAfter(n)) || !again {
+		if !again && !linger || workload.Pause(ctx, pauseAfter(n)) != nil || !again {
 			return err
 		}
 	}
@@ -314,13 +314,3 @@ const longestPause = 5 * time.Second
 // pauseAfter is the pause after the n-th failed attempt in a row, from 0: it is
 // doubled each time.
 func pauseAfter(n int) time.Duration { return min(100*time.Millisecond<<min(n, 10), longestPause) }
-
-// wait is false if ctx was done first.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

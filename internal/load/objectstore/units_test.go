@@ -13,6 +13,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // FuzzParseEndpoint checks that what is accepted is a server and nothing more,
@@ -43,7 +45,11 @@ func TestFindEndpoint(t *testing.T) {
 		{"", "", nil, "https://s3.amazonaws.com"},
 	}
 	for _, tt := range tests {
-		if got := findEndpoint(tt.given, tt.region, lookup(tt.environ)); got != tt.want {
+		getenv := func(name string) string {
+			value, _ := workload.Getenv(tt.environ, name)
+			return value
+		}
+		if got := findEndpoint(tt.given, tt.region, getenv); got != tt.want {
 			t.Errorf("findEndpoint(%q, %q) with %v = %q, want %q", tt.given, tt.region, tt.environ, got, tt.want)
 		}
 	}

@@ -52,7 +52,7 @@ func New(rawURL string) (*Store, error) {
 	}
 	s := &Store{address: address}
 	if err := s.configure(); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w; want %s", model.ErrUsage, address, address.Hide(err), example)
+		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(err), example)
 	}
 	return s, nil
 }
@@ -82,7 +82,7 @@ func (s *Store) configure() (err error) {
 				return errors.New("skip_verify must be true or false")
 			}
 		case !slices.Contains(ignored, name):
-			return fmt.Errorf("there is no parameter %q", name)
+			return fmt.Errorf("unknown parameter %q", name)
 		}
 	}
 	if s.database, err = strconv.Atoi(cmp.Or(database, "0")); err != nil || s.database < 0 {
@@ -114,15 +114,6 @@ func (s *Store) Admin(ctx context.Context) (kv.Admin, error) {
 		return nil, err
 	}
 	return &admin{c}, nil
-}
-
-// Loader opens a connection.
-func (s *Store) Loader(ctx context.Context, shape kv.Shape) (kv.Loader, error) {
-	c, err := s.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &loader{conn: c, names: shape.Names()}, nil
 }
 
 // conn is a connection of the library and the socket below it. The library
@@ -246,10 +237,8 @@ func (s *session) Update(ctx context.Context, key string, field int, value []byt
 
 // Insert sets all fields, whether the record was there or not.
 func (s *session) Insert(ctx context.Context, key string, record kv.Record) error {
-	if _, err := s.do(ctx, "HSET", hash(key, s.names, record)...); err != nil {
-		return fault(ctx, err)
-	}
-	return nil
+	_, err := s.do(ctx, "HSET", hash(key, s.names, record)...)
+	return fault(ctx, err)
 }
 
 // hash are the arguments of HSET: the key, and names and values in turn.
@@ -269,3 +258,108 @@ func fault(ctx context.Context, err error) error {
 		return load.ErrStatus, answered
 	})
 }
+
+// stateKey holds the description of the data set.
+const stateKey = prefix + "state"
+
+type admin struct{ *conn }
+
+var _ kv.Remover = (*admin)(nil)
+
+// Find reads the description.
+func (a *admin) Find(ctx context.Context) (string, error) {
+	description, err := redis.String(a.do(ctx, "GET", stateKey))
+	if errors.Is(err, redis.ErrNil) {
+		return "", nil
+	}
+	return description, adminError(err)
+}
+
+// Count looks at all keys of the database: the server keeps no number of those
+// with a prefix. A scan may return a key twice; so the numbers in the keys, by
+// which keys differ, are kept until the end: 8 bytes a record.
+func (a *admin) Count(ctx context.Context) (int64, error) {
+	var numbers []uint64
+	err := a.scan(ctx, prefix+"user*", func(keys []string) error {
+		for _, key := range keys {
+			// A key without a number is not ours.
+			if n, err := strconv.ParseUint(key[len(prefix+"user"):], 10, 64); err == nil {
+				numbers = append(numbers, n)
+			}
+		}
+		return nil
+	})
+	slices.Sort(numbers)
+	return int64(len(slices.Compact(numbers))), err
+}
+
+// scan hands on the keys that match a pattern; the server looks at 1000 in a step.
+func (a *admin) scan(ctx context.Context, pattern string, each func(keys []string) error) error {
+	cursor := "0"
+	for {
+		answer, err := redis.Values(a.do(ctx, "SCAN", cursor, "MATCH", pattern, "COUNT", 1000))
+		var keys []string
+		if err == nil {
+			_, err = redis.Scan(answer, &cursor, &keys)
+		}
+		if err != nil {
+			return adminError(err)
+		}
+		if err := each(keys); err != nil || cursor == "0" {
+			return err
+		}
+	}
+}
+
+// Create removes what there is; a hash needs no schema.
+func (a *admin) Create(ctx context.Context, _ kv.Shape) error { return a.Drop(ctx) }
+
+// Load writes rows in a pipeline.
+func (a *admin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
+	defer context.AfterFunc(ctx, func() { _ = a.socket.Close() })() // sending may wait, too
+	var err error
+	names := shape.Names()
+	for _, row := range rows[:len(rows)-1] {
+		if err == nil {
+			err = a.library.Send("HSET", hash(row.Key, names, row.Fields)...)
+		}
+	}
+	if last := rows[len(rows)-1]; err == nil {
+		_, err = a.do(ctx, "HSET", hash(last.Key, names, last.Fields)...)
+	}
+	return adminError(err)
+}
+
+// Finish writes the description.
+func (a *admin) Finish(ctx context.Context, description string) error {
+	_, err := a.do(ctx, "SET", stateKey, description)
+	return adminError(err)
+}
+
+// Drop removes all keys that begin as ours do, first the description: then no
+// data set counts as complete that has lost records.
+func (a *admin) Drop(ctx context.Context) error {
+	if _, err := a.do(ctx, "UNLINK", stateKey); err != nil {
+		return adminError(err)
+	}
+	return a.scan(ctx, prefix+"*", func(keys []string) error {
+		if len(keys) == 0 {
+			return nil
+		}
+		_, err := a.do(ctx, "UNLINK", redis.Args{}.AddFlat(keys)...)
+		return adminError(err)
+	})
+}
+
+// Remove implements kv.Remover. The memory is free when it returns.
+func (a *admin) Remove(ctx context.Context, keys []string) (int64, error) {
+	args := make([]any, len(keys))
+	for i, k := range keys {
+		args[i] = prefix + k
+	}
+	n, err := redis.Int64(a.do(ctx, "DEL", args...))
+	return n, adminError(err)
+}
+
+// Settle implements kv.Remover: there is nothing left to do.
+func (a *admin) Settle(context.Context) error { return nil }

@@ -54,10 +54,10 @@ func TestOthersKeys(t *testing.T) {
 	}
 	store := open(t, "redis://"+server.Addr)
 	set := kv.Dataset{Records: 100, Shape: kv.Shape{Fields: 1, FieldSize: 16}}
-	if _, err := kv.Load(t.Context(), store, set, kv.LoadOptions{}); err != nil {
+	if _, err := kv.Load(t.Context(), store, set, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := kv.Drop(t.Context(), store); err != nil {
+	if err := kvtest.Drop(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := redigo.Int(redigo.DoContext(client, t.Context(), "DBSIZE")); n != 4 || err != nil {
@@ -69,7 +69,7 @@ func TestOthersKeys(t *testing.T) {
 func TestDenied(t *testing.T) {
 	server := kvtest.StartRedis(t, "s3cret/word")
 	right := open(t, "redis://:s3cret%2Fword@"+server.Addr)
-	if err := kv.Drop(t.Context(), right); err != nil {
+	if err := kvtest.Drop(t.Context(), right); err != nil {
 		t.Errorf("with the password: %v", err)
 	}
 	for _, user := range []string{":wr0ng%2Fword@", ""} {

@@ -20,7 +20,7 @@ import (
 )
 
 // mysqlExample is shown where a URL is not understood.
-const mysqlExample = "mysql://user:password@host:3306/database, with ?tls=true, skip-verify or preferred, or ?socket=/path where wanted"
+const mysqlExample = "mysql://user:password@host:3306/database, optionally with ?tls=true, skip-verify or preferred, or ?socket=/path"
 
 // mysqlServer is MySQL, MariaDB and what speaks their protocol. When an
 // operation's time is over the connection is closed.
@@ -50,7 +50,7 @@ func NewMySQL(rawURL string) (*Store, error) {
 		s.others, err = mysql.NewConnector(config)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w; want %s", model.ErrUsage, address, address.Hide(err), mysqlExample)
+		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(err), mysqlExample)
 	}
 	return &Store{address: address, database: s}, nil
 }
@@ -76,7 +76,7 @@ func mysqlConfig(address kv.Address) (*mysql.Config, error) {
 		case "socket":
 			c.Net, c.Addr = "unix", values[0]
 		default:
-			return nil, fmt.Errorf("there is no parameter %q", name)
+			return nil, fmt.Errorf("unknown parameter %q", name)
 		}
 	}
 	return c, nil
@@ -95,7 +95,7 @@ func (s *mysqlServer) dialect() dialect {
 			{"1044", model.ErrDenied, "check user and password, and the user's rights to the database"},
 			{"1045", model.ErrDenied, "check user and password, and the user's rights to the database"},
 			{"1142", model.ErrDenied, "the user needs the rights to create, drop and use tables in the database"},
-			{"1049", model.ErrUsage, "create the database or name another one"},
+			{"1049", model.ErrUsage, "create the database or use another one"},
 		},
 	}
 }

@@ -67,10 +67,10 @@ func testMySQLOthersTable(t *testing.T, database string) {
 		t.Fatal(err)
 	}
 	store := openMySQL(t, "mysql://bench:"+password+"@"+database)
-	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{}); !errors.Is(err, model.ErrUsage) {
+	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Load = %v, want ErrUsage", err)
 	}
-	if err := kv.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
+	if err := kvtest.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Drop = %v, want ErrUsage", err)
 	}
 	if _, err := db.ExecContext(t.Context(), "SELECT precious FROM scalebench_kv"); err != nil {
@@ -94,7 +94,7 @@ func testMySQLDenied(t *testing.T, database string) {
 
 func testMySQLUnknownDatabase(t *testing.T, addr string) {
 	store := openMySQL(t, "mysql://bench:"+password+"@"+addr+"/nothere")
-	_, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{})
+	_, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0)
 	if !errors.Is(err, model.ErrUsage) && !errors.Is(err, model.ErrDenied) {
 		t.Errorf("Load = %v, want ErrUsage or ErrDenied", err)
 	}

@@ -38,11 +38,11 @@ func NewPostgres(rawURL string) (*Store, error) {
 	if err != nil {
 		// The library says "cannot parse `URL`: why", with all but the
 		// password in the URL.
-		why := "it is not understood"
+		why := "it cannot be parsed"
 		if i := strings.LastIndex(err.Error(), "`: "); i >= 0 {
 			why = err.Error()[i+len("`: "):]
 		}
-		return nil, fmt.Errorf("%w: %s: %w; want %s", model.ErrUsage, address, address.Hide(errors.New(why)), postgresExample)
+		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(errors.New(why)), postgresExample)
 	}
 	if config.ConnectTimeout == 0 { // the URL does not say how long it may take
 		config.ConnectTimeout = connectTimeout
@@ -65,7 +65,7 @@ func (s *postgresServer) dialect() dialect {
 		advice: []advice{
 			{"28", model.ErrDenied, "check user and password, and the server's pg_hba.conf"},
 			{"42501", model.ErrDenied, "the user needs the right to create tables, or name a schema of its own with ?search_path="},
-			{"3D000", model.ErrUsage, "create the database or name another one"},
+			{"3D000", model.ErrUsage, "create the database or use another one"},
 		},
 	}
 }

@@ -67,11 +67,11 @@ func testPostgresOthersTable(t *testing.T, server *pgtest.Server) {
 	url := server.Database()
 	server.Exec(url, "CREATE TABLE scalebench_kv (precious text)")
 	store := openPostgres(t, url)
-	_, err := kv.Load(t.Context(), store, kv.DefaultDataset(), kv.LoadOptions{})
+	_, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0)
 	if !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Load = %v, want ErrUsage", err)
 	}
-	if err := kv.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
+	if err := kvtest.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Drop = %v, want ErrUsage", err)
 	}
 	server.Exec(url, "SELECT precious FROM scalebench_kv")
@@ -92,7 +92,7 @@ func TestPostgresDenied(t *testing.T) {
 	url := server.URL()
 	server.RequirePassword("s3cret/word")
 	right := openPostgres(t, strings.Replace(url, "postgres@", "postgres:s3cret%2Fword@", 1))
-	if err := kv.Drop(t.Context(), right); err != nil {
+	if err := kvtest.Drop(t.Context(), right); err != nil {
 		t.Errorf("with the password: %v", err)
 	}
 	kvtest.CheckDenied(t, openPostgres(t, strings.Replace(url, "postgres@", "postgres:wr0ng%2Fword@", 1)), "wr0ng")

@@ -163,26 +163,25 @@ func explain(ctx context.Context, err error) error {
 // not here are defects.
 var bySQLState = map[string]sqlstore.Fault{
 	"08":    {Kind: model.ErrUnavailable, Advice: "the connection was lost"},
-	"25006": {Kind: model.ErrUnavailable, Advice: "the server is read-only: a standby?"},
+	"25006": {Kind: model.ErrUnavailable, Advice: "the server is read-only; it may be a standby"},
 	"28":    {Kind: model.ErrDenied, Advice: "check user and password, and the server's pg_hba.conf"},
-	"3D000": {Kind: model.ErrUsage, Advice: "create the database with `createdb` or name another one"},
-	"3F000": {Kind: model.ErrUsage, Advice: "the search_path of the URL names no schema that exists"},
-	"23503": {Kind: model.ErrNotFound, Advice: "what it belongs to was deleted"},
+	"3D000": {Kind: model.ErrUsage, Advice: "create the database with `createdb` or use another one"},
+	"3F000": {Kind: model.ErrUsage, Advice: "the schema in the URL's search_path does not exist"},
+	"23503": {Kind: model.ErrNotFound, Advice: "its run or task was deleted"},
 	"40001": {Kind: model.ErrUnavailable, Retry: true},
 	"40P01": {Kind: model.ErrUnavailable, Retry: true},
 	"42501": {Kind: model.ErrDenied, Advice: "the user needs the right to create a schema in the database, or to use its tables"},
 	"53":    {Kind: model.ErrUnavailable, Advice: "the server lacks connections, memory or space"},
-	"53100": {Kind: model.ErrUnavailable, Advice: "the server's disk is full: free some space there, and the store goes on"},
+	"53100": {Kind: model.ErrUnavailable, Advice: "the server's disk is full: free some space there; the store then continues"},
 	"55P03": {Kind: model.ErrUnavailable, Advice: "another client keeps a lock for too long"},
-	"57014": {Kind: model.ErrUnavailable, Advice: "the server ended the statement: statement_timeout too short?"},
+	"57014": {Kind: model.ErrUnavailable, Advice: "the server ended the statement; increase statement_timeout"},
 	"57P01": {Kind: model.ErrUnavailable, Advice: "the server is being stopped"},
 	"57P02": {Kind: model.ErrUnavailable, Advice: "the server crashed and recovers"},
 	"57P03": {Kind: model.ErrUnavailable, Advice: "the server is starting or stopping"},
 	"57P05": {Kind: model.ErrUnavailable, Advice: "the server closed an idle connection"},
-	"58":    {Kind: model.ErrUnavailable, Advice: "the server's disk fails: look into its log"},
+	"58":    {Kind: model.ErrUnavailable, Advice: "the server's disk fails: see its log"},
 }
 
-// classify tells what a driver error means.
 func classify(err error) sqlstore.Fault {
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		if f, ok := bySQLState[pgErr.Code]; ok {
@@ -194,7 +193,7 @@ func classify(err error) sqlstore.Fault {
 		return sqlstore.Fault{}
 	}
 	if lostConnection(err) {
-		return sqlstore.Fault{Kind: model.ErrUnavailable, Advice: "is the server running, and reachable from here?"}
+		return sqlstore.Fault{Kind: model.ErrUnavailable, Advice: "check that the server is running and reachable from here"}
 	}
 	return sqlstore.Fault{}
 }

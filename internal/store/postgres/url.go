@@ -10,7 +10,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// target is where to connect.
 type target struct {
 	config    *pgx.ConnConfig
 	where     string // the URL without secrets
@@ -25,7 +24,7 @@ var secretParams = []string{"password", "sslpassword", "passfile", "sslkey"}
 func parseURL(raw string) (*target, error) {
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
-		return nil, fmt.Errorf("%w: the store's URL is not understood (not quoted here, it may hold a password); want postgres://user:password@host:port/database?sslmode=require, with special characters in the password written as %%XX",
+		return nil, fmt.Errorf("%w: cannot parse the store's URL (not shown, it may hold a password); use postgres://user:password@host:port/database?sslmode=require, with special characters in the password written as %%XX",
 			model.ErrUsage)
 	}
 	where := redact(u)
@@ -65,7 +64,7 @@ func reason(err error) string {
 	if i := strings.LastIndex(msg, "`: "); i >= 0 {
 		return msg[i+len("`: "):]
 	}
-	return "it is not understood"
+	return "it cannot be parsed"
 }
 
 // withoutSecrets replaces the values of secrets, in every form in which the

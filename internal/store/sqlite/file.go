@@ -55,23 +55,15 @@ func makeDir(dir string) (existing string, err error) {
 // syncDirs makes the names from dir up to top durable: a result is not safe
 // while a loss of power can take the whole file's name.
 func syncDirs(dir, top string) error {
-	for {
-		if err := syncDir(dir); err != nil {
+	for ; ; dir = filepath.Dir(dir) {
+		d, err := os.Open(dir)
+		if err == nil {
+			err = errors.Join(d.Sync(), d.Close())
+		}
+		if err != nil || dir == top || dir == filepath.Dir(dir) {
 			return err
 		}
-		if dir == top || dir == filepath.Dir(dir) {
-			return nil
-		}
-		dir = filepath.Dir(dir)
 	}
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // lockDir takes the lock of a directory, waiting for its holder for a while. It

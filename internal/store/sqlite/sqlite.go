@@ -150,7 +150,7 @@ func checkOwner(ctx context.Context, db *sql.DB) error {
 		return classify(err).Explain(err)
 	}
 	if id != applicationID && (id != 0 || others > 0) {
-		return fmt.Errorf("%w: it is the database of another program; name another file", model.ErrUsage)
+		return fmt.Errorf("%w: the file is the database of another program; use another file", model.ErrUsage)
 	}
 	return nil
 }
@@ -158,25 +158,24 @@ func checkOwner(ctx context.Context, db *sql.DB) error {
 // faults tells what SQLite's primary result codes mean
 // (https://www.sqlite.org/rescode.html). Codes that are not here are defects.
 var faults = map[int]sqlstore.Fault{
-	lib.SQLITE_FULL:     {Kind: model.ErrUnavailable, Advice: "the disk is full: free some space, and the store goes on"},
-	lib.SQLITE_IOERR:    {Kind: model.ErrUnavailable, Advice: "the disk fails: look into the system's log"},
+	lib.SQLITE_FULL:     {Kind: model.ErrUnavailable, Advice: "the disk is full: free some space; the store then continues"},
+	lib.SQLITE_IOERR:    {Kind: model.ErrUnavailable, Advice: "the disk fails: see the system's log"},
 	lib.SQLITE_READONLY: {Kind: model.ErrUnavailable, Advice: "the file or its file system is read-only"},
 	lib.SQLITE_BUSY:     {Kind: model.ErrUnavailable, Advice: "another process keeps the file locked"},
 	lib.SQLITE_LOCKED:   {Kind: model.ErrUnavailable, Advice: "another connection keeps the table locked"},
-	lib.SQLITE_CANTOPEN: {Kind: model.ErrUnavailable, Advice: "is the directory there, and may this user write to it?"},
+	lib.SQLITE_CANTOPEN: {Kind: model.ErrUnavailable, Advice: "check that the directory exists and that this user may write to it"},
 	lib.SQLITE_NOMEM:    {Kind: model.ErrUnavailable, Advice: "there is no memory left"},
 	lib.SQLITE_PROTOCOL: {Kind: model.ErrUnavailable, Advice: "another process keeps the file locked"},
 	lib.SQLITE_PERM:     {Kind: model.ErrDenied, Advice: "this user may not open the file"},
 	lib.SQLITE_AUTH:     {Kind: model.ErrDenied},
-	lib.SQLITE_NOTADB:   {Kind: model.ErrUsage, Advice: "the file is not a scalebench store; name another one"},
+	lib.SQLITE_NOTADB:   {Kind: model.ErrUsage, Advice: "the file is not a scalebench store; use another file"},
 	lib.SQLITE_CORRUPT:  {Advice: "the file is damaged: restore it from a backup"},
 }
 
-// classify tells what a driver error means.
 func classify(err error) sqlstore.Fault {
 	code := errorCode(err)
 	if code == lib.SQLITE_CONSTRAINT_FOREIGNKEY {
-		return sqlstore.Fault{Kind: model.ErrNotFound, Advice: "what it belongs to was deleted"}
+		return sqlstore.Fault{Kind: model.ErrNotFound, Advice: "its run or task was deleted"}
 	}
 	return faults[code&0xff]
 }

@@ -43,7 +43,7 @@ func (s *Store) putChunks(ctx context.Context, tx *sql.Tx, chunks []*putChunk) (
 	errs := make([]error, len(chunks))
 	for i, c := range chunks {
 		if !known[string(c.task)] {
-			errs[i] = fmt.Errorf("%w: there is no such task, or its run was deleted", model.ErrNotFound)
+			errs[i] = fmt.Errorf("%w: the task does not exist, or its run was deleted", model.ErrNotFound)
 			continue
 		}
 		// One statement a chunk: the same part may be twice in a batch, which
@@ -85,7 +85,7 @@ func (s *Store) Artifact(ctx context.Context, task model.TaskID, attempt int, na
 		}, `SELECT start, content FROM artifact_chunks WHERE task = ? AND attempt = ? AND name = ? ORDER BY start`,
 			text(task), attempt, text(name))
 		if err == nil && content == nil {
-			err = fmt.Errorf("%w: nothing of it is stored", model.ErrNotFound)
+			err = fmt.Errorf("%w: it is not stored", model.ErrNotFound)
 		}
 		return content, err
 	})
@@ -151,7 +151,7 @@ func eventRows(events []model.Event, known map[string]bool) ([][]any, error) {
 		var run any // NULL for the fleet
 		if e.Run != "" {
 			if !known[string(e.Run)] {
-				return nil, fmt.Errorf("%w: there is no run %s", model.ErrNotFound, e.Run)
+				return nil, fmt.Errorf("%w: unknown run %s", model.ErrNotFound, e.Run)
 			}
 			run = text(e.Run)
 		}

@@ -132,12 +132,11 @@ func labels(w *wire, m *map[string]string) {
 	}
 }
 
-// layoutBody is what a body holds, in its order.
 func layoutBody(w *wire, r *model.Result) {
 	version := uint64(bodyVersion)
 	w.uint(&version)
 	if version != bodyVersion {
-		w.err = errors.Join(w.err, fmt.Errorf("%w: its version is %d, want %d", errPacked, version, bodyVersion))
+		w.err = errors.Join(w.err, fmt.Errorf("%w: its version is %d instead of %d", errPacked, version, bodyVersion))
 		return
 	}
 	letters(w, &r.Error)

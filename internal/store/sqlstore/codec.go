@@ -84,7 +84,6 @@ func asInts(xs []float64) ([]int64, bool) {
 	return out, true
 }
 
-// decodeInts reads what encodeInts wrote.
 func decodeInts(data []byte) ([]int64, error) {
 	form, n, data, err := seriesHeader(data)
 	if err != nil {
@@ -96,7 +95,6 @@ func decodeInts(data []byte) ([]int64, error) {
 	return decodeDelta2[int64](form, n, data)
 }
 
-// decodeFloats reads what encodeFloats wrote.
 func decodeFloats(data []byte) ([]float64, error) {
 	form, n, data, err := seriesHeader(data)
 	if err != nil {

@@ -126,7 +126,6 @@ func (cs *columns) rows(c *codec) ([][]any, error) {
 	return rows, nil
 }
 
-// pointRows are the rows of a result.
 func (c *codec) pointRows(r *model.Result) ([][]any, error) {
 	series, host, histograms := columns{kind: kindSeries}, columns{kind: kindHost}, columns{kind: kindHistograms}
 	for _, x := range r.Series {

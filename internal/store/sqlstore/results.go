@@ -11,7 +11,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// attemptKey names one attempt at a task.
 type attemptKey struct {
 	task    model.TaskID
 	attempt int
@@ -46,7 +45,6 @@ func (s *Store) PutResult(ctx context.Context, r model.Result) (stored bool, err
 	return p.stored, nil
 }
 
-// encodeResult checks a result and packs it.
 func (s *Store) encodeResult(r *model.Result) (*putResult, error) {
 	if err := checkResult(r); err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrInvalid, err)
@@ -177,7 +175,7 @@ func (p *putResult) judge(current map[model.TaskID]taskState, have bool) (isNew 
 	st, ok := current[p.key.task]
 	switch {
 	case !ok:
-		return false, fmt.Errorf("%w: there is no such task, or its run was deleted", model.ErrNotFound)
+		return false, fmt.Errorf("%w: the task does not exist, or its run was deleted", model.ErrNotFound)
 	case p.run != st.run, p.step != st.step, p.node != st.node:
 		return false, fmt.Errorf("%w: the task belongs to run %q, step %q, node %q; the result says run %q, step %q, node %q",
 			model.ErrNotFound, st.run, st.step, st.node, p.run, p.step, p.node)

@@ -49,7 +49,7 @@ func checkRun(run model.Run, nodes []model.Node, steps []model.Step) error {
 	seen := make(map[model.NodeID]bool, len(nodes))
 	for _, n := range nodes {
 		if seen[n.ID] {
-			return fmt.Errorf("%w: node %q is there twice", model.ErrUsage, n.ID)
+			return fmt.Errorf("%w: node %q appears twice", model.ErrUsage, n.ID)
 		}
 		seen[n.ID] = true
 	}
@@ -73,7 +73,7 @@ func (s *Store) insertRun(ctx context.Context, tx *sql.Tx, run model.Run) (creat
 		return false, err
 	}
 	if !sameRun(old, run) {
-		err = fmt.Errorf("%w: another run has this id already", model.ErrUsage)
+		err = fmt.Errorf("%w: another run already has this id", model.ErrUsage)
 	}
 	return false, err
 }
@@ -114,7 +114,7 @@ func (s *Store) findRun(ctx context.Context, tx *sql.Tx, id string) (model.Run, 
 	if id == "latest" {
 		run, err := s.oneRun(ctx, tx, newestFirst+` LIMIT 1`)
 		if errors.Is(err, errNoRun) {
-			err = fmt.Errorf("%w: there are no runs yet", model.ErrNotFound)
+			err = fmt.Errorf("%w: no runs yet", model.ErrNotFound)
 		}
 		return run, err
 	}
@@ -131,7 +131,7 @@ func (s *Store) findRun(ctx context.Context, tx *sql.Tx, id string) (model.Run, 
 	return s.oneRun(ctx, tx, ` WHERE substr(id, 1, ?) = ?`+newestFirst, len([]rune(prefix)), text(prefix))
 }
 
-var errNoRun = fmt.Errorf("%w: there is no such run; `scalebench runs` lists them", model.ErrNotFound)
+var errNoRun = fmt.Errorf("%w: unknown run; `scalebench runs` lists the runs", model.ErrNotFound)
 
 func (s *Store) runByID(ctx context.Context, tx *sql.Tx, id string) (model.Run, error) {
 	return s.oneRun(ctx, tx, ` WHERE id = ?`, text(id))
@@ -164,7 +164,7 @@ func ambiguous(runs []model.Run) error {
 		}
 		fmt.Fprintf(&b, "\n  %s  %s  %s", r.ID, r.Created.Format(time.DateTime), r.Name)
 	}
-	return fmt.Errorf("%w: %d runs begin like this, give more characters:%s", model.ErrUsage, len(runs), b.String())
+	return fmt.Errorf("%w: %d runs begin with these characters; give more:%s", model.ErrUsage, len(runs), b.String())
 }
 
 // SetRunState implements store.Writer. A run that goes on after a final state
@@ -197,7 +197,6 @@ func stepFields(st *model.Step) []any {
 		(*text)(&st.State), &st.Attempt, (*instant)(&st.StartAt), (*text)(&st.Reason), document{&st.Treatment}}
 }
 
-// stepTask is a task with its step.
 type stepTask struct {
 	model.Task
 	step model.StepID
@@ -267,7 +266,7 @@ func (s *Store) BeginAttempt(ctx context.Context, step model.StepID) (attempt in
 		err := tx.QueryRowContext(ctx, s.d.bind(`UPDATE steps SET attempt = attempt + 1, state = ?, start_at = NULL, reason = ''
 			WHERE id = ? RETURNING attempt`), text(model.StepRunning), text(step)).Scan(&attempt)
 		if errors.Is(err, sql.ErrNoRows) {
-			err = fmt.Errorf("%w: there is no such step", model.ErrNotFound)
+			err = fmt.Errorf("%w: unknown step", model.ErrNotFound)
 		}
 		return err
 	})

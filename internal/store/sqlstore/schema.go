@@ -29,7 +29,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	if current != latestVersion {
-		return fmt.Errorf("%w: %s has schema version %d, and this scalebench knows versions up to %d; use the scalebench that wrote it, or a later one",
+		return fmt.Errorf("%w: %s has schema version %d, but this scalebench knows versions up to %d only; use a newer scalebench",
 			model.ErrUsage, s.where, current, latestVersion)
 	}
 	return nil
@@ -40,14 +40,14 @@ func (s *Store) migrate(ctx context.Context) error {
 func (s *Store) migrateUp(ctx context.Context) (current int64, err error) {
 	unlock, err := s.d.LockMigration(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("waiting for another process that brings the schema up to date: %w", err)
+		return 0, fmt.Errorf("waiting for another process that updates the schema: %w", err)
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 	if current, err = s.schemaVersion(ctx); err != nil || current >= latestVersion {
 		return current, err
 	}
 	if err := s.gooseUp(ctx); err != nil {
-		return 0, fmt.Errorf("bringing the schema from version %d to %d: %w", current, latestVersion, err)
+		return 0, fmt.Errorf("updating the schema from version %d to %d: %w", current, latestVersion, err)
 	}
 	return s.schemaVersion(ctx)
 }
@@ -162,7 +162,6 @@ func (s *Store) moveOldResult(ctx context.Context, tx *sql.Tx, id int64) (size i
 	return size, err
 }
 
-// selectOldResult reassembles a result.
 func (s *Store) selectOldResult(ctx context.Context, tx *sql.Tx, id int64) (r model.Result, at taskState, err error) {
 	row := tx.QueryRowContext(ctx, s.d.bind(`SELECT s.run, s.id, s.number, t.position, t.node, r.task, r.attempt, r.outcome, r.error,
 		r.started, r.ended, r.clock_offset, r.clock_error, r.exit_code

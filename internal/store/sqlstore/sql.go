@@ -88,7 +88,6 @@ func (d *Dialect) bind(query string) string {
 	return b.String()
 }
 
-// errClosed is what a write gets after Close.
 var errClosed = fmt.Errorf("%w: the store is closed", model.ErrUnavailable)
 
 // fail says what was being done and gives a driver error its kind. Errors

@@ -60,7 +60,7 @@ func (i instant) Value() (driver.Value, error) {
 	}
 	ns := t.UnixNano()
 	if !time.Unix(0, ns).Equal(t) {
-		return nil, fmt.Errorf("%w: time %v cannot be stored; want a year from 1678 to 2261", model.ErrInvalid, t)
+		return nil, fmt.Errorf("%w: time %v cannot be stored; the year must be from 1678 to 2261", model.ErrInvalid, t)
 	}
 	return ns, nil
 }

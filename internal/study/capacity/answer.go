@@ -27,7 +27,7 @@ const (
 	LimitFloor Limit = "floor"
 	// LimitNone: the search is not over.
 	LimitNone Limit = "none"
-	// LimitUnknown: another version of scalebench has searched, in another way,
+	// LimitUnknown: another version of scalebench made this search in another way,
 	// so that nothing can be concluded from the windows.
 	LimitUnknown Limit = "unknown"
 )
@@ -78,16 +78,16 @@ func (r Answer) Latest() string {
 func (r Answer) pathDoubt() string {
 	switch {
 	case r.Path.Breaks != nil:
-		return fmt.Sprintf("%v: no target keeps that over this path, and nothing is known of this one; measure from nearer by or over a faster link, or allow longer latencies", r.Path)
+		return fmt.Sprintf("%v: no target can keep that over this path, so the target's capacity is unknown; measure from a closer machine or over a faster link, or allow longer latencies", r.Path)
 	case r.Passed == nil:
-		return fmt.Sprintf("%v: the path was at its limit, and nothing is known of the target; measure from nearer by or over a faster link, or ask for smaller answers", r.Path)
+		return fmt.Sprintf("%v: the path was at its limit, so the target's capacity is unknown; measure from a closer machine or over a faster link, or ask for smaller answers", r.Path)
 	}
-	return fmt.Sprintf("%v: the path was at its limit, and this is no capacity of the target, which takes at least the load passed; measure from nearer by or over a faster link, or ask for smaller answers", r.Path)
+	return fmt.Sprintf("%v: the path was at its limit, not the target, which takes at least the load that passed; measure from a closer machine or over a faster link, or ask for smaller answers", r.Path)
 }
 
-// GeneratorsWords say which generators were at their limit; none are named
+// generatorsWords say which generators were at their limit; none are named
 // where it was all of them.
-func (r Answer) GeneratorsWords() string {
+func (r Answer) generatorsWords() string {
 	if len(r.Generators) == 1 {
 		return named(r.Generators) + " was at its limit"
 	}

@@ -118,7 +118,7 @@ func TestPathAtFloor(t *testing.T) {
 		limit  Limit
 		text   string
 	}{
-		{"longer for good after the first window", later(2, 200*ms), 2 * ms, LimitPath, "round trips to the target alone take 201ms (p90) at 1 op/s, where the SLA is p90=150ms: no target keeps"},
+		{"longer for good after the first window", later(2, 200*ms), 2 * ms, LimitPath, "round trips to the target alone take 201ms (p90) at 1 op/s, where the SLA is p90=150ms: no target can keep"},
 		{"too long from the start", later(0, 250*ms), 2 * ms, LimitPath, "round trips to the target alone take 251ms (p90)"},
 		{"longer by what the server needs", later(2, 100*ms), 60 * ms, LimitPath, "under a light load and 10"},
 		{"longer, and the server is slow, too", later(2, 100*ms), time.Second, LimitPath, "under a light load and 10"},
@@ -131,7 +131,7 @@ func TestPathAtFloor(t *testing.T) {
 			t.Errorf("%s: limit %s, passed %v, estimate %v, path %v; want %s", c.name, r.Limit, r.Passed, r.Estimate, r.Path, c.limit)
 		}
 		text := strings.Join(r.Warnings, "\n")
-		if !strings.Contains(text, c.text) || c.limit == LimitPath && (!strings.Contains(text, "nothing is known of") || strings.Contains(text, "at least the load passed")) {
+		if !strings.Contains(text, c.text) || c.limit == LimitPath && (!strings.Contains(text, "the target's capacity is unknown") || strings.Contains(text, "at least the load that passed")) {
 			t.Errorf("%s: warnings %q, want %q", c.name, r.Warnings, c.text)
 		}
 	}

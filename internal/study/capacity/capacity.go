@@ -10,7 +10,7 @@
 //     dropped or did not end counts as slower than any limit.
 //  3. A window counts only if it says something about the target. One that
 //     failed because the generators were late is repeated, and so is one during
-//     which the path to the target was another ([Config.Evaluate]).
+//     which the path to the target was another ([Config.Review]).
 //  4. What counts goes to a search algorithm (package search), which names the
 //     next load; [Study.Design] makes it the next treatment.
 //  5. In the end [Answer] says between which loads the boundary lies, how sure
@@ -38,7 +38,7 @@ import (
 // Study is the question with its parameters. What is searched, and how, is up
 // to the workloads.
 type Study struct {
-	FailBelow *unit.Rate `json:"fail_below,omitempty" flag:"fail-below" unit:"op/s" jsonschema_description:"Exit code 3 if the server takes less than so many requests per second, 4 if that cannot be told."`
+	FailBelow *unit.Rate `json:"fail_below,omitempty" flag:"fail-below" unit:"op/s" jsonschema_description:"Exit code 3 if the server takes less than this many requests per second, 4 if that is uncertain."`
 }
 
 // Kind describes the study.
@@ -47,7 +47,7 @@ func Kind() study.Kind {
 		Name:    "capacity",
 		Summary: "find the load that a server takes while it keeps an SLA",
 		Long:    long, Example: example,
-		Phases: []model.Phase{model.Search}, Shown: true, Tells: Tells,
+		Phases: []model.Phase{model.Search}, Shown: true, Tells: func(run *observe.Run) bool { return run.Has(model.Search) },
 		New: func() study.Study { return &Study{} },
 	}
 }
@@ -69,7 +69,7 @@ func (s *Study) Analyze(_ context.Context, in study.Input) (study.Result, error)
 		return nil, err
 	}
 	if len(searches) == 0 && s.FailBelow != nil {
-		return nil, fmt.Errorf("%w: --fail-below is about a capacity, and run %s searches for none; leave it out", model.ErrUsage, in.Run.Run().ID)
+		return nil, fmt.Errorf("%w: --fail-below needs a capacity, but run %s searches for none; leave it out", model.ErrUsage, in.Run.Run().ID)
 	}
 	r := &Result{Searches: searches}
 	if s.FailBelow != nil {
@@ -77,9 +77,6 @@ func (s *Study) Analyze(_ context.Context, in study.Input) (study.Result, error)
 	}
 	return r, nil
 }
-
-// Tells reports whether a run has a search for a capacity.
-func Tells(run *observe.Run) bool { return run.Has(model.Search) }
 
 // Result is what the searches of a run have found.
 type Result struct {

@@ -14,21 +14,23 @@ import (
 const long = `Offers load to a server, more and more, until it breaks the SLA; then closes in
 on the largest load at which it does not, and tries both sides of the boundary
 again. Latency counts from when a request was due. A window in which the
-generator itself was late, or the path to the server changed, does not count;
-when the generator or the path is what cannot do more, no capacity is reported
+generator itself was late, or the path to the server changed, does not count.
+If the generator or the path reaches its limit first, no capacity is reported
 and the exit code is 4.
 
-With --fail-below the exit code is 3 if the server surely takes less, and 4 if
-that cannot be told, as where a single window says so. A search that was cut
-does not remember it: give it again to "scalebench resume", or to
+With --fail-below the exit code is 3 if the server certainly takes less, and 4 if
+that is uncertain, for example if only one window shows it. An interrupted search
+does not store the threshold: give it again to "scalebench resume" or
 "scalebench show".
 
-TARGET is a URL: http:// or https://, or a data store, redis://, postgres://,
-mysql:// or cassandra://, into which records are loaded first, or a bucket of an
-object store, s3://host:port/bucket (s3s:// for TLS), with credentials in
-AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. The load comes from this machine,
-or from the agents of a server (--server, --agents), all of which then share it. What was measured is a run like any other: "scalebench
-show", "report" and "resume" work with it.`
+TARGET is the URL of a web server (http:// or https://), of a data store
+(redis://, postgres://, mysql:// or cassandra://; records are loaded into it
+first), or of a bucket of an object store (s3://host:port/bucket, s3s:// for TLS,
+with credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY).
+
+This machine offers the load, or the agents of a server share it (--server,
+--agents). The search is a run like any other: "scalebench show", "report" and
+"resume" work with it.`
 
 const example = `  scalebench capacity http://10.0.0.7:8080/ --sla p90=150ms
   scalebench capacity https://shop.test/ --sla p99=500ms,errors=0.1% --arrivals poisson
@@ -45,7 +47,7 @@ type Flags struct {
 	// Expect, Mix and Records are keys within the workload's requests and data.
 	Expect     string `json:"expect,omitempty" flag:"expect" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404 (default 200-299)."`
 	Mix        string `json:"mix,omitempty" flag:"mix" jsonschema_description:"With a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b); with a bucket: put, get, put_delete, mixed (default mixed)."`
-	Records    int64  `json:"records,omitempty" flag:"records" jsonschema:"minimum=1" jsonschema_description:"With a data store: how many records are loaded before (default 1000); with a bucket: objects (default 64)."`
+	Records    int64  `json:"records,omitempty" flag:"records" jsonschema:"minimum=1" jsonschema_description:"With a data store: number of records to load first (default 1000); with a bucket: objects (default 64)."`
 	ObjectSize string `json:"object_size,omitempty" flag:"object-size" jsonschema_description:"With a bucket: size of every object (default 1MiB)."`
 	Generators int    `json:"generators" flag:"generators" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Agent processes on this machine that share the load."`
 }
@@ -139,7 +141,7 @@ func checkFloor(given map[string]json.RawMessage) error {
 		}
 	}
 	if least != nil && most != nil && most.Value < least.Value {
-		return fmt.Errorf("%w: --fail-below %s cannot be told with --max %s: allow a larger load", model.ErrUsage, least, most)
+		return fmt.Errorf("%w: --fail-below %s cannot be checked with --max %s: allow a larger load", model.ErrUsage, least, most)
 	}
 	return nil
 }

@@ -13,14 +13,11 @@ import (
 // Config is a search.
 type Config struct{ work.Search }
 
-// Defaults of a search; it lacks an SLA.
-func Defaults() Config { return Config{work.DefaultSearch()} }
-
 // configOf reads the search, and what it is of, from the task of a window.
 func configOf(spec model.Spec) (c Config, target string, err error) {
 	p, ok := work.Kind().New().(*work.Params)
 	if !ok || spec.Kind != work.Kind().Name {
-		return Config{}, "", fmt.Errorf("%w: kind %s offers no load to search with", model.ErrUsage, spec.Kind)
+		return Config{}, "", fmt.Errorf("%w: kind %s offers no load that a search could vary", model.ErrUsage, spec.Kind)
 	}
 	raw, err := json.Marshal(spec.Params)
 	if err == nil {
@@ -48,6 +45,6 @@ func (c Config) tooShort() []string {
 	if x <= load.Tolerable {
 		return nil
 	}
-	return []string{fmt.Sprintf("windows of %v are short for %v: a server offered up to %s more than it can do keeps that until they end, and what it sustains may be less by so much; let them be %v long",
+	return []string{fmt.Sprintf("windows of %v are short for %v: an overload of up to %s can stay unnoticed until a window ends, so the sustained capacity may be lower by as much; use windows of %v",
 		c.Scored, c.SLA, unit.Share(x), c.SLA.Scored(c.WarmUp))}
 }

@@ -22,26 +22,18 @@ const longestPause = 5
 // course is a search over time, in columns of charts. Times are in seconds since
 // the first window began, without the pauses that are left out.
 type course struct {
-	windows map[chart.Role]*courseWindows
+	windows map[chart.Role]*chart.Layer // as high as their load
 	pauses  chart.Values
 	skipped float64
 	// From each X to X2 so much was answered well, and latencies were these.
 	from, to, achieved, p50, p90 chart.Values
-	// Stretches without a P90, and how many operations did not end well.
-	shortFrom, shortTo chart.Values
-	short              []string
-	whole              bool // values are of whole windows
-	end                float64
-}
-
-// courseWindows are windows of one worth.
-type courseWindows struct {
-	from, to, load chart.Values
-	tips           []string
+	short                        chart.Layer // stretches without a P90: how many operations did not end well
+	whole                        bool        // values are of whole windows
+	end                          float64
 }
 
 func newCourse(windows []Assessment) *course {
-	c := &course{windows: make(map[chart.Role]*courseWindows)}
+	c := &course{windows: make(map[chart.Role]*chart.Layer)}
 	seconds, longest := 0, 0.
 	var first time.Time
 	for _, w := range windows {
@@ -82,14 +74,14 @@ func (c *course) add(i int, w Assessment, from float64) {
 	role := roleOf(w.Verdict)
 	of := c.windows[role]
 	if of == nil {
-		of = &courseWindows{}
+		of = &chart.Layer{}
 		c.windows[role] = of
 	}
 	tip := fmt.Sprintf("window %d: %s offered, %s answered: %s", i+1, rate(w.Load), rate(w.Achieved()), w.Verdict)
 	if reason := w.reason(false); reason != "" {
 		tip += ": " + reason
 	}
-	of.from, of.to, of.load, of.tips = append(of.from, from), append(of.to, c.end), append(of.load, w.Load), append(of.tips, tip)
+	of.X, of.X2, of.Y, of.Tips = append(of.X, from), append(of.X2, c.end), append(of.Y, w.Load), append(of.Tips, tip)
 	if c.whole {
 		c.step(c.end-w.Scored.Seconds(), c.end, w.Achieved(), latencyOf(w.Window, .5), latencyOf(w.Window, .9), w.Counts.Due, w.Counts.OK, false)
 		return
@@ -116,17 +108,17 @@ func latencyOf(w load.Window, q float64) float64 {
 func (c *course) step(from, to, achieved, p50, p90 float64, due, ok int64, joined bool) {
 	c.from, c.to, c.achieved = append(c.from, from), append(c.to, to), append(c.achieved, achieved)
 	c.p50, c.p90 = append(c.p50, p50), append(c.p90, p90)
-	last := len(c.shortTo) - 1
+	last := len(c.short.X2) - 1
 	switch {
 	case num.Finite(p90):
 	case joined && last >= 0:
-		c.shortTo[last] = to
+		c.short.X2[last] = to
 	default:
 		tip := fmt.Sprintf("%s of %s operations due did not end well", num.Grouped(due-ok), num.Grouped(due))
 		if due == 0 {
 			tip = "nothing was due"
 		}
-		c.shortFrom, c.shortTo, c.short = append(c.shortFrom, from), append(c.shortTo, to), append(c.short, tip)
+		c.short.X, c.short.X2, c.short.Tips = append(c.short.X, from), append(c.short.X2, to), append(c.short.Tips, tip)
 	}
 }
 
@@ -170,13 +162,13 @@ func (c *course) loads() (out []chart.Layer) {
 		if w == nil {
 			continue
 		}
-		out = append(out, chart.Layer{Mark: chart.Band, Role: worth.role, X: w.from, X2: w.to, Y: chart.Values{0}, Y2: w.load, Tips: w.tips},
-			chart.Layer{Mark: chart.Rule, Role: worth.role, X: w.from, X2: w.to, Y: w.load})
-		middle := make(chart.Values, len(w.from))
+		out = append(out, chart.Layer{Mark: chart.Band, Role: worth.role, X: w.X, X2: w.X2, Y: chart.Values{0}, Y2: w.Y, Tips: w.Tips},
+			chart.Layer{Mark: chart.Rule, Role: worth.role, X: w.X, X2: w.X2, Y: w.Y})
+		middle := make(chart.Values, len(w.X))
 		for i := range middle {
-			middle[i] = (w.from[i] + w.to[i]) / 2
+			middle[i] = (w.X[i] + w.X2[i]) / 2
 		}
-		marks = append(marks, chart.Layer{Mark: chart.Point, Role: worth.role, Name: worth.name, X: middle, Y: w.load, Tips: w.tips})
+		marks = append(marks, chart.Layer{Mark: chart.Point, Role: worth.role, Name: worth.name, X: middle, Y: w.Y, Tips: w.Tips})
 	}
 	name := "answered well, of what was due in that second"
 	if c.whole {
@@ -203,9 +195,9 @@ func (c *course) latencies(sla load.SLA) []chart.Layer {
 		{Mark: chart.Step, Role: chart.Series4, Name: "p90", X: c.from, X2: c.to, Y: c.p90},
 	}
 	out = append(out, c.pause()...)
-	if len(c.short) > 0 {
+	if len(c.short.X) > 0 {
 		out = append(out, chart.Layer{Mark: chart.Band, Role: chart.Unknown, Place: chart.Above, Name: "more than one in ten did not end well: no p90",
-			X: c.shortFrom, X2: c.shortTo, Tips: c.short})
+			X: c.short.X, X2: c.short.X2, Tips: c.short.Tips})
 	}
 	// Names of two limits stand at the two ends, so that they stay apart.
 	named := 0

@@ -56,8 +56,8 @@ func (*Study) Design(setup study.Setup) (study.Design, error) {
 		for _, w := range setup.Workloads {
 			params, ok := w.Bench.(*work.Params)
 			if !ok {
-				return nil, &model.InputError{Path: "workloads." + w.Name + ".kind", Problem: "it offers no load to search with",
-					Allowed: "a search for a capacity is for workloads of kind " + work.Kind().Name}
+				return nil, &model.InputError{Path: "workloads." + w.Name + ".kind", Problem: "it offers no load that a search could vary",
+					Allowed: "a search for a capacity needs workloads of kind " + work.Kind().Name}
 			}
 			p := &planned{workload: w, trial: trial, seed: setup.Seed}
 			if params.Seed != 0 {
@@ -165,7 +165,7 @@ func (*design) Agrees(stored model.Step, next study.Treatment) error {
 	}
 	rate, err := load.Offered(stored)
 	if err == nil && rate != next.Offer.Rate {
-		err = fmt.Errorf("%w: its next window was to offer %s, this version would offer %s", model.ErrUsage, unit.Human(rate, "op/s"), unit.Human(next.Offer.Rate, "op/s"))
+		err = fmt.Errorf("%w: its next window offered %s, but this version would offer %s", model.ErrUsage, unit.Human(rate, "op/s"), unit.Human(next.Offer.Rate, "op/s"))
 	}
 	return err
 }

@@ -83,8 +83,8 @@ func (r *Result) Document() *doc.Document {
 // reading explains the words of the document.
 func reading() doc.Section {
 	return doc.Section{ID: doc.Reading, Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
-		{Label: "Capacity", Text: "The largest load, in operations per second, at which the target keeps the SLA. It was looked for from outside: load was offered in windows, more and more, and then closer and closer to where the SLA breaks."},
-		{Label: "Passed, failed", Text: "Two loads that were offered, and what most of their windows said: the largest that kept the SLA and the smallest above it that did not. The estimate lies at the boundary; the interval holds it with a probability of 95 % as far as windows err as the search supposes."},
+		{Label: "Capacity", Text: "The largest load, in operations per second, at which the target keeps the SLA. The search offers load from outside in windows: more and more, and then closer and closer to where the SLA breaks."},
+		{Label: "Passed, failed", Text: "Two loads that were offered, and what most of their windows said: the largest that kept the SLA and the smallest above it that did not. The estimate lies at the boundary; the interval contains it with a probability of 95 % if windows err as often as the search assumes."},
 		{Label: "Latency", Text: "From when an operation was due until its answer was whole, whether the generator could send it then or not. Percentiles are of all operations that were due: those that failed, were dropped or did not end count as slower than everything."},
 		{Label: "At its limit", Text: "What ended the search: the target; the path to it, when round trips that the target's kernel answers became longer with the load; the generators, when they sent late, and then no capacity is reported; or the largest or smallest load allowed."},
 		{Label: "Unusable window", Text: "One that missed the SLA while the generators were late or the path was another than before. It says nothing about the target and was repeated."},
@@ -221,10 +221,6 @@ func comparison(all []group) doc.Section {
 	return out
 }
 
-// boxFrom is how many values make a box: quartiles of fewer are mere
-// interpolation between the points, which are drawn anyway.
-const boxFrom = 5
-
 // boxesFigure is one row a target; ok is false without any estimate.
 func boxesFigure(all []group) (b doc.Block, ok bool) {
 	c := chart.Chart{Title: "Capacity of each target", X: chart.Axis{Unit: "op/s", Relative: true}, Y: chart.Axis{Kind: chart.Rows}}
@@ -247,7 +243,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 			row.More = []string{text}
 		}
 		c.Y.Rows = append(c.Y.Rows, row)
-		boxes = boxes || len(estimates) >= boxFrom
+		boxes = boxes || len(estimates) >= chart.BoxFrom
 		for _, s := range g.trials {
 			e := s.Answer.Estimate
 			if !given(e) {
@@ -268,7 +264,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 	b = doc.Plot("", "", c)
 	b.Figure.Note = "Each point is the estimate of one trial; the line is their median."
 	if boxes {
-		b.Figure.Note += fmt.Sprintf(" Boxes, from %d estimates on: the middle half of them. Whiskers: the farthest that are no more than 1.5 times the box away from it.", boxFrom)
+		b.Figure.Note += fmt.Sprintf(" Boxes, from %d estimates on: the middle half of them. Whiskers: the farthest that are no more than 1.5 times the box away from it.", chart.BoxFrom)
 	}
 	if slices.Contains(point.Hollow, true) {
 		b.Figure.Note += " Hollow: not confirmed."

@@ -272,7 +272,7 @@ func TestCoursePauses(t *testing.T) {
 		return Assessment{Verdict: Passed, Window: load.Window{Start: day.Add(time.Duration(seconds * float64(time.Second))), Scored: 10 * time.Second}}
 	}
 	c := newCourse([]Assessment{from(0), from(14), from(7200), from(7214), {Verdict: Passed, Window: load.Window{Scored: 10 * time.Second}}, from(3)})
-	if got, want := c.windows[chart.Good].from, (chart.Values{0, 14, 34, 48, 58, 68}); !slices.Equal(got, want) {
+	if got, want := c.windows[chart.Good].X, (chart.Values{0, 14, 34, 48, 58, 68}); !slices.Equal(got, want) {
 		t.Errorf("windows begin at %v, want %v", got, want)
 	}
 	if want := (chart.Values{34}); !slices.Equal(c.pauses, want) || c.skipped != 7200-34 {
@@ -292,11 +292,11 @@ func TestCourseSeconds(t *testing.T) {
 	if want := (chart.Values{95, 70, 99, 0, 95, 70, 99, 0}); !slices.Equal(c.achieved, want) || c.from[4] != 8 || c.to[4] != 9 {
 		t.Errorf("answered %v, want %v; the second window is scored from %v to %v", c.achieved, want, c.from[4], c.to[4])
 	}
-	if from, to := (chart.Values{2, 5, 8, 11}), (chart.Values{4, 6, 10, 12}); !slices.Equal(c.shortFrom, from) || !slices.Equal(c.shortTo, to) {
-		t.Errorf("no p90 from %v to %v, want from %v to %v", c.shortFrom, c.shortTo, from, to)
+	if from, to := (chart.Values{2, 5, 8, 11}), (chart.Values{4, 6, 10, 12}); !slices.Equal(c.short.X, from) || !slices.Equal(c.short.X2, to) {
+		t.Errorf("no p90 from %v to %v, want from %v to %v", c.short.X, c.short.X2, from, to)
 	}
-	if !strings.HasPrefix(c.short[0], "11 of 100") {
-		t.Errorf("it says %q of what did not end well", c.short[0])
+	if !strings.HasPrefix(c.short.Tips[0], "11 of 100") {
+		t.Errorf("it says %q of what did not end well", c.short.Tips[0])
 	}
 }
 

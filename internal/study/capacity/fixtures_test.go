@@ -10,7 +10,36 @@ import (
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
+	work "github.com/scalebench/scalebench/internal/workload/load"
 )
+
+// Defaults of a search; it lacks an SLA.
+func Defaults() Config { return Config{work.DefaultSearch()} }
+
+// State is where a search stands.
+type State struct {
+	Next   *Next // nil when the search is over
+	Answer Answer
+}
+
+// Evaluate computes where a search stands after these windows, which are all
+// it has had, in order. Windows that another search has asked for are
+// model.ErrUsage.
+func (c Config) Evaluate(windows []load.Window) (State, error) {
+	r, err := c.begin()
+	if err != nil {
+		return State{}, err
+	}
+	if taken := r.takeAll(windows); taken < len(windows) {
+		return State{}, unasked(taken, windows[taken])
+	}
+	s := State{Answer: r.result()}
+	if !r.over {
+		next := r.next
+		s.Next = &next
+	}
+	return s, nil
+}
 
 // simServer is a server whose latencies are those of a queue: exponential with
 // a mean of 2 ms/(1−ρ) below its capacity, a backlog that grows above it, and
@@ -106,7 +135,7 @@ func judge(s load.SLA, phase search.Phase, w load.Window) Assessment {
 	j.Verdict = Missed
 	if lag := time.Duration(w.Lags.ValueAtPercentile(99)); lag > 10*time.Millisecond {
 		j.Verdict = Unusable
-		j.Problems = []string{fmt.Sprintf("the generators sent late: 1 in 100 operations by %v or more, where 7.5ms can be tolerated", lag.Round(time.Millisecond))}
+		j.Problems = []string{fmt.Sprintf("the generators sent late: 1 in 100 operations by %v or more, where at most 7.5ms is tolerated", lag.Round(time.Millisecond))}
 	}
 	return j
 }
@@ -231,7 +260,7 @@ func refuse(x *Search) {
 	late := simWindow{load: 16000, phase: search.Ramp, lag: 300 * time.Millisecond}
 	*x = server.searchOf(x.Config.SLA, []simWindow{{load: 1000, phase: search.Ramp}, {load: 4000, phase: search.Ramp}, late, late, late})
 	x.Answer.Passed, x.Answer.Limit = at(4000.), LimitGenerator
-	x.Answer.Warnings = []string{"the generators could not offer more load in time: this is no capacity of the target, which takes at least the load passed; use more or larger generators"}
+	x.Answer.Warnings = []string{"the generators could not offer more load in time, so the target's capacity is unknown; it takes at least the load that passed; use more or larger generators"}
 }
 
 func capped(x *Search) {

@@ -32,16 +32,16 @@ func (s Search) gate(least float64) error {
 	case a.Failure != "":
 		return fmt.Errorf("%w: %s: nothing was measured: %s", model.ErrInvalid, s.Workload, a.Failure)
 	case a.Limit == LimitUnknown:
-		return fmt.Errorf("%w: %s: another version of scalebench has searched, in another way, so no capacity can be reported; search again", model.ErrInvalid, s.Workload)
+		return fmt.Errorf("%w: %s: another version of scalebench made this search in another way, so no capacity can be reported; search again", model.ErrInvalid, s.Workload)
 	case least > 0 && s.takes(least):
 	case a.Limit == LimitGenerator:
-		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.GeneratorsWords())
+		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.generatorsWords())
 	case a.Limit == LimitPath:
 		return fmt.Errorf("%w: %s: the path to the target was at its limit, so no capacity of the target can be reported", model.ErrInvalid, s.Workload)
 	case least > 0 && s.takesLess(least):
 		return fmt.Errorf("%w: %s: less than %v requests per second passed", model.ErrThreshold, s.Workload, least)
 	case least > 0:
-		return fmt.Errorf("%w: %s: whether %v requests per second pass cannot be told: too few windows say so; allow more (--windows), a larger load (--max), or go on with `scalebench resume`",
+		return fmt.Errorf("%w: %s: it is unknown whether %v requests per second pass: too few windows show it; allow more windows (--windows) or a larger load (--max), or continue with `scalebench resume`",
 			model.ErrInvalid, s.Workload, least)
 	}
 	return nil

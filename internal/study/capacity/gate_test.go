@@ -47,27 +47,27 @@ func TestGate(t *testing.T) {
 		{"target at the floor", target, true, sure, 100, 105, 100, done, ""},
 		{"target below the floor", target, true, sure, 100, 105, 101, below, "less than 101"},
 		{"target far below the floor", target, true, sure, 100, 105, 500, below, "less than 500"},
-		{"one lucky window", target, false, lucky, 100, 105, 100, untold, "cannot be told"},
+		{"one lucky window", target, false, lucky, 100, 105, 100, untold, "it is unknown whether"},
 		{"two windows above the floor", target, false, lucky, 100, 105, 85, done, ""},
-		{"as many against it", target, false, windowsAt(-90, 90, -90, 100, -110), 100, 110, 85, untold, "cannot be told"},
-		{"too few windows", target, false, windowsAt(100, 1000, 3000, -10000), 3000, 10000, 8000, untold, "cannot be told"},
-		{"one window failed below the floor", target, false, windowsAt(100, 3000, -7000), 3000, 7000, 8000, untold, "cannot be told"},
+		{"as many against it", target, false, windowsAt(-90, 90, -90, 100, -110), 100, 110, 85, untold, "it is unknown whether"},
+		{"too few windows", target, false, windowsAt(100, 1000, 3000, -10000), 3000, 10000, 8000, untold, "it is unknown whether"},
+		{"one window failed below the floor", target, false, windowsAt(100, 3000, -7000), 3000, 7000, 8000, untold, "it is unknown whether"},
 		{"two windows failed below the floor", target, false, windowsAt(100, 3000, -7000, -7500), 3000, 7000, 8000, below, "less than 8000"},
-		{"two failed, the larger above the floor", target, false, windowsAt(100, 3000, -7000, -9000), 3000, 7000, 8000, untold, "cannot be told"},
+		{"two failed, the larger above the floor", target, false, windowsAt(100, 3000, -7000, -9000), 3000, 7000, 8000, untold, "it is unknown whether"},
 		{"path", path, true, sure, 100, 105, 0, untold, "the path to the target was at its limit"},
 		{"path above the floor", path, true, sure, 100, 105, 99, done, ""},
 		{"path above the floor, once", path, false, lucky, 100, 105, 99, untold, "the path"},
 		{"path below the floor", path, true, sure, 100, 105, 101, untold, "the path"},
 		{"generators", generator, true, sure, 100, 105, 0, untold, "the generators were at their limit"},
-		{"not over", none, false, lucky, 100, 105, 101, untold, "cannot be told"},
+		{"not over", none, false, lucky, 100, 105, 101, untold, "it is unknown whether"},
 		{"not over, enough", none, false, sure, 100, 105, 100, done, ""},
 		{"cap", upper, true, windowsAt(100, 100), 100, 0, 100, done, ""},
-		{"cap below the floor", upper, true, windowsAt(100, 100), 100, 0, 101, untold, "cannot be told"},
+		{"cap below the floor", upper, true, windowsAt(100, 100), 100, 0, 101, untold, "it is unknown whether"},
 		{"floor of the search", lower, true, windowsAt(-1, -1), 0, 1, 10, below, "less than 10"},
-		{"floor of the search, once", lower, false, windowsAt(-1), 0, 1, 10, untold, "cannot be told"},
+		{"floor of the search, once", lower, false, windowsAt(-1), 0, 1, 10, untold, "it is unknown whether"},
 		{"another version", LimitUnknown, false, sure, 0, 0, 0, untold, "another version"},
 		{"another version, with a floor", LimitUnknown, false, sure, 0, 0, 90, untold, "another version"},
-		{"nothing", none, false, nil, 0, 0, 10, untold, "cannot be told"},
+		{"nothing", none, false, nil, 0, 0, 10, untold, "it is unknown whether"},
 	} {
 		found := Search{Workload: "w", Answer: Answer{
 			Limit: c.limit, Passed: some(c.passed), Failed: some(c.failed), Confirmed: c.confirmed, Windows: c.windows,
@@ -114,5 +114,5 @@ func TestGatePaperRamp(t *testing.T) {
 	for i := range found.Answer.Windows {
 		found.Answer.Windows[i].Phase = search.Ramp
 	}
-	wantGate(t, "ramp", gated(100, found), model.ErrInvalid, "cannot be told")
+	wantGate(t, "ramp", gated(100, found), model.ErrInvalid, "it is unknown whether")
 }

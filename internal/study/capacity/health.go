@@ -3,9 +3,11 @@ package capacity
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -53,14 +55,16 @@ const (
 func (c Config) health(w load.Window, drain, light time.Duration) (problems []problem) {
 	full := c.overloaded(w)
 	if len(full) > 0 {
-		problems = append(problems, problem{full, fmt.Sprintf("%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %v or more, where %v can be tolerated",
+		problems = append(problems, problem{full, fmt.Sprintf("%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %v or more, where at most %v is tolerated",
 			generators(w, full), unit.Share(busiest(w, full)), unit.Brief(lagOf(w, full)), c.tolerated())})
 	} else if lag, allowed := lag(w), c.tolerated(); lag > allowed && c.keptWithout(w, lagWeight*lag, drain) {
 		late := those(w, func(p load.Generator) bool { return p.Lag > allowed })
-		problems = append(problems, problem{late, fmt.Sprintf("%s sent late: 1 in 100 of all operations by %v or more, where %v can be tolerated; busy for %s of the time",
+		problems = append(problems, problem{late, fmt.Sprintf("%s sent late: 1 in 100 operations by %v or more, where at most %v is tolerated; busy for %s of the time",
 			generators(w, late), unit.Brief(lag), allowed, unit.Share(busiest(w, late)))})
 	}
-	if share := w.Share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && unloaded(w, light) && len(full) == 0 {
+	took := service(w)
+	unloaded := light > 0 && took > 0 && took <= unloadedTimes*light // answers came about as fast as under a light load
+	if share := w.Share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && unloaded && len(full) == 0 {
 		few := those(w, func(p load.Generator) bool {
 			return float64(p.Counts.Waited+p.Counts.Dropped) > waitedShare*float64(p.Counts.Due)
 		})
@@ -69,7 +73,7 @@ func (c Config) health(w load.Window, drain, light time.Duration) (problems []pr
 	}
 	if w.Processor > processorLimit {
 		full = those(w, func(p load.Generator) bool { return p.Processor > processorLimit })
-		problems = append(problems, problem{full, fmt.Sprintf("the processors that %s can use were in use for %s; what is measured may be the wait for one: use more or larger generators, and another machine than the server's",
+		problems = append(problems, problem{full, fmt.Sprintf("the processors of %s were busy for %s of the time, so latencies may include waiting for a processor: use more or larger generators, and not the server's machine",
 			generators(w, full), unit.Share(min(w.Processor, 1)))})
 	}
 	return problems
@@ -104,6 +108,18 @@ type problem struct {
 	text  string
 }
 
+// lag is how late 1 in 100 operations was sent, service how long the median
+// answer took from when it was sent; 0 if there is none.
+func lag(w load.Window) time.Duration     { return percentile(w.Lags, 99) }
+func service(w load.Window) time.Duration { return percentile(w.Services, 50) }
+
+func percentile(h *hdr.Histogram, p float64) time.Duration {
+	if h == nil || h.TotalCount() == 0 {
+		return 0
+	}
+	return time.Duration(h.ValueAtPercentile(p))
+}
+
 // busiest is the largest share of time in which one of these generators was
 // not idle; of all, where none is named.
 func busiest(w load.Window, names []model.NodeID) float64 {
@@ -119,14 +135,6 @@ func busiest(w load.Window, names []model.NodeID) float64 {
 	return busy
 }
 
-// lag is how late 1 in 100 operations was sent.
-func lag(w load.Window) time.Duration {
-	if w.Lags == nil || w.Lags.TotalCount() == 0 {
-		return 0
-	}
-	return time.Duration(w.Lags.ValueAtPercentile(99))
-}
-
 // keptWithout reports whether the latency terms might have been kept if answers
 // had come so much earlier. What was not answered at all took at least drain.
 func (c Config) keptWithout(w load.Window, less, drain time.Duration) bool {
@@ -140,20 +148,6 @@ func (c Config) keptWithout(w load.Window, less, drain time.Duration) bool {
 		}
 	}
 	return true
-}
-
-// unloaded reports whether answers came about as fast as under a light load.
-func unloaded(w load.Window, light time.Duration) bool {
-	return light > 0 && service(w) > 0 && service(w) <= unloadedTimes*light
-}
-
-// service is how long the median answer took from when it was sent; 0 if there
-// is none.
-func service(w load.Window) time.Duration {
-	if w.Services == nil || w.Services.TotalCount() == 0 {
-		return 0
-	}
-	return time.Duration(w.Services.ValueAtPercentile(50))
 }
 
 // those names the generators of a window that have a property.
@@ -192,21 +186,7 @@ func named(names []model.NodeID) string {
 	case 1:
 		return "generator " + string(names[0])
 	}
-	return "generators " + firstNames(names)
-}
-
-// firstNames lists the first few of many generators.
-func firstNames(names []model.NodeID) string {
-	const most = 5
-	var s []string
-	for _, n := range names[:min(most, len(names))] {
-		s = append(s, string(n))
-	}
-	text := strings.Join(s, ", ")
-	if more := len(names) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return "generators " + num.List(names)
 }
 
 // shareOf is the share of the operations due that these generators had.

@@ -69,9 +69,9 @@ func lost(w load.Window) float64 {
 }
 
 // roundTripsFrom are the round-trip times of these generators, in seconds;
-// those of all where nobody knows whose they are.
+// those of all without names, or where nobody knows whose they are.
 func roundTripsFrom(w load.Window, names []model.NodeID) []float64 {
-	if len(w.Generators) == 0 {
+	if len(names) == 0 || len(w.Generators) == 0 {
 		return w.RTT
 	}
 	var out []float64

@@ -298,8 +298,8 @@ func TestGeneratorAtFault(t *testing.T) {
 	if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, "generator c could not offer more load in time") {
 		t.Errorf("warnings %q", r.Warnings)
 	}
-	if words := r.GeneratorsWords(); words != "generator c was at its limit" {
-		t.Errorf("GeneratorsWords = %q", words)
+	if words := r.generatorsWords(); words != "generator c was at its limit" {
+		t.Errorf("generatorsWords = %q", words)
 	}
 }
 

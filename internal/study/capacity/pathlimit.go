@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
@@ -46,11 +47,11 @@ func (p Path) String() string {
 	if p.Breaks != nil {
 		return fmt.Sprintf("round trips to the target alone take %v (%s) at %s, where the SLA is %v", unit.Brief(p.Alone), load.Percentile(p.Breaks.Quantile), rate(p.Load), p.Breaks)
 	}
-	whose := ""
+	from := ""
 	if len(p.Nodes) > 0 {
-		whose = " from " + firstNames(p.Nodes)
+		from = " from " + num.List(p.Nodes)
 	}
-	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", whose, unit.Brief(p.Light), unit.Brief(p.Full), rate(p.Load))
+	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", from, unit.Brief(p.Light), unit.Brief(p.Full), rate(p.Load))
 	var lost []string
 	if p.Lost > 0 {
 		lost = append(lost, unit.Share(p.Lost)+" of the TCP handshakes lost a packet")
@@ -121,7 +122,7 @@ func (r *replay) pathLimits(found search.Result) *Path {
 // longer reports whether round trips took longer in the windows failed than in
 // those passed, by at least half of what answers did.
 func (r *replay) longer(passed, failed []Assessment) bool {
-	shift, changed := pathChange(allTrips(passed), allTrips(failed))
+	shift, changed := pathChange(rttOf(passed, nil), rttOf(failed, nil))
 	excess := r.cfg.slowest(failed) - r.cfg.slowest(passed)
 	return changed && shift > 0 && excess > 0 && 2*shift >= excess
 }
@@ -164,7 +165,7 @@ func (r *replay) pathAlone(failed []Assessment) *Path {
 		}
 		if broken > 0 && 2*broken >= len(failed) {
 			path := r.pathAt(failed, nil)
-			path.Breaks, path.Alone = &t, seconds(quantile(allTrips(failed), t.Quantile))
+			path.Breaks, path.Alone = &t, seconds(quantile(rttOf(failed, nil), t.Quantile))
 			return path
 		}
 	}
@@ -181,21 +182,13 @@ func (r *replay) windowsAt(load float64, v Verdict) (out []Assessment) {
 	return out
 }
 
-// allTrips are the round trips of all generators in several windows.
-func allTrips(windows []Assessment) (out []float64) {
-	for _, w := range windows {
-		out = append(out, w.RTT...)
-	}
-	return out
-}
-
 // standing finds the generators whose path had a standing queue in these
 // windows, and whether they offered enough of the load to be why the SLA was
 // missed. No names: it is all of them.
 func (r *replay) standing(windows []Assessment) (names []model.NodeID, enough bool) {
 	last := windows[len(windows)-1].Window
 	if len(last.Generators) == 0 {
-		return nil, r.queued(r.lightest(last.Load, nil), allTrips(windows))
+		return nil, r.queued(r.lightest(last.Load, nil), rttOf(windows, nil))
 	}
 	for _, node := range nodes(last) {
 		one := []model.NodeID{node}
@@ -212,7 +205,8 @@ func (r *replay) standing(windows []Assessment) (names []model.NodeID, enough bo
 	return names, true
 }
 
-// rttOf are the round trips of some generators in several windows.
+// rttOf are the round trips of some generators in several windows; without names
+// of all.
 func rttOf(windows []Assessment, names []model.NodeID) (out []float64) {
 	for _, w := range windows {
 		out = append(out, roundTripsFrom(w.Window, names)...)

@@ -24,44 +24,10 @@ type Next struct {
 	Recover bool
 }
 
-// State is where a search stands.
-type State struct {
-	// Next is nil when the search is over.
-	Next   *Next
-	Answer Answer
-}
-
-// Evaluate computes where a search stands after these windows, which are all
-// it has had, in order. Windows that another search has asked for are
-// model.ErrUsage.
-func (c Config) Evaluate(windows []load.Window) (State, error) {
-	r, taken, err := c.replay(windows)
-	if err != nil {
-		return State{}, err
-	}
-	if taken < len(windows) {
-		return State{}, unasked(taken, windows[taken])
-	}
-	s := State{Answer: r.result()}
-	if !r.over {
-		next := r.next
-		s.Next = &next
-	}
-	return s, nil
-}
-
 // unasked is the error of a window that another search has asked for.
 func unasked(before int, w load.Window) error {
 	return fmt.Errorf("%w: window %d offered %v operations/s, which this search has not asked for; was it made by another version of scalebench?",
 		model.ErrUsage, before+1, w.Load)
-}
-
-// replay goes through windows as long as they are what the search asks for.
-func (c Config) replay(windows []load.Window) (r *replay, taken int, err error) {
-	if r, err = c.begin(); err != nil {
-		return nil, 0, err
-	}
-	return r, r.takeAll(windows), nil
 }
 
 // begin is a search without a window so far.
@@ -160,14 +126,17 @@ func (r *replay) observe(j Assessment) {
 	r.algorithm.Observe(passed)
 }
 
-// Review is Evaluate for what is stored of a search; ended says that it is over.
+// Review computes what a search has found, from its windows in order; ended says
+// that it is over.
 // A search by another version of scalebench may have tried other loads than this
 // one would, or have ended elsewhere. Then nothing is concluded from it.
 func (c Config) Review(windows []load.Window, ended bool) (Answer, error) {
-	r, taken, err := c.replay(windows)
-	switch {
-	case err != nil:
+	r, err := c.begin()
+	if err != nil {
 		return Answer{}, err
+	}
+	taken := r.takeAll(windows)
+	switch {
 	case taken < len(windows):
 		return c.ofOther(windows, fmt.Sprintf("from window %d on (%s) it has tried other loads than this one would", taken+1, rate(windows[taken].Load))), nil
 	case ended && !r.over:
@@ -180,7 +149,7 @@ func (c Config) Review(windows []load.Window, ended bool) (Answer, error) {
 // to nothing else.
 func (c Config) ofOther(windows []load.Window, how string) Answer {
 	out := Answer{Limit: LimitUnknown, Warnings: []string{fmt.Sprintf(
-		"this search was made by another version of scalebench: %s. Each window is held to the SLA, and nothing is concluded from them; show it with the version that made it, or search again", how)}}
+		"this search was made by another version of scalebench: %s. Each window is compared with the SLA, but no capacity is reported; show it with the version that made it, or search again", how)}}
 	for _, w := range windows {
 		j := Assessment{Window: w, Misses: c.SLA.Judge(w), Nearest: c.SLA.Nearest(w), Verdict: Passed}
 		if len(j.Misses) > 0 {
@@ -255,11 +224,17 @@ func (r *replay) doubts(out Answer) []string {
 	var w []string
 	switch out.Limit {
 	case LimitGenerator:
-		w = append(w, fmt.Sprintf("%s could not offer more load in time: this is no capacity of the target, which takes at least the load passed; use more or larger generators", named(out.Generators)))
+		w = append(w, fmt.Sprintf("%s could not offer more load in time, so the target's capacity is unknown; it takes at least the load that passed; use more or larger generators", named(out.Generators)))
 	case LimitPath:
 		w = append(w, out.pathDoubt())
 	}
-	if n := r.unusable(); n > 0 {
+	n := 0
+	for _, j := range r.judged {
+		if j.Verdict == Unusable {
+			n++
+		}
+	}
+	if n > 0 {
 		w = append(w, fmt.Sprintf("%d of %d windows said nothing about the target and were repeated", n, len(r.judged)))
 	}
 	if out.Passed != nil {
@@ -269,14 +244,4 @@ func (r *replay) doubts(out Answer) []string {
 		w = append(w, "the boundary was not confirmed: repeated windows disagreed, or there were too few")
 	}
 	return w
-}
-
-func (r *replay) unusable() int {
-	n := 0
-	for _, j := range r.judged {
-		if j.Verdict == Unusable {
-			n++
-		}
-	}
-	return n
 }

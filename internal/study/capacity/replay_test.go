@@ -101,10 +101,10 @@ func TestSearches(t *testing.T) {
 	}{
 		{"target", func() *world { return newWorld(7300) }, LimitTarget, 7300, "", true},
 		{"slow start", func() *world { return newWorld(13) }, LimitTarget, 13, "", true},
-		{"generator", func() *world { w := newWorld(7300); w.generator = 2000; return w }, LimitGenerator, 0, "no capacity of the target", false},
+		{"generator", func() *world { w := newWorld(7300); w.generator = 2000; return w }, LimitGenerator, 0, "the target's capacity is unknown", false},
 		{"a generator that can do more than the target", func() *world { w := newWorld(7300); w.generator = 20000; return w }, LimitTarget, 7300, "", true},
 		{"path", func() *world { w := newWorld(7300); w.path = 3000; return w }, LimitPath, 3000, "the path was at its limit", false},
-		{"cap", func() *world { return newWorld(1e9) }, LimitCap, 0, "anywhere above", false},
+		{"cap", func() *world { return newWorld(1e9) }, LimitCap, 0, "at or above it", false},
 		{"floor", func() *world { return newWorld(.5) }, LimitFloor, 0, "", false},
 		{"the path changes for good", func() *world {
 			w := newWorld(7300)

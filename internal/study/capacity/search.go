@@ -49,22 +49,17 @@ func (d dropout) String() string {
 // measuredIn reads the windows of all searches in seen, which may be a part of a
 // run: in the order of their first windows.
 func measuredIn(seen *observe.Run) ([]*measured, error) {
-	type key struct {
-		workload string
-		trial    int
-	}
-	place := make(map[key]*measured)
 	var out []*measured
 	for _, s := range seen.Steps() {
 		if s.Phase != model.Search || len(s.Tasks) == 0 {
 			continue
 		}
-		m := place[key{s.Workload, s.Trial}]
-		if m == nil {
-			m = &measured{workload: s.Workload, trial: s.Trial}
-			place[key{s.Workload, s.Trial}] = m
-			out = append(out, m)
+		i := slices.IndexFunc(out, func(m *measured) bool { return m.workload == s.Workload && m.trial == s.Trial })
+		if i < 0 {
+			i = len(out)
+			out = append(out, &measured{workload: s.Workload, trial: s.Trial})
 		}
+		m := out[i]
 		if err := m.add(s, seen); err != nil {
 			return nil, fmt.Errorf("workload %s, trial %d, window %d: %w", s.Workload, s.Trial, len(m.windows)+1, err)
 		}

@@ -85,12 +85,8 @@ func (s Search) windowsTable(reasons bool) *doc.Table {
 	return t
 }
 
-func loadCell(v *float64) doc.Cell {
-	if !given(v) {
-		return doc.Of(nil, num.Missing)
-	}
-	return doc.Of(*v, rate(*v))
-}
+func loadCell(v *float64) doc.Cell   { return doc.Of(v, num.Optional(v, rate)) }
+func millisCell(v *float64) doc.Cell { return doc.Of(v, num.Optional(v, num.Millis)) }
 
 // latencyCell shows a latency; its value is in milliseconds. What fewer
 // operations than that reached is beyond everything.
@@ -101,46 +97,22 @@ func latencyCell(d time.Duration, known bool) doc.Cell {
 	return doc.Of(milliseconds(d), num.Seconds(d.Seconds()))
 }
 
-// millisCell shows milliseconds that may not be known.
-func millisCell(ms *float64) doc.Cell {
-	if !given(ms) {
-		return doc.Of(nil, num.Missing)
-	}
-	return doc.Of(*ms, num.Millis(*ms))
-}
-
 // flatWindows is one line a window, of all searches: a contract.
 func flatWindows(searches []Search) *doc.Table {
-	t := &doc.Table{}
-	for _, key := range []string{
+	t := &doc.Table{Columns: doc.ForPrograms(
 		"workload", "target", "trial", "window", "phase", "load", "verdict", "achieved", "due", "ok", "dropped", "unfinished",
 		"late", "waited", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "rtt_ms", "lag_p99_ms", "generator_busy",
-	} {
-		t.Columns = append(t.Columns, doc.Column{Key: key, For: doc.Programs})
-	}
+	)}
 	for _, s := range searches {
 		for i, w := range s.Answer.Windows {
 			r := w.Record()
-			row := []doc.Cell{
-				doc.Of(s.Workload), doc.Of(s.Target), doc.Of(s.Trial), doc.Of(i + 1), doc.Of(string(r.Phase)), number(&r.Load),
-				doc.Of(string(r.Verdict)), number(&r.Achieved), doc.Of(int(r.Due)), doc.Of(int(r.OK)), doc.Of(int(r.Dropped)),
-				doc.Of(int(r.Unfinished)), doc.Of(int(r.Late)), doc.Of(int(r.Waited)),
-			}
-			for _, v := range []*float64{r.Latency["p50"], r.Latency["p90"], r.Latency["p95"], r.Latency["p99"], r.Latency["p99.9"], r.RTT, r.LagP99, &r.Busy} {
-				row = append(row, number(v))
-			}
-			t.Add(row...)
+			t.Add(doc.Values(
+				s.Workload, s.Target, s.Trial, i+1, r.Phase, r.Load, r.Verdict, r.Achieved, r.Due, r.OK, r.Dropped, r.Unfinished,
+				r.Late, r.Waited, r.Latency["p50"], r.Latency["p90"], r.Latency["p95"], r.Latency["p99"], r.Latency["p99.9"], r.RTT, r.LagP99, r.Busy,
+			)...)
 		}
 	}
 	return t
-}
-
-// number is a cell for programs.
-func number(v *float64) doc.Cell {
-	if !given(v) {
-		return doc.Of(nil)
-	}
-	return doc.Of(*v)
 }
 
 // trialsTable has a line for each search.

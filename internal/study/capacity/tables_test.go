@@ -14,16 +14,16 @@ func TestHiddenReasons(t *testing.T) {
 	}
 	var x Search
 	x.Answer.Windows = []Assessment{
-		unusable("generator local-1 sent late: by 960µs or more, where 5ms can be tolerated; busy for 9.5% of the time"),
-		unusable("generator local-1 sent late: by 1.02s or more, where 5ms can be tolerated; busy for 100% of the time"),
-		unusable("generator local-1 sent late: by 43.58ms or more, where 5ms can be tolerated; busy for 48.8% of the time"),
+		unusable("generator local-1 sent late: by 960µs or more, where at most 5ms is tolerated; busy for 9.5% of the time"),
+		unusable("generator local-1 sent late: by 1.02s or more, where at most 5ms is tolerated; busy for 100% of the time"),
+		unusable("generator local-1 sent late: by 43.58ms or more, where at most 5ms is tolerated; busy for 48.8% of the time"),
 		{Verdict: Passed},
-		unusable("generator local-2 sent late: by 7ms or more, where 5ms can be tolerated; busy for 9.5% of the time"),
-		unusable("generator local-1 sent late: by 43.58ms or more, where 5ms can be tolerated; busy for 48.8% of the time"),
+		unusable("generator local-2 sent late: by 7ms or more, where at most 5ms is tolerated; busy for 9.5% of the time"),
+		unusable("generator local-1 sent late: by 43.58ms or more, where at most 5ms is tolerated; busy for 48.8% of the time"),
 	}
 	want := []string{
-		"1 to 3, 6: generator local-1 sent late: by 960µs to 1.02s or more, where 5ms can be tolerated; busy for 9.5% to 100% of the time",
-		"5: generator local-2 sent late: by 7ms or more, where 5ms can be tolerated; busy for 9.5% of the time",
+		"1 to 3, 6: generator local-1 sent late: by 960µs to 1.02s or more, where at most 5ms is tolerated; busy for 9.5% to 100% of the time",
+		"5: generator local-2 sent late: by 7ms or more, where at most 5ms is tolerated; busy for 9.5% of the time",
 	}
 	if diff := cmp.Diff(want, x.hiddenReasons()); diff != "" {
 		t.Errorf("hiddenReasons (-want +got):\n%s", diff)

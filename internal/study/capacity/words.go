@@ -27,13 +27,13 @@ func (a Answer) sentence() string {
 	case a.Limit == LimitPath:
 		return notFound + "the path to the server was at its limit, not the server" + a.atLeast()
 	case a.Limit == LimitGenerator:
-		return notFound + a.GeneratorsWords() + ", not the server" + a.atLeast()
+		return notFound + a.generatorsWords() + ", not the server" + a.atLeast()
 	case a.Limit == LimitCap:
 		return fmt.Sprintf("The server takes %s or more: no larger load was allowed.", loadText(a.Passed))
 	case a.Limit == LimitFloor:
 		return fmt.Sprintf("The server takes less than %s, the smallest load allowed.", loadText(a.Failed))
 	case a.Limit == LimitUnknown:
-		return notFound + "another version of scalebench has searched, in another way."
+		return notFound + "another version of scalebench made this search in another way."
 	case a.Failure != "":
 		text := "Nothing was measured: " + a.Failure
 		if strings.HasSuffix(text, "?") {
@@ -90,7 +90,7 @@ func (a Answer) brief() string {
 	case a.Limit == LimitFloor:
 		return "less than " + loadText(a.Failed)
 	case a.Limit == LimitGenerator:
-		return "not found: " + a.GeneratorsWords()
+		return "not found: " + a.generatorsWords()
 	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
 		return "not found: round trips alone break the SLA"
 	case a.Limit == LimitPath:
@@ -169,7 +169,7 @@ func summary(all []group) []string {
 func (g group) summary() string {
 	values := g.estimates()
 	if len(values) == 0 {
-		return fmt.Sprintf("Capacity not found: none of %s of %s found one.", num.Count(len(g.trials), "trial"), g.target)
+		return fmt.Sprintf("Capacity not found in any of %s of %s.", num.Count(len(g.trials), "trial"), g.target)
 	}
 	text := fmt.Sprintf("%s takes %s", g.target, rate(median(values)))
 	if len(values) == 1 {
@@ -187,9 +187,9 @@ func compared(all []group) string {
 	known := slices.DeleteFunc(slices.Clone(all), func(g group) bool { return math.IsNaN(g.median()) })
 	switch len(known) {
 	case 0:
-		return fmt.Sprintf("Capacity not found: of none of %d targets.", len(all))
+		return fmt.Sprintf("Capacity not found for any of %d targets.", len(all))
 	case 1:
-		return fmt.Sprintf("Of %d targets, a capacity was found of %s alone: %s.", len(all), known[0].target, rate(known[0].median()))
+		return fmt.Sprintf("Of %d targets, a capacity was found only for %s: %s.", len(all), known[0].target, rate(known[0].median()))
 	}
 	best, least := known[0], known[0]
 	for _, g := range known {

@@ -39,7 +39,7 @@ func TestSentence(t *testing.T) {
 		{"begun", Answer{Limit: LimitNone, Passed: p(100)}, "The search is not over: at least 100 op/s; no valid window failed so far."},
 		{"no answer", Answer{Limit: LimitNone, Failure: "the target does not answer; is it up?"},
 			"Nothing was measured: the target does not answer; is it up?"},
-		{"another version", Answer{Limit: LimitUnknown}, "Capacity not found: another version of scalebench has searched, in another way."},
+		{"another version", Answer{Limit: LimitUnknown}, "Capacity not found: another version of scalebench made this search in another way."},
 		{"not begun", Answer{Limit: LimitNone}, "The search is not over: nothing is known yet."},
 	} {
 		if got := c.r.sentence(); got != c.want {

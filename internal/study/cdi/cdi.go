@@ -38,9 +38,8 @@ workload,metric,unit,nodes,serial_mean,parallel_mean. It may be packed with gzip
 Verdicts: none (the interval contains 0), degraded (it lies above 0), gain (it
 lies below 0), unknown (the measurement does not allow an answer).
 
-With --fail-above the exit code is 3 if the CDI of any metric is above so many
-percent, else 4 if any verdict is unknown: what was not measured is not vouched
-for.`,
+With --fail-above the exit code is 3 if the CDI of any metric is above this
+percentage, and otherwise 4 if any verdict is unknown.`,
 		Example: `  scalebench cdi latest
   scalebench cdi latest --format json
   scalebench cdi latest --fail-above 10
@@ -58,9 +57,7 @@ type Params struct {
 	Interleave bool  `json:"interleave" jsonschema_description:"Whether serial and parallel steps alternate by trial, so that drift is not mistaken for degradation. Otherwise all serial steps come first."`
 	Rotate     bool  `json:"rotate" jsonschema_description:"Whether the serial order rotates from trial to trial, so that each node has each turn equally often."`
 	// FailAbove is the largest CDI, in percent, that is accepted; nil: any.
-	FailAbove *float64 `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a CDI is above so many percent, 4 if a verdict is unknown."`
-	// Resamples of the bootstrap; 0: its default.
-	Resamples int `json:"-"`
+	FailAbove *float64 `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a CDI is above this percentage, 4 if a verdict is unknown."`
 }
 
 // New returns parameters with their defaults.
@@ -74,12 +71,9 @@ func (p *Params) Validate() error {
 	return nil
 }
 
-// options are those of the evaluation.
-func (p *Params) options() evaluation.Options { return evaluation.Options{Resamples: p.Resamples} }
-
 // Analyze implements study.Study.
 func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	findings, err := evaluation.Findings(in.Run, p.options())
+	findings, err := evaluation.Findings(in.Run, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +83,7 @@ func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error
 // Import implements study.Importer: findings of somebody's own numbers
 // (evaluation.Import).
 func (p *Params) Import(ctx context.Context, _ study.Input, name string, table io.Reader) (study.Result, error) {
-	findings, err := evaluation.Import(ctx, name, table, p.options())
+	findings, err := evaluation.Import(ctx, name, table, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -109,10 +103,7 @@ func (r *Result) Findings() []evaluation.Finding { return r.findings }
 
 // MarshalJSON implements json.Marshaler: the contract is an array of findings.
 func (r *Result) MarshalJSON() ([]byte, error) {
-	if r.findings == nil {
-		return []byte("[]"), nil
-	}
-	b, err := json.Marshal(r.findings)
+	b, err := json.Marshal(append([]evaluation.Finding{}, r.findings...)) // never null
 	if err != nil {
 		return nil, fmt.Errorf("encoding findings: %w", err)
 	}
@@ -128,14 +119,14 @@ func (r *Result) Gate() error {
 	}
 	limit := strconv.FormatFloat(*r.limit, 'g', -1, 64)
 	if len(r.findings) == 0 {
-		return fmt.Errorf("%w: there is no CDI to hold against --fail-above %s", model.ErrInvalid, limit)
+		return fmt.Errorf("%w: no CDI to compare with --fail-above %s", model.ErrInvalid, limit)
 	}
 	var errs []error
 	for _, f := range r.findings {
 		name := f.Workload + " " + f.Metric
 		switch {
 		case f.CDI == nil || math.IsNaN(*f.CDI) || f.Verdict == evaluation.Unknown:
-			errs = append(errs, fmt.Errorf("%w: %s: the verdict is unknown, so --fail-above %s cannot be answered", model.ErrInvalid, name, limit))
+			errs = append(errs, fmt.Errorf("%w: %s: the verdict is unknown, so --fail-above %s cannot be checked", model.ErrInvalid, name, limit))
 		case *f.CDI > *r.limit:
 			errs = append(errs, fmt.Errorf("%w: %s: the CDI is %.4g %%, above %s %%", model.ErrThreshold, name, *f.CDI, limit))
 		}

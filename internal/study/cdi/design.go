@@ -27,7 +27,7 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 		for i, size := range p.Sizes {
 			if size > w.Subjects {
 				return nil, &model.InputError{
-					Path: "sizes." + strconv.Itoa(i), Problem: fmt.Sprintf("%d cannot be active at once, there are %d", size, w.Subjects),
+					Path: "sizes." + strconv.Itoa(i), Problem: fmt.Sprintf("%d cannot be active at once: there are only %d", size, w.Subjects),
 					Allowed: fmt.Sprintf("workload %s allows at most %d", w.Name, w.Subjects),
 				}
 			}

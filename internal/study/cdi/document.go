@@ -98,7 +98,7 @@ func shownTable(findings []evaluation.Finding) *doc.Table {
 			doc.Of(f.Serial.Mean, spreadLines(f, f.Serial)...), doc.Of(f.Parallel.Mean, spreadLines(f, f.Parallel.Spread)...),
 			doc.Of(f.Parallel.Total, totalText(f, f.Parallel.Total)),
 			doc.Of(f.CDI, cdi...).As(doc.Strong), doc.Say(string(f.Verdict)).As(f.Verdict.Tone()),
-			doc.Of(f.Overlap, optional(f.Overlap, num.Fraction)), doc.Of(f.StartSkewMS, optional(f.StartSkewMS, num.Millis)))
+			doc.Of(f.Overlap, num.Optional(f.Overlap, num.Fraction)), doc.Of(f.StartSkewMS, num.Optional(f.StartSkewMS, num.Millis)))
 		if wholeDiffers(f) {
 			row := make([]doc.Cell, len(t.Columns))
 			row[1] = doc.Of(nil, "on whole tasks").As(doc.Faint)
@@ -129,14 +129,7 @@ func spreadLines(f evaluation.Finding, v evaluation.Spread) []string {
 }
 
 func totalText(f evaluation.Finding, total *float64) string {
-	return optional(total, func(v float64) string { return evaluation.ScaleOf(f.Resource, f.Unit, v).Value(v, 0) })
-}
-
-func optional(p *float64, print func(float64) string) string {
-	if p == nil {
-		return num.Missing
-	}
-	return print(*p)
+	return num.Optional(total, func(v float64) string { return evaluation.ScaleOf(f.Resource, f.Unit, v).Value(v, 0) })
 }
 
 // wholeDiffers reports whether scoring whole tasks gives another index than
@@ -157,24 +150,17 @@ var flatColumns = []string{
 
 // flatTable is the table for programs: one row a finding, unrounded.
 func flatTable(findings []evaluation.Finding) *doc.Table {
-	t := &doc.Table{}
-	for _, key := range flatColumns {
-		t.Columns = append(t.Columns, doc.Column{Key: key, For: doc.Programs})
-	}
+	t := &doc.Table{Columns: doc.ForPrograms(flatColumns...)}
 	for _, f := range findings {
 		lo, hi := f.CI.Ends()
 		bcaLo, bcaHi := f.BCa.Ends()
-		var row []doc.Cell
-		for _, v := range []any{
+		t.Add(doc.Values(
 			f.Workload, f.Metric, f.Unit, f.Nodes,
 			f.Serial.Mean, f.Serial.Min, f.Serial.Max, f.Serial.SD,
 			f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total,
 			f.CDI, lo, hi, f.Overlap, f.StartSkewMS, f.Verdict, strings.Join(f.Warnings, "; "),
 			bcaLo, bcaHi, f.EndSpreadMS, f.Window, f.CDIWhole, f.Reciprocal, f.Of, f.Resource,
-		} {
-			row = append(row, doc.Of(v))
-		}
-		t.Add(row...)
+		)...)
 	}
 	return t
 }

@@ -48,7 +48,7 @@ func timing(run *observe.Run, workload string) *doc.Section {
 		if s.Phase != model.Parallel || s.Workload != workload {
 			continue
 		}
-		t, ok := newTrial(s, run.Accepted(s.ID), place)
+		t, ok := newTrial(run, s, place)
 		if !ok {
 			continue
 		}
@@ -71,40 +71,31 @@ func timing(run *observe.Run, workload string) *doc.Section {
 	}
 	return &doc.Section{
 		Title:  "Were all nodes really at work at once?",
-		Intro:  "Bars are tasks; shaded is the time in which all of them were running. The start and the end stand enlarged at the sides; grey lines are how far the clocks can be off. The score uses the time in which every node’s progress counter ran, so that the overlap above can differ a little from that of the tasks.",
+		Intro:  "Bars are tasks; shaded is the time in which all of them were running. The sides enlarge the start and the end; grey lines show the clock error. The score uses the time in which every node’s progress counter ran, so that the overlap above can differ a little from that of the tasks.",
 		Blocks: append(folds, partial...),
 	}
 }
 
 // newTrial takes what measured in a step. When tasks began and ended is all
 // that is known of every workload; ok is false where not even that is.
-func newTrial(s model.Step, results []model.Result, place map[model.NodeID]int) (t trial, ok bool) {
-	serving := make(map[model.TaskID]bool)
-	for _, task := range s.Tasks {
-		serving[task.ID] = task.Spec.Role == model.RoleServe
-	}
+func newTrial(run *observe.Run, s model.Step, place map[model.NodeID]int) (t trial, ok bool) {
 	t.step = s
-	for _, r := range results {
-		if !serving[r.Task] && !r.Started.IsZero() && !r.Ended.Before(r.Started) {
+	var times observe.Times
+	for _, r := range run.Measured(s) {
+		if !r.Started.IsZero() && !r.Ended.Before(r.Started) {
+			times.Add(r.Started, r.Ended)
 			t.results = append(t.results, r)
 		}
 	}
-	if len(t.results) == 0 {
-		return t, false
-	}
 	slices.SortStableFunc(t.results, func(a, b model.Result) int { return place[a.Node] - place[b.Node] })
-	t.start = slices.MinFunc(t.results, func(a, b model.Result) int { return a.Started.Compare(b.Started) }).Started
-	firstEnd := math.Inf(1)
-	for _, r := range t.results {
-		from, to := t.span(r)
-		t.common[0], t.last, firstEnd = max(t.common[0], from), max(t.last, to), min(firstEnd, to)
-	}
-	t.common[1] = firstEnd
+	since := func(at time.Time) float64 { return at.Sub(times.FirstStart).Seconds() }
+	t.start, t.last = times.FirstStart, since(times.LastEnd)
 	if t.last <= 0 {
 		return t, false
 	}
+	t.common = [2]float64{since(times.LastStart), since(times.FirstEnd)}
 	t.overlap = max(0, (t.common[1]-t.common[0])/t.last)
-	t.words = fmt.Sprintf("tasks overlap %s, start skew %s, end spread %s", num.Fraction(t.overlap), num.Seconds(t.common[0]), num.Seconds(t.last-firstEnd))
+	t.words = fmt.Sprintf("tasks overlap %s, start skew %s, end spread %s", num.Fraction(t.overlap), num.Seconds(t.common[0]), num.Seconds(t.last-t.common[1]))
 	return t, true
 }
 
@@ -208,10 +199,6 @@ func (t trial) counters() []counter {
 	return out
 }
 
-// mostLines is how many nodes have a line of their own colour, and a name in
-// the legend.
-const mostLines = 8
-
 // rates draws every node's rate over the trial; nil when there is nothing to
 // draw.
 func (t trial) rates(key counter) *doc.Figure {
@@ -236,7 +223,7 @@ func (t trial) rates(key counter) *doc.Figure {
 	if !(top > 0) || math.IsInf(top, 0) {
 		return nil
 	}
-	if len(lines)-first > mostLines {
+	if len(lines)-first > chart.MostLines {
 		for i := first; i < len(lines); i++ {
 			lines[i].Name, lines[i].Role = "", chart.Parallel // a cloud of one colour
 		}

@@ -88,9 +88,9 @@ func keyNumbers(f evaluation.Finding) []doc.Field {
 		{Label: string(f.Of) + "s", Text: strconv.Itoa(f.Nodes)},
 		{Label: "total, all at once", Text: totalText(f, f.Parallel.Total)},
 		{Label: "worth", Text: f.Worth()},
-		{Label: "overlap", Text: optional(f.Overlap, num.Fraction)},
-		{Label: "start skew", Text: optional(f.StartSkewMS, num.Millis)},
-		{Label: "end spread", Text: optional(f.EndSpreadMS, num.Millis)},
+		{Label: "overlap", Text: num.Optional(f.Overlap, num.Fraction)},
+		{Label: "start skew", Text: num.Optional(f.StartSkewMS, num.Millis)},
+		{Label: "end spread", Text: num.Optional(f.EndSpreadMS, num.Millis)},
 	}
 	if f.BCa != nil {
 		out = append(out, doc.Field{Label: "bootstrap interval (BCa)", Text: num.PercentInterval(min(f.BCa[0], 100), min(f.BCa[1], 100)) + " %"})
@@ -308,14 +308,9 @@ func endsOf(run *observe.Run, f evaluation.Finding) (ends []end, values map[end]
 		if s.Workload != f.Workload || s.Phase != model.Serial && (s.Phase != model.Parallel || len(observe.Subjects(s)) != size) {
 			continue
 		}
-		measuring := make(map[model.TaskID]model.Task)
-		for _, t := range observe.Measuring(s) {
-			measuring[t.ID] = t
-		}
-		for _, r := range run.Accepted(s.ID) {
-			task, ok := measuring[r.Task]
+		for task, r := range run.Measured(s) {
 			i := slices.IndexFunc(r.Samples, func(x model.Sample) bool { return x.Metric == f.Metric && !x.Info && num.Finite(x.Value) })
-			if !ok || i < 0 {
+			if i < 0 {
 				continue
 			}
 			e := end{observe.SubjectOf(task), r.Node}

@@ -26,8 +26,11 @@ func (r *Result) Document() *doc.Document {
 			d.Warnings = append(d.Warnings, doc.Warning{Text: w, Links: []doc.Link{{Href: href(i), Text: s.Name()}}})
 		}
 	}
+	// Without sizes between one and all the scalings say no more than the
+	// findings, and a terminal need not have them.
+	sweeps := slices.ContainsFunc(r.Scalings, func(s evaluation.Scaling) bool { return len(s.Points) >= curveSizes })
 	for i, s := range r.Scalings {
-		if section, ok := growth(i, s, r.sweeps()); ok {
+		if section, ok := growth(i, s, sweeps); ok {
 			d.Sections = append(d.Sections, section)
 		}
 	}
@@ -49,7 +52,7 @@ func (r *Result) answer() []string {
 	case len(r.Ranking.Resources) == 0:
 		return []string{"The run does not tell which resource is lost: no metric has a verdict."}
 	case len(first) == 0:
-		return []string{"No resource loses capacity, as far as this run can tell."}
+		return []string{"No resource loses capacity, as far as this run shows."}
 	case len(first) == 1:
 		return first
 	}
@@ -115,12 +118,6 @@ const curveSizes = 3
 // shown reports whether a scaling says more than its finding.
 func shown(s evaluation.Scaling) bool {
 	return len(s.Points) >= curveSizes || s.Limit != nil || len(s.Groups) > 0 || len(s.Warnings) > 0
-}
-
-// sweeps reports whether sizes between one and all were measured: otherwise
-// the scalings say no more than the findings, and a terminal need not have them.
-func (r *Result) sweeps() bool {
-	return slices.ContainsFunc(r.Scalings, func(s evaluation.Scaling) bool { return len(s.Points) >= curveSizes })
 }
 
 // growth shows how the total of a metric grew with the size of the fleet.
@@ -315,10 +312,7 @@ func growthMarks(s evaluation.Scaling, factor, last float64, scale num.Scale) []
 		if p.Nodes == 1 {
 			marks = &serial
 		}
-		size := fmt.Sprintf("%d %ss", p.Nodes, s.Of)
-		if p.Nodes == 1 {
-			size = "1 " + string(s.Of)
-		}
+		size := num.Count(p.Nodes, string(s.Of))
 		for i, v := range p.Totals {
 			marks.X, marks.Y = append(marks.X, x), append(marks.Y, factor*v)
 			marks.Tips = append(marks.Tips, fmt.Sprintf("%s, trial %d: %s", size, i+1, scale.Value(v, 0)))
@@ -336,10 +330,7 @@ var scalingColumns = []string{
 
 // scalingFlat is the table for programs: one row a size.
 func scalingFlat(scalings []evaluation.Scaling) *doc.Table {
-	t := &doc.Table{}
-	for _, key := range scalingColumns {
-		t.Columns = append(t.Columns, doc.Column{Key: key, For: doc.Programs})
-	}
+	t := &doc.Table{Columns: doc.ForPrograms(scalingColumns...)}
 	for _, s := range scalings {
 		fit := []any{nil, nil, nil, nil, nil, nil}
 		if s.Fit != nil {
@@ -353,11 +344,7 @@ func scalingFlat(scalings []evaluation.Scaling) *doc.Table {
 		for _, p := range s.Points {
 			lo, hi := p.CI.Ends()
 			values := append([]any{s.Workload, s.Metric, s.Unit, s.Resource, s.Of, p.Nodes, len(p.Totals), p.Total, lo, hi}, fit...)
-			var row []doc.Cell
-			for _, v := range append(values, limit, strings.Join(s.Warnings, "; ")) {
-				row = append(row, doc.Of(v))
-			}
-			t.Add(row...)
+			t.Add(doc.Values(append(values, limit, strings.Join(s.Warnings, "; "))...)...)
 		}
 	}
 	return t

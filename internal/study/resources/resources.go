@@ -12,8 +12,6 @@ package resources
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
@@ -39,22 +37,18 @@ The JSON has the ranking and the scalings; the CSV one line a size.`,
 }
 
 // Params are the parameters of the study: there are none.
-type Params struct {
-	// Resamples of bootstraps; 0: their defaults.
-	Resamples int `json:"-"`
-}
+type Params struct{}
 
 // Validate implements study.Study.
 func (*Params) Validate() error { return nil }
 
 // Analyze implements study.Study.
 func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	opt := evaluation.Options{Resamples: p.Resamples}
-	findings, err := evaluation.Findings(in.Run, opt)
+	findings, err := evaluation.Findings(in.Run, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
-	scalings, err := evaluation.Scalings(in.Run, opt)
+	scalings, err := evaluation.Scalings(in.Run, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -62,24 +56,12 @@ func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error
 }
 
 // Result is the ranking, and how the total of each metric grew with the size of
-// the fleet.
+// the fleet. Its JSON form is a contract that scripts rely on.
 type Result struct {
-	Ranking  Ranking
-	Scalings []evaluation.Scaling
+	Ranking  Ranking              `json:"ranking"`
+	Scalings []evaluation.Scaling `json:"scalings"`
 
 	title string
-}
-
-// MarshalJSON implements json.Marshaler: the contract of scripts.
-func (r *Result) MarshalJSON() ([]byte, error) {
-	b, err := json.Marshal(struct {
-		Ranking  Ranking              `json:"ranking"`
-		Scalings []evaluation.Scaling `json:"scalings"`
-	}{r.Ranking, r.Scalings})
-	if err != nil {
-		return nil, fmt.Errorf("encoding the ranking: %w", err)
-	}
-	return b, nil
 }
 
 // Gate implements study.Result: nothing is held against a threshold.

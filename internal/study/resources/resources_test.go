@@ -50,7 +50,7 @@ func TestAnswer(t *testing.T) {
 	}{
 		{"one", rank(list(cpu, network, memory), nil), "network.send: 4 nodes lose 40.0 % of their capacity together [38.0, 42.0]."},
 		{"two alike", rank(list(network, disk, memory), nil), "disk.write and network.send are lost first, and the intervals do not tell them apart."},
-		{"none", rank(list(cpu), nil), "No resource loses capacity, as far as this run can tell."},
+		{"none", rank(list(cpu), nil), "No resource loses capacity, as far as this run shows."},
 		{"nothing", rank(nil, nil), "The run does not tell which resource is lost: no metric has a verdict."},
 	} {
 		if got := (&Result{Ranking: c.r}).answer()[0]; got != c.want {

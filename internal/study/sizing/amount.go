@@ -88,7 +88,7 @@ func split(text string) (resource string, value float64, unitName, problem strin
 	resource, rest, ok := strings.Cut(text, "=")
 	resource, rest = strings.TrimSpace(resource), strings.TrimSpace(rest)
 	if !ok || resource == "" {
-		return "", 0, "", "there is no RESOURCE= before the amount"
+		return "", 0, "", "RESOURCE= is missing before the amount"
 	}
 	end := strings.IndexFunc(rest, notOfNumber)
 	if end < 0 {
@@ -161,5 +161,5 @@ func (g given) of(measured []capacity) (amount, error) {
 	if s := experiment.Suggest(name, names); s != "" {
 		allowed = fmt.Sprintf("did you mean %q? %s", s, allowed)
 	}
-	return amount{}, wrong(g.key, fmt.Sprintf("there is no resource %q", name), allowed)
+	return amount{}, wrong(g.key, fmt.Sprintf("unknown resource %q", name), allowed)
 }

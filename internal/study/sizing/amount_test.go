@@ -96,7 +96,7 @@ func TestAmountOfWhatWasMeasured(t *testing.T) {
 	known := []capacity{{workload: "disks", metric: "capacity", unit: "byte/s"}, {workload: "bare", metric: "capacity"}}
 	for text, problem := range map[string]string{
 		"objectstore.get=1MB/s": "", "own/metric=1MB/s": "", "disks=1MB/s": "", "disks/capacity=1MB/s": "", "bare=12": "", "bare/capacity=12": "",
-		"objectstre.get=1MB/s": `did you mean "objectstore.get"?`, "dsks=1MB/s": `did you mean "disks"?`, "wxyzq=1MB/s": "there is no resource", "disks=12": "has no unit",
+		"objectstre.get=1MB/s": `did you mean "objectstore.get"?`, "dsks=1MB/s": `did you mean "disks"?`, "wxyzq=1MB/s": "unknown resource", "disks=12": "has no unit",
 	} {
 		_, err := given{"demand", text}.of(known)
 		if problem == "" && err != nil || problem != "" && (!errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), problem)) {

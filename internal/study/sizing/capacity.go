@@ -96,7 +96,7 @@ func capacityOf(f evaluation.Finding, scalings []evaluation.Scaling, run *observ
 	}
 	c.measuredBy(f, factor, endsOf(f, run))
 	if c.doubt, c.warnings = doubtOf(f); c.doubt != "" {
-		c.open = "whether there is a limit could not be judged (" + c.doubt + ")"
+		c.open = "the run does not show whether this is a limit (" + c.doubt + ")"
 		c.advice = "give the limit with --capacity if you know it"
 	}
 	if ci := totalInterval(f, scalings); ci != nil {
@@ -189,9 +189,9 @@ func (c *capacity) checkGrowth(f evaluation.Finding, scalings []evaluation.Scali
 	s, known := scalingOf(f, scalings)
 	switch {
 	case !known || s.Fit == nil: // fewer than three sizes, or too few totals
-		c.caution = fmt.Sprintf("that %s ends growth rests on its loss at one size: a limit that all share cannot be told from a loss that each node has for itself; measure more sizes", c.name())
+		c.caution = fmt.Sprintf("one size cannot show whether %s is a limit that all nodes share or a loss of each node; measure more sizes", c.name())
 	case len(s.Groups) > 0:
-		c.caution = fmt.Sprintf("the limits of %s are those of single groups of nodes: nodes of another group may have more", c.name())
+		c.caution = fmt.Sprintf("the limits of %s hold for single groups of nodes; another group may have more", c.name())
 	case s.Limit != nil:
 	case s.Fit.Knee == nil:
 		c.limited, c.open = false, "the sum was still growing with n"
@@ -291,7 +291,7 @@ type processor struct {
 // finding's workload. It fails when a measuring node has none.
 func processorOf(f evaluation.Finding, run *observe.Run) (processor, error) {
 	if run == nil {
-		return processor{}, fmt.Errorf("the processor time that %s used is not known", f.Workload)
+		return processor{}, fmt.Errorf("the processor time of %s is unknown", f.Workload)
 	}
 	if err := run.Need(observe.Hosts); err != nil {
 		return processor{}, err
@@ -349,7 +349,7 @@ func (c capacity) inCores(p processor) capacity {
 	if p.used >= wholeNode*p.own && p.own > 0 {
 		return c
 	}
-	left := "how many cores the nodes have is not known"
+	left := "the number of cores of the nodes is unknown"
 	if p.own > 0 {
 		left = fmt.Sprintf("%s kept only %.3g of a node's %.4g cores busy", c.workload, p.used, p.own)
 	}

@@ -45,7 +45,10 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 			measured, err = demandsOf(run, workload)
 		}
 		if err == nil && p.NodeRate == "" {
-			err = p.measureRate(run, workload, q)
+			var findings []evaluation.Finding
+			if findings, err = evaluation.Findings(run, evaluation.Options{}); err == nil {
+				q.nodeRate, q.nodeRateCI, err = nodeRateOf(findings, run, workload)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("--demand-run: %w", err)
@@ -75,16 +78,6 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 		}
 	}
 	return nil
-}
-
-// measureRate takes the rate of a node from a run.
-func (p *Params) measureRate(run *observe.Run, workload string, q *question) error {
-	findings, err := evaluation.Findings(run, p.options())
-	if err != nil {
-		return err
-	}
-	q.nodeRate, q.nodeRateCI, err = nodeRateOf(findings, run, workload)
-	return err
 }
 
 // nodeRateOf is the rate at which one node does its jobs alone: the mean serial
@@ -246,12 +239,8 @@ func (m meter) ratesOf(run *observe.Run, workload string) map[model.NodeID][]flo
 		if s.Workload != workload || s.Phase != model.Serial || s.State != model.StepComplete {
 			continue
 		}
-		measuring := observe.Measuring(s)
-		for _, r := range run.Accepted(s.ID) {
-			if r.Outcome != model.OutcomeOK || !slices.ContainsFunc(measuring, func(t model.Task) bool { return t.ID == r.Task }) {
-				continue
-			}
-			if rate, ok := m.rate(r); ok {
+		for _, r := range run.Measured(s) {
+			if rate, ok := m.rate(r); ok && r.Outcome == model.OutcomeOK {
 				out[r.Node] = append(out[r.Node], rate)
 			}
 		}

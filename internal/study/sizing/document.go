@@ -11,9 +11,9 @@ import (
 
 // Document implements study.Result.
 func (r *Result) Document() *doc.Document {
-	d := &doc.Document{Title: "How large may the fleet be?", Answer: r.lead(), Verdict: doc.Tag{Word: string(r.Answer), Tone: r.Answer.tone()}}
-	for _, text := range r.Warnings {
-		d.Warnings = append(d.Warnings, doc.Warning{Text: text})
+	d := &doc.Document{
+		Title: "How large may the fleet be?", Answer: r.lead(), Verdict: doc.Tag{Word: string(r.Answer), Tone: tones[r.Answer]},
+		Warnings: doc.Warnings(r.Warnings),
 	}
 	if c, ok := r.chart(); ok {
 		d.Sections = append(d.Sections, doc.Section{
@@ -34,22 +34,14 @@ func (r *Result) Document() *doc.Document {
 	}
 	d.Sections = append(d.Sections, doc.Section{ID: "reading", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
 		{Label: "Fits", Text: "The demand of all nodes stays within the capacity that was measured or given."},
-		{Label: "Fails", Text: "It exceeds a capacity that was seen not to grow any more: the interval of its CDI lies above 0, or somebody gave it as a limit. Or one node takes more than a node alone has."},
+		{Label: "Fails", Text: "It exceeds a capacity that was seen not to grow any more: the interval of its CDI lies above 0, or it was given as a limit. Or one node takes more than a node alone has."},
 		{Label: "Untested", Text: "It exceeds what was measured, but that was not shown to be a limit: the capacity is only a lower bound. Or the capacity is not known."},
 		{Label: "Largest useful fleet", Text: "The whole number of nodes whose demand the capacity covers: floor(capacity / demand of a node). More nodes add nothing."},
 	}}}})
 	return d
 }
 
-func (a Answer) tone() doc.Tone {
-	switch a {
-	case Fits:
-		return doc.Good
-	case Fails:
-		return doc.Bad
-	}
-	return doc.Note
-}
+var tones = map[Answer]doc.Tone{Fits: doc.Good, Fails: doc.Bad, Untested: doc.Note}
 
 // table has a row a resource, each in its own unit. Keys and order of the
 // columns for programs are a contract; new ones are added at the end.
@@ -71,9 +63,7 @@ func (r *Result) table() *doc.Table {
 		},
 		Stack: [][]string{{"node_limit", "rate_limit"}, {"largest", "largest_rate"}, {"resource", "answer"}, {"capacity", "measured_at"}, {"demand", "needed"}},
 	}
-	for _, key := range []string{"demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi"} {
-		t.Columns = append(t.Columns, doc.Column{Key: key, For: doc.Programs})
-	}
+	t.Columns = append(t.Columns, doc.ForPrograms("demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi")...)
 	for _, x := range r.Resources {
 		t.Add(x.row()...)
 	}
@@ -110,12 +100,12 @@ func (r Resource) row() []doc.Cell {
 	}
 	cells := []doc.Cell{
 		doc.Say(r.Resource), doc.Of(r.Unit), doc.Of(r.Demand, within(r.amount, r.Demand, r.DemandCI)...), doc.Of(r.Needed, r.amount(r.Needed)),
-		capacity, measured, cdi, doc.Say(string(r.Answer)).As(r.Answer.tone()),
-		largest, doc.Of(r.LargestRate, rateText(r.LargestRate)), limit, doc.Of(r.RateLimit, rateText(r.RateLimit)),
+		capacity, measured, cdi, doc.Say(string(r.Answer)).As(tones[r.Answer]),
+		largest, doc.Of(r.LargestRate, num.Optional(r.LargestRate, perSecond)), limit, doc.Of(r.RateLimit, num.Optional(r.RateLimit, perSecond)),
 	}
 	for _, ci := range []*evaluation.Interval{r.DemandCI, r.CapacityCI, limitCI} {
 		lo, hi := ci.Ends()
-		cells = append(cells, doc.Of(lo), doc.Of(hi))
+		cells = append(cells, doc.Values(lo, hi)...)
 	}
 	return cells
 }
@@ -130,13 +120,6 @@ func within(print func(float64) string, v float64, ci *evaluation.Interval) []st
 
 func lines(first, second string) []string {
 	return slices.DeleteFunc([]string{first, second}, func(s string) bool { return s == "" })
-}
-
-func rateText(rate *float64) string {
-	if rate == nil {
-		return num.Missing
-	}
-	return perSecond(*rate)
 }
 
 // Of the chart: how far it reaches above the capacity, in percent, and to the

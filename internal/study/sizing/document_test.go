@@ -138,7 +138,7 @@ func TestLead(t *testing.T) {
 		{fits, "600 jobs/s take 125 nodes, and that fits what was measured. No resource was shown to end growth."},
 		{bound, "480 jobs/s take 100 nodes, and that fits. The largest useful fleet is 122 nodes (585.6 jobs/s): then network.receive is used up."},
 		{none, "600 jobs/s take 125 nodes, but not even one node fits: it takes more of network.receive than there is."},
-		{untested, "600 jobs/s take 125 nodes, which is more than was measured, or not measured at all: whether it works is not known."},
+		{untested, "600 jobs/s take 125 nodes, which is more than was measured, or not measured at all: it is unknown whether that works."},
 	} {
 		if got := c.r.Document().Answer; got != c.want {
 			t.Errorf("the answer %s is %q, want %q", c.r.Answer, got, c.want)

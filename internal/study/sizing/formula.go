@@ -41,7 +41,7 @@ func (q question) answer() (*Result, error) {
 	}
 	nodes := whole(q.target/q.nodeRate, math.Ceil)
 	if nodes > maxFleet {
-		return nil, fmt.Errorf("%w: %v jobs/s at %v jobs/s a node take %.3g nodes, at most %.0g are possible: check both rates", model.ErrUsage, q.target, q.nodeRate, nodes, float64(maxFleet))
+		return nil, fmt.Errorf("%w: %v jobs/s at %v jobs/s a node take %.3g nodes, more than the limit of %.0g: check both rates", model.ErrUsage, q.target, q.nodeRate, nodes, float64(maxFleet))
 	}
 	out := &Result{Target: q.target, NodeRate: q.nodeRate, Nodes: int(nodes), Answer: Fits}
 	n := notes{}
@@ -70,15 +70,15 @@ const maxFleet = 1e9
 func (q question) check() error {
 	switch {
 	case !evaluation.IsCapacity(q.target):
-		return fmt.Errorf("%w: a target of %v jobs/s; want a number above 0", model.ErrUsage, q.target)
+		return fmt.Errorf("%w: the target of %v jobs/s must be above 0", model.ErrUsage, q.target)
 	case !evaluation.IsCapacity(q.nodeRate):
-		return fmt.Errorf("%w: a node rate of %v jobs/s; want a number above 0", model.ErrUsage, q.nodeRate)
+		return fmt.Errorf("%w: the node rate of %v jobs/s must be above 0", model.ErrUsage, q.nodeRate)
 	case len(q.demands) == 0:
 		return fmt.Errorf("%w: no demand is given; say what one node takes (--demand, --demand-per-job) or from which run to take it (--demand-run)", model.ErrUsage)
 	}
 	for i, d := range q.demands {
 		if !evaluation.IsCapacity(d.amount) {
-			return fmt.Errorf("%w: a demand of %v %s on %s; want a number above 0", model.ErrUsage, d.amount, d.unit, d.resource)
+			return fmt.Errorf("%w: the demand of %v %s on %s must be above 0", model.ErrUsage, d.amount, d.unit, d.resource)
 		}
 		if slices.ContainsFunc(q.demands[:i], d.same) {
 			return fmt.Errorf("%w: two demands on %s; give one", model.ErrUsage, d.resource)

@@ -266,7 +266,7 @@ func TestPlanOfMeans(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := r.Resources[0].Text
-		if r.Answer != want || !strings.Contains(text, "could not be judged (only means") || strings.Contains(text, "no limit was seen") {
+		if r.Answer != want || !strings.Contains(text, "does not show whether this is a limit (only means") || strings.Contains(text, "no limit was seen") {
 			t.Errorf("target %v: %s, %q, want %s, and that it could not be judged", target, r.Answer, text, want)
 		}
 		if (want == Untested) != strings.Contains(text, "--capacity") {
@@ -294,7 +294,7 @@ func TestPlanCarriesWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(r.Warnings, "\n")
-	for _, want := range []string{"disks: the numbers come from a file", "disks: one parallel repetition", "disks: only 3 nodes", "too close to call", "given for cpu (4 core) counts for nothing"} {
+	for _, want := range []string{"disks: the numbers come from a file", "disks: one parallel repetition", "disks: only 3 nodes", "too close to call", "given for cpu (4 core) is not used"} {
 		if strings.Count(all, want) != 1 {
 			t.Errorf("warnings %q, want %q once", r.Warnings, want)
 		}

@@ -75,14 +75,12 @@ type Params struct {
 	Target   string `json:"target,omitempty" flag:"target" jsonschema:"required" jsonschema_description:"Jobs per second wanted, such as 227/s."`
 	NodeRate string `json:"node_rate,omitempty" flag:"node-rate" jsonschema_description:"Jobs per second of one node (default with --demand-run: as measured)."`
 	// Demand is per second of one node, DemandPerJob per job.
-	Demand       []string `json:"demand,omitempty" flag:"demand" jsonschema_description:"What one node takes: RESOURCE=AMOUNT, such as network.receive=25MB/s; repeatable."`
-	DemandPerJob []string `json:"demand_per_job,omitempty" flag:"demand-per-job" jsonschema_description:"What one job takes: RESOURCE=AMOUNT, such as objectstore.get=5.3MB; repeatable."`
+	Demand       []string `json:"demand,omitempty" flag:"demand" jsonschema_description:"Demand of one node: RESOURCE=AMOUNT, such as network.receive=25MB/s; repeatable."`
+	DemandPerJob []string `json:"demand_per_job,omitempty" flag:"demand-per-job" jsonschema_description:"Demand of one job: RESOURCE=AMOUNT, such as objectstore.get=5.3MB; repeatable."`
 	DemandRun    string   `json:"demand_run,omitempty" flag:"demand-run" jsonschema_description:"Measure the demand in this run: RUN or RUN:WORKLOAD."`
-	Capacity     []string `json:"capacity,omitempty" flag:"capacity" jsonschema_description:"A limit that is known: RESOURCE=AMOUNT, such as network.receive=10Gbit/s; repeatable."`
+	Capacity     []string `json:"capacity,omitempty" flag:"capacity" jsonschema_description:"Known limit: RESOURCE=AMOUNT, such as network.receive=10Gbit/s; repeatable."`
 	// FailUnlessFits holds the answer against a threshold; see [Result.Gate].
 	FailUnlessFits bool `json:"fail_unless_fits,omitempty" flag:"fail-unless-fits" jsonschema_description:"Exit code 3 unless every resource fits, 4 if that rests on an unknown verdict."`
-	// Resamples of the bootstrap; 0: its default.
-	Resamples int `json:"-"`
 }
 
 // wrong is one thing that is wrong with a parameter.
@@ -144,22 +142,20 @@ func jobRate(text string) (rate float64, ok bool) {
 	return rate, err == nil && rate > 0
 }
 
-func (p *Params) options() evaluation.Options { return evaluation.Options{Resamples: p.Resamples} }
-
 // Analyze implements study.Study. Without a run the capacities are those that
 // are given.
 func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, error) {
 	if in.Run == nil {
 		if len(p.Capacity) == 0 {
-			return nil, fmt.Errorf("%w: there is no capacity to hold the demand against; scalebench plan takes capacities from a run, from --csv FILE, or from --capacity RESOURCE=AMOUNT", model.ErrUsage)
+			return nil, fmt.Errorf("%w: no capacity to compare the demand with; scalebench plan takes capacities from a run, from --csv FILE, or from --capacity RESOURCE=AMOUNT", model.ErrUsage)
 		}
 		return p.size(ctx, in, nil)
 	}
-	findings, err := evaluation.Findings(in.Run, p.options())
+	findings, err := evaluation.Findings(in.Run, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
-	scalings, err := evaluation.Scalings(in.Run, p.options())
+	scalings, err := evaluation.Scalings(in.Run, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +165,7 @@ func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, err
 // Import implements study.Importer: the capacities are those of a table as the
 // study cdi reads it.
 func (p *Params) Import(ctx context.Context, in study.Input, name string, table io.Reader) (study.Result, error) {
-	findings, err := evaluation.Import(ctx, name, table, p.options())
+	findings, err := evaluation.Import(ctx, name, table, evaluation.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +274,7 @@ func (r *Result) Gate() error {
 	case len(bad) > 0:
 		return fmt.Errorf("%w: not every resource fits %s: %s", model.ErrThreshold, num.Count(r.Nodes, "node"), strings.Join(bad, ", "))
 	case len(r.unjudged) > 0:
-		return fmt.Errorf("%w: the verdict of %s is unknown, so --fail-unless-fits cannot be answered; give the limit with --capacity if you know it", model.ErrInvalid, strings.Join(r.unjudged, ", "))
+		return fmt.Errorf("%w: the verdict of %s is unknown, so --fail-unless-fits cannot be checked; give the limit with --capacity if you know it", model.ErrInvalid, strings.Join(r.unjudged, ", "))
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (r *Result) lead() string {
 	case r.Answer == Fails:
 		return head + ", which is more than there is."
 	}
-	return head + ", which is more than was measured, or not measured at all: whether it works is not known."
+	return head + ", which is more than was measured, or not measured at all: it is unknown whether that works."
 }
 
 // words are one resource in a sentence; c is the capacity that it was held
@@ -118,7 +118,7 @@ func (q question) noteRate(nodes float64, n *notes) {
 	switch ci := q.nodeRateCI; {
 	case ci == nil:
 	case ci[0] <= 0:
-		n.warn("the rate of one node cannot be told from 0: how many nodes the target takes is not known")
+		n.warn("the rate of one node cannot be distinguished from 0, so the number of nodes is unknown")
 	default:
 		few, many := whole(q.target/ci[1], math.Ceil), whole(q.target/ci[0], math.Ceil)
 		if few != nodes || many != nodes {
@@ -132,7 +132,7 @@ func (q question) noteUnused(n *notes) {
 	for _, c := range q.capacities {
 		used := slices.ContainsFunc(q.demands, func(d demand) bool { return c.is(d.resource) && c.unit == d.unit })
 		if c.nodes == 0 && !used {
-			n.warn("the capacity given for %s (%s) counts for nothing: there is no demand on it in that unit", c.name(), evaluation.AmountText(c.total, c.unit, c.resource))
+			n.warn("the capacity given for %s (%s) is not used: no demand on it has that unit", c.name(), evaluation.AmountText(c.total, c.unit, c.resource))
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (q question) noteUnused(n *notes) {
 // noteCapacity warns where the answer hangs on what is not known well.
 func noteCapacity(d demand, c capacity, r Resource, n *notes) {
 	if c.doubt != "" {
-		n.warn("the capacity of %s has no verdict (%s): the answer rests on its bare number", d.resource, c.doubt)
+		n.warn("the capacity of %s has no verdict (%s): the answer uses the bare number", d.resource, c.doubt)
 	}
 	if c.limited && c.caution != "" {
 		n.warn("%s", c.caution)

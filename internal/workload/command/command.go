@@ -40,9 +40,9 @@ type Params struct {
 	Shell    string            `json:"shell,omitempty" jsonschema:"description=The shell that reads the command with -c,default=/bin/sh"`
 	Dir      string            `json:"dir,omitempty" jsonschema:"description=Working directory; a leading ~ is the home directory; without it that of the agent"`
 	Env      map[string]string `json:"env,omitempty" jsonschema:"description=Variables to add to the environment"`
-	Metrics  []Metric          `json:"metrics,omitempty" jsonschema:"description=What to read from the output; without any the elapsed time is the metric"`
+	Metrics  []Metric          `json:"metrics,omitempty" jsonschema:"description=What to read from the output; without metrics the elapsed time is the metric"`
 	Progress *Progress         `json:"progress,omitempty" jsonschema:"description=A counter of the work done to read from the lines of standard output while the command runs"`
-	Expected unit.Duration     `json:"expected,omitempty" jsonschema:"description=How long the command is expected to take; for the estimate of the plan only"`
+	Expected unit.Duration     `json:"expected,omitempty" jsonschema:"description=Expected duration of the command; only used for the plan's estimate"`
 }
 
 // Metric is one number to read from the output. Exactly one of JSON, Regex and
@@ -103,18 +103,16 @@ func (p *Params) Prepare(_ context.Context, env *workload.Env) error {
 	return nil
 }
 
-// directory returns the working directory, with ~ replaced; "" for the
-// agent's.
+// directory returns the working directory, with ~ replaced; "" for the agent's.
 func (p *Params) directory(environ []string) (string, error) {
 	if p.Dir != "~" && !strings.HasPrefix(p.Dir, "~/") {
 		return p.Dir, nil
 	}
-	for _, v := range slices.Backward(environ) { // the last one counts
-		if home, ok := strings.CutPrefix(v, "HOME="); ok {
-			return filepath.Join(home, p.Dir[1:]), nil
-		}
+	home, ok := workload.Getenv(environ, "HOME")
+	if !ok {
+		return "", errors.New("the directory of the command begins with ~, and HOME is not set: use an absolute path")
 	}
-	return "", errors.New("the directory of the command begins with ~, and HOME is not set: write the whole path")
+	return filepath.Join(home, p.Dir[1:]), nil
 }
 
 // environ returns the command's environment. Of two entries with one name the
@@ -166,21 +164,21 @@ func (p *Params) Validate() error {
 	var errs []error
 	bad := func(field, problem, allowed string) { errs = append(errs, invalid(field, problem, allowed)) }
 	if strings.TrimSpace(p.Command) == "" {
-		bad("command", "there is none", "write what the shell shall run")
+		bad("command", "is missing", "write the command that the shell runs")
 	}
 	if !filepath.IsAbs(p.Shell) {
-		bad("shell", fmt.Sprintf("%q is not an absolute path", p.Shell), "allowed is a path such as /bin/sh")
+		bad("shell", fmt.Sprintf("%q is not an absolute path", p.Shell), "use a path such as /bin/sh")
 	}
 	for name := range p.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			bad("env", fmt.Sprintf("%q cannot name a variable", name), "allowed are names without =")
+			bad("env", fmt.Sprintf("%q cannot name a variable", name), "use names without =")
 		}
 	}
 	seen := map[string]bool{Elapsed: true}
 	for i, m := range p.Metrics {
 		field := fmt.Sprintf("metrics[%d]", i)
 		if seen[m.Name] {
-			bad(field+".name", fmt.Sprintf("%q is taken", m.Name), "each metric needs a name of its own; elapsed is the time of the command")
+			bad(field+".name", fmt.Sprintf("%q is already used", m.Name), "give each metric its own name; elapsed is the time of the command")
 		}
 		seen[m.Name] = true
 		errs = append(errs, m.validate(field))
@@ -202,13 +200,13 @@ func (m Metric) validate(field string) error {
 	}
 	switch {
 	case !metricName.MatchString(m.Name):
-		return invalid(field+".name", fmt.Sprintf("%q cannot name a metric", m.Name), "allowed are letters, digits, _ . and -, a letter or _ first")
+		return invalid(field+".name", fmt.Sprintf("%q cannot name a metric", m.Name), "use letters, digits, _ . and -, beginning with a letter or _")
 	case ways != 1:
-		return invalid(field, fmt.Sprintf("%d ways to read the number are given", ways), "exactly one of json, regex and number: true is needed")
+		return invalid(field, fmt.Sprintf("%d ways to read the number are given", ways), "use exactly one of json, regex and number: true")
 	case m.Better != "" && m.Better != model.Higher && m.Better != model.Lower:
-		return invalid(field+".better", fmt.Sprintf("%q is not a direction", m.Better), "allowed is higher or lower")
+		return invalid(field+".better", fmt.Sprintf("%q is not a direction", m.Better), "use higher or lower")
 	case m.From != "" && m.From != "stdout" && m.From != "stderr":
-		return invalid(field+".from", fmt.Sprintf("%q is not a stream", m.From), "allowed is stdout or stderr")
+		return invalid(field+".from", fmt.Sprintf("%q is not a stream", m.From), "use stdout or stderr")
 	}
 	return validateSource(field, m.JSON, m.Regex)
 }
@@ -217,16 +215,16 @@ func (m Metric) validate(field string) error {
 func validateSource(field, json, regex string) error {
 	if json != "" {
 		if _, err := compileJSON(json); err != nil {
-			return invalid(field+".json", fmt.Sprintf("%q is not a jq expression: %v", json, err), "allowed is a path such as .results[0].rate")
+			return invalid(field+".json", fmt.Sprintf("%q is not a jq expression: %v", json, err), "use a path such as .results[0].rate")
 		}
 	}
 	if regex != "" {
 		re, err := regexp.Compile(regex)
 		if err != nil {
-			return invalid(field+".regex", err.Error(), "allowed is a regular expression in RE2's syntax")
+			return invalid(field+".regex", err.Error(), "use a regular expression in RE2's syntax")
 		}
 		if re.NumSubexp() != 1 {
-			return invalid(field+".regex", fmt.Sprintf("%q has %d groups", regex, re.NumSubexp()), "exactly one group ( ) around the number is needed; write (?: ) for the others")
+			return invalid(field+".regex", fmt.Sprintf("%q has %d groups", regex, re.NumSubexp()), "use exactly one group ( ) around the number, and (?: ) for the others")
 		}
 	}
 	return nil
@@ -235,11 +233,11 @@ func validateSource(field, json, regex string) error {
 func (g *Progress) validate(p *Params) error {
 	switch {
 	case g.Unit == "":
-		return invalid("progress.unit", "there is none", "say what is counted: op, byte, …")
+		return invalid("progress.unit", "is missing", "name what is counted: op, byte, …")
 	case (g.JSON == "") == (g.Regex == ""):
-		return invalid("progress", "it needs one way to read the counter", "exactly one of json and regex is needed")
+		return invalid("progress", "needs one way to read the counter", "use exactly one of json and regex")
 	case p.progressMetric() == "":
-		return invalid("progress.metric", fmt.Sprintf("%q is none of the metrics", g.Metric), "name one of metrics")
+		return invalid("progress.metric", fmt.Sprintf("%q is not one of the metrics", g.Metric), "use a name from metrics")
 	}
 	return validateSource("progress", g.JSON, g.Regex)
 }

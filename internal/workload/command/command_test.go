@@ -88,7 +88,7 @@ func TestMetrics(t *testing.T) {
 		{"not finite", `{"command": "echo inf", "metrics": [{"name": "m", "number": true}]}`, nil, "not a number"},
 		{"too large", `{"command": "echo 1e999", "metrics": [{"name": "m", "number": true}]}`, nil, "out of range"},
 		{"hexadecimal", `{"command": "echo 0x10", "metrics": [{"name": "m", "number": true}]}`, nil, "not a number"},
-		{"json null", `{"command": "echo {}", "metrics": [{"name": "m", "json": ".a"}]}`, nil, "there is no such value"},
+		{"json null", `{"command": "echo {}", "metrics": [{"name": "m", "json": ".a"}]}`, nil, "the expression gives null"},
 		{"json object", `{"command": "echo {}", "metrics": [{"name": "m", "json": "."}]}`, nil, "gives object"},
 		{"json two values", `{"command": "echo '[1,2]'", "metrics": [{"name": "m", "json": ".[]"}]}`, nil, "more than one value"},
 		{"json nothing", `{"command": "echo '[]'", "metrics": [{"name": "m", "json": ".[]"}]}`, nil, "gives nothing"},

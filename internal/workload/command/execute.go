@@ -231,7 +231,7 @@ func parseNumber(s string) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a number that can be held: %w", s, errors.Unwrap(err))
+		return 0, fmt.Errorf("%q is not a usable number: %w", s, errors.Unwrap(err))
 	}
 	return v, nil
 }
@@ -292,7 +292,7 @@ func number(v any) (float64, error) {
 	case error:
 		return 0, v
 	case nil:
-		return 0, errors.New("the expression gives null: there is no such value")
+		return 0, errors.New("the expression gives null")
 	case int:
 		return float64(v), nil
 	case float64:

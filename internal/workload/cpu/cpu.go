@@ -13,11 +13,10 @@
 //     second. A sum is right at the moment it is read, whether the threads
 //     run or wait for a processor, to one operation a thread.
 //
-// The operations (see kernels.go): "integer" generates 1,024
-// pseudo-random numbers, sorts them and hashes the result; "float" integrates
-// the Jovian planets over 500 steps; "mixed" alternates between the two. They
-// work within the first-level cache, so that they measure the processor and
-// not the memory.
+// The operations (see kernels.go): "integer" generates 1,024 pseudo-random
+// numbers, sorts them and hashes the result; "float" integrates the Jovian
+// planets over 500 steps; "mixed" alternates between the two. They work within
+// the first-level cache, so that they measure the processor and not the memory.
 package cpu
 
 import (
@@ -73,7 +72,7 @@ func (p *Params) Validate() error {
 	return cmp.Or(
 		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
 		workload.Refuse(p.Duration.Std() < minDuration, "duration", fmt.Sprintf("%v or more", minDuration), "%s is too short to measure", p.Duration),
-		workload.Refuse(metrics[p.Kernel] == "", "kernel", "integer, float or mixed", "there is no kernel %q", p.Kernel),
+		workload.Refuse(metrics[p.Kernel] == "", "kernel", "integer, float or mixed", "unknown kernel %q", p.Kernel),
 	)
 }
 
@@ -132,13 +131,13 @@ func (w *worker) step() error {
 	w.next++
 	if w.kernel == Float || (w.kernel == Mixed && n%2 == 1) {
 		if e := floatOp(&w.system, w.start); math.Float64bits(e) != math.Float64bits(floatEnergy) {
-			return fmt.Errorf("floating-point operation %d gave %v instead of %v: this processor miscomputes, its results are worthless", n, e, floatEnergy)
+			return fmt.Errorf("floating-point operation %d gave %v instead of %v: this processor computes wrongly, so its results are worthless", n, e, floatEnergy)
 		}
 		return nil
 	}
 	k := n % len(integerHashes)
 	if h := integerOp(&w.numbers, integerSeed(k)); h != integerHashes[k] {
-		return fmt.Errorf("integer operation %d gave %#x instead of %#x: this processor miscomputes, its results are worthless", n, h, integerHashes[k])
+		return fmt.Errorf("integer operation %d gave %#x instead of %#x: this processor computes wrongly, so its results are worthless", n, h, integerHashes[k])
 	}
 	return nil
 }

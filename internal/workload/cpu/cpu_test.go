@@ -124,7 +124,7 @@ func TestMiscomputing(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.start[2].vz += 1e-12 // a few of the last bits
-		if err := p.Run(t.Context(), env); err == nil || !strings.Contains(err.Error(), "miscomputes") {
+		if err := p.Run(t.Context(), env); err == nil || !strings.Contains(err.Error(), "computes wrongly") {
 			t.Errorf("Run() = %v, want it to notice", err)
 		}
 	})

@@ -9,19 +9,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // directIO is the flag of open(2) for direct I/O.
 const directIO = unix.O_DIRECT
-
-// freeBytes is the room for users on the file system that holds a path.
-func freeBytes(path string) (int64, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
-		return 0, err
-	}
-	return int64(st.Bavail) * st.Bsize, nil
-}
 
 // deviceSize is the size of a block device in bytes.
 func deviceSize(path string) (int64, error) {
@@ -54,7 +47,7 @@ func unclaimed(ctx context.Context, path string) error {
 		case err == nil:
 			return f.Close()
 		case errors.Is(err, unix.EBUSY) && try < claimTries:
-			if err := pause(ctx, claimPause); err != nil {
+			if err := workload.Pause(ctx, claimPause); err != nil {
 				return err
 			}
 		case errors.Is(err, unix.EBUSY):

@@ -110,7 +110,7 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 	tests := []struct{ name, params, want string }{
 		{"unknown volume", `{"volume": "fast"}`, `no volume "fast": it has data`},
-		{"no such folder", `{"path": "` + folder + `/no/such"}`, "there is no folder"},
+		{"no such folder", `{"path": "` + folder + `/no/such"}`, "is missing on this node"},
 		{"beyond the file system", `{"size": "8EiB"}`, "smaller size"},
 		{"somebody's file", `{"path": "` + file + `"}`, "destroy: true"},
 		{"less than the size", `{"path": "` + file + `", "operation": "read", "size": "2MiB"}`, "smaller size"},

@@ -53,8 +53,7 @@ func (p *Params) execute(ctx context.Context, env *workload.Env, args []string, 
 	if ctx.Err() != nil {
 		return last, ctx.Err()
 	}
-	var exit *exec.ExitError
-	if end != nil && !errors.As(end, &exit) {
+	if _, exited := errors.AsType[*exec.ExitError](end); end != nil && !exited {
 		return last, end
 	}
 	code := 0 // a job that met an error may still let fio end well
@@ -148,7 +147,7 @@ func explain(code syscall.Errno, end error, words string, s settings, t target) 
 			advice = fmt.Sprintf("%s does not support direct I/O: set direct: false, or choose another volume", t.path)
 		}
 	case syscall.ENODEV, syscall.ENXIO, syscall.ENOENT:
-		advice = fmt.Sprintf("%s is not there any more: look whether the volume is attached", t.path)
+		advice = fmt.Sprintf("%s has disappeared: check that the volume is attached", t.path)
 	case syscall.EAGAIN:
 		advice = "the kernel has no room for more asynchronous operations: raise fs.aio-max-nr on the node, or give a smaller depth or fewer jobs"
 	case syscall.ENOSYS:
@@ -159,7 +158,7 @@ func explain(code syscall.Errno, end error, words string, s settings, t target) 
 		}
 		return fmt.Errorf("fio failed without a reason in its report (%w): %s", end, workload.LastLine(words))
 	default:
-		advice = "see fio's words for what to do"
+		advice = "see fio's message"
 	}
 	return fmt.Errorf("fio failed with %w: %s: %s", code, advice, workload.LastLine(words))
 }

@@ -244,7 +244,7 @@ func TestCheckComplete(t *testing.T) {
 		{"complete", `{"preset": "paper", "size": "1GiB"}`, ""},
 		{"less than the size", `{"preset": "paper", "size": "2GiB"}`, "1073741824 of 2147483648 bytes"},
 		{"less than the time", `{"duration": "1s"}`, "for 766ms of 1s"},
-		{"one direction only", `{"operation": "mixed", "size": "1GiB", "duration": "0s"}`, "complete one read"},
+		{"one direction only", `{"operation": "mixed", "size": "1GiB", "duration": "0s"}`, "complete a single read"},
 	}
 	for _, tt := range tests {
 		err := checkComplete(params(t, tt.params).settings(), last)

@@ -60,7 +60,7 @@ func (m *publisher) finish(ctx context.Context, final job) (reading, error) {
 	// zero is late by a few milliseconds if all documents were, so that the
 	// last point would lie ahead.
 	if ahead := m.zero + m.scored.runtime - m.now().Sub(m.began); ahead > 0 {
-		if err := pause(ctx, min(ahead, maxDelay)); err != nil {
+		if err := workload.Pause(ctx, min(ahead, maxDelay)); err != nil {
 			return reading{}, err
 		}
 	}
@@ -150,17 +150,5 @@ func (m *publisher) point(r reading) {
 		}
 		m.report.ProgressAt(dir.throughput(), "byte", at, float64(r.bytes[i]))
 		m.report.ProgressAt(dir.iops(), "op", at, float64(r.bytes[i])/float64(m.plan.block))
-	}
-}
-
-// pause waits, or less if the context ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -65,7 +65,7 @@ func parse(text []byte) (*document, error) {
 		return nil, fmt.Errorf("reading fio's JSON: %w", err)
 	}
 	if len(r.Jobs) != 1 {
-		return nil, fmt.Errorf("fio's report has %d groups of jobs, want 1", len(r.Jobs))
+		return nil, fmt.Errorf("fio's report has %d groups of jobs instead of 1", len(r.Jobs))
 	}
 	d := &document{text: bytes.Clone(text), printed: r.Printed, job: r.Jobs[0]}
 	return d, errors.Join(d.job.Read.check(), d.job.Write.check())
@@ -196,15 +196,15 @@ func checkComplete(s settings, j job) error {
 	done := j.Read.Bytes + j.Write.Bytes
 	switch {
 	case ran == 0:
-		return errors.New("fio reports no time in which it worked: nothing was measured")
+		return errors.New("nothing was measured: fio reports a running time of 0")
 	case s.duration > 0 && ran.Seconds() < 0.95*s.duration.Seconds():
-		return fmt.Errorf("fio measured for %v of %v: the rate would be of another duration", ran, s.duration)
+		return fmt.Errorf("fio measured for %v of %v: the rate would be for another duration", ran, s.duration)
 	case s.duration == 0 && done != s.total():
-		return fmt.Errorf("fio did %d of %d bytes: the work is not complete", done, s.total())
+		return fmt.Errorf("fio processed only %d of %d bytes", done, s.total())
 	}
 	for _, w := range directions {
 		if w.used(s) && w.of(j).Bytes == 0 {
-			return fmt.Errorf("fio did not complete one %s in %v: give a longer duration", w.name, ran)
+			return fmt.Errorf("fio did not complete a single %s in %v: use a longer duration", w.name, ran)
 		}
 	}
 	return nil
@@ -257,11 +257,7 @@ func publishLatency(r workload.Reporter, w way, l latency) error {
 		}
 		histogram.RecordMany(h, ns, count)
 	}
-	encoded, err := histogram.Encode(h)
-	if err != nil {
-		return fmt.Errorf("%s latency: %w", w.name, err)
-	}
-	r.Histogram(model.Histogram{Metric: w.latency(), Unit: "ns", Encoded: encoded})
+	r.Histogram(model.Histogram{Metric: w.latency(), Unit: "ns", Encoded: histogram.Encode(h)})
 	return nil
 }
 

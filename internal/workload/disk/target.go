@@ -53,7 +53,7 @@ func (p *Params) chooseTarget(env *workload.Env) error {
 	case errors.Is(err, fs.ErrNotExist): // the name of a new file
 		folder := filepath.Dir(place)
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return fmt.Errorf("there is no folder %s on this node for %s: make it, or give another path or volume", folder, filepath.Base(place))
+			return fmt.Errorf("the folder %s for %s is missing on this node: create it, or use another path or volume", folder, filepath.Base(place))
 		}
 		t.path, t.filesystem = place, filesystemOf(folder)
 	case err != nil:
@@ -85,7 +85,7 @@ func (p *Params) place(env *workload.Env) (path string, volume bool, err error) 
 	case p.Volume != "":
 		path, ok := env.Volumes[p.Volume]
 		if !ok && len(names) == 0 {
-			return "", false, fmt.Errorf("this node has no volumes, so there is none named %q: give a path", p.Volume)
+			return "", false, fmt.Errorf("this node has no volumes, so volume %q is unknown: give a path", p.Volume)
 		}
 		if !ok {
 			return "", false, fmt.Errorf("this node has no volume %q: it has %s", p.Volume, strings.Join(names, ", "))
@@ -94,7 +94,7 @@ func (p *Params) place(env *workload.Env) (path string, volume bool, err error) 
 	case len(names) == 1:
 		return env.Volumes[names[0]], true, nil
 	case len(names) > 1:
-		return "", false, fmt.Errorf("this node has the volumes %s: say which one with volume: NAME", strings.Join(names, ", "))
+		return "", false, fmt.Errorf("this node has the volumes %s: choose one with volume: NAME", strings.Join(names, ", "))
 	}
 	return env.Dir, false, nil
 }
@@ -120,7 +120,7 @@ func (t *target) open(ctx context.Context, s settings) error {
 		return t.tryDirect(s)
 	}
 	if use := map[bool]string{true: "read", false: "written at random"}[s.reads()]; !s.layout && (s.reads() || s.random) {
-		return fmt.Errorf("%s is new and would be %s without having been written: leave out layout: false", t.path, use)
+		return fmt.Errorf("%s is new, and its blocks would be %s before they are written: leave out layout: false", t.path, use)
 	}
 	f, err := os.OpenFile(t.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -136,7 +136,7 @@ func (t *target) open(ctx context.Context, s settings) error {
 // allowed refuses what must not be overwritten.
 func (t *target) allowed(ctx context.Context, s settings) error {
 	if t.kind != ours && s.writes() && !t.erasable {
-		return fmt.Errorf("%s exists, and what it holds would be lost: write destroy: true into the experiment file if that is intended, or give a folder", t.path)
+		return fmt.Errorf("%s exists, and its data would be lost: set destroy: true in the experiment file to overwrite it, or give a folder", t.path)
 	}
 	if t.kind != device {
 		return nil
@@ -159,10 +159,11 @@ func (t *target) fits(s settings) error {
 		}
 		return nil
 	}
-	free, err := freeBytes(filepath.Dir(t.path))
-	if err != nil {
+	var st unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(t.path), &st); err != nil {
 		return fmt.Errorf("asking for the free space at %s: %w", t.path, err)
 	}
+	free := int64(st.Bavail) * int64(st.Bsize) //nolint:unconvert // its type differs between systems
 	// A thousandth is for the file system's own blocks.
 	if need := s.total() - t.size; need > free-free/1000 {
 		return fmt.Errorf("a file of %s does not fit on the file system of %s, which has %s free: give a smaller size (key size) or a larger volume", human(s.total()), filepath.Dir(t.path), human(free))

@@ -37,10 +37,10 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"nobody there", "http://127.0.0.1:1/", func(*Params) {}, "connection refused"},
 		{"wrong path", server.URL + "/nothing", func(*Params) {}, "404"},
-		{"a redirect", server.URL + "/moved", func(*Params) {}, "sends its clients to https://elsewhere.test/"},
+		{"a redirect", server.URL + "/moved", func(*Params) {}, "redirects to https://elsewhere.test/"},
 		{"a redirect, what to do", server.URL + "/moved", func(*Params) {}, "--expect 301"},
 		{"a redirect that is meant", server.URL + "/moved", func(p *Params) { p.Requests = []Request{{Expect: "301"}} }, ""},
-		{"a redirect over TLS", secure.URL + "/moved", func(p *Params) { p.Insecure = true }, "sends its clients to https://elsewhere.test/"},
+		{"a redirect over TLS", secure.URL + "/moved", func(p *Params) { p.Insecure = true }, "redirects to https://elsewhere.test/"},
 		{"one good answer", server.URL + "/seldom", func(*Params) {}, ""},
 		{"no search", server.URL + "/nothing", func(p *Params) { p.SLA = "" }, ""},
 	} {

@@ -133,7 +133,7 @@ func TestBucketRefused(t *testing.T) {
 		`{"target": "s3://host:1/bench"}`: "",
 		`{"target": "s3s://host/bench", "insecure": true, "objects": {"operation": "put_delete", "size": "64KiB"}}`: "",
 		`{"target": "s3://host:1"}`:                                      "s3://host:port/bucket",
-		`{"target": "s3://host:1/Bench"}`:                                "small letters",
+		`{"target": "s3://host:1/Bench"}`:                                "lower-case letters",
 		`{"target": "s3://key:secret@host/bench"}`:                       "AWS_ACCESS_KEY_ID",
 		`{"target": "s3://host:1/bench", "insecure": true}`:              "insecure",
 		`{"target": "s3://host:1/bench", "data": {}}`:                    "data",
@@ -161,7 +161,7 @@ func TestBucketAway(t *testing.T) {
 	p := params(strings.Replace(g.URL, "http:", "s3:", 1)+"/missing", 10)
 	env := &workload.Env{Parts: 1, Environ: os.Environ(), Stdout: io.Discard, Stderr: io.Discard, Report: &workloadtest.Record{T: t}}
 	err := p.Prepare(t.Context(), env)
-	if err == nil || !strings.Contains(err.Error(), `no bucket "missing"`) || !errors.Is(err, model.ErrUnavailable) {
+	if err == nil || !strings.Contains(err.Error(), `bucket "missing" does not exist`) || !errors.Is(err, model.ErrUnavailable) {
 		t.Errorf("Prepare() = %v, want that there is no such bucket", err)
 	}
 	if err := p.Cleanup(t.Context(), env); err != nil {

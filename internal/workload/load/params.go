@@ -1,10 +1,25 @@
+// Package load is the workload that offers load to a server: at one rate, as a
+// closed loop, or, with the evaluation "search", at whatever rate the search
+// for the server's capacity asks for. The engine is package internal/load.
+//
+// A task is a window: warming up, which is cut; the seconds that are scored;
+// and a short time in which the last answers may come. Beside the load it makes
+// TCP handshakes with the server, to tell a slow path from a slow server. All
+// nodes of a step offer their shares of one load together.
 package load
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/objectstore"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -14,39 +29,39 @@ type Params struct {
 	Target   string            `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path, https://…, or a data store: redis://host, postgres://user@host/database, mysql://user@host/database, cassandra://host/keyspace; or a bucket: s3://host:port/bucket."`
 	Requests []Request         `json:"requests,omitempty" jsonschema:"maxItems=100" jsonschema_description:"Kinds of requests, drawn at random by their weights. Default: one GET of the target."`
 	Headers  map[string]string `json:"headers,omitempty" flag:"header,H" jsonschema_description:"Headers of every request."`
-	Data     *Data             `json:"data,omitempty" jsonschema_description:"With a data store: the records, and what is asked. Default: a thousand records of YCSB, its workload b."`
-	Objects  *Objects          `json:"objects,omitempty" jsonschema_description:"With a bucket of an object store: the objects, and what is asked. Default: puts and gets of 1MiB, half and half."`
+	Data     *Data             `json:"data,omitempty" jsonschema_description:"With a data store: the records and the operations. Default: a thousand records of YCSB, its workload b."`
+	Objects  *Objects          `json:"objects,omitempty" jsonschema_description:"With a bucket of an object store: the objects and the operations. Default: puts and gets of 1MiB, half and half."`
 	// PasswordEnv keeps the password out of the file, and so of the store.
-	PasswordEnv string `json:"password_env,omitempty" flag:"password-env" jsonschema_description:"With a data store: the environment variable that holds the password, where the agents run."`
-	HTTP2       bool   `json:"http2,omitempty" flag:"http2" jsonschema_description:"Speak HTTP/2, with https:// only."`
-	CA          string `json:"ca,omitempty" jsonschema_description:"File with certificates that servers are checked against instead of the system's."`
+	PasswordEnv string `json:"password_env,omitempty" flag:"password-env" jsonschema_description:"With a data store: the agents' environment variable that holds the password."`
+	HTTP2       bool   `json:"http2,omitempty" flag:"http2" jsonschema_description:"Use HTTP/2; only with https://."`
+	CA          string `json:"ca,omitempty" jsonschema_description:"File of CA certificates that replaces the system's."`
 	Insecure    bool   `json:"insecure,omitempty" flag:"insecure" jsonschema_description:"Do not check the server's certificate."`
 
-	Rate     *unit.Rate    `json:"rate,omitempty" jsonschema_description:"Requests per second of all nodes together, such as 500op/s, whatever the server does (open loop). Evaluations: [search] chooses it by itself."`
+	Rate     *unit.Rate    `json:"rate,omitempty" jsonschema_description:"Requests per second of all nodes together, such as 500op/s, independent of the server's answers (open loop). Evaluations: [search] chooses the rate."`
 	Arrivals string        `json:"arrivals,omitempty" flag:"arrivals" jsonschema:"enum=constant,enum=poisson" jsonschema_description:"constant: evenly spaced. poisson: at random, as from many independent users."`
-	Users    int           `json:"users,omitempty" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"Closed loop, instead of a rate: so many users of all nodes together each wait for an answer, think, and send again."`
-	Think    unit.Duration `json:"think,omitempty" jsonschema_description:"Mean time that a user thinks; exponentially distributed."`
+	Users    int           `json:"users,omitempty" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"Closed loop, instead of a rate: number of users of all nodes together; each waits for the answer, thinks, and sends again."`
+	Think    unit.Duration `json:"think,omitempty" jsonschema_description:"Mean think time of a user; exponentially distributed."`
 
-	Duration    unit.Duration `json:"duration,omitempty" flag:"window" jsonschema_description:"Length of what is scored of a window, in whole seconds, after the warm-up (default 10s, or as long as it takes to notice an overload of 2 %)."`
-	WarmUp      unit.Duration `json:"warm_up" flag:"warm-up" jsonschema_description:"Time before each window that is not scored, in whole seconds."`
-	Connections int           `json:"connections,omitempty" flag:"connections" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Most connections of one node, opened as they are needed (default 1024; 64 to a data store or a bucket at a rate)."`
-	Loops       int           `json:"loops,omitempty" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Event loops of one node, each of which can use a processor. Default: one less than there are processors."`
-	Spin        bool          `json:"spin,omitempty" flag:"spin" jsonschema_description:"Event loops watch for answers without ever sleeping (http:// only): exact to some µs, for a whole processor of each."`
-	Timeout     unit.Duration `json:"request_timeout" flag:"timeout" jsonschema_description:"How long a request may take; longer than the SLA allows."`
+	Duration    unit.Duration `json:"duration,omitempty" flag:"window" jsonschema_description:"Length of the scored part of a window, in whole seconds, after the warm-up (default 10s, or long enough to notice an overload of 2 %)."`
+	WarmUp      unit.Duration `json:"warm_up" flag:"warm-up" jsonschema_description:"Warm-up before each window, in whole seconds; not scored."`
+	Connections int           `json:"connections,omitempty" flag:"connections" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Largest number of connections of one node, opened as needed (default 1024; 64 to a data store or a bucket at a rate)."`
+	Loops       int           `json:"loops,omitempty" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Event loops of one node; each can use a processor. Default: one less than the number of processors."`
+	Spin        bool          `json:"spin,omitempty" flag:"spin" jsonschema_description:"Event loops poll without sleeping (http:// only): exact to some µs, but each uses a whole processor."`
+	Timeout     unit.Duration `json:"request_timeout" flag:"timeout" jsonschema_description:"Timeout of a request; must be longer than the SLA allows."`
 	Handshakes  unit.Duration `json:"handshakes" jsonschema_description:"Time between two TCP handshakes made beside the load to measure the round-trip time."`
 
-	SLA        string     `json:"sla,omitempty" flag:"sla" jsonschema_description:"What the server has to keep: p90=150ms, or several: p99=500ms,errors=0.1%. Latencies count from when requests were due. Without errors= at most 1 % may fail. Evaluations: [search] needs it."`
+	SLA        string     `json:"sla,omitempty" flag:"sla" jsonschema_description:"What the server must keep: p90=150ms, or several: p99=500ms,errors=0.1%. Latencies count from when requests were due. Without errors= at most 1 % may fail. Evaluations: [search] needs it."`
 	Start      *unit.Rate `json:"start,omitempty" flag:"start" unit:"op/s" jsonschema_description:"Search: first load, in operations per second (default 100op/s, or the nearest that min and max allow)."`
 	Min        *unit.Rate `json:"min,omitempty" flag:"min" unit:"op/s" jsonschema_description:"Search: smallest load allowed (default 1op/s, or start or max where that is less)."`
 	Max        *unit.Rate `json:"max,omitempty" flag:"max" unit:"op/s" jsonschema_description:"Search: largest load allowed, such as 50kop/s (default 1Mop/s)."`
-	Resolution float64    `json:"resolution,omitempty" flag:"resolution" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"Search: how far apart passed and failed may be in the end, relative to each other (default 0.05)."`
-	Windows    int        `json:"windows,omitempty" flag:"windows" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"Search: at most so many windows that count (default 40)."`
-	Algorithm  string     `json:"algorithm,omitempty" flag:"algorithm" jsonschema:"enum=default,enum=paper" jsonschema_description:"Search: default tolerates windows that lie; paper is that of the black-box throughput paper, with its errors."`
-	Fraction   float64    `json:"fraction,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"Search, paper: a second of the ramp passes if the median latency exceeds the round-trip time by at most so much of it."`
-	Step       float64    `json:"step,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"Search, paper: fine steps are so much of the last gap."`
+	Resolution float64    `json:"resolution,omitempty" flag:"resolution" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"Search: largest relative distance of the passed and the failed load at the end (default 0.05)."`
+	Windows    int        `json:"windows,omitempty" flag:"windows" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"Search: largest number of windows that count (default 40)."`
+	Algorithm  string     `json:"algorithm,omitempty" flag:"algorithm" jsonschema:"enum=default,enum=paper" jsonschema_description:"Search algorithm: default tolerates wrong windows; paper is that of the black-box throughput paper, with its errors."`
+	Fraction   float64    `json:"fraction,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"Search, paper: a second of the ramp passes if the median latency exceeds the round-trip time by at most this fraction of it."`
+	Step       float64    `json:"step,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"Search, paper: size of the fine steps as a fraction of the last gap."`
 
-	Recover bool  `json:"recover,omitempty" jsonschema_description:"Offer a light load before, until the server keeps the SLA again. A search sets it after a window that was failed."`
-	Seed    int64 `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Makes random times and choices repeatable."`
+	Recover bool  `json:"recover,omitempty" jsonschema_description:"Offer a light load first, until the server keeps the SLA again. A search sets it after a failed window."`
+	Seed    int64 `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Seed that makes random times and choices repeatable."`
 
 	driver engine.Driver       // from Prepare on
 	bucket *objectstore.Target // the same, where the target is one
@@ -68,12 +83,12 @@ func (p *Params) connections() int {
 
 // Request is one kind of request.
 type Request struct {
-	Name    string            `json:"name,omitempty" jsonschema:"pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"What its results are called. Default: its method and position, such as get1."`
+	Name    string            `json:"name,omitempty" jsonschema:"pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"Name of the request in results. Default: its method and position, such as get1."`
 	Path    string            `json:"path,omitempty" jsonschema_description:"Path and query, relative to the target, or a whole URL of the same kind (http or https)."`
 	Method  string            `json:"method,omitempty" jsonschema_description:"Default: GET."`
-	Headers map[string]string `json:"headers,omitempty" jsonschema_description:"Headers beside those of the workload, before which they have precedence."`
-	Body    string            `json:"body,omitempty" jsonschema_description:"What is sent with it."`
-	Weight  *float64          `json:"weight,omitempty" jsonschema:"minimum=0" jsonschema_description:"How often it is drawn, relative to the others. Default: 1."`
+	Headers map[string]string `json:"headers,omitempty" jsonschema_description:"Headers; they take precedence over those of the workload."`
+	Body    string            `json:"body,omitempty" jsonschema_description:"Body of the request."`
+	Weight  *float64          `json:"weight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Weight of the request relative to the others. Default: 1."`
 	Expect  string            `json:"expect,omitempty" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404. Default: 200-299."`
 }
 
@@ -81,7 +96,7 @@ type Request struct {
 func Kind() workload.Kind {
 	return workload.Kind{
 		Name:    "load",
-		Summary: "Load on a server at a rate of your choice, or, with evaluations: [search], the load that it can take.",
+		Summary: "Load on a server at a given rate, or, with evaluations: [search], the largest load that it takes.",
 		New: func() workload.Workload {
 			return &Params{
 				Arrivals: string(engine.Constant), WarmUp: unit.Duration(2 * time.Second),
@@ -91,5 +106,123 @@ func Kind() workload.Kind {
 	}
 }
 
+// SharesLoad implements workload.Sharer: the nodes of a step offer one load.
+func (p *Params) SharesLoad() bool { return true }
+
 // Estimate implements workload.Workload.
 func (p *Params) Estimate() time.Duration { return p.WarmUp.Std() + p.scored() + p.drain() }
+
+// Validate implements workload.Workload.
+func (p *Params) Validate() error {
+	errs := []error{p.validateTimes(), p.validateLoad()}
+	var field *model.InputError
+	switch err := p.checkTarget(); {
+	case errors.As(err, &field):
+		errs = append(errs, field)
+	case err != nil:
+		errs = append(errs, bad("target", err.Error(), ""))
+	}
+	if p.Data != nil {
+		if err := p.Data.check(); err != nil {
+			errs = append(errs, bad("data", err.Error(), ""))
+		}
+	}
+	errs = append(errs, p.validateHTTP(), p.validateSearch())
+	return errors.Join(errs...)
+}
+
+func bad(field, problem, allowed string) error {
+	return &model.InputError{Path: field, Problem: problem, Allowed: allowed}
+}
+
+func (p *Params) validateTimes() error {
+	whole := func(field string, d unit.Duration) error {
+		return workload.Invalid(d.Std()%time.Second != 0 || d < 0, field, d.String()+" is not a whole number of seconds", "use whole seconds, since load is scored by the second")
+	}
+	return errors.Join(
+		whole("duration", p.Duration), whole("warm_up", p.WarmUp),
+		workload.Invalid(p.Think < 0, "think", "a user cannot think for "+p.Think.String(), "use 0s and more"),
+		workload.Invalid(p.Timeout <= 0, "request_timeout", "a timeout must be longer than 0s", ""),
+		workload.Invalid(p.Handshakes < unit.Duration(time.Millisecond), "handshakes", "handshakes this frequent would be a load themselves", "use 1ms and more"))
+}
+
+func (p *Params) validateLoad() error {
+	rate := func(field string, r *unit.Rate) error {
+		if r == nil || r.Base == unit.Operations && r.Value > 0 && r.Value <= engine.MaxRate {
+			return nil
+		}
+		return bad(field, r.String()+" is not a rate of requests", "use rates such as 500op/s, up to 1Gop/s")
+	}
+	return errors.Join(
+		workload.Invalid(p.Rate != nil && p.Users > 0, "users", "rate (open loop) and users (closed loop) exclude each other", "leave one of them out"),
+		rate("rate", p.Rate), rate("start", p.Start), rate("min", p.Min), rate("max", p.Max))
+}
+
+// validateSearch checks what an SLA is searched with.
+func (p *Params) validateSearch() error {
+	if p.SLA == "" {
+		return nil
+	}
+	sla, err := engine.ParseSLA(p.SLA)
+	if err != nil {
+		return bad("sla", err.Error(), "")
+	}
+	var errs []error
+	// What takes longer than the timeout is an error, so that the timeout would
+	// be the SLA.
+	if slowest := sla.Slowest(); p.Timeout > 0 && p.Timeout.Std() <= slowest {
+		errs = append(errs, bad("request_timeout", fmt.Sprintf("requests are given up after %s, and the SLA allows %v", p.Timeout, slowest),
+			fmt.Sprintf("set request_timeout (--timeout) above %v", slowest)))
+	}
+	var field *model.InputError
+	switch _, err := SearchOf(p); {
+	case errors.As(err, &field):
+		errs = append(errs, field)
+	case err != nil:
+		errs = append(errs, bad("start", err.Error(), ""))
+	}
+	return errors.Join(errs...)
+}
+
+// validateHTTP refuses what the target's protocol has no use for.
+func (p *Params) validateHTTP() error {
+	return errors.Join(
+		workload.Invalid(p.HTTP2 && p.plain(), "http2", "HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
+		workload.Invalid(p.Spin && !p.plain(), "spin", "only applies to targets that begin with http://", "leave it out"),
+		workload.Invalid(p.Objects != nil && !IsBucket(p.Target), "objects", "only apply to targets that begin with s3:// or s3s://", "leave them out"),
+		workload.Invalid((p.overHTTP() || IsBucket(p.Target)) && (p.Data != nil || p.PasswordEnv != ""),
+			"target", "data and password_env only apply to data stores", "leave them out, or use the URL of a data store"))
+}
+
+// plain reports whether the target is asked over HTTP without TLS.
+func (p *Params) plain() bool { return strings.HasPrefix(p.Target, "http://") }
+
+// checkTarget looks at the URL and at what is sent there.
+func (p *Params) checkTarget() error {
+	if p.overHTTP() {
+		_, err := p.requests()
+		return err
+	}
+	secure := strings.HasPrefix(p.Target, "s3s://")
+	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || (p.CA != "" || p.Insecure) && !secure {
+		return fmt.Errorf("%w: requests, headers and http2 only apply to http:// and https:// targets, ca and insecure to https:// and s3s://; leave them out", model.ErrUsage)
+	}
+	if IsBucket(p.Target) {
+		_, err := p.bucketConfig()
+		return err
+	}
+	if u, err := url.Parse(p.Target); err == nil && u.User != nil {
+		if _, has := u.User.Password(); has {
+			return fmt.Errorf("%w: the URL holds a password, which would be stored with the run; remove it, put it into an environment variable, and name that variable with password_env", model.ErrUsage)
+		}
+	}
+	_, err := newStore(p.Target)
+	return err
+}
+
+// strictly decodes JSON and refuses keys that nobody reads.
+func strictly(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}

@@ -2,7 +2,12 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
 	"time"
 
 	engine "github.com/scalebench/scalebench/internal/load"
@@ -19,7 +24,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 		p.Rate, p.Recover, p.Seed = &unit.Rate{Value: o.Rate, Base: unit.Operations}, o.Recover, o.Seed
 	}
 	if p.Rate == nil && p.Users == 0 {
-		return fmt.Errorf("%w: set rate: or users:, or use evaluations: [search], which chooses the rate", model.ErrUsage)
+		return fmt.Errorf("%w: no load is given: set rate: or users:, or use evaluations: [search], which chooses the rate", model.ErrUsage)
 	}
 	var err error
 	if p.driver, err = p.open(ctx, env); err != nil {
@@ -60,7 +65,8 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 			_, _ = fmt.Fprintln(env.Stderr, example) // kept with the task; the counts do not depend on it
 		}
 	}
-	return summary.Report(env.Report)
+	summary.Report(env.Report)
+	return nil
 }
 
 // plan is the load of all nodes together.
@@ -110,4 +116,110 @@ func (p *progress) add(s engine.Second) {
 	// The last second may be shorter.
 	at := min(time.Duration(s.Index+1)*time.Second, time.Since(p.start))
 	p.report.ProgressAt(engine.MetricThroughput, "op", at, p.sum)
+}
+
+// countSegments counts the TCP segments that arrive from one moment to another,
+// or until the function returned is called: none where the kernel does not say.
+func countSegments(ctx context.Context, from, to time.Time) (end func() engine.Segments) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan engine.Segments, 1)
+	go func() {
+		before, known := segmentsAt(ctx, from)
+		after, knownToo := segmentsAt(ctx, to)
+		if !known || !knownToo {
+			before, after = engine.Segments{}, engine.Segments{}
+		}
+		done <- after.Sub(before)
+	}()
+	return func() engine.Segments {
+		cancel()
+		return <-done
+	}
+}
+
+// segmentsAt is the count at a moment, or when ctx is done.
+func segmentsAt(ctx context.Context, at time.Time) (s engine.Segments, ok bool) {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return engine.CountSegments()
+}
+
+// prober makes TCP handshakes with a server at fixed times, whatever became of
+// those before, and closes the connections again. If each waited for the one
+// before, a path that is interrupted would be probed once and no more.
+type prober struct {
+	address string // host:port
+	every   time.Duration
+}
+
+// handshakeWithin bounds a handshake. A lost SYN is sent again after 1 s, and
+// once more 2 s later.
+const handshakeWithin = 3 * time.Second
+
+// run probes until ctx is done. Times are since start.
+func (p prober) run(ctx context.Context, start time.Time) []engine.Handshake {
+	var (
+		mu  sync.Mutex
+		out []engine.Handshake
+		all sync.WaitGroup
+	)
+	tick := time.NewTicker(p.every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			all.Wait()
+			slices.SortFunc(out, func(a, b engine.Handshake) int { return int(a.At - b.At) })
+			return out
+		case <-tick.C:
+		}
+		at := time.Since(start)
+		all.Go(func() {
+			took, lost, ok := p.handshake(ctx)
+			if !ok {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			out = append(out, engine.Handshake{At: at, Took: took, Lost: lost})
+		})
+	}
+}
+
+// handshake is one. ok is false where it tells nothing of the path: the server
+// refuses connections, which is seen by the load, or this end was told to stop.
+func (p prober) handshake(ctx context.Context) (took time.Duration, lost, ok bool) {
+	within, cancel := context.WithTimeout(ctx, handshakeWithin)
+	defer cancel()
+	began := time.Now()
+	conn, err := (&net.Dialer{}).DialContext(within, "tcp", p.address)
+	took = time.Since(began)
+	if err != nil {
+		return took, true, unreachable(err) || took >= resentAfter && unanswered(err)
+	}
+	defer func() { _ = conn.Close() }() // nothing was sent
+	tcp, isTCP := conn.(*net.TCPConn)
+	if !isTCP {
+		return 0, false, false
+	}
+	return handshakeTime(tcp, took)
+}
+
+// resentAfter is when a SYN that was not answered is sent again (RFC 6298); a
+// handshake that takes as long has lost something on the way.
+const resentAfter = time.Second
+
+// unanswered reports whether a handshake was given up for want of an answer.
+func unanswered(err error) bool {
+	var failure net.Error
+	return errors.Is(err, context.Canceled) || errors.As(err, &failure) && failure.Timeout()
+}
+
+// unreachable reports whether there was no way to the server.
+func unreachable(err error) bool {
+	return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.ENETDOWN)
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -38,7 +39,7 @@ func (s Search) Check() error {
 	case len(s.SLA.Terms) == 0:
 		return fmt.Errorf("%w: a search needs an SLA, such as p90=150ms", model.ErrUsage)
 	case !(s.Min > 0) || !(s.Start >= s.Min) || !(s.Max >= s.Start) || math.IsInf(s.Max, 0):
-		return fmt.Errorf("%w: loads from %v to %v beginning with %v; they must be positive and in this order: min, start, max",
+		return fmt.Errorf("%w: loads from %v to %v beginning with %v; they must be positive, with min ≤ start ≤ max",
 			model.ErrUsage, s.Min, s.Max, s.Start)
 	case s.Algorithm == search.Paper && !(s.Fraction > 0):
 		return fmt.Errorf("%w: fraction %v; it must be positive", model.ErrUsage, s.Fraction)
@@ -61,25 +62,15 @@ func SearchOf(p *Params) (Search, error) {
 	}
 	if p.Users > 0 {
 		return Search{}, fmt.Errorf("%w: %w", model.ErrUsage,
-			bad("users", "a search offers loads of its own, whatever the server does (open loop)", "leave users out"))
+			bad("users", "a search chooses its own load (open loop)", "leave users out"))
 	}
 	s := DefaultSearch()
 	s.SLA, s.WarmUp, s.Scored = sla, p.WarmUp.Std(), p.scored()
 	p.bounds(&s)
-	for _, x := range []struct {
-		from float64
-		to   *float64
-	}{{p.Resolution, &s.Resolution}, {p.Fraction, &s.Fraction}, {p.Step, &s.Rate}} {
-		if x.from > 0 {
-			*x.to = x.from
-		}
-	}
-	if p.Windows > 0 {
-		s.MaxWindows = p.Windows
-	}
-	if p.Algorithm != "" {
-		s.Algorithm = search.Algorithm(p.Algorithm)
-	}
+	s.Resolution = cmp.Or(max(p.Resolution, 0), s.Resolution)
+	s.Fraction, s.Rate = cmp.Or(max(p.Fraction, 0), s.Fraction), cmp.Or(max(p.Step, 0), s.Rate)
+	s.MaxWindows = cmp.Or(max(p.Windows, 0), s.MaxWindows)
+	s.Algorithm = cmp.Or(search.Algorithm(p.Algorithm), s.Algorithm)
 	return s, s.Check()
 }
 

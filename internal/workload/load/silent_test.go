@@ -33,7 +33,7 @@ func TestSilentStore(t *testing.T) {
 				defer cancel()
 				env := &workload.Env{Part: part, Parts: 2, Environ: os.Environ(), Stderr: io.Discard}
 				err := p.Prepare(ctx, env)
-				const want = "the store accepted the connection and did not answer within 300ms"
+				const want = "the store accepted the connection but did not answer within 300ms"
 				if ctx.Err() != nil || !errors.Is(err, model.ErrUnavailable) || !strings.Contains(err.Error(), want) {
 					t.Errorf("Prepare = %v, %v; want %q", err, ctx.Err(), want)
 				}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	engine "github.com/scalebench/scalebench/internal/load"
@@ -19,11 +18,11 @@ import (
 
 // Data is what a data store holds and is asked for.
 type Data struct {
-	Workload     string `json:"workload" jsonschema:"enum=w1,enum=w2,enum=w3,enum=w3b,enum=a,enum=b,enum=c,enum=d,enum=f" jsonschema_description:"What is asked. w1 to w3b: Table I of the black-box throughput paper (only writes; only reads; 5 % and 50 % writes). a, b, c, d, f: the core workloads of YCSB."`
-	Records      int64  `json:"records" jsonschema:"minimum=1" jsonschema_description:"Records that are loaded before; loading is not timed, and is done once for all windows."`
+	Workload     string `json:"workload" jsonschema:"enum=w1,enum=w2,enum=w3,enum=w3b,enum=a,enum=b,enum=c,enum=d,enum=f" jsonschema_description:"Mix of operations. w1 to w3b: Table I of the black-box throughput paper (only writes; only reads; 5 % and 50 % writes). a, b, c, d, f: the core workloads of YCSB."`
+	Records      int64  `json:"records" jsonschema:"minimum=1" jsonschema_description:"Number of records, loaded once before all windows; loading is not timed."`
 	Fields       int    `json:"fields" jsonschema:"minimum=1,maximum=64" jsonschema_description:"Fields of a record."`
 	FieldSize    int    `json:"field_size" jsonschema:"minimum=16" jsonschema_description:"Bytes of a field."`
-	Distribution string `json:"distribution,omitempty" jsonschema:"enum=uniform,enum=zipfian,enum=zipf,enum=latest" jsonschema_description:"How records are chosen, if not as the workload says: zipfian is YCSB's (scrambled), zipf the exact one."`
+	Distribution string `json:"distribution,omitempty" jsonschema:"enum=uniform,enum=zipfian,enum=zipf,enum=latest" jsonschema_description:"Distribution of the records' choice; default: the mix's own. zipfian is YCSB's (scrambled), zipf the exact one."`
 }
 
 // defaultData is YCSB's data set under its workload B.
@@ -36,11 +35,9 @@ func defaultData() *Data {
 func (d *Data) UnmarshalJSON(b []byte) error {
 	type plain Data
 	full := plain(*defaultData())
-	if err := strictly(b, &full); err != nil {
-		return err
-	}
+	err := strictly(b, &full)
 	*d = Data(full)
-	return nil
+	return err
 }
 
 func (d Data) dataset() kv.Dataset {
@@ -64,14 +61,6 @@ func (d Data) check() error {
 		return err
 	}
 	return w.Check()
-}
-
-// defaultPorts of what can be a target, by scheme.
-func defaultPort(scheme string) string {
-	return map[string]string{
-		"http": "80", "https": "443", "redis": "6379", "rediss": "6379", "postgres": "5432", "postgresql": "5432",
-		"mysql": "3306", "mariadb": "3306", "cassandra": "9042", "cassandras": "9042", "s3": "80", "s3s": "443",
-	}[scheme]
 }
 
 // OverHTTP reports whether a target is asked with requests, and not a store.
@@ -136,7 +125,7 @@ func (p *Params) load(ctx context.Context, env *workload.Env, store kv.Store) (t
 	if env.Part > 0 {
 		return kv.Loaded(ctx, store, set, within)
 	}
-	_, err = kv.Load(ctx, store, set, kv.LoadOptions{Within: within})
+	_, err = kv.Load(ctx, store, set, within)
 	return err == nil, err // an error says what, and where
 }
 
@@ -173,14 +162,14 @@ func (p *Params) withPassword(environ []string) (string, error) {
 	if p.PasswordEnv == "" {
 		return p.Target, nil
 	}
-	i := slices.IndexFunc(environ, func(v string) bool { return strings.HasPrefix(v, p.PasswordEnv+"=") })
-	if i < 0 {
-		return "", fmt.Errorf("%w: the variable %s, which holds the password of the store, is not set where the agent runs", model.ErrUsage, p.PasswordEnv)
+	password, ok := workload.Getenv(environ, p.PasswordEnv)
+	if !ok {
+		return "", fmt.Errorf("%w: the environment variable %s (the password of the store) is not set; set it where the agent runs", model.ErrUsage, p.PasswordEnv)
 	}
 	u, err := url.Parse(p.Target)
 	if err != nil {
 		return "", errTarget()
 	}
-	u.User = url.UserPassword(u.User.Username(), environ[i][len(p.PasswordEnv)+1:])
+	u.User = url.UserPassword(u.User.Username(), password)
 	return u.String(), nil
 }

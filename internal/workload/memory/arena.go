@@ -110,7 +110,7 @@ func (a *arena) check(walked uint64) error {
 	return nil
 }
 
-const broken = "this machine's memory or processor makes errors, its results are worthless"
+const broken = "this machine's memory or processor makes errors, so its results are worthless"
 
 func (a *arena) checkElement(i int) error {
 	b := pattern(1, i)

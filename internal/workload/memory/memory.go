@@ -117,8 +117,8 @@ func (p *Params) validateTests() (err error) {
 	for i, name := range p.Tests {
 		key := fmt.Sprintf("tests[%d]", i)
 		err = cmp.Or(err,
-			workload.Refuse(!slices.Contains(allTests, name), key, "copy, triad or latency", "there is no test %q", name),
-			workload.Refuse(slices.Contains(p.Tests[:i], name), key, "each test once", "test %q is named twice", name))
+			workload.Refuse(!slices.Contains(allTests, name), key, "copy, triad or latency", "unknown test %q", name),
+			workload.Refuse(slices.Contains(p.Tests[:i], name), key, "each test once", "test %q appears twice", name))
 	}
 	return err
 }
@@ -228,27 +228,11 @@ func defaultSize(cache unit.Size, threads int) unit.Size {
 func lastLevelCache(root string) (largest unit.Size) {
 	files, _ := filepath.Glob(filepath.Join(root, "devices/system/cpu/cpu0/cache/index*/size")) // the pattern is right
 	for _, f := range files {
-		if data, err := os.ReadFile(f); err == nil {
-			largest = max(largest, parseCacheSize(string(data)))
-		}
+		data, _ := os.ReadFile(f)
+		size, _ := unit.ParseSize(strings.TrimSpace(string(data)) + "iB") // "32768K"; 0 if it is something else
+		largest = max(largest, size)
 	}
 	return largest
-}
-
-// parseCacheSize reads "32768K"; 0 if it is something else.
-func parseCacheSize(s string) unit.Size {
-	s = strings.TrimSpace(s)
-	factor := unit.Byte
-	for suffix, f := range map[string]unit.Size{"K": unit.KiB, "M": unit.MiB, "G": unit.GiB} {
-		if rest, ok := strings.CutSuffix(s, suffix); ok {
-			s, factor = rest, f
-		}
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 || n > 1<<40 {
-		return 0
-	}
-	return unit.Size(n) * factor
 }
 
 // available returns the memory that can be had without swapping (MemAvailable
@@ -271,6 +255,6 @@ func checkFits(need, available int64) error {
 	if available == 0 || need <= available/10*9 {
 		return nil
 	}
-	return fmt.Errorf("the working sets need %s, and %s of memory are available: give a smaller size or fewer threads",
+	return fmt.Errorf("the working sets need %s, but only %s of memory are available: use a smaller size or fewer threads",
 		unit.Human(float64(need), "B"), unit.Human(float64(available), "B"))
 }

@@ -245,17 +245,6 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-func FuzzParseCacheSize(f *testing.F) {
-	for _, s := range []string{"32768K\n", "2M", "1G", "-1K", "K", "99999999999999999999K"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if got := parseCacheSize(s); got < 0 {
-			t.Errorf("parseCacheSize(%q) = %d, want none below 0", s, got)
-		}
-	})
-}
-
 func BenchmarkBlock(b *testing.B) {
 	a := &arena{}
 	a.newVectors(128 << 20)

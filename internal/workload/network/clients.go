@@ -57,7 +57,7 @@ func (cs *clients) locate(ctx context.Context) error {
 	}
 	for _, c := range cs.order {
 		if c.host.Address == "" {
-			return fmt.Errorf("where %s connects from is not known; start its agent with --label %s=ADDRESS", c.host.Node, model.LabelAddress)
+			return fmt.Errorf("the address from which %s connects is unknown; start its agent with --label %s=ADDRESS", c.host.Node, model.LabelAddress)
 		}
 		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", c.host.Address)
 		if err != nil {
@@ -120,7 +120,7 @@ func (cs *clients) wait(ctx context.Context, stall time.Duration) error {
 		case len(waiting) == 0:
 			return nil
 		case len(silent) > 0:
-			return fmt.Errorf("nothing was heard from %s for %v; it should have measured against this node: does its task still run, and do the networks between connect them?", strings.Join(silent, ", "), stall)
+			return fmt.Errorf("nothing was heard from %s for %v, although it should measure against this node; check that its task still runs and that the network connects the two nodes", strings.Join(silent, ", "), stall)
 		}
 		select {
 		case <-ctx.Done():

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // The phases of a measurement, as an echo sees them.
@@ -79,7 +80,7 @@ func (e *echo) run(ctx context.Context) {
 		e.mu.Lock()
 		e.last = err
 		e.mu.Unlock()
-		wait(ctx)
+		_ = workload.Pause(ctx, pace) // the loop looks at ctx
 	}
 }
 

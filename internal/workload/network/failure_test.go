@@ -243,8 +243,8 @@ func TestChangedOnTheWay(t *testing.T) {
 	a := newNode(t, h[0], "", []model.Host{spoilt}, nil, change)
 	b := newNode(t, h[1], model.RoleServe, nil, h[:1], change)
 	errs := run(t.Context(), t, a, b)
-	if err := errs[0]; !errors.Is(err, errFatal) || !strings.Contains(err.Error(), "other bytes") {
-		t.Errorf("Run() = %v, want it to see the other bytes", err)
+	if err := errs[0]; !errors.Is(err, errFatal) || !strings.Contains(err.Error(), "differ from those sent") {
+		t.Errorf("Run() = %v, want it to see that the bytes differ", err)
 	}
 }
 

@@ -47,7 +47,7 @@ const portStep = 100
 func iperf3Port(port int, self model.Host, k int) (int, error) {
 	p := port + self.Slot + portStep*(k+1)
 	if self.Slot >= portStep || p > 65535 {
-		return 0, fmt.Errorf("there is no port for client %d of %s (port %d, slot %d): iperf3 needs %d ports for each client, and slots below %d", k+1, self.Node, port, self.Slot, portStep, portStep)
+		return 0, fmt.Errorf("no port is left for client %d of %s (port %d, slot %d): iperf3 needs %d ports per client, and slots below %d", k+1, self.Node, port, self.Slot, portStep, portStep)
 	}
 	return p, nil
 }

@@ -30,7 +30,6 @@ type interval struct {
 // total is an amount of work in a span of time, in seconds since the end of
 // the part that is omitted.
 type total struct {
-	Start       float64  `json:"start"`
 	End         float64  `json:"end"`
 	Seconds     float64  `json:"seconds"`
 	Bytes       float64  `json:"bytes"`
@@ -116,7 +115,7 @@ func (r *result) setRate(bytes, seconds float64) error {
 }
 
 var (
-	errReport  = errors.New("iperf3's report is not as expected; is this version 3 of it?")
+	errReport  = errors.New("iperf3's report has an unknown form; check that this is iperf3 version 3")
 	errNothing = errors.New("iperf3 has transferred nothing")
 )
 
@@ -173,7 +172,7 @@ func (s *session) reportIperf3(run clientRun, start time.Time) error {
 	}
 	for _, res := range results {
 		if res.seconds < 0.95*s.set.duration.Seconds() {
-			return fmt.Errorf("iperf3 tested for %v of %v seconds: the rate would be of another duration", res.seconds, s.set.duration.Seconds())
+			return fmt.Errorf("iperf3 tested for %v of %v seconds: the rate would be for another duration", res.seconds, s.set.duration.Seconds())
 		}
 		scored := run.scored(s.set.warmUp-s.set.idle, res.points[len(res.points)-1].after).Sub(start)
 		for _, p := range res.points {

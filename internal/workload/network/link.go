@@ -9,11 +9,10 @@ import (
 	"net"
 	"net/http"
 	"net/textproto"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // What can be asked of a server, and by what name a client asks.
@@ -56,7 +55,7 @@ func askText(method, path, host, node string, length int64) string {
 }
 
 // errFatal marks errors that trying again will not mend.
-var errFatal = errors.New("not to be tried again")
+var errFatal = errors.New("not retried")
 
 // answer reads the header of a response, and returns the length of the body,
 // or why the server refused. What it refuses for good is errFatal.
@@ -77,30 +76,20 @@ func (l *link) answer() (int64, error) {
 }
 
 // readAnswer reads a response's status and the length of its body, 0 without
-// one.
+// one. What is no HTTP is errFatal.
 func readAnswer(r *bufio.Reader) (status int, length int64, err error) {
-	text := textproto.NewReader(r)
-	line, err := text.ReadLine()
-	if err != nil {
+	answer, err := http.ReadResponse(r, nil) //nolint:bodyclose // its body is read from the link
+	var network net.Error
+	var cut textproto.ProtocolError // a header without its end
+	switch {
+	case err == nil && answer.StatusCode >= 100:
+		return answer.StatusCode, max(answer.ContentLength, 0), nil
+	case err == nil:
+		return 0, 0, fmt.Errorf("it answers with the impossible status %q: %w", answer.Status, errFatal)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network), errors.As(err, &cut):
 		return 0, 0, err
 	}
-	words := strings.SplitN(line, " ", 3)
-	if len(words) < 2 || !strings.HasPrefix(words[0], "HTTP/1.") {
-		return 0, 0, fmt.Errorf("it does not speak HTTP: %.40q: %w", line, errFatal)
-	}
-	if status, err = strconv.Atoi(words[1]); err != nil || status < 100 || status > 999 {
-		return 0, 0, fmt.Errorf("it answers with the impossible status %.20q: %w", words[1], errFatal)
-	}
-	header, err := text.ReadMIMEHeader()
-	if err != nil {
-		return 0, 0, err
-	}
-	if s := header.Get("Content-Length"); s != "" {
-		if length, err = strconv.ParseInt(s, 10, 64); err != nil || length < 0 {
-			return 0, 0, fmt.Errorf("it answers with the impossible length %.20q: %w", s, errFatal)
-		}
-	}
-	return status, length, nil
+	return 0, 0, fmt.Errorf("it does not speak HTTP: %w: %w", err, errFatal)
 }
 
 // body receives n bytes: the head is compared with what it must be, the rest
@@ -112,7 +101,7 @@ func (l *link) body(n int64, head []byte, took func(int64)) error {
 		return unexpected(err)
 	}
 	if string(got) != string(head[:len(got)]) {
-		return fmt.Errorf("the transfer begins with other bytes than were sent; something on the way changes them: %w", errFatal)
+		return fmt.Errorf("the received bytes differ from those sent; something on the way changes them: %w", errFatal)
 	}
 	took(int64(len(got)))
 	n -= int64(len(got))
@@ -149,14 +138,6 @@ func dial(ctx context.Context, addr string, patience time.Duration) (*net.TCPCon
 // interrupt lets reads and writes fail when ctx ends; the connection stays open.
 func interrupt(ctx context.Context, conn net.Conn) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-}
-
-// wait waits for a pace, or until ctx ends.
-func wait(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(pace):
-	}
 }
 
 // request asks for one thing on a connection of its own, and returns the text
@@ -199,7 +180,7 @@ func goodbye(ctx context.Context, peer model.Host, addr, node string, stall time
 		if err == nil {
 			return nil
 		}
-		if wait(ctx); ctx.Err() != nil {
+		if workload.Pause(ctx, pace) != nil {
 			return silence("heard from", peer, addr, stall, fmt.Errorf("saying goodbye: %w", err))
 		}
 	}

@@ -58,17 +58,17 @@ const Paper = "paper"
 // Params are the parameters of the workload. What is zero has a default that
 // depends on the others: see settings.
 type Params struct {
-	Tool        string         `json:"tool,omitempty" jsonschema:"enum=builtin,enum=iperf3" jsonschema_description:"What transfers: builtin needs nothing, iperf3 must be installed on every node."`
-	Shape       string         `json:"pairing,omitempty" jsonschema:"enum=pairs,enum=ring,enum=all_to_one,enum=across_groups" jsonschema_description:"Who connects to whom. pairs: neighbours, two and two. ring: each node to the next. all_to_one: all to one node. across_groups: pairs of nodes of two groups."`
+	Tool        string         `json:"tool,omitempty" jsonschema:"enum=builtin,enum=iperf3" jsonschema_description:"Tool that transfers: builtin needs nothing, iperf3 must be installed on every node."`
+	Shape       string         `json:"pairing,omitempty" jsonschema:"enum=pairs,enum=ring,enum=all_to_one,enum=across_groups" jsonschema_description:"Who connects to whom. pairs: neighbours. ring: each node to the next. all_to_one: all to one node. across_groups: pairs of nodes of two groups."`
 	Sink        string         `json:"sink,omitempty" jsonschema_description:"all_to_one: the node that all connect to, or a group of one node. Default: the first node."`
 	Direction   string         `json:"direction,omitempty" jsonschema:"enum=both,enum=receive,enum=send" jsonschema_description:"What the client of a connection does. both: in a pair, each end receives from the other; in a ring or with all_to_one, the client sends and receives. Default: both for pairs, receive for a ring, send for all_to_one."`
 	Connections int            `json:"connections,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"TCP connections in each direction. Default: 4; with the preset paper, one for each processor of the node."`
 	Size        unit.Size      `json:"size,omitempty" jsonschema_description:"Size of the object that is transferred again and again. It is kept in memory. Default: 100MB."`
 	Duration    unit.Duration  `json:"duration,omitempty" jsonschema_description:"How long to measure, after the warm-up. Default: 10s. Give either this or downloads."`
-	Downloads   int64          `json:"downloads,omitempty" jsonschema:"minimum=1" jsonschema_description:"End after so many transfers of the object in each direction, over all connections together, instead of after a time."`
+	Downloads   int64          `json:"downloads,omitempty" jsonschema:"minimum=1" jsonschema_description:"End after this many transfers of the object in each direction, over all connections together, instead of after a time."`
 	WarmUp      *unit.Duration `json:"warm_up,omitempty" jsonschema_description:"Time at the start that is not scored. In its first half, at most 1s, nothing is transferred and the round-trip time of the idle network is measured. Default: 2s; with downloads, none."`
 	Port        int            `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535" jsonschema_description:"TCP port to listen on; nodes that share an address count up from it. iperf3 listens on the port plus 100 for the first client, plus 200 for the second, and so on."`
-	Stall       unit.Duration  `json:"stall,omitempty" jsonschema_description:"A peer from which nothing is heard for so long fails the task."`
+	Stall       unit.Duration  `json:"stall,omitempty" jsonschema_description:"The task fails if a peer is silent for this long."`
 	Preset      string         `json:"preset,omitempty" jsonschema:"enum=paper" jsonschema_description:"paper: 3200 downloads of 100MB, one connection for each processor. Keys beside it take precedence."`
 
 	state *state // between Prepare and the end of Run
@@ -102,7 +102,7 @@ func (p *Params) Pairing() workload.Pairing {
 // Prepare makes the object and begins to serve. After an error nothing is left.
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	if env.Role != model.RoleServe && len(env.Peers) == 0 {
-		return errors.New("there is no node to connect to: network measures between nodes, and needs a fleet of at least 2")
+		return errors.New("network measures between nodes: use a fleet of at least 2 nodes")
 	}
 	st := &state{set: p.settings()}
 	if err := st.build(ctx, env); err != nil {
@@ -116,7 +116,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 // other ends.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if p.state == nil {
-		return errors.New("network: Run without Prepare")
+		return errors.New("network: Run was called before Prepare")
 	}
 	return p.state.run(ctx, env)
 }
@@ -210,23 +210,23 @@ var (
 func (p *Params) Validate() error {
 	return errors.Join(
 		cmp.Or(
-			workload.Refuse(!slices.Contains(tools, p.Tool), "tool", "builtin or iperf3", "there is no tool %q", p.Tool),
-			workload.Refuse(!slices.Contains(shapes, p.Shape), "pairing", "pairs, ring, all_to_one or across_groups", "there is no pairing %q", p.Shape),
-			workload.Refuse(!slices.Contains(directions, p.Direction), "direction", "both, receive or send", "there is no direction %q", p.Direction),
-			workload.Refuse(p.Preset != "" && p.Preset != Paper, "preset", "paper", "there is no preset %q", p.Preset),
-			workload.Refuse(p.Sink != "" && p.Shape != string(workload.AllToOne), "sink", "a sink with pairing: all_to_one only", "the pairing %s has no sink", p.Shape),
+			workload.Refuse(!slices.Contains(tools, p.Tool), "tool", "builtin or iperf3", "unknown tool %q", p.Tool),
+			workload.Refuse(!slices.Contains(shapes, p.Shape), "pairing", "pairs, ring, all_to_one or across_groups", "unknown pairing %q", p.Shape),
+			workload.Refuse(!slices.Contains(directions, p.Direction), "direction", "both, receive or send", "unknown direction %q", p.Direction),
+			workload.Refuse(p.Preset != "" && p.Preset != Paper, "preset", "paper", "unknown preset %q", p.Preset),
+			workload.Refuse(p.Sink != "" && p.Shape != string(workload.AllToOne), "sink", "sink only with pairing: all_to_one", "the pairing %s has no sink", p.Shape),
 		),
 		cmp.Or(
 			workload.Refuse(p.Connections < 0 || p.Connections > maxConnections, "connections", "1 to 1024", "%d connections are impossible", p.Connections),
 			workload.Refuse(p.Size != 0 && (p.Size < minSize || p.Size > maxSize), "size", "1kB to 16GB", "an object of %s is not useful in memory", p.Size),
 			workload.Refuse(p.Downloads < 0 || p.Downloads > maxDownloads, "downloads", "1 to 1000000000", "%d transfers are impossible", p.Downloads),
-			workload.Refuse(p.Downloads > 0 && p.Duration > 0, "downloads", "downloads or duration", "either a number of transfers or a time ends the test, and both are given"),
+			workload.Refuse(p.Downloads > 0 && p.Duration > 0, "downloads", "downloads or duration", "downloads and duration exclude each other"),
 			workload.Refuse(p.Port < 1 || p.Port > 65535, "port", "1 to 65535", "%d is not a TCP port", p.Port),
 		),
 		cmp.Or(
 			workload.Refuse(p.Duration != 0 && p.Duration.Std() < minDuration, "duration", "500ms or more", "%s is too short to measure", p.Duration),
 			workload.Refuse(p.WarmUp != nil && (p.WarmUp.Std() < 0 || p.WarmUp.Std() > time.Hour), "warm_up", "0s to 1h", "%s is not a useful time to warm up", p.WarmUp),
-			workload.Refuse(p.Stall.Std() < minStall, "stall", "500ms or more", "within %s no peer can be told from a slow one", p.Stall),
+			workload.Refuse(p.Stall.Std() < minStall, "stall", "500ms or more", "%s is too short to tell a dead peer from a slow one", p.Stall),
 		),
 		p.validateIperf3())
 }
@@ -239,7 +239,7 @@ func (p *Params) validateIperf3() error {
 	s := p.settings()
 	return cmp.Or(
 		workload.Refuse(s.downloads > 0, "downloads", "a duration with tool: iperf3, or tool: builtin", "iperf3 transfers no objects"),
-		workload.Refuse(p.Size != 0, "size", "no size with tool: iperf3", "iperf3 transfers no objects"),
+		workload.Refuse(p.Size != 0, "size", "tool: builtin, or leave size out", "iperf3 transfers no objects"),
 		workload.Refuse(s.connections > 128, "connections", "1 to 128 with tool: iperf3", "iperf3 cannot make %d connections", s.connections),
 		workload.Refuse(s.duration%time.Second != 0, "duration", "whole seconds with tool: iperf3", "iperf3 cannot run for %v", s.duration),
 		workload.Refuse(s.warmUp%time.Second != 0 || s.warmUp > time.Minute, "warm_up", "whole seconds, at most 1m, with tool: iperf3", "iperf3 cannot warm up for %v", s.warmUp),

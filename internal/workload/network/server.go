@@ -41,11 +41,11 @@ type server struct {
 // address is where a task listens: its port plus the node's slot.
 func address(h model.Host, port int) (string, error) {
 	if h.Address == "" {
-		return "", fmt.Errorf("where other nodes reach %s is not known; start its agent with --label %s=ADDRESS", h.Node, model.LabelAddress)
+		return "", fmt.Errorf("the address at which other nodes reach %s is unknown; start its agent with --label %s=ADDRESS", h.Node, model.LabelAddress)
 	}
 	p := port + h.Slot
 	if p > 65535 {
-		return "", fmt.Errorf("%s would have to listen on port %d (port %d and its slot %d); give a smaller port", h.Node, p, port, h.Slot)
+		return "", fmt.Errorf("%s would need port %d (port %d plus its slot %d); use a smaller port", h.Node, p, port, h.Slot)
 	}
 	return net.JoinHostPort(h.Address, strconv.Itoa(p)), nil
 }
@@ -64,7 +64,7 @@ func listen(ctx context.Context, env *workload.Env, s settings, o *object) (*ser
 	lc.SetMultipathTCP(false) // one path is what is measured
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listening on %s, where other nodes are to connect (another `port` may be free; the label `%s` says which address is right): %w", addr, model.LabelAddress, err)
+		return nil, fmt.Errorf("listening on %s for other nodes (use another `port`, or set the right address with the label `%s`): %w", addr, model.LabelAddress, err)
 	}
 	// Each client has its transfers, an echo and a goodbye; the same again is
 	// room for connections that are being replaced.
@@ -112,7 +112,7 @@ func complainer(to io.Writer, cs *clients) func(netip.Addr) {
 			for _, c := range cs.order {
 				names = append(names, name(c.host))
 			}
-			_, _ = fmt.Fprintf(to, "network: refused a request from %v, which may not make it: this task serves %s; if it is one of them, start its agent with --label %s=%v\n",
+			_, _ = fmt.Fprintf(to, "network: refused a request from %v: this task serves only %s; if it is one of them, start its agent with --label %s=%v\n",
 				a, strings.Join(names, ", "), model.LabelAddress, a) // the client is told, too
 		})
 	}
@@ -159,7 +159,7 @@ func (s *server) refuse(l *link, from netip.Addr) {
 // forbid says no.
 func (s *server) forbid(l *link, from netip.Addr) {
 	s.complain(from)
-	_ = reply(l, http.StatusForbidden, "only nodes of this task are served, each from its own address\n") // it may be gone already
+	_ = reply(l, http.StatusForbidden, "this task serves only its own nodes, each from its own address\n") // it may be gone already
 }
 
 // close ends all connections and returns when nothing is left. It may be

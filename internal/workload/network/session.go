@@ -23,13 +23,17 @@ type session struct {
 	object *object // what is sent; nil when nothing is
 	head   []byte  // of what is received
 
-	streams []*stream
+	counts  []*count
+	streams []*stream // of all counts
 	echoes  []*echo
 	phase   atomic.Int32
 
 	missing   atomic.Int32  // flows that have not been connected yet
 	connected chan struct{} // closed when there are none
 	load      chan struct{} // closed when transfers may begin
+
+	begun       time.Time // of the scored part
+	retransmits int64     // before it
 }
 
 // newSession resolves where the peers are.
@@ -41,17 +45,21 @@ func newSession(set settings, env *workload.Env, o *object) (*session, error) {
 	if set.idle == 0 {
 		s.phase.Store(phaseWarmUp) // the others transfer from the start
 	}
+	if set.receive {
+		s.counts = append(s.counts, &count{metric: metricReceive, resource: model.ResourceNetworkReceive})
+	}
+	if set.send {
+		s.counts = append(s.counts, &count{metric: metricSend, resource: model.ResourceNetworkSend, send: true})
+	}
 	for _, peer := range env.Peers {
 		addr, err := address(peer, set.port)
 		if err != nil {
 			return nil, err
 		}
 		s.echoes = append(s.echoes, newEcho(peer, addr, s.node, set.stall, &s.phase))
-		if set.receive {
-			s.streams = append(s.streams, &stream{peer: peer, addr: addr})
-		}
-		if set.send {
-			s.streams = append(s.streams, &stream{peer: peer, addr: addr, send: true})
+		for _, c := range s.counts {
+			st := &stream{peer: peer, addr: addr, send: c.send}
+			c.streams, s.streams = append(c.streams, st), append(s.streams, st)
 		}
 	}
 	return s, nil
@@ -64,9 +72,7 @@ func (s *session) run(ctx context.Context, measure func(context.Context, time.Ti
 	if err := s.accompanied(ctx, start, measure); err != nil {
 		return err
 	}
-	if err := s.reportRTT(); err != nil {
-		return err
-	}
+	s.reportRTT()
 	for _, e := range s.echoes {
 		if err := goodbye(ctx, e.peer, e.addr, s.node, s.set.stall); err != nil {
 			return err
@@ -150,25 +156,27 @@ func (s *session) measure(ctx context.Context, start time.Time, done <-chan erro
 	if err := tick(ctx, start.Add(s.set.idle), done, nil); err != nil {
 		return err
 	}
-	m := newPublisher(s)
+	for _, st := range s.streams {
+		st.moved = time.Now()
+	}
 	if s.set.warmUp == 0 {
-		m.begin() // before the first byte
+		s.begin() // before the first byte
 	}
 	close(s.load)
 	if s.set.warmUp > 0 {
-		if err := tick(ctx, start.Add(s.set.warmUp), done, m.watch); err != nil {
+		if err := tick(ctx, start.Add(s.set.warmUp), done, s.watch); err != nil {
 			return err
 		}
-		m.begin()
+		s.begin()
 	}
 	var end time.Time // none: the flows end when their tickets are used up
 	if s.set.downloads == 0 {
-		end = m.begun.Add(s.set.duration)
+		end = s.begun.Add(s.set.duration)
 	}
-	if err := tick(ctx, end, done, m.publish); err != nil {
+	if err := tick(ctx, end, done, s.publish); err != nil {
 		return err
 	}
-	return m.finish()
+	return s.finish()
 }
 
 // awaitConnections returns when every flow has been connected once.
@@ -225,22 +233,17 @@ func tick(ctx context.Context, end time.Time, done <-chan error, each func() err
 
 // reportRTT reports round-trip times: they describe the trial, and are no
 // capacity. Where no echo returned, there is nothing to report.
-func (s *session) reportRTT() error {
+func (s *session) reportRTT() {
 	if idle := merge(s.echoes, phaseIdle); idle.TotalCount() > 0 {
 		s.info("rtt_idle_p50", "us", float64(idle.ValueAtQuantile(50)))
 	}
 	scored := merge(s.echoes, phaseScored)
 	if scored.TotalCount() == 0 {
-		return nil
+		return
 	}
 	s.info("rtt_p50", "us", float64(scored.ValueAtQuantile(50)))
 	s.info("rtt_p99", "us", float64(scored.ValueAtQuantile(99)))
-	encoded, err := histogram.Encode(scored)
-	if err != nil {
-		return fmt.Errorf("round-trip times: %w", err)
-	}
-	s.report.Histogram(model.Histogram{Metric: "network_rtt", Unit: "us", Encoded: encoded})
-	return nil
+	s.report.Histogram(model.Histogram{Metric: "network_rtt", Unit: "us", Encoded: histogram.Encode(scored)})
 }
 
 // info reports what describes the trial.
@@ -256,40 +259,12 @@ const (
 	metricRetransmits = "network_retransmits"
 )
 
-// publisher turns the streams' counters into progress and samples.
-type publisher struct {
-	s      *session
-	counts []*count
-
-	begun       time.Time // of the scored part
-	retransmits int64     // before it
-}
-
 // count is the work in one direction, to and from all peers.
 type count struct {
 	metric, resource string
+	send             bool
 	streams          []*stream
 	base             int64 // before the scored part
-}
-
-func newPublisher(s *session) *publisher {
-	m := &publisher{s: s}
-	receive := &count{metric: metricReceive, resource: model.ResourceNetworkReceive}
-	send := &count{metric: metricSend, resource: model.ResourceNetworkSend}
-	for _, st := range s.streams {
-		c := receive
-		if st.send {
-			c = send
-		}
-		c.streams = append(c.streams, st)
-		st.moved = time.Now()
-	}
-	for _, c := range []*count{receive, send} {
-		if len(c.streams) > 0 {
-			m.counts = append(m.counts, c)
-		}
-	}
-	return m
 }
 
 func (c *count) total() int64 {
@@ -301,69 +276,69 @@ func (c *count) total() int64 {
 }
 
 // begin begins the scored part.
-func (m *publisher) begin() {
-	m.retransmits = m.resent()
-	if n := m.s.set.downloads; n > 0 {
-		for _, st := range m.s.streams {
+func (s *session) begin() {
+	s.retransmits = s.resent()
+	if n := s.set.downloads; n > 0 {
+		for _, st := range s.streams {
 			st.tickets.limit(n)
 		}
 	}
-	m.s.phase.Store(phaseScored)
-	m.begun = time.Now()
-	for _, c := range m.counts {
+	s.phase.Store(phaseScored)
+	s.begun = time.Now()
+	for _, c := range s.counts {
 		c.base += c.total()
-		m.s.report.Progress(c.metric, "byte", 0)
+		s.report.Progress(c.metric, "byte", 0)
 	}
 }
 
 // publish reports the work done so far.
-func (m *publisher) publish() error {
-	for _, c := range m.counts {
-		m.s.report.Progress(c.metric, "byte", float64(c.total()))
+func (s *session) publish() error {
+	for _, c := range s.counts {
+		s.report.Progress(c.metric, "byte", float64(c.total()))
 	}
-	return m.watch()
+	return s.watch()
 }
 
 // watch returns an error when a peer has stopped: its connections are open or
 // being tried again, and no byte moves.
-func (m *publisher) watch() error {
+func (s *session) watch() error {
 	now := time.Now()
-	for _, st := range m.s.streams {
+	for _, st := range s.streams {
 		if b := st.bytes(); b != st.seen || st.active.Load() == 0 {
 			st.seen, st.moved = b, now
 		}
-		if now.Sub(st.moved) > m.s.set.stall {
-			return st.silent(m.s.set.stall)
+		if now.Sub(st.moved) > s.set.stall {
+			return st.silent(s.set.stall)
 		}
 	}
 	return nil
 }
 
 // finish takes the last reading, from which the samples are computed.
-func (m *publisher) finish() error {
-	m.s.phase.Store(phaseWarmUp) // echoes of the end are not scored
-	for _, c := range m.counts {
-		bytes, took := c.total(), time.Since(m.begun)
-		m.s.report.Progress(c.metric, "byte", float64(bytes))
+func (s *session) finish() error {
+	s.phase.Store(phaseWarmUp) // echoes of the end are not scored
+	for _, c := range s.counts {
+		bytes, took := c.total(), time.Since(s.begun)
+		s.report.Progress(c.metric, "byte", float64(bytes))
 		if bytes <= 0 {
-			return fmt.Errorf("no byte was transferred in %v: nothing was measured", took)
+			return fmt.Errorf("nothing was measured: no byte was transferred in %v", took)
 		}
-		m.s.report.Sample(model.Sample{
+		s.report.Sample(model.Sample{
 			Metric: c.metric, Unit: "byte/s", Value: float64(bytes) / took.Seconds(),
 			Better: model.Higher, Resource: c.resource,
 		})
 	}
-	if m.s.set.send {
-		m.s.info(metricRetransmits, "segment", float64(m.resent()-m.retransmits))
+	if s.set.send {
+		s.info(metricRetransmits, "segment", float64(s.resent()-s.retransmits))
 	}
-	m.s.info(metricErrors, "1", float64(m.s.failures()))
+	s.info(metricErrors, "1", float64(s.failures()))
 	return nil
 }
 
 // resent is how many segments this node's TCP has sent again.
-func (m *publisher) resent() int64 {
+func (s *session) resent() int64 {
 	var n int64
-	for _, st := range m.s.streams {
+	for _, st := range s.streams {
 		for _, l := range st.ledgers {
 			_, again := l.totals()
 			n += again

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // stream is everything in one direction between this node and one peer: as
@@ -25,7 +26,7 @@ type stream struct {
 	active   atomic.Int32 // flows that still have something to do
 	missing  atomic.Int32 // flows that have not been connected yet
 
-	seen  int64     // bytes when it last moved, for the publisher
+	seen  int64     // bytes when it last moved, for the watch
 	moved time.Time // and when that was
 
 	errors atomic.Int64
@@ -64,11 +65,11 @@ func (s *stream) silent(stall time.Duration) error {
 
 // silence says that a peer has stopped, and what to look at.
 func silence(verb string, peer model.Host, addr string, stall time.Duration, last error) error {
-	err := fmt.Errorf("nothing was %s %s at %s for %v: does its task still run, and does a firewall let this TCP port through?", verb, peer.Node, addr, stall)
+	err := fmt.Errorf("nothing was %s %s at %s for %v; check that its task still runs and that no firewall blocks this TCP port", verb, peer.Node, addr, stall)
 	if last == nil {
 		return err
 	}
-	return fmt.Errorf("%w The last error was: %w", err, last)
+	return fmt.Errorf("%w; the last error was: %w", err, last)
 }
 
 // tickets bound how many transfers are begun, once they are limited.
@@ -106,7 +107,7 @@ func (f *flow) run(ctx context.Context) error {
 			return fmt.Errorf("transfer with %s at %s: %w", f.peer.Node, f.addr, err)
 		}
 		f.trouble(err)
-		wait(ctx) // when ctx has ended, use fails at once
+		_ = workload.Pause(ctx, pace) // when ctx has ended, use fails at once
 	}
 }
 
@@ -155,7 +156,7 @@ func (f *flow) download(l *link) error {
 		return err
 	}
 	if length != f.client.set.size {
-		return fmt.Errorf("it sends %d bytes, want %d; the nodes must run the same task: %w", length, f.client.set.size, errFatal)
+		return fmt.Errorf("it sends %d bytes instead of %d; the nodes must run the same task: %w", length, f.client.set.size, errFatal)
 	}
 	return l.body(length, f.client.head, f.took)
 }

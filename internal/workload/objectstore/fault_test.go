@@ -330,7 +330,7 @@ func TestAdvice(t *testing.T) {
 		{"skewed clock", answering(403, "RequestTimeTooSkewed", past), "ahead of the server's: set it"},
 		{"region", answering(400, "AuthorizationHeaderMalformed"), "set region"},
 		{"host style", answering(403, "SecondLevelDomainForbidden"), "path_style: never"},
-		{"nobody there", func(t *testing.T) string { return "http://" + servertest.FreeAddress(t) }, "does the server run"},
+		{"nobody there", func(t *testing.T) string { return "http://" + servertest.FreeAddress(t) }, "check the endpoint"},
 		{"no TLS", func(*testing.T) string { return strings.Replace(g.URL, "http:", "https:", 1) }, "write http://"},
 	}
 	for _, tt := range tests {

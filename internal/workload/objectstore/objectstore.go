@@ -20,7 +20,6 @@ import (
 	"time"
 
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -39,21 +38,21 @@ type Params struct {
 	Create    bool   `json:"create,omitempty" jsonschema:"description=Make the bucket if it is missing; it is not removed"`
 	PathStyle string `json:"path_style,omitempty" jsonschema:"description=Whether the bucket is named in the path rather than in the host name,enum=auto,enum=always,enum=never"`
 
-	Preset      string        `json:"preset,omitempty" jsonschema:"description=The test of the paper: put_delete of 100MB 3200 times by one worker a core; keys beside it change it,enum=paper"`
+	Preset      string        `json:"preset,omitempty" jsonschema:"description=The test of the paper: put_delete of 100MB 3200 times by one worker per core; keys beside it change it,enum=paper"`
 	Operation   string        `json:"operation,omitempty" jsonschema:"description=What is repeated (default put),enum=put,enum=get,enum=put_delete,enum=mixed"`
 	Size        unit.Size     `json:"size,omitempty" jsonschema:"description=Size of every object (default 8MiB)"`
-	Concurrency int           `json:"concurrency,omitempty" jsonschema:"description=Operations under way at the same time; without it one a core,minimum=1,maximum=4096"`
-	Duration    unit.Duration `json:"duration,omitempty" jsonschema:"description=How long operations are begun (default 30s unless count is given)"`
-	Count       int64         `json:"count,omitempty" jsonschema:"description=How many operations (pairs for put_delete) are made instead of a duration,minimum=1"`
-	Objects     int           `json:"objects,omitempty" jsonschema:"description=How many objects get reads in turn; without it four a worker,minimum=1,maximum=1000000"`
+	Concurrency int           `json:"concurrency,omitempty" jsonschema:"description=Operations under way at the same time; default: one per core,minimum=1,maximum=4096"`
+	Duration    unit.Duration `json:"duration,omitempty" jsonschema:"description=How long operations are started (default 30s unless count is given)"`
+	Count       int64         `json:"count,omitempty" jsonschema:"description=Number of operations (pairs for put_delete) instead of a duration,minimum=1"`
+	Objects     int           `json:"objects,omitempty" jsonschema:"description=How many objects get reads in turn; default: four per worker,minimum=1,maximum=1000000"`
 	GetShare    *float64      `json:"get_share,omitempty" jsonschema:"description=Share of gets in operation mixed,minimum=0,maximum=1,default=0.5"`
-	Keys        string        `json:"keys,omitempty" jsonschema:"description=Names of the objects: at random or all beside each other to provoke a hot partition,enum=uuid,enum=hot"`
-	Prefix      string        `json:"prefix,omitempty" jsonschema:"description=Where in the bucket the tasks' directories lie"`
+	Keys        string        `json:"keys,omitempty" jsonschema:"description=Names of the objects: random (uuid), or all with one prefix to provoke a hot partition (hot),enum=uuid,enum=hot"`
+	Prefix      string        `json:"prefix,omitempty" jsonschema:"description=Prefix of the tasks' directories in the bucket"`
 
-	Retries        int           `json:"retries,omitempty" jsonschema:"description=How often an operation is tried again after an error that may pass,minimum=0,maximum=100"`
-	RequestTimeout unit.Duration `json:"request_timeout,omitempty" jsonschema:"description=How long one attempt at an operation may take"`
+	Retries        int           `json:"retries,omitempty" jsonschema:"description=Retries of an operation after a transient error,minimum=0,maximum=100"`
+	RequestTimeout unit.Duration `json:"request_timeout,omitempty" jsonschema:"description=Timeout of one attempt at an operation"`
 	MaxErrors      float64       `json:"max_errors,omitempty" jsonschema:"description=Share of operations that may fail before the task fails,minimum=0,maximum=1"`
-	Verify         bool          `json:"verify" jsonschema:"description=Compare every byte that is got with what was put"`
+	Verify         bool          `json:"verify" jsonschema:"description=Compare every byte read with what was written"`
 
 	CAFile      string `json:"ca_file,omitempty" jsonschema:"description=File of certificate authorities (PEM) on the node to trust beside the system's"`
 	InsecureTLS bool   `json:"insecure_tls,omitempty" jsonschema:"description=Do not check the server's certificate"`
@@ -132,27 +131,21 @@ func (s settings) reads() bool { return s.operation == store.Get || s.operation 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	s := p.settings()
-	errs := []error{p.config().Check()}
 	const shortest = 100 * time.Millisecond
-	refuse := func(bad bool, field, problem, allowed string) {
-		if bad {
-			errs = append(errs, &model.InputError{Path: field, Problem: problem, Allowed: allowed})
-		}
+	impossible := func(bad bool, field string, value any, allowed string) error {
+		return workload.Refuse(bad, field, allowed, "%v is impossible", value)
 	}
-	impossible := func(bad bool, field string, value any, allowed string) {
-		refuse(bad, field, fmt.Sprintf("%v is impossible", value), "allowed is "+allowed)
-	}
-	impossible(p.Preset != "" && p.Preset != PresetPaper, "preset", fmt.Sprintf("%q", p.Preset), PresetPaper)
-	impossible(p.Concurrency < 0 || p.Concurrency > store.MaxClients, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one a core", store.MaxClients))
-	impossible(p.Duration != 0 && p.Duration.Std() < shortest, "duration", p.Duration, "100ms or more")
-	impossible(p.Objects < 0, "objects", p.Objects, "1 and more; leave it out for four a worker")
-	impossible(p.Count < 0, "count", p.Count, "1 or more")
-	impossible(p.RequestTimeout.Std() < shortest, "request_timeout", p.RequestTimeout, "100ms or more")
-	impossible(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1")
-	refuse(p.Count > 0 && p.Duration > 0, "count", "a task ends after a count or after a duration, not after both", "leave out count or duration")
-	refuse(p.GetShare != nil && s.operation != store.Mixed, "get_share", "operation is "+s.operation, "allowed is get_share beside operation: mixed")
-	refuse(p.Objects > 0 && !s.reads(), "objects", "operation is "+s.operation, "allowed is objects beside operation: get or mixed")
-	return errors.Join(errs...)
+	return errors.Join(p.config().Check(),
+		impossible(p.Preset != "" && p.Preset != PresetPaper, "preset", fmt.Sprintf("%q", p.Preset), PresetPaper),
+		impossible(p.Concurrency < 0 || p.Concurrency > store.MaxClients, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one per core", store.MaxClients)),
+		impossible(p.Duration != 0 && p.Duration.Std() < shortest, "duration", p.Duration, "100ms or more"),
+		impossible(p.Objects < 0, "objects", p.Objects, "1 and more; leave it out for four per worker"),
+		impossible(p.Count < 0, "count", p.Count, "1 or more"),
+		impossible(p.RequestTimeout.Std() < shortest, "request_timeout", p.RequestTimeout, "100ms or more"),
+		impossible(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1"),
+		workload.Invalid(p.Count > 0 && p.Duration > 0, "count", "count and duration exclude each other", "leave out count or duration"),
+		workload.Refuse(p.GetShare != nil && s.operation != store.Mixed, "get_share", "it only with operation: mixed", "does not apply to operation: %s", s.operation),
+		workload.Refuse(p.Objects > 0 && !s.reads(), "objects", "it only with operation: get or mixed", "does not apply to operation: %s", s.operation))
 }
 
 // Estimate implements workload.Workload. How long a number of operations takes

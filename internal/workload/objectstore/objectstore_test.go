@@ -176,7 +176,7 @@ func TestBucketMissing(t *testing.T) {
 	g := startGateway(t)
 	b := newBench(t, g.URL, func(p *Params) { p.Bucket = "missing" })
 	err := b.Prepare(t.Context(), b.env)
-	if err == nil || !strings.Contains(err.Error(), `no bucket "missing"`) || !strings.Contains(err.Error(), "create: true") {
+	if err == nil || !strings.Contains(err.Error(), `bucket "missing" does not exist`) || !strings.Contains(err.Error(), "create: true") {
 		t.Errorf("Prepare() = %v, want what to do", err)
 	}
 	b.clean(t)

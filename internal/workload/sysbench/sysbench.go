@@ -63,13 +63,13 @@ func Kind() workload.Kind {
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	return cmp.Or(
-		workload.Refuse(p.Test != CPU && p.Test != Memory, "test", "cpu or memory", "there is no test %q", p.Test),
+		workload.Refuse(p.Test != CPU && p.Test != Memory, "test", "cpu or memory", "unknown test %q", p.Test),
 		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
 		workload.Refuse(p.Duration.Std() < time.Second || p.Duration.Std()%time.Second != 0, "duration", "a whole number of seconds, such as 10s", "sysbench cannot run for %s", p.Duration),
 		workload.Refuse(p.MaxPrime < 3, "max_prime", "3 or more", "%d is not a limit for primes", p.MaxPrime),
-		workload.Refuse(p.BlockSize < unit.Byte || p.BlockSize&(p.BlockSize-1) != 0, "block_size", "a power of 2, such as 1KiB or 1MiB", "%s is not a size of a block", p.BlockSize),
-		workload.Refuse(p.Operation != "read" && p.Operation != "write", "operation", "read or write", "there is no operation %q", p.Operation),
-		workload.Refuse(p.Access != "seq" && p.Access != "rnd", "access", "seq or rnd", "there is no order %q", p.Access),
+		workload.Refuse(p.BlockSize < unit.Byte || p.BlockSize&(p.BlockSize-1) != 0, "block_size", "a power of 2, such as 1KiB or 1MiB", "%s is not a block size", p.BlockSize),
+		workload.Refuse(p.Operation != "read" && p.Operation != "write", "operation", "read or write", "unknown operation %q", p.Operation),
+		workload.Refuse(p.Access != "seq" && p.Access != "rnd", "access", "seq or rnd", "unknown order %q", p.Access),
 	)
 }
 
@@ -115,7 +115,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		return err
 	}
 	if s.seconds < 0.95*p.Duration.Seconds() {
-		return fmt.Errorf("sysbench ended after %v of %v seconds: the rate would be of another duration", s.seconds, p.Duration.Seconds())
+		return fmt.Errorf("sysbench ended after %v of %v seconds: the rate would be for another duration", s.seconds, p.Duration.Seconds())
 	}
 	publisher.finish(s.total)
 	env.Report.Sample(model.Sample{Metric: name, Unit: counted + "/s", Value: s.rate, Better: model.Higher, Resource: resource})
@@ -134,8 +134,7 @@ func (p *Params) execute(ctx context.Context, env *workload.Env, m *publisher) (
 	cmd.Stdout = io.MultiWriter(&text, &workload.Lines{Take: m.take}, env.Stdout)
 	cmd.Stderr = io.MultiWriter(&complaint, env.Stderr)
 	err := workload.RunTool(ctx, cmd, env.Report)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return "", fmt.Errorf("sysbench %s ended with %w: %s", strings.Join(p.arguments(), " "), exit, workload.LastLine(complaint.String()+text.String()))
 	}
 	return text.String(), err

@@ -33,10 +33,10 @@ import (
 // Params are the parameters of the workload.
 type Params struct {
 	Dir        string        `json:"dir" jsonschema:"description=Directory of the built UnixBench: the one that holds Run and pgms,minLength=1"`
-	Tests      []string      `json:"tests,omitempty" jsonschema:"description=Tests or groups to run as Run names them: dhry2reg whetstone-double system; without any the tests of the index,uniqueItems=true"`
-	Copies     []int         `json:"copies,omitempty" jsonschema:"description=Numbers of parallel copies to run with; without any one copy and then as many as there are processors,uniqueItems=true"`
+	Tests      []string      `json:"tests,omitempty" jsonschema:"description=Tests or groups to run as Run names them: dhry2reg whetstone-double system; default: the tests of the index,uniqueItems=true"`
+	Copies     []int         `json:"copies,omitempty" jsonschema:"description=Numbers of parallel copies to run with; default: one copy and then one per processor,uniqueItems=true"`
 	Iterations int           `json:"iterations,omitempty" jsonschema:"description=Iterations of the slow tests; without it UnixBench's own (10),minimum=1,maximum=100"`
-	Expected   unit.Duration `json:"expected,omitempty" jsonschema:"description=How long it is expected to take; for the estimate of the plan only,default=1h"`
+	Expected   unit.Duration `json:"expected,omitempty" jsonschema:"description=Expected duration; only used for the plan's estimate,default=1h"`
 }
 
 // Kind describes the workload.
@@ -54,7 +54,7 @@ var testForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	err := cmp.Or(
-		workload.Refuse(!filepath.IsAbs(p.Dir), "dir", "the whole path of the directory that holds UnixBench's Run, the same on every node", "%q is not an absolute path", p.Dir),
+		workload.Refuse(!filepath.IsAbs(p.Dir), "dir", "the absolute path of the directory that holds UnixBench's Run, the same on every node", "%q is not an absolute path", p.Dir),
 		workload.Refuse(p.Iterations < 0 || p.Iterations > 100, "iterations", "1 to 100", "%d iterations are impossible", p.Iterations))
 	for i, t := range p.Tests {
 		err = cmp.Or(err, workload.Refuse(!testForm.MatchString(t), fmt.Sprintf("tests[%d]", i), "a name as in UnixBench's USAGE, such as dhry2reg", "%q cannot name a test", t))
@@ -63,7 +63,7 @@ func (p *Params) Validate() error {
 		key := fmt.Sprintf("copies[%d]", i)
 		err = cmp.Or(err,
 			workload.Refuse(c < 1 || c > 4096, key, "1 to 4096", "%d copies are impossible", c),
-			workload.Refuse(slices.Contains(p.Copies[:i], c), key, "each number once", "%d is named twice", c))
+			workload.Refuse(slices.Contains(p.Copies[:i], c), key, "each number once", "%d appears twice", c))
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func (p *Params) Estimate() time.Duration { return p.Expected.Std() }
 func (p *Params) Prepare(context.Context, *workload.Env) error {
 	run := filepath.Join(p.Dir, "Run")
 	if info, err := os.Stat(run); err != nil || info.Mode()&0o111 == 0 {
-		return fmt.Errorf("there is no program %s on this node: get UnixBench from https://github.com/kdlucas/byte-unixbench, and set dir to its directory UnixBench", run)
+		return fmt.Errorf("%s is missing on this node: get UnixBench from https://github.com/kdlucas/byte-unixbench, and set dir to its directory UnixBench", run)
 	}
 	if programs, err := filepath.Glob(filepath.Join(p.Dir, "pgms", "*")); err != nil || len(programs) == 0 {
 		return fmt.Errorf("the UnixBench in %s has no programs: run `make` there first", p.Dir)
@@ -140,8 +140,7 @@ func (p *Params) execute(ctx context.Context, env *workload.Env) (string, error)
 	var text limited
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&text, env.Stdout), env.Stderr
 	err := workload.RunTool(ctx, cmd, env.Report)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return "", fmt.Errorf("UnixBench ended with %w; its standard output says why", exit)
 	}
 	return text.buf.String(), err
@@ -255,7 +254,7 @@ func (s *set) add(line string) (err error) {
 
 func check(sets []set) error {
 	if len(sets) == 0 {
-		return errors.New(`UnixBench printed no report: there is no line "… running N parallel copies of tests"; its output says why`)
+		return errors.New(`UnixBench printed no report: it has no line "… running N parallel copies of tests"; its output says why`)
 	}
 	seen := map[int]bool{}
 	for _, s := range sets {

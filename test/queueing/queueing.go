@@ -1,8 +1,13 @@
-package stats
+// Package queueing is what theory says of the queues M/M/c and M/D/c, for tests
+// of the load engine and of the server that it is tried on. Results are finite,
+// or there is an error.
+package queueing
 
 import (
 	"fmt"
 	"math"
+
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // MMc is a queue with Poisson arrivals, exponential service times, and so many
@@ -15,33 +20,41 @@ type MMc struct {
 }
 
 // Utilisation is ρ = λ/(cμ), the share of the time in which a server is busy.
-// The error is ErrArgument where there is no stationary state: ρ ≥ 1.
+// The error is stats.ErrArgument where there is no stationary state: ρ ≥ 1.
 func (q MMc) Utilisation() (float64, error) { return utilisation(q.Servers, q.Rate, q.Service) }
 
 func utilisation(servers int, rate, service float64) (float64, error) {
 	if servers < 1 || !(rate > 0) || !(service > 0) {
-		return 0, fmt.Errorf("queue of %d servers, %v arrivals/s, %v s of service: %w", servers, rate, service, ErrArgument)
+		return 0, fmt.Errorf("queue of %d servers, %v arrivals/s, %v s of service: %w", servers, rate, service, stats.ErrArgument)
 	}
 	rho, err := finite(rate * service / float64(servers))
 	if err != nil {
 		return 0, fmt.Errorf("utilisation: %w", err)
 	}
 	if rho >= 1 {
-		return 0, fmt.Errorf("utilisation %v: the queue grows without bound: %w", rho, ErrArgument)
+		return 0, fmt.Errorf("utilisation %v: the queue grows without bound: %w", rho, stats.ErrArgument)
 	}
 	return rho, nil
 }
 
+// finite passes x on, or an error when the arithmetic has overflowed.
+func finite(x float64) (float64, error) {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, fmt.Errorf("result is %v: %w", x, stats.ErrNotFinite)
+	}
+	return x, nil
+}
+
 func checkTime(t float64) error {
 	if !(t >= 0) || math.IsInf(t, 1) {
-		return fmt.Errorf("probability of taking longer than %v s: %w", t, ErrArgument)
+		return fmt.Errorf("probability of taking longer than %v s: %w", t, stats.ErrArgument)
 	}
 	return nil
 }
 
 func checkBelowOne(p float64) error {
 	if !(p >= 0 && p < 1) {
-		return fmt.Errorf("quantile %v, want 0 to below 1: %w", p, ErrArgument)
+		return fmt.Errorf("quantile %v, want 0 to below 1: %w", p, stats.ErrArgument)
 	}
 	return nil
 }
@@ -52,7 +65,7 @@ func checkBelowOne(p float64) error {
 // all positive.
 func ErlangB(servers int, offered float64) (float64, error) {
 	if servers < 0 || !(offered >= 0) || math.IsInf(offered, 1) {
-		return 0, fmt.Errorf("%v erlangs offered to %d servers: %w", offered, servers, ErrArgument)
+		return 0, fmt.Errorf("%v erlangs offered to %d servers: %w", offered, servers, stats.ErrArgument)
 	}
 	b := 1.0
 	for n := 1; n <= servers; n++ {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reference values for the queueing theory of package stats.
 
-    python3 internal/stats/testdata/queueing.py > internal/stats/testdata/queueing.json
+    python3 test/queueing/testdata/queueing.py > test/queueing/testdata/queueing.json
 
 Needs Python 3.8 or newer and nothing else. No formula here is the one that
 package stats uses:

@@ -1,4 +1,4 @@
-package stats
+package queueing
 
 import (
 	"encoding/json"
@@ -7,10 +7,12 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// queueing is testdata/queueing.json, made by testdata/queueing.py.
-type queueing struct {
+// reference is testdata/queueing.json, made by testdata/queueing.py.
+type reference struct {
 	Erlang      [][4]float64 // servers, erlangs, B, C
 	MMcResponse [][4]float64 `json:"mmc_response"` // servers, erlangs, t, P(R > t)
 	MD1         [][3]float64 // ρ, t, P(W ≤ t)
@@ -29,13 +31,13 @@ type simulated struct {
 	OverError []float64 `json:"over_error"`
 }
 
-func readQueueing(t *testing.T) queueing {
+func readQueueing(t *testing.T) reference {
 	t.Helper()
 	data, err := os.ReadFile("testdata/queueing.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var q queueing
+	var q reference
 	if err := json.Unmarshal(data, &q); err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +221,16 @@ func TestQueuesRefuse(t *testing.T) {
 		{"wait beyond what is computed", func() (float64, error) { return MDc{Servers: 2, Rate: 1, Service: 1}.WaitOver(1e9) }},
 		{"negative load", func() (float64, error) { return ErlangB(3, -1) }},
 	} {
-		if got, err := c.ask(); !errors.Is(err, ErrArgument) {
+		if got, err := c.ask(); !errors.Is(err, stats.ErrArgument) {
 			t.Errorf("%s: %v, %v, want ErrArgument", c.name, got, err)
 		}
+	}
+}
+
+// closeTo compares with a relative tolerance, absolute below 1.
+func closeTo(t *testing.T, what string, got float64, err error, want, tolerance float64) {
+	t.Helper()
+	if err != nil || !(math.Abs(got-want) <= tolerance*math.Max(1, math.Abs(want))) {
+		t.Errorf("%s = %.15g, %v, want %.15g", what, got, err, want)
 	}
 }

@@ -1,8 +1,10 @@
-package stats
+package queueing
 
 import (
 	"fmt"
 	"math"
+
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // MDc is a queue with Poisson arrivals, one constant service time, and so many
@@ -28,7 +30,7 @@ type MDc struct {
 	Service float64 // D > 0, the time that a request keeps its server
 }
 
-// Utilisation is ρ = λD/c. The error is ErrArgument where there is no
+// Utilisation is ρ = λD/c. The error is stats.ErrArgument where there is no
 // stationary state: ρ ≥ 1.
 func (q MDc) Utilisation() (float64, error) { return utilisation(q.Servers, q.Rate, q.Service) }
 
@@ -71,7 +73,7 @@ func (q MDc) WaitOver(t float64) (float64, error) {
 	}
 	k := math.Floor(t/q.Service) + 1
 	if k*float64(q.Servers) > mostWaiting {
-		return 0, fmt.Errorf("probability of waiting for %v service times: %w", k, ErrArgument)
+		return 0, fmt.Errorf("probability of waiting for %v service times: %w", k, stats.ErrArgument)
 	}
 	within, err := q.waitingWithin(int(k) * q.Servers)
 	if err != nil {
@@ -84,7 +86,7 @@ func (q MDc) WaitOver(t float64) (float64, error) {
 // requests, 0 ≤ p ≤ 1 − 1e-9; 0 for the share that need not wait.
 func (q MDc) WaitQuantile(p float64) (float64, error) {
 	if !(p >= 0 && p <= 1-1e-9) {
-		return 0, fmt.Errorf("quantile %v, want 0 to 1 − 1e-9: %w", p, ErrArgument)
+		return 0, fmt.Errorf("quantile %v, want 0 to 1 − 1e-9: %w", p, stats.ErrArgument)
 	}
 	c := q.Servers
 	for n := 64 * max(c, 1); ; n *= 2 {
@@ -99,7 +101,7 @@ func (q MDc) WaitQuantile(p float64) (float64, error) {
 			}
 		}
 		if n >= mostWaiting {
-			return 0, fmt.Errorf("quantile %v at a utilisation so near 1: %w", p, ErrArgument)
+			return 0, fmt.Errorf("quantile %v at a utilisation so near 1: %w", p, stats.ErrArgument)
 		}
 	}
 }
@@ -187,7 +189,7 @@ func (q MDc) walk(many int) (walk, error) {
 	fall := float64(q.Servers) * (rho - 1 - math.Log(rho))
 	steps := math.Ceil(math.Log(1e17/min(fall, 1)) / fall)
 	if !(steps <= mostSteps) {
-		return walk{}, fmt.Errorf("utilisation %v is too near 1 for this sum: %w", rho, ErrArgument)
+		return walk{}, fmt.Errorf("utilisation %v is too near 1 for this sum: %w", rho, stats.ErrArgument)
 	}
 	s := walk{at: make([]float64, many)}
 	// The smallest terms first: after the others they would be lost one by
