@@ -34,7 +34,7 @@ func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Des
 	for _, design := range designs {
 		if !study.IsFixed(design.Design) {
 			if f, ok := design.Design.(study.Forecaster); ok {
-				d.Searches = append(d.Searches, f.Outlook()...)
+				d.expect(f.Outlook())
 			}
 			d.Later = append(d.Later, design.study)
 			continue

@@ -164,13 +164,13 @@ type Sized interface {
 
 // Outlook bounds the steps of one workload in a sequential design.
 type Outlook struct {
-	Workload string `json:"workload"`
-	Trials   int    `json:"trials"`
-	// Windows is how many steps count at most in each trial; some may be
-	// repeated.
-	Windows int `json:"windows"`
-	// Window is how long one takes, in nanoseconds, without preparation.
-	Window time.Duration `json:"window"`
+	Phase    model.Phase `json:"phase"`
+	Workload string      `json:"workload"`
+	Trials   int         `json:"trials"`
+	// Steps is how many count at most in each trial; some may be repeated.
+	Steps int `json:"steps"`
+	// Step is how long one takes, in nanoseconds, without preparation.
+	Step time.Duration `json:"step"`
 }
 
 // Treatment is one step of a design: what is active, under which conditions

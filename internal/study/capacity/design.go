@@ -227,7 +227,7 @@ func (p *planned) describe() string {
 func (d *design) Outlook() (out []study.Outlook) {
 	for _, p := range d.searches {
 		if p.trial == 1 {
-			out = append(out, study.Outlook{Workload: p.workload.Name, Trials: d.setup.Trials, Windows: p.MaxWindows, Window: p.params.Estimate()})
+			out = append(out, study.Outlook{Phase: model.Search, Workload: p.workload.Name, Trials: d.setup.Trials, Steps: p.MaxWindows, Step: p.params.Estimate()})
 		}
 	}
 	return out

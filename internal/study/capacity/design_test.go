@@ -335,7 +335,7 @@ func TestOutlook(t *testing.T) {
 	s := setup(2, "web")
 	s.Trials = 3
 	d := begin(t, s).design.(study.Forecaster)
-	if want := []study.Outlook{{Workload: "web", Trials: 3, Windows: 40, Window: 3225 * time.Millisecond}}; !slices.Equal(d.Outlook(), want) {
+	if want := []study.Outlook{{Phase: model.Search, Workload: "web", Trials: 3, Steps: 40, Step: 3225 * time.Millisecond}}; !slices.Equal(d.Outlook(), want) {
 		t.Errorf("outlook %+v, want %+v", d.Outlook(), want)
 	}
 }
