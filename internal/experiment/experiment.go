@@ -30,7 +30,7 @@ type Experiment struct {
 	// Every is 0 where trials follow each other at once.
 	Every  unit.Duration `json:"every,omitempty" jsonschema_description:"Time from the start of one trial to that of the next, such as 15m. Default: one after the other."`
 	Trials int           `json:"trials" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"How often everything is repeated."`
-	// Seed is nil when the file has none; plan.Build then derives it from the
+	// Seed is nil when the file has none; design.Build then derives it from the
 	// run's id.
 	Seed     *int64   `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Seed for the first serial order and for the random numbers of searches, so that they are repeatable. Default: derived from the run's id; recorded with the run."`
 	Shared   bool     `json:"shared" jsonschema_description:"true: other runs may measure on the same hosts at the same time, but not on the same nodes. Both runs must set it. false: the run waits until it has its hosts for itself."`
