@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/master"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/queue"
 	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/store/postgres"
@@ -70,9 +71,10 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	if err != nil {
 		return nil, err
 	}
-	host, _ := os.Hostname() // without a name, no agent says that it is on this host
+	host, _ := os.Hostname() // one of the two tells agents on this host
+	boot, _ := procself.BootID()
 	in.Master = master.New(master.Config{
-		Store: st, Queue: hub, Authority: auth, Host: host,
+		Store: st, Queue: hub, Authority: auth, Host: host, BootID: boot,
 		Kinds: Kinds(), Fleets: c.fleets(in, auth),
 		Lease: opt.Lease, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})

@@ -33,7 +33,7 @@ type Experiment struct {
 	Interleave bool  `json:"interleave" jsonschema_description:"true: blocks of serial and parallel trials alternate (S, P, S, P), so that drift over time does not look like degradation. false: all serial trials, then all parallel ones."`
 	Trials     int   `json:"trials" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"How often everything is repeated."`
 	Rotate     bool  `json:"rotate" jsonschema_description:"Rotate the order in which nodes take their serial turn from trial to trial, so that over as many trials as nodes each node takes each turn once."`
-	// Seed is nil when the file has none; plan.Build then derives it from the
+	// Seed is nil when the file has none; design.Build then derives it from the
 	// run's id.
 	Seed     *int64   `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Seed for the first serial order and for the random numbers of searches, so that they are repeatable. Default: derived from the run's id; recorded with the run."`
 	Shared   bool     `json:"shared" jsonschema_description:"true: other runs may measure on the same hosts at the same time, but not on the same nodes. Both runs must set it. false: the run waits until it has its hosts for itself."`

@@ -43,6 +43,7 @@ func Collect(ctx context.Context, opts Options) (model.Facts, error) {
 	cpu := parseCPUInfo(root.text("proc/cpuinfo"))
 	f := model.Facts{
 		Hostname:   opts.Hostname,
+		BootID:     root.text("proc/sys/kernel/random/boot_id"),
 		OS:         osName(root),
 		Kernel:     root.text("proc/sys/kernel/osrelease"),
 		Arch:       runtime.GOARCH,

@@ -2,7 +2,7 @@
 //
 // The life of a run:
 //
-//  1. Submit parses the file, selects the nodes, makes the plan, and stores
+//  1. Submit parses the file, selects the nodes, lays out the steps, and stores
 //     run, nodes and steps in one transaction (service.go);
 //  2. it waits until its nodes and their hosts are free, and leases them: two
 //     runs on one host would measure each other (leases.go);

@@ -1,9 +1,11 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -13,14 +15,23 @@ import (
 // measure on one host would measure each other. A run that needs what another
 // has waits, and holds nothing meanwhile.
 
+// host is a machine on which nodes are.
+type host struct {
+	// id is that of its kernel, or else the name: two containers on a machine
+	// have two names, and two copies of an image one. Hosts that tell neither
+	// are taken for one.
+	id   string
+	name string
+}
+
+func hostOf(f model.Facts) host { return host{cmp.Or(f.BootID, f.Hostname), f.Hostname} }
+
 // claim is what a run holds, or waits for.
 type claim struct {
 	run   model.RunID
 	name  string
 	nodes []model.NodeID
-	// hosts are those of the nodes, by name; a host that has no name is no
-	// part of a claim.
-	hosts []string
+	hosts []host // those of the nodes
 	// own: the server brings the nodes up on its own host.
 	own bool
 	// shared: the hosts, but not the nodes, may be another run's as well, if
@@ -61,7 +72,7 @@ func schedule(held, waiting []*claim) []string {
 // after that claim it is the other one's turn.
 type earlier struct {
 	nodes    map[model.NodeID]*claim
-	hosts    map[string]*claim
+	hosts    map[string]*claim // by id
 	unshared map[string]*claim // likewise, of claims to whole hosts
 }
 
@@ -70,9 +81,9 @@ func (e earlier) add(c *claim) {
 		e.nodes[n] = c
 	}
 	for _, h := range c.hosts {
-		e.hosts[h] = c
+		e.hosts[h.id] = c
 		if !c.shared {
-			e.unshared[h] = c
+			e.unshared[h.id] = c
 		}
 	}
 }
@@ -98,8 +109,8 @@ func (e earlier) keep(c *claim) string {
 		last = e.unshared
 	}
 	for _, h := range c.hosts {
-		if b := last[h]; note(b) {
-			hosts[b] = append(hosts[b], "host "+h)
+		if b := last[h.id]; note(b) {
+			hosts[b] = append(hosts[b], "host "+cmp.Or(h.name, "of an unknown name"))
 		}
 	}
 	var out []string
@@ -118,14 +129,14 @@ func (e earlier) keep(c *claim) string {
 
 // leases are who holds what, and who waits for it.
 type leases struct {
-	here   string                    // name of the server's own host
-	hostOf func(model.NodeID) string // name of a node's host; "" when it is not known
+	here   host // the server's own
+	hostOf func(model.NodeID) host
 
 	mu            sync.Mutex
 	held, waiting []*claim // waiting: in the order of arrival
 }
 
-func newLeases(here string, hostOf func(model.NodeID) string) *leases {
+func newLeases(here host, hostOf func(model.NodeID) host) *leases {
 	return &leases{here: here, hostOf: hostOf}
 }
 
@@ -179,18 +190,16 @@ func (c *claim) tell(waits string) {
 	c.waits <- waits
 }
 
-func (l *leases) hostsOf(c *claim) []string {
+func (l *leases) hostsOf(c *claim) []host {
 	if c.own {
-		return []string{l.here}
+		return []host{l.here}
 	}
-	var out []string
+	var out []host
 	for _, n := range c.nodes {
-		if h := l.hostOf(n); h != "" {
-			out = append(out, h)
-		}
+		out = append(out, l.hostOf(n))
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.SortFunc(out, func(a, b host) int { return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.id, b.id)) })
+	return slices.CompactFunc(out, func(a, b host) bool { return a.id == b.id })
 }
 
 // holder returns the run that has leased a node, "" when none has.
@@ -230,7 +239,8 @@ func (l *leases) disturbs(c *claim, node model.NodeID) bool {
 	if holder := l.holder(node); holder != "" {
 		return holder == c.run
 	}
-	return slices.Contains(c.hosts, l.hostOf(node))
+	id := l.hostOf(node).id
+	return slices.ContainsFunc(c.hosts, func(h host) bool { return h.id == id })
 }
 
 // acquire waits until the run's claim is held, and says what it waits for.

@@ -17,10 +17,10 @@ func claimOf(text string) *claim {
 	words := strings.Fields(text)
 	c := &claim{run: model.RunID(words[0]), name: "N" + words[0]}
 	for _, w := range words[1:] {
-		host, is := strings.CutPrefix(w, "@")
+		on, is := strings.CutPrefix(w, "@")
 		switch {
 		case is:
-			c.hosts = append(c.hosts, host)
+			c.hosts = append(c.hosts, host{on, on})
 		case w == "shared":
 			c.shared = true
 		default:
@@ -53,7 +53,7 @@ func TestSchedule(t *testing.T) {
 			[]string{"run r1 (Nr1) to release nodes a, c"},
 		},
 		{"another node of a host", []string{"r1 a @h1"}, []string{"r2 b @h1"}, []string{"run r1 (Nr1) to release host h1"}},
-		{"hosts without a name", []string{"r1 a"}, []string{"r2 b"}, []string{""}},
+		{"hosts that tell nothing are taken for one", []string{"r1 a @"}, []string{"r2 b @"}, []string{"run r1 (Nr1) to release host of an unknown name"}},
 		{"in order", nil, []string{"r1 a @h", "r2 a @h", "r3 a @h"}, []string{
 			"", "run r1 (Nr1) to release node a", "run r2 (Nr2) to release node a",
 		}},
@@ -102,9 +102,9 @@ func TestSchedule(t *testing.T) {
 
 // testLeases has nodes whose names begin with their host's: h1.a.
 func testLeases() *leases {
-	return newLeases("here", func(n model.NodeID) string {
-		host, _, _ := strings.Cut(string(n), ".")
-		return host
+	return newLeases(host{"here", "here"}, func(n model.NodeID) host {
+		on, _, _ := strings.Cut(string(n), ".")
+		return host{on, on}
 	})
 }
 
@@ -200,6 +200,19 @@ func TestOwnHost(t *testing.T) {
 	}
 	if got, want := <-agent.waits, "waiting for run r1 (Nr1) to release host here"; got != want {
 		t.Errorf("the agent's run is %q, want %q", got, want)
+	}
+}
+
+// TestHostOf: the kernel tells machines apart, not the name that a container
+// or a copied image has.
+func TestHostOf(t *testing.T) {
+	boot, copied := model.Facts{Hostname: "box", BootID: "1"}, model.Facts{Hostname: "box", BootID: "2"}
+	container := model.Facts{Hostname: "c0ffee", BootID: "1"}
+	if hostOf(boot).id != hostOf(container).id || hostOf(boot).id == hostOf(copied).id {
+		t.Errorf("hosts %v, %v (a container on it) and %v (another machine of that name)", hostOf(boot), hostOf(container), hostOf(copied))
+	}
+	if got := hostOf(model.Facts{Hostname: "box"}); got != (host{"box", "box"}) {
+		t.Errorf("without a boot id the host is %v, want its name", got)
 	}
 }
 

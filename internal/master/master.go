@@ -53,8 +53,9 @@ type Config struct {
 	// brings it up itself; nil for one of agents that somebody else started.
 	// It fails where such a fleet cannot be had here.
 	Fleets func(model.RunID, *experiment.Experiment) (Fleet, error)
-	// Host is the name of this server's host, as agents on it say it.
-	Host string
+	// Host and BootID are those of this server's machine, as agents on it tell
+	// them.
+	Host, BootID string
 	// Lease is how long a node may be silent before it is lost; a minute if zero.
 	Lease time.Duration
 	// Server is this server's public key: which runs of a shared store are its.
@@ -113,9 +114,9 @@ func New(cfg Config) *Master {
 		tasks:    make(map[model.RunID]map[model.TaskID]model.Task),
 		ended:    make(map[wire.Attempt]bool),
 	}
-	m.leases = newLeases(cfg.Host, func(id model.NodeID) string {
+	m.leases = newLeases(hostOf(model.Facts{Hostname: cfg.Host, BootID: cfg.BootID}), func(id model.NodeID) host {
 		n, _ := m.reg.get(id)
-		return n.node.Facts.Hostname
+		return hostOf(n.node.Facts)
 	})
 	m.ev = newEvents(cfg.Store, cfg.Queue, cfg.Log)
 	m.ev.answered = m.storeAnswered

@@ -12,8 +12,6 @@
 //     [Sample] values, [Series] and [Output].
 //  6. An [Event] is something that happened to the run and that a person may
 //     want to know.
-//  7. A [Finding] is a value computed from results, with its interval, its
-//     verdict and its warnings.
 //
 // The package imports the standard library only.
 package model

@@ -34,6 +34,7 @@ func NodeIDs(nodes []Node) []NodeID {
 // the node could not find out, never that the value is zero.
 type Facts struct {
 	Hostname   string     `json:"hostname,omitempty"`
+	BootID     string     `json:"boot_id,omitempty"`   // of the kernel: nodes with the same one are on one machine
 	Addresses  []string   `json:"addresses,omitempty"` // without loopback and link-local, the default route's first
 	OS         string     `json:"os,omitempty"`        // e.g. "Debian GNU/Linux 12 (bookworm)"
 	Kernel     string     `json:"kernel,omitempty"`

@@ -45,7 +45,7 @@ type check struct {
 	words func(v float64) string
 }
 
-// The thresholds. Steal: what the issue asks for. Swap, kills: any is one too
+// The thresholds; docs/methods.md has them. Steal: a hundredth. Swap, kills: any is one too
 // many. Drops and retransmissions: TCP at a limit loses some packets, by which
 // it finds the limit; one in a hundred costs throughput by itself (Mathis et
 // al., CCR 1997: throughput falls with 1/√loss), and drops within the node's
