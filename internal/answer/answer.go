@@ -16,7 +16,9 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/experiment"
@@ -31,10 +33,18 @@ type Question struct {
 	Study string `json:"study"`
 	// Run is an id, a unique beginning of one, or "latest"; empty: none.
 	Run string `json:"run,omitempty"`
+	// Table is asked about in place of a run; nil: none.
+	Table *Table `json:"table,omitempty"`
 	// Params are the parameters that the user has given, by their JSON keys.
 	Params map[string]json.RawMessage `json:"params,omitempty"`
 	// Bare: the result is wanted without its document.
 	Bare bool `json:"bare,omitempty"`
+}
+
+// Table is a file that the user has.
+type Table struct {
+	Name string `json:"name"`
+	Data []byte `json:"data"`
 }
 
 // Answer is what a study says.
@@ -91,6 +101,7 @@ type Asker struct {
 	Store   Store
 	Kinds   experiment.Kinds
 	Version string // of scalebench, for documents
+	Now     func() time.Time
 }
 
 // Answer answers one question. A study that this binary does not know, a
@@ -101,89 +112,95 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if !ok {
 		return Answer{}, fmt.Errorf("%w: unknown study %q", model.ErrUsage, q.Study)
 	}
-	if q.Run == "" && !kind.Optional {
+	if q.Run == "" && q.Table == nil && !kind.Optional {
 		return Answer{}, fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, kind.Name)
 	}
-	in := study.Input{Open: a.open}
-	s := kind.New()
-	if q.Run != "" {
-		run, err := a.open(ctx, q.Run)
-		if err != nil {
-			return Answer{}, err
-		}
-		in.Run = run
-		if of := a.studyOf(run.Run()); of != nil && of.Kind == q.Study {
-			s = of.Study
-		}
+	switch {
+	case q.Run == "" && q.Table != nil:
+		return withoutRun(ctx, kind, q, a.open, q.Table.Name, bytes.NewReader(q.Table.Data))
+	case q.Run == "":
+		return withoutRun(ctx, kind, q, a.open, "", nil)
+	}
+	run, err := a.open(ctx, q.Run)
+	if err != nil {
+		return Answer{}, err
+	}
+	runs, s := &reading{open: a.open, main: run}, kind.New()
+	named, unread := a.studyOf(run.Run())
+	if named != nil && named.Kind == q.Study {
+		s = named.Study
 	}
 	if err := Set(s, q.Params); err != nil {
 		return Answer{}, err
 	}
-	result, err := s.Analyze(ctx, in)
+	result, err := s.Analyze(ctx, runs.input())
 	if err != nil {
 		return Answer{}, byFlag(s, err)
 	}
-	out, err := of(result, q.Bare)
-	if err != nil || in.Run == nil {
-		return out, err
-	}
-	if !q.Bare {
-		warn(out.Document, in.Run)
-	}
-	return out, in.Run.Err()
+	return of(result, q.Bare, runs, unread...)
 }
 
-// warn adds what disturbed the nodes while the run was measured.
-func warn(d *doc.Document, run *observe.Run) {
-	for _, x := range run.Disturbances() {
-		d.Warnings = append(d.Warnings, doc.Warning{Text: x.Text})
-	}
-}
-
-// Open opens a run by id, unique prefix or "latest".
-type Open func(ctx context.Context, name string) (*observe.Run, error)
+// ErrStored is why [WithoutRun] has no answer to a question with parameters
+// that name runs: they are answered where the store is, by [Asker.Answer].
+var ErrStored = errors.New("the question is about a stored run")
 
 // WithoutRun answers a question from a table in place of a run, or from the
-// parameters alone where there is no table. open serves the parameters that
-// name runs.
-func WithoutRun(ctx context.Context, kind study.Kind, q Question, open Open, name string, table io.Reader) (Answer, error) {
+// parameters alone where there is no table.
+func WithoutRun(ctx context.Context, kind study.Kind, q Question, name string, table io.Reader) (Answer, error) {
+	return withoutRun(ctx, kind, q, func(context.Context, string) (*observe.Run, error) { return nil, ErrStored }, name, table)
+}
+
+func withoutRun(ctx context.Context, kind study.Kind, q Question, open opener, name string, table io.Reader) (Answer, error) {
 	s := kind.New()
 	if err := Set(s, q.Params); err != nil {
 		return Answer{}, err
 	}
-	in := study.Input{Open: open}
+	runs := &reading{open: open}
 	var result study.Result
 	var err error
 	switch importer, ok := s.(study.Importer); {
 	case table == nil:
-		result, err = s.Analyze(ctx, in)
+		result, err = s.Analyze(ctx, runs.input())
 	case !ok:
 		err = fmt.Errorf("%w: %s cannot read tables; give it a run", model.ErrUsage, kind.Name)
 	default:
-		result, err = importer.Import(ctx, in, name, table)
+		result, err = importer.Import(ctx, runs.input(), name, table)
 	}
 	if err != nil {
 		return Answer{}, byFlag(s, err)
 	}
-	return of(result, q.Bare)
+	return of(result, q.Bare, runs)
 }
 
-// of puts a result into a form that travels.
-func of(r study.Result, bare bool) (Answer, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
+// of puts a result into a form that travels, with what makes the runs doubtful
+// that it rests on.
+func of(r study.Result, bare bool, runs *reading, more ...doubt) (Answer, error) {
+	doubts := slices.Concat(more, runs.doubts())
+	result, err := encode(r)
+	if err == nil {
+		result, err = doubtResult(result, doubts)
+	}
+	if err != nil {
 		return Answer{}, fmt.Errorf("encoding the result: %w", err)
 	}
-	out := Answer{Result: bytes.TrimSpace(b.Bytes())}
+	out := Answer{Result: result}
 	if !bare {
 		out.Document = r.Document()
+		doubtDocument(out.Document, doubts)
 	}
 	if err := r.Gate(); err != nil {
 		out.Gate = &Gate{Threshold: errors.Is(err, model.ErrThreshold), Text: err.Error()}
 	}
-	return out, nil
+	return out, runs.err()
+}
+
+// encode is json.Marshal that leaves "<", ">" and "&" as they are.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // Set puts given parameters over those of a study and validates all of them:
@@ -228,15 +245,15 @@ func (a Asker) open(ctx context.Context, name string) (*observe.Run, error) {
 	return observe.Open(ctx, a.Store, run.ID)
 }
 
-// studyOf is the question that a run's file asks; nil where it names none, or
-// cannot be read by this version.
-func (a Asker) studyOf(run model.Run) *experiment.StudyEntry {
+// studyOf is the question that a run's file asks; nil where it names none. That
+// this version cannot read it is a doubt: what its parameters say is not heeded.
+func (a Asker) studyOf(run model.Run) (*experiment.StudyEntry, []doubt) {
 	if run.Kind != model.KindExperiment {
-		return nil
+		return nil, nil
 	}
-	exp, err := experiment.Parse(run.SourceName, []byte(run.Source), a.Kinds, nil)
+	of, err := experiment.ParseStudy(run.SourceName, []byte(run.Source), a.Kinds)
 	if err != nil {
-		return nil
+		return nil, []doubt{{text: "the study that the run's file names is left out, with its parameters; this version cannot read it: " + strings.ReplaceAll(err.Error(), "\n", "; ")}}
 	}
-	return exp.Study
+	return of, nil
 }

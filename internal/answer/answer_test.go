@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +36,7 @@ type heat struct {
 	Above  float64 `json:"fail_above,omitempty" flag:"fail-heat"`
 	Word   string  `json:"word"`
 	Breaks bool    `json:"breaks,omitempty"`
+	Beside string  `json:"beside,omitempty"` // a run that is read as well
 }
 
 type hottest struct {
@@ -43,7 +46,7 @@ type hottest struct {
 
 func heatKind() study.Kind {
 	return study.Kind{
-		Name: "heat", Summary: "the greatest value", Shown: true,
+		Name: "heat", Summary: "the greatest value", Shown: true, Optional: true,
 		Tells: func(run *observe.Run) bool { return len(run.Results()) > 0 },
 		New:   func() study.Study { return &heat{Word: "degrees"} },
 	}
@@ -56,20 +59,33 @@ func (h *heat) Validate() error {
 	return nil
 }
 
-func (h *heat) Analyze(_ context.Context, in study.Input) (study.Result, error) {
+func (h *heat) Analyze(ctx context.Context, in study.Input) (study.Result, error) {
 	if h.Breaks {
 		return nil, errors.New("it broke")
 	}
-	if in.Run == nil || len(in.Run.Results()) == 0 {
+	if h.Beside != "" {
+		if _, err := in.Open(ctx, h.Beside); err != nil {
+			return nil, err
+		}
+	}
+	if h.Beside == "" && (in.Run == nil || len(in.Run.Results()) == 0) {
 		return nil, fmt.Errorf("%w: heat needs a run with results", model.ErrUsage)
 	}
 	r := &hottest{study: *h}
+	if in.Run == nil {
+		return r, nil
+	}
 	for _, x := range in.Run.Results() {
 		for _, s := range x.Samples {
 			r.Value = max(r.Value, s.Value)
 		}
 	}
 	return r, nil
+}
+
+// Import implements study.Importer.
+func (h *heat) Import(ctx context.Context, in study.Input, _ string, _ io.Reader) (study.Result, error) {
+	return h.Analyze(ctx, in)
 }
 
 func (r *hottest) Document() *doc.Document {
@@ -137,6 +153,9 @@ const (
 	empty  = "01KJ2Q8Z7V3N5XW9T4B6C8D0EC"
 )
 
+// swapped is what disturbed the nodes of each run of the tests.
+const swapped = "w: 8.00 MiB of memory were swapped in or out on a in serial trial 1 (the worst of 4 tasks on 2 nodes, of 4 watched)"
+
 func asker(t *testing.T) answer.Asker {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"))
@@ -149,7 +168,7 @@ func asker(t *testing.T) answer.Asker {
 	none := measured(empty, source(""))
 	none.Steps, none.Results, none.Run.State = nil, nil, model.RunCancelled
 	storetest.Save(t, st, none)
-	return answer.Asker{Store: st, Kinds: kinds(), Version: "v9"}
+	return answer.Asker{Store: st, Kinds: kinds(), Version: "v9", Now: func() time.Time { return day }}
 }
 
 func params(key, value string) map[string]json.RawMessage {
@@ -157,7 +176,8 @@ func params(key, value string) map[string]json.RawMessage {
 }
 
 // TestAnswer: an answer from the store, where a run is read a column at a time,
-// is what the study says of the whole run.
+// is what the study says of the whole run, with what disturbed the nodes, in
+// JSON, in the document, and in its table for programs.
 func TestAnswer(t *testing.T) {
 	a := asker(t)
 	got, err := a.Answer(t.Context(), answer.Question{Study: "cdi", Run: plain})
@@ -169,26 +189,28 @@ func TestAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := json.Marshal(r)
+	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(got.Result)); diff != "" {
+	want := strings.Replace(string(b), `"],"pairs":`, `","`+swapped+`"],"pairs":`, 1)
+	if diff := cmp.Diff(want, string(got.Result)); diff != "" {
 		t.Errorf("the result differs (-want +got):\n%s", diff)
 	}
 	document := r.Document()
-	for _, x := range run.Disturbances() {
-		document.Warnings = append(document.Warnings, doc.Warning{Text: x.Text})
-	}
-	if diff := cmp.Diff(document, got.Document); diff != "" || len(run.Disturbances()) == 0 {
-		t.Errorf("the document differs, or has none of the %d disturbances (-want +got):\n%s", len(run.Disturbances()), diff)
+	document.Warnings = append(document.Warnings, doc.Warning{Text: swapped})
+	cells := document.Data.Rows[0].Cells
+	i := slices.IndexFunc(document.Data.Columns, func(c doc.Column) bool { return c.Key == "warnings" })
+	cells[i].Value = fmt.Sprint(cells[i].Value) + "; " + swapped
+	if diff := cmp.Diff(document, got.Document); diff != "" {
+		t.Errorf("the document differs (-want +got):\n%s", diff)
 	}
 	bare, err := a.Answer(t.Context(), answer.Question{Study: "cdi", Run: "latest", Bare: true})
 	if !errors.Is(err, model.ErrUsage) {
 		t.Errorf("the latest run has nothing to compare: %+v, %v; want a model.ErrUsage", bare, err)
 	}
 	bare, err = a.Answer(t.Context(), answer.Question{Study: "cdi", Run: plain, Bare: true})
-	if err != nil || bare.Document != nil || string(bare.Result) != string(want) {
+	if err != nil || bare.Document != nil || string(bare.Result) != want {
 		t.Errorf("a bare answer has the document %v, %v; want the result alone", bare.Document, err)
 	}
 	hot, err := a.Answer(t.Context(), answer.Question{Study: "heat", Run: plain})
@@ -274,19 +296,23 @@ func TestGates(t *testing.T) {
 // TestWithoutRun: a table goes the same way as a run.
 func TestWithoutRun(t *testing.T) {
 	const table = "node,serial,parallel\na,100,81\nb,102,80.5\nc,98,79.1\nd,100,79.4\n"
-	got, err := answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("fail_above", "10")}, nil, "pairs.csv", strings.NewReader(table))
+	got, err := answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("fail_above", "10")}, "pairs.csv", strings.NewReader(table))
 	if err != nil || !errors.Is(got.Err(), model.ErrThreshold) || got.Document == nil || !strings.HasPrefix(string(got.Result), "[{") {
 		t.Errorf("Import: %v, gate %v, result %.20s", err, got.Err(), got.Result)
 	}
-	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{}, nil, "bad.csv", strings.NewReader("node,serial,parallel\na,fast,80\n"))
+	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{}, "bad.csv", strings.NewReader("node,serial,parallel\na,fast,80\n"))
 	if !errors.Is(err, model.ErrUsage) || !strings.HasPrefix(err.Error(), "bad.csv:2:3: ") {
 		t.Errorf("a bad table: %v, want its place", err)
 	}
-	_, err = answer.WithoutRun(t.Context(), capacity.Kind(), answer.Question{}, nil, "x.csv", strings.NewReader(table))
+	_, err = answer.WithoutRun(t.Context(), capacity.Kind(), answer.Question{}, "x.csv", strings.NewReader(table))
 	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "capacity cannot read tables") {
 		t.Errorf("a study that reads none: %v", err)
 	}
-	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("sizes", "[0]")}, nil, "pairs.csv", strings.NewReader(table))
+	_, err = answer.WithoutRun(t.Context(), heatKind(), answer.Question{Params: params("beside", `"latest"`)}, "", nil)
+	if !errors.Is(err, answer.ErrStored) {
+		t.Errorf("a parameter that names a run: %v, want ErrStored", err)
+	}
+	_, err = answer.WithoutRun(t.Context(), cdi.Kind(), answer.Question{Params: params("sizes", "[0]")}, "pairs.csv", strings.NewReader(table))
 	if !errors.Is(err, model.ErrUsage) {
 		t.Errorf("impossible parameters: %v, want a model.ErrUsage", err)
 	}
@@ -356,16 +382,21 @@ func TestShow(t *testing.T) {
 			Run      model.Run
 			Fleet    []model.NodeID
 			Steps    []json.RawMessage
-			Searches []hottest
+			Searches []struct {
+				hottest
+				Warnings []string
+			}
+			Warnings []string
 		}
 		if err := json.Unmarshal(got.Result, &shown); err != nil {
 			t.Fatal(err)
 		}
-		if string(shown.Run.ID) != c.run || len(shown.Fleet) != 2 || len(shown.Steps) != 3 || len(shown.Searches) != 1 || shown.Searches[0].Value != 100 {
+		if string(shown.Run.ID) != c.run || len(shown.Fleet) != 2 || len(shown.Steps) != 3 || len(shown.Searches) != 1 || shown.Searches[0].Value != 100 ||
+			!slices.Equal(shown.Searches[0].Warnings, []string{swapped}) || !slices.Equal(shown.Warnings, []string{swapped}) {
 			t.Errorf("%s: result %s", c.name, got.Result)
 		}
 		d := got.Document
-		if d.Verdict.Word != "done" || !strings.HasPrefix(d.Answer, "It is 100") || len(d.Warnings) != 2 || d.Sections[len(d.Sections)-1].ID != "heat" {
+		if d.Verdict.Word != "done" || !strings.HasPrefix(d.Answer, "It is 100") || len(d.Warnings) != 3 || d.Sections[len(d.Sections)-1].ID != "heat-heat" {
 			t.Errorf("%s: verdict %v, answer %q, %d warnings; want the state of the run and what heat says", c.name, d.Verdict, d.Answer, len(d.Warnings))
 		}
 	}
@@ -413,7 +444,7 @@ func TestPage(t *testing.T) {
 		ids = append(ids, s.ID)
 	}
 	got := strings.Join(ids, " ")
-	if i := strings.Index(got, "heat"); i < 0 || strings.Index(got, "setup") < i || !strings.Contains(got, "nodes steps") {
+	if i := strings.Index(got, "heat"); i < 0 || strings.Index(got, "setup") < i || !strings.Contains(got, "nodes steps") || !strings.Contains(got, "cdi-overview") {
 		t.Errorf("sections %q, want those of studies before setup, nodes and steps", got)
 	}
 	if !strings.HasPrefix(d.Footer, "Made by scalebench v9 on ") {
@@ -425,5 +456,90 @@ func TestPage(t *testing.T) {
 	}
 	if _, err := a.Page(t.Context(), "01ZZZZ"); !errors.Is(err, model.ErrNotFound) {
 		t.Errorf("the page of no run: %v", err)
+	}
+}
+
+// TestOtherRuns: each run that a study opens is warned of, by its id, and the
+// one in question once.
+func TestOtherRuns(t *testing.T) {
+	a := asker(t)
+	other := "run " + asking + ": " + swapped
+	for _, c := range []struct {
+		name string
+		ask  func() (answer.Answer, error)
+		want []string
+	}{
+		{"beside a run", func() (answer.Answer, error) {
+			return a.Answer(t.Context(), answer.Question{Study: "heat", Run: plain, Params: params("beside", `"`+asking+`"`)})
+		}, []string{swapped, other}},
+		{"itself", func() (answer.Answer, error) {
+			return a.Answer(t.Context(), answer.Question{Study: "heat", Run: plain, Params: params("beside", `"`+plain+`"`)})
+		}, []string{swapped}},
+		{"without a run", func() (answer.Answer, error) {
+			return a.Answer(t.Context(), answer.Question{Study: "heat", Params: params("beside", `"`+asking+`"`)})
+		}, []string{other}},
+		{"with a table", func() (answer.Answer, error) {
+			table := &answer.Table{Name: "x.csv", Data: []byte("value\n7\n")}
+			return a.Answer(t.Context(), answer.Question{Study: "heat", Table: table, Params: params("beside", `"`+asking+`"`)})
+		}, []string{other}},
+	} {
+		got, err := c.ask()
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		var result struct{ Warnings []string }
+		if err := json.Unmarshal(got.Result, &result); err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, w := range got.Document.Warnings[2:] {
+			texts = append(texts, w.Text)
+		}
+		if diff := cmp.Diff(c.want, result.Warnings) + cmp.Diff(c.want, texts); diff != "" {
+			t.Errorf("%s: warnings of the result, of the document (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// TestUnreadStudy: a file of another version, of which this one cannot read the
+// study, gives a warning to every answer; other keys do not matter.
+func TestUnreadStudy(t *testing.T) {
+	a := asker(t)
+	const misspelt, later = "01KJ2Q8Z7V3N5XW9T4B6C8D0ED", "01KJ2Q8Z7V3N5XW9T4B6C8D0EF"
+	storetest.Save(t, a.Store.(*sqlite.Store), measured(misspelt, source("study: {kind: cdi, fail_abov: 5}\n")))
+	storetest.Save(t, a.Store.(*sqlite.Store), measured(later, source("study: {kind: cdi, fail_above: 5}\nnew: key\n")))
+	got, err := a.Answer(t.Context(), answer.Question{Study: "cdi", Run: misspelt})
+	if err != nil || got.Gate != nil || !strings.Contains(string(got.Result), "cannot read it: two.yaml:3:20: study.fail_abov: unknown key") {
+		t.Errorf("an unknown key: %v, gate %v, result %s; want a warning with its place", err, got.Gate, got.Result)
+	}
+	page, err := a.Page(t.Context(), misspelt)
+	if err != nil || !slices.ContainsFunc(page.Warnings, func(w doc.Warning) bool { return strings.Contains(w.Text, "fail_abov: unknown key") }) {
+		t.Errorf("its page: %v, warnings %v", err, page.Warnings)
+	}
+	got, err = a.Answer(t.Context(), answer.Question{Study: "cdi", Run: later})
+	if err != nil || got.Gate == nil || strings.Contains(string(got.Result), "cannot read") {
+		t.Errorf("an unknown key elsewhere: %v, gate %v; want the study's own threshold", err, got.Gate)
+	}
+}
+
+// TestSilentStudy: where the study that a file names has nothing to say, its
+// reason is told.
+func TestSilentStudy(t *testing.T) {
+	a := asker(t)
+	const id = "01KJ2Q8Z7V3N5XW9T4B6C8D0ED"
+	d := measured(id, source("study: {kind: heat}\n"))
+	d.Steps, d.Results, d.Run.State = nil, nil, model.RunCancelled
+	storetest.Save(t, a.Store.(*sqlite.Store), d)
+	const want = "heat needs a run with results"
+	if _, err := a.Findings(t.Context(), id, nil); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Findings: %v, want %q", err, want)
+	}
+	page, err := a.Page(t.Context(), id)
+	if err != nil || page.Warnings[0].Text != "the study that the run's file names has no answer: "+want {
+		t.Errorf("its page: %v, warnings %v", err, page.Warnings)
+	}
+	show, err := a.Show(t.Context(), id, nil)
+	if err != nil || !strings.Contains(string(show.Result), want) {
+		t.Errorf("Show: %v, %s", err, show.Result)
 	}
 }

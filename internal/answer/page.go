@@ -8,9 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/record"
@@ -29,25 +30,29 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range told {
-		add(page, t.result.Document())
+	for _, x := range told.answers {
+		add(page, x)
 	}
 	if page.Answer == "" {
 		page.Answer = record.State(run)
 	}
-	page.Warnings = append(page.Warnings, record.Warnings(run)...)
+	for _, w := range append(doc.Warnings(told.doubts()), record.Warnings(run)...) {
+		warnOnce(page, w)
+	}
 	addSections(page, record.Sections(run))
 	if i := slices.IndexFunc(page.Sections, func(s doc.Section) bool { return s.ID == doc.Reading }); i >= 0 {
 		reading := page.Sections[i] // how to read a page stands at its end
 		page.Sections = append(slices.Delete(page.Sections, i, i+1), reading)
 	}
 	page.Footer = fmt.Sprintf("Made by scalebench %s on %s. This page is self-contained and loads nothing.",
-		a.Version, time.Now().UTC().Format("2006-01-02 15:04:05 MST"))
+		a.Version, a.Now().UTC().Format("2006-01-02 15:04:05 MST"))
 	return page, run.Err()
 }
 
 // add appends what a study says to a page. A warning of several is said once.
-func add(page, d *doc.Document) {
+func add(page *doc.Document, a Answer) {
+	d := a.Document
+	d.Under(a.Study)
 	if page.Answer == "" {
 		page.Answer, page.Verdict = d.Answer, cmp.Or(page.Verdict, d.Verdict)
 	} else if d.Answer != "" {
@@ -55,9 +60,7 @@ func add(page, d *doc.Document) {
 	}
 	page.More = append(page.More, d.More...)
 	for _, w := range d.Warnings {
-		if !slices.ContainsFunc(page.Warnings, func(x doc.Warning) bool { return x.Text == w.Text }) {
-			page.Warnings = append(page.Warnings, w)
-		}
+		warnOnce(page, w)
 	}
 	addSections(page, d.Sections)
 	if page.Data == nil {
@@ -84,10 +87,28 @@ func addSections(page *doc.Document, sections []doc.Section) {
 	}
 }
 
-// told is what one study says of a run.
+// told is what studies say of a run.
 type told struct {
-	kind   study.Kind
-	result study.Result
+	answers []Answer
+	// unread is that the file's study cannot be read; silent why the study that
+	// the file names says nothing.
+	unread []doubt
+	silent error
+}
+
+// doubts are why a study that the file names is not among the answers.
+func (t told) doubts() []string {
+	out := withDoubts(nil, "", t.unread)
+	if t.silent != nil {
+		out = append(out, "the study that the run's file names has no answer: "+plain(t.silent))
+	}
+	return out
+}
+
+// plain is the text of an error without its kind.
+func plain(err error) string {
+	kind := model.ErrUsage.Error()
+	return strings.TrimPrefix(strings.TrimSuffix(err.Error(), ": "+kind), kind+": ")
 }
 
 // everything wants to hear every study.
@@ -95,76 +116,89 @@ func everything(study.Kind) bool { return true }
 
 // tell asks the study that a run's file names, or every study that has
 // something to say of the run, in the order of the registry, of those that are
-// wanted. params are given to each study that is asked; where none of those is, to the first that they are
-// meant for, which then says why not.
-func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted func(study.Kind) bool) ([]told, error) {
-	named := a.studyOf(run.Run())
-	asks := func(k study.Kind) bool {
-		if !wanted(k) {
-			return false
-		}
-		if named != nil {
-			return k.Name == named.Kind
-		}
-		return k.Tells != nil && k.Tells(run)
+// wanted. params are given to each study that is asked; where none of those is,
+// to the first that they are meant for, which then says why not.
+func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted func(study.Kind) bool) (t told, err error) {
+	named, unread := a.studyOf(run.Run())
+	t.unread = unread
+	kinds, err := a.asked(run, named, params, wanted)
+	if err != nil {
+		return t, err
 	}
-	given := func(k study.Kind) bool { return len(params[k.Name]) > 0 }
-	kinds := slices.DeleteFunc(slices.Clone(a.Kinds.Studies), func(k study.Kind) bool { return !asks(k) })
-	if len(params) > 0 && !slices.ContainsFunc(kinds, given) {
-		if named != nil {
-			return nil, fmt.Errorf("%w: run %s belongs to the study %s, which has no such threshold; leave it out", model.ErrUsage, run.Run().ID, named.Kind)
-		}
-		i := slices.IndexFunc(a.Kinds.Studies, given)
-		if i < 0 {
-			return nil, fmt.Errorf("%w: this server does not know the study of this threshold", model.ErrUsage)
-		}
-		kinds = append(kinds, a.Kinds.Studies[i])
-	}
-	var out []told
 	for _, kind := range kinds {
 		s := kind.New()
 		if named != nil {
 			s = named.Study
 		}
 		if err := Set(s, params[kind.Name]); err != nil {
-			return nil, err
+			return t, err
 		}
-		r, err := s.Analyze(ctx, study.Input{Run: run, Open: a.open})
+		runs := &reading{open: a.open, main: run}
+		r, err := s.Analyze(ctx, runs.input())
 		switch {
-		case errors.Is(err, model.ErrUsage) && !given(kind):
-			continue // the run holds nothing for it
+		case errors.Is(err, model.ErrUsage) && len(params[kind.Name]) == 0: // the run holds nothing for it
+			if named != nil {
+				t.silent = err
+			}
+			continue
 		case err != nil:
-			return nil, err
+			return t, err
 		}
-		out = append(out, told{kind, r})
+		one, err := of(r, false, runs, unread...)
+		if err != nil {
+			return t, err
+		}
+		one.Study = kind.Name
+		t.answers = append(t.answers, one)
 	}
-	return out, nil
+	return t, nil
+}
+
+// asked are the studies that [Asker.tell] asks.
+func (a Asker) asked(run *observe.Run, named *experiment.StudyEntry, params Params, wanted func(study.Kind) bool) ([]study.Kind, error) {
+	kinds := slices.DeleteFunc(slices.Clone(a.Kinds.Studies), func(k study.Kind) bool {
+		speaks := k.Tells != nil && k.Tells(run)
+		if named != nil {
+			speaks = k.Name == named.Kind
+		}
+		return !speaks || !wanted(k)
+	})
+	given := func(k study.Kind) bool { return len(params[k.Name]) > 0 }
+	if len(params) == 0 || slices.ContainsFunc(kinds, given) {
+		return kinds, nil
+	}
+	if named != nil {
+		return nil, fmt.Errorf("%w: run %s belongs to the study %s, which has no such threshold; leave it out", model.ErrUsage, run.Run().ID, named.Kind)
+	}
+	i := slices.IndexFunc(a.Kinds.Studies, given)
+	if i < 0 {
+		return nil, fmt.Errorf("%w: this server does not know the study of this threshold", model.ErrUsage)
+	}
+	return append(kinds, a.Kinds.Studies[i]), nil
 }
 
 // Findings are what a run has found, study by study, for a command that follows
-// it to its end.
+// it to its end. A warning of several that leads nowhere is said once.
 func (a Asker) Findings(ctx context.Context, name string, params Params) ([]Answer, error) {
 	run, err := a.open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	all, err := a.tell(ctx, run, params, everything)
+	told, err := a.tell(ctx, run, params, everything)
 	if err != nil {
 		return nil, err
 	}
-	var out []Answer
-	for _, t := range all {
-		one, err := of(t.result, false)
-		if err != nil {
-			return nil, err
+	if told.silent != nil {
+		return nil, told.silent
+	}
+	said := make(map[string]bool)
+	for _, x := range told.answers {
+		x.Document.Warnings = slices.DeleteFunc(x.Document.Warnings, func(w doc.Warning) bool { return len(w.Links) == 0 && said[w.Text] })
+		for _, w := range x.Document.Warnings {
+			said[w.Text] = true
 		}
-		one.Study = t.kind.Name
-		out = append(out, one)
 	}
-	if len(out) > 0 {
-		warn(out[0].Document, run)
-	}
-	return out, run.Err()
+	return told.answers, run.Err()
 }
 
 // Show is a run in brief, with what studies that decide as they go have found
@@ -174,27 +208,24 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 	if err != nil {
 		return Answer{}, err
 	}
-	all, err := a.tell(ctx, run, params, func(k study.Kind) bool { return k.Shown || len(params[k.Name]) > 0 })
+	told, err := a.tell(ctx, run, params, func(k study.Kind) bool { return k.Shown || len(params[k.Name]) > 0 })
 	if err != nil {
 		return Answer{}, err
 	}
 	v := record.NewOverview(run)
+	v.Warnings = slices.Concat(told.doubts(), v.Warnings)
 	out := Answer{Document: v.Document()}
 	var held []Answer
-	for _, t := range all {
-		one, err := of(t.result, !t.kind.Shown)
-		if err != nil {
-			return Answer{}, err
+	for _, x := range told.answers {
+		if len(params[x.Study]) > 0 {
+			held = append(held, x)
 		}
-		if len(params[t.kind.Name]) > 0 {
-			held = append(held, one)
-		}
-		if t.kind.Shown {
-			v.Searches = one.Result
+		if kind, _ := a.Kinds.Studies.Find(x.Study); kind.Shown {
+			v.Searches = x.Result
 			if !bytes.HasPrefix(v.Searches, []byte("[")) {
 				v.Searches = slices.Concat([]byte("["), v.Searches, []byte("]"))
 			}
-			add(out.Document, one.Document)
+			add(out.Document, x)
 		}
 	}
 	if gate := Worst(held...); gate != nil {

@@ -29,9 +29,17 @@ ready for a spreadsheet.`,
 			if format != "json" && format != "csv" {
 				return fmt.Errorf("%w: --format %q must be json or csv", model.ErrUsage, format)
 			}
-			return c.withData(cmd.Context(), args[0], func(_ context.Context, _ service, d model.RunData) error {
+			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
 				if format == "json" {
+					d, err := s.Data(ctx, run.ID)
+					if err != nil {
+						return err
+					}
 					return render.JSON(c.env.Stdout, d)
+				}
+				d, err := s.Printed(ctx, run.ID) // samples are in it
+				if err != nil {
+					return err
 				}
 				return exportCSV(c.env.Stdout, d)
 			})

@@ -21,7 +21,11 @@ every task of one node, in full if it was kept in full.`,
 		Example: "  scalebench logs latest --node local-1 --stderr",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withData(cmd.Context(), args[0], func(ctx context.Context, s service, d model.RunData) error {
+			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
+				d, err := s.Printed(ctx, run.ID)
+				if err != nil {
+					return err
+				}
 				return c.printLogs(ctx, s, d, model.NodeID(node), stderr)
 			})
 		},

@@ -52,16 +52,6 @@ func (c *common) withRun(ctx context.Context, need need, name string, f func(con
 	})
 }
 
-func (c *common) withData(ctx context.Context, name string, f func(context.Context, service, model.RunData) error) error {
-	return c.withRun(ctx, toRead, name, func(ctx context.Context, s service, run model.Run) error {
-		data, err := s.Data(ctx, run.ID)
-		if err != nil {
-			return err
-		}
-		return f(ctx, s, data)
-	})
-}
-
 func (c *common) showCommand() *cobra.Command {
 	var held gates
 	cmd := &cobra.Command{

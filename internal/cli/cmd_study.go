@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -13,17 +16,13 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
 // studyCommand is the command of a question: it asks the study about a run, or
 // about a table that the user has, and prints the answer.
 func (c *common) studyCommand(kind study.Kind) *cobra.Command {
-	name := kind.Command
-	if name == "" {
-		name = kind.Name
-	}
+	name := cmp.Or(kind.Command, kind.Name)
 	params := kind.New()
 	_, imports := params.(study.Importer)
 	use, file, out := name+" RUN", "", ""
@@ -49,14 +48,10 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 		switch {
 		case file != "" && len(args) > 0:
 			return fmt.Errorf("%w: give a run or --csv FILE, not both", model.ErrUsage)
-		case file != "":
-			return c.printAnswer(out, func() (answer.Answer, error) { return c.importTable(cmd.Context(), kind, q, file) })
+		case file != "" || len(args) == 0 && kind.Optional:
+			return c.printAnswer(out, func() (answer.Answer, error) { return c.answerWithoutRun(cmd.Context(), kind, q, file) })
 		case len(args) == 1:
 			q.Run = args[0]
-		case kind.Optional:
-			return c.printAnswer(out, func() (answer.Answer, error) {
-				return answer.WithoutRun(cmd.Context(), kind, q, c.openRun, "", nil)
-			})
 		case imports:
 			return fmt.Errorf("%w: %s needs a run or --csv FILE; `scalebench runs` lists the runs", model.ErrUsage, name)
 		default:
@@ -69,26 +64,38 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 	return cmd
 }
 
-func (c *common) importTable(ctx context.Context, kind study.Kind, q answer.Question, file string) (answer.Answer, error) {
-	if file == "-" {
-		return answer.WithoutRun(ctx, kind, q, c.openRun, "stdin", c.env.Stdin)
+// answerWithoutRun asks about a table ("-": standard input), or about nothing
+// but the parameters. Where those name runs, the server is asked.
+func (c *common) answerWithoutRun(ctx context.Context, kind study.Kind, q answer.Question, file string) (a answer.Answer, err error) {
+	var table io.Reader
+	name := filepath.Base(file)
+	switch file {
+	case "":
+	case "-":
+		table, name = c.env.Stdin, "stdin"
+	default:
+		f, err := os.Open(file)
+		if err != nil {
+			return a, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		}
+		defer f.Close() //nolint:errcheck // read only
+		table = f
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return answer.Answer{}, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	if kind.Optional && table != nil { // its parameters may name runs
+		data, err := io.ReadAll(table)
+		if err != nil {
+			return a, fmt.Errorf("reading %s: %w", name, err)
+		}
+		q.Table, table = &answer.Table{Name: name, Data: data}, bytes.NewReader(data)
 	}
-	defer f.Close() //nolint:errcheck // read only
-	return answer.WithoutRun(ctx, kind, q, c.openRun, filepath.Base(file), f)
-}
-
-// openRun is an answer.Open: the second run of a question that is asked without
-// one of its own.
-func (c *common) openRun(ctx context.Context, name string) (run *observe.Run, err error) {
-	err = c.withData(ctx, name, func(_ context.Context, _ service, d model.RunData) error {
-		run = observe.Of(d)
-		return nil
-	})
-	return run, err
+	a, err = answer.WithoutRun(ctx, kind, q, name, table)
+	if errors.Is(err, answer.ErrStored) {
+		err = c.withService(ctx, toRead, func(ctx context.Context, s service) error {
+			a, err = s.Answer(ctx, q)
+			return err
+		})
+	}
+	return a, err
 }
 
 // printAnswer prints an answer, or writes it to a file, and ends by its gate.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 		return model.Run{}, err
 	}
 	defer stop()
-	data, err := s.Data(ctx, id) // what came before the first event
+	data, err := s.Printed(ctx, id) // what came before the first event
 	if err != nil {
 		return data.Run, err
 	}
@@ -131,10 +132,16 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 		return err
 	}
 	if len(answers) == 0 {
-		return fmt.Errorf("%w: run %s has no comparison and no search to report; `scalebench show %s` shows what it did", model.ErrUsage, run.ID, run.ID)
+		return fmt.Errorf("%w: run %s has nothing that a study can report; `scalebench show %s` shows what it did", model.ErrUsage, run.ID, run.ID)
 	}
 	if err := c.printAnswers(answers); err != nil {
 		return err
+	}
+	if c.formatFlag != string(render.FormatText) {
+		for _, a := range answers[1:] {
+			kind, _ := Studies().Find(a.Study)
+			c.say("not printed: the answer of %s; `scalebench %s %s --format %s` prints it", a.Study, cmp.Or(kind.Command, a.Study), run.ID, c.formatFlag)
+		}
 	}
 	path, err := c.writePage(ctx, s, run.ID, opt.out)
 	if err != nil {
@@ -167,7 +174,7 @@ func (c *common) printBatch(ctx context.Context, s service, run model.Run) error
 	if err != nil {
 		return err
 	}
-	data, err := s.Data(ctx, run.ID)
+	data, err := s.Printed(ctx, run.ID)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type offline struct {
 }
 
 func newOffline(st store.Store) offline {
-	return offline{st, answer.Asker{Store: st, Kinds: Kinds(), Version: Version()}}
+	return offline{st, answer.Asker{Store: st, Kinds: Kinds(), Version: Version(), Now: time.Now}}
 }
 
 var _ control.Service = offline{}

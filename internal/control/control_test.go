@@ -83,7 +83,7 @@ func newServer(t *testing.T) server {
 	}
 	storetest.Save(t, st, d)
 	kinds := experiment.Kinds{Workloads: workload.NewRegistry(cpu.Kind()), Studies: study.Registry{cdi.Kind()}}
-	return server{Asker: answer.Asker{Store: st, Kinds: kinds}, Store: st}
+	return server{Asker: answer.Asker{Store: st, Kinds: kinds, Now: time.Now}, Store: st}
 }
 
 // TestAnswersTravel: what is asked over the queue has the answer that the server
@@ -143,6 +143,13 @@ func TestReadingTravels(t *testing.T) {
 	got, err := remote.Data(t.Context(), run)
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 		t.Errorf("Data: %v (-here +there):\n%s", err, diff)
+	}
+	if want, err = s.Printed(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	got, err = remote.Printed(t.Context(), run)
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("Printed: %v (-here +there):\n%s", err, diff)
 	}
 	runs, err := remote.Runs(t.Context(), 0)
 	if err != nil || len(runs) != 1 || runs[0].ID != run {

@@ -45,6 +45,7 @@ var (
 	opRuns     = operation[int, []model.Run]{"runs", Server.Runs}
 	opRun      = operation[string, model.Run]{"run", Server.Run}
 	opData     = operation[model.RunID, model.RunData]{"data", Server.Data}
+	opPrinted  = operation[model.RunID, model.RunData]{"printed", Server.Printed}
 	opArtifact = operation[artifactRequest, []byte]{"artifact",
 		func(s Server, ctx context.Context, r artifactRequest) ([]byte, error) {
 			return s.Artifact(ctx, r.Task, r.Attempt, r.Name)
@@ -69,7 +70,7 @@ var operations = []interface {
 	name() string
 	handle(ctx context.Context, s Server, body []byte) ([]byte, error)
 }{
-	opRuns, opRun, opData, opArtifact, opAnswer, opFindings, opShow, opPage,
+	opRuns, opRun, opData, opPrinted, opArtifact, opAnswer, opFindings, opShow, opPage,
 	opSubmit, opResume, opCancel, opDelete, opNodes, opRemoveNode, opNewToken,
 }
 
@@ -151,6 +152,10 @@ func (r remote) Run(ctx context.Context, id string) (model.Run, error) {
 
 func (r remote) Data(ctx context.Context, id model.RunID) (model.RunData, error) {
 	return opData.call(ctx, r.caller, id)
+}
+
+func (r remote) Printed(ctx context.Context, id model.RunID) (model.RunData, error) {
+	return opPrinted.call(ctx, r.caller, id)
 }
 
 func (r remote) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error) {

@@ -46,7 +46,6 @@ func TestDoubtsAndWarnings(t *testing.T) {
 		{"poor overlap", func(b *builder) { last(b).Ended = last(b).Ended.Add(-2 * time.Second) }, Degraded, "poor overlap: all nodes were active together for 80 %"},
 		{"unequal CPUs", func(b *builder) { b.Data.Nodes[1].Facts.CPUModel = "Model Y" }, Degraded, "unequal CPUs: 5 × Model X (2 cores), 1 × Model Y (2 cores)"},
 		{"no facts", func(b *builder) { b.Data.Nodes[1].Facts = model.Facts{} }, Degraded, "1 node without a known CPU model"},
-		{"unsure clock", func(b *builder) { last(b).ClockError = 5 * time.Millisecond }, Degraded, "± 5.0 ms"},
 		{"retried", func(b *builder) {
 			b.Data.Steps[0].Attempt = 2
 			again := b.Data.Results[0]

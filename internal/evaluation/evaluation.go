@@ -50,7 +50,6 @@ const (
 	sampleDeviation = 0.1  // between the reported value and the counter
 	wholeDeviation  = 2.0  // CDI points between the two ways of scoring
 	trialsLevel     = 0.99 // F test: do repetitions differ more than nodes?
-	clockNoise      = time.Millisecond
 )
 
 // maxGap is how far from the edges of the common window the next point of a

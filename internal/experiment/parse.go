@@ -72,6 +72,22 @@ func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, err
 	return e, err
 }
 
+// ParseStudy reads from an experiment file only the question that it asks; nil
+// where it names none. The other keys may be those of another version.
+func ParseStudy(name string, src []byte, kinds Kinds) (*StudyEntry, error) {
+	probs := &problems{file: name}
+	file := readYAML(src, probs)
+	if file == nil {
+		return nil, probs.err()
+	}
+	e := defaults()
+	r := &reader{decoder: newDecoder(file), kinds: kinds}
+	if r.readStudy(&e); e.Study == nil && r.root.get("study") != nil {
+		return nil, probs.err()
+	}
+	return e.Study, nil
+}
+
 // defaultName is the file's name without directory and ending; what cannot be
 // a name is replaced.
 func defaultName(file string) string {

@@ -218,6 +218,9 @@ func (s Summary) record(to Sink) {
 	}
 }
 
+// Recordings are the host series that [ReadSummary] reads.
+var Recordings = []string{recordingDue, recordingOK, recordingReplies, RecordingRTT, RecordingLost}
+
 // ReadSummary reads what Report has published. The error is model.ErrUsage: the
 // result is not of a workload that offers load.
 func ReadSummary(r model.Result) (Summary, error) {

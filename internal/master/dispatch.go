@@ -301,7 +301,7 @@ type tally struct {
 	total, ready, open int
 	outcomes           map[model.Outcome]int
 	worst              time.Duration
-	// firstBad is the first task found that did not end well, for people.
+	// firstBad is the first task of the step that did not end well, for people.
 	firstBad string
 }
 

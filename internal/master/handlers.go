@@ -88,29 +88,15 @@ func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 	m.noteEnded(r)
 	if stored {
 		m.ev.emit(endedEvent(r))
-	} else if r, err = m.storedResult(ctx, r); err != nil {
+	} else if r, err = m.cfg.Store.Head(ctx, r.Task, r.Attempt); err != nil {
+		// When two meet, one that the agent delivers and one that was given up as
+		// lost, what the store kept decides, not who came back from it first.
 		return wire.ResultReply{Reason: err.Error()}
 	}
 	if a := m.attemptOf(r.Task.Run()); a != nil {
 		a.setOutcome(r.Task, r.Attempt, r.Outcome, r.Error)
 	}
 	return wire.ResultReply{Stored: true}
-}
-
-// storedResult returns the result that the store has kept of the same attempt.
-// When two meet, one that the agent delivers and one that was given up as
-// lost, what the store kept decides, not who came back from it first.
-func (m *Master) storedResult(ctx context.Context, r model.Result) (model.Result, error) {
-	data, err := m.cfg.Store.Heads(ctx, r.Run, 0)
-	if err != nil {
-		return r, fmt.Errorf("reading the stored result of %s: %w", r.Task, err)
-	}
-	for _, kept := range data.Results {
-		if kept.Task == r.Task && kept.Attempt == r.Attempt {
-			return kept, nil
-		}
-	}
-	return r, fmt.Errorf("%w: the stored result of %s is gone", model.ErrNotFound, r.Task)
 }
 
 // refuseResult puts a failed result in the place of one that can never be

@@ -105,7 +105,7 @@ func New(cfg Config) *Master {
 	cfg.Host = cmp.Or(cfg.Host, "of this server")
 	m := &Master{
 		Reader: cfg.Store,
-		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version},
+		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, Now: time.Now},
 		cfg:    cfg, log: cfg.Log,
 		reg:      newRegistry(cfg.Lease),
 		wake:     make(chan struct{}, 1),

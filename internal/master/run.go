@@ -47,7 +47,11 @@ func (m *Master) execute(x *execution) {
 
 // load reads what is stored of the run.
 func (x *execution) load(ctx context.Context) error {
-	data, err := x.dataFrom(ctx, 0)
+	var data model.RunData
+	err := x.m.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) (err error) {
+		data, err = x.m.cfg.Store.Heads(ctx, x.run.ID, 0)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -270,7 +270,10 @@ func (x *execution) giveUp(ctx context.Context, a *attempt, node model.NodeID, r
 			case err == nil && stored:
 				x.m.ev.emit(endedEvent(r))
 			case err == nil:
-				r, err = x.m.storedResult(ctx, r)
+				var kept model.Result // which came first
+				if kept, err = x.m.cfg.Store.Head(ctx, t.ID, a.number); err == nil {
+					r = kept
+				}
 			}
 			return err
 		})

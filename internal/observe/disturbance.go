@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -17,6 +18,7 @@ type Disturbance struct {
 	// Worst is where it was worst; Value how bad, in the kind's own unit.
 	Phase model.Phase
 	Trial int
+	Step  int // its number, from 0
 	Node  model.NodeID
 	Value float64
 	// Tasks is in how many of the Watched tasks it was beyond the threshold,
@@ -26,13 +28,16 @@ type Disturbance struct {
 	Text string
 }
 
-// check is one thing to look for. Its value is not ok where the monitor
-// does not tell.
+// check is one thing to look for.
 type check struct {
 	kind string
+	// metrics are all that it reads of the host, with those in of.
+	metrics, of []string
+	// value is not ok where nothing tells. Nil: how much metrics grew together
+	// while the task ran, as a share of those in of where there are some.
+	value func(Host) (v float64, ok bool)
 	// above is the value from which on it is told.
 	above float64
-	value func(Host) (v float64, ok bool)
 	// alone limits the check to the serial phase where nodes share a machine:
 	// in the parallel phase the others are the fleet itself.
 	alone bool
@@ -46,50 +51,60 @@ type check struct {
 // al., CCR 1997: throughput falls with 1/√loss), and drops within the node's
 // own interfaces should be rarer still. Others: a twentieth of the machine is
 // beyond what the agent and the kernel's own work take. Throttling: a node that
-// its own limit holds back measures the limit.
+// its own limit holds back measures the limit. Clock: starts are agreed to the
+// millisecond.
 var checks = []check{
-	{kind: "steal", above: 0.01, value: share([]string{MetricSteal}, CPUKinds), words: func(v float64) string {
+	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, above: 0.01, words: func(v float64) string {
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
-	{kind: "others", above: 0.05, value: hostOthers, alone: true, words: func(v float64) string {
+	{kind: "others", metrics: []string{MetricCores}, value: hostOthers, above: 0.05, alone: true, words: func(v float64) string {
 		return "something other than the task used " + num.Fraction(v) + " of the machine’s CPU"
 	}},
-	{kind: "swap", above: 0, value: grown(MetricSwapIn, MetricSwapOut), words: func(v float64) string {
+	{kind: "swap", metrics: []string{MetricSwapIn, MetricSwapOut}, above: 0, words: func(v float64) string {
 		return num.Bytes(int64(v)) + " of memory were swapped in or out"
 	}},
-	{kind: "oom", above: 0, value: grown(MetricOOMKills), words: func(v float64) string {
+	{kind: "oom", metrics: []string{MetricOOMKills}, above: 0, words: func(v float64) string {
 		return "the kernel killed processes for want of memory (" + num.Tick(math.Round(v), 1) + ")"
 	}},
-	{kind: "drops", above: 0.001, value: share([]string{MetricRxDrops, MetricTxDrops}, []string{MetricRxPackets, MetricTxPackets}), words: func(v float64) string {
+	{kind: "drops", metrics: []string{MetricRxDrops, MetricTxDrops}, of: []string{MetricRxPackets, MetricTxPackets}, above: 0.001, words: func(v float64) string {
 		return shareWords(v) + " of the packets were dropped at the node’s own interfaces"
 	}},
-	{kind: "retransmits", above: 0.01, value: share([]string{MetricRetransmits}, []string{MetricSegments}), words: func(v float64) string {
+	{kind: "retransmits", metrics: []string{MetricRetransmits}, of: []string{MetricSegments}, above: 0.01, words: func(v float64) string {
 		return shareWords(v) + " of the TCP segments had to be sent again"
 	}},
-	{kind: "throttled", above: 0.01, value: hostHeldBack, words: func(v float64) string {
+	{kind: "throttled", metrics: []string{MetricThrottled}, value: hostHeldBack, above: 0.01, words: func(v float64) string {
 		return "the node’s own CPU limit held it back, by " + num.Tick(v, 0.01) + " s of waiting a second"
+	}},
+	{kind: "clock", value: hostClock, above: 0.001, words: func(v float64) string {
+		return "the clock was known to ± " + num.Seconds(v) + ", which does not tell the start skew"
 	}},
 }
 
-// Disturbances judges the host series of the results that count, once. There
-// is one a workload and kind, in order of the steps; none where nothing is
-// amiss or nothing was watched.
+// Disturbances judges the host series and the clocks of the results that count,
+// once. There is one a workload and kind, in order of the steps; none where
+// nothing is amiss or nothing was watched.
 func (r *Run) Disturbances() []Disturbance { return r.disturbances() }
 
 func (r *Run) findDisturbances() []Disturbance {
 	type kind struct{ workload, kind string }
-	if r.Need(Hosts) != nil { // Err tells
+	var metrics []string
+	for _, c := range checks {
+		metrics = slices.Concat(metrics, c.metrics, c.of)
+	}
+	if r.Need(Hosts, metrics...) != nil { // Err tells
 		return nil
 	}
 	shared := r.SharedMachine()
 	var order []kind
 	found := make(map[kind]*worstOf)
 	for _, s := range r.Steps() {
+		skew := math.NaN()
+		if times := r.Times(s); times.N > 1 {
+			skew = times.Skew().Seconds()
+		}
 		for _, r := range r.Accepted(s.ID) {
-			if len(r.Host) == 0 {
-				continue
-			}
 			n := NewHost(r, r.Started)
+			n.skew = skew
 			for _, c := range checks {
 				if c.alone && shared && s.Phase != model.Serial {
 					continue
@@ -135,7 +150,7 @@ type worstOf struct {
 }
 
 func (t *worstOf) take(s model.Step, r model.Result, n Host) {
-	v, ok := t.check.value(n)
+	v, ok := t.check.seen(n)
 	if !ok || !num.Finite(v) {
 		return
 	}
@@ -146,7 +161,7 @@ func (t *worstOf) take(s model.Step, r model.Result, n Host) {
 	t.tasks++
 	t.nodes[r.Node] = true
 	if t.tasks == 1 || v > t.worst.Value {
-		t.worst = Disturbance{Workload: s.Workload, Kind: t.check.kind, Phase: s.Phase, Trial: s.Trial, Node: r.Node, Value: v}
+		t.worst = Disturbance{Workload: s.Workload, Kind: t.check.kind, Phase: s.Phase, Trial: s.Trial, Step: s.Number, Node: r.Node, Value: v}
 	}
 }
 
@@ -154,6 +169,9 @@ func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
 	n.Tasks, n.Watched, n.Nodes = t.tasks, t.watched, len(t.nodes)
 	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
+	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
+		n.Text += fmt.Sprintf(", step %d", n.Step+1)
+	}
 	if n.Tasks > 1 {
 		n.Text += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
 			num.Count(n.Tasks, "task"), num.Count(n.Nodes, "node"), n.Watched)
@@ -169,17 +187,30 @@ func shareWords(v float64) string {
 	return num.Fraction(v)
 }
 
-// grown is how much several counters grew while the task ran, as far as they
-// were read.
-func grown(metrics ...string) func(Host) (float64, bool) {
-	return func(n Host) (sum float64, ok bool) {
-		for _, m := range metrics {
-			if v, read := n.growth(m); read {
-				sum, ok = sum+v, true
-			}
-		}
-		return sum, ok
+// seen is the value of a check on a node.
+func (c check) seen(n Host) (float64, bool) {
+	if c.value != nil {
+		return c.value(n)
 	}
+	part, ok := n.growths(c.metrics)
+	if len(c.of) == 0 {
+		return part, ok
+	}
+	whole, known := n.growths(c.of)
+	if !ok || !known || whole <= 0 {
+		return 0, false
+	}
+	return part / whole, true
+}
+
+// growths adds several counters, as far as they were read.
+func (n Host) growths(metrics []string) (sum float64, ok bool) {
+	for _, m := range metrics {
+		if v, read := n.growth(m); read {
+			sum, ok = sum+v, true
+		}
+	}
+	return sum, ok
 }
 
 // growth is the counter at the end of the task less that at its start; false
@@ -192,19 +223,6 @@ func (n Host) growth(metric string) (float64, bool) {
 	before, k := stats.Interpolate(r.Times, r.Values, n.Begin, 0)
 	after, _ := stats.Interpolate(r.Times, r.Values, n.End, k)
 	return after - before, true
-}
-
-// share is some counters' growth of others'; false where either is unknown or
-// the whole did not grow.
-func share(part, whole []string) func(Host) (float64, bool) {
-	return func(n Host) (float64, bool) {
-		p, ok := grown(part...)(n)
-		w, known := grown(whole...)(n)
-		if !ok || !known || w <= 0 {
-			return 0, false
-		}
-		return p / w, true
-	}
 }
 
 // hostOthers is the share of the machine's processors that was spent on
@@ -226,4 +244,13 @@ func hostHeldBack(n Host) (float64, bool) {
 		return 0, false
 	}
 	return v / (n.End - n.Begin), true
+}
+
+// hostClock is how far off the node's clock may have been, in seconds, where
+// that is no less than a quarter of the step's start skew.
+func hostClock(n Host) (float64, bool) {
+	if !(4*n.clock > n.skew) {
+		return 0, true
+	}
+	return n.clock, true
 }

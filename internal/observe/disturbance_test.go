@@ -108,6 +108,48 @@ func TestDisturbancesNameTheWorst(t *testing.T) {
 	}
 }
 
+// A clock that is known no better than the start skew says so where tasks are to
+// start together.
+func TestDisturbancesOfTheClock(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		clock, skew time.Duration
+		alone       bool
+		want        string
+	}{
+		{"known well", time.Millisecond, 0, false, ""},
+		{"known badly", 5 * time.Millisecond, 19 * time.Millisecond, false, "w: the clock was known to ± 5.00 ms, which does not tell the start skew on n2 in parallel trial 2"},
+		{"the skew is far larger", 5 * time.Millisecond, 20 * time.Millisecond, false, ""},
+		{"one task", 5 * time.Millisecond, 0, true, ""},
+	} {
+		d := oneTask(nil)
+		if !c.alone {
+			second := d.Results[0]
+			second.Task, second.Node, second.Started = "u", "n2", second.Started.Add(c.skew)
+			d.Steps[0].Tasks = append(d.Steps[0].Tasks, model.Task{ID: "u", Node: "n2"})
+			d.Results = append(d.Results, second)
+		}
+		d.Results[len(d.Results)-1].ClockError = c.clock
+		var got string
+		for _, x := range Of(d).Disturbances() {
+			got += x.Text
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A search has many steps a trial: the number tells which.
+func TestDisturbancesOfASearch(t *testing.T) {
+	d := oneTask(map[string]float64{"memory.swap_in": 12 << 20})
+	d.Steps[0].Phase, d.Steps[0].Number = model.Search, 6
+	const want = "w: 10.0 MiB of memory were swapped in or out on n1 in search trial 2, step 7"
+	if got := Of(d).Disturbances(); len(got) != 1 || got[0].Text != want {
+		t.Errorf("Disturbances = %+v, want %q", got, want)
+	}
+}
+
 // Where the nodes are one machine, the others of the parallel phase are the
 // fleet itself.
 func TestDisturbancesOfOthers(t *testing.T) {

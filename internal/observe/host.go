@@ -72,6 +72,9 @@ type Host struct {
 	// Others is how many cores the machine spent on anything but the task;
 	// NaN where that is not known.
 	Others float64
+	// clock is how far off its clock may have been, skew the start skew of the
+	// task's step, NaN where it is not known; in seconds.
+	clock, skew float64
 }
 
 // NewHost returns what was seen during the task of a result; zero is the
@@ -79,7 +82,7 @@ type Host struct {
 func NewHost(r model.Result, zero time.Time) Host {
 	n := Host{
 		Node: r.Node, Begin: r.Started.Sub(zero).Seconds(), End: r.Ended.Sub(zero).Seconds(),
-		Series: make(map[string]model.HostSeries), Others: math.NaN(),
+		Series: make(map[string]model.HostSeries), Others: math.NaN(), clock: r.ClockError.Seconds(), skew: math.NaN(),
 	}
 	for _, s := range r.Samples {
 		if s.Metric == model.MetricOtherCPU && s.Info {

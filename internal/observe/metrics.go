@@ -43,8 +43,8 @@ func (r *Run) Metrics() []Metric { return r.metrics() }
 
 // MetricsNamed are those of that name, with or without its labels, of all
 // workloads; of no name, all that are capacities. None is a model.ErrUsage that
-// lists the names there are.
-func (r *Run) MetricsNamed(name string) ([]Metric, error) {
+// lists the names there are; key is the parameter that has the name.
+func (r *Run) MetricsNamed(key, name string) ([]Metric, error) {
 	var out []Metric
 	var names []string
 	for _, m := range r.Metrics() {
@@ -62,7 +62,7 @@ func (r *Run) MetricsNamed(name string) ([]Metric, error) {
 	case len(names) == 0:
 		return nil, &model.InputError{Problem: fmt.Sprintf("run %s has measured nothing", r.Run().ID), Allowed: fmt.Sprintf("`scalebench show %s` says why", r.Run().ID)}
 	}
-	return nil, &model.InputError{Path: "metric", Problem: fmt.Sprintf("run %s has no metric %q", r.Run().ID, name), Allowed: "it has " + strings.Join(names, ", ")}
+	return nil, &model.InputError{Path: key, Problem: fmt.Sprintf("run %s has no metric %q", r.Run().ID, name), Allowed: "it has " + strings.Join(names, ", ")}
 }
 
 // Subjects are the subjects of a phase by name, each with the mean of its

@@ -109,7 +109,7 @@ func TestMetricsNamed(t *testing.T) {
 		"scor":                  nil,
 		"score{test=pipe,n=1}}": nil,
 	} {
-		metrics, err := run.MetricsNamed(name)
+		metrics, err := run.MetricsNamed("metric", name)
 		var got []string
 		for _, m := range metrics {
 			got = append(got, m.Name)
@@ -118,11 +118,11 @@ func TestMetricsNamed(t *testing.T) {
 			t.Errorf("MetricsNamed(%q): error %v, names (-want +got):\n%s", name, err, diff)
 		}
 	}
-	const want = `metric: run R has no metric "scor"; it has score{n=1,test=pipe}, score{test=fork}, late`
-	if _, err := run.MetricsNamed("scor"); err.Error() != want {
+	const want = `of: run R has no metric "scor"; it has score{n=1,test=pipe}, score{test=fork}, late`
+	if _, err := run.MetricsNamed("of", "scor"); err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
-	if _, err := measured().MetricsNamed(""); !errors.Is(err, model.ErrUsage) {
+	if _, err := measured().MetricsNamed("of", ""); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("a run without metrics: error %v, want ErrUsage", err)
 	}
 }

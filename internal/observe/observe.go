@@ -5,11 +5,12 @@
 //     without what is large.
 //  2. What an analysis needs beside that (counters of progress, what the
 //     monitor saw, histograms, printed texts) is read when it says so
-//     ([Run.Need]), a column at a time and nothing else.
+//     ([Run.Need]), the metrics that it names and nothing else.
 //  3. It says which attempts count, which subjects took part in which step,
 //     and when, and what each came to ([Run.Metrics]).
 //  4. Host checks say what else disturbed the nodes meanwhile
-//     ([Run.Disturbances]); every page shows them among its warnings.
+//     ([Run.Disturbances]); package answer adds them to the warnings of every
+//     study.
 package observe
 
 import (
@@ -28,7 +29,7 @@ import (
 // Source is where observations come from; a store is one.
 type Source interface {
 	store.Columns
-	Data(ctx context.Context, id model.RunID) (model.RunData, error)
+	Printed(ctx context.Context, id model.RunID) (model.RunData, error)
 }
 
 // Part is something large that results have.
@@ -52,7 +53,7 @@ type Run struct {
 	place  map[key]int // of a result in data.Results
 
 	mu       sync.Mutex
-	have     map[Part]bool
+	have     map[Part]map[string]bool        // by metric; "": all of them
 	accepted map[model.StepID][]model.Result // nil: not resolved since the last part came
 	failed   error
 
@@ -85,7 +86,7 @@ func Open(ctx context.Context, source Source, id model.RunID) (*Run, error) {
 
 // Of returns the observations in data that are complete already.
 func Of(data model.RunData) *Run {
-	r := &Run{data: data, have: make(map[Part]bool)}
+	r := &Run{data: data, have: make(map[Part]map[string]bool)}
 	r.disturbances = sync.OnceValue(r.findDisturbances)
 	r.metrics = sync.OnceValue(r.findMetrics)
 	return r
@@ -134,23 +135,33 @@ func (r *Run) Accepted(step model.StepID) []model.Result {
 	return r.accepted[step]
 }
 
-// Need reads parts of all results, each once. What cannot be read is an error,
-// which [Run.Err] repeats.
-func (r *Run) Need(parts ...Part) error {
+// Need reads a part of all results, whole or only these metrics of it, each
+// once. What cannot be read is an error, which [Run.Err] repeats.
+func (r *Run) Need(p Part, metrics ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range parts {
-		if r.source == nil || r.have[p] {
-			continue
-		}
-		if err := r.read(p); err != nil {
-			err = fmt.Errorf("reading the %s of run %s: %w", p, r.data.Run.ID, err)
-			r.failed = errors.Join(r.failed, err)
-			return err
-		}
-		r.have[p] = true
-		r.accepted = nil
+	have := r.have[p]
+	if r.source == nil || have[""] {
+		return nil
 	}
+	missing := slices.DeleteFunc(slices.Clone(metrics), func(m string) bool { return have[m] })
+	if len(metrics) > 0 && len(missing) == 0 {
+		return nil
+	}
+	if err := r.read(p, missing); err != nil {
+		err = fmt.Errorf("reading the %s of run %s: %w", p, r.data.Run.ID, err)
+		r.failed = errors.Join(r.failed, err)
+		return err
+	}
+	if have == nil {
+		have = make(map[string]bool)
+		r.have[p] = have
+	}
+	have[""] = len(metrics) == 0
+	for _, m := range missing {
+		have[m] = true
+	}
+	r.accepted = nil
 	return nil
 }
 
@@ -161,17 +172,18 @@ func (r *Run) Err() error {
 	return r.failed
 }
 
-func (r *Run) read(p Part) error {
-	id, all := r.data.Run.ID, store.Selection{}
+// read adds metrics of a part to the results; none: it reads all anew.
+func (r *Run) read(p Part, metrics []string) error {
+	id, sel := r.data.Run.ID, store.Selection{Metrics: metrics}
 	switch p {
 	case Series:
-		return fill(r, r.source.Series(r.ctx, id, all), func(x *model.Result, s model.Series) { x.Series = append(x.Series, s) })
+		return fill(r, r.source.Series(r.ctx, id, sel), sel, func(x *model.Result) *[]model.Series { return &x.Series }, func(s model.Series) string { return s.Metric })
 	case Hosts:
-		return fill(r, r.source.Host(r.ctx, id, all), func(x *model.Result, s model.HostSeries) { x.Host = append(x.Host, s) })
+		return fill(r, r.source.Host(r.ctx, id, sel), sel, func(x *model.Result) *[]model.HostSeries { return &x.Host }, func(s model.HostSeries) string { return s.Metric })
 	case Histograms:
-		return fill(r, r.source.Histograms(r.ctx, id, all), func(x *model.Result, h model.Histogram) { x.Histograms = append(x.Histograms, h) })
+		return fill(r, r.source.Histograms(r.ctx, id, sel), sel, func(x *model.Result) *[]model.Histogram { return &x.Histograms }, func(h model.Histogram) string { return h.Metric })
 	}
-	data, err := r.source.Data(r.ctx, id) // texts are read where something failed, which is seldom
+	data, err := r.source.Printed(r.ctx, id)
 	if err != nil {
 		return err
 	}
@@ -183,16 +195,26 @@ func (r *Run) read(p Part) error {
 	return nil
 }
 
-// fill puts columns into the results that have them. Results that came since
-// the run was opened are passed over.
-func fill[T any](r *Run, columns iter.Seq2[store.Column[T], error], put func(*model.Result, T)) error {
+// fill puts columns into the results that have them, those of one result in the
+// order of their metrics. Results that came since the run was opened are passed
+// over. Lists that were given away stay as they are.
+func fill[T any](r *Run, columns iter.Seq2[store.Column[T], error], sel store.Selection, list func(*model.Result) *[]T, metric func(T) string) error {
+	got := make(map[int][]T)
 	for c, err := range columns {
 		if err != nil {
 			return err
 		}
 		if i, ok := r.place[key{c.Task, c.Attempt}]; ok {
-			put(&r.data.Results[i], c.Value)
+			got[i] = append(got[i], c.Value)
 		}
+	}
+	for i := range r.data.Results {
+		into := list(&r.data.Results[i])
+		if sel.Metrics != nil && len(*into) > 0 {
+			got[i] = slices.Concat(*into, got[i])
+			slices.SortStableFunc(got[i], func(a, b T) int { return cmp.Compare(metric(a), metric(b)) })
+		}
+		*into = got[i]
 	}
 	return nil
 }

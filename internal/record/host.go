@@ -109,13 +109,14 @@ func cpuShare(kinds []string) func(observe.Host, grid) []float64 {
 
 // hostPhase is one column of the charts.
 type hostPhase struct {
+	name   string
 	role   chart.Role
 	nodes  []observe.Host
 	window *[2]float64 // in which all tasks ran
 }
 
-// hostPart shows what the monitor saw of the nodes during the last complete
-// parallel trial of all subjects, and the serial tasks of the same trial; nil
+// hostPart shows what the monitor saw of the nodes during the last complete step
+// of all subjects, of each phase, and the serial tasks of the same trial; nil
 // where nothing was watched.
 func hostPart(run *observe.Run, workload string) *doc.Section {
 	if run.Need(observe.Hosts) != nil { // run.Err tells
@@ -154,39 +155,66 @@ func hostPart(run *observe.Run, workload string) *doc.Section {
 	return s
 }
 
-// hostPhases chooses what is shown, and says so.
+// hostPhases chooses what is shown, and says so: of each phase in which several
+// work at once the last step with the most subjects, and beside the first of
+// them the tasks of its trial that ran alone.
 func hostPhases(run *observe.Run, workload string) (phases []hostPhase, words string) {
-	var parallel *model.Step
-	most := observe.Fleet(run.Steps())[workload]
+	var order []model.Phase
+	last := make(map[model.Phase]*model.Step)
+	most := make(map[model.Phase]int)
 	for _, s := range run.Steps() {
-		if s.Workload == workload && s.Phase == model.Parallel && len(observe.Subjects(s)) == most && watched(run.Accepted(s.ID)) {
-			parallel = &s
+		// A search may have lost nodes before its first complete step.
+		counts := s.Phase == model.Parallel || s.Phase != model.Serial && watched(run.Accepted(s.ID))
+		if s.Workload == workload && counts {
+			most[s.Phase] = max(most[s.Phase], len(observe.Subjects(s)))
 		}
 	}
-	serial := serialPhase(run, workload, parallel)
-	if len(serial.nodes) > 0 {
+	for _, s := range run.Steps() {
+		if s.Workload == workload && s.Phase != model.Serial && len(observe.Subjects(s)) == most[s.Phase] && watched(run.Accepted(s.ID)) {
+			if last[s.Phase] == nil {
+				order = append(order, s.Phase)
+			}
+			last[s.Phase] = &s
+		}
+	}
+	var first *model.Step
+	if len(order) > 0 {
+		first = last[order[0]]
+	}
+	if serial := serialPhase(run, workload, first); len(serial.nodes) > 0 {
 		phases = append(phases, serial)
 	}
-	if parallel == nil {
+	if first == nil {
 		return phases, "Only tasks alone were watched; each at its own start."
 	}
-	results := run.Accepted(parallel.ID)
-	zero := startOf(*parallel, results)
-	p := hostPhase{role: chart.Parallel, nodes: onePerNode(*parallel, results, zero), window: commonWindow(run, *parallel, zero)}
-	if len(serial.nodes) > 0 {
-		align(run.Nodes(), &phases[0], &p)
+	for _, phase := range order {
+		s := *last[phase]
+		results := run.Accepted(s.ID)
+		zero := startOf(s, results)
+		phases = append(phases, hostPhase{
+			name: string(phase), role: chart.Parallel, nodes: onePerNode(s, results, zero), window: commonWindow(run, s, zero),
+		})
+		if words != "" {
+			words += "; "
+		}
+		if phase == model.Parallel {
+			words += fmt.Sprintf("Parallel trial %d", s.Trial)
+		} else {
+			words += fmt.Sprintf("Step %d (%s)", s.Number+1, phase)
+		}
+		words += fmt.Sprintf(", the last complete one with all %s", num.Count(most[phase], string(s.Of())))
 	}
-	words = fmt.Sprintf("Parallel trial %d, the last complete one with all %s", parallel.Trial, num.Count(most, string(parallel.Of())))
-	if len(serial.nodes) > 0 {
+	align(run.Nodes(), phases)
+	if phases[0].role == chart.Serial {
 		words += "; beside it the serial tasks of the same trial, each node at its own start"
 	}
-	return append(phases, p), words + ". 0 s is the agreed start; the common window is shaded."
+	return phases, words + ". 0 s is the agreed start; the common window is shaded."
 }
 
 // serialPhase collects the nodes alone in the trial of a parallel step, or in
 // all trials where there is none.
 func serialPhase(run *observe.Run, workload string, parallel *model.Step) hostPhase {
-	p := hostPhase{role: chart.Serial}
+	p := hostPhase{name: string(model.Serial), role: chart.Serial}
 	for _, s := range run.Steps() {
 		results := run.Accepted(s.ID)
 		if s.Workload != workload || s.Phase != model.Serial || parallel != nil && s.Trial != parallel.Trial || !watched(results) {
@@ -227,16 +255,11 @@ func startOf(s model.Step, results []model.Result) time.Time {
 // commonWindow is the time in which all measuring tasks were running; nil where
 // there is none.
 func commonWindow(run *observe.Run, s model.Step, zero time.Time) *[2]float64 {
-	var times observe.Times
-	for _, r := range run.Measured(s) {
-		if !r.Started.IsZero() && !r.Ended.Before(r.Started) {
-			times.Add(r.Started, r.Ended)
-		}
-	}
-	if !times.FirstEnd.After(times.LastStart) {
+	common := run.Times(s).Common()
+	if common.Length() <= 0 {
 		return nil
 	}
-	return &[2]float64{times.LastStart.Sub(zero).Seconds(), times.FirstEnd.Sub(zero).Seconds()}
+	return &[2]float64{common.Start.Sub(zero).Seconds(), common.End.Sub(zero).Seconds()}
 }
 
 // onePerNode has each node once, in the order of the tasks: a node that
@@ -260,24 +283,24 @@ func onePerNode(s model.Step, results []model.Result, zero time.Time) []observe.
 // align gives phases the same nodes in the order of the fleet, so that a node
 // has one colour. A node that was not watched in a phase has nothing to draw
 // there.
-func align(fleet []model.Node, phases ...*hostPhase) {
+func align(fleet []model.Node, phases []hostPhase) {
 	var names []model.NodeID
 	for _, n := range fleet {
-		if slices.ContainsFunc(phases, func(p *hostPhase) bool {
+		if slices.ContainsFunc(phases, func(p hostPhase) bool {
 			return slices.ContainsFunc(p.nodes, func(h observe.Host) bool { return h.Node == n.ID })
 		}) {
 			names = append(names, n.ID)
 		}
 	}
-	for _, p := range phases {
+	for k := range phases {
 		nodes := make([]observe.Host, len(names))
 		for i, name := range names {
 			nodes[i].Node = name
-			if k := slices.IndexFunc(p.nodes, func(n observe.Host) bool { return n.Node == name }); k >= 0 {
-				nodes[i] = p.nodes[k]
+			if at := slices.IndexFunc(phases[k].nodes, func(n observe.Host) bool { return n.Node == name }); at >= 0 {
+				nodes[i] = phases[k].nodes[at]
 			}
 		}
-		p.nodes = nodes
+		phases[k].nodes = nodes
 	}
 }
 
@@ -336,9 +359,9 @@ func hostFigures(phases []hostPhase, g grid, workload string) (out []doc.Block, 
 				}
 				names, lines = append(names, string(n.Node)), append(lines, line)
 			}
-			c := hostChart(panel.title+" of the nodes over time, "+workload+", "+string(p.role), panel.unit, panel.top, p)
+			c := hostChart(panel.title+" of the nodes over time, "+workload+", "+p.name, panel.unit, panel.top, p)
 			c.Layers = append(c.Layers, chart.Steps(g.edges(), names, lines)...)
-			f.Panels = append(f.Panels, doc.Panel{Title: string(p.role), Role: p.role, Chart: c})
+			f.Panels = append(f.Panels, doc.Panel{Title: p.name, Role: p.role, Chart: c})
 		}
 		switch {
 		case known && happened:
@@ -372,7 +395,7 @@ func cpuFigure(phases []hostPhase, g grid, workload string) *doc.Figure {
 	known := false
 	edges := g.edges()
 	for _, p := range phases {
-		c := hostChart(f.Title+" over time, "+workload+", "+string(p.role), "%", 100, p)
+		c := hostChart(f.Title+" over time, "+workload+", "+p.name, "%", 100, p)
 		for _, l := range cpuLayers {
 			line := meanShare(p.nodes, g, l.kinds)
 			known = known || line != nil
@@ -380,7 +403,7 @@ func cpuFigure(phases []hostPhase, g grid, workload string) *doc.Figure {
 				Mark: chart.Band, Name: "CPU: " + l.name, Role: l.role, Stack: true, X: edges[:len(edges)-1], X2: edges[1:], Y2: line,
 			})
 		}
-		f.Panels = append(f.Panels, doc.Panel{Title: string(p.role), Role: p.role, Chart: c})
+		f.Panels = append(f.Panels, doc.Panel{Title: p.name, Role: p.role, Chart: c})
 	}
 	if !known {
 		return nil

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -117,6 +118,30 @@ func TestHostPhasesSkipInvalidTrials(t *testing.T) {
 
 // TestHostGridIsBounded: what is drawn of a node is bounded, however long the
 // task.
+// TestHostPhasesOfASearch: a run that searches shows its hosts.
+func TestHostPhasesOfASearch(t *testing.T) {
+	d := labCase()
+	d.Steps = slices.DeleteFunc(d.Steps, func(s model.Step) bool { return s.Phase == model.Serial })
+	last := 0
+	for i := range d.Steps {
+		if s := &d.Steps[i]; s.Workload == "network" {
+			s.Phase = model.Search
+			if len(s.Tasks) == 8 {
+				last = s.Number + 1
+			}
+		}
+	}
+	run := observe.Of(d)
+	phases, words := hostPhases(run, "network")
+	want := fmt.Sprintf("Step %d (search), the last complete one with all 4 pairs. 0 s is the agreed start; the common window is shaded.", last)
+	if words != want || len(phases) != 1 || len(phases[0].nodes) != 8 || phases[0].window == nil {
+		t.Errorf("%d phases, %q; want one with 8 nodes and its window, %q", len(phases), words, want)
+	}
+	if f := figureOf(t, run, "network", "Network, receiving"); len(f.Panels) != 1 || f.Panels[0].Title != "search" {
+		t.Errorf("panels %+v, want one of the search", f.Panels)
+	}
+}
+
 func TestHostGridIsBounded(t *testing.T) {
 	for _, nodes := range []int{1, 4, 8, 20} {
 		d := (&simLab{nodes: nodes, trials: 1, seconds: 900, loads: labLoads()[2:3]}).build()

@@ -92,10 +92,7 @@ func Warnings(run *observe.Run) []doc.Warning {
 	if text := differText(run.Nodes()); text != "" {
 		warn(text, "#nodes", "nodes")
 	}
-	for _, d := range run.Disturbances() {
-		out = append(out, doc.Warning{Text: d.Text})
-	}
-	return out
+	return append(out, doc.Warnings(v.Warnings)...)
 }
 
 // Sections are the parts of a run's page that no question owns.

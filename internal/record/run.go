@@ -25,6 +25,8 @@ type Overview struct {
 	Steps  []stepView     `json:"steps"`
 	Failed []failure      `json:"failed"` // of every attempt, in order
 	Events []model.Event  `json:"events"` // warnings and problems
+	// Warnings are what else disturbed the nodes while the run was measured.
+	Warnings []string `json:"warnings,omitempty"`
 	// Searches are what a run that searches has found so far.
 	Searches json.RawMessage `json:"searches,omitempty"`
 }
@@ -93,6 +95,9 @@ func NewOverview(run *observe.Run) Overview {
 			v.Events = append(v.Events, e)
 		}
 	}
+	for _, d := range run.Disturbances() {
+		v.Warnings = append(v.Warnings, d.Text)
+	}
 	return v
 }
 
@@ -111,17 +116,17 @@ func newStepView(s model.Step, results []model.Result) stepView {
 			continue
 		}
 		v.Outcomes[r.Outcome]++
-		if !serving[r.Task] && !r.Started.IsZero() && !r.Ended.Before(r.Started) {
+		if !serving[r.Task] {
 			times.Add(r.Started, r.Ended)
 		}
 	}
-	if times.FirstStart.IsZero() {
+	if times.N == 0 {
 		return v
 	}
 	seconds := times.LastEnd.Sub(times.FirstStart).Seconds()
 	v.Started, v.Seconds = times.FirstStart, &seconds
 	if s.Phase == model.Parallel {
-		skew := float64(times.LastStart.Sub(times.FirstStart)) / float64(time.Millisecond)
+		skew := float64(times.Skew()) / float64(time.Millisecond)
 		v.SkewMS = &skew
 	}
 	return v
@@ -197,7 +202,7 @@ func (v Overview) Document() *doc.Document {
 	r := v.Run
 	d := &doc.Document{
 		Title: fmt.Sprintf("Run %s  %s", r.ID, r.Name), Verdict: stateTag(r.State),
-		About: v.about(), Data: stepsTable(v.Steps),
+		About: v.about(), Warnings: doc.Warnings(v.Warnings), Data: stepsTable(v.Steps),
 	}
 	if len(v.Steps) > 0 {
 		d.Sections = append(d.Sections, doc.Section{ID: "steps", Blocks: []doc.Block{{Table: stepsTable(v.Steps)}}})

@@ -30,6 +30,9 @@ type Reader interface {
 	// Data returns all that is stored of a run, artifact contents apart. It is
 	// to be read only: series of one result share offsets.
 	Data(ctx context.Context, id model.RunID) (model.RunData, error)
+	// Printed returns a run without what is large but for what its tasks printed:
+	// Heads of all steps with the texts of Stdout and Stderr.
+	Printed(ctx context.Context, id model.RunID) (model.RunData, error)
 	// Artifact returns the content of one artifact.
 	Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error)
 }
@@ -127,5 +130,8 @@ type Store interface {
 	// nodes, those steps and their results, without events and artifacts. It
 	// takes as long as there is to read, however many steps the run has.
 	DataFrom(ctx context.Context, id model.RunID, from int) (model.RunData, error)
+	// Head returns what is stored of one attempt at a task, as Heads does, or
+	// model.ErrNotFound.
+	Head(ctx context.Context, task model.TaskID, attempt int) (model.Result, error)
 	Close() error
 }

@@ -45,7 +45,8 @@ func startColumns(t *testing.T, e env) Fixture {
 	return f
 }
 
-// testHeads: heads are the run without what is large.
+// testHeads: heads are the run without what is large, alone or all, and with
+// what was printed.
 func testHeads(t *testing.T, e env) {
 	f := startColumns(t, e)
 	for from := range len(f.Steps) + 1 {
@@ -53,7 +54,19 @@ func testHeads(t *testing.T, e env) {
 		must(t, err)
 		for i := range want.Results {
 			r := &want.Results[i]
-			r.Stdout.Text, r.Stderr.Text, r.Series, r.Host, r.Histograms = "", "", nil, nil, nil
+			r.Series, r.Host, r.Histograms = nil, nil, nil
+		}
+		if from == 0 {
+			got, err := e.s.Printed(e.ctx, f.Run.ID)
+			must(t, err)
+			diff(t, "heads with what was printed", want, got)
+		}
+		for i := range want.Results {
+			r := &want.Results[i]
+			r.Stdout.Text, r.Stderr.Text = "", ""
+			got, err := e.s.Head(e.ctx, r.Task, r.Attempt)
+			must(t, err)
+			diff(t, "one head", *r, got)
 		}
 		got, err := e.s.Heads(e.ctx, f.Run.ID, from)
 		must(t, err)

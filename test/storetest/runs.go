@@ -24,6 +24,8 @@ func testNothingYet(t *testing.T, e env) {
 		"Run latest":       func() error { _, err := e.s.Run(e.ctx, "latest"); return err },
 		"Run":              func() error { _, err := e.s.Run(e.ctx, string(f.Run.ID)); return err },
 		"Data":             func() error { _, err := e.s.Data(e.ctx, f.Run.ID); return err },
+		"Printed":          func() error { _, err := e.s.Printed(e.ctx, f.Run.ID); return err },
+		"Head":             func() error { _, err := e.s.Head(e.ctx, f.Steps[0].Tasks[0].ID, 1); return err },
 		"Artifact":         func() error { _, err := e.s.Artifact(e.ctx, f.Steps[0].Tasks[0].ID, 1, "stdout"); return err },
 		"SetRunState":      func() error { return e.s.SetRunState(e.ctx, f.Run.ID, model.RunDone, "", epoch) },
 		"PutRunNodes":      func() error { return e.s.PutRunNodes(e.ctx, f.Run.ID, f.Nodes) },

@@ -18,7 +18,7 @@ import (
 // and position of the task; events in the order in which they were added.
 func (s *Store) Data(ctx context.Context, id model.RunID) (model.RunData, error) {
 	return read(ctx, s, fmt.Sprintf("reading run %s", id), func(tx *sql.Tx) (d model.RunData, err error) {
-		if d, err = s.readSteps(ctx, tx, id, 0, true); err != nil {
+		if d, err = s.readSteps(ctx, tx, id, 0, whole); err != nil {
 			return d, err
 		}
 		if d.Events, err = s.selectEvents(ctx, tx, id); err != nil {
@@ -32,13 +32,45 @@ func (s *Store) Data(ctx context.Context, id model.RunID) (model.RunData, error)
 // DataFrom implements store.Store. Steps and results are found by an index, so
 // that the time it takes does not depend on how many come before.
 func (s *Store) DataFrom(ctx context.Context, id model.RunID, from int) (model.RunData, error) {
-	return s.stepsFrom(ctx, id, from, true)
+	return s.stepsFrom(ctx, id, from, whole)
 }
 
 // Heads implements store.Columns.
 func (s *Store) Heads(ctx context.Context, id model.RunID, from int) (model.RunData, error) {
-	return s.stepsFrom(ctx, id, from, false)
+	return s.stepsFrom(ctx, id, from, heads)
 }
+
+// Printed implements store.Reader.
+func (s *Store) Printed(ctx context.Context, id model.RunID) (model.RunData, error) {
+	return s.stepsFrom(ctx, id, 0, printed)
+}
+
+// Head implements store.Store.
+func (s *Store) Head(ctx context.Context, task model.TaskID, attempt int) (model.Result, error) {
+	doing := fmt.Sprintf("reading the result %s#%d", task, attempt)
+	return read(ctx, s, doing, func(tx *sql.Tx) (r model.Result, err error) {
+		var w wire
+		err = s.each(ctx, tx, func(rows *sql.Rows) error {
+			_, err := s.scanResult(rows, &w, &r, (*text)(&r.Step))
+			return err
+		}, `SELECT r.id, r.task, r.attempt, s.id, r.node, r.outcome, r.started, r.ended, r.body, NULL
+			FROM results r JOIN steps s ON s.run = r.run AND s.number = r.step WHERE r.task = ? AND r.attempt = ?`, text(task), attempt)
+		if r.Run = task.Run(); err == nil && r.Task == "" {
+			err = model.ErrNotFound
+		}
+		return r, err
+	})
+}
+
+// extent is how much of results is read.
+type extent int
+
+// Results without what is large, with what was printed, with points as well.
+const (
+	heads extent = iota
+	printed
+	whole
+)
 
 // Events implements store.Columns.
 func (s *Store) Events(ctx context.Context, id model.RunID) ([]model.Event, error) {
@@ -50,15 +82,15 @@ func (s *Store) Events(ctx context.Context, id model.RunID) ([]model.Event, erro
 	})
 }
 
-func (s *Store) stepsFrom(ctx context.Context, id model.RunID, from int, whole bool) (model.RunData, error) {
+func (s *Store) stepsFrom(ctx context.Context, id model.RunID, from int, much extent) (model.RunData, error) {
 	return read(ctx, s, fmt.Sprintf("reading run %s from step %d on", id, from), func(tx *sql.Tx) (model.RunData, error) {
-		return s.readSteps(ctx, tx, id, from, whole)
+		return s.readSteps(ctx, tx, id, from, much)
 	})
 }
 
-// readSteps reads steps with their results, whole or without output and
-// points, and the run and nodes they belong to.
-func (s *Store) readSteps(ctx context.Context, tx *sql.Tx, id model.RunID, from int, whole bool) (d model.RunData, err error) {
+// readSteps reads steps with so much of their results, and the run and nodes
+// they belong to.
+func (s *Store) readSteps(ctx context.Context, tx *sql.Tx, id model.RunID, from int, much extent) (d model.RunData, err error) {
 	if d.Run, err = s.runByID(ctx, tx, string(id)); err != nil {
 		return d, err
 	}
@@ -70,7 +102,7 @@ func (s *Store) readSteps(ctx context.Context, tx *sql.Tx, id model.RunID, from 
 		return d, err
 	}
 	var index map[int64]*model.Result
-	if d.Results, index, err = s.selectResults(ctx, tx, id, d.Steps, whole); err != nil || !whole {
+	if d.Results, index, err = s.selectResults(ctx, tx, id, d.Steps, much); err != nil || much < whole {
 		return d, err
 	}
 	return d, s.addPoints(ctx, tx, id, from, index)
@@ -78,36 +110,26 @@ func (s *Store) readSteps(ctx context.Context, tx *sql.Tx, id model.RunID, from 
 
 // selectResults returns the results of these consecutive steps of a run, and
 // where each is by the number of its row.
-func (s *Store) selectResults(ctx context.Context, tx *sql.Tx, id model.RunID, steps []model.Step, whole bool) (
+func (s *Store) selectResults(ctx context.Context, tx *sql.Tx, id model.RunID, steps []model.Step, much extent) (
 	results []model.Result, index map[int64]*model.Result, err error) {
 	results = []model.Result{}
 	if len(steps) == 0 {
 		return results, nil, nil
 	}
 	output := "NULL"
-	if whole {
+	if much >= printed {
 		output = "output"
 	}
 	var numbers []int64
 	var w wire
 	err = s.each(ctx, tx, func(rows *sql.Rows) error {
 		r := model.Result{Run: id}
-		var number int64
 		var step int
-		var body, output sql.RawBytes
-		err := rows.Scan(&number, (*text)(&r.Task), &r.Attempt, &step, (*text)(&r.Node), (*text)(&r.Outcome),
-			(*instant)(&r.Started), (*instant)(&r.Ended), &body, &output)
+		number, err := s.scanResult(rows, &w, &r, &step)
 		if err != nil {
 			return err
 		}
 		r.Step = steps[step-steps[0].Number].ID
-		err = readRecord(s.codec, &w, body, &r, layoutBody)
-		if err == nil && len(output) > 0 {
-			err = readRecord(s.codec, &w, output, &r, layoutTexts)
-		}
-		if err != nil {
-			return fmt.Errorf("result %s#%d: %w", r.Task, r.Attempt, err)
-		}
 		results, numbers = append(results, r), append(numbers, number)
 		return nil
 	}, `SELECT id, task, attempt, step, node, outcome, started, ended, body, `+output+` FROM results
@@ -118,6 +140,25 @@ func (s *Store) selectResults(ctx context.Context, tx *sql.Tx, id model.RunID, s
 		index[number] = &results[i]
 	}
 	return results, index, err
+}
+
+// scanResult reads a row of results: the number of the row, the columns up to
+// body and, unless it is NULL, the output. step takes the column of the step.
+func (s *Store) scanResult(rows *sql.Rows, w *wire, r *model.Result, step any) (number int64, err error) {
+	var body, output sql.RawBytes
+	err = rows.Scan(&number, (*text)(&r.Task), &r.Attempt, step, (*text)(&r.Node), (*text)(&r.Outcome),
+		(*instant)(&r.Started), (*instant)(&r.Ended), &body, &output)
+	if err != nil {
+		return 0, err
+	}
+	err = readRecord(s.codec, w, body, r, layoutBody)
+	if err == nil && len(output) > 0 {
+		err = readRecord(s.codec, w, output, r, layoutTexts)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("result %s#%d: %w", r.Task, r.Attempt, err)
+	}
+	return number, nil
 }
 
 // addPoints reads the points of all results of a run from a step on.

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -112,7 +113,7 @@ func failure(s model.Step, results []model.Result) string {
 
 // searchesOf computes what the searches of a run have found.
 func searchesOf(run *observe.Run) ([]Search, error) {
-	if err := run.Need(observe.Hosts, observe.Histograms); err != nil {
+	if err := errors.Join(run.Need(observe.Hosts, load.Recordings...), run.Need(observe.Histograms)); err != nil {
 		return nil, err
 	}
 	all, err := measuredIn(run)

@@ -293,7 +293,7 @@ func processorOf(f evaluation.Finding, run *observe.Run) (processor, error) {
 	if run == nil {
 		return processor{}, fmt.Errorf("the processor time of %s is unknown", f.Workload)
 	}
-	if err := run.Need(observe.Hosts); err != nil {
+	if err := run.Need(observe.Hosts, slices.Concat(meters[0].alternatives...)...); err != nil {
 		return processor{}, err
 	}
 	rates := meters[0].ratesOf(run, f.Workload)

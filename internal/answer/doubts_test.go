@@ -1,0 +1,53 @@
+package answer
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/doc"
+)
+
+var someDoubts = []doubt{{"w", "w: 4 % <stolen>"}, {"v", "v: swapped"}, {"", "run X: swapped"}}
+
+// TestDoubtResult: warnings are added to results of every form, each once, and
+// nothing else of them changes.
+func TestDoubtResult(t *testing.T) {
+	for _, c := range []struct{ name, result, want string }{
+		{"an object without warnings", `{"b":1.50,"a":"<x>"}`, `{"b":1.50,"a":"<x>","warnings":["w: 4 % <stolen>","v: swapped","run X: swapped"]}`},
+		{"an empty one", `{}`, `{"warnings":["w: 4 % <stolen>","v: swapped","run X: swapped"]}`},
+		{"one with some", `{"warnings":["few","v: swapped"],"a":{"warnings":[]}}`, `{"warnings":["few","v: swapped","w: 4 % <stolen>","run X: swapped"],"a":{"warnings":[]}}`},
+		{"none yet", `{"a":1,"warnings":null}`, `{"a":1,"warnings":["w: 4 % <stolen>","v: swapped","run X: swapped"]}`},
+		{"of one workload", `{"workload":"v","warnings":[]}`, `{"workload":"v","warnings":["v: swapped","run X: swapped"]}`},
+		{"a list", `[{"workload":"w","warnings":["few"]},{"workload":"u"}]`, `[{"workload":"w","warnings":["few","w: 4 % <stolen>","run X: swapped"]},{"workload":"u","warnings":["run X: swapped"]}]`},
+		{"an empty list", `[]`, `[]`},
+		{"warnings of another form", `{"warnings":[{"code":1}]}`, `{"warnings":[{"code":1}]}`},
+		{"a number", `17`, `17`},
+	} {
+		got, err := doubtResult(json.RawMessage(c.result), someDoubts)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: doubtResult(%s) = %s, %v, want %s", c.name, c.result, got, err, c.want)
+		}
+		if got, err := doubtResult(json.RawMessage(c.result), nil); err != nil || string(got) != c.result {
+			t.Errorf("%s: without doubts it becomes %s, %v", c.name, got, err)
+		}
+	}
+}
+
+// TestDoubtTable: the column of warnings has what concerns the row's workload.
+func TestDoubtTable(t *testing.T) {
+	table := &doc.Table{Columns: doc.ForPrograms("workload", "warnings")}
+	table.Add(doc.Values("w", "few; run X: swapped")...)
+	table.Add(doc.Values("v", "")...)
+	doubtTable(table, someDoubts)
+	var got []any
+	for _, r := range table.Rows {
+		got = append(got, r.Cells[1].Value)
+	}
+	if diff := cmp.Diff([]any{"few; run X: swapped; w: 4 % <stolen>", "v: swapped; run X: swapped"}, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	doubtTable(nil, someDoubts)
+	doubtTable(&doc.Table{Columns: doc.ForPrograms("a")}, someDoubts)
+}
