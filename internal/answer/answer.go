@@ -130,7 +130,7 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if named != nil && named.Kind == q.Study {
 		s = named.Study
 	}
-	if err := Set(s, q.Params); err != nil {
+	if err := Set(a.Kinds.Studies, s, q.Params); err != nil {
 		return Answer{}, err
 	}
 	result, err := s.Analyze(ctx, runs.input())
@@ -152,7 +152,7 @@ func WithoutRun(ctx context.Context, kind study.Kind, q Question, name string, t
 
 func withoutRun(ctx context.Context, kind study.Kind, q Question, open opener, name string, table io.Reader) (Answer, error) {
 	s := kind.New()
-	if err := Set(s, q.Params); err != nil {
+	if err := Set(study.Registry{kind}, s, q.Params); err != nil {
 		return Answer{}, err
 	}
 	runs := &reading{open: open}
@@ -203,10 +203,10 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// Set puts given parameters over those of a study and validates all of them:
-// what it does not take is a model.ErrUsage.
-func Set(s study.Study, params map[string]json.RawMessage) error {
-	err := experiment.Fill(s, params)
+// Set puts given parameters over those of a study, one of all that there are,
+// and validates them: what it does not take is a model.ErrUsage.
+func Set(all study.Registry, s study.Study, params map[string]json.RawMessage) error {
+	err := experiment.Fill(s, params, all)
 	if err == nil {
 		err = s.Validate()
 	}

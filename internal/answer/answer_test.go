@@ -251,7 +251,7 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s: gate %v, want one: %v", c.name, got.Gate, c.threshold)
 		}
 	}
-	if err := answer.Set(heatKind().New(), params("fail_above", "-1")); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "--fail-heat: must be") {
+	if err := answer.Set(nil, heatKind().New(), params("fail_above", "-1")); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "--fail-heat: must be") {
 		t.Errorf("Check = %v, want the problem as a model.ErrUsage", err)
 	}
 }

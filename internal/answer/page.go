@@ -130,7 +130,7 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted
 		if named != nil {
 			s = named.Study
 		}
-		if err := Set(s, params[kind.Name]); err != nil {
+		if err := Set(a.Kinds.Studies, s, params[kind.Name]); err != nil {
 			return t, err
 		}
 		runs := &reading{open: a.open, main: run}

@@ -66,18 +66,7 @@ func checkNodes(exp *experiment.Experiment) error {
 		return nil
 	}
 	_, err := design.Build(exp, newRunID(), nodes)
-	return atPlace(exp, err)
-}
-
-// atPlace gives the errors of a plan their places in the file.
-func atPlace(exp *experiment.Experiment, err error) error {
-	all := model.Single(err)
-	for i, one := range all {
-		if key, ok := errors.AsType[*model.InputError](one); ok && key.File == "" && key.Path != "" {
-			all[i] = exp.Refusal(strings.Split(key.Path, "."), key.Problem, key.Allowed)
-		}
-	}
-	return errors.Join(all...)
+	return err
 }
 
 func (c *common) schemaCommand() *cobra.Command {

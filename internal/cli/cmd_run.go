@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/scalebench/scalebench/internal/fleet/local"
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -131,10 +131,10 @@ func looksLikeJob(text []byte) bool {
 func (c *common) printPlan(exp *experiment.Experiment) error {
 	p, err := design.Build(exp, newRunID(), c.planNodes(exp))
 	if err != nil {
-		return atPlace(exp, err)
+		return err
 	}
 	if exp.Seed == nil && len(p.Steps) > 0 {
-		c.say("the file sets no seed: this serial order is an example; the run draws its own order and records it")
+		c.say("the file sets no seed: this order is an example; the run draws its own order and records it")
 	}
 	if c.formatFlag == "json" {
 		return render.JSON(c.env.Stdout, p)
@@ -153,7 +153,12 @@ func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
 	}
 	n := exp.Fleet.Size()
 	if n == 0 {
-		n = max(2, slices.Max(append(exp.Sizes, 0)))
+		n = 2
+		for _, d := range exp.Designers {
+			if s, ok := d.Designer.(study.Sized); ok {
+				n = max(n, s.LeastSubjects())
+			}
+		}
 		c.say("the number of agents is unknown before the run; this plan assumes %d", n)
 	}
 	form := fmt.Sprintf("agent-%%0%dd", max(2, len(strconv.Itoa(n))))

@@ -78,7 +78,7 @@ func (g gates) given() (answer.Params, error) {
 		if len(some) == 0 {
 			continue
 		}
-		err = answer.Set(x.kind.New(), some)
+		err = answer.Set(Studies(), x.kind.New(), some)
 		for key := range some {
 			if err == nil {
 				taken[key] = true
@@ -118,7 +118,7 @@ func (g gates) fit(exp *experiment.Experiment) error {
 	case own != nil && params[own.Kind] == nil:
 		return fmt.Errorf("%w: %s does not apply to the file's study %s; leave it out", model.ErrUsage, g.flag(), own.Kind)
 	case own != nil:
-		return answer.Set(own.Study, params[own.Kind])
+		return answer.Set(Studies(), own.Study, params[own.Kind])
 	}
 	var unfit error
 	for _, x := range g {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,107 +17,40 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
-// maxTasks bounds a plan: more is a slip of the pen, and would not fit the
+// maxTasks bounds a design: more is a slip of the pen, and would not fit the
 // memory of the server.
 const maxTasks = 1_000_000
 
 // Build lays out an experiment on these nodes. It fails with model.ErrUsage
-// when the nodes cannot make a fleet, or there would be unreasonably many
-// steps. Keys that these nodes do not suit are [*model.InputError] values, all
-// of them joined.
+// when the nodes cannot make a fleet, a study designs what they cannot do, or
+// there would be unreasonably many tasks. What is about keys of the file has its
+// place there; all that the nodes do not suit comes at once.
 func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Design, error) {
-	b, err := newBuilder(exp, run, nodes)
+	b, designs, err := begin(exp, run, nodes)
 	if err != nil {
 		return Design{}, err
 	}
 	d := Design{Run: run, Name: exp.Name, Kind: model.KindExperiment, Seed: b.setup.Seed, Nodes: model.NodeIDs(b.setup.Nodes)}
-	designs, err := b.designs()
-	if err != nil {
-		return Design{}, err
-	}
 	for _, design := range designs {
-		if later, ok := design.(study.Sequential); ok {
-			d.Searches = append(d.Searches, later.Outlook()...)
+		if !study.IsFixed(design.Design) {
+			if f, ok := design.Design.(study.Forecaster); ok {
+				d.Searches = append(d.Searches, f.Outlook()...)
+			}
+			d.Later = append(d.Later, design.study)
 			continue
 		}
 		treatments, err := design.Next(observe.Of(model.RunData{Run: model.Run{ID: run}, Nodes: b.setup.Nodes}))
 		if err != nil {
 			return Design{}, err
 		}
-		for _, t := range treatments {
-			if step, ok := b.step(t, len(d.Steps)); ok {
-				d.Steps = append(d.Steps, step)
-			}
-		}
-	}
-	d.Estimate = estimate(d.Steps, b.workloads)
-	return d, nil
-}
-
-// Sequence lays out the steps of a run that results decide, as it goes.
-type Sequence struct {
-	b       *builder
-	designs []study.Sequential // those that are not over
-	told    int
-}
-
-// NewSequence begins with what is to be decided in a run of exp on these nodes,
-// which has not been told of anything yet.
-func NewSequence(exp *experiment.Experiment, run model.Run, nodes []model.Node) (*Sequence, error) {
-	b, err := newBuilder(exp, run.ID, nodes)
-	if err != nil {
-		return nil, err
-	}
-	s := &Sequence{b: b}
-	designs, err := b.designs()
-	if err != nil {
-		return nil, err
-	}
-	for _, design := range designs {
-		if later, ok := design.(study.Sequential); ok {
-			s.designs = append(s.designs, later)
-		}
-	}
-	return s, nil
-}
-
-// Told is how many steps of the run have been taken into account: the number of
-// the first one that Next has to be told of.
-func (s *Sequence) Told() int { return s.told }
-
-// Lost names all nodes that are lost for good.
-func (s *Sequence) Lost(nodes []model.NodeID) {
-	for _, d := range s.designs {
-		d.Lost(nodes)
-	}
-}
-
-// Next is what comes next: the steps, when they may begin at the earliest, and
-// a line about the latest step. There are no steps when everything is over.
-// seen holds the steps from number Told on, all of which are over.
-func (s *Sequence) Next(seen *observe.Run) (steps []model.Step, after time.Time, latest string, err error) {
-	s.told += len(seen.Steps())
-	for ; len(s.designs) > 0; s.designs = s.designs[1:] {
-		d := s.designs[0]
-		treatments, err := d.Next(seen)
+		steps, err := b.steps(design.study, treatments, len(d.Steps))
 		if err != nil {
-			return nil, time.Time{}, "", err
+			return Design{}, err
 		}
-		if latest == "" {
-			latest = d.Latest()
-		}
-		for _, t := range treatments {
-			if step, ok := s.b.step(t, s.told+len(steps)); ok {
-				steps = append(steps, step)
-				after = t.NotBefore
-			}
-		}
-		if len(steps) > 0 {
-			return steps, after, latest, nil
-		}
-		seen = observe.Of(model.RunData{Run: seen.Run(), Nodes: seen.Nodes()}) // the others are told of their own steps only
+		d.Steps = append(d.Steps, steps...)
 	}
-	return nil, time.Time{}, latest, nil
+	d.Estimate = estimate(d.Steps, b.times)
+	return d, nil
 }
 
 // refused is what is wrong with the input as a whole.
@@ -152,126 +86,247 @@ func seedOf(exp *experiment.Experiment, run model.RunID) int64 {
 	return int64(h.Sum64() >> 11)
 }
 
+// builder turns treatments into steps.
 type builder struct {
 	exp       *experiment.Experiment
 	run       model.RunID
 	setup     study.Setup
-	workloads map[string]prepared // by name
+	workloads map[string]*prepared
+	times     map[model.StepID]time.Duration // of one task; 0 is unknown
+	tasks     int                            // that were built
 }
 
 // prepared is what is the same in all steps of a workload.
 type prepared struct {
-	spec     model.Spec
-	time     time.Duration // of one task; 0 is unknown
+	experiment.Workload
+	index    int // in the file
 	subjects []subject
-	shares   bool // the tasks of a step offer one load together
+	// alike is how many subjects are active at once in steps that offer the load
+	// of the parameters together; 0 before the first.
+	alike int
+}
+
+// designed is the design of a study.
+type designed struct {
+	study.Design
+	study string
+}
+
+// begin prepares an experiment for these nodes and asks its studies for their
+// designs.
+func begin(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (*builder, []designed, error) {
+	b, err := newBuilder(exp, run, nodes)
+	if err != nil {
+		return nil, nil, exp.Place(err)
+	}
+	var all []designed
+	for _, designer := range exp.Designers {
+		d, err := designer.Design(b.setup)
+		if err != nil {
+			for _, one := range model.Single(err) {
+				if key, ok := errors.AsType[*model.InputError](one); ok && key.Path != "" {
+					key.Path = designer.In(key.Path)
+				}
+			}
+			return nil, nil, exp.Place(err)
+		}
+		all = append(all, designed{d, designer.Kind})
+	}
+	return b, all, nil
 }
 
 func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (*builder, error) {
 	if _, err := checkNodes(model.NodeIDs(nodes)); err != nil {
 		return nil, err
 	}
-	if n := len(nodes) * exp.Trials * len(exp.Workloads) * (len(exp.Evaluations) + len(exp.Sizes)); n > maxTasks {
-		return nil, refused("%d nodes x %d trials x %d workloads x %d evaluations make %d tasks, and the limit is %d",
-			len(nodes), exp.Trials, len(exp.Workloads), len(exp.Evaluations)+len(exp.Sizes), n, maxTasks)
+	if n := len(nodes) * exp.Trials * len(exp.Workloads); n > maxTasks { // before anything so large is laid out
+		return nil, refused("%d nodes x %d trials x %d workloads make %d tasks, and the limit is %d", len(nodes), exp.Trials, len(exp.Workloads), n, maxTasks)
 	}
-	b := &builder{exp: exp, run: run, workloads: map[string]prepared{}}
+	b := &builder{exp: exp, run: run, workloads: map[string]*prepared{}, times: map[model.StepID]time.Duration{}}
 	b.setup = study.Setup{
 		Nodes:  slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) }),
-		Trials: exp.Trials, Every: exp.Every.Std(), Seed: seedOf(exp, run), Phases: exp.Evaluations,
+		Trials: exp.Trials, Seed: seedOf(exp, run), Phases: exp.Evaluations,
 	}
 	var errs []error
-	for _, w := range exp.Workloads {
-		if err := b.prepare(w); err != nil {
+	for i, w := range exp.Workloads {
+		p, err := b.prepare(i, w)
+		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		b.setup.Workloads = append(b.setup.Workloads, study.Workload{Name: w.Name, Bench: w.Bench, Subjects: len(b.workloads[w.Name].subjects)})
+		b.workloads[w.Name] = p
+		b.setup.Workloads = append(b.setup.Workloads, study.Workload{Name: w.Name, Bench: w.Bench, Subjects: len(p.subjects)})
 	}
 	return b, errors.Join(errs...)
 }
 
-// designs are those of the experiment's studies. What a study says against its
-// keys is about those below `study` where the file names one.
-func (b *builder) designs() ([]study.Design, error) {
-	var all []study.Design
-	for _, designer := range b.exp.Designers {
-		d, err := designer.Design(b.setup)
-		if key, ok := errors.AsType[*model.InputError](err); ok && key.Path != "" && b.exp.Study != nil {
-			key.Path = "study." + key.Path
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, d)
-	}
-	return all, nil
-}
-
-// step is what the nodes do under a treatment; false where none is left to do
-// it.
-func (b *builder) step(t study.Treatment, number int) (model.Step, bool) {
-	w := b.workloads[t.Workload]
-	active := w.subjects
-	if t.Active != nil {
-		active = make([]subject, len(t.Active))
-		for i, k := range t.Active {
-			active[i] = w.subjects[k]
-		}
-	}
-	active = slices.DeleteFunc(slices.Clone(active), func(s subject) bool {
-		return slices.ContainsFunc(s.nodes, func(n model.NodeID) bool { return slices.Contains(t.Without, n) })
-	})
-	if len(active) == 0 {
-		return model.Step{}, false
-	}
-	s := newStep(b.run, number, t.Phase, t.Workload, t.Trial)
-	s.Barrier = true
-	s.Tasks = tasks(s.ID, active, w.spec)
-	all := t.Active == nil && t.Phase != model.Serial
-	for i := range s.Tasks {
-		spec := &s.Tasks[i].Spec
-		spec.Offer = t.Offer
-		if all && w.shares {
-			spec.Part, spec.Parts = i, len(s.Tasks)
-		}
-	}
-	return s, true
-}
-
-func (b *builder) prepare(w experiment.Workload) error {
-	spec, err := specOf(w, b.exp.Output)
-	if err != nil {
-		return fmt.Errorf("workload %s: %w", w.Name, err)
-	}
+// prepare settles what is the same in all steps of a workload.
+func (b *builder) prepare(i int, w experiment.Workload) (*prepared, error) {
 	at := "workloads." + w.Name + "."
 	nodes := b.setup.Nodes
 	if len(w.On) > 0 {
 		nodes = slices.DeleteFunc(slices.Clone(b.setup.Nodes), func(n model.Node) bool { return !n.Has(w.On) })
 	}
 	if len(nodes) == 0 {
-		return &model.InputError{Path: at + "on", Problem: "no node has " + labelList(w.On), Allowed: labelsOf(b.setup.Nodes)}
+		return nil, &model.InputError{Path: at + "on", Problem: "no node has " + labelList(w.On), Allowed: labelsOf(b.setup.Nodes)}
 	}
 	subjects, bad := subjectsOf(w.Bench, nodes)
 	if bad != nil {
 		bad.Path = at + bad.Path
-		return bad
+		return nil, bad
 	}
-	sharer, ok := w.Bench.(workload.Sharer)
-	shares := ok && sharer.SharesLoad()
-	if b.exp.Has(model.Search) && !shares {
-		return &model.InputError{Path: at + "kind", Problem: fmt.Sprintf("%s offers no load that a search could vary", w.Kind),
-			Allowed: "evaluations: [search] needs a workload of kind load"}
+	params, err := throughJSON(w.Params)
+	w.Params = params
+	return &prepared{Workload: w, index: i, subjects: subjects}, err
+}
+
+// steps are what the nodes do under the treatments of a study, numbered from
+// first on. A treatment under which no node is left to do anything is none.
+func (b *builder) steps(by string, treatments []study.Treatment, first int) ([]model.Step, error) {
+	n := b.tasks
+	for _, t := range treatments { // before anything so large is laid out
+		if p := b.workloads[t.Workload]; p != nil && t.Active == nil {
+			n += len(p.subjects)
+		}
+		n += len(t.Active)
 	}
-	// Nodes would be compared with fewer of them.
-	compares := b.exp.Has(model.Serial) && b.exp.Has(model.Parallel) || len(b.exp.Sizes) > 0
-	if shares && len(subjects) > 1 && compares {
-		return &model.InputError{Path: at + "kind",
-			Problem: fmt.Sprintf("the nodes of a %s workload share one load, so serial and parallel capacity cannot be compared", w.Kind),
+	if n > maxTasks {
+		return nil, refused("the steps make %d tasks or more, and the limit is %d", n, maxTasks)
+	}
+	var out []model.Step
+	for i, t := range treatments {
+		s, err := b.step(by, t, first+len(out))
+		if _, ok := errors.AsType[*model.InputError](err); err != nil && !ok {
+			err = fmt.Errorf("%w: treatment %d of the study %s, %s of workload %q: %w", model.ErrUsage, i+1, by, t.Phase, t.Workload, err)
+		}
+		if err != nil {
+			return nil, b.exp.Place(err)
+		}
+		b.tasks += len(s.Tasks)
+		if len(s.Tasks) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// step is what the nodes do under a treatment; it has no tasks where none is
+// left to do it.
+func (b *builder) step(by string, t study.Treatment, number int) (model.Step, error) {
+	p := b.workloads[t.Workload]
+	if p == nil {
+		return model.Step{}, fmt.Errorf("there is no such workload; the workloads are %s", strings.Join(slices.Sorted(maps.Keys(b.workloads)), ", "))
+	}
+	active, err := p.active(t)
+	if err != nil {
+		return model.Step{}, err
+	}
+	w, levels, err := b.under(p, t.Levels)
+	if err != nil {
+		return model.Step{}, err
+	}
+	if err := p.checkShared(t, len(active)); err != nil {
+		return model.Step{}, err
+	}
+	active = slices.DeleteFunc(active, func(s subject) bool {
+		return slices.ContainsFunc(s.nodes, func(n model.NodeID) bool { return slices.Contains(t.Without, n) })
+	})
+	s := newStep(b.run, number, t.Phase, t.Workload, t.Trial)
+	s.Barrier = !t.NoBarrier
+	s.Treatment = model.Treatment{Study: by, Label: t.Label, Levels: levels, Block: t.Block,
+		NotBefore: max(t.NotBefore, time.Duration(t.Trial-1)*b.exp.Every.Std())}
+	spec := specOf(w, b.exp.Output)
+	spec.Offer = t.Offer
+	s.Tasks = tasks(s.ID, active, spec)
+	if sharesLoad(p.Bench) {
+		share(s.Tasks)
+	}
+	b.times[s.ID] = w.Estimate()
+	return s, nil
+}
+
+// active are the subjects that work at once under a treatment.
+func (p *prepared) active(t study.Treatment) ([]subject, error) {
+	if t.Active == nil {
+		return slices.Clone(p.subjects), nil
+	}
+	var out []subject
+	for i, k := range t.Active {
+		if k < 0 || k >= len(p.subjects) || slices.Contains(t.Active[:i], k) {
+			return nil, fmt.Errorf("active %v must be different indices of %d subjects", t.Active, len(p.subjects))
+		}
+		out = append(out, p.subjects[k])
+	}
+	if len(out) == 0 {
+		return nil, errors.New("active has no subjects")
+	}
+	return out, nil
+}
+
+// under returns a workload as a treatment sets it, and the levels in the form
+// that they have when the store gives them back.
+func (b *builder) under(p *prepared, levels map[string]any) (experiment.Workload, map[string]any, error) {
+	if len(levels) == 0 {
+		return p.Workload, nil, nil
+	}
+	levels, err := throughJSON(levels)
+	if err != nil {
+		return p.Workload, nil, err
+	}
+	w, err := b.exp.WithLevels(p.index, levels)
+	if err != nil {
+		return w, nil, err
+	}
+	if pairing(w.Bench) != pairing(p.Bench) {
+		return w, nil, errors.New("levels may not change how nodes are paired")
+	}
+	w.Params, err = throughJSON(w.Params)
+	return w, levels, err
+}
+
+// checkShared holds an offer to a workload that reads one. Where the tasks of a
+// step share the load of the parameters, all steps have equally many subjects:
+// compared with fewer, each of them would seem to do less.
+func (p *prepared) checkShared(t study.Treatment, active int) error {
+	switch shares := sharesLoad(p.Bench); {
+	case t.Offer != nil && !shares:
+		return fmt.Errorf("%s reads no offered load", p.Kind)
+	case t.Offer != nil || !shares || active == p.alike:
+	case p.alike == 0:
+		p.alike = active
+	default:
+		return &model.InputError{Path: "workloads." + p.Name + ".kind",
+			Problem: fmt.Sprintf("the nodes of a %s workload share one load, so they cannot be compared with fewer nodes", p.Kind),
 			Allowed: "use evaluations: [parallel] without sizes, [serial], or [search]"}
 	}
-	b.workloads[w.Name] = prepared{spec, w.Estimate(), subjects, shares}
 	return nil
+}
+
+// sharesLoad reports whether the tasks of a workload offer one load together.
+func sharesLoad(bench workload.Workload) bool {
+	s, ok := bench.(workload.Sharer)
+	return ok && s.SharesLoad()
+}
+
+// share gives each measuring task its part of the load.
+func share(tasks []model.Task) {
+	var parts []*model.Spec
+	for i := range tasks {
+		if tasks[i].Spec.Role == model.RoleMeasure {
+			parts = append(parts, &tasks[i].Spec)
+		}
+	}
+	for i, spec := range parts {
+		spec.Part, spec.Parts = i, len(parts)
+	}
+}
+
+// pairing says how a workload connects nodes; nothing where it does not.
+func pairing(bench workload.Workload) workload.Pairing {
+	if p, ok := bench.(workload.Paired); ok {
+		return p.Pairing()
+	}
+	return workload.Pairing{}
 }
 
 func newStep(run model.RunID, number int, phase model.Phase, name string, trial int) model.Step {
@@ -285,20 +340,16 @@ func newTask(step model.StepID, position int, node model.NodeID, spec model.Spec
 	return model.Task{ID: model.NewTaskID(step, position), Node: node, Position: position, Spec: spec}
 }
 
-// specOf says what a node must do for a workload. The parameters take the form
-// that they have when the store gives them back, so that a plan does not
-// change by being stored.
-func specOf(w experiment.Workload, out experiment.Output) (model.Spec, error) {
-	params, err := throughJSON(w.Params)
-	if err != nil {
-		return model.Spec{}, err
-	}
+// specOf says what a node must do for a workload.
+func specOf(w experiment.Workload, out experiment.Output) model.Spec {
 	return model.Spec{
-		Workload: w.Name, Kind: w.Kind, Params: params, Timeout: w.Timeout.Std(),
+		Workload: w.Name, Kind: w.Kind, Params: w.Params, Timeout: w.Timeout.Std(),
 		OutputLimit: out.Limit.Bytes(), ArtifactLimit: out.Artifact.Bytes(),
-	}, nil
+	}
 }
 
+// throughJSON gives parameters the form that they have when the store gives them
+// back, so that a design does not change by being stored.
 func throughJSON(params map[string]any) (map[string]any, error) {
 	b, err := json.Marshal(params)
 	if err != nil {

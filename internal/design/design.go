@@ -22,6 +22,8 @@ type Design struct {
 	Estimate Estimate     `json:"estimate"`
 	// Searches are what is known of the steps that are added as results come.
 	Searches []study.Outlook `json:"searches,omitempty"`
+	// Later are the studies that add steps as results come.
+	Later []string `json:"later,omitempty"`
 }
 
 // Estimate is how long a run takes if every attempt succeeds.

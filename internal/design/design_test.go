@@ -36,9 +36,16 @@ func (n *nap) Estimate() time.Duration                      { return n.Duration.
 func (n *nap) Prepare(context.Context, *workload.Env) error { return nil }
 func (n *nap) Run(context.Context, *workload.Env) error     { return nil }
 
+// flood is a load that the nodes of a step offer together.
+type flood struct{ nap }
+
+func (*flood) SharesLoad() bool { return true }
+
 func parse(t *testing.T, src string) *experiment.Experiment {
 	t.Helper()
-	reg := workload.NewRegistry(workload.Kind{Name: "nap", Summary: "Waits.", New: func() workload.Workload { return &nap{} }})
+	reg := workload.NewRegistry(
+		workload.Kind{Name: "nap", Summary: "Waits.", New: func() workload.Workload { return &nap{} }},
+		workload.Kind{Name: "flood", Summary: "Offers a load.", New: func() workload.Workload { return &flood{} }})
 	e, err := experiment.Parse("test.yaml", []byte("fleet: {agents: {}}\n"+src), experiment.Kinds{Workloads: reg, Studies: study.Registry{cdi.Kind(), capacity.Kind()}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +125,7 @@ seed: 5
 	want := Design{
 		Run: testRun, Name: "test", Kind: model.KindExperiment, Seed: 5, Nodes: []model.NodeID{"n1", "n2"},
 		Steps: []model.Step{{
-			ID: step, Run: testRun, Phase: model.Parallel, Workload: "a", Trial: 1, Barrier: true, State: model.StepPending,
+			ID: step, Run: testRun, Phase: model.Parallel, Workload: "a", Trial: 1, Treatment: model.Treatment{Study: "cdi"}, Barrier: true, State: model.StepPending,
 			Tasks: []model.Task{
 				{ID: model.NewTaskID(step, 0), Node: "n1", Position: 0, Spec: spec},
 				{ID: model.NewTaskID(step, 1), Node: "n2", Position: 1, Spec: spec},

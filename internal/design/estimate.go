@@ -9,14 +9,16 @@ import (
 )
 
 // estimate adds up the steps: they run one after another, the tasks of a step
-// at once, except that a node runs its own tasks in turn.
-func estimate(steps []model.Step, workloads map[string]prepared) Estimate {
+// at once, except that a node runs its own tasks in turn; a step may have to wait
+// for its time. times holds the time of one task of each step; 0 or nothing
+// means that it is not known.
+func estimate(steps []model.Step, times map[model.StepID]time.Duration) Estimate {
 	var e Estimate
 	unknown := map[string]bool{}
 	for _, s := range steps {
-		known, limit := stepTime(s, workloads[s.Workload].time)
-		e.Known += known
-		e.Limit += limit
+		known, limit := stepTime(s, times[s.ID])
+		e.Known = max(e.Known, s.NotBefore) + known
+		e.Limit = max(e.Limit, s.NotBefore) + limit
 		if known == 0 {
 			e.UnknownSteps++
 			unknown[s.Workload] = true

@@ -27,7 +27,7 @@ func (d Design) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "%s %q\n", d.Kind, d.Name)
 	fmt.Fprintf(&b, "nodes     %d: %s\n", len(d.Nodes), listed(d.Nodes, maxNodes))
 	if d.Kind == model.KindExperiment {
-		if len(d.Steps) > 0 || len(d.Searches) == 0 { // otherwise none is known beforehand
+		if len(d.Steps) > 0 || len(d.Later) == 0 { // otherwise none is known beforehand
 			fmt.Fprintf(&b, "steps     %s with %s, seed %d\n", num.Count(len(d.Steps), "step"), num.Count(d.Tasks(), "task"), d.Seed)
 		}
 	} else {
@@ -93,8 +93,8 @@ func (d Design) stepLines(w *bytes.Buffer) (more int) {
 func (d Design) stepNodes(s model.Step) string {
 	measured := s.Subjects()
 	switch {
-	case s.Phase != model.Parallel:
-		return strings.Join(measured, ", ")
+	case len(measured) == 1:
+		return measured[0]
 	case len(s.Tasks) == len(d.Nodes):
 		return fmt.Sprintf("all %d at once", len(measured))
 	}
@@ -118,6 +118,9 @@ func (d Design) batchLines(w *bytes.Buffer) (more int) {
 // searchLines write the steps that results decide. Writing to a buffer cannot
 // fail.
 func (d Design) searchLines(b *bytes.Buffer) {
+	if len(d.Later) > 0 && len(d.Searches) == 0 {
+		fmt.Fprintf(b, "later     steps of %s, which follow from results\n", strings.Join(d.Later, ", "))
+	}
 	for _, s := range d.Searches {
 		most := time.Duration(s.Trials*s.Windows) * s.Window
 		fmt.Fprintf(b, "search    %s, %s: up to %d windows each of about %s, at loads chosen from the results so far; at most %s, plus preparation and repeated windows\n",

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/lab"
@@ -36,7 +35,6 @@ func (r *reader) checkTop(e *Experiment) {
 	}
 	r.checkLab(e)
 	r.checkServices(e)
-	r.checkSizes(e)
 }
 
 // checkLab notes what a lab says against its specification. Of one in which
@@ -82,31 +80,6 @@ func (r *reader) checkServices(e *Experiment) {
 	}
 	if err := e.Fleet.Lab.ValidateServices(e.Services); err != nil {
 		r.reportErrors(path, err)
-	}
-}
-
-// checkSizes notes fleet sizes that are out of order or larger than the fleet.
-func (r *reader) checkSizes(e *Experiment) {
-	path := []string{"sizes"}
-	if len(e.Sizes) == 0 || !r.clean(path...) {
-		return
-	}
-	if r.clean("evaluations") && !e.Has(model.Parallel) {
-		r.report(path, "only the parallel phase is repeated at other sizes", "add parallel to evaluations")
-		return
-	}
-	most := 0
-	if r.clean("fleet") {
-		most = e.Fleet.Size()
-	}
-	for i, n := range e.Sizes {
-		at := append(slices.Clone(path), strconv.Itoa(i))
-		switch {
-		case i > 0 && n <= e.Sizes[i-1]:
-			r.report(at, fmt.Sprintf("%d comes after %d", n, e.Sizes[i-1]), "sizes must ascend")
-		case most > 0 && n > most:
-			r.report(at, fmt.Sprintf("%d is larger than the fleet", n), fmt.Sprintf("use at most %d", most))
-		}
 	}
 }
 
@@ -168,7 +141,8 @@ func (r *reader) checkRoom(v lab.Volume, nodes int, path []string, need unit.Siz
 // atOnce is how many of n nodes keep a file on one volume at the same time. All
 // use the same part of a raw one.
 func (e *Experiment) atOnce(v lab.Volume, n int) int {
-	if !v.Shared || v.Type == lab.Raw || !e.Has(model.Parallel) {
+	several := func(p model.Phase) bool { return p != model.Serial }
+	if !v.Shared || v.Type == lab.Raw || !slices.ContainsFunc(e.Evaluations, several) {
 		return 1
 	}
 	return n

@@ -24,6 +24,7 @@ type decoder struct {
 	// blamed holds the paths of all values that were complained about, touched
 	// also those of everything around them.
 	blamed, touched map[string]bool
+	phases          []string // that texts of type model.Phase may name; none: any
 }
 
 // newDecoder notes what is wrong with the tree itself.
@@ -92,6 +93,9 @@ func (d *decoder) reportAt(at pos, path []string, problem, allowed string) {
 func (d *decoder) decode(v *value, path []string, dst reflect.Value, s shape) bool {
 	if _, problem, _ := scalar((*yaml.Node)(v)); problem != "" && v.isScalar() {
 		return false // which was noted; to say more would only confuse
+	}
+	if s.phase {
+		s.enum = d.phases
 	}
 	if dst.Kind() == reflect.Pointer {
 		elem := reflect.New(dst.Type().Elem())
@@ -310,6 +314,7 @@ type shape struct {
 	exactly  int      // so many keys; 0: any number
 	item     *shape   // of lists and maps
 	enum     []string
+	phase    bool // the enumeration is that of the decoder's phases
 	unique   bool
 	// least and most are the length of a text or list; most is -1 without a
 	// bound. low, high, above and below bound a number.

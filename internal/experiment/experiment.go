@@ -1,14 +1,15 @@
 package experiment
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -24,15 +25,11 @@ type Experiment struct {
 	Workloads []Workload    `json:"workloads" jsonschema:"required,minItems=1,maxItems=100" jsonschema_description:"What every node does. Each workload is measured, and its CDI computed, separately."`
 	// Study is nil where the file names none: then Evaluations say it.
 	Study *StudyEntry `json:"study,omitempty" jsonschema_description:"The question that the run answers, with its parameters: kind, and the keys of that kind. Default: the studies that evaluations need."`
-	// Evaluations holds some of model.Serial, model.Parallel and model.Search.
-	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,maxItems=3,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown. search: all nodes offer load to a target, more and more, to find how much it takes; only with workloads of kind load. Default: serial and parallel, or what the study measures."`
+	// Evaluations are phases that studies of the registry design.
+	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown. search: all nodes offer load to a target, more and more, to find how much it takes; only with workloads of kind load. Default: serial and parallel, or what the study measures."`
 	// Every is 0 where trials follow each other at once.
-	Every unit.Duration `json:"every,omitempty" jsonschema_description:"With evaluations: [search]: the time from the start of one trial to that of the next, such as 15m. Default: one after the other."`
-	// Sizes are ascending and at most the fleet's size, where that is known.
-	Sizes      []int `json:"sizes,omitempty" jsonschema:"minItems=1,maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Further fleet sizes at which the parallel phase is repeated, to see how the total grows. Ascending, at most the size of the fleet."`
-	Interleave bool  `json:"interleave" jsonschema_description:"true: blocks of serial and parallel trials alternate (S, P, S, P), so that drift over time does not look like degradation. false: all serial trials, then all parallel ones."`
-	Trials     int   `json:"trials" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"How often everything is repeated."`
-	Rotate     bool  `json:"rotate" jsonschema_description:"Rotate the order in which nodes take their serial turn from trial to trial, so that over as many trials as nodes each node takes each turn once."`
+	Every  unit.Duration `json:"every,omitempty" jsonschema_description:"Time from the start of one trial to that of the next, such as 15m. Default: one after the other."`
+	Trials int           `json:"trials" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"How often everything is repeated."`
 	// Seed is nil when the file has none; design.Build then derives it from the
 	// run's id.
 	Seed     *int64   `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Seed for the first serial order and for the random numbers of searches, so that they are repeatable. Default: derived from the run's id; recorded with the run."`
@@ -48,9 +45,21 @@ type Experiment struct {
 
 	// Designers say what is measured, in their order: the study that the file
 	// names, or those of its evaluations.
-	Designers []study.Designer `json:"-"`
+	Designers []Designer `json:"-"`
 
-	file *yamlFile // for positions; nil unless Parse made the experiment
+	file  *yamlFile // for positions; nil unless Parse made the experiment
+	kinds Kinds     // what the file may name
+}
+
+// Place gives every error in err that is about a key its place in the file.
+func (e *Experiment) Place(err error) error {
+	all := model.Single(err)
+	for i, one := range all {
+		if key, ok := errors.AsType[*model.InputError](one); ok && key.File == "" && key.Path != "" {
+			all[i] = e.Refusal(strings.Split(key.Path, "."), key.Problem, key.Allowed)
+		}
+	}
+	return errors.Join(all...)
 }
 
 // Refusal is the error of a value that is possible in the file but not with
@@ -121,14 +130,6 @@ type Output struct {
 	Artifact unit.Size `json:"artifact" jsonschema_description:"Kept in full as an artifact. 0B keeps nothing; at most 1GiB."`
 }
 
-// StudyEntry is the question of a file: its kind, and the kind's own
-// parameters beside it.
-type StudyEntry struct {
-	Kind string `json:"kind" jsonschema:"required" jsonschema_description:"Which question."`
-	// Study is the question with its parameters, valid.
-	Study study.Study `json:"-"`
-}
-
 // Workload is one entry of workloads: the keys every kind has, and the kind's
 // own parameters beside them.
 type Workload struct {
@@ -168,9 +169,7 @@ func (e *Experiment) Has(p model.Phase) bool {
 func defaults() Experiment {
 	return Experiment{
 		Evaluations: []model.Phase{model.Serial, model.Parallel},
-		Interleave:  true,
 		Trials:      1,
-		Rotate:      true,
 		Timeouts: Timeouts{
 			Task:  unit.Duration(10 * time.Minute),
 			Ready: unit.Duration(time.Minute),

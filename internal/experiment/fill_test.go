@@ -21,7 +21,7 @@ func TestFill(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &spin{Threads: 7, Kernel: "mixed"}
-		return s, Fill(s, given)
+		return s, Fill(s, given, nil)
 	}
 	got, err := fill(`{"duration": "5s", "share": 0.5, "metrics": [{"name": "m"}]}`)
 	want := &spin{Threads: 7, Kernel: "mixed", Duration: unit.Duration(5 * time.Second), Share: 0.5, Metrics: []metric{{Name: "m"}}}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -71,11 +72,38 @@ func (w *writer) UsesVolume() (name string, size unit.Size, ok bool) {
 	return w.Volume, w.Size, w.Path == ""
 }
 
+// hunt is a study without parameters.
+type hunt struct{}
+
+func (*hunt) Validate() error                                            { return nil }
+func (*hunt) Analyze(context.Context, study.Input) (study.Result, error) { return nil, nil }
+func (*hunt) Design(study.Setup) (study.Design, error)                   { return study.Fixed(nil), nil }
+
+// sweep is a study with keys that may stand at the top of a file.
+type sweep struct {
+	hunt
+	Sizes      []int       `json:"sizes,omitempty" jsonschema:"minItems=1,maxItems=3,uniqueItems=true,minimum=1" jsonschema_description:"How many."`
+	Interleave bool        `json:"interleave,omitempty"`
+	Rotate     bool        `json:"rotate"`
+	Only       model.Phase `json:"only,omitempty"`
+}
+
+func (s *sweep) Validate() error {
+	if len(s.Sizes) > 0 && s.Sizes[0] == 7 {
+		return &model.InputError{Path: "sizes.0", Problem: "7 is one too many"}
+	}
+	return nil
+}
+
 func testKinds() Kinds {
 	return Kinds{Workloads: workload.NewRegistry(
 		workload.Kind{Name: "spin", Summary: "Spins.", New: func() workload.Workload {
 			return &spin{Threads: 1, Duration: unit.Duration(5 * time.Second), Kernel: "mixed"}
 		}},
 		workload.Kind{Name: "shell", Summary: "Runs a command.", New: func() workload.Workload { return &shell{} }},
-	)}
+	), Studies: study.Registry{
+		{Name: "hunt", Summary: "Searches.", Phases: []model.Phase{model.Search}, New: func() study.Study { return &hunt{} }},
+		{Name: "sweep", Summary: "Sweeps.", Phases: []model.Phase{model.Serial, model.Parallel}, Top: []string{"sizes", "interleave", "rotate"},
+			New: func() study.Study { return &sweep{Rotate: true} }},
+	}}
 }

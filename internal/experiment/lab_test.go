@@ -41,6 +41,15 @@ workloads:
     metrics: [{name: m, json: "${service.web}"}]
 `
 
+// sizes are those of the study sweep.
+func sizes(t *testing.T, e *Experiment) []int {
+	t.Helper()
+	if len(e.Designers) != 1 {
+		t.Fatalf("%d designers, want one", len(e.Designers))
+	}
+	return e.Designers[0].Designer.(*sweep).Sizes
+}
+
 func mbit(n float64) unit.Rate { return unit.Rate{Value: n * 1e6, Base: unit.Bits} }
 
 // TestLab: the keys of a lab arrive where the lab reads them, those of the
@@ -68,7 +77,7 @@ func TestLab(t *testing.T) {
 	if diff := cmp.Diff(services, got.Services); diff != "" {
 		t.Errorf("services (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]int{1, 2, 5}, got.Sizes); diff != "" {
+	if diff := cmp.Diff([]int{1, 2, 5}, sizes(t, got)); diff != "" {
 		t.Errorf("sizes (-want +got):\n%s", diff)
 	}
 }
@@ -128,7 +137,7 @@ func TestFleetSize(t *testing.T) {
 // Sizes of a fleet of unknown size are checked when the run begins.
 func TestSizesOfUnknownFleet(t *testing.T) {
 	got := parse(t, "fleet: {agents: {}}\nworkloads: [{kind: shell, command: x}]\nsizes: [1, 400]\n")
-	if diff := cmp.Diff([]int{1, 400}, got.Sizes); diff != "" {
+	if diff := cmp.Diff([]int{1, 400}, sizes(t, got)); diff != "" {
 		t.Errorf("sizes (-want +got):\n%s", diff)
 	}
 }

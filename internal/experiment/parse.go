@@ -58,12 +58,12 @@ func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, err
 		return nil, probs.err()
 	}
 	file.set(set)
-	r := &reader{decoder: newDecoder(file), kinds: kinds}
+	r := newReader(file, kinds)
 	e := r.experiment()
 	if err := probs.err(); err != nil {
 		return nil, err
 	}
-	e.SourceName, e.file = filepath.Base(name), file
+	e.SourceName, e.file, e.kinds = filepath.Base(name), file, kinds
 	if e.Name == "" {
 		e.Name = defaultName(name)
 	}
@@ -116,11 +116,22 @@ type reader struct {
 	kinds Kinds
 }
 
+func newReader(file *yamlFile, kinds Kinds) *reader {
+	d := newDecoder(file)
+	d.phases = phases(kinds.Studies)
+	return &reader{decoder: d, kinds: kinds}
+}
+
 // experiment reads the whole file. Of one with problems it returns the parts
 // that are right.
 func (r *reader) experiment() *Experiment {
 	e := defaults()
-	if !r.decode(r.root, nil, reflect.ValueOf(&e).Elem(), shapeOf(reflect.TypeFor[Experiment](), "")) && !r.root.isObject() {
+	top := shapeOf(reflect.TypeFor[Experiment](), "")
+	for _, kind := range r.kinds.Studies {
+		top.keys = append(top.keys, kind.Top...)
+	}
+	slices.Sort(top.keys)
+	if !r.decode(r.root, nil, reflect.ValueOf(&e).Elem(), top) && !r.root.isObject() {
 		return &e
 	}
 	r.checkTop(&e)
@@ -198,9 +209,10 @@ func (v *value) own(common any) map[string]any {
 }
 
 // Fill sets the parameters of a study that were given apart from a file, by
-// their JSON keys: params is a pointer to their struct. What its tags do not
-// allow is a model.InputErrors, in which keys have no place.
-func Fill(params any, given map[string]json.RawMessage) error {
+// their JSON keys: params is a pointer to their struct, studies are those that
+// there are. What the tags do not allow is a model.InputErrors, in which keys
+// have no place.
+func Fill(params any, given map[string]json.RawMessage, studies study.Registry) error {
 	src, err := json.Marshal(given)
 	if err != nil {
 		return fmt.Errorf("encoding the parameters: %w", err)
@@ -214,6 +226,7 @@ func Fill(params any, given map[string]json.RawMessage) error {
 	fields := fieldsOf(into.Type())
 	known := keysOf(fields)
 	d := newDecoder(file)
+	d.phases = phases(studies)
 	d.unknownKeys(d.root, nil, known)
 	d.fields(d.root, nil, into, slices.DeleteFunc(fields, func(f field) bool { return d.root.get(f.key) == nil }), known)
 	for i := range probs.list {
@@ -258,59 +271,6 @@ func (r *reader) checkWorkload(w *Workload, e *Experiment, v *value, path []stri
 	if need := unit.Duration(w.Bench.Estimate()); w.Timeout > 0 && need >= w.Timeout {
 		r.report(timeoutAt, fmt.Sprintf("the timeout of %s is too short", w.Timeout),
 			fmt.Sprintf("a task of this workload takes about %s", need))
-	}
-}
-
-func (r *reader) readStudy(e *Experiment) {
-	path := []string{"study"}
-	if r.root.get("study") == nil {
-		return
-	}
-	var entry StudyEntry
-	s, ok := r.entry(path, &entry, r.kinds.studies()).(study.Study)
-	if !ok {
-		return
-	}
-	if err := s.Validate(); err != nil {
-		r.reportErrors(path, err)
-		return
-	}
-	entry.Study = s
-	e.Study = &entry
-	kind, _ := r.kinds.Studies.Find(entry.Kind)
-	if r.root.get("evaluations") == nil && len(kind.Phases) > 0 {
-		e.Evaluations = kind.Phases
-	}
-}
-
-// designers chooses who says what is measured.
-func (r *reader) designers(e *Experiment) {
-	if e.Study != nil {
-		if d, ok := e.Study.Study.(study.Designer); ok {
-			e.Designers = []study.Designer{d}
-			return
-		}
-	}
-	for _, kind := range r.kinds.Studies {
-		if !slices.ContainsFunc(kind.Phases, e.Has) {
-			continue
-		}
-		if d, ok := kind.New().(study.Designer); ok {
-			r.shareKeys(e, d)
-			e.Designers = append(e.Designers, d)
-		}
-	}
-}
-
-// shareKeys gives a study the keys that stand at the top of a file which names
-// no study, as far as it has them.
-func (r *reader) shareKeys(e *Experiment, d study.Designer) {
-	b, err := json.Marshal(map[string]any{"sizes": e.Sizes, "interleave": e.Interleave, "rotate": e.Rotate})
-	if err == nil {
-		err = json.Unmarshal(b, d)
-	}
-	if err != nil {
-		r.report(nil, err.Error(), "")
 	}
 }
 

@@ -44,9 +44,22 @@ func experimentSchema(kinds Kinds) (*invopop.Schema, error) {
 		return nil, err
 	}
 	root.Definitions = unitDefinitions()
+	phase := &invopop.Schema{Type: "string", Description: "A kind of step, which a study designs."}
+	for _, p := range phases(kinds.Studies) {
+		phase.Enum = append(phase.Enum, p)
+	}
+	root.Definitions["phase"] = phase
 	type study StudyEntry // its own type stands for a reference to this
-	return root, errors.Join(addEntries(root.Definitions, "workload", Workload{}, kinds.workloads()),
+	err := errors.Join(addEntries(root.Definitions, "workload", Workload{}, kinds.workloads()),
 		addEntries(root.Definitions, "study", study{}, kinds.studies()))
+	for _, k := range kinds.Studies {
+		for _, key := range k.Top {
+			if s, ok := root.Definitions["study-"+k.Name].Properties.Get(key); ok && err == nil {
+				root.Properties.Set(key, s)
+			}
+		}
+	}
+	return root, err
 }
 
 // addEntries adds the definition of a group of keys that names its kind: it
@@ -126,7 +139,7 @@ func mapType(t reflect.Type) *invopop.Schema {
 	case reflect.TypeFor[unit.Rate]():
 		return &invopop.Schema{Ref: "#/$defs/rate"}
 	case reflect.TypeFor[model.Phase]():
-		return &invopop.Schema{Type: "string", Enum: []any{string(model.Serial), string(model.Parallel), string(model.Search)}}
+		return &invopop.Schema{Ref: "#/$defs/phase"}
 	case reflect.TypeFor[StudyEntry]():
 		return &invopop.Schema{Ref: "#/$defs/study"}
 	case reflect.TypeFor[[]Workload]():

@@ -60,7 +60,7 @@ func shapeOf(t reflect.Type, tag string) shape {
 		s.kind, s.format, s.quantity = textShape, formatRate, unit.RateAllowed
 		return s.tagged(tag)
 	case reflect.TypeFor[model.Phase]():
-		s.enum = []string{string(model.Serial), string(model.Parallel), string(model.Search)}
+		s.phase = true
 	case reflect.TypeFor[Fleet]():
 		s.exactly = 1
 	}

@@ -73,7 +73,7 @@ type Generator struct {
 // ReadWindow adds up what the generators of a complete step reported. The error
 // is model.ErrUsage where they are not of a workload that offers a load.
 func ReadWindow(s model.Step, results []model.Result) (Window, error) {
-	rate, err := offered(s)
+	rate, err := Offered(s)
 	if err != nil {
 		return Window{}, err
 	}
@@ -98,9 +98,9 @@ func ReadWindow(s model.Step, results []model.Result) (Window, error) {
 	return w, nil
 }
 
-// offered is the load that a step's tasks offer together. Runs of versions
-// before Spec.Offer have it as text in the parameters.
-func offered(s model.Step) (float64, error) {
+// Offered is the load that a step's tasks offer together, in operations per
+// second. Runs of versions before Spec.Offer have it as text in the parameters.
+func Offered(s model.Step) (float64, error) {
 	if len(s.Tasks) == 0 {
 		return 0, fmt.Errorf("%w: step %s has no tasks", model.ErrUsage, s.ID)
 	}

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -129,6 +130,21 @@ func TestAdopt(t *testing.T) {
 		x.adopt(model.RunData{Results: c.results})
 		if got := x.steps[0].State; got != c.want {
 			t.Errorf("%s: state = %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestFirstBad: of several tasks that did not end well the first of the step is
+// named, whichever ended first.
+func TestFirstBad(t *testing.T) {
+	for range 20 {
+		a := threeJobs()
+		a.step.Phase = model.Parallel
+		for _, id := range []model.TaskID{"b1", "a2", "a1"} {
+			a.setOutcome(id, 1, model.OutcomeFailed, "of "+string(id))
+		}
+		if got := a.tally().firstBad; !strings.HasSuffix(got, "of a1") {
+			t.Fatalf("the first bad task is %q, want a1", got)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package master
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -12,23 +10,11 @@ import (
 // has gone on since, and is not measured again by a resume, which would change
 // what the windows after it were answers to. The last one of a search is.
 func TestMadeUpFor(t *testing.T) {
-	step := func(n int, phase model.Phase, workload string, trial int) model.Step {
-		s := model.Step{ID: model.NewStepID("r", n), Number: n, Phase: phase, Workload: workload, Trial: trial, State: model.StepInvalid}
-		s.Tasks = []model.Task{{Node: "n1", Spec: model.Spec{Params: map[string]any{"rate": "100op/s"}}}}
-		return s
+	x := newSearches(t).x
+	for n := range 2 {
+		x.steps = append(x.steps, model.Step{ID: model.NewStepID(x.run.ID, n), Number: n, Phase: model.Search, Workload: "small", Trial: 1, State: model.StepInvalid})
 	}
-	x := &execution{steps: []model.Step{
-		step(0, model.Search, "a", 1), step(1, model.Search, "a", 1), step(2, model.Search, "b", 1), step(3, model.Search, "a", 2),
-		step(4, model.Parallel, "a", 3), step(5, model.Parallel, "a", 3),
-	}}
-	var got []bool
-	for _, s := range x.steps {
-		got = append(got, x.madeUpFor(s))
-	}
-	if diff := cmp.Diff([]bool{true, false, false, false, false, false}, got); diff != "" {
-		t.Errorf("madeUpFor (-want +got):\n%s", diff)
-	}
-	if missing := x.notMadeUpFor(x.steps); len(missing) != 5 {
+	if missing := x.notMadeUpFor(x.steps); len(missing) != 1 {
 		t.Errorf("missing %q, want all but the first", missing)
 	}
 	if state, err := x.performStep(t.Context(), x.steps[0]); state != model.StepInvalid || err != nil {

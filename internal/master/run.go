@@ -25,7 +25,7 @@ type execution struct {
 	run      model.Run
 	exp      *experiment.Experiment // as the stored file says; nil for a batch
 	steps    []model.Step
-	sequence *design.Sequence // of steps that results decide; nil before the first
+	sequence *design.Sequence // of steps that results decide; nil for a batch
 	nodes    []model.NodeID
 	timeouts struct{ ready, node time.Duration }
 	fleet    Fleet                       // that this server brings up; nil for agents of others
@@ -66,7 +66,10 @@ func (x *execution) load(ctx context.Context) error {
 		}
 	}
 	x.adopt(data)
-	return nil
+	if x.exp != nil {
+		x.sequence, err = design.NewSequence(x.exp, data.Run, data.Nodes)
+	}
+	return err
 }
 
 // adopt takes over what former executions have achieved: steps whose last
@@ -141,6 +144,9 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 		return stateAfter(ctx, err)
 	}
 	x.m.setRunState(ctx, x.run.ID, model.RunRunning, "")
+	if x.run.Started.IsZero() {
+		x.run.Started = time.Now().UTC()
+	}
 	defer func() { x.down(ctx) }()
 	missing, err := x.up(ctx)
 	if err == nil && len(missing) > 0 {
@@ -192,13 +198,11 @@ func (x *execution) notMadeUpFor(invalid []model.Step) (missing []string) {
 	return missing
 }
 
-// madeUpFor reports whether a step is a window of a search that has gone on
-// since, without the node that was lost.
+// madeUpFor reports whether a step that became invalid is no loss to its design,
+// which has gone on since.
 func (x *execution) madeUpFor(s model.Step) bool {
 	i := slices.IndexFunc(x.steps, func(other model.Step) bool { return other.ID == s.ID })
-	return s.Phase == model.Search && slices.ContainsFunc(x.steps[i+1:], func(other model.Step) bool {
-		return other.Phase == model.Search && other.Workload == s.Workload && other.Trial == s.Trial
-	})
+	return x.sequence != nil && x.sequence.Replaced(s, x.steps[i+1:])
 }
 
 func (x *execution) performStep(ctx context.Context, s model.Step) (model.StepState, error) {
@@ -207,6 +211,10 @@ func (x *execution) performStep(ctx context.Context, s model.Step) (model.StepSt
 		return s.State, x.endStep(ctx, s, model.StepComplete, "")
 	case s.State == model.StepComplete, s.State == model.StepInvalid && x.madeUpFor(s):
 		return s.State, nil
+	case s.NotBefore > 0:
+		if err := x.waitUntil(ctx, x.run.Started.Add(s.NotBefore)); err != nil {
+			return model.StepPending, err
+		}
 	}
 	return x.runStep(ctx, s)
 }
@@ -314,26 +322,17 @@ func (m *Master) release(id model.RunID) {
 }
 
 // decideMore asks the design what comes next in a run in which results decide,
-// waits until it may begin, and stores it. more is false when the run is over.
+// and stores it. more is false when the run is over.
 func (x *execution) decideMore(ctx context.Context) (more bool, err error) {
-	if x.exp == nil {
+	if x.sequence == nil || x.sequence.Over() {
 		return false, nil
-	}
-	if x.sequence == nil {
-		data, err := x.dataFrom(ctx, len(x.steps))
-		if err != nil {
-			return false, err
-		}
-		if x.sequence, err = design.NewSequence(x.exp, data.Run, data.Nodes); err != nil {
-			return false, err
-		}
 	}
 	news, err := x.dataFrom(ctx, x.sequence.Told())
 	if err != nil {
 		return false, err
 	}
 	x.sequence.Lost(slices.Collect(maps.Keys(x.givenUp)))
-	steps, after, latest, err := x.sequence.Next(observe.Of(news))
+	steps, latest, err := x.sequence.Next(observe.Of(news))
 	if err != nil {
 		return false, err
 	}
@@ -342,9 +341,6 @@ func (x *execution) decideMore(ctx context.Context) (more bool, err error) {
 	}
 	if len(steps) == 0 {
 		return false, nil
-	}
-	if err := x.waitUntil(ctx, after); err != nil {
-		return false, err
 	}
 	err = x.m.persist(ctx, "planning "+describe(steps[0]), func(ctx context.Context) error {
 		return x.m.cfg.Store.AddSteps(ctx, x.run.ID, steps)

@@ -353,3 +353,30 @@ func TestStopAndResume(t *testing.T) {
 		h.checkDone(run)
 	}
 }
+
+// TestSubmitErrors: what the nodes do not suit has its place in the file also
+// where a server finds it.
+func TestSubmitErrors(t *testing.T) {
+	h := newHouse(t, testStore(t))
+	text := "fleet: {agents: {labels: {pair: ab}}}\nworkloads: [{kind: command, command: \"true\"}]\nsizes: [3]\n"
+	_, err := h.m.Submit(t.Context(), control.Source{ID: model.RunID(ulid.Make().String()), Name: "e.yaml", Text: text, Kind: model.KindExperiment})
+	if !errors.Is(err, model.ErrUsage) || err.Error() != "e.yaml:3:9: sizes.0: 3 cannot be active at once: there are only 2; workload command allows at most 2" {
+		t.Errorf("Submit: %v, want the place of the size", err)
+	}
+}
+
+// TestEvery: a trial that is known beforehand waits for its time.
+func TestEvery(t *testing.T) {
+	h := newHouse(t, testStore(t))
+	h.atOnce.Store(true)
+	run, _ := h.submit("spaced", "node: a", "trials: 2", "every: 1s")
+	h.awaitTasks(2)
+	h.end(run)
+	data, err := h.store.Data(t.Context(), run)
+	if err != nil || len(data.Results) != 2 {
+		t.Fatal(len(data.Results), err)
+	}
+	if first, second := data.Results[0].Started, data.Results[1].Started; second.Sub(data.Run.Started) < time.Second || first.Sub(data.Run.Started) > time.Second {
+		t.Errorf("the run began at %s, its trials at %s and %s; want the second a second after the run", data.Run.Started, first, second)
+	}
+}

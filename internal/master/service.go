@@ -214,7 +214,7 @@ func (m *Master) enqueueStored(ctx context.Context, id model.RunID) error {
 		if exp, err = experiment.Parse(data.Run.SourceName, []byte(data.Run.Source), m.cfg.Kinds, nil); err != nil {
 			return fmt.Errorf("reading the stored experiment file of run %s: %w", id, err)
 		}
-		if err := m.checkSearch(ctx, data, exp); err != nil {
+		if err := m.checkResumable(ctx, data.Run, data.Nodes, exp); err != nil {
 			return err
 		}
 	}
@@ -225,30 +225,24 @@ func (m *Master) enqueueStored(ctx context.Context, id model.RunID) error {
 	return nil
 }
 
-// checkSearch refuses a run in which results decide, if this version would have
-// decided otherwise: another version has made it, and what that has measured
+// checkResumable refuses a run in which results decide, if this version would
+// have decided otherwise: another version has made it, and what that has measured
 // would not go together with what is to come.
-func (m *Master) checkSearch(ctx context.Context, data model.RunData, exp *experiment.Experiment) error {
-	last := len(data.Steps) - 1
-	if last < 0 || data.Steps[last].Phase != model.Search {
-		return nil
+func (m *Master) checkResumable(ctx context.Context, run model.Run, nodes []model.Node, exp *experiment.Experiment) error {
+	sequence, err := design.NewSequence(exp, run, nodes)
+	if err == nil && sequence.Over() {
+		return nil // everything was known beforehand
 	}
-	data, err := m.cfg.Store.DataFrom(ctx, data.Run.ID, 0)
-	if err != nil {
-		return err
-	}
-	var next []model.Step
-	sequence, err := design.NewSequence(exp, data.Run, data.Nodes)
 	if err == nil {
-		next, _, _, err = sequence.Next(observe.Of(data))
-	}
-	open := data.Steps[last].State != model.StepComplete && data.Steps[last].State != model.StepInvalid
-	if err == nil && open && len(next) > 0 && loadOf(next[0]) != loadOf(data.Steps[last]) {
-		err = fmt.Errorf("its next window offered %s, but this version would offer %s", loadText(data.Steps[last]), loadText(next[0]))
+		var data model.RunData
+		if data, err = m.cfg.Store.DataFrom(ctx, run.ID, 0); err != nil {
+			return err
+		}
+		err = sequence.Agrees(observe.Of(data))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: run %s cannot be resumed: %w; run its file again, or resume it with scalebench %s, which started it",
-			model.ErrUsage, data.Run.ID, err, data.Run.Version)
+			model.ErrUsage, run.ID, err, run.Version)
 	}
 	return nil
 }

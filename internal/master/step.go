@@ -9,7 +9,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
@@ -305,31 +304,15 @@ func (x *execution) endStep(ctx context.Context, step model.Step, state model.St
 	return err
 }
 
-// loadOf is the load that a step of a search offers, in operations per second.
-// In runs of older versions it stands in the parameters, as text.
-func loadOf(s model.Step) float64 {
-	spec := s.Tasks[0].Spec
-	if spec.Offer != nil {
-		return spec.Offer.Rate
-	}
-	text, _ := spec.Params["rate"].(string)
-	rate, _ := unit.ParseRate(text) // none is 0
-	return rate.Value
-}
-
-func loadText(s model.Step) string { return unit.Human(loadOf(s), "op/s") }
-
 // describe names a step for people.
 func describe(s model.Step) string {
 	if s.Phase == model.Batch {
 		return fmt.Sprintf("batch of %d tasks", len(s.Tasks))
 	}
 	on := s.Subjects()
-	if s.Phase == model.Search {
-		return fmt.Sprintf("%s, trial %d, %s from %s", s.Workload, s.Trial, loadText(s), num.Count(len(on), "node"))
+	where := num.Count(len(on), string(s.Of()))
+	if len(on) == 1 {
+		where = on[0]
 	}
-	if s.Phase == model.Serial && len(on) == 1 {
-		return fmt.Sprintf("%s, trial %d, serial on %s", s.Workload, s.Trial, on[0])
-	}
-	return fmt.Sprintf("%s, trial %d, %s on %d %ss", s.Workload, s.Trial, s.Phase, len(on), s.Of())
+	return fmt.Sprintf("%s, trial %d, %s on %s", s.Workload, s.Trial, cmp.Or(s.Label, string(s.Phase)), where)
 }

@@ -77,18 +77,20 @@ func (ps InputErrors) Unwrap() []error {
 }
 
 // Single returns the errors that are joined in err, each by itself, or err
-// alone; nothing for nil.
+// alone; nothing for nil. Where none is an *InputError, err stays whole.
 func Single(err error) []error {
 	if err == nil {
 		return nil
 	}
 	var joined interface{ Unwrap() []error }
-	if !errors.As(err, &joined) {
+	if _, ok := errors.AsType[*InputError](err); !ok || !errors.As(err, &joined) {
 		return []error{err}
 	}
 	var all []error
 	for _, one := range joined.Unwrap() {
-		all = append(all, Single(one)...)
+		if one != ErrUsage { //nolint:errorlint // the bare kind says nothing
+			all = append(all, Single(one)...)
+		}
 	}
 	return all
 }

@@ -53,13 +53,15 @@ type Run struct {
 	Finished time.Time `json:"finished,omitzero"`
 }
 
-// Phase is the way in which the tasks of a step share time.
+// Phase names the kind of a step. Which there are is up to the studies: each
+// says which phases its design measures.
 type Phase string
 
-// Serial: one subject (node or node pair) at a time. Parallel: all at once, or
-// as many as a sweep over fleet sizes asks for. Search: all at once offer one
-// load to a target, a window of a search for the load that it takes. Batch:
-// jobs of a job file, in order on each node, without a common start.
+// Phases that several packages know. Serial: one subject (node or node pair) at
+// a time. Parallel: all at once, or as many as a sweep over fleet sizes asks
+// for. Search: all at once offer one load to a target, a window of a search for
+// the load that it takes. Batch: jobs of a job file, in order on each node,
+// without a common start.
 const (
 	Serial   Phase = "serial"
 	Parallel Phase = "parallel"
@@ -83,20 +85,37 @@ const (
 // whole: a parallel trial in which one node was lost says nothing about n
 // nodes.
 type Step struct {
-	ID       StepID    `json:"id"`
-	Run      RunID     `json:"run"`
-	Number   int       `json:"number"` // position in the run, from 0
-	Phase    Phase     `json:"phase"`
-	Workload string    `json:"workload"` // name given in the experiment file
-	Trial    int       `json:"trial"`    // from 1
-	Barrier  bool      `json:"barrier"`  // tasks start together at an absolute time
-	State    StepState `json:"state"`
-	Attempt  int       `json:"attempt"` // 0 before the first, then from 1
+	ID       StepID `json:"id"`
+	Run      RunID  `json:"run"`
+	Number   int    `json:"number"` // position in the run, from 0
+	Phase    Phase  `json:"phase"`
+	Workload string `json:"workload"` // name given in the experiment file
+	Trial    int    `json:"trial"`    // from 1
+	Treatment
+	Barrier bool      `json:"barrier"` // tasks start together at an absolute time
+	State   StepState `json:"state"`
+	Attempt int       `json:"attempt"` // 0 before the first, then from 1
 	// StartAt is the agreed start of the last attempt, in server time; zero
 	// without a barrier.
 	StartAt time.Time `json:"start_at,omitzero"`
 	Reason  string    `json:"reason,omitempty"` // why it is invalid
 	Tasks   []Task    `json:"tasks"`
+}
+
+// Treatment is what the design of a study says of a step, beside its phase,
+// workload and trial. Steps of runs of older versions have none.
+type Treatment struct {
+	// Study asked for the step.
+	Study string `json:"study,omitempty"`
+	// Label says for people what is special about the step; empty: its phase.
+	Label string `json:"label,omitempty"`
+	// Levels are the parameters of the workload that the treatment sets.
+	Levels map[string]any `json:"levels,omitempty"`
+	// Block groups steps that are compared with each other; 0: none.
+	Block int `json:"block,omitempty"`
+	// NotBefore is when the step may begin at the earliest, in nanoseconds
+	// since the run began.
+	NotBefore time.Duration `json:"not_before,omitempty"`
 }
 
 // Subjects names what the step measures, each once, in the order of the tasks.

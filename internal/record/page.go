@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -208,7 +209,7 @@ func orderWords(steps []model.Step) []string {
 		}
 		key := fmt.Sprintf("%s %d", s.Phase, s.Trial)
 		if last[s.Workload] != key {
-			order[s.Workload] = append(order[s.Workload], letters[s.Phase])
+			order[s.Workload] = append(order[s.Workload], cmp.Or(letters[s.Phase], string(s.Phase)))
 		}
 		last[s.Workload] = key
 	}

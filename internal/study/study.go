@@ -83,9 +83,6 @@ type Setup struct {
 	Nodes     []model.Node // sorted by id
 	Workloads []Workload   // in the order of the file
 	Trials    int
-	// Every is the time from the begin of one trial to that of the next; 0: as
-	// soon as that is over.
-	Every time.Duration
 	// Phases are what the file evaluates: a study does not measure others.
 	Phases []model.Phase
 	// Seed is the file's, or one derived from the run's id.
@@ -120,18 +117,47 @@ func (f *fixed) Next(*observe.Run) ([]Treatment, error) {
 	return all, nil
 }
 
-// Sequential is implemented by designs that are told more than what was
-// measured, and say more than what comes next.
-type Sequential interface {
-	Design
-	// Lost names, before Next, all nodes that are lost for good: the design goes
-	// on without them, or ends.
-	Lost(nodes []model.NodeID)
-	// Latest says in a line what the latest step that Next was told of was
-	// worth, for people who watch; empty where there is nothing to say.
-	Latest() string
-	// Outlook is what is known of the steps beforehand.
-	Outlook() []Outlook
+// IsFixed reports whether [Fixed] made a design. Any other decides as it goes.
+func IsFixed(d Design) bool {
+	_, ok := d.(*fixed)
+	return ok
+}
+
+// What designs that decide as they go may implement besides.
+type (
+	// Loser is told of lost nodes.
+	Loser interface {
+		// Lost names, before Next, all nodes that are lost for good: the design
+		// goes on without them, or ends.
+		Lost(nodes []model.NodeID)
+	}
+	// Commenter has a word for people who watch.
+	Commenter interface {
+		// Latest says in a line what the latest step that Next was told of was
+		// worth; empty where there is nothing to say.
+		Latest() string
+	}
+	// Forecaster knows something beforehand.
+	Forecaster interface {
+		Outlook() []Outlook
+	}
+	// Resumer is asked about steps that are stored already.
+	Resumer interface {
+		// Replaced reports whether a step that became invalid is no loss, for one
+		// of the later steps of the design is there in its place.
+		Replaced(invalid model.Step, later []model.Step) bool
+		// Agrees is an error where a stored step, which is not over, is not what
+		// Next asks for: another version has decided otherwise. Of designs that
+		// do not say it the treatments are compared.
+		Agrees(stored model.Step, next Treatment) error
+	}
+)
+
+// Sized is implemented by designers that need several subjects: a design can be
+// shown before the nodes are known.
+type Sized interface {
+	// LeastSubjects is how many subjects the design needs at least.
+	LeastSubjects() int
 }
 
 // Outlook bounds the steps of one workload in a sequential design.
@@ -148,19 +174,31 @@ type Outlook struct {
 // Treatment is one step of a design: what is active, under which conditions
 // (a combination of factor levels).
 type Treatment struct {
-	// Phase names the kind of treatment: model.Serial, model.Parallel,
-	// model.Search.
-	Phase    model.Phase
+	// Phase names the kind of treatment, one of those of the study's Kind.
+	Phase model.Phase
+	// Label says for people what is special about this one, such as "window at
+	// 2 kop/s"; empty: the phase.
+	Label    string
 	Workload string
-	// Trial is the replicate, from 1.
+	// Trial is the replicate, from 1. One does not begin before its time where
+	// the file says how far apart trials are (every).
 	Trial int
+	// Block groups treatments that are compared with each other; 0: none.
+	Block int
+	// Levels are parameters of the workload that this treatment sets, by their
+	// keys, in place of those of the file. They are checked like those.
+	Levels map[string]any
 	// Active are the indices of the subjects that work at once; nil: all.
 	Active []int
 	// Offer is the load that the active nodes offer together; nil: each does
-	// what its own parameters say.
+	// what its parameters say. Only workloads whose tasks share a load
+	// (workload.Sharer) read it.
 	Offer *model.Offer
-	// NotBefore is when the step may begin at the earliest; zero: at once.
-	NotBefore time.Time
+	// NotBefore is when the step may begin at the earliest, since the run began.
+	NotBefore time.Duration
+	// NoBarrier lets each node begin as soon as it is ready. Otherwise all begin
+	// at one moment.
+	NoBarrier bool
 	// Without are nodes that take no part: they are lost for good.
 	Without []model.NodeID
 }
@@ -179,6 +217,9 @@ type Kind struct {
 	// study: those of `evaluations: [serial, parallel]`. Where a file names this
 	// study they are the default.
 	Phases []model.Phase
+	// Top are keys of the study that may stand at the top of a file which names
+	// no study. They mean the same as below `study`.
+	Top []string
 	// Shown says that what the study has found so far is a part of `show`.
 	Shown bool
 	// Tells reports whether the page of a run that names no study has a part of

@@ -188,13 +188,13 @@ func (s *Store) DeleteRun(ctx context.Context, id model.RunID) error {
 }
 
 const (
-	stepColumns = `id, run, number, phase, workload, trial, barrier, state, attempt, start_at, reason`
+	stepColumns = `id, run, number, phase, workload, trial, barrier, state, attempt, start_at, reason, treatment`
 	taskColumns = `id, step, position, node, spec`
 )
 
 func stepFields(st *model.Step) []any {
 	return []any{(*text)(&st.ID), (*text)(&st.Run), &st.Number, (*text)(&st.Phase), (*text)(&st.Workload), &st.Trial, &st.Barrier,
-		(*text)(&st.State), &st.Attempt, (*instant)(&st.StartAt), (*text)(&st.Reason)}
+		(*text)(&st.State), &st.Attempt, (*instant)(&st.StartAt), (*text)(&st.Reason), document{&st.Treatment}}
 }
 
 type stepTask struct {

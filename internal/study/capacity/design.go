@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/unit"
 	work "github.com/scalebench/scalebench/internal/workload/load"
 )
 
@@ -26,7 +27,13 @@ type design struct {
 	latest   string
 }
 
-var _ study.Sequential = (*design)(nil)
+var _ interface {
+	study.Design
+	study.Loser
+	study.Commenter
+	study.Forecaster
+	study.Resumer
+} = (*design)(nil)
 
 // planned is one search of a design.
 type planned struct {
@@ -49,7 +56,8 @@ func (*Study) Design(setup study.Setup) (study.Design, error) {
 		for _, w := range setup.Workloads {
 			params, ok := w.Bench.(*work.Params)
 			if !ok {
-				return nil, fmt.Errorf("%w: workload %s offers no load that a search could vary; a search for a capacity needs workloads of kind %s", model.ErrUsage, w.Name, work.Kind().Name)
+				return nil, &model.InputError{Path: "workloads." + w.Name + ".kind", Problem: "it offers no load that a search could vary",
+					Allowed: "a search for a capacity needs workloads of kind " + work.Kind().Name}
 			}
 			p := &planned{workload: w, trial: trial, seed: setup.Seed}
 			if params.Seed != 0 {
@@ -84,7 +92,7 @@ func (d *design) Next(seen *observe.Run) ([]study.Treatment, error) {
 			d.latest = p.describe()
 		}
 		if !p.state.over && !d.allLost(p) {
-			return []study.Treatment{d.treatment(p, seen.Run())}, nil
+			return []study.Treatment{d.treatment(p)}, nil
 		}
 		p.state = nil
 	}
@@ -94,16 +102,12 @@ func (d *design) Next(seen *observe.Run) ([]study.Treatment, error) {
 // treatment is the next window: all nodes offer its load together. A window
 // that drew what another has drawn would repeat its luck, and find in a store's
 // cache what that has read; repeated, the run draws the same again.
-func (d *design) treatment(p *planned, run model.Run) study.Treatment {
+func (d *design) treatment(p *planned) study.Treatment {
 	rng := rand.New(rand.NewPCG(uint64(p.seed), uint64(d.steps))) //nolint:gosec // repeatable on purpose
-	t := study.Treatment{
-		Phase: model.Search, Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
+	return study.Treatment{
+		Phase: model.Search, Label: "window at " + unit.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
 		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
 	}
-	if d.setup.Every > 0 {
-		t.NotBefore = run.Started.Add(time.Duration(p.trial-1) * d.setup.Every)
-	}
-	return t
 }
 
 // take adds steps that are over to their searches.
@@ -141,9 +145,30 @@ func (p *planned) begin() (err error) {
 	return err
 }
 
-// Lost implements study.Sequential. A search whose window became invalid with
+// Lost implements study.Loser. A search whose window became invalid with
 // one of the nodes goes on with the others.
 func (d *design) Lost(nodes []model.NodeID) { d.lost = slices.Clone(nodes) }
+
+// Replaced implements study.Resumer: the search of a window that became invalid
+// has gone on since, without the node that was lost.
+func (*design) Replaced(invalid model.Step, later []model.Step) bool {
+	return invalid.Phase == model.Search && slices.ContainsFunc(later, func(s model.Step) bool {
+		return s.Phase == model.Search && s.Workload == invalid.Workload && s.Trial == invalid.Trial
+	})
+}
+
+// Agrees implements study.Resumer: a stored window offers the load that this
+// version asks for.
+func (*design) Agrees(stored model.Step, next study.Treatment) error {
+	if stored.Phase != model.Search {
+		return nil
+	}
+	rate, err := load.Offered(stored)
+	if err == nil && rate != next.Offer.Rate {
+		err = fmt.Errorf("%w: its next window offered %s, but this version would offer %s", model.ErrUsage, unit.Human(rate, "op/s"), unit.Human(next.Offer.Rate, "op/s"))
+	}
+	return err
+}
 
 // lostInLatest reports whether the latest step had a node that is lost for good.
 func (d *design) lostInLatest(seen *observe.Run) bool {
@@ -160,7 +185,7 @@ func (d *design) allLost(p *planned) bool {
 	return !slices.ContainsFunc(left, func(n model.NodeID) bool { return !slices.Contains(d.lost, n) })
 }
 
-// Latest implements study.Sequential.
+// Latest implements study.Commenter.
 func (d *design) Latest() string { return d.latest }
 
 // isLatest reports whether the latest step belongs to this search.
@@ -183,7 +208,7 @@ func (p *planned) describe() string {
 	return fmt.Sprintf("window %d of at most %d: %s", a.Counted, p.MaxWindows, a.Latest())
 }
 
-// Outlook implements study.Sequential.
+// Outlook implements study.Forecaster.
 func (d *design) Outlook() (out []study.Outlook) {
 	for _, p := range d.searches {
 		if p.trial == 1 {

@@ -143,7 +143,7 @@ func TestDesign(t *testing.T) {
 	if a.Limit != LimitTarget || *a.Passed > 730 || *a.Failed < 730 || len(a.Windows) != len(x.data.Steps) {
 		t.Errorf("limit %s, passed %v, failed %v, %d windows of %d", a.Limit, a.Passed, a.Failed, len(a.Windows), len(x.data.Steps))
 	}
-	latest := x.design.(study.Sequential).Latest()
+	latest := x.design.(study.Commenter).Latest()
 	if want := fmt.Sprintf("window %d of at most 40: ", len(x.data.Steps)); !strings.HasPrefix(latest, want) {
 		t.Errorf("the latest window: %q; want %q", latest, want)
 	}
@@ -228,11 +228,10 @@ func TestWindowsDrawAnew(t *testing.T) {
 	}
 }
 
-// TestSearchesInTurn: every trial searches with every workload; the next one
-// waits for its time.
+// TestSearchesInTurn: every trial searches with every workload.
 func TestSearchesInTurn(t *testing.T) {
 	s := setup(1, "small", "large")
-	s.Trials, s.Every = 2, 15*time.Minute
+	s.Trials = 2
 	x := begin(t, s)
 	x.run(t, capacityServer{730}, 1000)
 	var order []string
@@ -245,13 +244,24 @@ func TestSearchesInTurn(t *testing.T) {
 	if got, want := fmt.Sprint(order), "[small1 large1 small2 large2]"; got != want {
 		t.Errorf("searches %s, want %s", got, want)
 	}
-	first := slices.IndexFunc(x.data.Steps, func(s model.Step) bool { return s.Trial == 2 })
-	again := begin(t, s)
-	again.data = x.data
-	again.data.Steps = x.data.Steps[:first]
-	tr := again.next(t)
-	if want := x.data.Run.Started.Add(15 * time.Minute); tr == nil || tr.Trial != 2 || !tr.NotBefore.Equal(want) {
-		t.Errorf("the second trial: %+v; want it not before %v", tr, want)
+}
+
+// TestReplaced: a window that became invalid is not missing when its search has
+// gone on since. The last one of a search is.
+func TestReplaced(t *testing.T) {
+	window := func(phase model.Phase, workload string, trial int) model.Step {
+		return model.Step{Phase: phase, Workload: workload, Trial: trial, State: model.StepInvalid}
+	}
+	steps := []model.Step{
+		window(model.Search, "a", 1), window(model.Search, "a", 1), window(model.Search, "b", 1), window(model.Search, "a", 2),
+		window(model.Parallel, "a", 3), window(model.Parallel, "a", 3),
+	}
+	var got []bool
+	for i, s := range steps {
+		got = append(got, (&design{}).Replaced(s, steps[i+1:]))
+	}
+	if want := []bool{true, false, false, false, false, false}; !slices.Equal(got, want) {
+		t.Errorf("replaced %v, want %v", got, want)
 	}
 }
 
@@ -285,13 +295,13 @@ func TestLostGenerator(t *testing.T) {
 		t.Errorf("a search with a window that failed goes on: %+v", tr)
 	}
 	x, _ = broken()
-	x.design.(study.Sequential).Lost(model.NodeIDs(x.setup.Nodes))
+	x.design.(study.Loser).Lost(model.NodeIDs(x.setup.Nodes))
 	if tr := x.next(t); tr != nil {
 		t.Errorf("a search without a generator goes on: %+v", tr)
 	}
 	x, before := broken()
 	gone := x.setup.Nodes[1].ID
-	x.design.(study.Sequential).Lost([]model.NodeID{gone})
+	x.design.(study.Loser).Lost([]model.NodeID{gone})
 	tr := x.next(t)
 	if tr == nil || tr.Offer.Rate != before.Offer.Rate || !slices.Equal(tr.Without, []model.NodeID{gone}) {
 		t.Fatalf("without %s: %+v; want the same load from two", gone, tr)
@@ -313,7 +323,7 @@ func TestLostGenerator(t *testing.T) {
 func TestOutlook(t *testing.T) {
 	s := setup(2, "web")
 	s.Trials = 3
-	d := begin(t, s).design.(study.Sequential)
+	d := begin(t, s).design.(study.Forecaster)
 	if want := []study.Outlook{{Workload: "web", Trials: 3, Windows: 40, Window: s.Workloads[0].Bench.Estimate()}}; !slices.Equal(d.Outlook(), want) {
 		t.Errorf("outlook %+v, want %+v", d.Outlook(), want)
 	}

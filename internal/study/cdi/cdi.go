@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/scalebench/scalebench/internal/evaluation"
@@ -45,16 +44,16 @@ percentage, and otherwise 4 if any verdict is unknown.`,
   scalebench cdi latest --format json
   scalebench cdi latest --fail-above 10
   scalebench cdi --csv numbers.csv`,
-		Phases: []model.Phase{model.Serial, model.Parallel},
-		Tells:  func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
-		New:    func() study.Study { return New() },
+		Phases: []model.Phase{model.Serial, model.Parallel}, Top: []string{"sizes", "interleave", "rotate"},
+		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
+		New:   func() study.Study { return New() },
 	}
 }
 
 // Params are the parameters of the study.
 type Params struct {
 	// Sizes, Interleave and Rotate say what is measured.
-	Sizes      []int `json:"sizes,omitempty" jsonschema_description:"How many nodes, or pairs of nodes, are active at once in further parallel steps: [1, 2, 4]. All of them together are always measured."`
+	Sizes      []int `json:"sizes,omitempty" jsonschema:"minItems=1,maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"How many nodes, or pairs of nodes, are active at once in further parallel steps, to see how the total grows: [1, 2, 4]. All of them together are always measured."`
 	Interleave bool  `json:"interleave" jsonschema_description:"Whether serial and parallel steps alternate by trial, so that drift is not mistaken for degradation. Otherwise all serial steps come first."`
 	Rotate     bool  `json:"rotate" jsonschema_description:"Whether the serial order rotates from trial to trial, so that each node has each turn equally often."`
 	// FailAbove is the largest CDI, in percent, that is accepted; nil: any.
@@ -66,21 +65,10 @@ func New() *Params { return &Params{Interleave: true, Rotate: true} }
 
 // Validate implements study.Study.
 func (p *Params) Validate() error {
-	var errs []error
-	refuse := func(key, problem, allowed string) {
-		errs = append(errs, &model.InputError{Path: key, Problem: problem, Allowed: allowed})
-	}
-	for i, n := range p.Sizes {
-		if key := "sizes." + strconv.Itoa(i); n < 1 {
-			refuse(key, strconv.Itoa(n)+" is below 1", "a number of nodes, or of pairs")
-		} else if slices.Contains(p.Sizes[:i], n) {
-			refuse(key, strconv.Itoa(n)+" is there twice", "each size once")
-		}
-	}
 	if p.FailAbove != nil && (math.IsNaN(*p.FailAbove) || math.IsInf(*p.FailAbove, 0)) {
-		refuse("fail_above", "must be a number of percent", "such as 10 or 2.5")
+		return &model.InputError{Path: "fail_above", Problem: "must be a number of percent", Allowed: "such as 10 or 2.5"}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // Analyze implements study.Study.

@@ -20,6 +20,9 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	}
 	l := layout{Params: p, serial: slices.Contains(phases, model.Serial)}
 	parallel := slices.Contains(phases, model.Parallel)
+	if len(p.Sizes) > 0 && !parallel {
+		return nil, &model.InputError{Path: "sizes", Problem: "only the parallel phase is repeated at other sizes", Allowed: "add parallel to evaluations"}
+	}
 	for _, w := range setup.Workloads {
 		for i, size := range p.Sizes {
 			if size > w.Subjects {
@@ -39,6 +42,9 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	}
 	return study.Fixed(l.treatments), nil
 }
+
+// LeastSubjects implements study.Sized.
+func (p *Params) LeastSubjects() int { return slices.Max(append([]int{1}, p.Sizes...)) }
 
 // layout collects the treatments, all of which are known before anything is
 // measured.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -109,13 +110,10 @@ func TestGate(t *testing.T) {
 
 // TestValidate: what is wrong with parameters names its key.
 func TestValidate(t *testing.T) {
-	p := New()
-	p.Sizes = []int{2, 0, 2}
-	err := p.Validate()
-	for _, key := range []string{"sizes.1", "sizes.2"} {
-		if err == nil || !strings.Contains(err.Error(), key+": ") || !errors.Is(err, model.ErrUsage) {
-			t.Errorf("Validate = %v, want an error of %s", err, key)
-		}
+	p, none := New(), math.NaN()
+	p.FailAbove = &none
+	if err := p.Validate(); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "fail_above: ") {
+		t.Errorf("Validate = %v, want an error of fail_above", err)
 	}
 	if err := New().Validate(); err != nil {
 		t.Errorf("Validate of the defaults: %v", err)

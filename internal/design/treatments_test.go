@@ -1,0 +1,206 @@
+package design
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// probe is a study with any design.
+type probe struct{ design study.Design }
+
+func (*probe) Validate() error                                            { return nil }
+func (*probe) Analyze(context.Context, study.Input) (study.Result, error) { return nil, nil }
+func (p *probe) Design(study.Setup) (study.Design, error)                 { return p.design, nil }
+
+// designing is an experiment on four nodes with these designs, of studies a, b, ….
+func designing(t *testing.T, designs ...study.Design) (*experiment.Experiment, []model.Node) {
+	t.Helper()
+	e := parse(t, "workloads: [{kind: nap, duration: 2s}, {kind: flood}]\nevery: 10s\n")
+	e.Designers = nil
+	for i, d := range designs {
+		e.Designers = append(e.Designers, experiment.Designer{Designer: &probe{d}, Kind: string(rune('a' + i))})
+	}
+	return e, named(nodes(4)...)
+}
+
+// TestTreatment: all that a treatment says is in its step.
+func TestTreatment(t *testing.T) {
+	e, nodes := designing(t, study.Fixed([]study.Treatment{
+		{Phase: "pool", Label: "pool of 8", Workload: "nap", Trial: 1, Block: 3, NoBarrier: true, Active: []int{2, 0},
+			Levels: map[string]any{"duration": "5s"}, NotBefore: 7 * time.Second},
+		{Phase: "pool", Workload: "flood", Trial: 2, Offer: &model.Offer{Rate: 9}, Active: []int{1, 3}},
+	}))
+	d, err := Build(e, testRun, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := d.Steps[0], d.Steps[1]
+	want := model.Treatment{Study: "a", Label: "pool of 8", Levels: map[string]any{"duration": "5s"}, Block: 3, NotBefore: 7 * time.Second}
+	if diff := cmp.Diff(want, first.Treatment); diff != "" {
+		t.Errorf("treatment (-want +got):\n%s", diff)
+	}
+	if first.Barrier || first.Tasks[0].Spec.Params["duration"] != "5s" || fmt.Sprint(first.Subjects()) != "[node-000 node-002]" {
+		t.Errorf("the first step is %+v", first)
+	}
+	if !second.Barrier || second.NotBefore != 10*time.Second || second.Tasks[1].Spec.Offer.Rate != 9 || second.Tasks[1].Spec.Parts != 2 {
+		t.Errorf("the second step is %+v, want it 10s after the run began, as every says", second)
+	}
+	if e := d.Estimate; e.Known != 12*time.Second || e.UnknownSteps != 1 {
+		t.Errorf("estimate %+v, want the wait and the duration of the level", e)
+	}
+}
+
+// TestTreatmentErrors: what the nodes cannot do under a treatment is refused and
+// not passed over.
+func TestTreatmentErrors(t *testing.T) {
+	for want, bad := range map[string]study.Treatment{
+		`treatment 2 of the study a, x of workload "npa": there is no such workload; the workloads are flood, nap`: {Workload: "npa"},
+		"active [4] must be different indices of 4 subjects":                                                       {Workload: "nap", Active: []int{4}},
+		"active [-1] must be":                   {Workload: "nap", Active: []int{-1}},
+		"active [1 1] must be":                  {Workload: "nap", Active: []int{1, 1}},
+		"active has no subjects":                {Workload: "nap", Active: []int{}},
+		"nap reads no offered load":             {Workload: "nap", Offer: &model.Offer{Rate: 1}},
+		`workloads.nap.durration: unknown key`:  {Workload: "nap", Levels: map[string]any{"durration": "1s"}},
+		"workloads.nap.duration: 1 has no unit": {Workload: "nap", Levels: map[string]any{"duration": 1}},
+		"test.yaml:2:47: workloads.flood.kind: the nodes of a flood workload share one load, so they cannot be compared": {Workload: "flood", Active: []int{0, 1}},
+	} {
+		bad.Phase, bad.Trial = "x", 1
+		e, nodes := designing(t, study.Fixed([]study.Treatment{{Phase: "x", Workload: "flood", Trial: 1}, bad}))
+		if _, err := Build(e, testRun, nodes); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("Build: %v, want %s", err, want)
+		}
+	}
+}
+
+// TestSharedLoad: every step that offers the load of the parameters divides it
+// among its nodes, and nodes are not compared with fewer of them.
+func TestSharedLoad(t *testing.T) {
+	for src, parts := range map[string][]int{ // of the first task of each step
+		"evaluations: [parallel]":                                 {4},
+		"evaluations: [serial]":                                   {1, 1, 1, 1},
+		"evaluations: [parallel]\nsizes: [2]":                     nil,
+		"study: {kind: cdi, sizes: [2]}\nevaluations: [parallel]": nil,
+		"study: {kind: cdi}":                                      nil,
+	} {
+		d, err := Build(parse(t, "workloads: [{kind: flood}]\n"+src), testRun, named(nodes(4)...))
+		if parts == nil {
+			if !errors.Is(err, model.ErrUsage) || !strings.HasPrefix(err.Error(), "test.yaml:2:20: workloads.flood.kind: ") {
+				t.Errorf("%s: %v, want a refusal at the workload", src, err)
+			}
+			continue
+		}
+		var got []int
+		for _, s := range d.Steps {
+			got = append(got, s.Tasks[0].Spec.Parts)
+		}
+		if err != nil || !slices.Equal(got, parts) {
+			t.Errorf("%s: parts %v, %v; want %v", src, got, err, parts)
+		}
+	}
+	e, nodes := designing(t, study.Fixed([]study.Treatment{{Phase: "x", Workload: "flood", Trial: 1, Active: []int{1, 3}}}))
+	d, err := Build(e, testRun, nodes)
+	if err != nil || d.Steps[0].Tasks[1].Spec.Part != 1 || d.Steps[0].Tasks[1].Spec.Parts != 2 {
+		t.Errorf("two of four: %+v, %v; want two parts", d.Steps, err)
+	}
+}
+
+// TestEvery: trials of a design that is known beforehand begin in their time,
+// too.
+func TestEvery(t *testing.T) {
+	p := build(t, "trials: 3\nevery: 15m\nworkloads: [{kind: nap, duration: 1s}]", nodes(2)...)
+	for _, s := range p.Steps {
+		if want := time.Duration(s.Trial-1) * 15 * time.Minute; s.NotBefore != want {
+			t.Errorf("trial %d begins not before %s, want %s", s.Trial, s.NotBefore, want)
+		}
+	}
+	if want := 30*time.Minute + 3*time.Second; p.Estimate.Known != want {
+		t.Errorf("it takes %s, want %s", p.Estimate.Known, want)
+	}
+}
+
+// counted is a design that decides as it goes, and nothing more: so many steps,
+// two at a time.
+type counted struct {
+	steps int
+	seen  []string
+}
+
+func (c *counted) Next(seen *observe.Run) (out []study.Treatment, _ error) {
+	for _, s := range seen.Steps() {
+		c.seen = append(c.seen, fmt.Sprint(s.Study, s.Number))
+		c.seen = append(c.seen, fmt.Sprint(len(seen.Accepted(s.ID))))
+	}
+	for i := 0; i < 2 && len(c.seen)/2+i < c.steps; i++ {
+		out = append(out, study.Treatment{Phase: "x", Workload: "nap", Trial: 1 + i})
+	}
+	return out, nil
+}
+
+// TestSequences: a design that decides as it goes is asked until it is over, and
+// told of its own steps, as it goes and when the run is resumed at any step.
+func TestSequences(t *testing.T) {
+	begin := func() (*Sequence, *counted, *counted) {
+		a, b := &counted{steps: 3}, &counted{steps: 4}
+		e, nodes := designing(t, a, study.Fixed([]study.Treatment{{Phase: "x", Workload: "flood", Trial: 1}}), b)
+		d, err := Build(e, testRun, nodes)
+		if err != nil || len(d.Steps) != 1 || !slices.Equal(d.Later, []string{"a", "c"}) {
+			t.Fatalf("Build: %+v, %v; want the step that is known, and a and c later", d, err)
+		}
+		s, err := NewSequence(e, model.Run{ID: testRun}, nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, a, b
+	}
+	known := newStep(testRun, 0, "x", "flood", 1)
+	known.Study, known.State = "b", model.StepComplete
+	all := model.RunData{Steps: []model.Step{known}}
+	measure := func(s *Sequence) bool {
+		data := model.RunData{Steps: all.Steps[s.Told():]}
+		for _, r := range all.Results {
+			if slices.ContainsFunc(data.Steps, func(s model.Step) bool { return s.ID == r.Step }) {
+				data.Results = append(data.Results, r)
+			}
+		}
+		next, _, err := s.Next(observe.Of(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range next {
+			step.State = model.StepComplete
+			all.Steps = append(all.Steps, step)
+			all.Results = append(all.Results, model.Result{Step: step.ID, Task: step.Tasks[0].ID, Outcome: model.OutcomeOK})
+		}
+		return len(next) > 0
+	}
+	for resumed := range 5 {
+		all = model.RunData{Steps: all.Steps[:1]}
+		s, a, b := begin()
+		for calls := 0; measure(s); calls++ {
+			if calls == resumed {
+				s, a, b = begin()
+			}
+		}
+		if got, want := fmt.Sprint(a.seen), "[a1 1 a2 1 a3 1]"; got != want {
+			t.Errorf("resumed after call %d: the first design was told of %s, want %s", resumed, got, want)
+		}
+		if got, want := fmt.Sprint(b.seen), "[c4 1 c5 1 c6 1 c7 1]"; got != want {
+			t.Errorf("resumed after call %d: the second design was told of %s, want %s", resumed, got, want)
+		}
+		if !s.Over() {
+			t.Errorf("resumed after call %d: something is left to decide", resumed)
+		}
+	}
+}
