@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,7 +175,7 @@ func withoutRun(ctx context.Context, kind study.Kind, q Question, open opener, n
 // of puts a result into a form that travels, with what makes the runs doubtful
 // that it rests on.
 func of(r study.Result, bare bool, runs *reading, more ...doubt) (Answer, error) {
-	doubts := append(more, runs.doubts()...)
+	doubts := slices.Concat(more, runs.doubts())
 	result, err := encode(r)
 	if err == nil {
 		result, err = doubtResult(result, doubts)

@@ -60,10 +60,11 @@ func (r *reading) doubts() []doubt {
 // err is what could not be read of the runs.
 func (r *reading) err() error {
 	var errs []error
-	for _, run := range append(r.others, r.main) {
-		if run != nil {
-			errs = append(errs, run.Err())
-		}
+	if r.main != nil {
+		errs = append(errs, r.main.Err())
+	}
+	for _, run := range r.others {
+		errs = append(errs, run.Err())
 	}
 	return errors.Join(errs...)
 }
@@ -83,6 +84,9 @@ func withDoubts(warnings []string, workload string, doubts []doubt) []string {
 // its elements where it is an array. One with a "workload" gets those about
 // that one.
 func doubtResult(result json.RawMessage, doubts []doubt) (json.RawMessage, error) {
+	if len(doubts) == 0 {
+		return result, nil
+	}
 	var list []json.RawMessage
 	if json.Unmarshal(result, &list) == nil {
 		var all []string
@@ -156,17 +160,14 @@ func doubtTable(t *doc.Table, doubts []doubt) {
 		if workload >= 0 {
 			about, _ = row.Cells[workload].Value.(string)
 		}
-		text, _ := cell.Value.(string)
-		var new []string
 		for _, d := range withDoubts(nil, about, doubts) {
-			if !strings.Contains(text, d) {
-				new = append(new, d)
+			switch text, _ := cell.Value.(string); {
+			case text == "":
+				cell.Value = d
+			case !strings.Contains(text, d):
+				cell.Value = text + "; " + d
 			}
 		}
-		if text != "" {
-			new = append([]string{text}, new...)
-		}
-		cell.Value = strings.Join(new, "; ")
 	}
 }
 

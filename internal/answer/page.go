@@ -213,7 +213,7 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 		return Answer{}, err
 	}
 	v := record.NewOverview(run)
-	v.Warnings = append(told.doubts(), v.Warnings...)
+	v.Warnings = slices.Concat(told.doubts(), v.Warnings)
 	out := Answer{Document: v.Document()}
 	var held []Answer
 	for _, x := range told.answers {

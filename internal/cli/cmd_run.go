@@ -23,6 +23,7 @@ import (
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 type runOptions struct {
@@ -241,7 +242,7 @@ func (c *common) submitPatiently(ctx context.Context, s service, src control.Sou
 		}
 		if err.Error() != said {
 			said = err.Error()
-			c.say("waiting for nodes: %v", err)
+			c.say("waiting: %s (%s left)", plain(err), unit.Duration(time.Until(deadline).Round(time.Second)))
 		}
 		select {
 		case <-ctx.Done():

@@ -179,7 +179,7 @@ func TestSearchGivesItsNodeBack(t *testing.T) {
 	url := loadserver.Start(t, exactServer).URL()
 	w := newWorld(t)
 	w.startServer()
-	const every = 25 * time.Second
+	const every = 15 * time.Second
 	search := strings.TrimSpace(w.run("run", "--detach", w.write("search.yaml", fmt.Sprintf(`
 name: search
 fleet: {local: {nodes: 1}}

@@ -144,6 +144,13 @@ func TestReadingTravels(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 		t.Errorf("Data: %v (-here +there):\n%s", err, diff)
 	}
+	if want, err = s.Printed(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	got, err = remote.Printed(t.Context(), run)
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("Printed: %v (-here +there):\n%s", err, diff)
+	}
 	runs, err := remote.Runs(t.Context(), 0)
 	if err != nil || len(runs) != 1 || runs[0].ID != run {
 		t.Errorf("Runs = %v, %v", runs, err)

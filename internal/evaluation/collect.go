@@ -180,7 +180,7 @@ func readCurve(r model.Result, s model.Sample) (*curve, string) {
 	case r.Started.IsZero() || !r.Ended.After(r.Started):
 		return nil, "the task has no start and end times"
 	}
-	c, err := newCurve(found[0], span{r.Started, r.Ended})
+	c, err := newCurve(found[0], observe.Span{Start: r.Started, End: r.Ended})
 	if err != nil {
 		return nil, err.Error()
 	}

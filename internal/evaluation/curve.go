@@ -20,22 +20,17 @@ type curve struct {
 	// positive is the index of the first point at which work had been done.
 	// Rates begin there and leave out whatever it took to start working.
 	positive int
-	active   span
+	active   observe.Span
 }
 
-// span is an interval of server time.
-type span struct{ start, end time.Time }
-
-func (s span) length() time.Duration { return s.end.Sub(s.start) }
-
 // newCurve checks a series against its task's times.
-func newCurve(s model.Series, task span) (*curve, error) {
+func newCurve(s model.Series, task observe.Span) (*curve, error) {
 	if err := checkSeries(s); err != nil {
 		return nil, err
 	}
 	c := &curve{unit: s.Unit, values: s.Values, positive: len(s.Values)}
 	for i, offset := range s.Offsets {
-		c.times = append(c.times, task.start.Add(time.Duration(offset)))
+		c.times = append(c.times, task.Start.Add(time.Duration(offset)))
 		if s.Values[i] > 0 && i < c.positive {
 			c.positive = i
 		}
@@ -43,9 +38,9 @@ func newCurve(s model.Series, task span) (*curve, error) {
 	if len(s.Values)-c.positive < 2 {
 		return nil, errors.New("fewer than two points with work done")
 	}
-	c.active = span{c.begin(task.start), c.times[len(c.times)-1]}
-	if c.active.end.After(task.end.Add(maxGap)) {
-		return nil, fmt.Errorf("it goes on %v beyond the end of the task", c.active.end.Sub(task.end))
+	c.active = observe.Span{Start: c.begin(task.Start), End: c.times[len(c.times)-1]}
+	if c.active.End.After(task.End.Add(maxGap)) {
+		return nil, fmt.Errorf("it goes on %v beyond the end of the task", c.active.End.Sub(task.End))
 	}
 	if err := c.covers(); err != nil {
 		return nil, err
@@ -57,8 +52,8 @@ func newCurve(s model.Series, task span) (*curve, error) {
 // task: a workload may do several tests in turn, each with its own counter.
 // A counter that leaves most of its activity in the dark is refused.
 func (c *curve) covers() error {
-	length := c.active.length()
-	if covered := c.active.end.Sub(c.times[c.positive]); 2*covered < length {
+	length := c.active.Length()
+	if covered := c.active.End.Sub(c.times[c.positive]); 2*covered < length {
 		return fmt.Errorf("it covers %v of the %v in which it is active", covered, length)
 	}
 	var silence time.Duration
@@ -113,26 +108,26 @@ func (c *curve) rate() (float64, error) {
 // within returns the first and the last measured point in the window, between
 // which the capacity in it is taken. Points that leave more than maxGap of the
 // window's edges, or half of it, in the dark are an error.
-func (c *curve) within(window span) (first, last int, err error) {
+func (c *curve) within(window observe.Span) (first, last int, err error) {
 	first, last = c.positive, len(c.times)-1
-	for first < len(c.times) && c.times[first].Before(window.start) {
+	for first < len(c.times) && c.times[first].Before(window.Start) {
 		first++
 	}
-	for last >= 0 && c.times[last].After(window.end) {
+	for last >= 0 && c.times[last].After(window.End) {
 		last--
 	}
 	if last <= first {
-		return 0, 0, fmt.Errorf("it has no two points in the common window of %v", window.length())
+		return 0, 0, fmt.Errorf("it has no two points in the common window of %v", window.Length())
 	}
-	known := span{c.times[first], c.times[last]}
-	if before := known.start.Sub(window.start); before > maxGap {
+	known := observe.Span{Start: c.times[first], End: c.times[last]}
+	if before := known.Start.Sub(window.Start); before > maxGap {
 		return 0, 0, fmt.Errorf("it is silent for the first %v of the common window", before)
 	}
-	if after := window.end.Sub(known.end); after > maxGap {
+	if after := window.End.Sub(known.End); after > maxGap {
 		return 0, 0, fmt.Errorf("it is silent for the last %v of the common window", after)
 	}
-	if 2*known.length() < window.length() {
-		return 0, 0, fmt.Errorf("its points cover %v of the common window of %v", known.length(), window.length())
+	if 2*known.Length() < window.Length() {
+		return 0, 0, fmt.Errorf("its points cover %v of the common window of %v", known.Length(), window.Length())
 	}
 	return first, last, nil
 }
@@ -154,38 +149,20 @@ func (c *curve) between(first, last int) (float64, error) {
 	return rate, nil
 }
 
-// timing says how parallel one parallel step was.
-type timing struct {
-	known   bool    // every task has its times
-	common  span    // all tasks active; of no length when there is no such time
-	overlap float64 // common over first start to last end, 0 to 1
-	// startSkew and endSpread are last minus first.
-	startSkew, endSpread time.Duration
-}
-
-// timingOf looks at the tasks of one parallel step. With useCurves a task is
-// active while its counter runs, else from its start to its end.
-func timingOf(rs []reading, useCurves bool) timing {
-	var t timing
-	var tasks, active observe.Times
+// timesOf looks at the tasks of one parallel step: when they ran, and when they
+// were active: while their counters ran with useCurves, else all the time. Of
+// tasks without times nothing is known (N is 0).
+func timesOf(rs []reading, useCurves bool) (tasks, active observe.Times) {
 	for _, r := range rs {
-		if r.started.IsZero() || r.ended.IsZero() || r.ended.Before(r.started) {
-			return timing{}
+		if !tasks.Add(r.started, r.ended) {
+			return observe.Times{}, observe.Times{}
 		}
-		tasks.Add(r.started, r.ended)
 		if useCurves {
-			active.Add(r.curve.active.start, r.curve.active.end)
-		} else {
-			active.Add(r.started, r.ended)
+			active.Add(r.curve.active.Start, r.curve.active.End)
 		}
 	}
-	t.known = len(rs) > 0
-	t.startSkew, t.endSpread = tasks.LastStart.Sub(tasks.FirstStart), tasks.LastEnd.Sub(tasks.FirstEnd)
-	t.common = span{active.LastStart, active.FirstEnd}
-	if t.common.length() > 0 {
-		t.overlap = t.common.length().Seconds() / active.LastEnd.Sub(active.FirstStart).Seconds()
-	} else {
-		t.common.end = t.common.start
+	if !useCurves {
+		active = tasks
 	}
-	return t
+	return tasks, active
 }

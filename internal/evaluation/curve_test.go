@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 )
 
 // TestActive: when a task counts as active, and at what rate.
 func TestActive(t *testing.T) {
-	task := span{epoch, epoch.Add(20 * time.Second)}
+	task := observe.Span{Start: epoch, End: epoch.Add(20 * time.Second)}
 	for _, c := range []struct {
 		name    string
 		seconds []float64
@@ -35,7 +36,7 @@ func TestActive(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if begin := got.active.start.Sub(epoch).Seconds(); begin != c.begin {
+		if begin := got.active.Start.Sub(epoch).Seconds(); begin != c.begin {
 			t.Errorf("%s: active from %v s, want %v s", c.name, begin, c.begin)
 		}
 		rate, err := got.rate()
@@ -55,7 +56,7 @@ func TestRateIn(t *testing.T) {
 		series.Offsets = append(series.Offsets, int64(s*1e9))
 		series.Values = append(series.Values, s*s) // faster and faster
 	}
-	c, err := newCurve(series, span{at(0), at(10)})
+	c, err := newCurve(series, observe.Span{Start: at(0), End: at(10)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func TestRateIn(t *testing.T) {
 		{"before all points", 0, .5, 0},
 		{"empty", 5, 5, 0},
 	} {
-		first, last, err := c.within(span{at(w.from), at(w.to)})
+		first, last, err := c.within(observe.Span{Start: at(w.from), End: at(w.to)})
 		var got float64
 		if err == nil {
 			got, err = c.between(first, last)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -195,7 +196,8 @@ func commonOf(steps []stepReadings) common {
 		if slices.ContainsFunc(s.readings, func(r reading) bool { return r.curve == nil }) {
 			return common{}
 		}
-		batches := s.batches(timingOf(s.readings, true).common)
+		_, active := timesOf(s.readings, true)
+		batches := s.batches(active.Common())
 		if batches == nil {
 			return common{} // a trial of which nothing is known spoils the mean
 		}
@@ -213,26 +215,26 @@ func commonOf(steps []stepReadings) common {
 
 // batches returns the work of each reading in each batch of the window; nil
 // where the points are too far apart for four batches.
-func (s stepReadings) batches(window span) [][]float64 {
+func (s stepReadings) batches(window observe.Span) [][]float64 {
 	step := batchTime
 	for _, r := range s.readings {
 		step = max(step, 2*r.curve.spacing())
 		// What was done before the first point is not known to have been done
 		// when.
-		if first := r.curve.times[r.curve.positive]; first.After(window.start) {
-			window.start = first
+		if first := r.curve.times[r.curve.positive]; first.After(window.Start) {
+			window.Start = first
 		}
 	}
-	n := min(int(window.length()/step), manyBatches)
+	n := min(int(window.Length()/step), manyBatches)
 	if n < fewBatches {
 		return nil
 	}
 	out := make([][]float64, len(s.readings))
 	for i, r := range s.readings {
 		out[i] = make([]float64, n)
-		last := r.curve.at(window.start)
+		last := r.curve.at(window.Start)
 		for j := range n {
-			edge := r.curve.at(window.start.Add(window.length() * time.Duration(j+1) / time.Duration(n)))
+			edge := r.curve.at(window.Start.Add(window.Length() * time.Duration(j+1) / time.Duration(n)))
 			out[i][j], last = edge-last, edge
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -81,10 +82,10 @@ func refusal(step model.Step, r reading) string {
 // ones over all of their counter, and all of them over the whole as well.
 func scoreCommon(steps []stepReadings) error {
 	for _, s := range steps {
-		window := timingOf(s.readings, true).common
+		_, active := timesOf(s.readings, true)
 		for i := range s.readings {
 			r := &s.readings[i]
-			if err := r.scoreCurve(s.step.Phase, window); err != nil {
+			if err := r.scoreCurve(s.step.Phase, active.Common()); err != nil {
 				return fmt.Errorf("%s, trial %d: the progress series of node %s is refused: %w", s.step.Phase, s.step.Trial, r.node, err)
 			}
 		}
@@ -93,7 +94,7 @@ func scoreCommon(steps []stepReadings) error {
 }
 
 // scoreCurve scores one task by its counter.
-func (r *reading) scoreCurve(phase model.Phase, window span) error {
+func (r *reading) scoreCurve(phase model.Phase, window observe.Span) error {
 	var err error
 	if r.whole, err = r.curve.rate(); err != nil {
 		return err
@@ -180,14 +181,14 @@ func simultaneityOf(steps []stepReadings, window string, n *notes) simultaneity 
 		if sr.step.Phase != model.Parallel || len(sr.readings) == 0 {
 			continue
 		}
-		t := timingOf(sr.readings, window == WindowCommon)
-		if !t.known {
+		tasks, active := timesOf(sr.readings, window == WindowCommon)
+		if tasks.N == 0 {
 			n.doubt("parallel, trial %d: tasks without start and end times; it is unknown whether they ran together", sr.step.Trial)
 			return simultaneity{}
 		}
-		s.overlap = extreme(s.overlap, t.overlap, math.Min)
-		s.skewMS = extreme(s.skewMS, milliseconds(t.startSkew), math.Max)
-		s.spreadMS = extreme(s.spreadMS, milliseconds(t.endSpread), math.Max)
+		s.overlap = extreme(s.overlap, active.Overlap(), math.Min)
+		s.skewMS = extreme(s.skewMS, milliseconds(tasks.Skew()), math.Max)
+		s.spreadMS = extreme(s.spreadMS, milliseconds(tasks.Spread()), math.Max)
 	}
 	noteOverlap(s.overlap, window, n)
 	return s

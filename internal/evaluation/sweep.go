@@ -69,11 +69,11 @@ func (s *sweep) scattered(sr stepReadings) bool {
 	if sr.step.Phase != model.Parallel {
 		return false
 	}
-	t := timingOf(sr.readings, s.window == WindowCommon)
-	if t.known && t.overlap >= minOverlap {
+	_, active := timesOf(sr.readings, s.window == WindowCommon)
+	if active.Overlap() >= minOverlap {
 		return false
 	}
-	s.notes.warn("%s: its %ss were active together for %.0f %% of the time, or when is not known; left out", sizeName(sr.step, s.of), s.of, 100*t.overlap)
+	s.notes.warn("%s: its %ss were active together for %.0f %% of the time, or when is not known; left out", sizeName(sr.step, s.of), s.of, 100*active.Overlap())
 	return true
 }
 

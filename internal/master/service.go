@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/design"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -142,13 +143,14 @@ func (m *Master) selectNodes(run model.RunID, exp *experiment.Experiment) ([]mod
 	}
 	want := exp.Fleet.Agents
 	found := m.upNodes(want.Labels)
-	switch {
-	case len(found) == 0:
-		return nil, fmt.Errorf("%w: no connected agent has these labels (%d agents are connected; `scalebench nodes` lists them)",
-			model.ErrUnavailable, len(m.upNodes(nil)))
-	case want.Count > len(found):
-		return nil, fmt.Errorf("%w: the experiment needs %[3]d agents with these labels, but only %[2]d are connected",
-			model.ErrUnavailable, len(found), want.Count)
+	switch need := max(want.Count, 1); {
+	case len(found) < need:
+		these := ""
+		if len(want.Labels) > 0 {
+			these = fmt.Sprintf(" with these labels (%d with any)", len(m.upNodes(nil)))
+		}
+		return nil, fmt.Errorf("%w: %d of %s%s joined; `scalebench nodes` lists them",
+			model.ErrUnavailable, len(found), num.Count(need, "agent"), these)
 	case want.Count > 0:
 		free := func(n model.Node) bool { return m.leases.free(n.ID, exp.Shared) }
 		taken := slices.DeleteFunc(slices.Clone(found), free)

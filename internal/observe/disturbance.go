@@ -98,7 +98,10 @@ func (r *Run) findDisturbances() []Disturbance {
 	var order []kind
 	found := make(map[kind]*worstOf)
 	for _, s := range r.Steps() {
-		skew := r.startSkew(s)
+		skew := math.NaN()
+		if times := r.Times(s); times.N > 1 {
+			skew = times.Skew().Seconds()
+		}
 		for _, r := range r.Accepted(s.ID) {
 			n := NewHost(r, r.Started)
 			n.skew = skew
@@ -250,21 +253,4 @@ func hostClock(n Host) (float64, bool) {
 		return 0, true
 	}
 	return n.clock, true
-}
-
-// startSkew is how long after the first of the measuring tasks of a step the
-// last one began, in seconds; NaN where fewer than two tell.
-func (r *Run) startSkew(s model.Step) float64 {
-	var times Times
-	n := 0
-	for _, x := range r.Measured(s) {
-		if !x.Started.IsZero() && !x.Ended.Before(x.Started) {
-			times.Add(x.Started, x.Ended)
-			n++
-		}
-	}
-	if n < 2 {
-		return math.NaN()
-	}
-	return times.LastStart.Sub(times.FirstStart).Seconds()
 }

@@ -64,20 +64,68 @@ func Fleet(steps []model.Step) map[string]int {
 }
 
 // Times are when the first and the last of several things began and ended.
-type Times struct{ FirstStart, LastStart, FirstEnd, LastEnd time.Time }
+type Times struct {
+	N                                        int // of the things
+	FirstStart, LastStart, FirstEnd, LastEnd time.Time
+}
 
-// Add takes one more into account.
-func (t *Times) Add(start, end time.Time) {
-	if t.FirstStart.IsZero() || start.Before(t.FirstStart) {
+// Add takes one more into account; false, and it does not, where these are not
+// the times of anything.
+func (t *Times) Add(start, end time.Time) bool {
+	if start.IsZero() || end.Before(start) {
+		return false
+	}
+	t.N++
+	if t.N == 1 || start.Before(t.FirstStart) {
 		t.FirstStart = start
 	}
 	if start.After(t.LastStart) {
 		t.LastStart = start
 	}
-	if t.FirstEnd.IsZero() || end.Before(t.FirstEnd) {
+	if t.N == 1 || end.Before(t.FirstEnd) {
 		t.FirstEnd = end
 	}
 	if end.After(t.LastEnd) {
 		t.LastEnd = end
 	}
+	return true
 }
+
+// Times are those of the measuring tasks of a step.
+func (r *Run) Times(s model.Step) (t Times) {
+	for _, x := range r.Measured(s) {
+		t.Add(x.Started, x.Ended)
+	}
+	return t
+}
+
+// Skew is how long after the first the last one began.
+func (t Times) Skew() time.Duration { return t.LastStart.Sub(t.FirstStart) }
+
+// Spread is how long after the first the last one ended.
+func (t Times) Spread() time.Duration { return t.LastEnd.Sub(t.FirstEnd) }
+
+// Common is the window in which all were under way; of no length where there is
+// none.
+func (t Times) Common() Span {
+	if t.FirstEnd.Before(t.LastStart) {
+		return Span{t.LastStart, t.LastStart}
+	}
+	return Span{t.LastStart, t.FirstEnd}
+}
+
+// Overlap is the common window as a share of the time from the first start to
+// the last end, 0 to 1.
+func (t Times) Overlap() float64 {
+	common := t.Common().Length()
+	if common <= 0 {
+		return 0
+	}
+	return common.Seconds() / t.LastEnd.Sub(t.FirstStart).Seconds()
+}
+
+// Span is an interval of server time.
+type Span struct{ Start, End time.Time }
+
+// Length is how long it is.
+func (s Span) Length() time.Duration { return s.End.Sub(s.Start) }

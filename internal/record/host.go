@@ -255,16 +255,11 @@ func startOf(s model.Step, results []model.Result) time.Time {
 // commonWindow is the time in which all measuring tasks were running; nil where
 // there is none.
 func commonWindow(run *observe.Run, s model.Step, zero time.Time) *[2]float64 {
-	var times observe.Times
-	for _, r := range run.Measured(s) {
-		if !r.Started.IsZero() && !r.Ended.Before(r.Started) {
-			times.Add(r.Started, r.Ended)
-		}
-	}
-	if !times.FirstEnd.After(times.LastStart) {
+	common := run.Times(s).Common()
+	if common.Length() <= 0 {
 		return nil
 	}
-	return &[2]float64{times.LastStart.Sub(zero).Seconds(), times.FirstEnd.Sub(zero).Seconds()}
+	return &[2]float64{common.Start.Sub(zero).Seconds(), common.End.Sub(zero).Seconds()}
 }
 
 // onePerNode has each node once, in the order of the tasks: a node that

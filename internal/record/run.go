@@ -119,17 +119,17 @@ func newStepView(s model.Step, results []model.Result) stepView {
 			continue
 		}
 		v.Outcomes[r.Outcome]++
-		if !serving[r.Task] && !r.Started.IsZero() && !r.Ended.Before(r.Started) {
+		if !serving[r.Task] {
 			times.Add(r.Started, r.Ended)
 		}
 	}
-	if times.FirstStart.IsZero() {
+	if times.N == 0 {
 		return v
 	}
 	seconds := times.LastEnd.Sub(times.FirstStart).Seconds()
 	v.Started, v.Seconds = times.FirstStart, &seconds
 	if s.Phase == model.Parallel {
-		skew := float64(times.LastStart.Sub(times.FirstStart)) / float64(time.Millisecond)
+		skew := float64(times.Skew()) / float64(time.Millisecond)
 		v.SkewMS = &skew
 	}
 	return v

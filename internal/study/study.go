@@ -52,7 +52,9 @@ type Input struct {
 	Open func(ctx context.Context, name string) (*observe.Run, error)
 }
 
-// Result is an answer. Its JSON form is a contract that scripts rely on.
+// Result is an answer. Its JSON form is a contract that scripts rely on. What
+// disturbed the nodes need not be in it: package answer adds that to "warnings"
+// of the JSON, to the document, and to a column "warnings" of its table.
 type Result interface {
 	// Document says it for people.
 	Document() *doc.Document

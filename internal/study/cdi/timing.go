@@ -82,8 +82,7 @@ func newTrial(run *observe.Run, s model.Step, place map[model.NodeID]int) (t tri
 	t.step = s
 	var times observe.Times
 	for _, r := range run.Measured(s) {
-		if !r.Started.IsZero() && !r.Ended.Before(r.Started) {
-			times.Add(r.Started, r.Ended)
+		if times.Add(r.Started, r.Ended) {
 			t.results = append(t.results, r)
 		}
 	}
@@ -94,8 +93,8 @@ func newTrial(run *observe.Run, s model.Step, place map[model.NodeID]int) (t tri
 		return t, false
 	}
 	t.common = [2]float64{since(times.LastStart), since(times.FirstEnd)}
-	t.overlap = max(0, (t.common[1]-t.common[0])/t.last)
-	t.words = fmt.Sprintf("tasks overlap %s, start skew %s, end spread %s", num.Fraction(t.overlap), num.Seconds(t.common[0]), num.Seconds(t.last-t.common[1]))
+	t.overlap = times.Overlap()
+	t.words = fmt.Sprintf("tasks overlap %s, start skew %s, end spread %s", num.Fraction(t.overlap), num.Seconds(times.Skew().Seconds()), num.Seconds(times.Spread().Seconds()))
 	return t, true
 }
 
