@@ -35,7 +35,7 @@ type Config struct {
 func (s *Study) configFor(entry map[string]any, kind string) (c Config, p *work.Params, err error) {
 	p, ok := work.Kind().New().(*work.Params)
 	if !ok || kind != work.Kind().Name {
-		return c, p, &model.InputError{Path: "kind", Problem: kind + " offers no load that a search could vary", Allowed: "a search for a capacity needs workloads of kind " + work.Kind().Name}
+		return c, p, &model.InputError{Path: "kind", Problem: "it offers no load that a search could vary", Allowed: "a search for a capacity needs workloads of kind " + work.Kind().Name}
 	}
 	own := &Study{}
 	for _, from := range []any{s, entry} {
