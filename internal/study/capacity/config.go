@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -54,7 +53,7 @@ func (s *Study) configFor(entry map[string]any, kind string) (c Config, p *work.
 	}
 	p.Agreement = c.SLA
 	c.WarmUp, c.Scored = p.WarmUp.Std(), p.Scored()
-	return c, p, c.suits(p)
+	return c, p, nil
 }
 
 // throughJSON sets what from has in its JSON form, and leaves the rest.
@@ -92,10 +91,8 @@ func (s *Study) config() (c Config, err error) {
 			return c, &model.InputError{Path: "sla", Problem: err.Error()}
 		}
 	}
-	// A task of an earlier version has what differs from the defaults.
-	d := newStudy()
-	c.Resolution, c.Fraction, c.Rate = cmp.Or(s.Resolution, d.Resolution), cmp.Or(s.Fraction, d.Fraction), cmp.Or(s.Step, d.Step)
-	c.MaxWindows, c.Algorithm = cmp.Or(s.Windows, d.Windows), search.Algorithm(cmp.Or(s.Algorithm, d.Algorithm))
+	c.Options = search.Options{Resolution: s.Resolution, MaxWindows: s.Windows, Algorithm: search.Algorithm(s.Algorithm), Rate: s.Step}
+	c.Fraction = s.Fraction
 	s.bounds(&c.Options)
 	if !(c.Start >= c.Min) || !(c.Max >= c.Start) {
 		return c, &model.InputError{Path: "start", Problem: fmt.Sprintf("loads from %v to %v beginning with %v", c.Min, c.Max, c.Start), Allowed: "they must be positive, with min ≤ start ≤ max"}

@@ -58,6 +58,9 @@ func (s *Study) Design(setup study.Setup) (study.Design, error) {
 	for trial := 1; trial <= setup.Trials; trial++ {
 		for _, w := range setup.Workloads {
 			c, params, err := s.configFor(w.Params, w.Kind)
+			if err == nil {
+				err = c.suits(params)
+			}
 			if need := params.Estimate(); err == nil && w.Timeout > 0 && need >= w.Timeout {
 				err = &model.InputError{Path: "timeout", Problem: fmt.Sprintf("the timeout of %v is too short", w.Timeout), Allowed: fmt.Sprintf("a window takes about %v", need)}
 			}

@@ -148,6 +148,9 @@ func TestDesign(t *testing.T) {
 	if a.Limit != LimitTarget || *a.Passed > 730 || *a.Failed < 730 || len(a.Windows) != len(x.data.Steps) {
 		t.Errorf("limit %s, passed %v, failed %v, %d windows of %d", a.Limit, a.Passed, a.Failed, len(a.Windows), len(x.data.Steps))
 	}
+	if unread := searchesBy(t, newStudy(), x.data); unread != string(indented(t, r)) {
+		t.Errorf("where the file cannot be read, with what the steps say alone:\n%s", unread)
+	}
 	latest := x.design.(study.Commenter).Latest()
 	if want := fmt.Sprintf("window %d of at most 40: ", len(x.data.Steps)); !strings.HasPrefix(latest, want) {
 		t.Errorf("the latest window: %q; want %q", latest, want)
@@ -200,7 +203,12 @@ func TestOldRuns(t *testing.T) {
 
 func searchesIn(t *testing.T, d model.RunData) string {
 	t.Helper()
-	r, err := asked().Analyze(context.Background(), study.Input{Run: observe.Of(done(d))})
+	return searchesBy(t, asked(), d)
+}
+
+func searchesBy(t *testing.T, s *Study, d model.RunData) string {
+	t.Helper()
+	r, err := s.Analyze(context.Background(), study.Input{Run: observe.Of(done(d))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,11 @@ func (s *Study) searchesOf(run *observe.Run) ([]Search, error) {
 
 // searchOf computes what one search has found; ended says that it is over.
 func (s *Study) searchOf(m *measured, ended bool) (Search, error) {
-	c, p, err := s.configFor(m.spec.Params, m.spec.Kind)
+	asked := *s
+	if o := m.spec.Offer; o != nil && asked.SLA == "" { // this version cannot read the run's file
+		asked.SLA = o.SLA
+	}
+	c, p, err := asked.configFor(m.spec.Params, m.spec.Kind)
 	if err != nil {
 		return Search{}, err
 	}
