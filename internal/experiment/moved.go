@@ -59,7 +59,6 @@ func addMoved(defs invopop.Definitions, reg study.Registry) {
 		for _, f := range fieldsOf(reflect.TypeOf(k.New()).Elem()) {
 			p, _ := s.Properties.Get(f.key)
 			if workload := defs["workload-"+f.at]; workload != nil && p != nil {
-				p.Deprecated = true
 				p.Description = fmt.Sprintf("Of the study %s, for this workload alone: %s", k.Name, p.Description)
 				workload.Properties.Set(f.key, p)
 			}
