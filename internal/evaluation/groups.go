@@ -49,9 +49,9 @@ func (s *sweep) groupLimit(name string, c curveOfGrowth, opt Options) *SharedLim
 	if !c.Capped {
 		return nil
 	}
-	quiet := *s
-	quiet.notes = notes{}
-	l := quiet.limit(c, quiet.capInterval(c, opt), s.points())
+	silent := *s
+	silent.notes = notes{}
+	l := silent.limit(c, silent.capInterval(c, opt), s.points())
 	if l == nil {
 		return nil
 	}

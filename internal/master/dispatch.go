@@ -165,8 +165,8 @@ func newAttempt(run model.RunID, step model.Step, number int, tasks []model.Task
 	return a
 }
 
-// poke leaves a token for who waits for one.
-func poke(c chan struct{}) {
+// notify leaves a token for who waits for one.
+func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -217,7 +217,7 @@ func (a *attempt) sendAgain(node model.NodeID) {
 			t.held, t.sent = false, time.Time{}
 		}
 	}
-	poke(a.unsent)
+	notify(a.unsent)
 }
 
 // setReady notes that a task is prepared, and answers its agent.
@@ -232,7 +232,7 @@ func (a *attempt) setReady(r wire.Ready) (reply wire.ReadyReply, first bool) {
 	t.ready, t.held = true, true
 	a.worst = max(a.worst, r.ClockError)
 	if first {
-		poke(a.changed)
+		notify(a.changed)
 	}
 	return wire.ReadyReply{At: a.start}, first
 }
@@ -254,9 +254,9 @@ func (a *attempt) setOutcome(task model.TaskID, number int, o model.Outcome, rea
 				behind.void = true
 			}
 		}
-		poke(a.unsent)
+		notify(a.unsent)
 	}
-	poke(a.changed)
+	notify(a.changed)
 }
 
 // lose notes that a node was lost; the executor acts on it.
@@ -267,7 +267,7 @@ func (a *attempt) lose(node model.NodeID, why string) {
 		a.lost = make(map[model.NodeID]string)
 	}
 	a.lost[node] = why
-	poke(a.changed)
+	notify(a.changed)
 }
 
 // takeLost returns the nodes lost since the last call.

@@ -76,7 +76,7 @@ func (e *events) emit(ev model.Event) {
 		return
 	}
 	e.unstored = append(e.unstored, ev)
-	poke(e.wake)
+	notify(e.wake)
 }
 
 // watch returns the live events of a run until stop is called, and first what
@@ -110,7 +110,7 @@ func (e *events) write(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
-				poke(e.wake)
+				notify(e.wake)
 			}
 		}
 	}

@@ -212,7 +212,7 @@ func (m *Master) enqueue(run model.Run, nodes []model.Node, exp *experiment.Expe
 	m.active[run.ID] = x
 	m.arrived = append(m.arrived, x)
 	m.mu.Unlock()
-	poke(m.wake)
+	notify(m.wake)
 }
 
 // attemptOf returns the attempt that a run is at; nil when it is at none.

@@ -126,10 +126,10 @@ func nodeList(ids []model.NodeID) string {
 // quietPoll is how often the nodes' own word is looked at; heartbeats bring it.
 const quietPoll = 100 * time.Millisecond
 
-// quiet ends left-over work and waits until every such node that is up says that
+// awaitIdle ends left-over work and waits until every such node that is up says that
 // it has none. If that takes longer than timeouts.node the run cannot go on now;
 // it can be resumed.
-func (x *execution) quiet(ctx context.Context) error {
+func (x *execution) awaitIdle(ctx context.Context) error {
 	deadline := time.Now().Add(x.timeouts.node)
 	told := make(map[wire.Attempt]bool)
 	for {

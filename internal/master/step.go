@@ -95,7 +95,7 @@ func onlyDefinitive(t tally) bool {
 // attempt dispatches the tasks, agrees on a start, and waits for the results.
 func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.Task) (*attempt, error) {
 	m := x.m
-	if err := x.quiet(ctx); err != nil {
+	if err := x.awaitIdle(ctx); err != nil {
 		return nil, err
 	}
 	var number int
