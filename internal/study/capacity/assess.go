@@ -30,11 +30,8 @@ type Assessment struct {
 	// Misses says what of the SLA was not kept; Problems what the generators
 	// did wrong.
 	Misses, Problems []reason
-	// PathShift is how much longer the median round trip took than in the
-	// baseline, in the window or in the second of it that differs most;
-	// PathChange says what of this, or of what was lost on the way, is more than
-	// chance; nil: nothing.
-	PathShift  time.Duration
+	// PathChange says in what the path was not that of the baseline; nil: in
+	// nothing that is more than chance.
 	PathChange *reason
 	// Nearest is the term on latencies that the window came nearest to
 	// breaking, or broke by most; zero for an SLA without one.
@@ -73,7 +70,7 @@ func (j Assessment) worstMiss() reason {
 // judge says what a window is worth.
 func (r *replay) judge(w load.Window) Assessment {
 	j := Assessment{Window: w, Phase: r.next.Phase, Misses: r.misses(w), Nearest: r.cfg.SLA.Nearest(w)}
-	j.PathShift, j.PathChange = r.cfg.pathOf(r.baseline, w)
+	j.PathChange = r.cfg.pathOf(r.baseline, w)
 	if len(j.Misses) == 0 {
 		j.Verdict = Passed
 		if d := service(w); d > 0 && (r.light == 0 || d < r.light) {

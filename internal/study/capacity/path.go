@@ -84,26 +84,25 @@ func roundTripsFrom(w load.Window, names []model.NodeID) []float64 {
 	return out
 }
 
-// pathOf compares the path in a window with that in the baseline: how much
-// longer round trips took, and in what the two differ; "" if in nothing. What
-// was lost says most, and a second that differs by what matters to the SLA says
-// more than the whole.
-func (c Config) pathOf(base, w load.Window) (shift time.Duration, difference *reason) {
+// pathOf says in what the path in a window differs from that in the baseline;
+// nil: in nothing. What was lost says most, and a second that differs by what
+// matters to the SLA says more than the whole.
+func (c Config) pathOf(base, w load.Window) *reason {
 	was := roundTripsFrom(base, nodes(w))
 	shift, changed := pathChange(was, w.RTT)
 	if w.Lost >= fewestLost && lost(w) > lost(base)+lostShare {
-		return shift, because("%s of %s TCP handshakes with the target were not answered in time", count(w.Lost), count(w.Lost+len(w.RTT)))
+		return because("%s of %s TCP handshakes with the target were not answered in time", count(w.Lost), count(w.Lost+len(w.RTT)))
 	}
 	if changed && shift.Abs() >= c.tolerated() {
-		return shift, pathReason("", shift)
+		return pathReason("", shift)
 	}
 	if second, longer := c.worstSecond(was, w); longer != 0 {
-		return longer, pathReason("in second %s of the window ", longer, count(second))
+		return pathReason("in second %s of the window ", longer, count(second))
 	}
 	if changed {
-		return shift, pathReason("", shift)
+		return pathReason("", shift)
 	}
-	return shift, nil
+	return nil
 }
 
 // worstSecond is the second of a window, from 1, in which round trips differ
