@@ -72,7 +72,7 @@ func (*Flags) Key(path string) string {
 	switch path {
 	case "target":
 		return ""
-	case "data.workload", "objects.operation":
+	case "data", "data.workload", "objects.operation":
 		return "mix"
 	case "data.records", "objects.count":
 		return "records"

@@ -94,8 +94,13 @@ func (s *Study) config() (c Config, err error) {
 	c.Options = search.Options{Resolution: s.Resolution, MaxWindows: s.Windows, Algorithm: search.Algorithm(s.Algorithm), Rate: s.Step}
 	c.Fraction = s.Fraction
 	s.bounds(&c.Options)
-	if !(c.Start >= c.Min) || !(c.Max >= c.Start) {
-		return c, &model.InputError{Path: "start", Problem: fmt.Sprintf("loads from %v to %v beginning with %v", c.Min, c.Max, c.Start), Allowed: "they must be positive, with min ≤ start ≤ max"}
+	for _, x := range []struct {
+		key, than   string
+		small, more float64
+	}{{"min", "max", c.Min, c.Max}, {"min", "start", c.Min, c.Start}, {"start", "max", c.Start, c.Max}} {
+		if !(x.small <= x.more) {
+			return c, &model.InputError{Path: x.key, Problem: fmt.Sprintf("%v exceeds %s %v", x.small, x.than, x.more)}
+		}
 	}
 	if _, err := search.New(c.Options); err != nil {
 		return c, &model.InputError{Problem: err.Error()}

@@ -197,8 +197,8 @@ func TestValidate(t *testing.T) {
 		{"http2", func(p *Params) { p.HTTP2 = true }},
 		{"spin", func(p *Params) { p.Target, p.Spin = "https://127.0.0.1:1/", true }},
 		{"spin", func(p *Params) { p.Target, p.Spin = "redis://host/", true }},
-		{"target", func(p *Params) { p.Data = defaultData() }},
-		{"target", func(p *Params) { p.PasswordEnv = "SECRET" }},
+		{"data", func(p *Params) { p.Data = defaultData() }},
+		{"password_env", func(p *Params) { p.PasswordEnv = "SECRET" }},
 	} {
 		p := params("http://127.0.0.1:1/", 10)
 		c.change(p)

@@ -194,12 +194,14 @@ func (p *Params) validateLoad() error {
 
 // validateHTTP refuses what the target's protocol has no use for.
 func (p *Params) validateHTTP() error {
+	const forStores = "only applies to redis, postgres, mysql and cassandra targets"
+	stored := !p.overHTTP() && !IsBucket(p.Target)
 	return errors.Join(
 		workload.Invalid(p.HTTP2 && p.plain(), "http2", "HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
 		workload.Invalid(p.Spin && !p.plain(), "spin", "only applies to targets that begin with http://", "leave it out"),
 		workload.Invalid(p.Objects != nil && !IsBucket(p.Target), "objects", "only apply to targets that begin with s3:// or s3s://", "leave them out"),
-		workload.Invalid((p.overHTTP() || IsBucket(p.Target)) && (p.Data != nil || p.PasswordEnv != ""),
-			"target", "data and password_env only apply to data stores", "leave them out, or use the URL of a data store"))
+		workload.Invalid(p.Data != nil && !stored, "data", forStores, "leave it out"),
+		workload.Invalid(p.PasswordEnv != "" && !stored, "password_env", forStores, "leave it out"))
 }
 
 // plain reports whether the target is asked over HTTP without TLS.
