@@ -104,7 +104,7 @@ func doubtResult(result json.RawMessage, doubts []doubt) (json.RawMessage, error
 		Warnings []string `json:"warnings"`
 	}
 	if json.Unmarshal(result, &has) != nil {
-		return result, nil // it is of another form
+		return result, nil //nolint:nilerr // a result of another form has no place for them
 	}
 	warnings := withDoubts(has.Warnings, has.Workload, doubts)
 	if len(warnings) == len(has.Warnings) {

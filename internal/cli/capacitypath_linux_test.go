@@ -194,7 +194,7 @@ func TestLabPathChange(t *testing.T) {
 	}
 	needNginx(t)
 	t.Run("cable", func(t *testing.T) {
-		changePath(t, func(l *lab.Lab) error { return setLink(l, "lab-1", "down") }, func(l *lab.Lab) error { return setLink(l, "lab-1", "up") })
+		changePath(t, func(l *lab.Lab) error { return setLink(l, "down") }, func(l *lab.Lab) error { return setLink(l, "up") })
 	})
 	t.Run("rate", func(t *testing.T) {
 		changePath(t, func(l *lab.Lab) error { return setRate(l, "4mbit", "32kb", "96kb") }, func(l *lab.Lab) error { return setRate(l, "50mbit", "32kb", "96kb") })
@@ -209,11 +209,11 @@ func setRate(l *lab.Lab, rate, burst, limit string) error {
 	return err
 }
 
-// setLink takes the port of a host "up" or "down", as if its cable were plugged
+// setLink takes the port of host lab-1 "up" or "down", as if its cable were plugged
 // or pulled. Up, it waits until the port passes packets: the kernel looks for a
 // carrier once a second.
-func setLink(l *lab.Lab, host model.NodeID, state string) error {
-	port := portOf(l, host)
+func setLink(l *lab.Lab, state string) error {
+	port := portOf(l, "lab-1")
 	_, err := inSwitch(l, "ip", "link", "set", port, state)
 	for deadline := time.Now().Add(5 * time.Second); err == nil && state == "up"; <-time.After(5 * time.Millisecond) {
 		var shown string

@@ -81,7 +81,7 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 	}
 	info, err := queue.ReadServerInfo(c.paths.serverInfo())
 	if err != nil {
-		return service{}, false, nil // its address is not there yet; the caller goes on alone
+		return service{}, false, nil //nolint:nilerr // its address is not there yet; the caller goes on alone
 	}
 	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
 	if err != nil {

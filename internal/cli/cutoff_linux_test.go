@@ -42,7 +42,7 @@ trials: 2
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := setLink(standing, "lab-1", "down"); err != nil {
+	if err := setLink(standing, "down"); err != nil {
 		t.Fatal(err)
 	}
 	// The link returns before the next step can miss it.
@@ -51,7 +51,7 @@ trials: 2
 			return r.Step == together(d, 1).ID && r.Outcome == model.OutcomeFailed
 		})
 	})
-	if err := setLink(standing, "lab-1", "up"); err != nil {
+	if err := setLink(standing, "up"); err != nil {
 		t.Fatal(err)
 	}
 	d := w.awaitRun("latest", "over", isOver)

@@ -256,7 +256,7 @@ evaluations: [serial]
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := setLink(standing, "lab-1", "down"); err != nil {
+	if err := setLink(standing, "down"); err != nil {
 		t.Fatal(err)
 	}
 	w.write("on", "")

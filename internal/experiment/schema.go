@@ -94,7 +94,7 @@ func (k kind) schema(common any) (*invopop.Schema, error) {
 	params.Version = ""
 	params.Description = k.summary
 	if params.Properties == nil {
-		return nil, fmt.Errorf("New returns %T, want a pointer to a struct", defaults)
+		return nil, fmt.Errorf("the parameters of %s must be a pointer to a struct, not %T", k.name, defaults)
 	}
 	if err := setDefaults(params, defaults); err != nil {
 		return nil, err

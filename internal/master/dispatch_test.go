@@ -26,7 +26,7 @@ func TestDue(t *testing.T) {
 		t.Helper()
 		var got []model.TaskID
 		for _, w := range a.due(at(second), 4*time.Second) {
-			got = append(got, w.Task.ID)
+			got = append(got, w.ID)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: due (-want +got):\n%s", what, diff)
@@ -55,7 +55,7 @@ func TestJobsBehindALostOne(t *testing.T) {
 	a := threeJobs()
 	a.due(at(10), time.Second)
 	a.setOutcome("a1", 1, model.OutcomeLost, "gone")
-	if got := a.due(at(20), time.Second); len(got) != 1 || got[0].Task.ID != "b1" {
+	if got := a.due(at(20), time.Second); len(got) != 1 || got[0].ID != "b1" {
 		t.Errorf("due = %v, want only b1", got)
 	}
 	if got := a.tally(); got.open != 1 || got.outcomes[model.OutcomeLost] != 2 {

@@ -369,7 +369,7 @@ const restFrom = 5 * time.Second
 // before. A run that waits for long holds nothing: its fleet goes down, others
 // may use its nodes, and when it is time it gets in line again.
 func (x *execution) waitUntil(ctx context.Context, at time.Time) error {
-	rests := at.Sub(time.Now()) > restFrom
+	rests := time.Until(at) > restFrom
 	if rests {
 		x.down(ctx)
 		x.m.leases.release(x.run.ID)
@@ -379,7 +379,7 @@ func (x *execution) waitUntil(ctx context.Context, at time.Time) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(at.Sub(time.Now())):
+	case <-time.After(time.Until(at)):
 	}
 	if !rests {
 		return nil

@@ -200,14 +200,15 @@ func (x *execution) patience(a *attempt) time.Duration {
 }
 
 // await waits for a change of the attempt, and gives up what was to come from
-// nodes that were lost. It returns false at the deadline or when ctx is done. The deadline moves while the store fails: results that
-// cannot be stored are not late.
+// nodes that were lost. It returns false at the deadline or when ctx is done. The
+// deadline moves while the store fails: results that cannot be stored are not
+// late.
 func (x *execution) await(ctx context.Context, a *attempt, deadline time.Time) bool {
 	for {
 		if d := x.m.storeDeadline(); d.After(deadline) {
 			deadline = d
 		}
-		left := deadline.Sub(time.Now())
+		left := time.Until(deadline)
 		if left <= 0 {
 			return false
 		}

@@ -74,9 +74,9 @@ func newTarget(t *testing.T, c httpstd.Config) *httpstd.Target {
 	return target
 }
 
-func open(t *testing.T, target *httpstd.Target, i int) load.Client {
+func open(t *testing.T, target *httpstd.Target) load.Client {
 	t.Helper()
-	c, err := target.Open(soon(t), i)
+	c, err := target.Open(soon(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

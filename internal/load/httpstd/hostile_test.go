@@ -267,7 +267,7 @@ func TestBodiesAreNotKept(t *testing.T) {
 			_, err = c.Write(piece)
 		}
 	})
-	client := open(t, newTarget(t, httpstd.Config{Requests: get(h.url())}), 0)
+	client := open(t, newTarget(t, httpstd.Config{Requests: get(h.url())}))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range answers {

@@ -35,7 +35,7 @@ func TestProtocols(t *testing.T) {
 				proto.Store(r.Proto)
 				_, _ = io.WriteString(w, "hello")
 			})
-			client := open(t, newTarget(t, httpstd.Config{Requests: get(s.URL), HTTP2: c.http2, Insecure: true}), 0)
+			client := open(t, newTarget(t, httpstd.Config{Requests: get(s.URL), HTTP2: c.http2, Insecure: true}))
 			for range 3 {
 				if err := client.Do(soon(t), 0); err != nil {
 					t.Errorf("Do() = %v", err)
@@ -68,7 +68,7 @@ func TestRequestsAreSentAsDescribed(t *testing.T) {
 	}
 	for _, http2 := range []bool{false, true} {
 		target := newTarget(t, httpstd.Config{Requests: requests, HTTP2: http2})
-		client := open(t, target, 0)
+		client := open(t, target)
 		for i := range 4 {
 			if err := client.Do(soon(t), i%2); err != nil {
 				t.Fatal(err)
@@ -110,7 +110,7 @@ func TestStatuses(t *testing.T) {
 		{Name: "empty", URL: s.URL + "/empty", Weight: 1, Expect: only},
 		{Name: "head", Method: "HEAD", URL: s.URL + "/missing", Weight: 1, Expect: only},
 	}
-	client := open(t, newTarget(t, httpstd.Config{Requests: requests, Insecure: true}), 0)
+	client := open(t, newTarget(t, httpstd.Config{Requests: requests, Insecure: true}))
 	for i, ok := range []bool{false, true, false, true, false, true} {
 		err := client.Do(soon(t), i)
 		if (err == nil) != ok || (err != nil && load.KindOf(err) != load.ErrStatus) {
@@ -174,7 +174,7 @@ func TestSeveralOrigins(t *testing.T) {
 	target := newTarget(t, httpstd.Config{Insecure: true, Requests: []load.Request{
 		{Name: "a", URL: sa.URL, Weight: 1}, {Name: "b", URL: sb.URL + "/x", Weight: 1}, {Name: "a again", URL: sa.URL + "/y", Weight: 1},
 	}})
-	client := open(t, target, 0)
+	client := open(t, target)
 	for op := range 3 {
 		if err := client.Do(soon(t), op); err != nil {
 			t.Errorf("Do(%d) = %v", op, err)

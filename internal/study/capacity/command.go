@@ -100,12 +100,6 @@ func (*Flags) Experiment(target string, given map[string]json.RawMessage) ([]byt
 	if err := errors.Join(checkExpect(target, given["expect"]), checkFloor(given)); err != nil {
 		return nil, err
 	}
-	asked := map[string]any{"kind": Kind().Name}
-	workload, data := map[string]any{"kind": work.Kind().Name, "name": "capacity", "target": target}, map[string]any{}
-	store, keys := "data", map[string]string{"mix": "workload", "records": "records"}
-	if work.IsBucket(target) || given["object_size"] != nil {
-		store, keys = "objects", map[string]string{"mix": "operation", "records": "count", "object_size": "size"}
-	}
 	name := "capacity of " + u.Host
 	if mix, ok := given["mix"]; ok { // what is asked of a store matters as much as which it is
 		var text string
@@ -114,14 +108,16 @@ func (*Flags) Experiment(target string, given map[string]json.RawMessage) ([]byt
 		}
 		name += ", " + text
 	}
+	asked := map[string]any{"kind": Kind().Name}
+	workload := map[string]any{"kind": work.Kind().Name, "name": "capacity", "target": target}
+	setStored(workload, target, given)
 	fleet := map[string]any{"local": map[string]any{"nodes": 1}}
 	for key, value := range given {
 		switch key {
+		case "mix", "records", "object_size": // are set
 		case "fail_below": // is for who waits for the result
 		case "expect":
 			workload["requests"] = []any{map[string]any{"name": "get", "expect": value}}
-		case "mix", "records", "object_size":
-			data[keys[key]] = value
 		case "generators":
 			fleet["local"] = map[string]any{"nodes": value}
 		case "agents":
@@ -134,14 +130,28 @@ func (*Flags) Experiment(target string, given map[string]json.RawMessage) ([]byt
 			}
 		}
 	}
-	if len(data) > 0 {
-		workload[store] = data
-	}
 	file, err := json.MarshalIndent(map[string]any{"name": name, "fleet": fleet, "study": asked, "workloads": []any{workload}}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("writing the experiment file: %w", err)
 	}
 	return file, nil
+}
+
+// setStored sets what a workload asks a data store or a bucket for.
+func setStored(workload map[string]any, target string, given map[string]json.RawMessage) {
+	at, keys := "data", map[string]string{"mix": "workload", "records": "records"}
+	if work.IsBucket(target) || given["object_size"] != nil {
+		at, keys = "objects", map[string]string{"mix": "operation", "records": "count", "object_size": "size"}
+	}
+	stored := make(map[string]any)
+	for key, as := range keys {
+		if value, ok := given[key]; ok {
+			stored[as] = value
+		}
+	}
+	if len(stored) > 0 {
+		workload[at] = stored
+	}
 }
 
 // isOwn reports whether a key is one of the study.

@@ -363,7 +363,7 @@ func TestDesignRefuses(t *testing.T) {
 		{"a short timeout of requests", "p50=1s,p99=15s", study.Workload{Params: params{}}, "workloads.w.request_timeout"},
 		{"a short timeout", "p90=1s", study.Workload{Params: params{}, Timeout: 5 * time.Second}, "workloads.w.timeout"},
 		{"an SLA of its own", "", study.Workload{Params: params{"sla": "p90=15s"}}, "workloads.w.request_timeout"},
-		{"a start of its own", "p90=1s", study.Workload{Params: params{"start": "5op/s", "min": "6op/s"}}, "workloads.w.start"},
+		{"a least load of its own", "p90=1s", study.Workload{Params: params{"start": "5op/s", "min": "6op/s"}}, "workloads.w.min"},
 	} {
 		s := setup(1)
 		c.entry.Name, c.entry.Kind, c.entry.Subjects = "w", cmp.Or(c.entry.Kind, "load"), 1
