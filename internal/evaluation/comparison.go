@@ -274,7 +274,7 @@ func (c *comparison) index(f *Finding, serial, parallel []float64) {
 	}
 }
 
-// cdi is the index of these capacities, nil when there is none.
+// cdi is the index of these capacities, nil if it cannot be computed.
 func (c *comparison) cdi(parallel, serial []float64) *float64 {
 	ratio, err := stats.RatioOfMeans(parallel, serial)
 	if err != nil {

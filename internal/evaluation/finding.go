@@ -136,7 +136,7 @@ func (f Finding) Answered() bool {
 	return f.CDI != nil && f.CI != nil && f.Verdict != Unknown
 }
 
-// Ends are the bounds, nil where there is no interval.
+// Ends are the bounds, nil if there is no interval.
 func (i *Interval) Ends() (lo, hi *float64) {
 	if i == nil {
 		return nil, nil
