@@ -270,7 +270,7 @@ func (a *Authority) Admitted(key string) (Grant, bool) {
 // Revoke forgets the keys of a node, or of a client with this name if no
 // agent has it, and ends their connections. It also closes the join tokens
 // that admitted them, with which they could come back under another key. It
-// fails with model.ErrNotFound if there is none.
+// fails with model.ErrNotFound if there is no such node or client.
 func (a *Authority) Revoke(node model.NodeID) error {
 	a.mu.Lock()
 	keys := a.named(node, RoleAgent)
