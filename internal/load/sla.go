@@ -212,7 +212,7 @@ func (t Term) Miss(w Window) string {
 }
 
 // Nearest is the term on latencies that a window came nearest to breaking, or
-// broke by most, relative to what it allows; zero if there is none.
+// broke by most, relative to what it allows; zero if no term is on latencies.
 func (s SLA) Nearest(w Window) (term Term) {
 	worst := -1.0
 	for t := range s.Latencies() {

@@ -38,9 +38,8 @@ type Summary struct {
 type Handshake struct {
 	At   time.Duration // since the start of the run
 	Took time.Duration
-	// Lost: a SYN or its answer did not arrive, so that Took is no round trip:
-	// it is how long it took with what was sent again, or until it was given
-	// up.
+	// Lost: a SYN or its answer did not arrive. Then Took is not a round trip
+	// but the time with retransmissions, or until the connection was given up.
 	Lost bool
 }
 
