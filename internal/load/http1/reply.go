@@ -191,7 +191,7 @@ func (r *reply) line(line []byte) error {
 	}
 }
 
-// nextLines begins a stage whose lines have a limit of their own.
+// nextLines begins a stage with its own limit of lines.
 func (r *reply) nextLines(s stage) { r.stage, r.lines = s, 0 }
 
 // readStatus reads a line such as "HTTP/1.1 200 OK".
@@ -304,7 +304,7 @@ func (r *reply) readTrailer(line []byte) error {
 	return err
 }
 
-// field splits "name: value". There is no space around the name; a line that
+// field splits "name: value". No space may surround the name; a line that
 // begins with one would continue the line before, which RFC 9112, section 5.2,
 // allows to refuse.
 func field(line []byte) (name, value []byte, err error) {

@@ -54,8 +54,8 @@ func (l *loop) drop(x operation) {
 	l.source.Ended(l.now)
 }
 
-// send gives an operation to a connection that is free or, if there is none and
-// another is allowed, to a new one.
+// send gives an operation to a free connection or, if none is free and another
+// is allowed, to a new one.
 func (l *loop) send(o *origin, x operation) bool {
 	for o.idle.last != nil {
 		if l.begin(o.idle.last, x) {
