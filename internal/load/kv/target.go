@@ -192,7 +192,7 @@ type inserts struct {
 
 	mu    sync.Mutex
 	next  int64              // the first place that was never handed out
-	again []int64            // places whose insert failed
+	again []int64            // places with a failed insert
 	ahead map[int64]struct{} // stored, beyond a gap
 }
 
