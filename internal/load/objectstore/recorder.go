@@ -49,8 +49,8 @@ type Counts struct {
 	firstText map[Failure]string
 }
 
-// Latencies are of the operations that succeeded, in µs; how long a failure
-// took is no service time.
+// Latencies are those of the operations that succeeded, in µs; the duration of
+// a failure is not a service time.
 type Latencies struct {
 	Whole     *hdr.Histogram // from the beginning of the first attempt to the end of the one that succeeded
 	FirstByte *hdr.Histogram // from there to the first byte of its answer
