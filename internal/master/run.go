@@ -72,8 +72,8 @@ func (x *execution) load(ctx context.Context) error {
 	return err
 }
 
-// adopt takes over what former executions have achieved: steps whose last
-// attempt has only good results are complete, even if nobody has said so.
+// adopt takes over the results of former executions: a step with only good
+// results in its last attempt is complete, even if it was not marked so.
 func (x *execution) adopt(data model.RunData) {
 	good := make(map[model.StepID]int)
 	steps := make(map[model.StepID]model.Step, len(x.steps))
@@ -198,8 +198,8 @@ func (x *execution) notMadeUpFor(invalid []model.Step) (missing []string) {
 	return missing
 }
 
-// madeUpFor reports whether a step that became invalid is no loss to its design,
-// which has gone on since.
+// madeUpFor reports whether the design, which has gone on since, can do without
+// a step that became invalid.
 func (x *execution) madeUpFor(s model.Step) bool {
 	i := slices.IndexFunc(x.steps, func(other model.Step) bool { return other.ID == s.ID })
 	return x.sequence != nil && x.sequence.Replaced(s, x.steps[i+1:])
