@@ -27,9 +27,9 @@ import (
 // may carry the credentials of an external cluster.
 type ServerInfo struct {
 	identity.Endpoint
-	// Socket is the path of a [Relay] by which the servers are reached, from
-	// a host of a lab on this machine; empty elsewhere. It is no part of what a
-	// token says, for it leads nowhere on other machines.
+	// Socket is the path of a [Relay] that leads to the servers from a host of
+	// a lab on this machine; empty elsewhere. Tokens do not contain it, because
+	// it leads nowhere on other machines.
 	Socket string `json:"socket,omitempty"`
 }
 
