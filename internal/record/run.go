@@ -359,7 +359,7 @@ func timeCell(t time.Time) doc.Cell {
 	return doc.Of(t.UTC().Format(time.RFC3339Nano), clock(t))
 }
 
-// optional prints a value, or nothing where there is none to expect.
+// optional prints a value, or nothing without one.
 func optional(p *float64, print func(float64) string) string {
 	if p == nil {
 		return ""
