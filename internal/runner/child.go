@@ -91,7 +91,7 @@ func (c *child) watch(lines *lineReader, begin chan<- int64) {
 	for {
 		var o order
 		if err := lines.next(&o); err != nil {
-			_ = c.descendants.kill()       // the agent is gone: there is no place to report to
+			_ = c.descendants.kill()       // the agent is gone: no report is possible
 			_ = unix.Kill(0, unix.SIGKILL) // the whole group, this process included
 		}
 		if o.Begin != nil {
