@@ -58,8 +58,8 @@ func Fieller(num, den []float64, level float64) (Interval, error) {
 	return iv.times(scale)
 }
 
-// Fieller is the function Fieller for pairs of which only the moments are
-// known. With variances v = s²/n and covariance c = cov/n,
+// Fieller is the function Fieller for pairs with only their moments known.
+// With variances v = s²/n and covariance c = cov/n,
 //
 //	A = m_d² − t²·v_d,  B = m_n·m_d − t²·c,  C = m_n² − t²·v_n,
 //	R = (B ± √(B² − A·C)) / A,  t = t((1+level)/2, n−1).
