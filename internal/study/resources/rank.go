@@ -70,9 +70,9 @@ func worst(findings []evaluation.Finding) []evaluation.Finding {
 	return out
 }
 
-// ranked gives ranks: 1, 1, 3 where the first two cannot be told apart. A rank
-// begins with the first resource whose interval lies clear of that of the one
-// which began the rank before.
+// ranked gives ranks: 1, 1, 3 if the first two cannot be told apart. A rank
+// begins with the first resource with an interval that does not overlap that of
+// the first resource of the rank before.
 func ranked(findings []evaluation.Finding, scalings []evaluation.Scaling) []RankedResource {
 	out := make([]RankedResource, 0, len(findings))
 	leader := 0
