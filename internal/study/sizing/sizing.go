@@ -218,7 +218,7 @@ type Result struct {
 	Resources   []Resource `json:"resources"` // those that end growth first come first
 	Warnings    []string   `json:"warnings"`
 
-	unjudged []string // resources of which the capacity has no verdict
+	unjudged []string // resources with a capacity without a verdict
 	held     bool     // against --fail-unless-fits
 }
 
