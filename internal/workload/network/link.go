@@ -76,7 +76,7 @@ func (l *link) answer() (int64, error) {
 }
 
 // readAnswer reads a response's status and the length of its body, 0 without
-// one. What is no HTTP is errFatal.
+// one. What is not HTTP is errFatal.
 func readAnswer(r *bufio.Reader) (status int, length int64, err error) {
 	answer, err := http.ReadResponse(r, nil) //nolint:bodyclose // its body is read from the link
 	var network net.Error

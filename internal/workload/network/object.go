@@ -23,9 +23,9 @@ const (
 	headSize = 4096
 )
 
-// newObject fills a file in memory; dir is used where there is no such thing. It
-// writes the same block again and again: what a link or a tunnel that compresses
-// cannot make smaller as long as it looks back less than 1 MiB.
+// newObject fills a file in memory, or in dir on systems without such files. It
+// repeats one block: a link or tunnel that compresses cannot shrink it as long
+// as it looks back less than 1 MiB.
 func newObject(ctx context.Context, dir string, size int64) (*object, error) {
 	file, err := memoryFile(dir)
 	if err != nil {
