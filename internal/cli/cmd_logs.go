@@ -83,7 +83,7 @@ func wholeOutput(ctx context.Context, s service, r model.Result, o model.Output)
 	return text, nil
 }
 
-// checkLogNode says which nodes there are if this is none of them.
+// checkLogNode fails for a node that is not in the run, and lists those that are.
 func checkLogNode(d model.RunData, node model.NodeID) error {
 	var nodes []string
 	for _, s := range d.Steps {
