@@ -52,7 +52,7 @@ type Tag struct {
 type Tone string
 
 // Good, Bad and Note carry a verdict; Strong is the main value, Faint what may
-// be overlooked, Gain better than expected, Doubt what cannot be told.
+// be overlooked, Gain better than expected, Doubt what is unknown.
 const (
 	Plain  Tone = ""
 	Strong Tone = "strong"
