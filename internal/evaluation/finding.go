@@ -45,8 +45,8 @@ type Spread struct {
 	SD   *float64 `json:"sd"`
 }
 
-// Interval is a 95 % confidence interval; nil bounds do not occur: where there
-// is none, the pointer to the interval is nil.
+// Interval is a 95 % confidence interval. Both bounds always exist; without an
+// interval the pointer to it is nil.
 type Interval [2]float64
 
 // Contains reports whether x lies in the closed interval.

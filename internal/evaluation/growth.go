@@ -72,7 +72,7 @@ type SharedLimit struct {
 // What a limit needs to be called one.
 const (
 	leastSizes = 3    // sizes for a curve
-	levelShare = 0.02 // of the limit: a change of the sum this small is none
+	levelShare = 0.02 // of the limit: a smaller change of the sum does not count
 )
 
 // scaling computes one metric.
