@@ -1,4 +1,4 @@
-// Package load offers load to a server and records what became of it.
+// Package load offers load to a server and records the outcome.
 //
 // The way of an operation:
 //
@@ -9,8 +9,8 @@
 //  2. A [Driver] sends what is due over connections that stay open from run to
 //     run: package load/http1 with an event loop per core, or a [Pool] of
 //     clients that do one operation at a time each.
-//  3. What became of each operation is counted in a [Shard], one a loop, in
-//     the second in which the operation was due.
+//  3. A [Shard], one for each loop, counts the outcome of each operation in the
+//     second in which it was due.
 //  4. A [Collector] merges the shards' seconds and hands them on in order.
 //
 // Latency counts from the moment at which an operation was due, not from when

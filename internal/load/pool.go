@@ -156,9 +156,8 @@ func (s *slots) put(i int) { s.used = append(s.used, i) }
 // run all of them wait, and a target near its limit works that off for many
 // seconds.
 //
-// After the first that cannot be opened no others are tried: the target may
-// allow fewer, and the run shows what comes of that. It is an error if there
-// is none at all then.
+// After the first failure it tries no others: the target may allow fewer, and
+// the run shows the effect. It is an error if no client is open then.
 func (p *Pool) Open(ctx context.Context, n int) error {
 	if !p.running.TryLock() {
 		return fmt.Errorf("%w: the pool is running a plan; open clients before that", model.ErrUsage)

@@ -287,8 +287,8 @@ func (x *poolRun) housekeep(now time.Duration) {
 	x.tick = now.Truncate(time.Second) + time.Second
 }
 
-// abandon ends the operation of a client that does not heed its context: its
-// second could not be handed over otherwise.
+// abandon ends the operation of a client that ignores its context: otherwise its
+// second could not be handed over.
 func (x *poolRun) abandon(w *worker, now time.Duration) {
 	x.retire(w)
 	w.abandoned, w.lost = true, true

@@ -227,7 +227,7 @@ func (s SLA) Nearest(w Window) (term Term) {
 	return term
 }
 
-// mostly is what became of most operations that did not end well.
+// mostly is the most frequent outcome of operations that did not end well.
 func mostly(c Counts) string {
 	name, most := "not finished", c.Unfinished
 	if c.Dropped > most {

@@ -303,7 +303,7 @@ func (s *Summary) takeSecond(x model.Histogram) {
 	}
 }
 
-// place is where a histogram belongs; nil if it is none of ours.
+// place is where a histogram belongs; nil if it belongs nowhere here.
 func (s *Summary) place(x model.Histogram) **hdr.Histogram {
 	if x.Metric == HistogramLag {
 		return &s.Lag
