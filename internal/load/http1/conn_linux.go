@@ -148,9 +148,9 @@ const (
 // conn is a connection, or the place of one: it is used again for another
 // connection when this one is closed.
 type conn struct {
-	// slot and age say in epoll's events whom they are about: an event may be
-	// reported together with what closes the connection, and the place be
-	// taken again before the event is looked at.
+	// slot and age identify the connection in epoll's events: one batch may
+	// also close the connection, and a new one may take its slot before the
+	// loop looks at the event.
 	slot, age int32
 	fd        int // -1: none
 	state     state

@@ -43,7 +43,7 @@ type job struct {
 }
 
 // loop sends one share of the operations. Everything in it belongs to the
-// goroutine that runs it, but for stopped and the poller's alarm.
+// goroutine that runs it, except stopped and the poller's alarm.
 type loop struct {
 	targets []target
 	origins []*origin // by index of their site
@@ -65,7 +65,7 @@ type loop struct {
 	flushAt time.Duration
 	waited  time.Duration // for something to happen, while the plan lasted
 	woken   time.Duration // when it last stopped waiting
-	seen    time.Duration // since when what it is told may be so; see since
+	seen    time.Duration // the earliest time of what it learns now; see since
 	opened  int64         // connections
 	sent    int           // bytes, since they were counted last
 	read    int           // the same

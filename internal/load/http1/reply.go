@@ -102,7 +102,7 @@ func (r *reply) feed(b []byte) (int, error) {
 	return n, nil
 }
 
-// end is told that no more will come. It reports whether that makes the answer
+// end handles the end of the data. It reports whether that makes the answer
 // whole.
 func (r *reply) end() bool {
 	if r.stage == endlessBody {
@@ -389,7 +389,7 @@ func hex(b []byte) (n int64, rest []byte, err error) {
 	return n, b[i:], nil
 }
 
-// hexDigit is -1 for what is none.
+// hexDigit is -1 for other bytes.
 func hexDigit(c byte) int64 {
 	switch {
 	case c >= '0' && c <= '9':

@@ -148,8 +148,8 @@ func (l *loop) write(c *conn) {
 	}
 }
 
-// The calls here do not wait, so they go past Go's scheduler, which would
-// otherwise be told of each.
+// The calls here do not wait, so they bypass Go's scheduler, which would
+// otherwise handle each of them.
 
 // recv reads into b, which is not empty. n = 0 without an error is the end.
 func recv(fd int, b []byte) (n int, errno unix.Errno) { return transfer(unix.SYS_RECVFROM, fd, b, 0) }
