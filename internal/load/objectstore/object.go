@@ -123,7 +123,7 @@ type body struct {
 	header *header
 	size   int64
 	pos    int64
-	moved  func(n int) // is told how many bytes were taken
+	moved  func(n int) // gets how many bytes were taken
 }
 
 // Read implements io.Reader.
