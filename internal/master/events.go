@@ -17,7 +17,7 @@ type events struct {
 	store store.Writer
 	queue Queue
 	log   *slog.Logger
-	// answered is told how the store took an event.
+	// answered gets the store's error, or nil, for each event.
 	answered func(error)
 
 	mu       sync.Mutex
