@@ -60,7 +60,7 @@ func diagRequest() []byte {
 	binary.NativeEndian.PutUint32(b[0:], size)
 	binary.NativeEndian.PutUint16(b[4:], tcpDiagGetSock)
 	binary.NativeEndian.PutUint16(b[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-	b[netlinkHeader] = unix.AF_INET // sockets of both versions are told, whatever is here
+	b[netlinkHeader] = unix.AF_INET // the kernel lists sockets of both versions, whatever is here
 	binary.NativeEndian.PutUint32(b[netlinkHeader+52:], diagStates)
 	return b
 }
