@@ -36,7 +36,7 @@ type check struct {
 	// value is not ok where nothing tells. Nil: how much metrics grew together
 	// while the task ran, as a share of those in of where there are some.
 	value func(Host) (v float64, ok bool)
-	// above is the value from which on it is told.
+	// above is the value from which on it is reported.
 	above float64
 	// alone limits the check to the serial phase where nodes share a machine:
 	// in the parallel phase the others are the fleet itself.
