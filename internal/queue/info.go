@@ -194,8 +194,8 @@ func ConnectExternal(ctx context.Context, cfg ExternalConfig) (*External, error)
 	return connectExternal(ctx, cfg, offLoopback(cfg.URLs))
 }
 
-// connectExternal is told whether the cluster is off loopback, so that tests
-// can exercise the rules for that without leaving loopback.
+// connectExternal takes remote, whether the cluster is off loopback, so that
+// tests can check the rules for that without leaving loopback.
 func connectExternal(ctx context.Context, cfg ExternalConfig, remote bool) (*External, error) {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	e := &External{cfg: cfg, info: ServerInfo{Endpoint: identity.Endpoint{
