@@ -31,7 +31,7 @@ type Overview struct {
 	Searches json.RawMessage `json:"searches,omitempty"`
 }
 
-// stepView is one step with what became of it.
+// stepView is one step with its outcome.
 type stepView struct {
 	Number   int                   `json:"number"`
 	Phase    model.Phase           `json:"phase"`
