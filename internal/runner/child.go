@@ -118,7 +118,7 @@ func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan
 	if err := guard(func() error { return w.Prepare(ctx, c.env) }); err != nil {
 		return c.unprepared(err)
 	}
-	runtime.GC() // what Prepare left behind shall not be collected while Run is timed
+	runtime.GC() // so that garbage of Prepare is not collected while Run is timed
 	if err := c.out.write(report{Ready: &verdict{}}); err != nil {
 		return 1
 	}
