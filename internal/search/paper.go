@@ -81,8 +81,8 @@ func (p *paper) Observe(passed bool) {
 	p.observe(passed, sla)
 }
 
-// ObserveRamp implements RampRule. What the rule refuses is nothing that
-// passed, whatever became of the SLA.
+// ObserveRamp implements RampRule. A load that the rule refuses did not pass,
+// even if it kept the SLA.
 func (p *paper) ObserveRamp(accepted, ok bool) {
 	switch {
 	case p.fine:
@@ -190,8 +190,8 @@ func (p *paper) rampWarnings(r Result) (ws []string) {
 	return ws
 }
 
-// passedAt reports whether a load was tried with success in the fine tuning,
-// but for rounding: the algorithm adds the increment and takes it off again.
+// passedAt reports whether a load was tried with success in the fine tuning, up
+// to rounding: the algorithm adds the increment and subtracts it again.
 func passedAt(trials []Trial, load float64) bool {
 	return slices.ContainsFunc(trials, func(t Trial) bool {
 		return t.Phase == Refine && t.Passed && math.Abs(t.Load-load) <= tiny*load

@@ -7,13 +7,13 @@
 //  1. [Options] say where it begins, how far it may go, how finely it is to
 //     know the boundary and how often windows are expected to be wrong. [New]
 //     checks them and makes the [Search].
-//  2. Next says which load to try and what for ([Phase]); the caller measures
-//     a window and tells Observe what came of it; and so on, until Next says
+//  2. Next returns which load to try and what for ([Phase]); the caller measures
+//     a window and gives its outcome to Observe; and so on, until Next says
 //     that it is over.
 //  3. Result returns what is known, at any time, so also when the user stops
 //     the search halfway.
-//  4. A search that was stopped goes on in a new one with the same options that
-//     is told of the windows that were measured.
+//  4. To go on with a search that was stopped, make a new one with the same
+//     options and give it the measured windows.
 //
 // The [Default] algorithm expects windows that are wrong and confirms what it
 // reports; docs/capacity-search.md explains it and compares it. [Paper] is the
