@@ -47,8 +47,8 @@ var (
 	// about their uncertainty. An interval of width zero would be a claim of
 	// perfect knowledge.
 	ErrNoSpread = errors.New("values show no scatter")
-	// ErrUnbounded: the interval exists but has no bounds; the denominator
-	// cannot be told from zero.
+	// ErrUnbounded: the interval exists but has no bounds; the denominator does
+	// not differ significantly from zero.
 	ErrUnbounded = errors.New("interval is unbounded")
 	// ErrArgument: a parameter outside its domain.
 	ErrArgument = errors.New("parameter outside its domain")
