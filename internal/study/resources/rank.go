@@ -89,8 +89,8 @@ func ranked(findings []evaluation.Finding, scalings []evaluation.Scaling) []Rank
 }
 
 // causeFirst puts the network before an object store that cannot be told from
-// it and shows its limit: nothing reaches the store but through the network,
-// so that the network explains both.
+// it and shows its limit: the store is only reached through the network, so the
+// network explains both.
 func causeFirst(rs []RankedResource) {
 	for i, store := range rs {
 		if evaluation.Category(store.Resource) != "objectstore" {
