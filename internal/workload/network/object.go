@@ -63,7 +63,7 @@ func pattern(n int) []byte {
 	return b
 }
 
-// counted is told how much is written to it.
+// counted gets how much is written to it.
 type counted func(int64)
 
 func (c counted) Write(p []byte) (int, error) {
