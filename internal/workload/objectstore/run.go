@@ -155,8 +155,7 @@ func (r *run) reportLatencies(name string, l store.Latencies) {
 	}
 }
 
-// reportErrors publishes what failed: zero of a kind is told, too, for it was
-// looked for.
+// reportErrors publishes what failed, also 0 of a kind, because that was checked.
 func (r *run) reportErrors() {
 	info := func(metric string, n int64, labels map[string]string) {
 		r.report.Sample(model.Sample{Metric: metric, Unit: "1", Value: float64(n), Better: model.Lower, Labels: labels, Info: true})
