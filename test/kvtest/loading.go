@@ -48,7 +48,7 @@ func readAll(t *testing.T, store kv.Store, set kv.Dataset) {
 	}
 }
 
-// testLarge: the limits of a data set are none of the store.
+// testLarge: the store does not limit a data set.
 func testLarge(t *testing.T, s Subject) {
 	store := s.Open(t)
 	for name, set := range map[string]kv.Dataset{
