@@ -1,5 +1,5 @@
 // Package workloadtest is what tests of workloads share: a reporter that keeps
-// what it is told, and a check of parameters.
+// what is reported, and a check of parameters.
 package workloadtest
 
 import (
@@ -149,7 +149,7 @@ func (r *Record) FindHistogram(metric string) model.Histogram {
 	return model.Histogram{}
 }
 
-// Values are the values of all samples by metric, but for the metrics named.
+// Values are the values of all samples by metric, except the metrics in but.
 func (r *Record) Values(but ...string) map[string]float64 {
 	out := map[string]float64{}
 	for _, s := range r.Samples {
