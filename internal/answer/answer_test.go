@@ -381,17 +381,20 @@ func TestShow(t *testing.T) {
 			Run      model.Run
 			Fleet    []model.NodeID
 			Steps    []json.RawMessage
-			Searches []struct {
-				hottest
-				Warnings []string
+			Findings struct {
+				Heat struct {
+					hottest
+					Warnings []string
+				}
 			}
+			Searches json.RawMessage
 			Warnings []string
 		}
 		if err := json.Unmarshal(got.Result, &shown); err != nil {
 			t.Fatal(err)
 		}
-		if string(shown.Run.ID) != c.run || len(shown.Fleet) != 2 || len(shown.Steps) != 3 || len(shown.Searches) != 1 || shown.Searches[0].Value != 100 ||
-			!slices.Equal(shown.Searches[0].Warnings, []string{swapped}) || !slices.Equal(shown.Warnings, []string{swapped}) {
+		if string(shown.Run.ID) != c.run || len(shown.Fleet) != 2 || len(shown.Steps) != 3 || shown.Searches != nil || shown.Findings.Heat.Value != 100 ||
+			!slices.Equal(shown.Findings.Heat.Warnings, []string{swapped}) || !slices.Equal(shown.Warnings, []string{swapped}) {
 			t.Errorf("%s: result %s", c.name, got.Result)
 		}
 		d := got.Document

@@ -221,10 +221,7 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 			held = append(held, x)
 		}
 		if kind, _ := a.Kinds.Studies.Find(x.Study); kind.Shown {
-			v.Searches = x.Result
-			if !bytes.HasPrefix(v.Searches, []byte("[")) {
-				v.Searches = slices.Concat([]byte("["), v.Searches, []byte("]"))
-			}
+			show(&v, kind, x.Result)
 			add(out.Document, x)
 		}
 	}
@@ -235,4 +232,19 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 		return Answer{}, fmt.Errorf("encoding run %s: %w", run.Run().ID, err)
 	}
 	return out, run.Err()
+}
+
+// show adds what a study has found to a run in brief.
+func show(v *record.Overview, kind study.Kind, result json.RawMessage) {
+	if v.Findings == nil {
+		v.Findings = make(map[string]json.RawMessage)
+	}
+	v.Findings[kind.Name] = result
+	if !slices.Contains(kind.Phases, model.Search) {
+		return
+	}
+	v.Searches = result
+	if !bytes.HasPrefix(result, []byte("[")) {
+		v.Searches = slices.Concat([]byte("["), result, []byte("]"))
+	}
 }

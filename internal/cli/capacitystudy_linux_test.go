@@ -76,8 +76,11 @@ func (w *world) checkStudy(found []capacity.Record) {
 // checkStudyShown checks that everything can be read again later.
 func (w *world) checkStudyShown(page string) {
 	w.t.Helper()
-	var shown struct{ Searches []capacity.Record }
-	if err := json.Unmarshal([]byte(w.run("show", "latest", "--format", "json")), &shown); err != nil || len(shown.Searches) != 6 {
+	var shown struct {
+		Searches []capacity.Record // as of earlier versions
+		Findings struct{ Capacity []capacity.Record }
+	}
+	if err := json.Unmarshal([]byte(w.run("show", "latest", "--format", "json")), &shown); err != nil || len(shown.Searches) != 6 || len(shown.Findings.Capacity) != 6 {
 		w.t.Errorf("show has %d searches, %v; want 6", len(shown.Searches), err)
 	}
 	if text := w.run("show", "latest"); !strings.Contains(text, "ESTIMATE") {

@@ -273,9 +273,6 @@ complete steps are kept, the others are executed again. A threshold given with
 						return err
 					}
 				}
-				if err := checkResumable(ctx, s, run); err != nil {
-					return err
-				}
 				if err := s.Resume(ctx, run.ID); err != nil {
 					return err
 				}

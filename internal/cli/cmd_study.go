@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,7 @@ import (
 // studyCommand is the command of a question: it asks the study about a run, or
 // about a table that the user has, and prints the answer.
 func (c *common) studyCommand(kind study.Kind) *cobra.Command {
-	name := cmp.Or(kind.Command, kind.Name)
+	name := kind.CommandName()
 	params := kind.New()
 	_, imports := params.(study.Importer)
 	use, file, out := name+" RUN", "", ""

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,8 +24,6 @@ type gates []gate
 type gate struct {
 	kind  study.Kind
 	flags *paramFlags
-	// fixed are parameters that replace the values of the flags.
-	fixed map[string]json.RawMessage
 }
 
 // add defines the flags of all studies that are about a run. Where several have
@@ -41,7 +38,7 @@ func (g *gates) add(cmd *cobra.Command) {
 		if len(flags.flags) == 0 {
 			continue
 		}
-		*g = append(*g, gate{kind: kind, flags: flags})
+		*g = append(*g, gate{kind, flags})
 		own.VisitAll(func(f *pflag.Flag) {
 			f.Usage = kind.Name + ": " + f.Usage
 			if first := cmd.Flags().Lookup(f.Name); first != nil {
@@ -72,9 +69,6 @@ func (g gates) given() (answer.Params, error) {
 		if err != nil {
 			return nil, err
 		}
-		if x.fixed != nil {
-			some = x.fixed
-		}
 		if len(some) == 0 {
 			continue
 		}
@@ -100,7 +94,7 @@ func (g gates) given() (answer.Params, error) {
 func (g gates) flag() string {
 	for _, x := range g {
 		for _, f := range x.flags.flags {
-			if f.changed && strings.HasPrefix(f.name, "fail-") {
+			if f.changed {
 				return "--" + f.name
 			}
 		}

@@ -72,7 +72,7 @@ func (v *liveView) event(ev model.Event) {
 			v.line(v.steps() + " " + ev.Text)
 		}
 	}
-	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventFleetUp || ev.Kind == model.EventWindow || ev.Kind == model.EventWaiting {
+	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventFleetUp || ev.Kind == model.EventLatest || ev.Kind == model.EventWaiting {
 		v.remark(ev)
 	}
 }
@@ -142,7 +142,7 @@ func (v *liveView) tick() {
 func (v *liveView) bar() string {
 	const width = 20
 	if v.open {
-		return fmt.Sprintf("window %d", v.done+1)
+		return fmt.Sprintf("step %d", v.done+1)
 	}
 	filled := min(width, v.done*width/max(v.total, 1))
 	return fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), v.done, v.total)

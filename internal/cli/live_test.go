@@ -65,7 +65,7 @@ func TestSearchView(t *testing.T) {
 	for _, ev := range []model.Event{
 		{Kind: model.EventStepStarted, Text: "capacity, trial 1, 1 kop/s from 1 node"},
 		{Kind: model.EventStepEnded, Text: "capacity, trial 1, 1 kop/s from 1 node: complete"},
-		{Kind: model.EventWindow, Text: "1 kop/s: passed, p90 2ms"},
+		{Kind: model.EventLatest, Text: "1 kop/s: passed, p90 2ms"},
 		{Kind: model.EventStepStarted, Text: "capacity, trial 1, 10 kop/s from 1 node"},
 		{Kind: model.EventProgress, Task: "a", Progress: &model.Progress{
 			Metric: load.MetricThroughput, Unit: "op", Elapsed: 2 * time.Second, Value: 15_600}},
@@ -77,7 +77,7 @@ func TestSearchView(t *testing.T) {
 	if got, want := strings.Count(out.String(), "complete"), 0; got != want {
 		t.Errorf("a window that is over is told %d times beside its verdict: %q", got, out.String())
 	}
-	for _, want := range []string{" 1 kop/s: passed, p90 2ms\n", "window 2  0s  capacity, trial 1, 10 kop/s from 1 node, answered 7.8 kop/s"} {
+	for _, want := range []string{" 1 kop/s: passed, p90 2ms\n", "step 2  0s  capacity, trial 1, 10 kop/s from 1 node, answered 7.8 kop/s"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the view said %q, want %q in it", out.String(), want)
 		}

@@ -75,14 +75,7 @@ func newRoot(env Env) *cobra.Command {
 		Long: longHelp, Example: rootExample,
 		Version:      Version(),
 		SilenceUsage: true, SilenceErrors: true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			// The library would do so a moment later, with an error like that of a
-			// command that has failed.
-			if err := cmd.ValidateRequiredFlags(); err != nil {
-				return flagError(cmd, err)
-			}
-			return c.resolve()
-		},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return c.resolve() },
 	}
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
@@ -101,13 +94,15 @@ func newRoot(env Env) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	add("run", c.demoCommand(), c.runCommand(), c.capacityCommand(), c.submitCommand(), c.resumeCommand(), c.cancelCommand(),
-		c.validateCommand(), c.schemaCommand())
+	add("run", c.demoCommand(), c.runCommand())
 	for _, kind := range Studies() {
-		if kind.Name != "capacity" { // it measures, too
+		if kind.Measure != nil {
+			add("run", c.measureCommand(kind))
+		} else {
 			add("look", c.studyCommand(kind))
 		}
 	}
+	add("run", c.submitCommand(), c.resumeCommand(), c.cancelCommand(), c.validateCommand(), c.schemaCommand())
 	add("look", c.runsCommand(), c.showCommand(),
 		c.reportCommand(), c.exportCommand(), c.logsCommand(), c.deleteCommand())
 	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand(), c.labCommand())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +42,7 @@ func addSomeParams(f *pflag.FlagSet, params any, wanted func(name string) bool) 
 			continue
 		}
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		p := &paramFlag{name: name, key: key, unit: field.Tag.Get("unit"), value: reflect.New(field.Type).Elem(), initial: v.FieldByIndex(field.Index)}
+		p := &paramFlag{name: name, key: key, unit: field.Tag.Get("unit"), allowed: allowedIn(field.Tag.Get("jsonschema")), value: reflect.New(field.Type).Elem(), initial: v.FieldByIndex(field.Index)}
 		added := f.VarPF(p, name, short, usageOf(field, p))
 		if field.Type.Kind() == reflect.Bool {
 			added.NoOptDefVal = "true"
@@ -51,9 +52,13 @@ func addSomeParams(f *pflag.FlagSet, params any, wanted func(name string) bool) 
 	return out
 }
 
+// thresholds are those of the flags to which a result is held.
+func (p *paramFlags) thresholds() *paramFlags {
+	return &paramFlags{slices.DeleteFunc(slices.Clone(p.flags), func(f *paramFlag) bool { return !strings.HasPrefix(f.name, "fail-") })}
+}
+
 func usageOf(field reflect.StructField, p *paramFlag) string {
 	text := strings.TrimSuffix(field.Tag.Get("jsonschema_description"), ".")
-	text = strings.TrimPrefix(text, "Search: ") // which in a file is one of several phases
 	if text != "" {
 		text = strings.ToLower(text[:1]) + text[1:]
 	}
@@ -79,9 +84,21 @@ func (p *paramFlags) given() (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
+// allowedIn are the values that a jsonschema tag lists.
+func allowedIn(tag string) string {
+	var all []string
+	for word := range strings.SplitSeq(tag, ",") {
+		if value, ok := strings.CutPrefix(word, "enum="); ok {
+			all = append(all, value)
+		}
+	}
+	return strings.Join(all, "|")
+}
+
 type paramFlag struct {
 	name, key      string
 	unit           string
+	allowed        string // values, where there are only these: a|b
 	value, initial reflect.Value
 	changed        bool
 }
@@ -108,6 +125,9 @@ func (p *paramFlag) defaultText() string {
 
 // Type implements pflag.Value: what help shows in place of the value.
 func (p *paramFlag) Type() string {
+	if p.allowed != "" {
+		return p.allowed
+	}
 	t := p.value.Type()
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -21,7 +21,8 @@ type flagParams struct {
 	Text     string            `json:"text" flag:"text,t" jsonschema_description:"Some text."`
 	Count    int               `json:"count" flag:"count" jsonschema_description:"How many."`
 	Large    int64             `json:"large,omitempty" flag:"large" jsonschema_description:"Large."`
-	Share    float64           `json:"share,omitempty" flag:"share" jsonschema_description:"Search: a share (default 0.5)."`
+	Share    float64           `json:"share,omitempty" flag:"share" jsonschema_description:"A share (default 0.5)."`
+	Mode     string            `json:"mode,omitempty" flag:"mode" jsonschema:"enum=fast,enum=slow" jsonschema_description:"Which way."`
 	Yes      bool              `json:"yes,omitempty" flag:"yes" jsonschema_description:"Whether."`
 	Wait     unit.Duration     `json:"wait" flag:"wait" jsonschema_description:"How long."`
 	Size     unit.Size         `json:"size,omitempty" flag:"size" jsonschema_description:"How large."`
@@ -137,6 +138,7 @@ func TestParamFlagHelp(t *testing.T) {
 		"--large int large",
 		"--list string some of them",
 		"--map NAME=VALUE pairs",
+		"--mode fast|slow which way",
 		"--numbers string numbers",
 		"--rate rate how fast",
 		"--share float a share (default 0.5)",
@@ -202,10 +204,7 @@ func TestGateFlags(t *testing.T) {
 func TestStudiesHaveCommands(t *testing.T) {
 	root := newRoot(Env{})
 	for _, kind := range Studies() {
-		name := kind.Command
-		if name == "" {
-			name = kind.Name
-		}
+		name := kind.CommandName()
 		cmd, _, err := root.Find([]string{name})
 		if err != nil || cmd.Name() != name {
 			t.Errorf("study %s has no command: %v", kind.Name, err)

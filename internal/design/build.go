@@ -34,7 +34,7 @@ func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Des
 	for _, design := range designs {
 		if !study.IsFixed(design.Design) {
 			if f, ok := design.Design.(study.Forecaster); ok {
-				d.Searches = append(d.Searches, f.Outlook()...)
+				d.expect(f.Outlook())
 			}
 			d.Later = append(d.Later, design.study)
 			continue
@@ -155,7 +155,8 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 			continue
 		}
 		b.workloads[w.Name] = p
-		b.setup.Workloads = append(b.setup.Workloads, study.Workload{Name: w.Name, Bench: w.Bench, Subjects: len(p.subjects)})
+		b.setup.Workloads = append(b.setup.Workloads, study.Workload{
+			Name: w.Name, Kind: w.Kind, Bench: w.Bench, Params: p.Params, Timeout: w.Timeout.Std(), Subjects: len(p.subjects)})
 	}
 	return b, errors.Join(errs...)
 }

@@ -36,7 +36,7 @@ func (d Design) Text(w io.Writer) error {
 	if len(d.Steps) > 0 {
 		fmt.Fprintf(&b, "time      %s\n", d.Estimate)
 	}
-	d.searchLines(&b)
+	d.outlookLines(&b)
 	if len(d.Steps) > 0 {
 		b.WriteByte('\n')
 		d.table(&b)
@@ -115,15 +115,15 @@ func (d Design) batchLines(w *bytes.Buffer) (more int) {
 	return 0
 }
 
-// searchLines write the steps that results decide. Writing to a buffer cannot
+// outlookLines write the steps that results decide. Writing to a buffer cannot
 // fail.
-func (d Design) searchLines(b *bytes.Buffer) {
-	if len(d.Later) > 0 && len(d.Searches) == 0 {
+func (d Design) outlookLines(b *bytes.Buffer) {
+	if len(d.Later) > 0 && len(d.Outlook) == 0 {
 		fmt.Fprintf(b, "later     steps of %s, which follow from results\n", strings.Join(d.Later, ", "))
 	}
-	for _, s := range d.Searches {
-		most := time.Duration(s.Trials*s.Windows) * s.Window
-		fmt.Fprintf(b, "search    %s, %s: up to %d windows each of about %s, at loads chosen from the results so far; at most %s, plus preparation and repeated windows\n",
-			s.Workload, num.Count(s.Trials, "trial"), s.Windows, unit.Duration(s.Window.Round(time.Second)), unit.Duration(most.Round(time.Second)))
+	for _, o := range d.Outlook {
+		most := time.Duration(o.Trials*o.Steps) * o.Step
+		fmt.Fprintf(b, "%-9s %s, %s: up to %d steps each of about %s, chosen from the results so far; at most %s, plus preparation and repeated steps\n", o.Phase,
+			o.Workload, num.Count(o.Trials, "trial"), o.Steps, unit.Duration(o.Step.Round(time.Second)), unit.Duration(most.Round(time.Second)))
 	}
 }

@@ -1,6 +1,7 @@
 package design
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,10 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/study/capacity"
+	"github.com/scalebench/scalebench/internal/study/cdi"
+	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/load"
 )
 
 // probe is a study with any design.
@@ -201,6 +206,45 @@ func TestSequences(t *testing.T) {
 		}
 		if !s.Over() {
 			t.Errorf("resumed after call %d: something is left to decide", resumed)
+		}
+	}
+}
+
+// TestOutlook: what is known of steps that follow from results is counted in
+// steps, for people and for programs; what a study refuses has its place.
+func TestOutlook(t *testing.T) {
+	parse := func(src string) *experiment.Experiment {
+		kinds := experiment.Kinds{Workloads: workload.NewRegistry(load.Kind()), Studies: study.Registry{cdi.Kind(), capacity.Kind()}}
+		e, err := experiment.Parse("search.yaml", []byte("fleet: {local: {nodes: 2}}\ntrials: 3\n"+src), kinds, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	d, err := Build(parse("study: {kind: capacity, sla: p90=100ms, windows: 9}\nworkloads: [{kind: load, target: 'http://127.0.0.1:1/', duration: 5s}]"), testRun, named("a", "b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const each = 7225 * time.Millisecond // warm-up, window, and as long as the SLA allows
+	if want := []study.Outlook{{Phase: model.Search, Workload: "load", Trials: 3, Steps: 9, Step: each}}; !slices.Equal(d.Outlook, want) {
+		t.Errorf("outlook %+v, want %+v", d.Outlook, want)
+	}
+	if want := []searchOutlook{{"load", 3, 9, each}}; !slices.Equal(d.Searches, want) {
+		t.Errorf("as earlier versions have it: %+v, want %+v", d.Searches, want)
+	}
+	var text bytes.Buffer
+	if err := d.Text(&text); err != nil || !strings.Contains(text.String(), "search    load, 3 trials: up to 9 steps each of about 7s") {
+		t.Errorf("%v, text\n%s", err, &text)
+	}
+	for src, want := range map[string]string{
+		"evaluations: [search]\nworkloads: [{kind: load, target: 'http://127.0.0.1:1/'}]":                                       "sla: a search needs an SLA; write study: {kind: capacity, sla: p90=150ms}",
+		"study: {kind: capacity, sla: p90=20s}\nworkloads: [{kind: load, target: 'http://127.0.0.1:1/'}]":                       "search.yaml:4:13: workloads.load.request_timeout: requests are given up after 10s, and the SLA allows 20s",
+		"study: {kind: capacity, sla: p90=1s}\nworkloads: [{kind: load, target: 'http://127.0.0.1:1/', users: 3}]":              "search.yaml:4:64: workloads.load.users: a search chooses its own load",
+		"study: {kind: capacity, start: 5op/s}\nworkloads: [{kind: load, target: 'http://127.0.0.1:1/', max: 1op/s}]":           "search.yaml:3:32: study.start: loads from 1 to 1 beginning with 5",
+		"study: {kind: capacity}\nworkloads: [{kind: load, name: a, target: 'http://127.0.0.1:1/', sla: p90=5s, timeout: 16s}]": "search.yaml:4:88: workloads.a.timeout: the timeout of 16s is too short",
+	} {
+		if _, err := Build(parse(src), testRun, named("a")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", src, err, want)
 		}
 	}
 }

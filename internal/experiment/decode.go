@@ -169,9 +169,9 @@ func (d *decoder) fields(v *value, path []string, dst reflect.Value, fields []fi
 	}
 }
 
-func (d *decoder) unknownKeys(v *value, path, known []string) {
+func (d *decoder) unknownKeys(v *value, path, known []string, also ...string) {
 	for key := range v.members() {
-		if !slices.Contains(known, key.Value) {
+		if !slices.Contains(known, key.Value) && !slices.Contains(also, key.Value) {
 			d.unknownKey(path, key, known)
 		}
 	}

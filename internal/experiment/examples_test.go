@@ -170,11 +170,36 @@ func TestEvaluationsOfStudy(t *testing.T) {
 		"study: {kind: capacity}":  {model.Search},
 		"study: {kind: cdi}\nevaluations: [serial]": {model.Serial},
 	} {
-		e, err := experiment.Parse("e.yaml", []byte("fleet: {local: {nodes: 2}}\nworkloads: [{kind: load, target: 'http://127.0.0.1/', sla: p90=1s}]\n"+more), cli.Kinds(), nil)
+		e, err := experiment.Parse("e.yaml", []byte("fleet: {local: {nodes: 2}}\nworkloads: [{kind: load, target: 'http://127.0.0.1/'}]\n"+more), cli.Kinds(), nil)
 		if err != nil {
 			t.Errorf("%s: %v", more, err)
 		} else if diff := cmp.Diff(want, e.Evaluations); diff != "" {
 			t.Errorf("%s: evaluations (-want +got):\n%s", more, diff)
+		}
+	}
+}
+
+// Keys of the study capacity may stand at the workload, where files of earlier
+// versions have them, and are checked there; but not in both places, nor where
+// another study is asked. A study measures its own evaluations only.
+func TestKeysOfStudyAtWorkload(t *testing.T) {
+	for _, c := range []struct{ keys, more, want string }{
+		{"sla: p90=1s, start: 5op/s, windows: 9, algorithm: paper, fraction: 2", "evaluations: [search]", ""},
+		{"sla: p90=1s", "evaluations: [parallel]", ""},
+		{"sla: p90=1s", "study: {kind: capacity, windows: 9}", ""},
+		{"sla: fast", "evaluations: [search]", `2:60: workloads.load.sla: SLA "fast"`},
+		{"start: 5op/s, min: 6op/s", "evaluations: [search]", "2:62: workloads.load.start: loads from 6 to"},
+		{"start: 5MB/s", "evaluations: [search]", "2:62: workloads.load.start: 5MB/s is not a rate of requests"},
+		{"windows: 4", "evaluations: [search]", "workloads.load.windows: 4 is too small"},
+		{"fail_below: 4", "evaluations: [search]", `unknown key "fail_below"`},
+		{"sla: p90=1s", "study: {kind: capacity, sla: p90=2s}", "workloads.load.sla: it also stands below study"},
+		{"sla: p90=1s", "study: {kind: cdi}", "workloads.load.sla: it is a key of the study capacity, and the file asks for cdi"},
+		{"", "study: {kind: capacity, sla: p90=1s}\nevaluations: [search, parallel]", "4:23: evaluations.1: the study capacity does not measure parallel"},
+		{"", "study: {kind: capacity, sla: p90=1s, start: 5op/s, max: 1op/s}", "study.start: loads from 1 to 1 beginning with 5"},
+	} {
+		_, err := experiment.Parse("e.yaml", []byte("fleet: {local: {nodes: 2}}\nworkloads: [{kind: load, target: 'http://127.0.0.1/', "+c.keys+"}]\n"+c.more), cli.Kinds(), nil)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s, %s: %v, want %q", c.keys, c.more, err, c.want)
 		}
 	}
 }

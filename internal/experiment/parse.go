@@ -161,8 +161,9 @@ func (r *reader) workloadList(list *value) bool {
 
 // entry decodes a group of keys that names its kind: what every kind has into
 // common, a pointer to a struct, and the rest into the kind's parameters. It
-// returns these, or nil where the entry is wrong.
-func (r *reader) entry(path []string, common any, kinds []kind) any {
+// returns these, or nil where the entry is wrong. also are further keys that it
+// may have.
+func (r *reader) entry(path []string, common any, kinds []kind, also ...string) any {
 	v := r.root.find(path)
 	if !v.isObject() {
 		problem, allowed := wrongType(v, shape{kind: groupShape})
@@ -187,7 +188,7 @@ func (r *reader) entry(path []string, common any, kinds []kind) any {
 	own := fieldsOf(reflect.TypeOf(out).Elem())
 	known := keysOf(slices.Concat(fields, own))
 	r.fields(v, path, into, fields, known)
-	r.unknownKeys(v, path, known)
+	r.unknownKeys(v, path, known, also...)
 	filled := r.withStandIns(v, path)
 	r.fields(filled, path, reflect.ValueOf(out).Elem(), own, known)
 	if !r.clean(path...) {
@@ -240,11 +241,12 @@ func Fill(params any, given map[string]json.RawMessage, studies study.Registry) 
 func (r *reader) workload(e *Experiment, i int) {
 	path := []string{"workloads", strconv.Itoa(i)}
 	var w Workload
-	bench, ok := r.entry(path, &w, r.kinds.workloads()).(workload.Workload)
+	v := r.root.find(path)
+	moved := r.moved(v, path, v.get("kind").text())
+	bench, ok := r.entry(path, &w, r.kinds.workloads(), moved...).(workload.Workload)
 	if !ok {
 		return
 	}
-	v := r.root.find(path)
 	w.Bench, w.Params = bench, v.own(&w)
 	if w.Name == "" {
 		w.Name = w.Kind

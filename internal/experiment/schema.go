@@ -52,6 +52,7 @@ func experimentSchema(kinds Kinds) (*invopop.Schema, error) {
 	type study StudyEntry // its own type stands for a reference to this
 	err := errors.Join(addEntries(root.Definitions, "workload", Workload{}, kinds.workloads()),
 		addEntries(root.Definitions, "study", study{}, kinds.studies()))
+	addMoved(root.Definitions, kinds.Studies)
 	for _, k := range kinds.Studies {
 		for _, key := range k.Top {
 			if s, ok := root.Definitions["study-"+k.Name].Properties.Get(key); ok && err == nil {

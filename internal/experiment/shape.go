@@ -17,6 +17,8 @@ type field struct {
 	shape shape
 	// skip: the entries have a shape of their own, which the caller knows.
 	skip bool
+	// at is the kind of workload that may have the key in place of the study.
+	at string
 }
 
 // fieldsOf lists the fields of a struct that have keys, those of embedded
@@ -28,7 +30,7 @@ func fieldsOf(t reflect.Type) []field {
 		if key == "" || key == "-" || !f.IsExported() {
 			continue
 		}
-		out = append(out, field{key: key, index: f.Index, shape: shapeOf(f.Type, f.Tag.Get("jsonschema")), skip: f.Type == reflect.TypeFor[[]Workload]() || f.Type == reflect.TypeFor[*StudyEntry]()})
+		out = append(out, field{key: key, index: f.Index, shape: shapeOf(f.Type, f.Tag.Get("jsonschema")), at: f.Tag.Get("at"), skip: f.Type == reflect.TypeFor[[]Workload]() || f.Type == reflect.TypeFor[*StudyEntry]()})
 	}
 	return out
 }

@@ -337,7 +337,7 @@ func (x *execution) decideMore(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	if latest != "" {
-		x.m.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventWindow, Severity: model.Info, Text: latest})
+		x.m.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventLatest, Severity: model.Info, Text: latest})
 	}
 	if len(steps) == 0 {
 		return false, nil

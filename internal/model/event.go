@@ -36,8 +36,9 @@ const (
 	EventNodeChanged  EventKind = "node_changed" // another host under the same name
 	// EventWaiting: what the run waits for: other runs, or its time.
 	EventWaiting EventKind = "waiting"
-	// EventWindow: what a window of a search was worth.
-	EventWindow EventKind = "window"
+	// EventLatest: what the latest step was worth, by a design that decides as it
+	// goes.
+	EventLatest EventKind = "window" // as of earlier versions
 	// EventFleetUp: hosts are being made.
 	EventFleetUp EventKind = "fleet_up"
 	// EventServiceEnded: a service that workloads use is gone; the run ends.

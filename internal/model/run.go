@@ -197,6 +197,8 @@ type Offer struct {
 	Recover bool `json:"recover,omitempty"`
 	// Seed is that of what is drawn at random, at most 53 bits.
 	Seed int64 `json:"seed,omitempty"`
+	// SLA is what the target has to keep; empty: nothing.
+	SLA string `json:"sla,omitempty"`
 }
 
 // SubjectOn names what a task with this spec measures when it runs on a node.

@@ -27,7 +27,10 @@ type Overview struct {
 	Events []model.Event  `json:"events"` // warnings and problems
 	// Warnings are what else disturbed the nodes while the run was measured.
 	Warnings []string `json:"warnings,omitempty"`
-	// Searches are what a run that searches has found so far.
+	// Findings are the results so far of studies that decide as they go, by the
+	// studies' names.
+	Findings map[string]json.RawMessage `json:"findings,omitempty"`
+	// Searches is the result of a search as a list, as earlier versions had it.
 	Searches json.RawMessage `json:"searches,omitempty"`
 }
 

@@ -19,7 +19,9 @@
 package study
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"time"
 
@@ -91,9 +93,11 @@ type Setup struct {
 
 // Workload is one entry of the file's workloads.
 type Workload struct {
-	Name     string
-	Bench    workload.Workload
-	Subjects int // how many nodes, or pairs of nodes, can be active at once
+	Name, Kind string
+	Bench      workload.Workload
+	Params     map[string]any // as in the file
+	Timeout    time.Duration  // of one task
+	Subjects   int            // how many nodes, or pairs of nodes, can be active at once
 }
 
 // Design says what is measured, step by step.
@@ -162,13 +166,13 @@ type Sized interface {
 
 // Outlook bounds the steps of one workload in a sequential design.
 type Outlook struct {
-	Workload string `json:"workload"`
-	Trials   int    `json:"trials"`
-	// Windows is how many steps count at most in each trial; some may be
-	// repeated.
-	Windows int `json:"windows"`
-	// Window is how long one takes, in nanoseconds, without preparation.
-	Window time.Duration `json:"window"`
+	Phase    model.Phase `json:"phase"`
+	Workload string      `json:"workload"`
+	Trials   int         `json:"trials"`
+	// Steps is how many count at most in each trial; some may be repeated.
+	Steps int `json:"steps"`
+	// Step is how long one takes, in nanoseconds, without preparation.
+	Step time.Duration `json:"step"`
 }
 
 // Treatment is one step of a design: what is active, under which conditions
@@ -203,6 +207,22 @@ type Treatment struct {
 	Without []model.NodeID
 }
 
+// Measurer is implemented by the parameters of a study's command that measures
+// by itself, without a file: a pointer to a struct, of which the fields with the
+// tag `flag:"name"` are the flags.
+type Measurer interface {
+	// Argument is what the command takes, as its usage shows it, beginning with
+	// a word in capitals; and what that is, for people.
+	Argument() (usage, meaning string)
+	// Experiment is the experiment file that the command stands for: what a user
+	// could have written. given are the flags that were given, by the JSON keys
+	// of their fields; "agents" is an object of labels.
+	Experiment(argument string, given map[string]json.RawMessage) ([]byte, error)
+	// Key is the JSON key of the field from which the value at a path of that
+	// file came; empty: from the argument.
+	Key(path string) string
+}
+
 // Kind describes a question.
 type Kind struct {
 	Name    string // of the study, and of its command
@@ -228,7 +248,13 @@ type Kind struct {
 	Tells func(*observe.Run) bool
 	// New returns a pointer to the parameters with their defaults set.
 	New func() Study
+	// Measure returns the parameters of a command that measures, with their
+	// defaults set; nil: the command asks about a run.
+	Measure func() Measurer
 }
+
+// CommandName is the name of its command.
+func (k Kind) CommandName() string { return cmp.Or(k.Command, k.Name) }
 
 // Registry holds the questions that this binary knows, in the order of help.
 type Registry []Kind

@@ -21,7 +21,7 @@ func TestLatest(t *testing.T) {
 		t.Fatal(err)
 	}
 	judged := func(w load.Window, v Verdict) Assessment {
-		return Assessment{Window: w, Verdict: v, Misses: sla.Judge(w), Nearest: sla.Nearest(w)}
+		return Assessment{Window: w, Verdict: v, Misses: missed(sla, w), Nearest: sla.Nearest(w)}
 	}
 	passed, failed := 10_000.0, 20_000.0
 	for _, c := range []struct {
@@ -33,9 +33,9 @@ func TestLatest(t *testing.T) {
 		{"passed", Answer{Windows: []Assessment{judged(window, Passed)}}, "10 kop/s: passed, p99 20ms"},
 		{"missed", Answer{Windows: []Assessment{judged(window, Passed), judged(broken, Missed)}, Passed: &passed, Failed: &failed},
 			"10 kop/s: missed; errors 50% (mostly connect), not 1%; the limit is between 10 kop/s and 20 kop/s"},
-		{"unusable", Answer{Windows: []Assessment{{Window: window, Verdict: Unusable, Problems: []string{"late by 7ms; use more", "busy"}}}},
+		{"unusable", Answer{Windows: []Assessment{{Window: window, Verdict: Unusable, Problems: []reason{*because("late by 7ms; use more"), *because("busy")}}}},
 			"10 kop/s: unusable; late by 7ms"},
-		{"path", Answer{Windows: []Assessment{{Window: window, Verdict: Unusable, PathChanged: true, PathChange: "it became longer"}}},
+		{"path", Answer{Windows: []Assessment{{Window: window, Verdict: Unusable, PathChange: because("it became longer")}}},
 			"10 kop/s: unusable; it became longer"},
 	} {
 		if got := c.r.Latest(); got != c.want {

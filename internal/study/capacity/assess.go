@@ -3,11 +3,9 @@ package capacity
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -31,16 +29,10 @@ type Assessment struct {
 	Verdict Verdict
 	// Misses says what of the SLA was not kept; Problems what the generators
 	// did wrong.
-	Misses, Problems []string
-	// AtFault names the generators that did, where it was not all of them.
-	AtFault []model.NodeID
-	// PathShift is how much longer the median round trip took than in the
-	// baseline, in the window or in the second of it that differs most;
-	// PathChanged that this, or what was lost on the way, is more than chance;
-	// PathChange says what it was.
-	PathShift   time.Duration
-	PathChanged bool
-	PathChange  string
+	Misses, Problems []reason
+	// PathChange says in what the path was not that of the baseline; nil: in
+	// nothing that is more than chance.
+	PathChange *reason
 	// Nearest is the term on latencies that the window came nearest to
 	// breaking, or broke by most; zero for an SLA without one.
 	Nearest load.Term
@@ -56,22 +48,19 @@ func (j Assessment) String() string {
 		if d, known := j.Latency(j.Nearest.Quantile); known {
 			text += fmt.Sprintf(", %s %v", load.Percentile(j.Nearest.Quantile), unit.Brief(d))
 		}
-	case len(j.Problems) > 0:
-		reason, _, _ := strings.Cut(j.Problems[0], ";")
-		text += "; " + reason
-	case j.Verdict == Unusable:
-		text += "; " + j.PathChange
+	case len(j.Problems) > 0 || j.Verdict == Unusable:
+		text += "; " + j.briefReason()
 	case len(j.Misses) > 0:
-		text += "; " + j.worstMiss()
+		text += "; " + j.worstMiss().String()
 	}
 	return text
 }
 
 // worstMiss is the first of the misses, or, where too few operations ended well
 // for the percentile to be known, the errors.
-func (j Assessment) worstMiss() string {
+func (j Assessment) worstMiss() reason {
 	_, known := j.Latency(j.Nearest.Quantile)
-	i := slices.IndexFunc(j.Misses, func(m string) bool { return strings.HasPrefix(m, "errors ") })
+	i := slices.IndexFunc(j.Misses, func(m reason) bool { return m.errors })
 	if known || i < 0 {
 		return j.Misses[0]
 	}
@@ -81,8 +70,7 @@ func (j Assessment) worstMiss() string {
 // judge says what a window is worth.
 func (r *replay) judge(w load.Window) Assessment {
 	j := Assessment{Window: w, Phase: r.next.Phase, Misses: r.misses(w), Nearest: r.cfg.SLA.Nearest(w)}
-	j.PathShift, j.PathChange = r.cfg.pathOf(r.baseline, w)
-	j.PathChanged = j.PathChange != ""
+	j.PathChange = r.cfg.pathOf(r.baseline, w)
 	if len(j.Misses) == 0 {
 		j.Verdict = Passed
 		if d := service(w); d > 0 && (r.light == 0 || d < r.light) {
@@ -90,11 +78,9 @@ func (r *replay) judge(w load.Window) Assessment {
 		}
 		return j
 	}
-	for _, p := range r.cfg.health(w, r.cfg.SLA.Drain(), r.light) {
-		j.Problems, j.AtFault = append(j.Problems, p.text), append(j.AtFault, p.nodes...)
-	}
+	j.Problems = r.cfg.health(w, r.cfg.SLA.Drain(), r.light)
 	j.Verdict = Missed
-	if len(j.Problems) > 0 || j.PathChanged && !r.knownPath(w) {
+	if len(j.Problems) > 0 || j.PathChange != nil && !r.knownPath(w) {
 		j.Verdict = Unusable
 	}
 	return j
@@ -102,20 +88,20 @@ func (r *replay) judge(w load.Window) Assessment {
 
 // misses says by which measure a window was missed: the SLA, or, in the ramp of
 // the paper's algorithm, nearness of the median to the round-trip time.
-func (r *replay) misses(w load.Window) []string {
+func (r *replay) misses(w load.Window) []reason {
 	if r.cfg.Algorithm == search.Paper && r.next.Phase == search.Ramp {
 		return r.cfg.nearRTT(w)
 	}
-	return r.cfg.SLA.Judge(w)
+	return missed(r.cfg.SLA, w)
 }
 
 // nearRTT accepts a window if in more than half of its seconds the median
 // latency exceeds the round-trip time by no more than Fraction of it, and the
 // load was achieved (black-box throughput paper, section II.B, which leaves
 // Fraction open). A second without an answer fails.
-func (c Config) nearRTT(w load.Window) []string {
+func (c Config) nearRTT(w load.Window) []reason {
 	if len(w.RTT) == 0 {
-		return []string{"no round-trip time is known, which the paper's ramp needs"}
+		return []reason{*because("no round-trip time is known, which the paper's ramp needs")}
 	}
 	rtt := median(w.RTT)
 	near := 0
@@ -124,13 +110,13 @@ func (c Config) nearRTT(w load.Window) []string {
 			near++
 		}
 	}
-	var misses []string
+	var misses []reason
 	if 2*near <= w.Seconds.Len() {
-		misses = append(misses, fmt.Sprintf("the median was near the round-trip time of %v in %d of %d seconds only",
-			time.Duration(rtt*1e9).Round(time.Microsecond), near, w.Seconds.Len()))
+		misses = append(misses, *because("the median was near the round-trip time of %s in %s of %s seconds only",
+			exactly(time.Duration(rtt*1e9).Round(time.Microsecond)), count(near), count(w.Seconds.Len())))
 	}
-	if share := w.Share(w.Counts.OK); !(share >= load.AchievedAtLeast) {
-		misses = append(misses, fmt.Sprintf("%s of the load was answered, not %s", unit.Share(share), unit.Share(load.AchievedAtLeast)))
+	if answered := w.Share(w.Counts.OK); !(answered >= load.AchievedAtLeast) {
+		misses = append(misses, *because("%s of the load was answered, not %s", share(answered), share(load.AchievedAtLeast)))
 	}
 	return misses
 }

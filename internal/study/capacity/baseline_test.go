@@ -57,7 +57,7 @@ func checkNotMarked(t *testing.T, name string, r Answer) {
 		if w.Verdict == Unusable {
 			repeated++
 		}
-		if w.PathChanged && (w.Load <= *r.Passed || i == 0) {
+		if w.PathChange != nil && (w.Load <= *r.Passed || i == 0) {
 			t.Errorf("%s: window %d, at %v/s, is marked: %s", name, i+1, w.Load, w.PathChange)
 		}
 	}

@@ -27,18 +27,35 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/search"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// Study is the question with its parameters. What is searched, and how, is up
-// to the workloads.
+// Study is the question with its parameters. Those that stood at the workload in
+// earlier versions still may: there they hold for that workload alone.
 type Study struct {
-	FailBelow *unit.Rate `json:"fail_below,omitempty" flag:"fail-below" unit:"op/s" jsonschema_description:"Exit code 3 if the server takes less than this many requests per second, 4 if that is uncertain."`
+	SLA        string     `json:"sla,omitempty" flag:"sla" at:"load" jsonschema_description:"Required: what the server must keep: p90=150ms, or several: p99=500ms,errors=0.1%. Latencies count from when requests were due. Without errors= at most 1 % may fail."`
+	Start      *unit.Rate `json:"start,omitempty" flag:"start" unit:"op/s" at:"load" jsonschema_description:"First load, in operations per second (default 100op/s, or the nearest that min and max allow)."`
+	Min        *unit.Rate `json:"min,omitempty" flag:"min" unit:"op/s" at:"load" jsonschema_description:"Smallest load allowed (default 1op/s, or start or max where that is less)."`
+	Max        *unit.Rate `json:"max,omitempty" flag:"max" unit:"op/s" at:"load" jsonschema_description:"Largest load allowed, such as 50kop/s (default 1Mop/s)."`
+	Resolution float64    `json:"resolution,omitempty" flag:"resolution" at:"load" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"Largest relative distance of the passed and the failed load at the end."`
+	Windows    int        `json:"windows,omitempty" flag:"windows" at:"load" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"Largest number of windows that count."`
+	Algorithm  string     `json:"algorithm,omitempty" flag:"algorithm" at:"load" jsonschema:"enum=default,enum=paper" jsonschema_description:"default tolerates wrong windows; paper is that of the black-box throughput paper, with its errors."`
+	Fraction   float64    `json:"fraction,omitempty" at:"load" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"With paper: a second of the ramp passes if the median latency exceeds the round-trip time by at most this fraction of it."`
+	Step       float64    `json:"step,omitempty" at:"load" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"With paper: size of the fine steps as a fraction of the last gap."`
+	FailBelow  *unit.Rate `json:"fail_below,omitempty" flag:"fail-below" unit:"op/s" jsonschema_description:"Exit code 3 if the server takes less than this many requests per second, 4 if that is uncertain."`
+}
+
+// newStudy has the defaults.
+func newStudy() *Study {
+	return &Study{Resolution: .05, Windows: 40, Algorithm: string(search.Default), Fraction: 1, Step: .1}
 }
 
 // Kind describes the study.
@@ -48,7 +65,7 @@ func Kind() study.Kind {
 		Summary: "find the load that a server takes while it keeps an SLA",
 		Long:    long, Example: example,
 		Phases: []model.Phase{model.Search}, Shown: true, Tells: func(run *observe.Run) bool { return run.Has(model.Search) },
-		New: func() study.Study { return &Study{} },
+		New: func() study.Study { return newStudy() }, Measure: func() study.Measurer { return newFlags() },
 	}
 }
 
@@ -56,15 +73,25 @@ var _ study.Designer = (*Study)(nil)
 
 // Validate implements study.Study.
 func (s *Study) Validate() error {
-	if r := s.FailBelow; r != nil && (r.Base != unit.Operations || !(r.Value > 0)) {
-		return &model.InputError{Path: "fail_below", Problem: r.String() + " is not a rate of requests", Allowed: "use operations per second above 0, such as 2000op/s"}
+	var errs []error
+	for _, x := range []struct {
+		key  string
+		rate *unit.Rate
+	}{{"start", s.Start}, {"min", s.Min}, {"max", s.Max}, {"fail_below", s.FailBelow}} {
+		if r := x.rate; r != nil && (r.Base != unit.Operations || !(r.Value > 0 && r.Value <= load.MaxRate)) {
+			errs = append(errs, &model.InputError{Path: x.key, Problem: r.String() + " is not a rate of requests", Allowed: "must be above 0 and at most 1Gop/s, such as 2000op/s"})
+		}
 	}
-	return nil
+	if len(errs) == 0 {
+		_, err := s.config()
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // Analyze implements study.Study.
 func (s *Study) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	searches, err := searchesOf(in.Run)
+	searches, err := s.searchesOf(in.Run)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,11 @@ package capacity
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
@@ -47,25 +50,57 @@ type Flags struct {
 	// Expect, Mix and Records are keys within the workload's requests and data.
 	Expect     string `json:"expect,omitempty" flag:"expect" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404 (default 200-299)."`
 	Mix        string `json:"mix,omitempty" flag:"mix" jsonschema_description:"With a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b); with a bucket: put, get, put_delete, mixed (default mixed)."`
-	Records    int64  `json:"records,omitempty" flag:"records" jsonschema:"minimum=1" jsonschema_description:"With a data store: number of records to load first (default 1000); with a bucket: objects (default 64)."`
+	Records    int64  `json:"records,omitempty" flag:"records" jsonschema_description:"With a data store: number of records to load first (default 1000); with a bucket: objects (default 64)."`
 	ObjectSize string `json:"object_size,omitempty" flag:"object-size" jsonschema_description:"With a bucket: size of every object (default 1MiB)."`
-	Generators int    `json:"generators" flag:"generators" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Agent processes on this machine that share the load."`
+	Generators int    `json:"generators" flag:"generators" jsonschema_description:"Agent processes on this machine that share the load."`
 }
 
-// NewFlags has the defaults of the command.
-func NewFlags() *Flags {
+// newFlags has the defaults of the command.
+func newFlags() *Flags {
 	p, _ := work.Kind().New().(*work.Params)
-	return &Flags{Params: *p, Generators: 1}
+	return &Flags{Params: *p, Study: *newStudy(), Generators: 1}
 }
 
-// Experiment is the experiment file that the command stands for: what a user
-// could have written. given are the flags that were given, by their JSON keys
-// in [Flags]; "agents" is an object of labels. JSON is YAML.
-func Experiment(target string, given map[string]json.RawMessage) ([]byte, error) {
-	u, err := url.Parse(target)
-	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%w: %q must be the URL of a server, such as http://10.0.0.7:8080/", model.ErrUsage, target)
+// Argument implements study.Measurer.
+func (*Flags) Argument() (usage, meaning string) {
+	return "TARGET --sla p90=150ms", "the URL of the server"
+}
+
+// Key implements study.Measurer.
+func (*Flags) Key(path string) string {
+	path = strings.TrimPrefix(strings.TrimPrefix(path, "workloads.capacity."), "study.")
+	switch path {
+	case "target":
+		return ""
+	case "data", "data.workload", "objects.operation":
+		return "mix"
+	case "data.records", "objects.count":
+		return "records"
+	case "objects.size":
+		return "object_size"
+	case "requests.get.expect":
+		return "expect"
+	case "fleet.local.nodes":
+		return "generators"
 	}
+	return path
+}
+
+// Experiment implements study.Measurer. JSON is YAML.
+func (*Flags) Experiment(target string, given map[string]json.RawMessage) ([]byte, error) {
+	u, err := url.Parse(target)
+	switch {
+	case err != nil || u.Host == "":
+		return nil, fmt.Errorf("%w: %q must be the URL of a server, such as http://10.0.0.7:8080/", model.ErrUsage, target)
+	case given["sla"] == nil:
+		return nil, fmt.Errorf("%w: a search needs an SLA, such as --sla p90=150ms; see `scalebench capacity --help`", model.ErrUsage)
+	case given["generators"] != nil && given["agents"] != nil:
+		return nil, fmt.Errorf("%w: --generators are processes of this machine and --agents those of a fleet: give one of the two", model.ErrUsage)
+	}
+	if err := errors.Join(checkExpect(target, given["expect"]), checkFloor(given)); err != nil {
+		return nil, err
+	}
+	asked := map[string]any{"kind": Kind().Name}
 	workload, data := map[string]any{"kind": work.Kind().Name, "name": "capacity", "target": target}, map[string]any{}
 	store, keys := "data", map[string]string{"mix": "workload", "records": "records"}
 	if work.IsBucket(target) || given["object_size"] != nil {
@@ -82,41 +117,47 @@ func Experiment(target string, given map[string]json.RawMessage) ([]byte, error)
 	fleet := map[string]any{"local": map[string]any{"nodes": 1}}
 	for key, value := range given {
 		switch key {
-		case "fail_below":
+		case "fail_below": // is for who waits for the result
 		case "expect":
-			if err := checkExpect(target, value); err != nil {
-				return nil, err
-			}
 			workload["requests"] = []any{map[string]any{"name": "get", "expect": value}}
 		case "mix", "records", "object_size":
 			data[keys[key]] = value
 		case "generators":
-			if given["agents"] != nil {
-				return nil, fmt.Errorf("%w: --generators are processes of this machine and --agents those of a fleet: give one of the two", model.ErrUsage)
-			}
 			fleet["local"] = map[string]any{"nodes": value}
 		case "agents":
 			fleet = map[string]any{"agents": map[string]any{"labels": value}}
 		default:
-			workload[key] = value
+			if isOwn(key) {
+				asked[key] = value
+			} else {
+				workload[key] = value
+			}
 		}
 	}
 	if len(data) > 0 {
 		workload[store] = data
 	}
-	if err := checkFloor(given); err != nil {
-		return nil, err
-	}
-	file, err := json.MarshalIndent(map[string]any{
-		"name": name, "fleet": fleet, "evaluations": []string{string(model.Search)}, "workloads": []any{workload},
-	}, "", "  ")
+	file, err := json.MarshalIndent(map[string]any{"name": name, "fleet": fleet, "study": asked, "workloads": []any{workload}}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("writing the experiment file: %w", err)
 	}
 	return file, nil
 }
 
+// isOwn reports whether a key is one of the study.
+func isOwn(key string) bool {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Study]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == key {
+			return true
+		}
+	}
+	return false
+}
+
 func checkExpect(target string, value json.RawMessage) error {
+	if value == nil {
+		return nil
+	}
 	var text string
 	if err := json.Unmarshal(value, &text); err != nil {
 		return fmt.Errorf("%w: --expect: %w", model.ErrUsage, err)

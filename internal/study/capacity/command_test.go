@@ -36,21 +36,21 @@ func TestExperiment(t *testing.T) {
 		want         map[string]any
 	}{
 		{"plain", "http://10.0.0.7:8080/", object{"sla": "p90=150ms", "start": "200op/s"}, object{
-			"name": "capacity of 10.0.0.7:8080", "fleet": local(1), "evaluations": []any{"search"},
-			"workloads": []any{object{"kind": "load", "name": "capacity", "target": "http://10.0.0.7:8080/", "sla": "p90=150ms", "start": "200op/s"}},
+			"name": "capacity of 10.0.0.7:8080", "fleet": local(1), "study": object{"kind": "capacity", "sla": "p90=150ms", "start": "200op/s"},
+			"workloads": []any{object{"kind": "load", "name": "capacity", "target": "http://10.0.0.7:8080/"}},
 		}},
 		{"a store", "cassandra://10.0.0.8/", object{"sla": "p90=150ms", "mix": "w3", "records": 1e6, "generators": 3, "fail_below": "2kop/s"}, object{
-			"name": "capacity of 10.0.0.8, w3", "fleet": local(3), "evaluations": []any{"search"},
-			"workloads": []any{object{"kind": "load", "name": "capacity", "target": "cassandra://10.0.0.8/", "sla": "p90=150ms",
+			"name": "capacity of 10.0.0.8, w3", "fleet": local(3), "study": object{"kind": "capacity", "sla": "p90=150ms"},
+			"workloads": []any{object{"kind": "load", "name": "capacity", "target": "cassandra://10.0.0.8/",
 				"data": object{"workload": "w3", "records": 1e6}}},
 		}},
-		{"agents", "https://shop.test/", object{"agents": object{"role": "generator"}, "expect": "2xx"}, object{
-			"name": "capacity of shop.test", "fleet": object{"agents": object{"labels": object{"role": "generator"}}}, "evaluations": []any{"search"},
+		{"agents", "https://shop.test/", object{"sla": "max=1s", "agents": object{"role": "generator"}, "expect": "2xx"}, object{
+			"name": "capacity of shop.test", "fleet": object{"agents": object{"labels": object{"role": "generator"}}}, "study": object{"kind": "capacity", "sla": "max=1s"},
 			"workloads": []any{object{"kind": "load", "name": "capacity", "target": "https://shop.test/",
 				"requests": []any{object{"name": "get", "expect": "2xx"}}}},
 		}},
 	} {
-		file, err := Experiment(c.target, raw(t, c.given))
+		file, err := newFlags().Experiment(c.target, raw(t, c.given))
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -72,14 +72,20 @@ func TestExperimentRefuses(t *testing.T) {
 		given  map[string]any
 		says   string
 	}{
-		{"10.0.0.7", nil, "must be the URL of a server"},
+		{"10.0.0.7", map[string]any{}, "must be the URL of a server"},
+		{"http://a.test/", map[string]any{"sla": nil}, "needs an SLA"},
 		{"http://a.test/", map[string]any{"generators": 2, "agents": map[string]any{}}, "one of the two"},
 		{"redis://a.test/", map[string]any{"expect": "2xx"}, "http://"},
 		{"http://a.test/", map[string]any{"expect": "999"}, "statuses"},
 		{"http://a.test/", map[string]any{"fail_below": "2kop/s", "max": "1kop/s"}, "allow a larger load"},
 		{"http://a.test/", map[string]any{"mix": 3}, "--mix"},
 	} {
-		if file, err := Experiment(c.target, raw(t, c.given)); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), c.says) {
+		if _, ok := c.given["sla"]; ok {
+			delete(c.given, "sla")
+		} else {
+			c.given["sla"] = "p90=150ms"
+		}
+		if file, err := newFlags().Experiment(c.target, raw(t, c.given)); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("Experiment(%s, %v) = %s, %v; want model.ErrUsage and %q", c.target, c.given, file, err, c.says)
 		}
 	}

@@ -3,31 +3,126 @@ package capacity
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
 	"github.com/scalebench/scalebench/internal/unit"
 	work "github.com/scalebench/scalebench/internal/workload/load"
 )
 
-// Config is a search.
-type Config struct{ work.Search }
+// Config is the search for the load that the target of one workload takes.
+type Config struct {
+	SLA load.SLA
+	// Options are those of the algorithm; loads are in operations per second.
+	// A search that has not ended after MaxWindows windows that count is not
+	// confirmed.
+	search.Options
+	// Scored is how long a window is scored, after WarmUp; 0: not known.
+	WarmUp, Scored time.Duration
+	// Fraction is for the paper's algorithm: a second of its ramp passes if the
+	// median latency exceeds the round-trip time by no more than Fraction of it.
+	Fraction float64
+}
 
-// configOf reads the search, and what it is of, from the task of a window.
-func configOf(spec model.Spec) (c Config, target string, err error) {
+// configFor is the search with a workload, and what a generator does in it.
+// entry are the parameters of the workload as a file or a task has them: keys
+// of the study in them hold for this workload alone, and are all that files of
+// earlier versions have. The error is a [*model.InputError] with the key as its
+// path.
+func (s *Study) configFor(entry map[string]any, kind string) (c Config, p *work.Params, err error) {
 	p, ok := work.Kind().New().(*work.Params)
-	if !ok || spec.Kind != work.Kind().Name {
-		return Config{}, "", fmt.Errorf("%w: kind %s offers no load that a search could vary", model.ErrUsage, spec.Kind)
+	if !ok || kind != work.Kind().Name {
+		return c, p, &model.InputError{Path: "kind", Problem: "it offers no load that a search could vary", Allowed: "a search for a capacity needs workloads of kind " + work.Kind().Name}
 	}
-	raw, err := json.Marshal(spec.Params)
+	own := &Study{}
+	for _, from := range []any{s, entry} {
+		if err := throughJSON(from, own); err != nil {
+			return c, p, err
+		}
+	}
+	if err := throughJSON(entry, p); err != nil {
+		return c, p, err
+	}
+	if c, err = own.config(); err != nil {
+		return c, p, err
+	}
+	if len(c.SLA.Terms) == 0 {
+		return c, p, &model.InputError{Path: "sla", Problem: "a search needs an SLA", Allowed: "write study: {kind: capacity, sla: p90=150ms}"}
+	}
+	p.Agreement = c.SLA
+	c.WarmUp, c.Scored = p.WarmUp.Std(), p.Scored()
+	return c, p, nil
+}
+
+// throughJSON sets what from has in its JSON form, and leaves the rest.
+func throughJSON(from, into any) error {
+	b, err := json.Marshal(from)
 	if err == nil {
-		err = json.Unmarshal(raw, p)
+		err = json.Unmarshal(b, into)
 	}
 	if err != nil {
-		return Config{}, "", fmt.Errorf("reading the parameters of workload %s: %w", spec.Workload, err)
+		return fmt.Errorf("reading the parameters: %w", err)
 	}
-	c.Search, err = work.SearchOf(p)
-	return c, p.Target, err
+	return nil
+}
+
+// suits refuses what a generator does and a search cannot use.
+func (c Config) suits(p *work.Params) error {
+	slowest := c.SLA.Slowest()
+	switch {
+	case p.Users > 0:
+		return &model.InputError{Path: "users", Problem: "a search chooses its own load (open loop)", Allowed: "leave users out"}
+	case p.Timeout.Std() <= slowest:
+		// What takes longer than the timeout is an error, so that the timeout
+		// would be the SLA.
+		return &model.InputError{Path: "request_timeout", Problem: fmt.Sprintf("requests are given up after %s, and the SLA allows %v", p.Timeout, slowest),
+			Allowed: fmt.Sprintf("set request_timeout (--timeout) above %v", slowest)}
+	}
+	return nil
+}
+
+// config is the search that the parameters ask for, as far as it does not depend
+// on the workload.
+func (s *Study) config() (c Config, err error) {
+	if s.SLA != "" {
+		if c.SLA, err = load.ParseSLA(s.SLA); err != nil {
+			return c, &model.InputError{Path: "sla", Problem: err.Error()}
+		}
+	}
+	c.Options = search.Options{Resolution: s.Resolution, MaxWindows: s.Windows, Algorithm: search.Algorithm(s.Algorithm), Rate: s.Step}
+	c.Fraction = s.Fraction
+	s.bounds(&c.Options)
+	for _, x := range []struct {
+		key, than   string
+		small, more float64
+	}{{"min", "max", c.Min, c.Max}, {"min", "start", c.Min, c.Start}, {"start", "max", c.Start, c.Max}} {
+		if !(x.small <= x.more) {
+			return c, &model.InputError{Path: x.key, Problem: fmt.Sprintf("%v exceeds %s %v", x.small, x.than, x.more)}
+		}
+	}
+	if _, err := search.New(c.Options); err != nil {
+		return c, &model.InputError{Problem: err.Error()}
+	}
+	return c, nil
+}
+
+// bounds sets where a search begins and how far it goes. What was not given
+// makes room for what was, so that one bound alone is never out of order.
+func (s *Study) bounds(to *search.Options) {
+	of := func(r *unit.Rate, otherwise float64) float64 {
+		if r == nil {
+			return otherwise
+		}
+		return r.Value
+	}
+	to.Min = of(s.Min, 1)
+	to.Max = of(s.Max, max(1e6, to.Min, of(s.Start, 0)))
+	to.Start = of(s.Start, min(max(100, to.Min), to.Max))
+	if s.Min == nil {
+		to.Min = min(to.Min, to.Start, to.Max)
+	}
 }
 
 // unnoticed is the overload that this search's windows fail to notice; 0 where

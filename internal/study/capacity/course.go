@@ -78,7 +78,7 @@ func (c *course) add(i int, w Assessment, from float64) {
 		c.windows[role] = of
 	}
 	tip := fmt.Sprintf("window %d: %s offered, %s answered: %s", i+1, rate(w.Load), rate(w.Achieved()), w.Verdict)
-	if reason := w.reason(false); reason != "" {
+	if reason := w.reason(); reason != "" {
 		tip += ": " + reason
 	}
 	of.X, of.X2, of.Y, of.Tips = append(of.X, from), append(of.X2, c.end), append(of.Y, w.Load), append(of.Tips, tip)

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -37,7 +39,8 @@ var _ interface {
 
 // planned is one search of a design.
 type planned struct {
-	work.Search
+	Config
+	params   *work.Params // of the workload, with the SLA of the search
 	workload study.Workload
 	trial    int
 	seed     int64 // from which those of its windows are drawn
@@ -50,27 +53,37 @@ type planned struct {
 }
 
 // Design implements study.Designer.
-func (*Study) Design(setup study.Setup) (study.Design, error) {
+func (s *Study) Design(setup study.Setup) (study.Design, error) {
 	d := &design{setup: setup}
 	for trial := 1; trial <= setup.Trials; trial++ {
 		for _, w := range setup.Workloads {
-			params, ok := w.Bench.(*work.Params)
-			if !ok {
-				return nil, &model.InputError{Path: "workloads." + w.Name + ".kind", Problem: "it offers no load that a search could vary",
-					Allowed: "a search for a capacity needs workloads of kind " + work.Kind().Name}
+			c, params, err := s.configFor(w.Params, w.Kind)
+			if err == nil {
+				err = c.suits(params)
 			}
-			p := &planned{workload: w, trial: trial, seed: setup.Seed}
-			if params.Seed != 0 {
-				p.seed = params.Seed
+			if need := params.Estimate(); err == nil && w.Timeout > 0 && need >= w.Timeout {
+				err = &model.InputError{Path: "timeout", Problem: fmt.Sprintf("the timeout of %v is too short", w.Timeout), Allowed: fmt.Sprintf("a window takes about %v", need)}
 			}
-			var err error
-			if p.Search, err = work.SearchOf(params); err != nil {
-				return nil, fmt.Errorf("workload %s: %w", w.Name, err)
+			if err != nil {
+				return nil, atWorkload(w, err)
 			}
-			d.searches = append(d.searches, p)
+			d.searches = append(d.searches, &planned{Config: c, params: params, workload: w, trial: trial, seed: cmp.Or(params.Seed, setup.Seed)})
 		}
 	}
 	return d, nil
+}
+
+// atWorkload says where a key stands that is not a key of the study, or that is
+// one and stands at the workload.
+func atWorkload(w study.Workload, err error) error {
+	key, ok := errors.AsType[*model.InputError](err)
+	if !ok {
+		return fmt.Errorf("workload %s: %w", w.Name, err)
+	}
+	if _, here := w.Params[key.Path]; here || slices.Contains([]string{"kind", "timeout", "request_timeout"}, key.Path) {
+		key.Path = "workloads." + w.Name + "." + key.Path
+	}
+	return err
 }
 
 // Next implements study.Design.
@@ -106,7 +119,8 @@ func (d *design) treatment(p *planned) study.Treatment {
 	rng := rand.New(rand.NewPCG(uint64(p.seed), uint64(d.steps))) //nolint:gosec // repeatable on purpose
 	return study.Treatment{
 		Phase: model.Search, Label: "window at " + unit.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
-		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
+		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, SLA: p.SLA.String(),
+			Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
 	}
 }
 
@@ -119,7 +133,7 @@ func (d *design) take(seen *observe.Run) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range all {
+	for k, m := range all {
 		i := slices.IndexFunc(d.searches, func(p *planned) bool { return p.workload.Name == m.workload && p.trial == m.trial })
 		if i < d.over {
 			return fmt.Errorf("%w: the experiment has no search under way with workload %s in trial %d", model.ErrUsage, m.workload, m.trial)
@@ -133,6 +147,10 @@ func (d *design) take(seen *observe.Run) error {
 		if taken := p.state.takeAll(m.windows); taken < len(m.windows) {
 			return fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, unasked(before+taken, m.windows[taken]))
 		}
+		if later := k < len(all)-1; later && !m.broken && !p.state.over {
+			return fmt.Errorf("%w: workload %s, trial %d: the search ended after window %d, where this one would go on; was it made by another version of scalebench?",
+				model.ErrUsage, m.workload, m.trial, before+len(m.windows))
+		}
 	}
 	return nil
 }
@@ -140,7 +158,7 @@ func (d *design) take(seen *observe.Run) error {
 // begin makes the state of a search that has none yet.
 func (p *planned) begin() (err error) {
 	if p.state == nil {
-		p.state, err = Config{p.Search}.begin()
+		p.state, err = p.Config.begin()
 	}
 	return err
 }
@@ -212,7 +230,7 @@ func (p *planned) describe() string {
 func (d *design) Outlook() (out []study.Outlook) {
 	for _, p := range d.searches {
 		if p.trial == 1 {
-			out = append(out, study.Outlook{Workload: p.workload.Name, Trials: d.setup.Trials, Windows: p.MaxWindows, Window: p.workload.Bench.Estimate()})
+			out = append(out, study.Outlook{Phase: model.Search, Workload: p.workload.Name, Trials: d.setup.Trials, Steps: p.MaxWindows, Step: p.params.Estimate()})
 		}
 	}
 	return out

@@ -1,10 +1,12 @@
 package capacity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +17,6 @@ import (
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/internal/workload"
-	work "github.com/scalebench/scalebench/internal/workload/load"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -28,11 +28,16 @@ func setup(nodes int, names ...string) study.Setup {
 		out.Nodes = append(out.Nodes, model.Node{ID: model.NodeID(fmt.Sprintf("n%d", i+1))})
 	}
 	for _, name := range names {
-		p := work.Kind().New().(*work.Params)
-		p.Target, p.SLA, p.Duration = "http://127.0.0.1:1/", "p90=100ms", unit.Duration(time.Second)
-		out.Workloads = append(out.Workloads, study.Workload{Name: name, Bench: p, Subjects: nodes})
+		out.Workloads = append(out.Workloads, study.Workload{Name: name, Kind: "load", Params: map[string]any{"target": "http://127.0.0.1:1/", "duration": "1s"}, Subjects: nodes})
 	}
 	return out
+}
+
+// asked is the question that is asked of them.
+func asked() *Study {
+	s := newStudy()
+	s.SLA = "p90=100ms"
+	return s
 }
 
 // capacityServer answers at once up to its capacity, and in a second above it.
@@ -78,7 +83,7 @@ type execution struct {
 
 func begin(t *testing.T, s study.Setup) *execution {
 	t.Helper()
-	d, err := (&Study{}).Design(s)
+	d, err := asked().Design(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +115,7 @@ func (x *execution) step(tr study.Treatment) model.Step {
 	nodes := slices.DeleteFunc(model.NodeIDs(x.setup.Nodes), func(n model.NodeID) bool { return slices.Contains(tr.Without, n) })
 	for i, n := range nodes {
 		spec := model.Spec{Workload: tr.Workload, Kind: "load", Part: i, Parts: len(nodes), Offer: tr.Offer,
-			Params: map[string]any{"target": "http://127.0.0.1:1/", "sla": "p90=100ms", "duration": "1s"}}
+			Params: x.setup.Workloads[0].Params}
 		s.Tasks = append(s.Tasks, model.Task{ID: model.NewTaskID(s.ID, i), Node: n, Position: i, Spec: spec})
 	}
 	return s
@@ -135,13 +140,16 @@ func (x *execution) run(t *testing.T, server capacityServer, most int) {
 func TestDesign(t *testing.T) {
 	x := begin(t, setup(2, "web"))
 	x.run(t, capacityServer{730}, 100)
-	r, err := (&Study{}).Analyze(context.Background(), study.Input{Run: observe.Of(done(x.data))})
+	r, err := asked().Analyze(context.Background(), study.Input{Run: observe.Of(done(x.data))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := r.(*Result).Searches[0].Answer
 	if a.Limit != LimitTarget || *a.Passed > 730 || *a.Failed < 730 || len(a.Windows) != len(x.data.Steps) {
 		t.Errorf("limit %s, passed %v, failed %v, %d windows of %d", a.Limit, a.Passed, a.Failed, len(a.Windows), len(x.data.Steps))
+	}
+	if unread := searchesBy(t, newStudy(), x.data); unread != string(indented(t, r)) {
+		t.Errorf("where the file cannot be read, with what the steps say alone:\n%s", unread)
 	}
 	latest := x.design.(study.Commenter).Latest()
 	if want := fmt.Sprintf("window %d of at most 40: ", len(x.data.Steps)); !strings.HasPrefix(latest, want) {
@@ -195,7 +203,12 @@ func TestOldRuns(t *testing.T) {
 
 func searchesIn(t *testing.T, d model.RunData) string {
 	t.Helper()
-	r, err := (&Study{}).Analyze(context.Background(), study.Input{Run: observe.Of(done(d))})
+	return searchesBy(t, asked(), d)
+}
+
+func searchesBy(t *testing.T, s *Study, d model.RunData) string {
+	t.Helper()
+	r, err := s.Analyze(context.Background(), study.Input{Run: observe.Of(done(d))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,6 +256,12 @@ func TestSearchesInTurn(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(order), "[small1 large1 small2 large2]"; got != want {
 		t.Errorf("searches %s, want %s", got, want)
+	}
+	cut := begin(t, s)
+	cut.data = x.data
+	cut.data.Steps = slices.Concat(x.data.Steps[:2], x.data.Steps[len(x.data.Steps)-1:])
+	if _, err := cut.design.Next(observe.Of(cut.data)); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "small, trial 1: the search ended after window 2") {
+		t.Errorf("a search that ended early: %v, want model.ErrUsage", err)
 	}
 }
 
@@ -324,23 +343,104 @@ func TestOutlook(t *testing.T) {
 	s := setup(2, "web")
 	s.Trials = 3
 	d := begin(t, s).design.(study.Forecaster)
-	if want := []study.Outlook{{Workload: "web", Trials: 3, Windows: 40, Window: s.Workloads[0].Bench.Estimate()}}; !slices.Equal(d.Outlook(), want) {
+	if want := []study.Outlook{{Phase: model.Search, Workload: "web", Trials: 3, Steps: 40, Step: 3225 * time.Millisecond}}; !slices.Equal(d.Outlook(), want) {
 		t.Errorf("outlook %+v, want %+v", d.Outlook(), want)
 	}
 }
 
-// nap offers no load.
-type nap struct{}
+// TestDesignRefuses: what a workload does and a search cannot use is refused at
+// the key that says it, wherever that stands.
+func TestDesignRefuses(t *testing.T) {
+	type params = map[string]any
+	for _, c := range []struct {
+		name, sla string
+		entry     study.Workload
+		path      string
+	}{
+		{"no load", "p90=1s", study.Workload{Kind: "nap"}, "workloads.w.kind"},
+		{"no SLA", "", study.Workload{Params: params{}}, "sla"},
+		{"users", "p90=1s", study.Workload{Params: params{"users": 3}}, "workloads.w.users"},
+		{"a short timeout of requests", "p50=1s,p99=15s", study.Workload{Params: params{}}, "workloads.w.request_timeout"},
+		{"a short timeout", "p90=1s", study.Workload{Params: params{}, Timeout: 5 * time.Second}, "workloads.w.timeout"},
+		{"an SLA of its own", "", study.Workload{Params: params{"sla": "p90=15s"}}, "workloads.w.request_timeout"},
+		{"a start of its own", "p90=1s", study.Workload{Params: params{"start": "5op/s", "min": "6op/s"}}, "workloads.w.start"},
+	} {
+		s := setup(1)
+		c.entry.Name, c.entry.Kind, c.entry.Subjects = "w", cmp.Or(c.entry.Kind, "load"), 1
+		s.Workloads = []study.Workload{c.entry}
+		asked := newStudy()
+		asked.SLA = c.sla
+		_, err := asked.Design(s)
+		if key, ok := errors.AsType[*model.InputError](err); !ok || key.Path != c.path {
+			t.Errorf("%s: %v, want an error of %s", c.name, err, c.path)
+		}
+	}
+}
 
-func (nap) Validate() error                              { return nil }
-func (nap) Estimate() time.Duration                      { return 0 }
-func (nap) Prepare(context.Context, *workload.Env) error { return nil }
-func (nap) Run(context.Context, *workload.Env) error     { return nil }
+// TestOwnKeys: keys of the study that stand at a workload hold for that one
+// alone, in the design as in the analysis; a run of an earlier version has all of
+// them there.
+func TestOwnKeys(t *testing.T) {
+	s := setup(1, "a", "b")
+	s.Workloads[1].Params = map[string]any{"target": "http://b.test/", "sla": "p99=2s", "start": "7op/s", "windows": 9.0}
+	d, err := asked().Design(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := d.(*design).searches[0], d.(*design).searches[1]
+	if a.SLA.String() != "p90=100ms,errors=1%" || a.Start != 100 || a.MaxWindows != 40 || a.Scored != time.Second {
+		t.Errorf("a is searched as %+v", a.Config)
+	}
+	if b.SLA.String() != "p99=2s,errors=1%" || b.Start != 7 || b.MaxWindows != 9 || b.Scored != b.SLA.Scored(2*time.Second) {
+		t.Errorf("b is searched as %+v", b.Config)
+	}
+	stored, _, err := newStudy().configFor(s.Workloads[1].Params, "load")
+	if err != nil || !reflect.DeepEqual(stored, b.Config) {
+		t.Errorf("from its task alone it is %+v, %v; want %+v", stored, err, b.Config)
+	}
+}
 
-func TestDesignNeedsLoad(t *testing.T) {
-	s := setup(1)
-	s.Workloads = []study.Workload{{Name: "nap", Bench: nap{}}}
-	if _, err := (&Study{}).Design(s); !errors.Is(err, model.ErrUsage) {
-		t.Errorf("a search with naps: %v, want model.ErrUsage", err)
+// TestBounds: one bound of a search alone is never out of order with those that
+// were not given.
+func TestBounds(t *testing.T) {
+	rate := func(v float64) *unit.Rate { return &unit.Rate{Value: v, Base: unit.Operations} }
+	for _, c := range []struct {
+		name            string
+		start, min, max *unit.Rate
+		want            [3]float64 // start, min, max
+	}{
+		{"none", nil, nil, nil, [3]float64{100, 1, 1e6}},
+		{"a small start", rate(.5), nil, nil, [3]float64{.5, .5, 1e6}},
+		{"a large start", rate(2e6), nil, nil, [3]float64{2e6, 1, 2e6}},
+		{"a small max", nil, nil, rate(50), [3]float64{50, 1, 50}},
+		{"a max below the default min", nil, nil, rate(.5), [3]float64{.5, .5, .5}},
+		{"a large min", nil, rate(500), nil, [3]float64{500, 500, 1e6}},
+		{"a large min above the default max", nil, rate(2e6), nil, [3]float64{2e6, 2e6, 2e6}},
+		{"a small min", nil, rate(.1), nil, [3]float64{100, .1, 1e6}},
+		{"all", rate(20), rate(10), rate(30), [3]float64{20, 10, 30}},
+	} {
+		s := asked()
+		s.Start, s.Min, s.Max = c.start, c.min, c.max
+		got, err := s.config()
+		if err != nil || [3]float64{got.Start, got.Min, got.Max} != c.want {
+			t.Errorf("%s: start %v, min %v, max %v, %v; want %v", c.name, got.Start, got.Min, got.Max, err, c.want)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	rate := func(v float64) *unit.Rate { return &unit.Rate{Value: v, Base: unit.Operations} }
+	for path, change := range map[string]func(*Study){
+		"sla":        func(s *Study) { s.SLA = "fast" },
+		"start":      func(s *Study) { s.Start, s.Max = rate(6), rate(5) },
+		"min":        func(s *Study) { s.Min = rate(2e9) },
+		"max":        func(s *Study) { s.Max = rate(-1) },
+		"fail_below": func(s *Study) { s.FailBelow = &unit.Rate{Value: 5, Base: unit.Bits} },
+	} {
+		s := asked()
+		change(s)
+		if key, ok := errors.AsType[*model.InputError](s.Validate()); !ok || key.Path != path {
+			t.Errorf("Validate = %v, want an error of %s", s.Validate(), path)
+		}
 	}
 }

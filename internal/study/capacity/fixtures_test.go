@@ -10,11 +10,16 @@ import (
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
-	work "github.com/scalebench/scalebench/internal/workload/load"
 )
 
 // Defaults of a search; it lacks an SLA.
-func Defaults() Config { return Config{work.DefaultSearch()} }
+func Defaults() Config {
+	c, err := newStudy().config()
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
 
 // State is where a search stands.
 type State struct {
@@ -128,14 +133,14 @@ func (s *simServer) second(to *load.Seconds, w simWindow, k int) {
 // judge gives a window its verdict: what was missed while the generators were
 // late says nothing about the target.
 func judge(s load.SLA, phase search.Phase, w load.Window) Assessment {
-	j := Assessment{Window: w, Phase: phase, Misses: s.Judge(w), Verdict: Passed}
+	j := Assessment{Window: w, Phase: phase, Misses: missed(s, w), Verdict: Passed}
 	if len(j.Misses) == 0 {
 		return j
 	}
 	j.Verdict = Missed
 	if lag := time.Duration(w.Lags.ValueAtPercentile(99)); lag > 10*time.Millisecond {
 		j.Verdict = Unusable
-		j.Problems = []string{fmt.Sprintf("the generators sent late: 1 in 100 operations by %v or more, where at most 7.5ms is tolerated", lag.Round(time.Millisecond))}
+		j.Problems = []reason{*because("the generators sent late: 1 in 100 operations by %s or more, where at most 7.5ms is tolerated", exactly(lag.Round(time.Millisecond)))}
 	}
 	return j
 }

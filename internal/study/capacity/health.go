@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Bounds of what a generator may do to a window.
@@ -52,29 +50,29 @@ const (
 // connections would only let it have more.
 //
 // The generators that did it are named, where it was not all of them.
-func (c Config) health(w load.Window, drain, light time.Duration) (problems []problem) {
+func (c Config) health(w load.Window, drain, light time.Duration) (problems []reason) {
 	full := c.overloaded(w)
 	if len(full) > 0 {
-		problems = append(problems, problem{full, fmt.Sprintf("%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %v or more, where at most %v is tolerated",
-			generators(w, full), unit.Share(busiest(w, full)), unit.Brief(lagOf(w, full)), c.tolerated())})
+		problems = append(problems, blame(w, full, "%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %s or more, where at most %s is tolerated",
+			share(busiest(w, full)), took(lagOf(w, full)), exactly(c.tolerated())))
 	} else if lag, allowed := lag(w), c.tolerated(); lag > allowed && c.keptWithout(w, lagWeight*lag, drain) {
 		late := those(w, func(p load.Generator) bool { return p.Lag > allowed })
-		problems = append(problems, problem{late, fmt.Sprintf("%s sent late: 1 in 100 operations by %v or more, where at most %v is tolerated; busy for %s of the time",
-			generators(w, late), unit.Brief(lag), allowed, unit.Share(busiest(w, late)))})
+		problems = append(problems, blame(w, late, "%s sent late: 1 in 100 operations by %s or more, where at most %s is tolerated; busy for %s of the time",
+			took(lag), exactly(allowed), share(busiest(w, late))))
 	}
-	took := service(w)
-	unloaded := light > 0 && took > 0 && took <= unloadedTimes*light // answers came about as fast as under a light load
-	if share := w.Share(w.Counts.Waited + w.Counts.Dropped); share > waitedShare && unloaded && len(full) == 0 {
+	answer := service(w)
+	unloaded := light > 0 && answer > 0 && answer <= unloadedTimes*light // answers came about as fast as under a light load
+	if waited := w.Share(w.Counts.Waited + w.Counts.Dropped); waited > waitedShare && unloaded && len(full) == 0 {
 		few := those(w, func(p load.Generator) bool {
 			return float64(p.Counts.Waited+p.Counts.Dropped) > waitedShare*float64(p.Counts.Due)
 		})
-		problems = append(problems, problem{few, fmt.Sprintf("%s of the operations waited for a connection of %s, while answers took no longer than under a light load; allow more connections",
-			unit.Share(share), generators(w, few))})
+		problems = append(problems, blame(w, few, "%[2]s of the operations waited for a connection of %[1]s, while answers took no longer than under a light load; allow more connections",
+			share(waited)))
 	}
 	if w.Processor > processorLimit {
 		full = those(w, func(p load.Generator) bool { return p.Processor > processorLimit })
-		problems = append(problems, problem{full, fmt.Sprintf("the processors of %s were busy for %s of the time, so latencies may include waiting for a processor: use more or larger generators, and not the server's machine",
-			generators(w, full), unit.Share(min(w.Processor, 1)))})
+		problems = append(problems, blame(w, full, "the processors of %s were busy for %s of the time, so latencies may include waiting for a processor: use more or larger generators, and not the server's machine",
+			share(min(w.Processor, 1))))
 	}
 	return problems
 }
@@ -101,11 +99,9 @@ func lagOf(w load.Window, names []model.NodeID) time.Duration {
 	return lag
 }
 
-// problem is what generators did wrong in a window, for people, and which of
-// them; none where that is not known.
-type problem struct {
-	nodes []model.NodeID
-	text  string
+// blame is what generators did wrong in a window.
+func blame(w load.Window, names []model.NodeID, words string, figures ...figure) reason {
+	return reason{words: words, who: generators(w, names), nodes: names, figures: figures}
 }
 
 // lag is how late 1 in 100 operations was sent, service how long the median

@@ -9,7 +9,6 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Bounds beyond which the path to the target counts as changed.
@@ -46,12 +45,14 @@ func pathChangeAt(p float64, baseline, now []float64) (shift time.Duration, chan
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// pathText says how the path to the target differs from the baseline.
-func pathText(shift time.Duration) string {
+// pathReason says how, and when, the path to the target differs from the
+// baseline.
+func pathReason(when string, shift time.Duration, at ...figure) *reason {
+	how := "longer"
 	if shift < 0 {
-		return fmt.Sprintf("the path to the target became %v shorter", unit.Brief(-shift))
+		how = "shorter"
 	}
-	return fmt.Sprintf("the path to the target became %v longer", unit.Brief(shift))
+	return because(when+"the path to the target became %s "+how, append(at, took(shift.Abs()))...)
 }
 
 // tolerated is how much longer something beside the target may take for that
@@ -83,26 +84,25 @@ func roundTripsFrom(w load.Window, names []model.NodeID) []float64 {
 	return out
 }
 
-// pathOf compares the path in a window with that in the baseline: how much
-// longer round trips took, and in what the two differ; "" if in nothing. What
-// was lost says most, and a second that differs by what matters to the SLA says
-// more than the whole.
-func (c Config) pathOf(base, w load.Window) (shift time.Duration, difference string) {
+// pathOf says in what the path in a window differs from that in the baseline;
+// nil: in nothing. What was lost says most, and a second that differs by what
+// matters to the SLA says more than the whole.
+func (c Config) pathOf(base, w load.Window) *reason {
 	was := roundTripsFrom(base, nodes(w))
 	shift, changed := pathChange(was, w.RTT)
 	if w.Lost >= fewestLost && lost(w) > lost(base)+lostShare {
-		return shift, fmt.Sprintf("%d of %d TCP handshakes with the target were not answered in time", w.Lost, w.Lost+len(w.RTT))
+		return because("%s of %s TCP handshakes with the target were not answered in time", count(w.Lost), count(w.Lost+len(w.RTT)))
 	}
 	if changed && shift.Abs() >= c.tolerated() {
-		return shift, pathText(shift)
+		return pathReason("", shift)
 	}
 	if second, longer := c.worstSecond(was, w); longer != 0 {
-		return longer, fmt.Sprintf("in second %d of the window %s", second, pathText(longer))
+		return pathReason("in second %s of the window ", longer, count(second))
 	}
 	if changed {
-		return shift, pathText(shift)
+		return pathReason("", shift)
 	}
-	return shift, ""
+	return nil
 }
 
 // worstSecond is the second of a window, from 1, in which round trips differ
@@ -193,7 +193,7 @@ func (r *replay) settle(w load.Window) bool {
 	}
 	r.settled = append(r.settled, len(r.judged))
 	r.baseline, r.congested = w, nil
-	r.warnings = slices.Concat(r.warnings, []string{fmt.Sprintf("at %s %s for good; round-trip times are compared with the new ones from then on", rate(w.Load), pathText(shift))})
+	r.warnings = slices.Concat(r.warnings, []string{fmt.Sprintf("at %s %s for good; round-trip times are compared with the new ones from then on", rate(w.Load), pathReason("", shift))})
 	return true
 }
 

@@ -260,7 +260,7 @@ func TestPathInterrupted(t *testing.T) {
 		}
 		r := f.search(t, config(t))
 		second, third := r.Windows[1], r.Windows[2]
-		if second.Verdict != Unusable || !strings.HasPrefix(second.PathChange, c.want) || !strings.Contains(second.String(), c.want) {
+		if second.Verdict != Unusable || second.PathChange == nil || !strings.HasPrefix(second.PathChange.String(), c.want) || !strings.Contains(second.String(), c.want) {
 			t.Errorf("%s: the window is %s, %q; want unusable, %q", name, second.Verdict, second.PathChange, c.want)
 		}
 		if third.Load != second.Load || third.Verdict != Passed || r.Limit != LimitTarget {

@@ -92,11 +92,14 @@ func (s Search) Record() Record {
 // Record returns what is known of the window for programs.
 func (j Assessment) Record() WindowRecord {
 	out := WindowRecord{
-		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: j.Misses, Generators: j.Problems, Start: j.Start,
+		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: texts(j.Misses), Generators: texts(j.Problems), Start: j.Start,
 		Scored: j.Scored.Seconds(), Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
 		Dropped: j.Counts.Dropped, Unfinished: j.Counts.Unfinished, Late: j.Counts.Late, Waited: j.Counts.Waited,
 		Latency: make(map[string]*float64), RTT: known(1000 * median(j.RTT)), Lost: j.Lost, OutOfOrder: outOfOrder(j.Segments),
-		PathChanged: j.PathChanged, PathChange: j.PathChange, Busy: j.Busy, StartSkew: *milliseconds(j.StartSkew()),
+		PathChanged: j.PathChange != nil, Busy: j.Busy, StartSkew: *milliseconds(j.StartSkew()),
+	}
+	if j.PathChange != nil {
+		out.PathChange = j.PathChange.String()
 	}
 	if j.Latencies != nil {
 		out.Answered = j.Latencies.TotalCount()

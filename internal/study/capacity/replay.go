@@ -32,9 +32,6 @@ func unasked(before int, w load.Window) error {
 
 // begin is a search without a window so far.
 func (c Config) begin() (*replay, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
 	algorithm, err := search.New(c.Options)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
@@ -151,7 +148,7 @@ func (c Config) ofOther(windows []load.Window, how string) Answer {
 	out := Answer{Limit: LimitUnknown, Warnings: []string{fmt.Sprintf(
 		"this search was made by another version of scalebench: %s. Each window is compared with the SLA, but no capacity is reported; show it with the version that made it, or search again", how)}}
 	for _, w := range windows {
-		j := Assessment{Window: w, Misses: c.SLA.Judge(w), Nearest: c.SLA.Nearest(w), Verdict: Passed}
+		j := Assessment{Window: w, Misses: missed(c.SLA, w), Nearest: c.SLA.Nearest(w), Verdict: Passed}
 		if len(j.Misses) > 0 {
 			j.Verdict = Missed
 		}
@@ -207,7 +204,10 @@ func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, lim
 		case j.Load != found.Failed:
 		case len(j.Problems) > 0:
 			late++
-			names, all = append(names, j.AtFault...), len(j.Generators)
+			for _, p := range j.Problems {
+				names = append(names, p.nodes...)
+			}
+			all = len(j.Generators)
 		case j.Verdict == Missed:
 			missed++
 		}

@@ -112,7 +112,7 @@ func failure(s model.Step, results []model.Result) string {
 }
 
 // searchesOf computes what the searches of a run have found.
-func searchesOf(run *observe.Run) ([]Search, error) {
+func (s *Study) searchesOf(run *observe.Run) ([]Search, error) {
 	if err := errors.Join(run.Need(observe.Hosts, load.Recordings...), run.Need(observe.Histograms)); err != nil {
 		return nil, err
 	}
@@ -124,23 +124,37 @@ func searchesOf(run *observe.Run) ([]Search, error) {
 	for i, m := range all {
 		// Searches are made one after another.
 		ended := !m.broken && (run.Run().State == model.RunDone || i < len(all)-1)
-		s := Search{Workload: m.workload, Trial: m.trial}
-		if s.Config, s.Target, err = configOf(m.spec); err == nil {
-			s.Answer, err = s.Config.Review(m.windows, ended)
-		}
+		one, err := s.searchOf(m, ended)
 		if err != nil {
 			return nil, fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, err)
 		}
-		for i := range s.Answer.Windows {
-			s.Answer.Windows[i].Services = nil // large, and of use only to judge
-		}
-		for _, d := range m.dropouts {
-			s.Answer.Warnings = append(s.Answer.Warnings, d.String())
-		}
-		if m.broken {
-			s.Answer.fail(m.failure)
-		}
-		out = append(out, s)
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// searchOf computes what one search has found; ended says that it is over.
+func (s *Study) searchOf(m *measured, ended bool) (Search, error) {
+	asked := *s
+	if o := m.spec.Offer; o != nil && asked.SLA == "" { // this version cannot read the run's file
+		asked.SLA = o.SLA
+	}
+	c, p, err := asked.configFor(m.spec.Params, m.spec.Kind)
+	if err != nil {
+		return Search{}, err
+	}
+	out := Search{Workload: m.workload, Target: p.Target, Trial: m.trial, Config: c}
+	if out.Answer, err = c.Review(m.windows, ended); err != nil {
+		return out, err
+	}
+	for i := range out.Answer.Windows {
+		out.Answer.Windows[i].Services = nil // large, and of use only to judge
+	}
+	for _, d := range m.dropouts {
+		out.Answer.Warnings = append(out.Answer.Warnings, d.String())
+	}
+	if m.broken {
+		out.Answer.fail(m.failure)
 	}
 	return out, nil
 }

@@ -32,7 +32,7 @@ func TestFailure(t *testing.T) {
 		{"no answer", answered, silent},
 		{"a lost node", results, step.Reason},
 	} {
-		found, err := searchesOf(observe.Of(model.RunData{Steps: []model.Step{step}, Results: c.results}))
+		found, err := newStudy().searchesOf(observe.Of(model.RunData{Steps: []model.Step{step}, Results: c.results}))
 		if err != nil {
 			t.Fatal(err)
 		}

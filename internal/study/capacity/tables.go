@@ -3,7 +3,6 @@ package capacity
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,7 +77,7 @@ func (s Search) windowsTable(reasons bool) *doc.Table {
 		row = append(row, doc.Of(int(r.Due-r.OK), num.Grouped(r.Due-r.OK)), millisCell(r.RTT), millisCell(r.LagP99),
 			doc.Say(string(w.Verdict)).As(map[Verdict]doc.Tone{Passed: doc.Good, Missed: doc.Bad, Unusable: doc.Note}[w.Verdict]))
 		if reasons {
-			row = append(row, doc.Say(w.reason(true)))
+			row = append(row, doc.Say(w.briefReason()))
 		}
 		t.Add(row...)
 	}
@@ -159,95 +158,39 @@ func (a Answer) limitCell() doc.Cell {
 	}
 }
 
-// reason says why a window was not passed; briefly without what it means and
-// what to do about it, which need be told only once.
-func (w Assessment) reason(briefly bool) string {
-	switch {
-	case len(w.Problems) > 0 && briefly:
-		text, _, _ := strings.Cut(w.Problems[0], ";")
-		return text
-	case len(w.Problems) > 0:
-		return w.Problems[0]
-	case w.PathChanged && w.Verdict == Unusable:
-		return w.PathChange
-	}
-	return strings.Join(w.Misses, "; ")
-}
-
 // hiddenReasons lists why windows were not passed where that is neither their
 // latency nor their errors, which the table shows. Those that differ in their
 // figures only are told once: "4 to 6, 9: … were in use for 92.7% to 101%".
 func (s Search) hiddenReasons() (lines []string) {
-	var kinds []string
-	texts, windows := make(map[string][]string), make(map[string][]int)
+	type told struct {
+		reasons []reason   // those of the first window
+		all     [][]reason // of each of them, by window
+		windows []int
+	}
+	var kinds []*told
 	for i, w := range s.Answer.Windows {
-		text := w.reason(false)
 		hidden := w.Verdict == Unusable || w.Verdict == Missed && s.Config.Algorithm == search.Paper && w.Phase == search.Ramp
-		if text == "" || !hidden {
+		reasons := w.reasons()
+		if len(reasons) == 0 || !hidden {
 			continue
 		}
-		kind := withoutFigures(text)
-		if len(texts[kind]) == 0 {
-			kinds = append(kinds, kind)
+		k := slices.IndexFunc(kinds, func(t *told) bool { return slices.EqualFunc(t.reasons, reasons, reason.like) })
+		if k < 0 {
+			k, kinds = len(kinds), append(kinds, &told{reasons: reasons, all: make([][]reason, len(reasons))})
 		}
-		texts[kind], windows[kind] = append(texts[kind], text), append(windows[kind], i+1)
+		for n, r := range reasons {
+			kinds[k].all[n] = append(kinds[k].all[n], r)
+		}
+		kinds[k].windows = append(kinds[k].windows, i+1)
 	}
-	for _, k := range kinds {
-		lines = append(lines, ranges(windows[k])+": "+merged(texts[k]))
+	for _, t := range kinds {
+		var said []string
+		for _, all := range t.all {
+			said = append(said, merged(all).String())
+		}
+		lines = append(lines, ranges(t.windows)+": "+strings.Join(said, "; "))
 	}
 	return lines
-}
-
-// figureRE is a figure with its unit, and what ends a part of a sentence.
-var figureRE = regexp.MustCompile(`^([0-9][0-9.,]*(?:%|[a-zµ]*))([;:,.]?)$`)
-
-// withoutFigures is what texts have in common that differ in their figures only.
-// A name with a number in it is no figure.
-func withoutFigures(text string) string {
-	words := strings.Fields(text)
-	for i, w := range words {
-		words[i] = figureRE.ReplaceAllString(w, "0$2")
-	}
-	return strings.Join(words, " ")
-}
-
-// merged is the text of several that differ in their figures only: of each
-// figure the smallest and the largest.
-func merged(texts []string) string {
-	var all [][]string
-	for _, t := range texts {
-		all = append(all, strings.Fields(t))
-	}
-	words := slices.Clone(all[0])
-	for i, w := range words {
-		parts := figureRE.FindStringSubmatch(w)
-		if parts == nil {
-			continue
-		}
-		lo, hi := parts[1], parts[1]
-		for _, other := range all[1:] {
-			v := figureRE.FindStringSubmatch(other[i])[1]
-			if figureValue(v) < figureValue(lo) {
-				lo = v
-			}
-			if figureValue(v) > figureValue(hi) {
-				hi = v
-			}
-		}
-		if lo != hi {
-			words[i] = lo + " to " + hi + parts[2]
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// figureValue is a duration in seconds, or a number whatever its unit.
-func figureValue(text string) float64 {
-	if d, err := time.ParseDuration(text); err == nil {
-		return d.Seconds()
-	}
-	v, _ := strconv.ParseFloat(strings.ReplaceAll(strings.TrimRight(text, "%abcdefghijklmnopqrstuvwxyzµ"), ",", ""), 64)
-	return v
 }
 
 // ranges lists ascending numbers, and runs of them by their ends: "4 to 6, 9".

@@ -42,10 +42,10 @@ func TestAnswers(t *testing.T) {
 		{"a redirect that is meant", server.URL + "/moved", func(p *Params) { p.Requests = []Request{{Expect: "301"}} }, ""},
 		{"a redirect over TLS", secure.URL + "/moved", func(p *Params) { p.Insecure = true }, "redirects to https://elsewhere.test/"},
 		{"one good answer", server.URL + "/seldom", func(*Params) {}, ""},
-		{"no search", server.URL + "/nothing", func(p *Params) { p.SLA = "" }, ""},
+		{"no search", server.URL + "/nothing", func(p *Params) { p.Agreement.Terms = nil }, ""},
 	} {
 		p := params(c.url, 100)
-		p.SLA = "p90=100ms"
+		p.Agreement = sla("p90=100ms")
 		c.change(p)
 		err := p.Prepare(t.Context(), &workload.Env{Parts: 1, Stderr: io.Discard})
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, model.ErrUnavailable) || !strings.Contains(err.Error(), c.want)) {

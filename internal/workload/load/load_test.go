@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -70,15 +71,15 @@ func params(target string, rate float64) *Params {
 func TestOffer(t *testing.T) {
 	server := loadserver.Start(t, loadserver.Behaviour{})
 	p := params(server.URL(), 10)
-	env := &workload.Env{Part: 1, Parts: 2, Offer: &model.Offer{Rate: 3.5, Recover: true, Seed: 7}}
+	env := &workload.Env{Part: 1, Parts: 2, Offer: &model.Offer{Rate: 3.5, Recover: true, Seed: 7, SLA: "p90=1s"}}
 	if err := p.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Cleanup(context.Background(), env); err != nil {
 		t.Error(err)
 	}
-	if plan := p.plan(); plan.Stages[0] != engine.Hold(3.5, 3*time.Second) || plan.Seed != 7 || !p.Recover {
-		t.Errorf("with an offer of 3.5 op/s, after another, the plan is %+v, recover %v", plan, p.Recover)
+	if plan := p.plan(); plan.Stages[0] != engine.Hold(3.5, 3*time.Second) || plan.Seed != 7 || !p.Recover || p.drain() != 1350*time.Millisecond {
+		t.Errorf("with an offer of 3.5 op/s, after another, the plan is %+v, recover %v, drain %v", plan, p.Recover, p.drain())
 	}
 }
 
@@ -189,21 +190,15 @@ func TestValidate(t *testing.T) {
 		{"users", func(p *Params) { p.Users = 3 }},
 		{"rate", func(p *Params) { p.Rate = &unit.Rate{Value: 5, Base: unit.Bits} }},
 		{"rate", func(p *Params) { p.Rate.Value = 2e9 }},
-		{"max", func(p *Params) { p.Max = &unit.Rate{Value: -1, Base: unit.Operations} }},
 		{"think", func(p *Params) { p.Rate, p.Users, p.Think = nil, 3, unit.Duration(-time.Second) }},
 		{"target", func(p *Params) { p.Target = "redis://user:secret@host/" }},
 		{"target", func(p *Params) { p.Target, p.HTTP2 = "redis://host/", true }},
 		{"data", func(p *Params) { p.Target, p.Data = "redis://host/", &Data{Workload: "e"} }},
-		{"sla", func(p *Params) { p.SLA = "fast" }},
-		{"start", func(p *Params) { p.SLA, p.Start, p.Max = "p90=1s", opRate(6), opRate(5) }},
-		{"request_timeout", func(p *Params) { p.SLA = "p99=15s" }},
-		{"request_timeout", func(p *Params) { p.SLA = "p50=1s,p99=10s" }},
-		{"users", func(p *Params) { p.SLA, p.Rate, p.Users = "p90=1s", nil, 3 }},
 		{"http2", func(p *Params) { p.HTTP2 = true }},
 		{"spin", func(p *Params) { p.Target, p.Spin = "https://127.0.0.1:1/", true }},
 		{"spin", func(p *Params) { p.Target, p.Spin = "redis://host/", true }},
-		{"target", func(p *Params) { p.Data = defaultData() }},
-		{"target", func(p *Params) { p.PasswordEnv = "SECRET" }},
+		{"data", func(p *Params) { p.Data = defaultData() }},
+		{"password_env", func(p *Params) { p.PasswordEnv = "SECRET" }},
 	} {
 		p := params("http://127.0.0.1:1/", 10)
 		c.change(p)
@@ -214,34 +209,26 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func opRate(v float64) *unit.Rate { return &unit.Rate{Value: v, Base: unit.Operations} }
+// sla is one that is possible.
+func sla(text string) engine.SLA {
+	s, err := engine.ParseSLA(text)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
 
-// TestBounds: one bound of a search alone is never out of order with those that
-// were not given.
-func TestBounds(t *testing.T) {
-	for _, c := range []struct {
-		name            string
-		start, min, max *unit.Rate
-		want            [3]float64 // start, min, max
-	}{
-		{"none", nil, nil, nil, [3]float64{100, 1, 1e6}},
-		{"a small start", opRate(.5), nil, nil, [3]float64{.5, .5, 1e6}},
-		{"a large start", opRate(2e6), nil, nil, [3]float64{2e6, 1, 2e6}},
-		{"a small max", nil, nil, opRate(50), [3]float64{50, 1, 50}},
-		{"a max below the default min", nil, nil, opRate(.5), [3]float64{.5, .5, .5}},
-		{"a large min", nil, opRate(500), nil, [3]float64{500, 500, 1e6}},
-		{"a small min", nil, opRate(.1), nil, [3]float64{100, .1, 1e6}},
-		{"all", opRate(20), opRate(10), opRate(30), [3]float64{20, 10, 30}},
-	} {
-		p := params("http://127.0.0.1:1/", 10)
-		p.SLA, p.Start, p.Min, p.Max = "p90=1s", c.start, c.min, c.max
-		got, err := SearchOf(p)
-		if err != nil || [3]float64{got.Start, got.Min, got.Max} != c.want {
-			t.Errorf("%s: start %v, min %v, max %v, %v; want %v", c.name, got.Start, got.Min, got.Max, err, c.want)
-		}
-		if err := p.Validate(); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
+// TestEarlierTasks: tasks of files and runs of earlier versions have the keys of
+// a search beside their own. The generator takes the SLA of them.
+func TestEarlierTasks(t *testing.T) {
+	p := Kind().New().(*Params)
+	err := json.Unmarshal([]byte(`{"target": "http://a/", "warm_up": "1s", "sla": "p90=8s", "start": "5op/s", "min": "1op/s", "max": "9op/s",
+		"resolution": 0.1, "windows": 9, "algorithm": "paper", "fraction": 2, "step": 0.3}`), p)
+	if err != nil || p.Agreement.String() != "p90=8s,errors=1%" || p.drain() != 10*time.Second || p.Scored() != p.Agreement.Scored(time.Second) {
+		t.Errorf("%+v, %v; want the SLA, and its times", p, err)
+	}
+	if err := json.Unmarshal([]byte(`{"target": "http://a/", "slo": "p90=8s"}`), p); err == nil {
+		t.Error("a key that nothing knows is taken")
 	}
 }
 
@@ -249,7 +236,7 @@ func TestBounds(t *testing.T) {
 // to do.
 func TestNoRate(t *testing.T) {
 	err := params("http://127.0.0.1:1/", 0).Prepare(t.Context(), &workload.Env{Parts: 1})
-	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "evaluations: [search]") {
+	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "the study capacity") {
 		t.Errorf("Prepare = %v", err)
 	}
 }
@@ -261,10 +248,10 @@ func TestRecover(t *testing.T) {
 	const limit = 100 * time.Millisecond
 	for try := 1; ; try++ {
 		flood := params(server.URL(), 600)
-		flood.SLA, flood.Duration, flood.WarmUp = "p90=100ms", unit.Duration(time.Second), 0
+		flood.Agreement, flood.Duration, flood.WarmUp = sla("p90=100ms"), unit.Duration(time.Second), 0
 		run(t, flood, 1)
 		gentle := params(server.URL(), 50)
-		gentle.SLA, gentle.Recover, gentle.WarmUp = "p90=100ms", true, 0
+		gentle.Agreement, gentle.Recover, gentle.WarmUp = sla("p90=100ms"), true, 0
 		s, _ := run(t, gentle, 1)
 		total, err := s.Total()
 		if err != nil {
@@ -295,7 +282,7 @@ func TestRecoverGivesUp(t *testing.T) {
 	if err := p.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
-	p.SLA = "p90=1m" // not before: Prepare would notice that nobody answers
+	p.Agreement = sla("p90=1m") // not before: Prepare would notice that nobody answers
 	defer func() {
 		if err := p.Cleanup(context.Background(), env); err != nil {
 			t.Error(err)

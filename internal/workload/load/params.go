@@ -37,7 +37,7 @@ type Params struct {
 	CA          string `json:"ca,omitempty" jsonschema_description:"File of CA certificates that replaces the system's."`
 	Insecure    bool   `json:"insecure,omitempty" flag:"insecure" jsonschema_description:"Do not check the server's certificate."`
 
-	Rate     *unit.Rate    `json:"rate,omitempty" jsonschema_description:"Requests per second of all nodes together, such as 500op/s, independent of the server's answers (open loop). Evaluations: [search] chooses the rate."`
+	Rate     *unit.Rate    `json:"rate,omitempty" jsonschema_description:"Requests per second of all nodes together, such as 500op/s, independent of the server's answers (open loop). The study capacity chooses the rate."`
 	Arrivals string        `json:"arrivals,omitempty" flag:"arrivals" jsonschema:"enum=constant,enum=poisson" jsonschema_description:"constant: evenly spaced. poisson: at random, as from many independent users."`
 	Users    int           `json:"users,omitempty" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"Closed loop, instead of a rate: number of users of all nodes together; each waits for the answer, thinks, and sends again."`
 	Think    unit.Duration `json:"think,omitempty" jsonschema_description:"Mean think time of a user; exponentially distributed."`
@@ -47,21 +47,16 @@ type Params struct {
 	Connections int           `json:"connections,omitempty" flag:"connections" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Largest number of connections of one node, opened as needed (default 1024; 64 to a data store or a bucket at a rate)."`
 	Loops       int           `json:"loops,omitempty" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Event loops of one node; each can use a processor. Default: one less than the number of processors."`
 	Spin        bool          `json:"spin,omitempty" flag:"spin" jsonschema_description:"Event loops poll without sleeping (http:// only): exact to some µs, but each uses a whole processor."`
-	Timeout     unit.Duration `json:"request_timeout" flag:"timeout" jsonschema_description:"Timeout of a request; must be longer than the SLA allows."`
+	Timeout     unit.Duration `json:"request_timeout" flag:"timeout" jsonschema_description:"Timeout of a request; in a search longer than the SLA allows."`
 	Handshakes  unit.Duration `json:"handshakes" jsonschema_description:"Time between two TCP handshakes made beside the load to measure the round-trip time."`
 
-	SLA        string     `json:"sla,omitempty" flag:"sla" jsonschema_description:"What the server must keep: p90=150ms, or several: p99=500ms,errors=0.1%. Latencies count from when requests were due. Without errors= at most 1 % may fail. Evaluations: [search] needs it."`
-	Start      *unit.Rate `json:"start,omitempty" flag:"start" unit:"op/s" jsonschema_description:"Search: first load, in operations per second (default 100op/s, or the nearest that min and max allow)."`
-	Min        *unit.Rate `json:"min,omitempty" flag:"min" unit:"op/s" jsonschema_description:"Search: smallest load allowed (default 1op/s, or start or max where that is less)."`
-	Max        *unit.Rate `json:"max,omitempty" flag:"max" unit:"op/s" jsonschema_description:"Search: largest load allowed, such as 50kop/s (default 1Mop/s)."`
-	Resolution float64    `json:"resolution,omitempty" flag:"resolution" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"Search: largest relative distance of the passed and the failed load at the end (default 0.05)."`
-	Windows    int        `json:"windows,omitempty" flag:"windows" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"Search: largest number of windows that count (default 40)."`
-	Algorithm  string     `json:"algorithm,omitempty" flag:"algorithm" jsonschema:"enum=default,enum=paper" jsonschema_description:"Search algorithm: default tolerates wrong windows; paper is that of the black-box throughput paper, with its errors."`
-	Fraction   float64    `json:"fraction,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"Search, paper: a second of the ramp passes if the median latency exceeds the round-trip time by at most this fraction of it."`
-	Step       float64    `json:"step,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"Search, paper: size of the fine steps as a fraction of the last gap."`
-
-	Recover bool  `json:"recover,omitempty" jsonschema_description:"Offer a light load first, until the server keeps the SLA again. A search sets it after a failed window."`
+	Recover bool  `json:"recover,omitempty" jsonschema_description:"Offer a light load first, until the server keeps the SLA of a search again. The search sets it after a failed window."`
 	Seed    int64 `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Seed that makes random times and choices repeatable."`
+
+	// Agreement is what the target has to keep, where a step of a search says so:
+	// windows are long enough to tell, answers are waited for as long as it
+	// allows, and a recovery ends when it is kept.
+	Agreement engine.SLA `json:"-"`
 
 	driver engine.Driver       // from Prepare on
 	bucket *objectstore.Target // the same, where the target is one
@@ -96,7 +91,7 @@ type Request struct {
 func Kind() workload.Kind {
 	return workload.Kind{
 		Name:    "load",
-		Summary: "Load on a server at a given rate, or, with evaluations: [search], the largest load that it takes.",
+		Summary: "Load on a server at a given rate, or, with the study capacity, the largest load that it takes.",
 		New: func() workload.Workload {
 			return &Params{
 				Arrivals: string(engine.Constant), WarmUp: unit.Duration(2 * time.Second),
@@ -109,8 +104,47 @@ func Kind() workload.Kind {
 // SharesLoad implements workload.Sharer: the nodes of a step offer one load.
 func (p *Params) SharesLoad() bool { return true }
 
+// UnmarshalJSON takes what a task has. Tasks of files and runs of earlier
+// versions also have the keys that are now those of the study capacity, which
+// reads them; of these a generator needs the SLA.
+func (p *Params) UnmarshalJSON(text []byte) error {
+	type params Params
+	in := struct {
+		*params
+		SLA                                                             string
+		Start, Min, Max, Resolution, Windows, Algorithm, Fraction, Step any
+	}{params: (*params)(p)}
+	err := strictly(text, &in)
+	if err == nil && in.SLA != "" {
+		p.Agreement, err = engine.ParseSLA(in.SLA)
+	}
+	return err
+}
+
 // Estimate implements workload.Workload.
-func (p *Params) Estimate() time.Duration { return p.WarmUp.Std() + p.scored() + p.drain() }
+func (p *Params) Estimate() time.Duration { return p.WarmUp.Std() + p.Scored() + p.drain() }
+
+// Scored is how long a window is scored, after the warm-up.
+func (p *Params) Scored() time.Duration {
+	switch {
+	case p.Duration > 0:
+		return p.Duration.Std()
+	case len(p.Agreement.Terms) == 0:
+		return 10 * time.Second
+	}
+	return p.Agreement.Scored(p.WarmUp.Std())
+}
+
+// drain is how long answers are waited for after the last request was due:
+// longer than any term of the SLA allows, so that what is not there by then has
+// missed it.
+func (p *Params) drain() time.Duration {
+	wait := 2 * time.Second
+	if len(p.Agreement.Terms) > 0 {
+		wait = p.Agreement.Drain()
+	}
+	return min(wait, p.Timeout.Std())
+}
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
@@ -127,7 +161,7 @@ func (p *Params) Validate() error {
 			errs = append(errs, bad("data", err.Error(), ""))
 		}
 	}
-	errs = append(errs, p.validateHTTP(), p.validateSearch())
+	errs = append(errs, p.validateHTTP())
 	return errors.Join(errs...)
 }
 
@@ -155,43 +189,19 @@ func (p *Params) validateLoad() error {
 	}
 	return errors.Join(
 		workload.Invalid(p.Rate != nil && p.Users > 0, "users", "rate (open loop) and users (closed loop) exclude each other", "leave one of them out"),
-		rate("rate", p.Rate), rate("start", p.Start), rate("min", p.Min), rate("max", p.Max))
-}
-
-// validateSearch checks what an SLA is searched with.
-func (p *Params) validateSearch() error {
-	if p.SLA == "" {
-		return nil
-	}
-	sla, err := engine.ParseSLA(p.SLA)
-	if err != nil {
-		return bad("sla", err.Error(), "")
-	}
-	var errs []error
-	// What takes longer than the timeout is an error, so that the timeout would
-	// be the SLA.
-	if slowest := sla.Slowest(); p.Timeout > 0 && p.Timeout.Std() <= slowest {
-		errs = append(errs, bad("request_timeout", fmt.Sprintf("requests are given up after %s, and the SLA allows %v", p.Timeout, slowest),
-			fmt.Sprintf("set request_timeout (--timeout) above %v", slowest)))
-	}
-	var field *model.InputError
-	switch _, err := SearchOf(p); {
-	case errors.As(err, &field):
-		errs = append(errs, field)
-	case err != nil:
-		errs = append(errs, bad("start", err.Error(), ""))
-	}
-	return errors.Join(errs...)
+		rate("rate", p.Rate))
 }
 
 // validateHTTP refuses what the target's protocol has no use for.
 func (p *Params) validateHTTP() error {
+	const forStores = "only applies to redis, postgres, mysql and cassandra targets"
+	stored := !p.overHTTP() && !IsBucket(p.Target)
 	return errors.Join(
 		workload.Invalid(p.HTTP2 && p.plain(), "http2", "HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
 		workload.Invalid(p.Spin && !p.plain(), "spin", "only applies to targets that begin with http://", "leave it out"),
 		workload.Invalid(p.Objects != nil && !IsBucket(p.Target), "objects", "only apply to targets that begin with s3:// or s3s://", "leave them out"),
-		workload.Invalid((p.overHTTP() || IsBucket(p.Target)) && (p.Data != nil || p.PasswordEnv != ""),
-			"target", "data and password_env only apply to data stores", "leave them out, or use the URL of a data store"))
+		workload.Invalid(p.Data != nil && !stored, "data", forStores, "leave it out"),
+		workload.Invalid(p.PasswordEnv != "" && !stored, "password_env", forStores, "leave it out"))
 }
 
 // plain reports whether the target is asked over HTTP without TLS.

@@ -33,7 +33,7 @@ func (p *Params) firstWithin() time.Duration {
 // target that only redirects is refused, too: its capacity is not what anybody
 // means.
 func (p *Params) answers(ctx context.Context) error {
-	if p.SLA == "" || p.Recover || !p.overHTTP() {
+	if len(p.Agreement.Terms) == 0 || p.Recover || !p.overHTTP() {
 		return nil
 	}
 	few := engine.Plan{Arrivals: engine.Constant, Seed: uint64(p.Seed), Stages: []engine.Stage{
@@ -100,16 +100,15 @@ const (
 // recover offers a light load until the server keeps the SLA. It says when the
 // server did not do so within a time, or did not get any quicker.
 func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Duration) {
-	sla, err := engine.ParseSLA(p.SLA)
-	if err != nil || p.Rate == nil {
+	if len(p.Agreement.Terms) == 0 || p.Rate == nil {
 		return
 	}
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var pace pace
 	for begin := time.Now(); bounded.Err() == nil; {
-		w, err := p.lightSecond(bounded, sla)
-		if err == nil && len(sla.Judge(w)) == 0 || err != nil && bounded.Err() == nil {
+		w, err := p.lightSecond(bounded)
+		if err == nil && len(p.Agreement.Judge(w)) == 0 || err != nil && bounded.Err() == nil {
 			return // another error shows again, and is reported, with the load itself
 		}
 		if err == nil && pace.settled(w) {
@@ -124,12 +123,12 @@ func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Dur
 }
 
 // lightSecond offers a light load for a second.
-func (p *Params) lightSecond(ctx context.Context, sla engine.SLA) (engine.Window, error) {
+func (p *Params) lightSecond(ctx context.Context) (engine.Window, error) {
 	light := engine.Plan{Arrivals: engine.Constant, Stages: []engine.Stage{
 		engine.Hold(max(min(recoverShare*p.Rate.Value, recoverMost), 1), time.Second),
 	}}
 	scorer := engine.NewScorer(len(p.driver.Ops()), 0, time.Second)
-	_, err := p.driver.Run(ctx, engine.Run{Plan: light, Share: engine.All, Drain: max(sla.Drain(), recoverDrain), Each: scorer.Add})
+	_, err := p.driver.Run(ctx, engine.Run{Plan: light, Share: engine.All, Drain: max(p.Agreement.Drain(), recoverDrain), Each: scorer.Add})
 	if err != nil {
 		return engine.Window{}, err
 	}

@@ -17,7 +17,7 @@ import (
 func TestRecoverSettles(t *testing.T) {
 	server := loadserver.Start(t, loadserver.Behaviour{Service: 20 * time.Millisecond})
 	p := params(server.URL(), 100)
-	p.SLA = "p90=10us"
+	p.Agreement = sla("p90=10us")
 	var said strings.Builder
 	env := &workload.Env{Parts: 1, Stderr: &said}
 	if err := p.Prepare(t.Context(), env); err != nil {

@@ -20,11 +20,8 @@ import (
 // answers at all, or, where asked to, waits until it has worked off the load
 // before.
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
-	if o := env.Offer; o != nil { // the step sets the load
-		p.Rate, p.Recover, p.Seed = &unit.Rate{Value: o.Rate, Base: unit.Operations}, o.Recover, o.Seed
-	}
-	if p.Rate == nil && p.Users == 0 {
-		return fmt.Errorf("%w: no load is given: set rate: or users:, or use evaluations: [search], which chooses the rate", model.ErrUsage)
+	if err := p.take(env.Offer); err != nil {
+		return err
 	}
 	var err error
 	if p.driver, err = p.open(ctx, env); err != nil {
@@ -39,14 +36,28 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	return p.answers(ctx)
 }
 
+// take sets the load that a step offers in place of one's own.
+func (p *Params) take(o *model.Offer) (err error) {
+	if o != nil {
+		p.Rate, p.Recover, p.Seed = &unit.Rate{Value: o.Rate, Base: unit.Operations}, o.Recover, o.Seed
+	}
+	if o != nil && o.SLA != "" {
+		p.Agreement, err = engine.ParseSLA(o.SLA)
+	}
+	if p.Rate == nil && p.Users == 0 {
+		return fmt.Errorf("%w: no load is given: set rate: or users:, or use the study capacity, which chooses the rate", model.ErrUsage)
+	}
+	return err
+}
+
 // Run offers the load and reports what became of it.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
-	scorer := engine.NewScorer(len(p.driver.Ops()), p.WarmUp.Std(), p.scored())
+	scorer := engine.NewScorer(len(p.driver.Ops()), p.WarmUp.Std(), p.Scored())
 	start := time.Now()
 	progress := progress{report: env.Report, start: start}
 	probes := p.probe(ctx, start)
 	warm := start.Add(p.WarmUp.Std())
-	segments := countSegments(ctx, warm, warm.Add(p.scored()))
+	segments := countSegments(ctx, warm, warm.Add(p.Scored()))
 	usage, err := p.driver.Run(ctx, engine.Run{
 		Plan: p.plan(), Share: engine.Share{Index: env.Part, Of: env.Parts}, Start: start, Drain: p.drain(),
 		Each: func(s engine.Second) {
@@ -71,7 +82,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 
 // plan is the load of all nodes together.
 func (p *Params) plan() engine.Plan {
-	whole := p.WarmUp.Std() + p.scored()
+	whole := p.WarmUp.Std() + p.Scored()
 	plan := engine.Plan{Arrivals: engine.Arrivals(p.Arrivals), Seed: uint64(p.Seed)}
 	if p.Users > 0 {
 		plan.Closed = &engine.Closed{Users: p.Users, Think: p.Think.Std(), Duration: whole}
@@ -97,7 +108,7 @@ func (p *Params) probe(ctx context.Context, start time.Time) (end func() []engin
 func (p *Params) meanwhile(all []engine.Handshake) []engine.Handshake {
 	var out []engine.Handshake
 	for _, h := range all {
-		if h.At >= p.WarmUp.Std() && h.At < p.WarmUp.Std()+p.scored() {
+		if h.At >= p.WarmUp.Std() && h.At < p.WarmUp.Std()+p.Scored() {
 			out = append(out, h)
 		}
 	}

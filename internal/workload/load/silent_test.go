@@ -28,7 +28,7 @@ func TestSilentStore(t *testing.T) {
 			t.Run(url[:5], func(t *testing.T) {
 				t.Parallel()
 				p := params(strings.Replace(url, "%", l.Addr().String(), 1), 100)
-				p.SLA, p.Timeout = "p90=100ms", unit.Duration(300*time.Millisecond)
+				p.Agreement, p.Timeout = sla("p90=100ms"), unit.Duration(300*time.Millisecond)
 				ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 				defer cancel()
 				env := &workload.Env{Part: part, Parts: 2, Environ: os.Environ(), Stderr: io.Discard}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// measureCommand is the command of a study that measures by itself: it makes the
+// experiment file that its argument and flags stand for, and runs it.
+func (c *common) measureCommand(kind study.Kind) *cobra.Command {
+	var opt runOptions
+	var agents agentLabels
+	params := kind.Measure()
+	usage, meaning := params.Argument()
+	cmd := &cobra.Command{
+		Use: kind.CommandName() + " " + usage, Short: kind.Summary, Long: kind.Long, Example: kind.Example,
+		Args: oneArg(meaning),
+	}
+	flags := addParams(cmd.Flags(), params)
+	cmd.Flags().Var(&agents, "agents", "use the server's agents with these labels, KEY=VALUE,…, or all of them: all")
+	cmd.Flags().BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is queued")
+	cmd.Flags().StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
+	c.addFormat(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		given, err := flags.given()
+		if err != nil {
+			return err
+		}
+		opt.gates = gates{{kind, flags.thresholds()}}
+		if err := opt.check(); err != nil {
+			return err
+		}
+		if agents.given {
+			if given["agents"], err = json.Marshal(agents.labels); err != nil {
+				return fmt.Errorf("%w: --agents: %w", model.ErrUsage, err)
+			}
+		}
+		text, err := params.Experiment(args[0], given)
+		if err != nil {
+			return inFlags(err, params, flags)
+		}
+		return c.measure(cmd.Context(), kind.CommandName()+".yaml", text, opt, func(err error) error { return inFlags(err, params, flags) })
+	}
+	return cmd
+}
+
+// measure runs an experiment that a command stands for; explain says what is
+// wrong with it in the words of the command.
+func (c *common) measure(ctx context.Context, name string, text []byte, opt runOptions, explain func(error) error) error {
+	exp, err := experiment.Parse(name, text, Kinds(), nil)
+	if err == nil {
+		err = checkNodes(exp)
+	}
+	if err != nil {
+		return explain(err)
+	}
+	return c.executeSource(ctx, newSource(name, exp.Source, model.KindExperiment), exp.Timeouts.Node.Std(), opt)
+}
+
+// inFlags says what is wrong with the file that a command stands for by its
+// flags: no user has written that file.
+func inFlags(err error, params study.Measurer, flags *paramFlags) error {
+	usage, _ := params.Argument()
+	argument, _, _ := strings.Cut(usage, " ")
+	for _, one := range model.Single(err) {
+		e, ok := errors.AsType[*model.InputError](one)
+		if !ok {
+			continue
+		}
+		key := params.Key(e.Path)
+		if key == "" {
+			e.Path, e.Flag = "", argument
+		}
+		for _, f := range flags.flags {
+			if f.key == key {
+				e.Path, e.Flag = "", "--"+f.name
+			}
+		}
+	}
+	return err
+}

@@ -1,0 +1,127 @@
+package capacity
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// reason says why a window was not passed: words about somebody, with figures.
+type reason struct {
+	// words is a format with a %s for who, if that is not empty, and one for each
+	// figure. What follows a semicolon is more than a brief form says.
+	words, who string
+	figures    []figure
+	// nodes are the generators that are to blame; none where it was all of them.
+	nodes []model.NodeID
+	// errors: it is about the share of errors.
+	errors bool
+}
+
+// figure is a value with its text.
+type figure struct {
+	value float64
+	text  string
+}
+
+func share(x float64) figure         { return figure{x, unit.Share(x)} }
+func count(n int) figure             { return figure{float64(n), strconv.Itoa(n)} }
+func took(d time.Duration) figure    { return figure{d.Seconds(), unit.Brief(d).String()} }
+func exactly(d time.Duration) figure { return figure{d.Seconds(), d.String()} }
+
+// because is a reason that names no generator.
+func because(words string, figures ...figure) *reason {
+	return &reason{words: words, figures: figures}
+}
+
+// missed are the reasons for which a window breaks an SLA.
+func missed(s load.SLA, w load.Window) (out []reason) {
+	for _, text := range s.Judge(w) {
+		errors := slices.ContainsFunc(s.Terms, func(t load.Term) bool { return t.OnErrors() && t.Miss(w) == text })
+		out = append(out, reason{words: "%s", who: text, errors: errors})
+	}
+	return out
+}
+
+func (r reason) String() string {
+	var args []any
+	if r.who != "" {
+		args = append(args, r.who)
+	}
+	for _, f := range r.figures {
+		args = append(args, f.text)
+	}
+	return fmt.Sprintf(r.words, args...)
+}
+
+// brief is the reason without what it means and what to do about it, which need
+// be told only once.
+func (r reason) brief() string {
+	text, _, _ := strings.Cut(r.String(), ";")
+	return text
+}
+
+// like reports whether two reasons differ in their figures only.
+func (r reason) like(other reason) bool {
+	return r.words == other.words && r.who == other.who && len(r.figures) == len(other.figures)
+}
+
+// merged is the reason of several that are like each other: of each figure the
+// smallest and the largest.
+func merged(all []reason) reason {
+	out := all[0]
+	out.figures = slices.Clone(out.figures)
+	for i := range out.figures {
+		lo, hi := out.figures[i], out.figures[i]
+		for _, r := range all[1:] {
+			f := r.figures[i]
+			if cmp.Compare(f.value, lo.value) < 0 {
+				lo = f
+			}
+			if cmp.Compare(f.value, hi.value) > 0 {
+				hi = f
+			}
+		}
+		if lo.text != hi.text {
+			out.figures[i].text = lo.text + " to " + hi.text
+		}
+	}
+	return out
+}
+
+// texts are reasons for programs; nil without any.
+func texts(all []reason) (out []string) {
+	for _, r := range all {
+		out = append(out, r.String())
+	}
+	return out
+}
+
+// reasons are why a window was not passed, the one that decided it.
+func (j Assessment) reasons() []reason {
+	switch {
+	case len(j.Problems) > 0:
+		return j.Problems[:1]
+	case j.PathChange != nil && j.Verdict == Unusable:
+		return []reason{*j.PathChange}
+	}
+	return j.Misses
+}
+
+// reason says why a window was not passed.
+func (j Assessment) reason() string { return strings.Join(texts(j.reasons()), "; ") }
+
+// briefReason is reason without what a problem means and what to do about it.
+func (j Assessment) briefReason() string {
+	if len(j.Problems) > 0 {
+		return j.Problems[0].brief()
+	}
+	return j.reason()
+}
