@@ -138,6 +138,6 @@ func TestOrderBook(t *testing.T) {
 			t.Errorf("%s: %d orders, want %d", c.name, len(got), c.want)
 		}
 		end()
-		b.deliver(start(2)) // nobody follows; must not block
+		b.deliver(start(2)) // has no follower; must not block
 	}
 }

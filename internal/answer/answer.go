@@ -33,7 +33,7 @@ type Question struct {
 	Study string `json:"study"`
 	// Run is an id, a unique beginning of one, or "latest"; empty: none.
 	Run string `json:"run,omitempty"`
-	// Table is asked about in place of a run; nil: none.
+	// Table replaces the run as the source; nil: none.
 	Table *Table `json:"table,omitempty"`
 	// Params are the parameters that the user has given, by their JSON keys.
 	Params map[string]json.RawMessage `json:"params,omitempty"`
@@ -72,11 +72,11 @@ func (g *Gate) Unwrap() error {
 	return model.ErrInvalid
 }
 
-// Err is the gate as an error, nil where there is none.
+// Err is the gate as an error, nil if it passed or there is none.
 func (a Answer) Err() error { return Worst(a) }
 
-// Worst is the error by which a command with these answers ends: that a
-// threshold was missed says more than that another cannot be told.
+// Worst is the error with which a command with these answers ends: a missed
+// threshold takes precedence over an unknown verdict.
 func Worst(answers ...Answer) error {
 	var worst *Gate
 	for _, a := range answers {
@@ -144,8 +144,8 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 // that name runs: they are answered where the store is, by [Asker.Answer].
 var ErrStored = errors.New("the question is about a stored run")
 
-// WithoutRun answers a question from a table in place of a run, or from the
-// parameters alone where there is no table.
+// WithoutRun answers a question without a run: from a table, or from the
+// parameters alone if table is nil.
 func WithoutRun(ctx context.Context, kind study.Kind, q Question, name string, table io.Reader) (Answer, error) {
 	return withoutRun(ctx, kind, q, func(context.Context, string) (*observe.Run, error) { return nil, ErrStored }, name, table)
 }

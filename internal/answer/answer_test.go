@@ -112,7 +112,7 @@ func source(more string) string {
 	return "fleet: {local: {nodes: 2}}\nworkloads: [{name: w, kind: cpu, duration: 1s}]\n" + more
 }
 
-// measured is a run of two nodes of which each does 100 alone and 80 together.
+// measured is a run of two nodes; each does 100 alone and 80 together.
 func measured(id, source string) model.RunData {
 	d := model.RunData{Run: model.Run{
 		ID: model.RunID(id), Name: "two", Kind: model.KindExperiment, State: model.RunDone, SourceName: "two.yaml", Source: source, Seed: 7, Version: "v1",
@@ -145,8 +145,8 @@ func measured(id, source string) model.RunData {
 	return d
 }
 
-// Runs of the tests: one whose file names no study, one whose file asks for the
-// CDI with a threshold, and one with nothing measured.
+// Runs of the tests: one with a file without a study, one with a file that asks
+// for the CDI with a threshold, and one with nothing measured.
 const (
 	plain  = "01KJ2Q8Z7V3N5XW9T4B6C8D0EA"
 	asking = "01KJ2Q8Z7V3N5XW9T4B6C8D0EB"
@@ -318,9 +318,8 @@ func TestWithoutRun(t *testing.T) {
 	}
 }
 
-// TestFindings: each study that has something to say is heard, in the order of
-// the registry, with the parameters that are for it; of a run whose file names a
-// study, that one alone.
+// TestFindings: each study with a finding answers, in the order of the registry,
+// with its own parameters; if the run's file names a study, only that one.
 func TestFindings(t *testing.T) {
 	a := asker(t)
 	for _, c := range []struct {
@@ -504,8 +503,8 @@ func TestOtherRuns(t *testing.T) {
 	}
 }
 
-// TestUnreadStudy: a file of another version, of which this one cannot read the
-// study, gives a warning to every answer; other keys do not matter.
+// TestUnreadStudy: if this version cannot read the study in a file of another
+// version, every answer has a warning; other keys do not matter.
 func TestUnreadStudy(t *testing.T) {
 	a := asker(t)
 	const misspelt, later = "01KJ2Q8Z7V3N5XW9T4B6C8D0ED", "01KJ2Q8Z7V3N5XW9T4B6C8D0EF"

@@ -125,7 +125,7 @@ func doubtResult(result json.RawMessage, doubts []doubt) (json.RawMessage, error
 }
 
 // member is where the value of a key lies in a JSON object without spaces; 0,
-// 0 where there is none.
+// 0 if the key is missing.
 func member(object json.RawMessage, key string) (from, to int) {
 	dec := json.NewDecoder(strings.NewReader(string(object)))
 	_, _ = dec.Token() // "{"

@@ -114,10 +114,10 @@ func plain(err error) string {
 // everything wants to hear every study.
 func everything(study.Kind) bool { return true }
 
-// tell asks the study that a run's file names, or every study that has
-// something to say of the run, in the order of the registry, of those that are
-// wanted. params are given to each study that is asked; where none of those is,
-// to the first that they are meant for, which then says why not.
+// tell asks the study that a run's file names, or every study with a finding
+// about the run, in the order of the registry, as far as they are wanted. Each
+// asked study gets its params; if params match none of them, the first study
+// that they match is asked too, and says why it has no answer.
 func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted func(study.Kind) bool) (t told, err error) {
 	named, unread := a.studyOf(run.Run())
 	t.unread = unread

@@ -99,7 +99,7 @@ evaluations: [serial]
 	}
 }
 
-// TestStrangers: without credentials nobody can list nodes, submit, or join.
+// TestStrangers: no client without credentials can list nodes, submit, or join.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

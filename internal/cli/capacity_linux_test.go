@@ -22,8 +22,8 @@ var exactServer = loadserver.Behaviour{Workers: 4, Service: 4 * time.Millisecond
 // within 1 % of it.
 var shortWindows = []string{"--sla", "p90=20ms", "--window", "2s", "--warm-up", "1s", "--start", "200op/s"}
 
-// TestCapacityTruth: the capacity of a server whose capacity is arithmetic. At
-// 1 % above it requests wait for 20 ms by the end of a window.
+// TestCapacityTruth: the capacity of a server with a computed capacity. At 1 %
+// above it requests wait for 20 ms by the end of a window.
 func TestCapacityTruth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
@@ -43,7 +43,7 @@ func TestCapacityTruth(t *testing.T) {
 		return near(r, truth)
 	})
 	if len(w.run("show", "latest")) == 0 || !strings.Contains(w.run("runs"), "capacity of") {
-		t.Error("a search is no run like others")
+		t.Error("show or runs does not list the search like other runs")
 	}
 }
 

@@ -38,10 +38,10 @@ func startFleet(t *testing.T, agents int, serverArgs ...string) *world {
 	return w
 }
 
-// TestCapacityFleet: the load of a search comes from several agents, of which
-// one is killed in mid-search. Each window is the sum of its parts, whose
-// starts lie close together; the search goes on with those that are left, and
-// finds what the server takes.
+// TestCapacityFleet: several agents offer the load of a search, and the test
+// kills one in mid-search. Each window is the sum of its parts, which start
+// close together; the search goes on with the other agents, and finds the
+// capacity of the server.
 func TestCapacityFleet(t *testing.T) {
 	server := loadserver.Start(t, exactServer)
 	calmly(t, func() error {
@@ -195,13 +195,13 @@ func (w *world) searchFile(code int, text string) (r capacity.Record, stderr str
 	return r, stderr, json.Unmarshal([]byte(out), &r)
 }
 
-// capturing is a process whose standard output is kept.
+// capturing is a process with its standard output kept.
 type capturing struct {
 	*proc
 	out *bytes.Buffer
 }
 
-// startCapturing is start for a command whose output is wanted.
+// startCapturing is start that keeps the output.
 func (w *world) startCapturing(args ...string) capturing {
 	w.t.Helper()
 	p := &proc{cmd: exec.Command(w.bin, args...), ended: make(chan struct{}), lines: make(chan string, 1000)}

@@ -240,8 +240,7 @@ func (w *world) writeJSON(name string, v any) string {
 
 var errMissing = errors.New("is not installed; `make load-proof` installs it")
 
-// needProgram fails where a program is missing: whoever asked for the proof
-// wants all of it.
+// needProgram fails if a program is missing: the proof needs all of them.
 func needProgram(t *testing.T, name string) {
 	t.Helper()
 	for _, dir := range []string{"", "/usr/sbin/", "/sbin/"} {

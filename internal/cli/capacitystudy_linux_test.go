@@ -27,8 +27,8 @@ workloads:
   - {kind: load, name: large, target: "%s", sla: p90=60ms, start: 400op/s, resolution: 0.1, duration: 2s, warm_up: 0s}
 `
 
-// TestCapacityStudy: a study of two servers of which one takes ten times as
-// much, repeated at intervals.
+// TestCapacityStudy: a study of two servers, one with ten times the capacity,
+// repeated at intervals.
 func TestCapacityStudy(t *testing.T) {
 	if !*loadProof {
 		return // takes minutes: `make load-proof` does it

@@ -21,10 +21,10 @@ type truthCase struct {
 	truth  float64
 }
 
-// workersCase is k workers with an exact service time under evenly spaced
-// requests: nobody waits up to k/s, and above it the queue grows. The SLA allows
-// to wait for 20 ms, which takes 1 % more load in a window of 2 s after 1 s. A
-// second's worth of requests may wait.
+// workersCase is k workers with an exact service time s under evenly spaced
+// requests: up to k/s no request waits, and above it the queue grows. The SLA
+// allows 20 ms of waiting, which takes 1 % more load in a window of 2 s after
+// 1 s. The requests of one second may wait.
 func workersCase(workers int, service time.Duration) truthCase {
 	b := loadserver.Behaviour{Workers: workers, Service: service}
 	b.Room = int(b.Capacity())
@@ -48,8 +48,8 @@ func poissonCase() truthCase {
 	}
 }
 
-// TestCapacityTruths: the capacity of servers whose capacity is arithmetic, from
-// 400 to 7,000 requests per second, within 3 %.
+// TestCapacityTruths: the capacity of servers with a computed capacity, from 400
+// to 7,000 requests per second, within 3 %.
 func TestCapacityTruths(t *testing.T) {
 	if !*loadProof {
 		t.Skip("takes five minutes; `make load-proof` runs it")

@@ -97,7 +97,7 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 	return a.Run(ctx)
 }
 
-// agentConfig collects who this node is and whom it serves.
+// agentConfig collects the identity of this node and its server.
 func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Config, error) {
 	labels, err := parsePairs("label", "KEY=VALUE", opt.labels)
 	if err != nil {

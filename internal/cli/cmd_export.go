@@ -85,7 +85,7 @@ func exportCSV(w io.Writer, d model.RunData) error {
 	return out.Error()
 }
 
-// stamp prints a time for programs; empty when there is none.
+// stamp prints a time for programs; empty for the zero time.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""

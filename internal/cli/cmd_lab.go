@@ -324,8 +324,8 @@ func notStarted(err error) (commandEnded, bool) {
 	return notExecutable, true
 }
 
-// findHost returns the one lab that has a host of this name. Labs that are left
-// over are none to work in: of some only their files are left.
+// findHost returns the one lab that has a host of this name. It ignores labs
+// that are left over: of some only files exist.
 func findHost(all []record.Lab, id string, host model.NodeID) (record.Lab, error) {
 	var found []record.Lab
 	var names []string

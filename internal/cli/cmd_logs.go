@@ -35,8 +35,8 @@ every task of one node, in full if it was kept in full.`,
 	return cmd
 }
 
-// printLogs prints what the attempts of a run printed. Tasks that printed
-// nothing are left out, unless somebody asks for their node.
+// printLogs prints what the attempts of a run printed. It leaves out tasks
+// that printed nothing, unless the user asks for their node.
 func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node model.NodeID, stderr bool) error {
 	if err := checkLogNode(d, node); err != nil {
 		return err
@@ -83,7 +83,7 @@ func wholeOutput(ctx context.Context, s service, r model.Result, o model.Output)
 	return text, nil
 }
 
-// checkLogNode says which nodes there are if this is none of them.
+// checkLogNode fails for a node that is not in the run, and lists those that are.
 func checkLogNode(d model.RunData, node model.NodeID) error {
 	var nodes []string
 	for _, s := range d.Steps {

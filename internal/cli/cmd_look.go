@@ -139,9 +139,9 @@ func (c *common) deleteCommand() *cobra.Command {
 	return cmd
 }
 
-// confirm asks a question; anything but y or yes, and an end of input, is no.
+// confirm asks a question. Only y and yes confirm; end of input does not.
 func (c *common) confirm(question string) bool {
-	_, _ = fmt.Fprintf(c.env.Stderr, "%s [y/N] ", question) // nobody to tell
+	_, _ = fmt.Fprintf(c.env.Stderr, "%s [y/N] ", question) // no other place to report
 	in := bufio.NewScanner(c.env.Stdin)
 	if !in.Scan() {
 		return false

@@ -91,7 +91,7 @@ func (c *common) textOptions() render.TextOptions {
 // say prints a line for people to standard error, where it cannot disturb
 // what a program reads from standard output.
 func (c *common) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(c.env.Stderr, format+"\n", args...) // nobody to tell
+	_, _ = fmt.Fprintf(c.env.Stderr, format+"\n", args...) // no other place to report
 }
 
 // withService calls f with a service and closes that afterwards.

@@ -181,7 +181,7 @@ func (c *common) tokenValue() string {
 	if file, ok := strings.CutPrefix(t, "@"); ok {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return t // ParseToken will say that this is no token
+			return t // ParseToken will refuse it
 		}
 		t = string(data)
 	}

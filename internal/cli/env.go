@@ -24,7 +24,7 @@ type Env struct {
 	Environ        []string
 	// Self is how to start this program again.
 	Self string
-	// Width is the terminal's width in columns, 0 when Stdout is none.
+	// Width is the terminal's width in columns, 0 if Stdout is not a terminal.
 	// Live says that Stderr is a terminal, so that a line can be redrawn.
 	Width int
 	Live  bool

@@ -39,7 +39,7 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 				Say:     func(text string) { in.FleetUp(run, text) },
 			}), nil
 		}
-		return nil, nil // agents that somebody else started
+		return nil, nil // the user started the agents
 	}
 }
 

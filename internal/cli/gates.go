@@ -16,8 +16,8 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 )
 
-// gates are thresholds to which a command holds what a run has found: the
-// parameters of studies of which the flags begin with "fail-".
+// gates are the thresholds that a command applies to the results of a run:
+// the parameters of studies with a flag that begins with "fail-".
 type gates []gate
 
 // gate is what one study can be held to.

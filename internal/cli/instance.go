@@ -110,7 +110,7 @@ func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions
 		return nil, nil, err
 	}
 	// Right after a start agents need a moment to say hello again; until then
-	// nobody can take a known node's place.
+	// no other agent can take the ID of a known node.
 	started := time.Now()
 	alive := func(id model.NodeID) bool {
 		return in.Master == nil || time.Since(started) < helloGrace || in.NodeAlive(id)
@@ -150,8 +150,8 @@ func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions,
 	return srv, nil
 }
 
-// admitLocalClient lets this user's own commands speak to the server: whoever
-// can read the key file can read the database beside it anyway.
+// admitLocalClient lets this user's own commands speak to the server: a process
+// that can read the key file can also read the database beside it.
 func (c *common) admitLocalClient(auth *identity.Authority) error {
 	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/scalebench/scalebench/test/queuetest"
 )
 
-// attack is a run on a NATS server of the user's, on which somebody else has
-// the same rights as scalebench.
+// attack is a run on the user's own NATS server; an intruder has the same rights
+// there as scalebench.
 type attack struct {
 	*world
 	t        *testing.T
@@ -30,8 +30,8 @@ type attack struct {
 	gate                    string // a file: without it the commands wait
 }
 
-// attackedExperiment has one task at a time on two nodes, each of which says
-// that it ran and then waits for the gate.
+// attackedExperiment has one task at a time on two nodes; each reports that it
+// ran and then waits for the gate.
 const attackedExperiment = `
 name: attacked
 fleet: {agents: {count: 2}}
@@ -122,7 +122,7 @@ func asJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-// nodeOf is the node on whose subject a message travels: sb.<id>.t.<node>.
+// nodeOf is the node in the subject of a message: sb.<id>.t.<node>.
 func nodeOf(m queuetest.Message) string { return strings.Split(m.Subject, ".")[3] }
 
 // TestReplayedTasks replays every task of a run after its end, to agents that
@@ -261,8 +261,8 @@ func TestReplayedAndAlteredResults(t *testing.T) {
 		for _, data := range queuetest.Altered(m.Data) {
 			a.intruder.Publish(m.Subject, "", data)
 		}
-		// The server answers a replay, into the inbox of the agent whose it
-		// is, after it has seen what came before on the same subject.
+		// The server answers a replay, into the inbox of the original agent,
+		// after it has seen what came before on the same subject.
 		id := strings.Split(m.Subject, ".")[1]
 		inbox := "sb." + id + ".i." + keyOf(t, before, nodeOf(m)) + ".intruder"
 		a.intruder.Publish(m.Subject, inbox, m.Data)

@@ -36,7 +36,7 @@ func TestPaperJobs(t *testing.T) {
 	t.Parallel()
 	w := paperWorld(t)
 
-	_, _, _ = w.try("submit", example("paper-fig2.json")) // fails where there is no ifconfig
+	_, _, _ = w.try("submit", example("paper-fig2.json")) // fails without ifconfig
 	d := w.data("latest")
 	ran := make(map[model.NodeID][]string)
 	for _, s := range d.Steps {

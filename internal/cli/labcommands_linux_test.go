@@ -131,7 +131,7 @@ func TestLabHeld(t *testing.T) {
 	_, stderr, err := w.try("lab", "down", id)
 	checkExit(t, "lab down", err, 2)
 	if !strings.Contains(stderr, "--force") || !strings.Contains(stderr, strconv.Itoa(p.cmd.Process.Pid)) {
-		t.Errorf("lab down: %q, want whose it is and how to go on", stderr)
+		t.Errorf("lab down: %q, want its owner and how to go on", stderr)
 	}
 	p.leave(t)
 	checkNothing(t, id)
@@ -209,7 +209,7 @@ func TestLabWithoutRights(t *testing.T) {
 	}
 }
 
-// nobody is the user without rights of every Linux.
+// nobody is the unprivileged user of every Linux.
 const nobody = 65534
 
 // copyFor copies the program, and opens the way to it, for everybody.

@@ -22,7 +22,7 @@ import (
 // that has a little of everything.
 var labProof = flag.Bool("lab-proof", false, "run every case of the lab proof")
 
-// proof is a lab whose limits give the CDI by arithmetic.
+// proof is a lab with limits that give the CDI by arithmetic.
 type proof struct {
 	name string
 	file string // experiment file
@@ -30,7 +30,7 @@ type proof struct {
 	// must show it.
 	truth map[string]float64
 	why   string // the arithmetic
-	short bool   // in place of all others where the proof is not complete
+	short bool   // the only one that runs if the proof is not complete
 }
 
 // proofs are the cases. The processor's truth depends on the machine: the
@@ -103,7 +103,7 @@ trials: 2
 	}
 }
 
-// s3Service is an object store whose host has this link.
+// s3Service is an object store on a host with this link.
 func s3Service(link string) string {
 	return fmt.Sprintf(`  - {name: s3, port: 7070, link: %s, environ: {ROOT_ACCESS_KEY: lab, ROOT_SECRET_KEY: labsecret},
      command: "mkdir -p $SCALEBENCH_DIR/store && exec %s --port $SCALEBENCH_ADDRESS:7070 --quiet posix $SCALEBENCH_DIR/store"}`, link, versitygw())

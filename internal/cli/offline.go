@@ -39,7 +39,7 @@ func (o offline) Watch(context.Context, model.RunID) (<-chan model.Event, func()
 	return nil, nil, errNoServer
 }
 
-// Cancel makes sure that nobody resumes the run by mistake.
+// Cancel prevents that a user resumes the run by mistake.
 func (o offline) Cancel(ctx context.Context, id model.RunID) error {
 	return control.CancelIdle(ctx, o.Store, id, "cancelled by the user", time.Now())
 }

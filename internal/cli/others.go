@@ -10,7 +10,7 @@ import (
 )
 
 // parting is how long a command may take to ask for the results of its run once
-// that is over. One that takes longer can still be told by `scalebench show`.
+// that is over. After that `scalebench show` still shows them.
 const parting = 3 * time.Second
 
 // serveOthers goes on being the server of other commands that have found it on

@@ -24,7 +24,7 @@ func Main(env Env) int {
 	err := root.ExecuteContext(ctx)
 	var ended commandEnded
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.As(err, &ended) {
-		fmt.Fprintln(env.Stderr, errorPrefix(err)+plain(err)) //nolint:errcheck // nobody to tell
+		fmt.Fprintln(env.Stderr, errorPrefix(err)+plain(err)) //nolint:errcheck // no other place to report
 	}
 	return exitCode(err)
 }
@@ -43,8 +43,8 @@ func plain(err error) string {
 // positionRE is how an error of a file begins: file:line:col.
 var positionRE = regexp.MustCompile(`^[^:\n]+:[0-9]+:[0-9]+: `)
 
-// errorPrefix says whose error it is. Errors of files go without, so that
-// editors find the place in every line, the first included.
+// errorPrefix names the program. Errors in files have no prefix, so that
+// editors find the position in every line, the first included.
 func errorPrefix(err error) string {
 	if errors.Is(err, model.ErrUsage) && positionRE.MatchString(err.Error()) {
 		return ""

@@ -88,8 +88,8 @@ func (s *Sequence) Agrees(stored *observe.Run) error {
 	return nil
 }
 
-// Replaced reports whether a step that became invalid is no loss, for one of the
-// later steps is there in its place.
+// Replaced reports whether the design can do without a step that became
+// invalid, because one of the later steps replaces it.
 func (s *Sequence) Replaced(invalid model.Step, later []model.Step) bool {
 	return slices.ContainsFunc(s.designs, func(d designed) bool {
 		r, ok := d.Design.(study.Resumer)

@@ -20,8 +20,8 @@ type Document struct {
 	// About are short facts beside the title: state and id of the run, when.
 	// Those without a label stand on a line with it.
 	About []Field `json:"about,omitempty"`
-	// Answer is the one sentence that answers the question; More say what
-	// else somebody who decides must know.
+	// Answer is the one sentence that answers the question; More is what
+	// else a reader needs to know for a decision.
 	Answer  string   `json:"answer"`
 	More    []string `json:"more,omitempty"`
 	Verdict Tag      `json:"verdict,omitzero"`
@@ -52,7 +52,7 @@ type Tag struct {
 type Tone string
 
 // Good, Bad and Note carry a verdict; Strong is the main value, Faint what may
-// be overlooked, Gain better than expected, Doubt what cannot be told.
+// be overlooked, Gain better than expected, Doubt what is unknown.
 const (
 	Plain  Tone = ""
 	Strong Tone = "strong"
@@ -79,8 +79,8 @@ type Link struct {
 	Text string `json:"text"`
 }
 
-// Reading is the ID of the section that says how to read a page. It stands at
-// the end, whoever adds to it.
+// Reading is the ID of the section that says how to read a page. It is always
+// the last one.
 const Reading = "reading"
 
 // Section is a part of a document with a heading of its own.
@@ -199,7 +199,7 @@ func (b Block) On(where Show) Block {
 }
 
 // Table is the table for programs: Data, or else the first table of the
-// sections; nil where there is none.
+// sections; nil if there is none.
 func (d *Document) Table() *Table {
 	if d.Data != nil {
 		return d.Data
@@ -207,7 +207,7 @@ func (d *Document) Table() *Table {
 	return first(d.Sections, func(b Block) *Table { return b.Table })
 }
 
-// Figure is the first figure of the sections; nil where there is none.
+// Figure is the first figure of the sections; nil if there is none.
 func (d *Document) Figure() *Figure {
 	return first(d.Sections, func(b Block) *Figure { return b.Figure })
 }

@@ -100,7 +100,7 @@ func FuzzJSONKeepsDocuments(f *testing.F) {
 	})
 }
 
-// What JSON has no number for is no value, and everything else can be encoded.
+// NaN and infinities become no value in JSON, and everything else can be encoded.
 func TestJSONWithoutNumbers(t *testing.T) {
 	data, err := json.Marshal(Cell{Value: math.NaN(), Lines: []string{"n/a"}})
 	if err != nil || strings.Contains(string(data), "value") {

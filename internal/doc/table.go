@@ -187,7 +187,7 @@ func (c Cell) As(t Tone) Cell {
 	return c
 }
 
-// Within returns the cell with an interval; an end that is not finite is none.
+// Within returns the cell with an interval; an end that is not finite is missing.
 func (c Cell) Within(lo, hi float64) Cell {
 	c.Lo, c.Hi = nil, nil
 	if finite(lo) != nil {

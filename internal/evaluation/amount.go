@@ -13,9 +13,9 @@ const ByteRate = "byte/s"
 // Core is the unit of processor time per second: of cores in use.
 const Core = "core"
 
-// NormalUnit brings rates of bytes and bits to byte/s and leaves every other
-// unit as it is, but for the plural of cores: value · factor is in the unit returned. Two amounts can be
-// compared if their normal units are equal.
+// NormalUnit converts rates of bytes and bits to byte/s and leaves every other
+// unit as it is, except the plural of cores: value · factor is in the returned
+// unit. Two amounts can be compared if their normal units are equal.
 func NormalUnit(name string) (normal string, factor float64) {
 	name = strings.TrimSpace(name)
 	switch name {

@@ -123,7 +123,7 @@ func (p part) read(like metric, n *notes) []stepReadings {
 			rd.subject, given[task.ID] = observe.SubjectOf(task), true
 			sr.readings = append(sr.readings, rd)
 		}
-		named := make(map[model.NodeID]bool) // half of a pair is no pair
+		named := make(map[model.NodeID]bool) // both nodes of a pair must measure
 		for _, t := range observe.Measuring(step) {
 			if subject := observe.SubjectOf(t); !given[t.ID] && !named[subject] {
 				named[subject] = true

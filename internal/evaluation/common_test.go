@@ -75,8 +75,8 @@ func TestCommonVariance(t *testing.T) {
 		rows [][]float64
 		want float64
 	}{
-		// The total of equal rows has four times the variance of one, of which
-		// they explain two: what is left, of the mean of 8, over 20².
+		// The total of equal rows has four times the variance of one; they explain
+		// two of these: the rest, of the mean of 8, over 20².
 		{"together", [][]float64{up, up}, 2 * longRun(up) / 8 / 400},
 		{"against each other", [][]float64{up, down}, 0},
 		{"one by itself", [][]float64{up, level}, 0},

@@ -274,7 +274,7 @@ func (c *comparison) index(f *Finding, serial, parallel []float64) {
 	}
 }
 
-// cdi is the index of these capacities, nil when there is none.
+// cdi is the index of these capacities, nil if it cannot be computed.
 func (c *comparison) cdi(parallel, serial []float64) *float64 {
 	ratio, err := stats.RatioOfMeans(parallel, serial)
 	if err != nil {
@@ -311,8 +311,8 @@ func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Optio
 }
 
 // widened adds to an interval over subjects what their scatter cannot show:
-// what they went through together, and what the instrument resolves. note is
-// told of each step: why, by how much in points, from and to which interval.
+// what they went through together, and what the instrument resolves. It calls
+// note for each step: why, by how much in points, from and to which interval.
 func (c *comparison) widened(iv *Interval, cdi float64, note func(why string, half float64, from, to Interval)) *Interval {
 	if iv == nil {
 		return nil

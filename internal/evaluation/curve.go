@@ -66,7 +66,7 @@ func (c *curve) covers() error {
 	return nil
 }
 
-// checkSeries refuses what is no progress counter.
+// checkSeries refuses a series that is not a progress counter.
 func checkSeries(s model.Series) error {
 	if len(s.Offsets) != len(s.Values) {
 		return fmt.Errorf("%d offsets for %d values", len(s.Offsets), len(s.Values))

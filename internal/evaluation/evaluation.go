@@ -19,7 +19,7 @@
 //     narrower than the instrument resolves.
 //  5. verdict: what makes the answer "unknown", and what is only a warning.
 //
-// A [Table] enters at step 4 with somebody's own numbers. [Scalings] takes all
+// A [Table] enters at step 4 with the user's own numbers. [Scalings] takes all
 // fleet sizes through steps 1 to 3 and fits the growth of the total, from which
 // shared limits are inferred.
 //
@@ -42,7 +42,7 @@ const level = stats.DefaultLevel
 
 // Limits beyond which a finding carries a warning.
 const (
-	minOverlap      = 0.5  // of a parallel step: with less there is no verdict
+	minOverlap      = 0.5  // of a parallel step: with less the verdict is unknown
 	fewNodes        = 6    // fewer nodes than this make a wide, fragile interval
 	goodOverlap     = 0.9  // share of the time in which all nodes were active
 	wideInterval    = 10.0 // CDI points either side that "none" leaves open

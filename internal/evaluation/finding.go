@@ -45,8 +45,8 @@ type Spread struct {
 	SD   *float64 `json:"sd"`
 }
 
-// Interval is a 95 % confidence interval; nil bounds do not occur: where there
-// is none, the pointer to the interval is nil.
+// Interval is a 95 % confidence interval. Both bounds always exist; without an
+// interval the pointer to it is nil.
 type Interval [2]float64
 
 // Contains reports whether x lies in the closed interval.
@@ -136,7 +136,7 @@ func (f Finding) Answered() bool {
 	return f.CDI != nil && f.CI != nil && f.Verdict != Unknown
 }
 
-// Ends are the bounds, nil where there is no interval.
+// Ends are the bounds, nil if there is no interval.
 func (i *Interval) Ends() (lo, hi *float64) {
 	if i == nil {
 		return nil, nil

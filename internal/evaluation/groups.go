@@ -43,8 +43,8 @@ func (s *sweep) groupLimits(out *Scaling, fleet curveOfGrowth, opt Options) {
 	}
 }
 
-// groupLimit infers the limit of one group by the same rules as the fleet's. A
-// group of which nothing can be said is not worth a warning.
+// groupLimit infers the limit of one group by the same rules as the fleet's. It
+// does not warn of a group about which it can infer nothing.
 func (s *sweep) groupLimit(name string, c curveOfGrowth, opt Options) *SharedLimit {
 	if !c.Capped {
 		return nil
@@ -60,8 +60,8 @@ func (s *sweep) groupLimit(name string, c curveOfGrowth, opt Options) *SharedLim
 	return l
 }
 
-// groupNames lists the groups of which at least two subjects were active at
-// once; one subject shares nothing.
+// groupNames lists the groups with at least two subjects active at once; one
+// subject shares nothing.
 func (s *sweep) groupNames() []string {
 	most := make(map[string]int)
 	for _, o := range s.observations {

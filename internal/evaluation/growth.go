@@ -72,7 +72,7 @@ type SharedLimit struct {
 // What a limit needs to be called one.
 const (
 	leastSizes = 3    // sizes for a curve
-	levelShare = 0.02 // of the limit: a change of the sum this small is none
+	levelShare = 0.02 // of the limit: a smaller change of the sum does not count
 )
 
 // scaling computes one metric.
@@ -194,7 +194,7 @@ func (s *sweep) capInterval(c curveOfGrowth, opt Options) *Interval {
 }
 
 // limit names a shared limit if two sizes past the knee have the same total;
-// else it notes why there is none.
+// otherwise it notes the reason.
 func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *SharedLimit {
 	if !c.Capped {
 		return nil
@@ -215,8 +215,8 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 
 // levels tests whether the totals past the knee stay on one level. They do if a
 // line through them changes by less than 2 % or not significantly, and surely
-// rises by less than half of what a node adds below the knee: so much scatter
-// that it could hide further growth is no evidence of a limit.
+// rises by less than half of what a node adds below the knee: scatter that could
+// hide further growth is not evidence of a limit.
 func (s *sweep) levels(c curveOfGrowth) bool {
 	l, err := stats.LevelOff(c.Growth, c.sizes, c.totals, level, s.resolution.parallel*c.Cap)
 	if err != nil {

@@ -27,7 +27,7 @@ var forms = []tabular.Form{
 
 const formsAllowed = "the first line must name the columns: node,phase,value or node,serial,parallel or nodes,serial_mean,parallel_mean; and any of workload, metric, unit, better and (with node) trial"
 
-// Import returns a finding for each workload and metric of somebody's own
+// Import returns a finding for each workload and metric of the user's own
 // numbers, in the order of the file. name is the file's name, for messages and
 // for the workload where the file names none.
 //

@@ -173,7 +173,7 @@ func FuzzImport(f *testing.F) {
 		fs, err := imported(strings.NewReader(text), "f.csv")
 		if err != nil {
 			if !errors.Is(err, model.ErrUsage) || !strings.HasPrefix(err.Error(), "f.csv:") {
-				t.Errorf("error %q is no ErrUsage that names the file", err)
+				t.Errorf("error %q, want ErrUsage that names the file", err)
 			}
 			return
 		}

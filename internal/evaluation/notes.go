@@ -17,7 +17,7 @@ import (
 // leaves no verdict but "unknown".
 type notes struct{ doubts, warnings []string }
 
-// doubt adds a reason why there is no verdict.
+// doubt adds a reason why the verdict is unknown.
 func (n *notes) doubt(format string, args ...any) {
 	n.doubts = append(n.doubts, "verdict unknown: "+fmt.Sprintf(format, args...))
 }

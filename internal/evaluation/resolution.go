@@ -33,7 +33,7 @@ func (r resolution) floor(iv Interval, cdi float64) (wider Interval, half float6
 // precision is what one reading tells about the instrument.
 type precision struct {
 	noise float64 // variance of one reading of the counter / work², may be negative by chance
-	grain float64 // largest number of which all increments are multiples; 0: none
+	grain float64 // greatest common divisor of all increments; 0: none
 	work  float64 // in the unit of the counter
 	clock float64 // error of the clock / time between first and last point
 	// Of a value that was reported: itself, and its decimals.
@@ -74,9 +74,9 @@ func (c *curve) readingNoise(first, last int) float64 {
 	return -sum / float64(last-first-1)
 }
 
-// grain is the largest whole number of which all increments are multiples, the
-// size of an object where work is counted by whole objects; 0 if the counter
-// does not count whole numbers.
+// grain is the greatest common divisor of all increments: the size of an object
+// where work is counted by whole objects; 0 if the counter does not count whole
+// numbers.
 func (c *curve) grain(first, last int) float64 {
 	const exact = 1 << 53 // beyond it a float64 does not hold every integer
 	var g float64
@@ -199,7 +199,7 @@ func commonOf(steps []stepReadings) common {
 		_, active := timesOf(s.readings, true)
 		batches := s.batches(active.Common())
 		if batches == nil {
-			return common{} // a trial of which nothing is known spoils the mean
+			return common{} // one unknown trial makes the mean unknown
 		}
 		trials++
 		out.variance += commonVariance(batches)
@@ -267,7 +267,7 @@ func (c *curve) at(t time.Time) float64 {
 }
 
 // commonVariance is the variance of the mean of the total that is common to the
-// rows, relative to the square of the total; 0 when there is none.
+// rows, relative to the square of the total; 0 if they have none.
 func commonVariance(batches [][]float64) float64 {
 	n := len(batches[0])
 	total := make([]float64, n)

@@ -78,7 +78,7 @@ func TestSweepIsNotCDI(t *testing.T) {
 	if diff := cmp.Diff(one(t, without, quick), one(t, with.Data, quick)); diff != "" {
 		t.Errorf("CDI without and with smaller sizes (-want +got):\n%s", diff)
 	}
-	// If the largest never came to an end there is no CDI(6), though there are 4.
+	// Without a valid step of 6 there is no CDI(6), although size 4 was measured.
 	for i := range with.Data.Steps {
 		if len(with.Data.Steps[i].Tasks) == 6 {
 			with.Data.Steps[i].State = model.StepInvalid
@@ -199,7 +199,7 @@ func TestGroupLimits(t *testing.T) {
 	even := sweepCase{Fleet: 8, Trials: 3, Sizes: []int{2, 4, 6}, Noise: .01, Groups: 2, Total: fleetCap(300)}
 	s = scaled(t, even.Run(rng()).Data)
 	if s.Limit == nil || !strings.Contains(strings.Join(s.Warnings, "\n"), "in equal parts") {
-		t.Errorf("even groups: limit %v, warnings %q, want a limit and the doubt whose it is", s.Limit, s.Warnings)
+		t.Errorf("even groups: limit %v, warnings %q, want a limit and a doubt about who has it", s.Limit, s.Warnings)
 	}
 }
 

@@ -112,8 +112,8 @@ func constant(start, rate float64) polyline {
 	return polyline{[]float64{start, start + seconds}, []float64{0, rate * seconds}}
 }
 
-// noisyRun measures nodes whose speeds have this spread (SD of the logarithm),
-// of which each keeps the share kept of its capacity in the parallel phase,
+// noisyRun measures nodes with this spread of their speeds (SD of the
+// logarithm). Each keeps the share kept of its capacity in the parallel phase,
 // with this relative noise in every task.
 func noisyRun(rng *rand.Rand, nodes, trials int, spread, kept, noise float64) model.RunData {
 	b := newBuilder(nodes)

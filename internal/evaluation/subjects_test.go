@@ -26,8 +26,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestServingTasks: the end that serves is neither missing nor late, but it is
-// a node whose facts matter.
+// TestServingTasks: the end that serves is neither missing nor late, but the
+// facts of its node matter.
 func TestServingTasks(t *testing.T) {
 	b := pairsRun(rand.New(rand.NewPCG(1, 3)), 6, 2, .5, .001, true)
 	b.Data.Nodes[1].Facts.CPUModel = "Model Y"
@@ -41,7 +41,7 @@ func TestServingTasks(t *testing.T) {
 	wantWarning(t, f, "unequal CPUs: 11 × Model X (2 cores), 1 × Model Y (2 cores)")
 }
 
-// TestHalfAPair: a pair of which one end gave no value is missing.
+// TestHalfAPair: a pair with a value from only one end is missing.
 func TestHalfAPair(t *testing.T) {
 	b := pairsRun(rand.New(rand.NewPCG(1, 4)), 4, 1, .5, .001, false)
 	last(b).Samples = last(b).Samples[1:]

@@ -35,9 +35,9 @@ type share struct {
 	total float64
 }
 
-// sweepOf reads and scores all steps of all sizes in one and the same way. A
-// step in which some subject was not measured, or too little of which was
-// simultaneous, is left out with a warning.
+// sweepOf reads and scores all steps of all sizes in the same way. It leaves out,
+// with a warning, a step in which a subject was not measured or the subjects
+// overlapped too little.
 func (p part) sweepOf(like metric) *sweep {
 	s := &sweep{like: like, of: p.steps[0].Of(), groups: p.groups()}
 	steps := p.read(like, &s.notes)
@@ -63,8 +63,8 @@ func (s *sweep) incomplete(sr stepReadings) bool {
 	return true
 }
 
-// scattered reports, and notes, a parallel step whose subjects were not active
-// together.
+// scattered reports, and notes, that the subjects of a parallel step were not
+// active together.
 func (s *sweep) scattered(sr stepReadings) bool {
 	if sr.step.Phase != model.Parallel {
 		return false
@@ -143,8 +143,8 @@ func (o *observation) perSubject() {
 	}
 }
 
-// groups tells the group (label "group") of every subject whose nodes are all
-// in one.
+// groups maps every subject to its group (label "group"), if all its nodes are
+// in the same one.
 func (p part) groups() map[model.NodeID]string {
 	label := make(map[model.NodeID]string, len(p.run.Nodes()))
 	for _, n := range p.run.Nodes() {

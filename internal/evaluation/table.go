@@ -11,7 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// Table collects somebody's own numbers of one workload and metric. It keeps
+// Table collects the user's own numbers of one workload and metric. It keeps
 // about 20 bytes a value and the name of each node once.
 type Table struct {
 	Workload, Metric, Unit string
@@ -77,8 +77,8 @@ func (t *Table) Add(node string, phase model.Phase, trial int, value float64, li
 	return 0
 }
 
-// Publish sets the means of a published table in place of values of nodes. It
-// reports false if there are some already.
+// Publish sets the means of a published table instead of values of nodes. It
+// reports false if they are set already.
 func (t *Table) Publish(nodes int, serial, parallel float64) bool {
 	if t.published != nil {
 		return false
@@ -197,7 +197,7 @@ func (p tablePhase) replicates(rank []int32, reciprocal bool) []replicate {
 	return out
 }
 
-// reportedUncertainty is that of values which somebody printed: each is known
+// reportedUncertainty is the relative error of printed values: each is known
 // to its last digit.
 func reportedUncertainty(values []float64, last float64) float64 {
 	var rounding float64

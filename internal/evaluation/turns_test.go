@@ -91,8 +91,8 @@ func TestTestsInTurn(t *testing.T) {
 	}
 }
 
-// TestCounterBreaksOff: a counter that ends long before those of the other
-// nodes shortens the time that all are known to work, and there is no verdict.
+// TestCounterBreaksOff: a counter that ends long before those of the other nodes
+// shortens the time in which all are known to work; the verdict is unknown.
 func TestCounterBreaksOff(t *testing.T) {
 	b := newBuilder(2)
 	b.Step(model.Serial, 1, result(b, 0, constant(0, 100), 1, 0))

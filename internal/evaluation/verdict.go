@@ -60,7 +60,7 @@ func (c *comparison) repetitions(f *Finding) {
 }
 
 // cdiTrials compares each parallel repetition with the serial one of the same
-// trial, or with the mean of all when there is none.
+// trial, or with the mean of all if that trial has none.
 func (c *comparison) cdiTrials(pairs []NodePair) []float64 {
 	var out []float64
 	for _, rep := range c.parallel {

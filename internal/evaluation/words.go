@@ -14,7 +14,7 @@ import (
 func (f Finding) Count() string { return num.Count(f.Nodes, string(f.Of)) }
 
 // Worth says how many nodes, or pairs, without degradation would do the same
-// work: n·(1 − CDI/100); num.Missing where there is no CDI.
+// work: n·(1 − CDI/100); num.Missing if there is no CDI.
 func (f Finding) Worth() string {
 	if f.CDI == nil {
 		return num.Missing
@@ -31,7 +31,7 @@ func (f Finding) Worth() string {
 }
 
 // Work says what all do together: "4 nodes do the work of 1.5 nodes"; empty
-// where there is no CDI.
+// if there is no CDI.
 func (f Finding) Work() string {
 	if f.CDI == nil {
 		return ""
@@ -41,7 +41,7 @@ func (f Finding) Work() string {
 
 // Shown is the interval of the index as people see it: a loss is at most
 // everything, so that its ends are at most 100 %. Files and programs get it as
-// it was computed. Nil where there is none.
+// it was computed. Nil if there is no interval.
 func (f Finding) Shown() *Interval {
 	if f.CI == nil {
 		return nil
@@ -52,7 +52,7 @@ func (f Finding) Shown() *Interval {
 // CDIText prints the index: "62.4 %".
 func (f Finding) CDIText() string { return num.Optional(f.CDI, num.Percent) }
 
-// IntervalText prints the interval of the index: "[60.1, 64.8]"; empty where
+// IntervalText prints the interval of the index: "[60.1, 64.8]"; empty if
 // there is none.
 func (f Finding) IntervalText() string {
 	if i := f.Shown(); i != nil {
@@ -61,9 +61,9 @@ func (f Finding) IntervalText() string {
 	return ""
 }
 
-// wideNone is the loss, in percent, from which on "none" is no answer to rest
-// on: an interval that reaches this far says that the measurement was not sharp
-// enough to see such a loss.
+// wideNone is the loss, in percent, from which on the verdict "none" is not
+// reliable: with an interval that reaches this far the measurement was not
+// precise enough to see such a loss.
 const wideNone = 5
 
 // Coarse reports whether a verdict "none" leaves a loss possible that is worth

@@ -148,8 +148,8 @@ func (e *Experiment) atOnce(v lab.Volume, n int) int {
 	return n
 }
 
-// takingPart are the nodes of a lab that a workload runs on; none when its
-// labels fit no node, which whoever plans the run notes.
+// takingPart are the nodes of a lab that a workload runs on; none if its
+// labels fit no node, which the planner reports.
 func takingPart(w *Workload, spec *lab.Spec) []lab.Host {
 	return slices.DeleteFunc(spec.Hosts(nil), func(h lab.Host) bool {
 		labels := map[string]string{model.LabelFleet: model.FleetLab}

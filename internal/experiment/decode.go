@@ -88,7 +88,7 @@ func (d *decoder) reportAt(at pos, path []string, problem, allowed string) {
 }
 
 // decode fills dst, a settable value, from v. It reports whether all of v
-// suits; otherwise dst keeps what it had, groups of keys apart, whose good keys
+// fits. If not, dst keeps its old value; only in groups of keys the valid keys
 // are filled in.
 func (d *decoder) decode(v *value, path []string, dst reflect.Value, s shape) bool {
 	if _, problem, _ := scalar((*yaml.Node)(v)); problem != "" && v.isScalar() {

@@ -103,7 +103,7 @@ type Local struct {
 	Nodes int `json:"nodes" jsonschema:"required,minimum=1,maximum=256" jsonschema_description:"How many agent processes to start."`
 }
 
-// Agents is a fleet of agents that somebody started.
+// Agents is a fleet of agents that the user started.
 type Agents struct {
 	Labels map[string]string `json:"labels,omitempty" jsonschema_description:"Labels that an agent must have. Without labels: every agent."`
 	// Count 0 means all that match.

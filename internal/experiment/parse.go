@@ -276,8 +276,8 @@ func (r *reader) checkWorkload(w *Workload, e *Experiment, v *value, path []stri
 	}
 }
 
-// reportErrors notes what somebody who knows says against a value: a workload
-// against its parameters, a lab against its specification.
+// reportErrors notes the errors of a value that another package checked: a
+// workload its parameters, a lab its specification.
 func (r *reader) reportErrors(path []string, err error) {
 	for _, one := range model.Single(err) {
 		if p, ok := errors.AsType[*model.InputError](one); ok {

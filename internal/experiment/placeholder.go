@@ -12,15 +12,15 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// standIn is what parameters are checked with in place of a service's address,
-// which is only known when the lab is up: an address such as a lab gives.
+// standIn replaces a service's address in checks of parameters, because the
+// address is only known when the lab is up. A lab gives such addresses.
 const standIn = "10.213.0.1"
 
 // placeholderRE finds ${service.NAME}, also one that is not closed.
 var placeholderRE = regexp.MustCompile(`\$\{service\.([A-Za-z0-9_-]*)(\}?)`)
 
-// withStandIns returns a copy of a value with an address in place of each
-// ${service.NAME}. It notes names that no service has.
+// withStandIns returns a copy of a value with an address instead of each
+// ${service.NAME}. It reports names that no service has.
 func (r *reader) withStandIns(v *value, path []string) *value {
 	known := slices.Compact(slices.Sorted(slices.Values(r.serviceNames())))
 	var fill func(v *value, path []string) *value

@@ -117,7 +117,7 @@ func (f *yamlFile) notGroup(n *yaml.Node, path []string, at pos) {
 }
 
 // entry finds a list entry by its name, its kind, or its number from 0. It
-// notes an error and returns -1 when there is none, or more than one.
+// notes an error and returns -1 if there is none, or more than one.
 func (f *yamlFile) entry(n *yaml.Node, token string, path []string, at pos) int {
 	found, names := -1, []string{}
 	for i, c := range n.Content {

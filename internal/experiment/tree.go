@@ -37,7 +37,7 @@ func (v *value) items() []*value {
 	return items
 }
 
-// key returns the key of this name of an object; nil if there is none.
+// key returns the key with this name of an object; nil if there is none.
 func (v *value) key(name string) *value {
 	if i := keyIndex(v, name); i >= 0 {
 		return (*value)(v.Content[i])

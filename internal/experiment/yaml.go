@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// Limits on hostile files. An experiment somebody wrote stays far below them.
+// Limits on hostile files. Experiments of users stay far below them.
 const (
 	maxSource = 1 << 20 // bytes of a file
 	maxDepth  = 50      // nesting of objects and arrays
@@ -169,8 +169,8 @@ func (f *yamlFile) merge(n *yaml.Node) {
 	n.Content = f.mergeInto(own, sources)
 }
 
-// mergeInto appends to the key-value pairs in own those of the sources whose
-// keys are not there yet.
+// mergeInto appends to own the key-value pairs of the sources, unless own has
+// the key already.
 func (f *yamlFile) mergeInto(own, sources []*yaml.Node) []*yaml.Node {
 	have := map[string]bool{}
 	for i := 0; i < len(own); i += 2 {

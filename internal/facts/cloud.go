@@ -269,7 +269,7 @@ func askOpenStack(ctx context.Context, c client) (model.CloudInfo, error) {
 	if err := c.getJSON(ctx, &doc, "/openstack/latest/meta_data.json"); err != nil {
 		return model.CloudInfo{}, err
 	}
-	// Some installations switch the EC2-like tree off; then there is no type.
+	// Some installations switch the EC2-like tree off; then the type is empty.
 	kind, _ := c.get(ctx, "/latest/meta-data/instance-type")
 	return newInfo(kind, doc.AvailabilityZone, doc.UUID)
 }

@@ -17,7 +17,7 @@ import (
 
 // Options says where to look. The zero value looks at this machine.
 type Options struct {
-	// Root is the file system whose proc, sys and etc are read; nil is "/".
+	// Root is the file system with proc, sys and etc to read; nil is "/".
 	Root fs.FS
 	// Hostname is the host's name; empty asks the system.
 	Hostname string
@@ -105,7 +105,7 @@ func (t tree) exists(name string) bool {
 }
 
 // osName is the distribution's full name, e.g. "Debian GNU/Linux 12
-// (bookworm)", or the system's where there is none ("darwin").
+// (bookworm)", or the system's if there is none ("darwin").
 func osName(root tree) string {
 	for _, file := range []string{"etc/os-release", "usr/lib/os-release"} {
 		for line := range strings.SplitSeq(root.text(file), "\n") {

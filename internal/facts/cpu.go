@@ -116,9 +116,9 @@ func parseCPUList(text string) map[int]bool {
 }
 
 // limits returns what the control groups of this process allow: cores (a
-// fraction of time, so not whole) and bytes of memory; 0 where there is no
-// limit. Versions 1 and 2 may be mounted together; every group up to the root
-// limits its members, so the least counts.
+// fraction of time, so not whole) and bytes of memory; 0 means no limit.
+// Versions 1 and 2 may be mounted together; every group up to the root limits
+// its members, so the lowest limit counts.
 func limits(root tree) (cpu float64, mem int64) {
 	cpu, mem = math.Inf(1), math.MaxInt64
 	paths := procself.Groups(root.text("proc/self/cgroup"))

@@ -60,7 +60,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever a store holds in place of histograms is merged or
+// FuzzDecode: any bytes that a store holds instead of histograms are merged or
 // refused, never fatal.
 func FuzzDecode(f *testing.F) {
 	good := histogram.Encode(of(1e6, 50, 300))

@@ -25,8 +25,8 @@ var (
 	ErrNodeTaken    = errors.New("another agent uses this node id; choose another one with --node")
 )
 
-// keepTokens is how long a token that cannot be used any more is remembered,
-// so that its holder is told why.
+// keepTokens is how long the server remembers a token that cannot be used any
+// more, so that its holder learns why.
 const keepTokens = 7 * 24 * time.Hour
 
 // Grant is one admitted key.
@@ -122,7 +122,7 @@ func (a *Authority) commit(change func()) error {
 }
 
 // TokenKnown reports whether the server made this token, usable or not. Its
-// holder may ask to join, and be told why not.
+// holder may ask to join, and learn why not.
 func (a *Authority) TokenKnown(tokenKey string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -270,7 +270,7 @@ func (a *Authority) Admitted(key string) (Grant, bool) {
 // Revoke forgets the keys of a node, or of a client with this name if no
 // agent has it, and ends their connections. It also closes the join tokens
 // that admitted them, with which they could come back under another key. It
-// fails with model.ErrNotFound if there is none.
+// fails with model.ErrNotFound if there is no such node or client.
 func (a *Authority) Revoke(node model.NodeID) error {
 	a.mu.Lock()
 	keys := a.named(node, RoleAgent)

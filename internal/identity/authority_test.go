@@ -106,7 +106,7 @@ func TestRedeemRefuses(t *testing.T) {
 		{"of another server", foreign, "n", gone, ErrTokenUnknown},
 		{"for another role", forClients, "n", gone, ErrTokenRole},
 		{"node is there", taken, "first", there, ErrNodeTaken},
-		{"nobody knows whether the node is there", taken, "first", nil, ErrNodeTaken},
+		{"presence of the node unknown", taken, "first", nil, ErrNodeTaken},
 	} {
 		err := o.join(t, c.tok, newKey(t, RoleAgent), c.node, c.alive)
 		if !errors.Is(err, c.want) || !errors.Is(err, model.ErrDenied) {
@@ -214,7 +214,7 @@ func TestRevoke(t *testing.T) {
 		t.Errorf("a new key with the same token: %v, want %v", err, ErrTokenUsed)
 	}
 	if err := o.Revoke("n"); !errors.Is(err, model.ErrNotFound) {
-		t.Errorf("revoking nobody: %v, want %v", err, model.ErrNotFound)
+		t.Errorf("revoking an unknown node: %v, want %v", err, model.ErrNotFound)
 	}
 }
 

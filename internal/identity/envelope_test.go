@@ -69,7 +69,7 @@ func TestOpenNoticesEveryChange(t *testing.T) {
 	}
 }
 
-// What the queue server's challenge makes a key sign is no envelope.
+// A signature on the queue server's challenge does not make an envelope.
 func TestSignaturesOfOtherThingsAreNoEnvelopes(t *testing.T) {
 	k := newKey(t, RoleAgent)
 	data := must[[]byte](t)(Seal(k, "p", []byte("x"), testTime))

@@ -61,10 +61,10 @@ func (k *Key) Format(f fmt.State, _ rune) {
 // LogValue implements slog.LogValuer.
 func (k *Key) LogValue() slog.Value { return slog.StringValue(k.public) }
 
-// LoadOrCreate reads the key at path, or makes it if there is none, with mode
+// LoadOrCreate reads the key at path, or makes it if it is missing, with mode
 // 0600 in a directory of mode 0700. It refuses a file that others can read and
 // a directory that others can write to. Two processes that create the same
-// file at the same time end with the same key.
+// file at the same time get the same key.
 func LoadOrCreate(path string, role Role) (*Key, error) {
 	if err := privateDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("key file %s: %w", path, err)
@@ -160,7 +160,7 @@ func decodePublic(s string) (nkeys.PrefixByte, ed25519.PublicKey, error) {
 	return prefix, raw, nil
 }
 
-// load reads a key file; the error wraps os.ErrNotExist if there is none.
+// load reads a key file; the error wraps os.ErrNotExist if it is missing.
 func load(path string, role Role) (*Key, error) {
 	data, err := readPrivate(path)
 	if err != nil {
@@ -173,7 +173,7 @@ func load(path string, role Role) (*Key, error) {
 	return k, nil
 }
 
-// privateDir makes dir with mode 0700 if there is none, and refuses one in
+// privateDir makes dir with mode 0700 if it is missing, and refuses one in
 // which others could replace our files. Others may list it: the files
 // themselves are 0600.
 func privateDir(dir string) error {

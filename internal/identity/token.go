@@ -157,7 +157,7 @@ func RedactURLs(urls []string) []string {
 	return out
 }
 
-// redacted is what is printed in place of a secret.
+// redacted is printed instead of a secret.
 const redacted = "[secret]"
 
 // Secret is text that must not be printed by accident: every verb of fmt, slog

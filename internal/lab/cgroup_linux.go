@@ -271,8 +271,8 @@ func (g groups) makeOne(dir string) error {
 // processor has fetched for itself and not used.
 const period = 100_000
 
-// limit sets how many cores and how much memory a host may use. Swap is none of
-// it: a host that swaps would put its load on the machine's disk.
+// limit sets how many cores and how much memory a host may use. It allows no
+// swap: a host that swaps would put its load on the machine's disk.
 func (g groups) limit(h Host) error {
 	cpu, memory := g.dir(cpuV1, string(h.Name)), g.dir(memoryV1, string(h.Name))
 	quota := strconv.FormatInt(int64(math.Round(h.CPU*period)), 10)
@@ -339,7 +339,7 @@ func throttle(dir, device string, iops int, bytes int64) error {
 	return errors.Join(errs...)
 }
 
-// ioMax is a line of io.max. A limit of 0 is none.
+// ioMax is a line of io.max. 0 means no limit.
 func ioMax(device string, iops int, bytes int64) string {
 	text := func(n int64) string {
 		if n == 0 {

@@ -144,8 +144,8 @@ func TestLooksOnly(t *testing.T) {
 	}
 }
 
-// TestMayNotWrite: a thread that is somebody else for the file system may not
-// do what root may.
+// TestMayNotWrite: a thread with another user for the file system may not do
+// what root may.
 func TestMayNotWrite(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("this test gives its rights away, and has none")

@@ -51,7 +51,7 @@ type Config struct {
 	// ready ends although the lab is up. The error has its exit code and the
 	// last lines of its log. Optional.
 	Ended func(host model.NodeID, err error)
-	// Log is told what is made and removed. Nil: nowhere.
+	// Log records what is made and removed; may be nil.
 	Log *slog.Logger
 }
 

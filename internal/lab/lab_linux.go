@@ -30,8 +30,8 @@ type Lab struct {
 }
 
 // Open returns a lab that another process built and keeps, to start programs
-// in it or to remove it; model.ErrNotFound if there is none. An empty stateDir
-// is DefaultStateDir.
+// in it or to remove it; model.ErrNotFound if it does not exist. An empty
+// stateDir is DefaultStateDir.
 func Open(stateDir, id string) (*Lab, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err

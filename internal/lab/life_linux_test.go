@@ -126,7 +126,7 @@ func TestSweepLeavesWhatIsWanted(t *testing.T) {
 func TestRemoveLeavesWhatIsNotOurs(t *testing.T) {
 	l := up(t, Config{ID: "foreign", Spec: Spec{Nodes: 1}})
 	m := l.Manifest()
-	m.Switch.Inode++ // as if somebody had made another of that name
+	m.Switch.Inode++ // as if another process had made one of that name
 	if err := Remove(t.Context(), m); err == nil || !strings.Contains(err.Error(), "left alone") {
 		t.Errorf("Remove with another's namespace = %v, want it left alone", err)
 	}

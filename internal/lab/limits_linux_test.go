@@ -206,7 +206,7 @@ func limitsOfGroups(t *testing.T, g groups) {
 }
 
 // TestStartV2 starts a process in a group of v2. It needs no controllers, so
-// it is real on a machine whose controllers are in v1 too.
+// it also tests on a machine with its controllers in v1.
 func TestStartV2(t *testing.T) {
 	needLab(t)
 	text, err := os.ReadFile("/proc/self/mountinfo")

@@ -144,13 +144,13 @@ func TestSweepLeavesDirectoriesAlone(t *testing.T) {
 				t.Skip(err)
 			}
 		}, ""},
-		{"whose file is a link", func(t *testing.T, dir, elsewhere string) {
+		{"with a link as its file", func(t *testing.T, dir, elsewhere string) {
 			writeCopy(t, elsewhere, func(m *Manifest) { m.ID, m.Dir = "lab", dir; m.Switch.Name = m.netns("") })
 			if err := os.Symlink(filepath.Join(elsewhere, copyName), filepath.Join(dir, copyName)); err != nil {
 				t.Fatal(err)
 			}
 		}, ""},
-		{"whose file is a pipe", func(t *testing.T, dir, _ string) {
+		{"with a pipe as its file", func(t *testing.T, dir, _ string) {
 			if err := unix.Mkfifo(filepath.Join(dir, copyName), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +201,7 @@ func TestRemoveKnowsAnotherBoot(t *testing.T) {
 	}
 }
 
-// TestLogSaysWhatIsLeft: nobody is told that a lab is removed when it is not.
+// TestLogSaysWhatIsLeft: the log does not report a lab as removed when it is not.
 func TestLogSaysWhatIsLeft(t *testing.T) {
 	state, volumes := t.TempDir(), t.TempDir()
 	dir := filepath.Join(volumes, "stays")
@@ -248,7 +248,7 @@ func TestManifestIsPrivate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Held open by somebody who was quick: he must not see what comes.
+	// Another process has it open: it must not see what comes.
 	stale := m.Path + tempSuffix
 	if err := os.WriteFile(stale, nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -51,13 +51,13 @@ type HostRecord struct {
 	Host
 	Namespace Namespace `json:"namespace"`
 	// Uplink is the rate that the host shares with the others of its group;
-	// zero is no limit.
+	// zero: no limit.
 	Uplink unit.Rate `json:"uplink,omitzero"`
 	// Port is the name of the switch's end of the host's link.
 	Port string `json:"port"`
 	// Groups are the cgroups of its processes, one in each hierarchy. They
-	// depend on the group of the process that built the lab, so whoever
-	// starts a process later finds them here.
+	// depend on the group of the process that built the lab, so other
+	// processes that start programs later find them here.
 	Groups []string `json:"groups"`
 	// Paths of the host's volumes by name: a mount point, a block device, or
 	// a folder.

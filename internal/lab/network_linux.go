@@ -211,7 +211,7 @@ const (
 )
 
 // shape limits what an interface sends to a rate, in bytes of Ethernet frames.
-// The zero rate is none.
+// Rate 0 means no limit.
 func shape(h *netlink.Handle, link netlink.Link, rate unit.Rate) error {
 	if rate == (unit.Rate{}) {
 		return nil

@@ -76,8 +76,8 @@ func (m Manifest) LeftOver() bool {
 }
 
 // Sweep removes the labs of this machine that are left over. It goes on after
-// errors and returns all of them. The directories are those of List; a nil log
-// is none.
+// errors and returns all of them. The directories are those of List; log may be
+// nil.
 func Sweep(ctx context.Context, stateDir, volumeDir string, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

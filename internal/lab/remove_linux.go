@@ -28,9 +28,9 @@ const (
 )
 
 // Remove ends all processes of a lab and removes everything that its manifest
-// lists, as far as it is there and is the lab's own. It goes on after errors
-// and returns all of them; the manifest stays until nothing is left. Removing
-// what is gone already is no error.
+// lists, if it exists and belongs to the lab. It goes on after errors and
+// returns all of them; the manifest stays until nothing is left. What is gone
+// already is not an error.
 func Remove(ctx context.Context, m Manifest) error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("removing lab %s: %w", m.ID, err)
@@ -133,9 +133,9 @@ func readPids(path string) ([]int, error) {
 	return pids, nil
 }
 
-// members lists the processes whose first thread is in a group. With v1 a
+// members lists the processes with their first thread in a group. With v1 a
 // process that starts a program in the group has another of its threads there
-// for that moment, and is listed in cgroup.procs for it.
+// for a moment, and cgroup.procs then lists the process.
 func members(dir string) ([]int, error) {
 	procs, err := readPids(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {

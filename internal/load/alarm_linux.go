@@ -11,7 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// pollAlarm sleeps in ppoll(2), whose time is in nanoseconds, on an eventfd
+// pollAlarm sleeps in ppoll(2), with a timeout in nanoseconds, on an eventfd
 // that others write to. It wakes some 10 µs late on an idle machine.
 type pollAlarm struct {
 	poll    [1]unix.PollFd

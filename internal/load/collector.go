@@ -94,12 +94,12 @@ func (s *Shard) Bytes(now time.Duration, sent, received int) {
 	x.Received += int64(received)
 }
 
-// Flush hands over the seconds that are over: those before oldest, when the
-// oldest operation was due that has not ended (or now, if there is none). One
-// that was due, and not announced because a loop is late or has no free
-// connection, has not ended. A loop calls it at least once a second, and with
-// the plan's last nanosecond before it calls Close: then there is a record of
-// each second, also where nothing was due.
+// Flush hands over the seconds that are complete: those before oldest, the due
+// time of the oldest operation that has not ended (or now, if all have ended).
+// An operation that was due, but not announced because a loop is late or has no
+// free connection, has not ended. A loop calls Flush at least once a second, and
+// with the plan's last nanosecond before it calls Close: then each second has a
+// record, also where nothing was due.
 func (s *Shard) Flush(oldest time.Duration) {
 	s.second(oldest)
 	if over := int(oldest/time.Second) - s.first; over > 0 {

@@ -109,7 +109,7 @@ func TestSecondsWithoutOperations(t *testing.T) {
 	}
 }
 
-// TestShardsThatCloseEarly hold nobody up, and lose nothing.
+// TestShardsThatCloseEarly: they delay no other shard, and lose nothing.
 func TestShardsThatCloseEarly(t *testing.T) {
 	var got collected
 	c := load.NewCollector(3, 1, got.each)

@@ -85,7 +85,7 @@ func (r *Redacted) Error() string { return r.Text }
 // Unwrap returns the error itself.
 func (r *Redacted) Unwrap() error { return r.Err }
 
-// Counts is what became of the operations that were due in some time.
+// Counts are the outcomes of the operations that were due in some time.
 //
 //	Due = OK + sum(Errors) + Dropped + Unfinished
 type Counts struct {
@@ -120,7 +120,7 @@ func (c Counts) Failed() int64 {
 // Settled is how many of those that were due have an end.
 func (c Counts) Settled() int64 { return c.OK + c.Failed() + c.Dropped + c.Unfinished }
 
-// Add adds what became of others.
+// Add adds the outcomes of other operations.
 func (c *Counts) Add(o Counts) {
 	c.Due += o.Due
 	c.OK += o.OK

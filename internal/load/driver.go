@@ -1,4 +1,4 @@
-// Package load offers load to a server and records what became of it.
+// Package load offers load to a server and records the outcome.
 //
 // The way of an operation:
 //
@@ -8,9 +8,9 @@
 //     computes the times, one generator's or loop's share of them.
 //  2. A [Driver] sends what is due over connections that stay open from run to
 //     run: package load/http1 with an event loop per core, or a [Pool] of
-//     clients, each of which does one operation at a time.
-//  3. What became of each operation is counted in a [Shard], one a loop, in
-//     the second in which the operation was due.
+//     clients that do one operation at a time each.
+//  3. A [Shard], one for each loop, counts the outcome of each operation in the
+//     second in which it was due.
 //  4. A [Collector] merges the shards' seconds and hands them on in order.
 //
 // Latency counts from the moment at which an operation was due, not from when
@@ -128,9 +128,9 @@ type Client interface {
 	Close() error
 }
 
-// Perishable is a [Client] whose connection may end without an error, as when
-// a server closes it after a whole answer, or while nothing is asked. It is
-// asked before each operation, and replaced when it is not alive.
+// Perishable is a [Client] whose connection may end without an error: a server
+// closes it after a whole answer, or while it is idle. The pool calls Alive
+// before each operation, and replaces the client if it is not alive.
 type Perishable interface{ Alive() bool }
 
 // ProcessorTime is how long this process has computed since it began, on all

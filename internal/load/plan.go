@@ -58,7 +58,7 @@ type Closed struct {
 	// Duration is how long they send; 0: until they have sent Count.
 	Duration time.Duration
 	// Count, for a [Pool], ends the run after so many operations of all users
-	// together; 0: there is no such end.
+	// together; 0: no limit.
 	Count int64
 }
 
@@ -177,7 +177,7 @@ func NewSchedule(p Plan, share Share) *Schedule {
 }
 
 // Next returns when the next operation is due, from the start of the plan, to
-// the nearest nanosecond; ok is false when there is none left. Times do not go
+// the nearest nanosecond; ok is false when none is left. Times do not go
 // back, and are before the plan's end.
 func (s *Schedule) Next() (due time.Duration, ok bool) {
 	for s.stage < len(s.stages) {
@@ -209,7 +209,7 @@ func (s Stage) after(n float64) float64 {
 // Source says when the operations of one loop are due.
 type Source interface {
 	// Peek returns when the next operation is due, from the start of the run.
-	// ok is false when there is none: for ever, or, in a closed loop, until
+	// ok is false if none is: for ever, or, in a closed loop, until
 	// an answer comes.
 	Peek() (due time.Duration, ok bool)
 	// Take takes it.

@@ -47,10 +47,10 @@ type PoolConfig struct {
 // by then. What waited for longer than the timeout is dropped.
 //
 // When a client cannot be opened, the next try comes after a pause, which
-// grows to a tenth of a second while tries fail. As long as there is no other
-// client either, operations of an open loop that are due in the pause fail as
-// ErrConnect at once, for that is what they would have met. Users of a closed
-// loop wait for the next try: they would fail in a circle otherwise.
+// grows to a tenth of a second while tries fail. As long as the pool has no
+// other client, operations of an open loop that are due in the pause fail as
+// ErrConnect at once, as they would have without the pause. Users of a closed
+// loop wait for the next try; otherwise they would fail in a tight loop.
 //
 // A client that has not returned from an operation half a second after its
 // context was done is abandoned: the operation counts as ErrTimeout, or at the end of
@@ -156,9 +156,8 @@ func (s *slots) put(i int) { s.used = append(s.used, i) }
 // run all of them wait, and a target near its limit works that off for many
 // seconds.
 //
-// After the first that cannot be opened no others are tried: the target may
-// allow fewer, and the run shows what comes of that. It is an error if there
-// is none at all then.
+// After the first failure it tries no others: the target may allow fewer, and
+// the run shows the effect. It is an error if no client is open then.
 func (p *Pool) Open(ctx context.Context, n int) error {
 	if !p.running.TryLock() {
 		return fmt.Errorf("%w: the pool is running a plan; open clients before that", model.ErrUsage)
@@ -197,8 +196,8 @@ func (p *Pool) Open(ctx context.Context, n int) error {
 	return context.Cause(ctx)
 }
 
-// pause keeps a pool from trying to open clients again and again while it
-// cannot. The zero value is no pause.
+// pause limits how often a pool tries to open clients while the tries fail.
+// The zero value: no pause.
 type pause struct {
 	until, length time.Duration
 }

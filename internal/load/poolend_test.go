@@ -54,9 +54,8 @@ func TestPoolStopsBeforeItsStart(t *testing.T) {
 	})
 }
 
-// TestPoolAbandonsTheDeaf: a client that takes no notice of its context keeps
-// nobody from stopping, and is closed when it returns. Until then it is one of
-// those allowed.
+// TestPoolAbandonsTheDeaf: a client that ignores its context does not prevent a
+// stop, and is closed when it returns. Until then it is one of those allowed.
 func TestPoolAbandonsTheDeaf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan bool)
@@ -71,7 +70,7 @@ func TestPoolAbandonsTheDeaf(t *testing.T) {
 		x = run(t.Context(), p, Run{Plan: constantRate(10, time.Second)})
 		x.check(t, 0)
 		if x.total.Dropped != 10 || x.Opened != 0 {
-			t.Errorf("%+v, %d opened; want all dropped while nobody is free", x.total, x.Opened)
+			t.Errorf("%+v, %d opened; want all dropped while no client is free", x.total, x.Opened)
 		}
 		close(answer)
 		synctest.Wait()

@@ -10,7 +10,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// fake is a target whose clients do what a test says.
+// fake is a target with clients that do what a test says.
 type fake struct {
 	mix  []Weight                               // nil: one kind
 	dial func(ctx context.Context, i int) error // nil: succeeds
@@ -138,8 +138,8 @@ func (x *result) add(s Second) {
 	}
 }
 
-// check fails a test whose operations do not add up. unopened says how many
-// failed for the lack of a client.
+// check fails a test if its operations do not add up. unopened is how many
+// failed because no client could be opened.
 func (x *result) check(t *testing.T, unopened int64) {
 	t.Helper()
 	for i, c := range x.seconds {

@@ -35,8 +35,8 @@ type poolRun struct {
 
 	// These are the dispatcher's own.
 	handed bool // to a goroutine that did not run yet
-	// slept is how long it rested while the plan lasted: as long as it wanted
-	// to; what came on top is no rest.
+	// slept is how long it slept during the plan: as long as it wanted to; a
+	// late wake-up does not count.
 	slept time.Duration
 	cpu   time.Duration // of the process before the start
 	ended bool          // the plan, and its processor time is known
@@ -206,7 +206,7 @@ func (x *poolRun) refuse(due, now time.Duration) bool {
 	return true
 }
 
-// take announces the next operation, and says of which kind it is.
+// take announces the next operation, and returns its kind.
 func (x *poolRun) take(due time.Duration) (op int) {
 	op = x.mix.Next()
 	x.shard.Due(op, due)
@@ -287,8 +287,8 @@ func (x *poolRun) housekeep(now time.Duration) {
 	x.tick = now.Truncate(time.Second) + time.Second
 }
 
-// abandon ends the operation of a client that does not heed its context: its
-// second could not be handed over otherwise.
+// abandon ends the operation of a client that ignores its context: otherwise its
+// second could not be handed over.
 func (x *poolRun) abandon(w *worker, now time.Duration) {
 	x.retire(w)
 	w.abandoned, w.lost = true, true

@@ -17,7 +17,7 @@ const (
 // worker has one client at a time, and does one operation at a time with it.
 type worker struct {
 	index  int
-	client Client // nil if there is none; its goroutine's own during a run
+	client Client // may be nil; owned by its goroutine during a run
 
 	// The pool's lock guards these.
 	wake      chan bool // true: there is an operation; false: the run is over; nil: it has no goroutine
@@ -65,7 +65,7 @@ var (
 	errAbandoned = errors.New("the client did not return within its time")
 )
 
-// serve does operations until there is none for this worker in this run.
+// serve does operations until none is left for this worker in this run.
 func (w *worker) serve(x *poolRun, wake <-chan bool) {
 	// A context of its own, for those of all operations would queue for the
 	// lock of the run's.
@@ -110,8 +110,8 @@ func (w *worker) do(ctx context.Context, x *poolRun) outcome {
 	return o
 }
 
-// connect opens a client where there is none that lives. That may take as long
-// as an operation.
+// connect opens a client unless one is alive. That may take as long as an
+// operation.
 func (w *worker) connect(ctx context.Context, x *poolRun) error {
 	if p, ok := w.client.(Perishable); ok && !p.Alive() {
 		w.hangUp()
@@ -131,7 +131,7 @@ func (w *worker) connect(ctx context.Context, x *poolRun) error {
 	return nil
 }
 
-// hangUp closes the client. What it says to that is no operation's result.
+// hangUp closes the client. An error of that is not an operation's result.
 func (w *worker) hangUp() {
 	if w.client != nil {
 		_ = w.client.Close()
@@ -139,8 +139,8 @@ func (w *worker) hangUp() {
 	}
 }
 
-// opened says that the worker has a client from now on. The time that this
-// took is no fault of the generator's.
+// opened notes that the worker has a client from now on. The time that this
+// took does not count as the generator's delay.
 func (x *poolRun) opened(w *worker, begin time.Duration) {
 	x.pool.mu.Lock()
 	defer x.pool.mu.Unlock()

@@ -146,7 +146,7 @@ func TestArrivalsAreInOrder(t *testing.T) {
 	}
 }
 
-// seconds is how long the Poisson processes are whose counts are looked at.
+// seconds is the length of the Poisson processes in the tests of counts.
 const seconds = 4000
 
 // perSecond counts the arrivals of each second.

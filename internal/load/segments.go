@@ -49,8 +49,8 @@ func CountSegments() (s Segments, ok bool) {
 	return Segments{In: in, OutOfOrder: outOfOrder}, known && knownToo
 }
 
-// counter finds a value in a table of the kernel's: a line with the names and,
-// after it, one with the values, both of which begin with the table's name.
+// counter finds a value in a table of the kernel: a line with the names, then
+// one with the values; both begin with the table's name.
 func counter(table []byte, of, name string) (value int64, ok bool) {
 	var names [][]byte
 	for line := range bytes.Lines(table) {

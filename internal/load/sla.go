@@ -212,7 +212,7 @@ func (t Term) Miss(w Window) string {
 }
 
 // Nearest is the term on latencies that a window came nearest to breaking, or
-// broke by most, relative to what it allows; zero if there is none.
+// broke by most, relative to what it allows; zero if no term is on latencies.
 func (s SLA) Nearest(w Window) (term Term) {
 	worst := -1.0
 	for t := range s.Latencies() {
@@ -227,7 +227,7 @@ func (s SLA) Nearest(w Window) (term Term) {
 	return term
 }
 
-// mostly is what became of most operations that did not end well.
+// mostly is the most frequent outcome of operations that did not end well.
 func mostly(c Counts) string {
 	name, most := "not finished", c.Unfinished
 	if c.Dropped > most {

@@ -94,7 +94,7 @@ func TestUsersAreDivided(t *testing.T) {
 	}
 }
 
-// first is how many users a share has: those who send when nobody has an answer.
+// first is how many users a share has: those who send before the first answer.
 func first(p load.Plan, share load.Share) (n int) {
 	s := load.NewSource(p, share)
 	for _, ok := s.Peek(); ok; _, ok = s.Peek() {
@@ -104,7 +104,7 @@ func first(p load.Plan, share load.Share) (n int) {
 	return n
 }
 
-// TestUsersComeInOrder: whoever has thought for long enough comes first.
+// TestUsersComeInOrder: users come in the order in which their think time ends.
 func TestUsersComeInOrder(t *testing.T) {
 	s := load.NewSource(closed(500, time.Second, time.Hour), load.All)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -120,7 +120,7 @@ func TestUsersComeInOrder(t *testing.T) {
 	}
 }
 
-// TestClosedLoopEnds: nobody comes after the end, and whoever waits then does
+// TestClosedLoopEnds: no user comes after the end, and users who wait then do
 // not come again.
 func TestClosedLoopEnds(t *testing.T) {
 	s := load.NewSource(closed(1, 0, time.Second), load.All)

@@ -38,9 +38,8 @@ type Summary struct {
 type Handshake struct {
 	At   time.Duration // since the start of the run
 	Took time.Duration
-	// Lost: a SYN or its answer did not arrive, so that Took is no round trip:
-	// it is how long it took with what was sent again, or until it was given
-	// up.
+	// Lost: a SYN or its answer did not arrive. Then Took is not a round trip
+	// but the time with retransmissions, or until the connection was given up.
 	Lost bool
 }
 
@@ -304,7 +303,7 @@ func (s *Summary) takeSecond(x model.Histogram) {
 	}
 }
 
-// place is where a histogram belongs; nil if it is none of ours.
+// place is where a histogram belongs; nil if it belongs nowhere here.
 func (s *Summary) place(x model.Histogram) **hdr.Histogram {
 	if x.Metric == HistogramLag {
 		return &s.Lag

@@ -29,7 +29,7 @@ type Window struct {
 	Replies int64
 	// Latencies are of the operations that ended well, from when they were
 	// due; Services from when they were sent; Lags are the generators' own
-	// delays. In ns; nil where there is none.
+	// delays. In ns; nil without values.
 	Latencies, Services, Lags *hdr.Histogram
 	Seconds                   Seconds
 	// RTT are round-trip times of TCP handshakes made meanwhile, in seconds;
@@ -172,7 +172,7 @@ func processorShare(samples []model.Sample) float64 {
 	for _, s := range samples {
 		value[s.Metric] = s.Value
 	}
-	// Watching is no work, but leaves the others fewer processors.
+	// Watching is not work, but leaves the others fewer processors.
 	spun := value[MetricSpun]
 	worked, share := max(value[MetricCPU]-spun, 0), 0.0
 	if cores := value[MetricCores]; cores > 0 {

@@ -20,11 +20,11 @@ import (
 // new one then. The agent's journal makes that harmless: an attempt is run at
 // most once.
 //
-// An attempt is over when every task of it has a stored result, be it one that
-// says "lost", or when it was cancelled. Nothing of it is sent from then on;
-// whatever still runs is called off, and what it delivers comes second and is
-// not stored. A server that was restarted knows no attempt: the execution that
-// resumes the run begins a new one, and sends that.
+// An attempt is over when every task of it has a stored result, also if that is
+// "lost", or when it was cancelled. From then on nothing of it is sent; tasks
+// that still run are called off, and a second result is not stored. A server
+// that was restarted knows no attempt: the execution that resumes the run begins
+// a new one, and sends that.
 
 const (
 	// sendAgainAfter is how many heartbeats a node has to show that it has a

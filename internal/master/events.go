@@ -11,13 +11,13 @@ import (
 	"github.com/scalebench/scalebench/internal/store"
 )
 
-// events passes events on: at once to whoever watches, and a little later to
-// the store. Watching never slows a run down.
+// events passes events on: at once to watchers, and a little later to the
+// store. Watching never slows a run down.
 type events struct {
 	store store.Writer
 	queue Queue
 	log   *slog.Logger
-	// answered is told how the store took an event.
+	// answered gets the store's error, or nil, for each event.
 	answered func(error)
 
 	mu       sync.Mutex
@@ -26,7 +26,7 @@ type events struct {
 	watchers map[chan model.Event]model.RunID
 	wake     chan struct{}
 	// fleets are the last events about fleets that came up, of runs that are not
-	// over. Whoever submits a run begins to watch a moment too late for it.
+	// over. A client that submits a run begins to watch a moment too late for it.
 	fleets map[model.RunID]model.Event
 }
 

@@ -22,8 +22,8 @@ func testEvents() *events {
 	return newEvents(nil, noQueue{}, slog.New(slog.DiscardHandler))
 }
 
-// TestWatchTellsOfFleet: whoever begins to watch a run sees what fleet it has,
-// once, however late; the fleet of another run is none of its business.
+// TestWatchTellsOfFleet: a watcher of a run sees its fleet once, however late it
+// begins, and never the fleet of another run.
 func TestWatchTellsOfFleet(t *testing.T) {
 	up := model.Event{Run: "r1", Kind: model.EventFleetUp, Text: "lab abc"}
 	for _, tt := range []struct {

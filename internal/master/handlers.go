@@ -57,8 +57,8 @@ func (m *Master) Goodbye(g wire.Goodbye) {
 	}
 }
 
-// Ready notes that a task is prepared and says when it starts, once that is
-// agreed. Attempts that nobody waits for are called off.
+// Ready notes that a task is prepared and returns its start, once that is
+// agreed. It calls off attempts that the run no longer waits for.
 func (m *Master) Ready(_ context.Context, r wire.Ready) (wire.ReadyReply, error) {
 	a := m.attemptOf(r.Task.Run())
 	if a == nil {
@@ -166,7 +166,7 @@ func (m *Master) taskOf(ctx context.Context, id model.TaskID) (model.Task, error
 	return tasks[id], nil // none: a task of no node
 }
 
-// Progress passes a live point on to whoever watches.
+// Progress passes a live point on to watchers.
 func (m *Master) Progress(p wire.Progress) {
 	m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
 		Kind: model.EventProgress, Severity: model.Info, Progress: &p.Progress})

@@ -177,7 +177,7 @@ func (l *leases) settle() {
 	l.waiting = still
 }
 
-// tell leaves word of what the claim waits for, in place of older word.
+// tell publishes what the claim waits for; it replaces older text.
 func (c *claim) tell(waits string) {
 	if waits == c.waited {
 		return

@@ -100,7 +100,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// testLeases has nodes whose names begin with their host's: h1.a.
+// testLeases has nodes with names that begin with their host's: h1.a.
 func testLeases() *leases {
 	return newLeases(host{"here", "here"}, func(n model.NodeID) host {
 		on, _, _ := strings.Cut(string(n), ".")

@@ -49,9 +49,9 @@ type Config struct {
 	Queue     Queue
 	Authority *identity.Authority
 	Kinds     experiment.Kinds
-	// Fleets makes the fleet that a run's experiment asks for, where this server
-	// brings it up itself; nil for one of agents that somebody else started.
-	// It fails where such a fleet cannot be had here.
+	// Fleets makes the fleet that a run's experiment asks for, if this server
+	// brings it up itself; nil for a fleet of agents that the user started.
+	// It fails if this machine cannot have such a fleet.
 	Fleets func(model.RunID, *experiment.Experiment) (Fleet, error)
 	// Host and BootID are those of this server's machine, as agents on it tell
 	// them.
@@ -85,7 +85,7 @@ type Master struct {
 	storeFailing bool
 	// tasks are those of runs that have delivered an artifact lately.
 	tasks map[model.RunID]map[model.TaskID]model.Task
-	// ended are attempts whose results have come lately.
+	// ended are attempts with results that came lately.
 	ended map[wire.Attempt]bool
 }
 

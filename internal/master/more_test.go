@@ -144,8 +144,8 @@ func (s sink) Sample(x model.Sample)        { s.r.Samples = append(s.r.Samples, 
 func (s sink) Histogram(x model.Histogram)  { s.r.Histograms = append(s.r.Histograms, x) }
 func (s sink) Recording(x model.HostSeries) { s.r.Host = append(s.r.Host, x) }
 
-// TestDecideAsAnew: what is planned from one window after another is what
-// would be planned by somebody who reads the run for the first time.
+// TestDecideAsAnew: a plan made window by window equals the plan of a design
+// that reads the whole run at once.
 func TestDecideAsAnew(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -178,8 +178,8 @@ func TestDecideAsAnew(t *testing.T) {
 	}
 }
 
-// TestResumeOfAnotherVersion: a search whose windows this version would not have
-// asked for is refused before it is in line, with what to do.
+// TestResumeOfAnotherVersion: a search with windows that this version would not
+// ask for is refused before it waits in line, with what to do.
 func TestResumeOfAnotherVersion(t *testing.T) {
 	measured := make(map[string]model.Result) // takes a while: once for all
 	for _, tt := range []struct {

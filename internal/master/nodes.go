@@ -62,9 +62,9 @@ func (x *execution) noteChange(n model.Node) {
 		Text: fmt.Sprintf("the host of node %s has changed: %s", n.ID, strings.Join(changes, "; "))})
 }
 
-// nodesReady waits for the nodes of a step. A node that once did not come
-// back in time is not waited for again, so that a run whose node is dead ends
-// in reasonable time.
+// nodesReady waits for the nodes of a step. It does not wait again for a node
+// that once did not come back in time, so that a run with a dead node ends in
+// reasonable time.
 func (x *execution) nodesReady(ctx context.Context, tasks []model.Task) (problem string, ok bool) {
 	var wait, dead []model.NodeID
 	now, _ := x.m.reg.missing(nodesOf(tasks))
@@ -159,7 +159,7 @@ func (x *execution) awaitIdle(ctx context.Context) error {
 	}
 }
 
-// endLeftover orders a node to end work that nobody waits for.
+// endLeftover orders a node to end work that no run waits for.
 func (x *execution) endLeftover(ctx context.Context, node model.NodeID, at wire.Attempt) {
 	step := string(at.Task)
 	if i := strings.LastIndexByte(step, '/'); i > 0 {
@@ -236,7 +236,7 @@ func (b addressBook) hosts(ids []model.NodeID) []model.Host {
 	return out
 }
 
-// check refuses tasks that need an address that nobody knows.
+// check refuses tasks that need an unknown address.
 func (b addressBook) check(tasks []model.Task) error {
 	for _, t := range tasks {
 		for _, id := range append(slices.Clone(t.Spec.Peers), t.Spec.Clients...) {

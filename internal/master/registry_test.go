@@ -50,7 +50,7 @@ func TestSlowIsNotDead(t *testing.T) {
 	}
 }
 
-// TestPardon: silence while the master itself was paused kills nobody.
+// TestPardon: silence while the master itself was paused kills no node.
 func TestPardon(t *testing.T) {
 	r := newRegistry(60 * time.Second)
 	r.hello(hello("s", "k"), at(0))
@@ -83,7 +83,7 @@ func TestHelloTellsWhatChanged(t *testing.T) {
 	}
 }
 
-// TestMissingWakes: whoever waits for a node is woken when it comes.
+// TestMissingWakes: a step that waits for a node wakes when it comes.
 func TestMissingWakes(t *testing.T) {
 	r := newRegistry(time.Minute)
 	missing, changed := r.missing([]model.NodeID{"n"})

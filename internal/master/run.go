@@ -72,8 +72,8 @@ func (x *execution) load(ctx context.Context) error {
 	return err
 }
 
-// adopt takes over what former executions have achieved: steps whose last
-// attempt has only good results are complete, even if nobody has said so.
+// adopt takes over the results of former executions: a step with only good
+// results in its last attempt is complete, even if it was not marked so.
 func (x *execution) adopt(data model.RunData) {
 	good := make(map[model.StepID]int)
 	steps := make(map[model.StepID]model.Step, len(x.steps))
@@ -198,8 +198,8 @@ func (x *execution) notMadeUpFor(invalid []model.Step) (missing []string) {
 	return missing
 }
 
-// madeUpFor reports whether a step that became invalid is no loss to its design,
-// which has gone on since.
+// madeUpFor reports whether the design, which has gone on since, can do without
+// a step that became invalid.
 func (x *execution) madeUpFor(s model.Step) bool {
 	i := slices.IndexFunc(x.steps, func(other model.Step) bool { return other.ID == s.ID })
 	return x.sequence != nil && x.sequence.Replaced(s, x.steps[i+1:])
@@ -286,7 +286,7 @@ func (m *Master) agentEnded(id model.NodeID) {
 	}
 }
 
-// FleetUp is told by a fleet of a run what it makes.
+// FleetUp publishes what the fleet of a run makes; the fleet calls it.
 func (m *Master) FleetUp(run model.RunID, text string) {
 	m.ev.emit(model.Event{Run: run, Kind: model.EventFleetUp, Severity: model.Info, Text: text})
 }
@@ -294,10 +294,10 @@ func (m *Master) FleetUp(run model.RunID, text string) {
 // errService ends a run whose fleet lost one of its services.
 var errService = errors.New("the run cannot go on")
 
-// ServiceEnded is told by a fleet of a run, from any goroutine, that one of its
-// services has ended although the fleet is up. The run ends at once: what a
-// workload would measure from then on is not what the experiment asked for,
-// even if it does not notice. What was measured before is kept.
+// ServiceEnded ends a run because a service of its fleet ended although the
+// fleet is up; the fleet calls it, from any goroutine. From then on a workload
+// would not measure what the experiment asked for, even if it does not notice.
+// Earlier measurements are kept.
 func (m *Master) ServiceEnded(run model.RunID, why error) {
 	m.ev.emit(model.Event{Run: run, Kind: model.EventServiceEnded, Severity: model.Problem, Text: why.Error()})
 	m.mu.Lock()

@@ -159,8 +159,8 @@ func (m *Master) selectNodes(run model.RunID, exp *experiment.Experiment) ([]mod
 	return found, nil
 }
 
-// fleetOf makes the fleet that this server is to bring up for an experiment;
-// nil when its nodes are agents that somebody else started.
+// fleetOf makes the fleet that this server brings up for an experiment; nil if
+// its nodes are agents that the user started.
 func (m *Master) fleetOf(run model.RunID, exp *experiment.Experiment) (Fleet, error) {
 	switch {
 	case exp.Fleet.Agents != nil:

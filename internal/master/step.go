@@ -162,7 +162,7 @@ func (x *execution) agree(ctx context.Context, a *attempt) bool {
 
 // collect waits until every task of the attempt has a stored result. In a
 // step with a barrier the first task that does not end well ends the others,
-// too: what they measure from then on is no trial of n nodes.
+// too: from then on they no longer measure with n nodes.
 func (x *execution) collect(ctx context.Context, a *attempt) {
 	deadline := time.Now().Add(x.patience(a))
 	calledOff := false

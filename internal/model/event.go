@@ -6,7 +6,7 @@ import "time"
 type Severity string
 
 // Info is progress, Warning wants attention, Problem means that something
-// does not work until somebody acts.
+// does not work until the user acts.
 const (
 	Info    Severity = "info"
 	Warning Severity = "warning"

@@ -47,7 +47,7 @@ func (p *InputError) Error() string {
 // Unwrap makes every problem an ErrUsage.
 func (p *InputError) Unwrap() error { return ErrUsage }
 
-// MaxInputErrors bounds how many problems one message reports: more help nobody.
+// MaxInputErrors bounds how many problems one message reports: more do not help.
 const MaxInputErrors = 50
 
 // InputErrors are all that is wrong with something, in order. errors.As finds the

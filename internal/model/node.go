@@ -47,7 +47,7 @@ type Facts struct {
 	Memory     int64      `json:"memory,omitempty"`     // bytes
 	MemLimit   int64      `json:"mem_limit,omitempty"`  // bytes allowed by the cgroup
 	Disks      []Disk     `json:"disks,omitempty"`
-	Cloud      *CloudInfo `json:"cloud,omitempty"` // nil when there is no metadata service
+	Cloud      *CloudInfo `json:"cloud,omitempty"` // nil without a metadata service
 	Agent      string     `json:"agent,omitempty"` // version of the agent
 }
 
@@ -82,10 +82,10 @@ const (
 // Up reports whether work can be expected of the node.
 func (s NodeStatus) Up() bool { return s == NodeAlive || s == NodeSlow }
 
-// Labels that scalebench itself gives or heeds. LabelFleet names the fleet
+// Labels that scalebench itself sets or reads. LabelFleet names the fleet
 // that started a node's agent, LabelGroup the group that the node belongs to
-// (a rack, a zone), LabelAddress where other nodes reach it, in place of what
-// the node found out itself.
+// (a rack, a zone), LabelAddress where other nodes reach it, instead of the
+// address that the node found itself.
 const (
 	LabelFleet   = "fleet"
 	LabelGroup   = "group"

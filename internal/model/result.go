@@ -97,7 +97,7 @@ type Sample struct {
 	// Resource is what the metric is a capacity of, "network.receive": see
 	// the Resource constants. Empty: of nothing in particular.
 	Resource string `json:"resource,omitempty"`
-	// Info marks a value that describes the trial and is no capacity: a
+	// Info marks a value that describes the trial and is not a capacity: a
 	// latency, a count of errors. It gets no CDI, may be zero, and is shown
 	// beside the result.
 	Info bool `json:"info,omitempty"`

@@ -9,14 +9,14 @@ import (
 type RunState string
 
 // The states of a run. Done, Failed, Incomplete and Cancelled are final until
-// somebody resumes the run.
+// the run is resumed.
 const (
 	RunPending     RunState = "pending"     // stored, nothing dispatched yet
 	RunRunning     RunState = "running"     // a master executes its steps
 	RunDone        RunState = "done"        // every step is complete
 	RunIncomplete  RunState = "incomplete"  // over, but some step has no valid attempt
 	RunFailed      RunState = "failed"      // the master could not go on
-	RunCancelled   RunState = "cancelled"   // somebody cancelled it
+	RunCancelled   RunState = "cancelled"   // the user cancelled it
 	RunInterrupted RunState = "interrupted" // its master ended in mid-run; it can be resumed
 )
 
@@ -183,8 +183,8 @@ type Spec struct {
 	// Offer is the load that the tasks of the step offer together, where the
 	// step sets it; nil: what Params say.
 	Offer *Offer `json:"offer,omitempty"`
-	// Peers are the nodes that this task connects to, Clients those whose
-	// tasks connect to this one.
+	// Peers are the nodes that this task connects to, Clients those with
+	// tasks that connect to this one.
 	Peers   []NodeID `json:"peers,omitempty"`
 	Clients []NodeID `json:"clients,omitempty"`
 }

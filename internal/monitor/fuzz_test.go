@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzFiles: no text of a file makes a parser panic or emit what is no number.
+// FuzzFiles: no text makes a parser panic or emit a NaN, infinity or negative value.
 func FuzzFiles(f *testing.F) {
 	for _, tt := range kernelCases {
 		f.Add(tt.text)

@@ -21,8 +21,8 @@ import (
 	"github.com/scalebench/scalebench/internal/procself"
 )
 
-// helperEnv makes the test binary a helper process: a node whose group or
-// namespace the test has made.
+// helperEnv makes the test binary a helper process: a node in a group or
+// namespace that the test has made.
 const helperEnv = "MONITOR_TEST_HELPER"
 
 func TestMain(m *testing.M) {

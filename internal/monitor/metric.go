@@ -64,7 +64,7 @@ var metrics = []Metric{
 	{"memory.swap_in", octets, true, "/proc/vmstat", "read from swap"},
 	{"memory.swap_out", octets, true, "/proc/vmstat", "written to swap"},
 	{"memory.major_faults", one, true, "/proc/vmstat", "page faults that waited for a disk"},
-	{"memory.oom_kills", one, true, "/proc/vmstat", "processes killed for want of memory"},
+	{"memory.oom_kills", one, true, "/proc/vmstat", "processes killed because memory ran out"},
 	{"net.rx_bytes", octets, true, "/proc/net/dev", "received"},
 	{"net.tx_bytes", octets, true, "/proc/net/dev", "sent"},
 	{"net.rx_packets", one, true, "/proc/net/dev", "received"},

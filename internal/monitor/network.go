@@ -113,9 +113,9 @@ var inner = []string{"bridge", "bond", "team", "vlan", "ifb", "dummy", "vrf", "n
 // outward names the interfaces by which packets enter and leave, each packet
 // once. Where there is hardware, that is the hardware, except a part of an
 // interface without a kind, which counts its parts' packets itself (a virtual
-// function below its synthetic interface, as on Azure). Where there is none, as
-// in a container, it is what connects the namespace with others (veth,
-// macvlan, …).
+// function below its synthetic interface, as on Azure). Without hardware, as in
+// a container, it is what connects the namespace with others (veth, macvlan,
+// …).
 func outward(links []link) []string {
 	hardware := map[int32]bool{}
 	for _, l := range links {

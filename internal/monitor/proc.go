@@ -184,7 +184,7 @@ func lines(b []byte) iter.Seq[[]byte] {
 }
 
 // nextField cuts off the first field, without the blanks around it; it is
-// empty when there is none.
+// empty if b has no field.
 func nextField(b []byte) (field, rest []byte) {
 	for len(b) > 0 && blank(b[0]) {
 		b = b[1:]

@@ -106,7 +106,7 @@ HugePages_Total:       0
 		want: map[string]float64{"psi.memory_some": 126.845036, "psi.memory_full": 61.443968},
 	},
 	{
-		name: "pressure/cpu, whose full means nothing", parse: pressureParser("psi.cpu_some", ""),
+		name: "pressure/cpu, its full means nothing", parse: pressureParser("psi.cpu_some", ""),
 		text: "some avg10=4.03 avg60=7.19 avg300=7.13 total=2920587223\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
 		want: map[string]float64{"psi.cpu_some": 2920.587223},
 	},

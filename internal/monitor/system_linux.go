@@ -60,7 +60,7 @@ func diagRequest() []byte {
 	binary.NativeEndian.PutUint32(b[0:], size)
 	binary.NativeEndian.PutUint16(b[4:], tcpDiagGetSock)
 	binary.NativeEndian.PutUint16(b[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-	b[netlinkHeader] = unix.AF_INET // sockets of both versions are told, whatever is here
+	b[netlinkHeader] = unix.AF_INET // the kernel lists sockets of both versions, whatever is here
 	binary.NativeEndian.PutUint32(b[netlinkHeader+52:], diagStates)
 	return b
 }
@@ -224,8 +224,8 @@ func eachAttribute(b []byte, fn func(kind uint16, value []byte)) {
 
 // deviceNumber returns the device below a path: of a block device its own
 // number, of a file or folder that of the device which holds it. Some file
-// systems (btrfs, overlay, tmpfs, network ones) tell a number that is no
-// device's; then nothing in /proc/diskstats will match.
+// systems (btrfs, overlay, tmpfs, network ones) return a number that no device
+// has; then nothing in /proc/diskstats matches.
 func deviceNumber(path string) (major, minor uint64, ok bool) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {

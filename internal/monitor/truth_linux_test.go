@@ -345,7 +345,7 @@ func TestThisMachine(t *testing.T) {
 	for _, name := range []string{"cpu.user", "cpu.idle", "cpu.cores", "sched.switches", "memory.available",
 		"memory.major_faults", "net.rx_bytes", "tcp.established", "tcp.send_queue", "tcp.retransmits"} {
 		if !have[name] {
-			t.Errorf("there is no %s", name)
+			t.Errorf("%s is missing", name)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func findCgroups(root string) cgroupFiles {
 	var f cgroupFiles
 	groups := procself.Groups(readText(filepath.Join(root, "proc/self/cgroup")))
 	for m := range procself.Mounts(readText(filepath.Join(root, "proc/self/mountinfo"))) {
-		// existing is a file of this process's group, "" where there is none.
+		// existing is a file of this process's group, "" if it is missing.
 		existing := func(controller, file string) string {
 			name := filepath.Join(root, m.Point, path.Clean("/"+procself.Below(m.Root, groups[controller])), file)
 			if _, err := os.Stat(name); err != nil {

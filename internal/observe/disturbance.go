@@ -36,7 +36,7 @@ type check struct {
 	// value is not ok where nothing tells. Nil: how much metrics grew together
 	// while the task ran, as a share of those in of where there are some.
 	value func(Host) (v float64, ok bool)
-	// above is the value from which on it is told.
+	// above is the value from which on it is reported.
 	above float64
 	// alone limits the check to the serial phase where nodes share a machine:
 	// in the parallel phase the others are the fleet itself.
@@ -64,7 +64,7 @@ var checks = []check{
 		return num.Bytes(int64(v)) + " of memory were swapped in or out"
 	}},
 	{kind: "oom", metrics: []string{MetricOOMKills}, above: 0, words: func(v float64) string {
-		return "the kernel killed processes for want of memory (" + num.Tick(math.Round(v), 1) + ")"
+		return "the kernel killed processes because memory ran out (" + num.Tick(math.Round(v), 1) + ")"
 	}},
 	{kind: "drops", metrics: []string{MetricRxDrops, MetricTxDrops}, of: []string{MetricRxPackets, MetricTxPackets}, above: 0.001, words: func(v float64) string {
 		return shareWords(v) + " of the packets were dropped at the node’s own interfaces"
@@ -246,8 +246,8 @@ func hostHeldBack(n Host) (float64, bool) {
 	return v / (n.End - n.Begin), true
 }
 
-// hostClock is how far off the node's clock may have been, in seconds, where
-// that is no less than a quarter of the step's start skew.
+// hostClock is how far off the node's clock may have been, in seconds, if that
+// is at least a quarter of the step's start skew.
 func hostClock(n Host) (float64, bool) {
 	if !(4*n.clock > n.skew) {
 		return 0, true

@@ -59,7 +59,7 @@ func TestDisturbances(t *testing.T) {
 		{"guests are part of the time", map[string]float64{"cpu.user": 24, "cpu.guest": 24, "cpu.steal": 2}, "steal", 2.0 / 50, "4.0 % of the CPU time"},
 		{"steal of unknown time", map[string]float64{"memory.swap_in": 0}, "", 0, ""},
 		{"swap", map[string]float64{"memory.swap_in": 12 << 20, "memory.swap_out": 12 << 20}, "swap", 20 << 20, "20.0 MiB of memory were swapped"},
-		{"killed", map[string]float64{"memory.oom_kills": 1.2}, "oom", 1, "the kernel killed processes for want of memory (1)"},
+		{"killed", map[string]float64{"memory.oom_kills": 1.2}, "oom", 1, "the kernel killed processes because memory ran out (1)"},
 		{"drops", map[string]float64{"net.rx_packets": 600, "net.tx_packets": 600, "net.tx_drops": 6}, "drops", 0.005, "0.5 % of the packets were dropped"},
 		{"drops without packets", map[string]float64{"net.rx_packets": 0, "net.tx_drops": 6}, "", 0, ""},
 		{"few retransmissions", map[string]float64{"tcp.segments_out": 1200, "tcp.retransmits": 6}, "", 0, ""},

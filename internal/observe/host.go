@@ -124,7 +124,7 @@ func (n Host) Span() (from, to float64) {
 }
 
 // Spacing is the median time between two readings of a node, at least a
-// tenth of a second; one second where it cannot be told.
+// tenth of a second; one second if it is unknown.
 func (n Host) Spacing() float64 {
 	var gaps []float64
 	for _, s := range n.Series {

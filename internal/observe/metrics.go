@@ -16,7 +16,7 @@ type Metric struct {
 	Unit     string
 	Better   model.Better
 	Resource string // what it is a capacity of: see model.Sample
-	// Info: it describes the trials and is no capacity.
+	// Info: it describes the trials and is not a capacity.
 	Info bool
 	// Values are what counts, in the order of the steps, and in each by subject.
 	Values []Value
@@ -126,8 +126,8 @@ func (r *Run) findMetrics() []Metric {
 	return out
 }
 
-// add takes the values of one step. A subject counts if each of its tasks gave
-// one: half of a pair is no pair.
+// add takes the values of one step. A subject counts only if each of its tasks
+// gave one, as in a pair both nodes must.
 func (m *Metric) add(s model.Step, results map[model.TaskID]model.Result) {
 	subjects := Subjects(s)
 	sum, tasks := make(map[model.NodeID]float64), make(map[model.NodeID]float64)

@@ -10,7 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// measured is a run of one workload: a step for each of the lists, whose tasks
+// measured is a run of one workload: a step for each of the lists; its tasks
 // reported these samples.
 func measured(steps ...[]reported) *Run {
 	data := model.RunData{Run: model.Run{ID: "R"}}
@@ -57,7 +57,7 @@ func TestMetrics(t *testing.T) {
 			[]Value{value(1, 2, "n1", 1), value(1, 2, "n2", 2), value(2, 1, "n1", 3)}, nil},
 		{"a pair is the sum of its ends", measured([]reported{{node: "n1", subject: "n1+n2", samples: rate(5)}, {node: "n2", subject: "n1+n2", samples: rate(7)}}),
 			[]Value{value(1, 1, "n1+n2", 12)}, nil},
-		{"half of a pair is no pair", measured([]reported{{node: "n1", subject: "n1+n2", samples: rate(5)}, {node: "n2", subject: "n1+n2"}, {node: "n3", samples: rate(4)}}),
+		{"half of a pair does not count", measured([]reported{{node: "n1", subject: "n1+n2", samples: rate(5)}, {node: "n2", subject: "n1+n2"}, {node: "n3", samples: rate(4)}}),
 			[]Value{value(1, 2, "n3", 4)}, []string{"parallel, trial 1: rate on n2: it reported rate 0 times instead of once"}},
 		{"who serves is not measured", measured([]reported{{node: "n1", samples: rate(5)}, {node: "n2", role: model.RoleServe}}),
 			[]Value{value(1, 1, "n1", 5)}, nil},

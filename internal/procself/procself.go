@@ -20,8 +20,8 @@ type Process struct {
 	PID, Parent, Group int
 	Zombie             bool   // it has ended
 	Start              uint64 // in clock ticks since boot
-	// CPU is the processor time that it has used so far, with that of the
-	// descendants whose end it has waited for.
+	// CPU is the processor time that it has used so far, with that of
+	// descendants that ended and that it waited for.
 	CPU time.Duration
 }
 
@@ -80,7 +80,7 @@ type Mount struct {
 	Options string // of the file system; for control groups v1 the controllers
 }
 
-// Mounts yields the lines of a mountinfo; what is no such line is left out.
+// Mounts yields the lines of a mountinfo; it skips malformed ones.
 func Mounts(mountinfo string) iter.Seq[Mount] {
 	return func(yield func(Mount) bool) {
 		for line := range strings.Lines(mountinfo) {

@@ -97,7 +97,7 @@ func (n names) task(node model.NodeID) string { return n.root() + ".t." + token(
 // order is where a node hears start and cancel.
 func (n names) order(node model.NodeID) string { return n.root() + ".o." + token(node) }
 
-// event is where the events of a run are told; of the fleet for "".
+// event is the subject of the events of a run; of the fleet for "".
 func (n names) event(run model.RunID) string {
 	return n.root() + ".e." + cmp.Or(string(run), "fleet")
 }
@@ -147,7 +147,7 @@ const joinTime = time.Minute
 //   - the master's own key: its own subjects;
 //   - an admitted key: the subjects of its role, and its own inbox;
 //   - the key of a join token that the server made: the join subject, for a
-//     minute (used-up and expired ones too, to be told so);
+//     minute (used-up and expired ones too, to learn the reason);
 //   - any other is refused.
 type access struct {
 	master string

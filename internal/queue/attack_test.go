@@ -43,7 +43,7 @@ type attacker struct {
 }
 
 // hostile are reply subjects on which the server must not write for an agent:
-// the server's own, the victim's, the queue server's, and what is no subject.
+// the server's own, the victim's, the queue server's, and invalid subjects.
 func (a *attacker) hostile() []string {
 	n := a.hub.names
 	out := []string{

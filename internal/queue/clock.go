@@ -126,9 +126,9 @@ func (l *Link) measure(ctx context.Context, least, most int) (offset, bound time
 }
 
 // setClock reads the server's clock once for each connection: without it, a
-// node whose own clock is a day ahead would take every task for expired, and
-// one whose clock is behind would run expired ones. One round trip is enough
-// for that. It is called with l.next held.
+// node with a clock a day ahead would treat every task as expired, and one with
+// a clock behind would run expired ones. One round trip is enough for that. The
+// caller holds l.next.
 func (l *Link) setClock(ctx, live context.Context) error {
 	if l.timed == live {
 		return nil

@@ -315,7 +315,7 @@ func TestTransfersAreBounded(t *testing.T) {
 		t.Errorf("incomplete: %v, want %v", err, model.ErrUnavailable)
 	}
 	if _, err := x.take("b", id(1)); !errors.Is(err, model.ErrUnavailable) {
-		t.Errorf("somebody else's: %v, want %v", err, model.ErrUnavailable)
+		t.Errorf("of another node: %v, want %v", err, model.ErrUnavailable)
 	}
 	check(t, x.put("a", part{id(0), 1, 2, []byte("!")}))
 	check(t, x.put("a", part{id(0), 1, 2, []byte("?")})) // again: changes nothing
@@ -325,7 +325,7 @@ func TestTransfersAreBounded(t *testing.T) {
 	clock = clock.Add(transferIdle + 1)
 	check(t, x.put("c", part{id(0), 0, 1, nil}))
 	if len(x.all) != 1 || x.held != 0 {
-		t.Errorf("%d bodies with %d bytes kept after nobody touched them", len(x.all), x.held)
+		t.Errorf("%d bodies with %d bytes kept without any use", len(x.all), x.held)
 	}
 }
 

@@ -41,7 +41,7 @@ func natsServer(t *testing.T) string {
 	return ""
 }
 
-// freePort is a port that nobody listens on now.
+// freePort is a port without a listener now.
 func freePort(t *testing.T) int {
 	t.Helper()
 	return must[*net.TCPAddr](t)(net.ResolveTCPAddr("tcp", servertest.FreeAddress(t))).Port
@@ -243,7 +243,7 @@ func TestExternalServerRefused(t *testing.T) {
 		{"no password", ExternalConfig{URLs: []string{closed.url}}, true, model.ErrDenied},
 		{"open, on loopback", ExternalConfig{URLs: []string{open.url}}, false, nil},
 		{"open, off loopback", ExternalConfig{URLs: []string{open.url}}, true, errOpen},
-		{"open, off loopback, with a password that nobody asks for", ExternalConfig{URLs: []string{withUser(open.url, "u:p")}}, true, errOpen},
+		{"open, off loopback, with a needless password", ExternalConfig{URLs: []string{withUser(open.url, "u:p")}}, true, errOpen},
 		{"open, off loopback, allowed", ExternalConfig{URLs: []string{open.url}, AllowOpen: true}, true, nil},
 		{"no server", ExternalConfig{}, true, model.ErrUsage},
 		{"a CA file that is none", ExternalConfig{URLs: []string{closed.url}, CAFile: os.Args[0]}, true, model.ErrUsage},
@@ -272,7 +272,7 @@ func startupCtx(t *testing.T, f *foreign) context.Context {
 	return ctx
 }
 
-// Somebody who may write anywhere on the user's cluster can still not run a
+// An intruder who may write anywhere on the user's cluster can still not run a
 // command, forge a result or read either.
 func TestForeignClusterWithAnIntruder(t *testing.T) {
 	f := startForeign(t, "one", users)

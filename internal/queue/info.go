@@ -27,9 +27,9 @@ import (
 // may carry the credentials of an external cluster.
 type ServerInfo struct {
 	identity.Endpoint
-	// Socket is the path of a [Relay] by which the servers are reached, from
-	// a host of a lab on this machine; empty elsewhere. It is no part of what a
-	// token says, for it leads nowhere on other machines.
+	// Socket is the path of a [Relay] that leads to the servers from a host of
+	// a lab on this machine; empty elsewhere. Tokens do not contain it, because
+	// it leads nowhere on other machines.
 	Socket string `json:"socket,omitempty"`
 }
 
@@ -194,8 +194,8 @@ func ConnectExternal(ctx context.Context, cfg ExternalConfig) (*External, error)
 	return connectExternal(ctx, cfg, offLoopback(cfg.URLs))
 }
 
-// connectExternal is told whether the cluster is off loopback, so that tests
-// can exercise the rules for that without leaving loopback.
+// connectExternal takes remote, whether the cluster is off loopback, so that
+// tests can check the rules for that without leaving loopback.
 func connectExternal(ctx context.Context, cfg ExternalConfig, remote bool) (*External, error) {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	e := &External{cfg: cfg, info: ServerInfo{Endpoint: identity.Endpoint{

@@ -11,12 +11,12 @@ import (
 	"github.com/scalebench/scalebench/internal/queue"
 )
 
-// TestServerInfoIsKept: what was saved is read, by nobody else, and what was
-// there before is replaced whole.
+// TestServerInfoIsKept: only its owner can read the saved file, and saving
+// replaces an earlier one as a whole.
 func TestServerInfoIsKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "server.json")
 	if _, err := queue.ReadServerInfo(file); !os.IsNotExist(err) {
-		t.Errorf("ReadServerInfo of nothing: %v, want that there is no file", err)
+		t.Errorf("ReadServerInfo of nothing: %v, want that the file is missing", err)
 	}
 	for _, want := range []queue.ServerInfo{
 		{Endpoint: identity.Endpoint{Servers: []string{"nats://a.example:4222", "nats://b.example:4222"}, ServerKey: "key", Fingerprint: "sha256:1", External: true}},

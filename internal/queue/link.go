@@ -227,8 +227,8 @@ func (l *Link) Chunk(ctx context.Context, c wire.Chunk) error {
 	return err
 }
 
-// Heartbeat says that the agent lives. It is not confirmed; an error means
-// that there is no connection, or a programming error.
+// Heartbeat reports that the agent is alive. It is not confirmed; an error
+// means that the connection is down, or a programming error.
 func (l *Link) Heartbeat(h wire.Heartbeat) error { return l.tell(kindHeartbeat, h) }
 
 // Progress shows a running task. It is not confirmed. It is for people who

@@ -185,9 +185,9 @@ func (d socketDialer) Dial(_, address string) (net.Conn, error) {
 	return conn, nil
 }
 
-// throughSocket are the options of a connection through a relay. Names are
-// resolved at its other end, for there is no name service in a lab; servers
-// that a cluster tells of are not among those that it leads to.
+// throughSocket are the options of a connection through a relay. Its other end
+// resolves names, because a lab has no name service; it does not lead to other
+// servers that a cluster announces.
 func throughSocket(path string) []nats.Option {
 	return []nats.Option{nats.SetCustomDialer(socketDialer(path)), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers()}
 }

@@ -35,7 +35,7 @@ func TestRelay(t *testing.T) {
 
 	check(t, relay.Close())
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("after Close: stat of the socket = %v, want that there is none", err)
+		t.Errorf("after Close: stat of the socket = %v, want that it is gone", err)
 	}
 	again := must[*Relay](t)(StartRelay(path, w.conn.Info(), testLog(t)))
 	defer func() { check(t, again.Close()) }()
@@ -46,8 +46,8 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestRelayRefuses: the relay leads to the server and to nothing else, and the
-// socket is nobody else's.
+// TestRelayRefuses: the relay leads only to the server, and only its owner can
+// use the socket.
 func TestRelayRefuses(t *testing.T) {
 	other := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	defer func() { _ = other.Close() }()

@@ -82,7 +82,7 @@ func TestRequestsAcrossARestart(t *testing.T) {
 	w.stop()
 	err := <-failed
 	if err != nil && !errors.Is(err, model.ErrUnavailable) {
-		t.Errorf("a request whose server went away: %v, want %v", err, model.ErrUnavailable)
+		t.Errorf("a request to a server that went away: %v, want %v", err, model.ErrUnavailable)
 	}
 	done := make(chan error, 1)
 	go func() {

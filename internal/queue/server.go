@@ -82,7 +82,7 @@ func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
 	return s, nil
 }
 
-// lockDir makes the data directory if there is none and locks it for this
+// lockDir makes the data directory if it is missing and locks it for this
 // process. Two servers on the same files would destroy them. The kernel frees
 // the lock however the process ends.
 func lockDir(dir string) (*os.File, error) {

@@ -66,8 +66,8 @@ func TestDispatchAgain(t *testing.T) {
 	}
 }
 
-// publishRaw sends bytes where a node receives its tasks, as somebody could who
-// writes to a foreign cluster.
+// publishRaw sends bytes where a node receives its tasks, as an intruder on a
+// foreign cluster could.
 func (w *world) publishRaw(t testing.TB, node model.NodeID, data []byte) {
 	t.Helper()
 	check(t, w.hub.nc.Publish(w.hub.names.task(node), data))

@@ -114,8 +114,8 @@ func eachScored(run *observe.Run, workload string, f func(model.Step, model.Resu
 }
 
 // infoTable shows what was measured beside the capacity: the mean over tasks
-// and trials, with the least and the greatest. It is no index: a latency has
-// no capacity. Nil when there is nothing.
+// and trials, with the least and the greatest. It has no index, because a
+// latency has no capacity. Nil if nothing was measured.
 func infoTable(run *observe.Run, workload string) *doc.Table {
 	keys, values := infoOf(run, workload)
 	if len(keys) == 0 {

@@ -247,7 +247,7 @@ func (l *simLab) host(rates map[string]float64, long float64) []model.HostSeries
 	return out
 }
 
-// labCase is a lab whose network ends at an uplink.
+// labCase is a lab with a network that ends at an uplink.
 func labCase() model.RunData {
 	return (&simLab{nodes: 8, trials: 3, seconds: 12, loads: labLoads()}).build()
 }

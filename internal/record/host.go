@@ -212,7 +212,7 @@ func hostPhases(run *observe.Run, workload string) (phases []hostPhase, words st
 }
 
 // serialPhase collects the nodes alone in the trial of a parallel step, or in
-// all trials where there is none.
+// all trials without a parallel step.
 func serialPhase(run *observe.Run, workload string, parallel *model.Step) hostPhase {
 	p := hostPhase{name: string(model.Serial), role: chart.Serial}
 	for _, s := range run.Steps() {
@@ -252,7 +252,7 @@ func startOf(s model.Step, results []model.Result) time.Time {
 	return zero
 }
 
-// commonWindow is the time in which all measuring tasks were running; nil where
+// commonWindow is the time in which all measuring tasks were running; nil if
 // there is none.
 func commonWindow(run *observe.Run, s model.Step, zero time.Time) *[2]float64 {
 	common := run.Times(s).Common()

@@ -34,7 +34,7 @@ type Overview struct {
 	Searches json.RawMessage `json:"searches,omitempty"`
 }
 
-// stepView is one step with what became of it.
+// stepView is one step with its outcome.
 type stepView struct {
 	Number   int                   `json:"number"`
 	Phase    model.Phase           `json:"phase"`
@@ -362,7 +362,7 @@ func timeCell(t time.Time) doc.Cell {
 	return doc.Of(t.UTC().Format(time.RFC3339Nano), clock(t))
 }
 
-// optional prints a value, or nothing where there is none to expect.
+// optional prints a value, or nothing without one.
 func optional(p *float64, print func(float64) string) string {
 	if p == nil {
 		return ""

@@ -91,7 +91,7 @@ func (c *child) watch(lines *lineReader, begin chan<- int64) {
 	for {
 		var o order
 		if err := lines.next(&o); err != nil {
-			_ = c.descendants.kill()       // the agent is gone: there is no place to report to
+			_ = c.descendants.kill()       // the agent is gone: no report is possible
 			_ = unix.Kill(0, unix.SIGKILL) // the whole group, this process included
 		}
 		if o.Begin != nil {
@@ -118,7 +118,7 @@ func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan
 	if err := guard(func() error { return w.Prepare(ctx, c.env) }); err != nil {
 		return c.unprepared(err)
 	}
-	runtime.GC() // what Prepare left behind shall not be collected while Run is timed
+	runtime.GC() // so that garbage of Prepare is not collected while Run is timed
 	if err := c.out.write(report{Ready: &verdict{}}); err != nil {
 		return 1
 	}

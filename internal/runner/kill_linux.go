@@ -117,8 +117,8 @@ func descends(pid, root int, parent map[int]int) bool {
 // got the same id later: nil if nothing is left.
 func KillLeftover(pgid int, startTicks uint64) error {
 	t := tree{cookie: cookie(pgid, startTicks)}
-	// A group whose leader has died cannot be told from a later group of the
-	// same number; its members are found by the cookie.
+	// A group with a dead leader looks like a later group with the same
+	// number; the cookie finds its members.
 	if token, err := startToken(pgid); err == nil && token == startTicks {
 		t.pgid = pgid
 	}

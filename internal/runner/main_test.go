@@ -117,7 +117,7 @@ func shell(ctx context.Context, script string, env *workload.Env) error {
 	return err
 }
 
-// config returns a configuration whose child is this test binary.
+// config returns a configuration with this test binary as the child.
 func config(t *testing.T, params map[string]any) Config {
 	t.Helper()
 	return Config{

@@ -79,8 +79,8 @@ func (c Config) withDefaults() (Config, error) {
 type Outcome struct {
 	// Result has what the workload measured. Its times are of the node's clock:
 	// Started is when Run was called, Ended when it returned or, if it did not,
-	// when its process was gone; both are zero if Run was never called. Whose
-	// result it is, clock and artifacts are left to the caller.
+	// when its process was gone; both are zero if Run was never called. The
+	// caller sets IDs, clock and artifacts.
 	model.Result
 	// CPU is the processor time that the attempt used from its first moment:
 	// of its process and the descendants that were waited for.
@@ -172,9 +172,9 @@ func (p *Process) launch() error {
 	p.cmd = exec.Command(p.cfg.Command[0], p.cfg.Command[1:]...) //nolint:noctx // supervise ends it, group and all; the context would kill the child alone
 	p.cmd.Dir = cmp.Or(p.cfg.WorkDir, p.dir)
 	p.cmd.Env = append([]string{}, p.cfg.Environ...) // not nil: nil would be the agent's own
-	// The child leads a new process group. There is no parent-death signal: it
-	// would kill the child alone and leave its descendants behind. Instead the
-	// child sees its control pipe close and kills its whole tree, itself last.
+	// The child leads a new process group. A parent-death signal would kill
+	// the child alone and leave its descendants behind. Instead the child sees
+	// its control pipe close and kills its whole tree, itself last.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.ExtraFiles, p.cmd.Stdout, p.cmd.Stderr = child[:2], child[2], child[3]
 	if err := p.cmd.Start(); err != nil {

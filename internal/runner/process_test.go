@@ -27,7 +27,7 @@ func TestOutcomes(t *testing.T) {
 		{"child exits", map[string]any{"exit": 3}, model.OutcomeFailed, "ended early (exit status 3)"},
 		{"child is killed", map[string]any{"script": "kill -9 $PPID; sleep 100"}, model.OutcomeFailed, "signal: killed"},
 		{"counter goes down", map[string]any{"points": [][]string{{"ops", "5"}, {"ops", "4"}}}, model.OutcomeFailed, "went down from 5 to 4"},
-		{"counter is no number", map[string]any{"points": [][]string{{"ops", "NaN"}}}, model.OutcomeFailed, "must be a number"},
+		{"counter is not a number", map[string]any{"points": [][]string{{"ops", "NaN"}}}, model.OutcomeFailed, "must be a number"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { want(t, run(t, tt.params), tt.outcome, tt.text) })

@@ -21,9 +21,8 @@ import (
 	"github.com/scalebench/scalebench/internal/procself"
 )
 
-// lifeline is a FIFO whose writing end processes inherit: its reader sees the
-// end when the last of them is dead. An event, where looking at /proc would
-// have to be repeated.
+// lifeline is a FIFO; processes inherit its writing end, so its reader sees the
+// end when the last of them is dead. That is an event; /proc would need polling.
 type lifeline struct {
 	path string
 	r    *os.File
@@ -54,9 +53,9 @@ func (l *lifeline) cut(t *testing.T, within time.Duration) {
 	}
 }
 
-// escapes are the ways in which a process may try to survive its task. UP
-// stands for telling the test that it is set up. All of them end by themselves
-// some time, lest a failing test floods the machine.
+// escapes are the ways in which a process may try to survive its task. UP stands
+// for the command that tells the test that it is set up. All of them end after a
+// while, so that a failing test does not flood the machine.
 var escapes = []struct{ name, script string }{
 	{"child", "sleep 100 & UP; sleep 100"},
 	{"ignores SIGTERM", `trap "" TERM; UP; sleep 100`},

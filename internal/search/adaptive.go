@@ -9,9 +9,8 @@ import (
 // adaptive is the default algorithm. It holds a belief about where the
 // boundary is, and each window is where that belief is most in doubt:
 //
-//   - while there is no load on one side of the boundary as believed, at most
-//     one step of the ramp beyond what has passed (upwards) or failed
-//     (downwards);
+//   - while one side of the believed boundary has no load yet, at most one step
+//     of the ramp beyond what has passed (upwards) or failed (downwards);
 //   - then at the median of the belief, which with reliable windows is a
 //     bisection, and with others goes back to where a window was doubtful;
 //   - when the loads on both sides are close enough, at these two in turn,
@@ -123,9 +122,8 @@ func (s *adaptive) decide() step {
 	return step{at: s.doubtful(), phase: Refine}
 }
 
-// doubtful is the load that is most likely to be on either side: of the two
-// beside the median, the one whose odds are more even. The lower one, if both
-// are alike.
+// doubtful is the load with the most uncertain side: of the two beside the
+// median, the one with the more even odds. The lower one, if both are equal.
 func (s *adaptive) doubtful() int {
 	median, _ := s.belief.quantile(.5)
 	low, high := max(median-1, 0), min(median, len(s.tally)-1)
@@ -242,8 +240,8 @@ func (s *adaptive) Result() Result {
 	return r
 }
 
-// reported are the loads nearest to the believed boundary whose windows say
-// what is believed; -1 and the number of loads where there is none.
+// reported are the loads nearest to the believed boundary with windows that
+// agree with the belief; -1 and the number of loads if there is none.
 func (s *adaptive) reported(b bracket) (passed, failed int) {
 	passed, failed = b.below, b.above
 	for passed >= 0 && !s.tally[passed].passed() {

@@ -14,7 +14,7 @@ import (
 // Between and beside them are the cells in which the boundary may lie: cell k
 // is from load k-1 up to, not including, load k. Cell 0 is below the smallest
 // load, the last one from the largest upwards; there is one cell more than
-// loads. So load j passes, but for errors, if the boundary's cell is above j.
+// loads. So load j passes, apart from errors, if the boundary's cell is above j.
 type grid struct {
 	loads []float64
 	start int

@@ -10,9 +10,9 @@ import (
 // nighthawk searches as Nighthawk's adaptive load controller does
 // (source/adaptive_load/step_controller_impl.cc): the load doubles until a
 // window fails, then is bisected, each load tried once, until it changes by
-// less than a share, there 1 %, so that the range is less than 2 %. What it
-// reports is the next middle, tried only by a last window whose outcome changes
-// nothing. If the first load fails there is no answer.
+// less than a share, there 1 %, so that the range is less than 2 %. It reports
+// the next middle; a last window tries that load, but its outcome changes
+// nothing. If the first load fails it has no answer.
 //
 // It is here for the comparison only: it does nothing that the default
 // algorithm does not do better.

@@ -31,9 +31,9 @@ type paper struct {
 	slas   []kept // of each trial
 }
 
-// RampRule is implemented by algorithms whose ramp accepts windows by another
-// rule than the SLA: a window that it accepts may have broken the SLA, and its
-// load is none that passed.
+// RampRule is implemented by algorithms with a ramp that accepts windows by
+// another rule than the SLA: an accepted window may have broken the SLA, and its
+// load did not pass.
 type RampRule interface {
 	// ObserveRamp is Observe for a window of the ramp: accepted by the rule,
 	// which decides about the next load; keptSLA decides about the result.
@@ -81,8 +81,8 @@ func (p *paper) Observe(passed bool) {
 	p.observe(passed, sla)
 }
 
-// ObserveRamp implements RampRule. What the rule refuses is nothing that
-// passed, whatever became of the SLA.
+// ObserveRamp implements RampRule. A load that the rule refuses did not pass,
+// even if it kept the SLA.
 func (p *paper) ObserveRamp(accepted, ok bool) {
 	switch {
 	case p.fine:
@@ -123,14 +123,14 @@ func (p *paper) Result() Result {
 	r.Trials = slices.Clone(p.trials)
 	r.Passed, r.Failed = p.lastSaid()
 	r.Estimate = p.answer
-	// A cap that broke the SLA is no lower bound of what the target takes.
+	// A cap that broke the SLA is not a lower bound of the capacity.
 	r.Capped = p.load > p.o.Max && p.slas[len(p.slas)-1] != brokeSLA
 	r.Warnings = append(p.warnings(r), p.rampWarnings(r)...)
 	return r
 }
 
-// lastSaid returns the largest load whose last window kept the SLA, and the
-// smallest above it whose last window broke it.
+// lastSaid returns the largest load that kept the SLA in its last window, and
+// the smallest above it that broke it in its last window.
 func (p *paper) lastSaid() (passed, failed float64) {
 	last := map[float64]bool{}
 	for i, t := range p.trials {
@@ -190,8 +190,8 @@ func (p *paper) rampWarnings(r Result) (ws []string) {
 	return ws
 }
 
-// passedAt reports whether a load was tried with success in the fine tuning,
-// but for rounding: the algorithm adds the increment and takes it off again.
+// passedAt reports whether a load was tried with success in the fine tuning, up
+// to rounding: the algorithm adds the increment and subtracts it again.
 func passedAt(trials []Trial, load float64) bool {
 	return slices.ContainsFunc(trials, func(t Trial) bool {
 		return t.Phase == Refine && t.Passed && math.Abs(t.Load-load) <= tiny*load

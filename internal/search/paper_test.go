@@ -123,7 +123,7 @@ func TestPaperRampBreaksSLA(t *testing.T) {
 	}
 }
 
-// Nobody says whether the ramp kept the SLA: nothing of it passed.
+// It is unknown whether the ramp kept the SLA: none of its loads passed.
 func TestPaperRampUnknown(t *testing.T) {
 	s := newPaper(t, search.Options{Max: 1000})
 	for _, _, ok := s.Next(); ok; _, _, ok = s.Next() {

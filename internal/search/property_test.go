@@ -80,8 +80,8 @@ func TestCapped(t *testing.T) {
 	wantWarning(t, r, "the largest load allowed, 5000, passed")
 }
 
-// A first load that is too high is no end: the search goes down, as far as it
-// may.
+// A first load that is too high does not end the search: it goes down, as far as
+// it may.
 func TestStepsDown(t *testing.T) {
 	o := search.Options{Start: 100, Min: 1}
 	s, err := search.New(o)

@@ -7,20 +7,20 @@
 //  1. [Options] say where it begins, how far it may go, how finely it is to
 //     know the boundary and how often windows are expected to be wrong. [New]
 //     checks them and makes the [Search].
-//  2. Next says which load to try and what for ([Phase]); the caller measures
-//     a window and tells Observe what came of it; and so on, until Next says
+//  2. Next returns which load to try and what for ([Phase]); the caller measures
+//     a window and gives its outcome to Observe; and so on, until Next says
 //     that it is over.
-//  3. Result says what is known, at any time, so also when somebody stops the
-//     search halfway.
-//  4. A search that was stopped goes on in a new one with the same options that
-//     is told of the windows that were measured.
+//  3. Result returns what is known, at any time, so also when the user stops
+//     the search halfway.
+//  4. To go on with a search that was stopped, make a new one with the same
+//     options and give it the measured windows.
 //
 // The [Default] algorithm expects windows that are wrong and confirms what it
 // reports; docs/capacity-search.md explains it and compares it. [Paper] is the
 // published algorithm with its errors.
 //
-// The same options and observations give the same search: there is no chance
-// and no clock in it.
+// The same options and observations give the same search: it uses neither random
+// numbers nor a clock.
 package search
 
 import (
@@ -60,7 +60,7 @@ type Search interface {
 }
 
 // Result is what a search has found. Passed and Failed are among the loads
-// tried; NaN where there is none.
+// tried; NaN if there is none.
 type Result struct {
 	// Passed is the largest load that was passed, and confirmed if Confirmed
 	// says so; Failed the smallest above it that was failed. A load that was
@@ -177,8 +177,8 @@ const (
 	maxRatio        = 1 << 50
 )
 
-// check refuses options with which there is no search. Comparisons are
-// written so that a NaN is refused.
+// check refuses options that make a search impossible. The comparisons also
+// refuse NaN.
 func (o Options) check() error {
 	switch {
 	case o.Algorithm != Default && o.Algorithm != Paper:

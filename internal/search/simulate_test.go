@@ -34,8 +34,8 @@ func alone(rate float64) func(float64, *rand.Rand) window {
 }
 
 // bursts makes windows fail by chance, several in a row: a Markov chain of two
-// states, in one of which everything fails. rate is the share of time in that
-// state, mean how many windows it lasts.
+// states; in one every window fails. rate is the share of time in that state,
+// mean how many windows it lasts.
 func bursts(rate, mean float64) func(float64, *rand.Rand) window {
 	return func(truth float64, rng *rand.Rand) window {
 		disturbed := rng.Float64() < rate

@@ -112,7 +112,7 @@ func MeanHalfWidth(xs []float64, level float64) (float64, error) {
 // MeanInterval returns the mean of at least one value, and Student's interval at
 // this level for it, see [MeanHalfWidth]. Fewer than two values are an
 // ErrTooFew, values without any scatter an ErrNoSpread: then the interval has
-// no ends, and the mean is NaN only where there is no value.
+// no ends, and the mean is NaN only without values.
 func MeanInterval(xs []float64, level float64) (mean float64, ci Interval, err error) {
 	none := Interval{math.NaN(), math.NaN()}
 	if mean, err = Mean(xs); err != nil {

@@ -228,7 +228,7 @@ const GrowthResamples = 1000
 // were fitted to them: totals of large fleets scatter by more.
 //
 // Errors: ErrTooFew below four observations; ErrUnbounded when more than a
-// fortieth of the samples show no cap at all, so that there is no upper bound;
+// fortieth of the samples show no cap, so that the interval has no upper bound;
 // ErrArgument for a curve without a cap.
 func CapInterval(g Growth, n, y []float64, level float64, resamples int, seed uint64) (Interval, error) {
 	if err := checkGrowth(n, y, 4); err != nil {
@@ -299,7 +299,7 @@ type Levelling struct {
 // LevelOff fits a line to the observations past the knee of a curve, at two
 // sizes or more, to test whether they stay on one level: Slope holds 0 if they
 // do within noise. The error variance is that of all observations about the
-// curve with this line in place of the cap, n−3 degrees of freedom, and is at
+// curve with this line instead of the cap, n−3 degrees of freedom, and is at
 // least noise².
 //
 // Errors: ErrTooFew when fewer than two sizes lie past the knee, or fewer than

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCappedGolden: hand-made cases whose best curve follows by arithmetic.
+// TestCappedGolden: hand-made cases; arithmetic gives their best curve.
 func TestCappedGolden(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {

@@ -44,8 +44,8 @@ const noSpread = 1e-12
 // supposed to be independent of each other and the residuals num − R·den to
 // be normal; num and den themselves need not be.
 //
-// Errors: ErrUnbounded when the denominator cannot be told from zero at this
-// level; ErrNoSpread when all pairs have the same ratio.
+// Errors: ErrUnbounded if the denominator does not differ from zero at this
+// level; ErrNoSpread if all pairs have the same ratio.
 func Fieller(num, den []float64, level float64) (Interval, error) {
 	n, d, scale, err := scaledPairs(num, den)
 	if err != nil {
@@ -58,8 +58,8 @@ func Fieller(num, den []float64, level float64) (Interval, error) {
 	return iv.times(scale)
 }
 
-// Fieller is the function Fieller for pairs of which only the moments are
-// known. With variances v = s²/n and covariance c = cov/n,
+// Fieller is the function Fieller for pairs with only their moments known.
+// With variances v = s²/n and covariance c = cov/n,
 //
 //	A = m_d² − t²·v_d,  B = m_n·m_d − t²·c,  C = m_n² − t²·v_n,
 //	R = (B ± √(B² − A·C)) / A,  t = t((1+level)/2, n−1).
@@ -264,7 +264,7 @@ func poissonWeights() []float64 {
 
 // summedAnew is up to how many pairs the sums of all but one are made anew for
 // each: that takes the square of their number. Subtracting one pair from the
-// sum of all gives the same but for the last digits; results of so few pairs
+// sum of all gives the same except the last digits; results of so few pairs
 // have been stored with all of theirs.
 const summedAnew = 10_000
 

@@ -5,8 +5,8 @@
 //
 //   - A result is finite or there is an error. Too few values, a NaN or an
 //     infinity in the input, an overflow on the way, an interval without
-//     bounds: each is an error whose kind errors.Is can tell, never a NaN that
-//     somebody prints.
+//     bounds: each is an error that errors.Is can identify, never a NaN that
+//     reaches the output.
 //   - The input is not changed, and the same input gives the same output: the
 //     resampling functions take a seed.
 //
@@ -41,14 +41,14 @@ var (
 	ErrLength = errors.New("slices differ in length")
 	// ErrNotFinite: a value is NaN or infinite, or the result would be.
 	ErrNotFinite = errors.New("value is not finite")
-	// ErrZeroMean: a ratio whose denominator has the mean zero.
+	// ErrZeroMean: the denominator of a ratio has the mean zero.
 	ErrZeroMean = errors.New("denominator has mean zero")
 	// ErrNoSpread: the values show no scatter, so that nothing can be said
 	// about their uncertainty. An interval of width zero would be a claim of
 	// perfect knowledge.
 	ErrNoSpread = errors.New("values show no scatter")
-	// ErrUnbounded: the interval exists but has no bounds; the denominator
-	// cannot be told from zero.
+	// ErrUnbounded: the interval exists but has no bounds; the denominator does
+	// not differ significantly from zero.
 	ErrUnbounded = errors.New("interval is unbounded")
 	// ErrArgument: a parameter outside its domain.
 	ErrArgument = errors.New("parameter outside its domain")
@@ -67,7 +67,7 @@ func check(xs []float64, least int) error {
 	return nil
 }
 
-// checkPairs is check for two slices whose elements belong together.
+// checkPairs is check for two slices of paired elements.
 func checkPairs(xs, ys []float64, least int) error {
 	if len(xs) != len(ys) {
 		return fmt.Errorf("%d and %d values: %w", len(xs), len(ys), ErrLength)

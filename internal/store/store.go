@@ -30,7 +30,7 @@ type Reader interface {
 	// Data returns all that is stored of a run, artifact contents apart. It is
 	// to be read only: series of one result share offsets.
 	Data(ctx context.Context, id model.RunID) (model.RunData, error)
-	// Printed returns a run without what is large but for what its tasks printed:
+	// Printed returns a run without large data except the output of its tasks:
 	// Heads of all steps with the texts of Stdout and Stderr.
 	Printed(ctx context.Context, id model.RunID) (model.RunData, error)
 	// Artifact returns the content of one artifact.

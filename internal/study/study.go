@@ -33,7 +33,7 @@ import (
 
 // Study is a question with its parameters. Implementations are pointers to
 // structs with JSON tags. A field with the tag `flag:"name"` is a flag of the
-// study's command; one with `json:"-"` is no key of the file.
+// study's command; one with `json:"-"` is not a key of the file.
 type Study interface {
 	// Validate reports what the tags cannot say: a [*model.InputError] with the
 	// key as its Path, or several joined with errors.Join. Bounds, enumerations
@@ -64,11 +64,11 @@ type Result interface {
 	Gate() error
 }
 
-// Importer is implemented by studies that also answer from somebody's own
-// table, with no run at all.
+// Importer is implemented by studies that also answer from the user's own
+// table, without a run.
 type Importer interface {
-	// Import reads a table; name is that of the file, for messages. There is no
-	// in.Run.
+	// Import reads a table; name is that of the file, for messages. in.Run is
+	// nil.
 	Import(ctx context.Context, in Input, name string, table io.Reader) (Result, error)
 }
 
@@ -147,8 +147,8 @@ type (
 	}
 	// Resumer is asked about steps that are stored already.
 	Resumer interface {
-		// Replaced reports whether a step that became invalid is no loss, for one
-		// of the later steps of the design is there in its place.
+		// Replaced reports whether the design can do without a step that became
+		// invalid, because one of its later steps replaces it.
 		Replaced(invalid model.Step, later []model.Step) bool
 		// Agrees is an error where a stored step, which is not over, is not what
 		// Next asks for: another version has decided otherwise. Of designs that
@@ -190,7 +190,7 @@ type Treatment struct {
 	// Block groups treatments that are compared with each other; 0: none.
 	Block int
 	// Levels are parameters of the workload that this treatment sets, by their
-	// keys, in place of those of the file. They are checked like those.
+	// keys. They replace those of the file, and are checked like those.
 	Levels map[string]any
 	// Active are the indices of the subjects that work at once; nil: all.
 	Active []int

@@ -121,7 +121,7 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// TestReadError: a file that cannot be read is no bad table.
+// TestReadError: a file that cannot be read is not a bad table.
 func TestReadError(t *testing.T) {
 	fire := errors.New("disk on fire")
 	for name, r := range map[string]io.Reader{

@@ -10,7 +10,7 @@ import (
 // errNotText is the error of a file that is something else than text.
 var errNotText = errors.New("not UTF-8 text")
 
-// text passes a file on, refuses what is no text, and keeps what is not yet
+// text passes a file on, refuses what is not text, and keeps what is not yet
 // forgotten, so that columns can be counted in characters.
 type text struct {
 	source io.Reader

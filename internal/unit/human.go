@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// prefixable are the units of metrics in front of which an SI prefix reads
-// well.
+// prefixable are the units of metrics that take an SI prefix.
 var prefixable = map[string]bool{
 	"B": true, "bit": true, "op": true, "byte": true,
 	"B/s": true, "bit/s": true, "op/s": true, "byte/s": true,

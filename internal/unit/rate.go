@@ -76,7 +76,7 @@ func rateUnit(name string) (Base, int64) {
 }
 
 // BytesPerSecond converts a rate of bytes or bits. It fails for operations,
-// whose size nobody knows.
+// because their size is unknown.
 func (r Rate) BytesPerSecond() (float64, error) {
 	switch r.Base {
 	case Bytes:

@@ -84,8 +84,7 @@ func splitUnit(s string) (number, name string) {
 	return s[:i], strings.TrimPrefix(s[i:], " ")
 }
 
-// sizeUnitNamed returns the unit with this exact name; its zero value if there
-// is none.
+// sizeUnitNamed returns the unit with this exact name, or the zero value.
 func sizeUnitNamed(name string) sizeUnit {
 	for _, u := range sizeUnits {
 		if u.name == name {

@@ -1,8 +1,8 @@
 // Package workload is the contract between scalebench and a benchmark.
 //
 // A benchmark is a [Kind]: a name, a sentence, and a constructor of its
-// parameters. The parameters are a pointer to a struct whose JSON tags are the
-// keys of the experiment file and whose jsonschema tags feed `scalebench
+// parameters. The parameters are a pointer to a struct. Its JSON tags are the
+// keys of the experiment file, its jsonschema tags feed `scalebench
 // schema`; the same struct runs the benchmark. One package below
 // internal/workload and one line in the registry add a benchmark;
 // docs/workloads.md shows it.
@@ -81,8 +81,8 @@ const (
 	AcrossGroups PairingKind = "across_groups"
 )
 
-// VolumeUser is implemented by workloads that use a volume of their node, so
-// that a file is refused whose lab has no such volume.
+// VolumeUser is implemented by workloads that use a volume of their node. A file
+// is refused if its lab has no such volume.
 type VolumeUser interface {
 	// UsesVolume returns the name of the volume, empty for the only one that
 	// the node has, and how much of it is used: 0 when only the node knows.
@@ -169,8 +169,8 @@ func NewRegistry(kinds ...Kind) Registry {
 // Names returns the names of all kinds, sorted.
 func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
 
-// Sharer is implemented by workloads whose tasks of one step can offer one load
-// together: each its part.
+// Sharer is implemented by workloads with tasks that can offer one load together
+// in a step: each its part.
 type Sharer interface {
 	// SharesLoad is called on valid parameters.
 	SharesLoad() bool

@@ -28,7 +28,7 @@ func findJava(home string, installed []string) (string, error) {
 var versionLine = regexp.MustCompile(`(?m)^JAVA_VERSION="(\d+)`)
 
 // javaVersion reads the first number of the version of the Java in a
-// directory; "" if there is none.
+// directory; "" without one.
 func javaVersion(dir string) string {
 	release, err := os.ReadFile(filepath.Join(dir, "release"))
 	if dir == "" || err != nil {

@@ -48,7 +48,7 @@ func readAll(t *testing.T, store kv.Store, set kv.Dataset) {
 	}
 }
 
-// testLarge: the limits of a data set are none of the store.
+// testLarge: the store does not limit a data set.
 func testLarge(t *testing.T, s Subject) {
 	store := s.Open(t)
 	for name, set := range map[string]kv.Dataset{
@@ -114,7 +114,7 @@ func testInserted(t *testing.T, s Subject) {
 	store := s.Open(t)
 	prepare(t, store, set)
 	session := connect(t, store, set)
-	// Two generators, of which one was slower, with a gap each.
+	// Two generators, one of them slower, with a gap each.
 	var inserted []int64
 	for i := range int64(1500) {
 		if n := set.Records + i; i != 3 && i != 904 && (i < 1000 || i%2 == 0) {
@@ -145,7 +145,7 @@ func testInserted(t *testing.T, s Subject) {
 	insert()
 }
 
-// cutOff is a store whose load is cut off after the first batch.
+// cutOff is a store that breaks off a load after the first batch.
 type cutOff struct {
 	kv.Store
 	begun  *atomic.Bool

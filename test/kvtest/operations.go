@@ -198,8 +198,8 @@ func testTimeout(t *testing.T, s Subject) {
 	})
 }
 
-// testCancel: it costs no more if there is no such time, but the caller says that
-// it is over.
+// testCancel: it costs no more if the caller cancels instead of setting a
+// deadline.
 func testCancel(t *testing.T, s Subject) {
 	testGivesUp(t, s, func() (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -218,7 +218,7 @@ func testGivesUp(t *testing.T, s Subject, limit func() (context.Context, context
 	} {
 		session := connect(t, store, tiny)
 		release := sync.OnceFunc(s.Stall(t, store))
-		giveUp := time.AfterFunc(promptly, release) // whoever does not would wait for ever
+		giveUp := time.AfterFunc(promptly, release) // a store that ignores ctx would wait for ever
 		ctx, cancel := limit()
 		begin := time.Now()
 		err := do(ctx, session)

@@ -179,8 +179,8 @@ func CheckURLs[S kv.Store](t *testing.T, create func(url string) (S, error), nam
 	}
 }
 
-// CheckDenied tests that a server does not let a store in, that this is named
-// as the reason, and that the password, of which secret is a part, is not shown.
+// CheckDenied tests that a server denies a store access, that the error names
+// this reason, and that it does not show the password, which contains secret.
 func CheckDenied(t *testing.T, store kv.Store, secret string) {
 	t.Helper()
 	_, err := store.Connect(t.Context(), kv.DefaultDataset().Shape)

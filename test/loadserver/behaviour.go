@@ -48,8 +48,8 @@ type Behaviour struct {
 	Seed uint64
 }
 
-// Slow holds back some answers after their service. They keep no worker
-// meanwhile, so that they delay nobody else.
+// Slow holds back some answers after their service. They occupy no worker
+// meanwhile, so that they delay no other request.
 type Slow struct {
 	// Share is the share of requests; see [Fail].
 	Share float64

@@ -48,8 +48,8 @@ func Child() (code int, is bool) {
 	return 0, true
 }
 
-// serve runs a server that is told what to do over in. It comes before all
-// others on its processor if it is urgent and the system allows it.
+// serve runs a server that takes orders from in. It comes before all others on
+// its processor if it is urgent and the system allows it.
 func serve(in io.Reader, out io.Writer, urgent bool) error {
 	from, to := gob.NewDecoder(in), gob.NewEncoder(out)
 	var b Behaviour
@@ -69,7 +69,7 @@ func serve(in io.Reader, out io.Writer, urgent bool) error {
 	return errors.Join(err, l.stop(), <-ended)
 }
 
-// obey executes orders until there are none.
+// obey executes orders until the end of from.
 func obey(l *loop, from *gob.Decoder, to *gob.Encoder) error {
 	for {
 		var o order

@@ -18,7 +18,7 @@ type conn struct {
 }
 
 // interest: told once, edge-triggered, so that no further calls are needed.
-// What is readable is then read until there is no more.
+// Readable data is then read to its end.
 const interest = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 
 // maxUnread bounds what a client may send ahead, in bytes.

@@ -75,7 +75,7 @@ func checkWaits(t *testing.T, name string, requests []Request, want theory) {
 	near(t, name+": p99 of the wait", quantile(waits, .99).Seconds(), q, err)
 }
 
-// near allows 3 %, or a microsecond where nearly nobody waits.
+// near allows 3 %, or a microsecond if hardly any request waits.
 func near(t *testing.T, what string, got, want float64, err error) {
 	t.Helper()
 	if err != nil {
@@ -227,7 +227,7 @@ func TestBehaviourCheck(t *testing.T) {
 		{"stalls for ever", Behaviour{Stall: Stall{1, 1}}, false},
 		{"a stall of nothing", Behaviour{Stall: Stall{Every: 1}}, false},
 		{"more than all", Behaviour{Slow: Slow{Share: 1.1}}, false},
-		{"a share that is no number", Behaviour{Fail: Fail{Share: math.NaN()}}, false},
+		{"a share that is not a number", Behaviour{Fail: Fail{Share: math.NaN()}}, false},
 		{"fails otherwise", Behaviour{Fail: Fail{How: "explode"}}, false},
 	} {
 		if err := c.b.Check(); (err == nil) != c.ok {

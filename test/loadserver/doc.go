@@ -1,6 +1,6 @@
-// Package loadserver is an HTTP server whose behaviour is known by arithmetic,
-// to hold a load generator against: so many workers, an exact service time, a
-// stall of one second in every ten, a hundredth of the answers held back.
+// Package loadserver is an HTTP server with behaviour known by arithmetic, to
+// test a load generator: so many workers, an exact service time, a stall of one
+// second in every ten, a hundredth of the answers held back.
 //
 // It computes rather than works. The way of a request:
 //

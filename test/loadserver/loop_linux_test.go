@@ -218,9 +218,9 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestQueue: of five who come together to two workers, two are answered after
-// one service time, two after two, and one, for whom there is no room, at
-// once. That the clients see it so late is what the record says, and never
+// TestQueue: of five requests that come together to two workers, two are
+// answered after one service time, two after two, and one, without room in the
+// queue, at once. The clients see each answer when the record says, and never
 // before it is due.
 func TestQueue(t *testing.T) {
 	const service = 200 * time.Millisecond

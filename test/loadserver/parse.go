@@ -13,8 +13,8 @@ const (
 	maxBody = 16 << 20
 )
 
-// errRequest: what came is not a request that this server understands. Chunked
-// bodies are none: a generator knows the length of what it sends.
+// errRequest: the data are not a request that this server understands. It does
+// not take chunked bodies: a generator knows the length of what it sends.
 var errRequest = errors.New("malformed or unsupported request")
 
 // request is what the server needs to know of one.

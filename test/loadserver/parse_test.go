@@ -71,7 +71,7 @@ func FuzzParse(f *testing.F) {
 			return // it is stricter with what does not matter here
 		}
 		if _, err := io.Copy(io.Discard, want.Body); err != nil {
-			t.Fatalf("%q: a request of %d bytes, whose body ends early: %v", in, n, err)
+			t.Fatalf("%q: the body of a request of %d bytes ends early: %v", in, n, err)
 		}
 		used := len(in) - whole.Len() - buffered.Buffered()
 		if used != n || r.head != (want.Method == http.MethodHead) || (r.close != want.Close && want.ProtoMinor == 1) {

@@ -26,7 +26,7 @@ var outcomeNames = [outcomes]string{"ok", "failed", "refused", "closed", "reset"
 
 func (o Outcome) String() string { return outcomeNames[o] }
 
-// Request is what became of one request. Times are on the clock of [Now].
+// Request is the outcome of one request. Times are on the clock of [Now].
 type Request struct {
 	// Arrived is when it was read.
 	Arrived time.Duration

@@ -52,8 +52,8 @@ func Start(t testing.TB, b Behaviour) *Server {
 	return s
 }
 
-// launch executes this binary again. That it runs no test is only for one
-// whose TestMain does not know Child.
+// launch executes this binary again. The flags that run no test are only for a
+// binary with a TestMain that does not know Child.
 func (s *Server) launch() error {
 	self, err := os.Executable()
 	if err != nil {

@@ -54,9 +54,9 @@ func TestServerProcess(t *testing.T) {
 	}
 }
 
-// TestPrecision: answers leave when they are due, and never before. Half of
-// them within a millisecond also where others disturb and nobody is root;
-// BenchmarkServer shows how near they are otherwise.
+// TestPrecision: answers leave when they are due, and never before. Half of them
+// within a millisecond also on a busy machine and without root; BenchmarkServer
+// shows how near they are otherwise.
 func TestPrecision(t *testing.T) {
 	s := Start(t, Behaviour{Service: 3 * time.Millisecond})
 	users(t, s.Address(), 4, 500)

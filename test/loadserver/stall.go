@@ -2,10 +2,9 @@ package loadserver
 
 import "time"
 
-// Stall is a pause that comes again and again: of every period of length
-// Every, counted from when the behaviour was set, nobody works in the last
-// For. Requests are still read, and none is answered: what should have been
-// done meanwhile is done later.
+// Stall is a periodic pause: in every period of length Every, counted from when
+// the behaviour was set, no worker works in the last For. The server still reads
+// requests, but answers none: it does the work later.
 type Stall struct{ Every, For time.Duration }
 
 // working is the share of the time in which work is done.

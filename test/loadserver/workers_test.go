@@ -30,8 +30,8 @@ func TestHeapSorts(t *testing.T) {
 // job is a request as the plain simulation sees it.
 type job struct{ arrived, work, began, done time.Duration }
 
-// simulate serves jobs the plain way: at every tick, whoever is free takes
-// who came first.
+// simulate serves jobs the plain way: at every tick, each free worker takes the
+// job that came first.
 func simulate(jobs []job, k int) {
 	left := make([]int, 0, k) // who is being served
 	next := 0
@@ -55,8 +55,8 @@ func someJobs(rng *rand.Rand, n int) []job {
 	return jobs
 }
 
-// TestWorkersServeInOrder: what is computed at once is what a simulation tick
-// by tick finds, and the number present is right whenever somebody comes.
+// TestWorkersServeInOrder: the computed result equals that of a simulation tick
+// by tick, and the number present is right at each arrival.
 func TestWorkersServeInOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 200 {

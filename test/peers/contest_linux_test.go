@@ -82,7 +82,7 @@ func TestContest(t *testing.T) {
 }
 
 // round asks every generator for every load once. Each round begins with another
-// one: nobody always has the same before it.
+// one, so that no generator always follows the same other one.
 func (r *results) round(t *testing.T, number int, server *loadserver.Nginx) {
 	order := contenders(t)
 	first := number % len(order)

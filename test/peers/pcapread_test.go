@@ -40,7 +40,7 @@ func TestOnWire(t *testing.T) {
 		t.Errorf("onWire of another port = %v, %v", got, err)
 	}
 	if got, err := onWire(bytes.NewReader(capture(t)[4:]), 18099); err == nil {
-		t.Errorf("onWire of what is no capture = %v, want an error", got)
+		t.Errorf("onWire of bytes that are not a capture = %v, want an error", got)
 	}
 }
 

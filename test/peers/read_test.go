@@ -54,7 +54,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadRefuses: what is not understood is no figure.
+// TestReadRefuses: output that cannot be parsed gives no figure.
 func TestReadRefuses(t *testing.T) {
 	for _, x := range readers {
 		for what, text := range map[string][]byte{

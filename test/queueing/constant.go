@@ -30,8 +30,8 @@ type MDc struct {
 	Service float64 // D > 0, the time that a request keeps its server
 }
 
-// Utilisation is ρ = λD/c. The error is stats.ErrArgument where there is no
-// stationary state: ρ ≥ 1.
+// Utilisation is ρ = λD/c. The error is stats.ErrArgument without a stationary
+// state: ρ ≥ 1.
 func (q MDc) Utilisation() (float64, error) { return utilisation(q.Servers, q.Rate, q.Service) }
 
 // MeanWait is the mean time before service begins, of all requests. With one

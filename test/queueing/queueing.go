@@ -20,7 +20,7 @@ type MMc struct {
 }
 
 // Utilisation is ρ = λ/(cμ), the share of the time in which a server is busy.
-// The error is stats.ErrArgument where there is no stationary state: ρ ≥ 1.
+// The error is stats.ErrArgument without a stationary state: ρ ≥ 1.
 func (q MMc) Utilisation() (float64, error) { return utilisation(q.Servers, q.Rate, q.Service) }
 
 func utilisation(servers int, rate, service float64) (float64, error) {
@@ -59,10 +59,9 @@ func checkBelowOne(p float64) error {
 	return nil
 }
 
-// ErlangB is the share of requests that are refused where so many servers are
-// all there is, nobody waits, and a = λ/μ ≥ 0 erlangs are offered (Erlang,
-// 1917). Computed by B(0) = 1, B(n) = aB(n−1)/(n + aB(n−1)), whose terms are
-// all positive.
+// ErlangB is the share of requests refused by so many servers without a queue,
+// if a = λ/μ ≥ 0 erlangs are offered (Erlang, 1917). Computed by B(0) = 1,
+// B(n) = aB(n−1)/(n + aB(n−1)), with only positive terms.
 func ErlangB(servers int, offered float64) (float64, error) {
 	if servers < 0 || !(offered >= 0) || math.IsInf(offered, 1) {
 		return 0, fmt.Errorf("%v erlangs offered to %d servers: %w", offered, servers, stats.ErrArgument)

@@ -100,7 +100,7 @@ func (tap *Tap) Await(n int) []Message {
 	}
 }
 
-// Publish sends bytes to whoever listens on a subject; reply may be "".
+// Publish sends bytes to the listeners of a subject; reply may be "".
 func (i *Intruder) Publish(subject, reply string, data []byte) {
 	i.t.Helper()
 	err := i.nc.PublishMsg(&nats.Msg{Subject: subject, Reply: reply, Data: data})

@@ -31,8 +31,8 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Missing skips the test for want of a program that scripts/deps.sh installs;
-// where the variable CI is "true" the test fails.
+// Missing skips the test because a program that scripts/deps.sh installs is
+// missing; if the variable CI is "true" the test fails.
 func Missing(t testing.TB, err error) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

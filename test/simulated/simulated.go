@@ -1,5 +1,5 @@
-// Package simulated makes the data of runs of which the truth is known, for
-// tests of what is computed from runs.
+// Package simulated makes the data of runs with a known truth, for tests of
+// what is computed from runs.
 package simulated
 
 import (
@@ -77,8 +77,8 @@ func Plain(n int, kept float64) *Builder {
 	return b
 }
 
-// Pairs measures pairs of nodes, both ends of which receive; with serve the
-// second end only serves. Each pair keeps the share kept.
+// Pairs measures pairs of nodes; both ends receive, with serve the second end
+// only serves. Each pair keeps the share kept.
 func Pairs(rng *rand.Rand, pairs, trials int, kept, noise float64, serve bool) *Builder {
 	b := New(2 * pairs)
 	ends := func(pair int, share float64) []model.Result {

@@ -64,7 +64,7 @@ func benchPut(b *testing.B, s store.Store, r model.Result) {
 }
 
 // monitored are metrics of a node as a task of so many seconds has them: two
-// in three are counters, of which every other one has digits behind the point.
+// in three are counters, and every other counter has decimals.
 func monitored(metrics, points int) []model.HostSeries {
 	list := make([]model.HostSeries, metrics)
 	for i := range list {
@@ -78,9 +78,9 @@ func monitored(metrics, points int) []model.HostSeries {
 // readNodes is how many nodes the run has that the benchmarks read.
 const readNodes = 4000
 
-// BenchmarkRead measures reading a run of 4,000 nodes whose results are those
-// of the case "monitored": 60 metrics of the node at 60 points each. size
-// returns how many bytes the store takes.
+// BenchmarkRead measures reading a run of 4,000 nodes with the results of the
+// case "monitored": 60 metrics of the node at 60 points each. size returns how
+// many bytes the store takes.
 func BenchmarkRead(b *testing.B, s store.Store, size func() int64) {
 	ctx := context.Background()
 	f := New(1, readNodes, 1)

@@ -19,8 +19,8 @@ import (
 var oddMetrics = []string{"", strings.Repeat("long", 2000), strings.Repeat("long", 2000) + "er", "a\x00b", "\xff",
 	"sha256:1", "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"} // the last is that of the first
 
-// startColumns stores two runs of which the first has a step with two attempts
-// and results with odd and repeated metrics.
+// startColumns stores two runs. The first has a step with two attempts and
+// results with odd and repeated metrics.
 func startColumns(t *testing.T, e env) Fixture {
 	f, other := New(1, 3, 4), New(2, 3, 4)
 	for _, f := range []Fixture{f, other} {

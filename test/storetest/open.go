@@ -22,7 +22,7 @@ func Open[S interface{ Close() error }](t testing.TB, open func(context.Context,
 	return s
 }
 
-// Started is a fixture in a store whose first attempts have begun.
+// Started is a fixture in a store; its first attempts have begun.
 func Started(t testing.TB, s store.Store, nodes, steps int) Fixture {
 	t.Helper()
 	f := New(1, nodes, steps)

@@ -46,7 +46,7 @@ func testNothingYet(t *testing.T, e env) {
 	must(t, e.write(e.ctx))
 }
 
-// testCreateRun: the same run again is no error, another one of its id is.
+// testCreateRun: the same run again is not an error, another one of its id is.
 func testCreateRun(t *testing.T, e env) {
 	f := New(1, 2, 2)
 	must(t, e.s.CreateRun(e.ctx, f.Run, f.Nodes, f.Steps))
@@ -65,7 +65,7 @@ func testCreateRun(t *testing.T, e env) {
 	}
 }
 
-// testAddSteps: steps come to those that are there; the same again is no error
+// testAddSteps: new steps join the stored ones; the same again is not an error
 // and changes nothing.
 func testAddSteps(t *testing.T, e env) {
 	f := New(1, 2, 3)

@@ -1,5 +1,5 @@
 // Package workloadtest is what tests of workloads share: a reporter that keeps
-// what it is told, and a check of parameters.
+// what is reported, and a check of parameters.
 package workloadtest
 
 import (
@@ -17,10 +17,10 @@ import (
 // value is ready for use. What it kept may be read once the workload has
 // returned.
 type Record struct {
-	// T is told what breaks the contract of a Reporter; nil: nobody is.
+	// T gets what breaks the contract of a Reporter; may be nil.
 	T testing.TB
-	// Start is when Run was called; zero: nobody knows, and what counts from
-	// then has no time.
+	// Start is when Run was called; zero: unknown, and times that count from
+	// it are missing.
 	Start time.Time
 	// Seen, if there is one, is called after each reading.
 	Seen func(metric string, value float64)
@@ -129,7 +129,7 @@ func (r *Record) broken(format string, args ...any) {
 	}
 }
 
-// Find returns the first sample of a metric; the zero value if there is none.
+// Find returns the first sample of a metric; the zero value without one.
 func (r *Record) Find(metric string) model.Sample {
 	for _, s := range r.Samples {
 		if s.Metric == metric {
@@ -149,7 +149,7 @@ func (r *Record) FindHistogram(metric string) model.Histogram {
 	return model.Histogram{}
 }
 
-// Values are the values of all samples by metric, but for the metrics named.
+// Values are the values of all samples by metric, except the metrics in but.
 func (r *Record) Values(but ...string) map[string]float64 {
 	out := map[string]float64{}
 	for _, s := range r.Samples {

@@ -94,7 +94,7 @@ func TestRecordKeeps(t *testing.T) {
 		ExitCodes:  []int{7},
 	}
 	if diff := cmp.Diff(want.Readings, r.Readings); diff != "" || seen != 7 || r.Units["m"] != "op" {
-		t.Errorf("readings, of which %v were seen (-want +got):\n%s", seen, diff)
+		t.Errorf("readings, %v of them seen (-want +got):\n%s", seen, diff)
 	}
 	if diff := cmp.Diff(want.Result(), r.Result()); diff != "" || r.ExitCodes[0] != 7 {
 		t.Errorf("result (-want +got):\n%s", diff)

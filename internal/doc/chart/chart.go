@@ -75,7 +75,7 @@ type Axis struct {
 	// around its own median, and the axis is the difference from that in
 	// percent.
 	Relative bool `json:"relative,omitempty"`
-	// Ticks are labels at given values, in place of computed ones.
+	// Ticks are labels at given values; they replace computed ones.
 	Ticks []Tick `json:"ticks,omitempty"`
 	Rows  []Row  `json:"rows,omitempty"`
 	// Dense rows are thin and stand in one drawing, with their names cut short:
@@ -126,9 +126,9 @@ const (
 	// Point is a mark at X, Y, which the role gives its shape. In rows without
 	// X it is counted beside its row in text.
 	Point Mark = "point"
-	// Bar lies in row Y from X to X2, or stands at X from Y to Y2 where Y is no
-	// axis of rows. A missing other end is 0. One of role Unknown from X to X2
-	// says that there is no value; text leaves it out.
+	// Bar lies in row Y from X to X2, or stands at X from Y to Y2 if Y is not an
+	// axis of rows. A missing other end is 0. A bar of role Unknown from X to X2
+	// means that there is no value; text leaves it out.
 	Bar Mark = "bar"
 	// Box summarizes the values X of each row Y: median, quartiles, and
 	// whiskers to the farthest values no farther than 1.5 times the box from
@@ -210,7 +210,7 @@ type Layer struct {
 	Tips []string `json:"tips,omitempty"`
 	// Place is where the text of labels and rules stands.
 	Place Place `json:"place,omitempty"`
-	// Roles are those of single marks, in place of Role; Hollow marks are
+	// Roles are those of single marks and replace Role; Hollow marks are
 	// drawn open.
 	Roles  []Role `json:"roles,omitempty"`
 	Hollow []bool `json:"hollow,omitempty"`

@@ -13,7 +13,7 @@ import (
 // notFinite finds coordinates that no drawing may have.
 var notFinite = regexp.MustCompile(`="[^"]*(NaN|Inf)[^"]*"`)
 
-// wellFormed fails when markup is no XML, or has a coordinate that is not a
+// wellFormed fails if markup is not XML, or has a coordinate that is not a
 // finite number.
 func wellFormed(t *testing.T, markup string) {
 	t.Helper()

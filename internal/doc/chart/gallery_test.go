@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// The figures of scalebench, declared. Whoever writes a study's document can
-// copy from here; the tests draw each of them.
+// The figures of scalebench, declared: examples for the documents of studies.
+// The tests draw each of them.
 
 // gallery is every figure by its name; panels of one belong together.
 func gallery() map[string]File {

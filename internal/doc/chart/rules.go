@@ -157,7 +157,7 @@ const laneHeight = 17
 
 // ruleNames places the texts of vertical rules above the plot, each within a
 // narrow plot and none over another: the outer ones away from each other, and
-// in a higher lane where there is no room.
+// in a higher lane if there is no room.
 func (p *plot) ruleNames() []ruleName {
 	var out []ruleName
 	for _, l := range p.Layers {

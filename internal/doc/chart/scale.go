@@ -296,9 +296,9 @@ const (
 	mostDecades      = 9
 )
 
-// logTicks are round steps where the axis is shorter than a power of ten, and
-// otherwise powers of ten, with 2 and 5 times them where there is room, or not
-// all where there is none.
+// logTicks are round steps if the axis is shorter than a power of ten, and
+// otherwise powers of ten: with 2 and 5 times them if there is room, and only
+// some of them if there is little room.
 func logTicks(lo, hi float64) []float64 {
 	var out []float64
 	decades := math.Log10(hi / lo)

@@ -50,8 +50,8 @@ func TestLogTicks(t *testing.T) {
 	}
 }
 
-// Whatever is measured fits on its axis, the axis is no longer than it has to
-// be, and its ticks can be written beside each other.
+// All values fit on their axis, the axis is not longer than needed, and the
+// labels of its ticks do not overlap.
 func TestScalesCover(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 5000 {

@@ -71,8 +71,7 @@ func (t *text) spark(l Layer) string {
 	return b.String()
 }
 
-// value is that of a line or of stairs at a share of the axis; NaN where there
-// is none.
+// value is that of a line or of stairs at a share of the axis; NaN if missing.
 func (t *text) value(l Layer, share float64) float64 {
 	for i, x := range l.X {
 		from, to := t.x.share(x), math.NaN()

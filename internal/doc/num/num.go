@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Missing is printed where there is no value. It is never 0.
+// Missing is printed for a missing value, never 0.
 const Missing = "n/a"
 
 // step is one prefix: values of at least factor are divided by it.

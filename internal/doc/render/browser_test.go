@@ -29,7 +29,7 @@ var faults = map[string]string{
   }
   return out;
 })()`,
-	// Blocks whose text is wider than they are, as far as they do not scroll.
+	// Blocks narrower than their text, unless they scroll.
 	"is clipped": `[...document.querySelectorAll('.row > *, dl div, .caption, h1, h2, h3, .alerts li')]
   .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && getComputedStyle(e).display !== 'inline')
   .map(e => e.className + ': ' + e.textContent.trim().slice(0, 60))`,

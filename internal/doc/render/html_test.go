@@ -167,7 +167,7 @@ func shape(tags []start) []string {
 				attrs += " " + name + "=" + value
 			}
 		}
-		if tag.name != "text" && tag.name != "title" && !strings.HasPrefix(tag.attrs["class"], "room") { // drawings leave out labels for which there is no room
+		if tag.name != "text" && tag.name != "title" && !strings.HasPrefix(tag.attrs["class"], "room") { // drawings leave out labels that have no room
 			out = append(out, tag.name+attrs)
 		}
 	}

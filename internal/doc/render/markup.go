@@ -48,7 +48,7 @@ func el(n name, parts ...any) element {
 		case node:
 			e.kids = append(e.kids, p)
 		default:
-			panic(fmt.Sprintf("%T is no part of an element", p))
+			panic(fmt.Sprintf("%T is not part of an element", p))
 		}
 	}
 	return e
@@ -122,7 +122,7 @@ func escape(s string) string {
 
 var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "\n", "&#10;", "\t", "&#9;")
 
-// href is a link within the page; any other address is no link.
+// href is a link within the page; it ignores any other address.
 func href(address string) attr {
 	if !strings.HasPrefix(address, "#") || len(address) == 1 {
 		return attr{name: "href"}

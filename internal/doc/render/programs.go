@@ -109,8 +109,8 @@ func plaintext(v any) string {
 	return fmt.Sprint(v)
 }
 
-// defuse keeps spreadsheets from taking text for a formula: text that begins
-// like one, and is no number, gets a leading apostrophe.
+// defuse prevents that a spreadsheet evaluates text as a formula: text that
+// begins like one, and is not a number, gets a leading apostrophe.
 func defuse(s string) string {
 	if s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) {
 		return s

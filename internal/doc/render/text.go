@@ -182,8 +182,8 @@ func (t *textWriter) section(s doc.Section) {
 	t.end()
 }
 
-// silent reports that a section says nothing where none of its blocks does: it
-// is left out then. An introduction alone introduces nothing.
+// silent reports that no block of a section has content: the section is then
+// left out, also if it has an introduction.
 func silent(s doc.Section) bool {
 	return s.Words == "" && s.Tag.Word == "" && (s.Intro == "" || len(s.Blocks) > 0)
 }

@@ -45,7 +45,7 @@ func CleanLines(s string) []string {
 }
 
 // Unsafe reports what Clean must write out. RuneError stands for an
-// invalid byte; a genuine U+FFFD is treated alike, which harms nobody.
+// invalid byte; a genuine U+FFFD is treated alike, which does no harm.
 func Unsafe(r rune) bool {
 	if ' ' <= r && r <= '~' {
 		return false

@@ -11,7 +11,7 @@
 //     itself when the pipe closes;
 //  3. when it ends by itself, that is reported and it is started again, unless
 //     it ends over and over;
-//  4. it is told to leave, and killed if it does not.
+//  4. it gets the order to leave, and is killed if it does not.
 package agentproc
 
 import (

@@ -25,7 +25,7 @@ type here struct{}
 
 func (here) Save(file string) error { return os.WriteFile(file, []byte("here"), 0o600) }
 
-// testSet is a set whose agents are shell scripts; $0 to $9 are the flags.
+// testSet is a set with shell scripts as agents; $0 to $9 are the flags.
 func testSet(t *testing.T, script string, set func(*Config)) (*Set, string) {
 	t.Helper()
 	cfg := Config{

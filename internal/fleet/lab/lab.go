@@ -44,7 +44,7 @@ type Config struct {
 	// Start.
 	Agents agentproc.Config
 	Server queue.ServerInfo
-	// Trouble is told, from a goroutine of its own, that a service has ended
+	// Trouble is called, from a goroutine of its own, if a service ends
 	// although the fleet is up, with the reason and the last lines of its log.
 	Trouble func(error)
 	// Say tells people what is being made: the lab's name.

@@ -35,7 +35,7 @@ func open(t *testing.T, rawURL string) *cassandra.Store {
 func TestStore(t *testing.T) {
 	server := cassandratest.StartWithPassword(t)
 	t.Run("says who is denied", func(t *testing.T) { testDenied(t, server) })
-	t.Run("leaves alone what is somebody else's", func(t *testing.T) { testOthers(t, server) })
+	t.Run("leaves alone the tables of others", func(t *testing.T) { testOthers(t, server) })
 	t.Run("names that nothing was loaded", func(t *testing.T) { testNotLoaded(t, server) })
 	t.Run("carries the load of workloads", func(t *testing.T) { testLoad(t, server) })
 	t.Run("finds the cluster", func(t *testing.T) { testSeveral(t, server) })
@@ -93,7 +93,7 @@ func testOthers(t *testing.T, server *cassandratest.Server) {
 	}
 	query(t, server, "DROP TABLE others.scalebench_kv", "CREATE TABLE others.more (precious int PRIMARY KEY)")
 	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0); err != nil {
-		t.Errorf("Load into a keyspace of somebody's own: %v", err)
+		t.Errorf("Load into the user's own keyspace: %v", err)
 	}
 	if err := kvtest.Drop(t.Context(), store); err != nil {
 		t.Errorf("Drop: %v", err)
@@ -235,7 +235,7 @@ func listen(t *testing.T) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() }) // nobody has used it
+	t.Cleanup(func() { _ = l.Close() }) // unused
 	return l.Addr().String()
 }
 

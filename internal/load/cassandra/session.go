@@ -123,10 +123,10 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// sockets are the network connections below one session of the library. That
-// takes no context while it opens a session, does not heed one while it writes,
-// and reconnects whenever it likes. So they are closed under it when the time
-// is over, and once the session is there it gets no others.
+// sockets are the network connections below one session of the library. The
+// library takes no context while it opens a session, ignores one while it
+// writes, and reconnects at any time. So sockets closes them when the time is
+// over, and allows no new ones once the session is open.
 type sockets struct {
 	dialer net.Dialer
 

@@ -26,15 +26,15 @@
 //     latency and of the service time of the operation that needed it.
 //   - The timeout counts from when an operation was sent. One that is not sent
 //     within the timeout after it was due is dropped.
-//   - An operation whose connection is not there in time ended as
-//     load.ErrConnect, one without a whole answer in time as load.ErrTimeout.
-//   - The server may close a connection at the moment at which the next request
-//     is on its way. That operation ends as load.ErrClosed; it is not repeated,
-//     for it is not known whether the server did it.
+//   - An operation without a connection in time ends as load.ErrConnect, one
+//     without a whole answer in time as load.ErrTimeout.
+//   - The server may close a connection while the next request is on its way.
+//     That operation ends as load.ErrClosed; it is not repeated, because the
+//     server may have done it.
 //
-// The engine does not run out of ports, whatever the server does: where the
-// server says that it will close a connection it is left to close it first, and
-// a connection whose operation is given up is reset.
+// The engine does not run out of ports, whatever the server does: if the server
+// announces that it will close a connection, the engine lets it close first, and
+// it resets a connection when it gives up the operation.
 package http1
 
 import (
@@ -71,11 +71,10 @@ type Config struct {
 	// port), of all loops together. They are opened when they are needed, and
 	// stay. 0: 256.
 	Connections int
-	// Loops is how many event loops there are, each of which can use one
-	// processor; with more loops than processors they would take turns, and
-	// send late. There are never more than Connections. 0: one less than
-	// the processors that the process may use, so that one is left for
-	// everything else.
+	// Loops is the number of event loops. Each can use one processor; more
+	// loops than processors would take turns, and send late. There are never
+	// more than Connections. 0: one less than the processors that the process
+	// may use, so that one is left for everything else.
 	Loops int
 	// Spin lets loops look for events again and again instead of sleeping until
 	// there are some: what comes is seen at once, and what is due is sent on

@@ -39,8 +39,8 @@ type endpoint struct {
 // newOrigins are the sites as a loop sees them that may have so many connections
 // to each.
 func newOrigins(sites []site, limit int) []*origin {
-	// With one origin there is no need for room to wait: what is due later would
-	// not be sent before what waits.
+	// With one origin no operation needs room to wait: a later one would not be
+	// sent before it.
 	room := 0
 	if len(sites) > 1 {
 		room = 1 << 14
@@ -61,7 +61,7 @@ func newOrigins(sites []site, limit int) []*origin {
 }
 
 // zone is the index of the interface that a link-local address belongs to; 0
-// where it has none, or there is none of that name: then connecting fails.
+// if it has none, or no interface has that name: then connecting fails.
 func zone(name string) uint32 {
 	if i, err := net.InterfaceByName(name); err == nil {
 		return uint32(i.Index)
@@ -148,9 +148,9 @@ const (
 // conn is a connection, or the place of one: it is used again for another
 // connection when this one is closed.
 type conn struct {
-	// slot and age say in epoll's events whom they are about: an event may be
-	// reported together with what closes the connection, and the place be
-	// taken again before the event is looked at.
+	// slot and age identify the connection in epoll's events: one batch may
+	// also close the connection, and a new one may take its slot before the
+	// loop looks at the event.
 	slot, age int32
 	fd        int // -1: none
 	state     state

@@ -177,8 +177,8 @@ func TestServerCloses(t *testing.T) {
 	}
 }
 
-// occupiedPorts counts connections to a server that nobody has any more, and
-// whose ports wait for their time (TIME_WAIT in /proc/net/tcp).
+// occupiedPorts counts closed connections to a server that still occupy a port
+// (TIME_WAIT in /proc/net/tcp).
 func occupiedPorts(t testing.TB, s *server) int {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/tcp")
@@ -238,8 +238,8 @@ func TestStalledOrigin(t *testing.T) {
 	})
 }
 
-// TestStop: a run whose connections are all busy ends within a second of being
-// told.
+// TestStop: a run with only busy connections ends within a second of being
+// stopped.
 func TestStop(t *testing.T) {
 	for _, loops := range []int{1, 2} {
 		s := serve(t, never())
@@ -339,8 +339,8 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
-// TestClosedLoopRefused: users whom nobody serves do not keep the loop from
-// being stopped.
+// TestClosedLoopRefused: a loop can be stopped even if the server refuses all
+// users.
 func TestClosedLoopRefused(t *testing.T) {
 	d := open(t, Config{Requests: get(closedPort(t)), Loops: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

@@ -158,8 +158,8 @@ func TestEarlyAnswer(t *testing.T) {
 	}
 }
 
-// TestChaos: against a server of which nobody knows what it will do, all
-// operations are accounted for, nothing is left open, and memory stays.
+// TestChaos: against an unpredictable server all operations are accounted for,
+// nothing is left open, and memory does not grow.
 func TestChaos(t *testing.T) {
 	before := openFiles(t)
 	var mu sync.Mutex

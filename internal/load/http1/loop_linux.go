@@ -43,7 +43,7 @@ type job struct {
 }
 
 // loop sends one share of the operations. Everything in it belongs to the
-// goroutine that runs it, but for stopped and the poller's alarm.
+// goroutine that runs it, except stopped and the poller's alarm.
 type loop struct {
 	targets []target
 	origins []*origin // by index of their site
@@ -59,13 +59,13 @@ type loop struct {
 	buffer  []byte // what was read, while it is looked at
 
 	job
-	now     time.Duration // what the clock said last
-	held    operation     // taken from the source, and not sent for want of a connection
+	now     time.Duration // last reading of the clock
+	held    operation     // taken from the source, and not sent because no connection is free
 	holding bool
 	flushAt time.Duration
 	waited  time.Duration // for something to happen, while the plan lasted
 	woken   time.Duration // when it last stopped waiting
-	seen    time.Duration // since when what it is told may be so; see since
+	seen    time.Duration // the earliest time of what it learns now; see since
 	opened  int64         // connections
 	sent    int           // bytes, since they were counted last
 	read    int           // the same
@@ -106,9 +106,9 @@ func (l *loop) run(j job) {
 	l.finish()
 }
 
-// exact gives the goroutine a thread whose timers go off when they should:
-// Linux otherwise lets them be 50 µs late, to wake up less often. The function
-// it returns undoes that.
+// exact gives the goroutine a thread with exact timers: by default Linux lets
+// timers be 50 µs late, to wake up less often. The returned function undoes
+// that.
 func exact() func() {
 	runtime.LockOSThread()
 	const ask, byDefault = 1, 0                          // ns
@@ -197,12 +197,11 @@ func (l *loop) wait() []unix.EpollEvent {
 // after does not count.
 func (l *loop) within(t time.Duration) time.Duration { return min(max(t, 0), l.plan) }
 
-// since is since when a connection may have been free of which a loop is told
-// now. It waited from a time on, to be woken when something happens, and at a
-// time at the latest; before that it had been at work since it was woken last.
-// If it was at work for long, or woken late, what it is told may be as old as
-// that: operations that could have been sent then are late, and it would be
-// wrong to say that they waited for the server.
+// since is the earliest time at which a connection may have become free, if a
+// loop learns of it now. The loop waited since from, for an event or until at;
+// before, it worked since it woke last, at woken. If it worked for long, or woke
+// late, the event may be as old as that: then operations are late because of the
+// loop, and did not wait for the server.
 func since(woken, from, at, now time.Duration) time.Duration {
 	switch {
 	case now-from < slop && from-woken > load.LateAfter:
@@ -213,9 +212,9 @@ func since(woken, from, at, now time.Duration) time.Duration {
 	return now
 }
 
-// waitedFor is how much of the time that passed a loop wanted to wait. What is
-// beyond that it was kept from working, by whatever else uses the processor;
-// and to be told at once that something has happened is no waiting.
+// waitedFor is the part of the passed time in which a loop wanted to wait. In
+// the rest something else used the processor. A wait that ends at once, because
+// an event was pending, does not count.
 func waitedFor(wanted, passed time.Duration) time.Duration {
 	switch {
 	case passed < atOnce:

@@ -134,11 +134,11 @@ func (p *poller) rest(d time.Duration) (int, unix.Errno) {
 
 // exact waits, to the nanosecond.
 //
-// Go's scheduler is told of system calls that may wait, takes away the place of
-// a thread that waits for more than 20 µs, and wakes up others to look for work:
-// three times what a request costs. So it is not told: a loop keeps its place.
-// It can be interrupted all the same, by the signal with which the
-// garbage collector, or another that needs the place, asks for it.
+// A normal system call tells Go's scheduler that it may wait. The scheduler then
+// takes the P from a thread that waits for more than 20 µs, and wakes up others
+// to look for work: three times what a request costs. This call does not tell
+// it: a loop keeps its P. The garbage collector, or a goroutine that needs the
+// P, can still interrupt it by a signal.
 func (p *poller) exact(d time.Duration) (int, unix.Errno) {
 	p.limit = unix.NsecToTimespec(int64(d))
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
@@ -174,8 +174,8 @@ const (
 )
 
 // lateness is by how much sleeps last longer than they should: some µs on
-// hardware, some tens of µs where the processor is virtual. It is told of each
-// sleep, and follows their tenth percentile, up and down.
+// hardware, some tens of µs on a virtual processor. It gets each sleep, and
+// follows their tenth percentile, up and down.
 type lateness struct{ supposed time.Duration }
 
 // add tells it of a sleep.

@@ -113,9 +113,9 @@ func (c theoryCase) measure(t *testing.T) (row string, err error) {
 	return c.compare(t, got, lindleys(due, did.Requests))
 }
 
-// lindleys is lindley for several queues. Two requests that are due within what
-// the machine adds may arrive in the other order, and then have each other's due
-// time: that is no more than the machine adds.
+// lindleys is lindley for several queues. Two requests that are due within the
+// delay of the machine may arrive in the other order, and then have each other's
+// due time: that error is at most the delay of the machine.
 func lindleys(due []time.Duration, served []loadserver.Request) []float64 {
 	dueAt, servedAt := make([][]time.Duration, queues), make([][]loadserver.Request, queues)
 	for i, r := range served {

@@ -102,7 +102,7 @@ func (r *reply) feed(b []byte) (int, error) {
 	return n, nil
 }
 
-// end is told that no more will come. It reports whether that makes the answer
+// end handles the end of the data. It reports whether that makes the answer
 // whole.
 func (r *reply) end() bool {
 	if r.stage == endlessBody {
@@ -191,7 +191,7 @@ func (r *reply) line(line []byte) error {
 	}
 }
 
-// nextLines begins a stage whose lines have a limit of their own.
+// nextLines begins a stage with its own limit of lines.
 func (r *reply) nextLines(s stage) { r.stage, r.lines = s, 0 }
 
 // readStatus reads a line such as "HTTP/1.1 200 OK".
@@ -304,7 +304,7 @@ func (r *reply) readTrailer(line []byte) error {
 	return err
 }
 
-// field splits "name: value". There is no space around the name; a line that
+// field splits "name: value". No space may surround the name; a line that
 // begins with one would continue the line before, which RFC 9112, section 5.2,
 // allows to refuse.
 func field(line []byte) (name, value []byte, err error) {
@@ -389,7 +389,7 @@ func hex(b []byte) (n int64, rest []byte, err error) {
 	return n, b[i:], nil
 }
 
-// hexDigit is -1 for what is none.
+// hexDigit is -1 for other bytes.
 func hexDigit(c byte) int64 {
 	switch {
 	case c >= '0' && c <= '9':

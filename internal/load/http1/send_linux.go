@@ -54,8 +54,8 @@ func (l *loop) drop(x operation) {
 	l.source.Ended(l.now)
 }
 
-// send gives an operation to a connection that is free or, if there is none and
-// another is allowed, to a new one.
+// send gives an operation to a free connection or, if none is free and another
+// is allowed, to a new one.
 func (l *loop) send(o *origin, x operation) bool {
 	for o.idle.last != nil {
 		if l.begin(o.idle.last, x) {
@@ -148,8 +148,8 @@ func (l *loop) write(c *conn) {
 	}
 }
 
-// The calls here do not wait, so they go past Go's scheduler, which would
-// otherwise be told of each.
+// The calls here do not wait, so they bypass Go's scheduler, which would
+// otherwise handle each of them.
 
 // recv reads into b, which is not empty. n = 0 without an error is the end.
 func recv(fd int, b []byte) (n int, errno unix.Errno) { return transfer(unix.SYS_RECVFROM, fd, b, 0) }

@@ -212,7 +212,7 @@ func say(c net.Conn, text string) bool {
 	return err == nil
 }
 
-// closedPort is an address at which nobody listens.
+// closedPort is an address without a listener.
 func closedPort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,8 +10,8 @@ import (
 	"github.com/scalebench/scalebench/test/loadserver"
 )
 
-// stallCase is a server that works for nobody in the last part of every period,
-// under evenly spaced requests that are far below what it can do.
+// stallCase is a server that stalls in the last part of every period, under
+// evenly spaced requests far below its capacity.
 //
 // With λ requests per second, a server that answers C of them per second, its
 // utilisation ρ = λ/C, and a stall of S in every T (seconds): a request that is

@@ -90,9 +90,9 @@ func failure(ctx context.Context, err error) error {
 	return &load.Error{Kind: kind, Err: err}
 }
 
-// closings are beginnings of errors that net/http has no names for: of a
-// connection that ended between two requests, one whose end HTTP/2's GOAWAY
-// announced, and one that was lost in the middle.
+// closings are prefixes of errors that net/http has no names for: a connection
+// that ended between two requests, one that an HTTP/2 GOAWAY ended, and one
+// that was lost in the middle.
 var closings = []string{
 	"http: server closed idle connection",
 	"http2: server sent GOAWAY",

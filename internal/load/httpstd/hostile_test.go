@@ -95,7 +95,7 @@ func says(text string, closes bool) func(net.Conn) {
 	}
 }
 
-// drips sends a byte in so many milliseconds, until nobody listens.
+// drips sends a byte in so many milliseconds, until the client is gone.
 func drips(first string, ms int) func(net.Conn) {
 	return func(c net.Conn) {
 		_, err := io.WriteString(c, first)
@@ -108,7 +108,7 @@ func drips(first string, ms int) func(net.Conn) {
 	}
 }
 
-// floods repeats a text until nobody listens.
+// floods repeats a text until the client is gone.
 func floods(first, text string) func(net.Conn) {
 	many := strings.Repeat(text, 1000)
 	return func(c net.Conn) {
@@ -205,7 +205,7 @@ func TestHTTP2ShortBody(t *testing.T) {
 	}
 }
 
-// TestNobodyThere: a port where nobody listens.
+// TestNobodyThere: a port without a listener.
 func TestNobodyThere(t *testing.T) {
 	h := startHostile(t, func(net.Conn) {})
 	h.end()

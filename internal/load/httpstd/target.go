@@ -173,7 +173,7 @@ func (t *Target) Redirect(ctx context.Context) *Redirect {
 	for _, p := range t.requests {
 		answer, err := t.transport.RoundTrip(p.request(ctx))
 		if err != nil {
-			continue // no answer is no redirect
+			continue // only an answer can redirect
 		}
 		_ = answer.Body.Close() // it is not read
 		to := answer.Header.Get("Location")

@@ -91,7 +91,7 @@ func TestStatuses(t *testing.T) {
 		case "/empty":
 			w.WriteHeader(http.StatusNoContent)
 		default:
-			t.Errorf("somebody asked for %s", r.URL)
+			t.Errorf("unexpected request for %s", r.URL)
 		}
 	})
 	only, err := load.ParseStatuses("404")

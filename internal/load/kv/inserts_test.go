@@ -61,7 +61,7 @@ func TestInsertsOfShares(t *testing.T) {
 	}
 	for r := int64(loaded); r < loaded+of*each; r++ {
 		if !seen[r] {
-			t.Errorf("record %d is nobody's", r)
+			t.Errorf("no share has record %d", r)
 		}
 	}
 	if len(seen) != of*each {
@@ -69,7 +69,7 @@ func TestInsertsOfShares(t *testing.T) {
 	}
 }
 
-// TestInsertsConcurrently: many clients, of whose inserts one in four fails.
+// TestInsertsConcurrently: many clients; one in four of their inserts fails.
 func TestInsertsConcurrently(t *testing.T) {
 	const clients, each = 8, 500
 	c := newInserts(0, load.All)

@@ -150,9 +150,9 @@ func writeRecords(ctx context.Context, store Store, set Dataset) error {
 	return group.Wait()
 }
 
-// inTime does what a store that is up does at once. One that accepts the
-// connection and then says nothing would be waited for without end: after so
-// long the error says that, and is model.ErrUnavailable. 0 is no bound.
+// inTime does what a running store does at once. A store that accepts the
+// connection and then sends nothing would block forever: after this time the
+// error says so, and is model.ErrUnavailable. 0: no limit.
 func inTime[T any](ctx context.Context, within time.Duration, do func(context.Context) (T, error)) (T, error) {
 	if within <= 0 {
 		return do(ctx)

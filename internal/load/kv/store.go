@@ -51,7 +51,7 @@ type Row struct {
 // What a session says of a record. Both are wrapped in the errors of sessions,
 // and neither ends the session.
 var (
-	// ErrMissing: there is no record under this key, or not all of it.
+	// ErrMissing: no record has this key, or a part of it is missing.
 	ErrMissing = errors.New("no such record")
 	// ErrExists: there is a record under this key already.
 	ErrExists = errors.New("the record exists already")
@@ -126,12 +126,12 @@ type Session interface {
 
 // Admin prepares a store and cleans up after it.
 type Admin interface {
-	// Find returns what Finish was told when the data set was complete; "" if
-	// there is none, or one that is not complete.
+	// Find returns the description that Finish stored; "" if
+	// there is no data set, or an incomplete one.
 	Find(ctx context.Context) (description string, err error)
-	// Count counts the records that there are; 0 if there is no data set.
+	// Count counts the stored records; 0 without a data set.
 	Count(ctx context.Context) (int64, error)
-	// Create makes an empty data set in place of any that there was.
+	// Create makes an empty data set and drops an existing one.
 	Create(ctx context.Context, shape Shape) error
 	// Load writes rows that are not there yet. It does not keep them.
 	Load(ctx context.Context, shape Shape, rows []Row) error
@@ -164,7 +164,7 @@ func ParseAddress(raw, example string, schemes ...string) (Address, error) {
 // URL returns the URL with its secrets.
 func (a Address) URL() *url.URL { return a.url }
 
-// Password returns the password, "" if there is none.
+// Password returns the password, "" without one.
 func (a Address) Password() string {
 	password, _ := a.url.User.Password()
 	return password

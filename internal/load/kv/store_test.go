@@ -76,7 +76,7 @@ func FuzzParseAddress(f *testing.F) {
 		}
 		u, err := url.Parse(a.String())
 		if err != nil {
-			t.Fatalf("the name of %q is no URL: %v", raw, err)
+			t.Fatalf("the name of %q is not a URL: %v", raw, err)
 		}
 		if _, ok := u.User.Password(); ok {
 			t.Errorf("the name of %q has a password: %s", raw, a)

@@ -73,8 +73,8 @@ func (t *Target) Open(ctx context.Context, i int) (load.Client, error) {
 		choose:  newChooser(t.config.Workload.Distribution, set.Records, t.inserts.known.Load, rng),
 		record:  set.newRecord(),
 		scratch: make([]byte, set.FieldSize),
-		// Not repeatable: a store that is told to write what is there already
-		// may do nothing, and a run with the seed of an earlier one would.
+		// Not repeatable: a store may skip a write of the value that it has
+		// already, and a run with the seed of an earlier one would write it.
 		version: rand.Uint64N(1 << versionBits), //nolint:gosec // no secret
 	}, nil
 }
@@ -192,7 +192,7 @@ type inserts struct {
 
 	mu    sync.Mutex
 	next  int64              // the first place that was never handed out
-	again []int64            // places whose insert failed
+	again []int64            // places with a failed insert
 	ahead map[int64]struct{} // stored, beyond a gap
 }
 

@@ -217,7 +217,7 @@ func TestLostInsert(t *testing.T) {
 	}
 }
 
-// TestRecordIsThere: a record that somebody else has inserted is a refusal.
+// TestRecordIsThere: a record that another client has inserted is a refusal.
 func TestRecordIsThere(t *testing.T) {
 	s := loaded(t, small)
 	session, err := s.Connect(t.Context(), small.Shape)

@@ -293,8 +293,8 @@ func parseInt(t *testing.T, s string) int64 {
 }
 
 // zeta is ζ(n, theta), the sum of i^-theta for i from 1 to n: added up for the
-// first ten thousand, and by the Euler–Maclaurin formula beyond, whose next
-// term is below 1e-15 there.
+// first ten thousand, and by the Euler–Maclaurin formula beyond; its next term
+// is below 1e-15 there.
 func zeta(n int64) float64 {
 	sum := 0.0
 	head := min(n, 10_000)
@@ -333,9 +333,9 @@ func grayShares(g gray, ranks int) []float64 {
 }
 
 // scrambledShares are the shares of records: those of the first ranks go where
-// their hash says, and the rest is spread evenly, as the hashes of ten billion
-// ranks, none of which has a share above 2e-8, do it but for .1 % of a record's
-// share.
+// their hash says, and the rest is spread evenly. The hashes of ten billion
+// ranks, each with a share of at most 2e-8, do that to within 0.1 % of a
+// record's share.
 func scrambledShares(s scrambled) []float64 {
 	p := make([]float64, s.records)
 	rest := 1.0

@@ -146,7 +146,7 @@ func (c *connection) via(ctx context.Context) string {
 // the instance, container or service account, which is asked again before it
 // expires. They are kept in this process only.
 func findCredentials(getenv func(string) string) (*credentials.Credentials, error) {
-	metadata := &http.Client{Timeout: 3 * time.Second} // off a cloud there is no answer
+	metadata := &http.Client{Timeout: 3 * time.Second} // outside a cloud nothing answers
 	providers := []credentials.Provider{
 		&credentials.EnvAWS{}, &credentials.EnvMinio{}, &credentials.FileAWSCredentials{}, &credentials.FileMinioClient{},
 	}

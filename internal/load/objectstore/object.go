@@ -116,14 +116,14 @@ func (b block) at(h *header, pos int64) []byte {
 	return b[(start+uint64(pos))%uint64(len(b)):]
 }
 
-// body is an object as it is sent. It is no io.Seeker, so that no library can
-// send it again unseen.
+// body is an object as it is sent. It is not an io.Seeker, so that no library
+// can send it again unnoticed.
 type body struct {
 	block  block
 	header *header
 	size   int64
 	pos    int64
-	moved  func(n int) // is told how many bytes were taken
+	moved  func(n int) // gets how many bytes were taken
 }
 
 // Read implements io.Reader.

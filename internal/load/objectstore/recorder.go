@@ -39,7 +39,7 @@ type Recorder struct {
 	counts Counts
 }
 
-// Counts is what became of operations.
+// Counts are the outcomes of operations.
 type Counts struct {
 	Completed, Failed int64 // operations; those that failed were given up
 	// Errors are the attempts that failed; each gave an operation up, or was
@@ -49,8 +49,8 @@ type Counts struct {
 	firstText map[Failure]string
 }
 
-// Latencies are of the operations that succeeded, in µs; how long a failure
-// took is no service time.
+// Latencies are those of the operations that succeeded, in µs; the duration of
+// a failure is not a service time.
 type Latencies struct {
 	Whole     *hdr.Histogram // from the beginning of the first attempt to the end of the one that succeeded
 	FirstByte *hdr.Histogram // from there to the first byte of its answer
@@ -59,9 +59,9 @@ type Latencies struct {
 // longest is the longest latency that histograms tell apart, in µs.
 const longest = int64(time.Hour / time.Microsecond)
 
-// NewRecorder is for the kinds of an operation, from start on. publish is told
-// readings that are final, in order for each counter, in bytes or [Parts]; nil
-// where none are taken.
+// NewRecorder is for the kinds of an operation, from start on. publish gets the
+// final readings, in order for each counter, in bytes or [Parts]; nil: no
+// readings.
 func NewRecorder(operation string, start time.Time, publish func(c Counter, after time.Duration, n int64)) *Recorder {
 	r := &Recorder{
 		Latencies: map[string]Latencies{}, start: start, ledgers: map[Counter]*ledger{},
@@ -162,8 +162,8 @@ func (c Counts) Describe() string {
 //     they are its size,
 //   - is the sum of the completed objects once nothing is under way.
 //
-// The price is that readings are told late, by the age of the oldest transfer
-// under way; they carry the time at which they were taken.
+// The price is that readings come late, by the age of the oldest transfer under
+// way; they carry the time at which they were taken.
 type ledger struct {
 	mu        sync.Mutex
 	waiting   []reading // not yet final, in order

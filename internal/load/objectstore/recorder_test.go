@@ -15,9 +15,8 @@ func (p *published) add(after time.Duration, bytes int64) {
 	p.readings = append(p.readings, reading{after, bytes})
 }
 
-// TestLedger follows two transfers, of which one fails at its end: none of its
-// bytes may ever be published, and those of the other at the times at which
-// they moved.
+// TestLedger follows two transfers. One fails at its end: none of its bytes may
+// ever be published, and those of the other at the times at which they moved.
 func TestLedger(t *testing.T) {
 	var got published
 	l := newLedger(got.add)

@@ -271,8 +271,8 @@ func (c *client) Do(ctx context.Context, op int) error {
 	return err
 }
 
-// attempts makes as many attempts at an operation as allowed, and counts. An
-// operation that the end of the run cut off is none.
+// attempts makes as many attempts at an operation as allowed, and counts. It
+// does not count an operation that the end of the run cut off.
 func (t *Target) attempts(ctx context.Context, kind string, attempt func(*transfer) error) error {
 	r := t.Recorder
 	end, bytes := r.begin(kind), r.ledgers[Counter{Kind: kind, Bytes: true}]

@@ -1,6 +1,6 @@
 // Package redis is Redis, and what speaks its protocol, as a kv.Store: each
 // record is a hash of its fields, as in YCSB's binding. YCSB also keeps all
-// keys in a sorted set, for scans; there are none here, and so an insert is one
+// keys in a sorted set, for scans; here nothing scans, so an insert is one
 // command.
 //
 // One server is used, no cluster. Each session has one connection, over which

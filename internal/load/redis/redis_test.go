@@ -61,7 +61,7 @@ func TestOthersKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := redigo.Int(redigo.DoContext(client, t.Context(), "DBSIZE")); n != 4 || err != nil {
-		t.Errorf("%d keys are left, %v, want the 4 of somebody else", n, err)
+		t.Errorf("%d keys are left, %v, want the 4 of others", n, err)
 	}
 }
 

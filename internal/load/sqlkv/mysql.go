@@ -31,7 +31,7 @@ type mysqlServer struct {
 
 // NewMySQL is for a URL, mysql://user:password@host:port/database. Parameters
 // are tls (true, skip-verify, preferred, false) and socket, the path of a Unix
-// socket in place of host and port. It does not connect. The error is
+// socket instead of host and port. It does not connect. The error is
 // model.ErrUsage.
 func NewMySQL(rawURL string) (*Store, error) {
 	address, err := kv.ParseAddress(rawURL, mysqlExample, "mysql", "mariadb")

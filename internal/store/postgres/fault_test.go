@@ -20,7 +20,7 @@ func mustOpen(t testing.TB, url string) *postgres.Store {
 	return storetest.Open(t, postgres.Open, url)
 }
 
-// start opens a store with a fixture in it whose first attempts have begun.
+// start opens a store with a fixture in it; its first attempts have begun.
 func start(t testing.TB, url string, nodes, steps int) (*postgres.Store, storetest.Fixture) {
 	t.Helper()
 	s := mustOpen(t, url)

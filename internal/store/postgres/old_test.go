@@ -43,7 +43,7 @@ func TestOldVersion(t *testing.T) {
 	}
 }
 
-// restore runs a dump, whose statements have no parameters.
+// restore runs a dump; its statements have no parameters.
 func restore(t *testing.T, url, dump string) {
 	t.Helper()
 	ctx := context.Background()

@@ -46,7 +46,7 @@ func parseURL(raw string) (*target, error) {
 }
 
 // redact returns the URL for messages: without the password and without
-// parameters, some of which are secrets too.
+// parameters, because some of them are secrets too.
 func redact(u *url.URL) string {
 	clean := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	if u.User != nil && u.User.Username() != "" {

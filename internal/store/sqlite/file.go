@@ -82,8 +82,8 @@ func lockDir(ctx context.Context, dir string, wait time.Duration) (unlock func()
 	return d.Close, nil
 }
 
-// retryPause is between two tries for what another process holds; there is no
-// event when it lets go.
+// retryPause is between two tries for a lock that another process holds; the
+// release gives no event.
 const retryPause = 5 * time.Millisecond
 
 // retryBusy tries until the error is not that another process holds what is

@@ -23,7 +23,7 @@ func mustOpen(t testing.TB, path string) *sqlite.Store {
 	return storetest.Open(t, sqlite.Open, path)
 }
 
-// start opens a store with a fixture in it whose first attempts have begun.
+// start opens a store with a fixture in it; its first attempts have begun.
 func start(t testing.TB, path string, nodes, steps int) (*sqlite.Store, storetest.Fixture) {
 	t.Helper()
 	s := mustOpen(t, path)
@@ -52,7 +52,7 @@ func execute(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-// TestModes: nobody else can read what commands printed.
+// TestModes: other users cannot read what commands printed.
 func TestModes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	path := filepath.Join(dir, "store.db")

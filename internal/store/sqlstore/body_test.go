@@ -52,8 +52,8 @@ func fill(t *testing.T, v reflect.Value, next *int64) {
 	}
 }
 
-// TestPackedComplete: every field of a result that is no index column is in a
-// packed record. It fails when a field is added to the model and to no layout.
+// TestPackedComplete: every field of a result that is not an index column is in
+// a packed record. It fails if a field is added to the model but to no layout.
 func TestPackedComplete(t *testing.T) {
 	var want model.Result
 	var next int64

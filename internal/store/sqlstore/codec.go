@@ -53,7 +53,7 @@ func encodeInts(xs []int64) []byte {
 
 // encodeFloats writes floats as integers where all of them are (counters of
 // operations and bytes), otherwise by XOR as in Gorilla (Pelkonen et al., VLDB
-// 2015, section 4.1.2) with whole bytes in place of bits.
+// 2015, section 4.1.2) with whole bytes instead of bits.
 func encodeFloats(xs []float64) []byte {
 	if ints, ok := asInts(xs); ok {
 		return encodeInts(ints)

@@ -110,7 +110,7 @@ func closePools(write, read *sql.DB) error {
 }
 
 // group is a group commit: items that arrive while a transaction is under way
-// wait and go together in the next one. There is no delay to fill a batch: on
+// wait and go together in the next one. It does not wait to fill a batch: on
 // an idle database an item is committed at once and alone.
 //
 // A goroutine exists only while there are items.

@@ -4,7 +4,7 @@
 //  1. [Params.Design]: every node alone, in an order that rotates, then all
 //     together; sizes between those where they are asked for.
 //  2. [Params.Analyze] and [Params.Import]: findings, from a run or from
-//     somebody's own table (package evaluation).
+//     the user's own table (package evaluation).
 //  3. [Result.Document]: what they mean, in words, numbers and charts.
 //  4. [Result.Gate]: --fail-above.
 package cdi
@@ -80,7 +80,7 @@ func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error
 	return &Result{findings: findings, run: in.Run, limit: p.FailAbove, title: in.Run.Title()}, nil
 }
 
-// Import implements study.Importer: findings of somebody's own numbers
+// Import implements study.Importer: findings of the user's own numbers
 // (evaluation.Import).
 func (p *Params) Import(ctx context.Context, _ study.Input, name string, table io.Reader) (study.Result, error) {
 	findings, err := evaluation.Import(ctx, name, table, evaluation.Options{})

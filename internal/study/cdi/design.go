@@ -46,8 +46,7 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 // LeastSubjects implements study.Sized.
 func (p *Params) LeastSubjects() int { return slices.Max(append([]int{1}, p.Sizes...)) }
 
-// layout collects the treatments, all of which are known before anything is
-// measured.
+// layout collects the treatments; all are known before the first measurement.
 type layout struct {
 	*Params
 	serial     bool    // one subject alone is measured anyway

@@ -70,9 +70,9 @@ func worst(findings []evaluation.Finding) []evaluation.Finding {
 	return out
 }
 
-// ranked gives ranks: 1, 1, 3 where the first two cannot be told apart. A rank
-// begins with the first resource whose interval lies clear of that of the one
-// which began the rank before.
+// ranked gives ranks: 1, 1, 3 if the first two cannot be told apart. A rank
+// begins with the first resource with an interval that does not overlap that of
+// the first resource of the rank before.
 func ranked(findings []evaluation.Finding, scalings []evaluation.Scaling) []RankedResource {
 	out := make([]RankedResource, 0, len(findings))
 	leader := 0
@@ -89,8 +89,8 @@ func ranked(findings []evaluation.Finding, scalings []evaluation.Scaling) []Rank
 }
 
 // causeFirst puts the network before an object store that cannot be told from
-// it and shows its limit: nothing reaches the store but through the network,
-// so that the network explains both.
+// it and shows its limit: the store is only reached through the network, so the
+// network explains both.
 func causeFirst(rs []RankedResource) {
 	for i, store := range rs {
 		if evaluation.Category(store.Resource) != "objectstore" {

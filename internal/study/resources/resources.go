@@ -36,7 +36,7 @@ The JSON has the ranking and the scalings; the CSV one line a size.`,
 	}
 }
 
-// Params are the parameters of the study: there are none.
+// Params are the parameters of the study: none.
 type Params struct{}
 
 // Validate implements study.Study.

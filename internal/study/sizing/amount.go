@@ -108,7 +108,7 @@ func split(text string) (resource string, value float64, unitName, problem strin
 func notOfNumber(r rune) bool { return (r < '0' || r > '9') && r != '.' }
 
 // ambiguous reports a unit that looks like one of bytes, bits or operations
-// and is none.
+// but is not.
 func ambiguous(name string) bool {
 	if _, err := unit.ParseRate("1" + name + "/s"); err == nil {
 		return false

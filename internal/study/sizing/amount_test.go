@@ -105,7 +105,7 @@ func TestAmountOfWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// TestGivenCapacities: one of a resource and unit, in place of the measured.
+// TestGivenCapacities: one of a resource and unit replaces the measured one.
 func TestGivenCapacities(t *testing.T) {
 	q := question{capacities: []capacity{{resource: model.ResourceDiskWrite, unit: "byte/s", total: 1, nodes: 3}}}
 	if err := (&Params{Capacity: []string{"disk.write=5B/s", "disk.write=7op/s"}}).giveCapacities(&q); err != nil {

@@ -29,10 +29,10 @@ type capacity struct {
 	aloneCI           *evaluation.Interval // over nodes
 	cdi               *float64
 	cdiCI             *evaluation.Interval
-	// limited: it is known not to grow any more, by a CDI whose interval lies
-	// above 0, or because somebody says so.
+	// limited: it is known not to grow any more, by a CDI with an interval
+	// above 0, or because the user says so.
 	limited bool
-	// open says why it is no limit, beyond the CDI; advice what would tell;
+	// open says why it is not a limit, beyond the CDI; advice how to find out;
 	// both may be empty. partial: it left some of what the nodes have unused.
 	open, advice string
 	partial      bool
@@ -123,7 +123,7 @@ func doubtOf(f evaluation.Finding) (doubt string, rest []string) {
 	return doubt, rest
 }
 
-// measuredBy counts nodes in place of subjects: those that measured together,
+// measuredBy counts nodes instead of subjects: those that measured together,
 // and what one of them had alone.
 func (c *capacity) measuredBy(f evaluation.Finding, factor float64, e subjectEnds) {
 	c.perSubject, c.nodes = e.perSubject(), len(e.nodes())
@@ -182,9 +182,9 @@ func scalingOf(f evaluation.Finding, scalings []evaluation.Scaling) (evaluation.
 	return scalings[i], true
 }
 
-// checkGrowth holds a limit that the index shows against the growth over sizes:
-// a loss is no limit if the sum still grew with n. Where the sizes cannot tell
-// it stays one, with a caution.
+// checkGrowth compares a limit that the index shows with the growth over sizes:
+// a loss is not a limit if the sum still grew with n. If the sizes cannot tell,
+// it stays a limit, with a caution.
 func (c *capacity) checkGrowth(f evaluation.Finding, scalings []evaluation.Scaling) {
 	s, known := scalingOf(f, scalings)
 	switch {
@@ -359,8 +359,8 @@ func (c capacity) inCores(p processor) capacity {
 	return c
 }
 
-// giveCapacities adds the limits that somebody knows. Each stands in place of
-// what was measured of the same resource in the same unit.
+// giveCapacities adds the limits that the user gave. Each replaces the measured
+// one of the same resource in the same unit.
 func (p *Params) giveCapacities(q *question) error {
 	var given []capacity
 	for _, g := range p.given() {

@@ -132,9 +132,8 @@ func TestPlanOfGroups(t *testing.T) {
 	}
 }
 
-// processors is a run of six nodes of 8 cores, each of which kept so many busy,
-// by the counters of the monitor that are named, and lost half of its speed when
-// all worked.
+// processors is a run of six nodes of 8 cores. Each kept so many busy, by these
+// counters of the monitor, and lost half of its speed when all worked.
 func processors(t *testing.T, rates map[string]float64) (*simulated.Builder, []capacity) {
 	t.Helper()
 	b := simulated.Sweep{Fleet: 6, Trials: 2, Sizes: []int{3, 4, 5}, Noise: .001, Total: simulated.Cap(3 * solo)}.Run(rand.New(rand.NewPCG(7, 1)))

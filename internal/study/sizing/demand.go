@@ -31,11 +31,11 @@ type demand struct {
 }
 
 // same reports a demand on the same resource in the same unit: one in
-// operations does not stand in place of one in bytes.
+// operations does not replace one in bytes.
 func (d demand) same(o demand) bool { return d.resource == o.resource && d.unit == o.unit }
 
-// demands adds the node's rate and what it takes. A demand that is given stands
-// in place of the measured one.
+// demands adds the node's rate and what it takes. A given demand replaces the
+// measured one.
 func (p *Params) demands(ctx context.Context, in study.Input, q *question) error {
 	var measured []demand
 	if p.DemandRun != "" {
@@ -83,8 +83,8 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 // nodeRateOf is the rate at which one node does its jobs alone: the mean serial
 // capacity of a workload's only metric per second, with Student's interval over
 // what was measured as one. A pair's rate is divided by the nodes that measure
-// it; run tells how many. It is a model.ErrUsage if there is no rate, more than
-// one, or one of bytes, which are no jobs.
+// it; run has their number. The error is model.ErrUsage without a rate, with more
+// than one, or with one in bytes, which are not jobs.
 func nodeRateOf(findings []evaluation.Finding, run *observe.Run, workload string) (rate float64, ci *evaluation.Interval, err error) {
 	f, err := rateFinding(findings, workload)
 	if err != nil {
@@ -330,11 +330,11 @@ func (d demand) least() float64 {
 	return d.amount
 }
 
-// against brings a demand to what its capacity counts. One that was counted in
-// packets is held against a capacity that a workload measured in payload: by
-// how much it is less in payload is not known, so its interval reaches down to
-// the payload of full packets, and so does everything that follows from it. A
-// limit that somebody gave is taken as counting what the demand counts.
+// against converts a demand to what its capacity counts. A demand counted in
+// packets is compared with a capacity that a workload measured in payload: its
+// payload is less by an unknown amount, so its interval reaches down to the
+// payload of full packets, and so does everything that follows from it. A given
+// limit is assumed to count what the demand counts.
 func (d demand) against(c capacity, n *notes) demand {
 	if !d.wire || c.nodes == 0 {
 		d.wire = false

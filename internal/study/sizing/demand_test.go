@@ -13,7 +13,7 @@ import (
 	"github.com/scalebench/scalebench/test/simulated"
 )
 
-// monitored is a run of two nodes whose monitor saw these rates per second.
+// monitored is a run of two nodes; their monitor saw these rates per second.
 func monitored(rates map[string]float64) *simulated.Builder {
 	b := simulated.Plain(2, .5)
 	for i := range b.Data.Results {
@@ -122,8 +122,7 @@ func TestNodeRateIsOfJobs(t *testing.T) {
 	}
 }
 
-// TestSameDemand: only a demand in the same unit stands in place of a measured
-// one.
+// TestSameDemand: only a demand in the same unit replaces a measured one.
 func TestSameDemand(t *testing.T) {
 	given := []demand{{resource: model.ResourceDiskWrite, unit: "op/s"}}
 	for _, c := range []struct {

@@ -123,8 +123,8 @@ func lines(first, second string) []string {
 }
 
 // Of the chart: how far it reaches above the capacity, in percent, and to the
-// right, in wanted fleets. What lies above is no longer a plan, and farther
-// crossings are told in the legend.
+// right, in wanted fleets. Values above that are no plan; the legend gives the
+// crossings farther right.
 const (
 	chartTop   = 140.0
 	chartReach = 4

@@ -177,8 +177,8 @@ func (r *Resource) limit(nodeRate float64) {
 }
 
 // crossing is the size of the fleet that takes all of a known capacity, C_n/d.
-// Its interval has the ends of both intervals against each other; bounded is
-// false, and both ends are at, where there is none.
+// Its interval divides the opposite ends of both intervals; without an interval
+// bounded is false, and both ends are at.
 func (r Resource) crossing() (at, lo, hi float64, bounded bool) {
 	at = *r.Capacity / r.Demand
 	cLo, cHi := ends(*r.Capacity, r.CapacityCI)
@@ -189,7 +189,7 @@ func (r Resource) crossing() (at, lo, hi float64, bounded bool) {
 	return at, cLo / dHi, cHi / dLo, true
 }
 
-// ends are those of an interval, or the value itself where there is none.
+// ends are those of an interval, or the value itself without one.
 func ends(v float64, ci *evaluation.Interval) (lo, hi float64) {
 	if ci == nil || !num.Finite(ci[0]) || !num.Finite(ci[1]) {
 		return v, v
@@ -207,7 +207,7 @@ func worse(a, b Answer) Answer {
 }
 
 // endsAt orders resources by where they end growth: first those with a limit,
-// then those whose capacity is a lower bound, then those never measured.
+// then those with a lower bound of the capacity, then those never measured.
 func endsAt(r Resource) float64 {
 	switch {
 	case r.NodeLimit != nil:

@@ -79,7 +79,7 @@ type Params struct {
 	DemandPerJob []string `json:"demand_per_job,omitempty" flag:"demand-per-job" jsonschema_description:"Demand of one job: RESOURCE=AMOUNT, such as objectstore.get=5.3MB; repeatable."`
 	DemandRun    string   `json:"demand_run,omitempty" flag:"demand-run" jsonschema_description:"Measure the demand in this run: RUN or RUN:WORKLOAD."`
 	Capacity     []string `json:"capacity,omitempty" flag:"capacity" jsonschema_description:"Known limit: RESOURCE=AMOUNT, such as network.receive=10Gbit/s; repeatable."`
-	// FailUnlessFits holds the answer against a threshold; see [Result.Gate].
+	// FailUnlessFits makes the answer a gate; see [Result.Gate].
 	FailUnlessFits bool `json:"fail_unless_fits,omitempty" flag:"fail-unless-fits" jsonschema_description:"Exit code 3 unless every resource fits, 4 if that rests on an unknown verdict."`
 }
 
@@ -218,7 +218,7 @@ type Result struct {
 	Resources   []Resource `json:"resources"` // those that end growth first come first
 	Warnings    []string   `json:"warnings"`
 
-	unjudged []string // resources of which the capacity has no verdict
+	unjudged []string // resources with a capacity without a verdict
 	held     bool     // against --fail-unless-fits
 }
 

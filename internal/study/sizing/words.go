@@ -39,8 +39,8 @@ func (r *Result) lead() string {
 	return head + ", which is more than was measured, or not measured at all: it is unknown whether that works."
 }
 
-// words are one resource in a sentence; c is the capacity that it was held
-// against, or why there is none.
+// words are one resource in a sentence; c is the capacity that it was compared
+// with, or why there is none.
 func (r Resource) words(c capacity, nodes int, rate float64) string {
 	verb := "take"
 	if nodes == 1 {
@@ -94,8 +94,8 @@ func (r Resource) crossingWords(at float64) string {
 	return "used up by " + digits(at) + " nodes, " + jobs(*r.RateLimit)
 }
 
-// unknown says why there is no capacity to hold a demand against, and what else
-// was measured. others are the units in which it is known.
+// unknown says why a demand has no capacity to compare with, and what else was
+// measured. others are the units in which the capacity is known.
 func (q question) unknown(d demand, others []string, n *notes) string {
 	if len(others) > 0 {
 		n.warn("the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity", d.resource, unitText(d.unit), num.List(others))
@@ -127,7 +127,7 @@ func (q question) noteRate(nodes float64, n *notes) {
 	}
 }
 
-// noteUnused warns of limits that somebody gave and no demand uses.
+// noteUnused warns of given limits that no demand uses.
 func (q question) noteUnused(n *notes) {
 	for _, c := range q.capacities {
 		used := slices.ContainsFunc(q.demands, func(d demand) bool { return c.is(d.resource) && c.unit == d.unit })

@@ -83,8 +83,8 @@ func Kind() workload.Kind {
 // Estimate implements workload.Workload.
 func (p *Params) Estimate() time.Duration { return p.Expected.Std() }
 
-// Prepare looks whether shell and directory are there: what is missing shall
-// fail before the start that others wait for.
+// Prepare checks that shell and directory exist: a missing one must fail before
+// the start that others wait for.
 func (p *Params) Prepare(_ context.Context, env *workload.Env) error {
 	if _, err := os.Stat(p.Shell); err != nil {
 		return fmt.Errorf("the shell of the command: %w", err)

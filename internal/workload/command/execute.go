@@ -85,8 +85,7 @@ func (p *Params) progressLines(ctx context.Context, r workload.Reporter) io.Writ
 	}}
 }
 
-// pipe returns the end to write to of a pipe whose content goes to all of the
-// writers.
+// pipe returns the write end of a pipe; its content goes to all of the writers.
 func (x *execution) pipe(to ...io.Writer) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -251,7 +250,7 @@ func readRegex(_ context.Context, expression string, text []byte) (float64, erro
 }
 
 // readJSON evaluates a jq expression on the text, or on its last line if the
-// text as a whole is no JSON document (tools that log before they report).
+// whole text is not a JSON document (tools that log before they report).
 func readJSON(ctx context.Context, expression string, text []byte) (float64, error) {
 	var doc any
 	if err := json.Unmarshal(text, &doc); err != nil {

@@ -115,7 +115,7 @@ func TestMixedAlternates(t *testing.T) {
 	}
 }
 
-// TestMiscomputing gives the kernels wrong input in place of a broken CPU.
+// TestMiscomputing gives the kernels wrong input instead of a broken CPU.
 func TestMiscomputing(t *testing.T) {
 	t.Run("float", func(t *testing.T) {
 		p := &Params{Threads: 1, Duration: unit.Duration(time.Second), Kernel: Float}

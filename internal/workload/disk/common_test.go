@@ -45,7 +45,7 @@ func params(t testing.TB, text string) *Params {
 	return workloadtest.Parse(t, Kind(), text).(*Params)
 }
 
-// environment of a task whose volume "data" is a folder; its words go to the
+// environment of a task with a folder as its volume "data"; its log goes to the
 // buffer.
 func environment(t *testing.T, folder string) (*workload.Env, *workloadtest.Record, *bytes.Buffer) {
 	t.Helper()

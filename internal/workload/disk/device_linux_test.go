@@ -182,9 +182,9 @@ func TestReadOnlyDevice(t *testing.T) {
 	}
 }
 
-// TestTruth measures devices whose limits are known: 300 operations and 60 MiB
-// a second, each direction by itself. The rate is the lesser of 300 op/s and
-// 60 MiB/s by the size of an operation.
+// TestTruth measures devices with known limits: 300 operations and 60 MiB per
+// second, for each direction. The rate is the lower of 300 op/s and 60 MiB/s
+// divided by the size of an operation.
 //
 // The kernel lets operations pass in portions of 100 ms, 30 at a time: a window
 // of 12 s that begins and ends anywhere may be off by one, .8 %. A machine that

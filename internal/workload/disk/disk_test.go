@@ -112,7 +112,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{"unknown volume", `{"volume": "fast"}`, `no volume "fast": it has data`},
 		{"no such folder", `{"path": "` + folder + `/no/such"}`, "is missing on this node"},
 		{"beyond the file system", `{"size": "8EiB"}`, "smaller size"},
-		{"somebody's file", `{"path": "` + file + `"}`, "destroy: true"},
+		{"existing file", `{"path": "` + file + `"}`, "destroy: true"},
 		{"less than the size", `{"path": "` + file + `", "operation": "read", "size": "2MiB"}`, "smaller size"},
 		{"new and read", `{"operation": "read", "layout": false}`, "layout: false"},
 		{"no file", `{"path": "/dev/null"}`, "block device"},
@@ -183,7 +183,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// program puts a shell script in place of fio.
+// program replaces fio with a shell script.
 func program(t *testing.T, script string) *workload.Env {
 	t.Helper()
 	dir := t.TempDir()

@@ -94,7 +94,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// testPublisher is a publisher at whose end all readings are of the past.
+// testPublisher is a publisher after the end: all readings are of the past.
 func testPublisher(plan settings, r *workloadtest.Record, began time.Time) *publisher {
 	return &publisher{plan: plan, report: r, began: began, now: func() time.Time { return began.Add(1e6 * time.Hour) }}
 }

@@ -133,10 +133,9 @@ func sweepOne(parent int, name string, now time.Time) {
 // once.
 func lockFile(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
-// openOwn opens a folder that is known to be made by a task: it is no link, it
-// belongs to this user, and no other may put anything into it. Where a file
-// system gives what we make to another user (NFS with root squashed), nothing
-// is swept.
+// openOwn opens a folder that a task must have made: it is not a link, it
+// belongs to this user, and no other user may write to it. If a file system
+// gives new files to another user (NFS with root squashed), nothing is swept.
 func openOwn(parent int, name string) (*os.File, error) {
 	f, err := openFolder(parent, name)
 	if err != nil {
@@ -163,7 +162,7 @@ func openFolder(parent int, name string) (*os.File, error) {
 }
 
 // removeAt removes a file in an open folder, or with AT_REMOVEDIR an empty folder,
-// and never what a link leads to. One that is gone is no error.
+// and never the target of a link. A missing file is not an error.
 func removeAt(parent int, name string, flags int) error {
 	err := unix.Unlinkat(parent, name, flags)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

@@ -83,7 +83,7 @@ func TestSweepUnfinished(t *testing.T) {
 	}
 }
 
-// TestRemoveSwapped has another program put a link in place of a task's folder while
+// TestRemoveSwapped has another program replace a task's folder with a link while
 // the task runs: its clean-up removes its own file, and nothing behind the link.
 func TestRemoveSwapped(t *testing.T) {
 	folder := t.TempDir()

@@ -73,8 +73,8 @@ func (cs *clients) locate(ctx context.Context) error {
 // plain makes addresses comparable: IPv4 is IPv4, and no interface is named.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-// remote is where a connection comes from; the zero address if that is no IP
-// address.
+// remote is where a connection comes from; the zero address if that is not an
+// IP address.
 func remote(conn net.Conn) netip.Addr {
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		return plain(tcp.AddrPort().Addr())

@@ -164,7 +164,7 @@ func (e *echo) record(s sending, now time.Time) {
 	us := min(max(now.Sub(s.at).Microseconds(), 1), maxRTT)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_ = e.times[s.phase].RecordValue(us) // within its bounds there is no error
+	_ = e.times[s.phase].RecordValue(us) // us is within its bounds
 }
 
 // check returns an error when the peer was silent for too long. Only for

@@ -162,7 +162,7 @@ type relay struct {
 	work     sync.WaitGroup
 }
 
-// newRelay listens in place of the host and returns where.
+// newRelay listens instead of the host and returns where.
 func newRelay(t *testing.T, host model.Host, down func(n int64, from, to net.Conn)) model.Host {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.7.9:7420")

@@ -225,7 +225,7 @@ func (s *session) watchClient(ctx context.Context, cancel context.CancelCauseFun
 	return begun
 }
 
-// sockets counts the sockets of a process; not known where there is no /proc.
+// sockets counts the sockets of a process; not known without /proc.
 func sockets(pid int) (n int, known bool) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	entries, err := os.ReadDir(dir)

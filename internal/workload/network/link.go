@@ -76,7 +76,7 @@ func (l *link) answer() (int64, error) {
 }
 
 // readAnswer reads a response's status and the length of its body, 0 without
-// one. What is no HTTP is errFatal.
+// one. What is not HTTP is errFatal.
 func readAnswer(r *bufio.Reader) (status int, length int64, err error) {
 	answer, err := http.ReadResponse(r, nil) //nolint:bodyclose // its body is read from the link
 	var network net.Error
@@ -92,8 +92,8 @@ func readAnswer(r *bufio.Reader) (status int, length int64, err error) {
 	return 0, 0, fmt.Errorf("it does not speak HTTP: %w: %w", err, errFatal)
 }
 
-// body receives n bytes: the head is compared with what it must be, the rest
-// dropped. took is told of each piece.
+// body receives n bytes: it compares the head with what it must be, and drops
+// the rest. It calls took for each piece.
 func (l *link) body(n int64, head []byte, took func(int64)) error {
 	l.allow()
 	got := make([]byte, min(n, int64(len(head))))

@@ -50,7 +50,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// located are clients whose addresses are known.
+// located are clients with known addresses.
 func located(t *testing.T, names ...string) *clients {
 	t.Helper()
 	cs := newClients(hosts(names...))

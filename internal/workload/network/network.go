@@ -2,7 +2,7 @@
 // time beside it (section 3.3 of the ScaleBench paper: pairs of nodes
 // download a file of 100 MB from each other over several connections at once).
 //
-// Who connects to whom is decided by the plan (workload.Paired): a task with
+// The plan (workload.Paired) decides which nodes connect: a task with
 // Env.Peers is a client and measures; a task with Env.Clients serves; it may
 // be both. What happens, in order:
 //

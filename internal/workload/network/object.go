@@ -23,9 +23,9 @@ const (
 	headSize = 4096
 )
 
-// newObject fills a file in memory; dir is used where there is no such thing. It
-// writes the same block again and again: what a link or a tunnel that compresses
-// cannot make smaller as long as it looks back less than 1 MiB.
+// newObject fills a file in memory, or in dir on systems without such files. It
+// repeats one block: a link or tunnel that compresses cannot shrink it as long
+// as it looks back less than 1 MiB.
 func newObject(ctx context.Context, dir string, size int64) (*object, error) {
 	file, err := memoryFile(dir)
 	if err != nil {
@@ -63,7 +63,7 @@ func pattern(n int) []byte {
 	return b
 }
 
-// counted is told how much is written to it.
+// counted gets how much is written to it.
 type counted func(int64)
 
 func (c counted) Write(p []byte) (int, error) {

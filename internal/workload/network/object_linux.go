@@ -30,7 +30,7 @@ const (
 
 // discard receives n bytes and drops them in the kernel: with MSG_TRUNC, TCP
 // takes data off its queue without copying them (tcp(7), since Linux 2.4).
-// took is told of each piece.
+// It calls took for each piece.
 func discard(conn net.Conn, n int64, took func(int64)) error {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
@@ -87,7 +87,7 @@ func receiveNothing(fd uintptr, n int64) (int64, unix.Errno) {
 }
 
 // sendFile sends n bytes of a file from its beginning, without copying them
-// through this process (sendfile(2)). took is told of each piece that has gone
+// through this process (sendfile(2)). It calls took for each piece that has gone
 // into the socket.
 func sendFile(conn net.Conn, file *os.File, n int64, took func(int64)) error {
 	tcp, ok := conn.(*net.TCPConn)

@@ -29,7 +29,7 @@ type server struct {
 	clients  *clients
 	patience time.Duration // for a header
 	slots    chan struct{} // one for each open connection
-	// Strangers are told so, a few at a time, and take no place of a client.
+	// Strangers get a refusal, a few at a time, and take no place of a client.
 	strangers chan struct{}
 	complain  func(netip.Addr) // the first time that one comes
 	work      sync.WaitGroup
@@ -95,8 +95,8 @@ func (s *server) accept() {
 	}
 }
 
-// maxStrangers is how many may be told at a time that they are not served, and
-// strangerPatience how long that may take.
+// maxStrangers is how many may get a refusal at a time, and strangerPatience how
+// long that may take.
 const (
 	maxStrangers     = 4
 	strangerPatience = time.Second
@@ -113,7 +113,7 @@ func complainer(to io.Writer, cs *clients) func(netip.Addr) {
 				names = append(names, name(c.host))
 			}
 			_, _ = fmt.Fprintf(to, "network: refused a request from %v: this task serves only %s; if it is one of them, start its agent with --label %s=%v\n",
-				a, strings.Join(names, ", "), model.LabelAddress, a) // the client is told, too
+				a, strings.Join(names, ", "), model.LabelAddress, a) // the client gets it, too
 		})
 	}
 }

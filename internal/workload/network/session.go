@@ -65,8 +65,8 @@ func newSession(set settings, env *workload.Env, o *object) (*session, error) {
 	return s, nil
 }
 
-// run measures, and says goodbye to all peers when that went well. Whoever
-// failed says nothing: a peer must not take its end for a good one.
+// run measures, and says goodbye to all peers on success. After a failure it
+// says nothing: peers must not take its end for a success.
 func (s *session) run(ctx context.Context, measure func(context.Context, time.Time) error) error {
 	start := time.Now()
 	if err := s.accompanied(ctx, start, measure); err != nil {

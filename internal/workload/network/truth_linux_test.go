@@ -69,9 +69,9 @@ func pairTasks(direction string, change func(*Params)) [2]task {
 	return [2]task{a, b}
 }
 
-// TestTruth measures links whose capacity is known: received, sent, and both
-// at once, with both tools. Each case has its own link, and most of the time is
-// waiting: they run side by side.
+// TestTruth measures links with a known capacity: received, sent, and both at
+// once, with both tools. The cases run in parallel: each has its own link, and
+// most of the time is waiting.
 func TestTruth(t *testing.T) {
 	needIperf3(t)
 	var all sync.WaitGroup

@@ -64,7 +64,7 @@ func TestKilled(t *testing.T) {
 	}
 	sweepWith(t, g)
 	if left := below(g.all(t), dead); len(left) < 3 {
-		t.Errorf("a task removed the directory of one whose lease is young: %v left", left)
+		t.Errorf("a task removed the directory of one with a young lease: %v left", left)
 	}
 	alive := newBench(t, g.URL, func(p *Params) { p.Count, p.Size = 5, 100 })
 	alive.prepare(t)

@@ -127,8 +127,8 @@ func checkFaults(t *testing.T, b *bench, kind string, errors, objects float64) {
 	}
 }
 
-// TestLostAnswer lets the server store the object and loses the answer: nobody
-// may count it, and Cleanup must find it.
+// TestLostAnswer lets the server store the object and loses the answer: the task
+// must not count it, and Cleanup must find it.
 func TestLostAnswer(t *testing.T) {
 	g := startGateway(t)
 	var on atomic.Bool
@@ -330,7 +330,7 @@ func TestAdvice(t *testing.T) {
 		{"skewed clock", answering(403, "RequestTimeTooSkewed", past), "ahead of the server's: set it"},
 		{"region", answering(400, "AuthorizationHeaderMalformed"), "set region"},
 		{"host style", answering(403, "SecondLevelDomainForbidden"), "path_style: never"},
-		{"nobody there", func(t *testing.T) string { return "http://" + servertest.FreeAddress(t) }, "check the endpoint"},
+		{"no listener", func(t *testing.T) string { return "http://" + servertest.FreeAddress(t) }, "check the endpoint"},
 		{"no TLS", func(*testing.T) string { return strings.Replace(g.URL, "http:", "https:", 1) }, "write http://"},
 	}
 	for _, tt := range tests {

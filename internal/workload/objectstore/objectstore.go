@@ -4,7 +4,7 @@
 // load/objectstore, which a closed loop of so many users asks, for a time or a
 // number of operations.
 //
-// Progress is told in retrospect: a reading is published when everything that
+// Progress is published in retrospect: a reading comes when everything that
 // it saw under way has ended, and contains the bytes and operations of what
 // succeeded. So a series never counts a byte of a failed transfer and never goes
 // down. By count, it ends at exactly the completed bytes; by duration, at the
@@ -152,7 +152,7 @@ func (p *Params) Validate() error {
 // is what the task finds out.
 func (p *Params) Estimate() time.Duration { return p.settings().duration }
 
-// config is what the target needs to know, but for the environment.
+// config is what the target needs to know, except the environment.
 func (p *Params) config() store.Config {
 	s := p.settings()
 	return store.Config{

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// startProxy starts a reverse proxy in front of a gateway, whose handler may
-// answer itself. The host name stays, for it is signed.
+// startProxy starts a reverse proxy in front of a gateway; handle may answer
+// itself. The host name stays, because it is signed.
 func startProxy(t *testing.T, gateway string, handle func(w http.ResponseWriter, r *http.Request, pass http.Handler)) string {
 	t.Helper()
 	pass := forward(t, gateway)
@@ -47,10 +47,10 @@ func forward(t *testing.T, server string) http.Handler {
 	}
 }
 
-// meter passes a rate of bytes, to all of its users together, and knows what
-// it has passed when. Nobody gets credit for more than some milliseconds, so
-// that no second carries more than the rate; where the machine lets the relay
-// wait it carries less, and knows.
+// meter passes a rate of bytes, to all of its users together, and records what
+// it has passed when. It gives credit for some milliseconds at most, so that no
+// second carries more than the rate; if the machine delays the relay it carries
+// less, and the record shows it.
 type meter struct {
 	rate float64 // bytes a second
 

@@ -155,8 +155,7 @@ func (r *run) reportLatencies(name string, l store.Latencies) {
 	}
 }
 
-// reportErrors publishes what failed: zero of a kind is told, too, for it was
-// looked for.
+// reportErrors publishes what failed, also 0 of a kind, because that was checked.
 func (r *run) reportErrors() {
 	info := func(metric string, n int64, labels map[string]string) {
 		r.report.Sample(model.Sample{Metric: metric, Unit: "1", Value: float64(n), Better: model.Lower, Labels: labels, Info: true})
@@ -173,10 +172,10 @@ func (r *run) reportErrors() {
 // at its end, which is the slope of just that.
 //
 // A task by duration lets operations end that are under way at its deadline.
-// What they do after it is no work of the task's time, and that time differs
-// with the age of operations, so with the size of the fleet: nothing later
-// than the deadline is published. The last point lies at the deadline, in
-// proportion between the readings around it.
+// What they do after it does not belong to the task's time, and how long they
+// take depends on the size of the fleet: nothing later than the deadline is
+// published. The last point lies at the deadline, interpolated between the
+// readings around it.
 type series struct {
 	metric, unit string  // unit of the counter: byte or op
 	resource     string  // of the sample; may be empty

@@ -160,8 +160,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestNotInstalled, TestOtherVersion and TestFails put a program in place of
-// sysbench.
+// TestNotInstalled, TestOtherVersion and TestFails replace sysbench.
 func TestNotInstalled(t *testing.T) {
 	p := Kind().New()
 	err := p.Prepare(t.Context(), &workload.Env{Environ: []string{"PATH=" + t.TempDir()}})

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// environment of a run whose UnixBench is the stand-in.
+// environment of a run with the stand-in for UnixBench.
 func environment(t *testing.T) (*Params, *workload.Env, *workloadtest.Record) {
 	t.Helper()
 	dir, err := filepath.Abs("testdata/UnixBench")
