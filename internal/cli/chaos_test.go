@@ -111,6 +111,23 @@ func TestRunCommandKilled(t *testing.T) {
 	}
 }
 
+// TestRunAfterKilled: a run that starts while the agent of a killed one still
+// ends its task waits for that agent, says so, and succeeds.
+func TestRunAfterKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	begun := filepath.Join(w.dir, "begun")
+	const form = "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: %q}]\nevaluations: [serial]\n"
+	stubborn := fmt.Sprintf("trap '' TERM; touch %s; while :; do sleep 0.1; done", begun)
+	p := w.start("run", w.write("stubborn.yaml", fmt.Sprintf(form, stubborn)))
+	w.poll("the task", func() bool { _, err := os.Stat(begun); return err == nil })
+	p.kill()
+	_, stderr, err := w.try("run", w.write("next.yaml", fmt.Sprintf(form, "true")))
+	if err != nil || !strings.Contains(stderr, "another agent, of an earlier run or of another server, is still running on") {
+		t.Errorf("the next run: %v; want success, and for what it waited:\n%s", err, stderr)
+	}
+}
+
 // awaitRunning waits until the first result of the latest run is stored.
 func (w *world) awaitRunning(p *proc) model.RunData {
 	w.t.Helper()

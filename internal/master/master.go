@@ -37,8 +37,9 @@ type Fleet interface {
 	// fleet, by name; nil when there are none.
 	Services() map[string]string
 	// Up starts them. ended is called, from any goroutine, when a node's
-	// agent has ended without being told to.
-	Up(ctx context.Context, ended func(model.NodeID)) error
+	// agent has ended without being told to: why, for people, and whether it
+	// is started again.
+	Up(ctx context.Context, ended func(node model.NodeID, why string, again bool)) error
 	// Down ends what Up started. It is called even when Up failed.
 	Down(ctx context.Context) error
 }
