@@ -139,7 +139,11 @@ func (x *execution) noteDone(a *attempt) {
 // the steps, and brings the fleet down.
 func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	if err := x.acquire(ctx, model.RunPending); err != nil {
-		return stateAfter(ctx, err)
+		state, reason := stateAfter(ctx, err)
+		if state == model.RunInterrupted && x.run.Started.IsZero() {
+			reason = "not begun: the scalebench server was stopped while the run waited"
+		}
+		return state, reason
 	}
 	if err := x.load(ctx); err != nil {
 		return stateAfter(ctx, err)
