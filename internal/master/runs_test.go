@@ -368,7 +368,7 @@ func TestStopAndResume(t *testing.T) {
 func TestRecover(t *testing.T) {
 	st := testStore(t)
 	var want []string
-	for _, tt := range []struct {
+	tests := []struct {
 		name         string
 		states       []model.RunState
 		state        model.RunState
@@ -380,8 +380,11 @@ func TestRecover(t *testing.T) {
 		{"interrupted", []model.RunState{model.RunInterrupted}, model.RunInterrupted, "", ""},
 		{"done", []model.RunState{model.RunDone}, model.RunDone, "", ""},
 		{"another's", []model.RunState{model.RunPending}, model.RunPending, "", "another"},
-	} {
-		run := model.Run{ID: model.RunID(ulid.MustNew(ulid.Now(), rand.Reader).String()), Kind: model.KindExperiment,
+	}
+	ids := make([]model.RunID, len(tests))
+	for i, tt := range tests {
+		ids[i] = model.RunID(ulid.MustNew(ulid.Now(), rand.Reader).String())
+		run := model.Run{ID: ids[i], Kind: model.KindExperiment,
 			Name: tt.name, State: model.RunPending, Server: tt.mine, Created: time.Now()}
 		if err := st.CreateRun(t.Context(), run, nil, nil); err != nil {
 			t.Fatal(err)
@@ -394,11 +397,6 @@ func TestRecover(t *testing.T) {
 		if tt.state == model.RunInterrupted {
 			want = append(want, tt.name)
 		}
-		defer func() {
-			if r, err := st.Run(t.Context(), string(run.ID)); err != nil || r.State != tt.state || r.Reason != tt.reason {
-				t.Errorf("%s: it is %s (%s), %v, want %s (%s)", tt.name, r.State, r.Reason, err, tt.state, tt.reason)
-			}
-		}()
 	}
 	var got []string
 	for _, r := range newHouse(t, st).interrupted {
@@ -408,6 +406,11 @@ func TestRecover(t *testing.T) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Recover() (-want +got):\n%s", diff)
+	}
+	for i, tt := range tests {
+		if r, err := st.Run(t.Context(), string(ids[i])); err != nil || r.State != tt.state || r.Reason != tt.reason {
+			t.Errorf("%s: it is %s (%s), %v, want %s (%s)", tt.name, r.State, r.Reason, err, tt.state, tt.reason)
+		}
 	}
 }
 
