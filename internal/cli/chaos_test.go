@@ -111,6 +111,48 @@ func TestRunCommandKilled(t *testing.T) {
 	}
 }
 
+// TestRunAfterKilled: a run that starts while the agent of a killed one still
+// ends its task waits for that agent, says so, and succeeds.
+func TestRunAfterKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	begun := filepath.Join(w.dir, "begun")
+	const form = "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: %q}]\nevaluations: [serial]\n"
+	stubborn := fmt.Sprintf("trap '' TERM; touch %s; while :; do sleep 0.1; done", begun)
+	p := w.start("run", w.write("stubborn.yaml", fmt.Sprintf(form, stubborn)))
+	w.poll("the task", func() bool { _, err := os.Stat(begun); return err == nil })
+	p.kill()
+	_, stderr, err := w.try("run", w.write("next.yaml", fmt.Sprintf(form, "true")))
+	if err != nil || !strings.Contains(stderr, "another agent, of an earlier run or of another server, is still running on") {
+		t.Errorf("the next run: %v; want success, and for what it waited:\n%s", err, stderr)
+	}
+}
+
+// TestServerSaysWhatCanBeResumed: a server that was killed with a run at work
+// and one in line says so when it starts again, and what each of them was at.
+func TestServerSaysWhatCanBeResumed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.startServer()
+	file := w.write("long.yaml", "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: sleep 600}]\nevaluations: [serial]\n")
+	first := strings.TrimSpace(w.run("run", file, "--detach"))
+	w.awaitRun(first, "running", func(d model.RunData) bool { return !d.Run.Started.IsZero() })
+	second := strings.TrimSpace(w.run("run", file, "--detach"))
+	w.server.kill()
+	w.startServer()
+	w.server.await(t, "2 runs are interrupted; `scalebench resume ID` continues one, the latest is "+second)
+	if r := w.data(first).Run; r.Reason != "the scalebench server stopped during the run" {
+		t.Errorf("the run at work is %s (%s)", r.State, r.Reason)
+	}
+	if r := w.data(second).Run; r.Reason != "the scalebench server stopped before the run began" {
+		t.Errorf("the run in line is %s (%s)", r.State, r.Reason)
+	}
+	w.run("delete", second, "--yes")
+	w.server.leave(t)
+	w.startServer()
+	w.server.await(t, "1 run is interrupted; `scalebench resume "+first+"` continues it")
+}
+
 // awaitRunning waits until the first result of the latest run is stored.
 func (w *world) awaitRunning(p *proc) model.RunData {
 	w.t.Helper()

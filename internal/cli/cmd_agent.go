@@ -54,6 +54,9 @@ The agent survives restarts of the server and leaves on SIGTERM.`,
 	return cmd
 }
 
+// errStateHeld tells the fleet that started an agent to start it again later.
+var errStateHeld = errors.New("another agent, of an earlier run or of another server, is still running")
+
 func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 	c.logFrom(slog.LevelInfo)
 	// An agent allocates little and must be small: it shares the node with what
@@ -79,6 +82,9 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 		return fmt.Errorf("creating the state directory: %w", err)
 	}
 	unlock, err := lockFile(filepath.Join(opt.state, "lock"))
+	if errors.Is(err, errLocked) && opt.exitWithStdin {
+		return fmt.Errorf("%w on %s", errStateHeld, opt.state)
+	}
 	if errors.Is(err, errLocked) {
 		return fmt.Errorf("%w: another agent is running on %s; give this one another --state", model.ErrUsage, opt.state)
 	}

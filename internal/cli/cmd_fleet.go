@@ -46,9 +46,25 @@ func (c *common) serve(ctx context.Context, opt serverOptions) error {
 	}
 	c.say("scalebench %s serves on %s", Version(), withoutPasswords(in.info.Servers))
 	c.say("`scalebench token` makes a token for an agent; Ctrl-C stops the server")
+	c.sayInterrupted(in.interrupted)
 	<-ctx.Done()
 	c.say("stopping")
 	return in.Close()
+}
+
+// sayInterrupted says which runs of an earlier server can be resumed, and how.
+func (c *common) sayInterrupted(runs []model.Run) {
+	if len(runs) > 0 {
+		c.log.Info("interrupted runs can be resumed", "count", len(runs), "latest", runs[0].ID)
+	}
+	switch len(runs) {
+	case 0:
+	case 1:
+		c.say("1 run is interrupted; `scalebench resume %s` continues it", runs[0].ID)
+	default:
+		c.say("%d runs are interrupted; `scalebench resume ID` continues one, the latest is %s; `scalebench runs` lists them",
+			len(runs), runs[0].ID)
+	}
 }
 
 // withoutPasswords prints addresses; those of an external queue may hold a

@@ -21,6 +21,7 @@ import (
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/fleet/local"
 	"github.com/scalebench/scalebench/internal/lab"
+	"github.com/scalebench/scalebench/internal/master"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -237,6 +238,10 @@ func (c *common) submitPatiently(ctx context.Context, s service, src control.Sou
 	said := ""
 	for {
 		id, err := s.Submit(ctx, src)
+		if s.own && errors.Is(err, master.ErrFewAgents) {
+			return id, fmt.Errorf("%w: no server is running on this data directory, and agents can join only a server: start `scalebench server` and the agents, then repeat this command; or name a server with --server",
+				model.ErrUnavailable)
+		}
 		if err == nil || !errors.Is(err, model.ErrUnavailable) || s.own || time.Now().After(deadline) {
 			return id, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/scalebench/scalebench/internal/fleet/agentproc"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -53,6 +54,8 @@ func exitCode(err error) int {
 		return exitInterrupt
 	case errors.Is(err, model.ErrUsage):
 		return exitUsage
+	case errors.Is(err, errStateHeld):
+		return agentproc.ExitHeld
 	case errors.Is(err, model.ErrThreshold):
 		return exitThreshold
 	case errors.Is(err, model.ErrInvalid):

@@ -20,7 +20,7 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 	return func(run model.RunID, exp *experiment.Experiment) (master.Fleet, error) {
 		agents := agentproc.Config{
 			Dir: c.paths.agents(), Server: in.info, Log: c.log,
-			Command: []string{c.env.Self, "agent"}, Environ: c.env.TaskEnviron(),
+			Command: []string{c.env.Self, "agent"}, Environ: c.env.TaskEnviron(), Patience: exp.Timeouts.Node.Std(),
 			Admit: func(node model.NodeID, key string) error {
 				return auth.Admit(identity.Grant{Key: key, Role: identity.RoleAgent, Node: node, At: time.Now().UTC()})
 			},

@@ -37,6 +37,9 @@ type serverOptions struct {
 type instance struct {
 	*master.Master
 	info queue.ServerInfo
+	// interrupted are this server's runs that could be resumed when it started,
+	// the latest first.
+	interrupted []model.Run
 	// halt ends the runs in progress in order. What is stored can be read
 	// until Close.
 	halt    func() error
@@ -78,7 +81,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 		Kinds: Kinds(), Fleets: c.fleets(in, auth),
 		Lease: opt.Lease, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
-	if err := in.Recover(ctx); err != nil {
+	if in.interrupted, err = in.Recover(ctx); err != nil {
 		return nil, err
 	}
 	if err := hub.Serve(in.handlers()); err != nil {

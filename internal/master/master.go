@@ -37,8 +37,9 @@ type Fleet interface {
 	// fleet, by name; nil when there are none.
 	Services() map[string]string
 	// Up starts them. ended is called, from any goroutine, when a node's
-	// agent has ended without being told to.
-	Up(ctx context.Context, ended func(model.NodeID)) error
+	// agent has ended without being told to: why, for people, and whether it
+	// is started again.
+	Up(ctx context.Context, ended func(node model.NodeID, why string, again bool)) error
 	// Down ends what Up started. It is called even when Up failed.
 	Down(ctx context.Context) error
 }
@@ -124,30 +125,42 @@ func New(cfg Config) *Master {
 }
 
 // Recover reads what the store knows from before this start: nodes, and runs
-// that a former master left in the middle, which become interrupted. It must
-// be called once, before messages are served.
-func (m *Master) Recover(ctx context.Context) error {
+// that a former master left in the middle, which become interrupted. It returns
+// the interrupted runs of this server, the latest first: they can be resumed. It
+// must be called once, before messages are served.
+func (m *Master) Recover(ctx context.Context) (interrupted []model.Run, err error) {
 	nodes, err := m.cfg.Store.Nodes(ctx)
 	if err != nil {
-		return fmt.Errorf("reading the known nodes: %w", err)
+		return nil, fmt.Errorf("reading the known nodes: %w", err)
 	}
 	for _, n := range nodes {
 		m.reg.know(n)
 	}
 	runs, err := m.cfg.Store.Runs(ctx, 0)
 	if err != nil {
-		return fmt.Errorf("reading unfinished runs: %w", err)
+		return nil, fmt.Errorf("reading unfinished runs: %w", err)
 	}
 	for _, r := range runs {
-		if r.State.Final() || r.Server != m.cfg.Server {
+		if r.State.Final() && r.State != model.RunInterrupted || r.Server != m.cfg.Server {
 			continue // over, or another server's that shares the store
 		}
-		err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, "the scalebench server stopped during the run", time.Now())
-		if err != nil {
-			return fmt.Errorf("marking run %s as interrupted: %w", r.ID, err)
+		interrupted = append(interrupted, r)
+		if r.State.Final() {
+			continue
+		}
+		if err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, cutReason(r), time.Now()); err != nil {
+			return nil, fmt.Errorf("marking run %s as interrupted: %w", r.ID, err)
 		}
 	}
-	return nil
+	return interrupted, nil
+}
+
+// cutReason says in which state a run was when its server was killed.
+func cutReason(r model.Run) string {
+	if r.Started.IsZero() {
+		return "the scalebench server stopped before the run began"
+	}
+	return "the scalebench server stopped during the run"
 }
 
 // Serve executes submitted runs until ctx is done: each begins when its nodes

@@ -82,19 +82,23 @@ func (x *execution) nodesReady(ctx context.Context, tasks []model.Task) (problem
 		}
 	}
 	if len(dead) > 0 && ctx.Err() == nil {
-		return nodeList(dead) + " did not come back", false
+		return nodeList(dead) + " did not come back" + x.ends.why(dead), false
 	}
 	return "", true
 }
 
-// awaitNodes waits until these nodes are up, at most timeouts.node, and
-// returns which are not.
+// awaitNodes waits until these nodes are up, at most timeouts.node and only while
+// one of those that are missing can still come. It returns those that are
+// missing.
 func (x *execution) awaitNodes(ctx context.Context, ids []model.NodeID) []model.NodeID {
 	timeout := time.After(x.timeouts.node)
 	for {
 		missing, changed := x.m.reg.missing(ids)
 		if len(missing) == 0 {
 			return nil
+		}
+		if x.ends.final(missing) {
+			return missing
 		}
 		select {
 		case <-ctx.Done():

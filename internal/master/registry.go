@@ -159,6 +159,13 @@ func (r *registry) notify() {
 	r.changed = make(chan struct{})
 }
 
+// wake lets everybody who waits for a change look again.
+func (r *registry) wake() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notify()
+}
+
 // list returns all nodes by id.
 func (r *registry) list() []model.NodeInfo {
 	r.mu.Lock()

@@ -37,6 +37,7 @@ type execution struct {
 	givenUp map[model.NodeID]bool
 	// unreachable is the work of lost nodes that may go on and was noted.
 	unreachable map[wire.Attempt]bool
+	ends        agentEnds // of the fleet that is up
 }
 
 // execute runs one run to its end and records that end.
@@ -142,7 +143,11 @@ func (x *execution) noteDone(a *attempt) {
 // the steps, and brings the fleet down.
 func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	if err := x.acquire(ctx, model.RunPending); err != nil {
-		return stateAfter(ctx, err)
+		state, reason := stateAfter(ctx, err)
+		if state == model.RunInterrupted && x.run.Started.IsZero() {
+			reason = "not begun: the scalebench server was stopped while the run waited"
+		}
+		return state, reason
 	}
 	if err := x.load(ctx); err != nil {
 		return stateAfter(ctx, err)
@@ -154,7 +159,7 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	defer func() { x.down(ctx) }()
 	missing, err := x.up(ctx)
 	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("%w: %s did not connect within %s", model.ErrUnavailable, nodeList(missing), x.timeouts.node)
+		err = fmt.Errorf("%w: %s", model.ErrUnavailable, x.absence(missing))
 	}
 	if err != nil {
 		return stateAfter(ctx, err)
@@ -263,7 +268,8 @@ func (x *execution) up(ctx context.Context) (missing []model.NodeID, err error) 
 		}
 	}
 	if x.fleet != nil {
-		if err := x.fleet.Up(ctx, x.m.agentEnded); err != nil {
+		x.ends.reset()
+		if err := x.fleet.Up(ctx, x.agentEnded); err != nil {
 			return nil, fmt.Errorf("bringing the fleet up: %w", err)
 		}
 	}
@@ -283,10 +289,29 @@ func (x *execution) down(ctx context.Context) {
 	x.fleet = nil
 }
 
-// agentEnded is called by a fleet when an agent process has ended by itself.
-func (m *Master) agentEnded(id model.NodeID) {
-	if c, ok := m.reg.gone(id, model.NodeLost); ok {
-		m.nodeChanged(c, "its agent has ended")
+// absence says that nodes are missing when a run is to begin, and why.
+func (x *execution) absence(missing []model.NodeID) string {
+	did := fmt.Sprintf("did not connect within %s", x.timeouts.node)
+	if x.ends.final(missing) {
+		did = "cannot start"
+	}
+	return nodeList(missing) + " " + did + x.ends.why(missing)
+}
+
+// agentEnded is called by the run's fleet when an agent process has ended by
+// itself.
+func (x *execution) agentEnded(id model.NodeID, why string, again bool) {
+	ends := x.ends.note(id, why, again)
+	n, _ := x.m.reg.get(id)
+	switch c, ok := x.m.reg.gone(id, model.NodeLost); {
+	case ok && n.status.Up():
+		x.m.nodeChanged(c, "its agent has ended")
+	case again && ends == endsToTell:
+		x.m.ev.emit(model.Event{Run: x.run.ID, Node: id, Kind: model.EventWaiting, Severity: model.Info,
+			Text: fmt.Sprintf("waiting for node %s, its agent cannot start yet and is tried again: %s", id, why)})
+	}
+	if !again {
+		x.m.reg.wake()
 	}
 }
 

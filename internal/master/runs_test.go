@@ -39,6 +39,8 @@ type house struct {
 	store store.Store
 	stop  func() // ends Serve, in order
 	begun chan wire.Assignment
+	// interrupted are the runs that the master found when it began.
+	interrupted []model.Run
 
 	atOnce atomic.Bool // tasks that are begun from now on end at once
 
@@ -54,7 +56,8 @@ func newHouse(t *testing.T, st store.Store) *house {
 		Store: st, Queue: h, Log: slog.New(slog.DiscardHandler), Host: "here",
 		Kinds: experiment.Kinds{Workloads: workload.NewRegistry(command.Kind()), Studies: study.Registry{cdi.Kind()}},
 	})
-	if err := h.m.Recover(t.Context()); err != nil {
+	var err error
+	if h.interrupted, err = h.m.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -330,12 +333,18 @@ func TestStopAndResume(t *testing.T) {
 	h.awaitTasks(2)
 	h.awaitWaiting(live, fmt.Sprintf("waiting for run %s (A) to release node a", a))
 	h.stop()
-	for _, run := range []model.RunID{a, b, a2} {
-		if r := h.run(run); r.State != model.RunInterrupted {
-			t.Errorf("run %s is %s, want interrupted", r.Name, r.State)
+	for run, reason := range map[model.RunID]string{
+		a: "cut short: the scalebench server was stopped", b: "cut short: the scalebench server was stopped",
+		a2: "not begun: the scalebench server was stopped while the run waited",
+	} {
+		if r := h.run(run); r.State != model.RunInterrupted || r.Reason != reason {
+			t.Errorf("run %s is %s (%s), want interrupted (%s)", r.Name, r.State, r.Reason, reason)
 		}
 	}
 	h = newHouse(t, st)
+	if n := len(h.interrupted); n != 3 {
+		t.Errorf("the next server finds %d interrupted runs, want 3", n)
+	}
 	for _, run := range []model.RunID{a2, a, b} {
 		if err := h.m.Resume(t.Context(), run); err != nil {
 			t.Fatal(err)
@@ -352,6 +361,57 @@ func TestStopAndResume(t *testing.T) {
 	h.stop()
 	for _, run := range []model.RunID{a, b, a2} {
 		h.checkDone(run)
+	}
+}
+
+// TestRecover: what a killed server left becomes interrupted, whether or not it
+// had begun, and can be resumed like what had been before; what is over cannot.
+func TestRecover(t *testing.T) {
+	st := testStore(t)
+	var want []string
+	tests := []struct {
+		name         string
+		states       []model.RunState
+		state        model.RunState
+		reason, mine string
+	}{
+		{"waiting", []model.RunState{model.RunPending}, model.RunInterrupted, "the scalebench server stopped before the run began", ""},
+		{"at work", []model.RunState{model.RunRunning}, model.RunInterrupted, "the scalebench server stopped during the run", ""},
+		{"resumed", []model.RunState{model.RunRunning, model.RunPending}, model.RunInterrupted, "the scalebench server stopped during the run", ""},
+		{"interrupted", []model.RunState{model.RunInterrupted}, model.RunInterrupted, "", ""},
+		{"done", []model.RunState{model.RunDone}, model.RunDone, "", ""},
+		{"another's", []model.RunState{model.RunPending}, model.RunPending, "", "another"},
+	}
+	ids := make([]model.RunID, len(tests))
+	for i, tt := range tests {
+		ids[i] = model.RunID(ulid.MustNew(ulid.Now(), rand.Reader).String())
+		run := model.Run{ID: ids[i], Kind: model.KindExperiment,
+			Name: tt.name, State: model.RunPending, Server: tt.mine, Created: time.Now()}
+		if err := st.CreateRun(t.Context(), run, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range tt.states {
+			if err := st.SetRunState(t.Context(), run.ID, state, "", time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tt.state == model.RunInterrupted {
+			want = append(want, tt.name)
+		}
+	}
+	var got []string
+	for _, r := range newHouse(t, st).interrupted {
+		got = append(got, r.Name)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Recover() (-want +got):\n%s", diff)
+	}
+	for i, tt := range tests {
+		if r, err := st.Run(t.Context(), string(ids[i])); err != nil || r.State != tt.state || r.Reason != tt.reason {
+			t.Errorf("%s: it is %s (%s), %v, want %s (%s)", tt.name, r.State, r.Reason, err, tt.state, tt.reason)
+		}
 	}
 }
 

@@ -19,6 +19,10 @@ import (
 
 var _ control.Server = (*Master)(nil)
 
+// ErrFewAgents is model.ErrUnavailable where fewer agents have joined than a
+// file asks for.
+var ErrFewAgents = fmt.Errorf("%w: too few agents", model.ErrUnavailable)
+
 // Submit checks a file, plans it, stores it as a run and puts it in line. It
 // fails with model.ErrUsage for a bad file, and with model.ErrUnavailable
 // while there are fewer nodes than the file asks for.
@@ -150,7 +154,7 @@ func (m *Master) selectNodes(run model.RunID, exp *experiment.Experiment) ([]mod
 			these = fmt.Sprintf(" with these labels (%d with any)", len(m.upNodes(nil)))
 		}
 		return nil, fmt.Errorf("%w: %d of %s%s joined; `scalebench nodes` lists them",
-			model.ErrUnavailable, len(found), num.Count(need, "agent"), these)
+			ErrFewAgents, len(found), num.Count(need, "agent"), these)
 	case want.Count > 0:
 		free := func(n model.Node) bool { return m.leases.free(n.ID, exp.Shared) }
 		taken := slices.DeleteFunc(slices.Clone(found), free)

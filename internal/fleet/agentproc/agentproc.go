@@ -9,8 +9,8 @@
 //  2. it is started, with a pipe as its standard input, which the server holds
 //     open: an agent must not outlive its server, however that ends, and ends
 //     itself when the pipe closes;
-//  3. when it ends by itself, that is reported and it is started again, unless
-//     it ends over and over;
+//  3. when it ends by itself, that is reported and it is started again, after a
+//     pause that grows, unless it ends over and over (restart.go);
 //  4. it gets the order to leave, and is killed if it does not.
 package agentproc
 
@@ -40,6 +40,11 @@ const (
 	LogFile    = "agent.log"
 )
 
+// ExitHeld is the exit code of an agent whose state directory another agent
+// holds: that of a server which was killed takes some seconds to end its task.
+// It is EX_TEMPFAIL of sysexits.h.
+const ExitHeld = 75
+
 // Config says how agents are started.
 type Config struct {
 	// Dir holds a directory for each node, kept between runs: an agent's
@@ -56,7 +61,10 @@ type Config struct {
 	Admit func(node model.NodeID, key string) error
 	// Start starts a process where the node is. Nil: on this machine.
 	Start Starter
-	Log   *slog.Logger
+	// Patience is how long starts are repeated while another agent holds the
+	// state directory: as long as the run waits for its nodes.
+	Patience time.Duration
+	Log      *slog.Logger
 }
 
 // Launch is a process to be started, in a process group of its own, so that a
@@ -80,9 +88,16 @@ type Agent struct {
 	Volumes map[string]string
 }
 
+// Ended is told of an agent that has ended by itself, from any goroutine: why,
+// for people, and whether it is started again.
+type Ended = func(node model.NodeID, why string, again bool)
+
 // Set is a set of agent processes.
 type Set struct {
-	cfg Config
+	cfg  Config
+	stop chan struct{} // closed when the set is going down
+
+	firstPause time.Duration // tests shorten it
 
 	mu       sync.Mutex
 	stopping bool
@@ -95,12 +110,11 @@ func New(cfg Config) *Set {
 	if cfg.Start == nil {
 		cfg.Start = startHere
 	}
-	return &Set{cfg: cfg}
+	return &Set{cfg: cfg, stop: make(chan struct{}), firstPause: firstPause}
 }
 
-// Up starts agents. ended is called whenever one has ended by itself; it is
-// started again, unless it ends over and over.
-func (s *Set) Up(ctx context.Context, agents []Agent, ended func(model.NodeID)) error {
+// Up starts agents. ended is called whenever one has ended by itself.
+func (s *Set) Up(ctx context.Context, agents []Agent, ended Ended) error {
 	for _, a := range agents {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -117,7 +131,7 @@ func (s *Set) Up(ctx context.Context, agents []Agent, ended func(model.NodeID)) 
 }
 
 // add starts an agent and watches over it.
-func (s *Set) add(ctx context.Context, p *process, ended func(model.NodeID)) error {
+func (s *Set) add(ctx context.Context, p *process, ended Ended) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.launch(ctx, p); err != nil {
@@ -139,6 +153,10 @@ func (s *Set) launch(ctx context.Context, p *process) error {
 		return fmt.Errorf("opening its log: %w", err)
 	}
 	defer func() { _ = log.Close() }() // the agent has a descriptor of its own
+	size, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("finding the end of its log: %w", err)
+	}
 	stdin, in, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("making a pipe: %w", err)
@@ -150,7 +168,7 @@ func (s *Set) launch(ctx context.Context, p *process) error {
 		_ = in.Close() // it has no reader
 		return fmt.Errorf("starting %s: %w", p.args[0], err)
 	}
-	p.cmd, p.in = cmd, in
+	p.cmd, p.in, p.started, p.logFrom = cmd, in, time.Now(), size
 	return nil
 }
 
@@ -173,16 +191,9 @@ func (s *Set) prepare(a Agent) (*process, error) {
 	return &process{id: a.Node.ID, dir: dir, args: arguments(s.cfg.Command, dir, a)}, nil
 }
 
-// Restart policy: an agent that ends more than maxRestarts times within
-// restartWindow is left alone; something is wrong that a restart does not cure.
-const (
-	maxRestarts   = 5
-	restartWindow = 30 * time.Second
-)
-
 // supervise waits for the agent's end and starts it again.
-func (s *Set) supervise(ctx context.Context, p *process, ended func(model.NodeID)) {
-	var ends []time.Time
+func (s *Set) supervise(ctx context.Context, p *process, ended Ended) {
+	policy := restarts{patience: s.cfg.Patience, first: s.firstPause}
 	for {
 		err := p.cmd.Wait() // no other goroutine changes it
 		_ = p.in.Close()    // it has no reader any more
@@ -193,21 +204,33 @@ func (s *Set) supervise(ctx context.Context, p *process, ended func(model.NodeID
 		if stopping {
 			return
 		}
-		s.cfg.Log.Warn("an agent stopped unexpectedly", "node", p.id, "err", err, "log", filepath.Join(p.dir, LogFile))
-		ended(p.id)
-		ends = append(ends, time.Now())
-		if n := len(ends); n > maxRestarts && ends[n-1].Sub(ends[n-1-maxRestarts]) < restartWindow {
-			s.cfg.Log.Error("the agent keeps stopping; it is not restarted", "node", p.id)
-			return
-		}
-		s.mu.Lock()
-		err = s.launch(ctx, p)
-		s.mu.Unlock()
-		if err != nil {
-			s.cfg.Log.Error("restarting an agent", "node", p.id, "err", err)
+		now := time.Now()
+		pause, again := policy.next(held(err), now.Sub(p.started), now)
+		why := p.lastWords(err)
+		s.cfg.Log.Warn("an agent stopped unexpectedly", "node", p.id, "why", why, "restart", again)
+		ended(p.id, why, again)
+		if !again || !s.relaunch(ctx, p, pause, ended) {
 			return
 		}
 	}
+}
+
+// relaunch starts an agent again after a pause. It returns false if that fails,
+// which it reports, or if the set is going down.
+func (s *Set) relaunch(ctx context.Context, p *process, pause time.Duration, ended Ended) bool {
+	select {
+	case <-s.stop:
+		return false
+	case <-time.After(pause):
+	}
+	s.mu.Lock()
+	err, stopping := s.launch(ctx, p), s.stopping
+	s.mu.Unlock()
+	if err != nil && !stopping {
+		s.cfg.Log.Error("restarting an agent", "node", p.id, "err", err)
+		ended(p.id, err.Error(), false)
+	}
+	return err == nil
 }
 
 // Down tells the agents to leave and waits until they have; those that have
@@ -231,6 +254,9 @@ func (s *Set) Down(ctx context.Context) error {
 func (s *Set) signal(sig syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.stopping {
+		close(s.stop)
+	}
 	s.stopping = true
 	for _, p := range s.agents {
 		if p.cmd != nil {
@@ -247,6 +273,9 @@ type process struct {
 	// Guarded by the lock of the set; cmd is nil while there is no process.
 	cmd *exec.Cmd
 	in  io.Closer // closing it tells the agent that its server is gone
+	// started is when the process was started, and logFrom how long the log was.
+	started time.Time
+	logFrom int64
 }
 
 // arguments is the command line of an agent.

@@ -3,10 +3,12 @@ package agentproc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,8 +71,8 @@ func down(t *testing.T, s *Set, wait time.Duration) error {
 	return s.Down(ctx)
 }
 
-func never(t *testing.T) func(model.NodeID) {
-	return func(id model.NodeID) { t.Errorf("agent %s ended by itself", id) }
+func never(t *testing.T) Ended {
+	return func(id model.NodeID, why string, _ bool) { t.Errorf("agent %s ended by itself: %s", id, why) }
 }
 
 // TestUpAndDown: every node has a process with its own folder, key and
@@ -107,7 +109,7 @@ func TestUpAndDown(t *testing.T) {
 func TestServerGone(t *testing.T) {
 	gone := make(chan model.NodeID, 1)
 	s, _ := testSet(t, "cat > /dev/null", nil)
-	if err := s.Up(t.Context(), []Agent{node("a")}, func(id model.NodeID) { gone <- id }); err != nil {
+	if err := s.Up(t.Context(), []Agent{node("a")}, func(id model.NodeID, _ string, _ bool) { gone <- id }); err != nil {
 		t.Fatal(err)
 	}
 	s.mu.Lock()
@@ -127,7 +129,7 @@ func TestRestart(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		gone := make(chan model.NodeID, 1)
 		s, _ := testSet(t, "cat > /dev/null", nil)
-		if err := s.Up(t.Context(), []Agent{node("a")}, func(id model.NodeID) { gone <- id }); err != nil {
+		if err := s.Up(t.Context(), []Agent{node("a")}, func(id model.NodeID, _ string, _ bool) { gone <- id }); err != nil {
 			t.Fatal(err)
 		}
 		first := pidsOf(s)["a"]
@@ -144,20 +146,105 @@ func TestRestart(t *testing.T) {
 		}
 	})
 	t.Run("over and over", func(t *testing.T) {
-		count := make(chan model.NodeID, 100)
-		s, dir := testSet(t, "echo started", nil)
-		if err := s.Up(t.Context(), []Agent{node("a")}, func(id model.NodeID) { count <- id }); err != nil {
-			t.Fatal(err)
-		}
-		s.wg.Wait() // the supervisor gives up
-		if n := len(count); n != maxRestarts+1 {
+		ends, dir := endsOf(t, "echo started; echo 'scalebench: no such thing' >&2; echo; exit 2", 0)
+		if n := len(ends); n != maxRestarts+1 {
 			t.Errorf("ended %d times, want %d", n, maxRestarts+1)
 		}
-		log, err := os.ReadFile(filepath.Join(dir, "a", LogFile))
+		file := filepath.Join(dir, "a", LogFile)
+		log, err := os.ReadFile(file)
 		if n := strings.Count(string(log), "started"); err != nil || n != maxRestarts+1 {
 			t.Errorf("log has %d starts, %v, want %d", n, err, maxRestarts+1)
 		}
+		for i, e := range ends {
+			if want := "no such thing (log: " + file + ")"; e.why != want || e.again != (i < maxRestarts) {
+				t.Errorf("end %d: %q, again %v, want %q, again %v", i+1, e.why, e.again, want, i < maxRestarts)
+			}
+		}
 	})
+}
+
+// end is what is told of an agent that has ended.
+type end struct {
+	why   string
+	again bool
+}
+
+// endsOf runs an agent until it is not started again, and returns how it ended
+// each time.
+func endsOf(t *testing.T, script string, patience time.Duration) ([]end, string) {
+	t.Helper()
+	s, dir := testSet(t, script, func(c *Config) { c.Patience = patience })
+	s.firstPause = time.Millisecond
+	var ends []end
+	err := s.Up(t.Context(), []Agent{node("a")}, func(_ model.NodeID, why string, again bool) {
+		ends = append(ends, end{why, again})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wg.Wait() // the supervisor gives up
+	return ends, dir
+}
+
+// TestHeld: an agent that finds its state directory held is started again until
+// it is free, however often; without patience it is left alone at once.
+func TestHeld(t *testing.T) {
+	starts := filepath.Join(t.TempDir(), "starts")
+	script := fmt.Sprintf("echo x >> %[1]s; test $(wc -l < %[1]s) -gt %[2]d && exit 1; exit %[3]d", starts, maxRestarts+3, ExitHeld)
+	ends, _ := endsOf(t, script, time.Minute)
+	// Then it ends for another reason, over and over.
+	if got, want := len(ends), maxRestarts+3+maxRestarts+1; got != want {
+		t.Errorf("ended %d times, want %d", got, want)
+	}
+	ends, _ = endsOf(t, fmt.Sprintf("exit %d", ExitHeld), 0)
+	if len(ends) != 1 || ends[0].again || !strings.HasPrefix(ends[0].why, "exit status 75 (log: ") {
+		t.Errorf("without patience: %v, want one end", ends)
+	}
+}
+
+// TestRestarts: the pauses grow to a bound, and begin anew after an agent that
+// lived for a while.
+func TestRestarts(t *testing.T) {
+	now := time.Now()
+	r := restarts{patience: 10 * time.Second, first: firstPause}
+	var got []time.Duration
+	next := func(held bool, lived time.Duration, want bool) {
+		t.Helper()
+		pause, ok := r.next(held, lived, now)
+		if got = append(got, pause); ok != want {
+			t.Errorf("end %d: started again: %v, want %v", len(got), ok, want)
+		}
+		now = now.Add(time.Second)
+	}
+	for i := range 12 {
+		next(true, 0, i < 10) // a second each
+	}
+	next(true, time.Minute, true)
+	for i := range maxRestarts + 1 {
+		next(false, 0, i < maxRestarts)
+	}
+	ms := time.Millisecond
+	grow := []time.Duration{0, 250 * ms, 500 * ms, 1000 * ms, 1000 * ms, 1000 * ms, 1000 * ms}
+	want := slices.Concat(grow, slices.Repeat([]time.Duration{1000 * ms}, 5), grow)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pauses (-want +got):\n%s", diff)
+	}
+}
+
+// TestDownInPause: a set goes down at once while an agent waits to be started
+// again.
+func TestDownInPause(t *testing.T) {
+	s, _ := testSet(t, fmt.Sprintf("exit %d", ExitHeld), func(c *Config) { c.Patience = time.Hour })
+	s.firstPause = time.Hour
+	ended := make(chan struct{}, 10)
+	if err := s.Up(t.Context(), []Agent{node("a")}, func(model.NodeID, string, bool) { ended <- struct{}{} }); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	<-ended // from now on it waits for an hour
+	if err := down(t, s, 30*time.Second); err != nil {
+		t.Errorf("Down() = %v, want nil", err)
+	}
 }
 
 // TestStubborn: who does not leave in time is killed, and Down says so.

@@ -102,7 +102,7 @@ func (f *Fleet) Services() map[string]string {
 // Up makes the hosts, starts the services and then the agents. ended is called
 // whenever an agent stopped unexpectedly; it is started again, unless it ends
 // over and over. What an Up that fails has made is removed by Down.
-func (f *Fleet) Up(ctx context.Context, ended func(model.NodeID)) error {
+func (f *Fleet) Up(ctx context.Context, ended agentproc.Ended) error {
 	id := NewID()
 	f.cfg.Say(fmt.Sprintf("lab %s: %s", id, describe(f.hosts)))
 	cfg := f.cfg.Agents

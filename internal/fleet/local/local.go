@@ -42,7 +42,7 @@ func (f *Fleet) Services() map[string]string { return nil }
 
 // Up starts the agents. ended is called whenever one has ended by itself; it
 // is started again, unless it ends over and over.
-func (f *Fleet) Up(ctx context.Context, ended func(model.NodeID)) error {
+func (f *Fleet) Up(ctx context.Context, ended agentproc.Ended) error {
 	agents := make([]agentproc.Agent, 0, f.nodes)
 	for _, n := range f.Nodes() {
 		agents = append(agents, agentproc.Agent{Node: n})
