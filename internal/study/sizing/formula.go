@@ -19,6 +19,7 @@ type question struct {
 	nodeRateCI *evaluation.Interval
 	demands    []demand
 	capacities []capacity
+	doubts     []string // about the run that rate and demands come from
 }
 
 // answer says how many nodes the target takes and which resource ends growth
@@ -59,6 +60,7 @@ func (q question) answer() (*Result, error) {
 		out.Binding, out.Largest, out.LargestRate = first.Resource, first.Largest, first.LargestRate
 	}
 	q.noteRate(nodes, &n)
+	q.noteDemands(&n)
 	q.noteUnused(&n)
 	out.Warnings = n
 	return out, nil

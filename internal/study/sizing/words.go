@@ -127,6 +127,23 @@ func (q question) noteRate(nodes float64, n *notes) {
 	}
 }
 
+// noteDemands warns of what makes the run doubtful that rate and demands were
+// measured in.
+func (q question) noteDemands(n *notes) {
+	for _, text := range q.doubts {
+		n.warn("%s", text)
+	}
+	resources := make(map[string][]string) // by doubt
+	for _, d := range q.demands {
+		resources[d.doubt] = append(resources[d.doubt], d.resource)
+	}
+	for _, d := range q.demands {
+		if d.doubt != "" {
+			n.warn("the demand on %s %s", num.List(resources[d.doubt]), d.doubt)
+		}
+	}
+}
+
 // noteUnused warns of given limits that no demand uses.
 func (q question) noteUnused(n *notes) {
 	for _, c := range q.capacities {
