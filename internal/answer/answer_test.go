@@ -405,6 +405,11 @@ func TestShow(t *testing.T) {
 			t.Errorf("%s: result %s", c.name, got.Result)
 		}
 		d := got.Document
+		for i, row := range d.Data.Rows {
+			if last := len(row.Cells) - 1; d.Data.Columns[last].Key != "warnings" || row.Cells[last].Value != swapped {
+				t.Errorf("%s: row %d for programs ends with %v, want the warnings", c.name, i, row.Cells[last].Value)
+			}
+		}
 		if d.Verdict.Word != "done" || !strings.HasPrefix(d.Answer, "It is 100") || len(d.Warnings) != 3 || d.Sections[len(d.Sections)-1].ID != "heat-heat" {
 			t.Errorf("%s: verdict %v, answer %q, %d warnings; want the state of the run and what heat says", c.name, d.Verdict, d.Answer, len(d.Warnings))
 		}

@@ -215,6 +215,11 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 	v := record.NewOverview(run)
 	v.Warnings = slices.Concat(told.doubts(), v.Warnings)
 	out := Answer{Document: v.Document()}
+	about := (&reading{main: run}).doubts()
+	for _, text := range told.doubts() {
+		about = append(about, doubt{text: text})
+	}
+	doubtTable(out.Document.Data, about)
 	var held []Answer
 	for _, x := range told.answers {
 		if len(params[x.Study]) > 0 {
