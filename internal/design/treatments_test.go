@@ -240,7 +240,7 @@ func TestOutlook(t *testing.T) {
 		"evaluations: [search]\nworkloads: [{kind: load, target: 'http://127.0.0.1:1/'}]":                                       "sla: a search needs an SLA; write study: {kind: capacity, sla: p90=150ms}",
 		"study: {kind: capacity, sla: p90=20s}\nworkloads: [{kind: load, target: 'http://127.0.0.1:1/'}]":                       "search.yaml:4:13: workloads.load.request_timeout: requests are given up after 10s, and the SLA allows 20s",
 		"study: {kind: capacity, sla: p90=1s}\nworkloads: [{kind: load, target: 'http://127.0.0.1:1/', users: 3}]":              "search.yaml:4:64: workloads.load.users: a search chooses its own load",
-		"study: {kind: capacity, start: 5op/s}\nworkloads: [{kind: load, target: 'http://127.0.0.1:1/', max: 1op/s}]":           "search.yaml:3:32: study.start: loads from 1 to 1 beginning with 5",
+		"study: {kind: capacity, start: 5op/s}\nworkloads: [{kind: load, target: 'http://127.0.0.1:1/', max: 1op/s}]":           "search.yaml:3:32: study.start: 5 exceeds max 1",
 		"study: {kind: capacity}\nworkloads: [{kind: load, name: a, target: 'http://127.0.0.1:1/', sla: p90=5s, timeout: 16s}]": "search.yaml:4:88: workloads.a.timeout: the timeout of 16s is too short",
 	} {
 		if _, err := Build(parse(src), testRun, named("a")); err == nil || !strings.Contains(err.Error(), want) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
@@ -18,6 +19,8 @@ const (
 	minOutput   = unit.KiB
 	maxOutput   = 256 * unit.KiB // stdout, stderr and the series share one message of the queue
 	maxArtifact = unit.GiB
+
+	longestRun = 10 * 366 * 24 * time.Hour
 )
 
 // checkTop notes impossible values outside the workloads.
@@ -32,6 +35,9 @@ func (r *reader) checkTop(e *Experiment) {
 	}
 	if e.Output.Artifact > maxArtifact {
 		r.report([]string{"output", "artifact"}, fmt.Sprintf("%s is too large", e.Output.Artifact), fmt.Sprintf("use 0B to %s", maxArtifact))
+	}
+	if e.Every.Std() > longestRun/time.Duration(max(e.Trials, 1)) {
+		r.report([]string{"every"}, fmt.Sprintf("%d trials at this distance take more than 10 years", e.Trials), "use a shorter time, or fewer trials")
 	}
 	r.checkLab(e)
 	r.checkServices(e)

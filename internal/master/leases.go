@@ -243,6 +243,16 @@ func (l *leases) disturbs(c *claim, node model.NodeID) bool {
 	return slices.ContainsFunc(c.hosts, func(h host) bool { return h.id == id })
 }
 
+// beside reports whether a node is on a host on which the claim has another
+// node.
+func (l *leases) beside(c *claim, node model.NodeID) bool {
+	id := l.hostOf(node).id
+	if c.own {
+		return id == l.here.id
+	}
+	return slices.ContainsFunc(c.nodes, func(n model.NodeID) bool { return n != node && l.hostOf(n).id == id })
+}
+
 // acquire waits until the run's claim is held, and says what it waits for.
 func (x *execution) acquire(ctx context.Context, state model.RunState) error {
 	for {

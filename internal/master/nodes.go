@@ -133,9 +133,10 @@ func (x *execution) awaitIdle(ctx context.Context) error {
 	deadline := time.Now().Add(x.timeouts.node)
 	told := make(map[wire.Attempt]bool)
 	for {
-		busy := x.m.reg.busy(x.m.hasEnded)
+		busy, lost := x.m.reg.atWork(x.m.hasEnded)
 		maps.DeleteFunc(busy, func(node model.NodeID, _ wire.Attempt) bool { return !x.m.leases.disturbs(x.claim, node) })
 		if len(busy) == 0 {
+			x.noteUnreachable(lost)
 			return nil
 		}
 		for node, at := range busy {
@@ -155,6 +156,18 @@ func (x *execution) awaitIdle(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(quietPoll):
+		}
+	}
+}
+
+// noteUnreachable records, once a run, which nodes on its hosts were lost while
+// they were at work: a task whose agent is stopped or cut off may go on.
+func (x *execution) noteUnreachable(lost map[model.NodeID]wire.Attempt) {
+	for _, node := range slices.Sorted(maps.Keys(lost)) {
+		if at := lost[node]; !x.unreachable[at] && x.m.leases.beside(x.claim, node) {
+			x.unreachable[at] = true
+			x.m.ev.emit(model.Event{Run: x.run.ID, Node: node, Kind: model.EventUnreachable, Severity: model.Warning,
+				Text: fmt.Sprintf("node %s is on a host of this run and was lost while it worked on %s: that work may go on beside this run's", node, at.Task)})
 		}
 	}
 }

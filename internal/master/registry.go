@@ -200,18 +200,22 @@ func (r *registry) missing(ids []model.NodeID) ([]model.NodeID, <-chan struct{})
 	return out, r.changed
 }
 
-// busy returns what the nodes that are up say they are executing, as far as
-// that has not ended.
-func (r *registry) busy(ended func(wire.Attempt) bool) map[model.NodeID]wire.Attempt {
+// atWork returns what nodes said last that they are executing, as far as that
+// has not ended: the nodes that are up, and those that were lost at it.
+func (r *registry) atWork(ended func(wire.Attempt) bool) (up, lost map[model.NodeID]wire.Attempt) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := make(map[model.NodeID]wire.Attempt)
+	up, lost = make(map[model.NodeID]wire.Attempt), make(map[model.NodeID]wire.Attempt)
 	for id, n := range r.nodes {
-		if n.status.Up() && n.running != nil && !ended(*n.running) {
-			out[id] = *n.running
+		switch {
+		case n.running == nil || ended(*n.running):
+		case n.status.Up():
+			up[id] = *n.running
+		case n.status == model.NodeLost:
+			lost[id] = *n.running
 		}
 	}
-	return out
+	return up, lost
 }
 
 // forget removes a node.

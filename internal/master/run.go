@@ -13,6 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/wire"
 )
 
 // execution is a run while it waits for its nodes, and while it is executed.
@@ -34,6 +35,8 @@ type execution struct {
 	settled map[model.TaskID]bool
 	// givenUp are nodes that did not come back in time once.
 	givenUp map[model.NodeID]bool
+	// unreachable is the work of lost nodes that may go on and was noted.
+	unreachable map[wire.Attempt]bool
 }
 
 // execute runs one run to its end and records that end.
@@ -58,6 +61,7 @@ func (x *execution) load(ctx context.Context) error {
 	x.run, x.steps = data.Run, data.Steps
 	x.settled = make(map[model.TaskID]bool)
 	x.givenUp = make(map[model.NodeID]bool)
+	x.unreachable = make(map[wire.Attempt]bool)
 	x.before = make(map[model.NodeID]model.Node)
 	for _, n := range data.Nodes {
 		x.nodes = append(x.nodes, n.ID)

@@ -20,6 +20,7 @@ import (
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
 	"github.com/scalebench/scalebench/internal/study"
@@ -378,5 +379,23 @@ func TestEvery(t *testing.T) {
 	}
 	if first, second := data.Results[0].Started, data.Results[1].Started; second.Sub(data.Run.Started) < time.Second || first.Sub(data.Run.Started) > time.Second {
 		t.Errorf("the run began at %s, its trials at %s and %s; want the second a second after the run", data.Run.Started, first, second)
+	}
+}
+
+// TestUnreachableWork: a node that was lost at work may still be at it. Runs on
+// its host say so, others do not.
+func TestUnreachableWork(t *testing.T) {
+	h := newHouse(t, testStore(t))
+	h.m.reg.mu.Lock()
+	h.m.reg.nodes["d"].status, h.m.reg.nodes["d"].running = model.NodeLost, &wire.Attempt{Task: "OLD/0/0", Attempt: 1}
+	h.m.reg.mu.Unlock()
+	for node, want := range map[string]int{"a": 0, "c": 1} {
+		id, _ := h.submit("run-"+node, "node: "+node)
+		h.awaitTasks(1)
+		h.end(id)
+		got := observe.Of(h.checkDone(id)).Disturbances()
+		if len(got) != want || want == 1 && !strings.Contains(got[0].Text, "node d is on a host of this run and was lost while it worked on OLD/0/0") {
+			t.Errorf("a run on node %s: %+v, want %d disturbances", node, got, want)
+		}
 	}
 }

@@ -34,6 +34,9 @@ const (
 	EventStoreBack    EventKind = "store_back"
 	EventRetry        EventKind = "retry"
 	EventNodeChanged  EventKind = "node_changed" // another host under the same name
+	// EventUnreachable: a node on a host of the run may be at work, and cannot be
+	// told to stop.
+	EventUnreachable EventKind = "unreachable"
 	// EventWaiting: what the run waits for: other runs, or its time.
 	EventWaiting EventKind = "waiting"
 	// EventLatest: what the latest step was worth, by a design that decides as it

@@ -129,6 +129,11 @@ func (r *Run) findDisturbances() []Disturbance {
 			out = append(out, t.disturbance())
 		}
 	}
+	for _, e := range r.Events() {
+		if e.Kind == model.EventUnreachable {
+			out = append(out, Disturbance{Kind: string(e.Kind), Node: e.Node, Text: e.Text})
+		}
+	}
 	return out
 }
 
