@@ -48,6 +48,7 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 		switch {
 		case err != nil:
 		case p.NodeRate == "":
+			q.oneRun = in.Run != nil && in.Run.Run().ID == run.Run().ID
 			err = q.measureRate(run, workload)
 		default: // else the finding of the rate says it
 			q.doubts = courseOf(run, workload)
@@ -94,7 +95,7 @@ func (q *question) measureRate(run *observe.Run, workload string) error {
 	f, err := rateFinding(findings, workload)
 	for _, w := range f.Warnings {
 		if w != "verdict unknown: there are no parallel values" { // nor are they used
-			q.doubts = append(q.doubts, fmt.Sprintf("run %s: %s: %s", run.Run().ID, f.Name(), w))
+			q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s: %s", run.Run().ID, f.Name()), w})
 		}
 	}
 	return err
@@ -102,15 +103,15 @@ func (q *question) measureRate(run *observe.Run, workload string) error {
 
 // courseOf says where a run did not come to its end, or lost serial steps of a
 // workload.
-func courseOf(run *observe.Run, workload string) []string {
-	var out []string
-	head := fmt.Sprintf("run %s: ", run.Run().ID)
+func courseOf(run *observe.Run, workload string) []doubt {
+	var out []doubt
+	about := fmt.Sprintf("run %s", run.Run().ID)
 	if r := run.Run(); r.State != "" && r.State != model.RunDone {
-		text := head + "it is " + string(r.State)
+		text := "it is " + string(r.State)
 		if r.Reason != "" {
 			text += " (" + r.Reason + ")"
 		}
-		out = append(out, text+": the demand rests on what was measured so far")
+		out = append(out, doubt{about, text + ": the demand rests on what was measured so far"})
 	}
 	lost, all := 0, 0
 	for _, s := range run.Steps() {
@@ -123,7 +124,7 @@ func courseOf(run *observe.Run, workload string) []string {
 		}
 	}
 	if lost > 0 {
-		out = append(out, fmt.Sprintf("%s%s of %d without a valid result, left out", head, num.Count(lost, "serial step"), all))
+		out = append(out, doubt{about, fmt.Sprintf("%s of %d without a valid result, left out", num.Count(lost, "serial step"), all)})
 	}
 	return out
 }

@@ -255,3 +255,27 @@ func TestDoubtsOfTheDemandRun(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubtsOfOneRun: a warning about the run that capacity and rate both come
+// from is said once.
+func TestDoubtsOfOneRun(t *testing.T) {
+	b := monitored(map[string]float64{"cgroup.cpu": 2})
+	b.Data.Run.ID = "R"
+	run := observe.Of(b.Data)
+	for _, c := range []struct {
+		main *observe.Run
+		want string
+	}{{nil, "run R: work rate: only 2 nodes"}, {run, "work/rate: only 2 nodes"}} {
+		p := &Params{Target: "10/s", DemandRun: "R", Demand: []string{"work/rate=1op/s"}, Capacity: []string{"cpu=100core"}}
+		if c.main == nil {
+			p.Demand = nil
+		}
+		r, err := p.Analyze(t.Context(), study.Input{Run: c.main, Open: func(context.Context, string) (*observe.Run, error) { return run, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(r.(*Result).Warnings, "; "); strings.Count(all, "only 2 nodes") != 1 || !strings.Contains(all, c.want) {
+			t.Errorf("warnings %q, want %q once", all, c.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
@@ -128,10 +129,13 @@ func (q question) noteRate(nodes float64, n *notes) {
 }
 
 // noteDemands warns of what makes the run doubtful that rate and demands were
-// measured in.
+// measured in. What was said of its capacities need not be said again.
 func (q question) noteDemands(n *notes) {
-	for _, text := range q.doubts {
-		n.warn("%s", text)
+	for _, d := range q.doubts {
+		said := func(note string) bool { return strings.HasSuffix(note, ": "+d.text) }
+		if !q.oneRun || !slices.ContainsFunc(*n, said) {
+			n.warn("%s: %s", d.about, d.text)
+		}
 	}
 	resources := make(map[string][]string) // by doubt
 	for _, d := range q.demands {
