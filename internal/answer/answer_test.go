@@ -91,7 +91,7 @@ func (h *heat) Import(ctx context.Context, in study.Input, _ string, _ io.Reader
 func (r *hottest) Document() *doc.Document {
 	return &doc.Document{
 		Answer: fmt.Sprintf("It is %g %s <hot>.", r.Value, r.study.Word), Verdict: doc.Tag{Word: "hot"}, More: []string{"Mind it."},
-		Warnings: []doc.Warning{{Text: "only 2 nodes: the interval is wide and says nothing about nodes that were not measured; 6 or more are better"}, {Text: "summer"}},
+		Warnings: []doc.Warning{{Text: "only 2 nodes: the interval is wide and says nothing about nodes that were not measured; 6 or more are better", Links: []doc.Link{{Href: "#heat", Text: "Heat"}}}, {Text: "summer"}},
 		Sections: []doc.Section{{ID: "heat", Title: "Heat"}},
 	}
 }
@@ -319,7 +319,8 @@ func TestWithoutRun(t *testing.T) {
 }
 
 // TestFindings: each study with a finding answers, in the order of the registry,
-// with its own parameters; if the run's file names a study, only that one.
+// with its own parameters; if the run's file names a study, only that one. A
+// warning of several is said once, wherever it leads.
 func TestFindings(t *testing.T) {
 	a := asker(t)
 	for _, c := range []struct {
@@ -340,8 +341,14 @@ func TestFindings(t *testing.T) {
 		if c.err == nil && err != nil || c.err != nil && err == nil || errors.Is(c.err, model.ErrUsage) && !errors.Is(err, model.ErrUsage) {
 			t.Errorf("%s, %v: error %v, want %v", c.run, c.given, err, c.err)
 		}
-		var names, gates []string
+		var names, gates, warnings []string
 		for _, x := range all {
+			for _, w := range x.Document.Warnings {
+				if slices.Contains(warnings, w.Text) {
+					t.Errorf("%s, %v: twice: %s", c.run, c.given, w.Text)
+				}
+				warnings = append(warnings, w.Text)
+			}
 			names = append(names, x.Study)
 			if x.Gate != nil {
 				gates = append(gates, x.Study)
@@ -398,6 +405,11 @@ func TestShow(t *testing.T) {
 			t.Errorf("%s: result %s", c.name, got.Result)
 		}
 		d := got.Document
+		for i, row := range d.Data.Rows {
+			if last := len(row.Cells) - 1; d.Data.Columns[last].Key != "warnings" || row.Cells[last].Value != swapped {
+				t.Errorf("%s: row %d for programs ends with %v, want the warnings", c.name, i, row.Cells[last].Value)
+			}
+		}
 		if d.Verdict.Word != "done" || !strings.HasPrefix(d.Answer, "It is 100") || len(d.Warnings) != 3 || d.Sections[len(d.Sections)-1].ID != "heat-heat" {
 			t.Errorf("%s: verdict %v, answer %q, %d warnings; want the state of the run and what heat says", c.name, d.Verdict, d.Answer, len(d.Warnings))
 		}

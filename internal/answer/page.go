@@ -178,7 +178,7 @@ func (a Asker) asked(run *observe.Run, named *experiment.StudyEntry, params Para
 }
 
 // Findings are what a run has found, study by study, for a command that follows
-// it to its end. A warning of several that leads nowhere is said once.
+// it to its end. A warning of several is said once.
 func (a Asker) Findings(ctx context.Context, name string, params Params) ([]Answer, error) {
 	run, err := a.open(ctx, name)
 	if err != nil {
@@ -193,7 +193,7 @@ func (a Asker) Findings(ctx context.Context, name string, params Params) ([]Answ
 	}
 	said := make(map[string]bool)
 	for _, x := range told.answers {
-		x.Document.Warnings = slices.DeleteFunc(x.Document.Warnings, func(w doc.Warning) bool { return len(w.Links) == 0 && said[w.Text] })
+		x.Document.Warnings = slices.DeleteFunc(x.Document.Warnings, func(w doc.Warning) bool { return said[w.Text] })
 		for _, w := range x.Document.Warnings {
 			said[w.Text] = true
 		}
@@ -215,6 +215,11 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 	v := record.NewOverview(run)
 	v.Warnings = slices.Concat(told.doubts(), v.Warnings)
 	out := Answer{Document: v.Document()}
+	about := (&reading{main: run}).doubts()
+	for _, text := range told.doubts() {
+		about = append(about, doubt{text: text})
+	}
+	doubtTable(out.Document.Data, about)
 	var held []Answer
 	for _, x := range told.answers {
 		if len(params[x.Study]) > 0 {

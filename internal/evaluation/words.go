@@ -36,7 +36,11 @@ func (f Finding) Work() string {
 	if f.CDI == nil {
 		return ""
 	}
-	return f.Count() + " do the work of " + f.Worth()
+	verb := " do"
+	if f.Nodes == 1 {
+		verb = " does"
+	}
+	return f.Count() + verb + " the work of " + f.Worth()
 }
 
 // Shown is the interval of the index as people see it: a loss is at most

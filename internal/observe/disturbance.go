@@ -36,6 +36,9 @@ type check struct {
 	// value is not ok where nothing tells. Nil: how much metrics grew together
 	// while the task ran, as a share of those in of where there are some.
 	value func(Host) (v float64, ok bool)
+	// least is how much of those in of there must be for a share of them to say
+	// anything.
+	least float64
 	// above is the value from which on it is reported.
 	above float64
 	// alone limits the check to the serial phase where nodes share a machine:
@@ -50,11 +53,13 @@ type check struct {
 // it finds the limit; one in a hundred costs throughput by itself (Mathis et
 // al., CCR 1997: throughput falls with 1/√loss), and drops within the node's
 // own interfaces should be rarer still. Others: a twentieth of the machine is
-// beyond what the agent and the kernel's own work take. Throttling: a node that
+// beyond what the agent and the kernel's own work take. A share of few packets or
+// segments, or of processor time that is counted in ticks of 10 ms, is chance.
+// Throttling: a node that
 // its own limit holds back measures the limit. Clock: starts are agreed to the
 // millisecond.
 var checks = []check{
-	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, above: 0.01, words: func(v float64) string {
+	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, least: 1, above: 0.01, words: func(v float64) string {
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
 	{kind: "others", metrics: []string{MetricCores}, value: hostOthers, above: 0.05, alone: true, words: func(v float64) string {
@@ -66,10 +71,10 @@ var checks = []check{
 	{kind: "oom", metrics: []string{MetricOOMKills}, above: 0, words: func(v float64) string {
 		return "the kernel killed processes because memory ran out (" + num.Tick(math.Round(v), 1) + ")"
 	}},
-	{kind: "drops", metrics: []string{MetricRxDrops, MetricTxDrops}, of: []string{MetricRxPackets, MetricTxPackets}, above: 0.001, words: func(v float64) string {
+	{kind: "drops", metrics: []string{MetricRxDrops, MetricTxDrops}, of: []string{MetricRxPackets, MetricTxPackets}, least: 1000, above: 0.001, words: func(v float64) string {
 		return shareWords(v) + " of the packets were dropped at the node’s own interfaces"
 	}},
-	{kind: "retransmits", metrics: []string{MetricRetransmits}, of: []string{MetricSegments}, above: 0.01, words: func(v float64) string {
+	{kind: "retransmits", metrics: []string{MetricRetransmits}, of: []string{MetricSegments}, least: 1000, above: 0.01, words: func(v float64) string {
 		return shareWords(v) + " of the TCP segments had to be sent again"
 	}},
 	{kind: "throttled", metrics: []string{MetricThrottled}, value: hostHeldBack, above: 0.01, words: func(v float64) string {
@@ -94,7 +99,7 @@ func (r *Run) findDisturbances() []Disturbance {
 	if r.Need(Hosts, metrics...) != nil { // Err tells
 		return nil
 	}
-	shared := r.SharedMachine()
+	sharing := r.sharing()
 	var order []kind
 	found := make(map[kind]*worstOf)
 	for _, s := range r.Steps() {
@@ -106,7 +111,7 @@ func (r *Run) findDisturbances() []Disturbance {
 			n := NewHost(r, r.Started)
 			n.skew = skew
 			for _, c := range checks {
-				if c.alone && shared && s.Phase != model.Serial {
+				if c.alone && sharing[r.Node] && s.Phase != model.Serial {
 					continue
 				}
 				k := kind{s.Workload, c.kind}
@@ -132,17 +137,32 @@ func (r *Run) findDisturbances() []Disturbance {
 	return out
 }
 
-// SharedMachine reports whether several nodes are of one machine, as processes
-// of a local fleet and hosts of a lab are.
-func (r *Run) SharedMachine() bool {
-	n := 0
+// SharedMachine reports whether several nodes are of one machine.
+func (r *Run) SharedMachine() bool { return len(r.sharing()) > 0 }
+
+// sharing are the nodes that share their machine with another node: processes of
+// a local fleet, hosts of a lab, and agents that tell the same boot id of their
+// kernel.
+func (r *Run) sharing() map[model.NodeID]bool {
+	machines := make(map[string][]model.NodeID)
 	for _, x := range r.Nodes() {
-		switch x.Labels[model.LabelFleet] {
-		case model.FleetLocal, model.FleetLab:
-			n++
+		machine := x.Facts.BootID
+		if fleet := x.Labels[model.LabelFleet]; fleet == model.FleetLocal || fleet == model.FleetLab {
+			machine = "the server"
+		}
+		if machine != "" {
+			machines[machine] = append(machines[machine], x.ID)
 		}
 	}
-	return n > 1
+	out := make(map[model.NodeID]bool)
+	for _, nodes := range machines {
+		for _, id := range nodes {
+			if len(nodes) > 1 {
+				out[id] = true
+			}
+		}
+	}
+	return out
 }
 
 // worstOf finds the worst and counts the rest.
@@ -202,7 +222,7 @@ func (c check) seen(n Host) (float64, bool) {
 		return part, ok
 	}
 	whole, known := n.growths(c.of)
-	if !ok || !known || whole <= 0 {
+	if !ok || !known || whole <= 0 || whole < c.least {
 		return 0, false
 	}
 	return part / whole, true
@@ -230,14 +250,19 @@ func (n Host) growth(metric string) (float64, bool) {
 	return after - before, true
 }
 
+// shortest is how long a task is at least, in seconds, whose machine is judged by
+// processor time: the kernel counts that in ticks of 10 ms, those around the task
+// included.
+const shortest = 1
+
 // hostOthers is the share of the machine's processors that was spent on
 // anything but the task.
 func hostOthers(n Host) (float64, bool) {
 	cores := n.Readings(MetricCores)
-	if len(cores.Values) == 0 || cores.Values[0] <= 0 || !num.Finite(n.Others) {
+	if len(cores.Values) == 0 || cores.Values[0] <= 0 || !num.Finite(n.Others) || n.End-n.Begin < shortest {
 		return 0, false
 	}
-	return n.Others / cores.Values[0], true
+	return min(n.Others/cores.Values[0], 1), true
 }
 
 // hostHeldBack is how long the limit of the node's control group kept it

@@ -57,11 +57,14 @@ func TestDisturbances(t *testing.T) {
 		{"steal at the threshold", map[string]float64{"cpu.user": 47.52, "cpu.steal": 0.48}, "", 0, ""},
 		{"steal", map[string]float64{"cpu.user": 24, "cpu.idle": 22, "cpu.steal": 2}, "steal", 2.0 / 48, "4.2 % of the CPU time was stolen"},
 		{"guests are part of the time", map[string]float64{"cpu.user": 24, "cpu.guest": 24, "cpu.steal": 2}, "steal", 2.0 / 50, "4.0 % of the CPU time"},
+		{"a tick of steal in half a second of CPU time", map[string]float64{"cpu.user": 0.59, "cpu.steal": 0.01}, "", 0, ""},
 		{"steal of unknown time", map[string]float64{"memory.swap_in": 0}, "", 0, ""},
 		{"swap", map[string]float64{"memory.swap_in": 12 << 20, "memory.swap_out": 12 << 20}, "swap", 20 << 20, "20.0 MiB of memory were swapped"},
 		{"killed", map[string]float64{"memory.oom_kills": 1.2}, "oom", 1, "the kernel killed processes because memory ran out (1)"},
 		{"drops", map[string]float64{"net.rx_packets": 600, "net.tx_packets": 600, "net.tx_drops": 6}, "drops", 0.005, "0.5 % of the packets were dropped"},
 		{"drops without packets", map[string]float64{"net.rx_packets": 0, "net.tx_drops": 6}, "", 0, ""},
+		{"drops of too few packets", map[string]float64{"net.rx_packets": 598, "net.tx_packets": 600, "net.tx_drops": 6}, "", 0, ""},
+		{"retransmissions of too few segments", map[string]float64{"tcp.segments_out": 1198, "tcp.retransmits": 200}, "", 0, ""},
 		{"few retransmissions", map[string]float64{"tcp.segments_out": 1200, "tcp.retransmits": 6}, "", 0, ""},
 		{"retransmissions", map[string]float64{"tcp.segments_out": 1200, "tcp.retransmits": 36}, "retransmits", 0.03, "3.0 % of the TCP segments"},
 		{"throttled", map[string]float64{"cgroup.cpu_throttled": 6}, "throttled", 0.5, "by 0.50 s of waiting a second"},
@@ -156,24 +159,56 @@ func TestDisturbancesOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fleet string
+		boots [2]string
 		phase model.Phase
 		cores float64
 		want  int
 	}{
-		{"machines of their own, parallel", "", model.Parallel, 1, 1},
-		{"machines of their own, little", "", model.Parallel, 0.1, 0},
-		{"one machine, parallel", model.FleetLab, model.Parallel, 1, 0},
-		{"one machine, serial", model.FleetLocal, model.Serial, 1, 1},
+		{"machines of their own, parallel", "", [2]string{"a", "c"}, model.Parallel, 1, 1},
+		{"machines that nothing is known of", "", [2]string{}, model.Parallel, 1, 1},
+		{"machines of their own, little", "", [2]string{}, model.Parallel, 0.1, 0},
+		{"one machine, parallel", model.FleetLab, [2]string{}, model.Parallel, 1, 0},
+		{"agents on one kernel, parallel", "", [2]string{"a", "a"}, model.Parallel, 1, 0},
+		{"another node shares its machine", "", [2]string{"a", "b"}, model.Parallel, 1, 1},
+		{"one machine, serial", model.FleetLocal, [2]string{}, model.Serial, 1, 1},
+		{"agents on one kernel, serial", "", [2]string{"a", "a"}, model.Serial, 1, 1},
 	} {
 		d := oneTask(map[string]float64{"cpu.cores": 4})
-		d.Nodes = append(d.Nodes, model.Node{ID: "n2"})
-		for i := range d.Nodes {
+		d.Nodes = append(d.Nodes, model.Node{ID: "n2"}, model.Node{ID: "n3", Facts: model.Facts{BootID: "b"}})
+		for i := range c.boots {
 			d.Nodes[i].Labels = map[string]string{model.LabelFleet: c.fleet}
+			d.Nodes[i].Facts.BootID = c.boots[i]
 		}
 		d.Steps[0].Phase = c.phase
 		d.Results[0].Samples = []model.Sample{{Metric: model.MetricOtherCPU, Unit: "core", Value: c.cores, Info: true}}
 		if got := Of(d).Disturbances(); len(got) != c.want {
 			t.Errorf("%s: Disturbances = %+v, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// The processor time of others is counted in ticks of 10 ms: that of a short
+// task says nothing, and no task has more than all.
+func TestDisturbancesOfOthersInTicks(t *testing.T) {
+	for _, c := range []struct {
+		lasted time.Duration
+		cores  float64
+		want   []float64
+	}{
+		{50 * time.Millisecond, 8.772, nil},
+		{999 * time.Millisecond, 1, nil},
+		{time.Second, 1, []float64{0.25}},
+		{time.Second, 4.1, []float64{1}},
+	} {
+		d := oneTask(map[string]float64{"cpu.cores": 4})
+		d.Results[0].Ended = d.Results[0].Started.Add(c.lasted)
+		d.Results[0].Samples = []model.Sample{{Metric: model.MetricOtherCPU, Unit: "core", Value: c.cores, Info: true}}
+		var got []float64
+		for _, x := range Of(d).Disturbances() {
+			got = append(got, x.Value)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v cores in %v: shares %v, want %v", c.cores, c.lasted, got, c.want)
 		}
 	}
 }

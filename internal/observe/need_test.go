@@ -82,7 +82,7 @@ func TestChecksNameTheirMetrics(t *testing.T) {
 	for _, c := range checks {
 		r := model.Result{Samples: []model.Sample{{Metric: model.MetricOtherCPU, Info: true, Value: 1}}, Started: day, Ended: day.Add(10e9)}
 		for _, m := range slices.Concat(c.metrics, c.of) {
-			r.Host = append(r.Host, model.HostSeries{Metric: m, Offsets: []int64{0, 10e9}, Values: []float64{1, 2}})
+			r.Host = append(r.Host, model.HostSeries{Metric: m, Offsets: []int64{0, 10e9}, Values: []float64{1, 2000}})
 		}
 		if _, ok := c.seen(NewHost(r, day)); !ok {
 			t.Errorf("%s: not known from %v", c.kind, c.metrics)

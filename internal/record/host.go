@@ -129,7 +129,7 @@ func hostPart(run *observe.Run, workload string) *doc.Section {
 	}
 	words += fmt.Sprintf(" Every step is a mean over %s.", num.Seconds(math.Round(100*g.width)/100))
 	if run.SharedMachine() {
-		words += " The nodes are on one machine: CPU, run queue, memory, disks and PSI are the machine’s, whichever node saw them;" +
+		words += " Nodes share a machine: CPU, run queue, memory, disks and PSI are the machine’s, whichever node saw them;" +
 			" own processes and network are the node’s, and a volume that nodes share is in each of them whole."
 	}
 	s := &doc.Section{Title: "What happened on the nodes meanwhile", Intro: words}

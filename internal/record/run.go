@@ -200,12 +200,17 @@ func (f failure) what() string {
 }
 
 // Document shows the run: its state, its times, its fleet, its steps with their
-// outcomes, what failed and why, and the events that matter.
+// outcomes, what failed and why, and the events that matter. Its table for
+// programs has a column for the warnings of each step's workload, still empty.
 func (v Overview) Document() *doc.Document {
-	r := v.Run
+	r, data := v.Run, stepsTable(v.Steps)
+	data.Columns = append(data.Columns, doc.ForPrograms("warnings")...)
+	for i := range data.Rows {
+		data.Rows[i].Cells = append(data.Rows[i].Cells, doc.Of(""))
+	}
 	d := &doc.Document{
 		Title: fmt.Sprintf("Run %s  %s", r.ID, r.Name), Verdict: stateTag(r.State),
-		About: v.about(), Warnings: doc.Warnings(v.Warnings), Data: stepsTable(v.Steps),
+		About: v.about(), Warnings: doc.Warnings(v.Warnings), Data: data,
 	}
 	if len(v.Steps) > 0 {
 		d.Sections = append(d.Sections, doc.Section{ID: "steps", Blocks: []doc.Block{{Table: stepsTable(v.Steps)}}})

@@ -4,11 +4,12 @@ import "github.com/scalebench/scalebench/internal/doc/term"
 
 // File is what a drawing in a file of its own shows.
 type File struct {
-	Title  string
-	Words  string   // below the title
-	Titles []string // of the panels; may be empty
-	Note   string   // below everything
-	Panels []Chart
+	Title    string
+	Warnings []string // below the title, each from a new line
+	Words    string   // below them
+	Titles   []string // of the panels; may be empty
+	Note     string   // below everything
+	Panels   []Chart
 	// Columns is how many panels stand side by side; 0: one below the other.
 	Columns int
 	Width   float64 // at least, in pixels; 0 is 960
@@ -45,6 +46,9 @@ func SVG(f File) string {
 	if f.Title != "" {
 		out.y += lineHeight
 		out.text("title", start, px(filePad), px(out.y-4), f.Title)
+	}
+	for _, w := range f.Warnings {
+		out.paragraph(w)
 	}
 	out.paragraph(f.Words)
 	out.y += 8

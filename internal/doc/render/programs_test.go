@@ -139,3 +139,30 @@ func TestFormats(t *testing.T) {
 		t.Errorf("ParseFormat(html) = %q, %v, where html is allowed", f, err)
 	}
 }
+
+// TestSVGWarns: a figure's file has the first warnings, and says that there are
+// more.
+func TestSVGWarns(t *testing.T) {
+	d := gallery()
+	d.Warnings = doc.Warnings([]string{"first <&", "second", "third", "fourth", "fifth"})
+	for _, c := range []struct {
+		warnings  int
+		want, not string
+	}{
+		{0, "", "arning"},
+		{1, ">Warning: first &lt;&amp;<", "Warning: second"},
+		{3, ">Warning: third<", "more warning"},
+		{4, ">1 more warning: see the report<", "fourth"},
+		{5, ">2 more warnings: see the report<", "fourth"},
+	} {
+		some := *d
+		some.Warnings = d.Warnings[:c.warnings]
+		var b strings.Builder
+		if err := SVG(&b, &some); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
+			t.Errorf("%d warnings: want %q and not %q in %s", c.warnings, c.want, c.not, got)
+		}
+	}
+}

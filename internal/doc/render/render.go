@@ -20,6 +20,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -123,7 +124,12 @@ func JSON(w io.Writer, v any) error {
 	return nil
 }
 
-// SVG writes the first figure of a document as a file of its own.
+// mostInFigure is how many warnings a figure's file has: it is a figure, and the
+// report has them all.
+const mostInFigure = 3
+
+// SVG writes the first figure of a document as a file of its own, with the first
+// warnings of the document.
 func SVG(w io.Writer, d *doc.Document) error {
 	f := d.Figure()
 	if f == nil {
@@ -132,6 +138,13 @@ func SVG(w io.Writer, d *doc.Document) error {
 	file := chart.File{Title: term.Clean(f.Title), Words: term.Clean(f.Words), Note: term.Clean(f.Note), Columns: f.Columns}
 	if file.Title == "" {
 		file.Title = term.Clean(d.Title)
+	}
+	for i, w := range d.Warnings {
+		if rest := len(d.Warnings) - mostInFigure; i == mostInFigure {
+			file.Warnings = append(file.Warnings, num.Count(rest, "more warning")+": see the report")
+			break
+		}
+		file.Warnings = append(file.Warnings, "Warning: "+term.Clean(w.Text))
 	}
 	for _, p := range f.Panels {
 		file.Titles = append(file.Titles, term.Clean(p.Title))

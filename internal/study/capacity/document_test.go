@@ -51,6 +51,12 @@ func TestContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, "testdata/windows.csv", b.Bytes())
+	one.Searches[0].Answer.Warnings = []string{"few", "not confirmed"}
+	for i, row := range one.Document().Data.Rows {
+		if got := row.Cells[len(row.Cells)-1].Value; got != "few; not confirmed" {
+			t.Errorf("row %d of the CSV ends with %q, want the warnings of the search", i, got)
+		}
+	}
 }
 
 // One search is an object and several are an array; what is not known is null,

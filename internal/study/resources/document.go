@@ -14,18 +14,13 @@ import (
 
 // Document implements study.Result.
 func (r *Result) Document() *doc.Document {
-	d := &doc.Document{Title: r.title, Data: scalingFlat(r.Scalings)}
+	d := &doc.Document{Title: r.title, Warnings: r.warnings(), Data: scalingFlat(r.Scalings, r.findings)}
 	said := r.answer()
 	d.Answer, d.More = said[0], said[1:]
 	if rs := r.Ranking.Resources; len(rs) > 0 {
 		d.Verdict = rs[0].Finding.Verdict.Tag()
 	}
 	d.Sections = append(d.Sections, r.ranking())
-	for i, s := range r.Scalings {
-		for _, w := range s.Warnings {
-			d.Warnings = append(d.Warnings, doc.Warning{Text: w, Links: []doc.Link{{Href: href(i), Text: s.Name()}}})
-		}
-	}
 	// Without sizes between one and all the scalings say no more than the
 	// findings, and a terminal need not have them.
 	sweeps := slices.ContainsFunc(r.Scalings, func(s evaluation.Scaling) bool { return len(s.Points) >= curveSizes })
@@ -39,6 +34,43 @@ func (r *Result) Document() *doc.Document {
 
 // href leads to the growth of a metric.
 func href(i int) string { return fmt.Sprintf("#growth%d", i) }
+
+// warnings are those of findings and scalings, each text once. Why a finding has
+// no verdict is among what the run cannot tell.
+func (r *Result) warnings() []doc.Warning {
+	findings := slices.Clone(r.findings)
+	for i, f := range findings {
+		if !f.Answered() && len(f.Warnings) > 0 {
+			findings[i].Warnings = f.Warnings[1:]
+		}
+	}
+	out := evaluation.Warnings(findings, func(i int) string {
+		if i >= 0 {
+			if k := r.scalingOf(findings[i]); k >= 0 && shown(r.Scalings[k]) {
+				return href(k)
+			}
+		}
+		return "#resources"
+	})
+	for i, s := range r.Scalings {
+		link := doc.Link{Href: href(i), Text: s.Name()}
+		for _, w := range s.Warnings {
+			k := slices.IndexFunc(out, func(x doc.Warning) bool { return x.Text == w })
+			if k < 0 {
+				out = append(out, doc.Warning{Text: w, Links: []doc.Link{link}})
+			} else if !slices.Contains(out[k].Links, link) {
+				out[k].Links = append(out[k].Links, link)
+			}
+		}
+	}
+	return out
+}
+
+// scalingOf is the place of the scaling of a finding's metric, -1 if there is
+// none.
+func (r *Result) scalingOf(f evaluation.Finding) int {
+	return slices.IndexFunc(r.Scalings, func(s evaluation.Scaling) bool { return s.Workload == f.Workload && s.Metric == f.Metric })
+}
 
 // answer says which resource is lost first.
 func (r *Result) answer() []string {
@@ -88,7 +120,7 @@ func (r *Result) row(x RankedResource) chart.Row {
 	if name := f.Name(); !strings.EqualFold(strings.ReplaceAll(x.Resource, "/", " "), name) {
 		out.Sub = strings.TrimPrefix(name, evaluation.Category(x.Resource)+" ")
 	}
-	if i := slices.IndexFunc(r.Scalings, func(s evaluation.Scaling) bool { return s.Workload == f.Workload && s.Metric == f.Metric }); i >= 0 && shown(r.Scalings[i]) {
+	if i := r.scalingOf(f); i >= 0 && shown(r.Scalings[i]) {
 		out.Href = href(i)
 	}
 	for _, l := range x.Limits {
@@ -321,6 +353,19 @@ func growthMarks(s evaluation.Scaling, factor, last float64, scale num.Scale) []
 	return slices.DeleteFunc([]chart.Layer{levels, serial, parallel}, func(l chart.Layer) bool { return len(l.X) == 0 })
 }
 
+// warningsOf are those of a scaling and of the findings of its metric, each once.
+func warningsOf(s evaluation.Scaling, findings []evaluation.Finding) []string {
+	out := slices.Clone(s.Warnings)
+	for _, f := range findings {
+		for _, w := range f.Warnings {
+			if f.Workload == s.Workload && f.Metric == s.Metric && !slices.Contains(out, w) {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
 // scalingColumns are the columns of the CSV form; new ones are added at the
 // end.
 var scalingColumns = []string{
@@ -328,8 +373,9 @@ var scalingColumns = []string{
 	"fit", "slope", "cap", "cap_lo", "cap_hi", "knee", "limit", "warnings",
 }
 
-// scalingFlat is the table for programs: one row a size.
-func scalingFlat(scalings []evaluation.Scaling) *doc.Table {
+// scalingFlat is the table for programs: one row a size, with the warnings of the
+// scaling and of the metric's findings.
+func scalingFlat(scalings []evaluation.Scaling, findings []evaluation.Finding) *doc.Table {
 	t := &doc.Table{Columns: doc.ForPrograms(scalingColumns...)}
 	for _, s := range scalings {
 		fit := []any{nil, nil, nil, nil, nil, nil}
@@ -341,10 +387,11 @@ func scalingFlat(scalings []evaluation.Scaling) *doc.Table {
 		if s.Limit != nil {
 			limit = limitText(*s.Limit)
 		}
+		text := strings.Join(warningsOf(s, findings), "; ")
 		for _, p := range s.Points {
 			lo, hi := p.CI.Ends()
 			values := append([]any{s.Workload, s.Metric, s.Unit, s.Resource, s.Of, p.Nodes, len(p.Totals), p.Total, lo, hi}, fit...)
-			t.Add(doc.Values(append(values, limit, strings.Join(s.Warnings, "; "))...)...)
+			t.Add(doc.Values(append(values, limit, text)...)...)
 		}
 	}
 	return t

@@ -125,12 +125,16 @@ func limitsOf(f evaluation.Finding, scalings []evaluation.Scaling) []evaluation.
 func rankText(r RankedResource) string {
 	f := r.Finding
 	fleet := f.Count()
+	lose, gain, whose, together := "lose", "gain", "their", " together"
+	if f.Nodes == 1 {
+		lose, gain, whose, together = "loses", "gains", "its", ""
+	}
 	var text string
 	switch f.Verdict {
 	case evaluation.Degraded:
-		text = fmt.Sprintf("%s: %s lose %.1f %% of their capacity together [%.1f, %.1f]", r.Resource, fleet, *f.CDI, f.CI[0], min(f.CI[1], 100))
+		text = fmt.Sprintf("%s: %s %s %.1f %% of %s capacity%s [%.1f, %.1f]", r.Resource, fleet, lose, *f.CDI, whose, together, f.CI[0], min(f.CI[1], 100))
 	case evaluation.Gain:
-		text = fmt.Sprintf("%s: %s gain %.1f %% together [%.1f, %.1f]", r.Resource, fleet, -*f.CDI, -f.CI[1], -f.CI[0])
+		text = fmt.Sprintf("%s: %s %s %.1f %%%s [%.1f, %.1f]", r.Resource, fleet, gain, -*f.CDI, together, -f.CI[1], -f.CI[0])
 	default:
 		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %.1f %% is not excluded", r.Resource, fleet, min(max(f.CI[1], 0), 100))
 	}

@@ -99,3 +99,18 @@ func TestRankNamesTheCauseFirst(t *testing.T) {
 }
 
 func list(findings ...evaluation.Finding) []evaluation.Finding { return findings }
+
+// TestRankTextOfOne: what one pair loses it does not lose together with others.
+func TestRankTextOfOne(t *testing.T) {
+	lost, gained := found("network.send", 40, 38, 42, 1), found("network.send", -5, -6, -4, 1)
+	gained.Verdict = evaluation.Gain
+	for want, f := range map[string]evaluation.Finding{
+		"network.send: 1 pair loses 40.0 % of its capacity [38.0, 42.0]": lost,
+		"network.send: 1 pair gains 5.0 % [4.0, 6.0]":                    gained,
+	} {
+		f.Nodes, f.Of = 1, evaluation.OfPairs
+		if got := rankText(RankedResource{Resource: f.Resource, Finding: f}); got != want {
+			t.Errorf("rankText = %q, want %q", got, want)
+		}
+	}
+}

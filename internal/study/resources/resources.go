@@ -52,7 +52,7 @@ func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Ranking: rank(findings, scalings), Scalings: scalings, title: in.Run.Title()}, nil
+	return &Result{Ranking: rank(findings, scalings), Scalings: scalings, title: in.Run.Title(), findings: findings}, nil
 }
 
 // Result is the ranking, and how the total of each metric grew with the size of
@@ -61,7 +61,8 @@ type Result struct {
 	Ranking  Ranking              `json:"ranking"`
 	Scalings []evaluation.Scaling `json:"scalings"`
 
-	title string
+	title    string
+	findings []evaluation.Finding // all of them, those without a rank as well
 }
 
 // Gate implements study.Result: nothing is held against a threshold.

@@ -6,6 +6,10 @@ import (
 	"os"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -55,6 +59,35 @@ func TestAnswer(t *testing.T) {
 	} {
 		if got := (&Result{Ranking: c.r}).answer()[0]; got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestWarnings: what makes findings and scalings doubtful is shown, each text
+// once, in the document and in CSV.
+func TestWarnings(t *testing.T) {
+	ranked, unranked := found(model.ResourceNetworkSend, 40, 38, 42, 50e6), found(model.ResourceCPU, 3, 1, 5, 1)
+	ranked.Warnings = []string{"left out trial 2", "only 4 nodes"}
+	unranked.Verdict, unranked.Warnings = evaluation.Unknown, []string{"verdict unknown: poor overlap", "only 4 nodes"}
+	scaling := evaluation.Scaling{
+		Workload: "w", Metric: ranked.Metric, Unit: "byte/s", Resource: ranked.Resource, Of: evaluation.OfNodes,
+		Points: []evaluation.ScalingPoint{{Nodes: 1, Total: 1}, {Nodes: 4, Total: 2}}, Warnings: []string{"measure more sizes", "only 4 nodes"},
+	}
+	findings := []evaluation.Finding{ranked, unranked}
+	r := &Result{Ranking: rank(findings, nil), Scalings: []evaluation.Scaling{scaling}, findings: findings}
+	d := r.Document()
+	network, cpu := doc.Link{Href: "#growth0", Text: ranked.Name()}, doc.Link{Href: "#resources", Text: unranked.Name()}
+	want := []doc.Warning{
+		{Text: "left out trial 2", Links: []doc.Link{network}},
+		{Text: "only 4 nodes", Links: []doc.Link{network, cpu}},
+		{Text: "measure more sizes", Links: []doc.Link{network}},
+	}
+	if diff := cmp.Diff(want, d.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	for i, row := range d.Data.Rows {
+		if got := row.Cells[len(row.Cells)-1].Value; got != "measure more sizes; only 4 nodes; left out trial 2" {
+			t.Errorf("row %d has warnings %q, want each once", i, got)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type demand struct {
 	// measured: a node was seen to take it, so that one can work at that rate.
 	measured bool
 	source   string // where the figure comes from, for people
+	doubt    string // why a measured figure is not to be relied on; empty: nothing
 }
 
 // same reports a demand on the same resource in the same unit: one in
@@ -44,11 +45,13 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 		if err == nil {
 			measured, err = demandsOf(run, workload)
 		}
-		if err == nil && p.NodeRate == "" {
-			var findings []evaluation.Finding
-			if findings, err = evaluation.Findings(run, evaluation.Options{}); err == nil {
-				q.nodeRate, q.nodeRateCI, err = nodeRateOf(findings, run, workload)
-			}
+		switch {
+		case err != nil:
+		case p.NodeRate == "":
+			q.oneRun = in.Run != nil && in.Run.Run().ID == run.Run().ID
+			err = q.measureRate(run, workload)
+		default: // else the finding of the rate says it
+			q.doubts = courseOf(run, workload)
 		}
 		if err != nil {
 			return fmt.Errorf("--demand-run: %w", err)
@@ -78,6 +81,52 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 		}
 	}
 	return nil
+}
+
+// measureRate takes the rate of a node from a run, with what its finding warns of.
+func (q *question) measureRate(run *observe.Run, workload string) error {
+	findings, err := evaluation.Findings(run, evaluation.Options{})
+	if err != nil {
+		return err
+	}
+	if q.nodeRate, q.nodeRateCI, err = nodeRateOf(findings, run, workload); err != nil {
+		return err
+	}
+	f, err := rateFinding(findings, workload)
+	for _, w := range f.Warnings {
+		if w != "verdict unknown: there are no parallel values" { // nor are they used
+			q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s: %s", run.Run().ID, f.Name()), w})
+		}
+	}
+	return err
+}
+
+// courseOf says where a run did not come to its end, or lost serial steps of a
+// workload.
+func courseOf(run *observe.Run, workload string) []doubt {
+	var out []doubt
+	about := fmt.Sprintf("run %s", run.Run().ID)
+	if r := run.Run(); r.State != "" && r.State != model.RunDone {
+		text := "it is " + string(r.State)
+		if r.Reason != "" {
+			text += " (" + r.Reason + ")"
+		}
+		out = append(out, doubt{about, text + ": the demand rests on what was measured so far"})
+	}
+	lost, all := 0, 0
+	for _, s := range run.Steps() {
+		if s.Phase != model.Serial || workload != "" && s.Workload != workload {
+			continue
+		}
+		all++
+		if s.State != model.StepComplete {
+			lost++
+		}
+	}
+	if lost > 0 {
+		out = append(out, doubt{about, fmt.Sprintf("%s of %d without a valid result, left out", num.Count(lost, "serial step"), all)})
+	}
+	return out
 }
 
 // nodeRateOf is the rate at which one node does its jobs alone: the mean serial
@@ -178,6 +227,7 @@ func demandsOf(run *observe.Run, workload string) ([]demand, error) {
 		seen = seen || len(rates) > 0
 		if d, ok := m.demand(rates); ok {
 			d.source = fmt.Sprintf("measured: %s of run %s alone on %s", workload, id, num.Count(len(rates), "node"))
+			d.doubt = doubtOfNodes(rates, planned(run, workload))
 			out = append(out, d)
 		}
 	}
@@ -185,6 +235,41 @@ func demandsOf(run *observe.Run, workload string) ([]demand, error) {
 		return nil, fmt.Errorf("%w: run %s has no serial step of %s with the monitor's counters; give the demand with --demand", model.ErrUsage, id, workload)
 	}
 	return out, nil
+}
+
+// planned are the nodes that were to measure a workload alone.
+func planned(run *observe.Run, workload string) []model.NodeID {
+	var out []model.NodeID
+	for _, s := range run.Steps() {
+		if s.Workload == workload && s.Phase == model.Serial {
+			for _, t := range observe.Measuring(s) {
+				out = append(out, t.Node)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// doubtOfNodes says which of the planned nodes gave no rates, and that one node
+// gives no interval.
+func doubtOfNodes(rates map[model.NodeID][]float64, planned []model.NodeID) string {
+	var without []model.NodeID
+	for _, id := range planned {
+		if len(rates[id]) == 0 {
+			without = append(without, id)
+		}
+	}
+	var text string
+	if len(without) > 0 {
+		text = fmt.Sprintf("was measured on %d of %s only, not on %s", len(rates), num.Count(len(planned), "node"), num.List(without))
+	} else if len(rates) == 1 {
+		text = "was measured on one node only"
+	}
+	if len(rates) == 1 {
+		text += ", and has no interval"
+	}
+	return text
 }
 
 // workloadOf finds a workload by name among those with a serial or parallel

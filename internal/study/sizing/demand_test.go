@@ -1,15 +1,19 @@
 package sizing
 
 import (
+	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/test/simulated"
 )
 
@@ -198,6 +202,80 @@ func TestWireDemandOfOneNode(t *testing.T) {
 		}
 		if got := strings.Contains(strings.Join(r.Warnings, "\n"), "one node alone has"); got != want {
 			t.Errorf("%v byte/s: warnings %q, want one about the node = %v", amount, r.Warnings, want)
+		}
+	}
+}
+
+// TestDoubtsOfTheDemandRun: what makes the run doubtful that rate and demand come
+// from is said of the plan, in JSON, in the document and in CSV.
+func TestDoubtsOfTheDemandRun(t *testing.T) {
+	const demand, note = "cpu was measured on 1 of 2 nodes only, not on n01, and has no interval", "run R: it is cancelled (by ana): the demand rests on what was measured so far"
+	broken := func(b *simulated.Builder) {
+		b.Data.Run.State, b.Data.Run.Reason = model.RunCancelled, "by ana"
+		for i, s := range b.Data.Steps {
+			if s.Phase == model.Serial && s.Tasks[0].Node == "n01" {
+				b.Data.Steps[i].State = model.StepInvalid
+			}
+		}
+	}
+	for _, c := range []struct {
+		name, rate string
+		breaks     func(*simulated.Builder)
+		want, not  []string
+	}{
+		{"whole", "5/s", func(*simulated.Builder) {}, nil, []string{"run R", "was measured on"}},
+		{"given rate", "5/s", broken, []string{note, "run R: 1 serial step of 2 without a valid result, left out", demand}, nil},
+		{"measured rate", "", broken, []string{"the run is cancelled (by ana)", "without a valid result, left out: serial on n01", demand}, []string{note}},
+		{"serial only", "", func(b *simulated.Builder) {
+			b.Data.Steps = slices.DeleteFunc(b.Data.Steps, func(s model.Step) bool { return s.Phase == model.Parallel })
+		}, nil, []string{"parallel values"}},
+	} {
+		b := monitored(map[string]float64{"cgroup.cpu": 2})
+		b.Data.Run.ID = "R"
+		c.breaks(b)
+		p := &Params{Target: "10/s", NodeRate: c.rate, DemandRun: "R", Capacity: []string{"cpu=100core"}}
+		r, err := p.Analyze(t.Context(), study.Input{Open: func(context.Context, string) (*observe.Run, error) { return observe.Of(b.Data), nil }})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		all := strings.Join(r.(*Result).Warnings, "; ")
+		for _, text := range c.want {
+			if strings.Count(all, text) != 1 {
+				t.Errorf("%s: warnings %q, want %q once", c.name, all, text)
+			}
+		}
+		for _, text := range c.not {
+			if strings.Contains(all, text) {
+				t.Errorf("%s: warnings %q, want none with %q", c.name, all, text)
+			}
+		}
+		var csv strings.Builder
+		if err := render.CSV(&csv, r.Document().Table()); err != nil || !strings.Contains(csv.String(), all) {
+			t.Errorf("%s: CSV %s, %v, want the warnings", c.name, csv.String(), err)
+		}
+	}
+}
+
+// TestDoubtsOfOneRun: a warning about the run that capacity and rate both come
+// from is said once.
+func TestDoubtsOfOneRun(t *testing.T) {
+	b := monitored(map[string]float64{"cgroup.cpu": 2})
+	b.Data.Run.ID = "R"
+	run := observe.Of(b.Data)
+	for _, c := range []struct {
+		main *observe.Run
+		want string
+	}{{nil, "run R: work rate: only 2 nodes"}, {run, "work/rate: only 2 nodes"}} {
+		p := &Params{Target: "10/s", DemandRun: "R", Demand: []string{"work/rate=1op/s"}, Capacity: []string{"cpu=100core"}}
+		if c.main == nil {
+			p.Demand = nil
+		}
+		r, err := p.Analyze(t.Context(), study.Input{Run: c.main, Open: func(context.Context, string) (*observe.Run, error) { return run, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(r.(*Result).Warnings, "; "); strings.Count(all, "only 2 nodes") != 1 || !strings.Contains(all, c.want) {
+			t.Errorf("warnings %q, want %q once", all, c.want)
 		}
 	}
 }

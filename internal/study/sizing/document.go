@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
@@ -63,9 +64,10 @@ func (r *Result) table() *doc.Table {
 		},
 		Stack: [][]string{{"node_limit", "rate_limit"}, {"largest", "largest_rate"}, {"resource", "answer"}, {"capacity", "measured_at"}, {"demand", "needed"}},
 	}
-	t.Columns = append(t.Columns, doc.ForPrograms("demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi")...)
+	t.Columns = append(t.Columns, doc.ForPrograms("demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi", "warnings")...)
+	warnings := doc.Of(strings.Join(r.Warnings, "; ")) // all of the plan in every row
 	for _, x := range r.Resources {
-		t.Add(x.row()...)
+		t.Add(append(x.row(), warnings)...)
 	}
 	return t
 }

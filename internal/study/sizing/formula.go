@@ -19,7 +19,13 @@ type question struct {
 	nodeRateCI *evaluation.Interval
 	demands    []demand
 	capacities []capacity
+	doubts     []doubt // about the run that rate and demands come from
+	// oneRun: the capacities come from that run, too.
+	oneRun bool
 }
+
+// doubt is a warning with what it is about.
+type doubt struct{ about, text string }
 
 // answer says how many nodes the target takes and which resource ends growth
 // (section 5.4 of the ScaleBench paper, read with the application's demand d on
@@ -59,6 +65,7 @@ func (q question) answer() (*Result, error) {
 		out.Binding, out.Largest, out.LargestRate = first.Resource, first.Largest, first.LargestRate
 	}
 	q.noteRate(nodes, &n)
+	q.noteDemands(&n)
 	q.noteUnused(&n)
 	out.Warnings = n
 	return out, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
@@ -123,6 +124,26 @@ func (q question) noteRate(nodes float64, n *notes) {
 		few, many := whole(q.target/ci[1], math.Ceil), whole(q.target/ci[0], math.Ceil)
 		if few != nodes || many != nodes {
 			n.warn("by the interval of the node rate the target takes %.0f to %.0f nodes", few, many)
+		}
+	}
+}
+
+// noteDemands warns of what makes the run doubtful that rate and demands were
+// measured in. What was said of its capacities need not be said again.
+func (q question) noteDemands(n *notes) {
+	for _, d := range q.doubts {
+		said := func(note string) bool { return strings.HasSuffix(note, ": "+d.text) }
+		if !q.oneRun || !slices.ContainsFunc(*n, said) {
+			n.warn("%s: %s", d.about, d.text)
+		}
+	}
+	resources := make(map[string][]string) // by doubt
+	for _, d := range q.demands {
+		resources[d.doubt] = append(resources[d.doubt], d.resource)
+	}
+	for _, d := range q.demands {
+		if d.doubt != "" {
+			n.warn("the demand on %s %s", num.List(resources[d.doubt]), d.doubt)
 		}
 	}
 }
