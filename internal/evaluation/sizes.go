@@ -65,11 +65,14 @@ func (p part) measuredSizes() measuredSizes {
 func (m measuredSizes) lacks(trial int, at sizeAt) []string {
 	var out []string
 	steps := m.steps[trial][at]
-	named := make(map[model.NodeID]bool)
+	alone := make(map[model.NodeID]bool)
 	for _, s := range steps {
 		name := at.name(m.of)
 		if s.Phase == model.Serial {
 			name = phaseName(s)
+			for _, subject := range observe.Subjects(s) {
+				alone[subject] = true
+			}
 		}
 		switch {
 		case s.State != model.StepComplete:
@@ -77,16 +80,13 @@ func (m measuredSizes) lacks(trial int, at sizeAt) []string {
 		case m.unusable[s.ID]:
 			out = append(out, name+" not usable")
 		}
-		for _, subject := range observe.Subjects(s) {
-			named[subject] = true
-		}
 	}
 	switch {
-	case at.phase == model.Serial && len(named) < len(m.subjects):
-		absent := slices.DeleteFunc(slices.Clone(m.subjects), func(s model.NodeID) bool { return named[s] })
+	case at.phase == model.Serial && len(alone) < len(m.subjects):
+		absent := slices.DeleteFunc(slices.Clone(m.subjects), func(s model.NodeID) bool { return alone[s] })
 		out = append(out, "no serial step on "+num.List(absent))
 	case len(steps) == 0:
-		out = append(out, "no step "+at.name(m.of))
+		out = append(out, "no parallel step with "+num.Count(at.size, string(m.of)))
 	}
 	return out
 }

@@ -75,7 +75,7 @@ func TestSweepIsOfSameTrials(t *testing.T) {
 			r.Started, r.Ended = r.Started.Add(9*time.Second), r.Ended.Add(9*time.Second)
 		}, []int{1, 2, 3, 4}, 100, 1, left + "trial 2 (parallel with 2 nodes not usable)"},
 		{"cut in trial 2", func(b *builder) { b.Data.Steps = b.Data.Steps[:12] },
-			[]int{1, 2, 3, 4}, 100, 1, left + "trial 2 (no step parallel with 3 nodes, no step parallel with 4 nodes)"},
+			[]int{1, 2, 3, 4}, 100, 1, left + "trial 2 (no parallel step with 3 nodes, no parallel step with 4 nodes)"},
 		{"no trial measured size 3", lose(5, 12), []int{1, 2, 4}, 75, 2,
 			"sizes left out of the growth, because no trial that counts measured them: parallel with 3 nodes: trial 1 (parallel with 3 nodes invalid), trial 2 (parallel with 3 nodes invalid)"},
 		{"no trial measured all alone", lose(0, 8), []int{2, 3, 4}, 75, 2,
