@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -200,30 +199,20 @@ func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReading
 	for _, s := range steps {
 		missing[s.step.ID] = s.missing
 	}
-	complete := make(map[int]bool)
-	var dropped []string
 	trials := make(map[int]part)
 	for _, s := range p.steps {
 		t := trials[s.Trial]
 		t.steps = append(t.steps, s)
 		trials[s.Trial] = t
 	}
+	var dropped incompleteTrials
 	for _, number := range slices.Sorted(maps.Keys(trials)) {
-		why := trials[number].lacks(missing, key)
-		complete[number] = len(why) == 0
-		if len(why) > 0 {
-			dropped = append(dropped, fmt.Sprintf("trial %d (%s)", number, num.List(why)))
-		}
+		dropped.add(number, trials[number].lacks(missing, key))
 	}
-	switch len(dropped) {
-	case 0:
-		return steps
-	case len(complete):
-		n.doubt("no trial is complete in both phases: %s; the numbers cover only what there is", num.List(dropped))
+	if !dropped.leave(len(trials), n) {
 		return steps
 	}
-	n.warn("left out, because not complete in both phases: %s", num.List(dropped))
-	return slices.DeleteFunc(steps, func(s stepReadings) bool { return !complete[s.step.Trial] })
+	return slices.DeleteFunc(steps, func(s stepReadings) bool { return dropped.has(s.step.Trial) })
 }
 
 // has reports whether the run was to measure this phase of the workload.

@@ -28,10 +28,8 @@ package evaluation
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -170,8 +168,7 @@ func (p part) noteFleet(steps []stepReadings, n *notes) {
 			continue
 		}
 		now := observe.Subjects(s.step)
-		if fleet != nil && !slices.Equal(fleet, now) {
-			n.doubt("the parallel trials ran on different %ss (%s and %s)", p.steps[0].Of(), num.List(fleet), num.List(now))
+		if fleet != nil && !n.sameFleet(p.steps[0].Of(), fleet, now) {
 			return
 		}
 		fleet = now

@@ -19,8 +19,8 @@ type Scaling struct {
 	Unit     string   `json:"unit"`
 	Resource string   `json:"resource,omitempty"`
 	Of       Subjects `json:"of"`
-	// Points are the sizes that were measured, ascending. The first is 1: the
-	// mean of the serial phase, where it was measured.
+	// Points are the sizes that were measured, ascending, all in the same trials.
+	// The first is 1: the mean of the serial phase, where it was measured.
 	Points []ScalingPoint `json:"points"`
 	// Fit is the curve through the points; nil with fewer than three sizes.
 	Fit *ScalingFit `json:"fit"`
@@ -179,7 +179,7 @@ type curveOfGrowth struct {
 }
 
 // capInterval is the bootstrap interval of the cap, no narrower than the
-// instrument resolves.
+// instrument resolves. A capacity is not negative.
 func (s *sweep) capInterval(c curveOfGrowth, opt Options) *Interval {
 	if !c.Capped {
 		return nil
@@ -190,7 +190,7 @@ func (s *sweep) capInterval(c curveOfGrowth, opt Options) *Interval {
 		return nil
 	}
 	half := coverage * s.resolution.parallel * c.Cap
-	return &Interval{min(iv.Lo, c.Cap-half), max(iv.Hi, c.Cap+half)}
+	return &Interval{max(0, min(iv.Lo, c.Cap-half)), max(iv.Hi, c.Cap+half)}
 }
 
 // limit names a shared limit if two sizes past the knee have the same total;

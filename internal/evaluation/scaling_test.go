@@ -216,7 +216,7 @@ func TestSweepLeavesOut(t *testing.T) {
 	}
 	s := scaled(t, b.Data)
 	text := strings.Join(s.Warnings, "\n")
-	if len(s.Points) != 2 || !strings.Contains(text, "parallel with 2 nodes, trial 1 invalid") || !strings.Contains(text, "parallel with 3 nodes, trial 1: node n") {
+	if len(s.Points) != 2 || !strings.Contains(text, "measured them: parallel with 2 nodes, parallel with 3 nodes: trial 1 (parallel with 2 nodes invalid, parallel with 3 nodes not usable)") || !strings.Contains(text, "parallel with 3 nodes, trial 1: node n") {
 		t.Errorf("points %v, warnings %q, want sizes 1 and 4 and why", s.Points, s.Warnings)
 	}
 }

@@ -37,21 +37,41 @@ type share struct {
 
 // sweepOf reads and scores all steps of all sizes in the same way. It leaves out,
 // with a warning, a step in which a subject was not measured or the subjects
-// overlapped too little.
+// overlapped too little, and the trials that do not count at every size.
 func (p part) sweepOf(like metric) *sweep {
 	s := &sweep{like: like, of: p.steps[0].Of(), groups: p.groups()}
-	steps := p.read(like, &s.notes)
-	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.incomplete(sr) })
-	s.scoring = score(steps, like.Sample, &s.notes)
-	steps = slices.DeleteFunc(steps, func(sr stepReadings) bool { return s.scattered(sr) })
+	steps := s.scored(p.measuredSizes(), p.read(like, &s.notes))
 	s.resolution = resolutionOf(steps)
 	subjects, serial, parallel := arrange(steps)
-	s.alone(p, subjects, serial)
+	s.alone(serial, subjects)
 	for _, r := range parallel {
 		s.observe(r, subjects)
 	}
-	s.noteLost(p)
 	return s
+}
+
+// scored scores the steps that count. How much subjects overlapped is known only
+// then, and a step that is not usable takes its trial with it: the rest is scored
+// again.
+func (s *sweep) scored(m measuredSizes, steps []stepReadings) []stepReadings {
+	for _, sr := range steps {
+		m.unusable[sr.step.ID] = s.incomplete(sr)
+	}
+	for {
+		var n notes
+		counted := m.balanced(steps, &n)
+		s.scoring = score(counted, s.like.Sample, &n)
+		again := false
+		for _, sr := range counted {
+			if s.scattered(sr) {
+				m.unusable[sr.step.ID], again = true, true
+			}
+		}
+		if !again {
+			s.notes.warnings = append(s.notes.warnings, n.warnings...)
+			return counted
+		}
+	}
 }
 
 // incomplete reports, and notes, a step that says nothing about its size.
@@ -77,40 +97,18 @@ func (s *sweep) scattered(sr stepReadings) bool {
 	return true
 }
 
-// noteLost names the steps of the sweep that came to no valid end.
-func (s *sweep) noteLost(p part) {
-	var lost []string
-	for _, step := range p.steps {
-		if step.Phase == model.Parallel && step.State != model.StepComplete {
-			lost = append(lost, sizeName(step, s.of)+" "+string(step.State))
-		}
-	}
-	if len(lost) > 0 {
-		s.notes.warn("sizes without a valid result, left out: %s", num.List(lost))
-	}
-}
-
 // sizeName says which step of a sweep it is.
 func sizeName(step model.Step, of Subjects) string {
 	return fmt.Sprintf("%s with %s, trial %d", step.Phase, num.Count(len(observe.Subjects(step)), string(of)), step.Trial)
 }
 
-// alone adds the serial phase as size 1: in each trial that measured every
-// subject, their mean. Where no trial did, it is the mean of what there is.
-func (s *sweep) alone(p part, subjects []model.NodeID, trials []replicate) {
-	wanted := len(p.alone())
-	whole := slices.DeleteFunc(slices.Clone(trials), func(r replicate) bool { return len(r.subjects) < wanted })
-	if len(whole) == 0 && len(trials) > 0 {
-		s.notes.warn("no trial measured every %s alone: size 1 is the mean of what there is", s.of)
-		mean := replicate{trial: trials[0].trial}
-		for i, v := range means(trials, len(subjects), scoredValues) {
-			if known(v) {
-				mean.subjects, mean.values = append(mean.subjects, int32(i)), append(mean.values, v)
-			}
+// alone adds the serial phase as size 1: in each trial, the mean of all
+// subjects.
+func (s *sweep) alone(trials []replicate, subjects []model.NodeID) {
+	for _, r := range trials {
+		if len(r.subjects) < len(subjects) {
+			continue // of subjects that were measured again in the trial
 		}
-		whole = []replicate{mean}
-	}
-	for _, r := range whole {
 		s.observe(r, subjects)
 		s.observations[len(s.observations)-1].perSubject()
 	}
@@ -191,12 +189,12 @@ func (s *sweep) points() []ScalingPoint {
 }
 
 // trialInterval is Student's interval of a mean over trials, no narrower than
-// the instrument resolves; nil with one trial.
+// the instrument resolves; nil with one trial. A capacity is not negative.
 func (s *sweep) trialInterval(mean float64, totals []float64) *Interval {
 	half, err := stats.MeanHalfWidth(totals, level)
 	if err != nil {
 		return nil
 	}
 	half = max(half, coverage*s.resolution.parallel*mean)
-	return &Interval{mean - half, mean + half}
+	return &Interval{max(0, mean-half), mean + half}
 }

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -138,17 +139,113 @@ func (t *Table) Finding(opt Options) Finding {
 	if c.reciprocal {
 		c.unit = inverseUnit(t.Unit)
 	}
-	last := math.Pow10(-t.decimals)
-	c.resolution = resolution{reportedUncertainty(t.serial.values, last), reportedUncertainty(t.parallel.values, last)}
 	c.notes.warn("the numbers come from a file: it is unknown whether the nodes were active together and whether they are equal")
 	if t.published != nil {
 		return t.published.finding(c)
 	}
+	t.balance(&c.notes)
+	last := math.Pow10(-t.decimals)
+	c.resolution = resolution{reportedUncertainty(t.serial.values, last), reportedUncertainty(t.parallel.values, last)}
 	rank := t.sortNodes()
 	c.subjects = t.nodes
 	c.serial, c.parallel = t.serial.replicates(rank, c.reciprocal), t.parallel.replicates(rank, c.reciprocal)
 	t.serial, t.parallel = tablePhase{}, tablePhase{}
+	c.noteFleet()
 	return c.finding(opt.orElse(0))
+}
+
+// balance leaves out the trials that are not complete in both phases, by the
+// rule of runs (part.balanced): a phase would else be averaged over other trials
+// than its counterpart. Of a single trial, and of one phase, the comparison says
+// what is missing.
+func (t *Table) balance(n *notes) {
+	if len(t.serial.trials) == 0 || len(t.parallel.trials) == 0 {
+		return
+	}
+	numbers := slices.Concat(slices.Collect(maps.Keys(t.serial.trials)), slices.Collect(maps.Keys(t.parallel.trials)))
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	if len(numbers) == 1 {
+		return
+	}
+	var dropped incompleteTrials
+	for _, number := range numbers {
+		dropped.add(number, t.lacks(number))
+	}
+	if !dropped.leave(len(numbers), n) {
+		return
+	}
+	for _, number := range dropped.numbers {
+		t.serial.drop(number)
+		t.parallel.drop(number)
+	}
+}
+
+// lacks says what a trial lacks to be complete: parallel values, or serial ones
+// of nodes that have a parallel one.
+func (t *Table) lacks(number int) []string {
+	serial, parallel := t.serial.trials[number], t.parallel.trials[number]
+	switch {
+	case parallel == nil:
+		return []string{"no parallel value"}
+	case serial == nil:
+		return []string{"no serial value"}
+	}
+	var missing []model.NodeID
+	for node := range parallel.all() {
+		if serial.at(node) == 0 {
+			missing = append(missing, t.nodes[node])
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return []string{"no serial value of " + named(OfNodes, missing)}
+}
+
+// noteFleet doubts parallel trials of different nodes, as part.noteFleet.
+func (c *comparison) noteFleet() {
+	names := func(r replicate) []model.NodeID {
+		out := make([]model.NodeID, len(r.subjects))
+		for i, subject := range r.subjects {
+			out[i] = c.subjects[subject]
+		}
+		return out
+	}
+	for i := 1; i < len(c.parallel); i++ {
+		before, now := c.parallel[i-1], c.parallel[i]
+		if !slices.Equal(before.subjects, now.subjects) {
+			c.notes.sameFleet(c.of, names(before), names(now))
+			return
+		}
+	}
+}
+
+// all lists the nodes of a trial with the places of their values, in no order.
+func (t *tableTrial) all() iter.Seq2[int32, uint32] {
+	return func(yield func(int32, uint32) bool) {
+		for node, place := range t.dense {
+			if place > 0 && !yield(int32(node), place) {
+				return
+			}
+		}
+		for node, place := range t.sparse {
+			if !yield(node, place) {
+				return
+			}
+		}
+	}
+}
+
+// drop removes a trial. Its values become 0, which no capacity is.
+func (p *tablePhase) drop(number int) {
+	if t := p.trials[number]; t != nil {
+		for _, place := range t.all() {
+			p.values[place-1] = 0
+		}
+		delete(p.trials, number)
+	}
 }
 
 // sortNodes sorts the nodes by name; rank is the new place of each.
@@ -177,12 +274,7 @@ func (p tablePhase) replicates(rank []int32, reciprocal bool) []replicate {
 			place   uint32
 		}
 		entries := make([]entry, 0, t.count)
-		for node, place := range t.dense {
-			if place > 0 {
-				entries = append(entries, entry{rank[node], place})
-			}
-		}
-		for node, place := range t.sparse {
+		for node, place := range t.all() {
 			entries = append(entries, entry{rank[node], place})
 		}
 		delete(p.trials, number)
@@ -198,14 +290,17 @@ func (p tablePhase) replicates(rank []int32, reciprocal bool) []replicate {
 }
 
 // reportedUncertainty is the relative error of printed values: each is known
-// to its last digit.
+// to its last digit. Those that were dropped (0) do not count.
 func reportedUncertainty(values []float64, last float64) float64 {
-	var rounding float64
+	var rounding, count float64
 	for _, v := range values {
-		rounding += last / v
+		if v > 0 {
+			rounding += last / v
+			count++
+		}
 	}
-	if len(values) > 0 {
-		rounding /= float64(len(values))
+	if count > 0 {
+		rounding /= count
 	}
 	return math.Sqrt(rounding * rounding / 12)
 }

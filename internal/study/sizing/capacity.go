@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -141,14 +142,15 @@ func (c *capacity) measuredBy(f evaluation.Finding, factor float64, e subjectEnd
 	c.alone = &alone
 	serial, _ := evaluation.Columns(f.Pairs)
 	if half, err := stats.MeanHalfWidth(serial, level); err == nil {
-		c.aloneCI = &evaluation.Interval{alone - factor*half, alone + factor*half}
+		c.aloneCI = &evaluation.Interval{max(0, alone-factor*half), alone + factor*half}
 	}
 }
 
 // totalInterval is the interval of a finding's total over trials: that of the
-// limit, where one was inferred, else that of the largest size. Of numbers from
-// a table it is Student's over nodes: n times that of their mean; nil where they
-// are fewer than two or not known. A capacity is not negative.
+// limit, where one was inferred, else that of the largest size, if it is of the
+// same trials. Of numbers from a table it is Student's over nodes: n times that
+// of their mean. Nil is an interval that is not known: of one trial or node, or
+// of other trials than the total. A capacity is not negative.
 func totalInterval(f evaluation.Finding, scalings []evaluation.Scaling) *evaluation.Interval {
 	s, known := scalingOf(f, scalings)
 	if !known {
@@ -164,7 +166,7 @@ func totalInterval(f evaluation.Finding, scalings []evaluation.Scaling) *evaluat
 		return s.Limit.CI
 	}
 	for _, p := range s.Points {
-		if p.Nodes == f.Nodes && p.CI != nil {
+		if p.Nodes == f.Nodes && p.CI != nil && math.Abs(p.Total-*f.Parallel.Total) <= rounding*p.Total {
 			return &evaluation.Interval{max(0, p.CI[0]), p.CI[1]}
 		}
 	}

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -25,6 +26,67 @@ func TestCapacitiesOf(t *testing.T) {
 	wantValue(t, "total", &got[0].total, 800e6, 10e6)
 	if !got[0].limited || got[0].caution != "" || got[0].unit != evaluation.ByteRate || got[0].ci == nil || !got[0].ci.Contains(800e6) {
 		t.Errorf("capacity %+v, want a limit in byte/s with 800 MB/s in its interval", got[0])
+	}
+}
+
+// TestTotalIntervalOfSameTrials: the interval of a capacity is of the trials that
+// the capacity is of. Every node gives 100 op/s in trials 1 and 2, 50 in trial 3.
+func TestTotalIntervalOfSameTrials(t *testing.T) {
+	resolved := 1.959964 * 400 / 100 / math.Sqrt(12)       // values of 100 are known to the last digit
+	const student, student2 = 4.30265272991, 12.7062047364 // t(0.975) at 2 and 1 degrees
+	for _, c := range []struct {
+		name  string
+		lost  int // step
+		total float64
+		ci    *evaluation.Interval
+	}{
+		{"all complete", -1, 1000. / 3, &evaluation.Interval{1000./3 - student*200/3, 1000./3 + student*200/3}}, // 400, 400, 200: SD 200/√3
+		{"serial step of trial 3 lost", 15, 400, &evaluation.Interval{400 - resolved, 400 + resolved}},          // 400, 400
+		{"serial step of trial 1 lost", 1, 300, &evaluation.Interval{0, 300 + student2*100}},
+		{"size 3 of trial 3 lost", 19, 1000. / 3, nil}, // the point at 4 nodes is of trials 1 and 2
+	} {
+		b := simulated.New(4)
+		for trial, value := range []float64{100, 100, 50} {
+			for i := range 4 {
+				b.Step(model.Serial, trial+1, b.Reported(i, 0, 10, value))
+			}
+			for size := 2; size <= 4; size++ {
+				var rs []model.Result
+				for i := range size {
+					rs = append(rs, b.Reported(i, 0, 10, value))
+				}
+				b.Step(model.Parallel, trial+1, rs...)
+			}
+		}
+		if c.lost >= 0 {
+			b.Data.Steps[c.lost].State = model.StepInvalid
+		}
+		f, s := one(t, b.Data, quick), scaled(t, b.Data)
+		got := capacitiesOf([]evaluation.Finding{f}, []evaluation.Scaling{s}, observe.Of(b.Data))[0]
+		wantValue(t, c.name+": total", &got.total, c.total, 1e-9)
+		switch {
+		case (c.ci == nil) != (got.ci == nil):
+			t.Errorf("%s: interval %v, want %v", c.name, got.ci, c.ci)
+		case c.ci != nil:
+			wantValue(t, c.name+": lower bound", &got.ci[0], c.ci[0], 1e-6)
+			wantValue(t, c.name+": upper bound", &got.ci[1], c.ci[1], 1e-6)
+		}
+	}
+}
+
+// TestAloneIsNotNegative: what one node has, and its rate, are not below 0 by
+// Student's interval of two unequal nodes.
+func TestAloneIsNotNegative(t *testing.T) {
+	b := simulated.New(2)
+	b.Step(model.Serial, 1, b.Reported(0, 0, 10, 10))
+	b.Step(model.Serial, 1, b.Reported(1, 0, 10, 100))
+	b.Step(model.Parallel, 1, b.Reported(0, 0, 10, 10), b.Reported(1, 0, 10, 90))
+	f := one(t, b.Data, quick)
+	run := observe.Of(b.Data)
+	alone := capacitiesOf([]evaluation.Finding{f}, nil, run)[0].aloneCI
+	_, rate, err := nodeRateOf([]evaluation.Finding{f}, run, "")
+	if err != nil || alone == nil || rate == nil || alone[0] != 0 || rate[0] != 0 {
+		t.Errorf("alone %v, rate %v, %v, want intervals that begin at 0", alone, rate, err)
 	}
 }
 

@@ -146,7 +146,7 @@ func nodeRateOf(findings []evaluation.Finding, run *observe.Run, workload string
 	rate = *f.Serial.Mean / nodes
 	serial, _ := evaluation.Columns(f.Pairs)
 	if half, err := stats.MeanHalfWidth(serial, level); err == nil {
-		ci = &evaluation.Interval{rate - half/nodes, rate + half/nodes}
+		ci = &evaluation.Interval{max(0, rate-half/nodes), rate + half/nodes}
 	}
 	return rate, ci, nil
 }
