@@ -240,6 +240,24 @@ func (s *adaptive) Result() Result {
 	return r
 }
 
+// Fit estimates the boundary as the default algorithm does, from trials that need
+// not be all of a search: a caller may know of some that they say nothing. Their
+// loads are those that such a search has tried. The error is ErrOptions.
+func Fit(o Options, trials []Trial) (estimate, low, high float64, err error) {
+	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return math.NaN(), math.NaN(), math.NaN(), err
+	}
+	s := newAdaptive(o)
+	for _, t := range trials {
+		if at, ok := slices.BinarySearch(s.grid.loads, t.Load); ok {
+			s.belief.observe(at, t.Passed)
+		}
+	}
+	estimate, low, high = s.belief.estimate(s.grid)
+	return estimate, low, high, nil
+}
+
 // reported are the loads nearest to the believed boundary with windows that
 // agree with the belief; -1 and the number of loads if there is none.
 func (s *adaptive) reported(b bracket) (passed, failed int) {

@@ -1,8 +1,10 @@
 package search_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,6 +138,24 @@ func TestReplay(t *testing.T) {
 		if diff := cmp.Diff(whole, s.Result(), cmpopts.EquateNaNs()); diff != "" {
 			t.Errorf("stopped after %d windows (-whole +resumed):\n%s", n, diff)
 		}
+	}
+}
+
+// Fit says of all windows of a search what the search says; without a window
+// that failed it says something else.
+func TestFit(t *testing.T) {
+	s := ours.begin(t)
+	whole := run(t, s, bursts(.05, 4)(5432, rand.New(rand.NewPCG(3, 3)))) //nolint:gosec // repeatable on purpose
+	estimate, low, high, err := search.Fit(search.Options{Start: first, Min: 1, Max: 1e8}, whole.Trials)
+	if err != nil || estimate != whole.Estimate || low != whole.Low || high != whole.High {
+		t.Errorf("of all windows: %v in [%v, %v], %v; want %v in [%v, %v]", estimate, low, high, err, whole.Estimate, whole.Low, whole.High)
+	}
+	passed := slices.DeleteFunc(slices.Clone(whole.Trials), func(x search.Trial) bool { return !x.Passed })
+	if _, _, high, err := search.Fit(search.Options{Start: first, Min: 1, Max: 1e8}, passed); err != nil || high <= whole.High {
+		t.Errorf("of windows that passed alone: up to %v, %v; want more than %v", high, err, whole.High)
+	}
+	if _, _, _, err := search.Fit(search.Options{}, nil); !errors.Is(err, search.ErrOptions) {
+		t.Errorf("without a first load: %v, want ErrOptions", err)
 	}
 }
 

@@ -67,6 +67,7 @@ type replay struct {
 	congested *load.Window  // the path as it was in a window missed for its sake, twice
 	light     time.Duration // the shortest median answer, from when it was sent
 	judged    []Assessment
+	valid     []search.Trial // what the algorithm was told of windows that say something of the target
 	warnings  []string
 }
 
@@ -117,6 +118,9 @@ func known(v float64) *float64 {
 // windows by another rule than the SLA, it is told of the SLA, too.
 func (r *replay) observe(j Assessment) {
 	passed := j.Verdict == Passed
+	if j.Verdict != Unusable {
+		r.valid = append(r.valid, search.Trial{Load: j.Load, Phase: j.Phase, Passed: passed})
+	}
 	if both, ok := r.algorithm.(search.RampRule); ok {
 		both.ObserveRamp(passed, len(r.cfg.SLA.Judge(j.Window)) == 0)
 		return
@@ -169,6 +173,7 @@ func (r *replay) result() Answer {
 	}
 	out.Limit, out.Generators, out.Path = r.limitOf(found)
 	if out.Limit == LimitTarget {
+		found = r.withoutUnusable(found, out.Failed)
 		out.Estimate = known(found.Estimate)
 		if lo, hi := known(found.Low), known(found.High); lo != nil && hi != nil {
 			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
@@ -176,6 +181,22 @@ func (r *replay) result() Answer {
 	}
 	out.Warnings = append(out.Warnings, r.doubts(out)...)
 	return out
+}
+
+// withoutUnusable estimates the boundary from windows that say something of the
+// target alone: the algorithm was told of others to keep its loads below them.
+// There is no estimate where these windows do not put it below a load that missed
+// the SLA.
+func (r *replay) withoutUnusable(found search.Result, missed *float64) search.Result {
+	if r.cfg.Algorithm == search.Paper || len(r.valid) == len(found.Trials) {
+		return found
+	}
+	estimate, low, high, err := search.Fit(r.cfg.Options, r.valid)
+	if err != nil || missed == nil || estimate > *missed || estimate < found.Passed {
+		estimate, low, high = math.NaN(), math.NaN(), math.NaN()
+	}
+	found.Estimate, found.Low, found.High = estimate, low, high
+	return found
 }
 
 // missedLoad is the load that the algorithm holds for failed, or the next one up

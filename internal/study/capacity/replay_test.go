@@ -364,3 +364,48 @@ func TestCountsOfWindows(t *testing.T) {
 		t.Errorf("warnings %q, want the load with its unit", text)
 	}
 }
+
+// TestEstimateOfValidWindows: windows that were unusable when repeated, too, keep
+// the search below their load and are no part of its estimate.
+func TestEstimateOfValidWindows(t *testing.T) {
+	w, cfg := newWorld(7300), config(t)
+	r, err := cfg.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !r.over {
+		w.generator = 1e12
+		if w.windows == 4 || w.windows == 5 { // late at two windows of a load that the target takes
+			w.generator = 1
+		}
+		r.take(w.offer(r.next))
+	}
+	a, told := r.result(), r.algorithm.Result()
+	if a.Limit != LimitTarget || len(r.valid) != len(told.Trials)-1 {
+		t.Fatalf("limit %s, %d of %d windows say something; want the target, all but one", a.Limit, len(r.valid), len(told.Trials))
+	}
+	estimate, low, high, err := search.Fit(cfg.Options, r.valid)
+	if err != nil || *a.Estimate != estimate || *a.CI != [2]float64{low / (1 + cfg.unnoticed()), high} {
+		t.Errorf("estimate %v in %v; want %v in [%v, %v], %v", *a.Estimate, *a.CI, estimate, low, high, err)
+	}
+	if estimate == told.Estimate && low == told.Low && high == told.High {
+		t.Errorf("with the unusable windows it is the same: %v in [%v, %v]", estimate, low, high)
+	}
+	if estimate < *a.Passed || estimate > *a.Failed {
+		t.Errorf("estimate %v is not between %v and %v", estimate, *a.Passed, *a.Failed)
+	}
+}
+
+// TestNoEstimateAboveUnusable: where no window missed the SLA there is no
+// boundary to estimate, though the search was told to stay below some loads.
+func TestNoEstimateAboveUnusable(t *testing.T) {
+	r, err := config(t).begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.valid = []search.Trial{{Load: 100, Passed: true}, {Load: 1000, Passed: true}}
+	told := search.Result{Passed: 1000, Failed: 10000, Estimate: 3000, Low: 1000, High: 10000, Trials: make([]search.Trial, 3)}
+	if got := r.withoutUnusable(told, nil); !math.IsNaN(got.Estimate) || known(got.Low) != nil || known(got.High) != nil {
+		t.Errorf("estimate %v in [%v, %v], want none", got.Estimate, got.Low, got.High)
+	}
+}

@@ -77,6 +77,9 @@ func (a Answer) notMeasured() string {
 // interval.
 func (a Answer) boundary() string {
 	sides := fmt.Sprintf("passed at %s, failed at %s", loadText(a.Passed), loadText(a.Failed))
+	if a.Failed == nil {
+		sides = fmt.Sprintf("passed at %s, and no load missed the SLA", loadText(a.Passed))
+	}
 	if !given(a.Estimate) {
 		return "a load that was not pinned down: " + sides + "."
 	}
