@@ -203,10 +203,10 @@ func (t *worstOf) disturbance() Disturbance {
 // place is the window or the step where it was worst. Tables of windows count
 // those of their search from 1, tables of steps those of the run.
 func (d Disturbance) place() string {
-	switch {
-	case d.Window == 0:
+	switch d.Window {
+	case 0:
 		return fmt.Sprintf("step %d", d.Step+1)
-	case d.Window == d.Step+1:
+	case d.Step + 1:
 		return fmt.Sprintf("window %d", d.Window)
 	}
 	return fmt.Sprintf("window %d, step %d of the run", d.Window, d.Step+1)
