@@ -19,8 +19,11 @@ type Disturbance struct {
 	Phase model.Phase
 	Trial int
 	Step  int // its number, from 0
-	Node  model.NodeID
-	Value float64
+	// Window is its number in its search, from 1, as tables of windows have it:
+	// that of the complete steps of the workload and trial; 0 if it is none.
+	Window int
+	Node   model.NodeID
+	Value  float64
 	// Tasks is in how many of the Watched tasks it was beyond the threshold,
 	// and Nodes on how many nodes.
 	Tasks, Watched, Nodes int
@@ -102,6 +105,7 @@ func (r *Run) findDisturbances() []Disturbance {
 	sharing := r.sharing()
 	var order []kind
 	found := make(map[kind]*worstOf)
+	windows := windowNumbers(r.Steps())
 	for _, s := range r.Steps() {
 		skew := math.NaN()
 		if times := r.Times(s); times.N > 1 {
@@ -119,7 +123,7 @@ func (r *Run) findDisturbances() []Disturbance {
 					found[k] = &worstOf{check: c, nodes: make(map[model.NodeID]bool)}
 					order = append(order, k)
 				}
-				found[k].take(s, r, n)
+				found[k].take(s, windows[s.ID], r, n)
 			}
 		}
 	}
@@ -132,6 +136,23 @@ func (r *Run) findDisturbances() []Disturbance {
 	for _, e := range r.Events() {
 		if e.Kind == model.EventUnreachable {
 			out = append(out, Disturbance{Kind: string(e.Kind), Node: e.Node, Text: e.Text})
+		}
+	}
+	return out
+}
+
+// windowNumbers counts the complete steps of each search, from 1; other steps
+// have no number.
+func windowNumbers(steps []model.Step) map[model.StepID]int {
+	type search struct {
+		workload string
+		trial    int
+	}
+	sofar, out := make(map[search]int), make(map[model.StepID]int)
+	for _, s := range steps {
+		if s.Phase == model.Search && s.State == model.StepComplete {
+			sofar[search{s.Workload, s.Trial}]++
+			out[s.ID] = sofar[search{s.Workload, s.Trial}]
 		}
 	}
 	return out
@@ -174,7 +195,7 @@ type worstOf struct {
 	nodes   map[model.NodeID]bool
 }
 
-func (t *worstOf) take(s model.Step, r model.Result, n Host) {
+func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 	v, ok := t.check.seen(n)
 	if !ok || !num.Finite(v) {
 		return
@@ -186,7 +207,7 @@ func (t *worstOf) take(s model.Step, r model.Result, n Host) {
 	t.tasks++
 	t.nodes[r.Node] = true
 	if t.tasks == 1 || v > t.worst.Value {
-		t.worst = Disturbance{Workload: s.Workload, Kind: t.check.kind, Phase: s.Phase, Trial: s.Trial, Step: s.Number, Node: r.Node, Value: v}
+		t.worst = Disturbance{Workload: s.Workload, Kind: t.check.kind, Phase: s.Phase, Trial: s.Trial, Step: s.Number, Window: window, Node: r.Node, Value: v}
 	}
 }
 
@@ -195,13 +216,25 @@ func (t *worstOf) disturbance() Disturbance {
 	n.Tasks, n.Watched, n.Nodes = t.tasks, t.watched, len(t.nodes)
 	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
 	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
-		n.Text += fmt.Sprintf(", step %d", n.Step+1)
+		n.Text += ", " + n.place()
 	}
 	if n.Tasks > 1 {
 		n.Text += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
 			num.Count(n.Tasks, "task"), num.Count(n.Nodes, "node"), n.Watched)
 	}
 	return n
+}
+
+// place is the window or the step where it was worst. Tables of windows count
+// those of their search from 1, tables of steps those of the run.
+func (d Disturbance) place() string {
+	switch d.Window {
+	case 0:
+		return fmt.Sprintf("step %d", d.Step+1)
+	case d.Step + 1:
+		return fmt.Sprintf("window %d", d.Window)
+	}
+	return fmt.Sprintf("window %d, step %d of the run", d.Window, d.Step+1)
 }
 
 // shareWords prints a small share with enough digits to tell it from nothing.

@@ -143,11 +143,12 @@ func TestDisturbancesOfTheClock(t *testing.T) {
 	}
 }
 
-// A search has many steps a trial: the number tells which.
+// A search has many steps a trial: the number is that of its table of windows,
+// and of the run's steps where that is another.
 func TestDisturbancesOfASearch(t *testing.T) {
 	d := oneTask(map[string]float64{"memory.swap_in": 12 << 20})
 	d.Steps[0].Phase, d.Steps[0].Number = model.Search, 6
-	const want = "w: 10.0 MiB of memory were swapped in or out on n1 in search trial 2, step 7"
+	const want = "w: 10.0 MiB of memory were swapped in or out on n1 in search trial 2, window 1, step 7 of the run"
 	if got := Of(d).Disturbances(); len(got) != 1 || got[0].Text != want {
 		t.Errorf("Disturbances = %+v, want %q", got, want)
 	}

@@ -222,7 +222,7 @@ func (s *adaptive) Result() Result {
 	r := unknown()
 	r.Trials = slices.Clone(s.trials)
 	if len(s.trials) == 0 {
-		r.Warnings = []string{"no window was measured: nothing is known"}
+		r.Warnings = []Warning{warn("no window was measured: nothing is known")}
 		return r
 	}
 	passed, failed := s.reported(b)
@@ -238,6 +238,24 @@ func (s *adaptive) Result() Result {
 	r.Estimate, r.Low, r.High = s.belief.estimate(s.grid)
 	r.Warnings = s.warnings(r)
 	return r
+}
+
+// Fit estimates the boundary as the default algorithm does, from trials that need
+// not be all of a search: a caller may know of some that they say nothing. Their
+// loads are those that such a search has tried. The error is ErrOptions.
+func Fit(o Options, trials []Trial) (estimate, low, high float64, err error) {
+	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return math.NaN(), math.NaN(), math.NaN(), err
+	}
+	s := newAdaptive(o)
+	for _, t := range trials {
+		if at, ok := slices.BinarySearch(s.grid.loads, t.Load); ok {
+			s.belief.observe(at, t.Passed)
+		}
+	}
+	estimate, low, high = s.belief.estimate(s.grid)
+	return estimate, low, high, nil
 }
 
 // reported are the loads nearest to the believed boundary with windows that
@@ -276,47 +294,22 @@ const enough = 2
 func (t tally) surelyPassed() bool { return t.passed() && t.passes >= enough }
 func (t tally) surelyFailed() bool { return t.failed() && t.fails >= enough }
 
-// warnings say what is wrong with a result of the default algorithm.
-func (s *adaptive) warnings(r Result) []string {
-	var ws []string
-	if !s.next.over {
-		ws = append(ws, fmt.Sprintf("the search was stopped after %s, before it was complete: resume it",
-			windows(len(r.Trials))))
-	} else if !r.Confirmed {
-		ws = append(ws, fmt.Sprintf("not confirmed after %s, the most allowed: windows contradict each other; use longer windows, or allow more",
-			windows(len(r.Trials))))
+// warnings say what is wrong with a result of the default algorithm. That it is
+// not over is no doubt about it: the caller knows why.
+func (s *adaptive) warnings(r Result) []Warning {
+	var ws []Warning
+	if s.next.over && !r.Confirmed {
+		ws = append(ws, warn(fmt.Sprintf("not confirmed after %s that count, the most allowed: windows contradict each other; use longer windows, or allow more",
+			windows(len(r.Trials)))))
 	}
 	if r.Capped {
-		ws = append(ws, fmt.Sprintf("the largest load allowed, %g, passed: the boundary is at or above it; allow a larger load", r.Passed))
+		ws = append(ws, warn("the largest load allowed, %s, passed: the boundary is at or above it; allow a larger load", r.Passed))
 	}
 	if r.Floored {
-		ws = append(ws, fmt.Sprintf("the smallest load allowed, %g, failed: the boundary is below it; allow a smaller load, or check whether the target passes at all", r.Failed))
+		ws = append(ws, warn("the smallest load allowed, %s, failed: the boundary is below it; allow a smaller load, or check whether the target passes at all", r.Failed))
 	}
 	if r.Confirmed && !r.Capped && !r.Floored && !s.narrow(r.Low, r.High) {
-		ws = append(ws, fmt.Sprintf("the boundary is less precise than requested, between %g and %g: near it, windows pass and fail by chance; use longer windows", r.Low, r.High))
-	}
-	return append(ws, contradictions(r)...)
-}
-
-// contradictions counts the windows that say something else than the result.
-func contradictions(r Result) []string {
-	below, above := 0, 0
-	for _, t := range r.Trials {
-		if !t.Passed && t.Load <= r.Passed {
-			below++
-		}
-		if t.Passed && t.Load >= r.Failed {
-			above++
-		}
-	}
-	var ws []string
-	if below > 0 {
-		ws = append(ws, fmt.Sprintf("%d of %s failed at loads up to %g, which is reported as passed: something else disturbed them; if that is common, set a larger error rate",
-			below, windows(len(r.Trials)), r.Passed))
-	}
-	if above > 0 {
-		ws = append(ws, fmt.Sprintf("%d of %s passed at loads from %g up, which is reported as failed",
-			above, windows(len(r.Trials)), r.Failed))
+		ws = append(ws, warn("the boundary is less precise than requested, between %s and %s: near it, windows pass and fail by chance; use longer windows", r.Low, r.High))
 	}
 	return ws
 }

@@ -1,8 +1,10 @@
 package search_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,7 +41,7 @@ func TestNoErrors(t *testing.T) {
 				o, k, r.Passed, r.Failed, r.Confirmed, r.Capped, r.Floored)
 		}
 		if !(r.Passed <= r.Estimate && r.Estimate <= r.Failed && r.Low <= k && k <= r.High) || len(r.Warnings) > 0 {
-			t.Errorf("%+v, boundary %v: estimate %v in [%v, %v], warnings %q", o, k, r.Estimate, r.Low, r.High, r.Warnings)
+			t.Errorf("%+v, boundary %v: estimate %v in [%v, %v], warnings %v", o, k, r.Estimate, r.Low, r.High, r.Warnings)
 		}
 	}
 }
@@ -129,8 +131,8 @@ func TestReplay(t *testing.T) {
 	for n := range len(whole.Trials) + 1 {
 		s := fresh()
 		replay(t, s, whole.Trials[:n])
-		if n < len(whole.Trials) {
-			checkStopped(t, s, n)
+		if n == 0 {
+			wantWarning(t, s.Result(), "no window was measured")
 		}
 		replay(t, s, whole.Trials[n:])
 		if diff := cmp.Diff(whole, s.Result(), cmpopts.EquateNaNs()); diff != "" {
@@ -139,14 +141,22 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-func checkStopped(t *testing.T, s search.Search, n int) {
-	t.Helper()
-	r := s.Result()
-	if n == 0 {
-		wantWarning(t, r, "no window was measured")
-		return
+// Fit says of all windows of a search what the search says; without a window
+// that failed it says something else.
+func TestFit(t *testing.T) {
+	s := ours.begin(t)
+	whole := run(t, s, bursts(.05, 4)(5432, rand.New(rand.NewPCG(3, 3)))) //nolint:gosec // repeatable on purpose
+	estimate, low, high, err := search.Fit(search.Options{Start: first, Min: 1, Max: 1e8}, whole.Trials)
+	if err != nil || estimate != whole.Estimate || low != whole.Low || high != whole.High {
+		t.Errorf("of all windows: %v in [%v, %v], %v; want %v in [%v, %v]", estimate, low, high, err, whole.Estimate, whole.Low, whole.High)
 	}
-	wantWarning(t, r, "the search was stopped after")
+	passed := slices.DeleteFunc(slices.Clone(whole.Trials), func(x search.Trial) bool { return !x.Passed })
+	if _, _, high, err := search.Fit(search.Options{Start: first, Min: 1, Max: 1e8}, passed); err != nil || high <= whole.High {
+		t.Errorf("of windows that passed alone: up to %v, %v; want more than %v", high, err, whole.High)
+	}
+	if _, _, _, err := search.Fit(search.Options{}, nil); !errors.Is(err, search.ErrOptions) {
+		t.Errorf("without a first load: %v, want ErrOptions", err)
+	}
 }
 
 // replay tells a search of windows, which must be of the loads that it asks for.

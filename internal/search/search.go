@@ -86,8 +86,26 @@ type Result struct {
 	// Trials are all windows, in order.
 	Trials []Trial
 	// Warnings say what is wrong with the result, and what to do.
-	Warnings []string
+	Warnings []Warning
 }
+
+// Warning is a doubt about a result. Its unit is known to the caller alone.
+type Warning struct {
+	Words string // a format with a %s for each of Loads
+	Loads []float64
+}
+
+// Text is the warning with its loads as load prints them.
+func (w Warning) Text(load func(float64) string) string {
+	var loads []any
+	for _, l := range w.Loads {
+		loads = append(loads, load(l))
+	}
+	return fmt.Sprintf(w.Words, loads...)
+}
+
+// warn makes a warning of words that have a %s for each load.
+func warn(words string, loads ...float64) Warning { return Warning{Words: words, Loads: loads} }
 
 // ErrOptions is the kind of error of options with which a search makes no sense.
 // The message says which option, and what it may be.

@@ -37,7 +37,7 @@ const (
 // offered.
 type Answer struct {
 	// Passed is the largest load that kept the SLA, Failed the smallest above
-	// it that did not.
+	// it that did not. A load at which all windows were unusable is neither.
 	Passed, Failed *float64
 	// Estimate is the load at the boundary, CI its 95 % interval, which reaches
 	// down by the overload that windows of this length fail to notice.
@@ -52,8 +52,8 @@ type Answer struct {
 	// Path is what showed that the path was at its limit; nil if it was not.
 	Path    *Path
 	Windows []Assessment
-	// Counted is how many windows count, of at most Config.MaxWindows: others
-	// were repeated.
+	// Counted is how many windows count, of at most Config.MaxWindows: each of
+	// the others was or will be repeated.
 	Counted  int
 	Warnings []string
 	// Failure is why there is no window at all, where the first one could not

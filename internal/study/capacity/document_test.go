@@ -339,3 +339,33 @@ func TestDocumentOfARealSearch(t *testing.T) {
 		t.Errorf("the document says %q, %q, with %d charts", d.Answer, d.Verdict.Word, len(panels(d)))
 	}
 }
+
+// TestSketchOfErrors: a load that was missed by its errors, with a latency below
+// the limit, says so.
+func TestSketchOfErrors(t *testing.T) {
+	s := Search{Config: config(t)}
+	for _, ok := range []int64{1000, 950, 950} {
+		w := answered(1000, ok, 50*time.Millisecond)
+		w.Load = 100 + float64(1000-ok)
+		j := Assessment{Window: w, Verdict: Passed, Misses: missed(s.Config.SLA, w)}
+		if len(j.Misses) > 0 {
+			j.Verdict = Missed
+		}
+		s.Answer.Windows = append(s.Answer.Windows, j)
+	}
+	b, ok := s.sketch(loadsOf(s.Answer.Windows))
+	if !ok {
+		t.Fatal("there is no sketch")
+	}
+	c := b.Figure.Panels[0].Chart
+	var got []string
+	for _, r := range c.Y.Rows {
+		got = append(got, r.Name+" "+r.Value)
+	}
+	if want := []string{"100 op/s 50.0 ms", "150 op/s 50.0 ms, errors 5.0 %"}; !slices.Equal(got, want) {
+		t.Errorf("rows %q, want %q", got, want)
+	}
+	if c.Title != "p90 of the windows that count at a load" {
+		t.Errorf("the bars are named %q", c.Title)
+	}
+}

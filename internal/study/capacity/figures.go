@@ -20,7 +20,7 @@ var worths = []struct {
 	name    string
 }{
 	{Passed, chart.Good, "kept the SLA"}, {Missed, chart.Bad, "missed it"},
-	{Unusable, chart.Unknown, "says nothing about the target; repeated"},
+	{Unusable, chart.Unknown, "says nothing about the target"},
 }
 
 // roleOf is the role of a window's marks; of a damaged one it is that of
@@ -66,7 +66,7 @@ func (s Search) sketch(all []tried) (b doc.Block, ok bool) {
 	shown := nearest(all, s.Answer, sketchLoads)
 	room := 1.5 * term.Latency.Seconds()
 	c := chart.Chart{
-		Title: fmt.Sprintf("%s of all windows at a load", load.Percentile(term.Quantile)),
+		Title: fmt.Sprintf("%s of the windows that count at a load", load.Percentile(term.Quantile)),
 		X:     chart.Axis{Unit: "s", Hi: &room, Max: &room},
 		Y:     chart.Axis{Kind: chart.Rows},
 	}
@@ -89,6 +89,9 @@ func (s Search) sketch(all []tried) (b doc.Block, ok bool) {
 			}
 			bars.X, bars.Y, bars.Roles = append(bars.X, seconds), append(bars.Y, float64(i)), append(bars.Roles, role)
 		}
+		if why := s.otherMiss(t, term); why != "" && t.missed > t.passed && seconds <= term.Latency.Seconds() {
+			value += ", " + why
+		}
 		c.Y.Rows = append(c.Y.Rows, chart.Row{Name: rate(t.load), Value: value})
 		for k, w := range worths {
 			for range t.ofVerdict(w.verdict) {
@@ -108,6 +111,22 @@ func (s Search) sketch(all []tried) (b doc.Block, ok bool) {
 		b.Figure.Note = num.Count(left, "load") + " farther from the boundary: see the table"
 	}
 	return b.On(doc.Terminal), true
+}
+
+// otherMiss is by what else than a term the windows at a load missed the SLA, in
+// brief: "errors 5 %", that of the first window that did; empty where none did.
+func (s Search) otherMiss(t tried, than load.Term) string {
+	for _, w := range s.Answer.Windows {
+		if w.Load != t.load || w.Verdict != Missed || than.Miss(w.Window) != "" {
+			continue
+		}
+		for _, m := range w.Misses {
+			if m.short != "" {
+				return m.short
+			}
+		}
+	}
+	return ""
 }
 
 // boundaryAxis covers what was found with room on both sides, or everything that

@@ -183,8 +183,8 @@ func oneSearch() Search {
 	x.Answer.Passed, x.Answer.Failed, x.Answer.Estimate, x.Answer.CI = at(7055.), at(7132.), at(7090.), &[2]float64{7010, 7160}
 	x.Answer.Limit, x.Answer.Confirmed = LimitTarget, true
 	x.Answer.Warnings = []string{
-		"1 of 17 windows failed at loads up to 7055, which is reported as passed: something else disturbed them",
-		"1 of 17 windows said nothing about the target and were repeated",
+		"1 of 17 windows missed the SLA at loads up to 7.055 kop/s, which is reported as passed: something else disturbed them",
+		"1 of 17 windows said nothing about the target; such a window is repeated once",
 	}
 	return x
 }

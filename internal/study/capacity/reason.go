@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -23,6 +24,9 @@ type reason struct {
 	nodes []model.NodeID
 	// errors: it is about the share of errors.
 	errors bool
+	// short is what of the SLA was not kept, as a figure has room for it; empty
+	// for other reasons.
+	short string
 }
 
 // figure is a value with its text.
@@ -44,10 +48,24 @@ func because(words string, figures ...figure) *reason {
 // missed are the reasons for which a window breaks an SLA.
 func missed(s load.SLA, w load.Window) (out []reason) {
 	for _, text := range s.Judge(w) {
-		errors := slices.ContainsFunc(s.Terms, func(t load.Term) bool { return t.OnErrors() && t.Miss(w) == text })
-		out = append(out, reason{words: "%s", who: text, errors: errors})
+		one := reason{words: "%s", who: text, short: "load not answered in time"}
+		if k := slices.IndexFunc(s.Terms, func(t load.Term) bool { return t.Miss(w) == text }); k >= 0 {
+			one.errors, one.short = s.Terms[k].OnErrors(), shortMiss(s.Terms[k], w)
+		}
+		out = append(out, one)
 	}
 	return out
+}
+
+// shortMiss is the value of a term that a window broke: "errors 5 %".
+func shortMiss(t load.Term, w load.Window) string {
+	if t.OnErrors() {
+		return "errors " + num.Fraction(w.Share(w.Counts.Due-w.Counts.OK))
+	}
+	if d, known := w.Latency(t.Quantile); known {
+		return load.Percentile(t.Quantile) + " " + num.Seconds(d.Seconds())
+	}
+	return load.Percentile(t.Quantile) + " not reached"
 }
 
 func (r reason) String() string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
@@ -66,6 +67,7 @@ type replay struct {
 	congested *load.Window  // the path as it was in a window missed for its sake, twice
 	light     time.Duration // the shortest median answer, from when it was sent
 	judged    []Assessment
+	valid     []search.Trial // what the algorithm was told of windows that say something of the target
 	warnings  []string
 }
 
@@ -116,6 +118,9 @@ func known(v float64) *float64 {
 // windows by another rule than the SLA, it is told of the SLA, too.
 func (r *replay) observe(j Assessment) {
 	passed := j.Verdict == Passed
+	if j.Verdict != Unusable {
+		r.valid = append(r.valid, search.Trial{Load: j.Load, Phase: j.Phase, Passed: passed})
+	}
 	if both, ok := r.algorithm.(search.RampRule); ok {
 		both.ObserveRamp(passed, len(r.cfg.SLA.Judge(j.Window)) == 0)
 		return
@@ -160,11 +165,15 @@ func (c Config) ofOther(windows []load.Window, how string) Answer {
 func (r *replay) result() Answer {
 	found := r.algorithm.Result()
 	out := Answer{
-		Passed: known(found.Passed), Failed: known(found.Failed), Confirmed: found.Confirmed,
-		Windows: r.judged, Counted: len(found.Trials), Warnings: append(append([]string{}, r.warnings...), found.Warnings...),
+		Passed: known(found.Passed), Failed: r.missedLoad(found.Failed), Confirmed: found.Confirmed,
+		Windows: r.judged, Counted: len(found.Trials), Warnings: slices.Clone(r.warnings),
+	}
+	for _, w := range found.Warnings {
+		out.Warnings = append(out.Warnings, w.Text(rate))
 	}
 	out.Limit, out.Generators, out.Path = r.limitOf(found)
 	if out.Limit == LimitTarget {
+		found = r.withoutUnusable(found, out.Failed)
 		out.Estimate = known(found.Estimate)
 		if lo, hi := known(found.Low), known(found.High); lo != nil && hi != nil {
 			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
@@ -172,6 +181,65 @@ func (r *replay) result() Answer {
 	}
 	out.Warnings = append(out.Warnings, r.doubts(out)...)
 	return out
+}
+
+// withoutUnusable estimates the boundary from windows that say something of the
+// target alone: the algorithm was told of others to keep its loads below them.
+// There is no estimate where these windows do not put it below a load that missed
+// the SLA.
+func (r *replay) withoutUnusable(found search.Result, missed *float64) search.Result {
+	if r.cfg.Algorithm == search.Paper || len(r.valid) == len(found.Trials) {
+		return found
+	}
+	estimate, low, high, err := search.Fit(r.cfg.Options, r.valid)
+	if err != nil || missed == nil || estimate > *missed || estimate < found.Passed {
+		estimate, low, high = math.NaN(), math.NaN(), math.NaN()
+	}
+	found.Estimate, found.Low, found.High = estimate, low, high
+	return found
+}
+
+// missedLoad is the load that the algorithm holds for failed, or the next one up
+// that missed the SLA: that the search goes on below a load at which all windows
+// were unusable does not mean that the target has failed there.
+func (r *replay) missedLoad(failed float64) *float64 {
+	if math.IsNaN(failed) || !r.onlyUnusable(failed) {
+		return known(failed)
+	}
+	next := math.Inf(1)
+	for _, j := range r.judged {
+		if j.Load > failed && j.Load < next && r.windowsMissed(j.Load) > 0 {
+			next = j.Load
+		}
+	}
+	return known(next)
+}
+
+// onlyUnusable reports whether no window at a load says anything of the target.
+func (r *replay) onlyUnusable(at float64) bool {
+	tried := false
+	for _, j := range r.judged {
+		if j.Load == at {
+			if tried = true; j.Verdict != Unusable {
+				return false
+			}
+		}
+	}
+	return tried
+}
+
+// windowsMissed is by how many windows a load was rather missed than passed.
+func (r *replay) windowsMissed(at float64) (n int) {
+	for _, j := range r.judged {
+		switch {
+		case j.Load != at:
+		case j.Verdict == Missed:
+			n++
+		case j.Verdict == Passed:
+			n--
+		}
+	}
+	return n
 }
 
 // limitOf says what was at its limit, and which generators or what of the path.
@@ -228,14 +296,9 @@ func (r *replay) doubts(out Answer) []string {
 	case LimitPath:
 		w = append(w, out.pathDoubt())
 	}
-	n := 0
-	for _, j := range r.judged {
-		if j.Verdict == Unusable {
-			n++
-		}
-	}
-	if n > 0 {
-		w = append(w, fmt.Sprintf("%d of %d windows said nothing about the target and were repeated", n, len(r.judged)))
+	w = append(w, r.unusable(out.Counted)...)
+	if r.cfg.Algorithm != search.Paper {
+		w = append(w, out.contradictions()...)
 	}
 	if out.Passed != nil {
 		w = append(w, r.cfg.tooShort()...)
@@ -244,4 +307,53 @@ func (r *replay) doubts(out Answer) []string {
 		w = append(w, "the boundary was not confirmed: repeated windows disagreed, or there were too few")
 	}
 	return w
+}
+
+// unusable counts the windows that said nothing about the target. One more
+// window than those that count was measured for each that was repeated.
+func (r *replay) unusable(counted int) []string {
+	n := 0
+	for _, j := range r.judged {
+		if j.Verdict == Unusable {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%d of %s said nothing about the target; such a window is repeated once", n, num.Count(len(r.judged), "window"))
+	if again := n - (len(r.judged) - counted); again > 0 {
+		text += fmt.Sprintf(", and where the second said nothing either (%s) the search treats the load as too large", num.Count(again, "time"))
+	}
+	return []string{text}
+}
+
+// contradictions counts the windows that say something else than the result.
+func (a Answer) contradictions() (w []string) {
+	below, above := 0, 0
+	for _, j := range a.Windows {
+		if a.Passed != nil && j.Verdict == Missed && j.Load <= *a.Passed {
+			below++
+		}
+		if a.Failed != nil && j.Verdict == Passed && j.Load >= *a.Failed {
+			above++
+		}
+	}
+	all := num.Count(len(a.Windows), "window")
+	if below > 0 {
+		w = append(w, fmt.Sprintf("%d of %s missed the SLA at loads up to %s, which is reported as passed: something else disturbed them; if that is common, use longer windows or a quieter machine", below, all, loadText(a.Passed)))
+	}
+	if above > 0 {
+		w = append(w, fmt.Sprintf("%d of %s kept the SLA at loads from %s up, which is reported as failed", above, all, loadText(a.Failed)))
+	}
+	return w
+}
+
+// unfinished says that a search is not over: under way, or stopped.
+func (a Answer) unfinished(underWay bool) string {
+	n := num.Count(len(a.Windows), "window")
+	if underWay {
+		return "the search is under way: " + n + " so far"
+	}
+	return "the search was stopped after " + n + ", before it was complete: resume it"
 }

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -295,5 +296,116 @@ func TestShortWindows(t *testing.T) {
 		if warns := strings.Contains(strings.Join(c.r.Warnings, " "), "windows of 2s are short"); warns != c.warns {
 			t.Errorf("unnoticed %.3f: warnings %v", c.unnoticed, c.r.Warnings)
 		}
+	}
+}
+
+// TestUnusableIsNotFailed: a load at which all windows were unusable has not
+// failed, and nothing says so, neither before the end nor after it.
+func TestUnusableIsNotFailed(t *testing.T) {
+	w := newWorld(7300)
+	w.generator = 500
+	s := Search{Target: "t", Config: config(t)}
+	s.Answer = w.search(t, s.Config, 3).Answer
+	const want = "The search is not over: at least 100 op/s; no valid window failed so far; 1 kop/s not measured yet (2 unusable windows)."
+	if got := s.Answer.sentence(); got != want || s.Answer.Failed != nil || strings.Contains(s.Answer.Latest(), "limit is between") {
+		t.Errorf("after 3 windows: %q, failed %v, %q; want %q", got, s.Answer.Failed, s.Answer.Latest(), want)
+	}
+	checkNoFailure(t, s)
+	s.Answer = w.search(t, s.Config, 200).Answer
+	if a := s.Answer; a.Limit != LimitGenerator || a.Failed != nil || a.Estimate != nil || a.CI != nil || s.takesLess(1e6) {
+		t.Errorf("in the end: limit %s, failed %v, estimate %v %v, takes less: %v; want the generators' limit alone", a.Limit, a.Failed, a.Estimate, a.CI, s.takesLess(1e6))
+	}
+	checkNoFailure(t, s)
+}
+
+// checkNoFailure: no line of the figure says that a load failed.
+func checkNoFailure(t *testing.T, s Search) {
+	t.Helper()
+	b, ok := s.boundaryFigure(loadsOf(s.Answer.Windows))
+	if !ok {
+		t.Fatal("there is no figure of the loads")
+	}
+	for _, l := range b.Figure.Panels[0].Chart.Layers {
+		if strings.HasPrefix(strings.Join(l.Text, ""), "failed") {
+			t.Errorf("the figure has a line %q", l.Text)
+		}
+	}
+}
+
+// TestCountsOfWindows: warnings count the windows that a table shows, by their
+// verdicts, and loads have their unit.
+func TestCountsOfWindows(t *testing.T) {
+	w := newWorld(7300)
+	w.generator = 2000
+	a := w.search(t, config(t), 200).Answer
+	unusable := 0
+	for _, j := range a.Windows {
+		if j.Verdict == Unusable {
+			unusable++
+		}
+	}
+	want := fmt.Sprintf("%d of %d windows said nothing about the target; such a window is repeated once, and where the second said nothing either (%d times) ",
+		unusable, len(a.Windows), unusable-(len(a.Windows)-a.Counted))
+	if text := strings.Join(a.Warnings, "\n"); !strings.Contains(text, want) || strings.Contains(text, "missed the SLA at") {
+		t.Errorf("warnings %q, want %q, and no missed window", text, want)
+	}
+	a = Answer{Passed: at(6309.6), Failed: at(7000.), Windows: []Assessment{
+		{Window: load.Window{Load: 6309.6}, Verdict: Passed}, {Window: load.Window{Load: 6309.6}, Verdict: Missed},
+		{Window: load.Window{Load: 100}, Verdict: Unusable}, {Window: load.Window{Load: 8000}, Verdict: Passed},
+	}}
+	got := strings.Join(a.contradictions(), "\n")
+	for _, part := range []string{"1 of 4 windows missed the SLA at loads up to 6.31 kop/s, which is reported as passed", "1 of 4 windows kept the SLA at loads from 7 kop/s up"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("contradictions %q, want %q", got, part)
+		}
+	}
+	capped := newWorld(1e9).search(t, config(t), 200).Answer
+	if text := strings.Join(capped.Warnings, "\n"); !strings.Contains(text, "the largest load allowed, 1 Mop/s, passed") {
+		t.Errorf("warnings %q, want the load with its unit", text)
+	}
+}
+
+// TestEstimateOfValidWindows: windows that were unusable when repeated, too, keep
+// the search below their load and are no part of its estimate.
+func TestEstimateOfValidWindows(t *testing.T) {
+	w, cfg := newWorld(7300), config(t)
+	r, err := cfg.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !r.over {
+		w.generator = 1e12
+		if w.windows == 4 || w.windows == 5 { // late at two windows of a load that the target takes
+			w.generator = 1
+		}
+		r.take(w.offer(r.next))
+	}
+	a, told := r.result(), r.algorithm.Result()
+	if a.Limit != LimitTarget || len(r.valid) != len(told.Trials)-1 {
+		t.Fatalf("limit %s, %d of %d windows say something; want the target, all but one", a.Limit, len(r.valid), len(told.Trials))
+	}
+	estimate, low, high, err := search.Fit(cfg.Options, r.valid)
+	if err != nil || *a.Estimate != estimate || *a.CI != [2]float64{low / (1 + cfg.unnoticed()), high} {
+		t.Errorf("estimate %v in %v; want %v in [%v, %v], %v", *a.Estimate, *a.CI, estimate, low, high, err)
+	}
+	if estimate == told.Estimate && low == told.Low && high == told.High {
+		t.Errorf("with the unusable windows it is the same: %v in [%v, %v]", estimate, low, high)
+	}
+	if estimate < *a.Passed || estimate > *a.Failed {
+		t.Errorf("estimate %v is not between %v and %v", estimate, *a.Passed, *a.Failed)
+	}
+}
+
+// TestNoEstimateAboveUnusable: where no window missed the SLA there is no
+// boundary to estimate, though the search was told to stay below some loads.
+func TestNoEstimateAboveUnusable(t *testing.T) {
+	r, err := config(t).begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.valid = []search.Trial{{Load: 100, Passed: true}, {Load: 1000, Passed: true}}
+	told := search.Result{Passed: 1000, Failed: 10000, Estimate: 3000, Low: 1000, High: 10000, Trials: make([]search.Trial, 3)}
+	if got := r.withoutUnusable(told, nil); !math.IsNaN(got.Estimate) || known(got.Low) != nil || known(got.High) != nil {
+		t.Errorf("estimate %v in [%v, %v], want none", got.Estimate, got.Low, got.High)
 	}
 }

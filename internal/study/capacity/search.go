@@ -123,8 +123,8 @@ func (s *Study) searchesOf(run *observe.Run) ([]Search, error) {
 	var out []Search
 	for i, m := range all {
 		// Searches are made one after another.
-		ended := !m.broken && (run.Run().State == model.RunDone || i < len(all)-1)
-		one, err := s.searchOf(m, ended)
+		last := i == len(all)-1
+		one, err := s.searchOf(m, !m.broken && (run.Run().State == model.RunDone || !last), last && !run.Run().State.Final())
 		if err != nil {
 			return nil, fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, err)
 		}
@@ -133,8 +133,9 @@ func (s *Study) searchesOf(run *observe.Run) ([]Search, error) {
 	return out, nil
 }
 
-// searchOf computes what one search has found; ended says that it is over.
-func (s *Study) searchOf(m *measured, ended bool) (Search, error) {
+// searchOf computes what one search has found; ended says that it is over,
+// underWay that its run goes on with it.
+func (s *Study) searchOf(m *measured, ended, underWay bool) (Search, error) {
 	asked := *s
 	if o := m.spec.Offer; o != nil && asked.SLA == "" { // this version cannot read the run's file
 		asked.SLA = o.SLA
@@ -149,6 +150,9 @@ func (s *Study) searchOf(m *measured, ended bool) (Search, error) {
 	}
 	for i := range out.Answer.Windows {
 		out.Answer.Windows[i].Services = nil // large, and of use only to judge
+	}
+	if a := &out.Answer; a.Limit == LimitNone && len(a.Windows) > 0 {
+		a.Warnings = append([]string{a.unfinished(underWay && !m.broken)}, a.Warnings...)
 	}
 	for _, d := range m.dropouts {
 		out.Answer.Warnings = append(out.Answer.Warnings, d.String())

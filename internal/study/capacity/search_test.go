@@ -42,3 +42,25 @@ func TestFailure(t *testing.T) {
 		}
 	}
 }
+
+// TestUnderWay: a search that is not over is under way as long as its run is,
+// and stopped where that is not.
+func TestUnderWay(t *testing.T) {
+	x := begin(t, setup(1, "web"))
+	x.run(t, capacityServer{730}, 2)
+	for state, want := range map[model.RunState]string{
+		model.RunPending:     "the search is under way: 2 windows so far",
+		model.RunRunning:     "the search is under way: 2 windows so far",
+		model.RunInterrupted: "the search was stopped after 2 windows, before it was complete: resume it",
+		model.RunCancelled:   "the search was stopped after 2 windows, before it was complete: resume it",
+	} {
+		x.data.Run.State = state
+		found, err := asked().searchesOf(observe.Of(x.data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found[0].Answer.Warnings; len(got) == 0 || got[0] != want {
+			t.Errorf("%s: warnings %q, want %q first", state, got, want)
+		}
+	}
+}

@@ -40,20 +40,46 @@ func (a Answer) sentence() string {
 			return text
 		}
 		return strings.TrimSuffix(text, ".") + "."
-	case a.Passed == nil && a.Failed == nil:
-		return "The search is not over: nothing is known yet."
-	case a.Failed == nil:
-		return fmt.Sprintf("The search is not over: at least %s; no valid window failed so far.", loadText(a.Passed))
-	case a.Passed == nil:
-		return fmt.Sprintf("The search is not over: less than %s; no valid window passed so far.", loadText(a.Failed))
 	}
-	return fmt.Sprintf("The search is not over: passed at %s, failed at %s so far.", loadText(a.Passed), loadText(a.Failed))
+	return "The search is not over: " + a.soFar() + a.notMeasured() + "."
+}
+
+// soFar is what is known before the end.
+func (a Answer) soFar() string {
+	switch {
+	case a.Passed == nil && a.Failed == nil:
+		return "nothing is known yet"
+	case a.Failed == nil:
+		return fmt.Sprintf("at least %s; no valid window failed so far", loadText(a.Passed))
+	case a.Passed == nil:
+		return fmt.Sprintf("less than %s; no valid window passed so far", loadText(a.Failed))
+	}
+	return fmt.Sprintf("passed at %s, failed at %s so far", loadText(a.Passed), loadText(a.Failed))
+}
+
+// notMeasured names the smallest load between what passed and what failed at
+// which all windows were unusable; empty without one.
+func (a Answer) notMeasured() string {
+	var at *tried
+	for _, t := range loadsOf(a.Windows) {
+		beyond := (a.Passed == nil || t.load > *a.Passed) && (a.Failed == nil || t.load < *a.Failed)
+		if at == nil && beyond && t.unusable > 0 && t.passed+t.missed == 0 {
+			at = &t
+		}
+	}
+	if at == nil {
+		return ""
+	}
+	return fmt.Sprintf("; %s not measured yet (%s)", rate(at.load), num.Count(at.unusable, "unusable window"))
 }
 
 // boundary is the estimate, the two loads that it lies between, and its
 // interval.
 func (a Answer) boundary() string {
 	sides := fmt.Sprintf("passed at %s, failed at %s", loadText(a.Passed), loadText(a.Failed))
+	if a.Failed == nil {
+		sides = fmt.Sprintf("passed at %s, and no load missed the SLA", loadText(a.Passed))
+	}
 	if !given(a.Estimate) {
 		return "a load that was not pinned down: " + sides + "."
 	}
@@ -152,6 +178,26 @@ func (g group) estimates() (out []float64) {
 // median of the estimates; NaN where there is none.
 func (g group) median() float64 { return median(g.estimates()) }
 
+// takes is the median of the estimates with its doubt: how many of them were not
+// confirmed.
+func (g group) takes() string {
+	n, doubtful := 0, 0
+	for _, s := range g.trials {
+		if given(s.Answer.Estimate) {
+			if n++; !s.Answer.Confirmed {
+				doubtful++
+			}
+		}
+	}
+	switch {
+	case doubtful == 0:
+		return rate(g.median())
+	case n == 1:
+		return "about " + rate(g.median()) + " (not confirmed)"
+	}
+	return fmt.Sprintf("%s (%d of %s not confirmed)", rate(g.median()), doubtful, num.Count(n, "estimate"))
+}
+
 // summary says in a few sentences what the searches of a run found.
 func summary(all []group) []string {
 	if len(all) > 1 {
@@ -171,7 +217,7 @@ func (g group) summary() string {
 	if len(values) == 0 {
 		return fmt.Sprintf("Capacity not found in any of %s of %s.", num.Count(len(g.trials), "trial"), g.target)
 	}
-	text := fmt.Sprintf("%s takes %s", g.target, rate(median(values)))
+	text := fmt.Sprintf("%s takes %s", g.target, g.takes())
 	if len(values) == 1 {
 		return text + fmt.Sprintf(", by the one of %s that found a capacity.", num.Count(len(g.trials), "trial"))
 	}
@@ -189,7 +235,7 @@ func compared(all []group) string {
 	case 0:
 		return fmt.Sprintf("Capacity not found for any of %d targets.", len(all))
 	case 1:
-		return fmt.Sprintf("Of %d targets, a capacity was found only for %s: %s.", len(all), known[0].target, rate(known[0].median()))
+		return fmt.Sprintf("Of %d targets, a capacity was found only for %s: %s.", len(all), known[0].target, known[0].takes())
 	}
 	best, least := known[0], known[0]
 	for _, g := range known {
@@ -200,8 +246,11 @@ func compared(all []group) string {
 			least = g
 		}
 	}
-	return fmt.Sprintf("Of %d targets, %s takes the most, %s, and %s the least, %s.", len(all),
-		best.target, rate(best.median()), least.target, rate(least.median()))
+	text := fmt.Sprintf("Of %d targets, %s takes the most, %s, and %s the least, %s.", len(all), best.target, best.takes(), least.target, least.takes())
+	if n := len(all) - len(known); n > 0 {
+		text += fmt.Sprintf(" The capacity of %s was not found.", num.Count(n, "other"))
+	}
+	return text
 }
 
 // without counts the trials that have no estimate, and names a few; empty where

@@ -40,6 +40,7 @@ func TestSentence(t *testing.T) {
 		{"no answer", Answer{Limit: LimitNone, Failure: "the target does not answer; is it up?"},
 			"Nothing was measured: the target does not answer; is it up?"},
 		{"another version", Answer{Limit: LimitUnknown}, "Capacity not found: another version of scalebench made this search in another way."},
+		{"no load missed", Answer{Limit: LimitTarget, Passed: at(1000.)}, "The server takes a load that was not pinned down: passed at 1 kop/s, and no load missed the SLA."},
 		{"not begun", Answer{Limit: LimitNone}, "The search is not over: nothing is known yet."},
 	} {
 		if got := c.r.sentence(); got != c.want {
@@ -65,12 +66,24 @@ func TestSummary(t *testing.T) {
 		{"one", []Search{oneSearch()}, "The server takes 7.09 kop/s: passed at 7.055 kop/s, failed at 7.132 kop/s; 95 % interval 7.01 to 7.16 kop/s."},
 		{"refused", []Search{refused}, "Capacity not found: the generators were at their limit, not the server; it takes at least 4 kop/s."},
 		{"trials", trials, "http://medium.test:8080/ takes 4.06 kop/s: the median of 11 trials, from 2.239 to 4.125 kop/s."},
-		{"targets", many, "Of 3 targets, http://large.test:8080/ takes the most, 8.034 kop/s, and http://small.test:8080/ the least, 2.041 kop/s."},
+		{"targets", many, "Of 3 targets, http://large.test:8080/ takes the most, 8.034 kop/s, and http://small.test:8080/ the least, 2.041 kop/s (1 of 11 estimates not confirmed)."},
+		{"doubtful targets", doubtfulTargets(), "Of 3 targets, b takes the most, about 7.09 kop/s (not confirmed), and a the least, 1 kop/s. The capacity of 1 other was not found."},
 	} {
 		if got := summary(groups(c.found))[0]; got != c.want {
 			t.Errorf("%s: summary = %q, want %q", c.name, got, c.want)
 		}
 	}
+}
+
+// doubtfulTargets are three, with a capacity, with one that is not confirmed and
+// without any.
+func doubtfulTargets() []Search {
+	least, most, none := oneSearch(), oneSearch(), oneSearch()
+	least.Workload, least.Target, least.Answer.Estimate = "a", "a", at(1000.)
+	most.Workload, most.Target, most.Answer.Confirmed = "b", "b", false
+	none.Workload, none.Target = "c", "c"
+	refuse(&none)
+	return []Search{least, most, none}
 }
 
 // TestLoadsAreMergedExactly: percentiles of windows at one load are those of
