@@ -59,13 +59,13 @@ func (x *execution) run(ctx context.Context) model.Result {
 	defer end()
 	x.orders = orders
 	if err := x.start(ctx); err != nil {
-		return x.result(runner.Outcome{Result: model.Result{Outcome: model.OutcomeFailed, Error: err.Error()}})
+		return x.result(runner.Outcome{Result: model.Result{Outcome: model.OutcomeFailed, Error: model.Plain(err)}})
 	}
 	at, ok := x.awaitStart(ctx)
 	if ok {
 		x.watch = x.agent.beginWatch(ctx, x.proc.PGID())
 		if err := x.proc.Begin(at); err != nil {
-			x.force(model.OutcomeFailed, "starting the workload: "+err.Error())
+			x.force(model.OutcomeFailed, "starting the workload: "+model.Plain(err))
 		}
 	}
 	return x.result(x.awaitEnd(ctx))

@@ -56,7 +56,7 @@ loses depends on the machine.`,
 	}
 	cmd.Flags().BoolVar(&processes, "local", false, "use agent processes, even if a lab is possible")
 	cmd.Flags().StringArrayVar(&opt.set, "set", nil, "replace a value of the demo's experiment file: KEY.PATH=VALUE")
-	cmd.Flags().StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
+	cmd.Flags().StringVarP(&opt.out, "output", "o", "", reportUsage)
 	c.addFormat(cmd)
 	return cmd
 }

@@ -179,7 +179,7 @@ refused: end the run, which removes it, or say --force.`,
   scalebench lab down --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || opt.all && len(args) > 0 {
-				return fmt.Errorf("%w: %s takes either the ID of one lab or --all", model.ErrUsage, cmd.CommandPath())
+				return fmt.Errorf("%w: %s takes either the ID of one lab or --all", model.ErrUsage, commandName(cmd))
 			}
 			if len(args) == 1 && args[0] == "" {
 				return fmt.Errorf("%w: the ID of the lab is empty; `scalebench lab list` shows the labs", model.ErrUsage)
@@ -349,5 +349,5 @@ func findHost(all []record.Lab, id string, host model.NodeID) (record.Lab, error
 		return record.Lab{}, fmt.Errorf("%w: this lab is not up; `scalebench lab list` shows the labs of this machine", model.ErrNotFound)
 	}
 	slices.Sort(names)
-	return record.Lab{}, fmt.Errorf("%w: unknown host %q; the hosts are %s", model.ErrNotFound, host, strings.Join(slices.Compact(names), ", "))
+	return record.Lab{}, fmt.Errorf("%w: unknown host %q; the hosts are %s", model.ErrUsage, host, strings.Join(slices.Compact(names), ", "))
 }

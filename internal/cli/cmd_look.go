@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/record"
 )
@@ -81,7 +82,7 @@ func (c *common) reportCommand() *cobra.Command {
 	out := ""
 	cmd := &cobra.Command{
 		Use: "report RUN", Short: "write the HTML report of a run",
-		Long:    "Writes one self-contained HTML file with figures and prints its path; with -o -\nwrites it to standard output. With -o FILE.md, FILE.svg, FILE.json or FILE.csv it\nis written in that form.",
+		Long:    "Writes one self-contained HTML file with figures and prints its path; with -o -\nwrites it to standard output. With -o FILE the ending of the name says the\nformat: .html, .md, .svg, .json, .csv or .txt.",
 		Example: "  scalebench report latest -o result.html",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -94,14 +95,14 @@ func (c *common) reportCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "path of the file, or - (default: in the data directory)")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "path of the file, or - for HTML on standard output (default: in the data directory)")
 	return cmd
 }
 
 // checkReportPath says early what is wrong with the path of a report. An empty
-// one means the default, with which nothing is.
+// one means the default and "-" standard output, with which nothing is.
 func checkReportPath(path string) error {
-	if path == "" {
+	if path == "" || path == "-" {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -110,7 +111,8 @@ func checkReportPath(path string) error {
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("%w: -o %s: %w; create the directory first", model.ErrUsage, path, err)
 	}
-	return nil
+	_, err := render.FormatOfFile(path)
+	return err
 }
 
 func (c *common) deleteCommand() *cobra.Command {

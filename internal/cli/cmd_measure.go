@@ -28,7 +28,7 @@ func (c *common) measureCommand(kind study.Kind) *cobra.Command {
 	flags := addParams(cmd.Flags(), params)
 	cmd.Flags().Var(&agents, "agents", "use the server's agents with these labels, KEY=VALUE,…, or all of them: all")
 	cmd.Flags().BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is queued")
-	cmd.Flags().StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
+	cmd.Flags().StringVarP(&opt.out, "output", "o", "", reportUsage)
 	c.addFormat(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		given, err := flags.given()

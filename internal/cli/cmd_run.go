@@ -31,9 +31,12 @@ type runOptions struct {
 	set    []string
 	dryRun bool
 	detach bool
-	out    string // path of the HTML report
+	out    string // path of the report
 	gates  gates
 }
+
+// reportUsage is the help of -o.
+const reportUsage = "write the report to this file, in the format of its ending: .html, .md, .svg, .json, .csv or .txt (default: HTML in the data directory)"
 
 func (c *common) runCommand() *cobra.Command {
 	var opt runOptions
@@ -43,8 +46,9 @@ func (c *common) runCommand() *cobra.Command {
 		Long: `Runs an experiment file (YAML; "-" reads standard input) and prints the results of
 the file's study, or the CDI of every workload if the file names no study. Without
 --server, and unless a server is running on the data directory, this process is
-the server. Ctrl-C ends the run cleanly; what was measured is kept, and
-"scalebench resume" continues the run.`,
+the server: then Ctrl-C ends the run cleanly, what was measured is kept, and
+"scalebench resume" continues the run. A run on another server goes on after
+Ctrl-C; "scalebench cancel" ends it.`,
 		Example: `  scalebench run examples/cpu-overcommit.yaml
   scalebench run examples/cpu-overcommit.yaml --set trials=3 --set fleet.local.nodes=2
   scalebench run experiment.yaml --dry-run
@@ -58,7 +62,7 @@ the server. Ctrl-C ends the run cleanly; what was measured is kept, and
 	f.StringArrayVar(&opt.set, "set", nil, "replace a value of the file: KEY.PATH=VALUE (may be repeated)")
 	f.BoolVar(&opt.dryRun, "dry-run", false, "print the plan and do nothing")
 	f.BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is queued")
-	f.StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
+	f.StringVarP(&opt.out, "output", "o", "", reportUsage)
 	opt.gates.add(cmd)
 	c.addFormat(cmd)
 	return cmd
@@ -216,12 +220,16 @@ func newSource(name, text string, kind model.RunKind) control.Source {
 // executeSource submits a source, follows the run to its end, and prints what
 // it found. While nodes are missing it tries again, up to wait.
 func (c *common) executeSource(ctx context.Context, src control.Source, wait time.Duration, opt runOptions) error {
-	return c.withService(ctx, toRun, func(ctx context.Context, s service) error {
+	need := toRun
+	if opt.detach {
+		need = toLeave
+	}
+	return c.withService(ctx, need, func(ctx context.Context, s service) error {
 		id, err := c.submitPatiently(ctx, s, src, wait)
 		if err != nil {
 			return err
 		}
-		if opt.detach && !s.own {
+		if opt.detach {
 			return write(c.env.Stdout, string(id)+"\n")
 		}
 		err = c.finish(ctx, s, id, opt)
@@ -247,7 +255,7 @@ func (c *common) submitPatiently(ctx context.Context, s service, src control.Sou
 		}
 		if err.Error() != said {
 			said = err.Error()
-			c.say("waiting: %s (%s left)", plain(err), unit.Duration(time.Until(deadline).Round(time.Second)))
+			c.say("waiting: %s (%s left)", model.Plain(err), unit.Duration(time.Until(deadline).Round(time.Second)))
 		}
 		select {
 		case <-ctx.Done():
@@ -285,7 +293,7 @@ complete steps are kept, the others are executed again. A threshold given with
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&opt.out, "output", "o", "", "path of the HTML report (default: in the data directory)")
+	cmd.Flags().StringVarP(&opt.out, "output", "o", "", reportUsage)
 	opt.gates.add(cmd)
 	c.addFormat(cmd)
 	return cmd

@@ -31,15 +31,18 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 	if imports {
 		use += " | " + name + " --csv FILE"
 	}
-	cmd := &cobra.Command{Use: use, Short: kind.Summary, Long: kind.Long, Example: kind.Example, Args: cobra.MaximumNArgs(1)}
+	cmd := &cobra.Command{Use: use, Short: kind.Summary, Long: kind.Long, Example: kind.Example, Args: atMostOneArg("the run")}
 	flags := addParams(cmd.Flags(), params)
 	if imports {
 		cmd.Flags().StringVar(&file, "csv", "", "analyse this file instead of a run (\"-\": standard input)")
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write the answer to this file, in the format of its ending: .html, .md, .svg, .json or .csv")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write the answer to this file, in the format of its ending: .html, .md, .svg, .json, .csv or .txt")
 	c.addFormat(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		given, err := flags.given()
+		if err == nil && cmd.Flags().Changed("format") {
+			err = c.checkEnding(out)
+		}
 		if err != nil {
 			return err
 		}
@@ -95,6 +98,18 @@ func (c *common) answerWithoutRun(ctx context.Context, kind study.Kind, q answer
 		})
 	}
 	return a, err
+}
+
+// checkEnding refuses a --format that the file given with -o contradicts.
+func (c *common) checkEnding(out string) error {
+	if out == "" || out == "-" {
+		return nil
+	}
+	f, err := render.FormatOfFile(out)
+	if err == nil && string(f) != c.formatFlag {
+		err = fmt.Errorf("%w: -o %s writes %s, but --format asks for %s; give one of the two", model.ErrUsage, out, f, c.formatFlag)
+	}
+	return err
 }
 
 // printAnswer prints an answer, or writes it to a file, and ends by its gate.

@@ -111,18 +111,37 @@ func (c *common) withService(ctx context.Context, need need, f func(context.Cont
 func oneArg(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return fmt.Errorf("%w: %s takes one argument, %s (got %d); see `%s --help`",
-				model.ErrUsage, cmd.CommandPath(), name, len(args), cmd.CommandPath())
+			return wrongArgs(cmd, "takes one argument, "+name, args)
 		}
 		return nil
 	}
 }
 
+// atMostOneArg allows no argument, or one.
+func atMostOneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return wrongArgs(cmd, "takes at most one argument, "+name, args)
+		}
+		return nil
+	}
+}
+
+func wrongArgs(cmd *cobra.Command, takes string, args []string) error {
+	return fmt.Errorf("%w: %s %s (got %d); see `%s --help`", model.ErrUsage, commandName(cmd), takes, len(args), cmd.CommandPath())
+}
+
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%w: %s takes no arguments (got %q)", model.ErrUsage, cmd.CommandPath(), strings.Join(args, " "))
+		return fmt.Errorf("%w: %s takes no arguments (got %q)", model.ErrUsage, commandName(cmd), strings.Join(args, " "))
 	}
 	return nil
+}
+
+// commandName is how a command is called without the program, which messages
+// name before anything else.
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
 // write reports whether everything could be printed.

@@ -20,8 +20,9 @@ import (
 type need int
 
 const (
-	toRead need = iota // the store is enough
-	toRun              // a master must execute something
+	toRead  need = iota // the store is enough
+	toRun               // a master must execute something
+	toLeave             // a master must execute something that this command does not wait for
 )
 
 // service is a control.Service with an end.
@@ -56,6 +57,9 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 			return service{}, err
 		}
 		return service{Service: newOffline(st), Close: st.Close}, nil
+	}
+	if need == toLeave {
+		return service{}, fmt.Errorf("%w: --detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out", model.ErrUsage)
 	}
 	in, err := c.startServer(ctx, serverOptions{})
 	if errors.Is(err, errLocked) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/answer"
@@ -114,6 +115,9 @@ func endError(run model.Run) error {
 	case model.RunIncomplete:
 		return fmt.Errorf("%w: run %s is incomplete: %s", model.ErrInvalid, run.ID, run.Reason)
 	}
+	if strings.HasPrefix(run.Reason, string(run.State)) { // "cancelled by the user"
+		return fmt.Errorf("run %s: %s", run.ID, run.Reason)
+	}
 	return fmt.Errorf("run %s: %s: %s", run.ID, run.State, run.Reason)
 }
 
@@ -202,10 +206,8 @@ func (c *common) printPartial(ctx context.Context, s service, id model.RunID) {
 // standard output. Only the place of its own choosing does it create: a
 // directory that a user misspelt must not come to be.
 func (c *common) writePage(ctx context.Context, s service, id model.RunID, path string) (string, error) {
-	if path != "-" {
-		if err := checkReportPath(path); err != nil {
-			return "", err
-		}
+	if err := checkReportPath(path); err != nil {
+		return "", err
 	}
 	page, err := s.Page(ctx, string(id))
 	if err != nil {
@@ -214,14 +216,15 @@ func (c *common) writePage(ctx context.Context, s service, id model.RunID, path 
 	if path == "-" {
 		return path, render.HTML(c.env.Stdout, page)
 	}
-	format := render.FormatHTML
 	if path == "" {
 		path = c.paths.report(string(id))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return "", fmt.Errorf("writing the report: %w", err)
 		}
-	} else if f, err := render.FormatOfFile(path); err == nil {
-		format = f
+	}
+	format, err := render.FormatOfFile(path)
+	if err != nil {
+		return "", err
 	}
 	return path, save(path, page, nil, format)
 }

@@ -2,14 +2,10 @@ package cli
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // TestRequiredFlags: a command that lacks a flag is bad usage, as one with a
@@ -31,24 +27,5 @@ func lacks(t *testing.T, cmd *cobra.Command, flag string) {
 	want := "see `" + cmd.CommandPath() + " --help`"
 	if code != exitUsage || !strings.Contains(said.String(), flag) || !strings.Contains(said.String(), want) {
 		t.Errorf("%s without --%s: exit code %d, %q; want %d and %q", cmd.CommandPath(), flag, code, said.String(), exitUsage, want)
-	}
-}
-
-// TestPlain: kinds of error are for programs, people read what is wrong.
-func TestPlain(t *testing.T) {
-	usage := fmt.Errorf("%w: --a excludes --b", model.ErrUsage)
-	for _, tt := range []struct {
-		err  error
-		want string
-	}{
-		{usage, "--a excludes --b"},
-		{fmt.Errorf("looking up run %q: %w: unknown run", "x", model.ErrNotFound), `looking up run "x": unknown run`},
-		{errors.Join(fmt.Errorf("no nodes: %w", model.ErrUsage), usage), "no nodes\n--a excludes --b"},
-		{model.ErrUnavailable, "unavailable"},
-		{fmt.Errorf("%w: the CDI is 12", model.ErrThreshold), "threshold missed: the CDI is 12"},
-	} {
-		if got := plain(tt.err); got != tt.want {
-			t.Errorf("plain(%v) = %q, want %q", tt.err, got, tt.want)
-		}
 	}
 }

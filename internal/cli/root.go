@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os/signal"
 	"regexp"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -24,20 +23,9 @@ func Main(env Env) int {
 	err := root.ExecuteContext(ctx)
 	var ended commandEnded
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.As(err, &ended) {
-		fmt.Fprintln(env.Stderr, errorPrefix(err)+plain(err)) //nolint:errcheck // no other place to report
+		fmt.Fprintln(env.Stderr, errorPrefix(err)+model.Plain(err)) //nolint:errcheck // no other place to report
 	}
 	return exitCode(err)
-}
-
-// plain is an error as people read it: without the kinds of error in it, which
-// the exit code tells.
-func plain(err error) string {
-	text := err.Error() + "\n"
-	for _, kind := range []error{model.ErrUsage, model.ErrNotFound, model.ErrUnavailable} {
-		text = strings.ReplaceAll(text, kind.Error()+": ", "")
-		text = strings.ReplaceAll(text, ": "+kind.Error()+"\n", "\n")
-	}
-	return strings.TrimSuffix(text, "\n")
 }
 
 // positionRE is how an error of a file begins: file:line:col.

@@ -98,7 +98,7 @@ func (x *execution) sendBurst(ctx context.Context, a *attempt, tasks []*awaited,
 			case err != nil:
 				x.m.Result(ctx, model.Result{
 					Run: as.Run, Step: as.Step, Task: as.Task, Attempt: as.Attempt, Node: as.Node,
-					Outcome: model.OutcomeFailed, Error: err.Error(),
+					Outcome: model.OutcomeFailed, Error: model.Plain(err),
 				})
 			}
 			return nil

@@ -252,11 +252,11 @@ func stateAfter(ctx context.Context, err error) (model.RunState, string) {
 	case errors.Is(cause, errCancelled):
 		return model.RunCancelled, errCancelled.Error()
 	case errors.Is(cause, errService):
-		return model.RunFailed, cause.Error()
+		return model.RunFailed, model.Plain(cause)
 	case ctx.Err() != nil:
 		return model.RunInterrupted, errInterrupted.Error()
 	}
-	return model.RunFailed, err.Error()
+	return model.RunFailed, model.Plain(err)
 }
 
 // up brings the run's fleet up, where that is this server's to do, waits for the

@@ -1,6 +1,9 @@
 package model
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Kinds of error that callers tell apart with errors.Is. Exit codes are mapped
 // from them once, in package cli.
@@ -20,3 +23,14 @@ var (
 	// ErrUnavailable: the store or the queue does not answer now; try again.
 	ErrUnavailable = errors.New("unavailable")
 )
+
+// Plain is an error as people read it: without the kinds that say only which
+// exit code it has.
+func Plain(err error) string {
+	text := err.Error() + "\n"
+	for _, kind := range []error{ErrUsage, ErrNotFound, ErrUnavailable} {
+		text = strings.ReplaceAll(text, kind.Error()+": ", "")
+		text = strings.ReplaceAll(text, ": "+kind.Error()+"\n", "\n")
+	}
+	return strings.TrimSuffix(text, "\n")
+}

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -104,7 +105,7 @@ func (c *child) watch(lines *lineReader, begin chan<- int64) {
 }
 
 func (c *child) unprepared(err error) int {
-	_ = c.out.write(report{Ready: &verdict{Error: err.Error()}}) // if it fails the agent is gone
+	_ = c.out.write(report{Ready: &verdict{Error: model.Plain(err)}}) // if it fails the agent is gone
 	return 1
 }
 
@@ -147,7 +148,7 @@ func (c *child) run(ctx context.Context, w workload.Workload) int {
 		err = reported
 	}
 	if err != nil {
-		v.Error = err.Error()
+		v.Error = model.Plain(err)
 	}
 	if c.out.write(report{Done: &v}) != nil || err != nil {
 		return 1

@@ -43,6 +43,7 @@ func childMain() int {
 // probe is a workload with every way to behave.
 type probe struct {
 	Prepares string     `json:"prepares"` // shell script of Prepare
+	Refuses  string     `json:"refuses"`  // why Prepare fails, as bad usage
 	Script   string     `json:"script"`   // shell script of Run
 	Cleans   string     `json:"cleans"`   // shell script of Cleanup
 	Points   [][]string `json:"points"`   // metric, value
@@ -64,6 +65,9 @@ func (p *probe) Validate() error {
 }
 
 func (p *probe) Prepare(ctx context.Context, env *workload.Env) error {
+	if p.Refuses != "" {
+		return fmt.Errorf("%w: %s", model.ErrUsage, p.Refuses)
+	}
 	return shell(ctx, p.Prepares, env)
 }
 

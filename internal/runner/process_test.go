@@ -50,6 +50,7 @@ func TestPrepareFails(t *testing.T) {
 		text   string
 	}{
 		{"script", func(c *Config) { c.Spec.Params = map[string]any{"prepares": "exit 4"} }, "preparing: exit status 4"},
+		{"bad usage", func(c *Config) { c.Spec.Params = map[string]any{"refuses": "no host"} }, "preparing: no host"},
 		{"unknown kind", func(c *Config) { c.Spec.Kind = "cup" }, `does not know workload "cup", only [pause probe]`},
 		{"unknown parameter", func(c *Config) { c.Spec.Params = map[string]any{"tread": 1} }, `unknown field "tread"`},
 		{"invalid parameter", func(c *Config) { c.Spec.Params = map[string]any{"exit": -1} }, "exit: is negative"},
@@ -71,6 +72,9 @@ func TestPrepareFails(t *testing.T) {
 				t.Error("Begin() of an unprepared task = nil, want an error")
 			}
 			o := p.Wait()
+			if strings.HasPrefix(tt.text, "preparing: ") && o.Error != tt.text {
+				t.Errorf("the reason is %q, want %q", o.Error, tt.text)
+			}
 			if o.Outcome == model.OutcomeOK || !o.Started.IsZero() || !o.Ended.IsZero() {
 				t.Errorf("outcome = %s from %v to %v, want not ok and no times", o.Outcome, o.Started, o.Ended)
 			}

@@ -15,6 +15,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"compress/flate"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
@@ -68,7 +69,7 @@ func Open(name string, r io.Reader) (*Reader, error) {
 	if magic, _ := source.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(source)
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, err)
+			return nil, unreadable(name, err)
 		}
 		source = bufio.NewReaderSize(unpacked, bufferSize)
 	}
@@ -82,6 +83,18 @@ func Open(name string, r io.Reader) (*Reader, error) {
 	t.csv.FieldsPerRecord = -1 // judged by Next, with all other problems
 	t.csv.TrimLeadingSpace, t.csv.ReuseRecord = true, true
 	return t, nil
+}
+
+// unreadable is why a file cannot be read: often it is packed and not whole.
+func unreadable(name string, err error) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &model.InputError{File: name, Problem: "the gzip file is cut", Allowed: "make or copy it again"}
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
+		return &model.InputError{File: name, Problem: "the gzip file is damaged", Allowed: "make or copy it again"}
+	}
+	return fmt.Errorf("reading %s: %w", name, err)
 }
 
 // delimiter is what separates the cells of the header: the first line that is
@@ -209,7 +222,7 @@ func (t *Reader) fail(err error) {
 			Problem: parse.Err.Error(), Allowed: `double each quotation mark inside a value: "like ""this"""`,
 		})
 	default:
-		t.err = fmt.Errorf("reading %s: %w", t.name, err)
+		t.err = unreadable(t.name, err)
 	}
 }
 

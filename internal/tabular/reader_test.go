@@ -121,6 +121,31 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
+// TestCutGzip: what is wrong with a packed file is not its rows.
+func TestCutGzip(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := io.WriteString(w, "node,value\n"+strings.Repeat("a,1\n", 1000)); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	whole := packed.Bytes()
+	damaged := bytes.Clone(whole)
+	damaged[len(damaged)-6]++ // of the checksum
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"in the header":   {whole[:5], "t.csv: the gzip file is cut; make or copy it again"},
+		"in the rows":     {whole[:len(whole)/2], "t.csv: the gzip file is cut; make or copy it again"},
+		"in the checksum": {whole[:len(whole)-3], "t.csv: the gzip file is cut; make or copy it again"},
+		"damaged":         {damaged, "t.csv: the gzip file is damaged; make or copy it again"},
+	} {
+		if _, err := readAll(bytes.NewReader(c.data)); err == nil || err.Error() != c.want || !errors.Is(err, model.ErrUsage) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
 // TestReadError: a file that cannot be read is not a bad table.
 func TestReadError(t *testing.T) {
 	fire := errors.New("disk on fire")
