@@ -34,6 +34,11 @@ func TestCapacityFlags(t *testing.T) {
 		{"--max 5MB/s", "--max: 5MB/s is not a rate of requests"},
 		{"--window 1.5s", "--window: 1.5s is not a whole number of seconds"},
 		{"--generators 300", "--generators: 300 is too large"},
+		{"--insecure", "--insecure: only applies to targets that begin with https:// or s3s://; leave it out"},
+		{"--object-size 1KiB", "scalebench: --object-size: is only for targets that begin with s3:// or s3s://; leave it out"},
+		{"--detach", "--detach needs a server"},
+		{"--sla p90=150ms,p90=100ms", "p90 stands twice"},
+		{"--sla p90=150ms,errors=0.1", "write errors=0.1% or errors=10%"},
 		{"--mix zz", "--mix: unknown value \"zz\""},
 	} {
 		args := append([]string{"capacity", "http://127.0.0.1:1/", "--sla", "p90=100ms"}, strings.Fields(c.args)...)

@@ -85,6 +85,9 @@ func inFlags(err error, params study.Measurer, flags *paramFlags) error {
 				e.Path, e.Flag = "", "--"+f.name
 			}
 		}
+		if e.Flag == "" {
+			e.File, e.Line, e.Col, e.Path = "", 0, 0, key
+		}
 	}
 	return err
 }

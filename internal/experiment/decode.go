@@ -194,7 +194,7 @@ func (d *decoder) missingKey(path []string, v *value, f field, known []string) {
 			return
 		}
 	}
-	d.report(path, fmt.Sprintf("the key %q is missing", f.key), f.shape.describe())
+	d.report(path, fmt.Sprintf("the key %q is missing", f.key), f.wanted())
 }
 
 // length notes a list of so many items that has too few or too many.
@@ -241,6 +241,9 @@ func (d *decoder) text(v *value, path []string, dst reflect.Value, s shape) bool
 	if check := formats[s.format]; check != nil {
 		if err := check(text); err != nil {
 			problem, allowed, _ := strings.Cut(err.Error(), "; ")
+			if s.unit != "" {
+				problem, allowed = fmt.Sprintf("%s is not in %s", v, s.unit), s.describe()
+			}
 			d.report(path, problem, allowed)
 			return false
 		}
@@ -309,6 +312,7 @@ type shape struct {
 	kind     shapeKind
 	required bool
 	quantity string   // what a quantity allows, in words; empty for other texts
+	unit     string   // the only unit of a quantity; empty: any
 	format   string   // name of a format of texts
 	keys     []string // of a struct, sorted
 	exactly  int      // so many keys; 0: any number

@@ -166,7 +166,7 @@ func (r *reader) workloadList(list *value) bool {
 func (r *reader) entry(path []string, common any, kinds []kind, also ...string) any {
 	v := r.root.find(path)
 	if !v.isObject() {
-		problem, allowed := wrongType(v, shape{kind: groupShape})
+		problem, allowed := wrongEntry(v, path, kinds)
 		r.report(path, problem, allowed)
 		return nil
 	}

@@ -19,6 +19,8 @@ type field struct {
 	skip bool
 	// at is the kind of workload that may have the key in place of the study.
 	at string
+	// about says what the key is for, for people.
+	about string
 }
 
 // fieldsOf lists the fields of a struct that have keys, those of embedded
@@ -30,7 +32,12 @@ func fieldsOf(t reflect.Type) []field {
 		if key == "" || key == "-" || !f.IsExported() {
 			continue
 		}
-		out = append(out, field{key: key, index: f.Index, shape: shapeOf(f.Type, f.Tag.Get("jsonschema")), at: f.Tag.Get("at"), skip: f.Type == reflect.TypeFor[[]Workload]() || f.Type == reflect.TypeFor[*StudyEntry]()})
+		s := shapeOf(f.Type, f.Tag.Get("jsonschema"))
+		s.unit = f.Tag.Get("unit")
+		out = append(out, field{
+			key: key, index: f.Index, shape: s, at: f.Tag.Get("at"), about: f.Tag.Get("jsonschema_description"),
+			skip: f.Type == reflect.TypeFor[[]Workload]() || f.Type == reflect.TypeFor[*StudyEntry](),
+		})
 	}
 	return out
 }

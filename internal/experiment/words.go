@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -40,8 +42,42 @@ func wrongType(v *value, s shape) (problem, allowed string) {
 	return fmt.Sprintf("must be %s, not %s", must, got), s.describe()
 }
 
+// wrongEntry says that a value is no group of keys with a kind; words are the
+// kinds. A kind alone is what people write first.
+func wrongEntry(v *value, path []string, kinds []kind) (problem, allowed string) {
+	problem, allowed = wrongType(v, shape{kind: groupShape})
+	var words []string
+	for _, k := range kinds {
+		words = append(words, k.name)
+	}
+	word := v.text()
+	if !slices.Contains(words, word) {
+		word = Suggest(word, words)
+	}
+	if last := path[len(path)-1]; word == "" {
+		return problem, allowed + ", the first of them kind: " + strings.Join(words, ", ")
+	} else if _, err := strconv.Atoi(last); err != nil {
+		return problem, fmt.Sprintf("write %s: {kind: %s}", last, word)
+	}
+	return problem, fmt.Sprintf("write {kind: %s}", word)
+}
+
+// wanted says what to write where the key is missing: of a text that may be any,
+// what it is for.
+func (f field) wanted() string {
+	s := f.shape
+	if s.kind != textShape || s.quantity != "" || s.pattern != nil || len(s.enum) > 0 || f.about == "" {
+		return s.describe()
+	}
+	about, _, _ := strings.Cut(strings.TrimSuffix(f.about, "."), ". ")
+	about, _, _ = strings.Cut(about, ": ")
+	return fmt.Sprintf("add it: %s", about)
+}
+
 func (s shape) describe() string {
 	switch {
+	case s.unit != "":
+		return fmt.Sprintf("use a number with the unit %s, such as 250%s", s.unit, s.unit)
 	case len(s.enum) > 0:
 		return "use " + strings.Join(s.enum, ", ")
 	case s.quantity != "":

@@ -57,6 +57,32 @@ func ParseSLA(text string) (SLA, error) {
 	return s, nil
 }
 
+// CheckSLA refuses what ParseSLA reads, because it may stand in stored runs, but
+// a user may mean otherwise: a term that stands twice, and a share of errors
+// without %. The error is model.ErrUsage.
+func CheckSLA(text string) error {
+	s, err := ParseSLA(text)
+	if err != nil {
+		return err
+	}
+	seen := make(map[string]bool)
+	for i, part := range strings.Split(text, ",") {
+		name := "errors"
+		if t := s.Terms[i]; !t.OnErrors() {
+			name = Percentile(t.Quantile)
+		} else if t.Errors > 0 && !strings.Contains(part, "%") {
+			_, bare, _ := strings.Cut(part, "=")
+			bare = strings.TrimSpace(bare)
+			return fmt.Errorf("%w: SLA %q: errors=%s has no %%; write errors=%s%% or errors=%s", model.ErrUsage, text, bare, bare, percent(t.Errors))
+		}
+		if seen[name] {
+			return fmt.Errorf("%w: SLA %q: %s stands twice; leave one of them out", model.ErrUsage, text, name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
 func parseTerm(text string) (Term, error) {
 	name, value, ok := strings.Cut(text, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)

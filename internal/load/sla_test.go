@@ -31,6 +31,28 @@ func TestParseSLA(t *testing.T) {
 	}
 }
 
+// TestCheckSLA: what can mean two things is refused where a user writes it, and
+// read where it is stored.
+func TestCheckSLA(t *testing.T) {
+	for text, want := range map[string]string{
+		"p99=500ms,p50=9ms,errors=0.1%": "",
+		"p90=150ms,errors=0":            "",
+		"p90=150ms,errors=0.1":          "write errors=0.1% or errors=10%",
+		"p90=150ms, errors = 0.001":     "write errors=0.001% or errors=0.1%",
+		"p90=150ms,p90=100ms":           "p90 stands twice",
+		"p50=150ms,median=100ms":        "p50 stands twice",
+		"p90=150ms,errors=1%,errors=2%": "errors stands twice",
+	} {
+		err := load.CheckSLA(text)
+		if want == "" && err != nil || want != "" && (!errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("CheckSLA(%q) = %v, want %q", text, err, want)
+		}
+		if _, err := load.ParseSLA(text); err != nil {
+			t.Errorf("ParseSLA(%q) = %v, but a run may hold it", text, err)
+		}
+	}
+}
+
 func FuzzParseSLA(f *testing.F) {
 	f.Add("p90=150ms")
 	f.Add("p99.9=1s,errors=0.1%")

@@ -82,6 +82,11 @@ func (s *Study) Validate() error {
 			errs = append(errs, &model.InputError{Path: x.key, Problem: r.String() + " is not a rate of requests", Allowed: "must be above 0 and at most 1Gop/s, such as 2000op/s"})
 		}
 	}
+	if s.SLA != "" {
+		if err := load.CheckSLA(s.SLA); err != nil {
+			return errors.Join(append(errs, &model.InputError{Path: "sla", Problem: err.Error()})...)
+		}
+	}
 	if len(errs) == 0 {
 		_, err := s.config()
 		errs = append(errs, err)

@@ -76,7 +76,7 @@ func (*Flags) Key(path string) string {
 		return "mix"
 	case "data.records", "objects.count":
 		return "records"
-	case "objects.size":
+	case "objects", "objects.size": // objects as a whole: the target is no bucket
 		return "object_size"
 	case "requests.get.expect":
 		return "expect"

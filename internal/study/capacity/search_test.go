@@ -64,3 +64,18 @@ func TestUnderWay(t *testing.T) {
 		}
 	}
 }
+
+// TestStoredSLA: what a new file may not have, runs that are stored may.
+func TestStoredSLA(t *testing.T) {
+	for _, text := range []string{"p90=150ms,errors=0.1", "p90=150ms,p90=100ms"} {
+		entry := map[string]any{"target": "http://a.test/", "sla": text}
+		if c, _, err := newStudy().configFor(entry, "load"); err != nil || len(c.SLA.Terms) < 2 {
+			t.Errorf("the SLA %q of a stored task: %v, %v", text, c.SLA, err)
+		}
+		asked := newStudy()
+		asked.SLA = text
+		if err := asked.Validate(); err == nil {
+			t.Errorf("the SLA %q of a file is accepted", text)
+		}
+	}
+}

@@ -199,7 +199,8 @@ func (p *Params) validateHTTP() error {
 	return errors.Join(
 		workload.Invalid(p.HTTP2 && p.plain(), "http2", "HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
 		workload.Invalid(p.Spin && !p.plain(), "spin", "only applies to targets that begin with http://", "leave it out"),
-		workload.Invalid(p.Objects != nil && !IsBucket(p.Target), "objects", "only apply to targets that begin with s3:// or s3s://", "leave them out"),
+		workload.Invalid(p.Insecure && p.plain(), "insecure", "only applies to targets that begin with https:// or s3s://", "leave it out"),
+		workload.Invalid(p.Objects != nil && !IsBucket(p.Target), "objects", "is only for targets that begin with s3:// or s3s://", "leave it out"),
 		workload.Invalid(p.Data != nil && !stored, "data", forStores, "leave it out"),
 		workload.Invalid(p.PasswordEnv != "" && !stored, "password_env", forStores, "leave it out"))
 }
