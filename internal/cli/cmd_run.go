@@ -271,8 +271,8 @@ func (c *common) resumeCommand() *cobra.Command {
 		Use:   "resume RUN",
 		Short: "go on with a run that was cut short",
 		Long: `Goes on with a run that was interrupted or cancelled, or that ended incomplete:
-complete steps are kept, the others are executed again. A threshold given with
---fail-below is not stored: give it again.`,
+complete steps are kept, the others are executed again. A threshold that was
+given as a flag is not stored: give it again. One in the file holds.`,
 		Example: "  scalebench resume latest",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {

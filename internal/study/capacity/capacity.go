@@ -101,7 +101,7 @@ func (s *Study) Analyze(_ context.Context, in study.Input) (study.Result, error)
 		return nil, err
 	}
 	if len(searches) == 0 && s.FailBelow != nil {
-		return nil, fmt.Errorf("%w: --fail-below needs a capacity, but run %s searches for none; leave it out", model.ErrUsage, in.Run.Run().ID)
+		return nil, fmt.Errorf("%w: --fail-below (fail_below in the file) needs a capacity, but run %s searches for none; leave it out", model.ErrUsage, in.Run.Run().ID)
 	}
 	r := &Result{Searches: searches}
 	if s.FailBelow != nil {

@@ -119,14 +119,14 @@ func (r *Result) Gate() error {
 	}
 	limit := strconv.FormatFloat(*r.limit, 'g', -1, 64)
 	if len(r.findings) == 0 {
-		return fmt.Errorf("%w: no CDI to compare with --fail-above %s", model.ErrInvalid, limit)
+		return fmt.Errorf("%w: no CDI to hold to the threshold of %s %% (--fail-above, or fail_above in the file)", model.ErrInvalid, limit)
 	}
 	var errs []error
 	for _, f := range r.findings {
 		name := f.Workload + " " + f.Metric
 		switch {
 		case f.CDI == nil || math.IsNaN(*f.CDI) || f.Verdict == evaluation.Unknown:
-			errs = append(errs, fmt.Errorf("%w: %s: the verdict is unknown, so --fail-above %s cannot be checked", model.ErrInvalid, name, limit))
+			errs = append(errs, fmt.Errorf("%w: %s: the verdict is unknown, so the threshold of %s %% (--fail-above, or fail_above in the file) cannot be checked", model.ErrInvalid, name, limit))
 		case *f.CDI > *r.limit:
 			errs = append(errs, fmt.Errorf("%w: %s: the CDI is %.4g %%, above %s %%", model.ErrThreshold, name, *f.CDI, limit))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // href leads to the part of a finding, or to the table of all for -1.
@@ -26,6 +27,9 @@ func (r *Result) Document() *doc.Document {
 	d := &doc.Document{
 		Title: r.title, Answer: said[0], More: said[1:], Verdict: overall(r.findings).Tag(),
 		Warnings: evaluation.Warnings(r.findings, href), Data: flatTable(r.findings),
+	}
+	if r.run != nil && hasSizes(r.run.Steps()) {
+		d.More = append(d.More, fmt.Sprintf("How the total grows with size: `scalebench resources %s`.", r.run.Run().ID))
 	}
 	if len(r.findings) > 0 {
 		overview := evaluation.Chart("Capacity degradation of every metric", r.findings, func(i int, f evaluation.Finding) chart.Row {
@@ -48,6 +52,22 @@ func (r *Result) Document() *doc.Document {
 		d.Sections = append(d.Sections, reading())
 	}
 	return d
+}
+
+// hasSizes reports whether parallel steps of one workload differ in how many
+// work at once, which this study measures and another one tells of.
+func hasSizes(steps []model.Step) bool {
+	size := make(map[string]int)
+	for _, s := range steps {
+		if s.Phase != model.Parallel {
+			continue
+		}
+		if n, seen := size[s.Workload]; seen && n != len(s.Tasks) {
+			return true
+		}
+		size[s.Workload] = len(s.Tasks)
+	}
+	return false
 }
 
 // overall is the worst of the verdicts: what is degraded first, then what is

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,5 +171,27 @@ func TestDocumentTravels(t *testing.T) {
 	again, err := json.Marshal(&back)
 	if err != nil || !bytes.Equal(b, again) {
 		t.Errorf("the document changes on its way: %v", err)
+	}
+}
+
+// TestSizesAreTold: where further sizes were measured the answer says which
+// command tells of them.
+func TestSizesAreTold(t *testing.T) {
+	task := model.Task{Node: "a"}
+	step := func(workload string, phase model.Phase, tasks int) model.Step {
+		return model.Step{Workload: workload, Phase: phase, Tasks: slices.Repeat([]model.Task{task}, tasks)}
+	}
+	for name, c := range map[string]struct {
+		steps []model.Step
+		want  bool
+	}{
+		"all at once":   {[]model.Step{step("w", model.Serial, 1), step("w", model.Parallel, 4), step("v", model.Parallel, 2)}, false},
+		"further sizes": {[]model.Step{step("w", model.Serial, 1), step("w", model.Parallel, 4), step("w", model.Parallel, 2)}, true},
+	} {
+		run := observe.Of(model.RunData{Run: model.Run{ID: "R1"}, Steps: c.steps})
+		more := strings.Join((&Result{run: run}).Document().More, "\n")
+		if got := strings.Contains(more, "How the total grows with size: `scalebench resources R1`."); got != c.want {
+			t.Errorf("%s: the answer tells of sizes: %v, want %v: %s", name, got, c.want, more)
+		}
 	}
 }

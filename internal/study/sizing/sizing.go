@@ -274,7 +274,7 @@ func (r *Result) Gate() error {
 	case len(bad) > 0:
 		return fmt.Errorf("%w: not every resource fits %s: %s", model.ErrThreshold, num.Count(r.Nodes, "node"), strings.Join(bad, ", "))
 	case len(r.unjudged) > 0:
-		return fmt.Errorf("%w: the verdict of %s is unknown, so --fail-unless-fits cannot be checked; give the limit with --capacity if you know it", model.ErrInvalid, strings.Join(r.unjudged, ", "))
+		return fmt.Errorf("%w: the verdict of %s is unknown, so --fail-unless-fits (fail_unless_fits in a file) cannot be checked; give the limit with --capacity if you know it", model.ErrInvalid, strings.Join(r.unjudged, ", "))
 	}
 	return nil
 }
