@@ -47,32 +47,34 @@ var places = []place{
 	{pkg: "observe", tier: 2},
 	{pkg: "runner", tier: 2},
 	{pkg: "queue", tier: 2},
-	{pkg: "control", tier: 6},
 	{pkg: "store/sqlstore", tier: 2},
 	{pkg: "load/kv", tier: 2},
+	{pkg: "fleet/agentproc", tier: 2},
 
 	{pkg: "store/sqlite", tier: 3},
 	{pkg: "store/postgres", tier: 3},
 	{pkg: "doc/render", tier: 3},
 	{pkg: "study", tier: 3},
 	{pkg: "evaluation", tier: 3},
-	{pkg: "experiment", tier: 4},
-	{pkg: "answer", tier: 5},
 	{pkg: "record", tier: 3},
-	{pkg: "design", tier: 5},
-	{pkg: "fleet/agentproc", tier: 2},
-	{pkg: "fleet/<name>", tier: 6},
 
+	{pkg: "experiment", tier: 4},
+	{pkg: "load/<name>", tier: 4},
+
+	{pkg: "answer", tier: 5},
+	{pkg: "design", tier: 5},
+	{pkg: "workload/load", tier: 5},
+	{pkg: "workload/objectstore", tier: 5},
+
+	{pkg: "control", tier: 6},
+	{pkg: "fleet/<name>", tier: 6},
 	{pkg: "study/<name>", tier: 6},
 
 	{pkg: "master", tier: 7},
 	{pkg: "agent", tier: 7},
-	{pkg: "load/<name>", tier: 4},
-
-	{pkg: "workload/load", tier: 5},
-	{pkg: "workload/objectstore", tier: 5},
 
 	{pkg: "cli", tier: 8},
+
 	{pkg: "cmd/scalebench", tier: 9},
 
 	{pkg: "test/<name>", tier: testTier},
