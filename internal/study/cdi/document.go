@@ -54,12 +54,12 @@ func (r *Result) Document() *doc.Document {
 	return d
 }
 
-// hasSizes reports whether parallel steps of one workload differ in how many
+// hasSizes reports whether complete parallel steps of one workload differ in how many
 // work at once, which this study measures and another one tells of.
 func hasSizes(steps []model.Step) bool {
 	size := make(map[string]int)
 	for _, s := range steps {
-		if s.Phase != model.Parallel {
+		if s.Phase != model.Parallel || s.State != model.StepComplete {
 			continue
 		}
 		if n, seen := size[s.Workload]; seen && n != len(s.Tasks) {

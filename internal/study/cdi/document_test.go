@@ -179,12 +179,15 @@ func TestDocumentTravels(t *testing.T) {
 func TestSizesAreTold(t *testing.T) {
 	task := model.Task{Node: "a"}
 	step := func(workload string, phase model.Phase, tasks int) model.Step {
-		return model.Step{Workload: workload, Phase: phase, Tasks: slices.Repeat([]model.Task{task}, tasks)}
+		return model.Step{Workload: workload, Phase: phase, State: model.StepComplete, Tasks: slices.Repeat([]model.Task{task}, tasks)}
 	}
+	cut := step("w", model.Parallel, 2)
+	cut.State = model.StepPending
 	for name, c := range map[string]struct {
 		steps []model.Step
 		want  bool
 	}{
+		"not measured":  {[]model.Step{step("w", model.Parallel, 4), cut}, false},
 		"all at once":   {[]model.Step{step("w", model.Serial, 1), step("w", model.Parallel, 4), step("v", model.Parallel, 2)}, false},
 		"further sizes": {[]model.Step{step("w", model.Serial, 1), step("w", model.Parallel, 4), step("w", model.Parallel, 2)}, true},
 	} {
