@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/answer"
@@ -115,10 +114,7 @@ func endError(run model.Run) error {
 	case model.RunIncomplete:
 		return fmt.Errorf("%w: run %s is incomplete: %s", model.ErrInvalid, run.ID, run.Reason)
 	}
-	if strings.HasPrefix(run.Reason, string(run.State)) { // "cancelled by the user"
-		return fmt.Errorf("run %s: %s", run.ID, run.Reason)
-	}
-	return fmt.Errorf("run %s: %s: %s", run.ID, run.State, run.Reason)
+	return fmt.Errorf("run %s: %s", run.ID, run.State.With(run.Reason))
 }
 
 // printResult prints what each study has to say of the run, and writes the

@@ -174,10 +174,7 @@ func (e *events) add(ctx context.Context, batch []model.Event) (left []model.Eve
 // setRunState stores and tells a run's state.
 func (m *Master) setRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
 	m.storeRunState(ctx, id, state, reason)
-	ev := model.Event{Run: id, Kind: model.EventRunState, Severity: model.Info, Text: string(state)}
-	if reason != "" {
-		ev.Text += ": " + reason
-	}
+	ev := model.Event{Run: id, Kind: model.EventRunState, Severity: model.Info, Text: state.With(reason)}
 	if state == model.RunFailed || state == model.RunIncomplete {
 		ev.Severity = model.Problem
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,6 +24,18 @@ const (
 // Final reports whether nothing more will happen to the run by itself.
 func (s RunState) Final() bool {
 	return s != RunPending && s != RunRunning
+}
+
+// With is the state with its reason, for people. A reason that begins with the
+// state, "cancelled by the user", says both.
+func (s RunState) With(reason string) string {
+	switch {
+	case reason == "":
+		return string(s)
+	case strings.HasPrefix(reason, string(s)):
+		return reason
+	}
+	return string(s) + ": " + reason
 }
 
 // RunKind tells what kind of file a run was made from.
