@@ -37,11 +37,11 @@ func TestAgentsThatCannotStart(t *testing.T) {
 		name, timeout, want string
 		ends                []agentEnd
 	}{
-		{"for good", "1h", "unavailable: node x cannot start; the agent of node x ended: no such thing",
+		{"for good", "1h", "node x cannot start; the agent of node x ended: no such thing",
 			[]agentEnd{{why: "something", again: true}, {why: "no such thing"}}},
-		{"again and again", "10ms", "unavailable: node x did not connect within 10ms; the agent of node x ended: held",
+		{"again and again", "10ms", "node x did not connect within 10ms; the agent of node x ended: held",
 			[]agentEnd{{why: "held", again: true}}},
-		{"silent", "10ms", "unavailable: node x did not connect within 10ms", nil},
+		{"silent", "10ms", "node x did not connect within 10ms", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHouse(t, testStore(t))
