@@ -258,7 +258,7 @@ func (x *execution) acquire(ctx context.Context, state model.RunState) error {
 	for {
 		select {
 		case <-x.claim.granted:
-			return nil
+			return context.Cause(ctx) // others give back what they hold when the server stops
 		default:
 		}
 		select {
