@@ -121,7 +121,7 @@ func TestLooksOnly(t *testing.T) {
 		{"delegated and empty", map[string]string{"cgroup.type": "domain\n"}, ""},
 		{"everything on", map[string]string{"cgroup.type": "domain\n", "cgroup.subtree_control": "cpu io memory pids\n"}, ""},
 		{"with processes", map[string]string{"cgroup.type": "domain\n", "cgroup.procs": "17\n"}, "contains processes"},
-		{"of threads", map[string]string{"cgroup.type": "threaded\n"}, `type "threaded"`},
+		{"of threads", map[string]string{"cgroup.type": "threaded\n"}, `type is "threaded"`},
 		{"a controller lacks", map[string]string{"cgroup.controllers": "cpu memory\n"}, "no controller io"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
