@@ -46,7 +46,7 @@ func TestLabCommands(t *testing.T) {
 		}
 	}
 	_, stderr, err = w.try("lab", "exec", "--lab", id, "lab-9", "true")
-	checkExit(t, "lab exec on no host", err, 1)
+	checkExit(t, "lab exec on no host", err, 2)
 	if !strings.Contains(stderr, "lab-b-1") {
 		t.Errorf("lab exec on no host says %q, want those that there are", stderr)
 	}
