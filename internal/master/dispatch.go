@@ -35,7 +35,7 @@ const (
 	// so in the same moment would wait for each other, find their readings bad,
 	// and read three times as often.
 	sendBurst = 64
-	sendPause = 40 * time.Millisecond
+	sendPause = 25 * time.Millisecond
 )
 
 // dispatch sends every node its first task, and goes on sending what is due
