@@ -138,7 +138,9 @@ func (x *execution) awaitIdle(ctx context.Context) error {
 	told := make(map[wire.Attempt]bool)
 	for {
 		busy, lost := x.m.reg.atWork(x.m.hasEnded)
-		maps.DeleteFunc(busy, func(node model.NodeID, _ wire.Attempt) bool { return !x.m.leases.disturbs(x.claim, node) })
+		harmless := func(node model.NodeID, _ wire.Attempt) bool { return !x.m.leases.disturbs(x.claim, node) }
+		maps.DeleteFunc(busy, harmless)
+		maps.DeleteFunc(lost, harmless)
 		if len(busy) == 0 {
 			x.noteUnreachable(lost)
 			return nil

@@ -458,4 +458,12 @@ func TestUnreachableWork(t *testing.T) {
 			t.Errorf("a run on node %s: %+v, want %d disturbances", node, got, want)
 		}
 	}
+	// What another run has leased is at its work: sharing the host was agreed.
+	h.m.leases.request((&claim{run: "OTHER", nodes: []model.NodeID{"d"}, shared: true}).again())
+	id, _ := h.submit("sharing", "node: c", "shared: true")
+	h.awaitTasks(1)
+	h.end(id)
+	if got := observe.Of(h.checkDone(id)).Disturbances(); len(got) > 0 {
+		t.Errorf("a run that shares its host with the run of the lost node: %+v, want no disturbance", got)
+	}
 }
