@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/experiment"
@@ -100,15 +99,9 @@ type told struct {
 func (t told) doubts() []string {
 	out := withDoubts(nil, "", t.unread)
 	if t.silent != nil {
-		out = append(out, "the study that the run's file names has no answer: "+plain(t.silent))
+		out = append(out, "the study that the run's file names has no answer: "+model.Plain(t.silent))
 	}
 	return out
-}
-
-// plain is the text of an error without its kind.
-func plain(err error) string {
-	kind := model.ErrUsage.Error()
-	return strings.TrimPrefix(strings.TrimSuffix(err.Error(), ": "+kind), kind+": ")
 }
 
 // everything wants to hear every study.

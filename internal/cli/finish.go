@@ -140,7 +140,7 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	if c.formatFlag != string(render.FormatText) {
 		for _, a := range answers[1:] {
 			kind, _ := Studies().Find(a.Study)
-			c.say("not printed: the answer of %s; `scalebench %s %s --format %s` prints it", a.Study, cmp.Or(kind.Command, a.Study), run.ID, c.formatFlag)
+			c.say("not printed: the answer of %s; `scalebench %s %s --format %s` prints it", a.Study, cmp.Or(kind.CommandName(), a.Study), run.ID, c.formatFlag)
 		}
 	}
 	path, err := c.writePage(ctx, s, run.ID, opt.out)

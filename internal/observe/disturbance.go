@@ -168,7 +168,7 @@ func (r *Run) sharing() map[model.NodeID]bool {
 	machines := make(map[string][]model.NodeID)
 	for _, x := range r.Nodes() {
 		machine := x.Facts.BootID
-		if fleet := x.Labels[model.LabelFleet]; fleet == model.FleetLocal || fleet == model.FleetLab {
+		if x.Managed() {
 			machine = "the server"
 		}
 		if machine != "" {
