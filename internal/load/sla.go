@@ -200,21 +200,27 @@ func trim(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 
 // allows.
 const AchievedAtLeast = .95
 
+// Miss is one way in which a window broke an SLA.
+type Miss struct {
+	Term *Term // nil if the load was not answered in time, whatever the terms
+	Text string
+}
+
 // Judge says whether a window kept the SLA, and what it missed.
-func (s SLA) Judge(w Window) (misses []string) {
+func (s SLA) Judge(w Window) (misses []Miss) {
 	if w.Counts.Due == 0 {
-		return []string{"nothing was due"}
+		return []Miss{{Text: "nothing was due"}}
 	}
-	for _, t := range s.Terms {
-		if miss := t.Miss(w); miss != "" {
-			misses = append(misses, miss)
+	for i := range s.Terms {
+		if text := s.Terms[i].Miss(w); text != "" {
+			misses = append(misses, Miss{&s.Terms[i], text})
 		}
 	}
 	if share := w.Share(w.Counts.OK); share < AchievedAtLeast {
-		misses = append(misses, fmt.Sprintf("%s of the load was answered, not %s", unit.Share(share), percent(AchievedAtLeast)))
+		misses = append(misses, Miss{Text: fmt.Sprintf("%s of the load was answered, not %s", unit.Share(share), percent(AchievedAtLeast))})
 	}
 	if behind := w.Behind(); behind != "" {
-		misses = append(misses, behind)
+		misses = append(misses, Miss{Text: behind})
 	}
 	return misses
 }

@@ -108,7 +108,11 @@ func TestJudge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Join(sla.Judge(c.window), "; ")
+		var texts []string
+		for _, miss := range sla.Judge(c.window) {
+			texts = append(texts, miss.Text)
+		}
+		got := strings.Join(texts, "; ")
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: Judge = %q, want %q", c.name, got, c.want)
 		}

@@ -88,7 +88,7 @@ func TestFallsBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if misses := sla.Judge(fluid(.1, 10*time.Second)); len(misses) != 1 || !strings.Contains(misses[0], "fell behind") {
+	if misses := sla.Judge(fluid(.1, 10*time.Second)); len(misses) != 1 || !strings.Contains(misses[0].Text, "fell behind") {
 		t.Errorf("10 %% more than it can do for 10 s: %v, want that it fell behind", misses)
 	}
 	if misses := sla.Judge(fluid(-.1, 10*time.Second)); len(misses) > 0 {

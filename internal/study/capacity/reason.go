@@ -47,10 +47,10 @@ func because(words string, figures ...figure) *reason {
 
 // missed are the reasons for which a window breaks an SLA.
 func missed(s load.SLA, w load.Window) (out []reason) {
-	for _, text := range s.Judge(w) {
-		one := reason{words: "%s", who: text, short: "load not answered in time"}
-		if k := slices.IndexFunc(s.Terms, func(t load.Term) bool { return t.Miss(w) == text }); k >= 0 {
-			one.errors, one.short = s.Terms[k].OnErrors(), shortMiss(s.Terms[k], w)
+	for _, miss := range s.Judge(w) {
+		one := reason{words: "%s", who: miss.Text, short: "load not answered in time"}
+		if miss.Term != nil {
+			one.errors, one.short = miss.Term.OnErrors(), shortMiss(*miss.Term, w)
 		}
 		out = append(out, one)
 	}
