@@ -35,12 +35,13 @@ demo: build
 # Packages that measure are tested one at a time (-p 1): they need the machine
 # for themselves, and a neighbour's load would become their result. For the
 # same reason no old result is taken from the cache (-count=1). The others come
-# before, together. Vet is first because it compiles everything on all cores.
+# before, four at a time, because they mostly wait. Vet is first because it
+# compiles everything on all cores.
 MEASURING := internal/cli internal/lab internal/monitor internal/load internal/workload test/loadserver test/peers test/servertest
 measuring = $(addprefix ./,$(MEASURING:=/...))
 test: deps
 	$(GO) vet ./...
-	$(GO) test -count=1 -timeout 10m $$($(GO) list ./... | grep -vE '$(subst $(space),|,$(MEASURING))')
+	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '$(subst $(space),|,$(MEASURING))')
 	$(GO) test -count=1 -p 1 -timeout 10m $(measuring)
 
 # The whole proof that labs measure what their limits say, in tables; needs

@@ -173,6 +173,7 @@ timeouts: {node: 30s}
 // fleet is down, another run has the node, and the search goes on in time with
 // a fleet of its own.
 func TestSearchGivesItsNodeBack(t *testing.T) {
+	t.Parallel() // it mostly waits, and judges no latency
 	if testing.Short() {
 		t.Skip("waits for the second trial of a search")
 	}

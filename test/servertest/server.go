@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -42,19 +43,23 @@ func Missing(t testing.TB, err error) {
 }
 
 // FreeAddress is an address of this machine, 127.0.0.1:PORT, at which nothing
-// listens now. Another program may before it is used: the server that is
-// started there finds out.
+// listens now. Its port is below those that kernels give to outgoing
+// connections (32768 and up on Linux, 49152 on macOS): one of those could be
+// taken, by any program's connection, before a server has started on it.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	var err error
+	for range 100 {
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000))); err == nil {
+			address := l.Addr().String()
+			if err = l.Close(); err == nil {
+				return address
+			}
+		}
 	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return address
+	t.Fatal(err)
+	return ""
 }
 
 // Server is a server of one test, in a directory of its own. It ends with the

@@ -132,7 +132,8 @@ func TestStray(t *testing.T) {
 		s := serve(t, handle)
 		d := open(t, Config{Requests: get(s.url), Loops: 1})
 		got := run(t.Context(), t, d, load.Run{Plan: hold(10, 500*time.Millisecond), Drain: time.Minute})
-		if got.OK != 5 || got.usage.Opened != 5 {
+		// A request that is sent late may find its connection not closed yet.
+		if opened := got.usage.Opened; got.OK != 5 || opened > 5 || opened < max(2, 5-got.Late) {
 			t.Errorf("%s: %d connections: %+v", name, got.usage.Opened, got.Counts)
 		}
 	}
