@@ -87,7 +87,7 @@ func (w *world) checkStudyShown(page string) {
 		w.t.Errorf("show has no table of the searches:\n%s", text)
 	}
 	text, err := os.ReadFile(page)
-	if err != nil || !strings.Contains(string(text), "Capacity by target") || !strings.Contains(string(text), "from the median") {
+	if err != nil || !strings.Contains(string(text), "Capacity by target") || !strings.Contains(string(text), "difference from each row") {
 		w.t.Errorf("the report does not compare the targets, each around its median: %v", err)
 	}
 }
