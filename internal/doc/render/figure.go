@@ -85,10 +85,7 @@ func (p page) panel(panel doc.Panel, d chart.Drawing) node {
 
 // plot is a drawing with its y axis beside it and its units.
 func plot(d chart.Drawing) node {
-	var label node
-	if d.XLabel != "" {
-		label = el("div", class("xlabel"), text(d.XLabel))
-	}
+	label := xLabel(d)
 	area := el("div", class("canvas"), raw(d.Area), label)
 	if d.Room != "" {
 		area = el("div", class("canvas scroll bare"), is("tabindex", "0"), el("div", class("room", d.Room), raw(d.Area), label))
@@ -98,6 +95,14 @@ func plot(d chart.Drawing) node {
 		out = append(out, el("div", class("unit"), text(d.Unit)))
 	}
 	return append(out, el("div", class("plot"), raw(d.Y), area))
+}
+
+// xLabel is the label below an axis, nil without one.
+func xLabel(d chart.Drawing) node {
+	if d.XLabel == "" {
+		return nil
+	}
+	return el("div", class("xlabel"), text(d.XLabel))
 }
 
 // rows is a chart of rows, laid out so that the texts beside the marks are as
@@ -124,7 +129,7 @@ func (p page) rows(rows []chart.Row, d chart.Drawing) node {
 		}
 		parts = append(parts, el("div", row...))
 	}
-	parts = append(parts, el("div", class("row axis"), el("div", class("canvas"), raw(d.Area)), el("div", class("interval"), text(d.Unit))))
+	parts = append(parts, el("div", class("row axis"), el("div", class("canvas"), raw(d.Area), xLabel(d)), el("div", class("interval"), text(d.Unit))))
 	return el("div", parts...)
 }
 
