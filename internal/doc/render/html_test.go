@@ -288,3 +288,15 @@ func TestMinus(t *testing.T) {
 		}
 	}
 }
+
+// The axis below rows has its label: "not from 0" is nothing to guess.
+func TestRowsHaveTheLabelOfTheirAxis(t *testing.T) {
+	c := chart.Chart{
+		X: chart.Axis{Unit: "op/s"}, Y: chart.Axis{Kind: chart.Rows, Rows: []chart.Row{{Name: "a"}, {Name: "b"}}},
+		Layers: []chart.Layer{{Mark: chart.Box, X: chart.Values{1000, 1010, 1030, 1040}, Y: chart.Values{0, 0, 1, 1}}},
+	}
+	page := pageOf(t, &doc.Document{Title: "t", Sections: []doc.Section{{Title: "s", Blocks: []doc.Block{doc.Plot("", "", c)}}}})
+	if want := `<div class="xlabel">` + chart.Draw(c)[0].XLabel; chart.Draw(c)[0].XLabel == "" || !strings.Contains(page, want) {
+		t.Errorf("the page has no %q", want)
+	}
+}
