@@ -36,12 +36,15 @@ demo: build
 # for themselves, and a neighbour's load would become their result. For the
 # same reason no old result is taken from the cache (-count=1). The others come
 # before, four at a time, because they mostly wait. Vet is first because it
-# compiles everything on all cores.
-MEASURING := internal/cli internal/lab internal/monitor internal/load internal/workload test/loadserver test/peers test/servertest
+# compiles everything on all cores. Workloads wait for what they measure, which
+# limits of their own hold back, so that two at a time do not disturb each other.
+MEASURING := internal/cli internal/lab internal/monitor internal/load test/loadserver test/peers test/servertest
+WORKLOADS := internal/workload
 measuring = $(addprefix ./,$(MEASURING:=/...))
 test: deps
 	$(GO) vet ./...
-	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '$(subst $(space),|,$(MEASURING))')
+	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '$(subst $(space),|,$(MEASURING) $(WORKLOADS))')
+	$(GO) test -count=1 -p 2 -timeout 10m ./$(WORKLOADS)/...
 	$(GO) test -count=1 -p 1 -timeout 10m $(measuring)
 
 # The whole proof that labs measure what their limits say, in tables; needs
