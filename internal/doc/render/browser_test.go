@@ -33,6 +33,11 @@ var faults = map[string]string{
 	"is clipped": `[...document.querySelectorAll('.row > *, dl div, .caption, h1, h2, h3, .alerts li')]
   .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && getComputedStyle(e).display !== 'inline')
   .map(e => e.className + ': ' + e.textContent.trim().slice(0, 60))`,
+	// An axis below rows that is not where the rows are says wrong numbers.
+	"axis beside its rows": `[...document.querySelectorAll('.rows')].flatMap(rows => {
+  const at = [...rows.querySelectorAll('.canvas > svg')].map(e => e.getBoundingClientRect()).map(r => Math.round(r.left) + ' to ' + Math.round(r.right));
+  return new Set(at).size > 1 ? [at.join(', ')] : [];
+})`,
 	// Texts of HTML that contrast with their ground by less than 4.5 to 1.
 	"is hard to read": `(() => {
   const numbers = c => c.match(/[0-9.]+/g).map(Number);
@@ -62,7 +67,7 @@ func writePage(t *testing.T, d *doc.Document) string {
 // everything out without overlap, wide and narrow, light and dark.
 func TestBrowser(t *testing.T) {
 	b := browsertest.New(t)
-	for name, d := range map[string]*doc.Document{"gallery": stored(t), "poisoned": poisoned(), "empty": {}} {
+	for name, d := range map[string]*doc.Document{"gallery": stored(t), "labelled rows": labelledRows(), "poisoned": poisoned(), "empty": {}} {
 		path := writePage(t, d)
 		for _, width := range []int64{390, 1280} {
 			for _, scheme := range []string{"light", "dark"} {
