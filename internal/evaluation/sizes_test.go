@@ -10,25 +10,13 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/test/simulated"
 )
 
-// unequalTrials is a sweep of 4 nodes over the sizes 1 to 4 in which nothing is
-// lost: every node gives 100 op/s in trial 1, and 50 in trial 2. A trial has
-// seven steps: four serial ones, then 2, 3 and 4 nodes.
+// unequalTrials is a sweep in which nothing is lost: every node gives 100 op/s in
+// trial 1, and 50 in trial 2.
 func unequalTrials() *builder {
-	b := newBuilder(4)
-	for trial, value := range []float64{100, 50} {
-		for i := range 4 {
-			b.Step(model.Serial, trial+1, b.Reported(i, 0, 10, value))
-		}
-		for size := 2; size <= 4; size++ {
-			var rs []model.Result
-			for i := range size {
-				rs = append(rs, b.Reported(i, 0, 10, value))
-			}
-			b.Step(model.Parallel, trial+1, rs...)
-		}
-	}
+	b := simulated.Lossless(100, 50)
 	b.Data.Run.State = model.RunDone
 	return b
 }

@@ -77,6 +77,26 @@ func Plain(n int, kept float64) *Builder {
 	return b
 }
 
+// Lossless is a sweep of 4 nodes over the sizes 1 to 4 in which nothing is lost:
+// every node gives the value of the trial, in op/s. A trial has seven steps: four
+// serial ones, then 2, 3 and 4 nodes.
+func Lossless(values ...float64) *Builder {
+	b := New(4)
+	for trial, value := range values {
+		for i := range 4 {
+			b.Step(model.Serial, trial+1, b.Reported(i, 0, 10, value))
+		}
+		for size := 2; size <= 4; size++ {
+			var rs []model.Result
+			for i := range size {
+				rs = append(rs, b.Reported(i, 0, 10, value))
+			}
+			b.Step(model.Parallel, trial+1, rs...)
+		}
+	}
+	return b
+}
+
 // Pairs measures pairs of nodes; both ends receive, with serve the second end
 // only serves. Each pair keeps the share kept.
 func Pairs(rng *rand.Rand, pairs, trials int, kept, noise float64, serve bool) *Builder {

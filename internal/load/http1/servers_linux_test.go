@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/servertest"
 )
 
 func TestMain(m *testing.M) {
@@ -215,16 +216,7 @@ func say(c net.Conn, text string) bool {
 // closedPort is an address without a listener.
 func closedPort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	return "http://" + l.Addr().String()
+	return "http://" + servertest.FreeAddress(t)
 }
 
 // lines is a header of n lines.

@@ -45,19 +45,7 @@ func TestTotalIntervalOfSameTrials(t *testing.T) {
 		{"serial step of trial 1 lost", 1, 300, &evaluation.Interval{0, 300 + student2*100}},
 		{"size 3 of trial 3 lost", 19, 1000. / 3, nil}, // the point at 4 nodes is of trials 1 and 2
 	} {
-		b := simulated.New(4)
-		for trial, value := range []float64{100, 100, 50} {
-			for i := range 4 {
-				b.Step(model.Serial, trial+1, b.Reported(i, 0, 10, value))
-			}
-			for size := 2; size <= 4; size++ {
-				var rs []model.Result
-				for i := range size {
-					rs = append(rs, b.Reported(i, 0, 10, value))
-				}
-				b.Step(model.Parallel, trial+1, rs...)
-			}
-		}
+		b := simulated.Lossless(100, 100, 50)
 		if c.lost >= 0 {
 			b.Data.Steps[c.lost].State = model.StepInvalid
 		}
