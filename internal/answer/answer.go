@@ -125,11 +125,9 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	runs, s := &reading{open: a.open, main: run}, kind.New()
+	runs := &reading{open: a.open, main: run}
 	named, unread := a.studyOf(run.Run())
-	if named != nil && named.Kind == q.Study {
-		s = named.Study
-	}
+	s := a.startingPoint(run.Run(), kind, named)
 	if err := Set(a.Kinds.Studies, s, q.Params); err != nil {
 		return Answer{}, err
 	}
@@ -174,7 +172,7 @@ func withoutRun(ctx context.Context, kind study.Kind, q Question, open opener, n
 
 // of puts a result into a form that travels, with what makes the runs doubtful
 // that it rests on.
-func of(r study.Result, bare bool, runs *reading, more ...doubt) (Answer, error) {
+func of(r study.Result, bare bool, runs *reading, more ...model.Doubt) (Answer, error) {
 	doubts := slices.Concat(more, runs.doubts())
 	result, err := encode(r)
 	if err == nil {
@@ -245,15 +243,31 @@ func (a Asker) open(ctx context.Context, name string) (*observe.Run, error) {
 	return observe.Open(ctx, a.Store, run.ID)
 }
 
+// startingPoint is a study with the parameters of a run's file, where that asks
+// the same question or has keys of it at its top, and defaults else.
+func (a Asker) startingPoint(run model.Run, kind study.Kind, named *experiment.StudyEntry) study.Study {
+	switch {
+	case named != nil && named.Kind == kind.Name:
+		return named.Study
+	case named != nil || run.Kind != model.KindExperiment:
+		return kind.New()
+	}
+	s, err := experiment.ParseTop(run.SourceName, []byte(run.Source), a.Kinds, kind)
+	if err != nil {
+		return kind.New() // the file was valid for the version that ran it
+	}
+	return s
+}
+
 // studyOf is the question that a run's file asks; nil where it names none. That
 // this version cannot read it is a doubt: what its parameters say is not heeded.
-func (a Asker) studyOf(run model.Run) (*experiment.StudyEntry, []doubt) {
+func (a Asker) studyOf(run model.Run) (*experiment.StudyEntry, []model.Doubt) {
 	if run.Kind != model.KindExperiment {
 		return nil, nil
 	}
 	of, err := experiment.ParseStudy(run.SourceName, []byte(run.Source), a.Kinds)
 	if err != nil {
-		return nil, []doubt{{text: "the study that the run's file names is left out, with its parameters; this version cannot read it: " + strings.ReplaceAll(err.Error(), "\n", "; ")}}
+		return nil, []model.Doubt{{Code: "study_left_out", Severity: model.Warning, Text: "the study that the run's file names is left out, with its parameters; this version cannot read it: " + strings.ReplaceAll(err.Error(), "\n", "; ")}}
 	}
 	return of, nil
 }

@@ -8,16 +8,10 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
 )
-
-// doubt is a warning that the platform adds to what a study says: no study
-// needs a line for it.
-type doubt struct {
-	workload string // that it is about; empty: all
-	text     string
-}
 
 // opener opens a run by id, unique prefix or "latest".
 type opener func(ctx context.Context, name string) (*observe.Run, error)
@@ -41,17 +35,18 @@ func (r *reading) another(ctx context.Context, name string) (*observe.Run, error
 
 func (r *reading) input() study.Input { return study.Input{Run: r.main, Open: r.another} }
 
-// doubts are what disturbed the nodes of all runs while they were measured.
-func (r *reading) doubts() []doubt {
-	var out []doubt
+// doubts are what disturbed the nodes of all runs while they were measured. The
+// platform adds them to what a study says: no study needs a line for it.
+func (r *reading) doubts() []model.Doubt {
+	var out []model.Doubt
 	if r.main != nil {
-		for _, x := range r.main.Disturbances() {
-			out = append(out, doubt{x.Workload, x.Text})
-		}
+		out = r.main.Doubts()
 	}
 	for _, run := range r.others {
-		for _, x := range run.Disturbances() {
-			out = append(out, doubt{text: "run " + string(run.Run().ID) + ": " + x.Text})
+		for _, x := range run.Doubts() {
+			x.Text = "run " + string(run.Run().ID) + ": " + x.Text
+			x.Workload = "" // the answer is about another run's
+			out = append(out, x)
 		}
 	}
 	return out
@@ -69,24 +64,23 @@ func (r *reading) err() error {
 	return errors.Join(errs...)
 }
 
-// withDoubts adds the texts of doubts about a workload to warnings, each once.
-func withDoubts(warnings []string, workload string, doubts []doubt) []string {
+// untold are the doubts about a workload that no text tells yet, each once.
+// Empty: all workloads.
+func untold(texts []string, workload string, doubts []model.Doubt) []model.Doubt {
+	var out []model.Doubt
 	for _, d := range doubts {
-		about := d.workload == "" || workload == "" || d.workload == workload
-		if about && !slices.Contains(warnings, d.text) {
-			warnings = append(warnings, d.text)
+		about := d.Workload == "" || workload == "" || d.Workload == workload
+		if about && !slices.ContainsFunc(texts, func(w string) bool { return strings.Contains(w, d.Text) }) {
+			texts, out = append(texts, d.Text), append(out, d)
 		}
 	}
-	return warnings
+	return out
 }
 
-// doubtResult adds doubts to the "warnings" of a result in JSON, or of each of
-// its elements where it is an array. One with a "workload" gets those about
-// that one.
-func doubtResult(result json.RawMessage, doubts []doubt) (json.RawMessage, error) {
-	if len(doubts) == 0 {
-		return result, nil
-	}
+// doubtResult adds doubts to a result in JSON, or to each of its elements where
+// it is an array: to its "doubts", and their texts to its "warnings". One with a
+// "workload" gets those about that one.
+func doubtResult(result json.RawMessage, doubts []model.Doubt) (json.RawMessage, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(result, &list) == nil {
 		var all []string
@@ -100,28 +94,39 @@ func doubtResult(result json.RawMessage, doubts []doubt) (json.RawMessage, error
 		return json.RawMessage("[" + strings.Join(all, ",") + "]"), nil
 	}
 	var has struct {
-		Workload string   `json:"workload"`
-		Warnings []string `json:"warnings"`
+		Workload string        `json:"workload"`
+		Warnings []string      `json:"warnings"`
+		Doubts   []model.Doubt `json:"doubts"`
 	}
 	if json.Unmarshal(result, &has) != nil {
 		return result, nil //nolint:nilerr // a result of another form has no place for them
 	}
-	warnings := withDoubts(has.Warnings, has.Workload, doubts)
-	if len(warnings) == len(has.Warnings) {
+	more := untold(has.Warnings, has.Workload, doubts)
+	if len(more) == 0 {
 		return result, nil
 	}
-	texts, err := encode(warnings)
+	result, err := with(result, "warnings", append(has.Warnings, model.Texts(more)...))
 	if err != nil {
 		return nil, err
 	}
-	if from, to := member(result, "warnings"); to > 0 {
-		return slices.Concat(result[:from], texts, result[to:]), nil
+	return with(result, "doubts", append(has.Doubts, more...))
+}
+
+// with is a JSON object in which a key has this value: in its place, or at the
+// end where it was missing.
+func with(object json.RawMessage, key string, value any) (json.RawMessage, error) {
+	text, err := encode(value)
+	if err != nil {
+		return nil, err
 	}
-	before := result[:len(result)-len("}")]
+	if from, to := member(object, key); to > 0 {
+		return slices.Concat(object[:from], text, object[to:]), nil
+	}
+	before := object[:len(object)-len("}")]
 	if len(before) > len("{") {
 		before = slices.Concat(before, []byte(","))
 	}
-	return slices.Concat(before, []byte(`"warnings":`), texts, []byte("}")), nil
+	return slices.Concat(before, []byte(`"`+key+`":`), text, []byte("}")), nil
 }
 
 // member is where the value of a key lies in a JSON object without spaces; 0,
@@ -144,7 +149,7 @@ func member(object json.RawMessage, key string) (from, to int) {
 
 // doubtTable adds doubts to the column "warnings" of a table for programs, if
 // it has one: in a row with a "workload" those about that one.
-func doubtTable(t *doc.Table, doubts []doubt) {
+func doubtTable(t *doc.Table, doubts []model.Doubt) {
 	if t == nil {
 		return
 	}
@@ -160,7 +165,7 @@ func doubtTable(t *doc.Table, doubts []doubt) {
 		if workload >= 0 {
 			about, _ = row.Cells[workload].Value.(string)
 		}
-		for _, d := range withDoubts(nil, about, doubts) {
+		for _, d := range model.Texts(untold(nil, about, doubts)) {
 			switch text, _ := cell.Value.(string); {
 			case text == "":
 				cell.Value = d
@@ -172,16 +177,16 @@ func doubtTable(t *doc.Table, doubts []doubt) {
 }
 
 // doubtDocument adds doubts to the warnings of a document and to its table.
-func doubtDocument(d *doc.Document, doubts []doubt) {
+func doubtDocument(d *doc.Document, doubts []model.Doubt) {
 	for _, x := range doubts {
-		warnOnce(d, doc.Warning{Text: x.text})
+		warnOnce(d, doc.Warning{Text: x.Text})
 	}
 	doubtTable(d.Table(), doubts)
 }
 
-// warnOnce adds a warning unless the document has one of that text.
+// warnOnce adds a warning unless one of the document says it already.
 func warnOnce(d *doc.Document, w doc.Warning) {
-	if !slices.ContainsFunc(d.Warnings, func(x doc.Warning) bool { return x.Text == w.Text }) {
+	if !slices.ContainsFunc(d.Warnings, func(x doc.Warning) bool { return strings.Contains(x.Text, w.Text) }) {
 		d.Warnings = append(d.Warnings, w)
 	}
 }

@@ -7,20 +7,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
-var someDoubts = []doubt{{"w", "w: 4 % <stolen>"}, {"v", "v: swapped"}, {"", "run X: swapped"}}
+var someDoubts = []model.Doubt{
+	{Code: "steal", Severity: model.Warning, Text: "w: 4 % <stolen>", Workload: "w"},
+	{Code: "swap", Severity: model.Warning, Text: "v: swapped", Workload: "v"},
+	{Code: "swap", Severity: model.Warning, Text: "run X: swapped"},
+}
+
+// The same in JSON.
+const (
+	steal   = `{"code":"steal","severity":"warning","text":"w: 4 % <stolen>","workload":"w"}`
+	swap    = `{"code":"swap","severity":"warning","text":"v: swapped","workload":"v"}`
+	another = `{"code":"swap","severity":"warning","text":"run X: swapped"}`
+)
 
 // TestDoubtResult: warnings are added to results of every form, each once, and
 // nothing else of them changes.
 func TestDoubtResult(t *testing.T) {
 	for _, c := range []struct{ name, result, want string }{
-		{"an object without warnings", `{"b":1.50,"a":"<x>"}`, `{"b":1.50,"a":"<x>","warnings":["w: 4 % <stolen>","v: swapped","run X: swapped"]}`},
-		{"an empty one", `{}`, `{"warnings":["w: 4 % <stolen>","v: swapped","run X: swapped"]}`},
-		{"one with some", `{"warnings":["few","v: swapped"],"a":{"warnings":[]}}`, `{"warnings":["few","v: swapped","w: 4 % <stolen>","run X: swapped"],"a":{"warnings":[]}}`},
-		{"none yet", `{"a":1,"warnings":null}`, `{"a":1,"warnings":["w: 4 % <stolen>","v: swapped","run X: swapped"]}`},
-		{"of one workload", `{"workload":"v","warnings":[]}`, `{"workload":"v","warnings":["v: swapped","run X: swapped"]}`},
-		{"a list", `[{"workload":"w","warnings":["few"]},{"workload":"u"}]`, `[{"workload":"w","warnings":["few","w: 4 % <stolen>","run X: swapped"]},{"workload":"u","warnings":["run X: swapped"]}]`},
+		{"an object without warnings", `{"b":1.50,"a":"<x>"}`, `{"b":1.50,"a":"<x>","warnings":["w: 4 % <stolen>","v: swapped","run X: swapped"],"doubts":[` + steal + `,` + swap + `,` + another + `]}`},
+		{"an empty one", `{}`, `{"warnings":["w: 4 % <stolen>","v: swapped","run X: swapped"],"doubts":[` + steal + `,` + swap + `,` + another + `]}`},
+		{"one with some", `{"warnings":["few","v: swapped"],"doubts":[` + swap + `],"a":{"warnings":[]}}`, `{"warnings":["few","v: swapped","w: 4 % <stolen>","run X: swapped"],"doubts":[` + swap + `,` + steal + `,` + another + `],"a":{"warnings":[]}}`},
+		{"none yet", `{"a":1,"warnings":null}`, `{"a":1,"warnings":["w: 4 % <stolen>","v: swapped","run X: swapped"],"doubts":[` + steal + `,` + swap + `,` + another + `]}`},
+		{"of one workload", `{"workload":"v","warnings":[]}`, `{"workload":"v","warnings":["v: swapped","run X: swapped"],"doubts":[` + swap + `,` + another + `]}`},
+		{"a list", `[{"workload":"w","warnings":["few"]},{"workload":"u"}]`, `[{"workload":"w","warnings":["few","w: 4 % <stolen>","run X: swapped"],"doubts":[` + steal + `,` + another + `]},{"workload":"u","warnings":["run X: swapped"],"doubts":[` + another + `]}]`},
 		{"an empty list", `[]`, `[]`},
 		{"warnings of another form", `{"warnings":[{"code":1}]}`, `{"warnings":[{"code":1}]}`},
 		{"a number", `17`, `17`},

@@ -35,7 +35,7 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 	if page.Answer == "" {
 		page.Answer = record.State(run)
 	}
-	for _, w := range append(doc.Warnings(told.doubts()), record.Warnings(run)...) {
+	for _, w := range append(doc.Warnings(model.Texts(told.doubts())), record.Warnings(run)...) {
 		warnOnce(page, w)
 	}
 	addSections(page, record.Sections(run))
@@ -91,15 +91,15 @@ type told struct {
 	answers []Answer
 	// unread is that the file's study cannot be read; silent why the study that
 	// the file names says nothing.
-	unread []doubt
+	unread []model.Doubt
 	silent error
 }
 
 // doubts are why a study that the file names is not among the answers.
-func (t told) doubts() []string {
-	out := withDoubts(nil, "", t.unread)
+func (t told) doubts() []model.Doubt {
+	out := slices.Clone(t.unread)
 	if t.silent != nil {
-		out = append(out, "the study that the run's file names has no answer: "+model.Plain(t.silent))
+		out = append(out, model.Doubt{Code: "no_answer", Severity: model.Warning, Text: "the study that the run's file names has no answer: " + model.Plain(t.silent)})
 	}
 	return out
 }
@@ -119,10 +119,7 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted
 		return t, err
 	}
 	for _, kind := range kinds {
-		s := kind.New()
-		if named != nil {
-			s = named.Study
-		}
+		s := a.startingPoint(run.Run(), kind, named)
 		if err := Set(a.Kinds.Studies, s, params[kind.Name]); err != nil {
 			return t, err
 		}
@@ -206,13 +203,10 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 		return Answer{}, err
 	}
 	v := record.NewOverview(run)
-	v.Warnings = slices.Concat(told.doubts(), v.Warnings)
+	v.Doubts = slices.Concat(told.doubts(), v.Doubts)
+	v.Warnings = model.Texts(v.Doubts)
 	out := Answer{Document: v.Document()}
-	about := (&reading{main: run}).doubts()
-	for _, text := range told.doubts() {
-		about = append(about, doubt{text: text})
-	}
-	doubtTable(out.Document.Data, about)
+	doubtTable(out.Document.Data, v.Doubts)
 	var held []Answer
 	for _, x := range told.answers {
 		if len(params[x.Study]) > 0 {

@@ -26,6 +26,7 @@ type agentOptions struct {
 	node, state, workDir string
 	labels, volumes      []string
 	exitWithStdin        bool
+	coresTogether        float64 // model.Facts; 0: to be calibrated
 }
 
 func (c *common) agentCommand() *cobra.Command {
@@ -48,11 +49,16 @@ The agent survives restarts of the server and leaves on SIGTERM.`,
 	f.StringArrayVar(&opt.labels, "label", nil, "label of this node: KEY=VALUE (may be repeated)")
 	f.StringArrayVar(&opt.volumes, "volume", nil, "folder or block device that workloads may write to: NAME=PATH (may be repeated)")
 	f.BoolVar(&opt.exitWithStdin, "exit-with-stdin", false, "end when standard input closes")
-	if err := f.MarkHidden("exit-with-stdin"); err != nil {
-		panic(err) // the flag is defined one line above
+	f.Float64Var(&opt.coresTogether, coresTogetherFlag, 0, "what a fleet's server has calibrated once for all nodes of its machine")
+	for _, ours := range []string{"exit-with-stdin", coresTogetherFlag} { // of agents that a server starts
+		if err := f.MarkHidden(ours); err != nil {
+			panic(err) // the flag is defined above
+		}
 	}
 	return cmd
 }
+
+const coresTogetherFlag = "cores-together"
 
 // errStateHeld tells the fleet that started an agent to start it again later.
 var errStateHeld = errors.New("another agent, of an earlier run or of another server, is still running")
@@ -120,6 +126,9 @@ func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Confi
 	f, err := facts.Collect(ctx, facts.Options{Version: Version()})
 	if err != nil {
 		c.log.Warn("some facts about this node are missing", "err", err)
+	}
+	if f.CoresTogether = opt.coresTogether; f.CoresTogether == 0 && (f.CPULimit == 0 || f.CPULimit >= float64(f.Cores)) {
+		f.CoresTogether = facts.Together(f.Cores)
 	}
 	node, err := nodeName(opt, f)
 	if err != nil {

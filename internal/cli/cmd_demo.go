@@ -30,12 +30,13 @@ func (c *common) demoCommand() *cobra.Command {
 		Long: `Runs a small experiment on this machine without configuration, prints the CDI
 table and writes an HTML report.
 
-With the rights to make a lab (root), it makes four hosts behind an uplink that
-they share, and a fifth that they send to; afterwards nothing is left of them. By
-arithmetic the CDI of the network is 62.5 % and that of the processor 75 %.
+With the rights to make a lab (root), it makes six hosts behind an uplink that
+they share, and a seventh that they send to; afterwards nothing is left of them.
+By arithmetic the CDI of the network is 62.5 % and that of the processor 83.3 %;
+the result shows what was measured beside it.
 
-Otherwise, or with --local, four agent processes share this machine. Each uses
-all cores, so that the CDI of the processor is 75 % by arithmetic; what memory
+Otherwise, or with --local, six agent processes share this machine. Each uses
+all cores, so that the CDI of the processor is 83.3 % by arithmetic; what memory
 loses depends on the machine.`,
 		Example: `  scalebench demo
   scalebench demo -o demo.html
@@ -68,7 +69,7 @@ func (c *common) demoText(processes bool) string {
 	}
 	if err := lab.Check(); err != nil {
 		c.log.Debug("the demo makes no lab", "err", err)
-		c.say("no lab is possible here (see `scalebench lab up --help`); four agent processes share this machine instead")
+		c.say("no lab is possible here (see `scalebench lab up --help`); six agent processes share this machine instead")
 		return demoLocal
 	}
 	return demoLab

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 )
 
 func (c *common) exportCommand() *cobra.Command {
@@ -20,8 +22,9 @@ func (c *common) exportCommand() *cobra.Command {
 		Use: "export RUN", Short: "export everything measured in a run",
 		Long: `Exports a run. JSON holds all that is stored: the run with its experiment file,
 nodes with facts, steps, events, and the results of every attempt with samples,
-series, histograms and the monitor's host metrics. CSV holds one line per sample,
-ready for a spreadsheet.`,
+series, histograms and the monitor's host metrics; and "doubts", what disturbed
+the nodes meanwhile. CSV holds one line per sample, ready for a spreadsheet; its
+last column names what disturbed the node during that task.`,
 		Example: `  scalebench export latest > run.json
   scalebench export latest --format csv > samples.csv`,
 		Args: oneArg("the run"),
@@ -35,9 +38,9 @@ ready for a spreadsheet.`,
 					if err != nil {
 						return err
 					}
-					return render.JSON(c.env.Stdout, d)
+					return render.JSON(c.env.Stdout, exported{d, observe.Of(d).Doubts()})
 				}
-				d, err := s.Printed(ctx, run.ID) // samples are in it
+				d, err := s.Data(ctx, run.ID)
 				if err != nil {
 					return err
 				}
@@ -49,12 +52,19 @@ ready for a spreadsheet.`,
 	return cmd
 }
 
+// exported is all that was measured, with what disturbed the nodes.
+type exported struct {
+	model.RunData
+	Doubts []model.Doubt `json:"doubts,omitempty"`
+}
+
 // exportCSV writes one line per sample. counted says whether the result is
-// the one that analyses use.
+// the one that analyses use; disturbed what was seen beyond its threshold while
+// its task ran.
 func exportCSV(w io.Writer, d model.RunData) error {
 	out := csv.NewWriter(w)
 	if err := out.Write([]string{"run", "workload", "phase", "trial", "node", "task", "attempt", "outcome", "counted",
-		"started", "ended", "metric", "unit", "better", "value", "resource", "info"}); err != nil {
+		"started", "ended", "metric", "unit", "better", "value", "resource", "info", "disturbed"}); err != nil {
 		return fmt.Errorf("writing CSV: %w", err)
 	}
 	steps := make(map[model.StepID]model.Step)
@@ -69,14 +79,24 @@ func exportCSV(w io.Writer, d model.RunData) error {
 	for _, r := range d.Accepted() {
 		counted[attempt{r.Task, r.Attempt}] = true
 	}
+	disturbed := make(map[model.TaskID][]string)
+	for _, x := range observe.Of(d).Disturbances() {
+		for _, task := range x.Where {
+			disturbed[task] = append(disturbed[task], x.Kind)
+		}
+	}
 	for _, r := range d.Results {
-		s := steps[r.Step]
+		s, counts := steps[r.Step], counted[attempt{r.Task, r.Attempt}]
+		var meanwhile string
+		if counts {
+			meanwhile = strings.Join(disturbed[r.Task], " ")
+		}
 		for _, m := range r.Samples {
 			if err := out.Write([]string{string(r.Run), s.Workload, string(s.Phase), strconv.Itoa(s.Trial), string(r.Node),
 				string(r.Task), strconv.Itoa(r.Attempt), string(r.Outcome),
-				strconv.FormatBool(counted[attempt{r.Task, r.Attempt}]),
+				strconv.FormatBool(counts),
 				stamp(r.Started), stamp(r.Ended), m.Metric, m.Unit, string(m.Better),
-				strconv.FormatFloat(m.Value, 'g', -1, 64), m.Resource, strconv.FormatBool(m.Info)}); err != nil {
+				strconv.FormatFloat(m.Value, 'g', -1, 64), m.Resource, strconv.FormatBool(m.Info), meanwhile}); err != nil {
 				return fmt.Errorf("writing CSV: %w", err)
 			}
 		}

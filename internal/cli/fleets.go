@@ -2,9 +2,13 @@ package cli
 
 import (
 	"context"
+	"runtime"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/facts"
 	"github.com/scalebench/scalebench/internal/fleet/agentproc"
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/fleet/local"
@@ -20,7 +24,7 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 	return func(run model.RunID, exp *experiment.Experiment) (master.Fleet, error) {
 		agents := agentproc.Config{
 			Dir: c.paths.agents(), Server: in.info, Log: c.log,
-			Command: []string{c.env.Self, "agent"}, Environ: c.env.TaskEnviron(), Patience: exp.Timeouts.Node.Std(),
+			Command: []string{c.env.Self, "agent", "--" + coresTogetherFlag, coresTogether()}, Environ: c.env.TaskEnviron(), Patience: exp.Timeouts.Node.Std(),
 			Admit: func(node model.NodeID, key string) error {
 				return auth.Admit(identity.Grant{Key: key, Role: identity.RoleAgent, Node: node, At: time.Now().UTC()})
 			},
@@ -42,6 +46,11 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 		return nil, nil // the user started the agents
 	}
 }
+
+// coresTogether calibrates this machine once: its nodes would disturb each other.
+var coresTogether = sync.OnceValue(func() string {
+	return strconv.FormatFloat(facts.Together(runtime.NumCPU()), 'f', 4, 64)
+})
 
 // sweepLabs removes what labs of processes that were killed have left on this
 // machine. It never stops a command, and holds it up for half a minute at most:

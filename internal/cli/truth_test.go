@@ -86,9 +86,12 @@ func TestTruthNoContention(t *testing.T) {
 		t.Skip("needs 2 cores")
 	}
 	measure(t, "cpu-no-contention.yaml", func(f evaluation.Finding) string {
-		if f.Verdict != evaluation.None {
-			return fmt.Sprintf("CDI %.2f %% %v, %s; want none", *f.CDI, *f.CI, f.Verdict)
+		// Cores that share what they are made of lose a little, by calibration.
+		truth := *f.ExpectedHere
+		disturbed := f.Verdict == evaluation.Unclear || f.Verdict == evaluation.Unknown
+		if !f.Possible.Contains(truth) || !disturbed && math.Abs(*f.CDI-truth) > 3 {
+			return fmt.Sprintf("CDI %.2f %% %v, possibly %v, %s; want %.2f within 3 points, or a doubt", *f.CDI, *f.CI, *f.Possible, f.Verdict, truth)
 		}
 		return ""
-	}, "workloads.cpu1.duration=2s")
+	}, "workloads.cpu1.duration=2s", "expect={cpu1: 0}")
 }

@@ -129,23 +129,28 @@ func TestKnownTruths(t *testing.T) {
 		{"20 nodes, a tenth gained", 20, .1, 1.1, .02, Gain, 2},
 	} {
 		const runs = 40
-		right := 0
+		right, wrong := 0, 0
 		for seed := range uint64(runs) {
-			f := one(t, noisyRun(rand.New(rand.NewPCG(seed, 2)), c.nodes, 2, c.spread, c.kept, c.noise), quick)
+			f := one(t, noisyRun(rand.New(rand.NewPCG(seed, 2)), c.nodes, 3, c.spread, c.kept, c.noise), quick)
 			wantValue(t, c.name+": CDI", f.CDI, 100*(1-c.kept), c.atmost)
-			if f.Verdict == c.want {
+			switch f.Verdict {
+			case c.want:
 				right++
+			case Unclear, Unknown:
+			default:
+				wrong++
 			}
 		}
 		// At level 0.95 one run in twenty may err where the truth is "none".
-		if right < runs-6 {
-			t.Errorf("%s: %d of %d runs have the verdict %s, want at least %d", c.name, right, runs, c.want, runs-6)
+		if right < runs-6 || wrong > 4 {
+			t.Errorf("%s: of %d runs %d have the verdict %s and %d another that is clear, want at least %d and at most 4", c.name, runs, right, c.want, wrong, runs-6)
 		}
 	}
 }
 
 // TestIntervalHoldsTruth: over 200 simulated runs with noise of known size,
-// the interval that carries the verdict holds the truth in 93 to 97 %.
+// the interval that carries the verdict holds the truth in 93 to 98 %: one that
+// has to find out whether trials differ is a little wide where they do not.
 func TestIntervalHoldsTruth(t *testing.T) {
 	const runs = 200
 	for _, c := range []struct {
@@ -160,8 +165,8 @@ func TestIntervalHoldsTruth(t *testing.T) {
 			}
 		}
 		t.Logf("%d nodes, %d trials: %.1f %%", c.nodes, c.trials, 100*float64(held)/runs)
-		if share := float64(held) / runs; share < .93 || share > .97 {
-			t.Errorf("%d nodes: the interval held the truth in %.3f of %d runs, want 0.93 to 0.97", c.nodes, share, runs)
+		if share := float64(held) / runs; share < .93 || share > .98 {
+			t.Errorf("%d nodes: the interval held the truth in %.3f of %d runs, want 0.93 to 0.98", c.nodes, share, runs)
 		}
 	}
 }
@@ -260,7 +265,7 @@ func TestReciprocal(t *testing.T) {
 // more than nodes can explain.
 func TestRepetitions(t *testing.T) {
 	steady := one(t, noisyRun(rand.New(rand.NewPCG(5, 5)), 10, 3, .1, .8, .01), quick)
-	if len(steady.CDITrials) != 3 || warned(steady, "repetitions differ") || warned(steady, "one parallel repetition") {
+	if len(steady.CDITrials) != 3 || warned(steady, "trials differ") || warned(steady, "one parallel trial") {
 		t.Errorf("steady run: trials %v, warnings %q, want 3 trials and no warning about them", steady.CDITrials, steady.Warnings)
 	}
 	b := newBuilder(10)
@@ -276,7 +281,7 @@ func TestRepetitions(t *testing.T) {
 		b.Step(model.Parallel, trial+1, rs...)
 	}
 	f := one(t, b.Data, quick)
-	wantWarning(t, f, "repetitions differ more than nodes do")
+	wantWarning(t, f, "trials differ more than what happens within them explains (CDI from")
 	for i, want := range []float64{10, 40, 25} {
 		wantValue(t, "CDI of a trial", &f.CDITrials[i], want, 2)
 	}
@@ -314,5 +319,24 @@ func TestOrder(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"work rate", "work rate{copies=2,test=pipe}", "more rate"}, got); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+// TestCounterOfASlowStart: a value that counts from the start agrees with a
+// counter whose first moments were lucky or not, as where nodes share a
+// processor: the two are about different times.
+func TestCounterOfASlowStart(t *testing.T) {
+	b := newBuilder(2)
+	slow := func(i int) model.Result { // half of the work is in the first second of four
+		return result(b, i, polyline{[]float64{0, 1, 4}, []float64{0, 200, 400}}, .5, 0)
+	}
+	b.Step(model.Serial, 1, slow(0))
+	b.Step(model.Serial, 1, slow(1))
+	b.Step(model.Parallel, 1, slow(0), slow(1))
+	for i := range b.Data.Results {
+		b.Data.Results[i].Samples[0].Value = 100
+	}
+	if f := one(t, b.Data, quick); code(f, "counter_disagrees") != nil {
+		t.Errorf("the counter agrees since its start, and yet: %q", f.Warnings)
 	}
 }

@@ -116,7 +116,7 @@ func (p part) read(like metric, n *notes) []stepReadings {
 		for task, r := range p.run.Measured(step) {
 			rd, err := readResult(r, like)
 			if err != nil {
-				n.warn("%s, trial %d: node %s, task %s: %v; left out", step.Phase, step.Trial, r.Node, r.Task, err)
+				n.warn("missing_values", "%s, trial %d: node %s, task %s: %v; left out", step.Phase, step.Trial, r.Node, r.Task, err)
 				continue
 			}
 			rd.subject, given[task.ID] = observe.SubjectOf(task), true

@@ -49,7 +49,7 @@ func pausedRun(rng *rand.Rand, nodes, trials int, noise float64) model.RunData {
 // agree with each other far better.
 func TestCommonVariationIsInTheInterval(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 15))
-	const runs = 200
+	const runs = 400
 	for _, trials := range []int{1, 3} {
 		held, byNodes := 0, 0.0
 		for range runs {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -161,6 +162,10 @@ type comparison struct {
 	simultaneity
 	resolution resolution
 	common     common
+	course     *course // nil: not known
+	losses     []loss
+	tolerance  float64       // points of the index
+	trialTime  time.Duration // how long a trial takes; 0: not known
 	notes      notes
 }
 
@@ -185,8 +190,10 @@ func (c comparison) finding(opt Options) Finding {
 		c.repetitions(&f)
 		c.groups(&f, serial, parallel)
 	}
+	c.doubtLosses(&f)
 	f.Verdict = c.verdict(&f)
-	f.Warnings = c.notes.all()
+	f.Doubts = c.notes.all()
+	f.Warnings = model.Texts(f.Doubts)
 	return f
 }
 
@@ -208,19 +215,19 @@ func (c *comparison) pairs(serial, parallel []float64) []NodePair {
 	}
 	noSerial, noParallel := len(pairs)+len(alone) == 0, len(pairs)+len(together) == 0
 	if noSerial {
-		c.notes.doubt("there are no serial values to compare with")
+		c.notes.doubt("no_serial", "there are no serial values to compare with")
 	}
 	if noParallel {
-		c.notes.doubt("there are no parallel values")
+		c.notes.doubt("no_parallel", "there are no parallel values")
 	}
 	if noSerial || noParallel {
 		return pairs
 	}
 	if len(alone) > 0 {
-		c.notes.warn("%s: serial value only; left out", named(c.of, alone))
+		c.notes.warn("serial_only", "%s: serial value only; left out", named(c.of, alone))
 	}
 	if len(together) > 0 {
-		c.notes.doubt("%s took part in the parallel phase and has no serial value", named(c.of, together))
+		c.notes.doubt("parallel_only", "%s took part in the parallel phase and has no serial value", named(c.of, together))
 	}
 	return pairs
 }
@@ -255,7 +262,7 @@ func (c *comparison) spread(xs []float64) Spread {
 	}
 	s, err := stats.Describe(xs)
 	if err != nil {
-		c.notes.doubt("the capacities cannot be summarised: %v", err)
+		c.notes.doubt("no_summary", "the capacities cannot be summarised: %v", err)
 		return Spread{}
 	}
 	return Spread{Mean: &s.Mean, Min: &s.Min, Max: &s.Max, SD: &s.PopulationSD}
@@ -270,7 +277,7 @@ func (c *comparison) index(f *Finding, serial, parallel []float64) {
 	}
 	f.CDIWhole = c.cdi(whole, serial)
 	if f.CDI != nil && f.CDIWhole != nil && math.Abs(*f.CDI-*f.CDIWhole) > wholeDeviation {
-		c.notes.warn("over whole tasks the CDI would be %.1f %% instead of %.1f %%: %ss that finished early left the others uncontended", *f.CDIWhole, *f.CDI, c.of)
+		c.notes.warn("uncontended_end", "over whole tasks the CDI would be %.1f %% instead of %.1f %%: %ss that finished early left the others uncontended", *f.CDIWhole, *f.CDI, c.of)
 	}
 }
 
@@ -278,7 +285,7 @@ func (c *comparison) index(f *Finding, serial, parallel []float64) {
 func (c *comparison) cdi(parallel, serial []float64) *float64 {
 	ratio, err := stats.RatioOfMeans(parallel, serial)
 	if err != nil {
-		c.notes.doubt("the index cannot be computed: %v", err)
+		c.notes.doubt("no_index", "the index cannot be computed: %v", err)
 		return nil
 	}
 	v := degradation(ratio)
@@ -288,39 +295,41 @@ func (c *comparison) cdi(parallel, serial []float64) *float64 {
 // degradation is the CDI of an efficiency: ScaleBench, equation 9.
 func degradation(efficiency float64) float64 { return 100 * (1 - efficiency) }
 
-// intervals sets the Fieller interval, which carries the verdict, and the
-// bootstrap's, which is shown beside it: with fewer than about 20 nodes the
-// latter is too narrow (docs/methods.md has the figures).
+// intervals sets the two intervals, for these nodes and for such nodes, and the
+// bootstrap's beside the second: with fewer than about 20 nodes that is too
+// narrow (docs/methods.md has the figures). The verdict follows the first where
+// there is one.
 func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Options) {
 	if f.CDI == nil {
 		return
 	}
+	c.tolerance = opt.Tolerance
+	f.CIFleet = c.thisFleet(f.Pairs)
 	if f.Nodes < 2 {
-		c.notes.doubt("one %s has no interval; at least 2 are needed, 6 or more are better", c.of)
+		if f.CIFleet == nil {
+			c.notes.doubt("no_interval", "one %s in one trial has no interval; at least 2 %ss or 2 trials are needed, 6 %ss and 3 trials are better", c.of, c.of, c.of)
+		}
+		f.CI = f.CIFleet
 		return
 	}
 	iv, err := stats.Fieller(parallel, serial, level)
-	f.CI = c.widened(cdiInterval(iv, err), *f.CDI, func(why string, half float64, from, to Interval) {
-		if verdictOf(from) != verdictOf(to) {
-			c.notes.warn("the %ss differ less (interval [%.3f, %.3f]) than they %s (± %.3f points): the interval is widened by that", c.of, from[0], from[1], why, half)
-		}
-	})
-	c.noteInterval(err)
-	iv, err = stats.BCa(parallel, serial, level, opt.Resamples, opt.Seed)
-	f.BCa = c.widened(cdiInterval(iv, err), *f.CDI, func(string, float64, Interval, Interval) {})
+	f.CINodes = c.widened(cdiInterval(iv, err), *f.CDI)
+	iv, errBCa := stats.BCa(parallel, serial, level, opt.Resamples, opt.Seed)
+	f.BCa = c.widened(cdiInterval(iv, errBCa), *f.CDI)
+	if f.CI = f.CIFleet; f.CI == nil {
+		f.CI = f.CINodes
+		c.noteInterval(err)
+	}
 }
 
-// widened adds to an interval over subjects what their scatter cannot show:
-// what they went through together, and what the instrument resolves. It calls
-// note for each step: why, by how much in points, from and to which interval.
-func (c *comparison) widened(iv *Interval, cdi float64, note func(why string, half float64, from, to Interval)) *Interval {
+// widened adds to an interval over subjects what their scatter cannot show: what
+// they went through together, and what the instrument resolves.
+func (c *comparison) widened(iv *Interval, cdi float64) *Interval {
 	if iv == nil {
 		return nil
 	}
-	together, half := c.common.widen(*iv, cdi)
-	note("vary together", half, *iv, together)
-	wider, half := c.resolution.floor(together, cdi)
-	note("are not told apart by the instrument", half, together, wider)
+	wider, _ := c.common.widen(*iv, cdi)
+	wider, _ = c.resolution.floor(wider, cdi)
 	return &wider
 }
 
@@ -329,11 +338,11 @@ func (c *comparison) noteInterval(err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, stats.ErrUnbounded):
-		c.notes.doubt("the serial capacities differ so much that the interval has no bounds; measure more %ss, or equal ones", c.of)
+		c.notes.doubt("no_interval", "the serial capacities differ so much that the interval has no bounds; measure more %ss, or equal ones", c.of)
 	case errors.Is(err, stats.ErrNoSpread):
-		c.notes.doubt("every %s has exactly the same ratio, as copied or coarsely rounded values have; there is no scatter to compute an interval from", c.of)
+		c.notes.doubt("no_scatter", "every %s has exactly the same ratio, as copied or coarsely rounded values have; there is no scatter to compute an interval from", c.of)
 	default:
-		c.notes.doubt("no interval: %v", err)
+		c.notes.doubt("no_interval", "no interval: %v", err)
 	}
 }
 

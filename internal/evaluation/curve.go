@@ -105,6 +105,12 @@ func (c *curve) rate() (float64, error) {
 	return c.between(c.positive, len(c.times)-1)
 }
 
+// sinceStart is the rate from the beginning of the work to the last point.
+func (c *curve) sinceStart() float64 {
+	last := len(c.times) - 1
+	return c.values[last] / c.times[last].Sub(c.active.Start).Seconds()
+}
+
 // within returns the first and the last measured point in the window, between
 // which the capacity in it is taken. Points that leave more than maxGap of the
 // window's edges, or half of it, in the dark are an error.

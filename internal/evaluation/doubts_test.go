@@ -24,7 +24,7 @@ func TestDoubtsAndWarnings(t *testing.T) {
 		verdict Verdict
 		text    string
 	}{
-		{"sound", func(*builder) {}, Degraded, "one parallel repetition"},
+		{"sound", func(*builder) {}, Degraded, "one parallel trial"},
 		{"zero", func(b *builder) { last(b).Samples[0].Value = 0 }, Unknown, "node n05, task 01J00000000000000000000000/0006/0005: it reported rate = 0"},
 		{"negative", func(b *builder) { last(b).Samples[0].Value = -3 }, Unknown, "rate = -3"},
 		{"NaN", func(b *builder) { last(b).Samples[0].Value = nan }, Unknown, "rate = NaN"},
@@ -54,8 +54,11 @@ func TestDoubtsAndWarnings(t *testing.T) {
 			b.Data.Results = append(b.Data.Results, again)
 		}, Degraded, "1 task did not end well before the attempt that counts: node n00 timeout (serial, trial 1, attempt 1)"},
 		{"series on some", func(b *builder) {
-			last(b).Series = []model.Series{{Metric: "rate", Unit: "op", Offsets: []int64{0, 2e9, 6e9, 10e9}, Values: []float64{0, 200, 600, 1000}}}
+			last(b).Series = []model.Series{{Metric: "rate", Unit: "op", Offsets: []int64{0, 2e9, 6e9, 10e9}, Values: []float64{0, 106, 318, 530}}}
 		}, Degraded, "11 tasks without a usable progress series"},
+		{"series on some, which disagree", func(b *builder) {
+			last(b).Series = []model.Series{{Metric: "rate", Unit: "op", Offsets: []int64{0, 2e9, 6e9, 10e9}, Values: []float64{0, 200, 600, 1000}}}
+		}, Unknown, "reported rate = 53.02 op/s but its progress counter says 100 op/s, 47 % off"},
 		{"two groups", func(b *builder) {
 			for i := 6; i < 9; i++ {
 				b.Data.Results[i].Samples[0].Value /= 4
@@ -116,18 +119,24 @@ func TestSeriesRefused(t *testing.T) {
 	}
 }
 
-// TestWide: what "none" leaves open is said.
+// TestWide: an interval that contains 0 and a loss of interest is unclear, and
+// says what would settle it.
 func TestWide(t *testing.T) {
 	b := newBuilder(2)
 	b.Step(model.Serial, 1, b.Reported(0, 0, 10, 100))
 	b.Step(model.Serial, 1, b.Reported(1, 0, 10, 101))
 	b.Step(model.Parallel, 1, b.Reported(0, 0, 10, 99), b.Reported(1, 0, 10, 103))
 	f := one(t, b.Data, quick)
-	if f.Verdict != None {
-		t.Errorf("verdict %s, want none", f.Verdict)
+	if f.Verdict != Unclear {
+		t.Errorf("verdict %s, want unclear", f.Verdict)
 	}
-	wantWarning(t, f, "with 2 nodes a degradation of up to 20 % cannot be excluded")
+	wantWarning(t, f, "unclear: a loss of up to 20 % cannot be excluded, nor that there is none; 3 or more trials would tell for these nodes")
 	wantWarning(t, f, "only 2 nodes")
+	wide := quick
+	wide.Tolerance = 30
+	if f := one(t, b.Data, wide); f.Verdict != None {
+		t.Errorf("with a tolerance of 30 points: verdict %s, want none", f.Verdict)
+	}
 
 	last(b).Samples[0].Value = 20
 	f = one(t, b.Data, quick)
@@ -159,7 +168,7 @@ func TestNothingVanishes(t *testing.T) {
 		{"only serial", onlySerial.Data, "there are no parallel values", false},
 		{"only parallel", onlyParallel.Data, "there are no serial values", false},
 		{"nothing valid", failed.Data, "no valid result reported a metric", false},
-		{"one node", single.Data, "one node has no interval", true},
+		{"one node", single.Data, "one node in one trial has no interval", true},
 		{"equal ratios", equalRatios(), "exactly the same ratio", true},
 	} {
 		f := one(t, c.data, quick)
@@ -196,7 +205,7 @@ func TestDifferentFleets(t *testing.T) {
 }
 
 // TestIntervalsDisagree: with few nodes the bootstrap is bolder than Fieller's
-// interval, which the verdict follows.
+// interval, which the verdict follows where there is one trial.
 func TestIntervalsDisagree(t *testing.T) {
 	b := newBuilder(4)
 	for i, v := range []float64{100, 101, 99, 100} {
@@ -204,10 +213,9 @@ func TestIntervalsDisagree(t *testing.T) {
 	}
 	b.Step(model.Parallel, 1, b.Reported(0, 0, 10, 99), b.Reported(1, 0, 10, 92), b.Reported(2, 0, 10, 98), b.Reported(3, 0, 10, 93))
 	f := one(t, b.Data, quick)
-	if f.Verdict != None || f.BCa == nil || f.BCa[0] <= 0 {
-		t.Errorf("verdict %s, bootstrap %v, want none and a bootstrap above 0", f.Verdict, f.BCa)
+	if f.Verdict != Unclear || f.BCa == nil || f.BCa[0] <= 0 || *f.CI != *f.CINodes {
+		t.Errorf("verdict %s, bootstrap %v, interval %v, want unclear, a bootstrap above 0, and Fieller's interval %v", f.Verdict, f.BCa, f.CI, f.CINodes)
 	}
-	wantWarning(t, f, "would give the verdict degraded; the verdict follows the Fieller interval")
 }
 
 // TestSeed: the bootstrap follows the run's seed unless another is given.

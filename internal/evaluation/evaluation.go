@@ -43,11 +43,10 @@ const (
 	minOverlap      = 0.5  // of a parallel step: with less the verdict is unknown
 	fewNodes        = 6    // fewer nodes than this make a wide, fragile interval
 	goodOverlap     = 0.9  // share of the time in which all nodes were active
-	wideInterval    = 10.0 // CDI points either side that "none" leaves open
 	groupGap        = 0.05 // least relative distance of two groups worth a word
 	sampleDeviation = 0.1  // between the reported value and the counter
 	wholeDeviation  = 2.0  // CDI points between the two ways of scoring
-	trialsLevel     = 0.99 // F test: do repetitions differ more than nodes?
+	trialsLevel     = 0.01 // F test: do trials differ more than what happens within them?
 )
 
 // maxGap is how far from the edges of the common window the next point of a
@@ -61,11 +60,21 @@ type Options struct {
 	Seed uint64
 	// Resamples of the bootstrap; 0 means stats.DefaultResamples.
 	Resamples int
+	// Tolerance is the index, in points, up to which a loss or a gain is of no
+	// interest; 0 means DefaultTolerance.
+	Tolerance float64
 }
+
+// DefaultTolerance is how many points of the index are of no interest where the
+// user does not say so.
+const DefaultTolerance = 10
 
 // orElse fills in what is zero.
 func (o Options) orElse(seed int64) Options {
-	return Options{Seed: cmp.Or(o.Seed, uint64(seed)), Resamples: cmp.Or(o.Resamples, stats.DefaultResamples)}
+	return Options{
+		Seed: cmp.Or(o.Seed, uint64(seed)), Resamples: cmp.Or(o.Resamples, stats.DefaultResamples),
+		Tolerance: cmp.Or(o.Tolerance, DefaultTolerance),
+	}
 }
 
 // Findings returns one finding for each metric of each workload that a run
@@ -113,7 +122,7 @@ func (p part) findings(opt Options) []Finding {
 	metrics := p.metrics()
 	if len(metrics) == 0 {
 		empty := comparison{workload: p.workload, of: p.steps[0].Of(), scoring: scoring{window: WindowWhole}}
-		empty.notes.doubt("no valid result reported a metric")
+		empty.notes.doubt("no_values", "no valid result reported a metric")
 		p.noteRun(&empty.notes)
 		return []Finding{empty.finding(opt)}
 	}
@@ -132,17 +141,35 @@ func (p part) compare(like metric) comparison {
 	c := comparison{workload: p.workload, metric: like.key, of: p.steps[0].Of(), resource: like.Resource}
 	n := &c.notes
 	if like.Better != model.Higher && like.Better != model.Lower {
-		n.warn("%s does not say which direction is better (%q); taken as higher", like.key, like.Better)
+		n.warn("no_direction", "%s does not say which direction is better (%q); taken as higher", like.key, like.Better)
 	}
 	steps := p.balanced(p.read(like, n), like.key, n)
 	noteMissing(steps, like.key, c.of, n)
 	c.scoring = score(steps, like.Sample, n)
 	c.resolution = resolutionOf(steps)
-	c.common = commonOf(steps)
+	c.common, c.course = commonOf(steps), courseOf(steps)
 	c.simultaneity = simultaneityOf(steps, c.window, n)
+	c.trialTime = trialTime(steps)
+	c.losses = p.losses()
+	if c.window == WindowWhole && c.overlap != nil && *c.overlap < goodOverlap && *c.overlap >= minOverlap {
+		c.losses = append(c.losses, uncontended(*c.overlap))
+	}
 	c.subjects, c.serial, c.parallel = arrange(steps)
 	p.noteFleet(steps, n)
 	return c
+}
+
+// trialTime is how long a trial takes, without what lies between its steps.
+func trialTime(steps []stepReadings) time.Duration {
+	var all time.Duration
+	trials := make(map[int]bool)
+	for _, s := range steps {
+		trials[s.step.Trial] = true
+		if tasks, _ := timesOf(s.readings, false); tasks.N > 0 {
+			all += tasks.LastEnd.Sub(tasks.FirstStart)
+		}
+	}
+	return all / time.Duration(max(1, len(trials)))
 }
 
 // noteMissing doubts a parallel step in which not every subject was measured:
@@ -152,9 +179,9 @@ func noteMissing(steps []stepReadings, key string, of Subjects, n *notes) {
 		switch {
 		case len(s.missing) == 0:
 		case s.step.Phase == model.Parallel:
-			n.doubt("parallel, trial %d: %s of %d gave no usable %s", s.step.Trial, named(of, s.missing), len(observe.Subjects(s.step)), key)
+			n.doubt("missing_values", "parallel, trial %d: %s of %d gave no usable %s", s.step.Trial, named(of, s.missing), len(observe.Subjects(s.step)), key)
 		default:
-			n.warn("serial, trial %d: %s gave no usable %s", s.step.Trial, named(of, s.missing), key)
+			n.warn("missing_values", "serial, trial %d: %s gave no usable %s", s.step.Trial, named(of, s.missing), key)
 		}
 	}
 }

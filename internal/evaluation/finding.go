@@ -9,13 +9,15 @@ import (
 // Verdict is the answer in one word.
 type Verdict string
 
-// The verdict words. None: the interval contains 0. Degraded: its lower bound
-// is above 0. Gain: its upper bound is below 0. Unknown: the measurement does
-// not allow an answer.
+// The verdict words. Degraded: the lower bound of the interval is above 0. Gain:
+// its upper bound is below 0. None: it contains 0, and no loss or gain beyond the
+// tolerance. Unclear: it contains 0 and is wider: more measurements would tell.
+// Unknown: the measurement does not allow an answer.
 const (
 	None     Verdict = "none"
 	Degraded Verdict = "degraded"
 	Gain     Verdict = "gain"
+	Unclear  Verdict = "unclear"
 	Unknown  Verdict = "unknown"
 )
 
@@ -85,10 +87,26 @@ type Finding struct {
 	// CDI is 100·(1 − mean parallel / mean serial), in percent; nil when it
 	// cannot be computed.
 	CDI *float64 `json:"cdi"`
-	// CI is the paired Fieller interval, BCa the bootstrap over node pairs;
-	// nil when unbounded or not computable.
-	CI  *Interval `json:"ci"`
-	BCa *Interval `json:"ci_bca"`
+	// Expected is the index that is known beforehand, such as that of a lab by
+	// arithmetic; nil: none was given.
+	Expected *float64 `json:"expected,omitempty"`
+	// ExpectedHere is Expected on this machine, whose cores slow each other down
+	// by calibration; nil where that is not known, or of other resources.
+	ExpectedHere *float64 `json:"expected_here,omitempty"`
+	// CI is the interval that the verdict follows: CIFleet where there is one,
+	// else CINodes; nil when there is none.
+	CI *Interval `json:"ci"`
+	// CIFleet answers for the nodes that were measured: what would they show if
+	// they were measured again? It comes from batches of time and from trials;
+	// nil without either. CINodes answers for other nodes of their kind: the
+	// paired Fieller interval over nodes; BCa is the bootstrap over nodes. Both
+	// are nil when unbounded or not computable.
+	CIFleet *Interval `json:"ci_fleet"`
+	CINodes *Interval `json:"ci_nodes"`
+	BCa     *Interval `json:"ci_bca"`
+	// Possible is CI, wider by what disturbances can explain: what a threshold is
+	// held against.
+	Possible *Interval `json:"ci_possible"`
 	// Overlap is the common window over the span from the first start to the
 	// last end, 0 to 1, the least of the parallel trials; nil when unknown.
 	Overlap *float64 `json:"overlap"`
@@ -104,10 +122,12 @@ type Finding struct {
 	CDITrials []float64 `json:"cdi_trials,omitempty"`
 	// Reciprocal says that the metric is a duration and that 1/value was used
 	// as capacity (equation 3: C = W/T).
-	Reciprocal bool       `json:"reciprocal,omitempty"`
-	Verdict    Verdict    `json:"verdict"`
-	Warnings   []string   `json:"warnings"`
-	Pairs      []NodePair `json:"pairs"`
+	Reciprocal bool    `json:"reciprocal,omitempty"`
+	Verdict    Verdict `json:"verdict"`
+	// Doubts are what speaks against the finding; Warnings their texts.
+	Doubts   []model.Doubt `json:"doubts"`
+	Warnings []string      `json:"warnings"`
+	Pairs    []NodePair    `json:"pairs"`
 }
 
 // Name is how sentences call the finding: by workload and metric, unless the

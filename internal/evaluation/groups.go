@@ -147,5 +147,5 @@ func (s *sweep) noteEvenGroups(limit *SharedLimit, names []string) {
 			}
 		}
 	}
-	s.notes.warn("the groups %s were always active in equal parts, so the run cannot show whether the whole fleet shares the limit or each group has its own", num.List(names))
+	s.notes.warn("groups_alike", "the groups %s were always active in equal parts, so the run cannot show whether the whole fleet shares the limit or each group has its own", num.List(names))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -28,7 +29,9 @@ type Scaling struct {
 	Limit *SharedLimit `json:"limit"`
 	// Groups are the limits that the nodes of single groups share, where these
 	// explain the points better than one limit of the whole fleet.
-	Groups   []SharedLimit `json:"groups,omitempty"`
+	Groups []SharedLimit `json:"groups,omitempty"`
+	// Doubts are what speaks against it; Warnings their texts.
+	Doubts   []model.Doubt `json:"doubts"`
 	Warnings []string      `json:"warnings"`
 }
 
@@ -85,13 +88,14 @@ func (p part) scaling(like metric, opt Options) Scaling {
 	quick := opt
 	quick.Resamples = 100 // of the finding the verdict is wanted, not the bootstrap
 	f := p.largest().compare(like).finding(quick)
-	s.notes.warnings = slices.DeleteFunc(s.notes.warnings, func(w string) bool { return slices.Contains(f.Warnings, w) })
+	s.notes.warnings = slices.DeleteFunc(s.notes.warnings, func(d model.Doubt) bool { return slices.Contains(f.Warnings, d.Text) })
 	if len(out.Points) < leastSizes {
 		s.noteFewSizes(out.Points, f)
 	} else {
 		s.grow(&out, opt)
 	}
-	out.Warnings = s.notes.all()
+	out.Doubts = s.notes.all()
+	out.Warnings = model.Texts(out.Doubts)
 	return out
 }
 
@@ -103,7 +107,7 @@ func (s *sweep) noteFewSizes(points []ScalingPoint, f Finding) {
 	}
 	p := points[len(points)-1]
 	knee := p.Total / (points[0].Total / float64(points[0].Nodes))
-	s.notes.warn("the sum of %s is %s; one size cannot show whether that is a shared limit: %s",
+	s.notes.warn("one_size", "the sum of %s is %s; one size cannot show whether that is a shared limit: %s",
 		num.Count(p.Nodes, string(s.of)), s.amount(p.Total), s.advice(knee, points))
 }
 
@@ -146,11 +150,11 @@ func (s *sweep) grow(out *Scaling, opt Options) {
 	sizes, totals := s.fleet()
 	g, err := stats.ChooseGrowth(sizes, totals, s.noise(totals))
 	if errors.Is(err, stats.ErrTooFew) {
-		s.notes.warn("%d totals of %d sizes are too few to choose a curve, 5 are needed: add sizes or trials", len(totals), len(out.Points))
+		s.notes.warn("few_sizes", "%d totals of %d sizes are too few to choose a curve, 5 are needed: add sizes or trials", len(totals), len(out.Points))
 		return
 	}
 	if err != nil {
-		s.notes.warn("no curve: %v", err)
+		s.notes.warn("no_curve", "no curve: %v", err)
 		return
 	}
 	fleet := curveOfGrowth{g, sizes, totals}
@@ -186,7 +190,7 @@ func (s *sweep) capInterval(c curveOfGrowth, opt Options) *Interval {
 	}
 	iv, err := stats.CapInterval(c.Growth, c.sizes, c.totals, level, min(opt.Resamples, stats.GrowthResamples), opt.Seed)
 	if err != nil {
-		s.notes.warn("the limit has no interval: %v", err)
+		s.notes.warn("no_interval", "the limit has no interval: %v", err)
 		return nil
 	}
 	half := coverage * s.resolution.parallel * c.Cap
@@ -201,7 +205,7 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 	}
 	past := distinctAbove(c.sizes, c.Knee)
 	if len(past) < 2 {
-		s.notes.warn("the sum seems to stop at %s, but one size past the knee at %.1f cannot distinguish a limit that all %ss share from a loss of each one: %s",
+		s.notes.warn("one_size", "the sum seems to stop at %s, but one size past the knee at %.1f cannot distinguish a limit that all %ss share from a loss of each one: %s",
 			s.amount(c.Cap), c.Knee, s.of, s.advice(c.Knee, points))
 		return nil
 	}
@@ -220,7 +224,7 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 func (s *sweep) levels(c curveOfGrowth) bool {
 	l, err := stats.LevelOff(c.Growth, c.sizes, c.totals, level, s.resolution.parallel*c.Cap)
 	if err != nil {
-		s.notes.warn("cannot test whether the sum stays at %s: %v", s.amount(c.Cap), err)
+		s.notes.warn("no_test", "cannot test whether the sum stays at %s: %v", s.amount(c.Cap), err)
 		return false
 	}
 	same := l.Slope.Contains(0) || math.Abs(l.Change) < levelShare*c.Cap
@@ -228,11 +232,11 @@ func (s *sweep) levels(c curveOfGrowth) bool {
 	case same && l.Slope.Hi < c.Slope/2:
 		return true
 	case same:
-		s.notes.warn("the sums past %.1f %ss scatter so much that they may still grow: no limit is inferred; add trials", c.Knee, s.of)
+		s.notes.warn("scatter", "the sums past %.1f %ss scatter so much that they may still grow: no limit is inferred; add trials", c.Knee, s.of)
 	case l.Change < 0:
-		s.notes.warn("past %.1f %ss the sum falls, by %s up to the largest fleet: that is contention, not a constant limit", c.Knee, s.of, s.amount(-l.Change))
+		s.notes.warn("falls", "past %.1f %ss the sum falls, by %s up to the largest fleet: that is contention, not a constant limit", c.Knee, s.of, s.amount(-l.Change))
 	default:
-		s.notes.warn("past %.1f %ss the sum grows more slowly, but it grows, by %s up to the largest fleet: no constant limit was reached", c.Knee, s.of, s.amount(l.Change))
+		s.notes.warn("still_grows", "past %.1f %ss the sum grows more slowly, but it grows, by %s up to the largest fleet: no constant limit was reached", c.Knee, s.of, s.amount(l.Change))
 	}
 	return false
 }

@@ -13,28 +13,37 @@ import (
 	"github.com/scalebench/scalebench/internal/observe"
 )
 
-// notes are what a reader of a finding must know. A doubt is a warning that
-// leaves no verdict but "unknown".
-type notes struct{ doubts, warnings []string }
+// notes are what a reader of a finding must know. A problem leaves no
+// verdict but "unknown".
+type notes struct{ problems, warnings []model.Doubt }
 
 // doubt adds a reason why the verdict is unknown.
-func (n *notes) doubt(format string, args ...any) {
-	n.doubts = append(n.doubts, "verdict unknown: "+fmt.Sprintf(format, args...))
+func (n *notes) doubt(code, format string, args ...any) {
+	n.add(model.Doubt{Code: code, Severity: model.Problem, Text: fmt.Sprintf(format, args...)})
 }
 
 // warn adds a warning.
-func (n *notes) warn(format string, args ...any) {
-	n.warnings = append(n.warnings, fmt.Sprintf(format, args...))
+func (n *notes) warn(code, format string, args ...any) {
+	n.add(model.Doubt{Code: code, Severity: model.Warning, Text: fmt.Sprintf(format, args...)})
 }
 
-// all returns doubts first, each text once, never nil: the JSON contract has
-// an array.
-func (n *notes) all() []string {
-	out, seen := make([]string, 0, len(n.doubts)+len(n.warnings)), make(map[string]bool)
-	for _, w := range slices.Concat(n.doubts, n.warnings) {
-		if !seen[w] {
-			seen[w] = true
-			out = append(out, w)
+func (n *notes) add(d model.Doubt) {
+	if d.Severity == model.Problem {
+		d.Text = "verdict unknown: " + d.Text
+		n.problems = append(n.problems, d)
+		return
+	}
+	n.warnings = append(n.warnings, d)
+}
+
+// all returns problems first, each text once, never nil: the JSON
+// contract has an array.
+func (n *notes) all() []model.Doubt {
+	out, seen := make([]model.Doubt, 0, len(n.problems)+len(n.warnings)), make(map[string]bool)
+	for _, d := range slices.Concat(n.problems, n.warnings) {
+		if !seen[d.Text] {
+			seen[d.Text] = true
+			out = append(out, d)
 		}
 	}
 	return out
@@ -67,7 +76,7 @@ func noteState(run model.Run, n *notes) {
 	if reason := strings.TrimSpace(run.Reason); reason != "" {
 		text += " (" + reason + ")"
 	}
-	n.warn("%s: the finding rests on what was measured so far", text)
+	n.warn("not_over", "%s: the finding rests on what was measured so far", text)
 }
 
 // noteFailures names the steps that have no valid result and counts the tasks
@@ -85,10 +94,10 @@ func (p part) noteFailures(n *notes) {
 		lost = append(lost, text)
 	}
 	if len(lost) > 0 {
-		n.warn("%s of %d without a valid result, left out: %s", num.Count(len(lost), "step"), len(p.steps), num.List(lost))
+		n.warn("steps_lost", "%s of %d without a valid result, left out: %s", num.Count(len(lost), "step"), len(p.steps), num.List(lost))
 	}
 	if failed := p.failed(); len(failed) > 0 {
-		n.warn("%s did not end well before the attempt that counts: %s", num.Count(len(failed), "task"), num.List(failed))
+		n.warn("tasks_failed", "%s did not end well before the attempt that counts: %s", num.Count(len(failed), "task"), num.List(failed))
 	}
 }
 
@@ -121,9 +130,9 @@ func (p part) noteChanges(n *notes) {
 			continue
 		}
 		if p.during(e.Time) {
-			n.doubt("node %s changed between two measurements: %s", e.Node, e.Text)
+			n.doubt("node_changed", "node %s changed between two measurements: %s", e.Node, e.Text)
 		} else {
-			n.warn("node %s changed during the run, but not between measurements of %s: %s", e.Node, p.workload, e.Text)
+			n.warn("node_changed", "node %s changed during the run, but not between measurements of %s: %s", e.Node, p.workload, e.Text)
 		}
 	}
 }
@@ -164,7 +173,7 @@ func (p part) noteFacts(cmp comparison, n *notes) {
 		models[""] += len(measured)
 	}
 	if silent := models[""]; silent > 0 {
-		n.warn("%s without a known CPU model, so the nodes may be unequal", num.Count(silent, "node"))
+		n.warn("unknown_cpus", "%s without a known CPU model, so the nodes may be unequal", num.Count(silent, "node"))
 		delete(models, "")
 	}
 	if len(models) > 1 {
@@ -172,7 +181,7 @@ func (p part) noteFacts(cmp comparison, n *notes) {
 		for _, name := range slices.Sorted(maps.Keys(models)) {
 			counted = append(counted, fmt.Sprintf("%d × %s", models[name], name))
 		}
-		n.warn("unequal CPUs: %s", num.List(counted))
+		n.warn("unequal_cpus", "unequal CPUs: %s", num.List(counted))
 	}
 }
 

@@ -29,13 +29,13 @@ func score(steps []stepReadings, like model.Sample, n *notes) scoring {
 		err = scoreCommon(steps)
 	}
 	if err != nil {
-		n.warn("scored on whole tasks, not in the common window: %v", err)
-	}
-	if err != nil || unit == "" {
-		return scoreWhole(steps, like)
+		n.warn("whole_tasks", "scored on whole tasks, not in the common window: %v", err)
 	}
 	sc := scoring{window: WindowCommon, unit: unit + "/s"}
-	compareWithSamples(steps, like, sc.unit, n)
+	if err != nil || unit == "" {
+		sc = scoreWhole(steps, like)
+	}
+	compareWithSamples(steps, like, sc, n)
 	return sc
 }
 
@@ -138,37 +138,60 @@ func capacityOf(value float64, reciprocal bool) float64 {
 	return value
 }
 
-// compareWithSamples warns when the counter and the reported value tell
+// compareWithSamples tells when the counter and the reported value tell
 // different stories: one of the two is wrong. In the same unit they must be
-// equal, else have the same ratio on every task.
-func compareWithSamples(steps []stepReadings, like model.Sample, unit string, n *notes) {
+// equal, else have the same ratio on every task. Where the reported value counts,
+// because the counter cannot be used, it may be what is wrong.
+func compareWithSamples(steps []stepReadings, like model.Sample, sc scoring, n *notes) {
 	reciprocal := like.Better == model.Lower
 	var all []reading
 	var ratios []float64
 	for _, s := range steps {
 		for _, r := range s.readings {
-			all = append(all, r)
-			ratios = append(ratios, capacityOf(r.value, reciprocal)/r.whole)
+			if r.curve == nil {
+				continue
+			}
+			if rate, err := r.curve.rate(); err == nil {
+				all, ratios = append(all, r), append(ratios, capacityOf(r.value, reciprocal)/rate)
+			}
 		}
 	}
-	usual := 1.0
+	if len(all) == 0 {
+		return
+	}
+	unit, usual := all[0].curve.unit+"/s", 1.0
 	if like.Unit != unit || reciprocal {
-		var err error
-		if usual, err = stats.Quantile(ratios, 0.5); err != nil {
-			return // no readings
-		}
+		usual, _ = stats.Quantile(ratios, 0.5) // there are some
 	}
 	worst := -1
-	for i, ratio := range ratios {
-		if math.Abs(ratio/usual-1) > sampleDeviation && (worst < 0 || math.Abs(ratio-usual) > math.Abs(ratios[worst]-usual)) {
+	for i, r := range all {
+		ratios[i] = r.againstCounter(ratios[i], capacityOf(r.value, reciprocal), usual)
+		if math.Abs(ratios[i]/usual-1) > sampleDeviation && (worst < 0 || math.Abs(ratios[i]-usual) > math.Abs(ratios[worst]-usual)) {
 			worst = i
 		}
 	}
-	if worst >= 0 {
-		r := all[worst]
-		n.warn("node %s reported %s = %s %s but its progress counter says %s %s, %.0f %% off: the workload spends time that its counter does not see, or one of the two is wrong",
-			r.node, like.Metric, number(r.value), like.Unit, number(r.whole), unit, 100*math.Abs(ratios[worst]/usual-1))
+	if worst < 0 {
+		return
 	}
+	r, tell := all[worst], n.warn
+	if sc.window == WindowWhole {
+		tell = n.doubt
+	}
+	rate, _ := r.curve.rate()
+	tell("counter_disagrees", "node %s reported %s = %s %s but its progress counter says %s %s, %.0f %% off: the workload spends time that its counter does not see, or one of the two is wrong",
+		r.node, like.Metric, number(r.value), like.Unit, number(rate), unit, 100*math.Abs(ratios[worst]/usual-1))
+}
+
+// againstCounter is the reported capacity over that of the counter: from its
+// first point with work on, as it is scored, or from its start, as the workload
+// may count. Where nodes share a processor the two differ by the luck of the
+// first moments: what is nearer to the usual ratio counts.
+func (r reading) againstCounter(scored, capacity, usual float64) float64 {
+	sinceStart := capacity / r.curve.sinceStart()
+	if math.Abs(sinceStart-usual) < math.Abs(scored-usual) {
+		return sinceStart
+	}
+	return scored
 }
 
 // simultaneity is how parallel the parallel steps were, the worst of each.
@@ -183,7 +206,7 @@ func simultaneityOf(steps []stepReadings, window string, n *notes) simultaneity 
 		}
 		tasks, active := timesOf(sr.readings, window == WindowCommon)
 		if tasks.N == 0 {
-			n.doubt("parallel, trial %d: tasks without start and end times; it is unknown whether they ran together", sr.step.Trial)
+			n.doubt("no_times", "parallel, trial %d: tasks without start and end times; it is unknown whether they ran together", sr.step.Trial)
 			return simultaneity{}
 		}
 		s.overlap = extreme(s.overlap, active.Overlap(), math.Min)
@@ -199,11 +222,9 @@ func noteOverlap(overlap *float64, window string, n *notes) {
 	switch {
 	case overlap == nil:
 	case *overlap < minOverlap:
-		n.doubt("all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% required): give every node the same running time instead of the same amount of work", 100**overlap, 100*minOverlap)
-	case *overlap < goodOverlap && window == WindowWhole:
-		n.warn("poor overlap: all nodes were active together for %.0f %% of the time, and whole tasks are scored, so that degradation is understated", 100**overlap)
-	case *overlap < goodOverlap:
-		n.warn("poor overlap: all nodes were active together for %.0f %% of the time; only that time is scored", 100**overlap)
+		n.doubt("overlap", "all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% required): give every node the same running time instead of the same amount of work", 100**overlap, 100*minOverlap)
+	case *overlap < goodOverlap && window == WindowCommon:
+		n.warn("overlap", "poor overlap: all nodes were active together for %.0f %% of the time; only that time is scored", 100**overlap)
 	}
 }
 

@@ -147,7 +147,7 @@ func (m measuredSizes) note(sizes []sizeAt, trials []int, n *notes) {
 		}
 	}
 	if len(left) > 0 {
-		n.warn("left out of the growth with size, because not measured at every size: %s", num.List(left))
+		n.warn("missing_values", "left out of the growth with size, because not measured at every size: %s", num.List(left))
 	}
 	var without []string
 	for _, at := range m.sizes {
@@ -156,6 +156,6 @@ func (m measuredSizes) note(sizes []sizeAt, trials []int, n *notes) {
 		}
 	}
 	if len(without) > 0 {
-		n.warn("sizes left out of the growth, because no trial that counts measured them: %s: %s", num.List(without), num.List(lost))
+		n.warn("sizes_lost", "sizes left out of the growth, because no trial that counts measured them: %s: %s", num.List(without), num.List(lost))
 	}
 }

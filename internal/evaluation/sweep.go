@@ -79,7 +79,7 @@ func (s *sweep) incomplete(sr stepReadings) bool {
 	if len(sr.missing) == 0 {
 		return false
 	}
-	s.notes.warn("%s: %s gave no usable %s; left out", sizeName(sr.step, s.of), named(s.of, sr.missing), s.like.key)
+	s.notes.warn("missing_values", "%s: %s gave no usable %s; left out", sizeName(sr.step, s.of), named(s.of, sr.missing), s.like.key)
 	return true
 }
 
@@ -93,7 +93,7 @@ func (s *sweep) scattered(sr stepReadings) bool {
 	if active.Overlap() >= minOverlap {
 		return false
 	}
-	s.notes.warn("%s: its %ss were active together for %.0f %% of the time, or when is not known; left out", sizeName(sr.step, s.of), s.of, 100*active.Overlap())
+	s.notes.warn("overlap", "%s: its %ss were active together for %.0f %% of the time, or when is not known; left out", sizeName(sr.step, s.of), s.of, 100*active.Overlap())
 	return true
 }
 
@@ -180,7 +180,7 @@ func (s *sweep) points() []ScalingPoint {
 	for _, size := range slices.Sorted(maps.Keys(totals)) {
 		mean, err := stats.Mean(totals[size])
 		if err != nil {
-			s.notes.warn("the totals of size %d cannot be summarised: %v", size, err)
+			s.notes.warn("no_summary", "the totals of size %d cannot be summarised: %v", size, err)
 			continue
 		}
 		out = append(out, ScalingPoint{Nodes: size, Total: mean, Totals: totals[size], CI: s.trialInterval(mean, totals[size])})

@@ -139,7 +139,7 @@ func (t *Table) Finding(opt Options) Finding {
 	if c.reciprocal {
 		c.unit = inverseUnit(t.Unit)
 	}
-	c.notes.warn("the numbers come from a file: it is unknown whether the nodes were active together and whether they are equal")
+	c.notes.warn("from_a_file", "the numbers come from a file: it is unknown whether the nodes were active together and whether they are equal")
 	if t.published != nil {
 		return t.published.finding(c)
 	}
@@ -317,13 +317,14 @@ func (p published) finding(c comparison) Finding {
 	f.Serial.Mean, f.Parallel.Mean, f.Parallel.Total = &p.serial, &p.parallel, &total
 	ratio, err := stats.RatioOfMeans([]float64{p.parallel}, []float64{p.serial})
 	if err != nil {
-		c.notes.doubt("the index cannot be computed: %v", err)
+		c.notes.doubt("no_index", "the index cannot be computed: %v", err)
 	} else {
 		cdi := degradation(ratio)
 		whole := cdi
 		f.CDI, f.CDIWhole = &cdi, &whole
 	}
-	c.notes.doubt("only means over the nodes are given: there is no interval, and least, largest and SD are not known")
-	f.Warnings = c.notes.all()
+	c.notes.doubt("only_means", "only means over the nodes are given: there is no interval, and least, largest and SD are not known")
+	f.Doubts = c.notes.all()
+	f.Warnings = model.Texts(f.Doubts)
 	return f
 }

@@ -41,10 +41,10 @@ func (t *incompleteTrials) leave(all int, n *notes) bool {
 	case 0:
 		return false
 	case all:
-		n.doubt("no trial is complete in both phases: %s; the numbers cover only what there is", num.List(t.texts))
+		n.doubt("incomplete_trials", "no trial is complete in both phases: %s; the numbers cover only what there is", num.List(t.texts))
 		return false
 	}
-	n.warn("left out, because not complete in both phases: %s", num.List(t.texts))
+	n.warn("incomplete_trials", "left out, because not complete in both phases: %s", num.List(t.texts))
 	return true
 }
 
@@ -54,6 +54,6 @@ func (n *notes) sameFleet(of Subjects, before, now []model.NodeID) bool {
 	if slices.Equal(before, now) {
 		return true
 	}
-	n.doubt("the parallel trials ran on different %ss (%s and %s)", of, num.List(before), num.List(now))
+	n.doubt("different_nodes", "the parallel trials ran on different %ss (%s and %s)", of, num.List(before), num.List(now))
 	return false
 }

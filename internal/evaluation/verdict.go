@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -13,50 +14,70 @@ import (
 // verdict answers in one word, after everything else is known. It adds what
 // the word leaves open.
 func (c *comparison) verdict(f *Finding) Verdict {
-	if f.CI == nil || len(c.notes.doubts) > 0 {
+	if f.CI == nil || len(c.notes.problems) > 0 {
 		return Unknown
 	}
-	word := verdictOf(*f.CI)
-	if word == None && f.CI[1] >= 100 {
+	word := verdictOf(*f.CI, c.tolerance)
+	if word != Unclear {
+		return word
+	}
+	if f.CI[1] >= 100 {
 		// A capacity is never negative, so no degradation exceeds 100 %.
-		c.notes.doubt("the interval contains every degradation up to a total loss: %s with this much scatter allow no conclusion", num.Count(f.Nodes, string(c.of)))
+		c.notes.doubt("too_wide", "the interval contains every degradation up to a total loss: %s with this much scatter allow no conclusion", num.Count(f.Nodes, string(c.of)))
 		return Unknown
 	}
-	if f.BCa != nil && verdictOf(*f.BCa) != word {
-		c.notes.warn("the bootstrap interval [%.1f, %.1f] would give the verdict %s; the verdict follows the Fieller interval", f.BCa[0], f.BCa[1], verdictOf(*f.BCa))
-	}
-	if word == None && f.CI[1]-f.CI[0] > 2*wideInterval {
-		c.notes.warn("the interval is wide: with %s a degradation of up to %.0f %% cannot be excluded (CDI %.1f %%)", num.Count(f.Nodes, string(c.of)), math.Ceil(f.CI[1]), *f.CDI)
-	}
+	c.notes.warn("unclear", "unclear: a loss of up to %.0f %% cannot be excluded, nor that there is none; %s", math.Ceil(f.CI[1]), c.settles(f))
 	return word
 }
 
 // verdictOf reads an interval of the index.
-func verdictOf(i Interval) Verdict {
+func verdictOf(i Interval, tolerance float64) Verdict {
 	switch {
 	case i[0] > 0:
 		return Degraded
 	case i[1] < 0:
 		return Gain
-	default:
+	case -tolerance <= i[0] && i[1] <= tolerance:
 		return None
 	}
+	return Unclear
 }
 
-// repetitions sets the index of each repetition alone and compares how much
-// repetitions and how much nodes differ.
+// settles says what would make an unclear finding clear, if its index is right:
+// an interval without 0, or one within the tolerance, whichever is nearer.
+func (c *comparison) settles(f *Finding) string {
+	half := max(*f.CDI-f.CI[0], f.CI[1]-*f.CDI)
+	wanted := max(math.Abs(*f.CDI), c.tolerance-math.Abs(*f.CDI))
+	factor := half / wanted
+	factor *= factor
+	if f.CIFleet != nil {
+		trials := len(c.parallel)
+		more := max(1, int(math.Ceil(factor*float64(trials)))-trials)
+		text := num.Count(more, "more trial") + " would settle it"
+		if c.trialTime > 0 {
+			text += ", about " + num.Seconds(float64(more)*c.trialTime.Seconds())
+		}
+		return text
+	}
+	return fmt.Sprintf("3 or more trials would tell for these %ss, about %d %ss for others of their kind", c.of, int(math.Ceil(factor*float64(f.Nodes))), c.of)
+}
+
+// repetitions sets the index of each trial alone.
 func (c *comparison) repetitions(f *Finding) {
 	if f.CDI == nil {
 		return
 	}
 	f.CDITrials = c.cdiTrials(f.Pairs)
 	if len(c.parallel) == 1 {
-		c.notes.warn("one parallel repetition: the interval covers the differences between %ss, not between repetitions", c.of)
+		c.notes.warn("one_trial", "one parallel trial: the interval cannot cover what differs from trial to trial; use 3 or more")
 	}
-	if f.CI != nil && c.trialsDisagree(*f) {
-		c.notes.warn("repetitions differ more than %ss do (CDI from %.1f %% to %.1f %%): something that all of them share changed between them and the interval is too narrow; add trials",
-			c.of, slices.Min(f.CDITrials), slices.Max(f.CDITrials))
-	}
+}
+
+// warnTrialsDiffer says that trials differ more than what happens within them.
+func (c *comparison) warnTrialsDiffer(pairs []NodePair) {
+	trials := c.cdiTrials(pairs)
+	c.notes.warn("trials_differ", "trials differ more than what happens within them explains (CDI from %.1f %% to %.1f %%): something that all %ss share changed between them; add trials",
+		slices.Min(trials), slices.Max(trials), c.of)
 }
 
 // cdiTrials compares each parallel repetition with the serial one of the same
@@ -87,36 +108,20 @@ func (c *comparison) cdiTrials(pairs []NodePair) []float64 {
 	return out
 }
 
-// trialsDisagree tests the variance of the mean that the repetitions show
-// against the one that the nodes show, by a one-sided F test. Were the errors
-// of nodes and repetitions independent, both would estimate the same.
-func (c *comparison) trialsDisagree(f Finding) bool {
-	repetitions := float64(len(f.CDITrials))
-	sd, err := stats.SampleSD(f.CDITrials)
-	if err != nil {
-		return false // one repetition
-	}
-	degrees := float64(f.Nodes - 1)
-	t, errT := stats.TQuantile((1+level)/2, degrees)
-	limit, errF := stats.FQuantile(trialsLevel, repetitions-1, degrees)
-	byNodes := (f.CI[1] - f.CI[0]) / 2 / t
-	return errT == nil && errF == nil && byNodes > 0 && sd*sd/repetitions > limit*byNodes*byNodes
-}
-
 // groups warns of few nodes and of nodes that fall in two groups.
 func (c *comparison) groups(f *Finding, serial, parallel []float64) {
 	if f.Nodes > 1 && f.Nodes < fewNodes {
-		c.notes.warn("only %d %ss: the interval is wide and says nothing about %ss that were not measured; %d or more are better", f.Nodes, c.of, c.of, fewNodes)
+		c.notes.warn("few_nodes", "only %d %ss: they say little about others of their kind; %d or more are better", f.Nodes, c.of, fewNodes)
 	}
 	if split, ok := twoGroups(serial); ok {
-		c.notes.warn("the %ss are of two kinds when alone: %d near %s and %d near %s %s", c.of, split.Low, number(split.LowMean), split.High, number(split.HighMean), f.Unit)
+		c.notes.warn("two_kinds", "the %ss are of two kinds when alone: %d near %s and %d near %s %s", c.of, split.Low, number(split.LowMean), split.High, number(split.HighMean), f.Unit)
 	}
 	kept := make([]float64, len(serial))
 	for i := range kept {
 		kept[i] = parallel[i] / serial[i]
 	}
 	if split, ok := twoGroups(kept); ok {
-		c.notes.warn("the %ss fall in two groups: %d keep %.0f %% of their capacity and %d keep %.0f %%; the mean describes neither", c.of, split.Low, 100*split.LowMean, split.High, 100*split.HighMean)
+		c.notes.warn("two_groups", "the %ss fall in two groups: %d keep %.0f %% of their capacity and %d keep %.0f %%; the mean describes neither", c.of, split.Low, 100*split.LowMean, split.High, 100*split.HighMean)
 	}
 }
 

@@ -65,26 +65,6 @@ func (f Finding) IntervalText() string {
 	return ""
 }
 
-// wideNone is the loss, in percent, from which on the verdict "none" is not
-// reliable: with an interval that reaches this far the measurement was not
-// precise enough to see such a loss.
-const wideNone = 5
-
-// Coarse reports whether a verdict "none" leaves a loss possible that is worth
-// a word.
-func (f Finding) Coarse() bool {
-	return f.Verdict == None && f.CI != nil && f.Shown()[1] > wideNone
-}
-
-// NotExcluded says which loss a coarse "none" leaves possible: "a loss of up to
-// 38.2 % is not excluded"; otherwise it is empty.
-func (f Finding) NotExcluded() string {
-	if !f.Coarse() {
-		return ""
-	}
-	return fmt.Sprintf("a loss of up to %s is not excluded", num.Percent(f.Shown()[1]))
-}
-
 // Scale chooses one unit for all capacities of the finding, the total apart.
 func (f Finding) Scale() num.Scale {
 	var values []float64
@@ -123,7 +103,7 @@ var looks = map[Verdict]struct {
 	tone doc.Tone
 	role chart.Role
 }{
-	None: {doc.Plain, chart.Faint}, Degraded: {doc.Bad, chart.Bad}, Gain: {doc.Gain, chart.Better}, Unknown: {doc.Doubt, chart.Unknown},
+	None: {doc.Plain, chart.Faint}, Unclear: {doc.Doubt, chart.Faint}, Degraded: {doc.Bad, chart.Bad}, Gain: {doc.Gain, chart.Better}, Unknown: {doc.Doubt, chart.Unknown},
 }
 
 // Tone is how a verdict looks in text.

@@ -88,6 +88,20 @@ func ParseStudy(name string, src []byte, kinds Kinds) (*StudyEntry, error) {
 	return e.Study, nil
 }
 
+// ParseTop reads from an experiment file without a study of its own the keys of
+// one of this kind that stand at its top: the kind's defaults with them.
+func ParseTop(name string, src []byte, kinds Kinds, kind study.Kind) (study.Study, error) {
+	s, probs := kind.New(), &problems{file: name}
+	d, ok := s.(study.Designer)
+	file := readYAML(src, probs)
+	if !ok || len(kind.Top) == 0 || file == nil {
+		return s, probs.err()
+	}
+	r := &reader{decoder: newDecoder(file), kinds: kinds}
+	r.readTop(kind, d)
+	return d, probs.err()
+}
+
 // defaultName is the file's name without directory and ending; what cannot be
 // a name is replaced.
 func defaultName(file string) string {

@@ -309,6 +309,25 @@ func (s SLA) Scored(warmUp time.Duration) time.Duration {
 	return max(scored, leastScored)
 }
 
+// Enough is how many operations a window needs for its SLA to be told from luck:
+// if more than a share e of all operations failed, or were late, fewer than 1 in
+// 20 windows of 3/e operations would have none (the rule of three: J. A. Hanley
+// and A. Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA
+// 249, 1983).
+func (s SLA) Enough() int64 {
+	enough := 1.0
+	for _, t := range s.Terms {
+		share := 1 - t.Quantile
+		if t.OnErrors() {
+			share = t.Errors
+		}
+		if share > 0 {
+			enough = max(enough, math.Ceil(math.Round(3e6/share)/1e6))
+		}
+	}
+	return int64(enough)
+}
+
 // few is how many operations more may be under way at the end of a window than
 // at its beginning without meaning anything.
 const few = 10

@@ -33,22 +33,25 @@ func NodeIDs(nodes []Node) []NodeID {
 // Facts is what a node says about itself. An empty or zero field means that
 // the node could not find out, never that the value is zero.
 type Facts struct {
-	Hostname   string     `json:"hostname,omitempty"`
-	BootID     string     `json:"boot_id,omitempty"`   // of the kernel: nodes with the same one are on one machine
-	Addresses  []string   `json:"addresses,omitempty"` // without loopback and link-local, the default route's first
-	OS         string     `json:"os,omitempty"`        // e.g. "Debian GNU/Linux 12 (bookworm)"
-	Kernel     string     `json:"kernel,omitempty"`
-	Arch       string     `json:"arch,omitempty"`
-	CPUModel   string     `json:"cpu_model,omitempty"`
-	Cores      int        `json:"cores,omitempty"`      // that this process may use (affinity)
-	CPULimit   float64    `json:"cpu_limit,omitempty"`  // cores allowed by the cgroup quota
-	Microcode  string     `json:"microcode,omitempty"`  // revision
-	Hypervisor string     `json:"hypervisor,omitempty"` // "kvm", "xen", …; "none" on bare metal
-	Memory     int64      `json:"memory,omitempty"`     // bytes
-	MemLimit   int64      `json:"mem_limit,omitempty"`  // bytes allowed by the cgroup
-	Disks      []Disk     `json:"disks,omitempty"`
-	Cloud      *CloudInfo `json:"cloud,omitempty"` // nil without a metadata service
-	Agent      string     `json:"agent,omitempty"` // version of the agent
+	Hostname  string   `json:"hostname,omitempty"`
+	BootID    string   `json:"boot_id,omitempty"`   // of the kernel: nodes with the same one are on one machine
+	Addresses []string `json:"addresses,omitempty"` // without loopback and link-local, the default route's first
+	OS        string   `json:"os,omitempty"`        // e.g. "Debian GNU/Linux 12 (bookworm)"
+	Kernel    string   `json:"kernel,omitempty"`
+	Arch      string   `json:"arch,omitempty"`
+	CPUModel  string   `json:"cpu_model,omitempty"`
+	Cores     int      `json:"cores,omitempty"`     // that this process may use (affinity)
+	CPULimit  float64  `json:"cpu_limit,omitempty"` // cores allowed by the cgroup quota
+	// CoresTogether is the share of its speed that a core keeps while all of them
+	// are busy, by calibration.
+	CoresTogether float64    `json:"cores_together,omitempty"`
+	Microcode     string     `json:"microcode,omitempty"`  // revision
+	Hypervisor    string     `json:"hypervisor,omitempty"` // "kvm", "xen", …; "none" on bare metal
+	Memory        int64      `json:"memory,omitempty"`     // bytes
+	MemLimit      int64      `json:"mem_limit,omitempty"`  // bytes allowed by the cgroup
+	Disks         []Disk     `json:"disks,omitempty"`
+	Cloud         *CloudInfo `json:"cloud,omitempty"` // nil without a metadata service
+	Agent         string     `json:"agent,omitempty"` // version of the agent
 }
 
 // Disk is one block device of a node.

@@ -27,8 +27,18 @@ type Disturbance struct {
 	// Tasks is in how many of the Watched tasks it was beyond the threshold,
 	// and Nodes on how many nodes.
 	Tasks, Watched, Nodes int
+	// Lost is the share of their capacity that the tasks of a phase can have lost
+	// to it, 0 to 1, on average over all of them; none where that is not known.
+	Lost map[model.Phase]float64
+	// Where are the tasks in which it was beyond the threshold.
+	Where []model.TaskID
 	// Text says all of it in a sentence without its full stop.
 	Text string
+}
+
+// Doubt is the disturbance as what speaks against a result.
+func (d Disturbance) Doubt() model.Doubt {
+	return model.Doubt{Code: d.Kind, Severity: model.Warning, Text: d.Text, Workload: d.Workload, Phase: d.Phase, Trial: d.Trial, Node: d.Node}
 }
 
 // check is one thing to look for.
@@ -44,28 +54,32 @@ type check struct {
 	least float64
 	// above is the value from which on it is reported.
 	above float64
-	// alone limits the check to the serial phase where nodes share a machine:
-	// in the parallel phase the others are the fleet itself.
-	alone bool
+	// lost is the share of its capacity that a task can have lost to it; nil:
+	// not known.
+	lost func(Host) float64
 	// words say what was seen on a node, from the value.
 	words func(v float64) string
 }
+
+// KindThrottled is the kind of a disturbance by the node's own CPU limit.
+const KindThrottled = "throttled"
 
 // The thresholds; docs/methods.md has them. Steal: a hundredth. Swap, kills: any is one too
 // many. Drops and retransmissions: TCP at a limit loses some packets, by which
 // it finds the limit; one in a hundred costs throughput by itself (Mathis et
 // al., CCR 1997: throughput falls with 1/√loss), and drops within the node's
-// own interfaces should be rarer still. Others: a twentieth of the machine is
+// own interfaces should be rarer still. The kernel counts a segment that is sent
+// again under its own name only. Others: a twentieth of the machine is
 // beyond what the agent and the kernel's own work take. A share of few packets or
 // segments, or of processor time that is counted in ticks of 10 ms, is chance.
 // Throttling: a node that
-// its own limit holds back measures the limit. Clock: starts are agreed to the
+// its own limit holds back measures the limit. Pauses: see pauseOf. Clock: starts are agreed to the
 // millisecond.
 var checks = []check{
-	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, least: 1, above: 0.01, words: func(v float64) string {
+	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, least: 1, above: 0.01, lost: lostToSteal, words: func(v float64) string {
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
-	{kind: "others", metrics: []string{MetricCores}, value: hostOthers, above: 0.05, alone: true, words: func(v float64) string {
+	{kind: "others", metrics: []string{MetricCores}, value: hostOthers, above: 0.05, lost: lostToOthers, words: func(v float64) string {
 		return "something other than the task used " + num.Fraction(v) + " of the machine’s CPU"
 	}},
 	{kind: "swap", metrics: []string{MetricSwapIn, MetricSwapOut}, above: 0, words: func(v float64) string {
@@ -77,11 +91,17 @@ var checks = []check{
 	{kind: "drops", metrics: []string{MetricRxDrops, MetricTxDrops}, of: []string{MetricRxPackets, MetricTxPackets}, least: 1000, above: 0.001, words: func(v float64) string {
 		return shareWords(v) + " of the packets were dropped at the node’s own interfaces"
 	}},
-	{kind: "retransmits", metrics: []string{MetricRetransmits}, of: []string{MetricSegments}, least: 1000, above: 0.01, words: func(v float64) string {
+	{kind: "retransmits", metrics: []string{MetricRetransmits}, of: []string{MetricSegments, MetricRetransmits}, least: 1000, above: 0.01, words: func(v float64) string {
 		return shareWords(v) + " of the TCP segments had to be sent again"
 	}},
-	{kind: "throttled", metrics: []string{MetricThrottled}, value: hostHeldBack, above: 0.01, words: func(v float64) string {
+	{kind: KindThrottled, metrics: []string{MetricThrottled}, value: hostHeldBack, above: 0.01, lost: lostToLimit, words: func(v float64) string {
 		return "the node’s own CPU limit held it back, by " + num.Tick(v, 0.01) + " s of waiting a second"
+	}},
+	{kind: "pause", value: hostPause, above: 0, lost: lostToPauses, words: func(v float64) string {
+		return "nothing went on for " + num.Seconds(v) + ": the process or its machine stood still"
+	}},
+	{kind: "clock_step", value: hostStep, above: 0.01, words: func(v float64) string {
+		return "the clock was set by " + num.Seconds(v) + " since the task before, or while this one waited for its start"
 	}},
 	{kind: "clock", value: hostClock, above: 0.001, words: func(v float64) string {
 		return "the clock was known to ± " + num.Seconds(v) + ", which does not tell the start skew"
@@ -93,34 +113,47 @@ var checks = []check{
 // nothing is amiss or nothing was watched.
 func (r *Run) Disturbances() []Disturbance { return r.disturbances() }
 
+// Doubts are the disturbances as what speaks against results.
+func (r *Run) Doubts() []model.Doubt {
+	var out []model.Doubt
+	for _, d := range r.Disturbances() {
+		out = append(out, d.Doubt())
+	}
+	return out
+}
+
 func (r *Run) findDisturbances() []Disturbance {
 	type kind struct{ workload, kind string }
 	var metrics []string
 	for _, c := range checks {
 		metrics = slices.Concat(metrics, c.metrics, c.of)
 	}
-	if r.Need(Hosts, metrics...) != nil { // Err tells
+	if r.Need(Hosts, metrics...) != nil || r.Need(Series) != nil { // Err tells
 		return nil
 	}
-	sharing := r.sharing()
+	machines, limited := r.machines(), r.limited()
 	var order []kind
 	found := make(map[kind]*worstOf)
-	windows := windowNumbers(r.Steps())
+	windows, clocks := windowNumbers(r.Steps()), make(clocks)
 	for _, s := range r.Steps() {
 		skew := math.NaN()
 		if times := r.Times(s); times.N > 1 {
 			skew = times.Skew().Seconds()
 		}
-		for _, r := range r.Accepted(s.ID) {
-			n := NewHost(r, r.Started)
-			n.skew = skew
+		results := r.Accepted(s.ID)
+		hosts := make([]Host, len(results))
+		for i, r := range results {
+			hosts[i] = NewHost(r, r.Started)
+			hosts[i].skew, hosts[i].pause, hosts[i].step = skew, pauseOf(r), clocks.step(r)
+			hosts[i].limited = limited[r.Node]
+		}
+		strangers(hosts, machines)
+		for i, r := range results {
+			n := hosts[i]
 			for _, c := range checks {
-				if c.alone && sharing[r.Node] && s.Phase != model.Serial {
-					continue
-				}
 				k := kind{s.Workload, c.kind}
 				if found[k] == nil {
-					found[k] = &worstOf{check: c, nodes: make(map[model.NodeID]bool)}
+					found[k] = &worstOf{check: c, nodes: make(map[model.NodeID]bool), lost: make(map[model.Phase][]float64)}
 					order = append(order, k)
 				}
 				found[k].take(s, windows[s.ID], r, n)
@@ -158,41 +191,15 @@ func windowNumbers(steps []model.Step) map[model.StepID]int {
 	return out
 }
 
-// SharedMachine reports whether several nodes are of one machine.
-func (r *Run) SharedMachine() bool { return len(r.sharing()) > 0 }
-
-// sharing are the nodes that share their machine with another node: processes of
-// a local fleet, hosts of a lab, and agents that tell the same boot id of their
-// kernel.
-func (r *Run) sharing() map[model.NodeID]bool {
-	machines := make(map[string][]model.NodeID)
-	for _, x := range r.Nodes() {
-		machine := x.Facts.BootID
-		if x.Managed() {
-			machine = "the server"
-		}
-		if machine != "" {
-			machines[machine] = append(machines[machine], x.ID)
-		}
-	}
-	out := make(map[model.NodeID]bool)
-	for _, nodes := range machines {
-		for _, id := range nodes {
-			if len(nodes) > 1 {
-				out[id] = true
-			}
-		}
-	}
-	return out
-}
-
 // worstOf finds the worst and counts the rest.
 type worstOf struct {
 	check   check
 	worst   Disturbance
 	tasks   int
 	watched int
+	where   []model.TaskID
 	nodes   map[model.NodeID]bool
+	lost    map[model.Phase][]float64 // shares, one a watched task
 }
 
 func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
@@ -201,10 +208,14 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 		return
 	}
 	t.watched++
+	if t.check.lost != nil {
+		t.lost[s.Phase] = append(t.lost[s.Phase], t.check.lost(n))
+	}
 	if v <= t.check.above {
 		return
 	}
 	t.tasks++
+	t.where = append(t.where, r.Task)
 	t.nodes[r.Node] = true
 	if t.tasks == 1 || v > t.worst.Value {
 		t.worst = Disturbance{Workload: s.Workload, Kind: t.check.kind, Phase: s.Phase, Trial: s.Trial, Step: s.Number, Window: window, Node: r.Node, Value: v}
@@ -213,7 +224,11 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 
 func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
-	n.Tasks, n.Watched, n.Nodes = t.tasks, t.watched, len(t.nodes)
+	n.Tasks, n.Watched, n.Nodes, n.Where = t.tasks, t.watched, len(t.nodes), t.where
+	n.Lost = make(map[model.Phase]float64)
+	for phase, shares := range t.lost {
+		n.Lost[phase], _ = stats.Mean(shares) // of none there is no entry
+	}
 	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
 	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
 		n.Text += ", " + n.place()
@@ -300,20 +315,11 @@ func hostOthers(n Host) (float64, bool) {
 
 // hostHeldBack is how long the limit of the node's control group kept it
 // waiting, in seconds a second; the kernel adds up all cores, so that it can
-// exceed 1.
+// exceed 1. A limit that the experiment set is what it measures.
 func hostHeldBack(n Host) (float64, bool) {
 	v, ok := n.growth(MetricThrottled)
-	if !ok || n.End <= n.Begin {
+	if !ok || n.limited || n.End <= n.Begin {
 		return 0, false
 	}
 	return v / (n.End - n.Begin), true
-}
-
-// hostClock is how far off the node's clock may have been, in seconds, if that
-// is at least a quarter of the step's start skew.
-func hostClock(n Host) (float64, bool) {
-	if !(4*n.clock > n.skew) {
-		return 0, true
-	}
-	return n.clock, true
 }

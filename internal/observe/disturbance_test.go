@@ -64,9 +64,9 @@ func TestDisturbances(t *testing.T) {
 		{"drops", map[string]float64{"net.rx_packets": 600, "net.tx_packets": 600, "net.tx_drops": 6}, "drops", 0.005, "0.5 % of the packets were dropped"},
 		{"drops without packets", map[string]float64{"net.rx_packets": 0, "net.tx_drops": 6}, "", 0, ""},
 		{"drops of too few packets", map[string]float64{"net.rx_packets": 598, "net.tx_packets": 600, "net.tx_drops": 6}, "", 0, ""},
-		{"retransmissions of too few segments", map[string]float64{"tcp.segments_out": 1198, "tcp.retransmits": 200}, "", 0, ""},
+		{"retransmissions of too few segments", map[string]float64{"tcp.segments_out": 1000, "tcp.retransmits": 190}, "", 0, ""},
 		{"few retransmissions", map[string]float64{"tcp.segments_out": 1200, "tcp.retransmits": 6}, "", 0, ""},
-		{"retransmissions", map[string]float64{"tcp.segments_out": 1200, "tcp.retransmits": 36}, "retransmits", 0.03, "3.0 % of the TCP segments"},
+		{"retransmissions", map[string]float64{"tcp.segments_out": 1200, "tcp.retransmits": 36}, "retransmits", 36. / 1236, "2.9 % of the TCP segments"},
 		{"throttled", map[string]float64{"cgroup.cpu_throttled": 6}, "throttled", 0.5, "by 0.50 s of waiting a second"},
 	} {
 		found := Of(oneTask(c.grown)).Disturbances()
@@ -103,7 +103,9 @@ func TestDisturbancesNameTheWorst(t *testing.T) {
 	d.Results = append(d.Results, bad)
 	want := []Disturbance{{
 		Workload: "w", Kind: "steal", Phase: model.Parallel, Trial: 2, Node: "n2", Value: 3.0 / 27, Tasks: 3, Watched: 4, Nodes: 2,
-		Text: "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
+		Lost:  map[model.Phase]float64{model.Parallel: 0}, // the processors were not short
+		Where: []model.TaskID{model.NewTaskID("s", 1), model.NewTaskID("s", 2), model.NewTaskID("s", 3)},
+		Text:  "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
 	}}
 	near := cmp.Comparer(func(x, y float64) bool { return math.Abs(x-y) < 1e-9 })
 	if diff := cmp.Diff(want, Of(d).Disturbances(), near); diff != "" {
@@ -154,36 +156,47 @@ func TestDisturbancesOfASearch(t *testing.T) {
 	}
 }
 
-// Where the nodes are one machine, the others of the parallel phase are the
-// fleet itself.
+// Where nodes are on one machine, what other tasks of the step took is the fleet
+// itself; what none of them took is a stranger's.
 func TestDisturbancesOfOthers(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		fleet string
-		boots [2]string
-		phase model.Phase
-		cores float64
-		want  int
+		name   string
+		fleet  string
+		boots  [2]string
+		others float64 // cores that each task sees
+		busy   float64 // cores that ran something
+		want   float64 // share of the machine; 0: none is told
 	}{
-		{"machines of their own, parallel", "", [2]string{"a", "c"}, model.Parallel, 1, 1},
-		{"machines that nothing is known of", "", [2]string{}, model.Parallel, 1, 1},
-		{"machines of their own, little", "", [2]string{}, model.Parallel, 0.1, 0},
-		{"one machine, parallel", model.FleetLab, [2]string{}, model.Parallel, 1, 0},
-		{"agents on one kernel, parallel", "", [2]string{"a", "a"}, model.Parallel, 1, 0},
-		{"another node shares its machine", "", [2]string{"a", "b"}, model.Parallel, 1, 1},
-		{"one machine, serial", model.FleetLocal, [2]string{}, model.Serial, 1, 1},
-		{"agents on one kernel, serial", "", [2]string{"a", "a"}, model.Serial, 1, 1},
+		{"machines of their own", "", [2]string{"a", "c"}, 1, 2, .25},
+		{"machines that nothing is known of", "", [2]string{}, 1, 2, .25},
+		{"machines of their own, little", "", [2]string{}, 0.1, 1, 0},
+		{"one machine, the fleet itself", model.FleetLab, [2]string{}, 1, 2, 0},
+		{"agents on one kernel, the fleet itself", "", [2]string{"a", "a"}, 1, 2, 0},
+		{"one machine, and a stranger", model.FleetLocal, [2]string{}, 2, 3, .25},
+		{"agents on one kernel, and a stranger", "", [2]string{"a", "a"}, 2, 3, .25},
 	} {
 		d := oneTask(map[string]float64{"cpu.cores": 4})
-		d.Nodes = append(d.Nodes, model.Node{ID: "n2"}, model.Node{ID: "n3", Facts: model.Facts{BootID: "b"}})
+		d.Nodes = append(d.Nodes, model.Node{ID: "n2"})
+		d.Steps[0].Phase = model.Parallel
+		lasted := d.Results[0].Ended.Sub(d.Results[0].Started)
+		d.Results[0].Host = append(d.Results[0].Host, model.HostSeries{
+			Metric: MetricUser, Counter: true, Offsets: []int64{0, int64(lasted)}, Values: []float64{0, c.busy * lasted.Seconds()},
+		})
+		d.Results[0].Samples = []model.Sample{{Metric: model.MetricOtherCPU, Unit: "core", Value: c.others, Info: true}}
+		second := d.Results[0]
+		second.Node, second.Task = "n2", "second"
+		d.Steps[0].Tasks = append(d.Steps[0].Tasks, model.Task{ID: second.Task, Node: second.Node, Position: 1})
+		d.Results = append(d.Results, second)
 		for i := range c.boots {
 			d.Nodes[i].Labels = map[string]string{model.LabelFleet: c.fleet}
 			d.Nodes[i].Facts.BootID = c.boots[i]
 		}
-		d.Steps[0].Phase = c.phase
-		d.Results[0].Samples = []model.Sample{{Metric: model.MetricOtherCPU, Unit: "core", Value: c.cores, Info: true}}
-		if got := Of(d).Disturbances(); len(got) != c.want {
-			t.Errorf("%s: Disturbances = %+v, want %d", c.name, got, c.want)
+		got := 0.0
+		for _, x := range Of(d).Disturbances() {
+			got = x.Value
+		}
+		if math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v of the machine, want %v", c.name, got, c.want)
 		}
 	}
 }
@@ -211,5 +224,84 @@ func TestDisturbancesOfOthersInTicks(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%v cores in %v: shares %v, want %v", c.cores, c.lasted, got, c.want)
 		}
+	}
+}
+
+// A clock that was set between two tasks of a node is told, one that drifts is
+// not.
+func TestDisturbancesOfAClockThatIsSet(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		offset time.Duration // of the second task
+		want   string
+	}{
+		{"the same", 5 * time.Millisecond, ""},
+		{"drifts", 15 * time.Millisecond, ""},
+		{"set", 1305 * time.Millisecond, "w: the clock was set by 1.29 s since the task before, or while this one waited for its start on n1 in parallel trial 2"},
+		{"set back", -1295 * time.Millisecond, "w: the clock was set by 1.29 s since the task before, or while this one waited for its start on n1 in parallel trial 2"},
+	} {
+		d := oneTask(nil)
+		first := d.Results[0]
+		first.ClockOffset, first.ClockError = 5*time.Millisecond, time.Millisecond
+		second := first
+		second.Step, second.Task, second.ClockOffset, second.Started, second.Ended = "s2", "t2", c.offset, first.Started.Add(10*time.Second), first.Ended.Add(10*time.Second)
+		next := d.Steps[0]
+		next.ID, next.Number, next.Tasks = "s2", 1, []model.Task{{ID: "t2", Node: "n1"}}
+		d.Steps, d.Results = append(d.Steps, next), []model.Result{first, second}
+		var got string
+		for _, x := range Of(d).Disturbances() {
+			got += x.Text
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A gap in the progress of a task is found against its own clock; where it
+// publishes none, by the monitor's readings.
+func TestDisturbancesOfPauses(t *testing.T) {
+	quarter := func(from, to float64) (out []int64) {
+		for at := from; at < to; at += .25 {
+			out = append(out, int64(at*1e9))
+		}
+		return out
+	}
+	counted := func(offsets []int64) []float64 {
+		out := make([]float64, len(offsets))
+		for i := range out {
+			out[i] = float64(i)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name    string
+		offsets []int64
+		want    float64 // longest
+	}{
+		{"steady", quarter(0, 10), 0},
+		{"stands still for a second", append(quarter(0, 4), quarter(5, 10)...), 1.25},
+		{"is late once", append(quarter(0, 4), quarter(4.25, 10)...), 0},
+		{"begins late", quarter(3, 10), 0},
+	} {
+		d := oneTask(nil)
+		d.Results[0].Series = []model.Series{{Metric: "work", Offsets: c.offsets, Values: counted(c.offsets)}}
+		wantPause(t, c.name, d, c.want)
+	}
+	frozen := oneTask(map[string]float64{"cpu.user": 12, "cpu.idle": 12})
+	for i := range frozen.Results[0].Host {
+		h := &frozen.Results[0].Host[i]
+		h.Offsets, h.Values = slices.Delete(h.Offsets, 5, 7), slices.Delete(h.Values, 5, 7)
+	}
+	wantPause(t, "the machine, by the monitor", frozen, 3)
+}
+
+func wantPause(t *testing.T, name string, d model.RunData, want float64) {
+	t.Helper()
+	found := Of(d).Disturbances()
+	switch {
+	case want == 0 && len(found) == 0:
+	case want == 0 || len(found) != 1 || found[0].Kind != "pause" || math.Abs(found[0].Value-want) > 1e-9 || !(found[0].Lost[model.Parallel] > 0):
+		t.Errorf("%s: %+v, want a pause of %v s", name, found, want)
 	}
 }

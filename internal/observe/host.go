@@ -72,9 +72,12 @@ type Host struct {
 	// Others is how many cores the machine spent on anything but the task;
 	// NaN where that is not known.
 	Others float64
-	// clock is how far off its clock may have been, skew the start skew of the
-	// task's step, NaN where it is not known; in seconds.
-	clock, skew float64
+	// clock is how far off its clock may have been, step how far it was set since
+	// the task before, skew the start skew of the task's step, NaN where it is not
+	// known; in seconds.
+	clock, step, skew float64
+	pause             pause
+	limited           bool // the experiment limits its CPU
 }
 
 // NewHost returns what was seen during the task of a result; zero is the

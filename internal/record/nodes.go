@@ -53,7 +53,7 @@ func factColumns() []doc.Column {
 	return doc.ForPrograms(
 		"id", "public_key", "labels", "hostname", "addresses", "os", "kernel", "arch", "cpu_model", "cores",
 		"cpu_limit", "microcode", "hypervisor", "memory", "mem_limit", "provider", "instance_type", "zone",
-		"instance_id", "agent", "registered",
+		"instance_id", "agent", "registered", "cores_together",
 	)
 }
 
@@ -63,7 +63,7 @@ func factCells(n model.Node) []doc.Cell {
 		string(n.ID), n.PublicKey, labelsText(n.Labels), f.Hostname, strings.Join(f.Addresses, " "), f.OS,
 		f.Kernel, f.Arch, f.CPUModel, known(f.Cores), known(f.CPULimit), f.Microcode, f.Hypervisor,
 		known(f.Memory), known(f.MemLimit), c.Provider, c.InstanceType, c.Zone, c.InstanceID, f.Agent,
-	), timeCell(n.Registered))
+	), timeCell(n.Registered), doc.Of(known(f.CoresTogether)))
 }
 
 // known is the value, or nil when it is zero: in facts, zero means that the

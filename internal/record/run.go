@@ -25,8 +25,10 @@ type Overview struct {
 	Steps  []stepView     `json:"steps"`
 	Failed []failure      `json:"failed"` // of every attempt, in order
 	Events []model.Event  `json:"events"` // warnings and problems
-	// Warnings are what else disturbed the nodes while the run was measured.
-	Warnings []string `json:"warnings,omitempty"`
+	// Doubts are what else disturbed the nodes while the run was measured;
+	// Warnings their texts.
+	Doubts   []model.Doubt `json:"doubts,omitempty"`
+	Warnings []string      `json:"warnings,omitempty"`
 	// Findings are the results so far of studies that decide as they go, by the
 	// studies' names.
 	Findings map[string]json.RawMessage `json:"findings,omitempty"`
@@ -98,9 +100,8 @@ func NewOverview(run *observe.Run) Overview {
 			v.Events = append(v.Events, e)
 		}
 	}
-	for _, d := range run.Disturbances() {
-		v.Warnings = append(v.Warnings, d.Text)
-	}
+	v.Doubts = run.Doubts()
+	v.Warnings = model.Texts(v.Doubts)
 	return v
 }
 

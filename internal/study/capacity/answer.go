@@ -20,6 +20,9 @@ const (
 	// LimitGenerator: the machines that offer the load. The target takes at
 	// least the load passed; how much more is not known.
 	LimitGenerator Limit = "generator"
+	// LimitDrift: none that stays: the target took a load early in the search and
+	// does not take it any more.
+	LimitDrift Limit = "drift"
 	// LimitCap: the largest load allowed was passed. The capacity is at least
 	// that.
 	LimitCap Limit = "cap"
@@ -50,12 +53,15 @@ type Answer struct {
 	// search and it was not all of them.
 	Generators []model.NodeID
 	// Path is what showed that the path was at its limit; nil if it was not.
-	Path    *Path
+	Path *Path
+	// Drift says what the target took then and takes now, where it changed.
+	Drift   *Drift
 	Windows []Assessment
 	// Counted is how many windows count, of at most Config.MaxWindows: each of
 	// the others was or will be repeated.
-	Counted  int
-	Warnings []string
+	Counted int
+	// Doubts are what speaks against it.
+	Doubts model.Doubts
 	// Failure is why there is no window at all, where the first one could not
 	// be measured.
 	Failure string
@@ -94,6 +100,9 @@ func (r Answer) generatorsWords() string {
 	return named(r.Generators) + " were at their limit"
 }
 
+// Warnings are the texts of the doubts.
+func (r Answer) Warnings() []string { return model.Texts(r.Doubts) }
+
 // fail takes into account that the window after those that there are could not
 // be measured, and why.
 func (r *Answer) fail(why string) {
@@ -101,9 +110,10 @@ func (r *Answer) fail(why string) {
 		why = "a generator failed, or none was left"
 	}
 	if len(r.Windows) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("window %d could not be measured, and the search ended there: %s", len(r.Windows)+1, why))
+		r.Doubts.Problem("broken_off", "window %d could not be measured, and the search ended there: %s", len(r.Windows)+1, why)
 		return
 	}
 	// That nothing is known goes without saying, and only the reason matters.
-	r.Failure, r.Warnings = why, []string{"nothing was measured: " + why}
+	r.Failure, r.Doubts = why, nil
+	r.Doubts.Problem("nothing_measured", "nothing was measured: %s", why)
 }

@@ -36,7 +36,7 @@ func TestStartAboveTheLink(t *testing.T) {
 		}
 		r := f.search(t, config(t))
 		if r.Limit != LimitPath || r.Estimate != nil || r.Path == nil || *r.Passed > c.most || *r.Failed <= c.most {
-			t.Errorf("%s: limit %s, estimate %v, path %v; want path and no estimate; %q", name, r.Limit, r.Estimate, r.Path, r.Warnings)
+			t.Errorf("%s: limit %s, estimate %v, path %v; want path and no estimate; %q", name, r.Limit, r.Estimate, r.Path, r.Warnings())
 			continue
 		}
 		if !c.bulky && r.Path.Light > time.Millisecond || r.Path.Full < 15*time.Millisecond || len(r.Path.Nodes) > 0 {
@@ -61,8 +61,8 @@ func checkNotMarked(t *testing.T, name string, r Answer) {
 			t.Errorf("%s: window %d, at %v/s, is marked: %s", name, i+1, w.Load, w.PathChange)
 		}
 	}
-	if repeated > 1 || strings.Contains(strings.Join(r.Warnings, "\n"), "for good") {
-		t.Errorf("%s: %d windows were repeated, want one at most; %q", name, repeated, r.Warnings)
+	if repeated > 1 || strings.Contains(strings.Join(r.Warnings(), "\n"), "for good") {
+		t.Errorf("%s: %d windows were repeated, want one at most; %q", name, repeated, r.Warnings())
 	}
 }
 
@@ -79,7 +79,7 @@ func TestQueueAsLongAsBefore(t *testing.T) {
 		return 0
 	}
 	if r := f.search(t, config(t)); r.Limit != LimitPath || r.Path.Light > time.Millisecond {
-		t.Errorf("limit %s, path %v; want path, from less than 1 ms; %q", r.Limit, r.Path, r.Warnings)
+		t.Errorf("limit %s, path %v; want path, from less than 1 ms; %q", r.Limit, r.Path, r.Warnings())
 	}
 }
 
@@ -94,8 +94,8 @@ func TestLongerForGood(t *testing.T) {
 		return 30 * time.Millisecond
 	}
 	r := f.search(t, config(t))
-	if r.Limit != LimitTarget || *r.Passed > f.target || *r.Failed <= f.target || !strings.Contains(strings.Join(r.Warnings, "\n"), "longer for good") {
-		t.Errorf("limit %s, path %v, passed %v, failed %v; want target about %v; %q", r.Limit, r.Path, *r.Passed, *r.Failed, f.target, r.Warnings)
+	if r.Limit != LimitTarget || *r.Passed > f.target || *r.Failed <= f.target || !strings.Contains(strings.Join(r.Warnings(), "\n"), "longer for good") {
+		t.Errorf("limit %s, path %v, passed %v, failed %v; want target about %v; %q", r.Limit, r.Path, *r.Passed, *r.Failed, f.target, r.Warnings())
 	}
 }
 
@@ -130,9 +130,9 @@ func TestPathAtFloor(t *testing.T) {
 		if r.Limit != c.limit || r.Passed != nil || r.Estimate != nil || (r.Path != nil) != (c.limit == LimitPath) {
 			t.Errorf("%s: limit %s, passed %v, estimate %v, path %v; want %s", c.name, r.Limit, r.Passed, r.Estimate, r.Path, c.limit)
 		}
-		text := strings.Join(r.Warnings, "\n")
+		text := strings.Join(r.Warnings(), "\n")
 		if !strings.Contains(text, c.text) || c.limit == LimitPath && (!strings.Contains(text, "the target's capacity is unknown") || strings.Contains(text, "at least the load that passed")) {
-			t.Errorf("%s: warnings %q, want %q", c.name, r.Warnings, c.text)
+			t.Errorf("%s: warnings %q, want %q", c.name, r.Warnings(), c.text)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestPathIsNotWhyThereAreErrors(t *testing.T) {
 		}
 		r := f.search(t, config(t))
 		if r.Limit != c.limit || *r.Passed > 3000 || *r.Failed <= 3000 || (r.Estimate != nil) != (c.limit == LimitTarget) {
-			t.Errorf("%s: limit %s, estimate %v, path %v; want %s; %q", c.name, r.Limit, r.Estimate, r.Path, c.limit, r.Warnings)
+			t.Errorf("%s: limit %s, estimate %v, path %v; want %s; %q", c.name, r.Limit, r.Estimate, r.Path, c.limit, r.Warnings())
 		}
 	}
 }

@@ -3,8 +3,10 @@ package capacity
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
@@ -21,6 +23,8 @@ type Config struct {
 	search.Options
 	// Scored is how long a window is scored, after WarmUp; 0: not known.
 	WarmUp, Scored time.Duration
+	// Given says that the user chose Scored: windows are not made longer.
+	Given bool
 	// Fraction is for the paper's algorithm: a second of its ramp passes if the
 	// median latency exceeds the round-trip time by no more than Fraction of it.
 	Fraction float64
@@ -52,7 +56,7 @@ func (s *Study) configFor(entry map[string]any, kind string) (c Config, p *work.
 		return c, p, &model.InputError{Path: "sla", Problem: "a search needs an SLA", Allowed: "write study: {kind: capacity, sla: p90=150ms}"}
 	}
 	p.Agreement = c.SLA
-	c.WarmUp, c.Scored = p.WarmUp.Std(), p.Scored()
+	c.WarmUp, c.Scored, c.Given = p.WarmUp.Std(), p.Scored(), p.Duration > 0
 	return c, p, nil
 }
 
@@ -134,12 +138,41 @@ func (c Config) unnoticed() float64 {
 	return c.SLA.Unnoticed(c.WarmUp, c.Scored)
 }
 
+// longest is how long a window is made at most, so that it has enough operations
+// for its SLA.
+const longest = time.Minute
+
+// lasts is how long the window of a load is scored: a light load needs longer to
+// show what the SLA allows.
+func (c Config) lasts(rate float64) time.Duration {
+	if c.Given || c.Scored <= 0 {
+		return c.Scored
+	}
+	seconds := math.Ceil(float64(c.SLA.Enough()) / rate)
+	return min(max(c.Scored, time.Duration(min(seconds, longest.Seconds()))*time.Second), max(longest, c.Scored))
+}
+
+// tooFew counts the windows that passed with so few operations that this may
+// have been luck.
+func (c Config) tooFew(windows []Assessment, d *model.Doubts) {
+	n, fewest := 0, int64(math.MaxInt64)
+	for _, w := range windows {
+		if w.Verdict == Passed && w.Counts.Due < c.SLA.Enough() {
+			n, fewest = n+1, min(fewest, w.Counts.Due)
+		}
+	}
+	if n == 0 {
+		return
+	}
+	d.Warn("few_operations", "%s passed with as few as %d operations, where %v needs %d to be told from luck; use longer windows", num.Count(n, "window"), fewest, c.SLA, c.SLA.Enough())
+}
+
 // tooShort warns of windows that cannot tell what a server sustains.
-func (c Config) tooShort() []string {
+func (c Config) tooShort(d *model.Doubts) {
 	x := c.unnoticed()
 	if x <= load.Tolerable {
-		return nil
+		return
 	}
-	return []string{fmt.Sprintf("windows of %v are short for %v: an overload of up to %s can stay unnoticed until a window ends, so the sustained capacity may be lower by as much; use windows of %v",
-		c.Scored, c.SLA, unit.Share(x), c.SLA.Scored(c.WarmUp))}
+	d.Warn("short_windows", "windows of %v are short for %v: an overload of up to %s can stay unnoticed until a window ends, so the sustained capacity may be lower by as much; use windows of %v",
+		c.Scored, c.SLA, unit.Share(x), c.SLA.Scored(c.WarmUp))
 }

@@ -117,8 +117,13 @@ func (d *design) Next(seen *observe.Run) ([]study.Treatment, error) {
 // cache what that has read; repeated, the run draws the same again.
 func (d *design) treatment(p *planned) study.Treatment {
 	rng := rand.New(rand.NewPCG(uint64(p.seed), uint64(d.steps))) //nolint:gosec // repeatable on purpose
+	var levels map[string]any
+	if lasts := p.lasts(p.state.next.Load); lasts != p.Scored {
+		levels = map[string]any{"duration": unit.Duration(lasts).String()}
+	}
 	return study.Treatment{
-		Phase: model.Search, Label: "window at " + unit.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
+		Levels: levels,
+		Phase:  model.Search, Label: "window at " + unit.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
 		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, SLA: p.SLA.String(),
 			Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
 	}

@@ -42,7 +42,7 @@ func (r *Result) Document() *doc.Document {
 	if len(r.Searches) == 1 {
 		d.Verdict = r.Searches[0].Answer.verdict()
 		if r.Searches[0].Answer.Failure == "" { // else the answer says it
-			d.Warnings = doc.Warnings(r.Searches[0].Answer.Warnings)
+			d.Warnings = doc.Warnings(r.Searches[0].Answer.Warnings())
 		}
 	} else {
 		d.Warnings = alerts(all)
@@ -131,8 +131,8 @@ func (g group) section(k int, several bool) doc.Section {
 func (s Search) blocks(beside bool) (out []doc.Block) {
 	if beside {
 		out = append(out, doc.Block{Text: &doc.Text{Text: s.Answer.sentence(), Tone: doc.Strong}})
-		if len(s.Answer.Warnings) > 0 {
-			out = append(out, doc.Cautions(s.Answer.Warnings))
+		if len(s.Answer.Warnings()) > 0 {
+			out = append(out, doc.Cautions(s.Answer.Warnings()))
 		}
 	}
 	loads := loadsOf(s.Answer.Windows)
@@ -161,7 +161,7 @@ func (r *Result) inBrief() doc.Section {
 	var lines []string
 	n := 0
 	for _, s := range r.Searches {
-		for _, text := range s.Answer.Warnings {
+		for _, text := range s.Answer.Warnings() {
 			if n++; n <= mostWarnings {
 				lines = append(lines, fmt.Sprintf("%s, trial %d: %s", s.Target, s.Trial, text))
 			}
@@ -184,7 +184,7 @@ func alerts(all []group) (out []doc.Warning) {
 	for k, g := range all {
 		warned, warnings := 0, 0
 		for _, s := range g.trials {
-			if n := len(s.Answer.Warnings); n > 0 {
+			if n := len(s.Answer.Warnings()); n > 0 {
 				warned, warnings = warned+1, warnings+n
 			}
 		}

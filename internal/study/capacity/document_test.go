@@ -17,6 +17,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
 	"github.com/scalebench/scalebench/test/golden"
 )
@@ -51,7 +52,7 @@ func TestContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, "testdata/windows.csv", b.Bytes())
-	one.Searches[0].Answer.Warnings = []string{"few", "not confirmed"}
+	one.Searches[0].Answer.Doubts = model.Doubts{{Text: "few"}, {Text: "not confirmed"}}
 	for i, row := range one.Document().Data.Rows {
 		if got := row.Cells[len(row.Cells)-1].Value; got != "few; not confirmed" {
 			t.Errorf("row %d of the CSV ends with %q, want the warnings of the search", i, got)
@@ -71,7 +72,7 @@ func TestJSONContract(t *testing.T) {
 	}
 	want := map[string]any{
 		"workload": "w", "target": "t", "trial": 2.0, "sla": "p90=150ms,errors=1%", "algorithm": "default", "passed": nil, "failed": nil,
-		"estimate": nil, "ci": nil, "limit": "none", "confirmed": false, "windows": []any{}, "warnings": []any{},
+		"estimate": nil, "ci": nil, "limit": "none", "confirmed": false, "windows": []any{}, "doubts": []any{}, "warnings": []any{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("JSON differs (-want +got):\n%s", diff)

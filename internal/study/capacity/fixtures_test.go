@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
 )
 
@@ -182,10 +183,10 @@ func oneSearch() Search {
 	})
 	x.Answer.Passed, x.Answer.Failed, x.Answer.Estimate, x.Answer.CI = at(7055.), at(7132.), at(7090.), &[2]float64{7010, 7160}
 	x.Answer.Limit, x.Answer.Confirmed = LimitTarget, true
-	x.Answer.Warnings = []string{
+	x.Answer.Doubts = doubts(
 		"1 of 17 windows missed the SLA at loads up to 7.055 kop/s, which is reported as passed: something else disturbed them",
 		"1 of 17 windows said nothing about the target; such a window is repeated once",
-	}
+	)
 	return x
 }
 
@@ -218,11 +219,11 @@ func manySearches() []Search {
 			out = append(out, quickSearch(name, "http://"+name+".test:8080/", trial, capacityOf))
 		}
 	}
-	out[3].Answer.Confirmed, out[3].Answer.Warnings = false, []string{"the boundary was not confirmed: repeated windows disagreed, or there were too few"}
+	out[3].Answer.Confirmed, out[3].Answer.Doubts = false, doubts("the boundary was not confirmed: repeated windows disagreed, or there were too few")
 	for _, k := range []int{5, 11} {
 		r := &out[k].Answer
 		r.Limit, r.Estimate, r.CI, r.Failed, r.Confirmed = LimitGenerator, nil, nil, nil, false
-		r.Warnings = []string{"the generators could not offer more load in time"}
+		r.Doubts = doubts("the generators could not offer more load in time")
 	}
 	return out
 }
@@ -265,7 +266,7 @@ func refuse(x *Search) {
 	late := simWindow{load: 16000, phase: search.Ramp, lag: 300 * time.Millisecond}
 	*x = server.searchOf(x.Config.SLA, []simWindow{{load: 1000, phase: search.Ramp}, {load: 4000, phase: search.Ramp}, late, late, late})
 	x.Answer.Passed, x.Answer.Limit = at(4000.), LimitGenerator
-	x.Answer.Warnings = []string{"the generators could not offer more load in time, so the target's capacity is unknown; it takes at least the load that passed; use more or larger generators"}
+	x.Answer.Doubts = doubts("the generators could not offer more load in time, so the target's capacity is unknown; it takes at least the load that passed; use more or larger generators")
 }
 
 func capped(x *Search) {
@@ -285,7 +286,7 @@ func ofAnother(x *Search) {
 	for i := range windows {
 		windows[i].Phase = ""
 	}
-	x.Answer = Answer{Windows: windows, Limit: LimitUnknown, Warnings: []string{"this search was made by another version of scalebench"}}
+	x.Answer = Answer{Windows: windows, Limit: LimitUnknown, Doubts: doubts("this search was made by another version of scalebench")}
 }
 
 // resumed goes on two hours later.
@@ -400,4 +401,12 @@ func poison(v reflect.Value) {
 			v.SetMapIndex(reflect.ValueOf(attack), reflect.ValueOf(attack))
 		}
 	}
+}
+
+// doubts are warnings with these texts.
+func doubts(texts ...string) (d model.Doubts) {
+	for _, text := range texts {
+		d.Warn("test", "%s", text)
+	}
+	return d
 }

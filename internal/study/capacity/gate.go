@@ -33,6 +33,8 @@ func (s Search) gate(least float64) error {
 		return fmt.Errorf("%w: %s: nothing was measured: %s", model.ErrInvalid, s.Workload, a.Failure)
 	case a.Limit == LimitUnknown:
 		return fmt.Errorf("%w: %s: another version of scalebench made this search in another way, so no capacity can be reported; search again", model.ErrInvalid, s.Workload)
+	case a.Limit == LimitDrift:
+		return fmt.Errorf("%w: %s: the server changed while it was measured: it took %s and later did not, so no capacity can be reported", model.ErrInvalid, s.Workload, rate(a.Drift.Then))
 	case least > 0 && s.takes(least):
 	case a.Limit == LimitGenerator:
 		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.generatorsWords())

@@ -51,6 +51,9 @@ const (
 //
 // The generators that did it are named, where it was not all of them.
 func (c Config) health(w load.Window, drain, light time.Duration) (problems []reason) {
+	if c.refused(w) {
+		return nil
+	}
 	full := c.overloaded(w)
 	if len(full) > 0 {
 		problems = append(problems, blame(w, full, "%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %s or more, where at most %s is tolerated",
@@ -75,6 +78,14 @@ func (c Config) health(w load.Window, drain, light time.Duration) (problems []re
 			share(min(w.Processor, 1))))
 	}
 	return problems
+}
+
+// refused reports whether the target's own answers broke the SLA: more errors
+// than it allows that nothing a generator does late can explain.
+func (c Config) refused(w load.Window) bool {
+	e := w.Counts.Errors
+	own := w.Share(e[load.ErrStatus] + e[load.ErrProtocol] + e[load.ErrWrong] + e[load.ErrClosed])
+	return slices.ContainsFunc(c.SLA.Terms, func(t load.Term) bool { return t.OnErrors() && own > t.Errors })
 }
 
 // overloaded names the generators that had no time left, if they offered enough

@@ -43,7 +43,7 @@ func TestPaperRamp(t *testing.T) {
 	if p := s.Answer.Passed; p == nil || *p != 200 {
 		t.Errorf("passed %v, want 200, the largest load that kept the SLA", p)
 	}
-	if !slices.ContainsFunc(s.Answer.Warnings, func(w string) bool { return strings.Contains(w, "the ramp's rule accepted") }) {
-		t.Errorf("warnings %q: none is about the ramp", s.Answer.Warnings)
+	if !slices.ContainsFunc(s.Answer.Warnings(), func(w string) bool { return strings.Contains(w, "the ramp's rule accepted") }) {
+		t.Errorf("warnings %q: none is about the ramp", s.Answer.Warnings())
 	}
 }

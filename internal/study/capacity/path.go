@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -193,7 +192,8 @@ func (r *replay) settle(w load.Window) bool {
 	}
 	r.settled = append(r.settled, len(r.judged))
 	r.baseline, r.congested = w, nil
-	r.warnings = slices.Concat(r.warnings, []string{fmt.Sprintf("at %s %s for good; round-trip times are compared with the new ones from then on", rate(w.Load), pathReason("", shift))})
+	r.doubted = slices.Clip(r.doubted) // copies of the replay share it
+	r.doubted.Warn("path_changed", "at %s %s for good; round-trip times are compared with the new ones from then on", rate(w.Load), pathReason("", shift))
 	return true
 }
 

@@ -166,7 +166,7 @@ func TestStandingQueue(t *testing.T) {
 			}
 			r := f.search(t, config(t))
 			if r.Limit != c.limit || (r.Path != nil) != (c.limit == LimitPath) || (r.Estimate != nil) == (c.limit == LimitPath) {
-				t.Fatalf("limit %s, path %v, estimate %v; want %s; %q", r.Limit, r.Path, r.Estimate, c.limit, r.Warnings)
+				t.Fatalf("limit %s, path %v, estimate %v; want %s; %q", r.Limit, r.Path, r.Estimate, c.limit, r.Warnings())
 			}
 			if c.limit != LimitPath {
 				return
@@ -174,8 +174,8 @@ func TestStandingQueue(t *testing.T) {
 			if !slices.Equal(r.Path.Nodes, c.nodes) || r.Path.Full < 15*r.Path.Light || *r.Passed > 3000 || *r.Failed <= 3000 {
 				t.Errorf("path %+v, passed %v, failed %v", r.Path, *r.Passed, *r.Failed)
 			}
-			if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, c.text) || strings.Contains(text, "for good") {
-				t.Errorf("warnings %q, want %q and nothing of a change for good", r.Warnings, c.text)
+			if text := strings.Join(r.Warnings(), "\n"); !strings.Contains(text, c.text) || strings.Contains(text, "for good") {
+				t.Errorf("warnings %q, want %q and nothing of a change for good", r.Warnings(), c.text)
 			}
 		})
 	}
@@ -228,7 +228,7 @@ func TestLossyPath(t *testing.T) {
 			}
 			r := f.search(t, cfg)
 			if r.Limit != c.limit || (r.Estimate == nil) != (c.limit == LimitPath) {
-				t.Fatalf("limit %s, path %v, want %s; %q", r.Limit, r.Path, c.limit, r.Warnings)
+				t.Fatalf("limit %s, path %v, want %s; %q", r.Limit, r.Path, c.limit, r.Warnings())
 			}
 			if c.limit != LimitPath {
 				return
@@ -293,10 +293,10 @@ func TestGeneratorAtFault(t *testing.T) {
 	cfg.SLA.Terms[0].Latency = 50 * time.Millisecond
 	r := f.search(t, cfg)
 	if r.Limit != LimitGenerator || !slices.Equal(r.Generators, []model.NodeID{"c"}) || r.Estimate != nil {
-		t.Fatalf("limit %s by %v, estimate %v; want generator by c and none; %q", r.Limit, r.Generators, r.Estimate, r.Warnings)
+		t.Fatalf("limit %s by %v, estimate %v; want generator by c and none; %q", r.Limit, r.Generators, r.Estimate, r.Warnings())
 	}
-	if text := strings.Join(r.Warnings, "\n"); !strings.Contains(text, "generator c could not offer more load in time") {
-		t.Errorf("warnings %q", r.Warnings)
+	if text := strings.Join(r.Warnings(), "\n"); !strings.Contains(text, "generator c could not offer more load in time") {
+		t.Errorf("warnings %q", r.Warnings())
 	}
 	if words := r.generatorsWords(); words != "generator c was at its limit" {
 		t.Errorf("generatorsWords = %q", words)

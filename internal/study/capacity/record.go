@@ -28,10 +28,14 @@ type Record struct {
 	// Generators names those that were at their limit, where that ended the
 	// search and it was not all of them.
 	Generators []model.NodeID `json:"generators,omitempty"`
+	// Drift says what the target took then and takes now, where it changed.
+	Drift *Drift `json:"drift,omitempty"`
 	// Path is what showed that the path was at its limit.
-	Path     *PathRecord    `json:"path,omitempty"`
-	Windows  []WindowRecord `json:"windows"`
-	Warnings []string       `json:"warnings"`
+	Path    *PathRecord    `json:"path,omitempty"`
+	Windows []WindowRecord `json:"windows"`
+	// Doubts are what speaks against the result; Warnings their texts.
+	Doubts   []model.Doubt `json:"doubts"`
+	Warnings []string      `json:"warnings"`
 }
 
 // WindowRecord is one window of a [Record].
@@ -80,8 +84,8 @@ func (s Search) Record() Record {
 	out := Record{
 		Workload: s.Workload, Target: s.Target, Trial: s.Trial, SLA: s.Config.SLA.String(), Algorithm: s.Config.Algorithm,
 		Passed: r.Passed, Failed: r.Failed, Estimate: r.Estimate, CI: r.CI, Limit: r.Limit, Confirmed: r.Confirmed,
-		Generators: r.Generators, Path: r.Path.record(),
-		Windows: make([]WindowRecord, 0, len(r.Windows)), Warnings: append([]string{}, r.Warnings...),
+		Generators: r.Generators, Path: r.Path.record(), Drift: r.Drift,
+		Windows: make([]WindowRecord, 0, len(r.Windows)), Doubts: append([]model.Doubt{}, r.Doubts...), Warnings: r.Warnings(),
 	}
 	for _, w := range r.Windows {
 		out.Windows = append(out.Windows, w.Record())

@@ -66,14 +66,21 @@ type replay struct {
 	settled   []int         // those of judged by which the path had changed for good
 	congested *load.Window  // the path as it was in a window missed for its sake, twice
 	light     time.Duration // the shortest median answer, from when it was sent
+	back      *back         // the return to an earlier load; nil: none
 	judged    []Assessment
 	valid     []search.Trial // what the algorithm was told of windows that say something of the target
-	warnings  []string
+	doubted   model.Doubts
 }
 
 // ask takes the next window from the algorithm.
 func (r *replay) ask() {
 	rate, phase, ok := r.algorithm.Next()
+	if !ok && r.back == nil {
+		r.back = r.earlier()
+	}
+	if !ok && r.back.open() {
+		rate, phase, ok = r.back.load, search.Confirm, true
+	}
 	r.over, r.redone = !ok, 0
 	r.next = Next{Load: rate, Phase: phase}
 }
@@ -101,7 +108,11 @@ func (r *replay) take(w load.Window) {
 		j.Verdict = Missed
 	}
 	r.judged = append(r.judged, j)
-	r.observe(j)
+	if r.back.open() {
+		r.back.take(j.Verdict)
+	} else {
+		r.observe(j)
+	}
 	r.ask()
 	r.next.Recover = j.Verdict != Passed
 }
@@ -141,7 +152,7 @@ func (c Config) Review(windows []load.Window, ended bool) (Answer, error) {
 	switch {
 	case taken < len(windows):
 		return c.ofOther(windows, fmt.Sprintf("from window %d on (%s) it has tried other loads than this one would", taken+1, rate(windows[taken].Load))), nil
-	case ended && !r.over:
+	case ended && !r.over && (!r.back.open() || r.back.missed > 0):
 		return c.ofOther(windows, fmt.Sprintf("it ended after %d windows, where this one would go on", taken)), nil
 	}
 	return r.result(), nil
@@ -150,8 +161,8 @@ func (c Config) Review(windows []load.Window, ended bool) (Answer, error) {
 // ofOther is a search by another version: its windows, each held to the SLA and
 // to nothing else.
 func (c Config) ofOther(windows []load.Window, how string) Answer {
-	out := Answer{Limit: LimitUnknown, Warnings: []string{fmt.Sprintf(
-		"this search was made by another version of scalebench: %s. Each window is compared with the SLA, but no capacity is reported; show it with the version that made it, or search again", how)}}
+	out := Answer{Limit: LimitUnknown}
+	out.Doubts.Problem("other_version", "this search was made by another version of scalebench: %s. Each window is compared with the SLA, but no capacity is reported; show it with the version that made it, or search again", how)
 	for _, w := range windows {
 		j := Assessment{Window: w, Misses: missed(c.SLA, w), Nearest: c.SLA.Nearest(w), Verdict: Passed}
 		if len(j.Misses) > 0 {
@@ -166,12 +177,16 @@ func (r *replay) result() Answer {
 	found := r.algorithm.Result()
 	out := Answer{
 		Passed: known(found.Passed), Failed: r.missedLoad(found.Failed), Confirmed: found.Confirmed,
-		Windows: r.judged, Counted: len(found.Trials), Warnings: slices.Clone(r.warnings),
+		Windows: r.judged, Counted: len(found.Trials), Doubts: slices.Clone(r.doubted),
 	}
 	for _, w := range found.Warnings {
-		out.Warnings = append(out.Warnings, w.Text(rate))
+		out.Doubts.Warn("search", "%s", w.Text(rate))
 	}
 	out.Limit, out.Generators, out.Path = r.limitOf(found)
+	if out.Limit == LimitDrift {
+		out.Drift = &Drift{Then: r.back.load, Now: out.Passed}
+		out.Passed, out.Failed = nil, nil
+	}
 	if out.Limit == LimitTarget {
 		found = r.withoutUnusable(found, out.Failed)
 		out.Estimate = known(found.Estimate)
@@ -179,7 +194,8 @@ func (r *replay) result() Answer {
 			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
 		}
 	}
-	out.Warnings = append(out.Warnings, r.doubts(out)...)
+	out.Confirmed = out.Confirmed && out.Estimate != nil && !r.lucky(*out.Passed)
+	r.doubt(&out)
 	return out
 }
 
@@ -247,6 +263,9 @@ func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
 	if !r.over {
 		return LimitNone, nil, nil
 	}
+	if r.back.drifted() {
+		return LimitDrift, nil, nil
+	}
 	if names, limit := r.generatorsLimit(found); limit {
 		return LimitGenerator, names, nil
 	}
@@ -264,8 +283,14 @@ func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
 
 // generatorsLimit reports whether the load failed was failed for the
 // generators' sake, in most of its windows; and for whose, where it was not
-// that of all.
+// that of all. A load little above the one passed that missed the SLA for the
+// target's sake says where that has its limit, whatever generators did in between.
 func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, limit bool) {
+	for _, j := range r.judged {
+		if j.Load > found.Passed && j.Load < farAbove*found.Passed && r.windowsMissed(j.Load) > 0 {
+			return nil, false
+		}
+	}
 	late, missed, all := 0, 0, 0
 	for _, j := range r.judged {
 		switch {
@@ -287,31 +312,45 @@ func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, lim
 	return names, late > missed
 }
 
-// doubts are warnings about the result.
-func (r *replay) doubts(out Answer) []string {
-	var w []string
+// lucky reports whether the windows in which a load passed have, together, too
+// few operations for the SLA to be told from luck.
+func (r *replay) lucky(passed float64) bool {
+	var due int64
+	for _, j := range r.judged {
+		if j.Verdict == Passed && j.Load == passed {
+			due += j.Counts.Due
+		}
+	}
+	return due < r.cfg.SLA.Enough()
+}
+
+// doubt adds what speaks against the result.
+func (r *replay) doubt(out *Answer) {
+	d := &out.Doubts
 	switch out.Limit {
 	case LimitGenerator:
-		w = append(w, fmt.Sprintf("%s could not offer more load in time, so the target's capacity is unknown; it takes at least the load that passed; use more or larger generators", named(out.Generators)))
+		d.Problem("generator", "%s could not offer more load in time, so the target's capacity is unknown; it takes at least the load that passed; use more or larger generators", named(out.Generators))
 	case LimitPath:
-		w = append(w, out.pathDoubt())
+		d.Problem("path", "%s", out.pathDoubt())
+	case LimitDrift:
+		d.Problem("drift", "the target changed while it was measured: it took %s and later did not; look for a leak, a cache that fills, or credits that run out, and search again when it is steady", rate(out.Drift.Then))
 	}
-	w = append(w, r.unusable(out.Counted)...)
+	r.unusable(out.Counted, d)
 	if r.cfg.Algorithm != search.Paper {
-		w = append(w, out.contradictions()...)
+		out.contradictions()
 	}
 	if out.Passed != nil {
-		w = append(w, r.cfg.tooShort()...)
+		r.cfg.tooShort(d)
+		r.cfg.tooFew(r.judged, d)
 	}
 	if r.over && !out.Confirmed && out.Limit == LimitTarget {
-		w = append(w, "the boundary was not confirmed: repeated windows disagreed, or there were too few")
+		d.Warn("unconfirmed", "the boundary was not confirmed: repeated windows disagreed, or there were too few")
 	}
-	return w
 }
 
 // unusable counts the windows that said nothing about the target. One more
 // window than those that count was measured for each that was repeated.
-func (r *replay) unusable(counted int) []string {
+func (r *replay) unusable(counted int, d *model.Doubts) {
 	n := 0
 	for _, j := range r.judged {
 		if j.Verdict == Unusable {
@@ -319,17 +358,17 @@ func (r *replay) unusable(counted int) []string {
 		}
 	}
 	if n == 0 {
-		return nil
+		return
 	}
 	text := fmt.Sprintf("%d of %s said nothing about the target; such a window is repeated once", n, num.Count(len(r.judged), "window"))
 	if again := n - (len(r.judged) - counted); again > 0 {
 		text += fmt.Sprintf(", and where the second said nothing either (%s) the search treats the load as too large", num.Count(again, "time"))
 	}
-	return []string{text}
+	d.Warn("unusable_windows", "%s", text)
 }
 
 // contradictions counts the windows that say something else than the result.
-func (a Answer) contradictions() (w []string) {
+func (a *Answer) contradictions() {
 	below, above := 0, 0
 	for _, j := range a.Windows {
 		if a.Passed != nil && j.Verdict == Missed && j.Load <= *a.Passed {
@@ -341,12 +380,11 @@ func (a Answer) contradictions() (w []string) {
 	}
 	all := num.Count(len(a.Windows), "window")
 	if below > 0 {
-		w = append(w, fmt.Sprintf("%d of %s missed the SLA at loads up to %s, which is reported as passed: something else disturbed them; if that is common, use longer windows or a quieter machine", below, all, loadText(a.Passed)))
+		a.Doubts.Warn("windows_disagree", "%d of %s missed the SLA at loads up to %s, which is reported as passed: something else disturbed them; if that is common, use longer windows or a quieter machine", below, all, loadText(a.Passed))
 	}
 	if above > 0 {
-		w = append(w, fmt.Sprintf("%d of %s kept the SLA at loads from %s up, which is reported as failed", above, all, loadText(a.Failed)))
+		a.Doubts.Warn("windows_disagree", "%d of %s kept the SLA at loads from %s up, which is reported as failed", above, all, loadText(a.Failed))
 	}
-	return w
 }
 
 // unfinished says that a search is not over: under way, or stopped.

@@ -152,10 +152,10 @@ func (s *Study) searchOf(m *measured, ended, underWay bool) (Search, error) {
 		out.Answer.Windows[i].Services = nil // large, and of use only to judge
 	}
 	if a := &out.Answer; a.Limit == LimitNone && len(a.Windows) > 0 {
-		a.Warnings = append([]string{a.unfinished(underWay && !m.broken)}, a.Warnings...)
+		a.Doubts = slices.Insert(a.Doubts, 0, model.Doubt{Code: "unfinished", Severity: model.Problem, Text: a.unfinished(underWay && !m.broken)})
 	}
 	for _, d := range m.dropouts {
-		out.Answer.Warnings = append(out.Answer.Warnings, d.String())
+		out.Answer.Doubts.Warn("generator_lost", "%s", d.String())
 	}
 	if m.broken {
 		out.Answer.fail(m.failure)

@@ -37,8 +37,8 @@ func TestFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := found[0].Answer
-		if r.Failure != c.want || len(r.Warnings) != 1 || !strings.HasSuffix(r.Warnings[0], ": "+c.want) {
-			t.Errorf("%s: %q, warnings %q; want %q alone", c.name, r.Failure, r.Warnings, c.want)
+		if r.Failure != c.want || len(r.Warnings()) != 1 || !strings.HasSuffix(r.Warnings()[0], ": "+c.want) {
+			t.Errorf("%s: %q, warnings %q; want %q alone", c.name, r.Failure, r.Warnings(), c.want)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestUnderWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := found[0].Answer.Warnings; len(got) == 0 || got[0] != want {
+		if got := found[0].Answer.Warnings(); len(got) == 0 || got[0] != want {
 			t.Errorf("%s: warnings %q, want %q first", state, got, want)
 		}
 	}

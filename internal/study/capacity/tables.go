@@ -109,7 +109,7 @@ func flatWindows(searches []Search) *doc.Table {
 			t.Add(doc.Values(
 				s.Workload, s.Target, s.Trial, i+1, r.Phase, r.Load, r.Verdict, r.Achieved, r.Due, r.OK, r.Dropped, r.Unfinished,
 				r.Late, r.Waited, r.Latency["p50"], r.Latency["p90"], r.Latency["p95"], r.Latency["p99"], r.Latency["p99.9"], r.RTT, r.LagP99, r.Busy,
-				strings.Join(s.Answer.Warnings, "; "),
+				strings.Join(s.Answer.Warnings(), "; "),
 			)...)
 		}
 	}
@@ -147,7 +147,7 @@ func trialsTable(all []group) *doc.Table {
 func (a Answer) limitCell() doc.Cell {
 	text := map[Limit]string{
 		LimitTarget: "target", LimitPath: "path", LimitGenerator: "generators", LimitCap: "largest load allowed",
-		LimitFloor: "smallest load allowed", LimitNone: "not over", LimitUnknown: "unknown",
+		LimitFloor: "smallest load allowed", LimitDrift: "server changed", LimitNone: "not over", LimitUnknown: "unknown",
 	}[a.Limit]
 	switch c := doc.Of(string(a.Limit), text); {
 	case a.Limit != LimitTarget:

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
@@ -35,16 +34,18 @@ optionally workload, metric, unit, trial, better; or one line per node with
 node,serial,parallel; or published means with
 workload,metric,unit,nodes,serial_mean,parallel_mean. It may be packed with gzip.
 
-Verdicts: none (the interval contains 0), degraded (it lies above 0), gain (it
-lies below 0), unknown (the measurement does not allow an answer).
+Verdicts: degraded (the 95 % interval lies above 0), gain (it lies below 0), none
+(it contains 0, and no loss or gain of more than --tolerance points), unclear (it
+contains 0 and is wider), unknown (the measurement does not allow an answer).
 
-With --fail-above the exit code is 3 if the CDI of any metric is above this
-percentage, and otherwise 4 if any verdict is unknown.`,
+With --fail-above the exit code is 0 if the whole interval of every metric is at
+or below this percentage, 3 if the whole interval of any is above it, and
+otherwise 4: the measurement does not tell.`,
 		Example: `  scalebench cdi latest
   scalebench cdi latest --format json
   scalebench cdi latest --fail-above 10
   scalebench cdi --csv numbers.csv`,
-		Phases: []model.Phase{model.Serial, model.Parallel}, Top: []string{"sizes", "interleave", "rotate"},
+		Phases: []model.Phase{model.Serial, model.Parallel}, Top: []string{"sizes", "interleave", "rotate", "expect", "tolerance"},
 		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
 		New:   func() study.Study { return New() },
 	}
@@ -56,12 +57,18 @@ type Params struct {
 	Sizes      []int `json:"sizes,omitempty" jsonschema:"minItems=1,maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"How many nodes, or pairs of nodes, are active at once in further parallel steps, to see how the total grows: [1, 2, 4]. All of them together are always measured."`
 	Interleave bool  `json:"interleave" jsonschema_description:"Whether serial and parallel steps alternate by trial, so that drift is not mistaken for degradation. Otherwise all serial steps come first."`
 	Rotate     bool  `json:"rotate" jsonschema_description:"Whether the serial order rotates from trial to trial, so that each node has each turn equally often."`
+	// Expect is what is known beforehand, by workload.
+	Expect map[string]float64 `json:"expect,omitempty" jsonschema_description:"The CDI in percent that is known beforehand, by workload, such as that of a lab by arithmetic: it is shown beside what was measured."`
+	// Tolerance is how many points of the index are of no interest.
+	Tolerance float64 `json:"tolerance" flag:"tolerance" jsonschema:"exclusiveMinimum=0,maximum=100" jsonschema_description:"Points of the CDI that are of no interest: the verdict is none if the interval contains 0 and reaches no further."`
 	// FailAbove is the largest CDI, in percent, that is accepted; nil: any.
-	FailAbove *float64 `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a CDI is above this percentage, 4 if a verdict is unknown."`
+	FailAbove *float64 `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if the whole interval of a CDI is above this percentage, 4 if that cannot be told."`
 }
 
 // New returns parameters with their defaults.
-func New() *Params { return &Params{Interleave: true, Rotate: true} }
+func New() *Params {
+	return &Params{Interleave: true, Rotate: true, Tolerance: evaluation.DefaultTolerance}
+}
 
 // Validate implements study.Study.
 func (p *Params) Validate() error {
@@ -73,21 +80,46 @@ func (p *Params) Validate() error {
 
 // Analyze implements study.Study.
 func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	findings, err := evaluation.Findings(in.Run, evaluation.Options{})
+	findings, err := evaluation.Findings(in.Run, evaluation.Options{Tolerance: p.Tolerance})
 	if err != nil {
 		return nil, err
 	}
-	return &Result{findings: findings, run: in.Run, limit: p.FailAbove, title: in.Run.Title()}, nil
+	return p.result(findings, in.Run, in.Run.Title()), nil
 }
 
 // Import implements study.Importer: findings of the user's own numbers
 // (evaluation.Import).
 func (p *Params) Import(ctx context.Context, _ study.Input, name string, table io.Reader) (study.Result, error) {
-	findings, err := evaluation.Import(ctx, name, table, evaluation.Options{})
+	findings, err := evaluation.Import(ctx, name, table, evaluation.Options{Tolerance: p.Tolerance})
 	if err != nil {
 		return nil, err
 	}
-	return &Result{findings: findings, limit: p.FailAbove, title: name}, nil
+	return p.result(findings, nil, name), nil
+}
+
+func (p *Params) result(findings []evaluation.Finding, run *observe.Run, title string) *Result {
+	for i, f := range findings {
+		if v, ok := p.Expect[f.Workload]; ok {
+			findings[i].Expected, findings[i].ExpectedHere = &v, expectedHere(v, f, run)
+		}
+	}
+	return &Result{findings: findings, run: run, limit: p.FailAbove, title: title}
+}
+
+// expectedHere is what is expected of a processor's capacity, by arithmetic that
+// takes cores for independent, where they slow each other down; nil of other
+// resources, or if that was not calibrated.
+func expectedHere(cdi float64, f evaluation.Finding, run *observe.Run) *float64 {
+	if run == nil || evaluation.Category(f.Resource) != model.ResourceCPU {
+		return nil
+	}
+	serial, okS := run.CoreSpeed(f.Workload, model.Serial)
+	parallel, okP := run.CoreSpeed(f.Workload, model.Parallel)
+	if !okS || !okP {
+		return nil
+	}
+	here := 100 * (1 - (1-cdi/100)*parallel/serial)
+	return &here
 }
 
 // Result is the findings with what they were computed from.
@@ -110,26 +142,24 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 
-// Gate returns a model.ErrThreshold that names what is above the threshold, and
-// a model.ErrInvalid that names what is unknown. An unknown finding may have a
-// CDI, but not one that can be relied on, so it is only unknown.
+// Gate holds every CDI to the threshold by its interval (study.Limit). An
+// unknown finding may have a CDI, but not one that can be relied on.
 func (r *Result) Gate() error {
 	if r.limit == nil {
 		return nil
 	}
-	limit := strconv.FormatFloat(*r.limit, 'g', -1, 64)
+	limit := study.Limit{Most: *r.limit, Unit: "%", By: "--fail-above, or fail_above in the file"}
 	if len(r.findings) == 0 {
-		return fmt.Errorf("%w: no CDI to hold to the threshold of %s %% (--fail-above, or fail_above in the file)", model.ErrInvalid, limit)
+		return limit.Unknown("no CDI was found")
 	}
 	var errs []error
 	for _, f := range r.findings {
 		name := f.Workload + " " + f.Metric
-		switch {
-		case f.CDI == nil || math.IsNaN(*f.CDI) || f.Verdict == evaluation.Unknown:
-			errs = append(errs, fmt.Errorf("%w: %s: the verdict is unknown, so the threshold of %s %% (--fail-above, or fail_above in the file) cannot be checked", model.ErrInvalid, name, limit))
-		case *f.CDI > *r.limit:
-			errs = append(errs, fmt.Errorf("%w: %s: the CDI is %.4g %%, above %s %%", model.ErrThreshold, name, *f.CDI, limit))
+		if f.CDI == nil || f.Possible == nil || f.Verdict == evaluation.Unknown {
+			errs = append(errs, limit.Unknown(name+": the verdict is unknown"))
+			continue
 		}
+		errs = append(errs, limit.Check(name+": the CDI", f.Possible[0], f.Possible[1]))
 	}
 	return errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package cdi
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -22,6 +23,11 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	parallel := slices.Contains(phases, model.Parallel)
 	if len(p.Sizes) > 0 && !parallel {
 		return nil, &model.InputError{Path: "sizes", Problem: "only the parallel phase is repeated at other sizes", Allowed: "add parallel to evaluations"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Expect)) {
+		if !slices.ContainsFunc(setup.Workloads, func(w study.Workload) bool { return w.Name == name }) {
+			return nil, &model.InputError{Path: "expect." + name, Problem: "there is no workload of that name", Allowed: "the name of a workload of this file"}
+		}
 	}
 	for _, w := range setup.Workloads {
 		for i, size := range p.Sizes {

@@ -47,6 +47,9 @@ func (r *Result) Document() *doc.Document {
 				{Table: shownTable(r.findings)},
 				doc.Remark("SD is the population standard deviation over nodes. The CSV has all digits and all columns.").On(doc.Page)}})
 	}
+	if t := expectedTable(r.findings); t != nil {
+		d.Sections = append(d.Sections, doc.Section{ID: "expected", Title: "Known beforehand", Blocks: []doc.Block{{Table: t}}})
+	}
 	d.Sections = append(d.Sections, r.workloads()...)
 	if len(r.findings) > 0 {
 		d.Sections = append(d.Sections, reading())
@@ -71,9 +74,9 @@ func hasSizes(steps []model.Step) bool {
 }
 
 // overall is the worst of the verdicts: what is degraded first, then what is
-// not known.
+// not known, or not clear.
 func overall(findings []evaluation.Finding) evaluation.Verdict {
-	for _, v := range []evaluation.Verdict{evaluation.Degraded, evaluation.Unknown, evaluation.Gain, evaluation.None} {
+	for _, v := range []evaluation.Verdict{evaluation.Degraded, evaluation.Unknown, evaluation.Unclear, evaluation.Gain, evaluation.None} {
 		if slices.ContainsFunc(findings, func(f evaluation.Finding) bool { return f.Verdict == v }) {
 			return v
 		}
@@ -133,6 +136,45 @@ func shownTable(findings []evaluation.Finding) *doc.Table {
 	return t
 }
 
+// expectedTable shows what was known beforehand beside what was measured; nil
+// where nothing was.
+func expectedTable(findings []evaluation.Finding) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "metric", Head: "metric"}, {Key: "expected", Head: "expected CDI", Right: true}, {Key: "measured", Head: "measured\n[95 %]", Right: true},
+		{Key: "difference", Head: "difference", Right: true}, {Key: "holds", Head: "why"},
+	}}
+	for _, f := range findings {
+		if f.Expected == nil || f.CDI == nil {
+			continue
+		}
+		here, lines := *f.Expected, []string{num.Percent(*f.Expected)}
+		if f.ExpectedHere != nil && num.Percent(*f.ExpectedHere) != lines[0] {
+			here = *f.ExpectedHere
+			lines = append(lines, num.Percent(here)+" here: all cores at once are slower")
+		}
+		apart := *f.CDI - here
+		t.Add(doc.Say(f.Name()), doc.Of(f.Expected, lines...), doc.Of(f.CDI, f.CDIText(), f.IntervalText()),
+			doc.Of(apart, fmt.Sprintf("%+.1f", apart)), doc.Say(whyApart(f, here)))
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+// whyApart is what the measurement itself knows of a difference.
+func whyApart(f evaluation.Finding, expected float64) string {
+	if f.CI != nil && f.CI.Contains(expected) {
+		return "chance: the interval holds what was expected"
+	}
+	for _, d := range f.Doubts {
+		if d.Explains != nil {
+			return d.Text
+		}
+	}
+	return "not known: look at the warnings, or what was expected is not what was measured"
+}
+
 // spreadLines prints mean and SD with unit, and the range below.
 func spreadLines(f evaluation.Finding, v evaluation.Spread) []string {
 	if v.Mean == nil {
@@ -166,6 +208,7 @@ var flatColumns = []string{
 	"parallel_mean", "parallel_min", "parallel_max", "parallel_sd", "parallel_total",
 	"cdi", "ci_lo", "ci_hi", "overlap", "start_skew_ms", "verdict", "warnings",
 	"ci_bca_lo", "ci_bca_hi", "end_spread_ms", "window", "cdi_whole", "reciprocal", "of", "resource",
+	"ci_fleet_lo", "ci_fleet_hi", "ci_nodes_lo", "ci_nodes_hi", "expected",
 }
 
 // flatTable is the table for programs: one row a finding, unrounded.
@@ -174,12 +217,15 @@ func flatTable(findings []evaluation.Finding) *doc.Table {
 	for _, f := range findings {
 		lo, hi := f.CI.Ends()
 		bcaLo, bcaHi := f.BCa.Ends()
+		fleetLo, fleetHi := f.CIFleet.Ends()
+		nodesLo, nodesHi := f.CINodes.Ends()
 		t.Add(doc.Values(
 			f.Workload, f.Metric, f.Unit, f.Nodes,
 			f.Serial.Mean, f.Serial.Min, f.Serial.Max, f.Serial.SD,
 			f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total,
 			f.CDI, lo, hi, f.Overlap, f.StartSkewMS, f.Verdict, strings.Join(f.Warnings, "; "),
 			bcaLo, bcaHi, f.EndSpreadMS, f.Window, f.CDIWhole, f.Reciprocal, f.Of, f.Resource,
+			fleetLo, fleetHi, nodesLo, nodesHi, f.Expected,
 		)...)
 	}
 	return t
@@ -189,7 +235,8 @@ func flatTable(findings []evaluation.Finding) *doc.Table {
 func reading() doc.Section {
 	return doc.Section{ID: "reading", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
 		{Label: "CDI", Text: "Capacity degradation index: 100 · (1 − mean parallel capacity / mean serial capacity), in percent. 75 % means that a node does a quarter of what it does alone. Negative: it does more."},
-		{Label: "95 % interval", Text: "Fieller's interval for the ratio of two means of the same nodes. The verdict follows from it: none when it contains 0, degraded when it lies above, gain when it lies below, unknown when the measurement does not allow an answer."},
+		{Label: "95 % interval", Text: "Of these nodes: what they would show if they were measured again, from batches of time and from trials. Where neither is known, of such nodes: Fieller's interval for the ratio of two means over nodes, which holds for others of their kind."},
+		{Label: "Verdict", Text: "degraded when the interval lies above 0, gain when it lies below; none when it contains 0 and no loss or gain beyond the tolerance; unclear when it contains 0 and is wider; unknown when the measurement does not allow an answer."},
 		{Label: "Worth", Text: "n · (1 − CDI / 100): how many nodes without degradation would do the same work."},
 		{Label: "Common window", Text: "The time of a parallel trial in which every node was active: from the last start to the first end of the nodes’ progress counters, or of their tasks where there are none. Outside it some node worked with less competition, so capacity is scored inside it where the workload published its progress."},
 		{Label: "Overlap", Text: "The common window as a share of the time from the first start to the last end; the least of all parallel trials."},

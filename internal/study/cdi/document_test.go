@@ -74,24 +74,29 @@ func TestDocumentOfTable(t *testing.T) {
 	golden.JSON(t, "testdata/table.json", result.Document())
 }
 
-// TestGate: the exit code of a threshold.
+// TestGate: the whole interval decides on the exit code of a threshold.
 func TestGate(t *testing.T) {
-	at := func(cdi float64, v evaluation.Verdict) evaluation.Finding {
-		return evaluation.Finding{Workload: "w", Metric: "m", CDI: &cdi, Verdict: v}
+	at := func(lo, hi float64, v evaluation.Verdict) evaluation.Finding {
+		cdi := (lo + hi) / 2
+		return evaluation.Finding{Workload: "w", Metric: "m", CDI: &cdi, CI: &evaluation.Interval{lo, hi}, Possible: &evaluation.Interval{lo, hi}, Verdict: v}
 	}
+	disturbed := at(11, 13, evaluation.Degraded)
+	disturbed.Possible = &evaluation.Interval{4, 13}
 	none := evaluation.Finding{Workload: "w", Metric: "m", Verdict: evaluation.Unknown}
 	limit := 10.0
 	for name, c := range map[string]struct {
 		findings []evaluation.Finding
 		want     []error
 	}{
-		"below":               {[]evaluation.Finding{at(3, evaluation.None), at(9.9, evaluation.Degraded)}, nil},
-		"exactly at it":       {[]evaluation.Finding{at(10, evaluation.Degraded)}, nil},
-		"above":               {[]evaluation.Finding{at(3, evaluation.None), at(10.1, evaluation.Degraded)}, []error{model.ErrThreshold}},
-		"unknown, far above":  {[]evaluation.Finding{at(90, evaluation.Unknown)}, []error{model.ErrInvalid}},
-		"unknown, below":      {[]evaluation.Finding{at(1, evaluation.Unknown)}, []error{model.ErrInvalid}},
-		"without a number":    {[]evaluation.Finding{none, at(1, evaluation.None)}, []error{model.ErrInvalid}},
-		"unknown, then above": {[]evaluation.Finding{none, at(11, evaluation.Degraded)}, []error{model.ErrThreshold, model.ErrInvalid}},
+		"below":               {[]evaluation.Finding{at(-2, 3, evaluation.None), at(9, 9.9, evaluation.Degraded)}, nil},
+		"up to it":            {[]evaluation.Finding{at(8, 10, evaluation.Degraded)}, nil},
+		"above":               {[]evaluation.Finding{at(-2, 3, evaluation.None), at(10.1, 12, evaluation.Degraded)}, []error{model.ErrThreshold}},
+		"on both sides":       {[]evaluation.Finding{at(-26.8, 50.9, evaluation.Unclear)}, []error{model.ErrInvalid}},
+		"above or disturbed":  {[]evaluation.Finding{disturbed}, []error{model.ErrInvalid}},
+		"unknown, far above":  {[]evaluation.Finding{at(80, 90, evaluation.Unknown)}, []error{model.ErrInvalid}},
+		"unknown, below":      {[]evaluation.Finding{at(1, 2, evaluation.Unknown)}, []error{model.ErrInvalid}},
+		"without a number":    {[]evaluation.Finding{none, at(1, 2, evaluation.None)}, []error{model.ErrInvalid}},
+		"unknown, then above": {[]evaluation.Finding{none, at(11, 12, evaluation.Degraded)}, []error{model.ErrThreshold, model.ErrInvalid}},
 		"nothing":             {nil, []error{model.ErrInvalid}},
 	} {
 		err := (&Result{findings: c.findings, limit: &limit}).Gate()
@@ -127,22 +132,23 @@ func TestSummary(t *testing.T) {
 		return evaluation.Finding{Workload: name, Metric: "rate", Nodes: 4, Of: evaluation.OfNodes, CDI: &cdi, CI: &evaluation.Interval{lo, hi}, Verdict: v}
 	}
 	lost, gain := f("disk", 75, 74, 76, evaluation.Degraded), f("net", -8, -9, -7, evaluation.Gain)
-	sharp, coarse := f("cpu", .1, -1, 1, evaluation.None), f("memory", 2, -30, 38.2, evaluation.None)
+	sharp, coarse := f("cpu", .1, -1, 1, evaluation.None), f("memory", 2, -30, 38.2, evaluation.Unclear)
 	unknown := evaluation.Finding{Workload: "raid", Metric: "write", Of: evaluation.OfNodes, Verdict: evaluation.Unknown, Warnings: []string{"verdict unknown: no values."}}
 	for _, c := range []struct {
 		findings []evaluation.Finding
 		want     []string
 	}{
 		{[]evaluation.Finding{lost}, []string{"disk rate: when all 4 nodes work at once, each node loses 75.0 % of its capacity (95 % interval 74.0 to 76.0 %).", "Together the 4 nodes do the work of 1.0 node."}},
-		{[]evaluation.Finding{sharp}, []string{"No loss of capacity was found when all 4 nodes work at once; a loss of up to 1.0 % is not excluded (upper end of the 95 % interval)."}},
-		{[]evaluation.Finding{coarse}, []string{"No loss could be shown when all 4 nodes work at once, but the measurement is coarse: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval)."}},
+		{[]evaluation.Finding{sharp}, []string{"No loss of capacity was found when all 4 nodes work at once; one of more than 1.0 % is excluded (upper end of the 95 % interval)."}},
+		{[]evaluation.Finding{coarse}, []string{"It is unclear whether capacity is lost when all 4 nodes work at once: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval); the warnings say what would settle it."}},
 		{[]evaluation.Finding{unknown}, []string{"The measurement does not allow a verdict: verdict unknown: no values."}},
 		{[]evaluation.Finding{sharp, sharp}, []string{"No loss of capacity was found in any of 2 metrics."}},
 		{[]evaluation.Finding{lost, gain, sharp, coarse, unknown}, []string{
 			"One of 5 metrics degrades: when all 4 nodes work at once, each node loses 75.0 % of its capacity (95 % interval 74.0 to 76.0 %) in disk rate.",
 			"Together the 4 nodes do the work of 1.0 node.",
 			"Capacity per node is higher at once than alone for net rate: look for what the serial evaluation suffered from.",
-			"No loss was found for cpu rate. No loss could be shown for memory rate, but the measurement is coarse: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval).",
+			"No loss was found for cpu rate.",
+			"It is unclear whether capacity is lost for memory rate: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval); the warnings say what would settle it.",
 			"The measurement does not allow a verdict on raid write: verdict unknown: no values.",
 		}},
 		{[]evaluation.Finding{lost, f("raid", 90.4, 89, 92, evaluation.Degraded)}, []string{

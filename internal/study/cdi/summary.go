@@ -37,6 +37,9 @@ func summary(run *observe.Run, findings []evaluation.Finding) []string {
 	if none := by[evaluation.None]; len(none) > 0 {
 		out = append(out, noneSentence(none, len(findings)))
 	}
+	if unclear := by[evaluation.Unclear]; len(unclear) > 0 {
+		out = append(out, unclearSentence(unclear, len(findings)))
+	}
 	if unknown := by[evaluation.Unknown]; len(unknown) > 0 {
 		out = append(out, unknownSentence(unknown, len(findings)))
 	}
@@ -70,47 +73,28 @@ func atOnce(f evaluation.Finding) string {
 	return fmt.Sprintf("when all %s work at once", f.Count())
 }
 
-// noneSentence tells findings in which nothing was found from those that were
-// too coarse to find much: a reader must not take the second for the first.
+// noneSentence says how large a loss would have been seen.
 func noneSentence(none []evaluation.Finding, of int) string {
-	var sharp, coarse []evaluation.Finding
-	for _, f := range none {
-		if f.Coarse() {
-			coarse = append(coarse, f)
-		} else {
-			sharp = append(sharp, f)
-		}
-	}
-	var out []string
 	switch {
-	case len(sharp) == 1 && of == 1:
-		possible := ""
-		if shown := sharp[0].Shown(); shown != nil && shown[1] > 0 {
-			possible = fmt.Sprintf("; a loss of up to %s is not excluded (upper end of the 95 %% interval)", num.Percent(shown[1]))
-		}
-		out = append(out, fmt.Sprintf("No loss of capacity was found %s%s.", atOnce(sharp[0]), possible))
-	case len(sharp) > 0 && len(sharp) == of:
-		out = append(out, fmt.Sprintf("No loss of capacity was found in any of %d metrics.", of))
-	case len(sharp) > 0:
-		out = append(out, fmt.Sprintf("No loss was found for %s.", listNames(sharp)))
+	case of == 1:
+		return fmt.Sprintf("No loss of capacity was found %s; one of more than %s is excluded (upper end of the 95 %% interval).", atOnce(none[0]), num.Percent(max(none[0].Shown()[1], 0)))
+	case len(none) == of:
+		return fmt.Sprintf("No loss of capacity was found in any of %d metrics.", of)
 	}
-	if len(coarse) > 0 {
-		out = append(out, coarseSentence(coarse, of))
-	}
-	return strings.Join(out, " ")
+	return fmt.Sprintf("No loss was found for %s.", listNames(none))
 }
 
-// coarseSentence names the largest loss that intervals around 0 leave possible.
-func coarseSentence(coarse []evaluation.Finding, of int) string {
-	worst := slices.MaxFunc(coarse, func(a, b evaluation.Finding) int { return cmp.Compare(a.CI[1], b.CI[1]) })
-	about, which := " for "+listNames(coarse), ""
+// unclearSentence names the largest loss that intervals around 0 leave possible.
+func unclearSentence(unclear []evaluation.Finding, of int) string {
+	worst := slices.MaxFunc(unclear, func(a, b evaluation.Finding) int { return cmp.Compare(a.CI[1], b.CI[1]) })
+	about, which := " for "+listNames(unclear), ""
 	if of == 1 {
 		about = " " + atOnce(worst)
 	}
-	if len(coarse) > 1 {
+	if len(unclear) > 1 {
 		which = " of " + worst.Name()
 	}
-	return fmt.Sprintf("No loss could be shown%s, but the measurement is coarse: a loss%s of up to %s is not excluded (upper end of the 95 %% interval).",
+	return fmt.Sprintf("It is unclear whether capacity is lost%s: a loss%s of up to %s is not excluded (upper end of the 95 %% interval); the warnings say what would settle it.",
 		about, which, num.Percent(worst.Shown()[1]))
 }
 

@@ -59,8 +59,8 @@ func (r *Result) metric(i int, f evaluation.Finding) *doc.Section {
 	if iv := f.IntervalText(); iv != "" {
 		s.Words += " " + iv
 	}
-	if possible := f.NotExcluded(); possible != "" {
-		s.Words += ", " + possible
+	if f.Verdict == evaluation.Unclear {
+		s.Words += ", a loss of up to " + num.Percent(f.Shown()[1]) + " is not excluded"
 	}
 	if len(f.Warnings) > 0 {
 		s.Blocks = append(s.Blocks, doc.Cautions(f.Warnings))
@@ -91,6 +91,14 @@ func keyNumbers(f evaluation.Finding) []doc.Field {
 		{Label: "overlap", Text: num.Optional(f.Overlap, num.Fraction)},
 		{Label: "start skew", Text: num.Optional(f.StartSkewMS, num.Millis)},
 		{Label: "end spread", Text: num.Optional(f.EndSpreadMS, num.Millis)},
+	}
+	for _, i := range []struct {
+		label string
+		iv    *evaluation.Interval
+	}{{"interval of these " + string(f.Of) + "s", f.CIFleet}, {"interval of such " + string(f.Of) + "s", f.CINodes}} {
+		if i.iv != nil {
+			out = append(out, doc.Field{Label: i.label, Text: num.PercentInterval(min(i.iv[0], 100), min(i.iv[1], 100)) + " %"})
+		}
 	}
 	if f.BCa != nil {
 		out = append(out, doc.Field{Label: "bootstrap interval (BCa)", Text: num.PercentInterval(min(f.BCa[0], 100), min(f.BCa[1], 100)) + " %"})

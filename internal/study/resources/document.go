@@ -129,8 +129,8 @@ func (r *Result) row(x RankedResource) chart.Row {
 	if f.Verdict == evaluation.Degraded && f.Nodes > 1 {
 		out.More = append(out.More, "The "+f.Work()+".")
 	}
-	if possible := f.NotExcluded(); possible != "" {
-		out.More = append(out.More, "Coarse: "+possible+".")
+	if f.Verdict == evaluation.Unclear {
+		out.More = append(out.More, fmt.Sprintf("Unclear: a loss of up to %s is not excluded.", num.Percent(f.Shown()[1])))
 	}
 	return out
 }

@@ -135,7 +135,7 @@ func rankText(r RankedResource) string {
 		text = fmt.Sprintf("%s: %s %s %.1f %% of %s capacity%s [%.1f, %.1f]", r.Resource, fleet, lose, *f.CDI, whose, together, f.CI[0], min(f.CI[1], 100))
 	case evaluation.Gain:
 		text = fmt.Sprintf("%s: %s %s %.1f %%%s [%.1f, %.1f]", r.Resource, fleet, gain, -*f.CDI, together, -f.CI[1], -f.CI[0])
-	default:
+	default: // none, unclear
 		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %.1f %% is not excluded", r.Resource, fleet, min(max(f.CI[1], 0), 100))
 	}
 	for _, l := range r.Limits {

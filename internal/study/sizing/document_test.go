@@ -194,7 +194,8 @@ func TestGate(t *testing.T) {
 	}{
 		"fits":                  {[]Answer{Fits, Fits}, nil, nil},
 		"one fails":             {[]Answer{Fits, Fails}, nil, model.ErrThreshold},
-		"one untested":          {[]Answer{Untested, Fits}, nil, model.ErrThreshold},
+		"one untested":          {[]Answer{Untested, Fits}, nil, model.ErrInvalid},
+		"untested, one fails":   {[]Answer{Untested, Fails}, nil, model.ErrThreshold},
 		"unknown, fits":         {[]Answer{Fits, Fits}, []string{"r0"}, model.ErrInvalid},
 		"unknown, untested":     {[]Answer{Untested, Fits}, []string{"r0"}, model.ErrInvalid},
 		"unknown, other fails":  {[]Answer{Untested, Fails}, []string{"r0"}, model.ErrThreshold},

@@ -294,7 +294,7 @@ func TestPlanCarriesWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(r.Warnings, "\n")
-	for _, want := range []string{"disks: the numbers come from a file", "disks: one parallel repetition", "disks: only 3 nodes", "too close to call", "given for cpu (4 core) is not used"} {
+	for _, want := range []string{"disks: the numbers come from a file", "disks: one parallel trial", "disks: only 3 nodes", "too close to call", "given for cpu (4 core) is not used"} {
 		if strings.Count(all, want) != 1 {
 			t.Errorf("warnings %q, want %q once", r.Warnings, want)
 		}

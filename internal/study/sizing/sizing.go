@@ -53,8 +53,9 @@ network.receive=25MB/s, disk.write=300op/s, cpu=2core (cores in use); per job
 objectstore.get=5.3MB, disk.write=40op, cpu=0.5s (seconds of one core). It is a
 bare number, such as upload/throughput=500, where the file of --csv has no unit.
 
-With --fail-unless-fits the exit code is 3 unless every resource fits, and 4
-where the answer rests on a measurement whose verdict is unknown.`
+With --fail-unless-fits the exit code is 0 if every resource fits, 3 if one fails,
+and otherwise 4: untested, too close to call by the intervals, or measured with a
+verdict that is unknown.`
 
 const example = `  scalebench plan latest --target 227/s --node-rate 3.5/s --demand-per-job objectstore.get=5.3MB
   scalebench plan latest --target 500/s --demand-run 01JD2M:transcode
@@ -80,7 +81,7 @@ type Params struct {
 	DemandRun    string   `json:"demand_run,omitempty" flag:"demand-run" jsonschema_description:"Measure the demand in this run: RUN or RUN:WORKLOAD."`
 	Capacity     []string `json:"capacity,omitempty" flag:"capacity" jsonschema_description:"Known limit: RESOURCE=AMOUNT, such as network.receive=10Gbit/s; repeatable."`
 	// FailUnlessFits makes the answer a gate; see [Result.Gate].
-	FailUnlessFits bool `json:"fail_unless_fits,omitempty" flag:"fail-unless-fits" jsonschema_description:"Exit code 3 unless every resource fits, 4 if that rests on an unknown verdict."`
+	FailUnlessFits bool `json:"fail_unless_fits,omitempty" flag:"fail-unless-fits" jsonschema_description:"Exit code 3 if a resource fails, 4 if the measurement does not tell whether all fit."`
 }
 
 // wrong is one thing that is wrong with a parameter.
@@ -258,23 +259,47 @@ type Resource struct {
 	Text        string   `json:"text"`
 }
 
-// Gate is --fail-unless-fits: a model.ErrThreshold names what does not fit, a
-// model.ErrInvalid what cannot be answered because a verdict is unknown.
+// Gate is --fail-unless-fits, by intervals as every threshold: a
+// model.ErrThreshold names what surely does not fit, a model.ErrInvalid what the
+// measurement does not tell.
 func (r *Result) Gate() error {
 	if !r.held {
 		return nil
 	}
-	var bad []string
+	var bad, open []string
 	for _, x := range r.Resources {
-		if x.Answer != Fits && !slices.Contains(r.unjudged, x.Resource) {
-			bad = append(bad, fmt.Sprintf("%s: %s", x.Resource, x.Answer))
+		switch {
+		case slices.Contains(r.unjudged, x.Resource):
+			open = append(open, x.Resource+" (its verdict is unknown)")
+		case x.Answer == Untested:
+			open = append(open, x.Resource+" (untested)")
+		case x.close(r.Nodes):
+			open = append(open, x.Resource+" (too close to call)")
+		case x.Answer == Fails:
+			bad = append(bad, x.Resource)
 		}
 	}
 	switch {
 	case len(bad) > 0:
-		return fmt.Errorf("%w: not every resource fits %s: %s", model.ErrThreshold, num.Count(r.Nodes, "node"), strings.Join(bad, ", "))
-	case len(r.unjudged) > 0:
-		return fmt.Errorf("%w: the verdict of %s is unknown, so --fail-unless-fits (fail_unless_fits in a file) cannot be checked; give the limit with --capacity if you know it", model.ErrInvalid, strings.Join(r.unjudged, ", "))
+		return fmt.Errorf("%w: not every resource suffices for %s: %s", model.ErrThreshold, num.Count(r.Nodes, "node"), strings.Join(bad, ", "))
+	case len(open) > 0:
+		return fmt.Errorf("%w: the measurement does not tell whether %s: --fail-unless-fits (fail_unless_fits in a file) cannot be checked; measure that many nodes, or give the limit with --capacity if you know it",
+			model.ErrInvalid, num.Count(r.Nodes, "node")+" fit "+strings.Join(open, ", "))
 	}
 	return nil
+}
+
+// close reports whether the intervals of what the fleet takes and of what there
+// is overlap.
+func (x Resource) close(nodes int) bool {
+	if x.Capacity == nil || x.Largest != nil && *x.Largest == 0 {
+		return false
+	}
+	least, most := ends(x.Demand, x.DemandCI)
+	lo, hi := ends(*x.Capacity, x.CapacityCI)
+	n := float64(nodes)
+	if x.Answer == Fits {
+		return n*most > lo*(1+rounding)
+	}
+	return n*least <= hi*(1+rounding)
 }

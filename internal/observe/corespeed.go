@@ -1,0 +1,37 @@
+package observe
+
+import (
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// CoreSpeed is how fast a busy core was in a phase of a workload, as a share of
+// one that is busy alone, on average over the tasks that count: by the
+// calibration of each node's machine, and by how many of its cores were busy.
+// Between one and all of them it is taken as linear. ok is false where a node was
+// not calibrated or not watched.
+func (r *Run) CoreSpeed(workload string, phase model.Phase) (speed float64, ok bool) {
+	if r.Need(Hosts, CPURunning...) != nil { // Err tells
+		return 0, false
+	}
+	together := make(map[model.NodeID]model.Facts)
+	for _, n := range r.Nodes() {
+		together[n.ID] = n.Facts
+	}
+	var speeds []float64
+	for _, s := range r.Steps() {
+		if s.Workload != workload || s.Phase != phase {
+			continue
+		}
+		for _, x := range r.Accepted(s.ID) {
+			f, busy := together[x.Node], NewHost(x, x.Started).busy()
+			if f.CoresTogether <= 0 || f.Cores < 2 || !(busy >= 0) {
+				return 0, false
+			}
+			beside := min(max(busy-1, 0)/float64(f.Cores-1), 1)
+			speeds = append(speeds, 1-(1-f.CoresTogether)*beside)
+		}
+	}
+	speed, err := stats.Mean(speeds)
+	return speed, err == nil
+}

@@ -1,0 +1,97 @@
+package observe
+
+import (
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// pause is how long a task, or the machine under it, stood still: altogether,
+// and at once; in seconds.
+type pause struct{ lost, longest float64 }
+
+// A pause is found against the clock: workloads publish their progress, and the
+// monitor reads its counters, at fixed times. So a gap of several of these means
+// that they did not run. Of the monitor's, which are a second apart, a shorter
+// one tells.
+const (
+	pauseSpacings  = 3
+	pauseAtLeast   = 0.5 // seconds beyond the usual spacing
+	hostSpacings   = 1.5
+	fewestReadings = 5 // to know what is usual
+)
+
+// pauseOf looks for gaps in the progress of a task. The monitor stands in for a
+// task that publishes none: it tells when the machine stood still.
+func pauseOf(r model.Result) pause {
+	var out pause
+	known := false
+	for _, s := range r.Series {
+		if times := worked(s); len(times) >= fewestReadings {
+			known = true
+			out = out.worse(gaps(times, pauseSpacings))
+		}
+	}
+	if known {
+		return out
+	}
+	for _, h := range r.Host {
+		if times := seconds(h.Offsets); len(times) >= fewestReadings {
+			return gaps(times, hostSpacings) // all are read at once
+		}
+	}
+	return pause{}
+}
+
+func (p pause) worse(o pause) pause {
+	if o.longest > p.longest {
+		return o
+	}
+	return p
+}
+
+// worked are the times of a progress series from its first sign of work on.
+func worked(s model.Series) []float64 {
+	first := slices.IndexFunc(s.Values, func(v float64) bool { return v > 0 })
+	if first < 0 || len(s.Values) != len(s.Offsets) {
+		return nil
+	}
+	return seconds(s.Offsets[first:])
+}
+
+func seconds(offsets []int64) []float64 {
+	out := make([]float64, len(offsets))
+	for i, at := range offsets {
+		out[i] = float64(at) / 1e9
+	}
+	return out
+}
+
+// gaps adds up what lies between two times beyond their usual spacing, the
+// median, where it is more than so many of these.
+func gaps(times []float64, spacings float64) pause {
+	between := make([]float64, 0, len(times))
+	for i := 1; i < len(times); i++ {
+		between = append(between, times[i]-times[i-1])
+	}
+	usual := slices.Sorted(slices.Values(between))[len(between)/2]
+	var out pause
+	for _, gap := range between {
+		if gap > spacings*usual && gap > usual+pauseAtLeast {
+			out.lost += gap - usual
+			out.longest = max(out.longest, gap)
+		}
+	}
+	return out
+}
+
+// hostPause is the longest pause during the task.
+func hostPause(n Host) (float64, bool) { return n.pause.longest, true }
+
+// lostToPauses is the share of the task's time in which it stood still.
+func lostToPauses(n Host) float64 {
+	if n.End <= n.Begin {
+		return 0
+	}
+	return min(n.pause.lost/(n.End-n.Begin), 1)
+}

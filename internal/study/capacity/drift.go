@@ -1,0 +1,80 @@
+package capacity
+
+import "math"
+
+// Drift is a target that changed while it was measured.
+type Drift struct {
+	// Then is the load that it took early in the search, and took no more at the
+	// end; Now the largest that it took then, nil if it took none.
+	Then float64  `json:"then"`
+	Now  *float64 `json:"now"`
+}
+
+// now says what is left.
+func (d *Drift) now() string {
+	if d.Now == nil {
+		return ""
+	}
+	return ", when it took " + rate(*d.Now)
+}
+
+// back is the return to a load that passed early in a search, where the search
+// ended far below it.
+type back struct {
+	load   float64 // NaN: there is no reason to return
+	passed bool
+	missed int
+}
+
+// returns is how many windows must miss for it to be told: one may be chance.
+const returns = 2
+
+// open reports whether another window is needed.
+func (b *back) open() bool {
+	return b != nil && !math.IsNaN(b.load) && !b.passed && b.missed < returns
+}
+
+// drifted reports whether the load that passed early does not pass any more.
+func (b *back) drifted() bool { return b != nil && b.missed >= returns }
+
+func (b *back) take(v Verdict) {
+	switch v {
+	case Missed:
+		b.missed++
+	default: // it is as it was; or, of an unusable window, nothing tells
+		b.passed = true
+	}
+}
+
+// A search returns to an earlier load if at least so many windows passed at
+// loads so much above the one that it reports as failed: one window, or one
+// close by, passes by chance now and then.
+const (
+	fewPassed = 2
+	farAbove  = 1.25
+)
+
+// earlier finds the load to return to: the smallest of those that passed far
+// above the load failed.
+func (r *replay) earlier() *back {
+	out := &back{load: math.NaN()}
+	found := r.algorithm.Result()
+	failed := r.missedLoad(found.Failed)
+	if failed == nil {
+		return out
+	}
+	n := 0
+	for _, j := range r.judged {
+		if j.Load < farAbove**failed || j.Verdict != Passed {
+			continue
+		}
+		n++
+		if !(out.load <= j.Load) {
+			out.load = j.Load
+		}
+	}
+	if n < fewPassed {
+		out.load = math.NaN()
+	}
+	return out
+}

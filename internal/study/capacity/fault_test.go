@@ -1,0 +1,140 @@
+package capacity
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// limited is a target that answers what is beyond a rate with errors of a kind,
+// as nginx does with limit_req; from one load up the generators send late, too.
+func limited(limit, late float64, kind load.Kind) func(Next, int) load.Window {
+	return func(o Next, _ int) load.Window {
+		due := int64(10 * o.Load)
+		ok := min(due, int64(10*limit))
+		w := answered(due, ok, time.Millisecond)
+		w.Load = o.Load
+		w.Counts.Errors[kind] = due - ok
+		w.Replies = ok
+		if o.Load >= late {
+			w.Lags.Reset()
+			histogram.RecordMany(w.Lags, int64(63*time.Millisecond), due)
+		}
+		return w
+	}
+}
+
+// searchIn lets a configuration search among windows.
+func searchIn(t *testing.T, cfg Config, offer func(o Next, window int) load.Window) Answer {
+	t.Helper()
+	var windows []load.Window
+	for range 200 {
+		s, err := cfg.Evaluate(windows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Next == nil {
+			return s.Answer
+		}
+		windows = append(windows, offer(*s.Next, len(windows)))
+	}
+	t.Fatal("the search does not end")
+	return Answer{}
+}
+
+// Errors that the target answers are its own, however late requests were sent.
+func TestErrorsAreTheTargets(t *testing.T) {
+	for name, kind := range map[string]load.Kind{"429 or 503": load.ErrStatus, "closed connections": load.ErrClosed} {
+		a := searchIn(t, config(t), limited(300, 320, kind))
+		if a.Limit != LimitTarget || a.Estimate == nil || *a.Passed > 305 || *a.Failed < 300 {
+			t.Errorf("%s: limit %s, passed %v, failed %v; want the target, about 300; %q", name, a.Limit, number(a.Passed), number(a.Failed), a.Warnings())
+		}
+	}
+}
+
+// A larger load that missed for the target's sake says where the target has its
+// limit, although windows in between say nothing.
+func TestLateInBetween(t *testing.T) {
+	w := newWorld(811)
+	a := searchIn(t, config(t), func(o Next, k int) load.Window {
+		out := w.offer(o)
+		if o.Load > 811 && o.Load < 900 {
+			out = answered(int64(10*o.Load), int64(10*o.Load), 170*time.Millisecond)
+			out.Load = o.Load
+			out.Lags.Reset()
+			histogram.RecordMany(out.Lags, int64(60*time.Millisecond), int64(10*o.Load))
+		}
+		return out
+	})
+	if a.Limit != LimitTarget || *a.Passed > 811 || *a.Failed < 811 {
+		t.Errorf("limit %s, passed %v, failed %v, %q; want the target, 811 between", a.Limit, number(a.Passed), number(a.Failed), a.Warnings())
+	}
+	if a.Confirmed && a.Estimate == nil {
+		t.Error("confirmed without an estimate")
+	}
+}
+
+// A target that becomes slower is no floor: the search returns to a load that
+// passed.
+func TestDrift(t *testing.T) {
+	w := newWorld(7300)
+	a := searchIn(t, config(t), func(o Next, k int) load.Window {
+		if k == 2 {
+			w.target = .5 // it took 100 and 1000/s
+		}
+		return w.offer(o)
+	})
+	if a.Limit != LimitDrift || a.Drift == nil || a.Drift.Then < 100 || a.Drift.Now != nil || a.Passed != nil || a.Confirmed {
+		t.Errorf("limit %s, %+v, passed %v, confirmed %v; want a drift from 100/s to nothing", a.Limit, a.Drift, number(a.Passed), a.Confirmed)
+	}
+	if err := (Search{Answer: a}).gate(0); err == nil {
+		t.Error("the gate lets a drift pass")
+	}
+	// One that recovers was disturbed.
+	w, broken := newWorld(7300), 0
+	a = searchIn(t, config(t), func(o Next, k int) load.Window {
+		w.target = 7300
+		if k >= 2 && k < 30 {
+			w.target, broken = .5, k
+		}
+		return w.offer(o)
+	})
+	if a.Limit == LimitDrift && broken < len(a.Windows)-2 {
+		t.Errorf("a target that recovered drifts: %+v", a.Windows)
+	}
+}
+
+// A light load needs longer for its SLA to be told from luck.
+func TestLasts(t *testing.T) {
+	cfg := config(t)
+	cfg.Scored, cfg.WarmUp = 10*time.Second, time.Second
+	for _, c := range []struct {
+		load  float64
+		given bool
+		want  time.Duration
+	}{{100, false, 10 * time.Second}, {20, false, 15 * time.Second}, {1, false, time.Minute}, {20, true, 10 * time.Second}} {
+		cfg.Given = c.given
+		if got := cfg.lasts(c.load); got != c.want {
+			t.Errorf("%v/s, given %v: a window of %v, want %v", c.load, c.given, got, c.want)
+		}
+	}
+	few := Assessment{Window: answered(20, 20, time.Millisecond), Phase: search.Ramp, Verdict: Passed}
+	var d model.Doubts
+	cfg.tooFew([]Assessment{few, few}, &d)
+	if got := strings.Join(model.Texts(d), ""); !strings.Contains(got, "2 windows passed with as few as 20 operations") {
+		t.Errorf("tooFew = %q", got)
+	}
+}
+
+// number is a load that may be missing.
+func number(v *float64) any {
+	if v == nil {
+		return "none"
+	}
+	return *v
+}

@@ -1,0 +1,46 @@
+package study
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Limit is a threshold that a user gave: results are at most so much. One rule
+// holds for the thresholds of all studies: a result keeps it if its whole
+// interval does, and misses it if its whole interval does; an interval on both
+// sides tells neither.
+type Limit struct {
+	Most float64
+	Unit string // of the limit; empty: none
+	// By says where the user gave it, for messages.
+	By string
+}
+
+// Check holds an interval to the limit. what begins the message: "disk
+// disk_write: the CDI".
+func (l Limit) Check(what string, lo, hi float64) error {
+	switch {
+	case hi <= l.Most:
+		return nil
+	case lo > l.Most:
+		return fmt.Errorf("%w: %s is %.4g to %.4g%s, above %s", model.ErrThreshold, what, lo, hi, l.unit(), l.amount())
+	}
+	return l.Unknown(fmt.Sprintf("%s is %.4g to %.4g%s", what, lo, hi, l.unit()))
+}
+
+// Unknown is the error where nothing tells whether the limit is kept.
+func (l Limit) Unknown(why string) error {
+	return fmt.Errorf("%w: %s, so the threshold of %s (%s) cannot be checked", model.ErrInvalid, why, l.amount(), l.By)
+}
+
+func (l Limit) amount() string { return strconv.FormatFloat(l.Most, 'g', -1, 64) + l.unit() }
+
+// unit is the unit behind a number.
+func (l Limit) unit() string {
+	if l.Unit == "" {
+		return ""
+	}
+	return " " + l.Unit
+}
