@@ -139,14 +139,15 @@ func nodeRateOf(findings []evaluation.Finding, run *observe.Run, workload string
 	if err != nil {
 		return 0, nil, err
 	}
-	if normal, _ := evaluation.NormalUnit(f.Unit); normal == evaluation.ByteRate {
+	normal, factor := evaluation.NormalUnit(f.Unit) // 3 kop/s are 3000 jobs per second
+	if normal == evaluation.ByteRate {
 		return 0, nil, fmt.Errorf("%w: %s/%s is a rate of bytes (%s), not of jobs; give --node-rate", model.ErrUsage, f.Workload, f.Metric, f.Unit)
 	}
-	nodes := float64(endsOf(f, run).perSubject())
-	rate = *f.Serial.Mean / nodes
+	factor /= float64(endsOf(f, run).perSubject())
+	rate = factor * *f.Serial.Mean
 	serial, _ := evaluation.Columns(f.Pairs)
 	if half, err := stats.MeanHalfWidth(serial, level); err == nil {
-		ci = &evaluation.Interval{max(0, rate-half/nodes), rate + half/nodes}
+		ci = &evaluation.Interval{max(0, rate-factor*half), rate + factor*half}
 	}
 	return rate, ci, nil
 }

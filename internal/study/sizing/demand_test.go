@@ -104,6 +104,13 @@ func TestNodeRateOf(t *testing.T) {
 	if _, _, err := nodeRateOf([]evaluation.Finding{f, f}, nil, ""); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("two rates: %v, want ErrUsage", err)
 	}
+	thousands := f
+	thousands.Unit = "kop/s"
+	many, ci, err := nodeRateOf([]evaluation.Finding{thousands}, nil, "")
+	if err != nil || ci == nil || !ci.Contains(many) {
+		t.Fatalf("rate %v, %v, %v, want one with an interval", many, ci, err)
+	}
+	wantValue(t, "rate in kop/s", &many, 102.5e3, 1e-6)
 	elapsed := f
 	elapsed.Metric, elapsed.Reciprocal = "elapsed", true
 	if again, _, err := nodeRateOf([]evaluation.Finding{elapsed, f}, nil, ""); err != nil || again != rate {
