@@ -41,7 +41,7 @@ type capacity struct {
 	doubt        string // why the figure has no verdict; empty when it has one
 	noCores      string // why a capacity of the cpu is not known in cores
 	source       string
-	warnings     []string // of the finding, without the doubt
+	warnings     []model.Doubt // of the finding, without the doubt
 }
 
 // is reports whether a name means this capacity: its resource, WORKLOAD/METRIC,
@@ -110,13 +110,13 @@ func capacityOf(f evaluation.Finding, scalings []evaluation.Scaling, run *observ
 }
 
 // doubtOf is why a finding has no verdict, and the rest of its warnings.
-func doubtOf(f evaluation.Finding) (doubt string, rest []string) {
-	for _, w := range f.Warnings {
-		if text, ok := strings.CutPrefix(w, "verdict unknown: "); ok && doubt == "" {
-			doubt = text
+func doubtOf(f evaluation.Finding) (doubt string, rest []model.Doubt) {
+	for _, d := range f.Doubts {
+		if d.Severity == model.Problem && doubt == "" {
+			doubt = strings.TrimPrefix(d.Text, "verdict unknown: ")
 			continue
 		}
-		rest = append(rest, w)
+		rest = append(rest, d)
 	}
 	if f.Verdict == evaluation.Unknown && doubt == "" {
 		doubt = "there is no interval"

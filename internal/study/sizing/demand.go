@@ -93,9 +93,9 @@ func (q *question) measureRate(run *observe.Run, workload string) error {
 		return err
 	}
 	f, err := rateFinding(findings, workload)
-	for _, w := range f.Warnings {
-		if w != "verdict unknown: there are no parallel values" { // nor are they used
-			q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s: %s", run.Run().ID, f.Name()), w})
+	for _, d := range f.Doubts {
+		if d.Code != "no_parallel" { // nor are parallel values used
+			q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s: %s", run.Run().ID, f.Name()), d})
 		}
 	}
 	return err
@@ -105,13 +105,15 @@ func (q *question) measureRate(run *observe.Run, workload string) error {
 // workload.
 func courseOf(run *observe.Run, workload string) []doubt {
 	var out []doubt
-	about := fmt.Sprintf("run %s", run.Run().ID)
+	add := func(code, text string) {
+		out = append(out, doubt{fmt.Sprintf("run %s", run.Run().ID), model.Doubt{Code: code, Text: text}})
+	}
 	if r := run.Run(); r.State != "" && r.State != model.RunDone {
 		text := "it is " + string(r.State)
 		if r.Reason != "" {
 			text += " (" + r.Reason + ")"
 		}
-		out = append(out, doubt{about, text + ": the demand rests on what was measured so far"})
+		add("not_over", text+": the demand rests on what was measured so far")
 	}
 	lost, all := 0, 0
 	for _, s := range run.Steps() {
@@ -124,7 +126,7 @@ func courseOf(run *observe.Run, workload string) []doubt {
 		}
 	}
 	if lost > 0 {
-		out = append(out, doubt{about, fmt.Sprintf("%s of %d without a valid result, left out", num.Count(lost, "serial step"), all)})
+		add("steps_lost", fmt.Sprintf("%s of %d without a valid result, left out", num.Count(lost, "serial step"), all))
 	}
 	return out
 }
@@ -428,7 +430,7 @@ func (d demand) against(c capacity, n *notes) demand {
 	}
 	lo, hi := ends(d.amount, d.ci)
 	d.ci = &evaluation.Interval{lo * payloadShare, hi}
-	n.warn("the demand on %s was counted in packets with their headers, its capacity in payload: in full packets it is %s and not %s; the interval covers both",
+	n.warn("headers", "the demand on %s was counted in packets with their headers, its capacity in payload: in full packets it is %s and not %s; the interval covers both",
 		d.resource, evaluation.AmountText(d.least(), d.unit, d.resource), d.text())
 	return d
 }

@@ -24,8 +24,11 @@ type question struct {
 	oneRun bool
 }
 
-// doubt is a warning with what it is about.
-type doubt struct{ about, text string }
+// doubt is one of a run, with what it is about.
+type doubt struct {
+	about string
+	model.Doubt
+}
 
 // answer says how many nodes the target takes and which resource ends growth
 // (section 5.4 of the ScaleBench paper, read with the application's demand d on
@@ -67,7 +70,7 @@ func (q question) answer() (*Result, error) {
 	q.noteRate(nodes, &n)
 	q.noteDemands(&n)
 	q.noteUnused(&n)
-	out.Warnings = n
+	out.Doubts, out.Warnings = n, model.Texts(n)
 	return out, nil
 }
 
@@ -126,7 +129,7 @@ func (q question) capacityFor(d demand, n *notes) (c capacity, known bool) {
 	}
 	least := slices.MinFunc(fit, func(a, b capacity) int { return cmp.Compare(a.total, b.total) })
 	if len(fit) > 1 {
-		n.warn("%s was measured in %d ways; the least capacity counts, that of %s: name another as WORKLOAD/METRIC", d.resource, len(fit), least.source)
+		n.warn("measured_twice", "%s was measured in %d ways; the least capacity counts, that of %s: name another as WORKLOAD/METRIC", d.resource, len(fit), least.source)
 	}
 	return least, true
 }

@@ -217,7 +217,9 @@ type Result struct {
 	Largest     *int       `json:"largest"`
 	LargestRate *float64   `json:"largest_rate"`
 	Resources   []Resource `json:"resources"` // those that end growth first come first
-	Warnings    []string   `json:"warnings"`
+	// Doubts are what speaks against the answer; Warnings their texts.
+	Doubts   []model.Doubt `json:"doubts"`
+	Warnings []string      `json:"warnings"`
 
 	unjudged []string // resources with a capacity without a verdict
 	held     bool     // against --fail-unless-fits

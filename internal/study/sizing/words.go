@@ -8,17 +8,30 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // notes are what a reader of the answer must know, each text once; never nil:
 // the JSON contract has an array.
-type notes []string
+type notes []model.Doubt
 
-func (n *notes) warn(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(*n, text) {
-		*n = append(*n, text)
+// warn adds a warning; the code tells programs what it is.
+func (n *notes) warn(code, format string, args ...any) {
+	n.add(model.Doubt{Code: code, Severity: model.Warning, Text: fmt.Sprintf(format, args...)})
+}
+
+func (n *notes) add(d model.Doubt) {
+	if !slices.ContainsFunc(*n, func(o model.Doubt) bool { return o.Text == d.Text }) {
+		*n = append(*n, d)
 	}
+}
+
+// passOn adds what another answer doubts: of whatever weight it was there, here
+// it leaves the answer as it is. What it could explain is in that one's unit.
+func (n *notes) passOn(about string, d model.Doubt) {
+	d.Text, d.Severity, d.Explains = about+": "+d.Text, model.Warning, nil
+	n.add(d)
 }
 
 // lead is the answer in a sentence or two.
@@ -99,7 +112,7 @@ func (r Resource) crossingWords(at float64) string {
 // measured. others are the units in which the capacity is known.
 func (q question) unknown(d demand, others []string, n *notes) string {
 	if len(others) > 0 {
-		n.warn("the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity", d.resource, unitText(d.unit), num.List(others))
+		n.warn("units_differ", "the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity", d.resource, unitText(d.unit), num.List(others))
 		return "its capacity is known only in " + num.List(others)
 	}
 	var known []string
@@ -119,11 +132,11 @@ func (q question) noteRate(nodes float64, n *notes) {
 	switch ci := q.nodeRateCI; {
 	case ci == nil:
 	case ci[0] <= 0:
-		n.warn("the rate of one node cannot be distinguished from 0, so the number of nodes is unknown")
+		n.warn("node_rate", "the rate of one node cannot be distinguished from 0, so the number of nodes is unknown")
 	default:
 		few, many := whole(q.target/ci[1], math.Ceil), whole(q.target/ci[0], math.Ceil)
 		if few != nodes || many != nodes {
-			n.warn("by the interval of the node rate the target takes %.0f to %.0f nodes", few, many)
+			n.warn("node_rate", "by the interval of the node rate the target takes %.0f to %.0f nodes", few, many)
 		}
 	}
 }
@@ -132,9 +145,9 @@ func (q question) noteRate(nodes float64, n *notes) {
 // measured in. What was said of its capacities need not be said again.
 func (q question) noteDemands(n *notes) {
 	for _, d := range q.doubts {
-		said := func(note string) bool { return strings.HasSuffix(note, ": "+d.text) }
+		said := func(note model.Doubt) bool { return strings.HasSuffix(note.Text, ": "+d.Text) }
 		if !q.oneRun || !slices.ContainsFunc(*n, said) {
-			n.warn("%s: %s", d.about, d.text)
+			n.passOn(d.about, d.Doubt)
 		}
 	}
 	resources := make(map[string][]string) // by doubt
@@ -143,7 +156,7 @@ func (q question) noteDemands(n *notes) {
 	}
 	for _, d := range q.demands {
 		if d.doubt != "" {
-			n.warn("the demand on %s %s", num.List(resources[d.doubt]), d.doubt)
+			n.warn("few_nodes", "the demand on %s %s", num.List(resources[d.doubt]), d.doubt)
 		}
 	}
 }
@@ -153,7 +166,7 @@ func (q question) noteUnused(n *notes) {
 	for _, c := range q.capacities {
 		used := slices.ContainsFunc(q.demands, func(d demand) bool { return c.is(d.resource) && c.unit == d.unit })
 		if c.nodes == 0 && !used {
-			n.warn("the capacity given for %s (%s) is not used: no demand on it has that unit", c.name(), evaluation.AmountText(c.total, c.unit, c.resource))
+			n.warn("unused_capacity", "the capacity given for %s (%s) is not used: no demand on it has that unit", c.name(), evaluation.AmountText(c.total, c.unit, c.resource))
 		}
 	}
 }
@@ -161,21 +174,21 @@ func (q question) noteUnused(n *notes) {
 // noteCapacity warns where the answer hangs on what is not known well.
 func noteCapacity(d demand, c capacity, r Resource, n *notes) {
 	if c.doubt != "" {
-		n.warn("the capacity of %s has no verdict (%s): the answer uses the bare number", d.resource, c.doubt)
+		n.warn("no_verdict", "the capacity of %s has no verdict (%s): the answer uses the bare number", d.resource, c.doubt)
 	}
 	if c.limited && c.caution != "" {
-		n.warn("%s", c.caution)
+		n.warn("limit_unclear", "%s", c.caution)
 	}
 	noteAlone(d, c, r, n)
 	if c.ci != nil || d.ci != nil {
 		lo, hi := ends(c.total, c.ci)
 		dLo, dHi := ends(d.amount, d.ci)
 		if t := r.Needed / d.amount; t*dLo <= hi && lo < t*dHi {
-			n.warn("%s is too close to call: the fleet takes %s and there is %s, both within their intervals", d.resource, r.amount(r.Needed), r.amount(c.total))
+			n.warn("too_close", "%s is too close to call: the fleet takes %s and there is %s, both within their intervals", d.resource, r.amount(r.Needed), r.amount(c.total))
 		}
 	}
-	for _, text := range c.warnings {
-		n.warn("%s: %s", d.resource, text)
+	for _, w := range c.warnings {
+		n.passOn(d.resource, w)
 	}
 }
 
@@ -188,7 +201,7 @@ func noteAlone(d demand, c capacity, r Resource, n *notes) {
 	if d.measured {
 		why = "the node that was measured could do more than those of the capacity, or was measured differently"
 	}
-	n.warn("one node alone has %s of %s and the application takes %s: %s", r.amount(*c.alone), d.resource, d.text(), why)
+	n.warn("one_node", "one node alone has %s of %s and the application takes %s: %s", r.amount(*c.alone), d.resource, d.text(), why)
 }
 
 // text is the demand for people.
