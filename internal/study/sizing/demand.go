@@ -40,20 +40,8 @@ func (d demand) same(o demand) bool { return d.resource == o.resource && d.unit 
 func (p *Params) demands(ctx context.Context, in study.Input, q *question) error {
 	var measured []demand
 	if p.DemandRun != "" {
-		name, workload, _ := strings.Cut(p.DemandRun, ":")
-		run, err := in.Open(ctx, name)
-		if err == nil {
-			measured, err = demandsOf(run, workload)
-		}
-		switch {
-		case err != nil:
-		case p.NodeRate == "":
-			q.oneRun = in.Run != nil && in.Run.Run().ID == run.Run().ID
-			err = q.measureRate(run, workload)
-		default: // else the finding of the rate says it
-			q.doubts = courseOf(run, workload)
-		}
-		if err != nil {
+		var err error
+		if measured, err = p.measure(ctx, in, q); err != nil {
 			return fmt.Errorf("--demand-run: %w", err)
 		}
 	}
@@ -83,12 +71,35 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 	return nil
 }
 
-// measureRate takes the rate of a node from a run, with what its finding warns of.
-func (q *question) measureRate(run *observe.Run, workload string) error {
-	findings, err := evaluation.Findings(run, evaluation.Options{})
+// measure takes from the demand's run what a node takes, its rate unless that is
+// given, and what several nodes did at once.
+func (p *Params) measure(ctx context.Context, in study.Input, q *question) ([]demand, error) {
+	name, workload, _ := strings.Cut(p.DemandRun, ":")
+	run, err := in.Open(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	measured, err := demandsOf(run, workload)
+	if err != nil {
+		return nil, err
+	}
+	findings, err := evaluation.Findings(run, evaluation.Options{})
+	switch {
+	case err != nil:
+	case p.NodeRate == "":
+		q.oneRun = in.Run != nil && in.Run.Run().ID == run.Run().ID
+		err = q.measureRate(findings, run, workload)
+	default: // else the finding of the rate says it
+		q.doubts = courseOf(run, workload)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return measured, q.measureTogether(findings, run, workload)
+}
+
+// measureRate takes the rate of a node from a run, with what its finding warns of.
+func (q *question) measureRate(findings []evaluation.Finding, run *observe.Run, workload string) (err error) {
 	if q.nodeRate, q.nodeRateCI, err = nodeRateOf(findings, run, workload); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 
 // monitored is a run of two nodes; their monitor saw these rates per second.
 func monitored(rates map[string]float64) *simulated.Builder {
-	b := simulated.Plain(2, .5)
+	b := simulated.Plain(2, 1)
 	for i := range b.Data.Results {
 		r := &b.Data.Results[i]
 		for name, rate := range rates {
@@ -230,8 +230,8 @@ func TestDoubtsOfTheDemandRun(t *testing.T) {
 		breaks     func(*simulated.Builder)
 		want, not  []string
 	}{
-		{"whole", "5/s", func(*simulated.Builder) {}, nil, []string{"run R", "was measured on"}},
-		{"given rate", "5/s", broken, []string{note, "run R: 1 serial step of 2 without a valid result, left out", demand}, nil},
+		{"whole", "100/s", func(*simulated.Builder) {}, nil, []string{"run R", "was measured on"}},
+		{"given rate", "100/s", broken, []string{note, "run R: 1 serial step of 2 without a valid result, left out", demand}, nil},
 		{"measured rate", "", broken, []string{"the run is cancelled (by ana)", "without a valid result, left out: serial on n01", demand}, []string{note}},
 		{"serial only", "", func(b *simulated.Builder) {
 			b.Data.Steps = slices.DeleteFunc(b.Data.Steps, func(s model.Step) bool { return s.Phase == model.Parallel })

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -16,10 +17,20 @@ func (r *Result) Document() *doc.Document {
 		Title: "How large may the fleet be?", Answer: r.lead(), Verdict: doc.Tag{Word: string(r.Answer), Tone: tones[r.Answer]},
 		Warnings: doc.Warnings(r.Warnings),
 	}
+	if words := r.rateWords(); words != "" {
+		d.More = []string{words}
+	}
 	if c, ok := r.chart(); ok {
 		d.Sections = append(d.Sections, doc.Section{
 			ID: "crossing", Title: "Demand against capacity", Show: doc.Page,
 			Intro:  "What the application takes of each resource, as a share of its capacity, measured or given. Where a line crosses 100 % the capacity is used up. Filled marks: growth ends there. Hollow: the capacity was not shown to be a limit, it is a lower bound.",
+			Blocks: []doc.Block{doc.Plot("", "", c)},
+		})
+	}
+	if c, ok := r.rateChart(); ok {
+		d.Sections = append(d.Sections, doc.Section{
+			ID: "rate", Title: "How fast is a fleet?", Show: doc.Page,
+			Intro:  "Between the bounds lies what a fleet does. The upper one is reached by nodes that never wait for each other; the lower one by nodes that queue at what they share. Nodes with several jobs at once wait less than that.",
 			Blocks: []doc.Block{doc.Plot("", "", c)},
 		})
 	}
@@ -37,12 +48,13 @@ func (r *Result) Document() *doc.Document {
 		{Label: "Fits", Text: "The demand of all nodes stays within the capacity that was measured or given."},
 		{Label: "Fails", Text: "It exceeds a capacity that was seen not to grow any more: the interval of its CDI lies above 0, or it was given as a limit. Or one node takes more than a node alone has."},
 		{Label: "Untested", Text: "It exceeds what was measured, but that was not shown to be a limit: the capacity is only a lower bound. Or the capacity is not known."},
+		{Label: "Unknown", Text: "What several nodes did at once in the run that the demand comes from lies outside of what the plan says of as many, beyond all intervals and 10 %. A figure that the plan rests on is wrong, so it answers nothing."},
 		{Label: "Largest useful fleet", Text: "The whole number of nodes whose demand the capacity covers: floor(capacity / demand of a node). More nodes add nothing."},
 	}}}})
 	return d
 }
 
-var tones = map[Answer]doc.Tone{Fits: doc.Good, Fails: doc.Bad, Untested: doc.Note}
+var tones = map[Answer]doc.Tone{Fits: doc.Good, Fails: doc.Bad, Untested: doc.Note, Unknown: doc.Doubt}
 
 // table has a row a resource, each in its own unit. Keys and order of the
 // columns for programs are a contract; new ones are added at the end.
@@ -64,10 +76,14 @@ func (r *Result) table() *doc.Table {
 		},
 		Stack: [][]string{{"node_limit", "rate_limit"}, {"largest", "largest_rate"}, {"resource", "answer"}, {"capacity", "measured_at"}, {"demand", "needed"}},
 	}
-	t.Columns = append(t.Columns, doc.ForPrograms("demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi", "warnings")...)
-	warnings := doc.Of(strings.Join(r.Warnings, "; ")) // all of the plan in every row
+	t.Columns = append(t.Columns, doc.ForPrograms("demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi", "warnings", "rate_lower", "rate_upper", "nodes_safe")...)
+	var lower, upper *float64
+	if r.Rate != nil {
+		lower, upper = &r.Rate.Lower, &r.Rate.Upper
+	}
+	plan := doc.Values(strings.Join(r.Warnings, "; "), lower, upper, r.NodesSafe) // in every row
 	for _, x := range r.Resources {
-		t.Add(append(x.row(), warnings)...)
+		t.Add(append(x.row(), plan...)...)
 	}
 	return t
 }
@@ -188,4 +204,93 @@ func (r *Result) chart() (c chart.Chart, ok bool) {
 		c.Layers = append(c.Layers, marks)
 	}
 	return c, true
+}
+
+// rateSteps is in how many steps the chart of rates is drawn.
+const rateSteps = 48
+
+// rateChart draws the band against the size of the fleet, and what was measured.
+// ok is false where no limit is known and nothing was measured: the band is a
+// line then, of so much a node.
+func (r *Result) rateChart() (c chart.Chart, ok bool) {
+	f := r.fleet()
+	if r.Rate == nil || len(f.stations)+len(r.Measured) == 0 {
+		return c, false
+	}
+	reach := r.rateReach()
+	hi := float64(reach)
+	band := f.curve(reach)
+	c = chart.Chart{
+		Title: "How fast is a fleet? " + r.lead(), Height: 260,
+		X: chart.Axis{Label: "nodes of the application", Hi: &hi, Max: &hi, Whole: true, TickCount: 6},
+		Y: chart.Axis{Label: "jobs per second", Unit: "/s", TickCount: 6},
+	}
+	c.Layers = []chart.Layer{
+		band,
+		{Mark: chart.Line, Role: chart.Series(0), X: band.X, Y: band.Y},
+		f.roof(reach),
+		{Mark: chart.Rule, Role: chart.Limit, Y: chart.Values{r.Target}, Text: []string{"wanted: " + jobs(r.Target)}},
+		{Mark: chart.Rule, Role: chart.Reference, X: chart.Values{float64(r.Nodes)}, Text: []string{num.Count(r.Nodes, "node")}},
+	}
+	c.Layers = append(c.Layers, measuredMarks(r.Measured)...)
+	return c, true
+}
+
+// rateReach is the largest fleet that is drawn: all that is spoken of, up to
+// chartReach wanted fleets.
+func (r *Result) rateReach() int {
+	most := r.Nodes
+	for _, m := range r.Measured {
+		most = max(most, m.Nodes)
+	}
+	far := chartReach * most
+	for _, n := range []*int{r.NodesSafe, r.Largest} {
+		if n != nil && *n <= far {
+			most = max(most, *n)
+		}
+	}
+	return int(math.Ceil(1.15 * float64(most)))
+}
+
+// curve is the band up to a size.
+func (f fleet) curve(reach int) chart.Layer {
+	l := chart.Layer{Mark: chart.Band, Role: chart.Series(0), Name: "from the lower to the upper bound", X: chart.Values{0}, Y: chart.Values{0}, Y2: chart.Values{0}}
+	next, apart := 1, max(1, (reach+rateSteps-1)/rateSteps)
+	for n, x := range f.lower(step(reach)) {
+		if n >= next || n >= reach {
+			l.X, l.Y, l.Y2 = append(l.X, float64(n)), append(l.Y, x), append(l.Y2, f.upper(n))
+			next = n + apart
+		}
+		if n >= reach {
+			break
+		}
+	}
+	return l
+}
+
+// roof is the upper bound up to a size: straight to where something is used up,
+// and then level.
+func (f fleet) roof(reach int) chart.Layer {
+	far := float64(reach)
+	l := chart.Layer{Mark: chart.Line, Role: chart.Series(0), X: chart.Values{0, far}, Y: chart.Values{0, f.upper(reach)}}
+	if _, most := f.bottleneck(); most < far*f.rate {
+		l.X, l.Y = chart.Values{0, most / f.rate, far}, chart.Values{0, most, most}
+	}
+	return l
+}
+
+// measuredMarks are what was measured, with its intervals.
+func measuredMarks(all []Measured) []chart.Layer {
+	if len(all) == 0 {
+		return nil
+	}
+	points, whiskers := chart.Layer{Mark: chart.Point, Role: chart.Parallel, Name: "measured in the run of the demand"}, chart.Layer{Mark: chart.Rule, Role: chart.Interval}
+	for _, m := range all {
+		points.X, points.Y = append(points.X, float64(m.Nodes)), append(points.Y, m.Rate)
+		points.Tips = append(points.Tips, num.Count(m.Nodes, "node")+": "+jobs(m.Rate))
+		if m.CI != nil {
+			whiskers.X, whiskers.Y, whiskers.Y2 = append(whiskers.X, float64(m.Nodes)), append(whiskers.Y, m.CI[0]), append(whiskers.Y2, m.CI[1])
+		}
+	}
+	return []chart.Layer{whiskers, points}
 }

@@ -21,7 +21,8 @@ type question struct {
 	capacities []capacity
 	doubts     []doubt // about the run that rate and demands come from
 	// oneRun: the capacities come from that run, too.
-	oneRun bool
+	oneRun   bool
+	together together
 }
 
 // doubt is one of a run, with what it is about.
@@ -43,7 +44,9 @@ type doubt struct {
 //	d > C_1, and d was not measured           fails; t* = 0
 //
 // A question that has no answer (no demand, a rate of 0, a demand in another
-// unit than the capacity) is a model.ErrUsage.
+// unit than the capacity) is a model.ErrUsage. Beside the answer stands the band
+// in which the rates of a fleet lie; where the demand's own run lies outside of
+// it, the answer is unknown.
 func (q question) answer() (*Result, error) {
 	if err := q.check(); err != nil {
 		return nil, err
@@ -67,6 +70,9 @@ func (q question) answer() (*Result, error) {
 	if first := out.Resources[0]; first.Largest != nil {
 		out.Binding, out.Largest, out.LargestRate = first.Resource, first.Largest, first.LargestRate
 	}
+	out.bound()
+	q.agree(out, &n)
+	out.noteWaiting(&n)
 	q.noteRate(nodes, &n)
 	q.noteDemands(&n)
 	q.noteUnused(&n)

@@ -6,7 +6,10 @@
 //     had of each resource, in nodes, and whether that was a limit.
 //  3. Demands are what one node takes: given, or measured by the monitor.
 //  4. question.answer is the formula: one [Resource] for each demand.
-//  5. [Result.Document] says it; words.go has all sentences.
+//  5. The resources with a limit make a queueing network, which bounds what a
+//     fleet does ([Band]); what the demand's own run measured must lie in it, or
+//     the answer is unknown.
+//  6. [Result.Document] says it; words.go has all sentences.
 //
 // docs/methods.md explains the formula.
 package sizing
@@ -40,6 +43,12 @@ capacity C_n that n nodes had together: the fleet is t = ceil(m/r) nodes.
             or d is more than a node alone had: not even one node works
   untested  t*d is more than C_n, but no limit was seen, C_n was still growing
             with n, or whether there is a limit could not be judged
+  unknown   what several nodes did at once in the run of --demand-run lies
+            outside of what the plan says of as many: it answers nothing
+
+Of the rate of a fleet it says a band. The upper end is min(n*r, C_n/d*r); the
+lower end is what nodes do that wait for each other at what they share, by mean
+value analysis. "nodes_safe" is the fleet that reaches the target by the lower end.
 
 Capacities come from a run, from a file as "scalebench cdi --csv" takes it, and
 from --capacity, a limit that you know. Demands are given per second of one
@@ -54,8 +63,8 @@ objectstore.get=5.3MB, disk.write=40op, cpu=0.5s (seconds of one core). It is a
 bare number, such as upload/throughput=500, where the file of --csv has no unit.
 
 With --fail-unless-fits the exit code is 0 if every resource fits, 3 if one fails,
-and otherwise 4: untested, too close to call by the intervals, or measured with a
-verdict that is unknown.`
+and otherwise 4: untested, too close to call by the intervals, measured with a
+verdict that is unknown, or contradicted by the demand's own run.`
 
 const example = `  scalebench plan latest --target 227/s --node-rate 3.5/s --demand-per-job objectstore.get=5.3MB
   scalebench plan latest --target 500/s --demand-run 01JD2M:transcode
@@ -197,10 +206,12 @@ type Answer string
 // Fits: the demand stays within what was measured. Fails: it exceeds a
 // capacity that was seen not to grow any more. Untested: it exceeds what was
 // measured, but no limit was seen, so that the capacity is only a lower bound.
+// Unknown, of the whole plan only: it contradicts the run that it rests on.
 const (
 	Fits     Answer = "fits"
 	Fails    Answer = "fails"
 	Untested Answer = "untested"
+	Unknown  Answer = "unknown"
 )
 
 // Result answers how many nodes an application needs and whether they would be
@@ -209,20 +220,30 @@ type Result struct {
 	Target   float64 `json:"target"`    // m: jobs per second wanted
 	NodeRate float64 `json:"node_rate"` // r: jobs per second of one node
 	Nodes    int     `json:"nodes"`     // t = ceil(m/r)
-	Answer   Answer  `json:"answer"`    // the worst of the resources
+	Answer   Answer  `json:"answer"`    // the worst of the resources, or unknown
 	// Binding is the resource that ends growth first; empty when none was
 	// seen to. Largest and LargestRate are the largest useful fleet t* and its
 	// rate t*·r; nil when no limit was seen.
-	Binding     string     `json:"binding,omitempty"`
-	Largest     *int       `json:"largest"`
-	LargestRate *float64   `json:"largest_rate"`
-	Resources   []Resource `json:"resources"` // those that end growth first come first
+	Binding     string   `json:"binding,omitempty"`
+	Largest     *int     `json:"largest"`
+	LargestRate *float64 `json:"largest_rate"`
+	// Rate is what so many nodes do; nil where not even one works at its rate.
+	// NodesSafe is the least number of nodes, from Nodes on, that reach the target
+	// by the lower end of the band, to within 1 %; nil when none does, or the answer
+	// is unknown.
+	Rate      *Band `json:"rate"`
+	NodesSafe *int  `json:"nodes_safe"`
+	// Measured is what several nodes did at once in the run of the demand,
+	// ascending; empty where that was not measured.
+	Measured  []Measured `json:"measured"`
+	Resources []Resource `json:"resources"` // those that end growth first come first
 	// Doubts are what speaks against the answer; Warnings their texts.
 	Doubts   []model.Doubt `json:"doubts"`
 	Warnings []string      `json:"warnings"`
 
 	unjudged []string // resources with a capacity without a verdict
 	held     bool     // against --fail-unless-fits
+	against  string   // what the plan contradicts, where the answer is unknown
 }
 
 // Resource is one resource of a plan. Amounts are in Unit, demand and capacity
@@ -267,6 +288,9 @@ type Resource struct {
 func (r *Result) Gate() error {
 	if !r.held {
 		return nil
+	}
+	if r.Answer == Unknown {
+		return fmt.Errorf("%w: the plan contradicts its own run: %s: --fail-unless-fits (fail_unless_fits in a file) cannot be checked; the warning contradicts_run says what to do", model.ErrInvalid, r.against)
 	}
 	var bad, open []string
 	for _, x := range r.Resources {

@@ -39,6 +39,8 @@ func (r *Result) lead() string {
 	head := fmt.Sprintf("%s take %s", jobs(r.Target), num.Count(r.Nodes, "node"))
 	useful := func() string { return fmt.Sprintf("%s (%s)", num.Count(*r.Largest, "node"), jobs(*r.LargestRate)) }
 	switch {
+	case r.Answer == Unknown:
+		return fmt.Sprintf("The plan contradicts its own run, so it is unknown how many nodes %s take: %s.", jobs(r.Target), r.against)
 	case r.Largest != nil && *r.Largest == 0:
 		return fmt.Sprintf("%s, but not even one node fits: it takes more of %s than there is.", head, r.Binding)
 	case r.Answer == Fails && r.Largest != nil:
@@ -51,6 +53,15 @@ func (r *Result) lead() string {
 		return head + ", which is more than there is."
 	}
 	return head + ", which is more than was measured, or not measured at all: it is unknown whether that works."
+}
+
+// rateWords say what the wanted fleet does; empty where no limit is known, or
+// where what is known is wrong.
+func (r *Result) rateWords() string {
+	if where, _ := r.fleet().bottleneck(); where == "" || r.Rate == nil || r.Answer == Unknown {
+		return ""
+	}
+	return fmt.Sprintf("%s do %s jobs/s.", num.Count(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
 }
 
 // words are one resource in a sentence; c is the capacity that it was compared
@@ -229,6 +240,15 @@ func jobs(rate float64) string {
 		return num.Missing
 	}
 	return digits(rate) + " jobs/s"
+}
+
+// span prints a band of rates: "5.2 to 6.1".
+func span(lower, upper float64) string {
+	lo, hi := digits(lower), digits(upper)
+	if lo == hi {
+		return hi
+	}
+	return lo + " to " + hi
 }
 
 func perSecond(rate float64) string { return digits(rate) + "/s" }

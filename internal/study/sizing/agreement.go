@@ -1,0 +1,127 @@
+package sizing
+
+import (
+	"fmt"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// Measured is what several nodes did at once in the run that the demand comes
+// from, beside the band for as many.
+type Measured struct {
+	Nodes int                  `json:"nodes"`
+	Rate  float64              `json:"rate"` // jobs per second
+	CI    *evaluation.Interval `json:"ci"`   // over trials; nil with one
+	Lower float64              `json:"lower"`
+	Upper float64              `json:"upper"`
+}
+
+// together is what several nodes did at once in a run.
+type together struct {
+	run      model.RunID
+	workload string
+	points   []Measured // ascending, without a band yet
+}
+
+// measureTogether reads what several nodes did at once, where the run's rate
+// has parallel steps, in jobs per second and in nodes. A run without one rate of
+// jobs has none to compare with.
+func (q *question) measureTogether(findings []evaluation.Finding, run *observe.Run, workload string) error {
+	f, err := rateFinding(findings, workload)
+	normal, factor := evaluation.NormalUnit(f.Unit)
+	if err != nil || normal == evaluation.ByteRate {
+		return nil //nolint:nilerr // where the rate is needed, that is said there
+	}
+	// Of a scaling the points are wanted, which need no bootstrap.
+	scalings, err := evaluation.Scalings(run, evaluation.Options{Resamples: 100})
+	if err != nil {
+		return err
+	}
+	s, _ := scalingOf(f, scalings)
+	each := endsOf(f, run).perSubject()
+	q.together = together{run: run.Run().ID, workload: f.Workload}
+	for _, p := range s.Points {
+		if p.Nodes == 1 {
+			continue // the serial phase
+		}
+		m := Measured{Nodes: p.Nodes * each, Rate: factor * p.Total}
+		if p.CI != nil {
+			m.CI = &evaluation.Interval{factor * p.CI[0], factor * p.CI[1]}
+		}
+		q.together.points = append(q.together.points, m)
+	}
+	return nil
+}
+
+// slack is how far beyond an end of the band, as a part of it, a measured rate
+// may lie: of thirteen fleets of transcoders, measured behind links of 20 and
+// 32 Mbit/s, ten lay within and three up to 8 % below (docs/methods.md).
+const slack = 0.1
+
+// agree sets what the demand's run measured beside the plan. If it lies, with
+// its interval, outside of the widest band that the intervals of rate, demand and
+// capacity allow, the plan does not describe that run, and so no other fleet: the
+// answer is unknown.
+func (q question) agree(r *Result, n *notes) {
+	r.Measured = []Measured{}
+	if r.Rate == nil {
+		return // not even one node works at this rate
+	}
+	f := r.fleet()
+	lo, hi := ends(q.nodeRate, q.nodeRateCI)
+	slowest, fastest := fleetOf(lo, r.Resources, Resource.slowest), fleetOf(hi, r.Resources, Resource.fastest)
+	var against *contradiction
+	for _, m := range q.together.points {
+		b := f.at(m.Nodes)
+		m.Lower, m.Upper = b.Lower, b.Upper
+		r.Measured = append(r.Measured, m)
+		c := contradiction{Measured: m, lower: slowest.at(m.Nodes).Lower, upper: fastest.upper(m.Nodes)}
+		if c.off() > 1 && (against == nil || c.off() > against.off()) {
+			against = &c
+		}
+	}
+	if against != nil {
+		q.refuse(r, *against, n)
+	}
+}
+
+// contradiction is a measured rate that the plan does not allow; lower and upper
+// are the ends of the widest band.
+type contradiction struct {
+	Measured
+	lower, upper float64
+}
+
+// off is by which factor it lies beyond the slack, at most 1 within.
+func (c contradiction) off() float64 {
+	lo, hi := ends(c.Rate, c.CI)
+	return max(lo/(c.upper*(1+slack)), c.lower*(1-slack)/hi)
+}
+
+// refuse takes the answer back.
+func (q question) refuse(r *Result, c contradiction, n *notes) {
+	r.Answer, r.Binding, r.Largest, r.LargestRate, r.NodesSafe = Unknown, "", nil, nil, nil
+	r.against = fmt.Sprintf("%s did %s in run %s, the plan says %s", num.Count(c.Nodes, "node"), jobs(c.Rate), q.together.run, span(c.Lower, c.Upper))
+	*n = append(notes{{
+		Code: "contradicts_run", Severity: model.Problem, Workload: q.together.workload, Phase: model.Parallel,
+		Text: r.against + ": " + q.blame(r, c),
+	}}, *n...)
+}
+
+// blame says which figure does not describe what was measured, and what to do.
+func (q question) blame(r *Result, c contradiction) string {
+	const otherwise = "; if the plan is for other conditions than those of the run, give --node-rate and --demand-per-job in place of --demand-run"
+	lo, _ := ends(c.Rate, c.CI)
+	_, fastest := ends(q.nodeRate, q.nodeRateCI)
+	where, _ := r.fleet().bottleneck()
+	switch {
+	case lo <= c.upper:
+		return "something that the plan does not know holds the nodes back; measure the capacity of what they share, or give its limit with --capacity" + otherwise
+	case lo > float64(c.Nodes)*fastest*(1+slack):
+		return "the rate of one node, " + perSecond(q.nodeRate) + ", does not describe what was measured; leave --node-rate out, or measure one node alone again, for as long as several" + otherwise
+	}
+	return "the demand on " + where + " or its capacity does not describe what was measured; give what a job takes with --demand-per-job, or the limit with --capacity" + otherwise
+}

@@ -1,0 +1,221 @@
+package sizing
+
+import (
+	"iter"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+// Band is between which rates a fleet of so many nodes works, in jobs per
+// second. Upper is where something is used up: the nodes, or a resource that
+// they share. Lower is what they do if they wait for each other as customers of
+// a queue do: real jobs vary less than those of queueing theory, and wait less.
+type Band struct {
+	Nodes int     `json:"nodes"`
+	Lower float64 `json:"lower"`
+	Upper float64 `json:"upper"`
+}
+
+// fleet is the application as a closed queueing network: a node is a customer
+// with one job at a time, which takes each shared resource in turn, and for the
+// rest of 1/r is on its own.
+//
+// A node whose own link is slower than the shared one spends some of that rest
+// there: a station of m servers is here one of m times the speed and a delay
+// (Seidmann, Schweitzer, Shalev-Oren 1987, "Computerized closed queueing network
+// models of flexible manufacturing systems").
+type fleet struct {
+	rate     float64 // r, jobs per second of one node alone
+	stations []station
+}
+
+// station is a resource that all nodes share, and that is known to end growth.
+type station struct {
+	resource string
+	service  float64 // D, seconds that a job takes with all of it for itself: d/(r·C)
+}
+
+// fleetOf is the network of nodes with this rate. Resources without a known
+// limit are no stations: each node brings its own of them. of says which demand
+// and capacity count.
+func fleetOf(rate float64, resources []Resource, of func(Resource) (demand, capacity float64)) fleet {
+	f := fleet{rate: rate}
+	for _, x := range resources {
+		if x.NodeLimit != nil && x.Capacity != nil {
+			d, c := of(x)
+			f.stations = append(f.stations, station{x.Resource, d / (rate * c)})
+		}
+	}
+	return f
+}
+
+// What of a resource's figures counts: the figures themselves, or the ends of
+// their intervals with which a fleet is slowest, or fastest.
+func (r Resource) asIs() (d, c float64) { return r.Demand, *r.Capacity }
+
+func (r Resource) slowest() (d, c float64) {
+	_, d = ends(r.Demand, r.DemandCI)
+	c, _ = ends(*r.Capacity, r.CapacityCI)
+	return d, c
+}
+
+func (r Resource) fastest() (d, c float64) {
+	d, _ = ends(r.Demand, r.DemandCI)
+	_, c = ends(*r.Capacity, r.CapacityCI)
+	return d, c
+}
+
+// fleet is the network by the figures themselves.
+func (r *Result) fleet() fleet { return fleetOf(r.NodeRate, r.Resources, Resource.asIs) }
+
+// bottleneck is the station that is used up first, with the rate at which it
+// is; without stations that is endless.
+func (f fleet) bottleneck() (resource string, roof float64) {
+	var slowest station
+	for _, s := range f.stations {
+		if s.service > slowest.service {
+			slowest = s
+		}
+	}
+	return slowest.resource, 1 / slowest.service
+}
+
+// upper is min(n·r, min over k of 1/D_k): what n nodes can do at most (Denning
+// and Buzen 1978, "The operational analysis of queueing network models").
+func (f fleet) upper(nodes int) float64 {
+	_, roof := f.bottleneck()
+	return min(float64(nodes)*f.rate, roof)
+}
+
+// Of very large fleets so many nodes are taken as one that there are at most
+// exactly of these, and sizes are tried up to mostSteps of them. Nodes that go in
+// step wait for each other more, so that the rate is a lower bound all the same.
+const exactly, mostSteps = 250_000, 1_000_000
+
+// step is how many nodes are taken as one in a fleet of this size.
+func step(nodes int) int { return max(1, (nodes+exactly-1)/exactly) }
+
+// lower yields the rates of ascending sizes by mean value analysis, which is
+// exact for a closed network (Reiser and Lavenberg 1980, "Mean-value analysis of
+// closed multichain queueing networks"): a job that comes to a station finds
+// what is there, on average, with one customer less. With Z = 1/r − ΣD_k,
+//
+//	R_k(n) = D_k·(1 + Q_k(n−1)),  X(n) = n / (Z + ΣR_k(n)),  Q_k(n) = X(n)·R_k(n)
+//
+// X grows with n and never passes 1/D of the bottleneck.
+func (f fleet) lower(step int) iter.Seq2[int, float64] {
+	return func(yield func(nodes int, rate float64) bool) {
+		think, batch := f.think(), float64(step)
+		queue, stay := make([]float64, len(f.stations)), make([]float64, len(f.stations))
+		for n := 1; n <= mostSteps; n++ {
+			cycle := think
+			for k, s := range f.stations {
+				stay[k] = batch * s.service * (1 + queue[k])
+				cycle += stay[k]
+			}
+			x := float64(n) / cycle
+			for k := range queue {
+				queue[k] = x * stay[k]
+			}
+			if !yield(n*step, batch*x) {
+				return
+			}
+		}
+	}
+}
+
+// think is Z, what a job takes of what its node has for itself: nothing where
+// the stations alone take longer than 1/r.
+func (f fleet) think() float64 {
+	z := 1 / f.rate
+	for _, s := range f.stations {
+		z -= s.service
+	}
+	return max(0, z)
+}
+
+// waits reports whether there is something to wait for. Where an interval
+// reaches down to no rate or no capacity at all, there is nothing to compute.
+func (f fleet) waits() bool {
+	for _, s := range f.stations {
+		if !num.Finite(s.service) {
+			return false
+		}
+	}
+	return len(f.stations) > 0 && f.rate > 0
+}
+
+// at is the band for a fleet of this size.
+func (f fleet) at(nodes int) Band {
+	b := Band{Nodes: nodes, Upper: f.upper(nodes)}
+	switch {
+	case f.waits():
+		b.Lower = min(f.least(nodes), b.Upper) // up to rounding it is
+	case len(f.stations) == 0:
+		b.Lower = b.Upper
+	}
+	return b
+}
+
+// least is X(n).
+func (f fleet) least(nodes int) float64 {
+	_, roof := f.bottleneck()
+	var rate float64
+	for n, x := range f.lower(step(nodes)) {
+		if n > nodes {
+			break
+		}
+		if rate = x; x >= roof*(1-rounding) {
+			break // more nodes add nothing
+		}
+	}
+	return rate
+}
+
+// shortfall is how far below the target, as a part of it, the lower bound may
+// lie: demands are not known any better.
+const shortfall = 0.01
+
+// safe is the smallest fleet, of at least so many nodes, that reaches the target
+// by the lower bound, but for the shortfall; nil if none does.
+func (f fleet) safe(target float64, nodes int) *int {
+	if len(f.stations) == 0 {
+		return &nodes
+	}
+	if _, roof := f.bottleneck(); !f.waits() || target > roof*(1+rounding) {
+		return nil
+	}
+	for n, x := range f.lower(step(nodes)) {
+		if n >= nodes && x >= target*(1-shortfall) {
+			return &n
+		}
+	}
+	return nil
+}
+
+// bound adds what the wanted fleet does, and how large it must be to do that
+// surely. Where not even one node works at its rate there is nothing to add.
+func (r *Result) bound() {
+	for _, x := range r.Resources {
+		if x.Largest != nil && x.NodeLimit == nil {
+			return
+		}
+	}
+	f := r.fleet()
+	at := f.at(r.Nodes)
+	r.Rate, r.NodesSafe = &at, f.safe(r.Target, r.Nodes)
+}
+
+// noteWaiting warns of a fleet that suffices by its upper bound alone.
+func (r *Result) noteWaiting(n *notes) {
+	if r.Rate == nil || r.Answer == Fails || r.Answer == Unknown || r.Rate.Lower >= r.Target*(1-shortfall) {
+		return
+	}
+	surely := "no number of nodes does it surely"
+	if r.NodesSafe != nil {
+		surely = num.Count(*r.NodesSafe, "node") + " do it surely"
+	}
+	where, _ := r.fleet().bottleneck()
+	n.warn("nodes_wait", "by the lower bound %s do %s of the %s wanted, because nodes wait for each other at %s; %s",
+		num.Count(r.Nodes, "node"), perSecond(r.Rate.Lower), perSecond(r.Target), where, surely)
+}
