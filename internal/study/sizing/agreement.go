@@ -57,8 +57,8 @@ func (q *question) measureTogether(findings []evaluation.Finding, run *observe.R
 }
 
 // slack is how far beyond an end of the band, as a part of it, a measured rate
-// may lie: of thirteen fleets of transcoders, measured behind links of 20 and
-// 32 Mbit/s, ten lay within and three up to 8 % below (docs/methods.md).
+// may lie: of eleven fleets of transcoders, measured in a lab, eight lay within,
+// one 3 % above it, and two 3 and 9 % below (docs/methods.md has the table).
 const slack = 0.1
 
 // agree sets what the demand's run measured beside the plan. If it lies, with

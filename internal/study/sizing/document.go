@@ -49,7 +49,7 @@ func (r *Result) Document() *doc.Document {
 		{Label: "Fails", Text: "It exceeds a capacity that was seen not to grow any more: the interval of its CDI lies above 0, or it was given as a limit. Or one node takes more than a node alone has."},
 		{Label: "Untested", Text: "It exceeds what was measured, but that was not shown to be a limit: the capacity is only a lower bound. Or the capacity is not known."},
 		{Label: "Unknown", Text: "What several nodes did at once in the run that the demand comes from lies outside of what the plan says of as many, beyond all intervals and 10 %. A figure that the plan rests on is wrong, so it answers nothing."},
-		{Label: "Largest useful fleet", Text: "The whole number of nodes whose demand the capacity covers: floor(capacity / demand of a node). More nodes add nothing."},
+		{Label: "Largest useful fleet", Text: "The whole number of nodes whose demand the capacity covers: floor(capacity / demand of a node). More nodes add nothing to what the fleet can do at most; where nodes wait for each other, a few more fill the gaps."},
 	}}}})
 	return d
 }
@@ -223,12 +223,12 @@ func (r *Result) rateChart() (c chart.Chart, ok bool) {
 	c = chart.Chart{
 		Title: "How fast is a fleet? " + r.lead(), Height: 260,
 		X: chart.Axis{Label: "nodes of the application", Hi: &hi, Max: &hi, Whole: true, TickCount: 6},
-		Y: chart.Axis{Label: "jobs per second", Unit: "/s", TickCount: 6},
+		Y: chart.Axis{Label: "jobs/s", TickCount: 6},
 	}
 	c.Layers = []chart.Layer{
 		band,
 		{Mark: chart.Line, Role: chart.Series(0), X: band.X, Y: band.Y},
-		f.roof(reach),
+		{Mark: chart.Line, Role: chart.Series(0), X: band.X, Y: band.Y2},
 		{Mark: chart.Rule, Role: chart.Limit, Y: chart.Values{r.Target}, Text: []string{"wanted: " + jobs(r.Target)}},
 		{Mark: chart.Rule, Role: chart.Reference, X: chart.Values{float64(r.Nodes)}, Text: []string{num.Count(r.Nodes, "node")}},
 	}
@@ -252,29 +252,25 @@ func (r *Result) rateReach() int {
 	return int(math.Ceil(1.15 * float64(most)))
 }
 
-// curve is the band up to a size.
+// curve is the band up to a size, with a corner where something is used up.
 func (f fleet) curve(reach int) chart.Layer {
 	l := chart.Layer{Mark: chart.Band, Role: chart.Series(0), Name: "from the lower to the upper bound", X: chart.Values{0}, Y: chart.Values{0}, Y2: chart.Values{0}}
-	next, apart := 1, max(1, (reach+rateSteps-1)/rateSteps)
+	_, roof := f.bottleneck()
+	knee, apart := roof/f.rate, max(1, (reach+rateSteps-1)/rateSteps)
+	next := 1
 	for n, x := range f.lower(step(reach)) {
-		if n >= next || n >= reach {
-			l.X, l.Y, l.Y2 = append(l.X, float64(n)), append(l.Y, x), append(l.Y2, f.upper(n))
-			next = n + apart
+		if n < next && n < reach {
+			continue
 		}
-		if n >= reach {
+		at, last := float64(n), len(l.X)-1
+		if from := l.X[last]; from < knee && knee < at {
+			between := l.Y[last] + (x-l.Y[last])*(knee-from)/(at-from)
+			l.X, l.Y, l.Y2 = append(l.X, knee), append(l.Y, between), append(l.Y2, roof)
+		}
+		l.X, l.Y, l.Y2 = append(l.X, at), append(l.Y, x), append(l.Y2, f.upper(n))
+		if next = n + apart; n >= reach {
 			break
 		}
-	}
-	return l
-}
-
-// roof is the upper bound up to a size: straight to where something is used up,
-// and then level.
-func (f fleet) roof(reach int) chart.Layer {
-	far := float64(reach)
-	l := chart.Layer{Mark: chart.Line, Role: chart.Series(0), X: chart.Values{0, far}, Y: chart.Values{0, f.upper(reach)}}
-	if _, most := f.bottleneck(); most < far*f.rate {
-		l.X, l.Y = chart.Values{0, most / f.rate, far}, chart.Values{0, most, most}
 	}
 	return l
 }

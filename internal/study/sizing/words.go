@@ -61,7 +61,7 @@ func (r *Result) rateWords() string {
 	if where, _ := r.fleet().bottleneck(); where == "" || r.Rate == nil || r.Answer == Unknown {
 		return ""
 	}
-	return fmt.Sprintf("%s do %s jobs/s.", num.Count(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
+	return fmt.Sprintf("%s do %s jobs/s: the less, the more they wait for each other.", num.Count(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
 }
 
 // words are one resource in a sentence; c is the capacity that it was compared
