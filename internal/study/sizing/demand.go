@@ -331,20 +331,43 @@ func (m meter) demand(byNode map[model.NodeID][]float64) (d demand, ok bool) {
 }
 
 // ratesOf lists the mean rates of each node in the serial steps of a workload,
-// one a trial.
+// one a trial. Where some trial has all nodes, those without one of them are left
+// out: else a difference between trials would become one between nodes.
 func (m meter) ratesOf(run *observe.Run, workload string) map[model.NodeID][]float64 {
-	out := make(map[model.NodeID][]float64)
+	trials, nodes := make(map[int]map[model.NodeID][]float64), make(map[model.NodeID]bool)
 	for _, s := range run.Steps() {
 		if s.Workload != workload || s.Phase != model.Serial || s.State != model.StepComplete {
 			continue
 		}
 		for _, r := range run.Measured(s) {
 			if rate, ok := m.rate(r); ok && r.Outcome == model.OutcomeOK {
-				out[r.Node] = append(out[r.Node], rate)
+				if trials[s.Trial] == nil {
+					trials[s.Trial] = make(map[model.NodeID][]float64)
+				}
+				trials[s.Trial][r.Node] = append(trials[s.Trial][r.Node], rate)
+				nodes[r.Node] = true
 			}
 		}
 	}
-	return out
+	return joined(trials, len(nodes))
+}
+
+// joined are the rates of the trials that have all nodes, or of all trials if
+// none has.
+func joined(trials map[int]map[model.NodeID][]float64, nodes int) map[model.NodeID][]float64 {
+	all, whole := make(map[model.NodeID][]float64), make(map[model.NodeID][]float64)
+	for _, number := range slices.Sorted(maps.Keys(trials)) {
+		for node, rates := range trials[number] {
+			all[node] = append(all[node], rates...)
+			if len(trials[number]) == nodes {
+				whole[node] = append(whole[node], rates...)
+			}
+		}
+	}
+	if len(whole) > 0 {
+		return whole
+	}
+	return all
 }
 
 // rate is what one task took per second. Every counter of the alternative must

@@ -68,6 +68,35 @@ func TestDemandsOf(t *testing.T) {
 	}
 }
 
+// TestDemandOfUnevenTrials: a trial that one node did not measure does not count
+// for the other alone.
+func TestDemandOfUnevenTrials(t *testing.T) {
+	b := simulated.New(2)
+	for trial := 1; trial <= 3; trial++ {
+		for node := range 2 {
+			r := b.Reported(node, 0, 10, 100)
+			r.Host = counters(map[string]float64{"cgroup.cpu": float64(trial)})
+			b.Step(model.Serial, trial, r)
+		}
+	}
+	for _, c := range []struct {
+		lost []int // steps, in the order of trials and nodes
+		want float64
+	}{{nil, 2}, {[]int{5}, 1.5}, {[]int{2, 5}, 1}, {[]int{0, 3, 5}, 1.75}} {
+		for i := range b.Data.Steps {
+			b.Data.Steps[i].State = model.StepComplete
+			if slices.Contains(c.lost, i) {
+				b.Data.Steps[i].State = model.StepInvalid
+			}
+		}
+		d, err := demandsOf(observe.Of(b.Data), "")
+		if err != nil || len(d) != 1 {
+			t.Fatalf("without steps %v: %+v, %v", c.lost, d, err)
+		}
+		wantValue(t, "cpu", &d[0].amount, c.want, 1e-9)
+	}
+}
+
 // TestCounterRate: which readings count for a task of 3 s.
 func TestCounterRate(t *testing.T) {
 	for _, c := range []struct {

@@ -192,6 +192,50 @@ func TestChartCrossesAtTheLimit(t *testing.T) {
 	}
 }
 
+// TestRateChart: the band has its corner where the resource is used up, and what
+// was measured stands in it; without a limit and without a measurement there is
+// nothing to draw.
+func TestRateChart(t *testing.T) {
+	r := section53()
+	c, ok := r.rateChart()
+	if !ok || c.Layers[0].Mark != chart.Band {
+		t.Fatalf("%v, %+v, want a chart that begins with a band", ok, c.Layers)
+	}
+	band, knee := c.Layers[0], 3125/5.3/4.8
+	corner := slices.Index(band.X, knee)
+	if corner < 0 || math.Abs(band.Y2[corner]-3125/5.3) > 1e-9 || band.X[len(band.X)-1] != *c.X.Hi {
+		t.Errorf("band over %v to %v, want a corner at %v, and the whole width of %v", band.X, band.Y2, knee, *c.X.Hi)
+	}
+	for i := 1; i < len(band.X); i++ {
+		if band.X[i] <= band.X[i-1] || band.Y[i] < band.Y[i-1] || band.Y[i] > band.Y2[i] {
+			t.Errorf("at %v nodes the band is %v to %v, after %v", band.X[i], band.Y[i], band.Y2[i], band.Y[i-1])
+		}
+	}
+	points := c.Layers[len(c.Layers)-1]
+	if diff := cmp.Diff(chart.Values{20, 72}, points.X) + cmp.Diff(chart.Values{95.2, 333.3}, points.Y); diff != "" || points.Mark != chart.Point {
+		t.Errorf("measured %+v (-want +got):\n%s", points, diff)
+	}
+	r.Resources, r.Measured = r.Resources[1:], nil
+	if _, ok := r.rateChart(); ok {
+		t.Error("there is a chart of nothing")
+	}
+}
+
+// TestRateForPrograms: the columns at the end of the table.
+func TestRateForPrograms(t *testing.T) {
+	r := section53()
+	r.NodesSafe = ptr(180)
+	var csv strings.Builder
+	if err := render.CSV(&csv, r.Document().Table()); err != nil {
+		t.Fatal(err)
+	}
+	head, rows, _ := strings.Cut(csv.String(), "\n")
+	first, _, _ := strings.Cut(rows, "\n")
+	if !strings.HasSuffix(head, ",warnings,rate_lower,rate_upper,nodes_safe") || !strings.HasSuffix(first, ",557.83,589.622641509434,180") {
+		t.Errorf("%s\n%s\nwant the band and the safe fleet at the end", head, first)
+	}
+}
+
 // TestGate: the exit code of --fail-unless-fits.
 func TestGate(t *testing.T) {
 	for name, c := range map[string]struct {

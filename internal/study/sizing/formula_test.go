@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -297,6 +298,18 @@ func TestPlanCarriesWarnings(t *testing.T) {
 	for _, want := range []string{"disks: the numbers come from a file", "disks: one parallel trial", "disks: only 3 nodes", "too close to call", "given for cpu (4 core) is not used"} {
 		if strings.Count(all, want) != 1 {
 			t.Errorf("warnings %q, want %q once", r.Warnings, want)
+		}
+	}
+	var codes []string
+	for i, d := range r.Doubts {
+		codes = append(codes, d.Code)
+		if d.Severity != model.Warning || d.Text != r.Warnings[i] {
+			t.Errorf("doubt %+v beside %q, want a warning of that text", d, r.Warnings[i])
+		}
+	}
+	for _, want := range []string{"from_a_file", "one_trial", "few_nodes", "too_close", "unused_capacity"} {
+		if !slices.Contains(codes, want) {
+			t.Errorf("codes %v, want %s among them", codes, want)
 		}
 	}
 	// Three nodes of 50, deviation 1: t(2) = 4.303, 3·4.303/sqrt(3) = 7.45.
