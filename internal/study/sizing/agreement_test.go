@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,6 +114,8 @@ func TestPlanAgreesWithItsRun(t *testing.T) {
 		{"agrees at its limit", 6, Params{DemandPerJob: []string{"network.send=1MB"}, Capacity: []string{"network.send=6MB/s", "cpu=20core"}}, Fits, ""},
 		{"agrees, rate given", 100, Params{NodeRate: "1.5/s", Capacity: []string{"cpu=20core"}}, Fits, ""},
 		{"agrees, rate a little off", 100, Params{NodeRate: "1.4/s", Capacity: []string{"cpu=20core"}}, Fits, ""},
+		{"other jobs", 100, Params{NodeRate: "40/s", Capacity: []string{"cpu=20core"}}, Fits, ""},
+		{"other jobs, limit unknown", 5, Params{NodeRate: "0.01/s", Capacity: []string{"cpu=2000core"}}, Unknown, "something that the plan does not know holds the nodes back"},
 		{"rate too low", 100, Params{NodeRate: "0.34/s", Capacity: []string{"cpu=2.5core"}}, Unknown, "the rate of one node, 0.34/s, does not describe what was measured; leave --node-rate out"},
 		{"demand too high", 100, Params{DemandPerJob: []string{"network.send=1MB"}, Capacity: []string{"network.send=3MB/s"}}, Unknown, "the demand on network.send or its capacity does not describe what was measured"},
 		{"capacity too low", 100, Params{Capacity: []string{"cpu=1core"}}, Unknown, "the demand on cpu or its capacity"},
@@ -122,6 +125,9 @@ func TestPlanAgreesWithItsRun(t *testing.T) {
 		r := plannedFrom(t, application(c.most), c.p)
 		if r.Answer != c.want || len(r.Measured) != 4 {
 			t.Errorf("%s: %s, %+v, %q, want %s and four fleets", c.name, r.Answer, r.Measured, r.Warnings, c.want)
+		}
+		if told := slices.ContainsFunc(r.Doubts, func(d model.Doubt) bool { return d.Code == "other_jobs" }); told != strings.Contains(c.name, "other jobs") {
+			t.Errorf("%s: doubts %+v", c.name, r.Doubts)
 		}
 		if c.want != Unknown {
 			if err := r.Gate(); err != nil {
@@ -220,7 +226,7 @@ func TestMeasuredTogether(t *testing.T) {
 	}{
 		{"pairs", pairs, 12, 600}, {"thousands", thousands, 4, 203e3}, {"bytes", bytes, 0, 0}, {"several rates", several, 0, 0},
 	} {
-		run, q := observe.Of(c.data), question{}
+		run, q := observe.Of(c.data), question{nodeRate: c.rate / float64(max(1, c.nodes))}
 		findings, err := evaluation.Findings(run, quick)
 		if err == nil {
 			err = q.measureTogether(findings, run, "work")

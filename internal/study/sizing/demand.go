@@ -39,14 +39,12 @@ func (d demand) same(o demand) bool { return d.resource == o.resource && d.unit 
 // measured one.
 func (p *Params) demands(ctx context.Context, in study.Input, q *question) error {
 	var measured []demand
+	q.nodeRate, _ = jobRate(p.NodeRate)
 	if p.DemandRun != "" {
 		var err error
 		if measured, err = p.measure(ctx, in, q); err != nil {
 			return fmt.Errorf("--demand-run: %w", err)
 		}
-	}
-	if p.NodeRate != "" {
-		q.nodeRate, _ = jobRate(p.NodeRate)
 	}
 	for _, g := range p.given() {
 		if g.key == "capacity" {
