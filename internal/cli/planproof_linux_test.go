@@ -41,24 +41,29 @@ const application = `  - name: application
 
 // TestPlanPredicts: from the application on one node, and the capacity of the
 // network with all nodes at once, the plan says at which size the fleet stops
-// growing; then fleets around that size are measured.
+// growing, and between which rates fleets of each size are; then fleets around
+// that size are measured.
 func TestPlanPredicts(t *testing.T) {
 	if !*labProof {
 		t.Skip("takes minutes; make lab-proof runs it")
 	}
 	w := labWorld(t)
 	w.runText(rack + "  - {kind: network, pairing: all_to_one, sink: core, direction: receive, duration: 4s}\n" + application + "trials: 2\n")
-	var plan sizing.Result
-	out := w.run("plan", "latest", "--target", "12", "--demand-run", "latest:application", "--format", "json")
-	if err := json.Unmarshal([]byte(out), &plan); err != nil {
-		t.Fatal(err)
+	planned := func(target float64) sizing.Result {
+		var plan sizing.Result
+		out := w.run("plan", "latest", "--target", fmt.Sprintf("%.6f", target), "--demand-run", "latest:application", "--format", "json")
+		if err := json.Unmarshal([]byte(out), &plan); err != nil {
+			t.Fatal(err)
+		}
+		return plan
 	}
+	plan := planned(12)
 	if plan.Answer != sizing.Fails || plan.Largest == nil || plan.Binding != model.ResourceNetworkReceive {
-		t.Fatalf("the plan is %s, ended by %q; want fails, %s:\n%s", plan.Answer, plan.Binding, model.ResourceNetworkReceive, out)
+		t.Fatalf("the plan is %s, ended by %q; want fails, %s: %+v", plan.Answer, plan.Binding, model.ResourceNetworkReceive, plan)
 	}
 	limit := plan.Resources[0].NodeLimit
 	if limit == nil {
-		t.Fatalf("the plan names no limit:\n%s", out)
+		t.Fatalf("the plan names no limit: %+v", plan)
 	}
 	// By arithmetic: frames of 1514 bytes carry 1448 bytes of the file.
 	arithmetic := labUplink / 8 * 1448 / 1514 / 4e6
@@ -66,6 +71,15 @@ func TestPlanPredicts(t *testing.T) {
 		plan.NodeRate, arithmetic, arithmetic/plan.NodeRate, *limit)
 
 	size := *plan.Largest
+	bands := make(map[int]sizing.Band)
+	for _, n := range []int{1, size - 2, size - 1, size, size + 1, 8} {
+		// A little less than n nodes do alone, so that it takes n of them.
+		at := planned((float64(n) - 0.01) * plan.NodeRate).Rate
+		if at == nil || at.Nodes != n {
+			t.Fatalf("the band for %d nodes is %+v", n, at)
+		}
+		bands[n] = *at
+	}
 	w.runText(rack + application + fmt.Sprintf("sizes: [%d, %d, %d, %d]\ntrials: 2\n", size-2, size-1, size, size+1))
 	scalings := w.resources("latest").Scalings
 	i := slices.IndexFunc(scalings, func(s evaluation.Scaling) bool { return s.Metric == "jobs" })
@@ -76,11 +90,10 @@ func TestPlanPredicts(t *testing.T) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "\n| nodes | arithmetic | predicted | measured |\n|---|---|---|---|\n")
 	for _, p := range scaling.Points {
-		n := float64(p.Nodes)
-		predicted := math.Min(n, *limit) * plan.NodeRate
-		fmt.Fprintf(&table, "| %d | %.2f/s | %.2f/s | %.2f/s |\n", p.Nodes, math.Min(n*plan.NodeRate, arithmetic), predicted, p.Total)
-		if math.Abs(p.Total/predicted-1) > 0.05 {
-			t.Errorf("%d nodes do %.2f jobs/s, predicted were %.2f", p.Nodes, p.Total, predicted)
+		band, ok := bands[p.Nodes]
+		fmt.Fprintf(&table, "| %d | %.2f/s | %.2f to %.2f/s | %.2f/s |\n", p.Nodes, math.Min(float64(p.Nodes)*plan.NodeRate, arithmetic), band.Lower, band.Upper, p.Total)
+		if !ok || p.Total < 0.95*band.Lower || p.Total > 1.05*band.Upper {
+			t.Errorf("%d nodes do %.2f jobs/s, predicted were %.2f to %.2f", p.Nodes, p.Total, band.Lower, band.Upper)
 		}
 	}
 	t.Log(table.String())
