@@ -6,7 +6,6 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/observe"
 )
 
 // Measured is what several nodes did at once in the run that the demand comes
@@ -17,67 +16,6 @@ type Measured struct {
 	CI    *evaluation.Interval `json:"ci"`   // over trials; nil with one
 	Lower float64              `json:"lower"`
 	Upper float64              `json:"upper"`
-}
-
-// together is what several nodes did at once in a run.
-type together struct {
-	run      model.RunID
-	workload string
-	points   []Measured // ascending, without a band yet
-}
-
-// measureTogether reads what several nodes did at once, where the run's rate
-// has parallel steps, in jobs per second and in nodes. A run without one rate of
-// jobs has none to compare with.
-func (q *question) measureTogether(findings []evaluation.Finding, run *observe.Run, workload string) error {
-	alone, _, err := nodeRateOf(findings, run, workload)
-	if err != nil {
-		return nil //nolint:nilerr // where the rate is needed, that is said there
-	}
-	f, err := rateFinding(findings, workload)
-	if err != nil {
-		return err
-	}
-	// Of a scaling the points are wanted, which need no bootstrap.
-	scalings, err := evaluation.Scalings(run, evaluation.Options{Resamples: 100})
-	if err != nil {
-		return err
-	}
-	s, _ := scalingOf(f, scalings)
-	each := endsOf(f, run).perSubject()
-	_, factor := evaluation.NormalUnit(f.Unit)
-	factor *= q.inJobs(alone, run, f)
-	q.together = together{run: run.Run().ID, workload: f.Workload}
-	for _, p := range s.Points {
-		if p.Nodes == 1 {
-			continue // the serial phase
-		}
-		m := Measured{Nodes: p.Nodes * each, Rate: factor * p.Total}
-		if p.CI != nil {
-			m.CI = &evaluation.Interval{factor * p.CI[0], factor * p.CI[1]}
-		}
-		q.together.points = append(q.together.points, m)
-	}
-	return nil
-}
-
-// otherJobs is how many times the rate of one node may be what the run counted:
-// beyond that a given rate is not wrong but one of other jobs, such as videos
-// where the run counts frames.
-const otherJobs = 10
-
-// inJobs is how many jobs one of those is that the run counted. Where they are
-// others, a node alone did as many as it is said to do, and that is warned of.
-func (q *question) inJobs(alone float64, run *observe.Run, f evaluation.Finding) float64 {
-	ratio := q.nodeRate / alone
-	if ratio <= otherJobs && ratio >= 1./otherJobs {
-		return 1
-	}
-	q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s: %s", run.Run().ID, f.Name()), model.Doubt{
-		Code: "other_jobs", Workload: f.Workload,
-		Text: fmt.Sprintf("one node alone did %s, which cannot be the jobs of --node-rate; what several did is compared by what one did", perSecond(alone)),
-	}})
-	return ratio
 }
 
 // slack is how far beyond an end of the band, as a part of it, a measured rate
@@ -145,7 +83,11 @@ func (q question) blame(r *Result, c contradiction) string {
 	case lo <= c.upper:
 		return "something that the plan does not know holds the nodes back; measure the capacity of what they share, or give its limit with --capacity" + otherwise
 	case lo > float64(c.Nodes)*fastest*(1+slack):
-		return "the rate of one node, " + perSecond(q.nodeRate) + ", does not describe what was measured; leave --node-rate out and give --target in what the run counts, or measure one node alone again, for as long as several" + otherwise
+		what := "measure one node alone again, for as long as several"
+		if q.rateGiven {
+			what = "leave --node-rate out, and give --target in what the run counts"
+		}
+		return "the rate of one node, " + perSecond(q.nodeRate) + ", does not describe what was measured; " + what + otherwise
 	}
 	return "the demand on " + where + " or its capacity does not describe what was measured; give what a job takes with --demand-per-job, or the limit with --capacity" + otherwise
 }

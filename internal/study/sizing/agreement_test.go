@@ -86,6 +86,15 @@ func application(most float64) *simulated.Builder {
 	return b
 }
 
+// halve takes half of what was done in a step.
+func halve(b *simulated.Builder, step model.StepID) {
+	for i := range b.Data.Results {
+		if r := &b.Data.Results[i]; r.Step == step {
+			r.Samples[0].Value /= 2
+		}
+	}
+}
+
 // plannedFrom answers from a run.
 func plannedFrom(t *testing.T, b *simulated.Builder, p Params) *Result {
 	t.Helper()
@@ -117,12 +126,19 @@ func TestPlanAgreesWithItsRun(t *testing.T) {
 		{"other jobs", 100, Params{NodeRate: "40/s", Capacity: []string{"cpu=20core"}}, Fits, ""},
 		{"other jobs, limit unknown", 5, Params{NodeRate: "0.01/s", Capacity: []string{"cpu=2000core"}}, Unknown, "something that the plan does not know holds the nodes back"},
 		{"rate too low", 100, Params{NodeRate: "0.34/s", Capacity: []string{"cpu=2.5core"}}, Unknown, "the rate of one node, 0.34/s, does not describe what was measured; leave --node-rate out"},
+		{"alone too slow", 100, Params{Capacity: []string{"cpu=20core"}}, Unknown, "/s, does not describe what was measured; measure one node alone again, for as long as several"},
 		{"demand too high", 100, Params{DemandPerJob: []string{"network.send=1MB"}, Capacity: []string{"network.send=3MB/s"}}, Unknown, "the demand on network.send or its capacity does not describe what was measured"},
 		{"capacity too low", 100, Params{Capacity: []string{"cpu=1core"}}, Unknown, "the demand on cpu or its capacity"},
 		{"limit unknown", 5, Params{Capacity: []string{"cpu=20core"}}, Unknown, "something that the plan does not know holds the nodes back"},
 	} {
 		c.p.Target = "4/s"
-		r := plannedFrom(t, application(c.most), c.p)
+		b := application(c.most)
+		for _, s := range b.Data.Steps {
+			if s.Phase == model.Serial && c.name == "alone too slow" {
+				halve(b, s.ID)
+			}
+		}
+		r := plannedFrom(t, b, c.p)
 		if r.Answer != c.want || len(r.Measured) != 4 {
 			t.Errorf("%s: %s, %+v, %q, want %s and four fleets", c.name, r.Answer, r.Measured, r.Warnings, c.want)
 		}

@@ -96,9 +96,10 @@ const exactly, mostSteps = 250_000, 1_000_000
 func step(nodes int) int { return max(1, (nodes+exactly-1)/exactly) }
 
 // lower yields the rates of ascending sizes by mean value analysis, which is
-// exact for a closed network (Reiser and Lavenberg 1980, "Mean-value analysis of
-// closed multichain queueing networks"): a job that comes to a station finds
-// what is there, on average, with one customer less. With Z = 1/r − ΣD_k,
+// exact for a closed network of product form (Reiser and Lavenberg 1980,
+// "Mean-value analysis of closed multichain queuing networks"): a job that comes
+// to a station finds what is there, on average, with one customer less. With
+// Z = 1/r − ΣD_k,
 //
 //	R_k(n) = D_k·(1 + Q_k(n−1)),  X(n) = n / (Z + ΣR_k(n)),  Q_k(n) = X(n)·R_k(n)
 //

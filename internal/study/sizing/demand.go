@@ -39,7 +39,7 @@ func (d demand) same(o demand) bool { return d.resource == o.resource && d.unit 
 // measured one.
 func (p *Params) demands(ctx context.Context, in study.Input, q *question) error {
 	var measured []demand
-	q.nodeRate, _ = jobRate(p.NodeRate)
+	q.nodeRate, q.rateGiven = jobRate(p.NodeRate)
 	if p.DemandRun != "" {
 		var err error
 		if measured, err = p.measure(ctx, in, q); err != nil {
@@ -96,20 +96,6 @@ func (p *Params) measure(ctx context.Context, in study.Input, q *question) ([]de
 	return measured, q.measureTogether(findings, run, workload)
 }
 
-// measureRate takes the rate of a node from a run, with what its finding warns of.
-func (q *question) measureRate(findings []evaluation.Finding, run *observe.Run, workload string) (err error) {
-	if q.nodeRate, q.nodeRateCI, err = nodeRateOf(findings, run, workload); err != nil {
-		return err
-	}
-	f, err := rateFinding(findings, workload)
-	for _, d := range f.Doubts {
-		if d.Code != "no_parallel" { // nor are parallel values used
-			q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s: %s", run.Run().ID, f.Name()), d})
-		}
-	}
-	return err
-}
-
 // courseOf says where a run did not come to its end, or lost serial steps of a
 // workload.
 func courseOf(run *observe.Run, workload string) []doubt {
@@ -138,59 +124,6 @@ func courseOf(run *observe.Run, workload string) []doubt {
 		add("steps_lost", fmt.Sprintf("%s of %d without a valid result, left out", num.Count(lost, "serial step"), all))
 	}
 	return out
-}
-
-// nodeRateOf is the rate at which one node does its jobs alone: the mean serial
-// capacity of a workload's only metric per second, with Student's interval over
-// what was measured as one. A pair's rate is divided by the nodes that measure
-// it; run has their number. The error is model.ErrUsage without a rate, with more
-// than one, or with one in bytes, which are not jobs.
-func nodeRateOf(findings []evaluation.Finding, run *observe.Run, workload string) (rate float64, ci *evaluation.Interval, err error) {
-	f, err := rateFinding(findings, workload)
-	if err != nil {
-		return 0, nil, err
-	}
-	normal, factor := evaluation.NormalUnit(f.Unit) // 3 kop/s are 3000 jobs per second
-	if normal == evaluation.ByteRate {
-		return 0, nil, fmt.Errorf("%w: %s/%s is a rate of bytes (%s), not of jobs; give --node-rate", model.ErrUsage, f.Workload, f.Metric, f.Unit)
-	}
-	factor /= float64(endsOf(f, run).perSubject())
-	rate = factor * *f.Serial.Mean
-	serial, _ := evaluation.Columns(f.Pairs)
-	if half, err := stats.MeanHalfWidth(serial, level); err == nil {
-		ci = &evaluation.Interval{max(0, rate-factor*half), rate + factor*half}
-	}
-	return rate, ci, nil
-}
-
-// rateFinding is the only finding of a workload that counts something a second.
-// The reciprocal of how long a task took is one, too, but what a task counted
-// itself comes before it.
-func rateFinding(findings []evaluation.Finding, workload string) (evaluation.Finding, error) {
-	var counted, durations []evaluation.Finding
-	for _, f := range findings {
-		switch {
-		case workload != "" && f.Workload != workload || f.Serial.Mean == nil || !strings.HasSuffix(f.Unit, "/s"):
-		case f.Reciprocal:
-			durations = append(durations, f)
-		default:
-			counted = append(counted, f)
-		}
-	}
-	if len(counted) == 0 {
-		counted = durations
-	}
-	switch len(counted) {
-	case 0:
-		return evaluation.Finding{}, fmt.Errorf("%w: the run has no serial rate in jobs per second; give --node-rate", model.ErrUsage)
-	case 1:
-		return counted[0], nil
-	}
-	var names []string
-	for _, f := range counted {
-		names = append(names, f.Workload+"/"+f.Metric)
-	}
-	return evaluation.Finding{}, fmt.Errorf("%w: the run has several rates (%s); give --node-rate", model.ErrUsage, num.List(names))
 }
 
 // meter says which of the monitor's counters make up a demand: the first

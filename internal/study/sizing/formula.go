@@ -17,6 +17,7 @@ type question struct {
 	nodeRate float64 // r, jobs per second of one node
 	// nodeRateCI is the interval of a measured rate.
 	nodeRateCI *evaluation.Interval
+	rateGiven  bool // by the user, not measured
 	demands    []demand
 	capacities []capacity
 	doubts     []doubt // about the run that rate and demands come from
