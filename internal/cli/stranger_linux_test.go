@@ -114,13 +114,13 @@ func TestStranger(t *testing.T) {
 	}
 	rows := []string{"| truth | stranger | measured | interval | possible | verdict |", "|---|---|---|---|---|---|"}
 	silent, apart := 0, 0
+	there := newStranger()
+	defer close(there.works)
 	for _, disturbed := range cases {
 		rng := rand.New(rand.NewPCG(10, 1))
 		var s *stranger
 		if disturbed {
-			made := newStranger()
-			s = &made
-			defer close(made.works)
+			s = &there
 		}
 		for range labs {
 			l := newStrangerLab(rng)
