@@ -179,10 +179,12 @@ type common struct {
 }
 
 // Batches of a window: long enough to average what readings do to each other,
-// many enough to estimate a variance.
+// many enough to estimate a variance: in a short window they are shorter, but
+// never than two readings.
 const (
 	batchTime   = 500 * time.Millisecond
 	fewBatches  = 4
+	someBatches = 8
 	manyBatches = 30
 )
 
@@ -222,7 +224,7 @@ func commonOf(steps []stepReadings) common {
 // batches returns the work of each reading in each batch of the window; nil
 // where the points are too far apart for four batches.
 func (s stepReadings) batches(window observe.Span) [][]float64 {
-	step := batchTime
+	var step time.Duration
 	for _, r := range s.readings {
 		step = max(step, 2*r.curve.spacing())
 		// What was done before the first point is not known to have been done
@@ -231,6 +233,7 @@ func (s stepReadings) batches(window observe.Span) [][]float64 {
 			window.Start = first
 		}
 	}
+	step = max(step, min(batchTime, window.Length()/someBatches))
 	n := min(int(window.Length()/step), manyBatches)
 	if n < fewBatches {
 		return nil
