@@ -16,7 +16,7 @@ import (
 type summary struct {
 	Index                   int
 	Counts                  []load.Counts
-	Lag                     buckets
+	Lag, ReceiveLag         buckets
 	Latency, Service        []buckets
 	Replies, Sent, Received int64
 }
@@ -42,7 +42,7 @@ func (b buckets) total() (n int64) {
 }
 
 func summarize(s load.Second) summary {
-	m := summary{Index: s.Index, Lag: bucketsOf(s.Lag), Replies: s.Replies, Sent: s.Sent, Received: s.Received}
+	m := summary{Index: s.Index, Lag: bucketsOf(s.Lag), ReceiveLag: bucketsOf(s.ReceiveLag), Replies: s.Replies, Sent: s.Sent, Received: s.Received}
 	for _, o := range s.Ops {
 		m.Counts = append(m.Counts, o.Counts)
 		m.Latency = append(m.Latency, bucketsOf(o.Latency))
@@ -123,6 +123,7 @@ func finish(s *load.Shard, r *record) {
 	switch r.end {
 	case 0:
 		s.OK(r.op, r.due, r.sent, r.done)
+		s.Read(r.due, r.sent-r.due)
 	case 1:
 		s.Fail(r.op, r.due, r.kind)
 	case 2:

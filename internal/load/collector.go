@@ -68,7 +68,8 @@ func (s *Shard) Sent(op int, due, free, sent time.Duration) {
 	histogram.Record(x.Lag, int64(lag))
 }
 
-// OK ends an operation: its answer was whole at done.
+// OK ends an operation: its answer was whole at done, in the kernel where that is
+// known, or else when it was read.
 func (s *Shard) OK(op int, due, sent, done time.Duration) {
 	x := s.second(due)
 	o := &x.Ops[op]
@@ -76,6 +77,12 @@ func (s *Shard) OK(op int, due, sent, done time.Duration) {
 	histogram.Record(o.Latency, int64(done-due))
 	histogram.Record(o.Service, int64(done-sent))
 	s.second(done).Replies++
+}
+
+// Read records by how much later than the kernel had all of it an answer was
+// read.
+func (s *Shard) Read(due, lag time.Duration) {
+	histogram.Record(s.second(due).ReceiveLag, int64(lag))
 }
 
 // Fail ends an operation that failed.
@@ -262,7 +269,7 @@ func (m *merger) complete() *Second {
 }
 
 func newSecond(index, ops int) *Second {
-	s := &Second{Index: index, Lag: newHistogram(), Ops: make([]Op, ops)}
+	s := &Second{Index: index, Lag: newHistogram(), ReceiveLag: newHistogram(), Ops: make([]Op, ops)}
 	for i := range s.Ops {
 		s.Ops[i].Latency, s.Ops[i].Service = newHistogram(), newHistogram()
 	}
@@ -275,6 +282,9 @@ func (s *Second) add(o *Second) {
 	s.Sent += o.Sent
 	s.Received += o.Received
 	s.Lag.Merge(o.Lag)
+	if o.ReceiveLag.TotalCount() > 0 {
+		s.ReceiveLag.Merge(o.ReceiveLag)
+	}
 	for i := range s.Ops {
 		s.Ops[i].Add(o.Ops[i].Counts)
 		if o.Ops[i].OK > 0 {
@@ -287,6 +297,7 @@ func (s *Second) add(o *Second) {
 func (s *Second) reset() {
 	s.Replies, s.Sent, s.Received = 0, 0, 0
 	s.Lag.Reset()
+	s.ReceiveLag.Reset()
 	for i := range s.Ops {
 		o := &s.Ops[i]
 		o.Counts = Counts{}

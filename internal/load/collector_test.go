@@ -81,6 +81,9 @@ func TestCountsAreComplete(t *testing.T) {
 			if sent := total.Due - total.Dropped; s.Lag.total() != sent {
 				t.Errorf("seed %d, second %d: the lag of %d operations, want %d", seed, s.Index, s.Lag.total(), sent)
 			}
+			if n := s.ReceiveLag.total(); n != total.OK {
+				t.Errorf("seed %d, second %d: %d answers were read, want %d", seed, s.Index, n, total.OK)
+			}
 		}
 	}
 }
@@ -243,6 +246,7 @@ func TestNoGarbage(t *testing.T) {
 		s.Due(1, 0)
 		s.Sent(1, 0, 0, 100)
 		s.OK(1, 0, 100, 10_000)
+		s.Read(0, 30_000)
 		s.Bytes(100, 1, 1)
 		s.Flush(0)
 	})

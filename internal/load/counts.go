@@ -157,6 +157,11 @@ type Second struct {
 	// Lag is from when an operation was due, or a connection became free for
 	// it, until it was sent, in ns: the generator's own delay.
 	Lag *hdr.Histogram
+	// ReceiveLag is from when an answer was whole in the kernel until it was
+	// read, in ns: the generator's own delay, too, but no part of a latency.
+	// Only answers that the kernel has stamped have one; latencies of others
+	// include it.
+	ReceiveLag *hdr.Histogram
 	// Replies is how many operations ended OK in this second, whenever they
 	// were due: the throughput achieved.
 	Replies int64

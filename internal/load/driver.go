@@ -105,6 +105,9 @@ type Usage struct {
 	Busy float64
 	// Opened counts the connections that were opened during the run.
 	Opened int64
+	// Rejected counts answers that were stamped by the kernel with a time that
+	// was not believed, as when the wall clock was set.
+	Rejected int64
 	// Examples are the first failures of the run by [Kind], nil where there
 	// was none: the counts say how often, these say what was wrong.
 	Examples [Kinds]error

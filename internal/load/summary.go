@@ -17,11 +17,13 @@ import (
 type Summary struct {
 	Scored time.Duration
 	// Ops are in the driver's order; their names stand beside them in Names.
-	Names   []string
-	Ops     []Op
-	Lag     *hdr.Histogram
-	Usage   Usage
-	Seconds Seconds
+	Names []string
+	Ops   []Op
+	Lag   *hdr.Histogram
+	// ReceiveLag is empty where the kernel has stamped no answer.
+	ReceiveLag *hdr.Histogram
+	Usage      Usage
+	Seconds    Seconds
 	// RTT are times of TCP handshakes beside the load.
 	RTT []Handshake
 	// Segments arrived in the scored seconds; none where the kernel does not say.
@@ -70,7 +72,7 @@ func (s *Scorer) Add(x Second) {
 func (s *Scorer) Summary(names []string, usage Usage) Summary {
 	return Summary{
 		Scored: time.Duration(s.to-s.from) * time.Second, Names: names, Ops: s.sum.Ops, Lag: s.sum.Lag,
-		Usage: usage, Seconds: s.seconds, Sent: s.sum.Sent, Received: s.sum.Received, Replies: s.sum.Replies,
+		ReceiveLag: s.sum.ReceiveLag, Usage: usage, Seconds: s.seconds, Sent: s.sum.Sent, Received: s.sum.Received, Replies: s.sum.Replies,
 	}
 }
 
@@ -109,11 +111,13 @@ const (
 	MetricCores      = "generator_cores"   // that the process may use
 	MetricMachine    = "generator_machine" // cores of its machine
 	MetricOpened     = "generator_connections_opened"
+	MetricRejected   = "generator_stamps_rejected" // of the kernel, for receiving
 	MetricSent       = "load_sent"
 	MetricReceived   = "load_received"
 	MetricSegments   = "generator_segments_received"
 	MetricOutOfOrder = "generator_segments_out_of_order"
 	HistogramLag     = "load_lag"
+	HistogramReceive = "load_receive_lag"
 	RecordingRTT     = "load_rtt"
 	RecordingLost    = "load_rtt_lost" // handshakes that are no round trip
 	metricErrors     = "load_errors"
@@ -159,6 +163,7 @@ func (s Summary) Report(to Sink) {
 	info(MetricCores, "core", float64(Cores()), nil)
 	info(MetricMachine, "core", float64(runtime.NumCPU()), nil)
 	info(MetricOpened, "1", float64(s.Usage.Opened), nil)
+	info(MetricRejected, "1", float64(s.Usage.Rejected), nil)
 	info(MetricSent, "byte", float64(s.Sent), nil)
 	info(MetricReceived, "byte", float64(s.Received), nil)
 	info(MetricSegments, "1", float64(s.Segments.In), nil)
@@ -185,6 +190,7 @@ func (s Summary) histograms(to Sink) {
 		}
 	}
 	put(HistogramLag, s.Lag)
+	put(HistogramReceive, s.ReceiveLag)
 }
 
 // record publishes what changes from second to second, and the handshakes.
@@ -257,6 +263,8 @@ func (s *Summary) take(x model.Sample) {
 		s.Segments.OutOfOrder = int64(x.Value)
 	case MetricOpened:
 		s.Usage.Opened = int64(x.Value)
+	case MetricRejected:
+		s.Usage.Rejected = int64(x.Value)
 	case metricErrors:
 		if k := slices.Index(kindNames[:], x.Labels["kind"]); k >= 0 {
 			s.op(x.Labels["op"]).Errors[k] = int64(x.Value)
@@ -305,8 +313,11 @@ func (s *Summary) takeSecond(x model.Histogram) {
 
 // place is where a histogram belongs; nil if it belongs nowhere here.
 func (s *Summary) place(x model.Histogram) **hdr.Histogram {
-	if x.Metric == HistogramLag {
+	switch x.Metric {
+	case HistogramLag:
 		return &s.Lag
+	case HistogramReceive:
+		return &s.ReceiveLag
 	}
 	for i, name := range s.Names {
 		switch x.Metric {

@@ -25,6 +25,7 @@ func score(seconds, each int) *load.Scorer {
 		s.Due(op, due)
 		s.Sent(op, due, due, due)
 		s.OK(op, due, due, due+time.Duration(20e6*rng.ExpFloat64()))
+		s.Read(due, time.Duration(30e3*rng.ExpFloat64()))
 		s.Flush(due)
 	}
 	s.Flush(time.Duration(seconds)*time.Second - 1)
@@ -36,7 +37,7 @@ func score(seconds, each int) *load.Scorer {
 // TestSummaryIsReadAsReported: what is read from a result is what was reported,
 // and what its seconds add up to.
 func TestSummaryIsReadAsReported(t *testing.T) {
-	want := score(4, 500).Summary([]string{"a", "b"}, load.Usage{Busy: .25, Opened: 7})
+	want := score(4, 500).Summary([]string{"a", "b"}, load.Usage{Busy: .25, Opened: 7, Rejected: 3})
 	want.RTT = []load.Handshake{{At: 1500 * time.Millisecond, Took: 300 * time.Microsecond}}
 	want.Segments = load.Segments{In: 1000, OutOfOrder: 12}
 	record := &workloadtest.Record{T: t}
@@ -48,8 +49,11 @@ func TestSummaryIsReadAsReported(t *testing.T) {
 	if diff := cmp.Diff(want.Seconds, got.Seconds); diff != "" || got.Scored != 3*time.Second {
 		t.Errorf("seconds of %v scored (-want +got):\n%s", got.Scored, diff)
 	}
-	if diff := cmp.Diff(want.RTT, got.RTT); diff != "" || got.Usage.Busy != .25 || got.Usage.Opened != 7 || got.Segments != want.Segments {
+	if diff := cmp.Diff(want.RTT, got.RTT); diff != "" || got.Usage.Busy != .25 || got.Usage.Opened != 7 || got.Usage.Rejected != 3 || got.Segments != want.Segments {
 		t.Errorf("usage %+v, segments %+v, handshakes (-want +got):\n%s", got.Usage, got.Segments, diff)
+	}
+	if h := got.ReceiveLag; h == nil || h.TotalCount() != 1500 || h.Max() != want.ReceiveLag.Max() {
+		t.Errorf("%v answers were read late, want 1500 as reported", h)
 	}
 	for i, o := range got.Ops {
 		if diff := cmp.Diff(want.Ops[i].Counts, o.Counts); diff != "" {

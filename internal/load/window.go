@@ -29,9 +29,10 @@ type Window struct {
 	Replies int64
 	// Latencies are of the operations that ended well, from when they were
 	// due; Services from when they were sent; Lags are the generators' own
-	// delays. In ns; nil without values.
-	Latencies, Services, Lags *hdr.Histogram
-	Seconds                   Seconds
+	// delays in sending, and ReceiveLags in reading answers that the kernel has
+	// stamped, which is no part of their latencies. In ns; nil without values.
+	Latencies, Services, Lags, ReceiveLags *hdr.Histogram
+	Seconds                                Seconds
 	// RTT are round-trip times of TCP handshakes made meanwhile, in seconds;
 	// Lost is how many more there were that lost something.
 	RTT  []float64
@@ -62,8 +63,9 @@ type Generator struct {
 	// histogram holds; Replies are those of [Window], of this generator.
 	Counts            Counts
 	Answered, Replies int64
-	// Lag is how late 1 in 100 of its operations was sent.
-	Lag time.Duration
+	// Lag is how late 1 in 100 of its operations was sent, ReceiveLag how late 1
+	// in 100 of its answers was read; 0 where none was stamped by the kernel.
+	Lag, ReceiveLag time.Duration
 	// Busy and Processor are those of [Window], of this generator.
 	Busy, Processor float64
 	// Handshakes are those in the scored seconds.
@@ -93,7 +95,9 @@ func ReadWindow(s model.Step, results []model.Result) (Window, error) {
 		return Window{}, err
 	}
 	// All of thousands of windows are kept in memory.
-	w.Latencies, w.Services, w.Lags = histogram.Trim(w.Latencies), histogram.Trim(w.Services), histogram.Trim(w.Lags)
+	for _, h := range []**hdr.Histogram{&w.Latencies, &w.Services, &w.Lags, &w.ReceiveLags} {
+		*h = histogram.Trim(*h)
+	}
 	w.place(results)
 	return w, nil
 }
@@ -141,9 +145,7 @@ func (w *Window) add(r model.Result, s Summary) error {
 	g := Generator{
 		Node: r.Node, Counts: total.Counts, Answered: total.Latency.TotalCount(), Replies: s.Replies,
 		Busy: s.Usage.Busy, Processor: processorShare(r.Samples), Handshakes: s.RTT,
-	}
-	if s.Lag != nil && s.Lag.TotalCount() > 0 {
-		g.Lag = time.Duration(s.Lag.ValueAtPercentile(99))
+		Lag: p99(s.Lag), ReceiveLag: p99(s.ReceiveLag),
 	}
 	w.Generators = append(w.Generators, g)
 	w.Scored = s.Scored
@@ -157,12 +159,20 @@ func (w *Window) add(r model.Result, s Summary) error {
 	for _, m := range []struct {
 		into **hdr.Histogram
 		from *hdr.Histogram
-	}{{&w.Latencies, total.Latency}, {&w.Services, total.Service}, {&w.Lags, s.Lag}} {
+	}{{&w.Latencies, total.Latency}, {&w.Services, total.Service}, {&w.Lags, s.Lag}, {&w.ReceiveLags, s.ReceiveLag}} {
 		if *m.into, err = histogram.Merge(*m.into, m.from); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// p99 is what 1 in 100 values, in ns, reaches or exceeds; 0 without values.
+func p99(h *hdr.Histogram) time.Duration {
+	if h == nil || h.TotalCount() == 0 {
+		return 0
+	}
+	return time.Duration(h.ValueAtPercentile(99))
 }
 
 // processorShare is how much of the processors that a generator could use was
