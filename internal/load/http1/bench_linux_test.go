@@ -68,6 +68,7 @@ func benchmark(b *testing.B, plan load.Plan) {
 	for _, p := range []float64{50, 99, 99.9} {
 		b.ReportMetric(float64(got.latency.ValueAtPercentile(p))/1e3, fmt.Sprintf("p%v-µs", p))
 		b.ReportMetric(float64(got.lag.ValueAtPercentile(p))/1e3, fmt.Sprintf("lag-p%v-µs", p))
+		b.ReportMetric(float64(got.read.ValueAtPercentile(p))/1e3, fmt.Sprintf("read-lag-p%v-µs", p))
 	}
 }
 

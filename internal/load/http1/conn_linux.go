@@ -162,7 +162,10 @@ type conn struct {
 	tries int           // addresses that were tried for op
 	rest  []byte        // of the request, that is not written yet
 	cut   bool          // nothing can be written any more
-	reply reply
+	// outOfOrder is how many segments have come out of order, when that was
+	// asked last.
+	outOfOrder uint32
+	reply      reply
 
 	prev, next *conn // in the list that it is in, if any
 }

@@ -67,7 +67,7 @@ func enoughFiles(c Config, sites int) error {
 		return fmt.Errorf("%w: asking for the limit of open files: %w", model.ErrUnavailable, err)
 	}
 	const (
-		ofLoop     = 2 + maxParting // epoll, eventfd
+		ofLoop     = 3 + maxParting // epoll, eventfd, receiver.keeper
 		otherFiles = 64             // of the rest of the process
 	)
 	need := uint64(c.Connections)*uint64(sites) + uint64(c.Loops)*ofLoop + otherFiles
@@ -189,6 +189,7 @@ func (d *driver) usage(cpu *processorTime) load.Usage {
 	u := load.Usage{CPU: cpu.end - cpu.begin}
 	for _, l := range d.loops {
 		u.Opened += l.opened
+		u.Rejected += l.rejected
 		u.Wall = max(u.Wall, l.now)
 		if l.poller.spins {
 			u.Spun += l.waited

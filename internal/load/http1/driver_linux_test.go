@@ -49,7 +49,9 @@ type result struct {
 	seconds int
 	sent    int64
 	latency *hdr.Histogram
+	service *hdr.Histogram
 	lag     *hdr.Histogram
+	read    *hdr.Histogram // ReceiveLag
 	usage   load.Usage
 	err     error
 	took    time.Duration
@@ -59,7 +61,7 @@ type result struct {
 func run(ctx context.Context, t testing.TB, d load.Driver, r load.Run) result {
 	t.Helper()
 	res := result{ops: make([]load.Counts, len(d.Ops())),
-		latency: hdr.New(1, int64(load.Longest), 3), lag: hdr.New(1, int64(load.Longest), 3)}
+		latency: hdr.New(1, int64(load.Longest), 3), service: hdr.New(1, int64(load.Longest), 3), lag: hdr.New(1, int64(load.Longest), 3), read: hdr.New(1, int64(load.Longest), 3)}
 	if r.Share == (load.Share{}) {
 		r.Share = load.All
 	}
@@ -72,9 +74,11 @@ func run(ctx context.Context, t testing.TB, d load.Driver, r load.Run) result {
 		res.replies += s.Replies
 		res.sent += s.Sent
 		res.lag.Merge(s.Lag)
+		res.read.Merge(s.ReceiveLag)
 		for i, o := range s.Ops {
 			res.ops[i].Add(o.Counts)
 			res.latency.Merge(o.Latency)
+			res.service.Merge(o.Service)
 		}
 	}
 	begin := time.Now()

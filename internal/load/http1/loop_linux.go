@@ -24,6 +24,9 @@ const (
 	slop = 100 * time.Microsecond
 	// atOnce is how long a system call may take that does not wait.
 	atOnce = 2 * time.Microsecond
+	// comparisons are how often a loop compares clocks before it begins: one of
+	// them will not be interrupted.
+	comparisons = 8
 	// maxParting is how many connections may be about to be closed by the
 	// server, for each loop.
 	maxParting = 256
@@ -54,9 +57,12 @@ type loop struct {
 	conns   []*conn // by slot
 	spare   []*conn // those of them that are closed
 	parting list
-	leaving int    // how many are parting
-	limits  reply  // an answer's limits
-	buffer  []byte // what was read, while it is looked at
+	leaving int   // how many are parting
+	limits  reply // an answer's limits
+
+	receiver *receiver
+	// wall is a clock that may be set; see anchor.
+	wall func() time.Time
 
 	job
 	now     time.Duration // last reading of the clock
@@ -69,7 +75,10 @@ type loop struct {
 	opened  int64         // connections
 	sent    int           // bytes, since they were counted last
 	read    int           // the same
-	err     error         // what the machine lacks
+	anchor  anchor
+	// rejected counts stamps of the kernel that were not believed.
+	rejected int64
+	err      error // what the machine lacks
 	// examples are the first failures of each kind.
 	examples [load.Kinds]error
 	// interrupted: it was stopped with something left to do.
@@ -83,8 +92,8 @@ func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
 	}
 	return &loop{
 		targets: targets, origins: origins, timeout: c.Timeout, poller: p,
-		limits: reply{maxHeader: c.MaxHeader, maxBody: c.MaxBody},
-		buffer: make([]byte, 64<<10),
+		limits:   reply{maxHeader: c.MaxHeader, maxBody: c.MaxBody},
+		receiver: newReceiver(), wall: time.Now,
 	}, nil
 }
 
@@ -124,6 +133,10 @@ func exact() func() {
 func (l *loop) prepare(j job) {
 	l.job = j
 	l.holding, l.waited, l.opened, l.sent, l.read, l.err = false, 0, 0, 0, 0, nil
+	l.rejected, l.anchor = 0, unanchored()
+	for range comparisons {
+		l.reanchor()
+	}
 	l.examples = [load.Kinds]error{}
 	for _, o := range l.origins {
 		o.forgive()
@@ -187,7 +200,7 @@ func (l *loop) wait() []unix.EpollEvent {
 	at, from := l.next(), l.now
 	events, err := l.poller.wait(at - from)
 	l.fatal(err)
-	l.tick()
+	l.reanchor()
 	l.seen, l.woken = since(l.woken, from, at, l.now), l.now
 	l.waited += waitedFor(l.within(at)-l.within(from), l.within(l.now)-l.within(from))
 	return events
@@ -317,4 +330,5 @@ func (l *loop) shut() {
 		}
 	}
 	l.poller.close()
+	l.receiver.close()
 }

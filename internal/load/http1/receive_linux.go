@@ -3,6 +3,7 @@ package http1
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -89,7 +90,7 @@ func (l *loop) established(c *conn, events uint32) {
 // early is called where something came before the request was sent: an answer
 // to nothing, or the end.
 func (l *loop) early(c *conn) {
-	n, errno := recv(c.fd, l.buffer)
+	n, _, errno := l.receiver.read(c.fd)
 	switch {
 	case errno == unix.EAGAIN, errno == unix.EINTR:
 		l.write(c)
@@ -118,7 +119,7 @@ func (l *loop) proceed(c *conn, events uint32) {
 // there is; unless the end came, too, which is not reported again.
 func (l *loop) receive(c *conn, toEnd bool) {
 	for range reads {
-		n, errno := recv(c.fd, l.buffer)
+		n, stamp, errno := l.receiver.read(c.fd)
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -134,12 +135,12 @@ func (l *loop) receive(c *conn, toEnd bool) {
 			return
 		}
 		l.read += n
-		l.feed(c, l.buffer[:n])
+		l.feed(c, l.receiver.buffer[:n], stamp)
 		if c.state != busy {
 			l.leave(c, toEnd)
 			return
 		}
-		if n < len(l.buffer) && !toEnd {
+		if n < len(l.receiver.buffer) && !toEnd {
 			return
 		}
 	}
@@ -153,8 +154,8 @@ func (l *loop) leave(c *conn, toEnd bool) {
 	}
 }
 
-// feed reads an answer, as far as it is here.
-func (l *loop) feed(c *conn, b []byte) {
+// feed reads an answer, as far as it is here; the last of it has a stamp, or 0.
+func (l *loop) feed(c *conn, b []byte, stamp int64) {
 	n, err := c.reply.feed(b)
 	switch {
 	case err != nil:
@@ -165,7 +166,7 @@ func (l *loop) feed(c *conn, b []byte) {
 		l.fail(c, load.ErrProtocol, errUnasked)
 	case c.reply.whole():
 		l.tick()
-		l.answered(c)
+		l.answered(c, stamp)
 	}
 }
 
@@ -176,28 +177,34 @@ func (l *loop) ends(c *conn) {
 		l.fail(c, load.ErrClosed, errEnd)
 		return
 	}
-	l.answered(c)
+	l.answered(c, 0) // the kernel does not stamp the end
 	l.leave(c, true)
 }
 
-// answered ends an operation that has an answer.
-func (l *loop) answered(c *conn) {
-	x := c.op
+// answered ends an operation that has an answer. To a source it ends when that
+// was read, which is when a user of a closed loop can go on.
+func (l *loop) answered(c *conn, stamp int64) {
+	x, free := c.op, l.seen
+	at, stamped := l.arrival(c, stamp)
+	if stamped {
+		free = at
+		l.shard.Read(x.due, l.now-at)
+	}
 	switch {
-	case l.now-c.sent > l.timeout:
+	case at-c.sent > l.timeout:
 		l.failed(c, load.ErrTimeout, errLate)
 	case !l.targets[x.kind].expect.Match(c.reply.status):
 		l.failed(c, load.ErrStatus, nil)
 	default:
-		l.shard.OK(x.kind, x.due, c.sent, l.now)
+		l.shard.OK(x.kind, x.due, c.sent, at)
 	}
 	c.origin.outstanding.remove(c)
 	l.source.Ended(l.now)
 	if c.reply.last || c.cut || len(c.rest) > 0 {
-		l.part(c)
+		l.part(c, free)
 		return
 	}
-	l.free(c)
+	l.free(c, free)
 }
 
 // fail ends an operation, and its connection.
@@ -225,10 +232,11 @@ func (l *loop) failed(c *conn, kind load.Kind, why error) {
 	l.examples[kind] = &load.Error{Kind: kind, Err: fmt.Errorf("%s: %w", c.endpoint.address, why)}
 }
 
-// free makes a connection ready for the next operation.
-func (l *loop) free(c *conn) {
+// free makes a connection ready for the next operation, which it has been since
+// a time.
+func (l *loop) free(c *conn, since time.Duration) {
 	if c.origin.full() {
-		c.origin.freeSince = max(l.seen, c.sent)
+		c.origin.freeSince = max(since, c.sent)
 	}
 	c.state = idle
 	c.origin.idle.push(c)
@@ -236,20 +244,20 @@ func (l *loop) free(c *conn) {
 
 // part lets the server close the connection. Who closes first has the port
 // occupied for a minute, and a generator would run out of ports.
-func (l *loop) part(c *conn) {
+func (l *loop) part(c *conn, since time.Duration) {
 	if l.leaving == maxParting {
 		l.abandon(l.parting.first)
 	}
-	l.release(c)
+	l.release(c, since)
 	c.state, c.sent = parting, l.now
 	l.parting.push(c)
 	l.leaving++
 }
 
 // release gives up the connection's part of what is allowed.
-func (l *loop) release(c *conn) {
+func (l *loop) release(c *conn, since time.Duration) {
 	if c.origin.full() {
-		c.origin.freeSince = max(l.seen, c.sent)
+		c.origin.freeSince = max(since, c.sent)
 	}
 	c.origin.open--
 }
@@ -264,7 +272,7 @@ func (l *loop) close(c *conn) {
 		c.origin.idle.remove(c)
 		c.origin.open--
 	default:
-		l.release(c)
+		l.release(c, l.seen)
 	}
 	l.hangUp(c)
 	c.state = closed

@@ -118,7 +118,7 @@ func (l *loop) connect(c *conn, why error) {
 		c.endpoint = c.origin.pick()
 		fd, err := dial(c.endpoint)
 		if err == nil {
-			c.fd = fd
+			c.fd, c.outOfOrder = fd, 0
 			c.tries++
 			l.fatal(l.poller.watchFor(unix.EPOLL_CTL_ADD, c))
 			return
@@ -148,19 +148,10 @@ func (l *loop) write(c *conn) {
 	}
 }
 
-// The calls here do not wait, so they bypass Go's scheduler, which would
-// otherwise handle each of them.
-
-// recv reads into b, which is not empty. n = 0 without an error is the end.
-func recv(fd int, b []byte) (n int, errno unix.Errno) { return transfer(unix.SYS_RECVFROM, fd, b, 0) }
-
-// send writes what the kernel has room for; b is not empty.
+// send writes what the kernel has room for; b is not empty. It bypasses Go's
+// scheduler, as receiver.read does.
 func send(fd int, b []byte) (n int, errno unix.Errno) {
-	return transfer(unix.SYS_SENDTO, fd, b, unix.MSG_NOSIGNAL)
-}
-
-func transfer(call uintptr, fd int, b []byte, flags uintptr) (n int, errno unix.Errno) {
-	r, _, e := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, 0, 0)
+	r, _, e := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
 	if e != 0 {
 		return 0, e
 	}
@@ -174,6 +165,7 @@ func dial(e *endpoint) (int, error) {
 	if err != nil {
 		return -1, lack(e, err)
 	}
+	askForStamps(fd)
 	// A request is written at once; nothing would come that it could wait for.
 	err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	if err == nil {
