@@ -89,6 +89,7 @@ func (s *simServer) window(w simWindow) load.Window {
 	out := load.Window{
 		Load: w.load, Start: s.at, Scored: time.Duration(s.scored) * time.Second,
 		Counts: load.Counts{Due: each * simSamples}, Latencies: histogram.New(int64(simTop)), Lags: histogram.New(int64(simTop)), Busy: math.Min(w.load/30e3, 1),
+		ReceiveLags: histogram.New(int64(simTop)),
 	}
 	histogram.RecordMany(out.Lags, int64(30*time.Microsecond+w.lag), 1000)
 	for i := range simSamples {
@@ -101,6 +102,7 @@ func (s *simServer) window(w simWindow) load.Window {
 		}
 		out.Counts.Errors[load.ErrTimeout] += each
 	}
+	histogram.RecordMany(out.ReceiveLags, int64(40*time.Microsecond), out.Counts.OK)
 	out.Replies = out.Counts.OK
 	for k := range s.scored {
 		s.second(&out.Seconds, w, k)
@@ -338,7 +340,7 @@ func brokenSearch(x *Search) {
 		w := &x.Answer.Windows[i]
 		switch i % 6 {
 		case 0:
-			w.Latencies, w.Lags, w.RTT = nil, nil, nil
+			w.Latencies, w.Lags, w.ReceiveLags, w.RTT = nil, nil, nil, nil
 		case 1:
 			w.Load = []float64{nan, inf, 0, -5}[i%4]
 		case 2:

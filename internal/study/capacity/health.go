@@ -32,9 +32,9 @@ const (
 	// processorLimit is the share of the generator's processors from which on
 	// it may be kept waiting for one.
 	processorLimit = .85
-	// busyLimit is the share of its time from which on a loop that sends late
-	// has no time left: it reads answers late, too, and what waits in it grows
-	// as a queue does. That is far more than what it sends late.
+	// busyLimit is the share of its time from which on a loop that sends or
+	// reads late has no time left: what waits in it grows as a queue does. That
+	// is far more than what it sends late.
 	busyLimit = .85
 )
 
@@ -56,8 +56,7 @@ func (c Config) health(w load.Window, drain, light time.Duration) (problems []re
 	}
 	full := c.overloaded(w)
 	if len(full) > 0 {
-		problems = append(problems, blame(w, full, "%s had no time left: busy for %s of it, and 1 in 100 operations was sent late by %s or more, where at most %s is tolerated",
-			share(busiest(w, full)), took(lagOf(w, full)), exactly(c.tolerated())))
+		problems = append(problems, c.noTime(w, full))
 	} else if lag, allowed := lag(w), c.tolerated(); lag > allowed && c.keptWithout(w, lagWeight*lag, drain) {
 		late := those(w, func(p load.Generator) bool { return p.Lag > allowed })
 		problems = append(problems, blame(w, late, "%s sent late: 1 in 100 operations by %s or more, where at most %s is tolerated; busy for %s of the time",
@@ -90,21 +89,34 @@ func (c Config) refused(w load.Window) bool {
 
 // overloaded names the generators that had no time left, if they offered enough
 // of the load to be why the SLA was missed. A target that is slow makes no
-// generator late.
+// generator late. Who reads late is told by that alone: latencies that end with
+// the kernel's stamp do not show it, but the answers stay in the kernel's
+// buffers, which hold up what is still to come.
 func (c Config) overloaded(w load.Window) []model.NodeID {
-	names := those(w, func(p load.Generator) bool { return p.Lag > c.tolerated() && p.Busy > busyLimit })
+	names := those(w, func(p load.Generator) bool { return max(p.Lag, p.ReceiveLag) > c.tolerated() && p.Busy > busyLimit })
 	if shareOf(w, names) <= 1-c.strictest() {
 		return nil
 	}
 	return names
 }
 
-// lagOf is how late 1 in 100 operations was sent by the worst of these.
-func lagOf(w load.Window, names []model.NodeID) time.Duration {
+// noTime says that these generators had no time left: by what they sent late or,
+// if that is within what is tolerated, by what they read late.
+func (c Config) noTime(w load.Window, names []model.NodeID) reason {
+	words, late := "operations was sent", lagOf(w, names, func(p load.Generator) time.Duration { return p.Lag })
+	if late <= c.tolerated() {
+		words, late = "answers was read", lagOf(w, names, func(p load.Generator) time.Duration { return p.ReceiveLag })
+	}
+	return blame(w, names, "%s had no time left: busy for %s of it, and 1 in 100 "+words+" late by %s or more, where at most %s is tolerated",
+		share(busiest(w, names)), took(late), exactly(c.tolerated()))
+}
+
+// lagOf is that of the worst of these generators.
+func lagOf(w load.Window, names []model.NodeID, of func(load.Generator) time.Duration) time.Duration {
 	var lag time.Duration
 	for _, p := range w.Generators {
 		if slices.Contains(names, p.Node) {
-			lag = max(lag, p.Lag)
+			lag = max(lag, of(p))
 		}
 	}
 	return lag

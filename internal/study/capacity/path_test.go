@@ -321,24 +321,30 @@ func TestOverloadedGenerator(t *testing.T) {
 		name       string
 		busy       float64
 		lag        time.Duration
+		read       time.Duration // late
 		due, other int64
 		names      []model.NodeID
+		words      string
 	}{
-		{"half of the load", .96, 250 * time.Millisecond, 2894, 2894, []model.NodeID{"starved"}},
-		{"a twentieth of the load", .96, 250 * time.Millisecond, 100, 1900, nil},
-		{"late, but with time left", .5, 250 * time.Millisecond, 2894, 2894, nil},
-		{"busy, but in time", .96, time.Millisecond, 2894, 2894, nil},
+		{"half of the load", .96, 250 * time.Millisecond, 90 * time.Millisecond, 2894, 2894, []model.NodeID{"starved"}, "operations was sent late by 250ms"},
+		{"a twentieth of the load", .96, 250 * time.Millisecond, 0, 100, 1900, nil, ""},
+		{"late, but with time left", .5, 250 * time.Millisecond, 250 * time.Millisecond, 2894, 2894, nil, ""},
+		{"busy, but in time", .96, time.Millisecond, time.Millisecond, 2894, 2894, nil, ""},
+		{"reading late", .96, time.Millisecond, 90 * time.Millisecond, 2894, 2894, []model.NodeID{"starved"}, "answers was read late by 90ms"},
 	} {
 		w := answered(c.due+c.other, (c.due+c.other)/2, 100*time.Microsecond, 738*time.Millisecond)
 		histogram.RecordMany(w.Lags, int64(c.lag), c.due/20)
 		w.Busy = c.busy
 		w.Generators = []load.Generator{
-			{Node: "starved", Busy: c.busy, Lag: c.lag, Counts: load.Counts{Due: c.due}},
+			{Node: "starved", Busy: c.busy, Lag: c.lag, ReceiveLag: c.read, Counts: load.Counts{Due: c.due}},
 			{Node: "well", Busy: .07, Lag: time.Millisecond, Counts: load.Counts{Due: c.other}},
 		}
 		var got []model.NodeID
 		for _, p := range cfg.health(w, cfg.SLA.Drain(), 100*time.Microsecond) {
 			got = append(got, p.nodes...)
+			if !strings.Contains(p.String(), c.words) {
+				t.Errorf("%s: %q, want %q", c.name, p, c.words)
+			}
 		}
 		if !slices.Equal(got, c.names) {
 			t.Errorf("%s: at fault %q, want %q", c.name, got, c.names)

@@ -3,6 +3,8 @@ package capacity
 import (
 	"time"
 
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
@@ -61,7 +63,13 @@ type WindowRecord struct {
 	// well.
 	Latency map[string]*float64 `json:"latency_ms"`
 	LagP99  *float64            `json:"lag_p99_ms"`
-	RTT     *float64            `json:"rtt_ms"`
+	// ReceiveLagP99 is how late 1 in 100 answers was read, which is no part of
+	// their latencies; null where the kernel has stamped none. Stamped is how
+	// many it has: the other latencies end when answers were read.
+	ReceiveLagP99 *float64 `json:"receive_lag_p99_ms"`
+	Stamped       int64    `json:"stamped"`
+	// RTT is the median TCP handshake beside the load.
+	RTT *float64 `json:"rtt_ms"`
 	// Lost is how many TCP handshakes beside the load lost a packet.
 	Lost int `json:"rtt_lost,omitempty"`
 	// OutOfOrder is the share of TCP segments that came while one sent earlier
@@ -117,8 +125,9 @@ func (j Assessment) Record() WindowRecord {
 			out.Latency[load.Percentile(q)] = milliseconds(d)
 		}
 	}
-	if j.Lags != nil && j.Lags.TotalCount() > 0 {
-		out.LagP99 = milliseconds(time.Duration(j.Lags.ValueAtPercentile(99)))
+	out.LagP99, out.ReceiveLagP99 = p99(j.Lags), p99(j.ReceiveLags)
+	if j.ReceiveLags != nil {
+		out.Stamped = j.ReceiveLags.TotalCount()
 	}
 	for k, n := range j.Counts.Errors {
 		if n > 0 {
@@ -129,6 +138,14 @@ func (j Assessment) Record() WindowRecord {
 		}
 	}
 	return out
+}
+
+// p99 is in milliseconds; nil without values.
+func p99(h *hdr.Histogram) *float64 {
+	if h == nil || h.TotalCount() == 0 {
+		return nil
+	}
+	return milliseconds(percentile(h, 99))
 }
 
 func milliseconds(d time.Duration) *float64 {
@@ -147,18 +164,20 @@ type PartRecord struct {
 	Waited   int64   `json:"waited"`
 	Dropped  int64   `json:"dropped"`
 	// Answered is how many latencies its histogram holds.
-	Answered  int64    `json:"answered"`
-	LagP99    float64  `json:"lag_p99_ms"`
-	Busy      float64  `json:"busy"`
-	Processor float64  `json:"processor"`
-	RTT       *float64 `json:"rtt_ms"`
+	Answered int64   `json:"answered"`
+	LagP99   float64 `json:"lag_p99_ms"`
+	// ReceiveLagP99 is 0 where the kernel has stamped no answer.
+	ReceiveLagP99 float64  `json:"receive_lag_p99_ms"`
+	Busy          float64  `json:"busy"`
+	Processor     float64  `json:"processor"`
+	RTT           *float64 `json:"rtt_ms"`
 }
 
 func partRecord(p load.Generator, scored time.Duration) PartRecord {
 	return PartRecord{
 		Node: p.Node, After: *milliseconds(p.After), Due: p.Counts.Due, OK: p.Counts.OK,
 		Achieved: float64(p.Replies) / max(scored.Seconds(), 1e-9), Waited: p.Counts.Waited, Dropped: p.Counts.Dropped,
-		Answered: p.Answered, LagP99: *milliseconds(p.Lag), Busy: p.Busy, Processor: p.Processor,
+		Answered: p.Answered, LagP99: *milliseconds(p.Lag), ReceiveLagP99: *milliseconds(p.ReceiveLag), Busy: p.Busy, Processor: p.Processor,
 		RTT: known(1000 * median(load.RoundTrips(p.Handshakes))),
 	}
 }

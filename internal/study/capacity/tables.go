@@ -63,8 +63,13 @@ func (s Search) windowsTable(reasons bool) *doc.Table {
 	t.Columns = append(t.Columns,
 		doc.Column{Key: "not_ok", Head: "not ok", Right: true, Tip: "failed, dropped or not finished"},
 		doc.Column{Key: "rtt", Head: "RTT", Right: true, Tip: "median TCP handshake beside the load", Drop: 2},
-		doc.Column{Key: "lag", Head: "lag p99", Right: true, Tip: "the generators' own delay", Drop: 3},
-		doc.Column{Key: "verdict", Head: "verdict"})
+		doc.Column{Key: "lag", Head: "lag p99", Right: true, Tip: "the generators' own delay: how late requests were sent", Drop: 3})
+	stamped := slices.ContainsFunc(s.Answer.Windows, func(w Assessment) bool { return p99(w.ReceiveLags) != nil })
+	if stamped {
+		t.Columns = append(t.Columns, doc.Column{Key: "receive_lag", Head: "read p99", Right: true, Drop: 5,
+			Tip: "how late generators read answers that the kernel had: no part of the latencies"})
+	}
+	t.Columns = append(t.Columns, doc.Column{Key: "verdict", Head: "verdict"})
 	if reasons {
 		t.Columns = append(t.Columns, doc.Column{Key: "why", Head: "why", Wrap: 40})
 	}
@@ -74,8 +79,11 @@ func (s Search) windowsTable(reasons bool) *doc.Table {
 		for _, q := range quantiles {
 			row = append(row, latencyCell(w.Latency(q)))
 		}
-		row = append(row, doc.Of(int(r.Due-r.OK), num.Grouped(r.Due-r.OK)), millisCell(r.RTT), millisCell(r.LagP99),
-			doc.Say(string(w.Verdict)).As(map[Verdict]doc.Tone{Passed: doc.Good, Missed: doc.Bad, Unusable: doc.Note}[w.Verdict]))
+		row = append(row, doc.Of(int(r.Due-r.OK), num.Grouped(r.Due-r.OK)), millisCell(r.RTT), millisCell(r.LagP99))
+		if stamped {
+			row = append(row, millisCell(r.ReceiveLagP99))
+		}
+		row = append(row, doc.Say(string(w.Verdict)).As(map[Verdict]doc.Tone{Passed: doc.Good, Missed: doc.Bad, Unusable: doc.Note}[w.Verdict]))
 		if reasons {
 			row = append(row, doc.Say(w.briefReason()))
 		}
@@ -100,7 +108,7 @@ func latencyCell(d time.Duration, known bool) doc.Cell {
 func flatWindows(searches []Search) *doc.Table {
 	t := &doc.Table{Columns: doc.ForPrograms(
 		"workload", "target", "trial", "window", "phase", "load", "verdict", "achieved", "due", "ok", "dropped", "unfinished",
-		"late", "waited", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "rtt_ms", "lag_p99_ms", "generator_busy",
+		"late", "waited", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "rtt_ms", "lag_p99_ms", "receive_lag_p99_ms", "stamped", "generator_busy",
 		"warnings", // of the search, in each of its rows
 	)}
 	for _, s := range searches {
@@ -108,7 +116,7 @@ func flatWindows(searches []Search) *doc.Table {
 			r := w.Record()
 			t.Add(doc.Values(
 				s.Workload, s.Target, s.Trial, i+1, r.Phase, r.Load, r.Verdict, r.Achieved, r.Due, r.OK, r.Dropped, r.Unfinished,
-				r.Late, r.Waited, r.Latency["p50"], r.Latency["p90"], r.Latency["p95"], r.Latency["p99"], r.Latency["p99.9"], r.RTT, r.LagP99, r.Busy,
+				r.Late, r.Waited, r.Latency["p50"], r.Latency["p90"], r.Latency["p95"], r.Latency["p99"], r.Latency["p99.9"], r.RTT, r.LagP99, r.ReceiveLagP99, r.Stamped, r.Busy,
 				strings.Join(s.Answer.Warnings(), "; "),
 			)...)
 		}
