@@ -26,6 +26,7 @@ type truth struct {
 	wire    [len(percentiles)]float64
 	service [len(percentiles)]float64 // of the engine: from when they were sent
 	latency [len(percentiles)]float64 // of the engine: from when they were due
+	read    [len(percentiles)]float64 // of the engine: how late it read answers
 }
 
 // figure is a row of the table.

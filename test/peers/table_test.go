@@ -70,6 +70,7 @@ func truthRows(b *strings.Builder, name string, all []truth) {
 		{"ratio to the wire", func(x truth, i int) float64 { return x.service[i] / x.wire[i] }},
 		{name + ", from when they were due", func(x truth, i int) float64 { return x.latency[i] * micro }},
 		{"ratio to the wire", func(x truth, i int) float64 { return x.latency[i] / x.wire[i] }},
+		{name + ", read after the kernel had it", func(x truth, i int) float64 { return x.read[i] * micro }},
 	} {
 		b.WriteString("| " + row.name)
 		for i := range percentiles {

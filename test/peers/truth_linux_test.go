@@ -42,6 +42,9 @@ func compare(t *testing.T, e engine, j job, address string) truth {
 	for i, p := range percentiles {
 		out.wire[i] = took[min(int(p/100*float64(len(took))), len(took)-1)].Seconds()
 		out.service[i] = seconds(total.Service.ValueAtPercentile(p))
+		if s.ReceiveLag != nil {
+			out.read[i] = seconds(s.ReceiveLag.ValueAtPercentile(p))
+		}
 	}
 	return out
 }
