@@ -18,6 +18,10 @@
 // meanwhile, and a generator that sends late hides nothing (Gil Tene's
 // "coordinated omission"). How late operations were sent is counted beside it.
 //
+// Latency ends when the answer was whole in this machine's kernel, where a driver
+// knows when that was, and otherwise when it was read. By how much these differ
+// is counted beside it, too.
+//
 // Every operation that was due is in exactly one of the counts OK, Errors,
 // Dropped and Unfinished of [Counts]; none is left out for having been slow.
 package load

@@ -21,6 +21,9 @@
 //
 // What counts when:
 //
+//   - An answer has come when the kernel received the last of it, by the stamp
+//     that the kernel gives it (receiver, anchor); where there is none, or it
+//     is not believed, when it was read.
 //   - An operation is sent when its request is written or, if it opens a
 //     connection, when the handshake begins. So the handshake is part of the
 //     latency and of the service time of the operation that needed it.

@@ -182,7 +182,7 @@ func (l *loop) ends(c *conn) {
 }
 
 // answered ends an operation that has an answer. To a source it ends when that
-// was read, which is when a user of a closed loop can go on.
+// was read: a user of a closed loop can go on only then.
 func (l *loop) answered(c *conn, stamp int64) {
 	x, free := c.op, l.seen
 	at, stamped := l.arrival(c, stamp)
