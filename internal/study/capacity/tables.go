@@ -108,7 +108,8 @@ func latencyCell(d time.Duration, known bool) doc.Cell {
 func flatWindows(searches []Search) *doc.Table {
 	t := &doc.Table{Columns: doc.ForPrograms(
 		"workload", "target", "trial", "window", "phase", "load", "verdict", "achieved", "due", "ok", "dropped", "unfinished",
-		"late", "waited", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "rtt_ms", "lag_p99_ms", "receive_lag_p99_ms", "stamped", "generator_busy",
+		"late", "waited", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "rtt_ms", "lag_p99_ms", "generator_busy",
+		"receive_lag_p99_ms", "stamped",
 		"warnings", // of the search, in each of its rows
 	)}
 	for _, s := range searches {
@@ -116,7 +117,8 @@ func flatWindows(searches []Search) *doc.Table {
 			r := w.Record()
 			t.Add(doc.Values(
 				s.Workload, s.Target, s.Trial, i+1, r.Phase, r.Load, r.Verdict, r.Achieved, r.Due, r.OK, r.Dropped, r.Unfinished,
-				r.Late, r.Waited, r.Latency["p50"], r.Latency["p90"], r.Latency["p95"], r.Latency["p99"], r.Latency["p99.9"], r.RTT, r.LagP99, r.ReceiveLagP99, r.Stamped, r.Busy,
+				r.Late, r.Waited, r.Latency["p50"], r.Latency["p90"], r.Latency["p95"], r.Latency["p99"], r.Latency["p99.9"], r.RTT, r.LagP99, r.Busy,
+				r.ReceiveLagP99, r.Stamped,
 				strings.Join(s.Answer.Warnings(), "; "),
 			)...)
 		}
