@@ -10,6 +10,7 @@ import (
 // A calibration takes a tenth of a second in all.
 const (
 	togetherRounds = 6
+	togetherLead   = 2 * time.Millisecond // for threads to be there
 	togetherSpin   = 8 * time.Millisecond
 )
 
@@ -29,14 +30,16 @@ func Together(cores int) float64 {
 	return min(all/one, 1)
 }
 
-// spinOn keeps so many threads busy and returns the mean of their rates.
+// spinOn keeps so many threads busy at the same time and returns the mean of
+// their rates.
 func spinOn(threads int) float64 {
 	rates := make([]float64, threads)
+	start := time.Now().Add(togetherLead)
 	var wg sync.WaitGroup
 	for i := range rates {
 		wg.Go(func() {
 			runtime.LockOSThread()
-			rates[i] = spin(togetherSpin)
+			rates[i] = spin(start, togetherSpin)
 		})
 	}
 	wg.Wait()
@@ -48,20 +51,24 @@ func spinOn(threads int) float64 {
 	return sum / float64(threads)
 }
 
-// spin returns how often in a second 1,000 steps of a xorshift generator were
-// made (G. Marsaglia, "Xorshift RNGs", J. Stat. Softw. 8(14), 2003): integers in
-// registers, as the workload cpu has them.
-func spin(d time.Duration) float64 {
-	start, rounds, x := time.Now(), 0, uint64(88172645463325252)
+// spin returns how often in a second, from a moment on that all wait for in
+// work, 1,000 steps of a xorshift generator were made (G. Marsaglia, "Xorshift
+// RNGs", J. Stat. Softw. 8(14), 2003): integers in registers, as the workload cpu
+// has them.
+func spin(start time.Time, d time.Duration) float64 {
+	rounds, x := 0, uint64(88172645463325252)
 	for {
 		for range 1000 {
 			x ^= x << 13
 			x ^= x >> 7
 			x ^= x << 17
 		}
-		rounds++
-		if spent := time.Since(start); spent >= d && x != 0 { // x is never 0; the compiler does not know
-			return float64(rounds) / spent.Seconds()
+		switch spent := time.Since(start); {
+		case spent < 0:
+		case spent >= d && x != 0: // it is never 0; the compiler does not know
+			return float64(rounds) / d.Seconds()
+		default:
+			rounds++
 		}
 	}
 }

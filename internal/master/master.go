@@ -256,6 +256,8 @@ func (m *Master) watchNodes(ctx context.Context) {
 		if now.Sub(last) > m.reg.slowAfter {
 			// This process was paused or starved: heartbeats may wait unread.
 			m.reg.pardon(now)
+			m.tell(model.Event{Kind: model.EventServerSlow, Severity: model.Warning,
+				Text: fmt.Sprintf("the server stood still or was starved for %v", now.Sub(last).Round(time.Millisecond))})
 		}
 		last = now
 		for _, c := range m.reg.expire(now) {

@@ -26,6 +26,7 @@ const (
 	EventProgress     EventKind = "progress" // live only, not stored
 	EventNodeJoined   EventKind = "node_joined"
 	EventNodeSlow     EventKind = "node_slow"
+	EventServerSlow   EventKind = "server_slow" // it stood still, or was starved
 	EventNodeLost     EventKind = "node_lost"
 	EventNodeBack     EventKind = "node_back"
 	EventNodeLeft     EventKind = "node_left"

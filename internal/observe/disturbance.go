@@ -61,6 +61,9 @@ type check struct {
 	words func(v float64) string
 }
 
+// disturbing are the events of a run that say that something was amiss.
+var disturbing = []model.EventKind{model.EventUnreachable, model.EventNodeSlow, model.EventServerSlow}
+
 // KindThrottled is the kind of a disturbance by the node's own CPU limit.
 const KindThrottled = "throttled"
 
@@ -166,8 +169,10 @@ func (r *Run) findDisturbances() []Disturbance {
 			out = append(out, t.disturbance())
 		}
 	}
+	told := make(map[string]bool)
 	for _, e := range r.Events() {
-		if e.Kind == model.EventUnreachable {
+		if slices.Contains(disturbing, e.Kind) && !told[e.Text] {
+			told[e.Text] = true
 			out = append(out, Disturbance{Kind: string(e.Kind), Node: e.Node, Text: e.Text})
 		}
 	}
