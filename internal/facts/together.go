@@ -17,8 +17,10 @@ const (
 // Together measures the share of its speed that a core keeps while all of them
 // are busy: 1 where they are independent, less where threads share a core, the
 // clock falls under load, or the host of the virtual machine gives less than it
-// says. What disturbs a round makes it slower, never faster: so the best of
-// several counts, of one core and of all. 0 of a single core.
+// says. Time in which a thread does not run does not count, so that other work
+// on the machine disturbs little; and as it makes a round slower, never faster,
+// the best of several counts, of one core and of all. 0 of a single core, and
+// where so little is left that something else must be the reason.
 func Together(cores int) float64 {
 	if cores < 2 {
 		return 0
@@ -27,11 +29,20 @@ func Together(cores int) float64 {
 	for range togetherRounds {
 		one, all = max(one, spinOn(1)), max(all, spinOn(cores))
 	}
+	if !(all >= leastTogether*one) {
+		return 0
+	}
 	return min(all/one, 1)
 }
 
-// spinOn keeps so many threads busy at the same time and returns the mean of
-// their rates.
+// leastTogether is less than two threads on one core leave each other.
+const leastTogether = 0.4
+
+// process is what times are taken from where threads have none of their own.
+var process = time.Now()
+
+// spinOn keeps so many threads busy at the same time and returns the mean rate of
+// those that had a core.
 func spinOn(threads int) float64 {
 	rates := make([]float64, threads)
 	start := time.Now().Add(togetherLead)
@@ -44,19 +55,21 @@ func spinOn(threads int) float64 {
 	}
 	wg.Wait()
 	slices.Sort(rates) // a sum that does not depend on who was first
-	sum := 0.0
+	sum, ran := 0.0, 0.0
 	for _, r := range rates {
-		sum += r
+		if r > 0 {
+			sum, ran = sum+r, ran+1
+		}
 	}
-	return sum / float64(threads)
+	return sum / max(ran, 1)
 }
 
-// spin returns how often in a second, from a moment on that all wait for in
-// work, 1,000 steps of a xorshift generator were made (G. Marsaglia, "Xorshift
+// spin returns how often in a second of its thread's processor time, from a
+// moment on that all wait for in work, 1,000 steps of a xorshift generator were made (G. Marsaglia, "Xorshift
 // RNGs", J. Stat. Softw. 8(14), 2003): integers in registers, as the workload cpu
 // has them.
 func spin(start time.Time, d time.Duration) float64 {
-	rounds, x := 0, uint64(88172645463325252)
+	rounds, x, began := 0, uint64(88172645463325252), time.Duration(0)
 	for {
 		for range 1000 {
 			x ^= x << 13
@@ -65,8 +78,10 @@ func spin(start time.Time, d time.Duration) float64 {
 		}
 		switch spent := time.Since(start); {
 		case spent < 0:
+		case began == 0:
+			began = threadTime()
 		case spent >= d && x != 0: // it is never 0; the compiler does not know
-			return float64(rounds) / d.Seconds()
+			return float64(rounds) / (threadTime() - began).Seconds()
 		default:
 			rounds++
 		}
