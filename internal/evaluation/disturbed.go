@@ -5,6 +5,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // loss is something that took capacity and is none of what is measured: it can
@@ -24,21 +25,67 @@ func uncontended(overlap float64) loss {
 	return loss{Doubt: model.Doubt{Code: "overlap", Severity: model.Warning, Text: text, Phase: model.Parallel}, alone: 1 - overlap}
 }
 
-// losses are what disturbed the tasks of the part.
-func (p part) losses() []loss {
+// losses are what disturbed the tasks that the comparison is of.
+func (p part) losses(steps []stepReadings) []loss {
 	var out []loss
 	for _, d := range p.run.Disturbances() {
-		if d.Workload == p.workload && (d.Phase == model.Serial || d.Phase == model.Parallel) {
-			l := loss{Doubt: d.Doubt(), serial: d.Lost[model.Serial], parallel: d.Lost[model.Parallel]}
-			if d.Kind == observe.KindThrottled {
-				// A node with a limit is what it is: only what the limit took in one
-				// phase and not in the other is no part of the comparison.
-				l.serial, l.parallel = max(0, l.serial-l.parallel), max(0, l.parallel-l.serial)
-			}
-			out = append(out, l)
+		if d.Workload != p.workload {
+			continue
 		}
+		l := loss{Doubt: d.Doubt(), serial: lostIn(steps, model.Serial, d), parallel: lostIn(steps, model.Parallel, d)}
+		if d.Phase != model.Serial && d.Phase != model.Parallel && l.serial+l.parallel == 0 {
+			continue
+		}
+		if d.Kind == observe.KindThrottled {
+			// A node with a limit is what it is: only what the limit took in one
+			// phase and not in the other is no part of the comparison.
+			l.serial, l.parallel = max(0, l.serial-l.parallel), max(0, l.parallel-l.serial)
+		}
+		out = append(out, l)
 	}
 	return out
+}
+
+// lostIn is the share of its capacity that a phase lost to a disturbance, on
+// average over the subjects of its steps. What one end of a pair loses, the pair
+// does.
+func lostIn(steps []stepReadings, phase model.Phase, d observe.Disturbance) float64 {
+	if len(d.Lost) == 0 {
+		return 0
+	}
+	var shares []float64
+	for _, s := range steps {
+		if s.step.Phase != phase {
+			continue
+		}
+		lost := make(map[model.NodeID]float64)
+		for _, t := range s.step.Tasks {
+			subject := observe.SubjectOf(t)
+			lost[subject] = max(lost[subject], d.Lost[t.ID])
+		}
+		for _, r := range s.readings {
+			share := lost[r.subject]
+			if d.Kind == observe.KindPause && share > 0 && r.curve != nil {
+				share = r.curve.stood()
+			}
+			shares = append(shares, share)
+		}
+	}
+	share, err := stats.Mean(shares)
+	if err != nil {
+		return 0 // no step of the phase
+	}
+	return share
+}
+
+// stood is the share of its own activity in which the counter stood still: a
+// task may do several tests in turn.
+func (c *curve) stood() float64 {
+	times := make([]float64, 0, len(c.times))
+	for _, t := range c.times[c.positive:] {
+		times = append(times, t.Sub(c.active.Start).Seconds())
+	}
+	return min(observe.StoodStill(times)/max(c.active.Length().Seconds(), 1e-9), 1)
 }
 
 // withoutLosses is the interval that the index can have had without the losses: what

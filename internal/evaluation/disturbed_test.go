@@ -23,9 +23,9 @@ func watched(r model.Result, own, others float64) model.Result {
 	return r
 }
 
-// strangerRun measures nodes with two busy threads each; in the parallel phase a
-// stranger takes so many cores of each.
-func strangerRun(nodes int, cores float64) model.RunData {
+// strangerRun measures nodes with two busy threads each; while all of them work a
+// stranger takes so many cores of each, and none of fewer nodes, of these sizes.
+func strangerRun(nodes int, cores float64, sizes ...int) model.RunData {
 	b := newBuilder(nodes)
 	for trial := 1; trial <= 3; trial++ {
 		var rs []model.Result
@@ -36,6 +36,13 @@ func strangerRun(nodes int, cores float64) model.RunData {
 		for i := range nodes {
 			wobble := 1 + .002*float64((i+2*trial)%3-1)
 			rs = append(rs, watched(result(b, i, constant(0, 100*(2-cores)*wobble), .25, .1), 2-cores, cores))
+		}
+		for _, size := range sizes {
+			var few []model.Result
+			for i := range size {
+				few = append(few, watched(result(b, i, constant(0, 200), .25, .1), 2, 0))
+			}
+			b.Step(model.Parallel, trial, few...)
 		}
 		b.Step(model.Parallel, trial, rs...)
 	}
@@ -164,5 +171,29 @@ func TestUncontended(t *testing.T) {
 	wantValue(t, "upper end", &f.Possible[1], 100-100*(1-f.CI[1]/100-.2)/.8, 1e-9)
 	if f.Possible[0] != f.CI[0] {
 		t.Errorf("the lower end is %v, want that of the interval %v", f.Possible[0], f.CI[0])
+	}
+}
+
+// TestStrangerInASweep: quiet steps of fewer nodes do not make a stranger
+// smaller that worked while all nodes did.
+func TestStrangerInASweep(t *testing.T) {
+	d := strangerRun(6, .2, 2, 4)
+	f := one(t, d, Options{Resamples: 100})
+	if f.Verdict != Unknown || !f.Possible.Contains(0) {
+		t.Errorf("%s, possibly %v; want unknown, and 0 possible", f.Verdict, f.Possible)
+	}
+}
+
+// TestUnequalJobs: the progress of a command is what it prints. A job that takes
+// longer is no pause of the machine.
+func TestUnequalJobs(t *testing.T) {
+	d := pauseRun(4, model.Parallel, 0, 1, 2, 3)
+	for i := range d.Steps {
+		for k := range d.Steps[i].Tasks {
+			d.Steps[i].Tasks[k].Spec.Kind = "command"
+		}
+	}
+	if f := one(t, d, Options{Resamples: 100}); code(f, "pause") != nil {
+		t.Errorf("%+v; want no pause", f.Doubts)
 	}
 }

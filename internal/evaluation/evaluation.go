@@ -150,7 +150,7 @@ func (p part) compare(like metric) comparison {
 	c.common, c.course = commonOf(steps), courseOf(steps)
 	c.simultaneity = simultaneityOf(steps, c.window, n)
 	c.trialTime = trialTime(steps)
-	c.losses = p.losses()
+	c.losses = p.losses(steps)
 	if c.window == WindowWhole && c.overlap != nil && *c.overlap < goodOverlap && *c.overlap >= minOverlap {
 		c.losses = append(c.losses, uncontended(*c.overlap))
 	}

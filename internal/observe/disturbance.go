@@ -27,9 +27,9 @@ type Disturbance struct {
 	// Tasks is in how many of the Watched tasks it was beyond the threshold,
 	// and Nodes on how many nodes.
 	Tasks, Watched, Nodes int
-	// Lost is the share of their capacity that the tasks of a phase can have lost
-	// to it, 0 to 1, on average over all of them; none where that is not known.
-	Lost map[model.Phase]float64
+	// Lost is the share of its capacity that a task can have lost to it, 0 to 1;
+	// tasks that lost nothing, or not known how much, are not in it.
+	Lost map[model.TaskID]float64
 	// Where are the tasks in which it was beyond the threshold.
 	Where []model.TaskID
 	// Text says all of it in a sentence without its full stop.
@@ -64,8 +64,12 @@ type check struct {
 // disturbing are the events of a run that say that something was amiss.
 var disturbing = []model.EventKind{model.EventUnreachable, model.EventNodeSlow, model.EventServerSlow}
 
-// KindThrottled is the kind of a disturbance by the node's own CPU limit.
-const KindThrottled = "throttled"
+// Kinds of disturbances that analyses tell from others: by the node's own CPU
+// limit, and where a task or its machine stood still.
+const (
+	KindThrottled = "throttled"
+	KindPause     = "pause"
+)
 
 // The thresholds; docs/methods.md has them. Steal: a hundredth. Swap, kills: any is one too
 // many. Drops and retransmissions: TCP at a limit loses some packets, by which
@@ -100,10 +104,10 @@ var checks = []check{
 	{kind: KindThrottled, metrics: []string{MetricThrottled}, value: hostHeldBack, above: 0.01, lost: lostToLimit, words: func(v float64) string {
 		return "the node’s own CPU limit held it back, by " + num.Tick(v, 0.01) + " s of waiting a second"
 	}},
-	{kind: "pause", value: hostPause, above: 0, lost: lostToPauses, words: func(v float64) string {
+	{kind: KindPause, value: hostPause, above: 0, lost: lostToPauses, words: func(v float64) string {
 		return "nothing went on for " + num.Seconds(v) + ": the process or its machine stood still"
 	}},
-	{kind: "clock_step", value: hostStep, above: 0.01, words: func(v float64) string {
+	{kind: "clock_step", value: hostStep, above: 0.01, lost: lostToStep, words: func(v float64) string {
 		return "the clock was set by " + num.Seconds(v) + " since the task before, or while this one waited for its start"
 	}},
 	{kind: "clock", value: hostClock, above: 0.001, words: func(v float64) string {
@@ -143,11 +147,11 @@ func (r *Run) findDisturbances() []Disturbance {
 		if times := r.Times(s); times.N > 1 {
 			skew = times.Skew().Seconds()
 		}
-		results := r.Accepted(s.ID)
+		results, kinds := r.Accepted(s.ID), kindsOf(s)
 		hosts := make([]Host, len(results))
 		for i, r := range results {
 			hosts[i] = NewHost(r, r.Started)
-			hosts[i].skew, hosts[i].pause, hosts[i].step = skew, pauseOf(r), clocks.step(r)
+			hosts[i].skew, hosts[i].pause, hosts[i].step = skew, pauseOf(r, kinds[r.Task]), clocks.step(r)
 			hosts[i].limited = limited[r.Node]
 		}
 		strangers(hosts, machines)
@@ -156,7 +160,7 @@ func (r *Run) findDisturbances() []Disturbance {
 			for _, c := range checks {
 				k := kind{s.Workload, c.kind}
 				if found[k] == nil {
-					found[k] = &worstOf{check: c, nodes: make(map[model.NodeID]bool), lost: make(map[model.Phase][]float64)}
+					found[k] = &worstOf{check: c, nodes: make(map[model.NodeID]bool), lost: make(map[model.TaskID]float64)}
 					order = append(order, k)
 				}
 				found[k].take(s, windows[s.ID], r, n)
@@ -204,7 +208,7 @@ type worstOf struct {
 	watched int
 	where   []model.TaskID
 	nodes   map[model.NodeID]bool
-	lost    map[model.Phase][]float64 // shares, one a watched task
+	lost    map[model.TaskID]float64
 }
 
 func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
@@ -214,7 +218,9 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 	}
 	t.watched++
 	if t.check.lost != nil {
-		t.lost[s.Phase] = append(t.lost[s.Phase], t.check.lost(n))
+		if share := t.check.lost(n); share > 0 {
+			t.lost[r.Task] = share
+		}
 	}
 	if v <= t.check.above {
 		return
@@ -229,11 +235,7 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 
 func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
-	n.Tasks, n.Watched, n.Nodes, n.Where = t.tasks, t.watched, len(t.nodes), t.where
-	n.Lost = make(map[model.Phase]float64)
-	for phase, shares := range t.lost {
-		n.Lost[phase], _ = stats.Mean(shares) // of none there is no entry
-	}
+	n.Tasks, n.Watched, n.Nodes, n.Where, n.Lost = t.tasks, t.watched, len(t.nodes), t.where, t.lost
 	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
 	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
 		n.Text += ", " + n.place()
@@ -298,9 +300,14 @@ func (n Host) growth(metric string) (float64, bool) {
 	if len(r.Times) < 2 {
 		return 0, false
 	}
-	before, k := stats.Interpolate(r.Times, r.Values, n.Begin, 0)
-	after, _ := stats.Interpolate(r.Times, r.Values, n.End, k)
-	return after - before, true
+	return r.between(n.Begin, n.End), true
+}
+
+// between is how much a counter grew from one moment to another.
+func (r Readings) between(from, to float64) float64 {
+	before, k := stats.Interpolate(r.Times, r.Values, from, 0)
+	after, _ := stats.Interpolate(r.Times, r.Values, to, k)
+	return after - before
 }
 
 // shortest is how long a task is at least, in seconds, whose machine is judged by

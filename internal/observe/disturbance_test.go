@@ -103,7 +103,7 @@ func TestDisturbancesNameTheWorst(t *testing.T) {
 	d.Results = append(d.Results, bad)
 	want := []Disturbance{{
 		Workload: "w", Kind: "steal", Phase: model.Parallel, Trial: 2, Node: "n2", Value: 3.0 / 27, Tasks: 3, Watched: 4, Nodes: 2,
-		Lost:  map[model.Phase]float64{model.Parallel: 0}, // the processors were not short
+		Lost:  map[model.TaskID]float64{}, // the processors were not short
 		Where: []model.TaskID{model.NewTaskID("s", 1), model.NewTaskID("s", 2), model.NewTaskID("s", 3)},
 		Text:  "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
 	}}
@@ -301,7 +301,7 @@ func wantPause(t *testing.T, name string, d model.RunData, want float64) {
 	found := Of(d).Disturbances()
 	switch {
 	case want == 0 && len(found) == 0:
-	case want == 0 || len(found) != 1 || found[0].Kind != "pause" || math.Abs(found[0].Value-want) > 1e-9 || !(found[0].Lost[model.Parallel] > 0):
+	case want == 0 || len(found) != 1 || found[0].Kind != "pause" || math.Abs(found[0].Value-want) > 1e-9 || !(found[0].Lost["t"] > 0):
 		t.Errorf("%s: %+v, want a pause of %v s", name, found, want)
 	}
 }

@@ -13,7 +13,8 @@ type pause struct{ lost, longest float64 }
 // A pause is found against the clock: workloads publish their progress, and the
 // monitor reads its counters, at fixed times. So a gap of several of these means
 // that they did not run. Of the monitor's, which are a second apart, a shorter
-// one tells.
+// one tells. A command's progress is what it prints, whenever that is: its jobs
+// may take longer now and then.
 const (
 	pauseSpacings  = 3
 	pauseAtLeast   = 0.5 // seconds beyond the usual spacing
@@ -21,13 +22,25 @@ const (
 	fewestReadings = 5 // to know what is usual
 )
 
+// commandKind is the workload whose progress is not published at fixed times.
+const commandKind = "command"
+
+// kindsOf are the kinds of workload of a step's tasks.
+func kindsOf(s model.Step) map[model.TaskID]string {
+	out := make(map[model.TaskID]string, len(s.Tasks))
+	for _, t := range s.Tasks {
+		out[t.ID] = t.Spec.Kind
+	}
+	return out
+}
+
 // pauseOf looks for gaps in the progress of a task. The monitor stands in for a
 // task that publishes none: it tells when the machine stood still.
-func pauseOf(r model.Result) pause {
+func pauseOf(r model.Result, kind string) pause {
 	var out pause
 	known := false
 	for _, s := range r.Series {
-		if times := worked(s); len(times) >= fewestReadings {
+		if times := worked(s); len(times) >= fewestReadings && kind != commandKind {
 			known = true
 			out = out.worse(gaps(times, pauseSpacings))
 		}
@@ -65,6 +78,15 @@ func seconds(offsets []int64) []float64 {
 		out[i] = float64(at) / 1e9
 	}
 	return out
+}
+
+// StoodStill is how many seconds lie between the times at which a counter was
+// published, beyond the usual, where it paused.
+func StoodStill(times []float64) float64 {
+	if len(times) < fewestReadings {
+		return 0
+	}
+	return gaps(times, pauseSpacings).lost
 }
 
 // gaps adds up what lies between two times beyond their usual spacing, the

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -45,29 +46,40 @@ func (r *Run) limited() map[model.NodeID]bool {
 }
 
 // strangers takes from the others of each task what other tasks of the step took
-// on the same machine: those are the fleet itself. To each node all others are
-// strangers, o = b − own, of all that ran on the machine, b; so Σo − (n−1)·b is
-// what none of them is.
+// on the same machine: those are the fleet itself. To the node that was watched
+// longest all others are strangers; what the rest took of that, each in its own
+// time, is known.
 func strangers(hosts []Host, machines map[model.NodeID]string) {
-	type machine struct{ n, others, busy float64 }
-	sums := make(map[string]machine)
-	for _, h := range hosts {
+	together := make(map[string][]int)
+	for i, h := range hosts {
 		if name, known := machines[h.Node]; known {
-			m := sums[name]
-			sums[name] = machine{m.n + 1, m.others + h.Others, m.busy + h.watchedBusy()}
+			together[name] = append(together[name], i)
 		}
 	}
-	for i, h := range hosts {
-		m := sums[machines[h.Node]]
-		if m.n > 1 {
-			hosts[i].Others = max(0, m.others-(m.n-1)*m.busy/m.n)
+	for _, on := range together {
+		if len(on) < 2 {
+			continue
+		}
+		longest, most, own := 0, 0.0, 0.0 // own: of all tasks, in seconds of a core
+		for _, i := range on {
+			busy, seconds := hosts[i].watched()
+			own += (busy - hosts[i].Others) * seconds
+			if seconds > most {
+				longest, most = i, seconds
+			}
+		}
+		busy, seconds := hosts[longest].watched()
+		none := max(0, (busy*seconds-own)/seconds)
+		for _, i := range on {
+			hosts[i].Others = none
 		}
 	}
 }
 
-// watchedBusy is busy over all readings, as Others is, not only while the task
-// ran.
-func (n Host) watchedBusy() float64 {
+// watched is how many of the machine's processors were busy over all readings, as
+// Others is, not only while the task ran; and how long that is. NaN where it is
+// not known.
+func (n Host) watched() (busy, seconds float64) {
 	sum, from, to := 0.0, math.Inf(1), math.Inf(-1)
 	for _, metric := range CPURunning {
 		if r := n.Readings(metric); len(r.Times) > 1 {
@@ -77,9 +89,9 @@ func (n Host) watchedBusy() float64 {
 		}
 	}
 	if !(to > from) {
-		return math.NaN()
+		return math.NaN(), math.NaN()
 	}
-	return sum / (to - from)
+	return sum / (to - from), to - from
 }
 
 // busy is how many of the machine's processors ran something while the task did;
@@ -92,36 +104,66 @@ func (n Host) busy() float64 {
 	return v / (n.End - n.Begin)
 }
 
-// scarce is the share of the machine's CPU time below which what is idle says
-// that the processors were short: in moments, and on some of them, nothing was.
-const scarce = 0.1
+// Shares of the machine's CPU time that are idle. With less than scarce the
+// processors were short: in moments, and on some of them, nothing was idle. With
+// more than plenty a stranger takes nothing of what anything else wants. Between
+// them it is the more likely the less is idle.
+const (
+	scarce = 0.1
+	plenty = 0.3
+)
 
-// short reports whether the machine's processors were short during the task. A
-// stranger takes nothing of what is idle.
-func (n Host) short() bool {
-	idle, okIdle := n.growths([]string{MetricIdle, MetricIOWait})
-	all, okAll := n.growths(CPUKinds)
-	return okIdle && okAll && all > 0 && idle < scarce*all
+// short is the share of the task's time in which the machine's processors were
+// short, from one reading of the monitor to the next: a stranger may work in
+// bursts.
+func (n Host) short() float64 {
+	idle, waiting := n.Readings(MetricIdle), n.Readings(MetricIOWait)
+	if len(idle.Times) < 2 || n.End <= n.Begin {
+		return 0
+	}
+	short, from := 0.0, n.Begin
+	for _, to := range append(slices.Clone(idle.Times), n.End) {
+		to = min(to, n.End)
+		if to <= from {
+			continue
+		}
+		all := 0.0
+		for _, metric := range CPUKinds {
+			if r := n.Readings(metric); len(r.Times) > 1 {
+				all += r.between(from, to)
+			}
+		}
+		left := idle.between(from, to)
+		if len(waiting.Times) > 1 {
+			left += waiting.between(from, to)
+		}
+		if all > 0 {
+			short += (to - from) * min(max((plenty-left/all)/(plenty-scarce), 0), 1)
+		}
+		from = to
+	}
+	return short / (n.End - n.Begin)
 }
 
 // lostToOthers is the share of what ran on the machine that was none of the
-// run's tasks, where processors were short.
+// run's tasks, at most in all of the time in which processors were short.
 func lostToOthers(n Host) float64 {
-	if busy := n.busy(); n.short() && n.Others > 0 && busy > 0 {
-		return min(n.Others/busy, 1)
+	busy, cores := n.busy(), n.Readings(MetricCores)
+	if !(n.Others > 0) || !(busy > 0) || len(cores.Values) == 0 {
+		return 0
 	}
-	return 0
+	return min(n.Others, n.short()*cores.Values[0], busy) / busy
 }
 
-// lostToSteal is the share that was stolen of what would else have run, where
-// processors were short.
+// lostToSteal is the share that was stolen of what would else have run, in the
+// time in which processors were short.
 func lostToSteal(n Host) float64 {
 	stolen, ok := n.growth(MetricSteal)
 	ran, okRan := n.growths(CPURunning)
-	if !ok || !okRan || !n.short() || stolen <= 0 {
+	if !ok || !okRan || stolen <= 0 {
 		return 0
 	}
-	return stolen / (stolen + ran)
+	return n.short() * stolen / (stolen + ran)
 }
 
 // lostToLimit is the share of what would have run that a limit kept from it.

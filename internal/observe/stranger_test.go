@@ -34,3 +34,54 @@ func TestCoreSpeed(t *testing.T) {
 		t.Error("a phase without a task has a speed")
 	}
 }
+
+// TestLostToOthers: what a stranger took of a task's capacity, by how much of the
+// machine was idle, and when.
+func TestLostToOthers(t *testing.T) {
+	const cores = 2
+	for _, c := range []struct {
+		name   string
+		idle   []float64 // share of each second
+		others float64   // cores
+		want   float64
+	}{
+		{"nothing idle", []float64{0, 0, 0, 0, 0, 0}, .5, .25},
+		{"much idle", []float64{.4, .4, .4, .4, .4, .4}, .5, 0},
+		{"a little idle", []float64{.2, .2, .2, .2, .2, .2}, .5, .5 / 1.6},
+		{"in bursts of a second of three", []float64{0, .4, .4, 0, .4, .4}, .5, .5 / (2 * (1 - .8/3))},
+		{"more than the bursts allow", []float64{0, .4, .4, .4, .4, .4}, .9, (2. / 6) / (2 * (1 - 2./6))},
+		{"nobody", []float64{0, 0, 0, 0, 0, 0}, 0, 0},
+	} {
+		host := Host{Node: "n", End: float64(len(c.idle)), Others: c.others, Series: make(map[string]model.HostSeries)}
+		user, idle := model.HostSeries{Metric: MetricUser, Offsets: []int64{0}, Values: []float64{0}}, model.HostSeries{Metric: MetricIdle, Offsets: []int64{0}, Values: []float64{0}}
+		for i, share := range c.idle {
+			for s, add := range map[*model.HostSeries]float64{&user: cores * (1 - share), &idle: cores * share} {
+				s.Offsets, s.Values = append(s.Offsets, int64(i+1)*1e9), append(s.Values, s.Values[i]+add)
+			}
+		}
+		host.Series[MetricUser], host.Series[MetricIdle] = user, idle
+		host.Series[MetricCores] = model.HostSeries{Metric: MetricCores, Offsets: []int64{0}, Values: []float64{cores}}
+		if got := lostToOthers(host); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: lostToOthers = %.4f, want %.4f", c.name, got, c.want)
+		}
+	}
+}
+
+// TestStrangersOfUnequalTasks: a stranger is found beside tasks that do not take
+// equally long.
+func TestStrangersOfUnequalTasks(t *testing.T) {
+	const stranger = .3
+	watched := func(node model.NodeID, seconds, busy, own float64) Host {
+		h := Host{Node: node, End: seconds, Others: busy - own, Series: make(map[string]model.HostSeries)}
+		h.Series[MetricUser] = model.HostSeries{Metric: MetricUser, Offsets: []int64{0, int64(seconds * 1e9)}, Values: []float64{0, busy * seconds}}
+		return h
+	}
+	// One core each, for ten and for five seconds.
+	hosts := []Host{watched("a", 10, 1.5+stranger, 1), watched("b", 5, 2+stranger, 1)}
+	strangers(hosts, map[model.NodeID]string{"a": "m", "b": "m"})
+	for _, h := range hosts {
+		if math.Abs(h.Others-stranger) > 1e-9 {
+			t.Errorf("%s: %v cores are the strangers', want %v", h.Node, h.Others, stranger)
+		}
+	}
+}
