@@ -114,6 +114,9 @@ func (l loss) explains(cdi float64) float64 {
 // littleExplained is how many points of the index are no word's worth.
 const littleExplained = 0.1
 
+// worthAWord is how many are said although the verdict would be the same.
+const worthAWord = 0.5
+
 // doubtLosses says what took capacity, and how much of the index that can
 // explain. If all of it together can carry the verdict, that is unknown.
 func (c *comparison) doubtLosses(f *Finding) {
@@ -133,6 +136,8 @@ func (c *comparison) doubtLosses(f *Finding) {
 		}
 		if carries && points >= littleExplained {
 			l.Severity = model.Problem
+		}
+		if l.Severity == model.Problem || points >= worthAWord {
 			l.Text += fmt.Sprintf("; that can explain up to %.1f points of the CDI of %.1f %%", points, *f.CDI)
 		}
 		c.notes.add(l.Doubt)

@@ -27,6 +27,9 @@ type batches []float64
 func courseOf(steps []stepReadings) *course {
 	out := &course{serial: make(map[model.NodeID][]batches)}
 	var total, parts, squares float64
+	if _, err := curveUnit(steps); err != nil {
+		return nil // of other units on some nodes, or missing there
+	}
 	for _, s := range steps {
 		s.readings = s.usable()
 		if len(s.readings) == 0 {
@@ -132,6 +135,37 @@ func (c *comparison) independent() bool {
 // rival reports whether what one subject gains another loses.
 func (c *comparison) rival() bool { return c.course != nil && c.course.rivalry < rivals }
 
+// surelyRival reports whether rivalry is more than the chance of some batches, of
+// which many are needed: by an F test at 1 %.
+func (c *comparison) surelyRival() bool {
+	if !c.rival() {
+		return false
+	}
+	total, parts := 0.0, 0.0 // degrees of freedom
+	for _, xs := range c.course.parallel {
+		if len(xs) < manyForOne {
+			return false
+		}
+		total += float64(len(xs) - 1)
+		parts += float64((len(xs) - 1) * len(c.subjects))
+	}
+	least, err := stats.FQuantile(0.01, total, parts)
+	return err == nil && c.course.rivalry < least
+}
+
+// manyForOne is how many batches the course of a single trial needs to say
+// something of rivalry, and of the mean.
+const manyForOne = 15
+
+// trials counts those of the parallel phase.
+func (c *comparison) trials() int {
+	numbers := make(map[int]bool)
+	for _, rep := range c.parallel {
+		numbers[rep.trial] = true
+	}
+	return len(numbers)
+}
+
 // thisFleet is the interval of the index that answers for the subjects which
 // were measured: would they show it again? What else could have come out is told
 // by the trials, and by the course within them. The scatter between subjects
@@ -143,14 +177,16 @@ func (c *comparison) thisFleet(pairs []NodePair) *Interval {
 	serial, parallel := c.byTrial(pairs)
 	var e stats.Estimate
 	switch {
+	case len(serial) < c.trials():
+		return nil // it would be of other trials than the index
 	case len(serial) >= 2:
 		e = c.overTrials(pairs, serial, parallel)
-	case len(serial) == 1 && len(pairs) >= 2 && c.rival():
+	case len(serial) == 1 && len(pairs) >= 2 && c.surelyRival():
 		e = c.oneTrial(pairs)
 	}
 	iv, err := e.Interval(level)
-	if err != nil {
-		return nil
+	if err != nil || !(e.Var > 0) {
+		return nil // no scatter at all, as copied values have
 	}
 	out, _ := c.resolution.floor(Interval{degradation(iv.Hi), degradation(iv.Lo)}, degradation(e.Mean))
 	return &out

@@ -158,3 +158,28 @@ func TestThisFleetHoldsTruth(t *testing.T) {
 		}
 	}
 }
+
+// TestNoFleetOfChance: nodes that are independent of each other are hardly taken
+// for rivals in one trial, however few batches it has; and nothing is concluded
+// from few.
+func TestNoFleetOfChance(t *testing.T) {
+	const runs = 1000
+	rng := rand.New(rand.NewPCG(5, 3))
+	taken := 0
+	for range runs {
+		if (world{nodes: 4, trials: 1, task: .02, bursts: .02}).measure(rng).surelyRival() {
+			taken++
+		}
+	}
+	if taken > runs/50 {
+		t.Errorf("independent nodes are taken for rivals in %d of %d runs, want at most 2 %%", taken, runs)
+	}
+	m := (world{nodes: 4, trials: 1, limit: 150, unfair: .1, bursts: .02}).measure(rng)
+	if !m.surelyRival() {
+		t.Error("nodes behind a limit are not found to be rivals")
+	}
+	m.course.parallel[0] = m.course.parallel[0][:8]
+	if m.surelyRival() {
+		t.Error("eight batches tell rivals")
+	}
+}

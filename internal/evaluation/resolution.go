@@ -234,6 +234,9 @@ func (s stepReadings) batches(window observe.Span) [][]float64 {
 		}
 	}
 	step = max(step, min(batchTime, window.Length()/someBatches))
+	if step <= 0 {
+		return nil // no window, or points without time between them
+	}
 	n := min(int(window.Length()/step), manyBatches)
 	if n < fewBatches {
 		return nil

@@ -197,3 +197,34 @@ func TestDroppedTrialsInUncertainty(t *testing.T) {
 		t.Errorf("uncertainty = %v, want %v", got, want)
 	}
 }
+
+// TestCopiedTrials: values without any scatter, as copied ones have, give no
+// interval, in two trials as in one.
+func TestCopiedTrials(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("node,serial,parallel,trial\n")
+	for trial := 1; trial <= 2; trial++ {
+		for _, node := range []string{"a", "b", "c", "d", "e", "f"} {
+			fmt.Fprintf(&table, "%s,100.123,100.120,%d\n", node, trial)
+		}
+	}
+	f, err := imported(strings.NewReader(table.String()), "x.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f[0].Verdict != Unknown || f[0].CI != nil {
+		t.Errorf("%s %v, want unknown and no interval", f[0].Verdict, f[0].CI)
+	}
+}
+
+// TestFleetOfAllTrials: an interval of other trials than the index is none.
+func TestFleetOfAllTrials(t *testing.T) {
+	const table = "node,serial,parallel,trial\na,100,100,1\nb,101,101,1\na,100,101,2\nb,101,100,2\na,100,80,3\n"
+	f, err := imported(strings.NewReader(table), "x.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if iv := f[0].CIFleet; iv != nil && !iv.Contains(*f[0].CDI) {
+		t.Errorf("the interval %v does not hold the index %v", iv, *f[0].CDI)
+	}
+}

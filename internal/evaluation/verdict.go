@@ -48,6 +48,9 @@ func verdictOf(i Interval, tolerance float64) Verdict {
 func (c *comparison) settles(f *Finding) string {
 	half := max(*f.CDI-f.CI[0], f.CI[1]-*f.CDI)
 	wanted := max(math.Abs(*f.CDI), c.tolerance-math.Abs(*f.CDI))
+	if _, floor := c.resolution.floor(*f.CI, *f.CDI); floor >= wanted {
+		return "more of the same does not settle it, for what was measured is known no better: let tasks take longer, or report more digits"
+	}
 	factor := half / wanted
 	factor *= factor
 	if f.CIFleet != nil {

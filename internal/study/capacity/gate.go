@@ -35,13 +35,16 @@ func (s Search) gate(least float64) error {
 		return fmt.Errorf("%w: %s: another version of scalebench made this search in another way, so no capacity can be reported; search again", model.ErrInvalid, s.Workload)
 	case a.Limit == LimitDrift:
 		return fmt.Errorf("%w: %s: the server changed while it was measured: it took %s and later did not, so no capacity can be reported", model.ErrInvalid, s.Workload, rate(a.Drift.Then))
-	case least > 0 && s.takes(least):
+	case least > 0 && (s.takes(least) || a.CI != nil && a.CI[0] >= least):
 	case a.Limit == LimitGenerator:
 		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.generatorsWords())
 	case a.Limit == LimitPath:
 		return fmt.Errorf("%w: %s: the path to the target was at its limit, so no capacity of the target can be reported", model.ErrInvalid, s.Workload)
 	case least > 0 && s.takesLess(least):
 		return fmt.Errorf("%w: %s: less than %v requests per second passed", model.ErrThreshold, s.Workload, least)
+	case least > 0 && a.CI != nil:
+		return fmt.Errorf("%w: %s: it is unknown whether %v requests per second pass: the capacity is %s to %s; use longer windows, or a threshold outside of this interval",
+			model.ErrInvalid, s.Workload, least, rate(a.CI[0]), rate(a.CI[1]))
 	case least > 0:
 		return fmt.Errorf("%w: %s: it is unknown whether %v requests per second pass: too few windows show it; allow more windows (--windows) or a larger load (--max), or continue with `scalebench resume`",
 			model.ErrInvalid, s.Workload, least)
@@ -62,9 +65,13 @@ func (s Search) takes(rate float64) bool {
 	return a.Confirmed || passed >= surely && passed > missed
 }
 
-// takesLess reports whether it surely does not.
+// takesLess reports whether it surely does not: by the whole interval, where there
+// is one.
 func (s Search) takesLess(rate float64) bool {
 	a := s.Answer
+	if a.CI != nil {
+		return a.CI[1] < rate
+	}
 	if a.Failed == nil || a.Passed != nil && *a.Passed >= rate || a.Limit != LimitTarget && a.Limit != LimitFloor {
 		return false
 	}

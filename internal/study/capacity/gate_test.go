@@ -116,3 +116,17 @@ func TestGatePaperRamp(t *testing.T) {
 	}
 	wantGate(t, "ramp", gated(100, found), model.ErrInvalid, "it is unknown whether")
 }
+
+// TestGateByInterval: a capacity with an interval is held to a threshold by all
+// of it; a load that was tested and confirmed is evidence of its own.
+func TestGateByInterval(t *testing.T) {
+	estimate, passed, failed := 1971., 1924., 2019.6
+	s := Search{Workload: "w", Answer: Answer{Limit: LimitTarget, Confirmed: true, Passed: &passed, Failed: &failed, Estimate: &estimate, CI: &[2]float64{1924, 2069}}}
+	for least, want := range map[float64]error{
+		1900: nil, 1924: nil, 1925: model.ErrInvalid, 1970: model.ErrInvalid, 2068: model.ErrInvalid, 2070: model.ErrThreshold,
+	} {
+		if err := gated(least, s); !errors.Is(err, want) || (err == nil) != (want == nil) {
+			t.Errorf("--fail-below %v of %v: %v, want %v", least, *s.Answer.CI, err, want)
+		}
+	}
+}

@@ -155,7 +155,19 @@ func (c Config) Review(windows []load.Window, ended bool) (Answer, error) {
 	case ended && !r.over && (!r.back.open() || r.back.missed > 0):
 		return c.ofOther(windows, fmt.Sprintf("it ended after %d windows, where this one would go on", taken)), nil
 	}
-	return r.result(), nil
+	out := r.result()
+	if ended && !r.over { // by a version that did not return
+		out = r.ended()
+		out.Doubts.Warn("not_returned", "the search did not return to an earlier load, as this version would: whether the target changed meanwhile is not known")
+		out.Confirmed = false
+	}
+	return out, nil
+}
+
+// ended is the result of a search that is over although it would go on.
+func (r *replay) ended() Answer {
+	r.over, r.back = true, nil
+	return r.result()
 }
 
 // ofOther is a search by another version: its windows, each held to the SLA and

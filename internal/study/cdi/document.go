@@ -2,6 +2,7 @@ package cdi
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,9 +169,12 @@ func whyApart(f evaluation.Finding, expected float64) string {
 		return "chance: the interval holds what was expected"
 	}
 	for _, d := range f.Doubts {
-		if d.Explains != nil {
+		if d.Explains != nil && *d.Explains >= math.Abs(*f.CDI-expected) {
 			return d.Text
 		}
+	}
+	if f.Possible != nil && f.Possible.Contains(expected) {
+		return "what disturbed the nodes, taken together: see the warnings"
 	}
 	return "not known: look at the warnings, or what was expected is not what was measured"
 }
@@ -208,7 +212,7 @@ var flatColumns = []string{
 	"parallel_mean", "parallel_min", "parallel_max", "parallel_sd", "parallel_total",
 	"cdi", "ci_lo", "ci_hi", "overlap", "start_skew_ms", "verdict", "warnings",
 	"ci_bca_lo", "ci_bca_hi", "end_spread_ms", "window", "cdi_whole", "reciprocal", "of", "resource",
-	"ci_fleet_lo", "ci_fleet_hi", "ci_nodes_lo", "ci_nodes_hi", "expected",
+	"ci_fleet_lo", "ci_fleet_hi", "ci_nodes_lo", "ci_nodes_hi", "expected", "ci_possible_lo", "ci_possible_hi",
 }
 
 // flatTable is the table for programs: one row a finding, unrounded.
@@ -219,13 +223,14 @@ func flatTable(findings []evaluation.Finding) *doc.Table {
 		bcaLo, bcaHi := f.BCa.Ends()
 		fleetLo, fleetHi := f.CIFleet.Ends()
 		nodesLo, nodesHi := f.CINodes.Ends()
+		possibleLo, possibleHi := f.Possible.Ends()
 		t.Add(doc.Values(
 			f.Workload, f.Metric, f.Unit, f.Nodes,
 			f.Serial.Mean, f.Serial.Min, f.Serial.Max, f.Serial.SD,
 			f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total,
 			f.CDI, lo, hi, f.Overlap, f.StartSkewMS, f.Verdict, strings.Join(f.Warnings, "; "),
 			bcaLo, bcaHi, f.EndSpreadMS, f.Window, f.CDIWhole, f.Reciprocal, f.Of, f.Resource,
-			fleetLo, fleetHi, nodesLo, nodesHi, f.Expected,
+			fleetLo, fleetHi, nodesLo, nodesHi, f.Expected, possibleLo, possibleHi,
 		)...)
 	}
 	return t

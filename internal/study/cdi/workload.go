@@ -100,6 +100,9 @@ func keyNumbers(f evaluation.Finding) []doc.Field {
 			out = append(out, doc.Field{Label: i.label, Text: num.PercentInterval(min(i.iv[0], 100), min(i.iv[1], 100)) + " %"})
 		}
 	}
+	if f.Possible != nil && *f.Possible != *f.CI {
+		out = append(out, doc.Field{Label: "with all that disturbed it", Text: num.PercentInterval(min(f.Possible[0], 100), min(f.Possible[1], 100)) + " %"})
+	}
 	if f.BCa != nil {
 		out = append(out, doc.Field{Label: "bootstrap interval (BCa)", Text: num.PercentInterval(min(f.BCa[0], 100), min(f.BCa[1], 100)) + " %"})
 	}

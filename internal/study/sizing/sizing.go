@@ -292,6 +292,9 @@ func (r *Result) Gate() error {
 	if r.Answer == Unknown {
 		return fmt.Errorf("%w: the plan contradicts its own run: %s: --fail-unless-fits (fail_unless_fits in a file) cannot be checked; the warning contradicts_run says what to do", model.ErrInvalid, r.against)
 	}
+	if i := slices.IndexFunc(r.Doubts, func(d model.Doubt) bool { return d.Severity == model.Problem }); i >= 0 {
+		return fmt.Errorf("%w: %s: --fail-unless-fits (fail_unless_fits in a file) cannot be checked", model.ErrInvalid, r.Doubts[i].Text)
+	}
 	var bad, open []string
 	for _, x := range r.Resources {
 		switch {

@@ -27,10 +27,14 @@ func (n *notes) add(d model.Doubt) {
 	}
 }
 
-// passOn adds what another answer doubts: of whatever weight it was there, here
-// it leaves the answer as it is. What it could explain is in that one's unit.
+// passOn adds what another answer doubts. Of whatever weight it was there, here
+// it leaves the answer as it is, unless something took capacity while the demand
+// was measured. What it could explain is in that one's unit.
 func (n *notes) passOn(about string, d model.Doubt) {
-	d.Text, d.Severity, d.Explains = about+": "+d.Text, model.Warning, nil
+	if d.Explains == nil {
+		d.Severity = model.Warning
+	}
+	d.Text, d.Explains = about+": "+d.Text, nil
 	n.add(d)
 }
 
