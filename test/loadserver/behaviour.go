@@ -38,12 +38,21 @@ type Behaviour struct {
 	// M/M/c/K, of each of the queues. 0: no bound. Needs Workers.
 	Room int
 
+	// Admit bounds the rate of requests, whatever workers and room there are.
+	Admit Admit
+
 	Stall Stall
 	Slow  Slow
 	Fail  Fail
+	Wear  Wear
 
 	// Body is the length in bytes of the body of an answer with status 200.
 	Body int
+	// Chunked sends that body in chunks, without saying its length before.
+	Chunked bool
+	// Closing ends each connection after its first answer, which says so
+	// (Connection: close).
+	Closing bool
 	// Seed makes exponential times repeatable, and which queue requests go to.
 	Seed uint64
 }
@@ -70,14 +79,16 @@ type Failure string
 
 // The ways to fail.
 const (
-	Status Failure = "status" // is answered with status 503
-	Close  Failure = "close"  // the connection is closed instead of answered
-	Reset  Failure = "reset"  // the same with a TCP reset
-	Silent Failure = "silent" // is never answered
+	Status   Failure = "status"   // is answered with status 503
+	Redirect Failure = "redirect" // is answered with status 302, to another path
+	Close    Failure = "close"    // the connection is closed instead of answered
+	Reset    Failure = "reset"    // the same with a TCP reset
+	Silent   Failure = "silent"   // is never answered
 )
 
-// Capacity is how many requests a second can be served; infinite without a
-// bound on workers or with a service time of 0.
+// Capacity is how many requests a second can be served, before any [Wear] and
+// whatever is admitted; infinite without a bound on workers or with a service
+// time of 0.
 func (b Behaviour) Capacity() float64 {
 	if b.Workers == 0 || b.Service == 0 {
 		return math.Inf(1)
@@ -100,10 +111,10 @@ func (b Behaviour) Check() error {
 		return fmt.Errorf("shares %v and %v; they are from 0 to 1", b.Slow.Share, b.Fail.Share)
 	}
 	switch b.Fail.How {
-	case "", Status, Close, Reset, Silent:
-		return nil
+	case "", Status, Redirect, Close, Reset, Silent:
+		return errors.Join(b.Admit.check(), b.Wear.check())
 	}
-	return fmt.Errorf("failing by %q; it is status, close, reset or silent", b.Fail.How)
+	return fmt.Errorf("failing by %q; it is status, redirect, close, reset or silent", b.Fail.How)
 }
 
 func isShare(x float64) bool { return x >= 0 && x <= 1 }

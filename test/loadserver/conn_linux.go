@@ -116,11 +116,11 @@ func (l *loop) refuse(c *conn) {
 
 // receive decides on a request; it is answered by release.
 func (l *loop) receive(c *conn, r request) {
-	c.busy, c.last = true, r.close
+	c.busy, c.last = true, r.close || l.desk.b.Closing
 	d := l.desk.receive(l.clock.now())
 	l.count++
 	l.departing.push(departure{
 		request: d, number: l.count, conn: c,
-		shape: shape{ok: d.Outcome == OK, head: r.head, close: r.close},
+		shape: shape{status: d.Outcome.status(), head: r.head, close: c.last},
 	})
 }

@@ -15,7 +15,7 @@ func (l *loop) set(b Behaviour) (since time.Duration, err error) {
 	err = l.do(func() {
 		since = l.clock.now()
 		l.desk.set(b, since)
-		l.answers = newAnswers(b.Body)
+		l.answers = newAnswers(b)
 	})
 	return since, err
 }

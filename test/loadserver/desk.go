@@ -15,6 +15,8 @@ type desk struct {
 	deal   *rand.Rand    // of queues
 	slow   share
 	fail   share
+	bucket bucket // of what is admitted
+	served int    // since then
 }
 
 func newDesk(b Behaviour, now time.Duration) *desk {
@@ -34,6 +36,8 @@ func (d *desk) set(b Behaviour, now time.Duration) {
 	// Half a period away from those that are slow, so that with equal shares
 	// it is not the same requests.
 	d.fail = share{of: b.Fail.Share, phase: .5}
+	d.bucket = bucket{tokens: b.Admit.Burst, at: now}
+	d.served = 0
 }
 
 // resize makes n queues. New ones are empty; those that go finish what they
@@ -62,7 +66,8 @@ func (d *desk) receive(now time.Duration) Request {
 		r.Queue = d.deal.IntN(len(d.queues))
 	}
 	workers := d.queues[r.Queue]
-	if d.b.Room > 0 && workers.present(now) >= d.b.Room {
+	full := d.b.Room > 0 && workers.present(now) >= d.b.Room
+	if full || !d.bucket.take(d.b.Admit, now) {
 		r.Outcome, r.Due = Refused, d.notInStall(now)
 		return r
 	}
@@ -92,14 +97,18 @@ func (d *desk) notInStall(t time.Duration) time.Duration {
 
 // work is the service time of the next request.
 func (d *desk) work() time.Duration {
+	times := d.b.Wear.After(d.served)
+	d.served++
 	if d.b.Times == Exponential {
-		return time.Duration(d.rng.ExpFloat64() * float64(d.b.Service))
+		times *= d.rng.ExpFloat64()
 	}
-	return d.b.Service
+	return time.Duration(times * float64(d.b.Service))
 }
 
 func (f Failure) outcome() Outcome {
 	switch f {
+	case Redirect:
+		return Redirected
 	case Close:
 		return Closed
 	case Reset:

@@ -219,6 +219,7 @@ func TestBehaviourCheck(t *testing.T) {
 		{"everything", Behaviour{
 			Workers: 3, Service: 1, Times: Exponential, Room: 3, Stall: Stall{2, 1},
 			Slow: Slow{1, 1}, Fail: Fail{1, Silent}, Body: 9, Seed: 1,
+			Admit: Admit{1, 1}, Wear: Wear{1, 2, 3}, Chunked: true, Closing: true,
 		}, true},
 		{"workers below none", Behaviour{Workers: -1}, false},
 		{"other times", Behaviour{Times: "normal"}, false},
@@ -228,6 +229,10 @@ func TestBehaviourCheck(t *testing.T) {
 		{"a stall of nothing", Behaviour{Stall: Stall{Every: 1}}, false},
 		{"more than all", Behaviour{Slow: Slow{Share: 1.1}}, false},
 		{"a share that is not a number", Behaviour{Fail: Fail{Share: math.NaN()}}, false},
+		{"admits nothing", Behaviour{Admit: Admit{Burst: 3}}, false},
+		{"bursts of less than one", Behaviour{Admit: Admit{Rate: 3}}, false},
+		{"wears off before it begins", Behaviour{Wear: Wear{2, 1, 2}}, false},
+		{"wears to nothing", Behaviour{Wear: Wear{To: 1}}, false},
 		{"fails otherwise", Behaviour{Fail: Fail{How: "explode"}}, false},
 	} {
 		if err := c.b.Check(); (err == nil) != c.ok {

@@ -57,7 +57,7 @@ func newLoop(b Behaviour) (*loop, error) {
 	}
 	l := &loop{
 		epoll: -1, listener: -1, clock: newClock(), commands: commands{wake: -1},
-		answers: newAnswers(b.Body), departing: heap[departure]{before: earlier},
+		answers: newAnswers(b), departing: heap[departure]{before: earlier},
 		conns: make(map[int]*conn), buffer: make([]byte, readSize),
 	}
 	l.desk = newDesk(b, l.clock.now())

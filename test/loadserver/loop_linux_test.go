@@ -159,6 +159,25 @@ func TestAnswersLarge(t *testing.T) {
 	}
 }
 
+// TestChunkedAndClosing: bodies in chunks, and one answer to a connection.
+func TestChunkedAndClosing(t *testing.T) {
+	s := startInside(t, Behaviour{Chunked: true, Closing: true})
+	for _, size := range []int{0, 1, 7, 3*maxChunk + 1} {
+		s.ask(order{Set: true, New: Behaviour{Body: size, Chunked: true, Closing: true}})
+		c := s.dial()
+		c.send(get)
+		c.expect("GET", 200, size, true)
+		c.expectEnd(false)
+	}
+	c := s.dial()
+	c.send("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+	c.expect("HEAD", 200, 0, true)
+	c.expectEnd(false)
+	if r := s.take(5); r.Count(OK) != 5 || r.Accepted != 5 {
+		t.Errorf("%d OK on %d connections, want 5 on 5", r.Count(OK), r.Accepted)
+	}
+}
+
 func TestMalformed(t *testing.T) {
 	s := startInside(t, Behaviour{})
 	for _, bad := range []string{"\r\n\r\n", "GET / HTTP/3\r\n\r\n", strings.Repeat("y", maxHead+1)} {
@@ -183,11 +202,12 @@ func TestFailures(t *testing.T) {
 		return c
 	}
 	all("").expect("GET", 503, 0, false)
+	all(Redirect).expect("GET", 302, 0, false)
 	all(Close).expectEnd(false)
 	all(Reset).expectEnd(true)
 	silent := all(Silent)
-	r := s.take(4)
-	for _, o := range []Outcome{Failed, Closed, WasReset, Unanswered} {
+	r := s.take(5)
+	for _, o := range []Outcome{Failed, Redirected, Closed, WasReset, Unanswered} {
 		if r.Count(o) != 1 {
 			t.Errorf("%d requests ended %v, want 1", r.Count(o), o)
 		}

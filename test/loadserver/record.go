@@ -14,7 +14,8 @@ type Outcome uint8
 const (
 	OK         Outcome = iota // answered with status 200
 	Failed                    // answered with status 503, as [Fail] said
-	Refused                   // answered with status 503: no [Behaviour.Room]
+	Refused                   // answered with status 503: no [Behaviour.Room], or more than [Admit]
+	Redirected                // answered with status 302
 	Closed                    // the connection was closed instead
 	WasReset                  // and with a TCP reset
 	Unanswered                // never answered
@@ -22,7 +23,7 @@ const (
 	outcomes                  // how many there are
 )
 
-var outcomeNames = [outcomes]string{"ok", "failed", "refused", "closed", "reset", "unanswered", "gone"}
+var outcomeNames = [outcomes]string{"ok", "failed", "refused", "redirected", "closed", "reset", "unanswered", "gone"}
 
 func (o Outcome) String() string { return outcomeNames[o] }
 

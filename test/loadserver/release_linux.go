@@ -24,7 +24,7 @@ func (l *loop) release(now time.Duration) {
 // answer does to the client what was decided.
 func (l *loop) answer(d departure) {
 	switch c := d.conn; d.request.Outcome {
-	case OK, Failed, Refused:
+	case OK, Failed, Refused, Redirected:
 		c.out = l.answers[d.shape]
 		l.flush(c)
 	case Closed:
