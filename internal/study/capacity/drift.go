@@ -1,6 +1,10 @@
 package capacity
 
-import "math"
+import (
+	"math"
+
+	"github.com/scalebench/scalebench/internal/search"
+)
 
 // Drift is a target that changed while it was measured.
 type Drift struct {
@@ -46,34 +50,37 @@ func (b *back) take(v Verdict) {
 	}
 }
 
-// A search returns to an earlier load if at least so many windows passed at
-// loads so much above the one that it reports as failed: one window, or one
-// close by, passes by chance now and then.
+// A search returns to an earlier load if windows passed at loads so much above
+// the one that it reports as failed: at least so many, or one with enough
+// operations for its SLA. One with few, or one close by, passes by chance now and
+// then.
 const (
 	fewPassed = 2
 	farAbove  = 1.25
 )
 
 // earlier finds the load to return to: the smallest of those that passed far
-// above the load failed.
+// above the load failed. There is none where the path explains that, and none
+// for the paper's algorithm, whose ramp passes loads by another rule.
 func (r *replay) earlier() *back {
 	out := &back{load: math.NaN()}
 	found := r.algorithm.Result()
 	failed := r.missedLoad(found.Failed)
-	if failed == nil {
+	if failed == nil || r.cfg.Algorithm == search.Paper || r.pathLimits(found) != nil {
 		return out
 	}
-	n := 0
+	n, plain := 0, false
 	for _, j := range r.judged {
 		if j.Load < farAbove**failed || j.Verdict != Passed {
 			continue
 		}
 		n++
+		plain = plain || j.Counts.Due >= r.cfg.SLA.Enough()
 		if !(out.load <= j.Load) {
 			out.load = j.Load
 		}
 	}
-	if n < fewPassed {
+	if n < fewPassed && !plain {
 		out.load = math.NaN()
 	}
 	return out

@@ -109,6 +109,29 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// One window is enough, unless it may have passed by luck: a target that slows
+// down from the first one on is no floor either.
+func TestDriftFromTheFirst(t *testing.T) {
+	for _, c := range []struct {
+		first int64 // operations of the window that passed
+		want  Limit
+	}{{1000, LimitDrift}, {20, LimitFloor}} {
+		w := newWorld(7300)
+		a := searchIn(t, config(t), func(o Next, k int) load.Window {
+			if k == 0 {
+				out := answered(c.first, c.first, time.Millisecond)
+				out.Load = o.Load
+				return out
+			}
+			w.target = .5
+			return w.offer(o)
+		})
+		if a.Limit != c.want || a.Confirmed || a.Passed != nil {
+			t.Errorf("%d operations passed: limit %s, passed %v, confirmed %v; want %s", c.first, a.Limit, number(a.Passed), a.Confirmed, c.want)
+		}
+	}
+}
+
 // A light load needs longer for its SLA to be told from luck.
 func TestLasts(t *testing.T) {
 	cfg := config(t)
