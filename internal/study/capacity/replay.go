@@ -201,6 +201,7 @@ func (r *replay) result() Answer {
 	}
 	if out.Limit == LimitTarget {
 		found = r.withoutUnusable(found, out.Failed)
+		out.Confirmed = found.Confirmed
 		out.Estimate = known(found.Estimate)
 		if lo, hi := known(found.Low), known(found.High); lo != nil && hi != nil {
 			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
@@ -214,7 +215,8 @@ func (r *replay) result() Answer {
 // withoutUnusable estimates the boundary from windows that say something of the
 // target alone: the algorithm was told of others to keep its loads below them.
 // There is no estimate where these windows do not put it below a load that missed
-// the SLA.
+// the SLA; and the boundary is confirmed only if such windows missed it there
+// again.
 func (r *replay) withoutUnusable(found search.Result, missed *float64) search.Result {
 	if r.cfg.Algorithm == search.Paper || len(r.valid) == len(found.Trials) {
 		return found
@@ -224,6 +226,7 @@ func (r *replay) withoutUnusable(found search.Result, missed *float64) search.Re
 		estimate, low, high = math.NaN(), math.NaN(), math.NaN()
 	}
 	found.Estimate, found.Low, found.High = estimate, low, high
+	found.Confirmed = found.Confirmed && missed != nil && len(r.windowsAt(*missed, Missed)) >= surely
 	return found
 }
 
