@@ -58,24 +58,35 @@ func TestErrorsAreTheTargets(t *testing.T) {
 }
 
 // A larger load that missed for the target's sake says where the target has its
-// limit, although windows in between say nothing.
+// limit, although windows in between say nothing; unless it is so much larger that
+// this is no answer.
 func TestLateInBetween(t *testing.T) {
-	w := newWorld(811)
-	a := searchIn(t, config(t), func(o Next, k int) load.Window {
-		out := w.offer(o)
-		if o.Load > 811 && o.Load < 900 {
-			out = answered(int64(10*o.Load), int64(10*o.Load), 170*time.Millisecond)
-			out.Load = o.Load
-			out.Lags.Reset()
-			histogram.RecordMany(out.Lags, int64(60*time.Millisecond), int64(10*o.Load))
+	for _, c := range []struct {
+		target, late float64 // windows above the one and below the other say nothing
+		want         Limit
+	}{{811, 900, LimitTarget}, {650, 990, LimitTarget}, {330, 990, LimitGenerator}} {
+		w := newWorld(c.target)
+		a := searchIn(t, config(t), func(o Next, _ int) load.Window {
+			out := w.offer(o)
+			if o.Load > c.target && o.Load < c.late {
+				out = answered(int64(10*o.Load), int64(10*o.Load), 170*time.Millisecond)
+				out.Load = o.Load
+				out.Lags.Reset()
+				histogram.RecordMany(out.Lags, int64(60*time.Millisecond), int64(10*o.Load))
+			}
+			return out
+		})
+		if a.Limit != c.want || *a.Passed > c.target || *a.Failed < c.target {
+			t.Errorf("%+v: limit %s, passed %v, failed %v, %q", c, a.Limit, number(a.Passed), number(a.Failed), a.Warnings())
+			continue
 		}
-		return out
-	})
-	if a.Limit != LimitTarget || *a.Passed > 811 || *a.Failed < 811 {
-		t.Errorf("limit %s, passed %v, failed %v, %q; want the target, 811 between", a.Limit, number(a.Passed), number(a.Failed), a.Warnings())
-	}
-	if n := missedAt(a, *a.Failed); a.Estimate == nil || a.Confirmed && n < 2 {
-		t.Errorf("estimate %v, confirmed %v, where %d windows missed at %v; want an estimate, confirmed by two", number(a.Estimate), a.Confirmed, n, *a.Failed)
+		if n := missedAt(a, *a.Failed); (a.Estimate != nil) != (c.want == LimitTarget) || a.Confirmed && n < 2 {
+			t.Errorf("%+v: estimate %v, confirmed %v, where %d windows missed at %v; want an estimate of the target's limit, confirmed by two",
+				c, number(a.Estimate), a.Confirmed, n, *a.Failed)
+		}
+		if a.CI != nil && (a.CI[0] > c.target || a.CI[1] < c.target) {
+			t.Errorf("%+v: the interval %v misses %v", c, *a.CI, c.target)
+		}
 	}
 }
 

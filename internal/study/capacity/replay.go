@@ -296,13 +296,19 @@ func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
 	return LimitTarget, nil, nil
 }
 
+// offered is up to how many times the load passed a window that missed the SLA
+// for the target's sake says where that has its limit.
+const offered = 2
+
 // generatorsLimit reports whether the load failed was failed for the
 // generators' sake, in most of its windows; and for whose, where it was not
-// that of all. A load little above the one passed that missed the SLA for the
-// target's sake says where that has its limit, whatever generators did in between.
+// that of all. Where a larger load was missed for the target's sake, generators
+// could offer it, or the target refused it: the boundary is below, whatever
+// generators did in between, and the interval says how far. Beyond twice the
+// load passed it would say next to nothing.
 func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, limit bool) {
 	for _, j := range r.judged {
-		if j.Load > found.Passed && j.Load < farAbove*found.Passed && r.windowsMissed(j.Load) > 0 {
+		if j.Load > found.Passed && j.Load < offered*found.Passed && r.windowsMissed(j.Load) > 0 {
 			return nil, false
 		}
 	}
