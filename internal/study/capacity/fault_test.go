@@ -57,6 +57,29 @@ func TestErrorsAreTheTargets(t *testing.T) {
 	}
 }
 
+// What a generator has held back comes at once, and a target that bounds its rate
+// refuses it: below the rate, such errors say nothing of the target.
+func TestRefusedForComingAtOnce(t *testing.T) {
+	steady := limited(1451, 1e6, load.ErrStatus)
+	a := searchIn(t, config(t), func(o Next, k int) load.Window {
+		w := steady(o, k)
+		if k%2 == 0 || o.Load > 1451 {
+			return w
+		}
+		held := w.Counts.Due / 20 // in every second window, for half a second
+		w = answered(w.Counts.Due, w.Counts.Due-held*9/10, time.Millisecond)
+		w.Load = o.Load
+		w.Counts.Errors[load.ErrStatus], w.Counts.Late = held*9/10, held
+		w.Lags.Reset()
+		histogram.RecordMany(w.Lags, int64(10*time.Microsecond), w.Counts.Due-held)
+		histogram.RecordMany(w.Lags, int64(250*time.Millisecond), held)
+		return w
+	})
+	if a.Limit != LimitTarget || a.Estimate == nil || *a.Passed > 1480 || *a.Failed < 1451 {
+		t.Errorf("limit %s, passed %v, failed %v; want the target, about 1451; %q", a.Limit, number(a.Passed), number(a.Failed), a.Warnings())
+	}
+}
+
 // A larger load that missed for the target's sake says where the target has its
 // limit, although windows in between say nothing; unless it is so much larger that
 // this is no answer.

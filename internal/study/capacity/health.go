@@ -80,10 +80,12 @@ func (c Config) health(w load.Window, drain, light time.Duration) (problems []re
 }
 
 // refused reports whether the target's own answers broke the SLA: more errors
-// than it allows that nothing a generator does late can explain.
+// than it allows, without as many as were sent late. What a generator has held
+// back comes to the target at once, and one that bounds its rate or its queue
+// refuses what it cannot take of that: no more than came late.
 func (c Config) refused(w load.Window) bool {
 	e := w.Counts.Errors
-	own := w.Share(e[load.ErrStatus] + e[load.ErrProtocol] + e[load.ErrWrong] + e[load.ErrClosed])
+	own := w.Share(e[load.ErrStatus] + e[load.ErrProtocol] + e[load.ErrWrong] + e[load.ErrClosed] - w.Counts.Late)
 	return slices.ContainsFunc(c.SLA.Terms, func(t load.Term) bool { return t.OnErrors() && own > t.Errors })
 }
 
