@@ -189,7 +189,7 @@ func (c hidden) find(t *testing.T) (f found, err error) {
 	begun := time.Now()
 	out, stderr, err := w.try(append([]string{"capacity", server.URL(), "--format", "json"}, c.args...)...)
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 4) {
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 4) {
 		return f, fmt.Errorf("scalebench capacity: %w\n%s", err, stderr)
 	}
 	f = found{hidden: c, took: time.Since(begun), now: c.server.Capacity()}
