@@ -205,3 +205,26 @@ func number(v *float64) any {
 	}
 	return *v
 }
+
+// A target that breaks its SLA at any load lets some windows of few operations
+// pass. Nothing is estimated from these.
+func TestLuckIsNoCapacity(t *testing.T) {
+	cfg := config(t)
+	n := int64(0)
+	a := searchIn(t, cfg, func(o Next, _ int) load.Window {
+		due := max(int64(2*o.Load), 1) // two seconds, whatever the load
+		failed := int64(0)
+		for range due {
+			if n++; n%20 == 0 { // every twentieth request is redirected
+				failed++
+			}
+		}
+		w := answered(due, due-failed, time.Millisecond)
+		w.Load, w.Replies = o.Load, due
+		w.Counts.Errors[load.ErrStatus] = failed
+		return w
+	})
+	if a.Estimate != nil || a.CI != nil || a.Confirmed {
+		t.Errorf("estimate %v %v, confirmed %v, of luck; %q", number(a.Estimate), a.CI, a.Confirmed, a.Warnings())
+	}
+}

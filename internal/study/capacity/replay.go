@@ -207,7 +207,11 @@ func (r *replay) result() Answer {
 			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
 		}
 	}
-	out.Confirmed = out.Confirmed && out.Estimate != nil && !r.lucky(*out.Passed)
+	if out.Passed != nil && r.lucky(*out.Passed) {
+		// A number that nobody can vouch for is none.
+		out.Estimate, out.CI = nil, nil
+	}
+	out.Confirmed = out.Confirmed && out.Estimate != nil
 	r.doubt(&out)
 	return out
 }
@@ -359,6 +363,9 @@ func (r *replay) doubt(out *Answer) {
 	r.unusable(out.Counted, d)
 	if r.cfg.Algorithm != search.Paper {
 		out.contradictions()
+	}
+	if out.Passed != nil && out.Limit == LimitTarget && r.lucky(*out.Passed) {
+		d.Problem("luck", "the windows that passed at %s have, together, fewer than the %d operations that tell %v from luck, so no capacity is estimated; use longer windows", rate(*out.Passed), r.cfg.SLA.Enough(), r.cfg.SLA)
 	}
 	if out.Passed != nil {
 		r.cfg.tooShort(d)

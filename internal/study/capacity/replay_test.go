@@ -101,7 +101,7 @@ func TestSearches(t *testing.T) {
 		estimated bool
 	}{
 		{"target", func() *world { return newWorld(7300) }, LimitTarget, 7300, "", true},
-		{"slow start", func() *world { return newWorld(13) }, LimitTarget, 13, "", true},
+		{"slow start", func() *world { return newWorld(40) }, LimitTarget, 40, "", true},
 		{"generator", func() *world { w := newWorld(7300); w.generator = 2000; return w }, LimitGenerator, 0, "the target's capacity is unknown", false},
 		{"a generator that can do more than the target", func() *world { w := newWorld(7300); w.generator = 20000; return w }, LimitTarget, 7300, "", true},
 		{"path", func() *world { w := newWorld(7300); w.path = 3000; return w }, LimitPath, 3000, "the path was at its limit", false},
