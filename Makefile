@@ -67,7 +67,7 @@ load-proof: deps
 	$(GO) test -count=1 -timeout 200m -v -run 'TestCapacity|TestLabCapacity|TestStarvedGenerator|TestLabPath|TestLabStarvedOne|TestClosedLoop' ./internal/cli -args -load-proof
 
 # Of these the servers of hidden capacity alone, drawn anew from another SEED:
-# half an hour for forty. The machine must have nothing else to do.
+# three quarters of an hour for forty. The machine must have nothing else to do.
 HIDDEN ?= 40
 SEED ?= 1
 hidden-proof: deps

@@ -177,7 +177,7 @@ func redirecting(rng *rand.Rand) hidden {
 type found struct {
 	hidden
 	capacity.Record
-	now  float64 // what its workers take after the search
+	now  float64 // what its workers take after the search; 0 where each request alone takes too long
 	took time.Duration
 }
 
@@ -197,22 +197,30 @@ func (c hidden) find(t *testing.T) (f found, err error) {
 		return f, fmt.Errorf("reading what capacity prints: %w\n%s", err, stderr)
 	}
 	r := server.Take()
-	f.now /= c.server.Wear.After(len(r.Requests) - r.Count(loadserver.Refused))
+	times := c.server.Wear.After(len(r.Requests) - r.Count(loadserver.Refused))
+	f.now /= times
+	if (times-1)*c.server.Service.Seconds() > hiddenWait.Seconds() {
+		f.now = 0
+	}
 	return f, nil
 }
 
 // wrong says in what a result contradicts the truth; empty: in nothing.
 func (f found) wrong() string {
 	const beyond, bound = .03, .05
-	truth := f.truth
+	truth, wears := f.truth, f.server.Wear != (loadserver.Wear{})
 	switch {
+	case f.Limit == capacity.LimitDrift && !wears:
+		return "a drift of what stays the same"
+	case f.Drift != nil && f.Drift.Now != nil && *f.Drift.Now > f.now*(1+bound):
+		return "a load that it does not take any more"
 	case f.Confirmed && f.Estimate == nil:
 		return "confirmed without an estimate"
 	case f.Confirmed && f.Limit != capacity.LimitTarget:
 		return fmt.Sprintf("confirmed, beside the limit %s", f.Limit)
 	case truth == 0 && !f.Confirmed:
 		return "" // it does not say that this is its capacity
-	case truth == 0 && f.server.Wear == (loadserver.Wear{}):
+	case truth == 0 && !wears:
 		return "confirmed, and no load is right"
 	case truth == 0:
 		truth = f.now

@@ -30,6 +30,23 @@ type back struct {
 	missed int
 }
 
+// takesNow is the load passed if it passed after the last window that passed at
+// the load returned to, or above: what passed before says nothing of now.
+func (r *replay) takesNow(passed *float64) *float64 {
+	if passed == nil {
+		return nil
+	}
+	changed := false
+	for i := len(r.judged) - 1; i >= 0 && !changed; i-- {
+		j := r.judged[i]
+		if j.Verdict == Passed && j.Load == *passed {
+			return passed
+		}
+		changed = j.Verdict == Passed && j.Load >= r.back.load
+	}
+	return nil
+}
+
 // returns is how many windows must miss for it to be told: one may be chance.
 const returns = 2
 

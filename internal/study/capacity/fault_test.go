@@ -129,6 +129,19 @@ func TestDrift(t *testing.T) {
 	if err := (Search{Answer: a}).gate(0); err == nil {
 		t.Error("the gate lets a drift pass")
 	}
+	// What passed before is not what it takes now.
+	for from := 2; from < 9; from++ {
+		w = newWorld(7300)
+		a = searchIn(t, config(t), func(o Next, k int) load.Window {
+			if k == from {
+				w.target = .5
+			}
+			return w.offer(o)
+		})
+		if a.Limit != LimitDrift || a.Drift.Now != nil {
+			t.Errorf("from window %d on: limit %s, %+v; want a drift to nothing", from+1, a.Limit, a.Drift)
+		}
+	}
 	// One that recovers was disturbed.
 	w, broken := newWorld(7300), 0
 	a = searchIn(t, config(t), func(o Next, k int) load.Window {

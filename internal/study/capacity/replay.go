@@ -196,7 +196,7 @@ func (r *replay) result() Answer {
 	}
 	out.Limit, out.Generators, out.Path = r.limitOf(found)
 	if out.Limit == LimitDrift {
-		out.Drift = &Drift{Then: r.back.load, Now: out.Passed}
+		out.Drift = &Drift{Then: r.back.load, Now: r.takesNow(out.Passed)}
 		out.Passed, out.Failed = nil, nil
 	}
 	if out.Limit == LimitTarget {
