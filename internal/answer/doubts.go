@@ -81,6 +81,9 @@ func untold(texts []string, workload string, doubts []model.Doubt) []model.Doubt
 // it is an array: to its "doubts", and their texts to its "warnings". One with a
 // "workload" gets those about that one.
 func doubtResult(result json.RawMessage, doubts []model.Doubt) (json.RawMessage, error) {
+	if len(doubts) == 0 {
+		return result, nil
+	}
 	var list []json.RawMessage
 	if json.Unmarshal(result, &list) == nil {
 		var all []string

@@ -132,13 +132,11 @@ func (c *comparison) independent() bool {
 	return c.course == nil || c.course.rivalry >= rivals && c.course.rivalry <= partners
 }
 
-// rival reports whether what one subject gains another loses.
-func (c *comparison) rival() bool { return c.course != nil && c.course.rivalry < rivals }
-
-// surelyRival reports whether rivalry is more than the chance of some batches, of
-// which many are needed: by an F test at 1 %.
+// surelyRival reports whether what one subject gains another loses, and that is
+// more than the chance of some batches, of which many are needed: by an F test at
+// 1 %.
 func (c *comparison) surelyRival() bool {
-	if !c.rival() {
+	if c.course == nil || c.course.rivalry >= rivals {
 		return false
 	}
 	total, parts := 0.0, 0.0 // degrees of freedom

@@ -201,11 +201,7 @@ func commonOf(steps []stepReadings) common {
 		if s.step.Phase != model.Parallel || len(s.readings) < 2 {
 			continue
 		}
-		if slices.ContainsFunc(s.readings, func(r reading) bool { return r.curve == nil }) {
-			return common{}
-		}
-		_, active := timesOf(s.readings, true)
-		batches := s.batches(active.Common())
+		batches := s.course()
 		if batches == nil {
 			return common{} // one unknown trial makes the mean unknown
 		}

@@ -2,9 +2,9 @@ package observe
 
 import (
 	"math"
-	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // SharedMachine reports whether several nodes are of one machine.
@@ -117,32 +117,57 @@ const (
 // short, from one reading of the monitor to the next: a stranger may work in
 // bursts.
 func (n Host) short() float64 {
-	idle, waiting := n.Readings(MetricIdle), n.Readings(MetricIOWait)
-	if len(idle.Times) < 2 || n.End <= n.Begin {
+	times := n.Readings(MetricIdle).Times
+	if len(times) < 2 || n.End <= n.Begin {
 		return 0
 	}
+	idle, kinds := n.walk(MetricIdle, MetricIOWait), n.walk(CPUKinds...)
 	short, from := 0.0, n.Begin
-	for _, to := range append(slices.Clone(idle.Times), n.End) {
+	for _, to := range append(times, n.End) {
 		to = min(to, n.End)
 		if to <= from {
 			continue
 		}
-		all := 0.0
-		for _, metric := range CPUKinds {
-			if r := n.Readings(metric); len(r.Times) > 1 {
-				all += r.between(from, to)
-			}
-		}
-		left := idle.between(from, to)
-		if len(waiting.Times) > 1 {
-			left += waiting.between(from, to)
-		}
+		left, all := idle.to(to), kinds.to(to)
 		if all > 0 {
 			short += (to - from) * min(max((plenty-left/all)/(plenty-scarce), 0), 1)
 		}
 		from = to
 	}
 	return short / (n.End - n.Begin)
+}
+
+// walk goes along several counters in step, so that each reading is looked at
+// once.
+type walk []walked
+
+type walked struct {
+	Readings
+	at    int // index of the reading that was reached
+	value float64
+}
+
+// walk begins at the start of the task, with those counters that were read.
+func (n Host) walk(metrics ...string) walk {
+	var out walk
+	for _, metric := range metrics {
+		if r := n.Readings(metric); len(r.Times) > 1 {
+			out = append(out, walked{Readings: r})
+		}
+	}
+	out.to(n.Begin)
+	return out
+}
+
+// to goes on to a moment, and returns how much the counters grew until then.
+func (w walk) to(moment float64) float64 {
+	grown := 0.0
+	for i := range w {
+		value, at := stats.Interpolate(w[i].Times, w[i].Values, moment, w[i].at)
+		grown += value - w[i].value
+		w[i].at, w[i].value = at, value
+	}
+	return grown
 }
 
 // lostToOthers is the share of what ran on the machine that was none of the
