@@ -243,6 +243,21 @@ func (t Term) Miss(w Window) string {
 	return ""
 }
 
+// Missed is how many of the operations due in a window missed the term: failed,
+// or were answered later than it allows.
+func (t Term) Missed(w Window) int64 {
+	kept := w.Counts.OK
+	if !t.OnErrors() {
+		kept = 0
+		for _, bar := range w.Latencies.Distribution() {
+			if bar.From <= int64(t.Latency) {
+				kept += bar.Count
+			}
+		}
+	}
+	return w.Counts.Due - kept
+}
+
 // Nearest is the term on latencies that a window came nearest to breaking, or
 // broke by most, relative to what it allows; zero if no term is on latencies.
 func (s SLA) Nearest(w Window) (term Term) {

@@ -171,3 +171,15 @@ func rankSum(x, y []float64) (sum, ties float64) {
 	}
 	return sum, ties
 }
+
+// ProportionsZ compares two shares, k1 of n1 and k2 of n2: by how many standard
+// deviations of their difference, if both are of one population, the first is
+// larger (A. Agresti, Categorical Data Analysis, section 3.1). 0 where nothing
+// was counted, or the shares are equal.
+func ProportionsZ(k1, n1, k2, n2 float64) float64 {
+	if !(n1 > 0) || !(n2 > 0) || k1*n2 == k2*n1 {
+		return 0
+	}
+	pooled := (k1 + k2) / (n1 + n2)
+	return (k1/n1 - k2/n2) / math.Sqrt(pooled*(1-pooled)*(1/n1+1/n2))
+}

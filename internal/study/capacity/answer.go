@@ -65,6 +65,9 @@ type Answer struct {
 	// Failure is why there is no window at all, where the first one could not
 	// be measured.
 	Failure string
+	// open is why nothing can be said of the capacity, although neither generators
+	// nor path were at their limit; nil: nothing.
+	open *open
 }
 
 // Latest says in a line what the latest window was worth, and where that leaves

@@ -3,6 +3,7 @@ package capacity
 import (
 	"math"
 
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
 )
 
@@ -25,9 +26,11 @@ func (d *Drift) now() string {
 // back is the return to a load that passed early in a search, where the search
 // ended far below it.
 type back struct {
-	load   float64 // NaN: there is no reason to return
-	passed bool
-	missed int
+	load     float64 // NaN: there is no reason to return
+	passed   bool
+	missed   int
+	unusable bool // nothing tells
+	from     int  // index of its first window
 }
 
 // takesNow is the load passed if it passed after the last window that passed at
@@ -52,18 +55,40 @@ const returns = 2
 
 // open reports whether another window is needed.
 func (b *back) open() bool {
-	return b != nil && !math.IsNaN(b.load) && !b.passed && b.missed < returns
+	return b != nil && !math.IsNaN(b.load) && !b.passed && !b.unusable && b.missed < returns
 }
 
-// drifted reports whether the load that passed early does not pass any more.
-func (b *back) drifted() bool { return b != nil && b.missed >= returns }
+// drifted reports whether the load that passed early does not pass any more, and
+// that is no chance: a target that fails now and then, whatever the load, lets a
+// window pass and another one not.
+func (r *replay) drifted() bool { return r.back.gone() && r.changed() }
+
+// gone reports whether the load that passed early was missed now.
+func (b *back) gone() bool { return b != nil && b.missed >= returns }
+
+// changed reports whether more operations missed the SLA when the search returned
+// than in the windows that passed early.
+func (r *replay) changed() bool {
+	var then, now []load.Window
+	for i, j := range r.judged {
+		switch {
+		case i < r.back.from && j.Verdict == Passed && j.Load >= r.back.load:
+			then = append(then, j.Window)
+		case i >= r.back.from && j.Verdict == Missed:
+			now = append(now, j.Window)
+		}
+	}
+	return moreMissed(r.cfg.SLA, then, now)
+}
 
 func (b *back) take(v Verdict) {
 	switch v {
 	case Missed:
 		b.missed++
-	default: // it is as it was; or, of an unusable window, nothing tells
+	case Passed: // it is as it was
 		b.passed = true
+	default:
+		b.unusable = true
 	}
 }
 
@@ -80,7 +105,7 @@ const (
 // above the load failed. There is none where the path explains that, and none
 // for the paper's algorithm, whose ramp passes loads by another rule.
 func (r *replay) earlier() *back {
-	out := &back{load: math.NaN()}
+	out := &back{load: math.NaN(), from: len(r.judged)}
 	found := r.algorithm.Result()
 	failed := r.missedLoad(found.Failed)
 	if failed == nil || r.cfg.Algorithm == search.Paper || r.pathLimits(found) != nil {

@@ -1,6 +1,10 @@
 package capacity
 
 import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -239,5 +243,85 @@ func TestLuckIsNoCapacity(t *testing.T) {
 	})
 	if a.Estimate != nil || a.CI != nil || a.Confirmed {
 		t.Errorf("estimate %v %v, confirmed %v, of luck; %q", number(a.Estimate), a.CI, a.Confirmed, a.Warnings())
+	}
+}
+
+// anyLoad is a target that fails a share of all requests, each by chance, however
+// many there are: from half to twice what the SLA allows a window may pass.
+func anyLoad(share float64, seed uint64) func(Next, int) load.Window {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	return func(o Next, _ int) load.Window {
+		due, failed := max(int64(o.Load*max(10, min(60, math.Ceil(300/o.Load)))), 1), int64(0)
+		for range due {
+			if rng.Float64() < share {
+				failed++
+			}
+		}
+		w := answered(due, due-failed, time.Millisecond)
+		w.Load, w.Replies = o.Load, due-failed
+		w.Counts.Errors[load.ErrStatus] = failed
+		return w
+	}
+}
+
+// TestNoLoadIsAllowed: where what fails does not depend on the load, no load is the
+// capacity, and the target did not change, whichever windows passed.
+func TestNoLoadIsAllowed(t *testing.T) {
+	for _, c := range []struct {
+		sla   string
+		share float64
+	}{
+		{"p90=150ms", .015}, {"p90=150ms", .02}, {"p90=150ms", .05}, {"p90=150ms,errors=0.1%", .002},
+		{"p90=150ms,errors=0", .01}, {"p90=150ms,errors=0", .001},
+	} {
+		wrong := 0
+		const searches = 20
+		for seed := range uint64(searches) {
+			cfg := config(t)
+			sla, err := load.ParseSLA(c.sla)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.SLA, cfg.Max = sla, 3000
+			a := searchIn(t, cfg, anyLoad(c.share, seed))
+			if a.Estimate != nil || a.Confirmed || a.Limit == LimitDrift {
+				wrong++
+				t.Logf("%s, %v fail: %s, passed %v, estimate %v; %q", c.sla, c.share, a.Limit, number(a.Passed), number(a.Estimate), a.Warnings())
+			}
+			if a.Limit == LimitTarget && gated(1, Search{Workload: "w", Config: cfg, Answer: a}) == nil {
+				t.Errorf("%s, %v fail: the gate lets it pass", c.sla, c.share)
+			}
+		}
+		if wrong > 0 {
+			t.Errorf("%s, %v fail at any load: %d of %d searches report a capacity, or a change", c.sla, c.share, wrong, searches)
+		}
+	}
+}
+
+// TestReturnThatTellsNothing: where the generators cannot offer the load that
+// passed early, it is not known whether the target changed.
+func TestReturnThatTellsNothing(t *testing.T) {
+	w := newWorld(7300)
+	a := searchIn(t, config(t), func(o Next, k int) load.Window {
+		if k < 2 { // it took 100 and 1000/s
+			return w.offer(o)
+		}
+		w.target = 3.3
+		out := w.offer(o)
+		if o.Load > 50 {
+			out = answered(int64(10*o.Load), int64(9*o.Load), time.Millisecond)
+			out.Load, out.Processor = o.Load, 1
+			out.Lags.Reset()
+			histogram.RecordMany(out.Lags, int64(500*time.Millisecond), int64(10*o.Load))
+		}
+		return out
+	})
+	if a.Confirmed || a.Estimate != nil || a.Limit == LimitDrift || !slices.ContainsFunc(a.Doubts, func(d model.Doubt) bool { return d.Code == "not_returned" && d.Severity == model.Problem }) {
+		t.Errorf("limit %s, passed %v, confirmed %v, %q; want the doubt not_returned", a.Limit, number(a.Passed), a.Confirmed, a.Warnings())
+	}
+	for _, least := range []float64{0, 1, 100} {
+		if err := gated(least, Search{Workload: "w", Answer: a}); !errors.Is(err, model.ErrInvalid) {
+			t.Errorf("--fail-below %v: %v, want ErrInvalid", least, err)
+		}
 	}
 }

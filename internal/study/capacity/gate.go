@@ -25,7 +25,9 @@ func (r *Result) Gate() error {
 	return first
 }
 
-// gate holds one search to the least capacity that is accepted; 0: any is.
+// gate holds one search to the least capacity that is accepted; 0: any is. As
+// every threshold it is held against the interval where there is one, and
+// against the windows else.
 func (s Search) gate(least float64) error {
 	a := s.Answer
 	switch {
@@ -35,7 +37,9 @@ func (s Search) gate(least float64) error {
 		return fmt.Errorf("%w: %s: another version of scalebench made this search in another way, so no capacity can be reported; search again", model.ErrInvalid, s.Workload)
 	case a.Limit == LimitDrift:
 		return fmt.Errorf("%w: %s: the server changed while it was measured: it took %s and later did not, so no capacity can be reported", model.ErrInvalid, s.Workload, rate(a.Drift.Then))
-	case least > 0 && (s.takes(least) || a.CI != nil && a.CI[0] >= least):
+	case a.open != nil:
+		return fmt.Errorf("%w: %s: %s, so no capacity can be reported; %s", model.ErrInvalid, s.Workload, a.open.why, a.open.advice)
+	case least > 0 && s.takes(least):
 	case a.Limit == LimitGenerator:
 		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.generatorsWords())
 	case a.Limit == LimitPath:
@@ -58,15 +62,17 @@ const surely = 2
 // takes reports whether the target surely takes a load.
 func (s Search) takes(rate float64) bool {
 	a := s.Answer
-	if a.Passed == nil || *a.Passed < rate {
+	switch {
+	case a.CI != nil:
+		return a.CI[0] >= rate
+	case a.Passed == nil || *a.Passed < rate:
 		return false
 	}
 	passed, missed := s.windowsBetween(rate, *a.Passed)
 	return a.Confirmed || passed >= surely && passed > missed
 }
 
-// takesLess reports whether it surely does not: by the whole interval, where there
-// is one.
+// takesLess reports whether it surely does not.
 func (s Search) takesLess(rate float64) bool {
 	a := s.Answer
 	if a.CI != nil {

@@ -207,31 +207,13 @@ func (r *replay) result() Answer {
 			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
 		}
 	}
-	if out.Passed != nil && r.lucky(*out.Passed) {
-		// A number that nobody can vouch for is none.
+	if out.open = r.openAt(out); out.open != nil {
+		// A number that cannot be vouched for is none.
 		out.Estimate, out.CI = nil, nil
 	}
 	out.Confirmed = out.Confirmed && out.Estimate != nil
 	r.doubt(&out)
 	return out
-}
-
-// withoutUnusable estimates the boundary from windows that say something of the
-// target alone: the algorithm was told of others to keep its loads below them.
-// There is no estimate where these windows do not put it below a load that missed
-// the SLA; and the boundary is confirmed only if such windows missed it there
-// again.
-func (r *replay) withoutUnusable(found search.Result, missed *float64) search.Result {
-	if r.cfg.Algorithm == search.Paper || len(r.valid) == len(found.Trials) {
-		return found
-	}
-	estimate, low, high, err := search.Fit(r.cfg.Options, r.valid)
-	if err != nil || missed == nil || estimate > *missed || estimate < found.Passed {
-		estimate, low, high = math.NaN(), math.NaN(), math.NaN()
-	}
-	found.Estimate, found.Low, found.High = estimate, low, high
-	found.Confirmed = found.Confirmed && missed != nil && len(r.windowsAt(*missed, Missed)) >= surely
-	return found
 }
 
 // missedLoad is the load that the algorithm holds for failed, or the next one up
@@ -282,7 +264,7 @@ func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
 	if !r.over {
 		return LimitNone, nil, nil
 	}
-	if r.back.drifted() {
+	if r.drifted() {
 		return LimitDrift, nil, nil
 	}
 	if names, limit := r.generatorsLimit(found); limit {
@@ -337,18 +319,6 @@ func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, lim
 	return names, late > missed
 }
 
-// lucky reports whether the windows in which a load passed have, together, too
-// few operations for the SLA to be told from luck.
-func (r *replay) lucky(passed float64) bool {
-	var due int64
-	for _, j := range r.judged {
-		if j.Verdict == Passed && j.Load == passed {
-			due += j.Counts.Due
-		}
-	}
-	return due < r.cfg.SLA.Enough()
-}
-
 // doubt adds what speaks against the result.
 func (r *replay) doubt(out *Answer) {
 	d := &out.Doubts
@@ -364,8 +334,8 @@ func (r *replay) doubt(out *Answer) {
 	if r.cfg.Algorithm != search.Paper {
 		out.contradictions()
 	}
-	if out.Passed != nil && out.Limit == LimitTarget && r.lucky(*out.Passed) {
-		d.Problem("luck", "the windows that passed at %s have, together, fewer than the %d operations that tell %v from luck, so no capacity is estimated; use longer windows", rate(*out.Passed), r.cfg.SLA.Enough(), r.cfg.SLA)
+	if out.open != nil {
+		d.Problem(out.open.code, "%s, so no capacity is estimated; %s", out.open.why, out.open.advice)
 	}
 	if out.Passed != nil {
 		r.cfg.tooShort(d)
