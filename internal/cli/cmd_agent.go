@@ -127,7 +127,8 @@ func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Confi
 	if err != nil {
 		c.log.Warn("some facts about this node are missing", "err", err)
 	}
-	if f.CoresTogether = opt.coresTogether; f.CoresTogether == 0 && (f.CPULimit == 0 || f.CPULimit >= float64(f.Cores)) {
+	f.CoresTogether = max(opt.coresTogether, 0)
+	if opt.coresTogether == 0 && (f.CPULimit == 0 || f.CPULimit >= float64(f.Cores)) {
 		f.CoresTogether = facts.Together(f.Cores)
 	}
 	node, err := nodeName(opt, f)

@@ -48,8 +48,13 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 }
 
 // coresTogether calibrates this machine once: its nodes would disturb each other.
+// -1 where that tells nothing, so that they do not try again.
 var coresTogether = sync.OnceValue(func() string {
-	return strconv.FormatFloat(facts.Together(runtime.NumCPU()), 'f', 4, 64)
+	together := facts.Together(runtime.NumCPU())
+	if together == 0 {
+		together = -1
+	}
+	return strconv.FormatFloat(together, 'f', 4, 64)
 })
 
 // sweepLabs removes what labs of processes that were killed have left on this

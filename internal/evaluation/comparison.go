@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -307,7 +308,7 @@ func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Optio
 	f.CIFleet = c.thisFleet(f.Pairs)
 	if f.Nodes < 2 {
 		if f.CIFleet == nil {
-			c.notes.doubt("no_interval", "one %s in one trial has no interval; at least 2 %ss or 2 trials are needed, 6 %ss and 3 trials are better", c.of, c.of, c.of)
+			c.notes.doubt("no_interval", "one %s in %s has no interval; at least 2 %ss or 2 complete trials that differ are needed, 6 %ss and 3 trials are better", c.of, num.Count(len(c.parallel), "trial"), c.of, c.of)
 		}
 		f.CI = f.CIFleet
 		return

@@ -14,6 +14,8 @@ type loss struct {
 	model.Doubt
 	// serial and parallel are shares of the capacity of each phase, 0 to 1.
 	serial, parallel float64
+	// silent: it is told of only where it could carry the verdict.
+	silent bool
 	// alone is the share of the parallel phase in which not all worked.
 	alone float64
 }
@@ -28,11 +30,11 @@ func uncontended(overlap float64) loss {
 // losses are what disturbed the tasks that the comparison is of.
 func (p part) losses(steps []stepReadings) []loss {
 	var out []loss
-	for _, d := range p.run.Disturbances() {
+	for _, d := range p.run.Losses() {
 		if d.Workload != p.workload {
 			continue
 		}
-		l := loss{Doubt: d.Doubt(), serial: lostIn(steps, model.Serial, d), parallel: lostIn(steps, model.Parallel, d)}
+		l := loss{Doubt: d.Doubt(), silent: d.Silent, serial: lostIn(steps, model.Serial, d), parallel: lostIn(steps, model.Parallel, d)}
 		if d.Phase != model.Serial && d.Phase != model.Parallel && l.serial+l.parallel == 0 {
 			continue
 		}
@@ -122,24 +124,42 @@ const worthAWord = 0.5
 func (c *comparison) doubtLosses(f *Finding) {
 	if f.CDI == nil || f.CI == nil {
 		for _, l := range c.losses {
-			c.notes.add(l.Doubt)
+			if !l.silent {
+				c.notes.add(l.Doubt)
+			}
 		}
 		return
 	}
 	apart := withoutLosses(*f.CI, c.losses)
 	f.Possible = &Interval{min(f.CI[0], apart[0]), max(f.CI[1], apart[1])}
 	carries := verdictOf(apart, c.tolerance) != verdictOf(*f.CI, c.tolerance)
+	worth := littleExplained
+	if carries { // where all explain little, the most does
+		worth = min(worth, c.mostExplained(*f.CDI))
+	}
 	for _, l := range c.losses {
 		points := l.explains(*f.CDI)
-		if points >= littleExplained {
+		if points >= worth && points > 0 {
 			l.Explains = &points
+			if carries {
+				l.Severity = model.Problem
+			}
 		}
-		if carries && points >= littleExplained {
-			l.Severity = model.Problem
+		if l.silent && l.Severity != model.Problem {
+			continue
 		}
 		if l.Severity == model.Problem || points >= worthAWord {
 			l.Text += fmt.Sprintf("; that can explain up to %.1f points of the CDI of %.1f %%", points, *f.CDI)
 		}
 		c.notes.add(l.Doubt)
 	}
+}
+
+// mostExplained is how many points of the index a single loss can explain at most.
+func (c *comparison) mostExplained(cdi float64) float64 {
+	most := 0.0
+	for _, l := range c.losses {
+		most = max(most, l.explains(cdi))
+	}
+	return most
 }

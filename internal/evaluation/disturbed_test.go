@@ -1,7 +1,9 @@
 package evaluation
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,7 +66,11 @@ func TestStranger(t *testing.T) {
 	if quiet.Verdict != None || code(quiet, "others") != nil {
 		t.Errorf("without a stranger: %s, %+v; want none, and no doubt about others", quiet.Verdict, quiet.Doubts)
 	}
-	for _, cores := range []float64{.2, .5, 1} {
+	if b, err := json.Marshal(quiet); err != nil || !strings.Contains(string(b), `"doubts":[`) {
+		t.Errorf("JSON %s, %v; want an array of doubts, be it empty", b, err)
+	}
+	// Little is told only where it decides.
+	for _, cores := range []float64{.038, .06, .2, .5, 1} {
 		f := one(t, strangerRun(6, cores), Options{Resamples: 100})
 		d := code(f, "others")
 		if f.Verdict != Unknown || d == nil || d.Severity != model.Problem || d.Explains == nil {
@@ -195,5 +201,40 @@ func TestUnequalJobs(t *testing.T) {
 	}
 	if f := one(t, d, Options{Resamples: 100}); code(f, "pause") != nil {
 		t.Errorf("%+v; want no pause", f.Doubts)
+	}
+}
+
+// TestSteal: time that the machine's host took from processors that wanted to run
+// can explain a loss, also where others of them had nothing to do.
+func TestSteal(t *testing.T) {
+	const cores, seconds = 8, 10
+	measure := func(r model.Result, stolen float64) model.Result {
+		counter := func(metric string, total float64) {
+			r.Host = append(r.Host, model.HostSeries{Metric: metric, Counter: true, Offsets: []int64{0, seconds * 1e9}, Values: []float64{0, total}})
+		}
+		counter("cpu.user", seconds*(1-stolen)) // one thread
+		counter("cpu.steal", seconds*stolen)
+		counter("cpu.idle", seconds*(cores-1))
+		return r
+	}
+	run := func(stolen float64) model.RunData {
+		b := newBuilder(6)
+		for trial := 1; trial <= 3; trial++ {
+			var rs []model.Result
+			for i := range 6 {
+				wobble := 1 + .002*float64((i+trial)%3-1)
+				b.Step(model.Serial, trial, measure(result(b, i, constant(0, 100*wobble), .25, .1), 0))
+				rs = append(rs, measure(result(b, i, constant(0, 100*(1-stolen)*wobble), .25, .1), stolen))
+			}
+			b.Step(model.Parallel, trial, rs...)
+		}
+		return b.Data
+	}
+	for _, stolen := range []float64{.04, .3} { // .5 and 3.8 % of the machine's time
+		f := one(t, run(stolen), Options{Resamples: 100})
+		d := code(f, "steal")
+		if f.Verdict != Unknown || d == nil || d.Explains == nil || *d.Explains < 100*stolen-.5 || !f.Possible.Contains(0) {
+			t.Errorf("%v of a processor stolen: %s %v, possible %v, %+v; want unknown", stolen, f.Verdict, *f.CI, f.Possible, f.Doubts)
+		}
 	}
 }

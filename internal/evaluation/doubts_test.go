@@ -168,7 +168,7 @@ func TestNothingVanishes(t *testing.T) {
 		{"only serial", onlySerial.Data, "there are no parallel values", false},
 		{"only parallel", onlyParallel.Data, "there are no serial values", false},
 		{"nothing valid", failed.Data, "no valid result reported a metric", false},
-		{"one node", single.Data, "one node in one trial has no interval", true},
+		{"one node", single.Data, "one node in 1 trial has no interval", true},
 		{"equal ratios", equalRatios(), "exactly the same ratio", true},
 	} {
 		f := one(t, c.data, quick)

@@ -183,7 +183,7 @@ func (c *comparison) thisFleet(pairs []NodePair) *Interval {
 		e = c.oneTrial(pairs)
 	}
 	iv, err := e.Interval(level)
-	if err != nil || !(e.Var > 0) {
+	if err != nil || !(e.Var > rounding*e.Mean*e.Mean) {
 		return nil // no scatter at all, as copied values have
 	}
 	out, _ := c.resolution.floor(Interval{degradation(iv.Hi), degradation(iv.Lo)}, degradation(e.Mean))

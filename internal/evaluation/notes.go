@@ -15,7 +15,7 @@ import (
 
 // notes are what a reader of a finding must know. A problem leaves no
 // verdict but "unknown".
-type notes struct{ problems, warnings []model.Doubt }
+type notes struct{ problems, warnings model.Doubts }
 
 // doubt adds a reason why the verdict is unknown.
 func (n *notes) doubt(code, format string, args ...any) {
@@ -30,23 +30,15 @@ func (n *notes) warn(code, format string, args ...any) {
 func (n *notes) add(d model.Doubt) {
 	if d.Severity == model.Problem {
 		d.Text = "verdict unknown: " + d.Text
-		n.problems = append(n.problems, d)
+		n.problems.Add(d)
 		return
 	}
-	n.warnings = append(n.warnings, d)
+	n.warnings.Add(d)
 }
 
-// all returns problems first, each text once, never nil: the JSON
-// contract has an array.
+// all returns problems first; never nil: the JSON contract has an array.
 func (n *notes) all() []model.Doubt {
-	out, seen := make([]model.Doubt, 0, len(n.problems)+len(n.warnings)), make(map[string]bool)
-	for _, d := range slices.Concat(n.problems, n.warnings) {
-		if !seen[d.Text] {
-			seen[d.Text] = true
-			out = append(out, d)
-		}
-	}
-	return out
+	return append(append([]model.Doubt{}, n.problems...), n.warnings...)
 }
 
 // named is "node a", "nodes a, b" or "pairs a+b, c+d".

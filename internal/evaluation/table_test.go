@@ -201,6 +201,25 @@ func TestDroppedTrialsInUncertainty(t *testing.T) {
 // TestCopiedTrials: values without any scatter, as copied ones have, give no
 // interval, in two trials as in one.
 func TestCopiedTrials(t *testing.T) {
+	// The same trial several times says no more than once: Fieller's interval.
+	const once = ",412.1,205.2,%d\nb,398.3,214.9,%[1]d\nc,405.7,197.3,%[1]d\n"
+	var first Interval
+	for copies := 1; copies <= 4; copies++ {
+		table := "node,serial,parallel,trial\n"
+		for trial := 1; trial <= copies; trial++ {
+			table += "a" + fmt.Sprintf(once, trial)
+		}
+		f, err := imported(strings.NewReader(table), "x.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if copies == 1 {
+			first = *f[0].CI
+		}
+		if f[0].CIFleet != nil || math.Abs(f[0].CI[0]-first[0]) > 1e-6 || math.Abs(f[0].CI[1]-first[1]) > 1e-6 || first[1]-first[0] < 5 {
+			t.Errorf("%d copies: interval %v of these, %v; want none, and %v", copies, f[0].CIFleet, *f[0].CI, first)
+		}
+	}
 	var table strings.Builder
 	table.WriteString("node,serial,parallel,trial\n")
 	for trial := 1; trial <= 2; trial++ {

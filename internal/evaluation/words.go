@@ -53,6 +53,20 @@ func (f Finding) Shown() *Interval {
 	return &Interval{min(f.CI[0], 100), min(f.CI[1], 100)}
 }
 
+// MostLost is the largest loss that is not excluded, in points: the upper end of
+// the interval, or of what disturbances leave possible. Of a finding without an
+// interval it is everything.
+func (f Finding) MostLost() float64 {
+	if f.CI == nil {
+		return 100
+	}
+	most := f.CI[1]
+	if f.Possible != nil {
+		most = max(most, f.Possible[1])
+	}
+	return min(max(most, 0), 100)
+}
+
 // CDIText prints the index: "62.4 %".
 func (f Finding) CDIText() string { return num.Optional(f.CDI, num.Percent) }
 
@@ -63,6 +77,16 @@ func (f Finding) IntervalText() string {
 		return num.PercentInterval(i[0], i[1])
 	}
 	return ""
+}
+
+// SuchText prints the interval for others of their kind, "(50.2, 74.7)", where
+// IntervalText is that for these; else it is empty.
+func (f Finding) SuchText() string {
+	if f.CIFleet == nil || f.CINodes == nil {
+		return ""
+	}
+	text := num.PercentInterval(min(f.CINodes[0], 100), min(f.CINodes[1], 100))
+	return strings.NewReplacer("[", "(", "]", ")").Replace(text)
 }
 
 // Scale chooses one unit for all capacities of the finding, the total apart.

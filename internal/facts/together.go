@@ -64,10 +64,10 @@ func spinOn(threads int) float64 {
 	return sum / max(ran, 1)
 }
 
-// spin returns how often in a second of its thread's processor time, from a
-// moment on that all wait for in work, 1,000 steps of a xorshift generator were made (G. Marsaglia, "Xorshift
-// RNGs", J. Stat. Softw. 8(14), 2003): integers in registers, as the workload cpu
-// has them.
+// spin returns how often a thread made 1,000 steps of a xorshift generator in a
+// second of its own processor time (G. Marsaglia, "Xorshift RNGs", J. Stat. Softw.
+// 8(14), 2003): integers in registers, as the workload cpu has them. It counts
+// from a common moment on; until then it works, too, so that no clock is slow.
 func spin(start time.Time, d time.Duration) float64 {
 	rounds, x, began := 0, uint64(88172645463325252), time.Duration(0)
 	for {

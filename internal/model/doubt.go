@@ -1,6 +1,9 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Doubt is something that speaks against a result, for programs and for people.
 type Doubt struct {
@@ -22,17 +25,25 @@ type Doubt struct {
 	Explains *float64 `json:"explains,omitempty"`
 }
 
-// Doubts are what speaks against a result, in the order in which it is told.
+// Doubts are what speaks against a result, in the order in which it is told,
+// each text once.
 type Doubts []Doubt
 
-// Warn adds what leaves the answer as it is.
+// Warn adds what leaves the answer as it is; the code tells programs what it is.
 func (d *Doubts) Warn(code, format string, args ...any) {
-	*d = append(*d, Doubt{Code: code, Severity: Warning, Text: fmt.Sprintf(format, args...)})
+	d.Add(Doubt{Code: code, Severity: Warning, Text: fmt.Sprintf(format, args...)})
 }
 
 // Problem adds what could carry the answer.
 func (d *Doubts) Problem(code, format string, args ...any) {
-	*d = append(*d, Doubt{Code: code, Severity: Problem, Text: fmt.Sprintf(format, args...)})
+	d.Add(Doubt{Code: code, Severity: Problem, Text: fmt.Sprintf(format, args...)})
+}
+
+// Add adds a doubt, unless its text was told already.
+func (d *Doubts) Add(one Doubt) {
+	if !slices.ContainsFunc(*d, func(o Doubt) bool { return o.Text == one.Text }) {
+		*d = append(*d, one)
+	}
 }
 
 // Texts are what doubts say, in their order, each once; never nil, because

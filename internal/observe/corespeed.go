@@ -6,7 +6,8 @@ import (
 )
 
 // CoreSpeed is how fast a busy core was in a phase of a workload, as a share of
-// one that is busy alone, on average over the tasks that count: by the
+// one that is busy alone, on average over the tasks that count, of parallel steps
+// those of the largest: by the
 // calibration of each node's machine, and by how many of its cores were busy.
 // Between one and all of them it is taken as linear. ok is false where a node was
 // not calibrated or not watched.
@@ -19,8 +20,9 @@ func (r *Run) CoreSpeed(workload string, phase model.Phase) (speed float64, ok b
 		together[n.ID] = n.Facts
 	}
 	var speeds []float64
+	largest := Fleet(r.Steps())[workload]
 	for _, s := range r.Steps() {
-		if s.Workload != workload || s.Phase != phase {
+		if s.Workload != workload || s.Phase != phase || phase == model.Parallel && len(Subjects(s)) < largest {
 			continue
 		}
 		for _, x := range r.Accepted(s.ID) {

@@ -32,6 +32,9 @@ type Disturbance struct {
 	Lost map[model.TaskID]float64
 	// Where are the tasks in which it was beyond the threshold.
 	Where []model.TaskID
+	// Silent: it was nowhere beyond the threshold, and matters only where what was
+	// lost to it decides.
+	Silent bool
 	// Text says all of it in a sentence without its full stop.
 	Text string
 }
@@ -55,8 +58,9 @@ type check struct {
 	// above is the value from which on it is reported.
 	above float64
 	// lost is the share of its capacity that a task can have lost to it; nil:
-	// not known.
-	lost func(Host) float64
+	// not known. It is reported from lostAbove on, too, if that is set.
+	lost      func(Host) float64
+	lostAbove float64
 	// words say what was seen on a node, from the value.
 	words func(v float64) string
 }
@@ -77,7 +81,8 @@ const (
 // al., CCR 1997: throughput falls with 1/√loss), and drops within the node's
 // own interfaces should be rarer still. The kernel counts a segment that is sent
 // again under its own name only. Others: a twentieth of the machine is
-// beyond what the agent and the kernel's own work take. A share of few packets or
+// beyond what the agent and the kernel's own work take; where processors are
+// short, a fiftieth of what a task had is worth a word, of whatever machine. A share of few packets or
 // segments, or of processor time that is counted in ticks of 10 ms, is chance.
 // Throttling: a node that
 // its own limit holds back measures the limit. Pauses: see pauseOf. Clock: starts are agreed to the
@@ -86,7 +91,7 @@ var checks = []check{
 	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, least: 1, above: 0.01, lost: lostToSteal, words: func(v float64) string {
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
-	{kind: "others", metrics: []string{MetricCores}, value: hostOthers, above: 0.05, lost: lostToOthers, words: func(v float64) string {
+	{kind: "others", metrics: []string{MetricCores}, value: hostOthers, above: 0.05, lost: lostToOthers, lostAbove: 0.02, words: func(v float64) string {
 		return "something other than the task used " + num.Fraction(v) + " of the machine’s CPU"
 	}},
 	{kind: "swap", metrics: []string{MetricSwapIn, MetricSwapOut}, above: 0, words: func(v float64) string {
@@ -118,7 +123,13 @@ var checks = []check{
 // Disturbances judges the host series and the clocks of the results that count,
 // once. There is one a workload and kind, in order of the steps; none where
 // nothing is amiss or nothing was watched.
-func (r *Run) Disturbances() []Disturbance { return r.disturbances() }
+func (r *Run) Disturbances() []Disturbance {
+	return slices.DeleteFunc(r.Losses(), func(d Disturbance) bool { return d.Silent })
+}
+
+// Losses are the disturbances, and those that took something from tasks without
+// being worth a word by themselves.
+func (r *Run) Losses() []Disturbance { return slices.Clone(r.disturbances()) }
 
 // Doubts are the disturbances as what speaks against results.
 func (r *Run) Doubts() []model.Doubt {
@@ -130,7 +141,6 @@ func (r *Run) Doubts() []model.Doubt {
 }
 
 func (r *Run) findDisturbances() []Disturbance {
-	type kind struct{ workload, kind string }
 	var metrics []string
 	for _, c := range checks {
 		metrics = slices.Concat(metrics, c.metrics, c.of)
@@ -138,41 +148,63 @@ func (r *Run) findDisturbances() []Disturbance {
 	if r.Need(Hosts, metrics...) != nil || r.Need(Series) != nil { // Err tells
 		return nil
 	}
-	machines, limited := r.machines(), r.limited()
+	return append(r.disturbedTasks(), r.disturbingEvents()...)
+}
+
+// disturbedTasks holds every task that counts against every check.
+func (r *Run) disturbedTasks() []Disturbance {
+	type kind struct{ workload, kind string }
 	var order []kind
 	found := make(map[kind]*worstOf)
-	windows, clocks := windowNumbers(r.Steps()), make(clocks)
+	windows, hosts := windowNumbers(r.Steps()), r.hostsOf()
 	for _, s := range r.Steps() {
-		skew := math.NaN()
-		if times := r.Times(s); times.N > 1 {
-			skew = times.Skew().Seconds()
-		}
-		results, kinds := r.Accepted(s.ID), kindsOf(s)
-		hosts := make([]Host, len(results))
-		for i, r := range results {
-			hosts[i] = NewHost(r, r.Started)
-			hosts[i].skew, hosts[i].pause, hosts[i].step = skew, pauseOf(r, kinds[r.Task]), clocks.step(r)
-			hosts[i].limited = limited[r.Node]
-		}
-		strangers(hosts, machines)
-		for i, r := range results {
-			n := hosts[i]
+		seen := hosts(s)
+		for i, result := range r.Accepted(s.ID) {
 			for _, c := range checks {
 				k := kind{s.Workload, c.kind}
 				if found[k] == nil {
 					found[k] = &worstOf{check: c, nodes: make(map[model.NodeID]bool), lost: make(map[model.TaskID]float64)}
 					order = append(order, k)
 				}
-				found[k].take(s, windows[s.ID], r, n)
+				found[k].take(s, windows[s.ID], result, seen[i])
 			}
 		}
 	}
 	var out []Disturbance
 	for _, k := range order {
-		if t := found[k]; len(t.nodes) > 0 {
+		if t := found[k]; len(t.nodes)+len(t.lost) > 0 {
 			out = append(out, t.disturbance())
 		}
 	}
+	return out
+}
+
+// hostsOf returns what was seen of the nodes during the results of a step that
+// count, in their order. It is to be asked for the steps in theirs: clocks are
+// followed from one to the next.
+func (r *Run) hostsOf() func(model.Step) []Host {
+	machines, limited, clocks := r.machines(), r.limited(), make(clocks)
+	return func(s model.Step) []Host {
+		skew := math.NaN()
+		if times := r.Times(s); times.N > 1 {
+			skew = times.Skew().Seconds()
+		}
+		results, kinds := r.Accepted(s.ID), kindsOf(s)
+		hosts := make([]Host, len(results))
+		for i, x := range results {
+			hosts[i] = NewHost(x, x.Started)
+			hosts[i].skew, hosts[i].pause, hosts[i].step = skew, pauseOf(x, kinds[x.Task]), clocks.step(x)
+			hosts[i].limited = limited[x.Node]
+		}
+		strangers(hosts, machines)
+		return hosts
+	}
+}
+
+// disturbingEvents are what the master told of nodes and of itself, each text
+// once.
+func (r *Run) disturbingEvents() []Disturbance {
+	var out []Disturbance
 	told := make(map[string]bool)
 	for _, e := range r.Events() {
 		if slices.Contains(disturbing, e.Kind) && !told[e.Text] {
@@ -217,25 +249,27 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 		return
 	}
 	t.watched++
+	share := 0.0
 	if t.check.lost != nil {
-		if share := t.check.lost(n); share > 0 {
+		if share = t.check.lost(n); share > 0 {
 			t.lost[r.Task] = share
 		}
 	}
-	if v <= t.check.above {
-		return
+	told := v > t.check.above || t.check.lostAbove > 0 && share > t.check.lostAbove
+	if told {
+		t.tasks++
+		t.where = append(t.where, r.Task)
+		t.nodes[r.Node] = true
 	}
-	t.tasks++
-	t.where = append(t.where, r.Task)
-	t.nodes[r.Node] = true
-	if t.tasks == 1 || v > t.worst.Value {
+	first := t.worst.Kind == "" || told && t.tasks == 1
+	if (told || t.tasks == 0 && share > 0) && (first || v > t.worst.Value) {
 		t.worst = Disturbance{Workload: s.Workload, Kind: t.check.kind, Phase: s.Phase, Trial: s.Trial, Step: s.Number, Window: window, Node: r.Node, Value: v}
 	}
 }
 
 func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
-	n.Tasks, n.Watched, n.Nodes, n.Where, n.Lost = t.tasks, t.watched, len(t.nodes), t.where, t.lost
+	n.Tasks, n.Watched, n.Nodes, n.Where, n.Lost, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.lost, t.tasks == 0
 	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
 	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
 		n.Text += ", " + n.place()

@@ -103,7 +103,7 @@ func TestDisturbancesNameTheWorst(t *testing.T) {
 	d.Results = append(d.Results, bad)
 	want := []Disturbance{{
 		Workload: "w", Kind: "steal", Phase: model.Parallel, Trial: 2, Node: "n2", Value: 3.0 / 27, Tasks: 3, Watched: 4, Nodes: 2,
-		Lost:  map[model.TaskID]float64{}, // the processors were not short
+		Lost:  map[model.TaskID]float64{model.NewTaskID("s", 0): .01 / 24.01, model.NewTaskID("s", 1): 3. / 27, model.NewTaskID("s", 2): 1. / 25, model.NewTaskID("s", 3): 3. / 27},
 		Where: []model.TaskID{model.NewTaskID("s", 1), model.NewTaskID("s", 2), model.NewTaskID("s", 3)},
 		Text:  "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
 	}}
@@ -287,6 +287,28 @@ func TestDisturbancesOfPauses(t *testing.T) {
 		d := oneTask(nil)
 		d.Results[0].Series = []model.Series{{Metric: "work", Offsets: c.offsets, Values: counted(c.offsets)}}
 		wantPause(t, c.name, d, c.want)
+	}
+	// A second between points: a stop of one is a gap of two at most. What stands
+	// still most of the time does not make that usual.
+	for name, c := range map[string]struct {
+		kind    string
+		seconds []float64
+		want    float64
+	}{
+		"a second apart":           {"disk", []float64{0, 1, 2, 3.9, 4.9, 6, 7}, 1.9},
+		"late by less":             {"disk", []float64{0, 1, 2, 3.4, 4, 5, 6}, 0},
+		"mostly still":             {"disk", []float64{0, 2, 4, 6, 8, 10}, 2},
+		"a command":                {"command", []float64{0, 1, 2, 5, 6, 7, 8}, 0},
+		"a load, by its own count": {"load", []float64{0, 1, 2, 5, 6, 7, 8}, 0},
+	} {
+		d := oneTask(nil)
+		d.Steps[0].Tasks[0].Spec.Kind = c.kind
+		var offsets []int64
+		for _, s := range c.seconds {
+			offsets = append(offsets, int64(s*1e9))
+		}
+		d.Results[0].Series = []model.Series{{Metric: "work", Offsets: offsets, Values: counted(offsets)}}
+		wantPause(t, name, d, c.want)
 	}
 	frozen := oneTask(map[string]float64{"cpu.user": 12, "cpu.idle": 12})
 	for i := range frozen.Results[0].Host {

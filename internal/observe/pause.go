@@ -12,18 +12,21 @@ type pause struct{ lost, longest float64 }
 
 // A pause is found against the clock: workloads publish their progress, and the
 // monitor reads its counters, at fixed times. So a gap of several of these means
-// that they did not run. Of the monitor's, which are a second apart, a shorter
-// one tells. A command's progress is what it prints, whenever that is: its jobs
-// may take longer now and then.
+// that they did not run. Where they are half a second apart and more, a shorter
+// one tells.
 const (
 	pauseSpacings  = 3
 	pauseAtLeast   = 0.5 // seconds beyond the usual spacing
-	hostSpacings   = 1.5
-	fewestReadings = 5 // to know what is usual
+	wideSpacings   = 1.5
+	wide           = 0.45 // seconds: spacings from here on are; half a second with its jitter is
+	promised       = 1.0  // seconds: no workload publishes, and the monitor reads, less often
+	fewestReadings = 5    // to know what is usual
 )
 
-// commandKind is the workload whose progress is not published at fixed times.
-const commandKind = "command"
+// unclocked are the workloads with a progress that no clock has seen: of a
+// command it is what that prints, and its jobs may take longer now and then; of a
+// load it is counted by the second for which operations were due.
+var unclocked = []string{"command", "load"}
 
 // kindsOf are the kinds of workload of a step's tasks.
 func kindsOf(s model.Step) map[model.TaskID]string {
@@ -40,9 +43,9 @@ func pauseOf(r model.Result, kind string) pause {
 	var out pause
 	known := false
 	for _, s := range r.Series {
-		if times := worked(s); len(times) >= fewestReadings && kind != commandKind {
+		if times := worked(s); len(times) >= fewestReadings && !slices.Contains(unclocked, kind) {
 			known = true
-			out = out.worse(gaps(times, pauseSpacings))
+			out = out.worse(gaps(times))
 		}
 	}
 	if known {
@@ -50,7 +53,7 @@ func pauseOf(r model.Result, kind string) pause {
 	}
 	for _, h := range r.Host {
 		if times := seconds(h.Offsets); len(times) >= fewestReadings {
-			return gaps(times, hostSpacings) // all are read at once
+			return gaps(times) // all are read at once
 		}
 	}
 	return pause{}
@@ -86,17 +89,21 @@ func StoodStill(times []float64) float64 {
 	if len(times) < fewestReadings {
 		return 0
 	}
-	return gaps(times, pauseSpacings).lost
+	return gaps(times).lost
 }
 
 // gaps adds up what lies between two times beyond their usual spacing, the
-// median, where it is more than so many of these.
-func gaps(times []float64, spacings float64) pause {
+// median, where it is more than so many of these. What stands still in most of
+// them does not make that usual.
+func gaps(times []float64) pause {
 	between := make([]float64, 0, len(times))
 	for i := 1; i < len(times); i++ {
 		between = append(between, times[i]-times[i-1])
 	}
-	usual := slices.Sorted(slices.Values(between))[len(between)/2]
+	usual, spacings := min(slices.Sorted(slices.Values(between))[len(between)/2], promised), float64(pauseSpacings)
+	if usual >= wide {
+		spacings = wideSpacings
+	}
 	var out pause
 	for _, gap := range between {
 		if gap > spacings*usual && gap > usual+pauseAtLeast {

@@ -180,15 +180,16 @@ func lostToOthers(n Host) float64 {
 	return min(n.Others, n.short()*cores.Values[0], busy) / busy
 }
 
-// lostToSteal is the share that was stolen of what would else have run, in the
-// time in which processors were short.
+// lostToSteal is the share that was stolen of what would else have run. Only a
+// processor that wants to run is stolen from: that others are idle does not help
+// it.
 func lostToSteal(n Host) float64 {
 	stolen, ok := n.growth(MetricSteal)
 	ran, okRan := n.growths(CPURunning)
 	if !ok || !okRan || stolen <= 0 {
 		return 0
 	}
-	return n.short() * stolen / (stolen + ran)
+	return stolen / (stolen + ran)
 }
 
 // lostToLimit is the share of what would have run that a limit kept from it.

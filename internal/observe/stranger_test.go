@@ -30,6 +30,16 @@ func TestCoreSpeed(t *testing.T) {
 			t.Errorf("%s: CoreSpeed = %v, %v, want %v, %v", c.name, got, ok, c.want, c.ok)
 		}
 	}
+	// Of a sweep over sizes the largest counts, which the findings are of.
+	d := oneTask(map[string]float64{"cpu.user": 48, "cpu.idle": 0})
+	d.Nodes[0].Facts = model.Facts{Cores: 4, CoresTogether: .9}
+	few := oneTask(map[string]float64{"cpu.user": 12, "cpu.idle": 36})
+	few.Steps[0].ID, few.Steps[0].Number, few.Results[0].Step = "few", 1, "few"
+	d.Steps[0].Tasks = append(d.Steps[0].Tasks, model.Task{ID: "t2", Node: "n2", Position: 1})
+	d.Steps, d.Results = append(d.Steps, few.Steps...), append(d.Results, few.Results...)
+	if got, ok := Of(d).CoreSpeed("w", model.Parallel); !ok || math.Abs(got-.9) > 1e-9 {
+		t.Errorf("a sweep: CoreSpeed = %v, %v, want that of its largest step, .9", got, ok)
+	}
 	if _, ok := Of(oneTask(nil)).CoreSpeed("w", model.Serial); ok {
 		t.Error("a phase without a task has a speed")
 	}
