@@ -27,7 +27,7 @@ const slack = 0.1
 // its interval, outside of the widest band that the intervals of rate, demand and
 // capacity allow, the plan does not describe that run, and so no other fleet: the
 // answer is unknown.
-func (q question) agree(r *Result, n *notes) {
+func (q question) agree(r *Result, n *model.Doubts) {
 	r.Measured = []Measured{}
 	if r.Rate == nil {
 		return // not even one node works at this rate
@@ -63,13 +63,20 @@ func (c contradiction) off() float64 {
 	return max(lo/(c.upper*(1+slack)), c.lower*(1-slack)/hi)
 }
 
-// refuse takes the answer back.
-func (q question) refuse(r *Result, c contradiction, n *notes) {
+// refuse takes the answer back, and what is said of each resource: only what was
+// given and measured stays.
+func (q question) refuse(r *Result, c contradiction, n *model.Doubts) {
+	why := q.blame(r, c)
+	for i := range r.Resources {
+		x := &r.Resources[i]
+		x.Answer, x.Text = Unknown, ""
+		x.RateLimit, x.NodeLimit, x.Largest, x.LargestCI, x.LargestRate = nil, nil, nil, nil, nil
+	}
 	r.Answer, r.Binding, r.Largest, r.LargestRate, r.NodesSafe = Unknown, "", nil, nil, nil
 	r.against = fmt.Sprintf("%s did %s in run %s, the plan says %s", num.Count(c.Nodes, "node"), jobs(c.Rate), q.together.run, span(c.Lower, c.Upper))
-	*n = append(notes{{
+	*n = append(model.Doubts{{
 		Code: "contradicts_run", Severity: model.Problem, Workload: q.together.workload, Phase: model.Parallel,
-		Text: r.against + ": " + q.blame(r, c),
+		Text: r.against + ": " + why,
 	}}, *n...)
 }
 

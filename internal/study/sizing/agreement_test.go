@@ -157,6 +157,11 @@ func TestPlanAgreesWithItsRun(t *testing.T) {
 		if r.Binding != "" || r.Largest != nil || r.LargestRate != nil || r.NodesSafe != nil {
 			t.Errorf("%s: %+v, want no answer at all", c.name, r)
 		}
+		for _, x := range r.Resources {
+			if x.Answer != Unknown || x.Text != "" || x.Largest != nil || x.LargestCI != nil || x.LargestRate != nil || x.NodeLimit != nil || x.RateLimit != nil {
+				t.Errorf("%s: %+v, want no answer on a resource either", c.name, x)
+			}
+		}
 		if err := r.Gate(); !errors.Is(err, model.ErrInvalid) {
 			t.Errorf("%s: gate %v, want ErrInvalid", c.name, err)
 		}

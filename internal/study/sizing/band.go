@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Band is between which rates a fleet of so many nodes works, in jobs per
@@ -208,7 +209,7 @@ func (r *Result) bound() {
 }
 
 // noteWaiting warns of a fleet that suffices by its upper bound alone.
-func (r *Result) noteWaiting(n *notes) {
+func (r *Result) noteWaiting(n *model.Doubts) {
 	if r.Rate == nil || r.Answer == Fails || r.Answer == Unknown || r.Rate.Lower >= r.Target*(1-shortfall) {
 		return
 	}
@@ -217,6 +218,6 @@ func (r *Result) noteWaiting(n *notes) {
 		surely = num.Count(*r.NodesSafe, "node") + " do it surely"
 	}
 	where, _ := r.fleet().bottleneck()
-	n.warn("nodes_wait", "by the lower bound %s do %s of the %s wanted, because nodes wait for each other at %s; %s",
+	n.Warn("nodes_wait", "by the lower bound %s do %s of the %s wanted, because nodes wait for each other at %s; %s",
 		num.Count(r.Nodes, "node"), perSecond(r.Rate.Lower), perSecond(r.Target), where, surely)
 }

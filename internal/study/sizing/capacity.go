@@ -109,13 +109,15 @@ func capacityOf(f evaluation.Finding, scalings []evaluation.Scaling, run *observ
 	return c
 }
 
-// doubtOf is why a finding has no verdict, and the rest of its warnings.
+// doubtOf is why a finding has no verdict, and the rest of its doubts: that it has
+// none is what they mean for the plan.
 func doubtOf(f evaluation.Finding) (doubt string, rest []model.Doubt) {
 	for _, d := range f.Doubts {
 		if d.Severity == model.Problem && doubt == "" {
 			doubt = strings.TrimPrefix(d.Text, "verdict unknown: ")
 			continue
 		}
+		d.Severity = model.Warning
 		rest = append(rest, d)
 	}
 	if f.Verdict == evaluation.Unknown && doubt == "" {

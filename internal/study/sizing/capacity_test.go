@@ -256,7 +256,7 @@ func TestCapacityInCores(t *testing.T) {
 func TestPartialCapacityYields(t *testing.T) {
 	_, short := processors(t, map[string]float64{"cgroup.cpu": 1})
 	_, whole := processors(t, map[string]float64{"cgroup.cpu": 8})
-	c, ok := question{capacities: append(short, whole...)}.capacityFor(demand{resource: model.ResourceCPU, unit: evaluation.Core}, &notes{})
+	c, ok := question{capacities: append(short, whole...)}.capacityFor(demand{resource: model.ResourceCPU, unit: evaluation.Core}, &model.Doubts{})
 	if !ok || c.partial || !c.limited {
 		t.Errorf("capacity %+v, want that of whole nodes", c)
 	}

@@ -31,6 +31,9 @@ type demand struct {
 	doubt    string // why a measured figure is not to be relied on; empty: nothing
 }
 
+// sourceGiven is the source of what the user gave for a second of one node.
+const sourceGiven = "given"
+
 // same reports a demand on the same resource in the same unit: one in
 // operations does not replace one in bytes.
 func (d demand) same(o demand) bool { return d.resource == o.resource && d.unit == o.unit }
@@ -54,7 +57,7 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 		if err != nil {
 			return err
 		}
-		d := demand{resource: a.resource, amount: a.value, unit: a.unit, source: "given"}
+		d := demand{resource: a.resource, amount: a.value, unit: a.unit, source: sourceGiven}
 		if g.key == keyPerJob {
 			d.amount, d.source = a.value*q.nodeRate, "given per job"
 		}
@@ -81,14 +84,16 @@ func (p *Params) measure(ctx context.Context, in study.Input, q *question) ([]de
 	if err != nil {
 		return nil, err
 	}
-	findings, err := evaluation.Findings(run, evaluation.Options{})
+	findings, err := evaluation.Findings(run, evaluation.Options{Tolerance: in.Tolerance})
 	switch {
 	case err != nil:
 	case p.NodeRate == "":
 		q.oneRun = in.Run != nil && in.Run.Run().ID == run.Run().ID
 		err = q.measureRate(findings, run, workload)
-	default: // else the finding of the rate says it
+	default:
 		q.doubts = courseOf(run, workload)
+		q.doubtRate(findings, run, workload, func(d model.Doubt) bool { return d.Explains != nil })
+		measured = q.scaled(measured, findings, run, workload)
 	}
 	if err != nil {
 		return nil, err
@@ -388,14 +393,14 @@ func (d demand) least() float64 {
 // payload is less by an unknown amount, so its interval reaches down to the
 // payload of full packets, and so does everything that follows from it. A given
 // limit is assumed to count what the demand counts.
-func (d demand) against(c capacity, n *notes) demand {
+func (d demand) against(c capacity, n *model.Doubts) demand {
 	if !d.wire || c.nodes == 0 {
 		d.wire = false
 		return d
 	}
 	lo, hi := ends(d.amount, d.ci)
 	d.ci = &evaluation.Interval{lo * payloadShare, hi}
-	n.warn("headers", "the demand on %s was counted in packets with their headers, its capacity in payload: in full packets it is %s and not %s; the interval covers both",
+	n.Warn("headers", "the demand on %s was counted in packets with their headers, its capacity in payload: in full packets it is %s and not %s; the interval covers both",
 		d.resource, evaluation.AmountText(d.least(), d.unit, d.resource), d.text())
 	return d
 }

@@ -3,6 +3,7 @@ package sizing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -312,6 +313,59 @@ func TestDoubtsOfOneRun(t *testing.T) {
 		}
 		if all := strings.Join(r.(*Result).Warnings, "; "); strings.Count(all, "only 2 nodes") != 1 || !strings.Contains(all, c.want) {
 			t.Errorf("warnings %q, want %q once", all, c.want)
+		}
+	}
+}
+
+// TestDemandAtAnotherRate: what a node took at the rate at which it was measured it
+// takes in proportion at the rate that was given.
+func TestDemandAtAnotherRate(t *testing.T) {
+	b := monitored(map[string]float64{"net.rx_bytes": 10e6})
+	b.Data.Run.ID = "R"
+	b.Data.Steps = slices.DeleteFunc(b.Data.Steps, func(s model.Step) bool { return s.Phase == model.Parallel })
+	plan := func(rate string) *Result {
+		p := &Params{Target: "1000/s", NodeRate: rate, DemandRun: "R", Capacity: []string{"network.receive=1GB/s"}}
+		r, err := p.Analyze(t.Context(), study.Input{Open: func(context.Context, string) (*observe.Run, error) { return observe.Of(b.Data), nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.(*Result)
+	}
+	own := plan("")
+	for _, times := range []float64{.5, 1.05, 2} {
+		r := plan(fmt.Sprintf("%f/s", times*own.NodeRate))
+		if got, want := r.Resources[0].AtTarget, own.Resources[0].AtTarget; math.Abs(got-want) > 1e-3*want {
+			t.Errorf("a node rate of %v times what was measured: the target takes %v, want %v as before", times, got, want)
+		}
+		if told := slices.ContainsFunc(r.Doubts, func(d model.Doubt) bool { return d.Code == "demand_scaled" }); told != (times != 1.05) {
+			t.Errorf("a node rate of %v times what was measured: doubts %+v", times, r.Doubts)
+		}
+	}
+}
+
+// TestGateByNodeRate: where the rate of a node is known by its interval only, so
+// is what as many nodes as the target takes demand.
+func TestGateByNodeRate(t *testing.T) {
+	for _, c := range []struct {
+		ci     *evaluation.Interval
+		source string
+		want   error
+	}{
+		{nil, sourceGiven, nil},
+		{&evaluation.Interval{5, 15}, sourceGiven, model.ErrInvalid},
+		{&evaluation.Interval{0, 20}, sourceGiven, model.ErrInvalid},
+		{&evaluation.Interval{5, 15}, "given per job", nil}, // it goes with the rate
+	} {
+		q := question{target: 100, nodeRate: 10, nodeRateCI: c.ci,
+			demands:    []demand{{resource: "network.receive", amount: 25e6, unit: evaluation.ByteRate, source: c.source}},
+			capacities: []capacity{{resource: "network.receive", total: 300e6, unit: evaluation.ByteRate, limited: true}}}
+		r, err := q.answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.held = true
+		if err := r.Gate(); r.Answer != Fits || !errors.Is(err, c.want) {
+			t.Errorf("%+v: %s, gate %v, want fits, %v", c, r.Answer, err, c.want)
 		}
 	}
 }

@@ -231,7 +231,7 @@ func TestRateForPrograms(t *testing.T) {
 	}
 	head, rows, _ := strings.Cut(csv.String(), "\n")
 	first, _, _ := strings.Cut(rows, "\n")
-	if !strings.HasSuffix(head, ",warnings,rate_lower,rate_upper,nodes_safe") || !strings.HasSuffix(first, ",557.83,589.622641509434,180") {
+	if !strings.HasSuffix(head, ",warnings,rate_lower,rate_upper,nodes_safe,plan_answer") || !strings.HasSuffix(first, ",557.83,589.622641509434,180,fails") {
 		t.Errorf("%s\n%s\nwant the band and the safe fleet at the end", head, first)
 	}
 }

@@ -57,7 +57,8 @@ func (q question) answer() (*Result, error) {
 		return nil, fmt.Errorf("%w: %v jobs/s at %v jobs/s a node take %.3g nodes, more than the limit of %.0g: check both rates", model.ErrUsage, q.target, q.nodeRate, nodes, float64(maxFleet))
 	}
 	out := &Result{Target: q.target, NodeRate: q.nodeRate, Nodes: int(nodes), Answer: Fits}
-	n := notes{}
+	out.few, out.many = q.sizes(nodes)
+	n := model.Doubts{}
 	for _, d := range q.demands {
 		c, known := q.capacityFor(d, &n)
 		if known && c.doubt != "" {
@@ -126,7 +127,7 @@ func (q question) capacitiesOf(d demand) (fit []capacity, others []string) {
 
 // capacityFor is the one that counts: where several workloads measured it, the
 // least. Where none is known it holds the reason.
-func (q question) capacityFor(d demand, n *notes) (c capacity, known bool) {
+func (q question) capacityFor(d demand, n *model.Doubts) (c capacity, known bool) {
 	fit, others := q.capacitiesOf(d)
 	if len(fit) == 0 {
 		return capacity{open: q.unknown(d, others, n)}, false
@@ -136,13 +137,13 @@ func (q question) capacityFor(d demand, n *notes) (c capacity, known bool) {
 	}
 	least := slices.MinFunc(fit, func(a, b capacity) int { return cmp.Compare(a.total, b.total) })
 	if len(fit) > 1 {
-		n.warn("measured_twice", "%s was measured in %d ways; the least capacity counts, that of %s: name another as WORKLOAD/METRIC", d.resource, len(fit), least.source)
+		n.Warn("measured_twice", "%s was measured in %d ways; the least capacity counts, that of %s: name another as WORKLOAD/METRIC", d.resource, len(fit), least.source)
 	}
 	return least, true
 }
 
 // resource answers for one resource.
-func (q question) resource(d demand, c capacity, known bool, nodes float64, n *notes) Resource {
+func (q question) resource(d demand, c capacity, known bool, nodes float64, n *model.Doubts) Resource {
 	if known {
 		d = d.against(c, n)
 	}

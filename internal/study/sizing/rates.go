@@ -16,13 +16,52 @@ func (q *question) measureRate(findings []evaluation.Finding, run *observe.Run, 
 	if q.nodeRate, q.nodeRateCI, err = nodeRateOf(findings, run, workload); err != nil {
 		return err
 	}
+	q.doubtRate(findings, run, workload, func(d model.Doubt) bool { return d.Code != "no_parallel" }) // nor are parallel values used
+	return nil
+}
+
+// doubtRate passes on some of what the finding of the rate warns of, if there is
+// one.
+func (q *question) doubtRate(findings []evaluation.Finding, run *observe.Run, workload string, wanted func(model.Doubt) bool) {
 	f, err := rateFinding(findings, workload)
+	if err != nil {
+		return
+	}
 	for _, d := range f.Doubts {
-		if d.Code != "no_parallel" { // nor are parallel values used
+		if wanted(d) {
 			q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s: %s", run.Run().ID, f.Name()), d})
 		}
 	}
-	return err
+}
+
+// scaled are demands at the rate that was given for a node: in proportion to that
+// at which they were measured. Those of a run that counts other jobs, or has no
+// rate, stay as they are.
+func (q *question) scaled(measured []demand, findings []evaluation.Finding, run *observe.Run, workload string) []demand {
+	alone, _, err := nodeRateOf(findings, run, workload)
+	if err != nil {
+		q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s", run.Run().ID), model.Doubt{
+			Code: "rate_unknown", Text: "it has no rate of jobs, so that it is not known whether its nodes took this at the rate of --node-rate",
+		}})
+		return measured
+	}
+	ratio := q.nodeRate / alone
+	if ratio > otherJobs || ratio < 1./otherJobs {
+		return measured
+	}
+	if ratio > 1+slack || ratio < 1/(1+slack) {
+		q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s", run.Run().ID), model.Doubt{
+			Code: "demand_scaled", Text: fmt.Sprintf("one node alone did %s, not the %s of --node-rate: what it took is taken as proportional", perSecond(alone), perSecond(q.nodeRate)),
+		}})
+	}
+	for i := range measured {
+		d := &measured[i]
+		d.amount *= ratio
+		if d.ci != nil {
+			d.ci = &evaluation.Interval{ratio * d.ci[0], ratio * d.ci[1]}
+		}
+	}
+	return measured
 }
 
 // nodeRateOf is the rate at which one node does its jobs alone: the mean serial

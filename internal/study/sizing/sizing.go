@@ -161,11 +161,11 @@ func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, err
 		}
 		return p.size(ctx, in, nil)
 	}
-	findings, err := evaluation.Findings(in.Run, evaluation.Options{})
+	findings, err := evaluation.Findings(in.Run, evaluation.Options{Tolerance: in.Tolerance})
 	if err != nil {
 		return nil, err
 	}
-	scalings, err := evaluation.Scalings(in.Run, evaluation.Options{})
+	scalings, err := evaluation.Scalings(in.Run, evaluation.Options{Tolerance: in.Tolerance})
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ type Answer string
 // Fits: the demand stays within what was measured. Fails: it exceeds a
 // capacity that was seen not to grow any more. Untested: it exceeds what was
 // measured, but no limit was seen, so that the capacity is only a lower bound.
-// Unknown, of the whole plan only: it contradicts the run that it rests on.
+// Unknown: the plan contradicts the run that it rests on.
 const (
 	Fits     Answer = "fits"
 	Fails    Answer = "fails"
@@ -241,9 +241,10 @@ type Result struct {
 	Doubts   []model.Doubt `json:"doubts"`
 	Warnings []string      `json:"warnings"`
 
-	unjudged []string // resources with a capacity without a verdict
-	held     bool     // against --fail-unless-fits
-	against  string   // what the plan contradicts, where the answer is unknown
+	few, many float64  // nodes, by the interval of a measured node rate
+	unjudged  []string // resources with a capacity without a verdict
+	held      bool     // against --fail-unless-fits
+	against   string   // what the plan contradicts, where the answer is unknown
 }
 
 // Resource is one resource of a plan. Amounts are in Unit, demand and capacity
@@ -302,7 +303,7 @@ func (r *Result) Gate() error {
 			open = append(open, x.Resource+" (its verdict is unknown)")
 		case x.Answer == Untested:
 			open = append(open, x.Resource+" (untested)")
-		case x.close(r.Nodes):
+		case x.close(r.fleetSizes(x)):
 			open = append(open, x.Resource+" (too close to call)")
 		case x.Answer == Fails:
 			bad = append(bad, x.Resource)
@@ -318,17 +319,27 @@ func (r *Result) Gate() error {
 	return nil
 }
 
+// fleetSizes are the least and the most nodes that the target takes, as far as
+// they matter to a resource: where the rate of a node was measured and its demand
+// was not, it is not known how much all of them take. A measured demand goes with
+// the rate, and one per job is that of the target.
+func (r *Result) fleetSizes(x Resource) (few, many float64) {
+	if x.DemandSource == sourceGiven {
+		return r.few, r.many
+	}
+	return float64(r.Nodes), float64(r.Nodes)
+}
+
 // close reports whether the intervals of what the fleet takes and of what there
 // is overlap.
-func (x Resource) close(nodes int) bool {
+func (x Resource) close(few, many float64) bool {
 	if x.Capacity == nil || x.Largest != nil && *x.Largest == 0 {
 		return false
 	}
 	least, most := ends(x.Demand, x.DemandCI)
 	lo, hi := ends(*x.Capacity, x.CapacityCI)
-	n := float64(nodes)
 	if x.Answer == Fits {
-		return n*most > lo*(1+rounding)
+		return many*most > lo*(1+rounding)
 	}
-	return n*least <= hi*(1+rounding)
+	return few*least <= hi*(1+rounding)
 }

@@ -12,30 +12,15 @@ import (
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// notes are what a reader of the answer must know, each text once; never nil:
-// the JSON contract has an array.
-type notes []model.Doubt
-
-// warn adds a warning; the code tells programs what it is.
-func (n *notes) warn(code, format string, args ...any) {
-	n.add(model.Doubt{Code: code, Severity: model.Warning, Text: fmt.Sprintf(format, args...)})
-}
-
-func (n *notes) add(d model.Doubt) {
-	if !slices.ContainsFunc(*n, func(o model.Doubt) bool { return o.Text == d.Text }) {
-		*n = append(*n, d)
-	}
-}
-
 // passOn adds what another answer doubts. Of whatever weight it was there, here
 // it leaves the answer as it is, unless something took capacity while the demand
 // was measured. What it could explain is in that one's unit.
-func (n *notes) passOn(about string, d model.Doubt) {
+func passOn(n *model.Doubts, about string, d model.Doubt) {
 	if d.Explains == nil {
 		d.Severity = model.Warning
 	}
 	d.Text, d.Explains = about+": "+d.Text, nil
-	n.add(d)
+	n.Add(d)
 }
 
 // lead is the answer in a sentence or two.
@@ -125,9 +110,9 @@ func (r Resource) crossingWords(at float64) string {
 
 // unknown says why a demand has no capacity to compare with, and what else was
 // measured. others are the units in which the capacity is known.
-func (q question) unknown(d demand, others []string, n *notes) string {
+func (q question) unknown(d demand, others []string, n *model.Doubts) string {
 	if len(others) > 0 {
-		n.warn("units_differ", "the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity", d.resource, unitText(d.unit), num.List(others))
+		n.Warn("units_differ", "the demand on %s is in %s, its capacity in %s: they cannot be compared; give the demand in the unit of the capacity", d.resource, unitText(d.unit), num.List(others))
 		return "its capacity is known only in " + num.List(others)
 	}
 	var known []string
@@ -142,27 +127,36 @@ func (q question) unknown(d demand, others []string, n *notes) string {
 	return fmt.Sprintf("its capacity was not measured (only that of %s)", num.List(known))
 }
 
-// noteRate warns where a measured node rate leaves the fleet's size open.
-func (q question) noteRate(nodes float64, n *notes) {
-	switch ci := q.nodeRateCI; {
+// sizes are the least and the most nodes that the target takes, by the interval
+// of a measured node rate.
+func (q question) sizes(nodes float64) (few, many float64) {
+	ci := q.nodeRateCI
+	switch {
 	case ci == nil:
+		return nodes, nodes
 	case ci[0] <= 0:
-		n.warn("node_rate", "the rate of one node cannot be distinguished from 0, so the number of nodes is unknown")
-	default:
-		few, many := whole(q.target/ci[1], math.Ceil), whole(q.target/ci[0], math.Ceil)
-		if few != nodes || many != nodes {
-			n.warn("node_rate", "by the interval of the node rate the target takes %.0f to %.0f nodes", few, many)
-		}
+		return whole(q.target/ci[1], math.Ceil), math.Inf(1)
+	}
+	return whole(q.target/ci[1], math.Ceil), whole(q.target/ci[0], math.Ceil)
+}
+
+// noteRate warns where a measured node rate leaves the fleet's size open.
+func (q question) noteRate(nodes float64, n *model.Doubts) {
+	switch few, many := q.sizes(nodes); {
+	case math.IsInf(many, 1):
+		n.Warn("node_rate", "the rate of one node cannot be distinguished from 0, so the number of nodes is unknown")
+	case few != nodes || many != nodes:
+		n.Warn("node_rate", "by the interval of the node rate the target takes %.0f to %.0f nodes", few, many)
 	}
 }
 
 // noteDemands warns of what makes the run doubtful that rate and demands were
 // measured in. What was said of its capacities need not be said again.
-func (q question) noteDemands(n *notes) {
+func (q question) noteDemands(n *model.Doubts) {
 	for _, d := range q.doubts {
 		said := func(note model.Doubt) bool { return strings.HasSuffix(note.Text, ": "+d.Text) }
 		if !q.oneRun || !slices.ContainsFunc(*n, said) {
-			n.passOn(d.about, d.Doubt)
+			passOn(n, d.about, d.Doubt)
 		}
 	}
 	resources := make(map[string][]string) // by doubt
@@ -171,44 +165,44 @@ func (q question) noteDemands(n *notes) {
 	}
 	for _, d := range q.demands {
 		if d.doubt != "" {
-			n.warn("few_nodes", "the demand on %s %s", num.List(resources[d.doubt]), d.doubt)
+			n.Warn("few_nodes", "the demand on %s %s", num.List(resources[d.doubt]), d.doubt)
 		}
 	}
 }
 
 // noteUnused warns of given limits that no demand uses.
-func (q question) noteUnused(n *notes) {
+func (q question) noteUnused(n *model.Doubts) {
 	for _, c := range q.capacities {
 		used := slices.ContainsFunc(q.demands, func(d demand) bool { return c.is(d.resource) && c.unit == d.unit })
 		if c.nodes == 0 && !used {
-			n.warn("unused_capacity", "the capacity given for %s (%s) is not used: no demand on it has that unit", c.name(), evaluation.AmountText(c.total, c.unit, c.resource))
+			n.Warn("unused_capacity", "the capacity given for %s (%s) is not used: no demand on it has that unit", c.name(), evaluation.AmountText(c.total, c.unit, c.resource))
 		}
 	}
 }
 
 // noteCapacity warns where the answer hangs on what is not known well.
-func noteCapacity(d demand, c capacity, r Resource, n *notes) {
+func noteCapacity(d demand, c capacity, r Resource, n *model.Doubts) {
 	if c.doubt != "" {
-		n.warn("no_verdict", "the capacity of %s has no verdict (%s): the answer uses the bare number", d.resource, c.doubt)
+		n.Warn("no_verdict", "the capacity of %s has no verdict (%s): the answer uses the bare number", d.resource, c.doubt)
 	}
 	if c.limited && c.caution != "" {
-		n.warn("limit_unclear", "%s", c.caution)
+		n.Warn("limit_unclear", "%s", c.caution)
 	}
 	noteAlone(d, c, r, n)
 	if c.ci != nil || d.ci != nil {
 		lo, hi := ends(c.total, c.ci)
 		dLo, dHi := ends(d.amount, d.ci)
 		if t := r.Needed / d.amount; t*dLo <= hi && lo < t*dHi {
-			n.warn("too_close", "%s is too close to call: the fleet takes %s and there is %s, both within their intervals", d.resource, r.amount(r.Needed), r.amount(c.total))
+			n.Warn("too_close", "%s is too close to call: the fleet takes %s and there is %s, both within their intervals", d.resource, r.amount(r.Needed), r.amount(c.total))
 		}
 	}
 	for _, w := range c.warnings {
-		n.passOn(d.resource, w)
+		passOn(n, d.resource, w)
 	}
 }
 
 // noteAlone warns of a demand that one node alone can hardly serve.
-func noteAlone(d demand, c capacity, r Resource, n *notes) {
+func noteAlone(d demand, c capacity, r Resource, n *model.Doubts) {
 	if c.alone == nil || d.least() <= *c.alone*(1+rounding) || d.beyondOne(c) {
 		return
 	}
@@ -216,7 +210,7 @@ func noteAlone(d demand, c capacity, r Resource, n *notes) {
 	if d.measured {
 		why = "the node that was measured could do more than those of the capacity, or was measured differently"
 	}
-	n.warn("one_node", "one node alone has %s of %s and the application takes %s: %s", r.amount(*c.alone), d.resource, d.text(), why)
+	n.Warn("one_node", "one node alone has %s of %s and the application takes %s: %s", r.amount(*c.alone), d.resource, d.text(), why)
 }
 
 // text is the demand for people.
