@@ -125,8 +125,8 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	runs := &reading{open: a.open, main: run}
 	named, unread := a.studyOf(run.Run())
+	runs := &reading{open: a.open, main: run, tolerance: a.tolerance(run.Run(), named)}
 	s := a.startingPoint(run.Run(), kind, named)
 	if err := Set(a.Kinds.Studies, s, q.Params); err != nil {
 		return Answer{}, err
@@ -257,6 +257,16 @@ func (a Asker) startingPoint(run model.Run, kind study.Kind, named *experiment.S
 		return kind.New() // the file was valid for the version that ran it
 	}
 	return s
+}
+
+// tolerance is that of the CDI by the file of a run; 0: it does not say.
+func (a Asker) tolerance(run model.Run, named *experiment.StudyEntry) float64 {
+	for _, kind := range a.Kinds.Studies {
+		if _, has := kind.New().(study.Tolerant); has {
+			return a.startingPoint(run, kind, named).(study.Tolerant).Points()
+		}
+	}
+	return 0
 }
 
 // studyOf is the question that a run's file asks; nil where it names none. That

@@ -19,6 +19,7 @@ import (
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/capacity"
@@ -40,8 +41,9 @@ type heat struct {
 }
 
 type hottest struct {
-	Value float64 `json:"value"`
-	study heat
+	Value     float64 `json:"value"`
+	Tolerance float64 `json:"tolerance"`
+	study     heat
 }
 
 func heatKind() study.Kind {
@@ -71,7 +73,7 @@ func (h *heat) Analyze(ctx context.Context, in study.Input) (study.Result, error
 	if h.Beside == "" && (in.Run == nil || len(in.Run.Results()) == 0) {
 		return nil, fmt.Errorf("%w: heat needs a run with results", model.ErrUsage)
 	}
-	r := &hottest{study: *h}
+	r := &hottest{study: *h, Tolerance: in.Tolerance}
 	if in.Run == nil {
 		return r, nil
 	}
@@ -554,5 +556,25 @@ func TestSilentStudy(t *testing.T) {
 	show, err := a.Show(t.Context(), id, nil)
 	if err != nil || !strings.Contains(string(show.Result), want) {
 		t.Errorf("Show: %v, %s", err, show.Result)
+	}
+}
+
+// TestTolerance: that of the run's file is told to every study, wherever the file
+// has it.
+func TestTolerance(t *testing.T) {
+	for i, c := range []struct {
+		source string
+		want   string
+	}{
+		{source(""), `"tolerance":10`},
+		{source("tolerance: 3\n"), `"tolerance":3`},
+		{source("study: {kind: cdi, tolerance: 4}\n"), `"tolerance":4`},
+	} {
+		a, id := asker(t), fmt.Sprintf("01KJ2Q8Z7V3N5XW9T4B6C8D0F%d", i)
+		storetest.Save(t, a.Store.(store.Store), measured(id, c.source))
+		got, err := a.Answer(t.Context(), answer.Question{Study: "heat", Run: id})
+		if err != nil || !strings.Contains(string(got.Result), c.want) {
+			t.Errorf("%q: %s, %v, want %s", c.source, got.Result, err, c.want)
+		}
 	}
 }

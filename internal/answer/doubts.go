@@ -19,9 +19,10 @@ type opener func(ctx context.Context, name string) (*observe.Run, error)
 // reading is the runs that a study reads: the one in question, and those that
 // it opens.
 type reading struct {
-	open   opener
-	main   *observe.Run // nil: none
-	others []*observe.Run
+	open      opener
+	main      *observe.Run // nil: none
+	tolerance float64      // of the main one
+	others    []*observe.Run
 }
 
 // another is study.Input.Open.
@@ -33,7 +34,9 @@ func (r *reading) another(ctx context.Context, name string) (*observe.Run, error
 	return run, err
 }
 
-func (r *reading) input() study.Input { return study.Input{Run: r.main, Open: r.another} }
+func (r *reading) input() study.Input {
+	return study.Input{Run: r.main, Open: r.another, Tolerance: r.tolerance}
+}
 
 // doubts are what disturbed the nodes of all runs while they were measured. The
 // platform adds them to what a study says: no study needs a line for it.

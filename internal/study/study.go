@@ -50,6 +50,15 @@ type Input struct {
 	Run *observe.Run
 	// Open returns another run by id, unique prefix or "latest".
 	Open func(ctx context.Context, name string) (*observe.Run, error)
+	// Tolerance is how many points of the CDI are of no interest by the run's
+	// file; 0: it does not say.
+	Tolerance float64
+}
+
+// Tolerant is implemented by the study that has the tolerance of the CDI among
+// its parameters. Other questions about the run take it from there.
+type Tolerant interface {
+	Points() float64
 }
 
 // Result is an answer. Its JSON form is a contract that scripts rely on. What

@@ -78,6 +78,9 @@ func (p *Params) Validate() error {
 	return nil
 }
 
+// Points implements study.Tolerant.
+func (p *Params) Points() float64 { return p.Tolerance }
+
 // Analyze implements study.Study.
 func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
 	findings, err := evaluation.Findings(in.Run, evaluation.Options{Tolerance: p.Tolerance})

@@ -100,7 +100,7 @@ func shownTable(findings []evaluation.Finding) *doc.Table {
 			{Key: "serial", Head: "serial mean ±SD\n[min .. max]", Right: true},
 			{Key: "parallel", Head: "parallel mean ±SD\n[min .. max]", Right: true},
 			{Key: "total", Head: "total", Right: true, Tip: "sum over all that worked at once"},
-			{Key: "cdi", Head: "CDI\n[95 %]", Right: true, Tip: "capacity degradation index with its 95 % interval"},
+			{Key: "cdi", Head: cdiHead(findings), Right: true, Tip: "capacity degradation index with its 95 % interval: [of these, if they were measured again], and (of others of their kind)"},
 			{Key: "verdict", Head: "verdict"},
 			{Key: "overlap", Head: "overlap", Right: true, Tip: "share of the time in which all were at work"},
 			{Key: "start_skew_ms", Head: "skew", Right: true, Tip: "last start less the first"},
@@ -115,6 +115,9 @@ func shownTable(findings []evaluation.Finding) *doc.Table {
 		cdi := []string{f.CDIText()}
 		if i := f.IntervalText(); i != "" {
 			cdi = append(cdi, i)
+			if such := f.SuchText(); such != "" {
+				cdi = append(cdi, such)
+			}
 		} else if f.CDI != nil {
 			cdi = append(cdi, "[no interval]")
 		}
@@ -135,6 +138,15 @@ func shownTable(findings []evaluation.Finding) *doc.Table {
 		}
 	}
 	return t
+}
+
+// cdiHead is the head of the column with the index, which has both intervals
+// where some finding has.
+func cdiHead(findings []evaluation.Finding) string {
+	if slices.ContainsFunc(findings, func(f evaluation.Finding) bool { return f.SuchText() != "" }) {
+		return "CDI\n[these, 95 %]\n(such, 95 %)"
+	}
+	return "CDI\n[95 %]"
 }
 
 // expectedTable shows what was known beforehand beside what was measured; nil
@@ -168,12 +180,12 @@ func whyApart(f evaluation.Finding, expected float64) string {
 	if f.CI != nil && f.CI.Contains(expected) {
 		return "chance: the interval holds what was expected"
 	}
-	for _, d := range f.Doubts {
-		if d.Explains != nil && *d.Explains >= math.Abs(*f.CDI-expected) {
-			return d.Text
-		}
-	}
 	if f.Possible != nil && f.Possible.Contains(expected) {
+		for _, d := range f.Doubts {
+			if d.Explains != nil && *d.Explains >= math.Abs(*f.CDI-expected) {
+				return d.Text
+			}
+		}
 		return "what disturbed the nodes, taken together: see the warnings"
 	}
 	return "not known: look at the warnings, or what was expected is not what was measured"
@@ -212,7 +224,7 @@ var flatColumns = []string{
 	"parallel_mean", "parallel_min", "parallel_max", "parallel_sd", "parallel_total",
 	"cdi", "ci_lo", "ci_hi", "overlap", "start_skew_ms", "verdict", "warnings",
 	"ci_bca_lo", "ci_bca_hi", "end_spread_ms", "window", "cdi_whole", "reciprocal", "of", "resource",
-	"ci_fleet_lo", "ci_fleet_hi", "ci_nodes_lo", "ci_nodes_hi", "expected", "ci_possible_lo", "ci_possible_hi",
+	"ci_fleet_lo", "ci_fleet_hi", "ci_nodes_lo", "ci_nodes_hi", "expected", "ci_possible_lo", "ci_possible_hi", "expected_here",
 }
 
 // flatTable is the table for programs: one row a finding, unrounded.
@@ -230,7 +242,7 @@ func flatTable(findings []evaluation.Finding) *doc.Table {
 			f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total,
 			f.CDI, lo, hi, f.Overlap, f.StartSkewMS, f.Verdict, strings.Join(f.Warnings, "; "),
 			bcaLo, bcaHi, f.EndSpreadMS, f.Window, f.CDIWhole, f.Reciprocal, f.Of, f.Resource,
-			fleetLo, fleetHi, nodesLo, nodesHi, f.Expected, possibleLo, possibleHi,
+			fleetLo, fleetHi, nodesLo, nodesHi, f.Expected, possibleLo, possibleHi, f.ExpectedHere,
 		)...)
 	}
 	return t

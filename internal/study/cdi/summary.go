@@ -77,7 +77,7 @@ func atOnce(f evaluation.Finding) string {
 func noneSentence(none []evaluation.Finding, of int) string {
 	switch {
 	case of == 1:
-		return fmt.Sprintf("No loss of capacity was found %s; one of more than %s is excluded (upper end of the 95 %% interval).", atOnce(none[0]), num.Percent(max(none[0].Shown()[1], 0)))
+		return fmt.Sprintf("No loss of capacity was found %s; one of more than %s is excluded (upper end of the %s).", atOnce(none[0]), num.Percent(none[0].MostLost()), intervalWords(none[0]))
 	case len(none) == of:
 		return fmt.Sprintf("No loss of capacity was found in any of %d metrics.", of)
 	}
@@ -86,7 +86,7 @@ func noneSentence(none []evaluation.Finding, of int) string {
 
 // unclearSentence names the largest loss that intervals around 0 leave possible.
 func unclearSentence(unclear []evaluation.Finding, of int) string {
-	worst := slices.MaxFunc(unclear, func(a, b evaluation.Finding) int { return cmp.Compare(a.CI[1], b.CI[1]) })
+	worst := slices.MaxFunc(unclear, func(a, b evaluation.Finding) int { return cmp.Compare(a.MostLost(), b.MostLost()) })
 	about, which := " for "+listNames(unclear), ""
 	if of == 1 {
 		about = " " + atOnce(worst)
@@ -94,8 +94,16 @@ func unclearSentence(unclear []evaluation.Finding, of int) string {
 	if len(unclear) > 1 {
 		which = " of " + worst.Name()
 	}
-	return fmt.Sprintf("It is unclear whether capacity is lost%s: a loss%s of up to %s is not excluded (upper end of the 95 %% interval); the warnings say what would settle it.",
-		about, which, num.Percent(worst.Shown()[1]))
+	return fmt.Sprintf("It is unclear whether capacity is lost%s: a loss%s of up to %s is not excluded (upper end of the %s); the warnings say what would settle it.",
+		about, which, num.Percent(worst.MostLost()), intervalWords(worst))
+}
+
+// intervalWords name the interval that the largest loss is from.
+func intervalWords(f evaluation.Finding) string {
+	if f.MostLost() > max(f.CI[1], 0) {
+		return "95 % interval, with what disturbed the nodes"
+	}
+	return "95 % interval"
 }
 
 func unknownSentence(unknown []evaluation.Finding, of int) string {

@@ -46,6 +46,7 @@ func rank(findings []evaluation.Finding, scalings []evaluation.Scaling) Ranking 
 	out := Ranking{Resources: ranked(worst(findings), scalings), Unknown: []string{}}
 	out.Unknown = append(out.Unknown, unanswered(findings)...)
 	out.Unknown = append(out.Unknown, behindNetwork(out.Resources, findings)...)
+	out.Unknown = append(out.Unknown, sharedEnds(out.Resources)...)
 	out.Unknown = append(out.Unknown, notMeasured(findings)...)
 	out.Unknown = append(out.Unknown, onlyUpTo(out.Resources)...)
 	return out
@@ -136,7 +137,7 @@ func rankText(r RankedResource) string {
 	case evaluation.Gain:
 		text = fmt.Sprintf("%s: %s %s %.1f %%%s [%.1f, %.1f]", r.Resource, fleet, gain, -*f.CDI, together, -f.CI[1], -f.CI[0])
 	default: // none, unclear
-		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %.1f %% is not excluded", r.Resource, fleet, min(max(f.CI[1], 0), 100))
+		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %.1f %% is not excluded", r.Resource, fleet, f.MostLost())
 	}
 	for _, l := range r.Limits {
 		text += "; " + l.Text
@@ -224,6 +225,44 @@ func behindNetwork(resources []RankedResource, findings []evaluation.Finding) []
 		}
 	}
 	return out
+}
+
+// sharedEnds says where all pairs of nodes that lose capacity have one end in
+// common. A transfer is named after what the node does that measures it; what
+// limits it may be at the other end, and that is the one that all share.
+func sharedEnds(resources []RankedResource) []string {
+	var out []string
+	for _, r := range resources {
+		end := sharedEnd(r.Finding.Pairs)
+		if end == "" || r.Finding.Verdict != evaluation.Degraded {
+			continue
+		}
+		other := map[string]string{
+			model.ResourceNetworkSend: model.ResourceNetworkReceive, model.ResourceNetworkReceive: model.ResourceNetworkSend,
+		}[r.Resource]
+		if other != "" {
+			out = append(out, fmt.Sprintf("%s: all %d pairs end at %s, so that the limit may be %s of that node, and not what the others send or receive: give it more, or measure pairs without a common end",
+				r.Resource, r.Finding.Nodes, end, other))
+		}
+	}
+	return out
+}
+
+// sharedEnd is the node at which all of several pairs "client>server" end; empty:
+// none.
+func sharedEnd(pairs []evaluation.NodePair) string {
+	var end string
+	for i, p := range pairs {
+		_, server, connected := strings.Cut(string(p.Node), ">")
+		if !connected || i > 0 && server != end {
+			return ""
+		}
+		end = server
+	}
+	if len(pairs) < 2 {
+		return ""
+	}
+	return end
 }
 
 // totalText prints what all subjects of a finding had together.

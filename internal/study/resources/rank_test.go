@@ -114,3 +114,36 @@ func TestRankTextOfOne(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedEnd: what is called after those who send may be the limit of the one
+// that receives from all of them.
+func TestSharedEnd(t *testing.T) {
+	pairs := func(names ...model.NodeID) []evaluation.NodePair {
+		var out []evaluation.NodePair
+		for _, name := range names {
+			out = append(out, evaluation.NodePair{Node: name})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name     string
+		resource string
+		pairs    []evaluation.NodePair
+		want     string // a part of what is said; empty: nothing is
+	}{
+		{"all to one", model.ResourceNetworkSend, pairs("a>d", "b>d", "c>d"), "network.send: all 3 pairs end at d, so that the limit may be network.receive of that node"},
+		{"all from one", model.ResourceNetworkReceive, pairs("a>d", "b>d"), "network.receive: all 2 pairs end at d, so that the limit may be network.send of that node"},
+		{"a ring", model.ResourceNetworkReceive, pairs("a>b", "b>c", "c>a"), ""},
+		{"one pair", model.ResourceNetworkSend, pairs("a>b"), ""},
+		{"both ends measure", model.ResourceNetworkReceive, pairs("a+b", "c+d"), ""},
+		{"nodes", model.ResourceNetworkReceive, pairs("a", "b"), ""},
+		{"a store", model.ResourceObjectPut, pairs("a>d", "b>d"), ""},
+	} {
+		f := found(c.resource, 50, 48, 52, 1e6)
+		f.Pairs, f.Nodes, f.Of = c.pairs, len(c.pairs), evaluation.OfPairs
+		got := strings.Join(rank(list(f), nil).Unknown, "\n")
+		if said := strings.Contains(got, "pairs end at"); said != (c.want != "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: unknown %q, want %q in it", c.name, got, c.want)
+		}
+	}
+}

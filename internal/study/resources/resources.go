@@ -44,11 +44,11 @@ func (*Params) Validate() error { return nil }
 
 // Analyze implements study.Study.
 func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	findings, err := evaluation.Findings(in.Run, evaluation.Options{})
+	findings, err := evaluation.Findings(in.Run, evaluation.Options{Tolerance: in.Tolerance})
 	if err != nil {
 		return nil, err
 	}
-	scalings, err := evaluation.Scalings(in.Run, evaluation.Options{})
+	scalings, err := evaluation.Scalings(in.Run, evaluation.Options{Tolerance: in.Tolerance})
 	if err != nil {
 		return nil, err
 	}
