@@ -247,13 +247,14 @@ func TestLuckIsNoCapacity(t *testing.T) {
 }
 
 // anyLoad is a target that fails a share of all requests, each by chance, however
-// many there are: from half to twice what the SLA allows a window may pass.
-func anyLoad(share float64, seed uint64) func(Next, int) load.Window {
+// many there are: from half to twice what the SLA allows a window may pass. Beyond
+// its capacity it fails the rest as well.
+func anyLoad(share, capacity float64, seed uint64) func(Next, int) load.Window {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	return func(o Next, _ int) load.Window {
 		due, failed := max(int64(o.Load*max(10, min(60, math.Ceil(300/o.Load)))), 1), int64(0)
 		for range due {
-			if rng.Float64() < share {
+			if rng.Float64() < max(share, 1-capacity/o.Load) {
 				failed++
 			}
 		}
@@ -268,11 +269,11 @@ func anyLoad(share float64, seed uint64) func(Next, int) load.Window {
 // capacity, and the target did not change, whichever windows passed.
 func TestNoLoadIsAllowed(t *testing.T) {
 	for _, c := range []struct {
-		sla   string
-		share float64
+		sla             string
+		share, capacity float64
 	}{
-		{"p90=150ms", .015}, {"p90=150ms", .02}, {"p90=150ms", .05}, {"p90=150ms,errors=0.1%", .002},
-		{"p90=150ms,errors=0", .01}, {"p90=150ms,errors=0", .001},
+		{"p90=150ms", .015, 1e6}, {"p90=150ms", .02, 1e6}, {"p90=150ms", .05, 1e6}, {"p90=150ms,errors=0.1%", .002, 1e6},
+		{"p90=150ms,errors=0", .01, 1e6}, {"p90=150ms,errors=0", .001, 1e6}, {"p90=150ms", .015, 500}, {"p90=150ms", .02, 300},
 	} {
 		wrong := 0
 		const searches = 20
@@ -283,7 +284,7 @@ func TestNoLoadIsAllowed(t *testing.T) {
 				t.Fatal(err)
 			}
 			cfg.SLA, cfg.Max = sla, 3000
-			a := searchIn(t, cfg, anyLoad(c.share, seed))
+			a := searchIn(t, cfg, anyLoad(c.share, c.capacity, seed))
 			if a.Estimate != nil || a.Confirmed || a.Limit == LimitDrift {
 				wrong++
 				t.Logf("%s, %v fail: %s, passed %v, estimate %v; %q", c.sla, c.share, a.Limit, number(a.Passed), number(a.Estimate), a.Warnings())

@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
@@ -36,7 +37,9 @@ func (r *replay) openAt(a Answer) *open {
 const byChance = 5
 
 // loadMatters reports whether more operations miss the SLA at loads above the one
-// passed than up to it. A server at its limit fails, or delays, many at once.
+// passed than up to it. A server at its limit fails, or delays, many at once. What
+// a much larger load does, at which it may have another limit, says nothing of
+// this one.
 func (r *replay) loadMatters(passed float64) bool {
 	var up, above []load.Window
 	for _, j := range r.judged {
@@ -44,19 +47,22 @@ func (r *replay) loadMatters(passed float64) bool {
 		case j.Verdict == Unusable:
 		case j.Load <= passed:
 			up = append(up, j.Window)
-		default:
+		case j.Load <= offered*passed:
 			above = append(above, j.Window)
 		}
 	}
 	return moreMissed(r.cfg.SLA, up, above)
 }
 
-// moreMissed reports whether the second windows missed some term of the SLA, or
-// fell behind, with more of their operations than the first, beyond chance.
+// moreMissed reports whether the second windows missed some term of the SLA that
+// one of them broke with more of their operations than the first, beyond chance;
+// or fell behind.
 func moreMissed(sla load.SLA, first, second []load.Window) bool {
-	misses := []func(load.Window) int64{func(w load.Window) int64 { return max(w.Counts.OK-w.Replies, 0) }}
+	misses := []func(load.Window) int64{late}
 	for _, t := range sla.Terms {
-		misses = append(misses, t.Missed)
+		if slices.ContainsFunc(second, func(w load.Window) bool { return t.Miss(w) != "" }) {
+			misses = append(misses, t.Missed)
+		}
 	}
 	for _, missed := range misses {
 		few, of := missedOf(first, missed)
@@ -66,6 +72,15 @@ func moreMissed(sla load.SLA, first, second []load.Window) bool {
 		}
 	}
 	return false
+}
+
+// late is how many operations were answered only after a window in which the
+// server fell behind.
+func late(w load.Window) int64 {
+	if w.Behind() == "" {
+		return 0
+	}
+	return w.Counts.OK - w.Replies
 }
 
 // missedOf adds up what was missed, and what was due.

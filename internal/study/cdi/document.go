@@ -144,7 +144,7 @@ func shownTable(findings []evaluation.Finding) *doc.Table {
 // where some finding has.
 func cdiHead(findings []evaluation.Finding) string {
 	if slices.ContainsFunc(findings, func(f evaluation.Finding) bool { return f.SuchText() != "" }) {
-		return "CDI\n[these, 95 %]\n(such, 95 %)"
+		return "CDI, 95 %\n[these nodes]\n(such nodes)"
 	}
 	return "CDI\n[95 %]"
 }
