@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -132,7 +133,7 @@ func (c *comparison) doubtLosses(f *Finding) {
 	}
 	apart := withoutLosses(*f.CI, c.losses)
 	f.Possible = &Interval{min(f.CI[0], apart[0]), max(f.CI[1], apart[1])}
-	carries := verdictOf(apart, c.tolerance) != verdictOf(*f.CI, c.tolerance)
+	carries := c.lossesCarry(*f.CI)
 	worth := littleExplained
 	if carries { // where all explain little, the most does
 		worth = min(worth, c.mostExplained(*f.CDI))
@@ -162,4 +163,16 @@ func (c *comparison) mostExplained(cdi float64) float64 {
 		most = max(most, l.explains(cdi))
 	}
 	return most
+}
+
+// lossesCarry reports whether the verdict would be another without the losses.
+// Those that are not worth a word by themselves can only take back that there is
+// a loss, or a gain.
+func (c *comparison) lossesCarry(i Interval) bool {
+	word := verdictOf(i, c.tolerance)
+	if word == Degraded || word == Gain {
+		return verdictOf(withoutLosses(i, c.losses), c.tolerance) != word
+	}
+	told := slices.DeleteFunc(slices.Clone(c.losses), func(l loss) bool { return l.silent })
+	return verdictOf(withoutLosses(i, told), c.tolerance) != word
 }
