@@ -132,8 +132,9 @@ func TestStray(t *testing.T) {
 		s := serve(t, handle)
 		d := open(t, Config{Requests: get(s.url), Loops: 1})
 		got := run(t.Context(), t, d, load.Run{Plan: hold(10, 500*time.Millisecond), Drain: time.Minute})
-		// A request that is sent late may find its connection not closed yet.
-		if opened := got.usage.Opened; got.OK != 5 || opened > 5 || opened < max(2, 5-got.Late) {
+		// A request that is sent late may find its connection not closed yet, or being
+		// closed.
+		if opened := got.usage.Opened; got.OK < 5-got.Late || got.OK > 5 || opened > 5 || opened < max(2, 5-got.Late) {
 			t.Errorf("%s: %d connections: %+v", name, got.usage.Opened, got.Counts)
 		}
 	}

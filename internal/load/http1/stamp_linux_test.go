@@ -141,11 +141,11 @@ func TestWallClockIsSet(t *testing.T) {
 // was read too late.
 func TestTimelyAnswersReadLate(t *testing.T) {
 	s := serve(t, always(okAnswer))
-	d := open(t, Config{Requests: get(s.url), Loops: 1, Connections: 1, Timeout: 20 * time.Millisecond})
-	r := load.Run{Plan: load.Plan{Closed: &load.Closed{Users: 1, Duration: 300 * time.Millisecond}}, Drain: time.Second}
+	d := open(t, Config{Requests: get(s.url), Loops: 1, Connections: 1, Timeout: 100 * time.Millisecond})
+	r := load.Run{Plan: load.Plan{Closed: &load.Closed{Users: 1, Duration: time.Second}}, Drain: time.Second}
 	run(t.Context(), t, d, r) // opens the connection: that an answer to it is late would count
 	onCalmMachine(t, func() error {
-		d.(*driver).loops[0].wall = heldUp(40 * time.Millisecond)
+		d.(*driver).loops[0].wall = heldUp(150 * time.Millisecond)
 		if got := run(t.Context(), t, d, r); got.OK < 3 || got.OK+got.Dropped != got.Due { // what is sent too late is dropped
 			return fmt.Errorf("%+v", got.Counts)
 		}
