@@ -21,12 +21,10 @@ func (r *replay) openAt(a Answer) *open {
 		return nil
 	case r.back != nil && (r.back.unusable || r.back.gone()):
 		return &open{"not_returned", fmt.Sprintf("the target took %s early in the search, and what was measured at its end does not tell whether it still does", rate(r.back.load)), "search again when nothing else runs"}
-	case a.Passed != nil && r.lucky(*a.Passed):
+	case a.Limit == LimitTarget && a.Passed != nil && r.lucky(*a.Passed):
 		return &open{"luck", fmt.Sprintf("the windows that passed at %s have, together, fewer than the %d operations that tell %v from luck", rate(*a.Passed), r.cfg.SLA.Enough(), r.cfg.SLA), "use longer windows"}
 	case a.Limit == LimitTarget && a.Passed == nil:
 		return &open{"nothing_passed", "no load passed in more windows than missed it", "use longer windows, or allow more of them"}
-	case a.Limit == LimitTarget && r.cfg.Algorithm != search.Paper && a.Estimate != nil && a.CI == nil:
-		return &open{"unbounded", "the windows that say something of the target do not say how much it takes at most", "search again when nothing else runs"}
 	case a.Limit == LimitTarget && r.cfg.Algorithm != search.Paper && !r.loadMatters(*a.Passed):
 		return &open{"any_load", fmt.Sprintf("operations miss %v above %s no more often than below: a window passes or not by luck, whatever the load", r.cfg.SLA, rate(*a.Passed)), "look at what fails, or allow more of it"}
 	}

@@ -205,6 +205,9 @@ func (r *replay) result() Answer {
 		out.Estimate = known(found.Estimate)
 		if lo, hi := known(found.Low), known(found.High); lo != nil && hi != nil {
 			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
+		} else if out.Estimate != nil && r.cfg.Algorithm != search.Paper {
+			out.Estimate = nil
+			out.Doubts.Warn("unbounded", "the windows that say something of the target do not say how much it takes at most, so no capacity is estimated; allow more windows, or search again when nothing else runs")
 		}
 	}
 	if out.open = r.openAt(out); out.open != nil {
