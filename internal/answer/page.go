@@ -118,12 +118,13 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted
 	if err != nil {
 		return t, err
 	}
+	tolerance := a.tolerance(run.Run(), named)
 	for _, kind := range kinds {
 		s := a.startingPoint(run.Run(), kind, named)
 		if err := Set(a.Kinds.Studies, s, params[kind.Name]); err != nil {
 			return t, err
 		}
-		runs := &reading{open: a.open, main: run, tolerance: a.tolerance(run.Run(), named)}
+		runs := &reading{open: a.open, main: run, tolerance: tolerance}
 		r, err := s.Analyze(ctx, runs.input())
 		switch {
 		case errors.Is(err, model.ErrUsage) && len(params[kind.Name]) == 0: // the run holds nothing for it

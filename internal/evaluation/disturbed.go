@@ -169,10 +169,9 @@ func (c *comparison) mostExplained(cdi float64) float64 {
 // Those that are not worth a word by themselves can only take back that there is
 // a loss, or a gain.
 func (c *comparison) lossesCarry(i Interval) bool {
-	word := verdictOf(i, c.tolerance)
-	if word == Degraded || word == Gain {
-		return verdictOf(withoutLosses(i, c.losses), c.tolerance) != word
+	word, losses := verdictOf(i, c.tolerance), c.losses
+	if word != Degraded && word != Gain {
+		losses = slices.DeleteFunc(slices.Clone(losses), func(l loss) bool { return l.silent })
 	}
-	told := slices.DeleteFunc(slices.Clone(c.losses), func(l loss) bool { return l.silent })
-	return verdictOf(withoutLosses(i, told), c.tolerance) != word
+	return verdictOf(withoutLosses(i, losses), c.tolerance) != word
 }

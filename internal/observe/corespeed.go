@@ -7,10 +7,9 @@ import (
 
 // CoreSpeed is how fast a busy core was in a phase of a workload, as a share of
 // one that is busy alone, on average over the tasks that count, of parallel steps
-// those of the largest: by the
-// calibration of each node's machine, and by how many of its cores were busy.
-// Between one and all of them it is taken as linear. ok is false where a node was
-// not calibrated or not watched.
+// those of the largest: by the calibration of each node's machine, and by how many
+// of its cores were busy. Between one and all of them it is taken as linear. ok is
+// false where a node was not calibrated or not watched.
 func (r *Run) CoreSpeed(workload string, phase model.Phase) (speed float64, ok bool) {
 	if r.Need(Hosts, CPURunning...) != nil { // Err tells
 		return 0, false

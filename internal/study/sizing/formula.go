@@ -75,7 +75,7 @@ func (q question) answer() (*Result, error) {
 	out.bound()
 	q.agree(out, &n)
 	out.noteWaiting(&n)
-	q.noteRate(nodes, &n)
+	out.noteRate(&n)
 	q.noteDemands(&n)
 	q.noteUnused(&n)
 	out.Doubts, out.Warnings = n, model.Texts(n)

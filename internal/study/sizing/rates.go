@@ -45,8 +45,8 @@ func (q *question) scaled(measured []demand, findings []evaluation.Finding, run 
 		}})
 		return measured
 	}
-	ratio := q.nodeRate / alone
-	if ratio > otherJobs || ratio < 1./otherJobs {
+	ratio, others := q.countsOthers(alone)
+	if others {
 		return measured
 	}
 	if ratio > 1+slack || ratio < 1/(1+slack) {
@@ -164,11 +164,18 @@ func (q *question) measureTogether(findings []evaluation.Finding, run *observe.R
 // where the run counts frames.
 const otherJobs = 10
 
+// countsOthers reports whether the run counts other jobs than the node rate, by
+// how many of either one node alone did.
+func (q *question) countsOthers(alone float64) (ratio float64, others bool) {
+	ratio = q.nodeRate / alone
+	return ratio, ratio > otherJobs || ratio < 1./otherJobs
+}
+
 // inJobs is how many jobs one of those is that the run counted. Where they are
 // others, a node alone did as many as it is said to do, and that is warned of.
 func (q *question) inJobs(alone float64, run *observe.Run, f evaluation.Finding) float64 {
-	ratio := q.nodeRate / alone
-	if ratio <= otherJobs && ratio >= 1./otherJobs {
+	ratio, others := q.countsOthers(alone)
+	if !others {
 		return 1
 	}
 	q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s: %s", run.Run().ID, f.Name()), model.Doubt{

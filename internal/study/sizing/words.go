@@ -141,12 +141,12 @@ func (q question) sizes(nodes float64) (few, many float64) {
 }
 
 // noteRate warns where a measured node rate leaves the fleet's size open.
-func (q question) noteRate(nodes float64, n *model.Doubts) {
-	switch few, many := q.sizes(nodes); {
-	case math.IsInf(many, 1):
+func (r *Result) noteRate(n *model.Doubts) {
+	switch nodes := float64(r.Nodes); {
+	case math.IsInf(r.many, 1):
 		n.Warn("node_rate", "the rate of one node cannot be distinguished from 0, so the number of nodes is unknown")
-	case few != nodes || many != nodes:
-		n.Warn("node_rate", "by the interval of the node rate the target takes %.0f to %.0f nodes", few, many)
+	case r.few != nodes || r.many != nodes:
+		n.Warn("node_rate", "by the interval of the node rate the target takes %.0f to %.0f nodes", r.few, r.many)
 	}
 }
 
