@@ -181,16 +181,33 @@ func (l *loop) rests() bool {
 // turn waits for something to happen, and deals with it. Operations are sent
 // after each event, for the next may take as long as an answer is large.
 func (l *loop) turn() {
-	events := l.wait()
+	l.deal(l.wait())
+	l.tick()
+	if l.overdue() {
+		l.lookAgain()
+	}
+	l.expire()
+	l.dispatch()
+	l.account()
+}
+
+// deal handles what happened.
+func (l *loop) deal(events []unix.EpollEvent) {
 	l.weed(events)
 	for i := range events {
 		l.handle(&events[i])
 		l.dispatch()
 	}
+}
+
+// lookAgain takes what has come since the loop stopped waiting: where something
+// else had the processor meanwhile, answers that seem to be missing are there.
+func (l *loop) lookAgain() {
+	events, err := l.poller.wait(0)
+	l.fatal(err)
 	l.tick()
-	l.expire()
-	l.dispatch()
-	l.account()
+	l.deal(events)
+	l.tick()
 }
 
 // wait waits until something happens, or the next moment that is known to

@@ -300,6 +300,16 @@ func (l *loop) hangUp(c *conn) {
 	c.age++
 }
 
+// overdue reports whether some answer has not been read in time.
+func (l *loop) overdue() bool {
+	for _, o := range l.origins {
+		if c := o.outstanding.first; c != nil && c.sent+l.timeout <= l.now {
+			return true
+		}
+	}
+	return false
+}
+
 // expire ends what takes too long.
 func (l *loop) expire() {
 	for _, o := range l.origins {
