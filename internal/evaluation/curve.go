@@ -20,7 +20,10 @@ type curve struct {
 	// positive is the index of the first point at which work had been done.
 	// Rates begin there and leave out whatever it took to start working.
 	positive int
-	active   observe.Span
+	// steady is the index of the last point that a scored rate may end at; see
+	// beforeEnd.
+	steady int
+	active observe.Span
 }
 
 // newCurve checks a series against its task's times.
@@ -45,7 +48,31 @@ func newCurve(s model.Series, task observe.Span) (*curve, error) {
 	if err := c.covers(); err != nil {
 		return nil, err
 	}
+	c.steady = c.beforeEnd()
 	return c, nil
+}
+
+// fewPoints are those a rate keeps when the end of a task is left out.
+const fewPoints = 4
+
+// beforeEnd is the index of the last point that lies half a usual interval or
+// more before the task's last one. A task that is out of its processor quota
+// when its time is over publishes its end only when it may go on: after a wait
+// that no work follows, which makes the rate too low by up to that wait. In a
+// parallel step only the node that ends first has its end inside the common
+// window, in a serial one every node has, and the index would be too low. It is
+// the last point of all where too few would be left, or too far from the end.
+func (c *curve) beforeEnd() int {
+	last := len(c.times) - 1
+	end, half := c.times[last], c.spacing()/2
+	i := last - 1
+	for i > c.positive && end.Sub(c.times[i]) < half {
+		i--
+	}
+	if i-c.positive+1 < fewPoints || end.Sub(c.times[i]) > maxGap {
+		return last
+	}
+	return i
 }
 
 // covers holds the points to the counter's own activity, not to the whole
@@ -100,7 +127,7 @@ func (c *curve) begin(taskStart time.Time) time.Time {
 	return last
 }
 
-// rate is the capacity in unit per second over all the points that count.
+// rate is the capacity in unit per second over all the points with work done.
 func (c *curve) rate() (float64, error) {
 	return c.between(c.positive, len(c.times)-1)
 }
@@ -113,9 +140,18 @@ func (c *curve) sinceStart() float64 {
 
 // within returns the first and the last measured point in the window, between
 // which the capacity in it is taken. Points that leave more than maxGap of the
-// window's edges, or half of it, in the dark are an error.
+// window's edges, or half of it, in the dark are an error. The end of the task
+// counts only where it would be one without it.
 func (c *curve) within(window observe.Span) (first, last int, err error) {
-	first, last = c.positive, len(c.times)-1
+	if first, last, err = c.withinUntil(window, c.steady); err != nil {
+		return c.withinUntil(window, len(c.times)-1)
+	}
+	return first, last, nil
+}
+
+// withinUntil is within of the points up to last.
+func (c *curve) withinUntil(window observe.Span, last int) (int, int, error) {
+	first := c.positive
 	for first < len(c.times) && c.times[first].Before(window.Start) {
 		first++
 	}

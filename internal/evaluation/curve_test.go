@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -43,6 +44,76 @@ func TestActive(t *testing.T) {
 		wantValue(t, c.name+": rate", &rate, c.rate, .02*c.rate)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// throttled is the counter of a task whose processor quota is share of each
+// period of 100 ms, the first of which begins at phase. It counts seconds of
+// processor time and is read every 200 ms, by a thread that has some quota left
+// on another processor. The threads that work end with the first moment after
+// 2 s at which they run.
+func throttled(t *testing.T, share float64, phase time.Duration) *curve {
+	t.Helper()
+	const period, duration = 100 * time.Millisecond, 2 * time.Second
+	quota := time.Duration(share * float64(period))
+	work := func(x time.Duration) float64 {
+		n, in := (x+period-phase)/period, (x+period-phase)%period
+		return (n*quota + min(in, quota)).Seconds()
+	}
+	end := duration
+	if in := (end + period - phase) % period; in >= quota {
+		end += period - in
+	}
+	s := model.Series{Unit: "s"}
+	for x := 200 * time.Millisecond; x <= duration; x += 200 * time.Millisecond {
+		s.Offsets, s.Values = append(s.Offsets, x.Nanoseconds()), append(s.Values, work(x))
+	}
+	s.Offsets, s.Values = append(s.Offsets, end.Nanoseconds()), append(s.Values, work(end))
+	c, err := newCurve(s, observe.Span{Start: epoch, End: epoch.Add(end)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestThrottledEnd: a task that has to wait for its quota when its time is over
+// has the rate of its quota.
+func TestThrottledEnd(t *testing.T) {
+	const share = .425
+	for phase := time.Duration(0); phase < 100*time.Millisecond; phase += 5 * time.Millisecond {
+		c := throttled(t, share, phase)
+		r := reading{curve: c}
+		if err := r.scoreCurve(model.Serial, observe.Span{}); err != nil {
+			t.Fatal(err)
+		}
+		wantValue(t, fmt.Sprintf("let run at %v: rate", phase), &r.scored, share, .002*share)
+	}
+}
+
+// TestBeforeEnd: which points a scored rate may end at.
+func TestBeforeEnd(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		seconds []float64
+		want    int // index
+	}{
+		{"a point each second, and the end", []float64{1, 2, 3, 4, 5, 5.9}, 4},
+		{"the end is a point late by less than half", []float64{1, 2, 3, 4, 5, 6, 6.1}, 4},
+		{"two points at the end", []float64{1, 2, 3, 4, 5, 5.01, 5.02}, 3},
+		{"few points", []float64{1, 2, 3, 4}, 3},
+		{"few points but for the end's", []float64{1, 2, 3, 3.1, 3.2}, 4},
+		{"far from the end", []float64{3, 6, 9, 12, 15}, 4},
+	} {
+		s := model.Series{Unit: "op"}
+		for _, x := range c.seconds {
+			s.Offsets, s.Values = append(s.Offsets, int64(x*1e9)), append(s.Values, 10*x)
+		}
+		got, err := newCurve(s, observe.Span{Start: epoch, End: epoch.Add(20 * time.Second)})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		} else if got.steady != c.want {
+			t.Errorf("%s: a rate may end at point %d, want %d", c.name, got.steady, c.want)
 		}
 	}
 }

@@ -79,7 +79,8 @@ func refusal(step model.Step, r reading) string {
 }
 
 // scoreCommon scores parallel tasks in their step's common window, serial
-// ones over all of their counter, and all of them over the whole as well.
+// ones over their counter but for its end, and all of them over the whole as
+// well.
 func scoreCommon(steps []stepReadings) error {
 	for _, s := range steps {
 		_, active := timesOf(s.readings, true)
@@ -99,7 +100,7 @@ func (r *reading) scoreCurve(phase model.Phase, window observe.Span) error {
 	if r.whole, err = r.curve.rate(); err != nil {
 		return err
 	}
-	first, last := r.curve.positive, len(r.curve.times)-1
+	first, last := r.curve.positive, r.curve.steady
 	if phase == model.Parallel {
 		if first, last, err = r.curve.within(window); err != nil {
 			return err
