@@ -154,7 +154,8 @@ func TestUnclear(t *testing.T) {
 		{Interval{-10.1, 3}, Unclear},
 		{Interval{-26.8, 50.9}, Unclear},
 		{Interval{0.1, 2}, Degraded},
-		{Interval{-2, -0.1}, Gain},
+		{Interval{-2, -0.1}, None},
+		{Interval{-12, -0.1}, Gain},
 	} {
 		if got := verdictOf(c.iv, DefaultTolerance); got != c.want {
 			t.Errorf("verdictOf(%v) = %s, want %s", c.iv, got, c.want)

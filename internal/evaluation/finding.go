@@ -9,9 +9,10 @@ import (
 // Verdict is the answer in one word.
 type Verdict string
 
-// The verdict words. Degraded: the lower bound of the interval is above 0. Gain:
-// its upper bound is below 0. None: it contains 0, and no loss or gain beyond the
-// tolerance. Unclear: it contains 0 and is wider: more measurements would tell.
+// The verdict words. Degraded: the lower bound of the interval is above 0. None:
+// it is not, and no loss or gain beyond the tolerance is in the interval. Gain:
+// the interval is below 0 and goes beyond the tolerance. Unclear: it contains 0
+// and is wider than for none: more measurements would tell.
 // Unknown: the measurement does not allow an answer.
 const (
 	None     Verdict = "none"

@@ -30,15 +30,17 @@ func (c *comparison) verdict(f *Finding) Verdict {
 	return word
 }
 
-// verdictOf reads an interval of the index.
+// verdictOf reads an interval of the index. Any loss is one; a gain must be able
+// to exceed the tolerance: what does not is that of a processor which is kept
+// awake, and nothing that a fleet is bought for.
 func verdictOf(i Interval, tolerance float64) Verdict {
 	switch {
 	case i[0] > 0:
 		return Degraded
-	case i[1] < 0:
-		return Gain
 	case -tolerance <= i[0] && i[1] <= tolerance:
 		return None
+	case i[1] < 0:
+		return Gain
 	}
 	return Unclear
 }

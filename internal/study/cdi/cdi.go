@@ -34,9 +34,10 @@ optionally workload, metric, unit, trial, better; or one line per node with
 node,serial,parallel; or published means with
 workload,metric,unit,nodes,serial_mean,parallel_mean. It may be packed with gzip.
 
-Verdicts: degraded (the 95 % interval lies above 0), gain (it lies below 0), none
-(it contains 0, and no loss or gain of more than --tolerance points), unclear (it
-contains 0 and is wider), unknown (the measurement does not allow an answer).
+Verdicts: degraded (the 95 % interval lies above 0), none (it does not, and reaches
+no further than --tolerance points), gain (it lies below 0, and reaches further),
+unclear (it contains 0 and is wider than for none), unknown (the measurement does
+not allow an answer).
 
 With --fail-above the exit code is 0 if the whole interval of every metric is at
 or below this percentage, 3 if the whole interval of any is above it, and
@@ -60,7 +61,7 @@ type Params struct {
 	// Expect is what is known beforehand, by workload.
 	Expect map[string]float64 `json:"expect,omitempty" jsonschema_description:"The CDI in percent that is known beforehand, by workload, such as that of a lab by arithmetic: it is shown beside what was measured."`
 	// Tolerance is how many points of the index are of no interest.
-	Tolerance float64 `json:"tolerance" flag:"tolerance" jsonschema:"exclusiveMinimum=0,maximum=100" jsonschema_description:"Points of the CDI that are of no interest: the verdict is none if the interval contains 0 and reaches no further."`
+	Tolerance float64 `json:"tolerance" flag:"tolerance" jsonschema:"exclusiveMinimum=0,maximum=100" jsonschema_description:"Points of the CDI that are of no interest: the verdict is none if the interval is not above 0 and reaches no further."`
 	// FailAbove is the largest CDI, in percent, that is accepted; nil: any.
 	FailAbove *float64 `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if the whole interval of a CDI is above this percentage, 4 if that cannot be told."`
 }

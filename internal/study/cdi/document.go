@@ -253,7 +253,7 @@ func reading() doc.Section {
 	return doc.Section{ID: "reading", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
 		{Label: "CDI", Text: "Capacity degradation index: 100 · (1 − mean parallel capacity / mean serial capacity), in percent. 75 % means that a node does a quarter of what it does alone. Negative: it does more."},
 		{Label: "95 % interval", Text: "Of these nodes: what they would show if they were measured again, from batches of time and from trials. Where neither is known, of such nodes: Fieller's interval for the ratio of two means over nodes, which holds for others of their kind."},
-		{Label: "Verdict", Text: "degraded when the interval lies above 0, gain when it lies below; none when it contains 0 and no loss or gain beyond the tolerance; unclear when it contains 0 and is wider; unknown when the measurement does not allow an answer."},
+		{Label: "Verdict", Text: "degraded when the interval lies above 0; none when it does not and reaches no further than the tolerance; gain when it lies below 0 and does; unclear when it contains 0 and is wider than for none; unknown when the measurement does not allow an answer."},
 		{Label: "Worth", Text: "n · (1 − CDI / 100): how many nodes without degradation would do the same work."},
 		{Label: "Common window", Text: "The time of a parallel trial in which every node was active: from the last start to the first end of the nodes’ progress counters, or of their tasks where there are none. Outside it some node worked with less competition, so capacity is scored inside it where the workload published its progress."},
 		{Label: "Overlap", Text: "The common window as a share of the time from the first start to the last end; the least of all parallel trials."},
