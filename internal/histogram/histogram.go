@@ -25,16 +25,6 @@ func RecordMany(h *hdr.Histogram, value, n int64) {
 	_ = h.RecordValues(min(max(value, 0), h.HighestTrackableValue()), n) // in range
 }
 
-// Encode returns h in the V2 compressed form in base64, which every
-// HdrHistogram library reads.
-func Encode(h *hdr.Histogram) string {
-	b, err := h.Encode(hdr.V2CompressedEncodingCookieBase)
-	if err != nil {
-		panic("histogram: " + err.Error()) // it is written into memory, which takes it
-	}
-	return string(b)
-}
-
 // Decode reads what Encode, or another HdrHistogram library, has made.
 func Decode(encoded string) (*hdr.Histogram, error) {
 	h, err := hdr.Decode([]byte(encoded))

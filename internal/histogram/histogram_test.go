@@ -1,6 +1,13 @@
 package histogram_test
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"io"
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -24,6 +31,77 @@ func TestRoundTrip(t *testing.T) {
 	if _, err := histogram.Decode("no"); err == nil {
 		t.Error("nonsense was decoded")
 	}
+}
+
+// TestEncode: the library reads what Encode writes, and so does every other that
+// reads the library's.
+func TestEncode(t *testing.T) {
+	const tenMinutes = int64(600e9)
+	rng := rand.New(rand.NewPCG(1, 1))
+	many := hdr.New(64, tenMinutes, histogram.Digits)
+	for range 100_000 {
+		histogram.RecordMany(many, int64(math.Exp(27*rng.Float64())), rng.Int64N(1e6))
+	}
+	for name, h := range map[string]*hdr.Histogram{
+		"empty": of(1e9), "one value": of(1e9, 77), "the smallest": of(1e9, 0), "the largest": of(1e9, 1e9), "many": many,
+		"coarse": hdr.New(1000, tenMinutes, 1),
+	} {
+		got, err := hdr.Decode([]byte(histogram.Encode(h)))
+		if err != nil || !got.Equals(h) {
+			t.Errorf("%s: %v, or not the same histogram", name, err)
+		}
+		theirs, err := h.Encode(hdr.V2CompressedEncodingCookieBase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := unpacked(t, histogram.Encode(h)), unpacked(t, string(theirs)); !bytes.Equal(a, b) {
+			t.Errorf("%s: %d bytes, the library has others, %d", name, len(a), len(b))
+		}
+	}
+}
+
+// unpacked is what a packed histogram holds besides its packing.
+func unpacked(t *testing.T, encoded string) []byte {
+	t.Helper()
+	b, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(b) < 8 || int(binary.BigEndian.Uint32(b[4:])) != len(b)-8 {
+		t.Fatalf("%d bytes, %v; want 8 and as many as they say", len(b), err)
+	}
+	r, err := zlib.NewReader(bytes.NewReader(b[8:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(b[:4:4], raw...)
+}
+
+// BenchmarkEncode: a second of 10,000 latencies, as the library packs it and as
+// we do.
+func BenchmarkEncode(b *testing.B) {
+	h := hdr.New(64, int64(600e9), histogram.Digits)
+	for range 10_000 {
+		histogram.Record(h, int64(40e3*(1+rand.ExpFloat64())))
+	}
+	size := 0
+	b.Run("library", func(b *testing.B) {
+		for b.Loop() {
+			x, err := h.Encode(hdr.V2CompressedEncodingCookieBase)
+			if err != nil {
+				b.Fatal(err)
+			}
+			size = len(x)
+		}
+		b.ReportMetric(float64(size), "bytes")
+	})
+	b.Run("ours", func(b *testing.B) {
+		for b.Loop() {
+			size = len(histogram.Encode(h))
+		}
+		b.ReportMetric(float64(size), "bytes")
+	})
 }
 
 // TestRecordClamps: no value is lost, however long it took.
