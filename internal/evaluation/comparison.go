@@ -193,9 +193,20 @@ func (c comparison) finding(opt Options) Finding {
 	}
 	c.doubtLosses(&f)
 	f.Verdict = c.verdict(&f)
+	f.bound()
 	f.Doubts = c.notes.all()
 	f.Warnings = model.Texts(f.Doubts)
 	return f
+}
+
+// bound ends intervals at a total loss: a capacity is never negative, so no
+// degradation exceeds 100 %.
+func (f *Finding) bound() {
+	for _, i := range []*Interval{f.CI, f.CIFleet, f.CINodes, f.BCa, f.Possible} {
+		if i != nil {
+			i[1] = min(i[1], 100)
+		}
+	}
 }
 
 // pairs pairs the mean capacities of each subject in both phases. One without

@@ -58,8 +58,8 @@ func throttled(t *testing.T, share float64, phase time.Duration) *curve {
 	const period, duration = 100 * time.Millisecond, 2 * time.Second
 	quota := time.Duration(share * float64(period))
 	work := func(x time.Duration) float64 {
-		n, in := (x+period-phase)/period, (x+period-phase)%period
-		return (n*quota + min(in, quota)).Seconds()
+		n, in := int((x+period-phase)/period), (x+period-phase)%period
+		return float64(n)*quota.Seconds() + min(in, quota).Seconds()
 	}
 	end := duration
 	if in := (end + period - phase) % period; in >= quota {

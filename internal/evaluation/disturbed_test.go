@@ -163,6 +163,27 @@ func TestUnclear(t *testing.T) {
 	}
 }
 
+// TestTotalLoss: no interval goes beyond a total loss, however much trials differ.
+func TestTotalLoss(t *testing.T) {
+	b := trials(2)
+	end := b.Data.Steps[len(b.Data.Steps)-1] // the parallel one of the second trial
+	for i := range b.Data.Results {
+		if r := &b.Data.Results[i]; r.Step == end.ID {
+			r.Samples[0].Value *= .01
+			r.Series = nil
+		}
+	}
+	f := one(t, b.Data, quick)
+	if f.Verdict != Unknown || code(f, "too_wide") == nil {
+		t.Errorf("%s, %+v; want unknown, because it is too wide", f.Verdict, f.Doubts)
+	}
+	for name, i := range map[string]*Interval{"ci": f.CI, "ci_fleet": f.CIFleet, "ci_nodes": f.CINodes, "ci_bca": f.BCa, "ci_possible": f.Possible} {
+		if i != nil && i[1] > 100 {
+			t.Errorf("%s ends at %v, want 100 at most", name, i[1])
+		}
+	}
+}
+
 // TestUncontended: whole tasks that were active together for four fifths of the
 // time hide a part of the degradation, and that is in what the index can be.
 func TestUncontended(t *testing.T) {

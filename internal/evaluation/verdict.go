@@ -22,12 +22,19 @@ func (c *comparison) verdict(f *Finding) Verdict {
 		return word
 	}
 	if f.CI[1] >= 100 {
-		// A capacity is never negative, so no degradation exceeds 100 %.
-		c.notes.doubt("too_wide", "the interval contains every degradation up to a total loss: %s with this much scatter allow no conclusion", num.Count(f.Nodes, string(c.of)))
+		c.notes.doubt("too_wide", "the interval contains every degradation up to a total loss: %s", c.tooWide(f))
 		return Unknown
 	}
 	c.notes.warn("unclear", "unclear: a loss of up to %.0f %% cannot be excluded, nor that there is none; %s", math.Ceil(f.CI[1]), c.settles(f))
 	return word
+}
+
+// tooWide says what an interval is too wide of, and what would help.
+func (c *comparison) tooWide(f *Finding) string {
+	if f.CIFleet != nil {
+		return num.Count(len(c.parallel), "trial") + " with this much scatter allow no conclusion; add trials, or let tasks take longer"
+	}
+	return fmt.Sprintf("%s with this much scatter allow no conclusion; measure more %ss, or 3 or more trials", num.Count(f.Nodes, string(c.of)), c.of)
 }
 
 // verdictOf reads an interval of the index. Any loss is one; a gain must be able

@@ -39,8 +39,8 @@ no further than --tolerance points), gain (it lies below 0, and reaches further)
 unclear (it contains 0 and is wider than for none), unknown (the measurement does
 not allow an answer).
 
-With --fail-above the exit code is 0 if the whole interval of every metric is at
-or below this percentage, 3 if the whole interval of any is above it, and
+With --fail-above the exit code is 0 if the whole interval of every metric, wider
+by what disturbances can explain (ci_possible in JSON), is at or below this percentage, 3 if the whole interval of any is above it, and
 otherwise 4: the measurement does not tell.`,
 		Example: `  scalebench cdi latest
   scalebench cdi latest --format json
@@ -163,7 +163,11 @@ func (r *Result) Gate() error {
 			errs = append(errs, limit.Unknown(name+": the verdict is unknown"))
 			continue
 		}
-		errs = append(errs, limit.Check(name+": the CDI", f.Possible[0], f.Possible[1]))
+		what := name + ": the CDI"
+		if *f.Possible != *f.CI {
+			what += ", with what disturbed it,"
+		}
+		errs = append(errs, limit.Check(what, f.Possible[0], f.Possible[1]))
 	}
 	return errors.Join(errs...)
 }

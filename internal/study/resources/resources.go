@@ -12,6 +12,7 @@ package resources
 
 import (
 	"context"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
@@ -28,7 +29,8 @@ work, names the limits that nodes share where the totals show one, and says what
 the run cannot tell. A run over several fleet sizes (sizes: [1, 2, 4] in the
 experiment file) shows the totals against the size as well.
 
-The JSON has the ranking and the scalings; the CSV one line a size.`,
+The JSON has the ranking, the scalings, and under "unranked" what has no verdict;
+the CSV one line a size.`,
 		Example: `  scalebench resources latest
   scalebench resources latest --format json`,
 		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
@@ -52,7 +54,8 @@ func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Ranking: rank(findings, scalings), Scalings: scalings, title: in.Run.Title(), findings: findings}, nil
+	unranked := slices.DeleteFunc(append([]evaluation.Finding{}, findings...), evaluation.Finding.Answered)
+	return &Result{Ranking: rank(findings, scalings), Scalings: scalings, Unranked: unranked, title: in.Run.Title(), findings: findings}, nil
 }
 
 // Result is the ranking, and how the total of each metric grew with the size of
@@ -60,6 +63,8 @@ func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error
 type Result struct {
 	Ranking  Ranking              `json:"ranking"`
 	Scalings []evaluation.Scaling `json:"scalings"`
+	// Unranked are the findings without a verdict, with what speaks against them.
+	Unranked []evaluation.Finding `json:"unranked"`
 
 	title    string
 	findings []evaluation.Finding // all of them, those without a rank as well

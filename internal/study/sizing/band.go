@@ -195,8 +195,8 @@ func (f fleet) safe(target float64, nodes int) *int {
 	return nil
 }
 
-// bound adds what the wanted fleet does, and how large it must be to do that
-// surely. Where not even one node works at its rate there is nothing to add.
+// bound adds what the wanted fleet does, and how large it must be to do that by
+// the lower bound. Where not even one node works at its rate there is nothing to add.
 func (r *Result) bound() {
 	for _, x := range r.Resources {
 		if x.Largest != nil && x.NodeLimit == nil {
@@ -213,11 +213,11 @@ func (r *Result) noteWaiting(n *model.Doubts) {
 	if r.Rate == nil || r.Answer == Fails || r.Answer == Unknown || r.Rate.Lower >= r.Target*(1-shortfall) {
 		return
 	}
-	surely := "no number of nodes does it surely"
+	enough := "no number of nodes does it by that bound"
 	if r.NodesSafe != nil {
-		surely = num.Count(*r.NodesSafe, "node") + " do it surely"
+		enough = num.Count(*r.NodesSafe, "node") + " do it by that bound"
 	}
 	where, _ := r.fleet().bottleneck()
 	n.Warn("nodes_wait", "by the lower bound %s do %s of the %s wanted, because nodes wait for each other at %s; %s",
-		num.Count(r.Nodes, "node"), perSecond(r.Rate.Lower), perSecond(r.Target), where, surely)
+		num.Count(r.Nodes, "node"), perSecond(r.Rate.Lower), perSecond(r.Target), where, enough)
 }

@@ -198,7 +198,7 @@ func TestWorstEnds(t *testing.T) {
 	}
 }
 
-// TestNodesWait: what the fleet does surely stands beside the answer.
+// TestNodesWait: what the fleet does at least stands beside the answer.
 func TestNodesWait(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -209,8 +209,8 @@ func TestNodesWait(t *testing.T) {
 		warning string
 	}{
 		{"far below", 4, 1000, Fits, 4, ""},
-		{"near", 8, 10, Fits, 10, "because nodes wait for each other at x; 10 nodes do it surely"},
-		{"at", 10, 10, Fits, 17, "because nodes wait for each other at x; 17 nodes do it surely"},
+		{"near", 8, 10, Fits, 10, "because nodes wait for each other at x; 10 nodes do it by that bound"},
+		{"at", 10, 10, Fits, 17, "because nodes wait for each other at x; 17 nodes do it by that bound"},
 		{"beyond", 12, 10, Fails, 0, ""},
 		{"no limit", 12, 0, Untested, 12, ""},
 	} {

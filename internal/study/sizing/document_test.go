@@ -137,6 +137,9 @@ func TestLead(t *testing.T) {
 	fits.Answer, fits.Largest, fits.LargestRate = Fits, nil, nil
 	bound.Answer, bound.Target, bound.Nodes = Fits, 480, 100
 	untested.Answer, untested.Largest = Untested, nil
+	near := section53()
+	near.Answer, near.Target, near.Nodes, near.few, near.many = Fits, 480, 100, 100, 100
+	near.Resources[0].Answer, near.Resources[0].CapacityCI = Fits, &evaluation.Interval{1, 2 * *near.Resources[0].Capacity}
 	for _, c := range []struct {
 		r    *Result
 		want string
@@ -144,6 +147,7 @@ func TestLead(t *testing.T) {
 		{section53(), "600 jobs/s take 125 nodes, but the largest useful fleet is 122 nodes (585.6 jobs/s): network.receive is used up."},
 		{fits, "600 jobs/s take 125 nodes, and that fits what was measured. No resource was shown to end growth."},
 		{bound, "480 jobs/s take 100 nodes, and that fits. The largest useful fleet is 122 nodes (585.6 jobs/s): then network.receive is used up."},
+		{near, "480 jobs/s take 100 nodes, and that fits by the means, but is too close to call: " + near.Resources[0].Resource + " may not suffice. The largest useful fleet is 122 nodes (585.6 jobs/s): then network.receive is used up."},
 		{none, "600 jobs/s take 125 nodes, but not even one node fits: it takes more of network.receive than there is."},
 		{untested, "600 jobs/s take 125 nodes, which is more than was measured, or not measured at all: it is unknown whether that works."},
 	} {

@@ -134,7 +134,7 @@ func TestPlanAnswers(t *testing.T) {
 		text    string // of the resource
 		warning string
 	}{
-		{"fits below a limit", takes(10e6), []capacity{measured(500e6, true, "")}, Fits, "used up at 50 nodes, 100/s", "20 nodes do 39.54/s of the 40/s wanted, because nodes wait for each other at network.receive; 21 nodes do it surely"},
+		{"fits below a limit", takes(10e6), []capacity{measured(500e6, true, "")}, Fits, "used up at 50 nodes, 100/s", "20 nodes do 39.54/s of the 40/s wanted, because nodes wait for each other at network.receive; 21 nodes do it by that bound"},
 		{"fits, no limit", takes(10e6), []capacity{measured(500e6, false, "")}, Fits, "fits: 20 nodes at 2/s take 1.6 Gbit/s; 10 together had 4 Gbit/s, and no limit was seen", ""},
 		{"fails", takes(30e6), []capacity{measured(500e6, true, "")}, Fails, "which is used up at 16.67 nodes, 33.33/s; the largest useful fleet is 16 nodes, 32/s (95 %: 16 to 17)", ""},
 		{"untested", takes(30e6), []capacity{measured(500e6, false, "")}, Untested, "no limit was seen: measure with 12 nodes or more", ""},

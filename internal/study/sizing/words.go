@@ -23,6 +23,16 @@ func passOn(n *model.Doubts, about string, d model.Doubt) {
 	n.Add(d)
 }
 
+// closeCall follows "fits" where an interval says that it may not.
+func (r *Result) closeCall() string {
+	for _, x := range r.Resources {
+		if x.Answer == Fits && x.close(r.fleetSizes(x)) {
+			return " by the means, but is too close to call: " + x.Resource + " may not suffice"
+		}
+	}
+	return ""
+}
+
 // lead is the answer in a sentence or two.
 func (r *Result) lead() string {
 	head := fmt.Sprintf("%s take %s", jobs(r.Target), num.Count(r.Nodes, "node"))
@@ -35,9 +45,9 @@ func (r *Result) lead() string {
 	case r.Answer == Fails && r.Largest != nil:
 		return fmt.Sprintf("%s, but the largest useful fleet is %s: %s is used up.", head, useful(), r.Binding)
 	case r.Answer == Fits && r.Largest != nil:
-		return fmt.Sprintf("%s, and that fits. The largest useful fleet is %s: then %s is used up.", head, useful(), r.Binding)
+		return fmt.Sprintf("%s, and that fits%s. The largest useful fleet is %s: then %s is used up.", head, r.closeCall(), useful(), r.Binding)
 	case r.Answer == Fits:
-		return head + ", and that fits what was measured. No resource was shown to end growth."
+		return head + ", and that fits what was measured" + r.closeCall() + ". No resource was shown to end growth."
 	case r.Answer == Fails:
 		return head + ", which is more than there is."
 	}
