@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,6 +160,30 @@ func killInMidWork(t *testing.T, g *gateway) string {
 		t.Errorf("the victim ended with %v, want the kill", err)
 	}
 	return dir
+}
+
+// TestFirstObjectNotSeen: a store that does not yet show what was just put keeps
+// no task from its work.
+func TestFirstObjectNotSeen(t *testing.T) {
+	g := startGateway(t)
+	to, err := url.Parse(g.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Host = r.In.Host // it is signed
+	}}
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead && strings.HasSuffix(r.URL.Path, leaseName) {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		through.ServeHTTP(w, r)
+	}))
+	t.Cleanup(slow.Close)
+	b := newBench(t, slow.URL, func(p *Params) { p.Count, p.Size = 1, 16 })
+	b.prepare(t)
 }
 
 // TestLeaseIsRenewed checks that a task in its middle stays young.
