@@ -204,7 +204,7 @@ func (c comparison) finding(opt Options) Finding {
 func (f *Finding) bound() {
 	for _, i := range []*Interval{f.CI, f.CIFleet, f.CINodes, f.BCa, f.Possible} {
 		if i != nil {
-			i[1] = min(i[1], 100)
+			i[0], i[1] = min(i[0], 100), min(i[1], 100)
 		}
 	}
 }

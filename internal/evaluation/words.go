@@ -43,16 +43,6 @@ func (f Finding) Work() string {
 	return f.Count() + verb + " the work of " + f.Worth()
 }
 
-// Shown is the interval of the index as people see it: a loss is at most
-// everything, so that its ends are at most 100 %. Files and programs get it as
-// it was computed. Nil if there is no interval.
-func (f Finding) Shown() *Interval {
-	if f.CI == nil {
-		return nil
-	}
-	return &Interval{min(f.CI[0], 100), min(f.CI[1], 100)}
-}
-
 // MostLost is the largest loss that is not excluded, in points: the upper end of
 // the interval, or of what disturbances leave possible. Of a finding without an
 // interval it is everything.
@@ -73,7 +63,7 @@ func (f Finding) CDIText() string { return num.Optional(f.CDI, num.Percent) }
 // IntervalText prints the interval of the index: "[60.1, 64.8]"; empty if
 // there is none.
 func (f Finding) IntervalText() string {
-	if i := f.Shown(); i != nil {
+	if i := f.CI; i != nil {
 		return num.PercentInterval(i[0], i[1])
 	}
 	return ""
@@ -85,7 +75,7 @@ func (f Finding) SuchText() string {
 	if f.CIFleet == nil || f.CINodes == nil {
 		return ""
 	}
-	text := num.PercentInterval(min(f.CINodes[0], 100), min(f.CINodes[1], 100))
+	text := num.PercentInterval(f.CINodes[0], f.CINodes[1])
 	return strings.NewReplacer("[", "(", "]", ")").Replace(text)
 }
 
@@ -159,7 +149,7 @@ func Chart(title string, findings []Finding, row func(i int, f Finding) chart.Ro
 		}
 		bars.X, bars.Y, bars.Roles = append(bars.X, *f.CDI), append(bars.Y, y), append(bars.Roles, r.Role)
 		bars.Tips = append(bars.Tips, tip(f))
-		if i := f.Shown(); i != nil {
+		if i := f.CI; i != nil {
 			whiskers.X, whiskers.X2, whiskers.Y = append(whiskers.X, i[0]), append(whiskers.X2, i[1]), append(whiskers.Y, y)
 		}
 		if len(f.CDITrials) > 1 {

@@ -40,8 +40,9 @@ unclear (it contains 0 and is wider than for none), unknown (the measurement doe
 not allow an answer).
 
 With --fail-above the exit code is 0 if the whole interval of every metric, wider
-by what disturbances can explain (ci_possible in JSON), is at or below this percentage, 3 if the whole interval of any is above it, and
-otherwise 4: the measurement does not tell.`,
+by what disturbances can explain (ci_possible in JSON), is at or below this
+percentage, 3 if the whole interval of any is above it, and otherwise 4: the
+measurement does not tell.`,
 		Example: `  scalebench cdi latest
   scalebench cdi latest --format json
   scalebench cdi latest --fail-above 10

@@ -49,7 +49,7 @@ func summary(run *observe.Run, findings []evaluation.Finding) []string {
 // lossSentence names the worst of the degraded findings.
 func lossSentence(worst evaluation.Finding, lost []evaluation.Finding, of int) string {
 	fact := fmt.Sprintf("each %s loses %s of its capacity", worst.Of, num.Percent(*worst.CDI))
-	if shown := worst.Shown(); shown != nil {
+	if shown := worst.CI; shown != nil {
 		lo, _ := strings.CutSuffix(num.Percent(shown[0]), " %")
 		fact += fmt.Sprintf(" (95 %% interval %s to %s)", lo, num.Percent(shown[1]))
 	}

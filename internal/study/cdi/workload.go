@@ -60,7 +60,7 @@ func (r *Result) metric(i int, f evaluation.Finding) *doc.Section {
 		s.Words += " " + iv
 	}
 	if f.Verdict == evaluation.Unclear {
-		s.Words += ", a loss of up to " + num.Percent(f.Shown()[1]) + " is not excluded"
+		s.Words += ", a loss of up to " + num.Percent(f.CI[1]) + " is not excluded"
 	}
 	if len(f.Warnings) > 0 {
 		s.Blocks = append(s.Blocks, doc.Cautions(f.Warnings))
@@ -97,14 +97,14 @@ func keyNumbers(f evaluation.Finding) []doc.Field {
 		iv    *evaluation.Interval
 	}{{"interval of these " + string(f.Of) + "s", f.CIFleet}, {"interval of such " + string(f.Of) + "s", f.CINodes}} {
 		if i.iv != nil {
-			out = append(out, doc.Field{Label: i.label, Text: num.PercentInterval(min(i.iv[0], 100), min(i.iv[1], 100)) + " %"})
+			out = append(out, doc.Field{Label: i.label, Text: num.PercentInterval(i.iv[0], i.iv[1]) + " %"})
 		}
 	}
 	if f.Possible != nil && *f.Possible != *f.CI {
-		out = append(out, doc.Field{Label: "with all that disturbed it", Text: num.PercentInterval(min(f.Possible[0], 100), min(f.Possible[1], 100)) + " %"})
+		out = append(out, doc.Field{Label: "with all that disturbed it", Text: num.PercentInterval(f.Possible[0], f.Possible[1]) + " %"})
 	}
 	if f.BCa != nil {
-		out = append(out, doc.Field{Label: "bootstrap interval (BCa)", Text: num.PercentInterval(min(f.BCa[0], 100), min(f.BCa[1], 100)) + " %"})
+		out = append(out, doc.Field{Label: "bootstrap interval (BCa)", Text: num.PercentInterval(f.BCa[0], f.BCa[1]) + " %"})
 	}
 	scored := map[string]string{evaluation.WindowCommon: "the common window", evaluation.WindowWhole: "whole tasks"}
 	out = append(out, doc.Field{Label: "scored on", Text: scored[f.Window]})

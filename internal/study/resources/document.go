@@ -130,7 +130,7 @@ func (r *Result) row(x RankedResource) chart.Row {
 		out.More = append(out.More, "The "+f.Work()+".")
 	}
 	if f.Verdict == evaluation.Unclear {
-		out.More = append(out.More, fmt.Sprintf("Unclear: a loss of up to %s is not excluded.", num.Percent(f.Shown()[1])))
+		out.More = append(out.More, fmt.Sprintf("Unclear: a loss of up to %s is not excluded.", num.Percent(f.CI[1])))
 	}
 	return out
 }

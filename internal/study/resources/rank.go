@@ -133,7 +133,7 @@ func rankText(r RankedResource) string {
 	var text string
 	switch f.Verdict {
 	case evaluation.Degraded:
-		text = fmt.Sprintf("%s: %s %s %.1f %% of %s capacity%s [%.1f, %.1f]", r.Resource, fleet, lose, *f.CDI, whose, together, f.CI[0], min(f.CI[1], 100))
+		text = fmt.Sprintf("%s: %s %s %.1f %% of %s capacity%s [%.1f, %.1f]", r.Resource, fleet, lose, *f.CDI, whose, together, f.CI[0], f.CI[1])
 	case evaluation.Gain:
 		text = fmt.Sprintf("%s: %s %s %.1f %%%s [%.1f, %.1f]", r.Resource, fleet, gain, -*f.CDI, together, -f.CI[1], -f.CI[0])
 	default: // none, unclear
