@@ -70,8 +70,10 @@ type Agent struct {
 	orders  orderRouter
 	left    chan struct{} // closed once the server knows that this agent leaves
 
-	// running is what this agent executes or delivers now.
+	// running is what this agent executes or delivers now, and trouble what keeps
+	// it from going on.
 	running atomic.Pointer[wire.Attempt]
+	trouble atomic.Pointer[string]
 }
 
 // Directories below StateDir: outputs that wait for delivery, and what tasks
@@ -210,7 +212,11 @@ func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
 			a.goodbye(context.WithoutCancel(ctx))
 			return
 		case <-tick.C:
-			err := a.link.Heartbeat(wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.running.Load()})
+			beat := wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.running.Load()}
+			if t := a.trouble.Load(); t != nil {
+				beat.Trouble = *t
+			}
+			err := a.link.Heartbeat(beat)
 			if err != nil {
 				a.log.Debug("sending a heartbeat", "err", err)
 			}
@@ -259,6 +265,31 @@ func (a *Agent) reportRefused(as wire.Assignment, why error) {
 		a.log.Warn("reporting a refused task", "err", err)
 	}
 }
+
+// whenRoom calls write until it finds room on the disk. While there is none the
+// server knows that this agent waits: nothing is late, and nothing is lost.
+func (a *Agent) whenRoom(ctx context.Context, write func() error) error {
+	defer a.trouble.Store(nil)
+	for {
+		err := write()
+		if !noRoom(err) {
+			return err
+		}
+		if a.trouble.Load() == nil {
+			text := fmt.Sprintf("its disk is full: free some space below %s", a.cfg.StateDir)
+			a.trouble.Store(&text)
+			a.log.Warn("the disk is full; waiting for room", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; %w", err, ctx.Err())
+		case <-time.After(roomPause):
+		}
+	}
+}
+
+// roomPause is between two tries to write to a full disk.
+const roomPause = time.Second
 
 // Pauses between tries: short at first, for a server that restarts, never
 // longer than maxPause, so that a result waits little once the server is back.

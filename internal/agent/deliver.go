@@ -43,7 +43,7 @@ func (a *Agent) deliver(ctx context.Context, e entry) error {
 	if dropped {
 		a.log.Info("the server no longer needs this result", "attempt", e.Attempt)
 	}
-	return a.journal.markDelivered(e.Attempt, time.Now())
+	return a.whenRoom(ctx, func() error { return a.journal.markDelivered(e.Attempt, time.Now()) })
 }
 
 // deliverOnce sends artifacts first, so that a stored result never names an
@@ -51,10 +51,12 @@ func (a *Agent) deliver(ctx context.Context, e entry) error {
 // a try goes on where the last one stopped.
 func (a *Agent) deliverOnce(ctx context.Context, e entry, sent map[string]int64) (dropped bool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(e.Artifacts)) {
-		if err := a.sendArtifact(ctx, e, name, sent); err != nil {
-			if errors.Is(err, model.ErrStale) || errors.Is(err, model.ErrNotFound) {
-				return true, nil
-			}
+		switch err := a.sendArtifact(ctx, e, name, sent); {
+		case errors.Is(err, model.ErrQuota):
+			cutArtifact(e.Result, name, sent[name])
+		case errors.Is(err, model.ErrStale), errors.Is(err, model.ErrNotFound):
+			return true, nil
+		case err != nil:
 			return false, err
 		}
 	}
@@ -66,6 +68,18 @@ func (a *Agent) deliverOnce(ctx context.Context, e entry, sent map[string]int64)
 		return reply.Dropped, nil
 	}
 	return false, fmt.Errorf("%w: %s", errNotStored, reply.Reason)
+}
+
+// cutArtifact notes that the server keeps only so many bytes of an artifact.
+func cutArtifact(r *model.Result, name string, kept int64) {
+	out := &r.Stdout
+	if name == model.ArtifactStderr {
+		out = &r.Stderr
+	}
+	out.ArtifactCut = true
+	if kept == 0 {
+		out.Artifact = ""
+	}
 }
 
 // sendArtifact sends a kept file in chunks. A file that has vanished is not a

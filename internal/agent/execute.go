@@ -26,13 +26,15 @@ func (a *Agent) handle(ctx context.Context, as wire.Assignment) error {
 	a.running.Store(&at)
 	defer a.running.Store(nil)
 	e := entry{Attempt: at, Run: as.Run, Step: as.Step, Node: as.Node, Started: time.Now()}
-	if err := a.journal.put(e); err != nil {
+	put := func() error { return a.journal.put(e) }
+	if err := a.whenRoom(ctx, put); err != nil {
 		return err
 	}
 	x := execution{agent: a, as: as, entry: &e}
 	res := x.run(ctx)
 	e.Result = &res
-	if err := a.journal.put(e); err != nil {
+	// One that stops while the disk is full delivers what it has in memory.
+	if err := a.whenRoom(ctx, put); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return a.deliver(ctx, e)
@@ -58,7 +60,7 @@ func (x *execution) run(ctx context.Context) model.Result {
 	orders, end := x.agent.orders.follow(x.as.Step, x.as.Attempt)
 	defer end()
 	x.orders = orders
-	if err := x.start(ctx); err != nil {
+	if err := x.agent.whenRoom(ctx, func() error { return x.start(ctx) }); err != nil {
 		return x.result(runner.Outcome{Result: model.Result{Outcome: model.OutcomeFailed, Error: model.Plain(err)}})
 	}
 	at, ok := x.awaitStart(ctx)
@@ -90,7 +92,7 @@ func (x *execution) start(ctx context.Context) error {
 	}
 	x.proc = p
 	x.entry.Group, x.entry.Ticks = p.PGID(), p.StartTicks()
-	if err := a.journal.put(*x.entry); err != nil {
+	if err := a.whenRoom(ctx, func() error { return a.journal.put(*x.entry) }); err != nil {
 		x.force(model.OutcomeFailed, err.Error())
 	}
 	return nil
@@ -261,10 +263,10 @@ func (x *execution) result(out runner.Outcome) model.Result {
 	x.entry.Artifacts = make(map[string]string)
 	// The whole of a long output is an artifact.
 	if out.StdoutFile != "" {
-		r.Stdout.Artifact, x.entry.Artifacts["stdout"] = "stdout", out.StdoutFile
+		r.Stdout.Artifact, x.entry.Artifacts[model.ArtifactStdout] = model.ArtifactStdout, out.StdoutFile
 	}
 	if out.StderrFile != "" {
-		r.Stderr.Artifact, x.entry.Artifacts["stderr"] = "stderr", out.StderrFile
+		r.Stderr.Artifact, x.entry.Artifacts[model.ArtifactStderr] = model.ArtifactStderr, out.StderrFile
 	}
 	return r
 }

@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/identity"
@@ -50,6 +52,7 @@ type journal struct {
 	// begins an attempt when those before it are over, so that these are, too.
 	delivered map[model.TaskID]int
 	log       *os.File // appends to the list
+	length    int64    // of the list: what is beyond it is a line that was cut short
 }
 
 // openJournal reads the journal below dir, creating it where needed.
@@ -62,15 +65,22 @@ func openJournal(dir string, now time.Time) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := identity.WritePrivate(j.deliveredPath(), []byte(strings.Join(lines, ""))); err != nil {
+	list := []byte(strings.Join(lines, ""))
+	if err := identity.WritePrivate(j.deliveredPath(), list); err != nil && !noRoom(err) { // the longer one does, too
 		return nil, fmt.Errorf("compacting the agent's journal: %w", err)
 	}
-	j.log, err = os.OpenFile(j.deliveredPath(), os.O_APPEND|os.O_WRONLY, 0o600)
+	j.log, err = os.OpenFile(j.deliveredPath(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		j.length, err = j.log.Seek(0, io.SeekEnd)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the agent's journal: %w", err)
 	}
 	return j, nil
 }
+
+// noRoom reports whether a disk had no room for what was to be written.
+func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 func (j *journal) close() error { return j.log.Close() }
 
@@ -128,13 +138,18 @@ func (j *journal) isOver(a wire.Attempt) bool { return a.Attempt <= j.delivered[
 
 // markDelivered remembers the attempt as delivered and forgets its entry.
 func (j *journal) markDelivered(a wire.Attempt, now time.Time) error {
-	_, err := fmt.Fprintf(j.log, "%d %d %s\n", now.Unix(), a.Attempt, a.Task)
+	line := fmt.Sprintf("%d %d %s\n", now.Unix(), a.Attempt, a.Task)
+	err := j.log.Truncate(j.length) // or else the line would be the rest of another
+	if err == nil {
+		_, err = j.log.WriteString(line)
+	}
 	if err == nil {
 		err = j.log.Sync()
 	}
 	if err != nil {
 		return fmt.Errorf("journalling the delivery of %s: %w", a, err)
 	}
+	j.length += int64(len(line))
 	j.delivered[a.Task] = max(j.delivered[a.Task], a.Attempt)
 	if e, err := readEntry(j.path(a)); err == nil && e.Attempt == a {
 		for _, file := range e.Artifacts {

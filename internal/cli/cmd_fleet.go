@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/record"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 func (c *common) serverCommand() *cobra.Command {
@@ -35,11 +37,15 @@ certificates. --nats uses your own NATS cluster instead.`,
 	f.StringSliceVar(&opt.NATS, "nats", nil, "use this external NATS cluster: nats://A,nats://B,…")
 	f.BoolVar(&opt.NATSOpen, "insecure-open-nats", false, "accept an external cluster without authentication")
 	f.DurationVar(&opt.Lease, "lease", time.Minute, "a node counts as lost after this long without a heartbeat")
+	f.TextVar(&opt.RunQuota, "run-quota", defaultRunQuota, "what a run may keep of the output of its tasks; what is more is cut")
+	f.TextVar(&opt.StoreQuota, "store-quota", unit.Size(0), "what the store may hold before runs pause; 0B: no bound")
+	f.TextVar(&opt.KeepFree, "keep-free", unit.Size(0), "what stays free on the store's disk: runs pause below (default: 5 %, at most 256MiB)")
 	return cmd
 }
 
 // serve runs until the context ends.
 func (c *common) serve(ctx context.Context, opt serverOptions) error {
+	c.logFrom(slog.LevelWarn)
 	in, err := c.startServer(ctx, opt)
 	if err != nil {
 		return err

@@ -76,6 +76,9 @@ func wholeOutput(ctx context.Context, s service, r model.Result, o model.Output)
 			return "", err
 		}
 		text = string(whole)
+		if o.ArtifactCut {
+			text += fmt.Sprintf("\n[… the other %d bytes were not kept …]", o.Total-int64(len(whole)))
+		}
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/store/postgres"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // serverOptions configure a server, whether it is a process of its own or
@@ -30,7 +32,12 @@ type serverOptions struct {
 	NATS      []string
 	NATSOpen  bool
 	Lease     time.Duration
+	// Bounds of what is kept; see master.Config.
+	RunQuota, StoreQuota, KeepFree unit.Size
 }
+
+// defaultRunQuota is for runs of commands that bring their own server, too.
+const defaultRunQuota = 10 * unit.GiB
 
 // instance is a running server: store, queue and master. Close ends it in
 // order; runs in progress become interrupted.
@@ -79,6 +86,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	in.Master = master.New(master.Config{
 		Store: st, Queue: hub, Authority: auth, Host: host, BootID: boot,
 		Kinds: Kinds(), Fleets: c.fleets(in, auth),
+		RunQuota: cmp.Or(opt.RunQuota, defaultRunQuota).Bytes(), StoreQuota: opt.StoreQuota.Bytes(), KeepFree: opt.KeepFree.Bytes(),
 		Lease: opt.Lease, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
 	if in.interrupted, err = in.Recover(ctx); err != nil {

@@ -72,7 +72,7 @@ func (v *liveView) event(ev model.Event) {
 			v.line(v.steps() + " " + ev.Text)
 		}
 	}
-	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventFleetUp || ev.Kind == model.EventLatest || ev.Kind == model.EventWaiting {
+	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventRoom || ev.Kind == model.EventFleetUp || ev.Kind == model.EventLatest || ev.Kind == model.EventWaiting {
 		v.remark(ev)
 	}
 }

@@ -36,8 +36,12 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 
 // Heartbeat notes that a node lives.
 func (m *Master) Heartbeat(h wire.Heartbeat) {
-	if c, ok := m.reg.heartbeat(h, time.Now()); ok {
+	c, ok := m.reg.heartbeat(h, time.Now())
+	if ok && c.from != c.to {
 		m.nodeChanged(c, "")
+	}
+	if ok && c.tell {
+		m.tellTrouble(h.Node, h.Trouble)
 	}
 	if h.Running == nil {
 		return
@@ -116,54 +120,6 @@ func endedEvent(r model.Result) model.Event {
 		ev.Text += ": " + r.Error
 	}
 	return ev
-}
-
-// Chunk stores a part of an artifact of the node's own task.
-func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
-	task, err := m.taskOf(ctx, c.Task)
-	switch {
-	case err != nil:
-		return err
-	case task.Node != c.Node:
-		return fmt.Errorf("%w: task %s does not belong to node %s", model.ErrNotFound, c.Task, c.Node)
-	case c.Offset+int64(len(c.Data)) > task.Spec.ArtifactLimit:
-		return fmt.Errorf("%w: artifact %s of %s is larger than its limit", model.ErrNotFound, c.Name, c.Task)
-	}
-	err = m.cfg.Store.PutArtifactChunk(ctx, c.Task, c.Attempt.Attempt, c.Name, c.Offset, c.Data)
-	m.storeAnswered(err)
-	return err
-}
-
-// tasksOf is for how many runs the tasks are kept.
-const tasksOf = 16
-
-// taskOf returns a task by its id. Artifacts come in many parts, so the tasks
-// of a run are kept.
-func (m *Master) taskOf(ctx context.Context, id model.TaskID) (model.Task, error) {
-	run := id.Run()
-	m.mu.Lock()
-	task, ok := m.tasks[run][id]
-	m.mu.Unlock()
-	if ok {
-		return task, nil
-	}
-	data, err := m.cfg.Store.Heads(ctx, run, 0)
-	if err != nil {
-		return model.Task{}, err
-	}
-	tasks := make(map[model.TaskID]model.Task)
-	for _, s := range data.Steps {
-		for _, t := range s.Tasks {
-			tasks[t.ID] = t
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.tasks) >= tasksOf {
-		clear(m.tasks)
-	}
-	m.tasks[run] = tasks
-	return tasks[id], nil // none: a task of no node
 }
 
 // Progress passes a live point on to watchers.

@@ -59,6 +59,10 @@ type Config struct {
 	Host, BootID string
 	// Lease is how long a node may be silent before it is lost; a minute if zero.
 	Lease time.Duration
+	// RunQuota is how much of what its tasks print a run may keep, and StoreQuota
+	// how much the store may hold, in bytes; 0: no bound. KeepFree is how much of
+	// the store's disk stays free; 0: see [KeepFree].
+	RunQuota, StoreQuota, KeepFree int64
 	// Server is this server's public key: which runs of a shared store are its.
 	Server  string
 	Version string
@@ -81,11 +85,16 @@ type Master struct {
 	active   map[model.RunID]*execution    // submitted or resumed, and not over
 	arrived  []*execution                  // those that Serve has not taken yet
 	finished map[model.RunID]chan struct{} // closed when a run of this master is over
-	// storeTrouble is when the store last failed; zero when it never did.
-	storeTrouble time.Time
+	// heldUp is when results were last held up by no fault of their tasks: the
+	// store failed, or a disk had no room. Zero: never.
+	heldUp       time.Time
 	storeFailing bool
-	// tasks are those of runs that have delivered an artifact lately.
-	tasks map[model.RunID]map[model.TaskID]model.Task
+	noRoom       string // why the store is to take no more; "" if it may
+	// outage is what people were told of that goes on; "" if nothing does.
+	outage model.EventKind
+	stuck  map[model.NodeID]bool // nodes of which people were told that they wait
+	// artifacts are those of runs that have delivered some lately.
+	artifacts map[model.RunID]*artifacts
 	// ended are attempts with results that came lately.
 	ended map[wire.Attempt]bool
 }
@@ -108,12 +117,13 @@ func New(cfg Config) *Master {
 		Reader: cfg.Store,
 		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, Now: time.Now},
 		cfg:    cfg, log: cfg.Log,
-		reg:      newRegistry(cfg.Lease),
-		wake:     make(chan struct{}, 1),
-		active:   make(map[model.RunID]*execution),
-		finished: make(map[model.RunID]chan struct{}),
-		tasks:    make(map[model.RunID]map[model.TaskID]model.Task),
-		ended:    make(map[wire.Attempt]bool),
+		reg:       newRegistry(cfg.Lease),
+		wake:      make(chan struct{}, 1),
+		active:    make(map[model.RunID]*execution),
+		finished:  make(map[model.RunID]chan struct{}),
+		artifacts: make(map[model.RunID]*artifacts),
+		ended:     make(map[wire.Attempt]bool),
+		stuck:     make(map[model.NodeID]bool),
 	}
 	m.leases = newLeases(hostOf(model.Facts{Hostname: cfg.Host, BootID: cfg.BootID}), func(id model.NodeID) host {
 		n, _ := m.reg.get(id)
@@ -172,6 +182,7 @@ func (m *Master) Serve(ctx context.Context) error {
 	helpers.Go(func() { m.ev.write(background) })
 	defer stop()
 	helpers.Go(func() { m.watchNodes(ctx) })
+	helpers.Go(func() { m.watchRoom(ctx) })
 	defer runs.Wait()
 	for {
 		for _, x := range m.takeArrived() {
@@ -324,28 +335,5 @@ func (m *Master) persist(ctx context.Context, doing string, write func(context.C
 			return fmt.Errorf("%s: %w", doing, ctx.Err())
 		case <-time.After(pause):
 		}
-	}
-}
-
-// storeAnswered keeps track of whether the store works, and tells people when
-// that changes.
-func (m *Master) storeAnswered(err error) {
-	failing := errors.Is(err, model.ErrUnavailable)
-	m.mu.Lock()
-	was := m.storeFailing
-	m.storeFailing = failing
-	if failing {
-		m.storeTrouble = time.Now()
-	}
-	m.mu.Unlock()
-	switch {
-	case failing && !was:
-		m.log.Error("the store fails; agents keep their results", "err", err)
-		m.tell(model.Event{Kind: model.EventStoreFailing, Severity: model.Problem,
-			Text: fmt.Sprintf("the store fails: %v; results stay with the agents and are stored as soon as it works again", err)})
-	case !failing && was:
-		m.log.Info("the store works again")
-		m.tell(model.Event{Kind: model.EventStoreBack, Severity: model.Info,
-			Text: "the store works again; waiting results are being stored"})
 	}
 }

@@ -104,7 +104,11 @@ func (x *execution) awaitNodes(ctx context.Context, ids []model.NodeID) []model.
 		case <-ctx.Done():
 			return missing
 		case <-timeout:
-			return missing
+			left := time.Until(x.extended(time.Now()))
+			if left <= 0 {
+				return missing
+			}
+			timeout = time.After(left)
 		case <-changed:
 		}
 	}
@@ -151,7 +155,7 @@ func (x *execution) awaitIdle(ctx context.Context) error {
 				x.endLeftover(ctx, node, at)
 			}
 		}
-		if time.Now().After(deadline) {
+		if time.Now().After(x.extended(deadline)) {
 			var all []string
 			for node, at := range busy {
 				all = append(all, fmt.Sprintf("node %s is still working on %s", node, at))

@@ -17,6 +17,10 @@ type nodeState struct {
 	session string
 	heard   time.Time
 	running *wire.Attempt
+	// held is when it last said that something keeps it from going on, told when
+	// people were last told of that or of its end, and stuck which of the two.
+	held, told time.Time
+	stuck      bool
 }
 
 // registry watches the nodes. Its methods return what changed; acting on it
@@ -50,7 +54,13 @@ type change struct {
 	// one will never run.
 	rekeyed bool
 	hello   bool // it registered, rather than being heard
+	// tell: people are to know that something keeps it from going on, or that
+	// nothing does any more.
+	tell bool
 }
+
+// tellEvery bounds how often people are told what one node says of itself.
+const tellEvery = 10 * time.Second
 
 // know adds a node from the store that has not been heard yet.
 func (r *registry) know(n model.Node) {
@@ -93,7 +103,28 @@ func (r *registry) heartbeat(h wire.Heartbeat, now time.Time) (change, bool) {
 		return change{}, false
 	}
 	n.session, n.heard, n.running = h.Session, now, h.Running
-	return r.move(h.Node, n, model.NodeAlive)
+	stuck := h.Trouble != ""
+	if stuck {
+		n.held = now
+	}
+	c, moved := r.move(h.Node, n, model.NodeAlive)
+	if stuck != n.stuck && now.Sub(n.told) > tellEvery {
+		n.stuck, n.told, c.tell = stuck, now, true
+	}
+	return c, moved || c.tell
+}
+
+// heldUp is when one of these nodes last said that something keeps it from going
+// on; zero if none did.
+func (r *registry) heldUp(ids []model.NodeID) (last time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range ids {
+		if n, ok := r.nodes[id]; ok && n.held.After(last) {
+			last = n.held
+		}
+	}
+	return last
 }
 
 // gone notes that a node's agent has ended, by its own word or by that of the

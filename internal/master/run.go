@@ -156,6 +156,9 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	if x.run.Started.IsZero() {
 		x.run.Started = time.Now().UTC()
 	}
+	if err := x.awaitRoom(ctx); err != nil {
+		return stateAfter(ctx, err)
+	}
 	defer func() { x.down(ctx) }()
 	missing, err := x.up(ctx)
 	if err == nil && len(missing) > 0 {

@@ -33,7 +33,11 @@ func (m *Master) Submit(ctx context.Context, src control.Source) (model.RunID, e
 	if !m.reserve(src.ID) {
 		return src.ID, nil // submitted before; the answer was lost
 	}
-	err := m.submit(ctx, src)
+	m.checkRoom(ctx)
+	err := m.roomFor()
+	if err == nil {
+		err = m.submit(ctx, src)
+	}
 	if err != nil {
 		m.release(src.ID)
 	}

@@ -95,6 +95,9 @@ func onlyDefinitive(t tally) bool {
 // attempt dispatches the tasks, agrees on a start, and waits for the results.
 func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.Task) (*attempt, error) {
 	m := x.m
+	if err := x.awaitRoom(ctx); err != nil {
+		return nil, err
+	}
 	if err := x.awaitIdle(ctx); err != nil {
 		return nil, err
 	}
@@ -201,13 +204,10 @@ func (x *execution) patience(a *attempt) time.Duration {
 
 // await waits for a change of the attempt, and gives up what was to come from
 // nodes that were lost. It returns false at the deadline or when ctx is done. The
-// deadline moves while the store fails: results that cannot be stored are not
-// late.
+// deadline moves while results are held up.
 func (x *execution) await(ctx context.Context, a *attempt, deadline time.Time) bool {
 	for {
-		if d := x.m.storeDeadline(); d.After(deadline) {
-			deadline = d
-		}
+		deadline = x.extended(deadline)
 		left := time.Until(deadline)
 		if left <= 0 {
 			return false
@@ -223,20 +223,6 @@ func (x *execution) await(ctx context.Context, a *attempt, deadline time.Time) b
 		case <-time.After(left):
 		}
 	}
-}
-
-// storeDeadline is until when results may still be on their way because the
-// store was failing.
-func (m *Master) storeDeadline() time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case m.storeTrouble.IsZero():
-		return time.Time{}
-	case m.storeFailing:
-		return time.Now().Add(m.cfg.Lease)
-	}
-	return m.storeTrouble.Add(m.cfg.Lease)
 }
 
 // callOff tells the agents to end the attempt, and waits a little for their

@@ -20,6 +20,9 @@ var (
 	ErrDenied = errors.New("not allowed")
 	// ErrStale: a result for an attempt that is over; it is not stored.
 	ErrStale = errors.New("attempt is over")
+	// ErrQuota: more than there is room for by a limit or quota; what is too much
+	// is not kept, and sending it again is in vain.
+	ErrQuota = errors.New("quota used up")
 	// ErrUnavailable: the store or the queue does not answer now; try again.
 	ErrUnavailable = errors.New("unavailable")
 )

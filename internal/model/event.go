@@ -33,8 +33,13 @@ const (
 	EventTaskRefused  EventKind = "task_refused"  // bad signature, not for this node, replayed
 	EventStoreFailing EventKind = "store_failing" // results wait at the agents
 	EventStoreBack    EventKind = "store_back"
-	EventRetry        EventKind = "retry"
-	EventNodeChanged  EventKind = "node_changed" // another host under the same name
+	// EventNoRoom: a disk is nearly full, or full; EventRoom: it is not any more.
+	EventNoRoom EventKind = "no_room"
+	EventRoom   EventKind = "room"
+	// EventQuota: something is not kept, because a quota is used up.
+	EventQuota       EventKind = "quota"
+	EventRetry       EventKind = "retry"
+	EventNodeChanged EventKind = "node_changed" // another host under the same name
 	// EventUnreachable: a node on a host of the run may be at work, and cannot be
 	// told to stop.
 	EventUnreachable EventKind = "unreachable"

@@ -174,6 +174,12 @@ type Histogram struct {
 	Encoded string `json:"encoded"`
 }
 
+// The artifacts that a task can have: the whole of what it printed.
+const (
+	ArtifactStdout = "stdout"
+	ArtifactStderr = "stderr"
+)
+
 // Artifact is a file kept beside a result.
 type Artifact struct {
 	Task    TaskID `json:"task"`

@@ -254,6 +254,7 @@ func errorKinds() []error {
 		model.ErrDenied,
 		model.ErrStale,
 		model.ErrUnavailable,
+		model.ErrQuota,
 	}
 }
 

@@ -57,6 +57,14 @@ type Columns interface {
 	Histograms(ctx context.Context, id model.RunID, sel Selection) iter.Seq2[Column[model.Histogram], error]
 }
 
+// Room is the space that a store has, in bytes.
+type Room struct {
+	Used int64 // by what is stored
+	// Free is what can still be written, and Disk the size of the file system;
+	// both are -1 where only the database's own machine knows.
+	Free, Disk int64
+}
+
 // Selection says which columns to read.
 type Selection struct {
 	Metrics []string // nil: all
@@ -102,7 +110,8 @@ type Writer interface {
 	// to another node than the result says.
 	PutResult(ctx context.Context, r model.Result) (stored bool, err error)
 	// PutArtifactChunk stores the part of an artifact at this offset; storing
-	// the same part twice changes nothing.
+	// the same part twice changes nothing. It fails with model.ErrStale when the
+	// attempt is not the step's current one, or has its result already.
 	PutArtifactChunk(ctx context.Context, task model.TaskID, attempt int, name string, offset int64, data []byte) error
 	// AddEvents appends events of a run.
 	AddEvents(ctx context.Context, events ...model.Event) error
@@ -130,6 +139,10 @@ type Store interface {
 	// nodes, those steps and their results, without events and artifacts. It
 	// takes as long as there is to read, however many steps the run has.
 	DataFrom(ctx context.Context, id model.RunID, from int) (model.RunData, error)
+	// Artifacts lists the artifacts of a run; none if it does not exist.
+	Artifacts(ctx context.Context, id model.RunID) ([]model.Artifact, error)
+	// Room returns how much space there is.
+	Room(ctx context.Context) (Room, error)
 	// Head returns what is stored of one attempt at a task, as Heads does, or
 	// model.ErrNotFound.
 	Head(ctx context.Context, task model.TaskID, attempt int) (model.Result, error)

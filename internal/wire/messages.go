@@ -70,7 +70,12 @@ type Heartbeat struct {
 	Node    model.NodeID `json:"node"`
 	Session string       `json:"session"`
 	Running *Attempt     `json:"running,omitempty"`
+	// Trouble is what keeps the agent from going on now, for people.
+	Trouble string `json:"trouble,omitempty"`
 }
+
+// maxTrouble is the longest Heartbeat.Trouble, in bytes.
+const maxTrouble = 1 << 10
 
 // Ready says that an agent has prepared a task with a barrier. It is repeated
 // until a start or a cancel arrives.
@@ -230,6 +235,9 @@ func (g Goodbye) check() error   { return g.Node.Validate() }
 func (r Report) check() error    { return r.Node.Validate() }
 
 func (h Heartbeat) check() error {
+	if len(h.Trouble) > maxTrouble {
+		return errors.New("too long a text")
+	}
 	if h.Running == nil {
 		return h.Node.Validate()
 	}

@@ -49,6 +49,7 @@ func testArtifacts(t *testing.T, e env) {
 		t.Errorf("negative offset: %v, want model.ErrInvalid", err)
 	}
 	testBigArtifact(t, e, f)
+	testClosedArtifacts(t, e, f)
 	var listed []string
 	for _, a := range e.data(t, e.s, f.Run.ID).Artifacts {
 		listed = append(listed, fmt.Sprintf("%s#%d %s %d", a.Task, a.Attempt, a.Name, a.Size))
@@ -57,6 +58,28 @@ func testArtifacts(t *testing.T, e env) {
 		fmt.Sprintf("%s#1 empty 0", task), fmt.Sprintf("%s#1 stdout 12", task),
 		fmt.Sprintf("%s#1 big 3000000", f.Steps[0].Tasks[1].ID),
 	}, listed)
+	alone, err := e.s.Artifacts(e.ctx, f.Run.ID)
+	must(t, err)
+	diff(t, "artifacts alone", e.data(t, e.s, f.Run.ID).Artifacts, alone)
+}
+
+// testClosedArtifacts: nothing is added to an attempt that has its result, that
+// is over, or that has not begun.
+func testClosedArtifacts(t *testing.T, e env, f Fixture) {
+	r := f.Results()[1]
+	stale := func(attempt int, when string) {
+		t.Helper()
+		err := e.s.PutArtifactChunk(e.ctx, r.Task, attempt, "big", 0, []byte("more"))
+		if !errors.Is(err, model.ErrStale) {
+			t.Errorf("a part %s: %v, want model.ErrStale", when, err)
+		}
+	}
+	stale(2, "of an attempt that has not begun")
+	e.put(t, r)
+	stale(1, "after the result")
+	_, err := e.s.BeginAttempt(e.ctx, r.Step)
+	must(t, err)
+	stale(1, "of an attempt that is over")
 }
 
 // testBigArtifact delivers parts of a large file from many goroutines, each

@@ -281,10 +281,10 @@ func testDelete(t *testing.T, e env) {
 	f, kept := New(1, 3, 2), New(2, 3, 2)
 	for _, x := range []Fixture{f, kept} {
 		e.start(t, x)
+		must(t, e.s.PutArtifactChunk(e.ctx, x.Steps[0].Tasks[0].ID, 1, "stdout", 0, []byte("x")))
 		for _, r := range x.Results() {
 			e.put(t, r)
 		}
-		must(t, e.s.PutArtifactChunk(e.ctx, x.Steps[0].Tasks[0].ID, 1, "stdout", 0, []byte("x")))
 		must(t, e.s.AddEvents(e.ctx, model.Event{Run: x.Run.ID, Kind: model.EventRetry, Time: epoch}))
 	}
 	want := e.data(t, e.s, kept.Run.ID)

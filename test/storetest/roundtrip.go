@@ -20,6 +20,8 @@ func testRoundTrip(t *testing.T, e env) {
 	for i := range want.Steps {
 		want.Steps[i].State, want.Steps[i].Attempt = model.StepRunning, 1
 	}
+	must(t, e.s.PutArtifactChunk(e.ctx, want.Results[0].Task, 1, "stderr", 0, []byte("whole")))
+	want.Artifacts = []model.Artifact{{Task: want.Results[0].Task, Attempt: 1, Name: "stderr", Size: 5}}
 	// Stored backwards: their order in the run is not that of their arrival.
 	for i := len(want.Results) - 1; i >= 0; i-- {
 		e.put(t, want.Results[i])
@@ -28,9 +30,6 @@ func testRoundTrip(t *testing.T, e env) {
 		Kind: model.EventStepStarted, Severity: model.Warning, Text: "begins"}
 	must(t, e.s.AddEvents(e.ctx, event))
 	want.Events = []model.Event{event}
-	must(t, e.s.PutArtifactChunk(e.ctx, want.Results[0].Task, 1, "stderr", 0, []byte("whole")))
-	want.Artifacts = []model.Artifact{{Task: want.Results[0].Task, Attempt: 1, Name: "stderr", Size: 5}}
-
 	diff(t, "run", want, e.data(t, e.s, f.Run.ID))
 	diff(t, "run read by another store", want, e.data(t, e.open(), f.Run.ID))
 }
@@ -41,13 +40,13 @@ func testDataFrom(t *testing.T, e env) {
 	f, other := New(1, 3, 4), New(2, 3, 4)
 	for _, f := range []Fixture{f, other} {
 		e.start(t, f)
+		must(t, e.s.PutArtifactChunk(e.ctx, f.Steps[3].Tasks[0].ID, 1, "stderr", 0, []byte("whole")))
 		for _, r := range f.Results() {
 			e.put(t, r)
 		}
 	}
 	must(t, e.s.SetStepState(e.ctx, f.Steps[2].ID, model.StepComplete, ""))
 	must(t, e.s.AddEvents(e.ctx, model.Event{Time: epoch, Run: f.Run.ID, Kind: model.EventRetry, Severity: model.Info}))
-	must(t, e.s.PutArtifactChunk(e.ctx, f.Steps[3].Tasks[0].ID, 1, "stderr", 0, []byte("whole")))
 
 	all := e.data(t, e.s, f.Run.ID)
 	for from := range len(f.Steps) + 1 {

@@ -27,6 +27,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/store/sqlstore"
 )
 
@@ -124,9 +125,16 @@ func dialect(db *sql.DB) sqlstore.Dialect {
 		// wait as well.
 		ForShare:   ` FOR SHARE OF s FOR KEY SHARE OF t`,
 		Snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		Room:       room,
 		Committers: committers,
 		Classify:   classify,
 	}
+}
+
+// room is what the database takes; only its own machine knows how much it may.
+func room(ctx context.Context, db *sql.DB) (store.Room, error) {
+	r := store.Room{Free: -1, Disk: -1}
+	return r, db.QueryRowContext(ctx, `SELECT pg_database_size(current_database())`).Scan(&r.Used)
 }
 
 // lockMigration waits for the lock, which ends with its connection.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 )
 
 // prepareFile makes the file and its directory where they are missing, open to
@@ -20,6 +24,9 @@ func prepareFile(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+	}
+	if readOnly(abs) {
+		return abs, nil
 	}
 	dir := filepath.Dir(abs)
 	made, err := makeDir(dir)
@@ -37,6 +44,36 @@ func prepareFile(path string) (string, error) {
 		return "", fileError(err)
 	}
 	return abs, fileError(syncDirs(dir, made))
+}
+
+// readOnly reports whether the file is there and it, or the directory in which
+// SQLite makes files beside it, cannot be written to.
+func readOnly(path string) bool {
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	return unix.Access(path, unix.W_OK) != nil || unix.Access(filepath.Dir(path), unix.W_OK) != nil
+}
+
+// room is what the file system has left, and what deleted runs have left in the
+// file, which is used again before it grows.
+func room(ctx context.Context, db *sql.DB, dir string) (r store.Room, err error) {
+	var pages, free, size int64
+	err = db.QueryRowContext(ctx, `SELECT page_count, freelist_count, page_size
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).Scan(&pages, &free, &size)
+	if err != nil {
+		return r, err
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return r, fileError(err)
+	}
+	block := int64(fs.Bsize) //nolint:unconvert // 32 bits elsewhere
+	return store.Room{
+		Used: (pages - free) * size,
+		Free: int64(fs.Bavail)*block + free*size,
+		Disk: int64(fs.Blocks) * block,
+	}, nil
 }
 
 // makeDir makes a directory with its parents and returns the first directory

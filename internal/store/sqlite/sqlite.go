@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/store/sqlstore"
 )
 
@@ -43,7 +45,9 @@ const readers = 4
 type Store = sqlstore.Store
 
 // Open opens the store in the file at path, which is made (mode 0600, its
-// directory 0700) if it is not there, and brings its schema up to date.
+// directory 0700) if it is not there, and brings its schema up to date. A store
+// that is there and cannot be written to can be read: its writes fail with
+// model.ErrUnavailable.
 //
 // Errors: model.ErrUsage for a file that is not a scalebench store or is a
 // newer one, model.ErrDenied where permissions are missing,
@@ -57,6 +61,9 @@ func open(ctx context.Context, path string, busy time.Duration) (*Store, error) 
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
+	if readOnly(path) {
+		return openReadOnly(ctx, path, busy)
+	}
 	write, read, err := openPools(path, busy)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", path, err)
@@ -65,6 +72,24 @@ func open(ctx context.Context, path string, busy time.Duration) (*Store, error) 
 		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", path, err), read.Close(), write.Close())
 	}
 	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(path, busy), Write: write, Read: read, Where: path})
+}
+
+// openReadOnly opens a store that nothing can be written to, not even the files
+// that SQLite makes beside it while it reads.
+func openReadOnly(ctx context.Context, path string, busy time.Duration) (*Store, error) {
+	params := []string{"mode", "ro"}
+	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+		// Nothing waits in the log, and nothing will: SQLite need not look for it.
+		params = append(params, "immutable", "1")
+	}
+	db, err := openPool(path, busy, params...)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store %s: %w", path, err)
+	}
+	if err := checkOwner(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", path, err), db.Close())
+	}
+	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(path, busy), Write: db, Read: db, Where: path})
 }
 
 func dialect(path string, busy time.Duration) sqlstore.Dialect {
@@ -76,6 +101,7 @@ func dialect(path string, busy time.Duration) sqlstore.Dialect {
 		},
 		TableExists: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)`,
 		Snapshot:    &sql.TxOptions{ReadOnly: true},
+		Room:        func(ctx context.Context, db *sql.DB) (store.Room, error) { return room(ctx, db, filepath.Dir(path)) },
 		Committers:  1, // SQLite has one writer at a time
 		Classify:    classify,
 	}

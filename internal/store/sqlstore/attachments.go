@@ -11,13 +11,12 @@ import (
 
 // putChunk is one PutArtifactChunk on its way.
 type putChunk struct {
-	task model.TaskID
-	row  []any
+	key attemptKey
+	row []any
 }
 
 // PutArtifactChunk implements store.Writer. Of two parts at one offset the
-// longer is kept. Chunks of attempts that are over are stored as well: what
-// they printed may tell why they failed.
+// longer is kept.
 func (s *Store) PutArtifactChunk(ctx context.Context, task model.TaskID, attempt int, name string, offset int64, data []byte) error {
 	doing := fmt.Sprintf("storing artifact %q of %s#%d", name, task, attempt)
 	if name == "" || offset < 0 || offset+int64(len(data)) < 0 {
@@ -28,22 +27,21 @@ func (s *Store) PutArtifactChunk(ctx context.Context, task model.TaskID, attempt
 		return s.fail(ctx, doing, fmt.Errorf("%w: %w", model.ErrInvalid, err))
 	}
 	row := []any{text(task), attempt, text(name), offset, len(data), blob}
-	return s.fail(ctx, doing, s.chunks.do(ctx, &putChunk{task: task, row: row}))
+	return s.fail(ctx, doing, s.chunks.do(ctx, &putChunk{attemptKey{task, attempt}, row}))
 }
 
 func (s *Store) putChunks(ctx context.Context, tx *sql.Tx, chunks []*putChunk) ([]error, error) {
 	ids := make([]string, len(chunks))
 	for i, c := range chunks {
-		ids[i] = string(c.task)
+		ids[i] = string(c.key.task)
 	}
-	known, err := s.existing(ctx, tx, "tasks", ids)
+	current, have, err := s.lockAttempts(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
 	errs := make([]error, len(chunks))
 	for i, c := range chunks {
-		if !known[string(c.task)] {
-			errs[i] = fmt.Errorf("%w: the task does not exist, or its run was deleted", model.ErrNotFound)
+		if errs[i] = c.key.open(current, have); errs[i] != nil {
 			continue
 		}
 		// One statement a chunk: the same part may be twice in a batch, which
@@ -88,6 +86,28 @@ func (s *Store) Artifact(ctx context.Context, task model.TaskID, attempt int, na
 			err = fmt.Errorf("%w: it is not stored", model.ErrNotFound)
 		}
 		return content, err
+	})
+}
+
+// open says why a part of an artifact cannot be stored: what comes after the
+// result, or for an attempt that never was, would count as part of nothing.
+func (k attemptKey) open(current map[model.TaskID]taskState, have map[attemptKey]bool) error {
+	st, ok := current[k.task]
+	switch {
+	case !ok:
+		return errNoTask
+	case k.attempt != st.attempt:
+		return fmt.Errorf("%w: step %s is at attempt %d", model.ErrStale, st.step, st.attempt)
+	case have[k]:
+		return fmt.Errorf("%w: it has its result", model.ErrStale)
+	}
+	return nil
+}
+
+// Artifacts implements store.Store.
+func (s *Store) Artifacts(ctx context.Context, id model.RunID) ([]model.Artifact, error) {
+	return read(ctx, s, fmt.Sprintf("listing the artifacts of run %s", id), func(tx *sql.Tx) ([]model.Artifact, error) {
+		return s.selectArtifacts(ctx, tx, id)
 	})
 }
 

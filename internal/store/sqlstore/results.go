@@ -108,14 +108,7 @@ func (s *Store) putResults(ctx context.Context, tx *sql.Tx, batch []*putResult) 
 	for _, p := range batch {
 		tasks = append(tasks, string(p.key.task))
 	}
-	// In order, so that all batches take their locks in the same order.
-	slices.Sort(tasks)
-	tasks = slices.Compact(tasks)
-	current, err := s.lockTasks(ctx, tx, tasks)
-	if err != nil {
-		return nil, err
-	}
-	have, err := s.storedAttempts(ctx, tx, tasks)
+	current, have, err := s.lockAttempts(ctx, tx, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +134,20 @@ type taskState struct {
 	position int // of the task in the step
 	node     model.NodeID
 	attempt  int // of the step
+}
+
+// lockAttempts reads the state of tasks, which stays as it is until the
+// transaction ends, and which attempts at them have results.
+func (s *Store) lockAttempts(ctx context.Context, tx *sql.Tx, tasks []string) (map[model.TaskID]taskState, map[attemptKey]bool, error) {
+	// In order, so that all batches take their locks in the same order.
+	slices.Sort(tasks)
+	tasks = slices.Compact(tasks)
+	current, err := s.lockTasks(ctx, tx, tasks)
+	if err != nil {
+		return nil, nil, err
+	}
+	have, err := s.storedAttempts(ctx, tx, tasks)
+	return current, have, err
 }
 
 // lockTasks reads the state of tasks; it stays as it is until the transaction
@@ -169,13 +176,15 @@ func (s *Store) storedAttempts(ctx context.Context, tx *sql.Tx, tasks []string) 
 	return have, err
 }
 
+var errNoTask = fmt.Errorf("%w: the task does not exist, or its run was deleted", model.ErrNotFound)
+
 // judge reports whether the result is new and must be stored; a duplicate is
 // neither new nor an error.
 func (p *putResult) judge(current map[model.TaskID]taskState, have bool) (isNew bool, err error) {
 	st, ok := current[p.key.task]
 	switch {
 	case !ok:
-		return false, fmt.Errorf("%w: the task does not exist, or its run was deleted", model.ErrNotFound)
+		return false, errNoTask
 	case p.run != st.run, p.step != st.step, p.node != st.node:
 		return false, fmt.Errorf("%w: the task belongs to run %q, step %q, node %q; the result says run %q, step %q, node %q",
 			model.ErrNotFound, st.run, st.step, st.node, p.run, p.step, p.node)

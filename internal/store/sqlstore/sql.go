@@ -15,6 +15,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 )
 
 // Dialect is what differs between databases.
@@ -38,6 +39,8 @@ type Dialect struct {
 	// Snapshot are the options of a transaction that only reads and sees one
 	// moment.
 	Snapshot *sql.TxOptions
+	// Room returns how much space the database has.
+	Room func(ctx context.Context, read *sql.DB) (store.Room, error)
 	// Committers is how many batches may be in their transactions at once.
 	Committers int
 	// Classify tells what a driver error means.
@@ -134,7 +137,7 @@ func ended(err error) error {
 
 func hasKind(err error) bool {
 	return slices.ContainsFunc([]error{
-		model.ErrUsage, model.ErrNotFound, model.ErrInvalid, model.ErrDenied, model.ErrStale, model.ErrUnavailable,
+		model.ErrUsage, model.ErrNotFound, model.ErrInvalid, model.ErrDenied, model.ErrStale, model.ErrQuota, model.ErrUnavailable,
 	}, func(kind error) bool { return errors.Is(err, kind) })
 }
 

@@ -96,6 +96,12 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
+// Room implements store.Store.
+func (s *Store) Room(ctx context.Context) (store.Room, error) {
+	room, err := s.d.Room(ctx, s.read)
+	return room, s.fail(ctx, "asking how much space there is", err)
+}
+
 // Close waits for the batches under way and closes the database. Writes that
 // come later fail with model.ErrUnavailable.
 func (s *Store) Close() error { return s.close() }
