@@ -80,6 +80,9 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 		unlock()
 		return service{}, false, nil
 	}
+	if errors.Is(err, os.ErrNotExist) {
+		return service{}, false, nil // a copy that is read only, of which no server knows
+	}
 	if !errors.Is(err, errLocked) {
 		return service{}, false, err
 	}

@@ -50,7 +50,7 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.As(err, &ended):
 		return ended.code()
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, errCutShort):
 		return exitInterrupt
 	case errors.Is(err, model.ErrUsage):
 		return exitUsage

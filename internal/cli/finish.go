@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/doc/render"
@@ -198,6 +200,20 @@ func (c *common) printPartial(ctx context.Context, s service, id model.RunID) {
 	}
 }
 
+// reportPlace is where the report of a run is written: in the data directory, or
+// in the current one if nothing can be written there.
+func (c *common) reportPlace(id string) (string, error) {
+	path := c.paths.report(id)
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = unix.Access(filepath.Dir(path), unix.W_OK)
+	}
+	if errors.Is(err, unix.EROFS) || errors.Is(err, unix.EACCES) {
+		return filepath.Abs("scalebench-" + filepath.Base(path))
+	}
+	return path, err
+}
+
 // writePage writes the report of a run and returns its path. The path "-" is
 // standard output. Only the place of its own choosing does it create: a
 // directory that a user misspelt must not come to be.
@@ -213,8 +229,7 @@ func (c *common) writePage(ctx context.Context, s service, id model.RunID, path 
 		return path, render.HTML(c.env.Stdout, page)
 	}
 	if path == "" {
-		path = c.paths.report(string(id))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if path, err = c.reportPlace(string(id)); err != nil {
 			return "", fmt.Errorf("writing the report: %w", err)
 		}
 	}

@@ -11,9 +11,13 @@ import (
 var errLocked = errors.New("another scalebench server uses this data directory")
 
 // lockFile takes an exclusive lock that ends with this process, however it
-// ends.
+// ends. Where nothing can be written a file that is there is locked all the
+// same: its server may run where it can.
 func lockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, os.ErrPermission) {
+		f, err = os.Open(path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock of the data directory: %w", err)
 	}

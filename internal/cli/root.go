@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"regexp"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,13 +20,37 @@ func Main(env Env) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // from then on signals act as by default
-	root := newRoot(env)
-	err := root.ExecuteContext(ctx)
+	err := inTime(ctx, newRoot(env).ExecuteContext)
 	var ended commandEnded
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.As(err, &ended) {
 		fmt.Fprintln(env.Stderr, errorPrefix(err)+model.Plain(err)) //nolint:errcheck // no other place to report
 	}
 	return exitCode(err)
+}
+
+// patience is how long a command may take to end in order.
+const patience = 5 * time.Second
+
+// errCutShort is the end of a command that did not end in order. It is safe:
+// what is stored survives a kill, and what is left is removed at the next start.
+var errCutShort = fmt.Errorf("it did not end within %s and was cut short; what is stored is safe", patience)
+
+// inTime runs a command, and leaves it when it does not end in time after it was
+// told to: a disk or a database that hangs must not keep the user waiting.
+func inTime(ctx context.Context, command func(context.Context) error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- command(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(patience):
+		return errCutShort
+	}
 }
 
 // positionRE is how an error of a file begins: file:line:col.

@@ -101,11 +101,11 @@ func (e *events) write(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			e.flush(context.WithoutCancel(ctx))
+			e.flush(context.WithoutCancel(ctx), lastFlush)
 			return
 		case <-e.wake:
 		}
-		if !e.flush(ctx) {
+		if !e.flush(ctx, 5*time.Second) {
 			// The store fails: the next event, or the end, tries again.
 			select {
 			case <-ctx.Done():
@@ -123,8 +123,9 @@ func (e *events) over(run model.RunID) {
 	delete(e.fleets, run)
 }
 
-// flush stores what waits, and reports whether nothing is left.
-func (e *events) flush(ctx context.Context) bool {
+// flush stores what waits, for so long at most, and reports whether nothing is
+// left.
+func (e *events) flush(ctx context.Context, timeout time.Duration) bool {
 	e.mu.Lock()
 	batch := e.unstored
 	e.unstored = nil
@@ -137,7 +138,7 @@ func (e *events) flush(ctx context.Context) bool {
 	if dropped > 0 {
 		e.log.Warn("events were dropped while the store failed", "count", dropped)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	left := e.add(ctx, batch)
 	if len(left) == 0 {
@@ -187,7 +188,7 @@ func (m *Master) storeRunState(ctx context.Context, id model.RunID, state model.
 	err := m.persist(ctx, "recording the run's state", func(ctx context.Context) error {
 		return m.cfg.Store.SetRunState(ctx, id, state, reason, time.Now().UTC())
 	})
-	if err != nil {
+	if err != nil && ctx.Err() == nil { // or the next start will see that it was cut
 		m.log.Error("recording the run's state", "run", id, "state", state, "err", err)
 	}
 }
@@ -198,7 +199,7 @@ func (m *Master) endRun(ctx context.Context, id model.RunID, state model.RunStat
 		m.setRunState(ctx, id, state, reason)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := m.ending(ctx, 5*time.Second, stopRecord)
 	defer cancel()
 	m.setRunState(ctx, id, state, reason)
 }

@@ -79,7 +79,9 @@ type Master struct {
 	ev           *events
 
 	leases *leases
-	wake   chan struct{} // holds a token when runs have arrived
+	// stopped is when Serve was told to stop; zero before. Guarded by mu.
+	stopped time.Time
+	wake    chan struct{} // holds a token when runs have arrived
 
 	mu       sync.Mutex
 	active   map[model.RunID]*execution    // submitted or resumed, and not over
@@ -187,7 +189,7 @@ func (m *Master) Serve(ctx context.Context) error {
 	for {
 		for _, x := range m.takeArrived() {
 			runs.Go(func() {
-				defer context.AfterFunc(ctx, func() { x.cancel(errInterrupted) })()
+				defer context.AfterFunc(ctx, func() { m.noteStop(); x.cancel(errInterrupted) })()
 				m.execute(x)
 			})
 		}
@@ -197,6 +199,38 @@ func (m *Master) Serve(ctx context.Context) error {
 		case <-m.wake:
 		}
 	}
+}
+
+// What may take how long once the server is told to stop: users wait five
+// seconds before they lose patience, and so do tools that kill what has not
+// ended. Tasks are killed after three.
+const (
+	stopTasks  = 3500 * time.Millisecond // they end, and their results are stored
+	stopFleet  = 3900 * time.Millisecond // nodes are gone
+	stopRecord = 4300 * time.Millisecond // the state of the run is stored
+	lastFlush  = 400 * time.Millisecond  // of events, after that
+)
+
+// noteStop notes that the server is told to stop.
+func (m *Master) noteStop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stopped.IsZero() {
+		m.stopped = time.Now()
+	}
+}
+
+// ending is the context of what ends a run, or a part of it, also when that was
+// cut: for grace, but until so long after a stop of the server.
+func (m *Master) ending(ctx context.Context, grace, afterStop time.Duration) (context.Context, context.CancelFunc) {
+	m.mu.Lock()
+	stopped := m.stopped
+	m.mu.Unlock()
+	until := time.Now().Add(grace)
+	if last := stopped.Add(afterStop); !stopped.IsZero() && last.Before(until) {
+		until = last
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), until)
 }
 
 func (m *Master) takeArrived() []*execution {

@@ -233,7 +233,7 @@ func (x *execution) performStep(ctx context.Context, s model.Step) (model.StepSt
 
 // suspend notes that a step was cut short and is to be done again by a resume.
 func (x *execution) suspend(ctx context.Context, s model.Step) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
+	ctx, cancel := x.m.ending(ctx, endGrace, stopFleet)
 	defer cancel()
 	if err := x.m.cfg.Store.SetStepState(ctx, s.ID, model.StepPending, "cut short"); err != nil {
 		x.m.log.Warn("noting that a step was cut short", "step", s.ID, "err", err)
@@ -284,7 +284,7 @@ func (x *execution) down(ctx context.Context) {
 	if x.fleet == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
+	ctx, cancel := x.m.ending(ctx, endGrace, stopFleet)
 	defer cancel()
 	if err := x.fleet.Down(ctx); err != nil {
 		x.m.log.Warn("bringing the fleet down", "err", err)

@@ -229,7 +229,7 @@ func (x *execution) await(ctx context.Context, a *attempt, deadline time.Time) b
 // word that they did. It does so even when the run has been cut, and ends in
 // time even when the store fails.
 func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
+	ctx, cancel := x.m.ending(ctx, endGrace, stopTasks)
 	defer cancel()
 	a.cancel()
 	order := wire.Order{Kind: wire.OrderCancel, Run: a.run, Step: a.step.ID, Attempt: a.number, Reason: reason}

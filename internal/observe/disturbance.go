@@ -344,19 +344,27 @@ func (r Readings) between(from, to float64) float64 {
 	return after - before
 }
 
-// shortest is how long a task is at least, in seconds, whose machine is judged by
-// processor time: the kernel counts that in ticks of 10 ms, those around the task
-// included.
-const shortest = 1
+// The kernel counts processor time in ticks, those around the task included: in
+// a task of less than short seconds they are taken from what is seen, and one of
+// less than shortest has too few of them to be judged.
+const (
+	short, shortest = 1, 0.1
+	ticks           = 0.02 // seconds a core, at both ends of the task
+)
 
 // hostOthers is the share of the machine's processors that was spent on
 // anything but the task.
 func hostOthers(n Host) (float64, bool) {
 	cores := n.Readings(MetricCores)
-	if len(cores.Values) == 0 || cores.Values[0] <= 0 || !num.Finite(n.Others) || n.End-n.Begin < shortest {
+	lasted := n.End - n.Begin
+	if len(cores.Values) == 0 || cores.Values[0] <= 0 || !num.Finite(n.Others) || lasted < shortest {
 		return 0, false
 	}
-	return min(n.Others/cores.Values[0], 1), true
+	share := n.Others / cores.Values[0]
+	if lasted < short {
+		share = max(0, share-ticks/lasted)
+	}
+	return min(share, 1), true
 }
 
 // hostHeldBack is how long the limit of the node's control group kept it

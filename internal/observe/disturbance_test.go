@@ -201,8 +201,9 @@ func TestDisturbancesOfOthers(t *testing.T) {
 	}
 }
 
-// The processor time of others is counted in ticks of 10 ms: that of a short
-// task says nothing, and no task has more than all.
+// The processor time of others is counted in ticks of 10 ms: those of a short
+// task do not count, that of a very short one says nothing, and no task has more
+// than all.
 func TestDisturbancesOfOthersInTicks(t *testing.T) {
 	for _, c := range []struct {
 		lasted time.Duration
@@ -210,7 +211,9 @@ func TestDisturbancesOfOthersInTicks(t *testing.T) {
 		want   []float64
 	}{
 		{50 * time.Millisecond, 8.772, nil},
-		{999 * time.Millisecond, 1, nil},
+		{200 * time.Millisecond, 1, []float64{1./4 - ticks/0.2}},
+		{200 * time.Millisecond, 0.3, nil},
+		{500 * time.Millisecond, 3, []float64{3./4 - ticks/0.5}},
 		{time.Second, 1, []float64{0.25}},
 		{time.Second, 4.1, []float64{1}},
 	} {
@@ -221,7 +224,7 @@ func TestDisturbancesOfOthersInTicks(t *testing.T) {
 		for _, x := range Of(d).Disturbances() {
 			got = append(got, x.Value)
 		}
-		if !slices.Equal(got, c.want) {
+		if !slices.EqualFunc(got, c.want, func(x, y float64) bool { return math.Abs(x-y) < 1e-9 }) {
 			t.Errorf("%v cores in %v: shares %v, want %v", c.cores, c.lasted, got, c.want)
 		}
 	}
