@@ -48,9 +48,18 @@ func (m *Master) checkRoom(ctx context.Context) {
 	m.outages(func() { m.noRoom = why }, why+"; runs pause until there is room")
 }
 
-// storeAnswered keeps track of whether the store works.
+// storeAnswered keeps track of whether the store works. One that begins to fail
+// may do so for want of room, which says more.
 func (m *Master) storeAnswered(err error) {
 	failing := errors.Is(err, model.ErrUnavailable)
+	m.mu.Lock()
+	begins := failing && !m.storeFailing
+	m.mu.Unlock()
+	if begins {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		m.checkRoom(ctx)
+	}
 	m.outages(func() { m.storeFailing = failing },
 		fmt.Sprintf("the store fails: %v; results stay with the agents and are stored as soon as it works again", err))
 }

@@ -153,6 +153,14 @@ func (h *house) submit(name, label string, more ...string) (id model.RunID, live
 	return id, live
 }
 
+// aJob is a run that a master takes when it has room.
+func aJob() control.Source {
+	return control.Source{
+		ID: model.RunID(ulid.MustNew(ulid.Now(), rand.Reader).String()), Name: "e.yaml", Kind: model.KindExperiment,
+		Text: "fleet: {agents: {labels: {node: b}}}\nworkloads: [{kind: command, command: \"true\"}]\n",
+	}
+}
+
 // patience bounds what must come.
 const patience = 30 * time.Second
 
@@ -171,10 +179,10 @@ func (h *house) awaitTasks(n int) (nodes []model.NodeID) {
 	return nodes
 }
 
-// end ends the tasks of a run well, and waits for its end.
-func (h *house) end(run model.RunID) {
-	h.t.Helper()
+// endTasks ends the tasks of a run well.
+func (h *house) endTasks(run model.RunID) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	for at, end := range h.tasks {
 		if at.Task.Run() == run {
 			select {
@@ -183,7 +191,23 @@ func (h *house) end(run model.RunID) {
 			}
 		}
 	}
-	h.mu.Unlock()
+}
+
+// awaitState waits until the run's state has a reason that begins so.
+func (h *house) awaitState(run model.RunID, reason string) {
+	h.t.Helper()
+	for until := time.Now().Add(patience); !strings.HasPrefix(h.run(run).Reason, reason); {
+		if time.Now().After(until) {
+			h.t.Fatalf("run %s: %q, want %q", run, h.run(run).Reason, reason)
+		}
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the store is asked again
+	}
+}
+
+// end ends the tasks of a run well, and waits for its end.
+func (h *house) end(run model.RunID) {
+	h.t.Helper()
+	h.endTasks(run)
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
 	h.m.mu.Lock()

@@ -1,0 +1,130 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/wire"
+)
+
+// TestArtifactsAreBounded: what is kept of an artifact belongs to the attempt
+// that is under way at the node's own task, has a known name, and fits its
+// limit and the run's quota. What comes again takes no room.
+func TestArtifactsAreBounded(t *testing.T) {
+	h := newHouse(t, testStore(t))
+	id, live := h.submit("one", "node: a", "output: {artifact: 512KiB}")
+	h.awaitTasks(1)
+	full := make([]byte, wire.MaxChunk)
+	own := wire.Chunk{Attempt: wire.Attempt{Task: model.TaskID(id) + "/0000/0000", Attempt: 1}, Node: "a", Name: "stdout", Data: full}
+	put := func(name string, want error, change func(*wire.Chunk)) {
+		t.Helper()
+		c := own
+		if change != nil {
+			change(&c)
+		}
+		if err := h.m.Chunk(t.Context(), c); !errors.Is(err, want) || want == nil && err != nil {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+	put("the first part", nil, nil)
+	put("another node's task", model.ErrNotFound, func(c *wire.Chunk) { c.Node = "b" })
+	put("a task that is none", model.ErrNotFound, func(c *wire.Chunk) { c.Task = model.TaskID(id) + "/0009/0000" })
+	put("an unknown name", model.ErrUsage, func(c *wire.Chunk) { c.Name = "../stdout" })
+	put("an odd offset", model.ErrUsage, func(c *wire.Chunk) { c.Offset = 1 })
+	put("an attempt that has not begun", model.ErrStale, func(c *wire.Chunk) { c.Attempt.Attempt = 2 })
+	put("more than the limit", model.ErrQuota, func(c *wire.Chunk) { c.Offset = 2 * wire.MaxChunk })
+	h.m.cfg.RunQuota = 2 * wire.MaxChunk
+	put("the second part", nil, func(c *wire.Chunk) { c.Offset = wire.MaxChunk })
+	put("the first part again", nil, nil)
+	put("more than the quota", model.ErrQuota, func(c *wire.Chunk) { c.Name = "stderr" })
+	put("again", model.ErrQuota, func(c *wire.Chunk) { c.Name = "stderr" })
+	h.m.forgetArtifacts(id)
+	put("more than the quota, counted anew", model.ErrQuota, func(c *wire.Chunk) { c.Name = "stderr" })
+	h.m.cfg.RunQuota = 0
+	h.m.outages(func() { h.m.noRoom = "full" }, "")
+	put("a disk without room", model.ErrUnavailable, func(c *wire.Chunk) { c.Name = "stderr" })
+	h.m.checkRoom(t.Context())
+	h.end(id)
+	put("after the result", model.ErrStale, func(c *wire.Chunk) { c.Name = "stderr" })
+	d := h.checkDone(id)
+	if len(d.Artifacts) != 1 || d.Artifacts[0].Size != 2*wire.MaxChunk {
+		t.Errorf("artifacts %+v, want one of two parts", d.Artifacts)
+	}
+	if n := countEvents(live, model.EventQuota); n != 2 { // it was counted anew once
+		t.Errorf("people were told %d times that the quota is used up, want 2", n)
+	}
+}
+
+func countEvents(live <-chan model.Event, kind model.EventKind) (n int) {
+	for len(live) > 0 {
+		if ev := <-live; ev.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// small is a store with little room.
+type small struct {
+	store.Store
+	free atomic.Int64
+}
+
+func (s *small) Room(context.Context) (store.Room, error) {
+	return store.Room{Free: s.free.Load(), Disk: 100 << 30}, nil
+}
+
+// TestRoom: a store with too little room pauses runs before their next step and
+// takes no new ones, and people are told once; the run goes on when there is
+// room.
+func TestRoom(t *testing.T) {
+	const gib = 1 << 30
+	st := &small{Store: testStore(t)}
+	st.free.Store(90 * gib)
+	h := newHouse(t, st)
+	for _, c := range []struct {
+		room  store.Room
+		keep  int64
+		lacks bool
+	}{
+		{store.Room{Free: 1 * gib, Disk: 100 * gib}, 0, false},
+		{store.Room{Free: 200 << 20, Disk: 100 * gib}, 0, true},
+		{store.Room{Free: 200 << 20, Disk: gib}, 0, false}, // more than 5 %
+		{store.Room{Free: 40 << 20, Disk: gib}, 0, true},
+		{store.Room{Free: 2 * gib, Disk: 100 * gib}, 3 * gib, true},
+		{store.Room{Used: 900 * gib, Free: -1, Disk: -1}, 0, false},
+		{store.Room{Used: 2000 * gib, Free: -1, Disk: -1}, 0, true},
+	} {
+		m := Master{cfg: Config{KeepFree: c.keep, StoreQuota: 1000 * gib}}
+		if got := m.lacks(c.room); (got != "") != c.lacks {
+			t.Errorf("lacks(%+v), %d kept free: %q, want %v", c.room, c.keep, got, c.lacks)
+		}
+	}
+	id, live := h.submit("one", "node: a", "trials: 2")
+	h.awaitTasks(1)
+	st.free.Store(0)
+	h.m.checkRoom(t.Context())
+	h.m.storeAnswered(model.ErrUnavailable) // a full disk fails, too
+	h.endTasks(id)
+	h.awaitState(id, "paused: the disk is nearly full")
+	if _, err := h.m.Submit(t.Context(), aJob()); !errors.Is(err, model.ErrUnavailable) {
+		t.Errorf("a new run: %v, want %v", err, model.ErrUnavailable)
+	}
+	st.free.Store(90 * gib)
+	h.m.checkRoom(t.Context())
+	h.m.storeAnswered(nil)
+	h.awaitTasks(1)
+	h.end(id)
+	h.checkDone(id)
+	told := make(map[model.EventKind]int)
+	for len(live) > 0 {
+		told[(<-live).Kind]++
+	}
+	if told[model.EventNoRoom] != 1 || told[model.EventRoom] != 1 || told[model.EventStoreFailing]+told[model.EventStoreBack] != 0 {
+		t.Errorf("people were told %v, want that there is no room and that there is, once each", told)
+	}
+}
