@@ -21,7 +21,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof doubt-proof load-proof hidden-proof bench-load clean FORCE
+.PHONY: build demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof doubt-proof load-proof hidden-proof chaos bench-load clean FORCE
 
 build: $(BIN)
 
@@ -72,6 +72,13 @@ HIDDEN ?= 40
 SEED ?= 1
 hidden-proof: deps
 	$(GO) test -count=1 -timeout 100m -v -run 'TestCapacityHidden$$' ./internal/cli -args -load-proof -hidden $(HIDDEN) -hidden-seed $(SEED)
+
+# Faults at random moments: kills, stops, cuts and full disks, for agents,
+# server, store, commands and tasks, half of them with each store; half an hour
+# for a thousand. A few are in `make test`. SEED repeats one.
+FAULTS ?= 1000
+chaos: deps
+	$(GO) test -count=1 -timeout 120m -v -run 'TestCampaign$$' ./internal/cli -args -chaos $$(($(FAULTS) / 2)) -chaos-seed $(SEED)
 
 # The load engine beside wrk, hey and k6: a table on standard output. Needs two
 # cores for itself and, to record packets, root. ROUNDS and WINDOW: how often,

@@ -23,17 +23,24 @@ func smallDisk(t *testing.T, w *world) string {
 	if err := os.Mkdir(disk, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=24m,mode=0700"); err != nil {
-		t.Fatal(err)
-	}
+	mountSmall(t, disk)
 	t.Cleanup(func() {
 		w.stop()
 		w.agents, w.server = nil, nil
-		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
+	})
+	return disk
+}
+
+func mountSmall(t *testing.T, folder string) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=24m,mode=0700"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(folder, syscall.MNT_DETACH); err != nil {
 			t.Errorf("unmounting: %v", err)
 		}
 	})
-	return disk
 }
 
 // fullDiskExperiment has enough steps for a disk to fill and empty between.
@@ -144,7 +151,7 @@ func TestReadOnlyData(t *testing.T) {
 }
 
 // fill writes until there is no space left.
-func fill(t *testing.T, path string) {
+func fill(t testing.TB, path string) {
 	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {

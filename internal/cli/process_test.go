@@ -143,7 +143,7 @@ func (w *world) startServer() {
 	w.server.await(w.t, "serves on")
 }
 
-func (w *world) agentState(name string) string { return filepath.Join(w.dir, "agent-"+name) }
+func (w *world) agentState(name string) string { return filepath.Join(w.dir, "agents", name) }
 
 // startAgent starts the agent of a node; the first time it joins with a token.
 func (w *world) startAgent(name string) {
