@@ -251,7 +251,9 @@ func ended(p *proc) bool {
 	}
 }
 
-func (c *campaign) moment(most time.Duration) time.Duration { return time.Duration(c.rnd.Int64N(int64(most))) }
+func (c *campaign) moment(most time.Duration) time.Duration {
+	return time.Duration(c.rnd.Int64N(int64(most)))
+}
 
 // rest lets what is under way go on for a random time.
 func (c *campaign) rest(most time.Duration) {
