@@ -68,6 +68,30 @@ func countEvents(live <-chan model.Event, kind model.EventKind) (n int) {
 	return n
 }
 
+// TestEventsAreBounded: an agent that reports without end fills neither the log
+// nor the store.
+func TestEventsAreBounded(t *testing.T) {
+	h := newHouse(t, testStore(t))
+	id, _ := h.submit("one", "node: a")
+	h.awaitTasks(1)
+	const reports = 1000
+	for range reports {
+		h.m.Report(wire.Report{Node: "a", Event: model.Event{Kind: model.EventTaskRefused, Text: "no"}})
+	}
+	h.end(id)
+	h.stop()
+	events, err := h.store.Events(t.Context(), id)
+	n := 0
+	for _, ev := range events {
+		if ev.Kind == model.EventTaskRefused {
+			n++
+		}
+	}
+	if most := 2 * (tellsPerMinute + 1); err != nil || n == 0 || n > most { // a minute may end meanwhile
+		t.Errorf("%d events of %d reports are stored, %v; want at most %d", n, reports, err, most)
+	}
+}
+
 // small is a store with little room.
 type small struct {
 	store.Store

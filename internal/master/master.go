@@ -95,6 +95,7 @@ type Master struct {
 	// outage is what people were told of that goes on; "" if nothing does.
 	outage model.EventKind
 	stuck  map[model.NodeID]bool // nodes of which people were told that they wait
+	tells  map[model.NodeID]tells
 	// artifacts are those of runs that have delivered some lately.
 	artifacts map[model.RunID]*artifacts
 	// ended are attempts with results that came lately.
@@ -126,6 +127,7 @@ func New(cfg Config) *Master {
 		artifacts: make(map[model.RunID]*artifacts),
 		ended:     make(map[wire.Attempt]bool),
 		stuck:     make(map[model.NodeID]bool),
+		tells:     make(map[model.NodeID]tells),
 	}
 	m.leases = newLeases(hostOf(model.Facts{Hostname: cfg.Host, BootID: cfg.BootID}), func(id model.NodeID) host {
 		n, _ := m.reg.get(id)
@@ -335,10 +337,27 @@ func (m *Master) nodeChanged(c change, why string) {
 	m.tell(ev)
 }
 
+// tellsPerMinute is how many events one node can have told in a minute. An agent
+// that comes and goes all the time must not fill the store.
+const tellsPerMinute = 60
+
+// tells counts the events of a node in a minute.
+type tells struct {
+	minute int64
+	count  int
+}
+
 // tell publishes an event that names no run. One of a node belongs to the run
 // that has leased it, and one of the server to all runs that hold leases: who
 // looks at them later must know.
 func (m *Master) tell(ev model.Event) {
+	switch n := m.countTell(ev.Node, time.Now()); {
+	case n > tellsPerMinute+1:
+		return
+	case n > tellsPerMinute:
+		ev = model.Event{Node: ev.Node, Kind: ev.Kind, Severity: model.Warning,
+			Text: fmt.Sprintf("node %s: more than %d events in a minute; the rest of this minute is left out", ev.Node, tellsPerMinute)}
+	}
 	runs := []model.RunID{m.leases.holder(ev.Node)}
 	if ev.Node == "" {
 		runs = m.leases.holding()
@@ -350,6 +369,22 @@ func (m *Master) tell(ev model.Event) {
 	if len(runs) == 0 {
 		m.ev.emit(ev)
 	}
+}
+
+// countTell counts an event of a node; those of no node have no bound.
+func (m *Master) countTell(node model.NodeID, now time.Time) int {
+	if node == "" {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.tells[node]
+	if minute := now.Unix() / 60; t.minute != minute {
+		t = tells{minute: minute}
+	}
+	t.count++
+	m.tells[node] = t
+	return t.count
 }
 
 // persist calls write until it succeeds, fails for a reason that time does
