@@ -51,7 +51,7 @@ func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
 		return err
 	}
 	err = m.cfg.Store.PutArtifactChunk(ctx, c.Task, c.Attempt.Attempt, c.Name, c.Offset, c.Data)
-	m.storeAnswered(err)
+	m.storeAnswered(ctx, err)
 	if errors.Is(err, model.ErrStale) {
 		m.forgetArtifacts(c.Task.Run()) // what was reserved is not there
 	}

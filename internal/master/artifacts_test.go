@@ -132,7 +132,7 @@ func TestRoom(t *testing.T) {
 	h.awaitTasks(1)
 	st.free.Store(0)
 	h.m.checkRoom(t.Context())
-	h.m.storeAnswered(model.ErrUnavailable) // a full disk fails, too
+	h.m.storeAnswered(t.Context(), model.ErrUnavailable) // a full disk fails, too
 	h.endTasks(id)
 	h.awaitState(id, "paused: the disk is nearly full")
 	if _, err := h.m.Submit(t.Context(), aJob()); !errors.Is(err, model.ErrUnavailable) {
@@ -140,7 +140,7 @@ func TestRoom(t *testing.T) {
 	}
 	st.free.Store(90 * gib)
 	h.m.checkRoom(t.Context())
-	h.m.storeAnswered(nil)
+	h.m.storeAnswered(t.Context(), nil)
 	h.awaitTasks(1)
 	h.end(id)
 	h.checkDone(id)

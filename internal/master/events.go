@@ -18,7 +18,7 @@ type events struct {
 	queue Queue
 	log   *slog.Logger
 	// answered gets the store's error, or nil, for each event.
-	answered func(error)
+	answered func(context.Context, error)
 
 	mu       sync.Mutex
 	unstored []model.Event
@@ -155,7 +155,7 @@ func (e *events) flush(ctx context.Context, timeout time.Duration) bool {
 // that they cannot hold the others back.
 func (e *events) add(ctx context.Context, batch []model.Event) (left []model.Event) {
 	err := e.store.AddEvents(ctx, batch...)
-	e.answered(err)
+	e.answered(ctx, err)
 	switch {
 	case err == nil:
 		return nil

@@ -15,7 +15,7 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 	now := time.Now()
 	h.Node.Registered = now.UTC()
 	err := m.cfg.Store.PutNode(ctx, h.Node)
-	m.storeAnswered(err)
+	m.storeAnswered(ctx, err)
 	if err != nil {
 		return wire.HelloReply{}, fmt.Errorf("recording node %s: %w", h.Node.ID, err)
 	}
@@ -79,7 +79,7 @@ func (m *Master) Ready(_ context.Context, r wire.Ready) (wire.ReadyReply, error)
 // Result stores a result and confirms it only then.
 func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 	stored, err := m.cfg.Store.PutResult(ctx, r)
-	m.storeAnswered(err)
+	m.storeAnswered(ctx, err)
 	switch {
 	case errors.Is(err, model.ErrInvalid), errors.Is(err, model.ErrUsage):
 		return m.refuseResult(ctx, r, err)

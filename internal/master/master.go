@@ -392,7 +392,7 @@ func (m *Master) countTell(node model.NodeID, now time.Time) int {
 func (m *Master) persist(ctx context.Context, doing string, write func(context.Context) error) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := write(ctx)
-		m.storeAnswered(err)
+		m.storeAnswered(ctx, err)
 		if err == nil {
 			return nil
 		}

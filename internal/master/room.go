@@ -50,13 +50,13 @@ func (m *Master) checkRoom(ctx context.Context) {
 
 // storeAnswered keeps track of whether the store works. One that begins to fail
 // may do so for want of room, which says more.
-func (m *Master) storeAnswered(err error) {
+func (m *Master) storeAnswered(ctx context.Context, err error) {
 	failing := errors.Is(err, model.ErrUnavailable)
 	m.mu.Lock()
 	begins := failing && !m.storeFailing
 	m.mu.Unlock()
 	if begins {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		m.checkRoom(ctx)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/scalebench/scalebench/test/storetest"
 )
 
-// smallDisk mounts a file system of this size.
-func smallDisk(t *testing.T, size string) string {
+// smallDisk mounts a file system of 16 MiB.
+func smallDisk(t *testing.T) string {
 	t.Helper()
 	if os.Getuid() != 0 {
 		if os.Getenv("CI") == "true" {
@@ -26,7 +26,7 @@ func smallDisk(t *testing.T, size string) string {
 		t.Skip("a small file system needs root")
 	}
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
 		t.Fatalf("mounting a small file system: %v", err)
 	}
 	t.Cleanup(func() {
@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	dir := smallDisk(t, "16m")
+	dir := smallDisk(t)
 	ballast := filepath.Join(dir, "ballast")
 	s, f := start(t, filepath.Join(dir, "store.db"), 20, 10)
 	if err := os.WriteFile(ballast, make([]byte, 14<<20), 0o600); err != nil {
@@ -97,7 +97,7 @@ func TestFullDisk(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	for name, closed := range map[string]bool{"closed": true, "killed": false} {
 		t.Run(name, func(t *testing.T) {
-			dir := smallDisk(t, "16m")
+			dir := smallDisk(t)
 			path := filepath.Join(dir, "store.db")
 			s, f := start(t, path, 5, 2)
 			for _, r := range f.Results() {
@@ -129,7 +129,7 @@ func TestReadOnly(t *testing.T) {
 // system of its own.
 func copyOf(t *testing.T, from string) string {
 	t.Helper()
-	to := smallDisk(t, "16m")
+	to := smallDisk(t)
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func copyOf(t *testing.T, from string) string {
 
 // TestRoom: what is stored takes room, and what is deleted gives it back.
 func TestRoom(t *testing.T) {
-	dir := smallDisk(t, "16m")
+	dir := smallDisk(t)
 	s, f := start(t, filepath.Join(dir, "store.db"), 20, 10)
 	before, err := s.Room(t.Context())
 	if err != nil || before.Disk != 16<<20 {
