@@ -2,12 +2,15 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -42,6 +45,47 @@ evaluations: [serial]
 	}
 	w.startAgent("n1")
 	checkComplete(t, w.awaitRun(id, "over", isOver))
+}
+
+// TestLeftStaysLeft: of two agents that are gone, the one that said goodbye has
+// left, also for a server that started later and without any; the one that was
+// killed is lost. An agent that is back has not left.
+func TestLeftStaysLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.startServer()
+	w.startAgent("leaver")
+	w.startAgent("victim")
+	w.awaitNodes(2)
+	w.agents["leaver"].leave(t)
+	w.agents["victim"].kill()
+	check := func(when string, want map[string]model.NodeStatus) {
+		t.Helper()
+		var nodes []struct {
+			ID     string           `json:"id"`
+			Status model.NodeStatus `json:"status"`
+		}
+		if err := json.Unmarshal([]byte(w.run("nodes", "--format", "json")), &nodes); err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]model.NodeStatus)
+		for _, n := range nodes {
+			got[n.ID] = n.Status
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: nodes (-want +got):\n%s", when, diff)
+		}
+	}
+	gone := map[string]model.NodeStatus{"leaver": model.NodeLeft, "victim": model.NodeLost}
+	w.server.kill()
+	check("without a server", gone)
+	w.startServer()
+	check("after a restart", gone)
+	w.startAgent("leaver")
+	w.awaitNodes(1)
+	w.server.kill()
+	check("after it was back", map[string]model.NodeStatus{"leaver": model.NodeLost, "victim": model.NodeLost})
+	w.startServer()
 }
 
 // TestSecretsStaySecret looks for the secrets of tokens and keys in

@@ -130,7 +130,7 @@ func attackHandlers(*Hub) Handlers {
 		Ready:   func(context.Context, wire.Ready) (wire.ReadyReply, error) { return wire.ReadyReply{}, nil },
 		Result:  func(context.Context, model.Result) wire.ResultReply { return wire.ResultReply{Stored: true} },
 		Chunk:   func(context.Context, wire.Chunk) error { return nil },
-		Goodbye: func(wire.Goodbye) {},
+		Goodbye: func(context.Context, wire.Goodbye) {},
 	}
 }
 

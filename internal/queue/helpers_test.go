@@ -136,7 +136,7 @@ func complete(hs Handlers) Handlers {
 		hs.Report = func(wire.Report) {}
 	}
 	if hs.Goodbye == nil {
-		hs.Goodbye = func(wire.Goodbye) {}
+		hs.Goodbye = func(context.Context, wire.Goodbye) {}
 	}
 	if hs.API == nil {
 		hs.API = func(context.Context, Caller, string, []byte) ([]byte, error) { return nil, nil }

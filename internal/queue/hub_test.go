@@ -49,7 +49,7 @@ func TestEveryAgentMessageArrives(t *testing.T) {
 		},
 		Progress: func(p wire.Progress) { got <- p.Value },
 		Report:   func(r wire.Report) { got <- r.Event.Text },
-		Goodbye:  func(g wire.Goodbye) { got <- g },
+		Goodbye:  func(_ context.Context, g wire.Goodbye) { got <- g },
 	})
 	ctx := testCtx(t)
 	l, _ := w.agent(t, "n")
@@ -181,7 +181,7 @@ func TestSlowHelloHoldsUpNoHeartbeat(t *testing.T) {
 			return wire.HelloReply{}, nil
 		},
 		Heartbeat: func(wire.Heartbeat) { order <- "heartbeat" },
-		Goodbye:   func(wire.Goodbye) { order <- "goodbye" },
+		Goodbye:   func(context.Context, wire.Goodbye) { order <- "goodbye" },
 	})
 	ctx, cancel := context.WithTimeout(testCtx(t), 10*time.Second)
 	defer cancel()
