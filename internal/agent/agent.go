@@ -73,6 +73,7 @@ type Agent struct {
 	orders  orderRouter
 	left    chan struct{} // closed once the server knows that this agent leaves
 
+	looking atomic.Bool // for what a run needs
 	// running is what this agent executes or delivers now.
 	running atomic.Pointer[wire.Attempt]
 }

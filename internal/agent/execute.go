@@ -372,6 +372,10 @@ func (a *Agent) followOrders(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case o := <-a.link.Orders():
+			if o.Kind == wire.OrderLook {
+				a.look(o)
+				continue
+			}
 			a.orders.deliver(o)
 		}
 	}

@@ -25,8 +25,13 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 		return err
 	}
 	err = c.printResult(ctx, s, run, opt)
-	if end := endError(run); end != nil && (err == nil || errors.Is(err, model.ErrUsage)) {
+	end := endError(run)
+	switch {
+	case end == nil:
+	case err == nil, errors.Is(err, model.ErrUsage):
 		return end // why nothing can be said of it
+	default:
+		c.say("! %v", end)
 	}
 	return err
 }

@@ -85,7 +85,8 @@ type Master struct {
 	storeTrouble time.Time
 	storeFailing bool
 	// tasks are those of runs that have delivered an artifact lately.
-	tasks map[model.RunID]map[model.TaskID]model.Task
+	tasks     map[model.RunID]map[model.TaskID]model.Task
+	inquiries map[string]*inquiry // under way
 	// ended are attempts with results that came lately.
 	ended map[wire.Attempt]bool
 }
@@ -108,12 +109,13 @@ func New(cfg Config) *Master {
 		Reader: cfg.Store,
 		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, Now: time.Now},
 		cfg:    cfg, log: cfg.Log,
-		reg:      newRegistry(cfg.Lease),
-		wake:     make(chan struct{}, 1),
-		active:   make(map[model.RunID]*execution),
-		finished: make(map[model.RunID]chan struct{}),
-		tasks:    make(map[model.RunID]map[model.TaskID]model.Task),
-		ended:    make(map[wire.Attempt]bool),
+		reg:       newRegistry(cfg.Lease),
+		wake:      make(chan struct{}, 1),
+		active:    make(map[model.RunID]*execution),
+		finished:  make(map[model.RunID]chan struct{}),
+		tasks:     make(map[model.RunID]map[model.TaskID]model.Task),
+		ended:     make(map[wire.Attempt]bool),
+		inquiries: make(map[string]*inquiry),
 	}
 	m.leases = newLeases(hostOf(model.Facts{Hostname: cfg.Host, BootID: cfg.BootID}), func(id model.NodeID) host {
 		n, _ := m.reg.get(id)

@@ -135,6 +135,9 @@ func complete(hs Handlers) Handlers {
 	if hs.Report == nil {
 		hs.Report = func(wire.Report) {}
 	}
+	if hs.Missing == nil {
+		hs.Missing = func(wire.Missing) {}
+	}
 	if hs.Goodbye == nil {
 		hs.Goodbye = func(context.Context, wire.Goodbye) {}
 	}

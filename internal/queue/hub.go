@@ -55,6 +55,7 @@ type Handlers struct {
 	Chunk     func(context.Context, wire.Chunk) error
 	Progress  func(wire.Progress)
 	Report    func(wire.Report)
+	Missing   func(wire.Missing)
 	Goodbye   func(context.Context, wire.Goodbye)
 	// API answers a client's call. Request and reply may have any size. Calls
 	// run at the same time, also those of one client.

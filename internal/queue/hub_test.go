@@ -49,6 +49,7 @@ func TestEveryAgentMessageArrives(t *testing.T) {
 		},
 		Progress: func(p wire.Progress) { got <- p.Value },
 		Report:   func(r wire.Report) { got <- r.Event.Text },
+		Missing:  func(m wire.Missing) { got <- m },
 		Goodbye:  func(_ context.Context, g wire.Goodbye) { got <- g },
 	})
 	ctx := testCtx(t)
@@ -88,6 +89,9 @@ func TestEveryAgentMessageArrives(t *testing.T) {
 	expect("progress", 7.0)
 	check(t, l.Report(wire.Report{Node: "n", Event: model.Event{Text: "text"}}))
 	expect("report", "text")
+	missing := wire.Missing{Node: "n", Inquiry: "i", Needs: []int{3}}
+	check(t, l.Missing(missing))
+	expect("missing", missing)
 	bye := wire.Goodbye{Node: "n", Session: "s"}
 	check(t, l.Goodbye(ctx, bye))
 	expect("goodbye", bye)

@@ -79,6 +79,7 @@ func (h *Hub) Serve(hs Handlers) error {
 			m.Event.Node = m.Node // a node reports about itself only
 			hs.Report(m)
 		}), queueControl, maxControl, false},
+		{kindMissing, listener(hs.Missing), queueControl, maxControl, false},
 		{kindFetch, h.fetch, queueControl, maxControl, false},
 		{kindResult, handler(decodeResult, func(ctx context.Context, _ request, m wire.Result) (wire.ResultReply, error) {
 			return hs.Result(ctx, m.Result), nil

@@ -73,12 +73,14 @@ type Progress struct {
 // end of its process; lower is better.
 const Elapsed = "elapsed"
 
+const defaultShell = "/bin/sh"
+
 // Kind describes the workload.
 func Kind() workload.Kind {
 	return workload.Kind{
 		Name:    "command",
 		Summary: "Any command; metrics by jq expression, regular expression or whole-output number, or its elapsed time.",
-		New:     func() workload.Workload { return &Params{Shell: "/bin/sh"} },
+		New:     func() workload.Workload { return &Params{Shell: defaultShell} },
 	}
 }
 
