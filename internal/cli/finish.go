@@ -24,8 +24,13 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 	if err != nil {
 		return err
 	}
-	err = c.printResult(ctx, s, run, opt)
 	end := endError(run)
+	if end != nil && c.formatFlag == string(render.FormatText) {
+		if data, err := s.Printed(ctx, id); err == nil && len(data.Results) == 0 {
+			return end // pages of "unknown" would hide it
+		}
+	}
+	err = c.printResult(ctx, s, run, opt)
 	switch {
 	case end == nil:
 	case err == nil, errors.Is(err, model.ErrUsage):

@@ -35,14 +35,14 @@ func TestMissingTools(t *testing.T) {
 	w.awaitNodes(2)
 	refuses := func(workloads string, want ...string) {
 		t.Helper()
-		_, stderr, err := w.try("run", w.write("tools.yaml", "fleet: {agents: {}}\nevaluations: [parallel]\nworkloads:\n"+workloads))
+		stdout, stderr, err := w.try("run", w.write("tools.yaml", "fleet: {agents: {}}\nevaluations: [parallel]\nworkloads:\n"+workloads))
 		d := w.data("latest")
 		if err == nil || d.Run.State != model.RunFailed || len(d.Results) > 0 || d.Steps[0].Attempt != 0 {
 			t.Errorf("%s: %v, the run is %s with %d results, want it failed before its first step", workloads, err, d.Run.State, len(d.Results))
 		}
 		for _, text := range want {
-			if strings.Count(stderr, text) != 1 || !strings.Contains(d.Run.Reason, text) {
-				t.Errorf("%s: the reason is %q, want once %q; printed:\n%s", workloads, d.Run.Reason, text, stderr)
+			if strings.Count(stdout+stderr, text) != 1 || !strings.Contains(d.Run.Reason, text) {
+				t.Errorf("%s: the reason is %q, want once %q; printed:\n%s%s", workloads, d.Run.Reason, text, stdout, stderr)
 			}
 		}
 	}
