@@ -3,14 +3,17 @@ package master
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
+	"github.com/scalebench/scalebench/internal/workload/command"
 )
 
 // deafQueue carries orders to nodes of which "slow" hears the second one only,
@@ -69,6 +72,31 @@ func TestAskNodes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNeeds: each node is asked for what runs on it, and for nothing that an
+// earlier workload may install.
+func TestNeeds(t *testing.T) {
+	of := func(text, label string, pass ...string) experiment.Workload {
+		w := experiment.Workload{Bench: &command.Params{Command: text, Shell: "/bin/sh", PassEnv: pass}}
+		if label != "" {
+			w.On = map[string]string{"role": label}
+		}
+		return w
+	}
+	nodes := []model.Node{{ID: "a", Labels: map[string]string{"role": "x"}}, {ID: "b"}}
+	got := make(map[wire.Need][]model.NodeID)
+	for _, n := range needs(&experiment.Experiment{Workloads: []experiment.Workload{
+		of("fio x", "x"), of("iperf3", "x"), of("iperf3", ""), of("setup", "x"), of("ffmpeg", "", "KEY"), of(strings.Repeat("x", 5000), ""),
+	}}, nodes) {
+		got[n.Need] = n.nodes
+	}
+	want := map[wire.Need][]model.NodeID{
+		{Program: "fio"}: {"a"}, {Program: "iperf3"}: {"a", "b"}, {Program: "setup"}: {"a"}, {Variable: "KEY"}: {"a", "b"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("needs (-want +got):\n%s", diff)
+	}
 }
 
 func TestLack(t *testing.T) {

@@ -63,7 +63,7 @@ func FindTool(name string, environ []string) (string, error) {
 }
 
 func howToInstall(name string) string {
-	return "install it with " + InstallLine("", name)
+	return fmt.Sprintf("install it with `apt-get install %s` (Debian, Ubuntu) or `dnf install %[1]s` (Fedora, RHEL)", name)
 }
 
 // FindVersion is FindTool for a tool that must answer --version with the form:
