@@ -37,6 +37,7 @@ import (
 	"github.com/scalebench/scalebench/internal/monitor"
 	"github.com/scalebench/scalebench/internal/queue"
 	"github.com/scalebench/scalebench/internal/wire"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Config is what an agent needs to know.
@@ -53,10 +54,12 @@ type Config struct {
 	WorkDir string
 	// Volumes are what this node offers to write to: paths by name.
 	Volumes map[string]string
-	// Environ is the environment of tasks, without scalebench's own secrets.
-	Environ []string
-	Dial    queue.DialOptions
-	Log     *slog.Logger
+	// Environ is the environment of this node, of which a task gets what its
+	// workload may see.
+	Environ   []string
+	Workloads workload.Registry
+	Dial      queue.DialOptions
+	Log       *slog.Logger
 }
 
 // Agent executes tasks on one node.
@@ -70,6 +73,7 @@ type Agent struct {
 	orders  orderRouter
 	left    chan struct{} // closed once the server knows that this agent leaves
 
+	looking atomic.Bool // for what a run needs
 	// running is what this agent executes or delivers now, and trouble what keeps
 	// it from going on.
 	running atomic.Pointer[wire.Attempt]

@@ -83,7 +83,7 @@ func (x *execution) start(ctx context.Context) error {
 		Place:       runner.Place{Self: x.as.Self, Peers: x.as.Peers, Clients: x.as.Clients, Volumes: a.cfg.Volumes},
 		Dir:         filepath.Join(a.cfg.StateDir, scratchDir),
 		WorkDir:     a.cfg.WorkDir,
-		Environ:     a.cfg.Environ,
+		Environ:     runner.Environ(a.cfg.Workloads, x.as.Spec, a.cfg.Environ),
 		ArtifactDir: filepath.Join(a.cfg.StateDir, artifactDir),
 		OnProgress:  x.progress,
 	})
@@ -374,6 +374,10 @@ func (a *Agent) followOrders(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case o := <-a.link.Orders():
+			if o.Kind == wire.OrderLook {
+				a.look(o)
+				continue
+			}
 			a.orders.deliver(o)
 		}
 	}

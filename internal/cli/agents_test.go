@@ -2,12 +2,17 @@ package cli_test
 
 import (
 	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -44,6 +49,47 @@ evaluations: [serial]
 	checkComplete(t, w.awaitRun(id, "over", isOver))
 }
 
+// TestLeftStaysLeft: of two agents that are gone, the one that said goodbye has
+// left, also for a server that started later and without any; the one that was
+// killed is lost. An agent that is back has not left.
+func TestLeftStaysLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.startServer()
+	w.startAgent("leaver")
+	w.startAgent("victim")
+	w.awaitNodes(2)
+	w.agents["leaver"].leave(t)
+	w.agents["victim"].kill()
+	check := func(when string, want map[string]model.NodeStatus) {
+		t.Helper()
+		var nodes []struct {
+			ID     string           `json:"id"`
+			Status model.NodeStatus `json:"status"`
+		}
+		if err := json.Unmarshal([]byte(w.run("nodes", "--format", "json")), &nodes); err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]model.NodeStatus)
+		for _, n := range nodes {
+			got[n.ID] = n.Status
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: nodes (-want +got):\n%s", when, diff)
+		}
+	}
+	gone := map[string]model.NodeStatus{"leaver": model.NodeLeft, "victim": model.NodeLost}
+	w.server.kill()
+	check("without a server", gone)
+	w.startServer()
+	check("after a restart", gone)
+	w.startAgent("leaver")
+	w.awaitNodes(1)
+	w.server.kill()
+	check("after it was back", map[string]model.NodeStatus{"leaver": model.NodeLost, "victim": model.NodeLost})
+	w.startServer()
+}
+
 // TestSecretsStaySecret looks for the secrets of tokens and keys in
 // everything that is written for people or for analyses.
 func TestSecretsStaySecret(t *testing.T) {
@@ -70,32 +116,84 @@ evaluations: [serial]
 		}
 		secrets[name] = bytes.TrimSpace(key)
 	}
+	w.checkUnwritten(secrets)
+}
+
+// checkUnwritten looks for secrets in everything that a server, an agent and the
+// latest run have written: every file of theirs but keys, and what the store
+// packs.
+func (w *world) checkUnwritten(secrets map[string][]byte) {
+	w.t.Helper()
 	texts := map[string][]byte{
 		"the server's log": []byte(w.server.log()), "the agent's log": []byte(w.agents["n1"].log()),
 		"the logs": []byte(w.run("logs", "latest")), "the export": []byte(w.run("export", "latest")),
 	}
-	files, err := filepath.Glob(filepath.Join(w.dir, "server", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	reports, err := filepath.Glob(filepath.Join(w.dir, "server", "reports", "*"))
-	if err != nil || len(reports) == 0 {
-		t.Fatalf("reports %v, %v", reports, err)
-	}
-	for _, f := range append(files, reports...) {
-		if data, err := os.ReadFile(f); err == nil && !strings.HasSuffix(f, ".nk") {
-			texts[f] = data
+	reports := 0
+	err := filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".nk") {
+			return err
 		}
+		if strings.HasSuffix(path, ".html") {
+			reports++
+		}
+		texts[path], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil || reports == 0 {
+		w.t.Fatalf("%d reports, %v", reports, err)
 	}
 	for where, text := range texts {
 		for what, secret := range secrets {
 			if len(secret) < 16 {
-				t.Fatalf("%s is too short to look for: %q", what, secret)
+				w.t.Fatalf("%s is too short to look for: %q", what, secret)
 			}
 			if bytes.Contains(text, secret) {
-				t.Errorf("%s is in %s", what, where)
+				w.t.Errorf("%s is in %s", what, where)
 			}
 		}
+	}
+}
+
+// TestEnvironmentIsChosen: a command sees of the agent's environment what all
+// may see and what the file names. The value of what it names is stored
+// nowhere; what the agent lacks is an error that says so.
+func TestEnvironmentIsChosen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "-v")
+	w.startServer()
+	named, other := rand.Text(), rand.Text()
+	w.extra = []string{"BENCH_KEY=" + named, "AWS_SECRET_ACCESS_KEY=" + other, "HTTPS_PROXY=http://user:" + other + "@proxy", "LC_TIME=C"}
+	w.agents["n1"] = w.start("agent", "-v", "--node", "n1", "--state", w.agentState("n1"), "--token", strings.TrimSpace(w.run("token")))
+	w.extra = nil
+	w.awaitNodes(1)
+	right := filepath.Join(t.TempDir(), "right") // beside what is looked through
+	if err := os.WriteFile(right, []byte(named), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.run("run", w.write("e.yaml", `
+fleet: {agents: {count: 1}}
+workloads:
+  - {name: plain, kind: command, command: env}
+  - {name: named, kind: command, command: 'test "$BENCH_KEY" = "$(cat `+right+`)"', pass_env: [BENCH_KEY]}
+evaluations: [serial]
+`))
+	d := w.data("latest")
+	checkComplete(t, d)
+	seen := d.Results[0].Stdout.Text
+	for name, want := range map[string]bool{"LC_TIME=C\n": true, "PATH=": true, "BENCH_KEY": false, "AWS_": false, "HTTPS_PROXY": false} {
+		if strings.Contains(seen, name) != want {
+			t.Errorf("a command sees %q: %v, want %v:\n%s", name, !want, want, seen)
+		}
+	}
+	w.checkUnwritten(map[string][]byte{"what the file names": []byte(named), "what it does not name": []byte(other)})
+
+	_, stderr, err := w.try("run", w.write("lacks.yaml", `
+fleet: {agents: {count: 1}}
+workloads: [{kind: command, command: "true", pass_env: [NO_SUCH_KEY]}]
+evaluations: [serial]
+`))
+	if err == nil || !strings.Contains(stderr, "NO_SUCH_KEY") {
+		t.Errorf("run with a variable that the agent lacks: %v\n%s", err, stderr)
 	}
 }
 

@@ -143,7 +143,7 @@ func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Confi
 		Node:   model.Node{ID: node, Labels: labels, Facts: f},
 		Server: info, Key: key, StateDir: opt.state,
 		Runner: []string{c.env.Self, workloadCommandName}, WorkDir: opt.workDir,
-		Volumes: volumes, Environ: c.env.TaskEnviron(), Dial: c.dialOptions(), Log: c.log,
+		Volumes: volumes, Environ: c.env.Environ, Workloads: Workloads(), Dial: c.dialOptions(), Log: c.log,
 	}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/experiment"
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/lab"
@@ -78,7 +79,7 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 	c.sweepLabs(ctx)
 	gone := make(chan error, len(exp.Services))
 	built, err := lab.Up(ctx, lab.Config{
-		ID: fleetlab.NewID(), Spec: *exp.Fleet.Lab, Services: exp.Services, Keep: keep, Environ: c.env.TaskEnviron(), Log: c.log,
+		ID: fleetlab.NewID(), Spec: *exp.Fleet.Lab, Services: exp.Services, Keep: keep, Environ: c.env.Environ, Log: c.log,
 		Ended: func(_ model.NodeID, err error) { gone <- err },
 	})
 	if err != nil {
@@ -293,7 +294,7 @@ func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv
 	}
 	// Ctrl-C reaches the command, which is in this process group, by itself.
 	handle, err := standing.Start(context.WithoutCancel(ctx), host, lab.Process{
-		Args: argv, Environ: c.env.TaskEnviron(), Stdin: c.env.Stdin, Stdout: c.env.Stdout, Stderr: c.env.Stderr, Foreground: true,
+		Args: argv, Environ: environ.Without(c.env.Environ), Stdin: c.env.Stdin, Stdout: c.env.Stdout, Stderr: c.env.Stderr, Foreground: true,
 	})
 	if code, ok := notStarted(err); ok {
 		c.say("%v", err)

@@ -56,15 +56,3 @@ func (e Env) Getenv(name string) string {
 	}
 	return ""
 }
-
-// TaskEnviron is the environment that benchmarks may see: without what
-// configures scalebench, for that can hold secrets.
-func (e Env) TaskEnviron() []string {
-	var out []string
-	for _, kv := range e.Environ {
-		if !strings.HasPrefix(kv, "SCALEBENCH_") {
-			out = append(out, kv)
-		}
-	}
-	return out
-}

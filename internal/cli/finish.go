@@ -26,9 +26,19 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 	if err != nil {
 		return err
 	}
+	end := endError(run)
+	if end != nil && c.formatFlag == string(render.FormatText) {
+		if data, err := s.Printed(ctx, id); err == nil && len(data.Results) == 0 {
+			return end // pages of "unknown" would hide it
+		}
+	}
 	err = c.printResult(ctx, s, run, opt)
-	if end := endError(run); end != nil && (err == nil || errors.Is(err, model.ErrUsage)) {
+	switch {
+	case end == nil:
+	case err == nil, errors.Is(err, model.ErrUsage):
 		return end // why nothing can be said of it
+	default:
+		c.say("! %v", end)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/facts"
 	"github.com/scalebench/scalebench/internal/fleet/agentproc"
@@ -24,7 +25,7 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 	return func(run model.RunID, exp *experiment.Experiment) (master.Fleet, error) {
 		agents := agentproc.Config{
 			Dir: c.paths.agents(), Server: in.info, Log: c.log,
-			Command: []string{c.env.Self, "agent", "--" + coresTogetherFlag, coresTogether()}, Environ: c.env.TaskEnviron(), Patience: exp.Timeouts.Node.Std(),
+			Command: []string{c.env.Self, "agent", "--" + coresTogetherFlag, coresTogether()}, Environ: environ.Without(c.env.Environ), Patience: exp.Timeouts.Node.Std(),
 			Admit: func(node model.NodeID, key string) error {
 				return auth.Admit(identity.Grant{Key: key, Role: identity.RoleAgent, Node: node, At: time.Now().UTC()})
 			},

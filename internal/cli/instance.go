@@ -175,7 +175,7 @@ func (in *instance) handlers() queue.Handlers {
 	m := in.Master
 	return queue.Handlers{
 		Hello: m.Hello, Heartbeat: m.Heartbeat, Ready: m.Ready, Result: m.Result, Chunk: m.Chunk,
-		Progress: m.Progress, Report: m.Report, Goodbye: m.Goodbye,
+		Progress: m.Progress, Report: m.Report, Missing: m.Missing, Goodbye: m.Goodbye,
 		API: func(ctx context.Context, caller queue.Caller, verb string, body []byte) ([]byte, error) {
 			return control.Handle(ctx, m, verb, body)
 		},

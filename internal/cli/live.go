@@ -66,6 +66,8 @@ func (v *liveView) event(ev model.Event) {
 		v.stepText, v.rates, v.told = ev.Text, make(map[model.TaskID]model.Progress), nil
 	case model.EventWaiting:
 		v.stepText, v.rates = ev.Text, nil
+	case model.EventRunState:
+		return // the end of the run is told by the command, once
 	case model.EventStepEnded:
 		v.done++
 		if ev.Severity == model.Info && !v.redraw && !v.open {

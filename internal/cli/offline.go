@@ -46,7 +46,8 @@ func (o offline) Cancel(ctx context.Context, id model.RunID) error {
 
 func (o offline) Delete(ctx context.Context, id model.RunID) error { return o.DeleteRun(ctx, id) }
 
-// Nodes lists the nodes that once joined; without a server all are lost.
+// Nodes lists the nodes that once joined; without a server those that have not
+// left are lost.
 func (o offline) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
 	nodes, err := o.Store.Nodes(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,6 +31,7 @@ type world struct {
 	server *proc
 	agents map[string]*proc
 	args   []string // further flags of the server
+	extra  []string // further variables of the processes that are started next
 }
 
 func newWorld(t testing.TB, serverArgs ...string) *world {
@@ -80,7 +82,7 @@ func (p *proc) leave(t testing.TB) {
 }
 
 func (w *world) env() []string {
-	return append(os.Environ(), "SCALEBENCH_DATA="+filepath.Join(w.dir, "server"), "SCALEBENCH_TOKEN=")
+	return slices.Concat(os.Environ(), []string{"SCALEBENCH_DATA=" + filepath.Join(w.dir, "server"), "SCALEBENCH_TOKEN="}, w.extra)
 }
 
 // start runs scalebench in the background; each line it prints to standard

@@ -41,8 +41,8 @@ type Config struct {
 	// else may be kept in them.
 	StateDir  string
 	VolumeDir string
-	// Environ is what services begin with; theirs is added. Nil: the
-	// environment of this process.
+	// Environ is the environment of which services get what all programs may
+	// see and what they name; theirs is added. Nil: that of this process.
 	Environ []string
 	// Ready bounds the time in which all services must accept connections.
 	// Zero: one minute.

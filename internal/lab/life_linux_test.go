@@ -159,6 +159,8 @@ func TestUpFails(t *testing.T) {
 			Services: []Service{{Name: "s", Command: "echo out; echo of order >&2; exit 3", Port: 80}}}, "exit status 3; it last printed:\n\tout\n\tof order"},
 		{"service is deaf", t.Context(), Config{Spec: Spec{Nodes: 1}, Ready: 200 * time.Millisecond,
 			Services: []Service{{Name: "s", Command: "exec sleep 60", Port: 80}}}, "make it listen on $SCALEBENCH_ADDRESS"},
+		{"service lacks a variable", t.Context(), Config{Spec: Spec{Nodes: 1}, Environ: []string{},
+			Services: []Service{{Name: "s", Command: "true", PassEnv: []string{"NO_SUCH_KEY"}}}}, "service s: pass_env names NO_SUCH_KEY"},
 		{"bad specification", t.Context(), Config{}, "the lab has no nodes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,6 +174,7 @@ func TestUpFails(t *testing.T) {
 	}
 }
 
+// TestServiceEnds: of the server's environment a service sees what it names.
 func TestServiceEnds(t *testing.T) {
 	type end struct {
 		host model.NodeID
@@ -179,8 +182,9 @@ func TestServiceEnds(t *testing.T) {
 	}
 	ends := make(chan end, 2)
 	l := up(t, Config{ID: "ends", Spec: Spec{Nodes: 1},
+		Environ: append(os.Environ(), "SHADE=dark", "SECRET=word"),
 		Services: []Service{
-			{Name: "waits", Command: `echo "$SCALEBENCH_ADDRESS $COLOUR"; pwd; mkfifo go; read line < go; exit 7`, Environ: map[string]string{"COLOUR": "red"}},
+			{Name: "waits", PassEnv: []string{"SHADE"}, Command: `echo "$SCALEBENCH_ADDRESS $SHADE $COLOUR$SECRET"; pwd; mkfifo go; read line < go; exit 7`, Environ: map[string]string{"COLOUR": "red"}},
 			{Name: "stays", Command: "exec sleep 600"},
 		},
 		Ended: func(h model.NodeID, err error) { ends <- end{h, err} },
@@ -188,7 +192,7 @@ func TestServiceEnds(t *testing.T) {
 	dir := l.manifest.Dir + "/service/waits"
 	output(t, l, "waits", Process{Args: []string{"sh", "-c", "until [ -p go ]; do :; done; echo now > go"}, Dir: dir})
 	got := <-ends
-	want := "waits ended: exit status 7; it last printed:\n\t10.213.255.1 red\n\t" + dir
+	want := "waits ended: exit status 7; it last printed:\n\t10.213.255.1 dark red\n\t" + dir
 	if got.host != "waits" || !strings.Contains(got.err.Error(), want) || !errors.Is(got.err, model.ErrUnavailable) {
 		t.Errorf("Ended(%s, %v), want %q", got.host, got.err, want)
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -61,10 +61,15 @@ func (b *builder) startService(ctx context.Context, r HostRecord) (*service, err
 		return nil, err
 	}
 	defer func() { _ = out.Close() }() // the service has its own
-	env := slices.Clone(b.cfg.Environ)
-	if env == nil {
-		env = os.Environ()
+	all := b.cfg.Environ
+	if all == nil {
+		all = os.Environ()
 	}
+	if missing := environ.Missing(all, r.Service.PassEnv); len(missing) > 0 {
+		return nil, fmt.Errorf("%w: service %s: pass_env names %s, which the server's environment lacks: set it where the server starts",
+			model.ErrUsage, name, strings.Join(missing, ", "))
+	}
+	env := environ.Pick(all, r.Service.PassEnv, nil)
 	for k, v := range r.Service.Environ {
 		env = append(env, k+"="+v)
 	}

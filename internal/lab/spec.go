@@ -80,7 +80,8 @@ type Service struct {
 	Name    string `json:"name" jsonschema:"required,format=scalebench-name,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"Name of the service. Workloads write ${service.NAME} for its address."`
 	Command string `json:"command" jsonschema:"required,minLength=1" jsonschema_description:"Shell command that runs until the fleet is taken down. SCALEBENCH_ADDRESS is the address of its host, SCALEBENCH_DIR an empty folder of its own."`
 	Port    int    `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535" jsonschema_description:"TCP port; the run begins when it accepts connections."`
-	// Environ is added to the environment of the command.
+	// PassEnv names variables of the server's environment. Environ is added.
+	PassEnv []string          `json:"pass_env,omitempty" jsonschema_description:"Names of variables of the server's environment that the command gets; their values are stored nowhere."`
 	Environ map[string]string `json:"environ,omitempty" jsonschema_description:"Environment variables of the command."`
 	Limits
 }

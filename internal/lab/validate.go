@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -94,6 +95,9 @@ func (s Spec) ValidateServices(services []Service) error {
 		}
 		if svc.Port < 0 || svc.Port > 65535 {
 			c.add(at+"port", "give a TCP port from 1 to 65535, or none", "%d is out of range", svc.Port)
+		}
+		if problem, allowed := environ.Check(svc.PassEnv); problem != "" {
+			c.add(at+"pass_env", allowed, "%s", problem)
 		}
 		c.limits(at, svc.Limits)
 	}

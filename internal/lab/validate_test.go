@@ -92,6 +92,7 @@ func TestValidateServices(t *testing.T) {
 		{"one", []Service{ok}, nil},
 		{"two of one name", []Service{ok, ok}, []string{"[1].name"}},
 		{"the name of a node", []Service{{Name: "lab-1", Command: "run"}}, []string{"[0].name"}},
+		{"no names of variables", []Service{{Name: "s", Command: "run", PassEnv: []string{"A", "B=c"}}}, []string{"[0].pass_env"}},
 		{"no command, no port, no volume", []Service{{Name: "s", Port: 70000, Limits: Limits{Use: []string{"x"}}}},
 			[]string{"[0].command", "[0].port", "[0].use[0]"}},
 		{"too many", many, []string{"[199]"}},

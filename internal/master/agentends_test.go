@@ -62,7 +62,7 @@ func TestAgentsThatCannotStart(t *testing.T) {
 // TestAgentEnded: of an agent that was up people are told that it is lost; of
 // one that does not start, once what the run waits for.
 func TestAgentEnded(t *testing.T) {
-	m := &Master{ev: testEvents(), reg: newRegistry(defaultLease), log: slog.New(slog.DiscardHandler)}
+	m := &Master{ev: testEvents(), reg: newRegistry(defaultLease), log: slog.New(slog.DiscardHandler), tells: make(map[model.NodeID]tells)}
 	m.leases = newLeases(host{}, func(model.NodeID) host { return host{} })
 	m.leases.request((&claim{run: "r", nodes: []model.NodeID{"x"}}).again())
 	x := &execution{m: m, run: model.Run{ID: "r"}}

@@ -6,7 +6,8 @@
 //     run, nodes and steps in one transaction (service.go);
 //  2. it waits until its nodes and their hosts are free, and leases them: two
 //     runs on one host would measure each other (leases.go);
-//  3. a fleet of this machine is brought up, and its nodes are recorded (run.go);
+//  3. a fleet of this machine is brought up, its nodes are recorded (run.go), and
+//     asked for the programs that the workloads need (needs.go);
 //  4. before a step its nodes may not be at work on anything else (nodes.go);
 //  5. for every step it begins an attempt, dispatches the tasks, waits until
 //     all nodes are ready, and names an absolute start (step.go);

@@ -13,7 +13,7 @@ import (
 // Hello admits a node that has started, or that has found this server again.
 func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, error) {
 	now := time.Now()
-	h.Node.Registered = now.UTC()
+	h.Node.Registered, h.Node.Left = now.UTC(), time.Time{}
 	err := m.cfg.Store.PutNode(ctx, h.Node)
 	m.storeAnswered(ctx, err)
 	if err != nil {
@@ -51,13 +51,24 @@ func (m *Master) Heartbeat(h wire.Heartbeat) {
 	}
 }
 
-// Goodbye notes that an agent leaves of its own will.
-func (m *Master) Goodbye(g wire.Goodbye) {
-	if n, ok := m.reg.get(g.Node); !ok || n.session != g.Session {
+// Goodbye notes that an agent leaves of its own will. The agent does not wait
+// for a store that fails: then only this server knows.
+func (m *Master) Goodbye(ctx context.Context, g wire.Goodbye) {
+	n, ok := m.reg.get(g.Node)
+	if !ok || n.session != g.Session {
 		return // a former agent process; its successor is here already
 	}
 	if c, ok := m.reg.gone(g.Node, model.NodeLeft); ok {
 		m.nodeChanged(c, "its agent left during the task")
+	}
+	if n.node.Managed() {
+		return // agents of a run's fleet leave with it; nothing else is to be known
+	}
+	n.node.Left = time.Now().UTC()
+	err := m.cfg.Store.PutNode(ctx, n.node)
+	m.storeAnswered(ctx, err)
+	if err != nil {
+		m.log.Warn("noting that a node has left", "node", g.Node, "err", err)
 	}
 }
 

@@ -98,6 +98,7 @@ type Master struct {
 	tells  map[model.NodeID]tells
 	// artifacts are those of runs that have delivered some lately.
 	artifacts map[model.RunID]*artifacts
+	inquiries map[string]*inquiry // under way
 	// ended are attempts with results that came lately.
 	ended map[wire.Attempt]bool
 }
@@ -128,6 +129,7 @@ func New(cfg Config) *Master {
 		ended:     make(map[wire.Attempt]bool),
 		stuck:     make(map[model.NodeID]bool),
 		tells:     make(map[model.NodeID]tells),
+		inquiries: make(map[string]*inquiry),
 	}
 	m.leases = newLeases(hostOf(model.Facts{Hostname: cfg.Host, BootID: cfg.BootID}), func(id model.NodeID) host {
 		n, _ := m.reg.get(id)

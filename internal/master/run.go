@@ -164,6 +164,9 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("%w: %s", model.ErrUnavailable, x.absence(missing))
 	}
+	if err == nil {
+		err = x.checkNeeds(ctx)
+	}
 	if err != nil {
 		return stateAfter(ctx, err)
 	}

@@ -9,6 +9,9 @@ type Node struct {
 	Labels     map[string]string `json:"labels,omitempty"`
 	Facts      Facts             `json:"facts"`
 	Registered time.Time         `json:"registered"`
+	// Left is when its agent said goodbye; zero since it said hello again, and in
+	// the nodes of runs.
+	Left time.Time `json:"left,omitzero"`
 }
 
 // Has reports whether the node has these labels, all of them.
@@ -109,9 +112,9 @@ func (n Node) Managed() bool {
 }
 
 // Absent is the status of a node that is known but not here: agents that a
-// server starts end with their run, others are missed.
+// server starts end with their run, others have said goodbye or are missed.
 func (n Node) Absent() NodeStatus {
-	if n.Managed() {
+	if n.Managed() || !n.Left.IsZero() {
 		return NodeLeft
 	}
 	return NodeLost

@@ -39,6 +39,7 @@ const (
 	kindChunk     = "chunk"
 	kindProgress  = "progress"
 	kindReport    = "report"
+	kindMissing   = "missing"
 	kindGoodbye   = "goodbye"
 	kindPart      = "part"  // upload of a request too large for one message
 	kindFetch     = "fetch" // download of a reply too large for one message

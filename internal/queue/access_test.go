@@ -177,6 +177,11 @@ func TestHubRefusesWhatPermissionsWouldNot(t *testing.T) {
 			defer mu.Unlock()
 			heard = append(heard, h.Session)
 		},
+		Missing: func(m wire.Missing) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard = append(heard, m.Inquiry)
+		},
 		API: func(context.Context, Caller, string, []byte) ([]byte, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -201,6 +206,7 @@ func TestHubRefusesWhatPermissionsWouldNot(t *testing.T) {
 		{w.hub.names.agent("n", kindHeartbeat), beat(stranger, purpose, `{"node":"n","session":"stranger"}`)},
 		{w.hub.names.agent("n", kindHeartbeat), beat(other, purpose, `{"node":"n","session":"another node"}`)},
 		{w.hub.names.agent("m", kindHeartbeat), beat(other, purpose, `{"node":"n","session":"another node's name"}`)},
+		{w.hub.names.agent("m", kindMissing), beat(other, fromAgent+kindMissing, `{"node":"n","inquiry":"another node's"}`)},
 		{w.hub.names.agent("n", kindHeartbeat), beat(k, fromAgent+kindGoodbye, `{"node":"n","session":"another purpose"}`)},
 		{w.hub.names.agent("n", kindHeartbeat), must[[]byte](t)(identity.Seal(k, purpose, []byte(`{"node":"n","session":"not encrypted"}`), time.Now()))},
 		{w.hub.names.client(k.Public(), kindCall), must[[]byte](t)(sealFor(k, w.key.Public(), fromClient+kindCall, call, time.Now()))},

@@ -75,6 +75,7 @@ func (a *attacker) requests(t *testing.T) map[string][]byte {
 		n.agent("mine", kindGoodbye): seal(kindGoodbye, wire.Goodbye{Node: "mine", Session: "s"}),
 		n.agent("mine", kindFetch):   seal(kindFetch, "x"),
 		n.agent("mine", kindClock):   append([]byte(a.key.Public()), question...),
+		n.agent("mine", kindMissing): seal(kindMissing, wire.Missing{Node: "yours", Inquiry: "i"}),
 		// What is refused must not be answered there either.
 		n.agent("mine", kindReport):  []byte("no envelope"),
 		n.agent("yours", kindResult): seal(kindResult, someResult("yours")),
@@ -130,7 +131,7 @@ func attackHandlers(*Hub) Handlers {
 		Ready:   func(context.Context, wire.Ready) (wire.ReadyReply, error) { return wire.ReadyReply{}, nil },
 		Result:  func(context.Context, model.Result) wire.ResultReply { return wire.ResultReply{Stored: true} },
 		Chunk:   func(context.Context, wire.Chunk) error { return nil },
-		Goodbye: func(wire.Goodbye) {},
+		Goodbye: func(context.Context, wire.Goodbye) {},
 	}
 }
 
@@ -234,7 +235,7 @@ func TestMessagesAreBoundedBeforeTheyAreUnpacked(t *testing.T) {
 	}
 	bomb := append([]byte{packedS2}, binary.AppendUvarint(nil, maxMessage-1)...)
 	bomb = append(bomb, bytes.Repeat([]byte{0xfe, 0xff, 0xff}, 60)...)
-	for _, kind := range []string{kindHello, kindHeartbeat, kindReady, kindResult, kindChunk, kindProgress, kindReport, kindGoodbye, kindPart, kindFetch} {
+	for _, kind := range []string{kindHello, kindHeartbeat, kindReady, kindResult, kindChunk, kindProgress, kindReport, kindMissing, kindGoodbye, kindPart, kindFetch} {
 		whole, _ := limits(kind)
 		large := pack(bodyFrame(make([]byte, whole+2*margin)))
 		for name, packed := range map[string][]byte{

@@ -135,8 +135,11 @@ func complete(hs Handlers) Handlers {
 	if hs.Report == nil {
 		hs.Report = func(wire.Report) {}
 	}
+	if hs.Missing == nil {
+		hs.Missing = func(wire.Missing) {}
+	}
 	if hs.Goodbye == nil {
-		hs.Goodbye = func(wire.Goodbye) {}
+		hs.Goodbye = func(context.Context, wire.Goodbye) {}
 	}
 	if hs.API == nil {
 		hs.API = func(context.Context, Caller, string, []byte) ([]byte, error) { return nil, nil }

@@ -55,7 +55,8 @@ type Handlers struct {
 	Chunk     func(context.Context, wire.Chunk) error
 	Progress  func(wire.Progress)
 	Report    func(wire.Report)
-	Goodbye   func(wire.Goodbye)
+	Missing   func(wire.Missing)
+	Goodbye   func(context.Context, wire.Goodbye)
 	// API answers a client's call. Request and reply may have any size. Calls
 	// run at the same time, also those of one client.
 	API func(ctx context.Context, caller Caller, verb string, body []byte) ([]byte, error)

@@ -49,7 +49,8 @@ func TestEveryAgentMessageArrives(t *testing.T) {
 		},
 		Progress: func(p wire.Progress) { got <- p.Value },
 		Report:   func(r wire.Report) { got <- r.Event.Text },
-		Goodbye:  func(g wire.Goodbye) { got <- g },
+		Missing:  func(m wire.Missing) { got <- m },
+		Goodbye:  func(_ context.Context, g wire.Goodbye) { got <- g },
 	})
 	ctx := testCtx(t)
 	l, _ := w.agent(t, "n")
@@ -88,6 +89,9 @@ func TestEveryAgentMessageArrives(t *testing.T) {
 	expect("progress", 7.0)
 	check(t, l.Report(wire.Report{Node: "n", Event: model.Event{Text: "text"}}))
 	expect("report", "text")
+	missing := wire.Missing{Node: "n", Inquiry: "i", Needs: []int{3}}
+	check(t, l.Missing(missing))
+	expect("missing", missing)
 	bye := wire.Goodbye{Node: "n", Session: "s"}
 	check(t, l.Goodbye(ctx, bye))
 	expect("goodbye", bye)
@@ -181,7 +185,7 @@ func TestSlowHelloHoldsUpNoHeartbeat(t *testing.T) {
 			return wire.HelloReply{}, nil
 		},
 		Heartbeat: func(wire.Heartbeat) { order <- "heartbeat" },
-		Goodbye:   func(wire.Goodbye) { order <- "goodbye" },
+		Goodbye:   func(context.Context, wire.Goodbye) { order <- "goodbye" },
 	})
 	ctx, cancel := context.WithTimeout(testCtx(t), 10*time.Second)
 	defer cancel()

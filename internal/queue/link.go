@@ -245,6 +245,10 @@ func (l *Link) Progress(p wire.Progress) error {
 // Report tells something that a person may want to know. It is not confirmed.
 func (l *Link) Report(r wire.Report) error { return l.tell(kindReport, r) }
 
+// Missing answers an order to look. It is not confirmed: without an answer the
+// order comes again.
+func (l *Link) Missing(m wire.Missing) error { return l.tell(kindMissing, m) }
+
 // tell sends a message that has no reply and may be lost.
 func (l *Link) tell(kind string, m wire.Message) error {
 	body, err := json.Marshal(m)

@@ -49,10 +49,11 @@ func (h *Hub) publish(subject string, data []byte) error {
 	return err
 }
 
-// Order tells nodes to start or to cancel a step's tasks. It returns when the
-// order is on its way to all of them; an agent that missed it learns of it
-// from the reply to its next Ready. It is signed without being encrypted: one
-// order goes to many nodes, and says nothing but which step begins or ends when.
+// Order tells nodes to start or to cancel a step's tasks, or to look for what a
+// run needs. It returns when the order is on its way to all of them; an agent
+// that missed a start or cancel learns of it from the reply to its next Ready.
+// It is signed without being encrypted: one order goes to many nodes, and says
+// nothing but which step begins or ends when, or names of programs and variables.
 func (h *Hub) Order(ctx context.Context, o wire.Order, nodes []model.NodeID) error {
 	err := wire.Check(o)
 	var body, data []byte

@@ -66,7 +66,10 @@ func (h *Hub) Serve(hs Handlers) error {
 			m.Node.PublicKey = r.sender // whatever it says
 			return hs.Hello(ctx, m)
 		}), queuePresence, maxPresence, true},
-		{kindGoodbye, listener(hs.Goodbye), queuePresence, maxPresence, true},
+		{kindGoodbye, handler(wire.Decode, func(ctx context.Context, _ request, m wire.Goodbye) (none, error) {
+			hs.Goodbye(ctx, m)
+			return none{}, nil
+		}), queuePresence, maxPresence, true},
 		{kindHeartbeat, listener(hs.Heartbeat), queueControl, maxControl, true},
 		{kindReady, handler(wire.Decode, func(ctx context.Context, _ request, m wire.Ready) (wire.ReadyReply, error) {
 			return hs.Ready(ctx, m)
@@ -76,6 +79,7 @@ func (h *Hub) Serve(hs Handlers) error {
 			m.Event.Node = m.Node // a node reports about itself only
 			hs.Report(m)
 		}), queueControl, maxControl, false},
+		{kindMissing, listener(hs.Missing), queueControl, maxControl, false},
 		{kindFetch, h.fetch, queueControl, maxControl, false},
 		{kindResult, handler(decodeResult, func(ctx context.Context, _ request, m wire.Result) (wire.ResultReply, error) {
 			return hs.Result(ctx, m.Result), nil

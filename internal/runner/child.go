@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -175,6 +176,18 @@ func (c *child) cleanUp(ctx context.Context, w workload.Workload) {
 
 // say writes to standard error, which is kept with the result.
 func (c *child) say(err error) { _, _ = fmt.Fprintf(c.stderr, "scalebench: %v\n", err) }
+
+// Environ returns, of the environment of a node, what a task may see of it. Where
+// parameters cannot be decoded, the child says so.
+func Environ(reg workload.Registry, spec model.Spec, all []string) []string {
+	var names, patterns []string
+	if w, err := decode(reg, spec.Kind, spec.Params); err == nil {
+		if user, ok := w.(workload.EnvironUser); ok {
+			names, patterns = user.UsesEnviron()
+		}
+	}
+	return environ.Pick(all, names, patterns)
+}
 
 // decode makes the workload from its parameters, over its defaults.
 func decode(reg workload.Registry, kind string, params map[string]any) (workload.Workload, error) {

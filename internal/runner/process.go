@@ -39,8 +39,8 @@ type Config struct {
 	// WorkDir is the working directory of the child and so of commands;
 	// optional, Dir's scratch directory when empty.
 	WorkDir string
-	// Environ is the environment of the child and of what it starts. The
-	// caller keeps secrets out of it. The child adds a cookie.
+	// Environ is the environment of the child and of what it starts: what
+	// Environ, the function, has picked. The child adds a cookie.
 	Environ []string
 	// ArtifactDir takes the files with the whole output, up to
 	// Spec.ArtifactLimit bytes each; optional, none are kept when empty. The

@@ -121,7 +121,7 @@ type Writer interface {
 
 // Fleet keeps who may take part, across restarts of the server.
 type Fleet interface {
-	// PutNode stores a node, or replaces what is stored of it.
+	// PutNode stores a node, or replaces what is stored of it, Left included.
 	PutNode(ctx context.Context, n model.Node) error
 	// Nodes lists all nodes that ever registered, by id.
 	Nodes(ctx context.Context) ([]model.Node, error)

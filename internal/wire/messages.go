@@ -95,13 +95,17 @@ type ReadyReply struct {
 // OrderKind is what an order asks for.
 type OrderKind string
 
-// Start begins the tasks of a step at an absolute time; Cancel ends them.
+// Start begins the tasks of a step at an absolute time; Cancel ends them. Look
+// asks what the node lacks of what a run needs; it is repeated until a Missing
+// answers.
 const (
 	OrderStart  OrderKind = "start"
 	OrderCancel OrderKind = "cancel"
+	OrderLook   OrderKind = "look"
 )
 
-// Order is broadcast by the master to all agents of a step; signed.
+// Order is broadcast by the master to all agents of a step, or for Look of a
+// run; signed.
 type Order struct {
 	Kind    OrderKind    `json:"kind"`
 	Run     model.RunID  `json:"run"`
@@ -109,7 +113,33 @@ type Order struct {
 	Attempt int          `json:"attempt"` // Cancel: this attempt and all before
 	At      time.Time    `json:"at,omitzero"`
 	Reason  string       `json:"reason,omitempty"`
+	Inquiry string       `json:"inquiry,omitempty"` // Look: which one the answer is to
+	Needs   []Need       `json:"needs,omitempty"`   // Look
 }
+
+// Need is what a run needs of a node: either a program or a variable.
+type Need struct {
+	// Program is a name, looked up on Path or else on the PATH of tasks, or an
+	// absolute path.
+	Program string `json:"program,omitempty"`
+	Path    string `json:"path,omitempty"`
+	// Variable is the name of one of the agent's environment.
+	Variable string `json:"variable,omitempty"`
+}
+
+// Missing answers a Look.
+type Missing struct {
+	Node    model.NodeID `json:"node"`
+	Inquiry string       `json:"inquiry"`
+	Needs   []int        `json:"needs,omitempty"` // positions in the order's, of what the node lacks
+}
+
+// Bounds of a Look: how many needs it can name, and how long their texts are, in
+// bytes.
+const (
+	MaxNeeds = 256
+	maxNeed  = 4096
+)
 
 // ResultReply answers a delivered result.
 type ResultReply struct {
@@ -178,6 +208,7 @@ func (c Chunk) from() model.NodeID     { return c.Node }
 func (p Progress) from() model.NodeID  { return p.Node }
 func (g Goodbye) from() model.NodeID   { return g.Node }
 func (r Report) from() model.NodeID    { return r.Node }
+func (m Missing) from() model.NodeID   { return m.Node }
 
 // Decode parses and checks a message. It never panics on any input.
 func Decode[T Message](data []byte) (T, error) {
@@ -251,6 +282,8 @@ func (o Order) check() error {
 			return errors.New("start without a time")
 		}
 	case OrderCancel:
+	case OrderLook:
+		return o.checkLook()
 	default:
 		return fmt.Errorf("unknown order %q", o.Kind)
 	}
@@ -258,6 +291,37 @@ func (o Order) check() error {
 		return errors.New("no step")
 	}
 	return o.Run.Validate()
+}
+
+func (o Order) checkLook() error {
+	if o.Inquiry == "" || len(o.Needs) == 0 || len(o.Needs) > MaxNeeds {
+		return fmt.Errorf("look %q for %d things: 1 to %d are possible", o.Inquiry, len(o.Needs), MaxNeeds)
+	}
+	for _, n := range o.Needs {
+		if err := n.check(); err != nil {
+			return err
+		}
+	}
+	return o.Run.Validate()
+}
+
+func (n Need) check() error {
+	if (n.Program == "") == (n.Variable == "") || len(n.Program)+len(n.Path)+len(n.Variable) > maxNeed {
+		return errors.New("need of neither a program nor a variable, of both, or with too long a text")
+	}
+	return nil
+}
+
+func (m Missing) check() error {
+	if m.Inquiry == "" || len(m.Needs) > MaxNeeds {
+		return fmt.Errorf("answer to look %q: %d things are missing", m.Inquiry, len(m.Needs))
+	}
+	for _, i := range m.Needs {
+		if i < 0 || i >= MaxNeeds {
+			return fmt.Errorf("the missing thing %d does not exist", i)
+		}
+	}
+	return m.Node.Validate()
 }
 
 func (c Chunk) check() error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +23,10 @@ var (
 		Run: run, Step: "s", Task: "t", Attempt: 1, Node: "n", NodeKey: "U", Barrier: true,
 		Spec: model.Spec{Kind: "cpu", Timeout: time.Second}, ReadyTimeout: time.Second, Issued: now, Expires: now,
 	}
-	order  = Order{Kind: OrderStart, Run: run, Step: "s", Attempt: 1, At: now}
-	result = Result{model.Result{Run: run, Step: "s", Task: "t", Attempt: 1, Node: "n", Outcome: model.OutcomeOK,
+	order   = Order{Kind: OrderStart, Run: run, Step: "s", Attempt: 1, At: now}
+	look    = Order{Kind: OrderLook, Run: run, Inquiry: "i", Needs: []Need{{Program: "fio", Path: "/bin"}, {Variable: "KEY"}}}
+	missing = Missing{Node: "n", Inquiry: "i", Needs: []int{1}}
+	result  = Result{model.Result{Run: run, Step: "s", Task: "t", Attempt: 1, Node: "n", Outcome: model.OutcomeOK,
 		Series: []model.Series{{Metric: "m", Offsets: []int64{1, 2}, Values: []float64{0.5, 3}}}}}
 	chunk = Chunk{Attempt: attempt, Node: "n", Name: "stdout", Offset: 7, Data: []byte{0, 255}}
 )
@@ -58,11 +61,14 @@ func TestRoundTrips(t *testing.T) {
 	roundTrip(t, Progress{Attempt: attempt, Node: "n", Run: run, Step: "s", Progress: model.Progress{Value: 1}})
 	roundTrip(t, Goodbye{Node: "n", Session: "s"})
 	roundTrip(t, Report{Node: "n", Event: model.Event{Text: "t"}})
+	roundTrip(t, look)
+	roundTrip(t, missing)
 }
 
 func TestCheckRefuses(t *testing.T) {
 	changedTask := func(f func(*Assignment)) Message { a := task; f(&a); return a }
 	changedOrder := func(f func(*Order)) Message { o := order; f(&o); return o }
+	changedLook := func(f func(*Order)) Message { o := look; o.Needs = slices.Clone(o.Needs); f(&o); return o }
 	changedResult := func(f func(*Result)) Message { r := result; f(&r); return r }
 	for name, m := range map[string]Message{
 		"hello without a session":     Hello{Node: model.Node{ID: "n"}},
@@ -85,6 +91,18 @@ func TestCheckRefuses(t *testing.T) {
 		"order of no step":            changedOrder(func(o *Order) { o.Step = "" }),
 		"order of no run":             changedOrder(func(o *Order) { o.Run = "" }),
 		"start without a time":        changedOrder(func(o *Order) { o.At = time.Time{} }),
+		"look of no run":              changedLook(func(o *Order) { o.Run = "" }),
+		"look without an inquiry":     changedLook(func(o *Order) { o.Inquiry = "" }),
+		"look for nothing":            changedLook(func(o *Order) { o.Needs = nil }),
+		"look for too much":           changedLook(func(o *Order) { o.Needs = slices.Repeat(o.Needs, MaxNeeds) }),
+		"look for an empty need":      changedLook(func(o *Order) { o.Needs[0] = Need{Path: "/bin"} }),
+		"look for two in one":         changedLook(func(o *Order) { o.Needs[0].Variable = "V" }),
+		"look for a long name":        changedLook(func(o *Order) { o.Needs[0].Program = strings.Repeat("x", maxNeed+1) }),
+		"missing on no node":          Missing{Inquiry: "i"},
+		"missing of no inquiry":       Missing{Node: "n"},
+		"missing what was not asked":  Missing{Node: "n", Inquiry: "i", Needs: []int{-1}},
+		"missing too far a thing":     Missing{Node: "n", Inquiry: "i", Needs: []int{MaxNeeds}},
+		"missing too much":            Missing{Node: "n", Inquiry: "i", Needs: make([]int, MaxNeeds+1)},
 		"result without a node":       changedResult(func(r *Result) { r.Node = "" }),
 		"result without an outcome":   changedResult(func(r *Result) { r.Outcome = "" }),
 		"result of attempt 0":         changedResult(func(r *Result) { r.Attempt = 0 }),
@@ -187,15 +205,18 @@ func FuzzAssignment(f *testing.F) { fuzzMessage(f, task) }
 func FuzzHeartbeat(f *testing.F) {
 	fuzzMessage(f, Heartbeat{Node: "n", Session: "s", Running: &attempt})
 }
-func FuzzReady(f *testing.F)       { fuzzMessage(f, Ready{Node: "n", Attempt: attempt}) }
-func FuzzReadyReply(f *testing.F)  { fuzzMessage(f, ReadyReply{At: now}) }
-func FuzzOrder(f *testing.F)       { fuzzMessage(f, order, Order{Kind: OrderCancel, Run: run, Step: "s"}) }
+func FuzzReady(f *testing.F)      { fuzzMessage(f, Ready{Node: "n", Attempt: attempt}) }
+func FuzzReadyReply(f *testing.F) { fuzzMessage(f, ReadyReply{At: now}) }
+func FuzzOrder(f *testing.F) {
+	fuzzMessage(f, order, Order{Kind: OrderCancel, Run: run, Step: "s"}, look)
+}
 func FuzzResult(f *testing.F)      { fuzzMessage(f, result) }
 func FuzzResultReply(f *testing.F) { fuzzMessage(f, ResultReply{Stored: true}) }
 func FuzzChunk(f *testing.F)       { fuzzMessage(f, chunk) }
 func FuzzProgress(f *testing.F)    { fuzzMessage(f, Progress{Attempt: attempt, Node: "n"}) }
 func FuzzGoodbye(f *testing.F)     { fuzzMessage(f, Goodbye{Node: "n"}) }
 func FuzzReport(f *testing.F)      { fuzzMessage(f, Report{Node: "n"}) }
+func FuzzMissing(f *testing.F)     { fuzzMessage(f, missing) }
 
 func FuzzDecodeChunk(f *testing.F) {
 	data, err := EncodeChunk(chunk)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -46,8 +45,7 @@ func Getenv(environ []string, name string) (value string, ok bool) {
 func LookPath(name string, environ []string) (string, error) {
 	path, _ := Getenv(environ, "PATH")
 	for _, dir := range filepath.SplitList(path) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		if file := filepath.Join(dir, name); executable(file) {
 			return file, nil
 		}
 	}

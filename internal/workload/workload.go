@@ -90,6 +90,16 @@ type VolumeUser interface {
 	UsesVolume() (name string, size unit.Size, ok bool)
 }
 
+// EnvironUser is implemented by workloads that use variables of the node's
+// environment, or pass them on, beside those that all tasks have (package
+// environ).
+type EnvironUser interface {
+	// UsesEnviron returns the names of variables that must be set on the node,
+	// and patterns (path.Match) of others, which are used where they are set. It
+	// is called on valid parameters.
+	UsesEnviron() (names, patterns []string)
+}
+
 // Kind describes a benchmark.
 type Kind struct {
 	Name    string // the value of `kind:` in the experiment file
@@ -119,8 +129,8 @@ type Env struct {
 	Volumes map[string]string
 	// Dir is an empty directory of the task's own, removed after it.
 	Dir string
-	// Environ is the environment for child processes, without scalebench's
-	// secrets.
+	// Environ is the environment for child processes: what all tasks have, and
+	// what an [EnvironUser] asks for.
 	Environ []string
 	// Stdout and Stderr take what the benchmark prints. They are bounded; a
 	// workload may write without limit.

@@ -26,6 +26,7 @@ var places = []place{
 	{pkg: "stats", tier: 0},
 	{pkg: "unit", tier: 0},
 	{pkg: "procself", tier: 0},
+	{pkg: "environ", tier: 0},
 	{pkg: "histogram", tier: 0},
 	{pkg: "search", tier: 0},
 	{pkg: "doc/num", tier: 0},

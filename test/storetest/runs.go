@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -251,7 +252,15 @@ func testFleet(t *testing.T, e env) {
 	must(t, e.s.RemoveNode(e.ctx, "a"))
 	got, err = e.s.Nodes(e.ctx)
 	must(t, err)
-	diff(t, "nodes after one left", append(want[:1:1], want[2:]...), got)
+	want = append(want[:1:1], want[2:]...)
+	diff(t, "nodes after one was removed", want, got)
+	for _, left := range []time.Time{epoch.Add(time.Nanosecond), {}} { // its agent leaves, and is back
+		want[1].Left = left
+		must(t, e.s.PutNode(e.ctx, want[1]))
+		got, err = e.s.Nodes(e.ctx)
+		must(t, err)
+		diff(t, fmt.Sprintf("nodes after one left at %v", left), want, got)
+	}
 }
 
 // testReopen closes the store and opens it again.
@@ -259,6 +268,7 @@ func testReopen(t *testing.T, e env) {
 	f := New(1, 2, 1)
 	e.start(t, f)
 	e.put(t, f.Result(0, 0, 1))
+	f.Nodes[0].Left = epoch
 	must(t, e.s.PutNode(e.ctx, f.Nodes[0]))
 	want := e.data(t, e.s, f.Run.ID)
 	must(t, e.s.Close())

@@ -19,6 +19,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -140,6 +141,10 @@ func (c *connection) via(ctx context.Context) string {
 	}
 	return ""
 }
+
+// Variables are the patterns of the environment variables that say where the
+// server is, how it is reached, and what credentials there are.
+func Variables() []string { return append([]string{"AWS_*", "MINIO_*"}, environ.Proxies()...) }
 
 // findCredentials looks for credentials in the usual order: the variables of
 // AWS and of MinIO, AWS's shared files (AWS_PROFILE), MinIO's, and the role of

@@ -295,10 +295,14 @@ func nodeFields(n *model.Node) []any {
 	return []any{(*text)(&n.ID), (*text)(&n.PublicKey), document{&n.Labels}, document{&n.Facts}, (*instant)(&n.Registered)}
 }
 
+// fleetFields are those of the table nodes: when a node left is nothing of a run.
+func fleetFields(n *model.Node) []any { return append(nodeFields(n), (*instant)(&n.Left)) }
+
 // PutNode implements store.Fleet.
 func (s *Store) PutNode(ctx context.Context, n model.Node) error {
 	return s.change(ctx, fmt.Sprintf("storing node %s", n.ID), func(tx *sql.Tx) error {
-		return s.insert(ctx, tx, "nodes ("+nodeColumns+")", [][]any{nodeFields(&n)}, "ON CONFLICT (id) DO UPDATE SET "+replaceNode)
+		return s.insert(ctx, tx, "nodes ("+nodeColumns+", left_at)", [][]any{fleetFields(&n)},
+			"ON CONFLICT (id) DO UPDATE SET "+replaceNode+", left_at = excluded.left_at")
 	})
 }
 
@@ -306,7 +310,7 @@ func (s *Store) PutNode(ctx context.Context, n model.Node) error {
 // database's locale.
 func (s *Store) Nodes(ctx context.Context) ([]model.Node, error) {
 	return read(ctx, s, "listing nodes", func(tx *sql.Tx) ([]model.Node, error) {
-		return selectAll(ctx, s, tx, nodeFields, `SELECT `+nodeColumns+` FROM nodes ORDER BY id`)
+		return selectAll(ctx, s, tx, fleetFields, `SELECT `+nodeColumns+`, left_at FROM nodes ORDER BY id`)
 	})
 }
 

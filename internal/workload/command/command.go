@@ -28,6 +28,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -40,6 +41,7 @@ type Params struct {
 	Shell    string            `json:"shell,omitempty" jsonschema:"description=The shell that reads the command with -c,default=/bin/sh"`
 	Dir      string            `json:"dir,omitempty" jsonschema:"description=Working directory; a leading ~ is the home directory; without it that of the agent"`
 	Env      map[string]string `json:"env,omitempty" jsonschema:"description=Variables to add to the environment"`
+	PassEnv  []string          `json:"pass_env,omitempty" jsonschema:"description=Names of variables of the agent's environment that the command gets; their values are stored nowhere"`
 	Metrics  []Metric          `json:"metrics,omitempty" jsonschema:"description=What to read from the output; without metrics the elapsed time is the metric"`
 	Progress *Progress         `json:"progress,omitempty" jsonschema:"description=A counter of the work done to read from the lines of standard output while the command runs"`
 	Expected unit.Duration     `json:"expected,omitempty" jsonschema:"description=Expected duration of the command; only used for the plan's estimate"`
@@ -71,21 +73,29 @@ type Progress struct {
 // end of its process; lower is better.
 const Elapsed = "elapsed"
 
+const defaultShell = "/bin/sh"
+
 // Kind describes the workload.
 func Kind() workload.Kind {
 	return workload.Kind{
 		Name:    "command",
 		Summary: "Any command; metrics by jq expression, regular expression or whole-output number, or its elapsed time.",
-		New:     func() workload.Workload { return &Params{Shell: "/bin/sh"} },
+		New:     func() workload.Workload { return &Params{Shell: defaultShell} },
 	}
 }
 
 // Estimate implements workload.Workload.
 func (p *Params) Estimate() time.Duration { return p.Expected.Std() }
 
-// Prepare checks that shell and directory exist: a missing one must fail before
-// the start that others wait for.
+// UsesEnviron implements workload.EnvironUser.
+func (p *Params) UsesEnviron() (names, patterns []string) { return p.PassEnv, nil }
+
+// Prepare checks that shell, directory and variables exist: a missing one must
+// fail before the start that others wait for.
 func (p *Params) Prepare(_ context.Context, env *workload.Env) error {
+	if missing := environ.Missing(env.Environ, p.PassEnv); len(missing) > 0 {
+		return fmt.Errorf("pass_env names %s, which the agent's environment lacks: set it where the agent starts", strings.Join(missing, ", "))
+	}
 	if _, err := os.Stat(p.Shell); err != nil {
 		return fmt.Errorf("the shell of the command: %w", err)
 	}
@@ -172,6 +182,14 @@ func (p *Params) Validate() error {
 	for name := range p.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			bad("env", fmt.Sprintf("%q cannot name a variable", name), "use names without =")
+		}
+	}
+	if problem, allowed := environ.Check(p.PassEnv); problem != "" {
+		bad("pass_env", problem, allowed)
+	}
+	for _, name := range p.PassEnv {
+		if _, ok := p.Env[name]; ok {
+			bad("pass_env", name+" stands in env as well", "leave out one of them")
 		}
 	}
 	seen := map[string]bool{Elapsed: true}

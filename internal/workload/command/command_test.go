@@ -94,6 +94,7 @@ func TestMetrics(t *testing.T) {
 		{"json nothing", `{"command": "echo '[]'", "metrics": [{"name": "m", "json": ".[]"}]}`, nil, "gives nothing"},
 		{"json not at all", `{"command": "echo hello", "metrics": [{"name": "m", "json": ".a"}]}`, nil, "neither the output nor its last line is a JSON document"},
 		{"no directory", `{"command": "true", "dir": "/nonexistent"}`, nil, "/nonexistent"},
+		{"no variable", `{"command": "true", "pass_env": ["PATH", "NO_SUCH_KEY"]}`, nil, "pass_env names NO_SUCH_KEY, which the agent's environment lacks"},
 		{"no shell", `{"command": "true", "shell": "/nonexistent/sh"}`, nil, "/nonexistent/sh"},
 		{"unknown command", `{"command": "nonexistent-command"}`, nil, "exit status 127"},
 	}
@@ -264,6 +265,9 @@ func TestValidate(t *testing.T) {
 		{`{}`, []string{"command"}},
 		{`{"command": " ", "shell": "sh"}`, []string{"command", "shell"}},
 		{`{"command": "x", "env": {"A=B": ""}}`, []string{"env"}},
+		{`{"command": "x", "pass_env": ["A", "B_1"], "env": {"C": ""}}`, nil},
+		{`{"command": "x", "pass_env": ["A*"]}`, []string{"pass_env"}},
+		{`{"command": "x", "pass_env": ["A"], "env": {"A": ""}}`, []string{"pass_env"}},
 		{`{"command": "x", "metrics": [{"name": "m"}]}`, []string{"metrics[0]"}},
 		{`{"command": "x", "metrics": [{"name": "m", "number": true, "regex": "(a)"}]}`, []string{"metrics[0]"}},
 		{`{"command": "x", "metrics": [{"name": "1 m", "number": true}]}`, []string{"metrics[0].name"}},

@@ -93,6 +93,9 @@ func (p *Params) UsesVolume() (name string, size unit.Size, ok bool) {
 	return p.Volume, unit.Size(s.total()), p.Path == ""
 }
 
+// Tools implements workload.ToolUser.
+func (p *Params) Tools() []workload.Tool { return []workload.Tool{{Name: "fio"}} }
+
 // Estimate implements workload.Workload. How long a fixed amount of work takes
 // is what is to be measured.
 func (p *Params) Estimate() time.Duration {

@@ -14,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/scalebench/scalebench/internal/histogram"
 	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -295,6 +298,22 @@ func TestRecoverGivesUp(t *testing.T) {
 	}
 	if !strings.Contains(said.String(), "did not keep the SLA under a light load within 500ms") {
 		t.Errorf("it said %q", said.String())
+	}
+}
+
+// TestUsesEnviron: a target gets the variables that it needs, and no other.
+func TestUsesEnviron(t *testing.T) {
+	for target, want := range map[string][]string{
+		"http://host/": nil, "redis://host": nil, "mysql://user@host/db": nil, "cassandra://host/k": nil,
+		"postgres://user@host/db": {"PG*"}, "postgresql://user@host/db": {"PG*"},
+		"s3://host:80/bucket": objectstore.Variables(), "s3s://host/bucket": objectstore.Variables(),
+	} {
+		p := params(target, 1)
+		p.PasswordEnv = "KEY"
+		names, patterns := p.UsesEnviron()
+		if diff := cmp.Diff([][]string{{"KEY"}, want}, [][]string{names, patterns}); diff != "" {
+			t.Errorf("%s: names and patterns (-want +got):\n%s", target, diff)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/cassandra"
 	"github.com/scalebench/scalebench/internal/load/kv"
+	"github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/load/redis"
 	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
@@ -154,6 +155,21 @@ func newStore(address string) (kv.Store, error) {
 
 func errTarget() error {
 	return fmt.Errorf("%w: the URL of a target begins with http://, https://, redis://, postgres://, mysql://, cassandra:// or s3://", model.ErrUsage)
+}
+
+// UsesEnviron implements workload.EnvironUser: with PostgreSQL, the variables that
+// its own programs know count as well.
+func (p *Params) UsesEnviron() (names, patterns []string) {
+	if p.PasswordEnv != "" {
+		names = []string{p.PasswordEnv}
+	}
+	switch {
+	case IsBucket(p.Target):
+		patterns = objectstore.Variables()
+	case strings.HasPrefix(p.Target, "postgres"):
+		patterns = []string{"PG*"}
+	}
+	return names, patterns
 }
 
 // withPassword puts the password into the URL that the node's environment

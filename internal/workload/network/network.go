@@ -85,6 +85,14 @@ func Kind() workload.Kind {
 	}
 }
 
+// Tools implements workload.ToolUser: both ends of a connection need the tool.
+func (p *Params) Tools() []workload.Tool {
+	if p.Tool == Builtin {
+		return nil
+	}
+	return []workload.Tool{{Name: p.Tool}}
+}
+
 // Estimate implements workload.Workload: unknown where a count ends the test.
 func (p *Params) Estimate() time.Duration {
 	s := p.settings()

@@ -87,6 +87,9 @@ func Kind() workload.Kind {
 	}
 }
 
+// UsesEnviron implements workload.EnvironUser.
+func (p *Params) UsesEnviron() (names, patterns []string) { return nil, store.Variables() }
+
 // settings are parameters with every choice made.
 type settings struct {
 	operation   string

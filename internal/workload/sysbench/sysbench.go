@@ -73,6 +73,9 @@ func (p *Params) Validate() error {
 	)
 }
 
+// Tools implements workload.ToolUser.
+func (p *Params) Tools() []workload.Tool { return []workload.Tool{{Name: "sysbench"}} }
+
 // Estimate implements workload.Workload.
 func (p *Params) Estimate() time.Duration { return p.Duration.Std() }
 

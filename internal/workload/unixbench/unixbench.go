@@ -71,12 +71,19 @@ func (p *Params) Validate() error {
 // Estimate implements workload.Workload.
 func (p *Params) Estimate() time.Duration { return p.Expected.Std() }
 
+const getIt = "get UnixBench from https://github.com/kdlucas/byte-unixbench, build it with make, and set dir to its directory UnixBench"
+
+// Tools implements workload.ToolUser.
+func (p *Params) Tools() []workload.Tool {
+	return []workload.Tool{{Name: filepath.Join(p.Dir, "Run"), Get: getIt}}
+}
+
 // Prepare looks for a UnixBench that has been built: compiling must be neither
 // timed nor done by several nodes in one directory.
 func (p *Params) Prepare(context.Context, *workload.Env) error {
 	run := filepath.Join(p.Dir, "Run")
 	if info, err := os.Stat(run); err != nil || info.Mode()&0o111 == 0 {
-		return fmt.Errorf("%s is missing on this node: get UnixBench from https://github.com/kdlucas/byte-unixbench, and set dir to its directory UnixBench", run)
+		return fmt.Errorf("%s is missing on this node: %s", run, getIt)
 	}
 	if programs, err := filepath.Glob(filepath.Join(p.Dir, "pgms", "*")); err != nil || len(programs) == 0 {
 		return fmt.Errorf("the UnixBench in %s has no programs: run `make` there first", p.Dir)
