@@ -98,15 +98,10 @@ func newRoot(env Env) *cobra.Command {
 	root.SetHelpCommand(helpCommand())
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return fmt.Errorf("%w: unknown command %q; see `scalebench --help`", model.ErrUsage, args[0])
+			return unknownCommand(cmd, args[0])
 		}
 		return cmd.Help()
 	}
 	root.Args = cobra.ArbitraryArgs
 	return root
-}
-
-// flagError is what is wrong with a command's flags, with where to look.
-func flagError(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%w: %w; see `%s --help`", model.ErrUsage, err, cmd.CommandPath())
 }
