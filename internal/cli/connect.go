@@ -23,6 +23,7 @@ const (
 	toRead  need = iota // the store is enough
 	toRun               // a master must execute something
 	toLeave             // a master must execute something that this command does not wait for
+	toJoin              // a master must execute something on agents, which join servers that run by themselves
 )
 
 // service is a control.Service with an end.
@@ -51,14 +52,16 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	if s, ok, err := c.connectRunning(ctx); ok || err != nil {
 		return s, err
 	}
-	if need == toRead {
+	switch need {
+	case toRead:
 		st, err := c.openStore(ctx)
 		if err != nil {
 			return service{}, err
 		}
 		return service{Service: newOffline(st), Close: st.Close}, nil
-	}
-	if need == toLeave {
+	case toJoin:
+		return service{}, errNoServerToJoin
+	case toLeave:
 		return service{}, fmt.Errorf("%w: --detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out", model.ErrUsage)
 	}
 	in, err := c.startServer(ctx, serverOptions{})
@@ -103,8 +106,11 @@ const clientDial = 5 * time.Second
 func (c *common) connectRemote(ctx context.Context) (service, error) {
 	var tok identity.Token
 	address := c.serverAddr
-	if s := c.tokenValue(); s != "" {
-		var err error
+	s, err := c.tokenValue()
+	if err != nil {
+		return service{}, err
+	}
+	if s != "" {
 		if tok, err = parseToken(s, identity.RoleClient); err != nil {
 			return service{}, err
 		}
@@ -180,16 +186,16 @@ func parseToken(s string, role identity.Role) (identity.Token, error) {
 	return tok, nil
 }
 
-func (c *common) tokenValue() string {
+func (c *common) tokenValue() (string, error) {
 	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"))
 	if file, ok := strings.CutPrefix(t, "@"); ok {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return t // ParseToken will refuse it
+			return "", unreadable("--token (or $SCALEBENCH_TOKEN)", file, err)
 		}
 		t = string(data)
 	}
-	return strings.TrimSpace(t)
+	return strings.TrimSpace(t), nil
 }
 
 // hostPort is what names a server in file names.

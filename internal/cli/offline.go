@@ -28,6 +28,9 @@ var _ control.Service = offline{}
 // errNoServer: the operation needs a running server.
 var errNoServer = fmt.Errorf("%w: no server is running on this data directory; start `scalebench server`, or name one with --server", model.ErrUnavailable)
 
+// errNoServerToJoin: the nodes are agents.
+var errNoServerToJoin = fmt.Errorf("%w: no server is running on this data directory, and agents can join only a server: start `scalebench server` and the agents, then repeat this command; or name a server with --server", model.ErrUnavailable)
+
 func (o offline) Submit(context.Context, control.Source) (model.RunID, error) { return "", errNoServer }
 func (o offline) Resume(context.Context, model.RunID) error                   { return errNoServer }
 func (o offline) NewToken(context.Context, identity.TokenSpec) (string, error) {

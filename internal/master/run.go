@@ -71,6 +71,11 @@ func (x *execution) load(ctx context.Context) error {
 		}
 	}
 	x.adopt(data)
+	if len(x.steps) == 0 && x.exp != nil && x.exp.Fleet.Agents != nil {
+		if err := x.layOut(ctx, data.Nodes); err != nil {
+			return err
+		}
+	}
 	if x.exp != nil {
 		x.sequence, err = design.NewSequence(x.exp, data.Run, data.Nodes)
 	}
@@ -142,7 +147,11 @@ func (x *execution) noteDone(a *attempt) {
 // perform waits for the run's nodes, reads the run, brings its fleet up, runs
 // the steps, and brings the fleet down.
 func (x *execution) perform(ctx context.Context) (model.RunState, string) {
-	if err := x.acquire(ctx, model.RunPending); err != nil {
+	err := x.chooseAgents(ctx)
+	if err == nil {
+		err = x.acquire(ctx, model.RunPending)
+	}
+	if err != nil {
 		state, reason := stateAfter(ctx, err)
 		if state == model.RunInterrupted && x.run.Started.IsZero() {
 			reason = "not begun: the scalebench server was stopped while the run waited"
