@@ -58,7 +58,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 		if err != nil {
 			return service{}, err
 		}
-		return service{Service: newOffline(st), Close: st.Close}, nil
+		return service{Service: newOffline(st, c.ownServer()), Close: st.Close}, nil
 	case toJoin:
 		return service{}, errNoServerToJoin
 	case toLeave:
@@ -73,6 +73,24 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 		return service{}, err
 	}
 	return service{Service: in.Master, Close: in.Close, own: true, server: in.info.ServerKey, Halt: in.halt}, nil
+}
+
+// ownServer is the key of the server that ran on this data directory last, or ""
+// if none has, or it has not quite ended yet.
+func (c *common) ownServer() string {
+	unlock, err := lockFile(c.paths.lock())
+	if err != nil {
+		return ""
+	}
+	unlock()
+	if _, err := os.Stat(c.paths.serverKey()); err != nil {
+		return "" // and none is made
+	}
+	key, err := identity.LoadOrCreate(c.paths.serverKey(), identity.RoleServer)
+	if err != nil {
+		return "" // a server would say what is wrong with it
+	}
+	return key.Public()
 }
 
 // connectRunning connects to a server that runs on this data directory, if
