@@ -73,6 +73,12 @@ type Result interface {
 	Gate() error
 }
 
+// Silent is implemented by results that may have nothing to say. The page of a
+// run that names no study leaves them out; who asks for the study hears why.
+type Silent interface {
+	Silent() bool
+}
+
 // Importer is implemented by studies that also answer from the user's own
 // table, without a run.
 type Importer interface {
