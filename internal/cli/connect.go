@@ -205,7 +205,7 @@ func parseToken(s string, role identity.Role) (identity.Token, error) {
 }
 
 func (c *common) tokenValue() (string, error) {
-	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"))
+	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"), c.keptToken)
 	if file, ok := strings.CutPrefix(t, "@"); ok {
 		data, err := os.ReadFile(file)
 		if err != nil {

@@ -80,7 +80,8 @@ func (p *proc) leave(t testing.TB) {
 }
 
 func (w *world) env() []string {
-	return append(os.Environ(), "SCALEBENCH_DATA="+filepath.Join(w.dir, "server"), "SCALEBENCH_TOKEN=")
+	return append(os.Environ(), "SCALEBENCH_DATA="+filepath.Join(w.dir, "server"), "SCALEBENCH_TOKEN=",
+		"SCALEBENCH_CONFIG="+os.DevNull) // the settings of whoever runs the tests are none of theirs
 }
 
 // start runs scalebench in the background; each line it prints to standard

@@ -48,6 +48,8 @@ on all nodes at once (parallel evaluation), and reports by how much the
 capacity of a node degrades: the Capacity Degradation Index, with an interval
 and a verdict.
 
+"scalebench config" shows your settings; its help says in which file they stand.
+
 Exit codes: 0 done, 1 failed, 2 bad usage or file, 3 a threshold was missed,
 4 the measurement does not allow an answer, 130 interrupted.`
 
@@ -63,7 +65,7 @@ func newRoot(env Env) *cobra.Command {
 		Long: longHelp, Example: rootExample,
 		Version:      Version(),
 		SilenceUsage: true, SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return c.resolve() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return c.resolve(cmd) },
 	}
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
@@ -94,6 +96,7 @@ func newRoot(env Env) *cobra.Command {
 	add("look", c.runsCommand(), c.showCommand(),
 		c.reportCommand(), c.exportCommand(), c.logsCommand(), c.deleteCommand())
 	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand(), c.labCommand())
+	root.AddCommand(c.configCommand())
 	root.AddCommand(c.workloadCommand(), c.versionCommand())
 	root.SetHelpCommand(helpCommand())
 	root.RunE = func(cmd *cobra.Command, args []string) error {
