@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,9 +53,22 @@ func (c *common) addFormat(cmd *cobra.Command) {
 
 var colors = []string{"auto", "always", "never"}
 
-// resolve turns flags, environment and the user's settings into what commands
-// use. It runs before every command.
+// resolve prepares what commands use. It runs before every command.
 func (c *common) resolve(cmd *cobra.Command) error {
+	if cmd.Name() == cobra.ShellCompRequestCmd || cmd.HasParent() && cmd.Parent().Name() == "completion" {
+		return nil // what shells ask creates nothing
+	}
+	if err := c.settle(cmd); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.paths.root, 0o700); err != nil {
+		return fmt.Errorf("creating the data directory: %w (set --data)", err)
+	}
+	return nil
+}
+
+// settle turns flags, environment and the user's settings into what commands use.
+func (c *common) settle(cmd *cobra.Command) error {
 	err := c.configure(cmd)
 	c.logFrom(slog.LevelError)
 	if err != nil {

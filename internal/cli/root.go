@@ -99,6 +99,7 @@ func newRoot(env Env) *cobra.Command {
 	root.AddCommand(c.configCommand())
 	root.AddCommand(c.workloadCommand(), c.versionCommand())
 	root.SetHelpCommand(helpCommand())
+	c.addCompletion(root)
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return unknownCommand(cmd, args[0])
