@@ -27,6 +27,7 @@ type execution struct {
 	exp      *experiment.Experiment // as the stored file says; nil for a batch
 	steps    []model.Step
 	sequence *design.Sequence // of steps that results decide; nil for a batch
+	forecast *design.Forecast // of how long steps take
 	nodes    []model.NodeID
 	timeouts struct{ ready, node time.Duration }
 	fleet    Fleet                       // that this server brings up; nil for agents of others
@@ -60,6 +61,7 @@ func (x *execution) load(ctx context.Context) error {
 		return err
 	}
 	x.run, x.steps = data.Run, data.Steps
+	x.forecast = design.NewForecast(x.exp)
 	x.settled = make(map[model.TaskID]bool)
 	x.givenUp = make(map[model.NodeID]bool)
 	x.unreachable = make(map[wire.Attempt]bool)

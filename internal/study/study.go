@@ -160,6 +160,13 @@ type (
 	Forecaster interface {
 		Outlook() []Outlook
 	}
+	// Bounded knows how much is left.
+	Bounded interface {
+		// AtMost is how many steps are still to come, those that are under way
+		// included, and how long all of them take without preparation. Some may be
+		// repeated.
+		AtMost() (steps int, all time.Duration)
+	}
 	// Resumer is asked about steps that are stored already.
 	Resumer interface {
 		// Replaced reports whether the design can do without a step that became
