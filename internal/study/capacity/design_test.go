@@ -348,8 +348,6 @@ func TestOutlook(t *testing.T) {
 	}
 }
 
-// TestDesignRefuses: what a workload does and a search cannot use is refused at
-// the key that says it, wherever that stands.
 // TestAtMost: what is left is never less than what follows, and nothing in the
 // end.
 func TestAtMost(t *testing.T) {
@@ -380,6 +378,8 @@ func TestAtMost(t *testing.T) {
 	}
 }
 
+// TestDesignRefuses: what a workload does and a search cannot use is refused at
+// the key that says it, wherever that stands.
 func TestDesignRefuses(t *testing.T) {
 	type params = map[string]any
 	for _, c := range []struct {
