@@ -28,7 +28,7 @@ type common struct {
 	verbose                     bool
 
 	settings  settings
-	keptToken string // of the user's settings
+	keptToken string // with which the user's settings join a server; no agent's
 
 	paths paths
 	log   *slog.Logger

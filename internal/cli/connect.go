@@ -124,7 +124,7 @@ const clientDial = 5 * time.Second
 func (c *common) connectRemote(ctx context.Context) (service, error) {
 	var tok identity.Token
 	address := c.serverAddr
-	s, err := c.tokenValue()
+	s, err := c.tokenValue(c.keptToken)
 	if err != nil {
 		return service{}, err
 	}
@@ -204,8 +204,9 @@ func parseToken(s string, role identity.Role) (identity.Token, error) {
 	return tok, nil
 }
 
-func (c *common) tokenValue() (string, error) {
-	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"), c.keptToken)
+// tokenValue is the token that was given, or the one that is kept.
+func (c *common) tokenValue(kept string) (string, error) {
+	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"), kept)
 	if file, ok := strings.CutPrefix(t, "@"); ok {
 		data, err := os.ReadFile(file)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,10 +68,10 @@ func (c *common) configure(cmd *cobra.Command) error {
 	if file == "" || file == os.DevNull {
 		return nil
 	}
-	src, err := readSettings(file)
-	if errors.Is(err, fs.ErrNotExist) && !named {
-		return nil
+	if _, err := os.Stat(file); err != nil && !named {
+		return nil // it is not there, or in a home that is closed to a service
 	}
+	src, err := readSettings(file)
 	if err != nil {
 		return err
 	}
@@ -112,7 +111,7 @@ func (c *common) configure(cmd *cobra.Command) error {
 func readSettings(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return nil, unreadable("$SCALEBENCH_CONFIG", file, err)
+		return nil, unreadable("the settings", file, err)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
 		return nil, fmt.Errorf("%w: %s can be written by others; `chmod go-w '%s'` mends it", model.ErrUsage, file, file)
@@ -190,7 +189,7 @@ func (c *common) apply(s setting) *model.InputError {
 		v, err := c.settingValue(s.flag.Name, text)
 		switch {
 		case err != nil || given:
-		case s.flag.Name == "token":
+		case s.flag.Name == "token" && !s.cmd.HasParent():
 			c.keptToken = v // which, unlike the flag, does not mean a server elsewhere
 		default:
 			err = s.flag.Value.Set(v) // not Changed: it was not typed
