@@ -176,7 +176,7 @@ func (v *liveView) nowAndThen(text string) string {
 
 // roughly rounds a time up, to what is to be relied on.
 func roughly(d time.Duration) string {
-	up := func(to time.Duration) time.Duration { return (d + to - 1) / to * to }
+	up := func(to time.Duration) time.Duration { return (d + to - 1).Truncate(to) }
 	switch {
 	case d <= 55*time.Second:
 		return fmt.Sprintf("%d s", up(5*time.Second)/time.Second)
