@@ -135,6 +135,9 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted
 		case err != nil:
 			return t, err
 		}
+		if s, ok := r.(study.Silent); ok && named == nil && s.Silent() {
+			continue
+		}
 		one, err := of(r, false, runs, unread...)
 		if err != nil {
 			return t, err

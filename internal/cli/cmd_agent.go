@@ -172,7 +172,10 @@ func nodeName(opt agentOptions, f model.Facts) (model.NodeID, error) {
 // joinAgent redeems the token, or reads what an earlier redemption left.
 func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key, node model.NodeID) (queue.ServerInfo, error) {
 	file := filepath.Join(state, agentproc.ServerFile)
-	raw := c.tokenValue()
+	raw, err := c.tokenValue("")
+	if err != nil {
+		return queue.ServerInfo{}, err
+	}
 	if raw == "" {
 		kept, err := queue.ReadServerInfo(file)
 		if err != nil {

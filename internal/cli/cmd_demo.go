@@ -9,7 +9,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/lab"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // What `scalebench demo` runs: on hosts of its own where it may make them, with
@@ -51,8 +50,7 @@ loses depends on the machine.`,
 			if err != nil {
 				return err
 			}
-			src := newSource("demo.yaml", exp.Source, model.KindExperiment)
-			return c.executeSource(cmd.Context(), src, 0, opt)
+			return c.executeExperiment(cmd.Context(), "demo.yaml", exp, opt)
 		},
 	}
 	cmd.Flags().BoolVar(&processes, "local", false, "use agent processes, even if a lab is possible")

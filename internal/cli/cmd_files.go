@@ -125,6 +125,7 @@ if any job fails.`,
 			if src.ArtifactLimit, err = artifactLimit(artifacts); err != nil {
 				return err
 			}
+			opt.agents = true
 			return c.executeSource(cmd.Context(), src, 0, opt)
 		},
 	}

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // noSetup replaces what other commands do first: some need no data directory.
@@ -17,10 +14,11 @@ func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "explain a command",
 		PersistentPreRunE: noSetup,
+		ValidArgsFunction: commands,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return fmt.Errorf("%w: unknown command %q; see `scalebench --help`", model.ErrUsage, strings.Join(args, " "))
+				return unknownCommand(about, strings.Join(rest, " "))
 			}
 			about.InitDefaultHelpFlag() // else help would not list --help
 			return about.Help()

@@ -36,7 +36,7 @@ use the labs of these commands, which have no agents.`,
   scalebench lab down --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("%w: unknown command %q; see `scalebench lab --help`", model.ErrUsage, args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return nil
 		},

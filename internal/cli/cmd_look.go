@@ -14,32 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/record"
 )
-
-func (c *common) runsCommand() *cobra.Command {
-	limit := 20
-	cmd := &cobra.Command{
-		Use: "runs", Short: "list runs, newest first",
-		Example: "  scalebench runs --limit 0 --format csv",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 0 {
-				return fmt.Errorf("%w: --limit %d must be a number of runs, or 0 for all", model.ErrUsage, limit)
-			}
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				runs, err := s.Runs(ctx, limit)
-				if err != nil {
-					return err
-				}
-				return c.print(record.Runs(runs), nil)
-			})
-		},
-	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "show at most this many runs; 0 means all")
-	c.addFormat(cmd)
-	return cmd
-}
 
 // withRun calls f with the run that a user names by id, by a unique beginning of
 // it, or as "latest".

@@ -63,7 +63,7 @@ func (c *common) measure(ctx context.Context, name string, text []byte, opt runO
 	if err != nil {
 		return explain(err)
 	}
-	return c.executeSource(ctx, newSource(name, exp.Source, model.KindExperiment), exp.Timeouts.Node.Std(), opt)
+	return c.executeExperiment(ctx, name, exp, opt)
 }
 
 // inFlags says what is wrong with the file that a command stands for by its

@@ -21,7 +21,6 @@ import (
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/fleet/local"
 	"github.com/scalebench/scalebench/internal/lab"
-	"github.com/scalebench/scalebench/internal/master"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -31,6 +30,9 @@ type runOptions struct {
 	set    []string
 	dryRun bool
 	detach bool
+	// agents says that the nodes are agents, which can join only a server that
+	// runs by itself.
+	agents bool
 	out    string // path of the report
 	gates  gates
 }
@@ -109,10 +111,10 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	if err := checkNodes(exp); err != nil {
 		return err
 	}
-	src := newSource(name, exp.Source, model.KindExperiment)
-	return c.executeSource(ctx, src, time.Duration(exp.Timeouts.Node), opt)
+	return c.executeExperiment(ctx, name, exp, opt)
 }
 
+// readFile reads the file that an argument names ("-": standard input).
 func (c *common) readFile(file string) (text []byte, name string, err error) {
 	if file == "-" {
 		text, err = io.ReadAll(c.env.Stdin)
@@ -120,9 +122,17 @@ func (c *common) readFile(file string) (text []byte, name string, err error) {
 	}
 	text, err = os.ReadFile(file)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: reading the file: %w", model.ErrUsage, err)
+		return nil, "", unreadable("FILE", file, err)
 	}
 	return text, filepath.Base(file), nil
+}
+
+// unreadable says which argument or flag names a file that cannot be read.
+func unreadable(argument, file string, err error) error {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		err = e.Err // the path stands there already
+	}
+	return fmt.Errorf("%w: %s %q: %w; give the path of a file that you can read", model.ErrUsage, argument, file, err)
 }
 
 // looksLikeJob reports whether a file that is not a valid experiment is meant
@@ -217,19 +227,30 @@ func newSource(name, text string, kind model.RunKind) control.Source {
 	return control.Source{ID: newRunID(), Name: name, Text: text, Kind: kind}
 }
 
+// executeExperiment executes an experiment file that was read.
+func (c *common) executeExperiment(ctx context.Context, name string, exp *experiment.Experiment, opt runOptions) error {
+	opt.agents = exp.Fleet.Agents != nil
+	return c.executeSource(ctx, newSource(name, exp.Source, model.KindExperiment), exp.Timeouts.Node.Std(), opt)
+}
+
 // executeSource submits a source, follows the run to its end, and prints what
 // it found. While nodes are missing it tries again, up to wait.
 func (c *common) executeSource(ctx context.Context, src control.Source, wait time.Duration, opt runOptions) error {
 	need := toRun
-	if opt.detach {
+	switch {
+	case opt.agents:
+		need = toJoin
+	case opt.detach:
 		need = toLeave
 	}
+	src.Detached = opt.detach
 	return c.withService(ctx, need, func(ctx context.Context, s service) error {
 		id, err := c.submitPatiently(ctx, s, src, wait)
 		if err != nil {
 			return err
 		}
 		if opt.detach {
+			c.say("the server goes on with run %s; `scalebench show %s` shows how far it is", id, id)
 			return write(c.env.Stdout, string(id)+"\n")
 		}
 		err = c.finish(ctx, s, id, opt)
@@ -246,10 +267,6 @@ func (c *common) submitPatiently(ctx context.Context, s service, src control.Sou
 	said := ""
 	for {
 		id, err := s.Submit(ctx, src)
-		if s.own && errors.Is(err, master.ErrFewAgents) {
-			return id, fmt.Errorf("%w: no server is running on this data directory, and agents can join only a server: start `scalebench server` and the agents, then repeat this command; or name a server with --server",
-				model.ErrUnavailable)
-		}
 		if err == nil || !errors.Is(err, model.ErrUnavailable) || s.own || time.Now().After(deadline) {
 			return id, err
 		}
@@ -285,6 +302,10 @@ given as a flag is not stored: give it again. One in the file holds.`,
 					if err := opt.gates.fit(exp); err != nil {
 						return err
 					}
+					opt.agents = exp.Fleet.Agents != nil
+				}
+				if s.own && (opt.agents || run.Kind == model.KindBatch) {
+					return errNoServerToJoin
 				}
 				if err := s.Resume(ctx, run.ID); err != nil {
 					return err

@@ -78,7 +78,7 @@ func (c *common) answerWithoutRun(ctx context.Context, kind study.Kind, q answer
 	default:
 		f, err := os.Open(file)
 		if err != nil {
-			return a, fmt.Errorf("%w: %w", model.ErrUsage, err)
+			return a, unreadable("--csv", file, err)
 		}
 		defer f.Close() //nolint:errcheck // read only
 		table = f

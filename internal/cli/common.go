@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,9 @@ type common struct {
 	natsCreds, natsNKey, natsCA string
 	formatFlag, colorFlag       string
 	verbose                     bool
+
+	settings  settings
+	keptToken string // with which the user's settings join a server; no agent's
 
 	paths paths
 	log   *slog.Logger
@@ -47,13 +51,31 @@ func (c *common) addFormat(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.formatFlag, "format", "text", "output: text, json or csv")
 }
 
-// resolve turns flags into what commands use. It runs before every command.
-func (c *common) resolve() error {
+var colors = []string{"auto", "always", "never"}
+
+// resolve prepares what commands use. It runs before every command.
+func (c *common) resolve(cmd *cobra.Command) error {
+	if cmd.Name() == cobra.ShellCompRequestCmd || cmd.HasParent() && cmd.Parent().Name() == "completion" {
+		return nil // what shells ask creates nothing
+	}
+	if err := c.settle(cmd); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.paths.root, 0o700); err != nil {
+		return fmt.Errorf("creating the data directory: %w (set --data)", err)
+	}
+	return nil
+}
+
+// settle turns flags, environment and the user's settings into what commands use.
+func (c *common) settle(cmd *cobra.Command) error {
+	err := c.configure(cmd)
 	c.logFrom(slog.LevelError)
-	switch c.colorFlag {
-	case "auto", "always", "never":
-	default:
-		return fmt.Errorf("%w: --color %q must be auto, always or never", model.ErrUsage, c.colorFlag)
+	if err != nil {
+		return err
+	}
+	if err := oneOf("--color", c.colorFlag, colors); err != nil {
+		return err
 	}
 	if c.formatFlag != "" {
 		if _, err := render.ParseFormat(c.formatFlag); err != nil {
@@ -64,7 +86,6 @@ func (c *common) resolve() error {
 	// may hold a password.
 	c.storeURL = cmp.Or(c.storeURL, c.env.Getenv("SCALEBENCH_STORE"))
 	c.serverAddr = cmp.Or(c.serverAddr, c.env.Getenv("SCALEBENCH_SERVER"))
-	var err error
 	c.paths, err = c.env.dataDir(c.dataFlag)
 	return err
 }

@@ -23,6 +23,7 @@ const (
 	toRead  need = iota // the store is enough
 	toRun               // a master must execute something
 	toLeave             // a master must execute something that this command does not wait for
+	toJoin              // a master must execute something on agents, which join servers that run by themselves
 )
 
 // service is a control.Service with an end.
@@ -51,14 +52,16 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	if s, ok, err := c.connectRunning(ctx); ok || err != nil {
 		return s, err
 	}
-	if need == toRead {
+	switch need {
+	case toRead:
 		st, err := c.openStore(ctx)
 		if err != nil {
 			return service{}, err
 		}
-		return service{Service: newOffline(st), Close: st.Close}, nil
-	}
-	if need == toLeave {
+		return service{Service: newOffline(st, c.ownServer()), Close: st.Close}, nil
+	case toJoin:
+		return service{}, errNoServerToJoin
+	case toLeave:
 		return service{}, fmt.Errorf("%w: --detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out", model.ErrUsage)
 	}
 	in, err := c.startServer(ctx, serverOptions{})
@@ -70,6 +73,24 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 		return service{}, err
 	}
 	return service{Service: in.Master, Close: in.Close, own: true, server: in.info.ServerKey, Halt: in.halt}, nil
+}
+
+// ownServer is the key of the server that ran on this data directory last, or ""
+// if none has, or it has not quite ended yet.
+func (c *common) ownServer() string {
+	unlock, err := lockFile(c.paths.lock())
+	if err != nil {
+		return ""
+	}
+	unlock()
+	if _, err := os.Stat(c.paths.serverKey()); err != nil {
+		return "" // and none is made
+	}
+	key, err := identity.LoadOrCreate(c.paths.serverKey(), identity.RoleServer)
+	if err != nil {
+		return "" // a server would say what is wrong with it
+	}
+	return key.Public()
 }
 
 // connectRunning connects to a server that runs on this data directory, if
@@ -106,8 +127,11 @@ const clientDial = 5 * time.Second
 func (c *common) connectRemote(ctx context.Context) (service, error) {
 	var tok identity.Token
 	address := c.serverAddr
-	if s := c.tokenValue(); s != "" {
-		var err error
+	s, err := c.tokenValue(c.keptToken)
+	if err != nil {
+		return service{}, err
+	}
+	if s != "" {
 		if tok, err = parseToken(s, identity.RoleClient); err != nil {
 			return service{}, err
 		}
@@ -183,16 +207,17 @@ func parseToken(s string, role identity.Role) (identity.Token, error) {
 	return tok, nil
 }
 
-func (c *common) tokenValue() string {
-	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"))
+// tokenValue is the token that was given, or the one that is kept.
+func (c *common) tokenValue(kept string) (string, error) {
+	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"), kept)
 	if file, ok := strings.CutPrefix(t, "@"); ok {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return t // ParseToken will refuse it
+			return "", unreadable("--token (or $SCALEBENCH_TOKEN)", file, err)
 		}
 		t = string(data)
 	}
-	return strings.TrimSpace(t)
+	return strings.TrimSpace(t), nil
 }
 
 // hostPort is what names a server in file names.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"os"
 	"runtime"
 	"strconv"
 	"sync"
@@ -25,7 +26,7 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 	return func(run model.RunID, exp *experiment.Experiment) (master.Fleet, error) {
 		agents := agentproc.Config{
 			Dir: c.paths.agents(), Server: in.info, Log: c.log,
-			Command: []string{c.env.Self, "agent", "--" + coresTogetherFlag, coresTogether()}, Environ: environ.Without(c.env.Environ), Patience: exp.Timeouts.Node.Std(),
+			Command: []string{c.env.Self, "agent", "--" + coresTogetherFlag, coresTogether()}, Environ: c.childEnviron(), Patience: exp.Timeouts.Node.Std(),
 			Admit: func(node model.NodeID, key string) error {
 				return auth.Admit(identity.Grant{Key: key, Role: identity.RoleAgent, Node: node, At: time.Now().UTC()})
 			},
@@ -46,6 +47,12 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 		}
 		return nil, nil // the user started the agents
 	}
+}
+
+// childEnviron is the environment of agents that this process starts: the user's
+// settings are not theirs.
+func (c *common) childEnviron() []string {
+	return append(environ.Without(c.env.Environ), "SCALEBENCH_CONFIG="+os.DevNull)
 }
 
 // coresTogether calibrates this machine once: its nodes would disturb each other.

@@ -34,6 +34,10 @@ type liveView struct {
 	drawn    bool
 	said     time.Time // when a line was printed last
 	told     []string  // remarks of this step, in order
+	// left is what the run will still take since this step began; nil: not known.
+	left     *model.Left
+	leftFrom time.Time
+	leftSaid time.Time // when a line that stays said so last
 }
 
 func newLiveView(env Env, data model.RunData) *liveView {
@@ -64,14 +68,15 @@ func (v *liveView) event(ev model.Event) {
 		return
 	case model.EventStepStarted:
 		v.stepText, v.rates, v.told = ev.Text, make(map[model.TaskID]model.Progress), nil
+		v.left, v.leftFrom = ev.Left, time.Now()
 	case model.EventWaiting:
-		v.stepText, v.rates = ev.Text, nil
+		v.stepText, v.rates, v.left = ev.Text, nil, nil
 	case model.EventRunState:
 		return // the end of the run is told by the command, once
 	case model.EventStepEnded:
 		v.done++
 		if ev.Severity == model.Info && !v.redraw && !v.open {
-			v.line(v.steps() + " " + ev.Text)
+			v.line(v.steps() + " " + ev.Text + v.nowAndThen(v.leftText(true)))
 		}
 	}
 	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventRoom || ev.Kind == model.EventFleetUp || ev.Kind == model.EventLatest || ev.Kind == model.EventWaiting {
@@ -127,17 +132,61 @@ func (v *liveView) line(text string) {
 func (v *liveView) tick() {
 	if !v.redraw {
 		if time.Since(v.said) >= plainTick {
-			v.line(fmt.Sprintf("%s %s%s", v.steps(), v.stepText, v.rateText()))
+			v.line(fmt.Sprintf("%s %s%s%s", v.steps(), v.stepText, v.rateText(), v.leftText(false)))
+			v.leftSaid = v.said
 		}
 		return
 	}
-	text := fmt.Sprintf("%s  %s  %s%s", v.bar(), time.Since(v.began).Round(time.Second), printable(v.stepText), v.rateText())
+	text := fmt.Sprintf("%s  %s%s  %s%s", v.bar(), time.Since(v.began).Round(time.Second), v.leftText(false), printable(v.stepText), v.rateText())
 	if r := []rune(text); len(r) >= v.width {
 		text = string(r[:v.width-1])
 	}
 	v.erase()
 	_, _ = io.WriteString(v.out, text)
 	v.drawn = true
+}
+
+// leftText says how long the run will still take; nothing where that is not
+// known. A step that takes longer than it was expected to does not take the time
+// of the others; after one that has ended only theirs is left.
+func (v *liveView) leftText(ended bool) string {
+	if v.left == nil {
+		return ""
+	}
+	gone := min(time.Since(v.leftFrom), v.left.Step)
+	if ended {
+		gone = v.left.Step
+	}
+	left := v.left.Time - gone
+	switch {
+	case left <= 0:
+		return ""
+	case v.left.AtMost:
+		return ", at most " + roughly(left) + " left"
+	}
+	return ", about " + roughly(left) + " left"
+}
+
+// nowAndThen keeps lines that come often from saying the same.
+func (v *liveView) nowAndThen(text string) string {
+	if text == "" || time.Since(v.leftSaid) < plainTick {
+		return ""
+	}
+	v.leftSaid = time.Now()
+	return text
+}
+
+// roughly rounds a time up, to what is to be relied on.
+func roughly(d time.Duration) string {
+	up := func(to time.Duration) time.Duration { return (d + to - 1).Truncate(to) }
+	switch {
+	case d <= 55*time.Second:
+		return fmt.Sprintf("%d s", up(5*time.Second)/time.Second)
+	case d <= 59*time.Minute:
+		return fmt.Sprintf("%d min", up(time.Minute)/time.Minute)
+	}
+	h := up(10 * time.Minute)
+	return fmt.Sprintf("%d h %02d min", h/time.Hour, h%time.Hour/time.Minute)
 }
 
 // bar shows how much is done, where anybody knows.

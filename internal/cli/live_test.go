@@ -95,3 +95,57 @@ func TestViewTellsWhatIsWaitedFor(t *testing.T) {
 		t.Errorf("the view said %q, and that it is at %q; want %q once", out.String(), v.stepText, waits)
 	}
 }
+
+// The time that is left counts down within a step, never takes from the steps
+// behind one that overruns, and is not said where it is not known.
+func TestViewSaysWhatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		v := newLiveView(Env{Stderr: &out, Live: true, Width: 200}, model.RunData{Steps: make([]model.Step, 4)})
+		after := func(wait time.Duration, want string) {
+			t.Helper()
+			time.Sleep(wait) //nolint:forbidigo // the bubble's own time
+			if got := v.leftText(false); got != want {
+				t.Errorf("it says %q, want %q", got, want)
+			}
+		}
+		start := func(left *model.Left) {
+			v.event(model.Event{Kind: model.EventStepStarted, Severity: model.Info, Text: "burn", Left: left})
+		}
+		after(0, "")
+		start(nil)
+		after(time.Minute, "")
+		start(&model.Left{Time: 150 * time.Second, Step: 50 * time.Second})
+		after(0, ", about 3 min left")
+		after(40*time.Second, ", about 2 min left")
+		after(time.Hour, ", about 2 min left")
+		v.event(model.Event{Kind: model.EventWaiting, Severity: model.Info, Text: "waiting for node n1"})
+		after(0, "")
+		start(&model.Left{Time: 50 * time.Second, Step: 50 * time.Second})
+		after(3*time.Second, ", about 50 s left")
+		after(time.Minute, "") // the last step takes longer than it was to
+		start(&model.Left{Time: 3*time.Hour + time.Minute, Step: time.Minute, AtMost: true})
+		after(0, ", at most 3 h 10 min left")
+		v.tick()
+		if !strings.Contains(out.String(), "/4  1h2m43s, at most 3 h 10 min left  burn") {
+			t.Errorf("the line is %q", out.String())
+		}
+	})
+}
+
+// Plain lines say it too, and not with every short step.
+func TestPlainViewSaysWhatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		v := newLiveView(Env{Stderr: &out}, model.RunData{Steps: make([]model.Step, 100)})
+		for i := range 100 {
+			left := time.Duration(100-i) * time.Second
+			v.event(model.Event{Kind: model.EventStepStarted, Severity: model.Info, Text: "burn", Left: &model.Left{Time: left, Step: time.Second}})
+			time.Sleep(time.Second) //nolint:forbidigo // the bubble's own time
+			v.event(model.Event{Kind: model.EventStepEnded, Severity: model.Info, Text: "burn: complete"})
+		}
+		if got := strings.Count(out.String(), "left\n"); got != 4 || !strings.Contains(out.String(), "[1/100] burn: complete, about 2 min left\n") {
+			t.Errorf("%d lines say what is left: %q", got, out.String())
+		}
+	})
+}

@@ -19,14 +19,61 @@ type offline struct {
 	answer.Asker
 }
 
-func newOffline(st store.Store) offline {
+// newOffline reads what the server with a key has left, which runs no more; ""
+// where there has been none.
+func newOffline(st store.Store, server string) offline {
+	st = left{st, server}
 	return offline{st, answer.Asker{Store: st, Kinds: Kinds(), Version: Version(), Now: time.Now}}
+}
+
+// left is a store that a server has left. What it has not brought to an end is
+// seen as what the next server will make of it; nothing is written for that.
+type left struct {
+	store.Store
+	server string
+}
+
+func (l left) seen(r model.Run) model.Run {
+	if r.State.Final() || r.Server == "" || r.Server != l.server {
+		return r
+	}
+	r.State, r.Reason = model.RunInterrupted, fmt.Sprintf("its server ended; `scalebench resume %s` goes on with it", r.ID)
+	return r
+}
+
+func (l left) Runs(ctx context.Context, f store.Filter) (store.RunList, error) {
+	f.Ended = l.server
+	list, err := l.Store.Runs(ctx, f)
+	for i, r := range list.Runs {
+		list.Runs[i] = l.seen(r)
+	}
+	return list, err
+}
+
+func (l left) Run(ctx context.Context, id string) (model.Run, error) {
+	r, err := l.Store.Run(ctx, id)
+	return l.seen(r), err
+}
+
+func (l left) Data(ctx context.Context, id model.RunID) (model.RunData, error) {
+	d, err := l.Store.Data(ctx, id)
+	d.Run = l.seen(d.Run)
+	return d, err
+}
+
+func (l left) Heads(ctx context.Context, id model.RunID, from int) (model.RunData, error) {
+	d, err := l.Store.Heads(ctx, id, from)
+	d.Run = l.seen(d.Run)
+	return d, err
 }
 
 var _ control.Service = offline{}
 
 // errNoServer: the operation needs a running server.
 var errNoServer = fmt.Errorf("%w: no server is running on this data directory; start `scalebench server`, or name one with --server", model.ErrUnavailable)
+
+// errNoServerToJoin: the nodes are agents.
+var errNoServerToJoin = fmt.Errorf("%w: no server is running on this data directory, and agents can join only a server: start `scalebench server` and the agents, then repeat this command; or name a server with --server", model.ErrUnavailable)
 
 func (o offline) Submit(context.Context, control.Source) (model.RunID, error) { return "", errNoServer }
 func (o offline) Resume(context.Context, model.RunID) error                   { return errNoServer }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 )
 
 // parting is how long a command may take to ask for the results of its run once
@@ -36,13 +37,13 @@ func (c *common) serveOthers(ctx context.Context, s service) {
 }
 
 func othersRun(ctx context.Context, s service) (model.Run, bool) {
-	runs, err := s.Runs(ctx, 0)
+	list, err := s.Runs(ctx, store.Filter{States: []model.RunState{model.RunPending, model.RunRunning}})
 	if err != nil {
 		return model.Run{}, false
 	}
-	i := slices.IndexFunc(runs, func(r model.Run) bool { return r.Server == s.server && !r.State.Final() })
+	i := slices.IndexFunc(list.Runs, func(r model.Run) bool { return r.Server == s.server })
 	if i < 0 {
 		return model.Run{}, false
 	}
-	return runs[i], true
+	return list.Runs[i], true
 }

@@ -34,7 +34,7 @@ func (p paths) remote(address string) string {
 	return filepath.Join(p.root, "remotes", safe)
 }
 
-// dataDir returns the data directory, which it creates: --data, or
+// dataDir returns the data directory, which need not be there: --data, or
 // $SCALEBENCH_DATA, or the user's data directory.
 func (e Env) dataDir(flag string) (paths, error) {
 	dir := cmp.Or(flag, e.Getenv("SCALEBENCH_DATA"))
@@ -52,9 +52,6 @@ func (e Env) dataDir(flag string) (paths, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return paths{}, fmt.Errorf("finding the data directory: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return paths{}, fmt.Errorf("creating the data directory: %w (set --data)", err)
 	}
 	return paths{dir}, nil
 }

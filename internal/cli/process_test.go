@@ -82,7 +82,10 @@ func (p *proc) leave(t testing.TB) {
 }
 
 func (w *world) env() []string {
-	return slices.Concat(os.Environ(), []string{"SCALEBENCH_DATA=" + filepath.Join(w.dir, "server"), "SCALEBENCH_TOKEN="}, w.extra)
+	return slices.Concat(os.Environ(), []string{
+		"SCALEBENCH_DATA=" + filepath.Join(w.dir, "server"), "SCALEBENCH_TOKEN=",
+		"SCALEBENCH_CONFIG=" + os.DevNull, // the settings of whoever runs the tests are none of theirs
+	}, w.extra)
 }
 
 // start runs scalebench in the background; each line it prints to standard

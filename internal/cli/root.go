@@ -73,6 +73,8 @@ on all nodes at once (parallel evaluation), and reports by how much the
 capacity of a node degrades: the Capacity Degradation Index, with an interval
 and a verdict.
 
+"scalebench config" shows your settings; its help says in which file they stand.
+
 Exit codes: 0 done, 1 failed, 2 bad usage or file, 3 a threshold was missed,
 4 the measurement does not allow an answer, 130 interrupted.`
 
@@ -88,7 +90,7 @@ func newRoot(env Env) *cobra.Command {
 		Long: longHelp, Example: rootExample,
 		Version:      Version(),
 		SilenceUsage: true, SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return c.resolve() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return c.resolve(cmd) },
 	}
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
@@ -119,19 +121,16 @@ func newRoot(env Env) *cobra.Command {
 	add("look", c.runsCommand(), c.showCommand(),
 		c.reportCommand(), c.exportCommand(), c.logsCommand(), c.deleteCommand())
 	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand(), c.labCommand())
+	root.AddCommand(c.configCommand())
 	root.AddCommand(c.workloadCommand(), c.versionCommand())
 	root.SetHelpCommand(helpCommand())
+	c.addCompletion(root)
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return fmt.Errorf("%w: unknown command %q; see `scalebench --help`", model.ErrUsage, args[0])
+			return unknownCommand(cmd, args[0])
 		}
 		return cmd.Help()
 	}
 	root.Args = cobra.ArbitraryArgs
 	return root
-}
-
-// flagError is what is wrong with a command's flags, with where to look.
-func flagError(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%w: %w; see `%s --help`", model.ErrUsage, err, cmd.CommandPath())
 }

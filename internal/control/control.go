@@ -27,6 +27,9 @@ type Source struct {
 	Name string        `json:"name"` // for messages: file name
 	Text string        `json:"text"`
 	Kind model.RunKind `json:"kind"`
+	// Detached says that the caller does not wait: a run of an experiment is
+	// stored even while agents are missing, and waits for them on the server.
+	Detached bool `json:"detached,omitempty"`
 	// Timeout and ArtifactLimit replace the defaults of a job file; its
 	// format has no words for them; zero keeps the default.
 	Timeout       time.Duration `json:"timeout,omitempty"`

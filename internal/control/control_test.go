@@ -15,6 +15,7 @@ import (
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/cdi"
@@ -151,8 +152,8 @@ func TestReadingTravels(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 		t.Errorf("Printed: %v (-here +there):\n%s", err, diff)
 	}
-	runs, err := remote.Runs(t.Context(), 0)
-	if err != nil || len(runs) != 1 || runs[0].ID != run {
+	runs, err := remote.Runs(t.Context(), store.Filter{Name: "two"})
+	if err != nil || runs.Matching != 1 || len(runs.Runs) != 1 || runs.Runs[0].ID != run {
 		t.Errorf("Runs = %v, %v", runs, err)
 	}
 	one, err := remote.Run(t.Context(), "latest")

@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 )
 
 // Server is what [Handle] calls.
@@ -42,7 +43,7 @@ type runRequest struct {
 }
 
 var (
-	opRuns     = operation[int, []model.Run]{"runs", Server.Runs}
+	opRuns     = operation[store.Filter, store.RunList]{"runs", Server.Runs}
 	opRun      = operation[string, model.Run]{"run", Server.Run}
 	opData     = operation[model.RunID, model.RunData]{"data", Server.Data}
 	opPrinted  = operation[model.RunID, model.RunData]{"printed", Server.Printed}
@@ -142,8 +143,8 @@ func NewRemote(c Caller) Service { return remote{c} }
 
 type remote struct{ caller Caller }
 
-func (r remote) Runs(ctx context.Context, limit int) ([]model.Run, error) {
-	return opRuns.call(ctx, r.caller, limit)
+func (r remote) Runs(ctx context.Context, f store.Filter) (store.RunList, error) {
+	return opRuns.call(ctx, r.caller, f)
 }
 
 func (r remote) Run(ctx context.Context, id string) (model.Run, error) {

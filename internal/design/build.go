@@ -75,9 +75,9 @@ func checkNodes(nodes []model.NodeID) ([]model.NodeID, error) {
 	return sorted, nil
 }
 
-// seedOf returns the experiment's seed, or one derived from the run's id. It
+// Seed returns the experiment's seed, or one derived from the run's id. It
 // has at most 53 bits, so that it can be put into a file as it is.
-func seedOf(exp *experiment.Experiment, run model.RunID) int64 {
+func Seed(exp *experiment.Experiment, run model.RunID) int64 {
 	if exp.Seed != nil {
 		return *exp.Seed
 	}
@@ -145,7 +145,7 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 	b := &builder{exp: exp, run: run, workloads: map[string]*prepared{}, times: map[model.StepID]time.Duration{}}
 	b.setup = study.Setup{
 		Nodes:  slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) }),
-		Trials: exp.Trials, Seed: seedOf(exp, run), Phases: exp.Evaluations,
+		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations,
 	}
 	var errs []error
 	for i, w := range exp.Workloads {

@@ -2,6 +2,7 @@ package design
 
 import (
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
@@ -33,6 +34,26 @@ func (s *Sequence) Told() int { return s.told }
 
 // Over reports whether nothing is left to decide.
 func (s *Sequence) Over() bool { return s.over == len(s.designs) }
+
+// Made reports whether a step is one of those that results decide.
+func (s *Sequence) Made(step model.Step) bool {
+	return slices.ContainsFunc(s.designs, func(d designed) bool { return d.made(step) })
+}
+
+// AtMost bounds what is still to be decided, the steps apart that are over: how
+// many steps, and how long all of them take without preparation. known is false
+// where a design cannot say.
+func (s *Sequence) AtMost() (steps int, all time.Duration, known bool) {
+	for _, d := range s.designs[s.over:] {
+		b, ok := d.Design.(study.Bounded)
+		if !ok {
+			return 0, 0, false
+		}
+		n, time := b.AtMost()
+		steps, all = steps+n, all+time
+	}
+	return steps, all, true
+}
 
 // Lost names all nodes that are lost for good.
 func (s *Sequence) Lost(nodes []model.NodeID) {

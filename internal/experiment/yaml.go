@@ -49,6 +49,8 @@ func readYAML(src []byte, probs *problems) *yamlFile {
 	return f
 }
 
+const emptyFile = "the file is empty"
+
 // loadOne returns the content of the one document that a file must hold.
 func loadOne(src []byte) (content *yaml.Node, at pos, problem string) {
 	loader, err := yaml.NewLoader(bytes.NewReader(src), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxDepth))))
@@ -58,7 +60,7 @@ func loadOne(src []byte) (content *yaml.Node, at pos, problem string) {
 	var doc, more yaml.Node
 	switch err := loader.Load(&doc); {
 	case errors.Is(err, io.EOF) || (err == nil && len(doc.Content) != 1):
-		return nil, pos{}, "the file is empty"
+		return nil, pos{}, emptyFile
 	case err != nil:
 		at, problem = yamlProblem(err)
 		return nil, at, problem

@@ -152,13 +152,13 @@ func (m *Master) Recover(ctx context.Context) (interrupted []model.Run, err erro
 	for _, n := range nodes {
 		m.reg.know(n)
 	}
-	runs, err := m.cfg.Store.Runs(ctx, 0)
+	list, err := m.cfg.Store.Runs(ctx, store.Filter{States: []model.RunState{model.RunPending, model.RunRunning, model.RunInterrupted}})
 	if err != nil {
 		return nil, fmt.Errorf("reading unfinished runs: %w", err)
 	}
-	for _, r := range runs {
-		if r.State.Final() && r.State != model.RunInterrupted || r.Server != m.cfg.Server {
-			continue // over, or another server's that shares the store
+	for _, r := range list.Runs {
+		if r.Server != m.cfg.Server {
+			continue // another server's that shares the store
 		}
 		interrupted = append(interrupted, r)
 		if r.State.Final() {

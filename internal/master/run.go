@@ -27,6 +27,7 @@ type execution struct {
 	exp      *experiment.Experiment // as the stored file says; nil for a batch
 	steps    []model.Step
 	sequence *design.Sequence // of steps that results decide; nil for a batch
+	forecast *design.Forecast // of how long steps take
 	nodes    []model.NodeID
 	timeouts struct{ ready, node time.Duration }
 	fleet    Fleet                       // that this server brings up; nil for agents of others
@@ -60,6 +61,7 @@ func (x *execution) load(ctx context.Context) error {
 		return err
 	}
 	x.run, x.steps = data.Run, data.Steps
+	x.forecast = design.NewForecast(x.exp)
 	x.settled = make(map[model.TaskID]bool)
 	x.givenUp = make(map[model.NodeID]bool)
 	x.unreachable = make(map[wire.Attempt]bool)
@@ -71,6 +73,11 @@ func (x *execution) load(ctx context.Context) error {
 		}
 	}
 	x.adopt(data)
+	if len(x.steps) == 0 && x.exp != nil && x.exp.Fleet.Agents != nil {
+		if err := x.layOut(ctx, data.Nodes); err != nil {
+			return err
+		}
+	}
 	if x.exp != nil {
 		x.sequence, err = design.NewSequence(x.exp, data.Run, data.Nodes)
 	}
@@ -142,7 +149,11 @@ func (x *execution) noteDone(a *attempt) {
 // perform waits for the run's nodes, reads the run, brings its fleet up, runs
 // the steps, and brings the fleet down.
 func (x *execution) perform(ctx context.Context) (model.RunState, string) {
-	if err := x.acquire(ctx, model.RunPending); err != nil {
+	err := x.chooseAgents(ctx)
+	if err == nil {
+		err = x.acquire(ctx, model.RunPending)
+	}
+	if err != nil {
 		state, reason := stateAfter(ctx, err)
 		if state == model.RunInterrupted && x.run.Started.IsZero() {
 			reason = "not begun: the scalebench server was stopped while the run waited"

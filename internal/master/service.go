@@ -24,8 +24,8 @@ var _ control.Server = (*Master)(nil)
 var ErrFewAgents = fmt.Errorf("%w: too few agents", model.ErrUnavailable)
 
 // Submit checks a file, plans it, stores it as a run and puts it in line. It
-// fails with model.ErrUsage for a bad file, and with model.ErrUnavailable
-// while there are fewer nodes than the file asks for.
+// fails with model.ErrUsage for a bad file, and with ErrFewAgents while there
+// are fewer nodes than the file asks for, unless the run is to wait for them.
 func (m *Master) Submit(ctx context.Context, src control.Source) (model.RunID, error) {
 	if err := src.ID.Validate(); err != nil {
 		return "", fmt.Errorf("%w: %w", model.ErrUsage, err)
@@ -71,7 +71,11 @@ func (m *Master) submitExperiment(ctx context.Context, run model.Run, src contro
 	if err != nil {
 		return err
 	}
+	run.Name, run.Source, run.Seed = exp.Name, exp.Source, design.Seed(exp, run.ID)
 	nodes, err := m.selectNodes(run.ID, exp)
+	if errors.Is(err, ErrFewAgents) && src.Detached {
+		return m.admit(ctx, run, nil, nil, exp)
+	}
 	if err != nil {
 		return err
 	}
@@ -79,7 +83,6 @@ func (m *Master) submitExperiment(ctx context.Context, run model.Run, src contro
 	if err != nil {
 		return err
 	}
-	run.Name, run.Source, run.Seed = exp.Name, exp.Source, p.Seed
 	return m.admit(ctx, run, nodes, p.Steps, exp)
 }
 
@@ -97,6 +100,9 @@ func (m *Master) submitJob(ctx context.Context, run model.Run, src control.Sourc
 		job.Output.Artifact = unit.Size(src.ArtifactLimit)
 	}
 	here := m.upNodes(nil)
+	if len(here) == 0 {
+		return fmt.Errorf("%w: none has joined; start `scalebench agent` on the nodes, with a token from `scalebench token`", ErrFewAgents)
+	}
 	resolveNames(job, here)
 	p, err := design.BuildBatch(job, run.ID, model.NodeIDs(here))
 	if err != nil {
@@ -237,6 +243,9 @@ func (m *Master) enqueueStored(ctx context.Context, id model.RunID) error {
 // have decided otherwise: another version has made it, and what that has measured
 // would not go together with what is to come.
 func (m *Master) checkResumable(ctx context.Context, run model.Run, nodes []model.Node, exp *experiment.Experiment) error {
+	if len(nodes) == 0 {
+		return nil // it still waits for its agents
+	}
 	sequence, err := design.NewSequence(exp, run, nodes)
 	if err == nil && sequence.Over() {
 		return nil // everything was known beforehand

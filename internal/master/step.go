@@ -40,11 +40,15 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 		if problem, ok := x.nodesReady(ctx, tasks); !ok {
 			return model.StepInvalid, x.endStep(ctx, step, model.StepInvalid, problem)
 		}
+		began := time.Now()
 		a, err := x.attempt(ctx, step, tasks)
 		if err != nil {
 			return model.StepPending, err
 		}
 		t := a.tally()
+		if t.bad() == 0 {
+			x.forecast.Took(step, time.Since(began))
+		}
 		if t.bad() == 0 || step.Phase == model.Batch && onlyDefinitive(t) {
 			return model.StepComplete, x.endStep(ctx, step, model.StepComplete, "")
 		}
@@ -113,7 +117,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 	x.setCurrent(a)
 	defer x.setCurrent(nil)
 	m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepStarted, Severity: model.Info,
-		Text: describe(step)})
+		Text: describe(step), Left: x.left(step)})
 
 	stop, err := x.dispatch(ctx, a, tasks)
 	if err != nil {

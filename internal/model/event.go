@@ -66,6 +66,18 @@ type Event struct {
 	Text     string    `json:"text"`
 	// Progress is set for EventProgress only.
 	Progress *Progress `json:"progress,omitempty"`
+	// Left is set for EventStepStarted where it is known; live only.
+	Left *Left `json:"left,omitempty"`
+}
+
+// Left is how long a run will still take, from the beginning of a step on.
+type Left struct {
+	Time time.Duration `json:"time"`
+	// Step is the part of this step: one that takes longer leaves the rest as
+	// it is.
+	Step time.Duration `json:"step"`
+	// AtMost says that Time is a bound, because results decide.
+	AtMost bool `json:"at_most,omitempty"`
 }
 
 // Progress is the latest point of a task's progress counter.

@@ -21,6 +21,11 @@ const (
 	RunInterrupted RunState = "interrupted" // its master ended in mid-run; it can be resumed
 )
 
+// RunStates are all states, in the order of a run's life.
+func RunStates() []RunState {
+	return []RunState{RunPending, RunRunning, RunDone, RunIncomplete, RunFailed, RunCancelled, RunInterrupted}
+}
+
 // Final reports whether nothing more will happen to the run by itself.
 func (s RunState) Final() bool {
 	return s != RunPending && s != RunRunning

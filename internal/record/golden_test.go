@@ -45,8 +45,10 @@ const (
 
 func TestRunsGolden(t *testing.T) {
 	waiting := model.Run{ID: testRun, Name: "later", Kind: model.KindBatch, State: model.RunPending, Created: day, SourceName: "job.json"}
-	goldens(t, "runs", Runs([]model.Run{quarter().build().Run, cancelled().Run, waiting}), nil, 160, text, js, csv)
-	goldens(t, "runs-none", Runs(nil), nil, 0, text, js, csv)
+	goldens(t, "runs", Runs([]model.Run{quarter().build().Run, cancelled().Run, waiting}, 3, false), nil, 160, text, js, csv)
+	goldens(t, "runs-more", Runs([]model.Run{waiting}, 1234, true), nil, 160, text, js, csv)
+	goldens(t, "runs-none", Runs(nil, 0, false), nil, 0, text, js, csv)
+	goldens(t, "runs-no-match", Runs(nil, 0, true), nil, 0, text)
 }
 
 func TestNodesGolden(t *testing.T) {

@@ -8,14 +8,16 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Runs lists runs in the order given, without their experiment files, which
-// `scalebench export` has.
-func Runs(runs []model.Run) *doc.Document {
+// `scalebench export` has. They are the first of all that match; filtered says
+// that not every run does.
+func Runs(runs []model.Run, matching int, filtered bool) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{
 		{Key: "id", Head: "run"}, {Key: "name", Head: "name"}, {Key: "kind", For: doc.Programs}, {Key: "state", Head: "state"},
 		{Key: "reason", For: doc.Programs}, {Key: "source_name", For: doc.Programs}, {Key: "seed", For: doc.Programs}, {Key: "version", For: doc.Programs},
@@ -31,7 +33,16 @@ func Runs(runs []model.Run) *doc.Document {
 			doc.Of(r.Reason), doc.Of(r.SourceName), doc.Of(r.Seed), doc.Of(r.Version), timeCell(r.Created), timeCell(r.Started), timeCell(r.Finished),
 			seconds, doc.Of(nil, r.SourceName), doc.Of(nil, r.Reason))
 	}
-	return listing(t, "No runs yet. `scalebench demo` makes one in about a minute.")
+	none := "No runs yet. `scalebench demo` makes one in about a minute."
+	if filtered {
+		none = "No run matches. `scalebench runs` without filters lists the latest."
+	}
+	d := listing(t, none)
+	if len(runs) < matching {
+		blocks := &d.Sections[0].Blocks
+		*blocks = append(*blocks, doc.Para(fmt.Sprintf("%d of %s; --limit 0 shows all", len(runs), num.Count(matching, "run"))))
+	}
+	return d
 }
 
 // listing is a document of one table; none says that it has no rows.

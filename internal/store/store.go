@@ -22,8 +22,9 @@ import (
 // Reader reads runs. Every method returns model.ErrNotFound (wrapped) for a
 // run that does not exist.
 type Reader interface {
-	// Runs lists runs, newest first; limit 0 means all.
-	Runs(ctx context.Context, limit int) ([]model.Run, error)
+	// Runs lists the runs that a filter lets through, newest first, without
+	// their files (Source).
+	Runs(ctx context.Context, f Filter) (RunList, error)
 	// Run returns one run. The id may be a unique prefix of at least four
 	// characters, or "latest".
 	Run(ctx context.Context, id string) (model.Run, error)
@@ -35,6 +36,31 @@ type Reader interface {
 	Printed(ctx context.Context, id model.RunID) (model.RunData, error)
 	// Artifact returns the content of one artifact.
 	Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error)
+}
+
+// Filter says which runs to list; the zero value all.
+type Filter struct {
+	// Name is a part of the run's name, or with "*" (any text) or "?" (any
+	// character) a pattern of the whole. Upper and lower case are the same.
+	Name   string           `json:"name,omitempty"`
+	States []model.RunState `json:"states,omitempty"`
+	Kind   model.RunKind    `json:"kind,omitempty"`
+	// Study asked for steps of the run.
+	Study string `json:"study,omitempty"`
+	// The run was created at Since or later, and before Until.
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	// Ended is the key of a server that has ended: what it left pending or
+	// running counts as interrupted.
+	Ended string `json:"ended,omitempty"`
+	// Limit is how many runs are listed at most; 0: all.
+	Limit int `json:"limit,omitempty"`
+}
+
+// RunList are runs, and how many there were without the limit.
+type RunList struct {
+	Runs     []model.Run `json:"runs"`
+	Matching int         `json:"matching"`
 }
 
 // Columns reads of a run what a question needs, and no more: first its heads,

@@ -73,6 +73,12 @@ type Result interface {
 	Gate() error
 }
 
+// Silent is implemented by results that may have nothing to say. The page of a
+// run that names no study leaves them out; who asks for the study hears why.
+type Silent interface {
+	Silent() bool
+}
+
 // Importer is implemented by studies that also answer from the user's own
 // table, without a run.
 type Importer interface {
@@ -153,6 +159,13 @@ type (
 	// Forecaster knows something beforehand.
 	Forecaster interface {
 		Outlook() []Outlook
+	}
+	// Bounded knows how much is left.
+	Bounded interface {
+		// AtMost is how many steps are still to come, those that are under way
+		// included, and how long all of them take without preparation. Some may be
+		// repeated.
+		AtMost() (steps int, all time.Duration)
 	}
 	// Resumer is asked about steps that are stored already.
 	Resumer interface {

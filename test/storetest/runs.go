@@ -16,8 +16,8 @@ import (
 // testNothingYet asks an empty store for everything, and wants "not found"
 // and not an empty answer that looks like one.
 func testNothingYet(t *testing.T, e env) {
-	runs, err := e.s.Runs(e.ctx, 0)
-	if len(runs) != 0 || err != nil {
+	runs, err := e.s.Runs(e.ctx, store.Filter{})
+	if len(runs.Runs) != 0 || runs.Matching != 0 || err != nil {
 		t.Errorf("Runs = %v, %v, want none", runs, err)
 	}
 	f := New(1, 1, 1)
@@ -177,16 +177,86 @@ func testRuns(t *testing.T, e env) {
 		e.start(t, f)
 	}
 	for i := 4; i >= 0; i-- {
-		want = append(want, New(i, 1, 1).Run)
+		run := New(i, 1, 1).Run
+		run.Source = "" // lists are without
+		want = append(want, run)
 	}
 	for _, limit := range []int{0, 1, 3, 5, 9} {
-		got, err := e.s.Runs(e.ctx, limit)
+		got, err := e.s.Runs(e.ctx, store.Filter{Limit: limit})
 		must(t, err)
 		n := limit
 		if n == 0 || n > len(want) {
 			n = len(want)
 		}
-		diff(t, "runs", want[:n], got)
+		diff(t, "runs", store.RunList{Runs: want[:n], Matching: len(want)}, got)
+	}
+}
+
+// testRunsFiltered: every condition by itself, and together; the limit counts
+// what matches.
+func testRunsFiltered(t *testing.T, e env) {
+	day := func(d int) time.Time { return time.Date(2026, 11, d, 12, 0, 0, 0, time.UTC) }
+	for i, r := range []model.Run{
+		{Name: "CPU-overcommit", State: model.RunDone, Created: day(1)},
+		{Name: "cpu_100%", State: model.RunFailed, Created: day(2)},
+		{Name: "capacity of shop", State: model.RunRunning, Server: "dead", Created: day(3)},
+		{Name: "jobs!", Kind: model.KindBatch, State: model.RunPending, Server: "other", Created: day(4)},
+		{Name: "größe", State: model.RunPending, Created: day(5)},
+	} {
+		r.ID = model.RunID(string(rune('a' + i)))
+		if r.Kind == "" {
+			r.Kind = model.KindExperiment
+		}
+		steps := New(1, 1, 1).Steps
+		steps[0].ID, steps[0].Run, steps[0].Tasks = model.NewStepID(r.ID, 0), r.ID, nil
+		steps[0].Study = map[bool]string{true: "capacity", false: "cdi"}[r.ID == "c"]
+		must(t, e.s.CreateRun(e.ctx, r, nil, steps))
+	}
+	states := func(s ...model.RunState) []model.RunState { return s }
+	for _, tt := range []struct {
+		f        store.Filter
+		want     string
+		matching int
+	}{
+		{store.Filter{}, "edcba", 5},
+		{store.Filter{Name: "cpu"}, "ba", 2},
+		{store.Filter{Name: "CPU*"}, "ba", 2},
+		{store.Filter{Name: "*shop"}, "c", 1},
+		{store.Filter{Name: "shop*"}, "", 0}, // a pattern is of the whole
+		{store.Filter{Name: "cpu?over*"}, "a", 1},
+		{store.Filter{Name: "u_1"}, "b", 1}, // no patterns of the database
+		{store.Filter{Name: "0%"}, "b", 1},
+		{store.Filter{Name: "%"}, "b", 1},
+		{store.Filter{Name: "_over"}, "", 0},
+		{store.Filter{Name: "s!"}, "d", 1},
+		{store.Filter{Name: "röß"}, "e", 1},
+		{store.Filter{Name: "'; --"}, "", 0},
+		{store.Filter{States: states(model.RunDone)}, "a", 1},
+		{store.Filter{States: states(model.RunPending, model.RunFailed)}, "edb", 3},
+		{store.Filter{States: states(model.RunRunning)}, "c", 1},
+		{store.Filter{States: states(model.RunRunning), Ended: "dead"}, "", 0},
+		{store.Filter{States: states(model.RunInterrupted), Ended: "dead"}, "c", 1},
+		{store.Filter{States: states(model.RunPending), Ended: "dead"}, "ed", 2},
+		{store.Filter{Kind: model.KindBatch}, "d", 1},
+		{store.Filter{Study: "capacity"}, "c", 1},
+		{store.Filter{Study: "cdi"}, "edba", 4},
+		{store.Filter{Study: "c%"}, "", 0},
+		{store.Filter{Since: day(4)}, "ed", 2},
+		{store.Filter{Until: day(3)}, "ba", 2},
+		{store.Filter{Since: day(2), Until: day(4).Local()}, "cb", 2},
+		{store.Filter{Limit: 2}, "ed", 5},
+		{store.Filter{Name: "c", Limit: 1}, "c", 3},
+		{store.Filter{Name: "cpu", States: states(model.RunDone), Study: "cdi", Kind: model.KindExperiment, Since: day(1), Limit: 1}, "a", 1},
+	} {
+		list, err := e.s.Runs(e.ctx, tt.f)
+		must(t, err)
+		got := ""
+		for _, r := range list.Runs {
+			got += string(r.ID)
+		}
+		if got != tt.want || list.Matching != tt.matching {
+			t.Errorf("Runs(%+v) = %q of %d, want %q of %d", tt.f, got, list.Matching, tt.want, tt.matching)
+		}
 	}
 }
 

@@ -42,6 +42,7 @@ func Run(t *testing.T, fresh Fresh) {
 		{"RunState", testRunState},
 		{"RunLookup", testRunLookup},
 		{"Runs", testRuns},
+		{"RunsFiltered", testRunsFiltered},
 		{"RunNodes", testRunNodes},
 		{"Steps", testSteps},
 		{"Duplicate", testDuplicate},

@@ -162,3 +162,43 @@ func openOnly(path string) error {
 	}
 	return s.Close()
 }
+
+// TestOpenAsIs: nothing is made and nothing is brought up to date by whoever
+// only wants to look.
+func TestOpenAsIs(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "store.db")
+	if _, err := sqlite.OpenAsIs(t.Context(), missing); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := os.Stat(missing); err == nil {
+		t.Error("it was made")
+	}
+	old := restore(t, 3)
+	before, err := os.ReadFile(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.OpenAsIs(t.Context(), old); !errors.Is(err, model.ErrUnavailable) {
+		t.Errorf("an old store: %v", err)
+	}
+	after, err := os.ReadFile(old)
+	if err != nil || !bytes.Equal(before[100:], after[100:]) { // the header may say by now that there is a log
+		t.Errorf("an old store was changed (%v)", err)
+	}
+	current := filepath.Join(t.TempDir(), "store.db")
+	must := mustOpen(t, current)
+	f := storetest.New(1, 1, 1)
+	if err := f.Start(t.Context(), must); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.OpenAsIs(t.Context(), current)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err := s.Run(t.Context(), "latest"); run.ID != f.Run.ID || err != nil {
+		t.Errorf("the store has %v, %v", run.ID, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -56,6 +56,15 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return open(ctx, path, busyTimeout)
 }
 
+// OpenAsIs opens a store that is there, in a moment or not at all, and fails
+// rather than change its schema.
+func OpenAsIs(ctx context.Context, path string) (*Store, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("%w: opening the store: %w", model.ErrNotFound, err)
+	}
+	return openPath(ctx, path, 100*time.Millisecond, true)
+}
+
 func open(ctx context.Context, path string, busy time.Duration) (*Store, error) {
 	path, err := prepareFile(path)
 	if err != nil {
@@ -64,6 +73,10 @@ func open(ctx context.Context, path string, busy time.Duration) (*Store, error) 
 	if readOnly(path) {
 		return openReadOnly(ctx, path, busy)
 	}
+	return openPath(ctx, path, busy, false)
+}
+
+func openPath(ctx context.Context, path string, busy time.Duration, asIs bool) (*Store, error) {
 	write, read, err := openPools(path, busy)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", path, err)
@@ -71,7 +84,7 @@ func open(ctx context.Context, path string, busy time.Duration) (*Store, error) 
 	if err := check(ctx, write, path, busy); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", path, err), read.Close(), write.Close())
 	}
-	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(path, busy), Write: write, Read: read, Where: path})
+	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(path, busy), Write: write, Read: read, Where: path, AsIs: asIs})
 }
 
 // openReadOnly opens a store that nothing can be written to, not even the files

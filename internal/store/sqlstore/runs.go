@@ -88,17 +88,6 @@ func sameRun(a, b model.Run) bool {
 	return sameTime && a == b
 }
 
-// Runs implements store.Reader.
-func (s *Store) Runs(ctx context.Context, limit int) ([]model.Run, error) {
-	query, args := `SELECT `+runColumns+` FROM runs`+newestFirst, []any(nil)
-	if limit > 0 {
-		query, args = query+` LIMIT ?`, []any{limit}
-	}
-	return read(ctx, s, "listing runs", func(tx *sql.Tx) ([]model.Run, error) {
-		return selectAll(ctx, s, tx, runFields, query, args...)
-	})
-}
-
 // Run implements store.Reader. Letters of a prefix may be in either case. A
 // prefix of several runs is model.ErrUsage, and the error lists them.
 func (s *Store) Run(ctx context.Context, id string) (model.Run, error) {

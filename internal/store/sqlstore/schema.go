@@ -20,9 +20,12 @@ const latestVersion = 7
 
 // migrate brings the schema to the version this program knows. A store that is
 // up to date is not written to, so that a reading command needs no lock.
-func (s *Store) migrate(ctx context.Context) error {
+func (s *Store) migrate(ctx context.Context, asIs bool) error {
 	current, err := s.schemaVersion(ctx)
 	if err == nil && current < latestVersion {
+		if asIs {
+			return fmt.Errorf("%w: %s has schema version %d, not %d", model.ErrUnavailable, s.where, current, latestVersion)
+		}
 		current, err = s.migrateUp(ctx)
 	}
 	if err != nil {

@@ -53,6 +53,8 @@ type Config struct {
 	Write, Read *sql.DB
 	// Where names the database in messages: a path or a URL without secrets.
 	Where string
+	// AsIs: a schema that is not up to date stays as it is, and is an error.
+	AsIs bool
 }
 
 // Store implements store.Store. It is safe for concurrent use. After a fault
@@ -90,7 +92,7 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 		defer s.codec.close()
 		return closePools(s.write, s.read)
 	})
-	if err := s.migrate(ctx); err != nil {
+	if err := s.migrate(ctx, cfg.AsIs); err != nil {
 		return nil, errors.Join(s.fail(ctx, "opening the store", err), s.Close())
 	}
 	return s, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
@@ -34,6 +35,7 @@ var _ interface {
 	study.Loser
 	study.Commenter
 	study.Forecaster
+	study.Bounded
 	study.Resumer
 } = (*design)(nil)
 
@@ -229,6 +231,24 @@ func (p *planned) describe() string {
 		return a.Latest()
 	}
 	return fmt.Sprintf("window %d of at most %d: %s", a.Counted, p.MaxWindows, a.Latest())
+}
+
+// AtMost implements study.Bounded. Once a load has passed no lighter one is
+// tried, which would take longer.
+func (d *design) AtMost() (steps int, all time.Duration) {
+	for _, p := range d.searches[d.over:] {
+		left, lightest := p.MaxWindows, p.Min
+		if p.state != nil {
+			a := p.state.result()
+			left -= min(a.Counted, left)
+			if a.Passed != nil {
+				lightest = max(lightest, *a.Passed)
+			}
+		}
+		steps += left
+		all += time.Duration(left) * (p.params.Estimate() - p.Scored + p.lasts(lightest))
+	}
+	return steps, all
 }
 
 // Outlook implements study.Forecaster.

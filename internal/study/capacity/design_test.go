@@ -348,6 +348,36 @@ func TestOutlook(t *testing.T) {
 	}
 }
 
+// TestAtMost: what is left is never less than what follows, and nothing in the
+// end.
+func TestAtMost(t *testing.T) {
+	x := begin(t, setup(2, "web"))
+	bounded := x.design.(study.Bounded)
+	var bounds []int
+	for {
+		tr := x.next(t)
+		steps, all := bounded.AtMost()
+		if (all == 0) != (steps == 0) || all < time.Duration(steps)*time.Second {
+			t.Errorf("at most %d windows of a second and more take at most %v", steps, all)
+		}
+		bounds = append(bounds, steps)
+		if tr == nil {
+			break
+		}
+		s := x.step(*tr)
+		x.data.Steps = append(x.data.Steps, s)
+		x.data.Results = append(x.data.Results, capacityServer{730}.answer(t, s)...)
+	}
+	for i, steps := range bounds {
+		if follow := len(bounds) - 1 - i; steps < follow || follow > 0 && steps != 40-i {
+			t.Errorf("after %d windows at most %d follow, and %d do", i, steps, follow)
+		}
+	}
+	if last := bounds[len(bounds)-1]; last != 0 {
+		t.Errorf("at the end at most %d windows follow", last)
+	}
+}
+
 // TestDesignRefuses: what a workload does and a search cannot use is refused at
 // the key that says it, wherever that stands.
 func TestDesignRefuses(t *testing.T) {

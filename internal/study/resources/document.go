@@ -20,7 +20,9 @@ func (r *Result) Document() *doc.Document {
 	if rs := r.Ranking.Resources; len(rs) > 0 {
 		d.Verdict = rs[0].Finding.Verdict.Tag()
 	}
-	d.Sections = append(d.Sections, r.ranking())
+	if s := r.ranking(); len(s.Blocks) > 0 {
+		d.Sections = append(d.Sections, s)
+	}
 	// Without sizes between one and all the scalings say no more than the
 	// findings, and a terminal need not have them.
 	sweeps := slices.ContainsFunc(r.Scalings, func(s evaluation.Scaling) bool { return len(s.Points) >= curveSizes })

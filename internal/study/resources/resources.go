@@ -70,5 +70,11 @@ type Result struct {
 	findings []evaluation.Finding // all of them, those without a rank as well
 }
 
+// Silent implements study.Silent: no resource has a rank, and no total is worth
+// a curve.
+func (r *Result) Silent() bool {
+	return len(r.Ranking.Resources) == 0 && !slices.ContainsFunc(r.Scalings, shown)
+}
+
 // Gate implements study.Result: nothing is held against a threshold.
 func (r *Result) Gate() error { return nil }

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/record"
+	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// runsFlags are the flags of `runs`, as they were typed.
+type runsFlags struct {
+	name, since, until, kind, study string
+	states                          []string
+	limit                           int
+}
+
+func (c *common) runsCommand() *cobra.Command {
+	opt := runsFlags{limit: 20}
+	cmd := &cobra.Command{
+		Use: "runs", Short: "list runs, newest first",
+		Long: `Lists runs, newest first: those to which all given filters apply. --since and
+--until take a span of time up to now (90m, 36h, 7d), a day (2026-11-01) or a time
+(2026-11-01T08:00), in UTC as all times of scalebench. A day counts whole: --since
+begins with it, --until ends with it.
+
+A run that was cut because its server ended is listed as interrupted, with how to
+go on.`,
+		Example: `  scalebench runs --name 'cpu-*' --since 7d
+  scalebench runs --state failed,incomplete --study capacity
+  scalebench runs --limit 0 --format csv`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			filter, err := opt.filter(time.Now())
+			if err != nil {
+				return err
+			}
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				list, err := s.Runs(ctx, filter)
+				if err != nil {
+					return err
+				}
+				return c.print(record.Runs(list.Runs, list.Matching, opt.given()), nil)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.name, "name", "", "only runs with this in their name, or with a name of this pattern: * is any text, ? any character")
+	f.StringSliceVar(&opt.states, "state", nil, "only runs in one of these states: "+strings.Join(stateNames(), ", "))
+	f.StringVar(&opt.since, "since", "", "only runs created since then: 2h, 7d, 2026-11-01 or 2026-11-01T08:00")
+	f.StringVar(&opt.until, "until", "", "only runs created until then")
+	f.StringVar(&opt.kind, "kind", "", "only runs of experiment files (experiment) or of job files (batch)")
+	f.StringVar(&opt.study, "study", "", "only runs in which this study has measured: "+strings.Join(designingStudies(), ", "))
+	f.IntVar(&opt.limit, "limit", opt.limit, "list at most this many runs; 0 means all")
+	c.addFormat(cmd)
+	return cmd
+}
+
+// given reports whether anything is filtered.
+func (o runsFlags) given() bool {
+	return o.name+o.since+o.until+o.kind+o.study != "" || len(o.states) > 0
+}
+
+// filter is what the flags say at a moment.
+func (o runsFlags) filter(now time.Time) (f store.Filter, err error) {
+	f = store.Filter{Name: o.name, Kind: model.RunKind(o.kind), Study: o.study, Limit: o.limit}
+	if o.limit < 0 {
+		return f, fmt.Errorf("%w: --limit %d must be a number of runs, or 0 for all", model.ErrUsage, o.limit)
+	}
+	for _, s := range o.states {
+		if err := oneOf("--state", s, stateNames()); err != nil {
+			return f, err
+		}
+		f.States = append(f.States, model.RunState(s))
+	}
+	if o.kind != "" {
+		if err := oneOf("--kind", o.kind, kindNames); err != nil {
+			return f, err
+		}
+	}
+	if o.study != "" {
+		if err := oneOf("--study", o.study, designingStudies()); err != nil {
+			return f, err
+		}
+	}
+	if f.Since, _, err = moment("--since", o.since, now); err != nil {
+		return f, err
+	}
+	until, day, err := moment("--until", o.until, now)
+	if day {
+		until = until.AddDate(0, 0, 1)
+	}
+	f.Until = until
+	return f, err
+}
+
+var kindNames = []string{string(model.KindExperiment), string(model.KindBatch)}
+
+func stateNames() (names []string) {
+	for _, s := range model.RunStates() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// designingStudies are the studies that say what is measured.
+func designingStudies() (names []string) {
+	for _, k := range Studies() {
+		if len(k.Phases) > 0 {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// oneOf is an error unless a flag has one of its values.
+func oneOf(flag, value string, allowed []string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s %q must be one of %s", model.ErrUsage, flag, value, strings.Join(allowed, ", "))
+}
+
+// moment reads a time: a span before now, or a point in UTC. day says that it
+// is the beginning of a day of which no time was given; "" is the zero time.
+func moment(flag, text string, now time.Time) (at time.Time, day bool, err error) {
+	if text == "" {
+		return at, false, nil
+	}
+	for _, form := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339, "2006-01-02 15:04", time.DateTime} {
+		if at, err := time.Parse(form, text); err == nil {
+			return at.UTC(), form == time.DateOnly, nil
+		}
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if d, err := unit.ParseDuration(days + "h"); err == nil && d.Std() < 292*365*time.Hour {
+			return now.Add(-24 * d.Std()), false, nil
+		}
+	}
+	if d, err := unit.ParseDuration(text); err == nil {
+		return now.Add(-d.Std()), false, nil
+	}
+	return at, false, fmt.Errorf("%w: %s %q must be a span such as 90m, 36h or 7d, a day such as 2026-11-01, or a time such as 2026-11-01T08:00 (UTC)", model.ErrUsage, flag, text)
+}
