@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,6 +31,8 @@ type world struct {
 	server *proc
 	agents map[string]*proc
 	args   []string // further flags of the server
+	// variables are set for all processes.
+	variables []string
 }
 
 func newWorld(t testing.TB, serverArgs ...string) *world {
@@ -80,7 +83,7 @@ func (p *proc) leave(t testing.TB) {
 }
 
 func (w *world) env() []string {
-	return append(os.Environ(), "SCALEBENCH_DATA="+filepath.Join(w.dir, "server"), "SCALEBENCH_TOKEN=")
+	return slices.Concat(os.Environ(), []string{"SCALEBENCH_DATA=" + filepath.Join(w.dir, "server"), "SCALEBENCH_TOKEN="}, w.variables)
 }
 
 // start runs scalebench in the background; each line it prints to standard
