@@ -13,7 +13,18 @@ GO ?= go
 export CGO_ENABLED := 0
 
 BIN := bin/scalebench
+SHARE := bin/share
 LINT := .tools/golangci-lint
+
+# What this is a version of, and since when: packages and pages made from the
+# same commit are the same.
+VERSION ?= $(shell scripts/version.sh)
+LDFLAGS := -s -w -X github.com/scalebench/scalebench/internal/cli.version=$(VERSION)
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)
+
+# Where `make install` puts things.
+export PREFIX ?= /usr/local
+export DESTDIR SYSCONFDIR
 # How long one fuzz target runs, and which benchmarks.
 FUZZTIME ?= 20s
 BENCH ?= .
@@ -21,13 +32,34 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof doubt-proof load-proof hidden-proof bench-load clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof doubt-proof load-proof hidden-proof bench-load clean FORCE
 
 build: $(BIN)
 
 $(BIN): FORCE
 	@$(GO) version >/dev/null || { echo "scalebench needs Go 1.26 or newer: https://go.dev/dl" >&2; exit 1; }
-	$(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/scalebench
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/scalebench
+
+# What `make install` installs, which needs no Go then: make all, and with the
+# rights that PREFIX takes, make install.
+all: build share
+
+# Man pages and the completion of shells, made from the commands.
+share:
+	rm -rf $(SHARE)
+	$(GO) run ./cmd/sharefiles '$(VERSION)' $(SHARE)
+
+install uninstall:
+	scripts/install.sh $@
+
+# .deb, .rpm and container images of this VERSION in dist/; needs no daemon.
+packages:
+	VERSION='$(VERSION)' scripts/package.sh
+
+# Packages and images, installed, started, upgraded and removed in clean root
+# file systems: root, Debian packages, and some minutes.
+test-packages:
+	scripts/test-packages.sh
 
 demo: build
 	$(BIN) demo
@@ -99,6 +131,7 @@ tidy:
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	cd tools && $(GO) mod verify
+	cd packaging && $(GO) mod verify
 
 layers:
 	$(GO) test -count=1 ./test/layers
@@ -142,4 +175,4 @@ fuzz:
 	done
 
 clean:
-	rm -rf bin .tools .cache
+	rm -rf bin dist .tools .cache
