@@ -15,16 +15,8 @@ export CGO_ENABLED := 0
 BIN := bin/scalebench
 SHARE := bin/share
 LINT := .tools/golangci-lint
-
-# What this is a version of, and since when: packages and pages made from the
-# same commit are the same.
 VERSION ?= $(shell scripts/version.sh)
-LDFLAGS := -s -w -X github.com/scalebench/scalebench/internal/cli.version=$(VERSION)
-export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)
-
-# Where `make install` puts things.
-export PREFIX ?= /usr/local
-export DESTDIR SYSCONFDIR
+LDFLAGS = -s -w -X github.com/scalebench/scalebench/internal/cli.version=$(VERSION)
 # How long one fuzz target runs, and which benchmarks.
 FUZZTIME ?= 20s
 BENCH ?= .
@@ -45,10 +37,12 @@ $(BIN): FORCE
 all: build share
 
 # Man pages and the completion of shells, made from the commands.
+share: export SOURCE_DATE_EPOCH ?= $(shell scripts/version.sh date)
 share:
 	rm -rf $(SHARE)
 	$(GO) run ./cmd/sharefiles '$(VERSION)' $(SHARE)
 
+# PREFIX (/usr/local), DESTDIR and SYSCONFDIR (/etc) say where.
 install uninstall:
 	scripts/install.sh $@
 

@@ -5,13 +5,15 @@
 #
 #   VERSION=1.2.0 scripts/package.sh [DIR]
 #
-# DIR is dist/ if it is not given; VERSION is that of scripts/version.sh.
+# DIR is dist/ if it is not given; VERSION is that of scripts/version.sh;
+# PROCESSORS="amd64" builds for that one only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 VERSION=${VERSION:-$(scripts/version.sh)}
-export VERSION
-processors=(amd64 arm64)
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(scripts/version.sh date)}
+export VERSION SOURCE_DATE_EPOCH
+read -ra processors <<<"${PROCESSORS:-amd64 arm64}"
 
 # tools builds what packs, from the pinned versions of packaging/go.mod.
 tools() {

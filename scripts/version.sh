@@ -4,9 +4,15 @@
 # the first tag 0.0.0+N.g…, where N counts all commits. With changes that are not
 # committed it ends in .dirty. Later versions sort after earlier ones, for dpkg
 # and for rpm. Without git or a repository it prints nothing.
+#
+# `scripts/version.sh date` prints the version's date, in seconds since 1970.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+if [ "${1:-}" = date ]; then
+  git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md
+  exit
+fi
 git rev-parse --git-dir >/dev/null 2>&1 || exit 0
 if described=$(git describe --tags --long --abbrev=12 --match 'v[0-9]*' 2>/dev/null); then
   # vTAG-COUNT-gCOMMIT

@@ -115,7 +115,6 @@ func newImage(version, processor string, program []entry, made time.Time) (v1.Im
 		Entrypoint: []string{"/usr/bin/scalebench"},
 		WorkingDir: "/" + data,
 		Env:        []string{"PATH=/usr/bin", "HOME=/" + data, "SCALEBENCH_DATA=/" + data},
-		Volumes:    map[string]struct{}{"/" + data: {}},
 		Labels: map[string]string{
 			"org.opencontainers.image.title":       "scalebench",
 			"org.opencontainers.image.description": "find out how far an application scales on rented machines",
