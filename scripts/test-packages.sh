@@ -317,7 +317,7 @@ try_image() {
     expect "it is of $processor" test "$(contained version)" = "scalebench version $new"
   done
   expect "it has authorities" test "$(grep -c BEGIN "$work/bundle/rootfs/etc/ssl/certs/ca-certificates.crt")" -gt 100
-  expect "a run in it ends well" eval 'contained run - <<<"{name: contained, fleet: {local: {nodes: 2}}, workloads: [{kind: cpu, duration: 1s}], evaluations: [serial], trials: 1}"'
+  expect "a run in it ends well" eval 'contained run - <<<"{name: contained, fleet: {local: {nodes: 2}}, workloads: [{kind: cpu, duration: 1s}], evaluations: [serial], trials: 1}" >"$work/run.log" 2>&1'
 }
 
 build() {
