@@ -16,7 +16,7 @@ func TestServerReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer manager.Close()
+	defer func() { _ = manager.Close() }()
 	w := newWorld(t)
 	w.variables = []string{"NOTIFY_SOCKET=" + socket}
 	w.server = w.start("server", "--listen", w.listen)
