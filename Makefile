@@ -13,7 +13,10 @@ GO ?= go
 export CGO_ENABLED := 0
 
 BIN := bin/scalebench
+SHARE := bin/share
 LINT := .tools/golangci-lint
+VERSION ?= $(shell scripts/version.sh)
+LDFLAGS = -s -w -X github.com/scalebench/scalebench/internal/cli.version=$(VERSION)
 # How long one fuzz target runs, and which benchmarks.
 FUZZTIME ?= 20s
 BENCH ?= .
@@ -21,13 +24,36 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof doubt-proof load-proof hidden-proof chaos bench-load clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof doubt-proof load-proof hidden-proof chaos bench-load clean FORCE
 
 build: $(BIN)
 
 $(BIN): FORCE
 	@$(GO) version >/dev/null || { echo "scalebench needs Go 1.26 or newer: https://go.dev/dl" >&2; exit 1; }
-	$(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/scalebench
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/scalebench
+
+# What `make install` installs, which needs no Go then: make all, and with the
+# rights that PREFIX takes, make install.
+all: build share
+
+# Man pages and the completion of shells, made from the commands.
+share: export SOURCE_DATE_EPOCH ?= $(shell scripts/version.sh date)
+share:
+	rm -rf $(SHARE)
+	$(GO) run ./cmd/sharefiles '$(VERSION)' $(SHARE)
+
+# PREFIX (/usr/local), DESTDIR and SYSCONFDIR (/etc) say where.
+install uninstall:
+	scripts/install.sh $@
+
+# .deb, .rpm and container images of this VERSION in dist/; needs no daemon.
+packages:
+	VERSION='$(VERSION)' scripts/package.sh
+
+# Packages and images, installed, started, upgraded and removed in clean root
+# file systems: root, Debian packages, and some minutes.
+test-packages:
+	scripts/test-packages.sh
 
 demo: build
 	$(BIN) demo
@@ -106,6 +132,7 @@ tidy:
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	cd tools && $(GO) mod verify
+	cd packaging && $(GO) mod verify
 
 layers:
 	$(GO) test -count=1 ./test/layers
@@ -149,4 +176,4 @@ fuzz:
 	done
 
 clean:
-	rm -rf bin .tools .cache
+	rm -rf bin dist .tools .cache

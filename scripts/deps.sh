@@ -21,6 +21,7 @@ needs() {
   command -v fio >/dev/null || echo fio                                # workload disk
   command -v iperf3 >/dev/null || echo iperf3                          # workload network, as an alternative
   have nginx || echo nginx-light                                       # a server whose capacity is measured
+  command -v mandoc >/dev/null || echo mandoc                          # looks at the man pages
   command -v redis-server >/dev/null || echo redis-server              # data stores as targets of load
   have mariadbd || echo mariadb-server
   have ip || echo iproute2                                             # tests look at the lab with it

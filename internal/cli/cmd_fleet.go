@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -53,9 +55,27 @@ func (c *common) serve(ctx context.Context, opt serverOptions) error {
 	c.say("scalebench %s serves on %s", Version(), withoutPasswords(in.info.Servers))
 	c.say("`scalebench token` makes a token for an agent; Ctrl-C stops the server")
 	c.sayInterrupted(in.interrupted)
+	c.sayReady(ctx)
 	<-ctx.Done()
 	c.say("stopping")
 	return in.Close()
+}
+
+// sayReady tells the service manager that started this server, and waits for
+// it, that the server serves: sd_notify(3).
+func (c *common) sayReady(ctx context.Context) {
+	address := c.env.Getenv("NOTIFY_SOCKET")
+	if address == "" {
+		return
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unixgram", address)
+	if err == nil {
+		_, err = conn.Write([]byte("READY=1"))
+		err = errors.Join(err, conn.Close())
+	}
+	if err != nil {
+		c.log.Error("telling the service manager that the server is ready", "err", err)
+	}
 }
 
 // sayInterrupted says which runs of an earlier server can be resumed, and how.

@@ -83,6 +83,10 @@ const rootExample = `  scalebench demo                      try it on this machi
   scalebench cdi latest --format json  the result as JSON
   scalebench report latest             the result as a page with figures`
 
+// Commands is the tree of commands, from which man pages and the completion of
+// shells are made.
+func Commands() *cobra.Command { return newRoot(Env{}) }
+
 func newRoot(env Env) *cobra.Command {
 	c := &common{env: env}
 	root := &cobra.Command{

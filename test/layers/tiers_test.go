@@ -77,6 +77,7 @@ var places = []place{
 	{pkg: "cli", tier: 8},
 
 	{pkg: "cmd/scalebench", tier: 9},
+	{pkg: "cmd/sharefiles", tier: 9},
 
 	{pkg: "test/<name>", tier: testTier},
 }
@@ -126,9 +127,9 @@ var libraries = []library{
 		reason: "schemas belong to the stores"},
 	{module: "gonum.org/v1/gonum", users: []string{"stats"},
 		reason: "every number is computed in stats, where each function names its source and its golden values"},
-	{module: "github.com/spf13/cobra", users: []string{"cli"},
+	{module: "github.com/spf13/cobra", users: []string{"cli", "cmd/sharefiles"},
 		reason: "flags are the command line's; everything below takes explicit options"},
-	{module: "github.com/spf13/pflag", users: []string{"cli"},
+	{module: "github.com/spf13/pflag", users: []string{"cli", "cmd/sharefiles"},
 		reason: "flags are the command line's; everything below takes explicit options"},
 	{module: "go.yaml.in/yaml/v4", users: []string{"experiment"},
 		reason: "files are parsed in one place, so that every error has file:line:col"},
