@@ -109,8 +109,8 @@ workloads: [{kind: command, command: "env"}]
 evaluations: [serial]
 `))
 	secrets := map[string][]byte{"the token": []byte(raw), "the token's secret": []byte(tok.Secret.Reveal())}
-	for name, file := range map[string]string{"the server's key": "server/server.nk", "the agent's key": "agent-n1/agent.nk"} {
-		key, err := os.ReadFile(filepath.Join(w.dir, file))
+	for name, file := range map[string]string{"the server's key": filepath.Join(w.dir, "server", "server.nk"), "the agent's key": filepath.Join(w.agentState("n1"), "agent.nk")} {
+		key, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}

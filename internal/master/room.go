@@ -162,6 +162,9 @@ func (x *execution) noteState(ctx context.Context, reason string) {
 // tellTrouble tells what keeps a node from going on, by its own word. A full
 // disk that the store has, too, is told once.
 func (m *Master) tellTrouble(id model.NodeID, trouble string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	m.checkRoom(ctx)
 	n, _ := m.reg.get(id)
 	m.mu.Lock()
 	told := m.stuck[id]
