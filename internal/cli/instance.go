@@ -118,7 +118,7 @@ func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions
 	alive := func(id model.NodeID) bool {
 		return in.Master == nil || time.Since(started) < helloGrace || in.NodeAlive(id)
 	}
-	hub, err := queue.NewHub(ctx, conn, key, auth, queue.HubOptions{Log: c.log, NodeAlive: alive})
+	hub, err := queue.NewHub(ctx, conn, key, auth, queue.HubOptions{Log: c.log, NodeAlive: alive, Dir: c.paths.root})
 	if err != nil {
 		return nil, nil, fmt.Errorf("preparing the queue: %w", err)
 	}
@@ -164,12 +164,12 @@ func (c *common) admitLocalClient(auth *identity.Authority) error {
 }
 
 func (in *instance) handlers() queue.Handlers {
-	m := in.Master
+	m, api := in.Master, control.NewHandler(in.Master)
 	return queue.Handlers{
 		Hello: m.Hello, Heartbeat: m.Heartbeat, Ready: m.Ready, Result: m.Result, Chunk: m.Chunk,
-		Progress: m.Progress, Report: m.Report, Goodbye: m.Goodbye,
-		API: func(ctx context.Context, caller queue.Caller, verb string, body []byte) ([]byte, error) {
-			return control.Handle(ctx, m, verb, body)
+		Progress: m.Progress, Report: m.Report, Goodbye: m.Goodbye, Cut: m.Cut,
+		API: func(ctx context.Context, _ queue.Caller, verb string, body []byte) ([]byte, error) {
+			return api.Handle(ctx, verb, body)
 		},
 	}
 }

@@ -232,7 +232,7 @@ func TestMessagesAreBoundedBeforeTheyAreUnpacked(t *testing.T) {
 		f := must[frame](t)(openReply(k, w.key.Public(), data, m.Data))
 		return f.err
 	}
-	bomb := append([]byte{packedS2}, binary.AppendUvarint(nil, maxMessage-1)...)
+	bomb := append([]byte{packedS2}, binary.AppendUvarint(nil, maxReply-1)...)
 	bomb = append(bomb, bytes.Repeat([]byte{0xfe, 0xff, 0xff}, 60)...)
 	for _, kind := range []string{kindHello, kindHeartbeat, kindReady, kindResult, kindChunk, kindProgress, kindReport, kindGoodbye, kindPart, kindFetch} {
 		whole, _ := limits(kind)

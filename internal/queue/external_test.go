@@ -91,7 +91,7 @@ const users = `authorization { users: [ { user: "u", password: "p" } ] }`
 // externalWorld is a master that uses a foreign server.
 func externalWorld(t *testing.T, hs func(*Hub) Handlers, cfg ExternalConfig) *world {
 	t.Helper()
-	w := &world{dir: t.TempDir(), opt: HubOptions{Log: testLog(t), NodeAlive: func(model.NodeID) bool { return false }}}
+	w := &world{dir: t.TempDir(), opt: HubOptions{Log: testLog(t), NodeAlive: func(model.NodeID) bool { return false }, patient: true}}
 	if w.key = cfg.Key; w.key == nil {
 		w.key = newKey(t, identity.RoleServer)
 	}
