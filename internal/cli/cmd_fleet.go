@@ -47,6 +47,7 @@ func (c *common) serve(ctx context.Context, opt serverOptions) error {
 	c.say("scalebench %s serves on %s", Version(), withoutPasswords(in.info.Servers))
 	c.say("`scalebench token` makes a token for an agent; Ctrl-C stops the server")
 	c.sayInterrupted(in.interrupted)
+	in.heap.keep(ctx, in)
 	<-ctx.Done()
 	c.say("stopping")
 	return in.Close()

@@ -44,6 +44,7 @@ type instance struct {
 	// until Close.
 	halt    func() error
 	closers []func() error // in order of opening
+	heap    heapLimit
 }
 
 // startServer opens the data directory and starts a server on it. It fails
@@ -164,7 +165,7 @@ func (c *common) admitLocalClient(auth *identity.Authority) error {
 }
 
 func (in *instance) handlers() queue.Handlers {
-	m, api := in.Master, control.NewHandler(in.Master)
+	m, api := in.Master, control.NewHandler(in.Master, in.heap.request)
 	return queue.Handlers{
 		Hello: m.Hello, Heartbeat: m.Heartbeat, Ready: m.Ready, Result: m.Result, Chunk: m.Chunk,
 		Progress: m.Progress, Report: m.Report, Goodbye: m.Goodbye, Cut: m.Cut,

@@ -141,10 +141,14 @@ func Handle(ctx context.Context, s Server, verb string, body []byte) ([]byte, er
 type Handler struct {
 	server Server
 	heavy  *semaphore.Weighted
+	begin  func() (end func())
 }
 
-// NewHandler returns the handler of a server's requests.
-func NewHandler(s Server) Handler { return Handler{s, semaphore.NewWeighted(maxHeavy)} }
+// NewHandler returns the handler of a server's requests. begin is called when
+// one that reads a whole run begins, and end when it is done.
+func NewHandler(s Server, begin func() (end func())) Handler {
+	return Handler{s, semaphore.NewWeighted(maxHeavy), begin}
+}
 
 // maxHeavy is how much may be read at a time; see weight.
 const maxHeavy = 2
@@ -168,6 +172,7 @@ func (h Handler) Handle(ctx context.Context, verb string, body []byte) ([]byte, 
 			return nil, err
 		}
 		defer h.heavy.Release(n)
+		defer h.begin()()
 	}
 	return Handle(ctx, h.server, verb, body)
 }

@@ -56,9 +56,9 @@ const (
 	maxWhole = 4 << 20
 	// maxCall and maxResult bound what the parts of a call and of a result may
 	// add up to, in bytes. A file that can be submitted has at most 1 MiB; a
-	// result of a day with every series and histogram has about 20 MiB.
+	// result of a day with every series and histogram has less.
 	maxCall   = 8 << 20
-	maxResult = 32 << 20
+	maxResult = 24 << 20
 	// maxReply bounds what the parts of a reply may add up to, in bytes: the
 	// data of a whole run.
 	maxReply = 512 << 20

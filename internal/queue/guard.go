@@ -19,8 +19,8 @@ import (
 // Bounds of what waits for the master, in bytes. An agent delivers one thing at
 // a time, and sends small messages beside it.
 const (
-	maxWaiting    = 48 << 20 // of all senders
-	maxWaitingOne = 4 << 20  // of one
+	maxWaiting    = 32 << 20 // of all senders
+	maxWaitingOne = 3 << 20  // of one
 	// minCharge is what a message counts at least; of a client's, which are
 	// handled at the same time, no more than 32 are under way.
 	minCharge       = 1 << 10
@@ -217,7 +217,7 @@ func (h *Hub) paced(perSecond rate.Limit, burst int, do answerer) answerer {
 		}
 		return l.Allow()
 	}
-	return func(ctx context.Context, r request) ([]byte, error) {
+	return func(ctx context.Context, r *request) ([]byte, error) {
 		if !h.opt.patient && !due(r.sender) {
 			return nil, fmt.Errorf("%w: %w", model.ErrUnavailable, errTooMany)
 		}

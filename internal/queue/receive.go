@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -30,7 +31,7 @@ type request struct {
 }
 
 // answerer handles the requests of one kind.
-type answerer func(context.Context, request) ([]byte, error)
+type answerer func(context.Context, *request) ([]byte, error)
 
 // route is how the messages of one kind are handled.
 type route struct {
@@ -65,13 +66,13 @@ const (
 func (h *Hub) Serve(hs Handlers) error {
 	h.cut = hs.Cut
 	err := h.receive(h.names.anyAgent, []route{
-		{kindHello, h.paced(2, 20, handler(wire.Decode, func(ctx context.Context, r request, m wire.Hello) (wire.HelloReply, error) {
+		{kindHello, h.paced(2, 20, handler(wire.Decode, func(ctx context.Context, r *request, m wire.Hello) (wire.HelloReply, error) {
 			m.Node.PublicKey = r.sender // whatever it says
 			return hs.Hello(ctx, m)
 		})), queuePresence, maxPresence, true},
 		{kindGoodbye, h.paced(2, 20, listener(hs.Goodbye)), queuePresence, maxPresence, true},
 		{kindHeartbeat, listener(hs.Heartbeat), queueControl, maxControl, true},
-		{kindReady, handler(wire.Decode, func(ctx context.Context, _ request, m wire.Ready) (wire.ReadyReply, error) {
+		{kindReady, handler(wire.Decode, func(ctx context.Context, _ *request, m wire.Ready) (wire.ReadyReply, error) {
 			return hs.Ready(ctx, m)
 		}), queueControl, maxControl, true},
 		{kindProgress, h.paced(4, 20, listener(hs.Progress)), queueControl, maxControl, false},
@@ -80,17 +81,17 @@ func (h *Hub) Serve(hs Handlers) error {
 			hs.Report(m)
 		})), queueControl, maxControl, false},
 		{kindFetch, h.fetch, queueControl, maxControl, false},
-		{kindResult, handler(decodeResult, func(ctx context.Context, _ request, m wire.Result) (wire.ResultReply, error) {
+		{kindResult, handler(decodeResult, func(ctx context.Context, _ *request, m wire.Result) (wire.ResultReply, error) {
 			return hs.Result(ctx, m.Result), nil
 		}), queueBulk, maxBulk, false},
-		{kindChunk, handler(wire.DecodeChunk, func(ctx context.Context, _ request, m wire.Chunk) (none, error) {
+		{kindChunk, handler(wire.DecodeChunk, func(ctx context.Context, _ *request, m wire.Chunk) (none, error) {
 			return none{}, hs.Chunk(ctx, m)
 		}), queueBulk, maxBulk, false},
 		{kindPart, h.upload, queueBulk, maxBulk, false},
 	}, h.fromAgent)
 	if err == nil {
 		err = h.receive(h.names.anyClient, []route{
-			{kind: kindCall, answer: func(ctx context.Context, r request) ([]byte, error) {
+			{kind: kindCall, answer: func(ctx context.Context, r *request) ([]byte, error) {
 				verb, body, err := parseCall(r.body)
 				if err != nil {
 					return nil, err
@@ -358,7 +359,7 @@ func (h *Hub) respond(r request, do answerer) {
 	err := h.whole(&r)
 	var body []byte
 	if err == nil {
-		body, err = do(h.ctx, r)
+		body, err = do(h.ctx, &r)
 	}
 	r.body, r.frame.body = nil, nil
 	h.release(r)
@@ -387,6 +388,9 @@ func (h *Hub) whole(r *request) error {
 			return errTooLarge
 		}
 		err := h.reserve(r, size)
+		if size > maxWhole {
+			runtime.GC() // what the last such body left must not stand beside it
+		}
 		if err == nil {
 			r.body, err = h.parts.take(r.sender, r.frame.id)
 		}
@@ -446,7 +450,7 @@ var errUnread = errors.New("the sender does not read what it asked for")
 
 var errReplySize = fmt.Errorf("%w: the answer is larger than a message may be", model.ErrUnavailable)
 
-func (h *Hub) upload(_ context.Context, r request) ([]byte, error) {
+func (h *Hub) upload(_ context.Context, r *request) ([]byte, error) {
 	p, err := parsePart(r.body)
 	if err != nil {
 		return nil, err
@@ -454,7 +458,7 @@ func (h *Hub) upload(_ context.Context, r request) ([]byte, error) {
 	return nil, h.parts.put(r.sender, p)
 }
 
-func (h *Hub) fetch(_ context.Context, r request) ([]byte, error) {
+func (h *Hub) fetch(_ context.Context, r *request) ([]byte, error) {
 	p, err := parsePart(r.body)
 	if err != nil {
 		return nil, err
@@ -464,9 +468,10 @@ func (h *Hub) fetch(_ context.Context, r request) ([]byte, error) {
 
 // handler makes an answerer of a function for one type of message. The message
 // must be about the node that sent it.
-func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(context.Context, request, M) (R, error)) answerer {
-	return func(ctx context.Context, r request) ([]byte, error) {
+func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(context.Context, *request, M) (R, error)) answerer {
+	return func(ctx context.Context, r *request) ([]byte, error) {
 		m, err := decode(r.body)
+		r.body, r.frame.body = nil, nil // the message may be large, and is not needed twice
 		switch {
 		case err != nil:
 			return nil, err
@@ -486,7 +491,7 @@ type none = struct{}
 
 // listener makes an answerer of a function that has nothing to reply.
 func listener[M wire.FromNode](f func(M)) answerer {
-	return handler(wire.Decode, func(_ context.Context, _ request, m M) (none, error) {
+	return handler(wire.Decode, func(_ context.Context, _ *request, m M) (none, error) {
 		f(m)
 		return none{}, nil
 	})

@@ -31,6 +31,9 @@ const (
 	// what is below freely is no matter.
 	unpackable = 4
 	freely     = 16 << 10
+	// maxValues is what all of them may take: some four million numbers. A result
+	// of the longest task has one million.
+	maxValues = 36 << 20
 )
 
 // Bounded reports whether a JSON text becomes too large when it is decoded:
@@ -51,7 +54,7 @@ func Bounded(text []byte) error {
 			size += perValue
 		}
 	}
-	if size > freely+unpackable*len(text) {
+	if size > min(maxValues, freely+unpackable*len(text)) {
 		return fmt.Errorf("%w: %d bytes hold too many values", ErrForm, len(text))
 	}
 	return nil

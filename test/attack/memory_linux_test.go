@@ -2,17 +2,18 @@ package attack
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,8 +25,8 @@ import (
 )
 
 var (
-	attackFor = flag.Duration("attack-for", 8*time.Second, "how long the server's memory is attacked")
-	attackBy  = flag.String("attack-by", "", "only by attackers whose names contain this")
+	attackWith = flag.Int("attack-with", 800, "how many hostile messages the server's memory is attacked with, a hundred a second")
+	attackBy   = flag.String("attack-by", "", "only by attackers whose names contain this")
 )
 
 const (
@@ -43,18 +44,13 @@ func TestMemory(t *testing.T) {
 	data := w.printed(4 * mib)
 	before := resident(t, w.server.PID())
 	attackers := w.attackers(data)
-	ctx, cancel := context.WithTimeout(t.Context(), *attackFor)
-	defer cancel()
-	done := make(chan int64)
-	go func() { done <- attack(ctx, attackers) }()
+	done := make(chan struct{})
+	go func() { attack(attackers, *attackWith); close(done) }()
 	w.works()
-	sent := <-done
+	<-done
 	w.works()
 	peak := resident(t, w.server.PID())
-	t.Logf("%d hostile messages in %v: at most %d MB resident, %d MB before", sent, *attackFor, peak/mib, before/mib)
-	if want := int64(attackFor.Seconds() * hostileRate / 2); sent < want {
-		t.Errorf("sent %d hostile messages, want at least %d", sent, want)
-	}
+	t.Logf("%d hostile messages: at most %d MB resident, %d MB before", *attackWith, peak/mib, before/mib)
 	if peak > maxResident {
 		t.Errorf("the server held %d MB, want at most %d", peak/mib, maxResident/mib)
 	}
@@ -66,30 +62,21 @@ type attacker struct {
 	send func(n int)
 }
 
-// attack lets all attackers take turns until ctx ends, and returns how many
-// messages they sent.
-func attack(ctx context.Context, all []attacker) int64 {
-	var sent atomic.Int64
+// attack lets all attackers take turns, until they have sent so many messages.
+func attack(all []attacker, messages int) {
 	tick := time.NewTicker(time.Second / hostileRate)
 	defer tick.Stop()
+	var sending sync.WaitGroup
 	slots := make(chan struct{}, 16) // so that a slow one does not slow the others
-	for n := 0; ; n++ {
-		select {
-		case <-ctx.Done():
-			for range cap(slots) {
-				slots <- struct{}{}
-			}
-			return sent.Load()
-		case <-tick.C:
-		}
+	for n := range messages {
+		<-tick.C
 		slots <- struct{}{}
-		a := all[n%len(all)]
-		go func() {
+		sending.Go(func() {
 			defer func() { <-slots }()
-			a.send(n / len(all))
-			sent.Add(1)
-		}()
+			all[n%len(all)].send(n / len(all))
+		})
 	}
+	sending.Wait()
 }
 
 // attackers are those that break the form, who are soon cut, and those that
@@ -120,23 +107,32 @@ func (w *world) attackers(artifact []byte) []attacker {
 	many := squeezed([]byte(`{"samples":[` + strings.Repeat(`{},`, 5*mib) + `{}]}`))
 	amplified := agent("amplified")
 	add("a result of many samples", func(int) { tell(amplified, "result", many) })
-	honestly := agent("honestly")
-	whole := squeezed(must[[]byte](w.t)(json.Marshal(largeResult("honestly", 15*mib))))
-	add("the largest result", func(int) { tell(honestly, "result", whole) })
+	for _, size := range []int{15 * mib, 4*mib - 1024} { // what was allowed, and is
+		name := fmt.Sprintf("proper%d", size)
+		proper := agent(name)
+		whole := squeezed(resultOf(name, size, true))
+		add("the largest result", func(int) { tell(proper, "result", whole) })
+	}
 	parts := agent("parts")
 	add("parts that never complete", func(n int) { tell(parts, "part", body(part(byte(n%200), n%300, 512, noise[:mib]))) })
 	callParts := client("callparts")
 	add("parts of calls", func(n int) { tell(callParts, "part", body(part(byte(n%7), n%500, 512, noise[:mib]))) })
-	inParts := agent("inparts")
-	add("large results in parts", func(n int) {
-		const count = 30
-		i, id := n%(count+1), byte(n/(count+1))
-		if i < count {
-			tell(inParts, "part", body(part(id, i, count, noise[:mib])))
-			return
-		}
-		tell(inParts, "result", append([]byte{packedRaw, frameParts, id}, append(make([]byte, 15), 0, 0, 0, count)...))
-	})
+	for name, text := range map[string][]byte{
+		"inpartstext":   resultOf("inpartstext", 23*mib, false),
+		"inpartsvalues": resultOf("inpartsvalues", 9*mib-4096, true),
+	} {
+		inParts := agent(name)
+		pieces := slices.Collect(slices.Chunk(text, mib))
+		add("large results in parts", func(n int) {
+			i, id := n%(len(pieces)+1), byte(n/(len(pieces)+1))
+			if i < len(pieces) {
+				tell(inParts, "part", squeezed(part(id, i, len(pieces), pieces[i])))
+				return
+			}
+			frame := append([]byte{packedRaw, frameParts, id}, make([]byte, 15)...)
+			tell(inParts, "result", binary.BigEndian.AppendUint32(frame, uint32(len(pieces))))
+		})
+	}
 	small := agent("small")
 	labels := squeezed([]byte(`{"session":"s","node":{"id":"small","labels":{"a":"` + strings.Repeat("x", 60<<10) + `"}}}`))
 	disks := squeezed([]byte(`{"session":"s","node":{"id":"small","facts":{"disks":[` + strings.Repeat("{},", 20<<10) + `{}]}}}`))
@@ -173,9 +169,11 @@ func (w *world) attackers(artifact []byte) []attacker {
 		}
 		tell(deafClient, "call", body(call("data", "latest")))
 	})
-	text := client("text")
-	largest := squeezed(call("submit", map[string]any{"text": strings.Repeat("- ", 7*mib)}))
-	add("the largest call", func(int) { tell(text, "call", largest) })
+	for _, size := range []int{15 * mib, 4*mib - 1024} {
+		caller := client(fmt.Sprintf("caller%d", size))
+		largest := squeezed(call("submit", map[string]any{"id": "01J0000000000000000000TEST", "kind": "experiment", "text": strings.Repeat("- ", (size-1024)/2)}))
+		add("the largest call", func(int) { tell(caller, "call", largest) })
+	}
 	unread := client("unread")
 	add("answers of hundreds of calls", func(int) { tell(unread, "call", body(call("page", "latest"))) })
 	clock := agent("clock")
@@ -193,18 +191,20 @@ func (w *world) attackers(artifact []byte) []attacker {
 	return out
 }
 
-// largeResult is a proper result of about this many bytes, of a task that the
-// server does not know.
-func largeResult(node string, size int) model.Result {
-	run := model.RunID("01J0000000000000000000TEST")
-	r := model.Result{Run: run, Step: model.NewStepID(run, 0), Task: model.NewTaskID(model.NewStepID(run, 0), 0), Attempt: 1,
-		Node: model.NodeID(node), Outcome: model.OutcomeOK}
-	for range size / 2 / 4 {
-		r.Stdout.Text += ""
+// resultOf is a proper result of so many bytes, of a task that the server does
+// not know: of numbers, which take more memory than text, or of printed text.
+func resultOf(node string, size int, numbers bool) []byte {
+	const task = `01J0000000000000000000TEST/0000/0000`
+	out := fmt.Appendf(make([]byte, 0, size), `{"run":"01J0000000000000000000TEST","step":"01J0000000000000000000TEST/0000","task":%q,"attempt":1,"node":%q,"outcome":"ok",`, task, node)
+	if !numbers {
+		out = append(out, `"stdout":{"text":"`...)
+		return append(append(out, bytes.Repeat([]byte("t"), size-len(out)-3)...), `"}}`...)
 	}
-	s := model.Series{Metric: "m", Unit: "op", Offsets: make([]int64, size/4), Values: make([]float64, size/4)}
-	r.Series = []model.Series{s}
-	return r
+	out = append(out, `"series":[{"metric":"m","unit":"op","offsets":[`...)
+	values := bytes.Repeat([]byte("0,"), (size-len(out)-20)/4)
+	values = values[:len(values)-1]
+	out = append(append(out, values...), `],"values":[`...)
+	return append(append(out, values...), `]}]}`...)
 }
 
 // beginMessage says on a new connection that a message of 8 MB comes, and sends
