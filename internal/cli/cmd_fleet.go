@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ certificates. --nats uses your own NATS cluster instead.`,
 
 // serve runs until the context ends.
 func (c *common) serve(ctx context.Context, opt serverOptions) error {
+	c.logFrom(slog.LevelWarn) // a server that refuses something must say so
 	in, err := c.startServer(ctx, opt)
 	if err != nil {
 		return err

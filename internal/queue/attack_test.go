@@ -173,6 +173,70 @@ func TestAgentsKeyReachesItsOwnOnly(t *testing.T) {
 	}
 }
 
+// With a client's key, or a token's, it is the same: what they may not write
+// themselves the master does not write for them, as the answer to any request.
+func TestClientsAndTokensKeysReachTheirOwnOnly(t *testing.T) {
+	w := newWorld(t, attackHandlers(nil))
+	client, tokenKey := newKey(t, identity.RoleClient), (*identity.Key)(nil)
+	check(t, w.auth.Admit(identity.Grant{Key: client.Public(), Role: identity.RoleClient, Node: "mine"}))
+	tok := w.token(t, identity.TokenSpec{Role: identity.RoleClient, Uses: 1000})
+	tokenKey = must[*identity.Key](t)(tok.Key())
+	_, yours := w.agent(t, "yours")
+	own := must[*Client](t)(DialClient(testCtx(t), w.conn.Info(), client, DialOptions{Log: w.opt.Log}))
+	defer func() { _ = own.Close() }()
+	seen := must[*nats.Subscription](t)(w.hub.nc.SubscribeSync(w.hub.names.root() + ".>"))
+	part := part{id: transferID{1}, count: 1, data: []byte("x")}.encode()
+	bodies := map[string][]byte{kindCall: must[[]byte](t)(encodeCall("runs", nil)), kindPart: part, kindFetch: part, kindWatch: nil}
+	hostile := map[string]bool{}
+	for _, k := range []*identity.Key{client, tokenKey} {
+		a := &attacker{world: w, nc: w.raw(t, k), key: k, victim: yours, stamp: issuer{now: time.Now}}
+		for _, subject := range a.hostile() {
+			hostile[subject] = true
+			if subject == w.hub.names.join() && k == tokenKey {
+				continue // its own
+			}
+			check(t, a.nc.PublishRequest(subject, w.hub.names.agent("yours", kindGoodbye), []byte("x")))
+			if !forbidden(t, a.nc, "Publish", subject) {
+				t.Errorf("the key may publish on %s", subject)
+			}
+		}
+		for reply := range hostile {
+			if k == tokenKey {
+				data := must[[]byte](t)(identity.SealJoin(tok, newKey(t, identity.RoleClient), "x", a.stamp.next()))
+				check(t, a.nc.PublishRequest(w.hub.names.join(), reply, data))
+				continue
+			}
+			for kind, body := range bodies {
+				data := must[[]byte](t)(sealFor(k, w.key.Public(), fromClient+kind, bodyFrame(body), a.stamp.next()))
+				check(t, a.nc.PublishRequest(w.hub.names.client(k.Public(), kind), reply, data))
+			}
+		}
+		check(t, a.nc.Flush())
+	}
+	must[ServerInfo](t)(Join(testCtx(t), tok, newKey(t, identity.RoleClient), "last")) // joins come in order
+	_, err := own.Call(testCtx(t), "runs", nil)
+	check(t, err)
+	for w.hub.guard.sum() > 0 { // calls are handled at the same time
+		_, err := own.Call(testCtx(t), "runs", nil)
+		check(t, err)
+	}
+	check(t, w.hub.nc.Flush())
+	delete(hostile, w.hub.names.join()) // requests stand there
+	for pending, _, _ := seen.Pending(); pending > 0; pending-- {
+		if m := must[*nats.Msg](t)(seen.NextMsg(time.Second)); hostile[m.Subject] {
+			t.Errorf("the master wrote on %s", m.Subject)
+		}
+	}
+	if err := w.hub.nc.LastError(); err != nil {
+		t.Errorf("the master tried to write where it may not: %v", err)
+	}
+	for _, g := range w.auth.Grants() {
+		if g.Node == "x" {
+			t.Error("a request to join that wants its answer elsewhere was granted")
+		}
+	}
+}
+
 // On a cluster of the user's that has JetStream, where the queue server itself
 // lets an agent write anywhere, the master still writes nowhere for it.
 func TestAgentsKeyOnAForeignCluster(t *testing.T) {
