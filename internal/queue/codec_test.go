@@ -405,3 +405,32 @@ func TestDispatchOfTooMuch(t *testing.T) {
 		t.Errorf("Dispatch = %v, want %v that names the task", err, model.ErrUsage)
 	}
 }
+
+// Only what the server sealed for this very request is a reply; nonsense that it
+// sealed does no harm.
+func FuzzOpenReply(f *testing.F) {
+	server, agent := fuzzKeys(f)
+	f.Add([]byte("request"), bodyFrame([]byte("body")))
+	f.Fuzz(func(t *testing.T, request, plain []byte) {
+		if _, err := openReply(agent, server.Public(), request, plain); err == nil {
+			t.Error("an unsigned reply is read")
+		}
+		data, err := sealFor(server, agent.Public(), replyPurpose(request), plain, time.Now())
+		check(t, err)
+		if fr, err := openReply(agent, server.Public(), request, data); err == nil && fr.kind != plain[0] {
+			t.Errorf("%x became %+v", plain, fr)
+		}
+	})
+}
+
+// A result that cannot be used arrives as a failed one, or is refused; what
+// arrives is always valid.
+func FuzzDecodeResult(f *testing.F) {
+	f.Add([]byte(toJSON(f, someResult("n"))))
+	f.Add([]byte(`{"task":"t","attempt":1,"node":"n","outcome":"odd"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if r, err := decodeResult(data); err == nil && wire.Check(r) != nil {
+			t.Errorf("%s became %+v", data, r)
+		}
+	})
+}
