@@ -177,10 +177,10 @@ func TestAgentsKeyReachesItsOwnOnly(t *testing.T) {
 // themselves the master does not write for them, as the answer to any request.
 func TestClientsAndTokensKeysReachTheirOwnOnly(t *testing.T) {
 	w := newWorld(t, attackHandlers(nil))
-	client, tokenKey := newKey(t, identity.RoleClient), (*identity.Key)(nil)
+	client := newKey(t, identity.RoleClient)
 	check(t, w.auth.Admit(identity.Grant{Key: client.Public(), Role: identity.RoleClient, Node: "mine"}))
 	tok := w.token(t, identity.TokenSpec{Role: identity.RoleClient, Uses: 1000})
-	tokenKey = must[*identity.Key](t)(tok.Key())
+	tokenKey := must[*identity.Key](t)(tok.Key())
 	_, yours := w.agent(t, "yours")
 	own := must[*Client](t)(DialClient(testCtx(t), w.conn.Info(), client, DialOptions{Log: w.opt.Log}))
 	defer func() { _ = own.Close() }()

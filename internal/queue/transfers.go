@@ -128,7 +128,7 @@ func (t *transfers) put(sender string, p part) error {
 
 // write appends to a body.
 func (t *transfers) write(k transferKey, x *transfer, data []byte) error {
-	err := error(nil)
+	var err error
 	if t.held+len(data) > maxHeld {
 		err = unavailable("too many large messages are under way")
 	} else if _, err = x.file.WriteAt(data, int64(x.size)); err != nil {
