@@ -162,7 +162,7 @@ func leftOr(ctx context.Context, err error) error {
 // register says hello, again and again until the server answers: an agent may
 // start before its server. holding are the attempts that it owes results of.
 func (a *Agent) register(ctx context.Context, doing string, holding []wire.Attempt) (reply wire.HelloReply, err error) {
-	msg := wire.Hello{Node: a.cfg.Node, Session: a.session, Holding: holding}
+	msg := wire.Hello{Node: a.cfg.Node, Session: a.session, Holding: holding}.Fitted()
 	err = retry(ctx, a.log, doing, func(ctx context.Context) (err error) {
 		reply, err = a.link.Hello(ctx, msg)
 		return err

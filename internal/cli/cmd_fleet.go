@@ -47,7 +47,7 @@ certificates. --nats uses your own NATS cluster instead.`,
 
 // serve runs until the context ends.
 func (c *common) serve(ctx context.Context, opt serverOptions) error {
-	c.logFrom(slog.LevelWarn)
+	c.logFrom(slog.LevelWarn) // a server that refuses something must say so
 	in, err := c.startServer(ctx, opt)
 	if err != nil {
 		return err
@@ -55,6 +55,7 @@ func (c *common) serve(ctx context.Context, opt serverOptions) error {
 	c.say("scalebench %s serves on %s", Version(), withoutPasswords(in.info.Servers))
 	c.say("`scalebench token` makes a token for an agent; Ctrl-C stops the server")
 	c.sayInterrupted(in.interrupted)
+	in.heap.keep(ctx, in)
 	c.sayReady(ctx)
 	<-ctx.Done()
 	c.say("stopping")

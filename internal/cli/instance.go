@@ -51,6 +51,7 @@ type instance struct {
 	// until Close.
 	halt    func() error
 	closers []func() error // in order of opening
+	heap    heapLimit
 }
 
 // startServer opens the data directory and starts a server on it. It fails
@@ -126,7 +127,7 @@ func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions
 	alive := func(id model.NodeID) bool {
 		return in.Master == nil || time.Since(started) < helloGrace || in.NodeAlive(id)
 	}
-	hub, err := queue.NewHub(ctx, conn, key, auth, queue.HubOptions{Log: c.log, NodeAlive: alive})
+	hub, err := queue.NewHub(ctx, conn, key, auth, queue.HubOptions{Log: c.log, NodeAlive: alive, Dir: c.paths.root})
 	if err != nil {
 		return nil, nil, fmt.Errorf("preparing the queue: %w", err)
 	}
@@ -172,12 +173,12 @@ func (c *common) admitLocalClient(auth *identity.Authority) error {
 }
 
 func (in *instance) handlers() queue.Handlers {
-	m := in.Master
+	m, api := in.Master, control.NewHandler(in.Master, in.heap.request)
 	return queue.Handlers{
 		Hello: m.Hello, Heartbeat: m.Heartbeat, Ready: m.Ready, Result: m.Result, Chunk: m.Chunk,
-		Progress: m.Progress, Report: m.Report, Missing: m.Missing, Goodbye: m.Goodbye,
-		API: func(ctx context.Context, caller queue.Caller, verb string, body []byte) ([]byte, error) {
-			return control.Handle(ctx, m, verb, body)
+		Progress: m.Progress, Report: m.Report, Missing: m.Missing, Goodbye: m.Goodbye, Cut: m.Cut,
+		API: func(ctx context.Context, _ queue.Caller, verb string, body []byte) ([]byte, error) {
+			return api.Handle(ctx, verb, body)
 		},
 	}
 }

@@ -51,7 +51,7 @@ func (wire) Events(context.Context, model.RunID) (<-chan model.Event, error) { r
 const run = model.RunID("01KJ2Q8Z7V3N5XW9T4B6C8D0EF")
 
 // newServer has a run of two nodes that lose a fifth of their capacity.
-func newServer(t *testing.T) server {
+func newServer(t testing.TB) server {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"))
 	if err != nil {
@@ -184,4 +184,24 @@ func TestErrorsTravel(t *testing.T) {
 			t.Errorf("%s: %v, want a %v", c.name, err, c.want)
 		}
 	}
+}
+
+// FuzzHandle: no request of a client's, whatever its verb and body, does more
+// than fail. Those that would change something have no server behind them here.
+func FuzzHandle(f *testing.F) {
+	for _, verb := range []string{"runs", "run", "data", "printed", "artifact", "answer", "findings", "show", "page"} {
+		for _, body := range []string{`""`, `0`, `{}`, `{"run":"latest","study":"cdi","params":{"cdi":{}}}`, `[{},{}]`, `{"task":"` + string(run) + `/0000/0000","attempt":1}`} {
+			f.Add(verb, []byte(body))
+		}
+	}
+	s := newServer(f)
+	f.Fuzz(func(t *testing.T, verb string, body []byte) {
+		switch verb {
+		case "submit", "resume", "cancel", "delete", "nodes", "remove-node", "new-token":
+			t.Skip("not here")
+		}
+		if out, err := control.Handle(t.Context(), s, verb, body); err == nil && !json.Valid(out) {
+			t.Errorf("%s %s: the answer is no JSON: %s", verb, body, out)
+		}
+	})
 }

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/wire"
 )
 
 // Server is what [Handle] calls.
@@ -123,12 +126,56 @@ func (o operation[Q, A]) call(ctx context.Context, c Caller, req Q) (reply A, er
 // Handle performs a request that came over the queue. The caller has been
 // authenticated as a client.
 func Handle(ctx context.Context, s Server, verb string, body []byte) ([]byte, error) {
+	if err := wire.Bounded(body); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
 	for _, o := range operations {
 		if o.name() == verb {
 			return o.handle(ctx, s, body)
 		}
 	}
 	return nil, fmt.Errorf("%w: this server does not know %q; it may be older than the client", model.ErrUsage, verb)
+}
+
+// Handler performs requests, and of those that read whole runs two at a time:
+// each may take as much memory as a run is large.
+type Handler struct {
+	server Server
+	heavy  *semaphore.Weighted
+	begin  func() (end func())
+}
+
+// NewHandler returns the handler of a server's requests. begin is called when
+// one that reads a whole run begins, and end when it is done.
+func NewHandler(s Server, begin func() (end func())) Handler {
+	return Handler{s, semaphore.NewWeighted(maxHeavy), begin}
+}
+
+// maxHeavy is how much may be read at a time; see weight.
+const maxHeavy = 2
+
+// weight is how much of maxHeavy a request takes: all of it where a whole run,
+// or a file, travels.
+func weight(verb string) int64 {
+	switch verb {
+	case opData.verb, opPrinted.verb, opArtifact.verb:
+		return maxHeavy
+	case opAnswer.verb, opFindings.verb, opShow.verb, opPage.verb:
+		return 1
+	}
+	return 0
+}
+
+// Handle performs a request, when there is room for it.
+func (h Handler) Handle(ctx context.Context, verb string, body []byte) ([]byte, error) {
+	if n := weight(verb); n > 0 { // what weighs nothing does not wait behind what does
+		if err := h.heavy.Acquire(ctx, n); err != nil {
+			return nil, err
+		}
+		defer h.heavy.Release(n)
+		defer h.begin()()
+	}
+	return Handle(ctx, h.server, verb, body)
 }
 
 // Caller carries a verb and a body to the server and brings the answer back.

@@ -267,6 +267,13 @@ func (a *Authority) Admitted(key string) (Grant, bool) {
 	return g, ok
 }
 
+// Grants returns all admitted keys, in no order.
+func (a *Authority) Grants() []Grant {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Collect(maps.Values(a.grants))
+}
+
 // Revoke forgets the keys of a node, or of a client with this name if no
 // agent has it, and ends their connections. It also closes the join tokens
 // that admitted them, with which they could come back under another key. It

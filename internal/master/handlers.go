@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
 )
@@ -137,6 +138,15 @@ func endedEvent(r model.Result) model.Event {
 func (m *Master) Progress(p wire.Progress) {
 	m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
 		Kind: model.EventProgress, Severity: model.Info, Progress: &p.Progress})
+}
+
+// Cut notes that the queue cut off a sender that broke the form of messages.
+func (m *Master) Cut(g identity.Grant, text string) {
+	ev := model.Event{Kind: model.EventCutOff, Severity: model.Problem, Text: text}
+	if g.Role == identity.RoleAgent {
+		ev.Node = g.Node
+	}
+	m.tell(ev)
 }
 
 // Report passes on what an agent wants people to know: that it refused a task.

@@ -337,5 +337,8 @@ func (m *Master) RemoveNode(ctx context.Context, id model.NodeID) error {
 		m.nodeChanged(c, "it was removed")
 	}
 	m.reg.forget(id)
-	return m.cfg.Store.RemoveNode(ctx, id)
+	if err := m.cfg.Store.RemoveNode(ctx, id); !errors.Is(err, model.ErrNotFound) {
+		return err
+	}
+	return nil // a client, or an agent that never said hello: its key was revoked
 }

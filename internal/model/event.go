@@ -31,6 +31,7 @@ const (
 	EventNodeBack     EventKind = "node_back"
 	EventNodeLeft     EventKind = "node_left"
 	EventTaskRefused  EventKind = "task_refused"  // bad signature, not for this node, replayed
+	EventCutOff       EventKind = "cut_off"       // a sender of broken messages
 	EventStoreFailing EventKind = "store_failing" // results wait at the agents
 	EventStoreBack    EventKind = "store_back"
 	// EventNoRoom: a disk is nearly full, or full; EventRoom: it is not any more.

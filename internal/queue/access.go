@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,9 +54,15 @@ const (
 	maxSmall = 64 << 10
 	// maxWhole bounds the body of one message, unpacked, in bytes. Larger
 	// bodies travel in parts.
-	maxWhole = 16 << 20
-	// maxMessage bounds what the parts of a body may add up to, in bytes.
-	maxMessage = 512 << 20
+	maxWhole = 4 << 20
+	// maxCall and maxResult bound what the parts of a call and of a result may
+	// add up to, in bytes. A file that can be submitted has at most 1 MiB; a
+	// result of a day with every series and histogram has less.
+	maxCall   = 8 << 20
+	maxResult = 24 << 20
+	// maxReply bounds what the parts of a reply may add up to, in bytes: the
+	// data of a whole run.
+	maxReply = 512 << 20
 	// maxPart bounds parts also where the server allows more, in bytes: a large
 	// message delays the small ones behind it.
 	maxPart = 1 << 20
@@ -68,8 +75,10 @@ const (
 // before and after it is unpacked, and in parts.
 func limits(kind string) (whole, total int) {
 	switch kind {
-	case kindResult, kindCall:
-		return maxWhole, maxMessage
+	case kindResult:
+		return maxWhole, maxResult
+	case kindCall:
+		return maxWhole, maxCall
 	case kindPart:
 		return maxPart + margin, maxPart + margin
 	case kindChunk:
@@ -160,8 +169,8 @@ type access struct {
 	ns    *server.Server      // nil until it listens and after it stopped
 }
 
-// maxConns is how many connections of one key are remembered; a key has one,
-// and ended ones are not taken out.
+// maxConns is how many connections a key can have: an agent has one, and a
+// user's commands have one each. With one more, the oldest is ended.
 const maxConns = 64
 
 func newAccess(master string, auth *identity.Authority) *access {
@@ -243,11 +252,32 @@ func (a *access) remember(key string, id uint64) {
 	if _, ok := a.auth.Admitted(key); !ok && !a.auth.TokenKnown(key) {
 		return // a stranger must not make the list grow
 	}
-	ids := append(a.conns[key], id)
+	ids := append(slices.DeleteFunc(a.conns[key], a.ended), id)
 	if len(ids) > maxConns {
+		_ = a.ns.DisconnectClientByID(ids[0]) // fails if it has just ended
 		ids = ids[1:]
 	}
 	a.conns[key] = ids
+}
+
+// ended reports whether a connection is over. a.mu is held.
+func (a *access) ended(id uint64) bool { return a.ns == nil || a.ns.GetClient(id) == nil }
+
+// unread is how many bytes wait for the connections of a key, because it does
+// not read them.
+func (a *access) unread(key string) (bytes int) {
+	a.mu.Lock()
+	ids, ns := slices.Clone(a.conns[key]), a.ns
+	a.mu.Unlock()
+	for _, id := range ids {
+		if ns == nil {
+			break
+		}
+		if z, err := ns.Connz(&server.ConnzOptions{CID: id}); err == nil && len(z.Conns) == 1 {
+			bytes += z.Conns[0].Pending
+		}
+	}
+	return bytes
 }
 
 // disconnect ends the connections of a key that is not admitted any more.
@@ -271,13 +301,21 @@ func (a *access) attach(ns *server.Server) {
 	a.ns = ns
 }
 
-// maxJoins is how many requests to join may wait. A fleet of a thousand agents
-// may start at once.
-const maxJoins = 4096
+const (
+	// maxJoins is how many requests to join may wait. A fleet of a thousand
+	// agents may start at once.
+	maxJoins = 4096
+	// maxJoin bounds a request to join, in bytes: keys, signatures, a name.
+	maxJoin = 2 << 10
+)
 
 // join admits a key that proves that it holds an open token. Joins are handled
 // one after another: each writes the list of admitted keys.
 func (h *Hub) join(m *nats.Msg) {
+	if len(m.Data) > maxJoin {
+		h.refused(m, errTooLarge)
+		return
+	}
 	if !h.queues.add("join", maxJoins, func() { h.redeem(m) }) {
 		h.refused(m, errTooMany)
 	}

@@ -174,6 +174,70 @@ func TestAgentsKeyReachesItsOwnOnly(t *testing.T) {
 	}
 }
 
+// With a client's key, or a token's, it is the same: what they may not write
+// themselves the master does not write for them, as the answer to any request.
+func TestClientsAndTokensKeysReachTheirOwnOnly(t *testing.T) {
+	w := newWorld(t, attackHandlers(nil))
+	client := newKey(t, identity.RoleClient)
+	check(t, w.auth.Admit(identity.Grant{Key: client.Public(), Role: identity.RoleClient, Node: "mine"}))
+	tok := w.token(t, identity.TokenSpec{Role: identity.RoleClient, Uses: 1000})
+	tokenKey := must[*identity.Key](t)(tok.Key())
+	_, yours := w.agent(t, "yours")
+	own := must[*Client](t)(DialClient(testCtx(t), w.conn.Info(), client, DialOptions{Log: w.opt.Log}))
+	defer func() { _ = own.Close() }()
+	seen := must[*nats.Subscription](t)(w.hub.nc.SubscribeSync(w.hub.names.root() + ".>"))
+	part := part{id: transferID{1}, count: 1, data: []byte("x")}.encode()
+	bodies := map[string][]byte{kindCall: must[[]byte](t)(encodeCall("runs", nil)), kindPart: part, kindFetch: part, kindWatch: nil}
+	hostile := map[string]bool{}
+	for _, k := range []*identity.Key{client, tokenKey} {
+		a := &attacker{world: w, nc: w.raw(t, k), key: k, victim: yours, stamp: issuer{now: time.Now}}
+		for _, subject := range a.hostile() {
+			hostile[subject] = true
+			if subject == w.hub.names.join() && k == tokenKey {
+				continue // its own
+			}
+			check(t, a.nc.PublishRequest(subject, w.hub.names.agent("yours", kindGoodbye), []byte("x")))
+			if !forbidden(t, a.nc, "Publish", subject) {
+				t.Errorf("the key may publish on %s", subject)
+			}
+		}
+		for reply := range hostile {
+			if k == tokenKey {
+				data := must[[]byte](t)(identity.SealJoin(tok, newKey(t, identity.RoleClient), "x", a.stamp.next()))
+				check(t, a.nc.PublishRequest(w.hub.names.join(), reply, data))
+				continue
+			}
+			for kind, body := range bodies {
+				data := must[[]byte](t)(sealFor(k, w.key.Public(), fromClient+kind, bodyFrame(body), a.stamp.next()))
+				check(t, a.nc.PublishRequest(w.hub.names.client(k.Public(), kind), reply, data))
+			}
+		}
+		check(t, a.nc.Flush())
+	}
+	must[ServerInfo](t)(Join(testCtx(t), tok, newKey(t, identity.RoleClient), "last")) // joins come in order
+	_, err := own.Call(testCtx(t), "runs", nil)
+	check(t, err)
+	for w.hub.guard.sum() > 0 { // calls are handled at the same time
+		_, err := own.Call(testCtx(t), "runs", nil)
+		check(t, err)
+	}
+	check(t, w.hub.nc.Flush())
+	delete(hostile, w.hub.names.join()) // requests stand there
+	for pending, _, _ := seen.Pending(); pending > 0; pending-- {
+		if m := must[*nats.Msg](t)(seen.NextMsg(time.Second)); hostile[m.Subject] {
+			t.Errorf("the master wrote on %s", m.Subject)
+		}
+	}
+	if err := w.hub.nc.LastError(); err != nil {
+		t.Errorf("the master tried to write where it may not: %v", err)
+	}
+	for _, g := range w.auth.Grants() {
+		if g.Node == "x" {
+			t.Error("a request to join that wants its answer elsewhere was granted")
+		}
+	}
+}
+
 // On a cluster of the user's that has JetStream, where the queue server itself
 // lets an agent write anywhere, the master still writes nowhere for it.
 func TestAgentsKeyOnAForeignCluster(t *testing.T) {
@@ -233,7 +297,7 @@ func TestMessagesAreBoundedBeforeTheyAreUnpacked(t *testing.T) {
 		f := must[frame](t)(openReply(k, w.key.Public(), data, m.Data))
 		return f.err
 	}
-	bomb := append([]byte{packedS2}, binary.AppendUvarint(nil, maxMessage-1)...)
+	bomb := append([]byte{packedS2}, binary.AppendUvarint(nil, maxReply-1)...)
 	bomb = append(bomb, bytes.Repeat([]byte{0xfe, 0xff, 0xff}, 60)...)
 	for _, kind := range []string{kindHello, kindHeartbeat, kindReady, kindResult, kindChunk, kindProgress, kindReport, kindMissing, kindGoodbye, kindPart, kindFetch} {
 		whole, _ := limits(kind)

@@ -36,6 +36,7 @@ const (
 
 	clockNonceSize = 16
 	publicKeySize  = 56 // of an nkey's text form
+	maxQuestion    = 256
 	clockQuestion  = 'Q'
 	clockReply     = 'R'
 )
@@ -43,17 +44,20 @@ const (
 // clock answers with the time at which the request arrived.
 func (h *Hub) clock(m *nats.Msg) {
 	now := h.opt.Now()
+	if len(m.Data) > maxQuestion || h.guard.barred(h.names.sender(m.Subject)) {
+		h.broke(m, request{}, errTooLarge)
+		return
+	}
 	admitted := func(key string) bool {
 		g, ok := h.auth.Admitted(key)
 		return ok && checkSubject(m.Subject, fromAgent, g) == nil
 	}
 	reply, err := answerClock(h.key, admitted, m.Data, now)
-	if err != nil {
-		h.refused(m, err)
-		return
+	if err == nil && !h.names.isInbox(m.Reply, askerOf(m.Data)) {
+		err = errReplySubject
 	}
-	if !h.names.isInbox(m.Reply, askerOf(m.Data)) {
-		h.refused(m, errReplySubject)
+	if err != nil {
+		h.broke(m, request{}, err)
 		return
 	}
 	if err := h.nc.Publish(m.Reply, reply); err != nil && h.ctx.Err() == nil {

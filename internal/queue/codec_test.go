@@ -93,7 +93,7 @@ func TestPack(t *testing.T) {
 		if len(packed) > len(body)+1 {
 			t.Errorf("%d bytes packed to %d", len(body), len(packed))
 		}
-		if got, err := unpack(packed, maxMessage); err != nil || !bytes.Equal(got, body) {
+		if got, err := unpack(packed, maxReply); err != nil || !bytes.Equal(got, body) {
 			t.Errorf("unpack(pack(%d bytes)) = %d bytes, %v", len(body), len(got), err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestPack(t *testing.T) {
 // A small message that claims to unpack to more than memory holds is refused
 // before memory is asked for.
 func TestUnpackRefusesBombs(t *testing.T) {
-	bomb := append([]byte{packedS2}, binary.AppendUvarint(nil, maxMessage+1)...)
+	bomb := append([]byte{packedS2}, binary.AppendUvarint(nil, maxReply+1)...)
 	if _, err := unpack(bomb, maxWhole); !errors.Is(err, errTooLarge) {
 		t.Errorf("unpack = %v, want %v", err, errTooLarge)
 	}
@@ -299,7 +299,8 @@ func TestIssuerOnlyGoesForward(t *testing.T) {
 
 func TestTransfersAreBounded(t *testing.T) {
 	clock := time.Unix(0, 0)
-	x := newTransfers(func() time.Time { return clock })
+	x := newTransfers(t.TempDir(), func() time.Time { return clock })
+	t.Cleanup(x.close)
 	id := func(i int) transferID { return transferID{byte(i)} }
 	for i := range maxTransfers {
 		check(t, x.put("a", part{id(i), 0, 2, []byte("data")}))
@@ -403,4 +404,33 @@ func TestDispatchOfTooMuch(t *testing.T) {
 	if !errors.Is(err, model.ErrUsage) || !strings.Contains(fmt.Sprint(err), string(a.Task)) {
 		t.Errorf("Dispatch = %v, want %v that names the task", err, model.ErrUsage)
 	}
+}
+
+// Only what the server sealed for this very request is a reply; nonsense that it
+// sealed does no harm.
+func FuzzOpenReply(f *testing.F) {
+	server, agent := fuzzKeys(f)
+	f.Add([]byte("request"), bodyFrame([]byte("body")))
+	f.Fuzz(func(t *testing.T, request, plain []byte) {
+		if _, err := openReply(agent, server.Public(), request, plain); err == nil {
+			t.Error("an unsigned reply is read")
+		}
+		data, err := sealFor(server, agent.Public(), replyPurpose(request), plain, time.Now())
+		check(t, err)
+		if fr, err := openReply(agent, server.Public(), request, data); err == nil && fr.kind != plain[0] {
+			t.Errorf("%x became %+v", plain, fr)
+		}
+	})
+}
+
+// A result that cannot be used arrives as a failed one, or is refused; what
+// arrives is always valid.
+func FuzzDecodeResult(f *testing.F) {
+	f.Add([]byte(toJSON(f, someResult("n"))))
+	f.Add([]byte(`{"task":"t","attempt":1,"node":"n","outcome":"odd"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if r, err := decodeResult(data); err == nil && wire.Check(r) != nil {
+			t.Errorf("%s became %+v", data, r)
+		}
+	})
 }

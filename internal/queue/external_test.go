@@ -91,7 +91,13 @@ const users = `authorization { users: [ { user: "u", password: "p" } ] }`
 // externalWorld is a master that uses a foreign server.
 func externalWorld(t *testing.T, hs func(*Hub) Handlers, cfg ExternalConfig) *world {
 	t.Helper()
-	w := &world{dir: t.TempDir(), opt: HubOptions{Log: testLog(t), NodeAlive: func(model.NodeID) bool { return false }}}
+	return externalWorldWith(t, hs, cfg, HubOptions{NodeAlive: func(model.NodeID) bool { return false }, patient: true})
+}
+
+func externalWorldWith(t *testing.T, hs func(*Hub) Handlers, cfg ExternalConfig, opt HubOptions) *world {
+	t.Helper()
+	w := &world{dir: t.TempDir(), opt: opt}
+	w.opt.Log = testLog(t)
 	if w.key = cfg.Key; w.key == nil {
 		w.key = newKey(t, identity.RoleServer)
 	}

@@ -88,7 +88,7 @@ type world struct {
 
 // newWorld starts an embedded server on loopback, and a hub that serves.
 func newWorld(t testing.TB, hs Handlers) *world {
-	return newWorldWith(t, hs, HubOptions{NodeAlive: func(model.NodeID) bool { return false }})
+	return newWorldWith(t, hs, HubOptions{NodeAlive: func(model.NodeID) bool { return false }, patient: true})
 }
 
 func newWorldWith(t testing.TB, hs Handlers, opt HubOptions) *world {

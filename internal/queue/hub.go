@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"github.com/scalebench/scalebench/internal/identity"
@@ -22,6 +23,13 @@ type Conn interface {
 	// Info is what agents and clients need to connect.
 	Info() ServerInfo
 	connect(ctx context.Context, key *identity.Key, opts []nats.Option) (*nats.Conn, error)
+	// owned: the queue server lets each sender publish on its own subjects
+	// only, so that a subject says who sent a message, signed or not.
+	owned() bool
+	// disconnect ends the connections of a key, and unread is how many bytes
+	// wait for them; on a cluster of the user's both are its own business.
+	disconnect(key string)
+	unread(key string) int
 }
 
 // HubOptions tunes a hub; the zero value is good.
@@ -31,6 +39,12 @@ type HubOptions struct {
 	// NodeAlive says whether the agent that holds a node id is there: a live
 	// node's id cannot be taken over by another key. Nil: none ever is.
 	NodeAlive func(model.NodeID) bool
+	// Dir is where bodies in parts are kept while they travel; "" for the
+	// system's directory for temporary files.
+	Dir string
+
+	// patient: senders are neither cut nor paced. For tests of what is behind.
+	patient bool
 }
 
 // Caller is an authenticated client.
@@ -57,6 +71,9 @@ type Handlers struct {
 	Report    func(wire.Report)
 	Missing   func(wire.Missing)
 	Goodbye   func(context.Context, wire.Goodbye)
+	// Cut, if it is set, is told of a sender that was cut off: who, and why in
+	// words.
+	Cut func(identity.Grant, string)
 	// API answers a client's call. Request and reply may have any size. Calls
 	// run at the same time, also those of one client.
 	API func(ctx context.Context, caller Caller, verb string, body []byte) ([]byte, error)
@@ -66,6 +83,7 @@ type Handlers struct {
 // it: what is sent and not received is sent again by the master.
 type Hub struct {
 	nc    *nats.Conn
+	conn  Conn
 	key   *identity.Key
 	auth  *identity.Authority
 	info  ServerInfo
@@ -78,6 +96,9 @@ type Hub struct {
 	queues  *serialQueues
 	running sync.WaitGroup // readers of subscriptions, and calls of clients
 	calls   chan struct{}  // a slot for every call
+	guard   *guard
+	work    *semaphore.Weighted // bytes of messages that are unpacked
+	cut     func(identity.Grant, string)
 	fresh   freshness
 	events  eventKey
 	parts   *transfers     // uploads under way
@@ -98,11 +119,12 @@ func NewHub(ctx context.Context, conn Conn, key *identity.Key, auth *identity.Au
 		opt.Now = time.Now
 	}
 	h := &Hub{
-		key: key, auth: auth, info: conn.Info(), names: namesOf(key.Public()), opt: opt,
+		conn: conn, key: key, auth: auth, info: conn.Info(), names: namesOf(key.Public()), opt: opt,
 		stamp:  issuer{now: opt.Now},
 		fresh:  freshness{last: make(map[string]time.Time)},
 		queues: newSerialQueues(), calls: make(chan struct{}, maxCalls),
-		parts: newTransfers(opt.Now), replies: newTransfers(opt.Now),
+		guard: newGuard(opt.Now), work: semaphore.NewWeighted(maxWork),
+		parts: newTransfers(opt.Dir, opt.Now), replies: newTransfers(opt.Dir, opt.Now),
 		warn: rate.Sometimes{First: 10, Interval: 10 * time.Second},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -148,6 +170,8 @@ func (h *Hub) Close() error {
 	h.queues.close()
 	h.running.Wait()
 	h.nc.Close()
+	h.parts.close()
+	h.replies.close()
 	return errors.Join(errs...)
 }
 

@@ -247,3 +247,7 @@ func (e *External) connect(ctx context.Context, key *identity.Key, opts []nats.O
 	}
 	return connect(ctx, e.info, append(opts, transport...), e.cfg.Log)
 }
+
+func (*External) owned() bool       { return false }
+func (*External) disconnect(string) {}
+func (*External) unread(string) int { return 0 }

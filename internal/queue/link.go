@@ -193,8 +193,8 @@ func (l *Link) Ready(ctx context.Context, r wire.Ready) (wire.ReadyReply, error)
 // that says so.
 func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, error) {
 	body, err := json.Marshal(r)
-	if err == nil && len(body) > maxMessage {
-		err = errTooLarge
+	if err == nil {
+		err = travels(body)
 	}
 	if err != nil {
 		return ask[wire.ResultReply](ctx, l, kindResult, unusable(r, err))
@@ -204,6 +204,14 @@ func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, er
 		return wire.ResultReply{}, err
 	}
 	return wire.Decode[wire.ResultReply](reply)
+}
+
+// travels reports why a result cannot: the server would refuse it.
+func travels(body []byte) error {
+	if _, total := limits(kindResult); len(body) > total {
+		return fmt.Errorf("it has %d bytes, and may have %d: %w", len(body), total, errTooLarge)
+	}
+	return wire.Bounded(body)
 }
 
 // unusable takes the place of a result that cannot be used.
@@ -243,7 +251,7 @@ func (l *Link) Progress(p wire.Progress) error {
 }
 
 // Report tells something that a person may want to know. It is not confirmed.
-func (l *Link) Report(r wire.Report) error { return l.tell(kindReport, r) }
+func (l *Link) Report(r wire.Report) error { return l.tell(kindReport, r.Fitted()) }
 
 // Missing answers an order to look. It is not confirmed: without an answer the
 // order comes again.
@@ -251,7 +259,7 @@ func (l *Link) Missing(m wire.Missing) error { return l.tell(kindMissing, m) }
 
 // tell sends a message that has no reply and may be lost.
 func (l *Link) tell(kind string, m wire.Message) error {
-	body, err := json.Marshal(m)
+	body, err := encode(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", kind, err)
 	}
@@ -268,9 +276,17 @@ func (l *Link) tell(kind string, m wire.Message) error {
 	return nil
 }
 
+// encode encodes a message that the server will not refuse for what it holds.
+func encode(m wire.Message) ([]byte, error) {
+	if err := wire.Check(m); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	return json.Marshal(m)
+}
+
 // send sends a message and returns the reply.
 func (l *Link) send(ctx context.Context, kind string, m wire.Message) ([]byte, error) {
-	body, err := json.Marshal(m)
+	body, err := encode(m)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kind, err)
 	}

@@ -133,26 +133,36 @@ func pack(body []byte) []byte {
 	return append([]byte{packedRaw}, body...)
 }
 
-// unpack returns a message of at most limit bytes. The size that the header
-// claims is checked before anything is allocated for it.
-func unpack(packed []byte, limit int) ([]byte, error) {
-	if len(packed) == 0 {
-		return nil, errPacked
+// unpackedSize is how large a message is when it is unpacked, which must be at
+// most limit; by its header, before anything is allocated for it.
+func unpackedSize(packed []byte, limit int) (int, error) {
+	if len(packed) == 0 || packed[0] > packedS2 {
+		return 0, errPacked
 	}
-	form, body := packed[0], packed[1:]
-	size, err := len(body), error(nil)
-	if form == packedS2 {
-		size, err = s2.DecodedLen(body)
+	size, err := len(packed)-1, error(nil)
+	if packed[0] == packedS2 {
+		size, err = s2.DecodedLen(packed[1:])
 	}
 	switch {
-	case form > packedS2 || err != nil:
-		return nil, errPacked
+	case err != nil:
+		return 0, errPacked
 	case size > limit:
-		return nil, errTooLarge
-	case form == packedS2:
-		if body, err = s2.Decode(nil, body); err != nil {
-			return nil, errPacked
-		}
+		return 0, errTooLarge
+	}
+	return size, nil
+}
+
+// unpack returns a message of at most limit bytes.
+func unpack(packed []byte, limit int) ([]byte, error) {
+	if _, err := unpackedSize(packed, limit); err != nil {
+		return nil, err
+	}
+	if packed[0] == packedRaw {
+		return packed[1:], nil
+	}
+	body, err := s2.Decode(nil, packed[1:])
+	if err != nil {
+		return nil, errPacked
 	}
 	return body, nil
 }
@@ -182,7 +192,7 @@ type frame struct {
 var errFrame = errors.New("message has no known form")
 
 // maxParts bounds how many parts a body can have: with the smallest part size
-// still enough for 64 MiB, with the usual one for more than maxMessage.
+// still enough for 64 MiB, with the usual one for more than maxReply.
 const maxParts = 1 << 16
 
 func bodyFrame(body []byte) []byte { return append([]byte{frameBody}, body...) }
@@ -236,7 +246,7 @@ func encodeCall(verb string, body []byte) ([]byte, error) {
 
 func parseCall(data []byte) (verb string, body []byte, err error) {
 	if len(data) == 0 || data[0] == 0 || len(data) < 1+int(data[0]) {
-		return "", nil, fmt.Errorf("%w: call without a verb", model.ErrUsage)
+		return "", nil, fmt.Errorf("%w: call without a verb: %w", model.ErrUsage, errFrame)
 	}
 	n := 1 + int(data[0])
 	return string(data[1:n]), data[n:], nil

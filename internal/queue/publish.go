@@ -122,7 +122,7 @@ func (e *eventKey) renew() {
 	e.key = nil
 }
 
-func (h *Hub) watch(context.Context, request) ([]byte, error) {
+func (h *Hub) watch(context.Context, *request) ([]byte, error) {
 	k := h.events.get(h.opt.Now())
 	return k[:], nil
 }

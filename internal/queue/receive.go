@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,6 +17,7 @@ import (
 
 // request is a verified message of an agent or client.
 type request struct {
+	msg    *nats.Msg
 	data   []byte // as it came, to bind the reply to it
 	reply  string // subject, "" if the sender expects none
 	inbox  string // the reply must be below the inbox of this key
@@ -25,10 +27,11 @@ type request struct {
 	issued time.Time
 	frame  frame
 	body   []byte // in the frame, or in parts
+	work   int64  // what it takes of Hub.work
 }
 
 // answerer handles the requests of one kind.
-type answerer func(context.Context, request) ([]byte, error)
+type answerer func(context.Context, *request) ([]byte, error)
 
 // route is how the messages of one kind are handled.
 type route struct {
@@ -61,37 +64,38 @@ const (
 
 // Serve starts receiving and returns; messages arrive until Close.
 func (h *Hub) Serve(hs Handlers) error {
+	h.cut = hs.Cut
 	err := h.receive(h.names.anyAgent, []route{
-		{kindHello, handler(wire.Decode, func(ctx context.Context, r request, m wire.Hello) (wire.HelloReply, error) {
+		{kindHello, h.paced(2, 20, handler(wire.Decode, func(ctx context.Context, r *request, m wire.Hello) (wire.HelloReply, error) {
 			m.Node.PublicKey = r.sender // whatever it says
 			return hs.Hello(ctx, m)
-		}), queuePresence, maxPresence, true},
-		{kindGoodbye, handler(wire.Decode, func(ctx context.Context, _ request, m wire.Goodbye) (none, error) {
+		})), queuePresence, maxPresence, true},
+		{kindGoodbye, h.paced(2, 20, handler(wire.Decode, func(ctx context.Context, _ *request, m wire.Goodbye) (none, error) {
 			hs.Goodbye(ctx, m)
 			return none{}, nil
-		}), queuePresence, maxPresence, true},
+		})), queuePresence, maxPresence, true},
 		{kindHeartbeat, listener(hs.Heartbeat), queueControl, maxControl, true},
-		{kindReady, handler(wire.Decode, func(ctx context.Context, _ request, m wire.Ready) (wire.ReadyReply, error) {
+		{kindReady, handler(wire.Decode, func(ctx context.Context, _ *request, m wire.Ready) (wire.ReadyReply, error) {
 			return hs.Ready(ctx, m)
 		}), queueControl, maxControl, true},
-		{kindProgress, listener(hs.Progress), queueControl, maxControl, false},
-		{kindReport, listener(func(m wire.Report) {
+		{kindProgress, h.paced(4, 20, listener(hs.Progress)), queueControl, maxControl, false},
+		{kindReport, h.paced(0.1, 50, listener(func(m wire.Report) {
 			m.Event.Node = m.Node // a node reports about itself only
 			hs.Report(m)
-		}), queueControl, maxControl, false},
+		})), queueControl, maxControl, false},
 		{kindMissing, listener(hs.Missing), queueControl, maxControl, false},
 		{kindFetch, h.fetch, queueControl, maxControl, false},
-		{kindResult, handler(decodeResult, func(ctx context.Context, _ request, m wire.Result) (wire.ResultReply, error) {
+		{kindResult, handler(decodeResult, func(ctx context.Context, _ *request, m wire.Result) (wire.ResultReply, error) {
 			return hs.Result(ctx, m.Result), nil
 		}), queueBulk, maxBulk, false},
-		{kindChunk, handler(wire.DecodeChunk, func(ctx context.Context, _ request, m wire.Chunk) (none, error) {
+		{kindChunk, handler(wire.DecodeChunk, func(ctx context.Context, _ *request, m wire.Chunk) (none, error) {
 			return none{}, hs.Chunk(ctx, m)
 		}), queueBulk, maxBulk, false},
 		{kindPart, h.upload, queueBulk, maxBulk, false},
 	}, h.fromAgent)
 	if err == nil {
 		err = h.receive(h.names.anyClient, []route{
-			{kind: kindCall, answer: func(ctx context.Context, r request) ([]byte, error) {
+			{kind: kindCall, answer: func(ctx context.Context, r *request) ([]byte, error) {
 				verb, body, err := parseCall(r.body)
 				if err != nil {
 					return nil, err
@@ -169,34 +173,69 @@ func (h *Hub) keep(sub *nats.Subscription) {
 // must be fresh is verified in the order of arrival before that.
 func (h *Hub) fromAgent(m *nats.Msg, r route) {
 	node := tokenAt(m.Subject, senderToken)
+	leave, ok := h.enter(m, fromAgent, r, minCharge)
+	if !ok {
+		return
+	}
 	enqueue := func(queue string, capacity int, f func()) {
 		if !h.queues.add(node+queue, capacity, f) {
 			h.refused(m, errTooMany)
+			leave()
 		}
 	}
 	if r.queue != queuePresence {
-		enqueue(r.queue, r.capacity, func() { h.handle(m, fromAgent, r) })
+		enqueue(r.queue, r.capacity, func() { h.handle(m, fromAgent, r); leave() })
 		return
 	}
 	enqueue(queueControl, maxControl, func() {
-		if req, ok := h.admit(m, fromAgent, r); ok {
-			enqueue(r.queue, r.capacity, func() { h.respond(req, r.answer) })
+		req, ok := h.admit(m, fromAgent, r)
+		if !ok {
+			leave()
+			return
 		}
+		enqueue(r.queue, r.capacity, func() { h.respond(req, r.answer); leave() })
 	})
 }
 
 // fromClient handles a client's message beside all others, at most maxCalls at
 // a time.
 func (h *Hub) fromClient(m *nats.Msg, r route) {
-	select {
-	case h.calls <- struct{}{}:
-	case <-h.ctx.Done():
+	leave, ok := h.enter(m, fromClient, r, minChargeClient)
+	if !ok {
 		return
 	}
 	h.running.Go(func() {
-		defer func() { <-h.calls }()
-		h.handle(m, fromClient, r)
+		defer leave()
+		select {
+		case h.calls <- struct{}{}:
+			h.handle(m, fromClient, r)
+			<-h.calls
+		case <-h.ctx.Done():
+		}
 	})
+}
+
+// enter lets a message wait if there is room for it; leave ends that. A sender
+// for which there is no room because of others is told to try again.
+func (h *Hub) enter(m *nats.Msg, from string, r route, least int) (leave func(), ok bool) {
+	sender, size := h.names.sender(m.Subject), max(len(m.Data), least)
+	err := h.guard.enter(sender, size)
+	switch {
+	case errors.Is(err, errBarred):
+		return nil, false
+	case errors.Is(err, errBusy):
+		r.fresh = false // it is not handled
+		if req, ok := h.admit(m, from, r); ok {
+			h.refused(m, err)
+			h.answer(req, errorFrame(err))
+			h.release(req)
+		}
+		return nil, false
+	case err != nil:
+		h.refused(m, err)
+		return nil, false
+	}
+	return func() { h.guard.leave(sender, size) }, true
 }
 
 // handle verifies a message, answers it and sends the answer.
@@ -208,6 +247,7 @@ func (h *Hub) handle(m *nats.Msg, from string, r route) {
 
 var (
 	errTooMany      = errors.New("too many messages at a time")
+	errBusy         = unavailable("the server has too much to do at the moment")
 	errReplay       = errors.New("replayed: not newer than the sender's last message")
 	errForeign      = fmt.Errorf("%w: the message's sender is not its signer", model.ErrDenied)
 	errReplySubject = errors.New("the reply subject is not in the sender's own inbox")
@@ -220,12 +260,14 @@ func (h *Hub) admit(m *nats.Msg, from string, rt route) (request, bool) {
 		err = errReplySubject
 	}
 	if err != nil {
-		h.refused(m, err)
+		h.release(r)
 		h.answer(r, errorFrame(err))
+		h.broke(m, r, err)
 		return r, false
 	}
 	if rt.fresh {
 		if floor, ok := h.fresh.accept(r.sender, r.issued); !ok {
+			h.release(r)
 			h.refused(m, errReplay)
 			h.answer(r, replayFrame(floor))
 			return r, false
@@ -237,7 +279,7 @@ func (h *Hub) admit(m *nats.Msg, from string, rt route) (request, bool) {
 // open verifies a message. The request is set as far as it is known to be
 // true: a sender that is set has signed the message, admitted or not.
 func (h *Hub) open(m *nats.Msg, from, kind string) (request, error) {
-	r := request{data: m.Data, reply: m.Reply, kind: kind}
+	r := request{msg: m, data: m.Data, reply: m.Reply, kind: kind}
 	secret, signer, issued, err := identity.Open(m.Data, from+kind)
 	if err != nil {
 		return r, err
@@ -255,11 +297,46 @@ func (h *Hub) open(m *nats.Msg, from, kind string) (request, error) {
 	if len(secret) > whole+margin {
 		return r, errTooLarge
 	}
-	plain, err := decrypt(h.key, signer, secret, whole)
+	packed, err := h.key.Decrypt(signer, secret)
+	if err != nil {
+		return r, err
+	}
+	size, err := unpackedSize(packed, whole+margin)
+	if err == nil {
+		err = h.reserve(&r, size)
+	}
+	if err != nil {
+		return r, err
+	}
+	plain, err := unpack(packed, whole+margin)
 	if err == nil {
 		r.frame, err = parseFrame(plain)
 	}
 	return r, err
+}
+
+// maxWork bounds the messages that are unpacked at a time, in bytes. What they
+// become in memory is a few times as much.
+const maxWork = 12 << 20
+
+// reserve waits until there is memory to handle a body of so many bytes; small
+// ones need none. The request holds it until release.
+func (h *Hub) reserve(r *request, size int) error {
+	if size <= maxSmall+margin {
+		return nil
+	}
+	work := min(int64(size), maxWork)
+	err := h.work.Acquire(h.ctx, work)
+	if err == nil {
+		r.work = work
+	}
+	return err
+}
+
+func (h *Hub) release(r request) {
+	if r.work > 0 {
+		h.work.Release(r.work)
+	}
 }
 
 // checkSubject holds the sender to its own subjects, for on an external queue
@@ -283,27 +360,47 @@ func (h *Hub) refused(m *nats.Msg, err error) {
 
 // respond answers a verified message; its body may be in parts.
 func (h *Hub) respond(r request, do answerer) {
-	var err error
-	switch _, total := limits(r.kind); r.frame.kind {
-	case frameBody:
-		r.body = r.frame.body
-	case frameParts:
-		if r.body, err = h.parts.take(r.sender, r.frame.id); err == nil && len(r.body) > total {
-			err = errTooLarge
-		}
-	default:
-		err = errFrame
-	}
+	err := h.whole(&r)
 	var body []byte
 	if err == nil {
-		body, err = do(h.ctx, r)
+		body, err = do(h.ctx, &r)
 	}
+	r.body, r.frame.body = nil, nil
+	h.release(r)
 	if err == nil {
 		err = h.answerBody(r, body)
 	}
 	if err != nil {
 		h.answer(r, errorFrame(err))
 	}
+	if breaksForm(err) {
+		h.broke(r.msg, r, err)
+	}
+}
+
+// whole puts the body of a request together.
+func (h *Hub) whole(r *request) error {
+	_, total := limits(r.kind)
+	switch r.frame.kind {
+	case frameBody:
+		r.body = r.frame.body
+		return nil
+	case frameParts:
+		size := h.parts.size(r.sender, r.frame.id)
+		if size > total {
+			h.parts.drop(r.sender, r.frame.id)
+			return errTooLarge
+		}
+		err := h.reserve(r, size)
+		if size > maxWhole {
+			runtime.GC() // what the last such body left must not stand beside it
+		}
+		if err == nil {
+			r.body, err = h.parts.take(r.sender, r.frame.id)
+		}
+		return err
+	}
+	return errFrame
 }
 
 // answer sends a reply frame, signed, encrypted for the sender and bound to
@@ -318,6 +415,9 @@ func (h *Hub) answer(r request, frame []byte) {
 func (h *Hub) tryAnswer(r request, frame []byte) error {
 	if !h.names.isInbox(r.reply, r.inbox) {
 		return nil
+	}
+	if len(frame) > maxSmall && h.conn.unread(r.sender) > maxUnread {
+		return errUnread
 	}
 	data, err := sealFor(h.key, r.sender, replyPurpose(r.data), frame, h.stamp.next())
 	if err != nil {
@@ -336,17 +436,25 @@ func (h *Hub) answerBody(r request, body []byte) error {
 	if !errors.Is(err, nats.ErrMaxPayload) {
 		return err
 	}
-	if len(body) > maxMessage {
-		return errTooLarge
+	if len(body) > maxReply {
+		return errReplySize
 	}
-	id, pieces := newTransferID(), split(body, h.nc.MaxPayload())
-	if err := h.replies.offer(r.sender, id, pieces); err != nil {
+	id, size := newTransferID(), partSize(h.nc.MaxPayload())
+	if err := h.replies.offer(r.sender, id, body, size); err != nil {
 		return err
 	}
-	return h.tryAnswer(r, partsFrame(id, len(pieces)))
+	return h.tryAnswer(r, partsFrame(id, (len(body)+size-1)/size))
 }
 
-func (h *Hub) upload(_ context.Context, r request) ([]byte, error) {
+// maxUnread is how much may wait for a key's connections before a larger reply
+// is not sent, in bytes: its holder asks and does not read.
+const maxUnread = 4 << 20
+
+var errUnread = errors.New("the sender does not read what it asked for")
+
+var errReplySize = fmt.Errorf("%w: the answer is larger than a message may be", model.ErrUnavailable)
+
+func (h *Hub) upload(_ context.Context, r *request) ([]byte, error) {
 	p, err := parsePart(r.body)
 	if err != nil {
 		return nil, err
@@ -354,7 +462,7 @@ func (h *Hub) upload(_ context.Context, r request) ([]byte, error) {
 	return nil, h.parts.put(r.sender, p)
 }
 
-func (h *Hub) fetch(_ context.Context, r request) ([]byte, error) {
+func (h *Hub) fetch(_ context.Context, r *request) ([]byte, error) {
 	p, err := parsePart(r.body)
 	if err != nil {
 		return nil, err
@@ -364,9 +472,10 @@ func (h *Hub) fetch(_ context.Context, r request) ([]byte, error) {
 
 // handler makes an answerer of a function for one type of message. The message
 // must be about the node that sent it.
-func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(context.Context, request, M) (R, error)) answerer {
-	return func(ctx context.Context, r request) ([]byte, error) {
+func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(context.Context, *request, M) (R, error)) answerer {
+	return func(ctx context.Context, r *request) ([]byte, error) {
 		m, err := decode(r.body)
+		r.body, r.frame.body = nil, nil // the message may be large, and is not needed twice
 		switch {
 		case err != nil:
 			return nil, err
@@ -386,7 +495,7 @@ type none = struct{}
 
 // listener makes an answerer of a function that has nothing to reply.
 func listener[M wire.FromNode](f func(M)) answerer {
-	return handler(wire.Decode, func(_ context.Context, _ request, m M) (none, error) {
+	return handler(wire.Decode, func(_ context.Context, _ *request, m M) (none, error) {
 		f(m)
 		return none{}, nil
 	})

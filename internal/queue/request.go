@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -17,7 +18,7 @@ import (
 const requestTimeout = 10 * time.Second
 
 // call sends a request and returns the body of the reply; both may have any
-// size up to maxMessage where the kind allows it. It makes one try. Errors of
+// size up to what the kind allows. It makes one try. Errors of
 // the other side keep their model.Err… kind; model.ErrUnavailable means that a
 // later try may succeed.
 func (s *session) call(ctx context.Context, kind string, body []byte) ([]byte, error) {
@@ -44,7 +45,7 @@ func (s *session) call(ctx context.Context, kind string, body []byte) ([]byte, e
 
 // callInParts uploads the body first and then refers to it.
 func (s *session) callInParts(ctx context.Context, kind string, body []byte) (frame, error) {
-	id, pieces := newTransferID(), split(body, s.nc.MaxPayload())
+	id, pieces := newTransferID(), slices.Collect(slices.Chunk(body, partSize(s.nc.MaxPayload())))
 	for i, piece := range pieces {
 		p := part{id, i, len(pieces), piece}
 		if _, err := s.request(ctx, kindPart, bodyFrame(p.encode())); err != nil {
@@ -63,7 +64,7 @@ func (s *session) download(ctx context.Context, id transferID, parts int) ([]byt
 		if err != nil {
 			return nil, fmt.Errorf("part %d of %d of the reply: %w", i+1, parts, err)
 		}
-		if out = append(out, f.body...); len(out) > maxMessage {
+		if out = append(out, f.body...); len(out) > maxReply {
 			return nil, errTooLarge
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -41,13 +42,17 @@ type ServerConfig struct {
 }
 
 const (
-	// embeddedPayload is the largest message, in bytes (NATS's default is 1
-	// MiB). Larger bodies travel in parts.
-	embeddedPayload = 8 << 20
+	// embeddedPayload is the largest message, in bytes. Larger bodies travel in
+	// parts; a task has to fit, and a file that makes tasks has at most 1 MiB.
+	embeddedPayload = 2 << 20
 	// embeddedPending is how much may wait for one connection before the
-	// server gives it up as too slow, in bytes.
-	embeddedPending = 256 << 20
-	startTimeout    = 30 * time.Second
+	// server gives it up as too slow, in bytes. The master's own reads what a
+	// thousand agents send at once.
+	embeddedPending = 64 << 20
+	// embeddedSubs is how many subscriptions a connection may have; the
+	// master's has about twenty, an agent's three.
+	embeddedSubs = 64
+	startTimeout = 30 * time.Second
 )
 
 // Server is the embedded server.
@@ -129,6 +134,7 @@ func start(ctx context.Context, cfg ServerConfig, host string, port int) (*Serve
 		NoSigs:                     true, // signals are the command's
 		MaxPayload:                 embeddedPayload,
 		MaxPending:                 embeddedPending,
+		MaxSubs:                    embeddedSubs,
 		WriteDeadline:              30 * time.Second,
 		PingInterval:               20 * time.Second,
 		MaxPingsOut:                6, // a starved node is slow, not dead
@@ -149,7 +155,7 @@ func start(ctx context.Context, cfg ServerConfig, host string, port int) (*Serve
 		return nil, err
 	}
 	fatal := make(chan string, 1)
-	ns.SetLoggerV2(natsLog{cfg.Log, fatal}, false, false, false)
+	ns.SetLoggerV2(&natsLog{log: cfg.Log, fatal: fatal, warn: rate.Sometimes{First: 20, Interval: 5 * time.Second}}, false, false, false)
 	s.ns = ns
 	if err := s.run(ctx, cfg, fatal); err != nil {
 		s.stop()
@@ -249,19 +255,33 @@ func (s *Server) connect(_ context.Context, key *identity.Key, opts []nats.Optio
 	return nats.Connect("", append(opts, nats.InProcessServer(s.ns), nats.Nkey(key.Public(), key.Sign))...)
 }
 
+func (s *Server) owned() bool           { return true }
+func (s *Server) disconnect(key string) { s.access.disconnect(key) }
+func (s *Server) unread(key string) int { return s.access.unread(key) }
+
 // natsLog passes on what the server says that matters to a person.
 type natsLog struct {
 	log   *slog.Logger
-	fatal chan<- string // the first thing that the server cannot run with
+	fatal chan<- string  // the first thing that the server cannot run with
+	warn  rate.Sometimes // what others can cause is logged, but not a flood of it
 }
 
-func (l natsLog) Noticef(format string, v ...any) { l.log.Debug("queue: " + fmt.Sprintf(format, v...)) }
-func (l natsLog) Warnf(format string, v ...any)   { l.log.Warn("queue: " + fmt.Sprintf(format, v...)) }
-func (l natsLog) Errorf(format string, v ...any)  { l.log.Warn("queue: " + fmt.Sprintf(format, v...)) }
-func (natsLog) Debugf(string, ...any)             {}
-func (natsLog) Tracef(string, ...any)             {}
+// maxLogged bounds a line, in characters: it may quote what a stranger sent.
+const maxLogged = 500
 
-func (l natsLog) Fatalf(format string, v ...any) {
+func (l *natsLog) text(format string, v []any) string {
+	return fmt.Sprintf("queue: %.*s", maxLogged, fmt.Sprintf(format, v...))
+}
+
+func (l *natsLog) Noticef(format string, v ...any) { l.log.Debug(l.text(format, v)) }
+func (l *natsLog) Warnf(format string, v ...any) {
+	l.warn.Do(func() { l.log.Warn(l.text(format, v)) })
+}
+func (l *natsLog) Errorf(format string, v ...any) { l.Warnf(format, v...) }
+func (*natsLog) Debugf(string, ...any)            {}
+func (*natsLog) Tracef(string, ...any)            {}
+
+func (l *natsLog) Fatalf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	l.log.Error("queue: " + text)
 	select {

@@ -4,7 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
-	"slices"
+	"os"
 	"sync"
 	"time"
 
@@ -21,11 +21,6 @@ func partSize(maxPayload int64) int {
 func newTransferID() (id transferID) {
 	rand.Read(id[:]) // never fails
 	return id
-}
-
-// split cuts a body that is not empty into pieces for a server's max_payload.
-func split(body []byte, maxPayload int64) [][]byte {
-	return slices.Collect(slices.Chunk(body, partSize(maxPayload)))
 }
 
 // part is one piece of a body, or the request for it.
@@ -64,10 +59,11 @@ func parsePart(data []byte) (part, error) {
 const (
 	// transferIdle is how long a body in parts is kept without being touched.
 	transferIdle = 2 * time.Minute
-	// maxTransfers bounds the bodies in parts of one sender at a time, and
-	// maxHeld what all of them together hold, in bytes. Without bounds an
-	// admitted agent could fill the master's memory.
+	// maxTransfers bounds the bodies in parts of one sender at a time, maxOpen
+	// those of all senders, and maxHeld what they hold together on the disk, in
+	// bytes. Without bounds an admitted agent could fill the disk.
 	maxTransfers = 8
+	maxOpen      = 512
 	maxHeld      = 1 << 30
 )
 
@@ -77,9 +73,11 @@ type transferKey struct {
 	id     transferID
 }
 
-// transfers holds bodies that travel in parts. Every part came in, or goes
-// out, in a verified message of the sender that is part of the key.
+// transfers holds bodies that travel in parts, in files without a name, which
+// are gone with the process. Every part came in, or goes out, in a verified
+// message of the sender that is part of the key.
 type transfers struct {
+	dir string
 	now func() time.Time
 
 	mu   sync.Mutex
@@ -88,45 +86,72 @@ type transfers struct {
 }
 
 type transfer struct {
-	parts   [][]byte
-	missing int
-	size    int
+	file    *os.File
+	piece   int // size of the parts but the last, in bytes
+	count   int
+	have    int // parts
+	size    int // bytes that it has
 	touched time.Time
 }
 
-func newTransfers(now func() time.Time) *transfers {
-	return &transfers{now: now, all: make(map[transferKey]*transfer)}
+func newTransfers(dir string, now func() time.Time) *transfers {
+	return &transfers{dir: dir, now: now, all: make(map[transferKey]*transfer)}
 }
 
-// put stores a part that was uploaded. Storing it twice changes nothing.
+// put stores a part that was uploaded; parts come in order. Storing it twice
+// changes nothing.
 func (t *transfers) put(sender string, p part) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := transferKey{sender, p.id}
 	x := t.all[k]
 	if x == nil {
-		if err := t.room(sender); err != nil {
+		var err error
+		if x, err = t.open(k, p.count); err != nil {
 			return err
 		}
-		x = &transfer{parts: make([][]byte, p.count), missing: p.count}
-		t.all[k] = x
 	}
 	x.touched = t.now()
-	if p.count != len(x.parts) {
-		return fmt.Errorf("%w: part %d of %d, earlier it was of %d", model.ErrUsage, p.index, p.count, len(x.parts))
-	}
-	if x.parts[p.index] != nil {
+	switch {
+	case p.count != x.count:
+		return fmt.Errorf("%w: part %d of %d, earlier it was of %d", model.ErrUsage, p.index, p.count, x.count)
+	case p.index < x.have:
 		return nil
+	case p.index > x.have:
+		return fmt.Errorf("%w: part %d of %d before part %d", model.ErrUsage, p.index, p.count, x.have)
+	case x.size+len(p.data) > max(maxCall, maxResult):
+		t.remove(k)
+		return errTooLarge
 	}
-	if x.size+len(p.data) > maxMessage || t.held+len(p.data) > maxHeld {
-		t.drop(k)
-		return fmt.Errorf("%w: %w", model.ErrUnavailable, errTooLarge)
+	return t.write(k, x, p.data)
+}
+
+// write appends to a body.
+func (t *transfers) write(k transferKey, x *transfer, data []byte) error {
+	var err error
+	if t.held+len(data) > maxHeld {
+		err = unavailable("too many large messages are under way")
+	} else if _, err = x.file.WriteAt(data, int64(x.size)); err != nil {
+		err = unavailable("keeping a large message: %w", err)
 	}
-	x.parts[p.index] = append(make([]byte, 0, len(p.data)), p.data...)
-	x.missing--
-	x.size += len(p.data)
-	t.held += len(p.data)
+	if err != nil {
+		t.remove(k)
+		return err
+	}
+	x.have++
+	x.size += len(data)
+	t.held += len(data)
 	return nil
+}
+
+// size is how many bytes of a body are there.
+func (t *transfers) size(sender string, id transferID) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x := t.all[transferKey{sender, id}]; x != nil {
+		return x.size
+	}
+	return 0
 }
 
 // take returns an uploaded body and forgets it.
@@ -135,30 +160,26 @@ func (t *transfers) take(sender string, id transferID) ([]byte, error) {
 	defer t.mu.Unlock()
 	k := transferKey{sender, id}
 	x := t.all[k]
-	if x == nil || x.missing > 0 {
+	if x == nil || x.have < x.count {
 		return nil, unavailable("the parts of the message did not all arrive")
 	}
-	t.drop(k)
-	return slices.Concat(x.parts...), nil
+	body := make([]byte, x.size)
+	_, err := x.file.ReadAt(body, 0)
+	t.remove(k)
+	return body, err
 }
 
 // offer keeps a reply until its receiver has fetched its last part.
-func (t *transfers) offer(receiver string, id transferID, parts [][]byte) error {
+func (t *transfers) offer(receiver string, id transferID, body []byte, piece int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.room(receiver); err != nil {
+	k := transferKey{receiver, id}
+	x, err := t.open(k, (len(body)+piece-1)/piece)
+	if err != nil {
 		return err
 	}
-	x := &transfer{parts: parts, touched: t.now()}
-	for _, p := range parts {
-		x.size += len(p)
-	}
-	if t.held+x.size > maxHeld {
-		return unavailable("too many large replies are waiting to be fetched")
-	}
-	t.held += x.size
-	t.all[transferKey{receiver, id}] = x
-	return nil
+	x.piece, x.have = piece, x.count-1
+	return t.write(k, x, body)
 }
 
 // get returns one part of an offered reply.
@@ -167,37 +188,65 @@ func (t *transfers) get(receiver string, p part) ([]byte, error) {
 	defer t.mu.Unlock()
 	k := transferKey{receiver, p.id}
 	x := t.all[k]
-	if x == nil || p.index >= len(x.parts) || x.missing > 0 {
+	if x == nil || p.index >= x.count {
 		return nil, unavailable("the reply has been dropped; ask again")
 	}
 	x.touched = t.now()
-	out := x.parts[p.index]
-	if p.index == len(x.parts)-1 {
-		t.drop(k)
+	at := p.index * x.piece
+	out := make([]byte, min(x.piece, x.size-at))
+	if _, err := x.file.ReadAt(out, int64(at)); err != nil {
+		return nil, unavailable("reading a large reply: %w", err)
+	}
+	if p.index == x.count-1 {
+		t.remove(k)
 	}
 	return out, nil
 }
 
-// room drops what was not touched for long and reports whether the sender may
-// have one more.
-func (t *transfers) room(sender string) error {
+// open begins a body. What was not touched for long is dropped before.
+func (t *transfers) open(k transferKey, count int) (*transfer, error) {
 	n := 0
-	for k, x := range t.all {
+	for other, x := range t.all {
 		if t.now().Sub(x.touched) > transferIdle {
-			t.drop(k)
-		} else if k.sender == sender {
+			t.remove(other)
+		} else if other.sender == k.sender {
 			n++
 		}
 	}
-	if n >= maxTransfers {
-		return unavailable("%d large messages are under way already", n)
+	if n >= maxTransfers || len(t.all) >= maxOpen {
+		return nil, unavailable("%d large messages are under way already", n)
 	}
-	return nil
+	f, err := os.CreateTemp(t.dir, "message-*")
+	if err == nil {
+		err = os.Remove(f.Name())
+	}
+	if err != nil {
+		return nil, unavailable("keeping a large message: %w", err)
+	}
+	x := &transfer{file: f, count: count, touched: t.now()}
+	t.all[k] = x
+	return x, nil
 }
 
-func (t *transfers) drop(k transferKey) {
+// drop forgets a body.
+func (t *transfers) drop(sender string, id transferID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.remove(transferKey{sender, id})
+}
+
+func (t *transfers) remove(k transferKey) {
 	if x := t.all[k]; x != nil {
+		_ = x.file.Close() // nothing of it is needed any more
 		t.held -= x.size
 		delete(t.all, k)
+	}
+}
+
+func (t *transfers) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k := range t.all {
+		t.remove(k)
 	}
 }

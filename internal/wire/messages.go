@@ -213,11 +213,14 @@ func (m Missing) from() model.NodeID   { return m.Node }
 // Decode parses and checks a message. It never panics on any input.
 func Decode[T Message](data []byte) (T, error) {
 	var m T
-	if err := json.Unmarshal(data, &m); err != nil {
+	if err := Bounded(data); err != nil {
 		return m, fmt.Errorf("decoding %T: %w", m, err)
 	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("decoding %T: %w: %w", m, ErrForm, err)
+	}
 	if err := m.check(); err != nil {
-		return m, fmt.Errorf("checking %T: %w", m, err)
+		return m, fmt.Errorf("checking %T: %w: %w", m, ErrForm, err)
 	}
 	return m, nil
 }
@@ -226,19 +229,22 @@ func (h Hello) check() error {
 	if h.Session == "" {
 		return errors.New("no session")
 	}
+	if len(h.Holding) > maxHeld {
+		return fmt.Errorf("holds %d attempts, and may hold %d", len(h.Holding), maxHeld)
+	}
 	for _, a := range h.Holding {
 		if err := a.check(); err != nil {
 			return err
 		}
 	}
-	return h.Node.ID.Validate()
+	return cmp.Or(h.Node.ID.Validate(), checkNames(h.Session), checkNode(h.Node))
 }
 
 func (a Attempt) check() error {
 	if a.Task == "" || a.Attempt < 1 {
-		return fmt.Errorf("no task or attempt: %q %d", a.Task, a.Attempt)
+		return fmt.Errorf("no task or attempt: %.40q %d", a.Task, a.Attempt)
 	}
-	return nil
+	return checkNames(string(a.Task))
 }
 
 func (a Assignment) check() error {
@@ -261,18 +267,28 @@ func (HelloReply) check() error  { return nil }
 func (ReadyReply) check() error  { return nil }
 func (ResultReply) check() error { return nil }
 func (r Ready) check() error     { return cmp.Or(r.Attempt.check(), r.Node.Validate()) }
-func (p Progress) check() error  { return cmp.Or(p.Attempt.check(), p.Node.Validate()) }
-func (g Goodbye) check() error   { return g.Node.Validate() }
-func (r Report) check() error    { return r.Node.Validate() }
+func (g Goodbye) check() error   { return cmp.Or(g.Node.Validate(), checkNames(g.Session)) }
+
+func (p Progress) check() error {
+	return cmp.Or(p.Attempt.check(), p.Node.Validate(), checkNames(p.Metric, p.Unit, string(p.Run), string(p.Step)))
+}
+
+func (r Report) check() error {
+	if len(r.Event.Text) > maxText {
+		return fmt.Errorf("a text of %d bytes, and it may have %d", len(r.Event.Text), maxText)
+	}
+	return cmp.Or(r.Node.Validate(), checkNames(string(r.Event.Kind), string(r.Event.Task)))
+}
 
 func (h Heartbeat) check() error {
 	if len(h.Trouble) > maxTrouble {
 		return errors.New("too long a text")
 	}
-	if h.Running == nil {
-		return h.Node.Validate()
+	err := cmp.Or(h.Node.Validate(), checkNames(h.Session))
+	if err == nil && h.Running != nil {
+		err = h.Running.check()
 	}
-	return cmp.Or(h.Running.check(), h.Node.Validate())
+	return err
 }
 
 func (o Order) check() error {
@@ -335,7 +351,7 @@ func (c Chunk) check() error {
 }
 
 // errChunk says that the bytes are not an encoded chunk.
-var errChunk = errors.New("decoding wire.Chunk: not a chunk")
+var errChunk = fmt.Errorf("decoding wire.Chunk: %w: not a chunk", ErrForm)
 
 // EncodeChunk is the form in which chunks travel: the length of the JSON
 // header (4 bytes, big endian), the header, and the data as it is. In JSON the
@@ -367,11 +383,11 @@ func DecodeChunk(b []byte) (Chunk, error) {
 	}
 	var c Chunk
 	if err := json.Unmarshal(rest[:n], &c); err != nil {
-		return Chunk{}, fmt.Errorf("decoding wire.Chunk: %w", err)
+		return Chunk{}, fmt.Errorf("decoding wire.Chunk: %w: %w", ErrForm, err)
 	}
 	c.Data = rest[n:]
 	if err := c.check(); err != nil {
-		return Chunk{}, fmt.Errorf("checking wire.Chunk: %w", err)
+		return Chunk{}, fmt.Errorf("checking wire.Chunk: %w: %w", ErrForm, err)
 	}
 	return c, nil
 }

@@ -37,6 +37,12 @@ func Connect(t testing.TB, url string) *Intruder {
 	if err != nil {
 		t.Fatalf("the intruder does not reach the queue: %v", err)
 	}
+	return On(t, nc)
+}
+
+// On is an intruder on a connection that the test has made; it ends with the
+// test.
+func On(t testing.TB, nc *nats.Conn) *Intruder {
 	t.Cleanup(nc.Close)
 	return &Intruder{t: t, nc: nc}
 }
