@@ -111,10 +111,11 @@ func TestStatuses(t *testing.T) {
 		{Name: "head", Method: "HEAD", URL: s.URL + "/missing", Weight: 1, Expect: only},
 	}
 	client := open(t, newTarget(t, httpstd.Config{Requests: requests, Insecure: true}))
-	for i, ok := range []bool{false, true, false, true, false, true} {
+	for i, status := range []int{302, 0, 404, 0, 204, 0} {
 		err := client.Do(soon(t), i)
-		if (err == nil) != ok || (err != nil && load.KindOf(err) != load.ErrStatus) {
-			t.Errorf("%s: Do() = %v, want OK: %v", requests[i].Name, err, ok)
+		e, failed := errors.AsType[*load.Error](err)
+		if failed != (status > 0) || failed && (e.Kind != load.ErrStatus || e.Status != status) {
+			t.Errorf("%s: Do() = %v, want the status %d", requests[i].Name, err, status)
 		}
 	}
 	if n := s.connections.Load(); n != 1 {

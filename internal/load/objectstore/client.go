@@ -233,6 +233,12 @@ func kindOf(err error) Failure {
 	return failConnection
 }
 
+// statusOf is the status of the answer that an error is; 0 for other errors.
+func statusOf(err error) int {
+	answer, _ := errors.AsType[minio.ErrorResponse](err)
+	return answer.StatusCode
+}
+
 // advice says what to do about an error, where that is known.
 func (c *connection) advice(err error, bucket string) string {
 	if answer, ok := errors.AsType[minio.ErrorResponse](err); ok {

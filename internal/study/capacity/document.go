@@ -131,6 +131,9 @@ func (g group) section(k int, several bool) doc.Section {
 func (s Search) blocks(beside bool) (out []doc.Block) {
 	if beside {
 		out = append(out, doc.Block{Text: &doc.Text{Text: s.Answer.sentence(), Tone: doc.Strong}})
+		if text := s.Answer.failing(); text != "" {
+			out = append(out, doc.Para(text))
+		}
 		if len(s.Answer.Warnings()) > 0 {
 			out = append(out, doc.Cautions(s.Answer.Warnings()))
 		}
