@@ -133,7 +133,7 @@ func TestCertificates(t *testing.T) {
 	}{
 		"unknown":  {httpstd.Config{}, "certificate"},
 		"insecure": {httpstd.Config{Insecure: true}, ""},
-		"trusted":  {httpstd.Config{CAFile: ca}, ""},
+		"trusted":  {httpstd.Config{Trust: load.Trust{File: ca}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.config.Requests = get(s.URL)
@@ -199,8 +199,8 @@ func TestNewRefuses(t *testing.T) {
 	for name, c := range map[string]httpstd.Config{
 		"nothing to send": {},
 		"bad request":     {Requests: []load.Request{{Name: "x", URL: "nowhere", Weight: 1}}},
-		"no such file":    {Requests: get(u), CAFile: filepath.Join(empty, "x")},
-		"no certificate":  {Requests: get(u), CAFile: empty},
+		"no such file":    {Requests: get(u), Trust: load.Trust{File: filepath.Join(empty, "x")}},
+		"no certificate":  {Requests: get(u), Trust: load.Trust{File: empty}},
 	} {
 		if _, err := httpstd.New(c); !errors.Is(err, model.ErrUsage) {
 			t.Errorf("%s: New = %v, want model.ErrUsage", name, err)

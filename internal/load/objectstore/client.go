@@ -52,7 +52,7 @@ func connect(config Config) (*connection, error) {
 	if c.creds, err = findCredentials(getenv); err != nil {
 		return nil, err
 	}
-	roots, err := load.TrustedRoots(config.CAFile)
+	roots, err := config.Trust.Roots()
 	if err != nil {
 		return nil, fmt.Errorf("ca_file: %w", err)
 	}

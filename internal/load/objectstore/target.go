@@ -87,8 +87,8 @@ type Config struct {
 	Bucket      string
 	Create      bool   // make the bucket if it is missing
 	PathStyle   string // of PathStyles
-	CAFile      string // certificate authorities (PEM) beside the system's; may be empty
-	InsecureTLS bool   // do not check the server's certificate
+	Trust       load.Trust
+	InsecureTLS bool // do not check the server's certificate
 
 	Operation string
 	GetShare  float64 // of a mixed operation
