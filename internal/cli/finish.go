@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/answer"
@@ -25,8 +26,14 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 		return err
 	}
 	err = c.printResult(ctx, s, run, opt)
-	if end := endError(run); end != nil && (err == nil || errors.Is(err, model.ErrUsage)) {
+	switch end := endError(run); {
+	case end == nil:
+	case err == nil || errors.Is(err, model.ErrUsage):
 		return end // why nothing can be said of it
+	default:
+		if cause, _ := causeOf(run.Reason); !strings.Contains(err.Error(), cmp.Or(cause, run.Reason)) {
+			c.say("! %s", run.State.With(run.Reason))
+		}
 	}
 	return err
 }
@@ -134,21 +141,28 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	if len(answers) == 0 {
 		return fmt.Errorf("%w: run %s has nothing that a study can report; `scalebench show %s` shows what it did", model.ErrUsage, run.ID, run.ID)
 	}
-	if err := c.printAnswers(answers); err != nil {
-		return err
+	text, worst := c.formatFlag == string(render.FormatText), answer.Worst(answers...)
+	nothing := errors.Is(worst, model.ErrNothing)
+	if !text || !nothing { // else the error says all that there is
+		if err := c.printAnswers(answers); err != nil {
+			return err
+		}
 	}
-	if c.formatFlag != string(render.FormatText) {
+	if !text {
 		for _, a := range answers[1:] {
 			kind, _ := Studies().Find(a.Study)
 			c.say("not printed: the answer of %s; `scalebench %s %s --format %s` prints it", a.Study, cmp.Or(kind.CommandName(), a.Study), run.ID, c.formatFlag)
 		}
+	}
+	if nothing && opt.out == "" {
+		return worst
 	}
 	path, err := c.writePage(ctx, s, run.ID, opt.out)
 	if err != nil {
 		return err
 	}
 	c.say("\nreport: %s", path)
-	return answer.Worst(answers...)
+	return worst
 }
 
 // printAnswers prints all answers to people, and the first to programs.

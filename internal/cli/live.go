@@ -34,6 +34,10 @@ type liveView struct {
 	drawn    bool
 	said     time.Time // when a line was printed last
 	told     []string  // remarks of this step, in order
+	// held are remarks of a step that failed while it was prepared, and cause is
+	// why. If the run ends by it, that is why the command ends, and is told then.
+	held  []model.Event
+	cause string
 }
 
 func newLiveView(env Env, data model.RunData) *liveView {
@@ -72,7 +76,48 @@ func (v *liveView) event(ev model.Event) {
 			v.line(v.steps() + " " + ev.Text)
 		}
 	}
+	if v.holds(ev) {
+		return
+	}
 	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventFleetUp || ev.Kind == model.EventLatest || ev.Kind == model.EventWaiting {
+		v.remark(ev)
+	}
+}
+
+// causeOf is why a node could not prepare a task, of a text that says so.
+func causeOf(text string) (cause string, ok bool) {
+	_, cause, ok = strings.Cut(text, ": failed: preparing: ")
+	return cause, ok
+}
+
+// holds keeps back what the command says itself when the run is over; it goes on
+// if another step begins.
+func (v *liveView) holds(ev model.Event) bool {
+	cause, prepared := causeOf(ev.Text)
+	switch {
+	case ev.Kind == model.EventRunState && ev.Severity == model.Problem:
+		if !strings.Contains(ev.Text, v.cause) {
+			v.release()
+		}
+		return true
+	case ev.Kind == model.EventTaskEnded && prepared:
+		v.cause = cause
+		v.held = append(v.held, ev)
+		return true
+	case ev.Kind == model.EventStepEnded && v.cause != "" && prepared:
+		v.held = append(v.held, ev)
+		return true
+	case ev.Kind == model.EventStepStarted || ev.Severity != model.Info:
+		v.release()
+	}
+	return false
+}
+
+// release prints what was held back.
+func (v *liveView) release() {
+	held := v.held
+	v.held, v.cause = nil, ""
+	for _, ev := range held {
 		v.remark(ev)
 	}
 }

@@ -14,6 +14,9 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrInvalid: measured, but the measurement is not valid; refused.
 	ErrInvalid = errors.New("measurement not valid")
+	// ErrNothing: nothing was measured, so that there is nothing to show but why;
+	// a kind of ErrInvalid.
+	ErrNothing error = nothing{}
 	// ErrThreshold: measured, but a threshold that the user gave was missed.
 	ErrThreshold = errors.New("threshold missed")
 	// ErrDenied: the caller has no right to do this.
@@ -23,6 +26,11 @@ var (
 	// ErrUnavailable: the store or the queue does not answer now; try again.
 	ErrUnavailable = errors.New("unavailable")
 )
+
+type nothing struct{}
+
+func (nothing) Error() string { return "nothing was measured" }
+func (nothing) Unwrap() error { return ErrInvalid }
 
 // Plain is an error as people read it: without the kinds that say only which
 // exit code it has.

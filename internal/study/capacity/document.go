@@ -134,7 +134,7 @@ func (s Search) blocks(beside bool) (out []doc.Block) {
 		if text := s.Answer.failing(); text != "" {
 			out = append(out, doc.Para(text))
 		}
-		if len(s.Answer.Warnings()) > 0 {
+		if len(s.Answer.Warnings()) > 0 && s.Answer.Failure == "" { // else the sentence says it
 			out = append(out, doc.Cautions(s.Answer.Warnings()))
 		}
 	}

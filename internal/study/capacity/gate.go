@@ -12,6 +12,9 @@ import (
 // has no capacity of the target to report. Of several, that a capacity is too
 // small says more than that another cannot be told.
 func (r *Result) Gate() error {
+	if len(r.Searches) == 1 && r.Searches[0].Answer.Failure != "" {
+		return fmt.Errorf("%w: %s", model.ErrNothing, r.Searches[0].Answer.Failure)
+	}
 	var first error
 	for _, s := range r.Searches {
 		err := s.gate(r.least)

@@ -193,6 +193,8 @@ func (a Answer) limitCell() doc.Cell {
 		LimitFloor: "smallest load allowed", LimitDrift: "server changed", LimitNone: "not over", LimitUnknown: "unknown",
 	}[a.Limit]
 	switch c := doc.Of(string(a.Limit), text); {
+	case a.Failure != "":
+		return doc.Of(string(a.Limit), "nothing measured").As(doc.Note)
 	case a.Limit != LimitTarget:
 		return c.As(doc.Note)
 	case !a.Confirmed:
