@@ -20,7 +20,7 @@ import (
 func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runOptions) error {
 	run, err := c.follow(ctx, s, id)
 	if ctx.Err() != nil {
-		return c.interrupted(ctx, s, id)
+		return c.interrupted(ctx, s, id, opt)
 	}
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 
 // interrupted ends what this command began, in order. A run on a server of
 // its own goes on without us. What searches have found until then is printed.
-func (c *common) interrupted(ctx context.Context, s service, id model.RunID) error {
+func (c *common) interrupted(ctx context.Context, s service, id model.RunID, opt runOptions) error {
 	rest := context.WithoutCancel(ctx)
 	switch {
 	case s.own:
@@ -95,7 +95,11 @@ func (c *common) interrupted(ctx context.Context, s service, id model.RunID) err
 			c.log.Warn("ending the run", "err", err)
 		}
 		c.printPartial(rest, s, id)
-		c.say("what was measured is kept; `scalebench resume %s` continues the run", id)
+		again := ""
+		if flag := opt.gates.flag(); flag != "" {
+			again = "; give it " + flag + " again, which is not stored"
+		}
+		c.say("what was measured is kept; `scalebench resume %s` continues the run%s", id, again)
 		return context.Canceled // the run is not over
 	case !reaches(rest, s, id):
 		c.say("the server does not answer; use `scalebench show %s` later to see the run's state", id)
