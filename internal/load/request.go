@@ -66,11 +66,8 @@ func CheckRequests(requests []Request) error {
 // not show values of headers, nor what a URL has before the host: they may be
 // secret.
 func (r Request) Check() error {
-	var problem string
-	switch {
-	case r.Name == "":
-		problem = "its name is missing"
-	default:
+	problem := "its name is missing"
+	if r.Name != "" {
 		problem = cmp.Or(MethodProblem(r.Method), urlProblem(r.URL), headerProblem(r.Header))
 	}
 	if problem == "" && (!(r.Weight >= 0) || math.IsInf(r.Weight, 0)) {
