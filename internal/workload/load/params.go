@@ -29,7 +29,7 @@ import (
 type Params struct {
 	Target   string    `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path, https://…, or a data store: redis://host, postgres://user@host/database, mysql://user@host/database, cassandra://host/keyspace; or a bucket: s3://host:port/bucket."`
 	Requests []Request `json:"requests,omitempty" jsonschema:"maxItems=100" jsonschema_description:"Kinds of requests, drawn at random by their weights. Default: one GET of the target."`
-	Headers  Headers   `json:"headers,omitempty" flag:"header,H" jsonschema_description:"Headers of every request; stored with the run."`
+	Headers  Headers   `json:"headers,omitempty" flag:"header,H" jsonschema_description:"Headers of every request, stored with the run; the flag is repeatable."`
 	Data     *Data     `json:"data,omitempty" jsonschema_description:"With a data store: the records and the operations. Default: a thousand records of YCSB, its workload b."`
 	Objects  *Objects  `json:"objects,omitempty" jsonschema_description:"With a bucket of an object store: the objects and the operations. Default: puts and gets of 1MiB, half and half."`
 	// PasswordEnv keeps the password out of the file, and so of the store.
