@@ -249,7 +249,7 @@ func (c *connection) advice(err error, bucket string) string {
 	var refused *net.OpError
 	switch {
 	case errors.As(err, &unknown):
-		return "this node does not know the authority of the server's certificate: give its file in ca_file (ca, for a load)"
+		return "this node does not know the authority of the server's certificate: give its certificate in ca_file (of a load: --cacert FILE, or ca_pem), or check none with insecure_tls (of a load: --insecure)"
 	case errors.As(err, &verify):
 		return "the server's certificate is not valid for " + c.endpoint + ": correct endpoint, or path_style if the bucket is in the host name"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):

@@ -53,6 +53,7 @@ func TestAnswers(t *testing.T) {
 		{"another name", "https://localhost:" + port, func(p *Params) { p.CAPEM = ca }, "the server's certificate is for another name"},
 		{"no TLS", strings.Replace(server.URL, "http", "https", 1), func(*Params) {}, "the server does not speak TLS"},
 		{"wrong path", server.URL + "/nothing", func(*Params) {}, "unavailable: status 404: the target " + server.URL + "/nothing answered none of 5 requests; check the URL, or accept the status with --expect 404"},
+		{"no TLS where the server expects it", "http" + strings.TrimPrefix(secure.URL, "https"), func(*Params) {}, "status 400: the target http://" + secure.Listener.Addr().String() + " answered none of 5 requests; check the URL (does it need https://?)"},
 		{"wrong path over TLS", secure.URL + "/nothing", func(p *Params) { p.CAPEM = ca }, "unavailable: status 404: the target"},
 		{"no login", server.URL + "/401", func(*Params) {}, "-H 'Authorization: …'"},
 		{"wrong method", server.URL + "/405", func(*Params) {}, "another method with --method"},

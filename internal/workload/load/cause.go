@@ -61,6 +61,8 @@ func statusAdvice(status int) string {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return "give what it asks for with -H 'Authorization: …', or " + accept
+	case http.StatusBadRequest: // as servers that expect TLS answer without it
+		return "check the URL (does it need https://?), or " + accept
 	case http.StatusMethodNotAllowed:
 		return "choose another method with --method, or " + accept
 	}
