@@ -57,7 +57,8 @@ type Answer struct {
 
 // Gate is the error by which a command ends.
 type Gate struct {
-	Threshold bool   `json:"threshold"` // model.ErrThreshold; otherwise model.ErrInvalid
+	Threshold bool   `json:"threshold"`         // model.ErrThreshold; otherwise model.ErrInvalid
+	Nothing   bool   `json:"nothing,omitempty"` // or, of that, model.ErrNothing
 	Text      string `json:"text"`
 }
 
@@ -66,8 +67,11 @@ func (g *Gate) Error() string { return g.Text }
 
 // Unwrap gives the kind of error.
 func (g *Gate) Unwrap() error {
-	if g.Threshold {
+	switch {
+	case g.Threshold:
 		return model.ErrThreshold
+	case g.Nothing:
+		return model.ErrNothing
 	}
 	return model.ErrInvalid
 }
@@ -187,7 +191,7 @@ func of(r study.Result, bare bool, runs *reading, more ...model.Doubt) (Answer, 
 		doubtDocument(out.Document, doubts)
 	}
 	if err := r.Gate(); err != nil {
-		out.Gate = &Gate{Threshold: errors.Is(err, model.ErrThreshold), Text: err.Error()}
+		out.Gate = &Gate{Threshold: errors.Is(err, model.ErrThreshold), Nothing: errors.Is(err, model.ErrNothing), Text: err.Error()}
 	}
 	return out, runs.err()
 }

@@ -14,7 +14,7 @@ import (
 func TestCapacityNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const reason = "answered none of 5 requests: connect: 127.0.0.1:1: connection refused"
+	const reason = "127.0.0.1:1: connection refused: the target http://127.0.0.1:1/ answered none of 5 requests"
 	stdout, stderr, err := w.try("capacity", "http://127.0.0.1:1/", "--sla", "p90=100ms", "--format", "json")
 	var r capacity.Record
 	if json.Unmarshal([]byte(stdout), &r) != nil || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], reason) {
@@ -26,11 +26,11 @@ func TestCapacityNoAnswer(t *testing.T) {
 	}
 	shown := strings.Split(w.run("show", "latest"), "\n")
 	if !slices.ContainsFunc(shown, func(l string) bool {
-		return strings.HasPrefix(l, "Nothing was measured: the target http://127.0.0.1:1/")
+		return strings.HasPrefix(l, "Nothing was measured: 127.0.0.1:1: connection refused")
 	}) {
 		t.Errorf("show has no headline with the reason:\n%s", strings.Join(shown, "\n"))
 	}
-	if page := w.run("report", "latest", "-o", "-"); !strings.Contains(page, "Nothing was measured: the target") || strings.Contains(page, "generator failed") {
+	if page := w.run("report", "latest", "-o", "-"); !strings.Contains(page, "Nothing was measured: 127.0.0.1:1: connection refused") || strings.Contains(page, "generator failed") {
 		t.Error("the report does not say that the target did not answer")
 	}
 }

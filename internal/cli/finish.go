@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +22,7 @@ import (
 func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runOptions) error {
 	run, err := c.follow(ctx, s, id)
 	if ctx.Err() != nil {
-		return c.interrupted(ctx, s, id)
+		return c.interrupted(ctx, s, id, opt)
 	}
 	if err != nil {
 		return err
@@ -35,10 +36,12 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 	err = c.printResult(ctx, s, run, opt)
 	switch {
 	case end == nil:
-	case err == nil, errors.Is(err, model.ErrUsage):
+	case err == nil || errors.Is(err, model.ErrUsage):
 		return end // why nothing can be said of it
 	default:
-		c.say("! %v", end)
+		if cause, _ := causeOf(run.Reason); !strings.Contains(err.Error(), cmp.Or(cause, run.Reason)) {
+			c.say("! %s", run.State.With(run.Reason))
+		}
 	}
 	return err
 }
@@ -91,7 +94,7 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 
 // interrupted ends what this command began, in order. A run on a server of
 // its own goes on without us. What searches have found until then is printed.
-func (c *common) interrupted(ctx context.Context, s service, id model.RunID) error {
+func (c *common) interrupted(ctx context.Context, s service, id model.RunID, opt runOptions) error {
 	rest := context.WithoutCancel(ctx)
 	switch {
 	case s.own:
@@ -100,7 +103,11 @@ func (c *common) interrupted(ctx context.Context, s service, id model.RunID) err
 			c.log.Warn("ending the run", "err", err)
 		}
 		c.printPartial(rest, s, id)
-		c.say("what was measured is kept; `scalebench resume %s` continues the run", id)
+		again := ""
+		if flag := opt.gates.flag(); flag != "" {
+			again = "; give it " + flag + " again, which is not stored"
+		}
+		c.say("what was measured is kept; `scalebench resume %s` continues the run%s", id, again)
 		return context.Canceled // the run is not over
 	case !reaches(rest, s, id):
 		c.say("the server does not answer; use `scalebench show %s` later to see the run's state", id)
@@ -146,21 +153,28 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	if len(answers) == 0 {
 		return fmt.Errorf("%w: run %s has nothing that a study can report; `scalebench show %s` shows what it did", model.ErrUsage, run.ID, run.ID)
 	}
-	if err := c.printAnswers(answers); err != nil {
-		return err
+	text, worst := c.formatFlag == string(render.FormatText), answer.Worst(answers...)
+	nothing := errors.Is(worst, model.ErrNothing)
+	if !text || !nothing { // else the error says all that there is
+		if err := c.printAnswers(answers); err != nil {
+			return err
+		}
 	}
-	if c.formatFlag != string(render.FormatText) {
+	if !text {
 		for _, a := range answers[1:] {
 			kind, _ := Studies().Find(a.Study)
 			c.say("not printed: the answer of %s; `scalebench %s %s --format %s` prints it", a.Study, cmp.Or(kind.CommandName(), a.Study), run.ID, c.formatFlag)
 		}
+	}
+	if nothing && opt.out == "" {
+		return worst
 	}
 	path, err := c.writePage(ctx, s, run.ID, opt.out)
 	if err != nil {
 		return err
 	}
 	c.say("\nreport: %s", path)
-	return answer.Worst(answers...)
+	return worst
 }
 
 // printAnswers prints all answers to people, and the first to programs.

@@ -38,6 +38,10 @@ type liveView struct {
 	left     *model.Left
 	leftFrom time.Time
 	leftSaid time.Time // when a line that stays said so last
+	// held are remarks of a step that failed while it was prepared, and cause is
+	// why. If the run ends by it, that is why the command ends, and is told then.
+	held  []model.Event
+	cause string
 }
 
 func newLiveView(env Env, data model.RunData) *liveView {
@@ -71,15 +75,54 @@ func (v *liveView) event(ev model.Event) {
 		v.left, v.leftFrom = ev.Left, time.Now()
 	case model.EventWaiting:
 		v.stepText, v.rates, v.left = ev.Text, nil, nil
-	case model.EventRunState:
-		return // the end of the run is told by the command, once
 	case model.EventStepEnded:
 		v.done++
 		if ev.Severity == model.Info && !v.redraw && !v.open {
 			v.line(v.steps() + " " + ev.Text + v.nowAndThen(v.leftText(true)))
 		}
 	}
+	if v.holds(ev) {
+		return
+	}
 	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventRoom || ev.Kind == model.EventFleetUp || ev.Kind == model.EventLatest || ev.Kind == model.EventWaiting {
+		v.remark(ev)
+	}
+}
+
+// causeOf is why a node could not prepare a task, of a text that says so.
+func causeOf(text string) (cause string, ok bool) {
+	_, cause, ok = strings.Cut(text, ": failed: preparing: ")
+	return cause, ok
+}
+
+// holds keeps back what the command says itself when the run is over; it goes on
+// if another step begins.
+func (v *liveView) holds(ev model.Event) bool {
+	cause, prepared := causeOf(ev.Text)
+	switch {
+	case ev.Kind == model.EventRunState && ev.Severity == model.Problem:
+		if !strings.Contains(ev.Text, v.cause) {
+			v.release()
+		}
+		return true
+	case ev.Kind == model.EventTaskEnded && prepared:
+		v.cause = cause
+		v.held = append(v.held, ev)
+		return true
+	case ev.Kind == model.EventStepEnded && v.cause != "" && prepared:
+		v.held = append(v.held, ev)
+		return true
+	case ev.Kind == model.EventStepStarted || ev.Severity != model.Info:
+		v.release()
+	}
+	return false
+}
+
+// release prints what was held back.
+func (v *liveView) release() {
+	held := v.held
+	v.held, v.cause = nil, ""
+	for _, ev := range held {
 		v.remark(ev)
 	}
 }

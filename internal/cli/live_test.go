@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -53,6 +54,34 @@ func TestViewTellsAFailureOnce(t *testing.T) {
 			if got := strings.Count(out.String(), want); got != 1 {
 				t.Errorf("redraw %v: %q %d times, want once: %q", redraw, want, got, out.String())
 			}
+		}
+	}
+}
+
+// What a command says itself at its end is not told before; where the run goes on
+// it is.
+func TestViewHoldsWhatEndsARun(t *testing.T) {
+	failed := []model.Event{
+		{Kind: model.EventTaskEnded, Severity: model.Warning, Text: "node a: failed: preparing: refused"},
+		{Kind: model.EventTaskEnded, Severity: model.Info, Text: "node b: cancelled"},
+		{Kind: model.EventStepEnded, Severity: model.Warning, Text: "window: invalid: node a: failed: preparing: refused"},
+	}
+	for _, c := range []struct {
+		next model.Event
+		told int
+	}{
+		{model.Event{Kind: model.EventRunState, Severity: model.Problem, Text: "incomplete: refused"}, 0},
+		{model.Event{Kind: model.EventRunState, Severity: model.Problem, Text: "failed: the fleet is gone"}, 1},
+		{model.Event{Kind: model.EventStepStarted, Severity: model.Info, Text: "the next target"}, 1},
+		{model.Event{Kind: model.EventRetry, Severity: model.Warning, Text: "retrying"}, 1},
+	} {
+		var out bytes.Buffer
+		v := newLiveView(Env{Stderr: &out}, model.RunData{})
+		for _, ev := range append(slices.Clone(failed), c.next) {
+			v.event(ev)
+		}
+		if got := strings.Count(out.String(), "refused"); got != c.told || strings.Contains(out.String(), "incomplete") {
+			t.Errorf("%s %q: the view told the cause %d times, want %d: %q", c.next.Kind, c.next.Text, got, c.told, out.String())
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -13,11 +15,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // paramFlags are the flags of a parameter struct: one for each field with the
 // tag `flag:"name"` or `flag:"name,short"`. The field's type says what is
-// accepted; `unit:"op/s"` is what a bare number is in.
+// accepted; `unit:"op/s"` is what a bare number is in. With `from:"file"` the
+// flag names a file, and the parameter is what stands in it; with `from:"@file"`
+// it does so after an @, as with curl, and is the parameter itself otherwise.
 type paramFlags struct {
 	flags []*paramFlag
 }
@@ -42,7 +47,7 @@ func addSomeParams(f *pflag.FlagSet, params any, wanted func(name string) bool) 
 			continue
 		}
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		p := &paramFlag{name: name, key: key, unit: field.Tag.Get("unit"), allowed: allowedIn(field.Tag.Get("jsonschema")), value: reflect.New(field.Type).Elem(), initial: v.FieldByIndex(field.Index)}
+		p := &paramFlag{name: name, key: key, unit: field.Tag.Get("unit"), from: field.Tag.Get("from"), allowed: allowedIn(field.Tag.Get("jsonschema")), value: reflect.New(field.Type).Elem(), initial: v.FieldByIndex(field.Index)}
 		added := f.VarPF(p, name, short, usageOf(field, p))
 		if field.Type.Kind() == reflect.Bool {
 			added.NoOptDefVal = "true"
@@ -97,7 +102,7 @@ func allowedIn(tag string) string {
 
 type paramFlag struct {
 	name, key      string
-	unit           string
+	unit, from     string
 	allowed        string // values, where there are only these: a|b
 	value, initial reflect.Value
 	changed        bool
@@ -128,6 +133,12 @@ func (p *paramFlag) Type() string {
 	if p.allowed != "" {
 		return p.allowed
 	}
+	if named, ok := p.value.Addr().Interface().(interface{ Type() string }); ok {
+		return named.Type()
+	}
+	if name, ok := map[string]string{fromFile: "FILE", afterAt: "TEXT|@FILE"}[p.from]; ok {
+		return name
+	}
 	t := p.value.Type()
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -151,7 +162,51 @@ func (p *paramFlag) Type() string {
 // Set implements pflag.Value. Lists and maps grow with each use of the flag.
 func (p *paramFlag) Set(text string) error {
 	p.changed = true
+	path, isFile := text, p.from == fromFile
+	if p.from == afterAt {
+		path, isFile = strings.CutPrefix(text, "@")
+	}
+	if isFile {
+		var err error
+		if text, err = readInput(path); err != nil {
+			return err
+		}
+		if text == "" && p.from == fromFile {
+			return fmt.Errorf("%s is empty", path)
+		}
+	}
 	return p.set(p.value, text)
+}
+
+// What the tag "from" says.
+const (
+	fromFile = "file"
+	afterAt  = "@file"
+)
+
+// mostInput is how much of a file may become a parameter, in bytes: it travels
+// and is stored with the run, and again with each of its tasks.
+const mostInput = 256 << 10
+
+// readInput reads a file that becomes a parameter, byte for byte; "-" is standard
+// input, as with curl.
+func readInput(path string) (string, error) {
+	if path == "-" {
+		path = "/dev/stdin"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err //nolint:wrapcheck // it names the file, and pflag the flag
+	}
+	defer f.Close() //nolint:errcheck // read only
+	b, err := io.ReadAll(io.LimitReader(f, mostInput+1))
+	if err != nil {
+		return "", err //nolint:wrapcheck // as above
+	}
+	if len(b) > mostInput {
+		return "", fmt.Errorf("%s has more than %s, the most that can travel with a run; give a smaller file", path, unit.Size(mostInput))
+	}
+	return string(b), nil
 }
 
 func (p *paramFlag) set(v reflect.Value, text string) error {
@@ -159,13 +214,16 @@ func (p *paramFlag) set(v reflect.Value, text string) error {
 		v.Set(reflect.New(v.Type().Elem()))
 		return p.set(v.Elem(), text)
 	}
+	if into, ok := v.Addr().Interface().(interface{ Set(text string) error }); ok {
+		return into.Set(text)
+	}
 	if into, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if _, err := strconv.ParseFloat(text, 64); err == nil {
 			text += p.unit
 		}
 		err := into.UnmarshalText([]byte(text))
 		if err != nil && p.unit != "" {
-			return fmt.Errorf("must be a number, alone or with a unit: 2000 or 2k%s", p.unit)
+			return fmt.Errorf("must be a positive number, alone or with a unit: 2000 or 2k%s", p.unit)
 		}
 		return err
 	}
@@ -199,6 +257,10 @@ func (p *paramFlag) set(v reflect.Value, text string) error {
 }
 
 func (p *paramFlag) grow(v reflect.Value, text string) error {
+	if bytes, ok := v.Addr().Interface().(*[]byte); ok {
+		*bytes = []byte(text)
+		return nil
+	}
 	if v.Kind() == reflect.Slice {
 		item := reflect.New(v.Type().Elem()).Elem()
 		if err := p.set(item, text); err != nil {

@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +33,9 @@ type flagParams struct {
 	List     []string          `json:"list,omitempty" flag:"list" jsonschema_description:"Some of them."`
 	Numbers  []int             `json:"numbers,omitempty" flag:"numbers" jsonschema_description:"Numbers."`
 	Map      map[string]string `json:"map,omitempty" flag:"map" jsonschema_description:"Pairs."`
+	Named    named             `json:"named,omitempty" flag:"named" jsonschema_description:"Of a type that reads itself."`
+	File     string            `json:"file,omitempty" flag:"file" from:"file" jsonschema_description:"What a file holds."`
+	Body     []byte            `json:"body,omitempty" flag:"body" from:"@file" jsonschema_description:"Bytes."`
 	FileOnly string            `json:"file_only,omitempty" jsonschema_description:"No flag."`
 	hidden   string            //nolint:unused // no field of a file has a flag
 }
@@ -38,6 +43,19 @@ type flagParams struct {
 type flagInner struct {
 	Inner string `json:"inner,omitempty" flag:"inner" jsonschema_description:"Of an embedded struct."`
 }
+
+// named reads itself, as [pflag.Value] does.
+type named map[string]string
+
+func (n *named) Set(text string) error {
+	if text != "a" {
+		return errors.New("only a")
+	}
+	*n = named{text: "set"}
+	return nil
+}
+
+func (*named) Type() string { return "'A: B'" }
 
 func newFlagParams() *flagParams {
 	return &flagParams{Text: "as it was", Count: 3, Wait: unit.Duration(2 * time.Second)}
@@ -57,6 +75,7 @@ func parseParams(t *testing.T, args ...string) (map[string]json.RawMessage, erro
 // study's struct takes.
 func TestParamFlags(t *testing.T) {
 	limit := 2.5
+	file := writeFile(t, "\x00\xff\r")
 	rate := func(v float64) *unit.Rate { return &unit.Rate{Value: v, Base: unit.Operations} }
 	for _, c := range []struct {
 		args string // separated by spaces
@@ -76,6 +95,8 @@ func TestParamFlags(t *testing.T) {
 		{"--fail-limit -2.5 --fail-limit 2.5", `{"limit":2.5}`, flagParams{Limit: &limit}},
 		{"--list a --list b,c", `{"list":["a","b,c"]}`, flagParams{List: []string{"a", "b,c"}}},
 		{"--numbers 2 --numbers 4", `{"numbers":[2,4]}`, flagParams{Numbers: []int{2, 4}}},
+		{"--named a --body x@y", `{"body":"eEB5","named":{"a":"set"}}`, flagParams{Named: named{"a": "set"}, Body: []byte("x@y")}},
+		{"--file " + file + " --body @" + file, `{"body":"AP8N","file":"\u0000\ufffd\r"}`, flagParams{File: "\x00\ufffd\r", Body: []byte("\x00\xff\r")}},
 		{"--map a=1 --map b=x=y,z", `{"map":{"a":"1","b":"x=y,z"}}`, flagParams{Map: map[string]string{"a": "1", "b": "x=y,z"}}},
 	} {
 		given, err := parseParams(t, strings.Fields(c.args)...)
@@ -97,6 +118,32 @@ func TestParamFlags(t *testing.T) {
 	}
 }
 
+func writeFile(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestParamFlagFiles: a file that becomes a parameter is bounded, and is not
+// empty where it is all that there is.
+func TestParamFlagFiles(t *testing.T) {
+	largest, empty := strings.Repeat("x", mostInput), writeFile(t, "")
+	for args, want := range map[string]string{
+		"--body @" + writeFile(t, largest):     "",
+		"--body @" + writeFile(t, largest+"x"): "has more than 256KiB, the most that can travel with a run",
+		"--file /dev/zero":                     "has more than 256KiB",
+		"--file " + empty:                      "is empty",
+		"--body @" + empty:                     "",
+	} {
+		if _, err := parseParams(t, strings.Fields(args)...); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}
+
 // TestParamFlagErrors: what is wrong with a value is said by its flag, with what
 // is allowed.
 func TestParamFlagErrors(t *testing.T) {
@@ -107,7 +154,11 @@ func TestParamFlagErrors(t *testing.T) {
 		"--share NaN":      "must be a number",
 		"--fail-limit Inf": "must be a number",
 		"--yes=maybe":      "must be true or false",
-		"--rate fast":      "must be a number, alone or with a unit: 2000 or 2kop/s",
+		"--rate fast":      "must be a positive number, alone or with a unit: 2000 or 2kop/s",
+		"--rate -1":        "must be a positive number",
+		"--named b":        "only a",
+		"--file no":        "no such file",
+		"--body @no":       "no such file",
 		"--wait 5":         `it has no unit`,
 		"--size x":         "not a size",
 		"--numbers 2,3":    "must be a whole number",
@@ -132,13 +183,16 @@ func TestParamFlagHelp(t *testing.T) {
 		got = append(got, strings.Join(strings.Fields(line), " "))
 	}
 	want := []string{
+		"--body TEXT|@FILE bytes",
 		"--count int how many (default 3)",
 		"--fail-limit float a limit",
+		"--file FILE what a file holds",
 		"--inner string of an embedded struct",
 		"--large int large",
 		"--list string some of them",
 		"--map NAME=VALUE pairs",
 		"--mode fast|slow which way",
+		"--named 'A: B' of a type that reads itself",
 		"--numbers string numbers",
 		"--rate rate how fast",
 		"--share float a share (default 0.5)",

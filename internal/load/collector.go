@@ -29,7 +29,7 @@ func newHistogram() *hdr.Histogram { return hdr.New(finest, int64(Longest), hist
 // longest operation. It is used by one goroutine at a time.
 //
 // Every operation is announced with Due, then maybe Sent, and ends with one of
-// OK, Fail, Drop and Unfinish.
+// OK, Fail, Refuse, Drop and Unfinish.
 type Shard struct {
 	collector *Collector
 	index     int
@@ -87,6 +87,14 @@ func (s *Shard) Read(due, lag time.Duration) {
 
 // Fail ends an operation that failed.
 func (s *Shard) Fail(op int, due time.Duration, kind Kind) { s.second(due).Ops[op].Errors[kind]++ }
+
+// Refuse ends an operation that the server answered with a status that is not
+// expected.
+func (s *Shard) Refuse(op int, due time.Duration, status int) {
+	c := &s.second(due).Ops[op].Counts
+	c.Errors[ErrStatus]++
+	c.Statuses.Add(status, 1)
+}
 
 // Drop ends an operation that was never sent.
 func (s *Shard) Drop(op int, due time.Duration) { s.second(due).Ops[op].Dropped++ }

@@ -46,6 +46,8 @@ func (k Kind) String() string {
 type Error struct {
 	Kind Kind
 	Err  error
+	// Status is that of an answer over HTTP, where that is why; 0 otherwise.
+	Status int
 }
 
 func (e *Error) Error() string {
@@ -93,6 +95,9 @@ type Counts struct {
 	OK  int64
 	// Errors counts failures by [Kind].
 	Errors [Kinds]int64
+	// Statuses are those of the answers among Errors[ErrStatus], where the
+	// protocol has them.
+	Statuses StatusCounts
 	// Dropped operations were never sent: none of the connections allowed
 	// became free until the operation timed out, or the run ended.
 	Dropped int64
@@ -126,6 +131,11 @@ func (c *Counts) Add(o Counts) {
 	c.OK += o.OK
 	for k := range c.Errors {
 		c.Errors[k] += o.Errors[k]
+	}
+	for _, s := range o.Statuses {
+		if s.Count > 0 {
+			c.Statuses.Add(s.Status, s.Count)
+		}
 	}
 	c.Dropped += o.Dropped
 	c.Unfinished += o.Unfinished

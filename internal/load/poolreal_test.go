@@ -69,14 +69,14 @@ type echoClient struct{ net.Conn }
 func (c echoClient) Do(ctx context.Context, _ int) error {
 	deadline, _ := ctx.Deadline()
 	if err := c.SetDeadline(deadline); err != nil {
-		return &Error{ErrClosed, err}
+		return &Error{Kind: ErrClosed, Err: err}
 	}
 	var b [1]byte
 	if _, err := c.Write(b[:]); err != nil {
-		return &Error{ErrClosed, err}
+		return &Error{Kind: ErrClosed, Err: err}
 	}
 	if _, err := io.ReadFull(c, b[:]); err != nil {
-		return &Error{ErrClosed, err}
+		return &Error{Kind: ErrClosed, Err: err}
 	}
 	return nil
 }

@@ -235,7 +235,11 @@ func (x *poolRun) record(w *worker, o outcome) {
 }
 
 func (x *poolRun) fail(w *worker, kind Kind, err error) {
-	x.shard.Fail(w.op, w.due, kind)
+	if e, ok := errors.AsType[*Error](err); ok && kind == ErrStatus && e.Status > 0 {
+		x.shard.Refuse(w.op, w.due, e.Status)
+	} else {
+		x.shard.Fail(w.op, w.due, kind)
+	}
 	if x.usage.Examples[kind] == nil {
 		x.usage.Examples[kind] = err
 	}

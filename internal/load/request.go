@@ -66,16 +66,9 @@ func CheckRequests(requests []Request) error {
 // not show values of headers, nor what a URL has before the host: they may be
 // secret.
 func (r Request) Check() error {
-	var problem string
-	switch {
-	case r.Name == "":
-		problem = "its name is missing"
-	case r.Method != "" && !isToken(r.Method):
-		problem = fmt.Sprintf("%q is not a method; write a word such as GET or POST", r.Method)
-	case r.Method == http.MethodConnect:
-		problem = "CONNECT opens a tunnel and gets no answer; use another method"
-	default:
-		problem = cmp.Or(urlProblem(r.URL), headerProblem(r.Header))
+	problem := "its name is missing"
+	if r.Name != "" {
+		problem = cmp.Or(MethodProblem(r.Method), urlProblem(r.URL), headerProblem(r.Header))
 	}
 	if problem == "" && (!(r.Weight >= 0) || math.IsInf(r.Weight, 0)) {
 		problem = fmt.Sprintf("weight %v; weights must be 0 or more", r.Weight)
@@ -84,6 +77,18 @@ func (r Request) Check() error {
 		return fmt.Errorf("%w: request %q: %s", model.ErrUsage, r.Name, problem)
 	}
 	return nil
+}
+
+// MethodProblem says why a method cannot be sent; empty if it can. Without one it
+// is GET.
+func MethodProblem(method string) string {
+	switch {
+	case method != "" && !isToken(method):
+		return fmt.Sprintf("%q is not a method; write a word such as GET or POST", method)
+	case method == http.MethodConnect:
+		return "CONNECT opens a tunnel and gets no answer; use another method"
+	}
+	return ""
 }
 
 func urlProblem(text string) string {
@@ -112,36 +117,57 @@ var reserved = []string{"Connection", "Content-Length", "Expect", "Keep-Alive", 
 
 func headerProblem(h http.Header) string {
 	for name, values := range h {
-		switch {
-		case !isToken(name):
-			return fmt.Sprintf("%q is not the name of a header", name)
-		case slices.Contains(reserved, http.CanonicalHeaderKey(name)):
-			return fmt.Sprintf("the driver writes the header %s itself; leave it out", name)
-		case slices.ContainsFunc(values, hasControl):
-			return fmt.Sprintf("the header %s holds a line break or another control character", name)
-		case http.CanonicalHeaderKey(name) == "Host" && (len(values) != 1 || values[0] == ""):
-			return "the header Host needs exactly one value"
+		if problem := HeaderProblem(name, values...); problem != "" {
+			return problem
 		}
 	}
 	return ""
 }
 
-// TrustedRoots are the system's certificate authorities and those of a file in
-// PEM; nil, which means the system's, for no file. The error is model.ErrUsage.
-func TrustedRoots(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil
+// HeaderProblem says why a header cannot be sent; empty if it can. It does not
+// show the values.
+func HeaderProblem(name string, values ...string) string {
+	switch {
+	case !isToken(name):
+		return fmt.Sprintf("%q is not the name of a header", name)
+	case slices.Contains(reserved, http.CanonicalHeaderKey(name)):
+		return fmt.Sprintf("the driver writes the header %s itself; leave it out", name)
+	case slices.ContainsFunc(values, hasControl):
+		return fmt.Sprintf("the header %s holds a line break or another control character", name)
+	case http.CanonicalHeaderKey(name) == "Host" && (len(values) != 1 || values[0] == ""):
+		return "the header Host needs exactly one value"
 	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("%w: reading the certificates to trust: %w", model.ErrUsage, err)
+	return ""
+}
+
+// Trust is which certificate authorities are trusted beside the system's, in
+// PEM.
+type Trust struct {
+	File string // that holds some; may be empty
+	PEM  string // others; may be empty
+}
+
+// Roots are all that are trusted; nil, which means the system's, where there are
+// no others. The error is model.ErrUsage.
+func (t Trust) Roots() (*x509.CertPool, error) {
+	if t == (Trust{}) {
+		return nil, nil
 	}
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool() // a system without any
 	}
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%w: %s has no PEM certificate", model.ErrUsage, file)
+	if t.File != "" {
+		pem, err := os.ReadFile(t.File)
+		if err != nil {
+			return nil, fmt.Errorf("%w: reading the certificates to trust: %w", model.ErrUsage, err)
+		}
+		if !roots.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%w: %s has no PEM certificate", model.ErrUsage, t.File)
+		}
+	}
+	if t.PEM != "" && !roots.AppendCertsFromPEM([]byte(t.PEM)) {
+		return nil, fmt.Errorf("%w: the text of the certificates to trust has no PEM certificate", model.ErrUsage)
 	}
 	return roots, nil
 }

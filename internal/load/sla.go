@@ -229,7 +229,7 @@ func (s SLA) Judge(w Window) (misses []Miss) {
 func (t Term) Miss(w Window) string {
 	if t.OnErrors() {
 		if share := w.Share(w.Counts.Due - w.Counts.OK); share > t.Errors {
-			return fmt.Sprintf("errors %s (mostly %s), not %s", unit.Share(share), mostly(w.Counts), percent(t.Errors))
+			return fmt.Sprintf("errors %s (%s), not %s", unit.Share(share), w.Counts.Failures(), percent(t.Errors))
 		}
 		return ""
 	}
@@ -272,20 +272,6 @@ func (s SLA) Nearest(w Window) (term Term) {
 		}
 	}
 	return term
-}
-
-// mostly is the most frequent outcome of operations that did not end well.
-func mostly(c Counts) string {
-	name, most := "not finished", c.Unfinished
-	if c.Dropped > most {
-		name, most = "not sent", c.Dropped
-	}
-	for kind, n := range c.Errors {
-		if n > most {
-			name, most = Kind(kind).String(), n
-		}
-	}
-	return name
 }
 
 // A server that is offered more than it can do falls behind, and its answers

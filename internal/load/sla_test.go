@@ -89,6 +89,8 @@ func TestJudge(t *testing.T) {
 	const ms = time.Millisecond
 	failing := answered(100, 91, ms)
 	failing.Counts.Errors[load.ErrStatus] = 9
+	failing.Counts.Statuses.Add(503, 3)
+	failing.Counts.Statuses.Add(429, 5)
 	for _, c := range []struct {
 		name, sla string
 		window    load.Window
@@ -98,7 +100,7 @@ func TestJudge(t *testing.T) {
 		{"on the limit", "p90=2ms", answered(100, 50, ms, 2*ms), ""},
 		{"one in ten slower", "p90=2ms", answered(100, 10, ms, ms, ms, ms, ms, ms, ms, ms, ms, 9*ms), ""},
 		{"two in ten slower", "p90=2ms", answered(100, 10, ms, ms, ms, ms, ms, ms, ms, ms, 9*ms, 9*ms), "p90"},
-		{"errors", "p50=2ms", failing, "errors 9% (mostly status), not 1%"},
+		{"errors", "p50=2ms", failing, "errors 9% (status 429: 5 of 100, status 503: 3, refused: 1), not 1%"},
 		{"errors that are allowed, but count as slow", "p95=2ms,errors=10%", failing, "p95 was not reached"},
 		{"not achieved", "p50=2ms,errors=50%", failing, "91% of the load was answered"},
 		{"two terms, the second missed", "p50=2ms,max=8ms", answered(100, 50, ms, 9*ms), "max"},

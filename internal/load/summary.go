@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -121,6 +122,7 @@ const (
 	RecordingRTT     = "load_rtt"
 	RecordingLost    = "load_rtt_lost" // handshakes that are no round trip
 	metricErrors     = "load_errors"
+	metricStatus     = "load_status" // answers that were not expected, by their status
 	suffixLatency    = "_latency"
 	suffixService    = "_service"
 	recordingDue     = "load_due_second"
@@ -153,6 +155,9 @@ func (s Summary) Report(to Sink) {
 		}
 		for k, n := range o.Errors {
 			info(metricErrors, "1", float64(n), map[string]string{"op": s.Names[i], "kind": Kind(k).String()})
+		}
+		for _, c := range o.Statuses.Counted() {
+			info(metricStatus, "1", float64(c.Count), map[string]string{"op": s.Names[i], "status": strconv.Itoa(c.Status)})
 		}
 	}
 	to.Sample(model.Sample{Metric: MetricThroughput, Unit: "op/s", Value: float64(s.Replies) / s.Scored.Seconds(), Better: model.Higher})
@@ -268,6 +273,10 @@ func (s *Summary) take(x model.Sample) {
 	case metricErrors:
 		if k := slices.Index(kindNames[:], x.Labels["kind"]); k >= 0 {
 			s.op(x.Labels["op"]).Errors[k] = int64(x.Value)
+		}
+	case metricStatus:
+		if status, err := strconv.Atoi(x.Labels["status"]); err == nil {
+			s.op(x.Labels["op"]).Statuses.Add(status, int64(x.Value))
 		}
 	}
 	for _, c := range counters {

@@ -39,6 +39,9 @@ func score(seconds, each int) *load.Scorer {
 func TestSummaryIsReadAsReported(t *testing.T) {
 	want := score(4, 500).Summary([]string{"a", "b"}, load.Usage{Busy: .25, Opened: 7, Rejected: 3})
 	want.RTT = []load.Handshake{{At: 1500 * time.Millisecond, Took: 300 * time.Microsecond}}
+	for _, status := range []int{429, 429, 503} {
+		want.Ops[0].Statuses.Add(status, 2)
+	}
 	want.Segments = load.Segments{In: 1000, OutOfOrder: 12}
 	record := &workloadtest.Record{T: t}
 	want.Report(record)

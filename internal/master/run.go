@@ -185,10 +185,30 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	if err != nil {
 		return stateAfter(ctx, err)
 	}
-	if invalid := x.notMadeUpFor(steps); len(invalid) > 0 {
-		return model.RunIncomplete, fmt.Sprintf("%d of %d steps are not valid: %s", len(invalid), len(x.steps), some(invalid, "; "))
+	if missing := x.notMadeUpFor(steps); len(missing) > 0 {
+		return model.RunIncomplete, x.whyIncomplete(missing)
 	}
 	return model.RunDone, ""
+}
+
+// whyIncomplete says which steps are missing, and of a single one why. Where
+// nothing else was tried only that is of interest, without the node that found
+// it while it prepared.
+func (x *execution) whyIncomplete(missing []model.Step) string {
+	if len(missing) == 1 && len(x.steps) == 1 {
+		if _, why, ok := strings.Cut(missing[0].Reason, ": failed: preparing: "); ok {
+			return why
+		}
+	}
+	var list []string
+	for _, s := range missing {
+		list = append(list, describe(s))
+	}
+	text := fmt.Sprintf("%d of %d steps are not valid: %s", len(list), len(x.steps), some(list, "; "))
+	if len(missing) == 1 && missing[0].Reason != "" {
+		text += ": " + missing[0].Reason
+	}
+	return text
 }
 
 // performSteps runs the steps that are planned, and those that only the results
@@ -208,20 +228,15 @@ func (x *execution) performSteps(ctx context.Context) (invalid []model.Step, err
 			return invalid, err
 		}
 		if state != model.StepComplete {
-			invalid = append(invalid, s)
+			invalid = append(invalid, x.steps[i]) // with the reason
 		}
 	}
 }
 
-// notMadeUpFor describes the steps that are missing: those that did not become
-// valid and were not made up for.
-func (x *execution) notMadeUpFor(invalid []model.Step) (missing []string) {
-	for _, s := range invalid {
-		if !x.madeUpFor(s) {
-			missing = append(missing, describe(s))
-		}
-	}
-	return missing
+// notMadeUpFor are the steps that are missing: those that did not become valid
+// and were not made up for.
+func (x *execution) notMadeUpFor(invalid []model.Step) []model.Step {
+	return slices.DeleteFunc(slices.Clone(invalid), x.madeUpFor)
 }
 
 // madeUpFor reports whether the design, which has gone on since, can do without

@@ -288,6 +288,11 @@ func (x *execution) endStep(ctx context.Context, step model.Step, state model.St
 	ev := model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepEnded, Severity: model.Info,
 		Text: describe(step) + ": " + string(state)}
 	if state == model.StepInvalid {
+		for i := range x.steps {
+			if x.steps[i].ID == step.ID {
+				x.steps[i].Reason = reason
+			}
+		}
 		ev.Severity = model.Warning
 		ev.Text += ": " + reason
 	}

@@ -14,6 +14,12 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrInvalid: measured, but the measurement is not valid; refused.
 	ErrInvalid = errors.New("measurement not valid")
+	// ErrNothing: nothing was measured, so that there is nothing to show but why;
+	// a kind of ErrInvalid.
+	ErrNothing error = kind{"nothing was measured", ErrInvalid}
+	// ErrUnfinished: what is asked for is not known, because the run is not over;
+	// a kind of ErrInvalid.
+	ErrUnfinished error = kind{"not over yet", ErrInvalid}
 	// ErrThreshold: measured, but a threshold that the user gave was missed.
 	ErrThreshold = errors.New("threshold missed")
 	// ErrDenied: the caller has no right to do this.
@@ -26,6 +32,15 @@ var (
 	// ErrUnavailable: the store or the queue does not answer now; try again.
 	ErrUnavailable = errors.New("unavailable")
 )
+
+// kind is a kind of error that is one of another kind.
+type kind struct {
+	text string
+	of   error
+}
+
+func (k kind) Error() string { return k.text }
+func (k kind) Unwrap() error { return k.of }
 
 // Plain is an error as people read it: without the kinds that say only which
 // exit code it has.

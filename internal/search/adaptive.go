@@ -222,7 +222,7 @@ func (s *adaptive) Result() Result {
 	r := unknown()
 	r.Trials = slices.Clone(s.trials)
 	if len(s.trials) == 0 {
-		r.Warnings = []Warning{warn("no window was measured: nothing is known")}
+		r.Warnings = []Warning{warn(AboutBoundary, "no window was measured: nothing is known")}
 		return r
 	}
 	passed, failed := s.reported(b)
@@ -299,17 +299,17 @@ func (t tally) surelyFailed() bool { return t.failed() && t.fails >= enough }
 func (s *adaptive) warnings(r Result) []Warning {
 	var ws []Warning
 	if s.next.over && !r.Confirmed {
-		ws = append(ws, warn(fmt.Sprintf("not confirmed after %s that count, the most allowed: windows contradict each other; use longer windows, or allow more",
+		ws = append(ws, warn(AboutBoundary, fmt.Sprintf("not confirmed after %s that count, the most allowed: windows contradict each other; use longer windows, or allow more",
 			windows(len(r.Trials)))))
 	}
 	if r.Capped {
-		ws = append(ws, warn("the largest load allowed, %s, passed: the boundary is at or above it; allow a larger load", r.Passed))
+		ws = append(ws, warn(AboutBoundary, "the largest load allowed, %s, passed: the boundary is at or above it; allow a larger load", r.Passed))
 	}
 	if r.Floored {
-		ws = append(ws, warn("the smallest load allowed, %s, failed: the boundary is below it; allow a smaller load, or check whether the target passes at all", r.Failed))
+		ws = append(ws, warn(AboutFloor, "the smallest load allowed, %s, failed: the boundary is below it; allow a smaller load, or check whether the target passes at all", r.Failed))
 	}
 	if r.Confirmed && !r.Capped && !r.Floored && !s.narrow(r.Low, r.High) {
-		ws = append(ws, warn("the boundary is less precise than requested, between %s and %s: near it, windows pass and fail by chance; use longer windows", r.Low, r.High))
+		ws = append(ws, warn(AboutBoundary, "the boundary is less precise than requested, between %s and %s: near it, windows pass and fail by chance; use longer windows", r.Low, r.High))
 	}
 	return ws
 }

@@ -153,21 +153,21 @@ func (p *paper) lastSaid() (passed, failed float64) {
 }
 
 func (p *paper) warnings(r Result) []Warning {
-	ws := []Warning{warn("the paper's algorithm does not repeat windows: a single wrong window gives a wrong result; the default algorithm repeats both sides of its result")}
+	ws := []Warning{warn(AboutWindows, "the paper's algorithm does not repeat windows: a single wrong window gives a wrong result; the default algorithm repeats both sides of its result")}
 	switch {
 	case !p.over: // the caller knows why
 	case p.load > p.o.Max && !r.Capped:
-		ws = append(ws, warn("the ramp's rule accepted all loads up to the largest allowed, %s, so the algorithm has no answer: use a smaller fraction or the default algorithm", p.o.Max))
+		ws = append(ws, warn(AboutBoundary, "the ramp's rule accepted all loads up to the largest allowed, %s, so the algorithm has no answer: use a smaller fraction or the default algorithm", p.o.Max))
 	case r.Capped:
-		ws = append(ws, warn("the next load would exceed the largest allowed, %s: the boundary may be anywhere above; allow a larger load", p.o.Max))
+		ws = append(ws, warn(AboutBoundary, "the next load would exceed the largest allowed, %s: the boundary may be anywhere above; allow a larger load", p.o.Max))
 	case math.IsNaN(p.answer):
-		ws = append(ws, warn(fmt.Sprintf("no answer after %s that count, the most allowed; allow more", windows(len(p.trials)))))
+		ws = append(ws, warn(AboutBoundary, fmt.Sprintf("no answer after %s that count, the most allowed; allow more", windows(len(p.trials)))))
 	}
 	if len(p.trials) > 0 && !p.trials[0].Passed {
-		ws = append(ws, warn("the first load, %s, failed, so the algorithm has no lower bound: start lower", p.trials[0].Load))
+		ws = append(ws, warn(AboutBoundary, "the first load, %s, failed, so the algorithm has no lower bound: start lower", p.trials[0].Load))
 	}
 	if !math.IsNaN(p.answer) && !passedAt(p.trials, p.answer) {
-		ws = append(ws, warn("the paper's answer, %s, was never tested", p.answer))
+		ws = append(ws, warn(AboutBoundary, "the paper's answer, %s, was never tested", p.answer))
 	}
 	return ws
 }
@@ -181,10 +181,10 @@ func (p *paper) rampWarnings(r Result) (ws []Warning) {
 		}
 	}
 	if broke > 0 {
-		ws = append(ws, warn(fmt.Sprintf("the ramp's rule accepted %s that broke the SLA: these loads did not pass", windows(broke))))
+		ws = append(ws, warn(AboutWindows, fmt.Sprintf("the ramp's rule accepted %s that broke the SLA: these loads did not pass", windows(broke))))
 	}
 	if math.IsNaN(r.Passed) && slices.ContainsFunc(p.trials, func(t Trial) bool { return t.Passed }) {
-		ws = append(ws, warn("the ramp's rule accepted loads, but no load is known to keep the SLA; start lower, or use the default algorithm"))
+		ws = append(ws, warn(AboutBoundary, "the ramp's rule accepted loads, but no load is known to keep the SLA; start lower, or use the default algorithm"))
 	}
 	return ws
 }

@@ -93,7 +93,22 @@ type Result struct {
 type Warning struct {
 	Words string // a format with a %s for each of Loads
 	Loads []float64
+	About Topic
 }
+
+// Topic is what a warning is about: a caller who knows more of the windows than
+// that they passed or failed may know better what to do.
+type Topic string
+
+// The topics.
+const (
+	// AboutWindows: what was believed of them, whatever the boundary is.
+	AboutWindows Topic = ""
+	// AboutBoundary: where the boundary is, and how sure that is.
+	AboutBoundary Topic = "boundary"
+	// AboutFloor: it is below the smallest load allowed.
+	AboutFloor Topic = "floor"
+)
 
 // Text is the warning with its loads as load prints them.
 func (w Warning) Text(load func(float64) string) string {
@@ -105,7 +120,7 @@ func (w Warning) Text(load func(float64) string) string {
 }
 
 // warn makes a warning of words that have a %s for each load.
-func warn(words string, loads ...float64) Warning { return Warning{Words: words, Loads: loads} }
+func warn(about Topic, words string, loads ...float64) Warning { return Warning{words, loads, about} }
 
 // ErrOptions is the kind of error of options with which a search makes no sense.
 // The message says which option, and what it may be.

@@ -65,6 +65,9 @@ func TestHostile(t *testing.T) {
 			got := run(t.Context(), t, d, load.Run{Plan: hold(100, 150*time.Millisecond), Drain: time.Minute})
 			want := load.Counts{Due: 15, Late: got.Late}
 			want.Errors[c.want] = 15
+			if c.want == load.ErrStatus {
+				want.Statuses.Add(503, 15)
+			}
 			if diff := cmp.Diff(want, got.Counts); diff != "" || got.err != nil {
 				t.Error(diff, got.err)
 			}

@@ -222,14 +222,20 @@ func (l *loop) fail(c *conn, kind load.Kind, why error) {
 // failed counts an operation that failed, and keeps the first of each kind as an
 // example.
 func (l *loop) failed(c *conn, kind load.Kind, why error) {
-	l.shard.Fail(c.op.kind, c.op.due, kind)
+	status := 0
+	if kind == load.ErrStatus {
+		status = c.reply.status
+		l.shard.Refuse(c.op.kind, c.op.due, status)
+	} else {
+		l.shard.Fail(c.op.kind, c.op.due, kind)
+	}
 	if l.examples[kind] != nil {
 		return
 	}
 	if kind == load.ErrStatus {
-		why = fmt.Errorf("unexpected status %d", c.reply.status)
+		why = fmt.Errorf("unexpected status %d", status)
 	}
-	l.examples[kind] = &load.Error{Kind: kind, Err: fmt.Errorf("%s: %w", c.endpoint.address, why)}
+	l.examples[kind] = &load.Error{Kind: kind, Status: status, Err: fmt.Errorf("%s: %w", c.endpoint.address, why)}
 }
 
 // free makes a connection ready for the next operation, which it has been since

@@ -67,6 +67,9 @@ func checkShares(t *testing.T, got result, n int64, did loadserver.Record) {
 	if got.Due != n || got.OK != n*99/100 || got.Errors[load.ErrStatus] != n/100 {
 		t.Fatalf("%+v, want %d due, %d OK and %d by status", got.Counts, n, n*99/100, n/100)
 	}
+	if by := got.Statuses.Counted(); len(by) != 1 || by[0] != (load.StatusCount{Status: 503, Count: n / 100}) {
+		t.Fatalf("by status: %v, want %d times 503", by, n/100)
+	}
 	if ok, failed := did.Count(loadserver.OK), did.Count(loadserver.Failed); int64(ok) != got.OK || int64(failed) != n/100 {
 		t.Fatalf("the server answered %d well and %d with status 503: %+v", ok, failed, got.Counts)
 	}

@@ -48,7 +48,7 @@ func (c *client) Do(ctx context.Context, op int) error {
 		return err
 	}
 	if !p.expect.Match(answer.StatusCode) {
-		return &load.Error{Kind: load.ErrStatus, Err: fmt.Errorf("the server answered %q", answer.Status)}
+		return &load.Error{Kind: load.ErrStatus, Status: answer.StatusCode, Err: fmt.Errorf("the server answered %q", answer.Status)}
 	}
 	return nil
 }

@@ -38,8 +38,7 @@ type Config struct {
 	// 9113, section 3.3). Otherwise it is what the server prefers, over TLS, and
 	// HTTP/1.1 without.
 	HTTP2 bool
-	// CAFile holds certificates in PEM that are trusted besides the system's.
-	CAFile string
+	Trust load.Trust
 	// Insecure accepts any certificate.
 	Insecure bool
 	// MaxHeader and MaxBody are limits of an answer, in bytes; 0: 64 KiB and
@@ -49,7 +48,7 @@ type Config struct {
 
 // transport makes connections as the configuration says.
 func (c Config) transport() (*http.Transport, error) {
-	roots, err := load.TrustedRoots(c.CAFile)
+	roots, err := c.Trust.Roots()
 	if err != nil {
 		return nil, err
 	}

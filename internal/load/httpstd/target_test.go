@@ -111,10 +111,11 @@ func TestStatuses(t *testing.T) {
 		{Name: "head", Method: "HEAD", URL: s.URL + "/missing", Weight: 1, Expect: only},
 	}
 	client := open(t, newTarget(t, httpstd.Config{Requests: requests, Insecure: true}))
-	for i, ok := range []bool{false, true, false, true, false, true} {
+	for i, status := range []int{302, 0, 404, 0, 204, 0} {
 		err := client.Do(soon(t), i)
-		if (err == nil) != ok || (err != nil && load.KindOf(err) != load.ErrStatus) {
-			t.Errorf("%s: Do() = %v, want OK: %v", requests[i].Name, err, ok)
+		e, failed := errors.AsType[*load.Error](err)
+		if failed != (status > 0) || failed && (e.Kind != load.ErrStatus || e.Status != status) {
+			t.Errorf("%s: Do() = %v, want the status %d", requests[i].Name, err, status)
 		}
 	}
 	if n := s.connections.Load(); n != 1 {
@@ -132,7 +133,7 @@ func TestCertificates(t *testing.T) {
 	}{
 		"unknown":  {httpstd.Config{}, "certificate"},
 		"insecure": {httpstd.Config{Insecure: true}, ""},
-		"trusted":  {httpstd.Config{CAFile: ca}, ""},
+		"trusted":  {httpstd.Config{Trust: load.Trust{File: ca}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.config.Requests = get(s.URL)
@@ -198,8 +199,8 @@ func TestNewRefuses(t *testing.T) {
 	for name, c := range map[string]httpstd.Config{
 		"nothing to send": {},
 		"bad request":     {Requests: []load.Request{{Name: "x", URL: "nowhere", Weight: 1}}},
-		"no such file":    {Requests: get(u), CAFile: filepath.Join(empty, "x")},
-		"no certificate":  {Requests: get(u), CAFile: empty},
+		"no such file":    {Requests: get(u), Trust: load.Trust{File: filepath.Join(empty, "x")}},
+		"no certificate":  {Requests: get(u), Trust: load.Trust{File: empty}},
 	} {
 		if _, err := httpstd.New(c); !errors.Is(err, model.ErrUsage) {
 			t.Errorf("%s: New = %v, want model.ErrUsage", name, err)

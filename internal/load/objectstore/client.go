@@ -53,7 +53,7 @@ func connect(config Config) (*connection, error) {
 	if c.creds, err = findCredentials(getenv); err != nil {
 		return nil, err
 	}
-	roots, err := load.TrustedRoots(config.CAFile)
+	roots, err := config.Trust.Roots()
 	if err != nil {
 		return nil, fmt.Errorf("ca_file: %w", err)
 	}
@@ -238,6 +238,12 @@ func kindOf(err error) Failure {
 	return failConnection
 }
 
+// statusOf is the status of the answer that an error is; 0 for other errors.
+func statusOf(err error) int {
+	answer, _ := errors.AsType[minio.ErrorResponse](err)
+	return answer.StatusCode
+}
+
 // advice says what to do about an error, where that is known.
 func (c *connection) advice(err error, bucket string) string {
 	if answer, ok := errors.AsType[minio.ErrorResponse](err); ok {
@@ -248,7 +254,7 @@ func (c *connection) advice(err error, bucket string) string {
 	var refused *net.OpError
 	switch {
 	case errors.As(err, &unknown):
-		return "this node does not know the authority of the server's certificate: give its file in ca_file (ca, for a load)"
+		return "this node does not know the authority of the server's certificate: give its certificate in ca_file (of a load: --cacert FILE, or ca_pem), or check none with insecure_tls (of a load: --insecure)"
 	case errors.As(err, &verify):
 		return "the server's certificate is not valid for " + c.endpoint + ": correct endpoint, or path_style if the bucket is in the host name"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):

@@ -87,8 +87,8 @@ type Config struct {
 	Bucket      string
 	Create      bool   // make the bucket if it is missing
 	PathStyle   string // of PathStyles
-	CAFile      string // certificate authorities (PEM) beside the system's; may be empty
-	InsecureTLS bool   // do not check the server's certificate
+	Trust       load.Trust
+	InsecureTLS bool // do not check the server's certificate
 
 	Operation string
 	GetShare  float64 // of a mixed operation
@@ -285,7 +285,7 @@ func (t *Target) attempts(ctx context.Context, kind string, attempt func(*transf
 	}, func(err error, again bool) { r.attemptFailed(kindOf(err), t.scrub(err).Error(), again) })
 	end(last, err == nil)
 	if err != nil {
-		return &load.Error{Kind: ofEngine[kindOf(err)], Err: t.scrub(err)}
+		return &load.Error{Kind: ofEngine[kindOf(err)], Err: t.scrub(err), Status: statusOf(err)}
 	}
 	return nil
 }

@@ -132,8 +132,68 @@ func TestPathAtFloor(t *testing.T) {
 			t.Errorf("%s: limit %s, passed %v, estimate %v, path %v; want %s", c.name, r.Limit, r.Passed, r.Estimate, r.Path, c.limit)
 		}
 		text := strings.Join(r.Warnings(), "\n")
-		if !strings.Contains(text, c.text) || c.limit == LimitPath && (!strings.Contains(text, "the target's capacity is unknown") || strings.Contains(text, "at least the load that passed")) {
-			t.Errorf("%s: warnings %q, want %q", c.name, r.Warnings(), c.text)
+		if !strings.Contains(text, c.text) || c.limit == LimitPath && (!strings.Contains(text, "the target's capacity is unknown") || strings.Contains(text, "at least the load that passed") || strings.Contains(text, "smaller load")) {
+			t.Errorf("%s: warnings %q, want %q, and no advice that contradicts it", c.name, r.Warnings(), c.text)
+		}
+	}
+}
+
+// TestFloorWords: where even the smallest load allowed is missed, a smaller one is
+// advised only where it could help.
+func TestFloorWords(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		server time.Duration
+		refuse float64
+		want   string
+	}{
+		{"no room for one operation", 200 * time.Millisecond, 0, "an operation takes 2"},
+		{"operations wait for each other", time.Second, 0, "the smallest load allowed, 1 op/s, failed: the boundary is below it; allow a smaller load"},
+		{"operations fail", time.Millisecond, .5, "operations fail even at 1 op/s, the smallest load allowed (refused: "},
+	} {
+		f := newFleet("a")
+		if f.server, f.refuse = c.server, c.refuse; c.refuse > 0 {
+			f.target = 0
+		}
+		r := f.search(t, config(t))
+		text := strings.Join(r.Warnings(), "\n")
+		if r.Limit != LimitFloor || !strings.Contains(text, c.want) || strings.Count(text, "smaller load") != 1 {
+			t.Errorf("%s: limit %s, warnings %q; want %q, and one word about a smaller load", c.name, r.Limit, r.Warnings(), c.want)
+		}
+	}
+}
+
+// TestNothingPassed: where no load passed, none is said to be taken.
+func TestNothingPassed(t *testing.T) {
+	w := newWorld(7300)
+	w.generator = 0
+	r := w.search(t, config(t), 100).Answer
+	if text := strings.Join(r.Warnings(), "\n"); r.Limit != LimitGenerator || r.Passed != nil || !strings.Contains(text, "could not offer more load") || strings.Contains(text, "the load that passed") {
+		t.Errorf("limit %s, passed %v, warnings %q; want the generators, and nothing of a load that passed", r.Limit, r.Passed, text)
+	}
+}
+
+// TestChosenWindows: windows that a user made shorter than the search would are
+// told, and what that costs.
+func TestChosenWindows(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		sla    string
+		scored time.Duration
+		given  bool
+		want   string
+	}{
+		{"p90=150ms", 10 * s, true, ""},
+		{"p90=50ms", 3 * s, true, "windows of 3s are shorter than the 10s that the search would choose: what the target does less often"},
+		{"p90=50ms", 3 * s, true, "an overload of up to 1.06% can stay unnoticed, in place of 0.455%"},
+		{"p90=50ms", 3 * s, false, ""}, // of runs that do not say who chose it
+		{"p90=150ms", 3 * s, true, "windows of 3s are short for p90=150ms,errors=1%: an overload of up to 3.19%"},
+	} {
+		cfg := Config{SLA: sla(c.sla), WarmUp: 2 * s, Scored: c.scored, Given: c.given}
+		var d model.Doubts
+		cfg.tooShort(&d)
+		if got := strings.Join(model.Texts(d), "\n"); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s, windows of %v: %q, want %q", c.sla, c.scored, got, c.want)
 		}
 	}
 }

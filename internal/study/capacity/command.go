@@ -1,12 +1,19 @@
 package capacity
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
@@ -38,6 +45,7 @@ This machine offers the load, or the agents of a server share it (--server,
 const example = `  scalebench capacity http://10.0.0.7:8080/ --sla p90=150ms
   scalebench capacity https://shop.test/ --sla p99=500ms,errors=0.1% --arrivals poisson
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --fail-below 2000
+  scalebench capacity https://10.0.0.7/search --sla p90=100ms -H 'Content-Type: application/json' --data @query.json --cacert ca.pem
   scalebench capacity cassandra://10.0.0.8/ --sla p90=150ms --mix w3 --records 1000000
   scalebench capacity s3://10.0.0.9:7070/bench --sla p90=200ms --mix get --object-size 64KiB
   scalebench capacity http://10.0.0.7/ --sla p90=100ms --server nats://10.0.0.5:4222 --agents role=generator`
@@ -47,7 +55,10 @@ const example = `  scalebench capacity http://10.0.0.7:8080/ --sla p90=150ms
 type Flags struct {
 	work.Params
 	Study
-	// Expect, Mix and Records are keys within the workload's requests and data.
+	// Method to ObjectSize are keys within the workload's requests, data and
+	// objects.
+	Method     string `json:"method,omitempty" flag:"method,X" jsonschema_description:"Method of the requests (default GET; POST with --data)."`
+	Body       []byte `json:"body,omitempty" flag:"data,d" from:"@file" jsonschema_description:"Body of the requests, as it is, or the file that holds it; stored with the run. Without -H Content-Type it is sent as a form, as curl does."`
 	Expect     string `json:"expect,omitempty" flag:"expect" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404 (default 200-299)."`
 	Mix        string `json:"mix,omitempty" flag:"mix" jsonschema_description:"With a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b); with a bucket: put, get, put_delete, mixed (default mixed)."`
 	Records    int64  `json:"records,omitempty" flag:"records" jsonschema_description:"With a data store: number of records to load first (default 1000); with a bucket: objects (default 64)."`
@@ -69,6 +80,11 @@ func (*Flags) Argument() (usage, meaning string) {
 // Key implements study.Measurer.
 func (*Flags) Key(path string) string {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "workloads.capacity."), "study.")
+	if in, ok := strings.CutPrefix(path, "requests."); ok { // of the only request
+		if _, key, ok := strings.Cut(in, "."); ok {
+			return key
+		}
+	}
 	switch path {
 	case "target":
 		return ""
@@ -78,8 +94,8 @@ func (*Flags) Key(path string) string {
 		return "records"
 	case "objects", "objects.size": // objects as a whole: the target is no bucket
 		return "object_size"
-	case "requests.get.expect":
-		return "expect"
+	case "requests.body_base64":
+		return "body"
 	case "fleet.local.nodes":
 		return "generators"
 	}
@@ -97,7 +113,8 @@ func (*Flags) Experiment(target string, given map[string]json.RawMessage) ([]byt
 	case given["generators"] != nil && given["agents"] != nil:
 		return nil, fmt.Errorf("%w: --generators are processes of this machine and --agents those of a fleet: give one of the two", model.ErrUsage)
 	}
-	if err := errors.Join(checkExpect(target, given["expect"]), checkFloor(given)); err != nil {
+	request, err := requestOf(target, given)
+	if err = errors.Join(err, checkFloor(given)); err != nil {
 		return nil, err
 	}
 	name := "capacity of " + u.Host
@@ -111,13 +128,14 @@ func (*Flags) Experiment(target string, given map[string]json.RawMessage) ([]byt
 	asked := map[string]any{"kind": Kind().Name}
 	workload := map[string]any{"kind": work.Kind().Name, "name": "capacity", "target": target}
 	setStored(workload, target, given)
+	if request != nil {
+		workload["requests"] = []any{request}
+	}
 	fleet := map[string]any{"local": map[string]any{"nodes": 1}}
 	for key, value := range given {
 		switch key {
-		case "mix", "records", "object_size": // are set
+		case "mix", "records", "object_size", "method", "body", "expect": // are set
 		case "fail_below": // is for who waits for the result
-		case "expect":
-			workload["requests"] = []any{map[string]any{"name": "get", "expect": value}}
 		case "generators":
 			fleet["local"] = map[string]any{"nodes": value}
 		case "agents":
@@ -164,21 +182,61 @@ func isOwn(key string) bool {
 	return false
 }
 
-func checkExpect(target string, value json.RawMessage) error {
-	if value == nil {
-		return nil
+// requestOf is the request that flags ask for; nil where they say nothing of it.
+func requestOf(target string, given map[string]json.RawMessage) (map[string]any, error) {
+	var headers map[string]string
+	var body []byte
+	var method, expect string
+	asked := false
+	for _, f := range []struct {
+		key, flag string
+		into      any
+	}{{"headers", "", &headers}, {"body", "--data", &body}, {"method", "--method", &method}, {"expect", "--expect", &expect}} {
+		value, ok := given[f.key]
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal(value, f.into); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", model.ErrUsage, f.key, err)
+		}
+		if asked = asked || f.flag != ""; f.flag != "" && !work.OverHTTP(target) {
+			return nil, fmt.Errorf("%w: %s is for targets that begin with http:// or https://", model.ErrUsage, f.flag)
+		}
 	}
-	var text string
-	if err := json.Unmarshal(value, &text); err != nil {
-		return fmt.Errorf("%w: --expect: %w", model.ErrUsage, err)
+	if problem := load.MethodProblem(method); problem != "" {
+		return nil, fmt.Errorf("%w: --method: %s", model.ErrUsage, problem)
 	}
-	if !work.OverHTTP(target) {
-		return fmt.Errorf("%w: --expect is for targets that begin with http:// or https://", model.ErrUsage)
+	if _, err := load.ParseStatuses(expect); err != nil {
+		return nil, fmt.Errorf("--expect: %w", err)
 	}
-	if _, err := load.ParseStatuses(text); err != nil {
-		return fmt.Errorf("--expect: %w", err)
+	if !asked {
+		return nil, nil
 	}
-	return nil
+	request := make(map[string]any)
+	if _, sends := given["body"]; sends {
+		method = cmp.Or(method, http.MethodPost)
+		setBody(request, body)
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(headers)), func(name string) bool { return http.CanonicalHeaderKey(name) == "Content-Type" }) {
+			request["headers"] = map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
+		}
+	}
+	request["name"] = strings.ToLower(cmp.Or(method, http.MethodGet))
+	for key, value := range map[string]string{"method": method, "expect": expect} {
+		if value != "" {
+			request[key] = value
+		}
+	}
+	return request, nil
+}
+
+// setBody sets the body of a request, as text where a file can hold that.
+func setBody(request map[string]any, body []byte) {
+	isText := utf8.Valid(body) && !bytes.ContainsFunc(body, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\r' && r != '\t' })
+	if isText {
+		request["body"] = string(body)
+	} else {
+		request["body_base64"] = body
+	}
 }
 
 // checkFloor refuses a load that is wanted and must not be tried.

@@ -49,6 +49,16 @@ func TestExperiment(t *testing.T) {
 			"workloads": []any{object{"kind": "load", "name": "capacity", "target": "https://shop.test/",
 				"requests": []any{object{"name": "get", "expect": "2xx"}}}},
 		}},
+		{"a body, a form unless it says otherwise", "http://x/", object{"sla": "max=1s", "body": []byte("a=1&b=2")}, object{
+			"name": "capacity of x", "fleet": local(1), "study": object{"kind": "capacity", "sla": "max=1s"},
+			"workloads": []any{object{"kind": "load", "name": "capacity", "target": "http://x/",
+				"requests": []any{object{"name": "post", "method": "POST", "body": "a=1&b=2", "headers": object{"Content-Type": "application/x-www-form-urlencoded"}}}}},
+		}},
+		{"bytes with a method", "http://x/", object{"sla": "max=1s", "body": []byte("\x00\xff"), "method": "PUT", "headers": object{"content-type": "application/octet-stream"}}, object{
+			"name": "capacity of x", "fleet": local(1), "study": object{"kind": "capacity", "sla": "max=1s"},
+			"workloads": []any{object{"kind": "load", "name": "capacity", "target": "http://x/", "headers": object{"content-type": "application/octet-stream"},
+				"requests": []any{object{"name": "put", "method": "PUT", "body_base64": "AP8="}}}},
+		}},
 	} {
 		file, err := newFlags().Experiment(c.target, raw(t, c.given))
 		if err != nil {

@@ -131,7 +131,10 @@ func (g group) section(k int, several bool) doc.Section {
 func (s Search) blocks(beside bool) (out []doc.Block) {
 	if beside {
 		out = append(out, doc.Block{Text: &doc.Text{Text: s.Answer.sentence(), Tone: doc.Strong}})
-		if len(s.Answer.Warnings()) > 0 {
+		if text := s.Answer.failing(); text != "" {
+			out = append(out, doc.Para(text))
+		}
+		if len(s.Answer.Warnings()) > 0 && s.Answer.Failure == "" { // else the sentence says it
 			out = append(out, doc.Cautions(s.Answer.Warnings()))
 		}
 	}

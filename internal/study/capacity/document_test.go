@@ -53,10 +53,19 @@ func TestContract(t *testing.T) {
 	}
 	golden.Check(t, "testdata/windows.csv", b.Bytes())
 	one.Searches[0].Answer.Doubts = model.Doubts{{Text: "few"}, {Text: "not confirmed"}}
-	for i, row := range one.Document().Data.Rows {
-		if got := row.Cells[len(row.Cells)-1].Value; got != "few; not confirmed" {
-			t.Errorf("row %d of the CSV ends with %q, want the warnings of the search", i, got)
+	column := func(d *doc.Table, row int, key string) any {
+		return d.Rows[row].Cells[slices.IndexFunc(d.Columns, func(c doc.Column) bool { return c.Key == key })].Value
+	}
+	table := one.Document().Data
+	for i := range table.Rows {
+		if got := column(table, i, "warnings"); got != "few; not confirmed" {
+			t.Errorf("row %d of the CSV has the warnings %q, want those of the search", i, got)
 		}
+	}
+	one.Searches[0].Answer = Answer{Limit: LimitNone, Doubts: model.Doubts{{Text: "connection refused"}}}
+	table = one.Document().Data
+	if len(table.Rows) != 1 || column(table, 0, "warnings") != "connection refused" || column(table, 0, "window") != nil || column(table, 0, "limit") != "none" {
+		t.Errorf("a search without a window has the rows %v, want one that says why", table.Rows)
 	}
 }
 

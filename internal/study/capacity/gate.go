@@ -12,6 +12,9 @@ import (
 // has no capacity of the target to report. Of several, that a capacity is too
 // small says more than that another cannot be told.
 func (r *Result) Gate() error {
+	if len(r.Searches) == 1 && r.Searches[0].Answer.Failure != "" {
+		return fmt.Errorf("%w: %s", model.ErrNothing, r.Searches[0].Answer.Failure)
+	}
 	var first error
 	for _, s := range r.Searches {
 		err := s.gate(r.least)
@@ -40,6 +43,8 @@ func (s Search) gate(least float64) error {
 	case a.open != nil:
 		return fmt.Errorf("%w: %s: %s, so no capacity can be reported; %s", model.ErrInvalid, s.Workload, a.open.why, a.open.advice)
 	case least > 0 && s.takes(least):
+	case least > 0 && a.Limit == LimitNone:
+		return fmt.Errorf("%w: %s: whether %v requests per second pass is not known; continue with `scalebench resume`, with the threshold again", model.ErrUnfinished, s.Workload, least)
 	case a.Limit == LimitGenerator:
 		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.generatorsWords())
 	case a.Limit == LimitPath:

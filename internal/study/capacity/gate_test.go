@@ -59,7 +59,7 @@ func TestGate(t *testing.T) {
 		{"path above the floor, once", path, false, lucky, 100, 105, 99, untold, "the path"},
 		{"path below the floor", path, true, sure, 100, 105, 101, untold, "the path"},
 		{"generators", generator, true, sure, 100, 105, 0, untold, "the generators were at their limit"},
-		{"not over", none, false, lucky, 100, 105, 101, untold, "it is unknown whether"},
+		{"not over", none, false, lucky, 100, 105, 101, untold, "not over yet: w: whether 101 requests per second pass is not known; continue"},
 		{"not over, enough", none, false, sure, 100, 105, 100, done, ""},
 		{"cap", upper, true, windowsAt(100, 100), 100, 0, 100, done, ""},
 		{"cap below the floor", upper, true, windowsAt(100, 100), 100, 0, 101, untold, "it is unknown whether"},
@@ -67,7 +67,7 @@ func TestGate(t *testing.T) {
 		{"floor of the search, once", lower, false, windowsAt(-1), 0, 1, 10, untold, "it is unknown whether"},
 		{"another version", LimitUnknown, false, sure, 0, 0, 0, untold, "another version"},
 		{"another version, with a floor", LimitUnknown, false, sure, 0, 0, 90, untold, "another version"},
-		{"nothing", none, false, nil, 0, 0, 10, untold, "it is unknown whether"},
+		{"nothing", none, false, nil, 0, 0, 10, untold, "not over yet"},
 	} {
 		found := Search{Workload: "w", Answer: Answer{
 			Limit: c.limit, Passed: some(c.passed), Failed: some(c.failed), Confirmed: c.confirmed, Windows: c.windows,

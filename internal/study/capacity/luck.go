@@ -26,9 +26,17 @@ func (r *replay) openAt(a Answer) *open {
 	case a.Limit == LimitTarget && a.Passed == nil:
 		return &open{"nothing_passed", "no load passed in more windows than missed it", "use longer windows, or allow more of them"}
 	case a.Limit == LimitTarget && r.cfg.Algorithm != search.Paper && !r.loadMatters(*a.Passed):
-		return &open{"any_load", fmt.Sprintf("operations miss %v above %s no more often than below: a window passes or not by luck, whatever the load", r.cfg.SLA, rate(*a.Passed)), "look at what fails, or allow more of it"}
+		return &open{"any_load", fmt.Sprintf("operations miss %v above %s no more often than below: a window passes or not by luck, whatever the load", r.cfg.SLA, rate(*a.Passed)), a.lookAt()}
 	}
 	return nil
+}
+
+// lookAt says what to look at where the load is not what is wrong.
+func (a Answer) lookAt() string {
+	if _, c := a.failed(); c.Due > 0 {
+		return "look at what fails (" + c.Failures() + "), or allow more of it"
+	}
+	return "look at what makes some operations slow, or allow more of it"
 }
 
 // byChance is how many standard deviations two shares may differ by chance. It is

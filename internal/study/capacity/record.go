@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"strconv"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -35,6 +36,9 @@ type Record struct {
 	// Path is what showed that the path was at its limit.
 	Path    *PathRecord    `json:"path,omitempty"`
 	Windows []WindowRecord `json:"windows"`
+	// Statuses are the answers that were not expected, by their status, in the
+	// windows that missed the SLA by errors.
+	Statuses map[string]int64 `json:"statuses,omitempty"`
 	// Doubts are what speaks against the result; Warnings their texts.
 	Doubts   []model.Doubt `json:"doubts"`
 	Warnings []string      `json:"warnings"`
@@ -53,8 +57,11 @@ type WindowRecord struct {
 	Due        int64        `json:"due"`
 	OK         int64        `json:"ok"`
 	// Answered is how many latencies the histogram of all generators holds.
-	Answered   int64            `json:"answered"`
-	Errors     map[string]int64 `json:"errors,omitempty"`
+	Answered int64            `json:"answered"`
+	Errors   map[string]int64 `json:"errors,omitempty"`
+	// Statuses are the answers that were not expected by their status, where
+	// the protocol has them: as many of the errors "status".
+	Statuses   map[string]int64 `json:"statuses,omitempty"`
 	Dropped    int64            `json:"dropped"`
 	Unfinished int64            `json:"unfinished"`
 	Late       int64            `json:"late"`
@@ -98,6 +105,20 @@ func (s Search) Record() Record {
 	for _, w := range r.Windows {
 		out.Windows = append(out.Windows, w.Record())
 	}
+	_, failed := r.failed()
+	out.Statuses = statuses(failed)
+	return out
+}
+
+// statuses are counts of answers by their status; nil without any.
+func statuses(c load.Counts) map[string]int64 {
+	var out map[string]int64
+	for _, s := range c.Statuses.Counted() {
+		if out == nil {
+			out = make(map[string]int64)
+		}
+		out[strconv.Itoa(s.Status)] = s.Count
+	}
 	return out
 }
 
@@ -137,6 +158,7 @@ func (j Assessment) Record() WindowRecord {
 			out.Errors[load.Kind(k).String()] = n
 		}
 	}
+	out.Statuses = statuses(j.Counts)
 	return out
 }
 

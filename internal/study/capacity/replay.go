@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // maxRedo is how often a window is repeated that says nothing about the target,
@@ -191,10 +192,12 @@ func (r *replay) result() Answer {
 		Passed: known(found.Passed), Failed: r.missedLoad(found.Failed), Confirmed: found.Confirmed,
 		Windows: r.judged, Counted: len(found.Trials), Doubts: slices.Clone(r.doubted),
 	}
-	for _, w := range found.Warnings {
-		out.Doubts.Warn("search", "%s", w.Text(rate))
-	}
 	out.Limit, out.Generators, out.Path = r.limitOf(found)
+	for _, w := range found.Warnings {
+		if text := r.words(w, out.Limit); text != "" {
+			out.Doubts.Warn("search", "%s", text)
+		}
+	}
 	if out.Limit == LimitDrift {
 		out.Drift = &Drift{Then: r.back.load, Now: r.takesNow(out.Passed)}
 		out.Passed, out.Failed = nil, nil
@@ -217,6 +220,51 @@ func (r *replay) result() Answer {
 	out.Confirmed = out.Confirmed && out.Estimate != nil
 	r.doubt(&out)
 	return out
+}
+
+// words are those of the algorithm's warning. What to do about the boundary it
+// says without knowing what was at its limit: empty where that was not the target,
+// for longer windows or smaller loads would not help.
+func (r *replay) words(w search.Warning, limit Limit) string {
+	switch {
+	case len(r.judged) == 0: // the caller knows why
+		return ""
+	case w.About != search.AboutWindows && slices.Contains([]Limit{LimitGenerator, LimitPath, LimitDrift}, limit):
+		return ""
+	case w.About == search.AboutFloor && len(w.Loads) > 0:
+		if text := r.floorWords(w.Loads[0]); text != "" {
+			return text
+		}
+	}
+	return w.Text(rate)
+}
+
+// alone is how many operations may be under way on average where each has the
+// target to itself.
+const alone = .25
+
+// floorWords say why the smallest load allowed was missed where a smaller one
+// would be, too: operations fail, or take too long although hardly any other is
+// under way (as many as the load times how long one takes, by Little's law).
+func (r *replay) floorWords(floor float64) string {
+	var failed load.Counts
+	var took time.Duration
+	for _, j := range r.judged {
+		switch d := service(j.Window); {
+		case j.Load != floor || j.Verdict != Missed:
+		case slices.ContainsFunc(j.Misses, func(m reason) bool { return m.errors }):
+			failed.Add(j.Counts)
+		case d > 0 && (took == 0 || d < took):
+			took = d
+		}
+	}
+	switch {
+	case failed.Due > 0:
+		return fmt.Sprintf("operations fail even at %s, the smallest load allowed (%s): look at what fails; a smaller load would hardly help", rate(floor), failed.Failures())
+	case took > 0 && floor*took.Seconds() <= alone:
+		return fmt.Sprintf("an operation takes %v (median) even at %s, the smallest load allowed, where hardly any other is under way: a smaller load would hardly help; allow longer latencies, or look at what the target does", unit.Brief(took), rate(floor))
+	}
+	return ""
 }
 
 // missedLoad is the load that the algorithm holds for failed, or the next one up
@@ -327,7 +375,11 @@ func (r *replay) doubt(out *Answer) {
 	d := &out.Doubts
 	switch out.Limit {
 	case LimitGenerator:
-		d.Problem("generator", "%s could not offer more load in time, so the target's capacity is unknown; it takes at least the load that passed; use more or larger generators", named(out.Generators))
+		passed := ""
+		if out.Passed != nil {
+			passed = "; it takes at least the load that passed"
+		}
+		d.Problem("generator", "%s could not offer more load in time, so the target's capacity is unknown%s; use more or larger generators", named(out.Generators), passed)
 	case LimitPath:
 		d.Problem("path", "%s", out.pathDoubt())
 	case LimitDrift:
@@ -391,8 +443,13 @@ func (a *Answer) contradictions() {
 // unfinished says that a search is not over: under way, or stopped.
 func (a Answer) unfinished(underWay bool) string {
 	n := num.Count(len(a.Windows), "window")
-	if underWay {
+	switch {
+	case underWay && len(a.Windows) == 0:
+		return "the search is under way: no window is complete so far"
+	case underWay:
 		return "the search is under way: " + n + " so far"
+	case len(a.Windows) == 0:
+		return "the search was stopped before its first window was complete: resume it"
 	}
 	return "the search was stopped after " + n + ", before it was complete: resume it"
 }

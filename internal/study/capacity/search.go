@@ -151,7 +151,7 @@ func (s *Study) searchOf(m *measured, ended, underWay bool) (Search, error) {
 	for i := range out.Answer.Windows {
 		out.Answer.Windows[i].Services = nil // large, and of use only to judge
 	}
-	if a := &out.Answer; a.Limit == LimitNone && len(a.Windows) > 0 {
+	if a := &out.Answer; a.Limit == LimitNone {
 		a.Doubts = slices.Insert(a.Doubts, 0, model.Doubt{Code: "unfinished", Severity: model.Problem, Text: a.unfinished(underWay && !m.broken)})
 	}
 	for _, d := range m.dropouts {

@@ -104,26 +104,59 @@ func latencyCell(d time.Duration, known bool) doc.Cell {
 	return doc.Of(milliseconds(d), num.Seconds(d.Seconds()))
 }
 
-// flatWindows is one line a window, of all searches: a contract.
+// flatWindows is one line a window, of all searches: a contract, to which columns
+// are added at the end. What a search has found stands in each of its lines, as
+// its warnings do: so all lines are of one kind, and any one tells the result. A
+// search without a window has a line that says why.
 func flatWindows(searches []Search) *doc.Table {
 	t := &doc.Table{Columns: doc.ForPrograms(
 		"workload", "target", "trial", "window", "phase", "load", "verdict", "achieved", "due", "ok", "dropped", "unfinished",
 		"late", "waited", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99.9_ms", "rtt_ms", "lag_p99_ms", "generator_busy",
 		"receive_lag_p99_ms", "stamped",
 		"warnings", // of the search, in each of its rows
+		"statuses",
+		"sla", "passed", "failed", "estimate", "estimate_lo", "estimate_hi", "limit", "confirmed", // so is this
 	)}
 	for _, s := range searches {
 		for i, w := range s.Answer.Windows {
-			r := w.Record()
-			t.Add(doc.Values(
-				s.Workload, s.Target, s.Trial, i+1, r.Phase, r.Load, r.Verdict, r.Achieved, r.Due, r.OK, r.Dropped, r.Unfinished,
-				r.Late, r.Waited, r.Latency["p50"], r.Latency["p90"], r.Latency["p95"], r.Latency["p99"], r.Latency["p99.9"], r.RTT, r.LagP99, r.Busy,
-				r.ReceiveLagP99, r.Stamped,
-				strings.Join(s.Answer.Warnings(), "; "),
-			)...)
+			t.Add(slices.Concat(doc.Values(s.Workload, s.Target, s.Trial, i+1), w.flat(), s.flat(statusesText(w.Counts)))...)
+		}
+		if len(s.Answer.Windows) == 0 {
+			none := make([]doc.Cell, len(Assessment{}.flat()))
+			t.Add(slices.Concat(doc.Values(s.Workload, s.Target, s.Trial, nil), none, s.flat(""))...)
 		}
 	}
 	return t
+}
+
+// flat is what was measured in a window, for programs.
+func (j Assessment) flat() []doc.Cell {
+	r := j.Record()
+	return doc.Values(
+		r.Phase, r.Load, r.Verdict, r.Achieved, r.Due, r.OK, r.Dropped, r.Unfinished,
+		r.Late, r.Waited, r.Latency["p50"], r.Latency["p90"], r.Latency["p95"], r.Latency["p99"], r.Latency["p99.9"], r.RTT, r.LagP99, r.Busy,
+		r.ReceiveLagP99, r.Stamped,
+	)
+}
+
+// flat is what a search has found, for programs, with the statuses of one of its
+// windows.
+func (s Search) flat(statuses string) []doc.Cell {
+	a := s.Answer
+	var lo, hi *float64
+	if a.CI != nil {
+		lo, hi = &a.CI[0], &a.CI[1]
+	}
+	return doc.Values(strings.Join(a.Warnings(), "; "), statuses, s.Config.SLA.String(), a.Passed, a.Failed, a.Estimate, lo, hi, a.Limit, a.Confirmed)
+}
+
+// statusesText lists the statuses that were not expected: "429:312 503:4".
+func statusesText(c load.Counts) string {
+	var parts []string
+	for _, s := range c.Statuses.Counted() {
+		parts = append(parts, fmt.Sprintf("%d:%d", s.Status, s.Count))
+	}
+	return strings.Join(parts, " ")
 }
 
 // trialsTable has a line for each search.
@@ -160,6 +193,8 @@ func (a Answer) limitCell() doc.Cell {
 		LimitFloor: "smallest load allowed", LimitDrift: "server changed", LimitNone: "not over", LimitUnknown: "unknown",
 	}[a.Limit]
 	switch c := doc.Of(string(a.Limit), text); {
+	case a.Failure != "":
+		return doc.Of(string(a.Limit), "nothing measured").As(doc.Note)
 	case a.Limit != LimitTarget:
 		return c.As(doc.Note)
 	case !a.Confirmed:

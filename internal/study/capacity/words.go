@@ -135,8 +135,32 @@ func (a Answer) brief() string {
 	return "not pinned down"
 }
 
-// effort says how much the answer was tried.
+// failing says how operations failed in the windows that missed the SLA by that;
+// empty where none did.
+func (a Answer) failing() string {
+	n, c := a.failed()
+	if n == 0 {
+		return ""
+	}
+	return num.Count(n, "window") + " missed the SLA by errors: " + c.Failures() + "."
+}
+
+// failed adds up the windows that missed the SLA by errors.
+func (a Answer) failed() (n int, c load.Counts) {
+	for _, w := range a.Windows {
+		if w.Verdict == Missed && slices.ContainsFunc(w.Misses, func(m reason) bool { return m.errors }) {
+			n++
+			c.Add(w.Counts)
+		}
+	}
+	return n, c
+}
+
+// effort says how much the answer was tried; empty where it was not.
 func (a Answer) effort() string {
+	if len(a.Windows) == 0 {
+		return ""
+	}
 	text := num.Count(len(a.Windows), "window") + " of load were measured"
 	if len(a.Windows) == 1 {
 		text = "1 window of load was measured"
@@ -212,7 +236,11 @@ func summary(all []group) []string {
 		return []string{g.summary(), "SLA: " + slaText(g.trials[0].Config.SLA) + "."}
 	}
 	s := g.trials[0]
-	return []string{s.Answer.sentence(), fmt.Sprintf("Target: %s. SLA: %s. %s", g.target, slaText(s.Config.SLA), s.Answer.effort())}
+	words := []string{s.Answer.sentence(), strings.TrimSpace(fmt.Sprintf("Target: %s. SLA: %s. %s", g.target, slaText(s.Config.SLA), s.Answer.effort()))}
+	if text := s.Answer.failing(); text != "" {
+		words = append(words, text)
+	}
+	return words
 }
 
 // summary sums up several searches of one target.

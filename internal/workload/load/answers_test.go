@@ -1,10 +1,13 @@
 package load
 
 import (
+	"encoding/pem"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,6 +26,10 @@ func TestAnswers(t *testing.T) {
 			http.Redirect(w, r, "https://elsewhere.test/", http.StatusMovedPermanently)
 			return
 		}
+		if status, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/")); err == nil {
+			w.WriteHeader(status)
+			return
+		}
 		if r.URL.Path == "/nothing" || r.URL.Path == "/seldom" && asked.Add(1)%5 != 0 {
 			w.WriteHeader(http.StatusNotFound)
 		}
@@ -30,13 +37,26 @@ func TestAnswers(t *testing.T) {
 	server, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
 	defer server.Close()
 	defer secure.Close()
+	_, port, _ := net.SplitHostPort(secure.Listener.Addr().String())
+	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}))
 	for _, c := range []struct {
 		name, url string
 		change    func(*Params)
 		want      string // of the error; "" is none
 	}{
 		{"nobody there", "http://127.0.0.1:1/", func(*Params) {}, "connection refused"},
-		{"wrong path", server.URL + "/nothing", func(*Params) {}, "404"},
+		{"nobody there, for TLS", "https://127.0.0.1:1/", func(*Params) {}, "127.0.0.1:1: connect: connection refused: the target https://127.0.0.1:1/ answered none of 5 requests; check that it is running"},
+		{"unknown host", "https://nowhere.invalid/", func(*Params) {}, `unknown host "nowhere.invalid": the target`},
+		{"unknown authority", secure.URL, func(*Params) {}, "the authority of the server's certificate is unknown"},
+		{"unknown authority, what to do", secure.URL, func(*Params) {}, "give its certificate with --cacert FILE (ca_pem: in a file), or check no certificate with --insecure"},
+		{"known authority", secure.URL, func(p *Params) { p.CAPEM = ca }, ""},
+		{"another name", "https://localhost:" + port, func(p *Params) { p.CAPEM = ca }, "the server's certificate is for another name"},
+		{"no TLS", strings.Replace(server.URL, "http", "https", 1), func(*Params) {}, "the server does not speak TLS"},
+		{"wrong path", server.URL + "/nothing", func(*Params) {}, "unavailable: status 404: the target " + server.URL + "/nothing answered none of 5 requests; check the URL, or accept the status with --expect 404"},
+		{"no TLS where the server expects it", "http" + strings.TrimPrefix(secure.URL, "https"), func(*Params) {}, "status 400: the target http://" + secure.Listener.Addr().String() + " answered none of 5 requests; check the URL (does it need https://?)"},
+		{"wrong path over TLS", secure.URL + "/nothing", func(p *Params) { p.CAPEM = ca }, "unavailable: status 404: the target"},
+		{"no login", server.URL + "/401", func(*Params) {}, "-H 'Authorization: …'"},
+		{"wrong method", server.URL + "/405", func(*Params) {}, "another method with --method"},
 		{"a redirect", server.URL + "/moved", func(*Params) {}, "redirects to https://elsewhere.test/"},
 		{"a redirect, what to do", server.URL + "/moved", func(*Params) {}, "--expect 301"},
 		{"a redirect that is meant", server.URL + "/moved", func(p *Params) { p.Requests = []Request{{Expect: "301"}} }, ""},

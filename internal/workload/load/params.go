@@ -10,6 +10,7 @@ package load
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,15 +27,16 @@ import (
 
 // Params are the parameters of the workload.
 type Params struct {
-	Target   string            `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path, https://…, or a data store: redis://host, postgres://user@host/database, mysql://user@host/database, cassandra://host/keyspace; or a bucket: s3://host:port/bucket."`
-	Requests []Request         `json:"requests,omitempty" jsonschema:"maxItems=100" jsonschema_description:"Kinds of requests, drawn at random by their weights. Default: one GET of the target."`
-	Headers  map[string]string `json:"headers,omitempty" flag:"header,H" jsonschema_description:"Headers of every request."`
-	Data     *Data             `json:"data,omitempty" jsonschema_description:"With a data store: the records and the operations. Default: a thousand records of YCSB, its workload b."`
-	Objects  *Objects          `json:"objects,omitempty" jsonschema_description:"With a bucket of an object store: the objects and the operations. Default: puts and gets of 1MiB, half and half."`
+	Target   string    `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path, https://…, or a data store: redis://host, postgres://user@host/database, mysql://user@host/database, cassandra://host/keyspace; or a bucket: s3://host:port/bucket."`
+	Requests []Request `json:"requests,omitempty" jsonschema:"maxItems=100" jsonschema_description:"Kinds of requests, drawn at random by their weights. Default: one GET of the target."`
+	Headers  Headers   `json:"headers,omitempty" flag:"header,H" jsonschema_description:"Headers of every request, stored with the run; the flag is repeatable."`
+	Data     *Data     `json:"data,omitempty" jsonschema_description:"With a data store: the records and the operations. Default: a thousand records of YCSB, its workload b."`
+	Objects  *Objects  `json:"objects,omitempty" jsonschema_description:"With a bucket of an object store: the objects and the operations. Default: puts and gets of 1MiB, half and half."`
 	// PasswordEnv keeps the password out of the file, and so of the store.
 	PasswordEnv string `json:"password_env,omitempty" flag:"password-env" jsonschema_description:"With a data store: the agents' environment variable that holds the password."`
 	HTTP2       bool   `json:"http2,omitempty" flag:"http2" jsonschema_description:"Use HTTP/2; only with https://."`
-	CA          string `json:"ca,omitempty" jsonschema_description:"File of CA certificates that replaces the system's."`
+	CA          string `json:"ca,omitempty" jsonschema_description:"File on the nodes with certificates (PEM) of authorities that are trusted beside the system's."`
+	CAPEM       string `json:"ca_pem,omitempty" flag:"cacert" from:"file" jsonschema_description:"Certificates (PEM) of authorities that are trusted beside the system's; stored with the run."`
 	Insecure    bool   `json:"insecure,omitempty" flag:"insecure" jsonschema_description:"Do not check the server's certificate."`
 
 	Rate     *unit.Rate    `json:"rate,omitempty" jsonschema_description:"Requests per second of all nodes together, such as 500op/s, independent of the server's answers (open loop). The study capacity chooses the rate."`
@@ -83,8 +85,10 @@ type Request struct {
 	Method  string            `json:"method,omitempty" jsonschema_description:"Default: GET."`
 	Headers map[string]string `json:"headers,omitempty" jsonschema_description:"Headers; they take precedence over those of the workload."`
 	Body    string            `json:"body,omitempty" jsonschema_description:"Body of the request."`
-	Weight  *float64          `json:"weight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Weight of the request relative to the others. Default: 1."`
-	Expect  string            `json:"expect,omitempty" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404. Default: 200-299."`
+	// BodyBase64 is for bytes that are no text.
+	BodyBase64 string   `json:"body_base64,omitempty" jsonschema_description:"Body of the request in base64, in place of body: for bytes that are no text."`
+	Weight     *float64 `json:"weight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Weight of the request relative to the others. Default: 1."`
+	Expect     string   `json:"expect,omitempty" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404. Default: 200-299."`
 }
 
 // Kind describes the workload.
@@ -199,10 +203,28 @@ func (p *Params) validateHTTP() error {
 	return errors.Join(
 		workload.Invalid(p.HTTP2 && p.plain(), "http2", "HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
 		workload.Invalid(p.Spin && !p.plain(), "spin", "only applies to targets that begin with http://", "leave it out"),
+		p.validateCA(),
 		workload.Invalid(p.Insecure && p.plain(), "insecure", "only applies to targets that begin with https:// or s3s://", "leave it out"),
 		workload.Invalid(p.Objects != nil && !IsBucket(p.Target), "objects", "is only for targets that begin with s3:// or s3s://", "leave it out"),
 		workload.Invalid(p.Data != nil && !stored, "data", forStores, "leave it out"),
 		workload.Invalid(p.PasswordEnv != "" && !stored, "password_env", forStores, "leave it out"))
+}
+
+// validateCA looks at certificates that are stored with the run: a private key
+// among them would be, too.
+func (p *Params) validateCA() error {
+	roots := x509.NewCertPool()
+	switch {
+	case p.CAPEM == "":
+		return nil
+	case p.plain():
+		return bad("ca_pem", "only applies to targets that begin with https:// or s3s://", "leave it out")
+	case strings.Contains(p.CAPEM, "PRIVATE KEY-----"):
+		return bad("ca_pem", "it holds a private key, which would be stored with the run", "give the certificates alone")
+	case !roots.AppendCertsFromPEM([]byte(p.CAPEM)):
+		return bad("ca_pem", "it holds no certificate in PEM", `give a file with a part that begins with "-----BEGIN CERTIFICATE-----"`)
+	}
+	return nil
 }
 
 // plain reports whether the target is asked over HTTP without TLS.
@@ -215,8 +237,8 @@ func (p *Params) checkTarget() error {
 		return err
 	}
 	secure := strings.HasPrefix(p.Target, "s3s://")
-	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || (p.CA != "" || p.Insecure) && !secure {
-		return fmt.Errorf("%w: requests, headers and http2 only apply to http:// and https:// targets, ca and insecure to https:// and s3s://; leave them out", model.ErrUsage)
+	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || (p.CA != "" || p.CAPEM != "" || p.Insecure) && !secure {
+		return fmt.Errorf("%w: requests, headers and http2 only apply to http:// and https:// targets, ca, ca_pem and insecure to https:// and s3s://; leave them out", model.ErrUsage)
 	}
 	if IsBucket(p.Target) {
 		_, err := p.bucketConfig()

@@ -58,7 +58,7 @@ func (p *Params) answers(ctx context.Context) error {
 	if i := slices.IndexFunc(usage.Examples[:], func(err error) bool { return err != nil }); i >= 0 {
 		example = usage.Examples[i]
 	}
-	return fmt.Errorf("%w: the target %s answered none of %d requests: %w; check that it is running and that the URL is right", model.ErrUnavailable, p.Target, counts.Due, example)
+	return p.unanswered(counts.Due, example)
 }
 
 // redirected asks the target once more, for each kind of request, and returns

@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -49,12 +50,14 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 
 // standard is the target as the standard library's client sees it.
 func (p *Params) standard(requests []engine.Request) (*httpstd.Target, error) {
-	target, err := httpstd.New(httpstd.Config{Requests: requests, HTTP2: p.HTTP2, CAFile: p.CA, Insecure: p.Insecure})
+	target, err := httpstd.New(httpstd.Config{Requests: requests, HTTP2: p.HTTP2, Trust: p.trust(), Insecure: p.Insecure})
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", p.address(), err)
 	}
 	return target, nil
 }
+
+func (p *Params) trust() engine.Trust { return engine.Trust{File: p.CA, PEM: p.CAPEM} }
 
 // requests are those of the parameters, whole.
 func (p *Params) requests() ([]engine.Request, error) {
@@ -81,9 +84,13 @@ func (p *Params) request(base *url.URL, k Request, i int) (engine.Request, error
 		return engine.Request{}, fmt.Errorf("%w: request %d: %q must be a path below %s", model.ErrUsage, i+1, k.Path, base)
 	}
 	method := cmp.Or(k.Method, http.MethodGet)
+	body, err := k.body()
+	if err != nil {
+		return engine.Request{}, err
+	}
 	r := engine.Request{
 		Name: cmp.Or(k.Name, fmt.Sprintf("%s%d", strings.ToLower(method), i+1)), Method: method,
-		URL: at.String(), Header: http.Header{}, Body: []byte(k.Body), Weight: 1,
+		URL: at.String(), Header: http.Header{}, Body: body, Weight: 1,
 	}
 	if k.Weight != nil {
 		r.Weight = *k.Weight
@@ -95,6 +102,21 @@ func (p *Params) request(base *url.URL, k Request, i int) (engine.Request, error
 	}
 	r.Expect, err = engine.ParseStatuses(k.Expect)
 	return r, err
+}
+
+// body is what a request sends.
+func (k Request) body() ([]byte, error) {
+	if k.BodyBase64 == "" {
+		return []byte(k.Body), nil
+	}
+	b, err := base64.StdEncoding.DecodeString(k.BodyBase64)
+	switch {
+	case k.Body != "":
+		err = bad("requests.body_base64", "a request has one body, and body is set as well", "leave one of them out")
+	case err != nil:
+		err = bad("requests.body_base64", "it is not base64: "+err.Error(), "use what `base64 -w0 FILE` prints")
+	}
+	return b, err
 }
 
 // address is the host and port of the target.
@@ -149,7 +171,7 @@ func (p *Params) bucketConfig() (objectstore.Config, error) {
 		o = defaultObjects()
 	}
 	c := objectstore.Config{
-		PathStyle: objectstore.StyleAuto, CAFile: p.CA, InsecureTLS: p.Insecure,
+		PathStyle: objectstore.StyleAuto, Trust: p.trust(), InsecureTLS: p.Insecure,
 		Operation: o.Operation, GetShare: o.GetShare, Size: o.Size.Bytes(), Objects: o.Count, Keys: o.Keys, Prefix: o.Prefix, Verify: true, Insistent: true,
 		Clients: p.connections(), Timeout: p.Timeout.Std(), Lease: objectstore.DefaultLease,
 	}

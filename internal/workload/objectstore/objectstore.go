@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/load"
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -159,7 +160,7 @@ func (p *Params) Estimate() time.Duration { return p.settings().duration }
 func (p *Params) config() store.Config {
 	s := p.settings()
 	return store.Config{
-		Endpoint: p.Endpoint, Region: p.Region, Bucket: p.Bucket, Create: p.Create, PathStyle: p.PathStyle, CAFile: p.CAFile, InsecureTLS: p.InsecureTLS,
+		Endpoint: p.Endpoint, Region: p.Region, Bucket: p.Bucket, Create: p.Create, PathStyle: p.PathStyle, Trust: load.Trust{File: p.CAFile}, InsecureTLS: p.InsecureTLS,
 		Operation: s.operation, GetShare: s.getShare, Size: s.size, Objects: s.objects, Keys: p.Keys, Prefix: p.Prefix, Verify: p.Verify,
 		Clients: s.concurrency, Retries: p.Retries, Timeout: p.RequestTimeout.Std(), Lease: p.leaseTime,
 	}
