@@ -11,13 +11,17 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/term"
 )
 
-// TextOptions says where text is shown. The zero value is a pipe: no limit of
-// width, no colours.
+// TextOptions says where text is shown. The zero value has no limit of width
+// and no colours.
 type TextOptions struct {
-	Width int  // columns of the terminal; 0: no limit
+	Width int  // columns; 0: no limit
 	Color bool // ANSI colours
 	ASCII bool // charts of ASCII characters only
 }
+
+// PlainWidth is the width of text where no terminal tells one: what logs of CI
+// jobs, mails and tickets show without breaking lines.
+const PlainWidth = 100
 
 // prose is how wide sentences and charts become at most: what is read well.
 const prose = 110

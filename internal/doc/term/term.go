@@ -16,22 +16,29 @@ func Clean(s string) string {
 	if !strings.ContainsFunc(s, Unsafe) {
 		return s
 	}
-	var b strings.Builder
+	var out []byte
 	for i, r := range s {
-		switch {
-		case !Unsafe(r):
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(r)), r < 0x80: // an invalid byte
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+		if !Unsafe(r) {
+			out = utf8.AppendRune(out, r)
+			continue
 		}
+		out = appendOut(out, r, s[i], r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"))
 	}
-	return b.String()
+	return string(out)
+}
+
+// appendOut writes an unsafe character out, or an invalid byte; first is the
+// first of its bytes.
+func appendOut(out []byte, r rune, first byte, invalid bool) []byte {
+	switch {
+	case r == '\n':
+		return append(out, `\n`...)
+	case r == '\t':
+		return append(out, `\t`...)
+	case r < 0x80, invalid:
+		return fmt.Appendf(out, `\x%02x`, first)
+	}
+	return fmt.Appendf(out, `\u%04x`, r)
 }
 
 // CleanLines is Clean for a text of several lines: line ends and tabs stay.
@@ -152,5 +159,9 @@ func Paint(text string, s Style) string {
 	if s == Plain || text == "" {
 		return text
 	}
-	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+	return s.sequence() + text + reset
 }
+
+const reset = "\x1b[0m"
+
+func (s Style) sequence() string { return "\x1b[" + string(s) + "m" }
