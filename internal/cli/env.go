@@ -48,19 +48,22 @@ func OSEnv() (Env, error) {
 	if err != nil {
 		return Env{}, err
 	}
-	e := Env{
-		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Environ: os.Environ(), Self: self,
-		Terminal: tty.IsTerminal(int(os.Stdout.Fd())), Live: tty.IsTerminal(int(os.Stderr.Fd())),
-	}
-	e.Width, e.LiveWidth = columns(os.Stdout), columns(os.Stderr)
+	e := Env{Args: os.Args[1:], Environ: os.Environ(), Self: self}
+	e.connect(os.Stdin, os.Stdout, os.Stderr)
+	return e, nil
+}
+
+// connect sets the standard streams, and what they are.
+func (e *Env) connect(in, out, errs *os.File) {
+	e.Stdin, e.Stdout, e.Stderr = in, out, errs
+	e.Terminal, e.Live = tty.IsTerminal(int(out.Fd())), tty.IsTerminal(int(errs.Fd()))
+	e.Width, e.LiveWidth = columns(out), columns(errs)
 	if e.Width == 0 {
 		e.Width = render.PlainWidth
 		if n, err := strconv.Atoi(e.Getenv("COLUMNS")); err == nil && n > 0 {
 			e.Width = n
 		}
 	}
-	return e, nil
 }
 
 // columns is how wide a terminal is; 0 if f is none, or does not tell.
