@@ -45,8 +45,8 @@ const (
 
 func TestRunsGolden(t *testing.T) {
 	waiting := model.Run{ID: testRun, Name: "later", Kind: model.KindBatch, State: model.RunPending, Created: day, SourceName: "job.json"}
-	goldens(t, "runs", Runs([]model.Run{quarter().build().Run, cancelled().Run, waiting}), nil, 160, text, js, csv)
-	goldens(t, "runs-none", Runs(nil), nil, 0, text, js, csv)
+	goldens(t, "runs", Runs([]model.Run{quarter().build().Run, cancelled().Run, waiting}), nil, render.PlainWidth, text, js, csv)
+	goldens(t, "runs-none", Runs(nil), nil, render.PlainWidth, text, js, csv)
 }
 
 func TestNodesGolden(t *testing.T) {
@@ -57,8 +57,8 @@ func TestNodesGolden(t *testing.T) {
 		{Node: model.Node{ID: "bare"}, Status: model.NodeSlow}, // knows nothing about itself
 	}
 	nodes[0].Facts.CPULimit, nodes[0].Facts.MemLimit = 2.5, 4<<30
-	goldens(t, "nodes", Nodes(nodes), nodes, 0, text, js, csv)
-	goldens(t, "nodes-none", Nodes(nil), []model.NodeInfo{}, 0, text, js, csv)
+	goldens(t, "nodes", Nodes(nodes), nodes, render.PlainWidth, text, js, csv)
+	goldens(t, "nodes-none", Nodes(nil), []model.NodeInfo{}, render.PlainWidth, text, js, csv)
 }
 
 // someLabs are one of each state. The first has hosts of every kind.
@@ -94,9 +94,9 @@ func someLabs() []Lab {
 // TestLabsGolden: no form of a list has the values of a service's environment.
 func TestLabsGolden(t *testing.T) {
 	labs := someLabs()
-	goldens(t, "labs", Labs(labs), Masked(labs), 0, text, js, csv)
-	goldens(t, "labs-none", Labs(nil), Masked(nil), 0, text, js, csv)
-	goldens(t, "lab-hosts", LabHosts(labs[0]), labs[0].Masked(), 0, text, csv)
+	goldens(t, "labs", Labs(labs), Masked(labs), render.PlainWidth, text, js, csv)
+	goldens(t, "labs-none", Labs(nil), Masked(nil), render.PlainWidth, text, js, csv)
+	goldens(t, "lab-hosts", LabHosts(labs[0]), labs[0].Masked(), render.PlainWidth, text, csv)
 	if labs[0].Hosts[4].Service.Environ["KEY"] != "secret" {
 		t.Error("masking changed the lab itself")
 	}

@@ -4,6 +4,7 @@ package term
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -84,15 +85,16 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Wrap breaks text at spaces into lines of at most limit columns; a word that
-// is longer is cut. limit < 1 means no limit.
+// Wrap breaks text at spaces, but not between a number and its unit, into lines
+// of at most limit columns; a word that is longer is cut. limit < 1 means no
+// limit.
 func Wrap(text string, limit int) []string {
 	if limit < 1 || Width(text) <= limit {
 		return []string{text}
 	}
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range words(text, limit) {
 		if line != "" && Width(line)+1+Width(word) <= limit {
 			line += " " + word
 			continue
@@ -112,6 +114,26 @@ func Wrap(text string, limit int) []string {
 	}
 	return lines
 }
+
+// words are the words of a text, and a number with its unit as one of them where
+// that is not too long.
+func words(text string, limit int) []string {
+	var out []string
+	for _, word := range strings.Fields(text) {
+		if last := len(out) - 1; last >= 0 && units.MatchString(word) && numbers.MatchString(out[last]) && Width(out[last])+1+Width(word) <= limit {
+			out[last] += " " + word
+			continue
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// A number is followed by its unit, or a sign by its number: "5.4 %", "± 4.9 ms".
+var (
+	numbers = regexp.MustCompile(`(?:±|[0-9])$`)
+	units   = regexp.MustCompile(`^(?:%|[nµm]?s|min|h|[kMGT]?i?B|[kMGTµm]?(?:bit|byte|op|B)/s|[0-9.]+)[],.;:)]*$`)
+)
 
 // cut returns the longest beginning of word that fits, at least one rune.
 func cut(word string, limit int) string {

@@ -67,7 +67,7 @@ func (r *Result) table() *doc.Table {
 			{Key: "needed", Head: "needed", Right: true},
 			{Key: "capacity", Head: "capacity\n[95 %]", Right: true},
 			{Key: "measured_at", Head: "measured\nwith", Right: true},
-			{Key: "cdi", Head: "CDI\n[95 %]", Right: true, Drop: 1, Tip: "capacity degradation index with its 95 % interval"},
+			{Key: "cdi", Head: "CDI\n[95 %]", Right: true, Tip: "capacity degradation index with its 95 % interval"},
 			{Key: "answer", Head: "answer"},
 			{Key: "largest", Head: "largest\nuseful fleet", Right: true},
 			{Key: "largest_rate", Head: "its rate", Right: true},
