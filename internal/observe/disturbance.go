@@ -251,7 +251,8 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 	t.watched++
 	share := 0.0
 	if t.check.lost != nil {
-		if share = t.check.lost(n); share > 0 {
+		// The counters' clocks differ by ticks: nothing takes more than all.
+		if share = min(t.check.lost(n), 1); share > 0 {
 			t.lost[r.Task] = share
 		}
 	}
@@ -314,7 +315,7 @@ func (c check) seen(n Host) (float64, bool) {
 	if !ok || !known || whole <= 0 || whole < c.least {
 		return 0, false
 	}
-	return part / whole, true
+	return min(part/whole, 1), true // the counters of a machine are read one after the other
 }
 
 // growths adds several counters, as far as they were read.

@@ -113,6 +113,27 @@ func TestDisturbancesNameTheWorst(t *testing.T) {
 	}
 }
 
+// The counters of a machine are read one after the other, in ticks, and those of
+// idle time can go back: no share is more than all.
+func TestSharesAreNoMoreThanAll(t *testing.T) {
+	for kind, grown := range map[string]map[string]float64{
+		"steal":       {"cpu.steal": 12, "cpu.user": -1, "cpu.idle": -2},
+		"drops":       {"net.rx_drops": 4000, "net.rx_packets": 2400},
+		"retransmits": {MetricRetransmits: 4000, MetricSegments: -100},
+	} {
+		found := Of(oneTask(grown)).Disturbances()
+		if len(found) != 1 || found[0].Kind != kind || found[0].Value != 1 || !strings.Contains(found[0].Text, " 100.0 % of the ") {
+			t.Errorf("%s: %+v, want one of all", kind, found)
+			continue
+		}
+		for _, lost := range found[0].Lost {
+			if !(lost <= 1) {
+				t.Errorf("%s: %v of the capacity is lost", kind, lost)
+			}
+		}
+	}
+}
+
 // A clock that is known no better than the start skew says so where tasks are to
 // start together.
 func TestDisturbancesOfTheClock(t *testing.T) {
