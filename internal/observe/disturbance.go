@@ -35,8 +35,9 @@ type Disturbance struct {
 	// Silent: it was nowhere beyond the threshold, and matters only where what was
 	// lost to it decides.
 	Silent bool
-	// Text says all of it in a sentence without its full stop.
-	Text string
+	// Text says all of it in a sentence without its full stop, Seen what it says of
+	// the workload.
+	Text, Seen string
 }
 
 // Doubt is the disturbance as what speaks against a result.
@@ -271,14 +272,15 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
 	n.Tasks, n.Watched, n.Nodes, n.Where, n.Lost, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.lost, t.tasks == 0
-	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
+	n.Seen = fmt.Sprintf("%s on %s in %s trial %d", t.check.words(n.Value), n.Node, n.Phase, n.Trial)
 	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
-		n.Text += ", " + n.place()
+		n.Seen += ", " + n.place()
 	}
 	if n.Tasks > 1 {
-		n.Text += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
+		n.Seen += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
 			num.Count(n.Tasks, "task"), num.Count(n.Nodes, "node"), n.Watched)
 	}
+	n.Text = n.Workload + ": " + n.Seen
 	return n
 }
 

@@ -148,8 +148,7 @@ func hostPart(run *observe.Run, workload string) *doc.Section {
 	var notes []string
 	for _, d := range run.Disturbances() {
 		if d.Workload == workload {
-			text := strings.TrimPrefix(d.Text, workload+": ")
-			notes = append(notes, strings.ToUpper(text[:1])+text[1:])
+			notes = append(notes, strings.ToUpper(d.Seen[:1])+d.Seen[1:])
 		}
 	}
 	if len(notes) > 0 {
