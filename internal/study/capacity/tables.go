@@ -172,7 +172,7 @@ func (a Answer) limitCell() doc.Cell {
 
 // hiddenReasons lists why windows were not passed where that is neither their
 // latency nor their errors, which the table shows. Those that differ in their
-// figures only are told once: "4 to 6, 9: … were in use for 92.7% to 101%".
+// figures only are told once: "4 to 6, 9: … were in use for 92.7 % to 100 %".
 func (s Search) hiddenReasons() (lines []string) {
 	type told struct {
 		reasons []reason   // those of the first window
