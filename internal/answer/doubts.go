@@ -160,7 +160,8 @@ func member(object json.RawMessage, key string) (from, to int) {
 }
 
 // doubtTable adds doubts to the column "warnings" of a table for programs, if
-// it has one: in a row with a "workload" those about that one.
+// it has one: in a row with a "workload" those about that one, in one with the
+// "number" of a step those that were seen in it.
 func doubtTable(t *doc.Table, doubts []model.Doubt) {
 	if t == nil {
 		return
@@ -168,7 +169,7 @@ func doubtTable(t *doc.Table, doubts []model.Doubt) {
 	column := func(key string) int {
 		return slices.IndexFunc(t.Columns, func(c doc.Column) bool { return c.Key == key })
 	}
-	warnings, workload := column("warnings"), column("workload")
+	warnings, workload, number := column("warnings"), column("workload"), column("number")
 	if warnings < 0 {
 		return
 	}
@@ -178,6 +179,9 @@ func doubtTable(t *doc.Table, doubts []model.Doubt) {
 			about, _ = row.Cells[workload].Value.(string)
 		}
 		for _, d := range untold(nil, about, doubts) {
+			if number >= 0 && len(d.Steps) > 0 && !slices.ContainsFunc(d.Steps, func(n int) bool { return row.Cells[number].Value == n }) {
+				continue
+			}
 			switch text, _ := cell.Value.(string); {
 			case text == "":
 				cell.Value = d.Text

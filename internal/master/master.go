@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/wire"
 )
 

@@ -30,8 +30,10 @@ type Disturbance struct {
 	// Lost is the share of its capacity that a task can have lost to it, 0 to 1;
 	// tasks that lost nothing, or not known how much, are not in it.
 	Lost map[model.TaskID]float64
-	// Where are the tasks in which it was beyond the threshold.
+	// Where are the tasks in which it was beyond the threshold, Steps the numbers
+	// of their steps.
 	Where []model.TaskID
+	Steps []int
 	// Silent: it was nowhere beyond the threshold, and matters only where what was
 	// lost to it decides.
 	Silent bool
@@ -42,7 +44,7 @@ type Disturbance struct {
 
 // Doubt is the disturbance as what speaks against a result.
 func (d Disturbance) Doubt() model.Doubt {
-	return model.Doubt{Code: d.Kind, Severity: model.Warning, Text: d.Text, Workload: d.Workload, Phase: d.Phase, Trial: d.Trial, Node: d.Node}
+	return model.Doubt{Code: d.Kind, Severity: model.Warning, Text: d.Text, Workload: d.Workload, Phase: d.Phase, Trial: d.Trial, Node: d.Node, Steps: d.Steps}
 }
 
 // check is one thing to look for.
@@ -240,6 +242,7 @@ type worstOf struct {
 	tasks   int
 	watched int
 	where   []model.TaskID
+	steps   []int
 	nodes   map[model.NodeID]bool
 	lost    map[model.TaskID]float64
 }
@@ -261,6 +264,9 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 	if told {
 		t.tasks++
 		t.where = append(t.where, r.Task)
+		if !slices.Contains(t.steps, s.Number) {
+			t.steps = append(t.steps, s.Number)
+		}
 		t.nodes[r.Node] = true
 	}
 	first := t.worst.Kind == "" || told && t.tasks == 1
@@ -271,7 +277,7 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 
 func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
-	n.Tasks, n.Watched, n.Nodes, n.Where, n.Lost, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.lost, t.tasks == 0
+	n.Tasks, n.Watched, n.Nodes, n.Where, n.Steps, n.Lost, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.steps, t.lost, t.tasks == 0
 	n.Seen = fmt.Sprintf("%s on %s in %s trial %d", t.check.words(n.Value), n.Node, n.Phase, n.Trial)
 	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
 		n.Seen += ", " + n.place()

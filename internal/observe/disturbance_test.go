@@ -105,6 +105,7 @@ func TestDisturbancesNameTheWorst(t *testing.T) {
 		Workload: "w", Kind: "steal", Phase: model.Parallel, Trial: 2, Node: "n2", Value: 3.0 / 27, Tasks: 3, Watched: 4, Nodes: 2,
 		Lost:  map[model.TaskID]float64{model.NewTaskID("s", 0): .01 / 24.01, model.NewTaskID("s", 1): 3. / 27, model.NewTaskID("s", 2): 1. / 25, model.NewTaskID("s", 3): 3. / 27},
 		Where: []model.TaskID{model.NewTaskID("s", 1), model.NewTaskID("s", 2), model.NewTaskID("s", 3)},
+		Steps: []int{0},
 		Seen:  "11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
 		Text:  "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
 	}}

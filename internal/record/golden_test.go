@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/lab"
@@ -152,5 +154,19 @@ func TestTextKeepsToTheWidth(t *testing.T) {
 				t.Errorf("width %d: line of %d columns: %q", width, n, line)
 			}
 		}
+	}
+}
+
+// What is doubtful is said once, with its steps as people count them.
+func TestShowNamesStepsOfDoubts(t *testing.T) {
+	stolen := model.Doubt{Text: "w: stolen", Steps: []int{0, 1, 2, 6}}
+	v := Overview{Doubts: []model.Doubt{stolen, stolen, {Text: "w: swapped", Steps: []int{3}}, {Text: "not over"}}}
+	want := []string{"w: stolen; in steps 1 to 3, 7", "w: swapped; in step 4", "not over"}
+	var got []string
+	for _, w := range v.Document().Warnings {
+		got = append(got, w.Text)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

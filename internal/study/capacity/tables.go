@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -200,28 +199,7 @@ func (s Search) hiddenReasons() (lines []string) {
 		for _, all := range t.all {
 			said = append(said, merged(all).String())
 		}
-		lines = append(lines, ranges(t.windows)+": "+strings.Join(said, "; "))
+		lines = append(lines, num.Ranges(t.windows)+": "+strings.Join(said, "; "))
 	}
 	return lines
-}
-
-// ranges lists ascending numbers, and runs of them by their ends: "4 to 6, 9".
-func ranges(ns []int) string {
-	var parts []string
-	for i := 0; i < len(ns); {
-		k := i
-		for k+1 < len(ns) && ns[k+1] == ns[k]+1 {
-			k++
-		}
-		switch k - i {
-		case 0:
-			parts = append(parts, strconv.Itoa(ns[i]))
-		case 1:
-			parts = append(parts, strconv.Itoa(ns[i]), strconv.Itoa(ns[k]))
-		default:
-			parts = append(parts, fmt.Sprintf("%d to %d", ns[i], ns[k]))
-		}
-		i = k + 1
-	}
-	return strings.Join(parts, ", ")
 }
