@@ -355,17 +355,17 @@ func (h hostileHome) words() {
 		{"runs", "--store", "sqlite:///nowhere/" + evil}, {"runs", "--server", evil}, {"runs", "--server", "nats://127.0.0.1:1/" + evil},
 		{"runs", "--data", "/proc/" + evil}, {"run", evil}, {"validate", evil}, {"submit", evil}, {"cancel", evil}, {"resume", evil},
 		{"delete", evil, "--yes"}, {"export", evil}, {"logs", evil}, {"report", evil}, {"report", "latest", "-o", evil}, {"report", "latest", "-o", "/nowhere/" + evil + ".html"},
-		{"export", "latest", "--format", evil}, {"token", "--ttl", evil}, {"lab", evil}, {"lab", "down", evil},
-		{"lab", "exec", evil, "--", evil}, {"agent", "--label", evil}, {"schema", evil}, {"version", evil}, {"server", "--listen", evil},
+		{"export", "latest", "--format", evil}, {"token", "--ttl", evil}, {"lab", evil}, 
+		 {"agent", "--label", evil}, {"schema", evil}, {"version", evil}, {"server", "--listen", evil},
 		{"cdi", "--csv", evil}, {"plan", "--capacity", sly, "--target", "1/s"}, {"plan", "--capacity", "cpu=" + sly, "--target", "1/s"},
 		{"capacity", evil, "--sla", "p90=1s"}, {"capacity", "http://127.0.0.1:1/" + evil, "--sla", "p90=1s"}, {"capacity", "http://127.0.0.1:1/", "--sla", sly},
 		{"capacity", "http://127.0.0.1:1/", "--sla", "p90=1s", "--mix", sly},
 	} {
 		h.check(false, args...)
 	}
-	for _, args := range [][]string{ // that do not repeat what they do not take
+	for _, args := range [][]string{ // that need not repeat what they do not take
 		{"show", "latest", evil}, {"runs", "--token", "@" + evil}, {"agent", "--server", "nats://127.0.0.1:1", "--token", evil}, {"nodes", "--remove", evil},
-		{"completion", evil}, {"demo", evil}, {"capacity", "http://127.0.0.1:1/", "--sla", "p90=1s", "-H", "x" + sly},
+		{"lab", "down", evil}, {"lab", "exec", evil, "--", evil}, {"lab", "list"}, {"completion", evil}, {"demo", evil}, {"capacity", "http://127.0.0.1:1/", "--sla", "p90=1s", "-H", "x" + sly},
 	} {
 		h.check(true, args...)
 	}
