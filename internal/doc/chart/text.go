@@ -99,17 +99,7 @@ const (
 // drawing, and what is said beside it.
 func (t *text) rows() []string {
 	rows := t.split()
-	label, tally, said := 0, 0, 0
-	numbers := true // names that are numbers stand at the right
-	for i, r := range t.Y.Rows {
-		name := rowName(r)
-		first, _, _ := strings.Cut(name, " ")
-		_, err := strconv.ParseFloat(first, 64)
-		numbers = numbers && err == nil && !strings.HasSuffix(first, ".")
-		label = max(label, term.Width(name))
-		tally = max(tally, term.Width(t.tally(rows[i])))
-		said = max(said, term.Width(term.Clean(r.Value+" "+r.Note+" "+r.Tag)))
-	}
+	label, tally, said, numbers := t.room(rows)
 	const gaps = 6
 	room := max(t.o.Width-said, 2)
 	below := min(label, longestName)+tally+said+gaps+leastCells > t.o.Width // what is said stands on a line of its own
@@ -154,6 +144,22 @@ func (t *text) rows() []string {
 		label += tally + 2
 	}
 	return append(lines, t.legend(label+2)...)
+}
+
+// room is how wide the names, signs and values of rows are, and whether the names
+// are numbers, which stand at the right.
+func (t *text) room(rows [][]Layer) (label, tally, said int, numbers bool) {
+	numbers = true
+	for i, r := range t.Y.Rows {
+		name := rowName(r)
+		first, _, _ := strings.Cut(name, " ")
+		_, err := strconv.ParseFloat(first, 64)
+		numbers = numbers && err == nil && !strings.HasSuffix(first, ".")
+		label = max(label, term.Width(name))
+		tally = max(tally, term.Width(t.tally(rows[i])))
+		said = max(said, term.Width(term.Clean(r.Value+" "+r.Note+" "+r.Tag)))
+	}
+	return label, tally, said, numbers
 }
 
 // cut shortens a name.
