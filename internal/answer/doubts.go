@@ -67,13 +67,19 @@ func (r *reading) err() error {
 	return errors.Join(errs...)
 }
 
+// tells reports whether a text says what a doubt does. A finding's own doubts do
+// not name its workload.
+func tells(text string, d model.Doubt) bool {
+	return strings.Contains(text, strings.TrimPrefix(d.Text, d.Workload+": "))
+}
+
 // untold are the doubts about a workload that no text tells yet, each once.
 // Empty: all workloads.
 func untold(texts []string, workload string, doubts []model.Doubt) []model.Doubt {
 	var out []model.Doubt
 	for _, d := range doubts {
 		about := d.Workload == "" || workload == "" || d.Workload == workload
-		if about && !slices.ContainsFunc(texts, func(w string) bool { return strings.Contains(w, d.Text) }) {
+		if about && !slices.ContainsFunc(texts, func(w string) bool { return tells(w, d) }) {
 			texts, out = append(texts, d.Text), append(out, d)
 		}
 	}
@@ -154,7 +160,8 @@ func member(object json.RawMessage, key string) (from, to int) {
 }
 
 // doubtTable adds doubts to the column "warnings" of a table for programs, if
-// it has one: in a row with a "workload" those about that one.
+// it has one: in a row with a "workload" those about that one, in one with the
+// "number" of a step those that were seen in it.
 func doubtTable(t *doc.Table, doubts []model.Doubt) {
 	if t == nil {
 		return
@@ -162,7 +169,7 @@ func doubtTable(t *doc.Table, doubts []model.Doubt) {
 	column := func(key string) int {
 		return slices.IndexFunc(t.Columns, func(c doc.Column) bool { return c.Key == key })
 	}
-	warnings, workload := column("warnings"), column("workload")
+	warnings, workload, number := column("warnings"), column("workload"), column("number")
 	if warnings < 0 {
 		return
 	}
@@ -171,12 +178,15 @@ func doubtTable(t *doc.Table, doubts []model.Doubt) {
 		if workload >= 0 {
 			about, _ = row.Cells[workload].Value.(string)
 		}
-		for _, d := range model.Texts(untold(nil, about, doubts)) {
+		for _, d := range untold(nil, about, doubts) {
+			if number >= 0 && len(d.Steps) > 0 && !slices.ContainsFunc(d.Steps, func(n int) bool { return row.Cells[number].Value == n }) {
+				continue
+			}
 			switch text, _ := cell.Value.(string); {
 			case text == "":
-				cell.Value = d
-			case !strings.Contains(text, d):
-				cell.Value = text + "; " + d
+				cell.Value = d.Text
+			case !tells(text, d):
+				cell.Value = text + "; " + d.Text
 			}
 		}
 	}
@@ -185,9 +195,28 @@ func doubtTable(t *doc.Table, doubts []model.Doubt) {
 // doubtDocument adds doubts to the warnings of a document and to its table.
 func doubtDocument(d *doc.Document, doubts []model.Doubt) {
 	for _, x := range doubts {
-		warnOnce(d, doc.Warning{Text: x.Text})
+		if !slices.ContainsFunc(said(d), func(text string) bool { return tells(text, x) }) {
+			d.Warnings = append(d.Warnings, doc.Warning{Text: x.Text})
+		}
 	}
 	doubtTable(d.Table(), doubts)
+}
+
+// said are the warnings of a document, and what it lists: why a question has no
+// answer.
+func said(d *doc.Document) []string {
+	var out []string
+	for _, w := range d.Warnings {
+		out = append(out, w.Text)
+	}
+	for _, s := range d.Sections {
+		for _, b := range s.Blocks {
+			if b.List != nil {
+				out = append(out, b.List.Items...)
+			}
+		}
+	}
+	return out
 }
 
 // warnOnce adds a warning unless one of the document says it already.

@@ -60,6 +60,16 @@ func TestDoubtTable(t *testing.T) {
 	if diff := cmp.Diff([]any{"few; run X: swapped; w: 4 % <stolen>", "v: swapped; run X: swapped"}, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
+	steps := &doc.Table{Columns: doc.ForPrograms("number", "workload", "warnings")}
+	for n := range 3 {
+		steps.Add(doc.Values(n, "w", "")...)
+	}
+	doubtTable(steps, []model.Doubt{{Text: "w: stolen", Workload: "w", Steps: []int{0, 2}}, {Text: "few"}})
+	for n, want := range []string{"w: stolen; few", "few", "w: stolen; few"} {
+		if got := steps.Rows[n].Cells[2].Value; got != want {
+			t.Errorf("step %d has the warnings %q, want %q", n, got, want)
+		}
+	}
 	doubtTable(nil, someDoubts)
 	doubtTable(&doc.Table{Columns: doc.ForPrograms("a")}, someDoubts)
 }

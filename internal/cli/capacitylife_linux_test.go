@@ -89,7 +89,7 @@ func (w *world) checkKept(partial capacity.Record) {
 		w.t.Errorf("partial result: limit %s, confirmed %v, estimate %v, warnings %q",
 			partial.Limit, partial.Confirmed, partial.Estimate, partial.Warnings)
 	}
-	if show := w.run("show", "latest"); !strings.Contains(show, "not over") || !strings.Contains(show, "stopped after") {
+	if show := strings.Join(strings.Fields(w.run("show", "latest")), " "); !strings.Contains(show, "not over") || !strings.Contains(show, "stopped after") {
 		w.t.Errorf("show does not say what is known so far:\n%s", show)
 	}
 	page := filepath.Join(w.dir, "partial.html")

@@ -240,7 +240,7 @@ func (c *common) workloadCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%w: %w", model.ErrUsage, err)
 			}
-			if code := runner.Main(cmd.Context(), Workloads(), orders, reports, c.env.Stdout, c.env.Stderr); code != 0 {
+			if code := runner.Main(cmd.Context(), Workloads(), orders, reports, c.env.rawOut, c.env.rawErr); code != 0 {
 				return errWorkloadEnded // the agent has been told the reason
 			}
 			return nil

@@ -2,15 +2,13 @@ package cli
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -62,11 +60,8 @@ type exported struct {
 // the one that analyses use; disturbed what was seen beyond its threshold while
 // its task ran.
 func exportCSV(w io.Writer, d model.RunData) error {
-	out := csv.NewWriter(w)
-	if err := out.Write([]string{"run", "workload", "phase", "trial", "node", "task", "attempt", "outcome", "counted",
-		"started", "ended", "metric", "unit", "better", "value", "resource", "info", "disturbed"}); err != nil {
-		return fmt.Errorf("writing CSV: %w", err)
-	}
+	out := doc.Table{Columns: doc.ForPrograms("run", "workload", "phase", "trial", "node", "task", "attempt", "outcome", "counted",
+		"started", "ended", "metric", "unit", "better", "value", "resource", "info", "disturbed")}
 	steps := make(map[model.StepID]model.Step)
 	for _, s := range d.Steps {
 		steps[s.ID] = s
@@ -92,23 +87,9 @@ func exportCSV(w io.Writer, d model.RunData) error {
 			meanwhile = strings.Join(disturbed[r.Task], " ")
 		}
 		for _, m := range r.Samples {
-			if err := out.Write([]string{string(r.Run), s.Workload, string(s.Phase), strconv.Itoa(s.Trial), string(r.Node),
-				string(r.Task), strconv.Itoa(r.Attempt), string(r.Outcome),
-				strconv.FormatBool(counts),
-				stamp(r.Started), stamp(r.Ended), m.Metric, m.Unit, string(m.Better),
-				strconv.FormatFloat(m.Value, 'g', -1, 64), m.Resource, strconv.FormatBool(m.Info), meanwhile}); err != nil {
-				return fmt.Errorf("writing CSV: %w", err)
-			}
+			out.Add(doc.Values(r.Run, s.Workload, s.Phase, s.Trial, r.Node, r.Task, r.Attempt, r.Outcome, counts,
+				r.Started, r.Ended, m.Metric, m.Unit, m.Better, m.Value, m.Resource, m.Info, meanwhile)...)
 		}
 	}
-	out.Flush()
-	return out.Error()
-}
-
-// stamp prints a time for programs; empty for the zero time.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339Nano)
+	return render.CSV(w, &out)
 }

@@ -294,7 +294,7 @@ func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv
 	}
 	// Ctrl-C reaches the command, which is in this process group, by itself.
 	handle, err := standing.Start(context.WithoutCancel(ctx), host, lab.Process{
-		Args: argv, Environ: environ.Without(c.env.Environ), Stdin: c.env.Stdin, Stdout: c.env.Stdout, Stderr: c.env.Stderr, Foreground: true,
+		Args: argv, Environ: environ.Without(c.env.Environ), Stdin: c.env.Stdin, Stdout: c.env.rawOut, Stderr: c.env.rawErr, Foreground: true,
 	})
 	if code, ok := notStarted(err); ok {
 		c.say("%v", err)

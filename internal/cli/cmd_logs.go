@@ -13,12 +13,14 @@ import (
 )
 
 func (c *common) logsCommand() *cobra.Command {
-	node, stderr := "", false
+	node, stderr, raw := "", false, false
 	cmd := &cobra.Command{
 		Use: "logs RUN", Short: "print what the tasks of a run printed",
 		Long: `Prints the standard output of every task of a run that printed something, or of
-every task of one node, in full if it was kept in full.`,
-		Example: "  scalebench logs latest --node local-1 --stderr",
+every task of one node, in full if it was kept in full. A terminal gets what would
+steer it written out (\x1b); a pipe or a file gets what the tasks printed, byte by
+byte, and so does a terminal with --raw.`,
+		Example: "  scalebench logs latest --node local-1 --stderr\n  scalebench logs latest | less",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
@@ -26,18 +28,19 @@ every task of one node, in full if it was kept in full.`,
 				if err != nil {
 					return err
 				}
-				return c.printLogs(ctx, s, d, model.NodeID(node), stderr)
+				return c.printLogs(ctx, s, d, model.NodeID(node), stderr, raw || !c.env.Terminal)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&node, "node", "", "only tasks of this node")
 	cmd.Flags().BoolVar(&stderr, "stderr", false, "standard error instead of standard output")
+	cmd.Flags().BoolVar(&raw, "raw", false, "print to a terminal what the tasks printed, with all that steers it")
 	return cmd
 }
 
 // printLogs prints what the attempts of a run printed. It leaves out tasks
 // that printed nothing, unless the user asks for their node.
-func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node model.NodeID, stderr bool) error {
+func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node model.NodeID, stderr, raw bool) error {
 	if err := checkLogNode(d, node); err != nil {
 		return err
 	}
@@ -55,7 +58,14 @@ func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node
 			return err
 		}
 		head := fmt.Sprintf("==> %s on %s, attempt %d: %s, %d bytes <==\n", heads[r.Task], r.Node, r.Attempt, r.Outcome, o.Total)
-		if err := write(c.env.Stdout, head+text); err != nil {
+		if err := write(c.env.Stdout, head); err != nil {
+			return err
+		}
+		to := c.env.rawOut
+		if !raw {
+			to, text = c.env.Stdout, strings.ReplaceAll(text, "\r\n", "\n")
+		}
+		if err := write(to, text); err != nil {
 			return err
 		}
 		printed = true

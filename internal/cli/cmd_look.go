@@ -35,7 +35,8 @@ func (c *common) showCommand() *cobra.Command {
 		Long: `Shows one run. RUN is an id, the unique beginning of an id, or "latest". For a run
 that searches for a capacity it also shows the result, or what is known so far,
 and checks it against --fail-below as "scalebench capacity" does. A threshold in
-the run's file is not checked here.`,
+the run's file is not checked here. Steps are counted from 1; their "number" in
+JSON and CSV counts from 0.`,
 		Example: `  scalebench show latest
   scalebench show latest --fail-below 2000`,
 		Args: oneArg("the run"),

@@ -16,7 +16,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/design"
-	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/experiment"
 	fleetlab "github.com/scalebench/scalebench/internal/fleet/lab"
 	"github.com/scalebench/scalebench/internal/fleet/local"
@@ -151,10 +150,7 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 	if exp.Seed == nil && len(p.Steps) > 0 {
 		c.say("the file sets no seed: this order is an example; the run draws its own order and records it")
 	}
-	if c.formatFlag == "json" {
-		return render.JSON(c.env.Stdout, p)
-	}
-	return p.Text(c.env.Stdout)
+	return c.print(p.Document(), p)
 }
 
 // planNodes names the nodes of a plan: those of a fleet that the server brings

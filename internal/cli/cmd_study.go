@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/render"
+	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 )
@@ -139,7 +140,11 @@ func (c *common) print(d *doc.Document, result any) error {
 	if err != nil {
 		return err
 	}
-	return render.Write(c.env.Stdout, d, result, f, c.textOptions())
+	to := c.env.Stdout
+	if f == render.FormatText {
+		to = term.NewPaintedWriter(c.env.rawOut)
+	}
+	return render.Write(to, d, result, f, c.textOptions())
 }
 
 func saveAnswer(path string, a answer.Answer) error {
@@ -156,7 +161,7 @@ func save(path string, d *doc.Document, result any, format render.Format) error 
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	err = render.Write(f, d, result, format, render.TextOptions{})
+	err = render.Write(f, d, result, format, render.TextOptions{Width: render.PlainWidth})
 	err = errors.Join(err, f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)

@@ -99,7 +99,7 @@ func (c *common) logFrom(level slog.Level) {
 }
 
 func (c *common) textOptions() render.TextOptions {
-	color := c.env.Width > 0 && c.env.Getenv("NO_COLOR") == ""
+	color := c.env.Terminal && c.env.Getenv("NO_COLOR") == ""
 	switch c.colorFlag {
 	case "always":
 		color = true

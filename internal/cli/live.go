@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -21,6 +23,7 @@ const plainTick = 30 * time.Second
 // redrawn on a terminal, plain lines elsewhere. Warnings are always lines.
 type liveView struct {
 	out    io.Writer
+	raw    io.Writer // for what redraws a line
 	redraw bool
 	width  int
 	began  time.Time
@@ -45,7 +48,7 @@ type liveView struct {
 }
 
 func newLiveView(env Env, data model.RunData) *liveView {
-	v := &liveView{out: env.Stderr, redraw: env.Live, width: env.Width, began: time.Now(), said: time.Now(), total: len(data.Steps)}
+	v := &liveView{out: env.Stderr, raw: cmp.Or(env.rawErr, env.Stderr), redraw: env.Live, width: env.LiveWidth, began: time.Now(), said: time.Now(), total: len(data.Steps)}
 	if v.width <= 0 {
 		v.width = 80
 	}
@@ -181,11 +184,8 @@ func (v *liveView) tick() {
 		return
 	}
 	text := fmt.Sprintf("%s  %s%s  %s%s", v.bar(), time.Since(v.began).Round(time.Second), v.leftText(false), printable(v.stepText), v.rateText())
-	if r := []rune(text); len(r) >= v.width {
-		text = string(r[:v.width-1])
-	}
 	v.erase()
-	_, _ = io.WriteString(v.out, text)
+	_, _ = io.WriteString(v.out, term.Cut(text, v.width-1))
 	v.drawn = true
 }
 
@@ -265,7 +265,7 @@ func (v *liveView) rateText() string {
 
 func (v *liveView) erase() {
 	if v.drawn {
-		_, _ = io.WriteString(v.out, "\r\x1b[K")
+		_, _ = io.WriteString(v.raw, "\r\x1b[K")
 		v.drawn = false
 	}
 }
@@ -286,12 +286,8 @@ func (v *liveView) drain(live <-chan model.Event) {
 
 func (v *liveView) close() { v.erase() }
 
-// printable keeps text that came from elsewhere from steering the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, s)
-}
+// printable keeps text that came from elsewhere from steering the terminal, and
+// on one line.
+func printable(s string) string { return term.Clean(onOneLine.Replace(s)) }
+
+var onOneLine = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")

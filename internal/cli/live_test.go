@@ -90,7 +90,7 @@ func TestViewHoldsWhatEndsARun(t *testing.T) {
 // answered is told from what it was offered.
 func TestSearchView(t *testing.T) {
 	var out bytes.Buffer
-	v := newLiveView(Env{Stderr: &out, Live: true, Width: 100}, model.RunData{})
+	v := newLiveView(Env{Stderr: &out, Live: true, LiveWidth: 100}, model.RunData{})
 	for _, ev := range []model.Event{
 		{Kind: model.EventStepStarted, Text: "capacity, trial 1, 1 kop/s from 1 node"},
 		{Kind: model.EventStepEnded, Text: "capacity, trial 1, 1 kop/s from 1 node: complete"},

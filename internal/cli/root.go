@@ -17,6 +17,8 @@ import (
 // Main runs one command and returns its exit code. The first SIGINT or SIGTERM
 // ends the command in order; a second one ends the process at once.
 func Main(env Env) int {
+	env, flush := env.guarded()
+	defer flush()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // from then on signals act as by default

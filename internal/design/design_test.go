@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
@@ -383,7 +384,7 @@ func TestText(t *testing.T) {
 		"batch":   batch,
 	} {
 		var b bytes.Buffer
-		if err := p.Text(&b); err != nil {
+		if err := render.Text(&b, p.Document(), render.TextOptions{Width: render.PlainWidth}); err != nil {
 			t.Fatal(err)
 		}
 		golden.Check(t, "testdata/"+name+".txt", b.Bytes())

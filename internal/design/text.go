@@ -1,17 +1,14 @@
 package design
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // How much of a large design the text shows; JSON has all of it.
@@ -20,74 +17,76 @@ const (
 	maxNodes = 8  // of one step
 )
 
-// Text writes the design for people: what there is, how long it takes, and every
-// step in order, counted from 1.
-func (d Design) Text(w io.Writer) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %q\n", d.Kind, d.Name)
-	fmt.Fprintf(&b, "nodes     %d: %s\n", len(d.Nodes), listed(d.Nodes, maxNodes))
-	if d.Kind == model.KindExperiment {
-		if len(d.Steps) > 0 || len(d.Later) == 0 { // otherwise none is known beforehand
-			fmt.Fprintf(&b, "steps     %s with %s, seed %d\n", num.Count(len(d.Steps), "step"), num.Count(d.Tasks(), "task"), d.Seed)
+// Document says what there is, how long it takes, and every step in order,
+// counted from 1.
+func (d Design) Document() *doc.Document {
+	facts := []doc.Field{{Label: "nodes", Text: fmt.Sprintf("%d: %s", len(d.Nodes), listed(d.Nodes, maxNodes))}}
+	say := func(label, format string, args ...any) {
+		facts = append(facts, doc.Field{Label: label, Text: fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case d.Kind != model.KindExperiment:
+		say("tasks", "%s, in this order on each node", num.Count(d.Tasks(), "task"))
+	case len(d.Steps) > 0 || len(d.Later) == 0: // otherwise none is known beforehand
+		say("steps", "%s with %s, seed %d", num.Count(len(d.Steps), "step"), num.Count(d.Tasks(), "task"), d.Seed)
+	}
+	if len(d.Steps) > 0 {
+		say("time", "%s", d.Estimate)
+	}
+	if len(d.Later) > 0 && len(d.Outlook) == 0 {
+		say("later", "steps of %s, which follow from results", strings.Join(d.Later, ", "))
+	}
+	for _, o := range d.Outlook {
+		most := time.Duration(o.Trials*o.Steps) * o.Step
+		say(string(o.Phase), "%s, %s: up to %d steps each of about %s, chosen from the results so far; at most %s, plus preparation and repeated steps",
+			o.Workload, num.Count(o.Trials, "trial"), o.Steps, num.Seconds(o.Step.Seconds()), num.Seconds(most.Seconds()))
+	}
+	var blocks []doc.Block
+	if len(d.Steps) > 0 {
+		t, more := d.table()
+		blocks = append(blocks, doc.Block{Table: t})
+		if more > 0 {
+			blocks = append(blocks, doc.Remark(fmt.Sprintf("and %d more; --format json shows all", more)))
 		}
-	} else {
-		fmt.Fprintf(&b, "tasks     %s, in this order on each node\n", num.Count(d.Tasks(), "task"))
 	}
-	if len(d.Steps) > 0 {
-		fmt.Fprintf(&b, "time      %s\n", d.Estimate)
-	}
-	d.outlookLines(&b)
-	if len(d.Steps) > 0 {
-		b.WriteByte('\n')
-		d.table(&b)
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing the design: %w", err)
-	}
-	return nil
+	return &doc.Document{Title: fmt.Sprintf("%s %q", d.Kind, d.Name), About: facts, Sections: []doc.Section{{Blocks: blocks}}}
 }
 
 // String says how long a run takes, and what of that is not known.
 func (e Estimate) String() string {
-	limit := fmt.Sprintf("at most %s by the timeouts", unit.Duration(e.Limit))
+	known, limit := num.Seconds(e.Known.Seconds()), fmt.Sprintf("at most %s by the timeouts", num.Seconds(e.Limit.Seconds()))
 	switch {
 	case e.UnknownSteps == 0:
-		return fmt.Sprintf("about %s plus preparation; %s", unit.Duration(e.Known), limit)
+		return fmt.Sprintf("about %s plus preparation; %s", known, limit)
 	case e.Known == 0:
 		return fmt.Sprintf("unknown (%s); %s", strings.Join(e.Unknown, ", "), limit)
 	}
 	return fmt.Sprintf("about %s plus preparation, and %s of unknown length (%s); %s",
-		unit.Duration(e.Known), num.Count(e.UnknownSteps, "step"), strings.Join(e.Unknown, ", "), limit)
+		known, num.Count(e.UnknownSteps, "step"), strings.Join(e.Unknown, ", "), limit)
 }
 
-// table writes one line for each step of an experiment, or each task of a
-// batch. Writing to a buffer cannot fail, nor can the table on top of it.
-func (d Design) table(b *bytes.Buffer) {
-	var lines bytes.Buffer
-	var more int
+// table has one row for each step of an experiment, or each task of a batch; more
+// is how many it leaves out.
+func (d Design) table() (t *doc.Table, more int) {
 	if d.Kind == model.KindBatch {
-		more = d.batchLines(&lines)
+		t = d.taskTable()
 	} else {
-		more = d.stepLines(&lines)
+		t = d.stepTable()
 	}
-	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	_, _ = t.Write(lines.Bytes())
-	_ = t.Flush()
-	if more > 0 {
-		fmt.Fprintf(b, "and %d more; --format json shows all\n", more)
-	}
+	more = max(0, len(t.Rows)-maxLines)
+	t.Rows = t.Rows[:len(t.Rows)-more]
+	return t, more
 }
 
-// stepLines writes the steps and returns how many it left out.
-func (d Design) stepLines(w *bytes.Buffer) (more int) {
-	fmt.Fprintln(w, "STEP\tTRIAL\tPHASE\tWORKLOAD\tKIND\tNODES")
-	for i, s := range d.Steps {
-		if i == maxLines {
-			return len(d.Steps) - i
-		}
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\n", s.Number+1, s.Trial, s.Phase, s.Workload, s.Tasks[0].Spec.Kind, d.stepNodes(s))
+func (d Design) stepTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "step", Head: "step", Right: true}, {Key: "trial", Head: "trial", Right: true}, {Key: "phase", Head: "phase"},
+		{Key: "workload", Head: "workload"}, {Key: "kind", Head: "kind"}, {Key: "nodes", Head: "nodes"},
+	}}
+	for _, s := range d.Steps {
+		t.Add(doc.Int(s.Number+1), doc.Int(s.Trial), doc.Say(string(s.Phase)), doc.Say(s.Workload), doc.Say(s.Tasks[0].Spec.Kind), doc.Say(d.stepNodes(s)))
 	}
-	return 0
+	return t
 }
 
 func (d Design) stepNodes(s model.Step) string {
@@ -101,29 +100,15 @@ func (d Design) stepNodes(s model.Step) string {
 	return fmt.Sprintf("%d at once", len(measured))
 }
 
-// batchLines writes the tasks of a batch and returns how many it left out.
-func (d Design) batchLines(w *bytes.Buffer) (more int) {
-	fmt.Fprintln(w, "TASK\tNODE\tCOMMAND")
+func (d Design) taskTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "task", Head: "task", Right: true}, {Key: "node", Head: "node"}, {Key: "command", Head: "command", Wrap: 40},
+	}}
 	for _, s := range d.Steps {
-		for i, t := range s.Tasks {
-			if i == maxLines {
-				return len(s.Tasks) - i
-			}
-			fmt.Fprintf(w, "%d\t%s\t%s\n", t.Position+1, t.Node, term.Cut(strings.Join(strings.Fields(fmt.Sprint(t.Spec.Params["command"])), " "), 81))
+		for _, task := range s.Tasks {
+			command := strings.Join(strings.Fields(fmt.Sprint(task.Spec.Params["command"])), " ")
+			t.Add(doc.Int(task.Position+1), doc.Say(string(task.Node)), doc.Of(command, term.Cut(command, 81)))
 		}
 	}
-	return 0
-}
-
-// outlookLines write the steps that results decide. Writing to a buffer cannot
-// fail.
-func (d Design) outlookLines(b *bytes.Buffer) {
-	if len(d.Later) > 0 && len(d.Outlook) == 0 {
-		fmt.Fprintf(b, "later     steps of %s, which follow from results\n", strings.Join(d.Later, ", "))
-	}
-	for _, o := range d.Outlook {
-		most := time.Duration(o.Trials*o.Steps) * o.Step
-		fmt.Fprintf(b, "%-9s %s, %s: up to %d steps each of about %s, chosen from the results so far; at most %s, plus preparation and repeated steps\n", o.Phase,
-			o.Workload, num.Count(o.Trials, "trial"), o.Steps, unit.Duration(o.Step.Round(time.Second)), unit.Duration(most.Round(time.Second)))
-	}
+	return t
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -233,7 +234,7 @@ func TestOutlook(t *testing.T) {
 		t.Errorf("as earlier versions have it: %+v, want %+v", d.Searches, want)
 	}
 	var text bytes.Buffer
-	if err := d.Text(&text); err != nil || !strings.Contains(text.String(), "search    load, 3 trials: up to 9 steps each of about 7s") {
+	if err := render.Text(&text, d.Document(), render.TextOptions{}); err != nil || !strings.Contains(text.String(), "search  load, 3 trials: up to 9 steps each of about 7.22 s") {
 		t.Errorf("%v, text\n%s", err, &text)
 	}
 	for src, want := range map[string]string{

@@ -33,9 +33,6 @@ type Column struct {
 	For   Who  `json:"for,omitempty"`
 	// Interval: cells have Lo and Hi, which programs get as columns.
 	Interval bool `json:"interval,omitempty"`
-	// Drop says which columns go first where a line of a terminal is too long
-	// even with stacked columns: the highest first; 0 never goes.
-	Drop int `json:"drop,omitempty"`
 	// Wrap lets long texts be broken where a line is too long otherwise, at so
 	// many columns or, where there is more room, later; 0: never.
 	Wrap int `json:"wrap,omitempty"`

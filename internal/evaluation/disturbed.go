@@ -44,6 +44,7 @@ func (p part) losses(steps []stepReadings) []loss {
 			// phase and not in the other is no part of the comparison.
 			l.serial, l.parallel = max(0, l.serial-l.parallel), max(0, l.parallel-l.serial)
 		}
+		l.Text = d.Seen // the finding is about the workload
 		out = append(out, l)
 	}
 	return out

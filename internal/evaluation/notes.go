@@ -17,6 +17,9 @@ import (
 // verdict but "unknown".
 type notes struct{ problems, warnings model.Doubts }
 
+// VerdictUnknown begins what says why a verdict is unknown.
+const VerdictUnknown = "verdict unknown: "
+
 // doubt adds a reason why the verdict is unknown.
 func (n *notes) doubt(code, format string, args ...any) {
 	n.add(model.Doubt{Code: code, Severity: model.Problem, Text: fmt.Sprintf(format, args...)})
@@ -29,7 +32,7 @@ func (n *notes) warn(code, format string, args ...any) {
 
 func (n *notes) add(d model.Doubt) {
 	if d.Severity == model.Problem {
-		d.Text = "verdict unknown: " + d.Text
+		d.Text = VerdictUnknown + d.Text
 		n.problems.Add(d)
 		return
 	}

@@ -100,9 +100,9 @@ func TestJudge(t *testing.T) {
 		{"on the limit", "p90=2ms", answered(100, 50, ms, 2*ms), ""},
 		{"one in ten slower", "p90=2ms", answered(100, 10, ms, ms, ms, ms, ms, ms, ms, ms, ms, 9*ms), ""},
 		{"two in ten slower", "p90=2ms", answered(100, 10, ms, ms, ms, ms, ms, ms, ms, ms, 9*ms, 9*ms), "p90"},
-		{"errors", "p50=2ms", failing, "errors 9% (status 429: 5 of 100, status 503: 3, refused: 1), not 1%"},
+		{"errors", "p50=2ms", failing, "errors 9 % (status 429: 5 of 100, status 503: 3, refused: 1), not 1 %"},
 		{"errors that are allowed, but count as slow", "p95=2ms,errors=10%", failing, "p95 was not reached"},
-		{"not achieved", "p50=2ms,errors=50%", failing, "91% of the load was answered"},
+		{"not achieved", "p50=2ms,errors=50%", failing, "91 % of the load was answered"},
 		{"two terms, the second missed", "p50=2ms,max=8ms", answered(100, 50, ms, 9*ms), "max"},
 		{"nothing due", "p50=2ms", answered(0, 0), "nothing"},
 	} {

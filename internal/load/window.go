@@ -176,7 +176,8 @@ func p99(h *hdr.Histogram) time.Duration {
 }
 
 // processorShare is how much of the processors that a generator could use was
-// in use: by itself, or, with the whole machine, by everything.
+// in use: by itself, or, with the whole machine, by everything. The kernel counts
+// in ticks, so that it can be a little more than all, which it is not.
 func processorShare(samples []model.Sample) float64 {
 	value := make(map[string]float64)
 	for _, s := range samples {
@@ -191,7 +192,7 @@ func processorShare(samples []model.Sample) float64 {
 	if left := value[MetricMachine] - spun; left > 0 {
 		share = max(share, (worked+value[model.MetricOtherCPU])/left)
 	}
-	return share
+	return min(share, 1)
 }
 
 // RoundTrips are the times of the handshakes that are round trips, in seconds.

@@ -19,6 +19,7 @@ func TestProcessorShare(t *testing.T) {
 		{"others use the rest of the machine", 1, 0, 2, 2, .9, .95},
 		{"fifteen watch and work a little", 15, 13.5, 16, 16, .1, 1.6 / 2.5},
 		{"one watches, and the server needs the other", 1, .8, 2, 2, 1, 1},
+		{"a tick more than all", 2.01, 0, 2, 2, .1, 1},
 		{"it was kept from watching", .9, 1, 2, 4, 0, 0},
 		{"nothing known", 1, 0, 0, 0, 0, 0},
 	} {

@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
@@ -306,7 +307,7 @@ func (m *Master) watchNodes(ctx context.Context) {
 			// This process was paused or starved: heartbeats may wait unread.
 			m.reg.pardon(now)
 			m.tell(model.Event{Kind: model.EventServerSlow, Severity: model.Warning,
-				Text: fmt.Sprintf("the server stood still or was starved for %v", now.Sub(last).Round(time.Millisecond))})
+				Text: "the server stood still or was starved for " + unit.Brief(now.Sub(last))})
 		}
 		last = now
 		for _, c := range m.reg.expire(now) {

@@ -20,6 +20,9 @@ type Doubt struct {
 	Phase    Phase  `json:"phase,omitempty"`
 	Trial    int    `json:"trial,omitempty"`
 	Node     NodeID `json:"node,omitempty"`
+	// Steps are the numbers of the steps in which it was, from 0; empty where it is
+	// everywhere, or not known.
+	Steps []int `json:"steps,omitempty"`
 	// Explains is how much of the result it could explain at most, in the
 	// result's own unit (points of a CDI); nil: not known.
 	Explains *float64 `json:"explains,omitempty"`

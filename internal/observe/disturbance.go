@@ -30,18 +30,21 @@ type Disturbance struct {
 	// Lost is the share of its capacity that a task can have lost to it, 0 to 1;
 	// tasks that lost nothing, or not known how much, are not in it.
 	Lost map[model.TaskID]float64
-	// Where are the tasks in which it was beyond the threshold.
+	// Where are the tasks in which it was beyond the threshold, Steps the numbers
+	// of their steps.
 	Where []model.TaskID
+	Steps []int
 	// Silent: it was nowhere beyond the threshold, and matters only where what was
 	// lost to it decides.
 	Silent bool
-	// Text says all of it in a sentence without its full stop.
-	Text string
+	// Text says all of it in a sentence without its full stop, Seen what it says of
+	// the workload.
+	Text, Seen string
 }
 
 // Doubt is the disturbance as what speaks against a result.
 func (d Disturbance) Doubt() model.Doubt {
-	return model.Doubt{Code: d.Kind, Severity: model.Warning, Text: d.Text, Workload: d.Workload, Phase: d.Phase, Trial: d.Trial, Node: d.Node}
+	return model.Doubt{Code: d.Kind, Severity: model.Warning, Text: d.Text, Workload: d.Workload, Phase: d.Phase, Trial: d.Trial, Node: d.Node, Steps: d.Steps}
 }
 
 // check is one thing to look for.
@@ -239,6 +242,7 @@ type worstOf struct {
 	tasks   int
 	watched int
 	where   []model.TaskID
+	steps   []int
 	nodes   map[model.NodeID]bool
 	lost    map[model.TaskID]float64
 }
@@ -251,7 +255,8 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 	t.watched++
 	share := 0.0
 	if t.check.lost != nil {
-		if share = t.check.lost(n); share > 0 {
+		// The counters' clocks differ by ticks: nothing takes more than all.
+		if share = min(t.check.lost(n), 1); share > 0 {
 			t.lost[r.Task] = share
 		}
 	}
@@ -259,6 +264,9 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 	if told {
 		t.tasks++
 		t.where = append(t.where, r.Task)
+		if !slices.Contains(t.steps, s.Number) {
+			t.steps = append(t.steps, s.Number)
+		}
 		t.nodes[r.Node] = true
 	}
 	first := t.worst.Kind == "" || told && t.tasks == 1
@@ -269,15 +277,16 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 
 func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
-	n.Tasks, n.Watched, n.Nodes, n.Where, n.Lost, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.lost, t.tasks == 0
-	n.Text = fmt.Sprintf("%s: %s on %s in %s trial %d", n.Workload, t.check.words(n.Value), n.Node, n.Phase, n.Trial)
+	n.Tasks, n.Watched, n.Nodes, n.Where, n.Steps, n.Lost, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.steps, t.lost, t.tasks == 0
+	n.Seen = fmt.Sprintf("%s on %s in %s trial %d", t.check.words(n.Value), n.Node, n.Phase, n.Trial)
 	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
-		n.Text += ", " + n.place()
+		n.Seen += ", " + n.place()
 	}
 	if n.Tasks > 1 {
-		n.Text += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
+		n.Seen += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
 			num.Count(n.Tasks, "task"), num.Count(n.Nodes, "node"), n.Watched)
 	}
+	n.Text = n.Workload + ": " + n.Seen
 	return n
 }
 
@@ -314,7 +323,7 @@ func (c check) seen(n Host) (float64, bool) {
 	if !ok || !known || whole <= 0 || whole < c.least {
 		return 0, false
 	}
-	return part / whole, true
+	return min(part/whole, 1), true // the counters of a machine are read one after the other
 }
 
 // growths adds several counters, as far as they were read.

@@ -105,11 +105,34 @@ func TestDisturbancesNameTheWorst(t *testing.T) {
 		Workload: "w", Kind: "steal", Phase: model.Parallel, Trial: 2, Node: "n2", Value: 3.0 / 27, Tasks: 3, Watched: 4, Nodes: 2,
 		Lost:  map[model.TaskID]float64{model.NewTaskID("s", 0): .01 / 24.01, model.NewTaskID("s", 1): 3. / 27, model.NewTaskID("s", 2): 1. / 25, model.NewTaskID("s", 3): 3. / 27},
 		Where: []model.TaskID{model.NewTaskID("s", 1), model.NewTaskID("s", 2), model.NewTaskID("s", 3)},
+		Steps: []int{0},
+		Seen:  "11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
 		Text:  "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
 	}}
 	near := cmp.Comparer(func(x, y float64) bool { return math.Abs(x-y) < 1e-9 })
 	if diff := cmp.Diff(want, Of(d).Disturbances(), near); diff != "" {
 		t.Errorf("Disturbances differ (-want +got):\n%s", diff)
+	}
+}
+
+// The counters of a machine are read one after the other, in ticks, and those of
+// idle time can go back: no share is more than all.
+func TestSharesAreNoMoreThanAll(t *testing.T) {
+	for kind, grown := range map[string]map[string]float64{
+		"steal":       {"cpu.steal": 12, "cpu.user": -1, "cpu.idle": -2},
+		"drops":       {"net.rx_drops": 4000, "net.rx_packets": 2400},
+		"retransmits": {MetricRetransmits: 4000, MetricSegments: -100},
+	} {
+		found := Of(oneTask(grown)).Disturbances()
+		if len(found) != 1 || found[0].Kind != kind || found[0].Value != 1 || !strings.Contains(found[0].Text, " 100.0 % of the ") {
+			t.Errorf("%s: %+v, want one of all", kind, found)
+			continue
+		}
+		for _, lost := range found[0].Lost {
+			if !(lost <= 1) {
+				t.Errorf("%s: %v of the capacity is lost", kind, lost)
+			}
+		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/lab"
@@ -45,10 +47,10 @@ const (
 
 func TestRunsGolden(t *testing.T) {
 	waiting := model.Run{ID: testRun, Name: "later", Kind: model.KindBatch, State: model.RunPending, Created: day, SourceName: "job.json"}
-	goldens(t, "runs", Runs([]model.Run{quarter().build().Run, cancelled().Run, waiting}, 3, false), nil, 160, text, js, csv)
-	goldens(t, "runs-more", Runs([]model.Run{waiting}, 1234, true), nil, 160, text, js, csv)
-	goldens(t, "runs-none", Runs(nil, 0, false), nil, 0, text, js, csv)
-	goldens(t, "runs-no-match", Runs(nil, 0, true), nil, 0, text)
+	goldens(t, "runs", Runs([]model.Run{quarter().build().Run, cancelled().Run, waiting}, 3, false), nil, render.PlainWidth, text, js, csv)
+	goldens(t, "runs-more", Runs([]model.Run{waiting}, 1234, true), nil, render.PlainWidth, text, js, csv)
+	goldens(t, "runs-none", Runs(nil, 0, false), nil, render.PlainWidth, text, js, csv)
+	goldens(t, "runs-no-match", Runs(nil, 0, true), nil, render.PlainWidth, text)
 }
 
 func TestNodesGolden(t *testing.T) {
@@ -59,8 +61,8 @@ func TestNodesGolden(t *testing.T) {
 		{Node: model.Node{ID: "bare"}, Status: model.NodeSlow}, // knows nothing about itself
 	}
 	nodes[0].Facts.CPULimit, nodes[0].Facts.MemLimit = 2.5, 4<<30
-	goldens(t, "nodes", Nodes(nodes), nodes, 0, text, js, csv)
-	goldens(t, "nodes-none", Nodes(nil), []model.NodeInfo{}, 0, text, js, csv)
+	goldens(t, "nodes", Nodes(nodes), nodes, render.PlainWidth, text, js, csv)
+	goldens(t, "nodes-none", Nodes(nil), []model.NodeInfo{}, render.PlainWidth, text, js, csv)
 }
 
 // someLabs are one of each state. The first has hosts of every kind.
@@ -96,9 +98,9 @@ func someLabs() []Lab {
 // TestLabsGolden: no form of a list has the values of a service's environment.
 func TestLabsGolden(t *testing.T) {
 	labs := someLabs()
-	goldens(t, "labs", Labs(labs), Masked(labs), 0, text, js, csv)
-	goldens(t, "labs-none", Labs(nil), Masked(nil), 0, text, js, csv)
-	goldens(t, "lab-hosts", LabHosts(labs[0]), labs[0].Masked(), 0, text, csv)
+	goldens(t, "labs", Labs(labs), Masked(labs), render.PlainWidth, text, js, csv)
+	goldens(t, "labs-none", Labs(nil), Masked(nil), render.PlainWidth, text, js, csv)
+	goldens(t, "lab-hosts", LabHosts(labs[0]), labs[0].Masked(), render.PlainWidth, text, csv)
 	if labs[0].Hosts[4].Service.Environ["KEY"] != "secret" {
 		t.Error("masking changed the lab itself")
 	}
@@ -154,5 +156,19 @@ func TestTextKeepsToTheWidth(t *testing.T) {
 				t.Errorf("width %d: line of %d columns: %q", width, n, line)
 			}
 		}
+	}
+}
+
+// What is doubtful is said once, with its steps as people count them.
+func TestShowNamesStepsOfDoubts(t *testing.T) {
+	stolen := model.Doubt{Text: "w: stolen", Steps: []int{0, 1, 2, 6}}
+	v := Overview{Doubts: []model.Doubt{stolen, stolen, {Text: "w: swapped", Steps: []int{3}}, {Text: "not over"}}}
+	want := []string{"w: stolen; in steps 1 to 3, 7", "w: swapped; in step 4", "not over"}
+	var got []string
+	for _, w := range v.Document().Warnings {
+		got = append(got, w.Text)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

@@ -40,9 +40,9 @@ var hostPanels = []hostPanel{
 	{"Network, receiving", "bit/s", 8, 0, rateOf(observe.MetricReceived)},
 	{"Network, sending", "bit/s", 8, 0, rateOf(observe.MetricSent)},
 	{"Sent and not acknowledged (send queue)", "B", 1, 0, stateOf(observe.MetricSendQueue)},
-	{"Waiting for CPU (PSI some)", "%", 100, 0, rateOf(observe.MetricPSICPU)},
-	{"Waiting for memory (PSI some)", "%", 100, 0, rateOf(observe.MetricPSIMemory)},
-	{"Waiting for I/O (PSI some)", "%", 100, 0, rateOf(observe.MetricPSIIO)},
+	{"Waiting for CPU (PSI some)", "%", 100, 0, shareOf(observe.MetricPSICPU)},
+	{"Waiting for memory (PSI some)", "%", 100, 0, shareOf(observe.MetricPSIMemory)},
+	{"Waiting for I/O (PSI some)", "%", 100, 0, shareOf(observe.MetricPSIIO)},
 }
 
 // cpuLayers are the parts of the stacked chart, from the bottom.
@@ -55,6 +55,18 @@ var cpuLayers = []struct {
 	{"system", chart.Series3, []string{observe.MetricSystem, observe.MetricIRQ, observe.MetricSoftIRQ}},
 	{"waiting for I/O", chart.Series5, []string{observe.MetricIOWait}},
 	{"stolen", chart.Alarm, []string{observe.MetricSteal}},
+}
+
+// shareOf is what part of the time a counter of seconds grew. The kernel brings
+// it up to date from time to time, so that it can grow by more than there was.
+func shareOf(metric string) func(observe.Host, grid) []float64 {
+	return func(n observe.Host, g grid) []float64 {
+		out := g.rates(n.Readings(metric))
+		for i := range out {
+			out[i] = min(out[i], 1)
+		}
+		return out
+	}
 }
 
 // rateOf is how fast a counter grew.
@@ -101,7 +113,7 @@ func cpuShare(kinds []string) func(observe.Host, grid) []float64 {
 			return nil
 		}
 		for i := range part {
-			part[i] /= all[i]
+			part[i] = min(part[i]/all[i], 1)
 		}
 		return part
 	}
@@ -136,8 +148,7 @@ func hostPart(run *observe.Run, workload string) *doc.Section {
 	var notes []string
 	for _, d := range run.Disturbances() {
 		if d.Workload == workload {
-			text := strings.TrimPrefix(d.Text, workload+": ")
-			notes = append(notes, strings.ToUpper(text[:1])+text[1:])
+			notes = append(notes, strings.ToUpper(d.Seen[:1])+d.Seen[1:])
 		}
 	}
 	if len(notes) > 0 {

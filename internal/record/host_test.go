@@ -190,6 +190,46 @@ func TestHostChartsShowTheTruth(t *testing.T) {
 	}
 }
 
+// TestSharesOfHostsAreNoMoreThanAll: counters of seconds that grow by more than
+// the time that went by, as ticks can, draw nothing beyond 100 %.
+func TestSharesOfHostsAreNoMoreThanAll(t *testing.T) {
+	d := labCase()
+	for i := range d.Results {
+		var host []model.HostSeries
+		for _, s := range d.Results[i].Host {
+			if s.Metric != observe.MetricIdle && s.Metric != observe.MetricPSICPU {
+				host = append(host, s)
+			}
+			if s.Metric == observe.MetricUser {
+				back, waits := s, s
+				back.Metric, waits.Metric = observe.MetricIdle, observe.MetricPSICPU
+				back.Values, waits.Values = make([]float64, len(s.Values)), make([]float64, len(s.Values))
+				for k := range s.Values {
+					back.Values[k], waits.Values[k] = -s.Values[k]/2, 3*float64(k)
+				}
+				host = append(host, back, waits)
+			}
+		}
+		d.Results[i].Host = host
+	}
+	for _, title := range []string{"CPU at work", "Waiting for CPU (PSI some)"} {
+		full := false
+		for _, p := range figureOf(t, observe.Of(d), "network", title).Panels {
+			for _, l := range p.Chart.Layers {
+				for _, y := range l.Y {
+					full = full || y == 100
+					if l.Mark == chart.Step && y > 100 {
+						t.Fatalf("%s: %v %%", title, y)
+					}
+				}
+			}
+		}
+		if !full {
+			t.Errorf("%s: nowhere 100 %%, which was beyond it", title)
+		}
+	}
+}
+
 // TestQuietChartsAreNamed: a chart in which nothing happened is named and not
 // drawn.
 func TestQuietChartsAreNamed(t *testing.T) {

@@ -211,13 +211,36 @@ func (v Overview) Document() *doc.Document {
 	}
 	d := &doc.Document{
 		Title: fmt.Sprintf("Run %s  %s", r.ID, r.Name), Verdict: stateTag(r.State),
-		About: v.about(), Warnings: doc.Warnings(v.Warnings), Data: data,
+		About: v.about(), Warnings: v.warnings(), Data: data,
 	}
 	if len(v.Steps) > 0 {
 		d.Sections = append(d.Sections, doc.Section{ID: "steps", Blocks: []doc.Block{{Table: stepsTable(v.Steps)}}})
 	}
 	d.Sections = append(d.Sections, v.trouble()...)
 	return d
+}
+
+// warnings are what is doubtful, each once, with the steps in which it was.
+func (v Overview) warnings() []doc.Warning {
+	var out []doc.Warning
+	for i, d := range v.Doubts {
+		if slices.ContainsFunc(v.Doubts[:i], func(x model.Doubt) bool { return x.Text == d.Text }) {
+			continue
+		}
+		text := d.Text
+		if len(d.Steps) > 0 {
+			steps, word := slices.Clone(d.Steps), "step"
+			for k := range steps {
+				steps[k]++ // people count from 1
+			}
+			if len(steps) > 1 {
+				word = "steps"
+			}
+			text += "; in " + word + " " + num.Ranges(steps)
+		}
+		out = append(out, doc.Warning{Text: text})
+	}
+	return out
 }
 
 // about are label and text pairs; those without text are left out.

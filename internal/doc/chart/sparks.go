@@ -42,7 +42,7 @@ func (t *text) sparks() []string {
 			continue
 		}
 		line := pad(t.cut(term.Clean(l.Name), max(label-2, 0)), label, false) + t.spark(l)
-		lines = append(lines, line+"  "+span(t.Y.Unit, lo, hi))
+		lines = append(lines, line+"  "+term.Clean(span(t.Y.Unit, lo, hi)))
 	}
 	return lines
 }

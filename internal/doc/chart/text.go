@@ -99,18 +99,13 @@ const (
 // drawing, and what is said beside it.
 func (t *text) rows() []string {
 	rows := t.split()
-	label, tally, said := 0, 0, 0
-	numbers := true // names that are numbers stand at the right
-	for i, r := range t.Y.Rows {
-		name := rowName(r)
-		first, _, _ := strings.Cut(name, " ")
-		_, err := strconv.ParseFloat(first, 64)
-		numbers = numbers && err == nil && !strings.HasSuffix(first, ".")
-		label = max(label, term.Width(name))
-		tally = max(tally, term.Width(t.tally(rows[i])))
-		said = max(said, term.Width(term.Clean(r.Value+" "+r.Note+" "+r.Tag)))
-	}
+	label, tally, said, numbers := t.room(rows)
 	const gaps = 6
+	room := max(t.o.Width-said, 2)
+	below := min(label, longestName)+tally+said+gaps+leastCells > t.o.Width // what is said stands on a line of its own
+	if below {
+		said = 0
+	}
 	label = min(label, longestName, max(t.o.Width-said-tally-gaps-leastCells, 8))
 	t.cells = min(max(t.o.Width-label-tally-said-gaps, leastCells), mostCells)
 	var lines []string
@@ -127,11 +122,18 @@ func (t *text) rows() []string {
 			signs := t.tally(rows[i])
 			line += t.paint(signs, role) + strings.Repeat(" ", tally-term.Width(signs)) + "  "
 		}
-		line += t.paint(t.row(i, rows[i]), role) + "  " + strings.TrimSpace(term.Clean(r.Value)+" "+term.Clean(r.Note))
+		line += t.paint(t.row(i, rows[i]), role) + "  "
+		if below {
+			lines = append(lines, strings.TrimRight(line, " "))
+			line = strings.Repeat(" ", min(label+2, room))
+		}
+		line += strings.TrimSpace(term.Clean(r.Value) + " " + term.Clean(r.Note))
 		if r.Tag != "" {
 			line += " " + t.paint(term.Clean(r.Tag), r.Role)
 		}
-		lines = append(lines, strings.TrimRight(line, " "))
+		if line = strings.TrimRight(line, " "); line != "" {
+			lines = append(lines, line)
+		}
 		for _, more := range r.More {
 			for _, l := range term.Wrap(term.Clean(more), max(t.o.Width-label-2, leastCells)) {
 				lines = append(lines, strings.Repeat(" ", label+2)+l)
@@ -142,6 +144,22 @@ func (t *text) rows() []string {
 		label += tally + 2
 	}
 	return append(lines, t.legend(label+2)...)
+}
+
+// room is how wide the names, signs and values of rows are, and whether the names
+// are numbers, which stand at the right.
+func (t *text) room(rows [][]Layer) (label, tally, said int, numbers bool) {
+	numbers = true
+	for i, r := range t.Y.Rows {
+		name := rowName(r)
+		first, _, _ := strings.Cut(name, " ")
+		_, err := strconv.ParseFloat(first, 64)
+		numbers = numbers && err == nil && !strings.HasSuffix(first, ".")
+		label = max(label, term.Width(name))
+		tally = max(tally, term.Width(t.tally(rows[i])))
+		said = max(said, term.Width(term.Clean(r.Value+" "+r.Note+" "+r.Tag)))
+	}
+	return label, tally, said, numbers
 }
 
 // cut shortens a name.
@@ -336,7 +354,14 @@ func (t *text) legend(indent int) []string {
 	}
 	var lines []string
 	if !t.ruled() {
-		lines = append(lines, strings.TrimRight(strings.Repeat(" ", indent)+t.ends()+"  "+interval, " "))
+		axis := strings.Repeat(" ", indent) + t.ends()
+		if term.Width(axis)+2+term.Width(interval) <= t.o.Width {
+			axis, interval = axis+"  "+interval, ""
+		}
+		lines = append(lines, strings.TrimRight(axis, " "))
+		if interval != "" {
+			lines = append(lines, interval)
+		}
 	}
 	if len(signs) > 0 {
 		words = slices.Insert(words, 0, strings.Join(signs, ", "))

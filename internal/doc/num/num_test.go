@@ -106,3 +106,9 @@ func TestValueIsFaithful(t *testing.T) {
 		}
 	}
 }
+
+func TestRanges(t *testing.T) {
+	if got, want := Ranges([]int{1, 2, 4, 5, 6, 9}), "1, 2, 4 to 6, 9"; got != want {
+		t.Errorf("Ranges = %q, want %q", got, want)
+	}
+}

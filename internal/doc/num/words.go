@@ -41,3 +41,24 @@ func List[T ~string](names []T) string {
 	}
 	return text
 }
+
+// Ranges lists ascending numbers, and runs of them by their ends: "4 to 6, 9".
+func Ranges(ns []int) string {
+	var parts []string
+	for i := 0; i < len(ns); {
+		k := i
+		for k+1 < len(ns) && ns[k+1] == ns[k]+1 {
+			k++
+		}
+		switch k - i {
+		case 0:
+			parts = append(parts, strconv.Itoa(ns[i]))
+		case 1:
+			parts = append(parts, strconv.Itoa(ns[i]), strconv.Itoa(ns[k]))
+		default:
+			parts = append(parts, fmt.Sprintf("%d to %d", ns[i], ns[k]))
+		}
+		i = k + 1
+	}
+	return strings.Join(parts, ", ")
+}

@@ -12,7 +12,7 @@ import (
 func BenchmarkTable(b *testing.B) {
 	table := &doc.Table{Stack: [][]string{{"c0", "c1"}, {"c2", "c3"}}}
 	for i := range 12 {
-		table.Columns = append(table.Columns, doc.Column{Key: fmt.Sprint("c", i), Head: "head\nx", Drop: i % 4, Wrap: (i % 5) * 4})
+		table.Columns = append(table.Columns, doc.Column{Key: fmt.Sprint("c", i), Head: "head\nx", Wrap: (i % 5) * 4})
 	}
 	for y := range 10_000 {
 		var row []doc.Cell

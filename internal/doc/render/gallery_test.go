@@ -62,15 +62,15 @@ func galleryTables() doc.Section {
 	findings := &doc.Table{
 		Columns: []doc.Column{
 			{Key: "workload", Head: "workload"}, {Key: "metric", Head: "metric"},
-			{Key: "nodes", Head: "nodes", Right: true, Drop: 2},
+			{Key: "nodes", Head: "nodes", Right: true},
 			{Key: "unit", For: doc.Programs},
 			{Key: "serial", Head: "serial mean ±SD\n[min .. max]", Right: true},
 			{Key: "parallel", Head: "parallel mean ±SD\n[min .. max]", Right: true},
 			{Key: "total", Head: "total", Right: true, Tip: "sum over all that worked at once"},
 			{Key: "cdi", Head: "CDI\n[95 %]", Right: true, Interval: true, Tip: "capacity degradation index with its 95 % interval"},
 			{Key: "verdict", Head: "verdict"},
-			{Key: "overlap", Head: "overlap", Right: true, Drop: 1},
-			{Key: "skew_ms", Head: "skew", Right: true, Drop: 1},
+			{Key: "overlap", Head: "overlap", Right: true},
+			{Key: "skew_ms", Head: "skew", Right: true},
 		},
 		Stack: [][]string{{"overlap", "skew_ms"}, {"workload", "metric", "nodes"}, {"parallel", "total"}, {"verdict", "overlap"}},
 	}

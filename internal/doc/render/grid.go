@@ -13,6 +13,8 @@ import (
 type grid struct {
 	cols []gridColumn
 	rows []gridRow
+	// beside: rows of several lines have what names them in the first.
+	beside bool
 }
 
 type gridColumn struct {
@@ -20,7 +22,6 @@ type gridColumn struct {
 	head  []string
 	tip   string
 	right bool
-	drop  int
 	wrap  int
 }
 
@@ -50,7 +51,7 @@ func newGrid(t *doc.Table) grid {
 		}
 		shown = append(shown, i)
 		g.cols = append(g.cols, gridColumn{
-			keys: []string{c.Key}, head: term.CleanLines(c.Head), tip: c.Tip, right: c.Right, drop: c.Drop, wrap: c.Wrap,
+			keys: []string{c.Key}, head: term.CleanLines(c.Head), tip: c.Tip, right: c.Right, wrap: c.Wrap,
 		})
 	}
 	for _, r := range t.Rows {
@@ -69,48 +70,135 @@ func newGrid(t *doc.Table) grid {
 	return g
 }
 
-// fit returns the table in the first form that fits the width (0: no limit):
-// one line a row; long texts broken; the lines of cells below each other;
-// columns stacked, group by group; columns left out. ok is false where even
-// that is too wide: then it is best shown as records.
-func fit(t *doc.Table, width int) (g grid, ok bool) {
-	one := newGrid(t).joined()
-	if one.fits(width) {
-		return one, true
+// fit returns the table in the first form that fits the width (0: no limit), and
+// what it then leaves to a line of its own, for all rows have it in common:
+//
+//  1. one line a row; long texts broken; the lines of cells below each other,
+//     columns stacked as the table says;
+//  2. the same without the columns in which all rows are alike;
+//  3. rows of two lines and more, their columns in order, every text broken.
+//
+// ok is false where even that is too wide: then it is best shown as records.
+func fit(t *doc.Table, width int) (g grid, alike []string, ok bool) {
+	whole := newGrid(t)
+	if g = whole.joined(); g.fits(width) {
+		return g, nil, true
 	}
-	if g = one.wrapped(width); g.fits(width) {
-		return g, true
+	whole = whole.keep(func(i int) bool { return !whole.empty(i) })
+	if g, ok = whole.arranged(t.Stack, width); ok {
+		return g, nil, true
 	}
-	g = stack(t, width)
-	level := 0
-	for _, c := range g.cols {
-		level = max(level, c.drop)
-	}
-	for ; ; level-- {
-		if g.fits(width) {
-			return g, true
+	different := whole.keep(func(i int) bool { return !whole.alike(i) })
+	for i, c := range whole.cols {
+		if whole.alike(i) {
+			alike = append(alike, strings.Join(c.head, " ")+" "+whole.rows[0].cells[i].text())
 		}
-		if w := g.wrapped(width); w.fits(width) {
-			return w, true
-		}
-		if level == 0 {
-			return one, false
-		}
-		g = g.without(level)
 	}
+	if g, ok = different.arranged(t.Stack, width); ok {
+		return g, alike, true
+	}
+	for lines := 1; lines <= mostLines; lines++ {
+		for _, limit := range softLimits {
+			if lines == 1 && limit < softLimits[1] {
+				continue // columns that narrow are read worse than a second line
+			}
+			if g = different.joined().softened(limit).brokenAt(0).layered(lines); g.fits(width) && g.tallest() <= tallestRow {
+				return g, alike, true
+			}
+		}
+	}
+	return whole.joined(), nil, false
 }
 
-// stack has the lines of cells below each other, and as many groups of columns
-// stacked as the width asks for. Long texts are not broken yet.
-func stack(t *doc.Table, width int) grid {
-	g := newGrid(t)
-	for _, group := range t.Stack {
+// Rows of more lines, or texts in narrower columns, are read worse than
+// records.
+const mostLines, tallestRow = 4, 8
+
+var softLimits = []int{32, 20, 12}
+
+// arranged is the first of the forms that need no more than the table says.
+func (g grid) arranged(stacks [][]string, width int) (grid, bool) {
+	one := g.joined()
+	for _, form := range []grid{one, one.wrapped(width)} {
+		if form.fits(width) {
+			return form, true
+		}
+	}
+	g = g.stackedBy(stacks, width)
+	if !g.fits(width) {
+		g = g.wrapped(width)
+	}
+	return g, g.fits(width)
+}
+
+// stackedBy has as many groups of columns stacked as the width asks for. Long
+// texts are not broken yet.
+func (g grid) stackedBy(groups [][]string, width int) grid {
+	for _, group := range groups {
 		if g.wrapped(width).fits(width) {
 			return g
 		}
 		g = g.stacked(group)
 	}
 	return g
+}
+
+func (g grid) empty(i int) bool {
+	return !slices.ContainsFunc(g.rows, func(r gridRow) bool { return r.cells[i].text() != "" })
+}
+
+// alike reports that a column says the same in every row, of several. The first
+// column names the rows.
+func (g grid) alike(i int) bool {
+	const several = 4
+	return i > 0 && len(g.rows) >= several && !slices.ContainsFunc(g.rows, func(r gridRow) bool {
+		return r.more || r.cells[i].text() != g.rows[0].cells[i].text()
+	})
+}
+
+// softened lets every text be broken at the limit, but no word.
+func (g grid) softened(limit int) grid {
+	out := g
+	out.cols = slices.Clone(g.cols)
+	for i, c := range g.cols {
+		if c.right {
+			continue
+		}
+		out.cols[i].wrap = limit
+		for _, row := range g.rows {
+			for _, word := range strings.Fields(row.cells[i].text()) {
+				out.cols[i].wrap = max(out.cols[i].wrap, term.Width(word))
+			}
+		}
+	}
+	return out
+}
+
+// layered makes rows of several lines: the first column, and beside it the
+// others in order, line by line.
+func (g grid) layered(lines int) grid {
+	per := (len(g.cols) - 1 + lines - 1) / lines
+	out := g
+	for i := 1; i <= per && lines > 1; i++ {
+		var group []string
+		right := true
+		for k := i; k < len(g.cols); k += per {
+			group = append(group, g.cols[k].keys[0])
+			right = right && g.cols[k].right
+		}
+		out = out.stacked(group)
+		out.cols[i].right = right
+	}
+	out.beside = lines > 1
+	return out
+}
+
+func (g grid) tallest() int {
+	most := 0
+	for _, r := range g.rows {
+		most = max(most, r.height())
+	}
+	return most
 }
 
 func (g grid) fits(width int) bool { return width <= 0 || g.width() <= width }
@@ -259,11 +347,6 @@ func (g grid) height(i int) int {
 
 func fillTo[T any](lines []T, n int) []T {
 	return append(slices.Clip(lines), make([]T, max(0, n-len(lines)))...)
-}
-
-// without leaves out the columns of this drop level and of higher ones.
-func (g grid) without(level int) grid {
-	return g.keep(func(i int) bool { return g.cols[i].drop < level })
 }
 
 func (g grid) keep(kept func(i int) bool) grid {

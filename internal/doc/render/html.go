@@ -301,7 +301,7 @@ func (p page) table(t *doc.Table) node {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	g := stack(t, pageWidth)
+	g := newGrid(t).stackedBy(t.Stack, pageWidth)
 	if len(g.cols) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/term"
@@ -51,11 +52,12 @@ func forPrograms(t *doc.Table) (keys []string, rows [][]any) {
 
 // CSV writes a header of keys and the values, as RFC 4180 has it with "\n"
 // line ends. Numbers are unrounded, a missing value is an empty field, times
-// are RFC 3339. Text that a spreadsheet would take for a formula begins with
-// an apostrophe.
+// are RFC 3339. In texts, keys included, control characters are written out,
+// line ends too, so that a record is a line; what a spreadsheet would take for
+// a formula begins with an apostrophe.
 func CSV(w io.Writer, t *doc.Table) error {
 	keys, rows := forPrograms(t)
-	records := [][]string{keys}
+	records := [][]string{plaintexts(keys)}
 	for _, row := range rows {
 		records = append(records, plaintexts(row))
 	}
@@ -66,29 +68,19 @@ func CSV(w io.Writer, t *doc.Table) error {
 	return nil
 }
 
-// tsv is the table as a spreadsheet takes it from the clipboard. It knows no
-// quoting: a tab or a line end within a value becomes a space.
+// tsv is the table as a spreadsheet takes it from the clipboard, which knows no
+// quoting.
 func tsv(t *doc.Table) string {
-	flat := strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
 	keys, rows := forPrograms(t)
 	var b strings.Builder
-	write := func(fields []string) {
-		for i, f := range fields {
-			if i > 0 {
-				b.WriteByte('\t')
-			}
-			b.WriteString(term.Clean(flat.Replace(f)))
-		}
-		b.WriteByte('\n')
-	}
-	write(keys)
+	b.WriteString(strings.Join(plaintexts(keys), "\t") + "\n")
 	for _, row := range rows {
-		write(plaintexts(row))
+		b.WriteString(strings.Join(plaintexts(row), "\t") + "\n")
 	}
 	return b.String()
 }
 
-func plaintexts(row []any) []string {
+func plaintexts[T any](row []T) []string {
 	out := make([]string, len(row))
 	for i, v := range row {
 		out[i] = plaintext(v)
@@ -104,21 +96,24 @@ func plaintext(v any) string {
 	case float64:
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	case string:
-		return defuse(x)
+		return defuse(term.Clean(x))
 	}
 	return fmt.Sprint(v)
 }
 
 // defuse prevents that a spreadsheet evaluates text as a formula: text that
-// begins like one, and is not a number, gets a leading apostrophe.
+// begins like one, and is not a number, gets a leading apostrophe. So does what
+// follows a semicolon, which separates fields for spreadsheets of many languages.
 func defuse(s string) string {
-	if s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return s
+	fields := strings.Split(s, ";")
+	for i, f := range fields {
+		start := strings.TrimLeftFunc(f, func(r rune) bool { return unicode.IsSpace(r) || r == '"' })
+		_, err := strconv.ParseFloat(f, 64)
+		if err != nil && start != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(start)[0]) {
+			fields[i] = "'" + f
+		}
 	}
-	if _, err := strconv.ParseFloat(s, 64); err == nil {
-		return s
-	}
-	return "'" + s
+	return strings.Join(fields, ";")
 }
 
 // TableJSON writes an array of objects with the keys of the columns, in their

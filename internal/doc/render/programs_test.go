@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -42,7 +43,7 @@ func TestCSV(t *testing.T) {
 	want := [][]string{
 		{"s", "v", "v_lo", "v_hi", "at", "n"},
 		{"'=1+2", "0.3333333333333333", "0.25", "0.5", "2026-01-02T03:04:05.0000006Z", "7"},
-		{"a,\"b\"\n<c>", "", "", "", "", "1152921504606846976"},
+		{`a,"b"\n<c>`, "", "", "", "", "1152921504606846976"},
 		{"-1.5", "", "1", "", "true", ""},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -80,9 +81,48 @@ func TestTableJSON(t *testing.T) {
 func TestTSV(t *testing.T) {
 	want := "s\tv\tv_lo\tv_hi\tat\tn\n" +
 		"'=1+2\t0.3333333333333333\t0.25\t0.5\t2026-01-02T03:04:05.0000006Z\t7\n" +
-		"a,\"b\" <c>\t\t\t\t\t1152921504606846976\n-1.5\t\t1\t\ttrue\t\n"
+		"a,\"b\"\\n<c>\t\t\t\t\t1152921504606846976\n-1.5\t\t1\t\ttrue\t\n"
 	if diff := cmp.Diff(want, tsv(machines())); diff != "" {
 		t.Errorf("tsv differs (-want +got):\n%s", diff)
+	}
+}
+
+// Texts that a spreadsheet would evaluate, or that would steer a terminal, are
+// written so that neither happens; numbers stay numbers.
+func TestCSVDisarms(t *testing.T) {
+	for in, want := range map[string]string{
+		"=1+1": "'=1+1", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "@SUM(1)": "'@SUM(1)", "-2+3": "'-2+3", " \u00a0=1": "' \u00a0=1",
+		"＝1": "'＝1", "\t=1": `\t=1`, "\r=1": `\x0d=1`, "a\n=1": `a\n=1`, `"=1`: `'"=1`,
+		"a;=1;-1;b": "a;'=1;-1;b", "a,=1": "a,=1", "a-b": "a-b", ";": ";",
+		"-1.5": "-1.5", "+1e-9": "+1e-9", "-Inf": "-Inf",
+		"\x1b[2J\u202e\u009b\x00\xff": `\x1b[2J\u202e\u009b\x00\xff`,
+	} {
+		table := &doc.Table{Columns: []doc.Column{{Key: in}}}
+		table.Add(doc.Say(in))
+		var b bytes.Buffer
+		if err := CSV(&b, table); err != nil {
+			t.Fatal(err)
+		}
+		got, err := csv.NewReader(&b).ReadAll()
+		if diff := cmp.Diff([][]string{{want}, {want}}, got); diff != "" || err != nil {
+			t.Errorf("CSV of %q: %v, header and cell differ (-want +got):\n%s", in, err, diff)
+		}
+	}
+}
+
+// JSON says the same, in characters that steer no terminal.
+func TestJSONSteersNothing(t *testing.T) {
+	const in = "a\x1b[2J\x7f\u009b2J\u202e\u2028\ufeffé<\n\t"
+	var b bytes.Buffer
+	if err := JSON(&b, map[string]string{in: in}); err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.IndexFunc(b.String(), func(r rune) bool { return term.Unsafe(r) && r != '\n' }); i >= 0 {
+		t.Errorf("JSON = %q, has what steers a terminal", b.String())
+	}
+	var got map[string]string
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil || got[in] != in {
+		t.Errorf("JSON = %s, reads as %q, %v", b.String(), got, err)
 	}
 }
 

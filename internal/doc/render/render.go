@@ -12,11 +12,13 @@
 package render
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
@@ -113,15 +115,35 @@ func Write(w io.Writer, d *doc.Document, result any, f Format, o TextOptions) er
 }
 
 // JSON writes a value indented, with a final line end and without escaping <
-// and >, which no shell needs.
+// and >, which no shell needs. Characters that would steer a terminal are
+// escaped.
 func JSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(escaper{w})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("writing JSON: %w", err)
 	}
 	return nil
+}
+
+// escaper passes on JSON, a whole value at a time, in ASCII where Clean would
+// write something out.
+type escaper struct{ to io.Writer }
+
+func (e escaper) Write(p []byte) (int, error) {
+	steers := func(r rune) bool { return term.Unsafe(r) && r != '\n' } // which is between values
+	var out []byte
+	rest := p
+	for i := bytes.IndexFunc(rest, steers); i >= 0; i = bytes.IndexFunc(rest, steers) {
+		r, size := utf8.DecodeRune(rest[i:])
+		out = fmt.Appendf(append(out, rest[:i]...), `\u%04x`, r)
+		rest = rest[i+size:]
+	}
+	if _, err := e.to.Write(append(out, rest...)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // mostInFigure is how many warnings a figure's file has: it is a figure, and the

@@ -11,13 +11,17 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/term"
 )
 
-// TextOptions says where text is shown. The zero value is a pipe: no limit of
-// width, no colours.
+// TextOptions says where text is shown. The zero value has no limit of width
+// and no colours.
 type TextOptions struct {
-	Width int  // columns of the terminal; 0: no limit
+	Width int  // columns; 0: no limit
 	Color bool // ANSI colours
 	ASCII bool // charts of ASCII characters only
 }
+
+// PlainWidth is the width of text where no terminal tells one: what logs of CI
+// jobs, mails and tickets show without breaking lines.
+const PlainWidth = 100
 
 // prose is how wide sentences and charts become at most: what is read well.
 const prose = 110
@@ -311,7 +315,7 @@ func (t *textWriter) table(table *doc.Table) {
 	if len(table.Rows) == 0 {
 		return
 	}
-	g, ok := fit(table, t.o.Width)
+	g, alike, ok := fit(table, t.o.Width)
 	if !ok {
 		t.records(g)
 		return
@@ -330,11 +334,19 @@ func (t *textWriter) table(table *doc.Table) {
 	if named {
 		t.row(g, head, widths)
 	}
-	// Rows of several lines need air between them to be told apart.
-	tall := slices.ContainsFunc(g.rows, func(r gridRow) bool { return r.height() > 1 })
+	// Rows of several lines need air between them to be told apart, unless each
+	// begins with a name and goes on beside it.
+	most := 1
+	if g.beside {
+		most = 2
+	}
+	tall := g.tallest() > most
 	for i, row := range g.rows {
 		t.ended = t.ended || tall && i > 0 && !row.more
 		t.row(g, row, widths)
+	}
+	if alike != nil {
+		t.wrap("", "alike in every row: "+strings.Join(alike, ", "), doc.Faint)
 	}
 }
 

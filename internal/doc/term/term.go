@@ -4,6 +4,7 @@ package term
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,22 +17,29 @@ func Clean(s string) string {
 	if !strings.ContainsFunc(s, Unsafe) {
 		return s
 	}
-	var b strings.Builder
+	var out []byte
 	for i, r := range s {
-		switch {
-		case !Unsafe(r):
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(r)), r < 0x80: // an invalid byte
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+		if !Unsafe(r) {
+			out = utf8.AppendRune(out, r)
+			continue
 		}
+		out = appendOut(out, r, s[i], r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"))
 	}
-	return b.String()
+	return string(out)
+}
+
+// appendOut writes an unsafe character out, or an invalid byte; first is the
+// first of its bytes.
+func appendOut(out []byte, r rune, first byte, invalid bool) []byte {
+	switch {
+	case r == '\n':
+		return append(out, `\n`...)
+	case r == '\t':
+		return append(out, `\t`...)
+	case r < 0x80, invalid:
+		return fmt.Appendf(out, `\x%02x`, first)
+	}
+	return fmt.Appendf(out, `\u%04x`, r)
 }
 
 // CleanLines is Clean for a text of several lines: line ends and tabs stay.
@@ -77,15 +85,16 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Wrap breaks text at spaces into lines of at most limit columns; a word that
-// is longer is cut. limit < 1 means no limit.
+// Wrap breaks text at spaces, but not between a number and its unit, into lines
+// of at most limit columns; a word that is longer is cut. limit < 1 means no
+// limit.
 func Wrap(text string, limit int) []string {
 	if limit < 1 || Width(text) <= limit {
 		return []string{text}
 	}
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range words(text, limit) {
 		if line != "" && Width(line)+1+Width(word) <= limit {
 			line += " " + word
 			continue
@@ -105,6 +114,26 @@ func Wrap(text string, limit int) []string {
 	}
 	return lines
 }
+
+// words are the words of a text, and a number with its unit as one of them where
+// that is not too long.
+func words(text string, limit int) []string {
+	var out []string
+	for _, word := range strings.Fields(text) {
+		if last := len(out) - 1; last >= 0 && units.MatchString(word) && numbers.MatchString(out[last]) && Width(out[last])+1+Width(word) <= limit {
+			out[last] += " " + word
+			continue
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// A number is followed by its unit, or a sign by its number: "5.4 %", "± 4.9 ms".
+var (
+	numbers = regexp.MustCompile(`(?:±|[0-9])$`)
+	units   = regexp.MustCompile(`^(?:%|[nµm]?s|min|h|[kMGT]?i?B|[kMGTµm]?(?:bit|byte|op|B)/s|[0-9.]+)[],.;:)]*$`)
+)
 
 // cut returns the longest beginning of word that fits, at least one rune.
 func cut(word string, limit int) string {
@@ -152,5 +181,9 @@ func Paint(text string, s Style) string {
 	if s == Plain || text == "" {
 		return text
 	}
-	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+	return s.sequence() + text + reset
 }
+
+const reset = "\x1b[0m"
+
+func (s Style) sequence() string { return "\x1b[" + string(s) + "m" }

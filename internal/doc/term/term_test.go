@@ -46,6 +46,20 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
+// A number keeps its unit, as far as there is room.
+func TestWrapKeepsUnits(t *testing.T) {
+	const text = "by 0 %, 12.5 MB/s (± 4.89 ms) or 3 nodes"
+	for limit, want := range map[int]string{
+		5:  "by|0 %,|12.5|MB/s|(±|4.89|ms)|or 3|nodes",
+		12: "by 0 %,|12.5 MB/s|(± 4.89 ms)|or 3 nodes",
+		20: "by 0 %, 12.5 MB/s|(± 4.89 ms) or 3|nodes",
+	} {
+		if got := strings.Join(Wrap(text, limit), "|"); got != want {
+			t.Errorf("Wrap at %d = %s, want %s", limit, got, want)
+		}
+	}
+}
+
 // Wrapped text has the same words and no line beyond the limit.
 func FuzzWrap(f *testing.F) {
 	f.Add("some words to be wrapped, averyveryverylongone too", 12)

@@ -30,9 +30,9 @@ func TestLatest(t *testing.T) {
 		want string
 	}{
 		{"none", Answer{}, ""},
-		{"passed", Answer{Windows: []Assessment{judged(window, Passed)}}, "10 kop/s: passed, p99 20ms"},
+		{"passed", Answer{Windows: []Assessment{judged(window, Passed)}}, "10 kop/s: passed, p99 20 ms"},
 		{"missed", Answer{Windows: []Assessment{judged(window, Passed), judged(broken, Missed)}, Passed: &passed, Failed: &failed},
-			"10 kop/s: missed; errors 50% (no connection: 90 of 200, no answer in time: 10), not 1%; the limit is between 10 kop/s and 20 kop/s"},
+			"10 kop/s: missed; errors 50 % (no connection: 90 of 200, no answer in time: 10), not 1 %; the limit is between 10 kop/s and 20 kop/s"},
 		{"unusable", Answer{Windows: []Assessment{{Window: window, Verdict: Unusable, Problems: []reason{*because("late by 7ms; use more"), *because("busy")}}}},
 			"10 kop/s: unusable; late by 7ms"},
 		{"path", Answer{Windows: []Assessment{{Window: window, Verdict: Unusable, PathChange: because("it became longer")}}},

@@ -118,9 +118,9 @@ func TestPathAtFloor(t *testing.T) {
 		limit  Limit
 		text   string
 	}{
-		{"longer for good after the first window", later(2, 200*ms), 2 * ms, LimitPath, "round trips to the target alone take 201ms (p90) at 1 op/s, where the SLA is p90=150ms: no target can keep"},
-		{"longer for good after some windows", later(5, 200*ms), 2 * ms, LimitPath, "under a light load and 201ms"},
-		{"too long from the start", later(0, 250*ms), 2 * ms, LimitPath, "round trips to the target alone take 251ms (p90)"},
+		{"longer for good after the first window", later(2, 200*ms), 2 * ms, LimitPath, "round trips to the target alone take 201 ms (p90) at 1 op/s, where the SLA is p90=150ms: no target can keep"},
+		{"longer for good after some windows", later(5, 200*ms), 2 * ms, LimitPath, "under a light load and 201 ms"},
+		{"too long from the start", later(0, 250*ms), 2 * ms, LimitPath, "round trips to the target alone take 251 ms (p90)"},
 		{"longer by what the server needs", later(2, 100*ms), 60 * ms, LimitPath, "under a light load and 10"},
 		{"longer, and the server is slow, too", later(2, 100*ms), time.Second, LimitPath, "under a light load and 10"},
 		{"long, but not too long", later(0, 100*ms), 200 * ms, LimitFloor, "the boundary is below"},
@@ -185,9 +185,9 @@ func TestChosenWindows(t *testing.T) {
 	}{
 		{"p90=150ms", 10 * s, true, ""},
 		{"p90=50ms", 3 * s, true, "windows of 3s are shorter than the 10s that the search would choose: what the target does less often"},
-		{"p90=50ms", 3 * s, true, "an overload of up to 1.06% can stay unnoticed, in place of 0.455%"},
+		{"p90=50ms", 3 * s, true, "an overload of up to 1.06 % can stay unnoticed, in place of 0.455 %"},
 		{"p90=50ms", 3 * s, false, ""}, // of runs that do not say who chose it
-		{"p90=150ms", 3 * s, true, "windows of 3s are short for p90=150ms,errors=1%: an overload of up to 3.19%"},
+		{"p90=150ms", 3 * s, true, "windows of 3s are short for p90=150ms,errors=1%: an overload of up to 3.19 %"},
 	} {
 		cfg := Config{SLA: sla(c.sla), WarmUp: 2 * s, Scored: c.scored, Given: c.given}
 		var d model.Doubts

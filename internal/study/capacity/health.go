@@ -74,7 +74,7 @@ func (c Config) health(w load.Window, drain, light time.Duration) (problems []re
 	if w.Processor > processorLimit {
 		full = those(w, func(p load.Generator) bool { return p.Processor > processorLimit })
 		problems = append(problems, blame(w, full, "the processors of %s were busy for %s of the time, so latencies may include waiting for a processor: use more or larger generators, and not the server's machine",
-			share(min(w.Processor, 1))))
+			share(w.Processor)))
 	}
 	return problems
 }

@@ -233,7 +233,7 @@ func TestLossyPath(t *testing.T) {
 			if c.limit != LimitPath {
 				return
 			}
-			want := "of the TCP segments came out of order (0% under a light load)"
+			want := "of the TCP segments came out of order (0 % under a light load)"
 			if p := r.Path; !p.Lossy || p.SegmentsLight.OutOfOrder != 0 || !strings.Contains(p.String(), want) {
 				t.Errorf("%+v: %v; want %q", p, p, want)
 			}
@@ -326,11 +326,11 @@ func TestOverloadedGenerator(t *testing.T) {
 		names      []model.NodeID
 		words      string
 	}{
-		{"half of the load", .96, 250 * time.Millisecond, 90 * time.Millisecond, 2894, 2894, []model.NodeID{"starved"}, "operations was sent late by 250ms"},
+		{"half of the load", .96, 250 * time.Millisecond, 90 * time.Millisecond, 2894, 2894, []model.NodeID{"starved"}, "operations was sent late by 250 ms"},
 		{"a twentieth of the load", .96, 250 * time.Millisecond, 0, 100, 1900, nil, ""},
 		{"late, but with time left", .5, 250 * time.Millisecond, 250 * time.Millisecond, 2894, 2894, nil, ""},
 		{"busy, but in time", .96, time.Millisecond, time.Millisecond, 2894, 2894, nil, ""},
-		{"reading late", .96, time.Millisecond, 90 * time.Millisecond, 2894, 2894, []model.NodeID{"starved"}, "answers was read late by 90ms"},
+		{"reading late", .96, time.Millisecond, 90 * time.Millisecond, 2894, 2894, []model.NodeID{"starved"}, "answers was read late by 90 ms"},
 	} {
 		w := answered(c.due+c.other, (c.due+c.other)/2, 100*time.Microsecond, 738*time.Millisecond)
 		histogram.RecordMany(w.Lags, int64(c.lag), c.due/20)

@@ -37,8 +37,8 @@ type figure struct {
 
 func share(x float64) figure         { return figure{x, unit.Share(x)} }
 func count(n int) figure             { return figure{float64(n), strconv.Itoa(n)} }
-func took(d time.Duration) figure    { return figure{d.Seconds(), unit.Brief(d).String()} }
-func exactly(d time.Duration) figure { return figure{d.Seconds(), d.String()} }
+func took(d time.Duration) figure    { return figure{d.Seconds(), unit.Brief(d)} }
+func exactly(d time.Duration) figure { return figure{d.Seconds(), unit.Exact(d)} }
 
 // because is a reason that names no generator.
 func because(words string, figures ...figure) *reason {

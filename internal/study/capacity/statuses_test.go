@@ -31,7 +31,7 @@ func TestStatuses(t *testing.T) {
 	s.Answer = Answer{Limit: LimitTarget, Windows: []Assessment{
 		window(100, Passed, 1000, 1, 0), window(200, Missed, 2000, 300, 0), window(150, Missed, 1000, 12, 4), window(160, Unusable, 1000, 500, 0),
 	}}
-	if got, want := s.Answer.Windows[1].reason(), "errors 15% (status 429: 300 of 2,000), not 1%"; !strings.Contains(got, want) {
+	if got, want := s.Answer.Windows[1].reason(), "errors 15 % (status 429: 300 of 2,000), not 1 %"; !strings.Contains(got, want) {
 		t.Errorf("the reason of a window is %q, want %q in it", got, want)
 	}
 	d := (&Result{Searches: []Search{s}}).Document()

@@ -53,8 +53,8 @@ func sameQuantile(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 // windowsTable shows the windows of one search, on pages with their reasons.
 func (s Search) windowsTable(reasons bool) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "window", Head: "#", Right: true}, {Key: "phase", Head: "phase", Drop: 4},
-		{Key: "load", Head: "load", Right: true}, {Key: "achieved", Head: "achieved", Right: true, Drop: 1},
+		{Key: "window", Head: "#", Right: true}, {Key: "phase", Head: "phase"},
+		{Key: "load", Head: "load", Right: true}, {Key: "achieved", Head: "achieved", Right: true},
 	}}
 	quantiles := shownQuantiles(s.Config.SLA)
 	for _, q := range quantiles {
@@ -62,11 +62,11 @@ func (s Search) windowsTable(reasons bool) *doc.Table {
 	}
 	t.Columns = append(t.Columns,
 		doc.Column{Key: "not_ok", Head: "not ok", Right: true, Tip: "failed, dropped or not finished"},
-		doc.Column{Key: "rtt", Head: "RTT", Right: true, Tip: "median TCP handshake beside the load", Drop: 2},
-		doc.Column{Key: "lag", Head: "lag p99", Right: true, Tip: "the generators' own delay: how late requests were sent", Drop: 3})
+		doc.Column{Key: "rtt", Head: "RTT", Right: true, Tip: "median TCP handshake beside the load"},
+		doc.Column{Key: "lag", Head: "lag p99", Right: true, Tip: "the generators' own delay: how late requests were sent"})
 	stamped := slices.ContainsFunc(s.Answer.Windows, func(w Assessment) bool { return p99(w.ReceiveLags) != nil })
 	if stamped {
-		t.Columns = append(t.Columns, doc.Column{Key: "receive_lag", Head: "read p99", Right: true, Drop: 5,
+		t.Columns = append(t.Columns, doc.Column{Key: "receive_lag", Head: "read p99", Right: true,
 			Tip: "how late generators read answers that the kernel had: no part of the latencies"})
 	}
 	t.Columns = append(t.Columns, doc.Column{Key: "verdict", Head: "verdict"})
@@ -165,7 +165,7 @@ func trialsTable(all []group) *doc.Table {
 		{Key: "workload", For: doc.Programs}, {Key: "target", Head: "target"}, {Key: "trial", Head: "trial", Right: true},
 		{Key: "passed", Head: "passed", Right: true}, {Key: "failed", Head: "failed", Right: true},
 		{Key: "estimate", Head: "estimate\n[95 %]", Right: true, Interval: true}, {Key: "limit", Head: "at its limit"},
-		{Key: "confirmed", For: doc.Programs}, {Key: "windows", Head: "windows", Right: true, Drop: 1},
+		{Key: "confirmed", For: doc.Programs}, {Key: "windows", Head: "windows", Right: true},
 	}, Stack: [][]string{{"passed", "failed"}}}
 	for _, g := range all {
 		for _, s := range g.trials {
@@ -207,7 +207,7 @@ func (a Answer) limitCell() doc.Cell {
 
 // hiddenReasons lists why windows were not passed where that is neither their
 // latency nor their errors, which the table shows. Those that differ in their
-// figures only are told once: "4 to 6, 9: … were in use for 92.7% to 101%".
+// figures only are told once: "4 to 6, 9: … were in use for 92.7 % to 100 %".
 func (s Search) hiddenReasons() (lines []string) {
 	type told struct {
 		reasons []reason   // those of the first window
@@ -235,28 +235,7 @@ func (s Search) hiddenReasons() (lines []string) {
 		for _, all := range t.all {
 			said = append(said, merged(all).String())
 		}
-		lines = append(lines, ranges(t.windows)+": "+strings.Join(said, "; "))
+		lines = append(lines, num.Ranges(t.windows)+": "+strings.Join(said, "; "))
 	}
 	return lines
-}
-
-// ranges lists ascending numbers, and runs of them by their ends: "4 to 6, 9".
-func ranges(ns []int) string {
-	var parts []string
-	for i := 0; i < len(ns); {
-		k := i
-		for k+1 < len(ns) && ns[k+1] == ns[k]+1 {
-			k++
-		}
-		switch k - i {
-		case 0:
-			parts = append(parts, strconv.Itoa(ns[i]))
-		case 1:
-			parts = append(parts, strconv.Itoa(ns[i]), strconv.Itoa(ns[k]))
-		default:
-			parts = append(parts, fmt.Sprintf("%d to %d", ns[i], ns[k]))
-		}
-		i = k + 1
-	}
-	return strings.Join(parts, ", ")
 }

@@ -44,9 +44,7 @@ func (r *Result) Document() *doc.Document {
 			doc.Section{ID: "overview", Title: "Capacity degradation",
 				Intro:  "How much less each node does when all work at once than when it works alone. 0 % is perfect scaling. Whiskers: 95 % interval; circles: single trials.",
 				Blocks: []doc.Block{doc.Plot("", "", overview)}},
-			doc.Section{ID: "findings", Title: "All numbers", Blocks: []doc.Block{
-				{Table: shownTable(r.findings)},
-				doc.Remark("SD is the population standard deviation over nodes. The CSV has all digits and all columns.").On(doc.Page)}})
+			doc.Section{ID: "findings", Title: "All numbers", Blocks: slices.Concat([]doc.Block{{Table: shownTable(r.findings)}}, remarks(r.findings))})
 	}
 	if t := expectedTable(r.findings); t != nil {
 		d.Sections = append(d.Sections, doc.Section{ID: "expected", Title: "Known beforehand", Blocks: []doc.Block{{Table: t}}})
@@ -138,6 +136,25 @@ func shownTable(findings []evaluation.Finding) *doc.Table {
 		}
 	}
 	return t
+}
+
+// remarks explain the table: what only a page has room for, the two intervals,
+// and which numbers are not what was measured.
+func remarks(findings []evaluation.Finding) []doc.Block {
+	out := []doc.Block{doc.Remark("SD is the population standard deviation over nodes. The CSV has all digits and all columns.").On(doc.Page)}
+	if slices.ContainsFunc(findings, func(f evaluation.Finding) bool { return f.SuchText() != "" }) {
+		out = append(out, doc.Remark("95 % intervals: [ ] of these nodes or pairs if they were measured again, ( ) of others of their kind."))
+	}
+	var durations []string
+	for _, f := range findings {
+		if f.Reciprocal {
+			durations = append(durations, f.Name())
+		}
+	}
+	if len(durations) > 0 {
+		out = append(out, doc.Remark(fmt.Sprintf("Measured as a duration and shown as its reciprocal, work per second: %s.", num.List(durations))))
+	}
+	return out
 }
 
 // cdiHead is the head of the column with the index, which has both intervals

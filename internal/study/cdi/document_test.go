@@ -141,7 +141,7 @@ func TestSummary(t *testing.T) {
 		{[]evaluation.Finding{lost}, []string{"disk rate: when all 4 nodes work at once, each node loses 75.0 % of its capacity (95 % interval 74.0 to 76.0 %).", "Together the 4 nodes do the work of 1.0 node."}},
 		{[]evaluation.Finding{sharp}, []string{"No loss of capacity was found when all 4 nodes work at once; one of more than 1.0 % is excluded (upper end of the 95 % interval)."}},
 		{[]evaluation.Finding{coarse}, []string{"It is unclear whether capacity is lost when all 4 nodes work at once: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval); the warnings say what would settle it."}},
-		{[]evaluation.Finding{unknown}, []string{"The measurement does not allow a verdict: verdict unknown: no values."}},
+		{[]evaluation.Finding{unknown}, []string{"The measurement does not allow a verdict: no values."}},
 		{[]evaluation.Finding{sharp, sharp}, []string{"No loss of capacity was found in any of 2 metrics."}},
 		{[]evaluation.Finding{lost, gain, sharp, coarse, unknown}, []string{
 			"One of 5 metrics degrades: when all 4 nodes work at once, each node loses 75.0 % of its capacity (95 % interval 74.0 to 76.0 %) in disk rate.",
@@ -149,7 +149,7 @@ func TestSummary(t *testing.T) {
 			"Capacity per node is higher at once than alone for net rate: look for what the serial evaluation suffered from.",
 			"No loss was found for cpu rate.",
 			"It is unclear whether capacity is lost for memory rate: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval); the warnings say what would settle it.",
-			"The measurement does not allow a verdict on raid write: verdict unknown: no values.",
+			"The measurement does not allow a verdict on raid write: no values.",
 		}},
 		{[]evaluation.Finding{lost, f("raid", 90.4, 89, 92, evaluation.Degraded)}, []string{
 			"2 of 2 metrics degrade when nodes work at once. The worst is raid rate: with 4 nodes, each node loses 90.4 % of its capacity (95 % interval 89.0 to 92.0 %).",

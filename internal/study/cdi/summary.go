@@ -112,7 +112,7 @@ func unknownSentence(unknown []evaluation.Finding, of int) string {
 		s = "The measurement does not allow a verdict"
 	}
 	if w := unknown[0].Warnings; len(w) > 0 && len(unknown) == 1 {
-		return s + ": " + strings.TrimSuffix(w[0], ".") + "."
+		return s + ": " + strings.TrimPrefix(strings.TrimSuffix(w[0], "."), evaluation.VerdictUnknown) + "."
 	}
 	return s + "; the warnings say why."
 }

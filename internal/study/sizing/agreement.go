@@ -33,8 +33,7 @@ func (q question) agree(r *Result, n *model.Doubts) {
 		return // not even one node works at this rate
 	}
 	f := r.fleet()
-	lo, hi := ends(q.nodeRate, q.nodeRateCI)
-	slowest, fastest := fleetOf(lo, r.Resources, Resource.slowest), fleetOf(hi, r.Resources, Resource.fastest)
+	slowest, fastest := q.widest(r)
 	var against *contradiction
 	for _, m := range q.together.points {
 		b := f.at(m.Nodes)
@@ -47,6 +46,25 @@ func (q question) agree(r *Result, n *model.Doubts) {
 	}
 	if against != nil {
 		q.refuse(r, *against, n)
+	}
+}
+
+// widest are the networks by the ends of the intervals with which a fleet is
+// slowest, and fastest.
+func (q question) widest(r *Result) (slowest, fastest fleet) {
+	lo, hi := ends(q.nodeRate, q.nodeRateCI)
+	return fleetOf(lo, r.Resources, Resource.slowest), fleetOf(hi, r.Resources, Resource.fastest)
+}
+
+// widen adds what the intervals leave open of what the wanted fleet does.
+func (q question) widen(r *Result) {
+	if r.Rate == nil {
+		return
+	}
+	slowest, fastest := q.widest(r)
+	lo, hi := slowest.at(r.Nodes).Lower, fastest.upper(r.Nodes)
+	if lo < r.Rate.Lower*(1-rounding) || hi > r.Rate.Upper*(1+rounding) {
+		r.RateCI = &[2]float64{lo, hi}
 	}
 }
 
@@ -72,7 +90,7 @@ func (q question) refuse(r *Result, c contradiction, n *model.Doubts) {
 		x.Answer, x.Text = Unknown, ""
 		x.RateLimit, x.NodeLimit, x.Largest, x.LargestCI, x.LargestRate = nil, nil, nil, nil, nil
 	}
-	r.Answer, r.Binding, r.Largest, r.LargestRate, r.NodesSafe = Unknown, "", nil, nil, nil
+	r.Answer, r.Binding, r.Largest, r.LargestRate, r.NodesSafe, r.RateCI = Unknown, "", nil, nil, nil, nil
 	r.against = fmt.Sprintf("%s did %s in run %s, the plan says %s", num.Count(c.Nodes, "node"), jobs(c.Rate), q.together.run, span(c.Lower, c.Upper))
 	*n = append(model.Doubts{{
 		Code: "contradicts_run", Severity: model.Problem, Workload: q.together.workload, Phase: model.Parallel,

@@ -239,3 +239,82 @@ func TestNodesWait(t *testing.T) {
 		t.Errorf("not even one node works: %+v, %v, want no band", r, err)
 	}
 }
+
+// TestRateInterval: what a fleet does lies between the rates that it has at the
+// ends of the intervals, whichever figures within them are the right ones.
+func TestRateInterval(t *testing.T) {
+	const nodes = 6
+	ask := func(rate, amount, total float64, ci bool) *Result {
+		t.Helper()
+		q := question{
+			target: nodes, nodeRate: rate, demands: []demand{{resource: "x", amount: amount, unit: "u"}},
+			capacities: []capacity{{resource: "x", total: total, unit: "u", limited: true, nodes: 4}},
+		}
+		if ci {
+			q.nodeRateCI = &evaluation.Interval{.95, 1.05}
+			q.demands[0].ci, q.capacities[0].ci = &evaluation.Interval{.9, 1.1}, &evaluation.Interval{4.5, 5.5}
+		}
+		r, err := q.answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := ask(1, 1, 5, false); r.RateCI != nil || strings.Contains(r.rateWords(), "intervals") {
+		t.Errorf("without intervals: %v, %s; want none", r.RateCI, r.rateWords())
+	}
+	r := ask(1, 1, 5, true)
+	if r.RateCI == nil || !(r.RateCI[0] < r.Rate.Lower && r.Rate.Upper < r.RateCI[1]) {
+		t.Fatalf("RateCI = %v, want it around the band %+v", r.RateCI, *r.Rate)
+	}
+	if want := "; " + span(r.RateCI[0], r.RateCI[1]) + " by the 95 % intervals of what was measured."; !strings.HasSuffix(r.rateWords(), want) {
+		t.Errorf("the answer says %q, want at its end %q", r.rateWords(), want)
+	}
+	// One station: N customers at most use it up, at 5.5/0.9 times the rate of a node.
+	if want := min(nodes*1.05, 1.05*5.5/.9); math.Abs(r.RateCI[1]-want) > 1e-9 {
+		t.Errorf("the upper end is %v, want %v", r.RateCI[1], want)
+	}
+	// Wait for a job in the slowest network: 1/0.95 s in all, 1.1/(0.95·4.5) of it at the station.
+	service := 1.1 / (.95 * 4.5)
+	if want := convolved(nodes, 1/.95-service, service); math.Abs(r.RateCI[0]-want) > 1e-9 {
+		t.Errorf("the lower end is %v, want %v", r.RateCI[0], want)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		within := func(lo, hi float64) float64 { return lo + (hi-lo)*rng.Float64() }
+		rate, amount, total := within(.95, 1.05), within(.9, 1.1), within(4.5, 5.5)
+		f := fleetOf(rate, []Resource{{NodeLimit: &total, Capacity: &total, Demand: amount}}, Resource.asIs)
+		if b := f.at(nodes); b.Lower < r.RateCI[0]-1e-9 || b.Upper > r.RateCI[1]+1e-9 {
+			t.Fatalf("rate %v, demand %v, capacity %v: %+v lies outside of %v", rate, amount, total, b, *r.RateCI)
+		}
+	}
+}
+
+// TestOneNodeWasMeasured: a single node that did its rate alone, while its demand
+// was measured, fits, whatever is known of capacities; more nodes do not, nor does
+// a rate that was given.
+func TestOneNodeWasMeasured(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		target float64
+		q      question
+		want   Answer
+	}{
+		{"one node", .9, question{}, Fits},
+		{"two nodes", 1.1, question{}, Untested},
+		{"by the interval of its rate perhaps two", .9, question{nodeRateCI: &evaluation.Interval{.8, 1.2}}, Untested},
+		{"at a rate that was given", .9, question{rateGiven: true}, Untested},
+	} {
+		c.q.target, c.q.nodeRate, c.q.demands = c.target, 1, []demand{{resource: "x", amount: 1, unit: "u", measured: true}}
+		r, err := c.q.answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Answer != c.want || strings.Contains(r.lead(), "more than was measured") == (c.want == Fits) {
+			t.Errorf("%s: %s, %q, want %s", c.name, r.Answer, r.lead(), c.want)
+		}
+		if said := strings.HasSuffix(r.Resources[0].Text, oneNodeDid); said != (c.want == Fits) {
+			t.Errorf("%s: %q", c.name, r.Resources[0].Text)
+		}
+	}
+}

@@ -114,7 +114,7 @@ func capacityOf(f evaluation.Finding, scalings []evaluation.Scaling, run *observ
 func doubtOf(f evaluation.Finding) (doubt string, rest []model.Doubt) {
 	for _, d := range f.Doubts {
 		if d.Severity == model.Problem && doubt == "" {
-			doubt = strings.TrimPrefix(d.Text, "verdict unknown: ")
+			doubt = strings.TrimPrefix(d.Text, evaluation.VerdictUnknown)
 			continue
 		}
 		d.Severity = model.Warning

@@ -67,7 +67,7 @@ func (r *Result) table() *doc.Table {
 			{Key: "needed", Head: "needed", Right: true},
 			{Key: "capacity", Head: "capacity\n[95 %]", Right: true},
 			{Key: "measured_at", Head: "measured\nwith", Right: true},
-			{Key: "cdi", Head: "CDI\n[95 %]", Right: true, Drop: 1, Tip: "capacity degradation index with its 95 % interval"},
+			{Key: "cdi", Head: "CDI\n[95 %]", Right: true, Tip: "capacity degradation index with its 95 % interval"},
 			{Key: "answer", Head: "answer"},
 			{Key: "largest", Head: "largest\nuseful fleet", Right: true},
 			{Key: "largest_rate", Head: "its rate", Right: true},
@@ -76,12 +76,15 @@ func (r *Result) table() *doc.Table {
 		},
 		Stack: [][]string{{"node_limit", "rate_limit"}, {"largest", "largest_rate"}, {"resource", "answer"}, {"capacity", "measured_at"}, {"demand", "needed"}},
 	}
-	t.Columns = append(t.Columns, doc.ForPrograms("demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi", "warnings", "rate_lower", "rate_upper", "nodes_safe", "plan_answer")...)
-	var lower, upper *float64
+	t.Columns = append(t.Columns, doc.ForPrograms("demand_lo", "demand_hi", "capacity_lo", "capacity_hi", "node_limit_lo", "node_limit_hi", "warnings", "rate_lower", "rate_upper", "nodes_safe", "plan_answer", "rate_ci_lo", "rate_ci_hi")...)
+	var lower, upper, least, most *float64
 	if r.Rate != nil {
 		lower, upper = &r.Rate.Lower, &r.Rate.Upper
 	}
-	plan := doc.Values(strings.Join(r.Warnings, "; "), lower, upper, r.NodesSafe, r.Answer) // in every row
+	if r.RateCI != nil {
+		least, most = &r.RateCI[0], &r.RateCI[1]
+	}
+	plan := doc.Values(strings.Join(r.Warnings, "; "), lower, upper, r.NodesSafe, r.Answer, least, most) // in every row
 	for _, x := range r.Resources {
 		t.Add(append(x.row(), plan...)...)
 	}

@@ -228,14 +228,14 @@ func TestRateChart(t *testing.T) {
 // TestRateForPrograms: the columns at the end of the table.
 func TestRateForPrograms(t *testing.T) {
 	r := section53()
-	r.NodesSafe = ptr(180)
+	r.NodesSafe, r.RateCI = ptr(180), &[2]float64{550, 600}
 	var csv strings.Builder
 	if err := render.CSV(&csv, r.Document().Table()); err != nil {
 		t.Fatal(err)
 	}
 	head, rows, _ := strings.Cut(csv.String(), "\n")
 	first, _, _ := strings.Cut(rows, "\n")
-	if !strings.HasSuffix(head, ",warnings,rate_lower,rate_upper,nodes_safe,plan_answer") || !strings.HasSuffix(first, ",557.83,589.622641509434,180,fails") {
+	if !strings.HasSuffix(head, ",warnings,rate_lower,rate_upper,nodes_safe,plan_answer,rate_ci_lo,rate_ci_hi") || !strings.HasSuffix(first, ",557.83,589.622641509434,180,fails,550,600") {
 		t.Errorf("%s\n%s\nwant the band and the safe fleet at the end", head, first)
 	}
 }

@@ -65,6 +65,11 @@ func (q question) answer() (*Result, error) {
 			out.unjudged = append(out.unjudged, d.resource)
 		}
 		r := q.resource(d, c, known, nodes, &n)
+		if r.Answer == Untested && out.many == 1 && d.measured && !q.rateGiven {
+			// One node alone did its rate with this demand, which is all that is asked for.
+			r.Answer = Fits
+			r.Text = r.words(capacity{open: oneNodeDid}, 1, q.nodeRate)
+		}
 		out.Resources = append(out.Resources, r)
 		out.Answer = worse(out.Answer, r.Answer)
 	}
@@ -73,6 +78,7 @@ func (q question) answer() (*Result, error) {
 		out.Binding, out.Largest, out.LargestRate = first.Resource, first.Largest, first.LargestRate
 	}
 	out.bound()
+	q.widen(out)
 	q.agree(out, &n)
 	out.noteWaiting(&n)
 	out.noteRate(&n)
@@ -81,6 +87,9 @@ func (q question) answer() (*Result, error) {
 	out.Doubts, out.Warnings = n, model.Texts(n)
 	return out, nil
 }
+
+// oneNodeDid is what is known of a capacity that a single node did not reach.
+const oneNodeDid = "one node alone did this rate while the demand was measured"
 
 // maxFleet bounds a plan: more nodes are a slip of the pen.
 const maxFleet = 1e9

@@ -48,7 +48,8 @@ capacity C_n that n nodes had together: the fleet is t = ceil(m/r) nodes.
 
 Of the rate of a fleet it says a band. The upper end is min(n*r, C_n/d*r); the
 lower end is what nodes do that wait for each other at what they share, by mean
-value analysis. "nodes_safe" is the fleet that reaches the target by the lower end.
+value analysis. "rate_ci" is the band with the intervals of what was measured.
+"nodes_safe" is the fleet that reaches the target by the lower end.
 
 Capacities come from a run, from a file as "scalebench cdi --csv" takes it, and
 from --capacity, a limit that you know. Demands are given per second of one
@@ -228,11 +229,14 @@ type Result struct {
 	Largest     *int     `json:"largest"`
 	LargestRate *float64 `json:"largest_rate"`
 	// Rate is what so many nodes do; nil where not even one works at its rate.
-	// NodesSafe is the least number of nodes, from Nodes on, that reach the target
-	// by the lower end of the band, to within 1 %; nil when none does, or the answer
-	// is unknown.
-	Rate      *Band `json:"rate"`
-	NodesSafe *int  `json:"nodes_safe"`
+	// RateCI is from the lower to the upper end of that band, each with the ends of
+	// the intervals of rate, demands and capacities that make it widest; nil where
+	// none is known, or the answer is unknown. NodesSafe is the least number of
+	// nodes, from Nodes on, that reach the target by the lower end of Rate, to within
+	// 1 %; nil when none does, or the answer is unknown.
+	Rate      *Band       `json:"rate"`
+	RateCI    *[2]float64 `json:"rate_ci"`
+	NodesSafe *int        `json:"nodes_safe"`
 	// Measured is what several nodes did at once in the run of the demand,
 	// ascending; empty where that was not measured.
 	Measured  []Measured `json:"measured"`

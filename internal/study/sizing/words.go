@@ -60,7 +60,11 @@ func (r *Result) rateWords() string {
 	if where, _ := r.fleet().bottleneck(); where == "" || r.Rate == nil || r.Answer == Unknown {
 		return ""
 	}
-	return fmt.Sprintf("%s do %s jobs/s: the less, the more they wait for each other.", num.Count(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
+	words := fmt.Sprintf("%s do %s jobs/s: the less, the more they wait for each other", num.Count(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
+	if r.RateCI != nil {
+		words += fmt.Sprintf("; %s by the 95 %% intervals of what was measured", span(r.RateCI[0], r.RateCI[1]))
+	}
+	return words + "."
 }
 
 // words are one resource in a sentence; c is the capacity that it was compared
@@ -74,6 +78,9 @@ func (r Resource) words(c capacity, nodes int, rate float64) string {
 	open := c.open
 	if open == "" {
 		open = "no limit was seen"
+	}
+	if r.Capacity == nil && r.Answer == Fits || open == oneNodeDid {
+		return head + "; " + open
 	}
 	if r.Capacity == nil {
 		return head + "; " + open + ": measure it, or give it with --capacity"
