@@ -393,6 +393,44 @@ func TestLargeResultsAndChunks(t *testing.T) {
 	check(t, l.Chunk(ctx, wire.Chunk{Attempt: attempt(), Node: "n", Name: "stdout", Data: make([]byte, wire.MaxChunk)}))
 }
 
+// Of a day on a machine with many disks every other reading is left out until the
+// result fits; its first and what was measured of the task stay.
+func TestLongResultsBecomeCoarser(t *testing.T) {
+	got := make(chan model.Result, 1)
+	w := newWorld(t, Handlers{Result: func(_ context.Context, r model.Result) wire.ResultReply {
+		got <- r
+		return wire.ResultReply{Stored: true}
+	}})
+	l, _ := w.agent(t, "n")
+	r := someResult("n")
+	const points, metrics = 8000, 200
+	offsets, values := make([]int64, points), make([]float64, points)
+	for i := range offsets {
+		offsets[i], values[i] = int64(i)*1e10, 1e9*rand.Float64()
+	}
+	for m := range metrics {
+		r.Host = append(r.Host, model.HostSeries{Metric: fmt.Sprint("disk.", m), Offsets: offsets, Values: values})
+	}
+	for second := range 10 {
+		r.Histograms = append(r.Histograms, model.Histogram{Metric: "latency", Second: second + 1, Encoded: "x"})
+	}
+	r.Histograms = append(r.Histograms, model.Histogram{Metric: "latency", Encoded: "whole"})
+	if reply, err := l.Result(testCtx(t), r); err != nil || !reply.Stored {
+		t.Fatalf("Result = %v, %v", reply, err)
+	}
+	stored := <-got
+	last := stored.Host[metrics-1]
+	if n := len(last.Offsets); n >= points || n < points/8 || last.Values[0] != values[0] || last.Offsets[1]%1e10 != 0 {
+		t.Errorf("%d of %d readings of the host, %v, %v", n, points, last.Offsets[:2], last.Values[:2])
+	}
+	if !cmp.Equal(stored.Samples, r.Samples) || stored.Histograms[len(stored.Histograms)-1].Encoded != "whole" || len(stored.Histograms) > 6 {
+		t.Errorf("what was measured has changed: %+v, %+v", stored.Samples, stored.Histograms)
+	}
+	if len(r.Host[0].Offsets) != points {
+		t.Error("the agent's own result has changed")
+	}
+}
+
 func TestOrders(t *testing.T) {
 	w := newWorld(t, Handlers{})
 	ctx := testCtx(t)
