@@ -121,6 +121,7 @@ func newRoot(env Env) *cobra.Command {
 	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand(), c.labCommand())
 	root.AddCommand(c.workloadCommand(), c.versionCommand())
 	root.SetHelpCommand(helpCommand())
+	c.foldHelp(root)
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return fmt.Errorf("%w: unknown command %q; see `scalebench --help`", model.ErrUsage, args[0])
