@@ -104,19 +104,25 @@ func indented(first, rest string, lines []string) []string {
 	return out
 }
 
-// foldCommand breaks a command line before flags, so that a shell takes it.
+// breaks are where a command line may be broken: before flags, and before where
+// its output goes.
+var breaks = regexp.MustCompile(` (?:--|[>|] )`)
+
+// foldCommand breaks a command line so that a shell takes it.
 func foldCommand(line string, width int) []string {
 	var out []string
-	for i, part := range strings.Split(line, " --") {
-		last := len(out) - 1
-		switch {
-		case i == 0:
+	begin := 0
+	for _, at := range append(breaks.FindAllStringIndex(line, -1), []int{len(line)}) {
+		part := line[begin:at[0]]
+		begin = at[0]
+		switch last := len(out) - 1; {
+		case last < 0:
 			out = append(out, part)
-		case term.Width(out[last]+" --"+part) <= width-len(` \`):
-			out[last] += " --" + part
+		case term.Width(out[last]+part) <= width-len(` \`):
+			out[last] += part
 		default:
 			out[last] += ` \`
-			out = append(out, "      --"+part)
+			out = append(out, "     "+part)
 		}
 	}
 	return out

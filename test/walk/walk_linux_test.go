@@ -230,8 +230,8 @@ func (w *walker) do(c Command, b Block, code int) {
 	if b.Language == "console" && !Pattern(c.Want).Match(all.Bytes()) {
 		w.t.Errorf("%s:%d: $ %s\nprints\n%s\nthe page says\n%s", w.page, c.Line, c.Text, all.String(), c.Want)
 	}
-	if plainWidth > 0 && strings.Contains(c.Text, "scalebench") {
-		w.tooWide(c.Text, out.String(), plainWidth)
+	if tableWidth > 0 && strings.Contains(c.Text, "scalebench ") && !strings.Contains(c.Text, "--format") {
+		w.tooWide(c.Text, out.String(), tableWidth)
 	}
 }
 
