@@ -64,7 +64,7 @@ demo: build
 # before, four at a time, because they mostly wait. Vet is first because it
 # compiles everything on all cores. Workloads wait for what they measure, which
 # limits of their own hold back, so that two at a time do not disturb each other.
-MEASURING := internal/cli internal/lab internal/monitor internal/load test/loadserver test/peers test/servertest
+MEASURING := internal/cli internal/lab internal/monitor internal/load test/loadserver test/peers test/servertest test/walk
 WORKLOADS := internal/workload
 measuring = $(addprefix ./,$(MEASURING:=/...))
 test: deps

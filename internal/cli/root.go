@@ -131,6 +131,7 @@ func newRoot(env Env) *cobra.Command {
 	root.AddCommand(c.workloadCommand(), c.versionCommand())
 	root.SetHelpCommand(helpCommand())
 	c.addCompletion(root)
+	c.foldHelp(root)
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return unknownCommand(cmd, args[0])

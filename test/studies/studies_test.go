@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/cli"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/test/walk"
 )
 
 const (
@@ -30,31 +30,6 @@ const (
 
 var update = flag.Bool("update", false, "rewrite the reference of docs/studies.md")
 
-// block is one fenced block of the page, with the path that stands above it.
-type block struct {
-	path, language, text string
-	line                 int
-}
-
-var fence = regexp.MustCompile("(?ms)(?:^`([^`\n]+)`:\n\n)?^```(\\w+)\n(.*?)^```$")
-
-// blocks are those of a page. A block of the same language without a path, right
-// after one with a path, belongs to that path too.
-func blocks(text string) []block {
-	var out []block
-	for _, m := range fence.FindAllStringSubmatchIndex(text, -1) {
-		b := block{language: text[m[4]:m[5]], text: text[m[6]:m[7]], line: 1 + strings.Count(text[:m[6]], "\n")}
-		switch {
-		case m[2] >= 0:
-			b.path = text[m[2]:m[3]]
-		case b.language == "diff" && len(out) > 0:
-			b.path = out[len(out)-1].path
-		}
-		out = append(out, b)
-	}
-	return out
-}
-
 // TestPage adds the study of the page to the program and runs the commands of
 // the page, in their order. Nothing is written into the repository: the
 // compiler sees the new files as an overlay.
@@ -64,25 +39,25 @@ func TestPage(t *testing.T) {
 	}
 	p := &program{root: moduleRoot(t), dir: t.TempDir(), overlay: make(map[string]string)}
 	ran := 0
-	for _, b := range blocks(readFile(t, filepath.Join(p.root, page))) {
+	for _, b := range walk.Read(readFile(t, filepath.Join(p.root, page))).Blocks {
 		switch {
-		case b.language == "console":
+		case b.Language == "console":
 			p.build(t)
-			for _, c := range commands(b) {
+			for _, c := range b.Commands() {
 				ran++
 				p.run(t, c)
 			}
-		case b.path == "":
-			t.Errorf("%s:%d: a block without the path of its file above it", page, b.line)
-		case b.language == "go":
-			if n := strings.Count(b.text, "\n"); b.path == first && n >= most {
-				t.Errorf("%s has %d lines, want fewer than %d", b.path, n, most)
+		case b.Path == "":
+			t.Errorf("%s:%d: a block without the path of its file above it", page, b.Line)
+		case b.Language == "go":
+			if n := strings.Count(b.Text, "\n"); b.Path == first && n >= most {
+				t.Errorf("%s has %d lines, want fewer than %d", b.Path, n, most)
 			}
-			p.lay(t, b.path, b.text)
-		case b.language == "diff":
+			p.lay(t, b.Path, b.Text)
+		case b.Language == "diff":
 			p.patch(t, b)
 		default:
-			writeFile(t, filepath.Join(p.dir, b.path), b.text)
+			writeFile(t, filepath.Join(p.dir, b.Path), b.Text)
 		}
 	}
 	if ran < 15 || p.overlay[filepath.Join(p.root, first)] == "" {
@@ -110,14 +85,14 @@ func (p *program) lay(t *testing.T, path, text string) {
 }
 
 // patch adds the lines of a diff, which only adds, to a file of the module.
-func (p *program) patch(t *testing.T, b block) {
+func (p *program) patch(t *testing.T, b walk.Block) {
 	t.Helper()
-	full := filepath.Join(p.root, filepath.FromSlash(b.path))
+	full := filepath.Join(p.root, filepath.FromSlash(b.Path))
 	if laid := p.overlay[full]; laid != "" {
 		full = laid
 	}
 	var before, after strings.Builder
-	for line := range strings.Lines(b.text) {
+	for line := range strings.Lines(b.Text) {
 		after.WriteString(line[1:])
 		switch line[0] {
 		case ' ':
@@ -127,16 +102,16 @@ func (p *program) patch(t *testing.T, b block) {
 				p.wired++
 			}
 		default:
-			t.Errorf("%s:%d: the page changes %q: a study only adds", page, b.line, line)
+			t.Errorf("%s:%d: the page changes %q: a study only adds", page, b.Line, line)
 		}
 	}
 	text := readFile(t, full)
 	if strings.Count(text, before.String()) != 1 {
-		t.Fatalf("%s:%d: %s does not have these lines once:\n%s", page, b.line, b.path, before.String())
+		t.Fatalf("%s:%d: %s does not have these lines once:\n%s", page, b.Line, b.Path, before.String())
 	}
-	p.lay(t, b.path, strings.Replace(text, before.String(), after.String(), 1))
+	p.lay(t, b.Path, strings.Replace(text, before.String(), after.String(), 1))
 	if p.wired > 1 {
-		t.Errorf("%s:%d: %d lines of wiring, want one", page, b.line, p.wired)
+		t.Errorf("%s:%d: %d lines of wiring, want one", page, b.Line, p.wired)
 	}
 }
 
@@ -160,70 +135,19 @@ func (p *program) build(t *testing.T) {
 	}
 }
 
-// command is what a person types, and what the page says that is printed.
-type command struct {
-	line       int
-	text, want string
-}
-
-func commands(b block) []command {
-	var out []command
-	n := b.line
-	for line := range strings.Lines(b.text) {
-		if text, ok := strings.CutPrefix(line, "$ "); ok {
-			out = append(out, command{line: n, text: strings.TrimSpace(text)})
-		} else if len(out) > 0 {
-			out[len(out)-1].want += line
-		}
-		n++
-	}
-	return out
-}
-
 // run executes one command and compares what it prints.
-func (p *program) run(t *testing.T, c command) {
+func (p *program) run(t *testing.T, c walk.Command) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", c.text)
+	cmd := exec.CommandContext(ctx, "sh", "-c", c.Text)
 	cmd.Dir = p.dir
 	cmd.Env = []string{"PATH=" + filepath.Join(p.dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + p.dir, "SCALEBENCH_DATA=" + filepath.Join(p.dir, "data"), "LANG=C.UTF-8"}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its agents
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
-	if !pattern(c.want).Match(out) {
-		t.Errorf("%s:%d: $ %s\nprints (%v)\n%s\nthe page says\n%s", page, c.line, c.text, err, out, c.want)
-	}
-}
-
-// pattern matches what a page says is printed: "…" stands for anything in a
-// line, and on a line of its own for any lines.
-func pattern(want string) *regexp.Regexp {
-	var b strings.Builder
-	b.WriteString(`\A`)
-	for line := range strings.Lines(want) {
-		if line == "…\n" {
-			b.WriteString(`(?:.*\n)*?`)
-			continue
-		}
-		b.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*"))
-	}
-	b.WriteString(`\z`)
-	return regexp.MustCompile(b.String())
-}
-
-func TestPattern(t *testing.T) {
-	for _, c := range []struct {
-		want, got string
-		match     bool
-	}{
-		{"a\n", "a\n", true}, {"a\n", "a\nb\n", false}, {"a\n", "b\na\n", false}, {"a.c\n", "abc\n", false},
-		{"run …: x\n", "run 01J: x\n", true}, {"run …\n", "run\n", false},
-		{"a\n…\nb\n", "a\nb\n", true}, {"a\n…\nb\n", "a\n1\n\n2\nb\n", true}, {"a\n…\nb\n", "a\n1\n", false},
-	} {
-		if got := pattern(c.want).MatchString(c.got); got != c.match {
-			t.Errorf("pattern(%q) matches %q: %v, want %v", c.want, c.got, got, c.match)
-		}
+	if !walk.Pattern(c.Want).Match(out) {
+		t.Errorf("%s:%d: $ %s\nprints (%v)\n%s\nthe page says\n%s", page, c.Line, c.Text, err, out, c.Want)
 	}
 }
 
