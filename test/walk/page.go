@@ -6,6 +6,7 @@
 //
 //	<!-- not run: REASON -->     it cannot be executed in a test
 //	<!-- first: COMMAND -->      executed before it, to make a file of the page shorter
+//	<!-- beside: COMMAND => TEXT --> the same, of a command that stays, as below
 //	<!-- as: TEXT => OTHER -->   executed with OTHER in place of TEXT; the shell expands $WEB and the like
 //	<!-- exit N -->              its last command ends with this exit code
 //	<!-- stays: TEXT -->         its command goes on until the end of the page; it is ready when it prints TEXT
@@ -49,7 +50,7 @@ func (b Block) Marked(key string) (values []string) {
 }
 
 var (
-	markLine = regexp.MustCompile(`^<!-- (not run|first|as|exit|stays|with):? (.*) -->$`)
+	markLine = regexp.MustCompile(`^<!-- (not run|first|beside|as|exit|stays|with):? (.*) -->$`)
 	pathLine = regexp.MustCompile("`([^`\\s]+\\.[a-z]+)`:$")
 )
 

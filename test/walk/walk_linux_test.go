@@ -3,6 +3,7 @@ package walk
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -105,8 +106,12 @@ func (w *walker) write(name, text string, mode os.FileMode) {
 // block does what one block says.
 func (w *walker) block(b Block) {
 	w.t.Helper()
+	for _, value := range b.Marked("beside") {
+		command, text, _ := strings.Cut(value, " => ")
+		w.leave(Command{Line: b.Line, Text: w.adapted(command, Block{})}, text)
+	}
 	for _, command := range b.Marked("first") {
-		w.do(Command{Line: b.Line, Text: command}, b, 0)
+		w.do(Command{Line: b.Line, Text: w.adapted(command, Block{})}, Block{}, 0)
 	}
 	switch {
 	case len(b.Marked("not run")) > 0:
@@ -136,7 +141,9 @@ func (w *walker) commands(b Block) {
 			continue
 		}
 		w.executed++
-		switch {
+		switch set, exports := strings.CutPrefix(c.Text, "export "); {
+		case exports:
+			w.environ = append(w.environ, os.Expand(set, w.lookup))
 		case len(b.Marked("stays")) > 0:
 			w.leave(c, b.Marked("stays")[0])
 		case i == len(commands)-1:
@@ -196,7 +203,7 @@ var variable = regexp.MustCompile(`\$[A-Z0-9]+\b`)
 // provide starts, when a page first needs it, what its marks name as $NAME.
 func (w *walker) provide(name string) {
 	w.t.Helper()
-	if strings.Contains(strings.Join(w.environ, "\n"), "\n"+name+"=") {
+	if w.lookup(name) != "" {
 		return
 	}
 	hello := http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("hello\n")) })
@@ -208,12 +215,13 @@ func (w *walker) provide(name string) {
 		web := httptest.NewServer(hello)
 		w.t.Cleanup(web.Close)
 		value = strings.TrimPrefix(web.URL, "http://")
-	case "SHOP":
+	case "SHOP", "AUTHORITY": // a web server, and who vouches for it
 		web := httptest.NewUnstartedServer(hello)
 		web.Config.ErrorLog = log.New(io.Discard, "", 0) // of TCP handshakes beside the load
 		web.StartTLS()
 		w.t.Cleanup(web.Close)
-		value = strings.TrimPrefix(web.URL, "https://")
+		w.environ = append(w.environ, "AUTHORITY="+string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})))
+		name, value = "SHOP", strings.TrimPrefix(web.URL, "https://")
 	case "REDIS":
 		value = kvtest.StartRedis(w.t, "").Addr
 	case "BUCKET":
@@ -222,6 +230,16 @@ func (w *walker) provide(name string) {
 		w.t.Fatalf("%s: no $%s is known", w.page, name)
 	}
 	w.environ = append(w.environ, name+"="+value)
+}
+
+// lookup is what a variable of the page's shell has.
+func (w *walker) lookup(name string) (value string) {
+	for _, set := range w.environ {
+		if v, ok := strings.CutPrefix(set, name+"="); ok {
+			value = v
+		}
+	}
+	return value
 }
 
 // do types one command, and holds its exit code and what it prints to the page.
