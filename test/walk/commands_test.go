@@ -75,7 +75,7 @@ func (k *typed) check(line string) string {
 		}
 		wrong := ""
 		switch {
-		case w == "scalebench" || w == "bin/scalebench":
+		case (w == "scalebench" || w == "bin/scalebench") && (i == 0 || words[i-1] != "-u"): // it is a user, too
 			wrong = k.program(rest)
 		case i == 0 && w == "make":
 			wrong = k.targets(rest)
@@ -96,6 +96,9 @@ func isEnd(word string) bool {
 
 // program checks what follows the word scalebench.
 func (k *typed) program(words []string) string {
+	for len(words) > 1 && slices.Contains(k.tree[""], words[0]) { // --data DIR, say
+		words = words[2:]
+	}
 	names := []string{""}
 	for len(words) > 0 && !strings.HasPrefix(words[0], "-") {
 		var next []string
@@ -143,7 +146,7 @@ func (k *typed) anyFlag(flag string) bool {
 
 func (k *typed) targets(words []string) string {
 	for _, w := range words {
-		if !strings.Contains(w, "=") && !strings.Contains(k.make, "\n"+w+":") {
+		if !strings.Contains(w, "=") && !regexp.MustCompile(`(?m)^([\w-]+ )*`+regexp.QuoteMeta(w)+`( [\w-]+)*:`).MatchString(k.make) {
 			return "the Makefile has no target " + w
 		}
 	}

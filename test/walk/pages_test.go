@@ -91,9 +91,9 @@ var (
 	link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-// foreign are programs with flags of their own that pages name without them:
-// fio, sysbench, PostgreSQL, and tests of ours.
-var foreign = []string{"--threads", "--time", "--cpu-max-prime", "--memory-block-size", "--memory-oper", "--memory-access-mode"}
+// foreign are flags of other programs that pages name without these: curl,
+// docker, sysbench.
+var foreign = []string{"--data-binary", "--network", "--threads", "--time", "--cpu-max-prime", "--memory-block-size", "--memory-oper", "--memory-access-mode"}
 
 // TestInline looks for the commands and flags that sentences name.
 func TestInline(t *testing.T) {
