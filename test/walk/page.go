@@ -67,7 +67,7 @@ func Read(text string) Page {
 		if i > 0 {
 			before = lines[i-1]
 		}
-		if !fenced && !(strings.HasPrefix(lines[i], "    ") && before == "") {
+		if !fenced && (before != "" || !strings.HasPrefix(lines[i], "    ")) {
 			prose = append(prose, lines[i])
 			continue
 		}
