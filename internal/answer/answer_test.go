@@ -450,6 +450,12 @@ func TestPage(t *testing.T) {
 		if n > 1 {
 			t.Errorf("%d times: %s", n, text)
 		}
+		_, bare, _ := strings.Cut(text, ": ") // a study does not name the workload again
+		for other := range texts {
+			if bare != "" && other != text && strings.Contains(other, bare) {
+				t.Errorf("the same twice: %q and %q", text, other)
+			}
+		}
 	}
 	if texts["summer"] != 1 || len(texts) < 3 {
 		t.Errorf("warnings %v", texts)

@@ -219,9 +219,14 @@ func said(d *doc.Document) []string {
 	return out
 }
 
-// warnOnce adds a warning unless one of the document says it already.
+// warnOnce adds a warning unless one of the document says it already, be it
+// without the name of the workload, as findings do.
 func warnOnce(d *doc.Document, w doc.Warning) {
-	if !slices.ContainsFunc(d.Warnings, func(x doc.Warning) bool { return strings.Contains(x.Text, w.Text) }) {
+	bare := w.Text
+	if name, rest, ok := strings.Cut(w.Text, ": "); ok && !strings.Contains(name, " ") {
+		bare = rest
+	}
+	if !slices.ContainsFunc(d.Warnings, func(x doc.Warning) bool { return strings.Contains(x.Text, bare) }) {
 		d.Warnings = append(d.Warnings, w)
 	}
 }

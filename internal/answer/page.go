@@ -38,6 +38,7 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 	for _, w := range append(doc.Warnings(model.Texts(told.doubts())), record.Warnings(run)...) {
 		warnOnce(page, w)
 	}
+	doubtDocument(page, record.NewOverview(run).Doubts)
 	addSections(page, record.Sections(run))
 	if i := slices.IndexFunc(page.Sections, func(s doc.Section) bool { return s.ID == doc.Reading }); i >= 0 {
 		reading := page.Sections[i] // how to read a page stands at its end

@@ -173,7 +173,7 @@ func (c *campaign) goOn(after string) {
 func (c *campaign) over(d model.RunData) bool {
 	switch {
 	case d.Run.State == model.RunInterrupted, d.Run.State == model.RunCancelled:
-		c.resume(d.Run.ID)
+		_, _, _ = c.try("resume", string(d.Run.ID), "--detach")
 		return false
 	case !d.Run.State.Final():
 		return false
@@ -276,16 +276,6 @@ func (c *campaign) fill(disk string) {
 	if err := os.Remove(filler); err != nil {
 		c.t.Error(err)
 	}
-}
-
-// resume lets a run go on, and does not wait for its end.
-func (c *campaign) resume(run model.RunID) {
-	p := c.start("resume", string(run))
-	select {
-	case <-p.lines: // it follows the run, or says why not
-	case <-p.ended:
-	}
-	p.kill()
 }
 
 // killCommand kills a command in the middle of what it does.

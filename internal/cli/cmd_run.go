@@ -245,12 +245,8 @@ func (c *common) executeSource(ctx context.Context, src control.Source, wait tim
 		if err != nil {
 			return err
 		}
-		if opt.detach {
-			c.say("the server goes on with run %s; `scalebench show %s` shows how far it is", id, id)
-			return write(c.env.Stdout, string(id)+"\n")
-		}
 		err = c.finish(ctx, s, id, opt)
-		if src.Kind == model.KindBatch && ctx.Err() == nil {
+		if src.Kind == model.KindBatch && ctx.Err() == nil && !opt.detach {
 			c.say("`scalebench logs %s` prints what the jobs printed", id)
 		}
 		return err
@@ -286,13 +282,17 @@ func (c *common) resumeCommand() *cobra.Command {
 		Long: `Goes on with a run that was interrupted or cancelled, or that ended incomplete:
 complete steps are kept, the others are executed again. A threshold that was
 given as a flag is not stored: give it again. One in the file holds.`,
-		Example: "  scalebench resume latest",
+		Example: "  scalebench resume latest\n  scalebench resume latest --detach",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := opt.check(); err != nil {
 				return err
 			}
-			return c.withRun(cmd.Context(), toRun, args[0], func(ctx context.Context, s service, run model.Run) error {
+			need := toRun
+			if opt.detach {
+				need = toLeave
+			}
+			return c.withRun(cmd.Context(), need, args[0], func(ctx context.Context, s service, run model.Run) error {
 				// What this version cannot read, it has not written.
 				if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil && run.Kind == model.KindExperiment {
 					if err := opt.gates.fit(exp); err != nil {
@@ -310,6 +310,7 @@ given as a flag is not stored: give it again. One in the file holds.`,
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is queued")
 	cmd.Flags().StringVarP(&opt.out, "output", "o", "", reportUsage)
 	opt.gates.add(cmd)
 	c.addFormat(cmd)

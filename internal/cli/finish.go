@@ -19,7 +19,13 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
+// finish follows a run to its end and prints what it found, or leaves it to the
+// server.
 func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runOptions) error {
+	if opt.detach {
+		c.say("the server goes on with run %s; `scalebench show %s` shows how far it is", id, id)
+		return write(c.env.Stdout, string(id)+"\n")
+	}
 	run, err := c.follow(ctx, s, id)
 	if ctx.Err() != nil {
 		return c.interrupted(ctx, s, id, opt)

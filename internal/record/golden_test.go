@@ -126,7 +126,7 @@ func TestShowGolden(t *testing.T) {
 // page is what this package says of a run, as on its page.
 func page(d model.RunData) *doc.Document {
 	run := observe.Of(d)
-	return &doc.Document{Title: run.Title(), About: About(run), Answer: State(run), Warnings: Warnings(run), Sections: Sections(run)}
+	return &doc.Document{Title: run.Title(), About: About(run), Answer: State(run), Warnings: append(Warnings(run), doc.Warnings(model.Texts(NewOverview(run).Doubts))...), Sections: Sections(run)}
 }
 
 // TestPageGolden: the parts of a run's page as documents: of a run with

@@ -351,7 +351,7 @@ func TestOthersAreNoted(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(notes))); diff != "" {
 		t.Errorf("workloads with notes differ (-want +got):\n%s", diff)
 	}
-	if n := len(Warnings(run)); n < len(run.Disturbances()) {
-		t.Errorf("%d warnings of the run, want at least its %d disturbances", n, len(run.Disturbances()))
+	if n := len(NewOverview(run).Doubts); n < len(run.Disturbances()) {
+		t.Errorf("%d doubts about the run, want at least its %d disturbances", n, len(run.Disturbances()))
 	}
 }

@@ -63,8 +63,8 @@ func batchWords(run *observe.Run) string {
 	return fmt.Sprintf("%d of %s ended as intended.", ok, num.Count(all, "job"))
 }
 
-// Warnings are those of the run as a whole: its state, its steps, its nodes,
-// and what disturbed them.
+// Warnings are those of the run as a whole: its state, its steps, its nodes.
+// What disturbed them is among the doubts of its Overview.
 func Warnings(run *observe.Run) []doc.Warning {
 	var out []doc.Warning
 	warn := func(text, href, link string) {
@@ -93,7 +93,7 @@ func Warnings(run *observe.Run) []doc.Warning {
 	if text := differText(run.Nodes()); text != "" {
 		warn(text, "#nodes", "nodes")
 	}
-	return append(out, doc.Warnings(v.Warnings)...)
+	return out
 }
 
 // Sections are the parts of a run's page that no question owns.
