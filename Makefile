@@ -154,7 +154,7 @@ $(LINT): tools/go.mod tools/go.sum
 # whose suite does; in the others there is nothing for it to find. Tests mostly
 # wait, so four packages are tested at a time, whatever the processors. SQLite
 # is C translated to Go, without goroutines: watching it would double the time.
-RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.' internal test | xargs -n1 dirname | sort -u | sed 's,^,./,')
+RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | sed 's,^,./,')
 race: deps
 	# End-to-end tests start many processes; by default each would sleep for a
 	# second at its end to let others report.
