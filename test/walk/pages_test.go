@@ -45,7 +45,7 @@ func checkBlock(t *testing.T, known *typed, page string, b Block) string {
 				return "`" + c.Text + "`: " + wrong
 			}
 			for line := range strings.Lines(c.Want) {
-				if term.Width(line) > helpWidth+1 { // and its end
+				if term.Width(line) > plainWidth+1 { // and its end
 					return "a shown line is wider than what is printed without a terminal: " + line
 				}
 			}

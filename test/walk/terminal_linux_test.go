@@ -20,14 +20,6 @@ import (
 // narrow are terminals below the usual 80 columns.
 var narrow = []int{60, 79}
 
-// tableWidth is how wide a line may be where there is no terminal. As long as
-// tables do not fold there, and lose columns on narrow terminals, it is 0: then
-// neither is looked for.
-const tableWidth = 100
-
-// helpWidth is the same for help.
-const helpWidth = 100
-
 // look looks at every run of the page.
 func (w *walker) look() {
 	w.t.Helper()
@@ -39,12 +31,12 @@ func (w *walker) look() {
 	if err := json.Unmarshal([]byte(list), &runs); err != nil || code != 0 || len(runs) == 0 {
 		w.t.Fatalf("%s: runs: %v, exit code %d\n%s", w.page, err, code, list)
 	}
-	w.everywhere(tableWidth, "runs")
-	w.everywhere(tableWidth, "nodes")
+	w.everywhere("runs")
+	w.everywhere("nodes")
 	for _, run := range runs {
-		w.everywhere(tableWidth, "show", run.ID)
+		w.everywhere("show", run.ID)
 		for _, study := range []string{"cdi", "resources"} {
-			w.everywhere(tableWidth, study, run.ID)
+			w.everywhere(study, run.ID)
 		}
 	}
 }
@@ -54,20 +46,17 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	w := newWalker(t, "help")
 	for name := range commandTree(t) {
-		w.everywhere(helpWidth, append(strings.Fields(name), "--help")...)
+		w.everywhere(append(strings.Fields(name), "--help")...)
 	}
 }
 
-// everywhere executes a command without a terminal, in so many columns (0: any),
-// and on narrow ones: no line is wider than allowed, and whatever word the widest
+// everywhere executes a command without a terminal and on narrow ones: no line is wider than allowed, and whatever word the widest
 // form has, others have, too.
-func (w *walker) everywhere(width int, args ...string) {
+func (w *walker) everywhere(args ...string) {
 	w.t.Helper()
 	name := strings.Join(args, " ")
 	plain, code := w.plain(args...)
-	if width > 0 {
-		w.tooWide(name+" without a terminal", plain, width)
-	}
+	w.tooWide(name+" without a terminal", plain, plainWidth)
 	for _, columns := range narrow {
 		where := fmt.Sprintf("%s on %d columns", name, columns)
 		got, on := w.onTerminal(columns, args...)
@@ -80,7 +69,7 @@ func (w *walker) everywhere(width int, args ...string) {
 			has[strings.ToLower(word)] = true
 		}
 		for _, word := range words(plain) {
-			if width > 0 && !has[word] {
+			if !has[word] {
 				w.t.Errorf("%s: %q is lost; without a terminal there is\n%s\nand here\n%s", where, word, plain, got)
 				break
 			}

@@ -152,7 +152,7 @@ func (w *walker) commands(b Block) {
 			w.do(c, b, 0)
 		}
 		if args := looking(c.Text); args != nil {
-			w.everywhere(tableWidth, args...)
+			w.everywhere(args...)
 		}
 	}
 }
@@ -264,8 +264,8 @@ func (w *walker) do(c Command, b Block, code int) {
 	if b.Language == "console" && !Pattern(c.Want).Match(all.Bytes()) {
 		w.t.Errorf("%s:%d: $ %s\nprints\n%s\nthe page says\n%s", w.page, c.Line, c.Text, all.String(), c.Want)
 	}
-	if tableWidth > 0 && strings.Contains(c.Text, "scalebench ") && !strings.Contains(c.Text, "--format") {
-		w.tooWide(c.Text, out.String(), tableWidth)
+	if strings.Contains(c.Text, "scalebench ") && !strings.Contains(c.Text, "--format") {
+		w.tooWide(c.Text, out.String(), plainWidth)
 	}
 }
 
