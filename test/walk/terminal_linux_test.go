@@ -25,9 +25,6 @@ var narrow = []int{60, 79}
 // neither is looked for.
 const tableWidth = 0
 
-// helpWidth is the same for help.
-const helpWidth = 100
-
 // look looks at every run of the page.
 func (w *walker) look() {
 	w.t.Helper()
