@@ -26,6 +26,12 @@ func TestMain(m *testing.M) {
 
 const root = "../.."
 
+// plainWidth is how wide a line may be where there is no terminal.
+const plainWidth = 100
+
+// elsewhere is the page that test/studies walks, for it builds the program anew.
+const elsewhere = "docs/studies.md"
+
 // pages are the pages that newcomers read, by their path from the root; those
 // that begin with the README come first.
 func pages(t *testing.T) []string {

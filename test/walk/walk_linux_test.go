@@ -28,9 +28,6 @@ import (
 	"github.com/scalebench/scalebench/test/servertest"
 )
 
-// elsewhere is the page that test/studies walks, for it builds the program anew.
-const elsewhere = "docs/studies.md"
-
 // TestWalk types what the pages say, in their order, each page in a folder of
 // its own, and then looks at what was measured on terminals of several widths.
 // A block is executed, or marked with the reason why it is not.
