@@ -52,10 +52,8 @@ func (a *Agent) deliver(ctx context.Context, e entry) error {
 func (a *Agent) deliverOnce(ctx context.Context, e entry, sent map[string]int64) (dropped bool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(e.Artifacts)) {
 		switch err := a.sendArtifact(ctx, e, name, sent); {
-		case errors.Is(err, model.ErrQuota):
-			cutArtifact(e.Result, name, sent[name])
-		case errors.Is(err, model.ErrStale), errors.Is(err, model.ErrNotFound):
-			return true, nil
+		case errors.Is(err, model.ErrQuota), errors.Is(err, model.ErrStale), errors.Is(err, model.ErrNotFound):
+			cutArtifact(e.Result, name, sent[name]) // whether the result is wanted is for its reply to say
 		case err != nil:
 			return false, err
 		}

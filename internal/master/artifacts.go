@@ -2,21 +2,29 @@ package master
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
-// artifacts are the tasks of a run, and how much is kept of what they print.
+// artifacts are what is known of the artifacts of a run: for what there may be
+// any, and how much is kept.
 type artifacts struct {
-	tasks map[model.TaskID]model.Task
+	tasks map[model.TaskID]printing
 	ends  map[artifact]int64 // where the last part ends
 	total int64              // of the ends
 	told  bool               // that the quota is used up
+	read  time.Time          // when the tasks were read
+}
+
+// printing is who may deliver the output of a task, and how much of it.
+type printing struct {
+	node  model.NodeID
+	limit int64
 }
 
 type artifact struct {
@@ -26,7 +34,11 @@ type artifact struct {
 
 // runsKept is for how many runs artifacts are kept in mind: they come in many
 // parts.
-const runsKept = 16
+const runsKept = 64
+
+// readAgain is how long the tasks of a run are not read again for the sake of one
+// that is not among them.
+const readAgain = time.Second
 
 // Chunk stores a part of an artifact of the node's own task, where its limit,
 // the run's quota, and the disk have room for it.
@@ -34,90 +46,101 @@ func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
 	if err := m.roomFor(); err != nil {
 		return err
 	}
-	run, err := m.artifactsOf(ctx, c.Task.Run())
-	if err != nil {
-		return err
-	}
-	task, known := run.tasks[c.Task]
+	run, task, err := m.artifactsOf(ctx, c.Task)
 	switch {
-	case !known || task.Node != c.Node:
+	case err != nil:
+		return err
+	case task.node != c.Node:
 		return fmt.Errorf("%w: task %s does not belong to node %s", model.ErrNotFound, c.Task, c.Node)
 	case !slices.Contains([]string{model.ArtifactStdout, model.ArtifactStderr}, c.Name), c.Offset%wire.MaxChunk != 0:
 		return fmt.Errorf("%w: task %s has no artifact %q with a part at %d", model.ErrUsage, c.Task, c.Name, c.Offset)
-	case c.Offset+int64(len(c.Data)) > task.Spec.ArtifactLimit:
-		return fmt.Errorf("%w: artifact %s of %s is larger than its limit of %s", model.ErrQuota, c.Name, c.Task, num.Bytes(task.Spec.ArtifactLimit))
+	case c.Offset+int64(len(c.Data)) > task.limit:
+		return fmt.Errorf("%w: artifact %s of %s is larger than its limit of %s", model.ErrQuota, c.Name, c.Task, num.Bytes(task.limit))
 	}
-	if err := m.reserveRoom(c, run); err != nil {
+	more, err := m.reserveRoom(c, run)
+	if err != nil {
 		return err
 	}
 	err = m.cfg.Store.PutArtifactChunk(ctx, c.Task, c.Attempt.Attempt, c.Name, c.Offset, c.Data)
 	m.storeAnswered(ctx, err)
-	if errors.Is(err, model.ErrStale) {
-		m.forgetArtifacts(c.Task.Run()) // what was reserved is not there
+	if err != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		run.ends[artifact{c.Attempt, c.Name}] -= more
+		run.total -= more
 	}
 	return err
 }
 
 // reserveRoom adds a part to what its run keeps, unless the run's quota is used
-// up. Parts that come again take no room.
-func (m *Master) reserveRoom(c wire.Chunk, run *artifacts) error {
+// up, and returns by how much it grows: parts that come again take no room.
+func (m *Master) reserveRoom(c wire.Chunk, run *artifacts) (more int64, err error) {
 	key, end := artifact{c.Attempt, c.Name}, c.Offset+int64(len(c.Data))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	more := max(0, end-run.ends[key])
+	more = max(0, end-run.ends[key])
 	if quota := m.cfg.RunQuota; quota > 0 && run.total+more > quota {
 		if !run.told {
 			run.told = true
 			defer m.ev.emit(model.Event{Run: c.Task.Run(), Kind: model.EventQuota, Severity: model.Warning,
 				Text: fmt.Sprintf("the quota of %s for what the tasks of a run print is used up: what they print from now on is cut", num.Bytes(quota))})
 		}
-		return fmt.Errorf("%w: the run keeps %s of what its tasks printed already", model.ErrQuota, num.Bytes(run.total))
+		return 0, fmt.Errorf("%w: the run keeps %s of what its tasks printed already", model.ErrQuota, num.Bytes(run.total))
 	}
 	run.ends[key] += more
 	run.total += more
-	return nil
+	return more, nil
 }
 
-func (m *Master) forgetArtifacts(run model.RunID) {
+// artifactsOf returns what is known of the artifacts of a task's run, and of the
+// task. Both are read from the store when the task is not known: a run gets steps
+// as its results come.
+func (m *Master) artifactsOf(ctx context.Context, id model.TaskID) (*artifacts, printing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.artifacts, run)
-}
-
-// artifactsOf returns what is known of a run's artifacts, from the store at
-// first.
-func (m *Master) artifactsOf(ctx context.Context, id model.RunID) (*artifacts, error) {
-	m.mu.Lock()
-	run, ok := m.artifacts[id]
-	m.mu.Unlock()
-	if ok {
-		return run, nil
-	}
-	data, err := m.cfg.Store.Heads(ctx, id, 0)
-	if err == nil {
-		data.Artifacts, err = m.cfg.Store.Artifacts(ctx, id)
-	}
-	if err != nil {
-		return nil, err
-	}
-	run = &artifacts{tasks: make(map[model.TaskID]model.Task), ends: make(map[artifact]int64)}
-	for _, s := range data.Steps {
-		for _, t := range s.Tasks {
-			run.tasks[t.ID] = t
+	run := m.artifacts[id.Run()]
+	if run != nil {
+		if task, ok := run.tasks[id]; ok {
+			return run, task, nil
+		}
+		if time.Since(run.read) < readAgain {
+			return nil, printing{}, fmt.Errorf("%w: task %s is not known yet", model.ErrUnavailable, id)
 		}
 	}
-	for _, a := range data.Artifacts {
+	m.mu.Unlock()
+	data, err := m.cfg.Store.Heads(ctx, id.Run(), 0)
+	if err == nil {
+		data.Artifacts, err = m.cfg.Store.Artifacts(ctx, id.Run())
+	}
+	m.mu.Lock()
+	if err != nil {
+		return nil, printing{}, err
+	}
+	if run = m.artifacts[id.Run()]; run == nil {
+		run = m.newArtifacts(id.Run(), data.Artifacts)
+	}
+	run.read = time.Now()
+	for _, s := range data.Steps {
+		for _, t := range s.Tasks {
+			run.tasks[t.ID] = printing{t.Node, t.Spec.ArtifactLimit}
+		}
+	}
+	return run, run.tasks[id], nil // none: a task of no node
+}
+
+// newArtifacts keeps a run in mind, and forgets another one if there are too
+// many. m.mu is held.
+func (m *Master) newArtifacts(id model.RunID, stored []model.Artifact) *artifacts {
+	for other := range m.artifacts {
+		if len(m.artifacts) >= runsKept {
+			delete(m.artifacts, other)
+		}
+	}
+	run := &artifacts{tasks: make(map[model.TaskID]printing), ends: make(map[artifact]int64)}
+	for _, a := range stored {
 		run.ends[artifact{wire.Attempt{Task: a.Task, Attempt: a.Attempt}, a.Name}] = a.Size
 		run.total += a.Size
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if other, ok := m.artifacts[id]; ok {
-		return other, nil // another part was faster
-	}
-	if len(m.artifacts) >= runsKept {
-		clear(m.artifacts)
-	}
 	m.artifacts[id] = run
-	return run, nil
+	return run
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
@@ -32,7 +33,9 @@ func TestArtifactsAreBounded(t *testing.T) {
 	}
 	put("the first part", nil, nil)
 	put("another node's task", model.ErrNotFound, func(c *wire.Chunk) { c.Node = "b" })
+	h.m.artifacts[id].read = time.Time{}
 	put("a task that is none", model.ErrNotFound, func(c *wire.Chunk) { c.Task = model.TaskID(id) + "/0009/0000" })
+	put("a task that is none, again", model.ErrUnavailable, func(c *wire.Chunk) { c.Task = model.TaskID(id) + "/0009/0000" })
 	put("an unknown name", model.ErrUsage, func(c *wire.Chunk) { c.Name = "../stdout" })
 	put("an odd offset", model.ErrUsage, func(c *wire.Chunk) { c.Offset = 1 })
 	put("an attempt that has not begun", model.ErrStale, func(c *wire.Chunk) { c.Attempt.Attempt = 2 })
@@ -42,21 +45,49 @@ func TestArtifactsAreBounded(t *testing.T) {
 	put("the first part again", nil, nil)
 	put("more than the quota", model.ErrQuota, func(c *wire.Chunk) { c.Name = "stderr" })
 	put("again", model.ErrQuota, func(c *wire.Chunk) { c.Name = "stderr" })
-	h.m.forgetArtifacts(id)
+	h.m.mu.Lock()
+	delete(h.m.artifacts, id)
+	h.m.mu.Unlock()
 	put("more than the quota, counted anew", model.ErrQuota, func(c *wire.Chunk) { c.Name = "stderr" })
 	h.m.cfg.RunQuota = 0
 	h.m.outages(func() { h.m.noRoom = "full" }, "")
 	put("a disk without room", model.ErrUnavailable, func(c *wire.Chunk) { c.Name = "stderr" })
 	h.m.checkRoom(t.Context())
+	h.m.artifacts[id].read = time.Time{}
+	put("a task of a step that was added", model.ErrStale, func(c *wire.Chunk) { c.Task = h.addStep(id) }) // it has not begun
 	h.end(id)
 	put("after the result", model.ErrStale, func(c *wire.Chunk) { c.Name = "stderr" })
-	d := h.checkDone(id)
+	d, err := h.store.Data(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept := h.m.artifacts[id].total; kept != 2*wire.MaxChunk {
+		t.Errorf("%d bytes count as kept, want the two parts that are stored", kept)
+	}
 	if len(d.Artifacts) != 1 || d.Artifacts[0].Size != 2*wire.MaxChunk {
 		t.Errorf("artifacts %+v, want one of two parts", d.Artifacts)
 	}
 	if n := countEvents(live, model.EventQuota); n != 2 { // it was counted anew once
 		t.Errorf("people were told %d times that the quota is used up, want 2", n)
 	}
+}
+
+// addStep adds a step like the first one to a run, and returns its task.
+func (h *house) addStep(id model.RunID) model.TaskID {
+	h.t.Helper()
+	d, err := h.store.Data(h.t.Context(), id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	s := d.Steps[0]
+	s.ID, s.Number, s.State, s.Attempt = model.NewStepID(id, 1), 1, model.StepPending, 0
+	task := s.Tasks[0]
+	task.ID = model.TaskID(s.ID) + "/0000"
+	s.Tasks = []model.Task{task}
+	if err := h.store.AddSteps(h.t.Context(), id, []model.Step{s}); err != nil {
+		h.t.Fatal(err)
+	}
+	return task.ID
 }
 
 func countEvents(live <-chan model.Event, kind model.EventKind) (n int) {

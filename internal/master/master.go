@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -358,7 +359,7 @@ func (m *Master) tell(ev model.Event) {
 	case n > tellsPerMinute+1:
 		return
 	case n > tellsPerMinute:
-		ev = model.Event{Node: ev.Node, Kind: ev.Kind, Severity: model.Warning,
+		ev = model.Event{Node: ev.Node, Kind: model.EventQuota, Severity: model.Warning,
 			Text: fmt.Sprintf("node %s: more than %d events in a minute; the rest of this minute is left out", ev.Node, tellsPerMinute)}
 	}
 	runs := []model.RunID{m.leases.holder(ev.Node)}
@@ -381,9 +382,10 @@ func (m *Master) countTell(node model.NodeID, now time.Time) int {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.tells[node]
-	if minute := now.Unix() / 60; t.minute != minute {
+	t, minute := m.tells[node], now.Unix()/60
+	if t.minute != minute {
 		t = tells{minute: minute}
+		maps.DeleteFunc(m.tells, func(_ model.NodeID, other tells) bool { return other.minute != minute })
 	}
 	t.count++
 	m.tells[node] = t

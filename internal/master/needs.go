@@ -213,7 +213,7 @@ func (n need) say(things, programs []string, nodes []model.Node) string {
 	}
 	where := fmt.Sprintf("all %d nodes", len(nodes))
 	if len(n.nodes) < len(nodes) || len(nodes) == 1 {
-		where = fmt.Sprintf("%s (%d of %s)", joined(n.nodes), len(n.nodes), num.Count(len(nodes), "node"))
+		where = fmt.Sprintf("%s (%d of %s)", someNodes(n.nodes), len(n.nodes), num.Count(len(nodes), "node"))
 	}
 	what := strings.Join(things, ", ")
 	switch {
@@ -247,15 +247,7 @@ func (n need) how(programs []string, nodes []model.Node) string {
 		return ": " + lines[0]
 	}
 	for i, line := range lines {
-		lines[i] = fmt.Sprintf("%s (%s)", line, joined(by[line]))
+		lines[i] = fmt.Sprintf("%s (%s)", line, someNodes(by[line]))
 	}
 	return ": " + strings.Join(lines, ", ")
-}
-
-func joined(ids []model.NodeID) string {
-	var s []string
-	for _, id := range ids {
-		s = append(s, string(id))
-	}
-	return strings.Join(s, ", ")
 }

@@ -115,14 +115,19 @@ func (x *execution) awaitNodes(ctx context.Context, ids []model.NodeID) []model.
 }
 
 func nodeList(ids []model.NodeID) string {
+	if len(ids) == 1 {
+		return "node " + string(ids[0])
+	}
+	return "nodes " + someNodes(ids)
+}
+
+// someNodes names the first few nodes, and says how many more there are.
+func someNodes(ids []model.NodeID) string {
 	var s []string
 	for _, id := range ids {
 		s = append(s, string(id))
 	}
-	if len(ids) == 1 {
-		return "node " + s[0]
-	}
-	return "nodes " + some(s, ", ")
+	return some(s, ", ")
 }
 
 // Before a step begins no node of the run, and no other one on its hosts, may

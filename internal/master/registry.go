@@ -18,7 +18,7 @@ type nodeState struct {
 	heard   time.Time
 	running *wire.Attempt
 	// held is when it last said that something keeps it from going on, told when
-	// people were last told of that or of its end, and stuck which of the two.
+	// that or its end was last reported by heartbeat, and stuck which of the two.
 	held, told time.Time
 	stuck      bool
 }
@@ -54,8 +54,8 @@ type change struct {
 	// one will never run.
 	rekeyed bool
 	hello   bool // it registered, rather than being heard
-	// tell: people are to know that something keeps it from going on, or that
-	// nothing does any more.
+	// tell: something keeps it from going on, or no longer does, and people may
+	// have to know.
 	tell bool
 }
 
@@ -108,7 +108,7 @@ func (r *registry) heartbeat(h wire.Heartbeat, now time.Time) (change, bool) {
 		n.held = now
 	}
 	c, moved := r.move(h.Node, n, model.NodeAlive)
-	if stuck != n.stuck && now.Sub(n.told) > tellEvery {
+	if (stuck || n.stuck) && now.Sub(n.told) > tellEvery {
 		n.stuck, n.told, c.tell = stuck, now, true
 	}
 	return c, moved || c.tell

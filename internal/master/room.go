@@ -145,10 +145,12 @@ func (x *execution) awaitRoom(ctx context.Context) error {
 		case <-time.After(roomPoll):
 		}
 	}
-	if said {
-		x.noteState(ctx, "")
+	if !said {
+		return nil
 	}
-	return nil
+	return x.m.persist(ctx, "recording that the run goes on", func(ctx context.Context) error {
+		return x.m.cfg.Store.SetRunState(ctx, x.run.ID, model.RunRunning, "", time.Now().UTC())
+	})
 }
 
 // noteState stores why a run that goes on pauses, if the store can take that.
@@ -168,8 +170,11 @@ func (m *Master) tellTrouble(id model.NodeID, trouble string) {
 	n, _ := m.reg.get(id)
 	m.mu.Lock()
 	told := m.stuck[id]
-	m.stuck[id] = trouble != "" && (m.outage == "" || hostOf(n.node.Facts).id != m.leases.here.id)
-	same := m.stuck[id] == told
+	tell := trouble != "" && (m.outage == "" || hostOf(n.node.Facts).id != m.leases.here.id)
+	if m.stuck[id] = tell; !tell {
+		delete(m.stuck, id)
+	}
+	same := tell == told
 	m.mu.Unlock()
 	if same {
 		return
