@@ -39,7 +39,7 @@ certificates. --nats uses your own NATS cluster instead.`,
 	f.StringSliceVar(&opt.NATS, "nats", nil, "use this external NATS cluster: nats://A,nats://B,…")
 	f.BoolVar(&opt.NATSOpen, "insecure-open-nats", false, "accept an external cluster without authentication")
 	f.DurationVar(&opt.Lease, "lease", time.Minute, "a node counts as lost after this long without a heartbeat")
-	f.TextVar(&opt.RunQuota, "run-quota", defaultRunQuota, "what a run may keep of the output of its tasks; what is more is cut")
+	f.TextVar(&opt.RunQuota, "run-quota", defaultRunQuota, "what a run may keep of the output of its tasks; what is more is cut; 0B: no bound")
 	f.TextVar(&opt.StoreQuota, "store-quota", unit.Size(0), "what the store may hold before runs pause; 0B: no bound")
 	f.TextVar(&opt.KeepFree, "keep-free", unit.Size(0), "what stays free on the store's disk: runs pause below (default: 5 %, at most 256MiB)")
 	return cmd

@@ -64,7 +64,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	case toLeave:
 		return service{}, fmt.Errorf("%w: --detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out", model.ErrUsage)
 	}
-	in, err := c.startServer(ctx, serverOptions{})
+	in, err := c.startServer(ctx, serverOptions{RunQuota: defaultRunQuota})
 	if errors.Is(err, errLocked) {
 		return service{}, fmt.Errorf("%w: a scalebench command is using %s; wait for it, or give another --data",
 			model.ErrUnavailable, c.paths.root)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,6 +76,9 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 		return nil, err
 	}
 	in.onClose(st.Close)
+	if room, err := st.Room(ctx); err == nil && room.Used < 0 && (opt.StoreQuota > 0 || opt.KeepFree > 0) {
+		return nil, fmt.Errorf("%w: --store-quota and --keep-free need a store on this machine: how much room PostgreSQL has only its own machine knows; bound the database there", model.ErrUsage)
+	}
 
 	hub, auth, err := c.startQueue(ctx, in, opt)
 	if err != nil {
@@ -87,7 +89,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	in.Master = master.New(master.Config{
 		Store: st, Queue: hub, Authority: auth, Host: host, BootID: boot,
 		Kinds: Kinds(), Fleets: c.fleets(in, auth),
-		RunQuota: cmp.Or(opt.RunQuota, defaultRunQuota).Bytes(), StoreQuota: opt.StoreQuota.Bytes(), KeepFree: opt.KeepFree.Bytes(),
+		RunQuota: opt.RunQuota.Bytes(), StoreQuota: opt.StoreQuota.Bytes(), KeepFree: opt.KeepFree.Bytes(),
 		Lease: opt.Lease, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
 	if in.interrupted, err = in.Recover(ctx); err != nil {

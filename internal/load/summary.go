@@ -177,6 +177,10 @@ func (s Summary) Report(to Sink) {
 	s.histograms(to)
 }
 
+// A task may last for days, and its result must travel: it has the latencies of
+// so many seconds, and so many handshakes, evenly chosen.
+const mostSeconds, mostHandshakes = 4000, 40000
+
 // histograms publishes the distributions that are not empty: of all that is
 // scored, and the latencies of each second.
 func (s Summary) histograms(to Sink) {
@@ -188,7 +192,11 @@ func (s Summary) histograms(to Sink) {
 	for i, o := range s.Ops {
 		put(s.Names[i]+suffixLatency, o.Latency)
 		put(s.Names[i]+suffixService, o.Service)
+		every := 1 + int(s.Scored/time.Second)*len(s.Ops)/mostSeconds // the same for all generators
 		for k, index := range s.Seconds.Index {
+			if index%every > 0 {
+				continue
+			}
 			if encoded := s.Seconds.Latencies[k][i]; encoded != "" {
 				to.Histogram(model.Histogram{Metric: s.Names[i] + suffixLatency, Unit: "ns", Second: index + 1, Encoded: encoded})
 			}
@@ -214,7 +222,11 @@ func (s Summary) record(to Sink) {
 	}
 	rtt := model.HostSeries{Metric: RecordingRTT, Unit: "s"}
 	lost := model.HostSeries{Metric: RecordingLost, Unit: "s"}
-	for _, h := range s.RTT {
+	every := 1 + len(s.RTT)/mostHandshakes
+	for i, h := range s.RTT {
+		if i%every > 0 {
+			continue
+		}
 		into := &rtt
 		if h.Lost {
 			into = &lost

@@ -79,6 +79,37 @@ func TestSummaryIsReadAsReported(t *testing.T) {
 	}
 }
 
+// TestDaysAreThinned: of a task of a day the latencies of some thousand seconds
+// are reported, evenly chosen, and what all of them count up to as it is.
+func TestDaysAreThinned(t *testing.T) {
+	want := score(4, 500).Summary([]string{"a", "b"}, load.Usage{})
+	want.Scored = 24 * time.Hour
+	for index := 5; index < 86400; index++ {
+		want.Seconds.Index = append(want.Seconds.Index, index)
+		want.Seconds.Due, want.Seconds.OK, want.Seconds.Replies = append(want.Seconds.Due, 1), append(want.Seconds.OK, 1), append(want.Seconds.Replies, 1)
+		want.Seconds.Latencies = append(want.Seconds.Latencies, want.Seconds.Latencies[0])
+		want.RTT = append(want.RTT, load.Handshake{At: time.Duration(index) * time.Second, Took: time.Millisecond, Lost: index%10 == 0})
+	}
+	record := &workloadtest.Record{T: t}
+	want.Report(record)
+	got, err := load.ReadSummary(record.Result())
+	if err != nil {
+		t.Fatal(err)
+	}
+	distributions := 0
+	for _, latencies := range got.Seconds.Latencies {
+		if latencies[0] != "" {
+			distributions++
+		}
+	}
+	if distributions < 1000 || distributions > 4000 || len(got.RTT) < 20000 || len(got.RTT) > 40000 {
+		t.Errorf("%d distributions and %d handshakes, want some thousand and some ten thousand", distributions, len(got.RTT))
+	}
+	if diff := cmp.Diff(want.Seconds.Replies, got.Seconds.Replies); diff != "" {
+		t.Errorf("replies by second (-want +got):\n%s", diff)
+	}
+}
+
 // TestScorerStaysSmall: an hour's seconds do not take an hour of histograms.
 func TestScorerStaysSmall(t *testing.T) {
 	if testing.Short() {

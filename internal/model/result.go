@@ -160,6 +160,10 @@ type HostSeries struct {
 	Values  []float64 `json:"values"`
 }
 
+// OfHost reports whether the monitor read it. What a workload records of itself
+// has a name without a dot.
+func (s HostSeries) OfHost() bool { return strings.Contains(s.Metric, ".") }
+
 // Histogram is the distribution of a value over the operations of a task, as
 // an HdrHistogram: histograms of several tasks can be merged exactly, which
 // percentiles cannot.

@@ -3,6 +3,8 @@ package monitor
 import (
 	"strings"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // TestEmittedAreListed: every metric that the parsers emit has a unit.
@@ -13,6 +15,9 @@ func TestEmittedAreListed(t *testing.T) {
 			t.Errorf("%s is listed twice", m.Name)
 		}
 		listed[m.Name] = true
+		if !(model.HostSeries{Metric: m.Name}).OfHost() {
+			t.Errorf("%s does not look like the monitor's", m.Name)
+		}
 	}
 	for _, tt := range kernelCases {
 		for name := range tt.want {

@@ -189,15 +189,15 @@ func (l *Link) Ready(ctx context.Context, r wire.Ready) (wire.ReadyReply, error)
 	return ask[wire.ReadyReply](ctx, l, kindReady, r)
 }
 
-// Result delivers a result. Of one that is too large, what was watched beside
-// the task becomes coarser until it fits. One that cannot travel all the same, or
+// Result delivers a result. Of one that is too large, what the monitor saw of the
+// host becomes coarser until it fits. One that cannot travel all the same, or
 // that holds values that are no numbers, arrives as a failed one that says so.
 func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, error) {
 	body, err := json.Marshal(r)
 	if err == nil {
 		err = travels(body)
 	}
-	for errors.Is(err, errTooLarge) && coarsen(&r) {
+	for (errors.Is(err, errTooLarge) || errors.Is(err, wire.ErrForm)) && coarsen(&r) {
 		l.opt.Log.Warn("the result is too large; every other reading of the host is left out", "task", r.Task, "bytes", len(body))
 		if body, err = json.Marshal(r); err == nil {
 			err = travels(body)
@@ -213,14 +213,13 @@ func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, er
 	return wire.Decode[wire.ResultReply](reply)
 }
 
-// coarsen leaves out every other reading of the host and every other second's
-// distribution; false if there is nothing to leave out. What was measured of the
-// task as a whole stays.
+// coarsen leaves out every other reading of the host; false if there is nothing
+// to leave out. What the workload itself has measured stays as it is.
 func coarsen(r *model.Result) (less bool) {
 	r.Host = slices.Clone(r.Host)
 	for i, s := range r.Host {
 		n := (len(s.Offsets) + 1) / 2
-		if n < 2 || n == len(s.Offsets) {
+		if n < 2 || n == len(s.Offsets) || !s.OfHost() {
 			continue
 		}
 		less = true
@@ -230,15 +229,6 @@ func coarsen(r *model.Result) (less bool) {
 			r.Host[i].Values = append(r.Host[i].Values, s.Values[k])
 		}
 	}
-	seconds := make(map[string]int)
-	kept := slices.DeleteFunc(slices.Clone(r.Histograms), func(h model.Histogram) bool {
-		if h.Second > 0 {
-			seconds[h.Metric]++
-		}
-		return h.Second > 0 && seconds[h.Metric]%2 == 0
-	})
-	less = less || len(kept) < len(r.Histograms)
-	r.Histograms = kept
 	return less
 }
 

@@ -86,8 +86,8 @@ type Columns interface {
 // Room is the space that a store has, in bytes.
 type Room struct {
 	Used int64 // by what is stored
-	// Free is what can still be written, and Disk the size of the file system;
-	// both are -1 where only the database's own machine knows.
+	// Free is what can still be written, and Disk the size of the file system.
+	// All are -1 where only the database's own machine knows.
 	Free, Disk int64
 }
 

@@ -7,12 +7,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store/sqlite"
 	"github.com/scalebench/scalebench/test/storetest"
 )
 
@@ -122,6 +124,24 @@ func TestReadOnly(t *testing.T) {
 				t.Errorf("writing: %v, want model.ErrUnavailable", err)
 			}
 		})
+	}
+}
+
+// TestReadOnlyWithoutIndex: a copy without the file that tells where things are
+// in the log is refused with what is missing, and not read without the log.
+func TestReadOnlyWithoutIndex(t *testing.T) {
+	dir := smallDisk(t)
+	start(t, filepath.Join(dir, "store.db"), 1, 1)
+	dir = copyOf(t, dir)
+	if err := os.Remove(filepath.Join(dir, "store.db-shm")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sqlite.Open(t.Context(), filepath.Join(dir, "store.db"))
+	if !errors.Is(err, model.ErrUnavailable) || !strings.Contains(err.Error(), "store.db-shm") {
+		t.Errorf("Open() = %v, want %v that names the file", err, model.ErrUnavailable)
 	}
 }
 

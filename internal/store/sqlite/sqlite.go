@@ -94,6 +94,9 @@ func openReadOnly(ctx context.Context, path string, busy time.Duration) (*Store,
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		// Nothing waits in the log, and nothing will: SQLite need not look for it.
 		params = append(params, "immutable", "1")
+	} else if _, err := os.Stat(path + "-shm"); err != nil {
+		return nil, fmt.Errorf("opening the store %s: %w: its process was killed, and what it wrote last cannot be read here without the file %s-shm; copy that, too, or open the store once where it can be written",
+			path, model.ErrUnavailable, filepath.Base(path))
 	}
 	db, err := openPool(path, busy, params...)
 	if err != nil {
