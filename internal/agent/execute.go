@@ -83,7 +83,7 @@ func (x *execution) start(ctx context.Context) error {
 		Place:       runner.Place{Self: x.as.Self, Peers: x.as.Peers, Clients: x.as.Clients, Volumes: a.cfg.Volumes},
 		Dir:         filepath.Join(a.cfg.StateDir, scratchDir),
 		WorkDir:     a.cfg.WorkDir,
-		Environ:     runner.Environ(a.cfg.Workloads, x.as.Spec, a.cfg.Environ),
+		Environ:     append(runner.Environ(a.cfg.Workloads, x.as.Spec, a.cfg.Environ), "SCALEBENCH_ATTEMPT="+x.entry.Attempt.String()),
 		ArtifactDir: filepath.Join(a.cfg.StateDir, artifactDir),
 		OnProgress:  x.progress,
 	})

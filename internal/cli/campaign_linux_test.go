@@ -34,7 +34,7 @@ fleet: {agents: {count: 3}}
 workloads:
   - name: mark
     kind: command
-    command: 'id=$(cat /proc/sys/kernel/random/uuid); echo $id >> %s; echo $id; sleep 0.3'
+    command: 'echo $SCALEBENCH_ATTEMPT >> %s; echo $SCALEBENCH_ATTEMPT; sleep 0.3'
 trials: 3
 timeouts: {node: 60s, ready: 30s, task: 60s}
 retries: {lost: 100, failed: 100}
@@ -188,29 +188,25 @@ func (c *campaign) over(d model.RunData) bool {
 	return true
 }
 
-// checkMarks fails if a result is not of an execution of its own, or if there
-// were more executions than attempts.
+// checkMarks fails if an attempt was executed twice, or if a result that counts
+// is not of its own execution.
 func (c *campaign) checkMarks(d model.RunData) {
 	c.t.Helper()
 	text, err := os.ReadFile(c.marks)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	executed := strings.Fields(string(text))
-	attempts := 0
-	for _, s := range d.Steps {
-		attempts += s.Attempt * len(s.Tasks)
-	}
-	if len(executed) > attempts {
-		c.t.Errorf("run %s: %d executions for %d attempts at tasks", d.Run.ID, len(executed), attempts)
-	}
-	seen := make(map[string]bool)
-	for _, r := range d.Accepted() {
-		id := strings.TrimSpace(r.Stdout.Text)
-		if seen[id] || !slices.Contains(executed, id) {
-			c.t.Errorf("run %s: the result of %s tells %q, which is another's or was never executed", d.Run.ID, r.Task, id)
+	executed := make(map[string]int)
+	for _, attempt := range strings.Fields(string(text)) {
+		if executed[attempt]++; executed[attempt] > 1 {
+			c.t.Errorf("attempt %s was executed %d times", attempt, executed[attempt])
 		}
-		seen[id] = true
+	}
+	for _, r := range d.Accepted() {
+		attempt := fmt.Sprintf("%s#%d", r.Task, r.Attempt)
+		if said := strings.TrimSpace(r.Stdout.Text); said != attempt || executed[attempt] == 0 {
+			c.t.Errorf("the result of %s says that it is of %q, and it was executed %d times", attempt, said, executed[attempt])
+		}
 	}
 	if err := os.Remove(c.marks); err != nil {
 		c.t.Fatal(err)
@@ -290,7 +286,7 @@ func (c *campaign) killCommand() {
 func (c *campaign) killTask() {
 	for _, line := range processesWith(c.t, c.marks) {
 		pid, command, _ := strings.Cut(line, " ")
-		if !strings.Contains(command, "uuid") {
+		if !strings.Contains(command, "SCALEBENCH_ATTEMPT") {
 			continue
 		}
 		if n, err := strconv.Atoi(pid); err == nil {
