@@ -78,6 +78,7 @@ type Agent struct {
 	// it from going on.
 	running atomic.Pointer[wire.Attempt]
 	trouble atomic.Pointer[string]
+	owes    atomic.Bool // the task has ended, and its result is not delivered
 }
 
 // Directories below StateDir: outputs that wait for delivery, and what tasks
@@ -252,7 +253,7 @@ func (a *Agent) registerAgain(ctx context.Context) {
 func (a *Agent) goodbye(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session}); err != nil {
+	if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session, Owes: a.owes.Load()}); err != nil {
 		a.log.Warn("leaving without telling the server", "err", err)
 	}
 }

@@ -33,6 +33,8 @@ func (a *Agent) handle(ctx context.Context, as wire.Assignment) error {
 	x := execution{agent: a, as: as, entry: &e}
 	res := x.run(ctx)
 	e.Result = &res
+	a.owes.Store(true)
+	defer a.owes.Store(false)
 	// One that stops while the disk is full delivers what it has in memory.
 	if err := a.whenRoom(ctx, put); err != nil && ctx.Err() == nil {
 		return err

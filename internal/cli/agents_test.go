@@ -234,3 +234,25 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 }
+
+// TestAnothersRun: a run that another server executes is neither cancelled nor
+// deleted by who only shares the store.
+func TestAnothersRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.startServer()
+	id := strings.TrimSpace(w.run("run", w.write("e.yaml", "fleet: {local: {nodes: 1}}\nevaluations: [serial]\nworkloads: [{kind: command, command: sleep 600}]\n"), "--detach"))
+	w.awaitRun(id, "running", func(d model.RunData) bool { return !d.Run.Started.IsZero() })
+	store := "sqlite://" + filepath.Join(w.dir, "server", "scalebench.db")
+	for _, command := range [][]string{{"cancel", id}, {"delete", id, "--yes"}} {
+		_, stderr, err := w.try(append(command, "--data", t.TempDir(), "--store", store)...)
+		if err == nil || !strings.Contains(stderr, "is running on another server that shares this store") {
+			t.Errorf("%s from elsewhere: %v, want a refusal:\n%s", command[0], err, stderr)
+		}
+	}
+	w.run("cancel", id)
+	if d := w.data(id); d.Run.State != model.RunCancelled {
+		t.Errorf("the run is %s, want it cancelled by its own server", d.Run.State)
+	}
+	w.run("delete", id, "--yes", "--data", t.TempDir(), "--store", store)
+}

@@ -115,11 +115,16 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 
 // readFile reads the file that an argument names ("-": standard input).
 func (c *common) readFile(file string) (text []byte, name string, err error) {
+	const most = 2 << 20 // more than any that is accepted
 	if file == "-" {
-		text, err = io.ReadAll(c.env.Stdin)
+		text, err = io.ReadAll(io.LimitReader(c.env.Stdin, most))
 		return text, "stdin", err
 	}
-	text, err = os.ReadFile(file)
+	f, err := os.Open(file)
+	if err == nil {
+		defer f.Close() //nolint:errcheck // read only
+		text, err = io.ReadAll(io.LimitReader(f, most))
+	}
 	if err != nil {
 		return nil, "", unreadable("FILE", file, err)
 	}

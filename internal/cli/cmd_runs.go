@@ -135,7 +135,7 @@ func moment(flag, text string, now time.Time) (at time.Time, day bool, err error
 		return at, false, nil
 	}
 	for _, form := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339, "2006-01-02 15:04", time.DateTime} {
-		if at, err := time.Parse(form, text); err == nil {
+		if at, err := time.Parse(form, text); err == nil && 1970 <= at.Year() && at.Year() < 2262 { // stores have nanoseconds in 64 bits
 			return at.UTC(), form == time.DateOnly, nil
 		}
 	}

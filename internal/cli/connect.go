@@ -15,6 +15,7 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/queue"
+	"github.com/scalebench/scalebench/internal/store/sqlite"
 )
 
 type need int
@@ -55,6 +56,11 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	switch need {
 	case toRead:
 		st, err := c.openStore(ctx)
+		if errors.Is(err, model.ErrUnavailable) && c.storeURL == "" { // on a full disk it can be read all the same
+			if only, roErr := sqlite.OpenReadOnly(ctx, c.paths.database()); roErr == nil {
+				st, err = only, nil
+			}
+		}
 		if err != nil {
 			return service{}, err
 		}

@@ -165,3 +165,48 @@ func fill(t testing.TB, path string) {
 		}
 	}
 }
+
+// TestReadFullDisk: what was measured can be read where not a byte can be
+// written.
+func TestReadFullDisk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	disk := smallDisk(t, w)
+	w.run("run", w.write("e.yaml", "name: kept\nfleet: {local: {nodes: 1}}\nevaluations: [serial]\nworkloads: [{kind: command, command: echo 7}]\n"))
+	fill(t, filepath.Join(disk, "filler"))
+	if out := w.run("runs"); !strings.Contains(out, "kept") {
+		t.Errorf("runs: no %q in\n%s", "kept", out)
+	}
+	_, stderr, err := w.try("run", filepath.Join(w.dir, "e.yaml"))
+	if err == nil || !strings.Contains(stderr, "full") && !strings.Contains(stderr, "no space left") {
+		t.Errorf("run: %v, want that the disk is full:\n%s", err, stderr)
+	}
+}
+
+// TestStopWithAResultAndNoRoom: an agent that is told to stop while its disk has
+// no room for the result that it has delivers that, and its task is not lost.
+func TestStopWithAResultAndNoRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	smallDisk(t, w)
+	agents, begun := filepath.Join(w.dir, "agents"), filepath.Join(w.dir, "begun")
+	if err := os.Mkdir(agents, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mountSmall(t, agents)
+	w.startServer()
+	w.startAgent("n1")
+	p := w.start("run", w.write("e.yaml", fmt.Sprintf("fleet: {agents: {count: 1}}\nevaluations: [serial]\nretries: {lost: 0}\nworkloads: [{kind: command, command: %q}]\n",
+		"touch "+begun+"; while [ ! -e "+begun+".go ]; do sleep 0.1; done; echo 7")))
+	w.poll("the task", func() bool { _, err := os.Stat(begun); return err == nil })
+	fill(t, filepath.Join(agents, "filler"))
+	w.write("begun.go", "")
+	p.await(t, "node n1 waits: its disk is full")
+	w.agents["n1"].leave(t)
+	<-p.ended
+	d := w.data("latest")
+	checkComplete(t, d)
+	if len(d.Results) != 1 || d.Results[0].Attempt != 1 {
+		t.Errorf("%d results, want that of the first attempt", len(d.Results))
+	}
+}

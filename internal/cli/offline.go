@@ -17,13 +17,14 @@ import (
 type offline struct {
 	store.Store
 	answer.Asker
+	server string // key of the server whose data directory this is; "" if there is none
 }
 
 // newOffline reads what the server with a key has left, which runs no more; ""
 // where there has been none.
 func newOffline(st store.Store, server string) offline {
 	st = left{st, server}
-	return offline{st, answer.Asker{Store: st, Kinds: Kinds(), Version: Version(), Now: time.Now}}
+	return offline{server: server, Store: st, Asker: answer.Asker{Store: st, Kinds: Kinds(), Version: Version(), Now: time.Now}}
 }
 
 // left is a store that a server has left. What it has not brought to an end is
@@ -88,10 +89,12 @@ func (o offline) Watch(context.Context, model.RunID) (<-chan model.Event, func()
 
 // Cancel prevents that a user resumes the run by mistake.
 func (o offline) Cancel(ctx context.Context, id model.RunID) error {
-	return control.CancelIdle(ctx, o.Store, id, "cancelled by the user", time.Now())
+	return control.CancelIdle(ctx, o.Store, id, o.server, "cancelled by the user", time.Now())
 }
 
-func (o offline) Delete(ctx context.Context, id model.RunID) error { return o.DeleteRun(ctx, id) }
+func (o offline) Delete(ctx context.Context, id model.RunID) error {
+	return control.DeleteIdle(ctx, o.Store, id, o.server)
+}
 
 // Nodes lists the nodes that once joined; without a server those that have not
 // left are lost.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/signal"
 	"regexp"
 	"syscall"
@@ -14,12 +15,16 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// Main runs one command and returns its exit code. The first SIGINT or SIGTERM
-// ends the command in order; a second one ends the process at once.
+// Main runs one command and returns its exit code. The first SIGINT, SIGTERM, or
+// SIGHUP (the terminal is gone) ends the command in order; a second one ends the process at once.
 func Main(env Env) int {
 	env, flush := env.guarded()
 	defer flush()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as with nohup
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // from then on signals act as by default
 	err := inTime(ctx, newRoot(env).ExecuteContext)

@@ -80,9 +80,10 @@ type Service interface {
 }
 
 // CancelIdle marks a run that no server executes as cancelled, so that it is
-// not taken for one to resume. It fails with model.ErrUsage when the run is
-// done or cancelled already.
-func CancelIdle(ctx context.Context, st store.Store, id model.RunID, reason string, at time.Time) error {
+// not taken for one to resume. own is the key of the server that asks. It fails
+// with model.ErrUsage when the run is done or cancelled already, or another
+// server's that may be at it.
+func CancelIdle(ctx context.Context, st store.Store, id model.RunID, own, reason string, at time.Time) error {
 	run, err := st.Run(ctx, string(id))
 	if err != nil {
 		return err
@@ -90,5 +91,28 @@ func CancelIdle(ctx context.Context, st store.Store, id model.RunID, reason stri
 	if run.State == model.RunDone || run.State == model.RunCancelled {
 		return fmt.Errorf("%w: run %s is already %s", model.ErrUsage, id, run.State)
 	}
+	if err := notAnothers(run, own); err != nil {
+		return err
+	}
 	return st.SetRunState(ctx, id, model.RunCancelled, reason, at.UTC())
+}
+
+// DeleteIdle deletes a run that no server executes, with the same errors.
+func DeleteIdle(ctx context.Context, st store.Store, id model.RunID, own string) error {
+	run, err := st.Run(ctx, string(id))
+	if err == nil {
+		err = notAnothers(run, own)
+	}
+	if err != nil {
+		return err
+	}
+	return st.DeleteRun(ctx, id)
+}
+
+// notAnothers refuses a run that another server may be executing.
+func notAnothers(run model.Run, own string) error {
+	if run.State.Final() || run.Server == "" || run.Server == own {
+		return nil
+	}
+	return fmt.Errorf("%w: run %s is %s on another server that shares this store; do that there, with its --data or --server", model.ErrUsage, run.ID, run.State)
 }

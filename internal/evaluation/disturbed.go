@@ -115,6 +115,15 @@ func (l loss) explains(cdi float64) float64 {
 	return max(cdi-i[0], i[1]-cdi)
 }
 
+// upTo is a number of points for people: beyond all that an index can lose it says
+// nothing more.
+func upTo(points float64) string {
+	if points > 100 {
+		return "more than 100 points"
+	}
+	return fmt.Sprintf("up to %.1f points", points)
+}
+
 // littleExplained is how many points of the index are no word's worth.
 const littleExplained = 0.1
 
@@ -151,7 +160,7 @@ func (c *comparison) doubtLosses(f *Finding) {
 			continue
 		}
 		if l.Severity == model.Problem || points >= worthAWord {
-			l.Text += fmt.Sprintf("; that can explain up to %.1f points of the CDI of %.1f %%", points, *f.CDI)
+			l.Text += fmt.Sprintf("; that can explain %s of the CDI of %.1f %%", upTo(points), *f.CDI)
 		}
 		c.notes.add(l.Doubt)
 	}

@@ -59,7 +59,9 @@ func (m *Master) Goodbye(ctx context.Context, g wire.Goodbye) {
 	if !ok || n.session != g.Session {
 		return // a former agent process; its successor is here already
 	}
-	if c, ok := m.reg.gone(g.Node, model.NodeLeft); ok {
+	if g.Owes && n.status.Up() {
+		m.awaitOwed(g.Node)
+	} else if c, ok := m.reg.gone(g.Node, model.NodeLeft); ok {
 		m.nodeChanged(c, "its agent left during the task")
 	}
 	if n.node.Managed() {
@@ -70,6 +72,20 @@ func (m *Master) Goodbye(ctx context.Context, g wire.Goodbye) {
 	m.storeAnswered(ctx, err)
 	if err != nil {
 		m.log.Warn("noting that a node has left", "node", g.Node, "err", err)
+	}
+}
+
+// owedFor is how long the result of an agent that leaves may take to come.
+const owedFor = 5 * time.Second
+
+// awaitOwed notes that a node has left whose result is on its way. Should it not
+// come, the task is lost as with every agent that leaves.
+func (m *Master) awaitOwed(node model.NodeID) {
+	a := m.attemptOn(node)
+	c, _ := m.reg.gone(node, model.NodeLeft)
+	m.tellChange(c, "")
+	if a != nil {
+		time.AfterFunc(owedFor, func() { a.lose(node, "its agent left, and the result of its task did not come") })
 	}
 }
 

@@ -324,6 +324,11 @@ func (m *Master) nodeChanged(c change, why string) {
 			a.lose(c.node, why)
 		}
 	}
+	m.tellChange(c, why)
+}
+
+// tellChange tells people of a node that changed.
+func (m *Master) tellChange(c change, why string) {
 	ev := model.Event{Node: c.node, Severity: model.Info}
 	switch {
 	case c.to == model.NodeLost:

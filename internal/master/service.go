@@ -290,7 +290,7 @@ func (m *Master) CancelSoon(ctx context.Context, id model.RunID) error {
 		x.cancel(errCancelled)
 		return nil
 	}
-	return control.CancelIdle(ctx, m.cfg.Store, id, errCancelled.Error(), time.Now())
+	return control.CancelIdle(ctx, m.cfg.Store, id, m.cfg.Server, errCancelled.Error(), time.Now())
 }
 
 // Delete removes a run that is over.
@@ -299,7 +299,7 @@ func (m *Master) Delete(ctx context.Context, id model.RunID) error {
 		return fmt.Errorf("%w: run %s is not finished; cancel it first", model.ErrUsage, id)
 	}
 	defer m.release(id)
-	return m.cfg.Store.DeleteRun(ctx, id)
+	return control.DeleteIdle(ctx, m.cfg.Store, id, m.cfg.Server)
 }
 
 // Watch returns the live events of a run, until stop is called.

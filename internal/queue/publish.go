@@ -119,7 +119,10 @@ func (e *eventKey) current(now time.Time) (key [eventKeySize]byte, watched bool)
 func (e *eventKey) renew() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.key = nil
+	if e.key != nil { // who watches finds that the old one does not fit, and asks
+		e.key = new([eventKeySize]byte)
+		rand.Read(e.key[:]) // never fails
+	}
 }
 
 func (h *Hub) watch(context.Context, *request) ([]byte, error) {

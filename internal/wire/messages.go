@@ -169,8 +169,10 @@ type Progress struct {
 	model.Progress
 }
 
-// Goodbye says that an agent leaves of its own will.
+// Goodbye says that an agent leaves of its own will. Owes: the task that it was
+// at has ended, and its result comes at once.
 type Goodbye struct {
+	Owes    bool         `json:"owes,omitempty"`
 	Node    model.NodeID `json:"node"`
 	Session string       `json:"session"`
 }

@@ -87,8 +87,17 @@ func openPath(ctx context.Context, path string, busy time.Duration, asIs bool) (
 	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(path, busy), Write: write, Read: read, Where: path, AsIs: asIs})
 }
 
-// openReadOnly opens a store that nothing can be written to, not even the files
-// that SQLite makes beside it while it reads.
+// OpenReadOnly opens a store that is there, and writes nothing: not even the
+// files that SQLite makes beside it while it reads, for which a full disk has no
+// room.
+func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	return openReadOnly(ctx, path, busyTimeout)
+}
+
 func openReadOnly(ctx context.Context, path string, busy time.Duration) (*Store, error) {
 	params := []string{"mode", "ro"}
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
@@ -216,6 +225,9 @@ var faults = map[int]sqlstore.Fault{
 
 func classify(err error) sqlstore.Fault {
 	code := errorCode(err)
+	if code == lib.SQLITE_IOERR_SHMSIZE { // a file beside the store cannot grow
+		code = lib.SQLITE_FULL
+	}
 	if code == lib.SQLITE_CONSTRAINT_FOREIGNKEY {
 		return sqlstore.Fault{Kind: model.ErrNotFound, Advice: "its run or task was deleted"}
 	}
