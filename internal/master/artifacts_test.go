@@ -50,7 +50,7 @@ func TestArtifactsAreBounded(t *testing.T) {
 	h.m.mu.Unlock()
 	put("more than the quota, counted anew", model.ErrQuota, func(c *wire.Chunk) { c.Name = "stderr" })
 	h.m.cfg.RunQuota = 0
-	h.m.outages(func() { h.m.noRoom = "full" }, "")
+	h.m.outages(func() { h.m.noRoom = "full" })
 	put("a disk without room", model.ErrUnavailable, func(c *wire.Chunk) { c.Name = "stderr" })
 	h.m.checkRoom(t.Context())
 	h.m.artifacts[id].read = time.Time{}

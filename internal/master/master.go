@@ -91,9 +91,9 @@ type Master struct {
 	finished map[model.RunID]chan struct{} // closed when a run of this master is over
 	// heldUp is when results were last held up by no fault of their tasks: the
 	// store failed, or a disk had no room. Zero: never.
-	heldUp       time.Time
-	storeFailing bool
-	noRoom       string // why the store is to take no more; "" if it may
+	heldUp     time.Time
+	storeFails string // why the store does not work; "" if it does
+	noRoom     string // why it is to take no more; "" if it may
 	// outage is what people were told of that goes on; "" if nothing does.
 	outage model.EventKind
 	stuck  map[model.NodeID]bool // nodes of which people were told that they wait

@@ -45,37 +45,39 @@ func (m *Master) checkRoom(ctx context.Context) {
 		return
 	}
 	why := m.lacks(room)
-	m.outages(func() { m.noRoom = why }, why+"; runs pause until there is room")
+	m.outages(func() { m.noRoom = why })
 }
 
 // storeAnswered keeps track of whether the store works. One that begins to fail
 // may do so for want of room, which says more.
 func (m *Master) storeAnswered(ctx context.Context, err error) {
-	failing := errors.Is(err, model.ErrUnavailable)
+	why := ""
+	if errors.Is(err, model.ErrUnavailable) {
+		why = err.Error()
+	}
 	m.mu.Lock()
-	begins := failing && !m.storeFailing
+	begins := why != "" && m.storeFails == ""
 	m.mu.Unlock()
 	if begins {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		m.checkRoom(ctx)
 	}
-	m.outages(func() { m.storeFailing = failing },
-		fmt.Sprintf("the store fails: %v; results stay with the agents and are stored as soon as it works again", err))
+	m.outages(func() { m.storeFails = why })
 }
 
 // outages notes how the store is doing, and tells people when something is the
 // matter, and when nothing is any more: once, for a full disk makes itself felt
 // in several ways.
-func (m *Master) outages(note func(), text string) {
+func (m *Master) outages(note func()) {
 	m.mu.Lock()
 	note()
-	is := model.EventKind("")
+	is, text := model.EventKind(""), ""
 	switch {
 	case m.noRoom != "":
-		is = model.EventNoRoom
-	case m.storeFailing:
-		is = model.EventStoreFailing
+		is, text = model.EventNoRoom, m.noRoom+"; runs pause until there is room"
+	case m.storeFails != "":
+		is, text = model.EventStoreFailing, fmt.Sprintf("the store fails: %s; results stay with the agents and are stored as soon as it works again", m.storeFails)
 	}
 	if is != "" {
 		m.heldUp = time.Now()
@@ -191,7 +193,7 @@ func (m *Master) tellTrouble(id model.NodeID, trouble string) {
 func (x *execution) extended(deadline time.Time) time.Time {
 	held := x.m.reg.heldUp(x.nodes)
 	x.m.mu.Lock()
-	if x.m.storeFailing || x.m.noRoom != "" {
+	if x.m.storeFails != "" || x.m.noRoom != "" {
 		held = time.Now()
 	} else if x.m.heldUp.After(held) {
 		held = x.m.heldUp
