@@ -21,6 +21,9 @@ import (
 const (
 	maxWaiting    = 32 << 20 // of all senders
 	maxWaitingOne = 3 << 20  // of one
+	// keptForSmall is how much of maxWaiting only small messages can take:
+	// results that wait for a slow store must not make nodes look dead.
+	keptForSmall = 4 << 20
 	// minCharge is what a message counts at least; of a client's, which are
 	// handled at the same time, no more than 32 are under way.
 	minCharge       = 1 << 10
@@ -66,18 +69,22 @@ var errBarred = errors.New("dropped: its sender is cut off for a while")
 func (g *guard) enter(sender string, size int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c := g.senders[sender]
-	switch {
-	case c != nil && g.now().Before(c.barred):
-		return errBarred
-	case c != nil && c.waiting+size > maxWaitingOne:
-		return errTooMany
-	case g.waiting+size > maxWaiting:
-		return errBusy
-	case c == nil:
+	c, room := g.senders[sender], maxWaiting
+	if c == nil {
 		c = &conduct{}
-		g.senders[sender] = c
 	}
+	if size > maxSmall+margin {
+		room -= keptForSmall
+	}
+	switch {
+	case g.now().Before(c.barred):
+		return errBarred
+	case c.waiting+size > maxWaitingOne:
+		return errTooMany
+	case g.waiting+size > room:
+		return errBusy
+	}
+	g.senders[sender] = c
 	c.waiting += size
 	g.waiting += size
 	return nil

@@ -173,7 +173,7 @@ func (h *Hub) keep(sub *nats.Subscription) {
 // must be fresh is verified in the order of arrival before that.
 func (h *Hub) fromAgent(m *nats.Msg, r route) {
 	node := tokenAt(m.Subject, senderToken)
-	leave, ok := h.enter(m, fromAgent, r, minCharge)
+	leave, ok := h.enter(m, minCharge)
 	if !ok {
 		return
 	}
@@ -200,7 +200,7 @@ func (h *Hub) fromAgent(m *nats.Msg, r route) {
 // fromClient handles a client's message beside all others, at most maxCalls at
 // a time.
 func (h *Hub) fromClient(m *nats.Msg, r route) {
-	leave, ok := h.enter(m, fromClient, r, minChargeClient)
+	leave, ok := h.enter(m, minChargeClient)
 	if !ok {
 		return
 	}
@@ -215,24 +215,15 @@ func (h *Hub) fromClient(m *nats.Msg, r route) {
 	})
 }
 
-// enter lets a message wait if there is room for it; leave ends that. A sender
-// for which there is no room because of others is told to try again.
-func (h *Hub) enter(m *nats.Msg, from string, r route, least int) (leave func(), ok bool) {
+// enter lets a message wait if there is room for it; leave ends that. Without
+// room it is dropped unread, for all senders' messages pass here one by one;
+// its sender gets no answer, and repeats it.
+func (h *Hub) enter(m *nats.Msg, least int) (leave func(), ok bool) {
 	sender, size := h.names.sender(m.Subject), max(len(m.Data), least)
-	err := h.guard.enter(sender, size)
-	switch {
-	case errors.Is(err, errBarred):
-		return nil, false
-	case errors.Is(err, errBusy):
-		r.fresh = false // it is not handled
-		if req, ok := h.admit(m, from, r); ok {
+	if err := h.guard.enter(sender, size); err != nil {
+		if !errors.Is(err, errBarred) {
 			h.refused(m, err)
-			h.answer(req, errorFrame(err))
-			h.release(req)
 		}
-		return nil, false
-	case err != nil:
-		h.refused(m, err)
 		return nil, false
 	}
 	return func() { h.guard.leave(sender, size) }, true
@@ -247,7 +238,7 @@ func (h *Hub) handle(m *nats.Msg, from string, r route) {
 
 var (
 	errTooMany      = errors.New("too many messages at a time")
-	errBusy         = unavailable("the server has too much to do at the moment")
+	errBusy         = errors.New("the server has too much to do at the moment")
 	errReplay       = errors.New("replayed: not newer than the sender's last message")
 	errForeign      = fmt.Errorf("%w: the message's sender is not its signer", model.ErrDenied)
 	errReplySubject = errors.New("the reply subject is not in the sender's own inbox")
