@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -237,6 +238,30 @@ func TestGuardBoundsWhatWaits(t *testing.T) {
 		if g.broke("a.slow", time.Time{}) {
 			t.Error("cut for what it sent over a long time")
 		}
+	}
+}
+
+// A key is held to its pace, and forgotten when it has its whole burst again.
+func TestPaceForgetsWhoIsQuiet(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := pace{perSecond: 0.1, burst: 2, limits: make(map[string]*rate.Limiter)}
+	due := func(key string, want bool) {
+		t.Helper()
+		if got := p.due(key, now); got != want {
+			t.Errorf("%s after %v: due is %v, want %v", key, now.Sub(time.Unix(0, 0)), got, want)
+		}
+	}
+	due("a", true)
+	due("a", true)
+	due("a", false)
+	now = now.Add(10 * time.Second)
+	due("b", true)
+	due("a", true)
+	due("a", false)
+	now = now.Add(15 * time.Second)
+	due("c", true)
+	if len(p.limits) != 2 || p.limits["a"] == nil {
+		t.Errorf("%d keys are remembered, want a and c", len(p.limits))
 	}
 }
 
