@@ -25,10 +25,10 @@ const (
 	// keptForSmall is how much of maxWaiting only small messages can take:
 	// results that wait for a slow store must not make nodes look dead.
 	keptForSmall = 4 << 20
-	// minCharge is what a message counts at least; of a client's, which are
-	// handled at the same time, no more than 32 are under way.
+	// minCharge is what an agent's message counts at least, minChargeClient what
+	// a client's does.
 	minCharge       = 1 << 10
-	minChargeClient = maxWaitingOne / 32
+	minChargeClient = maxWaitingOne / maxCallsOne
 )
 
 // Who breaks the form of messages maxBroken times within brokenFor is cut off
