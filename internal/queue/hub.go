@@ -41,6 +41,8 @@ type HubOptions struct {
 	// Dir is where bodies in parts are kept while they travel; "" for the
 	// system's directory for temporary files.
 	Dir string
+	// Spare is how many bytes may still be written there; nil: as many as fit.
+	Spare func() int64
 
 	// patient: senders are neither cut nor paced. For tests of what is behind.
 	patient bool
@@ -95,7 +97,7 @@ func NewHub(ctx context.Context, conn Conn, key *identity.Key, auth *identity.Au
 		fresh:  freshness{last: make(map[string]time.Time)},
 		queues: newSerialQueues(), calls: make(chan struct{}, maxCalls),
 		guard: newGuard(opt.Now), work: semaphore.NewWeighted(maxWork),
-		parts: newTransfers(opt.Dir, opt.Now), replies: newTransfers(opt.Dir, opt.Now),
+		parts: newTransfers(opt), replies: newTransfers(opt),
 		warn: rate.Sometimes{First: 10, Interval: 10 * time.Second},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
