@@ -89,6 +89,17 @@ func TestArtifacts(t *testing.T) {
 	w.works()
 }
 
+// TestPartsLeaveRoomForResults: bodies in parts do not take the room that is kept
+// free on the server's disk.
+func TestPartsLeaveRoomForResults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", "--keep-free", "1000TiB")
+	h := w.joined("other", identity.RoleAgent)
+	if text, ok := h.ask("part", body(part(1, 0, 2, []byte("x"))), wait); !ok || !strings.Contains(text, "nearly full") {
+		t.Errorf("a part is answered with %q, %v, want that the disk is nearly full", text, ok)
+	}
+}
+
 // hold begins a run, and returns its first task, which lasts until there is a
 // file "end".
 func (w *world) hold() (*proc, model.TaskID) {
