@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/master"
@@ -129,12 +131,25 @@ func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions
 	alive := func(id model.NodeID) bool {
 		return in.Master == nil || time.Since(started) < helloGrace || in.NodeAlive(id)
 	}
-	hub, err := queue.NewHub(ctx, conn, key, auth, queue.HubOptions{Log: c.log, NodeAlive: alive, Dir: c.paths.root})
+	hub, err := queue.NewHub(ctx, conn, key, auth, queue.HubOptions{
+		Log: c.log, NodeAlive: alive, Dir: c.paths.root, Spare: func() int64 { return spare(c.paths.root, opt.KeepFree.Bytes()) },
+	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("preparing the queue: %w", err)
 	}
 	in.onClose(hub.Close)
 	return hub, auth, nil
+}
+
+// spare is how much may be written in a directory before its disk has less free
+// than is kept, in bytes.
+func spare(dir string, keep int64) int64 {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return 0 // nothing can be written in a directory that is gone
+	}
+	block := int64(fs.Bsize) //nolint:unconvert // 32 bits elsewhere
+	return int64(fs.Bavail)*block - cmp.Or(keep, master.KeepFree(int64(fs.Blocks)*block))
 }
 
 // helloGrace is how long agents may take to find a restarted server.

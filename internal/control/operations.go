@@ -137,8 +137,9 @@ func Handle(ctx context.Context, s Server, verb string, body []byte) ([]byte, er
 	return nil, fmt.Errorf("%w: this server does not know %q; it may be older than the client", model.ErrUsage, verb)
 }
 
-// Handler performs requests, and of those that read whole runs two at a time:
-// each may take as much memory as a run is large.
+// Handler performs requests, and few at a time of those that may take as much
+// memory as a run is large: one that carries a whole run or a file, or two that
+// make an answer of one.
 type Handler struct {
 	server Server
 	heavy  *semaphore.Weighted

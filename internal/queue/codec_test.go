@@ -299,7 +299,8 @@ func TestIssuerOnlyGoesForward(t *testing.T) {
 
 func TestTransfersAreBounded(t *testing.T) {
 	clock := time.Unix(0, 0)
-	x := newTransfers(t.TempDir(), func() time.Time { return clock })
+	spare := int64(1000)
+	x := newTransfers(HubOptions{Dir: t.TempDir(), Now: func() time.Time { return clock }, Spare: func() int64 { return spare }})
 	t.Cleanup(x.close)
 	id := func(i int) transferID { return transferID{byte(i)} }
 	for i := range maxTransfers {
@@ -327,6 +328,16 @@ func TestTransfersAreBounded(t *testing.T) {
 	check(t, x.put("c", part{id(0), 0, 1, nil}))
 	if len(x.all) != 1 || x.held != 0 {
 		t.Errorf("%d bodies with %d bytes kept without any use", len(x.all), x.held)
+	}
+	spare = 3
+	if err := x.put("a", part{id(0), 0, 1, []byte("data")}); !errors.Is(err, model.ErrUnavailable) {
+		t.Errorf("a part for which the disk has no room: %v, want %v", err, model.ErrUnavailable)
+	}
+	if err := x.offer("a", id(1), []byte("data"), 2); !errors.Is(err, model.ErrUnavailable) {
+		t.Errorf("a reply for which the disk has no room: %v, want %v", err, model.ErrUnavailable)
+	}
+	if len(x.all) != 1 || x.held != 0 {
+		t.Errorf("%d bodies with %d bytes kept without room", len(x.all), x.held)
 	}
 }
 

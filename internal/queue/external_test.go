@@ -197,6 +197,19 @@ func TestExternalServerWithSmallMessages(t *testing.T) {
 	}
 }
 
+// On a cluster that takes large messages, too, none is larger than what may wait
+// of one sender beside what waits already.
+func TestExternalServerWithLargeMessages(t *testing.T) {
+	f := startForeign(t, "one", users+"\nmax_payload: 8388608")
+	w := externalWorld(t, exerciseHandlers, ExternalConfig{URLs: []string{withUser(f.url, "u:p")}})
+	c := w.client(t)
+	check(t, w.hub.guard.enter(w.hub.names.sender(c.subject(kindCall)), minChargeClient))
+	body := random(t, 7<<19)
+	if reply := must[[]byte](t)(c.Call(testCtx(t), "echo", body)); !bytes.Equal(reply, body) {
+		t.Errorf("%d bytes came back of %d", len(reply), len(body))
+	}
+}
+
 // The permissions that docs/security.md recommends are enough. Here one user
 // has those of agents and clients together, the other the server's.
 func TestExternalServerWithTheDocumentedPermissions(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -21,10 +22,13 @@ import (
 const (
 	maxWaiting    = 32 << 20 // of all senders
 	maxWaitingOne = 3 << 20  // of one
-	// minCharge is what a message counts at least; of a client's, which are
-	// handled at the same time, no more than 32 are under way.
+	// keptForSmall is how much of maxWaiting only small messages can take:
+	// results that wait for a slow store must not make nodes look dead.
+	keptForSmall = 4 << 20
+	// minCharge is what an agent's message counts at least, minChargeClient what
+	// a client's does.
 	minCharge       = 1 << 10
-	minChargeClient = maxWaitingOne / 32
+	minChargeClient = maxWaitingOne / maxCallsOne
 )
 
 // Who breaks the form of messages maxBroken times within brokenFor is cut off
@@ -66,18 +70,22 @@ var errBarred = errors.New("dropped: its sender is cut off for a while")
 func (g *guard) enter(sender string, size int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c := g.senders[sender]
-	switch {
-	case c != nil && g.now().Before(c.barred):
-		return errBarred
-	case c != nil && c.waiting+size > maxWaitingOne:
-		return errTooMany
-	case g.waiting+size > maxWaiting:
-		return errBusy
-	case c == nil:
+	c, room := g.senders[sender], maxWaiting
+	if c == nil {
 		c = &conduct{}
-		g.senders[sender] = c
 	}
+	if size > maxSmall+margin {
+		room -= keptForSmall
+	}
+	switch {
+	case g.now().Before(c.barred):
+		return errBarred
+	case c.waiting+size > maxWaitingOne:
+		return errTooMany
+	case g.waiting+size > room:
+		return errBusy
+	}
+	g.senders[sender] = c
 	c.waiting += size
 	g.waiting += size
 	return nil
@@ -202,25 +210,37 @@ func (h *Hub) cutOff(g identity.Grant, why error) {
 }
 
 // paced lets a sender's messages of one kind pass at a rate, in messages a
-// second, after a first burst. Nobody needs more of them, and each is kept or
+// second, after a first burst: an honest one needs no more, and each is kept or
 // shown somewhere.
 func (h *Hub) paced(perSecond rate.Limit, burst int, do answerer) answerer {
-	var mu sync.Mutex
-	limits := make(map[string]*rate.Limiter) // by key; only admitted keys get here
-	due := func(key string) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		l := limits[key]
-		if l == nil {
-			l = rate.NewLimiter(perSecond, burst)
-			limits[key] = l
-		}
-		return l.Allow()
-	}
+	p := pace{perSecond: perSecond, burst: burst, limits: make(map[string]*rate.Limiter)}
 	return func(ctx context.Context, r *request) ([]byte, error) {
-		if !h.opt.patient && !due(r.sender) {
+		if !h.opt.patient && !p.due(r.sender, h.opt.Now()) {
 			return nil, fmt.Errorf("%w: %w", model.ErrUnavailable, errTooMany)
 		}
 		return do(ctx, r)
 	}
+}
+
+// pace holds keys to a rate.
+type pace struct {
+	perSecond rate.Limit
+	burst     int
+
+	mu     sync.Mutex
+	limits map[string]*rate.Limiter // by key; only admitted keys get here
+}
+
+// due reports whether a key's message may pass. A key that sent nothing for so
+// long that it has its whole burst again is forgotten when another one comes.
+func (p *pace) due(key string, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.limits[key]
+	if l == nil {
+		maps.DeleteFunc(p.limits, func(_ string, l *rate.Limiter) bool { return l.TokensAt(now) >= float64(p.burst) })
+		l = rate.NewLimiter(p.perSecond, p.burst)
+		p.limits[key] = l
+	}
+	return l.AllowN(now, 1)
 }

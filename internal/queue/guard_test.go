@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -213,13 +214,16 @@ func TestGuardBoundsWhatWaits(t *testing.T) {
 			t.Fatalf("%s with %d bytes: %v, want %v", sender, size, err, want)
 		}
 	}
+	enter("a.0", maxWaitingOne+1, errTooMany)
 	enter("a.0", maxWaitingOne, nil)
 	enter("a.0", 1, errTooMany)
 	n := 1
-	for ; (n+1)*maxWaitingOne <= maxWaiting; n++ {
+	for ; (n+1)*maxWaitingOne <= maxWaiting-keptForSmall; n++ {
 		enter(fmt.Sprintf("a.%d", n), maxWaitingOne, nil)
 	}
 	enter("a.new", maxWaitingOne, errBusy)
+	enter("a.new", maxSmall, nil)
+	g.leave("a.new", maxSmall)
 	g.leave("a.0", maxWaitingOne)
 	enter("a.new", maxWaitingOne, nil)
 	g.leave("a.new", maxWaitingOne)
@@ -234,6 +238,52 @@ func TestGuardBoundsWhatWaits(t *testing.T) {
 		if g.broke("a.slow", time.Time{}) {
 			t.Error("cut for what it sent over a long time")
 		}
+	}
+}
+
+// A key is held to its pace, and forgotten when it has its whole burst again.
+func TestPaceForgetsWhoIsQuiet(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := pace{perSecond: 0.1, burst: 2, limits: make(map[string]*rate.Limiter)}
+	due := func(key string, want bool) {
+		t.Helper()
+		if got := p.due(key, now); got != want {
+			t.Errorf("%s after %v: due is %v, want %v", key, now.Sub(time.Unix(0, 0)), got, want)
+		}
+	}
+	due("a", true)
+	due("a", true)
+	due("a", false)
+	now = now.Add(10 * time.Second)
+	due("b", true)
+	due("a", true)
+	due("a", false)
+	now = now.Add(15 * time.Second)
+	due("c", true)
+	if len(p.limits) != 2 || p.limits["a"] == nil {
+		t.Errorf("%d keys are remembered, want a and c", len(p.limits))
+	}
+}
+
+// While large messages take all the room and all the memory that there is for
+// them, the heartbeats of others are heard, and what finds no room holds up
+// nothing.
+func TestLargeMessagesDelayNoHeartbeats(t *testing.T) {
+	s := newStrict(t)
+	large, _ := s.agent(t, "large")
+	l, _ := s.agent(t, "n")
+	check(t, s.hub.work.Acquire(t.Context(), maxWork))
+	defer s.hub.work.Release(maxWork)
+	for n := 0; s.hub.guard.enter(fmt.Sprintf("a.%d", n), 1<<20) == nil; n++ {
+	}
+	chunk := must[[]byte](t)(wire.EncodeChunk(wire.Chunk{Attempt: attempt(), Node: "large", Name: "stdout", Data: random(t, 200<<10)}))
+	check(t, large.nc.Publish(large.subject(kindChunk), must[[]byte](t)(sealFor(large.key, large.server, fromAgent+kindChunk, bodyFrame(chunk), large.stamp.next()))))
+	check(t, large.nc.Flush())
+	check(t, l.Heartbeat(wire.Heartbeat{Node: "n", Session: "own"}))
+	select {
+	case <-s.beats:
+	case <-time.After(10 * time.Second):
+		t.Error("the heartbeat is not heard")
 	}
 }
 
@@ -296,6 +346,8 @@ func TestDocumentedLimits(t *testing.T) {
 		"replies":            fmt.Sprintf("%d MiB", maxReply>>20),
 		"waiting, of one":    fmt.Sprintf("%d MiB of one sender", maxWaitingOne>>20),
 		"waiting, of all":    fmt.Sprintf("%d MiB of all", maxWaiting>>20),
+		"left to small ones": fmt.Sprintf("%d MiB are left to messages of at most %d KiB", keptForSmall>>20, maxSmall>>10),
+		"largest sent":       fmt.Sprintf("nothing above %d MiB in one message", embeddedPayload>>20),
 		"unpacked at a time": fmt.Sprintf("%d MiB are unpacked at a time", maxWork>>20),
 		"joins":              fmt.Sprintf("join: %d KiB", maxJoin>>10),
 		"clock questions":    fmt.Sprintf("clock question: %d bytes", maxQuestion),

@@ -15,7 +15,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/wire"
 )
 
 // Conn is where a hub connects to: a [*Server] or an [*External].
@@ -42,41 +41,11 @@ type HubOptions struct {
 	// Dir is where bodies in parts are kept while they travel; "" for the
 	// system's directory for temporary files.
 	Dir string
+	// Spare is how many bytes may still be written there; nil: as many as fit.
+	Spare func() int64
 
 	// patient: senders are neither cut nor paced. For tests of what is behind.
 	patient bool
-}
-
-// Caller is an authenticated client.
-type Caller struct {
-	Key  string
-	Role identity.Role
-	Name string // that it chose when it joined
-}
-
-// Handlers are what the master does with messages. They are called from
-// several goroutines. Messages of one node come in order within three queues
-// that do not wait for each other, so that a store that is slow does not make
-// a node look dead: Result and Chunk; Hello and Goodbye; all else. A Heartbeat
-// that was sent after a Hello can so be handled before it; an agent says
-// nothing of a new session before its Hello is answered. The sender is
-// verified, and its node is the message's. Every context ends with the hub.
-type Handlers struct {
-	Hello     func(context.Context, wire.Hello) (wire.HelloReply, error)
-	Heartbeat func(wire.Heartbeat)
-	Ready     func(context.Context, wire.Ready) (wire.ReadyReply, error)
-	Result    func(context.Context, model.Result) wire.ResultReply
-	Chunk     func(context.Context, wire.Chunk) error
-	Progress  func(wire.Progress)
-	Report    func(wire.Report)
-	Missing   func(wire.Missing)
-	Goodbye   func(context.Context, wire.Goodbye)
-	// Cut, if it is set, is told of a sender that was cut off: who, and why in
-	// words.
-	Cut func(identity.Grant, string)
-	// API answers a client's call. Request and reply may have any size. Calls
-	// run at the same time, also those of one client.
-	API func(ctx context.Context, caller Caller, verb string, body []byte) ([]byte, error)
 }
 
 // Hub is the master's side of the queue. It keeps nothing that must outlive
@@ -109,8 +78,12 @@ type Hub struct {
 	subs []*nats.Subscription
 }
 
-// maxCalls is how many API calls run at the same time.
-const maxCalls = 128
+// maxCalls is how many messages of all clients are handled at the same time,
+// maxCallsOne how many of one client are handled or wait.
+const (
+	maxCalls    = 128
+	maxCallsOne = 32
+)
 
 // NewHub connects to the queue.
 func NewHub(ctx context.Context, conn Conn, key *identity.Key, auth *identity.Authority, opt HubOptions) (*Hub, error) {
@@ -124,7 +97,7 @@ func NewHub(ctx context.Context, conn Conn, key *identity.Key, auth *identity.Au
 		fresh:  freshness{last: make(map[string]time.Time)},
 		queues: newSerialQueues(), calls: make(chan struct{}, maxCalls),
 		guard: newGuard(opt.Now), work: semaphore.NewWeighted(maxWork),
-		parts: newTransfers(opt.Dir, opt.Now), replies: newTransfers(opt.Dir, opt.Now),
+		parts: newTransfers(opt), replies: newTransfers(opt),
 		warn: rate.Sometimes{First: 10, Interval: 10 * time.Second},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())

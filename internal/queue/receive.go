@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -66,42 +65,21 @@ const (
 func (h *Hub) Serve(hs Handlers) error {
 	h.cut = hs.Cut
 	err := h.receive(h.names.anyAgent, []route{
-		{kindHello, h.paced(2, 20, handler(wire.Decode, func(ctx context.Context, r *request, m wire.Hello) (wire.HelloReply, error) {
-			m.Node.PublicKey = r.sender // whatever it says
-			return hs.Hello(ctx, m)
-		})), queuePresence, maxPresence, true},
-		{kindGoodbye, h.paced(2, 20, handler(wire.Decode, func(ctx context.Context, _ *request, m wire.Goodbye) (none, error) {
-			hs.Goodbye(ctx, m)
-			return none{}, nil
-		})), queuePresence, maxPresence, true},
+		{kindHello, h.paced(2, 20, handler(wire.Decode, hs.hello)), queuePresence, maxPresence, true},
+		{kindGoodbye, h.paced(2, 20, handler(wire.Decode, hs.goodbye)), queuePresence, maxPresence, true},
 		{kindHeartbeat, listener(hs.Heartbeat), queueControl, maxControl, true},
-		{kindReady, handler(wire.Decode, func(ctx context.Context, _ *request, m wire.Ready) (wire.ReadyReply, error) {
-			return hs.Ready(ctx, m)
-		}), queueControl, maxControl, true},
+		{kindReady, handler(wire.Decode, hs.ready), queueControl, maxControl, true},
 		{kindProgress, h.paced(4, 20, listener(hs.Progress)), queueControl, maxControl, false},
-		{kindReport, h.paced(0.1, 50, listener(func(m wire.Report) {
-			m.Event.Node = m.Node // a node reports about itself only
-			hs.Report(m)
-		})), queueControl, maxControl, false},
+		{kindReport, h.paced(0.1, 50, listener(hs.report)), queueControl, maxControl, false},
 		{kindMissing, listener(hs.Missing), queueControl, maxControl, false},
 		{kindFetch, h.fetch, queueControl, maxControl, false},
-		{kindResult, handler(decodeResult, func(ctx context.Context, _ *request, m wire.Result) (wire.ResultReply, error) {
-			return hs.Result(ctx, m.Result), nil
-		}), queueBulk, maxBulk, false},
-		{kindChunk, handler(wire.DecodeChunk, func(ctx context.Context, _ *request, m wire.Chunk) (none, error) {
-			return none{}, hs.Chunk(ctx, m)
-		}), queueBulk, maxBulk, false},
+		{kindResult, handler(decodeResult, hs.result), queueBulk, maxBulk, false},
+		{kindChunk, handler(wire.DecodeChunk, hs.chunk), queueBulk, maxBulk, false},
 		{kindPart, h.upload, queueBulk, maxBulk, false},
 	}, h.fromAgent)
 	if err == nil {
 		err = h.receive(h.names.anyClient, []route{
-			{kind: kindCall, answer: func(ctx context.Context, r *request) ([]byte, error) {
-				verb, body, err := parseCall(r.body)
-				if err != nil {
-					return nil, err
-				}
-				return hs.API(ctx, Caller{Key: r.sender, Role: r.grant.Role, Name: string(r.grant.Node)}, verb, body)
-			}},
+			{kind: kindCall, answer: hs.call},
 			{kind: kindPart, answer: h.upload},
 			{kind: kindFetch, answer: h.fetch},
 			{kind: kindWatch, answer: h.watch},
@@ -173,7 +151,7 @@ func (h *Hub) keep(sub *nats.Subscription) {
 // must be fresh is verified in the order of arrival before that.
 func (h *Hub) fromAgent(m *nats.Msg, r route) {
 	node := tokenAt(m.Subject, senderToken)
-	leave, ok := h.enter(m, fromAgent, r, minCharge)
+	leave, ok := h.enter(m, minCharge)
 	if !ok {
 		return
 	}
@@ -197,10 +175,9 @@ func (h *Hub) fromAgent(m *nats.Msg, r route) {
 	})
 }
 
-// fromClient handles a client's message beside all others, at most maxCalls at
-// a time.
+// fromClient handles a client's message beside all others; see maxCalls.
 func (h *Hub) fromClient(m *nats.Msg, r route) {
-	leave, ok := h.enter(m, fromClient, r, minChargeClient)
+	leave, ok := h.enter(m, minChargeClient)
 	if !ok {
 		return
 	}
@@ -215,24 +192,15 @@ func (h *Hub) fromClient(m *nats.Msg, r route) {
 	})
 }
 
-// enter lets a message wait if there is room for it; leave ends that. A sender
-// for which there is no room because of others is told to try again.
-func (h *Hub) enter(m *nats.Msg, from string, r route, least int) (leave func(), ok bool) {
+// enter lets a message wait if there is room for it; leave ends that. Without
+// room it is dropped unread, for all senders' messages pass here one by one;
+// its sender gets no answer, and repeats it.
+func (h *Hub) enter(m *nats.Msg, least int) (leave func(), ok bool) {
 	sender, size := h.names.sender(m.Subject), max(len(m.Data), least)
-	err := h.guard.enter(sender, size)
-	switch {
-	case errors.Is(err, errBarred):
-		return nil, false
-	case errors.Is(err, errBusy):
-		r.fresh = false // it is not handled
-		if req, ok := h.admit(m, from, r); ok {
+	if err := h.guard.enter(sender, size); err != nil {
+		if !errors.Is(err, errBarred) {
 			h.refused(m, err)
-			h.answer(req, errorFrame(err))
-			h.release(req)
 		}
-		return nil, false
-	case err != nil:
-		h.refused(m, err)
 		return nil, false
 	}
 	return func() { h.guard.leave(sender, size) }, true
@@ -247,7 +215,7 @@ func (h *Hub) handle(m *nats.Msg, from string, r route) {
 
 var (
 	errTooMany      = errors.New("too many messages at a time")
-	errBusy         = unavailable("the server has too much to do at the moment")
+	errBusy         = errors.New("the server has too much to do at the moment")
 	errReplay       = errors.New("replayed: not newer than the sender's last message")
 	errForeign      = fmt.Errorf("%w: the message's sender is not its signer", model.ErrDenied)
 	errReplySubject = errors.New("the reply subject is not in the sender's own inbox")
@@ -468,49 +436,4 @@ func (h *Hub) fetch(_ context.Context, r *request) ([]byte, error) {
 		return nil, err
 	}
 	return h.replies.get(r.sender, p)
-}
-
-// handler makes an answerer of a function for one type of message. The message
-// must be about the node that sent it.
-func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(context.Context, *request, M) (R, error)) answerer {
-	return func(ctx context.Context, r *request) ([]byte, error) {
-		m, err := decode(r.body)
-		r.body, r.frame.body = nil, nil // the message may be large, and is not needed twice
-		switch {
-		case err != nil:
-			return nil, err
-		case wire.From(m) != r.grant.Node:
-			return nil, errForeign
-		}
-		reply, err := f(ctx, r, m)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(reply)
-	}
-}
-
-// none is the reply where there is nothing to say.
-type none = struct{}
-
-// listener makes an answerer of a function that has nothing to reply.
-func listener[M wire.FromNode](f func(M)) answerer {
-	return handler(wire.Decode, func(_ context.Context, _ *request, m M) (none, error) {
-		f(m)
-		return none{}, nil
-	})
-}
-
-// decodeResult decodes a result. One that breaks the contract arrives as a
-// failed one that says so, for its agent would offer it again without end.
-func decodeResult(data []byte) (wire.Result, error) {
-	m, err := wire.Decode[wire.Result](data)
-	if err == nil {
-		return m, nil
-	}
-	bare := unusable(m.Result, err)
-	if wire.Check(bare) != nil {
-		return m, fmt.Errorf("%w: %w", model.ErrUsage, err)
-	}
-	return bare, nil
 }

@@ -109,7 +109,7 @@ func (s *session) exchange(ctx context.Context, kind string, body []byte) (frame
 	if err != nil {
 		return frame{}, err
 	}
-	if int64(len(data)) > s.nc.MaxPayload() {
+	if int64(len(data)) > min(s.nc.MaxPayload(), embeddedPayload) {
 		return frame{}, nats.ErrMaxPayload
 	}
 	m, err := s.nc.RequestWithContext(ctx, s.subject(kind), data)

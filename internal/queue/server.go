@@ -44,6 +44,8 @@ type ServerConfig struct {
 const (
 	// embeddedPayload is the largest message, in bytes. Larger bodies travel in
 	// parts; a task has to fit, and a file that makes tasks has at most 1 MiB.
+	// Agents and clients send no larger one to a cluster either: it must fit
+	// into maxWaitingOne with the small ones beside it.
 	embeddedPayload = 2 << 20
 	// embeddedPending is how much may wait for one connection before the
 	// server gives it up as too slow, in bytes. The master's own reads what a

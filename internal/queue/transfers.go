@@ -61,7 +61,8 @@ const (
 	transferIdle = 2 * time.Minute
 	// maxTransfers bounds the bodies in parts of one sender at a time, maxOpen
 	// those of all senders, and maxHeld what they hold together on the disk, in
-	// bytes. Without bounds an admitted agent could fill the disk.
+	// bytes. Without bounds an admitted agent could fill the disk; see also
+	// HubOptions.Spare.
 	maxTransfers = 8
 	maxOpen      = 512
 	maxHeld      = 1 << 30
@@ -77,8 +78,9 @@ type transferKey struct {
 // are gone with the process. Every part came in, or goes out, in a verified
 // message of the sender that is part of the key.
 type transfers struct {
-	dir string
-	now func() time.Time
+	dir   string
+	now   func() time.Time
+	spare func() int64
 
 	mu   sync.Mutex
 	held int // bytes
@@ -94,8 +96,8 @@ type transfer struct {
 	touched time.Time
 }
 
-func newTransfers(dir string, now func() time.Time) *transfers {
-	return &transfers{dir: dir, now: now, all: make(map[transferKey]*transfer)}
+func newTransfers(opt HubOptions) *transfers {
+	return &transfers{dir: opt.Dir, now: opt.Now, spare: opt.Spare, all: make(map[transferKey]*transfer)}
 }
 
 // put stores a part that was uploaded; parts come in order. Storing it twice
@@ -129,10 +131,15 @@ func (t *transfers) put(sender string, p part) error {
 // write appends to a body.
 func (t *transfers) write(k transferKey, x *transfer, data []byte) error {
 	var err error
-	if t.held+len(data) > maxHeld {
+	switch {
+	case t.held+len(data) > maxHeld:
 		err = unavailable("too many large messages are under way")
-	} else if _, err = x.file.WriteAt(data, int64(x.size)); err != nil {
-		err = unavailable("keeping a large message: %w", err)
+	case t.spare != nil && t.spare() < int64(len(data)):
+		err = unavailable("the disk of the server's data directory is nearly full, and large messages wait there; free some space, or delete runs with `scalebench delete`")
+	default:
+		if _, err = x.file.WriteAt(data, int64(x.size)); err != nil {
+			err = unavailable("keeping a large message: %w", err)
+		}
 	}
 	if err != nil {
 		t.remove(k)

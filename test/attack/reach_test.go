@@ -45,7 +45,7 @@ func (h *holder) requests() map[string][]byte {
 	js := func(v any) []byte { return body(must[[]byte](h.t)(json.Marshal(v))) }
 	p := body(part(1, 0, 1, []byte("x")))
 	if h.role == identity.RoleClient {
-		return map[string][]byte{"call": body(call("runs", 0)), "part": p, "fetch": p, "watch": body(nil)}
+		return map[string][]byte{"call": body(call("runs", map[string]any{})), "part": p, "fetch": p, "watch": body(nil)}
 	}
 	node, at := model.NodeID(h.name), wire.Attempt{Task: "01J0000000000000000000TEST/0000/0000", Attempt: 1}
 	return map[string][]byte{

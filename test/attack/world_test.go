@@ -86,15 +86,15 @@ func (p *proc) await(t testing.TB, text string) {
 	}
 }
 
-// newWorld starts a server; with a URL on that NATS server.
-func newWorld(t *testing.T, external string) *world {
+// newWorld starts a server with these flags; with a URL on that NATS server.
+func newWorld(t *testing.T, external string, flags ...string) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), listen: servertest.FreeAddress(t), external: external}
 	args := []string{"server", "--listen", w.listen}
 	if external != "" {
 		args = []string{"server", "--nats", external}
 	}
-	w.server = w.start(args...)
+	w.server = w.start(append(args, flags...)...)
 	w.server.await(t, "serves on")
 	info := must[queue.ServerInfo](t)(queue.ReadServerInfo(filepath.Join(w.dir, "data", "server.json")))
 	w.key = info.ServerKey
