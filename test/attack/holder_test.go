@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -206,4 +207,20 @@ func (c *deafConn) Read(b []byte) (int, error) {
 func (c *deafConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.Conn.Close()
+}
+
+// resultOf is a proper result of so many bytes, of a task that the server does
+// not know: of numbers, which take more memory than text, or of printed text.
+func resultOf(node string, size int, numbers bool) []byte {
+	const task = `01J0000000000000000000TEST/0000/0000`
+	out := fmt.Appendf(make([]byte, 0, size), `{"run":"01J0000000000000000000TEST","step":"01J0000000000000000000TEST/0000","task":%q,"attempt":1,"node":%q,"outcome":"ok",`, task, node)
+	if !numbers {
+		out = append(out, `"stdout":{"text":"`...)
+		return append(append(out, bytes.Repeat([]byte("t"), size-len(out)-3)...), `"}}`...)
+	}
+	out = append(out, `"series":[{"metric":"m","unit":"op","offsets":[`...)
+	values := bytes.Repeat([]byte("0,"), (size-len(out)-20)/4)
+	values = values[:len(values)-1]
+	out = append(append(out, values...), `],"values":[`...)
+	return append(append(out, values...), `]}]}`...)
 }
