@@ -29,6 +29,9 @@ const (
 // that has none, artifacts take no more of the store than the quota of the run
 // that is under way. Of what is over nothing changes, and the next run is fine.
 func TestArtifacts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("encrypts much; make test does it")
+	}
 	t.Parallel()
 	w := newWorld(t, "", "--run-quota", fmt.Sprint(runQuota, "B"), "--store-quota", fmt.Sprint(storeQuota, "B"))
 	over := w.works()

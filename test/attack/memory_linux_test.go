@@ -40,6 +40,9 @@ const (
 // TestMemory: with a hundred hostile messages a second, of every kind that
 // holders of keys can make, the server stays below 200 MB, and serves.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes more memory than what is measured; make test does it")
+	}
 	w := newWorld(t, "")
 	data := w.printed(4 * mib)
 	before := resident(t, w.server.PID())
