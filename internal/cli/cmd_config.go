@@ -43,7 +43,11 @@ func (c *common) configDocument(cmd *cobra.Command) *doc.Document {
 	add := func(f *pflag.Flag) {
 		t.Add(doc.Say(f.Name), doc.Say(c.shownValue(f)), doc.Say(c.originOf(f)))
 	}
-	cmd.Root().PersistentFlags().VisitAll(add)
+	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != dataDirFlag { // data stands there
+			add(f)
+		}
+	})
 	add(cmd.Flags().Lookup("format"))
 	for _, s := range c.settings.list {
 		if s.cmd.HasParent() && s.flag != nil {

@@ -34,9 +34,13 @@ type common struct {
 	log   *slog.Logger
 }
 
+// dataDirFlag is --data for commands that have a flag of that name themselves.
+const dataDirFlag = "data-dir"
+
 func (c *common) addFlags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVar(&c.dataFlag, "data", "", "data directory (default $SCALEBENCH_DATA, or ~/.local/share/scalebench)")
+	f.StringVar(&c.dataFlag, dataDirFlag, "", "as --data, also for capacity, where --data is what requests send")
 	f.StringVar(&c.storeURL, "store", "", "store: postgres://… or sqlite://PATH (default: $SCALEBENCH_STORE, or SQLite in the data directory)")
 	f.StringVar(&c.serverAddr, "server", "", "server to use: nats://HOST:PORT (default: $SCALEBENCH_SERVER, or the server on the data directory)")
 	f.StringVar(&c.token, "token", "", "join token, needed once; @FILE reads it from a file (default: $SCALEBENCH_TOKEN)")

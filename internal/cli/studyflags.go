@@ -164,6 +164,9 @@ func (p *paramFlag) Set(text string) error {
 	p.changed = true
 	path, isFile := text, p.from == fromFile
 	if p.from == afterAt {
+		if err := isFolder(text); err != nil {
+			return err
+		}
 		path, isFile = strings.CutPrefix(text, "@")
 	}
 	if isFile {
@@ -187,6 +190,15 @@ const (
 // mostInput is how much of a file may become a parameter, in bytes: it travels
 // and is stored with the run, and again with each of its tasks.
 const mostInput = 256 << 10
+
+// isFolder refuses a folder in the place of text: the user means --data of the
+// other commands.
+func isFolder(text string) error {
+	if info, err := os.Stat(text); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory, and this flag is what requests send: the data directory is --%s here", text, dataDirFlag)
+	}
+	return nil
+}
 
 // readInput reads a file that becomes a parameter, byte for byte; "-" is standard
 // input, as with curl.

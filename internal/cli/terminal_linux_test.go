@@ -352,9 +352,9 @@ func (h hostileHome) words() {
 	for _, args := range [][]string{
 		{evil}, {"help", evil}, {"show", evil}, {"cdi", evil}, {"resources", evil}, {"plan", evil, "--target", "1/s"}, {"plan", "--target", sly},
 		{"runs", "--" + evil}, {"runs", "--format", evil}, {"runs", "--color", evil}, {"runs", evil}, {"runs", "--store", evil + "://"},
-		{"runs", "--store", "sqlite:///nowhere/" + evil}, {"runs", "--server", evil}, {"runs", "--server", "nats://127.0.0.1:1/" + evil},
+		{"runs", "--store", "sqlite://" + h.dir + "/" + evil}, {"runs", "--server", evil}, {"runs", "--server", "nats://127.0.0.1:1/" + evil},
 		{"runs", "--data", "/proc/" + evil}, {"run", evil}, {"validate", evil}, {"submit", evil}, {"cancel", evil}, {"resume", evil},
-		{"delete", evil, "--yes"}, {"export", evil}, {"logs", evil}, {"report", evil}, {"report", "latest", "-o", evil}, {"report", "latest", "-o", "/nowhere/" + evil + ".html"},
+		{"delete", evil, "--yes"}, {"export", evil}, {"logs", evil}, {"report", evil}, {"report", "latest", "-o", evil}, {"report", "latest", "-o", "/proc/nowhere/" + evil + ".html"},
 		{"export", "latest", "--format", evil}, {"token", "--ttl", evil}, {"lab", evil},
 		{"agent", "--label", evil}, {"schema", evil}, {"version", evil}, {"server", "--listen", evil},
 		{"cdi", "--csv", evil}, {"plan", "--capacity", sly, "--target", "1/s"}, {"plan", "--capacity", "cpu=" + sly, "--target", "1/s"},

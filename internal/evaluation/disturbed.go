@@ -144,15 +144,15 @@ func (c *comparison) doubtLosses(f *Finding) {
 	apart := withoutLosses(*f.CI, c.losses)
 	f.Possible = &Interval{min(f.CI[0], apart[0]), max(f.CI[1], apart[1])}
 	carries := c.lossesCarry(*f.CI)
-	worth := littleExplained
+	worth, most := littleExplained, c.mostExplained(*f.CDI)
 	if carries { // where all explain little, the most does
-		worth = min(worth, c.mostExplained(*f.CDI))
+		worth = min(worth, most)
 	}
 	for _, l := range c.losses {
 		points := l.explains(*f.CDI)
 		if points >= worth && points > 0 {
 			l.Explains = &points
-			if carries {
+			if carries && points >= most/10 { // the others are not why
 				l.Severity = model.Problem
 			}
 		}

@@ -9,10 +9,15 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
+
+// mostReason is how much of a run's reason a list of runs has room for, in
+// columns; `scalebench show` has all of it.
+const mostReason = 80
 
 // Runs lists runs in the order given, without their experiment files, which
 // `scalebench export` has. They are the first of all that match; filtered says
@@ -31,7 +36,7 @@ func Runs(runs []model.Run, matching int, filtered bool) *doc.Document {
 		}
 		t.Add(doc.Say(string(r.ID)), doc.Say(r.Name), doc.Of(string(r.Kind)), doc.Say(string(r.State)).As(stateTag(r.State).Tone),
 			doc.Of(r.Reason), doc.Of(r.SourceName), doc.Of(r.Seed), doc.Of(r.Version), timeCell(r.Created), timeCell(r.Started), timeCell(r.Finished),
-			seconds, doc.Of(nil, r.SourceName), doc.Of(nil, r.Reason))
+			seconds, doc.Of(nil, r.SourceName), doc.Of(nil, term.Cut(r.Reason, mostReason)))
 	}
 	none := "No runs yet. `scalebench demo` makes one in about a minute."
 	if filtered {

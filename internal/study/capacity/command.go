@@ -58,7 +58,7 @@ type Flags struct {
 	// Method to ObjectSize are keys within the workload's requests, data and
 	// objects.
 	Method     string `json:"method,omitempty" flag:"method,X" jsonschema_description:"Method of the requests (default GET; POST with --data)."`
-	Body       []byte `json:"body,omitempty" flag:"data,d" from:"@file" jsonschema_description:"Body of the requests, as it is, or the file that holds it; stored with the run. Without -H Content-Type it is sent as a form, as curl does."`
+	Body       []byte `json:"body,omitempty" flag:"data,d" from:"@file" jsonschema_description:"Body of the requests, as it is, or the file that holds it; stored with the run. Without -H Content-Type it is sent as a form, as curl does. The data directory is --data-dir here."`
 	Expect     string `json:"expect,omitempty" flag:"expect" jsonschema_description:"Statuses that count as good: 200, 2xx, or 200-299,404 (default 200-299)."`
 	Mix        string `json:"mix,omitempty" flag:"mix" jsonschema_description:"With a data store: w1, w2, w3, w3b (the paper's), a, b, c, d, f (YCSB's) (default b); with a bucket: put, get, put_delete, mixed (default mixed)."`
 	Records    int64  `json:"records,omitempty" flag:"records" jsonschema_description:"With a data store: number of records to load first (default 1000); with a bucket: objects (default 64)."`

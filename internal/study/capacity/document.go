@@ -30,7 +30,7 @@ const (
 func (r *Result) Document() *doc.Document {
 	d := &doc.Document{Title: "Capacity", Data: flatWindows(r.Searches)}
 	if len(r.Searches) == 0 {
-		d.Answer = "No searches: no window of load was planned."
+		d.Answer = "No window of load has been measured yet."
 		return d
 	}
 	all := groups(r.Searches)

@@ -194,6 +194,9 @@ func expectedTable(findings []evaluation.Finding) *doc.Table {
 
 // whyApart is what the measurement itself knows of a difference.
 func whyApart(f evaluation.Finding, expected float64) string {
+	if f.Verdict == evaluation.Unknown {
+		return "cannot be told: the verdict is unknown"
+	}
 	if f.CI != nil && f.CI.Contains(expected) {
 		return "chance: the interval holds what was expected"
 	}

@@ -38,7 +38,7 @@ func cause(failure error) (what, todo string) {
 	what, todo = failure.Error(), "check that it is running and that the URL is right"
 	switch {
 	case errors.As(failure, &authority):
-		return "the authority of the server's certificate is unknown (" + authority.Error() + ")",
+		return "the authority of the server's certificate is unknown" + issuer(authority.Cert),
 			"give its certificate with --cacert FILE (ca_pem: in a file), or " + certificate
 	case errors.As(failure, &host):
 		return "the server's certificate is for another name (" + host.Error() + ")", "use a name in the URL that it is for, or " + certificate
@@ -48,10 +48,22 @@ func cause(failure error) (what, todo string) {
 		return "the server does not speak TLS", "begin the URL with http://, or use the port for TLS"
 	case errors.As(failure, &dns) && dns.IsNotFound:
 		return fmt.Sprintf("unknown host %q", dns.Name), "check the URL"
+	case errors.As(failure, &e) && e.Kind == engine.ErrProtocol && strings.Contains(what, "instead of HTTP/2"):
+		todo = "leave --http2 (http2: true) out"
+	case errors.As(failure, &e) && e.Kind == engine.ErrClosed:
+		todo = "check that it is running and that the URL is right (does it need https://?)"
 	case errors.As(failure, &e) && e.Kind == engine.ErrConnect && e.Err != nil:
 		what = e.Err.Error()
 	}
 	return strings.TrimPrefix(what, "dial tcp "), todo
+}
+
+// issuer names who has signed a certificate, if it says so.
+func issuer(c *x509.Certificate) string {
+	if c == nil || c.Issuer.String() == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", c.Issuer.String())
 }
 
 // statusAdvice says what to do about a status that a target answers to all

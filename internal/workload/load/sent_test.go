@@ -26,7 +26,7 @@ type seen struct {
 // authority only the parameters know.
 func TestSent(t *testing.T) {
 	const body = "a\x00b\xff\r\n"
-	var got chan seen
+	got := make(chan seen, 100)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -50,7 +50,6 @@ func TestSent(t *testing.T) {
 		{secure.URL, "HTTP/2.0", func(p *Params) { p.HTTP2, p.CAPEM = true, ca }},
 		{older.URL, "HTTP/1.1", func(p *Params) { p.CAPEM = ca }},
 	} {
-		got = make(chan seen, 100)
 		p := params(c.url, 20)
 		p.Duration, p.WarmUp = unit.Duration(time.Second), 0
 		p.Headers = Headers{"Cookie": "a=1,b=2", "X-Old": "1:2", "Host": "shop.test"}
