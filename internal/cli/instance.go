@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/master"
@@ -145,12 +143,11 @@ func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions
 // spare is how much may be written in a directory before its disk has less free
 // than is kept, in bytes.
 func spare(dir string, keep int64) int64 {
-	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err != nil {
+	free, size, err := procself.Room(dir)
+	if err != nil {
 		return 0 // nothing can be written in a directory that is gone
 	}
-	block := int64(fs.Bsize) //nolint:unconvert // 32 bits elsewhere
-	return int64(fs.Bavail)*block - cmp.Or(keep, master.KeepFree(int64(fs.Blocks)*block))
+	return free - cmp.Or(keep, master.KeepFree(size))
 }
 
 // helloGrace is how long agents may take to find a restarted server.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -86,11 +87,10 @@ func checkRoom(dir string, volumes []VolumeRecord) error {
 	if need == 0 {
 		return nil
 	}
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
+	free, _, err := procself.Room(dir)
+	if err != nil {
 		return fmt.Errorf("checking the free space for volumes: %s: %w", dir, err)
 	}
-	free := int64(st.Bavail) * st.Bsize
 	if need+spare.Bytes() > free {
 		return fmt.Errorf("%w: the volumes need %s, but %s has only %s free: use smaller or fewer volumes, or another directory",
 			model.ErrUnavailable, human(need), dir, human(free))

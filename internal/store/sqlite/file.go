@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/store"
 )
 
@@ -64,16 +65,11 @@ func room(ctx context.Context, db *sql.DB, dir string) (r store.Room, err error)
 	if err != nil {
 		return r, err
 	}
-	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err != nil {
+	left, disk, err := procself.Room(dir)
+	if err != nil {
 		return r, fileError(err)
 	}
-	block := int64(fs.Bsize) //nolint:unconvert // 32 bits elsewhere
-	return store.Room{
-		Used: (pages - free) * size,
-		Free: int64(fs.Bavail)*block + free*size,
-		Disk: int64(fs.Blocks) * block,
-	}, nil
+	return store.Room{Used: (pages - free) * size, Free: left + free*size, Disk: disk}, nil
 }
 
 // makeDir makes a directory with its parents and returns the first directory

@@ -159,11 +159,10 @@ func (t *target) fits(s settings) error {
 		}
 		return nil
 	}
-	var st unix.Statfs_t
-	if err := unix.Statfs(filepath.Dir(t.path), &st); err != nil {
+	free, _, err := procself.Room(filepath.Dir(t.path))
+	if err != nil {
 		return fmt.Errorf("asking for the free space at %s: %w", t.path, err)
 	}
-	free := int64(st.Bavail) * int64(st.Bsize) //nolint:unconvert // its type differs between systems
 	// A thousandth is for the file system's own blocks.
 	if need := s.total() - t.size; need > free-free/1000 {
 		return fmt.Errorf("a file of %s does not fit on the file system of %s, which has %s free: give a smaller size (key size) or a larger volume", human(s.total()), filepath.Dir(t.path), human(free))
