@@ -117,6 +117,12 @@ func (e Estimate) Interval(level float64) (Interval, error) {
 	return Interval{e.Mean - half, e.Mean + half}.times(1)
 }
 
+// P is the two-sided probability of an estimate so far from this mean, if it is the
+// true one, by Student's t.
+func (e Estimate) P(mean float64) float64 {
+	return tTails((e.Mean-mean)/math.Sqrt(e.Var), e.Degrees)
+}
+
 // Pool combines two estimates of one mean's variance: within replicates, and
 // between them. Where replicates differ more than what is seen within them
 // explains, by a one-sided F test at this level, the one between them counts

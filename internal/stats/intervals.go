@@ -77,9 +77,15 @@ func (m Moments) Fieller(level float64) (Interval, error) {
 		return Interval{}, fmt.Errorf("Fieller interval: %w", ErrNoSpread)
 	}
 	k := t * t / float64(m.N)
-	a := m.MeanDen*m.MeanDen - k*m.VarDen
-	b := m.MeanNum*m.MeanDen - k*m.Cov
-	c := m.MeanNum*m.MeanNum - k*m.VarNum
+	return fiellerRoots(m.MeanNum, m.MeanDen, k*m.VarNum, k*m.VarDen, k*m.Cov)
+}
+
+// fiellerRoots are the ends of the set of ratios from both means and t² times
+// their variances and covariance.
+func fiellerRoots(num, den, varNum, varDen, cov float64) (Interval, error) {
+	a := den*den - varDen
+	b := num*den - cov
+	c := num*num - varNum
 	if !(a > 0) {
 		return Interval{}, fmt.Errorf("Fieller interval: %w", ErrUnbounded)
 	}

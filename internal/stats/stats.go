@@ -23,6 +23,16 @@
 // cap), [CapInterval] says how well the cap is known, [LevelOff] whether the
 // totals past the knee stay where they are.
 //
+// And in how much measurements vary: [NewSpread] and [COVInterval] say how much,
+// [Decompose] over what, [EtaSquared] which fact explains it, [ChangePoints] and
+// [Drift] whether it stays so, [EffectiveSize] what values that depend on each other
+// are worth, [Clustered] what few nodes tell, and [ConfirmMedian] and [RepetitionsForMean] how often to measure.
+// [FindBands] says whether they lie in bands, [Density] draws them.
+//
+// And in comparing: [WelchT], [MannWhitney], [A12Interval], [HodgesLehmann] and
+// [LogShift] for two samples, [PairedT], [WilcoxonSignedRank] and [PairedShift] for
+// pairs, [SpearmanOfSeries] for metrics, [BenjaminiHochberg] for many comparisons.
+//
 // docs/methods.md explains the formulas and shows how often each interval
 // holds the truth.
 package stats

@@ -1,0 +1,100 @@
+package stats
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// autoregressive is an AR(1) series of mean 0 and variance 1.
+func autoregressive(rng *rand.Rand, phi float64, n int) []float64 {
+	out, x := make([]float64, n), rng.NormFloat64()
+	for i := range out {
+		out[i] = x
+		x = phi*x + math.Sqrt(1-phi*phi)*rng.NormFloat64()
+	}
+	return out
+}
+
+func TestAutocorrelationAgreesWithStatsmodels(t *testing.T) {
+	ref := readVariation(t)
+	for _, c := range ref.Series {
+		r, err := ACF(c.X, 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range r {
+			closeTo(t, "autocorrelation", r[k], nil, c.ACF[k], 1e-12)
+		}
+		block, err := circularBlock(c.X)
+		closeTo(t, "block length, as arch has it", block, err, c.Block, 1e-9)
+	}
+	long := make([]float64, 9000)
+	for i := range long {
+		x := float64(i)
+		long[i] = math.Sin(x*x/1000) + math.Mod(x, 7)
+	}
+	r, err := ACF(long, 100)
+	for k, want := range ref.Long {
+		closeTo(t, "autocorrelation of many", r[k], err, want, 1e-11)
+	}
+}
+
+// TestEffectiveSize: an AR(1) series is worth n·(1−φ)/(1+φ) independent values.
+func TestEffectiveSize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 6))
+	for _, phi := range []float64{-.3, 0, .5, .9} {
+		const n = 100_000
+		got, block, err := EffectiveSize(autoregressive(rng, phi, n))
+		want := n * min(1, (1-phi)/(1+phi))
+		closeTo(t, "effective size", got/want, err, 1, .1)
+		if longest := 10 * (1 + 40*phi*phi); block < 1 || float64(block) > longest || phi == .9 && block < 40 {
+			t.Errorf("φ = %v: blocks of %d, want at most %v", phi, block, longest)
+		}
+	}
+	_, errFew := ACF([]float64{1, 2, 3}, 3)
+	_, errFlat := ACF([]float64{2, 2, 2}, 1)
+	_, _, errShort := EffectiveSize([]float64{1, 2, 3})
+	if !errors.Is(errFew, ErrTooFew) || !errors.Is(errFlat, ErrNoSpread) || !errors.Is(errShort, ErrTooFew) {
+		t.Errorf("degenerate series: %v, %v, %v, want ErrTooFew, ErrNoSpread, ErrTooFew", errFew, errFlat, errShort)
+	}
+}
+
+// TestBlockIntervalOfMany: beyond 100,000 values the interval is that of theory.
+func TestBlockIntervalOfMany(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	const n, phi = 400_000, .5
+	xs := autoregressive(rng, phi, n)
+	iv, err := BlockInterval(xs, mean, 200, .95, 400, 1)
+	want := 2 * 1.96 * math.Sqrt((1+phi)/(1-phi)/n)
+	closeTo(t, "width", (iv.Hi-iv.Lo)/want, err, 1, .15)
+	if !iv.Contains(mean(xs)) {
+		t.Errorf("%v does not hold the mean %v", iv, mean(xs))
+	}
+}
+
+func TestBlockIntervalRefuses(t *testing.T) {
+	xs := []float64{1, 2, 3, 4}
+	of := func(level float64, block int, statistic func([]float64) float64) error {
+		_, err := BlockInterval(xs, statistic, block, level, 200, 1)
+		return err
+	}
+	for _, c := range []struct {
+		name      string
+		got, want error
+	}{
+		{"level 1", of(1, 1, mean), ErrArgument},
+		{"one block", of(.95, 3, mean), ErrTooFew},
+		{"no result", of(.95, 1, func([]float64) float64 { return math.NaN() }), ErrNotFinite},
+		{"a constant", of(.95, 1, func([]float64) float64 { return 1 }), ErrNoSpread},
+	} {
+		if !errors.Is(c.got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
+		}
+	}
+	first, _ := BlockInterval(xs, mean, 2, .95, 200, 1)
+	if again, _ := BlockInterval(xs, mean, 2, .95, 200, 1); again != first {
+		t.Errorf("the same seed gives %v and %v", first, again)
+	}
+}

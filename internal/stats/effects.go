@@ -1,0 +1,390 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Effect is how much of the variance of values a fact explains.
+type Effect struct {
+	N       int // values with a known level
+	Unknown int // values without (code 0), left out
+	Levels  int // levels with at least one value
+
+	// Eta2 is the share of the variance that lies between the levels, 0 to 1. By
+	// chance alone it is about (Levels−1)/N. Omega2 is the same without what chance
+	// gives, at least 0: compare facts by it.
+	Eta2, Omega2 float64
+	// F is the ratio of the mean squares; MaxFloat64 where nothing varies within
+	// the levels. P is the probability of that F if the fact explains nothing.
+	F, P float64
+	// CI is the interval of the population's η², its share without what chance gives.
+	CI Interval
+}
+
+// EtaSquared says how much of the variance of values a fact explains: one-way
+// analysis of variance, η² and ω² (W. L. Hays, Statistics, 1994, chapter 10). codes
+// are below levels (len(Levels) of a frame's fact); code 0 is left out. level is that
+// of the interval.
+//
+// The interval is that by inverting the noncentral F distribution (J. H. Steiger,
+// "Beyond the F test", Psychological Methods 9(2), 2004), which supposes normal
+// values of equal spread and groups of fixed size, widened to what the influence
+// function of η² gives without these (P. J. Huber, Robust Statistics, 1981,
+// section 1.5), on the scale of Fisher's z. docs/methods.md shows how often it
+// holds the truth at 95 %.
+//
+// Errors: ErrTooFew below two levels, or with no level of two values; ErrNoSpread
+// where all values are equal; ErrLength, ErrArgument, ErrNotFinite.
+func EtaSquared(values []float64, codes []uint16, levels int, level float64) (Effect, error) {
+	g, err := groupMoments(values, codes, levels)
+	if err != nil {
+		return Effect{}, fmt.Errorf("effect size: %w", err)
+	}
+	total, d1, d2 := g.total(), float64(g.groups-1), float64(g.n-g.groups)
+	switch {
+	case d2 < 1:
+		return Effect{}, fmt.Errorf("effect size where each level has one value: %w", ErrTooFew)
+	case total == 0:
+		return Effect{}, fmt.Errorf("effect size: %w", ErrNoSpread)
+	}
+	e := Effect{N: g.n, Unknown: g.unknown, Levels: g.groups, Eta2: g.between / total}
+	if g.within <= total*noSpread {
+		e.Eta2, e.Omega2, e.F, e.CI = 1, 1, math.MaxFloat64, Interval{1, 1}
+		return e, nil
+	}
+	meanWithin := g.within / d2
+	e.F = g.between / d1 / meanWithin
+	e.P = fTail(e.F, d1, d2)
+	e.Omega2 = max(0, (g.between-d1*meanWithin)/(total+meanWithin))
+	e.CI, err = e.interval(etaError(values, codes, g), level)
+	return e, err
+}
+
+// WelchANOVA returns the p of the levels having the same mean, however their
+// spreads differ (B. L. Welch, "On the comparison of several mean values: an
+// alternative approach", Biometrika 38, 1951), where each value tells as much as
+// worth independent ones, more than 0 and at most 1. The p of [EtaSquared] supposes
+// that all levels have one spread: of ten values with ten times the spread of 490
+// others, it finds a difference in two of three samples without any.
+//
+// A level that is worth fewer than two values, or does not vary, counts with the
+// spread within all levels. Of levels with two or three values the p is too small:
+// take the larger one of both tests. Errors as of EtaSquared, and ErrNoSpread where
+// nothing varies within the levels.
+func WelchANOVA(values []float64, codes []uint16, levels int, worth float64) (p float64, err error) {
+	g, err := groupMoments(values, codes, levels)
+	if err != nil {
+		return 0, fmt.Errorf("comparing levels: %w", err)
+	}
+	k, rest := float64(g.groups), float64(g.n)*worth-float64(g.groups)
+	switch {
+	case !(worth > 0 && worth <= 1):
+		return 0, fmt.Errorf("comparing levels of values worth %v: %w", worth, ErrArgument)
+	case !(rest > 0) || g.n == g.groups:
+		return 0, fmt.Errorf("comparing levels of few values: %w", ErrTooFew)
+	case g.within <= g.total()*noSpread:
+		return 0, fmt.Errorf("comparing levels: %w", ErrNoSpread)
+	}
+	weights, degrees := make([]float64, len(g.count)), make([]float64, len(g.count))
+	var sum, mean float64
+	for i, c := range g.count {
+		if c == 0 {
+			continue
+		}
+		n := float64(c) * worth
+		variance := g.within / float64(g.n-g.groups)
+		if degrees[i] = rest; n >= 2 && g.squares[i] > 0 {
+			variance, degrees[i] = g.squares[i]/float64(c-1), n-1
+		}
+		weights[i] = n / variance
+		sum += weights[i]
+		mean += weights[i] * (g.means[i] - g.mean)
+	}
+	mean = g.mean + mean/sum
+	var between, lambda float64
+	for i, w := range weights {
+		if w > 0 {
+			d := g.means[i] - mean
+			between += w * d * d
+			lambda += (1 - w/sum) * (1 - w/sum) / degrees[i]
+		}
+	}
+	lambda /= k*k - 1
+	f := between / (k - 1) / (1 + 2*(k-2)*lambda)
+	return finite(fTail(f, k-1, 1/(3*lambda)))
+}
+
+// etaError is the standard error of η² by its influence function.
+func etaError[C Code](values []float64, codes []C, g grouped) float64 {
+	total := g.total()
+	share := g.within / total
+	var squares float64
+	for i, c := range codes {
+		if c == 0 {
+			continue
+		}
+		d, w := values[i]-g.mean, values[i]-g.means[c]
+		influence := (share*d*d - w*w) / (total / float64(g.n))
+		squares += influence * influence
+	}
+	return math.Sqrt(squares) / float64(g.n)
+}
+
+// interval is the wider of both intervals, on either side.
+func (e Effect) interval(standardError, level float64) (Interval, error) {
+	z, err := NormalQuantile((1 + level) / 2)
+	if err != nil || !(level > 0) {
+		return Interval{}, fmt.Errorf("interval of an effect at level %v: %w", level, ErrArgument)
+	}
+	iv := Interval{e.noncentral((1 + level) / 2), e.noncentral((1 - level) / 2)}
+	if e.Omega2 > 0 && e.Omega2 < 1 {
+		root := math.Sqrt(e.Omega2)
+		reach := z * standardError / (2 * root * (1 - e.Omega2))
+		lo, hi := max(0, math.Tanh(math.Atanh(root)-reach)), math.Tanh(math.Atanh(root)+reach)
+		iv.Lo, iv.Hi = min(iv.Lo, lo*lo), max(iv.Hi, hi*hi)
+	}
+	return iv, nil
+}
+
+// noncentral is the share λ/(λ+N) of which this or a smaller F has probability p.
+func (e Effect) noncentral(p float64) float64 {
+	d1, d2 := float64(e.Levels-1), float64(e.N-e.Levels)
+	below := func(share float64) bool {
+		return noncentralF(e.F, d1, d2, float64(e.N)*share/(1-share)) > p
+	}
+	lo, hi := 0.0, 1.0
+	if !below(0) {
+		return 0
+	}
+	for range 40 {
+		middle := (lo + hi) / 2
+		if below(middle) {
+			lo = middle
+		} else {
+			hi = middle
+		}
+	}
+	return (lo + hi) / 2
+}
+
+// Pearson returns the correlation of at least four pairs, its interval at this
+// level by Fisher's z (R. A. Fisher, Metron 1(4), 1921), which supposes normal
+// values, and the two-sided p of no relation. Where all pairs lie on a line, r is
+// ±1, the interval has no width and p is 0. Errors: ErrNoSpread where either does
+// not vary; ErrTooFew, ErrLength, ErrNotFinite, ErrArgument.
+func Pearson(x, y []float64, level float64) (r float64, ci Interval, p float64, err error) {
+	if r, p, err = correlate(x, y, 4); err != nil {
+		return 0, Interval{}, 0, fmt.Errorf("correlation: %w", err)
+	}
+	z, err := NormalQuantile((1 + level) / 2)
+	if err != nil || !(level > 0) {
+		return 0, Interval{}, 0, fmt.Errorf("correlation at level %v: %w", level, ErrArgument)
+	}
+	half := z / math.Sqrt(float64(len(x)-3))
+	return r, Interval{math.Tanh(math.Atanh(r) - half), math.Tanh(math.Atanh(r) + half)}, p, nil
+}
+
+// Spearman returns the correlation of the ranks of at least three pairs, equal
+// values sharing theirs, and its two-sided p by the t approximation (M. G. Kendall
+// and J. D. Gibbons, Rank Correlation Methods, 1990). Errors as [Pearson].
+func Spearman(x, y []float64) (rho, p float64, err error) {
+	if err := checkPairs(x, y, 3); err != nil {
+		return 0, 0, fmt.Errorf("rank correlation: %w", err)
+	}
+	rho, p, err = correlate(ranks(x), ranks(y), 3)
+	if err != nil {
+		err = fmt.Errorf("rank correlation: %w", err)
+	}
+	return rho, p, err
+}
+
+// SpearmanOfSeries is [Spearman] of two series in the order of time, at least five
+// pairs. Where both depend on their own past, n pairs tell less than n independent
+// ones of whether they are related:
+//
+//	n·(1 − r·s)/(1 + r·s),  no more than n,
+//
+// r and s the autocorrelations of their ranks at lag 1 (M. S. Bartlett, "Some
+// aspects of the time-correlation problem in regard to tests of significance", J. R.
+// Stat. Soc. 98(3), 1935; D. R. Dawdy and N. C. Matalas in V. T. Chow, Handbook of
+// Applied Hydrology, 1964, section 8-III), each corrected for its bias, (1+3r)/n (F.
+// H. C. Marriott and J. A. Pope, "Bias in the estimation of autocorrelations",
+// Biometrika 41, 1954). Neighbours are supposed to be alike as those of an AR(1)
+// process. Returned as effective; p is 1 where it leaves less than one degree of
+// freedom.
+func SpearmanOfSeries(x, y []float64) (rho, p, effective float64, err error) {
+	if err := checkPairs(x, y, 5); err != nil {
+		return 0, 0, 0, fmt.Errorf("rank correlation of series: %w", err)
+	}
+	if rho, _, err = Spearman(x, y); err != nil {
+		return 0, 0, 0, err
+	}
+	n, product := float64(len(x)), 1.0
+	for _, xs := range [][]float64{x, y} {
+		r, err := ACF(ranks(xs), 1)
+		if err != nil {
+			return 0, 0, 0, fmt.Errorf("rank correlation of series: %w", err)
+		}
+		product *= min(1, max(-1, (n*r[1]+1)/(n-3)))
+	}
+	effective = min(n, n*(1-product)/(1+product))
+	nu := effective - 2
+	switch {
+	case nu < 1:
+		p = 1
+	case 1-math.Abs(rho) < noSpread:
+	default:
+		p = tTails(rho*math.Sqrt(nu/((1-rho)*(1+rho))), nu)
+	}
+	return rho, p, effective, nil
+}
+
+// correlate is Pearson's r and its p by the t test.
+func correlate(x, y []float64, least int) (r, p float64, err error) {
+	if err := checkPairs(x, y, least); err != nil {
+		return 0, 0, err
+	}
+	if constant(x) || constant(y) {
+		return 0, 0, ErrNoSpread
+	}
+	xs, _ := scaled(x)
+	ys, _ := scaled(y)
+	r = max(-1, min(1, stat.Correlation(xs, ys, nil)))
+	if 1-math.Abs(r) < noSpread {
+		return math.Copysign(1, r), 0, nil
+	}
+	nu := float64(len(x) - 2)
+	r, err = finite(r)
+	return r, tTails(r*math.Sqrt(nu/((1-r)*(1+r))), nu), err
+}
+
+func constant(xs []float64) bool {
+	for _, x := range xs {
+		if x != xs[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// Wilson returns the interval at this level for a share of which k of n are seen
+// (E. B. Wilson, "Probable inference, the law of succession, and statistical
+// inference", J. Am. Stat. Assoc. 22(158), 1927). Errors: ErrTooFew of n < 1,
+// ErrArgument.
+func Wilson(k, n int, level float64) (Interval, error) {
+	if n < 1 {
+		return Interval{}, fmt.Errorf("share of %d: %w", n, ErrTooFew)
+	}
+	z, err := NormalQuantile((1 + level) / 2)
+	if err != nil || !(level > 0) || k < 0 || k > n {
+		return Interval{}, fmt.Errorf("share %d of %d at level %v: %w", k, n, level, ErrArgument)
+	}
+	return wilsonAt(float64(k)/float64(n), float64(n), z), nil
+}
+
+// CramersV returns how closely two facts belong together, 0 to 1, corrected for
+// what chance gives (W. Bergsma, "A bias-correction for Cramér's V and Tschuprow's
+// T", J. Korean Stat. Soc. 42(3), 2013), and p of Pearson's χ² test of
+// independence, which is good where most expected counts are 5 or more. Codes are
+// below la and lb; rows with a code 0 are left out. Errors: ErrTooFew where either
+// has fewer than two levels, ErrLength, ErrArgument.
+func CramersV(a, b []uint16, la, lb int) (v, p float64, err error) {
+	if len(a) != len(b) {
+		return 0, 0, fmt.Errorf("association of %d and %d codes: %w", len(a), len(b), ErrLength)
+	}
+	cells, err := countPairs(a, b, la, lb)
+	if err != nil {
+		return 0, 0, fmt.Errorf("association: %w", err)
+	}
+	rows, columns := make([]float64, la), make([]float64, lb)
+	var n float64
+	for _, c := range cells {
+		rows[c.a] += c.count
+		columns[c.b] += c.count
+		n += c.count
+	}
+	r, c := positive(rows), positive(columns)
+	if r < 2 || c < 2 {
+		return 0, 0, fmt.Errorf("association of %v and %v levels, want at least 2: %w", r, c, ErrTooFew)
+	}
+	phi2 := -1.0
+	for _, c := range cells {
+		phi2 += c.count / rows[c.a] * (c.count / columns[c.b])
+	}
+	phi2 = max(0, phi2)
+	corrected := max(0, phi2-(r-1)*(c-1)/(n-1))
+	if most := min(r-(r-1)*(r-1)/(n-1), c-(c-1)*(c-1)/(n-1)) - 1; most > 0 {
+		v = min(1, math.Sqrt(corrected/most))
+	}
+	return v, chiSquareTail(n*phi2, (r-1)*(c-1)), nil
+}
+
+// cell is how often two codes occur together.
+type cell struct {
+	a, b  uint16
+	count float64
+}
+
+// countPairs counts the rows of each pair of known codes that occurs, in the order
+// of the codes.
+func countPairs(a, b []uint16, la, lb int) ([]cell, error) {
+	keys := make([]uint32, 0, len(a))
+	for i, x := range a {
+		if int(x) >= la || int(b[i]) >= lb {
+			return nil, fmt.Errorf("codes %d and %d of row %d, want less than %d and %d: %w", x, b[i], i, la, lb, ErrArgument)
+		}
+		if x != 0 && b[i] != 0 {
+			keys = append(keys, uint32(x)<<16|uint32(b[i]))
+		}
+	}
+	slices.Sort(keys)
+	var cells []cell
+	for i, k := range keys {
+		if i == 0 || k != keys[i-1] {
+			cells = append(cells, cell{a: uint16(k >> 16), b: uint16(k)}) //nolint:gosec // the halves of 32 bits
+		}
+		cells[len(cells)-1].count++
+	}
+	return cells, nil
+}
+
+// positive is how many counts are not 0.
+func positive(counts []float64) float64 {
+	var n float64
+	for _, c := range counts {
+		if c > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// ranks are the ranks of values from 1, equal ones sharing theirs.
+func ranks(xs []float64) []float64 {
+	type value struct {
+		x  float64
+		at int
+	}
+	all := make([]value, len(xs))
+	for i, x := range xs {
+		all[i] = value{x, i}
+	}
+	slices.SortFunc(all, func(a, b value) int { return cmp.Compare(a.x, b.x) })
+	out := make([]float64, len(xs))
+	for i := 0; i < len(all); {
+		j := i
+		for j < len(all) && all[j].x == all[i].x {
+			j++
+		}
+		for _, v := range all[i:j] {
+			out[v.at] = float64(i+j+1) / 2
+		}
+		i = j
+	}
+	return out
+}
