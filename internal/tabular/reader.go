@@ -56,7 +56,7 @@ type Reader struct {
 	start    int64    // where the current row begins in the text
 	rows     int
 	width    int
-	problems problems
+	problems Problems
 	err      error // reading failed
 }
 
@@ -79,9 +79,10 @@ func Open(name string, r io.Reader) (*Reader, error) {
 	beginning, _ := source.Peek(bufferSize) // an error comes again when rows are read
 	t := &Reader{name: name, text: &text{source: source}}
 	t.csv = csv.NewReader(bufio.NewReaderSize(t.text, bufferSize))
-	t.csv.Comma, t.csv.Comment = delimiter(beginning), '#'
+	t.csv.Comma, t.csv.Comment = Delimiter(beginning), '#'
 	t.csv.FieldsPerRecord = -1 // judged by Next, with all other problems
-	t.csv.TrimLeadingSpace, t.csv.ReuseRecord = true, true
+	// A tab is a space, too: trimmed, it would take the empty cells with it.
+	t.csv.TrimLeadingSpace, t.csv.ReuseRecord = t.csv.Comma != '\t', true
 	return t, nil
 }
 
@@ -97,9 +98,9 @@ func unreadable(name string, err error) error {
 	return fmt.Errorf("reading %s: %w", name, err)
 }
 
-// delimiter is what separates the cells of the header: the first line that is
-// neither empty nor a comment.
-func delimiter(data []byte) rune {
+// Delimiter is what separates the cells of the header, a comma, semicolon or tab:
+// the header is the first line that is neither empty nor a comment.
+func Delimiter(data []byte) rune {
 	var header []byte
 	for line := range bytes.Lines(data) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
@@ -214,10 +215,10 @@ func (t *Reader) fail(err error) {
 	switch {
 	case errors.Is(err, io.EOF):
 	case errors.Is(err, errNotText):
-		t.problems = problems{} // they would only be consequences
+		t.problems = Problems{} // they would only be consequences
 		t.Refuse("the file is not UTF-8 text", "save it as CSV in UTF-8")
 	case errors.As(err, &parse):
-		t.problems.add(&model.InputError{
+		t.problems.Add(&model.InputError{
 			File: t.name, Line: parse.Line, Col: t.characters(parse.StartLine, parse.Line, parse.Column),
 			Problem: parse.Err.Error(), Allowed: `double each quotation mark inside a value: "like ""this"""`,
 		})
@@ -276,7 +277,7 @@ func (t *Reader) RefuseRow(c Column, problem, allowed string) {
 
 // Refuse reports what is wrong with the file as a whole.
 func (t *Reader) Refuse(problem, allowed string) {
-	t.problems.add(&model.InputError{File: t.name, Problem: problem, Allowed: allowed})
+	t.problems.Add(&model.InputError{File: t.name, Problem: problem, Allowed: allowed})
 }
 
 func (t *Reader) refuseAt(cell int, problem, allowed string) {
@@ -286,7 +287,7 @@ func (t *Reader) refuseAt(cell int, problem, allowed string) {
 		line, col := t.csv.FieldPos(cell)
 		p.Line, p.Col = line, t.characters(first, line, col)
 	}
-	t.problems.add(p)
+	t.problems.Add(p)
 }
 
 // characters turns a column in bytes, in a line of the current row, into one in
@@ -322,26 +323,27 @@ func (t *Reader) Err() error {
 	return &t.problems
 }
 
-// problems are what is wrong with a file: the first ones, and how many more
-// there are.
-type problems struct {
+// Problems are what is wrong with a file: the first model.MaxInputErrors, and how
+// many more there are.
+type Problems struct {
 	model.InputErrors
-	more int
+	More int
 }
 
-func (p *problems) add(one *model.InputError) {
+// Add notes one more.
+func (p *Problems) Add(one *model.InputError) {
 	if len(p.InputErrors) == model.MaxInputErrors {
-		p.more++
+		p.More++
 		return
 	}
 	p.InputErrors = append(p.InputErrors, one)
 }
 
 // Error lists the problems, one a line.
-func (p *problems) Error() string {
+func (p *Problems) Error() string {
 	text := p.InputErrors.Error()
-	if p.more > 0 {
-		text += fmt.Sprintf("\n%s: and %d more", p.InputErrors[0].File, p.more)
+	if p.More > 0 {
+		text += fmt.Sprintf("\n%s: and %d more", p.InputErrors[0].File, p.More)
 	}
 	return text
 }

@@ -50,6 +50,7 @@ func TestDialects(t *testing.T) {
 		"byte order mark, CRLF":      {"\ufeffnode,value\r\na,1\r\n\r\nb,2\r\n", []string{"2: a=1", "4: b=2"}},
 		"semicolons, spaces":         {" Value ; NODE \n 1 ; a \n;\n2;b\n", []string{"2: a=1", "4: b=2"}},
 		"tabs, comments":             {"# mine\n\nnode\tvalue\n# more\na\t1\n", []string{"5: a=1"}},
+		"tabs, an empty cell":        {"unit\tnode\tvalue\n\ta\t1\n", []string{"2: a=1"}},
 		"quoted, over several lines": {"node,value\n\"a\nx\",1\n\"say \"\"b\"\"\",2\n", []string{"2: a\nx=1", "4: say \"b\"=2"}},
 	} {
 		got, err := readAll(strings.NewReader(c.text))

@@ -13,15 +13,18 @@ type Duration time.Duration
 
 // DurationPattern is the form of a duration as an ECMA 262 regular expression,
 // for JSON Schema. It is exactly what ParseDuration accepts, range apart.
-const DurationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
+const DurationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d))+$`
 
 // DurationAllowed says in words what ParseDuration accepts.
-const DurationAllowed = `a number with a unit ns, us, ms, s, m or h, such as "500ms", "5s", "2m" or "1h30m"`
+const DurationAllowed = `a number with a unit ns, us, ms, s, m, h or d, such as "500ms", "5s", "2m" or "1h30m"`
 
 var durationRE = regexp.MustCompile(DurationPattern)
 
+// dayRE finds the days in a duration: Go's notation has none.
+var dayRE = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?)d`)
+
 // ParseDuration reads a duration in Go's notation, without a sign and always
-// with a unit. The error says what is allowed.
+// with a unit; "d" is a day of 24 hours. The error says what is allowed.
 func ParseDuration(s string) (Duration, error) {
 	if err := checkLength(s); err != nil {
 		return 0, err
@@ -29,7 +32,11 @@ func ParseDuration(s string) (Duration, error) {
 	if !durationRE.MatchString(s) {
 		return 0, fmt.Errorf("%q is not a duration: %s", s, durationProblem(s))
 	}
-	d, err := time.ParseDuration(s)
+	// Twenty-four times so many hours: the sum of as many terms is exact where a
+	// product of floats is not.
+	d, err := time.ParseDuration(dayRE.ReplaceAllStringFunc(s, func(days string) string {
+		return strings.Repeat(strings.TrimSuffix(days, "d")+"h", 24)
+	}))
 	if err != nil { // the form is right, so it is the range
 		return 0, fmt.Errorf("%q is too long a duration: at most 2562047h (292 years)", s)
 	}
@@ -42,6 +49,7 @@ var longUnits = []struct{ re, unit string }{
 	{`(?i)^(m|mins?|minutes?)$`, "m"},
 	{`(?i)^(h|hrs?|hours?)$`, "h"},
 	{`(?i)^(ms|msecs?|milliseconds?)$`, "ms"},
+	{`(?i)^(d|days?)$`, "d"},
 }
 
 var numberUnitRE = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)$`)

@@ -24,6 +24,8 @@ func TestParseDuration(t *testing.T) {
 		{"10µs", 10 * time.Microsecond},
 		{"0s", 0},
 		{"720h", 720 * time.Hour},
+		{"31d", 31 * 24 * time.Hour},
+		{"1.5d6h0.1d", 44*time.Hour + 24*time.Minute},
 	} {
 		got, err := ParseDuration(c.in)
 		if err != nil || got.Std() != c.want {
@@ -42,7 +44,9 @@ func TestParseDurationErrors(t *testing.T) {
 		"5sec":      `did you mean "5s"`,
 		"2 minutes": `did you mean "2m"`,
 		"3H":        `did you mean "3h"`,
-		"1d":        "use a number",
+		"1w":        "use a number",
+		"2 days":    `did you mean "2d"`,
+		"999999d":   "too long",
 		"5s ":       "use a number",
 		"1:30":      "use a number",
 		".5s":       "use a number",

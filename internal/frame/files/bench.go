@@ -1,0 +1,313 @@
+package files
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// benchLine is a result as `go test -bench` prints it: golang.org/design/14313.
+var benchLine = regexp.MustCompile(`(?m)^Benchmark[^\s,;]*[ \t]+[0-9]+[ \t]+[-+0-9.eEinfNaI]+[ \t]+\S`)
+
+// factProcs is the fact that a benchmark's name ends with: "-8" is GOMAXPROCS.
+const factProcs = "gomaxprocs"
+
+// bench reads what `go test -bench` prints: a frame a benchmark and unit, without
+// times. Lines of configuration and parts of names such as /size=1k are facts.
+func (f *file) bench(ctx context.Context) ([]frame.Frame, []string, error) {
+	in := benchfmt.NewReader(f.in, f.name)
+	b := &benchmarks{file: f, series: make(map[benchKey]*series)}
+	for in.Scan() && b.rows <= f.limits.Rows && ctx.Err() == nil {
+		switch r := in.Result().(type) {
+		case *benchfmt.SyntaxError:
+			b.wrong = append(b.wrong, &model.InputError{File: f.name, Line: r.Line, Col: 1, Problem: r.Msg, Allowed: "give the output of `go test -bench` as it was printed"})
+		case *benchfmt.Result:
+			b.add(r)
+		}
+	}
+	switch err := in.Err(); {
+	case err != nil || ctx.Err() != nil:
+		return nil, nil, f.packed.unreadable(f.name, cmp.Or(ctx.Err(), err))
+	case b.rows > f.limits.Rows:
+		b.wrong = append(b.wrong, &model.InputError{File: f.name, Problem: fmt.Sprintf("there are more than %s values", num.Grouped(int64(f.limits.Rows))), Allowed: "give a part of it"})
+	}
+	if len(b.wrong) > 0 {
+		return nil, nil, b.wrong
+	}
+	return b.frames(in.Units())
+}
+
+// benchKey tells results apart that are not measurements of the same.
+type benchKey struct{ name, procs, pkg, unit string }
+
+// series are the results of one benchmark in one unit.
+type series struct {
+	benchKey
+	values  []float64
+	missing noted
+	rows    int
+	facts   []*frame.Column
+	names   []string // of the facts
+}
+
+type benchmarks struct {
+	file   *file
+	keys   []benchKey // in the order of the file
+	series map[benchKey]*series
+	rows   int
+	wrong  model.InputErrors
+}
+
+// add adds the values of one line.
+func (b *benchmarks) add(r *benchfmt.Result) {
+	name, parts := r.Name.Parts()
+	key := benchKey{name: string(name), pkg: r.GetConfig("pkg")}
+	var facts [][2]string
+	for _, c := range r.Config {
+		if c.File {
+			facts = append(facts, [2]string{frame.Plain(c.Key), string(c.Value)})
+		}
+	}
+	for _, part := range parts {
+		if part[0] == '-' {
+			key.procs = string(part[1:])
+			facts = append(facts, [2]string{factProcs, key.procs})
+			continue
+		}
+		key.name += string(part)
+		if k, v, ok := strings.Cut(string(part[1:]), "="); ok {
+			facts = append(facts, [2]string{frame.Plain(k), v})
+		}
+	}
+	_, line := r.Pos()
+	for _, v := range r.Values {
+		value := v.Value
+		if key.unit = v.Unit; v.OrigUnit != "" {
+			key.unit, value = v.OrigUnit, v.OrigValue
+		}
+		b.value(key, value, line, facts)
+	}
+}
+
+// value adds one value.
+func (b *benchmarks) value(key benchKey, v float64, line int, facts [][2]string) {
+	s := b.series[key]
+	if s == nil {
+		s = &series{benchKey: key}
+		b.series[key], b.keys = s, append(b.keys, key)
+	}
+	b.rows++
+	s.rows++
+	switch {
+	case math.IsNaN(v):
+		s.missing.add(line)
+		return
+	case math.IsInf(v, 0):
+		if len(b.wrong) < model.MaxInputErrors {
+			b.wrong = append(b.wrong, &model.InputError{File: b.file.name, Line: line, Col: 1, Problem: fmt.Sprintf("the value in %s is infinite", key.unit), Allowed: "a measured value is finite"})
+		}
+		return
+	}
+	for _, f := range facts {
+		s.fact(f[0]).Append(f[1])
+	}
+	s.values = append(s.values, v)
+	s.align()
+}
+
+// fact is the column of that name; the rows before have none of it.
+func (s *series) fact(name string) *frame.Column {
+	i := slices.Index(s.names, name)
+	if i < 0 {
+		i = len(s.names)
+		s.names, s.facts = append(s.names, name), append(s.facts, frame.NewFact(name))
+		for range s.values {
+			s.facts[i].Append("")
+		}
+	}
+	return s.facts[i]
+}
+
+// align gives the facts that the last row does not have an empty level.
+func (s *series) align() {
+	for _, c := range s.facts {
+		if len(c.Fact().Codes) < len(s.values) {
+			c.Append("")
+		}
+	}
+}
+
+// frames makes a frame of each benchmark and unit. A name that is there in
+// several packages, or with several GOMAXPROCS, is several benchmarks.
+func (b *benchmarks) frames(units benchfmt.UnitMetadataMap) (out []frame.Frame, told []string, err error) {
+	for _, key := range b.keys {
+		s := b.series[key]
+		f := frame.Frame{Key: frame.Key{Workload: key.name, Metric: key.unit}, Unit: key.unit, Values: s.values}
+		if b.several(key, func(o benchKey) bool { return o.procs != key.procs }) && key.procs != "" {
+			f.Workload += "-" + key.procs
+		}
+		if b.several(key, func(o benchKey) bool { return o.pkg != key.pkg }) && key.pkg != "" {
+			f.Workload = key.pkg + "." + f.Workload
+		}
+		f.Better = map[int]model.Better{1: model.Higher, -1: model.Lower}[units.GetBetter(key.unit)]
+		for _, c := range s.facts {
+			if c.Full() {
+				f.Doubts = append(f.Doubts, frame.TooManyLevels(c.Fact().Name))
+				continue
+			}
+			f.Facts = append(f.Facts, c.Fact())
+		}
+		if s.missing.count > 0 {
+			t := table{row: "line"}
+			f.Doubts = append(f.Doubts, t.doubtOf(noValue, s.missing, s.rows, f.Workload))
+		}
+		if f.Len() == 0 {
+			told = append(told, fmt.Sprintf("%s is left out: no line has a value", f.Name()))
+			continue
+		}
+		out = append(out, f)
+	}
+	if len(out) == 0 {
+		return nil, nil, &model.InputError{File: b.file.name, Problem: "no benchmark has a value", Allowed: "give the output of `go test -bench` as it was printed"}
+	}
+	told = append(told, fmt.Sprintf("%s of Go benchmarks", num.Count(b.rows, "value")))
+	return out, told, nil
+}
+
+// several reports whether there is a benchmark of the same name and unit that is
+// another one.
+func (b *benchmarks) several(key benchKey, other func(benchKey) bool) bool {
+	return slices.ContainsFunc(b.keys, func(o benchKey) bool { return o.name == key.name && o.unit == key.unit && other(o) })
+}
+
+// WriteBench writes frames as `go test -bench` prints results, for benchstat and
+// its relatives: a benchmark a workload, metric and phase. Facts that all rows
+// share are lines of configuration; others are left out, as benchstat makes a
+// table of every configuration. Times have no place in the format.
+func WriteBench(w io.Writer, frames []frame.Frame) error {
+	out := benchfmt.NewWriter(w)
+	if err := writeUnits(out, frames); err != nil {
+		return fmt.Errorf("writing benchmarks: %w", err)
+	}
+	config := shared(frames)
+	for i := range frames {
+		f := &frames[i]
+		r := benchfmt.Result{Config: config, Name: benchfmt.Name(benchName(f)), Iters: 1, Values: make([]benchfmt.Value, 1)}
+		for _, v := range f.Values {
+			r.Values[0] = benchfmt.Value{Value: v, Unit: benchUnit(f)}
+			if err := out.Write(&r); err != nil {
+				return fmt.Errorf("writing benchmarks: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// writeUnits says which values are better, of units in which all metrics agree.
+func writeUnits(out *benchfmt.Writer, frames []frame.Frame) error {
+	var units []string
+	better := make(map[string]model.Better)
+	for i := range frames {
+		unit := benchUnit(&frames[i])
+		if b, known := better[unit]; !known {
+			units, better[unit] = append(units, unit), frames[i].Better
+		} else if b != frames[i].Better {
+			better[unit] = ""
+		}
+	}
+	var known benchfmt.UnitMetadataMap
+	for _, unit := range units {
+		b := better[unit]
+		if b == "" || b == map[int]model.Better{1: model.Higher, -1: model.Lower}[known.GetBetter(unit)] {
+			continue
+		}
+		err := out.Write(&benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: string(b)})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shared are the facts that are the same for all rows of all frames.
+func shared(frames []frame.Frame) (config []benchfmt.Config) {
+	if len(frames) == 0 {
+		return nil
+	}
+	for _, x := range frames[0].Facts {
+		level := single(&x)
+		differs := func(f frame.Frame) bool { o := f.Fact(x.Name); return o == nil || single(o) != level }
+		key := configKey(x.Name)
+		if level != "" && key != "" && x.Name != factProcs && !slices.ContainsFunc(frames, differs) {
+			config = append(config, benchfmt.Config{Key: key, Value: []byte(strings.Join(strings.Fields(level), " ")), File: true})
+		}
+	}
+	return config
+}
+
+// single is the level that all rows have; empty where there are several.
+func single(x *frame.Fact) string {
+	for _, c := range x.Codes {
+		if c != x.Codes[0] {
+			return ""
+		}
+	}
+	if len(x.Codes) == 0 {
+		return ""
+	}
+	return x.Level(0)
+}
+
+// configKey is a fact's name as a key of configuration: it begins with a small
+// letter and has neither spaces nor capitals nor colons.
+func configKey(name string) string {
+	key := strings.ReplaceAll(frame.Plain(name), ":", "_")
+	if key = word(key); key != "" && !unicode.IsLower([]rune(key)[0]) {
+		key = "fact_" + key
+	}
+	return key
+}
+
+// benchName is the name of a benchmark without "Benchmark".
+func benchName(f *frame.Frame) string {
+	name := f.Workload
+	if name == "" {
+		name = f.Metric
+	} else if f.Metric != benchUnit(f) {
+		name += "/metric=" + f.Metric
+	}
+	if f.Phase != "" && f.Phase != model.Parallel {
+		name += "/phase=" + string(f.Phase)
+	}
+	letters := []rune(cmp.Or(word(name), "Value"))
+	letters[0] = unicode.ToUpper(letters[0])
+	name = string(letters)
+	if x := f.Fact(factProcs); x != nil && !strings.HasSuffix(name, "-"+single(x)) && single(x) != "" {
+		name += "-" + single(x)
+	}
+	return name
+}
+
+// benchUnit is the unit of a frame; one is needed.
+func benchUnit(f *frame.Frame) string { return word(cmp.Or(f.Unit, f.Metric)) }
+
+// word is text without spaces.
+func word(text string) string { return strings.Join(strings.Fields(text), "_") }
+
+// isBench reports whether a file begins as the output of Go benchmarks does.
+func isBench(beginning []byte) bool {
+	return benchLine.Match(beginning) || bytes.HasPrefix(beginning, []byte("goos: "))
+}

@@ -1,0 +1,240 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/tabular"
+)
+
+// How much is read at once, and how long a row may be, in bytes.
+const (
+	pieceSize  = 1 << 20
+	longestRow = 16 << 20
+)
+
+// pieces cuts a text into pieces that begin and end with a row.
+type pieces struct {
+	source  io.Reader
+	size    int // about
+	longest int // that a row may be
+	rest    []byte
+	err     error
+}
+
+var (
+	errNotText = errors.New("not UTF-8 text")
+	errLongRow = errors.New("a row is too long")
+)
+
+// next reads the next piece into buf, which may be replaced; at the end io.EOF.
+func (p *pieces) next(buf []byte) ([]byte, error) {
+	buf = append(buf[:0], p.rest...)
+	for p.err == nil {
+		from := len(buf)
+		if cap(buf) < from+p.size {
+			buf = append(make([]byte, 0, 2*from+p.size), buf...)
+		}
+		for p.err == nil && len(buf) < from+p.size {
+			var n int
+			n, p.err = p.source.Read(buf[len(buf) : from+p.size])
+			buf = buf[:len(buf)+n]
+		}
+		if p.err != nil {
+			break
+		}
+		if end := rowsEnd(buf); end > 0 {
+			p.rest = append(p.rest[:0], buf[end:]...)
+			return check(buf[:end])
+		}
+		switch {
+		case bytes.IndexByte(buf, 0) >= 0:
+			p.err = errNotText
+		case len(buf) > p.longest:
+			p.err = errLongRow
+		}
+	}
+	p.rest = nil
+	if p.err == io.EOF && len(buf) > 0 { //nolint:errorlint // packages that unpack wrap it where a file is cut
+		return check(buf)
+	}
+	return nil, p.err
+}
+
+// check refuses what is no text.
+func check(piece []byte) ([]byte, error) {
+	if bytes.IndexByte(piece, 0) >= 0 || !utf8.Valid(piece) {
+		return nil, errNotText
+	}
+	return piece, nil
+}
+
+// text reads a table that is text.
+func (f *file) text(ctx context.Context) ([]frame.Frame, []string, error) {
+	p := &pieces{source: f.in, size: f.size, longest: longestRow}
+	first, err := p.next(nil)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, f.unreadable(err, 0)
+	}
+	r := &rows{comma: byte(tabular.Delimiter(first))}
+	r.begin(first)
+	columns, err := f.header(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	from := r.at
+	f.kinds(columns, r)
+	plan, err := newPlan(f.name, columns, f.choice)
+	if err != nil {
+		return nil, nil, err
+	}
+	workers := make([]*worker, min(runtime.GOMAXPROCS(0), mostWorkers))
+	for i := range workers {
+		workers[i] = newWorker(plan, r.comma, f.zone)
+	}
+	t := newTable(f, plan, "line", len(workers))
+	if err := t.read(ctx, f, p, first, from, workers); err != nil {
+		return nil, nil, err
+	}
+	return t.frames()
+}
+
+// mostWorkers: with more, the one that cuts the file into pieces is what is
+// waited for.
+const mostWorkers = 8
+
+// header reads the names of the columns.
+func (f *file) header(r *rows) ([]column, error) {
+	for r.next() {
+		if r.blank() {
+			continue
+		}
+		var out []column
+		for i := range r.width() {
+			c := r.cell(i)
+			if _, ok := number(trim(c)); ok {
+				line, col := r.cellAt(i)
+				return nil, &model.InputError{File: f.name, Line: line, Col: col, Problem: fmt.Sprintf("the first line has the number %s where names of columns are expected", trim(c)), Allowed: `add a line before it, such as "time,node,value"`}
+			}
+			out = append(out, newColumn(i+1, string(trim(c))))
+		}
+		return out, nil
+	}
+	if r.err != nil {
+		line, col := r.lineOf(r.bad)
+		return nil, &model.InputError{File: f.name, Line: line, Col: col, Problem: r.err.Error(), Allowed: quotesAllowed}
+	}
+	return nil, &model.InputError{File: f.name, Problem: "the file is empty", Allowed: "give a table with a line of names, such as time,node,value, and lines of values"}
+}
+
+// mostLooked is how many rows say what columns hold.
+const mostLooked = 1000
+
+// kinds looks at the rows that follow.
+func (f *file) kinds(columns []column, r *rows) {
+	c := newClock(f.zone)
+	for i := range columns {
+		columns[i].commas = r.comma != ','
+	}
+	for n := 0; n < mostLooked && r.next(); n++ {
+		for i := range min(r.width(), len(columns)) {
+			columns[i].look(trim(r.cell(i)), c)
+		}
+	}
+	for i := range columns {
+		columns[i].judge()
+	}
+}
+
+// job is a piece on its way to becoming a batch.
+type job struct {
+	piece  []byte
+	from   int
+	worker int
+	done   chan *batch
+}
+
+// read reads the pieces with all workers at once. Batches come in the order of
+// the file, whoever made them.
+func (t *table) read(ctx context.Context, f *file, p *pieces, piece []byte, from int, workers []*worker) error {
+	all, ctx := errgroup.WithContext(ctx)
+	jobs, ordered := make(chan *job), make(chan *job, 2*len(workers))
+	free := make(chan []byte, 4*len(workers))
+	for i, w := range workers {
+		all.Go(func() error {
+			for j := range jobs {
+				j.worker = i
+				j.done <- w.read(j.piece, j.from)
+				select {
+				case free <- j.piece:
+				default:
+				}
+			}
+			return nil
+		})
+	}
+	all.Go(func() error {
+		defer close(jobs)
+		defer close(ordered)
+		for {
+			j := &job{piece: piece, from: from, done: make(chan *batch, 1)}
+			select {
+			case ordered <- j:
+				jobs <- j
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			var buf []byte
+			select {
+			case buf = <-free:
+			default:
+			}
+			var err error
+			if piece, err = p.next(buf); err == io.EOF { //nolint:errorlint // as above
+				return nil
+			} else if err != nil {
+				return err
+			}
+			from = 0
+		}
+	})
+	all.Go(func() error {
+		for j := range ordered {
+			if !t.add(<-j.done, j.worker) {
+				return errEnough
+			}
+		}
+		return nil
+	})
+	if err := all.Wait(); err != nil && !errors.Is(err, errEnough) {
+		return f.unreadable(err, t.lines)
+	}
+	return nil
+}
+
+// errEnough ends a reading that need not go on.
+var errEnough = errors.New("enough")
+
+// quotesAllowed is how a quotation mark may stand in a table.
+const quotesAllowed = `double each quotation mark inside a value: "like ""this"""`
+
+// unreadable says why a text cannot be read; lines are before that.
+func (f *file) unreadable(err error, lines int) error {
+	switch {
+	case errors.Is(err, errNotText):
+		return &model.InputError{File: f.name, Problem: "the file is not UTF-8 text", Allowed: "save it as CSV in UTF-8"}
+	case errors.Is(err, errLongRow):
+		return &model.InputError{File: f.name, Line: lines + 1, Col: 1, Problem: fmt.Sprintf("the row is longer than %s", num.Bytes(longestRow)), Allowed: "is a quotation mark not closed?"}
+	}
+	return f.packed.unreadable(f.name, err)
+}

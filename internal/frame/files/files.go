@@ -1,0 +1,187 @@
+// Package files makes frames of measurements out of files:
+//
+//  1. [Read] finds out what a file is by its content: a table as text, a Parquet
+//     file, or what `go test -bench` prints; packed with gzip or Zstandard, or not.
+//  2. The columns get their roles (plan): the user names them, or they are guessed,
+//     and the guess is told.
+//  3. Pieces of the file become batches of columns, several at once (worker);
+//     whatever cannot be read is refused with its line and column.
+//  4. The batches become a frame a metric (table), in one unit, in the order of
+//     time, with a doubt about what had to be left out.
+//
+// Memory is bounded by [Limits].
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	_ "time/tzdata" // machines without a database of time zones have the users' files, too
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Limits bound what a file may take; where a field is zero, the default holds.
+type Limits struct {
+	Rows   int   // 50 million
+	Memory int64 // of the rows, in bytes: 4 GiB
+	// Spool is how many bytes of a Parquet file from a pipe are kept in a
+	// temporary file, as it is read from its end: 16 GiB.
+	Spool int64
+}
+
+func (l Limits) orDefault() Limits {
+	return Limits{Rows: cmp.Or(l.Rows, 50_000_000), Memory: cmp.Or(l.Memory, 4<<30), Spool: cmp.Or(l.Spool, 16<<30)}
+}
+
+// file is a file that is read.
+type file struct {
+	name   string
+	choice frame.Choice
+	limits Limits
+	zone   *time.Location
+	size   int // of pieces
+	in     *bufio.Reader
+	packed packing
+}
+
+// peekSize is how much of a file says what it is.
+const peekSize = 64 << 10
+
+// Read reads a table whole and makes a frame a metric of it. name is for
+// messages: what the file is, its content says. told is what was guessed, left
+// out or changed, for people. What is wrong with a file are *model.InputError;
+// all that is known of it at once.
+func Read(ctx context.Context, name string, r io.Reader, choice frame.Choice, limits Limits) (frames []frame.Frame, told []string, err error) {
+	zone, err := time.LoadLocation(choice.Zone)
+	if err != nil || choice.Zone == "Local" {
+		return nil, nil, &model.InputError{File: name, Problem: fmt.Sprintf("there is no time zone %q", choice.Zone), Allowed: `use a name such as "UTC" or "Europe/Berlin"`}
+	}
+	f := &file{name: name, choice: choice, limits: limits.orDefault(), zone: zone, size: pieceSize}
+	if err := f.open(ctx, r); err != nil {
+		return nil, nil, err
+	}
+	defer f.packed.close()
+	if frames, told, err = f.read(ctx); err != nil {
+		return nil, nil, err
+	}
+	for i := range frames {
+		var problem *model.InputError
+		if errors.As(frames[i].Check(), &problem) {
+			problem.File = name
+			return nil, nil, problem
+		}
+	}
+	return frames, told, nil
+}
+
+// read reads a file in its form.
+func (f *file) read(ctx context.Context) ([]frame.Frame, []string, error) {
+	if magic, _ := f.in.Peek(len(parquetMagic)); string(magic) == parquetMagic {
+		return f.parquet(ctx)
+	}
+	if mark, _ := f.in.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
+		_, _ = f.in.Discard(len(mark)) // they are in the buffer
+	}
+	if beginning, _ := f.in.Peek(peekSize); isBench(beginning) { // an error comes again
+		return f.bench(ctx)
+	}
+	return f.text(ctx)
+}
+
+// open finds out how a file is packed.
+func (f *file) open(ctx context.Context, r io.Reader) error {
+	f.packed.source = &source{ctx: ctx, r: r}
+	f.in = bufio.NewReaderSize(f.packed.source, peekSize)
+	magic, err := f.in.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return f.packed.unreadable(f.name, err)
+	}
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		unpack, err := gzip.NewReader(f.in)
+		f.packed.how = "gzip"
+		if err != nil {
+			return f.packed.unreadable(f.name, err)
+		}
+		f.in = bufio.NewReaderSize(unpack, peekSize)
+	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		unpack, err := zstd.NewReader(f.in, zstd.WithDecoderMaxWindow(mostWindow))
+		f.packed.how = "Zstandard"
+		if err != nil {
+			return f.packed.unreadable(f.name, err)
+		}
+		f.packed.zstd = unpack
+		f.in = bufio.NewReaderSize(unpack, peekSize)
+	}
+	return nil
+}
+
+// mostWindow is what the zstd command unpacks without being told, too.
+const mostWindow = 128 << 20
+
+// packing is how a file is packed.
+type packing struct {
+	source *source
+	how    string // empty: not at all
+	zstd   *zstd.Decoder
+}
+
+func (p *packing) close() {
+	if p.zstd != nil {
+		p.zstd.Close()
+	}
+}
+
+// unreadable is why a file cannot be read: often it is packed and not whole.
+func (p *packing) unreadable(name string, err error) error {
+	switch {
+	case p.how == "" || p.source.err != nil || p.source.ctx.Err() != nil:
+		return fmt.Errorf("reading %s: %w", name, err)
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return &model.InputError{File: name, Problem: "to unpack the file takes more than 128 MiB", Allowed: "pack it again without --long"}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &model.InputError{File: name, Problem: "the " + p.how + " file is cut", Allowed: "make or copy it again"}
+	}
+	return &model.InputError{File: name, Problem: "the " + p.how + " file is damaged", Allowed: "make or copy it again"}
+}
+
+// source reads until its context is done, even while nothing comes. A reading
+// that hangs then is left behind; it ends with what it waits for.
+type source struct {
+	ctx context.Context
+	r   io.Reader
+	err error // other than the end
+}
+
+// Read implements io.Reader.
+func (s *source) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		n, err := s.r.Read(p)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil && !errors.Is(r.err, io.EOF) {
+			s.err = r.err
+		}
+		return r.n, r.err
+	case <-s.ctx.Done():
+		s.err = s.ctx.Err()
+		return 0, s.err
+	}
+}

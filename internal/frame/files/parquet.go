@@ -1,0 +1,353 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// parquetMagic is how Parquet files begin, and end.
+const parquetMagic = "PAR1"
+
+// parquet reads a Parquet file: one group of rows after another, all columns of
+// one at once.
+func (f *file) parquet(ctx context.Context) (frames []frame.Frame, told []string, err error) {
+	at, size, done, err := f.whole()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	err = f.guarded(func() error {
+		frames, told, err = f.columnar(ctx, at, size)
+		return err
+	})
+	return frames, told, err
+}
+
+// columnar reads a Parquet file that is there whole.
+func (f *file) columnar(ctx context.Context, at io.ReaderAt, size int64) ([]frame.Frame, []string, error) {
+	in, err := parquet.OpenFile(at, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<20))
+	if err != nil {
+		return nil, nil, f.notParquet(err)
+	}
+	p := &parquetFile{file: f, leaves: leavesOf(in.Root())}
+	columns := p.columns(in)
+	if len(columns) == 0 || in.NumRows() == 0 {
+		return nil, nil, &model.InputError{File: f.name, Problem: "the file has no values", Allowed: "give one that has columns and rows"}
+	}
+	plan, err := newPlan(f.name, columns, f.choice)
+	if err != nil {
+		return nil, nil, err
+	}
+	if v := columns[plan.value]; !v.kind.numeric() && v.kind != kindEmpty {
+		return nil, nil, &model.InputError{File: f.name, Problem: fmt.Sprintf("the column %q has no numbers", v.name), Allowed: "choose another with --value"}
+	}
+	p.prepare(plan)
+	t := newTable(f, plan, "row", 1)
+	if err := p.read(ctx, in, t); err != nil {
+		return nil, nil, err
+	}
+	return t.frames()
+}
+
+// notParquet is why a Parquet file cannot be read.
+func (f *file) notParquet(err error) error {
+	return &model.InputError{File: f.name, Problem: fmt.Sprintf("the Parquet file is damaged or cut (%v)", err), Allowed: "make or copy it again"}
+}
+
+// guarded makes a panic in do an error: the library trusts what a file says about
+// itself in places.
+func (f *file) guarded(do func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = f.notParquet(fmt.Errorf("%v", r))
+		}
+	}()
+	return do()
+}
+
+// whole is the file for reading at any place; one that does not allow that, such
+// as a pipe, is copied into a temporary file first. done must be called.
+func (f *file) whole() (at io.ReaderAt, size int64, done func(), err error) {
+	if file, ok := f.packed.source.r.(*os.File); ok && f.packed.how == "" {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			return file, info.Size(), func() {}, nil
+		}
+	}
+	spool, err := os.CreateTemp("", "scalebench-*.parquet")
+	if err != nil {
+		return nil, 0, nil, fmt.Errorf("keeping %s for reading: %w", f.name, err)
+	}
+	done = func() {
+		_ = spool.Close()
+		_ = os.Remove(spool.Name())
+	}
+	size, err = io.Copy(spool, io.LimitReader(f.in, f.limits.Spool+1))
+	switch {
+	case err != nil && f.packed.source.err == nil && f.packed.how == "":
+		err = fmt.Errorf("keeping %s for reading: %w; is there room in %s? TMPDIR names another directory", f.name, err, os.TempDir())
+	case err != nil:
+		err = f.packed.unreadable(f.name, err)
+	case size > f.limits.Spool:
+		err = &model.InputError{File: f.name, Problem: fmt.Sprintf("there are more than %s", num.Bytes(f.limits.Spool)), Allowed: "a Parquet file is read from its end: give the name of a file that is not packed instead of a stream"}
+	}
+	if err != nil {
+		done()
+		return nil, 0, nil, err
+	}
+	return spool, size, done, nil
+}
+
+// parquetFile reads rows of a Parquet file.
+type parquetFile struct {
+	file   *file
+	leaves []leaf
+	plan   *plan
+	keys   [keys]*levels
+	worker *worker // for what rows are about, and notes
+}
+
+// prepare gets ready for what is to be read.
+func (p *parquetFile) prepare(plan *plan) {
+	p.plan, p.worker = plan, newWorker(plan, 0, p.file.zone)
+	for k, c := range plan.keys {
+		if c >= 0 {
+			p.keys[k] = newLevels()
+		}
+	}
+}
+
+// columns are the columns, and what they hold.
+func (p *parquetFile) columns(in *parquet.File) []column {
+	var out []column
+	for i, l := range p.leaves {
+		c := newColumn(i+1, l.name)
+		if c.odd, c.kind = l.odd, l.kind; c.odd == "" && (c.kind == kindText && l.text() || c.kind == kindNumber && !l.binary) {
+			for _, text := range l.first(in) {
+				c.look([]byte(text), newClock(p.file.zone))
+			}
+			c.judge()
+			c.kind = l.refine(c.kind)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// read reads all groups of rows.
+func (p *parquetFile) read(ctx context.Context, in *parquet.File, t *table) error {
+	for _, g := range in.RowGroups() {
+		if n := g.NumRows(); n > int64(t.limits.Rows-t.rows) || t.memory+n*t.rowBytes() > t.limits.Memory {
+			t.rows += int(n)
+			t.memory += n * t.rowBytes()
+			t.within()
+			return nil
+		}
+		b, err := p.group(ctx, g, t.lines)
+		if err != nil {
+			return err
+		}
+		if !t.add(b, 0) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// noMoment stands for a time that is missing while rows are read.
+const noMoment = math.MinInt64
+
+// group reads a group of rows, behind so many others.
+func (p *parquetFile) group(ctx context.Context, g parquet.RowGroup, before int) (*batch, error) {
+	b := p.worker.begin()
+	rows, chunks := int(g.NumRows()), g.ColumnChunks()
+	var about [keys][]uint16
+	var moments []moment
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(mostWorkers)
+	read := func(column int, decode func(l leaf, chunk parquet.ColumnChunk) error) {
+		all.Go(func() error {
+			return p.file.guarded(func() error {
+				l := p.leaves[column]
+				err := decode(l, chunks[l.chunk])
+				if err != nil && ctx.Err() == nil {
+					return p.file.notParquet(fmt.Errorf("column %s: %w", l.name, err))
+				}
+				return err
+			})
+		})
+	}
+	read(p.plan.value, func(l leaf, c parquet.ColumnChunk) (err error) {
+		b.values, err = readColumn(ctx, l, c, rows, l.floats, math.NaN())
+		return err
+	})
+	if p.plan.time >= 0 {
+		read(p.plan.time, func(l leaf, c parquet.ColumnChunk) (err error) {
+			if l.unit > 0 {
+				b.times, err = readColumn(ctx, l, c, rows, l.ticks, noMoment)
+				return err
+			}
+			moments, err = readColumn(ctx, l, c, rows, l.moments(p.worker.clock), moment{ns: noMoment})
+			return err
+		})
+	}
+	for i, c := range p.plan.facts {
+		read(c, func(l leaf, c parquet.ColumnChunk) (err error) {
+			b.facts[i], err = readColumn(ctx, l, c, rows, l.codes(p.worker.facts[i]), 0)
+			return err
+		})
+	}
+	for k, c := range p.plan.keys {
+		if c >= 0 {
+			read(c, func(l leaf, c parquet.ColumnChunk) (err error) {
+				about[k], err = readColumn(ctx, l, c, rows, l.codes(p.keys[k]), 0)
+				return err
+			})
+		}
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	r := &rowGroup{parquetFile: p, b: b, before: before, about: about, moments: moments}
+	r.judge(rows)
+	return p.worker.end(), nil
+}
+
+// rowGroup is a group of rows that was read, before it is judged row by row.
+type rowGroup struct {
+	*parquetFile
+	b       *batch
+	before  int // rows
+	about   [keys][]uint16
+	moments []moment
+	gone    []bool // rows that are left out; nil: none
+}
+
+// judge looks at every row, and leaves out those without a value or a time.
+func (r *rowGroup) judge(rows int) {
+	b := r.b
+	b.rows, b.lines = rows, rows
+	if r.plan.keyed() {
+		b.groups = make([]uint16, rows)
+		for i := range rows {
+			b.groups[i] = r.group(i)
+		}
+	}
+	for i, v := range b.values {
+		switch {
+		case math.IsNaN(v):
+			r.note(noValue, i, true)
+		case math.IsInf(v, 0):
+			r.refuse(i, r.plan.value, "is infinite", "a measured value is finite; leave it out where nothing was measured")
+		}
+	}
+	if r.plan.time >= 0 {
+		r.judgeTimes(rows)
+	}
+	if r.gone != nil {
+		b.values, b.times, b.groups = without(b.values, r.gone), without(b.times, r.gone), without(b.groups, r.gone)
+		for i := range b.facts {
+			b.facts[i] = without(b.facts[i], r.gone)
+		}
+	}
+}
+
+func (r *rowGroup) judgeTimes(rows int) {
+	l := r.leaves[r.plan.time]
+	if r.moments != nil {
+		r.b.times = make([]int64, rows)
+	} else if !l.local && !slices.Contains(r.b.times, noMoment) {
+		r.b.forms[formZoned].count += rows
+		r.b.forms[formZoned].lines = append(r.b.forms[formZoned].lines, 1)
+		return
+	}
+	for i := range rows {
+		m := moment{ns: r.b.times[i], form: formZoned}
+		if r.moments != nil {
+			m = r.moments[i]
+		} else if l.local && m.ns != noMoment {
+			m.form = formLocal
+			m.ns, m.odd = r.worker.clock.local((m.ns - mod(m.ns, second)) / second)
+			m.ns += mod(r.b.times[i], second)
+		}
+		r.b.times[i] = m.ns
+		switch {
+		case m.bad:
+			r.refuse(i, r.plan.time, "is no time", timeAllowed)
+		case m.ns == noMoment:
+			r.note(noTime, i, true)
+		case m.odd != steady:
+			r.note(map[shift]remark{gap: gapTime, twice: twiceTime}[m.odd], i, false)
+		}
+		if n := &r.b.forms[m.form]; m.ns != noMoment {
+			n.add(i + 1)
+		}
+	}
+}
+
+// group is what a row is about.
+func (r *rowGroup) group(row int) uint16 {
+	w := r.worker
+	w.key = w.key[:0]
+	for k, codes := range r.about {
+		if codes != nil {
+			w.key = append(w.key, r.keys[k].all[codes[row]]...)
+		}
+		w.key = append(w.key, 0)
+	}
+	code, fresh := w.group.of(w.key)
+	if fresh {
+		r.b.groupAt = append(r.b.groupAt, row+1)
+	}
+	return code
+}
+
+// note notes something about a row; gone: it is left out.
+func (r *rowGroup) note(what remark, row int, gone bool) {
+	if r.gone != nil && r.gone[row] {
+		return
+	}
+	n := note{what: what}
+	if r.b.groups != nil {
+		n.group = r.b.groups[row]
+	}
+	all := r.b.notes[n]
+	all.add(row + 1)
+	if r.b.notes[n] = all; gone {
+		if r.gone == nil {
+			r.gone = make([]bool, len(r.b.values))
+		}
+		r.gone[row] = true
+	}
+}
+
+func (r *rowGroup) refuse(row, column int, problem, allowed string) {
+	r.b.problems.Add(&model.InputError{Problem: fmt.Sprintf("%s %s in row %s", r.plan.columns[column].name, problem, num.Grouped(int64(r.before+row+1))), Allowed: allowed})
+}
+
+// without is a column without the rows that are gone.
+func without[T any](column []T, gone []bool) []T {
+	if column == nil {
+		return nil
+	}
+	out := column[:0]
+	for i, v := range column {
+		if !gone[i] {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+var errRows = errors.New("it has another number of rows than the file says")

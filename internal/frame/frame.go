@@ -1,0 +1,413 @@
+// Package frame is measurements in columns: the values of one metric, when they
+// were measured, and the facts that were known of each.
+//
+//  1. Runs and campaigns become frames by package observe, files by package
+//     frame/files: one [Frame] a metric.
+//  2. [Join] puts frames of several sources together; [Frame.Where] and
+//     [Frame.Groups] take them apart.
+//  3. Studies that ask of measurements, wherever they came from, read frames
+//     (study.Measured).
+//
+// Columns are plain slices, so that ten million rows take some hundred megabytes.
+package frame
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Key is what the rows of a frame have in common.
+type Key struct {
+	Workload string `json:"workload,omitempty"`
+	Metric   string `json:"metric"` // with its labels: "score{test=pipe}"
+	// Phase: serial and parallel treatments measure different things.
+	Phase model.Phase `json:"phase,omitempty"`
+}
+
+// Name is the key for people: "disk write_rate", or the metric alone where the
+// workload has its name. The phase is in it unless it is that of all nodes at once.
+func (k Key) Name() string {
+	name := k.Metric
+	if k.Workload != "" && k.Workload != k.Metric {
+		name = k.Workload + " " + name
+	}
+	if k.Phase != "" && k.Phase != model.Parallel {
+		name += " (" + string(k.Phase) + ")"
+	}
+	return name
+}
+
+// Matches reports whether people may mean the key by this name: that which it is
+// printed by ([Key.Name]), with or without its phase, or its metric, with or
+// without the workload ("disk write_rate", "disk/write_rate") and the labels.
+func (k Key) Matches(name string) bool {
+	bare, _, _ := strings.Cut(k.Metric, "{")
+	if name == k.Name() || name == k.Metric || name == bare {
+		return true
+	}
+	metric, of := strings.CutPrefix(name, k.Workload)
+	return of && k.Workload != "" && metric != "" && strings.ContainsRune(" /", rune(metric[0])) && slices.Contains([]string{k.Metric, bare}, metric[1:])
+}
+
+// Frame is measurements of one metric, a row each. It is to be read only.
+type Frame struct {
+	Key
+	Unit   string       `json:"unit,omitempty"` // of the values
+	Better model.Better `json:"better,omitempty"`
+	// Info: the metric describes what was measured and is not a capacity.
+	Info bool `json:"info,omitempty"`
+	// Values are finite. Rows are in the order of Times; without times in that
+	// in which they were measured.
+	Values []float64 `json:"values"`
+	// Times are when each was measured, in nanoseconds since 1970 (UTC); nil: not
+	// known.
+	Times []int64 `json:"times,omitempty"`
+	Facts []Fact  `json:"facts,omitempty"`
+	// Doubts are what speaks against the rows: what was left out, and why; what
+	// disturbed them.
+	Doubts []model.Doubt `json:"doubts,omitempty"`
+}
+
+// Fact is something known of each row: a level of a factor, such as the zone.
+type Fact struct {
+	Name string `json:"name"` // "zone", "cpu_model", "node"
+	// Levels are the values there are; Levels[0] is "", not known.
+	Levels []string `json:"levels"`
+	// Codes are one a row: the index of its level.
+	Codes []uint16 `json:"codes"`
+}
+
+// Facts that frames of runs and campaigns have; others are the nodes' labels.
+const (
+	FactSubject    = "node" // or the pair of nodes
+	FactTrial      = "trial"
+	FactBlock      = "block"
+	FactRun        = "run"
+	FactRepetition = "repetition" // of a campaign, a level each
+	FactDisturbed  = "disturbed"  // "no", or by what
+	FactVersion    = "version"    // of the scalebench that made the run
+	FactFile       = "file"       // a checksum of the experiment file
+)
+
+// MostLevels is how many values a fact may have. A column with more tells rows
+// apart and explains none.
+const MostLevels = math.MaxUint16
+
+// Len is the number of rows.
+func (f *Frame) Len() int { return len(f.Values) }
+
+// Fact finds a fact by its name, or by one that is the same for people ([Plain]);
+// nil where the frame has none.
+func (f *Frame) Fact(name string) *Fact {
+	for i := range f.Facts {
+		if f.Facts[i].Name == name {
+			return &f.Facts[i]
+		}
+	}
+	for i := range f.Facts {
+		if Plain(f.Facts[i].Name) == Plain(name) {
+			return &f.Facts[i]
+		}
+	}
+	return nil
+}
+
+// Plain is a name as names are compared, and as facts of files are called: "CPU
+// model" is cpu_model.
+func Plain(name string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
+}
+
+// WithRuns is the frame with the fact run: of repetitions of a campaign, which are
+// runs, by the name that run gives each. Other frames stay as they are.
+func (f Frame) WithRuns(run func(repetition string) string) Frame {
+	of := f.Fact(FactRepetition)
+	if of == nil || f.Fact(FactRun) != nil {
+		return f
+	}
+	x := Fact{Name: FactRun, Levels: slices.Clone(of.Levels), Codes: of.Codes}
+	for i := range x.Levels[1:] {
+		x.Levels[i+1] = run(of.Levels[i+1])
+	}
+	f.Facts = append(slices.Clone(f.Facts), x)
+	return f
+}
+
+// Magnitudes of values that can be computed with: squares of others, and products
+// of those with the number of rows, are no longer numbers or have lost their
+// digits.
+const leastMagnitude, mostMagnitude = 1e-150, 1e150
+
+// Check refuses values with which nothing can be computed: *model.InputError.
+func (f *Frame) Check() error {
+	top := 0.0
+	for _, v := range f.Values {
+		top = max(top, math.Abs(v))
+	}
+	if top == 0 || top >= leastMagnitude && top <= mostMagnitude {
+		return nil
+	}
+	return &model.InputError{
+		Problem: fmt.Sprintf("the largest value of %s is %.4g, and only values from %.0e to %.0e can be computed with", f.Name(), top, leastMagnitude, mostMagnitude),
+		Allowed: "give the values in another unit, or leave out what is no measurement",
+	}
+}
+
+// Level is the level of a row.
+func (x *Fact) Level(row int) string { return x.Levels[x.Codes[row]] }
+
+// Groups are the rows of each level that has any, by the order of the levels.
+// Rows of which the level is not known are in none.
+func (x *Fact) Groups() (levels []string, rows [][]int32) {
+	count := make([]int, len(x.Levels))
+	for _, c := range x.Codes {
+		count[c]++
+	}
+	all := make([][]int32, len(x.Levels))
+	for i, c := range x.Codes {
+		if c == 0 {
+			continue
+		}
+		if all[c] == nil {
+			all[c] = make([]int32, 0, count[c])
+		}
+		all[c] = append(all[c], int32(i)) //nolint:gosec // fewer rows than that
+	}
+	for c, r := range all {
+		if len(r) > 0 {
+			levels, rows = append(levels, x.Levels[c]), append(rows, r)
+		}
+	}
+	return levels, rows
+}
+
+// Where is the rows for which keep is true.
+func (f *Frame) Where(keep func(row int) bool) *Frame {
+	var rows []int32
+	for i := range f.Len() {
+		if keep(i) {
+			rows = append(rows, int32(i)) //nolint:gosec // fewer rows than that
+		}
+	}
+	return f.take(rows)
+}
+
+// take is these rows, in their order.
+func (f *Frame) take(rows []int32) *Frame {
+	out := *f
+	out.Values = pick(f.Values, rows)
+	out.Times = pick(f.Times, rows)
+	out.Facts = slices.Clone(f.Facts)
+	for i, x := range f.Facts {
+		out.Facts[i].Codes = pick(x.Codes, rows)
+	}
+	return &out
+}
+
+// pick is the values of these rows; nil of no column.
+func pick[T any](column []T, rows []int32) []T {
+	if column == nil {
+		return nil
+	}
+	out := make([]T, len(rows))
+	for i, r := range rows {
+		out[i] = column[r]
+	}
+	return out
+}
+
+// ByTime is the rows in the order of their times; those of one time stay in
+// theirs.
+func (f *Frame) ByTime() *Frame {
+	if f.Times == nil || slices.IsSorted(f.Times) {
+		return f
+	}
+	// Pairs lie beside each other where they are compared, and the row makes the
+	// order of one time definite: several times as fast as a stable sort of rows.
+	type pair struct {
+		time int64
+		row  int32
+	}
+	pairs := make([]pair, f.Len())
+	for i, t := range f.Times {
+		pairs[i] = pair{t, int32(i)} //nolint:gosec // fewer rows than that
+	}
+	slices.SortFunc(pairs, func(a, b pair) int {
+		switch {
+		case a.time < b.time || a.time == b.time && a.row < b.row:
+			return -1
+		case a == b:
+			return 0
+		}
+		return 1
+	})
+	rows := make([]int32, len(pairs))
+	for i, p := range pairs {
+		rows[i] = p.row
+	}
+	return f.take(rows)
+}
+
+// Join puts frames of the same keys together, as a [Joiner] does.
+func Join(frames ...Frame) ([]Frame, error) {
+	var j Joiner
+	for i := range frames {
+		if err := j.Add(&frames[i]); err != nil {
+			return nil, err
+		}
+	}
+	return j.Frames()
+}
+
+// Joiner puts frames of the same keys together, in the order of first appearance,
+// rows by time. A fact that one of them lacks is not known of its rows; times
+// that one of them lacks are known of none. What was added is not kept, so that
+// thousands of frames take no more than their rows. The zero value is empty.
+type Joiner struct {
+	order  []*joined
+	joined map[Key]*joined
+}
+
+// joined is a frame in the making.
+type joined struct {
+	Frame
+	untimed bool
+	columns map[string]*Column
+	names   []string // of the columns, in the order of first appearance
+}
+
+// Add adds a frame. One in another unit than those of its key before cannot be
+// added: model.ErrUsage.
+func (j *Joiner) Add(f *Frame) error {
+	to := j.joined[f.Key]
+	if to == nil {
+		to = &joined{Frame: *f, columns: make(map[string]*Column)}
+		to.Values, to.Times, to.Facts, to.Doubts = nil, nil, nil, nil
+		if j.joined == nil {
+			j.joined = make(map[Key]*joined)
+		}
+		j.order, j.joined[f.Key] = append(j.order, to), to
+	}
+	if f.Unit != to.Unit || f.Better != to.Better {
+		return fmt.Errorf("%w: %s is measured in %q here and in %q there (better: %s and %s); give sources that agree", model.ErrUsage, f.Name(), to.Unit, f.Unit, to.Better, f.Better)
+	}
+	to.add(f)
+	return nil
+}
+
+func (to *joined) add(f *Frame) {
+	for _, x := range f.Facts {
+		if to.columns[x.Name] == nil {
+			column := NewFact(x.Name)
+			column.add(nil, to.Len())
+			to.columns[x.Name], to.names = column, append(to.names, x.Name)
+		}
+	}
+	to.untimed = to.untimed || f.Times == nil && f.Len() > 0
+	to.Values, to.Times = append(to.Values, f.Values...), append(to.Times, f.Times...)
+	to.Doubts = append(to.Doubts, f.Doubts...)
+	for _, name := range to.names {
+		to.columns[name].add(f.Fact(name), f.Len())
+	}
+}
+
+// Frames are what was added, together. Values that [Frame.Check] refuses are a
+// model.ErrUsage.
+func (j *Joiner) Frames() ([]Frame, error) {
+	out := make([]Frame, 0, len(j.order))
+	for _, to := range j.order {
+		f := to.Frame
+		if to.untimed {
+			f.Times = nil
+		}
+		for _, name := range to.names {
+			if to.columns[name].Full() {
+				f.Doubts = append(f.Doubts, TooManyLevels(name))
+				continue
+			}
+			f.Facts = append(f.Facts, to.columns[name].Fact())
+		}
+		if err := f.Check(); err != nil {
+			return nil, err
+		}
+		out = append(out, *f.ByTime())
+	}
+	return out, nil
+}
+
+// TooManyLevels is the doubt about a column that is no fact.
+func TooManyLevels(name string) model.Doubt {
+	return model.Doubt{Code: "too_many_levels", Severity: model.Warning, Text: fmt.Sprintf("%s has more than %d different values and is left out as a fact", name, MostLevels)}
+}
+
+// Column is a fact in the making.
+type Column struct {
+	fact Fact
+	code map[string]uint16
+	full bool
+}
+
+// NewFact begins a fact of that name.
+func NewFact(name string) *Column {
+	return &Column{fact: Fact{Name: name, Levels: []string{""}}, code: map[string]uint16{"": 0}}
+}
+
+// Append adds a row. The level is kept: it must not be changed afterwards.
+func (c *Column) Append(level string) { c.fact.Codes = append(c.fact.Codes, c.Code(level)) }
+
+// Code is the index of a level, which is new if need be; 0 where there are too
+// many.
+func (c *Column) Code(level string) uint16 {
+	code, known := c.code[level]
+	if known {
+		return code
+	}
+	if len(c.fact.Levels) > MostLevels {
+		c.full = true
+		return 0
+	}
+	code = uint16(len(c.fact.Levels)) //nolint:gosec // checked above
+	c.code[level], c.fact.Levels = code, append(c.fact.Levels, level)
+	return code
+}
+
+// Full reports whether there were more than [MostLevels] levels: then it is no
+// fact ([TooManyLevels]).
+func (c *Column) Full() bool { return c.full }
+
+// Fact is the column.
+func (c *Column) Fact() Fact { return c.fact }
+
+// add appends the rows of a fact; of nil, n rows of which nothing is known.
+func (c *Column) add(x *Fact, n int) {
+	if x == nil {
+		c.fact.Codes = append(c.fact.Codes, make([]uint16, n)...)
+		return
+	}
+	translate := make([]uint16, len(x.Levels))
+	for i, level := range x.Levels {
+		translate[i] = c.Code(level)
+	}
+	for _, code := range x.Codes {
+		c.fact.Codes = append(c.fact.Codes, translate[code])
+	}
+}
+
+// Choice is which columns of a file a user means.
+type Choice struct {
+	// Value is the column of the measured values, Time that of the times; empty:
+	// guessed, and said.
+	Value, Time string
+	// By are the columns that are facts; none: all with few enough values.
+	By []string
+	// Beside: the file is only compared with, such as a baseline. What is chosen
+	// beside the values it need not have.
+	Beside bool
+	// Zone is the name of the time zone of times that do not say theirs, such as
+	// "Europe/Berlin"; empty: UTC.
+	Zone string
+}
