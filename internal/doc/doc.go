@@ -52,7 +52,9 @@ type Tag struct {
 type Tone string
 
 // Good, Bad and Note carry a verdict; Strong is the main value, Faint what may
-// be overlooked, Gain better than expected, Doubt what is unknown.
+// be overlooked, Gain better than expected, Doubt what is unknown. Notable and
+// High are for values beyond a first and a second threshold, as .2 and .4 of the
+// paper's tables of variability; in tables they carry a sign, too.
 const (
 	Plain  Tone = ""
 	Strong Tone = "strong"
@@ -62,6 +64,9 @@ const (
 	Note   Tone = "note"
 	Gain   Tone = "gain"
 	Doubt  Tone = "doubt"
+
+	Notable Tone = "notable"
+	High    Tone = "high"
 )
 
 // Warning is a reason to doubt, with links to the parts that it concerns. Its

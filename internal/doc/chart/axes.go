@@ -1,6 +1,11 @@
 package chart
 
-import "github.com/scalebench/scalebench/internal/doc/num"
+import (
+	"slices"
+	"strconv"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
 
 // grid draws a line per tick: of y, or of x where y has rows or none.
 func (p *plot) grid() {
@@ -24,10 +29,11 @@ func (p *plot) grid() {
 
 // labelRoom is what the names of rows side by side may take together, in
 // characters: a plot on a narrow screen is about 260 pixels wide.
-const labelRoom = 34
+const labelRoom = 36
 
 // NamesFit reports whether the names of rows side by side fit below a plot;
-// otherwise they are numbered from 1.
+// otherwise they are numbered from 1, or, where they are numbers, as hours are,
+// some of them are left out.
 func NamesFit(rows []Row) bool {
 	longest := 0
 	for _, r := range rows {
@@ -45,7 +51,14 @@ func (p *plot) xTicks(baseline float64) {
 	ticks := p.x.ticks()
 	if p.x.Kind == Rows && !p.cells() && !NamesFit(p.X.Rows) {
 		every := thin(len(ticks), 10)
+		numbers := !slices.ContainsFunc(p.X.Rows, func(r Row) bool { _, err := strconv.Atoi(r.Name); return err != nil || len(r.Name) > 4 })
 		for i, t := range ticks {
+			if numbers {
+				if i%every == 0 {
+					p.text("tick", middle, pct(t.share), px(baseline), t.text)
+				}
+				continue
+			}
 			if i == 0 && every > 3 || (i+1)%every == 0 {
 				p.text("tick", middle, pct(t.share), px(baseline), num.Tick(float64(i+1), 1))
 			}

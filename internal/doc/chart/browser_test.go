@@ -93,10 +93,10 @@ func TestBrowser(t *testing.T) {
 	for name, path := range paths {
 		widths := []int64{390, 1280}
 		if name != "page" {
-			widths = []int64{960} // a file has a size of its own
+			widths = []int64{1100} // a file has a size of its own
 		}
 		for _, width := range widths {
-			b.Open(t, path, width, map[int64]string{390: "dark", 960: "dark", 1280: "light"}[width])
+			b.Open(t, path, width, map[int64]string{390: "dark", 1100: "dark", 1280: "light"}[width])
 			for what, expression := range map[string]string{"labels collide": browsertest.LabelsCollide, "sticks out": overflow} {
 				if got := browsertest.Ask[[]string](t, b, expression); len(got) > 0 {
 					t.Errorf("%s at %d px: %s: %q", name, width, what, got[:min(5, len(got))])

@@ -39,13 +39,18 @@ func (p *plot) drawCells() Drawing {
 }
 
 // swapped has the rows of y beside each other: what was at the bottom is at the
-// left.
+// left, unless they are read from the top.
 func (p *plot) swapped() Chart {
 	c := p.Chart
 	c.X, c.Y = c.Y, c.X
 	c.X.Rows = slices.Clone(c.X.Rows)
-	slices.Reverse(c.X.Rows)
+	if !c.X.Down {
+		slices.Reverse(c.X.Rows)
+	}
 	turn := func(v Values) Values {
+		if c.X.Down {
+			return v
+		}
 		out := slices.Clone(v)
 		for i := range out {
 			out[i] = float64(len(c.X.Rows)-1) - out[i]
@@ -97,60 +102,122 @@ func (p *plot) cell(l Layer, i int, colors shades) {
 	p.text(ink, middle, pct(x), px(baseline), s)
 }
 
-// shades maps values to colours by their logarithm, or evenly where some are not
-// above 0.
+// shades maps values to colours.
 type shades struct {
 	lo, hi float64
 	unit   string
-	even   bool
+	by     Shading
+	center float64 // of Around; lo and hi are as far from it
 }
 
 func (p *plot) shades() shades {
 	h := shades{lo: math.Inf(1), hi: math.Inf(-1)}
+	sum, n := 0.0, 0.0
+	var center *float64
 	for _, l := range p.Layers {
 		if l.Mark != Cell {
 			continue
 		}
-		h.unit = l.Unit
+		h.unit, h.by, center = l.Unit, l.Shading, l.Center
 		for _, v := range l.Value {
 			if finite(v) {
 				h.lo, h.hi = min(h.lo, v), max(h.hi, v)
+				sum, n = sum+v, n+1
 			}
 		}
 	}
-	h.even = h.lo <= 0
+	if h.by == ByLog && h.lo <= 0 { // some have no logarithm
+		h.by = Even
+	}
+	if h.by == Around {
+		if h.center = sum / n; center != nil && finite(*center) {
+			h.center = *center
+		}
+		reach := max(h.hi-h.center, h.center-h.lo)
+		h.lo, h.hi = h.center-reach, h.center+reach
+	}
 	return h
 }
 
-// level is the class of a value: h0 to h7, or beyond for what is not a number.
+// sides is how many colours [Around] has to either side of the middle.
+const sides = 4
+
+// around is the colour of a value on an axis around its middle: -sides to sides.
+func (h shades) around(v float64) int {
+	if share := (v - h.center) / (h.hi - h.center); h.hi > h.center && finite(share) {
+		return int(math.Round(sides * min(max(share, -1), 1)))
+	}
+	return 0
+}
+
+// even is the colour of a value on other axes, of so many.
+func (h shades) even(v float64, levels int) int {
+	share := 0.0
+	switch {
+	case h.hi <= h.lo:
+	case h.by == ByLog:
+		share = math.Log(v/h.lo) / math.Log(h.hi/h.lo)
+	default:
+		share = (v - h.lo) / (h.hi - h.lo)
+	}
+	if !finite(share) {
+		return 0
+	}
+	return int(min(max(share*float64(levels), 0), float64(levels-1)))
+}
+
+// level is the class of a value: h0 to h7, lo4 to lo1, mid, and hi1 to hi4, or
+// beyond for what is not a number.
 func (h shades) level(v float64) string {
 	if !finite(v) {
 		return "beyond"
 	}
-	share := 0.0
-	switch {
-	case h.hi <= h.lo:
-	case h.even:
-		share = (v - h.lo) / (h.hi - h.lo)
-	default:
-		share = math.Log(v/h.lo) / math.Log(h.hi/h.lo)
+	if h.by == Around {
+		return aroundClass(h.around(v))
 	}
-	level := 0
-	if finite(share) {
-		level = int(min(max(share*heatLevels, 0), heatLevels-1))
-	}
+	level := h.even(v, heatLevels)
 	if level >= heatDark {
 		return fmt.Sprintf("h%d hot", level)
 	}
 	return fmt.Sprintf("h%d", level)
 }
 
+func aroundClass(level int) string {
+	switch {
+	case level == sides:
+		return fmt.Sprintf("hi%d hot", level)
+	case level > 0:
+		return fmt.Sprintf("hi%d", level)
+	case level == -sides:
+		return fmt.Sprintf("lo%d hot", -level)
+	case level < 0:
+		return fmt.Sprintf("lo%d", -level)
+	}
+	return "mid"
+}
+
 // Widths in pixels of the axis of colours.
 const (
-	scaleBox   = 22
-	scaleLabel = 62
-	scaleWidth = 2*scaleLabel + scaleBox*heatLevels
+	scaleBox    = 22
+	scaleLabel  = 62
+	scaleMiddle = 64                                 // room for the number of the middle
+	scaleSide   = 14                                 // a box beside it
+	scaleWidth  = 2*scaleLabel + scaleBox*heatLevels // of both
 )
+
+// labels are what stands at the least colour, in the middle and at the greatest,
+// with one precision where the values are close together.
+func (h shades) labels() (lo, mid, hi string) {
+	if h.by == ByLog {
+		show := func(v float64) string { return num.For(h.unit, v).Value(v, 0) }
+		if h.unit == "s" {
+			show = num.Seconds
+		}
+		return show(h.lo), "", show(h.hi)
+	}
+	scale, sd := num.For(h.unit, h.lo, h.hi), (h.hi-h.lo)/10
+	return scale.Number(h.lo, sd), scale.Number(h.center, sd), scale.Value(h.hi, sd)
+}
 
 // drawing is the axis of colours, from the least to the greatest; empty when no
 // value is known.
@@ -158,16 +225,29 @@ func (h shades) drawing() string {
 	if !finite(h.lo, h.hi) {
 		return ""
 	}
-	show := func(v float64) string { return num.For(h.unit, v).Value(v, 0) }
-	if h.unit == "s" {
-		show = num.Seconds
-	}
 	var d canvas
-	d.text("tick", end, px(scaleLabel-6), px(12), show(h.lo))
-	for k := range heatLevels {
-		d.rect(fmt.Sprintf("m-cell h%d", k), px(scaleLabel+scaleBox*float64(k)), px(1), px(scaleBox), px(14), "")
+	least, mid, greatest := h.labels()
+	x := float64(scaleLabel)
+	box := func(class string, wide float64) {
+		d.rect("m-cell "+class, px(x), px(1), px(wide), px(14), "")
+		x += wide
 	}
-	d.text("tick", start, px(scaleLabel+scaleBox*heatLevels+6), px(12), show(h.hi))
+	d.text("tick", end, px(scaleLabel-6), px(12), least)
+	if h.by == Around {
+		for level := -sides; level <= sides; level++ {
+			if level != 0 {
+				box(aroundClass(level), scaleSide)
+				continue
+			}
+			d.text("tick", middle, px(x+scaleMiddle/2), px(12), mid)
+			x += scaleMiddle
+		}
+	} else {
+		for k := range heatLevels {
+			box(fmt.Sprintf("h%d", k), scaleBox)
+		}
+	}
+	d.text("tick", start, px(x+6), px(12), greatest)
 	return d.svg("scale", "", scaleWidth, 16)
 }
 
@@ -187,7 +267,7 @@ func Legend(panels ...Chart) []Key {
 			counted := l.Mark == Point && len(l.X) == 0 // in text only
 			if l.Name != "" && !counted && !slices.ContainsFunc(out, func(k Key) bool { return k.Name == l.Name }) {
 				key := Key{Name: l.Name}
-				key.Swatch, key.width = l.swatch()
+				key.Swatch, key.width = l.swatch(c.crowd() && l.bare())
 				out = append(out, key)
 			}
 		}
@@ -195,8 +275,9 @@ func Legend(panels ...Chart) []Key {
 	return out
 }
 
-// swatch is a small drawing of the layer's first mark, and how wide it is.
-func (l Layer) swatch() (markup string, width float64) {
+// swatch is a small drawing of the layer's first mark, and how wide it is. Points
+// in a cloud have no shapes.
+func (l Layer) swatch(cloud bool) (markup string, width float64) {
 	var d canvas
 	width = 26
 	style := l.class(0)
@@ -206,12 +287,26 @@ func (l Layer) swatch() (markup string, width float64) {
 	switch l.Mark {
 	case Point:
 		width = 14
-		d.mark(l.role(0), style, px(7), px(6), 3.8, "")
+		shape := l.role(0)
+		if cloud {
+			shape = Plain
+		}
+		d.mark(shape, style, px(7), px(6), 3.8, "")
 	case Bar, Label:
 		width = 14
 		d.rect(style, px(0), px(1), px(14), px(10), "")
 	case Band, Box:
 		d.rect(style, px(1), px(1), px(24), px(10), "")
+	case Raster:
+		if l.Grid == nil { // it tells the shades
+			for k := range densities {
+				d.rect("m-shade d"+string(rune('0'+k)), px(1+8*float64(k)), px(1), px(8), px(10), "")
+			}
+			width = 8*densities + 2
+			break
+		}
+		width = 14
+		d.rect("m-shade "+class("", l.role(0))[len("m- "):], px(0), px(1), px(14), px(10), "")
 	case Cell:
 		d.rect("m-cell h4", px(1), px(1), px(24), px(10), "")
 	case Line, Step, Rule:

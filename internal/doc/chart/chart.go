@@ -1,11 +1,15 @@
 // Package chart declares charts: axes and layers of marks, in plain numbers.
 //
 //  1. A study fills a [Chart]: what stands on the two axes, and layers of
-//     marks ([Line], [Step], [Band], [Point], [Bar], [Box], [Cell], [Rule],
-//     [Label]) over the same data columns.
-//  2. [Draw] draws any charts for a page, [SVG] as a file of their own, and
+//     marks ([Line], [Step], [Band], [Point], [Raster], [Bar], [Box], [Cell],
+//     [Rule], [Label]) over the same data columns.
+//  2. What would be too much to travel is made small before: [Scatter] turns
+//     any number of points into layers, by their density where there are many,
+//     coloured by the levels of a factor ([LevelRoles]); [Summarize] turns any
+//     number of values into one box.
+//  3. [Draw] draws any charts for a page, [SVG] as a file of their own, and
 //     [Text] those that a terminal can carry (rows of bars, intervals and box
-//     plots, lines as sparklines).
+//     plots, histograms, cells, lines as sparklines).
 //
 // A chart says nothing about colours or pixels: layers and points carry a
 // [Role], and the style sheet of the page gives each role its look, in both
@@ -38,11 +42,14 @@ type AxisKind string
 
 // Linear and Log axes carry numbers; Log refuses what is not above 0. Rows
 // carry the categories of Axis.Rows, one below the other (Y) or side by side
-// (X): values are indices into them, from 0.
+// (X): values are indices into them, from 0. Time axes carry seconds since 1970
+// (UTC), fractions allowed; they begin where the values do, and their ticks are
+// round on the clock and in the calendar of Axis.Zone.
 const (
 	Linear AxisKind = "linear"
 	Log    AxisKind = "log"
 	Rows   AxisKind = "rows"
+	Time   AxisKind = "time"
 )
 
 // Axis is one of the two directions of a chart.
@@ -53,6 +60,9 @@ type Axis struct {
 	// that are round with it.
 	Label string `json:"label,omitempty"`
 	Unit  string `json:"unit,omitempty"`
+	// Zone is the time zone of a Time axis by its name in the IANA database, such
+	// as "Europe/Berlin"; empty or not known: UTC. The axis says which it is.
+	Zone string `json:"zone,omitempty"`
 	// Lo and Hi are values that the axis must reach; it reaches further where
 	// values lie beyond. Without them a linear axis begins at 0, unless Tight.
 	Lo    *float64 `json:"lo,omitempty"`
@@ -82,6 +92,10 @@ type Axis struct {
 	// for as many as a fleet has nodes. Others are laid out by the page, with
 	// all that a [Row] has.
 	Dense bool `json:"dense,omitempty"`
+	// Down: the rows of Y are in an order that is read from the top, as days of
+	// the week. Where they stand side by side, the first is at the left;
+	// otherwise the last.
+	Down bool `json:"down,omitempty"`
 	// Hidden axes have no line, ticks or labels.
 	Hidden bool `json:"hidden,omitempty"`
 }
@@ -126,21 +140,27 @@ const (
 	// Point is a mark at X, Y, which the role gives its shape. In rows without
 	// X it is counted beside its row in text.
 	Point Mark = "point"
+	// Raster fills cells of a Grid, in runs: from column X up to before column X2
+	// of row Y. Value is how many points each cell of the run holds, about; it
+	// gives the opacity, by its logarithm. See [Scatter].
+	Raster Mark = "raster"
 	// Bar lies in row Y from X to X2, or stands at X from Y to Y2 if Y is not an
-	// axis of rows. A missing other end is 0. A bar of role Unknown from X to X2
+	// axis of rows. A missing other end is 0. Standing bars with X2 are those of a
+	// histogram: from X to X2, without a gap. A bar of role Unknown from X to X2
 	// means that there is no value; text leaves it out.
 	Bar Mark = "bar"
-	// Box summarizes the values X of each row Y: median, quartiles, and
-	// whiskers to the farthest values no farther than 1.5 times the box from
-	// it; of fewer than 5 values the median alone. The axis begins at 0 unless
-	// all values are close together.
+	// Box summarizes the values X of each row Y, or, where Y is not an axis of
+	// rows, the values Y of each place X: median, quartiles, and whiskers to the
+	// farthest values no farther than 1.5 times the box from it; of fewer than 5
+	// values the median alone. With Boxes it draws those. The axis begins at 0
+	// unless all values are close together.
 	Box Mark = "box"
-	// Cell fills row Y of column X. Value gives the colour, by its logarithm;
-	// Text stands in it.
+	// Cell fills row Y of column X. Value gives the colour, see Shading; Text
+	// stands in it.
 	Cell Mark = "cell"
 	// Rule is a vertical line at X, or a horizontal one at Y; a stretch from X
-	// to X2 at Y, or from Y to Y2 at X. Text stands at a whole line's end. A
-	// stretch of role Interval has ends.
+	// to X2 at Y, or from Y to Y2 at X. Text stands at a whole line's end, unless
+	// there are too many beside each other. A stretch of role Interval has ends.
 	Rule Mark = "rule"
 	// Label is Text at X, Y.
 	Label Mark = "label"
@@ -191,6 +211,19 @@ const (
 // Series returns the role of the i-th series (from 0); they repeat after eight.
 func Series(i int) Role { return Role('s') + Role(rune('1'+i%8)) }
 
+// Shading is how the values of cells become colours.
+type Shading string
+
+// ByLog is for values over several orders of magnitude. Even is for those of
+// small spread: colours in proportion from the least to the greatest. Around has
+// two colours that grow away from Layer.Center (nil: the mean of the values), as
+// far to one side as to the other.
+const (
+	ByLog  Shading = ""
+	Even   Shading = "even"
+	Around Shading = "around"
+)
+
 // Layer is one mark over columns of data. All columns that a mark reads have
 // the same length, or one value.
 type Layer struct {
@@ -204,6 +237,13 @@ type Layer struct {
 	// Value colours cells; Unit is its unit.
 	Value Values `json:"value,omitempty"`
 	Unit  string `json:"unit,omitempty"`
+	// Shading is how cells are coloured; Center is the middle of [Around].
+	Shading Shading  `json:"shading,omitempty"`
+	Center  *float64 `json:"center,omitempty"`
+	// Boxes are boxes that were computed before: Y is the row of each, or X its
+	// place.
+	Boxes []Summary `json:"boxes,omitempty"`
+	Grid  *Grid     `json:"grid,omitempty"` // of a raster
 	// Text is one string a mark: what labels, cells and rules say; of other
 	// marks, what is shown to who points at it, as Tips are of all.
 	Text []string `json:"text,omitempty"`

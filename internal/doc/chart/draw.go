@@ -61,7 +61,8 @@ func Draw(panels ...Chart) []Drawing {
 	out := make([]Drawing, len(panels))
 	for i := range plots {
 		p := &plots[i]
-		p.y = newScale(p.Y, values[group(p.Y)], int(math.Round(p.Height/42)), false)
+		p.y = newScale(p.Y, values[group(p.Y)], int(math.Round(p.Height/42)), p.boxes != nil && p.standing())
+		p.y.boxes = false // it says nothing about where it begins: there is no room
 		switch {
 		case p.cells():
 			out[i] = p.drawCells()
@@ -79,13 +80,13 @@ type plot struct {
 	Chart
 	canvas
 	x, y     scale
-	top      float64 // pixels above the plot
-	curves   []curve // not written yet
-	boxes    map[int]box
-	piles    map[pile]int // points that stand in each already
-	drawn    map[pile]int // those of the layer
-	heights  map[pile]int // how many there will be
-	ends     [2][]float64 // where names of rules stand at the left and the right
+	top      float64         // pixels above the plot
+	curves   []curve         // not written yet
+	boxes    map[float64]box // by row, or by x where they stand
+	piles    map[pile]int    // points that stand in each already
+	drawn    map[pile]int    // those of the layer
+	heights  map[pile]int    // how many there will be
+	ends     [2][]float64    // where names of rules stand at the left and the right
 	whiskers bool
 }
 
@@ -113,7 +114,7 @@ func prepare(c Chart) plot {
 	if p.boxes == nil && p.Y.Kind == Rows {
 		ticks = 6
 	}
-	p.x = newScale(p.X, p.values(false), ticks, p.boxes != nil && !p.X.Relative)
+	p.x = newScale(p.X, p.values(false), ticks, p.boxes != nil && !p.standing() && !p.X.Relative)
 	return p
 }
 
@@ -138,16 +139,28 @@ func (p *plot) values(vertical bool) []float64 {
 		}
 	}
 	for _, l := range p.Layers {
-		if l.Mark == Cell {
+		switch {
+		case l.Mark == Cell:
 			continue
-		}
-		if vertical {
+		case l.Mark == Raster:
+			if l.Grid != nil && vertical {
+				out = append(out, l.Grid.Y...)
+			} else if l.Grid != nil {
+				out = append(out, l.Grid.X...)
+			}
+			continue
+		case vertical:
 			out = append(append(out, l.Y...), l.Y2...)
-		} else {
+		default:
 			out = append(append(out, l.X...), l.X2...)
 		}
 		if l.Mark == Bar && (p.Y.Kind == Rows) != vertical {
 			out = append(out, 0)
+		}
+	}
+	for _, b := range p.boxes {
+		if vertical == p.standing() {
+			out = append(out, b.low, b.q1, b.mid, b.q3, b.high)
 		}
 	}
 	return out
@@ -204,7 +217,7 @@ func pick[T any](column []T, i int) (v T, ok bool) {
 
 // size is how many marks a layer has.
 func (l Layer) size() int {
-	return max(len(l.X), len(l.Y), len(l.X2), len(l.Y2), len(l.Value), len(l.Text))
+	return max(len(l.X), len(l.Y), len(l.X2), len(l.Y2), len(l.Value), len(l.Text), len(l.Boxes))
 }
 
 // role is that of one mark.
@@ -249,6 +262,7 @@ func class(mark string, r Role) string {
 func (l Layer) only(indices []int) Layer {
 	out := l
 	out.X, out.Y, out.X2, out.Y2 = take(l.X, indices), take(l.Y, indices), take(l.X2, indices), take(l.Y2, indices)
+	out.Boxes = take(l.Boxes, indices)
 	out.Text, out.Tips, out.Roles, out.Hollow = take(l.Text, indices), take(l.Tips, indices), take(l.Roles, indices), take(l.Hollow, indices)
 	return out
 }

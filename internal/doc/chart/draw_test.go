@@ -5,9 +5,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/test/golden"
 )
@@ -274,6 +277,19 @@ func TestNamesOfRulesStayApart(t *testing.T) {
 	}
 }
 
+// Very many rules keep their lines, but not all have room for their names.
+func TestNamesOfVeryManyRules(t *testing.T) {
+	l := Layer{Mark: Rule}
+	for i := range 60 {
+		l.X, l.Text = append(l.X, float64(i)), append(l.Text, "change of +5.7 %")
+	}
+	area := Draw(Chart{Height: 100, X: Axis{Tight: true}, Y: Axis{Hi: ptr(1)}, Layers: []Layer{l}})[0].Area
+	lines, names := strings.Count(area, `y1="84"`), strings.Count(area, "change of") // from 6 above the plot, below five lanes
+	if lines != 60 || names < mostLanes || names > 4*mostLanes {
+		t.Errorf("%d rules with %d names: %s", lines, names, area)
+	}
+}
+
 // Texts at any place stay within a narrow plot.
 func TestRoomy(t *testing.T) {
 	const text = "estimate 7.312 kop/s"
@@ -322,8 +338,41 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// Around a middle two colours grow evenly to both sides; in proportion, one. Rows
+// that are read from the top stand from left to right where they are swapped.
+func TestShadings(t *testing.T) {
+	c := Chart{
+		X: Axis{Kind: Rows, Rows: []Row{{Name: "1"}, {Name: "2"}, {Name: "3"}}}, Y: Axis{Kind: Rows, Down: true, Rows: []Row{{Name: "Mon"}, {Name: "Tue"}}},
+		Layers: []Layer{{Mark: Cell, Unit: "op/s", Shading: Around, X: Values{0, 1, 2, 0, 1, 2}, Y: Values{0, 0, 0, 1, 1, 1}, Value: Values{97, 100, 101, 99.9, 105, nan}}},
+	}
+	classes := func(of string) string {
+		var out []string
+		for _, m := range regexp.MustCompile(`<rect class="m-cell ([a-z0-9 ]+)"`).FindAllStringSubmatch(of, -1) {
+			out = append(out, m[1])
+		}
+		return strings.Join(out, "|")
+	}
+	// The mean is 100.58, the reach 4.42 to 105.
+	if got, want := classes(Draw(c)[0].Area), "lo3|lo1|mid|lo1|hi4 hot|beyond"; got != want {
+		t.Errorf("around the mean: %s, want %s", got, want)
+	}
+	c.Layers[0].Center = ptr(101)
+	d := Draw(c)[0]
+	if got, want := classes(d.Area), "lo4 hot|lo1|mid|lo1|hi4 hot|beyond"; got != want {
+		t.Errorf("around 101: %s, want %s", got, want)
+	}
+	has(t, d.Scale, ">97.00</text>", ">101.0</text>", ">105.0 op/s</text>")
+	if mon, tue := strings.Index(d.Tall.Area, ">Mon<"), strings.Index(d.Tall.Area, ">Tue<"); mon < 0 || tue < mon {
+		t.Errorf("Monday is not left of Tuesday: %s", d.Tall.Area)
+	}
+	c.Layers[0].Shading = Even
+	if got, want := classes(Draw(c)[0].Area), "h0|h3|h4|h2|h7 hot|beyond"; got != want {
+		t.Errorf("in proportion: %s, want %s", got, want)
+	}
+}
+
 // Quartiles as R has them (type 7), whiskers as Tukey has them.
-func TestNewBox(t *testing.T) {
+func TestSummarize(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		values []float64
@@ -335,10 +384,81 @@ func TestNewBox(t *testing.T) {
 		// quantile(c(1,2,3,4,5,6,7,100), c(.25,.5,.75)) = 2.75 4.5 6.25
 		{"an outlier", []float64{1, 2, 3, 4, 5, 6, 7, 100}, [5]float64{1, 2.75, 4.5, 6.25, 7}},
 	} {
-		b, ok := newBox(c.values, "")
-		if got := [5]float64{b.low, b.q1, b.median, b.q3, b.high}; !ok || got != c.want {
-			t.Errorf("%s: newBox = %v, %v, want %v", c.name, got, ok, c.want)
+		if got := [5]float64(Summarize(c.values, Tukey).Five); got != c.want {
+			t.Errorf("%s: Summarize = %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// The other style has the mean and the first and last percentile; what is not
+// finite is left out, and the values stay as they are.
+func TestSummarizeByPercentiles(t *testing.T) {
+	values := []float64{nan, math.Inf(1)}
+	for i := range 101 {
+		values = append(values, math.Pow(float64(i*37%101), 1.5))
+	}
+	before := slices.Clone(values[2:])
+	// numpy.percentile(v, [1, 25, 75, 99]) and numpy.mean(v) of the same values
+	want := Values{1, 125, 401.00222292394994, 649.519052838329, 985.0375627355537}
+	s := Summarize(values, Percentiles)
+	if diff := cmp.Diff(want, s.Five, near); diff != "" || s.N != 101 || !slices.Equal(values[2:], before) {
+		t.Errorf("%d values (-want +got):\n%s", s.N, diff)
+	}
+	if s := Summarize(nil, Percentiles); s.N != 0 || !math.IsNaN(s.Five[2]) {
+		t.Errorf("of nothing: %+v", s)
+	}
+}
+
+// Boxes that were computed before are drawn as those of their values are, in rows
+// and standing, and a summary that is none is left out.
+func TestBoxesComputedBefore(t *testing.T) {
+	values := Values{1000, 2000, 3000, 4000, 5000}
+	rows := []Row{{Name: "a"}, {Name: "b"}}
+	lying := func(l Layer) Drawing {
+		return Draw(Chart{X: Axis{Unit: "op/s"}, Y: Axis{Kind: Rows, Rows: rows}, Layers: []Layer{l}})[0]
+	}
+	of := lying(Layer{Mark: Box, X: values, Y: Values{1, 1, 1, 1, 1}})
+	before := lying(Layer{Mark: Box, Y: Values{1, 0}, Boxes: []Summary{Summarize(values, Tukey), Summarize(nil, Tukey)}})
+	if of.Rows[1] != before.Rows[1] || of.Area != before.Area || strings.Contains(before.Rows[0], "midline") {
+		t.Errorf("drawn as\n%s\nwant\n%s", before.Rows, of.Rows)
+	}
+	standing := Draw(Chart{X: Axis{Kind: Rows, Rows: rows}, Y: Axis{Unit: "op/s"}, Height: 100, Layers: []Layer{
+		{Mark: Box, Roles: []Role{Series3, Series4}, X: Values{0, 1}, Boxes: []Summary{Summarize(values, Percentiles), Summarize(Values{1, 2}, Tukey)}},
+	}})[0]
+	// From 0 to 6 k on 100 pixels below a margin of 10; a box takes 30 % of the half.
+	has(t, standing.Area, `class="m-box r-s3" x="10%" y="43.33" width="30%" height="33.33"`, `class="midline" x1="10%" y1="60" x2="40%" y2="60"`,
+		"mean 3 kop/s; half of the values: 2 kop/s to 4 kop/s; 98 of 100: 1.04 kop/s to 4.96 kop/s", `class="midline" x1="60%"`)
+	if strings.Contains(standing.Area, "r-s4") {
+		t.Error("two values make no box")
+	}
+	far := lying(Layer{Mark: Box, Y: Values{0, 1}, Boxes: []Summary{Summarize(values, Tukey), Summarize(Values{90, 95, 100, 105, 110}, Tukey)}})
+	relative := Draw(Chart{X: Axis{Unit: "op/s", Relative: true}, Y: Axis{Kind: Rows, Rows: rows}, Layers: []Layer{
+		{Mark: Box, Y: Values{0, 1}, Boxes: []Summary{Summarize(values, Tukey), Summarize(Values{90, 95, 100, 105, 110}, Tukey)}},
+	}})[0]
+	if far.XLabel != "kop/s" || relative.XLabel != "difference from each row’s median" || !strings.Contains(relative.Rows[0], `class="midline" x1="50%"`) {
+		t.Errorf("labels %q and %q: %s", far.XLabel, relative.XLabel, relative.Rows[0])
+	}
+}
+
+// Hours are no numbers from 1: where there is no room, some are left out.
+func TestNamesThatAreNumbers(t *testing.T) {
+	c := Chart{X: Axis{Kind: Rows}, Layers: []Layer{{Mark: Point, X: Values{0}, Y: Values{1}}}}
+	for h := range 24 {
+		c.X.Rows = append(c.X.Rows, Row{Name: strconv.Itoa(h)})
+	}
+	has(t, Draw(c)[0].Area, `x="2.08%" y="226">0</text>`, `x="43.75%" y="226">10</text>`)
+	c.X.Rows[23].Name = "midnight"
+	has(t, Draw(c)[0].Area, `x="18.75%" y="226">5</text>`) // the fifth
+}
+
+// The bars of a histogram touch each other and stand where their bins are.
+func TestHistogramBars(t *testing.T) {
+	d := Draw(Chart{Height: 100, X: Axis{Tight: true, Lo: ptr(0), Hi: ptr(10)}, Y: Axis{Hi: ptr(10)}, Layers: []Layer{
+		{Mark: Bar, X: Values{0, 2, 4}, X2: Values{2, 4, 10}, Y: Values{5, 10, nan}, Roles: []Role{Series1, Series2, Series1}},
+	}})[0]
+	has(t, d.Area, `class="m-bar r-s1 bin" x="0%" y="60" width="20%" height="50"`, `class="m-bar r-s2 bin" x="20%" y="10" width="20%" height="100"`)
+	if strings.Count(d.Area, "<rect") != 2 {
+		t.Errorf("a bin without count is drawn: %s", d.Area)
 	}
 }
 

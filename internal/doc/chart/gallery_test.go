@@ -29,6 +29,18 @@ func gallery() map[string]File {
 		"boxes-far":  {Title: "Capacity of targets that are far apart", Panels: []Chart{boxesFarApart()}},
 		"bars":       {Title: "Standing bars, stacked", Panels: []Chart{standingBars()}},
 		"sketch":     {Title: "Loads of a search", Panels: []Chart{sketch()}},
+
+		"series":       {Title: "Every value over time, by zone", Panels: []Chart{series(1400)}},
+		"series-many":  {Title: "Very many values over time, by zone", Panels: []Chart{series(200_000)}},
+		"changes":      {Title: "Change points", Panels: []Chart{changes()}},
+		"histogram":    {Title: "Distribution, and the bands in it", Panels: []Chart{histogram()}},
+		"summaries":    {Title: "By zone", Panels: []Chart{summaries()}},
+		"standing":     {Title: "By weekday", Panels: []Chart{standing()}, Note: "Mean; box: 25 to 75 %; whiskers: 1 to 99 %."},
+		"week":         {Title: "Mean by hour and weekday", Panels: []Chart{week(Around)}},
+		"week-even":    {Title: "COV by hour and weekday", Panels: []Chart{week(Even)}},
+		"repetitions":  {Title: "The interval against repetitions", Panels: []Chart{repetitions()}},
+		"daylight":     {Title: "The night in which the clock was turned", Panels: []Chart{daylight()}},
+		"scatter-both": {Title: "One metric against another", Panels: []Chart{against()}},
 	}
 }
 

@@ -2,8 +2,10 @@ package chart
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // layer draws the marks of a layer over those before it.
@@ -12,14 +14,20 @@ func (p *plot) layer(l Layer) {
 	case Line, Step, Band:
 		p.area(l)
 		return
+	case Raster:
+		p.flush()
+		p.raster(l)
+		return
 	}
 	p.flush()
+	if l.Mark == Point && p.crowd() && l.bare() {
+		p.cloud(l)
+		return
+	}
 	p.drawn = make(map[pile]int)
 	draw := map[Mark]func(Layer, int){Point: p.point, Bar: p.bar, Rule: p.rule, Label: p.label}[l.Mark]
 	if l.Mark == Box {
-		for row, b := range p.boxes {
-			p.box(l, row, b)
-		}
+		p.drawBoxes(l)
 	}
 	if draw != nil {
 		for i := range l.size() {
@@ -130,9 +138,16 @@ func inside(share float64) float64 { return min(max(share, 0), 1) }
 // bar draws a bar that lies in its row, or stands at its x.
 func (p *plot) bar(l Layer, i int) {
 	if p.Y.Kind != Rows {
-		x, wide := p.x.share(at(l.X, i)), p.barWidth(l)
+		x, wide, style := p.x.share(at(l.X, i)), p.barWidth(l), l.class(i)
 		from, to := inside(p.y.share(at(l.Y, i))), inside(p.y.share(orZero(l.Y2, i)))
-		p.rect(l.class(i), pct(x-wide/2), px(p.top+p.Height*(1-max(from, to))), pct(wide), px(p.Height*math.Abs(from-to)), l.tip(i))
+		if len(l.X2) > 0 {
+			// Neighbours end and begin at the same decimal: no seam is between them.
+			edge := func(v float64) float64 { return math.Round(1e4*inside(p.x.share(v))) / 1e4 }
+			left, right := edge(at(l.X, i)), edge(at(l.X2, i))
+			x, wide = (left+right)/2, right-left
+			style += " bin"
+		}
+		p.rect(style, pct(x-wide/2), px(p.top+p.Height*(1-max(from, to))), pct(wide), px(p.Height*math.Abs(from-to)), l.tip(i))
 		return
 	}
 	a, b := p.x.share(at(l.X, i)), p.x.share(orZero(l.X2, i))
@@ -209,7 +224,7 @@ func (p *plot) point(l Layer, i int) {
 	if !onAxis(x) {
 		return
 	}
-	if p.boxes != nil {
+	if p.boxes != nil && !p.standing() {
 		// Beside each other, not at random: points of near values stay apart.
 		down += 3.5 * float64(i%5-2)
 	}
@@ -218,6 +233,41 @@ func (p *plot) point(l Layer, i int) {
 		style += " hollow"
 	}
 	p.mark(l.role(i), style, pct(x), px(down), radius, l.tip(i))
+}
+
+// bare points have nothing of their own but their place.
+func (l Layer) bare() bool {
+	return !l.Stack && len(l.Roles)+len(l.Tips)+len(l.Text)+len(l.Hollow) == 0
+}
+
+// fewestOfCrowd is how many points are drawn without their shapes, which could
+// not be told apart.
+const fewestOfCrowd = 300
+
+// crowd reports whether the bare points of a plane are that many.
+func (c Chart) crowd() bool {
+	n := 0
+	for _, l := range c.Layers {
+		if l.Mark == Point && l.bare() {
+			n += l.size()
+		}
+	}
+	return n >= fewestOfCrowd && c.Y.Kind != Rows
+}
+
+// cloud draws all points of a layer as one path: a tenth of the size of single
+// marks.
+func (p *plot) cloud(l Layer) {
+	var b strings.Builder
+	for i := range l.size() {
+		if x, y := p.x.share(at(l.X, i)), p.y.share(at(l.Y, i)); onAxis(x) && onAxis(y) {
+			fmt.Fprintf(&b, "M%s %sh0", decimal(grid*x), decimal(math.Round(grid*(1-y))))
+		}
+	}
+	if b.Len() > 0 {
+		p.b.WriteString(`<svg x="0" y="` + decimal(p.top) + `" width="100%" height="` + decimal(p.Height) +
+			`" viewBox="0 0 1000 1000" preserveAspectRatio="none"><path class="m-cloud ` + class("", l.role(0))[len("m- "):] + `" d="` + b.String() + `"/></svg>`)
+	}
 }
 
 // radius of a point in pixels: smaller where there are many.

@@ -153,7 +153,12 @@ type ruleName struct {
 	at    anchor
 }
 
-const laneHeight = 17
+// Lanes above a plot in pixels, and how many there are at most: names beyond are
+// left out.
+const (
+	laneHeight = 17
+	mostLanes  = 5
+)
 
 // ruleNames places the texts of vertical rules above the plot, each within a
 // narrow plot and none over another: the outer ones away from each other, and
@@ -199,7 +204,7 @@ func (p *plot) ruleNames() []ruleName {
 		n.lane--
 		placed = append(placed, *n)
 	}
-	return out
+	return slices.DeleteFunc(out, func(n ruleName) bool { return n.lane >= mostLanes })
 }
 
 // span is what a text takes of a narrow plot.
@@ -223,8 +228,13 @@ func (n ruleName) fits(a anchor, placed []ruleName) bool {
 func (p *plot) drawNames(names []ruleName) {
 	for _, n := range names {
 		y := p.top - 5 - laneHeight*float64(n.lane)
-		x := pct(n.share)
-		p.line(class("rule", n.role), x, px(y-8), x, px(p.top-p.overhang()))
+		x, from := pct(n.share), y-8
+		if n.at == middle { // the rule would stand behind its text
+			from = y + 3
+		}
+		if from < p.top-p.overhang() {
+			p.line(class("rule", n.role), x, px(from), x, px(p.top-p.overhang()))
+		}
 		switch n.at {
 		case start:
 			x = pct(n.share + 0.006)

@@ -20,6 +20,7 @@ type scale struct {
 	first, n  int     // of rows: the first that is shown, and how many
 	boxes     bool
 	own       bool // every tick has a prefix of its own
+	count     int  // about how many ticks there are
 }
 
 // newScale covers values, with about so many ticks. An axis of boxes that are
@@ -32,6 +33,9 @@ func newScale(a Axis, values []float64, ticks int, boxes bool) scale {
 		ticks = a.TickCount
 	}
 	lo, hi := a.extent(values, boxes)
+	if a.Kind == Time {
+		return scale{Axis: a, Scale: num.Scale{Factor: 1}, lo: lo, hi: hi, count: ticks}
+	}
 	s := scale{Axis: a, boxes: boxes, own: a.Kind == Log && (a.Unit == "s" || hi/lo >= 1000)}
 	if s.Scale = prefix(a.Unit, math.Max(math.Abs(lo), math.Abs(hi))); s.own {
 		s.Scale = num.Scale{Factor: 1, Unit: a.Unit}
@@ -88,9 +92,21 @@ func (a Axis) extent(values []float64, boxes bool) (lo, hi float64) {
 	least, most := a.limits()
 	for _, v := range values {
 		v = min(max(v, least), most)
+		if a.Kind == Time && !(v >= firstTime && v <= lastTime) {
+			continue
+		}
 		if math.Abs(v) <= largest && (a.Kind != Log || v >= 1/largest) {
 			lo, hi = min(lo, v), max(hi, v)
 		}
+	}
+	if a.Kind == Time {
+		switch {
+		case lo > hi:
+			return 0, 86400
+		case hi-lo < 1e-3: // all at once: that moment in the middle of a minute
+			return lo - 30, lo + 30
+		}
+		return lo, hi
 	}
 	if boxes && lo > 0.7*hi && hi > 0 {
 		margin := max((hi-lo)*0.1, hi*0.005)
@@ -153,16 +169,19 @@ func onAxis(share float64) bool { return share >= -1e-9 && share <= 1+1e-9 }
 
 // carries reports whether the labels of the ticks have the unit themselves.
 func (s scale) carries() bool {
-	return s.Axis.Unit == "s" || s.Axis.Unit == "%" || s.own || s.Kind == Rows
+	return s.Axis.Unit == "s" || s.Axis.Unit == "%" || s.own || s.Kind == Rows || s.Kind == Time
 }
 
 // label is what stands beside the axis: its label with the unit, as far as the
 // ticks do not carry it.
 func (s scale) label() string {
 	of := s.Scale.Unit
-	if s.Kind == Rows {
+	switch {
+	case s.Kind == Rows:
 		of = s.Axis.Unit
-	} else if s.carries() {
+	case s.Kind == Time:
+		of = s.period()
+	case s.carries():
 		of = ""
 	}
 	label := strings.Trim(s.Label+", "+strings.TrimSpace(of), ", ")
@@ -195,6 +214,10 @@ func (s scale) ticks() []tick {
 		}
 	case len(s.Ticks) > 0:
 		for _, t := range s.Ticks {
+			add(t.At, t.Text)
+		}
+	case s.Kind == Time:
+		for _, t := range s.timeTicks() {
 			add(t.At, t.Text)
 		}
 	case s.Kind == Log:

@@ -12,11 +12,11 @@ const (
 	light = `--ground: #f7f7f5; --card: #ffffff; --ink: #1a1f26; --soft: #56606d; --line: #dfe3e8; --grid: #e9ecf0;
 --serial: #0a5fa8; --parallel: #c2540a; --parallel-ink: #a34305; --none: #5b7083;
 --warn-ground: #fff6e5; --warn-line: #e2a43b; --warn-ink: #6b4500; --link: #0a5fa8;
---n2: #00796b; --n3: #8e3d8b; --n4: #7a6a00; --n5: #3d4654; --n6: #b0305c; --n7: #5a7d1f; --steal: #b3261e;`
+--n2: #00796b; --n3: #8e3d8b; --n4: #7a6a00; --n5: #3d4654; --n6: #b0305c; --n7: #5a7d1f; --steal: #b3261e; --high-ground: #fbe3e0; --high-ink: #8c1d18;`
 	dark = `--ground: #12161b; --card: #191e25; --ink: #e8ebef; --soft: #a2acb8; --line: #303843; --grid: #262d36;
 --serial: #6fb4f2; --parallel: #f39a4d; --parallel-ink: #f6ab6a; --none: #93a8bb;
 --warn-ground: #2b2313; --warn-line: #b9822a; --warn-ink: #f3d9a4; --link: #86c1f6;
---n2: #4fc3b0; --n3: #d99ad6; --n4: #d8c64a; --n5: #c2cad4; --n6: #f08bb0; --n7: #a9cf6b; --steal: #ff8a80;`
+--n2: #4fc3b0; --n3: #d99ad6; --n4: #d8c64a; --n5: #c2cad4; --n6: #f08bb0; --n7: #a9cf6b; --steal: #ff8a80; --high-ground: #41201d; --high-ink: #ffb4ab;`
 )
 
 //go:embed chart.css

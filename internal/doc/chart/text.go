@@ -20,9 +20,14 @@ type TextOptions struct {
 
 // Text draws a chart as lines for a terminal; nil when a terminal cannot carry
 // it. Rows of bars, intervals and boxes are drawn row by row, with what stands
-// beside them; lines of many values, and steps, as one sparkline each.
+// beside them; standing boxes as such rows; histograms as columns; cells as
+// their texts or shades; lines of many values, and steps, as one sparkline each.
 func Text(c Chart, o TextOptions) []string {
-	if !slices.ContainsFunc(c.Layers, func(l Layer) bool { return l.Mark == Box }) && c.X.Kind != Log && !c.X.Tight {
+	boxes := slices.ContainsFunc(c.Layers, func(l Layer) bool { return l.Mark == Box })
+	if boxes && c.X.Kind == Rows && c.Y.Kind != Rows {
+		c = laid(c)
+	}
+	if !boxes && c.X.Kind != Log && c.X.Kind != Time && !c.X.Tight {
 		// There are few cells: the axis ends where the values do.
 		c.X.Tight = true
 		if c.X.Lo == nil {
@@ -39,23 +44,36 @@ func Text(c Chart, o TextOptions) []string {
 	switch {
 	case t.single():
 		return t.rows()
+	case t.plot.cells():
+		t.y = newScale(t.Y, nil, 0, false)
+		return t.cellLines()
 	case t.Y.Kind == Rows || t.X.Kind == Rows:
 		return nil
 	}
-	return t.sparks()
+	return t.curves()
+}
+
+// laid has what stands side by side one below the other.
+func laid(c Chart) Chart {
+	c.X, c.Y = c.Y, c.X
+	c.Layers = slices.Clone(c.Layers)
+	for k, l := range c.Layers {
+		c.Layers[k].X, c.Layers[k].Y, c.Layers[k].X2, c.Layers[k].Y2 = l.Y, l.X, l.Y2, l.X2
+	}
+	return c
 }
 
 // glyphs are the characters of a drawing.
 type glyphs struct {
 	solid, half, light, upright, before, beyond string
 	whisker, left, right, box, median           string
-	good, bad, unknown, times                   string
-	sparks                                      []string
+	good, bad, unknown, times, dot, up, sink    string
+	sparks, grays                               []string
 }
 
 var (
-	blockGlyphs = glyphs{"█", "▓", "░", "│", "◂", "▸", "─", "├", "┤", "▒", "┃", "●", "◆", "○", "×", strings.Split("▁▂▃▄▅▆▇█", "")}
-	asciiGlyphs = glyphs{"#", "=", "-", "|", "<", ">", "-", "|", "|", "=", "#", "+", "x", "?", "*", strings.Split("_.-:=+*#", "")}
+	blockGlyphs = glyphs{"█", "▓", "░", "│", "◂", "▸", "─", "├", "┤", "▒", "┃", "●", "◆", "○", "×", "·", "▲", "▼", strings.Split("▁▂▃▄▅▆▇█", ""), strings.Split("░▒▓█", "")}
+	asciiGlyphs = glyphs{"#", "=", "-", "|", "<", ">", "-", "|", "|", "=", "#", "+", "x", "?", "*", ".", "^", "v", strings.Split("_.-:=+*#", ""), strings.Split(".:+#", "")}
 )
 
 // sign is the mark of a role.
@@ -317,12 +335,12 @@ func (t *text) bar(l Layer, set func(from, to int, glyph string)) {
 
 // box draws the box of a row.
 func (t *text) box(row int, set func(from, to int, glyph string)) {
-	b, ok := t.boxes[row]
+	b, ok := t.boxes[float64(row)]
 	if !ok {
 		return
 	}
 	var at [5]int
-	for i, v := range []float64{b.low, b.q1, b.median, b.q3, b.high} {
+	for i, v := range []float64{b.low, b.q1, b.mid, b.q3, b.high} {
 		at[i], _, _ = t.cell(v)
 	}
 	if b.n >= BoxFrom {
@@ -382,13 +400,16 @@ func (t *text) legend(indent int) []string {
 // ends writes 0, or the beginning of the axis, and its end below the bars.
 func (t *text) ends() string {
 	show := func(v float64) string {
+		if t.X.Kind == Time {
+			return t.x.when(v)
+		}
 		if t.X.Unit == "s" {
 			return num.Seconds(v * t.x.Factor)
 		}
 		return unit.Human(v*t.x.Factor, t.X.Unit)
 	}
 	first, from := show(t.x.lo), 0
-	if t.zero() {
+	if t.zero() && t.X.Kind != Time {
 		first = "0"
 		from, _, _ = t.cell(0)
 	}

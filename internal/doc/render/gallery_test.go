@@ -91,10 +91,14 @@ func galleryTables() doc.Section {
 	events.Add(doc.Of("2026-03-14T09:28:23Z", "2026-03-14 09:28:23 UTC"), doc.Say("problem").As(doc.Bad), doc.Say("n7"),
 		doc.Say("=not heard of for 10 s, although the lease of the node had been renewed by the agent twice since the step began; its tasks are given up"))
 	events.Add(doc.Of("2026-03-14T09:28:28Z", "2026-03-14 09:28:28 UTC"), doc.Say("warning").As(doc.Note), doc.Say(""), doc.Say("step 42 is tried again (2 of 3)"))
+	spread := &doc.Table{Columns: []doc.Column{{Key: "level", Head: "COV between the means of"}, {Key: "a", Head: "zone a", Right: true}, {Key: "b", Head: "zone b", Right: true}}}
+	spread.Add(doc.Say("hours of the day"), doc.Of(.017, ".017"), doc.Of(.213, ".213").As(doc.Notable))
+	spread.Add(doc.Say("days"), doc.Of(.404, ".404").As(doc.High), doc.Of(.2, ".200"))
 	return doc.Section{ID: "numbers", Title: "All numbers", Blocks: []doc.Block{
 		{Table: findings},
 		doc.Remark("SD is the population standard deviation over nodes."),
 		{Table: events},
+		{Table: spread},
 	}}
 }
 

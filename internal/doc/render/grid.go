@@ -40,6 +40,10 @@ type gridLine struct {
 	tone doc.Tone
 }
 
+// signs stand before cells of these tones: colours alone carry no meaning, and
+// Markdown has none.
+var signs = map[doc.Tone]string{doc.Notable: "! ", doc.High: "!! "}
+
 // newGrid has the columns that are for people, with the lines of cells below
 // each other. Rows that are too short are filled up.
 func newGrid(t *doc.Table) grid {
@@ -61,7 +65,10 @@ func newGrid(t *doc.Table) grid {
 				break
 			}
 			row.cells[k].href = r.Cells[i].Href
-			for _, l := range r.Cells[i].Lines {
+			for j, l := range r.Cells[i].Lines {
+				if j == 0 && l != "" {
+					l = signs[r.Cells[i].Tone] + l
+				}
 				row.cells[k].lines = append(row.cells[k].lines, gridLine{term.Clean(l), r.Cells[i].Tone})
 			}
 		}

@@ -33,6 +33,7 @@ const gap = "  "
 var styles = map[doc.Tone]term.Style{
 	doc.Strong: term.Strong, doc.Faint: term.Faint, doc.Good: term.Good, doc.Gain: term.Good,
 	doc.Bad: term.Bad, doc.Note: term.Note, doc.Doubt: term.Note,
+	doc.Notable: term.Note, doc.High: term.High,
 }
 
 // Text writes a document for a terminal, or for a pipe. Tables take the first

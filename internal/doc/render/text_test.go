@@ -86,7 +86,7 @@ func TestColorsDoNotCount(t *testing.T) {
 
 // uncolor removes the colours, and the spaces that they kept at line ends.
 func uncolor(s string) string {
-	for _, code := range []string{"0", "1", "2", "36", "1;33", "33"} {
+	for _, code := range []string{"0", "1", "2", "36", "1;33", "33", "1;31"} {
 		s = strings.ReplaceAll(s, "\x1b["+code+"m", "")
 	}
 	return s
@@ -267,7 +267,7 @@ func TestMarkdownEscapes(t *testing.T) {
 		case strings.HasPrefix(l, "```") && fence == "":
 			fence = l
 			continue
-		case l == fence:
+		case fence != "" && l == fence:
 			fence = ""
 			continue
 		case fence != "":

@@ -174,6 +174,7 @@ const (
 	Good   Style = "36"
 	Bad    Style = "1;33"
 	Note   Style = "33"
+	High   Style = "1;31"
 )
 
 // Paint puts the escape sequences of a style around text.
