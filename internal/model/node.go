@@ -12,6 +12,18 @@ type Node struct {
 	// Left is when its agent said goodbye; zero since it said hello again, and in
 	// the nodes of runs.
 	Left time.Time `json:"left,omitzero"`
+	// Startups are, in the nodes of runs, how often their fleet was asked for this
+	// one and how long it took each time; none for agents that the user started.
+	Startups []Startup `json:"startups,omitempty"`
+}
+
+// Startup is how long a node took to come up.
+type Startup struct {
+	// Requested is when the fleet was asked for it.
+	Requested time.Time `json:"requested"`
+	// Took is the time from then until it had registered, so that it could be
+	// given a task. The services of a lab, which come up in between, do not count.
+	Took time.Duration `json:"took"`
 }
 
 // Has reports whether the node has these labels, all of them.

@@ -69,6 +69,10 @@ type Run struct {
 	Created  time.Time `json:"created"`
 	Started  time.Time `json:"started,omitzero"`
 	Finished time.Time `json:"finished,omitzero"`
+	// Campaign is the campaign of which the run is a repetition, and Repetition
+	// its number there, from 1; empty and 0 for a run of its own.
+	Campaign   CampaignID `json:"campaign,omitempty"`
+	Repetition int        `json:"repetition,omitempty"`
 }
 
 // Phase names the kind of a step. Which there are is up to the studies: each

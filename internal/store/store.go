@@ -26,7 +26,8 @@ type Reader interface {
 	// their files (Source).
 	Runs(ctx context.Context, f Filter) (RunList, error)
 	// Run returns one run. The id may be a unique prefix of at least four
-	// characters, or "latest".
+	// characters, or "latest": the newest that is no repetition of a campaign, of
+	// which one may begin at any moment.
 	Run(ctx context.Context, id string) (model.Run, error)
 	// Data returns all that is stored of a run, artifact contents apart. It is
 	// to be read only: series of one result share offsets.
@@ -53,6 +54,11 @@ type Filter struct {
 	// Ended is the key of a server that has ended: what it left pending or
 	// running counts as interrupted.
 	Ended string `json:"ended,omitempty"`
+	// Campaign: only the repetitions of this one.
+	Campaign model.CampaignID `json:"campaign,omitempty"`
+	// WithoutRepetitions leaves out those of all campaigns: a year of half-hours
+	// hides every other run.
+	WithoutRepetitions bool `json:"without_repetitions,omitempty"`
 	// Limit is how many runs are listed at most; 0: all.
 	Limit int `json:"limit,omitempty"`
 }
@@ -141,7 +147,9 @@ type Writer interface {
 	PutArtifactChunk(ctx context.Context, task model.TaskID, attempt int, name string, offset int64, data []byte) error
 	// AddEvents appends events of a run.
 	AddEvents(ctx context.Context, events ...model.Event) error
-	// DeleteRun removes a run and everything that hangs on it.
+	// DeleteRun removes a run and everything that hangs on it. If it is a
+	// repetition of a campaign, that becomes model.RepetitionDeleted, and what it
+	// measured counts no more.
 	DeleteRun(ctx context.Context, id model.RunID) error
 }
 
@@ -161,6 +169,7 @@ type Store interface {
 	Columns
 	Writer
 	Fleet
+	Campaigns
 	// DataFrom is Data of the steps from this number (from 0) on: the run, its
 	// nodes, those steps and their results, without events and artifacts. It
 	// takes as long as there is to read, however many steps the run has.

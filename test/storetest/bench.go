@@ -3,8 +3,11 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
@@ -123,4 +126,94 @@ func BenchmarkRead(b *testing.B, s store.Store, size func() int64) {
 			}
 		}
 	})
+}
+
+// yearOfHalfHours is how many repetitions the campaign of the benchmark has.
+const yearOfHalfHours = 365 * 48
+
+// BenchmarkCampaign measures what commands ask of a campaign of a year beside
+// one other run: each repetition has four nodes, six steps and an experiment
+// file of 6 kB, and has measured 24 numbers.
+func BenchmarkCampaign(b *testing.B, s store.Store) {
+	ctx := context.Background()
+	c := newCampaign(1)
+	c.Source = strings.Repeat("# a line of the experiment file\n", 192)
+	must(b, s.PutCampaign(ctx, c))
+	Started(b, s, 4, 6)
+	var group sync.WaitGroup
+	for worker := range 8 {
+		group.Go(func() {
+			for number := worker + 1; number <= yearOfHalfHours; number += 8 {
+				must(b, putRepetition(ctx, s, c, number))
+			}
+		})
+	}
+	group.Wait()
+	run := func(name string, want int, count func() (int, error)) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if n, err := count(); n != want || err != nil {
+					b.Fatalf("%d, %v, want %d", n, err, want)
+				}
+			}
+		})
+	}
+	run("runs without repetitions", 1, func() (int, error) {
+		list, err := s.Runs(ctx, store.Filter{WithoutRepetitions: true, Limit: 20})
+		return list.Matching, err
+	})
+	run("newest runs", yearOfHalfHours+1, func() (int, error) {
+		list, err := s.Runs(ctx, store.Filter{Limit: 20})
+		return list.Matching, err
+	})
+	run("latest run", yearOfHalfHours, func() (int, error) {
+		run, err := s.Run(ctx, "latest")
+		return run.Repetition, err
+	})
+	run("progress", yearOfHalfHours, func() (int, error) {
+		p, err := s.Progress(ctx, c.ID)
+		return p.Measured, err
+	})
+	run("repetitions", yearOfHalfHours, func() (int, error) {
+		reps, err := s.Repetitions(ctx, c.ID, 0, 0)
+		return len(reps), err
+	})
+	run("last repetitions", 20, func() (int, error) {
+		reps, err := s.Repetitions(ctx, c.ID, yearOfHalfHours-19, 0)
+		return len(reps), err
+	})
+	run("measured", yearOfHalfHours, func() (n int, err error) {
+		for _, err := range s.Measured(ctx, c.ID) {
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+		return n, nil
+	})
+}
+
+func putRepetition(ctx context.Context, s store.Store, c model.Campaign, number int) error {
+	rep, f := repetition(c, number)
+	f.Run.Source = c.Source
+	for i := range 3 {
+		f.Nodes = append(f.Nodes, newNode(i+1))
+	}
+	f.Steps = nil
+	for i := range 6 {
+		f.Steps = append(f.Steps, newStep(f, i))
+	}
+	if _, err := s.CreateRepetition(ctx, rep, f.Run, f.Nodes, f.Steps); err != nil {
+		return err
+	}
+	if err := s.SetRunState(ctx, rep.Run, model.RunDone, "", rep.Due.Add(10*time.Minute)); err != nil {
+		return err
+	}
+	row := `{"workload":"disk","metric":"write_rate","phase":"parallel","unit":"byte/s","better":"higher","values":[%d.25,%d.5,%d.75,%d],"times":[%d,%d,%d,%d],"facts":[{"name":"node","levels":["","n1","n2","n3","n4"],"codes":[1,2,3,4]},{"name":"zone","levels":["","a","b"],"codes":[1,1,2,2]}]}`
+	var frames []string
+	for i := range 6 {
+		x := number*7919 + i
+		frames = append(frames, fmt.Sprintf(row, x, x+1, x+2, x+3, x*1000, x*1000, x*1000, x*1000))
+	}
+	return s.PutMeasured(ctx, c.ID, number, []byte("["+strings.Join(frames, ",")+"]"))
 }

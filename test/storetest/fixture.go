@@ -24,7 +24,9 @@ var epoch = time.Date(2031, 2, 3, 4, 5, 6, 123456789, time.UTC)
 func New(seq, nodes, steps int) Fixture {
 	f := Fixture{Run: newRun(seq)}
 	for i := range nodes {
-		f.Nodes = append(f.Nodes, newNode(i))
+		n := newNode(i)
+		n.Startups = []model.Startup{{Requested: epoch, Took: 1234567 * time.Microsecond}, {Requested: epoch.Add(time.Hour), Took: 1}}
+		f.Nodes = append(f.Nodes, n)
 	}
 	for i := range steps {
 		f.Steps = append(f.Steps, newStep(f, i))

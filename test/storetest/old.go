@@ -55,6 +55,11 @@ func CheckOld(t *testing.T, s store.Store, version int) {
 		}
 	}
 	diff(t, "the old results", want.Results, results)
+	e := env{ctx: context.Background(), s: s}
+	c := newCampaign(1)
+	must(t, s.PutCampaign(e.ctx, c))
+	rep, _ := e.repeat(t, c, 1)
+	diff(t, "repetitions", []model.Repetition{rep}, e.repetitions(t, c.ID, 0))
 	if len(got.Results) != len(want.Results)+1 {
 		t.Errorf("%d results, want one more than the %d old ones", len(got.Results), len(want.Results))
 	}

@@ -37,7 +37,18 @@ func testNothingYet(t *testing.T, e env) {
 		"PutArtifactChunk": func() error { return e.s.PutArtifactChunk(e.ctx, f.Steps[0].Tasks[0].ID, 1, "x", 0, nil) },
 		"AddEvents":        func() error { return e.s.AddEvents(e.ctx, model.Event{Run: f.Run.ID, Kind: model.EventRetry}) },
 		"DeleteRun":        func() error { return e.s.DeleteRun(e.ctx, f.Run.ID) },
-		"RemoveNode":       func() error { return e.s.RemoveNode(e.ctx, "nobody") },
+		"Campaign latest":  func() error { _, err := e.s.Campaign(e.ctx, "latest"); return err },
+		"Repetitions":      func() error { _, err := e.s.Repetitions(e.ctx, "01NONE", 0, 0); return err },
+		"Progress":         func() error { _, err := e.s.Progress(e.ctx, "01NONE"); return err },
+		"PutMeasured":      func() error { return e.s.PutMeasured(e.ctx, "01NONE", 1, nil) },
+		"DeleteCampaign":   func() error { return e.s.DeleteCampaign(e.ctx, "01NONE", true) },
+		"Measured": func() (last error) {
+			for _, err := range e.s.Measured(e.ctx, "01NONE") {
+				last = err
+			}
+			return last
+		},
+		"RemoveNode": func() error { return e.s.RemoveNode(e.ctx, "nobody") },
 	}
 	for name, call := range calls {
 		if err := call(); !errors.Is(err, model.ErrNotFound) {
@@ -266,6 +277,7 @@ func testRunNodes(t *testing.T, e env) {
 	e.start(t, other)
 	changed := f.Nodes[1]
 	changed.Facts = model.Facts{CPUModel: "known now"}
+	changed.Startups = changed.Startups[:1]
 	added := newNode(7)
 	must(t, e.s.PutRunNodes(e.ctx, f.Run.ID, []model.Node{added, changed}))
 	diff(t, "nodes", []model.Node{f.Nodes[0], changed, f.Nodes[2], added}, e.data(t, e.s, f.Run.ID).Nodes)
@@ -339,6 +351,7 @@ func testReopen(t *testing.T, e env) {
 	e.start(t, f)
 	e.put(t, f.Result(0, 0, 1))
 	f.Nodes[0].Left = epoch
+	f.Nodes[0].Startups = nil // of the nodes of runs only
 	must(t, e.s.PutNode(e.ctx, f.Nodes[0]))
 	want := e.data(t, e.s, f.Run.ID)
 	must(t, e.s.Close())

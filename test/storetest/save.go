@@ -10,7 +10,7 @@ import (
 )
 
 // Save stores a run that is over, as a server would have: steps begin, results
-// come, steps and run end. Results are of the last attempts of their steps.
+// come, steps and run end; of a run with a campaign as a repetition of that. Results are of the last attempts of their steps.
 func Save(t testing.TB, s store.Store, d model.RunData) {
 	t.Helper()
 	ctx := t.Context()
@@ -25,7 +25,13 @@ func Save(t testing.TB, s store.Store, d model.RunData) {
 	for i := range steps {
 		steps[i].State, steps[i].Reason, steps[i].Attempt, steps[i].StartAt = model.StepPending, "", 0, time.Time{}
 	}
-	must(s.CreateRun(ctx, run, d.Nodes, steps))
+	if run.Campaign == "" {
+		must(s.CreateRun(ctx, run, d.Nodes, steps))
+	} else {
+		rep := model.Repetition{Campaign: run.Campaign, Number: run.Repetition, Due: run.Created, State: model.RepetitionRun, Run: run.ID}
+		_, err := s.CreateRepetition(ctx, rep, run, d.Nodes, steps)
+		must(err)
+	}
 	for _, st := range d.Steps {
 		if st.Attempt == 0 {
 			continue

@@ -31,3 +31,7 @@ func BenchmarkRead(b *testing.B) {
 		return size
 	})
 }
+
+func BenchmarkCampaign(b *testing.B) {
+	storetest.BenchmarkCampaign(b, mustOpen(b, pgtest.Start(b).Database()))
+}

@@ -124,6 +124,7 @@ func dialect(db *sql.DB) sqlstore.Dialect {
 		// SHARE and not KEY SHARE: BeginAttempt, which changes no key, must
 		// wait as well.
 		ForShare:   ` FOR SHARE OF s FOR KEY SHARE OF t`,
+		ForUpdate:  ` FOR UPDATE`,
 		Snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		Room:       room,
 		Committers: committers,
@@ -175,7 +176,7 @@ var bySQLState = map[string]sqlstore.Fault{
 	"28":    {Kind: model.ErrDenied, Advice: "check user and password, and the server's pg_hba.conf"},
 	"3D000": {Kind: model.ErrUsage, Advice: "create the database with `createdb` or use another one"},
 	"3F000": {Kind: model.ErrUsage, Advice: "the schema in the URL's search_path does not exist"},
-	"23503": {Kind: model.ErrNotFound, Advice: "its run or task was deleted"},
+	"23503": {Kind: model.ErrNotFound, Advice: "the run, task or campaign it belongs to does not exist"},
 	"40001": {Kind: model.ErrUnavailable, Retry: true},
 	"40P01": {Kind: model.ErrUnavailable, Retry: true},
 	"42501": {Kind: model.ErrDenied, Advice: "the user needs the right to create a schema in the database, or to use its tables"},

@@ -30,3 +30,7 @@ func BenchmarkRead(b *testing.B) {
 		return info.Size()
 	})
 }
+
+func BenchmarkCampaign(b *testing.B) {
+	storetest.BenchmarkCampaign(b, mustOpen(b, filepath.Join(b.TempDir(), "store.db")))
+}

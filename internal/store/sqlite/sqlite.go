@@ -229,7 +229,7 @@ func classify(err error) sqlstore.Fault {
 		code = lib.SQLITE_FULL
 	}
 	if code == lib.SQLITE_CONSTRAINT_FOREIGNKEY {
-		return sqlstore.Fault{Kind: model.ErrNotFound, Advice: "its run or task was deleted"}
+		return sqlstore.Fault{Kind: model.ErrNotFound, Advice: "the run, task or campaign it belongs to does not exist"}
 	}
 	return faults[code&0xff]
 }

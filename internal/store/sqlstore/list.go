@@ -52,6 +52,12 @@ func conditions(f store.Filter) (where string, args []any) {
 	if f.Kind != "" {
 		add(`kind = ?`, text(f.Kind))
 	}
+	if f.Campaign != "" {
+		add(`campaign = ?`, text(f.Campaign))
+	}
+	if f.WithoutRepetitions {
+		add(`campaign = ''`)
+	}
 	if f.Study != "" {
 		add(`EXISTS (SELECT 1 FROM steps WHERE steps.run = runs.id AND steps.treatment LIKE ? ESCAPE '!')`,
 			text(`%"study":"`+escapeLike(f.Study)+`"%`))

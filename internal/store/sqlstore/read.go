@@ -94,7 +94,7 @@ func (s *Store) readSteps(ctx context.Context, tx *sql.Tx, id model.RunID, from 
 	if d.Run, err = s.runByID(ctx, tx, string(id)); err != nil {
 		return d, err
 	}
-	d.Nodes, err = selectAll(ctx, s, tx, nodeFields, `SELECT `+nodeColumns+` FROM run_nodes WHERE run = ? ORDER BY position, id`, text(id))
+	d.Nodes, err = selectAll(ctx, s, tx, runNodeFields, `SELECT `+nodeColumns+`, startups FROM run_nodes WHERE run = ? ORDER BY position, id`, text(id))
 	if err != nil {
 		return d, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-const runColumns = `id, name, kind, state, reason, source_name, source, seed, version, server, created, started, finished`
+const runColumns = `id, name, kind, state, reason, source_name, source, seed, version, server, created, started, finished, campaign, repetition`
 
 // newestFirst orders runs; ids decide between runs made in the same instant.
 const newestFirst = ` ORDER BY COALESCE(created, 0) DESC, id DESC`
@@ -19,7 +19,7 @@ const newestFirst = ` ORDER BY COALESCE(created, 0) DESC, id DESC`
 func runFields(r *model.Run) []any {
 	return []any{(*text)(&r.ID), (*text)(&r.Name), (*text)(&r.Kind), (*text)(&r.State), (*text)(&r.Reason),
 		(*text)(&r.SourceName), (*text)(&r.Source), &r.Seed, (*text)(&r.Version), (*text)(&r.Server),
-		(*instant)(&r.Created), (*instant)(&r.Started), (*instant)(&r.Finished)}
+		(*instant)(&r.Created), (*instant)(&r.Started), (*instant)(&r.Finished), (*text)(&r.Campaign), &r.Repetition}
 }
 
 // CreateRun implements store.Writer. Creating the same run a second time
@@ -30,16 +30,18 @@ func (s *Store) CreateRun(ctx context.Context, run model.Run, nodes []model.Node
 	if err := checkRun(run, nodes, steps); err != nil {
 		return s.fail(ctx, doing, err)
 	}
-	return s.change(ctx, doing, func(tx *sql.Tx) error {
-		created, err := s.insertRun(ctx, tx, run)
-		if err != nil || !created {
-			return err
-		}
-		if err := s.putRunNodes(ctx, tx, run.ID, nodes); err != nil {
-			return err
-		}
-		return s.insertSteps(ctx, tx, steps, "")
-	})
+	return s.change(ctx, doing, func(tx *sql.Tx) error { return s.createRun(ctx, tx, run, nodes, steps) })
+}
+
+func (s *Store) createRun(ctx context.Context, tx *sql.Tx, run model.Run, nodes []model.Node, steps []model.Step) error {
+	created, err := s.insertRun(ctx, tx, run)
+	if err != nil || !created {
+		return err
+	}
+	if err := s.putRunNodes(ctx, tx, run.ID, nodes); err != nil {
+		return err
+	}
+	return s.insertSteps(ctx, tx, steps, "")
 }
 
 func checkRun(run model.Run, nodes []model.Node, steps []model.Step) error {
@@ -101,7 +103,7 @@ const minPrefix = 4
 
 func (s *Store) findRun(ctx context.Context, tx *sql.Tx, id string) (model.Run, error) {
 	if id == "latest" {
-		run, err := s.oneRun(ctx, tx, newestFirst+` LIMIT 1`)
+		run, err := s.oneRun(ctx, tx, ` WHERE campaign = ''`+newestFirst+` LIMIT 1`)
 		if errors.Is(err, errNoRun) {
 			err = fmt.Errorf("%w: no runs yet", model.ErrNotFound)
 		}
@@ -136,7 +138,7 @@ func (s *Store) oneRun(ctx context.Context, tx *sql.Tx, where string, args ...an
 	case len(runs) == 0:
 		return model.Run{}, errNoRun
 	case len(runs) > 1:
-		return model.Run{}, ambiguous(runs)
+		return model.Run{}, ambiguous("runs", runs, func(r model.Run) candidate { return candidate{string(r.ID), r.Created, r.Name} })
 	}
 	return runs[0], nil
 }
@@ -144,20 +146,30 @@ func (s *Store) oneRun(ctx context.Context, tx *sql.Tx, where string, args ...an
 // maxCandidates bounds the list in an error message.
 const maxCandidates = 10
 
-func ambiguous(runs []model.Run) error {
+// candidate is one of several that a prefix may mean.
+type candidate struct {
+	id      string
+	created time.Time
+	name    string
+}
+
+// ambiguous is the error for a prefix of several; what is their plural.
+func ambiguous[T any](what string, all []T, as func(T) candidate) error {
 	var b strings.Builder
-	for i, r := range runs {
+	for i, x := range all {
 		if i == maxCandidates {
-			fmt.Fprintf(&b, "\n  and %d more", len(runs)-i)
+			fmt.Fprintf(&b, "\n  and %d more", len(all)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n  %s  %s  %s", r.ID, r.Created.Format(time.DateTime), r.Name)
+		c := as(x)
+		fmt.Fprintf(&b, "\n  %s  %s  %s", c.id, c.created.Format(time.DateTime), c.name)
 	}
-	return fmt.Errorf("%w: %d runs begin with these characters; give more:%s", model.ErrUsage, len(runs), b.String())
+	return fmt.Errorf("%w: %d %s begin with these characters; give more:%s", model.ErrUsage, len(all), what, b.String())
 }
 
 // SetRunState implements store.Writer. A run that goes on after a final state
-// (it was resumed) is no longer finished: Finished becomes zero.
+// (it was resumed) is no longer finished: Finished becomes zero, and what it
+// measured as a repetition is to be computed again.
 func (s *Store) SetRunState(ctx context.Context, id model.RunID, state model.RunState, reason string, at time.Time) error {
 	var started, finished time.Time
 	if state == model.RunRunning {
@@ -166,14 +178,40 @@ func (s *Store) SetRunState(ctx context.Context, id model.RunID, state model.Run
 	if state.Final() {
 		finished = at
 	}
-	return s.updateOne(ctx, fmt.Sprintf("moving run %s to %s", id, state),
-		`UPDATE runs SET state = ?, reason = ?, started = COALESCE(started, ?), finished = ? WHERE id = ?`,
-		text(state), text(reason), instant(started), instant(finished), text(id))
+	return s.change(ctx, fmt.Sprintf("moving run %s to %s", id, state), func(tx *sql.Tx) error {
+		of, err := s.changeRun(ctx, tx, `UPDATE runs SET state = ?, reason = ?, started = COALESCE(started, ?), finished = ? WHERE id = ?`,
+			text(state), text(reason), instant(started), instant(finished), text(id))
+		if err != nil || of.Campaign == "" || state.Final() {
+			return err
+		}
+		return s.forgetMeasured(ctx, tx, of.Campaign, of.Number)
+	})
 }
 
 // DeleteRun implements store.Writer; the schema cascades.
 func (s *Store) DeleteRun(ctx context.Context, id model.RunID) error {
-	return s.updateOne(ctx, fmt.Sprintf("deleting run %s", id), `DELETE FROM runs WHERE id = ?`, text(id))
+	return s.change(ctx, fmt.Sprintf("deleting run %s", id), func(tx *sql.Tx) error {
+		of, err := s.changeRun(ctx, tx, `DELETE FROM runs WHERE id = ?`, text(id))
+		if err != nil || of.Campaign == "" {
+			return err
+		}
+		_, err = s.exec(ctx, tx, `UPDATE repetitions SET state = ?, run = '', reason = 'its run was deleted' WHERE campaign = ? AND number = ?`,
+			text(model.RepetitionDeleted), text(of.Campaign), of.Number)
+		if err != nil {
+			return err
+		}
+		return s.forgetMeasured(ctx, tx, of.Campaign, of.Number)
+	})
+}
+
+// changeRun runs a statement that changes one run, and says which repetition
+// the run is.
+func (s *Store) changeRun(ctx context.Context, tx *sql.Tx, query string, args ...any) (of model.Repetition, err error) {
+	err = tx.QueryRowContext(ctx, s.d.bind(query+` RETURNING campaign, repetition`), args...).Scan((*text)(&of.Campaign), &of.Number)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errGone
+	}
+	return of, err
 }
 
 const (
@@ -280,6 +318,10 @@ const (
 	replaceNode = `public_key = excluded.public_key, labels = excluded.labels, facts = excluded.facts, registered = excluded.registered`
 )
 
+// runNodeFields are those of the table run_nodes: how it came up is nothing of the
+// fleet.
+func runNodeFields(n *model.Node) []any { return append(nodeFields(n), document{&n.Startups}) }
+
 func nodeFields(n *model.Node) []any {
 	return []any{(*text)(&n.ID), (*text)(&n.PublicKey), document{&n.Labels}, document{&n.Facts}, (*instant)(&n.Registered)}
 }
@@ -329,9 +371,9 @@ func (s *Store) putRunNodes(ctx context.Context, tx *sql.Tx, run model.RunID, no
 		return err
 	}
 	for i := range nodes {
-		row := append([]any{text(run), next + i}, nodeFields(&nodes[i])...)
-		err := s.insert(ctx, tx, "run_nodes (run, position, "+nodeColumns+")", [][]any{row},
-			"ON CONFLICT (run, id) DO UPDATE SET "+replaceNode)
+		row := append([]any{text(run), next + i}, runNodeFields(&nodes[i])...)
+		err := s.insert(ctx, tx, "run_nodes (run, position, "+nodeColumns+", startups)", [][]any{row},
+			"ON CONFLICT (run, id) DO UPDATE SET "+replaceNode+", startups = excluded.startups")
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,9 @@ type Dialect struct {
 	// waiting until the transaction ends; empty where writers exclude each
 	// other anyway.
 	ForShare string
+	// ForUpdate is appended to a query that reads rows which stay as they are
+	// until the transaction ends; empty where writers exclude each other anyway.
+	ForUpdate string
 	// Snapshot are the options of a transaction that only reads and sees one
 	// moment.
 	Snapshot *sql.TxOptions
@@ -206,13 +209,15 @@ func (s *Store) exec(ctx context.Context, tx *sql.Tx, query string, args ...any)
 	return res.RowsAffected()
 }
 
+var errGone = fmt.Errorf("%w: it does not exist, or was deleted", model.ErrNotFound)
+
 // updateOne runs a statement that must touch one row; none is
 // model.ErrNotFound.
 func (s *Store) updateOne(ctx context.Context, doing, query string, args ...any) error {
 	return s.change(ctx, doing, func(tx *sql.Tx) error {
 		n, err := s.exec(ctx, tx, query, args...)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: it does not exist, or was deleted", model.ErrNotFound)
+			err = errGone
 		}
 		return err
 	})
