@@ -20,6 +20,8 @@ type Design struct {
 	// workload share their Spec.Params: read only.
 	Steps    []model.Step `json:"steps"`
 	Estimate Estimate     `json:"estimate"`
+	// Schedule is set where the run is one of many: see [Design.Repeat].
+	Schedule *Repetitions `json:"schedule,omitempty"`
 	// Outlook is what is known of the steps that are added as results come.
 	Outlook []study.Outlook `json:"outlook,omitempty"`
 	// Searches are those of Outlook that are searches, as earlier versions had

@@ -37,8 +37,12 @@ func subjectsOf(bench workload.Workload, nodes []model.Node) ([]subject, *model.
 		return allToOne(nodes, p.Sink)
 	case workload.AcrossGroups:
 		return acrossGroups(nodes, p.Both)
+	case workload.WithinGroups:
+		return withinGroups(nodes, p.Both)
+	case workload.Together:
+		return together(nodes), nil
 	}
-	return nil, pairingError(fmt.Sprintf("unknown pairing %q", p.Kind), "use pairs, ring, all_to_one or across_groups")
+	return nil, pairingError(fmt.Sprintf("unknown pairing %q", p.Kind), "use pairs, ring, all_to_one, across_groups or within_groups")
 }
 
 func pairingError(problem, allowed string) *model.InputError {
@@ -140,13 +144,9 @@ func sinkOf(nodes []model.Node, sink string) (model.NodeID, *model.InputError) {
 // acrossGroups pairs the nodes of the first group with those of the second,
 // of the third with the fourth, so that every pair's traffic leaves its group.
 func acrossGroups(nodes []model.Node, both bool) ([]subject, *model.InputError) {
-	groups := make(map[string][]model.NodeID)
-	for _, n := range nodes {
-		name := n.Labels[model.LabelGroup]
-		if name == "" {
-			return nil, pairingError(fmt.Sprintf("across_groups needs a group for each node, but %s has none", n.ID), groupAdvice(n))
-		}
-		groups[name] = append(groups[name], n.ID)
+	groups, err := groupsOf("across_groups", nodes)
+	if err != nil {
+		return nil, err
 	}
 	names := slices.Sorted(maps.Keys(groups))
 	if len(names)%2 != 0 {
@@ -163,6 +163,53 @@ func acrossGroups(nodes []model.Node, both bool) ([]subject, *model.InputError) 
 		}
 	}
 	return out, nil
+}
+
+// withinGroups pairs neighbours of each group, so that no pair's traffic leaves
+// its group.
+func withinGroups(nodes []model.Node, both bool) ([]subject, *model.InputError) {
+	groups, err := groupsOf("within_groups", nodes)
+	if err != nil {
+		return nil, err
+	}
+	var out []subject
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[name]
+		if len(g)%2 != 0 {
+			return nil, pairingError(fmt.Sprintf("within_groups needs an even number of nodes in each group, but %s has %d", name, len(g)), "add or remove one, or choose the nodes with on:")
+		}
+		for i := 0; i < len(g); i += 2 {
+			out = append(out, pair(g[i], g[i+1], both))
+		}
+	}
+	return out, nil
+}
+
+// together makes all nodes one subject, with the first as the client of the others.
+func together(nodes []model.Node) []subject {
+	if len(nodes) < 2 {
+		return single(nodes)
+	}
+	first := nodes[0].ID
+	s := subject{name: fmt.Sprintf("%s and %d more", first, len(nodes)-1), nodes: model.NodeIDs(nodes)}
+	for _, n := range nodes[1:] {
+		s.links = append(s.links, link{first, n.ID})
+	}
+	slices.Sort(s.nodes)
+	return []subject{s}
+}
+
+// groupsOf are the nodes by their group, which each must have.
+func groupsOf(pairing string, nodes []model.Node) (map[string][]model.NodeID, *model.InputError) {
+	groups := make(map[string][]model.NodeID)
+	for _, n := range nodes {
+		name := n.Labels[model.LabelGroup]
+		if name == "" {
+			return nil, pairingError(fmt.Sprintf("%s needs a group for each node, but %s has none", pairing, n.ID), groupAdvice(n))
+		}
+		groups[name] = append(groups[name], n.ID)
+	}
+	return groups, nil
 }
 
 // tasks returns the tasks of a step in which these subjects are measured at

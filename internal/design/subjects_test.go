@@ -75,6 +75,13 @@ func TestPairings(t *testing.T) {
 		{"across groups", workload.Pairing{Kind: workload.AcrossGroups, Both: true}, grouped(2, 2),
 			"a1 a1+b1 to[b1] from[b1]; a2 a2+b2 to[b2] from[b2]; b1 a1+b1 to[a1] from[a1]; b2 a2+b2 to[a2] from[a2]",
 			[]string{"a1 a1+b1 to[b1] from[b1]; b1 a1+b1 to[a1] from[a1]", "a2 a2+b2 to[b2] from[b2]; b2 a2+b2 to[a2] from[a2]"}},
+		{"together", workload.Pairing{Kind: workload.Together}, grouped(2, 1),
+			"a1 a1 and 2 more to[a2 b1] from[]; a2 serves to[] from[a1]; b1 serves to[] from[a1]",
+			[]string{"a1 a1 and 2 more to[a2 b1] from[]; a2 serves to[] from[a1]; b1 serves to[] from[a1]"}},
+		{"together alone", workload.Pairing{Kind: workload.Together}, grouped(1), "a1  to[] from[]", []string{"a1  to[] from[]"}},
+		{"within groups", workload.Pairing{Kind: workload.WithinGroups}, slices.Concat(grouped(2, 2)[2:], grouped(2, 2)[:2]),
+			"a1 a1>a2 to[a2] from[]; a2 serves to[] from[a1]; b1 b1>b2 to[b2] from[]; b2 serves to[] from[b1]",
+			[]string{"a1 a1>a2 to[a2] from[]; a2 serves to[] from[a1]", "b1 b1>b2 to[b2] from[]; b2 serves to[] from[b1]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			subjects, err := subjectsOf(&wire{c.pairing}, c.nodes)
@@ -125,6 +132,7 @@ func TestKeyErrors(t *testing.T) {
 	across := &wire{workload.Pairing{Kind: workload.AcrossGroups}}
 	exp := &experiment.Experiment{Trials: 1, Evaluations: []model.Phase{model.Parallel}, Workloads: []experiment.Workload{
 		{Name: "odd", Bench: pairs}, {Name: "nobody", Bench: pairs, On: map[string]string{"group": "rak", "x": "y"}}, {Name: "across", Bench: across},
+		{Name: "within", Bench: &wire{workload.Pairing{Kind: workload.WithinGroups}}, On: map[string]string{"group": "b"}},
 	}}
 	nodes := grouped(2, 1)
 	nodes[0].Labels[model.LabelFleet] = model.FleetLab
@@ -132,7 +140,8 @@ func TestKeyErrors(t *testing.T) {
 	_, err := Build(exp, testRun, nodes)
 	want := `workloads.odd.pairing: pairs needs an even number of nodes, but there are 3; add or remove one, or use pairing: ring
 workloads.nobody.on: no node has group=rak, x=y; the nodes have fleet=lab, group=a, group=b
-workloads.across.pairing: across_groups needs a group for each node, but a1 has none; give the lab groups: instead of nodes:`
+workloads.across.pairing: across_groups needs a group for each node, but a1 has none; give the lab groups: instead of nodes:
+workloads.within.pairing: within_groups needs an even number of nodes in each group, but b has 1; add or remove one, or choose the nodes with on:`
 	if err == nil || !errors.Is(err, model.ErrUsage) || err.Error() != want {
 		t.Errorf("Build = %v\nwant %s", err, want)
 	}

@@ -33,6 +33,10 @@ func (d Design) Document() *doc.Document {
 	if len(d.Steps) > 0 {
 		say("time", "%s", d.Estimate)
 	}
+	if d.Schedule != nil {
+		say("schedule", "%s", d.Schedule.Text)
+		say("next", "%s", d.Schedule.next())
+	}
 	if len(d.Later) > 0 && len(d.Outlook) == 0 {
 		say("later", "steps of %s, which follow from results", strings.Join(d.Later, ", "))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -39,8 +40,25 @@ func (r *reader) checkTop(e *Experiment) {
 	if e.Every.Std() > longestRun/time.Duration(max(e.Trials, 1)) {
 		r.report([]string{"every"}, fmt.Sprintf("%d trials at this distance take more than 10 years", e.Trials), "use a shorter time, or fewer trials")
 	}
+	r.checkSchedule(e)
 	r.checkLab(e)
 	r.checkServices(e)
+}
+
+// checkSchedule notes what is impossible whenever a campaign is made of the
+// file. A length of nothing would be taken for none given.
+func (r *reader) checkSchedule(e *Experiment) {
+	path := []string{"schedule"}
+	if e.Schedule == nil || !r.clean(path...) {
+		return
+	}
+	if length := extend(path, "for"); r.root.has(length) && e.Schedule.For == 0 {
+		r.report(length, "a schedule must be longer than 0s", "leave it out for one without end")
+		return
+	}
+	if err := e.Schedule.Validate(); err != nil {
+		r.reportErrors(path, err)
+	}
 }
 
 // checkLab notes what a lab says against its specification. Of one in which
@@ -158,11 +176,7 @@ func (e *Experiment) atOnce(v lab.Volume, n int) int {
 // labels fit no node, which the planner reports.
 func takingPart(w *Workload, spec *lab.Spec) []lab.Host {
 	return slices.DeleteFunc(spec.Hosts(nil), func(h lab.Host) bool {
-		labels := map[string]string{model.LabelFleet: model.FleetLab}
-		if h.Group != "" {
-			labels[model.LabelGroup] = h.Group
-		}
-		return !model.Node{Labels: labels}.Has(w.On)
+		return !model.Node{Labels: h.NodeLabels()}.Has(w.On)
 	})
 }
 
@@ -171,7 +185,7 @@ func volumesOf(h lab.Host, name string) string {
 		return "it has no volumes: give the lab volumes:, or give path: instead"
 	}
 	all := "it has " + strings.Join(h.Use, ", ")
-	if s := Suggest(name, h.Use); s != "" {
+	if s := num.Suggest(name, h.Use); s != "" {
 		return fmt.Sprintf("did you mean %q? I%s", s, all[1:])
 	}
 	return all

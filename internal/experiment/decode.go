@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v4"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
 // decoder fills Go values from a tree and notes everything in it that does not
@@ -179,7 +181,7 @@ func (d *decoder) unknownKeys(v *value, path, known []string, also ...string) {
 
 func (d *decoder) unknownKey(path []string, key *value, known []string) {
 	allowed := "known keys: " + strings.Join(known, ", ")
-	if s := Suggest(key.Value, known); s != "" {
+	if s := num.Suggest(key.Value, known); s != "" {
 		allowed = fmt.Sprintf("did you mean %q? Known keys: %s", s, strings.Join(known, ", "))
 	}
 	d.reportAt(d.place(key), extend(path, key.Value), fmt.Sprintf("unknown key %q", clip(key.Value)), allowed)
@@ -189,7 +191,7 @@ func (d *decoder) unknownKey(path []string, key *value, known []string) {
 // explains it.
 func (d *decoder) missingKey(path []string, v *value, f field, known []string) {
 	for key := range v.members() {
-		if !slices.Contains(known, key.Value) && Suggest(key.Value, known) == f.key {
+		if !slices.Contains(known, key.Value) && num.Suggest(key.Value, known) == f.key {
 			d.unknownKey(path, key, known) // noted once, however often it is found
 			return
 		}

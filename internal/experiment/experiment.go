@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/schedule"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -27,6 +28,9 @@ type Experiment struct {
 	Study *StudyEntry `json:"study,omitempty" jsonschema_description:"The question that the run answers, with its parameters: kind, and the keys of that kind. Default: the studies that evaluations need."`
 	// Evaluations are phases that studies of the registry design.
 	Evaluations []model.Phase `json:"evaluations" jsonschema:"minItems=1,uniqueItems=true" jsonschema_description:"serial: one node at a time. parallel: all nodes at once. The CDI compares both; with one of them alone the verdict is unknown. search: all nodes offer load to a target, more and more, to find how much it takes; only with workloads of kind load. Default: serial and parallel, or what the study measures."`
+	// Schedule makes a campaign of the file: every repetition executes it once,
+	// with all trials. Nil: it is executed once.
+	Schedule *schedule.Spec `json:"schedule,omitempty" jsonschema_description:"When the whole experiment is repeated: a campaign, each repetition a run of its own. Default: it runs once."`
 	// Every is 0 where trials follow each other at once.
 	Every  unit.Duration `json:"every,omitempty" jsonschema_description:"Time from the start of one trial to that of the next, such as 15m. Default: one after the other."`
 	Trials int           `json:"trials" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"How often everything is repeated."`
@@ -60,6 +64,16 @@ func (e *Experiment) Place(err error) error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// Bounds are those of the schedule, which there must be, of a campaign that is
+// made now. An error has its place in the file.
+func (e *Experiment) Bounds(now time.Time) (begin, end time.Time, err error) {
+	begin, end, err = e.Schedule.Bounds(now)
+	if key, ok := errors.AsType[*model.InputError](err); ok {
+		err = e.Refusal(append([]string{"schedule"}, fieldPath(key.Path)...), key.Problem, key.Allowed)
+	}
+	return begin, end, err
 }
 
 // Refusal is the error of a value that is possible in the file but not with

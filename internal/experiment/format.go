@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/schedule"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -18,6 +19,7 @@ const (
 	formatName     = "scalebench-name" // of a workload
 	formatLine     = "scalebench-line" // one line of printable text
 	formatNode     = "scalebench-node" // "*" or a node id
+	formatTime     = "scalebench-time" // a date, or a date with the time
 )
 
 // formats check texts of each format. The errors say what is allowed.
@@ -28,6 +30,7 @@ var formats = map[string]func(string) error{
 	formatName:     checkName,
 	formatLine:     checkLine,
 	formatNode:     checkNode,
+	formatTime:     schedule.CheckTime,
 }
 
 // nameRE keeps workload names usable in --set paths, CSV columns and file

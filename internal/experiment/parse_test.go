@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/schedule"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -91,6 +92,12 @@ seed: 42
 timeouts: {task: 1h, ready: 5s, node: 10s}
 retries: {failed: 1, lost: 0}
 output: {limit: 1KiB, artifact: 0B}
+schedule:
+  at: [0, 30]
+  begin: 2026-11-24
+  until: 2026-12-24 18:00
+  jitter: 2m
+  zone: Europe/Berlin
 `
 
 func TestEveryKey(t *testing.T) {
@@ -108,6 +115,9 @@ func TestEveryKey(t *testing.T) {
 					Env: map[string]string{"A": "b"}, Metrics: []metric{{Name: "m", JSON: "a.b"}}}},
 			{Name: "shell", Kind: "shell", Timeout: unit.Duration(time.Hour),
 				Params: map[string]any{"command": "cd ~ &&\nls *\n"}, Bench: &shell{Command: "cd ~ &&\nls *\n"}},
+		},
+		Schedule: &schedule.Spec{
+			At: []int{0, 30}, Begin: "2026-11-24", Until: "2026-12-24 18:00", Jitter: unit.Duration(2 * time.Minute), Zone: "Europe/Berlin",
 		},
 		Evaluations: []model.Phase{"parallel"},
 		Trials:      7,
@@ -164,11 +174,11 @@ func TestSetErrors(t *testing.T) {
 		{"trials=0", `--set trials=0: trials: 0 is too small; use a whole number from 1 to 1000`},
 		{"trials", `--set trials: must be key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
 		{"=3", `--set =3: must be key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
-		{"trails=3", `--set trails=3: trails: unknown key "trails"; did you mean "trials"? Known keys: description, evaluations, every, fleet, interleave, name, output, retries, rotate, seed, services, shared, sizes, study, timeouts, trials, workloads`},
+		{"trails=3", `--set trails=3: trails: unknown key "trails"; did you mean "trials"? Known keys: description, evaluations, every, fleet, interleave, name, output, retries, rotate, schedule, seed, services, shared, sizes, study, timeouts, trials, workloads`},
 		{"workloads.tow.threads=3", `--set workloads.tow.threads=3: workloads has no entry "tow"; did you mean "two"? Use a name (one, two) or a number from 0`},
 		{"workloads.2.threads=3", `--set workloads.2.threads=3: workloads has no entry "2"; use a name (one, two) or a number from 0`},
 		{"fleet.local.nodes.x=3", `--set fleet.local.nodes.x=3: fleet.local.nodes is "4" and has no keys`},
-		{"workloads.two.duration=2", `--set workloads.two.duration=2: workloads.two.duration: 2 has no unit; use a number with a unit ns, us, ms, s, m or h, such as "500ms", "5s", "2m" or "1h30m"`},
+		{"workloads.two.duration=2", `--set workloads.two.duration=2: workloads.two.duration: 2 has no unit; use a number with a unit ns, us, ms, s, m, h or d, such as "500ms", "5s", "2m" or "1h30m"`},
 		{"workloads.two.duration=1ms", `--set workloads.two.duration=1ms: workloads.two.duration: 1ms is too short; at least 100ms is needed`},
 		{"name='", `--set name=': the value is not valid YAML: while scanning a quoted scalar: found unexpected end of stream; put text with special characters in quotes`},
 		{"workloads.two.name=one", `--set workloads.two.name=one: workloads.one.name: two workloads are named "one"; the first is in line 5; give each its own name`},

@@ -9,6 +9,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v4"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -70,7 +71,7 @@ func servicesAllowed(name string, known []string) string {
 		return "the file has no services"
 	}
 	all := "the services are " + strings.Join(known, ", ")
-	if s := Suggest(name, known); s != "" {
+	if s := num.Suggest(name, known); s != "" {
 		return fmt.Sprintf("did you mean %q? %s%s", s, strings.ToUpper(all[:1]), all[1:])
 	}
 	return all

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	yaml "go.yaml.in/yaml/v4"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
 // set applies the overrides to the tree, in order, and notes those that cannot
@@ -143,7 +145,7 @@ func (f *yamlFile) entry(n *yaml.Node, token string, path []string, at pos) int 
 
 func entriesAllowed(token string, names []string) string {
 	allowed := fmt.Sprintf("use a name (%s) or a number from 0", strings.Join(names, ", "))
-	if s := Suggest(token, names); s != "" {
+	if s := num.Suggest(token, names); s != "" {
 		allowed = fmt.Sprintf("did you mean %q? %s", s, strings.ToUpper(allowed[:1])+allowed[1:])
 	}
 	return allowed

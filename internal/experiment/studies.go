@@ -50,7 +50,11 @@ func (r *reader) readStudy(e *Experiment) {
 	if !ok {
 		return
 	}
-	if err := s.Validate(); err != nil {
+	err := s.Validate()
+	if filed, ok := s.(study.Filed); ok && err == nil {
+		err = filed.InFile()
+	}
+	if err != nil {
 		r.reportErrors(path, err)
 		return
 	}
@@ -62,6 +66,9 @@ func (r *reader) readStudy(e *Experiment) {
 	}
 	if r.root.get("evaluations") == nil {
 		e.Evaluations = kind.Phases
+		if kind.Named {
+			e.Evaluations = kind.Phases[:1]
+		}
 	}
 	for i, p := range e.Evaluations {
 		if !slices.Contains(kind.Phases, p) {
@@ -92,7 +99,7 @@ func (r *reader) designers(e *Experiment) {
 	}
 	if len(e.Designers) == 0 {
 		for _, kind := range r.kinds.Studies {
-			if d, ok := kind.New().(study.Designer); ok && slices.ContainsFunc(kind.Phases, e.Has) {
+			if d, ok := kind.New().(study.Designer); ok && !kind.Named && slices.ContainsFunc(kind.Phases, e.Has) {
 				r.readTop(kind, d)
 				e.Designers = append(e.Designers, Designer{d, kind.Name, nil})
 			}

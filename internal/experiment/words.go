@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
 // String shows a value in a message.
@@ -52,7 +54,7 @@ func wrongEntry(v *value, path []string, kinds []kind) (problem, allowed string)
 	}
 	word := v.text()
 	if !slices.Contains(words, word) {
-		word = Suggest(word, words)
+		word = num.Suggest(word, words)
 	}
 	if last := path[len(path)-1]; word == "" {
 		return problem, allowed + ", the first of them kind: " + strings.Join(words, ", ")
@@ -141,69 +143,8 @@ func (s shape) length(what string) string {
 // oneOf lists what is allowed instead of a word, the closest first.
 func oneOf(word string, allowed []string) string {
 	all := strings.Join(allowed, ", ")
-	if s := Suggest(word, allowed); s != "" {
+	if s := num.Suggest(word, allowed); s != "" {
 		return fmt.Sprintf("did you mean %q? Use %s", s, all)
 	}
 	return "use " + all
-}
-
-// Suggest returns the candidate that a misspelt word most likely means; empty
-// when none is close.
-func Suggest(word string, candidates []string) string {
-	best, bestDistance := "", 0
-	for _, c := range candidates {
-		limit := max(1, min(len(word), len(c))/3)
-		d := distance(strings.ToLower(word), strings.ToLower(c), limit)
-		if d <= limit && (best == "" || d < bestDistance) {
-			best, bestDistance = c, d
-		}
-	}
-	if best == "" {
-		return plural(word, candidates)
-	}
-	return best
-}
-
-// plural catches "thread" for "threads" and the other way round in words too
-// short for an edit distance, and beginnings: "desc" for "description".
-func plural(word string, candidates []string) string {
-	found := ""
-	for _, c := range candidates {
-		if len(word) >= 3 && strings.HasPrefix(c, strings.ToLower(word)) {
-			if found != "" {
-				return "" // not clear which
-			}
-			found = c
-		}
-	}
-	return found
-}
-
-// distance is the number of edits (insert, delete, replace, swap neighbours)
-// between two words: the optimal string alignment distance. Above the limit
-// any larger number is returned early.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	var before []int // the row two above
-	above := make([]int, len(b)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			row[j] = min(above[j], row[j-1], above[j-1]) + 1
-			if a[i-1] == b[j-1] {
-				row[j] = min(row[j], above[j-1])
-			}
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, above = above, row
-	}
-	return above[len(b)]
 }

@@ -31,6 +31,7 @@ type Metric struct {
 type Value struct {
 	Phase model.Phase
 	Trial int
+	Step  int // its number in the run
 	// Active is how many subjects were measured at once.
 	Active  int
 	Subject model.NodeID
@@ -151,7 +152,7 @@ func (m *Metric) add(s model.Step, results map[model.TaskID]model.Result) {
 			v /= tasks[subject]
 		}
 		if !missing[subject] {
-			m.Values = append(m.Values, Value{Phase: s.Phase, Trial: s.Trial, Active: len(subjects), Subject: subject, Value: v})
+			m.Values = append(m.Values, Value{Phase: s.Phase, Trial: s.Trial, Step: s.Number, Active: len(subjects), Subject: subject, Value: v})
 		}
 	}
 }

@@ -44,7 +44,7 @@ func rate(v float64) []model.Sample {
 
 func TestMetrics(t *testing.T) {
 	value := func(trial, active int, subject model.NodeID, v float64) Value {
-		return Value{Phase: model.Parallel, Trial: trial, Active: active, Subject: subject, Value: v}
+		return Value{Phase: model.Parallel, Trial: trial, Step: trial - 1, Active: active, Subject: subject, Value: v}
 	}
 	rates := Metric{Workload: "w", Name: "rate", Unit: "op/s", Better: model.Higher}
 	for _, c := range []struct {

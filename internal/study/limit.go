@@ -1,8 +1,11 @@
 package study
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -44,3 +47,19 @@ func (l Limit) unit() string {
 	}
 	return " " + l.Unit
 }
+
+// Percent is an amount in percent: 5 is 5 %. As a flag it may have the sign.
+type Percent float64
+
+// Set reads a flag: "5" or "5%".
+func (p *Percent) Set(text string) error {
+	x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return errors.New("must be a number of percent, such as 5 or 2.5%")
+	}
+	*p = Percent(x)
+	return nil
+}
+
+// Type is what help shows in place of the value.
+func (*Percent) Type() string { return "percent" }

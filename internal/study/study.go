@@ -50,9 +50,18 @@ type Input struct {
 	Run *observe.Run
 	// Open returns another run by id, unique prefix or "latest".
 	Open func(ctx context.Context, name string) (*observe.Run, error)
+	// Campaign returns what a campaign has measured so far; nil where nothing is
+	// stored.
+	Campaign func(ctx context.Context, name string) (Source, error)
 	// Tolerance is how many points of the CDI are of no interest by the run's
 	// file; 0: it does not say.
 	Tolerance float64
+}
+
+// Filed is implemented by studies of which not all parameters that a command takes
+// can stand in a file. InFile reports them as Validate does.
+type Filed interface {
+	InFile() error
 }
 
 // Tolerant is implemented by the study that has the tolerance of the CDI among
@@ -259,6 +268,9 @@ type Kind struct {
 	// study: those of `evaluations: [serial, parallel]`. Where a file names this
 	// study they are the default.
 	Phases []model.Phase
+	// Named: it measures, and is held to thresholds, only where a file names it;
+	// the default is then the first of its Phases.
+	Named bool
 	// Top are keys of the study that may stand at the top of a file which names
 	// no study. They mean the same as below `study`.
 	Top []string

@@ -64,7 +64,7 @@ type Params struct {
 	// Tolerance is how many points of the index are of no interest.
 	Tolerance float64 `json:"tolerance" flag:"tolerance" jsonschema:"exclusiveMinimum=0,maximum=100" jsonschema_description:"Points of the CDI that are of no interest: the verdict is none if the interval is not above 0 and reaches no further."`
 	// FailAbove is the largest CDI, in percent, that is accepted; nil: any.
-	FailAbove *float64 `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if the whole interval of a CDI is above this percentage, 4 if that cannot be told."`
+	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if the whole interval of a CDI is above this percentage, 4 if that cannot be told."`
 }
 
 // New returns parameters with their defaults.
@@ -74,7 +74,7 @@ func New() *Params {
 
 // Validate implements study.Study.
 func (p *Params) Validate() error {
-	if p.FailAbove != nil && (math.IsNaN(*p.FailAbove) || math.IsInf(*p.FailAbove, 0)) {
+	if p.FailAbove != nil && (math.IsNaN(float64(*p.FailAbove)) || math.IsInf(float64(*p.FailAbove), 0)) {
 		return &model.InputError{Path: "fail_above", Problem: "must be a number of percent", Allowed: "such as 10 or 2.5"}
 	}
 	return nil
@@ -131,7 +131,7 @@ func expectedHere(cdi float64, f evaluation.Finding, run *observe.Run) *float64 
 type Result struct {
 	findings []evaluation.Finding
 	run      *observe.Run // nil for a table
-	limit    *float64
+	limit    *study.Percent
 	title    string
 }
 
@@ -153,7 +153,7 @@ func (r *Result) Gate() error {
 	if r.limit == nil {
 		return nil
 	}
-	limit := study.Limit{Most: *r.limit, Unit: "%", By: "--fail-above, or fail_above in the file"}
+	limit := study.Limit{Most: float64(*r.limit), Unit: "%", By: "--fail-above, or fail_above in the file"}
 	if len(r.findings) == 0 {
 		return limit.Unknown("no CDI was found")
 	}

@@ -83,7 +83,7 @@ func TestGate(t *testing.T) {
 	disturbed := at(11, 13, evaluation.Degraded)
 	disturbed.Possible = &evaluation.Interval{4, 13}
 	none := evaluation.Finding{Workload: "w", Metric: "m", Verdict: evaluation.Unknown}
-	limit := 10.0
+	limit := study.Percent(10)
 	for name, c := range map[string]struct {
 		findings []evaluation.Finding
 		want     []error
@@ -116,7 +116,7 @@ func TestGate(t *testing.T) {
 
 // TestValidate: what is wrong with parameters names its key.
 func TestValidate(t *testing.T) {
-	p, none := New(), math.NaN()
+	p, none := New(), study.Percent(math.NaN())
 	p.FailAbove = &none
 	if err := p.Validate(); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "fail_above: ") {
 		t.Errorf("Validate = %v, want an error of fail_above", err)

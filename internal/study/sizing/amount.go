@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
-	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -158,7 +158,7 @@ func (g given) of(measured []capacity) (amount, error) {
 		}
 	}
 	allowed := fmt.Sprintf("known are %s, and WORKLOAD/METRIC", strings.Join(names, ", "))
-	if s := experiment.Suggest(name, names); s != "" {
+	if s := num.Suggest(name, names); s != "" {
 		allowed = fmt.Sprintf("did you mean %q? %s", s, allowed)
 	}
 	return amount{}, wrong(g.key, fmt.Sprintf("unknown resource %q", name), allowed)

@@ -1,0 +1,83 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// Measured is implemented by studies that ask of measurements, wherever they
+// came from: runs, campaigns, files. The arguments of their command name sources,
+// and Analyze is asked at the end of a run whose file names the study.
+type Measured interface {
+	Study
+	// Takes says which sources the question is about.
+	Takes() Takes
+	// Ask answers from the sources: those of the arguments in their order, then
+	// those that Takes.Also names. in.Run is nil.
+	Ask(ctx context.Context, in Input, sources []Source) (Result, error)
+}
+
+// Takes is which sources a question is about. It may depend on the parameters.
+type Takes struct {
+	// Least and Most are how many arguments the command has; Most 0: any number.
+	Least, Most int
+	// Also are sources that parameters name, such as a baseline.
+	Also []string
+	// Choice is which columns of files are meant.
+	Choice frame.Choice
+	// Named: the arguments are names of experiments, and a source is all runs of
+	// one.
+	Named bool
+}
+
+// Check refuses a number of arguments that the question cannot have.
+func (t Takes) Check(n int) error {
+	what := "run, campaign or file"
+	if t.Named {
+		what = "name of an experiment"
+	}
+	switch {
+	case n < t.Least && n == 0:
+		return fmt.Errorf("%w: give a %s; `scalebench runs` lists the runs", model.ErrUsage, what)
+	case n < t.Least:
+		return fmt.Errorf("%w: %s given, and the question needs %d; give another %s", model.ErrUsage, num.Count(n, "source"), t.Least, what)
+	case t.Most > 0 && n > t.Most:
+		return fmt.Errorf("%w: %s given; give at most %d", model.ErrUsage, num.Count(n, "source"), t.Most)
+	}
+	return nil
+}
+
+// FileLike reports whether the name of a source looks like that of a file, and like
+// none that is stored.
+func FileLike(name string) bool {
+	return name == "-" || strings.ContainsRune(name, filepath.Separator) || slices.Contains(fileEndings, strings.ToLower(filepath.Ext(name)))
+}
+
+var fileEndings = []string{".csv", ".tsv", ".txt", ".parquet", ".gz", ".zst"}
+
+// OfRun is a run as a source: for Analyze at the end of a run whose file names
+// the study.
+func OfRun(run *observe.Run) Source {
+	return Source{Name: run.Title(), Frames: run.Frames()}
+}
+
+// Source is measurements that a user has named.
+type Source struct {
+	// Name is what the user wrote, or what it stands for: a file, the name of a
+	// run or of a campaign.
+	Name string `json:"name"`
+	// Frames are one a metric. Rows of runs and campaigns have the facts of their
+	// nodes at that time.
+	Frames []frame.Frame `json:"frames"`
+	// Told is what was guessed or left out while the source was read, for people:
+	// "the values are in column score".
+	Told []string `json:"told,omitempty"`
+}
