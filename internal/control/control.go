@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/campaign"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Source is a file to be executed, as text.
@@ -50,6 +52,33 @@ type Runs interface {
 	Watch(ctx context.Context, id model.RunID) (live <-chan model.Event, stop func(), err error)
 }
 
+// Campaigns are the operations that make and change campaigns.
+type Campaigns interface {
+	// StartCampaign stores an experiment file with a schedule as a campaign, which
+	// begins. The campaign's id is that of the source.
+	StartCampaign(ctx context.Context, src Source) (model.CampaignID, error)
+	// ChangeCampaign does to a campaign what it says.
+	ChangeCampaign(ctx context.Context, c CampaignChange) (model.Campaign, error)
+	// CampaignStatus is how one campaign stands, with repetitions as in
+	// campaign.StatusOf; CampaignStatuses is how all do, newest first, without
+	// repetitions.
+	CampaignStatus(ctx context.Context, id string, from int) (campaign.Status, error)
+	CampaignStatuses(ctx context.Context) ([]campaign.Status, error)
+}
+
+// CampaignChange is what becomes of a campaign: one of its fields is set.
+type CampaignChange struct {
+	ID string `json:"id"` // or what else names one: see store.CampaignReader
+	// State is CampaignActive, CampaignPaused or CampaignStopped.
+	State model.CampaignState `json:"state,omitempty"`
+	// Longer moves the end, Until sets it.
+	Longer unit.Duration `json:"longer,omitempty"`
+	Until  time.Time     `json:"until,omitzero"`
+	// Delete removes the campaign, and DeleteRuns its runs, too.
+	Delete     bool `json:"delete,omitempty"`
+	DeleteRuns bool `json:"delete_runs,omitempty"`
+}
+
 // Fleet are the operations on nodes.
 type Fleet interface {
 	Nodes(ctx context.Context) ([]model.NodeInfo, error)
@@ -76,6 +105,7 @@ type Service interface {
 	store.Reader
 	Answers
 	Runs
+	Campaigns
 	Fleet
 }
 

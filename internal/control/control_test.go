@@ -37,6 +37,14 @@ type (
 	nodes   = control.Fleet
 )
 
+func (server) StartCampaign(context.Context, control.Source) (model.CampaignID, error) {
+	return "", nil
+}
+
+func (server) ChangeCampaign(context.Context, control.CampaignChange) (model.Campaign, error) {
+	return model.Campaign{}, nil
+}
+
 func (server) CancelSoon(context.Context, model.RunID) error { return nil }
 
 // wire carries requests as the queue does: as bytes.

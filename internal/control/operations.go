@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/campaign"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -45,6 +46,11 @@ type runRequest struct {
 	Params answer.Params `json:"params,omitempty"`
 }
 
+type statusRequest struct {
+	Campaign string `json:"campaign"`
+	From     int    `json:"from,omitempty"`
+}
+
 var (
 	opRuns     = operation[store.Filter, store.RunList]{"runs", Server.Runs}
 	opRun      = operation[string, model.Run]{"run", Server.Run}
@@ -64,6 +70,17 @@ var (
 	opCancel = operation[model.RunID, none]{"cancel", silent(Server.CancelSoon)}
 	opDelete = operation[model.RunID, none]{"delete", silent(Server.Delete)}
 
+	opStartCampaign  = operation[Source, model.CampaignID]{"start-campaign", Server.StartCampaign}
+	opChangeCampaign = operation[CampaignChange, model.Campaign]{"change-campaign", Server.ChangeCampaign}
+	opCampaignStatus = operation[statusRequest, campaign.Status]{"campaign",
+		func(s Server, ctx context.Context, r statusRequest) (campaign.Status, error) {
+			return s.CampaignStatus(ctx, r.Campaign, r.From)
+		}}
+	opCampaignStatuses = operation[*none, []campaign.Status]{"campaigns",
+		func(s Server, ctx context.Context, _ *none) ([]campaign.Status, error) {
+			return s.CampaignStatuses(ctx)
+		}}
+
 	opNodes = operation[*none, []model.NodeInfo]{"nodes",
 		func(s Server, ctx context.Context, _ *none) ([]model.NodeInfo, error) { return s.Nodes(ctx) }}
 	opRemoveNode = operation[model.NodeID, none]{"remove-node", silent(Server.RemoveNode)}
@@ -75,7 +92,8 @@ var operations = []interface {
 	handle(ctx context.Context, s Server, body []byte) ([]byte, error)
 }{
 	opRuns, opRun, opData, opPrinted, opArtifact, opAnswer, opFindings, opShow, opPage,
-	opSubmit, opResume, opCancel, opDelete, opNodes, opRemoveNode, opNewToken,
+	opSubmit, opResume, opCancel, opDelete,
+	opStartCampaign, opChangeCampaign, opCampaignStatus, opCampaignStatuses, opNodes, opRemoveNode, opNewToken,
 }
 
 // ofRun makes one request of the two arguments of a method.
@@ -123,6 +141,22 @@ func (o operation[Q, A]) call(ctx context.Context, c Caller, req Q) (reply A, er
 	return reply, nil
 }
 
+// answerWithin is how long a server may work on an answer: a year of repetitions
+// takes some seconds, a run of a million results more. A connection that is lost
+// ends the wait at once.
+const answerWithin = 10 * time.Minute
+
+// patiently is call where the server works something out.
+func (o operation[Q, A]) patiently(ctx context.Context, c Caller, req Q) (A, error) {
+	limited, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	reply, err := o.call(limited, c, req)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: no answer within %v", model.ErrUnavailable, answerWithin)
+	}
+	return reply, err
+}
+
 // Handle performs a request that came over the queue. The caller has been
 // authenticated as a client.
 func Handle(ctx context.Context, s Server, verb string, body []byte) ([]byte, error) {
@@ -161,7 +195,7 @@ func weight(verb string) int64 {
 	switch verb {
 	case opData.verb, opPrinted.verb, opArtifact.verb:
 		return maxHeavy
-	case opAnswer.verb, opFindings.verb, opShow.verb, opPage.verb:
+	case opAnswer.verb, opFindings.verb, opShow.verb, opPage.verb, opCampaignStatus.verb:
 		return 1
 	}
 	return 0
@@ -212,19 +246,19 @@ func (r remote) Artifact(ctx context.Context, task model.TaskID, attempt int, na
 }
 
 func (r remote) Answer(ctx context.Context, q answer.Question) (answer.Answer, error) {
-	return opAnswer.call(ctx, r.caller, q)
+	return opAnswer.patiently(ctx, r.caller, q)
 }
 
 func (r remote) Findings(ctx context.Context, run string, params answer.Params) ([]answer.Answer, error) {
-	return opFindings.call(ctx, r.caller, runRequest{run, params})
+	return opFindings.patiently(ctx, r.caller, runRequest{run, params})
 }
 
 func (r remote) Show(ctx context.Context, run string, params answer.Params) (answer.Answer, error) {
-	return opShow.call(ctx, r.caller, runRequest{run, params})
+	return opShow.patiently(ctx, r.caller, runRequest{run, params})
 }
 
 func (r remote) Page(ctx context.Context, run string) (*doc.Document, error) {
-	return opPage.call(ctx, r.caller, run)
+	return opPage.patiently(ctx, r.caller, run)
 }
 
 func (r remote) Submit(ctx context.Context, src Source) (model.RunID, error) {
@@ -267,6 +301,22 @@ func (r remote) Watch(ctx context.Context, id model.RunID) (<-chan model.Event, 
 		return nil, nil, err
 	}
 	return live, stop, nil
+}
+
+func (r remote) StartCampaign(ctx context.Context, src Source) (model.CampaignID, error) {
+	return opStartCampaign.call(ctx, r.caller, src)
+}
+
+func (r remote) ChangeCampaign(ctx context.Context, c CampaignChange) (model.Campaign, error) {
+	return opChangeCampaign.call(ctx, r.caller, c)
+}
+
+func (r remote) CampaignStatus(ctx context.Context, id string, from int) (campaign.Status, error) {
+	return opCampaignStatus.call(ctx, r.caller, statusRequest{id, from})
+}
+
+func (r remote) CampaignStatuses(ctx context.Context) ([]campaign.Status, error) {
+	return opCampaignStatuses.call(ctx, r.caller, nil)
 }
 
 func (r remote) Nodes(ctx context.Context) ([]model.NodeInfo, error) {

@@ -22,6 +22,7 @@ type stillborn struct{ ends []agentEnd }
 
 func (f *stillborn) Nodes() []model.Node         { return []model.Node{{ID: "x"}} }
 func (f *stillborn) Services() map[string]string { return nil }
+func (f *stillborn) Beside() time.Duration       { return 0 }
 func (f *stillborn) Down(context.Context) error  { return nil }
 func (f *stillborn) Up(_ context.Context, ended func(model.NodeID, string, bool)) error {
 	for _, e := range f.ends {

@@ -20,7 +20,7 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 	if err != nil {
 		return wire.HelloReply{}, fmt.Errorf("recording node %s: %w", h.Node.ID, err)
 	}
-	c := m.reg.hello(h, now)
+	c := m.reg.hello(h, time.Now()) // only from now on can it be given a task
 	if c.from == model.NodeLost || c.from == model.NodeLeft {
 		m.tell(model.Event{Node: h.Node.ID, Kind: model.EventNodeJoined, Severity: model.Info,
 			Text: fmt.Sprintf("node %s has joined", h.Node.ID)})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/campaign"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -42,6 +43,8 @@ type Fleet interface {
 	// agent has ended without being told to: why, for people, and whether it
 	// is started again.
 	Up(ctx context.Context, ended func(node model.NodeID, why string, again bool)) error
+	// Beside is how long Up has spent on what no node is: its services.
+	Beside() time.Duration
 	// Down ends what Up started. It is called even when Up failed.
 	Down(ctx context.Context) error
 }
@@ -65,6 +68,9 @@ type Config struct {
 	// how much the store may hold, in bytes; 0: no bound. KeepFree is how much of
 	// the store's disk stays free; 0: see [KeepFree].
 	RunQuota, StoreQuota, KeepFree int64
+	// Guest: the server lives in a command, and minds only campaigns that are
+	// begun or resumed while it runs.
+	Guest bool
 	// Server is this server's public key: which runs of a shared store are its.
 	Server  string
 	Version string
@@ -81,6 +87,7 @@ type Master struct {
 	ev           *events
 
 	leases *leases
+	minder *campaign.Minder
 	// stopped is when Serve was told to stop; zero before. Guarded by mu.
 	stopped time.Time
 	wake    chan struct{} // holds a token when runs have arrived
@@ -139,6 +146,10 @@ func New(cfg Config) *Master {
 	})
 	m.ev = newEvents(cfg.Store, cfg.Queue, cfg.Log)
 	m.ev.answered = m.storeAnswered
+	m.minder = campaign.New(campaign.Config{
+		Store: cfg.Store, Runs: m, Server: cfg.Server, Guest: cfg.Guest, Log: cfg.Log,
+		Times: func(c model.Campaign) (campaign.Times, error) { return experiment.ScheduleOf(c, cfg.Kinds) },
+	})
 	return m
 }
 
@@ -191,6 +202,7 @@ func (m *Master) Serve(ctx context.Context) error {
 	defer stop()
 	helpers.Go(func() { m.watchNodes(ctx) })
 	helpers.Go(func() { m.watchRoom(ctx) })
+	helpers.Go(func() { m.minder.Mind(ctx) })
 	defer runs.Wait()
 	for {
 		for _, x := range m.takeArrived() {

@@ -13,8 +13,9 @@ import (
 )
 
 // recordNodes waits for the nodes, those apart that were given up, stores who
-// they are, and returns those that have not come in time.
-func (x *execution) recordNodes(ctx context.Context) (missing []model.NodeID, err error) {
+// they are, and how long those took that the run's fleet was asked for. It returns
+// those that have not come in time.
+func (x *execution) recordNodes(ctx context.Context, requested time.Time) (missing []model.NodeID, err error) {
 	ids := slices.DeleteFunc(slices.Clone(x.nodes), func(id model.NodeID) bool { return x.givenUp[id] })
 	missing = x.awaitNodes(ctx, ids)
 	if ctx.Err() != nil {
@@ -26,6 +27,11 @@ func (x *execution) recordNodes(ctx context.Context) (missing []model.NodeID, er
 			continue
 		}
 		n, _ := x.m.reg.get(id)
+		if x.fleet != nil && n.joined.After(requested) {
+			took := n.joined.Sub(requested) - x.fleet.Beside()
+			x.startups[id] = append(x.startups[id], model.Startup{Requested: requested.UTC(), Took: took})
+		}
+		n.node.Startups = x.startups[id]
 		nodes = append(nodes, n.node)
 		x.noteChange(n.node)
 	}

@@ -17,6 +17,8 @@ type nodeState struct {
 	session string
 	heard   time.Time
 	running *wire.Attempt
+	// joined is when this agent process registered first.
+	joined time.Time
 	// held is when it last said that something keeps it from going on, told when
 	// that or its end was last reported by heartbeat, and stuck which of the two.
 	held, told time.Time
@@ -84,7 +86,10 @@ func (r *registry) hello(h wire.Hello, now time.Time) change {
 		replaced: old.session != "" && old.session != h.Session,
 		rekeyed:  old.node.PublicKey != "" && old.node.PublicKey != h.Node.PublicKey,
 	}
-	n := &nodeState{node: h.Node, status: model.NodeAlive, session: h.Session, heard: now}
+	n := &nodeState{node: h.Node, status: model.NodeAlive, session: h.Session, heard: now, joined: now}
+	if old.session == h.Session {
+		n.joined = old.joined
+	}
 	if len(h.Holding) > 0 {
 		n.running = &h.Holding[0]
 	}

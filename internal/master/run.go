@@ -32,6 +32,7 @@ type execution struct {
 	timeouts struct{ ready, node time.Duration }
 	fleet    Fleet                       // that this server brings up; nil for agents of others
 	before   map[model.NodeID]model.Node // the nodes as they were when this run last measured
+	startups map[model.NodeID][]model.Startup
 	// settled are batch tasks that have come to an end in former attempts.
 	settled map[model.TaskID]bool
 	// givenUp are nodes that did not come back in time once.
@@ -66,8 +67,10 @@ func (x *execution) load(ctx context.Context) error {
 	x.givenUp = make(map[model.NodeID]bool)
 	x.unreachable = make(map[wire.Attempt]bool)
 	x.before = make(map[model.NodeID]model.Node)
+	x.startups = make(map[model.NodeID][]model.Startup)
 	for _, n := range data.Nodes {
 		x.nodes = append(x.nodes, n.ID)
+		x.startups[n.ID] = n.Startups
 		if len(data.Results) > 0 {
 			x.before[n.ID] = n
 		}
@@ -299,13 +302,14 @@ func (x *execution) up(ctx context.Context) (missing []model.NodeID, err error) 
 			return nil, err
 		}
 	}
+	requested := time.Now()
 	if x.fleet != nil {
 		x.ends.reset()
 		if err := x.fleet.Up(ctx, x.agentEnded); err != nil {
 			return nil, fmt.Errorf("bringing the fleet up: %w", err)
 		}
 	}
-	return x.recordNodes(ctx)
+	return x.recordNodes(ctx, requested)
 }
 
 // down brings down what up has brought up, also when the run has been cut.

@@ -38,7 +38,7 @@ func Runs(runs []model.Run, matching int, filtered bool) *doc.Document {
 			doc.Of(r.Reason), doc.Of(r.SourceName), doc.Of(r.Seed), doc.Of(r.Version), timeCell(r.Created), timeCell(r.Started), timeCell(r.Finished),
 			seconds, doc.Of(nil, r.SourceName), doc.Of(nil, term.Cut(r.Reason, mostReason)))
 	}
-	none := "No runs yet. `scalebench demo` makes one in about a minute."
+	none := "No runs yet, other than repetitions of campaigns. `scalebench demo` makes one in about a minute."
 	if filtered {
 		none = "No run matches. `scalebench runs` without filters lists the latest."
 	}

@@ -146,6 +146,7 @@ func factsOf(nodes []model.Node) []fact {
 		{"zone", func(n model.Node) string { return cloud(n).Zone }, true},
 		{"agent", func(n model.Node) string { return n.Facts.Agent }, true},
 	}
+	out = append(out, fact{"start-up", startupText, false})
 	keys := make(map[string]bool)
 	for _, n := range nodes {
 		for k := range n.Labels {
@@ -156,6 +157,15 @@ func factsOf(nodes []model.Node) []fact {
 		out = append(out, fact{"label " + k, func(n model.Node) string { return n.Labels[k] }, false})
 	}
 	return out
+}
+
+// startupText is how long the node took to come up, the last time; empty if no
+// fleet was asked for it.
+func startupText(n model.Node) string {
+	if len(n.Startups) == 0 {
+		return ""
+	}
+	return num.Seconds(n.Startups[len(n.Startups)-1].Took.Seconds())
 }
 
 // values counts how many nodes have each value of a fact.

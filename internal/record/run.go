@@ -7,6 +7,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,11 +21,14 @@ import (
 
 // Overview is one run in brief; its JSON form is that of `scalebench show`.
 type Overview struct {
-	Run    model.Run      `json:"run"`
-	Fleet  []model.NodeID `json:"fleet"`
-	Steps  []stepView     `json:"steps"`
-	Failed []failure      `json:"failed"` // of every attempt, in order
-	Events []model.Event  `json:"events"` // warnings and problems
+	Run   model.Run      `json:"run"`
+	Fleet []model.NodeID `json:"fleet"`
+	// Startup is how long nodes took to come up, in seconds, the last time that
+	// the run's fleet was asked for them.
+	Startup map[model.NodeID]float64 `json:"startup_s,omitempty"`
+	Steps   []stepView               `json:"steps"`
+	Failed  []failure                `json:"failed"` // of every attempt, in order
+	Events  []model.Event            `json:"events"` // warnings and problems
 	// Doubts are what else disturbed the nodes while the run was measured;
 	// Warnings their texts.
 	Doubts   []model.Doubt `json:"doubts,omitempty"`
@@ -86,6 +90,12 @@ func NewOverview(run *observe.Run) Overview {
 	v := Overview{Run: run.Run(), Fleet: []model.NodeID{}, Steps: []stepView{}, Failed: []failure{}, Events: []model.Event{}}
 	for _, n := range run.Nodes() {
 		v.Fleet = append(v.Fleet, n.ID)
+		if i := len(n.Startups) - 1; i >= 0 {
+			if v.Startup == nil {
+				v.Startup = make(map[model.NodeID]float64)
+			}
+			v.Startup[n.ID] = n.Startups[i].Took.Seconds()
+		}
 	}
 	byStep := make(map[model.StepID][]model.Result)
 	for _, r := range results {
@@ -257,6 +267,14 @@ func (v Overview) about() []doc.Field {
 		{Label: "file", Text: fmt.Sprintf("%s (%s), seed %d, scalebench %s", r.SourceName, r.Kind, r.Seed, r.Version)},
 		{Label: "time", Text: times},
 		{Label: "fleet", Text: num.Count(len(v.Fleet), "node") + ": " + joined(v.Fleet)},
+	}
+	if len(v.Startup) > 0 {
+		took := slices.Collect(maps.Values(v.Startup))
+		text := num.Seconds(slices.Min(took))
+		if most := num.Seconds(slices.Max(took)); most != text {
+			text += " to " + most
+		}
+		out = append(out, doc.Field{Label: "start-up", Text: text + " from the request until a node was usable"})
 	}
 	if r.Reason != "" {
 		out = append([]doc.Field{{Label: "reason", Text: r.Reason}}, out...)

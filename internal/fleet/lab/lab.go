@@ -61,8 +61,10 @@ type Fleet struct {
 	set   *agentproc.Set
 }
 
-// New describes a fleet; nothing is made yet. The specification must be valid.
+// New describes a fleet, with the limits of this time of the day; nothing is made
+// yet. The specification must be valid.
 func New(cfg Config) *Fleet {
+	cfg.Spec = cfg.Spec.At(time.Now())
 	return &Fleet{cfg: cfg, hosts: cfg.Spec.Hosts(cfg.Services)}
 }
 
@@ -78,10 +80,7 @@ func nodes(hosts []lab.Host) []model.Node {
 		if h.Service != nil {
 			continue
 		}
-		n := model.Node{ID: h.Name, Labels: map[string]string{model.LabelFleet: model.FleetLab}}
-		if h.Group != "" {
-			n.Labels[model.LabelGroup] = h.Group
-		}
+		n := model.Node{ID: h.Name, Labels: h.NodeLabels()}
 		n.Facts.Addresses = []string{h.Address}
 		out = append(out, n)
 	}
@@ -97,6 +96,14 @@ func (f *Fleet) Services() map[string]string {
 		}
 	}
 	return out
+}
+
+// Beside returns how long Up has waited for services.
+func (f *Fleet) Beside() time.Duration {
+	if f.lab == nil {
+		return 0
+	}
+	return f.lab.ServicesTook()
 }
 
 // Up makes the hosts, starts the services and then the agents. ended is called

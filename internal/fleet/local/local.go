@@ -6,6 +6,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/fleet/agentproc"
 	"github.com/scalebench/scalebench/internal/model"
@@ -39,6 +40,9 @@ func Nodes(n int) []model.Node {
 
 // Services returns nil: a local fleet has none.
 func (f *Fleet) Services() map[string]string { return nil }
+
+// Beside returns 0: Up starts agents only.
+func (f *Fleet) Beside() time.Duration { return 0 }
 
 // Up starts the agents. ended is called whenever one has ended by itself; it
 // is started again, unless it ends over and over.

@@ -1,0 +1,63 @@
+package campaign
+
+import (
+	"context"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/schedule"
+	"github.com/scalebench/scalebench/internal/store"
+)
+
+// Status is how a campaign stands.
+type Status struct {
+	model.Campaign
+	Progress model.CampaignProgress `json:"progress"`
+	// Schedule says in words when it is repeated.
+	Schedule string `json:"schedule"`
+	// Problem is why this version cannot tell: it cannot read the stored file.
+	Problem string `json:"problem,omitempty"`
+	// Planned is how many repetitions the schedule has; 0: no end.
+	Planned int `json:"planned,omitempty"`
+	// Next is when the next repetition is due; zero: none is.
+	Next time.Time `json:"next,omitzero"`
+	// Latest is the latest repetition with a run; nil: none yet.
+	Latest *model.Repetition `json:"latest,omitempty"`
+	// Repetitions are those that were asked for.
+	Repetitions []model.Repetition `json:"repetitions,omitempty"`
+}
+
+// StatusOf is how a campaign stands now, with repetitions from a number on, at
+// most [MostRepetitions]; 0: without. times is nil of a file that cannot be read.
+func StatusOf(ctx context.Context, st store.CampaignReader, c model.Campaign, times *schedule.Schedule, from int) (s Status, err error) {
+	s.Campaign = c
+	if s.Progress, err = st.Progress(ctx, c.ID); err != nil {
+		return s, err
+	}
+	if times != nil {
+		s.Schedule = times.Describe()
+		s.Planned, _ = times.Total()
+		if due, ok := times.At(s.Progress.Last + 1); ok && !c.State.Final() {
+			s.Next = due
+		}
+	}
+	latest, err := st.Repetitions(ctx, c.ID, max(1, s.Progress.Last-recent), 0)
+	if err != nil {
+		return s, err
+	}
+	for i, r := range latest {
+		if r.State == model.RepetitionRun {
+			s.Latest = &latest[i]
+		}
+	}
+	if from > 0 {
+		s.Repetitions, err = st.Repetitions(ctx, c.ID, from, MostRepetitions)
+	}
+	return s, err
+}
+
+// recent is how many repetitions are looked at for the latest with a run.
+const recent = 50
+
+// MostRepetitions is how many repetitions a status has: some megabytes as JSON.
+const MostRepetitions = 10_000

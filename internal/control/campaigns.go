@@ -1,0 +1,97 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/schedule"
+	"github.com/scalebench/scalebench/internal/store"
+)
+
+// ChangeStored does to a campaign what a change says, in the store. own is the key
+// of the server that asks, which minds a campaign that it resumes; empty where no
+// server runs.
+func ChangeStored(ctx context.Context, st store.Store, change CampaignChange, own string, now time.Time) (model.Campaign, error) {
+	c, err := st.Campaign(ctx, change.ID)
+	if err != nil {
+		return c, err
+	}
+	if change.Delete {
+		if !c.State.Final() {
+			return c, fmt.Errorf("%w: campaign %s is %s; stop it first (`scalebench campaign stop %s`)", model.ErrUsage, c.ID, c.State, c.ID)
+		}
+		if change.DeleteRuns {
+			if err := allOver(ctx, st, c.ID); err != nil {
+				return c, err
+			}
+		}
+		return c, st.DeleteCampaign(ctx, c.ID, change.DeleteRuns)
+	}
+	if err := change.apply(&c, own, now); err != nil {
+		return c, err
+	}
+	return c, st.PutCampaign(ctx, c)
+}
+
+// allOver refuses to delete a run that is under way.
+func allOver(ctx context.Context, st store.Store, id model.CampaignID) error {
+	reps, err := st.Repetitions(ctx, id, 1, 0)
+	for _, r := range reps {
+		if r.Run != "" && !r.RunState.Final() {
+			return fmt.Errorf("%w: repetition %d is %s; wait for its end, or `scalebench cancel %s`", model.ErrUsage, r.Number, r.RunState, r.Run)
+		}
+	}
+	return err
+}
+
+// apply changes what is read of a campaign.
+func (x CampaignChange) apply(c *model.Campaign, own string, now time.Time) error {
+	switch {
+	case !slices.Contains([]model.CampaignState{"", model.CampaignActive, model.CampaignPaused, model.CampaignStopped}, x.State):
+		return fmt.Errorf("%w: a campaign cannot be made %q; it can be %s, %s or %s", model.ErrUsage, x.State, model.CampaignActive, model.CampaignPaused, model.CampaignStopped)
+	case c.State == model.CampaignStopped:
+		return fmt.Errorf("%w: campaign %s was stopped; start it anew with `scalebench run`", model.ErrUsage, c.ID)
+	case x.State != "" && c.State == model.CampaignDone:
+		return fmt.Errorf("%w: campaign %s is done; `scalebench campaign extend %s --for 7d` goes on with it", model.ErrUsage, c.ID, c.ID)
+	case x.State == "":
+		return x.extend(c, own, now)
+	case x.State == model.CampaignStopped:
+		c.Finished = now
+	case x.State == model.CampaignActive && own != "":
+		c.Server = own
+	}
+	c.State, c.Reason = x.State, ""
+	return nil
+}
+
+// extend moves the end of a campaign; one that was done goes on.
+func (x CampaignChange) extend(c *model.Campaign, own string, now time.Time) error {
+	end := x.Until
+	if end.IsZero() && !c.End.IsZero() {
+		end = c.End.Add(x.Longer.Std())
+		if c.State == model.CampaignDone {
+			end = now.Add(x.Longer.Std())
+		}
+	}
+	switch {
+	case end.IsZero():
+		return fmt.Errorf("%w: campaign %s has no end that could be moved; `scalebench campaign stop %s` ends it", model.ErrUsage, c.ID, c.ID)
+	case x.Longer < 0:
+		return fmt.Errorf("%w: a campaign cannot go on for %s longer; give its new end", model.ErrUsage, x.Longer)
+	case !end.After(now):
+		return fmt.Errorf("%w: %s is over; give a time to come", model.ErrUsage, end.UTC().Format(time.RFC3339))
+	case end.Year() > schedule.LastYear:
+		return fmt.Errorf("%w: a campaign ends before the year %d", model.ErrUsage, schedule.LastYear+1)
+	}
+	c.End = end.UTC()
+	if c.State == model.CampaignDone {
+		c.State, c.Finished = model.CampaignActive, time.Time{}
+		if own != "" {
+			c.Server = own
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/campaign"
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/doc/term"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Campaigns lists campaigns in the order given.
+func Campaigns(list []campaign.Status) *doc.Document {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "id", Head: "campaign"}, {Key: "name", Head: "name"}, {Key: "state", Head: "state"}, {Key: "reason", For: doc.Programs},
+		{Key: "ran", Head: "ran", Right: true, Tip: "repetitions with a run that is over"}, {Key: "planned", Head: "of", Right: true},
+		{Key: "gaps", Head: "gaps", Right: true, Tip: "times of the schedule without a run"},
+		{Key: "next", Head: "next"}, {Key: "end", For: doc.Programs}, {Key: "schedule", Head: "schedule", Wrap: 30},
+	}}
+	for _, s := range list {
+		planned := doc.Of(nil, "no end")
+		switch {
+		case s.Planned > 0:
+			planned = doc.Int(s.Planned)
+		case !s.End.IsZero():
+			planned = doc.Of(nil, "not known") // too many, or in a file that cannot be read
+		}
+		t.Add(doc.Say(string(s.ID)), doc.Say(s.Name), doc.Say(string(s.State)).As(campaignTone(s.State)), doc.Of(s.Reason),
+			doc.Int(ran(s)), planned, doc.Int(gaps(s)),
+			timeCell(s.Next), timeCell(s.End), doc.Say(scheduleText(s)))
+	}
+	return listing(t, "No campaigns yet. `scalebench run FILE` begins one if the file has a schedule.")
+}
+
+func campaignTone(s model.CampaignState) doc.Tone {
+	return map[model.CampaignState]doc.Tone{model.CampaignDone: doc.Good, model.CampaignStopped: doc.Bad, model.CampaignPaused: doc.Note}[s]
+}
+
+// scheduleText is when a campaign is repeated, or why that is not known.
+func scheduleText(s campaign.Status) string {
+	if s.Problem != "" {
+		return "not known: " + s.Problem
+	}
+	return s.Schedule
+}
+
+// ran is how many repetitions have a run that is over.
+func ran(s campaign.Status) int {
+	return s.Progress.States[model.RepetitionRun] - s.Progress.Runs[model.RunPending] - s.Progress.Runs[model.RunRunning]
+}
+
+// gaps is how many times of the schedule are over without a run.
+func gaps(s campaign.Status) int {
+	n := 0
+	for state, count := range s.Progress.States {
+		if state != model.RepetitionRun {
+			n += count
+		}
+	}
+	return n
+}
+
+// Campaign is how one campaign stands: progress, gaps, what is next, and its
+// latest repetitions; programs get all of them.
+func Campaign(s campaign.Status, now time.Time) *doc.Document {
+	d := &doc.Document{Title: s.Name, Answer: campaignAnswer(s, now), Verdict: doc.Tag{Word: string(s.State), Tone: campaignTone(s.State)}}
+	about := doc.Block{Fields: []doc.Field{
+		{Label: "campaign", Text: string(s.ID)},
+		{Label: "schedule", Text: scheduleText(s)},
+		{Label: "began", Text: clock(s.Begin)},
+	}}
+	switch {
+	case !s.Finished.IsZero():
+		about.Fields = append(about.Fields, doc.Field{Label: "ended", Text: clock(s.Finished)})
+	case !s.End.IsZero():
+		about.Fields = append(about.Fields, doc.Field{Label: "ends", Text: clock(s.End)})
+	}
+	for _, state := range []model.RepetitionState{model.RepetitionSkipped, model.RepetitionMissed, model.RepetitionPaused, model.RepetitionFailed, model.RepetitionDeleted} {
+		if n := s.Progress.States[state]; n > 0 {
+			about.Fields = append(about.Fields, doc.Field{Label: string(state), Text: num.Count(n, "time") + " of the schedule: " + gapWords[state]})
+		}
+	}
+	d.Sections = []doc.Section{{Blocks: []doc.Block{about}}}
+	d.Data = repetitions(s.Repetitions)
+	if n := len(s.Repetitions); n > 0 {
+		latest := repetitions(s.Repetitions[max(0, n-LatestRepetitions):])
+		title := "Repetitions"
+		if s.Progress.Last > LatestRepetitions {
+			title = fmt.Sprintf("The latest %d of %s", LatestRepetitions, num.Count(s.Progress.Last, "repetition"))
+		}
+		d.Sections = append(d.Sections, doc.Section{ID: "repetitions", Title: title, Blocks: []doc.Block{{Table: latest}}})
+	}
+	return d
+}
+
+// LatestRepetitions is how many repetitions people see of a campaign.
+const LatestRepetitions = 10
+
+var gapWords = map[model.RepetitionState]string{
+	model.RepetitionSkipped: "the repetition before had not ended",
+	model.RepetitionMissed:  "no server was there, or it was busy",
+	model.RepetitionPaused:  "the campaign was paused",
+	model.RepetitionFailed:  "no run could be made",
+	model.RepetitionDeleted: "the run was deleted",
+}
+
+// campaignAnswer says in a sentence how far a campaign is.
+func campaignAnswer(s campaign.Status, now time.Time) string {
+	did := num.Count(ran(s), "repetition")
+	if s.Planned > 0 {
+		did = fmt.Sprintf("%d of %s", ran(s), num.Count(s.Planned, "repetition"))
+	}
+	parts := []string{did + " ran"}
+	if n := gaps(s); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s of the schedule had no run", num.Count(n, "time")))
+	}
+	runs := s.Progress.Runs
+	if bad := runs[model.RunFailed] + runs[model.RunIncomplete] + runs[model.RunCancelled] + runs[model.RunInterrupted]; bad > 0 {
+		parts = append(parts, num.Count(bad, "run")+" did not end as intended")
+	}
+	switch {
+	case s.Latest != nil && (!s.Latest.RunState.Final() || s.Latest.RunState == model.RunInterrupted):
+		parts = append(parts, fmt.Sprintf("repetition %d is %s", s.Latest.Number, s.Latest.RunState))
+	case s.State == model.CampaignPaused:
+		parts = append(parts, "paused: `scalebench campaign resume` goes on")
+	}
+	under := s.Latest != nil && !s.Latest.RunState.Final() && s.Latest.RunState != model.RunInterrupted
+	switch wait := s.Next.Sub(now); {
+	case s.State == model.CampaignPaused: // none begins
+	case s.State == model.CampaignActive && !under && (s.Next.IsZero() || !s.End.IsZero() && now.After(s.End)):
+		parts = append(parts, "its schedule is over, and no server has ended it: `scalebench campaign resume` does, or `scalebench server`")
+	case s.Next.IsZero():
+	case wait > 0:
+		parts = append(parts, "the next begins in "+unit.Brief(wait))
+	default:
+		parts = append(parts, "the next was due "+unit.Brief(-wait)+" ago: no server minds the campaign, or it is busy")
+	}
+	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, "; ")[1:] + "."
+}
+
+// repetitions lists repetitions, oldest first.
+func repetitions(reps []model.Repetition) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "number", Head: "no.", Right: true}, {Key: "due", Head: "due (UTC)"}, {Key: "state", Head: "state"},
+		{Key: "run", Head: "run"}, {Key: "run_state", For: doc.Programs}, {Key: "started", For: doc.Programs}, {Key: "finished", For: doc.Programs},
+		{Key: "seconds", Head: "took", Right: true}, {Key: "reason", Head: "reason", Wrap: 30},
+	}}
+	for _, r := range reps {
+		state, tone := string(r.State), doc.Note
+		if r.State == model.RepetitionRun {
+			state, tone = string(r.RunState), stateTag(r.RunState).Tone
+		}
+		seconds := doc.Cell{}
+		if !r.Started.IsZero() && r.Finished.After(r.Started) {
+			d := r.Finished.Sub(r.Started)
+			seconds = doc.Of(d.Seconds(), unit.Brief(d))
+		}
+		t.Add(doc.Int(r.Number), doc.Of(r.Due, r.Due.UTC().Format("2006-01-02 15:04:05")), doc.Of(string(r.State), state).As(tone), doc.Say(string(r.Run)), doc.Of(string(r.RunState)),
+			timeCell(r.Started), timeCell(r.Finished), seconds, doc.Of(r.Reason, term.Cut(r.Reason, mostReason)))
+	}
+	return t
+}
