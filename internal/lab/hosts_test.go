@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -42,6 +43,18 @@ func TestHosts(t *testing.T) {
 			[]Host{
 				{Name: "lab-a-1", Group: "a", Address: "10.213.1.1", Limits: Limits{Link: mbit(100), Memory: unit.GiB, Use: []string{"two"}}},
 				{Name: "lab-b-1", Group: "b", Address: "10.213.2.1", Limits: Limits{Link: mbit(200), CPU: 2, Memory: unit.GiB, Use: []string{}}},
+			},
+		},
+		{
+			"labels, a group's first",
+			Spec{
+				Labels: map[string]string{"zone": "a", "processor": "xeon"},
+				Groups: []Group{{Name: "a", Nodes: 1}, {Name: "b", Nodes: 1, Labels: map[string]string{"processor": "opteron"}}},
+			}, []Service{{Name: "web"}},
+			[]Host{
+				{Name: "lab-a-1", Group: "a", Address: "10.213.1.1", Labels: map[string]string{"zone": "a", "processor": "xeon"}},
+				{Name: "lab-b-1", Group: "b", Address: "10.213.2.1", Labels: map[string]string{"zone": "a", "processor": "opteron"}},
+				{Name: "web", Address: "10.213.255.1", Service: &Service{Name: "web"}},
 			},
 		},
 		{
@@ -111,5 +124,43 @@ func TestRacks(t *testing.T) {
 				t.Errorf("racks: -want +got\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestBusy: a lab has the rates of the hour of its day in which it is made, and its
+// nodes say which that was.
+func TestBusy(t *testing.T) {
+	midnight := time.Date(2031, 2, 3, 0, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		from, to int
+		day, at  time.Duration
+		hour     string
+		busy     bool
+	}{
+		{9, 17, 0, 8*time.Hour + 59*time.Minute, "08", false},
+		{9, 17, 0, 9 * time.Hour, "09", true},
+		{9, 17, 0, 17*time.Hour - 1, "16", true},
+		{9, 17, 0, 17 * time.Hour, "17", false},
+		{22, 4, 0, 23 * time.Hour, "23", true}, // over midnight
+		{22, 4, 0, 3 * time.Hour, "03", true},
+		{22, 4, 0, 12 * time.Hour, "12", false},
+		{12, 24, 24 * time.Second, 5*time.Hour + 13*time.Second, "13", true}, // an hour a second
+		{12, 24, 24 * time.Second, 5*time.Hour + 11*time.Second, "11", false},
+	} {
+		s := Spec{
+			Limits: Limits{Link: mbit(100)}, Uplink: mbit(300), Groups: []Group{{Name: "a", Nodes: 1, Limits: Limits{Link: mbit(50)}}},
+			Busy: &Busy{From: tt.from, To: tt.to, Day: unit.Duration(tt.day), Link: mbit(20)},
+		}
+		h := s.At(midnight.Add(tt.at)).Hosts(nil)[0]
+		want := mbit(50)
+		if tt.busy {
+			want = mbit(20)
+		}
+		if h.Link != want || h.Labels[LabelHour] != tt.hour {
+			t.Errorf("%+v: link %v in hour %q, want %v in %q", tt, h.Link, h.Labels[LabelHour], want, tt.hour)
+		}
+		if s.Groups[0].Link != mbit(50) || s.Labels != nil {
+			t.Errorf("At has changed what it was called on: %+v", s)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +27,7 @@ type Lab struct {
 
 	services sync.WaitGroup // the goroutines that wait for services to end
 	down     chan struct{}  // closed when Down begins
+	took     time.Duration  // to start the services
 	once     sync.Once
 }
 
@@ -50,6 +52,10 @@ func newLab(m Manifest, cfg Config) *Lab {
 
 // ID is the lab's name.
 func (l *Lab) ID() string { return l.manifest.ID }
+
+// ServicesTook returns how long the services took to accept connections, while
+// the lab was built.
+func (l *Lab) ServicesTook() time.Duration { return l.took }
 
 // Manifest returns what the lab is made of. The caller must not change it.
 func (l *Lab) Manifest() Manifest { return l.manifest }

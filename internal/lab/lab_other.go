@@ -9,6 +9,7 @@ import (
 	"net"
 	"os/exec"
 	"runtime"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -39,6 +40,7 @@ func (o Owner) Alive() bool       { return true }
 func (m Manifest) LeftOver() bool { return false }
 
 func (l *Lab) ID() string                             { return "" }
+func (l *Lab) ServicesTook() time.Duration            { return 0 }
 func (l *Lab) Manifest() Manifest                     { return Manifest{} }
 func (l *Lab) Volumes(model.NodeID) map[string]string { return nil }
 func (l *Lab) Down(context.Context) error             { return nil }

@@ -23,6 +23,7 @@ type service struct {
 
 // startServices starts all services, and then waits for all to be ready.
 func (b *builder) startServices(ctx context.Context) error {
+	defer func(began time.Time) { b.took = time.Since(began) }(time.Now())
 	var all []*service
 	for _, r := range b.manifest.Hosts {
 		if r.Service == nil {

@@ -3,8 +3,10 @@ package lab
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -20,7 +22,10 @@ type Spec struct {
 	Uplink unit.Rate `json:"uplink,omitzero" jsonschema_description:"Rate that all nodes of a group share towards everything outside the group, in each direction, as behind the uplink of a rack's switch."`
 	// Volumes are what Limits.Use refers to; a single one is used by every node.
 	Volumes []Volume `json:"volumes,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Volumes to write to. Workloads name them: volume: NAME."`
-	Groups  []Group  `json:"groups,omitempty" jsonschema:"minItems=1,maxItems=64" jsonschema_description:"Groups of nodes that share an uplink, as racks do."`
+	// Labels are those of every node; a group's own come first.
+	Labels map[string]string `json:"labels,omitempty" jsonschema_description:"Labels of every node. Facts by which measurements may differ: processor: xeon, zone: a."`
+	Busy   *Busy             `json:"busy,omitempty" jsonschema_description:"A part of each day in which links are slower. A lab has the rates of the time when it is made."`
+	Groups []Group           `json:"groups,omitempty" jsonschema:"minItems=1,maxItems=64" jsonschema_description:"Groups of nodes that share an uplink, as racks do."`
 }
 
 // Size is the number of nodes.
@@ -46,7 +51,46 @@ type Group struct {
 	Name  string `json:"name" jsonschema:"required,format=scalebench-name,pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"Name of the group; its nodes have the label group=NAME."`
 	Nodes int    `json:"nodes" jsonschema:"required,minimum=1,maximum=64" jsonschema_description:"Number of nodes of the group."`
 	Limits
-	Uplink unit.Rate `json:"uplink,omitzero" jsonschema_description:"Rate that the nodes of this group share towards everything outside it, in each direction."`
+	Uplink unit.Rate         `json:"uplink,omitzero" jsonschema_description:"Rate that the nodes of this group share towards everything outside it, in each direction."`
+	Labels map[string]string `json:"labels,omitempty" jsonschema_description:"Labels of the nodes of this group."`
+}
+
+// Busy is a part of each day in which links are slower, as where others use the
+// network at these hours, too. Labs that are made in it have these rates.
+type Busy struct {
+	From int           `json:"from" jsonschema:"minimum=0,maximum=23" jsonschema_description:"The hour in which it begins, UTC."`
+	To   int           `json:"to" jsonschema:"required,minimum=0,maximum=24" jsonschema_description:"The hour before which it ends; the next day's if it is not later than from."`
+	Day  unit.Duration `json:"day,omitempty" jsonschema_description:"How long a day takes, to see in minutes what else takes weeks; it has 24 hours all the same. Default: 24h."`
+	// Link and Uplink replace those of all nodes and groups; zero: as they are.
+	Link   unit.Rate `json:"link,omitzero" jsonschema_description:"Rate of every node's link then."`
+	Uplink unit.Rate `json:"uplink,omitzero" jsonschema_description:"Rate of every uplink then."`
+}
+
+// LabelHour is the label with the hour of the lab's day in which a lab with busy
+// hours was made: "00" to "23".
+const LabelHour = "lab_hour"
+
+// At is the lab as it is made at a time: with the rates that hold then.
+func (s Spec) At(now time.Time) Spec {
+	if s.Busy == nil {
+		return s
+	}
+	b, day := *s.Busy, cmp.Or(s.Busy.Day.Std(), 24*time.Hour)
+	hour := int(now.Sub(now.Truncate(day)) * 24 / day) // days begin at midnight, UTC
+	s.Labels = maps.Clone(s.Labels)
+	if s.Labels == nil {
+		s.Labels = make(map[string]string)
+	}
+	s.Labels[LabelHour], s.Busy = fmt.Sprintf("%02d", hour), nil
+	if in := hour >= b.From && hour < b.To; in || b.To <= b.From && (hour >= b.From || hour < b.To) {
+		s.Link, s.Uplink = cmp.Or(b.Link, s.Link), cmp.Or(b.Uplink, s.Uplink)
+		s.Groups = slices.Clone(s.Groups)
+		for i := range s.Groups {
+			g := &s.Groups[i]
+			g.Link, g.Uplink = cmp.Or(b.Link, g.Link), cmp.Or(b.Uplink, g.Uplink)
+		}
+	}
+	return s
 }
 
 // Volume is something to write to. Each node gets one of its own unless the
@@ -88,9 +132,10 @@ type Service struct {
 
 // Host is one host of a lab: a node, or the host of a service.
 type Host struct {
-	Name    model.NodeID `json:"name"`            // node id, or the service's name
-	Group   string       `json:"group,omitempty"` // empty for services and in a lab without groups
-	Address string       `json:"address"`         // IPv4, the same whenever the same Spec is built
+	Name    model.NodeID      `json:"name"`             // node id, or the service's name
+	Group   string            `json:"group,omitempty"`  // empty for services and in a lab without groups
+	Labels  map[string]string `json:"labels,omitempty"` // that the file gives a node
+	Address string            `json:"address"`          // IPv4, the same whenever the same Spec is built
 	Limits
 	Service *Service `json:"service,omitempty"` // nil for nodes
 }
@@ -122,6 +167,7 @@ func (s Spec) Hosts(services []Service) []Host {
 			Name:    model.NodeID(fmt.Sprintf("lab-%d", i+1)),
 			Address: address(0, i+1),
 			Limits:  s.resolve(Limits{}),
+			Labels:  s.Labels,
 		})
 	}
 	for g, group := range s.Groups {
@@ -131,6 +177,7 @@ func (s Spec) Hosts(services []Service) []Host {
 				Group:   group.Name,
 				Address: address(g+1, i+1),
 				Limits:  s.resolve(group.Limits),
+				Labels:  merged(s.Labels, group.Labels),
 			})
 		}
 	}
@@ -143,6 +190,26 @@ func (s Spec) Hosts(services []Service) []Host {
 		})
 	}
 	return hosts
+}
+
+// merged are the labels of both; nil without any.
+func merged(all, own map[string]string) map[string]string {
+	if len(own) == 0 {
+		return all
+	}
+	out := make(map[string]string)
+	maps.Copy(out, all)
+	maps.Copy(out, own)
+	return out
+}
+
+// NodeLabels are the labels of a node: those of the file, its fleet and its group.
+func (h Host) NodeLabels() map[string]string {
+	own := map[string]string{model.LabelFleet: model.FleetLab}
+	if h.Group != "" {
+		own[model.LabelGroup] = h.Group
+	}
+	return merged(h.Labels, own)
 }
 
 func (s Spec) resolve(own Limits) Limits {

@@ -3,10 +3,13 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/model"
@@ -61,6 +64,8 @@ func (s Spec) Validate() error {
 	}
 	c.limits("", s.Limits)
 	c.link("uplink", s.Uplink)
+	c.labels("labels", s.Labels)
+	c.busy(s.Busy)
 	taken := make(map[string]string)
 	for i, v := range s.Volumes {
 		c.volume(fmt.Sprintf("volumes[%d].", i), v, taken)
@@ -72,6 +77,7 @@ func (s Spec) Validate() error {
 		c.count(at+"nodes", g.Nodes)
 		c.limits(at, g.Limits)
 		c.link(at+"uplink", g.Uplink)
+		c.labels(at+"labels", g.Labels)
 	}
 	return errors.Join(c.errs...)
 }
@@ -146,6 +152,43 @@ func (c *checker) limits(at string, l Limits) {
 			c.add(fmt.Sprintf("%suse[%d]", at, i), allowed, "unknown volume %q", name)
 		}
 	}
+}
+
+// maxLabel is how long a label's name or value may be.
+const maxLabel = 200
+
+func (c *checker) labels(field string, labels map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		at := field + "." + key
+		switch value := labels[key]; {
+		case slices.Contains([]string{model.LabelFleet, model.LabelGroup, model.LabelAddress}, key):
+			c.add(at, "use another name", "scalebench sets this label itself")
+		case !namePattern.MatchString(key) || len(key) > maxLabel:
+			c.add(at, "use letters, digits, - and _, beginning with a letter or digit", "%q is not a valid name", key)
+		case value == "" || len(value) > maxLabel || strings.ContainsFunc(value, unicode.IsControl):
+			c.add(at, fmt.Sprintf("use text of 1 to %d characters", maxLabel), "%q cannot be its value", value)
+		}
+	}
+}
+
+func (c *checker) busy(b *Busy) {
+	if b == nil {
+		return
+	}
+	if b.From < 0 || b.From > 23 {
+		c.add("busy.from", "use 0 to 23", "%d is not an hour", b.From)
+	}
+	if b.To < 0 || b.To > 24 || b.To == b.From {
+		c.add("busy.to", "use 0 to 24, and another hour than from", "%d is impossible", b.To)
+	}
+	if b.Day != 0 && (b.Day.Std() < time.Second || b.Day.Std() > 24*time.Hour) {
+		c.add("busy.day", "use 1s to 24h", "a day of %s is impossible", b.Day)
+	}
+	if b.Link == (unit.Rate{}) && b.Uplink == (unit.Rate{}) {
+		c.add("busy", "give link or uplink", "nothing is slower")
+	}
+	c.link("busy.link", b.Link)
+	c.link("busy.uplink", b.Uplink)
 }
 
 func (c *checker) link(field string, r unit.Rate) {

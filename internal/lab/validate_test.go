@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,6 +67,10 @@ func TestValidate(t *testing.T) {
 		{"an unknown type", Spec{Nodes: 1, Volumes: []Volume{{Name: "f", Type: "xfs"}}}, []string{"volumes[0].type"}},
 		{"a small volume", Spec{Nodes: 1, Volumes: []Volume{{Name: "f", Size: unit.MiB}}}, []string{"volumes[0].size"}},
 		{"operations as bandwidth", Spec{Nodes: 1, Volumes: []Volume{{Name: "f", Bandwidth: ops}}}, []string{"volumes[0].bandwidth"}},
+		{"labels and busy hours", Spec{Nodes: 1, Labels: map[string]string{"zone": "eu-1 a"}, Busy: &Busy{From: 22, To: 4, Day: unit.Duration(time.Minute), Link: mbit(1)}}, nil},
+		{"labels that are scalebench's", Spec{Labels: map[string]string{"fleet": "x", "a=b": "y"}, Groups: []Group{{Name: "a", Nodes: 1, Labels: map[string]string{"group": "b", "zone": ""}}}},
+			[]string{"labels.a=b", "labels.fleet", "groups[0].labels.group", "groups[0].labels.zone"}},
+		{"busy for nothing", Spec{Nodes: 1, Busy: &Busy{From: 24, To: 24, Day: unit.Duration(48 * time.Hour)}}, []string{"busy.from", "busy.to", "busy.day", "busy"}},
 		{"volumes of one name", Spec{Nodes: 1, Volumes: []Volume{{Name: "f"}, {Name: "f"}}}, []string{"volumes[1].name"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -73,12 +73,15 @@ type PairingKind string
 
 // Pairs: disjoint pairs of neighbours. Ring: each node with the next. AllToOne:
 // all with one. AcrossGroups: disjoint pairs, each of two groups (label
-// "group").
+// "group"). WithinGroups: disjoint pairs, each of one group. Together: all nodes as one; the
+// first is the client of all others, and of none where it is alone.
 const (
 	Pairs        PairingKind = "pairs"
 	Ring         PairingKind = "ring"
 	AllToOne     PairingKind = "all_to_one"
 	AcrossGroups PairingKind = "across_groups"
+	WithinGroups PairingKind = "within_groups"
+	Together     PairingKind = "together"
 )
 
 // VolumeUser is implemented by workloads that use a volume of their node. A file

@@ -77,11 +77,17 @@ func Start(t *testing.T) *Gateway {
 	})
 	awaitHealth(t, g.URL)
 	g.Client = client(t, address)
-	if err := g.Client.MakeBucket(t.Context(), Bucket, minio.MakeBucketOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	g.MakeBucket(t, Bucket)
 	UseCredentials(t)
 	return g
+}
+
+// MakeBucket makes another bucket.
+func (g *Gateway) MakeBucket(t *testing.T, name string) {
+	t.Helper()
+	if err := g.Client.MakeBucket(t.Context(), name, minio.MakeBucketOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // client is one with the credentials of a gateway.

@@ -224,6 +224,8 @@ func kindOf(err error) Failure {
 	switch answered := errors.As(err, &answer) && answer.StatusCode >= 400; {
 	case errors.Is(err, errCorrupt):
 		return failCorrupt
+	case errors.Is(err, errNotYet):
+		return failServer
 	case answered && (answer.StatusCode == http.StatusTooManyRequests || slices.ContainsFunc(slowDown, func(code string) bool { return strings.HasPrefix(answer.Code, code) })):
 		return failSlowDown
 	case answered && (answer.StatusCode == http.StatusRequestTimeout || answer.Code == "RequestTimeout"):

@@ -59,7 +59,7 @@ const Paper = "paper"
 // depends on the others: see settings.
 type Params struct {
 	Tool        string         `json:"tool,omitempty" jsonschema:"enum=builtin,enum=iperf3" jsonschema_description:"Tool that transfers: builtin needs nothing, iperf3 must be installed on every node."`
-	Shape       string         `json:"pairing,omitempty" jsonschema:"enum=pairs,enum=ring,enum=all_to_one,enum=across_groups" jsonschema_description:"Who connects to whom. pairs: neighbours. ring: each node to the next. all_to_one: all to one node. across_groups: pairs of nodes of two groups."`
+	Shape       string         `json:"pairing,omitempty" jsonschema:"enum=pairs,enum=ring,enum=all_to_one,enum=across_groups,enum=within_groups" jsonschema_description:"Who connects to whom. pairs: neighbours. ring: each node to the next. all_to_one: all to one node. across_groups: pairs of nodes of two groups. within_groups: pairs of nodes of one group."`
 	Sink        string         `json:"sink,omitempty" jsonschema_description:"all_to_one: the node that all connect to, or a group of one node. Default: the first node."`
 	Direction   string         `json:"direction,omitempty" jsonschema:"enum=both,enum=receive,enum=send" jsonschema_description:"What the client of a connection does. both: in a pair, each end receives from the other; in a ring or with all_to_one, the client sends and receives. Default: both for pairs, receive for a ring, send for all_to_one."`
 	Connections int            `json:"connections,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"TCP connections in each direction. Default: 4; with the preset paper, one for each processor of the node."`
@@ -174,7 +174,7 @@ func (p *Params) settings() settings {
 	}
 	// The two ends of a pair receive from each other, as in the paper: what one
 	// receives the other sends, and none is counted twice.
-	pair := p.Shape == string(workload.Pairs) || p.Shape == string(workload.AcrossGroups)
+	pair := p.Shape != string(workload.Ring) && p.Shape != string(workload.AllToOne)
 	s.mutual = pair && (direction == Both || direction == "")
 	s.receive, s.send = direction != Send, direction != Receive && !s.mutual
 	if p.Preset == Paper {
@@ -210,7 +210,7 @@ const (
 
 var (
 	tools      = []string{Builtin, Iperf3}
-	shapes     = []string{string(workload.Pairs), string(workload.Ring), string(workload.AllToOne), string(workload.AcrossGroups)}
+	shapes     = []string{string(workload.Pairs), string(workload.Ring), string(workload.AllToOne), string(workload.AcrossGroups), string(workload.WithinGroups)}
 	directions = []string{"", Both, Receive, Send}
 )
 
@@ -219,7 +219,7 @@ func (p *Params) Validate() error {
 	return errors.Join(
 		cmp.Or(
 			workload.Refuse(!slices.Contains(tools, p.Tool), "tool", "builtin or iperf3", "unknown tool %q", p.Tool),
-			workload.Refuse(!slices.Contains(shapes, p.Shape), "pairing", "pairs, ring, all_to_one or across_groups", "unknown pairing %q", p.Shape),
+			workload.Refuse(!slices.Contains(shapes, p.Shape), "pairing", "pairs, ring, all_to_one, across_groups or within_groups", "unknown pairing %q", p.Shape),
 			workload.Refuse(!slices.Contains(directions, p.Direction), "direction", "both, receive or send", "unknown direction %q", p.Direction),
 			workload.Refuse(p.Preset != "" && p.Preset != Paper, "preset", "paper", "unknown preset %q", p.Preset),
 			workload.Refuse(p.Sink != "" && p.Shape != string(workload.AllToOne), "sink", "sink only with pairing: all_to_one", "the pairing %s has no sink", p.Shape),

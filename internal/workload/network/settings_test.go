@@ -91,6 +91,7 @@ func TestPairing(t *testing.T) {
 		{`{"direction": "receive"}`, answer{workload.Pairing{Kind: workload.Pairs}, true, false}},
 		{`{"direction": "send"}`, answer{workload.Pairing{Kind: workload.Pairs}, false, true}},
 		{`{"pairing": "across_groups"}`, answer{workload.Pairing{Kind: workload.AcrossGroups, Both: true}, true, false}},
+		{`{"pairing": "within_groups"}`, answer{workload.Pairing{Kind: workload.WithinGroups, Both: true}, true, false}},
 		{`{"pairing": "ring"}`, answer{workload.Pairing{Kind: workload.Ring}, true, false}},
 		{`{"pairing": "ring", "direction": "both"}`, answer{workload.Pairing{Kind: workload.Ring}, true, true}},
 		{`{"pairing": "all_to_one", "sink": "n3"}`, answer{workload.Pairing{Kind: workload.AllToOne, Sink: "n3"}, false, true}},

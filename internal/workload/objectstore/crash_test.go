@@ -32,11 +32,18 @@ func victim() error {
 	}
 	p.Endpoint, p.Region, p.Bucket, p.Concurrency = os.Getenv("OBJECTSTORE_TEST_VICTIM"), "us-east-1", testBucket, 2
 	p.Size, p.Duration = 5000, unit.Duration(time.Hour)
+	if os.Getenv("OBJECTSTORE_TEST_UPLOAD") != "" {
+		p.Operation, p.Concurrency, p.Duration, p.Size = OpUpload, 0, 0, unit.GiB
+	}
 	env := &workload.Env{Environ: os.Environ(), Stdout: os.Stderr, Stderr: os.Stderr, Report: silent{&log{}}}
 	if err := p.Prepare(context.Background(), env); err != nil {
 		return err
 	}
-	fmt.Println(p.target.Dir)
+	if p.upload != nil {
+		fmt.Println(p.upload.Bucket)
+	} else {
+		fmt.Println(p.target.Dir)
+	}
 	return p.Run(context.Background(), env) // until the kill
 }
 
@@ -132,12 +139,23 @@ func sweepWith(t *testing.T, g *gateway) {
 // killInMidWork returns the directory of a task that was killed.
 func killInMidWork(t *testing.T, g *gateway) string {
 	t.Helper()
+	dir := killOnce(t, g.URL, func(dir string) bool { return len(below(g.all(t), dir)) >= 10 })
+	if !store.IsTask(store.DefaultPrefix, dir) {
+		t.Errorf("the victim printed %q", dir)
+	}
+	return dir
+}
+
+// killOnce starts the victim, kills it when it has come so far, and returns what it
+// printed. Variables are set beside those that it needs.
+func killOnce(t *testing.T, endpoint string, far func(printed string) bool, variables ...string) string {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), "OBJECTSTORE_TEST_VICTIM="+g.URL)
+	cmd.Env = append(append(os.Environ(), "OBJECTSTORE_TEST_VICTIM="+endpoint), variables...)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -147,11 +165,11 @@ func killInMidWork(t *testing.T, g *gateway) string {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	dir := strings.TrimSpace(line)
-	if err != nil || !store.IsTask(store.DefaultPrefix, dir) {
+	if err != nil {
 		t.Errorf("the victim printed %q, %v", line, err)
 	}
-	for len(below(g.all(t), dir)) < 10 && !t.Failed() && t.Context().Err() == nil {
+	printed := strings.TrimSpace(line)
+	for !far(printed) && !t.Failed() && t.Context().Err() == nil {
 		continue // each look is a request that takes its time
 	}
 	err = errors.Join(cmd.Process.Kill(), cmd.Wait())
@@ -159,7 +177,7 @@ func killInMidWork(t *testing.T, g *gateway) string {
 	if !errors.As(err, &exit) || exit.ExitCode() != -1 {
 		t.Errorf("the victim ended with %v, want the kill", err)
 	}
-	return dir
+	return printed
 }
 
 // TestFirstObjectNotSeen: a store that does not yet show what was just put keeps

@@ -17,6 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
@@ -35,13 +37,13 @@ const PresetPaper = "paper"
 type Params struct {
 	Endpoint  string `json:"endpoint,omitempty" jsonschema:"description=URL of the server; without it AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL of the agent's environment and else Amazon S3 of the region"`
 	Region    string `json:"region,omitempty" jsonschema:"description=Region of the bucket; without it AWS_REGION of the agent's environment and else the server is asked"`
-	Bucket    string `json:"bucket" jsonschema:"required,description=Bucket to write into,minLength=3,maxLength=63"`
+	Bucket    string `json:"bucket" jsonschema:"required,description=Bucket to write into; of an upload how the names of new buckets begin,minLength=3,maxLength=63"`
 	Create    bool   `json:"create,omitempty" jsonschema:"description=Make the bucket if it is missing; it is not removed"`
 	PathStyle string `json:"path_style,omitempty" jsonschema:"description=Whether the bucket is named in the path rather than in the host name,enum=auto,enum=always,enum=never"`
 
 	Preset      string        `json:"preset,omitempty" jsonschema:"description=The test of the paper: put_delete of 100MB 3200 times by one worker per core; keys beside it change it,enum=paper"`
-	Operation   string        `json:"operation,omitempty" jsonschema:"description=What is repeated (default put),enum=put,enum=get,enum=put_delete,enum=mixed"`
-	Size        unit.Size     `json:"size,omitempty" jsonschema:"description=Size of every object (default 8MiB)"`
+	Operation   string        `json:"operation,omitempty" jsonschema:"description=What is repeated (default put),enum=put,enum=get,enum=put_delete,enum=mixed,enum=upload"`
+	Size        unit.Size     `json:"size,omitempty" jsonschema:"description=Size of every object (default 8MiB; of an upload 100MB)"`
 	Concurrency int           `json:"concurrency,omitempty" jsonschema:"description=Operations under way at the same time; default: one per core,minimum=1,maximum=4096"`
 	Duration    unit.Duration `json:"duration,omitempty" jsonschema:"description=How long operations are started (default 30s unless count is given)"`
 	Count       int64         `json:"count,omitempty" jsonschema:"description=Number of operations (pairs for put_delete) instead of a duration,minimum=1"`
@@ -60,6 +62,14 @@ type Params struct {
 
 	leaseTime time.Duration // how old a lease may be; the default outside of tests
 	target    *store.Target // what Prepare made
+	upload    *store.Upload // instead, with operation: upload
+}
+
+// OpUpload is the operation that makes a bucket, puts an object and deletes both.
+const OpUpload = "upload"
+
+func operations() []string {
+	return []string{store.Put, store.Get, store.PutDelete, store.Mixed, OpUpload}
 }
 
 // Defaults of what depends on nothing else are set by Kind, so that a file can
@@ -111,6 +121,9 @@ func (p *Params) settings() settings {
 			s.count = cmp.Or(s.count, paperCount)
 		}
 	}
+	if s.operation == OpUpload {
+		s.size, s.concurrency, s.count = cmp.Or(s.size, paperSize), 1, 1
+	}
 	s.operation, s.size = cmp.Or(s.operation, store.Put), cmp.Or(s.size, defaultSize.Bytes())
 	s.concurrency = cmp.Or(s.concurrency, runtime.GOMAXPROCS(0)) // cores, or the cgroup's share of them
 	if s.count == 0 {
@@ -139,7 +152,8 @@ func (p *Params) Validate() error {
 	impossible := func(bad bool, field string, value any, allowed string) error {
 		return workload.Refuse(bad, field, allowed, "%v is impossible", value)
 	}
-	return errors.Join(p.config().Check(),
+	return errors.Join(p.config().Check(), p.checkUpload(),
+		impossible(p.Operation != "" && !slices.Contains(operations(), p.Operation), "operation", fmt.Sprintf("%q", p.Operation), strings.Join(operations(), ", ")),
 		impossible(p.Preset != "" && p.Preset != PresetPaper, "preset", fmt.Sprintf("%q", p.Preset), PresetPaper),
 		impossible(p.Concurrency < 0 || p.Concurrency > store.MaxClients, "concurrency", p.Concurrency, fmt.Sprintf("1 to %d; leave it out for one per core", store.MaxClients)),
 		impossible(p.Duration != 0 && p.Duration.Std() < shortest, "duration", p.Duration, "100ms or more"),
@@ -152,6 +166,18 @@ func (p *Params) Validate() error {
 		workload.Refuse(p.Objects > 0 && !s.reads(), "objects", "it only with operation: get or mixed", "does not apply to operation: %s", s.operation))
 }
 
+// checkUpload refuses what an upload of one object has no use for.
+func (p *Params) checkUpload() error {
+	if p.Operation != OpUpload {
+		return nil
+	}
+	no := func(given bool, field string) error {
+		return workload.Refuse(given, field, "it with another operation", "does not apply to operation: upload, which puts one object into a new bucket")
+	}
+	return errors.Join(no(p.Create, "create"), no(p.Preset != "", "preset"), no(p.Concurrency != 0, "concurrency"), no(p.Duration != 0, "duration"), no(p.Count != 0, "count"),
+		workload.Refuse(len(p.Bucket) > store.MostStem, "bucket", fmt.Sprintf("at most %d characters: new buckets are called so, and an id of their own", store.MostStem), "%q is too long", p.Bucket))
+}
+
 // Estimate implements workload.Workload. How long a number of operations takes
 // is what the task finds out.
 func (p *Params) Estimate() time.Duration { return p.settings().duration }
@@ -159,6 +185,9 @@ func (p *Params) Estimate() time.Duration { return p.settings().duration }
 // config is what the target needs to know, except the environment.
 func (p *Params) config() store.Config {
 	s := p.settings()
+	if s.operation == OpUpload || !slices.Contains(operations(), s.operation) { // which Validate refuses
+		s.operation = store.Put
+	}
 	return store.Config{
 		Endpoint: p.Endpoint, Region: p.Region, Bucket: p.Bucket, Create: p.Create, PathStyle: p.PathStyle, Trust: load.Trust{File: p.CAFile}, InsecureTLS: p.InsecureTLS,
 		Operation: s.operation, GetShare: s.getShare, Size: s.size, Objects: s.objects, Keys: p.Keys, Prefix: p.Prefix, Verify: p.Verify,
@@ -171,6 +200,12 @@ func (p *Params) config() store.Config {
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 	c := p.config()
 	c.Environ, c.Stdout, c.Stderr = env.Environ, env.Stdout, env.Stderr
+	if p.Operation == OpUpload {
+		if p.upload, err = store.NewUpload(c); err != nil {
+			return err
+		}
+		return p.upload.Prepare(ctx)
+	}
 	if p.target, err = store.New(c); err != nil {
 		return err
 	}
@@ -178,10 +213,13 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 }
 
 // Cleanup implements workload.Cleaner: it removes the task's directory from
-// the bucket. What it does not get done, a later task does.
+// the bucket, or the bucket that an upload has made. What it does not get done, a later task does.
 func (p *Params) Cleanup(ctx context.Context, _ *workload.Env) error {
-	if p.target == nil {
-		return nil
+	switch {
+	case p.upload != nil:
+		return p.upload.Remove(ctx)
+	case p.target != nil:
+		return p.target.Remove(ctx)
 	}
-	return p.target.Remove(ctx)
+	return nil
 }

@@ -18,6 +18,9 @@ import (
 
 // Run does the operations and reports.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
+	if p.upload != nil {
+		return runUpload(ctx, p.upload, env.Report)
+	}
 	if p.target == nil {
 		return errors.New("objectstore: Run was called before Prepare")
 	}
@@ -37,7 +40,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	for _, kind := range kinds {
 		r.reportLatencies("objectstore_"+kind, r.recorder.Latencies[kind])
 	}
-	r.reportErrors()
+	reportErrors(r.recorder.Counts(), r.report)
 	return r.judge()
 }
 
@@ -136,6 +139,22 @@ func (r *run) judge() error {
 	return nil
 }
 
+// runUpload does an upload and reports how long all of it and each part took.
+func runUpload(ctx context.Context, u *store.Upload, report workload.Reporter) error {
+	begun := time.Now()
+	parts, err := u.Do(ctx)
+	elapsed := time.Since(begun)
+	reportErrors(u.Recorder.Counts(), report)
+	if err != nil {
+		return err
+	}
+	report.Sample(model.Sample{Metric: "objectstore_upload_elapsed", Unit: "s", Value: elapsed.Seconds(), Better: model.Lower})
+	for _, part := range parts {
+		report.Sample(model.Sample{Metric: "objectstore_upload_" + part.Name, Unit: "s", Value: part.Took.Seconds(), Better: model.Lower, Info: true})
+	}
+	return nil
+}
+
 // percentiles that stand beside the histogram, by the end of their name.
 var percentiles = []struct {
 	name string
@@ -156,11 +175,10 @@ func (r *run) reportLatencies(name string, l store.Latencies) {
 }
 
 // reportErrors publishes what failed, also 0 of a kind, because that was checked.
-func (r *run) reportErrors() {
+func reportErrors(c store.Counts, report workload.Reporter) {
 	info := func(metric string, n int64, labels map[string]string) {
-		r.report.Sample(model.Sample{Metric: metric, Unit: "1", Value: float64(n), Better: model.Lower, Labels: labels, Info: true})
+		report.Sample(model.Sample{Metric: metric, Unit: "1", Value: float64(n), Better: model.Lower, Labels: labels, Info: true})
 	}
-	c := r.recorder.Counts()
 	for _, kind := range store.Failures {
 		info("objectstore_errors", c.Errors[kind], map[string]string{"kind": string(kind)})
 	}
