@@ -35,6 +35,9 @@ type Question struct {
 	Run string `json:"run,omitempty"`
 	// Table replaces the run as the source; nil: none.
 	Table *Table `json:"table,omitempty"`
+	// Sources are what studies of measurements are asked about (study.Measured),
+	// instead of Run and Table.
+	Sources []Source `json:"sources,omitempty"`
 	// Params are the parameters that the user has given, by their JSON keys.
 	Params map[string]json.RawMessage `json:"params,omitempty"`
 	// Bare: the result is wanted without its document.
@@ -98,6 +101,7 @@ func Worst(answers ...Answer) error {
 type Store interface {
 	store.Reader
 	store.Columns
+	store.CampaignReader
 }
 
 // Asker answers questions from a store.
@@ -116,6 +120,9 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if !ok {
 		return Answer{}, fmt.Errorf("%w: unknown study %q", model.ErrUsage, q.Study)
 	}
+	if len(q.Sources) > 0 {
+		return a.askStored(ctx, kind, q)
+	}
 	if q.Run == "" && q.Table == nil && !kind.Optional {
 		return Answer{}, fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, kind.Name)
 	}
@@ -130,7 +137,7 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, err
 	}
 	named, unread := a.studyOf(run.Run())
-	runs := &reading{open: a.open, main: run, tolerance: a.tolerance(run.Run(), named)}
+	runs := &reading{open: a.open, main: run, campaign: a.campaign, tolerance: a.tolerance(run.Run(), named)}
 	s := a.startingPoint(run.Run(), kind, named)
 	if err := Set(a.Kinds.Studies, s, q.Params); err != nil {
 		return Answer{}, err

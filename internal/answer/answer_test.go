@@ -24,6 +24,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/internal/study/cdi"
+	"github.com/scalebench/scalebench/internal/study/variability"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
 	"github.com/scalebench/scalebench/test/storetest"
@@ -562,6 +563,30 @@ func TestSilentStudy(t *testing.T) {
 	show, err := a.Show(t.Context(), id, nil)
 	if err != nil || !strings.Contains(string(show.Result), want) {
 		t.Errorf("Show: %v, %s", err, show.Result)
+	}
+}
+
+// TestFileNamesBaseline: a question about a run whose file names a baseline is
+// answered with that, be it asked with the run alone or at its end; a baseline that
+// is stored nowhere is named.
+func TestFileNamesBaseline(t *testing.T) {
+	a := asker(t)
+	a.Kinds.Studies = append(a.Kinds.Studies, variability.Kind())
+	ask := func(baseline string) error {
+		id := "01KJ2Q8Z7V3N5XW9T4B6C8D0E" + map[bool]string{true: "F", false: "G"}[baseline == plain]
+		storetest.Save(t, a.Store.(store.Store), measured(id, source("study: {kind: variability, baseline: "+baseline+"}\n")))
+		_, err := a.Answer(t.Context(), answer.Question{Study: "variability", Run: id})
+		_, alone := a.Answer(t.Context(), answer.Question{Study: "variability", Sources: []answer.Source{{Source: study.Source{Name: id}, Stored: true}}})
+		if (err == nil) != (alone == nil) {
+			t.Errorf("at the end of the run %v, asked later %v; want both or neither", err, alone)
+		}
+		return errors.Join(err, alone)
+	}
+	if err := ask(plain); err != nil {
+		t.Errorf("with a baseline that is stored: %v", err)
+	}
+	if err := ask("nowhere"); !errors.Is(err, model.ErrUsage) || strings.Count(err.Error(), `"nowhere" is no file here, and no run or campaign`) != 2 {
+		t.Errorf("with a baseline that is stored nowhere: %v, want that named, twice", err)
 	}
 }
 

@@ -22,6 +22,7 @@ type reading struct {
 	open      opener
 	main      *observe.Run // nil: none
 	tolerance float64      // of the main one
+	campaign  func(context.Context, string) (study.Source, error)
 	others    []*observe.Run
 }
 
@@ -35,7 +36,7 @@ func (r *reading) another(ctx context.Context, name string) (*observe.Run, error
 }
 
 func (r *reading) input() study.Input {
-	return study.Input{Run: r.main, Open: r.another, Tolerance: r.tolerance}
+	return study.Input{Run: r.main, Open: r.another, Campaign: r.campaign, Tolerance: r.tolerance}
 }
 
 // doubts are what disturbed the nodes of all runs while they were measured. The

@@ -125,7 +125,7 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted
 		if err := Set(a.Kinds.Studies, s, params[kind.Name]); err != nil {
 			return t, err
 		}
-		runs := &reading{open: a.open, main: run, tolerance: tolerance}
+		runs := &reading{open: a.open, main: run, campaign: a.campaign, tolerance: tolerance}
 		r, err := s.Analyze(ctx, runs.input())
 		switch {
 		case errors.Is(err, model.ErrUsage) && len(params[kind.Name]) == 0: // the run holds nothing for it

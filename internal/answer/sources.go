@@ -1,0 +1,287 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/campaign"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// Source is one of the sources that a question is about.
+type Source struct {
+	study.Source
+	// Stored: it is in the store, by its name. Otherwise its frames were read
+	// where the command runs.
+	Stored bool `json:"stored,omitempty"`
+
+	id string // of what was found in the store
+}
+
+// Ask answers a question about sources that are all here.
+func Ask(ctx context.Context, kind study.Kind, q Question) (Answer, error) {
+	return ask(ctx, study.Registry{kind}, kind.New(), q, func(context.Context, *Source, study.Takes) error { return ErrStored })
+}
+
+// ask lets a study answer from sources; find fills one that is stored.
+func ask(ctx context.Context, all study.Registry, s study.Study, q Question, find func(context.Context, *Source, study.Takes) error) (Answer, error) {
+	measured, ok := s.(study.Measured)
+	if !ok {
+		return Answer{}, fmt.Errorf("%w: %s is about one run", model.ErrUsage, q.Study)
+	}
+	if err := Set(all, s, q.Params); err != nil {
+		return Answer{}, err
+	}
+	takes := measured.Takes()
+	if err := takes.Check(len(q.Sources) - len(takes.Also)); err != nil {
+		return Answer{}, err
+	}
+	sources, ids := make([]study.Source, len(q.Sources)), make([]string, len(q.Sources))
+	for i, x := range q.Sources {
+		if x.Stored {
+			if err := find(ctx, &x, takes); err != nil {
+				return Answer{}, err
+			}
+		}
+		sources[i], ids[i] = x.Source, x.id
+	}
+	tellApart(sources, ids)
+	result, err := measured.Ask(ctx, study.Input{}, sources)
+	if err != nil {
+		return Answer{}, byFlag(s, err)
+	}
+	return of(result, q.Bare, &reading{})
+}
+
+// askStored answers a question about sources of which some are stored. The
+// parameters are those of the source's file where the only one is a run or a
+// campaign that asks the same question.
+func (a Asker) askStored(ctx context.Context, kind study.Kind, q Question) (Answer, error) {
+	s := kind.New()
+	if measured, ok := s.(study.Measured); ok && !measured.Takes().Named && len(q.Sources) == 1 && q.Sources[0].Stored {
+		if x, err := a.lookUp(ctx, q.Sources[0].Name); err == nil {
+			file := x.file()
+			named, _ := a.studyOf(file)
+			s = a.startingPoint(file, kind, named)
+			if q.Sources, err = a.also(kind, s, q); err != nil {
+				return Answer{}, err
+			}
+		}
+	}
+	return ask(ctx, a.Kinds.Studies, s, q, a.find)
+}
+
+// stored is a run or a campaign that is stored; the other is nil.
+type stored struct {
+	run      *model.Run
+	campaign *model.Campaign
+}
+
+// file is the run, or one that has the campaign's file.
+func (x stored) file() model.Run {
+	if c := x.campaign; c != nil {
+		return model.Run{Kind: model.KindExperiment, SourceName: c.SourceName, Source: c.Source}
+	}
+	return *x.run
+}
+
+// lookUp finds a run or a campaign: a campaign by its whole name or id before a
+// run by the beginning of its id, and the younger one as "latest".
+func (a Asker) lookUp(ctx context.Context, name string) (stored, error) {
+	c, err := a.Store.Campaign(ctx, name)
+	if err != nil && !errors.Is(err, model.ErrNotFound) && !errors.Is(err, model.ErrUsage) {
+		return stored{}, err
+	}
+	found := err == nil
+	if found && (c.Name == name || strings.EqualFold(string(c.ID), name)) {
+		return stored{campaign: &c}, nil
+	}
+	run, runErr := a.Store.Run(ctx, name)
+	short := errors.Is(runErr, model.ErrUsage) && len(name) < 4
+	switch {
+	case runErr == nil && found && name == "latest" && c.Created.After(run.Created):
+		return stored{campaign: &c}, nil
+	case runErr == nil:
+		return stored{run: &run}, nil
+	case !short && !errors.Is(runErr, model.ErrNotFound):
+		return stored{}, runErr
+	case found:
+		return stored{campaign: &c}, nil
+	case errors.Is(err, model.ErrUsage): // the beginning of several ids
+		return stored{}, err
+	}
+	return stored{}, a.notStored(ctx, name)
+}
+
+// notStored says what to give instead of a name that is of no source.
+func (a Asker) notStored(ctx context.Context, name string) error {
+	list, err := a.Store.Runs(ctx, store.Filter{Name: name, WithoutRepetitions: true})
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, r := range list.Runs {
+		if r.Name == name { // the filter lets parts of names through
+			n++
+		}
+	}
+	if n > 0 {
+		return fmt.Errorf("%w: %q is the name of %s, and runs go by their id (`scalebench runs --name %s` lists them) or as latest, campaigns also by name; `scalebench history %s` is about all runs of the name", model.ErrUsage, name, num.Count(n, "run"), name, name)
+	}
+	return fmt.Errorf("%w: %q is no file here, and no run or campaign that is stored; `scalebench runs` and `scalebench campaign list` list those", model.ErrUsage, name)
+}
+
+// also are the sources of a question about one run, with those that only the
+// parameters of its file name: whoever asked does not know of them.
+func (a Asker) also(kind study.Kind, s study.Study, q Question) ([]Source, error) {
+	asked := kind.New()
+	if err := errors.Join(Set(a.Kinds.Studies, asked, q.Params), Set(a.Kinds.Studies, s, q.Params)); err != nil {
+		return nil, err
+	}
+	known, ok := asked.(study.Measured)
+	if !ok || len(known.Takes().Also) > 0 {
+		return q.Sources, nil
+	}
+	out := slices.Clone(q.Sources)
+	for _, name := range s.(study.Measured).Takes().Also { //nolint:forcetypeassert // of the same kind
+		out = append(out, Source{Source: study.Source{Name: name}, Stored: true})
+	}
+	return out, nil
+}
+
+// find reads a stored source: a run, a campaign, or all runs of a name.
+func (a Asker) find(ctx context.Context, x *Source, takes study.Takes) error {
+	if takes.Named {
+		return a.findNamed(ctx, x)
+	}
+	of, err := a.lookUp(ctx, x.Name)
+	if err != nil {
+		return err
+	}
+	if c := of.campaign; c != nil {
+		x.Name, x.id = c.Name, string(c.ID)
+		x.Frames, err = campaign.Frames(ctx, a.Store, c.ID)
+		return err
+	}
+	run, err := observe.Open(ctx, a.Store, of.run.ID)
+	if err != nil {
+		return err
+	}
+	x.Source, x.id = study.OfRun(run), string(of.run.ID)
+	return run.Err()
+}
+
+// campaign is study.Input.Campaign.
+func (a Asker) campaign(ctx context.Context, name string) (study.Source, error) {
+	c, err := a.Store.Campaign(ctx, name)
+	if errors.Is(err, model.ErrNotFound) {
+		return study.Source{}, a.notStored(ctx, name)
+	}
+	if err != nil {
+		return study.Source{}, err
+	}
+	frames, err := campaign.Frames(ctx, a.Store, c.ID)
+	return study.Source{Name: c.Name, Frames: frames}, err
+}
+
+// tellApart adds to names that several stored sources have what tells their ids
+// apart.
+func tellApart(sources []study.Source, ids []string) {
+	names := make([]string, len(sources))
+	for i, s := range sources {
+		names[i] = s.Name
+	}
+	for i, id := range ids {
+		most := 0
+		for j, other := range ids {
+			if j == i || other == "" || other == id || names[i] != names[j] {
+				continue
+			}
+			same := 0
+			for same < min(len(id), len(other)) && id[same] == other[same] {
+				same++
+			}
+			most = max(most, same+1, leastID)
+		}
+		if id != "" && most > 0 {
+			sources[i].Name += " " + id[:min(most, len(id))]
+		}
+	}
+}
+
+// leastID is how many characters of an id are shown at least.
+const leastID = 8
+
+// findNamed reads all runs of a name, and the campaigns of that name.
+func (a Asker) findNamed(ctx context.Context, x *Source) error {
+	list, err := a.Store.Runs(ctx, store.Filter{Name: x.Name, WithoutRepetitions: true})
+	if err != nil {
+		return err
+	}
+	campaigns, err := a.Store.Campaigns(ctx)
+	if err != nil {
+		return err
+	}
+	var frames []frame.Frame
+	runs, repeated := 0, 0
+	for _, r := range list.Runs {
+		if r.Name != x.Name { // the filter lets parts of names through
+			continue
+		}
+		run, err := observe.Open(ctx, a.Store, r.ID)
+		if err != nil {
+			return err
+		}
+		frames, runs = append(frames, run.Frames()...), runs+1
+		if err := run.Err(); err != nil {
+			return err
+		}
+	}
+	for _, c := range campaigns {
+		if c.Name != x.Name {
+			continue
+		}
+		of, err := a.ofCampaign(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		frames, repeated = append(frames, of...), repeated+1
+	}
+	switch {
+	case runs+repeated == 0:
+		return fmt.Errorf("%w: no run or campaign is named %q; `scalebench runs` and `scalebench campaign list` list the names", model.ErrUsage, x.Name)
+	case repeated > 0:
+		x.Told = append(x.Told, num.Count(runs, "run")+" and "+num.Count(repeated, "campaign")+" of this name")
+	default:
+		x.Told = append(x.Told, num.Count(runs, "run")+" of this name")
+	}
+	x.Frames, err = frame.Join(frames...)
+	return err
+}
+
+// ofCampaign is what a campaign has measured so far, with the run of each repetition.
+func (a Asker) ofCampaign(ctx context.Context, id model.CampaignID) ([]frame.Frame, error) {
+	reps, err := a.Store.Repetitions(ctx, id, 1, 0)
+	if err != nil {
+		return nil, err
+	}
+	runs := make(map[string]string)
+	for _, rep := range reps {
+		runs[strconv.Itoa(rep.Number)] = string(rep.Run)
+	}
+	frames, err := campaign.Frames(ctx, a.Store, id)
+	for i, f := range frames {
+		frames[i] = f.WithRuns(func(number string) string { return cmp.Or(runs[number], string(id)+"/"+number) })
+	}
+	return frames, err
+}

@@ -1,0 +1,504 @@
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// The tests that decide, as JSON has them.
+const (
+	methodShift       = "hodges-lehmann"        // of logarithms
+	methodSignedShift = "hodges-lehmann paired" // of the logarithms of ratios
+	methodT           = "welch"                 // of logarithms; too few values for ranks
+	methodPairedT     = "paired t"              // of the logarithms of ratios
+	methodMeans       = "fieller"               // of means
+	methodPairedMeans = "fieller paired"
+	methodEffective   = "effective size"
+	methodEqual       = "no scatter" // each side has one value
+	methodDifference  = "difference of means"
+)
+
+// fewValues is how many values of each side, or pairs, are enough for an interval
+// that does not rest on their distribution; fewOrders is in how many orders the
+// values of two such samples can be, which counts where one sample is larger.
+const (
+	fewValues = 6
+	fewOrders = 900 // of 6 and 6: 924
+)
+
+// orders is in how many orders values of two samples can be: n+m over n; of pairs,
+// for the limit of fewOrders, only whether they are enough.
+func orders(n, m int, paired bool) float64 {
+	if paired {
+		return map[bool]float64{true: fewOrders}[n >= fewValues]
+	}
+	out := 1.0
+	for i := 1; i <= min(n, m); i++ {
+		out *= float64(max(n, m)+i) / float64(i)
+	}
+	return out
+}
+
+// estimate is what a test says of a layout.
+type estimate struct {
+	layout
+	method string
+	ratio  float64
+	ci     stats.Interval
+	p      float64
+	// difference: there is no ratio, and ci is that of the difference of means.
+	difference bool
+}
+
+// width is that of the interval on the scale of ratios.
+func (e estimate) width() float64 {
+	if e.difference || !(e.ci.Lo > 0) {
+		return math.Inf(1)
+	}
+	return math.Log(e.ci.Hi / e.ci.Lo)
+}
+
+// estimate is the deciding test of a layout: for typical values Hodges and
+// Lehmann's shift of the logarithms with its interval, and with too few values for
+// that Student's of the mean logarithm; otherwise Fieller's ratio of means.
+func (l *laying) estimate(x layout, level float64) (estimate, error) {
+	e := estimate{layout: x, p: 1}
+	n, m := len(x.A), len(x.B)
+	if min(n, m) < fewest {
+		return e, fmt.Errorf("%d and %d values: %w", n, m, stats.ErrTooFew)
+	}
+	switch equal := constant(x.A) && constant(x.B); {
+	case equal && x.A[0] == 0:
+		return l.fromZero(e)
+	case x.A[0] > 0 && (equal || x.Paired && l.typical && constant(l.series(x)[0])):
+		return l.without(e)
+	}
+	var err error
+	switch few := orders(n, m, x.Paired) < fewOrders; {
+	case x.Correlation > 0:
+		e, err = l.effective(e, level)
+	case l.typical && few:
+		e, err = l.normal(e, level)
+	case l.typical && x.Paired:
+		e, err = l.pairedShift(e, level)
+	case l.typical:
+		e, err = l.shift(e, level)
+	default:
+		e, err = l.means(e, level)
+	}
+	if err == nil && (e.width() < 1e-12 || e.ci.Lo == e.ci.Hi) && !slices.Contains(counts, l.a.Unit) {
+		err = stats.ErrNoSpread
+	}
+	return e, err
+}
+
+func constant(xs []float64) bool { return slices.Min(xs) == slices.Max(xs) }
+
+// counts are units of what is counted and not timed: equal values are exact.
+var counts = []string{"allocs/op", "B/op"}
+
+// without is the estimate where neither side scatters, as counts do, or no ratio of
+// a pair: it is exact, and the number of orders alone says how sure it is that there
+// is one. Of what is timed it is not known what so coarse a clock hides.
+func (l *laying) without(e estimate) (estimate, error) {
+	if !slices.Contains(counts, l.a.Unit) {
+		return e, stats.ErrNoSpread
+	}
+	e.method, e.ratio = methodEqual, e.B[0]/e.A[0]
+	e.ci = stats.Interval{Lo: e.ratio, Hi: e.ratio}
+	switch n, m := len(e.A), len(e.B); {
+	case e.ratio == 1:
+	case e.Paired:
+		e.p = math.Pow(.5, float64(n-1)) // all signs alike
+	default:
+		e.p = 2 / orders(n, m, false) // all of one side above the other
+	}
+	return e, nil
+}
+
+// fromZero is the estimate where every value of A is 0 and those of B are equal, as
+// of what a program does not allocate: there is no ratio, unless nothing changed.
+func (l *laying) fromZero(e estimate) (estimate, error) {
+	if e.B[0] != 0 {
+		e, err := l.without(e)
+		e.difference, e.ci = true, stats.Interval{Lo: e.B[0], Hi: e.B[0]}
+		return e, err
+	}
+	e.method, e.ratio, e.ci = methodEqual, 1, stats.Interval{Lo: 1, Hi: 1}
+	return e, nil
+}
+
+func (l *laying) shift(e estimate, level float64) (estimate, error) {
+	ratio, ci, err := stats.LogShift(e.B, e.A, level)
+	if err != nil {
+		return l.orNormal(e, level, err)
+	}
+	r, err := stats.MannWhitney(e.B, e.A)
+	e.method, e.ratio, e.ci, e.p = methodShift, ratio, ci, r.P
+	return e, err
+}
+
+func (l *laying) pairedShift(e estimate, level float64) (estimate, error) {
+	ratio, ci, err := stats.PairedLogShift(e.B, e.A, level)
+	if err != nil {
+		return l.orNormal(e, level, err)
+	}
+	r, err := stats.WilcoxonSignedRank(l.scaled(e.B), l.scaled(e.A))
+	e.method, e.ratio, e.ci, e.p = methodSignedShift, ratio, ci, r.P
+	return e, err
+}
+
+// orNormal is the t test where there are too few values for ranks at this level.
+func (l *laying) orNormal(e estimate, level float64, err error) (estimate, error) {
+	if errors.Is(err, stats.ErrTooFew) {
+		return l.normal(e, level)
+	}
+	return e, err
+}
+
+// normal is the ratio of geometric means with Student's interval, which needs
+// logarithms that are about normal.
+func (l *laying) normal(e estimate, level float64) (estimate, error) {
+	if e.Paired {
+		t, err := stats.PairedT(l.scaled(e.B), l.scaled(e.A), level)
+		e.method, e.p, e.ratio, e.ci = methodPairedT, t.P, math.Exp(t.MeanX-t.MeanY), exp(t.Difference)
+		return e, err
+	}
+	w, err := stats.WelchT(l.scaled(e.B), l.scaled(e.A), level)
+	e.method, e.p, e.ratio, e.ci = methodT, w.P, math.Exp(w.MeanX-w.MeanY), exp(w.Difference)
+	return e, err
+}
+
+// effective is the ratio of means, for typical values of geometric ones, of series
+// with neighbours that depend on each other: n values count for n·(1−r)/(1+r)
+// ([stats.BatchMeans]).
+func (l *laying) effective(e estimate, level float64) (estimate, error) {
+	e.method = methodEffective
+	var parts []stats.Estimate
+	for _, s := range l.series(e.layout) {
+		if float64(len(s))*(1-e.Correlation)/(1+e.Correlation) < fewest-1 {
+			return e, fmt.Errorf("%d values with the correlation %.2f: %w", len(s), e.Correlation, stats.ErrTooFew)
+		}
+		one, err := stats.BatchMeans(s, e.Correlation)
+		if err != nil {
+			return e, err
+		}
+		parts = append(parts, one)
+	}
+	total, at := parts[0], 0.0 // of pairs: B−A
+	var err error
+	switch {
+	case !e.Paired && l.typical:
+		total = stats.Sum([]stats.Estimate{parts[1], parts[0]}, []float64{1, -1})
+	case !e.Paired:
+		total, err = stats.Ratio(parts[1], parts[0])
+		at = 1
+	case !l.typical: // relative to the mean of A, which is as sure as its many values
+		mean := average(e.A)
+		total.Mean, total.Var, at = 1+total.Mean/mean, total.Var/(mean*mean), 1
+	}
+	if err != nil {
+		return e, err
+	}
+	if e.ci, err = total.Interval(level); err != nil {
+		return e, err
+	}
+	e.ratio, e.p = total.Mean, total.P(at)
+	if l.typical {
+		e.ratio, e.ci = math.Exp(e.ratio), exp(e.ci)
+	}
+	return e, nil
+}
+
+func exp(i stats.Interval) stats.Interval {
+	return stats.Interval{Lo: math.Exp(i.Lo), Hi: math.Exp(i.Hi)}
+}
+
+// means is the ratio of means; where the base's mean is not clearly above zero,
+// there is none, and the difference of means decides.
+func (l *laying) means(e estimate, level float64) (estimate, error) {
+	var err error
+	if e.Paired {
+		e.method = methodPairedMeans
+		if e.ratio, err = stats.RatioOfMeans(e.B, e.A); err == nil {
+			e.ci, err = stats.Fieller(e.B, e.A, level)
+		}
+	} else {
+		e.method = methodMeans
+		e.ratio, e.ci, err = stats.RatioOfIndependentMeans(e.B, e.A, level)
+	}
+	if err == nil && e.ci.Lo > 0 && average(e.A) > 0 {
+		e.p, err = l.meansP(e)
+		return e, err
+	}
+	if err != nil && !errors.Is(err, stats.ErrUnbounded) && !errors.Is(err, stats.ErrZeroMean) {
+		return e, err
+	}
+	e.method, e.difference = methodDifference, true
+	if e.Paired {
+		t, err := stats.PairedT(e.B, e.A, level)
+		e.ci, e.p = t.Difference, t.P
+		return e, err
+	}
+	w, err := stats.WelchT(e.B, e.A, level)
+	e.ci, e.p = w.Difference, w.P
+	return e, err
+}
+
+// meansP is the probability that belongs to Fieller's interval at the ratio 1:
+// that of the t test.
+func (l *laying) meansP(e estimate) (float64, error) {
+	if e.Paired {
+		t, err := stats.PairedT(e.B, e.A, l.Level)
+		return t.P, err
+	}
+	w, err := stats.WelchT(e.B, e.A, l.Level)
+	return w.P, err
+}
+
+// compare is one metric of both sides, without its verdict.
+func (p *Params) compare(m matched) Comparison {
+	c := Comparison{Workload: m.key.Workload, Metric: m.key.Metric, Phase: m.key.Phase, Unit: m.a.Unit, Better: p.direction(m), Level: p.Level}
+	l := &laying{Params: p, matched: m, typical: !p.Means, notes: &c.doubts}
+	for _, of := range []struct {
+		name     string
+		f, other *frame.Frame
+	}{{m.nameA, m.a, m.b}, {m.nameB, m.b, m.a}} {
+		for _, d := range of.f.Doubts {
+			both := m.together && slices.ContainsFunc(of.other.Doubts, func(o model.Doubt) bool { return o.Text == d.Text })
+			if !both && !strings.HasPrefix(d.Text, of.name+": ") {
+				d.Text = of.name + ": " + d.Text
+			}
+			c.doubts.Add(d)
+		}
+	}
+	if l.typical && min(slices.Min(m.a.Values), slices.Min(m.b.Values)) <= 0 {
+		l.typical = false
+		c.doubts.Warn("not_positive", "some values are not above 0, so that they have no logarithm: means are compared")
+	}
+	c.A, c.B = describe(m.nameA, m.a), describe(m.nameB, m.b)
+	c.rowsA, c.rowsB = m.a.Values, m.b.Values
+	l.decide(&c)
+	l.others(&c)
+	l.periods(&c)
+	c.calm = p.calmly(m, &c)
+	return c
+}
+
+// direction is which is better by the measurements, or else by the user.
+func (p *Params) direction(m matched) model.Better {
+	return cmp.Or(m.a.Better, m.b.Better, model.Better(p.Better))
+}
+
+// describe is what there is of one side.
+func describe(name string, f *frame.Frame) Side {
+	s := Side{Name: name, Rows: f.Len()}
+	if x, err := stats.Mean(f.Values); err == nil {
+		s.Mean = &x
+		if sd, err := stats.SampleSD(f.Values); err == nil && x > 0 {
+			cov := sd / x
+			s.COV = &cov
+		}
+	}
+	if x, err := stats.Quantile(f.Values, .5); err == nil {
+		s.Median = &x
+	}
+	return s
+}
+
+// decide takes the layout with the widest interval. One that has no interval
+// counts most of all: it heeds a dependence that leaves too little.
+func (l *laying) decide(c *Comparison) {
+	var best estimate
+	var failed error
+	for _, x := range l.layouts() {
+		e, err := l.estimate(l.independent(x), l.Level)
+		if failed == nil && (err != nil || best.method == "" || e.width() > best.width()) {
+			best, failed = e, err
+		}
+	}
+	c.layout, c.A.N, c.B.N = best.layout, len(best.A), len(best.B)
+	c.Of, c.Paired, c.Successive = best.Of, best.Paired, best.Successive
+	c.By = best.describe()
+	if failed != nil {
+		l.cannot(c, failed)
+		return
+	}
+	c.again = func(level float64) (estimate, error) { return l.estimate(best.layout, level) }
+	c.set(best)
+	if few := min(c.A.N, c.B.N); best.method == methodT || best.method == methodPairedT {
+		c.doubts.Warn("few_values", "only %s: the interval rests on their scatter being about normal; 6 or more do not need that", num.Count(few, map[bool]string{true: "pair", false: "value"}[best.Paired]))
+	}
+}
+
+// cannot says why there is no interval.
+func (l *laying) cannot(c *Comparison, err error) {
+	few := min(c.A.N, c.B.N)
+	switch {
+	case errors.Is(err, stats.ErrTooFew) && c.layout.Correlation > 0:
+		c.doubts.Problem("too_few", "%s of a side depend so much on their neighbours (correlation %.2f) that they count for fewer than %d; measure longer", num.Count(few, "value"), c.layout.Correlation, fewest-1)
+	case errors.Is(err, stats.ErrTooFew) && c.Paired:
+		c.doubts.Problem("too_few", "%s of values (of the same %s) allow no conclusion; measure %d or more", num.Count(few, "pair"), c.Of, fewValues)
+	case errors.Is(err, stats.ErrTooFew):
+		c.doubts.Problem("too_few", "%s of a side (by %s) allow no conclusion; measure %d or more of each", num.Count(few, "independent value"), c.Of, fewValues)
+	case errors.Is(err, stats.ErrNoSpread):
+		c.doubts.Problem("no_spread", "the values show no scatter, or next to none, so that it is not known what lies between two ticks of the clock that measured them; measure longer, or in a finer unit")
+	default:
+		c.doubts.Problem("no_interval", "there is no interval: %v", err)
+	}
+}
+
+// set takes the deciding estimate over.
+func (c *Comparison) set(e estimate) {
+	c.Method, c.P = e.method, &e.p
+	c.CI, c.Possible, c.Ratio = nil, nil, nil
+	if e.difference {
+		c.difference = &e.ci
+		return
+	}
+	possible := e.ci
+	c.CI, c.Ratio = &e.ci, &e.ratio
+	if c.drift != 0 {
+		possible = stats.Interval{Lo: min(e.ci.Lo, e.ci.Lo/c.drift), Hi: max(e.ci.Hi, e.ci.Hi/c.drift)}
+	}
+	c.Possible = &possible
+}
+
+// widen asks again at another level.
+func (c *Comparison) widen(level float64) {
+	e, err := c.again(level)
+	if err != nil {
+		c.doubts.Problem("no_interval", "there is no interval at the level that so many comparisons need: %v", err)
+		c.CI, c.Possible = nil, nil
+		return
+	}
+	c.Level = level
+	c.set(e)
+}
+
+// others are the usual tests beside the one that decides; each is left out where
+// it cannot be computed.
+func (l *laying) others(c *Comparison) {
+	a, b := c.layout.A, c.layout.B
+	if min(len(a), len(b)) < 2 {
+		return
+	}
+	if c.Paired {
+		if t, err := stats.PairedT(b, a, l.Level); err == nil {
+			c.T = &TTest{T: t.T, Degrees: t.Degrees, P: t.P, Difference: t.Difference}
+		}
+		if r, err := stats.WilcoxonSignedRank(b, a); err == nil {
+			c.Ranks = &RankTest{Statistic: r.W, P: r.P}
+		}
+		if shift, ci, err := stats.PairedShift(b, a, l.Level); err == nil {
+			c.Shift, c.ShiftCI = &shift, &ci
+		}
+		if r, err := stats.RatioOfMeans(b, a); err == nil {
+			c.MeanRatio = &r
+			if ci, err := stats.Fieller(b, a, l.Level); err == nil {
+				c.MeanRatioCI = &ci
+			}
+		}
+		favour := shareAbove(a, b)
+		c.A12 = &favour
+		return
+	}
+	if w, err := stats.WelchT(b, a, l.Level); err == nil {
+		c.T = &TTest{T: w.T, Degrees: w.Degrees, P: w.P, Difference: w.Difference}
+	}
+	if r, err := stats.MannWhitney(b, a); err == nil {
+		c.Ranks = &RankTest{Statistic: r.U, P: r.P}
+		c.A12 = &r.A12
+	}
+	if _, ci, err := stats.A12Interval(b, a, l.Level); err == nil {
+		c.A12CI = &ci
+	}
+	if shift, ci, err := stats.HodgesLehmann(b, a, l.Level); err == nil {
+		c.Shift, c.ShiftCI = &shift, &ci
+	}
+	if r, ci, err := stats.RatioOfIndependentMeans(b, a, l.Level); err == nil {
+		c.MeanRatio, c.MeanRatioCI = &r, &ci
+	}
+}
+
+// shareAbove is the share of pairs in which b is above a, equal ones counting half.
+func shareAbove(a, b []float64) float64 {
+	n := 0.0
+	for i := range a {
+		switch {
+		case b[i] > a[i]:
+			n++
+		case b[i] == a[i]:
+			n += .5
+		}
+	}
+	return n / float64(len(a))
+}
+
+// periods heeds when both sides were measured: one after the other, what changes
+// with time is taken for a difference. Where values drift within the sides, the
+// interval is extended by what the drift comes to from one to the other.
+func (l *laying) periods(c *Comparison) {
+	ta, tb := seconds(l.a.Times), seconds(l.b.Times)
+	if len(ta) == 0 || len(tb) == 0 || slices.Max(ta) >= slices.Min(tb) && slices.Max(tb) >= slices.Min(ta) {
+		return
+	}
+	c.doubts.Warn("periods", "%s was measured before %s: what else changed in between is in the difference; measured in turns (study compare with a and b) it is not", map[bool]string{true: c.A.Name, false: c.B.Name}[ta[0] < tb[0]], map[bool]string{true: c.B.Name, false: c.A.Name}[ta[0] < tb[0]])
+	x := c.layout
+	if c.CI == nil || x.TimesA == nil || x.Paired || !l.typical {
+		return
+	}
+	if by, ok := drift(x.TimesA, l.scaled(x.A), x.TimesB, l.scaled(x.B)); ok {
+		c.drift = math.Exp(by)
+		possible := stats.Interval{Lo: min(c.CI.Lo, c.CI.Lo/c.drift), Hi: max(c.CI.Hi, c.CI.Hi/c.drift)}
+		c.Possible = &possible
+	}
+}
+
+// driftLeast is from how many values on a drift can be seen.
+const driftLeast = 8
+
+// drift is by how much values change from the middle of A to that of B, if they go
+// on as they do within both: the common slope over time, where it is significant
+// at level .01.
+func drift(ta, a, tb, b []float64) (by float64, significant bool) {
+	n := float64(len(a) + len(b))
+	if n < driftLeast {
+		return 0, false
+	}
+	var tt, ty, yy float64
+	within := func(ts, ys []float64) (mean float64) {
+		mt, my := average(ts), average(ys)
+		for i := range ts {
+			tt += (ts[i] - mt) * (ts[i] - mt)
+			ty += (ts[i] - mt) * (ys[i] - my)
+			yy += (ys[i] - my) * (ys[i] - my)
+		}
+		return mt
+	}
+	from, to := within(ta, a), within(tb, b)
+	t, err := stats.TQuantile(.995, n-3)
+	if err != nil || !(tt > 0) {
+		return 0, false
+	}
+	slope := ty / tt
+	residual := max(0, yy-slope*ty)
+	return slope * (to - from), slope*slope*tt*(n-3) > t*t*residual
+}
+
+func average(xs []float64) float64 {
+	sum := 0.0
+	for _, x := range xs {
+		sum += x
+	}
+	return sum / float64(len(xs))
+}

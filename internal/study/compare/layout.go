@@ -1,0 +1,516 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// layout is independent values of both sides: what the rows come to when those
+// that depend on each other are taken together.
+type layout struct {
+	// Of is what a value is: "row", "node", "trial", "run", "repetition", "block",
+	// or a fact that the user named.
+	Of string
+	// Paired: A[i] belongs to B[i].
+	Paired bool
+	// Nodes: values of one node are only compared with others of the same node.
+	Nodes bool
+	A, B  []float64 // in the unit of the metric
+	// TimesA and TimesB are when each was measured, in seconds; nil: not known, or
+	// values have no order.
+	TimesA, TimesB []float64
+	// Successive is how many values in the order of time were averaged again,
+	// because neighbours depend on each other; 1: none. Where there are too few for
+	// that, Correlation is that of neighbours, and n values count for n·(1−r)/(1+r).
+	Successive  int
+	Correlation float64
+}
+
+// fewest is how many values of each side, or pairs, an interval is made of at
+// least: two tell of their scatter next to nothing.
+const fewest = 3
+
+// group is rows of one level.
+type group struct {
+	key  string
+	rows []int
+}
+
+// groupsOf takes the rows of a frame apart by the levels of facts together, in
+// the order of first appearance. Rows that lack one are in none.
+func groupsOf(f *frame.Frame, facts ...string) []group {
+	columns := make([]*frame.Fact, len(facts))
+	for i, name := range facts {
+		if columns[i] = f.Fact(name); columns[i] == nil {
+			return nil
+		}
+	}
+	var out []group
+	index := make(map[string]int)
+	var key strings.Builder
+	for row := range f.Len() {
+		key.Reset()
+		known := true
+		for _, x := range columns {
+			known = known && x.Codes[row] != 0
+			key.WriteString(x.Level(row))
+			key.WriteByte(0)
+		}
+		if !known {
+			continue
+		}
+		i, seen := index[key.String()]
+		if !seen {
+			i = len(out)
+			index[key.String()] = i
+			out = append(out, group{key: key.String()})
+		}
+		out[i].rows = append(out[i].rows, row)
+	}
+	return out
+}
+
+func byKey(groups []group) map[string]group {
+	out := make(map[string]group, len(groups))
+	for _, g := range groups {
+		out[g.key] = g
+	}
+	return out
+}
+
+// whole reports whether every row is in one of the groups.
+func whole(f *frame.Frame, groups []group) bool {
+	n := 0
+	for _, g := range groups {
+		n += len(g.rows)
+	}
+	return n == f.Len()
+}
+
+// laying is the way from rows to layouts.
+type laying struct {
+	*Params
+	matched
+	typical bool // values are averaged on the scale of logarithms
+	notes   *model.Doubts
+}
+
+// layouts are the ways in which the rows can be taken for independent values. The
+// one with the widest interval counts: it heeds the dependence that matters most.
+func (l *laying) layouts() []layout {
+	if l.Pair != "" && l.Pair != "none" {
+		return []layout{l.paired(strings.Split(l.Pair, ",")...)}
+	}
+	if l.Cluster != "" {
+		return []layout{l.unpaired(l.Cluster, []string{l.Cluster})}
+	}
+	sameNodes, nodes := l.nodes()
+	inTime, ok := l.inTime(sameNodes)
+	switch {
+	case sameNodes && ok: // these nodes, if they were measured again
+		return []layout{inTime}
+	case sameNodes:
+		l.oneTrial()
+		pairs := l.paired(frame.FactSubject)
+		pairs.Nodes, pairs.TimesA, pairs.TimesB = true, nil, nil // nodes are not one after the other
+		return []layout{pairs}
+	case nodes == 0 && ok:
+		return []layout{inTime}
+	case nodes == 0:
+		return []layout{l.unpaired("row", nil)}
+	case nodes >= fewest && ok:
+		return []layout{l.unpaired(frame.FactSubject, []string{frame.FactSubject}), inTime}
+	case nodes >= fewest:
+		l.oneTrial()
+		return []layout{l.unpaired(frame.FactSubject, []string{frame.FactSubject})}
+	case ok:
+		l.notes.Warn("these_nodes", "one side has %s: this is about these nodes, and tells nothing of others of their kind", num.Count(nodes, "node"))
+		return []layout{inTime}
+	}
+	return []layout{l.unpaired(frame.FactSubject, []string{frame.FactSubject})}
+}
+
+// oneTrial says that trials are too few to see what all nodes share.
+func (l *laying) oneTrial() {
+	l.notes.Warn("few_trials", "fewer than %d trials of each side: what changes from trial to trial for all nodes is not in the interval", fewest)
+}
+
+// nodes reports whether both sides have the same nodes, at least two; and how many
+// the side with fewer has, 0 where they are not known.
+func (l *laying) nodes() (same bool, fewer int) {
+	a, b := groupsOf(l.a, frame.FactSubject), groupsOf(l.b, frame.FactSubject)
+	if len(a) == 0 || len(b) == 0 {
+		return false, 0
+	}
+	if !whole(l.a, a) || !whole(l.b, b) {
+		l.notes.Problem("unknown_nodes", "the node is not known of all rows, so it is not known which depend on each other")
+		return false, 0
+	}
+	fewer = min(len(a), len(b))
+	if l.Pair == "none" {
+		return false, fewer
+	}
+	common, index := 0, byKey(b)
+	for _, g := range a {
+		if o, has := index[g.key]; has && l.oneMachine(g.rows, o.rows) {
+			common++
+		}
+	}
+	if common < len(a) || common < len(b) {
+		if common > 0 {
+			l.notes.Warn("other_nodes", "the sides have %s in common, of %d and %d: they are compared as if all were different", num.Count(common, "node"), len(a), len(b))
+		}
+		return false, fewer
+	}
+	return true, fewer
+}
+
+// oneMachine reports whether nodes of one name are one machine: a cloud gives the
+// name of a node to another instance.
+func (l *laying) oneMachine(rowsA, rowsB []int) bool {
+	a, b := l.a.Fact("instance"), l.b.Fact("instance")
+	if a == nil || b == nil {
+		return true
+	}
+	x, y := a.Level(rowsA[0]), b.Level(rowsB[0])
+	return x == "" || y == "" || x == y
+}
+
+// inTime takes together what was measured at once: the coarsest of repetition,
+// run, block and trial of which both sides have enough. Where both sides have the
+// same ones, and not only the same numbers, values are paired.
+func (l *laying) inTime(sameNodes bool) (layout, bool) {
+	for _, facts := range [][]string{{frame.FactRepetition}, {frame.FactRun}, {frame.FactRun, frame.FactBlock}, {frame.FactBlock}, {frame.FactRun, frame.FactTrial}, {frame.FactTrial}} {
+		a, b := groupsOf(l.a, facts...), groupsOf(l.b, facts...)
+		if !whole(l.a, a) || !whole(l.b, b) {
+			continue
+		}
+		of := facts[len(facts)-1]
+		if fewer, more := min(len(a), len(b)), max(len(a), len(b)); fewer < fewest {
+			if more >= fewest && (of == frame.FactRepetition || of == frame.FactRun) {
+				l.notes.Problem("one_"+of, "one side is of %s and the other of %d: how much %ss differ is not known of both", num.Count(fewer, of), more, of)
+			}
+			continue
+		}
+		common, index := 0, byKey(b)
+		for _, g := range a {
+			if _, has := index[g.key]; has {
+				common++
+			}
+		}
+		same := l.together || facts[0] == frame.FactRun // elsewhere trial 1 is another trial
+		if l.Pair != "none" && same && common >= fewest && 2*common > max(len(a), len(b)) {
+			var out layout
+			if sameNodes {
+				out = l.within(facts, a, b)
+			} else {
+				out = l.paired(facts...)
+			}
+			out.Of, out.Nodes = of, sameNodes
+			return out, true
+		}
+		if sameNodes {
+			a, b = l.complete(a, b)
+			if min(len(a), len(b)) < fewest {
+				continue
+			}
+		}
+		out := layout{Of: of, Nodes: sameNodes}
+		out.A, out.TimesA = l.values(l.a, a)
+		out.B, out.TimesB = l.values(l.b, b)
+		return out, true
+	}
+	return layout{}, false
+}
+
+// complete are the groups that have all nodes: without one the others' mean is of
+// other nodes.
+func (l *laying) complete(a, b []group) (_, _ []group) {
+	all := len(groupsOf(l.a, frame.FactSubject))
+	left := 0
+	keep := func(f *frame.Frame, groups []group) []group {
+		nodes := f.Fact(frame.FactSubject)
+		return slices.DeleteFunc(groups, func(g group) bool {
+			seen := make(map[uint16]bool)
+			for _, row := range g.rows {
+				seen[nodes.Codes[row]] = true
+			}
+			if len(seen) < all {
+				left += len(g.rows)
+			}
+			return len(seen) < all
+		})
+	}
+	a, b = keep(l.a, a), keep(l.b, b)
+	if left > 0 {
+		l.notes.Warn("incomplete", "%s left out: not all nodes were measured in their trial", num.Count(left, "row"))
+	}
+	return a, b
+}
+
+// unpaired averages the rows of each level; without facts each row is a value.
+func (l *laying) unpaired(of string, facts []string) layout {
+	out := layout{Of: of}
+	if facts == nil {
+		out.A, out.TimesA = l.a.Values, seconds(l.a.Times)
+		out.B, out.TimesB = l.b.Values, seconds(l.b.Times)
+		return out
+	}
+	a, b := groupsOf(l.a, facts...), groupsOf(l.b, facts...)
+	if !whole(l.a, a) || !whole(l.b, b) {
+		l.notes.Problem("unknown_levels", "%s is not known of all rows: those without are left out", of)
+	}
+	out.A, _ = l.values(l.a, a)
+	out.B, _ = l.values(l.b, b)
+	return out // no order: levels of a fact such as nodes are not one after the other
+}
+
+// paired averages the rows of each level of these facts together, and pairs those
+// that both sides have.
+func (l *laying) paired(facts ...string) layout {
+	a, b := groupsOf(l.a, facts...), groupsOf(l.b, facts...)
+	out := layout{Of: strings.Join(facts, " and "), Paired: true}
+	both := l.common(a, b, out.Of)
+	va, ta := l.values(l.a, both[0])
+	vb, tb := l.values(l.b, both[1])
+	out.A, out.B, out.TimesA, out.TimesB = va, vb, ta, tb
+	return out
+}
+
+// within pairs by time and node: of each time the mean over the nodes that both
+// sides have then.
+func (l *laying) within(facts []string, a, b []group) layout {
+	out := layout{Paired: true, TimesA: []float64{}, TimesB: []float64{}}
+	both := l.common(a, b, facts[len(facts)-1])
+	nodesA, nodesB := l.a.Fact(frame.FactSubject), l.b.Fact(frame.FactSubject)
+	for i := range both[0] {
+		ga, gb := both[0][i], both[1][i]
+		inA, inB := make(map[string]bool), make(map[string]bool)
+		for _, row := range ga.rows {
+			inA[nodesA.Level(row)] = true
+		}
+		for _, row := range gb.rows {
+			inB[nodesB.Level(row)] = true
+		}
+		ga.rows = slices.DeleteFunc(slices.Clone(ga.rows), func(row int) bool { return !inB[nodesA.Level(row)] })
+		gb.rows = slices.DeleteFunc(slices.Clone(gb.rows), func(row int) bool { return !inA[nodesB.Level(row)] })
+		if len(ga.rows) == 0 {
+			continue
+		}
+		va, ta := l.values(l.a, []group{ga})
+		vb, tb := l.values(l.b, []group{gb})
+		out.A, out.B = append(out.A, va...), append(out.B, vb...)
+		out.TimesA, out.TimesB = append(out.TimesA, ta...), append(out.TimesB, tb...)
+	}
+	if l.a.Times == nil || l.b.Times == nil {
+		out.TimesA, out.TimesB = nil, nil
+	}
+	return out
+}
+
+// common are the groups that both sides have, those of one key at one place.
+func (l *laying) common(a, b []group, of string) (both [2][]group) {
+	index := byKey(b)
+	for _, g := range a {
+		if o, has := index[g.key]; has {
+			both[0], both[1] = append(both[0], g), append(both[1], o)
+		}
+	}
+	if n := len(both[0]); n < len(a) || n < len(b) {
+		l.notes.Warn("unpaired", "only %d of %d and %d have a counterpart with the same %s; the others are left out", n, len(a), len(b), of)
+	}
+	return both
+}
+
+// values are the means of groups, and the means of their times; nil of none.
+func (l *laying) values(f *frame.Frame, groups []group) (means, times []float64) {
+	for _, g := range groups {
+		sum := 0.0
+		for _, row := range g.rows {
+			sum += l.scale(f.Values[row])
+		}
+		means = append(means, l.back(sum/float64(len(g.rows))))
+		if f.Times != nil {
+			at := 0.0
+			for _, row := range g.rows {
+				at += float64(f.Times[row]-f.Times[0]) / 1e9
+			}
+			times = append(times, at/float64(len(g.rows))+float64(f.Times[0])/1e9)
+		}
+	}
+	return means, times
+}
+
+// scale is where values are averaged: that of logarithms where typical values are
+// compared.
+func (l *laying) scale(x float64) float64 {
+	if l.typical {
+		return math.Log(x)
+	}
+	return x
+}
+
+func (l *laying) back(x float64) float64 {
+	if l.typical {
+		return math.Exp(x)
+	}
+	return x
+}
+
+func seconds(times []int64) []float64 {
+	if times == nil {
+		return nil
+	}
+	out := make([]float64, len(times))
+	for i, t := range times {
+		out[i] = float64(t) / 1e9
+	}
+	return out
+}
+
+// ordered reports whether values follow each other in time, so that neighbours may
+// depend on each other. Rows without times are in the order of measurement.
+func (x *layout) ordered() bool { return x.Of == "row" || x.TimesA != nil }
+
+// independent heeds that neighbours in time depend on each other. Successive values
+// are averaged until they do not; where that would leave too few, they stay as they
+// are then, and count for less (Correlation).
+func (l *laying) independent(x layout) layout {
+	if !x.ordered() || constant(x.A) && constant(x.B) {
+		return x
+	}
+	if x.TimesA != nil {
+		x.sort()
+	}
+	x.Successive = 1
+	for beyond := 1.28; ; beyond = 2.33 { // of level .1; averages are few, and only long memory is left
+		r := correlation(beyond, l.series(x)...)
+		n := int(math.Ceil(4 * (1 + r) / (1 - r)))
+		if r == 0 || min(len(x.A), len(x.B)) < n*fewValues {
+			x.Correlation = r
+			return x
+		}
+		x.Successive *= n
+		x.A, x.B = l.every(x.A, n), l.every(x.B, n)
+		if x.TimesA != nil {
+			times := laying{}
+			x.TimesA, x.TimesB = times.every(x.TimesA, n), times.every(x.TimesB, n)
+		}
+	}
+}
+
+// series are what may be correlated with itself: the differences of pairs, or
+// the values of each side, on the scale on which they are averaged.
+func (l *laying) series(x layout) [][]float64 {
+	if !x.Paired {
+		return [][]float64{l.scaled(x.A), l.scaled(x.B)}
+	}
+	a, b := l.scaled(x.A), l.scaled(x.B)
+	for i := range a {
+		b[i] -= a[i]
+	}
+	return [][]float64{b}
+}
+
+func (l *laying) scaled(xs []float64) []float64 {
+	out := make([]float64, len(xs))
+	for i, x := range xs {
+		out[i] = l.scale(x)
+	}
+	return out
+}
+
+// every averages each n values that follow each other. What is left at the end
+// is in the last one where it is at most half of one.
+func (l *laying) every(xs []float64, n int) []float64 {
+	var out []float64
+	for len(xs) > 0 {
+		k := n
+		if rest := len(xs) - n; rest <= n/2 {
+			k = len(xs)
+		}
+		sum := 0.0
+		for _, x := range xs[:k] {
+			sum += l.scale(x)
+		}
+		out = append(out, l.back(sum/float64(k)))
+		xs = xs[k:]
+	}
+	return out
+}
+
+// sort puts values into the order of their times; pairs by those of A.
+func (x *layout) sort() {
+	order := func(times []float64) []int {
+		out := make([]int, len(times))
+		for i := range out {
+			out[i] = i
+		}
+		slices.SortStableFunc(out, func(i, j int) int { return cmp.Compare(times[i], times[j]) })
+		return out
+	}
+	a := order(x.TimesA)
+	b := a
+	if !x.Paired {
+		b = order(x.TimesB)
+	}
+	x.A, x.TimesA, x.B, x.TimesB = at(x.A, a), at(x.TimesA, a), at(x.B, b), at(x.TimesB, b)
+}
+
+func at(xs []float64, order []int) []float64 {
+	out := make([]float64, len(xs))
+	for i, k := range order {
+		out[i] = xs[k]
+	}
+	return out
+}
+
+// correlation is that of neighbours, where it is so many standard errors above 0,
+// and half of one more, for it is not known better; 0 else. Series are taken
+// together.
+func correlation(beyond float64, series ...[]float64) float64 {
+	n, shortest := 0, math.MaxInt
+	for _, s := range series {
+		n, shortest = n+len(s), min(shortest, len(s))
+	}
+	if n < 20 || shortest < 8 { // so few show some correlation too often by chance
+		beyond = 2.33
+	}
+	r, one := stats.Autocorrelation(series...), 1/math.Sqrt(float64(n))
+	if n < 8 || r < beyond*one {
+		return 0
+	}
+	return min(.95, r+one/2)
+}
+
+// describe is what counts as an independent value, for people.
+func (x *layout) describe() string {
+	text := "Each row counts as an independent value"
+	switch {
+	case x.Paired && x.Of == frame.FactSubject:
+		text = "Values are compared on the same node: each node is a pair of values"
+	case x.Paired && x.Nodes:
+		text = "Values of the same " + x.Of + " are compared, on the same nodes: each " + x.Of + " is a pair of values"
+	case x.Paired:
+		text = "Values of the same " + x.Of + " are compared: each " + x.Of + " is a pair of values"
+	case x.Nodes:
+		text = "Both sides have the same nodes: the mean over them is a value, one a " + x.Of
+	case x.Of != "row":
+		text = "Rows of one " + x.Of + " depend on each other: their mean is a value"
+	}
+	if x.Successive > 1 {
+		text += fmt.Sprintf("; neighbours in time depend on each other, so %d in succession are averaged", x.Successive)
+	}
+	if x.Correlation > 0 {
+		text += fmt.Sprintf("; neighbours in time depend on each other (correlation %.2f), so each counts for less", x.Correlation)
+	}
+	return text
+}

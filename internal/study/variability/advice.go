@@ -1,0 +1,215 @@
+package variability
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+const (
+	// leastExplained is the share of the variance from which a fact is worth a
+	// piece of advice.
+	leastExplained = 0.05
+	// leastOfLevel is how many values, and leastShare what share of all, a level
+	// needs to be recommended.
+	leastOfLevel = 10
+	leastShare   = 0.05
+)
+
+// advise is what the parts of a metric allow to advise, what helps most first.
+// What is unknown allows none.
+func (m *Metric) advise() {
+	m.Advice = []Advice{}
+	if m.Verdict == Unknown {
+		return
+	}
+	m.adviseTime()
+	first := best(m.Facts)
+	for _, e := range m.Facts {
+		// What tells the same as the best fact is named with that.
+		if e.Significant && e.Omega2 >= leastExplained && !slices.Contains(m.alike(first), e.Fact) {
+			m.adviseFact(e)
+		}
+	}
+	m.adviseClusters()
+	m.adviseRepetitions()
+	slices.SortStableFunc(m.Advice, func(a, b Advice) int { return cmp.Compare(b.Gain, a.Gain) })
+}
+
+func (m *Metric) advice(code, fact string, gain float64, format string, args ...any) {
+	m.Advice = append(m.Advice, Advice{Code: code, Fact: fact, Gain: gain, Text: fmt.Sprintf(format, args...)})
+}
+
+// adviseTime is about levels that changed: nothing else is known well then.
+func (m *Metric) adviseTime() {
+	if m.Course == nil {
+		return
+	}
+	for i, c := range m.Course.Changes {
+		if i == 3 {
+			m.advice("level_changed", "", 1, "and %d more changes of the level are in the table", len(m.Course.Changes)-i)
+			return
+		}
+		m.advice("level_changed", "", 1, "the level changed %s by %s: find out what happened, and measure again or analyse the parts apart", c.when(), signedPercent(c.Relative))
+	}
+	if d := m.Course.Drift; d != nil && d.Significant && len(m.Course.Changes) == 0 {
+		m.advice("drift", "", 1, "the level drifts, by %s from begin to end: find out why, or measure the variants of a comparison in turns", signedPercent(d.Relative))
+	}
+}
+
+// ids are facts that name what was measured; there is nothing to choose among
+// their levels.
+var ids = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, factSource, "host", "instance"}
+
+// adviseFact is about one fact that explains something.
+func (m *Metric) adviseFact(e Effect) {
+	share := num.Fraction(e.Omega2)
+	switch {
+	case e.Fact == factWeekday:
+		m.advice("measure_longer", e.Fact, e.Omega2, "measure whole weeks: the day of week explains %s of the variance%s", share, m.soFar(14, "two weeks"))
+	case e.Fact == factHour:
+		m.advice("measure_longer", e.Fact, e.Omega2, "measure around the clock, for whole days: the hour of day explains %s of the variance%s", share, m.soFar(2, "two days"))
+	case e.Derived: // a day or a week does not come again
+	case e.Fact == frame.FactSubject:
+		if e.Omega2 >= 0.2 {
+			m.advice("more_nodes", e.Fact, e.Omega2*0.9, "measure more nodes rather than the same ones oftener: the node explains %s of the variance", share)
+		}
+	case slices.Contains(ids, e.Fact):
+	default:
+		m.advice("report_fact", e.Fact, e.Omega2, "report the %s with each result: it explains %s of the variance%s", e.Fact, share, m.alikeTo(e.Fact))
+		m.adviseLevel(e)
+	}
+}
+
+// soFar says that the measurement is shorter than it ought to be.
+func (m *Metric) soFar(days float64, least string) string {
+	if m.From != nil && m.To.Sub(*m.From) < time.Duration(days*24)*time.Hour-time.Hour {
+		return fmt.Sprintf(", and these are only %.1f days; measure at least %s", m.To.Sub(*m.From).Hours()/24, least)
+	}
+	return ""
+}
+
+// alike are the facts that cannot be told apart from one.
+func (m *Metric) alike(fact string) []string {
+	var same []string
+	for _, c := range m.Confounded {
+		switch fact {
+		case c.A:
+			same = append(same, c.B)
+		case c.B:
+			same = append(same, c.A)
+		}
+	}
+	return same
+}
+
+// alikeTo says which facts cannot be told apart from one.
+func (m *Metric) alikeTo(fact string) string {
+	same := m.alike(fact)
+	if len(same) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (or the %s, which cannot be told apart from it here)", strings.Join(same, ", or the "))
+}
+
+// adviseLevel recommends a level of which the COV lies clearly below that of all:
+// the whole interval. Of several it is the best by its mean, or else the most
+// frequent.
+func (m *Metric) adviseLevel(e Effect) {
+	i := slices.IndexFunc(m.Groups, func(g Grouping) bool { return g.Fact == e.Fact })
+	if i < 0 || m.COVCI == nil {
+		return
+	}
+	var to *Group
+	for k := range m.Groups[i].Groups {
+		g := &m.Groups[i].Groups[k]
+		if g.N < leastOfLevel || g.Share < leastShare || g.COVCI == nil || g.COVCI[1] >= m.COVCI[0] {
+			continue
+		}
+		if to == nil || m.Better == model.Higher && g.Mean > to.Mean || m.Better == model.Lower && g.Mean < to.Mean {
+			to = g
+		}
+	}
+	if to == nil {
+		return
+	}
+	less := ""
+	if worse := m.Better == model.Higher && to.Mean < m.Mean || m.Better == model.Lower && to.Mean > m.Mean; worse && m.Mean != 0 {
+		less = fmt.Sprintf(", though its mean is worse by %s", num.Percent(100*math.Abs(to.Mean/m.Mean-1)))
+	}
+	m.advice("take_level", e.Fact, e.Omega2+0.01, "take %s %s: the COV falls from %s to %s%s%s", e.Fact, to.Level, num.Fraction(*m.COV), num.Fraction(*to.COV), less, m.alikeTo(e.Fact))
+}
+
+// adviseClusters is about what nodes a cluster is made of.
+func (m *Metric) adviseClusters() {
+	if m.Clusters == nil || len(m.Clusters.Mixes) == 0 {
+		return
+	}
+	if x := m.Clusters.Mixes[0]; x.R2 >= 0.2 && x.SlopeCI != nil && (x.SlopeCI[0] > 0 || x.SlopeCI[1] < 0) {
+		m.advice("same_mix", x.Fact, x.R2*0.9, "compare clusters of the same mix, and report it: the share of %s %s explains %s of what the means of clusters differ by", x.Fact, x.Level, num.Fraction(x.R2))
+	}
+}
+
+// usualTarget is the precision that advice is about, where it is among the targets.
+const usualTarget = 0.05
+
+// adviseRepetitions is about how many values are missing.
+func (m *Metric) adviseRepetitions() {
+	if len(m.Repetitions) == 0 || m.Verdict == Changes {
+		return
+	}
+	i := max(0, slices.IndexFunc(m.Repetitions, func(n Needed) bool { return n.Target == usualTarget }))
+	n := m.Repetitions[i]
+	within := "±" + strings.Replace(num.Percent(100*n.Target), ".0 %", " %", 1)
+	noun := m.Repeated.noun()
+	switch {
+	case n.MoreMedianNodes != nil && *n.MoreMedianNodes > 0:
+		m.adviseNodes(*n.MoreMedianNodes, n.MoreMedian, within+" of the median")
+	case n.MedianNodes == nil && n.MoreNodes != nil && *n.MoreNodes > 0:
+		m.adviseNodes(*n.MoreNodes, n.MoreMean, within+" of the mean")
+	case n.MoreMedian != nil && *n.MoreMedian > 0:
+		m.advice("more_repetitions", "", 0.02, "%s for %s of the median%s", moreOf(*n.MoreMedian, noun), within, map[bool]string{true: " (by extrapolation)"}[n.Why != ""])
+	case n.MoreMedian == nil && n.MoreMean != nil && *n.MoreMean > 0:
+		m.advice("more_repetitions", "", 0.02, "%s for %s of the mean", moreOf(*n.MoreMean, noun), within)
+	}
+}
+
+// adviseNodes is about how many nodes are missing; or repetitions, if these can do.
+func (m *Metric) adviseNodes(nodes int, repetitions *int, of string) {
+	or := fmt.Sprintf("; no number of %ss of these %d is enough", m.Repeated.noun(), m.Dependence.Groups)
+	if repetitions != nil {
+		or = fmt.Sprintf(", or %s on these %d", moreOf(*repetitions, m.Repeated.noun()), m.Dependence.Groups)
+	}
+	m.advice("more_nodes", "", 0.02, "%s for %s%s", moreOf(nodes, "node"), of, or)
+}
+
+func moreOf(n int, noun string) string {
+	if n == 1 {
+		return "1 more " + noun
+	}
+	return num.Grouped(int64(n)) + " more " + noun + "s"
+}
+
+// signedPercent is a relative change: "+12.0 %", "−3.1 %".
+func signedPercent(share float64) string {
+	text := num.Percent(100 * math.Abs(share))
+	if share < 0 {
+		return "−" + text
+	}
+	return "+" + text
+}
+
+// clockOf is a time as people read it, with seconds where it has any.
+func clockOf(t time.Time) string {
+	if t.Second() != 0 || t.Nanosecond() != 0 {
+		return t.Format("2006-01-02 15:04:05 MST")
+	}
+	return t.Format("2006-01-02 15:04 MST")
+}

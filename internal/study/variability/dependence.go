@@ -1,0 +1,250 @@
+package variability
+
+import (
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// series is the values in the order of their times: where several rows have one
+// time, as those of several nodes at once, their mean. from has the first row of
+// each, and ends with the number of rows.
+type series struct {
+	values []float64
+	from   []int32 // nil: a row each
+}
+
+// first is the first row of the i-th value.
+func (s series) first(i int) int {
+	if s.from == nil {
+		return i
+	}
+	return int(s.from[i])
+}
+
+// series is nil of values where their order means nothing: there are no times,
+// and they are sorted.
+func (x *examined) series() series {
+	values := x.f.Values
+	if x.f.Times == nil {
+		if len(values) > 2 && (slices.IsSorted(values) || slices.IsSortedFunc(values, func(a, b float64) int { return int(math.Copysign(1, b-a)) })) {
+			return series{}
+		}
+		return series{values: values}
+	}
+	times := 1
+	for i := 1; i < len(values); i++ {
+		if x.f.Times[i] != x.f.Times[i-1] {
+			times++
+		}
+	}
+	if times == len(values) {
+		return series{values: values}
+	}
+	out := series{values: make([]float64, 0, times), from: make([]int32, 0, times+1)}
+	for i := 0; i < len(values); {
+		k, sum := i, 0.0
+		for ; k < len(values) && x.f.Times[k] == x.f.Times[i]; k++ {
+			sum += values[k]
+		}
+		out.values, out.from = append(out.values, sum/float64(k-i)), append(out.from, int32(i)) //nolint:gosec // a row
+		i = k
+	}
+	out.from = append(out.from, int32(len(values))) //nolint:gosec // rows
+	return out
+}
+
+// dependence is how much rows tell that others do not: those that follow each
+// other in time, and those of one node, one run, one repetition.
+func (x *examined) dependence() Dependence {
+	n := float64(x.f.Len())
+	d := Dependence{EffectiveN: n}
+	worth := 1.0
+	if x.inTime = x.series(); len(x.inTime.values) >= 10 {
+		values := x.inTime.values
+		if r, err := stats.ACF(values, min(10, len(values)/4)); err == nil {
+			d.Lag1 = &r[1]
+			sum := 0.0
+			for _, v := range r[1:] {
+				sum += v
+			}
+			root := math.Sqrt(float64(len(values)))
+			if d.Dependent = r[1] > 1.96/root || sum > 1.96*math.Sqrt(float64(len(r)-1))/root; d.Dependent {
+				if size, block, err := stats.EffectiveSize(values); err == nil {
+					worth, d.Block = size/float64(len(values)), block*int(math.Round(n/float64(len(values))))
+				}
+			}
+		}
+	}
+	d.EffectiveN = max(1, n*worth*x.worthOfTimes())
+	d.InTime = d.EffectiveN
+	var limit *frame.Fact
+	for _, of := range x.kin() {
+		if icc, worth, ok := x.alikeWithin(of); ok && icc > 0 && worth < d.EffectiveN {
+			d.EffectiveN, limit = max(1, worth), of
+		}
+	}
+	if limit != nil {
+		if c, err := stats.NewClustered(x.f.Values, limit.Codes, len(limit.Levels)); err == nil {
+			d.LimitedBy, d.Groups, d.clustered = limit.Name, c.Groups, &c
+		}
+	}
+	return d
+}
+
+// units are the levels of the fact that limits, for people.
+func (d Dependence) units() string {
+	if d.LimitedBy == nodeOfRun {
+		return "nodes of runs"
+	}
+	return d.LimitedBy + "s"
+}
+
+// heldBy is how many independent values the interval of the median may count on:
+// of few groups how much they differ is not known well, and what Student's t makes
+// of that, but no fewer than the groups, which are independent.
+func (d Dependence) heldBy(level float64) float64 {
+	if d.clustered == nil {
+		return d.EffectiveN
+	}
+	groups := float64(d.Groups)
+	z, errZ := stats.NormalQuantile((1 + level) / 2)
+	t, errT := stats.TQuantile((1+level)/2, groups-1)
+	if errZ != nil || errT != nil {
+		return min(d.EffectiveN, groups)
+	}
+	return max(min(d.EffectiveN, groups), d.EffectiveN*z*z/(t*t))
+}
+
+// worthOfTimes is what share of the rows is independent where several have one time
+// and are alike: the variance of a mean of their times' means is that of these. 1
+// where they are no more alike than chance makes them, with an error of 5 %.
+func (x *examined) worthOfTimes() float64 {
+	times, rows := float64(len(x.inTime.values)), float64(x.f.Len())
+	if x.inTime.from == nil || times < 2 || rows == times {
+		return 1
+	}
+	all, _ := stats.SampleSD(x.f.Values)
+	between, _ := stats.SampleSD(x.inTime.values)
+	within := 0.0
+	for i, mean := range x.inTime.values {
+		for _, v := range x.f.Values[x.inTime.from[i]:x.inTime.from[i+1]] {
+			within += (v - mean) * (v - mean)
+		}
+	}
+	within /= rows - times
+	if !(between > 0) || !(within > 0) && !(all > 0) {
+		return 1
+	}
+	if within > 0 && stats.FTail(between*between*rows/times/within, times-1, rows-times) > 0.05 {
+		return 1
+	}
+	return min(1, all*all/(between*between)*times/rows)
+}
+
+// kin are the facts of which rows of one level may be alike.
+func (x *examined) kin() []*frame.Fact {
+	var out []*frame.Fact
+	for _, name := range []string{frame.FactSubject, frame.FactRepetition, frame.FactRun} {
+		if f := x.fact(name); f != nil && (name != frame.FactSubject || !madeAnew(x.f)) {
+			out = append(out, &f.Fact)
+		}
+	}
+	if x.nodeOfRun != nil {
+		out = append(out, x.nodeOfRun)
+	}
+	return out
+}
+
+// alikeWithin is how alike the rows of one level of a fact are: the intraclass
+// correlation by one-way analysis of variance (J. L. Fleiss, The Design and
+// Analysis of Clinical Experiments, 1986, section 1.1), and how many independent
+// rows they are worth. ok is false where they are no more alike than chance makes
+// them, with an error of 5 %.
+func (x *examined) alikeWithin(fact *frame.Fact) (icc, worth float64, ok bool) {
+	e, err := stats.EtaSquared(x.f.Values, fact.Codes, len(fact.Levels), x.level)
+	if err != nil || e.P > 0.05 {
+		return 0, 0, false
+	}
+	icc = e.Omega2
+	if d, err := stats.Decompose(x.f.Values, fact.Codes, len(fact.Levels)); err == nil {
+		icc = d.Share
+	}
+	squares, n := 0.0, float64(e.N)
+	for _, count := range countsOf(fact) {
+		squares += count * count
+	}
+	return icc, n / (1 + (squares/n-1)*icc), true
+}
+
+func countsOf(fact *frame.Fact) []float64 {
+	out := make([]float64, len(fact.Levels))
+	for _, c := range fact.Codes {
+		if c > 0 {
+			out[c]++
+		}
+	}
+	return out
+}
+
+// subjects are the nodes; nil where rows are of one node, or each of another.
+func (x *examined) subjects() *Subjects {
+	fact := x.fact(frame.FactSubject)
+	if fact == nil {
+		return nil
+	}
+	out := &Subjects{N: fact.used}
+	if d, err := stats.Decompose(x.f.Values, fact.Codes, len(fact.Levels)); err == nil {
+		out.Between, out.Within, out.ICC = &d.Between, &d.In, d.Share
+	}
+	return out
+}
+
+// nodeOfRun is the name of the fact that [nodesOfRuns] makes.
+const nodeOfRun = "node of a run"
+
+// nodesOfRuns is a fact for the rows that one node measured in one run: several
+// trials of it are alike, also where the next run has other nodes of the same
+// names. Nil where that is a row each, or no more than the node or the run; many
+// where it has more levels than a fact can have.
+func nodesOfRuns(f *frame.Frame) (fact *frame.Fact, many bool) {
+	node, run := f.Fact(frame.FactSubject), f.Fact(frame.FactRepetition)
+	if run == nil {
+		run = f.Fact(frame.FactRun)
+	}
+	if node == nil || run == nil || len(node.Levels) < 3 && len(run.Levels) < 3 {
+		return nil, false
+	}
+	codes, levels := make([]uint16, f.Len()), []string{""}
+	known := make(map[uint32]uint16)
+	last, lastCode := uint32(0), uint16(0)
+	for i := range codes {
+		pair := uint32(node.Codes[i])<<16 | uint32(run.Codes[i])
+		if pair != last || i == 0 {
+			code, ok := known[pair]
+			if !ok {
+				if 2*len(levels) > f.Len() {
+					return nil, false
+				}
+				many = len(levels) > frame.MostLevels
+				code = uint16(len(levels)) //nolint:gosec // of many no code is used
+				name := ""
+				if !many {
+					name = node.Level(i) + " in " + run.Level(i)
+				}
+				known[pair], levels = code, append(levels, name)
+			}
+			last, lastCode = pair, code
+		}
+		codes[i] = lastCode
+	}
+	if len(levels) <= max(len(node.Levels), len(run.Levels)) {
+		return nil, false
+	}
+	if many {
+		return nil, true
+	}
+	return &frame.Fact{Name: nodeOfRun, Levels: levels, Codes: codes}, false
+}

@@ -1,0 +1,83 @@
+package variability
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// Gate implements study.Result: fail_above, fail_on and fail_unless_within, for
+// every metric. A metric with a problem, so that its verdict is unknown, passes
+// none of them.
+func (r *Result) Gate() error {
+	var errs []error
+	for i := range r.Metrics {
+		m := &r.Metrics[i]
+		errs = append(errs, r.params.covGate(m), r.params.verdictGate(m), r.params.medianGate(m))
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Params) covGate(m *Metric) error {
+	if p.FailAbove == nil {
+		return nil
+	}
+	limit := study.Limit{Most: float64(*p.FailAbove), Unit: "%", By: "--fail-above, or fail_above in the file"}
+	switch {
+	case m.Verdict == Unknown:
+		return limit.Unknown(m.Name() + ": the verdict is unknown")
+	case m.COV != nil && *m.COV == 0:
+		return nil
+	case m.COVCI == nil:
+		return limit.Unknown(m.Name() + ": the COV has no interval")
+	}
+	return limit.Check(m.Name()+": the COV", 100*m.COVCI[0], 100*m.COVCI[1])
+}
+
+func (p *Params) verdictGate(m *Metric) error {
+	if len(p.FailOn) > 0 && m.Verdict == Unknown {
+		return fmt.Errorf("%w: %s: the verdict is unknown, so that --fail-on (fail_on in a file) cannot be checked", model.ErrInvalid, m.Name())
+	}
+	for _, v := range p.FailOn {
+		if m.finds(v) {
+			also := ""
+			if v != m.Verdict {
+				also = ", and it also " + plural(v, 1)
+			}
+			return fmt.Errorf("%w: %s: the verdict is %s%s: %s", model.ErrThreshold, m.Name(), m.Verdict, also, m.Text)
+		}
+	}
+	return nil
+}
+
+// finds reports whether a metric has what a verdict says, also where its own, one
+// word for all, says what matters more.
+func (m *Metric) finds(v Verdict) bool {
+	switch v {
+	case Changes:
+		return m.Course.changed()
+	case Bands:
+		return m.Bands.Found
+	case Varies:
+		return m.Verdict == Varies || m.Verdict != Steady && (m.COVCI == nil || m.COVCI[1] > steadyCOV)
+	}
+	return m.Verdict == v
+}
+
+func (p *Params) medianGate(m *Metric) error {
+	switch {
+	case p.FailUnlessWithin == nil:
+		return nil
+	case m.Verdict != Unknown && m.moreNodes(float64(*p.FailUnlessWithin)/100) != "":
+		return fmt.Errorf("%w: %s: %s", model.ErrInvalid, m.Name(), m.moreNodes(float64(*p.FailUnlessWithin)/100))
+	case m.Verdict == Unknown || m.MedianCI == nil || !(m.Median > 0):
+		return fmt.Errorf("%w: %s: the median has no interval, so that --fail-unless-within (fail_unless_within in a file) cannot be checked", model.ErrInvalid, m.Name())
+	}
+	if far := 100 * max(m.Median-m.MedianCI[0], m.MedianCI[1]-m.Median) / m.Median; far > float64(*p.FailUnlessWithin)*(1+1e-9) {
+		return fmt.Errorf("%w: %s: the median is known within %.3g %%, not %v %%", model.ErrThreshold, m.Name(), far, math.Abs(float64(*p.FailUnlessWithin)))
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package variability
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+const (
+	mostGroups    = 60 // groups of one fact in the result
+	mostGroupings = 4  // explaining facts that are shown in groups, besides --by
+)
+
+// passing are facts of which a level does not come again: there are groups by them
+// only for who asks.
+var passing = []string{factDay, factWeek, frame.FactRun, frame.FactRepetition, frame.FactTrial, frame.FactBlock}
+
+// groupings are the distributions by the facts that the user names, by those that
+// explain something, and by hour and weekday where they do.
+func (x *examined) groupings(by []string, effects []Effect) []Grouping {
+	names := slices.Clone(by)
+	first := best(effects)
+	if first != "" && !slices.Contains(passing, first) && !slices.Contains(names, first) {
+		names = append(names, first)
+	}
+	for _, e := range effects {
+		if e.Significant && !slices.Contains(passing, e.Fact) && len(names) < len(by)+mostGroupings && !slices.Contains(names, e.Fact) {
+			names = append(names, e.Fact)
+		}
+	}
+	var facts []*factor
+	for _, name := range names {
+		switch fact := x.fact(name); {
+		case fact != nil:
+			facts = append(facts, fact)
+		case slices.ContainsFunc(x.constant, func(c Constant) bool { return c.Fact == name }):
+			x.doubts.Warn("one_level", "%s is the same in all rows, so that there is nothing to group by it", name)
+		case slices.Contains(x.alike, name):
+			x.doubts.Warn("too_many_levels", "%s has a value of its own for nearly each row, so that there are no groups by it", name)
+		default:
+			x.doubts.Warn("no_fact", "there is no fact %s to group by; there is %s", name, x.factNames())
+		}
+	}
+	out := make([]Grouping, len(facts))
+	inParallel(len(out), func(i int) { out[i] = x.grouping(facts[i]) })
+	return out
+}
+
+func (x *examined) factNames() string {
+	var out []string
+	for _, f := range x.facts {
+		out = append(out, f.Name)
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return num.List(out)
+}
+
+// byLevel are the ascending values of each level of a fact, by code: of one walk
+// over all rows, for they are sorted already.
+func (x *examined) byLevel(fact *factor) [][]float64 {
+	from := make([]int, len(fact.Levels)+1)
+	for _, c := range fact.Codes {
+		from[c+1]++
+	}
+	for c := 1; c < len(from); c++ {
+		from[c] += from[c-1]
+	}
+	values, next := make([]float64, len(x.sorted)), slices.Clone(from)
+	for i, row := range x.order {
+		c := fact.Codes[row]
+		values[next[c]] = x.sorted[i]
+		next[c]++
+	}
+	out := make([][]float64, len(fact.Levels))
+	for c := range out {
+		out[c] = values[from[c]:from[c+1]:from[c+1]]
+	}
+	return out
+}
+
+// grouping is the distribution by one fact. Levels of hour and weekday keep their
+// order, those of others are sorted by their number of rows.
+func (x *examined) grouping(fact *factor) Grouping {
+	out := Grouping{Fact: fact.Name, Rest: x.f.Len() - fact.known}
+	// Of each row a group has what it is worth besides what the fact explains: that
+	// rows of one processor are alike is no matter among those.
+	y := *x
+	y.f = &frame.Frame{Values: x.without(fact), Times: x.f.Times, Facts: x.f.Facts}
+	alike := math.Sqrt(float64(x.f.Len()) / y.dependence().EffectiveN)
+	for c, values := range x.byLevel(fact) {
+		if c == 0 || len(values) == 0 {
+			continue
+		}
+		n := len(values)
+		s, err := stats.NewSpread(values)
+		g := Group{
+			Level: fact.Levels[c], N: n, Share: float64(n) / float64(x.f.Len()), Mean: s.Mean, Median: s.Median,
+			Min: s.Min, P01: quantile(values, 0.01), P25: quantile(values, 0.25), P75: quantile(values, 0.75), P99: quantile(values, 0.99), Max: s.Max,
+		}
+		if err == nil {
+			g.COV = &s.COV
+			g.COVCI = widen(x.covInterval(values), s.COV, alike)
+		}
+		out.Groups = append(out.Groups, g)
+	}
+	if !fact.derived {
+		slices.SortStableFunc(out.Groups, func(a, b Group) int { return cmp.Compare(b.N, a.N) })
+	}
+	for len(out.Groups) > mostGroups {
+		out.Rest += out.Groups[len(out.Groups)-1].N
+		out.Groups = out.Groups[:len(out.Groups)-1]
+	}
+	return out
+}

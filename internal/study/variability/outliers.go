@@ -1,0 +1,61 @@
+package variability
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// outliers are those beyond twice the distance of the fences of stats.OutlierFences
+// from the quartiles, in each band by itself.
+func (x *examined) outliers(bands []Band) Outliers {
+	type far struct {
+		at       int     // in order
+		distance float64 // in fence distances
+	}
+	var all []far
+	for from := 0; from < len(x.sorted); {
+		to := len(x.sorted)
+		for _, b := range bands {
+			if x.sorted[from] >= b.From && x.sorted[from] <= b.To {
+				to = min(to, from+b.N)
+			}
+		}
+		part := x.sorted[from:to]
+		q1, q3 := quantile(part, 0.25), quantile(part, 0.75)
+		from = to
+		if q1 == q3 {
+			continue // most values are the same, so that there is no measure of far
+		}
+		lo, hi := stats.OutlierFences(part)
+		below, above := q1-2*(q1-lo), q3+2*(hi-q3)
+		for i := 0; i < len(part) && part[i] < below; i++ {
+			all = append(all, far{to - len(part) + i, (q1 - part[i]) / (q1 - lo)})
+		}
+		for i := len(part) - 1; i >= 0 && part[i] > above; i-- {
+			all = append(all, far{to - len(part) + i, (part[i] - q3) / (hi - q3)})
+		}
+	}
+	out := Outliers{N: len(all), Share: float64(len(all)) / float64(max(1, len(x.sorted)))}
+	slices.SortStableFunc(all, func(a, b far) int { return cmp.Compare(b.distance, a.distance) })
+	for _, f := range all[:min(len(all), MostOutliers)] {
+		out.Rows = append(out.Rows, x.outlier(int(x.order[f.at])))
+	}
+	return out
+}
+
+func (x *examined) outlier(row int) Outlier {
+	o := Outlier{Row: row + 1, Time: x.at(row), Value: x.f.Values[row], Facts: make(map[string]string)}
+	for i := range x.f.Facts {
+		switch fact := &x.f.Facts[i]; {
+		case fact.Codes[row] == 0:
+		case fact.Name == frame.FactSubject:
+			o.Node = fact.Level(row)
+		case !slices.ContainsFunc(x.constant, func(c Constant) bool { return c.Fact == fact.Name }):
+			o.Facts[fact.Name] = fact.Level(row)
+		}
+	}
+	return o
+}

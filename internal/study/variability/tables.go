@@ -1,0 +1,467 @@
+package variability
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+// scale is the unit in which the values of a metric are printed.
+func (m *Metric) scale() num.Scale { return num.For(m.Unit, m.Min, m.Max) }
+
+func cov(v *float64) doc.Cell {
+	if v == nil {
+		return doc.Of(nil, num.Missing)
+	}
+	return doc.Of(*v, num.Fraction(*v))
+}
+
+// within adds an interval of fractions to a cell.
+func within(c doc.Cell, ci *Interval) doc.Cell {
+	if ci == nil {
+		return c
+	}
+	if len(c.Lines) == 1 {
+		c.Lines = []string{c.Lines[0] + percentInterval(ci)}
+	}
+	return c.Within(ci[0], ci[1])
+}
+
+// flat is the table for programs: a row a metric.
+func (r *Result) flat() *doc.Table {
+	t := &doc.Table{Columns: doc.ForPrograms("workload", "metric", "phase", "unit", "n", "from", "to", "mean", "mean_lo", "mean_hi", "median", "median_lo", "median_hi",
+		"min", "max", "sd", "cov", "cov_lo", "cov_hi", "effective_n", "bands", "bands_explained_by", "fact", "explained", "changes", "drift",
+		"outliers", "more_mean", "more_median", "more_nodes", "baseline_ratio", "verdict", "warnings")}
+	for i := range r.Metrics {
+		m := &r.Metrics[i]
+		var by, fact, explained, changes, drift, moreMean, moreMedian, moreNodes, ratio any
+		if m.Bands.By != nil {
+			by = m.Bands.By.Fact
+		}
+		if name := best(m.Facts); name != "" {
+			fact, explained = name, m.Facts[slices.IndexFunc(m.Facts, func(e Effect) bool { return e.Fact == name })].Omega2
+		}
+		if m.Course != nil {
+			changes = len(m.Course.Changes)
+			if d := m.Course.Drift; d != nil && d.Significant {
+				drift = d.Relative
+			}
+		}
+		if k := slices.IndexFunc(m.Repetitions, func(n Needed) bool { return n.Target == usualTarget }); k >= 0 {
+			moreMean, moreMedian, moreNodes = m.Repetitions[k].MoreMean, m.Repetitions[k].MoreMedian, m.Repetitions[k].MoreNodes
+		}
+		if m.Baseline != nil {
+			ratio = m.Baseline.Ratio
+		}
+		values := []any{m.Workload, m.Metric, string(m.Phase), m.Unit, m.N, timeOf(m.From), timeOf(m.To), m.Mean, lo(m.MeanCI), hi(m.MeanCI), m.Median, lo(m.MedianCI), hi(m.MedianCI),
+			m.Min, m.Max, m.SD, m.COV, lo(m.COVCI), hi(m.COVCI), m.Dependence.EffectiveN, max(1, len(m.Bands.Bands)), by, fact, explained, changes, drift,
+			m.Outliers.N, moreMean, moreMedian, moreNodes, ratio, string(m.Verdict), strings.Join(m.Warnings, "; ")}
+		t.Add(doc.Values(values...)...)
+	}
+	return t
+}
+
+func timeOf(t *time.Time) any {
+	if t == nil {
+		return nil
+	}
+	return *t
+}
+
+func lo(ci *Interval) any {
+	if ci == nil {
+		return nil
+	}
+	return ci[0]
+}
+
+func hi(ci *Interval) any {
+	if ci == nil {
+		return nil
+	}
+	return ci[1]
+}
+
+// overview has a row a metric, for people.
+func (r *Result) overview() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "metric", Head: "metric", Wrap: 30}, {Key: "n", Head: "n", Right: true}, {Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: fmt.Sprintf("COV [%v %%]", 100*r.Level), Right: true, Interval: true},
+		{Key: "bands", Head: "bands", Right: true}, {Key: "fact", Head: "explained by", Wrap: 24}, {Key: "verdict", Head: "verdict"},
+	}}
+	for i := range r.Metrics {
+		m := &r.Metrics[i]
+		fact := doc.Say("")
+		if name := best(m.Facts); name != "" {
+			e := m.Facts[slices.IndexFunc(m.Facts, func(e Effect) bool { return e.Fact == name })]
+			fact = doc.Say(e.name() + " " + num.Fraction(e.Omega2))
+		}
+		tag := m.Verdict.tag()
+		t.Add(doc.Say(m.Name()).To(href(i)), doc.Int(m.N), doc.Of(m.Mean, m.scale().Value(m.Mean, 0)), within(cov(m.COV), m.COVCI), doc.Int(max(1, len(m.Bands.Bands))), fact, doc.Say(tag.Word).As(tag.Tone))
+	}
+	return t
+}
+
+// spreadTable is mean, median and the like, with their intervals.
+func (m *Metric) spreadTable(level float64) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "what", Head: ""}, {Key: "value", Head: "value", Right: true}, {Key: "interval", Head: fmt.Sprintf("%v %%", 100*level), Right: true}, {Key: "note", Head: "", Wrap: 50},
+	}}
+	s := m.scale()
+	add := func(what string, v float64, ci *Interval, note string) {
+		text := ""
+		if ci != nil {
+			text = s.Interval(ci[0], ci[1])
+		}
+		t.Add(doc.Say(what), doc.Of(v, s.Value(v, 0)).As(doc.Strong), doc.Say(text), doc.Say(note))
+	}
+	add("mean", m.Mean, m.MeanCI, "")
+	add("median", m.Median, m.MedianCI, "")
+	add("least", m.Min, nil, "")
+	add("greatest", m.Max, nil, "range "+s.Value(m.Range, 0))
+	if m.SD != nil {
+		add("standard deviation", *m.SD, nil, "")
+	}
+	text := ""
+	if m.COVCI != nil {
+		text = strings.TrimSpace(percentInterval(m.COVCI))
+	}
+	t.Add(doc.Say("COV"), cov(m.COV).As(doc.Strong), doc.Say(text), doc.Say(""))
+	note := ""
+	if d := m.Dependence; d.EffectiveN < float64(m.N) {
+		note = fmt.Sprintf("worth %.0f independent ones", d.EffectiveN)
+		if d.Dependent && d.Lag1 != nil {
+			note += fmt.Sprintf("; autocorrelation of neighbours %.2f", *d.Lag1)
+		}
+	}
+	t.Add(doc.Say("values"), doc.Of(m.N, num.Grouped(int64(m.N))), doc.Say(""), doc.Say(note))
+	if u := m.Subjects; u != nil {
+		t.Add(doc.Say("nodes"), doc.Int(u.N), doc.Say(""), doc.Say(fmt.Sprintf("COV of their means %s, within a node %s", num.Optional(u.Between, num.Fraction), num.Optional(u.Within, num.Fraction))))
+	}
+	if b := m.Baseline; b != nil && b.Ratio != nil {
+		ci := ""
+		if b.RatioCI != nil {
+			ci = fmt.Sprintf("[%.3g, %.3g]", b.RatioCI[0], b.RatioCI[1])
+		}
+		t.Add(doc.Say("COV / baseline's"), doc.Of(*b.Ratio, fmt.Sprintf("%.3g", *b.Ratio)), doc.Say(ci), doc.Say(fmt.Sprintf("%s: COV %s over %s", b.Source, num.Fraction(b.COV), countOf(b.N, "value"))))
+	}
+	return t
+}
+
+func (m *Metric) bandWords() string {
+	switch {
+	case m.Bands.Found && m.Bands.By != nil:
+		return fmt.Sprintf("The values fall into %d bands, which %s tells (Cramér's V %.2f).", len(m.Bands.Bands), m.Bands.By.words(), m.Bands.By.V)
+	case m.Bands.Found:
+		return fmt.Sprintf("The values fall into %d bands; no recorded fact tells them.", len(m.Bands.Bands))
+	case m.Bands.Why != "":
+		return "One band: " + m.Bands.Why + "."
+	}
+	return ""
+}
+
+// bandColumns are those of bands, found or cut.
+func bandColumns() []doc.Column {
+	return []doc.Column{
+		{Key: "band", Head: "band"}, {Key: "values", Head: "values", Right: true}, {Key: "n", Head: "n", Right: true}, {Key: "share", Head: "share", Right: true, Interval: true},
+		{Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: "COV", Right: true}, {Key: "level", Head: "mostly", Wrap: 40},
+	}
+}
+
+func (m *Metric) bandRow(name string, b Band, by *Explains, i int) []doc.Cell {
+	s, level := m.scale(), ""
+	if by != nil && i < len(by.Levels) {
+		level = fmt.Sprintf("%s %s (%s of it)", by.Fact, by.Levels[i].Level, num.Fraction(by.Levels[i].Share))
+	}
+	values, mean := num.Missing, doc.Of(nil, num.Missing)
+	if b.N > 0 {
+		values, mean = s.Number(b.From, 0)+" to "+s.Value(b.To, 0), doc.Of(b.Mean, s.Value(b.Mean, 0))
+	}
+	return []doc.Cell{doc.Say(name), doc.Say(values), doc.Int(b.N), within(doc.Of(b.Share, num.Fraction(b.Share)), b.ShareCI), mean, cov(b.COV), doc.Say(level)}
+}
+
+func (m *Metric) bandTable() doc.Block {
+	if !m.Bands.Found {
+		return doc.Block{}
+	}
+	t := &doc.Table{Columns: bandColumns()}
+	for i, b := range m.Bands.Bands {
+		t.Add(m.bandRow(strconv.Itoa(i+1), b, m.Bands.By, i)...)
+	}
+	return doc.Block{Table: t}
+}
+
+func (m *Metric) cutoffTable() doc.Block {
+	if len(m.Cutoffs) == 0 {
+		return doc.Block{}
+	}
+	t := &doc.Table{Columns: bandColumns()}
+	for _, c := range m.Cutoffs {
+		at := m.scale().Value(c.At, 0)
+		t.Add(m.bandRow("below "+at, c.Lower, c.By, 0)...)
+		t.Add(m.bandRow("from "+at, c.Upper, c.By, 1)...)
+	}
+	return doc.Block{Table: t}
+}
+
+func (m *Metric) factTable() doc.Block {
+	if len(m.Facts) == 0 {
+		return doc.Block{}
+	}
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "fact", Head: "fact"}, {Key: "levels", Head: "levels", Right: true}, {Key: "explained", Head: "explains", Right: true, Interval: true, Tip: "omega squared: corrected for what chance explains"}, {Key: "p", Head: "p", Right: true}, {Key: "units", Head: "tested over", Wrap: 40}, {Key: "verdict", Head: ""},
+	}}
+	for _, e := range m.Facts {
+		word, units := doc.Say(""), e.Units
+		switch {
+		case e.Significant:
+			word = doc.Say("explains").As(doc.Note)
+		case e.P == nil:
+			units = "cannot be tested: " + e.Why
+		case e.Why != "":
+			units = e.Why
+		}
+		t.Add(doc.Say(e.name()), doc.Int(e.Levels), within(doc.Of(e.Omega2, num.Fraction(e.Omega2)), e.CI).As(doc.Strong), doc.Of(e.Adjusted, num.Optional(e.Adjusted, pText)), doc.Say(units), word)
+	}
+	return doc.Block{Table: t}
+}
+
+// name is what a fact is called for people: of those that follow from the time as
+// in the paper's tables, where an hour is one of the whole time.
+func (e Effect) name() string {
+	switch {
+	case e.Derived && e.Fact == factHour:
+		return hourOfDay
+	case e.Derived && e.Fact == factWeekday:
+		return dayOfWeek
+	}
+	return e.Fact
+}
+
+const (
+	hourOfDay = "hour of day"
+	dayOfWeek = "day of week"
+)
+
+// nameOf is the name of a fact of the metric; see [Effect.name].
+func (m *Metric) nameOf(fact string) string {
+	if i := slices.IndexFunc(m.Facts, func(e Effect) bool { return e.Fact == fact }); i >= 0 {
+		return m.Facts[i].name()
+	}
+	return fact
+}
+
+// pText prints a p-value.
+func pText(p float64) string {
+	switch {
+	case p < 0.0001:
+		return "< 0.0001"
+	case p >= 0.9995:
+		return "1"
+	}
+	return strconv.FormatFloat(p, 'f', 4, 64)
+}
+
+func (m *Metric) factRemarks() doc.Block {
+	var same []string
+	for _, c := range m.Constant {
+		same = append(same, c.Fact+" "+c.Level)
+	}
+	text := ""
+	if len(same) > 0 {
+		text = "The same in all rows: " + num.List(same) + ". "
+	}
+	if len(m.x.alike) > 0 {
+		text += "With a value for nearly each row, so that nothing is explained by: " + num.List(m.x.alike) + "."
+	}
+	if text == "" {
+		return doc.Block{}
+	}
+	return doc.Remark(strings.TrimSpace(text))
+}
+
+func (m *Metric) groupTable(g Grouping) doc.Block {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "level", Head: m.nameOf(g.Fact), Wrap: 36}, {Key: "n", Head: "n", Right: true}, {Key: "share", Head: "share", Right: true}, {Key: "mean", Head: "mean", Right: true}, {Key: "median", Head: "median", Right: true},
+		{Key: "p25", Head: "25 %", Right: true}, {Key: "p75", Head: "75 %", Right: true}, {Key: "cov", Head: "COV", Right: true, Interval: true},
+	}}
+	s := m.scale()
+	for _, x := range g.Groups {
+		t.Add(doc.Say(x.Level), doc.Int(x.N), doc.Of(x.Share, num.Fraction(x.Share)), doc.Of(x.Mean, s.Value(x.Mean, 0)), doc.Of(x.Median, s.Value(x.Median, 0)), doc.Of(x.P25, s.Value(x.P25, 0)), doc.Of(x.P75, s.Value(x.P75, 0)), within(cov(x.COV), x.COVCI))
+	}
+	if g.Rest > 0 {
+		t.Add(doc.Say("others, or not known"), doc.Int(g.Rest), doc.Of(float64(g.Rest)/float64(m.N), num.Fraction(float64(g.Rest)/float64(m.N))), doc.Say(""), doc.Say(""), doc.Say(""), doc.Say(""), doc.Say(""))
+	}
+	return doc.Block{Table: t}
+}
+
+// graded is a COV in the colours of Tables 3 and 4 of the paper: from 0.2 on, and
+// from 0.4 on.
+func graded(v *float64) doc.Cell {
+	if v == nil {
+		return doc.Of(nil, num.Missing)
+	}
+	c := doc.Of(*v, strconv.FormatFloat(*v, 'f', 3, 64))
+	switch {
+	case *v >= 0.4:
+		return c.As(doc.High)
+	case *v >= 0.2:
+		return c.As(doc.Notable)
+	}
+	return c
+}
+
+func (m *Metric) decompositionTable() doc.Block {
+	d := m.Decomposition
+	if d == nil {
+		return doc.Block{}
+	}
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "level", Head: "level"}, {Key: "groups", Head: "groups", Right: true},
+		{Key: "between", Head: "between\nas in Table 3", Right: true, Tip: "COV of the means of the groups"}, {Key: "in", Head: "in\nas in Table 4", Right: true, Tip: "mean of the COVs of the groups"},
+		{Key: "between_corrected", Head: "between\ncorrected", Right: true, Tip: "without what noise makes of the means"}, {Key: "in_corrected", Head: "in\ncorrected", Right: true}, {Key: "share", Head: "of the\nvariance", Right: true},
+	}}
+	t.Add(doc.Say("all"), doc.Of(nil, ""), graded(&d.All), graded(&d.All), doc.Of(nil, ""), doc.Of(nil, ""), doc.Of(nil, ""))
+	for _, l := range d.Levels {
+		groups := doc.Int(l.Groups)
+		if l.Skipped > 0 {
+			groups.Lines = []string{fmt.Sprintf("%d (%d with one value)", l.Groups, l.Skipped)}
+		}
+		t.Add(doc.Say(l.Level), groups, graded(l.Between), graded(l.In), graded(l.BetweenCorrected), graded(l.InCorrected), doc.Of(l.Share, num.Optional(l.Share, num.Fraction)))
+	}
+	return doc.Block{Table: t}
+}
+
+// decompositionWords say what the table cannot tell.
+func (m *Metric) decompositionWords() doc.Block {
+	if m.Decomposition == nil {
+		return doc.Block{}
+	}
+	var out []string
+	for _, l := range m.Decomposition.Levels {
+		if l.Why != "" {
+			out = append(out, sentence("by "+l.Level+" "+l.Why))
+		}
+	}
+	if len(out) == 0 {
+		return doc.Block{}
+	}
+	return doc.Remark(strings.Join(out, " "))
+}
+
+func (m *Metric) neededTable() doc.Block {
+	more := "missing\n" + m.Repeated.noun() + "s"
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "target", Head: "interval"}, {Key: "mean", Head: "mean:\nin all", Right: true}, {Key: "more_mean", Head: more, Right: true},
+		{Key: "median", Head: "median:\nin all", Right: true}, {Key: "more_median", Head: more, Right: true},
+	}}
+	if m.ofNodes() {
+		t.Columns = append(t.Columns, doc.Column{Key: "more_nodes", Head: "missing\nnodes: mean", Right: true}, doc.Column{Key: "more_median_nodes", Head: "missing\nnodes: median", Right: true})
+	}
+	t.Columns = append(t.Columns, doc.Column{Key: "why", Head: "", Wrap: 50})
+	count := func(n *int) doc.Cell {
+		if n == nil {
+			return doc.Of(nil, num.Missing)
+		}
+		return doc.Of(*n, num.Grouped(int64(*n)))
+	}
+	for _, n := range m.Repetitions {
+		cells := []doc.Cell{doc.Of(n.Target, "±"+strings.Replace(num.Fraction(n.Target), ".0 %", " %", 1)), count(n.Mean), count(n.MoreMean), count(n.Median), count(n.MoreMedian)}
+		if m.ofNodes() {
+			cells = append(cells, count(n.MoreNodes), count(n.MoreMedianNodes))
+		}
+		t.Add(append(cells, doc.Say(n.Why))...)
+	}
+	return doc.Block{Table: t}
+}
+
+// outlierWords are for the terminal, which does not show folds.
+func (m *Metric) outlierWords() doc.Block {
+	if m.Outliers.N == 0 {
+		return doc.Block{}
+	}
+	far := m.Outliers.Rows[0]
+	at := fmt.Sprintf("row %d", far.Row)
+	if far.Time != nil {
+		at += ", " + clockOf(*far.Time)
+	}
+	if far.Node != "" {
+		at += ", " + far.Node
+	}
+	return doc.Para(fmt.Sprintf("%s, %s of all values; the farthest is %s (%s).", countOf(m.Outliers.N, "outlier"), num.Fraction(m.Outliers.Share), m.scale().Value(far.Value, 0), at)).On(doc.Terminal)
+}
+
+func (m *Metric) outlierTable() doc.Block {
+	if m.Outliers.N == 0 {
+		return doc.Block{}
+	}
+	t := &doc.Table{Columns: []doc.Column{{Key: "row", Head: "row", Right: true}, {Key: "time", Head: "time"}, {Key: "value", Head: "value", Right: true}, {Key: "node", Head: "node"}, {Key: "facts", Head: "", Wrap: 60}}}
+	for _, o := range m.Outliers.Rows {
+		at := doc.Of(nil, "")
+		if o.Time != nil {
+			at = doc.Of(*o.Time, clockOf(*o.Time))
+		}
+		var facts []string
+		for _, name := range slices.Sorted(maps.Keys(o.Facts)) {
+			facts = append(facts, name+" "+o.Facts[name])
+		}
+		t.Add(doc.Int(o.Row), at, doc.Of(o.Value, m.scale().Value(o.Value, 0)), doc.Say(o.Node), doc.Say(num.List(facts)))
+	}
+	fold := &doc.Fold{Title: fmt.Sprintf("%s, %s of all", countOf(m.Outliers.N, "outlier"), num.Fraction(m.Outliers.Share)), Open: m.Outliers.N <= 5, Blocks: []doc.Block{{Table: t}}}
+	if m.Outliers.N > len(m.Outliers.Rows) {
+		fold.Words = fmt.Sprintf("the %d farthest", len(m.Outliers.Rows))
+	}
+	return doc.Block{Fold: fold}
+}
+
+func (m *Metric) clusterTable() doc.Block {
+	c := m.Clusters
+	if c == nil {
+		return doc.Block{}
+	}
+	t := &doc.Table{Columns: []doc.Column{{Key: "size", Head: "nodes", Right: true}, {Key: "cov", Head: "COV of the means", Right: true, Interval: true}, {Key: "independent", Head: "if nodes were\nindependent", Right: true}}}
+	for _, s := range c.Sizes {
+		t.Add(doc.Int(s.Size), within(cov(&s.COV), s.CI), cov(&s.Independent))
+	}
+	return doc.Block{Table: t}
+}
+
+func (m *Metric) mixTable() doc.Block {
+	if m.Clusters == nil || len(m.Clusters.Mixes) == 0 {
+		return doc.Block{}
+	}
+	t := &doc.Table{Columns: []doc.Column{{Key: "fact", Head: "share of", Wrap: 40}, {Key: "slope", Head: "mean from none\nto all of it", Right: true}, {Key: "r2", Head: "explains of\nthe means", Right: true}}}
+	s := m.scale()
+	for _, x := range m.Clusters.Mixes {
+		text := s.Value(x.Slope, 0)
+		if x.SlopeCI != nil {
+			text += " " + s.Interval(x.SlopeCI[0], x.SlopeCI[1])
+		}
+		t.Add(doc.Say(x.Fact+" "+x.Level), doc.Of(x.Slope, text), doc.Of(x.R2, num.Fraction(x.R2)))
+	}
+	return doc.Block{Table: t}
+}
+
+// section is the metrics beside each other.
+func (t *Together) section() doc.Section {
+	metrics := &doc.Table{Columns: []doc.Column{{Key: "metric", Head: "metric", Wrap: 36}, {Key: "n", Head: t.Fact + "s", Right: true}, {Key: "cov", Head: "COV of\ntheir means", Right: true, Interval: true}, {Key: "within", Head: "COV\nwithin one", Right: true}}}
+	for _, m := range t.Metrics {
+		metrics.Add(doc.Say(m.Name), doc.Int(m.N), within(cov(m.COV), m.COVCI), cov(m.Within))
+	}
+	pairs := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "metric", Wrap: 30}, {Key: "b", Head: "and", Wrap: 30}, {Key: "n", Head: "n", Right: true}, {Key: "effective_n", Head: "worth", Right: true}, {Key: "rho", Head: "rank\ncorrelation", Right: true}, {Key: "p", Head: "p", Right: true}, {Key: "verdict", Head: ""}}}
+	for _, p := range t.Pairs {
+		word := doc.Say("")
+		if p.Significant {
+			word = doc.Say("related").As(doc.Note)
+		}
+		pairs.Add(doc.Say(p.A), doc.Say(p.B), doc.Int(p.N), doc.Of(p.EffectiveN, num.Grouped(int64(p.EffectiveN))), doc.Of(p.Rho, fmt.Sprintf("%+.2f", p.Rho)), doc.Of(p.Adjusted, num.Optional(p.Adjusted, pText)), word)
+	}
+	return doc.Section{ID: "together", Title: "Metrics of the same " + t.Fact + "s",
+		Intro:  "Whether one metric is low when another is: the rank correlation (Spearman) of the means of each " + t.Fact + ". Where neighbours in time are alike in both, n is worth fewer independent ones. p is corrected over all pairs (Holm).",
+		Blocks: []doc.Block{{Table: metrics}, {Table: pairs}}}
+}
