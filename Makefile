@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof doubt-proof load-proof hidden-proof chaos bench-load clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos bench-load bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -64,6 +64,7 @@ demo: build
 # before, four at a time, because they mostly wait. Vet is first because it
 # compiles everything on all cores. Workloads wait for what they measure, which
 # limits of their own hold back, so that two at a time do not disturb each other.
+# Tests of a measuring package that are parallel wait, too: four at a time.
 MEASURING := internal/cli internal/lab internal/monitor internal/load test/loadserver test/peers test/servertest test/walk
 WORKLOADS := internal/workload
 measuring = $(addprefix ./,$(MEASURING:=/...))
@@ -71,12 +72,18 @@ test: deps
 	$(GO) vet ./...
 	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '$(subst $(space),|,$(MEASURING) $(WORKLOADS))')
 	$(GO) test -count=1 -p 2 -timeout 10m ./$(WORKLOADS)/...
-	$(GO) test -count=1 -p 1 -timeout 10m $(measuring)
+	$(GO) test -count=1 -p 1 -parallel 4 -timeout 10m $(measuring)
+
+# What variability finds in 200 synthetic campaigns of each composition, and how
+# often it raises false alarms; some minutes. `make test` takes 4 of each.
+variability-proof:
+	$(GO) test -count=1 -timeout 60m -v ./test/synthetic -seeds 200
 
 # The whole proof that labs measure what their limits say, in tables; needs
 # root, the machine for itself, and an hour. A part of it is in `make test`.
 lab-proof: deps
-	$(GO) test -count=1 -timeout 120m -v -run 'TestLabProof|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs' ./internal/cli -args -lab-proof
+	scripts/spark.sh
+	$(GO) test -count=1 -timeout 120m -v -run 'TestLabProof|TestVarianceCampaign|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs|TestLabSpark' ./internal/cli -args -lab-proof
 
 # That verdicts are not wrong where something else takes half a processor while
 # all nodes work, and that there are some where nothing does: 60 labs, an hour,
@@ -117,6 +124,16 @@ bench-load: build
 	$(GO) test -c -o .cache/peers.test ./test/peers
 	cd test/peers && PATH="$(CURDIR)/bin:$(CURDIR)/.tools:$$PATH" $(CURDIR)/.cache/peers.test \
 		-test.run '^TestContest$$' -bench-load -rounds $(ROUNDS) -window $(WINDOW) -only '$(ONLY)' | sed '/^PASS$$/d'
+
+# Reading tables of ten million rows beside pandas and polars: a table on
+# standard output. Needs 4 GB of memory and of disk. ANALYSIS_ROUNDS: how often
+# each is asked.
+ANALYSIS_ROUNDS ?= 5
+bench-analysis: build
+	scripts/analysts.sh
+	$(GO) test -c -o .cache/analysis.test ./test/analysis
+	cd test/analysis && PATH="$(CURDIR)/bin:$$PATH" $(CURDIR)/.cache/analysis.test -test.run '^TestContest$$' -test.timeout 2h \
+		-bench-analysis -rounds $(ANALYSIS_ROUNDS) -dir $(CURDIR)/.cache -python $(CURDIR)/.cache/analysts/bin/python | sed '/^PASS$$/d'
 
 deps:
 	@scripts/deps.sh

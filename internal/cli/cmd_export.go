@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/render"
+	"github.com/scalebench/scalebench/internal/frame/files"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -21,34 +21,36 @@ func (c *common) exportCommand() *cobra.Command {
 		Long: `Exports a run. JSON holds all that is stored: the run with its experiment file,
 nodes with facts, steps, events, and the results of every attempt with samples,
 series, histograms and the monitor's host metrics; and "doubts", what disturbed
-the nodes meanwhile. CSV holds one line per sample, ready for a spreadsheet; its
-last column names what disturbed the node during that task.`,
+the nodes meanwhile. CSV holds one line per sample, ready for a spreadsheet, the
+start-up of nodes first; its last column names what disturbed the node during
+that task. Gobench is the format of Go benchmarks, for benchstat and its relatives:
+what counts, without times.`,
 		Example: `  scalebench export latest > run.json
   scalebench export latest --format csv > samples.csv`,
 		Args: oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format != "json" && format != "csv" {
-				return fmt.Errorf("%w: --format %q must be json or csv", model.ErrUsage, format)
+			if err := oneOf("--format", format, exportFormats); err != nil {
+				return err
 			}
 			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
-				if format == "json" {
-					d, err := s.Data(ctx, run.ID)
-					if err != nil {
-						return err
-					}
-					return render.JSON(c.env.Stdout, exported{d, observe.Of(d).Doubts()})
-				}
 				d, err := s.Data(ctx, run.ID)
-				if err != nil {
+				switch {
+				case err != nil:
 					return err
+				case format == "json":
+					return render.JSON(c.env.Stdout, exported{d, observe.Of(d).Doubts()})
+				case format == "gobench":
+					return files.WriteBench(c.env.Stdout, observe.Of(d).Frames())
 				}
 				return exportCSV(c.env.Stdout, d)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", format, "json or csv")
+	cmd.Flags().StringVar(&format, "format", format, "json, csv or gobench")
 	return cmd
 }
+
+var exportFormats = []string{"json", "csv", "gobench"}
 
 // exported is all that was measured, with what disturbed the nodes.
 type exported struct {
@@ -61,7 +63,7 @@ type exported struct {
 // its task ran.
 func exportCSV(w io.Writer, d model.RunData) error {
 	out := doc.Table{Columns: doc.ForPrograms("run", "workload", "phase", "trial", "node", "task", "attempt", "outcome", "counted",
-		"started", "ended", "metric", "unit", "better", "value", "resource", "info", "disturbed")}
+		"started", "ended", "metric", "labels", "unit", "better", "value", "resource", "info", "disturbed")}
 	steps := make(map[model.StepID]model.Step)
 	for _, s := range d.Steps {
 		steps[s.ID] = s
@@ -80,6 +82,12 @@ func exportCSV(w io.Writer, d model.RunData) error {
 			disturbed[task] = append(disturbed[task], x.Kind)
 		}
 	}
+	for _, n := range d.Nodes {
+		for i, s := range n.Startups {
+			out.Add(doc.Values(d.Run.ID, observe.Startup, nil, i+1, n.ID, nil, nil, model.OutcomeOK, true,
+				s.Requested, s.Requested.Add(s.Took), observe.Startup, "s", model.Lower, s.Took.Seconds(), nil, false, "")...)
+		}
+	}
 	for _, r := range d.Results {
 		s, counts := steps[r.Step], counted[attempt{r.Task, r.Attempt}]
 		var meanwhile string
@@ -87,8 +95,9 @@ func exportCSV(w io.Writer, d model.RunData) error {
 			meanwhile = strings.Join(disturbed[r.Task], " ")
 		}
 		for _, m := range r.Samples {
+			labels := strings.Trim(strings.TrimPrefix(m.Key(), m.Metric), "{}")
 			out.Add(doc.Values(r.Run, s.Workload, s.Phase, s.Trial, r.Node, r.Task, r.Attempt, r.Outcome, counts,
-				r.Started, r.Ended, m.Metric, m.Unit, m.Better, m.Value, m.Resource, m.Info, meanwhile)...)
+				r.Started, r.Ended, m.Metric, labels, m.Unit, m.Better, m.Value, m.Resource, m.Info, meanwhile)...)
 		}
 	}
 	return render.CSV(w, &out)

@@ -51,22 +51,29 @@ func (c *common) validateExperiment(name string, text []byte, set []string) erro
 	if err != nil {
 		return err
 	}
-	if err := checkNodes(exp); err != nil {
+	p, err := checkNodes(exp)
+	if err == nil {
+		err = p.Repeat(exp, time.Now())
+	}
+	if err != nil {
 		return err
 	}
 	c.sayLabProblem(exp)
+	if p.Schedule != nil {
+		c.say("schedule: %s", p.Schedule.Text)
+	}
+	c.sayOverrun(p)
 	return nil
 }
 
 // checkNodes reports what the nodes of a local fleet or a lab do not suit, as
-// far as that is known before there are any.
-func checkNodes(exp *experiment.Experiment) error {
+// far as that is known before there are any: the design is empty for agents.
+func checkNodes(exp *experiment.Experiment) (design.Design, error) {
 	nodes := ownNodes(exp)
 	if nodes == nil {
-		return nil
+		return design.Design{}, nil
 	}
-	_, err := design.Build(exp, newRunID(), nodes)
-	return err
+	return design.Build(exp, newRunID(), nodes)
 }
 
 func (c *common) schemaCommand() *cobra.Command {

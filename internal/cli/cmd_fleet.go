@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +81,9 @@ func (c *common) sayReady(ctx context.Context) {
 }
 
 // sayInterrupted says which runs of an earlier server can be resumed, and how.
+// Those of campaigns go on by themselves.
 func (c *common) sayInterrupted(runs []model.Run) {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r model.Run) bool { return r.Campaign != "" })
 	if len(runs) > 0 {
 		c.log.Info("interrupted runs can be resumed", "count", len(runs), "latest", runs[0].ID)
 	}

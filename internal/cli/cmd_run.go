@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 type runOptions struct {
@@ -107,8 +109,11 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	if opt.dryRun {
 		return c.printPlan(exp)
 	}
-	if err := checkNodes(exp); err != nil {
+	if _, err := checkNodes(exp); err != nil {
 		return err
+	}
+	if exp.Schedule != nil {
+		return c.startCampaign(ctx, name, exp, opt)
 	}
 	return c.executeExperiment(ctx, name, exp, opt)
 }
@@ -152,10 +157,21 @@ func (c *common) printPlan(exp *experiment.Experiment) error {
 	if err != nil {
 		return err
 	}
+	if err := p.Repeat(exp, time.Now()); err != nil {
+		return err
+	}
+	c.sayOverrun(p)
 	if exp.Seed == nil && len(p.Steps) > 0 {
 		c.say("the file sets no seed: this order is an example; the run draws its own order and records it")
 	}
 	return c.print(p.Document(), p)
+}
+
+// sayOverrun warns of a campaign that cannot keep its schedule.
+func (c *common) sayOverrun(p design.Design) {
+	if p.Schedule != nil && p.Schedule.Overrun != "" {
+		c.say("! %s", p.Schedule.Overrun)
+	}
 }
 
 // planNodes names the nodes of a plan: those of a fleet that the server brings
@@ -183,7 +199,19 @@ func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
 	for i := range nodes {
 		nodes[i].ID = model.NodeID(fmt.Sprintf(form, i+1))
 	}
+	if slices.ContainsFunc(exp.Workloads, byGroups) {
+		c.say("so are their groups: half of them in each of two")
+		for i := range nodes {
+			nodes[i].Labels = map[string]string{model.LabelGroup: string(rune('a' + 2*i/n))}
+		}
+	}
 	return nodes
+}
+
+// byGroups reports whether a workload connects nodes by their groups.
+func byGroups(w experiment.Workload) bool {
+	p, ok := w.Bench.(workload.Paired)
+	return ok && (p.Pairing().Kind == workload.AcrossGroups || p.Pairing().Kind == workload.WithinGroups)
 }
 
 // ownNodes names the nodes of a fleet that the server brings up itself; nil for

@@ -19,6 +19,8 @@ import (
 type runsFlags struct {
 	name, since, until, kind, study string
 	states                          []string
+	campaign                        string
+	repetitions                     bool
 	limit                           int
 }
 
@@ -30,6 +32,9 @@ func (c *common) runsCommand() *cobra.Command {
 --until take a span of time up to now (90m, 36h, 7d), a day (2026-11-01) or a time
 (2026-11-01T08:00), in UTC as all times of scalebench. A day counts whole: --since
 begins with it, --until ends with it.
+
+Repetitions of campaigns are listed with --campaign, or with --repetitions all of
+them; "scalebench campaign list" lists the campaigns.
 
 A run that was cut because its server ended is listed as interrupted, with how to
 go on.`,
@@ -43,6 +48,13 @@ go on.`,
 				return err
 			}
 			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				if opt.campaign != "" {
+					of, err := s.CampaignStatus(ctx, opt.campaign, 0)
+					if err != nil {
+						return err
+					}
+					filter.Campaign = of.ID
+				}
 				list, err := s.Runs(ctx, filter)
 				if err != nil {
 					return err
@@ -58,6 +70,8 @@ go on.`,
 	f.StringVar(&opt.until, "until", "", "only runs created until then")
 	f.StringVar(&opt.kind, "kind", "", "only runs of experiment files (experiment) or of job files (batch)")
 	f.StringVar(&opt.study, "study", "", "only runs in which this study has measured: "+strings.Join(designingStudies(), ", "))
+	f.StringVar(&opt.campaign, "campaign", "", "only the repetitions of this campaign: an id, a name or \"latest\"")
+	f.BoolVar(&opt.repetitions, "repetitions", false, "list the repetitions of campaigns, too")
 	f.IntVar(&opt.limit, "limit", opt.limit, "list at most this many runs; 0 means all")
 	c.addFormat(cmd)
 	return cmd
@@ -65,12 +79,12 @@ go on.`,
 
 // given reports whether anything is filtered.
 func (o runsFlags) given() bool {
-	return o.name+o.since+o.until+o.kind+o.study != "" || len(o.states) > 0
+	return o.name+o.since+o.until+o.kind+o.study+o.campaign != "" || len(o.states) > 0
 }
 
 // filter is what the flags say at a moment.
 func (o runsFlags) filter(now time.Time) (f store.Filter, err error) {
-	f = store.Filter{Name: o.name, Kind: model.RunKind(o.kind), Study: o.study, Limit: o.limit}
+	f = store.Filter{Name: o.name, Kind: model.RunKind(o.kind), Study: o.study, Limit: o.limit, WithoutRepetitions: !o.repetitions && o.campaign == ""}
 	if o.limit < 0 {
 		return f, fmt.Errorf("%w: --limit %d must be a number of runs, or 0 for all", model.ErrUsage, o.limit)
 	}
@@ -139,13 +153,19 @@ func moment(flag, text string, now time.Time) (at time.Time, day bool, err error
 			return at.UTC(), form == time.DateOnly, nil
 		}
 	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if d, err := unit.ParseDuration(days + "h"); err == nil && d.Std() < 292*365*time.Hour {
-			return now.Add(-24 * d.Std()), false, nil
-		}
-	}
-	if d, err := unit.ParseDuration(text); err == nil {
-		return now.Add(-d.Std()), false, nil
+	if d, err := span(text); err == nil {
+		return now.Add(-d), false, nil
 	}
 	return at, false, fmt.Errorf("%w: %s %q must be a span such as 90m, 36h or 7d, a day such as 2026-11-01, or a time such as 2026-11-01T08:00 (UTC)", model.ErrUsage, flag, text)
+}
+
+// span reads a span of time, which may be in days: 90m, 36h, 7d.
+func span(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if d, err := unit.ParseDuration(days + "h"); err == nil && d.Std() < 292*365*time.Hour {
+			return 24 * d.Std(), nil
+		}
+	}
+	d, err := unit.ParseDuration(text)
+	return d.Std(), err
 }

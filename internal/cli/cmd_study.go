@@ -37,17 +37,12 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 	if imports {
 		cmd.Flags().StringVar(&file, "csv", "", "analyse this file instead of a run (\"-\": standard input)")
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write the answer to this file, in the format of its ending: .html, .md, .svg, .json, .csv or .txt")
-	c.addFormat(cmd)
+	c.addOutput(cmd, &out)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		given, err := flags.given()
-		if err == nil && cmd.Flags().Changed("format") {
-			err = c.checkEnding(out)
-		}
+		q, err := c.question(cmd, kind, flags, out)
 		if err != nil {
 			return err
 		}
-		q := answer.Question{Study: kind.Name, Params: given, Bare: out == "" && c.formatFlag == string(render.FormatJSON)}
 		switch {
 		case file != "" && len(args) > 0:
 			return fmt.Errorf("%w: give a run or --csv FILE, not both", model.ErrUsage)
@@ -65,6 +60,21 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// addOutput adds the flags that say where an answer goes, and how it is written.
+func (c *common) addOutput(cmd *cobra.Command, out *string) {
+	cmd.Flags().StringVarP(out, "output", "o", "", "write the answer to this file, in the format of its ending: .html, .md, .svg, .json, .csv or .txt")
+	c.addFormat(cmd)
+}
+
+// question is what the flags of a study's command ask, whatever it is asked about.
+func (c *common) question(cmd *cobra.Command, kind study.Kind, flags *paramFlags, out string) (answer.Question, error) {
+	given, err := flags.given()
+	if err == nil && cmd.Flags().Changed("format") {
+		err = c.checkEnding(out)
+	}
+	return answer.Question{Study: kind.Name, Params: given, Bare: out == "" && c.formatFlag == string(render.FormatJSON)}, err
 }
 
 // answerWithoutRun asks about a table ("-": standard input), or about nothing

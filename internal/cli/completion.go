@@ -33,7 +33,7 @@ type suggest = cobra.CompletionFunc
 // addCompletion gives every command below root its completion.
 func (c *common) addCompletion(root *cobra.Command) {
 	arguments := map[string]suggest{
-		"RUN": c.storedRuns, "[RUN]": c.storedRuns, "FILE": files, "JOB.json": files,
+		"RUN": c.storedRuns, "CAMPAIGN": c.storedCampaigns, "[RUN]": c.storedRuns, "FILE": aFile, "JOB.json": aFile,
 		"[ID]": standingLabs, "HOST": labHosts,
 	}
 	values := map[string]suggest{
@@ -79,8 +79,8 @@ func nothing(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellC
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// files leaves the first argument to the shell.
-func files(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// aFile leaves the first argument to the shell.
+func aFile(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -130,6 +130,20 @@ func labHosts(_ *cobra.Command, args []string, _ string) (out []cobra.Completion
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (c *common) storedCampaigns(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	out = c.ask(cmd, func(ctx context.Context, s service) (out []cobra.Completion) {
+		list, _ := s.CampaignStatuses(ctx)
+		for _, x := range list {
+			out = append(out, cobra.CompletionWithDesc(string(x.ID), fmt.Sprintf("%s, %s", printable(x.Name), x.State)))
+		}
+		return out
+	})
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
 // latestRuns is how many runs are offered: more cannot be looked through.

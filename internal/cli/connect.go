@@ -70,7 +70,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	case toLeave:
 		return service{}, fmt.Errorf("%w: --detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out", model.ErrUsage)
 	}
-	in, err := c.startServer(ctx, serverOptions{RunQuota: defaultRunQuota})
+	in, err := c.startServer(ctx, serverOptions{RunQuota: defaultRunQuota, Guest: true})
 	if errors.Is(err, errLocked) {
 		return service{}, fmt.Errorf("%w: a scalebench command is using %s; wait for it, or give another --data",
 			model.ErrUnavailable, c.paths.root)

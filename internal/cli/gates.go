@@ -30,7 +30,7 @@ type gate struct {
 // one of the same name it is for each of them: the run decides which is asked.
 func (g *gates) add(cmd *cobra.Command) {
 	for _, kind := range Studies() {
-		if kind.Optional {
+		if asked, ok := kind.New().(study.Measured); kind.Optional || ok && asked.Takes().Named {
 			continue
 		}
 		own := pflag.NewFlagSet(kind.Name, pflag.ContinueOnError)
@@ -118,6 +118,10 @@ func (g gates) fit(exp *experiment.Experiment) error {
 	for _, x := range g {
 		if params[x.kind.Name] == nil || len(x.kind.Phases) == 0 && x.kind.Tells == nil {
 			continue // a study that speaks only where it is named
+		}
+		if x.kind.Named {
+			unfit = fmt.Errorf("%w: %s is for files that name the study %s, and %s does not; leave it out", model.ErrUsage, gates{x}.flag(), x.kind.Name, exp.SourceName)
+			continue
 		}
 		if len(x.kind.Phases) == 0 || slices.ContainsFunc(x.kind.Phases, exp.Has) {
 			return nil

@@ -32,6 +32,7 @@ type serverOptions struct {
 	NATS      []string
 	NATSOpen  bool
 	Lease     time.Duration
+	Guest     bool // embedded in a command; see master.Config
 	// Bounds of what is kept; see master.Config.
 	RunQuota, StoreQuota, KeepFree unit.Size
 }
@@ -91,7 +92,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 		Store: st, Queue: hub, Authority: auth, Host: host, BootID: boot,
 		Kinds: Kinds(), Fleets: c.fleets(in, auth),
 		RunQuota: opt.RunQuota.Bytes(), StoreQuota: opt.StoreQuota.Bytes(), KeepFree: opt.KeepFree.Bytes(),
-		Lease: opt.Lease, Server: in.info.ServerKey, Version: Version(), Log: c.log,
+		Lease: opt.Lease, Guest: opt.Guest, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
 	if in.interrupted, err = in.Recover(ctx); err != nil {
 		return nil, err

@@ -5,8 +5,11 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 	studycapacity "github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/internal/study/cdi"
+	"github.com/scalebench/scalebench/internal/study/compare"
+	"github.com/scalebench/scalebench/internal/study/history"
 	"github.com/scalebench/scalebench/internal/study/resources"
 	"github.com/scalebench/scalebench/internal/study/sizing"
+	"github.com/scalebench/scalebench/internal/study/variability"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/command"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
@@ -15,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload/memory"
 	"github.com/scalebench/scalebench/internal/workload/network"
 	"github.com/scalebench/scalebench/internal/workload/objectstore"
+	"github.com/scalebench/scalebench/internal/workload/spark"
 	"github.com/scalebench/scalebench/internal/workload/sysbench"
 	"github.com/scalebench/scalebench/internal/workload/unixbench"
 )
@@ -30,7 +34,10 @@ func Studies() study.Registry {
 		studycapacity.Kind(),
 		cdi.Kind(),
 		resources.Kind(),
+		variability.Kind(),
 		sizing.Kind(),
+		compare.Kind(),
+		history.Kind(),
 	}
 }
 
@@ -44,6 +51,7 @@ func Workloads() workload.Registry {
 		load.Kind(),
 		network.Kind(),
 		objectstore.Kind(),
+		spark.Kind(),
 		sysbench.Kind(),
 		unixbench.Kind(),
 	)

@@ -68,6 +68,20 @@ func (l left) Heads(ctx context.Context, id model.RunID, from int) (model.RunDat
 	return d, err
 }
 
+func (l left) Repetitions(ctx context.Context, id model.CampaignID, from, most int) ([]model.Repetition, error) {
+	c, err := l.Campaign(ctx, string(id))
+	if err != nil {
+		return nil, err
+	}
+	reps, err := l.Store.Repetitions(ctx, id, from, most)
+	for i, r := range reps {
+		if c.Server == l.server && r.Run != "" && !r.RunState.Final() {
+			reps[i].RunState = model.RunInterrupted
+		}
+	}
+	return reps, err
+}
+
 var _ control.Service = offline{}
 
 // errNoServer: the operation needs a running server.
@@ -80,6 +94,15 @@ func (o offline) Submit(context.Context, control.Source) (model.RunID, error) { 
 func (o offline) Resume(context.Context, model.RunID) error                   { return errNoServer }
 func (o offline) NewToken(context.Context, identity.TokenSpec) (string, error) {
 	return "", errNoServer
+}
+
+func (o offline) StartCampaign(context.Context, control.Source) (model.CampaignID, error) {
+	return "", errNoServer
+}
+
+// ChangeCampaign changes what is stored: the next server heeds it.
+func (o offline) ChangeCampaign(ctx context.Context, c control.CampaignChange) (model.Campaign, error) {
+	return control.ChangeStored(ctx, o.Store, c, "", time.Now().UTC())
 }
 
 // Watch has nothing to deliver: nothing happens without a server.

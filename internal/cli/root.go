@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 )
 
 // Main runs one command and returns its exit code. The first SIGINT, SIGTERM, or
@@ -122,13 +123,17 @@ func newRoot(env Env) *cobra.Command {
 	}
 	add("run", c.demoCommand(), c.runCommand())
 	for _, kind := range Studies() {
-		if kind.Measure != nil {
+		_, measured := kind.New().(study.Measured)
+		switch {
+		case kind.Measure != nil:
 			add("run", c.measureCommand(kind))
-		} else {
+		case measured:
+			add("look", c.sourcesCommand(kind))
+		default:
 			add("look", c.studyCommand(kind))
 		}
 	}
-	add("run", c.submitCommand(), c.resumeCommand(), c.cancelCommand(), c.validateCommand(), c.schemaCommand())
+	add("run", c.campaignCommand(), c.submitCommand(), c.resumeCommand(), c.cancelCommand(), c.validateCommand(), c.schemaCommand())
 	add("look", c.runsCommand(), c.showCommand(),
 		c.reportCommand(), c.exportCommand(), c.logsCommand(), c.deleteCommand())
 	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand(), c.labCommand())

@@ -133,8 +133,10 @@ func (p *paramFlag) Type() string {
 	if p.allowed != "" {
 		return p.allowed
 	}
-	if named, ok := p.value.Addr().Interface().(interface{ Type() string }); ok {
-		return named.Type()
+	for _, v := range []any{p.value.Addr().Interface(), p.value.Interface()} { // of a pointer, what it points at
+		if named, ok := v.(interface{ Type() string }); ok {
+			return named.Type()
+		}
 	}
 	if name, ok := map[string]string{fromFile: "FILE", afterAt: "TEXT|@FILE"}[p.from]; ok {
 		return name
@@ -274,11 +276,17 @@ func (p *paramFlag) grow(v reflect.Value, text string) error {
 		return nil
 	}
 	if v.Kind() == reflect.Slice {
-		item := reflect.New(v.Type().Elem()).Elem()
-		if err := p.set(item, text); err != nil {
-			return err
+		texts := []string{text}
+		if v.Type().Elem().Kind() == reflect.Float64 {
+			texts = strings.Split(strings.ReplaceAll(text, " ", ""), ",") // neither is part of a number
 		}
-		v.Set(reflect.Append(v, item))
+		for _, one := range texts {
+			item := reflect.New(v.Type().Elem()).Elem()
+			if err := p.set(item, one); err != nil {
+				return err
+			}
+			v.Set(reflect.Append(v, item))
+		}
 		return nil
 	}
 	name, value, ok := strings.Cut(text, "=")

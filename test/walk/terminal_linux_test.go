@@ -28,8 +28,14 @@ func (w *walker) look() {
 	}
 	list, code := w.plain("runs", "--format", "json")
 	var runs []struct{ ID string }
-	if err := json.Unmarshal([]byte(list), &runs); err != nil || code != 0 || len(runs) == 0 {
+	if err := json.Unmarshal([]byte(list), &runs); err != nil || code != 0 {
 		w.t.Fatalf("%s: runs: %v, exit code %d\n%s", w.page, err, code, list)
+	}
+	if campaigns, _ := w.plain("campaign", "list", "--format", "json"); strings.TrimSpace(campaigns) != "[]" {
+		w.everywhere("campaign", "list")
+		w.everywhere("campaign", "status", "latest")
+	} else if len(runs) == 0 {
+		w.t.Fatalf("%s: nothing was measured", w.page)
 	}
 	w.everywhere("runs")
 	w.everywhere("nodes")

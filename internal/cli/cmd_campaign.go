@@ -1,0 +1,431 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/campaign"
+	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/doc/render"
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/record"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/study/variability"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+func (c *common) campaignCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "campaign", Short: "list campaigns, look at them, pause, resume, extend and stop them",
+		Long: `A campaign is an experiment that is repeated on a schedule: "scalebench run FILE"
+begins one if the file has the key schedule. Each repetition is a run. Times of the
+schedule at which there can be no run are counted with the reason: the repetition
+before had not ended, no server was there, the campaign was paused.
+
+A campaign goes on as long as its server runs: "scalebench server", or the command
+that began or resumed it. After a stop or a crash it goes on from where it was.
+
+"scalebench variability CAMPAIGN" analyses what was measured so far.`,
+		Example: `  scalebench run examples/paper-variance.yaml --detach
+  scalebench campaign list
+  scalebench campaign status latest
+  scalebench campaign pause latest
+  scalebench variability nightly`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.campaignList(), c.campaignStatus(), c.campaignResume(), c.campaignExtend(), c.campaignDelete(),
+		c.campaignChange("pause", "begin no more repetitions until the campaign is resumed", model.CampaignPaused),
+		c.campaignChange("stop", "end a campaign; a repetition that is under way comes to its end", model.CampaignStopped))
+	return cmd
+}
+
+func (c *common) campaignList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Short: "list campaigns, newest first", Args: noArgs,
+		Example: "  scalebench campaign list\n  scalebench campaign list --format json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				list, err := s.CampaignStatuses(ctx)
+				if err != nil {
+					return err
+				}
+				return c.print(record.Campaigns(list), append([]campaign.Status{}, list...)) // never null
+			})
+		},
+	}
+	c.addFormat(cmd)
+	return cmd
+}
+
+func (c *common) campaignStatus() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "status CAMPAIGN", Short: "show how far a campaign is: progress, gaps, next start, repetitions, result so far",
+		Long: `Shows how far a campaign is. CAMPAIGN is an id, its unique beginning, a name (the
+latest campaign of that name), or "latest".`,
+		Example: "  scalebench campaign status latest\n  scalebench campaign status nightly --format csv",
+		Args:    oneArg("the campaign"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				_, err := c.showCampaign(ctx, s, args[0])
+				return err
+			})
+		},
+	}
+	c.addFormat(cmd)
+	return cmd
+}
+
+// showCampaign prints how a campaign stands: to people its latest repetitions, and
+// what it has found so far; to programs all repetitions.
+func (c *common) showCampaign(ctx context.Context, s service, id string) (campaign.Status, error) {
+	text := c.formatFlag == string(render.FormatText)
+	from := 1
+	status, err := s.CampaignStatus(ctx, id, 0)
+	if text {
+		from = max(1, status.Progress.Last-record.LatestRepetitions+1)
+	}
+	var all []model.Repetition
+	for err == nil && from <= status.Progress.Last { // a part at a time
+		status, err = s.CampaignStatus(ctx, string(status.ID), from)
+		all = append(all, status.Repetitions...)
+		if len(status.Repetitions) == 0 {
+			break
+		}
+		from = all[len(all)-1].Number + 1
+	}
+	if err != nil {
+		return status, err
+	}
+	status.Repetitions = all
+	d := record.Campaign(status, time.Now())
+	switch measured := status.Progress.Measured; {
+	case text && measured > mostSoFar:
+		d.Sections = append(d.Sections, doc.Section{Title: "Result so far", Blocks: []doc.Block{
+			doc.Remark(fmt.Sprintf("`scalebench variability %s` has it: with %s it takes some seconds.", status.ID, num.Count(measured, "repetition")))}})
+	case text && measured > 0:
+		found, err := foundSoFar(ctx, s, status)
+		d.Sections = append(d.Sections, soFar(found.Document, status, err))
+	}
+	return status, c.print(d, status)
+}
+
+// foundSoFar is what a campaign has found, by the parameters of its file where
+// that asks how much measurements vary.
+func foundSoFar(ctx context.Context, s service, status campaign.Status) (answer.Answer, error) {
+	return s.Answer(ctx, answer.Question{
+		Study:   variability.Kind().Name,
+		Sources: []answer.Source{{Source: study.Source{Name: string(status.ID)}, Stored: true}},
+	})
+}
+
+// checkCampaign holds a campaign that is done to its thresholds.
+func (c *common) checkCampaign(ctx context.Context, s service, status campaign.Status) error {
+	if status.State != model.CampaignDone {
+		return nil
+	}
+	if status.Progress.Measured == 0 {
+		return fmt.Errorf("%w: no repetition of campaign %s has measured anything; `scalebench campaign status %s` shows why", model.ErrInvalid, status.ID, status.ID)
+	}
+	of, err := experiment.ParseStudy(status.SourceName, []byte(status.Source), Kinds())
+	if err != nil || of == nil || of.Kind != variability.Kind().Name {
+		return err
+	}
+	found, err := foundSoFar(ctx, s, status)
+	if err != nil {
+		return err
+	}
+	return found.Err()
+}
+
+// mostSoFar is of how many repetitions at most the status of a campaign has the
+// result: status must be there at once.
+const mostSoFar = 1000
+
+// soFar is what a campaign has found, in brief, or why that is nothing.
+func soFar(found *doc.Document, status campaign.Status, err error) doc.Section {
+	if err != nil {
+		return doc.Section{Title: "Result so far", Blocks: []doc.Block{doc.Para("None: " + model.Plain(err) + ".")}}
+	}
+	out := doc.Section{Title: "Result so far", Blocks: []doc.Block{doc.Para(found.Answer)}}
+	for _, s := range found.Sections {
+		if s.ID == variability.Overview {
+			out.Blocks = append(out.Blocks, s.Blocks...)
+		}
+	}
+	more := fmt.Sprintf("`scalebench variability %s -o FILE.html` has all of it, with figures.", status.ID)
+	if n := len(found.Warnings); n > 0 {
+		more = num.Count(n, "warning") + ". " + more
+	}
+	out.Blocks = append(out.Blocks, doc.Remark(more))
+	return out
+}
+
+// campaignChange is a command that moves a campaign to a state.
+func (c *common) campaignChange(verb, short string, state model.CampaignState) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " CAMPAIGN", Short: short, Args: oneArg("the campaign"),
+		Example: "  scalebench campaign " + verb + " latest",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.changeCampaign(cmd.Context(), control.CampaignChange{ID: args[0], State: state})
+		},
+	}
+}
+
+// changeCampaign changes a campaign and says how it stands.
+func (c *common) changeCampaign(ctx context.Context, change control.CampaignChange) error {
+	return c.withService(ctx, toRead, func(ctx context.Context, s service) error {
+		changed, err := s.ChangeCampaign(ctx, change)
+		if err != nil {
+			return err
+		}
+		_, err = c.showCampaign(ctx, s, string(changed.ID))
+		return err
+	})
+}
+
+func (c *common) campaignResume() *cobra.Command {
+	detach := false
+	cmd := &cobra.Command{
+		Use: "resume CAMPAIGN", Short: "go on with a campaign that was paused, or whose server has ended",
+		Long: `Goes on with a campaign that was paused, or that another command began which has
+ended. Where no server runs, this command is the server, and goes on until the
+campaign is over or Ctrl-C.`,
+		Example: "  scalebench campaign resume latest",
+		Args:    oneArg("the campaign"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			need := toRun
+			if detach {
+				need = toLeave
+			}
+			return c.withService(cmd.Context(), need, func(ctx context.Context, s service) error {
+				x, err := s.CampaignStatus(ctx, args[0], 0)
+				if err != nil {
+					return err
+				}
+				exp, err := experiment.Parse(x.SourceName, []byte(x.Source), Kinds(), nil)
+				if err == nil && exp.Fleet.Agents != nil && s.own {
+					return errNoServerToJoin
+				}
+				if _, err := s.ChangeCampaign(ctx, control.CampaignChange{ID: string(x.ID), State: model.CampaignActive}); err != nil {
+					return err
+				}
+				return c.finishCampaign(ctx, s, x.ID, detach)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&detach, "detach", false, "with a server: return at once")
+	return cmd
+}
+
+func (c *common) campaignExtend() *cobra.Command {
+	longer, until := "", ""
+	cmd := &cobra.Command{
+		Use: "extend CAMPAIGN", Short: "let a campaign end later; one that is done goes on",
+		Example: "  scalebench campaign extend latest --for 14d\n  scalebench campaign extend latest --until 2026-12-24",
+		Args:    oneArg("the campaign"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			change := control.CampaignChange{ID: args[0]}
+			var err error
+			switch {
+			case (longer == "") == (until == ""):
+				err = fmt.Errorf("%w: give --for SPAN or --until TIME", model.ErrUsage)
+			case longer != "":
+				var d time.Duration
+				if d, err = span(longer); err != nil {
+					err = fmt.Errorf("%w: --for %q must be a span such as 36h or 7d", model.ErrUsage, longer)
+				}
+				change.Longer = unit.Duration(d)
+			default:
+				change.Until, _, err = moment("--until", until, time.Now())
+			}
+			if err != nil {
+				return err
+			}
+			return c.changeCampaign(cmd.Context(), change)
+		},
+	}
+	cmd.Flags().StringVar(&longer, "for", "", "how much longer, such as 36h or 7d")
+	cmd.Flags().StringVar(&until, "until", "", "its new end: 2026-12-24 or 2026-12-24T18:00 (UTC)")
+	return cmd
+}
+
+func (c *common) campaignDelete() *cobra.Command {
+	runs, yes := false, false
+	cmd := &cobra.Command{
+		Use: "delete CAMPAIGN", Short: "remove a campaign that is over; its runs stay, as runs of their own",
+		Long: `Removes a campaign that is over. Its runs stay, as runs of their own; with --runs
+they are deleted, too, with all that they measured: that is asked first.`,
+		Example: "  scalebench campaign delete latest --runs",
+		Args:    oneArg("the campaign"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				id := args[0]
+				if runs {
+					x, err := s.CampaignStatus(ctx, id, 0)
+					if err != nil {
+						return err
+					}
+					id = string(x.ID) // the one that was asked about, whatever begins meanwhile
+					if x.State.Final() && !yes && !c.confirm(fmt.Sprintf("delete campaign %s (%s, %s) with its %s and all that they measured?", x.ID, x.Name, x.State, num.Count(x.Progress.States[model.RepetitionRun], "run"))) {
+						return errors.New("not deleted; answer y, or give --yes")
+					}
+				}
+				x, err := s.ChangeCampaign(ctx, control.CampaignChange{ID: id, Delete: true, DeleteRuns: runs})
+				if err == nil {
+					c.say("campaign %s is deleted", x.ID)
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&runs, "runs", false, "delete its runs, too, with all that they measured (asks first)")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// startCampaign begins the campaign that an experiment file with a schedule is.
+func (c *common) startCampaign(ctx context.Context, name string, exp *experiment.Experiment, opt runOptions) error {
+	if flag := opt.gates.flag(); flag != "" {
+		return fmt.Errorf("%w: %s is about a single run, and %s has a schedule; give the file a threshold for all repetitions, such as study: {kind: variability, fail_above: 5}", model.ErrUsage, flag, name)
+	}
+	need := toRun
+	switch {
+	case exp.Fleet.Agents != nil:
+		need = toJoin
+	case opt.detach:
+		need = toLeave
+	}
+	return c.withService(ctx, need, func(ctx context.Context, s service) error {
+		id, err := s.StartCampaign(ctx, newSource(name, exp.Source, model.KindExperiment))
+		if err != nil {
+			return err
+		}
+		return c.finishCampaign(ctx, s, id, opt.detach)
+	})
+}
+
+// finishCampaign follows a campaign to its end, shows how it stands then and holds
+// it to thresholds, or leaves it to the server.
+func (c *common) finishCampaign(ctx context.Context, s service, id model.CampaignID, detach bool) error {
+	if detach {
+		c.say("the server goes on with campaign %s; `scalebench campaign status %s` shows how far it is", id, id)
+		return write(c.env.Stdout, string(id)+"\n")
+	}
+	err := c.followCampaign(ctx, s, id)
+	rest := context.WithoutCancel(ctx)
+	if ctx.Err() != nil && s.own {
+		c.say("ending; press Ctrl-C again to stop at once")
+		if err := s.Halt(); err != nil {
+			c.log.Warn("ending the campaign's run", "err", err)
+		}
+		c.say("what was measured is kept; `scalebench campaign resume %s` goes on, and so does `scalebench server`; times until then count as missed", id)
+	} else if ctx.Err() != nil {
+		c.say("the campaign goes on at the server; `scalebench campaign stop %s` ends it", id)
+	}
+	status, failed := c.showCampaign(rest, s, string(id))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err = cmp.Or(err, failed); err != nil {
+		return err
+	}
+	return c.checkCampaign(ctx, s, status)
+}
+
+// followCampaign tells what becomes of each repetition until the campaign is
+// over. A server that is away is waited for.
+func (c *common) followCampaign(ctx context.Context, s service, id model.CampaignID) error {
+	told := make(map[int]string)
+	next, away := time.Time{}, time.Time{}
+	from := 0 // the first repetition of which there may be news; 0: not known yet
+	for {
+		status, err := s.CampaignStatus(ctx, string(id), from)
+		switch {
+		case errors.Is(err, model.ErrUnavailable) && from > 0 && (away.IsZero() || time.Since(away) < control.AwaitPatience):
+			if away.IsZero() {
+				away = time.Now()
+				c.say("! the server does not answer: %v; retrying for up to %s; the campaign goes on with its server", err, control.AwaitPatience)
+			}
+		case err != nil:
+			return err
+		default:
+			away = time.Time{}
+			if from == 0 {
+				c.say("campaign %s: %s", id, status.Schedule)
+			}
+			from = c.tellRepetitions(status, max(from, 1), told)
+			if wait := time.Until(status.Next); status.Next != next && wait > 2*time.Second {
+				c.say("the next repetition begins at %s, in %s", status.Next.UTC().Format("2006-01-02 15:04:05 MST"), unit.Brief(wait))
+				next = status.Next
+			}
+			if status.State.Final() && from > status.Progress.Last {
+				return noneDone(status)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(followEvery):
+		}
+	}
+}
+
+// tellRepetitions tells what is new of the repetitions from a number on, and
+// returns from which there may be more. A status without repetitions is one that
+// tells where to begin.
+func (c *common) tellRepetitions(status campaign.Status, from int, told map[int]string) int {
+	if status.Repetitions == nil && status.Progress.Last >= from {
+		if l := status.Latest; l != nil && !l.RunState.Final() {
+			return l.Number
+		}
+		return status.Progress.Last + 1
+	}
+	open := false
+	for _, r := range status.Repetitions {
+		if text := repetitionText(r); told[r.Number] != text {
+			c.say("%s", text)
+			told[r.Number] = text
+		}
+		if open = open || r.State == model.RepetitionRun && !r.RunState.Final(); !open {
+			delete(told, r.Number)
+			from = r.Number + 1
+		}
+	}
+	return from
+}
+
+// noneDone is an error if repetitions of a campaign that is over had runs, and
+// none did what it was to do.
+func noneDone(s campaign.Status) error {
+	if s.Progress.Last == 0 || s.Progress.Runs[model.RunDone] > 0 {
+		return nil
+	}
+	return fmt.Errorf("no repetition of campaign %s ended as intended", s.ID)
+}
+
+// followEvery is how often a campaign is looked at while it is followed.
+const followEvery = time.Second
+
+// repetitionText is what became of a time of the schedule, in a line.
+func repetitionText(r model.Repetition) string {
+	text := fmt.Sprintf("repetition %d, due %s: ", r.Number, r.Due.UTC().Format("2006-01-02 15:04:05"))
+	switch {
+	case r.State != model.RepetitionRun && r.Reason != "":
+		return text + string(r.State) + ": " + r.Reason
+	case r.State != model.RepetitionRun:
+		return text + string(r.State)
+	case r.RunState.Final() && r.Finished.After(r.Started):
+		return text + string(r.RunState) + " in " + unit.Brief(r.Finished.Sub(r.Started)) + ", run " + string(r.Run)
+	}
+	return text + string(r.RunState) + ", run " + string(r.Run)
+}

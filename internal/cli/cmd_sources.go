@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/frame/files"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// sourcesCommand is the command of a question about measurements, wherever they
+// came from: runs, campaigns, files.
+func (c *common) sourcesCommand(kind study.Kind) *cobra.Command {
+	name := kind.CommandName()
+	params := kind.New()
+	out := ""
+	cmd := &cobra.Command{Use: name + usageOfSources(params.(study.Measured).Takes()), Short: kind.Summary, Long: kind.Long, Example: kind.Example} //nolint:forcetypeassert // the caller has looked
+	flags := addParams(cmd.Flags(), params)
+	c.addOutput(cmd, &out)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		q, err := c.question(cmd, kind, flags, out)
+		if err != nil {
+			return err
+		}
+		s := kind.New()
+		if err := answer.Set(study.Registry{kind}, s, q.Params); err != nil {
+			return err
+		}
+		takes := s.(study.Measured).Takes() //nolint:forcetypeassert // as above
+		if len(args) == 0 {
+			return takes.Check(0)
+		}
+		return c.printAnswer(out, func() (answer.Answer, error) { return c.answerSources(cmd.Context(), kind, q, takes, args) })
+	}
+	return cmd
+}
+
+// usageOfSources is what a command takes.
+func usageOfSources(t study.Takes) string {
+	switch {
+	case t.Named:
+		return " NAME"
+	case t.Least > 1:
+		return " A B… (RUN|CAMPAIGN|FILE)"
+	}
+	return " RUN|CAMPAIGN|FILE…"
+}
+
+// answerSources reads the sources that are files, and asks where the others are.
+func (c *common) answerSources(ctx context.Context, kind study.Kind, q answer.Question, takes study.Takes, args []string) (answer.Answer, error) {
+	stored := false
+	choice := takes.Choice
+	for i, arg := range slices.Concat(args, takes.Also) {
+		if i == len(args) {
+			choice.Beside = true
+		}
+		if !takes.Named && c.isFile(arg) {
+			x, err := c.readSource(ctx, arg, choice)
+			if err != nil {
+				return answer.Answer{}, err
+			}
+			q.Sources = append(q.Sources, answer.Source{Source: x})
+			continue
+		}
+		stored = true
+		q.Sources = append(q.Sources, answer.Source{Source: study.Source{Name: arg}, Stored: true})
+	}
+	if !stored {
+		return answer.Ask(ctx, kind, q)
+	}
+	var a answer.Answer
+	err := c.withService(ctx, toRead, func(ctx context.Context, s service) (err error) {
+		a, err = s.Answer(ctx, q)
+		return err
+	})
+	return a, err
+}
+
+// isFile reports whether an argument names a file rather than something stored:
+// it is one, or it looks like none of the names that are stored.
+func (c *common) isFile(arg string) bool {
+	if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+		return true
+	}
+	return study.FileLike(arg)
+}
+
+// readSource reads a file ("-": standard input).
+func (c *common) readSource(ctx context.Context, file string, choice frame.Choice) (x study.Source, err error) {
+	if file == "-" {
+		x.Name = "stdin"
+		x.Frames, x.Told, err = files.Read(ctx, x.Name, c.env.Stdin, choice, files.Limits{})
+		return x, err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		if e, ok := errors.AsType[*os.PathError](err); ok {
+			err = e.Err
+		}
+		return x, fmt.Errorf("%w: %q: %w; give a file that you can read, or a run (`scalebench runs` lists them)", model.ErrUsage, file, err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	x.Name = filepath.Base(file)
+	x.Frames, x.Told, err = files.Read(ctx, x.Name, f, choice, files.Limits{})
+	return x, err
+}

@@ -1,0 +1,152 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study/variability"
+)
+
+// TestVarianceLab: a repetition of the example of a campaign, in a slow hour, has
+// in its measurements what the lab was made of: nodes of two processors, pairs
+// inside a group at the slow rate and pairs across below it, and the start-up of
+// every node.
+func TestVarianceLab(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures; needs the machine for itself")
+	}
+	needLab(t)
+	w := newWorld(t)
+	w.run("run", "../../examples/lab-variance.yaml", "--set", "schedule=null", "--set", "fleet.lab.busy.from=0", "--set", "workloads.cpu.duration=500ms")
+	d := w.data("latest")
+	checkComplete(t, d)
+	of := make(map[string]frame.Frame)
+	for _, f := range observe.Of(d).Frames() {
+		of[f.Name()] = f
+	}
+	// fact is what a frame knows of its rows, each value once.
+	fact := func(frame, name string) []string {
+		f := of[frame]
+		x := f.Fact(name)
+		if x == nil {
+			t.Fatalf("%s has no fact %s, but %v", frame, name, f.Facts)
+		}
+		var out []string
+		for row := range f.Len() {
+			out = append(out, x.Level(row))
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	const cpu, inside, across = "cpu integer_rate", "inside network_receive_throughput", "across network_receive_throughput"
+	for _, tt := range []struct {
+		frame, fact string
+		want        []string
+	}{
+		{cpu, "processor", []string{"opteron", "xeon"}},
+		{cpu, "cpu_limit", []string{"0.2", "0.4"}},
+		{inside, "same_group", []string{"yes"}},
+		{inside, "processor", []string{"opteron", "xeon"}},
+		{across, "same_group", []string{"no"}},
+		{across, "processor", []string{"opteron | xeon"}},
+		{"startup", "group", []string{"a", "b"}},
+		{"startup", frame.FactSubject, []string{"lab-a-1", "lab-a-2", "lab-b-1", "lab-b-2"}},
+	} {
+		if got := fact(tt.frame, tt.fact); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %s is %q, want %q", tt.frame, tt.fact, got, tt.want)
+		}
+	}
+	if hour := fact(cpu, "lab_hour"); len(hour) != 1 || len(hour[0]) != 2 {
+		t.Errorf("the hour is %q", hour)
+	}
+	const payload = 1448.0 / 1514 / 8 * 1e6 // bytes a second of TCP for each Mbit/s
+	var sum float64
+	for i, v := range of[inside].Values {
+		if v < 0.95*40*payload || v > 1.01*40*payload {
+			t.Errorf("inside, pair %d: %.4g byte/s, want the %.4g of a slow hour", i, v, 40*payload)
+		}
+	}
+	for _, v := range of[across].Values {
+		sum += v
+	}
+	if sum < 0.95*60*payload || sum > 1.02*60*payload {
+		t.Errorf("across: %.4g byte/s together, want the %.4g of the uplink", sum, 60*payload)
+	}
+}
+
+// TestVarianceCampaign: the report of a campaign in a lab finds what the lab was
+// made of: processors of two kinds, one half as fast, and the hours in which links
+// have 40 of 100 Mbit/s. A campaign of 55 seconds, of which a day takes 20; with
+// -lab-proof the whole example.
+func TestVarianceCampaign(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures; needs the machine for itself")
+	}
+	if !*labProof && os.Getenv("VARIANCE_CAMPAIGN") == "" {
+		t.Skip("takes a minute; `make lab-proof` runs the whole campaign, VARIANCE_CAMPAIGN=1 a short one")
+	}
+	needLab(t)
+	w := newWorld(t)
+	args := []string{"run", "../../examples/lab-variance.yaml"}
+	if !*labProof {
+		for _, set := range []string{
+			"schedule.every=5s", "schedule.for=55s", "fleet.lab.busy.day=20s", "workloads.cpu.duration=1s",
+			"workloads.inside.duration=500ms", "workloads.inside.warm_up=300ms", "workloads.across.duration=500ms", "workloads.across.warm_up=200ms",
+		} {
+			args = append(args, "--set", set)
+		}
+	}
+	w.run(args...)
+	var got variability.Result
+	if err := json.Unmarshal([]byte(w.run("variability", "lab-variance", "--by", "lab_hour,processor", "--format", "json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	metric := func(name string) variability.Metric {
+		i := slices.IndexFunc(got.Metrics, func(m variability.Metric) bool { return m.Name() == name })
+		if i < 0 {
+			t.Fatalf("there is no metric %s in the report", name)
+		}
+		return got.Metrics[i]
+	}
+	// explains: what explains most, repetitions apart, of which each has one hour. In
+	// eleven repetitions four hours, two of them alike, cannot stand out by more than
+	// chance does, whatever they explain: only the whole campaign shows that.
+	explains := func(m variability.Metric, facts ...string) {
+		t.Helper()
+		i := slices.IndexFunc(m.Facts, func(f variability.Effect) bool { return f.Fact != frame.FactRepetition })
+		if i < 0 || !slices.Contains(facts, m.Facts[i].Fact) || *labProof && !m.Facts[i].Significant || m.Facts[i].Omega2 < .8 {
+			t.Errorf("%s: what explains it most is %+v, want one of %v with 80 %% or more", m.Name(), m.Facts, facts)
+		}
+	}
+	cpu, inside := metric("cpu integer_rate"), metric("inside network_receive_throughput")
+	explains(cpu, "processor", "group", "cpu_limit") // of each node the same
+	explains(inside, "lab_hour")
+	mean := func(m variability.Metric, fact string, of func(level string) bool) float64 {
+		i := slices.IndexFunc(m.Groups, func(g variability.Grouping) bool { return g.Fact == fact })
+		if i < 0 {
+			t.Fatalf("%s: there are no groups by %s", m.Name(), fact)
+		}
+		sum, n := 0., 0
+		for _, g := range m.Groups[i].Groups {
+			if of(g.Level) {
+				sum, n = sum+g.Mean*float64(g.N), n+g.N
+			}
+		}
+		return sum / float64(n)
+	}
+	slow := func(hour string) bool { return hour >= "12" }
+	fast := func(hour string) bool { return hour < "12" }
+	if ratio := mean(inside, "lab_hour", slow) / mean(inside, "lab_hour", fast); math.Abs(ratio-.4) > .02 {
+		t.Errorf("links are %.3f as fast in slow hours, want .4", ratio)
+	}
+	if len(cpu.Bands.Bands) != 2 || math.Abs(cpu.Bands.Bands[0].Mean/cpu.Bands.Bands[1].Mean-.5) > .08 || math.Abs(cpu.Bands.Bands[0].Share-.5) > .05 {
+		t.Errorf("the bands of the processors are %+v, want halves with a ratio of .5", cpu.Bands)
+	}
+	t.Logf("cpu: %s", cpu.Text)
+	t.Logf("inside: %s", inside.Text)
+}
