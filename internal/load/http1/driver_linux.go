@@ -205,6 +205,9 @@ func (d *driver) usage(cpu *processorTime) load.Usage {
 			}
 		}
 	}
+	// A loop that watches is kept from the processor at times, too: what it
+	// waited then took nothing.
+	u.Spun = min(u.Spun, u.CPU)
 	return u
 }
 
