@@ -65,14 +65,13 @@ demo: build
 # compiles everything on all cores. Workloads wait for what they measure, which
 # limits of their own hold back, so that two at a time do not disturb each other.
 # Tests of a measuring package that are parallel wait, too: four at a time.
-MEASURING := internal/cli internal/lab internal/monitor internal/load test/loadserver test/peers test/servertest test/walk
+MEASURING := internal/cli internal/lab internal/monitor internal/load internal/load/http1 internal/load/httpstd test/loadserver test/peers test/servertest test/walk
 WORKLOADS := internal/workload
-measuring = $(addprefix ./,$(MEASURING:=/...))
 test: deps
 	$(GO) vet ./...
-	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '$(subst $(space),|,$(MEASURING) $(WORKLOADS))')
+	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/$(WORKLOADS)')
 	$(GO) test -count=1 -p 2 -timeout 10m ./$(WORKLOADS)/...
-	$(GO) test -count=1 -p 1 -parallel 4 -timeout 10m $(measuring)
+	$(GO) test -count=1 -p 1 -parallel 4 -timeout 10m $(addprefix ./,$(MEASURING))
 
 # What variability finds in 200 synthetic campaigns of each composition, and how
 # often it raises false alarms; some minutes. `make test` takes 4 of each.
