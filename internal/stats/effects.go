@@ -216,7 +216,8 @@ func Spearman(x, y []float64) (rho, p float64, err error) {
 // H. C. Marriott and J. A. Pope, "Bias in the estimation of autocorrelations",
 // Biometrika 41, 1954). Neighbours are supposed to be alike as those of an AR(1)
 // process. Returned as effective; p is 1 where it leaves less than one degree of
-// freedom.
+// freedom. Of one order throughout it is 2/effective!, not the 0 of the t
+// approximation: five pairs are in order by chance once in sixty times.
 func SpearmanOfSeries(x, y []float64) (rho, p, effective float64, err error) {
 	if err := checkPairs(x, y, 5); err != nil {
 		return 0, 0, 0, fmt.Errorf("rank correlation of series: %w", err)
@@ -238,6 +239,7 @@ func SpearmanOfSeries(x, y []float64) (rho, p, effective float64, err error) {
 	case nu < 1:
 		p = 1
 	case 1-math.Abs(rho) < noSpread:
+		p = min(1, 2/math.Gamma(effective+1)) // of n! orders two
 	default:
 		p = tTails(rho*math.Sqrt(nu/((1-rho)*(1+rho))), nu)
 	}

@@ -310,6 +310,10 @@ func TestSpearmanInterval(t *testing.T) {
 		closeTo(t, "lower", got.Lo, err, tt.want.Lo, 1e-9)
 		closeTo(t, "upper", got.Hi, err, tt.want.Hi, 1e-9)
 	}
+	inOrder := []float64{3, 1, 5, 2, 4}
+	if rho, p, n, err := SpearmanOfSeries(inOrder, inOrder); err != nil || rho != 1 || p < 2./120 || n > 5 {
+		t.Errorf("five pairs in order: %v, p %v of %v, %v, want a p of 1/60 or more", rho, p, n, err)
+	}
 	for _, tt := range []struct {
 		rho, effective, level float64
 		want                  error
