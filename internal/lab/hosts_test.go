@@ -148,16 +148,16 @@ func TestBusy(t *testing.T) {
 		{12, 24, 24 * time.Second, 5*time.Hour + 11*time.Second, "11", false},
 	} {
 		s := Spec{
-			Limits: Limits{Link: mbit(100)}, Uplink: mbit(300), Groups: []Group{{Name: "a", Nodes: 1, Limits: Limits{Link: mbit(50)}}},
-			Busy: &Busy{From: tt.from, To: tt.to, Day: unit.Duration(tt.day), Link: mbit(20)},
+			Limits: Limits{Link: mbit(100)}, Uplink: mbit(300), Groups: []Group{{Name: "a", Nodes: 1, Limits: Limits{Link: mbit(50), CPU: 2}}},
+			Busy: &Busy{From: tt.from, To: tt.to, Day: unit.Duration(tt.day), Link: mbit(20), CPU: 1},
 		}
 		h := s.At(midnight.Add(tt.at)).Hosts(nil)[0]
-		want := mbit(50)
+		want, cores := mbit(50), 2.
 		if tt.busy {
-			want = mbit(20)
+			want, cores = mbit(20), 1
 		}
-		if h.Link != want || h.Labels[LabelHour] != tt.hour {
-			t.Errorf("%+v: link %v in hour %q, want %v in %q", tt, h.Link, h.Labels[LabelHour], want, tt.hour)
+		if h.Link != want || h.CPU != cores || h.Labels[LabelHour] != tt.hour {
+			t.Errorf("%+v: link %v and %v cores in hour %q, want %v and %v in %q", tt, h.Link, h.CPU, h.Labels[LabelHour], want, cores, tt.hour)
 		}
 		if s.Groups[0].Link != mbit(50) || s.Labels != nil {
 			t.Errorf("At has changed what it was called on: %+v", s)

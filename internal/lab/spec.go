@@ -24,7 +24,7 @@ type Spec struct {
 	Volumes []Volume `json:"volumes,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Volumes to write to. Workloads name them: volume: NAME."`
 	// Labels are those of every node; a group's own come first.
 	Labels map[string]string `json:"labels,omitempty" jsonschema_description:"Labels of every node. Facts by which measurements may differ: processor: xeon, zone: a."`
-	Busy   *Busy             `json:"busy,omitempty" jsonschema_description:"A part of each day in which links are slower. A lab has the rates of the time when it is made."`
+	Busy   *Busy             `json:"busy,omitempty" jsonschema_description:"A part of each day in which links or processors are slower. A lab has the limits of the time when it is made."`
 	Groups []Group           `json:"groups,omitempty" jsonschema:"minItems=1,maxItems=64" jsonschema_description:"Groups of nodes that share an uplink, as racks do."`
 }
 
@@ -55,22 +55,23 @@ type Group struct {
 	Labels map[string]string `json:"labels,omitempty" jsonschema_description:"Labels of the nodes of this group."`
 }
 
-// Busy is a part of each day in which links are slower, as where others use the
-// network at these hours, too. Labs that are made in it have these rates.
+// Busy is a part of each day in which links or processors are slower, as where
+// others use them at these hours, too. Labs that are made in it have these limits.
 type Busy struct {
 	From int           `json:"from" jsonschema:"minimum=0,maximum=23" jsonschema_description:"The hour in which it begins, UTC."`
 	To   int           `json:"to" jsonschema:"required,minimum=0,maximum=24" jsonschema_description:"The hour before which it ends; the next day's if it is not later than from."`
 	Day  unit.Duration `json:"day,omitempty" jsonschema_description:"How long a day takes, to see in minutes what else takes weeks; it has 24 hours all the same. Default: 24h."`
-	// Link and Uplink replace those of all nodes and groups; zero: as they are.
+	// Link, Uplink and CPU replace those of all nodes and groups; zero: as they are.
 	Link   unit.Rate `json:"link,omitzero" jsonschema_description:"Rate of every node's link then."`
 	Uplink unit.Rate `json:"uplink,omitzero" jsonschema_description:"Rate of every uplink then."`
+	CPU    float64   `json:"cpu,omitempty" jsonschema:"minimum=0.01,maximum=1024" jsonschema_description:"Cores of every node then."`
 }
 
 // LabelHour is the label with the hour of the lab's day in which a lab with busy
 // hours was made: "00" to "23".
 const LabelHour = "lab_hour"
 
-// At is the lab as it is made at a time: with the rates that hold then.
+// At is the lab as it is made at a time: with the limits that hold then.
 func (s Spec) At(now time.Time) Spec {
 	if s.Busy == nil {
 		return s
@@ -83,11 +84,11 @@ func (s Spec) At(now time.Time) Spec {
 	}
 	s.Labels[LabelHour], s.Busy = fmt.Sprintf("%02d", hour), nil
 	if in := hour >= b.From && hour < b.To; in || b.To <= b.From && (hour >= b.From || hour < b.To) {
-		s.Link, s.Uplink = cmp.Or(b.Link, s.Link), cmp.Or(b.Uplink, s.Uplink)
+		s.Link, s.Uplink, s.CPU = cmp.Or(b.Link, s.Link), cmp.Or(b.Uplink, s.Uplink), cmp.Or(b.CPU, s.CPU)
 		s.Groups = slices.Clone(s.Groups)
 		for i := range s.Groups {
 			g := &s.Groups[i]
-			g.Link, g.Uplink = cmp.Or(b.Link, g.Link), cmp.Or(b.Uplink, g.Uplink)
+			g.Link, g.Uplink, g.CPU = cmp.Or(b.Link, g.Link), cmp.Or(b.Uplink, g.Uplink), cmp.Or(b.CPU, g.CPU)
 		}
 	}
 	return s

@@ -135,9 +135,7 @@ func (c *checker) name(field, name string, taken map[string]string, twice string
 // limits checks those of a host; at is the path before the field's name.
 func (c *checker) limits(at string, l Limits) {
 	c.link(at+"link", l.Link)
-	if l.CPU != 0 && !(l.CPU >= minCores && l.CPU <= maxCores) { // so that NaN is refused too
-		c.add(at+"cpu", fmt.Sprintf("use %v to %v", minCores, maxCores), "%v cores", l.CPU)
-	}
+	c.cpu(at+"cpu", l.CPU)
 	if l.Memory != 0 && l.Memory < minMemory {
 		c.add(at+"memory", fmt.Sprintf("use at least %s", minMemory), "%s is too little to run anything", l.Memory)
 	}
@@ -184,11 +182,18 @@ func (c *checker) busy(b *Busy) {
 	if b.Day != 0 && (b.Day.Std() < time.Second || b.Day.Std() > 24*time.Hour) {
 		c.add("busy.day", "use 1s to 24h", "a day of %s is impossible", b.Day)
 	}
-	if b.Link == (unit.Rate{}) && b.Uplink == (unit.Rate{}) {
-		c.add("busy", "give link or uplink", "nothing is slower")
+	if b.Link == (unit.Rate{}) && b.Uplink == (unit.Rate{}) && b.CPU == 0 {
+		c.add("busy", "give link, uplink or cpu", "nothing is slower")
 	}
+	c.cpu("busy.cpu", b.CPU)
 	c.link("busy.link", b.Link)
 	c.link("busy.uplink", b.Uplink)
+}
+
+func (c *checker) cpu(field string, cores float64) {
+	if cores != 0 && !(cores >= minCores && cores <= maxCores) { // so that NaN is refused too
+		c.add(field, fmt.Sprintf("use %v to %v", minCores, maxCores), "%v cores", cores)
+	}
 }
 
 func (c *checker) link(field string, r unit.Rate) {

@@ -71,6 +71,8 @@ func TestValidate(t *testing.T) {
 		{"labels that are scalebench's", Spec{Labels: map[string]string{"fleet": "x", "a=b": "y"}, Groups: []Group{{Name: "a", Nodes: 1, Labels: map[string]string{"group": "b", "zone": ""}}}},
 			[]string{"labels.a=b", "labels.fleet", "groups[0].labels.group", "groups[0].labels.zone"}},
 		{"busy for nothing", Spec{Nodes: 1, Busy: &Busy{From: 24, To: 24, Day: unit.Duration(48 * time.Hour)}}, []string{"busy.from", "busy.to", "busy.day", "busy"}},
+		{"busy processors", Spec{Nodes: 1, Busy: &Busy{To: 12, CPU: 0.5}}, nil},
+		{"busy with no processor", Spec{Nodes: 1, Busy: &Busy{To: 12, CPU: -1}}, []string{"busy.cpu"}},
 		{"volumes of one name", Spec{Nodes: 1, Volumes: []Volume{{Name: "f"}, {Name: "f"}}}, []string{"volumes[1].name"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

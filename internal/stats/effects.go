@@ -216,7 +216,8 @@ func Spearman(x, y []float64) (rho, p float64, err error) {
 // H. C. Marriott and J. A. Pope, "Bias in the estimation of autocorrelations",
 // Biometrika 41, 1954). Neighbours are supposed to be alike as those of an AR(1)
 // process. Returned as effective; p is 1 where it leaves less than one degree of
-// freedom.
+// freedom. Of one order throughout it is 2/effective!, not the 0 of the t
+// approximation: five pairs are in order by chance once in sixty times.
 func SpearmanOfSeries(x, y []float64) (rho, p, effective float64, err error) {
 	if err := checkPairs(x, y, 5); err != nil {
 		return 0, 0, 0, fmt.Errorf("rank correlation of series: %w", err)
@@ -238,10 +239,41 @@ func SpearmanOfSeries(x, y []float64) (rho, p, effective float64, err error) {
 	case nu < 1:
 		p = 1
 	case 1-math.Abs(rho) < noSpread:
+		p = min(1, 2/math.Gamma(effective+1)) // of n! orders two
 	default:
 		p = tTails(rho*math.Sqrt(nu/((1-rho)*(1+rho))), nu)
 	}
 	return rho, p, effective, nil
+}
+
+// leastWorth is how many independent pairs a rank correlation with an interval is
+// worth.
+const leastWorth = 5
+
+// SpearmanInterval returns the interval at this level for a rank correlation of n
+// pairs that are worth so many independent ones, by Fisher's z with the variance
+// (1+ρ²/2)/(effective−3) (D. G. Bonett and T. A. Wright, "Sample size requirements
+// for estimating Pearson, Kendall and Spearman correlations", Psychometrika 65(1),
+// 2000). Where the order is the same throughout, it begins half a step below, a
+// step being what two neighbours make that change places: some pairs in order are no
+// proof that all are. Errors: ErrTooFew where they are worth fewer than five;
+// ErrArgument.
+func SpearmanInterval(rho float64, n int, effective, level float64) (Interval, error) {
+	z, err := NormalQuantile((1 + level) / 2)
+	switch {
+	case err != nil || !(level > 0) || !(math.Abs(rho) <= 1) || !(effective <= float64(n)):
+		return Interval{}, fmt.Errorf("interval of the rank correlation %v of %v pairs at level %v: %w", rho, effective, level, ErrArgument)
+	case effective < leastWorth:
+		return Interval{}, fmt.Errorf("interval of a rank correlation of %v pairs: %w", effective, ErrTooFew)
+	}
+	most := 1 - 6/(float64(n)*(float64(n)*float64(n)-1))
+	centre := math.Atanh(max(-most, min(most, rho)))
+	half := z * math.Sqrt((1+rho*rho/2)/(effective-3))
+	iv := Interval{math.Tanh(centre - half), math.Tanh(centre + half)}
+	if 1-math.Abs(rho) < noSpread {
+		iv.Lo, iv.Hi = min(iv.Lo, rho), max(iv.Hi, rho)
+	}
+	return iv, nil
 }
 
 // correlate is Pearson's r and its p by the t test.

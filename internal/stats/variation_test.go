@@ -291,6 +291,39 @@ func TestEffectsAgreeWithSciPy(t *testing.T) {
 	}
 }
 
+// TestSpearmanInterval: of a correlation (computed in Python), of one order
+// throughout, and of too few pairs.
+func TestSpearmanInterval(t *testing.T) {
+	for _, tt := range []struct {
+		rho       float64
+		n         int
+		effective float64
+		want      Interval
+	}{
+		{-.8, 20, 20, Interval{-0.928135143238813, -0.5023646326158095}},
+		{.3, 40, 12.5, Interval{-0.3279477167801168, 0.7440832710070633}},
+		{0, 100, 100, Interval{-0.19641811768205933, 0.19641811768205933}},
+		{1, 5, 5, Interval{0.13359874835211968, 1}},
+		{-1, 10, 10, Interval{-1, -0.9633676126807859}},
+	} {
+		got, err := SpearmanInterval(tt.rho, tt.n, tt.effective, .95)
+		closeTo(t, "lower", got.Lo, err, tt.want.Lo, 1e-9)
+		closeTo(t, "upper", got.Hi, err, tt.want.Hi, 1e-9)
+	}
+	inOrder := []float64{3, 1, 5, 2, 4}
+	if rho, p, n, err := SpearmanOfSeries(inOrder, inOrder); err != nil || rho != 1 || p < 2./120 || n > 5 {
+		t.Errorf("five pairs in order: %v, p %v of %v, %v, want a p of 1/60 or more", rho, p, n, err)
+	}
+	for _, tt := range []struct {
+		rho, effective, level float64
+		want                  error
+	}{{.5, 4.9, .95, ErrTooFew}, {1.1, 20, .95, ErrArgument}, {.5, 21, .95, ErrArgument}, {.5, 20, 0, ErrArgument}, {.5, 20, 1, ErrArgument}, {math.NaN(), 20, .95, ErrArgument}, {.5, math.NaN(), .95, ErrArgument}} {
+		if iv, err := SpearmanInterval(tt.rho, 20, tt.effective, tt.level); !errors.Is(err, tt.want) {
+			t.Errorf("SpearmanInterval(%v, 20, %v, %v) = %v, %v, want %v", tt.rho, tt.effective, tt.level, iv, err, tt.want)
+		}
+	}
+}
+
 // documented looks for a row in docs/methods.md.
 func documented(t *testing.T, table, row string) {
 	t.Helper()

@@ -453,15 +453,29 @@ func (t *Together) section() doc.Section {
 	for _, m := range t.Metrics {
 		metrics.Add(doc.Say(m.Name), doc.Int(m.N), within(cov(m.COV), m.COVCI), cov(m.Within))
 	}
-	pairs := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "metric", Wrap: 30}, {Key: "b", Head: "and", Wrap: 30}, {Key: "n", Head: "n", Right: true}, {Key: "effective_n", Head: "worth", Right: true}, {Key: "rho", Head: "rank\ncorrelation", Right: true}, {Key: "p", Head: "p", Right: true}, {Key: "verdict", Head: ""}}}
+	pairs := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "metric", Wrap: 26}, {Key: "b", Head: "and", Wrap: 26}, {Key: "n", Head: "n", Right: true}, {Key: "effective_n", Head: "worth", Right: true}, {Key: "rho", Head: "rank\ncorrelation", Right: true, Interval: true}, {Key: "p", Head: "p", Right: true}, {Key: "verdict", Head: ""}}}
 	for _, p := range t.Pairs {
 		word := doc.Say("")
 		if p.Significant {
-			word = doc.Say("related").As(doc.Note)
+			word = doc.Say(map[bool]string{true: "together", false: "opposite"}[p.Rho > 0]).As(doc.Note)
 		}
-		pairs.Add(doc.Say(p.A), doc.Say(p.B), doc.Int(p.N), doc.Of(p.EffectiveN, num.Grouped(int64(p.EffectiveN))), doc.Of(p.Rho, fmt.Sprintf("%+.2f", p.Rho)), doc.Of(p.Adjusted, num.Optional(p.Adjusted, pText)), word)
+		pairs.Add(doc.Say(p.A), doc.Say(p.B), doc.Int(p.N), doc.Of(p.EffectiveN, num.Grouped(int64(p.EffectiveN))), p.cell(), doc.Of(p.Adjusted, num.Optional(p.Adjusted, pText)), word)
 	}
-	return doc.Section{ID: "together", Title: "Metrics of the same " + t.Fact + "s",
-		Intro:  "Whether one metric is low when another is: the rank correlation (Spearman) of the means of each " + t.Fact + ". Where neighbours in time are alike in both, n is worth fewer independent ones. p is corrected over all pairs (Holm).",
-		Blocks: []doc.Block{{Table: metrics}, {Table: pairs}}}
+	intro := "Whether one metric is low when another is: the rank correlation (Spearman) of the means of each " + t.Fact + ", with its interval; −1: one is highest where the other is lowest (opposite), +1: both rise and fall together. Where neighbours in time are alike in both, n is worth fewer independent ones. p is corrected over all pairs (Holm)."
+	if t.Omitted > 0 {
+		intro += fmt.Sprintf(" Of %s these are the first %d; --metric chooses others.", countOf(t.Omitted+len(t.Metrics), "metric"), len(t.Metrics))
+	}
+	return doc.Section{ID: "together", Title: "Metrics of the same " + t.Fact + "s", Intro: intro, Blocks: []doc.Block{{Table: metrics}, {Table: pairs}}}
 }
+
+// cell is the correlation with its interval.
+func (p *Pair) cell() doc.Cell {
+	text := signed(p.Rho)
+	if p.RhoCI == nil {
+		return doc.Of(p.Rho, text)
+	}
+	return doc.Of(p.Rho, text, "["+signed(p.RhoCI[0])+", "+signed(p.RhoCI[1])+"]").Within(p.RhoCI[0], p.RhoCI[1])
+}
+
+// signed is a correlation.
+func signed(rho float64) string { return strings.Replace(fmt.Sprintf("%+.2f", rho), "-", "−", 1) }

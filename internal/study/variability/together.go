@@ -14,6 +14,9 @@ type Together struct {
 	Fact    string           `json:"fact"` // whose levels are the repetitions
 	Metrics []TogetherMetric `json:"metrics"`
 	Pairs   []Pair           `json:"pairs"`
+	// Omitted is how many more metrics share repetitions and are not compared: all
+	// pairs of many are too many to read, and to test.
+	Omitted int `json:"omitted,omitempty"`
 }
 
 // TogetherMetric is how one metric varies over the repetitions.
@@ -31,18 +34,20 @@ type TogetherMetric struct {
 }
 
 // Pair is the rank correlation (Spearman) of two metrics over the repetitions that
-// both have. EffectiveN is how many independent ones they are worth, where both
-// metrics depend on their past. Adjusted is its p after Holm, over all pairs.
+// both have, with its interval: null where they are worth fewer than five.
+// EffectiveN is how many independent ones they are worth, where both metrics depend
+// on their past. Adjusted is its p after Holm, over all pairs.
 type Pair struct {
-	A           string   `json:"a"`
-	B           string   `json:"b"`
-	N           int      `json:"n"`
-	EffectiveN  float64  `json:"effective_n"`
-	Rho         float64  `json:"rho"`
-	R           *float64 `json:"r"` // Pearson
-	P           *float64 `json:"p"`
-	Adjusted    *float64 `json:"p_adjusted"`
-	Significant bool     `json:"significant"`
+	A           string    `json:"a"`
+	B           string    `json:"b"`
+	N           int       `json:"n"`
+	EffectiveN  float64   `json:"effective_n"`
+	Rho         float64   `json:"rho"`
+	RhoCI       *Interval `json:"rho_ci"`
+	R           *float64  `json:"r"` // Pearson
+	P           *float64  `json:"p"`
+	Adjusted    *float64  `json:"p_adjusted"`
+	Significant bool      `json:"significant"`
 }
 
 const (
@@ -55,8 +60,13 @@ func compareMetrics(frames []frame.Frame, level float64) *Together {
 	for _, name := range []string{frame.FactRepetition, frame.FactRun, frame.FactTrial} {
 		out := &Together{Fact: name}
 		for i := range frames {
-			if m, ok := overRepetitions(&frames[i], name, level); ok && len(out.Metrics) < mostTogether {
+			m, ok := overRepetitions(&frames[i], name, level)
+			switch {
+			case !ok:
+			case len(out.Metrics) < mostTogether:
 				out.Metrics = append(out.Metrics, m)
+			default:
+				out.Omitted++
 			}
 		}
 		if len(out.Metrics) < 2 {
@@ -124,6 +134,7 @@ func correlate(a, b TogetherMetric, level float64) (Pair, bool) {
 		return p, false
 	}
 	p.Rho, p.P, p.EffectiveN = rho, &chance, effective
+	p.RhoCI = interval(stats.SpearmanInterval(rho, p.N, effective, level))
 	if r, _, _, err := stats.Pearson(xs, ys, level); err == nil {
 		p.R = &r
 	}

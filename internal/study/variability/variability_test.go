@@ -517,6 +517,58 @@ func TestUnrelated(t *testing.T) {
 	}
 }
 
+// TestKnownCorrelation: the interval of a rank correlation holds that of the
+// population, 6/π·asin(ρ/2) of normal values, in about as many of 200 tables as the
+// level says, from rows of which each repetition has two.
+func TestKnownCorrelation(t *testing.T) {
+	const seeds, rho = 200, -0.8
+	truth, held := 6/math.Pi*math.Asin(rho/2), 0
+	for seed := range uint64(seeds) {
+		rng := rand.New(rand.NewPCG(seed, 77))
+		a, b := newTable(frame.FactRepetition), newTable(frame.FactRepetition)
+		a.f.Metric, b.f.Metric = "score", "runtime"
+		for r := range 30 {
+			x, z := rng.NormFloat64(), rng.NormFloat64()
+			y := rho*x + math.Sqrt(1-rho*rho)*z
+			for _, apart := range []float64{-1, 1} {
+				a.add(100+5*x+apart, fmt.Sprint(r))
+				b.add(60+20*y+apart, fmt.Sprint(r))
+			}
+		}
+		p := compareMetrics([]frame.Frame{a.frame(), b.frame()}, 0.95).Pairs[0]
+		if p.RhoCI == nil || p.RhoCI[0] > p.Rho || p.RhoCI[1] < p.Rho {
+			t.Fatalf("seed %d: %+v, want an interval about rho", seed, p)
+		}
+		if p.RhoCI[0] <= truth && truth <= p.RhoCI[1] {
+			held++
+		}
+	}
+	t.Logf("%d of %d intervals hold %.3f", held, seeds, truth)
+	if held < 184 || held > 199 {
+		t.Errorf("%d of %d intervals hold %.3f, want about 190", held, seeds, truth)
+	}
+}
+
+// TestOmitted: of more metrics than are compared it says how many are left out.
+func TestOmitted(t *testing.T) {
+	var frames []frame.Frame
+	for i := range mostTogether + 2 {
+		tab := newTable(frame.FactRepetition)
+		tab.f.Metric = fmt.Sprint("m", i)
+		for r := range 6 {
+			tab.add(float64(100+(r*r+i)%7), fmt.Sprint(r))
+		}
+		frames = append(frames, tab.frame())
+	}
+	r := ask(t, New(), frames...)
+	if len(r.Together.Metrics) != mostTogether || r.Together.Omitted != 2 {
+		t.Fatalf("%d metrics are compared, want %d and 2 omitted", len(r.Together.Metrics), mostTogether)
+	}
+	if intro := r.Together.section().Intro; !strings.Contains(intro, "Of 14 metrics these are the first 12") {
+		t.Errorf("the section does not say that metrics are left out: %s", intro)
+	}
+}
+
 // TestBaseline: the ratio of COVs holds the truth, 20.
 func TestBaseline(t *testing.T) {
 	p := New()

@@ -44,9 +44,6 @@ func (h *home) prepare(address, secret string) error {
 		{"spark.authenticate", "true"}, {"spark.authenticate.secret", secret},
 		{"spark.master.rest.enabled", "false"}, {"spark.ui.enabled", "false"}, {"spark.ui.killEnabled", "false"}, {"spark.master.ui.decommission.allow.mode", "DENY"},
 		{"spark.driver.host", address}, {"spark.driver.bindAddress", address},
-		// The job begins when all executors are there, as long as that may take:
-		// the task's timeout ends it.
-		{"spark.scheduler.minRegisteredResourcesRatio", "1.0"}, {"spark.scheduler.maxRegisteredResourcesWaitingTime", "1h"},
 	} {
 		lines.WriteString(kv[0] + " " + kv[1] + "\n")
 	}

@@ -294,7 +294,7 @@ func (p *Params) submit(ctx context.Context, h *home, master string, nodes int) 
 	process, err := h.start(ctx, "job", out, func(string) {}, "spark-submit", "--master", master,
 		"--conf", "spark.executor.memory="+heap(p.Memory), "--conf", "spark.driver.memory="+heap(p.Memory),
 		"--conf", "spark.sql.files.minPartitionNum="+cores, "--conf", "spark.sql.shuffle.partitions="+cores,
-		script, "file://"+p.file)
+		script, "file://"+p.file, strconv.Itoa(nodes))
 	if err != nil {
 		return times{}, err
 	}
