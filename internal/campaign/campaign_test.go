@@ -35,7 +35,7 @@ func TestDecide(t *testing.T) {
 		r := rep(number, model.RepetitionRun, "")
 		return action{begin: &r}
 	}
-	const none, busy = "no server was there", "the server stood still, or was busy"
+	const none, busy = "no server was there", stoodStill
 	for _, c := range []struct {
 		name  string
 		state model.CampaignState
