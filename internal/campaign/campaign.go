@@ -100,7 +100,7 @@ func (m *Minder) Mind(ctx context.Context) {
 	defer all.Wait()
 	for {
 		retry := time.Duration(0)
-		if err := m.adopt(ctx, &all); err != nil {
+		if err := m.adopt(ctx, &all); err != nil && ctx.Err() == nil {
 			m.cfg.Log.Warn("reading the campaigns", "err", err)
 			retry = pause
 		}
@@ -191,6 +191,8 @@ func (x *minding) mind(ctx context.Context) {
 		do, err := x.turn(ctx)
 		wait := time.Until(do.until)
 		switch {
+		case ctx.Err() != nil:
+			return
 		case err != nil:
 			wait = pause
 			if text := model.Plain(err); text != x.trouble { // which may stay for days
@@ -302,10 +304,12 @@ func unlessGone(err error) error {
 
 // begin begins a repetition. It is tried again while the server has no room for it
 // or the store fails, as long as it would begin after a restart; then, or if it
-// never can, the reason is recorded in its place.
+// never can, the reason is recorded in its place. After a pause it is tried once
+// more, however short the time to the next one is.
 func (x *minding) begin(ctx context.Context, c model.Campaign, rep model.Repetition) error {
 	next, more := x.times.At(rep.Number + 1)
-	late := tooLate(time.Since(rep.Due), next.Sub(rep.Due), more)
+	by := time.Since(rep.Due)
+	late := by > 2*pause && tooLate(by, next.Sub(rep.Due), more)
 	why := x.trouble
 	if !late || why == "" {
 		rep.Run = store.RepetitionRun(c.ID, rep.Number, rep.Due)
