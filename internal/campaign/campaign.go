@@ -28,8 +28,8 @@ import (
 
 // Times are those of a schedule.
 type Times interface {
-	// At is when the repetition of this number, from 1, is due; false beyond the
-	// end. Later numbers are due later.
+	// At is when the repetition of this number, from 1, is due; false before that
+	// and beyond the end. Later numbers are due later.
 	At(number int) (due time.Time, ok bool)
 }
 
@@ -472,6 +472,9 @@ func decide(c model.Campaign, so state, since since, now time.Time, times Times)
 		}
 		rep := model.Repetition{Campaign: c.ID, Number: number, Due: due, State: model.RepetitionRun}
 		next, more := times.At(number + 1)
+		if before, ok := times.At(number - 1); !more && ok { // the last one is not begun later than the others
+			next, more = due.Add(due.Sub(before)), true
+		}
 		switch {
 		case c.State == model.CampaignPaused:
 			rep.State = model.RepetitionPaused

@@ -80,7 +80,7 @@ type hourly struct {
 }
 
 func (h hourly) At(number int) (time.Time, bool) {
-	return h.begin.Add(time.Duration(number-1) * 50 * time.Minute), number <= h.n
+	return h.begin.Add(time.Duration(number-1) * 50 * time.Minute), 0 < number && number <= h.n
 }
 
 func plain(st store.Store) store.Store { return st }

@@ -50,7 +50,7 @@ type ticks struct{ begin, end time.Time }
 
 func (x ticks) At(number int) (time.Time, bool) {
 	due := x.begin.Add(time.Duration(number-1) * gap)
-	return due, due.Before(x.end)
+	return due, number > 0 && due.Before(x.end)
 }
 
 // start starts a server as after a kill: what it had under way is interrupted.
