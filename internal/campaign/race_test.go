@@ -89,7 +89,7 @@ func (p *peer) BeginRepetition(ctx context.Context, c model.Campaign, rep model.
 		Source: c.Source, Server: p.key, Created: rep.Due, Campaign: c.ID, Repetition: rep.Number}, nil, nil)
 	if created {
 		p.begun.Add(1)
-		p.execute(rep.Run)
+		p.execute(rep.Run) //nolint:contextcheck // it goes on until the server is killed
 	}
 	return created, err
 }
@@ -100,7 +100,7 @@ func (p *peer) Resume(ctx context.Context, id model.RunID) error {
 		err = p.st.TakeRun(ctx, run, p.key)
 	}
 	if err == nil {
-		p.execute(id)
+		p.execute(id) //nolint:contextcheck // it goes on until the server is killed
 	}
 	return err
 }
@@ -163,7 +163,7 @@ func TestChangesAtTwoServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer st.Close() //nolint:errcheck // of a test
+		t.Cleanup(func() { _ = st.Close() })
 		stores[i] = st
 	}
 	end := s.begin.Add(2 * gap)

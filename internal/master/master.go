@@ -260,20 +260,20 @@ func (m *Master) ending(ctx context.Context, grace, afterStop time.Duration) (co
 func (m *Master) beat(ctx context.Context) {
 	tick := time.NewTicker(store.ServerBeat)
 	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
-			defer cancel()
-			if err := m.cfg.Store.Leave(ctx, m.cfg.Server); err != nil {
-				m.log.Debug("leaving the store", "err", err)
-			}
-			return
+			continue
 		case <-tick.C:
 		}
 		if err := m.cfg.Store.Beat(ctx, m.cfg.Server); err != nil {
 			m.log.Debug("telling that the server lives", "err", err)
 		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+	defer cancel()
+	if err := m.cfg.Store.Leave(ctx, m.cfg.Server); err != nil {
+		m.log.Debug("leaving the store", "err", err)
 	}
 }
 

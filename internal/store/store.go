@@ -178,6 +178,8 @@ type Servers interface {
 	Lives(ctx context.Context, server string) (bool, error)
 }
 
+// A server says every ServerBeat that it lives, and is gone when it was not heard
+// for ServerLease.
 const (
 	ServerBeat  = 10 * time.Second
 	ServerLease = time.Minute
