@@ -28,15 +28,16 @@ import (
 
 // Times are those of a schedule.
 type Times interface {
-	// At is when the repetition of this number, from 1, is due; false beyond the
-	// end. Later numbers are due later.
+	// At is when the repetition of this number, from 1, is due; false before that
+	// and beyond the end. Later numbers are due later.
 	At(number int) (due time.Time, ok bool)
 }
 
 // Runs are what a minder asks of the master.
 type Runs interface {
 	// BeginRepetition stores a repetition with its run and puts the run in line.
-	// created is false for a number that is recorded already.
+	// created is false for a number that is recorded already, and for a campaign
+	// that is no longer active.
 	BeginRepetition(ctx context.Context, c model.Campaign, rep model.Repetition) (created bool, err error)
 	// Resume puts a run in line again.
 	Resume(ctx context.Context, id model.RunID) error
@@ -67,8 +68,6 @@ type Minder struct {
 	asked  map[model.CampaignID]bool          // those that were begun or resumed while this server ran
 	// began is when the campaigns were read first; zero before.
 	began time.Time
-
-	changing sync.Mutex // held while a campaign is read, changed and stored
 }
 
 // New prepares a minder.
@@ -76,23 +75,15 @@ func New(cfg Config) *Minder {
 	return &Minder{cfg: cfg, changed: make(chan struct{}, 1), minded: make(map[model.CampaignID]chan struct{}), asked: make(map[model.CampaignID]bool)}
 }
 
-// Change lets write change what is stored of campaigns, and heeds it: nothing
-// else changes them meanwhile. It returns the campaign that was begun or resumed,
-// or "".
-func (m *Minder) Change(write func() (model.CampaignID, error)) error {
-	m.changing.Lock()
-	defer m.changing.Unlock()
-	id, err := write()
-	if err != nil {
-		return err
-	}
-	if id != "" {
+// Changed heeds what was stored of campaigns. begun is the one that was begun or
+// resumed, or "".
+func (m *Minder) Changed(begun model.CampaignID) {
+	if begun != "" {
 		m.mu.Lock()
-		m.asked[id] = true
+		m.asked[begun] = true
 		m.mu.Unlock()
 	}
 	nudge(m.changed)
-	return nil
 }
 
 // nudge leaves a token in a channel that holds one.
@@ -109,7 +100,7 @@ func (m *Minder) Mind(ctx context.Context) {
 	defer all.Wait()
 	for {
 		retry := time.Duration(0)
-		if err := m.adopt(ctx, &all); err != nil {
+		if err := m.adopt(ctx, &all); err != nil && ctx.Err() == nil {
 			m.cfg.Log.Warn("reading the campaigns", "err", err)
 			retry = pause
 		}
@@ -189,7 +180,9 @@ type minding struct {
 	settled int
 	// unread are repetitions with runs that cannot be read.
 	unread map[int]bool
-	said   string // the last error that was logged
+	// trouble is why the last turn failed, "" if it did not: what was due
+	// meanwhile has this reason.
+	trouble string
 }
 
 // mind executes a campaign until it is over, or no longer this server's.
@@ -198,16 +191,18 @@ func (x *minding) mind(ctx context.Context) {
 		do, err := x.turn(ctx)
 		wait := time.Until(do.until)
 		switch {
+		case ctx.Err() != nil:
+			return
 		case err != nil:
 			wait = pause
-			if text := err.Error(); text != x.said { // which may stay for days
+			if text := model.Plain(err); text != x.trouble { // which may stay for days
 				x.cfg.Log.Warn("campaign", "id", x.id, "err", err)
-				x.said = text
+				x.trouble = text
 			}
 		case do.over:
 			return
 		default:
-			x.said = ""
+			x.trouble = ""
 			if do.until.IsZero() {
 				wait = mostWait
 			}
@@ -245,6 +240,7 @@ func (x *minding) turn(ctx context.Context) (waiting, error) {
 		if err != nil {
 			return waiting{}, err
 		}
+		so.trouble = x.trouble
 		do := action{over: so.under == 0}
 		if !c.State.Final() {
 			if err := x.read(c); err != nil {
@@ -262,10 +258,7 @@ func (x *minding) turn(ctx context.Context) (waiting, error) {
 		case do.over && c.State.Final():
 			return waiting{over: true}, nil
 		case do.over:
-			err = x.unchanged(ctx, c, func() error {
-				c.State, c.Finished = model.CampaignDone, time.Now().UTC()
-				return x.cfg.Store.PutCampaign(ctx, c)
-			})
+			err = x.done(ctx, c)
 		default:
 			return waiting{until: do.until, ends: so.ends}, nil
 		}
@@ -288,41 +281,58 @@ func (x *minding) read(c model.Campaign) error {
 	return nil
 }
 
-// unchanged does what is to be done of a campaign as it was seen. If it has
-// changed since, nothing is done: it is to be looked at again.
-func (x *minding) unchanged(ctx context.Context, seen model.Campaign, do func() error) error {
-	x.changing.Lock()
-	defer x.changing.Unlock()
-	c, err := x.cfg.Store.Campaign(ctx, string(seen.ID))
-	if errors.Is(err, model.ErrNotFound) {
-		return nil // it was deleted just now
-	}
-	if err != nil || c != seen {
-		return err
-	}
-	return do()
+// done ends a campaign that is as it was seen. If it has changed since, it is to be
+// looked at again.
+func (x *minding) done(ctx context.Context, seen model.Campaign) error {
+	_, err := x.cfg.Store.ChangeCampaign(ctx, string(seen.ID), func(c *model.Campaign) error {
+		if *c == seen {
+			c.State, c.Finished = model.CampaignDone, time.Now().UTC()
+		}
+		return nil
+	})
+	return unlessGone(err)
 }
 
-// begin begins a repetition. Why it cannot is recorded in its place.
+// unlessGone is the error of what was done of a campaign, unless that was deleted
+// just now.
+func unlessGone(err error) error {
+	if errors.Is(err, model.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// begin begins a repetition. It is tried again while the server has no room for it
+// or the store fails, as long as it would begin after a restart; then, or if it
+// never can, the reason is recorded in its place. After a pause it is tried once
+// more, however short the time to the next one is.
 func (x *minding) begin(ctx context.Context, c model.Campaign, rep model.Repetition) error {
-	return x.unchanged(ctx, c, func() error {
+	next, more := x.times.At(rep.Number + 1)
+	by := time.Since(rep.Due)
+	late := by > 2*pause && tooLate(by, next.Sub(rep.Due), more)
+	why := x.trouble
+	if !late || why == "" {
 		rep.Run = store.RepetitionRun(c.ID, rep.Number, rep.Due)
 		_, err := x.cfg.Runs.BeginRepetition(ctx, c, rep)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || errors.Is(err, model.ErrUnavailable) && !late {
 			return err
 		}
-		rep.State, rep.Run, rep.Reason = model.RepetitionFailed, "", model.Plain(err)
-		_, err = x.cfg.Store.AddRepetition(ctx, rep)
-		return err
-	})
+		why = model.Plain(err)
+	}
+	rep.State, rep.Run, rep.Reason = model.RepetitionFailed, "", why
+	_, err := x.cfg.Store.AddRepetition(ctx, rep)
+	return unlessGone(err)
 }
 
 // state is where a campaign stands.
 type state struct {
 	last  int                // the number of the last time that is recorded; 0: none
 	under int                // that of the repetition under way; 0: none
-	ends  <-chan struct{}    // the end of the run under way
+	waits string             // what that waits for; "": for nothing, or nothing that is known
+	ends  <-chan struct{}    // the end of the run under way; nil of another server's
 	brief []model.Repetition // those that have ended and are to be condensed
+	// trouble is why the turns before this one failed; "" if they did not.
+	trouble string
 }
 
 // settle looks after the repetitions so far: which are under way, and which are
@@ -343,12 +353,15 @@ func (x *minding) settle(ctx context.Context, c model.Campaign) (so state, err e
 	for i, rep := range reps {
 		so.last = rep.Number
 		if rep.State == model.RepetitionRun && !x.unread[rep.Number] {
-			ends, here, err := x.goesOn(ctx, &rep, i == latest && !c.State.Final())
+			ends, under, err := x.goesOn(ctx, &rep, i == latest && !c.State.Final())
 			switch {
 			case err != nil:
 				return so, err
-			case here:
-				so.under, so.ends = rep.Number, ends
+			case under:
+				so.under, so.waits, so.ends = rep.Number, rep.Reason, ends
+				if ends == nil {
+					so.waits = "another server is at it"
+				}
 			case rep.RunState.Final() && !rep.Measured:
 				so.brief = append(so.brief, rep)
 			}
@@ -361,14 +374,14 @@ func (x *minding) settle(ctx context.Context, c model.Campaign) (so state, err e
 	return so, nil
 }
 
-// goesOn reports whether the run of a repetition is under way at this server. One
-// that was cut goes on if it is to. One that another server executes is its own
-// affair: it may be gone, and what is due does not wait for it.
-func (x *minding) goesOn(ctx context.Context, rep *model.Repetition, resume bool) (ends <-chan struct{}, here bool, err error) {
+// goesOn reports whether the run of a repetition is under way. One that was cut
+// goes on if it is to, also one of a server that is gone. One of another server
+// that lives is waited for.
+func (x *minding) goesOn(ctx context.Context, rep *model.Repetition, resume bool) (ends <-chan struct{}, under bool, err error) {
 	if rep.RunState.Final() && (rep.RunState != model.RunInterrupted || !resume) {
 		return nil, false, nil
 	}
-	if ends, here = x.cfg.Runs.Over(rep.Run); here {
+	if ends, under = x.cfg.Runs.Over(rep.Run); under {
 		return ends, true, nil
 	}
 	// It may have ended since the repetitions were read, and then only now is it
@@ -385,18 +398,24 @@ func (x *minding) goesOn(ctx context.Context, rep *model.Repetition, resume bool
 	case run.State.Final() && (run.State != model.RunInterrupted || !resume):
 		return nil, false, nil
 	case !run.State.Final() && run.Server != x.cfg.Server:
-		return nil, false, nil
+		if under, err = x.cfg.Store.Lives(ctx, run.Server); under || err != nil {
+			return nil, under, err
+		}
+		if !resume {
+			rep.RunState = model.RunInterrupted
+			return nil, false, x.cfg.Store.SetRunState(ctx, run.ID, rep.RunState, "its server is gone", time.Now().UTC())
+		}
 	}
 	if err := x.cfg.Runs.Resume(ctx, rep.Run); err != nil {
-		if errors.Is(err, model.ErrUnavailable) {
+		if errors.Is(err, model.ErrUnavailable) || errors.Is(err, model.ErrStale) {
 			return nil, false, err
 		}
 		x.cfg.Log.Warn("resuming a repetition", "campaign", rep.Campaign, "run", rep.Run, "err", err)
 		return nil, false, nil
 	}
 	rep.RunState = model.RunPending
-	ends, here = x.cfg.Runs.Over(rep.Run)
-	return ends, here, nil
+	ends, under = x.cfg.Runs.Over(rep.Run)
+	return ends, under, nil
 }
 
 // condense stores in brief what repetitions measured, as many as there is time
@@ -453,15 +472,23 @@ func decide(c model.Campaign, so state, since since, now time.Time, times Times)
 		}
 		rep := model.Repetition{Campaign: c.ID, Number: number, Due: due, State: model.RepetitionRun}
 		next, more := times.At(number + 1)
+		if before, ok := times.At(number - 1); !more && ok { // the last one is not begun later than the others
+			next, more = due.Add(due.Sub(before)), true
+		}
 		switch {
 		case c.State == model.CampaignPaused:
 			rep.State = model.RepetitionPaused
+		case so.trouble != "" && more && !next.After(now):
+			rep.State, rep.Reason = model.RepetitionFailed, so.trouble
 		case due.Before(since.Time) && tooLate(now.Sub(due), next.Sub(due), more):
 			rep.State, rep.Reason = model.RepetitionMissed, since.before
 		case more && !next.After(now):
-			rep.State, rep.Reason = model.RepetitionMissed, "the server stood still, or was busy"
+			rep.State, rep.Reason = model.RepetitionMissed, stoodStill
 		case so.under != 0:
 			rep.State, rep.Reason = model.RepetitionSkipped, fmt.Sprintf("repetition %d had not ended", so.under)
+			if so.waits != "" {
+				rep.Reason += ": " + so.waits
+			}
 		case len(late) > 0:
 			return action{record: late}
 		default:
@@ -470,6 +497,9 @@ func decide(c model.Campaign, so state, since since, now time.Time, times Times)
 		late = append(late, rep)
 	}
 }
+
+// stoodStill is why times passed unseen while the server was there.
+const stoodStill = "the server stood still or was busy, or its clock was set forward"
 
 // mostAtOnce is how many times are recorded in one transaction.
 const mostAtOnce = 1000

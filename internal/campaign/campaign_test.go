@@ -20,7 +20,7 @@ type every struct {
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func (e every) At(number int) (time.Time, bool) {
-	return zero.Add(time.Duration(number-1) * e.gap), number <= e.n
+	return zero.Add(time.Duration(number-1) * e.gap), 0 < number && number <= e.n
 }
 
 func at(d time.Duration) time.Time { return zero.Add(d) }
@@ -35,7 +35,7 @@ func TestDecide(t *testing.T) {
 		r := rep(number, model.RepetitionRun, "")
 		return action{begin: &r}
 	}
-	const none, busy = "no server was there", "the server stood still, or was busy"
+	const none, busy = "no server was there", stoodStill
 	for _, c := range []struct {
 		name  string
 		state model.CampaignState
@@ -59,6 +59,10 @@ func TestDecide(t *testing.T) {
 			action{record: []model.Repetition{rep(2, model.RepetitionMissed, busy), rep(3, model.RepetitionMissed, busy)}}},
 		{"paused", model.CampaignPaused, so(1, 0), -time.Hour, 2*gap + time.Second,
 			action{record: []model.Repetition{rep(2, model.RepetitionPaused, ""), rep(3, model.RepetitionPaused, "")}}},
+		{"the disk was full", model.CampaignActive, state{last: 1, trouble: "full"}, -time.Hour, 2*gap + time.Second,
+			action{record: []model.Repetition{rep(2, model.RepetitionFailed, "full")}}},
+		{"one before waits", model.CampaignActive, state{last: 1, under: 1, waits: "waiting for n1"}, -time.Hour, gap,
+			action{record: []model.Repetition{rep(2, model.RepetitionSkipped, "repetition 1 had not ended: waiting for n1")}}},
 		{"over", model.CampaignActive, so(9, 0), -time.Hour, 9 * gap, action{over: true}},
 		{"over, but for the last run", model.CampaignActive, so(9, 9), -time.Hour, 9 * gap, action{}},
 	} {
@@ -73,7 +77,8 @@ func TestDecide(t *testing.T) {
 }
 
 // Whatever happens to servers and runs, each time of the schedule is recorded
-// once, in order, and no two runs are under way at once.
+// once, in order, and no two runs are under way at once. Clocks are set forward and
+// back meanwhile; after that no more repetitions begin than there is time for.
 func TestDecideLeavesNothingOut(t *testing.T) {
 	for seed := range uint64(300) {
 		draw := rand.New(rand.NewPCG(seed, 0))
@@ -82,10 +87,13 @@ func TestDecideLeavesNothingOut(t *testing.T) {
 		var all []model.Repetition
 		var so state
 		now, from := zero, zero
+		var passed time.Duration // in truth
+		begun, jumps := 0, 0
 		for over := false; !over; {
-			switch draw.IntN(12) {
+			switch draw.IntN(16) {
 			case 0: // the server was away
-				now = now.Add(time.Duration(draw.IntN(300)) * time.Minute)
+				away := time.Duration(draw.IntN(300)) * time.Minute
+				now, passed = now.Add(away), passed+away
 				from = now
 			case 1:
 				campaign.State = model.CampaignPaused
@@ -93,6 +101,9 @@ func TestDecideLeavesNothingOut(t *testing.T) {
 				campaign.State = model.CampaignActive
 			case 4, 5, 6:
 				so.under = 0
+			case 7: // summer time that the clock itself follows, or a clock that is set
+				now = now.Add(time.Duration(draw.IntN(3)-1) * time.Hour)
+				jumps++
 			}
 			do := decide(campaign, so, since{from, noServer}, now, times)
 			over = do.over
@@ -100,13 +111,21 @@ func TestDecideLeavesNothingOut(t *testing.T) {
 				if so.under != 0 {
 					t.Fatalf("seed %d: repetition %d begins while %d is under way", seed, do.begin.Number, so.under)
 				}
+				if late := now.Sub(do.begin.Due); late < 0 || late >= times.gap {
+					t.Fatalf("seed %d: repetition %d begins %v late", seed, do.begin.Number, late)
+				}
 				all = append(all, *do.begin)
 				so.under = do.begin.Number
+				begun++
 			}
 			all = append(all, do.record...)
 			so.last = len(all)
 			if do.begin == nil && do.record == nil {
-				now = now.Add(time.Duration(1+draw.IntN(20)) * time.Minute)
+				step := time.Duration(1+draw.IntN(20)) * time.Minute
+				now, passed = now.Add(step), passed+step
+			}
+			if most := int(passed/times.gap) + 1 + jumps; begun > most {
+				t.Fatalf("seed %d: %d repetitions began in %v, %v apart, with %d jumps of the clock", seed, begun, passed, times.gap, jumps)
 			}
 		}
 		for i, rep := range all {

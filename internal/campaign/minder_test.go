@@ -80,7 +80,7 @@ type hourly struct {
 }
 
 func (h hourly) At(number int) (time.Time, bool) {
-	return h.begin.Add(time.Duration(number-1) * 50 * time.Minute), number <= h.n
+	return h.begin.Add(time.Duration(number-1) * 50 * time.Minute), 0 < number && number <= h.n
 }
 
 func plain(st store.Store) store.Store { return st }
@@ -118,12 +118,15 @@ func TestRunsThatNoServerExecutes(t *testing.T) {
 		{"own, cut", "own", model.RunInterrupted, model.CampaignActive, true, 1},
 		{"own, cut, and the campaign is paused", "own", model.RunInterrupted, model.CampaignPaused, true, 1},
 		{"own, cut, and the campaign was stopped", "own", model.RunInterrupted, model.CampaignStopped, false, 0},
-		{"another server's", "other", model.RunRunning, model.CampaignActive, false, 0},
+		{"another server's that lives", "alive", model.RunRunning, model.CampaignActive, false, 1},
+		{"another server's that is gone", "other", model.RunRunning, model.CampaignActive, true, 1},
+		{"another server's that is gone, and the campaign was stopped", "other", model.RunRunning, model.CampaignStopped, false, 0},
 		{"another server's, cut", "other", model.RunInterrupted, model.CampaignActive, true, 1},
 		{"cancelled", "own", model.RunCancelled, model.CampaignActive, false, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, 3, plain)
+			w.must(w.s.st.Beat(t.Context(), "alive"))
 			id := w.add(1, c.server, c.run)
 			w.c.State = c.campaign
 			so, err := w.settle(t.Context(), w.c)
@@ -173,9 +176,14 @@ func TestChangedMeanwhile(t *testing.T) {
 	stopped := seen
 	stopped.State = model.CampaignStopped
 	w.must(w.s.st.PutCampaign(t.Context(), stopped))
+	w.must(w.read(seen))
 	w.must(w.begin(t.Context(), seen, model.Repetition{Campaign: seen.ID, Number: 1, Due: seen.Begin, State: model.RepetitionRun}))
-	if len(w.s.begun) > 0 {
-		t.Error("a repetition of a campaign that is stopped began")
+	if reps, err := w.s.st.Repetitions(t.Context(), seen.ID, 1, 0); len(reps) > 0 || err != nil {
+		t.Errorf("of a campaign that is stopped began %+v, %v", reps, err)
+	}
+	w.must(w.done(t.Context(), seen))
+	if c, err := w.s.st.Campaign(t.Context(), "c"); c.State != model.CampaignStopped || err != nil {
+		t.Errorf("a campaign that is stopped became %s, %v", c.State, err)
 	}
 	w.must(w.s.st.DeleteCampaign(t.Context(), seen.ID, false))
 	if do, err := w.turn(t.Context()); !do.over || err != nil {

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -81,9 +82,11 @@ retries: {lost: 20}
 	}
 }
 
-// TestCampaignTakenOver: of two servers that share a store one is gone for good,
-// in the middle of a repetition. The other takes the campaign over, and does not
-// wait for that repetition for ever.
+// TestCampaignTakenOver: of two servers that share a store one is killed in the
+// middle of a repetition, and gone for good. The other takes the campaign over. As
+// long as the first one may live it waits for that repetition; then it goes on with
+// it, and with the campaign. What else the first one left can be cancelled and
+// deleted.
 func TestCampaignTakenOver(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -105,15 +108,37 @@ evaluations: [serial]
 		s := a.campaign(id)
 		return s.Latest != nil && s.Latest.RunState == model.RunRunning
 	})
+	waits := strings.TrimSpace(a.run("run", a.write("waits.yaml", "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: \"true\"}]\n"), "--detach"))
+	key := a.campaign(id).Server
 	a.server.kill()
 	a.server = nil
 	awaitNobody(t, a.dir)
 	a.write("seconds", "0.1")
 	b.startServer()
 	b.run("campaign", "resume", id, "--detach")
+	b.poll("a time that is skipped", func() bool {
+		s := b.campaign(id)
+		return strings.HasSuffix(s.Repetitions[len(s.Repetitions)-1].Reason, "had not ended: another server is at it")
+	})
+	for _, command := range [][]string{{"cancel", waits}, {"delete", waits, "--yes"}} {
+		if _, said, err := b.try(command...); err == nil || !strings.Contains(said, "on another server") {
+			t.Errorf("%s of a run of a server that may live: %v, %s", command, err, said)
+		}
+	}
+	st, err := sqlite.Open(t.Context(), filepath.Join(a.dir, "shared.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(st.Leave(t.Context(), key), st.Close()); err != nil { // as after a minute
+		t.Fatal(err)
+	}
 	b.poll("repetitions at the other server", func() bool { return b.campaign(id).Progress.Runs[model.RunDone] >= 2 })
 	b.run("campaign", "stop", id)
-	checkSchedule(t, b.campaign(id), time.Second)
+	s := b.campaign(id)
+	checkSchedule(t, s, time.Second)
+	checkComplete(t, b.data(string(s.Repetitions[0].Run)))
+	b.run("cancel", waits)
+	b.run("delete", waits, "--yes")
 }
 
 // TestCampaignLeftAlone: a command that brings its own server does what it was

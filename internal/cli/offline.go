@@ -69,14 +69,12 @@ func (l left) Heads(ctx context.Context, id model.RunID, from int) (model.RunDat
 }
 
 func (l left) Repetitions(ctx context.Context, id model.CampaignID, from, most int) ([]model.Repetition, error) {
-	c, err := l.Campaign(ctx, string(id))
-	if err != nil {
-		return nil, err
-	}
 	reps, err := l.Store.Repetitions(ctx, id, from, most)
 	for i, r := range reps {
-		if c.Server == l.server && r.Run != "" && !r.RunState.Final() {
-			reps[i].RunState = model.RunInterrupted
+		if err == nil && r.RunState != "" && !r.RunState.Final() { // few are
+			var run model.Run
+			run, err = l.Run(ctx, string(r.Run))
+			reps[i].RunState, reps[i].Reason = run.State, run.Reason
 		}
 	}
 	return reps, err

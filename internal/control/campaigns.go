@@ -15,32 +15,40 @@ import (
 // of the server that asks, which minds a campaign that it resumes; empty where no
 // server runs.
 func ChangeStored(ctx context.Context, st store.Store, change CampaignChange, own string, now time.Time) (model.Campaign, error) {
+	if change.Delete {
+		return deleteStored(ctx, st, change)
+	}
+	return st.ChangeCampaign(ctx, change.ID, func(c *model.Campaign) error { return change.apply(c, own, now) })
+}
+
+// deleteStored deletes a campaign that is over. It is stopped first, so that no
+// other command extends it meanwhile.
+func deleteStored(ctx context.Context, st store.Store, change CampaignChange) (model.Campaign, error) {
 	c, err := st.Campaign(ctx, change.ID)
+	if err == nil && change.DeleteRuns {
+		err = allOver(ctx, st, c.ID)
+	}
 	if err != nil {
 		return c, err
 	}
-	if change.Delete {
+	c, err = st.ChangeCampaign(ctx, string(c.ID), func(c *model.Campaign) error {
 		if !c.State.Final() {
-			return c, fmt.Errorf("%w: campaign %s is %s; stop it first (`scalebench campaign stop %s`)", model.ErrUsage, c.ID, c.State, c.ID)
+			return fmt.Errorf("%w: campaign %s is %s; stop it first (`scalebench campaign stop %s`)", model.ErrUsage, c.ID, c.State, c.ID)
 		}
-		if change.DeleteRuns {
-			if err := allOver(ctx, st, c.ID); err != nil {
-				return c, err
-			}
-		}
-		return c, st.DeleteCampaign(ctx, c.ID, change.DeleteRuns)
-	}
-	if err := change.apply(&c, own, now); err != nil {
+		c.State = model.CampaignStopped
+		return nil
+	})
+	if err != nil {
 		return c, err
 	}
-	return c, st.PutCampaign(ctx, c)
+	return c, st.DeleteCampaign(ctx, c.ID, change.DeleteRuns)
 }
 
 // allOver refuses to delete a run that is under way.
 func allOver(ctx context.Context, st store.Store, id model.CampaignID) error {
 	reps, err := st.Repetitions(ctx, id, 1, 0)
 	for _, r := range reps {
-		if r.Run != "" && !r.RunState.Final() {
+		if r.RunState != "" && !r.RunState.Final() {
 			return fmt.Errorf("%w: repetition %d is %s; wait for its end, or `scalebench cancel %s`", model.ErrUsage, r.Number, r.RunState, r.Run)
 		}
 	}

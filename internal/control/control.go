@@ -112,7 +112,7 @@ type Service interface {
 // CancelIdle marks a run that no server executes as cancelled, so that it is
 // not taken for one to resume. own is the key of the server that asks. It fails
 // with model.ErrUsage when the run is done or cancelled already, or another
-// server's that may be at it.
+// server's that lives.
 func CancelIdle(ctx context.Context, st store.Store, id model.RunID, own, reason string, at time.Time) error {
 	run, err := st.Run(ctx, string(id))
 	if err != nil {
@@ -121,7 +121,7 @@ func CancelIdle(ctx context.Context, st store.Store, id model.RunID, own, reason
 	if run.State == model.RunDone || run.State == model.RunCancelled {
 		return fmt.Errorf("%w: run %s is already %s", model.ErrUsage, id, run.State)
 	}
-	if err := notAnothers(run, own); err != nil {
+	if err := NotAnothers(ctx, st, run, own); err != nil {
 		return err
 	}
 	return st.SetRunState(ctx, id, model.RunCancelled, reason, at.UTC())
@@ -131,7 +131,7 @@ func CancelIdle(ctx context.Context, st store.Store, id model.RunID, own, reason
 func DeleteIdle(ctx context.Context, st store.Store, id model.RunID, own string) error {
 	run, err := st.Run(ctx, string(id))
 	if err == nil {
-		err = notAnothers(run, own)
+		err = NotAnothers(ctx, st, run, own)
 	}
 	if err != nil {
 		return err
@@ -139,10 +139,15 @@ func DeleteIdle(ctx context.Context, st store.Store, id model.RunID, own string)
 	return st.DeleteRun(ctx, id)
 }
 
-// notAnothers refuses a run that another server may be executing.
-func notAnothers(run model.Run, own string) error {
+// NotAnothers refuses a run that another server may be executing, with
+// model.ErrUsage: one that lives.
+func NotAnothers(ctx context.Context, st store.Servers, run model.Run, own string) error {
 	if run.State.Final() || run.Server == "" || run.Server == own {
 		return nil
 	}
-	return fmt.Errorf("%w: run %s is %s on another server that shares this store; do that there, with its --data or --server", model.ErrUsage, run.ID, run.State)
+	if lives, err := st.Lives(ctx, run.Server); err != nil || !lives {
+		return err
+	}
+	return fmt.Errorf("%w: run %s is %s on another server that shares this store; do that there, with its --data or --server, or %s after it was killed",
+		model.ErrUsage, run.ID, run.State, unit.Brief(store.ServerLease))
 }

@@ -41,26 +41,26 @@ func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.C
 	if c.Begin, c.End, err = exp.Bounds(c.Created); err != nil {
 		return "", err
 	}
-	return id, m.minder.Change(func() (model.CampaignID, error) {
-		if err := m.cfg.Store.PutCampaign(ctx, c); err != nil {
-			return "", fmt.Errorf("storing the campaign: %w", err)
-		}
-		return id, nil
-	})
+	if err := m.cfg.Store.PutCampaign(ctx, c); err != nil {
+		return "", fmt.Errorf("storing the campaign: %w", err)
+	}
+	m.minder.Changed(id)
+	return id, nil
 }
 
 // ChangeCampaign pauses, resumes, stops, extends or deletes a campaign. A server
 // that resumes one minds it from then on, whoever did before.
 func (m *Master) ChangeCampaign(ctx context.Context, change control.CampaignChange) (model.Campaign, error) {
-	var c model.Campaign
-	err := m.minder.Change(func() (resumed model.CampaignID, err error) {
-		c, err = control.ChangeStored(ctx, m.cfg.Store, change, m.cfg.Server, time.Now().UTC())
-		if change.State == model.CampaignActive {
-			resumed = c.ID
-		}
-		return resumed, err
-	})
-	return c, err
+	c, err := control.ChangeStored(ctx, m.cfg.Store, change, m.cfg.Server, time.Now().UTC())
+	if err != nil {
+		return c, err
+	}
+	resumed := c.ID
+	if change.State != model.CampaignActive {
+		resumed = ""
+	}
+	m.minder.Changed(resumed)
+	return c, nil
 }
 
 // BeginRepetition implements campaign.Runs.

@@ -158,6 +158,9 @@ func New(cfg Config) *Master {
 // the interrupted runs of this server, the latest first: they can be resumed. It
 // must be called once, before messages are served.
 func (m *Master) Recover(ctx context.Context) (interrupted []model.Run, err error) {
+	if err := m.cfg.Store.Beat(ctx, m.cfg.Server); err != nil {
+		return nil, err
+	}
 	nodes, err := m.cfg.Store.Nodes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the known nodes: %w", err)
@@ -200,6 +203,7 @@ func (m *Master) Serve(ctx context.Context) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	helpers.Go(func() { m.ev.write(background) })
 	defer stop()
+	helpers.Go(func() { m.beat(background) })
 	helpers.Go(func() { m.watchNodes(ctx) })
 	helpers.Go(func() { m.watchRoom(ctx) })
 	helpers.Go(func() { m.minder.Mind(ctx) })
@@ -249,6 +253,28 @@ func (m *Master) ending(ctx context.Context, grace, afterStop time.Duration) (co
 		until = last
 	}
 	return context.WithDeadline(context.WithoutCancel(ctx), until)
+}
+
+// beat lets the servers that share the store know that this one lives, until ctx is
+// done: then that it has ended, which they learn later if the store takes long.
+func (m *Master) beat(ctx context.Context) {
+	tick := time.NewTicker(store.ServerBeat)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			continue
+		case <-tick.C:
+		}
+		if err := m.cfg.Store.Beat(ctx, m.cfg.Server); err != nil {
+			m.log.Debug("telling that the server lives", "err", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+	defer cancel()
+	if err := m.cfg.Store.Leave(ctx, m.cfg.Server); err != nil {
+		m.log.Debug("leaving the store", "err", err)
+	}
 }
 
 func (m *Master) takeArrived() []*execution {

@@ -209,12 +209,13 @@ func (m *Master) Resume(ctx context.Context, id model.RunID) error {
 	switch {
 	case run.State == model.RunDone:
 		return fmt.Errorf("%w: run %s is done; there is nothing to resume", model.ErrUsage, id)
-	case !run.State.Final() && run.Server != m.cfg.Server:
-		return fmt.Errorf("%w: run %s is %s on another server that shares this store", model.ErrUsage, id, run.State)
 	case !m.reserve(id):
 		return fmt.Errorf("%w: run %s is already %s", model.ErrUsage, id, run.State)
 	}
-	if err = m.enqueueStored(ctx, id); err != nil {
+	if err = control.NotAnothers(ctx, m.cfg.Store, run, m.cfg.Server); err == nil {
+		err = m.enqueueStored(ctx, id)
+	}
+	if err != nil {
 		m.release(id)
 	}
 	return err
@@ -235,9 +236,10 @@ func (m *Master) enqueueStored(ctx context.Context, id model.RunID) error {
 			return err
 		}
 	}
-	if err := m.cfg.Store.SetRunState(ctx, id, model.RunPending, "", time.Now().UTC()); err != nil {
+	if err := m.cfg.Store.TakeRun(ctx, data.Run, m.cfg.Server); err != nil {
 		return fmt.Errorf("resuming run %s: %w", id, err)
 	}
+	data.Run.Server = m.cfg.Server
 	m.enqueue(data.Run, data.Nodes, exp)
 	return nil
 }

@@ -63,7 +63,8 @@ type Repetition struct {
 	State  RepetitionState `json:"state"`
 	// Run is the run, where there is one: its id follows from campaign and number,
 	// so that a repetition is never two runs.
-	Run    RunID  `json:"run,omitempty"`
+	Run RunID `json:"run,omitempty"`
+	// Reason is why there was no run, or why the run is in its state.
 	Reason string `json:"reason,omitempty"`
 	// RunState, Started and Finished are those of the run as last stored, empty
 	// without one. They are read with the repetition, not written.

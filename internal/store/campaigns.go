@@ -51,6 +51,10 @@ type Campaigns interface {
 	// Finished of one that is there. What else it is never changes: another
 	// campaign with the same id is model.ErrUsage.
 	PutCampaign(ctx context.Context, c model.Campaign) error
+	// ChangeCampaign stores what change makes of a campaign, found as Campaign finds
+	// it, as far as PutCampaign replaces it. No other change comes between; change
+	// may be called again, and its error is returned, with nothing stored.
+	ChangeCampaign(ctx context.Context, id string, change func(*model.Campaign) error) (model.Campaign, error)
 	// DeleteCampaign removes a campaign with its repetitions and what they
 	// measured in brief. Their runs become runs of their own, or are deleted,
 	// too: some at a time, the campaign last, so that after an error it can be
@@ -61,8 +65,8 @@ type Campaigns interface {
 	// new.
 	AddRepetition(ctx context.Context, reps ...model.Repetition) (added int, err error)
 	// CreateRepetition records a repetition and creates its run, both or neither.
-	// A number that is recorded already stays what it is, no run is created, and
-	// created is false.
+	// A number that is recorded already stays what it is. Then, and when the
+	// campaign is not active, no run is created, and created is false.
 	CreateRepetition(ctx context.Context, rep model.Repetition, run model.Run, nodes []model.Node, steps []model.Step) (created bool, err error)
 	// PutMeasured stores what a repetition measured, in brief, or replaces it.
 	// It fails with model.ErrNotFound for a repetition without a run, and with

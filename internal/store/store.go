@@ -128,6 +128,10 @@ type Writer interface {
 	// SetRunState moves a run to a state; it sets Started at the first move to
 	// running and Finished at a move to a final state.
 	SetRunState(ctx context.Context, id model.RunID, state model.RunState, reason string, at time.Time) error
+	// TakeRun makes a run pending and a server's, which is to execute it. It fails
+	// with model.ErrStale when the state or the server of the run is no longer what
+	// was seen: of two servers that want to resume a run one does.
+	TakeRun(ctx context.Context, seen model.Run, server string) error
 	// BeginAttempt raises the step's attempt by one, sets it running and
 	// returns the new number.
 	BeginAttempt(ctx context.Context, step model.StepID) (attempt int, err error)
@@ -163,12 +167,31 @@ type Fleet interface {
 	RemoveNode(ctx context.Context, id model.NodeID) error
 }
 
+// Servers are those that share a store.
+type Servers interface {
+	// Beat notes that a server lives; it does so every [ServerBeat]. Leave notes
+	// that it has ended.
+	Beat(ctx context.Context, server string) error
+	Leave(ctx context.Context, server string) error
+	// Lives reports whether a server was heard within [ServerLease], by the clock
+	// of the database.
+	Lives(ctx context.Context, server string) (bool, error)
+}
+
+// A server says every ServerBeat that it lives, and is gone when it was not heard
+// for ServerLease.
+const (
+	ServerBeat  = 10 * time.Second
+	ServerLease = time.Minute
+)
+
 // Store is everything. Implementations are safe for concurrent use.
 type Store interface {
 	Reader
 	Columns
 	Writer
 	Fleet
+	Servers
 	Campaigns
 	// DataFrom is Data of the steps from this number (from 0) on: the run, its
 	// nodes, those steps and their results, without events and artifacts. It

@@ -98,6 +98,69 @@ func testCampaigns(t *testing.T, e env) {
 	diff(t, "campaign", a, got)
 }
 
+// testServers: what servers that share a store know of each other, and take from
+// each other: a run once, and no repetition of a campaign that one of them has
+// stopped. Changes of a campaign are made one after the other.
+func testServers(t *testing.T, e env) {
+	other := e.open()
+	must(t, e.s.Beat(e.ctx, "a"))
+	for server, want := range map[string]bool{"a": true, "b": false} {
+		if got, err := other.Lives(e.ctx, server); got != want || err != nil {
+			t.Errorf("Lives(%s) = %v, %v, want %v", server, got, err, want)
+		}
+	}
+	must(t, e.s.Leave(e.ctx, "a"))
+	if lives, err := other.Lives(e.ctx, "a"); lives || err != nil {
+		t.Errorf("after it has left Lives = %v, %v", lives, err)
+	}
+
+	c := newCampaign(1)
+	must(t, e.s.PutCampaign(e.ctx, c))
+	rep, _ := e.repeat(t, c, 1)
+	must(t, e.s.SetRunState(e.ctx, rep.Run, model.RunInterrupted, "cut", epoch))
+	must(t, e.s.PutMeasured(e.ctx, c.ID, 1, []byte("a part")))
+	seen, err := e.s.Run(e.ctx, string(rep.Run))
+	must(t, err)
+	must(t, other.TakeRun(e.ctx, seen, "b"))
+	if err := e.s.TakeRun(e.ctx, seen, "a"); !errors.Is(err, model.ErrStale) {
+		t.Errorf("taking a run that another server has taken: %v, want model.ErrStale", err)
+	}
+	run, err := e.s.Run(e.ctx, string(rep.Run))
+	must(t, err)
+	seen.State, seen.Reason, seen.Server, seen.Finished = model.RunPending, "", "b", time.Time{}
+	diff(t, "the run that was taken", seen, run)
+	if got := e.measured(t, c.ID); got != "" {
+		t.Errorf("what it had measured before is still %q", got)
+	}
+
+	var changes sync.WaitGroup
+	for i := range 16 {
+		changes.Go(func() {
+			_, err := []store.Store{e.s, other}[i%2].ChangeCampaign(e.ctx, "week", func(c *model.Campaign) error {
+				c.End = c.End.Add(time.Hour)
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	changes.Wait()
+	refused := errors.New("refused")
+	if _, err := e.s.ChangeCampaign(e.ctx, "week", func(c *model.Campaign) error { c.State = model.CampaignDone; return refused }); !errors.Is(err, refused) {
+		t.Errorf("a change that is refused: %v", err)
+	}
+	c.State = model.CampaignStopped
+	got, err := e.s.ChangeCampaign(e.ctx, "week", func(got *model.Campaign) error { got.State = c.State; return nil })
+	must(t, err)
+	c.End = c.End.Add(16 * time.Hour)
+	diff(t, "the campaign after 17 changes", c, got)
+	rep, f := repetition(c, 2)
+	if created, err := other.CreateRepetition(e.ctx, rep, f.Run, f.Nodes, f.Steps); created || err != nil {
+		t.Errorf("CreateRepetition of a campaign that is stopped = %v, %v, want false", created, err)
+	}
+}
+
 func testCampaignLookup(t *testing.T, e env) {
 	for i, c := range []struct{ id, name string }{
 		{"01ABCDEFGH0000000000000001", "week"},

@@ -62,6 +62,7 @@ func Run(t *testing.T, fresh Fresh) {
 		{"Fleet", testFleet},
 		{"Campaigns", testCampaigns},
 		{"CampaignLookup", testCampaignLookup},
+		{"Servers", testServers},
 		{"Repetitions", testRepetitions},
 		{"ConcurrentRepetitions", testConcurrentRepetitions},
 		{"Measured", testMeasured},

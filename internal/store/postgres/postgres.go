@@ -125,6 +125,7 @@ func dialect(db *sql.DB) sqlstore.Dialect {
 		// wait as well.
 		ForShare:   ` FOR SHARE OF s FOR KEY SHARE OF t`,
 		ForUpdate:  ` FOR UPDATE`,
+		Now:        `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1e9 AS BIGINT)`,
 		Snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		Room:       room,
 		Committers: committers,

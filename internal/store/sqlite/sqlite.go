@@ -125,6 +125,7 @@ func dialect(path string, busy time.Duration) sqlstore.Dialect {
 			return lockDir(ctx, filepath.Dir(path), busy)
 		},
 		TableExists: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)`,
+		Now:         `CAST(unixepoch('now', 'subsec') * 1e9 AS INTEGER)`,
 		Snapshot:    &sql.TxOptions{ReadOnly: true},
 		Room:        func(ctx context.Context, db *sql.DB) (store.Room, error) { return room(ctx, db, filepath.Dir(path)) },
 		Committers:  1, // SQLite has one writer at a time

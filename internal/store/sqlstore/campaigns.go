@@ -27,18 +27,37 @@ func (s *Store) PutCampaign(ctx context.Context, c model.Campaign) error {
 	if c.ID == "" {
 		return s.fail(ctx, doing, fmt.Errorf("%w: the campaign has no id", model.ErrUsage))
 	}
+	return s.change(ctx, doing, func(tx *sql.Tx) error { return s.putCampaign(ctx, tx, c) })
+}
+
+func (s *Store) putCampaign(ctx context.Context, tx *sql.Tx, c model.Campaign) error {
 	query, args := insertQuery("campaigns ("+campaignColumns+")", [][]any{campaignFields(&c)},
 		`ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, server = excluded.server,
 			ends = excluded.ends, finished = excluded.finished
 		WHERE campaigns.name = excluded.name AND campaigns.source = excluded.source AND campaigns.seed = excluded.seed
 			AND COALESCE(campaigns.begins, 0) = COALESCE(excluded.begins, 0)`)
-	return s.change(ctx, doing, func(tx *sql.Tx) error {
-		n, err := s.exec(ctx, tx, query, args...)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: another campaign already has this id", model.ErrUsage)
+	n, err := s.exec(ctx, tx, query, args...)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%w: another campaign already has this id", model.ErrUsage)
+	}
+	return err
+}
+
+// ChangeCampaign implements store.Campaigns.
+func (s *Store) ChangeCampaign(ctx context.Context, id string, change func(*model.Campaign) error) (c model.Campaign, err error) {
+	err = s.change(ctx, fmt.Sprintf("changing campaign %q", id), func(tx *sql.Tx) error {
+		if c, err = s.findCampaign(ctx, tx, id); err != nil {
+			return err
 		}
-		return err
+		if c, err = s.oneCampaign(ctx, tx, ` WHERE id = ?`+s.d.ForUpdate, text(c.ID)); err != nil {
+			return err
+		}
+		if err := change(&c); err != nil {
+			return err
+		}
+		return s.putCampaign(ctx, tx, c)
 	})
+	return c, err
 }
 
 var errNoCampaign = fmt.Errorf("%w: unknown campaign; `scalebench campaign list` lists the campaigns", model.ErrNotFound)
@@ -47,22 +66,26 @@ var errNoCampaign = fmt.Errorf("%w: unknown campaign; `scalebench campaign list`
 // either case. A prefix of several campaigns is model.ErrUsage.
 func (s *Store) Campaign(ctx context.Context, id string) (model.Campaign, error) {
 	return read(ctx, s, fmt.Sprintf("looking up campaign %q", id), func(tx *sql.Tx) (model.Campaign, error) {
-		if id == "latest" {
-			return s.oneCampaign(ctx, tx, newestFirst+` LIMIT 1`)
-		}
-		for _, where := range []string{` WHERE id = ?`, ` WHERE name = ?` + newestFirst + ` LIMIT 1`} {
-			c, err := s.oneCampaign(ctx, tx, where, text(id))
-			if !errors.Is(err, errNoCampaign) {
-				return c, err
-			}
-		}
-		if len(id) < minPrefix {
-			return model.Campaign{}, fmt.Errorf("%w: no campaign has this name; give the name, at least %d characters of the id, or `latest`; `scalebench campaign list` lists the campaigns",
-				model.ErrNotFound, minPrefix)
-		}
-		prefix := strings.ToUpper(id)
-		return s.oneCampaign(ctx, tx, ` WHERE substr(id, 1, ?) = ?`+newestFirst, len([]rune(prefix)), text(prefix))
+		return s.findCampaign(ctx, tx, id)
 	})
+}
+
+func (s *Store) findCampaign(ctx context.Context, tx *sql.Tx, id string) (model.Campaign, error) {
+	if id == "latest" {
+		return s.oneCampaign(ctx, tx, newestFirst+` LIMIT 1`)
+	}
+	for _, where := range []string{` WHERE id = ?`, ` WHERE name = ?` + newestFirst + ` LIMIT 1`} {
+		c, err := s.oneCampaign(ctx, tx, where, text(id))
+		if !errors.Is(err, errNoCampaign) {
+			return c, err
+		}
+	}
+	if len(id) < minPrefix {
+		return model.Campaign{}, fmt.Errorf("%w: no campaign has this name; give the name, at least %d characters of the id, or `latest`; `scalebench campaign list` lists the campaigns",
+			model.ErrNotFound, minPrefix)
+	}
+	prefix := strings.ToUpper(id)
+	return s.oneCampaign(ctx, tx, ` WHERE substr(id, 1, ?) = ?`+newestFirst, len([]rune(prefix)), text(prefix))
 }
 
 func (s *Store) oneCampaign(ctx context.Context, tx *sql.Tx, where string, args ...any) (model.Campaign, error) {
@@ -100,9 +123,18 @@ func (s *Store) DeleteCampaign(ctx context.Context, id model.CampaignID, runs bo
 	doing := fmt.Sprintf("deleting campaign %s", id)
 	for more := runs; more; {
 		err := s.change(ctx, doing, func(tx *sql.Tx) error {
-			n, err := s.exec(ctx, tx, `DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE campaign = ? LIMIT ?)`, text(id), deleteRuns)
-			more = n == deleteRuns
-			return err
+			// Their repetitions say so in the same transaction: this may be cut here.
+			var numbers []any
+			err := s.each(ctx, tx, func(rows *sql.Rows) error {
+				var number int
+				err := rows.Scan(&number)
+				numbers = append(numbers, number)
+				return err
+			}, `DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE campaign = ? LIMIT ?) RETURNING repetition`, text(id), deleteRuns)
+			if more = len(numbers) == deleteRuns; err != nil || len(numbers) == 0 {
+				return err
+			}
+			return s.runsDeleted(ctx, tx, id, numbers)
 		})
 		if err != nil {
 			return err
@@ -125,6 +157,13 @@ func (s *Store) DeleteCampaign(ctx context.Context, id model.CampaignID, runs bo
 		}
 		return err
 	})
+}
+
+// runsDeleted notes that the runs of repetitions were deleted.
+func (s *Store) runsDeleted(ctx context.Context, tx *sql.Tx, id model.CampaignID, numbers []any) error {
+	_, err := s.exec(ctx, tx, `UPDATE repetitions SET state = ?, run = '', reason = 'its run was deleted'
+		WHERE campaign = ? AND number IN (`+marks(len(numbers))+`)`, append([]any{text(model.RepetitionDeleted), text(id)}, numbers...)...)
+	return err
 }
 
 const repetitionColumns = `campaign, number, due, state, run, reason`
@@ -175,6 +214,12 @@ func (s *Store) CreateRepetition(ctx context.Context, rep model.Repetition, run 
 		return false, s.fail(ctx, doing, err)
 	}
 	err = s.change(ctx, doing, func(tx *sql.Tx) error {
+		created = false
+		// Who stops or pauses the campaign waits, or else nothing begins.
+		c, err := s.oneCampaign(ctx, tx, ` WHERE id = ?`+s.d.ForUpdate, text(rep.Campaign))
+		if err != nil || c.State != model.CampaignActive {
+			return err
+		}
 		n, err := s.insertRepetitions(ctx, tx, []model.Repetition{rep})
 		if created = n == 1; err != nil || !created {
 			return err
@@ -194,7 +239,7 @@ func (s *Store) Repetitions(ctx context.Context, id model.CampaignID, from, most
 		return append(repetitionFields(r), (*text)(&r.RunState), (*instant)(&r.Started), (*instant)(&r.Finished), &r.Measured)
 	}
 	return readCampaign(ctx, s, "listing the repetitions", id, func(tx *sql.Tx) ([]model.Repetition, error) {
-		return selectAll(ctx, s, tx, fields, `SELECT p.campaign, p.number, p.due, p.state, p.run, p.reason,
+		return selectAll(ctx, s, tx, fields, `SELECT p.campaign, p.number, p.due, p.state, p.run, CASE WHEN p.reason = '' THEN COALESCE(r.reason, '') ELSE p.reason END,
 				COALESCE(r.state, ''), r.started, r.finished, `+hasMeasured+`
 			FROM repetitions p LEFT JOIN runs r ON r.id = p.run
 			WHERE p.campaign = ? AND p.number >= ? ORDER BY p.number LIMIT ?`, store.MeasuredVersion, text(id), from, cmp.Or(most, math.MaxInt32))

@@ -188,6 +188,21 @@ func (s *Store) SetRunState(ctx context.Context, id model.RunID, state model.Run
 	})
 }
 
+// TakeRun implements store.Writer.
+func (s *Store) TakeRun(ctx context.Context, seen model.Run, server string) error {
+	return s.change(ctx, fmt.Sprintf("taking run %s up", seen.ID), func(tx *sql.Tx) error {
+		of, err := s.changeRun(ctx, tx, `UPDATE runs SET state = ?, reason = '', server = ?, finished = NULL WHERE id = ? AND state = ? AND server = ?`,
+			text(model.RunPending), text(server), text(seen.ID), text(seen.State), text(seen.Server))
+		if errors.Is(err, errGone) {
+			return fmt.Errorf("%w: it is no longer %s, or another server has taken it; look at it again", model.ErrStale, seen.State)
+		}
+		if err != nil || of.Campaign == "" {
+			return err
+		}
+		return s.forgetMeasured(ctx, tx, of.Campaign, of.Number)
+	})
+}
+
 // DeleteRun implements store.Writer; the schema cascades.
 func (s *Store) DeleteRun(ctx context.Context, id model.RunID) error {
 	return s.change(ctx, fmt.Sprintf("deleting run %s", id), func(tx *sql.Tx) error {
@@ -195,9 +210,7 @@ func (s *Store) DeleteRun(ctx context.Context, id model.RunID) error {
 		if err != nil || of.Campaign == "" {
 			return err
 		}
-		_, err = s.exec(ctx, tx, `UPDATE repetitions SET state = ?, run = '', reason = 'its run was deleted' WHERE campaign = ? AND number = ?`,
-			text(model.RepetitionDeleted), text(of.Campaign), of.Number)
-		if err != nil {
+		if err := s.runsDeleted(ctx, tx, of.Campaign, []any{of.Number}); err != nil {
 			return err
 		}
 		return s.forgetMeasured(ctx, tx, of.Campaign, of.Number)

@@ -16,7 +16,7 @@ import (
 const VersionTable = "scalebench_schema"
 
 // latestVersion is the number of the last migration of every dialect.
-const latestVersion = 9
+const latestVersion = 10
 
 // migrate brings the schema to the version this program knows. A store that is
 // up to date is not written to, so that a reading command needs no lock.

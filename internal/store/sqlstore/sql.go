@@ -39,6 +39,8 @@ type Dialect struct {
 	// ForUpdate is appended to a query that reads rows which stay as they are
 	// until the transaction ends; empty where writers exclude each other anyway.
 	ForUpdate string
+	// Now is the time of the database, in nanoseconds since 1970.
+	Now string
 	// Snapshot are the options of a transaction that only reads and sees one
 	// moment.
 	Snapshot *sql.TxOptions
