@@ -234,6 +234,7 @@ func (a Asker) findNamed(ctx context.Context, x *Source) error {
 	}
 	var frames []frame.Frame
 	runs, repeated := 0, 0
+	doubts := make(map[frame.Key]*frame.Tally)
 	for _, r := range list.Runs {
 		if r.Name != x.Name { // the filter lets parts of names through
 			continue
@@ -242,7 +243,15 @@ func (a Asker) findNamed(ctx context.Context, x *Source) error {
 		if err != nil {
 			return err
 		}
-		frames, runs = append(frames, run.Frames()...), runs+1
+		for _, f := range run.Frames() {
+			if doubts[f.Key] == nil {
+				doubts[f.Key] = new(frame.Tally)
+			}
+			doubts[f.Key].Add(string(r.ID), f.Doubts)
+			f.Doubts = nil // said once for all runs
+			frames = append(frames, f)
+		}
+		runs++
 		if err := run.Err(); err != nil {
 			return err
 		}
@@ -266,6 +275,11 @@ func (a Asker) findNamed(ctx context.Context, x *Source) error {
 		x.Told = append(x.Told, num.Count(runs, "run")+" of this name")
 	}
 	x.Frames, err = frame.Join(frames...)
+	for i := range x.Frames {
+		if t := doubts[x.Frames[i].Key]; t != nil {
+			x.Frames[i].Doubts = append(t.Doubts(runs, "run"), x.Frames[i].Doubts...)
+		}
+	}
 	return err
 }
 

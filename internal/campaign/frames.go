@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -59,7 +58,7 @@ func Frames(ctx context.Context, st Source, id model.CampaignID) ([]frame.Frame,
 			ran[rep.Number] = rep
 		}
 	}
-	all := gathered{doubts: make(map[frame.Key]*tally), facts: make(map[string]frame.Fact)}
+	all := gathered{doubts: make(map[frame.Key]*frame.Tally), facts: make(map[string]frame.Fact)}
 	rest := maps.Clone(ran) // under way, or condensed by another version
 	for m, err := range st.Measured(ctx, id) {
 		if err != nil {
@@ -88,7 +87,7 @@ func Frames(ctx context.Context, st Source, id model.CampaignID) ([]frame.Frame,
 	}
 	out, err := all.joiner.Frames()
 	for i := range out {
-		out[i].Doubts = append(out[i].Doubts, all.doubts[out[i].Key].doubts(len(ran))...)
+		out[i].Doubts = append(out[i].Doubts, all.doubts[out[i].Key].Doubts(len(ran), "repetition")...)
 	}
 	return out, err
 }
@@ -96,7 +95,7 @@ func Frames(ctx context.Context, st Source, id model.CampaignID) ([]frame.Frame,
 // gathered is what repetitions measured.
 type gathered struct {
 	joiner frame.Joiner
-	doubts map[frame.Key]*tally
+	doubts map[frame.Key]*frame.Tally
 	facts  map[string]frame.Fact // by their JSON
 }
 
@@ -131,9 +130,9 @@ func (g *gathered) read(data []byte) ([]frame.Frame, error) {
 func (g *gathered) add(number int, frames []frame.Frame) error {
 	for _, f := range frames {
 		if g.doubts[f.Key] == nil {
-			g.doubts[f.Key] = &tally{at: make(map[string]int)}
+			g.doubts[f.Key] = new(frame.Tally)
 		}
-		g.doubts[f.Key].add(f.Doubts)
+		g.doubts[f.Key].Add(strconv.Itoa(number), f.Doubts)
 		f.Doubts = nil
 		f = withRepetition(f, number)
 		if err := g.joiner.Add(&f); err != nil {
@@ -153,39 +152,4 @@ func withRepetition(f frame.Frame, number int) frame.Frame {
 	}
 	f.Facts = append(f.Facts, x.Fact())
 	return f
-}
-
-// tally counts doubts of one kind over repetitions.
-type tally struct {
-	kinds []model.Doubt // the first of each kind
-	count []int         // of repetitions that have it
-	at    map[string]int
-}
-
-func (t *tally) add(doubts []model.Doubt) {
-	seen := make(map[string]bool)
-	for _, d := range doubts {
-		key := d.Code + " " + d.Workload
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
-		i, known := t.at[key]
-		if !known {
-			i = len(t.kinds)
-			t.at[key], t.kinds, t.count = i, append(t.kinds, d), append(t.count, 0)
-		}
-		t.count[i]++
-	}
-}
-
-// doubts are one a kind, with the first as an example.
-func (t *tally) doubts(reps int) []model.Doubt {
-	out := make([]model.Doubt, len(t.kinds))
-	for i, d := range t.kinds {
-		d.Text = fmt.Sprintf("in %d of %s, such as: %s", t.count[i], num.Count(reps, "repetition"), d.Text)
-		d.Steps, d.Trial = nil, 0 // those of one run
-		out[i] = d
-	}
-	return out
 }

@@ -41,23 +41,31 @@ func StatusOf(ctx context.Context, st store.CampaignReader, c model.Campaign, ti
 			s.Next = due
 		}
 	}
-	latest, err := st.Repetitions(ctx, c.ID, max(1, s.Progress.Last-recent), 0)
-	if err != nil {
-		return s, err
-	}
-	for i, r := range latest {
-		if r.State == model.RepetitionRun {
-			s.Latest = &latest[i]
-		}
-	}
-	if from > 0 {
+	if s.Latest, err = latest(ctx, st, c.ID, s.Progress); err == nil && from > 0 {
 		s.Repetitions, err = st.Repetitions(ctx, c.ID, from, MostRepetitions)
 	}
 	return s, err
 }
 
-// recent is how many repetitions are looked at for the latest with a run.
-const recent = 50
+// latest is the latest repetition with a run, however many gaps followed it; nil:
+// there is none.
+func latest(ctx context.Context, st store.CampaignReader, id model.CampaignID, p model.CampaignProgress) (*model.Repetition, error) {
+	to := p.Last
+	for some := 50; to > 0 && p.States[model.RepetitionRun] > 0; some *= 4 {
+		from := max(1, to-some+1)
+		reps, err := st.Repetitions(ctx, id, from, to-from+1)
+		if err != nil {
+			return nil, err
+		}
+		for i := len(reps) - 1; i >= 0; i-- {
+			if reps[i].State == model.RepetitionRun {
+				return &reps[i], nil
+			}
+		}
+		to = from - 1
+	}
+	return nil, nil //nolint:nilnil // none is no error
+}
 
 // MostRepetitions is how many repetitions a status has: some megabytes as JSON.
 const MostRepetitions = 10_000

@@ -3,8 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,15 +111,29 @@ func (c *common) showCampaign(ctx context.Context, s service, id string) (campai
 	}
 	status.Repetitions = all
 	d := record.Campaign(status, time.Now())
+	out := campaignReport{Status: status}
 	switch measured := status.Progress.Measured; {
-	case text && measured > mostSoFar:
+	case measured > mostSoFar:
 		d.Sections = append(d.Sections, doc.Section{Title: "Result so far", Blocks: []doc.Block{
 			doc.Remark(fmt.Sprintf("`scalebench variability %s` has it: with %s it takes some seconds.", status.ID, num.Count(measured, "repetition")))}})
-	case text && measured > 0:
+	case measured > 0 && c.formatFlag != string(render.FormatCSV):
 		found, err := foundSoFar(ctx, s, status)
 		d.Sections = append(d.Sections, soFar(found.Document, status, err))
+		if out.Result = found.Result; err != nil {
+			out.NoResult = model.Plain(err)
+		}
 	}
-	return status, c.print(d, status)
+	return status, c.print(d, out)
+}
+
+// campaignReport is the JSON form of how a campaign stands.
+type campaignReport struct {
+	campaign.Status
+
+	// Result is what `scalebench variability` says so far, of at most 1,000
+	// repetitions; NoResult why there is none.
+	Result   json.RawMessage `json:"result,omitempty"`
+	NoResult string          `json:"no_result,omitempty"`
 }
 
 // foundSoFar is what a campaign has found, by the parameters of its file where
@@ -298,6 +315,11 @@ func (c *common) startCampaign(ctx context.Context, name string, exp *experiment
 	if flag := opt.gates.flag(); flag != "" {
 		return fmt.Errorf("%w: %s is about a single run, and %s has a schedule; give the file a threshold for all repetitions, such as study: {kind: variability, fail_above: 5}", model.ErrUsage, flag, name)
 	}
+	if of := exp.Study; of != nil && of.Kind != variability.Kind().Name {
+		if keys := thresholds(of.Study); len(keys) > 0 {
+			c.say("! study.%s of %s is about one run, and holds for no campaign; `scalebench %s RUN` asks it of a repetition, and study: {kind: variability, fail_above: 5} holds for all", num.List(keys), name, of.Kind)
+		}
+	}
 	need := toRun
 	switch {
 	case exp.Fleet.Agents != nil:
@@ -311,6 +333,22 @@ func (c *common) startCampaign(ctx context.Context, name string, exp *experiment
 			return err
 		}
 		return c.finishCampaign(ctx, s, id, opt.detach)
+	})
+}
+
+// thresholds are the keys of a study that hold its answer against a number.
+func thresholds(s study.Study) []string {
+	var all map[string]any
+	text, err := json.Marshal(s)
+	if err != nil || json.Unmarshal(text, &all) != nil {
+		return nil
+	}
+	return slices.Sorted(func(yield func(string) bool) {
+		for key, value := range all {
+			if strings.HasPrefix(key, "fail_") && value != nil && !yield(key) {
+				return
+			}
+		}
 	})
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/frame/files"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
@@ -103,10 +101,7 @@ func (c *common) readSource(ctx context.Context, file string, choice frame.Choic
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		if e, ok := errors.AsType[*os.PathError](err); ok {
-			err = e.Err
-		}
-		return x, fmt.Errorf("%w: %q: %w; give a file that you can read, or a run (`scalebench runs` lists them)", model.ErrUsage, file, err)
+		return x, fmt.Errorf("%w, or a run (`scalebench runs` lists them)", unreadable("source", file, err))
 	}
 	defer f.Close() //nolint:errcheck // read only
 	x.Name = filepath.Base(file)

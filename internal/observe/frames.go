@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -35,6 +36,9 @@ func (r *Run) Frames() []frame.Frame {
 					f.Doubts = append(f.Doubts, d)
 				}
 			}
+			if d, some := r.invalid(m.Workload, phase); some {
+				f.Doubts = append(f.Doubts, d)
+			}
 			var rows []map[string]string
 			for _, v := range largest(m.Values, phase) {
 				f.Values = append(f.Values, v.Value)
@@ -49,6 +53,22 @@ func (r *Run) Frames() []frame.Frame {
 		out = append(out, *f.ByTime())
 	}
 	return out
+}
+
+// invalid is the doubt that steps of a workload failed: their results do not count,
+// and what failed may be what was slow.
+func (r *Run) invalid(workload string, phase model.Phase) (d model.Doubt, some bool) {
+	var trials []int
+	for _, s := range r.Steps() {
+		if s.Workload == workload && s.Phase == phase && s.State == model.StepInvalid && !slices.Contains(trials, s.Trial) {
+			trials = append(trials, s.Trial)
+		}
+	}
+	slices.Sort(trials)
+	return model.Doubt{
+		Code: "failed", Severity: model.Warning, Workload: workload, Phase: phase,
+		Text: fmt.Sprintf("%s failed in trial %s, and what it measured there is left out; `scalebench show %s` says why", workload, num.Ranges(trials), r.Run().ID),
+	}, len(trials) > 0
 }
 
 // Startup names workload and metric of how long nodes took to come up.

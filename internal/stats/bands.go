@@ -68,7 +68,7 @@ const (
 // Classif. 4, 2010), and between two bands the cut is where the values are as
 // likely from either. Bands count only where
 //
-//   - the dip test (see [DipTest]), or a gap, shows of all values, and of each two
+//   - the dip test (see [dipP]), or a gap, shows of all values, and of each two
 //     neighbours, more than one mode with p < .05, so that one band of any form with
 //     a single mode is seldom divided. The dip sees bands of like size; a small band
 //     far from all others leaves a gap;
@@ -78,17 +78,11 @@ const (
 //     C. M. Bird and S. E. Zepf, Astron. J. 108, 1994).
 //
 // Rounded values are spread over the step in which they were recorded, since each
-// step would be a mode of its own. The shares have intervals at this level. The
-// values must be independent; see [FindBandsOf]. Errors: ErrTooFew, ErrNotFinite,
+// step would be a mode of its own. The shares have intervals at this level. Values
+// tell as much as worth independent ones, at most their number: of a series in which
+// neighbours are alike, chance makes heaps. Errors: ErrTooFew, ErrNotFinite,
 // ErrArgument.
-func FindBands(sorted []float64, level float64, seed uint64) (Bands, error) {
-	return FindBandsOf(sorted, float64(len(sorted)), level, seed)
-}
-
-// FindBandsOf is [FindBands] for values that tell as much as worth independent
-// ones, at most their number: of a series in which neighbours are alike, chance
-// makes heaps.
-func FindBandsOf(sorted []float64, worth, level float64, seed uint64) (Bands, error) {
+func FindBands(sorted []float64, worth, level float64, seed uint64) (Bands, error) {
 	if err := checkSorted(sorted, 1); err != nil {
 		return Bands{}, fmt.Errorf("bands: %w", err)
 	}
@@ -486,22 +480,4 @@ func ShareIntervals(bands []Band, worth, level float64) error {
 		bands[i].ShareInterval = wilsonAt(bands[i].Share, worth, z)
 	}
 	return nil
-}
-
-// COVBetween is the coefficient of variation (divisor N) that the bands alone
-// make: that of values which all equal the mean of their band. For two bands, with
-// the share p of the lower one and the ratio r of their means, it is
-// √(p(1−p))·(1−r)/(1−p(1−r)). NaN where the mean is not positive.
-func COVBetween(bands []Band) float64 {
-	var mean, squares float64
-	for _, b := range bands {
-		mean += b.Share * b.Mean
-	}
-	for _, b := range bands {
-		squares += b.Share * (b.Mean - mean) * (b.Mean - mean)
-	}
-	if !(mean > 0) {
-		return math.NaN()
-	}
-	return math.Sqrt(squares) / mean
 }

@@ -40,18 +40,24 @@ func readBands(t *testing.T) bandsReference {
 	return r
 }
 
+// bandsOf are the bands of independent values.
+func bandsOf(xs []float64, seed uint64) (Bands, error) {
+	return FindBands(xs, float64(len(xs)), .95, seed)
+}
+
 func TestDipAgreesWithDiptest(t *testing.T) {
 	for _, c := range cases(t, readBands(t).Dip) {
-		dip, err := Dip(c.X)
-		closeTo(t, fmt.Sprintf("dip of %d values", len(c.X)), dip, err, c.Dip, 1e-14)
+		dip := dipOf(c.X)
+		closeTo(t, fmt.Sprintf("dip of %d values", len(c.X)), dip, nil, c.Dip, 1e-14)
 		if c.P == nil {
 			continue
 		}
-		_, p, err := DipTest(c.X, 4000, 1)
-		closeTo(t, "p", p, err, *c.P, 4*math.Sqrt(*c.P*(1-*c.P)/4000)+1e-4)
+		p := dipP(dip, float64(len(c.X)), 4000, 4000, 1)
+		closeTo(t, "p", p, nil, *c.P, 4*math.Sqrt(*c.P*(1-*c.P)/4000)+1e-4)
 	}
-	if dip, p, err := DipTest([]float64{0, 0, 1, 1}, 1000, 3); dip != .25 || p != 0 || err != nil {
-		t.Errorf("0, 0, 1, 1: dip %v, p %v, %v, want .25 and 0", dip, p, err)
+	dip := dipOf([]float64{0, 0, 1, 1})
+	if p := dipP(dip, 4, 1000, 1000, 3); dip != .25 || p != 0 {
+		t.Errorf("0, 0, 1, 1: dip %v, p %v, want .25 and 0", dip, p)
 	}
 }
 
@@ -78,21 +84,18 @@ func uniform(rng *rand.Rand, n int) []float64 {
 	return xs
 }
 
-func TestDipRefuses(t *testing.T) {
+func TestFindBandsRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		want error
 	}{
-		"none":         {errOf(Dip(nil)), ErrTooFew},
-		"out of order": {errOf(Dip([]float64{2, 1})), ErrArgument},
-		"NaN":          {errOf(Dip([]float64{1, math.NaN()})), ErrNotFinite},
+		"none":         {errOf(bandsOf(nil, 1)), ErrTooFew},
+		"out of order": {errOf(bandsOf([]float64{2, 1}, 1)), ErrArgument},
+		"NaN":          {errOf(bandsOf([]float64{1, math.NaN()}, 1)), ErrNotFinite},
 	} {
 		if !errors.Is(c.err, c.want) {
 			t.Errorf("%s: %v, want %v", name, c.err, c.want)
 		}
-	}
-	if _, _, err := DipTest([]float64{1, 2, 3, 4}, 5, 1); !errors.Is(err, ErrArgument) {
-		t.Errorf("with 5 draws: %v, want ErrArgument", err)
 	}
 }
 
@@ -212,7 +215,7 @@ func foundBands(t *testing.T, c bandCase, n, runs int) float64 {
 			xs[i] = c.draw(rng)
 		}
 		slices.Sort(xs)
-		b, err := FindBands(xs, .95, seed)
+		b, err := bandsOf(xs, seed)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -257,7 +260,7 @@ func TestSmallBands(t *testing.T) {
 				}
 			}
 			slices.Sort(xs)
-			b, err := FindBands(xs, .95, seed)
+			b, err := bandsOf(xs, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -327,7 +330,7 @@ func TestBandsSayWhatTheyAre(t *testing.T) {
 		xs[i] = draw(rng)
 	}
 	slices.Sort(xs)
-	b, err := FindBands(xs, .95, 1)
+	b, err := bandsOf(xs, 1)
 	if err != nil || len(b.Bands) != 2 || !b.Log {
 		t.Fatalf("bands %+v, %v, want two", b, err)
 	}
@@ -342,17 +345,8 @@ func TestBandsSayWhatTheyAre(t *testing.T) {
 	if cut := b.Cuts[0]; cut < 55 || cut > 85 || low.Hi != cut || high.Lo != cut || low.Lo != xs[0] || high.Hi != xs[len(xs)-1] {
 		t.Errorf("cut %v, ends %v to %v and %v to %v", cut, low.Lo, low.Hi, high.Lo, high.Hi)
 	}
-	closeTo(t, "COV that the bands make", COVBetween(b.Bands), nil, .2327, .005)
-}
-
-// TestCOVBetween: the golden values of two bands.
-func TestCOVBetween(t *testing.T) {
-	for _, c := range [][3]float64{{.22, .5, .2327}, {.17, .5, .2053}, {.5, .4815, .350}} {
-		got := COVBetween([]Band{{Share: c[0], Mean: c[1]}, {Share: 1 - c[0], Mean: 1}})
-		if math.Abs(got-c[2]) > 5e-5 {
-			t.Errorf("share %v, ratio %v: COV %.5f, want %v", c[0], c[1], got, c[2])
-		}
-	}
+	p, r := low.Share, low.Mean/high.Mean
+	closeTo(t, "COV that the bands make", math.Sqrt(p*(1-p))*(1-r)/(1-p*(1-r)), nil, .2327, .005)
 }
 
 // TestBandsOfDependentValues: a series that stays at a level for 15 values makes
@@ -371,7 +365,7 @@ func TestBandsOfDependentValues(t *testing.T) {
 		}
 		slices.Sort(xs)
 		for _, worth := range []float64{n, n / long} {
-			b, err := FindBandsOf(xs, worth, .95, seed)
+			b, err := FindBands(xs, worth, .95, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -406,7 +400,7 @@ func TestOneBandSaysWhy(t *testing.T) {
 		"zeros":          {append(make([]float64, 40), levels...), 2, ""},
 		"beyond numbers": {append(slices.Repeat([]float64{-1.7e308}, 20), slices.Repeat([]float64{1.7e308}, 20)...), 1, "all values are equal"},
 	} {
-		b, err := FindBands(c.xs, .95, 1)
+		b, err := bandsOf(c.xs, 1)
 		if err != nil || len(b.Bands) < c.bands || !strings.Contains(b.Why, c.why) || (c.bands == 1) != (len(b.Bands) == 1) {
 			t.Errorf("%s: %d bands, %q, %v; want %d, %q", name, len(b.Bands), b.Why, err, c.bands, c.why)
 		}
@@ -439,7 +433,7 @@ func BenchmarkFindBands(b *testing.B) {
 			slices.Sort(xs)
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := FindBands(xs, .95, 1); err != nil {
+					if _, err := bandsOf(xs, 1); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -1,26 +1,18 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 )
 
-// Dip returns the dip statistic of at least one ascending value: the largest
+// dipOf returns the dip statistic of at least one ascending value: the largest
 // distance of their distribution function from the nearest one with a single
 // mode, between 1/(2n) and 1/4 (J. A. Hartigan and P. M. Hartigan, "The dip test
 // of unimodality", Ann. Stat. 13(1), 1985; the algorithm of P. M. Hartigan, AS
 // 217, Appl. Stat. 34(3), 1985, with the corrections of M. Maechler's R package
-// diptest). It takes time in proportion to n. Errors: ErrTooFew, ErrNotFinite,
-// ErrArgument where the values are not ascending.
-func Dip(sorted []float64) (float64, error) {
-	if err := checkSorted(sorted, 1); err != nil {
-		return 0, fmt.Errorf("dip: %w", err)
-	}
-	return dipOf(sorted), nil
-}
-
-// dipOf follows AS 217: in the interval that may hold the mode, the greatest
+// diptest). It takes time in proportion to n.
+//
+// It follows AS 217: in the interval that may hold the mode, the greatest
 // convex minorant and the least concave majorant of the distribution function
 // are compared. Where they are furthest apart, the mode's interval shrinks; the
 // function's distance from the minorant to the left of it, and from the majorant
@@ -171,25 +163,13 @@ const dipSize = 1000
 // dipStream separates the random numbers of the dip test from others of the seed.
 const dipStream = 0xd1b
 
-// DipTest returns the dip of at least four ascending values, and p: in which
-// share of so many samples of the uniform distribution, the one with a single
-// mode whose dips are the largest, the dip is as large. p is 0 where none is.
-// Equal values are taken as they are: of a coarsely rounded value each step is a
-// mode of its own ([FindBands] spreads them). For more than 1000 values samples
-// of 1000 are drawn and √n·dip is compared. Errors as [Dip]; ErrArgument for
-// fewer than 100 draws.
-func DipTest(sorted []float64, draws int, seed uint64) (dip, p float64, err error) {
-	if err := checkSorted(sorted, 4); err != nil {
-		return 0, 0, fmt.Errorf("dip test: %w", err)
-	}
-	if draws < 100 {
-		return 0, 0, fmt.Errorf("dip test with %d draws, want at least 100: %w", draws, ErrArgument)
-	}
-	dip = dipOf(sorted)
-	return dip, dipP(dip, float64(len(sorted)), draws, draws, seed), nil
-}
-
-// dipP draws until enough samples have had as large a dip: then p is their share
+// dipP is in which share of so many samples of the uniform distribution, the one
+// with a single mode whose dips are the largest, the dip of n values is as large; 0
+// where none is. Equal values are taken as they are: of a coarsely rounded value each
+// step is a mode of its own ([FindBands] spreads them). For more than [dipSize] values
+// samples of that size are drawn and √n·dip is compared.
+//
+// It draws until enough samples have had as large a dip: then p is their share
 // (J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika
 // 78(2), 1991), and nothing more needs to be known of it.
 func dipP(dip, n float64, draws, enough int, seed uint64) float64 {

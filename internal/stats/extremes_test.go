@@ -50,7 +50,7 @@ func TestBandsOfTinySteps(t *testing.T) {
 	for i := range 60 {
 		xs = append(xs, float64(i/6)*math.SmallestNonzeroFloat64)
 	}
-	if _, err := FindBands(xs, .95, 1); err != nil {
+	if _, err := bandsOf(xs, 1); err != nil {
 		t.Error(err)
 	}
 }
@@ -63,7 +63,7 @@ func TestSixBands(t *testing.T) {
 		xs = append(xs, 100*math.Pow(1.3, float64(random.IntN(6)))*(1+.01*random.NormFloat64()))
 	}
 	slices.Sort(xs)
-	found, err := FindBands(xs, .95, 1)
+	found, err := bandsOf(xs, 1)
 	if err != nil || len(found.Bands) != 6 {
 		t.Errorf("%d bands at %v, %v, want 6", len(found.Bands), found.Cuts, err)
 	}

@@ -31,6 +31,9 @@ var (
 	small  = []step{{1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}}
 )
 
+// durations are other units of time in seconds.
+var durations = map[string]float64{"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
 // Scale is the unit in which the values of one metric are printed.
 type Scale struct {
 	Factor float64 // a value is divided by it
@@ -40,7 +43,7 @@ type Scale struct {
 // For chooses the scale for values in this unit from the largest of them.
 // Operations, bits and rates of bytes take SI prefixes, as disks and links are
 // sold and as sentences of package evaluation have them; sizes in bytes binary
-// ones; seconds become ms, µs or ns. Any other unit is kept as it is; from 100,000 on a separate prefix
+// ones; seconds become ms, µs or ns, and from 100,000 on these the next. Any other unit is kept as it is; from 100,000 on a separate prefix
 // stands before it ("1.2 M events/s"), as digits beyond that are not measured.
 func For(unit string, values ...float64) Scale {
 	top := 0.0
@@ -62,6 +65,10 @@ func For(unit string, values ...float64) Scale {
 		if !rate {
 			return pick(small, top, "s")
 		}
+	}
+	if factor, known := durations[base]; known && !rate && top >= 1e5 {
+		scale := pick(small, top*factor, "s")
+		return Scale{scale.Factor / factor, scale.Unit}
 	}
 	if unit == "1/s" { // of a duration: work per second
 		return pick(si, top, "/s")

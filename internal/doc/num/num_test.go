@@ -112,3 +112,16 @@ func TestRanges(t *testing.T) {
 		t.Errorf("Ranges = %q, want %q", got, want)
 	}
 }
+
+// Times in a small unit go on in the next, not as thousands of it.
+func TestForDurations(t *testing.T) {
+	for _, c := range []struct {
+		unit  string
+		value float64
+		want  string
+	}{{"us", 103_000, "103 ms"}, {"ns", 2.5e9, "2.50 s"}, {"ms", 99_000, "99000 ms"}, {"ms", 250_000, "250 s"}} {
+		if got := For(c.unit, c.value).Value(c.value, 0); got != c.want {
+			t.Errorf("For(%q, %v) prints %q, want %q", c.unit, c.value, got, c.want)
+		}
+	}
+}

@@ -192,6 +192,8 @@ func (w *worker) noNumber(value []byte) bool {
 		switch comma := strings.Count(string(value), ",") == 1; {
 		case w.plan.columns[w.plan.value].marks.commas > 0:
 			allowed = `use a number with a decimal comma, as others of the column have it: "1,5"`
+		case comma && thousands.Match(value):
+			allowed = "write it without a mark for thousands (1234), or with a decimal point (1.234)"
 		case comma:
 			allowed = `use a number with a decimal point: "1.5"`
 		}

@@ -148,7 +148,11 @@ func (f *file) kinds(columns []column, r *rows) {
 	}
 	for n := 0; n < mostLooked && r.next(); n++ {
 		for i := range min(r.width(), len(columns)) {
-			columns[i].look(trim(r.cell(i)), c)
+			m := &columns[i].marks
+			example := m.example
+			if columns[i].look(trim(r.cell(i)), c); m.example != example {
+				m.line, m.col = r.cellAt(i)
+			}
 		}
 	}
 	for i := range columns {

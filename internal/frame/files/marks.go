@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 )
 
@@ -11,7 +12,8 @@ type marks struct {
 	// grouped is how many of the commas may stand before thousands; mixed is how
 	// many numbers have both marks, or one of them several times.
 	grouped, mixed int
-	example        string // the last of those that are least clear
+	example        string // the first of those that are least clear
+	line, col      int    // where that is, from 1 on; 0: not in a text
 }
 
 var (
@@ -29,12 +31,13 @@ func (m *marks) look(cell []byte) bool {
 		if thousands.Match(cell) {
 			m.grouped++
 		}
-		if m.mixed == 0 {
+		if m.example == "" {
 			m.example = string(cell)
 		}
 	case withMarks.Match(cell):
-		m.mixed++
-		m.example = string(cell)
+		if m.mixed++; m.mixed == 1 {
+			m.example = string(cell)
+		}
 	default:
 		return false
 	}
@@ -46,6 +49,15 @@ func (m *marks) look(cell []byte) bool {
 // mark for thousands, is refused.
 func (m marks) unclear() bool {
 	return m.mixed > 0 || m.commas > 0 && (m.points > 0 || m.grouped == m.commas)
+}
+
+// problem says what is not clear, and allowed what to do.
+func (m marks) problem(column string) (problem, allowed string) {
+	problem = fmt.Sprintf("%s is %q, and it is not clear which mark is the decimal one", column, m.example)
+	if m.points > 0 {
+		problem += fmt.Sprintf("; %s of the column with a decimal point", map[bool]string{true: "there is 1 number", false: fmt.Sprintf("there are %d numbers", m.points)}[m.points == 1])
+	}
+	return problem, "write all as 1234.5, or all as 1234,5, without a mark for thousands"
 }
 
 // number reads a number of the column of values.

@@ -335,7 +335,8 @@ func (p *plan) guessValue(file string) error {
 func (p *plan) checkMarks(file string) error {
 	switch c := &p.columns[p.value]; {
 	case c.marks.unclear():
-		return &model.InputError{File: file, Problem: fmt.Sprintf("it is not clear which mark in column %s is the decimal one, as in %s", c.name, c.marks.example), Allowed: "write numbers such as 1234.5 or 1234,5, without a mark for thousands"}
+		problem, allowed := c.marks.problem(c.name)
+		return &model.InputError{File: file, Line: c.marks.line, Col: c.marks.col, Problem: problem, Allowed: allowed}
 	case c.marks.commas > 0:
 		p.told = append(p.told, fmt.Sprintf("numbers in column %s have decimal commas", c.name))
 	}

@@ -176,10 +176,7 @@ func (r *Result) ratios() doc.Block {
 	var at, lo, hi, y chart.Values
 	var roles []chart.Role
 	for i, c := range r.Comparisons {
-		row := chart.Row{Name: cut(c.Workload, c.Metric), Tag: string(c.Verdict), Role: c.Verdict.role()}
-		if c.Workload != "" {
-			row.Sub = c.Metric
-		}
+		row := chart.Row{Name: c.key().Name(), Tag: string(c.Verdict), Role: c.Verdict.role()}
 		if len(r.Others) > 1 {
 			row.Name, row.Sub = c.B.Name, c.key().Name()
 		}
@@ -211,13 +208,6 @@ func (c *Comparison) changeText() (change, interval string) {
 		return num.Missing, ""
 	}
 	return signed(percent(*c.Ratio)), "[" + strings.TrimSuffix(signed(percent(c.CI.Lo)), " %") + " .. " + signed(percent(c.CI.Hi)) + "]"
-}
-
-func cut(workload, metric string) string {
-	if workload == "" {
-		return metric
-	}
-	return workload
 }
 
 // role is how a verdict is drawn.
@@ -268,7 +258,7 @@ func (r *Result) distributions() []doc.Block {
 
 // pairs are the ratios of paired values in their order.
 func (r *Result) pairs() []doc.Block {
-	f := doc.Figure{Columns: 2}
+	f := doc.Figure{Columns: 2, Note: "A point a pair; the band is the interval of the ratio of all, and 1 is no difference."}
 	for _, c := range r.shown() {
 		if !c.Paired || c.Ratio == nil || c.CI == nil || len(c.layout.A) < 2 {
 			continue

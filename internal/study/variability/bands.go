@@ -11,7 +11,7 @@ import (
 // bands looks for bands, and for the fact that tells them. Where the level changed
 // in time, which part of the time a value is of may be that.
 func (x *examined) bands(d Dependence, course *Course) BandSearch {
-	found, err := stats.FindBandsOf(x.sorted, d.EffectiveN, x.level, seed)
+	found, err := stats.FindBands(x.sorted, d.EffectiveN, x.level, seed)
 	if err != nil {
 		return BandSearch{Why: err.Error()}
 	}

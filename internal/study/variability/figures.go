@@ -67,9 +67,12 @@ func (m *Metric) seriesFigure() doc.Block {
 		}
 		c.Layers = append(c.Layers, levels, rules)
 	}
-	words := ""
+	words := "each value when it was measured"
 	if by != nil {
-		words = "coloured by " + by.Name
+		words += ", coloured by " + m.nameOf(by.Name)
+	}
+	if len(m.Bands.Bands) > 1 {
+		words += "; the strips are the bands"
 	}
 	return plot(words, c)
 }
@@ -121,7 +124,7 @@ func (m *Metric) histogramFigure() doc.Block {
 	for _, cut := range m.Cutoffs {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit, X: chart.Values{cut.At}, Text: []string{"cutoff " + s.Value(cut.At, 0)}})
 	}
-	return plot("", c)
+	return plot("a bar is how many values lie in its range, the line their density", c)
 }
 
 // histogram has bins as wide as the narrowest of the bands needs, where there are
@@ -208,7 +211,7 @@ func (m *Metric) boxFigure(g Grouping) doc.Block {
 		return doc.Block{}
 	}
 	c.Layers = []chart.Layer{boxes}
-	return doc.Plot("", "mean; box: half of the values; whiskers: 98 of 100", c)
+	return doc.Plot("", "line: mean; box: the middle half of the values; whiskers: 98 of 100", c)
 }
 
 // heatFigure is the mean of each hour of each weekday; nothing where fewer than
@@ -250,7 +253,7 @@ func (m *Metric) heatFigure() doc.Block {
 		}
 	}
 	c.Layers = []chart.Layer{l}
-	return plot("mean by weekday and hour", c)
+	return plot("mean by weekday and hour; a row or a column of one shade is an effect of the day or the hour", c)
 }
 
 // neededFigure is the interval of the mean so far against the number of values, and
@@ -299,7 +302,7 @@ func (m *Metric) neededFigure() doc.Block {
 		}
 		c.Layers = append(c.Layers, median, other)
 	}
-	return plot("", c)
+	return plot("how the interval narrows with the number of values: enough were measured where it lies within the strip", c)
 }
 
 // clusterFigure is the COV of cluster means by size, and the means against the
@@ -316,16 +319,16 @@ func (m *Metric) clusterFigure() doc.Block {
 		free.X, free.Y = append(free.X, float64(s.Size)), append(free.Y, 100*s.Independent)
 	}
 	size.Layers = []chart.Layer{free, seen}
-	f := &doc.Figure{Columns: 2, Panels: []doc.Panel{{Title: "COV of the means by size", Chart: size}}}
+	f := &doc.Figure{Columns: 2, Note: "Where the measured line lies above the other, nodes of a cluster are alike, and larger clusters even out less.", Panels: []doc.Panel{{Title: "COV of the means by size", Chart: size}}}
 	if len(k.Mixes) > 0 {
 		x := k.Mixes[0]
-		mix := chart.Chart{Title: "Mean of a cluster against its mix", Height: 220, X: chart.Axis{Unit: "%", Label: "share of " + x.Fact + " " + x.Level}, Y: chart.Axis{Unit: m.Unit, Tight: true}}
+		mix := chart.Chart{Title: "Mean of a cluster against its mix", Height: 220, X: chart.Axis{Unit: "%", Label: "share of " + inWords(x.Fact) + " " + x.Level}, Y: chart.Axis{Unit: m.Unit, Tight: true}}
 		dots := chart.Dots{Y: x.means}
 		for _, share := range x.shares {
 			dots.X = append(dots.X, 100*share)
 		}
 		mix.Layers = chart.Scatter(mix.X, mix.Y, dots)
-		f.Panels = append(f.Panels, doc.Panel{Title: fmt.Sprintf("Means against the share of %s %s", x.Fact, x.Level), Chart: mix})
+		f.Panels = append(f.Panels, doc.Panel{Title: fmt.Sprintf("Means against the share of %s %s", inWords(x.Fact), x.Level), Chart: mix})
 	}
 	return doc.Block{Show: doc.Page, Figure: f}
 }

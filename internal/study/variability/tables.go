@@ -176,13 +176,13 @@ func bandColumns() []doc.Column {
 func (m *Metric) bandRow(name string, b Band, by *Explains, i int) []doc.Cell {
 	s, level := m.scale(), ""
 	if by != nil && i < len(by.Levels) {
-		level = fmt.Sprintf("%s %s (%s of it)", by.Fact, by.Levels[i].Level, num.Fraction(by.Levels[i].Share))
+		level = fmt.Sprintf("%s %s (%s of it)", inWords(by.Fact), by.Levels[i].Level, num.Fraction(by.Levels[i].Share))
 	}
 	values, mean := num.Missing, doc.Of(nil, num.Missing)
 	if b.N > 0 {
 		values, mean = s.Number(b.From, 0)+" to "+s.Value(b.To, 0), doc.Of(b.Mean, s.Value(b.Mean, 0))
 	}
-	return []doc.Cell{doc.Say(name), doc.Say(values), doc.Int(b.N), within(doc.Of(b.Share, num.Fraction(b.Share)), b.ShareCI), mean, cov(b.COV), doc.Say(level)}
+	return []doc.Cell{doc.Say(name), doc.Say(values), doc.Of(b.N, num.Grouped(int64(b.N))), within(doc.Of(b.Share, num.Fraction(b.Share)), b.ShareCI), mean, cov(b.COV), doc.Say(level)}
 }
 
 func (m *Metric) bandTable() doc.Block {
@@ -240,7 +240,19 @@ func (e Effect) name() string {
 	case e.Derived && e.Fact == factWeekday:
 		return dayOfWeek
 	}
-	return e.Fact
+	return inWords(e.Fact)
+}
+
+// inWords is what a fact of nodes is called for people; a column of a table keeps the
+// name that its owner gave it.
+func inWords(fact string) string {
+	switch fact {
+	case "cpu_model":
+		return "CPU model"
+	case "instance_type":
+		return "instance type"
+	}
+	return fact
 }
 
 const (
@@ -253,7 +265,7 @@ func (m *Metric) nameOf(fact string) string {
 	if i := slices.IndexFunc(m.Facts, func(e Effect) bool { return e.Fact == fact }); i >= 0 {
 		return m.Facts[i].name()
 	}
-	return fact
+	return inWords(fact)
 }
 
 // pText prints a p-value.
@@ -270,7 +282,7 @@ func pText(p float64) string {
 func (m *Metric) factRemarks() doc.Block {
 	var same []string
 	for _, c := range m.Constant {
-		same = append(same, c.Fact+" "+c.Level)
+		same = append(same, inWords(c.Fact)+" "+c.Level)
 	}
 	text := ""
 	if len(same) > 0 {
@@ -292,7 +304,7 @@ func (m *Metric) groupTable(g Grouping) doc.Block {
 	}}
 	s := m.scale()
 	for _, x := range g.Groups {
-		t.Add(doc.Say(x.Level), doc.Int(x.N), doc.Of(x.Share, num.Fraction(x.Share)), doc.Of(x.Mean, s.Value(x.Mean, 0)), doc.Of(x.Median, s.Value(x.Median, 0)), doc.Of(x.P25, s.Value(x.P25, 0)), doc.Of(x.P75, s.Value(x.P75, 0)), within(cov(x.COV), x.COVCI))
+		t.Add(doc.Say(x.Level), doc.Of(x.N, num.Grouped(int64(x.N))), doc.Of(x.Share, num.Fraction(x.Share)), doc.Of(x.Mean, s.Value(x.Mean, 0)), doc.Of(x.Median, s.Value(x.Median, 0)), doc.Of(x.P25, s.Value(x.P25, 0)), doc.Of(x.P75, s.Value(x.P75, 0)), within(cov(x.COV), x.COVCI))
 	}
 	if g.Rest > 0 {
 		t.Add(doc.Say("others, or not known"), doc.Int(g.Rest), doc.Of(float64(g.Rest)/float64(m.N), num.Fraction(float64(g.Rest)/float64(m.N))), doc.Say(""), doc.Say(""), doc.Say(""), doc.Say(""), doc.Say(""))
@@ -408,7 +420,7 @@ func (m *Metric) outlierTable() doc.Block {
 		}
 		var facts []string
 		for _, name := range slices.Sorted(maps.Keys(o.Facts)) {
-			facts = append(facts, name+" "+o.Facts[name])
+			facts = append(facts, inWords(name)+" "+o.Facts[name])
 		}
 		t.Add(doc.Int(o.Row), at, doc.Of(o.Value, m.scale().Value(o.Value, 0)), doc.Say(o.Node), doc.Say(num.List(facts)))
 	}
@@ -442,7 +454,7 @@ func (m *Metric) mixTable() doc.Block {
 		if x.SlopeCI != nil {
 			text += " " + s.Interval(x.SlopeCI[0], x.SlopeCI[1])
 		}
-		t.Add(doc.Say(x.Fact+" "+x.Level), doc.Of(x.Slope, text), doc.Of(x.R2, num.Fraction(x.R2)))
+		t.Add(doc.Say(inWords(x.Fact)+" "+x.Level), doc.Of(x.Slope, text), doc.Of(x.R2, num.Fraction(x.R2)))
 	}
 	return doc.Block{Table: t}
 }
