@@ -31,7 +31,7 @@ func TestCampaignSurvives(t *testing.T) {
 	file := w.write("c.yaml", `name: nightly
 fleet: {local: {nodes: 1}}
 schedule: {every: 3s, repetitions: 7}
-workloads: [{name: burn, kind: cpu, threads: 1, duration: 1s}]
+workloads: [{name: burn, kind: cpu, threads: 1, duration: 500ms}]
 evaluations: [parallel]
 trials: 1
 `)

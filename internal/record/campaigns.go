@@ -102,7 +102,7 @@ const LatestRepetitions = 10
 
 var gapWords = map[model.RepetitionState]string{
 	model.RepetitionSkipped: "the repetition before had not ended",
-	model.RepetitionMissed:  "no server was there, or it was busy",
+	model.RepetitionMissed:  "no server was there, it stood still or was busy, or its clock was set forward",
 	model.RepetitionPaused:  "the campaign was paused",
 	model.RepetitionFailed:  "no run could be made",
 	model.RepetitionDeleted: "the run was deleted",
@@ -137,7 +137,7 @@ func campaignAnswer(s campaign.Status, now time.Time) string {
 	case wait > 0:
 		parts = append(parts, "the next begins in "+unit.Brief(wait))
 	default:
-		parts = append(parts, "the next was due "+unit.Brief(-wait)+" ago: no server minds the campaign, or it is busy")
+		parts = append(parts, "the next was due "+unit.Brief(-wait)+" ago: no server minds the campaign, or it is busy or has no room to store anything")
 	}
 	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, "; ")[1:] + "."
 }
