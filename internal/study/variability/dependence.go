@@ -24,6 +24,17 @@ func (s series) first(i int) int {
 	return int(s.from[i])
 }
 
+// codes are the times of rows, from 1.
+func (s series) codes() []int32 {
+	out := make([]int32, s.from[len(s.from)-1])
+	for i := range s.values {
+		for row := s.from[i]; row < s.from[i+1]; row++ {
+			out[row] = int32(i + 1) //nolint:gosec // a row
+		}
+	}
+	return out
+}
+
 // series is nil of values where their order means nothing: there are no times,
 // and they are sorted.
 func (x *examined) series() series {
@@ -78,7 +89,8 @@ func (x *examined) dependence() Dependence {
 			}
 		}
 	}
-	d.EffectiveN = max(1, n*worth*x.worthOfTimes())
+	ofTimes := x.worthOfTimes()
+	d.EffectiveN = max(1, n*worth*ofTimes)
 	d.InTime = d.EffectiveN
 	var limit *frame.Fact
 	for _, of := range x.kin() {
@@ -89,6 +101,10 @@ func (x *examined) dependence() Dependence {
 	if limit != nil {
 		if c, err := stats.NewClustered(x.f.Values, limit.Codes, len(limit.Levels)); err == nil {
 			d.LimitedBy, d.Groups, d.clustered = limit.Name, c.Groups, &c
+		}
+	} else if ofTimes < 1 {
+		if c, err := stats.NewClustered(x.f.Values, x.inTime.codes(), len(x.inTime.from)); err == nil {
+			d.ofTimes = &c
 		}
 	}
 	return d
@@ -147,10 +163,12 @@ func (x *examined) worthOfTimes() float64 {
 // kin are the facts of which rows of one level may be alike.
 func (x *examined) kin() []*frame.Fact {
 	var out []*frame.Fact
-	for _, name := range []string{frame.FactSubject, frame.FactRepetition, frame.FactRun} {
-		if f := x.fact(name); f != nil && (name != frame.FactSubject || !madeAnew(x.f)) {
-			out = append(out, &f.Fact)
+	for _, name := range named {
+		f := x.fact(name)
+		if f == nil || slices.Contains(otherThings, name) && f.used < leastSampled || name == frame.FactSubject && madeAnew(x.f) {
+			continue
 		}
+		out = append(out, &f.Fact)
 	}
 	if x.nodeOfRun != nil {
 		out = append(out, x.nodeOfRun)

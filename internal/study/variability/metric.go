@@ -62,6 +62,7 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	x.positive(m)
 	x.reliable(m)
 	m.Facts = x.effects()
+	x.unheeded(m)
 	m.Course = x.course(m.Facts)
 	m.Confounded = x.confounded(m.Facts)
 	m.Bands = x.bands(m.Dependence, m.Course)
@@ -90,6 +91,10 @@ func (x *examined) positive(m *Metric) {
 // more than on the values.
 const fewEffective = 10
 
+// fewInTime is the same of rows that depend on those before them: how much they do is
+// then known badly, too.
+const fewInTime = 20
+
 // reliable doubts intervals that the values do not carry.
 func (x *examined) reliable(m *Metric) {
 	if skewness, kurtosis, long := stats.LongTail(x.sorted); long && m.COVCI != nil {
@@ -97,7 +102,7 @@ func (x *examined) reliable(m *Metric) {
 	}
 	d := m.Dependence
 	switch {
-	case d.EffectiveN >= fewEffective:
+	case d.EffectiveN >= fewInTime, d.EffectiveN >= fewEffective && !(d.Dependent && d.clustered == nil):
 	case d.clustered != nil:
 		x.doubts.Warn("few_effective", "the rows of one %s are alike, so that %s are worth %.1f independent ones: intervals hold if the %s differ as normal values do; measure more of these", d.LimitedBy, countOf(m.N, "value"), d.EffectiveN, d.units())
 	case d.EffectiveN < float64(m.N):
@@ -174,6 +179,11 @@ func (x *examined) intervals(out *Spread, s stats.Spread, d Dependence) {
 		return
 	}
 	out.COVCI = x.covInterval(x.sorted)
+	if d.ofTimes != nil {
+		if ci := interval(d.ofTimes.COVInterval(x.level)); ci != nil && out.COVCI != nil {
+			out.COVCI = &Interval{min(out.COVCI[0], ci[0]), max(out.COVCI[1], ci[1])}
+		}
+	}
 	if d.EffectiveN < n {
 		out.Intervals = fmt.Sprintf("rows that depend on each other, worth %.0f independent ones", d.EffectiveN)
 		x.covInTime(out, n, d)
