@@ -22,6 +22,7 @@ type Course struct {
 	Why     string   `json:"why,omitempty"` // changes or drift could not be looked for
 
 	calendar []*factor    // hour or weekday, where they were taken out
+	cycle    bool         // a daily cycle was taken out
 	untold   model.Doubts // of what cannot be told from something else
 }
 
@@ -92,6 +93,9 @@ func (m *Metric) adjusted() (facts []string, adjusted bool) {
 	}
 	for _, f := range m.Course.calendar {
 		facts = append(facts, Effect{Fact: f.Name, Derived: true}.name())
+	}
+	if m.Course.cycle {
+		facts = append(facts, "a daily cycle")
 	}
 	for i, c := range changes {
 		p := m.Course.Parts

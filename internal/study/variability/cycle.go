@@ -29,106 +29,151 @@ func (x *examined) span() time.Duration {
 
 // besidesCycle keeps of the changes in less than two days those that remain beside a
 // daily cycle: half a sine looks like a step, a step not like any smooth curve.
-// Cycle and steps are fitted at once, the cycle is taken out, and the changes are
-// looked for again.
-func (c *Course) besidesCycle(x *examined, values []float64, changes []Change, alpha float64) []Change {
+// Cycle and steps are fitted at once, and the least clear step is struck out, until
+// each is as unlikely by chance as what [stats.ChangePoints] asks of a step, 3·ln n,
+// is of independent values.
+func (c *Course) besidesCycle(x *examined, values []float64, changes []Change) []Change {
 	if len(changes) == 0 || x.f.Times == nil || x.span() >= leastCycles {
 		return changes
 	}
-	again := x.changes(x.withoutCycle(values, changes), alpha)
-	near := max(2, len(values)/50)
-	kept := slices.DeleteFunc(slices.Clone(changes), func(one Change) bool {
-		return !slices.ContainsFunc(again, func(other Change) bool {
-			return max(one.Row, other.Row)-min(one.Row, other.Row) <= near*x.f.Len()/len(values)
-		})
-	})
+	kept, most := slices.Clone(changes), stats.FTail(3*math.Log(float64(len(values))), 1, 1e9)
+	fit := x.fitCycle(values, kept)
+	for len(kept) > 0 {
+		weakest := slices.Index(fit.ps, slices.Max(fit.ps))
+		if fit.ps[weakest] <= most {
+			break
+		}
+		kept = slices.Delete(kept, weakest, weakest+1)
+		fit = x.fitCycle(values, kept)
+	}
 	if len(kept) == len(changes) {
 		return changes
 	}
-	c.doubt("the level seems to change, which a daily cycle may make: these are only %s; measure for two days or longer", spanOf(x.span()))
-	return x.between(values, kept)
+	c.doubt("the level seems to change, as a daily cycle may make it: these are only %s; measure for two days or longer", spanOf(x.span()))
+	c.cycle = len(kept) > 0
+	return x.between(fit.without, kept)
 }
 
 func (c *Course) doubt(format string, args ...any) {
 	c.untold.Warn("not_told", format, args...)
 }
 
-// withoutCycle are values less what a cycle of a day, and half a day, explains
-// beside the changes: least squares, with amplitudes that are normal about 0 (ridge
+// cycleFit is a cycle and steps fitted at once: the values without the cycle, and the
+// p of each step, by Student's t of as many values as the rests are worth.
+type cycleFit struct{ without, ps []float64 }
+
+// waves are the columns of a cycle: sine and cosine of a day, and of half a day.
+const waves = 4
+
+// fitCycle fits by least squares, with amplitudes that are normal about 0 (ridge
 // regression: A. E. Hoerl, R. W. Kennard, Technometrics 12(1), 1970), so that of an
 // hour no curve is made of any form.
-func (x *examined) withoutCycle(values []float64, changes []Change) []float64 {
-	const waves = 4
+func (x *examined) fitCycle(values []float64, changes []Change) cycleFit {
 	n := len(values)
+	columns, ridge := x.cycleColumns(n, changes), make([]float64, waves+len(changes))
+	mean, _ := stats.Mean(values)
+	noise := 0.0
+	for i := 1; i < n; i++ {
+		noise += (values[i] - values[i-1]) * (values[i] - values[i-1]) / 2 / float64(n-1)
+	}
+	for k := range waves {
+		ridge[k] = noise / (usualCycle * usualCycle * mean * mean)
+	}
+	out := cycleFit{without: slices.Clone(values)}
+	coefficients, spread := leastSquares(columns, values, ridge)
+	if coefficients == nil {
+		out.ps = slices.Repeat([]float64{1}, len(changes))
+		return out
+	}
+	for k := range waves {
+		for i := range values {
+			out.without[i] -= coefficients[k] * columns[k][i]
+		}
+	}
+	rest, squares := slices.Clone(out.without), 0.0
+	for k := waves; k < len(columns); k++ {
+		for i := range rest {
+			rest[i] -= coefficients[k] * columns[k][i]
+		}
+	}
+	mean, _ = stats.Mean(rest)
+	for _, v := range rest {
+		squares += (v - mean) * (v - mean)
+	}
+	size, _, err := stats.EffectiveSize(rest)
+	if err != nil {
+		size = float64(n)
+	}
+	free := max(1, size-float64(1+len(columns)))
+	for k := waves; k < len(columns); k++ {
+		variance := squares / size / free * float64(n) * spread[k]
+		out.ps = append(out.ps, stats.FTail(coefficients[k]*coefficients[k]/variance, 1, free))
+	}
+	return out
+}
+
+// cycleColumns are those of the cycle and of steps, each less its mean.
+func (x *examined) cycleColumns(n int, changes []Change) [][]float64 {
 	columns := make([][]float64, waves+len(changes))
 	for k := range columns {
 		columns[k] = make([]float64, n)
 	}
-	for i := range values {
+	const day = int64(24 * time.Hour)
+	for i := range n {
 		row := x.inTime.first(i)
-		day := 2 * math.Pi * float64(x.f.Times[row]%int64(24*time.Hour)) / float64(24*time.Hour)
-		columns[0][i], columns[1][i] = math.Sin(day), math.Cos(day)
-		columns[2][i], columns[3][i] = math.Sin(2*day), math.Cos(2*day)
+		at := 2 * math.Pi * float64(x.f.Times[row]%day) / float64(day)
+		columns[0][i], columns[1][i] = math.Sin(at), math.Cos(at)
+		columns[2][i], columns[3][i] = math.Sin(2*at), math.Cos(2*at)
 		for k, change := range changes {
 			if row+1 >= change.Row {
 				columns[waves+k][i] = 1
 			}
 		}
 	}
-	mean, _ := stats.Mean(values)
-	noise := 0.0
-	for i := 1; i < n; i++ {
-		noise += (values[i] - values[i-1]) * (values[i] - values[i-1]) / 2 / float64(n-1)
-	}
-	ridge := make([]float64, len(columns))
-	for k := range waves {
-		ridge[k] = noise / (usualCycle * usualCycle * mean * mean)
-	}
-	coefficients := leastSquares(columns, values, ridge)
-	out := slices.Clone(values)
-	for k, b := range coefficients[:min(waves, len(coefficients))] {
-		middle, _ := stats.Mean(columns[k])
-		for i := range out {
-			out[i] -= b * (columns[k][i] - middle)
+	for _, column := range columns {
+		mean, _ := stats.Mean(column)
+		for i := range column {
+			column[i] -= mean
 		}
 	}
-	return out
+	return columns
 }
 
-// leastSquares are the coefficients of the columns, each less its mean; nil where
-// they cannot be told apart.
-func leastSquares(columns [][]float64, values, ridge []float64) []float64 {
+// leastSquares are the coefficients of columns, each about 0, and their variances
+// where that of a value is 1; nil where they cannot be told apart.
+func leastSquares(columns [][]float64, values, ridge []float64) (coefficients, spread []float64) {
 	k := len(columns)
-	rows := make([][]float64, k) // the normal equations, with their right side
-	for i := range rows {
-		rows[i] = make([]float64, k+1)
-		middle, _ := stats.Mean(columns[i])
-		for at, v := range columns[i] {
-			for j := range columns {
-				rows[i][j] += (v - middle) * columns[j][at]
+	rows := make([][]float64, k) // the normal equations, their right side, and 1
+	for i, a := range columns {
+		rows[i] = make([]float64, 2*k+1)
+		rows[i][i], rows[i][k+1+i] = ridge[i], 1
+		for at, v := range a {
+			for j, b := range columns {
+				rows[i][j] += v * b[at]
 			}
-			rows[i][k] += (v - middle) * values[at]
+			rows[i][k] += v * values[at]
 		}
-		rows[i][i] += ridge[i]
 	}
-	for i := range rows { // elimination by Gauss and Jordan; the matrix is positive
+	for i := range rows { // elimination by Gauss and Jordan: the matrix is positive
 		pivot := rows[i][i]
 		if !(pivot > 0) {
-			return nil
+			return nil, nil
+		}
+		for j := range rows[i] {
+			rows[i][j] /= pivot
 		}
 		for r := range rows {
-			if f := rows[r][i] / pivot; r != i {
+			if f := rows[r][i]; r != i {
 				for j := range rows[r] {
 					rows[r][j] -= f * rows[i][j]
 				}
 			}
 		}
 	}
-	out := make([]float64, k)
-	for i := range out {
-		out[i] = rows[i][k] / rows[i][i]
+	for i := range rows {
+		coefficients, spread = append(coefficients, rows[i][k]), append(spread, rows[i][k+1+i])
 	}
-	return out
+	return coefficients, spread
 }
 
 // leastWorth is how many independent values it takes to tell a drift from a level

@@ -74,23 +74,13 @@ func (x *examined) dependence() Dependence {
 	d := Dependence{EffectiveN: n}
 	worth := 1.0
 	if x.inTime = x.series(); len(x.inTime.values) >= 10 {
-		values := x.inTime.values
-		if r, err := stats.ACF(values, min(10, len(values)/4)); err == nil {
-			d.Lag1 = &r[1]
-			sum := 0.0
-			for _, v := range r[1:] {
-				sum += v
-			}
-			root := math.Sqrt(float64(len(values)))
-			if d.Dependent = r[1] > 1.96/root || sum > 1.96*math.Sqrt(float64(len(r)-1))/root; d.Dependent {
-				if size, block, err := stats.EffectiveSize(values); err == nil {
-					worth, d.Block = size/float64(len(values)), block*int(math.Round(n/float64(len(values))))
-				}
-			}
+		m, times := remembers(x.inTime.values), float64(len(x.inTime.values))
+		if d.Lag1, d.Dependent = m.lag1, m.dependent; m.dependent {
+			worth, d.Block = m.size/times, m.block*int(math.Round(n/times))
 		}
 	}
 	ofTimes := x.worthOfTimes()
-	d.EffectiveN = max(1, n*worth*ofTimes)
+	d.ofSeries, d.EffectiveN = worth, max(1, n*worth*ofTimes)
 	d.InTime = d.EffectiveN
 	var limit *frame.Fact
 	for _, of := range x.kin() {
@@ -108,6 +98,41 @@ func (x *examined) dependence() Dependence {
 		}
 	}
 	return d
+}
+
+// memory is how much values of a series tell of those after them: size is how many
+// independent ones they are worth for their mean, block how long blocks are that are
+// about independent.
+type memory struct {
+	lag1      *float64
+	dependent bool
+	size      float64
+	block     int
+}
+
+// remembers says how much a series does. Its size is the lesser of what its
+// autocorrelations and what those of an AR(1) process show: estimated from the values
+// themselves, the first are too small where neighbours are much alike.
+func remembers(values []float64) memory {
+	n := float64(len(values))
+	m := memory{size: n, block: 1}
+	r, err := stats.ACF(values, min(10, len(values)/4))
+	if err != nil || len(r) < 2 {
+		return m
+	}
+	m.lag1 = &r[1]
+	sum := 0.0
+	for _, v := range r[1:] {
+		sum += v
+	}
+	if m.dependent = r[1] > 1.96/math.Sqrt(n) || sum > 1.96*math.Sqrt(float64(len(r)-1)/n); !m.dependent {
+		return m
+	}
+	if size, block, err := stats.EffectiveSize(values); err == nil {
+		phi := stats.Autocorrelation(values)
+		m.size, m.block = min(size, n*(1-phi)/(1+phi)), block
+	}
+	return m
 }
 
 // units are the levels of the fact that limits, for people.

@@ -130,8 +130,8 @@ func (c *Course) search(x *examined, rows []float64, alpha float64, besides stri
 	s := x.seriesOf(rows)
 	c.calendar = x.calendarOf(rows)
 	values := s.without(c.calendar)
-	c.untold = nil
-	c.Changes = c.besidesCycle(x, values, x.besidesDays(x.changes(values, alpha), alpha), alpha)
+	c.untold, c.cycle = nil, false
+	c.Changes = c.besidesCycle(x, values, x.besidesDays(x.changes(values, alpha), alpha))
 	if c.Drift = x.drift(values, alpha); c.Drift != nil && c.Drift.Significant {
 		c.Drift.Significant = x.driftsByDays(values) && c.driftTold(x, values)
 	}

@@ -179,8 +179,8 @@ func (x *examined) intervals(out *Spread, s stats.Spread, d Dependence) {
 		return
 	}
 	out.COVCI = x.covInterval(x.sorted)
-	if d.ofTimes != nil {
-		if ci := interval(d.ofTimes.COVInterval(x.level)); ci != nil && out.COVCI != nil {
+	if c := d.ofTimes; c != nil && out.COVCI != nil {
+		if ci := interval(c.COVInterval(x.level)); ci != nil {
 			out.COVCI = &Interval{min(out.COVCI[0], ci[0]), max(out.COVCI[1], ci[1])}
 		}
 	}
@@ -190,21 +190,33 @@ func (x *examined) intervals(out *Spread, s stats.Spread, d Dependence) {
 	}
 }
 
+// covFactor is by how much the interval of a COV is wider where n values are worth
+// fewer for their mean, as they depend on those before them. Variances of an AR(1)
+// process, of which n values are worth n/τ for the mean, are worth 2τn/(τ²+1) (M. B.
+// Priestley, Spectral Analysis and Time Series, 1981, section 5.3), with Student's t
+// of so many. ok is false where they are worth none.
+func covFactor(n, effective, level float64) (factor float64, ok bool) {
+	tau := n / effective
+	worth := n * 2 * tau / (tau*tau + 1)
+	z, errZ := stats.NormalQuantile((1 + level) / 2)
+	t, errT := stats.TQuantile((1+level)/2, worth-1)
+	return math.Sqrt(n/worth) * t / z, errZ == nil && errT == nil
+}
+
 // covInTime makes the interval of the COV heed that rows depend on those before
-// them. Variances of an AR(1) process, of which n values are worth n/τ for the mean,
-// are worth 2τn/(τ²+1) (M. B. Priestley, Spectral Analysis and Time Series, 1981,
-// section 5.3), with Student's t of so many. Drawing blocks keeps most of what
+// them, by [covFactor]. Drawing blocks keeps most of what
 // neighbours have in common, of whatever kind. The wider interval counts.
 func (x *examined) covInTime(out *Spread, n float64, d Dependence) {
-	tau := n / d.EffectiveN
-	worth := n * 2 * tau / (tau*tau + 1)
-	z, errZ := stats.NormalQuantile((1 + x.level) / 2)
-	t, errT := stats.TQuantile((1+x.level)/2, worth-1)
-	if errZ != nil || errT != nil {
+	effective := d.EffectiveN
+	if d.ofTimes != nil { // which heeds how alike rows of one time are
+		n, effective = float64(d.ofTimes.Groups), float64(d.ofTimes.Groups)*d.ofSeries
+	}
+	factor, ok := covFactor(n, effective, x.level)
+	if !ok {
 		out.COVCI = nil
 		return
 	}
-	out.COVCI = widen(out.COVCI, *out.COV, math.Sqrt(n/worth)*t/z)
+	out.COVCI = widen(out.COVCI, *out.COV, factor)
 	if d.Block < 2 || out.COVCI == nil {
 		return
 	}

@@ -122,6 +122,7 @@ type Dependence struct {
 
 	clustered *stats.Clustered // by LimitedBy; nil without
 	ofTimes   *stats.Clustered // by time, where rows of one time are alike and nothing else limits
+	ofSeries  float64          // what share of the times is independent
 }
 
 // Subjects is what rows of one node have in common.
