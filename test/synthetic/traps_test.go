@@ -316,48 +316,76 @@ func chain(n int, phi float64) func(rng *rand.Rand) frame.Frame {
 	}
 }
 
+// grouped are 24 nodes, half of them of either processor; nodes of one processor
+// differ by as much as their rows do, and the COV of each group is 10 %.
+func grouped(rng *rand.Rand) frame.Frame {
+	t := newTable()
+	var level [24]float64
+	for i := range level {
+		level[i] = math.Sqrt(.5) * rng.NormFloat64()
+	}
+	for r := range 20 {
+		for i, own := range level {
+			v := 1 + 0.1*(own+math.Sqrt(.5)*rng.NormFloat64())
+			t.row(v*float64(100-50*(i%2)), time.Duration(r)*time.Hour, "node", fmt.Sprint("n", i), "cpu", fmt.Sprint("c", i%2))
+		}
+	}
+	return t.frame()
+}
+
+// holdsGroup is what is wrong with the interval of the COV of the first group.
+func holdsGroup(m *variability.Metric) string {
+	for _, g := range m.Groups {
+		if g.Fact == "cpu" {
+			if ci := g.Groups[0].COVCI; ci == nil || 0.1 < ci[0] || 0.1 > ci[1] {
+				return "cov"
+			}
+			return ""
+		}
+	}
+	return "no groups"
+}
+
+// doubted is what is wrong unless there is a doubt, where an answer is wrong.
+func doubted(code string, wrong func(m *variability.Metric) string) func(m *variability.Metric) string {
+	return func(m *variability.Metric) string {
+		for _, d := range m.Doubts {
+			if d.Code == code {
+				return ""
+			}
+		}
+		return wrong(m)
+	}
+}
+
+const halfHour = 30 * time.Minute
+
 var traps = []trap{
-	{"version of machines", machines("machine", 8, 5, 0), claims("version"), 0.05},
-	{"version of boxes", machines("box", 8, 5, 0), claims("version"), 0.05},
-	{"version of boxes 1", machines("box", 8, 1, 0), claims("version"), 0.05},
-	{"version of boxes .5", machines("box", 8, .5, 0), claims("version"), 0.05},
-	{"version of boxes alike", machines("box", 8, 0, 2), finds("version"), 0.07},
-	{"version of boxes that matters", machines("box", 16, 3, 10), finds("version"), 0.05},
-	{"refined version", refined, finds("version"), 0.05},
-	{"machine ci", machines("machine", 8, 5, 0), holds(100, 0), 0.07},
-	{"box ci", machines("box", 8, 5, 0), holds(100, 0), 0.07},
-	{"simpson -5", simpson(-5), advises("version"), 0.05},
-	{"simpson 0", simpson(0), advises("version"), 0.05},
-	{"sine 12", short{hours: 12, every: 5 * time.Minute, sine: .05, noise: .02}.frame, changed, 0.05},
-	{"sine 24", short{hours: 24, every: 30 * time.Minute, sine: .05, noise: .02}.frame, changed, 0.05},
-	{"sine 24 5min", short{hours: 24, every: 5 * time.Minute, sine: .05, noise: .02}.frame, changed, 0.05},
-	{"sine 40", short{hours: 40, every: 10 * time.Minute, sine: .05, noise: .02}.frame, changed, 0.05},
-	{"hours 12", short{hours: 12, every: 5 * time.Minute, drawn: .05, noise: .02}.frame, changed, 0.05},
-	{"hours 24", short{hours: 24, every: 30 * time.Minute, drawn: .05, noise: .02}.frame, changed, 0.05},
-	{"hours 24 5min", short{hours: 24, every: 5 * time.Minute, drawn: .05, noise: .02}.frame, changed, 0.05},
-	{"hours 40", short{hours: 40, every: 10 * time.Minute, drawn: .05, noise: .02}.frame, changed, 0.05},
-	{"step 12", short{hours: 12, every: 5 * time.Minute, step: .12, noise: .02}.frame, steps(.5, .12), 0.05},
-	{"step 12 sine", short{hours: 12, every: 5 * time.Minute, step: .12, sine: .03, noise: .02}.frame, steps(.5, .12), 0.05},
-	{"step 24", short{hours: 24, every: 30 * time.Minute, step: .12, noise: .02}.frame, steps(.5, .12), 0.05},
-	{"step cycle cpu", short{hours: 480, every: 30 * time.Minute, step: .12, sine: .1, noise: .02, cpus: true}.frame, steps(.5, .12), 0.05},
-	{"step hours cpu", short{hours: 480, every: 30 * time.Minute, step: .12, drawn: .1, noise: .02, cpus: true}.frame, steps(.5, .12), 0.05},
-	{"one time .5", sameTime(60, 10, .5), holds(100, .1), 0.07},
-	{"one time .2", sameTime(60, 10, .2), holds(100, .1), 0.07},
-	{"one time .9", sameTime(40, 5, .9), holds(100, .1), 0.07},
-	{"one time uneven", sameTime(60, -10, .5), holds(100, .1), 0.07},
-	{"ar .9 200", chain(200, .9), func(m *variability.Metric) string {
-		if len(m.Warnings) > 0 && m.Dependence.EffectiveN < 20 {
-			return ""
-		}
-		return holds(100, .1)(m)
-	}, 0.07},
-	{"ar .9 480", chain(480, .9), func(m *variability.Metric) string {
-		if m.Dependence.EffectiveN < 20 {
-			return ""
-		}
-		return holds(100, .1)(m)
-	}, 0.07},
-	{"walk 100", chain(100, 1), changed, 0.05},
-	{"walk 480", chain(480, 1), changed, 0.05},
-	{"ar .9 change", chain(480, .9), changed, 0.05},
+	{"version within machines", machines("machine", 8, 5, 0), claims("version"), 0.05},
+	{"version within boxes", machines("box", 8, 5, 0), claims("version"), 0.05},
+	{"version within boxes that hardly differ", machines("box", 8, 1, 0), claims("version"), 0.05},
+	{"version within boxes that are alike", machines("box", 8, 0, 2), finds("version"), 0.07},
+	{"version that matters within boxes", machines("box", 16, 3, 10), finds("version"), 0.05},
+	{"version that builds refine", refined, finds("version"), 0.05},
+	{"mean over machines", machines("machine", 8, 5, 0), holds(100, 0), 0.07},
+	{"mean over boxes", machines("box", 8, 5, 0), doubted("alike", holds(100, 0)), 0.05},
+	{"groups of nodes", grouped, holdsGroup, 0.07},
+	{"worse within each zone", simpson(-5), advises("version"), 0.05},
+	{"no better within each zone", simpson(0), advises("version"), 0.05},
+	{"half a cycle", short{hours: 12, every: 5 * time.Minute, sine: .05, noise: .02}.frame, changed, 0.05},
+	{"a cycle", short{hours: 24, every: halfHour, sine: .05, noise: .02}.frame, changed, 0.05},
+	{"a long cycle", short{hours: 40, every: 10 * time.Minute, sine: .05, noise: .02}.frame, changed, 0.05},
+	{"hours of half a day", short{hours: 12, every: 5 * time.Minute, drawn: .05, noise: .02}.frame, changed, 0.05},
+	{"hours of a day", short{hours: 24, every: 5 * time.Minute, drawn: .05, noise: .02}.frame, changed, 0.05},
+	{"step in half a day", short{hours: 12, every: 5 * time.Minute, step: .12, noise: .02}.frame, steps(.5, .12), 0.05},
+	{"step in a day", short{hours: 24, every: halfHour, step: .12, noise: .02}.frame, steps(.5, .12), 0.05},
+	{"step in half a cycle", short{hours: 12, every: 5 * time.Minute, step: .12, sine: .03, noise: .02}.frame, steps(.5, .12), 0.1},
+	{"step among cycle and processors", short{hours: 480, every: halfHour, step: .12, sine: .15, noise: .02, cpus: true}.frame, steps(.5, .12), 0.05},
+	{"rows of one time", sameTime(60, 10, .5), holds(0, .1), 0.07},
+	{"rows of one time, all alike", sameTime(40, 5, .9), holds(0, .1), 0.07},
+	{"rows of one time, uneven", sameTime(60, -10, .5), holds(0, .1), 0.07},
+	{"neighbours .9", chain(480, .9), doubted("few_effective", holds(100, .1)), 0.07},
+	{"neighbours .9 without change", chain(480, .9), changed, 0.05},
+	{"short random walk", chain(100, 1), changed, 0.05},
+	{"random walk", chain(480, 1), changed, 0.05},
 }

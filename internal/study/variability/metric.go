@@ -93,7 +93,7 @@ const fewEffective = 10
 
 // fewInTime is the same of rows that depend on those before them: how much they do is
 // then known badly, too.
-const fewInTime = 20
+const fewInTime = 30
 
 // reliable doubts intervals that the values do not carry.
 func (x *examined) reliable(m *Metric) {
