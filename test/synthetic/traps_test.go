@@ -174,14 +174,14 @@ func changed(m *variability.Metric) string {
 	return ""
 }
 
-// steps is what is wrong unless there is one change, near this share of the rows.
-func steps(at, by float64) func(m *variability.Metric) string {
+// steps is what is wrong unless there is one change, in the middle of the rows.
+func steps(by float64) func(m *variability.Metric) string {
 	return func(m *variability.Metric) string {
 		if len(m.Course.Changes) != 1 {
 			return fmt.Sprintf("%d changes, %s", len(m.Course.Changes), changed(m))
 		}
 		c := m.Course.Changes[0]
-		return first(near("row", float64(c.Row)/float64(m.N), at, 0.05), near("by", c.Relative, by, by/3))
+		return first(near("row", float64(c.Row)/float64(m.N), 0.5, 0.05), near("by", c.Relative, by, by/3))
 	}
 }
 
@@ -358,8 +358,6 @@ func doubted(code string, wrong func(m *variability.Metric) string) func(m *vari
 	}
 }
 
-const halfHour = 30 * time.Minute
-
 var traps = []trap{
 	{"version within machines", machines("machine", 8, 5, 0), claims("version"), 0.05},
 	{"version within boxes", machines("box", 8, 5, 0), claims("version"), 0.05},
@@ -373,14 +371,14 @@ var traps = []trap{
 	{"worse within each zone", simpson(-5), advises("version"), 0.05},
 	{"no better within each zone", simpson(0), advises("version"), 0.05},
 	{"half a cycle", short{hours: 12, every: 5 * time.Minute, sine: .05, noise: .02}.frame, changed, 0.05},
-	{"a cycle", short{hours: 24, every: halfHour, sine: .05, noise: .02}.frame, changed, 0.05},
+	{"a cycle", short{hours: 24, every: 30 * time.Minute, sine: .05, noise: .02}.frame, changed, 0.05},
 	{"a long cycle", short{hours: 40, every: 10 * time.Minute, sine: .05, noise: .02}.frame, changed, 0.05},
 	{"hours of half a day", short{hours: 12, every: 5 * time.Minute, drawn: .05, noise: .02}.frame, changed, 0.05},
 	{"hours of a day", short{hours: 24, every: 5 * time.Minute, drawn: .05, noise: .02}.frame, changed, 0.05},
-	{"step in half a day", short{hours: 12, every: 5 * time.Minute, step: .12, noise: .02}.frame, steps(.5, .12), 0.05},
-	{"step in a day", short{hours: 24, every: halfHour, step: .12, noise: .02}.frame, steps(.5, .12), 0.05},
-	{"step in half a cycle", short{hours: 12, every: 5 * time.Minute, step: .12, sine: .03, noise: .02}.frame, steps(.5, .12), 0.1},
-	{"step among cycle and processors", short{hours: 480, every: halfHour, step: .12, sine: .15, noise: .02, cpus: true}.frame, steps(.5, .12), 0.05},
+	{"step in half a day", short{hours: 12, every: 5 * time.Minute, step: .12, noise: .02}.frame, steps(.12), 0.05},
+	{"step in a day", short{hours: 24, every: 30 * time.Minute, step: .12, noise: .02}.frame, steps(.12), 0.05},
+	{"step in half a cycle", short{hours: 12, every: 5 * time.Minute, step: .12, sine: .03, noise: .02}.frame, steps(.12), 0.1},
+	{"step among cycle and processors", short{hours: 480, every: 30 * time.Minute, step: .12, sine: .15, noise: .02, cpus: true}.frame, steps(.12), 0.05},
 	{"rows of one time", sameTime(60, 10, .5), holds(0, .1), 0.07},
 	{"rows of one time, all alike", sameTime(40, 5, .9), holds(0, .1), 0.07},
 	{"rows of one time, uneven", sameTime(60, -10, .5), holds(0, .1), 0.07},

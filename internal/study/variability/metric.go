@@ -102,7 +102,7 @@ func (x *examined) reliable(m *Metric) {
 	}
 	d := m.Dependence
 	switch {
-	case d.EffectiveN >= fewInTime, d.EffectiveN >= fewEffective && !(d.Dependent && d.clustered == nil):
+	case d.EffectiveN >= fewInTime, d.EffectiveN >= fewEffective && (!d.Dependent || d.clustered != nil):
 	case d.clustered != nil:
 		x.doubts.Warn("few_effective", "the rows of one %s are alike, so that %s are worth %.1f independent ones: intervals hold if the %s differ as normal values do; measure more of these", d.LimitedBy, countOf(m.N, "value"), d.EffectiveN, d.units())
 	case d.EffectiveN < float64(m.N):
