@@ -66,7 +66,7 @@ func (m *Metric) adviseTime() {
 
 // ids are facts that name what was measured; there is nothing to choose among
 // their levels.
-var ids = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, factSource, "host", "instance"}
+var ids = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, factSource, "machine", "host", "hostname", "server", "instance", "vm"}
 
 // adviseFact is about one fact that explains something.
 func (m *Metric) adviseFact(e Effect) {
@@ -77,9 +77,9 @@ func (m *Metric) adviseFact(e Effect) {
 	case e.Fact == factHour:
 		m.advice("measure_longer", e.Fact, e.Omega2, "measure around the clock, for whole days: the hour of day explains %s of the variance%s", share, m.soFar(2, "two days"))
 	case e.Derived: // a day or a week does not come again
-	case e.Fact == frame.FactSubject:
+	case things(e.Fact):
 		if e.Omega2 >= 0.2 {
-			m.advice("more_nodes", e.Fact, e.Omega2*0.9, "measure more nodes rather than the same ones oftener: the node explains %s of the variance", share)
+			m.advice("more_nodes", e.Fact, e.Omega2*0.9, "measure more %ss rather than the same ones oftener: the %s explains %s of the variance", e.Fact, e.Fact, share)
 		}
 	case slices.Contains(ids, e.Fact):
 	default:
@@ -144,7 +144,16 @@ func (m *Metric) adviseLevel(e Effect) {
 	if worse := m.Better == model.Higher && to.Mean < m.Mean || m.Better == model.Lower && to.Mean > m.Mean; worse && m.Mean != 0 {
 		less = fmt.Sprintf(", though its mean is worse by %s", num.Percent(100*math.Abs(to.Mean/m.Mean-1)))
 	}
-	m.advice("take_level", e.Fact, e.Omega2+0.01, "take %s %s: the COV falls from %s to %s%s%s", e.Fact, to.Level, num.Fraction(*m.COV), num.Fraction(*to.COV), less, m.alikeTo(e.Fact))
+	turned, gone := m.confoundedBy(e, to)
+	if turned != nil {
+		m.advice("compare_within", e.Fact, e.Omega2+0.01, "do not choose %s %s by its mean or COV: beside the %s it is %s than the others (by %s), which is the other way round than over all values", e.Fact, to.Level, turned.fact, map[bool]string{true: "higher", false: "lower"}[turned.apart > 0], num.Percent(100*math.Abs(turned.apart/m.Mean)))
+		return
+	}
+	alone := ""
+	if gone != nil {
+		alone = fmt.Sprintf("; beside the %s it makes no difference that shows", gone.fact)
+	}
+	m.advice("take_level", e.Fact, e.Omega2+0.01, "take %s %s: the COV falls from %s to %s%s%s%s", e.Fact, to.Level, num.Fraction(*m.COV), num.Fraction(*to.COV), less, m.alikeTo(e.Fact), alone)
 }
 
 // adviseClusters is about what nodes a cluster is made of.
@@ -187,7 +196,7 @@ func (m *Metric) adviseNodes(nodes int, repetitions *int, of string) {
 	if repetitions != nil {
 		or = fmt.Sprintf(", or %s on these %d", moreOf(*repetitions, m.Repeated.noun()), m.Dependence.Groups)
 	}
-	m.advice("more_nodes", "", 0.02, "%s for %s%s", moreOf(nodes, "node"), of, or)
+	m.advice("more_nodes", "", 0.02, "%s for %s%s", moreOf(nodes, m.Dependence.LimitedBy), of, or)
 }
 
 func moreOf(n int, noun string) string {

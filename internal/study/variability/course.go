@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Course is how the level went over time, or over the rows in their order.
@@ -19,6 +20,10 @@ type Course struct {
 	Parts   []Part   `json:"parts,omitempty"`
 	Drift   *Drift   `json:"drift,omitempty"`
 	Why     string   `json:"why,omitempty"` // changes or drift could not be looked for
+
+	calendar []*factor    // hour or weekday, where they were taken out
+	cycle    bool         // a daily cycle was taken out
+	untold   model.Doubts // of what cannot be told from something else
 }
 
 // Change is a change of the level.
@@ -86,10 +91,11 @@ func (m *Metric) adjusted() (facts []string, adjusted bool) {
 	if changes[0].Besides != "" {
 		facts = append(facts, changes[0].Besides)
 	}
-	for _, e := range m.Facts {
-		if e.Significant && e.Derived && (e.Fact == factHour || e.Fact == factWeekday) {
-			facts = append(facts, e.name())
-		}
+	for _, f := range m.Course.calendar {
+		facts = append(facts, Effect{Fact: f.Name, Derived: true}.name())
+	}
+	if m.Course.cycle {
+		facts = append(facts, "a daily cycle")
 	}
 	for i, c := range changes {
 		p := m.Course.Parts

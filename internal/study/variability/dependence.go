@@ -24,6 +24,17 @@ func (s series) first(i int) int {
 	return int(s.from[i])
 }
 
+// codes are the times of rows, from 1.
+func (s series) codes() []int32 {
+	out := make([]int32, s.from[len(s.from)-1])
+	for i := range s.values {
+		for row := s.from[i]; row < s.from[i+1]; row++ {
+			out[row] = int32(i + 1) //nolint:gosec // a row
+		}
+	}
+	return out
+}
+
 // series is nil of values where their order means nothing: there are no times,
 // and they are sorted.
 func (x *examined) series() series {
@@ -63,22 +74,13 @@ func (x *examined) dependence() Dependence {
 	d := Dependence{EffectiveN: n}
 	worth := 1.0
 	if x.inTime = x.series(); len(x.inTime.values) >= 10 {
-		values := x.inTime.values
-		if r, err := stats.ACF(values, min(10, len(values)/4)); err == nil {
-			d.Lag1 = &r[1]
-			sum := 0.0
-			for _, v := range r[1:] {
-				sum += v
-			}
-			root := math.Sqrt(float64(len(values)))
-			if d.Dependent = r[1] > 1.96/root || sum > 1.96*math.Sqrt(float64(len(r)-1))/root; d.Dependent {
-				if size, block, err := stats.EffectiveSize(values); err == nil {
-					worth, d.Block = size/float64(len(values)), block*int(math.Round(n/float64(len(values))))
-				}
-			}
+		m, times := remembers(x.inTime.values), float64(len(x.inTime.values))
+		if d.Lag1, d.Dependent = m.lag1, m.dependent; m.dependent {
+			worth, d.Block = m.size/times, m.block*int(math.Round(n/times))
 		}
 	}
-	d.EffectiveN = max(1, n*worth*x.worthOfTimes())
+	ofTimes := x.worthOfTimes()
+	d.ofSeries, d.EffectiveN = worth, max(1, n*worth*ofTimes)
 	d.InTime = d.EffectiveN
 	var limit *frame.Fact
 	for _, of := range x.kin() {
@@ -90,8 +92,47 @@ func (x *examined) dependence() Dependence {
 		if c, err := stats.NewClustered(x.f.Values, limit.Codes, len(limit.Levels)); err == nil {
 			d.LimitedBy, d.Groups, d.clustered = limit.Name, c.Groups, &c
 		}
+	} else if ofTimes < 1 {
+		if c, err := stats.NewClustered(x.f.Values, x.inTime.codes(), len(x.inTime.from)); err == nil {
+			d.ofTimes = &c
+		}
 	}
 	return d
+}
+
+// memory is how much values of a series tell of those after them: size is how many
+// independent ones they are worth for their mean, block how long blocks are that are
+// about independent.
+type memory struct {
+	lag1      *float64
+	dependent bool
+	size      float64
+	block     int
+}
+
+// remembers says how much a series does. Its size is the lesser of what its
+// autocorrelations and what those of an AR(1) process show: estimated from the values
+// themselves, the first are too small where neighbours are much alike.
+func remembers(values []float64) memory {
+	n := float64(len(values))
+	m := memory{size: n, block: 1}
+	r, err := stats.ACF(values, min(10, len(values)/4))
+	if err != nil || len(r) < 2 {
+		return m
+	}
+	m.lag1 = &r[1]
+	sum := 0.0
+	for _, v := range r[1:] {
+		sum += v
+	}
+	if m.dependent = r[1] > 1.96/math.Sqrt(n) || sum > 1.96*math.Sqrt(float64(len(r)-1)/n); !m.dependent {
+		return m
+	}
+	if size, block, err := stats.EffectiveSize(values); err == nil {
+		phi := stats.Autocorrelation(values)
+		m.size, m.block = min(size, n*(1-phi)/(1+phi)), block
+	}
+	return m
 }
 
 // units are the levels of the fact that limits, for people.
@@ -147,10 +188,12 @@ func (x *examined) worthOfTimes() float64 {
 // kin are the facts of which rows of one level may be alike.
 func (x *examined) kin() []*frame.Fact {
 	var out []*frame.Fact
-	for _, name := range []string{frame.FactSubject, frame.FactRepetition, frame.FactRun} {
-		if f := x.fact(name); f != nil && (name != frame.FactSubject || !madeAnew(x.f)) {
-			out = append(out, &f.Fact)
+	for _, name := range named {
+		f := x.fact(name)
+		if f == nil || slices.Contains(otherThings, name) && f.used < leastSampled || name == frame.FactSubject && madeAnew(x.f) {
+			continue
 		}
+		out = append(out, &f.Fact)
 	}
 	if x.nodeOfRun != nil {
 		out = append(out, x.nodeOfRun)

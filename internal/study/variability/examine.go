@@ -28,6 +28,7 @@ type examined struct {
 	// nodeOfRun are the rows of one node in one run; nil: see [nodesOfRuns].
 	nodeOfRun *frame.Fact
 	inTime    series // set by dependence
+	divisions []division
 	curve     []stats.ConfirmPoint
 	doubts    model.Doubts
 }

@@ -15,6 +15,7 @@ import (
 // effects are how much each fact explains, those that explain most first. Their
 // p-values are corrected by Holm over all facts that could be tested.
 func (x *examined) effects() []Effect {
+	x.divide()
 	all := make([]*Effect, len(x.facts))
 	inParallel(len(all), func(i int) { all[i] = x.effect(&x.facts[i]) })
 	out := make([]Effect, 0, len(all))
@@ -52,6 +53,8 @@ type sums struct {
 	rows   float64
 	levels float64
 	mean   float64 // of the rows, less the median
+	// squares are those of the values less the median, summed.
+	squares float64
 }
 
 // sumsOf takes the values less their median, for squares of large numbers lose
@@ -68,6 +71,7 @@ func (x *examined) sumsOf(codes []uint16, levels int) sums {
 		s.n[c]++
 		s.sum[c] += d
 		sum += d
+		s.squares += d * d
 		s.rows++
 	}
 	for _, n := range s.n {
@@ -86,6 +90,26 @@ func (s sums) between() float64 {
 		if n > 0 {
 			d := s.sum[c]/n - s.mean
 			out += n * d * d
+		}
+	}
+	return out
+}
+
+// within is the sum of squares of the rows about their levels' means.
+func (s sums) within() float64 { return max(0, s.squares-s.rows*s.mean*s.mean-s.between()) }
+
+// of are the sums of coarser levels, of which each level here has one.
+func (s sums) of(level []uint16, levels int) sums {
+	out := sums{n: make([]float64, levels), sum: make([]float64, levels), rows: s.rows, mean: s.mean, squares: s.squares}
+	for c, n := range s.n {
+		if n > 0 {
+			out.n[level[c]] += n
+			out.sum[level[c]] += s.sum[c]
+		}
+	}
+	for _, n := range out.n {
+		if n > 0 {
+			out.levels++
 		}
 	}
 	return out
@@ -119,25 +143,24 @@ func (x *examined) effect(fact *factor) *Effect {
 
 // test is whether the levels differ by more than units of one level do: nested
 // analysis of variance (G. W. Snedecor, W. G. Cochran, Statistical Methods, 1989,
-// chapter 13). Rows of one node, of one repetition or of one stretch of time may
-// be alike, and are then one unit, if the fact is the same in all of them: ten
-// nodes with a hundred rows each are ten processors, not a thousand. Of several
-// kinds of units that with the largest p counts. F supposes normal units; what it
-// shows of few must show without that, by [permuted].
+// chapter 13). Rows of one node, of one repetition, of one level of a fact that
+// tells more, or of one stretch of time may be alike, and are then one unit, if the
+// fact is the same in all of them: ten nodes with a hundred rows each are ten
+// processors, not a thousand. Of several kinds of units that with the largest p
+// counts. F supposes normal units; what it shows of few must show without that, by
+// [permuted].
 func (x *examined) test(e *Effect, fact *factor) {
-	s := x.sumsOf(fact.Codes, len(fact.Levels))
-	k, between := s.levels, s.between()
 	worst := -1.0
 	for i, u := range x.units(fact) {
-		free := u.n - k
+		free := u.n - u.k
 		if free < 1 {
 			e.P, e.Why = nil, u.why
 			return
 		}
-		among := max(0, u.squares-s.rows*s.mean*s.mean-between) / free
+		among := max(0, u.among) / free
 		p := 0.0
 		if among > 0 {
-			p = stats.FTail(between/(k-1)/among, max(1, (k-1)*u.levels), free)
+			p = stats.FTail(u.between/(u.k-1)/among, max(1, (u.k-1)*u.levels), free)
 		}
 		if p <= x.alpha && len(u.each) > 0 {
 			p = max(p, permuted(u.each, len(fact.Levels)))
@@ -146,7 +169,7 @@ func (x *examined) test(e *Effect, fact *factor) {
 		// is of rows: the spread of larger units is not theirs; and of so few that they
 		// were permuted its spread of each level is mere chance.
 		if p <= x.alpha && i == 0 && len(u.each) == 0 {
-			if welch, err := stats.WelchANOVA(x.f.Values, fact.Codes, len(fact.Levels), min(1, u.n/s.rows)); err == nil {
+			if welch, err := stats.WelchANOVA(x.f.Values, fact.Codes, len(fact.Levels), min(1, u.n/float64(fact.known))); err == nil {
 				p = max(p, welch)
 			}
 		}
@@ -161,11 +184,15 @@ func (x *examined) test(e *Effect, fact *factor) {
 type unitSums struct {
 	name, why string
 	n         float64
-	squares   float64 // Σ of their rows times the square of their mean
+	// k levels of the fact have units. between is the sum of squares of these levels'
+	// means, among that of the units' within the levels, both weighted by rows.
+	k, between, among float64
 	// levels is what share of the levels' means is independent: those of one hour
 	// and the next are not where the noise remembers.
 	levels float64
 	each   []unit // nil of more than mostPermuted
+	// within is the sum of squares of the rows within nested units, rows how many.
+	within, rows float64
 }
 
 // units are the kinds of units within which the fact is the same.
@@ -181,12 +208,13 @@ func (x *examined) units(fact *factor) []unitSums {
 			out = append(out, u)
 		}
 	}
-	for _, name := range []string{frame.FactSubject, "host", "instance", frame.FactRepetition, frame.FactRun} {
+	for _, name := range named {
 		if name != frame.FactSubject || !madeAnew(x.f) {
 			nested(x.f.Fact(name), name, name+"s")
 		}
 	}
 	nested(x.nodeOfRun, "node of a run", "nodes of a run")
+	out = append(out, x.unitsOfOthers(fact)...)
 	if x.f.Times == nil {
 		return out
 	}
@@ -231,15 +259,16 @@ const mostRemembered = 1_000_000
 // rowUnits takes each row as a unit, and no more of them than are independent of
 // each other besides what the fact explains.
 func (x *examined) rowUnits(fact *factor) unitSums {
-	u := unitSums{name: "rows", why: "there are too few rows", n: float64(fact.known), levels: 1}
+	s := x.sumsOf(fact.Codes, len(fact.Levels))
+	u := unitSums{name: "rows", why: "there are too few rows", n: float64(fact.known), k: s.levels, between: s.between(), levels: 1}
+	u.among = s.within()
+	if fact.known > mostPermuted {
+		return u
+	}
 	middle := quantile(x.sorted, 0.5)
 	for i, c := range fact.Codes {
 		if c != 0 {
-			d := x.f.Values[i] - middle
-			u.squares += d * d
-			if fact.known <= mostPermuted {
-				u.each = append(u.each, unit{1, d, c})
-			}
+			u.each = append(u.each, unit{1, x.f.Values[i] - middle, c})
 		}
 	}
 	return u
@@ -268,13 +297,12 @@ func (x *examined) nestedUnits(fact *factor, other *frame.Fact) (u unitSums, nes
 		}
 	}
 	s := x.sumsOf(codes, len(other.Levels))
-	u.n, u.levels = s.levels, 1
+	levels := s.of(of, len(fact.Levels))
+	u.n, u.levels, u.k, u.between = s.levels, 1, levels.levels, levels.between()
+	u.among, u.within, u.rows = s.between()-u.between, s.within(), s.rows
 	for c, n := range s.n {
-		if n > 0 {
-			u.squares += s.sum[c] * s.sum[c] / n
-			if s.levels <= mostPermuted {
-				u.each = append(u.each, unit{n, s.sum[c], of[c]})
-			}
+		if n > 0 && s.levels <= mostPermuted {
+			u.each = append(u.each, unit{n, s.sum[c], of[c]})
 		}
 	}
 	return u, true
@@ -288,6 +316,8 @@ func (x *examined) nestedUnits(fact *factor, other *frame.Fact) (u unitSums, nes
 func (x *examined) stretches(fact *factor) unitSums {
 	u := unitSums{name: "stretches of time", why: "no level comes twice: measure longer"}
 	s := x.sumsOf(fact.Codes, len(fact.Levels))
+	u.k, u.between = s.levels, s.between()
+	u.among = -s.rows*s.mean*s.mean - u.between
 	middle := quantile(x.sorted, 0.5)
 	var rests []float64
 	var now uint16
@@ -295,7 +325,7 @@ func (x *examined) stretches(fact *factor) unitSums {
 	end := func() {
 		if n > 0 {
 			u.n++
-			u.squares += sum * sum / n
+			u.among += sum * sum / n
 			rests = append(rests, sum/n-s.sum[now]/s.n[now])
 			if len(u.each) <= mostPermuted {
 				u.each = append(u.each, unit{n, sum, now})

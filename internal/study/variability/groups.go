@@ -61,9 +61,9 @@ func (x *examined) factNames() string {
 	return num.List(out)
 }
 
-// byLevel are the ascending values of each level of a fact, by code: of one walk
-// over all rows, for they are sorted already.
-func (x *examined) byLevel(fact *factor) [][]float64 {
+// byLevel are the ascending values of each level of a fact with their rows, by code:
+// of one walk over all rows, for they are sorted already.
+func (x *examined) byLevel(fact *factor) (values [][]float64, rows [][]int32) {
 	from := make([]int, len(fact.Levels)+1)
 	for _, c := range fact.Codes {
 		from[c+1]++
@@ -71,15 +71,64 @@ func (x *examined) byLevel(fact *factor) [][]float64 {
 	for c := 1; c < len(from); c++ {
 		from[c] += from[c-1]
 	}
-	values, next := make([]float64, len(x.sorted)), slices.Clone(from)
+	all, order, next := make([]float64, len(x.sorted)), make([]int32, len(x.sorted)), slices.Clone(from)
 	for i, row := range x.order {
 		c := fact.Codes[row]
-		values[next[c]] = x.sorted[i]
+		all[next[c]], order[next[c]] = x.sorted[i], row
 		next[c]++
 	}
-	out := make([][]float64, len(fact.Levels))
-	for c := range out {
-		out[c] = values[from[c]:from[c+1]:from[c+1]]
+	values, rows = make([][]float64, len(fact.Levels)), make([][]int32, len(fact.Levels))
+	for c := range values {
+		values[c], rows[c] = all[from[c]:from[c+1]:from[c+1]], order[from[c]:from[c+1]]
+	}
+	return values, rows
+}
+
+// covOfGroup is the interval of the COV of some rows, ascending by value: of units of
+// which rows are alike, over these.
+func (x *examined) covOfGroup(values []float64, rows []int32, of []int32) *Interval {
+	ci := x.covInterval(values)
+	if of == nil || ci == nil {
+		return ci
+	}
+	codes, known := make([]int32, len(rows)), make(map[int32]int32)
+	for i, row := range rows {
+		unit := of[row]
+		if _, ok := known[unit]; !ok {
+			known[unit] = int32(len(known) + 1) //nolint:gosec // fewer than rows
+		}
+		codes[i] = known[unit]
+	}
+	if len(known) == len(rows) {
+		return ci
+	}
+	c, err := stats.NewClustered(values, codes, len(known)+1)
+	if err != nil {
+		return nil
+	}
+	wide := interval(c.COVInterval(x.level))
+	if wide == nil {
+		return nil
+	}
+	return &Interval{min(ci[0], wide[0]), max(ci[1], wide[1])}
+}
+
+// unitCodes tell the units of the rows that are alike by what limits their worth; nil
+// where rows are no more alike than their order makes them.
+func (x *examined) unitCodes(d Dependence) []int32 {
+	switch {
+	case d.ofTimes != nil:
+		return x.inTime.codes()
+	case d.clustered == nil:
+		return nil
+	}
+	codes := x.nodeOfRun
+	if d.LimitedBy != nodeOfRun {
+		codes = x.f.Fact(d.LimitedBy)
+	}
+	out := make([]int32, len(codes.Codes))
+	for i, c := range codes.Codes {
+		out[i] = int32(c)
 	}
 	return out
 }
@@ -92,8 +141,13 @@ func (x *examined) grouping(fact *factor) Grouping {
 	// rows of one processor are alike is no matter among those.
 	y := *x
 	y.f = &frame.Frame{Values: x.without(fact), Times: x.f.Times, Facts: x.f.Facts}
-	alike := math.Sqrt(float64(x.f.Len()) / y.dependence().EffectiveN)
-	for c, values := range x.byLevel(fact) {
+	d := y.dependence()
+	units, alike := y.unitCodes(d), math.Sqrt(float64(x.f.Len())/d.EffectiveN)
+	if units != nil {
+		alike = math.Sqrt(1 / d.ofSeries)
+	}
+	all, rows := x.byLevel(fact)
+	for c, values := range all {
 		if c == 0 || len(values) == 0 {
 			continue
 		}
@@ -105,7 +159,7 @@ func (x *examined) grouping(fact *factor) Grouping {
 		}
 		if err == nil {
 			g.COV = &s.COV
-			g.COVCI = widen(x.covInterval(values), s.COV, alike)
+			g.COVCI = widen(x.covOfGroup(values, rows[c], units), s.COV, alike)
 		}
 		out.Groups = append(out.Groups, g)
 	}

@@ -31,12 +31,15 @@ func (x *examined) course(effects []Effect) *Course {
 	fact, alpha := x.fact(bestOf(effects, func(e Effect) bool { return !e.Derived })), x.alpha
 	if fact != nil {
 		alpha /= 2
-		c.search(x, x.withoutCalendar(x.seriesOf(x.without(fact)), effects), alpha, fact.Name)
+		c.search(x, x.without(fact), alpha, fact.Name)
 	}
 	if !c.changed() {
-		c.search(x, x.withoutCalendar(s, effects), alpha, "")
+		c.search(x, x.f.Values, alpha, "")
 	}
 	c.Parts = c.divided(x)
+	for _, d := range c.untold {
+		x.doubts.Add(d)
+	}
 	return c
 }
 
@@ -51,24 +54,25 @@ func (x *examined) changes(values []float64, alpha float64) []Change {
 		row := x.inTime.first(f.Index)
 		out = append(out, Change{Row: row + 1, At: x.at(row), P: f.P})
 	}
-	if n := len(out); n > 0 {
-		for i := range out {
-			from, to := 0, len(values)
-			if i > 0 {
-				from = found[i-1].Index
-			}
-			if i+1 < n {
-				to = found[i+1].Index
-			}
-			before, _ := stats.Mean(values[from:found[i].Index])
-			after, _ := stats.Mean(values[found[i].Index:to])
-			out[i].Before, out[i].After = before, after
-			if before != 0 {
-				out[i].Relative = (after - before) / math.Abs(before)
-			}
+	return x.between(values, out)
+}
+
+// between fills the levels between changes in the values of a series.
+func (x *examined) between(values []float64, changes []Change) []Change {
+	starts := []int{0}
+	for _, c := range changes {
+		starts = append(starts, x.inTime.index(c.Row-1))
+	}
+	starts = append(starts, len(values))
+	for i := range changes {
+		c := &changes[i]
+		c.Before, _ = stats.Mean(values[starts[i]:starts[i+1]])
+		c.After, _ = stats.Mean(values[starts[i+1]:starts[i+2]])
+		if c.Relative = 0; c.Before != 0 {
+			c.Relative = (c.After - c.Before) / math.Abs(c.Before)
 		}
 	}
-	return out
+	return changes
 }
 
 // leastDays is how many days it takes to tell a change of the level from days that
@@ -114,18 +118,22 @@ func (x *examined) daysDiffer(changes []Change, day *factor) bool {
 		}
 	}
 	y := *x
-	y.f = &frame.Frame{Values: rest, Times: x.f.Times, Facts: x.f.Facts}
+	y.f, y.divisions = &frame.Frame{Values: rest, Times: x.f.Times, Facts: x.f.Facts}, nil
 	var e Effect
 	y.test(&e, day)
 	return e.P != nil && *e.P <= x.alpha
 }
 
-// search finds the changes of a series, or its drift. A drift has other levels from
+// search finds the changes of values, or their drift. A drift has other levels from
 // time to time, and a step makes a trend: what describes the values better counts.
-func (c *Course) search(x *examined, values []float64, alpha float64, besides string) {
-	c.Changes = x.besidesDays(x.changes(values, alpha), alpha)
+func (c *Course) search(x *examined, rows []float64, alpha float64, besides string) {
+	s := x.seriesOf(rows)
+	c.calendar = x.calendarOf(rows)
+	values := s.without(c.calendar)
+	c.untold, c.cycle = nil, false
+	c.Changes = c.besidesCycle(x, values, x.besidesDays(x.changes(values, alpha), alpha))
 	if c.Drift = x.drift(values, alpha); c.Drift != nil && c.Drift.Significant {
-		c.Drift.Significant = x.driftsByDays(values)
+		c.Drift.Significant = x.driftsByDays(values) && c.driftTold(x, values)
 	}
 	switch {
 	case c.Drift == nil || !c.Drift.Significant || len(c.Changes) == 0:
@@ -166,13 +174,7 @@ func (x *examined) driftsByDays(values []float64) bool {
 
 // drift is the trend of a series; nil where it cannot be computed.
 func (x *examined) drift(values []float64, alpha float64) *Drift {
-	times := make([]float64, len(values))
-	for i := range times {
-		times[i] = float64(i)
-		if row := x.inTime.first(i); x.f.Times != nil {
-			times[i] = float64(x.f.Times[row]-x.f.Times[0]) / float64(time.Second)
-		}
-	}
+	times := x.seconds(len(values))
 	slope, p, err := stats.Drift(times, values, x.level)
 	mean, _ := stats.Mean(values)
 	if err != nil || mean == 0 {
@@ -180,6 +182,18 @@ func (x *examined) drift(values []float64, alpha float64) *Drift {
 	}
 	whole := times[len(times)-1] / math.Abs(mean)
 	return &Drift{Relative: whole * (slope.Lo + slope.Hi) / 2, CI: &Interval{whole * slope.Lo, whole * slope.Hi}, P: p, Significant: p <= alpha}
+}
+
+// seconds are the times of a series, from the first on; without times the places.
+func (x *examined) seconds(n int) []float64 {
+	times := make([]float64, n)
+	for i := range times {
+		times[i] = float64(i)
+		if row := x.inTime.first(i); x.f.Times != nil {
+			times[i] = float64(x.f.Times[row]-x.f.Times[0]) / float64(time.Second)
+		}
+	}
+	return times
 }
 
 // straight reports whether a line describes the values better than levels do, by
@@ -244,14 +258,30 @@ func (x *examined) without(fact *factor) []float64 {
 	return out
 }
 
-// withoutCalendar takes out of a series what hour and weekday explain.
-func (x *examined) withoutCalendar(s series, effects []Effect) []float64 {
-	out := s.values
-	for _, e := range effects {
-		fact := x.derived(e.Fact)
-		if !e.Significant || fact == nil || e.Fact != factHour && e.Fact != factWeekday {
+// calendarOf are hour and weekday, if they explain something of values of the rows:
+// an hour that moves the level by a tenth does not show among processors that differ
+// by half, and does besides these.
+func (x *examined) calendarOf(rows []float64) []*factor {
+	y := *x
+	y.f, y.divisions = &frame.Frame{Values: rows, Times: x.f.Times, Facts: x.f.Facts}, nil
+	var out []*factor
+	for _, name := range []string{factHour, factWeekday} {
+		fact := x.fact(name)
+		if fact == nil || !fact.derived {
 			continue
 		}
+		var e Effect
+		if y.test(&e, fact); e.P != nil && *e.P <= x.alpha/2 {
+			out = append(out, fact)
+		}
+	}
+	return out
+}
+
+// without takes what facts explain out of a series, one after the other.
+func (s series) without(facts []*factor) []float64 {
+	out := s.values
+	for _, fact := range facts {
 		all, _ := stats.Mean(out)
 		n, sum := make([]float64, len(fact.Levels)), make([]float64, len(fact.Levels))
 		for i, v := range out {

@@ -62,6 +62,7 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	x.positive(m)
 	x.reliable(m)
 	m.Facts = x.effects()
+	x.unheeded(m)
 	m.Course = x.course(m.Facts)
 	m.Confounded = x.confounded(m.Facts)
 	m.Bands = x.bands(m.Dependence, m.Course)
@@ -90,6 +91,10 @@ func (x *examined) positive(m *Metric) {
 // more than on the values.
 const fewEffective = 10
 
+// fewInTime is the same of rows that depend on those before them: how much they do is
+// then known badly, too.
+const fewInTime = 30
+
 // reliable doubts intervals that the values do not carry.
 func (x *examined) reliable(m *Metric) {
 	if skewness, kurtosis, long := stats.LongTail(x.sorted); long && m.COVCI != nil {
@@ -97,7 +102,7 @@ func (x *examined) reliable(m *Metric) {
 	}
 	d := m.Dependence
 	switch {
-	case d.EffectiveN >= fewEffective:
+	case d.EffectiveN >= fewInTime, d.EffectiveN >= fewEffective && (!d.Dependent || d.clustered != nil):
 	case d.clustered != nil:
 		x.doubts.Warn("few_effective", "the rows of one %s are alike, so that %s are worth %.1f independent ones: intervals hold if the %s differ as normal values do; measure more of these", d.LimitedBy, countOf(m.N, "value"), d.EffectiveN, d.units())
 	case d.EffectiveN < float64(m.N):
@@ -174,27 +179,44 @@ func (x *examined) intervals(out *Spread, s stats.Spread, d Dependence) {
 		return
 	}
 	out.COVCI = x.covInterval(x.sorted)
+	if c := d.ofTimes; c != nil && out.COVCI != nil {
+		if ci := interval(c.COVInterval(x.level)); ci != nil {
+			out.COVCI = &Interval{min(out.COVCI[0], ci[0]), max(out.COVCI[1], ci[1])}
+		}
+	}
 	if d.EffectiveN < n {
 		out.Intervals = fmt.Sprintf("rows that depend on each other, worth %.0f independent ones", d.EffectiveN)
 		x.covInTime(out, n, d)
 	}
 }
 
+// covFactor is by how much the interval of a COV is wider where n values are worth
+// fewer for their mean, as they depend on those before them. Variances of an AR(1)
+// process, of which n values are worth n/τ for the mean, are worth 2τn/(τ²+1) (M. B.
+// Priestley, Spectral Analysis and Time Series, 1981, section 5.3), with Student's t
+// of so many. ok is false where they are worth none.
+func covFactor(n, effective, level float64) (factor float64, ok bool) {
+	tau := n / effective
+	worth := n * 2 * tau / (tau*tau + 1)
+	z, errZ := stats.NormalQuantile((1 + level) / 2)
+	t, errT := stats.TQuantile((1+level)/2, worth-1)
+	return math.Sqrt(n/worth) * t / z, errZ == nil && errT == nil
+}
+
 // covInTime makes the interval of the COV heed that rows depend on those before
-// them. Variances of an AR(1) process, of which n values are worth n/τ for the mean,
-// are worth 2τn/(τ²+1) (M. B. Priestley, Spectral Analysis and Time Series, 1981,
-// section 5.3), with Student's t of so many. Drawing blocks keeps most of what
+// them, by [covFactor]. Drawing blocks keeps most of what
 // neighbours have in common, of whatever kind. The wider interval counts.
 func (x *examined) covInTime(out *Spread, n float64, d Dependence) {
-	tau := n / d.EffectiveN
-	worth := n * 2 * tau / (tau*tau + 1)
-	z, errZ := stats.NormalQuantile((1 + x.level) / 2)
-	t, errT := stats.TQuantile((1+x.level)/2, worth-1)
-	if errZ != nil || errT != nil {
+	effective := d.EffectiveN
+	if d.ofTimes != nil { // which heeds how alike rows of one time are
+		n, effective = float64(d.ofTimes.Groups), float64(d.ofTimes.Groups)*d.ofSeries
+	}
+	factor, ok := covFactor(n, effective, x.level)
+	if !ok {
 		out.COVCI = nil
 		return
 	}
-	out.COVCI = widen(out.COVCI, *out.COV, math.Sqrt(n/worth)*t/z)
+	out.COVCI = widen(out.COVCI, *out.COV, factor)
 	if d.Block < 2 || out.COVCI == nil {
 		return
 	}

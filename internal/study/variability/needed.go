@@ -80,10 +80,10 @@ func (x *examined) repetitions(p *Params, m *Metric) []Needed {
 	return out
 }
 
-// ofNodes: that rows of one node are alike is what limits. Then no number of
-// repetitions tells how other nodes are.
+// ofNodes: that rows of one node, or machine, are alike is what limits. Then no
+// number of repetitions tells how others are.
 func (m *Metric) ofNodes() bool {
-	return m.Dependence.clustered != nil && m.Dependence.LimitedBy == frame.FactSubject
+	return m.Dependence.clustered != nil && things(m.Dependence.LimitedBy)
 }
 
 // repetitionsNeeded counts what is independent: rows, what these are worth where
@@ -155,10 +155,10 @@ func (x *examined) nodesNeeded(m *Metric, out *Needed) {
 	if far, ok := m.medianReach(); ok && far > 0 && err == nil {
 		out.MedianNodes, out.MoreMedianNodes, out.Median, out.MoreMedian = need(out.Target * have / far)
 	} else {
-		out.Why = fmt.Sprintf("%s do not tell for the median", countOf(c.Groups, frame.FactSubject))
+		out.Why = fmt.Sprintf("%s do not tell for the median", countOf(c.Groups, m.Dependence.LimitedBy))
 	}
 	if out.Nodes != nil && out.Mean == nil {
-		out.Why = strings.TrimPrefix(out.Why+fmt.Sprintf("; no number of repetitions of these %s is enough", countOf(c.Groups, frame.FactSubject)), "; ")
+		out.Why = strings.TrimPrefix(out.Why+fmt.Sprintf("; no number of repetitions of these %s is enough", countOf(c.Groups, m.Dependence.LimitedBy)), "; ")
 	}
 }
 
@@ -177,17 +177,18 @@ func (m *Metric) moreNodes(target float64) string {
 	if !m.ofNodes() || m.COV == nil {
 		return ""
 	}
-	nodes := countOf(m.Dependence.Groups, frame.FactSubject)
+	noun := m.Dependence.LimitedBy
+	nodes := countOf(m.Dependence.Groups, noun)
 	far, ok := m.medianReach()
 	if !ok {
-		return fmt.Sprintf("%s are too few for an interval of the median, however often they measure: more nodes are needed", nodes)
+		return fmt.Sprintf("%s are too few for an interval of the median, however often they measure: more %ss are needed", nodes, noun)
 	}
 	n := Needed{Target: target}
 	m.x.nodesNeeded(m, &n)
 	if far <= target*(1+1e-9) || n.Median != nil || n.MoreMedianNodes == nil {
 		return ""
 	}
-	return fmt.Sprintf("the median is known within %.3g %%, and no number of repetitions of these %s makes that %.3g %%: more nodes are needed, about %s", 100*far, nodes, 100*target, num.Grouped(int64(*n.MoreMedianNodes)))
+	return fmt.Sprintf("the median is known within %.3g %%, and no number of repetitions of these %s makes that %.3g %%: more %ss are needed, about %s", 100*far, nodes, 100*target, noun, num.Grouped(int64(*n.MoreMedianNodes)))
 }
 
 // independent are as many values as the rows are worth, evenly by rank, so that

@@ -121,6 +121,8 @@ type Dependence struct {
 	Groups    int    `json:"groups,omitempty"`
 
 	clustered *stats.Clustered // by LimitedBy; nil without
+	ofTimes   *stats.Clustered // by time, where rows of one time are alike and nothing else limits
+	ofSeries  float64          // what share of the times is independent
 }
 
 // Subjects is what rows of one node have in common.
@@ -326,7 +328,7 @@ type Baseline struct {
 // Advice is what the measurements allow to advise (the paper, section 8).
 type Advice struct {
 	// Code is one of take_level, report_fact, more_repetitions, more_nodes, measure_longer,
-	// level_changed, mark_nodes.
+	// level_changed, drift, same_mix, compare_within.
 	Code string  `json:"code"`
 	Fact string  `json:"fact,omitempty"`
 	Text string  `json:"text"`

@@ -23,8 +23,9 @@ type Together struct {
 type TogetherMetric struct {
 	Name string `json:"name"`
 	N    int    `json:"n"` // repetitions
-	// COV is that of the repetitions' means; Within the mean of the COVs within
-	// repetitions, null where none has two rows.
+	// COV is that of the repetitions' means, its interval wider where these depend on
+	// those before them; Within the mean of the COVs within repetitions, null where
+	// none has two rows.
 	COV    *float64  `json:"cov"`
 	COVCI  *Interval `json:"cov_ci"`
 	Within *float64  `json:"within"`
@@ -110,8 +111,18 @@ func overRepetitions(f *frame.Frame, name string, level float64) (m TogetherMetr
 		means = append(means, s.Mean)
 	}
 	m.N = len(means)
+	past := memory{size: float64(m.N)}
+	if m.N >= 10 {
+		past = remembers(means)
+	}
 	slices.Sort(means)
-	m.COV, m.COVCI = covOf(means), interval(stats.COVInterval(means, level, 0))
+	m.COV = covOf(means)
+	if factor, ok := covFactor(float64(m.N), past.size, level); ok && m.COV != nil {
+		m.COVCI = interval(stats.COVInterval(means, level, 0))
+		if past.dependent {
+			m.COVCI = widen(m.COVCI, *m.COV, factor)
+		}
+	}
 	if w, err := stats.Mean(within); err == nil {
 		m.Within = &w
 	}
