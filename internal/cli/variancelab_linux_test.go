@@ -3,7 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
@@ -86,9 +85,6 @@ func TestVarianceLab(t *testing.T) {
 func TestVarianceCampaign(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
-	}
-	if !*labProof && os.Getenv("VARIANCE_CAMPAIGN") == "" {
-		t.Skip("takes a minute; `make lab-proof` runs the whole campaign, VARIANCE_CAMPAIGN=1 a short one")
 	}
 	needLab(t)
 	w := newWorld(t)
