@@ -289,7 +289,7 @@ func (x *examined) stretches(fact *factor) unitSums {
 	u := unitSums{name: "stretches of time", why: "no level comes twice: measure longer"}
 	s := x.sumsOf(fact.Codes, len(fact.Levels))
 	middle := quantile(x.sorted, 0.5)
-	var rests []float64
+	rests := make([]float64, 0, stretchesOf(fact.Codes))
 	var now uint16
 	var n, sum float64
 	end := func() {
@@ -321,6 +321,17 @@ func (x *examined) stretches(fact *factor) unitSums {
 	phi := stats.Autocorrelation(rests)
 	u.levels = (1 - phi*phi) / (1 + phi*phi)
 	return u
+}
+
+// stretchesOf counts the stretches of one level, without rows of none.
+func stretchesOf(codes []uint16) int {
+	n, now := 0, uint16(0)
+	for _, c := range codes {
+		if c != 0 && c != now {
+			n, now = n+1, c
+		}
+	}
+	return n
 }
 
 // likeness is the Cramér V from which two facts are said to tell the same.
