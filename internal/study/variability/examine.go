@@ -30,6 +30,7 @@ type examined struct {
 	inTime    series // set by dependence
 	curve     []stats.ConfirmPoint
 	doubts    model.Doubts
+	err       func() error // see ended
 }
 
 // alarms is among how many kinds of alarm the error rate is shared: bands, facts,

@@ -46,7 +46,7 @@ func (x *examined) groupings(by []string, effects []Effect) []Grouping {
 		}
 	}
 	out := make([]Grouping, len(facts))
-	inParallel(len(out), func(i int) { out[i] = x.grouping(facts[i]) })
+	inParallel(x.ended, len(out), func(i int) { out[i] = x.grouping(facts[i]) })
 	return out
 }
 

@@ -55,7 +55,10 @@ func compareMetrics(frames []frame.Frame, level float64) *Together {
 	for _, name := range []string{frame.FactRepetition, frame.FactRun, frame.FactTrial} {
 		out := &Together{Fact: name}
 		for i := range frames {
-			if m, ok := overRepetitions(&frames[i], name, level); ok && len(out.Metrics) < mostTogether {
+			if len(out.Metrics) == mostTogether {
+				break
+			}
+			if m, ok := overRepetitions(&frames[i], name, level); ok {
 				out.Metrics = append(out.Metrics, m)
 			}
 		}
