@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/frame/files"
 	"github.com/scalebench/scalebench/internal/model"
@@ -59,6 +60,8 @@ func usageOfSources(t study.Takes) string {
 func (c *common) answerSources(ctx context.Context, kind study.Kind, q answer.Question, takes study.Takes, args []string) (answer.Answer, error) {
 	stored := false
 	choice := takes.Choice
+	watch := c.watchLong(ctx, "reading "+num.List(args))
+	defer watch.close()
 	for i, arg := range slices.Concat(args, takes.Also) {
 		if i == len(args) {
 			choice.Beside = true
@@ -75,8 +78,11 @@ func (c *common) answerSources(ctx context.Context, kind study.Kind, q answer.Qu
 		q.Sources = append(q.Sources, answer.Source{Source: study.Source{Name: arg}, Stored: true})
 	}
 	if !stored {
+		q.Progress = watch.progress
+		watch.say("analysing")
 		return answer.Ask(ctx, kind, q)
 	}
+	watch.close()
 	var a answer.Answer
 	err := c.withService(ctx, toRead, func(ctx context.Context, s service) (err error) {
 		a, err = s.Answer(ctx, q)

@@ -15,9 +15,9 @@ const (
 	// openMetrics is up to how many metrics have their parts on the page; those of
 	// more are folded.
 	openMetrics = 3
-	// mostSections is how many metrics have a section: a page of five thousand
-	// sections neither loads nor is read.
-	mostSections = 20
+	// mostSections is how many metrics have a section, and mostRows how many a row in
+	// the table of all: a page of five thousand sections neither loads nor is read.
+	mostSections, mostRows = 15, 1000
 	// mostAdvised is how much advice is given about a metric, and mostWarned how many
 	// warnings, where they are not of one metric; JSON has all.
 	mostAdvised, mostWarned = 10, 30
@@ -29,7 +29,7 @@ const Overview = "overview"
 
 // Document implements study.Result.
 func (r *Result) Document() *doc.Document {
-	shown := r.shown()
+	shown := r.largest(mostSections)
 	d := &doc.Document{Title: r.title, Answer: r.answer(), Verdict: r.worst().tag(), Data: r.flat(), Warnings: r.warnings(shown)}
 	if len(r.Metrics) == 1 {
 		d.More = r.Metrics[0].advised()
@@ -38,11 +38,7 @@ func (r *Result) Document() *doc.Document {
 		d.More = append(d.More, sentence(text))
 	}
 	if len(r.Metrics) > 1 {
-		all := doc.Section{ID: Overview, Title: "All metrics", Blocks: []doc.Block{{Table: r.overview(shown)}}}
-		if len(shown) < len(r.Metrics) {
-			all.Intro = fmt.Sprintf("The %d metrics that vary most have a section below. Name another with --metric; --format json and csv have all of each.", len(shown))
-		}
-		d.Sections = append(d.Sections, all)
+		d.Sections = append(d.Sections, r.all(shown))
 	}
 	for _, i := range shown {
 		d.Sections = append(d.Sections, r.section(i))
@@ -54,14 +50,31 @@ func (r *Result) Document() *doc.Document {
 	return d
 }
 
-// shown are the metrics that have a section, by their index: all, or of many those
-// with the largest COVs, in their order.
-func (r *Result) shown() []int {
+// all is the section with the table of all metrics. It says what a page of many
+// leaves out.
+func (r *Result) all(shown []int) doc.Section {
+	rows := r.largest(mostRows)
+	s := doc.Section{ID: Overview, Title: "All metrics", Blocks: []doc.Block{{Table: r.overview(rows, shown)}}}
+	var parts []string
+	if len(rows) < len(r.Metrics) {
+		s.Title = "Metrics"
+		parts = append(parts, fmt.Sprintf("These are the %s of %s metrics that vary most.", num.Grouped(mostRows), num.Grouped(int64(len(r.Metrics)))))
+	}
+	if len(shown) < len(r.Metrics) {
+		parts = append(parts, fmt.Sprintf("The %d that vary most have a section below. Name another with --metric; --format json and csv have all of each.", len(shown)))
+	}
+	s.Intro = strings.Join(parts, " ")
+	return s
+}
+
+// largest are so many metrics, by their index: all, or of more those with the
+// largest COVs, in their order.
+func (r *Result) largest(most int) []int {
 	out := make([]int, len(r.Metrics))
 	for i := range out {
 		out[i] = i
 	}
-	if len(out) <= mostSections {
+	if len(out) <= most {
 		return out
 	}
 	size := func(i int) float64 {
@@ -71,7 +84,7 @@ func (r *Result) shown() []int {
 		return 0
 	}
 	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(size(b), size(a)) })
-	out = out[:mostSections]
+	out = out[:most]
 	slices.Sort(out)
 	return out
 }

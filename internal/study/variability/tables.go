@@ -88,13 +88,14 @@ func hi(ci *Interval) any {
 	return ci[1]
 }
 
-// overview has a row a metric, for people, with a link to each that is shown.
-func (r *Result) overview(shown []int) *doc.Table {
+// overview has a row for each of some metrics, for people, with a link to those that
+// are shown.
+func (r *Result) overview(rows, shown []int) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
 		{Key: "metric", Head: "metric", Wrap: 30}, {Key: "n", Head: "n", Right: true}, {Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: fmt.Sprintf("COV [%v %%]", 100*r.Level), Right: true, Interval: true},
 		{Key: "bands", Head: "bands", Right: true}, {Key: "fact", Head: "explained by", Wrap: 24}, {Key: "verdict", Head: "verdict"},
 	}}
-	for i := range r.Metrics {
+	for _, i := range rows {
 		m := &r.Metrics[i]
 		fact := doc.Say("")
 		if name := best(m.Facts); name != "" {
