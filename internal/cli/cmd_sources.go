@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -56,12 +57,20 @@ func usageOfSources(t study.Takes) string {
 	return " RUN|CAMPAIGN|FILE…"
 }
 
+// tableGC is the collector's percentage while tables are analysed: their columns are
+// large and hold no pointers, so that collecting often costs next to nothing and
+// saves a third of the memory.
+const tableGC = 25
+
 // answerSources reads the sources that are files, and asks where the others are.
 func (c *common) answerSources(ctx context.Context, kind study.Kind, q answer.Question, takes study.Takes, args []string) (answer.Answer, error) {
 	stored := false
 	choice := takes.Choice
 	watch := c.watchLong(ctx, "reading "+num.List(args))
 	defer watch.close()
+	if os.Getenv("GOGC") == "" { // a user who sets it decides
+		defer debug.SetGCPercent(debug.SetGCPercent(tableGC))
+	}
 	for i, arg := range slices.Concat(args, takes.Also) {
 		if i == len(args) {
 			choice.Beside = true
