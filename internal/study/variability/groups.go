@@ -62,8 +62,9 @@ func (x *examined) factNames() string {
 }
 
 // byLevel are the ascending values of each level of a fact, by code: of one walk
-// over all rows, for they are sorted already.
-func (x *examined) byLevel(fact *factor) [][]float64 {
+// over all rows, for they are sorted already. They lie in values, as long as the
+// frame.
+func (x *examined) byLevel(fact *factor, values []float64) [][]float64 {
 	from := make([]int, len(fact.Levels)+1)
 	for _, c := range fact.Codes {
 		from[c+1]++
@@ -71,7 +72,7 @@ func (x *examined) byLevel(fact *factor) [][]float64 {
 	for c := 1; c < len(from); c++ {
 		from[c] += from[c-1]
 	}
-	values, next := make([]float64, len(x.sorted)), slices.Clone(from)
+	next := slices.Clone(from)
 	for i, row := range x.order {
 		c := fact.Codes[row]
 		values[next[c]] = x.sorted[i]
@@ -90,10 +91,10 @@ func (x *examined) grouping(fact *factor) Grouping {
 	out := Grouping{Fact: fact.Name, Rest: x.f.Len() - fact.known}
 	// Of each row a group has what it is worth besides what the fact explains: that
 	// rows of one processor are alike is no matter among those.
-	y := *x
-	y.f = &frame.Frame{Values: x.without(fact), Times: x.f.Times, Facts: x.f.Facts}
+	y, rest := *x, x.without(fact)
+	y.f = &frame.Frame{Values: rest, Times: x.f.Times, Facts: x.f.Facts}
 	alike := math.Sqrt(float64(x.f.Len()) / y.dependence().EffectiveN)
-	for c, values := range x.byLevel(fact) {
+	for c, values := range x.byLevel(fact, rest) { // the rest is no longer needed
 		if c == 0 || len(values) == 0 {
 			continue
 		}
