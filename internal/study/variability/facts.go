@@ -337,7 +337,7 @@ func (x *examined) confounded(effects []Effect) []Confounded {
 	var pairs [][2]int
 	for i, a := range effects {
 		for k, b := range effects[i+1:] {
-			if (a.Significant || b.Significant) && !(a.passes() && b.passes()) {
+			if (a.Significant || b.Significant) && (!a.passes() || !b.passes()) {
 				pairs = append(pairs, [2]int{i, i + 1 + k})
 			}
 		}
