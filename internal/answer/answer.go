@@ -42,6 +42,8 @@ type Question struct {
 	Params map[string]json.RawMessage `json:"params,omitempty"`
 	// Bare: the result is wanted without its document.
 	Bare bool `json:"bare,omitempty"`
+	// Progress is study.Input.Progress, of questions that are answered here.
+	Progress func(done, of int) `json:"-"`
 }
 
 // Table is a file that the user has.

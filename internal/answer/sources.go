@@ -56,7 +56,7 @@ func ask(ctx context.Context, all study.Registry, s study.Study, q Question, fin
 		sources[i], ids[i] = x.Source, x.id
 	}
 	tellApart(sources, ids)
-	result, err := measured.Ask(ctx, study.Input{}, sources)
+	result, err := measured.Ask(ctx, study.Input{Progress: q.Progress}, sources)
 	if err != nil {
 		return Answer{}, byFlag(s, err)
 	}

@@ -75,7 +75,7 @@ type Frame struct {
 // Fact is something known of each row: a level of a factor, such as the zone.
 type Fact struct {
 	Name string `json:"name"` // "zone", "cpu_model", "node"
-	// Levels are the values there are; Levels[0] is "", not known.
+	// Levels are the values there are, each once; Levels[0] is "", not known.
 	Levels []string `json:"levels"`
 	// Codes are one a row: the index of its level.
 	Codes []uint16 `json:"codes"`
@@ -252,8 +252,16 @@ func (f *Frame) ByTime() *Frame {
 	return f.take(rows)
 }
 
-// Join puts frames of the same keys together, as a [Joiner] does.
+// Join puts frames of the same keys together, as a [Joiner] does. Where each has
+// its own key their columns are not copied: a table of millions of rows is large.
 func Join(frames ...Frame) ([]Frame, error) {
+	keys := make(map[Key]bool, len(frames))
+	for i := range frames {
+		keys[frames[i].Key] = true
+	}
+	if len(keys) == len(frames) {
+		return each(frames)
+	}
 	var j Joiner
 	for i := range frames {
 		if err := j.Add(&frames[i]); err != nil {
@@ -261,6 +269,18 @@ func Join(frames ...Frame) ([]Frame, error) {
 		}
 	}
 	return j.Frames()
+}
+
+// each is frames that need not be joined, checked and by time.
+func each(frames []Frame) ([]Frame, error) {
+	out := make([]Frame, 0, len(frames))
+	for i := range frames {
+		if err := frames[i].Check(); err != nil {
+			return nil, err
+		}
+		out = append(out, *frames[i].ByTime())
+	}
+	return out, nil
 }
 
 // Joiner puts frames of the same keys together, in the order of first appearance,

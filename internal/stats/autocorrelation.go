@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -43,9 +44,12 @@ func acf(xs []float64, lags int) ([]float64, error) {
 	}
 	at := func(i int) float64 { return (xs[i] - mean) / most }
 	var out []float64
-	if len(xs)*(lags+1) < 1<<16 {
+	switch {
+	case len(xs)*(lags+1) < 1<<16:
 		out = laggedProducts(at, len(xs), lags)
-	} else {
+	case lags < fewLags:
+		out = laggedDots(at, len(xs), lags)
+	default:
 		out = laggedTransform(at, len(xs), lags)
 	}
 	for k := lags; k >= 0; k-- {
@@ -65,26 +69,55 @@ func laggedProducts(at func(int) float64, n, lags int) []float64 {
 	return out
 }
 
-// laggedTransform is laggedProducts in O(n·log lags): the products of each piece
-// with itself and the values that follow it, summed up as spectra.
-func laggedTransform(at func(int) float64, n, lags int) []float64 {
-	size := 1 << bits.Len(uint(4*lags+1024))
-	piece := size - lags
-	fft := fourier.NewFFT(size)
-	own, following := make([]float64, size), make([]float64, size)
-	sum := make([]complex128, size/2+1)
-	var a, b []complex128
+// fewLags is up to how many lags products are faster than a transform.
+const fewLags = 64
+
+// laggedDots is laggedProducts in pieces that stay in the processor's cache.
+func laggedDots(at func(int) float64, n, lags int) []float64 {
+	const piece = 1 << 12
+	out, values := make([]float64, lags+1), make([]float64, piece+lags)
 	for start := 0; start < n; start += piece {
-		clear(own)
-		clear(following)
-		for i := start; i < min(start+size, n); i++ {
-			following[i-start] = at(i)
+		have := values[:min(piece+lags, n-start)]
+		for i := range have {
+			have[i] = at(start + i)
 		}
-		copy(own, following[:piece])
-		a, b = fft.Coefficients(a, own), fft.Coefficients(b, following)
-		for i := range sum {
-			sum[i] += complex(real(a[i]), -imag(a[i])) * b[i]
+		for k := range min(lags+1, len(have)) {
+			own := have[:min(piece, len(have)-k)]
+			out[k] += floats.Dot(own, have[k:k+len(own)])
 		}
+	}
+	return out
+}
+
+// laggedTransform is laggedProducts in O(n·log lags): the products of each piece
+// with itself and with the next one, summed up as spectra. Each piece is
+// transformed once, filled up with as many zeros; the next one lies behind it,
+// which turns every other coefficient (C. M. Rader, "An improved algorithm for high
+// speed autocorrelation", IEEE Trans. Audio Electroacoust. 18(4), 1970).
+func laggedTransform(at func(int) float64, n, lags int) []float64 {
+	piece := 1 << bits.Len(uint(max(lags-1, 1<<11-1))) // no shorter than lags
+	fft := fourier.NewFFT(2 * piece)
+	values, sum := make([]float64, 2*piece), make([]complex128, piece+1)
+	spectrum := func(into []complex128, start int) []complex128 {
+		clear(values)
+		for i := start; i < min(start+piece, n); i++ {
+			values[i-start] = at(i)
+		}
+		return fft.Coefficients(into, values)
+	}
+	own, next := spectrum(nil, 0), make([]complex128, piece+1)
+	for start := 0; start < n; start += piece {
+		if clear(next); start+piece < n {
+			next = spectrum(next, start+piece)
+		}
+		for i, a := range own {
+			both := a + next[i]
+			if i%2 == 1 {
+				both = a - next[i]
+			}
+			sum[i] += complex(real(a), -imag(a)) * both
+		}
+		own, next = next, own
 	}
 	return fft.Sequence(nil, sum)[:lags+1]
 }
@@ -107,24 +140,26 @@ func EffectiveSize(xs []float64) (n float64, block int, err error) {
 	if err := check(xs, 10); err != nil {
 		return 0, 0, fmt.Errorf("effective size: %w", err)
 	}
-	tau, err := integratedTime(xs)
+	r, err := ACF(xs, blockLags(len(xs)))
 	if err != nil {
 		return 0, 0, fmt.Errorf("effective size: %w", err)
 	}
-	optimum, err := circularBlock(xs)
+	optimum := circularBlock(float64(len(xs)), r)
+	tau, err := integratedTime(xs, r)
 	return float64(len(xs)) / tau, max(1, int(math.Ceil(optimum-1e-9))), err
 }
 
-// integratedTime is τ, at least 1. It asks for more lags until the sequence ends.
-func integratedTime(xs []float64) (float64, error) {
-	for lags := 31; ; lags *= 8 {
-		lags = min(lags, len(xs)-1)
-		r, err := ACF(xs, lags)
-		if err != nil {
-			return 0, err
-		}
-		if tau, ended := monotoneSequence(r); ended || lags == len(xs)-1 {
+// integratedTime is τ, at least 1. It asks for more lags than r has until the
+// sequence ends.
+func integratedTime(xs, r []float64) (float64, error) {
+	for {
+		tau, ended := monotoneSequence(r)
+		if ended || len(r) == len(xs) {
 			return max(1, tau), nil
+		}
+		var err error
+		if r, err = ACF(xs, min(32*len(r), len(xs)-1)); err != nil {
+			return 1, err
 		}
 	}
 }
@@ -146,15 +181,10 @@ func monotoneSequence(r []float64) (tau float64, ended bool) {
 
 // circularBlock is the length of blocks by Politis and White: a flat-top window over
 // twice as many lags as are significant gives g = Σ|k|·R(k) and the spectrum at 0,
-// and the optimum is (2g²/D)^⅓·n^⅓ with D = 4/3 of the spectrum squared.
-func circularBlock(xs []float64) (float64, error) {
-	n := float64(len(xs))
-	kn := max(5, int(math.Log10(n)))
-	most := min(int(math.Ceil(math.Sqrt(n)))+kn, len(xs)-1)
-	r, err := ACF(xs, most)
-	if err != nil {
-		return 0, err
-	}
+// and the optimum is (2g²/D)^⅓·n^⅓ with D = 4/3 of the spectrum squared. r are the
+// autocorrelations of n values up to [blockLags].
+func circularBlock(n float64, r []float64) float64 {
+	kn, most := silence(n), len(r)-1
 	limit := 2 * math.Sqrt(math.Log10(n)/n)
 	m, silent := most, 0
 	for k, v := range r {
@@ -176,8 +206,16 @@ func circularBlock(xs []float64) (float64, error) {
 	}
 	longest := math.Ceil(min(3*math.Sqrt(n), n/3))
 	optimum := math.Cbrt(2 * g * g / (4. / 3 * spectrum * spectrum) * n)
-	return min(optimum, longest), nil
+	return min(optimum, longest)
 }
+
+// blockLags is up to which lag circularBlock looks at n values.
+func blockLags(n int) int {
+	return min(int(math.Ceil(math.Sqrt(float64(n))))+silence(float64(n)), n-1)
+}
+
+// silence is how many lags in a row must be insignificant to end those that count.
+func silence(n float64) int { return max(5, int(math.Log10(n))) }
 
 // mostDrawn is how many values a resample has at most.
 const mostDrawn = 100_000

@@ -94,9 +94,7 @@ func describeChanges(xs []float64, indices []int, ps []float64) []Change {
 	ends := append(slices.Clone(indices), len(xs))
 	medians, from := make([]float64, len(ends)), 0
 	for i, to := range ends {
-		part := slices.Clone(xs[from:to])
-		slices.Sort(part)
-		medians[i], from = quantileSorted(part, .5), to
+		medians[i], from = medianOf(xs[from:to]), to
 	}
 	changes := make([]Change, len(indices))
 	for i, at := range indices {
@@ -128,9 +126,10 @@ func rankScores(xs []float64, rng *rand.Rand) []float64 {
 			equal[i] += equal[i+1]
 		}
 	}
+	places := newPlaces(sample)
 	out := make([]float64, len(xs))
 	for i, x := range xs {
-		below, found := slices.BinarySearch(sample, x)
+		below, found := places.find(x)
 		twice := 2 * below
 		if found {
 			twice += equal[below]
@@ -138,6 +137,39 @@ func rankScores(xs []float64, rng *rand.Rand) []float64 {
 		out[i] = float64(twice)/(2*drawn) - .5
 	}
 	return out
+}
+
+// places finds values among ascending ones as slices.BinarySearch does. Millions of
+// searches are several times as fast, for each begins in a cell of equal width.
+type places struct {
+	sorted    []float64
+	first     []int // of each cell, and the end
+	lo, scale float64
+}
+
+func newPlaces(sorted []float64) places {
+	p := places{sorted: sorted, first: make([]int, 4*len(sorted)+1), lo: sorted[0]}
+	if scale := float64(len(p.first)-1) / (sorted[len(sorted)-1] - p.lo); !math.IsInf(scale, 1) {
+		p.scale = scale // otherwise all are in one cell
+	}
+	for _, x := range sorted {
+		p.first[p.cell(x)+1]++
+	}
+	for i := range p.first[1:] {
+		p.first[i+1] += p.first[i]
+	}
+	return p
+}
+
+// cell does not fall as x rises, whatever is rounded.
+func (p places) cell(x float64) int {
+	return int(min(max(0, (x-p.lo)*p.scale), float64(len(p.first)-2)))
+}
+
+func (p places) find(x float64) (at int, found bool) {
+	c := p.cell(x)
+	at, found = slices.BinarySearch(p.sorted[p.first[c]:p.first[c+1]], x)
+	return p.first[c] + at, found
 }
 
 // binned are means of size neighbours each, at most this many; those left over at

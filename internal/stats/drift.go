@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -70,11 +71,19 @@ func mediansOf(xs []float64, most int) []float64 {
 	}
 	out := make([]float64, most)
 	for i := range out {
-		part := slices.Clone(xs[i*len(xs)/most : (i+1)*len(xs)/most])
-		slices.Sort(part)
-		out[i] = quantileSorted(part, .5)
+		out[i] = medianOf(xs[i*len(xs)/most : (i+1)*len(xs)/most])
 	}
 	return out
+}
+
+// medianOf is the median of values in any order, which stay in it.
+func medianOf(xs []float64) float64 {
+	if !slices.IsSorted(xs) {
+		xs = slices.Clone(xs)
+		middle := (len(xs) - 1) / 2
+		selectRanks(xs, 0, []int{middle, middle + 1}, 2*bits.Len(uint(len(xs))))
+	}
+	return quantileSorted(xs, .5)
 }
 
 // pairSlopes are the slopes of all pairs of different times, and Kendall's S: how

@@ -365,11 +365,16 @@ type cell struct {
 // countPairs counts the rows of each pair of known codes that occurs, in the order
 // of the codes.
 func countPairs(a, b []uint16, la, lb int) ([]cell, error) {
-	keys := make([]uint32, 0, len(a))
 	for i, x := range a {
 		if int(x) >= la || int(b[i]) >= lb {
 			return nil, fmt.Errorf("codes %d and %d of row %d, want less than %d and %d: %w", x, b[i], i, la, lb, ErrArgument)
 		}
+	}
+	if la*lb <= max(1<<10, len(a)) {
+		return tabled(a, b, la, lb), nil
+	}
+	keys := make([]uint32, 0, len(a))
+	for i, x := range a {
 		if x != 0 && b[i] != 0 {
 			keys = append(keys, uint32(x)<<16|uint32(b[i]))
 		}
@@ -383,6 +388,21 @@ func countPairs(a, b []uint16, la, lb int) ([]cell, error) {
 		cells[len(cells)-1].count++
 	}
 	return cells, nil
+}
+
+// tabled is countPairs by a table of all pairs, where these are no more than rows.
+func tabled(a, b []uint16, la, lb int) []cell {
+	table := make([]int, la*lb)
+	for i, x := range a {
+		table[int(x)*lb+int(b[i])]++
+	}
+	var cells []cell
+	for k, n := range table {
+		if x, y := k/lb, k%lb; n > 0 && x > 0 && y > 0 {
+			cells = append(cells, cell{uint16(x), uint16(y), float64(n)}) //nolint:gosec // codes
+		}
+	}
+	return cells
 }
 
 // positive is how many counts are not 0.

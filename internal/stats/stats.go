@@ -70,7 +70,7 @@ func check(xs []float64, least int) error {
 		return fmt.Errorf("%d of at least %d: %w", len(xs), least, ErrTooFew)
 	}
 	for i, x := range xs {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
+		if x-x != 0 { // NaN or infinite, in one comparison: this runs over millions
 			return fmt.Errorf("value %d is %v: %w", i, x, ErrNotFinite)
 		}
 	}

@@ -56,6 +56,9 @@ type Input struct {
 	// Tolerance is how many points of the CDI are of no interest by the run's
 	// file; 0: it does not say.
 	Tolerance float64
+	// Progress hears how much of a long analysis is done, of several goroutines at
+	// once; nil: it is for none to hear.
+	Progress func(done, of int)
 }
 
 // Filed is implemented by studies of which not all parameters that a command takes

@@ -29,6 +29,7 @@ var (
 	python  = flag.String("python", "python3", "the Python that has pandas and polars")
 	ask     = flag.String("ask", "", "only answer of this file, as JSON on standard output")
 	makes   = flag.String("make", "", "only make this file")
+	only    = flag.String("only", "", "only this kind of work: reading or report")
 )
 
 const seed = 20120101
@@ -127,30 +128,60 @@ func difference(a, b answer) string {
 	return cmp.Diff(a, b, cmpopts.IgnoreFields(answer{}, "Seconds"), cmpopts.EquateApprox(1e-9, 0))
 }
 
-// contender is a program in the comparison.
+// contender is a program in the comparison. answer reads what it prints.
 type contender struct {
 	name    string
 	command func(file string) []string
-	// answers reports whether it prints an answer: a report does not.
-	answers bool
+	answer  func(printed []byte) (any, float64, error)
 }
 
-// contenders are in the order of the table's columns.
-func contenders(t *testing.T) []contender {
+// depth is one kind of work, with the programs that do it in the order of the
+// table's columns.
+type depth struct {
+	name, title string
+	all         []contender
+	difference  func(a, b any) string
+}
+
+// depths are what the programs are asked.
+func depths(t *testing.T) []depth {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []contender{
-		{"scalebench", func(file string) []string { return []string{self, "-ask", file} }, true},
-		{"pandas", func(file string) []string { return []string{*python, "work.py", "pandas", file} }, true},
-		{"polars", func(file string) []string { return []string{*python, "work.py", "polars", file} }, true},
+	peer := func(library, depth string) func(string) []string {
+		return func(file string) []string { return []string{*python, "work.py", library, depth, file} }
 	}
-	if help, err := exec.CommandContext(t.Context(), "scalebench", "--help").Output(); err == nil && strings.Contains(string(help), " variability ") {
-		all = append(all, contender{"scalebench variability", func(file string) []string { return []string{"scalebench", "variability", file, "--format", "json"} }, false})
+	brief := func(printed []byte) (any, float64, error) {
+		var a answer
+		err := json.Unmarshal(printed, &a)
+		return a, a.Seconds, err
 	}
-	return all
+	full := func(printed []byte) (any, float64, error) {
+		var r report
+		err := json.Unmarshal(printed, &r)
+		return r, r.Seconds, err
+	}
+	ours := func(printed []byte) (any, float64, error) {
+		r, err := parseReport(printed)
+		return r, 0, err
+	}
+	return []depth{
+		{"reading", "Reading, mean, standard deviation, quantiles, groups", []contender{
+			{"scalebench", func(file string) []string { return []string{self, "-ask", file} }, brief},
+			{"pandas", peer("pandas", "brief"), brief},
+			{"polars", peer("polars", "brief"), brief},
+		}, func(a, b any) string { return difference(a.(answer), b.(answer)) }},
+		{"report", "The full report", []contender{
+			{"scalebench variability", func(file string) []string { return []string{"scalebench", "variability", file, "--format", "json"} }, ours},
+			{"pandas and SciPy", peer("pandas", "full"), full},
+			{"polars and SciPy", peer("polars", "full"), full},
+		}, func(a, b any) string {
+			x, y := a.(report), b.(report)
+			return cmp.Diff(x.keepGroups(y), y.keepGroups(x), cmpopts.IgnoreFields(report{}, "Seconds"), cmpopts.EquateApprox(1e-9, 1e-15))
+		}},
+	}
 }
 
 // cost is what a process took.
@@ -160,7 +191,7 @@ type cost struct {
 }
 
 // run asks a program.
-func (c contender) run(t *testing.T, file string) (cost, answer) {
+func (c contender) run(t *testing.T, file string) (cost, any) {
 	t.Helper()
 	words := c.command(file)
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
@@ -172,12 +203,12 @@ func (c contender) run(t *testing.T, file string) (cost, answer) {
 	}
 	x := cost{wall: time.Since(begin).Seconds(), cpu: (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()}
 	x.memory = float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) * 1024
-	var a answer
-	if x.work = x.wall; c.answers {
-		if err := json.Unmarshal(out.Bytes(), &a); err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		x.work = a.Seconds
+	a, seconds, err := c.answer(out.Bytes())
+	if err != nil {
+		t.Fatalf("%s: %v", c.name, err)
+	}
+	if x.work = seconds; seconds == 0 {
+		x.work = x.wall
 	}
 	return x, a
 }
@@ -187,43 +218,65 @@ func TestContest(t *testing.T) {
 	if !*contest {
 		t.Skip("takes minutes and a quiet machine; `make bench-analysis` runs it")
 	}
-	all := contenders(t)
-	fmt.Print(header(all))
-	for _, form := range []string{"csv", "parquet"} {
-		file := filepath.Join(*dir, fmt.Sprintf("measurements-%d.%s", *rows, form))
-		if _, err := os.Stat(file); err != nil { // in a process of its own: a child inherits the peak of its parent
-			cmd := exec.CommandContext(t.Context(), all[0].command("")[0], "-make", file, "-rows", fmt.Sprint(*rows))
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("making %s: %v\n%s", file, err, out)
-			}
+	for _, d := range depths(t) {
+		if *only != "" && *only != d.name {
+			continue
 		}
-		costs := make([][]cost, len(all))
-		for round := range *rounds {
-			var first answer
-			for k := range all {
-				i := (k + round) % len(all) // so that no program always follows the same other one
-				x, a := all[i].run(t, file)
-				costs[i] = append(costs[i], x)
-				fmt.Fprintf(os.Stderr, "%s, round %d, %s: %.2f s, of which work %.2f s; %.2f s of processor time, %.0f MB\n", form, round+1, all[i].name, x.wall, x.work, x.cpu, x.memory/1e6)
-				if first.Rows == 0 {
-					first = a
-				} else if diff := difference(first, a); all[i].answers && diff != "" {
-					t.Fatalf("%s says something else:\n%s", all[i].name, diff)
-				}
-			}
+		fmt.Print(d.header())
+		for _, form := range []string{"csv", "parquet"} {
+			fmt.Print(lines(form, d.contest(t, form, table(t, form))))
 		}
-		fmt.Print(lines(form, costs))
 	}
 }
 
+// table is a file with the table in this form, made where it is not there yet: in a
+// process of its own, for a child inherits the peak of its parent.
+func table(t *testing.T, form string) string {
+	t.Helper()
+	file := filepath.Join(*dir, fmt.Sprintf("measurements-%d.%s", *rows, form))
+	if _, err := os.Stat(file); err == nil {
+		return file
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-make", file, "-rows", fmt.Sprint(*rows))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("making %s: %v\n%s", file, err, out)
+	}
+	return file
+}
+
+// contest is what the programs took, each in each round. All must say the same.
+func (d depth) contest(t *testing.T, form, file string) [][]cost {
+	t.Helper()
+	costs := make([][]cost, len(d.all))
+	for round := range *rounds {
+		var first any
+		for k := range d.all {
+			i := (k + round) % len(d.all) // so that no program always follows the same other one
+			x, a := d.all[i].run(t, file)
+			costs[i] = append(costs[i], x)
+			fmt.Fprintf(os.Stderr, "%s, round %d, %s: %.2f s, of which work %.2f s; %.2f s of processor time, %.0f MB\n", form, round+1, d.all[i].name, x.wall, x.work, x.cpu, x.memory/1e6)
+			if first == nil {
+				first = a
+			} else if diff := d.difference(first, a); diff != "" {
+				t.Fatalf("%s says something else:\n%s", d.all[i].name, diff)
+			}
+		}
+	}
+	return costs
+}
+
 // header is the head of the table.
-func header(all []contender) string {
+func (d depth) header() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s rows, %d cores; medians of %d rounds. In parentheses: how much more than scalebench.\n\n| | |", grouped(*rows), runtime.NumCPU(), *rounds)
-	for _, c := range all {
+	fmt.Fprintf(&b, "\n%s: %s rows, %d cores; medians of %d rounds. In parentheses: how much more than scalebench.\n\n| | |", d.title, grouped(*rows), runtime.NumCPU(), *rounds)
+	for _, c := range d.all {
 		fmt.Fprintf(&b, " %s |", c.name)
 	}
-	return b.String() + "\n|---|---|" + strings.Repeat("---:|", len(all)) + "\n"
+	return b.String() + "\n|---|---|" + strings.Repeat("---:|", len(d.all)) + "\n"
 }
 
 func grouped(n int) string {

@@ -116,7 +116,7 @@ func (m *Metric) alikeTo(fact string) string {
 	if len(same) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (or the %s, which cannot be told apart from it here)", strings.Join(same, ", or the "))
+	return fmt.Sprintf(" (or the %s, which cannot be told apart from it here)", orOf(same))
 }
 
 // adviseLevel recommends a level of which the COV lies clearly below that of all:

@@ -1,6 +1,7 @@
 package variability
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,9 +11,17 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
-// openMetrics is up to how many metrics have their parts on the page; those of
-// more are folded.
-const openMetrics = 3
+const (
+	// openMetrics is up to how many metrics have their parts on the page; those of
+	// more are folded.
+	openMetrics = 3
+	// mostSections is how many metrics have a section, and mostRows how many a row in
+	// the table of all: a page of five thousand sections neither loads nor is read.
+	mostSections, mostRows = 15, 1000
+	// mostAdvised is how much advice is given about a metric, and mostWarned how many
+	// warnings, where they are not of one metric; JSON has all.
+	mostAdvised, mostWarned = 10, 30
+)
 
 // Overview is the ID of the section that has a table of all metrics, where there
 // are several.
@@ -20,38 +29,18 @@ const Overview = "overview"
 
 // Document implements study.Result.
 func (r *Result) Document() *doc.Document {
-	d := &doc.Document{Title: r.title, Answer: r.answer(), Verdict: r.worst().tag(), Data: r.flat()}
-	for i := range r.Metrics {
-		m := &r.Metrics[i]
-		link := doc.Link{Href: href(i), Text: m.Name()}
-		for _, w := range m.Warnings {
-			k := slices.IndexFunc(d.Warnings, func(x doc.Warning) bool { return x.Text == w })
-			if k < 0 {
-				d.Warnings = append(d.Warnings, doc.Warning{Text: w, Links: []doc.Link{link}})
-			} else {
-				d.Warnings[k].Links = append(d.Warnings[k].Links, link)
-			}
-		}
-		for _, a := range m.Advice {
-			if len(r.Metrics) == 1 {
-				d.More = append(d.More, sentence(a.Text))
-			}
-		}
+	shown := r.largest(mostSections)
+	d := &doc.Document{Title: r.title, Answer: r.answer(), Verdict: r.worst().tag(), Data: r.flat(), Warnings: r.warnings(shown)}
+	if len(r.Metrics) == 1 {
+		d.More = r.Metrics[0].advised()
 	}
 	for _, text := range r.Told {
 		d.More = append(d.More, sentence(text))
 	}
-	for _, x := range r.Doubts { // those of no metric
-		if !slices.ContainsFunc(r.Metrics, func(m Metric) bool {
-			return slices.ContainsFunc(m.Warnings, func(w string) bool { return strings.HasSuffix(x.Text, w) })
-		}) {
-			d.Warnings = append(d.Warnings, doc.Warning{Text: x.Text})
-		}
-	}
 	if len(r.Metrics) > 1 {
-		d.Sections = append(d.Sections, doc.Section{ID: Overview, Title: "All metrics", Blocks: []doc.Block{{Table: r.overview()}}})
+		d.Sections = append(d.Sections, r.all(shown))
 	}
-	for i := range r.Metrics {
+	for _, i := range shown {
 		d.Sections = append(d.Sections, r.section(i))
 	}
 	if r.Together != nil {
@@ -59,6 +48,90 @@ func (r *Result) Document() *doc.Document {
 	}
 	d.Sections = append(d.Sections, reading(r.Level))
 	return d
+}
+
+// all is the section with the table of all metrics. It says what a page of many
+// leaves out.
+func (r *Result) all(shown []int) doc.Section {
+	rows := r.largest(mostRows)
+	s := doc.Section{ID: Overview, Title: "All metrics", Blocks: []doc.Block{{Table: r.overview(rows, shown)}}}
+	var parts []string
+	if len(rows) < len(r.Metrics) {
+		s.Title = "Metrics"
+		parts = append(parts, fmt.Sprintf("These are the %s of %s metrics that vary most.", num.Grouped(mostRows), num.Grouped(int64(len(r.Metrics)))))
+	}
+	if len(shown) < len(r.Metrics) {
+		parts = append(parts, fmt.Sprintf("The %d that vary most have a section below. Name another with --metric; --format json and csv have all of each.", len(shown)))
+	}
+	s.Intro = strings.Join(parts, " ")
+	return s
+}
+
+// largest are so many metrics, by their index: all, or of more those with the
+// largest COVs, in their order.
+func (r *Result) largest(most int) []int {
+	out := make([]int, len(r.Metrics))
+	for i := range out {
+		out[i] = i
+	}
+	if len(out) <= most {
+		return out
+	}
+	size := func(i int) float64 {
+		if v := r.Metrics[i].COV; v != nil {
+			return *v
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(size(b), size(a)) })
+	out = out[:most]
+	slices.Sort(out)
+	return out
+}
+
+// warnings are those of all metrics, one of several once, with links to those that
+// are shown; and before the rest those of none. Of many the first are told.
+func (r *Result) warnings(shown []int) []doc.Warning {
+	var out []doc.Warning
+	at, of := make(map[string]int), make(map[string]bool)
+	for i := range r.Metrics {
+		for _, w := range r.Metrics[i].Warnings {
+			of[r.about(i, w)] = true
+			k, told := at[w]
+			if !told {
+				k, out = len(out), append(out, doc.Warning{Text: w})
+				at[w] = k
+			}
+			if _, has := slices.BinarySearch(shown, i); has {
+				out[k].Links = append(out[k].Links, doc.Link{Href: href(i), Text: r.Metrics[i].Name()})
+			}
+		}
+	}
+	var whole []doc.Warning
+	for _, x := range r.Doubts {
+		if !of[x.Text] {
+			whole = append(whole, doc.Warning{Text: x.Text})
+		}
+	}
+	// Of many metrics those that are shown, and what is said of most, come first.
+	if more := len(out) - mostWarned; len(r.Metrics) > mostSections && more > 0 {
+		slices.SortStableFunc(out, func(a, b doc.Warning) int { return cmp.Compare(len(b.Links), len(a.Links)) })
+		out = append(out[:mostWarned], doc.Warning{Text: countOf(more, "more warning") + ": the JSON and CSV forms have those of each metric"})
+	}
+	return append(out, whole...)
+}
+
+// advised is the advice about a metric, what helps most first; of much the rest is
+// counted.
+func (m *Metric) advised() []string {
+	var out []string
+	for i, a := range m.Advice {
+		if more := len(m.Advice) - i; i == mostAdvised && more > 1 {
+			return append(out, fmt.Sprintf("And %s more pieces of advice: --format json has them.", num.Grouped(int64(more))))
+		}
+		out = append(out, sentence(a.Text))
+	}
+	return out
 }
 
 func href(i int) string { return fmt.Sprintf("#v%d", i) }
@@ -140,11 +213,7 @@ func (r *Result) section(i int) doc.Section {
 	if len(r.Metrics) > 1 {
 		s.Intro = m.Text
 		if len(m.Advice) > 0 {
-			var texts []string
-			for _, a := range m.Advice {
-				texts = append(texts, sentence(a.Text))
-			}
-			head = append(head, doc.Block{List: &doc.List{Items: texts}})
+			head = append(head, doc.Block{List: &doc.List{Items: m.advised()}})
 		}
 	}
 	parts := m.parts(r.Level)

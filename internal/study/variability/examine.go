@@ -31,6 +31,7 @@ type examined struct {
 	divisions []division
 	curve     []stats.ConfirmPoint
 	doubts    model.Doubts
+	err       func() error // see ended
 }
 
 // alarms is among how many kinds of alarm the error rate is shared: bands, facts,

@@ -3,10 +3,7 @@ package variability
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -17,7 +14,7 @@ import (
 func (x *examined) effects() []Effect {
 	x.divide()
 	all := make([]*Effect, len(x.facts))
-	inParallel(len(all), func(i int) { all[i] = x.effect(&x.facts[i]) })
+	inParallel(x.ended, len(all), func(i int) { all[i] = x.effect(&x.facts[i]) })
 	out := make([]Effect, 0, len(all))
 	for _, e := range all {
 		if e != nil {
@@ -113,20 +110,6 @@ func (s sums) of(level []uint16, levels int) sums {
 		}
 	}
 	return out
-}
-
-// inParallel calls f for each index, on all processors.
-func inParallel(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	var next atomic.Int64
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				f(int(i))
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // effect tests one fact; nil where it says nothing of the values: they do not vary.
@@ -319,7 +302,7 @@ func (x *examined) stretches(fact *factor) unitSums {
 	u.k, u.between = s.levels, s.between()
 	u.among = -s.rows*s.mean*s.mean - u.between
 	middle := quantile(x.sorted, 0.5)
-	var rests []float64
+	rests := make([]float64, 0, stretchesOf(fact.Codes))
 	var now uint16
 	var n, sum float64
 	end := func() {
@@ -353,25 +336,66 @@ func (x *examined) stretches(fact *factor) unitSums {
 	return u
 }
 
+// stretchesOf counts the stretches of one level, without rows of none.
+func stretchesOf(codes []uint16) int {
+	n, now := 0, uint16(0)
+	for _, c := range codes {
+		if c != 0 && c != now {
+			n, now = n+1, c
+		}
+	}
+	return n
+}
+
 // likeness is the Cramér V from which two facts are said to tell the same.
 const likeness = 0.9
 
-// mostCompared is of how many rows two facts are compared, spread over all.
-const mostCompared = 100_000
+const (
+	// mostCompared is of how many rows two facts are compared, spread over all.
+	mostCompared = 100_000
+	// mostPaired is how many rows are looked at for all pairs of facts together: of
+	// a thousand facts two are compared over fewer.
+	mostPaired = 2_000_000_000
+	// leastCompared is of how many rows each pair is compared.
+	leastCompared = 2_000
+)
 
 // confounded are the pairs of facts that explain something and tell nearly the
 // same of each row. Facts of time are not compared with each other: days tell
 // weekdays, and repetitions days.
 func (x *examined) confounded(effects []Effect) []Confounded {
-	var out []Confounded
+	var pairs [][2]int
 	for i, a := range effects {
-		for _, b := range effects[i+1:] {
-			if !a.Significant && !b.Significant || a.passes() && b.passes() {
-				continue
+		for k, b := range effects[i+1:] {
+			if (a.Significant || b.Significant) && (!a.passes() || !b.passes()) {
+				pairs = append(pairs, [2]int{i, i + 1 + k})
 			}
-			if v := cramer(&x.fact(a.Fact).Fact, &x.fact(b.Fact).Fact); v >= likeness {
-				out = append(out, Confounded{a.Fact, b.Fact, v})
-			}
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	rows := max(leastCompared, min(mostCompared, mostPaired/len(pairs)))
+	facts := make([]frame.Fact, len(effects))
+	inParallel(x.ended, len(facts), func(i int) { facts[i] = x.fact(effects[i].Fact).spreadOver(rows) })
+	vs := make([]float64, len(pairs))
+	inParallel(x.ended, len(pairs), func(i int) { vs[i] = cramer(&facts[pairs[i][0]], &facts[pairs[i][1]]) })
+	var out []Confounded
+	for i, v := range vs {
+		if v >= likeness {
+			out = append(out, Confounded{effects[pairs[i][0]].Fact, effects[pairs[i][1]].Fact, v})
+		}
+	}
+	return out
+}
+
+// spreadOver is the fact of about so many rows, spread over all.
+func (f *factor) spreadOver(rows int) frame.Fact {
+	out := f.Fact
+	if step := len(f.Codes) / rows; step > 1 {
+		out.Codes = nil
+		for i := 0; i < len(f.Codes); i += step {
+			out.Codes = append(out.Codes, f.Codes[min(i+i*31%step, len(f.Codes)-1)]) // not always the same hour
 		}
 	}
 	return out
@@ -382,15 +406,8 @@ func (e Effect) passes() bool { return e.Derived || slices.Contains(passing, e.F
 
 // cramer is Cramér's V of two facts, over rows that know both.
 func cramer(a, b *frame.Fact) float64 {
-	as, bs := a.Codes, b.Codes
-	if step := len(as) / mostCompared; step > 1 {
-		as, bs = nil, nil
-		for i := 0; i < len(a.Codes); i += step {
-			j := min(i+i*31%step, len(a.Codes)-1) // not always the same hour
-			as, bs = append(as, a.Codes[j]), append(bs, b.Codes[j])
-		}
-	}
-	v, _, err := stats.CramersV(as, bs, len(a.Levels), len(b.Levels))
+	as, bs := (&factor{Fact: *a}).spreadOver(mostCompared), (&factor{Fact: *b}).spreadOver(mostCompared)
+	v, _, err := stats.CramersV(as.Codes, bs.Codes, len(a.Levels), len(b.Levels))
 	if err != nil {
 		return 0 // one of them has one level
 	}

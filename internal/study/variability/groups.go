@@ -46,7 +46,7 @@ func (x *examined) groupings(by []string, effects []Effect) []Grouping {
 		}
 	}
 	out := make([]Grouping, len(facts))
-	inParallel(len(out), func(i int) { out[i] = x.grouping(facts[i]) })
+	inParallel(x.ended, len(out), func(i int) { out[i] = x.grouping(facts[i]) })
 	return out
 }
 
@@ -61,9 +61,10 @@ func (x *examined) factNames() string {
 	return num.List(out)
 }
 
-// byLevel are the ascending values of each level of a fact with their rows, by code:
-// of one walk over all rows, for they are sorted already.
-func (x *examined) byLevel(fact *factor) (values [][]float64, rows [][]int32) {
+// byLevel are the ascending values of each level of a fact, by code, and their rows
+// where order is not nil: of one walk over all rows, for they are sorted already. They
+// lie in all and order, as long as the frame.
+func (x *examined) byLevel(fact *factor, all []float64, order []int32) (values [][]float64, rows [][]int32) {
 	from := make([]int, len(fact.Levels)+1)
 	for _, c := range fact.Codes {
 		from[c+1]++
@@ -71,15 +72,21 @@ func (x *examined) byLevel(fact *factor) (values [][]float64, rows [][]int32) {
 	for c := 1; c < len(from); c++ {
 		from[c] += from[c-1]
 	}
-	all, order, next := make([]float64, len(x.sorted)), make([]int32, len(x.sorted)), slices.Clone(from)
+	next := slices.Clone(from)
 	for i, row := range x.order {
 		c := fact.Codes[row]
-		all[next[c]], order[next[c]] = x.sorted[i], row
+		all[next[c]] = x.sorted[i]
+		if order != nil {
+			order[next[c]] = row
+		}
 		next[c]++
 	}
 	values, rows = make([][]float64, len(fact.Levels)), make([][]int32, len(fact.Levels))
 	for c := range values {
-		values[c], rows[c] = all[from[c]:from[c+1]:from[c+1]], order[from[c]:from[c+1]]
+		values[c] = all[from[c]:from[c+1]:from[c+1]]
+		if order != nil {
+			rows[c] = order[from[c]:from[c+1]]
+		}
 	}
 	return values, rows
 }
@@ -139,14 +146,15 @@ func (x *examined) grouping(fact *factor) Grouping {
 	out := Grouping{Fact: fact.Name, Rest: x.f.Len() - fact.known}
 	// Of each row a group has what it is worth besides what the fact explains: that
 	// rows of one processor are alike is no matter among those.
-	y := *x
-	y.f = &frame.Frame{Values: x.without(fact), Times: x.f.Times, Facts: x.f.Facts}
+	y, rest := *x, x.without(fact)
+	y.f = &frame.Frame{Values: rest, Times: x.f.Times, Facts: x.f.Facts}
 	d := y.dependence()
 	units, alike := y.unitCodes(d), math.Sqrt(float64(x.f.Len())/d.EffectiveN)
+	var order []int32
 	if units != nil {
-		alike = math.Sqrt(1 / d.ofSeries)
+		order, alike = make([]int32, x.f.Len()), math.Sqrt(1/d.ofSeries)
 	}
-	all, rows := x.byLevel(fact)
+	all, rows := x.byLevel(fact, rest, order) // the rest is no longer needed
 	for c, values := range all {
 		if c == 0 || len(values) == 0 {
 			continue

@@ -41,7 +41,7 @@ func (x *examined) divide() {
 			x.divisions = append(x.divisions, division{fact: f, whole: f.known == x.f.Len()})
 		}
 	}
-	inParallel(len(x.divisions), func(i int) {
+	inParallel(x.ended, len(x.divisions), func(i int) {
 		d := &x.divisions[i]
 		s := x.sumsOf(d.fact.Codes, len(d.fact.Levels))
 		d.between, d.within = s.between(), s.within()

@@ -62,6 +62,9 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	x.positive(m)
 	x.reliable(m)
 	m.Facts = x.effects()
+	if x.ended() != nil {
+		return
+	}
 	x.unheeded(m)
 	m.Course = x.course(m.Facts)
 	m.Confounded = x.confounded(m.Facts)
@@ -112,15 +115,37 @@ func (x *examined) reliable(m *Metric) {
 	}
 }
 
+// mostNamed is how many facts, or pairs of them, are named in one kind of doubt or
+// in one sentence; of a hundred that tell the same the others are counted.
+const mostNamed = 5
+
+// orOf is ", or the" between names; of many, how many others there are.
+func orOf(names []string) string {
+	if more := len(names) - mostNamed; more > 1 {
+		return strings.Join(names[:mostNamed], ", or the ") + ", or one of " + num.Grouped(int64(more)) + " others"
+	}
+	return strings.Join(names, ", or the ")
+}
+
 // unbalanced doubts facts that could not be told apart, and groups that are few.
 func (x *examined) unbalanced(m *Metric) {
-	for _, c := range m.Confounded {
+	for _, c := range m.Confounded[:min(len(m.Confounded), mostNamed)] {
 		x.doubts.Warn("confounded", "%s and %s tell nearly the same of each value (Cramér's V %.2f): what one explains may be due to the other", c.A, c.B, c.V)
 	}
+	if more := len(m.Confounded) - mostNamed; more > 0 {
+		x.doubts.Warn("confounded", "%s of facts tell nearly the same of each value; the JSON form names them", countOf(more, "more pair"))
+	}
+	untested := 0
 	for _, e := range m.Facts {
-		if e.goesWith() {
+		if !e.goesWith() {
+			continue
+		}
+		if untested++; untested <= mostNamed {
 			x.doubts.Warn("untested", "%s goes with %s of the variance, and cannot be tested: %s", e.Fact, num.Fraction(e.Omega2), e.Why)
 		}
+	}
+	if more := untested - mostNamed; more > 0 {
+		x.doubts.Warn("untested", "%s of 20 %% of the variance or more, and cannot be tested; the table of facts has them", map[bool]string{true: "1 more fact goes with a share", false: countOf(more, "more fact") + " go with shares"}[more == 1])
 	}
 	for _, g := range m.Groups {
 		few := 0
@@ -315,7 +340,7 @@ func (e *Explains) words() string {
 	if len(e.Same) == 0 {
 		return "the " + e.Fact
 	}
-	return "the " + e.Fact + " (or the " + strings.Join(e.Same, ", or the ") + ")"
+	return "the " + e.Fact + " (or the " + orOf(e.Same) + ")"
 }
 
 func (m *Metric) period() string {

@@ -88,13 +88,14 @@ func hi(ci *Interval) any {
 	return ci[1]
 }
 
-// overview has a row a metric, for people.
-func (r *Result) overview() *doc.Table {
+// overview has a row for each of some metrics, for people, with a link to those that
+// are shown.
+func (r *Result) overview(rows, shown []int) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
 		{Key: "metric", Head: "metric", Wrap: 30}, {Key: "n", Head: "n", Right: true}, {Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: fmt.Sprintf("COV [%v %%]", 100*r.Level), Right: true, Interval: true},
 		{Key: "bands", Head: "bands", Right: true}, {Key: "fact", Head: "explained by", Wrap: 24}, {Key: "verdict", Head: "verdict"},
 	}}
-	for i := range r.Metrics {
+	for _, i := range rows {
 		m := &r.Metrics[i]
 		fact := doc.Say("")
 		if name := best(m.Facts); name != "" {
@@ -102,7 +103,11 @@ func (r *Result) overview() *doc.Table {
 			fact = doc.Say(e.name() + " " + num.Fraction(e.Omega2))
 		}
 		tag := m.Verdict.tag()
-		t.Add(doc.Say(m.Name()).To(href(i)), doc.Int(m.N), doc.Of(m.Mean, m.scale().Value(m.Mean, 0)), within(cov(m.COV), m.COVCI), doc.Int(max(1, len(m.Bands.Bands))), fact, doc.Say(tag.Word).As(tag.Tone))
+		name := doc.Say(m.Name())
+		if _, has := slices.BinarySearch(shown, i); has {
+			name = name.To(href(i))
+		}
+		t.Add(name, doc.Int(m.N), doc.Of(m.Mean, m.scale().Value(m.Mean, 0)), within(cov(m.COV), m.COVCI), doc.Int(max(1, len(m.Bands.Bands))), fact, doc.Say(tag.Word).As(tag.Tone))
 	}
 	return t
 }
@@ -209,6 +214,9 @@ func (m *Metric) cutoffTable() doc.Block {
 	return doc.Block{Table: t}
 }
 
+// mostFactRows is how many facts have a row.
+const mostFactRows = 60
+
 func (m *Metric) factTable() doc.Block {
 	if len(m.Facts) == 0 {
 		return doc.Block{}
@@ -216,7 +224,7 @@ func (m *Metric) factTable() doc.Block {
 	t := &doc.Table{Columns: []doc.Column{
 		{Key: "fact", Head: "fact"}, {Key: "levels", Head: "levels", Right: true}, {Key: "explained", Head: "explains", Right: true, Interval: true, Tip: "omega squared: corrected for what chance explains"}, {Key: "p", Head: "p", Right: true}, {Key: "units", Head: "tested over", Wrap: 40}, {Key: "verdict", Head: ""},
 	}}
-	for _, e := range m.Facts {
+	for _, e := range m.Facts[:min(len(m.Facts), mostFactRows)] {
 		word, units := doc.Say(""), e.Units
 		switch {
 		case e.Significant:
@@ -279,17 +287,28 @@ func pText(p float64) string {
 	return strconv.FormatFloat(p, 'f', 4, 64)
 }
 
+// listOf is num.List of no more names than there are rows for.
+func listOf(names []string) string {
+	if more := len(names) - mostFactRows; more > 0 {
+		names = append(slices.Clone(names[:mostFactRows]), num.Grouped(int64(more))+" more")
+	}
+	return num.List(names)
+}
+
 func (m *Metric) factRemarks() doc.Block {
 	var same []string
 	for _, c := range m.Constant {
 		same = append(same, inWords(c.Fact)+" "+c.Level)
 	}
 	text := ""
+	if more := len(m.Facts) - mostFactRows; more > 0 {
+		text = countOf(more, "more fact") + " explain no more than these: the JSON form has them. "
+	}
 	if len(same) > 0 {
-		text = "The same in all rows: " + num.List(same) + ". "
+		text += "The same in all rows: " + listOf(same) + ". "
 	}
 	if len(m.x.alike) > 0 {
-		text += "With a value for nearly each row, so that nothing is explained by: " + num.List(m.x.alike) + "."
+		text += "With a value for nearly each row, so that nothing is explained by: " + listOf(m.x.alike) + "."
 	}
 	if text == "" {
 		return doc.Block{}

@@ -61,13 +61,14 @@ func compareMetrics(frames []frame.Frame, level float64) *Together {
 	for _, name := range []string{frame.FactRepetition, frame.FactRun, frame.FactTrial} {
 		out := &Together{Fact: name}
 		for i := range frames {
-			m, ok := overRepetitions(&frames[i], name, level)
-			switch {
-			case !ok:
-			case len(out.Metrics) < mostTogether:
+			if len(out.Metrics) == mostTogether {
+				if frames[i].Fact(name) != nil {
+					out.Omitted++
+				}
+				continue
+			}
+			if m, ok := overRepetitions(&frames[i], name, level); ok {
 				out.Metrics = append(out.Metrics, m)
-			default:
-				out.Omitted++
 			}
 		}
 		if len(out.Metrics) < 2 {

@@ -194,7 +194,7 @@ func (p *Params) open(ctx context.Context, in study.Input) (study.Source, error)
 }
 
 // Ask implements study.Measured.
-func (p *Params) Ask(ctx context.Context, _ study.Input, sources []study.Source) (study.Result, error) {
+func (p *Params) Ask(ctx context.Context, in study.Input, sources []study.Source) (study.Result, error) {
 	var base []frame.Frame
 	if p.Baseline != "" && len(sources) > 0 {
 		p.base, base = sources[len(sources)-1].Name, sources[len(sources)-1].Frames
@@ -211,32 +211,41 @@ func (p *Params) Ask(ctx context.Context, _ study.Input, sources []study.Source)
 	if err != nil {
 		return nil, fmt.Errorf("%w: zone: %w", model.ErrUsage, err)
 	}
-	r := &Result{Level: p.Level, Metrics: make([]Metric, 0, len(frames)), params: p, title: titleOf(sources)}
+	r := &Result{Level: p.Level, params: p, title: titleOf(sources)}
 	for _, s := range sources {
 		r.Told = append(r.Told, s.Told...)
 	}
-	for i := range frames {
-		if err := ctx.Err(); err != nil {
-			return nil, err //nolint:wrapcheck // the caller ended it
-		}
-		x := examine(&frames[i], p, zone)
-		r.Metrics = append(r.Metrics, x.metric(p, findBase(base, frames[i].Key)))
+	if r.Metrics, err = p.metrics(ctx, frames, base, zone, in.Progress); err != nil {
+		return nil, err
 	}
 	r.Together = compareMetrics(frames, p.Level)
 	r.Doubts = model.Doubts{}
 	if p.Baseline != "" && !slices.ContainsFunc(r.Metrics, func(m Metric) bool { return m.Baseline != nil }) {
 		r.Doubts.Warn("no_baseline", "the baseline %s has none of these metrics, so that nothing is compared with it: it has %s; give the column or metric the same name", p.Baseline, namesOf(base))
 	}
-	for _, m := range r.Metrics {
-		for _, d := range m.Doubts {
-			if len(r.Metrics) > 1 {
-				d.Text = m.Name() + ": " + d.Text
+	r.gather()
+	return r, nil
+}
+
+// gather adds the doubts of all metrics to those of the result, each once.
+func (r *Result) gather() {
+	said := make(map[string]bool)
+	for i := range r.Metrics {
+		for _, d := range r.Metrics[i].Doubts {
+			if d.Text = r.about(i, d.Text); !said[d.Text] {
+				said[d.Text], r.Doubts = true, append(r.Doubts, d)
 			}
-			r.Doubts.Add(d)
 		}
 	}
 	r.Warnings = model.Texts(r.Doubts)
-	return r, nil
+}
+
+// about is a text about a metric, with its name where there are several.
+func (r *Result) about(i int, text string) string {
+	if len(r.Metrics) == 1 {
+		return text
+	}
+	return r.Metrics[i].Name() + ": " + text
 }
 
 // factSource tells the rows of several sources apart.
