@@ -24,11 +24,12 @@ import (
 	"github.com/scalebench/scalebench/test/storetest"
 )
 
-// repeat stores a campaign with so many repetitions that measure this factor of
-// what [measured] has, give or take a little; the first half is condensed. It
-// returns their runs.
+// repeat stores a campaign that is done with so many repetitions that measure this
+// factor of what [measured] has, give or take a little; the first half is condensed.
+// It returns their runs.
 func repeat(t *testing.T, st store.Store, c model.Campaign, n int, factor float64) (runs []string) {
 	t.Helper()
+	c.State = model.CampaignActive // or no repetition begins
 	if err := st.PutCampaign(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +43,10 @@ func repeat(t *testing.T, st store.Store, c model.Campaign, n int, factor float6
 			}
 		}
 		runs = append(runs, string(rep.Run))
+	}
+	c.State = model.CampaignDone
+	if err := st.PutCampaign(t.Context(), c); err != nil {
+		t.Fatal(err)
 	}
 	return runs
 }
@@ -75,8 +80,8 @@ func TestCampaigns(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	a := answer.Asker{Store: st, Kinds: experiment.Kinds{Workloads: workload.NewRegistry(cpu.Kind()), Studies: study.Registry{compare.Kind(), history.Kind()}}, Version: "v9", Now: func() time.Time { return day }}
-	first := model.Campaign{ID: "01KJ3Q8Z7V3N5XW9T4B6C8D0EA", Name: "nightly", State: model.CampaignDone, Begin: day.Add(24 * time.Hour)}
-	second := model.Campaign{ID: "01KJ3Q8Z7V3N5XW9T4B6C8D0EB", Name: "nightly", State: model.CampaignDone, Begin: day.Add(48 * time.Hour), Created: day}
+	first := model.Campaign{ID: "01KJ3Q8Z7V3N5XW9T4B6C8D0EA", Name: "nightly", Begin: day.Add(24 * time.Hour)}
+	second := model.Campaign{ID: "01KJ3Q8Z7V3N5XW9T4B6C8D0EB", Name: "nightly", Begin: day.Add(48 * time.Hour), Created: day}
 	want := append(repeat(t, st, first, 7, 1), repeat(t, st, second, 7, .8)...)
 	ask := func(kind string, into any, names ...string) {
 		t.Helper()
