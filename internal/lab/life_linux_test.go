@@ -2,11 +2,14 @@ package lab
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +75,43 @@ func TestKilledAnywhere(t *testing.T) {
 		}
 		// The directories themselves may never have been made.
 		checkGone(t, cfg)
+	}
+}
+
+// TestSweepUnplaced: a manifest that its writer was killed over goes, one that may be
+// being written stays.
+func TestSweepUnplaced(t *testing.T) {
+	self, err := Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := self
+	dead.Start--
+	dir := t.TempDir()
+	for name, of := range map[string]struct {
+		owner *Owner
+		age   time.Duration
+		goes  bool
+	}{"dead": {&dead, 0, true}, "alive": {&self, time.Hour, false}, "torn": {nil, 0, false}, "old": {nil, time.Hour, true}} {
+		text := []byte("{")
+		if of.owner != nil {
+			m := Manifest{Version: manifestVersion, ID: name, Dir: "/volumes/" + name, Owner: *of.owner}
+			m.Switch.Name = m.netns("")
+			if text, err = json.Marshal(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := filepath.Join(dir, name+manifestSuffix+tempSuffix)
+		when := time.Now().Add(-of.age)
+		if err := errors.Join(os.WriteFile(path, text, 0o600), os.Chtimes(path, when, when)); err != nil {
+			t.Fatal(err)
+		}
+		if err := Sweep(t.Context(), dir, t.TempDir(), nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) != of.goes {
+			t.Errorf("%s: after the sweep it is %v, want gone: %v", name, err, of.goes)
+		}
 	}
 }
 

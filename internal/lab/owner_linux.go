@@ -86,7 +86,7 @@ func Sweep(ctx context.Context, stateDir, volumeDir string, log *slog.Logger) er
 	if errors.Is(err, model.ErrDenied) {
 		return nil // a user who may not list labs made none
 	}
-	errs := []error{err}
+	errs := []error{err, sweepUnplaced(Config{StateDir: stateDir}.withDefaults().StateDir)}
 	for _, m := range all {
 		if !m.LeftOver() {
 			continue

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -58,8 +59,8 @@ func keepCopy(m Manifest) error {
 
 // write puts the manifest on disk in a file beside its place, and lets place
 // give it its name. The file's name is always the same for a lab, so a crash
-// leaves at most one, which the next write or forget removes: it may have been
-// readable for others.
+// leaves at most one, which the next write, forget or sweep removes: it may have
+// been readable for others.
 func (m Manifest) write(place func(tmp, path string) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -130,6 +131,36 @@ func forget(m Manifest) error {
 	for _, path := range []string{m.Path + tempSuffix, m.Path} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("removing lab manifest: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sweepUnplaced removes manifests that were written and never got their name,
+// because the process that wrote them was killed in between: nothing was made yet. A
+// file in which the owner cannot be read may be one that is being written just now,
+// and stays for a minute.
+func sweepUnplaced(stateDir string) error {
+	tmps, err := filepath.Glob(filepath.Join(stateDir, "*"+manifestSuffix+tempSuffix))
+	if err != nil {
+		return fmt.Errorf("listing unfinished lab manifests: %w", err)
+	}
+	var errs []error
+	for _, tmp := range tmps {
+		info, err := os.Lstat(tmp)
+		if err != nil || !info.Mode().IsRegular() || CheckID(strings.TrimSuffix(filepath.Base(tmp), manifestSuffix+tempSuffix)) != nil {
+			continue
+		}
+		data, err := os.ReadFile(tmp)
+		if err != nil {
+			continue // it has its name, or is gone
+		}
+		m, err := ParseManifest(data)
+		if err == nil && !m.LeftOver() || err != nil && time.Since(info.ModTime()) < time.Minute {
+			continue
+		}
+		if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("removing an unfinished lab manifest: %w", err))
 		}
 	}
 	return errors.Join(errs...)
