@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study/variability"
@@ -114,7 +115,7 @@ func TestVarianceCampaign(t *testing.T) {
 	// chance does, whatever they explain: only the whole campaign shows that.
 	explains := func(m variability.Metric, facts ...string) {
 		t.Helper()
-		i := slices.IndexFunc(m.Facts, func(f variability.Effect) bool { return f.Fact != frame.FactRepetition })
+		i := slices.IndexFunc(m.Facts, func(f explain.Effect) bool { return f.Fact != frame.FactRepetition })
 		if i < 0 || !slices.Contains(facts, m.Facts[i].Fact) || *labProof && !m.Facts[i].Significant || m.Facts[i].Omega2 < .8 {
 			t.Errorf("%s: what explains it most is %+v, want one of %v with 80 %% or more", m.Name(), m.Facts, facts)
 		}
@@ -123,7 +124,7 @@ func TestVarianceCampaign(t *testing.T) {
 	explains(cpu, "processor", "group", "cpu_limit") // of each node the same
 	explains(inside, "lab_hour")
 	mean := func(m variability.Metric, fact string, of func(level string) bool) float64 {
-		i := slices.IndexFunc(m.Groups, func(g variability.Grouping) bool { return g.Fact == fact })
+		i := slices.IndexFunc(m.Groups, func(g explain.Grouping) bool { return g.Fact == fact })
 		if i < 0 {
 			t.Fatalf("%s: there are no groups by %s", m.Name(), fact)
 		}
