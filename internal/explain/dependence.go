@@ -247,8 +247,8 @@ func (x *Rows) alikeWithin(fact *frame.Fact) (icc, worth float64, ok bool) {
 	return icc, n / (1 + (squares/n-1)*icc), true
 }
 
-// OfNodes: that rows of one node, or machine, are alike is what limits. Then no
-// number of repetitions tells how others are.
+// OfNodes reports whether what limits is that rows of one node, or machine, are alike:
+// then no number of repetitions tells how others are.
 func (d Dependence) OfNodes() bool {
 	return d.Clustered != nil && Machines(d.LimitedBy)
 }
