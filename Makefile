@@ -63,15 +63,16 @@ demo: build
 # same reason no old result is taken from the cache (-count=1). The others come
 # before, four at a time, because they mostly wait. Vet is first because it
 # compiles everything on all cores. Workloads wait for what they measure, which
-# limits of their own hold back, so that two at a time do not disturb each other.
-# Tests of a measuring package that are parallel wait, too: four at a time.
-MEASURING := internal/cli internal/lab internal/monitor internal/load internal/load/http1 internal/load/httpstd test/loadserver test/peers test/servertest test/walk
-WORKLOADS := internal/workload
+# limits of their own hold back, so that two at a time do not disturb each other; the
+# walk through the documents runs beside them. Tests of a measuring package that are
+# parallel wait, too: six at a time.
+MEASURING := internal/cli internal/lab internal/monitor internal/load internal/load/http1 internal/load/httpstd test/loadserver test/peers test/servertest
+WORKLOADS := test/walk internal/workload
 test: deps
 	$(GO) vet ./...
-	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/$(WORKLOADS)')
-	$(GO) test -count=1 -p 2 -timeout 10m ./$(WORKLOADS)/...
-	$(GO) test -count=1 -p 1 -parallel 4 -timeout 10m $(addprefix ./,$(MEASURING))
+	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/($(subst $(space),|,$(WORKLOADS)))')
+	$(GO) test -count=1 -p 2 -timeout 10m $(addprefix ./,$(WORKLOADS:=/...))
+	$(GO) test -count=1 -p 1 -parallel 6 -timeout 10m $(addprefix ./,$(MEASURING))
 
 # What variability finds in 200 synthetic campaigns of each composition, and how
 # often it raises false alarms; some minutes. `make test` takes 4 of each.

@@ -14,6 +14,7 @@ import (
 // TestLabCutOff: a node's link is taken down in mid-trial. That trial is
 // invalid and not averaged in; the run goes on, and the other trial stands.
 func TestLabCutOff(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}

@@ -166,6 +166,7 @@ func TestLabInterrupted(t *testing.T) {
 // TestLabKilled: after kill -9 of the server, or of everything at once, the
 // next command that starts a server leaves nothing of the lab.
 func TestLabKilled(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	for _, victim := range []string{"server", "everything"} {
 		t.Run(victim, func(t *testing.T) {

@@ -80,6 +80,7 @@ func overlap(a, b model.RunData) bool {
 // agent, or a host, that another has waits and says for what. One that waits
 // can be cancelled.
 func TestRunsShareAgents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startServer()
 	w.startLabelled("n1", "n2")
@@ -131,6 +132,7 @@ func TestRunsShareAgents(t *testing.T) {
 // TestServerKilledWithTwoRuns: the server is killed while two runs are at work.
 // Both are resumed; nothing of either is lost or doubled.
 func TestServerKilledWithTwoRuns(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startServer()
 	w.startLabelled("n1", "n2")

@@ -15,6 +15,7 @@ import (
 // itself, and at once to an agent that says Hello without it. The same attempt
 // comes, and its result completes the run.
 func TestTaskIsSentUntilItIsHeld(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.startServer()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
