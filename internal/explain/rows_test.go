@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -53,5 +54,28 @@ func TestSortedRows(t *testing.T) {
 	})
 	if got := sortedRows(values); !slices.Equal(got, want) {
 		t.Error("rows are not in the order of a stable sort")
+	}
+}
+
+// TestOrder: what one question finds does not depend on which were asked before.
+func TestOrder(t *testing.T) {
+	rng, tab := rand.New(rand.NewPCG(9, 9)), simulated.NewTable("machine2", "cpu")
+	for i := range 600 {
+		n := rng.IntN(12)
+		tab.Add(100+50*float64(n%2)+float64(n)+rng.NormFloat64()+20*float64(i/400), fmt.Sprint("m", n), []string{"a", "b"}[n%2])
+	}
+	all := rowsOf(tab.Frame())
+	d := all.Dependence()
+	effects := all.Effects()
+	course := all.Course(effects)
+	bands := all.Bands(d, course)
+	if len(course.Changes) == 0 || bands.By == nil {
+		t.Fatalf("course %+v, bands %+v; want a change, and bands that a fact explains", course, bands)
+	}
+	if got := rowsOf(tab.Frame()).Course(effects); !reflect.DeepEqual(got.Changes, course.Changes) {
+		t.Errorf("without dependence: %+v, want %+v", got.Changes, course.Changes)
+	}
+	if got := rowsOf(tab.Frame()).Bands(d, course); !reflect.DeepEqual(got, bands) {
+		t.Errorf("without effects: %+v, want %+v", got, bands)
 	}
 }
