@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study/variability"
 )
@@ -119,16 +120,16 @@ func checkBeside(t *testing.T, w *world) {
 	}
 	for _, tt := range []struct {
 		metric string
-		want   func(c float64, ci variability.Interval) bool
+		want   func(c float64, ci explain.Interval) bool
 		words  string
 	}{
-		{cpu, func(_ float64, ci variability.Interval) bool { return ci[0] <= cov(busy, .5) && cov(busy, .5) <= ci[1] }, "an interval that holds the arithmetic"},
-		{memory, func(_ float64, ci variability.Interval) bool { return ci[0] <= cov(busy, .5) && cov(busy, .5) <= ci[1] }, "an interval that holds the arithmetic"},
-		{spark, func(c float64, _ variability.Interval) bool { return c > .5*cov(busy, 2) && c < 1.3*cov(busy, 2) }, "about the arithmetic"},
-		{"random-read disk_read_iops", func(c float64, _ variability.Interval) bool { return c < .02 }, "less than 2 %"},
-		{"network network_receive_throughput", func(c float64, _ variability.Interval) bool { return c < .02 }, "less than 2 %"},
+		{cpu, func(_ float64, ci explain.Interval) bool { return ci[0] <= cov(busy, .5) && cov(busy, .5) <= ci[1] }, "an interval that holds the arithmetic"},
+		{memory, func(_ float64, ci explain.Interval) bool { return ci[0] <= cov(busy, .5) && cov(busy, .5) <= ci[1] }, "an interval that holds the arithmetic"},
+		{spark, func(c float64, _ explain.Interval) bool { return c > .5*cov(busy, 2) && c < 1.3*cov(busy, 2) }, "about the arithmetic"},
+		{"random-read disk_read_iops", func(c float64, _ explain.Interval) bool { return c < .02 }, "less than 2 %"},
+		{"network network_receive_throughput", func(c float64, _ explain.Interval) bool { return c < .02 }, "less than 2 %"},
 	} {
-		i := slices.IndexFunc(got.Together.Metrics, func(m variability.TogetherMetric) bool { return m.Name == tt.metric })
+		i := slices.IndexFunc(got.Together.Metrics, func(m explain.TogetherMetric) bool { return m.Name == tt.metric })
 		if i < 0 || got.Together.Metrics[i].COVCI == nil {
 			t.Errorf("there is no COV of %s beside the others", tt.metric)
 			continue
@@ -140,7 +141,7 @@ func checkBeside(t *testing.T, w *world) {
 		}
 	}
 	for _, of := range []string{cpu, memory} {
-		i := slices.IndexFunc(got.Together.Pairs, func(p variability.Pair) bool { return p.A == spark && p.B == of })
+		i := slices.IndexFunc(got.Together.Pairs, func(p explain.Pair) bool { return p.A == spark && p.B == of })
 		if i < 0 {
 			t.Errorf("%s and %s are not compared", spark, of)
 			continue

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -147,7 +148,7 @@ func (r varianceReport) metric(name string) variability.Metric {
 // out by more than chance does, whatever they explain: only the whole campaign shows
 // that.
 func explainedBy(m variability.Metric, facts ...string) string {
-	i := slices.IndexFunc(m.Facts, func(f variability.Effect) bool { return f.Fact != frame.FactRepetition })
+	i := slices.IndexFunc(m.Facts, func(f explain.Effect) bool { return f.Fact != frame.FactRepetition })
 	if i < 0 || !slices.Contains(facts, m.Facts[i].Fact) || *labProof && !m.Facts[i].Significant || m.Facts[i].Omega2 < .8 {
 		return fmt.Sprintf("%s: what explains it most is %+v, want one of %v with 80 %% or more", m.Name(), m.Facts, facts)
 	}

@@ -48,6 +48,7 @@ var places = []place{
 	{pkg: "workload/<name>", tier: 2},
 	{pkg: "doc", tier: 2},
 	{pkg: "observe", tier: 2},
+	{pkg: "explain", tier: 2},
 	{pkg: "frame/files", tier: 2},
 	{pkg: "runner", tier: 2},
 	{pkg: "queue", tier: 2},

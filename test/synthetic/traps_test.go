@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
@@ -121,13 +122,13 @@ func TestTraps(t *testing.T) {
 }
 
 // effectOf is what is said of a fact.
-func effectOf(m *variability.Metric, fact string) variability.Effect {
+func effectOf(m *variability.Metric, fact string) explain.Effect {
 	for _, e := range m.Facts {
 		if e.Fact == fact {
 			return e
 		}
 	}
-	return variability.Effect{}
+	return explain.Effect{}
 }
 
 // claims is what is wrong if a fact is said to explain something; found the other

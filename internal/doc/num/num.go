@@ -191,6 +191,15 @@ func Percent(v float64) string {
 	return fixed(v, 1) + " %"
 }
 
+// Signed is a relative change, a share: "+12.0 %", "−3.1 %".
+func Signed(share float64) string {
+	text := Percent(100 * math.Abs(share))
+	if share < 0 {
+		return "−" + text
+	}
+	return "+" + text
+}
+
 // PercentInterval prints the bounds of a 95 % interval: "[73.9, 76.0]".
 func PercentInterval(lo, hi float64) string {
 	return "[" + fixed(lo, 1) + ", " + fixed(hi, 1) + "]"

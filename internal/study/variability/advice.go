@@ -9,14 +9,12 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
 const (
-	// leastExplained is the share of the variance from which a fact is worth a
-	// piece of advice.
-	leastExplained = 0.05
 	// leastOfLevel is how many values, and leastShare what share of all, a level
 	// needs to be recommended.
 	leastOfLevel = 10
@@ -31,10 +29,10 @@ func (m *Metric) advise() {
 		return
 	}
 	m.adviseTime()
-	first := best(m.Facts)
+	first := explain.Best(m.Facts)
 	for _, e := range m.Facts {
 		// What tells the same as the best fact is named with that.
-		if e.Significant && e.Omega2 >= leastExplained && !slices.Contains(m.alike(first), e.Fact) {
+		if e.Significant && e.Omega2 >= explain.LeastExplained && !slices.Contains(m.alike(first), e.Fact) {
 			m.adviseFact(e)
 		}
 	}
@@ -57,10 +55,10 @@ func (m *Metric) adviseTime() {
 			m.advice("level_changed", "", 1, "and %d more changes of the level are in the table", len(m.Course.Changes)-i)
 			return
 		}
-		m.advice("level_changed", "", 1, "the level changed %s by %s: find out what happened, and measure again or analyse the parts apart", c.when(), signedPercent(c.Relative))
+		m.advice("level_changed", "", 1, "the level changed %s by %s: find out what happened, and measure again or analyse the parts apart", whenOf(c), num.Signed(c.Relative))
 	}
 	if d := m.Course.Drift; d != nil && d.Significant && len(m.Course.Changes) == 0 {
-		m.advice("drift", "", 1, "the level drifts, by %s from begin to end: find out why, or measure the variants of a comparison in turns", signedPercent(d.Relative))
+		m.advice("drift", "", 1, "the level drifts, by %s from begin to end: find out why, or measure the variants of a comparison in turns", num.Signed(d.Relative))
 	}
 }
 
@@ -69,15 +67,15 @@ func (m *Metric) adviseTime() {
 var ids = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, factSource, "machine", "host", "hostname", "server", "instance", "vm"}
 
 // adviseFact is about one fact that explains something.
-func (m *Metric) adviseFact(e Effect) {
+func (m *Metric) adviseFact(e explain.Effect) {
 	share := num.Fraction(e.Omega2)
 	switch {
-	case e.Fact == factWeekday:
+	case e.Fact == explain.FactWeekday:
 		m.advice("measure_longer", e.Fact, e.Omega2, "measure whole weeks: the day of week explains %s of the variance%s", share, m.soFar(14, "two weeks"))
-	case e.Fact == factHour:
+	case e.Fact == explain.FactHour:
 		m.advice("measure_longer", e.Fact, e.Omega2, "measure around the clock, for whole days: the hour of day explains %s of the variance%s", share, m.soFar(2, "two days"))
 	case e.Derived: // a day or a week does not come again
-	case things(e.Fact):
+	case explain.Machines(e.Fact):
 		if e.Omega2 >= 0.2 {
 			m.advice("more_nodes", e.Fact, e.Omega2*0.9, "measure more %ss rather than the same ones oftener: the %s explains %s of the variance", e.Fact, e.Fact, share)
 		}
@@ -122,12 +120,12 @@ func (m *Metric) alikeTo(fact string) string {
 // adviseLevel recommends a level of which the COV lies clearly below that of all:
 // the whole interval. Of several it is the best by its mean, or else the most
 // frequent.
-func (m *Metric) adviseLevel(e Effect) {
-	i := slices.IndexFunc(m.Groups, func(g Grouping) bool { return g.Fact == e.Fact })
+func (m *Metric) adviseLevel(e explain.Effect) {
+	i := slices.IndexFunc(m.Groups, func(g explain.Grouping) bool { return g.Fact == e.Fact })
 	if i < 0 || m.COVCI == nil {
 		return
 	}
-	var to *Group
+	var to *explain.Group
 	for k := range m.Groups[i].Groups {
 		g := &m.Groups[i].Groups[k]
 		if g.N < leastOfLevel || g.Share < leastShare || g.COVCI == nil || g.COVCI[1] >= m.COVCI[0] {
@@ -146,12 +144,12 @@ func (m *Metric) adviseLevel(e Effect) {
 	}
 	turned, gone := m.confoundedBy(e, to)
 	if turned != nil {
-		m.advice("compare_within", e.Fact, e.Omega2+0.01, "do not choose %s %s by its mean or COV: beside the %s it is %s than the others (by %s), which is the other way round than over all values", e.Fact, to.Level, turned.fact, map[bool]string{true: "higher", false: "lower"}[turned.apart > 0], num.Percent(100*math.Abs(turned.apart/m.Mean)))
+		m.advice("compare_within", e.Fact, e.Omega2+0.01, "do not choose %s %s by its mean or COV: beside the %s it is %s than the others (by %s), which is the other way round than over all values", e.Fact, to.Level, turned.Fact, map[bool]string{true: "higher", false: "lower"}[turned.Apart > 0], num.Percent(100*math.Abs(turned.Apart/m.Mean)))
 		return
 	}
 	alone := ""
 	if gone != nil {
-		alone = fmt.Sprintf("; beside the %s it makes no difference that shows", gone.fact)
+		alone = fmt.Sprintf("; beside the %s it makes no difference that shows", gone.Fact)
 	}
 	m.advice("take_level", e.Fact, e.Omega2+0.01, "take %s %s: the COV falls from %s to %s%s%s%s", e.Fact, to.Level, num.Fraction(*m.COV), num.Fraction(*to.COV), less, m.alikeTo(e.Fact), alone)
 }
@@ -177,7 +175,7 @@ func (m *Metric) adviseRepetitions() {
 	i := max(0, slices.IndexFunc(m.Repetitions, func(n Needed) bool { return n.Target == usualTarget }))
 	n := m.Repetitions[i]
 	within := "±" + strings.Replace(num.Percent(100*n.Target), ".0 %", " %", 1)
-	noun := m.Repeated.noun()
+	noun := m.Repeated.Noun()
 	switch {
 	case n.MoreMedianNodes != nil && *n.MoreMedianNodes > 0:
 		m.adviseNodes(*n.MoreMedianNodes, n.MoreMedian, within+" of the median")
@@ -192,9 +190,9 @@ func (m *Metric) adviseRepetitions() {
 
 // adviseNodes is about how many nodes are missing; or repetitions, if these can do.
 func (m *Metric) adviseNodes(nodes int, repetitions *int, of string) {
-	or := fmt.Sprintf("; no number of %ss of these %d is enough", m.Repeated.noun(), m.Dependence.Groups)
+	or := fmt.Sprintf("; no number of %ss of these %d is enough", m.Repeated.Noun(), m.Dependence.Groups)
 	if repetitions != nil {
-		or = fmt.Sprintf(", or %s on these %d", moreOf(*repetitions, m.Repeated.noun()), m.Dependence.Groups)
+		or = fmt.Sprintf(", or %s on these %d", moreOf(*repetitions, m.Repeated.Noun()), m.Dependence.Groups)
 	}
 	m.advice("more_nodes", "", 0.02, "%s for %s%s", moreOf(nodes, m.Dependence.LimitedBy), of, or)
 }
@@ -206,19 +204,28 @@ func moreOf(n int, noun string) string {
 	return num.Grouped(int64(n)) + " more " + noun + "s"
 }
 
-// signedPercent is a relative change: "+12.0 %", "−3.1 %".
-func signedPercent(share float64) string {
-	text := num.Percent(100 * math.Abs(share))
-	if share < 0 {
-		return "−" + text
-	}
-	return "+" + text
-}
+// leastBeside is the error of a difference beside another fact.
+const leastBeside = 0.01
 
-// clockOf is a time as people read it, with seconds where it has any.
-func clockOf(t time.Time) string {
-	if t.Second() != 0 || t.Nanosecond() != 0 {
-		return t.Format("2006-01-02 15:04:05 MST")
+// confoundedBy asks for the difference of a level beside each other fact that explains
+// something. turned is one beside which the level is on the other side of the rest
+// (E. H. Simpson, "The interpretation of interaction in contingency tables", J. Royal
+// Stat. Soc. B 13(2), 1951); gone one beside which it is no other than the rest.
+func (m *Metric) confoundedBy(e explain.Effect, to *explain.Group) (turned, gone *explain.Besides) {
+	rest := m.Mean - to.Mean // has the sign of the others' mean less that of the level
+	same := m.alike(e.Fact)
+	for _, other := range m.Facts {
+		if !other.Significant || other.Omega2 < explain.LeastExplained || other.Fact == e.Fact || slices.Contains(same, other.Fact) {
+			continue
+		}
+		b := m.x.Beside(m.x.Fact(e.Fact), to.Level, m.x.Fact(other.Fact))
+		switch {
+		case !b.OK:
+		case b.P <= leastBeside && b.Apart*rest > 0:
+			return &b, nil
+		case b.P > leastBeside && gone == nil:
+			gone = &b
+		}
 	}
-	return t.Format("2006-01-02 15:04 MST")
+	return nil, gone
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -19,7 +20,7 @@ var harmless = []string{observe.KindThrottled, "clock"}
 // these say something else, or their interval does not hold the COV of all, it is
 // unknown. Where nearly all were disturbed, the answer says so.
 func (x *examined) disturbed(p *Params, m *Metric) {
-	fact := x.f.Fact(frame.FactDisturbed)
+	fact := x.Frame.Fact(frame.FactDisturbed)
 	if fact == nil || m.Verdict == Unknown || m.COV == nil {
 		return
 	}
@@ -31,7 +32,7 @@ func (x *examined) disturbed(p *Params, m *Metric) {
 			}
 		}
 	}
-	rest := x.f.Where(func(row int) bool { return !bad[fact.Codes[row]] })
+	rest := x.Frame.Where(func(row int) bool { return !bad[fact.Codes[row]] })
 	n := m.N - rest.Len()
 	if n == 0 {
 		return
@@ -40,12 +41,12 @@ func (x *examined) disturbed(p *Params, m *Metric) {
 	those := fmt.Sprintf("%d of %s (%s)", n, countOf(m.N, "value"), num.List(slices.Compact(kinds)))
 	if rest.Len() < fewest {
 		m.note = "something disturbed " + those + ", and how much of this is due to that cannot be told"
-		x.doubts.Warn("disturbed", "%s: measure again undisturbed", m.note)
+		x.Doubts.Warn("disturbed", "%s: measure again undisturbed", m.note)
 		return
 	}
 	q := *p
 	q.By, q.Cutoffs = nil, nil
-	y := examine(rest, &q, x.zone)
+	y := &examined{Rows: explain.New(rest, x.Question)}
 	var without Metric
 	without.N, without.x = rest.Len(), y
 	y.measure(&q, nil, &without)
@@ -55,7 +56,7 @@ func (x *examined) disturbed(p *Params, m *Metric) {
 	if held && (without.Verdict == m.Verdict || weaker) {
 		return
 	}
-	x.doubts.Problem("disturbed", "something disturbed %s, and they decide: with them the COV is %s%s (%s), without them %s%s (%s); measure again undisturbed",
+	x.Doubts.Problem("disturbed", "something disturbed %s, and they decide: with them the COV is %s%s (%s), without them %s%s (%s); measure again undisturbed",
 		those, num.Fraction(*m.COV), percentInterval(m.COVCI), m.Verdict, num.Optional(without.COV, num.Fraction), percentInterval(without.COVCI), without.Verdict)
 	m.judge(x)
 }

@@ -44,7 +44,7 @@ func (r *Result) Document() *doc.Document {
 		d.Sections = append(d.Sections, r.section(i))
 	}
 	if r.Together != nil {
-		d.Sections = append(d.Sections, r.Together.section())
+		d.Sections = append(d.Sections, togetherSection(r.Together))
 	}
 	d.Sections = append(d.Sections, reading(r.Level))
 	return d
@@ -239,7 +239,7 @@ func (m *Metric) parts(level float64) []doc.Block {
 	}
 	part("Over time", "", m.seriesFigure(), m.changesTable(), m.courseWords())
 	part("Bands and distribution", m.bandWords(), m.histogramFigure(), m.bandTable(), m.cutoffTable())
-	part("What explains it", "How much of the variance each fact explains (omega squared). p is corrected over all facts (Holm); marked are those of which it is at most "+strconv.FormatFloat(m.x.alpha, 'g', 3, 64)+".", m.factTable(), m.factRemarks())
+	part("What explains it", "How much of the variance each fact explains (omega squared). p is corrected over all facts (Holm); marked are those of which it is at most "+strconv.FormatFloat(m.x.Alpha, 'g', 3, 64)+".", m.factTable(), m.factRemarks())
 	for _, g := range m.Groups {
 		part("By "+m.nameOf(g.Fact), "", m.boxFigure(g), m.groupTable(g))
 	}

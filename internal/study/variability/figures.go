@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -23,12 +24,12 @@ func plot(words string, c chart.Chart) doc.Block { return doc.Plot("", words, c)
 // colour is the fact by which the values are coloured: that which explains most,
 // or else that which tells the bands. Repetitions and the like pass with the time,
 // and are too many for colours.
-func (m *Metric) colour() *factor {
-	if f := m.x.fact(bestOf(m.Facts, func(e Effect) bool { return !e.passes() })); f != nil {
+func (m *Metric) colour() *explain.Fact {
+	if f := m.x.Fact(explain.BestOf(m.Facts, func(e explain.Effect) bool { return !e.Passes() })); f != nil {
 		return f
 	}
-	if m.Bands.By != nil && !slices.Contains(passing, m.Bands.By.Fact) {
-		return m.x.fact(m.Bands.By.Fact)
+	if m.Bands.By != nil && !explain.Passing(m.Bands.By.Fact) {
+		return m.x.Fact(m.Bands.By.Fact)
 	}
 	return nil
 }
@@ -36,7 +37,7 @@ func (m *Metric) colour() *factor {
 // seriesFigure is the values against time, or their order, with the bands and the
 // changes of the level.
 func (m *Metric) seriesFigure() doc.Block {
-	f, step := m.x.f, max(1, m.N/mostDots)
+	f, step := m.x.Frame, max(1, m.N/mostDots)
 	c := chart.Chart{Title: "Values over time", Height: 240, X: m.timeAxis(), Y: chart.Axis{Unit: m.Unit, Tight: true}}
 	var d chart.Dots
 	by := m.colour()
@@ -63,7 +64,7 @@ func (m *Metric) seriesFigure() doc.Block {
 			from = p.From + p.N
 		}
 		for _, change := range m.Course.Changes {
-			rules.X, rules.Text = append(rules.X, m.place(change.Row-1)), append(rules.Text, signedPercent(change.Relative))
+			rules.X, rules.Text = append(rules.X, m.place(change.Row-1)), append(rules.Text, num.Signed(change.Relative))
 		}
 		c.Layers = append(c.Layers, levels, rules)
 	}
@@ -89,7 +90,7 @@ func (m *Metric) place(row int) float64 {
 	if m.From == nil {
 		return float64(row + 1)
 	}
-	return float64(m.x.f.Times[row]) / float64(time.Second)
+	return float64(m.x.Frame.Times[row]) / float64(time.Second)
 }
 
 // histogramFigure is how often each value was measured, with its density and the
@@ -105,12 +106,12 @@ func (m *Metric) histogramFigure() doc.Block {
 	for i, n := range counts {
 		bars.X, bars.X2, bars.Y = append(bars.X, edges[i]), append(bars.X2, edges[i+1]), append(bars.Y, float64(n))
 		bars.Tips = append(bars.Tips, fmt.Sprintf("%s to %s: %s", s.Number(edges[i], 0), s.Value(edges[i+1], 0), countOf(n, "value")))
-		k := slices.IndexFunc(m.Bands.Bands, func(b Band) bool { return (edges[i]+edges[i+1])/2 <= b.To })
+		k := slices.IndexFunc(m.Bands.Bands, func(b explain.Band) bool { return (edges[i]+edges[i+1])/2 <= b.To })
 		bars.Roles = append(bars.Roles, roles[max(0, k)])
 	}
 	c.Layers = append(c.Layers, bars)
 	if len(edges) > 2 {
-		if xs, ys, err := stats.Density(m.x.sorted, 200); err == nil {
+		if xs, ys, err := stats.Density(m.x.Sorted, 200); err == nil {
 			line := chart.Layer{Mark: chart.Line, Name: "density", X: xs}
 			for _, y := range ys {
 				line.Y = append(line.Y, y*float64(m.N)*(edges[1]-edges[0]))
@@ -131,17 +132,17 @@ func (m *Metric) histogramFigure() doc.Block {
 // some, and never fewer than show a form that the density shows: the width by
 // quartiles knows nothing of several modes.
 func (m *Metric) histogram() (edges []float64, counts []int) {
-	edges, counts = stats.Histogram(m.x.sorted, mostBins)
+	edges, counts = stats.Histogram(m.x.Sorted, mostBins)
 	need, at := len(counts), 0
 	for _, b := range m.Bands.Bands {
-		if e, c := stats.Histogram(m.x.sorted[at:at+b.N], mostBins); len(c) > 1 {
+		if e, c := stats.Histogram(m.x.Sorted[at:at+b.N], mostBins); len(c) > 1 {
 			need = max(need, int(math.Ceil(m.Range/(e[1]-e[0]))))
 		}
 		at += b.N
 	}
 	need = min(mostBins, max(need, min(leastBins, m.N/2)))
 	if need > len(counts) && len(counts) > 0 {
-		edges, counts = bins(m.x.sorted, need)
+		edges, counts = bins(m.x.Sorted, need)
 	}
 	return edges, counts
 }
@@ -188,7 +189,7 @@ func (m *Metric) bandRoles() []chart.Role {
 // mostBoxes is how many groups have a box.
 const mostBoxes = 24
 
-func (m *Metric) boxFigure(g Grouping) doc.Block {
+func (m *Metric) boxFigure(g explain.Grouping) doc.Block {
 	s := m.scale()
 	boxes := chart.Layer{Mark: chart.Box, Role: chart.Series1}
 	c := chart.Chart{Title: "Distribution by " + m.nameOf(g.Fact), X: chart.Axis{Unit: m.Unit}, Y: chart.Axis{Kind: chart.Rows, Down: true}}
@@ -217,14 +218,14 @@ func (m *Metric) boxFigure(g Grouping) doc.Block {
 // heatFigure is the mean of each hour of each weekday; nothing where fewer than
 // three weekdays were measured.
 func (m *Metric) heatFigure() doc.Block {
-	hour, day := m.x.derived(factHour), m.x.derived(factWeekday)
+	hour, day := m.x.Calendar(explain.FactHour), m.x.Calendar(explain.FactWeekday)
 	if hour == nil || day == nil {
 		return doc.Block{}
 	}
 	const days, hours = 7, 24
 	var n, sum [days][hours]float64
 	used := make(map[uint16]bool)
-	for i, v := range m.x.f.Values {
+	for i, v := range m.x.Frame.Values {
 		d, h := day.Codes[i], hour.Codes[i]
 		n[d-1][h-1]++
 		sum[d-1][h-1] += v
@@ -260,13 +261,13 @@ func (m *Metric) heatFigure() doc.Block {
 // that of the median by subsets (CONFIRM).
 func (m *Metric) neededFigure() doc.Block {
 	// On the same nodes more values narrow it no further than these nodes allow.
-	if m.N < 10 || !(m.Mean > 0) || m.SD == nil || m.ofNodes() {
+	if m.N < 10 || !(m.Mean > 0) || m.SD == nil || m.Dependence.OfNodes() {
 		return doc.Block{}
 	}
 	inflation := float64(m.N) / m.Dependence.EffectiveN
 	line, band := chart.Layer{Mark: chart.Line, Name: "mean so far"}, chart.Layer{Mark: chart.Band, Role: chart.Interval, Name: "its interval"}
 	sum, squares, next := 0.0, 0.0, 5.0
-	for i, v := range m.x.f.Values {
+	for i, v := range m.x.Frame.Values {
 		d := v - m.Median
 		sum, squares = sum+d, squares+d*d
 		k := float64(i + 1)
@@ -275,7 +276,7 @@ func (m *Metric) neededFigure() doc.Block {
 		}
 		next = max(k+1, k*1.06)
 		worth := k / inflation
-		t, err := stats.TQuantile((1+m.x.level)/2, max(1, worth-1))
+		t, err := stats.TQuantile((1+m.x.Level)/2, max(1, worth-1))
 		if err != nil || worth < 2 {
 			continue
 		}
@@ -323,8 +324,8 @@ func (m *Metric) clusterFigure() doc.Block {
 	if len(k.Mixes) > 0 {
 		x := k.Mixes[0]
 		mix := chart.Chart{Title: "Mean of a cluster against its mix", Height: 220, X: chart.Axis{Unit: "%", Label: "share of " + inWords(x.Fact) + " " + x.Level}, Y: chart.Axis{Unit: m.Unit, Tight: true}}
-		dots := chart.Dots{Y: x.means}
-		for _, share := range x.shares {
+		dots := chart.Dots{Y: x.Means}
+		for _, share := range x.Shares {
 			dots.X = append(dots.X, 100*share)
 		}
 		mix.Layers = chart.Scatter(mix.X, mix.Y, dots)

@@ -58,7 +58,7 @@ func (p *Params) verdictGate(m *Metric) error {
 func (m *Metric) finds(v Verdict) bool {
 	switch v {
 	case Changes:
-		return m.Course.changed()
+		return m.Course.Changed()
 	case Bands:
 		return m.Bands.Found
 	case Varies:

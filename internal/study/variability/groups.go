@@ -1,182 +1,41 @@
 package variability
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/frame"
-	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/explain"
 )
 
-const (
-	mostGroups    = 60 // groups of one fact in the result
-	mostGroupings = 4  // explaining facts that are shown in groups, besides --by
-)
-
-// passing are facts of which a level does not come again: there are groups by them
-// only for who asks.
-var passing = []string{factDay, factWeek, frame.FactRun, frame.FactRepetition, frame.FactTrial, frame.FactBlock}
+// mostGroupings is how many explaining facts are shown in groups, besides --by.
+const mostGroupings = 4
 
 // groupings are the distributions by the facts that the user names, by those that
 // explain something, and by hour and weekday where they do.
-func (x *examined) groupings(by []string, effects []Effect) []Grouping {
+func (x *examined) groupings(by []string, effects []explain.Effect) []explain.Grouping {
 	names := slices.Clone(by)
-	first := best(effects)
-	if first != "" && !slices.Contains(passing, first) && !slices.Contains(names, first) {
+	first := explain.Best(effects)
+	if first != "" && !explain.Passing(first) && !slices.Contains(names, first) {
 		names = append(names, first)
 	}
 	for _, e := range effects {
-		if e.Significant && !slices.Contains(passing, e.Fact) && len(names) < len(by)+mostGroupings && !slices.Contains(names, e.Fact) {
+		if e.Significant && !explain.Passing(e.Fact) && len(names) < len(by)+mostGroupings && !slices.Contains(names, e.Fact) {
 			names = append(names, e.Fact)
 		}
 	}
-	var facts []*factor
+	var facts []*explain.Fact
 	for _, name := range names {
-		switch fact := x.fact(name); {
+		switch fact := x.Fact(name); {
 		case fact != nil:
 			facts = append(facts, fact)
-		case slices.ContainsFunc(x.constant, func(c Constant) bool { return c.Fact == name }):
-			x.doubts.Warn("one_level", "%s is the same in all rows, so that there is nothing to group by it", name)
-		case slices.Contains(x.alike, name):
-			x.doubts.Warn("too_many_levels", "%s has a value of its own for nearly each row, so that there are no groups by it", name)
+		case slices.ContainsFunc(x.Constant, func(c explain.Constant) bool { return c.Fact == name }):
+			x.Doubts.Warn("one_level", "%s is the same in all rows, so that there is nothing to group by it", name)
+		case slices.Contains(x.Alike, name):
+			x.Doubts.Warn("too_many_levels", "%s has a value of its own for nearly each row, so that there are no groups by it", name)
 		default:
-			x.doubts.Warn("no_fact", "there is no fact %s to group by; there is %s", name, x.factNames())
+			x.Doubts.Warn("no_fact", "there is no fact %s to group by; there is %s", name, x.FactNames())
 		}
 	}
-	out := make([]Grouping, len(facts))
-	inParallel(x.ended, len(out), func(i int) { out[i] = x.grouping(facts[i]) })
-	return out
-}
-
-func (x *examined) factNames() string {
-	var out []string
-	for _, f := range x.facts {
-		out = append(out, f.Name)
-	}
-	if len(out) == 0 {
-		return "none"
-	}
-	return num.List(out)
-}
-
-// byLevel are the ascending values of each level of a fact, by code, and their rows
-// where order is not nil: of one walk over all rows, for they are sorted already. They
-// lie in all and order, as long as the frame.
-func (x *examined) byLevel(fact *factor, all []float64, order []int32) (values [][]float64, rows [][]int32) {
-	from := make([]int, len(fact.Levels)+1)
-	for _, c := range fact.Codes {
-		from[c+1]++
-	}
-	for c := 1; c < len(from); c++ {
-		from[c] += from[c-1]
-	}
-	next := slices.Clone(from)
-	for i, row := range x.order {
-		c := fact.Codes[row]
-		all[next[c]] = x.sorted[i]
-		if order != nil {
-			order[next[c]] = row
-		}
-		next[c]++
-	}
-	values, rows = make([][]float64, len(fact.Levels)), make([][]int32, len(fact.Levels))
-	for c := range values {
-		values[c] = all[from[c]:from[c+1]:from[c+1]]
-		if order != nil {
-			rows[c] = order[from[c]:from[c+1]]
-		}
-	}
-	return values, rows
-}
-
-// covOfGroup is the interval of the COV of some rows, ascending by value: of units of
-// which rows are alike, over these.
-func (x *examined) covOfGroup(values []float64, rows []int32, of []int32) *Interval {
-	ci := x.covInterval(values)
-	if of == nil || ci == nil {
-		return ci
-	}
-	codes, known := make([]int32, len(rows)), make(map[int32]int32)
-	for i, row := range rows {
-		unit := of[row]
-		if _, ok := known[unit]; !ok {
-			known[unit] = int32(len(known) + 1) //nolint:gosec // fewer than rows
-		}
-		codes[i] = known[unit]
-	}
-	if len(known) == len(rows) {
-		return ci
-	}
-	c, err := stats.NewClustered(values, codes, len(known)+1)
-	if err != nil {
-		return nil
-	}
-	wide := interval(c.COVInterval(x.level))
-	if wide == nil {
-		return nil
-	}
-	return &Interval{min(ci[0], wide[0]), max(ci[1], wide[1])}
-}
-
-// unitCodes tell the units of the rows that are alike by what limits their worth; nil
-// where rows are no more alike than their order makes them.
-func (x *examined) unitCodes(d Dependence) []int32 {
-	switch {
-	case d.ofTimes != nil:
-		return x.inTime.codes()
-	case d.clustered == nil:
-		return nil
-	}
-	codes := x.nodeOfRun
-	if d.LimitedBy != nodeOfRun {
-		codes = x.f.Fact(d.LimitedBy)
-	}
-	out := make([]int32, len(codes.Codes))
-	for i, c := range codes.Codes {
-		out[i] = int32(c)
-	}
-	return out
-}
-
-// grouping is the distribution by one fact. Levels of hour and weekday keep their
-// order, those of others are sorted by their number of rows.
-func (x *examined) grouping(fact *factor) Grouping {
-	out := Grouping{Fact: fact.Name, Rest: x.f.Len() - fact.known}
-	// Of each row a group has what it is worth besides what the fact explains: that
-	// rows of one processor are alike is no matter among those.
-	y, rest := *x, x.without(fact)
-	y.f = &frame.Frame{Values: rest, Times: x.f.Times, Facts: x.f.Facts}
-	d := y.dependence()
-	units, alike := y.unitCodes(d), math.Sqrt(float64(x.f.Len())/d.EffectiveN)
-	var order []int32
-	if units != nil {
-		order, alike = make([]int32, x.f.Len()), math.Sqrt(1/d.ofSeries)
-	}
-	all, rows := x.byLevel(fact, rest, order) // the rest is no longer needed
-	for c, values := range all {
-		if c == 0 || len(values) == 0 {
-			continue
-		}
-		n := len(values)
-		s, err := stats.NewSpread(values)
-		g := Group{
-			Level: fact.Levels[c], N: n, Share: float64(n) / float64(x.f.Len()), Mean: s.Mean, Median: s.Median,
-			Min: s.Min, P01: quantile(values, 0.01), P25: quantile(values, 0.25), P75: quantile(values, 0.75), P99: quantile(values, 0.99), Max: s.Max,
-		}
-		if err == nil {
-			g.COV = &s.COV
-			g.COVCI = widen(x.covOfGroup(values, rows[c], units), s.COV, alike)
-		}
-		out.Groups = append(out.Groups, g)
-	}
-	if !fact.derived {
-		slices.SortStableFunc(out.Groups, func(a, b Group) int { return cmp.Compare(b.N, a.N) })
-	}
-	for len(out.Groups) > mostGroups {
-		out.Rest += out.Groups[len(out.Groups)-1].N
-		out.Groups = out.Groups[:len(out.Groups)-1]
-	}
+	out := make([]explain.Grouping, len(facts))
+	explain.InParallel(x.Ended, len(out), func(i int) { out[i] = x.Group(facts[i]) })
 	return out
 }

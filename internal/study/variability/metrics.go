@@ -2,13 +2,28 @@ package variability
 
 import (
 	"context"
-	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
 )
+
+// examined is the rows of a frame with what the question keeps of them.
+type examined struct {
+	*explain.Rows
+	curve []stats.ConfirmPoint // of the median
+}
+
+// alarms is among how many kinds of alarm the error rate is shared: bands, facts,
+// changes of the level, drift.
+const alarms = 4
+
+// examine reads a frame; ended is as of [explain.Question].
+func (p *Params) examine(f *frame.Frame, zone *time.Location, ended func() error) *examined {
+	return &examined{Rows: explain.New(f, explain.Question{Zone: zone, Level: p.Level, Alpha: (1 - p.Level) / alarms, Ended: ended})}
+}
 
 // mostBeside is up to how many rows a metric is analysed beside others. The parts
 // of a longer one run on all processors by themselves, and columns of several such
@@ -22,8 +37,7 @@ func (p *Params) metrics(ctx context.Context, frames, base []frame.Frame, zone *
 	out := make([]Metric, len(frames))
 	var done atomic.Int64
 	one := func(i int) {
-		x := examine(&frames[i], p, zone)
-		x.err = ctx.Err
+		x := p.examine(&frames[i], zone, ctx.Err)
 		out[i] = x.metric(p, findBase(base, frames[i].Key))
 		if n := done.Add(1); told != nil {
 			told(int(n), len(frames))
@@ -41,33 +55,11 @@ func (p *Params) metrics(ctx context.Context, frames, base []frame.Frame, zone *
 				one(i)
 			}
 		}
-		inParallel(ctx.Err, len(short), func(i int) { one(short[i]) })
+		explain.InParallel(ctx.Err, len(short), func(i int) { one(short[i]) })
 	}()
 	select {
 	case <-ctx.Done():
 	case <-all:
 	}
 	return out, ctx.Err() //nolint:wrapcheck // the caller ended it
-}
-
-// inParallel calls f for each index, on all processors, as long as err is nil.
-func inParallel(err func() error, n int, f func(i int)) {
-	var wg sync.WaitGroup
-	var next atomic.Int64
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n) && err() == nil; i = next.Add(1) - 1 {
-				f(int(i))
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// ended is why nothing more needs to be computed; nil: go on.
-func (x *examined) ended() error {
-	if x.err == nil {
-		return nil
-	}
-	return x.err()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -14,44 +15,6 @@ import (
 // mostConfirmed is of how many values CONFIRM is asked: by then it has long said
 // what it can, and further ones are thinned out evenly.
 const mostConfirmed = 20_000
-
-// repeated is as what the rows count as repetitions: what one repetition of a
-// campaign, one run, or one trial of a run measured on all nodes is one. Where that
-// is not known each row is.
-func (x *examined) repeated() Repeated {
-	var out Repeated
-	for _, name := range []string{frame.FactRepetition, frame.FactRun, frame.FactTrial} {
-		fact := x.f.Fact(name)
-		if fact == nil {
-			continue
-		}
-		n := 0
-		for _, count := range countsOf(fact) {
-			if count > 0 {
-				n++
-			}
-		}
-		// One run of several trials is repeated by these.
-		if n > out.N {
-			out = Repeated{By: name, N: n}
-		}
-		if n > 1 {
-			break
-		}
-	}
-	if out.N == 0 {
-		out.N = x.f.Len()
-	}
-	return out
-}
-
-// noun is what is repeated, for people.
-func (r Repeated) noun() string {
-	if r.By == "" {
-		return frame.FactRepetition
-	}
-	return r.By
-}
 
 // repetitions are how many repetitions, or nodes, it takes for each target.
 func (x *examined) repetitions(p *Params, m *Metric) []Needed {
@@ -64,13 +27,13 @@ func (x *examined) repetitions(p *Params, m *Metric) []Needed {
 	for i, t := range targets {
 		out[i].Target = t / 100
 	}
-	m.Repeated = x.repeated()
+	m.Repeated = x.Repeated()
 	switch {
 	case m.COV == nil || m.N < 3:
 		for i := range out {
 			out[i].Why = "there is no COV"
 		}
-	case m.ofNodes():
+	case m.Dependence.OfNodes():
 		for i := range out {
 			x.nodesNeeded(m, &out[i])
 		}
@@ -80,26 +43,20 @@ func (x *examined) repetitions(p *Params, m *Metric) []Needed {
 	return out
 }
 
-// ofNodes: that rows of one node, or machine, are alike is what limits. Then no
-// number of repetitions tells how others are.
-func (m *Metric) ofNodes() bool {
-	return m.Dependence.clustered != nil && things(m.Dependence.LimitedBy)
-}
-
 // repetitionsNeeded counts what is independent: rows, what these are worth where
 // they depend on each other in time, or groups of which the rows are alike, such as
 // repetitions. It takes so many times more repetitions as it takes more of these.
 func (x *examined) repetitionsNeeded(m *Metric, out []Needed) {
 	now, cov := m.Dependence.EffectiveN, *m.COV
 	var values []float64
-	if c := m.Dependence.clustered; c != nil {
+	if c := m.Dependence.Clustered; c != nil {
 		now, values = float64(c.Groups), c.Means
-		if precision, err := c.Precision(x.level); err == nil {
-			t, _ := stats.TQuantile((1+x.level)/2, now-1)
+		if precision, err := c.Precision(x.Level); err == nil {
+			t, _ := stats.TQuantile((1+x.Level)/2, now-1)
 			cov = precision * math.Sqrt(now) / t
 		}
 	} else {
-		values = x.independent(now)
+		values = x.Independent(min(now, mostConfirmed))
 	}
 	in := func(n int) (all, more *int) {
 		scaled := int(math.Ceil(float64(n)*float64(m.Repeated.N)/now - 1e-9))
@@ -109,11 +66,11 @@ func (x *examined) repetitionsNeeded(m *Metric, out []Needed) {
 	rs := make([]float64, len(out))
 	for i := range out {
 		rs[i] = out[i].Target
-		if n, err := stats.RepetitionsForMean(cov, rs[i], x.level); err == nil {
+		if n, err := stats.RepetitionsForMean(cov, rs[i], x.Level); err == nil {
 			out[i].Mean, out[i].MoreMean = in(n)
 		}
 	}
-	confirmed, err := stats.ConfirmMedian(values, rs, x.level, 0)
+	confirmed, err := stats.ConfirmMedian(values, rs, x.Level, 0)
 	for i := range out {
 		switch {
 		case err != nil:
@@ -136,9 +93,9 @@ func (x *examined) repetitionsNeeded(m *Metric, out []Needed) {
 // nodesNeeded counts nodes, and repetitions of these nodes where these can do. The
 // interval of the median is supposed to become narrow as that of the mean does.
 func (x *examined) nodesNeeded(m *Metric, out *Needed) {
-	c := m.Dependence.clustered
+	c := m.Dependence.Clustered
 	need := func(r float64) (nodes, moreNodes, all, more *int) {
-		groups, values, err := c.Needed(r, x.level)
+		groups, values, err := c.Needed(r, x.Level)
 		if err != nil {
 			return nil, nil, nil, nil
 		}
@@ -151,7 +108,7 @@ func (x *examined) nodesNeeded(m *Metric, out *Needed) {
 		return &groups, &missing, all, more
 	}
 	out.Nodes, out.MoreNodes, out.Mean, out.MoreMean = need(out.Target)
-	have, err := c.Precision(x.level)
+	have, err := c.Precision(x.Level)
 	if far, ok := m.medianReach(); ok && far > 0 && err == nil {
 		out.MedianNodes, out.MoreMedianNodes, out.Median, out.MoreMedian = need(out.Target * have / far)
 	} else {
@@ -174,7 +131,7 @@ func (m *Metric) medianReach() (far float64, ok bool) {
 // moreNodes says why the median is not known within a target, a share of it, where
 // that takes more nodes; "" where it is known, or repetitions will do.
 func (m *Metric) moreNodes(target float64) string {
-	if !m.ofNodes() || m.COV == nil {
+	if !m.Dependence.OfNodes() || m.COV == nil {
 		return ""
 	}
 	noun := m.Dependence.LimitedBy
@@ -191,30 +148,16 @@ func (m *Metric) moreNodes(target float64) string {
 	return fmt.Sprintf("the median is known within %.3g %%, and no number of repetitions of these %s makes that %.3g %%: more %ss are needed, about %s", 100*far, nodes, 100*target, noun, num.Grouped(int64(*n.MoreMedianNodes)))
 }
 
-// independent are as many values as the rows are worth, evenly by rank, so that
-// their distribution is that of all.
-func (x *examined) independent(effective float64) []float64 {
-	n := min(len(x.sorted), mostConfirmed, max(1, int(effective)))
-	if n == len(x.sorted) {
-		return x.sorted
-	}
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = quantile(x.sorted, (float64(i)+0.5)/float64(n))
-	}
-	return out
-}
-
 // baseline compares the COV with that of the same metric elsewhere; nil without
 // one.
 func (x *examined) baseline(p *Params, m *Metric, base *frame.Frame) *Baseline {
 	if base == nil {
 		return nil
 	}
-	y := examine(base, p, x.zone)
-	s := y.spread(y.dependence())
+	y := explain.New(base, x.Question)
+	s := y.Spread(y.Dependence())
 	if s.COV == nil || m.COV == nil {
-		x.doubts.Warn("no_baseline", "the COV of the baseline or of this metric is not defined, so that they are not compared")
+		x.Doubts.Warn("no_baseline", "the COV of the baseline or of this metric is not defined, so that they are not compared")
 		return nil
 	}
 	b := &Baseline{Source: p.base, N: base.Len(), Mean: s.Mean, COV: *s.COV, COVCI: s.COVCI}
@@ -222,18 +165,18 @@ func (x *examined) baseline(p *Params, m *Metric, base *frame.Frame) *Baseline {
 		ratio := *m.COV / b.COV
 		b.Ratio = &ratio
 	} else {
-		x.doubts.Warn("constant_baseline", "the baseline does not vary at all, so that there is no ratio to it")
+		x.Doubts.Warn("constant_baseline", "the baseline does not vary at all, so that there is no ratio to it")
 	}
 	if b.Ratio != nil && b.COVCI != nil && m.COVCI != nil {
 		// The logarithms of both are independent: their errors add as squares.
 		lo := math.Hypot(math.Log(*m.COV/m.COVCI[0]), math.Log(b.COVCI[1]/b.COV))
 		hi := math.Hypot(math.Log(m.COVCI[1] / *m.COV), math.Log(b.COV/b.COVCI[0]))
-		if ci := (Interval{*b.Ratio * math.Exp(-lo), *b.Ratio * math.Exp(hi)}); ci[0] > 0 && !math.IsInf(ci[1], 0) {
+		if ci := (explain.Interval{*b.Ratio * math.Exp(-lo), *b.Ratio * math.Exp(hi)}); ci[0] > 0 && !math.IsInf(ci[1], 0) {
 			b.RatioCI = &ci
 		}
 	}
 	if base.Unit != m.Unit {
-		x.doubts.Warn("baseline_unit", "the baseline is in %q and this metric in %q: their COVs have no unit and are compared, their means are not", base.Unit, m.Unit)
+		x.Doubts.Warn("baseline_unit", "the baseline is in %q and this metric in %q: their COVs have no unit and are compared, their means are not", base.Unit, m.Unit)
 	}
 	return b
 }

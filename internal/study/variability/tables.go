@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/explain"
 )
 
 // scale is the unit in which the values of a metric are printed.
@@ -23,7 +24,7 @@ func cov(v *float64) doc.Cell {
 }
 
 // within adds an interval of fractions to a cell.
-func within(c doc.Cell, ci *Interval) doc.Cell {
+func within(c doc.Cell, ci *explain.Interval) doc.Cell {
 	if ci == nil {
 		return c
 	}
@@ -44,8 +45,8 @@ func (r *Result) flat() *doc.Table {
 		if m.Bands.By != nil {
 			by = m.Bands.By.Fact
 		}
-		if name := best(m.Facts); name != "" {
-			fact, explained = name, m.Facts[slices.IndexFunc(m.Facts, func(e Effect) bool { return e.Fact == name })].Omega2
+		if name := explain.Best(m.Facts); name != "" {
+			fact, explained = name, m.Facts[slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == name })].Omega2
 		}
 		if m.Course != nil {
 			changes = len(m.Course.Changes)
@@ -74,14 +75,14 @@ func timeOf(t *time.Time) any {
 	return *t
 }
 
-func lo(ci *Interval) any {
+func lo(ci *explain.Interval) any {
 	if ci == nil {
 		return nil
 	}
 	return ci[0]
 }
 
-func hi(ci *Interval) any {
+func hi(ci *explain.Interval) any {
 	if ci == nil {
 		return nil
 	}
@@ -98,9 +99,9 @@ func (r *Result) overview(rows, shown []int) *doc.Table {
 	for _, i := range rows {
 		m := &r.Metrics[i]
 		fact := doc.Say("")
-		if name := best(m.Facts); name != "" {
-			e := m.Facts[slices.IndexFunc(m.Facts, func(e Effect) bool { return e.Fact == name })]
-			fact = doc.Say(e.name() + " " + num.Fraction(e.Omega2))
+		if name := explain.Best(m.Facts); name != "" {
+			e := m.Facts[slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == name })]
+			fact = doc.Say(factName(e) + " " + num.Fraction(e.Omega2))
 		}
 		tag := m.Verdict.tag()
 		name := doc.Say(m.Name())
@@ -118,7 +119,7 @@ func (m *Metric) spreadTable(level float64) *doc.Table {
 		{Key: "what", Head: ""}, {Key: "value", Head: "value", Right: true}, {Key: "interval", Head: fmt.Sprintf("%v %%", 100*level), Right: true}, {Key: "note", Head: "", Wrap: 50},
 	}}
 	s := m.scale()
-	add := func(what string, v float64, ci *Interval, note string) {
+	add := func(what string, v float64, ci *explain.Interval, note string) {
 		text := ""
 		if ci != nil {
 			text = s.Interval(ci[0], ci[1])
@@ -161,7 +162,7 @@ func (m *Metric) spreadTable(level float64) *doc.Table {
 func (m *Metric) bandWords() string {
 	switch {
 	case m.Bands.Found && m.Bands.By != nil:
-		return fmt.Sprintf("The values fall into %d bands, which %s tells (Cramér's V %.2f).", len(m.Bands.Bands), m.Bands.By.words(), m.Bands.By.V)
+		return fmt.Sprintf("The values fall into %d bands, which %s tells (Cramér's V %.2f).", len(m.Bands.Bands), explainsWords(m.Bands.By), m.Bands.By.V)
 	case m.Bands.Found:
 		return fmt.Sprintf("The values fall into %d bands; no recorded fact tells them.", len(m.Bands.Bands))
 	case m.Bands.Why != "":
@@ -178,7 +179,7 @@ func bandColumns() []doc.Column {
 	}
 }
 
-func (m *Metric) bandRow(name string, b Band, by *Explains, i int) []doc.Cell {
+func (m *Metric) bandRow(name string, b explain.Band, by *explain.Explains, i int) []doc.Cell {
 	s, level := m.scale(), ""
 	if by != nil && i < len(by.Levels) {
 		level = fmt.Sprintf("%s %s (%s of it)", inWords(by.Fact), by.Levels[i].Level, num.Fraction(by.Levels[i].Share))
@@ -234,18 +235,18 @@ func (m *Metric) factTable() doc.Block {
 		case e.Why != "":
 			units = e.Why
 		}
-		t.Add(doc.Say(e.name()), doc.Int(e.Levels), within(doc.Of(e.Omega2, num.Fraction(e.Omega2)), e.CI).As(doc.Strong), doc.Of(e.Adjusted, num.Optional(e.Adjusted, pText)), doc.Say(units), word)
+		t.Add(doc.Say(factName(e)), doc.Int(e.Levels), within(doc.Of(e.Omega2, num.Fraction(e.Omega2)), e.CI).As(doc.Strong), doc.Of(e.Adjusted, num.Optional(e.Adjusted, pText)), doc.Say(units), word)
 	}
 	return doc.Block{Table: t}
 }
 
-// name is what a fact is called for people: of those that follow from the time as
+// factName is what a fact is called for people: of those that follow from the time as
 // in the paper's tables, where an hour is one of the whole time.
-func (e Effect) name() string {
+func factName(e explain.Effect) string {
 	switch {
-	case e.Derived && e.Fact == factHour:
+	case e.Derived && e.Fact == explain.FactHour:
 		return hourOfDay
-	case e.Derived && e.Fact == factWeekday:
+	case e.Derived && e.Fact == explain.FactWeekday:
 		return dayOfWeek
 	}
 	return inWords(e.Fact)
@@ -268,10 +269,10 @@ const (
 	dayOfWeek = "day of week"
 )
 
-// nameOf is the name of a fact of the metric; see [Effect.name].
+// nameOf is the name of a fact of the metric; see [factName].
 func (m *Metric) nameOf(fact string) string {
-	if i := slices.IndexFunc(m.Facts, func(e Effect) bool { return e.Fact == fact }); i >= 0 {
-		return m.Facts[i].name()
+	if i := slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == fact }); i >= 0 {
+		return factName(m.Facts[i])
 	}
 	return inWords(fact)
 }
@@ -307,8 +308,8 @@ func (m *Metric) factRemarks() doc.Block {
 	if len(same) > 0 {
 		text += "The same in all rows: " + listOf(same) + ". "
 	}
-	if len(m.x.alike) > 0 {
-		text += "With a value for nearly each row, so that nothing is explained by: " + listOf(m.x.alike) + "."
+	if len(m.x.Alike) > 0 {
+		text += "With a value for nearly each row, so that nothing is explained by: " + listOf(m.x.Alike) + "."
 	}
 	if text == "" {
 		return doc.Block{}
@@ -316,7 +317,7 @@ func (m *Metric) factRemarks() doc.Block {
 	return doc.Remark(strings.TrimSpace(text))
 }
 
-func (m *Metric) groupTable(g Grouping) doc.Block {
+func (m *Metric) groupTable(g explain.Grouping) doc.Block {
 	t := &doc.Table{Columns: []doc.Column{
 		{Key: "level", Head: m.nameOf(g.Fact), Wrap: 36}, {Key: "n", Head: "n", Right: true}, {Key: "share", Head: "share", Right: true}, {Key: "mean", Head: "mean", Right: true}, {Key: "median", Head: "median", Right: true},
 		{Key: "p25", Head: "25 %", Right: true}, {Key: "p75", Head: "75 %", Right: true}, {Key: "cov", Head: "COV", Right: true, Interval: true},
@@ -386,12 +387,12 @@ func (m *Metric) decompositionWords() doc.Block {
 }
 
 func (m *Metric) neededTable() doc.Block {
-	more := "missing\n" + m.Repeated.noun() + "s"
+	more := "missing\n" + m.Repeated.Noun() + "s"
 	t := &doc.Table{Columns: []doc.Column{
 		{Key: "target", Head: "interval"}, {Key: "mean", Head: "mean:\nin all", Right: true}, {Key: "more_mean", Head: more, Right: true},
 		{Key: "median", Head: "median:\nin all", Right: true}, {Key: "more_median", Head: more, Right: true},
 	}}
-	if m.ofNodes() {
+	if m.Dependence.OfNodes() {
 		t.Columns = append(t.Columns, doc.Column{Key: "more_nodes", Head: "missing\nnodes: mean", Right: true}, doc.Column{Key: "more_median_nodes", Head: "missing\nnodes: median", Right: true})
 	}
 	t.Columns = append(t.Columns, doc.Column{Key: "why", Head: "", Wrap: 50})
@@ -403,7 +404,7 @@ func (m *Metric) neededTable() doc.Block {
 	}
 	for _, n := range m.Repetitions {
 		cells := []doc.Cell{doc.Of(n.Target, "±"+strings.Replace(num.Fraction(n.Target), ".0 %", " %", 1)), count(n.Mean), count(n.MoreMean), count(n.Median), count(n.MoreMedian)}
-		if m.ofNodes() {
+		if m.Dependence.OfNodes() {
 			cells = append(cells, count(n.MoreNodes), count(n.MoreMedianNodes))
 		}
 		t.Add(append(cells, doc.Say(n.Why))...)
@@ -419,7 +420,7 @@ func (m *Metric) outlierWords() doc.Block {
 	far := m.Outliers.Rows[0]
 	at := fmt.Sprintf("row %d", far.Row)
 	if far.Time != nil {
-		at += ", " + clockOf(*far.Time)
+		at += ", " + num.Clock(*far.Time)
 	}
 	if far.Node != "" {
 		at += ", " + far.Node
@@ -435,7 +436,7 @@ func (m *Metric) outlierTable() doc.Block {
 	for _, o := range m.Outliers.Rows {
 		at := doc.Of(nil, "")
 		if o.Time != nil {
-			at = doc.Of(*o.Time, clockOf(*o.Time))
+			at = doc.Of(*o.Time, num.Clock(*o.Time))
 		}
 		var facts []string
 		for _, name := range slices.Sorted(maps.Keys(o.Facts)) {
@@ -478,8 +479,8 @@ func (m *Metric) mixTable() doc.Block {
 	return doc.Block{Table: t}
 }
 
-// section is the metrics beside each other.
-func (t *Together) section() doc.Section {
+// togetherSection is the metrics beside each other.
+func togetherSection(t *explain.Together) doc.Section {
 	metrics := &doc.Table{Columns: []doc.Column{{Key: "metric", Head: "metric", Wrap: 36}, {Key: "n", Head: t.Fact + "s", Right: true}, {Key: "cov", Head: "COV of\ntheir means", Right: true, Interval: true}, {Key: "within", Head: "COV\nwithin one", Right: true}}}
 	for _, m := range t.Metrics {
 		metrics.Add(doc.Say(m.Name), doc.Int(m.N), within(cov(m.COV), m.COVCI), cov(m.Within))
@@ -490,7 +491,7 @@ func (t *Together) section() doc.Section {
 		if p.Significant {
 			word = doc.Say(map[bool]string{true: "together", false: "opposite"}[p.Rho > 0]).As(doc.Note)
 		}
-		pairs.Add(doc.Say(p.A), doc.Say(p.B), doc.Int(p.N), doc.Of(p.EffectiveN, num.Grouped(int64(p.EffectiveN))), p.cell(), doc.Of(p.Adjusted, num.Optional(p.Adjusted, pText)), word)
+		pairs.Add(doc.Say(p.A), doc.Say(p.B), doc.Int(p.N), doc.Of(p.EffectiveN, num.Grouped(int64(p.EffectiveN))), correlation(p), doc.Of(p.Adjusted, num.Optional(p.Adjusted, pText)), word)
 	}
 	intro := "Whether one metric is low when another is: the rank correlation (Spearman) of the means of each " + t.Fact + ", with its interval; −1: one is highest where the other is lowest (opposite), +1: both rise and fall together. Where neighbours in time are alike in both, n is worth fewer independent ones. p is corrected over all pairs (Holm)."
 	if t.Omitted > 0 {
@@ -499,8 +500,8 @@ func (t *Together) section() doc.Section {
 	return doc.Section{ID: "together", Title: "Metrics of the same " + t.Fact + "s", Intro: intro, Blocks: []doc.Block{{Table: metrics}, {Table: pairs}}}
 }
 
-// cell is the correlation with its interval.
-func (p *Pair) cell() doc.Cell {
+// correlation is that of a pair with its interval.
+func correlation(p explain.Pair) doc.Cell {
 	text := signed(p.Rho)
 	if p.RhoCI == nil {
 		return doc.Of(p.Rho, text)

@@ -30,6 +30,7 @@ import (
 	_ "time/tzdata" // zones are known where the system has no table of them
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -218,7 +219,7 @@ func (p *Params) Ask(ctx context.Context, in study.Input, sources []study.Source
 	if r.Metrics, err = p.metrics(ctx, frames, base, zone, in.Progress); err != nil {
 		return nil, err
 	}
-	r.Together = compareMetrics(frames, p.Level)
+	r.Together = explain.Correlate(frames, p.Level)
 	r.Doubts = model.Doubts{}
 	if p.Baseline != "" && !slices.ContainsFunc(r.Metrics, func(m Metric) bool { return m.Baseline != nil }) {
 		r.Doubts.Warn("no_baseline", "the baseline %s has none of these metrics, so that nothing is compared with it: it has %s; give the column or metric the same name", p.Baseline, namesOf(base))

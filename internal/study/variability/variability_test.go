@@ -15,46 +15,13 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/render"
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/test/simulated"
 )
-
-// table is a frame in the making: rows with their facts.
-type table struct {
-	f     frame.Frame
-	names []string
-	facts []*frame.Column
-}
-
-func newTable(names ...string) *table {
-	t := &table{f: frame.Frame{Key: frame.Key{Workload: "w", Metric: "score"}, Unit: "points", Better: model.Higher}, names: names}
-	for _, name := range names {
-		t.facts = append(t.facts, frame.NewFact(name))
-	}
-	return t
-}
-
-// add appends a row, half an hour after the last.
-func (t *table) add(value float64, levels ...string) {
-	t.at(value, int64(len(t.f.Values))*int64(30*time.Minute), levels...)
-}
-
-func (t *table) at(value float64, at int64, levels ...string) {
-	t.f.Values, t.f.Times = append(t.f.Values, value), append(t.f.Times, at)
-	for i, level := range levels {
-		t.facts[i].Append(level)
-	}
-}
-
-func (t *table) frame() frame.Frame {
-	f := t.f
-	for _, c := range t.facts {
-		f.Facts = append(f.Facts, c.Fact())
-	}
-	return f
-}
 
 func ask(t *testing.T, p *Params, frames ...frame.Frame) *Result {
 	t.Helper()
@@ -63,14 +30,6 @@ func ask(t *testing.T, p *Params, frames ...frame.Frame) *Result {
 		t.Fatal(err)
 	}
 	return r.(*Result)
-}
-
-func noise(n int, mean, sd float64) *table {
-	rng, t := rand.New(rand.NewPCG(7, 7)), newTable()
-	for range n {
-		t.add(mean + sd*rng.NormFloat64())
-	}
-	return t
 }
 
 func codes(doubts []model.Doubt) []string {
@@ -85,17 +44,17 @@ func codes(doubts []model.Doubt) []string {
 // (methods.md); the paper's shares and levels.
 func TestTwoBands(t *testing.T) {
 	for _, c := range []struct{ p, r, want float64 }{{0.22, 0.5, 0.2327}, {0.17, 0.5, 0.2053}, {0.5, 0.4815, 0.350}} {
-		tab := newTable("cpu")
+		tab := simulated.NewTable("cpu")
 		for i := range 10_000 {
 			v, cpu := 100.0, "Xeon"
 			if i*7919%10_000 < int(c.p*10_000+0.5) {
 				v, cpu = 100*c.r, "Opteron"
 			}
-			tab.add(v, cpu)
+			tab.Add(v, cpu)
 		}
 		p := New()
 		p.Cutoffs = []float64{100}
-		m := ask(t, p, tab.frame()).Metrics[0]
+		m := ask(t, p, tab.Frame()).Metrics[0]
 		if math.Abs(*m.COV-c.want) > 0.0001 {
 			t.Errorf("COV of %v at %v = %.4f, want %.4f", c.p, c.r, *m.COV, c.want)
 		}
@@ -109,11 +68,11 @@ func TestTwoBands(t *testing.T) {
 // TestLittle: what cannot be computed is said, and nothing is refused that can be.
 func TestLittle(t *testing.T) {
 	values := func(vs ...float64) frame.Frame {
-		tab := newTable()
+		tab := simulated.NewTable()
 		for _, v := range vs {
-			tab.add(v)
+			tab.Add(v)
 		}
-		return tab.frame()
+		return tab.Frame()
 	}
 	for _, c := range []struct {
 		name    string
@@ -161,59 +120,23 @@ func everywhere(t *testing.T, r *Result) {
 	}
 }
 
-// TestUnits: what is the same for all rows of a node is tested over nodes.
-func TestUnits(t *testing.T) {
-	make := func(nodes int, effect float64) frame.Frame {
-		rng, tab := rand.New(rand.NewPCG(3, uint64(nodes))), newTable(frame.FactSubject, "cpu")
-		level := rand.New(rand.NewPCG(1, 1))
-		means := map[int]float64{}
-		for n := range nodes {
-			means[n] = 100 + 5*level.NormFloat64() + effect*float64(n%2)
-		}
-		for range 50 {
-			for n := range nodes {
-				tab.add(means[n]+rng.NormFloat64(), fmt.Sprint("node", n), []string{"Xeon", "Opteron"}[n%2])
-			}
-		}
-		return tab.frame()
-	}
-	effect := func(f frame.Frame) Effect {
-		m := ask(t, New(), f).Metrics[0]
-		return m.Facts[slices.IndexFunc(m.Facts, func(e Effect) bool { return e.Fact == "cpu" })]
-	}
-	if e := effect(make(6, 0)); e.Significant || e.Units != "6 nodes" {
-		t.Errorf("six nodes that differ by chance: %+v, want no effect of the processor, over 6 nodes", e)
-	}
-	if e := effect(make(20, 30)); !e.Significant || e.Units != "20 nodes" {
-		t.Errorf("twenty nodes of two processors: %+v, want an effect over 20 nodes", e)
-	}
-	e := effect(make(2, 30))
-	if e.P != nil || e.Significant || !strings.Contains(e.Why, "one node only") {
-		t.Errorf("a node of each processor: %+v, want that node and processor cannot be told apart", e)
-	}
-	m := ask(t, New(), make(2, 30)).Metrics[0]
-	if !slices.Contains(codes(m.Doubts), "untested") || m.Subjects == nil || m.Subjects.N != 2 || m.Subjects.ICC < 0.9 {
-		t.Errorf("a node of each processor: doubts %v, subjects %+v", codes(m.Doubts), m.Subjects)
-	}
-}
-
 // TestFewUnits: nodes of which half are slow by chance say nothing of a fact that
 // halves them, too, however exactly that fits; it is reported as what it is. Nodes
 // that a lab makes anew for each repetition are as many as were made.
 func TestFewUnits(t *testing.T) {
 	made := func(fleet string, nodes int) Metric {
-		rng, tab := rand.New(rand.NewPCG(3, 9)), newTable(frame.FactSubject, frame.FactRepetition, model.LabelFleet, "rack")
+		rng, tab := rand.New(rand.NewPCG(3, 9)), simulated.NewTable(frame.FactSubject, frame.FactRepetition, model.LabelFleet, "rack")
 		for r := range 11 {
 			for n := range nodes {
-				tab.add(100-50*float64(n%2)+rng.NormFloat64(), fmt.Sprint("node", n), fmt.Sprint(r), fleet, []string{"a", "b"}[n%2])
+				tab.Add(100-50*float64(n%2)+rng.NormFloat64(), fmt.Sprint("node", n), fmt.Sprint(r), fleet, []string{"a", "b"}[n%2])
 			}
 		}
 		p := New()
 		p.Cutoffs = []float64{75}
-		return ask(t, p, tab.frame()).Metrics[0]
+		return ask(t, p, tab.Frame()).Metrics[0]
 	}
-	rack := func(m Metric) Effect {
-		return m.Facts[slices.IndexFunc(m.Facts, func(e Effect) bool { return e.Fact == "rack" })]
+	rack := func(m Metric) explain.Effect {
+		return m.Facts[slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == "rack" })]
 	}
 	for nodes, p := range map[int]float64{4: 1. / 3, 6: 1. / 10, 8: 1. / 35} {
 		m := made("", nodes)
@@ -227,11 +150,11 @@ func TestFewUnits(t *testing.T) {
 			t.Errorf("%d nodes: advice %+v, want none about the rack", nodes, m.Advice)
 		}
 	}
-	tab := newTable("rack")
+	tab := simulated.NewTable("rack")
 	for i, v := range []float64{100, 50, 101, 51, 102, 52} {
-		tab.add(v, []string{"a", "b"}[i%2])
+		tab.Add(v, []string{"a", "b"}[i%2])
 	}
-	if m := ask(t, New(), tab.frame()).Metrics[0]; !strings.Contains(m.Text, "the rack goes with 9") || len(m.Advice) > 0 && m.Advice[0].Fact == "rack" {
+	if m := ask(t, New(), tab.Frame()).Metrics[0]; !strings.Contains(m.Text, "the rack goes with 9") || len(m.Advice) > 0 && m.Advice[0].Fact == "rack" {
 		t.Errorf("six values: %q, %+v; want that the rack goes with them, and no advice", m.Text, m.Advice)
 	}
 	if e := rack(made("", 12)); !e.Significant {
@@ -245,12 +168,12 @@ func TestFewUnits(t *testing.T) {
 // TestConfounded: two facts that tell the same are both named, and one of them is
 // advised about.
 func TestConfounded(t *testing.T) {
-	rng, tab := rand.New(rand.NewPCG(5, 5)), newTable("cpu", "zone", "disk")
+	rng, tab := rand.New(rand.NewPCG(5, 5)), simulated.NewTable("cpu", "zone", "disk")
 	for range 400 {
 		k := rng.IntN(2)
-		tab.add(100+20*float64(k)+rng.NormFloat64(), []string{"a", "b"}[k], []string{"x", "y"}[k], []string{"hdd", "ssd"}[rng.IntN(2)])
+		tab.Add(100+20*float64(k)+rng.NormFloat64(), []string{"a", "b"}[k], []string{"x", "y"}[k], []string{"hdd", "ssd"}[rng.IntN(2)])
 	}
-	r := ask(t, New(), tab.frame())
+	r := ask(t, New(), tab.Frame())
 	m := r.Metrics[0]
 	if len(m.Confounded) != 1 || m.Confounded[0].V < 0.99 || !slices.Contains(codes(m.Doubts), "confounded") {
 		t.Fatalf("confounded = %+v, doubts %v", m.Confounded, codes(m.Doubts))
@@ -285,12 +208,12 @@ func TestConfounded(t *testing.T) {
 // TestGate: thresholds are held against intervals, and what is unknown passes none.
 func TestGate(t *testing.T) {
 	percent := func(v study.Percent) *study.Percent { return &v }
-	quiet, wild, few := noise(200, 100, 1).frame(), noise(200, 100, 30).frame(), noise(3, 100, 1).frame()
-	both := newTable() // two bands, of which the upper ends halfway
+	quiet, wild, few := simulated.Noise(200, 100, 1).Frame(), simulated.Noise(200, 100, 30).Frame(), simulated.Noise(3, 100, 1).Frame()
+	both := simulated.NewTable() // two bands, of which the upper ends halfway
 	for i := range 400 {
-		both.add(100 + float64(i%7)*.01 + 50*float64((i*7919>>3)%2)*map[bool]float64{true: 1, false: .2}[i < 200])
+		both.Add(100 + float64(i%7)*.01 + 50*float64((i*7919>>3)%2)*map[bool]float64{true: 1, false: .2}[i < 200])
 	}
-	bad := noise(200, 100, 1).frame()
+	bad := simulated.Noise(200, 100, 1).Frame()
 	bad.Doubts = []model.Doubt{{Code: "steal", Severity: model.Problem, Text: "the hypervisor took half of the time"}}
 	for _, c := range []struct {
 		name string
@@ -305,8 +228,8 @@ func TestGate(t *testing.T) {
 		{"a problem", func(p *Params) { p.FailAbove = percent(30) }, bad, model.ErrInvalid},
 		{"verdict", func(p *Params) { p.FailOn = []Verdict{Varies} }, wild, model.ErrThreshold},
 		{"other verdict", func(p *Params) { p.FailOn = []Verdict{Bands, Changes} }, wild, nil},
-		{"bands that end", func(p *Params) { p.FailOn = []Verdict{Bands} }, both.frame(), model.ErrThreshold},
-		{"varying bands", func(p *Params) { p.FailOn = []Verdict{Varies} }, both.frame(), model.ErrThreshold},
+		{"bands that end", func(p *Params) { p.FailOn = []Verdict{Bands} }, both.Frame(), model.ErrThreshold},
+		{"varying bands", func(p *Params) { p.FailOn = []Verdict{Varies} }, both.Frame(), model.ErrThreshold},
 		{"unknown verdict", func(p *Params) { p.FailOn = []Verdict{Changes} }, few, model.ErrInvalid},
 		{"median known", func(p *Params) { p.FailUnlessWithin = percent(1) }, quiet, nil},
 		{"median unknown", func(p *Params) { p.FailUnlessWithin = percent(1) }, wild, model.ErrThreshold},
@@ -315,7 +238,7 @@ func TestGate(t *testing.T) {
 	} {
 		p := New()
 		c.set(p)
-		if m := ask(t, p, both.frame()).Metrics[0]; m.Verdict != Changes || !m.Bands.Found {
+		if m := ask(t, p, both.Frame()).Metrics[0]; m.Verdict != Changes || !m.Bands.Found {
 			t.Fatalf("%q, want a change and bands", m.Text)
 		}
 		if err := ask(t, p, c.f).Gate(); !errors.Is(err, c.want) || (c.want == nil) != (err == nil) {
@@ -329,17 +252,17 @@ func TestGate(t *testing.T) {
 // limit, they count as others do.
 func TestDisturbed(t *testing.T) {
 	rows := func(disturbed int, kind string, slow float64) Metric {
-		rng, tab := rand.New(rand.NewPCG(2, 2)), newTable(frame.FactDisturbed)
+		rng, tab := rand.New(rand.NewPCG(2, 2)), simulated.NewTable(frame.FactDisturbed)
 		for i := range 200 {
 			v, by := 100+rng.NormFloat64(), "no"
 			if i*7919%200 < disturbed {
 				v, by = v*slow, kind
 			}
-			tab.add(v, by)
+			tab.Add(v, by)
 		}
 		p := New()
 		p.FailOn = []Verdict{Varies}
-		r := ask(t, p, tab.frame())
+		r := ask(t, p, tab.Frame())
 		if m := r.Metrics[0]; (m.Verdict == Unknown) != errors.Is(r.Gate(), model.ErrInvalid) {
 			t.Errorf("%s: gate %v", m.Text, r.Gate())
 		}
@@ -362,108 +285,21 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// TestClusterSizes: the COV by size is its mean square over all ways to draw.
-func TestClusterSizes(t *testing.T) {
-	rng, tab := rand.New(rand.NewPCG(2, 3)), newTable(frame.FactRepetition, frame.FactSubject)
-	values := make([][]float64, 6)
-	for r := range values {
-		for n := range 4 {
-			v := 100 + 10*rng.NormFloat64()
-			values[r] = append(values[r], v)
-			tab.at(v, int64(r)*int64(time.Hour), fmt.Sprint(r), fmt.Sprint("node", n))
-		}
-	}
-	m := ask(t, New(), tab.frame()).Metrics[0]
-	if m.Clusters == nil || m.Clusters.Nodes != 4 || m.Clusters.N != 6 {
-		t.Fatalf("clusters = %+v, want 6 of 4 nodes", m.Clusters)
-	}
-	var all []float64
-	for _, c := range values {
-		all = append(all, c...)
-	}
-	grand := mean(all)
-	for i, size := range []int{1, 2, 4} {
-		got := m.Clusters.Sizes[i]
-		// The variance of the means of all ways to draw, independently from each
-		// cluster: drawn very often.
-		sum, draws := 0.0, 200_000
-		for range draws {
-			var means []float64
-			for _, c := range values {
-				perm := rng.Perm(4)[:size]
-				s := 0.0
-				for _, k := range perm {
-					s += c[k]
-				}
-				means = append(means, s/float64(size))
-			}
-			mm, ss := mean(means), 0.0
-			for _, v := range means {
-				ss += (v - mm) * (v - mm)
-			}
-			sum += ss / 5
-		}
-		if want := math.Sqrt(sum/float64(draws)) / grand; got.Size != size || math.Abs(got.COV/want-1) > 0.01 {
-			t.Errorf("COV of %d nodes = %+v, want %.5f", size, got, want)
-		}
-	}
-}
-
-func mean(xs []float64) float64 {
-	sum := 0.0
-	for _, x := range xs {
-		sum += x
-	}
-	return sum / float64(len(xs))
-}
-
-// TestGroupsOfNeighbours: the COV of a group is known as badly as its rows are alike,
-// besides what the fact itself explains.
-func TestGroupsOfNeighbours(t *testing.T) {
-	width := func(ar float64) float64 {
-		rng, tab, past := rand.New(rand.NewPCG(6, 1)), newTable("cpu"), 0.0
-		for range 600 {
-			past = ar*past + math.Sqrt(1-ar*ar)*rng.NormFloat64()
-			k := rng.IntN(2)
-			tab.add(100+100*float64(k)+10*past, []string{"a", "b"}[k])
-		}
-		p := New()
-		p.By = []string{"cpu"}
-		g := ask(t, p, tab.frame()).Metrics[0].Groups[0].Groups[0]
-		return g.COVCI[1] / g.COVCI[0]
-	}
-	if free, alike := width(0), width(.9); math.Log(alike) < 2*math.Log(free) {
-		t.Errorf("the interval of a group's COV spans a factor of %.2f of independent rows and %.2f of neighbours that are alike, want that far wider", free, alike)
-	}
-}
-
-// TestManyPairs: more pairs of node and run than a fact can tell apart are said.
-func TestManyPairs(t *testing.T) {
-	tab := newTable(frame.FactSubject, frame.FactRepetition)
-	for i := range 4 * 17_000 * 2 {
-		tab.at(float64(i*7919%1000), int64(i/8)*int64(time.Minute), fmt.Sprint(i%4), fmt.Sprint(i/8))
-	}
-	x := examine(new(tab.frame()), New(), time.UTC)
-	if x.nodeOfRun != nil || !slices.Contains(codes(x.doubts), "too_many_levels") {
-		t.Errorf("68,000 pairs: %v, want a doubt", codes(x.doubts))
-	}
-}
-
 // TestTogether: metrics of the same repetitions are compared over these.
 func TestTogether(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	names := []string{"score", "runtime", "other"}
-	tabs := []*table{newTable(frame.FactRepetition), newTable(frame.FactRepetition), newTable(frame.FactRepetition)}
+	tabs := []*simulated.Table{simulated.NewTable(frame.FactRepetition), simulated.NewTable(frame.FactRepetition), simulated.NewTable(frame.FactRepetition)}
 	for r := range 40 {
 		level := rng.NormFloat64()
 		for i, tab := range tabs {
-			tab.f.Metric = names[i]
+			tab.F.Metric = names[i]
 			for range 2 {
-				tab.add(100+[]float64{5, -8, 0}[i]*level+rng.NormFloat64(), fmt.Sprint(r))
+				tab.Add(100+[]float64{5, -8, 0}[i]*level+rng.NormFloat64(), fmt.Sprint(r))
 			}
 		}
 	}
-	r := ask(t, New(), tabs[0].frame(), tabs[1].frame(), tabs[2].frame())
+	r := ask(t, New(), tabs[0].Frame(), tabs[1].Frame(), tabs[2].Frame())
 	if r.Together == nil || len(r.Together.Pairs) != 3 {
 		t.Fatalf("together = %+v, want three pairs", r.Together)
 	}
@@ -476,96 +312,22 @@ func TestTogether(t *testing.T) {
 	everywhere(t, r)
 }
 
-// TestUnrelated: metrics that have nothing to do with each other seem related in no
-// more cases than the level leaves, also where each depends on its past; intervals
-// are those of the level.
-func TestUnrelated(t *testing.T) {
-	for phi, least := range map[float64]float64{0: 0.93, 0.5: 0.9, 0.8: 0.8} {
-		significant, held := 0, 0
-		const seeds = 200
-		for seed := range uint64(seeds) {
-			rng := rand.New(rand.NewPCG(seed, 99))
-			var frames []frame.Frame
-			for _, name := range []string{"a", "b"} {
-				tab, x := newTable(frame.FactRepetition), rng.NormFloat64()
-				tab.f.Metric = name
-				for r := range 40 {
-					tab.add(100+5*x, fmt.Sprint(r))
-					x = phi*x + math.Sqrt(1-phi*phi)*rng.NormFloat64()
-				}
-				frames = append(frames, tab.frame())
-			}
-			// Through the question once: it takes longer.
-			together := compareMetrics(frames, 0.95)
-			if seed == 0 {
-				together = ask(t, New(), frames...).Together
-			}
-			if together.Pairs[0].Significant {
-				significant++
-			}
-			if ci := together.Metrics[0].COVCI; ci != nil && ci[0] <= 0.05 && 0.05 <= ci[1] {
-				held++
-			}
-		}
-		t.Logf("φ = %v: the COV is held by %d of %d", phi, held, seeds)
-		if few := seeds*least - 3*math.Sqrt(seeds*least*(1-least)); float64(held) < few {
-			t.Errorf("φ = %v: the COV is held by %d of %d intervals, want at least %.0f", phi, held, seeds, few)
-		}
-		// Three SD of the binomial distribution above 5 %.
-		if most := seeds*0.05 + 3*math.Sqrt(seeds*0.05*0.95); float64(significant) > most {
-			t.Errorf("φ = %v: %d of %d unrelated pairs are significant, want at most %.0f", phi, significant, seeds, most)
-		}
-	}
-}
-
-// TestKnownCorrelation: the interval of a rank correlation holds that of the
-// population, 6/π·asin(ρ/2) of normal values, in about as many of 200 tables as the
-// level says, from rows of which each repetition has two.
-func TestKnownCorrelation(t *testing.T) {
-	const seeds, rho = 200, -0.8
-	truth, held := 6/math.Pi*math.Asin(rho/2), 0
-	for seed := range uint64(seeds) {
-		rng := rand.New(rand.NewPCG(seed, 77))
-		a, b := newTable(frame.FactRepetition), newTable(frame.FactRepetition)
-		a.f.Metric, b.f.Metric = "score", "runtime"
-		for r := range 30 {
-			x, z := rng.NormFloat64(), rng.NormFloat64()
-			y := rho*x + math.Sqrt(1-rho*rho)*z
-			for _, apart := range []float64{-1, 1} {
-				a.add(100+5*x+apart, fmt.Sprint(r))
-				b.add(60+20*y+apart, fmt.Sprint(r))
-			}
-		}
-		p := compareMetrics([]frame.Frame{a.frame(), b.frame()}, 0.95).Pairs[0]
-		if p.RhoCI == nil || p.RhoCI[0] > p.Rho || p.RhoCI[1] < p.Rho {
-			t.Fatalf("seed %d: %+v, want an interval about rho", seed, p)
-		}
-		if p.RhoCI[0] <= truth && truth <= p.RhoCI[1] {
-			held++
-		}
-	}
-	t.Logf("%d of %d intervals hold %.3f", held, seeds, truth)
-	if held < 184 || held > 199 {
-		t.Errorf("%d of %d intervals hold %.3f, want about 190", held, seeds, truth)
-	}
-}
-
 // TestOmitted: of more metrics than are compared it says how many are left out.
 func TestOmitted(t *testing.T) {
 	var frames []frame.Frame
-	for i := range mostTogether + 2 {
-		tab := newTable(frame.FactRepetition)
-		tab.f.Metric = fmt.Sprint("m", i)
+	for i := range 12 + 2 {
+		tab := simulated.NewTable(frame.FactRepetition)
+		tab.F.Metric = fmt.Sprint("m", i)
 		for r := range 6 {
-			tab.add(float64(100+(r*r+i)%7), fmt.Sprint(r))
+			tab.Add(float64(100+(r*r+i)%7), fmt.Sprint(r))
 		}
-		frames = append(frames, tab.frame())
+		frames = append(frames, tab.Frame())
 	}
 	r := ask(t, New(), frames...)
-	if len(r.Together.Metrics) != mostTogether || r.Together.Omitted != 2 {
-		t.Fatalf("%d metrics are compared, want %d and 2 omitted", len(r.Together.Metrics), mostTogether)
+	if len(r.Together.Metrics) != 12 || r.Together.Omitted != 2 {
+		t.Fatalf("%d metrics are compared, want %d and 2 omitted", len(r.Together.Metrics), 12)
 	}
-	if intro := r.Together.section().Intro; !strings.Contains(intro, "Of 14 metrics these are the first 12") {
+	if intro := togetherSection(r.Together).Intro; !strings.Contains(intro, "Of 14 metrics these are the first 12") {
 		t.Errorf("the section does not say that metrics are left out: %s", intro)
 	}
 }
@@ -574,7 +336,7 @@ func TestOmitted(t *testing.T) {
 func TestBaseline(t *testing.T) {
 	p := New()
 	p.Baseline = "own"
-	r, err := p.Ask(t.Context(), study.Input{}, []study.Source{{Name: "a", Frames: []frame.Frame{noise(400, 100, 20).frame()}}, {Name: "own", Frames: []frame.Frame{noise(100, 1000, 10).frame()}}})
+	r, err := p.Ask(t.Context(), study.Input{}, []study.Source{{Name: "a", Frames: []frame.Frame{simulated.Noise(400, 100, 20).Frame()}}, {Name: "own", Frames: []frame.Frame{simulated.Noise(100, 1000, 10).Frame()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -582,87 +344,23 @@ func TestBaseline(t *testing.T) {
 	if b == nil || b.RatioCI == nil || !(b.RatioCI[0] < 20 && 20 < b.RatioCI[1]) || b.RatioCI[1]/b.RatioCI[0] > 2 {
 		t.Errorf("baseline = %+v, want a ratio of about 20", b)
 	}
-	other := noise(100, 1, 1).frame()
+	other := simulated.Noise(100, 1, 1).Frame()
 	other.Metric = "else"
-	r, err = p.Ask(t.Context(), study.Input{}, []study.Source{{Name: "a", Frames: []frame.Frame{noise(400, 100, 20).frame()}}, {Name: "own", Frames: []frame.Frame{other}}})
+	r, err = p.Ask(t.Context(), study.Input{}, []study.Source{{Name: "a", Frames: []frame.Frame{simulated.Noise(400, 100, 20).Frame()}}, {Name: "own", Frames: []frame.Frame{other}}})
 	if err != nil || !slices.Contains(codes(r.(*Result).Doubts), "no_baseline") {
 		t.Errorf("a baseline of another metric: %v, want a doubt", err)
-	}
-}
-
-// TestCalendar: hours and days are those of the zone, through the nights in which
-// clocks are turned, and in zones that are half an hour off.
-func TestCalendar(t *testing.T) {
-	for _, name := range []string{"Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "America/St_Johns", "UTC"} {
-		zone, err := time.LoadLocation(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var times []int64
-		for at := time.Date(2026, 3, 20, 0, 7, 0, 0, time.UTC); at.Month() < 12; at = at.Add(13 * time.Minute) {
-			times = append(times, at.UnixNano())
-		}
-		facts := calendar(times, zone)
-		for i, at := range times {
-			local := time.Unix(0, at).In(zone)
-			want := []string{hourName(local.Hour()), local.Weekday().String(), local.Format(time.DateOnly)}
-			for k := range want {
-				if got := facts[k].Level(i); got != want[k] {
-					t.Fatalf("%s of %v = %q, want %q", facts[k].Name, local, got, want[k])
-				}
-			}
-		}
-		codes, k := hours(times, zone)
-		for i := 1; i < len(times); i++ {
-			a, b := time.Unix(0, times[i-1]).In(zone), time.Unix(0, times[i]).In(zone)
-			same := codes[i] == codes[i-1]
-			if _, before := a.Zone(); same && a.Hour() != b.Hour() {
-				if _, after := b.Zone(); before == after {
-					t.Fatalf("%v and %v are one hour", a, b)
-				}
-			}
-		}
-		if k < 24*250 {
-			t.Errorf("%d hours in nine months", k)
-		}
-	}
-}
-
-// TestSortedRows: as a stable sort by value.
-func TestSortedRows(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	values := make([]float64, 5000)
-	for i := range values {
-		values[i] = math.Floor(rng.NormFloat64()*20) * math.Pow(10, float64(rng.IntN(9)-4))
-	}
-	values[17], values[18] = math.Copysign(0, -1), 0
-	want := make([]int32, len(values))
-	for i := range want {
-		want[i] = int32(i)
-	}
-	slices.SortStableFunc(want, func(a, b int32) int {
-		switch {
-		case values[a] < values[b]:
-			return -1
-		case values[a] > values[b]:
-			return 1
-		}
-		return 0
-	})
-	if got := sortedRows(values); !slices.Equal(got, want) {
-		t.Error("rows are not in the order of a stable sort")
 	}
 }
 
 // TestPage: a million values make a page below 2 MB, which shows their density.
 func TestPage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
-	tab := newTable("cpu")
+	tab := simulated.NewTable("cpu")
 	for i := range 1_000_000 {
 		k := rng.IntN(3)
-		tab.at([]float64{100, 200, 210}[k]+5*rng.NormFloat64(), int64(i)*int64(time.Second), []string{"a", "b", "c"}[k])
+		tab.At([]float64{100, 200, 210}[k]+5*rng.NormFloat64(), int64(i)*int64(time.Second), []string{"a", "b", "c"}[k])
 	}
-	r := ask(t, New(), tab.frame())
+	r := ask(t, New(), tab.Frame())
 	var page bytes.Buffer
 	if err := render.HTML(&page, r.Document()); err != nil {
 		t.Fatal(err)
@@ -677,8 +375,8 @@ func TestPage(t *testing.T) {
 
 // TestUser: what a user may do wrong, and what comes of it.
 func TestUser(t *testing.T) {
-	two := noise(40, 10, 1).frame()
-	info := noise(40, 10, 1).frame()
+	two := simulated.Noise(40, 10, 1).Frame()
+	info := simulated.Noise(40, 10, 1).Frame()
 	info.Metric, info.Info = "elapsed", true
 	for name, c := range map[string]struct {
 		set  func(p *Params)
@@ -715,11 +413,11 @@ func TestUser(t *testing.T) {
 
 // TestSources: rows of several sources are told apart by the fact "source".
 func TestSources(t *testing.T) {
-	r, err := New().Ask(t.Context(), study.Input{}, []study.Source{{Name: "a.csv", Frames: []frame.Frame{noise(100, 100, 1).frame()}}, {Name: "b.csv", Frames: []frame.Frame{noise(100, 120, 1).frame()}}})
+	r, err := New().Ask(t.Context(), study.Input{}, []study.Source{{Name: "a.csv", Frames: []frame.Frame{simulated.Noise(100, 100, 1).Frame()}}, {Name: "b.csv", Frames: []frame.Frame{simulated.Noise(100, 120, 1).Frame()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := r.(*Result).Metrics[0]; m.N != 200 || best(m.Facts) != "source" {
-		t.Errorf("%d values, best fact %q, want 200, source", m.N, best(m.Facts))
+	if m := r.(*Result).Metrics[0]; m.N != 200 || explain.Best(m.Facts) != "source" {
+		t.Errorf("%d values, best fact %q, want 200, source", m.N, explain.Best(m.Facts))
 	}
 }

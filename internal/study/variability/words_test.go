@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/render"
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/test/simulated"
 )
 
 // text is the answer as the terminal shows it, each space alone.
@@ -36,8 +38,8 @@ func holds(t *testing.T, text string, words ...string) {
 }
 
 // daily are values with a cycle of a day, two processors and a step at the end.
-func daily(n, step int, cycle, by float64) *table {
-	rng, tab := rand.New(rand.NewPCG(3, 3)), newTable("cpu")
+func daily(n, step int, cycle, by float64) *simulated.Table {
+	rng, tab := rand.New(rand.NewPCG(3, 3)), simulated.NewTable("cpu")
 	for i := range n {
 		cpu, v := "new", 100_000.0
 		if i%7 == 3 {
@@ -47,7 +49,7 @@ func daily(n, step int, cycle, by float64) *table {
 			v *= 1 + by
 		}
 		v *= (1 + cycle*math.Sin(float64(i)/24*2*math.Pi)) * (1 + .01*rng.NormFloat64())
-		tab.at(v, int64(i)*int64(time.Hour), cpu)
+		tab.At(v, int64(i)*int64(time.Hour), cpu)
 	}
 	return tab
 }
@@ -55,7 +57,7 @@ func daily(n, step int, cycle, by float64) *table {
 // TestNewLevelBegins: row 201 is the first of the new level, so that it changed
 // after value 200, wherever that is said.
 func TestNewLevelBegins(t *testing.T) {
-	f := daily(240, 200, 0, .12).frame()
+	f := daily(240, 200, 0, .12).Frame()
 	f.Times = nil
 	r := ask(t, New(), f)
 	m := r.Metrics[0]
@@ -76,10 +78,10 @@ func TestNewLevelBegins(t *testing.T) {
 // said of what varies within them.
 func TestGroupsOfOneValue(t *testing.T) {
 	tab := daily(300, 300, 0, 0)
-	tab.at(99_000, tab.f.Times[299]+1, "new")
-	r := ask(t, New(), tab.frame())
+	tab.At(99_000, tab.F.Times[299]+1, "new")
+	r := ask(t, New(), tab.Frame())
 	levels := r.Metrics[0].Decomposition.Levels
-	hour := levels[slices.IndexFunc(levels, func(l DecomposedLevel) bool { return l.Level == "hour" })]
+	hour := levels[slices.IndexFunc(levels, func(l explain.DecomposedLevel) bool { return l.Level == "hour" })]
 	if hour.In != nil || hour.Share != nil || hour.BetweenCorrected != nil || hour.Between == nil || hour.Skipped != 299 {
 		t.Errorf("hours with one value: %+v, want no more than between", hour)
 	}
@@ -93,7 +95,7 @@ func TestGroupsOfOneValue(t *testing.T) {
 func TestEmptySideOfCutoff(t *testing.T) {
 	p := New()
 	p.Cutoffs = []float64{1}
-	r := ask(t, p, noise(50, 100, 5).frame())
+	r := ask(t, p, simulated.Noise(50, 100, 5).Frame())
 	data, err := json.Marshal(r.Metrics[0].Cutoffs[0].Lower)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +108,7 @@ func TestEmptySideOfCutoff(t *testing.T) {
 		t.Errorf("nothing is below 1, but JSON says %s", data)
 	}
 	holds(t, text(t, r), "below 1.00 points n/a 0 0.0 %")
-	if row := r.Metrics[0].bandRow("", Band{}, nil, 0); row[4].Lines[0] != "n/a" {
+	if row := r.Metrics[0].bandRow("", explain.Band{}, nil, 0); row[4].Lines[0] != "n/a" {
 		t.Errorf("mean of no values: %v, want n/a", row[4].Lines)
 	}
 }
@@ -114,14 +116,14 @@ func TestEmptySideOfCutoff(t *testing.T) {
 // TestFactsOfTime: an hour of the day is called so everywhere, and its limit of p
 // is said.
 func TestFactsOfTime(t *testing.T) {
-	tab := noise(0, 1, 1)
+	tab := simulated.Noise(0, 1, 1)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 24 * 14 {
-		tab.at(100_000*(1+.1*math.Sin(float64(i)/24*2*math.Pi))+1000*rng.NormFloat64(), int64(i)*int64(time.Hour))
+		tab.At(100_000*(1+.1*math.Sin(float64(i)/24*2*math.Pi))+1000*rng.NormFloat64(), int64(i)*int64(time.Hour))
 	}
-	tab.f.Unit = "op/s"
-	r := ask(t, New(), tab.frame())
-	if e := r.Metrics[0].Facts[0]; e.Fact != factHour {
+	tab.F.Unit = "op/s"
+	r := ask(t, New(), tab.Frame())
+	if e := r.Metrics[0].Facts[0]; e.Fact != explain.FactHour {
 		t.Fatalf("best fact %+v, want hour", e)
 	}
 	got := text(t, r)
@@ -138,14 +140,14 @@ func TestFactsOfTime(t *testing.T) {
 
 // TestOutliersInText: the terminal shows no folds, but how many outliers there are.
 func TestOutliersInText(t *testing.T) {
-	tab := noise(200, 100, 1)
-	tab.add(300)
-	holds(t, text(t, ask(t, New(), tab.frame())), "1 outlier, 0.5 % of all values; the farthest is 300 points (row 201")
+	tab := simulated.Noise(200, 100, 1)
+	tab.Add(300)
+	holds(t, text(t, ask(t, New(), tab.Frame())), "1 outlier, 0.5 % of all values; the farthest is 300 points (row 201")
 }
 
 // TestColours: repetitions are no colours, even where they explain most.
 func TestColours(t *testing.T) {
-	rng, tab := rand.New(rand.NewPCG(5, 5)), newTable(frame.FactRepetition, "cpu")
+	rng, tab := rand.New(rand.NewPCG(5, 5)), simulated.NewTable(frame.FactRepetition, "cpu")
 	for rep := range 40 {
 		level := 100 + 10*rng.NormFloat64()
 		for i := range 10 {
@@ -154,10 +156,10 @@ func TestColours(t *testing.T) {
 			if i%2 == 0 {
 				cpu, v = "old", v-6
 			}
-			tab.add(v, fmt.Sprint(rep), cpu)
+			tab.Add(v, fmt.Sprint(rep), cpu)
 		}
 	}
-	m := ask(t, New(), tab.frame()).Metrics[0]
+	m := ask(t, New(), tab.Frame()).Metrics[0]
 	if e := m.Facts[0]; e.Fact != frame.FactRepetition || !e.Significant {
 		t.Fatalf("best fact %+v, want the repetition", e)
 	}
@@ -169,14 +171,14 @@ func TestColours(t *testing.T) {
 // TestHistogramShowsModes: three modes, of which the width by quartiles knows
 // nothing, are three heaps of bars, whether bands were found or not.
 func TestHistogramShowsModes(t *testing.T) {
-	rng, tab := rand.New(rand.NewPCG(5, 5)), newTable()
+	rng, tab := rand.New(rand.NewPCG(5, 5)), simulated.NewTable()
 	for i := range 45 {
-		tab.add([]float64{50, 100, 150}[i%3] + 5*rng.NormFloat64())
+		tab.Add([]float64{50, 100, 150}[i%3] + 5*rng.NormFloat64())
 	}
-	m := ask(t, New(), tab.frame()).Metrics[0]
+	m := ask(t, New(), tab.Frame()).Metrics[0]
 	for _, found := range []bool{true, false} {
 		if !found {
-			m.Bands = BandSearch{}
+			m.Bands = explain.BandSearch{}
 		}
 		edges, counts := m.histogram()
 		heaps, total := 0, 0

@@ -1,21 +1,93 @@
-package variability
+package explain
 
 import (
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// course looks for changes of the level and for drift. What repeats with hour and
+// Course is how the level went over time, or over the rows in their order.
+type Course struct {
+	// Changes are where the level changed for good; Parts what lies between them.
+	Changes []Change `json:"changes"`
+	Parts   []Part   `json:"parts,omitempty"`
+	Drift   *Drift   `json:"drift,omitempty"`
+	Why     string   `json:"why,omitempty"` // changes or drift could not be looked for
+
+	calendar []*Fact      // hour or weekday, where they were taken out
+	cycle    bool         // a daily cycle was taken out
+	untold   model.Doubts // of what cannot be told from something else
+}
+
+// Change is a change of the level.
+type Change struct {
+	Row int        `json:"row"` // the first of the new level, from 1
+	At  *time.Time `json:"at"`
+	// Before and After are the means of the parts; Relative is After/Before − 1.
+	Before   float64 `json:"before"`
+	After    float64 `json:"after"`
+	Relative float64 `json:"relative"`
+	P        float64 `json:"p"`
+	// Besides is the fact besides which the level changed: it shows only without
+	// what that explains. Before and After are then as if nothing else had changed.
+	Besides string `json:"besides,omitempty"`
+}
+
+// Part is what lies between two changes.
+type Part struct {
+	From int        `json:"from"` // row, from 0
+	N    int        `json:"n"`
+	At   *time.Time `json:"at"`
+	Mean float64    `json:"mean"`
+	COV  *float64   `json:"cov"`
+}
+
+// Drift is a trend from begin to end.
+type Drift struct {
+	Relative    float64   `json:"relative"` // change from begin to end, by the mean
+	CI          *Interval `json:"ci"`
+	P           float64   `json:"p"`
+	Significant bool      `json:"significant"`
+	Besides     string    `json:"besides,omitempty"` // as of a change
+}
+
+// Changed reports whether one mean does not describe all of it.
+func (c *Course) Changed() bool {
+	return c != nil && (len(c.Changes) > 0 || c.Drift != nil && c.Drift.Significant)
+}
+
+// parts is a fact that tells the part of the time of each row.
+func (c *Course) parts(rows int) frame.Fact {
+	fact := frame.Fact{Name: factPart, Levels: []string{""}, Codes: make([]uint16, rows)}
+	for i, p := range c.Parts {
+		name := "part " + strconv.Itoa(i+1)
+		if p.At != nil {
+			name = "from " + num.Clock(*p.At)
+		}
+		fact.Levels = append(fact.Levels, name)
+		for row := p.From; row < p.From+p.N; row++ {
+			fact.Codes[row] = uint16(i + 1) //nolint:gosec // few
+		}
+	}
+	return fact
+}
+
+// Course looks for changes of the level and for drift. What repeats with hour and
 // weekday is taken out before, where it explains anything; and where another fact
 // does, changes are looked for once besides that fact, for a step of 3 % is lost
 // among processors that differ by half, and once as measured, each with half of
 // the error rate.
-func (x *examined) course(effects []Effect) *Course {
+func (x *Rows) Course(effects []Effect) *Course {
 	c := &Course{Changes: []Change{}}
+	if x.inTime.values == nil { // Dependence was not asked
+		x.inTime = x.asSeries()
+	}
 	s := x.inTime
 	switch {
 	case s.values == nil:
@@ -25,26 +97,26 @@ func (x *examined) course(effects []Effect) *Course {
 		c.Why = "there are fewer than 10 times"
 		return c
 	}
-	if x.f.Times == nil {
-		x.doubts.Warn("no_times", "the rows have no times: their order is taken for that in which they were measured")
+	if x.Frame.Times == nil {
+		x.Doubts.Warn("no_times", "the rows have no times: their order is taken for that in which they were measured")
 	}
-	fact, alpha := x.fact(bestOf(effects, func(e Effect) bool { return !e.Derived })), x.alpha
+	fact, alpha := x.Fact(BestOf(effects, func(e Effect) bool { return !e.Derived })), x.Alpha
 	if fact != nil {
 		alpha /= 2
 		c.search(x, x.without(fact), alpha, fact.Name)
 	}
-	if !c.changed() {
-		c.search(x, x.f.Values, alpha, "")
+	if !c.Changed() {
+		c.search(x, x.Frame.Values, alpha, "")
 	}
 	c.Parts = c.divided(x)
 	for _, d := range c.untold {
-		x.doubts.Add(d)
+		x.Doubts.Add(d)
 	}
 	return c
 }
 
 // changes are those of a series, by rows.
-func (x *examined) changes(values []float64, alpha float64) []Change {
+func (x *Rows) changes(values []float64, alpha float64) []Change {
 	found, err := stats.ChangePoints(values, alpha, seed)
 	if err != nil {
 		return []Change{}
@@ -52,13 +124,13 @@ func (x *examined) changes(values []float64, alpha float64) []Change {
 	out := make([]Change, 0, len(found))
 	for _, f := range found {
 		row := x.inTime.first(f.Index)
-		out = append(out, Change{Row: row + 1, At: x.at(row), P: f.P})
+		out = append(out, Change{Row: row + 1, At: x.At(row), P: f.P})
 	}
 	return x.between(values, out)
 }
 
 // between fills the levels between changes in the values of a series.
-func (x *examined) between(values []float64, changes []Change) []Change {
+func (x *Rows) between(values []float64, changes []Change) []Change {
 	starts := []int{0}
 	for _, c := range changes {
 		starts = append(starts, x.inTime.index(c.Row-1))
@@ -82,9 +154,9 @@ const leastDays = 10
 // besidesDays keeps of several changes those that the means of days show, too, where
 // days may differ from each other anyway: then each day has a level of its own.
 // One change in ten days is none of that, unless days differ besides it.
-func (x *examined) besidesDays(changes []Change, alpha float64) []Change {
-	day := x.fact(factDay)
-	if len(changes) == 0 || day == nil || day.used < leastDays || len(changes) <= max(1, day.used/leastDays) && !x.daysDiffer(changes, day) {
+func (x *Rows) besidesDays(changes []Change, alpha float64) []Change {
+	day := x.Fact(FactDay)
+	if len(changes) == 0 || day == nil || day.Used < leastDays || len(changes) <= max(1, day.Used/leastDays) && !x.daysDiffer(changes, day) {
 		return changes
 	}
 	s := x.sumsOf(day.Codes, len(day.Levels))
@@ -100,7 +172,7 @@ func (x *examined) besidesDays(changes []Change, alpha float64) []Change {
 	}
 	return slices.DeleteFunc(changes, func(c Change) bool {
 		return !slices.ContainsFunc(found, func(f stats.Change) bool {
-			from, to := first[max(0, f.Index-1)], x.f.Len()
+			from, to := first[max(0, f.Index-1)], x.Frame.Len()
 			if f.Index+1 < len(first) {
 				to = first[f.Index+1]
 			}
@@ -110,23 +182,32 @@ func (x *examined) besidesDays(changes []Change, alpha float64) []Change {
 }
 
 // daysDiffer reports whether days differ besides the changes.
-func (x *examined) daysDiffer(changes []Change, day *factor) bool {
-	rest := slices.Clone(x.f.Values)
+func (x *Rows) daysDiffer(changes []Change, day *Fact) bool {
+	rest := slices.Clone(x.Frame.Values)
 	for _, p := range (&Course{Changes: changes}).divided(x) {
 		for i := p.From; i < p.From+p.N; i++ {
 			rest[i] -= p.Mean
 		}
 	}
 	y := *x
-	y.f, y.divisions = &frame.Frame{Values: rest, Times: x.f.Times, Facts: x.f.Facts}, nil
+	y.Frame, y.divisions = &frame.Frame{Values: rest, Times: x.Frame.Times, Facts: x.Frame.Facts}, nil
 	var e Effect
 	y.test(&e, day)
-	return e.P != nil && *e.P <= x.alpha
+	return e.P != nil && *e.P <= x.Alpha
+}
+
+// TakenOut is what was taken out of the values before changes were looked for: the
+// facts of the calendar, and whether a daily cycle.
+func (c *Course) TakenOut() (calendar []string, cycle bool) {
+	for _, f := range c.calendar {
+		calendar = append(calendar, f.Name)
+	}
+	return calendar, c.cycle
 }
 
 // search finds the changes of values, or their drift. A drift has other levels from
 // time to time, and a step makes a trend: what describes the values better counts.
-func (c *Course) search(x *examined, rows []float64, alpha float64, besides string) {
+func (c *Course) search(x *Rows, rows []float64, alpha float64, besides string) {
 	s := x.seriesOf(rows)
 	c.calendar = x.calendarOf(rows)
 	values := s.without(c.calendar)
@@ -153,9 +234,9 @@ func (c *Course) search(x *examined, rows []float64, alpha float64, besides stri
 // driftsByDays reports whether the means of days show a trend, too: where days differ
 // anyway, the hours of one of them are not so many witnesses. Fewer than ten days
 // cannot be asked.
-func (x *examined) driftsByDays(values []float64) bool {
-	day := x.fact(factDay)
-	if day == nil || day.used < leastDays {
+func (x *Rows) driftsByDays(values []float64) bool {
+	day := x.Fact(FactDay)
+	if day == nil || day.Used < leastDays {
 		return true
 	}
 	var days, means []float64
@@ -168,14 +249,14 @@ func (x *examined) driftsByDays(values []float64) bool {
 		k := len(means) - 1
 		means[k] += (v - means[k]) / n
 	}
-	_, p, err := stats.Drift(days, means, x.level)
-	return err != nil || p <= 1-x.level
+	_, p, err := stats.Drift(days, means, x.Level)
+	return err != nil || p <= 1-x.Level
 }
 
 // drift is the trend of a series; nil where it cannot be computed.
-func (x *examined) drift(values []float64, alpha float64) *Drift {
+func (x *Rows) drift(values []float64, alpha float64) *Drift {
 	times := x.seconds(len(values))
-	slope, p, err := stats.Drift(times, values, x.level)
+	slope, p, err := stats.Drift(times, values, x.Level)
 	mean, _ := stats.Mean(values)
 	if err != nil || mean == 0 {
 		return nil
@@ -185,12 +266,12 @@ func (x *examined) drift(values []float64, alpha float64) *Drift {
 }
 
 // seconds are the times of a series, from the first on; without times the places.
-func (x *examined) seconds(n int) []float64 {
+func (x *Rows) seconds(n int) []float64 {
 	times := make([]float64, n)
 	for i := range times {
 		times[i] = float64(i)
-		if row := x.inTime.first(i); x.f.Times != nil {
-			times[i] = float64(x.f.Times[row]-x.f.Times[0]) / float64(time.Second)
+		if row := x.inTime.first(i); x.Frame.Times != nil {
+			times[i] = float64(x.Frame.Times[row]-x.Frame.Times[0]) / float64(time.Second)
 		}
 	}
 	return times
@@ -233,7 +314,7 @@ func (s series) index(row int) int {
 }
 
 // seriesOf is the series of other values of the same rows.
-func (x *examined) seriesOf(values []float64) series {
+func (x *Rows) seriesOf(values []float64) series {
 	if x.inTime.from == nil {
 		return series{values: values}
 	}
@@ -247,9 +328,9 @@ func (x *examined) seriesOf(values []float64) series {
 
 // without are the values less what a fact explains of them: each level's mean
 // becomes that of all.
-func (x *examined) without(fact *factor) []float64 {
+func (x *Rows) without(fact *Fact) []float64 {
 	s := x.sumsOf(fact.Codes, len(fact.Levels))
-	out := slices.Clone(x.f.Values)
+	out := slices.Clone(x.Frame.Values)
 	for i, c := range fact.Codes {
 		if c != 0 {
 			out[i] += s.mean - s.sum[c]/s.n[c]
@@ -261,17 +342,17 @@ func (x *examined) without(fact *factor) []float64 {
 // calendarOf are hour and weekday, if they explain something of values of the rows:
 // an hour that moves the level by a tenth does not show among processors that differ
 // by half, and does besides these.
-func (x *examined) calendarOf(rows []float64) []*factor {
+func (x *Rows) calendarOf(rows []float64) []*Fact {
 	y := *x
-	y.f, y.divisions = &frame.Frame{Values: rows, Times: x.f.Times, Facts: x.f.Facts}, nil
-	var out []*factor
-	for _, name := range []string{factHour, factWeekday} {
-		fact := x.fact(name)
-		if fact == nil || !fact.derived {
+	y.Frame, y.divisions = &frame.Frame{Values: rows, Times: x.Frame.Times, Facts: x.Frame.Facts}, nil
+	var out []*Fact
+	for _, name := range []string{FactHour, FactWeekday} {
+		fact := x.Fact(name)
+		if fact == nil || !fact.Derived {
 			continue
 		}
 		var e Effect
-		if y.test(&e, fact); e.P != nil && *e.P <= x.alpha/2 {
+		if y.test(&e, fact); e.P != nil && *e.P <= x.Alpha/2 {
 			out = append(out, fact)
 		}
 	}
@@ -279,7 +360,7 @@ func (x *examined) calendarOf(rows []float64) []*factor {
 }
 
 // without takes what facts explain out of a series, one after the other.
-func (s series) without(facts []*factor) []float64 {
+func (s series) without(facts []*Fact) []float64 {
 	out := s.values
 	for _, fact := range facts {
 		all, _ := stats.Mean(out)
@@ -300,16 +381,16 @@ func (s series) without(facts []*factor) []float64 {
 }
 
 // divided describes the parts between the changes; none without any.
-func (c *Course) divided(x *examined) []Part {
+func (c *Course) divided(x *Rows) []Part {
 	var out []Part
 	from := 0
 	for i := 0; len(c.Changes) > 0 && i <= len(c.Changes); i++ {
-		to := x.f.Len()
+		to := x.Frame.Len()
 		if i < len(c.Changes) {
 			to = c.Changes[i].Row - 1
 		}
-		values := slices.Sorted(slices.Values(x.f.Values[from:to]))
-		p := Part{From: from, N: to - from, At: x.at(from), COV: covOf(values)}
+		values := slices.Sorted(slices.Values(x.Frame.Values[from:to]))
+		p := Part{From: from, N: to - from, At: x.At(from), COV: covOf(values)}
 		p.Mean, _ = stats.Mean(values)
 		out = append(out, p)
 		from = to

@@ -1,13 +1,9 @@
-package variability
+package explain
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/scalebench/scalebench/internal/frame"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // unit is rows that count as one: how many they are, the sum of their values less
@@ -127,55 +123,4 @@ func leastP(sizes []float64) float64 {
 		log += lg
 	}
 	return math.Exp(log)
-}
-
-// tooFew says so where no p of these units can be below alpha, and how many would
-// do.
-func (e *Effect) tooFew(alpha float64) {
-	if e.Significant || e.Why != "" || e.Omega2 < leastExplained || len(e.sizes) == 0 || leastP(e.sizes) <= alpha {
-		return
-	}
-	even, levels := slices.Clone(e.sizes), len(e.sizes)
-	for i := range even {
-		even[i] = 1
-	}
-	for i := 0; leastP(even) > alpha; i++ {
-		even[i%levels]++
-	}
-	for i := range even {
-		even[i] = slices.Max(even)
-	}
-	e.Why = fmt.Sprintf("from %s alone it cannot be told from chance; %.0f, with as many of each level, would do", e.Units, even[0]*float64(levels))
-}
-
-// goesWith reports whether a fact seems to explain much, which cannot be tested.
-func (e Effect) goesWith() bool { return e.Why != "" && e.Omega2 >= 0.2 && !e.Derived }
-
-// madeAnew reports whether nodes come again under the same name but are made anew
-// for each run, as those of a lab and of a local fleet: what differs between them
-// is what made them, and the same node in the next run is another unit.
-func madeAnew(f *frame.Frame) bool {
-	fleet, node, run := f.Fact(model.LabelFleet), f.Fact(frame.FactSubject), f.Fact(frame.FactRepetition)
-	if run == nil {
-		run = f.Fact(frame.FactRun)
-	}
-	if fleet == nil || node == nil || run == nil {
-		return false
-	}
-	own := make([]bool, len(fleet.Levels))
-	for i, level := range fleet.Levels {
-		own[i] = level == model.FleetLab || level == model.FleetLocal
-	}
-	first, again := make([]uint16, len(node.Levels)), false
-	for i, c := range node.Codes {
-		switch {
-		case !own[fleet.Codes[i]]:
-			return false
-		case first[c] == 0:
-			first[c] = run.Codes[i]
-		default:
-			again = again || first[c] != run.Codes[i]
-		}
-	}
-	return again
 }

@@ -1,4 +1,4 @@
-package variability
+package explain
 
 import (
 	"cmp"
@@ -43,7 +43,8 @@ type Mix struct {
 	SlopeCI *Interval `json:"slope_ci"`
 	R2      float64   `json:"r2"`
 
-	shares, means []float64
+	// Shares and Means are of each cluster.
+	Shares, Means []float64 `json:"-"`
 }
 
 // members are the nodes of one cluster, with their means.
@@ -64,25 +65,26 @@ const (
 )
 
 // clusterFact is the fact whose levels are clusters; nil where there is none.
-func (x *examined) clusterFact(name string) *frame.Fact {
-	if x.f.Fact(frame.FactSubject) == nil {
+func (x *Rows) clusterFact(name string) *frame.Fact {
+	if x.Frame.Fact(frame.FactSubject) == nil {
 		return nil
 	}
 	for _, n := range []string{name, frame.FactRepetition, frame.FactRun, frame.FactTrial} {
-		if fact := x.f.Fact(n); fact != nil && len(fact.Levels)-1 >= leastClusters {
+		if fact := x.Frame.Fact(n); fact != nil && len(fact.Levels)-1 >= leastClusters {
 			return fact
 		}
 		if name != "" {
-			x.doubts.Warn("no_clusters", "%s does not divide the rows into %d clusters or more, so that nothing is said of clusters", name, leastClusters)
+			x.Doubts.Warn("no_clusters", "%s does not divide the rows into %d clusters or more, so that nothing is said of clusters", name, leastClusters)
 			return nil
 		}
 	}
 	return nil
 }
 
-// clusters compares clusters of several nodes; nil where there are none.
-func (x *examined) clusters(p *Params, effects []Effect) *Clusters {
-	fact := x.clusterFact(p.Cluster)
+// Clusters compares clusters of several nodes; nil where there are none. They are by
+// the fact of that name; "": by repetition, or else run or trial.
+func (x *Rows) Clusters(by string, effects []Effect) *Clusters {
+	fact := x.clusterFact(by)
 	if fact == nil || len(fact.Levels) > mostClusters {
 		return nil
 	}
@@ -97,13 +99,13 @@ func (x *examined) clusters(p *Params, effects []Effect) *Clusters {
 	if nodes < 2 || len(all) < leastClusters {
 		return nil
 	}
-	out := &Clusters{Fact: fact.Name, N: len(all), Nodes: nodes, Sizes: sizesOf(all, nodes, x.level)}
+	out := &Clusters{Fact: fact.Name, N: len(all), Nodes: nodes, Sizes: sizesOf(all, nodes, x.Level)}
 	if out.Sizes == nil {
 		return nil
 	}
 	for _, e := range effects {
 		if e.Significant && !e.Derived && len(out.Mixes) < 6 && e.Levels <= 6 {
-			out.Mixes = append(out.Mixes, x.mixes(all, x.fact(e.Fact))...)
+			out.Mixes = append(out.Mixes, x.mixes(all, x.Fact(e.Fact))...)
 		}
 	}
 	slices.SortStableFunc(out.Mixes, func(a, b Mix) int { return cmp.Compare(b.R2, a.R2) })
@@ -112,8 +114,8 @@ func (x *examined) clusters(p *Params, effects []Effect) *Clusters {
 }
 
 // members are the clusters with their nodes, by the levels of the fact.
-func (x *examined) members(fact *frame.Fact) []members {
-	node := x.f.Fact(frame.FactSubject)
+func (x *Rows) members(fact *frame.Fact) []members {
+	node := x.Frame.Fact(frame.FactSubject)
 	all := make([]members, len(fact.Levels))
 	for row, c := range fact.Codes {
 		if c == 0 || node.Codes[row] == 0 {
@@ -128,7 +130,7 @@ func (x *examined) members(fact *frame.Fact) []members {
 			all[c].nodes[node.Codes[row]] = m
 		}
 		m.n++
-		m.sum += x.f.Values[row]
+		m.sum += x.Frame.Values[row]
 	}
 	return slices.DeleteFunc(all, func(c members) bool { return c.nodes == nil })
 }
@@ -203,11 +205,11 @@ func clusterSizes(nodes int) []int {
 
 // mixes are the lines through means and shares, for each level of a fact; of two
 // levels for the first alone, as the other mirrors it.
-func (x *examined) mixes(all []members, fact *factor) []Mix {
+func (x *Rows) mixes(all []members, fact *Fact) []Mix {
 	var out []Mix
 	for code, level := range fact.Levels {
 		m := Mix{Fact: fact.Name, Level: level}
-		if code == 0 || fact.used == 2 && len(out) == 1 {
+		if code == 0 || fact.Used == 2 && len(out) == 1 {
 			continue
 		}
 		for _, c := range all {
@@ -218,9 +220,9 @@ func (x *examined) mixes(all []members, fact *factor) []Mix {
 				}
 			}
 			mean, _ := stats.Mean(c.means())
-			m.shares, m.means = append(m.shares, have/float64(len(c.nodes))), append(m.means, mean)
+			m.Shares, m.Means = append(m.Shares, have/float64(len(c.nodes))), append(m.Means, mean)
 		}
-		if m.fit(x.level) {
+		if m.fit(x.Level) {
 			out = append(out, m)
 		}
 	}
@@ -229,14 +231,14 @@ func (x *examined) mixes(all []members, fact *factor) []Mix {
 
 // fit is a line by least squares; false where the shares do not differ.
 func (m *Mix) fit(level float64) bool {
-	n := float64(len(m.shares))
-	mx, _ := stats.Mean(m.shares)
-	my, _ := stats.Mean(m.means)
+	n := float64(len(m.Shares))
+	mx, _ := stats.Mean(m.Shares)
+	my, _ := stats.Mean(m.Means)
 	var sxx, sxy, syy float64
-	for i, s := range m.shares {
+	for i, s := range m.Shares {
 		sxx += (s - mx) * (s - mx)
-		sxy += (s - mx) * (m.means[i] - my)
-		syy += (m.means[i] - my) * (m.means[i] - my)
+		sxy += (s - mx) * (m.Means[i] - my)
+		syy += (m.Means[i] - my) * (m.Means[i] - my)
 	}
 	if !(sxx > 0) || !(syy > 0) || n < 3 {
 		return false

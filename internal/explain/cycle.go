@@ -1,10 +1,11 @@
-package variability
+package explain
 
 import (
 	"math"
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -20,11 +21,11 @@ const (
 )
 
 // span is how long was measured.
-func (x *examined) span() time.Duration {
-	if x.f.Times == nil {
+func (x *Rows) span() time.Duration {
+	if x.Frame.Times == nil {
 		return 0
 	}
-	return time.Duration(x.f.Times[x.f.Len()-1] - x.f.Times[0])
+	return time.Duration(x.Frame.Times[x.Frame.Len()-1] - x.Frame.Times[0])
 }
 
 // besidesCycle keeps of the changes in less than two days those that remain beside a
@@ -32,8 +33,8 @@ func (x *examined) span() time.Duration {
 // Cycle and steps are fitted at once, and the least clear step is struck out, until
 // each is as unlikely by chance as what [stats.ChangePoints] asks of a step, 3·ln n,
 // is of independent values.
-func (c *Course) besidesCycle(x *examined, values []float64, changes []Change) []Change {
-	if len(changes) == 0 || x.f.Times == nil || x.span() >= leastCycles {
+func (c *Course) besidesCycle(x *Rows, values []float64, changes []Change) []Change {
+	if len(changes) == 0 || x.Frame.Times == nil || x.span() >= leastCycles {
 		return changes
 	}
 	kept, most := slices.Clone(changes), stats.FTail(3*math.Log(float64(len(values))), 1, 1e9)
@@ -49,7 +50,7 @@ func (c *Course) besidesCycle(x *examined, values []float64, changes []Change) [
 	if len(kept) == len(changes) {
 		return changes
 	}
-	c.doubt("the level seems to change, as a daily cycle may make it: these are only %s; measure for two days or longer", spanOf(x.span()))
+	c.doubt("the level seems to change, as a daily cycle may make it: these are only %s; measure for two days or longer", num.Span(x.span()))
 	c.cycle = len(kept) > 0
 	return x.between(fit.without, kept)
 }
@@ -68,7 +69,7 @@ const waves = 4
 // fitCycle fits by least squares, with amplitudes that are normal about 0 (ridge
 // regression: A. E. Hoerl, R. W. Kennard, Technometrics 12(1), 1970), so that of an
 // hour no curve is made of any form.
-func (x *examined) fitCycle(values []float64, changes []Change) cycleFit {
+func (x *Rows) fitCycle(values []float64, changes []Change) cycleFit {
 	columns, ridge := x.cycleColumns(len(values), changes), make([]float64, waves+len(changes))
 	mean, _ := stats.Mean(values)
 	for k := range waves {
@@ -122,7 +123,7 @@ func less(values []float64, columns [][]float64, coefficients []float64) []float
 }
 
 // cycleColumns are those of the cycle and of steps, each less its mean.
-func (x *examined) cycleColumns(n int, changes []Change) [][]float64 {
+func (x *Rows) cycleColumns(n int, changes []Change) [][]float64 {
 	columns := make([][]float64, waves+len(changes))
 	for k := range columns {
 		columns[k] = make([]float64, n)
@@ -130,7 +131,7 @@ func (x *examined) cycleColumns(n int, changes []Change) [][]float64 {
 	const day = int64(24 * time.Hour)
 	for i := range n {
 		row := x.inTime.first(i)
-		at := 2 * math.Pi * float64(x.f.Times[row]%day) / float64(day)
+		at := 2 * math.Pi * float64(x.Frame.Times[row]%day) / float64(day)
 		columns[0][i], columns[1][i] = math.Sin(at), math.Cos(at)
 		columns[2][i], columns[3][i] = math.Sin(2*at), math.Cos(2*at)
 		for k, change := range changes {
@@ -191,11 +192,11 @@ const leastWorth = 20
 
 // driftTold reports whether nothing else makes such a trend: the rest of a daily
 // cycle, or neighbours that are alike as those of a random walk.
-func (c *Course) driftTold(x *examined, values []float64) bool {
-	if span := x.span(); x.f.Times != nil && span < leastCycles {
+func (c *Course) driftTold(x *Rows, values []float64) bool {
+	if span := x.span(); x.Frame.Times != nil && span < leastCycles {
 		half := min(1, 2*span.Hours()/24)
 		if most := 2 * mostCycle * math.Sin(math.Pi/2*half); math.Abs(c.Drift.Relative) <= most {
-			c.doubt("the level seems to drift by %s, which a daily cycle may make: these are only %s; measure for two days or longer", signedPercent(c.Drift.Relative), spanOf(span))
+			c.doubt("the level seems to drift by %s, which a daily cycle may make: these are only %s; measure for two days or longer", num.Signed(c.Drift.Relative), num.Span(span))
 			return false
 		}
 	}
@@ -205,7 +206,7 @@ func (c *Course) driftTold(x *examined, values []float64) bool {
 		rest[i] = v - c.Drift.Relative*math.Abs(mean)*times[i]/times[len(times)-1]
 	}
 	if size, _, err := stats.EffectiveSize(rest); err == nil && size < leastWorth {
-		c.doubt("the level seems to drift by %s, but it wanders also beside that: %s are worth only %.0f independent ones, and a level that wanders by chance has such trends; measure for longer", signedPercent(c.Drift.Relative), countOf(x.f.Len(), "value"), size)
+		c.doubt("the level seems to drift by %s, but it wanders also beside that: %s are worth only %.0f independent ones, and a level that wanders by chance has such trends; measure for longer", num.Signed(c.Drift.Relative), num.Grouped(int64(x.Frame.Len()))+" values", size)
 		return false
 	}
 	return true

@@ -1,4 +1,4 @@
-package variability
+package explain
 
 import (
 	"slices"
@@ -56,8 +56,8 @@ const (
 	mostTogether  = 12 // metrics that are compared
 )
 
-// compareMetrics is nil where fewer than two metrics share repetitions.
-func compareMetrics(frames []frame.Frame, level float64) *Together {
+// Correlate is nil where fewer than two metrics share repetitions.
+func Correlate(frames []frame.Frame, level float64) *Together {
 	for _, name := range []string{frame.FactRepetition, frame.FactRun, frame.FactTrial} {
 		out := &Together{Fact: name}
 		for i := range frames {

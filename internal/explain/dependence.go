@@ -1,4 +1,4 @@
-package variability
+package explain
 
 import (
 	"math"
@@ -7,6 +7,31 @@ import (
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/stats"
 )
+
+// Dependence is how much rows tell that others do not.
+type Dependence struct {
+	// Lag1 is the autocorrelation of neighbours in time; null where it cannot be
+	// computed. Dependent says that it is more than chance.
+	Lag1      *float64 `json:"lag1"`
+	Dependent bool     `json:"dependent"`
+	// EffectiveN is how many independent rows the rows are worth for the mean, by
+	// autocorrelation and by rows of one node being alike; Block the length of
+	// blocks, in rows, that are about independent.
+	EffectiveN float64 `json:"effective_n"`
+	Block      int     `json:"block,omitempty"`
+	// InTime is EffectiveN by autocorrelation alone.
+	InTime float64 `json:"effective_n_in_time"`
+	// LimitedBy is the fact of which rows of one level are alike, so that EffectiveN
+	// is what it is ("node"), and Groups how many levels have rows.
+	LimitedBy string `json:"limited_by,omitempty"`
+	Groups    int    `json:"groups,omitempty"`
+
+	// Clustered is by LimitedBy, in parts between and within; nil without.
+	Clustered *stats.Clustered `json:"-"`
+
+	ofTimes  *stats.Clustered // by time, where rows of one time are alike and nothing else limits
+	ofSeries float64          // what share of the times is independent
+}
 
 // series is the values in the order of their times: where several rows have one
 // time, as those of several nodes at once, their mean. from has the first row of
@@ -35,11 +60,11 @@ func (s series) codes() []int32 {
 	return out
 }
 
-// series is nil of values where their order means nothing: there are no times,
+// asSeries is nil of values where their order means nothing: there are no times,
 // and they are sorted.
-func (x *examined) series() series {
-	values := x.f.Values
-	if x.f.Times == nil {
+func (x *Rows) asSeries() series {
+	values := x.Frame.Values
+	if x.Frame.Times == nil {
 		if len(values) > 2 && (slices.IsSorted(values) || slices.IsSortedFunc(values, func(a, b float64) int { return int(math.Copysign(1, b-a)) })) {
 			return series{}
 		}
@@ -47,7 +72,7 @@ func (x *examined) series() series {
 	}
 	times := 1
 	for i := 1; i < len(values); i++ {
-		if x.f.Times[i] != x.f.Times[i-1] {
+		if x.Frame.Times[i] != x.Frame.Times[i-1] {
 			times++
 		}
 	}
@@ -57,7 +82,7 @@ func (x *examined) series() series {
 	out := series{values: make([]float64, 0, times), from: make([]int32, 0, times+1)}
 	for i := 0; i < len(values); {
 		k, sum := i, 0.0
-		for ; k < len(values) && x.f.Times[k] == x.f.Times[i]; k++ {
+		for ; k < len(values) && x.Frame.Times[k] == x.Frame.Times[i]; k++ {
 			sum += values[k]
 		}
 		out.values, out.from = append(out.values, sum/float64(k-i)), append(out.from, int32(i)) //nolint:gosec // a row
@@ -67,13 +92,13 @@ func (x *examined) series() series {
 	return out
 }
 
-// dependence is how much rows tell that others do not: those that follow each
+// Dependence is how much rows tell that others do not: those that follow each
 // other in time, and those of one node, one run, one repetition.
-func (x *examined) dependence() Dependence {
-	n := float64(x.f.Len())
+func (x *Rows) Dependence() Dependence {
+	n := float64(x.Frame.Len())
 	d := Dependence{EffectiveN: n}
 	worth := 1.0
-	if x.inTime = x.series(); len(x.inTime.values) >= 10 {
+	if x.inTime = x.asSeries(); len(x.inTime.values) >= 10 {
 		m, times := remembers(x.inTime.values), float64(len(x.inTime.values))
 		if d.Lag1, d.Dependent = m.lag1, m.dependent; m.dependent {
 			worth, d.Block = m.size/times, m.block*int(math.Round(n/times))
@@ -89,11 +114,11 @@ func (x *examined) dependence() Dependence {
 		}
 	}
 	if limit != nil {
-		if c, err := stats.NewClustered(x.f.Values, limit.Codes, len(limit.Levels)); err == nil {
-			d.LimitedBy, d.Groups, d.clustered = limit.Name, c.Groups, &c
+		if c, err := stats.NewClustered(x.Frame.Values, limit.Codes, len(limit.Levels)); err == nil {
+			d.LimitedBy, d.Groups, d.Clustered = limit.Name, c.Groups, &c
 		}
 	} else if ofTimes < 1 {
-		if c, err := stats.NewClustered(x.f.Values, x.inTime.codes(), len(x.inTime.from)); err == nil {
+		if c, err := stats.NewClustered(x.Frame.Values, x.inTime.codes(), len(x.inTime.from)); err == nil {
 			d.ofTimes = &c
 		}
 	}
@@ -135,8 +160,8 @@ func remembers(values []float64) memory {
 	return m
 }
 
-// units are the levels of the fact that limits, for people.
-func (d Dependence) units() string {
+// Units are the levels of the fact that limits, for people.
+func (d Dependence) Units() string {
 	if d.LimitedBy == nodeOfRun {
 		return "nodes of runs"
 	}
@@ -147,7 +172,7 @@ func (d Dependence) units() string {
 // of few groups how much they differ is not known well, and what Student's t makes
 // of that, but no fewer than the groups, which are independent.
 func (d Dependence) heldBy(level float64) float64 {
-	if d.clustered == nil {
+	if d.Clustered == nil {
 		return d.EffectiveN
 	}
 	groups := float64(d.Groups)
@@ -162,16 +187,16 @@ func (d Dependence) heldBy(level float64) float64 {
 // worthOfTimes is what share of the rows is independent where several have one time
 // and are alike: the variance of a mean of their times' means is that of these. 1
 // where they are no more alike than chance makes them, with an error of 5 %.
-func (x *examined) worthOfTimes() float64 {
-	times, rows := float64(len(x.inTime.values)), float64(x.f.Len())
+func (x *Rows) worthOfTimes() float64 {
+	times, rows := float64(len(x.inTime.values)), float64(x.Frame.Len())
 	if x.inTime.from == nil || times < 2 || rows == times {
 		return 1
 	}
-	all, _ := stats.SampleSD(x.f.Values)
+	all, _ := stats.SampleSD(x.Frame.Values)
 	between, _ := stats.SampleSD(x.inTime.values)
 	within := 0.0
 	for i, mean := range x.inTime.values {
-		for _, v := range x.f.Values[x.inTime.from[i]:x.inTime.from[i+1]] {
+		for _, v := range x.Frame.Values[x.inTime.from[i]:x.inTime.from[i+1]] {
 			within += (v - mean) * (v - mean)
 		}
 	}
@@ -186,11 +211,11 @@ func (x *examined) worthOfTimes() float64 {
 }
 
 // kin are the facts of which rows of one level may be alike.
-func (x *examined) kin() []*frame.Fact {
+func (x *Rows) kin() []*frame.Fact {
 	var out []*frame.Fact
 	for _, name := range named {
-		f := x.fact(name)
-		if f == nil || slices.Contains(otherThings, name) && f.used < leastSampled || name == frame.FactSubject && madeAnew(x.f) {
+		f := x.Fact(name)
+		if f == nil || slices.Contains(otherThings, name) && f.Used < leastSampled || name == frame.FactSubject && madeAnew(x.Frame) {
 			continue
 		}
 		out = append(out, &f.Fact)
@@ -206,13 +231,13 @@ func (x *examined) kin() []*frame.Fact {
 // Analysis of Clinical Experiments, 1986, section 1.1), and how many independent
 // rows they are worth. ok is false where they are no more alike than chance makes
 // them, with an error of 5 %.
-func (x *examined) alikeWithin(fact *frame.Fact) (icc, worth float64, ok bool) {
-	e, err := stats.EtaSquared(x.f.Values, fact.Codes, len(fact.Levels), x.level)
+func (x *Rows) alikeWithin(fact *frame.Fact) (icc, worth float64, ok bool) {
+	e, err := stats.EtaSquared(x.Frame.Values, fact.Codes, len(fact.Levels), x.Level)
 	if err != nil || e.P > 0.05 {
 		return 0, 0, false
 	}
 	icc = e.Omega2
-	if d, err := stats.Decompose(x.f.Values, fact.Codes, len(fact.Levels)); err == nil {
+	if d, err := stats.Decompose(x.Frame.Values, fact.Codes, len(fact.Levels)); err == nil {
 		icc = d.Share
 	}
 	squares, n := 0.0, float64(e.N)
@@ -222,72 +247,26 @@ func (x *examined) alikeWithin(fact *frame.Fact) (icc, worth float64, ok bool) {
 	return icc, n / (1 + (squares/n-1)*icc), true
 }
 
-func countsOf(fact *frame.Fact) []float64 {
-	out := make([]float64, len(fact.Levels))
-	for _, c := range fact.Codes {
-		if c > 0 {
-			out[c]++
-		}
-	}
-	return out
+// OfNodes reports whether what limits is that rows of one node, or machine, are alike:
+// then no number of repetitions tells how others are.
+func (d Dependence) OfNodes() bool {
+	return d.Clustered != nil && Machines(d.LimitedBy)
 }
 
-// subjects are the nodes; nil where rows are of one node, or each of another.
-func (x *examined) subjects() *Subjects {
-	fact := x.fact(frame.FactSubject)
-	if fact == nil {
-		return nil
-	}
-	out := &Subjects{N: fact.used}
-	if d, err := stats.Decompose(x.f.Values, fact.Codes, len(fact.Levels)); err == nil {
-		out.Between, out.Within, out.ICC = &d.Between, &d.In, d.Share
-	}
-	return out
-}
-
-// nodeOfRun is the name of the fact that [nodesOfRuns] makes.
-const nodeOfRun = "node of a run"
-
-// nodesOfRuns is a fact for the rows that one node measured in one run: several
-// trials of it are alike, also where the next run has other nodes of the same
-// names. Nil where that is a row each, or no more than the node or the run; many
-// where it has more levels than a fact can have.
-func nodesOfRuns(f *frame.Frame) (fact *frame.Fact, many bool) {
-	node, run := f.Fact(frame.FactSubject), f.Fact(frame.FactRepetition)
-	if run == nil {
-		run = f.Fact(frame.FactRun)
-	}
-	if node == nil || run == nil || len(node.Levels) < 3 && len(run.Levels) < 3 {
-		return nil, false
-	}
-	codes, levels := make([]uint16, f.Len()), []string{""}
-	known := make(map[uint32]uint16)
-	last, lastCode := uint32(0), uint16(0)
-	for i := range codes {
-		pair := uint32(node.Codes[i])<<16 | uint32(run.Codes[i])
-		if pair != last || i == 0 {
-			code, ok := known[pair]
-			if !ok {
-				if 2*len(levels) > f.Len() {
-					return nil, false
-				}
-				many = len(levels) > frame.MostLevels
-				code = uint16(len(levels)) //nolint:gosec // of many no code is used
-				name := ""
-				if !many {
-					name = node.Level(i) + " in " + run.Level(i)
-				}
-				known[pair], levels = code, append(levels, name)
-			}
-			last, lastCode = pair, code
+// Unheeded is the fact that makes the rows worth the least of those that no interval
+// heeds, as nothing says whether its levels are all there are, as those of a setting,
+// or a sample, as machines are; and how many independent rows they are worth then. ok
+// is false where none makes them worth less than half. Facts named in except are not
+// asked.
+func (x *Rows) Unheeded(d Dependence, effects []Effect, except []string) (limit Effect, worth float64, ok bool) {
+	worth = d.EffectiveN / 2
+	for _, e := range effects {
+		if !e.Significant || e.Derived || e.Levels < leastSampled || slices.Contains(except, e.Fact) {
+			continue
 		}
-		codes[i] = lastCode
+		if _, w, alike := x.alikeWithin(&x.Fact(e.Fact).Fact); alike && w < worth {
+			limit, worth, ok = e, w, true
+		}
 	}
-	if len(levels) <= max(len(node.Levels), len(run.Levels)) {
-		return nil, false
-	}
-	if many {
-		return nil, true
-	}
-	return &frame.Fact{Name: nodeOfRun, Levels: levels, Codes: codes}, false
+	return limit, worth, ok
 }

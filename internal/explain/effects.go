@@ -1,0 +1,179 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Effect is how much of the variance a fact explains.
+type Effect struct {
+	Fact   string `json:"fact"`
+	Levels int    `json:"levels"`
+	// Eta2 is η² = SS_between/SS_total; Omega2 is ω², the same corrected for chance,
+	// and not below 0; CI is the interval of the share that η² of these rows
+	// estimates, as if they were independent.
+	Eta2   float64   `json:"eta2"`
+	Omega2 float64   `json:"omega2"`
+	CI     *Interval `json:"eta2_ci"`
+	// P tests whether the levels differ at all, over Units that are independent:
+	// rows, or nodes, repetitions or stretches of time in which the level stays the
+	// same. Adjusted is P after Holm, over all facts. Null: cannot be tested; Why
+	// says for what, or that the units are too few for any p to stand out.
+	P        *float64 `json:"p"`
+	Adjusted *float64 `json:"p_adjusted"`
+	Units    string   `json:"units,omitempty"`
+	Why      string   `json:"why,omitempty"`
+	// Significant: the fact explains something, with the error rate of alarms.
+	Significant bool `json:"significant"`
+	// Derived facts follow from the time of a row.
+	Derived bool `json:"derived,omitempty"`
+
+	sizes []float64 // units of each level; nil: many
+}
+
+// Effects are how much each fact explains, those that explain most first. Their
+// p-values are corrected by Holm over all facts that could be tested.
+func (x *Rows) Effects() []Effect {
+	x.divide()
+	all := make([]*Effect, len(x.facts))
+	InParallel(x.Ended, len(all), func(i int) { all[i] = x.effect(&x.facts[i]) })
+	out := make([]Effect, 0, len(all))
+	for _, e := range all {
+		if e != nil {
+			out = append(out, *e)
+		}
+	}
+	var tested []int
+	var ps []float64
+	for i, e := range out {
+		if e.P != nil {
+			tested, ps = append(tested, i), append(ps, *e.P)
+		}
+	}
+	if adjusted, err := stats.Holm(ps); err == nil {
+		for k, i := range tested {
+			e := &out[i]
+			e.Adjusted, e.Significant = &adjusted[k], adjusted[k] <= x.Alpha
+			e.tooFew(x.Alpha / float64(len(tested)))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Effect) int {
+		if a.Significant != b.Significant {
+			return map[bool]int{true: -1, false: 1}[a.Significant]
+		}
+		return cmp.Or(cmp.Compare(b.Omega2, a.Omega2), cmp.Compare(a.Levels, b.Levels))
+	})
+	return out
+}
+
+// effect tests one fact; nil where it says nothing of the values: they do not vary.
+func (x *Rows) effect(fact *Fact) *Effect {
+	found, err := stats.EtaSquared(x.Frame.Values, fact.Codes, len(fact.Levels), x.Level)
+	if err != nil {
+		return nil
+	}
+	e := &Effect{Fact: fact.Name, Levels: found.Levels, Eta2: found.Eta2, Omega2: found.Omega2, Derived: fact.Derived}
+	e.CI = &Interval{found.CI.Lo, found.CI.Hi}
+	x.test(e, fact)
+	return e
+}
+
+// test is whether the levels differ by more than units of one level do: nested
+// analysis of variance (G. W. Snedecor, W. G. Cochran, Statistical Methods, 1989,
+// chapter 13). Rows of one node, of one repetition, of one level of a fact that
+// tells more, or of one stretch of time may be alike, and are then one unit, if the
+// fact is the same in all of them: ten nodes with a hundred rows each are ten
+// processors, not a thousand. Of several kinds of units that with the largest p
+// counts. F supposes normal units; what it shows of few must show without that, by
+// [permuted].
+func (x *Rows) test(e *Effect, fact *Fact) {
+	worst := -1.0
+	for i, u := range x.units(fact) {
+		free := u.n - u.k
+		if free < 1 {
+			e.P, e.Why = nil, u.why
+			return
+		}
+		among := max(0, u.among) / free
+		p := 0.0
+		if among > 0 {
+			p = stats.FTail(u.between/(u.k-1)/among, max(1, (u.k-1)*u.levels), free)
+		}
+		if p <= x.Alpha && len(u.each) > 0 {
+			p = max(p, permuted(u.each, len(fact.Levels)))
+		}
+		// F does not heed that a small level may vary more than the others. Welch's test
+		// is of rows: the spread of larger units is not theirs; and of so few that they
+		// were permuted its spread of each level is mere chance.
+		if p <= x.Alpha && i == 0 && len(u.each) == 0 {
+			if welch, err := stats.WelchANOVA(x.Frame.Values, fact.Codes, len(fact.Levels), min(1, u.n/float64(fact.Known))); err == nil {
+				p = max(p, welch)
+			}
+		}
+		if p > worst {
+			worst, e.P, e.Units = p, &p, fmt.Sprintf("%.0f %s", u.n, u.name)
+			e.sizes = sizesOfLevels(u.each, len(fact.Levels))
+		}
+	}
+}
+
+// Passing reports whether a level of a fact does not come again: a day, a run.
+func Passing(fact string) bool { return slices.Contains(passing, fact) }
+
+// Passes reports whether a fact follows from when a row was measured.
+func (e Effect) Passes() bool { return e.Derived || Passing(e.Fact) }
+
+// Best is the fact that explains most; empty: none explains anything. A day or a
+// week does not come again, and is none.
+func Best(effects []Effect) string { return BestOf(effects, func(Effect) bool { return true }) }
+
+// BestOf is the best of some facts; of those that explain about as much that with
+// the fewest levels, for a node explains all that its processor does.
+func BestOf(effects []Effect, of func(Effect) bool) string {
+	top := 0.0
+	counts := func(e Effect) bool { return e.Significant && e.Fact != FactDay && e.Fact != FactWeek && of(e) }
+	for _, e := range effects {
+		if counts(e) {
+			top = max(top, e.Omega2)
+		}
+	}
+	name, levels := "", 0
+	for _, e := range effects {
+		if counts(e) && e.Omega2 >= 0.95*top && (name == "" || e.Levels < levels) {
+			name, levels = e.Fact, e.Levels
+		}
+	}
+	return name
+}
+
+// LeastExplained is the share of the variance from which a fact is worth a word.
+const LeastExplained = 0.05
+
+// tooFew says so where no p of these units can be below alpha, and how many would
+// do.
+func (e *Effect) tooFew(alpha float64) {
+	if e.Significant || e.Why != "" || e.Omega2 < LeastExplained || len(e.sizes) == 0 || leastP(e.sizes) <= alpha {
+		return
+	}
+	even, levels := slices.Clone(e.sizes), len(e.sizes)
+	for i := range even {
+		even[i] = 1
+	}
+	for i := 0; leastP(even) > alpha; i++ {
+		even[i%levels]++
+	}
+	for i := range even {
+		even[i] = slices.Max(even)
+	}
+	e.Why = fmt.Sprintf("from %s alone it cannot be told from chance; %.0f, with as many of each level, would do", e.Units, even[0]*float64(levels))
+}
+
+// GoesWith reports whether a fact seems to explain much, which cannot be tested.
+func (e Effect) GoesWith() bool { return e.Why != "" && e.Omega2 >= 0.2 && !e.Derived }
+
+// passing are facts of which a level does not come again.
+var passing = []string{FactDay, FactWeek, frame.FactRun, frame.FactRepetition, frame.FactTrial, frame.FactBlock}

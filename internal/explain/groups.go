@@ -1,0 +1,158 @@
+package explain
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Grouping is the distribution of the values by the levels of a fact.
+type Grouping struct {
+	Fact   string  `json:"fact"`
+	Groups []Group `json:"groups"` // those with most values first
+	Rest   int     `json:"rest"`   // rows of further levels, or of none
+}
+
+// Group is the values of one level. P01 to P99 are for box plots as in AISLE:
+// whiskers at 1 and 99 %, the box at 25 and 75 %.
+type Group struct {
+	Level  string    `json:"level"`
+	N      int       `json:"n"`
+	Share  float64   `json:"share"`
+	Mean   float64   `json:"mean"`
+	Median float64   `json:"median"`
+	COV    *float64  `json:"cov"`
+	COVCI  *Interval `json:"cov_ci"`
+	Min    float64   `json:"min"`
+	P01    float64   `json:"p01"`
+	P25    float64   `json:"p25"`
+	P75    float64   `json:"p75"`
+	P99    float64   `json:"p99"`
+	Max    float64   `json:"max"`
+}
+
+// mostGroups is how many groups of one fact are in the result.
+const mostGroups = 60
+
+// byLevel are the ascending values of each level of a fact, by code, and their rows
+// where order is not nil: of one walk over all rows, for they are sorted already. They
+// lie in all and order, as long as the frame.
+func (x *Rows) byLevel(fact *Fact, all []float64, order []int32) (values [][]float64, rows [][]int32) {
+	from := make([]int, len(fact.Levels)+1)
+	for _, c := range fact.Codes {
+		from[c+1]++
+	}
+	for c := 1; c < len(from); c++ {
+		from[c] += from[c-1]
+	}
+	next := slices.Clone(from)
+	for i, row := range x.order {
+		c := fact.Codes[row]
+		all[next[c]] = x.Sorted[i]
+		if order != nil {
+			order[next[c]] = row
+		}
+		next[c]++
+	}
+	values, rows = make([][]float64, len(fact.Levels)), make([][]int32, len(fact.Levels))
+	for c := range values {
+		values[c] = all[from[c]:from[c+1]:from[c+1]]
+		if order != nil {
+			rows[c] = order[from[c]:from[c+1]]
+		}
+	}
+	return values, rows
+}
+
+// covOfGroup is the interval of the COV of some rows, ascending by value: of units of
+// which rows are alike, over these.
+func (x *Rows) covOfGroup(values []float64, rows []int32, of []int32) *Interval {
+	ci := x.covInterval(values)
+	if of == nil || ci == nil {
+		return ci
+	}
+	codes, known := make([]int32, len(rows)), make(map[int32]int32)
+	for i, row := range rows {
+		unit := of[row]
+		if _, ok := known[unit]; !ok {
+			known[unit] = int32(len(known) + 1) //nolint:gosec // fewer than rows
+		}
+		codes[i] = known[unit]
+	}
+	if len(known) == len(rows) {
+		return ci
+	}
+	c, err := stats.NewClustered(values, codes, len(known)+1)
+	if err != nil {
+		return nil
+	}
+	wide := interval(c.COVInterval(x.Level))
+	if wide == nil {
+		return nil
+	}
+	return &Interval{min(ci[0], wide[0]), max(ci[1], wide[1])}
+}
+
+// unitCodes tell the units of the rows that are alike by what limits their worth; nil
+// where rows are no more alike than their order makes them.
+func (x *Rows) unitCodes(d Dependence) []int32 {
+	switch {
+	case d.ofTimes != nil:
+		return x.inTime.codes()
+	case d.Clustered == nil:
+		return nil
+	}
+	codes := x.nodeOfRun
+	if d.LimitedBy != nodeOfRun {
+		codes = x.Frame.Fact(d.LimitedBy)
+	}
+	out := make([]int32, len(codes.Codes))
+	for i, c := range codes.Codes {
+		out[i] = int32(c)
+	}
+	return out
+}
+
+// Group is the distribution by one fact. Levels of hour and weekday keep their
+// order, those of others are sorted by their number of rows.
+func (x *Rows) Group(fact *Fact) Grouping {
+	out := Grouping{Fact: fact.Name, Rest: x.Frame.Len() - fact.Known}
+	// Of each row a group has what it is worth besides what the fact explains: that
+	// rows of one processor are alike is no matter among those.
+	y, rest := *x, x.without(fact)
+	y.Frame = &frame.Frame{Values: rest, Times: x.Frame.Times, Facts: x.Frame.Facts}
+	d := y.Dependence()
+	units, alike := y.unitCodes(d), math.Sqrt(float64(x.Frame.Len())/d.EffectiveN)
+	var order []int32
+	if units != nil {
+		order, alike = make([]int32, x.Frame.Len()), math.Sqrt(1/d.ofSeries)
+	}
+	all, rows := x.byLevel(fact, rest, order) // the rest is no longer needed
+	for c, values := range all {
+		if c == 0 || len(values) == 0 {
+			continue
+		}
+		n := len(values)
+		s, err := stats.NewSpread(values)
+		g := Group{
+			Level: fact.Levels[c], N: n, Share: float64(n) / float64(x.Frame.Len()), Mean: s.Mean, Median: s.Median,
+			Min: s.Min, P01: quantile(values, 0.01), P25: quantile(values, 0.25), P75: quantile(values, 0.75), P99: quantile(values, 0.99), Max: s.Max,
+		}
+		if err == nil {
+			g.COV = &s.COV
+			g.COVCI = widen(x.covOfGroup(values, rows[c], units), s.COV, alike)
+		}
+		out.Groups = append(out.Groups, g)
+	}
+	if !fact.Derived {
+		slices.SortStableFunc(out.Groups, func(a, b Group) int { return cmp.Compare(b.N, a.N) })
+	}
+	for len(out.Groups) > mostGroups {
+		out.Rest += out.Groups[len(out.Groups)-1].N
+		out.Groups = out.Groups[:len(out.Groups)-1]
+	}
+	return out
+}

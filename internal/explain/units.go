@@ -1,0 +1,352 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// unitSums are units of rows that may be alike.
+type unitSums struct {
+	name, why string
+	n         float64
+	// k levels of the fact have units. between is the sum of squares of these levels'
+	// means, among that of the units' within the levels, both weighted by rows.
+	k, between, among float64
+	// levels is what share of the levels' means is independent: those of one hour
+	// and the next are not where the noise remembers.
+	levels float64
+	each   []unit // nil of more than mostPermuted
+	// within is the sum of squares of the rows within nested units, rows how many.
+	within, rows float64
+}
+
+// units are the kinds of units within which the fact is the same.
+func (x *Rows) units(fact *Fact) []unitSums {
+	out := []unitSums{x.rowUnits(fact)}
+	nested := func(other *frame.Fact, name, several string) {
+		if other == nil || other.Name == fact.Name {
+			return
+		}
+		if u, ok := x.nestedUnits(fact, other); ok {
+			u.name = several
+			u.why = fmt.Sprintf("each level is that of one %s only, and the two cannot be told apart", name)
+			out = append(out, u)
+		}
+	}
+	for _, name := range named {
+		if name != frame.FactSubject || !madeAnew(x.Frame) {
+			nested(x.Frame.Fact(name), name, name+"s")
+		}
+	}
+	nested(x.nodeOfRun, "node of a run", "nodes of a run")
+	out = append(out, x.unitsOfOthers(fact)...)
+	if x.Frame.Times == nil {
+		return out
+	}
+	switch u := x.stretches(fact); {
+	case fact.Name == FactDay || fact.Name == FactWeek || !fact.Derived && u.n < 3*float64(fact.Used):
+		out[0].n *= x.worthBesides(fact)
+	default:
+		out = append(out, u)
+	}
+	return out
+}
+
+// rowUnits takes each row as a unit, and no more of them than are independent of
+// each other besides what the fact explains.
+func (x *Rows) rowUnits(fact *Fact) unitSums {
+	s := x.sumsOf(fact.Codes, len(fact.Levels))
+	u := unitSums{name: "rows", why: "there are too few rows", n: float64(fact.Known), k: s.levels, between: s.between(), levels: 1}
+	u.among = s.within()
+	if fact.Known > mostPermuted {
+		return u
+	}
+	middle := quantile(x.Sorted, 0.5)
+	for i, c := range fact.Codes {
+		if c != 0 {
+			u.each = append(u.each, unit{1, x.Frame.Values[i] - middle, c})
+		}
+	}
+	return u
+}
+
+// nestedUnits takes the levels of another fact as units; nested is false where
+// the fact is not the same within each, or the other fact has no more levels.
+func (x *Rows) nestedUnits(fact *Fact, other *frame.Fact) (u unitSums, nested bool) {
+	of := make([]uint16, len(other.Levels))
+	for i, c := range other.Codes {
+		switch {
+		case c == 0 || fact.Codes[i] == 0:
+		case of[c] == 0:
+			of[c] = fact.Codes[i]
+		case of[c] != fact.Codes[i]:
+			return u, false
+		}
+	}
+	codes := other.Codes
+	if fact.Known < len(codes) {
+		codes = slices.Clone(codes)
+		for i, c := range fact.Codes {
+			if c == 0 {
+				codes[i] = 0
+			}
+		}
+	}
+	s := x.sumsOf(codes, len(other.Levels))
+	levels := s.of(of, len(fact.Levels))
+	u.n, u.levels, u.k, u.between = s.levels, 1, levels.levels, levels.between()
+	u.among, u.within, u.rows = s.between()-u.between, s.within(), s.rows
+	for c, n := range s.n {
+		if n > 0 && s.levels <= mostPermuted {
+			u.each = append(u.each, unit{n, s.sum[c], of[c]})
+		}
+	}
+	return u, true
+}
+
+// stretches takes the rows that follow each other in time with the same level as
+// one unit: the hours of one day, the days of one weekday. Neighbouring stretches
+// whose rests have the autocorrelation φ, as those of an AR(1) process, leave of
+// the levels' degrees of freedom (1−φ²)/(1+φ²), by F. E. Satterthwaite's
+// approximation (Biometrics Bulletin 2(6), 1946).
+func (x *Rows) stretches(fact *Fact) unitSums {
+	u := unitSums{name: "stretches of time", why: "no level comes twice: measure longer"}
+	s := x.sumsOf(fact.Codes, len(fact.Levels))
+	u.k, u.between = s.levels, s.between()
+	u.among = -s.rows*s.mean*s.mean - u.between
+	middle := quantile(x.Sorted, 0.5)
+	rests := make([]float64, 0, stretchesOf(fact.Codes))
+	var now uint16
+	var n, sum float64
+	end := func() {
+		if n > 0 {
+			u.n++
+			u.among += sum * sum / n
+			rests = append(rests, sum/n-s.sum[now]/s.n[now])
+			if len(u.each) <= mostPermuted {
+				u.each = append(u.each, unit{n, sum, now})
+			}
+		}
+		n, sum = 0, 0
+	}
+	for i, c := range fact.Codes {
+		if c == 0 {
+			continue
+		}
+		if c != now {
+			end()
+			now = c
+		}
+		n++
+		sum += x.Frame.Values[i] - middle
+	}
+	end()
+	if len(u.each) > mostPermuted {
+		u.each = nil
+	}
+	phi := stats.Autocorrelation(rests)
+	u.levels = (1 - phi*phi) / (1 + phi*phi)
+	return u
+}
+
+// stretchesOf counts the stretches of one level, without rows of none.
+func stretchesOf(codes []uint16) int {
+	n, now := 0, uint16(0)
+	for _, c := range codes {
+		if c != 0 && c != now {
+			n, now = n+1, c
+		}
+	}
+	return n
+}
+
+// worthBesides is what share of the rows is independent, besides what the fact
+// explains: where each level is measured in one stretch, neighbours are alike, and
+// there are no others to compare with. It is the lesser of what the series of
+// rests shows and of an AR(1) process with the autocorrelation within levels,
+// which heeds that their means were taken out.
+func (x *Rows) worthBesides(fact *Fact) float64 {
+	s := x.sumsOf(fact.Codes, len(fact.Levels))
+	middle := quantile(x.Sorted, 0.5)
+	var rests []float64
+	levels := make([][]float64, len(fact.Levels))
+	for i, c := range fact.Codes[:min(len(fact.Codes), mostRemembered)] {
+		if c != 0 {
+			rests = append(rests, x.Frame.Values[i]-middle-s.sum[c]/s.n[c])
+			levels[c] = append(levels[c], x.Frame.Values[i])
+		}
+	}
+	levels = slices.DeleteFunc(levels, func(one []float64) bool { return len(one) < 3 })
+	phi := stats.Autocorrelation(levels...)
+	worth := (1 - phi) / (1 + phi)
+	if size, _, err := stats.EffectiveSize(rests); err == nil {
+		worth = min(worth, size/float64(len(rests)))
+	}
+	return worth
+}
+
+// mostRemembered is of how many rows, from the first on, it is asked how much
+// neighbours are alike.
+const mostRemembered = 1_000_000
+
+// division is how a recorded fact divides the rows.
+type division struct {
+	fact            *Fact
+	between, within float64 // sums of squares
+	whole           bool    // the fact is known of all rows
+}
+
+// divide computes the divisions by all recorded facts, once for all tests.
+func (x *Rows) divide() {
+	x.divisions = nil
+	for i := range x.facts {
+		if f := &x.facts[i]; !f.Derived && !slices.Contains(named, f.Name) {
+			x.divisions = append(x.divisions, division{fact: f, whole: f.Known == x.Frame.Len()})
+		}
+	}
+	InParallel(x.Ended, len(x.divisions), func(i int) {
+		d := &x.divisions[i]
+		s := x.sumsOf(d.fact.Codes, len(d.fact.Levels))
+		d.between, d.within = s.between(), s.within()
+	})
+}
+
+// unitsOfOthers are the levels of facts that tell more than this one, and of which
+// rows of one level are alike besides it: a column without a name that says so may
+// hold machines. A fact that only refines this one is none.
+func (x *Rows) unitsOfOthers(fact *Fact) []unitSums {
+	if fact.Derived {
+		return nil
+	}
+	var out []unitSums
+	var between float64
+	if i := slices.IndexFunc(x.divisions, func(d division) bool { return d.fact == fact }); i >= 0 {
+		between = x.divisions[i].between
+	}
+	for _, d := range x.divisions {
+		if d.fact.Used <= fact.Used || !nestedSample(fact, d.fact) {
+			continue
+		}
+		u := unitSums{n: float64(d.fact.Used), k: float64(fact.Used), among: d.between - between, within: d.within, rows: float64(x.Frame.Len())}
+		exact := d.whole && fact.Known == x.Frame.Len() && between > 0
+		if exact && (!u.alike() || slices.ContainsFunc(out, u.same)) {
+			continue
+		}
+		u, nested := x.nestedUnits(fact, &d.fact.Fact)
+		if nested && u.n > u.k && u.alike() && !slices.ContainsFunc(out, u.same) {
+			u.name = fmt.Sprintf("levels of %s", d.fact.Name)
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// mostSampled is of how many rows it is asked first whether a fact is nested.
+const mostSampled = 512
+
+// nestedSample reports whether a fact is the same within each level of another, as
+// far as some rows tell: most pairs of many facts need no look at all rows.
+func nestedSample(fact, other *Fact) bool {
+	of := make([]uint16, len(other.Levels))
+	n := len(fact.Codes)
+	step := max(1, n/mostSampled)
+	for i := 0; i < n; i += step {
+		row := min(n-1, i+i*31%step) // not always the same hour
+		c, level := other.Codes[row], fact.Codes[row]
+		switch {
+		case c == 0 || level == 0:
+		case of[c] == 0:
+			of[c] = level
+		case of[c] != level:
+			return false
+		}
+	}
+	return true
+}
+
+// alike reports whether rows of one unit are alike besides the fact that is tested,
+// with an error of 5 %.
+func (u unitSums) alike() bool {
+	among, within := u.n-u.k, u.rows-u.n
+	if among < 1 || within < 1 || !(u.among > 0) {
+		return false
+	}
+	return !(u.within > 0) || stats.FTail(u.among/among/(u.within/within), among, within) <= 0.05
+}
+
+// same reports whether two divisions of the rows are one.
+func (u unitSums) same(v unitSums) bool {
+	return u.n == v.n && math.Abs(u.among-v.among) <= 1e-9*math.Abs(u.among)
+}
+
+// sums are what a one-way analysis of variance needs to know of the levels.
+type sums struct {
+	n, sum []float64 // by code; sum of the values less the median
+	rows   float64
+	levels float64
+	mean   float64 // of the rows, less the median
+	// squares are those of the values less the median, summed.
+	squares float64
+}
+
+// sumsOf takes the values less their median, for squares of large numbers lose
+// their difference.
+func (x *Rows) sumsOf(codes []uint16, levels int) sums {
+	middle := quantile(x.Sorted, 0.5)
+	s := sums{n: make([]float64, levels), sum: make([]float64, levels)}
+	sum := 0.0
+	for i, c := range codes {
+		if c == 0 {
+			continue
+		}
+		d := x.Frame.Values[i] - middle
+		s.n[c]++
+		s.sum[c] += d
+		sum += d
+		s.squares += d * d
+		s.rows++
+	}
+	for _, n := range s.n {
+		if n > 0 {
+			s.levels++
+		}
+	}
+	s.mean = sum / s.rows
+	return s
+}
+
+// between is the sum of squares of the levels' means.
+func (s sums) between() float64 {
+	out := 0.0
+	for c, n := range s.n {
+		if n > 0 {
+			d := s.sum[c]/n - s.mean
+			out += n * d * d
+		}
+	}
+	return out
+}
+
+// within is the sum of squares of the rows about their levels' means.
+func (s sums) within() float64 { return max(0, s.squares-s.rows*s.mean*s.mean-s.between()) }
+
+// of are the sums of coarser levels, of which each level here has one.
+func (s sums) of(level []uint16, levels int) sums {
+	out := sums{n: make([]float64, levels), sum: make([]float64, levels), rows: s.rows, mean: s.mean, squares: s.squares}
+	for c, n := range s.n {
+		if n > 0 {
+			out.n[level[c]] += n
+			out.sum[level[c]] += s.sum[c]
+		}
+	}
+	for _, n := range out.n {
+		if n > 0 {
+			out.levels++
+		}
+	}
+	return out
+}
