@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/frame"
@@ -36,7 +37,8 @@ type Effect struct {
 }
 
 // Effects are how much each fact explains, those that explain most first. Their
-// p-values are corrected by Holm over all facts that could be tested.
+// p-values are corrected by Holm over all facts that could be tested; facts that
+// divide the rows alike, such as a processor and its model, are one of them.
 func (x *Rows) Effects() []Effect {
 	x.divide()
 	all := make([]*Effect, len(x.facts))
@@ -47,20 +49,7 @@ func (x *Rows) Effects() []Effect {
 			out = append(out, *e)
 		}
 	}
-	var tested []int
-	var ps []float64
-	for i, e := range out {
-		if e.P != nil {
-			tested, ps = append(tested, i), append(ps, *e.P)
-		}
-	}
-	if adjusted, err := stats.Holm(ps); err == nil {
-		for k, i := range tested {
-			e := &out[i]
-			e.Adjusted, e.Significant = &adjusted[k], adjusted[k] <= x.Alpha
-			e.tooFew(x.Alpha / float64(len(tested)))
-		}
-	}
+	x.correct(out)
 	slices.SortStableFunc(out, func(a, b Effect) int {
 		if a.Significant != b.Significant {
 			return map[bool]int{true: -1, false: 1}[a.Significant]
@@ -68,6 +57,56 @@ func (x *Rows) Effects() []Effect {
 		return cmp.Or(cmp.Compare(b.Omega2, a.Omega2), cmp.Compare(a.Levels, b.Levels))
 	})
 	return out
+}
+
+// correct adjusts the p-values of all facts.
+func (x *Rows) correct(effects []Effect) {
+	var ps []float64
+	var first []int // of each hypothesis, the first effect that asks it
+	asks := make([]int, len(effects))
+	for i := range effects {
+		e := &effects[i]
+		if e.P == nil {
+			continue
+		}
+		k := slices.IndexFunc(first, func(k int) bool { return x.same(&effects[k], e) })
+		if asks[i] = k; k < 0 {
+			asks[i], first, ps = len(first), append(first, i), append(ps, *e.P)
+		}
+	}
+	adjusted, err := stats.Holm(ps)
+	if err != nil {
+		return
+	}
+	for i := range effects {
+		if e := &effects[i]; e.P != nil {
+			e.Adjusted, e.Significant = &adjusted[asks[i]], adjusted[asks[i]] <= x.Alpha
+			e.tooFew(x.Alpha / float64(len(ps)))
+		}
+	}
+}
+
+// same reports whether two tests are one: of facts that divide the rows alike, over
+// units that are as many.
+func (x *Rows) same(a, b *Effect) bool {
+	if a.Levels != b.Levels || math.Abs(*a.P-*b.P) > 1e-9**a.P {
+		return false
+	}
+	f, g := x.Fact(a.Fact), x.Fact(b.Fact)
+	to, from := make([]uint16, len(f.Levels)), make([]uint16, len(g.Levels))
+	for i, c := range f.Codes {
+		d := g.Codes[i]
+		switch {
+		case (c == 0) != (d == 0):
+			return false
+		case c == 0:
+		case to[c] == 0 && from[d] == 0:
+			to[c], from[d] = d, c
+		case to[c] != d || from[d] != c:
+			return false
+		}
+	}
+	return true
 }
 
 // effect tests one fact; nil where it says nothing of the values: they do not vary.

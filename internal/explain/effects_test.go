@@ -45,3 +45,44 @@ func TestUnits(t *testing.T) {
 		t.Errorf("a node of each processor: %+v, subjects %+v", e, s)
 	}
 }
+
+// TestOneHypothesis: facts that divide the rows alike are corrected for once, in other
+// words and in another order, too; one row that differs makes another question.
+func TestOneHypothesis(t *testing.T) {
+	adjusted := func(facts int, differ int) float64 {
+		rng := rand.New(rand.NewPCG(5, 5))
+		tab := simulated.NewTable([]string{"cpu", "model", "limit", "weather"}[4-facts:]...)
+		for i := range 60 {
+			slow := i%3 == 0
+			v := 100 + rng.NormFloat64()
+			if slow {
+				v--
+			}
+			words := func(fast, other string) string {
+				if slow {
+					return other
+				}
+				return fast
+			}
+			model := words("new", "old")
+			if i < differ {
+				model = "new"
+			}
+			tab.Add(v, []string{words("Xeon", "Opteron"), model, words("0.4", "0.2"), []string{"sun", "rain"}[rng.IntN(2)]}[4-facts:]...)
+		}
+		for _, e := range rowsOf(tab.Frame()).Effects() {
+			if e.Fact == "limit" {
+				return *e.Adjusted
+			}
+		}
+		t.Fatal("the limit was not tested")
+		return 0
+	}
+	alone := adjusted(2, 0)
+	if got := adjusted(4, 0); alone == 0 || got != alone {
+		t.Errorf("with two facts that say the same the p is %v, want %v", got, alone)
+	}
+	if got := adjusted(4, 1); got <= alone {
+		t.Errorf("with a fact of which one row differs the p is %v, want more than %v", got, alone)
+	}
+}
