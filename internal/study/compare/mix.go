@@ -31,11 +31,10 @@ func (l *laying) mixes(c *Comparison) {
 	}
 	for i := range l.a.Facts {
 		x := &l.a.Facts[i]
-		y := l.b.Fact(x.Name)
-		if y == nil || x.Name == l.subject || slices.Contains(structural, x.Name) || l.likeness(x.Name, false) > mixError {
+		if l.b.Fact(x.Name) == nil || x.Name == l.subject || slices.Contains(structural, x.Name) || l.likeness(x.Name, false) > mixError {
 			continue
 		}
-		if m, ok := l.mix(x, y); ok {
+		if m, ok := l.mix(x); ok {
 			c.mixed = append(c.mixed, m)
 		}
 	}
@@ -43,7 +42,7 @@ func (l *laying) mixes(c *Comparison) {
 
 // mix compares within the levels that both sides have, each with the weight that
 // least squares give it.
-func (l *laying) mix(x, y *frame.Fact) (m mixed, ok bool) {
+func (l *laying) mix(x *frame.Fact) (m mixed, ok bool) {
 	m.fact = x.Name
 	as, bs := groupsOf(l.a, x.Name), groupsOf(l.b, x.Name)
 	index := byKey(bs)
