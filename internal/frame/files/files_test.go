@@ -132,3 +132,20 @@ func TestRead(t *testing.T) {
 }
 
 func stamp(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
+
+// TestManyNodes: nodes with numbers for names are nodes, however many; a column of
+// as many other numbers is no fact.
+func TestManyNodes(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("node,port,value\n")
+	for i := range 400 {
+		fmt.Fprintf(&b, "%d,%d,%d\n", i%90, i%90, 100+i%7)
+	}
+	frames, _, err := Read(t.Context(), "t.csv", strings.NewReader(b.String()), frame.Choice{Value: "value"}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if frames[0].Fact("node") == nil || frames[0].Fact("port") != nil {
+		t.Errorf("facts: %v, want node alone", frames[0].Facts)
+	}
+}

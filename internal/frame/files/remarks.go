@@ -15,6 +15,10 @@ import (
 // itself, or counts rows; it is no fact.
 const mostNumbers = 64
 
+// together are columns of which the numbers say what belongs together, however many
+// there are: without them rows of one node would count as independent.
+var together = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, "machine", "host", "hostname", "server", "instance", "vm"}
+
 // toldFacts decides which columns are no facts after all, and tells.
 func (t *table) toldFacts() (told []string) {
 	for i, c := range t.plan.facts {
@@ -22,7 +26,11 @@ func (t *table) toldFacts() (told []string) {
 		if t.full[i] || t.plan.chosen {
 			continue
 		}
-		if len(levels) > min(mostNumbers, max(2, t.rows/2)) && !slices.ContainsFunc(levels, noNumber) {
+		most := max(2, t.rows/2)
+		if !slices.Contains(together, frame.Plain(name)) {
+			most = min(most, mostNumbers)
+		}
+		if len(levels) > most && !slices.ContainsFunc(levels, noNumber) {
 			t.full[i] = true
 			maybeTimes := ""
 			if t.plan.time < 0 && t.plan.columns[c].kind == kindUnix {

@@ -268,7 +268,7 @@ func (l *laying) meansP(e estimate) (float64, error) {
 // compare is one metric of both sides, without its verdict.
 func (p *Params) compare(m matched) Comparison {
 	c := Comparison{Workload: m.key.Workload, Metric: m.key.Metric, Phase: m.key.Phase, Unit: m.a.Unit, Better: p.direction(m), Level: p.Level}
-	l := &laying{Params: p, matched: m, typical: !p.Means, notes: &c.doubts}
+	l := &laying{Params: p, matched: m, typical: !p.Means, subject: subjectOf(m.a, m.b), notes: &c.doubts}
 	for _, of := range []struct {
 		name     string
 		f, other *frame.Frame
@@ -290,6 +290,7 @@ func (p *Params) compare(m matched) Comparison {
 	l.decide(&c)
 	l.others(&c)
 	l.periods(&c)
+	l.mixes(&c)
 	c.calm = p.calmly(m, &c)
 	return c
 }

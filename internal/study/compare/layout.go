@@ -99,7 +99,8 @@ func whole(f *frame.Frame, groups []group) bool {
 type laying struct {
 	*Params
 	matched
-	typical bool // values are averaged on the scale of logarithms
+	typical bool   // values are averaged on the scale of logarithms
+	subject string // the fact that says which node it was
 	notes   *model.Doubts
 }
 
@@ -113,29 +114,43 @@ func (l *laying) layouts() []layout {
 		return []layout{l.unpaired(l.Cluster, []string{l.Cluster})}
 	}
 	sameNodes, nodes := l.nodes()
+	out := l.byNodes(sameNodes, nodes)
+	if !sameNodes {
+		out = append(out, l.alike(nodes > 0)...)
+	}
+	return out
+}
+
+// byNodes are the layouts by what is known of nodes and of time.
+func (l *laying) byNodes(sameNodes bool, nodes int) []layout {
 	inTime, ok := l.inTime(sameNodes)
+	if !ok && nodes > 1 {
+		inTime, ok = l.inRounds(sameNodes)
+	}
 	switch {
 	case sameNodes && ok: // these nodes, if they were measured again
 		return []layout{inTime}
 	case sameNodes:
 		l.oneTrial()
-		pairs := l.paired(frame.FactSubject)
+		pairs := l.paired(l.subject)
 		pairs.Nodes, pairs.TimesA, pairs.TimesB = true, nil, nil // nodes are not one after the other
 		return []layout{pairs}
+	case nodes == 0 && ok && !inTime.Paired && slices.Contains([]string{frame.FactBlock, frame.FactTrial}, inTime.Of):
+		return append([]layout{inTime}, l.passes(inTime.Of)...)
 	case nodes == 0 && ok:
 		return []layout{inTime}
 	case nodes == 0:
 		return []layout{l.unpaired("row", nil)}
 	case nodes >= fewest && ok:
-		return []layout{l.unpaired(frame.FactSubject, []string{frame.FactSubject}), inTime}
+		return []layout{l.unpaired(l.subject, []string{l.subject}), inTime}
 	case nodes >= fewest:
 		l.oneTrial()
-		return []layout{l.unpaired(frame.FactSubject, []string{frame.FactSubject})}
+		return []layout{l.unpaired(l.subject, []string{l.subject})}
 	case ok:
 		l.notes.Warn("these_nodes", "one side has %s: this is about these nodes, and tells nothing of others of their kind", num.Count(nodes, "node"))
 		return []layout{inTime}
 	}
-	return []layout{l.unpaired(frame.FactSubject, []string{frame.FactSubject})}
+	return []layout{l.unpaired(l.subject, []string{l.subject})}
 }
 
 // oneTrial says that trials are too few to see what all nodes share.
@@ -146,7 +161,7 @@ func (l *laying) oneTrial() {
 // nodes reports whether both sides have the same nodes, at least two; and how many
 // the side with fewer has, 0 where they are not known.
 func (l *laying) nodes() (same bool, fewer int) {
-	a, b := groupsOf(l.a, frame.FactSubject), groupsOf(l.b, frame.FactSubject)
+	a, b := groupsOf(l.a, l.subject), groupsOf(l.b, l.subject)
 	if len(a) == 0 || len(b) == 0 {
 		return false, 0
 	}
@@ -234,26 +249,34 @@ func (l *laying) inTime(sameNodes bool) (layout, bool) {
 // complete are the groups that have all nodes: without one the others' mean is of
 // other nodes.
 func (l *laying) complete(a, b []group) (_, _ []group) {
-	all := len(groupsOf(l.a, frame.FactSubject))
-	left := 0
-	keep := func(f *frame.Frame, groups []group) []group {
-		nodes := f.Fact(frame.FactSubject)
-		return slices.DeleteFunc(groups, func(g group) bool {
-			seen := make(map[uint16]bool)
-			for _, row := range g.rows {
-				seen[nodes.Codes[row]] = true
-			}
-			if len(seen) < all {
-				left += len(g.rows)
-			}
-			return len(seen) < all
-		})
-	}
-	a, b = keep(l.a, a), keep(l.b, b)
-	if left > 0 {
-		l.notes.Warn("incomplete", "%s left out: not all nodes were measured in their trial", num.Count(left, "row"))
+	nodes := len(groupsOf(l.a, l.subject))
+	a, leftA := l.full(l.a, a, nodes)
+	b, leftB := l.full(l.b, b, nodes)
+	if leftA+leftB > 0 {
+		l.incomplete(leftA + leftB)
 	}
 	return a, b
+}
+
+// full are the groups that have so many nodes; left is how many rows the others have.
+func (l *laying) full(f *frame.Frame, groups []group, nodes int) (full []group, left int) {
+	x := f.Fact(l.subject)
+	for _, g := range groups {
+		seen := make(map[uint16]bool)
+		for _, row := range g.rows {
+			seen[x.Codes[row]] = true
+		}
+		if len(seen) < nodes {
+			left += len(g.rows)
+			continue
+		}
+		full = append(full, g)
+	}
+	return full, left
+}
+
+func (l *laying) incomplete(left int) {
+	l.notes.Warn("incomplete", "%s left out: not all nodes were measured in their trial or round", num.Count(left, "row"))
 }
 
 // unpaired averages the rows of each level; without facts each row is a value.
@@ -290,7 +313,7 @@ func (l *laying) paired(facts ...string) layout {
 func (l *laying) within(facts []string, a, b []group) layout {
 	out := layout{Paired: true, TimesA: []float64{}, TimesB: []float64{}}
 	both := l.common(a, b, facts[len(facts)-1])
-	nodesA, nodesB := l.a.Fact(frame.FactSubject), l.b.Fact(frame.FactSubject)
+	nodesA, nodesB := l.a.Fact(l.subject), l.b.Fact(l.subject)
 	for i := range both[0] {
 		ga, gb := both[0][i], both[1][i]
 		inA, inB := make(map[string]bool), make(map[string]bool)
@@ -495,8 +518,8 @@ func correlation(beyond float64, series ...[]float64) float64 {
 func (x *layout) describe() string {
 	text := "Each row counts as an independent value"
 	switch {
-	case x.Paired && x.Of == frame.FactSubject:
-		text = "Values are compared on the same node: each node is a pair of values"
+	case x.Paired && x.Nodes && slices.Contains(append(things, frame.FactSubject), x.Of):
+		text = "Values are compared on the same " + x.Of + ": each " + x.Of + " is a pair of values"
 	case x.Paired && x.Nodes:
 		text = "Values of the same " + x.Of + " are compared, on the same nodes: each " + x.Of + " is a pair of values"
 	case x.Paired:

@@ -83,6 +83,7 @@ type Comparison struct {
 	layout     layout
 	again      func(level float64) (estimate, error)
 	drift      float64         // as a ratio, from A to B; 0: none
+	mixed      []mixed         // facts that the sides have other shares of
 	difference *stats.Interval // of means, where there is no ratio
 	rowsA      []float64
 	rowsB      []float64

@@ -145,6 +145,7 @@ func (p *Params) conclude(c *Comparison) {
 		}
 	}
 	p.heedMeans(c, word)
+	p.heedMix(c, word)
 	if word != "" && !slices.ContainsFunc(c.doubts, func(d model.Doubt) bool { return d.Severity == model.Problem }) {
 		c.Verdict = word
 	}

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -141,6 +142,12 @@ type Run struct {
 	Mean float64         `json:"mean"`
 	CI   *stats.Interval `json:"ci"`
 	N    int             `json:"n"`
+
+	nodes map[string]float64 // the mean of each, where nodes are known
+	// worth is how many values of one node's scatter the mean is worth; squares and
+	// free are the sum of squares of the values, relative to their node's mean, and
+	// its degrees of freedom.
+	worth, squares, free float64
 }
 
 // Change is where the level changed.
@@ -241,32 +248,56 @@ func (p *Params) runs(f *frame.Frame) (out []Run, facts []map[string]string) {
 
 // summary is the value of one run.
 func summary(f *frame.Frame, nodes *frame.Fact, run string, rows []int32, level float64) Run {
-	var values []float64
-	sum, count := make(map[uint16]float64), make(map[uint16]float64)
+	out := Run{Run: model.RunID(run), nodes: make(map[string]float64)}
+	of := make(map[string][]float64)
 	first := f.Times[rows[0]]
+	var names []string
 	for _, row := range rows {
-		values = append(values, f.Values[row])
-		first = min(first, f.Times[row])
+		name := ""
 		if nodes != nil {
-			sum[nodes.Codes[row]] += f.Values[row]
-			count[nodes.Codes[row]]++
+			name = nodes.Level(int(row))
 		}
-	}
-	if len(sum) > 1 {
-		values = values[:0]
-		for code := range uint16(len(nodes.Levels)) { //nolint:gosec // MostLevels
-			if count[code] > 0 {
-				values = append(values, sum[code]/count[code])
-			}
+		if of[name] == nil {
+			names = append(names, name)
 		}
+		of[name] = append(of[name], f.Values[row])
+		first = min(first, f.Times[row])
 	}
-	out := Run{Run: model.RunID(run), At: time.Unix(0, first).UTC(), N: len(values)}
+	values := of[names[0]]
+	if len(names) > 1 {
+		values = nil
+	}
+	slices.Sort(names)
+	inverse, k := 0.0, float64(len(names))
+	for _, name := range names {
+		mean := average(of[name])
+		if out.nodes[name] = mean; len(names) > 1 {
+			values = append(values, mean)
+		}
+		inverse += 1 / float64(len(of[name]))
+		if !(mean > 0) {
+			continue
+		}
+		for _, x := range of[name] {
+			out.squares += (x/mean - 1) * (x/mean - 1)
+		}
+		out.free += float64(len(of[name]) - 1)
+	}
+	out.At, out.N, out.worth = time.Unix(0, first).UTC(), len(values), k*k/inverse
 	mean, ci, err := stats.MeanInterval(values, level)
 	out.Mean = mean
 	if err == nil {
 		out.CI = &ci
 	}
 	return out
+}
+
+func average(xs []float64) float64 {
+	sum := 0.0
+	for _, x := range xs {
+		sum += x
+	}
+	return sum / float64(len(xs))
 }
 
 // own are facts that tell runs, nodes or rows apart and explain nothing.
@@ -365,6 +396,7 @@ func (p *Params) judge(metrics []Metric) error {
 		x.CI = stats.Interval{Lo: math.Exp(x.CI.Lo), Hi: math.Exp(x.CI.Hi)}
 		x.Verdict = verdict(x.CI, m.Better)
 		m.undisturbed()
+		m.sameNodes()
 		if slices.ContainsFunc(m.doubts, func(d model.Doubt) bool { return d.Severity == model.Problem }) {
 			x.Verdict = Unknown
 		}
@@ -396,17 +428,7 @@ func (m *Metric) undisturbed() {
 	if !has || len(before) < fewestRuns {
 		return // those before were disturbed as much as the latest
 	}
-	e, err := against(before, latest)
-	if err != nil || math.IsNaN(e.Mean) {
-		return
-	}
-	ci, err := e.Interval(x.Level)
-	if err != nil {
-		return
-	}
-	if word := verdict(stats.Interval{Lo: math.Exp(ci.Lo), Hi: math.Exp(ci.Hi)}, m.Better); word != x.Verdict {
-		m.doubts.Problem("disturbed", "what disturbed the nodes may carry the answer: with all that was measured the latest run is %s (%s), without what was disturbed %s (%s); measure again", x.Verdict, signed(100*(x.Ratio-1)), word, signed(100*math.Expm1(e.Mean)))
-	}
+	m.again("disturbed", before, latest, "what disturbed the nodes", "without what was disturbed")
 }
 
 func verdict(ci stats.Interval, better model.Better) Verdict {
@@ -469,7 +491,66 @@ func against(before []Run, run Run) (stats.Estimate, error) {
 	if err != nil {
 		return stats.Estimate{}, fmt.Errorf("comparing a run: %w", err)
 	}
-	return stats.Estimate{Mean: math.Log(run.Mean) - mean, Var: sd * sd * (1 + 1/n), Degrees: n - 1}, nil
+	return stats.Estimate{Mean: math.Log(run.Mean) - mean, Var: sd*sd*(1+1/n) + fewer(before, run), Degrees: n - 1}, nil
+}
+
+// fewer is by how much the mean of a run scatters more than those before do, because
+// it is that of fewer values.
+func fewer(before []Run, run Run) float64 {
+	squares, free, inverse := run.squares, run.free, 0.0
+	for _, r := range before {
+		squares, free, inverse = squares+r.squares, free+r.free, inverse+1/r.worth
+	}
+	more := 1/run.worth - inverse/float64(len(before))
+	if free < 1 || !(more > 0) {
+		return 0
+	}
+	return squares / free * more
+}
+
+// sameNodes asks again of the nodes alone that the latest run and those before have
+// in common, and doubts a verdict that is another then: without its fastest node a
+// run is slower. Where they have none in common, nodes are made anew for each run.
+func (m *Metric) sameNodes() {
+	x, last := m.Latest, len(m.Runs)-1
+	window := m.Runs[last-x.Before:]
+	shared, differ := maps.Clone(m.Runs[last].nodes), false
+	for _, r := range window[:x.Before] {
+		for name := range shared {
+			if _, has := r.nodes[name]; !has {
+				delete(shared, name)
+			}
+		}
+		differ = differ || len(r.nodes) != len(m.Runs[last].nodes)
+	}
+	if len(shared) == 0 || !differ && len(shared) == len(m.Runs[last].nodes) {
+		return
+	}
+	runs := slices.Clone(window)
+	for i, r := range window {
+		sum := 0.0
+		for name := range shared {
+			sum += r.nodes[name]
+		}
+		runs[i].Mean = sum / float64(len(shared))
+	}
+	m.again("nodes", runs[:x.Before], runs[x.Before], "that not all runs have the same nodes", fmt.Sprintf("on the %s that all of them have", num.Count(len(shared), "node")))
+}
+
+// again doubts the verdict, where it is another by these means of runs.
+func (m *Metric) again(code string, before []Run, latest Run, why, without string) {
+	x := m.Latest
+	e, err := against(before, latest)
+	if err != nil || math.IsNaN(e.Mean) {
+		return
+	}
+	ci, err := e.Interval(x.Level)
+	if err != nil {
+		return
+	}
+	if word := verdict(stats.Interval{Lo: math.Exp(ci.Lo), Hi: math.Exp(ci.Hi)}, m.Better); word != x.Verdict {
+		m.doubts.Problem(code, "%s may carry the answer: with all that was measured the latest run is %s (%s), %s %s (%s); measure again", why, x.Verdict, signed(100*(x.Ratio-1)), without, word, signed(100*math.Expm1(e.Mean)))
+	}
 }
 
 // Gate implements study.Result.

@@ -296,3 +296,64 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("zone: %v", err)
 	}
 }
+
+// without leaves out rows of the day.
+func without(f frame.Frame, day int, left func(node, trial string) bool) frame.Frame {
+	run := fmt.Sprintf("01J%023d", day)
+	return *f.Where(func(row int) bool {
+		return f.Fact("run").Level(row) != run || !left(f.Fact("node").Level(row), f.Fact("trial").Level(row))
+	})
+}
+
+// TestMissingNode: the latest run lacks the node that is twice as fast as the others.
+// It is not worse for that.
+func TestMissingNode(t *testing.T) {
+	const n = 40
+	differ := 0
+	for seed := range uint64(n) {
+		f := runs(seed, 20, steady, nothing)
+		for row := range f.Values {
+			if f.Fact("node").Level(row) == "n2" {
+				f.Values[row] *= 2
+			}
+		}
+		x := ask(t, params(), without(f, 19, func(node, _ string) bool { return node == "n2" })).Metrics[0].Latest
+		if x.Verdict == Better || x.Verdict == Worse {
+			differ++
+		}
+	}
+	if differ > 7 { // once in a thousand of 5 %
+		t.Errorf("a run without its fastest node is called different in %d of %d cases", differ, n)
+	}
+}
+
+// TestFewerTrials: single values scatter by 10 %, and the latest run has one of each
+// node where those before have ten: it is called different in about 5 % of cases.
+func TestFewerTrials(t *testing.T) {
+	const n = 100
+	differ := 0
+	for seed := range uint64(n) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		f := frame.Frame{Key: frame.Key{Metric: "rate"}, Unit: "op/s", Better: model.Higher}
+		run, node := frame.NewFact("run"), frame.NewFact("node")
+		for day := range 20 {
+			trials := 10
+			if day == 19 {
+				trials = 1
+			}
+			for k := range 3 * trials {
+				f.Values = append(f.Values, 100*(1+.1*rng.NormFloat64()))
+				f.Times = append(f.Times, begin.AddDate(0, 0, day).UnixNano())
+				run.Append(fmt.Sprintf("01J%023d", day))
+				node.Append(fmt.Sprint(k % 3))
+			}
+		}
+		f.Facts = []frame.Fact{node.Fact(), run.Fact()}
+		if ask(t, params(), f).Metrics[0].Latest.Verdict != As {
+			differ++
+		}
+	}
+	if differ > 13 { // once in a thousand of 5 %
+		t.Errorf("a run of fewer trials is called different in %d of %d cases", differ, n)
+	}
+}

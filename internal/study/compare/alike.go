@@ -1,0 +1,203 @@
+package compare
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// things are names that tables have for what was measured, besides node. From
+// leastThings levels on they are nodes: a server may be one of two products, and an
+// instance one of three types.
+var things = []string{"machine", "host", "hostname", "server", "instance", "vm"}
+
+const leastThings = 5
+
+// likeError is the error with which rows of one level are taken to be alike.
+const likeError = .05
+
+// subjectOf is the fact that tells what was measured: node, or a column of tables
+// that holds the same.
+func subjectOf(a, b *frame.Frame) string {
+	if a.Fact(frame.FactSubject) != nil || b.Fact(frame.FactSubject) != nil {
+		return frame.FactSubject
+	}
+	for _, name := range things {
+		if x, y := a.Fact(name), b.Fact(name); x != nil && y != nil && len(levels(x, y)) >= leastThings {
+			return name
+		}
+	}
+	return frame.FactSubject
+}
+
+// levels are those that some row of either side has.
+func levels(facts ...*frame.Fact) map[string]bool {
+	out := make(map[string]bool)
+	for _, x := range facts {
+		names, _ := x.Groups()
+		for _, name := range names {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// structural are facts that say what belongs together, and are heeded as such.
+var structural = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, frame.FactDisturbed}
+
+// alike are the layouts by other facts whose levels are not the same on both sides:
+// what was measured on other racks, or in other sessions, differs by rack or session
+// if the rows of one are alike. What has the same levels on both sides, as settings
+// have, is none, nor is a column of numbers, which may be another result.
+func (l *laying) alike(nodes bool) (out []layout) {
+	var facts []string
+	for i := range l.a.Facts {
+		x := &l.a.Facts[i]
+		if y := l.b.Fact(x.Name); y != nil && x.Name != l.subject && !slices.Contains(structural, x.Name) && l.sampled(x, y) {
+			facts = append(facts, x.Name)
+		}
+	}
+	for _, name := range facts {
+		if l.likeness(name, nodes) <= likeError/float64(len(facts)) {
+			out = append(out, l.unpaired(name, []string{name}))
+		}
+	}
+	return out
+}
+
+// sampled reports whether the levels of a fact may be a sample of others: each side
+// has some that the other has not, and several rows of most.
+func (l *laying) sampled(x, y *frame.Fact) bool {
+	as, bs := levels(x), levels(y)
+	numbers := true
+	for name := range levels(x, y) {
+		_, err := strconv.ParseFloat(name, 64)
+		numbers = numbers && err == nil
+	}
+	both := len(as) + len(bs) - len(levels(x, y))
+	switch {
+	case numbers && !slices.Contains(things, frame.Plain(x.Name)):
+		return false
+	case both == len(as) || both == len(bs), len(as)+len(bs) < 3:
+		return false
+	}
+	return 2*len(as) <= l.a.Len() && 2*len(bs) <= l.b.Len()
+}
+
+// likeness is how likely rows of one level of a fact are as alike by chance, on each
+// side: one-way analysis of variance. Where nodes are known their means stand for
+// their rows; a fact that differs within nodes is none of theirs.
+func (l *laying) likeness(fact string, nodes bool) float64 {
+	var between, within, groups, values float64
+	for _, f := range []*frame.Frame{l.a, l.b} {
+		facts := []string{fact}
+		byLevel, free := make(map[string][]float64), 0
+		if nodes {
+			facts = append(facts, l.subject)
+			free = len(groupsOf(f, l.subject))
+		}
+		units := groupsOf(f, facts...)
+		if nodes && len(units) != free {
+			return 1
+		}
+		x := f.Fact(fact)
+		var all []float64
+		for _, u := range units {
+			ys, _ := l.values(f, []group{u})
+			if !nodes {
+				ys = ys[:0]
+				for _, row := range u.rows {
+					ys = append(ys, f.Values[row])
+				}
+			}
+			ys = l.scaled(ys)
+			level := x.Level(u.rows[0])
+			byLevel[level] = append(byLevel[level], ys...)
+			all = append(all, ys...)
+		}
+		if len(all) == 0 {
+			return 1
+		}
+		mean := average(all)
+		for _, ys := range byLevel {
+			m := average(ys)
+			between += float64(len(ys)) * (m - mean) * (m - mean)
+			for _, y := range ys {
+				within += (y - m) * (y - m)
+			}
+		}
+		groups, values = groups+float64(len(byLevel))-1, values+float64(len(all)-len(byLevel))
+	}
+	if groups < 1 || values < 1 || !(between > 0) {
+		return 1
+	}
+	if !(within > 0) {
+		return 0
+	}
+	return stats.FTail(between/groups/(within/values), groups, values)
+}
+
+// rounds takes rows that follow each other for one round, which ends where a level
+// of the fact comes again; at one time it may come several times.
+func rounds(f *frame.Frame, fact string) (out []group) {
+	x := f.Fact(fact)
+	if x == nil {
+		return nil
+	}
+	seen, began := make(map[uint16]bool), 0
+	for row, code := range x.Codes {
+		if len(out) == 0 || seen[code] && (f.Times == nil || f.Times[row] != f.Times[began]) {
+			if f.Times == nil && row > 0 && code == x.Codes[row-1] {
+				out[len(out)-1].rows = append(out[len(out)-1].rows, row) // several rows of one
+				continue
+			}
+			out, began = append(out, group{}), row
+			clear(seen)
+		}
+		seen[code] = true
+		out[len(out)-1].rows = append(out[len(out)-1].rows, row)
+	}
+	return out
+}
+
+// inRounds takes together what all nodes measured about once, where the times say so
+// and nothing else does: what changes with the hour or day is the same for all of
+// them. It is not ok where most rows are in rounds that lack some node.
+func (l *laying) inRounds(sameNodes bool) (layout, bool) {
+	out := layout{Of: "round", Nodes: sameNodes}
+	for _, side := range []struct {
+		f      *frame.Frame
+		xs, ts *[]float64
+	}{{l.a, &out.A, &out.TimesA}, {l.b, &out.B, &out.TimesB}} {
+		if side.f.Times == nil {
+			return out, false
+		}
+		nodes := len(groupsOf(side.f, l.subject))
+		all := rounds(side.f, l.subject)
+		full, left := l.full(side.f, all, nodes)
+		if nodes < 2 || len(full) < fewest || 2*left > side.f.Len() {
+			return out, false
+		}
+		if left > 0 {
+			l.incomplete(left)
+		}
+		*side.xs, *side.ts = l.values(side.f, full)
+	}
+	return out, true
+}
+
+// passes are what was measured from one trial 1 to the next, where the numbers of
+// trials come again and nothing says of which run each is; none where they do not.
+func (l *laying) passes(of string) []layout {
+	a, b := rounds(l.a, of), rounds(l.b, of)
+	if len(a) < 2 && len(b) < 2 {
+		return nil
+	}
+	l.notes.Warn("again", "the numbers of %ss come again, and no column run says which belong together: what was measured from one to where it comes again counts as one, too", of)
+	out := layout{Of: "pass of " + of + "s"}
+	out.A, _ = l.values(l.a, a)
+	out.B, _ = l.values(l.b, b)
+	return []layout{out}
+}
