@@ -175,7 +175,7 @@ $(LINT): tools/go.mod tools/go.sum
 RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | sed 's,^,./,')
 # Left out is arithmetic on one goroutine, and what starts programs by the hundred
 # to read what they print: the detector would take a minute and find nothing.
-UNRACED := NothingSteersATerminal|MissingTools|TooManyToCount|ResumeOfAnotherVersion|OldVersionKilled|TwoBands|Gate|Page|Unrelated|Chained|FewUnits|Units|ClusterSizes
+UNRACED := NothingSteersATerminal|MissingTools|TooManyToCount|ResumeOfAnotherVersion|OldVersionKilled|TwoBands|Gate|Page|Unrelated|Chained|FewUnits|Units|ClusterSizes|GateOfNarrowIntervals|KnownCorrelation|ManyFactsThatTellTheSame
 race: deps
 	# End-to-end tests start many processes; by default each would sleep for a
 	# second at its end to let others report.

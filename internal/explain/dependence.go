@@ -270,3 +270,16 @@ func (x *Rows) Unheeded(d Dependence, effects []Effect, except []string) (limit 
 	}
 	return limit, worth, ok
 }
+
+// AsSample is the dependence of the rows if the levels of a fact, which make them
+// worth so many independent ones, are a sample of others, as nodes are; ok is false
+// where that cannot be computed.
+func (x *Rows) AsSample(d Dependence, fact string, worth float64) (out Dependence, ok bool) {
+	of := x.Frame.Fact(fact)
+	c, err := stats.NewClustered(x.Frame.Values, of.Codes, len(of.Levels))
+	if err != nil {
+		return d, false
+	}
+	d.EffectiveN, d.LimitedBy, d.Groups, d.Clustered, d.ofTimes = max(1, worth), of.Name, c.Groups, &c, nil
+	return d, true
+}

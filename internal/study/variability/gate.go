@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 )
@@ -34,7 +35,11 @@ func (p *Params) covGate(m *Metric) error {
 	case m.COVCI == nil:
 		return limit.Unknown(m.Name() + ": the COV has no interval")
 	}
-	return limit.Check(m.Name()+": the COV", 100*m.COVCI[0], 100*m.COVCI[1])
+	err := limit.Check(m.Name()+": the COV", 100*m.COVCI[0], 100*m.COVCI[1])
+	if most, known := m.mostCOV(); err == nil && !(known && 100*most <= limit.Most) {
+		return limit.Unknown(fmt.Sprintf("%s: the COV is %.4g to %.4g %%, but %s", m.Name(), 100*m.COVCI[0], 100*m.COVCI[1], m.doubted(doubtAlike, doubtTail)))
+	}
+	return err
 }
 
 func (p *Params) verdictGate(m *Metric) error {
@@ -76,8 +81,17 @@ func (p *Params) medianGate(m *Metric) error {
 	case m.Verdict == Unknown || m.MedianCI == nil || !(m.Median > 0):
 		return fmt.Errorf("%w: %s: the median has no interval, so that --fail-unless-within (fail_unless_within in a file) cannot be checked", model.ErrInvalid, m.Name())
 	}
-	if far := 100 * max(m.Median-m.MedianCI[0], m.MedianCI[1]-m.Median) / m.Median; far > float64(*p.FailUnlessWithin)*(1+1e-9) {
+	most := float64(*p.FailUnlessWithin) * (1 + 1e-9)
+	if far := reach(m.Median, m.MedianCI); far > most {
 		return fmt.Errorf("%w: %s: the median is known within %.3g %%, not %v %%", model.ErrThreshold, m.Name(), far, math.Abs(float64(*p.FailUnlessWithin)))
 	}
+	if m.sample != nil && (m.sample.MedianCI == nil || reach(m.Median, m.sample.MedianCI) > most) {
+		return fmt.Errorf("%w: %s: it is not known whether the median is known within %v %%: %s", model.ErrInvalid, m.Name(), math.Abs(float64(*p.FailUnlessWithin)), m.doubted(doubtAlike))
+	}
 	return nil
+}
+
+// reach is how far an interval of a median above 0 reaches from it, in percent of it.
+func reach(median float64, ci *explain.Interval) float64 {
+	return 100 * max(median-ci[0], ci[1]-median) / median
 }

@@ -95,7 +95,11 @@ func (x *examined) cutoffs(at []float64, effective float64) []explain.Cutoff {
 // interval heeds it.
 func (x *examined) unheeded(m *Metric) {
 	if e, worth, ok := x.Unheeded(m.Dependence, m.Facts, ids); ok {
-		x.Doubts.Warn("alike", "rows of one %s are alike (it explains %s of the variance): if its %d levels are a sample of others, as nodes are, %s are worth about %.0f independent ones, and intervals are too narrow; call the column node to have that heeded", e.Fact, num.Fraction(e.Omega2), e.Levels, countOf(m.N, "value"), worth)
+		x.Doubts.Warn(doubtAlike, "rows of one %s are alike (it explains %s of the variance): if its %d levels are a sample of others, as nodes are, %s are worth about %.0f independent ones, and intervals are too narrow; call the column node to have that heeded", e.Fact, num.Fraction(e.Omega2), e.Levels, countOf(m.N, "value"), worth)
+		if d, ok := x.AsSample(m.Dependence, e.Fact, worth); ok {
+			s := x.Spread(d)
+			m.sample = &s
+		}
 	}
 }
 
@@ -110,6 +114,47 @@ func (x *examined) positive(m *Metric) {
 	}
 }
 
+// tailed is how many times as far the COV of long-tailed values may be above its
+// interval: of lognormal values with σ = 2 the whole interval of 240 lies at half of
+// the truth or below in one of twenty cases.
+const tailed = 3
+
+// mostCOV is what the COV is at or below, if its interval is narrower than it should
+// be for what is in doubt: a long tail, or rows that are alike by a fact that may be a
+// sample. known is false where there is no such number.
+func (m *Metric) mostCOV() (cov float64, known bool) {
+	if m.COVCI == nil {
+		return 0, false
+	}
+	cov, known = m.COVCI[1], true
+	if m.sample != nil {
+		if m.sample.COVCI == nil {
+			return 0, false
+		}
+		cov = max(cov, m.sample.COVCI[1])
+	}
+	if m.doubted(doubtTail) != "" {
+		cov *= tailed
+	}
+	return cov, known
+}
+
+// doubted is the text of the first doubt of one of these kinds; "": there is none.
+func (m *Metric) doubted(codes ...string) string {
+	for _, d := range m.x.Doubts {
+		if slices.Contains(codes, d.Code) {
+			return d.Text
+		}
+	}
+	return ""
+}
+
+// Doubts that an interval is too narrow.
+const (
+	doubtTail  = "heavy_tail"
+	doubtAlike = "alike"
+)
+
 // fewEffective is below how many independent values intervals rest on suppositions
 // more than on the values.
 const fewEffective = 10
@@ -121,7 +166,7 @@ const fewInTime = 30
 // reliable doubts intervals that the values do not carry.
 func (x *examined) reliable(m *Metric) {
 	if skewness, kurtosis, long := stats.LongTail(x.Sorted); long && m.COVCI != nil {
-		x.Doubts.Warn("heavy_tail", "the values have a long tail (skewness %.1f, kurtosis %.1f), so that the interval of the COV may be too narrow: rare values far out make the COV, and too few of them may be among these", skewness, kurtosis)
+		x.Doubts.Warn(doubtTail, "the values have a long tail (skewness %.1f, kurtosis %.1f), so that the interval of the COV may be too narrow: rare values far out make the COV, and too few of them may be among these", skewness, kurtosis)
 	}
 	d := m.Dependence
 	switch {
@@ -194,10 +239,13 @@ func (m *Metric) judge(x *examined) {
 		m.Verdict = Steady
 	case m.COVCI == nil:
 		m.Verdict = Unknown
-	case m.COVCI[1] <= steadyCOV:
-		m.Verdict = Steady
-	default:
+	case m.COVCI[1] > steadyCOV:
 		m.Verdict = Varies
+	default:
+		m.Verdict = Steady
+		if most, known := m.mostCOV(); !known || most > steadyCOV {
+			m.Verdict = Unknown
+		}
 	}
 }
 
@@ -208,6 +256,9 @@ func (m *Metric) sentence() string {
 			if d.Severity == model.Problem {
 				return "It is not known how much " + m.Name() + " varies: " + d.Text + "."
 			}
+		}
+		if m.COVCI != nil {
+			return fmt.Sprintf("It is not known how much %s varies: it seems to be %s%s, but %s.", m.Name(), num.Fraction(*m.COV), percentInterval(m.COVCI), m.doubted(doubtAlike, doubtTail))
 		}
 		return "It is not known how much " + m.Name() + " varies: the COV has no interval."
 	}

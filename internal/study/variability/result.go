@@ -76,6 +76,9 @@ type Metric struct {
 
 	x    *examined
 	note string // ends the answer
+	// sample has the intervals if the fact of the doubt "alike" is a sample; nil: there
+	// is no such doubt.
+	sample *explain.Spread
 }
 
 // Needed is how often to measure for an interval of ±Target around mean and median.
