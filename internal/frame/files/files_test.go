@@ -87,6 +87,8 @@ var tables = []struct {
 	{"refused: empty", "", frame.Choice{}},
 	{"refused: only comments", "# nothing\n\n", frame.Choice{}},
 	{"refused: header only", "value\n", frame.Choice{}},
+	{"refused: header only, without a column of values", "time,x\n", frame.Choice{}},
+	{"refused: a quotation mark in the first row", "n,x\n1,\"abc\n2,def\n", frame.Choice{}},
 	{"refused: no header", "1.5,a\n2,b\n", frame.Choice{}},
 	{"refused: all missing", "value\nNA\n", frame.Choice{}},
 	{"refused: texts", "node,value\na,1\nb,x\nü,\"1,5\"\nc,12 ms\n", frame.Choice{}},

@@ -127,7 +127,7 @@ func (c *Comparison) count() string {
 	if c.Paired {
 		return num.Count(c.A.N, "pair")
 	}
-	return fmt.Sprintf("%d + %d", c.A.N, c.B.N)
+	return num.Grouped(int64(c.A.N)) + " + " + num.Grouped(int64(c.B.N))
 }
 
 // side prints the median with unit, and how much single values scatter.

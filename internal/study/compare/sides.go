@@ -201,7 +201,7 @@ func (p *Params) match(a, b side) (out []matched, told []string, err error) {
 		}
 		used[i] = true
 		if fa.Unit != bs[i].Unit {
-			return nil, nil, fmt.Errorf("%w: %s is measured in %q in %s and in %q in %s; give both in one unit", model.ErrUsage, fa.Name(), fa.Unit, a.Name, bs[i].Unit, b.Name)
+			return nil, nil, fmt.Errorf("%w: %s is measured %s in %s and %s in %s; give both in one unit", model.ErrUsage, fa.Name(), inUnit(fa.Unit), a.Name, inUnit(bs[i].Unit), b.Name)
 		}
 		out = append(out, matched{key: fa.Key, nameA: a.Name, nameB: b.Name, a: fa, b: bs[i], together: p.A != "" || p.By != ""})
 	}
@@ -214,6 +214,14 @@ func (p *Params) match(a, b side) (out []matched, told []string, err error) {
 		return nil, nil, p.nothing(a, b)
 	}
 	return out, told, nil
+}
+
+// inUnit is the unit of measured values in a sentence.
+func inUnit(unit string) string {
+	if unit == "" {
+		return "without a unit"
+	}
+	return fmt.Sprintf("in %q", unit)
 }
 
 // wanted are the frames that are asked for: those of the metric, or those that are
