@@ -35,8 +35,10 @@ func (p *Params) sides(sources []study.Source) (out []side, told []string, err e
 		for _, text := range s.Told {
 			if len(sources) > 1 {
 				text = s.Name + ": " + text
+			} else {
+				text = strings.ToUpper(text[:1]) + text[1:]
 			}
-			told = append(told, text)
+			told = append(told, text+".")
 		}
 	}
 	switch {
@@ -193,10 +195,10 @@ func (p *Params) match(a, b side) (out []matched, told []string, err error) {
 		}
 		if i < 0 && len(as) == 1 && len(bs) == 1 {
 			i = 0
-			told = append(told, fmt.Sprintf("%s of %s is compared with %s of %s: neither has anything else", fa.Name(), a.Name, bs[0].Name(), b.Name))
+			told = append(told, fmt.Sprintf("%s of %s is compared with %s of %s: neither has anything else.", fa.Name(), a.Name, bs[0].Name(), b.Name))
 		}
 		if i < 0 || used[i] {
-			told = append(told, fmt.Sprintf("%s is left out: %s does not have it", fa.Name(), b.Name))
+			told = append(told, fmt.Sprintf("%s is left out: %s does not have it.", fa.Name(), b.Name))
 			continue
 		}
 		used[i] = true
@@ -207,7 +209,7 @@ func (p *Params) match(a, b side) (out []matched, told []string, err error) {
 	}
 	for i, fb := range bs {
 		if !used[i] {
-			told = append(told, fmt.Sprintf("%s is left out: %s does not have it", fb.Name(), a.Name))
+			told = append(told, fmt.Sprintf("%s is left out: %s does not have it.", fb.Name(), a.Name))
 		}
 	}
 	if len(out) == 0 {

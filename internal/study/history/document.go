@@ -90,6 +90,9 @@ func (r *Result) answer() string {
 	if len(untold) > 0 {
 		out = append(out, "too few runs tell of "+num.List(untold))
 	}
+	if len(odd) == 0 { // otherwise it begins with a name
+		out[0] = strings.ToUpper(out[0][:1]) + out[0][1:]
+	}
 	return strings.Join(out, "; ") + "."
 }
 
@@ -152,7 +155,7 @@ func (r *Result) overall() doc.Tag {
 func (r *Result) section(m *Metric) doc.Section {
 	s := doc.Section{Title: m.name(), Words: num.Count(len(m.Runs), "run"), Blocks: []doc.Block{r.figure(m)}}
 	if len(r.Metrics) > 1 {
-		s.Intro = strings.ToUpper(m.sentence()[:1]) + m.sentence()[1:] + "."
+		s.Intro = m.sentence() + "."
 	}
 	if len(m.Changes) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Table: r.changesTable(m)})
