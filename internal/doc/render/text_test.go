@@ -49,7 +49,6 @@ NODE           RATE  NOTE
 n1             1.25  all well
            [1 .. 2]
   more
-
 node-två       12.5  slow
           [9 .. 14]
 `},
