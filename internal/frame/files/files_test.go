@@ -86,6 +86,7 @@ var tables = []struct {
 	{"refused: Unix seconds or values", "stamp,points\n1767225600,1\n1767225601,2\n", frame.Choice{}},
 	{"refused: empty", "", frame.Choice{}},
 	{"refused: only comments", "# nothing\n\n", frame.Choice{}},
+	{"copies of rows", "time,value\n2026-04-03 12:00,1.25\n2026-04-03 12:30,1.5\n2026-04-03 12:00,1.25\n", frame.Choice{}},
 	{"refused: header only", "value\n", frame.Choice{}},
 	{"refused: header only, without a column of values", "time,x\n", frame.Choice{}},
 	{"refused: a quotation mark in the first row", "n,x\n1,\"abc\n2,def\n", frame.Choice{}},
