@@ -24,6 +24,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/internal/study/cdi"
+	"github.com/scalebench/scalebench/internal/study/compare"
 	"github.com/scalebench/scalebench/internal/study/variability"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
@@ -587,6 +588,25 @@ func TestFileNamesBaseline(t *testing.T) {
 	}
 	if err := ask("nowhere"); !errors.Is(err, model.ErrUsage) || strings.Count(err.Error(), `"nowhere" is no file here, and no run or campaign`) != 2 {
 		t.Errorf("with a baseline that is stored nowhere: %v, want that named, twice", err)
+	}
+}
+
+// TestThresholdsOfAnother: thresholds in the file of a run are named where they are
+// those of another question than the one asked, also where runs are compared.
+func TestThresholdsOfAnother(t *testing.T) {
+	a := asker(t)
+	a.Kinds.Studies = append(a.Kinds.Studies, variability.Kind(), compare.Kind())
+	stored := func(id string) answer.Source { return answer.Source{Source: study.Source{Name: id}, Stored: true} }
+	for kind, sources := range map[string][]answer.Source{"variability": {stored(asking)}, "compare": {stored(plain), stored(asking)}} {
+		got, err := a.Answer(t.Context(), answer.Question{Study: kind, Sources: sources})
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+			continue
+		}
+		said := strings.Join(got.Document.More, "\n")
+		if want := "is not heeded here: it is about `scalebench cdi " + asking + "`"; strings.Count(said, want) != 1 || !strings.Contains(said, "study.fail_above") {
+			t.Errorf("%s: %q, want %q in it, once", kind, said, want)
+		}
 	}
 }
 

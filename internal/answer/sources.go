@@ -67,18 +67,46 @@ func ask(ctx context.Context, all study.Registry, s study.Study, q Question, fin
 // parameters are those of the source's file where the only one is a run or a
 // campaign that asks the same question.
 func (a Asker) askStored(ctx context.Context, kind study.Kind, q Question) (Answer, error) {
-	s := kind.New()
+	s, heeded := kind.New(), false
 	if measured, ok := s.(study.Measured); ok && !measured.Takes().Named && len(q.Sources) == 1 && q.Sources[0].Stored {
 		if x, err := a.lookUp(ctx, q.Sources[0].Name); err == nil {
 			file := x.file()
 			named, _ := a.studyOf(file)
-			s = a.startingPoint(file, kind, named)
+			s, heeded = a.startingPoint(file, kind, named), named != nil && named.Kind == kind.Name
 			if q.Sources, err = a.also(kind, s, q); err != nil {
 				return Answer{}, err
 			}
 		}
 	}
-	return ask(ctx, a.Kinds.Studies, s, q, a.find)
+	return ask(ctx, a.Kinds.Studies, s, q, func(ctx context.Context, x *Source, takes study.Takes) error {
+		err := a.find(ctx, x, takes)
+		if err == nil && !takes.Named && !heeded {
+			x.Told = append(x.Told, a.unheeded(ctx, x.id)...)
+		}
+		return err
+	})
+}
+
+// unheeded says which thresholds the file of a run or a campaign has for a question
+// that is not the one asked.
+func (a Asker) unheeded(ctx context.Context, id string) []string {
+	x, err := a.lookUp(ctx, id)
+	if err != nil {
+		return nil
+	}
+	file := x.file()
+	named, _ := a.studyOf(file)
+	if named == nil {
+		return nil
+	}
+	keys := study.Thresholds(named.Study)
+	if len(keys) == 0 {
+		return nil
+	}
+	if _, takes := named.Study.(study.Measured); x.campaign != nil && !takes {
+		id = "RUN"
+	}
+	return []string{fmt.Sprintf("the threshold study.%s of %s is not heeded here: it is about `scalebench %s %s`", num.List(keys), cmp.Or(file.SourceName, "its file"), named.Kind, id)}
 }
 
 // stored is a run or a campaign that is stored; the other is nil.

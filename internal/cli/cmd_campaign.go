@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -316,7 +314,7 @@ func (c *common) startCampaign(ctx context.Context, name string, exp *experiment
 		return fmt.Errorf("%w: %s is about a single run, and %s has a schedule; give the file a threshold for all repetitions, such as study: {kind: variability, fail_above: 5}", model.ErrUsage, flag, name)
 	}
 	if of := exp.Study; of != nil && of.Kind != variability.Kind().Name {
-		if keys := thresholds(of.Study); len(keys) > 0 {
+		if keys := study.Thresholds(of.Study); len(keys) > 0 {
 			c.say("! study.%s of %s is about one run, and holds for no campaign; `scalebench %s RUN` asks it of a repetition, and study: {kind: variability, fail_above: 5} holds for all", num.List(keys), name, of.Kind)
 		}
 	}
@@ -333,22 +331,6 @@ func (c *common) startCampaign(ctx context.Context, name string, exp *experiment
 			return err
 		}
 		return c.finishCampaign(ctx, s, id, opt.detach)
-	})
-}
-
-// thresholds are the keys of a study that hold its answer against a number.
-func thresholds(s study.Study) []string {
-	var all map[string]any
-	text, err := json.Marshal(s)
-	if err != nil || json.Unmarshal(text, &all) != nil {
-		return nil
-	}
-	return slices.Sorted(func(yield func(string) bool) {
-		for key, value := range all {
-			if strings.HasPrefix(key, "fail_") && value != nil && !yield(key) {
-				return
-			}
-		}
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
 // Table serves people and programs alike: a cell carries what a person reads
@@ -98,7 +100,7 @@ func Say(s string) Cell { return Cell{Lines: []string{s}, Value: s} }
 func Of(value any, lines ...string) Cell { return Cell{Lines: lines, Value: plain(value)} }
 
 // Int makes a cell of a whole number.
-func Int(n int) Cell { return Of(n, strconv.Itoa(n)) }
+func Int(n int) Cell { return Of(n, num.Grouped(int64(n))) }
 
 // plain turns a value into one of those that a cell holds.
 func plain(value any) any {

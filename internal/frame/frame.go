@@ -122,6 +122,18 @@ func Plain(name string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
 }
 
+// InWords is what a fact of nodes is called in sentences. A column of a table keeps the
+// name that its owner gave it.
+func InWords(fact string) string {
+	switch fact {
+	case "cpu_model":
+		return "CPU model"
+	case "instance_type":
+		return "instance type"
+	}
+	return fact
+}
+
 // WithRuns is the frame with the fact run: of repetitions of a campaign, which are
 // runs, by the name that run gives each. Other frames stay as they are.
 func (f Frame) WithRuns(run func(repetition string) string) Frame {

@@ -1,9 +1,11 @@
 package study
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,3 +65,20 @@ func (p *Percent) Set(text string) error {
 
 // Type is what help shows in place of the value.
 func (*Percent) Type() string { return "percent" }
+
+// Thresholds are the keys of a study that hold its answer against a number, as far as
+// they are set.
+func Thresholds(s Study) []string {
+	var all map[string]any
+	text, err := json.Marshal(s)
+	if err != nil || json.Unmarshal(text, &all) != nil {
+		return nil
+	}
+	return slices.Sorted(func(yield func(string) bool) {
+		for key, value := range all {
+			if strings.HasPrefix(key, "fail_") && value != nil && !yield(key) {
+				return
+			}
+		}
+	})
+}

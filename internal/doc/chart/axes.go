@@ -65,6 +65,7 @@ func (p *plot) xTicks(baseline float64) {
 		}
 		return
 	}
+	until := 0.0 // where the label before ends, on a narrow screen
 	few := 0 < p.X.TickCount && p.X.TickCount <= 2 && !p.X.Tight
 	for i, t := range ticks {
 		// Signs and units make labels long: of many ticks every other one has
@@ -72,14 +73,20 @@ func (p *plot) xTicks(baseline float64) {
 		if p.X.Signed && len(ticks) > 6 && i%2 != 0 || few && i > 0 && i < len(ticks)-1 {
 			continue
 		}
-		a := middle
+		a, wide := middle, room(t.text)
+		from := t.share - wide/2
 		switch {
 		case p.x.Kind == Rows || p.single() && !p.X.Signed:
 		case t.share < 0.03:
-			a = start
+			a, from = start, t.share
 		case t.share > 0.97:
-			a = end
+			a, from = end, t.share-wide
 		}
+		// Those inside are in the way of the ones beside them.
+		if p.x.Kind != Rows && !few && (i == 1 || i == len(ticks)-1) && from < until {
+			continue
+		}
+		until = from + wide
 		p.text(tickClass(t), a, pct(t.share), px(baseline), t.text)
 	}
 }

@@ -34,6 +34,10 @@ type Drawing struct {
 	yWidth, height, row float64 // pixels, of Y, Area and each of Rows
 }
 
+// LongUnit reports whether what stands above the y axis is wider than that: it then
+// begins at the left, and goes on above the plot.
+func (d Drawing) LongUnit() bool { return letterWidth*float64(len([]rune(d.Unit))) > yAxisWidth }
+
 // Sizes in pixels: margins of a plot, above for half a line of text and below
 // for the labels of x; the width of a y axis; rows, which touch, so that the
 // lines of the grid run through all of them.

@@ -110,7 +110,11 @@ func (f *file) panel(c Chart, d Drawing, x, y, width float64) float64 {
 	if len(d.Rows) > 0 {
 		return f.rows(c, d, x, y, width)
 	}
-	f.text("tick", end, px(x+d.yWidth-7), px(y-3), d.Unit)
+	if d.LongUnit() {
+		f.text("tick", start, px(x), px(y-3), d.Unit)
+	} else {
+		f.text("tick", end, px(x+d.yWidth-7), px(y-3), d.Unit)
+	}
 	f.place(d.Y, x, y, d.yWidth, d.height)
 	x, width = x+d.yWidth, width-d.yWidth
 	f.place(d.Area, x, y, width, d.height)

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Count is a number of things: "1 window", "17 windows".
+// Count is a number of things: "1 window", "17 windows", "1,440 windows".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return Grouped(int64(n)) + " " + noun + "s"
 }
 
 // Grouped is a whole number with its thousands apart: "14,080".

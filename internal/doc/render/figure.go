@@ -92,7 +92,8 @@ func plot(d chart.Drawing) node {
 	}
 	var out group
 	if d.Unit != "" {
-		out = append(out, el("div", class("unit"), text(d.Unit)))
+		long := map[bool]string{true: "long"}[d.LongUnit()]
+		out = append(out, el("div", class("unit", long), text(d.Unit)))
 	}
 	return append(out, el("div", class("plot"), raw(d.Y), area))
 }

@@ -13,8 +13,6 @@ import (
 type grid struct {
 	cols []gridColumn
 	rows []gridRow
-	// beside: rows of several lines have what names them in the first.
-	beside bool
 }
 
 type gridColumn struct {
@@ -196,7 +194,6 @@ func (g grid) layered(lines int) grid {
 		out = out.stacked(group)
 		out.cols[i].right = right
 	}
-	out.beside = lines > 1
 	return out
 }
 

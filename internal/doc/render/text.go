@@ -336,12 +336,8 @@ func (t *textWriter) table(table *doc.Table) {
 		t.row(g, head, widths)
 	}
 	// Rows of several lines need air between them to be told apart, unless each
-	// begins with a name and goes on beside it.
-	most := 1
-	if g.beside {
-		most = 2
-	}
-	tall := g.tallest() > most
+	// begins with a name of one line and goes on beside it.
+	tall := slices.ContainsFunc(g.rows, func(r gridRow) bool { return len(r.cells) > 0 && (gridRow{cells: r.cells[:1]}).height() > 1 })
 	for i, row := range g.rows {
 		t.ended = t.ended || tall && i > 0 && !row.more
 		t.row(g, row, widths)

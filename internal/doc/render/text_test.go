@@ -49,7 +49,6 @@ NODE           RATE  NOTE
 n1             1.25  all well
            [1 .. 2]
   more
-
 node-två       12.5  slow
           [9 .. 14]
 `},
@@ -150,7 +149,6 @@ WORKLOAD  METRIC   VALUE [95 %]  LAG   RTT   TEXT
 cpu       int_ops    1.5 [1, 2]  3 ms  7 ms  said a few words
                                              too many
           more              1.6
-
 disk      write             2.5  4 ms  8 ms  ok
 `},
 		{"lines below each other", 51, `
@@ -160,7 +158,6 @@ cpu       int_ops     1.5  3 ms  7 ms  said a few
                    [1, 2]              words too
                                        many
           more        1.6
-
 disk      write       2.5  4 ms  8 ms  ok
 `},
 		{"columns stacked", 42, `
@@ -182,7 +179,6 @@ cpu       int_ops  1.5 [1, 2]    3 ms
                    words too
                    many
           more     1.6
-
 disk      write    2.5           4 ms
           8 ms     ok
 `},

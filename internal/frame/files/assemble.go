@@ -222,10 +222,12 @@ func order(frames []frame.Frame) (told []string) {
 			unsorted += f.Len()
 			*f = *f.ByTime()
 		}
-		for r := 1; r < len(f.Times); r++ {
-			if f.Times[r] == f.Times[r-1] {
-				doubled++
-			}
+		twice, copies := sameTime(f)
+		doubled += twice
+		// Where clocks and values are coarse, some rows are equal by chance.
+		if copies > 0 && 10*copies >= 9*twice {
+			text := fmt.Sprintf("time, value and all facts are those of another row in %d of %s; leave out what is a copy: it makes intervals too narrow", copies, num.Count(f.Len(), "row"))
+			f.Doubts = append(f.Doubts, model.Doubt{Code: "copied", Severity: model.Warning, Workload: f.Workload, Text: text})
 		}
 		f.Doubts = append(f.Doubts, early(f.Times)...)
 	}
@@ -236,6 +238,21 @@ func order(frames []frame.Frame) (told []string) {
 		told = append(told, num.Count(doubled, "row")+" with the same time as another; all are kept")
 	}
 	return told
+}
+
+// sameTime is how many rows, in the order of time, have that of the one before, and how
+// many of these are the same in all.
+func sameTime(f *frame.Frame) (twice, copies int) {
+	for r := 1; r < len(f.Times); r++ {
+		if f.Times[r] != f.Times[r-1] {
+			continue
+		}
+		twice++
+		if f.Values[r] == f.Values[r-1] && !slices.ContainsFunc(f.Facts, func(x frame.Fact) bool { return x.Codes[r] != x.Codes[r-1] }) {
+			copies++
+		}
+	}
+	return twice, copies
 }
 
 // early doubts times before 1973, of ascending ones.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -93,7 +94,20 @@ func (f *file) text(ctx context.Context) ([]frame.Frame, []string, error) {
 		return nil, nil, err
 	}
 	from := r.at
-	f.kinds(columns, r)
+	for f.kinds(columns, r) == 0 && r.err == nil {
+		more, err := p.next(nil)
+		if errors.Is(err, io.EOF) {
+			return nil, nil, &model.InputError{File: f.name, Problem: "the file has a header and no values", Allowed: "add at least one line of values"}
+		} else if err != nil {
+			return nil, nil, f.unreadable(err, bytes.Count(first, []byte("\n")))
+		}
+		first = slices.Concat(first, more)
+		r.begin(first)
+		r.at = from
+	}
+	if r.err != nil {
+		return nil, nil, f.badQuote(r)
+	}
 	plan, err := newPlan(f.name, columns, f.choice)
 	if err != nil {
 		return nil, nil, err
@@ -131,22 +145,27 @@ func (f *file) header(r *rows) ([]column, error) {
 		return out, nil
 	}
 	if r.err != nil {
-		line, col := r.lineOf(r.bad)
-		return nil, &model.InputError{File: f.name, Line: line, Col: col, Problem: r.err.Error(), Allowed: quotesAllowed}
+		return nil, f.badQuote(r)
 	}
 	return nil, &model.InputError{File: f.name, Problem: "the file is empty", Allowed: "give a table with a line of names, such as time,node,value, and lines of values"}
+}
+
+// badQuote is the quotation mark after which it is not known where rows begin.
+func (f *file) badQuote(r *rows) error {
+	line, col := r.lineOf(r.bad)
+	return &model.InputError{File: f.name, Line: line, Col: col, Problem: r.err.Error(), Allowed: quotesAllowed}
 }
 
 // mostLooked is how many rows say what columns hold.
 const mostLooked = 1000
 
-// kinds looks at the rows that follow.
-func (f *file) kinds(columns []column, r *rows) {
+// kinds looks at the rows that follow, and returns how many there were.
+func (f *file) kinds(columns []column, r *rows) (looked int) {
 	c := newClock(f.zone)
 	for i := range columns {
 		columns[i].commas = r.comma != ','
 	}
-	for n := 0; n < mostLooked && r.next(); n++ {
+	for ; looked < mostLooked && r.next(); looked++ {
 		for i := range min(r.width(), len(columns)) {
 			m := &columns[i].marks
 			example := m.example
@@ -158,6 +177,7 @@ func (f *file) kinds(columns []column, r *rows) {
 	for i := range columns {
 		columns[i].judge()
 	}
+	return looked
 }
 
 // job is a piece on its way to becoming a batch.

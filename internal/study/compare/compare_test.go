@@ -186,8 +186,8 @@ func TestVerdicts(t *testing.T) {
 		"no direction":             {some, times(1.2, some), "", Higher, model.ErrInvalid, "which is better is not known"},
 		"no direction, lower":      {some, times(.8, some), "", Lower, model.ErrInvalid, "in 0 of 100 pairs B has the higher value"},
 		"equivalent":               {[]float64{100, 100.1, 99.9, 100.2, 99.8, 100.05}, []float64{100.01, 100.11, 99.91, 100.18, 99.82, 100.04}, model.Higher, Equivalent, nil, "within the margin"},
-		"unclear":                  {noisy, times(1.05, noisy), model.Higher, Unclear, model.ErrInvalid, "may be chance"},
-		"two values":               {some[:2], other[:2], model.Higher, Unknown, model.ErrInvalid, "2 independent values of a side (by row) allow no conclusion; measure 6 or more"},
+		"unclear":                  {noisy, times(1.05, noisy), model.Higher, Unclear, model.ErrInvalid, "than A (2), but that may be chance ("},
+		"two values":               {some[:2], other[:2], model.Higher, Unknown, model.ErrInvalid, "2 independent values of a side (by row): too few for a conclusion; measure 6 or more"},
 		"zeros, then errors":       {[]float64{0, 0, 0, 0, 0, 0}, []float64{3, 5, 4, 6, 5, 4}, model.Lower, Worse, model.ErrThreshold, "by what factor cannot be said"},
 		"some zeros":               {[]float64{4, 5, 0, 6, 5, 4, 5}, []float64{9, 11, 10, 8, 0, 12, 11}, model.Lower, Worse, model.ErrThreshold, "higher than A"},
 		"differences of nothing":   {[]float64{-1, 1, 2, -2, .5, -.5}, []float64{1, -1, 2, -2, .4, -.4}, model.Lower, Unclear, model.ErrInvalid, "holds 0"},
@@ -196,7 +196,7 @@ func TestVerdicts(t *testing.T) {
 		a.Better, b.Better = c.better, c.better
 		p, five := New(), study.Percent(5)
 		p.FailWorse = &five
-		res, err := p.Ask(t.Context(), study.Input{}, []study.Source{{Name: "A", Frames: []frame.Frame{a}}, {Name: "B", Frames: []frame.Frame{b}}})
+		res, err := p.Ask(t.Context(), study.Input{}, []study.Source{{Name: map[bool]string{true: "A (2)", false: "A"}[name == "unclear"], Frames: []frame.Frame{a}}, {Name: "B", Frames: []frame.Frame{b}}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -127,7 +128,7 @@ func (c *Comparison) count() string {
 	if c.Paired {
 		return num.Count(c.A.N, "pair")
 	}
-	return fmt.Sprintf("%d + %d", c.A.N, c.B.N)
+	return num.Grouped(int64(c.A.N)) + " + " + num.Grouped(int64(c.B.N))
 }
 
 // side prints the median with unit, and how much single values scatter.
@@ -304,10 +305,16 @@ func (r *Result) tests() *doc.Table {
 		if c.MeanRatio != nil {
 			means = num.Scale{Factor: 1}.Number(*c.MeanRatio, 0) + within(c.MeanRatioCI, num.Scale{Factor: 1})
 		}
-		t.Add(doc.Say(c.key().Name()), doc.Say(c.Method), doc.Of(nil, welch), doc.Of(nil, ranks),
+		t.Add(doc.Say(c.key().Name()), doc.Say(cmp.Or(methodWords[c.Method], c.Method)), doc.Of(nil, welch), doc.Of(nil, ranks),
 			doc.Of(c.A12, num.Optional(c.A12, func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) })), doc.Of(nil, shift), doc.Of(nil, means))
 	}
 	return t
+}
+
+// methodWords are the tests that decide, for people.
+var methodWords = map[string]string{
+	methodShift: "Hodges and Lehmann", methodSignedShift: "Hodges and Lehmann, pairs", methodT: "Welch", methodPairedT: "Student, pairs",
+	methodMeans: "Fieller", methodPairedMeans: "Fieller, pairs", methodEffective: "Student, fewer values", methodEqual: "exact",
 }
 
 func deref(x *float64) float64 {

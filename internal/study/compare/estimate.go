@@ -348,9 +348,9 @@ func (l *laying) cannot(c *Comparison, err error) {
 	case errors.Is(err, stats.ErrTooFew) && c.layout.Correlation > 0:
 		c.doubts.Problem("too_few", "%s of a side depend so much on their neighbours (correlation %.2f) that they count for fewer than %d; measure longer", num.Count(few, "value"), c.layout.Correlation, fewest-1)
 	case errors.Is(err, stats.ErrTooFew) && c.Paired:
-		c.doubts.Problem("too_few", "%s of values (of the same %s) allow no conclusion; measure %d or more", num.Count(few, "pair"), c.Of, fewValues)
+		c.doubts.Problem("too_few", "%s of values (of the same %s): too few for a conclusion; measure %d or more", num.Count(few, "pair"), frame.InWords(c.Of), fewValues)
 	case errors.Is(err, stats.ErrTooFew):
-		c.doubts.Problem("too_few", "%s of a side (by %s) allow no conclusion; measure %d or more of each", num.Count(few, "independent value"), c.Of, fewValues)
+		c.doubts.Problem("too_few", "%s of a side (by %s): too few for a conclusion; measure %d or more of each", num.Count(few, "independent value"), frame.InWords(c.Of), fewValues)
 	case errors.Is(err, stats.ErrNoSpread):
 		c.doubts.Problem("no_spread", "the values show no scatter, or next to none, so that it is not known what lies between two ticks of the clock that measured them; measure longer, or in a finer unit")
 	default:

@@ -516,18 +516,19 @@ func correlation(beyond float64, series ...[]float64) float64 {
 
 // describe is what counts as an independent value, for people.
 func (x *layout) describe() string {
+	of := frame.InWords(x.Of)
 	text := "Each row counts as an independent value"
 	switch {
 	case x.Paired && x.Nodes && slices.Contains(append(things, frame.FactSubject), x.Of):
 		text = "Values are compared on the same " + x.Of + ": each " + x.Of + " is a pair of values"
 	case x.Paired && x.Nodes:
-		text = "Values of the same " + x.Of + " are compared, on the same nodes: each " + x.Of + " is a pair of values"
+		text = "Values of the same " + of + " are compared, on the same nodes: each " + of + " is a pair of values"
 	case x.Paired:
-		text = "Values of the same " + x.Of + " are compared: each " + x.Of + " is a pair of values"
+		text = "Values of the same " + of + " are compared: each " + of + " is a pair of values"
 	case x.Nodes:
-		text = "Both sides have the same nodes: the mean over them is a value, one a " + x.Of
+		text = "Both sides have the same nodes: the mean over them is a value, one a " + of
 	case x.Of != "row":
-		text = "Rows of one " + x.Of + " depend on each other: their mean is a value"
+		text = "Rows of one " + of + " depend on each other: their mean is a value"
 	}
 	if x.Successive > 1 {
 		text += fmt.Sprintf("; neighbours in time depend on each other, so %d in succession are averaged", x.Successive)

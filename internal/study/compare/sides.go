@@ -35,8 +35,10 @@ func (p *Params) sides(sources []study.Source) (out []side, told []string, err e
 		for _, text := range s.Told {
 			if len(sources) > 1 {
 				text = s.Name + ": " + text
+			} else {
+				text = strings.ToUpper(text[:1]) + text[1:]
 			}
-			told = append(told, text)
+			told = append(told, text+".")
 		}
 	}
 	switch {
@@ -193,27 +195,35 @@ func (p *Params) match(a, b side) (out []matched, told []string, err error) {
 		}
 		if i < 0 && len(as) == 1 && len(bs) == 1 {
 			i = 0
-			told = append(told, fmt.Sprintf("%s of %s is compared with %s of %s: neither has anything else", fa.Name(), a.Name, bs[0].Name(), b.Name))
+			told = append(told, fmt.Sprintf("%s of %s is compared with %s of %s: neither has anything else.", fa.Name(), a.Name, bs[0].Name(), b.Name))
 		}
 		if i < 0 || used[i] {
-			told = append(told, fmt.Sprintf("%s is left out: %s does not have it", fa.Name(), b.Name))
+			told = append(told, fmt.Sprintf("%s is left out: %s does not have it.", fa.Name(), b.Name))
 			continue
 		}
 		used[i] = true
 		if fa.Unit != bs[i].Unit {
-			return nil, nil, fmt.Errorf("%w: %s is measured in %q in %s and in %q in %s; give both in one unit", model.ErrUsage, fa.Name(), fa.Unit, a.Name, bs[i].Unit, b.Name)
+			return nil, nil, fmt.Errorf("%w: %s is measured %s in %s and %s in %s; give both in one unit", model.ErrUsage, fa.Name(), inUnit(fa.Unit), a.Name, inUnit(bs[i].Unit), b.Name)
 		}
 		out = append(out, matched{key: fa.Key, nameA: a.Name, nameB: b.Name, a: fa, b: bs[i], together: p.A != "" || p.By != ""})
 	}
 	for i, fb := range bs {
 		if !used[i] {
-			told = append(told, fmt.Sprintf("%s is left out: %s does not have it", fb.Name(), a.Name))
+			told = append(told, fmt.Sprintf("%s is left out: %s does not have it.", fb.Name(), a.Name))
 		}
 	}
 	if len(out) == 0 {
 		return nil, nil, p.nothing(a, b)
 	}
 	return out, told, nil
+}
+
+// inUnit is the unit of measured values in a sentence.
+func inUnit(unit string) string {
+	if unit == "" {
+		return "without a unit"
+	}
+	return fmt.Sprintf("in %q", unit)
 }
 
 // wanted are the frames that are asked for: those of the metric, or those that are

@@ -49,7 +49,8 @@ func (c *Comparison) sentence() string {
 	}
 	by, interval := c.change()
 	verb := map[bool]string{true: "takes", false: "is"}[c.takesTime()]
-	said := fmt.Sprintf("%s %s %s than %s (%s)", c.B.Name, verb, by, c.A.Name, interval)
+	chance := map[bool]string{true: ", but that may be chance"}[c.Verdict == Unclear]
+	said := fmt.Sprintf("%s %s %s than %s%s (%s)", c.B.Name, verb, by, c.A.Name, chance, interval)
 	switch c.Verdict {
 	case Better, Worse:
 		if strings.HasSuffix(by, "higher") || strings.HasSuffix(by, "lower") {
@@ -62,7 +63,7 @@ func (c *Comparison) sentence() string {
 		}
 		return said + ": the difference is within the margin, they are equivalent."
 	case Unclear:
-		return fmt.Sprintf("It is unclear whether %s differs from %s: %s", c.B.Name, c.A.Name, strings.Replace(said, " (", ", but that may be chance (", 1)) + "."
+		return fmt.Sprintf("It is unclear whether %s differs from %s: %s.", c.B.Name, c.A.Name, said)
 	}
 	return said + c.favour() + "; which is better is not known."
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -89,6 +90,9 @@ func (r *Result) answer() string {
 	if len(untold) > 0 {
 		out = append(out, "too few runs tell of "+num.List(untold))
 	}
+	if len(odd) == 0 { // otherwise it begins with a name
+		out[0] = strings.ToUpper(out[0][:1]) + out[0][1:]
+	}
 	return strings.Join(out, "; ") + "."
 }
 
@@ -151,7 +155,7 @@ func (r *Result) overall() doc.Tag {
 func (r *Result) section(m *Metric) doc.Section {
 	s := doc.Section{Title: m.name(), Words: num.Count(len(m.Runs), "run"), Blocks: []doc.Block{r.figure(m)}}
 	if len(r.Metrics) > 1 {
-		s.Intro = strings.ToUpper(m.sentence()[:1]) + m.sentence()[1:] + "."
+		s.Intro = m.sentence() + "."
 	}
 	if len(m.Changes) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Table: r.changesTable(m)})
@@ -174,7 +178,7 @@ func factList(facts []Fact, at int) string {
 		if to == "" {
 			to = "not known"
 		}
-		text := fmt.Sprintf("%s: %s → %s", f.Name, from, to)
+		text := fmt.Sprintf("%s: %s → %s", frame.InWords(f.Name), from, to)
 		if f.Index < at {
 			text += " (a run before)"
 		} else if f.Index > at {
@@ -252,6 +256,10 @@ const mostIntervals = 200
 func (r *Result) figure(m *Metric) doc.Block {
 	x, y := chart.Axis{Kind: chart.Time, Zone: r.zone}, chart.Axis{Label: m.Metric, Unit: m.Unit, Tight: true}
 	var at, lo, hi chart.Values
+	words := "a dot is the mean of a run, the line through it the interval over its nodes"
+	if len(m.Runs) > mostIntervals {
+		words = "a dot is the mean of a run"
+	}
 	for _, run := range m.Runs {
 		at = append(at, seconds(run.At))
 		if run.CI != nil && len(m.Runs) <= mostIntervals {
@@ -274,7 +282,7 @@ func (r *Result) figure(m *Metric) doc.Block {
 			chart.Layer{Mark: chart.Rule, Role: chart.Estimate, X: from, X2: to, Y: level, Name: "median between changes"},
 			chart.Layer{Mark: chart.Rule, Role: chart.Limit, X: when, Name: "change of level"})
 	}
-	return doc.Plot("", "", chart.Chart{Title: m.name() + " over its runs", X: x, Y: y, Layers: layers})
+	return doc.Plot("", words, chart.Chart{Title: m.name() + " over its runs", X: x, Y: y, Layers: layers})
 }
 
 func seconds(at time.Time) float64 { return float64(at.UnixNano()) / 1e9 }

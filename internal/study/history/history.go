@@ -424,6 +424,8 @@ func (m *Metric) undisturbed() {
 	latest, has := m.calm[m.Runs[last].Run]
 	if !has && 2*len(before) >= x.Before {
 		m.doubts.Problem("disturbed", "all of the latest run was disturbed, and most of the %d before were not; measure again", x.Before)
+	} else if !has {
+		m.doubts.Warn("disturbed", "all of the latest run was disturbed, as were most of the %d before: how much of its difference is due to that cannot be told; measure again undisturbed", x.Before)
 	}
 	if !has || len(before) < fewestRuns {
 		return // those before were disturbed as much as the latest

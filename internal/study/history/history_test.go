@@ -180,7 +180,7 @@ func TestDisturbed(t *testing.T) {
 		"worse without": {50, func(row int) bool { return row == 0 }, func(day, row int) string {
 			return map[bool]string{true: "steal", false: "no"}[day == days-1 && row == 0]
 		}, Worse, ""},
-		"all runs, all":   {50, func(int) bool { return false }, func(int, int) string { return "steal" }, Worse, ""},
+		"all runs, all":   {50, func(int) bool { return false }, func(int, int) string { return "steal" }, Worse, "how much of its difference is due to that cannot be told"},
 		"one run earlier": {50, func(int) bool { return false }, func(day, _ int) string { return map[bool]string{true: "steal", false: "no"}[day == 3] }, Worse, ""},
 	} {
 		f := runs(5, days, func(day int) float64 { return map[bool]float64{true: c.level, false: 100}[day == days-1] }, nothing)
