@@ -102,3 +102,33 @@ func TestBlockIntervalRefuses(t *testing.T) {
 		t.Errorf("the same seed gives %v and %v", first, again)
 	}
 }
+
+// TestEffectiveSizeOfMany: means of neighbours give what the values themselves do,
+// whether these remember for long or not.
+func TestEffectiveSizeOfMany(t *testing.T) {
+	const n = mostRelated + 5
+	rng := rand.New(rand.NewPCG(5, 8))
+	cycle, even := make([]float64, n), make([]float64, n)
+	for i := range cycle {
+		cycle[i] = math.Sin(2*math.Pi*float64(i)/6000) + rng.NormFloat64()
+		even[i] = float64(1 - i%2*2)
+	}
+	for name, xs := range map[string][]float64{"φ = 0.5": autoregressive(rng, .5, n), "φ = 0.99": autoregressive(rng, .99, n), "a cycle": cycle} {
+		r, err := acf(xs, blockLags(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tau, err := integratedTime(xs, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, block, err := EffectiveSize(xs)
+		closeTo(t, name+": size against that of the whole", got*tau/n, err, 1, .03)
+		if longest := int(longestBlock(n)); block < 1 || block > longest {
+			t.Errorf("%s: blocks of %d, want 1 to %d", name, block, longest)
+		}
+	}
+	if got, _, err := EffectiveSize(even[1:]); err != nil || got != n-1 {
+		t.Errorf("values that make up for each other are worth %v, %v, want %d", got, err, n-1)
+	}
+}
