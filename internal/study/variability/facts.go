@@ -57,19 +57,12 @@ type sums struct {
 // sumsOf takes the values less their median, for squares of large numbers lose
 // their difference.
 func (x *examined) sumsOf(codes []uint16, levels int) sums {
-	middle := quantile(x.sorted, 0.5)
-	s := sums{n: make([]float64, levels), sum: make([]float64, levels)}
+	all := stats.SumLevels(x.f.Values, codes, levels, quantile(x.sorted, 0.5))
+	s := sums{n: all.N, sum: all.Sum, squares: all.Squares}
 	sum := 0.0
-	for i, c := range codes {
-		if c == 0 {
-			continue
-		}
-		d := x.f.Values[i] - middle
-		s.n[c]++
-		s.sum[c] += d
-		sum += d
-		s.squares += d * d
-		s.rows++
+	for c, n := range s.n {
+		s.rows += n
+		sum += s.sum[c]
 	}
 	for _, n := range s.n {
 		if n > 0 {
@@ -180,7 +173,8 @@ type unitSums struct {
 
 // units are the kinds of units within which the fact is the same.
 func (x *examined) units(fact *factor) []unitSums {
-	out := []unitSums{x.rowUnits(fact)}
+	sums := x.sumsOf(fact.Codes, len(fact.Levels))
+	out := []unitSums{x.rowUnits(fact, sums)}
 	nested := func(other *frame.Fact, name, several string) {
 		if other == nil || other.Name == fact.Name {
 			return
@@ -201,7 +195,7 @@ func (x *examined) units(fact *factor) []unitSums {
 	if x.f.Times == nil {
 		return out
 	}
-	switch u := x.stretches(fact); {
+	switch u := x.stretches(fact, sums); {
 	case fact.Name == factDay || fact.Name == factWeek || !fact.derived && u.n < 3*float64(fact.used):
 		out[0].n *= x.worthBesides(fact)
 	default:
@@ -241,8 +235,7 @@ const mostRemembered = 1_000_000
 
 // rowUnits takes each row as a unit, and no more of them than are independent of
 // each other besides what the fact explains.
-func (x *examined) rowUnits(fact *factor) unitSums {
-	s := x.sumsOf(fact.Codes, len(fact.Levels))
+func (x *examined) rowUnits(fact *factor, s sums) unitSums {
 	u := unitSums{name: "rows", why: "there are too few rows", n: float64(fact.known), k: s.levels, between: s.between(), levels: 1}
 	u.among = s.within()
 	if fact.known > mostPermuted {
@@ -296,20 +289,19 @@ func (x *examined) nestedUnits(fact *factor, other *frame.Fact) (u unitSums, nes
 // whose rests have the autocorrelation φ, as those of an AR(1) process, leave of
 // the levels' degrees of freedom (1−φ²)/(1+φ²), by F. E. Satterthwaite's
 // approximation (Biometrics Bulletin 2(6), 1946).
-func (x *examined) stretches(fact *factor) unitSums {
+func (x *examined) stretches(fact *factor, s sums) unitSums {
 	u := unitSums{name: "stretches of time", why: "no level comes twice: measure longer"}
-	s := x.sumsOf(fact.Codes, len(fact.Levels))
 	u.k, u.between = s.levels, s.between()
 	u.among = -s.rows*s.mean*s.mean - u.between
 	middle := quantile(x.sorted, 0.5)
-	rests := make([]float64, 0, stretchesOf(fact.Codes))
+	var rests stats.Neighbours
 	var now uint16
 	var n, sum float64
 	end := func() {
 		if n > 0 {
 			u.n++
 			u.among += sum * sum / n
-			rests = append(rests, sum/n-s.sum[now]/s.n[now])
+			rests.Add(sum/n - s.sum[now]/s.n[now])
 			if len(u.each) <= mostPermuted {
 				u.each = append(u.each, unit{n, sum, now})
 			}
@@ -331,20 +323,9 @@ func (x *examined) stretches(fact *factor) unitSums {
 	if len(u.each) > mostPermuted {
 		u.each = nil
 	}
-	phi := stats.Autocorrelation(rests)
+	phi := rests.Autocorrelation()
 	u.levels = (1 - phi*phi) / (1 + phi*phi)
 	return u
-}
-
-// stretchesOf counts the stretches of one level, without rows of none.
-func stretchesOf(codes []uint16) int {
-	n, now := 0, uint16(0)
-	for _, c := range codes {
-		if c != 0 && c != now {
-			n, now = n+1, c
-		}
-	}
-	return n
 }
 
 // likeness is the Cramér V from which two facts are said to tell the same.
