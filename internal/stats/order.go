@@ -1,7 +1,9 @@
 package stats
 
 import (
+	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -42,6 +44,35 @@ func SortRows(values []float64) (sorted []float64, rows []int32) {
 		sorted[i] = math.Float64frombits(k ^ (uint64(^int64(k)>>63) | 1<<63)) //nolint:gosec // as above
 	}
 	return sorted, rows
+}
+
+// Quantiles returns what [Quantile] returns for each p, of at least one value. It
+// sorts only what is near the quantiles (quickselect: Hoare, Algorithm 65, CACM 1961, for several ranks at
+// once).
+func Quantiles(xs []float64, ps ...float64) ([]float64, error) {
+	if err := check(xs, 1); err != nil {
+		return nil, fmt.Errorf("quantiles: %w", err)
+	}
+	var ranks []int
+	for _, p := range ps {
+		if !(p >= 0 && p <= 1) {
+			return nil, fmt.Errorf("quantile %v, want 0 to 1: %w", p, ErrArgument)
+		}
+		lo := int(p * float64(len(xs)-1))
+		ranks = append(ranks, lo, min(lo+1, len(xs)-1))
+	}
+	slices.Sort(ranks)
+	some := slices.Clone(xs)
+	selectRanks(some, 0, slices.Compact(ranks), 2*bits.Len(uint(len(xs))))
+	out := make([]float64, len(ps))
+	for i, p := range ps {
+		q, err := finite(quantileSorted(some, p)) // sorted as far as it looks
+		if err != nil {
+			return nil, err
+		}
+		out[i] = q
+	}
+	return out, nil
 }
 
 // selectRanks puts those values where sorting would put them that belong at the ranks,

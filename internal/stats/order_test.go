@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// TestMedianAndRows: the median and the rows by value are those of sorting, of values
-// in any order.
-func TestMedianAndRows(t *testing.T) {
+// TestOrder: quantiles and the rows by value are those of sorting, of values in any
+// order.
+func TestOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, value := range map[string]func(i, n int) float64{
 		"normal":   func(int, int) float64 { return random.NormFloat64() },
-		"wide":     func(int, int) float64 { return math.Exp(200*random.NormFloat64()) * random.NormFloat64() },
+		"wide":     func(int, int) float64 { return math.Exp(50*random.NormFloat64()) * random.NormFloat64() },
 		"few":      func(int, int) float64 { return float64(random.IntN(3) - 1) },
 		"zeros":    func(i, _ int) float64 { return math.Copysign(0, float64(i%2)-.5) },
 		"constant": func(int, int) float64 { return 7 },
@@ -39,13 +39,28 @@ func TestMedianAndRows(t *testing.T) {
 					t.Fatalf("%s, %d values: value %d is %v, and that of its row %v", name, n, i, sorted[i], xs[row])
 				}
 			}
-			if got, want := medianOf(xs), quantileSorted(sorted, .5); got != want {
-				t.Errorf("%s, %d values: median %v, want %v", name, n, got, want)
+			ps := []float64{.5, 0, 1, .05, .25, .75, .95, .999}
+			got, err := Quantiles(xs, ps...)
+			for i, p := range ps {
+				if want := quantileSorted(sorted, p); err != nil || got[i] != want {
+					t.Errorf("%s, %d values: quantile %v is %v, %v, want %v", name, n, p, got, err, want)
+				}
 			}
 			if !slices.Equal(before, xs) {
 				t.Errorf("%s, %d values: they were changed", name, n)
 			}
 		}
+	}
+}
+
+func TestQuantilesRefuse(t *testing.T) {
+	for _, bad := range [][]float64{{-.1}, {1.1}, {math.NaN()}} {
+		if _, err := Quantiles([]float64{1, 2}, bad...); err == nil {
+			t.Errorf("Quantiles(%v) is not refused", bad)
+		}
+	}
+	if _, err := Quantile(nil, .5); err == nil {
+		t.Error("no values are not refused")
 	}
 }
 

@@ -58,15 +58,9 @@ func work(ctx context.Context, path string) (a answer, err error) {
 			return nil
 		})
 	}
-	all.Go(func() error {
-		sorted, _ := stats.SortRows(f.Values) // as the report does
-		for _, p := range asked {
-			at, part := math.Modf(p * float64(len(sorted)-1))
-			below := int(at)
-			above := min(below+1, len(sorted)-1)
-			a.Quantiles = append(a.Quantiles, sorted[below]+part*(sorted[above]-sorted[below]))
-		}
-		return nil
+	all.Go(func() (err error) {
+		a.Quantiles, err = stats.Quantiles(f.Values, asked...)
+		return err
 	})
 	if err := all.Wait(); err != nil {
 		return a, err
