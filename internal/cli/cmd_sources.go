@@ -58,7 +58,7 @@ func usageOfSources(t study.Takes) string {
 // tableGC is the collector's percentage while tables are analysed: their columns are
 // large and hold no pointers, so that collecting often costs next to nothing and
 // saves a third of the memory.
-const tableGC = 25
+const tableGC = 10
 
 // answerSources reads the sources that are files, and asks where the others are.
 func (c *common) answerSources(ctx context.Context, kind study.Kind, q answer.Question, takes study.Takes, args []string) (answer.Answer, error) {

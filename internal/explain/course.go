@@ -362,7 +362,7 @@ func (x *Rows) calendarOf(rows []float64) []*Fact {
 // without takes what facts explain out of a series, one after the other.
 func (s series) without(facts []*Fact) []float64 {
 	out := s.values
-	for _, fact := range facts {
+	for k, fact := range facts {
 		all, _ := stats.Mean(out)
 		n, sum := make([]float64, len(fact.Levels)), make([]float64, len(fact.Levels))
 		for i, v := range out {
@@ -370,12 +370,14 @@ func (s series) without(facts []*Fact) []float64 {
 			n[c]++
 			sum[c] += v - all
 		}
-		next := make([]float64, len(out))
-		for i, v := range out {
-			c := fact.Codes[s.first(i)]
-			next[i] = v - sum[c]/n[c]
+		from := out
+		if k == 0 {
+			out = make([]float64, len(from)) // the series stays as it is
 		}
-		out = next
+		for i, v := range from {
+			c := fact.Codes[s.first(i)]
+			out[i] = v - sum[c]/n[c]
+		}
 	}
 	return out
 }

@@ -37,10 +37,9 @@ type Group struct {
 // mostGroups is how many groups of one fact are in the result.
 const mostGroups = 60
 
-// byLevel are the ascending values of each level of a fact, by code, and their rows
-// where order is not nil: of one walk over all rows, for they are sorted already. They
-// lie in all and order, as long as the frame.
-func (x *Rows) byLevel(fact *Fact, all []float64, order []int32) (values [][]float64, rows [][]int32) {
+// byLevel are the ascending values of each level of a fact, by code: of one walk over
+// all rows, for they are sorted already. They lie in all, as long as the frame.
+func (x *Rows) byLevel(fact *Fact, all []float64) [][]float64 {
 	from := make([]int, len(fact.Levels)+1)
 	for _, c := range fact.Codes {
 		from[c+1]++
@@ -49,71 +48,54 @@ func (x *Rows) byLevel(fact *Fact, all []float64, order []int32) (values [][]flo
 		from[c] += from[c-1]
 	}
 	next := slices.Clone(from)
-	for i, row := range x.order {
-		c := fact.Codes[row]
-		all[next[c]] = x.Sorted[i]
-		if order != nil {
-			order[next[c]] = row
+	var codes [512]uint16 // looked up ahead: they lie anywhere in memory
+	for begin := 0; begin < len(x.order); begin += len(codes) {
+		rows := x.order[begin:min(begin+len(codes), len(x.order))]
+		for i, row := range rows {
+			codes[i] = fact.Codes[row]
 		}
-		next[c]++
+		for i, v := range x.Sorted[begin : begin+len(rows)] {
+			c := codes[i]
+			all[next[c]] = v
+			next[c]++
+		}
 	}
-	values, rows = make([][]float64, len(fact.Levels)), make([][]int32, len(fact.Levels))
+	values := make([][]float64, len(fact.Levels))
 	for c := range values {
 		values[c] = all[from[c]:from[c+1]:from[c+1]]
-		if order != nil {
-			rows[c] = order[from[c]:from[c+1]]
-		}
 	}
-	return values, rows
+	return values
 }
 
-// covOfGroup is the interval of the COV of some rows, ascending by value: of units of
-// which rows are alike, over these.
-func (x *Rows) covOfGroup(values []float64, rows []int32, of []int32) *Interval {
+// covOfGroup is the interval of the COV of the ascending values of a group: of units
+// of which rows are alike, over these.
+func (x *Rows) covOfGroup(values []float64, units *stats.Clustered) *Interval {
 	ci := x.covInterval(values)
-	if of == nil || ci == nil {
+	if units == nil || ci == nil || units.Groups == len(values) {
 		return ci
 	}
-	codes, known := make([]int32, len(rows)), make(map[int32]int32)
-	for i, row := range rows {
-		unit := of[row]
-		if _, ok := known[unit]; !ok {
-			known[unit] = int32(len(known) + 1) //nolint:gosec // fewer than rows
-		}
-		codes[i] = known[unit]
-	}
-	if len(known) == len(rows) {
-		return ci
-	}
-	c, err := stats.NewClustered(values, codes, len(known)+1)
-	if err != nil {
-		return nil
-	}
-	wide := interval(c.COVInterval(x.Level))
+	wide := interval(units.COVInterval(x.Level))
 	if wide == nil {
 		return nil
 	}
 	return &Interval{min(ci[0], wide[0]), max(ci[1], wide[1])}
 }
 
-// unitCodes tell the units of the rows that are alike by what limits their worth; nil
-// where rows are no more alike than their order makes them.
-func (x *Rows) unitCodes(d Dependence) []int32 {
+// unitsIn are the rows of each level of a fact over the units of which rows are alike,
+// by what limits their worth; nil where rows are no more alike than their order makes
+// them.
+func (x *Rows) unitsIn(fact *Fact, values []float64, d Dependence) []stats.Clustered {
 	switch {
 	case d.ofTimes != nil:
-		return x.inTime.codes()
+		return stats.ClusteredIn(values, fact.Codes, len(fact.Levels), x.inTime.codes())
 	case d.Clustered == nil:
 		return nil
 	}
-	codes := x.nodeOfRun
+	units := x.nodeOfRun
 	if d.LimitedBy != nodeOfRun {
-		codes = x.Frame.Fact(d.LimitedBy)
+		units = x.Frame.Fact(d.LimitedBy)
 	}
-	out := make([]int32, len(codes.Codes))
-	for i, c := range codes.Codes {
-		out[i] = int32(c)
-	}
-	return out
+	return stats.ClusteredIn(values, fact.Codes, len(fact.Levels), units.Codes)
 }
 
 // Group is the distribution by one fact. Levels of hour and weekday keep their
@@ -125,13 +107,11 @@ func (x *Rows) Group(fact *Fact) Grouping {
 	y, rest := *x, x.without(fact)
 	y.Frame = &frame.Frame{Values: rest, Times: x.Frame.Times, Facts: x.Frame.Facts}
 	d := y.Dependence()
-	units, alike := y.unitCodes(d), math.Sqrt(float64(x.Frame.Len())/d.EffectiveN)
-	var order []int32
+	units, alike := y.unitsIn(fact, x.Frame.Values, d), math.Sqrt(float64(x.Frame.Len())/d.EffectiveN)
 	if units != nil {
-		order, alike = make([]int32, x.Frame.Len()), math.Sqrt(1/d.ofSeries)
+		alike = math.Sqrt(1 / d.ofSeries)
 	}
-	all, rows := x.byLevel(fact, rest, order) // the rest is no longer needed
-	for c, values := range all {
+	for c, values := range x.byLevel(fact, rest) { // the rest is no longer needed
 		if c == 0 || len(values) == 0 {
 			continue
 		}
@@ -143,7 +123,11 @@ func (x *Rows) Group(fact *Fact) Grouping {
 		}
 		if err == nil {
 			g.COV = &s.COV
-			g.COVCI = widen(x.covOfGroup(values, rows[c], units), s.COV, alike)
+			var of *stats.Clustered
+			if units != nil {
+				of = &units[c]
+			}
+			g.COVCI = widen(x.covOfGroup(values, of), s.COV, alike)
 		}
 		out.Groups = append(out.Groups, g)
 	}

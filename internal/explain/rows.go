@@ -19,7 +19,6 @@
 package explain
 
 import (
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -29,6 +28,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Question is what is asked of rows.
@@ -94,11 +94,7 @@ func New(f *frame.Frame, q Question) *Rows {
 	if x.nodeOfRun, many = nodesOfRuns(f); many {
 		x.Doubts.Warn("too_many_levels", "there are more than %d pairs of a node and a run: it was not heeded that rows of one pair may be alike, so that intervals may be too narrow and facts stand out by chance; analyse a part of the time", frame.MostLevels)
 	}
-	x.order = sortedRows(f.Values)
-	x.Sorted = make([]float64, len(x.order))
-	for i, row := range x.order {
-		x.Sorted[i] = f.Values[row]
-	}
+	x.Sorted, x.order = stats.SortRows(f.Values)
 	for _, fact := range f.Facts {
 		x.addFact(fact, false)
 	}
@@ -163,42 +159,6 @@ func (x *Rows) At(row int) *time.Time {
 	}
 	t := time.Unix(0, x.Frame.Times[row]).In(x.Zone)
 	return &t
-}
-
-// sortedRows is the rows by value, rows of one value in their order: a radix sort,
-// for ten million rows in half a second.
-func sortedRows(values []float64) []int32 {
-	n := len(values)
-	keys, rows := make([]uint64, n), make([]int32, n)
-	for i, v := range values {
-		bits := math.Float64bits(v + 0) // −0 is 0
-		if bits>>63 == 1 {
-			bits = ^bits
-		} else {
-			bits |= 1 << 63
-		}
-		keys[i], rows[i] = bits, int32(i) //nolint:gosec // fewer rows than that
-	}
-	keys2, rows2 := make([]uint64, n), make([]int32, n)
-	for shift := 0; shift < 64; shift += 8 {
-		var count [257]int
-		for _, k := range keys {
-			count[(k>>shift&255)+1]++
-		}
-		if slices.Max(count[:]) == n {
-			continue // all alike in this byte
-		}
-		for i := 1; i < len(count); i++ {
-			count[i] += count[i-1]
-		}
-		for i, k := range keys {
-			b := k >> shift & 255
-			keys2[count[b]], rows2[count[b]] = k, rows[i]
-			count[b]++
-		}
-		keys, keys2, rows, rows2 = keys2, keys, rows2, rows
-	}
-	return rows
 }
 
 // quantile is the p-quantile of ascending values by definition 7 of Hyndman and

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -28,32 +27,6 @@ func TestManyPairs(t *testing.T) {
 	x := rowsOf(tab.Frame())
 	if x.nodeOfRun != nil || !slices.ContainsFunc(x.Doubts, func(d model.Doubt) bool { return d.Code == "too_many_levels" }) {
 		t.Errorf("68,000 pairs: %v, want a doubt", x.Doubts)
-	}
-}
-
-// TestSortedRows: as a stable sort by value.
-func TestSortedRows(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	values := make([]float64, 5000)
-	for i := range values {
-		values[i] = math.Floor(rng.NormFloat64()*20) * math.Pow(10, float64(rng.IntN(9)-4))
-	}
-	values[17], values[18] = math.Copysign(0, -1), 0
-	want := make([]int32, len(values))
-	for i := range want {
-		want[i] = int32(i)
-	}
-	slices.SortStableFunc(want, func(a, b int32) int {
-		switch {
-		case values[a] < values[b]:
-			return -1
-		case values[a] > values[b]:
-			return 1
-		}
-		return 0
-	})
-	if got := sortedRows(values); !slices.Equal(got, want) {
-		t.Error("rows are not in the order of a stable sort")
 	}
 }
 

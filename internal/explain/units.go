@@ -26,7 +26,8 @@ type unitSums struct {
 
 // units are the kinds of units within which the fact is the same.
 func (x *Rows) units(fact *Fact) []unitSums {
-	out := []unitSums{x.rowUnits(fact)}
+	sums := x.sumsOf(fact.Codes, len(fact.Levels))
+	out := []unitSums{x.rowUnits(fact, sums)}
 	nested := func(other *frame.Fact, name, several string) {
 		if other == nil || other.Name == fact.Name {
 			return
@@ -47,7 +48,7 @@ func (x *Rows) units(fact *Fact) []unitSums {
 	if x.Frame.Times == nil {
 		return out
 	}
-	switch u := x.stretches(fact); {
+	switch u := x.stretches(fact, sums); {
 	case fact.Name == FactDay || fact.Name == FactWeek || !fact.Derived && u.n < 3*float64(fact.Used):
 		out[0].n *= x.worthBesides(fact)
 	default:
@@ -58,8 +59,7 @@ func (x *Rows) units(fact *Fact) []unitSums {
 
 // rowUnits takes each row as a unit, and no more of them than are independent of
 // each other besides what the fact explains.
-func (x *Rows) rowUnits(fact *Fact) unitSums {
-	s := x.sumsOf(fact.Codes, len(fact.Levels))
+func (x *Rows) rowUnits(fact *Fact, s sums) unitSums {
 	u := unitSums{name: "rows", why: "there are too few rows", n: float64(fact.Known), k: s.levels, between: s.between(), levels: 1}
 	u.among = s.within()
 	if fact.Known > mostPermuted {
@@ -113,20 +113,19 @@ func (x *Rows) nestedUnits(fact *Fact, other *frame.Fact) (u unitSums, nested bo
 // whose rests have the autocorrelation φ, as those of an AR(1) process, leave of
 // the levels' degrees of freedom (1−φ²)/(1+φ²), by F. E. Satterthwaite's
 // approximation (Biometrics Bulletin 2(6), 1946).
-func (x *Rows) stretches(fact *Fact) unitSums {
+func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 	u := unitSums{name: "stretches of time", why: "no level comes twice: measure longer"}
-	s := x.sumsOf(fact.Codes, len(fact.Levels))
 	u.k, u.between = s.levels, s.between()
 	u.among = -s.rows*s.mean*s.mean - u.between
 	middle := quantile(x.Sorted, 0.5)
-	rests := make([]float64, 0, stretchesOf(fact.Codes))
+	var rests stats.Neighbours
 	var now uint16
 	var n, sum float64
 	end := func() {
 		if n > 0 {
 			u.n++
 			u.among += sum * sum / n
-			rests = append(rests, sum/n-s.sum[now]/s.n[now])
+			rests.Add(sum/n - s.sum[now]/s.n[now])
 			if len(u.each) <= mostPermuted {
 				u.each = append(u.each, unit{n, sum, now})
 			}
@@ -148,20 +147,9 @@ func (x *Rows) stretches(fact *Fact) unitSums {
 	if len(u.each) > mostPermuted {
 		u.each = nil
 	}
-	phi := stats.Autocorrelation(rests)
+	phi := rests.Autocorrelation()
 	u.levels = (1 - phi*phi) / (1 + phi*phi)
 	return u
-}
-
-// stretchesOf counts the stretches of one level, without rows of none.
-func stretchesOf(codes []uint16) int {
-	n, now := 0, uint16(0)
-	for _, c := range codes {
-		if c != 0 && c != now {
-			n, now = n+1, c
-		}
-	}
-	return n
 }
 
 // worthBesides is what share of the rows is independent, besides what the fact
@@ -296,19 +284,12 @@ type sums struct {
 // sumsOf takes the values less their median, for squares of large numbers lose
 // their difference.
 func (x *Rows) sumsOf(codes []uint16, levels int) sums {
-	middle := quantile(x.Sorted, 0.5)
-	s := sums{n: make([]float64, levels), sum: make([]float64, levels)}
+	all := stats.SumLevels(x.Frame.Values, codes, levels, quantile(x.Sorted, 0.5))
+	s := sums{n: all.N, sum: all.Sum, squares: all.Squares}
 	sum := 0.0
-	for i, c := range codes {
-		if c == 0 {
-			continue
-		}
-		d := x.Frame.Values[i] - middle
-		s.n[c]++
-		s.sum[c] += d
-		sum += d
-		s.squares += d * d
-		s.rows++
+	for c, n := range s.n {
+		s.rows += n
+		sum += s.sum[c]
 	}
 	for _, n := range s.n {
 		if n > 0 {

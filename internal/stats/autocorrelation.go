@@ -42,15 +42,15 @@ func acf(xs []float64, lags int) ([]float64, error) {
 	if _, err := finite(most); err != nil {
 		return nil, err
 	}
-	at := func(i int) float64 { return (xs[i] - mean) / most }
+	d := deviations{xs, mean, most}
 	var out []float64
 	switch {
 	case len(xs)*(lags+1) < 1<<16:
-		out = laggedProducts(at, len(xs), lags)
+		out = d.laggedProducts(lags)
 	case lags < fewLags:
-		out = laggedDots(at, len(xs), lags)
+		out = d.laggedDots(lags)
 	default:
-		out = laggedTransform(at, len(xs), lags)
+		out = d.laggedTransform(lags)
 	}
 	for k := lags; k >= 0; k-- {
 		out[k] /= out[0]
@@ -58,12 +58,30 @@ func acf(xs []float64, lags int) ([]float64, error) {
 	return out, nil
 }
 
+// deviations are values about their mean, the largest of them 1: squares neither
+// overflow nor vanish.
+type deviations struct {
+	xs         []float64
+	mean, most float64
+}
+
+func (d deviations) at(i int) float64 { return (d.xs[i] - d.mean) / d.most }
+
+// copy is those from a place on, as many as fit.
+func (d deviations) copy(into []float64, from int) int {
+	have := d.xs[from:min(from+len(into), len(d.xs))]
+	for i, x := range have {
+		into[i] = (x - d.mean) / d.most
+	}
+	return len(have)
+}
+
 // laggedProducts is Σ x_i·x_{i+k} for each lag k.
-func laggedProducts(at func(int) float64, n, lags int) []float64 {
+func (d deviations) laggedProducts(lags int) []float64 {
 	out := make([]float64, lags+1)
 	for k := range out {
-		for i := range n - k {
-			out[k] += at(i) * at(i+k)
+		for i := range len(d.xs) - k {
+			out[k] += d.at(i) * d.at(i+k)
 		}
 	}
 	return out
@@ -73,14 +91,11 @@ func laggedProducts(at func(int) float64, n, lags int) []float64 {
 const fewLags = 64
 
 // laggedDots is laggedProducts in pieces that stay in the processor's cache.
-func laggedDots(at func(int) float64, n, lags int) []float64 {
+func (d deviations) laggedDots(lags int) []float64 {
 	const piece = 1 << 12
 	out, values := make([]float64, lags+1), make([]float64, piece+lags)
-	for start := 0; start < n; start += piece {
-		have := values[:min(piece+lags, n-start)]
-		for i := range have {
-			have[i] = at(start + i)
-		}
+	for start := 0; start < len(d.xs); start += piece {
+		have := values[:d.copy(values, start)]
 		for k := range min(lags+1, len(have)) {
 			own := have[:min(piece, len(have)-k)]
 			out[k] += floats.Dot(own, have[k:k+len(own)])
@@ -94,20 +109,17 @@ func laggedDots(at func(int) float64, n, lags int) []float64 {
 // transformed once, filled up with as many zeros; the next one lies behind it,
 // which turns every other coefficient (C. M. Rader, "An improved algorithm for high
 // speed autocorrelation", IEEE Trans. Audio Electroacoust. 18(4), 1970).
-func laggedTransform(at func(int) float64, n, lags int) []float64 {
+func (d deviations) laggedTransform(lags int) []float64 {
 	piece := 1 << bits.Len(uint(max(lags-1, 1<<11-1))) // no shorter than lags
 	fft := fourier.NewFFT(2 * piece)
 	values, sum := make([]float64, 2*piece), make([]complex128, piece+1)
 	spectrum := func(into []complex128, start int) []complex128 {
-		clear(values)
-		for i := start; i < min(start+piece, n); i++ {
-			values[i-start] = at(i)
-		}
+		clear(values[d.copy(values[:piece], start):])
 		return fft.Coefficients(into, values)
 	}
 	own, next := spectrum(nil, 0), make([]complex128, piece+1)
-	for start := 0; start < n; start += piece {
-		if clear(next); start+piece < n {
+	for start := 0; start < len(d.xs); start += piece {
+		if clear(next); start+piece < len(d.xs) {
 			next = spectrum(next, start+piece)
 		}
 		for i, a := range own {
@@ -134,20 +146,40 @@ func laggedTransform(at func(int) float64, n, lags int) []float64 {
 // correction of A. Patton, D. N. Politis and H. White, ibid. 28(4), 2009), rounded
 // up, at least 1.
 //
+// Of more than a million values, means of neighbours take the place of values, at
+// most a million of them: their mean is the same, and so is its variance, σ_b²·τ_b/b
+// of b means. docs/methods.md shows what that changes.
+//
 // A step or a drift in the series looks like strong autocorrelation: look for
 // [ChangePoints] first. Errors: ErrTooFew below 10 values, ErrNoSpread.
 func EffectiveSize(xs []float64) (n float64, block int, err error) {
 	if err := check(xs, 10); err != nil {
 		return 0, 0, fmt.Errorf("effective size: %w", err)
 	}
-	r, err := ACF(xs, blockLags(len(xs)))
+	if constant(xs) {
+		return 0, 0, fmt.Errorf("effective size: %w", ErrNoSpread)
+	}
+	n = float64(len(xs))
+	means, size := binned(xs, mostRelated)
+	if constant(means) {
+		return n, size, nil // values of one bin make up for each other
+	}
+	r, err := acf(means, blockLags(len(means)))
 	if err != nil {
 		return 0, 0, fmt.Errorf("effective size: %w", err)
 	}
-	optimum := circularBlock(float64(len(xs)), r)
-	tau, err := integratedTime(xs, r)
-	return float64(len(xs)) / tau, max(1, int(math.Ceil(optimum-1e-9))), err
+	optimum := min(circularBlock(float64(len(means)), r)*float64(size), longestBlock(n))
+	tau, err := integratedTime(means, r)
+	worth := float64(len(means)) / tau
+	if size > 1 {
+		worth = min(n, worth*stat.PopVariance(xs, nil)/stat.PopVariance(means, nil))
+	}
+	return worth, max(1, int(math.Ceil(optimum-1e-9))), err
 }
+
+// mostRelated is of how many values, or means of them, EffectiveSize has the
+// autocorrelations.
+const mostRelated = 1 << 20
 
 // integratedTime is τ, at least 1. It asks for more lags than r has until the
 // sequence ends.
@@ -158,7 +190,7 @@ func integratedTime(xs, r []float64) (float64, error) {
 			return max(1, tau), nil
 		}
 		var err error
-		if r, err = ACF(xs, min(32*len(r), len(xs)-1)); err != nil {
+		if r, err = acf(xs, min(32*len(r), len(xs)-1)); err != nil {
 			return 1, err
 		}
 	}
@@ -204,10 +236,11 @@ func circularBlock(n float64, r []float64) float64 {
 		g += 2 * weight * float64(k) * r[k]
 		spectrum += 2 * weight * r[k]
 	}
-	longest := math.Ceil(min(3*math.Sqrt(n), n/3))
 	optimum := math.Cbrt(2 * g * g / (4. / 3 * spectrum * spectrum) * n)
-	return min(optimum, longest)
+	return min(optimum, longestBlock(n))
 }
+
+func longestBlock(n float64) float64 { return math.Ceil(min(3*math.Sqrt(n), n/3)) }
 
 // blockLags is up to which lag circularBlock looks at n values.
 func blockLags(n int) int {

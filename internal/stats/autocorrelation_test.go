@@ -102,3 +102,54 @@ func TestBlockIntervalRefuses(t *testing.T) {
 		t.Errorf("the same seed gives %v and %v", first, again)
 	}
 }
+
+// TestEffectiveSizeOfMany: means of neighbours give what the values themselves do,
+// whether these remember for long or not.
+func TestEffectiveSizeOfMany(t *testing.T) {
+	const n = mostRelated + 5
+	rng := rand.New(rand.NewPCG(5, 8))
+	cycle, even := make([]float64, n), make([]float64, n)
+	for i := range cycle {
+		cycle[i] = math.Sin(2*math.Pi*float64(i)/6000) + rng.NormFloat64()
+		even[i] = float64(1 - i%2*2)
+	}
+	for name, xs := range map[string][]float64{"φ = 0.5": autoregressive(rng, .5, n), "φ = 0.99": autoregressive(rng, .99, n), "a cycle": cycle} {
+		r, err := acf(xs, blockLags(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tau, err := integratedTime(xs, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, block, err := EffectiveSize(xs)
+		closeTo(t, name+": size against that of the whole", got*tau/n, err, 1, .03)
+		if longest := int(longestBlock(n)); block < 1 || block > longest {
+			t.Errorf("%s: blocks of %d, want 1 to %d", name, block, longest)
+		}
+	}
+	if got, _, err := EffectiveSize(even[1:]); err != nil || got != n-1 {
+		t.Errorf("values that make up for each other are worth %v, %v, want %d", got, err, n-1)
+	}
+}
+
+// TestNeighbours: a series that is not kept has the autocorrelation of one that is.
+func TestNeighbours(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	for _, phi := range []float64{0, .3, .8} {
+		xs := autoregressive(rng, phi, 5000)
+		var s Neighbours
+		for i := range xs {
+			xs[i] += 1e6
+			s.Add(xs[i])
+		}
+		closeTo(t, "autocorrelation", s.Autocorrelation(), nil, Autocorrelation(xs), 1e-9)
+	}
+	var none, flat Neighbours
+	for range 9 {
+		flat.Add(.1)
+	}
+	if none.Autocorrelation() != 0 || flat.Autocorrelation() != 0 {
+		t.Error("without scatter there is an autocorrelation")
+	}
+}

@@ -168,8 +168,15 @@ func (p places) cell(x float64) int {
 
 func (p places) find(x float64) (at int, found bool) {
 	c := p.cell(x)
-	at, found = slices.BinarySearch(p.sorted[p.first[c]:p.first[c+1]], x)
-	return p.first[c] + at, found
+	at, end := p.first[c], p.first[c+1]
+	if end-at > 8 {
+		at, found = slices.BinarySearch(p.sorted[at:end], x)
+		return p.first[c] + at, found
+	}
+	for at < end && p.sorted[at] < x {
+		at++
+	}
+	return at, at < end && p.sorted[at] == x
 }
 
 // binned are means of size neighbours each, at most this many; those left over at

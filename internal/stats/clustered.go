@@ -37,6 +37,20 @@ func NewClustered[C Code](values []float64, codes []C, k int) (Clustered, error)
 	if err != nil {
 		return Clustered{}, fmt.Errorf("groups: %w", err)
 	}
+	var fourth float64
+	for i, c := range codes {
+		if c != 0 {
+			d := values[i] - g.means[c]
+			d *= d
+			fourth += d * d
+		}
+	}
+	return newClustered(g, fourth)
+}
+
+// newClustered takes what is known of each group, and the fourth powers of the
+// distances from the groups' means, summed.
+func newClustered(g grouped, fourth float64) (Clustered, error) {
 	if g.n == g.groups {
 		return Clustered{}, fmt.Errorf("groups of one value each: %w", ErrTooFew)
 	}
@@ -54,30 +68,112 @@ func NewClustered[C Code](values []float64, codes []C, k int) (Clustered, error)
 	c.scatter = scatter
 	c.Between = max(0, c.scatter-c.Within/c.size)
 	c.meansNoise = c.scatter * c.squares / float64(c.N) / float64(c.N)
-	c.dfB = float64(c.Groups-1) * tailed(c.scatter, c.Means, func(i int) float64 { return c.Means[i] - middle })
-	c.dfW = float64(c.N-c.Groups) * tailed(c.Within, values, func(i int) float64 {
-		if codes[i] == 0 {
-			return 0
-		}
-		return values[i] - g.means[codes[i]]
-	})
-	_, err = finite(c.scatter + c.Within)
+	var fourthB float64
+	for _, m := range c.Means {
+		d := m - middle
+		fourthB += d * d * d * d
+	}
+	c.dfB = float64(c.Groups-1) * tailed(c.scatter, fourthB/float64(c.Groups))
+	c.dfW = float64(c.N-c.Groups) * tailed(c.Within, fourth/float64(c.N+g.unknown))
+	_, err := finite(c.scatter + c.Within)
 	return c, err
 }
 
 // tailed is what share of its degrees of freedom a variance keeps where values
-// have longer tails than normal ones: its own variance is σ⁴(κ−1)/n, 2σ⁴/n of
-// normal values.
-func tailed(variance float64, xs []float64, off func(i int) float64) float64 {
+// have longer tails than normal ones, with this mean of fourth powers: its own
+// variance is σ⁴(κ−1)/n, 2σ⁴/n of normal values.
+func tailed(variance, fourth float64) float64 {
 	if !(variance > 0) {
 		return 1
 	}
-	var fourth float64
-	for i := range xs {
-		d := off(i)
-		fourth += d * d * d * d
+	return 2 / max(2, fourth/(variance*variance)-1)
+}
+
+// ClusteredIn is [NewClustered] of the values of each level of a fact, by code, over
+// their units: all levels in one walk, in which unit 0 is one like others. Of a
+// level that has no such groups (fewer than two units) Groups is 0; where each value
+// is a unit of its own Groups is N and nothing else is known. Codes are below
+// levels.
+func ClusteredIn[C, U Code](values []float64, codes []C, levels int, units []U) []Clustered {
+	ids, of := pairCodes(codes, levels, units)
+	all := grouped{count: make([]int, len(of)), means: make([]float64, len(of)), squares: make([]float64, len(of))}
+	origin := values[0]
+	for i, id := range ids {
+		all.count[id]++
+		all.means[id] += values[i] - origin
 	}
-	return 2 / max(2, fourth/float64(len(xs))/(variance*variance)-1)
+	each := make([]grouped, levels)
+	for id, level := range of {
+		g := &each[level]
+		g.n, g.groups = g.n+all.count[id], g.groups+1
+		g.mean += all.means[id]
+		all.means[id] = origin + all.means[id]/float64(all.count[id])
+	}
+	fourth := make([]float64, len(of))
+	for i, id := range ids {
+		d := values[i] - all.means[id]
+		d *= d
+		all.squares[id] += d
+		fourth[id] += d * d
+	}
+	sums := make([]float64, levels)
+	for id, level := range of {
+		g := &each[level]
+		g.count, g.means, g.within = append(g.count, all.count[id]), append(g.means, all.means[id]), g.within+all.squares[id]
+		sums[level] += fourth[id]
+	}
+	out := make([]Clustered, levels)
+	for level, g := range each {
+		switch {
+		case g.n > 0 && g.groups == g.n:
+			out[level] = Clustered{N: g.n, Groups: g.n}
+		case g.groups > 1:
+			g.mean = origin + g.mean/float64(g.n)
+			if c, err := newClustered(g, sums[level]); err == nil {
+				out[level] = c
+			}
+		}
+	}
+	return out
+}
+
+// mostCells is up to how many pairs of a level and a unit have a place in a table.
+const mostCells = 1 << 20
+
+// pairCodes number the pairs of a level and a unit that values have; of is the level
+// of each.
+func pairCodes[C, U Code](codes []C, levels int, units []U) (ids []int32, of []C) {
+	ids = make([]int32, len(codes))
+	width := int(slices.Max(units)) + 1
+	find := make(map[int]int32)
+	table := make([]int32, min(mostCells, levels*width)) // the number and 1
+	ascending := slices.IsSorted(units)
+	last := make([]int32, levels) // the number and 1 of a level's pair before
+	lastUnit := make([]U, levels)
+	for i, c := range codes {
+		unit := units[i]
+		pair, id := int(c)*width+int(unit), last[c]
+		switch {
+		case id > 0 && lastUnit[c] == unit:
+		case pair < len(table):
+			id = table[pair]
+		case ascending:
+			id = 0
+		default:
+			id = find[pair]
+		}
+		if id == 0 {
+			of = append(of, c)
+			id = int32(len(of)) //nolint:gosec // no more than values
+			if pair < len(table) {
+				table[pair] = id
+			} else if !ascending {
+				find[pair] = id
+			}
+		}
+		last[c], lastUnit[c], ids[i] = id, unit, id-1
+	}
+	return ids, of
 }
 
 // MeanInterval is Student's over the groups.

@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // nodes are values of k nodes, n each: half of the variance (or what share says)
@@ -80,5 +83,35 @@ func TestClusteredNeeds(t *testing.T) {
 	_, single := NewClustered([]float64{1, 2, 3}, []uint16{1, 2, 3}, 4)
 	if !errors.Is(one, ErrTooFew) || !errors.Is(single, ErrTooFew) {
 		t.Errorf("one group: %v, one value in each: %v, want ErrTooFew", one, single)
+	}
+}
+
+// TestClusteredIn: what one walk finds of each level is what its values alone tell:
+// of few pairs, of more than a table has, and of units that ascend as times do.
+func TestClusteredIn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	const n, levels = 20_000, 60
+	values, codes := make([]float64, n), make([]uint16, n)
+	few, many, ascending := make([]int32, n), make([]int32, n), make([]int32, n)
+	for i := range values {
+		codes[i] = uint16(1 + rng.IntN(levels-2)) // one level has no value
+		few[i], many[i], ascending[i] = int32(rng.IntN(7)), int32(60_000+rng.IntN(40)), int32(50_000+i/300)
+		values[i] = 100 + float64(few[i]) + float64(many[i]%7) + rng.ExpFloat64()
+	}
+	for name, units := range map[string][]int32{"few": few, "many": many, "ascending": ascending} {
+		got := ClusteredIn(values, codes, levels, units)
+		for level := range got {
+			var own []float64
+			var of []int32
+			for i, c := range codes {
+				if int(c) == level {
+					own, of = append(own, values[i]), append(of, units[i]+1)
+				}
+			}
+			want, _ := NewClustered(own, of, 1<<17)
+			if diff := cmp.Diff(want, got[level], cmp.AllowUnexported(Clustered{}), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+				t.Fatalf("%s, level %d (-alone +together):\n%s", name, level, diff)
+			}
+		}
 	}
 }

@@ -59,6 +59,36 @@ func Autocorrelation[S ~[]float64](series ...S) float64 {
 	return max(0, min(r+(1+4*r)*float64(len(series))/values, .9))
 }
 
+// Neighbours is [Autocorrelation] of one series that comes value by value and is
+// not kept. The zero value is empty.
+type Neighbours struct {
+	n, first, last         float64
+	sum, squares, products float64 // less the first
+}
+
+// Add adds the next value.
+func (s *Neighbours) Add(x float64) {
+	if s.n == 0 {
+		s.first = x
+	}
+	x -= s.first
+	s.sum += x
+	s.squares += x * x
+	s.products += x * s.last
+	s.n, s.last = s.n+1, x
+}
+
+// Autocorrelation is that of [Autocorrelation].
+func (s *Neighbours) Autocorrelation() float64 {
+	mean := s.sum / s.n
+	squares := s.squares - s.sum*mean
+	if !(squares > 1e-12*s.squares) { // what is left is rounding
+		return 0
+	}
+	r := (s.products - mean*(2*s.sum-s.last) + (s.n-1)*mean*mean) / squares
+	return max(0, min(r+(1+4*r)/s.n, .9))
+}
+
 // Sum is the sum of independent estimates, each times its weight; the degrees
 // of freedom are Satterthwaite's (F. E. Satterthwaite, "An approximate
 // distribution of estimates of variance components", Biometrics Bulletin 2(6),

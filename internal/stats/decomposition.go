@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 )
 
 // Code is the group of a value as the facts of a frame have it: codes begin at 1,
@@ -129,32 +130,28 @@ func groupMoments[C Code](values []float64, codes []C, k int) (grouped, error) {
 	if err := checkCodes(values, codes, k); err != nil {
 		return grouped{}, err
 	}
-	g := grouped{count: make([]int, k), means: make([]float64, k), squares: make([]float64, k)}
 	// Distances from a value of the data: sums of large, nearly equal values lose
 	// digits.
 	origin := values[0]
-	for i, c := range codes {
-		g.count[c]++
-		g.means[c] += values[i] - origin
-	}
-	g.unknown, g.count[0] = g.count[0], 0
-	g.n = len(values) - g.unknown
+	sums := SumLevels(values, codes, k, origin)
+	g := grouped{count: make([]int, k), means: make([]float64, k), squares: make([]float64, k)}
+	g.unknown = len(values)
 	var sum float64
-	for i, c := range g.count {
-		if c > 0 {
+	for i := 1; i < k; i++ {
+		if n := sums.N[i]; n > 0 {
+			g.count[i] = int(n)
 			g.groups++
-			sum += g.means[i]
-			g.means[i] = origin + g.means[i]/float64(c)
+			g.unknown -= g.count[i]
+			sum += sums.Sum[i]
+			g.means[i] = origin + sums.Sum[i]/n
 		}
 	}
+	g.n = len(values) - g.unknown
 	if g.groups < 2 {
 		return grouped{}, fmt.Errorf("%d of at least 2 groups: %w", g.groups, ErrTooFew)
 	}
 	g.mean = origin + sum/float64(g.n)
-	for i, c := range codes {
-		d := values[i] - g.means[c]
-		g.squares[c] += d * d
-	}
+	squaresOfLevels(values, codes, g.means, g.squares)
 	for i, c := range g.count {
 		if c > 0 {
 			d := g.means[i] - g.mean
@@ -166,13 +163,103 @@ func groupMoments[C Code](values []float64, codes []C, k int) (grouped, error) {
 	return g, err
 }
 
+// LevelSums are how many values each level of a fact has, by code, and the sums of
+// their distances from an origin. Squares are those of the distances of all that are
+// of a known level, summed.
+type LevelSums struct {
+	N, Sum  []float64
+	Squares float64
+}
+
+// SumLevels sums up values by the codes of a fact, which are below levels.
+func SumLevels[C Code](values []float64, codes []C, levels int, origin float64) LevelSums {
+	parts := make([]LevelSums, partsOf(len(values), levels))
+	inParts(len(values), len(parts), func(part, from, to int) {
+		parts[part] = sumLevels(values[from:to], codes[from:to], levels, origin)
+	})
+	out := parts[0]
+	for _, p := range parts[1:] {
+		out.Squares += p.Squares
+		for c := range out.N {
+			out.N[c] += p.N[c]
+			out.Sum[c] += p.Sum[c]
+		}
+	}
+	out.N[0], out.Sum[0] = 0, 0
+	return out
+}
+
+func sumLevels[C Code](values []float64, codes []C, levels int, origin float64) LevelSums {
+	s := LevelSums{N: make([]float64, levels), Sum: make([]float64, levels)}
+	// Neighbours often have one level: they are summed up before they are added.
+	for i := 0; i < len(codes); {
+		c, from, sum, squares := codes[i], i, 0.0, 0.0
+		for ; i < len(codes) && codes[i] == c; i++ {
+			d := values[i] - origin
+			sum += d
+			squares += d * d
+		}
+		s.N[c] += float64(i - from)
+		s.Sum[c] += sum
+		if c != 0 {
+			s.Squares += squares
+		}
+	}
+	return s
+}
+
+// squaresOfLevels adds the squares of the distances from the means of the levels.
+func squaresOfLevels[C Code](values []float64, codes []C, means, squares []float64) {
+	parts := make([][]float64, partsOf(len(values), len(means)))
+	inParts(len(values), len(parts), func(part, from, to int) {
+		sums := make([]float64, len(means))
+		for i := from; i < to; {
+			c, sum := codes[i], 0.0
+			mean := means[c]
+			for ; i < to && codes[i] == c; i++ {
+				d := values[i] - mean
+				sum += d * d
+			}
+			sums[c] += sum
+		}
+		parts[part] = sums
+	})
+	for _, sums := range parts {
+		for c, s := range sums {
+			squares[c] += s
+		}
+	}
+}
+
+// partsOf is in how many parts many values are summed up by level: as many on every
+// machine, so that the sums are the same.
+func partsOf(n, levels int) int {
+	if n < 1<<20 || levels > 1<<14 {
+		return 1
+	}
+	return 4
+}
+
+// inParts calls do for parts of so many values, at once.
+func inParts(n, parts int, do func(part, from, to int)) {
+	if parts == 1 {
+		do(0, 0, n)
+		return
+	}
+	var all sync.WaitGroup
+	for part := range parts {
+		all.Go(func() { do(part, part*n/parts, (part+1)*n/parts) })
+	}
+	all.Wait()
+}
+
 // checkCodes checks that there is a code below k for each of some finite values.
 func checkCodes[C Code](values []float64, codes []C, k int) error {
 	if len(values) != len(codes) {
 		return fmt.Errorf("%d values and %d codes: %w", len(values), len(codes), ErrLength)
 	}
 	for i, c := range codes {
-		if c < 0 || int(c) >= k {
+		if uint(int(c)) >= uint(k) { //nolint:gosec // a code below 0 is a large number
 			return fmt.Errorf("code %d of value %d, want 0 to %d: %w", c, i, k-1, ErrArgument)
 		}
 	}

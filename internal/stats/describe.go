@@ -74,15 +74,11 @@ func RatioOfMeans(num, den []float64) (float64, error) {
 // default of R and NumPy. gonum's LinInterp is definition 4, under which the
 // median of 1, 2, 3, 4 is 2.
 func Quantile(xs []float64, p float64) (float64, error) {
-	if err := check(xs, 1); err != nil {
-		return 0, fmt.Errorf("quantile: %w", err)
+	out, err := Quantiles(xs, p)
+	if err != nil {
+		return 0, err
 	}
-	if !(p >= 0 && p <= 1) {
-		return 0, fmt.Errorf("quantile %v, want 0 to 1: %w", p, ErrArgument)
-	}
-	sorted := slices.Clone(xs)
-	slices.Sort(sorted)
-	return finite(quantileSorted(sorted, p))
+	return out[0], nil
 }
 
 // quantileSorted is Quantile of checked, ascending values.

@@ -61,10 +61,20 @@ func checkSorted(sorted []float64, least int) error {
 	if err := check(sorted, least); err != nil {
 		return err
 	}
-	if !slices.IsSorted(sorted) {
+	if !ascend(sorted) {
 		return fmt.Errorf("values do not ascend: %w", ErrArgument)
 	}
 	return nil
+}
+
+// ascend is slices.IsSorted for values none of which is a NaN.
+func ascend(xs []float64) bool {
+	for i := 1; i < len(xs); i++ {
+		if xs[i] < xs[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // ratioToMean is sd/mean, which needs a positive mean.

@@ -69,8 +69,21 @@ func check(xs []float64, least int) error {
 	if len(xs) < least {
 		return fmt.Errorf("%d of at least %d: %w", len(xs), least, ErrTooFew)
 	}
-	for i, x := range xs {
-		if x-x != 0 { // NaN or infinite, in one comparison: this runs over millions
+	// A NaN or infinity less itself is NaN, and all else 0: this runs over millions.
+	var sum [4]float64
+	i := 0
+	for ; i+4 <= len(xs); i += 4 {
+		four := xs[i : i+4 : i+4]
+		sum[0] += four[0] - four[0]
+		sum[1] += four[1] - four[1]
+		sum[2] += four[2] - four[2]
+		sum[3] += four[3] - four[3]
+	}
+	if sum[0]+sum[1]+sum[2]+sum[3] != 0 {
+		i = 0
+	}
+	for ; i < len(xs); i++ {
+		if x := xs[i]; x-x != 0 {
 			return fmt.Errorf("value %d is %v: %w", i, x, ErrNotFinite)
 		}
 	}
