@@ -193,21 +193,27 @@ func (m *matches) count(rows []same) {
 	slices.SortFunc(rows, func(a, b same) int {
 		return cmp.Or(cmp.Compare(a.facts, b.facts), cmp.Compare(a.value, b.value))
 	})
-	for begin, end := 0, 0; begin < len(rows); begin = end {
-		for end = begin; end < len(rows) && rows[end].facts == rows[begin].facts; end++ {
-		}
-		again, _ := m.again(rows[begin:end])
-		m.beside += again
-		for from, to := begin, begin; from < end; from = to {
-			for to = from; to < end && rows[to].value == rows[from].value; to++ {
-			}
-			again, several := m.again(rows[from:to])
-			m.twice += again
-			for _, r := range rows[from:to] {
+	for len(rows) > 0 {
+		of := beginning(rows, func(r same) bool { return r.facts == rows[0].facts })
+		again, _ := m.again(of)
+		m.beside, rows = m.beside+again, rows[len(of):]
+		for len(of) > 0 {
+			equal := beginning(of, func(r same) bool { return r.value == of[0].value })
+			again, several := m.again(equal)
+			m.twice, of = m.twice+again, of[len(equal):]
+			for _, r := range equal {
 				m.has[r.source] = m.has[r.source] || several
 			}
 		}
 	}
+}
+
+// beginning is the rows before the first that is not like that.
+func beginning(rows []same, like func(same) bool) []same {
+	if i := slices.IndexFunc(rows, func(r same) bool { return !like(r) }); i >= 0 {
+		return rows[:i]
+	}
+	return rows
 }
 
 // again is how many of the rows, which are alike, there are beside those of the

@@ -24,11 +24,11 @@ func made(from, to int, timed bool) Frame {
 	return f
 }
 
-// with is a frame with a fact of one level.
-func with(f Frame, name, level string) Frame {
-	x := NewFact(name)
+// inZone is a frame with the fact zone.
+func inZone(f Frame, zone string) Frame {
+	x := NewFact("zone")
 	for range f.Len() {
-		x.Append(level)
+		x.Append(zone)
 	}
 	f.Facts = append([]Fact{x.Fact()}, f.Facts...)
 	return f
@@ -65,14 +65,14 @@ func TestTwice(t *testing.T) {
 		{"one after the other", []Frame{made(0, 120, true), made(120, 200, true)}, ""},
 		{"two of three", []Frame{made(0, 60, true), made(60, 100, true), made(50, 60, true)}, "10 of 110 rows are in both a and c;"},
 		{"three", []Frame{made(0, 60, true), made(0, 60, true), made(0, 60, true)}, "120 of 180 rows are in several of a, b, c;"},
-		{"a column more", []Frame{made(0, 120, true), with(made(0, 120, true), "zone", "x")}, "120 of 240 rows are in both a and b;"},
-		{"another zone", []Frame{with(made(0, 120, true), "zone", "y"), with(made(0, 120, true), "zone", "x")}, ""},
+		{"a column more", []Frame{made(0, 120, true), inZone(made(0, 120, true), "x")}, "120 of 240 rows are in both a and b;"},
+		{"another zone", []Frame{inZone(made(0, 120, true), "y"), inZone(made(0, 120, true), "x")}, ""},
 		{"equal by chance", []Frame{coarse(made(0, 120, true), 1), coarse(made(0, 120, true), 2)}, ""},
 		{"the same without times", []Frame{made(0, 30, false), made(0, 30, false), made(0, 30, false)}, "60 of 90 rows are in several of a, b, c;"},
 		{"five without times", []Frame{made(0, 5, false), made(0, 5, false)}, "5 of 10 rows are in both a and b;"},
 		{"four without times", []Frame{made(0, 4, false), made(0, 4, false)}, ""},
 		{"overlap without times", []Frame{made(0, 30, false), made(0, 20, false)}, ""},
-		{"another zone without times", []Frame{with(made(0, 30, false), "zone", "y"), with(made(0, 30, false), "zone", "x")}, ""},
+		{"another zone without times", []Frame{inZone(made(0, 30, false), "y"), inZone(made(0, 30, false), "x")}, ""},
 		{"constants without times", []Frame{constant(made(0, 30, false)), constant(made(0, 30, false))}, ""},
 	} {
 		var parts []Part
