@@ -152,3 +152,40 @@ func TestManyNodes(t *testing.T) {
 		t.Errorf("facts: %v, want node alone", frames[0].Facts)
 	}
 }
+
+// TestOncePerMetric: a repetition that measured each metric once has a number of its
+// own, and is a fact nevertheless; a column that counts the rows is none.
+func TestOncePerMetric(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   int // how many repetitions measured the second metric
+		row  bool
+		want bool
+	}{
+		{"all have both", 100, false, true},
+		{"few have both", 20, false, true},
+		{"one metric", 0, false, false},
+		{"rows counted", 100, true, false},
+	} {
+		var b strings.Builder
+		b.WriteString("repetition,metric,value\n")
+		for i := range 100 {
+			fmt.Fprintf(&b, "%d,score,%d\n", i, 100+i%7)
+		}
+		for i := range c.of {
+			if c.row {
+				i += 100
+			}
+			fmt.Fprintf(&b, "%d,latency,%d\n", i, 10+i%5)
+		}
+		frames, _, err := Read(t.Context(), "t.csv", strings.NewReader(b.String()), frame.Choice{Value: "value"}, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range frames {
+			if got := f.Fact(frame.FactRepetition) != nil; got != c.want {
+				t.Errorf("%s: %s: a fact: %t, want %t", c.name, f.Metric, got, c.want)
+			}
+		}
+	}
+}

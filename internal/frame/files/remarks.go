@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,16 +20,33 @@ const mostNumbers = 64
 // there are: without them rows of one node would count as independent.
 var together = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, "machine", "host", "hostname", "server", "instance", "vm"}
 
+// mostTogether is how many different numbers a column of those may have: with more,
+// it counts rows. Of several metrics each may have a number once, as of a repetition
+// that measured all of them.
+func (t *table) mostTogether(of []target) int {
+	rows := make(map[int]int)
+	for g, x := range of {
+		if x.frame >= 0 {
+			rows[x.frame] += t.groups[g].rows
+		}
+	}
+	most := max(2, t.rows/2)
+	if len(rows) > 1 {
+		most = max(most, slices.Max(slices.Collect(maps.Values(rows))))
+	}
+	return most
+}
+
 // toldFacts decides which columns are no facts after all, and tells.
-func (t *table) toldFacts() (told []string) {
+func (t *table) toldFacts(of []target) (told []string) {
 	for i, c := range t.plan.facts {
 		name, levels := t.plan.columns[c].name, t.facts[i].Fact().Levels[1:]
 		if t.full[i] || t.plan.chosen {
 			continue
 		}
-		most := max(2, t.rows/2)
-		if !slices.Contains(together, frame.Plain(name)) {
-			most = min(most, mostNumbers)
+		most := min(max(2, t.rows/2), mostNumbers)
+		if slices.Contains(together, frame.Plain(name)) {
+			most = t.mostTogether(of)
 		}
 		if len(levels) > most && !slices.ContainsFunc(levels, noNumber) {
 			t.full[i] = true

@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -253,22 +254,42 @@ func (r *Result) about(i int, text string) string {
 const factSource = "source"
 
 // together joins the frames of all sources. Where there are several, a fact says
-// which each row is from.
+// which each row is from, and rows that several have are doubted.
 func together(sources []study.Source) ([]frame.Frame, error) {
 	var all []frame.Frame
-	for _, s := range sources {
+	parts := make([]frame.Part, len(sources))
+	for i, s := range sources {
+		if slices.ContainsFunc(parts[:i], func(p frame.Part) bool { return filepath.Clean(p.Name) == filepath.Clean(s.Name) }) {
+			return nil, fmt.Errorf("%w: %s is given twice, and its rows would count twice; name each source once", model.ErrUsage, s.Name)
+		}
+		parts[i] = frame.Part{Name: s.Name, Frames: s.Frames}
 		for _, f := range s.Frames {
 			if len(sources) > 1 && f.Fact(factSource) == nil {
-				column := frame.NewFact(factSource)
-				for range f.Len() {
-					column.Append(s.Name)
-				}
-				f.Facts = append(slices.Clip(f.Facts), column.Fact())
+				f.Facts = append(slices.Clip(f.Facts), sourceOf(s.Name, f.Len()))
 			}
 			all = append(all, f)
 		}
 	}
-	return frame.Join(all...)
+	out, err := frame.Join(all...)
+	if err != nil {
+		return nil, err
+	}
+	twice := frame.Twice(parts)
+	for i := range out {
+		if d, found := twice[out[i].Key]; found {
+			out[i].Doubts = append(slices.Clip(out[i].Doubts), d)
+		}
+	}
+	return out, nil
+}
+
+// sourceOf is the fact source of so many rows.
+func sourceOf(name string, rows int) frame.Fact {
+	column := frame.NewFact(factSource)
+	for range rows {
+		column.Append(name)
+	}
+	return column.Fact()
 }
 
 // wanted are the frames that the question is about: those that the user names,

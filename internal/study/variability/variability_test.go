@@ -421,3 +421,22 @@ func TestSources(t *testing.T) {
 		t.Errorf("%d values, best fact %q, want 200, source", m.N, explain.Best(m.Facts))
 	}
 }
+
+// TestSourcesTwice: rows that two sources have are told, and a source that is named
+// twice is refused.
+func TestSourcesTwice(t *testing.T) {
+	of := func(name string) study.Source {
+		return study.Source{Name: name, Frames: []frame.Frame{simulated.Noise(120, 100, 1).Frame()}}
+	}
+	r, err := New().Ask(t.Context(), study.Input{}, []study.Source{of("a.csv"), of("b.csv")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "120 of 240 rows are in both a.csv and b.csv"
+	if d := r.(*Result).Doubts; !slices.ContainsFunc(d, func(d model.Doubt) bool { return d.Severity == model.Problem && strings.HasPrefix(d.Text, want) }) {
+		t.Errorf("doubts %v, want %q", d, want)
+	}
+	if _, err := New().Ask(t.Context(), study.Input{}, []study.Source{of("a.csv"), of("./a.csv")}); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("a.csv twice: %v, want a refusal", err)
+	}
+}
