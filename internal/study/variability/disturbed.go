@@ -37,6 +37,11 @@ func (x *examined) disturbed(p *Params, m *Metric) {
 	if n == 0 {
 		return
 	}
+	for i := range kinds {
+		if kinds[i] == "others" {
+			kinds[i] = "other programs"
+		}
+	}
 	slices.Sort(kinds)
 	those := fmt.Sprintf("%d of %s (%s)", n, countOf(m.N, "value"), num.List(slices.Compact(kinds)))
 	if rest.Len() < fewest {

@@ -259,7 +259,7 @@ func empty(b doc.Block) bool {
 func reading(level float64) doc.Section {
 	alarm := num.Percent(100 * (1 - level))
 	return doc.Section{ID: doc.Reading, Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{List: &doc.List{Items: []string{
-		"The COV (coefficient of variation) is the standard deviation as a share of the mean. Intervals are at " + num.Fraction(level) + ". Those of mean, median, COV and bands, and of the COVs of groups, heed that rows may depend on each other; those of what facts explain take rows as independent, those of clusters, and of the COVs of metrics of the same repetitions, take clusters and repetitions as that.",
+		"The COV (coefficient of variation) is the standard deviation as a share of the mean. Intervals are at " + num.Percent(100*level) + ". Those of mean, median, COV and bands, and of the COVs of groups, heed that rows may depend on each other; those of what facts explain take rows as independent, those of clusters, and of the COVs of metrics of the same repetitions, take clusters and repetitions as that.",
 		"Bands are ranges in which the values lie together, with gaps between them. The mean of all lies in none of them: report the bands.",
 		"Of a metric that is pure noise, any alarm (bands, a fact that explains, a change of the level, a drift) is raised in at most " + alarm + " of cases. Each metric is judged by itself: of twenty metrics one may raise one by chance.",
 		"A fact that explains much need not be the cause: what was not recorded may be behind both. Facts that tell the same of each row cannot be told apart.",

@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/explain"
+	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -38,7 +39,7 @@ func (m *Metric) colour() *explain.Fact {
 // changes of the level.
 func (m *Metric) seriesFigure() doc.Block {
 	f, step := m.x.Frame, max(1, m.N/mostDots)
-	c := chart.Chart{Title: "Values over time", Height: 240, X: m.timeAxis(), Y: chart.Axis{Unit: m.Unit, Tight: true}}
+	c := chart.Chart{Title: "Values over time", Height: 240, X: m.timeAxis(), Y: chart.Axis{Unit: m.Unit, Label: m.Key.Metric, Tight: true}}
 	var d chart.Dots
 	by := m.colour()
 	if by != nil {
@@ -100,7 +101,7 @@ func (m *Metric) histogramFigure() doc.Block {
 	if len(counts) == 0 {
 		return doc.Block{}
 	}
-	c := chart.Chart{Title: "How often each value was measured", Height: 200, X: chart.Axis{Unit: m.Unit, Tight: true}, Y: chart.Axis{Label: "values"}}
+	c := chart.Chart{Title: "How often each value was measured", Height: 200, X: chart.Axis{Unit: m.Unit, Label: m.Key.Metric, Tight: true}, Y: chart.Axis{Label: "values"}}
 	bars := chart.Layer{Mark: chart.Bar, Role: chart.Series1}
 	s, roles := m.scale(), m.bandRoles()
 	for i, n := range counts {
@@ -125,7 +126,7 @@ func (m *Metric) histogramFigure() doc.Block {
 	for _, cut := range m.Cutoffs {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit, X: chart.Values{cut.At}, Text: []string{"cutoff " + s.Value(cut.At, 0)}})
 	}
-	return plot("a bar is how many values lie in its range, the line their density", c)
+	return plot("A bar is how many values lie in its range, the line their density", c)
 }
 
 // histogram has bins as wide as the narrowest of the bands needs, where there are
@@ -192,7 +193,7 @@ const mostBoxes = 24
 func (m *Metric) boxFigure(g explain.Grouping) doc.Block {
 	s := m.scale()
 	boxes := chart.Layer{Mark: chart.Box, Role: chart.Series1}
-	c := chart.Chart{Title: "Distribution by " + m.nameOf(g.Fact), X: chart.Axis{Unit: m.Unit}, Y: chart.Axis{Kind: chart.Rows, Down: true}}
+	c := chart.Chart{Title: "Distribution by " + m.nameOf(g.Fact), X: chart.Axis{Unit: m.Unit, Label: m.Key.Metric}, Y: chart.Axis{Kind: chart.Rows, Down: true}}
 	var roles []chart.Role
 	var levels []string
 	if f := m.colour(); f != nil && f.Name == g.Fact {
@@ -212,7 +213,7 @@ func (m *Metric) boxFigure(g explain.Grouping) doc.Block {
 		return doc.Block{}
 	}
 	c.Layers = []chart.Layer{boxes}
-	return doc.Plot("", "line: mean; box: the middle half of the values; whiskers: 98 of 100", c)
+	return doc.Plot("", "Line: mean; box: the middle half of the values; whiskers: 98 of 100", c)
 }
 
 // heatFigure is the mean of each hour of each weekday; nothing where fewer than
@@ -254,7 +255,7 @@ func (m *Metric) heatFigure() doc.Block {
 		}
 	}
 	c.Layers = []chart.Layer{l}
-	return plot("mean by weekday and hour; a row or a column of one shade is an effect of the day or the hour", c)
+	return plot("Mean by weekday and hour; a row or a column of one shade is an effect of the day or the hour", c)
 }
 
 // neededFigure is the interval of the mean so far against the number of values, and
@@ -303,7 +304,7 @@ func (m *Metric) neededFigure() doc.Block {
 		}
 		c.Layers = append(c.Layers, median, other)
 	}
-	return plot("how the interval narrows with the number of values: enough were measured where it lies within the strip", c)
+	return plot("How the interval narrows with the number of values: enough were measured where it lies within the strip", c)
 }
 
 // clusterFigure is the COV of cluster means by size, and the means against the
@@ -323,13 +324,13 @@ func (m *Metric) clusterFigure() doc.Block {
 	f := &doc.Figure{Columns: 2, Note: "Where the measured line lies above the other, nodes of a cluster are alike, and larger clusters even out less.", Panels: []doc.Panel{{Title: "COV of the means by size", Chart: size}}}
 	if len(k.Mixes) > 0 {
 		x := k.Mixes[0]
-		mix := chart.Chart{Title: "Mean of a cluster against its mix", Height: 220, X: chart.Axis{Unit: "%", Label: "share of " + inWords(x.Fact) + " " + x.Level}, Y: chart.Axis{Unit: m.Unit, Tight: true}}
+		mix := chart.Chart{Title: "Mean of a cluster against its mix", Height: 220, X: chart.Axis{Unit: "%", Label: "share of " + frame.InWords(x.Fact) + " " + x.Level}, Y: chart.Axis{Unit: m.Unit, Tight: true}}
 		dots := chart.Dots{Y: x.Means}
 		for _, share := range x.Shares {
 			dots.X = append(dots.X, 100*share)
 		}
 		mix.Layers = chart.Scatter(mix.X, mix.Y, dots)
-		f.Panels = append(f.Panels, doc.Panel{Title: fmt.Sprintf("Means against the share of %s %s", inWords(x.Fact), x.Level), Chart: mix})
+		f.Panels = append(f.Panels, doc.Panel{Title: fmt.Sprintf("Means against the share of %s %s", frame.InWords(x.Fact), x.Level), Chart: mix})
 	}
 	return doc.Block{Show: doc.Page, Figure: f}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/explain"
+	"github.com/scalebench/scalebench/internal/frame"
 )
 
 // scale is the unit in which the values of a metric are printed.
@@ -182,7 +183,7 @@ func bandColumns() []doc.Column {
 func (m *Metric) bandRow(name string, b explain.Band, by *explain.Explains, i int) []doc.Cell {
 	s, level := m.scale(), ""
 	if by != nil && i < len(by.Levels) {
-		level = fmt.Sprintf("%s %s (%s of it)", inWords(by.Fact), by.Levels[i].Level, num.Fraction(by.Levels[i].Share))
+		level = fmt.Sprintf("%s %s (%s of it)", frame.InWords(by.Fact), by.Levels[i].Level, num.Fraction(by.Levels[i].Share))
 	}
 	values, mean := num.Missing, doc.Of(nil, num.Missing)
 	if b.N > 0 {
@@ -249,19 +250,7 @@ func factName(e explain.Effect) string {
 	case e.Derived && e.Fact == explain.FactWeekday:
 		return dayOfWeek
 	}
-	return inWords(e.Fact)
-}
-
-// inWords is what a fact of nodes is called for people; a column of a table keeps the
-// name that its owner gave it.
-func inWords(fact string) string {
-	switch fact {
-	case "cpu_model":
-		return "CPU model"
-	case "instance_type":
-		return "instance type"
-	}
-	return fact
+	return frame.InWords(e.Fact)
 }
 
 const (
@@ -274,7 +263,7 @@ func (m *Metric) nameOf(fact string) string {
 	if i := slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == fact }); i >= 0 {
 		return factName(m.Facts[i])
 	}
-	return inWords(fact)
+	return frame.InWords(fact)
 }
 
 // pText prints a p-value.
@@ -299,7 +288,7 @@ func listOf(names []string) string {
 func (m *Metric) factRemarks() doc.Block {
 	var same []string
 	for _, c := range m.Constant {
-		same = append(same, inWords(c.Fact)+" "+c.Level)
+		same = append(same, frame.InWords(c.Fact)+" "+c.Level)
 	}
 	text := ""
 	if more := len(m.Facts) - mostFactRows; more > 0 {
@@ -440,7 +429,7 @@ func (m *Metric) outlierTable() doc.Block {
 		}
 		var facts []string
 		for _, name := range slices.Sorted(maps.Keys(o.Facts)) {
-			facts = append(facts, inWords(name)+" "+o.Facts[name])
+			facts = append(facts, frame.InWords(name)+" "+o.Facts[name])
 		}
 		t.Add(doc.Int(o.Row), at, doc.Of(o.Value, m.scale().Value(o.Value, 0)), doc.Say(o.Node), doc.Say(num.List(facts)))
 	}
@@ -474,7 +463,7 @@ func (m *Metric) mixTable() doc.Block {
 		if x.SlopeCI != nil {
 			text += " " + s.Interval(x.SlopeCI[0], x.SlopeCI[1])
 		}
-		t.Add(doc.Say(inWords(x.Fact)+" "+x.Level), doc.Of(x.Slope, text), doc.Of(x.R2, num.Fraction(x.R2)))
+		t.Add(doc.Say(frame.InWords(x.Fact)+" "+x.Level), doc.Of(x.Slope, text), doc.Of(x.R2, num.Fraction(x.R2)))
 	}
 	return doc.Block{Table: t}
 }

@@ -271,7 +271,7 @@ func TestDisturbed(t *testing.T) {
 	}
 	m := rows(30, "others, steal", .6)
 	if m.Verdict != Unknown || !slices.Contains(codes(m.Doubts), "disturbed") || len(m.Advice) > 0 ||
-		!strings.Contains(m.Text, "30 of 200 values (others, steal)") || !strings.Contains(m.Text, "with them the COV is 15") || !strings.Contains(m.Text, "without them 0.9 %") {
+		!strings.Contains(m.Text, "30 of 200 values (other programs, steal)") || !strings.Contains(m.Text, "with them the COV is 15") || !strings.Contains(m.Text, "without them 0.9 %") {
 		t.Errorf("15 %% of the rows at .6: %s, %q, %+v; want that it is unknown, both COVs, and no advice", m.Verdict, m.Text, m.Advice)
 	}
 	if m := rows(30, "steal", 1); m.Verdict != Steady || slices.Contains(codes(m.Doubts), "disturbed") {
