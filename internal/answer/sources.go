@@ -260,30 +260,11 @@ func (a Asker) findNamed(ctx context.Context, x *Source) error {
 	if err != nil {
 		return err
 	}
-	var frames []frame.Frame
-	runs, repeated := 0, 0
-	doubts := make(map[frame.Key]*frame.Tally)
-	for _, r := range list.Runs {
-		if r.Name != x.Name { // the filter lets parts of names through
-			continue
-		}
-		run, err := observe.Open(ctx, a.Store, r.ID)
-		if err != nil {
-			return err
-		}
-		for _, f := range run.Frames() {
-			if doubts[f.Key] == nil {
-				doubts[f.Key] = new(frame.Tally)
-			}
-			doubts[f.Key].Add(string(r.ID), f.Doubts)
-			f.Doubts = nil // said once for all runs
-			frames = append(frames, f)
-		}
-		runs++
-		if err := run.Err(); err != nil {
-			return err
-		}
+	frames, runs, doubts, err := a.ofRuns(ctx, x.Name, list.Runs)
+	if err != nil {
+		return err
 	}
+	repeated := 0
 	for _, c := range campaigns {
 		if c.Name != x.Name {
 			continue
@@ -309,6 +290,34 @@ func (a Asker) findNamed(ctx context.Context, x *Source) error {
 		}
 	}
 	return err
+}
+
+// ofRuns is what the runs of a name measured, how many these are, and by metric the
+// doubts of each, which are said once for all.
+func (a Asker) ofRuns(ctx context.Context, name string, all []model.Run) (frames []frame.Frame, runs int, doubts map[frame.Key]*frame.Tally, err error) {
+	doubts = make(map[frame.Key]*frame.Tally)
+	for _, r := range all {
+		if r.Name != name { // the filter lets parts of names through
+			continue
+		}
+		run, err := observe.Open(ctx, a.Store, r.ID)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		for _, f := range run.Frames() {
+			if doubts[f.Key] == nil {
+				doubts[f.Key] = new(frame.Tally)
+			}
+			doubts[f.Key].Add(string(r.ID), f.Doubts)
+			f.Doubts = nil
+			frames = append(frames, f)
+		}
+		runs++
+		if err := run.Err(); err != nil {
+			return nil, 0, nil, err
+		}
+	}
+	return frames, runs, doubts, nil
 }
 
 // ofCampaign is what a campaign has measured so far, with the run of each repetition.

@@ -39,7 +39,7 @@ func (m *Metric) colour() *explain.Fact {
 // changes of the level.
 func (m *Metric) seriesFigure() doc.Block {
 	f, step := m.x.Frame, max(1, m.N/mostDots)
-	c := chart.Chart{Title: "Values over time", Height: 240, X: m.timeAxis(), Y: chart.Axis{Unit: m.Unit, Label: m.Key.Metric, Tight: true}}
+	c := chart.Chart{Title: "Values over time", Height: 240, X: m.timeAxis(), Y: chart.Axis{Unit: m.Unit, Label: m.Metric, Tight: true}}
 	var d chart.Dots
 	by := m.colour()
 	if by != nil {
@@ -101,7 +101,7 @@ func (m *Metric) histogramFigure() doc.Block {
 	if len(counts) == 0 {
 		return doc.Block{}
 	}
-	c := chart.Chart{Title: "How often each value was measured", Height: 200, X: chart.Axis{Unit: m.Unit, Label: m.Key.Metric, Tight: true}, Y: chart.Axis{Label: "values"}}
+	c := chart.Chart{Title: "How often each value was measured", Height: 200, X: chart.Axis{Unit: m.Unit, Label: m.Metric, Tight: true}, Y: chart.Axis{Label: "values"}}
 	bars := chart.Layer{Mark: chart.Bar, Role: chart.Series1}
 	s, roles := m.scale(), m.bandRoles()
 	for i, n := range counts {
@@ -193,7 +193,7 @@ const mostBoxes = 24
 func (m *Metric) boxFigure(g explain.Grouping) doc.Block {
 	s := m.scale()
 	boxes := chart.Layer{Mark: chart.Box, Role: chart.Series1}
-	c := chart.Chart{Title: "Distribution by " + m.nameOf(g.Fact), X: chart.Axis{Unit: m.Unit, Label: m.Key.Metric}, Y: chart.Axis{Kind: chart.Rows, Down: true}}
+	c := chart.Chart{Title: "Distribution by " + m.nameOf(g.Fact), X: chart.Axis{Unit: m.Unit, Label: m.Metric}, Y: chart.Axis{Kind: chart.Rows, Down: true}}
 	var roles []chart.Role
 	var levels []string
 	if f := m.colour(); f != nil && f.Name == g.Fact {
