@@ -60,12 +60,18 @@ func (s series) codes() []int32 {
 	return out
 }
 
-// asSeries is nil of values where their order means nothing: there are no times,
-// and they are sorted.
+// unordered reports whether the order of the rows means nothing: there are no times,
+// and the values are sorted.
+func unordered(f *frame.Frame) bool {
+	falls := func(a, b float64) int { return int(math.Copysign(1, b-a)) }
+	return f.Times == nil && len(f.Values) > 2 && (slices.IsSorted(f.Values) || slices.IsSortedFunc(f.Values, falls))
+}
+
+// asSeries is nil of values where their order means nothing.
 func (x *Rows) asSeries() series {
 	values := x.Frame.Values
 	if x.Frame.Times == nil {
-		if len(values) > 2 && (slices.IsSorted(values) || slices.IsSortedFunc(values, func(a, b float64) int { return int(math.Copysign(1, b-a)) })) {
+		if x.unordered {
 			return series{}
 		}
 		return series{values: values}

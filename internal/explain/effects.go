@@ -133,7 +133,7 @@ func (x *Rows) test(e *Effect, fact *Fact) {
 	worst := -1.0
 	for i, u := range x.units(fact) {
 		free := u.n - u.k
-		if free < 1 {
+		if free < 1 || u.wanders {
 			e.P, e.Why = nil, u.why
 			return
 		}

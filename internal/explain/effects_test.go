@@ -86,3 +86,66 @@ func TestOneHypothesis(t *testing.T) {
 		t.Errorf("with a fact of which one row differs the p is %v, want more than %v", got, alone)
 	}
 }
+
+// TestBlocks: of rows that depend on those before them, levels that stay the same for
+// a while differ by chance, with and without times; a level that wanders is said
+// rather than tested. Of independent rows in turns a difference is found.
+func TestBlocks(t *testing.T) {
+	const tables = 40
+	for _, tt := range []struct {
+		name                 string
+		rows, levels, blocks int
+		phi, effect          float64
+		timed                bool
+		most, least          int // tables in which the fact stands out
+		untested             bool
+	}{
+		{"levels in turn", 240, 6, 6, 0.7, 0, false, 3, 0, false},
+		{"two levels in turns", 240, 2, 12, 0.9, 0, false, 3, 0, false},
+		{"random walk", 240, 3, 3, 1, 0, true, 0, 0, true},
+		{"random walk without times", 240, 3, 3, 1, 0, false, 0, 0, true},
+		{"an effect in turns", 120, 2, 12, 0, 10, false, tables, tables, false},
+		{"an effect in halves", 60, 2, 2, 0, 10, false, tables, tables - 3, false},
+	} {
+		found := 0
+		for s := range uint64(tables) {
+			rng, past, tab := rand.New(rand.NewPCG(s, 9)), 0.0, simulated.NewTable("ver")
+			for i := range tt.rows {
+				past = tt.phi*past + 3*rng.NormFloat64()
+				level := i * tt.blocks / tt.rows % tt.levels
+				tab.Add(100+past+tt.effect*float64(level), fmt.Sprint("v", level))
+			}
+			if !tt.timed {
+				tab.F.Times = nil
+			}
+			all := rowsOf(tab.Frame()).Effects()
+			e := all[slices.IndexFunc(all, func(e Effect) bool { return e.Fact == "ver" })]
+			if e.Significant {
+				found++
+			}
+			if tt.untested && (e.P != nil || !strings.Contains(e.Why, "those before them")) {
+				t.Errorf("%s: %+v, want that it is not tested", tt.name, e)
+			}
+		}
+		if found < tt.least || found > tt.most {
+			t.Errorf("%s: ver stands out in %d of %d tables, want %d to %d", tt.name, found, tables, tt.least, tt.most)
+		}
+	}
+}
+
+// TestSortedValues: rows in the order of their values have no neighbours.
+func TestSortedValues(t *testing.T) {
+	rng, tab := rand.New(rand.NewPCG(4, 4)), simulated.NewTable("ver")
+	values := make([]float64, 60)
+	for i := range values {
+		values[i] = 100 + 10*float64(i%2) + rng.NormFloat64()
+	}
+	slices.Sort(values)
+	for i, v := range values {
+		tab.Add(v, fmt.Sprint("v", i/30))
+	}
+	tab.F.Times = nil
+	if e := rowsOf(tab.Frame()).Effects()[0]; !e.Significant || e.Units != "60 rows" {
+		t.Errorf("sorted values: %+v, want an effect over 60 rows", e)
+	}
+}

@@ -64,6 +64,7 @@ type Rows struct {
 	// nodeOfRun are the rows of one node in one run; nil: see [nodesOfRuns].
 	nodeOfRun *frame.Fact
 	inTime    series     // see asSeries
+	unordered bool       // there are no times, and the values are sorted
 	divisions []division // see divide
 }
 
@@ -86,7 +87,7 @@ func New(f *frame.Frame, q Question) *Rows {
 	if q.Ended == nil {
 		q.Ended = func() error { return nil }
 	}
-	x := &Rows{Question: q, Frame: f}
+	x := &Rows{Question: q, Frame: f, unordered: unordered(f)}
 	for _, d := range f.Doubts {
 		x.Doubts.Add(d)
 	}

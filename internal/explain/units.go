@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -22,6 +23,8 @@ type unitSums struct {
 	each   []unit // nil of more than mostPermuted
 	// within is the sum of squares of the rows within nested units, rows how many.
 	within, rows float64
+	// wanders: the units are worth too few to tell a fact from a level that wanders.
+	wanders bool
 }
 
 // units are the kinds of units within which the fact is the same.
@@ -45,16 +48,30 @@ func (x *Rows) units(fact *Fact) []unitSums {
 	}
 	nested(x.nodeOfRun, "node of a run", "nodes of a run")
 	out = append(out, x.unitsOfOthers(fact)...)
-	if x.Frame.Times == nil {
+	if x.unordered {
 		return out
 	}
 	switch u := x.stretches(fact, sums); {
 	case fact.Name == FactDay || fact.Name == FactWeek || !fact.Derived && u.n < 3*float64(fact.Used):
-		out[0].n *= x.worthBesides(fact)
+		x.besides(fact, &out[0], len(out) > 1)
 	default:
 		out = append(out, u)
 	}
 	return out
+}
+
+// besides takes no more of the rows than are independent besides what the fact
+// explains. Of few, each level may be where a level that wanders went by chance. A
+// table without times is often in the order of its nodes: then these are the units
+// (nested), and why neighbours are alike.
+func (x *Rows) besides(fact *Fact, rows *unitSums, nested bool) {
+	worth, dependent := x.worthBesides(fact)
+	rows.n *= worth
+	if fact.Derived || !dependent || rows.n >= leastWorth || nested && x.Frame.Times == nil {
+		return
+	}
+	rows.wanders = true
+	rows.why = fmt.Sprintf("the values depend so much on those before them that %s are worth only %.0f independent ones, and a level that wanders by chance differs as much; measure longer, or in turns", num.Grouped(int64(fact.Known)), rows.n)
 }
 
 // rowUnits takes each row as a unit, and no more of them than are independent of
@@ -108,13 +125,16 @@ func (x *Rows) nestedUnits(fact *Fact, other *frame.Fact) (u unitSums, nested bo
 	return u, true
 }
 
-// stretches takes the rows that follow each other in time with the same level as
+// stretches takes the rows that follow each other with the same level as
 // one unit: the hours of one day, the days of one weekday. Neighbouring stretches
 // whose rests have the autocorrelation φ, as those of an AR(1) process, leave of
 // the levels' degrees of freedom (1−φ²)/(1+φ²), by F. E. Satterthwaite's
 // approximation (Biometrics Bulletin 2(6), 1946).
 func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 	u := unitSums{name: "stretches of time", why: "no level comes twice: measure longer"}
+	if x.Frame.Times == nil {
+		u.name = "stretches of rows"
+	}
 	u.k, u.between = s.levels, s.between()
 	u.among = -s.rows*s.mean*s.mean - u.between
 	middle := quantile(x.Sorted, 0.5)
@@ -156,8 +176,9 @@ func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 // explains: where each level is measured in one stretch, neighbours are alike, and
 // there are no others to compare with. It is the lesser of what the series of
 // rests shows and of an AR(1) process with the autocorrelation within levels,
-// which heeds that their means were taken out.
-func (x *Rows) worthBesides(fact *Fact) float64 {
+// which heeds that their means were taken out. dependent says that it is more than
+// chance.
+func (x *Rows) worthBesides(fact *Fact) (worth float64, dependent bool) {
 	s := x.sumsOf(fact.Codes, len(fact.Levels))
 	middle := quantile(x.Sorted, 0.5)
 	var rests []float64
@@ -170,11 +191,11 @@ func (x *Rows) worthBesides(fact *Fact) float64 {
 	}
 	levels = slices.DeleteFunc(levels, func(one []float64) bool { return len(one) < 3 })
 	phi := stats.Autocorrelation(levels...)
-	worth := (1 - phi) / (1 + phi)
+	worth = (1 - phi) / (1 + phi)
 	if size, _, err := stats.EffectiveSize(rests); err == nil {
 		worth = min(worth, size/float64(len(rests)))
 	}
-	return worth
+	return worth, remembers(rests).dependent
 }
 
 // mostRemembered is of how many rows, from the first on, it is asked how much
