@@ -54,14 +54,14 @@ type foreign struct {
 }
 
 // withJetStream is a part of a configuration.
-const withJetStream = "\njetstream { store_dir: DIR }\n"
+const withJetStream = "\njetstream { store_dir: $DIR }\n"
 
-// startForeign runs nats-server with a configuration, in which DIR is a folder.
+// startForeign runs nats-server with a configuration, in which $DIR is a folder.
 func startForeign(t *testing.T, name, config string) *foreign {
 	t.Helper()
 	dir, port := t.TempDir(), freePort(t)
 	file := filepath.Join(dir, "nats.conf")
-	config = fmt.Sprintf("server_name: %s\nlisten: 127.0.0.1:%d\n%s", name, port, strings.ReplaceAll(config, "DIR", strconv.Quote(dir)))
+	config = fmt.Sprintf("server_name: %s\nlisten: 127.0.0.1:%d\n%s", name, port, strings.ReplaceAll(config, "$DIR", strconv.Quote(dir)))
 	check(t, os.WriteFile(file, []byte(config), 0o600))
 	log := must[*os.File](t)(os.Create(filepath.Join(dir, "log")))
 	cmd := exec.Command(natsServer(t), "-c", file)

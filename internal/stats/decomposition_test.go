@@ -151,3 +151,23 @@ func TestTwoBands(t *testing.T) {
 }
 
 func square(x float64) float64 { return x * x }
+
+// TestSumLevelsInParts: sums of so many values that parts of them are summed up at
+// once are those of one walk.
+func TestSumLevelsInParts(t *testing.T) {
+	const n, levels = 1<<20 + 7, 50
+	rng := rand.New(rand.NewPCG(7, 7))
+	values, codes := make([]float64, n), make([]uint16, n)
+	var counts, sums [levels]float64
+	for i := range values {
+		values[i], codes[i] = 100+rng.NormFloat64(), uint16(rng.IntN(levels))
+		counts[codes[i]]++
+		sums[codes[i]] += values[i] - 100
+	}
+	got := SumLevels(values, codes, levels, 100)
+	for c := 1; c < levels; c++ { // of code 0 no level is known
+		if got.N[c] != counts[c] || math.Abs(got.Sum[c]-sums[c]) > 1e-7 {
+			t.Errorf("level %d: %v values with the sum %v, want %v with %v", c, got.N[c], got.Sum[c], counts[c], sums[c])
+		}
+	}
+}
