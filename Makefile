@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos bench-load bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos bench-load bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -172,16 +172,22 @@ $(LINT): tools/go.mod tools/go.sum
 # whose suite does; in the others there is nothing for it to find. Tests mostly
 # wait, so four packages are tested at a time, whatever the processors. SQLite
 # is C translated to Go, without goroutines: watching it would double the time.
-RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | grep -v '^internal/stats$$' | sed 's,^,./,')
+RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | grep -vE '^internal/(stats|cli)$$' | sed 's,^,./,')
 # Left out is arithmetic on one goroutine, and what starts programs by the hundred
 # to read what they print: the detector would take a minute and find nothing. Of the
-# statistics only sums of parts are raced, in a line of their own.
+# statistics only sums of parts are raced, in a line of their own; the commands, whose
+# packages below are raced here, by race-commands.
 UNRACED := NothingSteersATerminal|MissingTools|TooManyToCount|ResumeOfAnotherVersion|OldVersionKilled|Failing|ParquetDamaged|Limits|TwoBands|Gate|Page|Unrelated|Chained|FewUnits|Units|ClusterSizes|GateOfNarrowIntervals|KnownCorrelation|ManyFactsThatTellTheSame
 race: deps
 	# End-to-end tests start many processes; by default each would sleep for a
 	# second at its end to let others report.
 	GORACE=atexit_sleep_ms=20 CGO_ENABLED=1 $(GO) test -race -short -p 4 -skip '^Test($(UNRACED))$$' -timeout 10m -gcflags='modernc.org/...=-race=0' $(RACING)
 	CGO_ENABLED=1 $(GO) test -race -run InParts ./internal/stats
+
+# The same for whole programs, end to end: server, agents and commands, each built
+# with the detector. Some minutes.
+race-commands: deps
+	GORACE=atexit_sleep_ms=20 CGO_ENABLED=1 $(GO) test -race -short -timeout 20m -gcflags='modernc.org/...=-race=0' ./internal/cli
 
 fmt: $(LINT)
 	$(LINT) fmt ./...

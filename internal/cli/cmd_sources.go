@@ -66,7 +66,7 @@ func (c *common) answerSources(ctx context.Context, kind study.Kind, q answer.Qu
 	choice := takes.Choice
 	watch := c.watchLong(ctx, "reading "+num.List(args))
 	defer watch.close()
-	if os.Getenv("GOGC") == "" { // a user who sets it decides
+	if c.env.Getenv("GOGC") == "" { // a user who sets it decides
 		defer debug.SetGCPercent(debug.SetGCPercent(tableGC))
 	}
 	for i, arg := range slices.Concat(args, takes.Also) {
