@@ -68,11 +68,13 @@ demo: build
 # parallel wait, too: six at a time.
 MEASURING := internal/cli internal/lab internal/monitor internal/load internal/load/http1 internal/load/httpstd test/loadserver test/peers test/servertest
 WORKLOADS := test/walk internal/workload
+# SKIP, a regular expression, leaves tests out.
+SKIP ?=
 test: deps
 	$(GO) vet ./...
-	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/($(subst $(space),|,$(WORKLOADS)))')
-	$(GO) test -count=1 -p 2 -timeout 10m $(addprefix ./,$(WORKLOADS:=/...))
-	$(GO) test -count=1 -p 1 -parallel 6 -timeout 10m $(addprefix ./,$(MEASURING))
+	$(GO) test -count=1 -p 4 -timeout 10m -skip '$(SKIP)' $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/($(subst $(space),|,$(WORKLOADS)))')
+	$(GO) test -count=1 -p 2 -timeout 10m -skip '$(SKIP)' $(addprefix ./,$(WORKLOADS:=/...))
+	$(GO) test -count=1 -p 1 -parallel 6 -timeout 10m -skip '$(SKIP)' $(addprefix ./,$(MEASURING))
 
 # What variability finds in 200 synthetic campaigns of each composition, and how
 # often it raises false alarms; some minutes. `make test` takes 4 of each.
@@ -172,11 +174,13 @@ $(LINT): tools/go.mod tools/go.sum
 # whose suite does; in the others there is nothing for it to find. Tests mostly
 # wait, so four packages are tested at a time, whatever the processors. SQLite
 # is C translated to Go, without goroutines: watching it would double the time.
-RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | grep -vE '^internal/(stats|cli)$$' | sed 's,^,./,')
+RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | grep -vE '^internal/(stats|cli)$$' | grep -E '$(RACE)' | sed 's,^,./,')
 # Left out is arithmetic on one goroutine, and what starts programs by the hundred
 # to read what they print: the detector would take a minute and find nothing. Of the
 # statistics only sums of parts are raced, in a line of their own; the commands, whose
 # packages below are raced here, by race-commands.
+# RACE, a regular expression, chooses packages.
+RACE ?= .
 UNRACED := NothingSteersATerminal|MissingTools|TooManyToCount|ResumeOfAnotherVersion|OldVersionKilled|Failing|ParquetDamaged|Limits|TwoBands|Gate|Page|Unrelated|Chained|FewUnits|Units|ClusterSizes|GateOfNarrowIntervals|KnownCorrelation|ManyFactsThatTellTheSame
 race: deps
 	# End-to-end tests start many processes; by default each would sleep for a
