@@ -109,9 +109,10 @@ func (s *sniffer) finish(client uint16) {
 	delete(s.open, client)
 }
 
-// TestAgainstPackets: the median from sending to answer is at most 1.2 times
-// what the packets of the very requests say, also where loops sleep. With the
-// delay of reading it would be more than that.
+// TestAgainstPackets: the median from sending to answer is at most 1.2 times what the
+// packets of the very requests say, or, on a slow machine, longer by less than two
+// thirds of the delay of reading, also where loops sleep. With that delay it would be
+// more than either.
 func TestAgainstPackets(t *testing.T) {
 	s := serve(t, always(okAnswer))
 	d := open(t, Config{Requests: get(s.url), Loops: 1, Connections: 16})
@@ -125,8 +126,8 @@ func TestAgainstPackets(t *testing.T) {
 		on := wire[len(wire)/2]
 		service, late := medians(got)
 		t.Logf("p50 is %v on the wire, %v at the engine, which read %v later", on, service, late)
-		if service < on || service > on*12/10 {
-			return fmt.Errorf("p50 is %v on the wire, and %v at the engine, want up to 1.2 times it", on, service)
+		if service < on || service > max(on*12/10, on+late*2/3) {
+			return fmt.Errorf("p50 is %v on the wire, and %v at the engine, which read %v later; want up to 1.2 times it, or most of that less", on, service, late)
 		}
 		return nil
 	})
