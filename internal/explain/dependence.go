@@ -221,7 +221,7 @@ func (x *Rows) kin() []*frame.Fact {
 	var out []*frame.Fact
 	for _, name := range named {
 		f := x.Fact(name)
-		if f == nil || slices.Contains(otherThings, name) && f.Used < leastSampled || name == frame.FactSubject && madeAnew(x.Frame) {
+		if f == nil || slices.Contains(frame.Machines, name) && f.Used < leastSampled || name == frame.FactSubject && madeAnew(x.Frame) {
 			continue
 		}
 		out = append(out, &f.Fact)

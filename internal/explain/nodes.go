@@ -8,21 +8,18 @@ import (
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// otherThings are names that tables have for what was measured, besides node.
-var otherThings = []string{"machine", "host", "hostname", "server", "instance", "vm"}
-
 // named are the facts of which rows of one level may be alike by what they mean:
 // their levels are a sample of others.
-var named = append(append([]string{frame.FactSubject}, otherThings...), frame.FactRepetition, frame.FactRun)
+var named = append(append([]string{frame.FactSubject}, frame.Machines...), frame.FactRepetition, frame.FactRun)
 
 // leastSampled is from how many levels on a fact may be a sample of things: a server
 // may be one of two products, and a machine one of three types.
-const leastSampled = 5
+const leastSampled = frame.LeastMachines
 
 // Machines reports whether the levels of a fact of this name are what was measured:
 // nodes, machines, servers.
 func Machines(fact string) bool {
-	return fact == frame.FactSubject || slices.Contains(otherThings, fact)
+	return fact == frame.FactSubject || slices.Contains(frame.Machines, fact)
 }
 
 // Subjects is what rows of one node have in common.

@@ -122,6 +122,14 @@ func Plain(name string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
 }
 
+// Machines are names that tables have for what was measured, besides node. From
+// LeastMachines levels on they are nodes: a server may be one of two products, and an
+// instance one of three types.
+var Machines = []string{"machine", "host", "hostname", "server", "instance", "vm"}
+
+// LeastMachines is how many levels a column of Machines has at least if it tells nodes.
+const LeastMachines = 5
+
 // InWords is what a fact of nodes is called in sentences. A column of a table keeps the
 // name that its owner gave it.
 func InWords(fact string) string {

@@ -191,6 +191,15 @@ func Percent(v float64) string {
 	return fixed(v, 1) + " %"
 }
 
+// SignedPercent is a percentage with its sign, which 0.0 has none of.
+func SignedPercent(percent float64) string {
+	text := Percent(percent)
+	if percent > 0 && text != Percent(0) {
+		return "+" + text
+	}
+	return text
+}
+
 // Signed is a relative change, a share: "+12.0 %", "−3.1 %".
 func Signed(share float64) string {
 	text := Percent(100 * math.Abs(share))

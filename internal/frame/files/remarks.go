@@ -18,7 +18,7 @@ const mostNumbers = 64
 
 // together are columns of which the numbers say what belongs together, however many
 // there are: without them rows of one node would count as independent.
-var together = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, "machine", "host", "hostname", "server", "instance", "vm"}
+var together = append([]string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition}, frame.Machines...)
 
 // mostTogether is how many different numbers a column of those may have: with more,
 // it counts rows. Of several metrics each may have a number once, as of a repetition

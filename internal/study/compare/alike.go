@@ -8,13 +8,6 @@ import (
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// things are names that tables have for what was measured, besides node. From
-// leastThings levels on they are nodes: a server may be one of two products, and an
-// instance one of three types.
-var things = []string{"machine", "host", "hostname", "server", "instance", "vm"}
-
-const leastThings = 5
-
 // likeError is the error with which rows of one level are taken to be alike.
 const likeError = .05
 
@@ -24,8 +17,8 @@ func subjectOf(a, b *frame.Frame) string {
 	if a.Fact(frame.FactSubject) != nil || b.Fact(frame.FactSubject) != nil {
 		return frame.FactSubject
 	}
-	for _, name := range things {
-		if x, y := a.Fact(name), b.Fact(name); x != nil && y != nil && len(levels(x, y)) >= leastThings {
+	for _, name := range frame.Machines {
+		if x, y := a.Fact(name), b.Fact(name); x != nil && y != nil && len(levels(x, y)) >= frame.LeastMachines {
 			return name
 		}
 	}
@@ -78,7 +71,7 @@ func (l *laying) sampled(x, y *frame.Fact) bool {
 	}
 	both := len(as) + len(bs) - len(levels(x, y))
 	switch {
-	case numbers && !slices.Contains(things, frame.Plain(x.Name)):
+	case numbers && !slices.Contains(frame.Machines, frame.Plain(x.Name)):
 		return false
 	case both == len(as) || both == len(bs), len(as)+len(bs) < 3:
 		return false

@@ -118,7 +118,7 @@ func (r *Result) table() *doc.Table {
 		if several {
 			cells = append(cells, doc.Say(g.B))
 		}
-		t.Add(append(cells, doc.Cell{}, doc.Cell{}, doc.Of(g.Ratio, signed(percent(g.Ratio))).As(doc.Strong), doc.Cell{}, doc.Cell{}, doc.Cell{}, doc.Cell{})...)
+		t.Add(append(cells, doc.Cell{}, doc.Cell{}, doc.Of(g.Ratio, num.SignedPercent(percent(g.Ratio))).As(doc.Strong), doc.Cell{}, doc.Cell{}, doc.Cell{}, doc.Cell{})...)
 	}
 	return t
 }
@@ -139,15 +139,6 @@ func (c *Comparison) side(s Side) string {
 	text := num.For(c.Unit, *s.Median).Value(*s.Median, 0)
 	if s.COV != nil {
 		text += " ±" + num.Percent(100**s.COV)
-	}
-	return text
-}
-
-// signed is a percentage with its sign.
-func signed(percent float64) string {
-	text := num.Percent(percent)
-	if percent > 0 && text != num.Percent(0) {
-		return "+" + text
 	}
 	return text
 }
@@ -208,7 +199,7 @@ func (c *Comparison) changeText() (change, interval string) {
 	if c.Ratio == nil || c.CI == nil {
 		return num.Missing, ""
 	}
-	return signed(percent(*c.Ratio)), "[" + strings.TrimSuffix(signed(percent(c.CI.Lo)), " %") + " .. " + signed(percent(c.CI.Hi)) + "]"
+	return num.SignedPercent(percent(*c.Ratio)), "[" + strings.TrimSuffix(num.SignedPercent(percent(c.CI.Lo)), " %") + " .. " + num.SignedPercent(percent(c.CI.Hi)) + "]"
 }
 
 // role is how a verdict is drawn.

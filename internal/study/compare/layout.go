@@ -519,7 +519,7 @@ func (x *layout) describe() string {
 	of := frame.InWords(x.Of)
 	text := "Each row counts as an independent value"
 	switch {
-	case x.Paired && x.Nodes && slices.Contains(append(things, frame.FactSubject), x.Of):
+	case x.Paired && x.Nodes && (x.Of == frame.FactSubject || slices.Contains(frame.Machines, x.Of)):
 		text = "Values are compared on the same " + x.Of + ": each " + x.Of + " is a pair of values"
 	case x.Paired && x.Nodes:
 		text = "Values of the same " + of + " are compared, on the same nodes: each " + of + " is a pair of values"

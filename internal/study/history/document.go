@@ -109,7 +109,7 @@ func (m *Metric) sentence() string {
 	lo, hi, word := 100*(x.CI.Lo-1), 100*(x.CI.Hi-1), "higher"
 	switch {
 	case x.Verdict == As:
-		return fmt.Sprintf("%s: the latest run is as the %d before (%s, where %s to %s is usual)", m.name(), x.Before, signed(100*(x.Ratio-1)), signed(100*(x.Ratio/x.CI.Hi-1)), signed(100*(x.Ratio/x.CI.Lo-1)))
+		return fmt.Sprintf("%s: the latest run is as the %d before (%s, where %s to %s is usual)", m.name(), x.Before, num.SignedPercent(100*(x.Ratio-1)), num.SignedPercent(100*(x.Ratio/x.CI.Hi-1)), num.SignedPercent(100*(x.Ratio/x.CI.Lo-1)))
 	case x.Ratio < 1:
 		lo, hi, word = -hi, -lo, "lower"
 	}
@@ -119,13 +119,6 @@ func (m *Metric) sentence() string {
 		word += " (" + string(x.Verdict) + ")"
 	}
 	return fmt.Sprintf("%s: the latest run is %s %s than the %d before (%s to %s)", m.name(), num.Percent(math.Abs(100*(x.Ratio-1))), word, x.Before, strings.TrimSuffix(num.Percent(lo), " %"), num.Percent(hi))
-}
-
-func signed(percent float64) string {
-	if text := num.Percent(percent); percent <= 0 || text == num.Percent(0) {
-		return text
-	}
-	return "+" + num.Percent(percent)
 }
 
 // overall is the worst of the verdicts.
@@ -198,7 +191,7 @@ func (r *Result) changesTable(m *Metric) *doc.Table {
 		scale := num.For(m.Unit, c.Before, c.After)
 		change := num.Missing
 		if c.Before > 0 {
-			change = signed(100 * (c.After/c.Before - 1))
+			change = num.SignedPercent(100 * (c.After/c.Before - 1))
 		}
 		facts := factList(c.Facts, c.Index)
 		if facts == "" {

@@ -551,7 +551,7 @@ func (m *Metric) again(code string, before []Run, latest Run, why, without strin
 		return
 	}
 	if word := verdict(stats.Interval{Lo: math.Exp(ci.Lo), Hi: math.Exp(ci.Hi)}, m.Better); word != x.Verdict {
-		m.doubts.Problem(code, "%s may carry the answer: with all that was measured the latest run is %s (%s), %s %s (%s); measure again", why, x.Verdict, signed(100*(x.Ratio-1)), without, word, signed(100*math.Expm1(e.Mean)))
+		m.doubts.Problem(code, "%s may carry the answer: with all that was measured the latest run is %s (%s), %s %s (%s); measure again", why, x.Verdict, num.SignedPercent(100*(x.Ratio-1)), without, word, num.SignedPercent(100*math.Expm1(e.Mean)))
 	}
 }
 

@@ -64,7 +64,7 @@ func (m *Metric) adviseTime() {
 
 // ids are facts that name what was measured; there is nothing to choose among
 // their levels.
-var ids = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, factSource, "machine", "host", "hostname", "server", "instance", "vm"}
+var ids = append([]string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, factSource}, frame.Machines...)
 
 // adviseFact is about one fact that explains something.
 func (m *Metric) adviseFact(e explain.Effect) {
