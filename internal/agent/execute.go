@@ -3,13 +3,13 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/monitor"
-	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/runner"
 	"github.com/scalebench/scalebench/internal/wire"
 )
@@ -67,7 +67,7 @@ func (x *execution) run(ctx context.Context) model.Result {
 	}
 	at, ok := x.awaitStart(ctx)
 	if ok {
-		x.watch = x.agent.beginWatch(ctx, x.proc.PGID())
+		x.watch = x.agent.beginWatch(ctx, x.proc)
 		if err := x.proc.Begin(at); err != nil {
 			x.force(model.OutcomeFailed, "starting the workload: "+model.Plain(err))
 		}
@@ -88,6 +88,7 @@ func (x *execution) start(ctx context.Context) error {
 		Environ:     append(runner.Environ(a.cfg.Workloads, x.as.Spec, a.cfg.Environ), "SCALEBENCH_ATTEMPT="+x.entry.Attempt.String()),
 		ArtifactDir: filepath.Join(a.cfg.StateDir, artifactDir),
 		OnProgress:  x.progress,
+		OnStage:     x.stage,
 	})
 	if err != nil {
 		return fmt.Errorf("starting the task's process: %w", err)
@@ -116,6 +117,14 @@ func (x *execution) progress(p model.Progress) {
 	})
 	if err != nil {
 		x.agent.log.Debug("sending progress", "err", err)
+	}
+}
+
+// stage passes a stage that begins or ends on; the result has all of them.
+func (x *execution) stage(s model.StageChange) {
+	err := x.agent.link.Progress(wire.Progress{Attempt: x.entry.Attempt, Node: x.as.Node, Run: x.as.Run, Step: x.as.Step, Stage: wire.FittedStage(s)})
+	if err != nil {
+		x.agent.log.Debug("sending a stage", "err", err)
 	}
 }
 
@@ -245,8 +254,11 @@ func (x *execution) awaitEnd(ctx context.Context) runner.Outcome {
 
 // obey acts on an order that came after the start.
 func (x *execution) obey(o wire.Order) {
-	if o.Kind == wire.OrderCancel {
+	switch o.Kind {
+	case wire.OrderCancel:
 		x.force(model.OutcomeCancelled, o.Reason)
+	case wire.OrderOver:
+		x.proc.Over()
 	}
 }
 
@@ -270,6 +282,7 @@ func (x *execution) result(out runner.Outcome) model.Result {
 	if out.StderrFile != "" {
 		r.Stderr.Artifact, x.entry.Artifacts[model.ArtifactStderr] = model.ArtifactStderr, out.StderrFile
 	}
+	maps.Copy(x.entry.Artifacts, out.KeptFiles)
 	return r
 }
 
@@ -291,13 +304,14 @@ type watch struct {
 	known bool
 }
 
-// beginWatch begins to watch for the task with this process.
-func (a *Agent) beginWatch(ctx context.Context, pid int) *watch {
-	process, err := procself.ReadProcess(pid)
-	if err != nil {
-		a.log.Debug("cannot read the processor time of other processes", "err", err)
+// beginWatch begins to watch for the task with this process. What that has
+// started before, such as a service, has used processor time already.
+func (a *Agent) beginWatch(ctx context.Context, p *runner.Process) *watch {
+	used, known := p.CPU()
+	if !known {
+		a.log.Debug("cannot read the processor time of the task's processes")
 	}
-	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: process.CPU, known: err == nil}
+	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: used, known: known}
 }
 
 // into ends the watch and puts what it saw into the result.

@@ -152,6 +152,11 @@ func endedEvent(r model.Result) model.Event {
 
 // Progress passes a live point on to watchers.
 func (m *Master) Progress(p wire.Progress) {
+	if p.Stage != nil {
+		m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
+			Kind: model.EventStage, Severity: model.Info, Text: p.Stage.Text(), Stage: p.Stage})
+		return
+	}
 	m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
 		Kind: model.EventProgress, Severity: model.Info, Progress: &p.Progress})
 }
