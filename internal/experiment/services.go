@@ -199,7 +199,7 @@ func (r *reader) checkOrder(e *Experiment) {
 			j, known := at[name]
 			switch {
 			case !known:
-				r.report(path, fmt.Sprintf("unknown service %q", clip(name)), servicesAllowed(name, slices.Sorted(slices.Values(names))))
+				r.report(path, fmt.Sprintf("unknown service %q", clip(name)), servicesAllowed(name, slices.Compact(slices.Sorted(slices.Values(names)))))
 			case !e.Services[j].OnNodes():
 				r.report(path, fmt.Sprintf("%s runs for as long as the lab is up: it is there before", name), "remove it")
 			default:

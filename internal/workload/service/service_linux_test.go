@@ -236,7 +236,8 @@ func TestDiesInRun(t *testing.T) {
 // TestIgnoresTheEnd: what does not end when it is told to is killed, with what it
 // has left in the background.
 func TestIgnoresTheEnd(t *testing.T) {
-	x := newTask(t, Instance{Name: "db", Command: "trap '' TERM; setsid sleep 300 & while :; do sleep 0.1; done", Settings: Settings{StopTimeout: unit.Duration(200 * time.Millisecond)}})
+	x := newTask(t, Instance{Name: "db", Command: "trap '' TERM; setsid sleep 300 & touch up; while :; do sleep 0.1; done", Settings: Settings{Healthy: &Healthy{Command: "test -e up"}, StopTimeout: unit.Duration(200 * time.Millisecond)}})
+	x.Services[0].Own.Command = "test -e $SCALEBENCH_DIR/up"
 	x.prepare(t)
 	ended := x.run(t)
 	close(x.over)
@@ -304,12 +305,12 @@ func TestLimits(t *testing.T) {
 		<-time.After(d)
 		return (used() - from) / time.Since(at).Seconds()
 	}
-	if got := rate(1200 * time.Millisecond); got < 0.15 || got > 0.23 {
-		t.Errorf("with 0.2 cores it gets %.3f", got)
-	}
+	before := rate(1200 * time.Millisecond)
 	<-time.After(500 * time.Millisecond)
-	if got := rate(1500 * time.Millisecond); got < 0.33 || got > 0.45 {
-		t.Errorf("with 0.4 cores it gets %.3f", got)
+	after := rate(1500 * time.Millisecond)
+	// Other tests take their part of the machine; no limit lets it have more.
+	if before < 0.1 || before > 0.23 || after > 0.45 || after < 1.3*before {
+		t.Errorf("it gets %.3f cores with 0.2, and %.3f with 0.4", before, after)
 	}
 	close(x.over)
 	if err := <-ended; err != nil {
