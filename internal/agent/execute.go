@@ -49,6 +49,7 @@ type execution struct {
 	entry  *entry
 	proc   *runner.Process
 	watch  *watch // of the host, from just before the start; nil before
+	stages stages // that people are to be told
 	orders <-chan wire.Order
 	offset time.Duration // server clock minus node clock
 	bound  time.Duration // how wrong offset can be
@@ -117,14 +118,6 @@ func (x *execution) progress(p model.Progress) {
 	})
 	if err != nil {
 		x.agent.log.Debug("sending progress", "err", err)
-	}
-}
-
-// stage passes a stage that begins or ends on; the result has all of them.
-func (x *execution) stage(s model.StageChange) {
-	err := x.agent.link.Progress(wire.Progress{Attempt: x.entry.Attempt, Node: x.as.Node, Run: x.as.Run, Step: x.as.Step, Stage: wire.FittedStage(s)})
-	if err != nil {
-		x.agent.log.Debug("sending a stage", "err", err)
 	}
 }
 

@@ -94,9 +94,12 @@ func (c *common) saveKept(ctx context.Context, s service, d model.RunData, node 
 			if node != "" && r.Node != node {
 				continue
 			}
-			content, err := s.Artifact(ctx, r.Task, r.Attempt, k.Name)
-			if err != nil {
-				return err
+			var content []byte
+			if k.Size > 0 { // of an empty one there are no parts
+				var err error
+				if content, err = s.Artifact(ctx, r.Task, r.Attempt, k.Name); err != nil {
+					return err
+				}
 			}
 			task := strings.ReplaceAll(strings.TrimPrefix(string(r.Task), string(d.Run.ID)+"/"), "/", "-")
 			path := filepath.Join(folder, fmt.Sprintf("%s-%s-attempt%d", task, r.Node, r.Attempt), k.Name)

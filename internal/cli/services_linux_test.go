@@ -270,7 +270,7 @@ services:
   - name: app
     on: {group: app}
     limits: {cpu: 0.2}
-    steps: [{at: 4s, cpu: 0.4}]
+    steps: [{at: 2s, cpu: 0.4}]
     command: |
       exec python3 -u -c '
       import time
@@ -279,7 +279,7 @@ services:
           while time.process_time() - t < 0.01: pass
           print(time.time(), flush=True)
       '
-workloads: [{kind: command, on: {group: users}, command: sleep 8}]
+workloads: [{kind: command, on: {group: users}, command: sleep 4}]
 evaluations: [parallel]
 `))
 	if err != nil {
@@ -291,20 +291,20 @@ evaluations: [parallel]
 	for line := range strings.Lines(app.Stdout.Text) {
 		if at, ok := printedAt(line); ok {
 			switch after := at.Sub(app.Started.Add(-app.ClockOffset)).Seconds(); {
-			case after > 0.5 && after < 3.5:
+			case after > 0.4 && after < 1.9:
 				counts[false]++
-			case after > 4.5 && after < 7.5:
+			case after > 2.4 && after < 3.9:
 				counts[true]++
 			}
 		}
 	}
 	// Units of 10 ms: 0.2 cores do 20 a second, 0.4 cores 40.
-	if before, after := counts[false]/3, counts[true]/3; before < 16 || before > 22 || after < 33 || after > 43 {
+	if before, after := counts[false]/1.5, counts[true]/1.5; before < 16 || before > 22 || after < 33 || after > 43 {
 		t.Errorf("%.1f units a second with 0.2 cores, %.1f with 0.4; want 20 and 40", before, after)
 	}
 	i := slices.IndexFunc(app.Stages, func(s model.Stage) bool { return s.Name == "limit" })
-	if i < 0 || app.Stages[i].Note != "cpu 0.4 cores" || (time.Duration(app.Stages[i].Started)-4*time.Second).Abs() > 300*time.Millisecond {
-		t.Errorf("stages %+v, want the change of the limit after 4 s", app.Stages)
+	if i < 0 || app.Stages[i].Note != "cpu 0.4 cores" || (time.Duration(app.Stages[i].Started)-2*time.Second).Abs() > 300*time.Millisecond {
+		t.Errorf("stages %+v, want the change of the limit after 2 s", app.Stages)
 	}
 }
 

@@ -169,14 +169,17 @@ type Progress struct {
 	Run  model.RunID  `json:"run"`
 	Step model.StepID `json:"step"`
 	model.Progress
-	// Stage is set instead where a stage begins or ends.
-	Stage *model.StageChange `json:"stage,omitempty"`
+	// Stages are set instead where some began or ended, in their order.
+	Stages []model.StageChange `json:"stages,omitempty"`
 }
 
+// MaxStages is how many Progress.Stages there may be.
+const MaxStages = 64
+
 // FittedStage is a stage with texts that are cut to what a server takes.
-func FittedStage(s model.StageChange) *model.StageChange {
+func FittedStage(s model.StageChange) model.StageChange {
 	s.Name, s.Service, s.State, s.Reason = cut(s.Name, maxName), cut(s.Service, maxName), cut(s.State, maxName), cut(s.Reason, maxText)
-	return &s
+	return s
 }
 
 // Goodbye says that an agent leaves of its own will. Owes: the task that it was
@@ -282,7 +285,10 @@ func (r Ready) check() error     { return cmp.Or(r.Attempt.check(), r.Node.Valid
 func (g Goodbye) check() error   { return cmp.Or(g.Node.Validate(), checkNames(g.Session)) }
 
 func (p Progress) check() error {
-	if s := p.Stage; s != nil {
+	if len(p.Stages) > MaxStages {
+		return fmt.Errorf("%d stages, and there may be %d", len(p.Stages), MaxStages)
+	}
+	for _, s := range p.Stages {
 		if err := checkNames(s.Name, s.Service, s.State); err != nil || len(s.Reason) > maxText {
 			return cmp.Or(err, errors.New("too long a text"))
 		}
