@@ -17,7 +17,6 @@ func plainView(out *bytes.Buffer) *liveView {
 	return newLiveView(Env{Stderr: out}, model.RunData{Steps: make([]model.Step, 2)})
 }
 
-// Without a terminal a long step is not silent, and its rate is readable.
 // TestLiveStages: what services go through is shown while it lasts; what a limit
 // became is a line of its own.
 func TestLiveStages(t *testing.T) {
@@ -50,6 +49,7 @@ func TestLiveStages(t *testing.T) {
 	}
 }
 
+// Without a terminal a long step is not silent, and its rate is readable.
 func TestPlainViewSpeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -138,11 +138,11 @@ func (b *builder) serve(s *model.Step, t study.Treatment, w experiment.Workload,
 	if err != nil || len(tiers) == 0 {
 		return err
 	}
-	s.Treatment.Services = make(map[string]model.ServiceLevel)
+	s.Services = make(map[string]model.ServiceLevel)
 	counts := make(map[string]int)
 	on := make(map[model.NodeID]bool)
 	for _, one := range tiers {
-		s.Treatment.Services[one.Name] = one.level
+		s.Services[one.Name] = one.level
 		counts[one.Name] = len(one.nodes)
 		for _, id := range one.nodes {
 			on[id] = true

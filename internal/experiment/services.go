@@ -136,7 +136,7 @@ func (r *reader) checkOnNodes(e *Experiment, s Service, path []string) {
 	if problem, allowed := environ.Check(s.PassEnv); problem != "" {
 		r.report(extend(path, "pass_env"), problem, allowed)
 	}
-	if err := s.Settings.Validate(); err != nil {
+	if err := s.Validate(); err != nil {
 		r.reportErrors(path, err)
 	}
 	if h := s.Healthy; h != nil && h.Within > e.Timeouts.Ready {

@@ -299,7 +299,7 @@ func (g *group) remove() {
 				break // the next task tries again
 			}
 			reap()
-			time.Sleep(5 * time.Millisecond)
+			<-time.After(5 * time.Millisecond)
 		}
 	}
 }

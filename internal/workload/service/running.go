@@ -246,7 +246,7 @@ func (r *running) warm(ctx context.Context) error {
 func (r *running) change(ctx context.Context, began time.Time) error {
 	for _, step := range r.Steps {
 		if workload.Pause(ctx, time.Until(began.Add(step.At.Std()))) != nil {
-			return nil // the end of the measurement comes before that of the steps
+			return nil //nolint:nilerr // the end of the measurement comes before that of the steps
 		}
 		if err := r.setCPU(step.CPU); err != nil {
 			return err

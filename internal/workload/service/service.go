@@ -80,7 +80,7 @@ func (p *Params) Validate() error {
 	}
 	var errs []error
 	for _, s := range p.Services {
-		if err := s.Settings.Validate(); err != nil {
+		if err := s.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("service %s: %w", s.Name, err))
 		}
 	}
