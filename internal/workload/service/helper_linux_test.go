@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,4 +54,20 @@ func inGroup(t *testing.T, group int) (out []int) {
 		}
 	}
 	return out
+}
+
+// throttled is in how many periods the limit of a group has held it back.
+func throttled(t *testing.T, g *group) int {
+	t.Helper()
+	for line := range strings.Lines(readGroup(g.file("cpu", "cpu.stat", "cpu.stat"))) {
+		if n, ok := strings.CutPrefix(line, "nr_throttled "); ok {
+			periods, err := strconv.Atoi(strings.TrimSpace(n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return periods
+		}
+	}
+	t.Fatal("the group does not tell how often it was held back")
+	return 0
 }

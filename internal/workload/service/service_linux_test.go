@@ -307,10 +307,16 @@ func TestLimits(t *testing.T) {
 	}
 	before := rate(1200 * time.Millisecond)
 	<-time.After(500 * time.Millisecond)
+	g := x.running[0].group
+	held := throttled(t, g)
 	after := rate(1500 * time.Millisecond)
-	// Other tests take their part of the machine; no limit lets it have more.
-	if before < 0.1 || before > 0.23 || after > 0.45 || after < 1.3*before {
-		t.Errorf("it gets %.3f cores with 0.2, and %.3f with 0.4", before, after)
+	held = throttled(t, g) - held
+	if quota := quotaOf(filepath.Dir(g.file("cpu", "cpu.cfs_quota_us", "cpu.max"))); quota != 0.4 {
+		t.Errorf("after the step the kernel's limit is %v cores, want 0.4", quota)
+	}
+	// Where others take the machine it gets less, but not because of its limit.
+	if before > 0.23 || after > 0.45 || held > 5 && after < 0.33 {
+		t.Errorf("it gets %.3f cores with 0.2, and %.3f with 0.4, held back in %d periods", before, after, held)
 	}
 	close(x.over)
 	if err := <-ended; err != nil {
