@@ -70,6 +70,12 @@ func (a *Agent) deliverOnce(ctx context.Context, e entry, sent map[string]int64)
 
 // cutArtifact notes that the server keeps only so many bytes of an artifact.
 func cutArtifact(r *model.Result, name string, kept int64) {
+	for i := range r.Kept {
+		if r.Kept[i].Name == name {
+			r.Kept[i].Size, r.Kept[i].Cut = kept, true
+			return
+		}
+	}
 	out := &r.Stdout
 	if name == model.ArtifactStderr {
 		out = &r.Stderr

@@ -3,13 +3,13 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/monitor"
-	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/runner"
 	"github.com/scalebench/scalebench/internal/wire"
 )
@@ -49,6 +49,7 @@ type execution struct {
 	entry  *entry
 	proc   *runner.Process
 	watch  *watch // of the host, from just before the start; nil before
+	stages stages // that people are to be told
 	orders <-chan wire.Order
 	offset time.Duration // server clock minus node clock
 	bound  time.Duration // how wrong offset can be
@@ -67,7 +68,7 @@ func (x *execution) run(ctx context.Context) model.Result {
 	}
 	at, ok := x.awaitStart(ctx)
 	if ok {
-		x.watch = x.agent.beginWatch(ctx, x.proc.PGID())
+		x.watch = x.agent.beginWatch(ctx, x.proc)
 		if err := x.proc.Begin(at); err != nil {
 			x.force(model.OutcomeFailed, "starting the workload: "+model.Plain(err))
 		}
@@ -88,6 +89,7 @@ func (x *execution) start(ctx context.Context) error {
 		Environ:     append(runner.Environ(a.cfg.Workloads, x.as.Spec, a.cfg.Environ), "SCALEBENCH_ATTEMPT="+x.entry.Attempt.String()),
 		ArtifactDir: filepath.Join(a.cfg.StateDir, artifactDir),
 		OnProgress:  x.progress,
+		OnStage:     x.stage,
 	})
 	if err != nil {
 		return fmt.Errorf("starting the task's process: %w", err)
@@ -245,8 +247,11 @@ func (x *execution) awaitEnd(ctx context.Context) runner.Outcome {
 
 // obey acts on an order that came after the start.
 func (x *execution) obey(o wire.Order) {
-	if o.Kind == wire.OrderCancel {
+	switch o.Kind {
+	case wire.OrderCancel:
 		x.force(model.OutcomeCancelled, o.Reason)
+	case wire.OrderOver:
+		x.proc.Over()
 	}
 }
 
@@ -270,6 +275,7 @@ func (x *execution) result(out runner.Outcome) model.Result {
 	if out.StderrFile != "" {
 		r.Stderr.Artifact, x.entry.Artifacts[model.ArtifactStderr] = model.ArtifactStderr, out.StderrFile
 	}
+	maps.Copy(x.entry.Artifacts, out.KeptFiles)
 	return r
 }
 
@@ -291,13 +297,14 @@ type watch struct {
 	known bool
 }
 
-// beginWatch begins to watch for the task with this process.
-func (a *Agent) beginWatch(ctx context.Context, pid int) *watch {
-	process, err := procself.ReadProcess(pid)
-	if err != nil {
-		a.log.Debug("cannot read the processor time of other processes", "err", err)
+// beginWatch begins to watch for the task with this process. What that has
+// started before, such as a service, has used processor time already.
+func (a *Agent) beginWatch(ctx context.Context, p *runner.Process) *watch {
+	used, known := p.CPU()
+	if !known {
+		a.log.Debug("cannot read the processor time of the task's processes")
 	}
-	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: process.CPU, known: err == nil}
+	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: used, known: known}
 }
 
 // into ends the watch and puts what it saw into the result.

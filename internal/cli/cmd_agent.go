@@ -143,7 +143,7 @@ func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Confi
 		Node:   model.Node{ID: node, Labels: labels, Facts: f},
 		Server: info, Key: key, StateDir: opt.state,
 		Runner: []string{c.env.Self, workloadCommandName}, WorkDir: opt.workDir,
-		Volumes: volumes, Environ: c.env.Environ, Workloads: Workloads(), Dial: c.dialOptions(), Log: c.log,
+		Volumes: volumes, Environ: c.env.Environ, Workloads: Tasks(), Dial: c.dialOptions(), Log: c.log,
 	}, nil
 }
 
@@ -240,7 +240,7 @@ func (c *common) workloadCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%w: %w", model.ErrUsage, err)
 			}
-			if code := runner.Main(cmd.Context(), Workloads(), orders, reports, c.env.rawOut, c.env.rawErr); code != 0 {
+			if code := runner.Main(cmd.Context(), Tasks(), orders, reports, c.env.rawOut, c.env.rawErr); code != 0 {
 				return errWorkloadEnded // the agent has been told the reason
 			}
 			return nil

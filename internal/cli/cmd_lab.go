@@ -77,9 +77,9 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 		return err
 	}
 	c.sweepLabs(ctx)
-	gone := make(chan error, len(exp.Services))
+	gone := make(chan error, len(exp.HostServices()))
 	built, err := lab.Up(ctx, lab.Config{
-		ID: fleetlab.NewID(), Spec: exp.Fleet.Lab.At(time.Now()), Services: exp.Services, Keep: keep, Environ: c.env.Environ, Log: c.log,
+		ID: fleetlab.NewID(), Spec: exp.Fleet.Lab.At(time.Now()), Services: exp.HostServices(), Keep: keep, Environ: c.env.Environ, Log: c.log,
 		Ended: func(_ model.NodeID, err error) { gone <- err },
 	})
 	if err != nil {

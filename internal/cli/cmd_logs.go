@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,7 +15,7 @@ import (
 )
 
 func (c *common) logsCommand() *cobra.Command {
-	node, stderr, raw := "", false, false
+	node, stderr, raw, files := "", false, false, ""
 	cmd := &cobra.Command{
 		Use: "logs RUN", Short: "print what the tasks of a run printed",
 		Long: `Prints the standard output of every task of a run that printed something, or of
@@ -28,11 +30,15 @@ byte, and so does a terminal with --raw.`,
 				if err != nil {
 					return err
 				}
+				if files != "" {
+					return c.saveKept(ctx, s, d, model.NodeID(node), files)
+				}
 				return c.printLogs(ctx, s, d, model.NodeID(node), stderr, raw || !c.env.Terminal)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&node, "node", "", "only tasks of this node")
+	cmd.Flags().StringVar(&files, "files", "", "write the files that services kept (keep) below this folder, and print no output")
 	cmd.Flags().BoolVar(&stderr, "stderr", false, "standard error instead of standard output")
 	cmd.Flags().BoolVar(&raw, "raw", false, "print to a terminal what the tasks printed, with all that steers it")
 	return cmd
@@ -72,6 +78,49 @@ func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node
 	}
 	if !printed {
 		c.say("nothing was printed; standard output and standard error (--stderr) are kept separately")
+	}
+	return nil
+}
+
+// saveKept writes the files that tasks have left below a folder, each task's in one
+// of its own, and names them.
+func (c *common) saveKept(ctx context.Context, s service, d model.RunData, node model.NodeID, folder string) error {
+	if err := checkLogNode(d, node); err != nil {
+		return err
+	}
+	saved := false
+	for _, r := range d.Results {
+		for _, k := range r.Kept {
+			if node != "" && r.Node != node {
+				continue
+			}
+			var content []byte
+			if k.Size > 0 { // of an empty one there are no parts
+				var err error
+				if content, err = s.Artifact(ctx, r.Task, r.Attempt, k.Name); err != nil {
+					return err
+				}
+			}
+			task := strings.ReplaceAll(strings.TrimPrefix(string(r.Task), string(d.Run.ID)+"/"), "/", "-")
+			path := filepath.Join(folder, fmt.Sprintf("%s-%s-attempt%d", task, r.Node, r.Attempt), k.Name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(path, content, 0o644); err != nil {
+				return err
+			}
+			saved = true
+			cut := ""
+			if k.Cut {
+				cut = fmt.Sprintf("  (only the first %d bytes were kept: output.artifact)", k.Size)
+			}
+			if err := write(c.env.Stdout, path+cut+"\n"); err != nil {
+				return err
+			}
+		}
+	}
+	if !saved {
+		c.say("no files were kept; services keep those that `keep` names")
 	}
 	return nil
 }

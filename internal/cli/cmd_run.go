@@ -186,6 +186,9 @@ func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
 	n := exp.Fleet.Size()
 	if n == 0 {
 		n = 2
+		for _, s := range exp.Services {
+			n += s.Instances()
+		}
 		for _, d := range exp.Designers {
 			if s, ok := d.Designer.(study.Sized); ok {
 				n = max(n, s.LeastSubjects())
@@ -199,6 +202,7 @@ func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
 	for i := range nodes {
 		nodes[i].ID = model.NodeID(fmt.Sprintf(form, i+1))
 	}
+	labelForServices(exp, nodes)
 	if slices.ContainsFunc(exp.Workloads, byGroups) {
 		c.say("so are their groups: half of them in each of two")
 		for i := range nodes {
@@ -206,6 +210,28 @@ func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
 		}
 	}
 	return nodes
+}
+
+// labelForServices gives nodes of a plan the labels that services and workloads ask
+// for, in turns, as far as there are nodes.
+func labelForServices(exp *experiment.Experiment, nodes []model.Node) {
+	next := 0
+	give := func(labels map[string]string, count int) {
+		for ; count > 0 && next < len(nodes) && len(labels) > 0; count-- {
+			nodes[next].Labels = labels
+			next++
+		}
+	}
+	for _, s := range exp.Services {
+		if s.OnNodes() {
+			give(s.On, s.Instances())
+		}
+	}
+	if next > 0 {
+		for _, w := range exp.Workloads {
+			give(w.On, 1)
+		}
+	}
 }
 
 // byGroups reports whether a workload connects nodes by their groups.
@@ -230,7 +256,7 @@ func newRunID() model.RunID { return model.RunID(ulid.Make().String()) }
 
 // sayLab says what hosts a run would make, and why it could not.
 func (c *common) sayLab(exp *experiment.Experiment) {
-	for _, h := range exp.Fleet.Lab.Hosts(exp.Services) {
+	for _, h := range exp.Fleet.Lab.Hosts(exp.HostServices()) {
 		kind := "node"
 		if h.Service != nil {
 			kind = "service"

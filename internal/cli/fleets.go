@@ -40,7 +40,7 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 				return nil, err
 			}
 			return fleetlab.New(fleetlab.Config{
-				Spec: *f.Lab, Services: exp.Services, Agents: agents, Server: in.info,
+				Spec: *f.Lab, Services: exp.HostServices(), Agents: agents, Server: in.info,
 				Trouble: func(err error) { in.ServiceEnded(run, err) },
 				Say:     func(text string) { in.FleetUp(run, text) },
 			}), nil

@@ -18,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload/memory"
 	"github.com/scalebench/scalebench/internal/workload/network"
 	"github.com/scalebench/scalebench/internal/workload/objectstore"
+	tier "github.com/scalebench/scalebench/internal/workload/service"
 	"github.com/scalebench/scalebench/internal/workload/spark"
 	"github.com/scalebench/scalebench/internal/workload/sysbench"
 	"github.com/scalebench/scalebench/internal/workload/unixbench"
@@ -39,6 +40,16 @@ func Studies() study.Registry {
 		compare.Kind(),
 		history.Kind(),
 	}
+}
+
+// Tasks returns the kinds of tasks that an agent executes: the benchmarks, and
+// what no file names.
+func Tasks() workload.Registry {
+	all := []workload.Kind{tier.Kind()}
+	for _, k := range Workloads() {
+		all = append(all, k)
+	}
+	return workload.NewRegistry(all...)
 }
 
 // Workloads returns the benchmarks that this binary knows: one line each.

@@ -34,6 +34,7 @@ type liveView struct {
 	done     int
 	stepText string
 	rates    map[model.TaskID]model.Progress
+	stages   stages
 	drawn    bool
 	said     time.Time // when a line was printed last
 	told     []string  // remarks of this step, in order
@@ -73,11 +74,15 @@ func (v *liveView) event(ev model.Event) {
 			v.rates[ev.Task] = *ev.Progress
 		}
 		return
+	case model.EventStage:
+		v.stage(ev)
+		return
 	case model.EventStepStarted:
+		v.stages = nil
 		v.stepText, v.rates, v.told = ev.Text, make(map[model.TaskID]model.Progress), nil
 		v.left, v.leftFrom = ev.Left, time.Now()
 	case model.EventWaiting:
-		v.stepText, v.rates, v.left = ev.Text, nil, nil
+		v.stepText, v.rates, v.left, v.stages = ev.Text, nil, nil, nil
 	case model.EventStepEnded:
 		v.done++
 		if ev.Severity == model.Info && !v.redraw && !v.open {
@@ -178,12 +183,12 @@ func (v *liveView) line(text string) {
 func (v *liveView) tick() {
 	if !v.redraw {
 		if time.Since(v.said) >= plainTick {
-			v.line(fmt.Sprintf("%s %s%s%s", v.steps(), v.stepText, v.rateText(), v.leftText(false)))
+			v.line(fmt.Sprintf("%s %s%s%s%s", v.steps(), v.stepText, v.stages, v.rateText(), v.leftText(false)))
 			v.leftSaid = v.said
 		}
 		return
 	}
-	text := fmt.Sprintf("%s  %s%s  %s%s", v.bar(), time.Since(v.began).Round(time.Second), v.leftText(false), printable(v.stepText), v.rateText())
+	text := fmt.Sprintf("%s  %s%s  %s%s%s", v.bar(), time.Since(v.began).Round(time.Second), v.leftText(false), printable(v.stepText), printable(v.stages.String()), v.rateText())
 	v.erase()
 	_, _ = io.WriteString(v.out, term.Cut(text, v.width-1))
 	v.drawn = true

@@ -17,6 +17,38 @@ func plainView(out *bytes.Buffer) *liveView {
 	return newLiveView(Env{Stderr: out}, model.RunData{Steps: make([]model.Step, 2)})
 }
 
+// TestLiveStages: what services go through is shown while it lasts; what a limit
+// became is a line of its own.
+func TestLiveStages(t *testing.T) {
+	var out bytes.Buffer
+	v := newLiveView(Env{Stderr: &out, Live: true, LiveWidth: 200}, model.RunData{})
+	change := func(task model.TaskID, service, name, state, reason string) {
+		s := model.StageChange{Name: name, Service: service, State: state, Reason: reason}
+		v.event(model.Event{Kind: model.EventStage, Task: task, Severity: model.Info, Text: s.Text(), Stage: &s})
+	}
+	for _, c := range []struct{ task, service, name, state, reason, want string }{
+		{"a", "db", "set_up", model.StageBegun, "", "; db set up"},
+		{"b", "web", "await", model.StageBegun, "", "; db set up, web await"},
+		{"c", "web", "await", model.StageBegun, "", "; db set up, web await (2)"},
+		{"a", "db", "set_up", model.StageDone, "", "; web await (2)"},
+		{"b", "web", "await", model.StageFailed, "why", "; web await"},
+		{"a", "db", "run", model.StageBegun, "", "; web await"},
+		{"u", "", "ramp_up", model.StageBegun, "40 users", "; web await, ramp up 40 users"},
+		{"a", "db", "limit", model.StageDone, "cpu 0.4 cores", "; web await, ramp up 40 users"},
+	} {
+		if change(model.TaskID(c.task), c.service, c.name, c.state, c.reason); v.stages.String() != c.want {
+			t.Errorf("after %s:%s %s it shows %q, want %q", c.service, c.name, c.state, v.stages, c.want)
+		}
+	}
+	if !strings.Contains(out.String(), "db: limit done: cpu 0.4 cores\n") {
+		t.Errorf("printed %q, want a line of the limit", out.String())
+	}
+	v.event(model.Event{Kind: model.EventStepStarted, Text: "next"})
+	if v.stages.String() != "" {
+		t.Errorf("the next step begins with %q", v.stages)
+	}
+}
+
 // Without a terminal a long step is not silent, and its rate is readable.
 func TestPlainViewSpeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -94,6 +94,7 @@ type builder struct {
 	workloads map[string]*prepared
 	times     map[model.StepID]time.Duration // of one task; 0 is unknown
 	tasks     int                            // that were built
+	busy      map[model.NodeID]bool          // run the services of the file
 }
 
 // prepared is what is the same in all steps of a workload.
@@ -145,9 +146,13 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 	b := &builder{exp: exp, run: run, workloads: map[string]*prepared{}, times: map[model.StepID]time.Duration{}}
 	b.setup = study.Setup{
 		Nodes:  slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) }),
-		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations,
+		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp),
 	}
 	var errs []error
+	var err error
+	if b.busy, err = b.serving(); err != nil {
+		errs = append(errs, err)
+	}
 	for i, w := range exp.Workloads {
 		p, err := b.prepare(i, w)
 		if err != nil {
@@ -167,6 +172,11 @@ func (b *builder) prepare(i int, w experiment.Workload) (*prepared, error) {
 	nodes := b.setup.Nodes
 	if len(w.On) > 0 {
 		nodes = slices.DeleteFunc(slices.Clone(b.setup.Nodes), func(n model.Node) bool { return !n.Has(w.On) })
+	} else if len(b.busy) > 0 {
+		nodes = slices.DeleteFunc(slices.Clone(b.setup.Nodes), func(n model.Node) bool { return b.busy[n.ID] })
+		if len(nodes) == 0 {
+			return nil, &model.InputError{Path: strings.TrimSuffix(at, "."), Problem: "services run on all nodes, and none is left for it", Allowed: "add nodes to the fleet"}
+		}
 	}
 	if len(nodes) == 0 {
 		return nil, &model.InputError{Path: at + "on", Problem: "no node has " + labelList(w.On), Allowed: labelsOf(b.setup.Nodes)}
@@ -241,6 +251,11 @@ func (b *builder) step(by string, t study.Treatment, number int) (model.Step, er
 	s.Tasks = tasks(s.ID, active, spec)
 	if sharesLoad(p.Bench) {
 		share(s.Tasks)
+	}
+	if len(s.Tasks) > 0 {
+		if err := b.serve(&s, t, w, "workloads."+p.Name); err != nil {
+			return model.Step{}, err
+		}
 	}
 	b.times[s.ID] = w.Estimate()
 	return s, nil

@@ -30,6 +30,7 @@ const testRun = model.RunID("01JABCDEFGHJKMNPQRSTVWXYZ0")
 // nap takes as long as it is told to; 0 means that it cannot say.
 type nap struct {
 	Duration unit.Duration `json:"duration"`
+	Target   string        `json:"target,omitempty"`
 }
 
 func (n *nap) Validate() error                              { return nil }

@@ -2,6 +2,9 @@ package design
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +36,9 @@ func (d Design) Document() *doc.Document {
 	if len(d.Steps) > 0 {
 		say("time", "%s", d.Estimate)
 	}
+	for _, text := range d.services() {
+		say("service", "%s", text)
+	}
 	if d.Schedule != nil {
 		say("schedule", "%s", d.Schedule.Text)
 		say("next", "%s", d.Schedule.next())
@@ -54,6 +60,32 @@ func (d Design) Document() *doc.Document {
 		}
 	}
 	return &doc.Document{Title: fmt.Sprintf("%s %q", d.Kind, d.Name), About: facts, Sections: []doc.Section{{Blocks: blocks}}}
+}
+
+// services says on which nodes each service runs: in all steps, or in the first
+// where they differ.
+func (d Design) services() (out []string) {
+	first := model.Step{}
+	more := ""
+	for i, s := range d.Steps {
+		if i == 0 {
+			first = s
+		} else if !reflect.DeepEqual(s.Services, first.Services) {
+			more = " in step 1; it differs from step to step, --format json shows all"
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(first.Services)) {
+		l := first.Services[name]
+		limits := ""
+		if l.CPU > 0 {
+			limits += fmt.Sprintf(", %v cores each", l.CPU)
+		}
+		if l.Memory > 0 {
+			limits += fmt.Sprintf(", %s each", num.Bytes(l.Memory))
+		}
+		out = append(out, fmt.Sprintf("%s on %s%s%s", name, listed(l.Nodes, maxNodes), limits, more))
+	}
+	return out
 }
 
 // String says how long a run takes, and what of that is not known.

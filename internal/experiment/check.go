@@ -91,22 +91,6 @@ func (r *reader) checkLab(e *Experiment) {
 	}
 }
 
-// checkServices notes services without a lab, and impossible ones.
-func (r *reader) checkServices(e *Experiment) {
-	path := []string{"services"}
-	if len(e.Services) == 0 || !r.clean("fleet") || !r.clean(path...) {
-		return
-	}
-	if e.Fleet.Lab == nil {
-		at := r.place(r.root.key("services"))
-		r.reportAt(at, path, "only a lab has hosts for services", "use fleet: {lab: …}, or start the service yourself and give its address to the workloads")
-		return
-	}
-	if err := e.Fleet.Lab.ValidateServices(e.Services); err != nil {
-		r.reportErrors(path, err)
-	}
-}
-
 // checkVolume notes a volume that the nodes of a workload do not have, or that
 // is too small. Only of a lab and of a local fleet is that known beforehand.
 func (r *reader) checkVolume(w *Workload, e *Experiment, path []string) {

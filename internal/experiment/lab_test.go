@@ -74,7 +74,7 @@ func TestLab(t *testing.T) {
 	}
 	services := []lab.Service{{Name: "web", Command: "serve", Port: 80, Environ: map[string]string{"A": "b"},
 		Limits: lab.Limits{Link: mbit(1000), CPU: 1}}}
-	if diff := cmp.Diff(services, got.Services); diff != "" {
+	if diff := cmp.Diff(services, got.HostServices()); diff != "" {
 		t.Errorf("services (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]int{1, 2, 5}, sizes(t, got)); diff != "" {
@@ -110,8 +110,10 @@ func TestPlaceholder(t *testing.T) {
 func TestPlaceholderForm(t *testing.T) {
 	for _, name := range []string{"web", "a-b_C9"} {
 		p := model.ServicePlaceholder(name)
-		if got := placeholderRE.FindString("x" + p + "y"); got != p {
-			t.Errorf("found %q, want %q", got, p)
+		for ref := range model.ServiceRefs("x" + p + "y") {
+			if ref.Text != p || ref.Name != name {
+				t.Errorf("found %+v, want %q", ref, p)
+			}
 		}
 	}
 }

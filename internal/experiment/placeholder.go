@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +15,6 @@ import (
 // standIn replaces a service's address in checks of parameters, because the
 // address is only known when the lab is up. A lab gives such addresses.
 const standIn = "10.213.0.1"
-
-// placeholderRE finds ${service.NAME}, also one that is not closed.
-var placeholderRE = regexp.MustCompile(`\$\{service\.([A-Za-z0-9_-]*)(\}?)`)
 
 // withStandIns returns a copy of a value with an address instead of each
 // ${service.NAME}. It reports names that no service has.
@@ -55,12 +51,11 @@ func (r *reader) serviceNames() []string {
 }
 
 func (r *reader) standIns(s string, path, known []string) string {
-	return placeholderRE.ReplaceAllStringFunc(s, func(found string) string {
-		name := placeholderRE.FindStringSubmatch(found)[1]
-		if found != model.ServicePlaceholder(name) {
-			r.report(path, fmt.Sprintf("%q is not closed", clip(found)), "write ${service.NAME}")
-		} else if !slices.Contains(known, name) {
-			r.report(path, fmt.Sprintf("unknown service %q", clip(name)), servicesAllowed(name, known))
+	return model.FillRefs(s, func(ref model.ServiceRef) string {
+		if ref.Problem != "" {
+			r.report(path, fmt.Sprintf("%q %s", clip(ref.Text), ref.Problem), "write ${service.NAME}, ${service.NAME[1]} or ${service.NAME[*]}")
+		} else if !slices.Contains(known, ref.Name) {
+			r.report(path, fmt.Sprintf("unknown service %q", clip(ref.Name)), servicesAllowed(ref.Name, known))
 		}
 		return standIn
 	})

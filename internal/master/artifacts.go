@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -25,6 +24,7 @@ type artifacts struct {
 type printing struct {
 	node  model.NodeID
 	limit int64
+	keeps bool // files beside what it prints
 }
 
 type artifact struct {
@@ -52,7 +52,7 @@ func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
 		return err
 	case task.node != c.Node:
 		return fmt.Errorf("%w: task %s does not belong to node %s", model.ErrNotFound, c.Task, c.Node)
-	case !slices.Contains([]string{model.ArtifactStdout, model.ArtifactStderr}, c.Name), c.Offset%wire.MaxChunk != 0:
+	case !m.may(c, run, task), c.Offset%wire.MaxChunk != 0:
 		return fmt.Errorf("%w: task %s has no artifact %q with a part at %d", model.ErrUsage, c.Task, c.Name, c.Offset)
 	case c.Offset+int64(len(c.Data)) > task.limit:
 		return fmt.Errorf("%w: artifact %s of %s is larger than its limit of %s", model.ErrQuota, c.Name, c.Task, num.Bytes(task.limit))
@@ -70,6 +70,25 @@ func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
 		run.total -= more
 	}
 	return err
+}
+
+// may reports whether a task may have an artifact of this name.
+func (m *Master) may(c wire.Chunk, run *artifacts, task printing) bool {
+	if c.Name == model.ArtifactStdout || c.Name == model.ArtifactStderr {
+		return true
+	}
+	if !task.keeps || !model.CanKeep(c.Name) {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	others := 0
+	for a := range run.ends {
+		if a.Attempt == c.Attempt && a.name != c.Name && model.CanKeep(a.name) {
+			others++
+		}
+	}
+	return others < model.MaxKept
 }
 
 // reserveRoom adds a part to what its run keeps, unless the run's quota is used
@@ -122,7 +141,7 @@ func (m *Master) artifactsOf(ctx context.Context, id model.TaskID) (*artifacts, 
 	run.read = time.Now()
 	for _, s := range data.Steps {
 		for _, t := range s.Tasks {
-			run.tasks[t.ID] = printing{t.Node, t.Spec.ArtifactLimit}
+			run.tasks[t.ID] = printing{t.Node, t.Spec.ArtifactLimit, t.Spec.Kind == model.KindService}
 		}
 	}
 	return run, run.tasks[id], nil // none: a task of no node

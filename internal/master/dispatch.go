@@ -42,7 +42,7 @@ const (
 // until the returned function is called.
 func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task) (stop func(), err error) {
 	book := x.addresses()
-	if err := book.check(tasks); err != nil {
+	if err := book.check(a.step, tasks); err != nil {
 		return nil, fmt.Errorf("dispatching %s: %w", describe(a.step), err)
 	}
 	x.send(ctx, a, book)
@@ -114,7 +114,7 @@ func (x *execution) assignment(a *attempt, t model.Task, book addressBook) wire.
 	return wire.Assignment{
 		Run: x.run.ID, Step: a.step.ID, Task: t.ID, Attempt: a.number,
 		Node: t.Node, NodeKey: n.node.PublicKey,
-		Barrier: a.step.Barrier, Spec: x.inPlace(t.Spec), ReadyTimeout: x.timeouts.ready,
+		Barrier: a.step.Barrier, Spec: x.inPlace(t.Spec, a.step, book), ReadyTimeout: x.timeouts.ready,
 		Self: book[t.Node], Peers: book.hosts(t.Spec.Peers), Clients: book.hosts(t.Spec.Clients),
 		Issued: now, Expires: now.Add(assignmentLife),
 	}
@@ -329,6 +329,23 @@ func (a *attempt) tally() tally {
 		}
 	}
 	return t
+}
+
+// openServices returns the nodes of services that are the only tasks of the step
+// which are not over: none measures any more. There are none while one does.
+func (a *attempt) openServices() (nodes []model.NodeID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range a.order {
+		switch {
+		case t.outcome != "" || t.void:
+		case t.Spec.Kind != model.KindService:
+			return nil
+		default:
+			nodes = append(nodes, t.Node)
+		}
+	}
+	return nodes
 }
 
 // openOn returns the tasks without a result, of one node or of all ("").

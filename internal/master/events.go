@@ -68,7 +68,7 @@ func (e *events) emit(ev model.Event) {
 		default: // the watcher is slow; the store has the whole story
 		}
 	}
-	if ev.Run == "" || ev.Kind == model.EventProgress {
+	if ev.Run == "" || ev.Live() {
 		return
 	}
 	if len(e.unstored) >= maxUnstored {

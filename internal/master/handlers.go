@@ -152,6 +152,13 @@ func endedEvent(r model.Result) model.Event {
 
 // Progress passes a live point on to watchers.
 func (m *Master) Progress(p wire.Progress) {
+	for _, s := range p.Stages {
+		m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
+			Kind: model.EventStage, Severity: model.Info, Text: s.Text(), Stage: &s})
+	}
+	if len(p.Stages) > 0 {
+		return
+	}
 	m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
 		Kind: model.EventProgress, Severity: model.Info, Progress: &p.Progress})
 }

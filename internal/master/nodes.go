@@ -256,6 +256,9 @@ func addressOf(n model.Node) string {
 	if len(n.Facts.Addresses) > 0 {
 		return n.Facts.Addresses[0]
 	}
+	if n.Labels[model.LabelFleet] == model.FleetLocal {
+		return "127.0.0.1" // of a machine without a network
+	}
 	return ""
 }
 
@@ -271,7 +274,15 @@ func (b addressBook) hosts(ids []model.NodeID) []model.Host {
 }
 
 // check refuses tasks that need an unknown address.
-func (b addressBook) check(tasks []model.Task) error {
+func (b addressBook) check(step model.Step, tasks []model.Task) error {
+	for _, name := range slices.Sorted(maps.Keys(step.Services)) {
+		for _, id := range step.Services[name].Nodes {
+			if b[id].Address == "" {
+				return fmt.Errorf("%w: node %s, which runs the service %s, has no address at which others can reach it; start its agent with --label %s=ADDRESS",
+					model.ErrUnavailable, id, name, model.LabelAddress)
+			}
+		}
+	}
 	for _, t := range tasks {
 		for _, id := range append(slices.Clone(t.Spec.Peers), t.Spec.Clients...) {
 			if b[id].Address == "" {
@@ -284,17 +295,31 @@ func (b addressBook) check(tasks []model.Task) error {
 }
 
 // inPlace fills in what is known only now that the fleet is up: the addresses
-// of its services, where parameters name them as ${service.NAME}.
-func (x *execution) inPlace(spec model.Spec) model.Spec {
-	if x.fleet == nil {
+// of its services and of those of the step, where parameters name them as
+// ${service.NAME}.
+func (x *execution) inPlace(spec model.Spec, step model.Step, book addressBook) model.Spec {
+	var pairs []string
+	if x.fleet != nil {
+		for name, address := range x.fleet.Services() {
+			pairs = append(pairs, model.Addressed(name, []string{address})...)
+		}
+	}
+	for name, s := range step.Services {
+		var addresses []string
+		for _, h := range book.hosts(s.Nodes) {
+			addresses = append(addresses, h.Address)
+		}
+		pairs = append(pairs, model.Addressed(name, addresses)...)
+	}
+	if len(pairs) == 0 {
 		return spec
 	}
-	var pairs []string
-	for name, address := range x.fleet.Services() {
-		pairs = append(pairs, model.ServicePlaceholder(name), address)
-	}
-	if len(pairs) > 0 {
-		spec.Params = fill(spec.Params, strings.NewReplacer(pairs...)).(map[string]any)
+	r := strings.NewReplacer(pairs...)
+	spec.Params = fill(spec.Params, r).(map[string]any)
+	spec.Await = slices.Clone(spec.Await)
+	for i := range spec.Await {
+		c := &spec.Await[i]
+		c.Address, c.HTTP, c.Command = r.Replace(c.Address), r.Replace(c.HTTP), r.Replace(c.Command)
 	}
 	return spec
 }

@@ -184,13 +184,32 @@ func (x *execution) collect(ctx context.Context, a *attempt) {
 			deadline = time.Now().Add(endGrace)
 			continue // the results may all be here by now
 		}
-		if x.await(ctx, a, deadline) {
+		look := deadline
+		if nodes := a.openServices(); len(nodes) > 0 && !calledOff {
+			x.release(ctx, a, nodes)
+			if again := time.Now().Add(releaseEvery); again.Before(deadline) {
+				look = again
+			}
+		}
+		if x.await(ctx, a, look) || look.Before(deadline) && ctx.Err() == nil {
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
 		x.giveUp(ctx, a, "", "no result in time")
+	}
+}
+
+// releaseEvery is how often services are told that they may end.
+const releaseEvery = time.Second
+
+// release tells the services of a step that no task measures any more. It is
+// told again until they have ended: an order may be lost.
+func (x *execution) release(ctx context.Context, a *attempt, nodes []model.NodeID) {
+	order := wire.Order{Kind: wire.OrderOver, Run: a.run, Step: a.step.ID, Attempt: a.number}
+	if err := x.m.cfg.Queue.Order(ctx, order, nodes); err != nil && ctx.Err() == nil {
+		x.m.log.Warn("telling services that they may end; telling them again", "err", err)
 	}
 }
 

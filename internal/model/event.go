@@ -24,6 +24,7 @@ const (
 	EventTaskReady    EventKind = "task_ready"
 	EventTaskEnded    EventKind = "task_ended"
 	EventProgress     EventKind = "progress" // live only, not stored
+	EventStage        EventKind = "stage"    // live only, not stored
 	EventNodeJoined   EventKind = "node_joined"
 	EventNodeSlow     EventKind = "node_slow"
 	EventServerSlow   EventKind = "server_slow" // it stood still, or was starved
@@ -67,9 +68,14 @@ type Event struct {
 	Text     string    `json:"text"`
 	// Progress is set for EventProgress only.
 	Progress *Progress `json:"progress,omitempty"`
+	// Stage is set for EventStage only.
+	Stage *StageChange `json:"stage,omitempty"`
 	// Left is set for EventStepStarted where it is known; live only.
 	Left *Left `json:"left,omitempty"`
 }
+
+// Live reports whether the event is for who watches only, and not stored.
+func (e Event) Live() bool { return e.Kind == EventProgress || e.Kind == EventStage }
 
 // Left is how long a run will still take, from the beginning of a step on.
 type Left struct {

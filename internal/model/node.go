@@ -132,10 +132,6 @@ func (n Node) Absent() NodeStatus {
 	return NodeLost
 }
 
-// ServicePlaceholder is what stands for the address of a service in the
-// parameters of workloads: "${service.NAME}".
-func ServicePlaceholder(name string) string { return "${service." + name + "}" }
-
 // NodeInfo is a node with how it is doing.
 type NodeInfo struct {
 	Node

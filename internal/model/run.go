@@ -138,6 +138,23 @@ type Treatment struct {
 	// NotBefore is when the step may begin at the earliest, in nanoseconds
 	// since the run began.
 	NotBefore time.Duration `json:"not_before,omitempty"`
+	// Services are the tiers of the step: the services that ran for it alone on
+	// nodes of the fleet, by name.
+	Services map[string]ServiceLevel `json:"services,omitempty"`
+}
+
+// ServiceLevel is how a service took part in a step.
+type ServiceLevel struct {
+	// Nodes are where it ran, an instance each, in the order of their indices.
+	Nodes []NodeID `json:"nodes"`
+	// On are the labels by which they were chosen.
+	On map[string]string `json:"on,omitempty"`
+	// CPU and Memory are the limits of each instance at the start, in cores and
+	// bytes; 0: those of its node.
+	CPU    float64 `json:"cpu,omitempty"`
+	Memory int64   `json:"memory,omitempty"`
+	// Port is where it listens; 0: not known.
+	Port int `json:"port,omitempty"`
 }
 
 // Subjects names what the step measures, each once, in the order of the tasks.
@@ -209,6 +226,29 @@ type Spec struct {
 	// tasks that connect to this one.
 	Peers   []NodeID `json:"peers,omitempty"`
 	Clients []NodeID `json:"clients,omitempty"`
+	// Await are the services that must be healthy, as seen from the node, before
+	// the task prepares.
+	Await []Check `json:"await,omitempty"`
+}
+
+// KindService is the kind of tasks that run services for the other tasks of
+// their step, and end when these have ended. No file names it.
+const KindService = "service"
+
+// Check is how to see that an instance of a service is healthy: it answers HTTP
+// with success, a command ends with status 0, or its port accepts connections;
+// the first of these that is set.
+type Check struct {
+	Service string `json:"service"`
+	Index   int    `json:"index"`
+	// Address and what is below it may have placeholders of services until the
+	// task is sent to its node.
+	Address string `json:"address"`
+	Port    int    `json:"port,omitempty"`
+	HTTP    string `json:"http,omitempty"`
+	Command string `json:"command,omitempty"`
+	// Within bounds the wait for it.
+	Within time.Duration `json:"within,omitempty"`
 }
 
 // Offer is a load that a step sets.

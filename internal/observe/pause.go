@@ -52,7 +52,7 @@ func pauseOf(r model.Result, kind string) pause {
 		return out
 	}
 	for _, h := range r.Host {
-		if times := seconds(h.Offsets); len(times) >= fewestReadings {
+		if times := seconds(h.Offsets); h.OfHost() && len(times) >= fewestReadings {
 			return gaps(times) // all are read at once
 		}
 	}

@@ -118,8 +118,14 @@ func (m Mount) Controls(controller string) bool {
 	return m.Type == "cgroup" && slices.Contains(strings.Split(m.Options, ","), controller)
 }
 
+// AgentGroup is the name of the control group of version 2 to which an agent
+// moves, with all that is in its own, to make room for groups with limits beside
+// it: see package workload/service.
+const AgentGroup = "scalebench-agent"
+
 // Groups reads /proc/self/cgroup: the path of the process's own group by
-// controller, with the key "" for version 2.
+// controller, with the key "" for version 2. That of a process in an AgentGroup is
+// the one above, which has all of the node.
 func Groups(cgroup string) map[string]string {
 	paths := make(map[string]string)
 	for line := range strings.Lines(cgroup) {
@@ -128,7 +134,7 @@ func Groups(cgroup string) map[string]string {
 			continue
 		}
 		for controller := range strings.SplitSeq(parts[1], ",") {
-			paths[controller] = parts[2]
+			paths[controller] = strings.TrimSuffix(parts[2], "/"+AgentGroup)
 		}
 	}
 	return paths

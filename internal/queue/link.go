@@ -268,9 +268,9 @@ func (l *Link) Heartbeat(h wire.Heartbeat) error { return l.tell(kindHeartbeat, 
 // Progress shows a running task. It is not confirmed. It is for people who
 // watch, so that of the points of one attempt one a second is sent, beginning
 // with the first, and the rest is dropped: no error says so. All points travel
-// in the result.
+// in the result. Stages are all sent; the agent puts several into one message.
 func (l *Link) Progress(p wire.Progress) error {
-	if !l.shown.due(p.Attempt, l.opt.Now()) {
+	if len(p.Stages) == 0 && !l.shown.due(p.Attempt, l.opt.Now()) {
 		return nil
 	}
 	return l.tell(kindProgress, p)

@@ -5,6 +5,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -27,8 +28,11 @@ type Overview struct {
 	// the run's fleet was asked for them.
 	Startup map[model.NodeID]float64 `json:"startup_s,omitempty"`
 	Steps   []stepView               `json:"steps"`
-	Failed  []failure                `json:"failed"` // of every attempt, in order
-	Events  []model.Event            `json:"events"` // warnings and problems
+	// Stages are what services and workloads went through, of the attempts that
+	// count.
+	Stages []stageView   `json:"stages,omitempty"`
+	Failed []failure     `json:"failed"` // of every attempt, in order
+	Events []model.Event `json:"events"` // warnings and problems
 	// Doubts are what else disturbed the nodes while the run was measured;
 	// Warnings their texts.
 	Doubts   []model.Doubt `json:"doubts,omitempty"`
@@ -80,6 +84,55 @@ const (
 	longestLine = 400
 )
 
+// stageView is a stage of a task.
+type stageView struct {
+	Step    int          `json:"step"`
+	Node    model.NodeID `json:"node"`
+	Service string       `json:"service,omitempty"`
+	Name    string       `json:"stage"`
+	// At is when it began, in seconds since the agreed start of the step, or since
+	// the task's first stage where the step did not start.
+	At      float64 `json:"at"`
+	Seconds float64 `json:"seconds"`
+	Note    string  `json:"note,omitempty"`
+	Error   string  `json:"error,omitempty"`
+}
+
+func stagesOf(s model.Step, results []model.Result) []stageView {
+	var out []stageView
+	for _, r := range results {
+		if replaced(s, r, results) {
+			continue
+		}
+		late := 0.0 // how long after the agreed start it began
+		if !r.Started.IsZero() && !s.StartAt.IsZero() {
+			late = r.Started.Sub(s.StartAt).Seconds()
+		}
+		for _, x := range r.Stages {
+			out = append(out, stageView{Step: s.Number, Node: r.Node, Service: x.Service, Name: x.Name, Note: x.Note, Error: x.Error,
+				At: late + float64(x.Started)/1e9, Seconds: float64(x.Ended-x.Started) / 1e9})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b stageView) int { return cmp.Compare(a.At, b.At) })
+	return out
+}
+
+func stagesTable(stages []stageView) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "step", Head: "step", Right: true}, {Key: "at", Head: "at", Right: true}, {Key: "service", Head: "service"},
+		{Key: "node", Head: "node"}, {Key: "stage", Head: "stage"}, {Key: "seconds", Head: "took", Right: true}, {Key: "note", Head: "note", Wrap: 60},
+	}}
+	for _, s := range stages {
+		note := doc.Say(s.Note)
+		if s.Error != "" {
+			note = doc.Say(s.Error).As(doc.Bad)
+		}
+		t.Add(doc.Of(s.Step+1), doc.Of(s.At, fmt.Sprintf("%+.1f s", s.At)), doc.Say(s.Service), doc.Say(string(s.Node)),
+			doc.Say(strings.ReplaceAll(s.Name, "_", " ")), doc.Of(s.Seconds, num.Seconds(s.Seconds)), note)
+	}
+	return t
+}
+
 // NewOverview sums a run up.
 func NewOverview(run *observe.Run) Overview {
 	results := run.Results()
@@ -104,6 +157,7 @@ func NewOverview(run *observe.Run) Overview {
 	for _, s := range run.Steps() {
 		v.Steps = append(v.Steps, newStepView(s, byStep[s.ID]))
 		v.Failed = append(v.Failed, failures(s, byStep[s.ID])...)
+		v.Stages = append(v.Stages, stagesOf(s, byStep[s.ID])...)
 	}
 	for _, e := range run.Events() {
 		if e.Severity != model.Info {
@@ -226,9 +280,20 @@ func (v Overview) Document() *doc.Document {
 	if len(v.Steps) > 0 {
 		d.Sections = append(d.Sections, doc.Section{ID: "steps", Blocks: []doc.Block{{Table: stepsTable(v.Steps)}}})
 	}
+	if len(v.Stages) > 0 {
+		shown := v.Stages[max(0, len(v.Stages)-stagesShown):]
+		s := doc.Section{ID: "stages", Title: "Stages", Blocks: []doc.Block{{Table: stagesTable(shown)}}}
+		if more := len(v.Stages) - len(shown); more > 0 {
+			s.Intro = fmt.Sprintf("The last %d; %d before them are in JSON.", len(shown), more)
+		}
+		d.Sections = append(d.Sections, s)
+	}
 	d.Sections = append(d.Sections, v.trouble()...)
 	return d
 }
+
+// stagesShown is how many stages people see.
+const stagesShown = 100
 
 // warnings are what is doubtful, each once, with the steps in which it was.
 func (v Overview) warnings() []doc.Warning {

@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -52,7 +54,7 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	adoptOrphans()
 
-	c := &child{out: &lineWriter{w: reports}, stderr: stderr}
+	c := &child{out: &lineWriter{w: reports}, stderr: stderr, over: make(chan struct{})}
 	start, err := startToken(os.Getpid())
 	if err != nil {
 		return c.unprepared(err)
@@ -73,7 +75,7 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	c.env = &workload.Env{
 		Node: c.setup.Node, Self: c.setup.Self, Peers: c.setup.Peers, Clients: c.setup.Clients,
 		Role: spec.Role, Part: spec.Part, Parts: max(spec.Parts, 1), Offer: spec.Offer,
-		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Environ: append(os.Environ(), c.descendants.cookie),
+		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Keep: c.setup.Keep, Over: c.over, Environ: append(os.Environ(), c.descendants.cookie),
 		Stdout: stdout, Stderr: stderr, Report: c.reporter,
 	}
 	return c.execute(ctx, reg, begin)
@@ -86,15 +88,27 @@ type child struct {
 	reporter    *reporter
 	env         *workload.Env
 	descendants tree
+	over        chan struct{} // Env.Over
+	// orphaned removes, when the agent is gone, what would outlive the processes;
+	// nil before there can be anything.
+	orphaned atomic.Pointer[func()]
 }
 
 // watch takes the orders that follow the setup. Their end is the agent's end.
 func (c *child) watch(lines *lineReader, begin chan<- int64) {
+	over := sync.OnceFunc(func() { close(c.over) })
 	for {
 		var o order
 		if err := lines.next(&o); err != nil {
-			_ = c.descendants.kill()       // the agent is gone: no report is possible
+			_ = c.descendants.kill() // the agent is gone: no report is possible
+			if remove := c.orphaned.Load(); remove != nil {
+				(*remove)()
+				_ = c.descendants.kill() // what was started meanwhile
+			}
 			_ = unix.Kill(0, unix.SIGKILL) // the whole group, this process included
+		}
+		if o.Over {
+			over()
 		}
 		if o.Begin != nil {
 			select {
@@ -117,7 +131,14 @@ func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan
 		return c.unprepared(err)
 	}
 	defer c.cleanUp(ctx, w)
-	if err := guard(func() error { return w.Prepare(ctx, c.env) }); err != nil {
+	if orphan, ok := w.(workload.Orphan); ok {
+		remove := orphan.Orphaned
+		c.orphaned.Store(&remove)
+	}
+	if err = c.await(ctx); err == nil {
+		err = guard(func() error { return w.Prepare(ctx, c.env) })
+	}
+	if err != nil {
 		return c.unprepared(err)
 	}
 	runtime.GC() // so that garbage of Prepare is not collected while Run is timed
@@ -131,6 +152,20 @@ func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan
 		return 1
 	}
 	return c.run(ctx, w)
+}
+
+// await waits for the services that the task needs.
+func (c *child) await(ctx context.Context) error {
+	if len(c.setup.Spec.Await) == 0 {
+		return nil
+	}
+	c.reporter.Stage("await", model.StageBegun, "")
+	if err := workload.AwaitHealthy(ctx, c.setup.Spec.Await, c.env.Environ); err != nil {
+		c.reporter.Stage("await", model.StageFailed, err.Error())
+		return err
+	}
+	c.reporter.Stage("await", model.StageDone, "")
+	return nil
 }
 
 func (c *child) run(ctx context.Context, w workload.Workload) int {

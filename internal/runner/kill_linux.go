@@ -89,6 +89,15 @@ func (t tree) find() ([]procself.Process, error) {
 	}), nil
 }
 
+// cpu adds up the processor time of all of the tree.
+func (t tree) cpu() (sum time.Duration, ok bool) {
+	all, err := t.find()
+	for _, p := range all {
+		sum += p.CPU
+	}
+	return sum, err == nil && len(all) > 0
+}
+
 func (t tree) owns(p procself.Process, parent map[int]int) bool {
 	if t.pgid > 0 && (p.Group == t.pgid || descends(p.PID, t.pgid, parent)) {
 		return true

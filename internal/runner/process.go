@@ -49,6 +49,8 @@ type Config struct {
 	// OnProgress is called for every progress point that is kept, from one
 	// goroutine; it must not block for long. Optional.
 	OnProgress func(model.Progress)
+	// OnStage is the same for stages that begin or end. Optional.
+	OnStage func(model.StageChange)
 	// PrepareTimeout bounds the time from Start to ready; Spec.Timeout when
 	// zero. CleanupTimeout bounds the time from the end of Run to the end of
 	// the child; a minute when zero. KillGrace is the time between SIGTERM and
@@ -89,6 +91,8 @@ type Outcome struct {
 	// empty when the text of Stdout or Stderr is the whole, or no ArtifactDir
 	// was given.
 	StdoutFile, StderrFile string
+	// KeptFiles are the paths of the files that Result.Kept names.
+	KeptFiles map[string]string
 }
 
 // Process is the agent's end of one attempt. Its methods are safe for
@@ -242,6 +246,18 @@ func (p *Process) Begin(at time.Time) error {
 		return fmt.Errorf("telling task %s to begin: %w", p.cfg.Task, err)
 	}
 	return nil
+}
+
+// Over tells the child that no task of its step measures any more. It may be
+// called at any time.
+func (p *Process) Over() {
+	_ = p.orders.write(order{Over: true}) // if the child is dead, its end says so
+}
+
+// CPU is the processor time that all of the attempt has used so far, as far as
+// its processes live or were waited for; false where that cannot be read.
+func (p *Process) CPU() (time.Duration, bool) {
+	return tree{pgid: p.PGID(), cookie: cookie(p.PGID(), p.start)}.cpu()
 }
 
 // Wait returns how the attempt ended, after every process of it is gone. It

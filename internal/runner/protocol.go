@@ -19,6 +19,8 @@ type order struct {
 	// Begin is when Run must start, in nanoseconds of the wall clock since
 	// 1970.
 	Begin *int64 `json:"begin,omitempty"`
+	// Over: no task of the step measures any more.
+	Over bool `json:"over,omitempty"`
 }
 
 // setup is the first order.
@@ -26,6 +28,7 @@ type setup struct {
 	Node model.NodeID `json:"node"`
 	Spec model.Spec   `json:"spec"`
 	Dir  string       `json:"dir"`
+	Keep string       `json:"keep"`
 	// Cleanup bounds the workload's Cleanup, in nanoseconds.
 	Cleanup time.Duration `json:"cleanup"`
 	Place
@@ -39,8 +42,16 @@ type report struct {
 	Sample    *model.Sample     `json:"sample,omitempty"`
 	Histogram *model.Histogram  `json:"histogram,omitempty"`
 	Recording *model.HostSeries `json:"recording,omitempty"`
+	Stage     *stageReport      `json:"stage,omitempty"`
 	ExitCode  *int              `json:"exit_code,omitempty"`
 	Done      *verdict          `json:"done,omitempty"` // Run returned
+}
+
+// stageReport is a change of a stage at a time of the wall clock, in nanoseconds
+// since 1970.
+type stageReport struct {
+	model.StageChange
+	At int64 `json:"at"`
 }
 
 // verdict is how Prepare or Run ended.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -167,6 +168,15 @@ func checkRecording(s model.HostSeries) error {
 		}
 	}
 	return nil
+}
+
+func (r *reporter) Stage(name, state, reason string) {
+	at := time.Now().UnixNano()
+	change := model.StageChange{Name: name, State: state, Reason: reason}
+	if service, own, ok := strings.Cut(name, ":"); ok {
+		change.Service, change.Name = service, own
+	}
+	_ = r.out.write(report{Stage: &stageReport{change, at}}) // a closed pipe means that the agent is gone
 }
 
 func (r *reporter) ExitCode(code int) {

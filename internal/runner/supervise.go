@@ -26,7 +26,7 @@ func (p *Process) supervise(ctx context.Context) {
 	}()
 	go func() { // if the child is dead, its end says so
 		_ = p.orders.write(order{Setup: &setup{
-			Node: p.cfg.Node, Spec: p.cfg.Spec, Dir: p.dir, Cleanup: p.cfg.CleanupTimeout, Place: p.cfg.Place,
+			Node: p.cfg.Node, Spec: p.cfg.Spec, Dir: p.dir, Keep: p.dir + ".keep", Cleanup: p.cfg.CleanupTimeout, Place: p.cfg.Place,
 		}})
 	}()
 
@@ -54,7 +54,8 @@ func (p *Process) supervise(ctx context.Context) {
 			p.outcome.Outcome = model.OutcomeFailed
 		}
 	}
-	if err := os.RemoveAll(p.dir); err != nil {
+	p.takeKept()
+	if err := errors.Join(os.RemoveAll(p.dir), os.RemoveAll(p.dir+".keep")); err != nil {
 		p.outcome.add("removing the scratch directory: " + err.Error())
 	}
 	p.tell(errors.New(p.outcome.Error))
@@ -90,6 +91,8 @@ func (p *Process) readReports() {
 		}
 		p.data.take(r)
 		switch {
+		case r.Stage != nil && p.cfg.OnStage != nil:
+			p.cfg.OnStage(r.Stage.StageChange)
 		case r.Ready != nil && r.Ready.Error == "":
 			p.tell(nil)
 			readied()
@@ -165,6 +168,7 @@ func (p *Process) conclude(d death, exit error) Outcome {
 	if ended.IsZero() && !o.Started.IsZero() {
 		o.Ended = time.Now()
 	}
+	o.Stages = stages(p.data.stages, o.Started, time.Now())
 	switch {
 	case done != nil && (d.reason == "" || ended.Before(d.at)):
 		o.Outcome, o.Error = model.OutcomeOK, done.Error
@@ -201,6 +205,7 @@ type data struct {
 	got     Outcome  // what was measured; its verdict is not set
 	metrics []string // of series, in order of appearance
 	series  map[string]*progress
+	stages  []stageReport
 }
 
 // addPoint stores a progress point; false if it was refused.
@@ -234,6 +239,10 @@ func (d *data) take(r report) {
 		d.got.Histograms = append(d.got.Histograms, *r.Histogram)
 	case r.Recording != nil:
 		d.got.Host = append(d.got.Host, *r.Recording)
+	case r.Stage != nil:
+		if len(d.stages) < maxStages {
+			d.stages = append(d.stages, *r.Stage)
+		}
 	case r.ExitCode != nil:
 		d.got.ExitCode = r.ExitCode
 	case r.Done != nil:

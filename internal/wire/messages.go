@@ -97,11 +97,13 @@ type OrderKind string
 
 // Start begins the tasks of a step at an absolute time; Cancel ends them. Look
 // asks what the node lacks of what a run needs; it is repeated until a Missing
-// answers.
+// answers. Over says that no task of the step measures any more, so that its
+// services may end.
 const (
 	OrderStart  OrderKind = "start"
 	OrderCancel OrderKind = "cancel"
 	OrderLook   OrderKind = "look"
+	OrderOver   OrderKind = "over"
 )
 
 // Order is broadcast by the master to all agents of a step, or for Look of a
@@ -167,6 +169,17 @@ type Progress struct {
 	Run  model.RunID  `json:"run"`
 	Step model.StepID `json:"step"`
 	model.Progress
+	// Stages are set instead where some began or ended, in their order.
+	Stages []model.StageChange `json:"stages,omitempty"`
+}
+
+// MaxStages is how many Progress.Stages there may be.
+const MaxStages = 64
+
+// FittedStage is a stage with texts that are cut to what a server takes.
+func FittedStage(s model.StageChange) model.StageChange {
+	s.Name, s.Service, s.State, s.Reason = cut(s.Name, maxName), cut(s.Service, maxName), cut(s.State, maxName), cut(s.Reason, maxText)
+	return s
 }
 
 // Goodbye says that an agent leaves of its own will. Owes: the task that it was
@@ -272,6 +285,14 @@ func (r Ready) check() error     { return cmp.Or(r.Attempt.check(), r.Node.Valid
 func (g Goodbye) check() error   { return cmp.Or(g.Node.Validate(), checkNames(g.Session)) }
 
 func (p Progress) check() error {
+	if len(p.Stages) > MaxStages {
+		return fmt.Errorf("%d stages, and there may be %d", len(p.Stages), MaxStages)
+	}
+	for _, s := range p.Stages {
+		if err := checkNames(s.Name, s.Service, s.State); err != nil || len(s.Reason) > maxText {
+			return cmp.Or(err, errors.New("too long a text"))
+		}
+	}
 	return cmp.Or(p.Attempt.check(), p.Node.Validate(), checkNames(p.Metric, p.Unit, string(p.Run), string(p.Step)))
 }
 
@@ -299,7 +320,7 @@ func (o Order) check() error {
 		if o.At.IsZero() {
 			return errors.New("start without a time")
 		}
-	case OrderCancel:
+	case OrderCancel, OrderOver:
 	case OrderLook:
 		return o.checkLook()
 	default:
@@ -424,5 +445,17 @@ func (r Result) check() error {
 			return fmt.Errorf("host metric %s: %d offsets, %d values", s.Metric, len(s.Offsets), len(s.Values))
 		}
 	}
-	return r.Node.Validate()
+	return cmp.Or(r.Node.Validate(), checkKept(r.Kept))
+}
+
+func checkKept(files []model.KeptFile) error {
+	if len(files) > model.MaxKept {
+		return fmt.Errorf("%d files are kept, and may be %d", len(files), model.MaxKept)
+	}
+	for _, f := range files {
+		if !model.CanKeep(f.Name) || f.Size < 0 {
+			return fmt.Errorf("a file %.40q of %d bytes cannot be kept", f.Name, f.Size)
+		}
+	}
+	return nil
 }

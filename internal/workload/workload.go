@@ -49,6 +49,14 @@ type Cleaner interface {
 	Cleanup(ctx context.Context, env *Env) error
 }
 
+// Orphan is implemented by workloads that leave something which the end of their
+// processes does not remove: control groups, folders.
+type Orphan interface {
+	// Orphaned removes it at once. It is called, while the workload may be at
+	// work, when all processes of the task were killed because its agent is gone.
+	Orphaned()
+}
+
 // Paired is implemented by workloads that measure connections between nodes
 // rather than nodes.
 type Paired interface {
@@ -132,6 +140,12 @@ type Env struct {
 	Volumes map[string]string
 	// Dir is an empty directory of the task's own, removed after it.
 	Dir string
+	// Keep is a folder that is not there: what the task makes it with, and puts
+	// in, is kept with the result (model.CanKeep).
+	Keep string
+	// Over is closed when no task of the step measures any more: those that serve
+	// it may end.
+	Over <-chan struct{}
 	// Environ is the environment for child processes: what all tasks have, and
 	// what an [EnvironUser] asks for.
 	Environ []string
@@ -159,6 +173,10 @@ type Reporter interface {
 	// Recording publishes readings of a quantity that may rise and fall, once
 	// a metric, at the end of Run. Offsets count from the call of Run.
 	Recording(s model.HostSeries)
+	// Stage tells that a stage of the task begins or ends: state is one of
+	// model.StageBegun, StageDone and StageFailed, reason what there is to say of
+	// it. A stage of a service is named "SERVICE:NAME".
+	Stage(name, state, reason string)
 	// ExitCode records how the benchmark's process ended.
 	ExitCode(code int)
 }

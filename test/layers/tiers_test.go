@@ -63,6 +63,7 @@ var places = []place{
 	{pkg: "evaluation", tier: 3},
 	{pkg: "record", tier: 4},
 	{pkg: "campaign", tier: 3},
+	{pkg: "workload/service", tier: 3},
 
 	{pkg: "experiment", tier: 4},
 	{pkg: "load/<name>", tier: 4},

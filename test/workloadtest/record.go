@@ -32,6 +32,8 @@ type Record struct {
 	Histograms []model.Histogram
 	Recordings []model.HostSeries
 	ExitCodes  []int
+	// Stages are changes of stages as words: "db:start begun", "db:start failed: why".
+	Stages []string
 
 	mu sync.Mutex
 }
@@ -121,6 +123,17 @@ func (r *Record) ExitCode(code int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ExitCodes = append(r.ExitCodes, code)
+}
+
+// Stage implements workload.Reporter.
+func (r *Record) Stage(name, state, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := name + " " + state
+	if reason != "" {
+		text += ": " + reason
+	}
+	r.Stages = append(r.Stages, text)
 }
 
 func (r *Record) broken(format string, args ...any) {

@@ -130,13 +130,13 @@ func eventFields(e *model.Event) []any {
 		(*instant)(&e.Time), (*text)(&e.Text)}
 }
 
-// AddEvents implements store.Writer. Events of the kind model.EventProgress
-// are live only and are left out. An event without a run concerns the fleet; it
+// AddEvents implements store.Writer. Events that are live only
+// are left out. An event without a run concerns the fleet; it
 // is kept, and no run's data shows it. All of a call are stored, or none.
 // Events have no identity: one that is added again after model.ErrUnavailable
 // may be there twice.
 func (s *Store) AddEvents(ctx context.Context, events ...model.Event) error {
-	kept := slices.DeleteFunc(slices.Clone(events), func(e model.Event) bool { return e.Kind == model.EventProgress })
+	kept := slices.DeleteFunc(slices.Clone(events), model.Event.Live)
 	if len(kept) == 0 {
 		return nil
 	}

@@ -14,7 +14,10 @@ import (
 // The packed body of a result holds all of it that is neither an index column,
 // nor text that was printed, nor points. A field that is added to the model
 // goes to the end of its layout, under `if version >= 2`.
-const bodyVersion = 1
+//
+// Version 2 has stages and kept files; a result without them is written as of
+// version 1, which older programs read.
+const bodyVersion = 2
 
 var errPacked = errors.New("decoding a packed record")
 
@@ -133,10 +136,13 @@ func labels(w *wire, m *map[string]string) {
 }
 
 func layoutBody(w *wire, r *model.Result) {
-	version := uint64(bodyVersion)
+	version := uint64(1)
+	if len(r.Stages)+len(r.Kept) > 0 {
+		version = bodyVersion
+	}
 	w.uint(&version)
-	if version != bodyVersion {
-		w.err = errors.Join(w.err, fmt.Errorf("%w: its version is %d instead of %d", errPacked, version, bodyVersion))
+	if version < 1 || version > bodyVersion {
+		w.err = errors.Join(w.err, fmt.Errorf("%w: its version is %d, and this program knows %d", errPacked, version, bodyVersion))
 		return
 	}
 	letters(w, &r.Error)
@@ -153,6 +159,25 @@ func layoutBody(w *wire, r *model.Result) {
 	layoutOutput(w, &r.Stdout)
 	layoutOutput(w, &r.Stderr)
 	list(w, &r.Samples, layoutSample)
+	if version >= 2 {
+		list(w, &r.Stages, layoutStage)
+		list(w, &r.Kept, layoutKept)
+	}
+}
+
+func layoutStage(w *wire, x *model.Stage) {
+	letters(w, &x.Name)
+	letters(w, &x.Service)
+	integer(w, &x.Started)
+	integer(w, &x.Ended)
+	letters(w, &x.Note)
+	letters(w, &x.Error)
+}
+
+func layoutKept(w *wire, x *model.KeptFile) {
+	letters(w, &x.Name)
+	integer(w, &x.Size)
+	w.bool(&x.Cut)
 }
 
 // layoutOutput leaves out the text, which has a column of its own.

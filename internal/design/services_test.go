@@ -1,0 +1,168 @@
+package design
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload/service"
+)
+
+// tiersFile has an application of three tiers.
+const tiersFile = `
+timeouts: {ready: 90s}
+services:
+  - {name: web, on: {tier: front}, after: [app], port: 80, command: "serve ${service.app[*]}"}
+  - {name: app, on: {tier: front}, after: [db], port: 81, healthy: {http: "http://${self}:81/${index}"}, command: "serve ${service.db}"}
+  - {name: db, on: {tier: back}, count: 2, port: 82, command: db, limits: {cpu: 0.2, memory: 64MiB}}
+workloads: [{kind: nap, duration: 2s, on: {tier: users}}]
+evaluations: [parallel]
+`
+
+// tiered are nodes with the label tier.
+func tiered(tiers ...string) []model.Node {
+	out := make([]model.Node, len(tiers))
+	for i, tier := range tiers {
+		out[i] = model.Node{ID: model.NodeID(fmt.Sprintf("n%d", i+1)), Labels: map[string]string{"tier": tier}}
+		out[i].Facts.Addresses = []string{fmt.Sprintf("10.0.0.%d", i+1)}
+	}
+	return out
+}
+
+// servicesOn are the services of a node's task, in the order in which they start.
+func paramsOn(t *testing.T, s model.Step, node model.NodeID) *service.Params {
+	t.Helper()
+	for _, task := range s.Tasks {
+		if task.Node != node || task.Spec.Kind != model.KindService {
+			continue
+		}
+		p := &service.Params{}
+		text, err := json.Marshal(task.Spec.Params)
+		if err = errors.Join(err, json.Unmarshal(text, p)); err != nil {
+			t.Fatal(err)
+		}
+		if task.Spec.Role != model.RoleServe || p.Validate() != nil {
+			t.Errorf("the task on %s has role %q and parameters that are %v", node, task.Spec.Role, p.Validate())
+		}
+		return p
+	}
+	t.Fatalf("no services on %s", node)
+	return nil
+}
+
+// TestServices: each node has its services, in the order in which they need each
+// other; what measures waits for all of them, and is elsewhere.
+func TestServices(t *testing.T) {
+	d, err := Build(parse(t, tiersFile), testRun, tiered("users", "front", "back", "front", "back", "back"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Steps) != 1 || fmt.Sprint(d.Steps[0].Subjects()) != "[n1]" || !d.Steps[0].Barrier {
+		t.Fatalf("steps %v, want one of n1", outline(d))
+	}
+	s := d.Steps[0]
+	want := map[string]model.ServiceLevel{
+		"web": {Nodes: []model.NodeID{"n2"}, On: map[string]string{"tier": "front"}, Port: 80},
+		"app": {Nodes: []model.NodeID{"n2"}, On: map[string]string{"tier": "front"}, Port: 81},
+		"db":  {Nodes: []model.NodeID{"n3", "n5"}, On: map[string]string{"tier": "back"}, Port: 82, CPU: 0.2, Memory: 64 << 20},
+	}
+	if diff := cmp.Diff(want, s.Services); diff != "" {
+		t.Errorf("services of the step (-want +got):\n%s", diff)
+	}
+	front := paramsOn(t, s, "n2")
+	if len(front.Services) != 2 || front.Services[0].Name != "app" || front.Services[1].Name != "web" {
+		t.Errorf("on n2 start %+v, want app and then web", front.Services)
+	}
+	ready := parse(t, tiersFile).Timeouts.Ready
+	db := model.Check{Service: "db", Address: "${service.db[0]}", Port: 82, Within: ready.Std()}
+	second := db
+	second.Index, second.Address = 1, "${service.db[1]}"
+	if diff := cmp.Diff([]model.Check{db, second}, front.Services[0].Await); diff != "" {
+		t.Errorf("app waits for (-want +got):\n%s", diff)
+	}
+	app := model.Check{Service: "app", Address: "${service.app[0]}", Port: 81, HTTP: "http://${service.app[0]}:81/0", Within: ready.Std()}
+	web := model.Check{Service: "web", Address: "${service.web[0]}", Port: 80, Within: ready.Std()}
+	if diff := cmp.Diff([]model.Check{app, db, second, web}, s.Tasks[0].Spec.Await); diff != "" {
+		t.Errorf("what measures waits for (-want +got):\n%s", diff)
+	}
+	if back := paramsOn(t, s, "n5"); len(back.Services) != 1 || back.Services[0].Index != 1 || back.Hosts["app"][0] != "${service.app[0]}" || back.Ports["db"] != 82 {
+		t.Errorf("on n5: %+v", back.Services)
+	}
+}
+
+// TestServiceLevels: a treatment sets how many there are, where, and how much each
+// may use; what it does not name is as in the file.
+func TestServiceLevels(t *testing.T) {
+	e := parse(t, tiersFile)
+	treatment := study.Treatment{Phase: "pool", Workload: "nap", Trial: 1, NoBarrier: true, Services: map[string]study.ServiceLevel{
+		"app": {Count: 2}, "db": {Count: 1, On: map[string]string{"type": "big"}, CPU: 0.25, Memory: 128 * unit.MiB},
+	}}
+	e.Designers = []experiment.Designer{{Designer: &probe{study.Fixed([]study.Treatment{treatment})}, Kind: "a"}}
+	nodes := tiered("users", "front", "back", "front", "back", "back")
+	nodes[4].Labels["type"] = "big"
+	d, err := Build(e, testRun, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := d.Steps[0]
+	db := model.ServiceLevel{Nodes: []model.NodeID{"n5"}, On: map[string]string{"tier": "back", "type": "big"}, Port: 82, CPU: 0.25, Memory: 128 << 20}
+	if diff := cmp.Diff(db, s.Services["db"]); diff != "" {
+		t.Errorf("db (-want +got):\n%s", diff)
+	}
+	if got := fmt.Sprint(s.Services["app"].Nodes, s.Services["web"].Nodes); got != "[n2 n4] [n2]" {
+		t.Errorf("app and web run on %s, want two and the file's one", got)
+	}
+	if p := paramsOn(t, s, "n5"); p.Services[0].CPU() != 0.25 || p.Services[0].Memory() != 128*unit.MiB {
+		t.Errorf("limits of db %+v", p.Services[0].Bounds)
+	}
+	if !s.Barrier {
+		t.Error("the step has no barrier: services would not be warm")
+	}
+	if e.Services[2].CPU() != 0.2 {
+		t.Error("the file was changed")
+	}
+}
+
+// TestServicesRefused: what does not go together is refused with its place.
+func TestServicesRefused(t *testing.T) {
+	change := func(from, to string) string { return strings.Replace(tiersFile, from, to, 1) }
+	all := tiered("users", "front", "back", "back")
+	for _, c := range []struct {
+		name, src string
+		nodes     []model.Node
+		want      string
+	}{
+		{"no node", tiersFile, tiered("users", "front"), "test.yaml:7:20: services.db.on: no node has tier=back; the nodes have tier=front, tier=users"},
+		{"too few", tiersFile, tiered("users", "front", "back"), "test.yaml:7:41: services.db.count: 2 instances are asked for, and 1 nodes have tier=back"},
+		{"index", change("${service.db}", "${service.db[2]}"), all, "services.app.command: ${service.db[2]}: the service has 2 of these, counted from 0"},
+		{"index in a workload", change("on: {tier: users}}", `on: {tier: users}, target: "${service.app[1]}"}`), all, "workloads.nap.target: ${service.app[1]}: the service has 1 of these"},
+		{"serves and measures", change("on: {tier: users}", "on: {tier: back}"), all, "workloads.nap.on: node n3 runs a service in the same step"},
+		{"same port", change("port: 81", "port: 80"), all, "services.app.port: on n2 it would listen at the same address and port as web on n2"},
+	} {
+		_, err := Build(parse(t, c.src), testRun, c.nodes)
+		if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: Build = %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestNodesLeft: a workload without labels has the nodes that services leave.
+func TestNodesLeft(t *testing.T) {
+	src := strings.Replace(tiersFile, ", on: {tier: users}", "", 1)
+	d, err := Build(parse(t, src), testRun, tiered("users", "front", "back", "front", "back", "back"))
+	if err != nil || fmt.Sprint(d.Steps[0].Subjects()) != "[n1 n4 n6]" {
+		t.Errorf("subjects %v, %v; want those without services", d.Steps, err)
+	}
+	_, err = Build(parse(t, src), testRun, tiered("front", "back", "back"))
+	if err == nil || !strings.Contains(err.Error(), "services run on all nodes") {
+		t.Errorf("Build = %v, want that no node is left", err)
+	}
+}

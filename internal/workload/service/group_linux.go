@@ -1,0 +1,348 @@
+package service
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/procself"
+)
+
+// What a quota can be.
+const (
+	minCores = 0.01
+	maxCores = 1024
+	period   = 100_000 // microseconds: the kernel's default
+)
+
+// groupPrefix is what the names of the control groups of services begin with.
+const groupPrefix = "scalebench-"
+
+// hierarchy is where the control group of this node is: below it are those of
+// services. With v1 it is a folder a controller, with v2 one for all.
+type hierarchy struct {
+	v2 string
+	v1 map[string]string // by controller: cpu, cpuacct, memory
+}
+
+// ownHierarchy finds the group in which the agent is. A machine may have both
+// versions mounted: v1 is taken where it has the controller cpu.
+func ownHierarchy() (hierarchy, error) {
+	mounts, err1 := os.ReadFile("/proc/self/mountinfo")
+	own, err2 := os.ReadFile("/proc/self/cgroup")
+	if err := errors.Join(err1, err2); err != nil {
+		return hierarchy{}, fmt.Errorf("looking for control groups: %w", err)
+	}
+	mine, h := procself.Groups(string(own)), hierarchy{v1: make(map[string]string)}
+	for m := range procself.Mounts(string(mounts)) {
+		if m.Unified() {
+			h.v2 = cmp.Or(h.v2, groupDir(m, mine[""]))
+		}
+		for _, c := range []string{"cpu", "cpuacct", "memory"} {
+			if m.Controls(c) && h.v1[c] == "" {
+				h.v1[c] = groupDir(m, mine[c])
+			}
+		}
+	}
+	if h.v1["cpu"] != "" {
+		h.v2 = ""
+	} else if h.v2 == "" {
+		return h, errors.New("this node has no control groups")
+	}
+	return h, nil
+}
+
+// groupDir is the folder of a group. A container may see the path from outside;
+// where it leads nowhere, the top of what is mounted is the own group.
+func groupDir(m procself.Mount, path string) string {
+	dir := filepath.Join(m.Point, procself.Below(m.Root, path))
+	if _, err := os.Stat(dir); err != nil {
+		return m.Point
+	}
+	return dir
+}
+
+// dirs are the folders of a group below, or of the node's own for "".
+func (h hierarchy) dirs(name string) []string {
+	if h.v2 != "" {
+		return []string{filepath.Join(h.v2, name)}
+	}
+	var out []string
+	for _, dir := range h.v1 {
+		out = append(out, filepath.Join(dir, name))
+	}
+	slices.Sort(out)
+	return slices.Compact(out) // controllers that are mounted together have one
+}
+
+// group is a control group of a service. The methods of a nil one do nothing.
+type group struct {
+	hierarchy
+	name string
+}
+
+func newGroup(name string) (*group, error) {
+	h, err := ownHierarchy()
+	if err != nil {
+		return nil, err
+	}
+	g := &group{h, groupPrefix + name}
+	for _, dir := range g.Dirs() {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			g.remove()
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// Dirs are its folders, one in each hierarchy.
+func (g *group) Dirs() []string {
+	if g == nil {
+		return nil
+	}
+	return g.dirs(g.name)
+}
+
+// file is a file of the group: in the hierarchy of a controller of v1, or under
+// its name of v2.
+func (g *group) file(controller, v1, v2 string) string {
+	if g.v2 != "" {
+		return filepath.Join(g.v2, g.name, v2)
+	}
+	return filepath.Join(g.v1[controller], g.name, v1)
+}
+
+// control lets groups below that of the node have limits. With v2 the processes
+// of the node, the agent's among them, must move to one of these for it: what has
+// processes cannot pass controllers on (Linux, cgroup-v2.rst, "No Internal Process
+// Constraint").
+func (g *group) control() error {
+	if g.v2 == "" {
+		return nil
+	}
+	const all = "+cpu +memory"
+	err := writeGroup(filepath.Join(g.v2, "cgroup.subtree_control"), all)
+	if !errors.Is(err, unix.EBUSY) {
+		return err
+	}
+	leaf := filepath.Join(g.v2, procself.AgentGroup)
+	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	for range 100 { // until nothing new was started meanwhile
+		for _, pid := range pids(filepath.Join(g.v2, "cgroup.procs")) {
+			_ = writeGroup(filepath.Join(leaf, "cgroup.procs"), strconv.Itoa(pid)) // it may be gone
+		}
+		if err = writeGroup(filepath.Join(g.v2, "cgroup.subtree_control"), all); !errors.Is(err, unix.EBUSY) {
+			return err
+		}
+	}
+	return err
+}
+
+// allows fails where the limits of the node itself do not leave so many cores.
+func (g *group) allows(cores float64) error {
+	root := g.v2
+	if root == "" {
+		root = g.v1["cpu"]
+	}
+	for dir := root; len(dir) > len("/sys/fs/cgroup"); dir = filepath.Dir(dir) {
+		if has := quotaOf(dir); has > 0 && cores > has+1e-9 {
+			return fmt.Errorf("it is to have %v cores, and its node has %v: give the node more (cpu of its group in a lab), or the service less", cores, has)
+		}
+	}
+	return nil
+}
+
+// quotaOf is the limit of a group in cores, 0 for none.
+func quotaOf(dir string) float64 {
+	q, p := readGroup(filepath.Join(dir, "cpu.cfs_quota_us")), readGroup(filepath.Join(dir, "cpu.cfs_period_us"))
+	if q == "" {
+		q, p, _ = strings.Cut(readGroup(filepath.Join(dir, "cpu.max")), " ")
+	}
+	quota, err1 := strconv.ParseFloat(q, 64)
+	per, err2 := strconv.ParseFloat(p, 64)
+	if err1 != nil || err2 != nil || quota <= 0 || per <= 0 {
+		return 0
+	}
+	return quota / per
+}
+
+func (g *group) setCPU(cores float64) error {
+	quota := strconv.FormatInt(int64(math.Round(cores*period)), 10)
+	if g.v2 != "" {
+		return writeGroup(g.file("cpu", "", "cpu.max"), quota+" "+strconv.Itoa(period))
+	}
+	return cmp.Or(
+		writeGroup(g.file("cpu", "cpu.cfs_period_us", ""), strconv.Itoa(period)),
+		writeGroup(g.file("cpu", "cpu.cfs_quota_us", ""), quota))
+}
+
+// setMemory allows no swap: what swaps would put its load on the disk.
+func (g *group) setMemory(bytes int64) error {
+	if err := writeGroup(g.file("memory", "memory.limit_in_bytes", "memory.max"), strconv.FormatInt(bytes, 10)); err != nil {
+		return err
+	}
+	swap, value := g.file("memory", "memory.memsw.limit_in_bytes", "memory.swap.max"), "0"
+	if g.v2 == "" {
+		value = strconv.FormatInt(bytes, 10)
+	}
+	if err := writeGroup(swap, value); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // a kernel without accounting of swap does not have it
+	}
+	return nil
+}
+
+// oomKills is how many of its processes the kernel has killed for its limit.
+func (g *group) oomKills() int {
+	if g == nil {
+		return 0
+	}
+	for line := range strings.Lines(readGroup(g.file("memory", "memory.oom_control", "memory.events"))) {
+		if n, ok := strings.CutPrefix(line, "oom_kill "); ok {
+			kills, _ := strconv.Atoi(strings.TrimSpace(n)) // 0: unknown
+			return kills
+		}
+	}
+	return 0
+}
+
+// start starts a command in the group from its first instruction on.
+func (g *group) start(cmd *exec.Cmd) error {
+	switch {
+	case g == nil:
+		return cmd.Start()
+	case g.v2 != "":
+		dir, err := os.Open(g.Dirs()[0])
+		if err != nil {
+			return err
+		}
+		defer dir.Close() //nolint:errcheck // only looked at
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(dir.Fd())
+		return cmd.Start()
+	}
+	// A child inherits the groups of the thread that starts it.
+	return onThread(func() error {
+		for _, dir := range g.Dirs() {
+			if err := writeGroup(filepath.Join(dir, "tasks"), strconv.Itoa(unix.Gettid())); err != nil {
+				return err
+			}
+		}
+		return cmd.Start()
+	})
+}
+
+// onThread runs f on a thread of its own that ends with f, so that nothing else
+// runs in the groups that it is put into.
+func onThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() { // which the runtime cannot end
+			done <- onThread(f)
+			runtime.UnlockOSThread()
+			return
+		}
+		done <- f() // and the thread ends, because it is still locked
+	}()
+	return <-done
+}
+
+// kill kills what is in the group until nothing is.
+func (g *group) kill() {
+	deadline := time.Now().Add(killTime)
+	for _, dir := range g.Dirs() {
+		for in := pids(filepath.Join(dir, "cgroup.procs")); len(in) > 0 && time.Now().Before(deadline); in = pids(filepath.Join(dir, "cgroup.procs")) {
+			for _, pid := range in {
+				if pid != os.Getpid() {
+					_ = procself.SignalIf(pid, unix.SIGKILL, func() bool { return slices.Contains(pids(filepath.Join(dir, "cgroup.procs")), pid) })
+				}
+			}
+			procself.AwaitEnd(in[0], 20*time.Millisecond)
+			if !slices.ContainsFunc(in, alive) {
+				break // zombies, which their parent has to wait for
+			}
+		}
+	}
+}
+
+func alive(pid int) bool {
+	p, err := procself.ReadProcess(pid)
+	return err == nil && !p.Zombie && pid != os.Getpid()
+}
+
+// remove removes the group, with the processes in it. A group that was just left
+// stays busy for a moment.
+func (g *group) remove() {
+	if g == nil {
+		return
+	}
+	g.kill()
+	deadline := time.Now().Add(killTime)
+	for _, dir := range g.Dirs() {
+		for {
+			err := os.Remove(dir)
+			if err == nil || !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
+				break // the next task tries again
+			}
+			reap()
+			<-time.After(5 * time.Millisecond)
+		}
+	}
+}
+
+// sweepGroups removes the groups that dead tasks have left on this node.
+func sweepGroups() {
+	h, err := ownHierarchy()
+	if err != nil {
+		return
+	}
+	for _, dir := range h.dirs("") {
+		entries, _ := os.ReadDir(dir) // what cannot be read has none of ours
+		for _, e := range entries {
+			owner, ours := strings.CutPrefix(e.Name(), groupPrefix)
+			if ours && e.IsDir() && e.Name() != procself.AgentGroup && !ownerLives(owner) {
+				(&group{h, e.Name()}).remove()
+			}
+		}
+	}
+}
+
+func readGroup(file string) string {
+	data, _ := os.ReadFile(file) // empty is what is not there
+	return strings.TrimSpace(string(data))
+}
+
+func writeGroup(file, value string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0) // not created: what is not there is no controller
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	if err = cmp.Or(err, f.Close()); err != nil {
+		return fmt.Errorf("setting %s to %q: %w", file, value, err)
+	}
+	return nil
+}
+
+func pids(file string) (out []int) {
+	for _, field := range strings.Fields(readGroup(file)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}

@@ -1,0 +1,37 @@
+//go:build !linux
+
+package service
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+)
+
+// Only Linux has control groups: elsewhere services have no limits.
+
+// What a quota can be.
+const (
+	minCores = 0.01
+	maxCores = 1024
+)
+
+type group struct{}
+
+func newGroup(string) (*group, error) { return nil, errors.New("only Linux has control groups") }
+
+func (*group) Dirs() []string            { return nil }
+func (*group) control() error            { return nil }
+func (*group) allows(float64) error      { return nil }
+func (*group) setCPU(float64) error      { return nil }
+func (*group) setMemory(int64) error     { return nil }
+func (*group) oomKills() int             { return 0 }
+func (*group) start(cmd *exec.Cmd) error { return cmd.Start() }
+func (*group) kill()                     {}
+func (*group) remove()                   {}
+
+func sweepGroups() {}
+
+func share(_, _ *os.File) bool { return false }
+
+func syncAll(string) error { return nil }

@@ -1,0 +1,197 @@
+package service
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// place is where the services of a task have what outlives their processes:
+// folders, and control groups. The names say of which process they are, so that
+// what a process has left that was killed is found.
+type place struct {
+	volumes map[string]string
+	owner   string // "PID-START" of this process
+
+	mu      sync.Mutex
+	folders []string // of this task, one a volume
+	groups  []*group
+}
+
+// newPlace removes what dead tasks have left.
+func newPlace(env *workload.Env) (*place, error) {
+	self, err := procself.ReadProcess(os.Getpid())
+	if err != nil {
+		return nil, fmt.Errorf("identifying this process: %w", err)
+	}
+	sweepGroups()
+	return &place{volumes: env.Volumes, owner: fmt.Sprintf("%d-%d", self.PID, self.Start)}, nil
+}
+
+// ownerLives reports whether the process that a name begins with lives; true for
+// names of others.
+func ownerLives(name string) bool {
+	f := strings.SplitN(name, "-", 3)
+	if len(f) < 2 {
+		return true
+	}
+	pid, err1 := strconv.Atoi(f[0])
+	start, err2 := strconv.ParseUint(f[1], 10, 64)
+	if err1 != nil || err2 != nil {
+		return true
+	}
+	p, err := procself.ReadProcess(pid)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return false
+	}
+	return err != nil || p.Start == start && !p.Zombie
+}
+
+// folder makes the folder of a service: on a volume of the node, or below
+// /var/tmp, where programs that run as other users come to it, too.
+func (p *place) folder(service, volume string) (string, error) {
+	base := fmt.Sprintf("/var/tmp/scalebench-services-%d", os.Geteuid())
+	if volume != "" {
+		at, ok := p.volumes[volume]
+		if !ok {
+			return "", fmt.Errorf("this node has no volume %q: give its agent --volume %s=PATH, or leave volume out", volume, volume)
+		}
+		base = filepath.Join(at, "scalebench-services")
+	}
+	if err := ownFolder(base); err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if !ownerLives(e.Name()) {
+			_ = os.RemoveAll(filepath.Join(base, e.Name())) // the next one tries again
+		}
+	}
+	own := filepath.Join(base, p.owner)
+	if err := os.Mkdir(own, 0o711); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	p.mu.Lock()
+	p.folders = append(p.folders, own)
+	p.mu.Unlock()
+	dir := filepath.Join(own, service)
+	return dir, os.Mkdir(dir, 0o755)
+}
+
+// ownFolder makes a folder, or makes sure that the one that is there is this
+// user's: others can write to /var/tmp.
+func ownFolder(dir string) error {
+	err := os.Mkdir(dir, 0o711)
+	if err == nil || !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s is not a folder of this user's own: remove it", dir)
+	}
+	return nil
+}
+
+// group makes the control group of a service; nil where none can be made.
+func (p *place) group(service string) (*group, error) {
+	g, err := newGroup(p.owner + "-" + service)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.groups = append(p.groups, g)
+	return g, nil
+}
+
+// remove removes all of it, with the processes in the groups.
+func (p *place) remove() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, g := range p.groups {
+		g.remove()
+	}
+	for _, dir := range p.folders {
+		_ = os.RemoveAll(dir) // the next task tries again
+		_ = os.Remove(filepath.Dir(dir))
+	}
+	p.groups, p.folders = nil, nil
+}
+
+// Host is an instance as templates see it.
+type Host struct {
+	Name    string
+	Index   int
+	Address string
+	Port    int
+}
+
+// render fills in the templates of a service: the content of files, by path.
+func (p *Params) render(r *running) (map[string][]byte, error) {
+	view := struct {
+		Self    Host
+		Service map[string][]Host
+		Dir     string
+	}{Host{r.Name, r.Index, r.env.Self.Address, r.Port}, make(map[string][]Host), r.dir}
+	for name, addresses := range p.Hosts {
+		for i, a := range addresses {
+			view.Service[name] = append(view.Service[name], Host{name, i, a, p.Ports[name]})
+		}
+	}
+	out := make(map[string][]byte, len(r.Files))
+	for _, f := range r.Files {
+		f.Template = r.fill(f.Template)
+		t, err := parseTemplate(f)
+		var b bytes.Buffer
+		if err == nil {
+			err = t.Execute(&b, view)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("making %s: %w", f.Path, err)
+		}
+		out[f.Path] = b.Bytes()
+	}
+	return out, nil
+}
+
+// writeFiles puts files into a folder. One that was there keeps its mode.
+func writeFiles(dir string, files map[string][]byte) error {
+	for name, content := range files {
+		to := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(to), 0o755)
+		if err == nil {
+			err = os.WriteFile(to, content, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("making %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// fill replaces what stands for this instance itself.
+func (r *running) fill(text string) string {
+	return strings.NewReplacer(
+		model.SelfPlaceholder, cmp.Or(r.env.Self.Address, "127.0.0.1"),
+		model.IndexPlaceholder, strconv.Itoa(r.Index),
+	).Replace(text)
+}

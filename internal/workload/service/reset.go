@@ -1,0 +1,136 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/procself"
+)
+
+// reset copies the loaded folder, and waits until the disk has all of it: what
+// is written back later would be written while others measure.
+func (r *running) reset(ctx context.Context) error {
+	from := r.fill(r.Reset.From)
+	to := filepath.Join(r.dir, r.Reset.To)
+	if r.Reset.To == "" {
+		to = filepath.Join(r.dir, "data")
+	}
+	info, err := os.Stat(from)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("reset: there is no folder %s on this node: load it first", from)
+	case err != nil:
+		return fmt.Errorf("reset: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("reset: %s is not a folder", from)
+	}
+	err = copyTree(ctx, from, to)
+	if err == nil {
+		err = syncAll(to)
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		free, size, _ := procself.Room(r.dir)
+		return fmt.Errorf("reset: the disk is full: %s does not fit on the file system of %s, which has %s and %s left; free some, or put the service on a larger volume (volume: NAME)",
+			from, r.dir, num.Bytes(size), num.Bytes(free))
+	}
+	return err
+}
+
+// copyTree copies a folder with owners, modes, times and symbolic links. Where
+// the file system can share blocks, it does.
+func copyTree(ctx context.Context, from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	var folders []func() error // their times and modes, which what is put in changes
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		if err := copyOne(path, target, info); err != nil {
+			return fmt.Errorf("copying %s: %w", path, err)
+		}
+		if d.IsDir() {
+			folders = append(folders, func() error { return imitate(target, info) })
+			return nil
+		}
+		return imitate(target, info)
+	})
+	for _, f := range folders {
+		err = errors.Join(err, f())
+	}
+	return err
+}
+
+// copyOne copies a file, a link, or a folder without what is in it. Sockets and
+// pipes, which a server has left that did not end well, are left out.
+func copyOne(from, to string, info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		if err := os.Mkdir(to, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(target, to)
+	case !info.Mode().IsRegular():
+		return nil
+	}
+	return copyFile(from, to)
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // read only
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if !share(in, out) {
+		_, err = io.Copy(out, in)
+	}
+	return errors.Join(err, out.Close())
+}
+
+// imitate gives a copy owner, mode and times of the original. Only root can give
+// things away; for others everything is their own.
+func imitate(to string, info fs.FileInfo) error {
+	if info.Mode()&(fs.ModeSocket|fs.ModeNamedPipe|fs.ModeDevice) != 0 {
+		return nil
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
+		if err := os.Lchown(to, int(st.Uid), int(st.Gid)); err != nil {
+			return err
+		}
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return nil
+	}
+	return errors.Join(os.Chmod(to, info.Mode().Perm()|info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky)), os.Chtimes(to, info.ModTime(), info.ModTime()))
+}

@@ -1,0 +1,318 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/environ"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// running is one instance while its task lasts.
+type running struct {
+	*Instance
+	env   *workload.Env
+	place *place
+	dir   string
+	group *group // nil: its processes are in that of the node
+	watch watch
+
+	log     lastLines
+	cmd     *exec.Cmd
+	printed sync.WaitGroup // until the end of its output
+	// dead is closed when its process has ended, after err was set.
+	dead chan struct{}
+	err  error
+
+	mu    sync.Mutex
+	quota float64 // cores that it may use now; +Inf: no limit of its own
+}
+
+// stage reports something that the service goes through; do returns what there
+// is to say of it.
+func (r *running) stage(name string, do func() (note string, err error)) error {
+	r.env.Report.Stage(r.Name+":"+name, model.StageBegun, "")
+	note, err := do()
+	if err != nil {
+		r.env.Report.Stage(r.Name+":"+name, model.StageFailed, err.Error())
+		return err
+	}
+	r.env.Report.Stage(r.Name+":"+name, model.StageDone, note)
+	return nil
+}
+
+// setUp makes folder and control group, and makes sure that the port is free.
+func (r *running) setUp(context.Context) (err error) {
+	if missing := environ.Missing(r.env.Environ, r.PassEnv); len(missing) > 0 {
+		return fmt.Errorf("pass_env names %s, which the agent's environment lacks: set it where the agent starts", strings.Join(missing, ", "))
+	}
+	if err := portFree(r.env.Self.Address, r.Port); err != nil {
+		return err
+	}
+	if r.dir, err = r.place.folder(r.Name, r.Volume); err != nil {
+		return fmt.Errorf("making its folder: %w", err)
+	}
+	return r.limit()
+}
+
+// limit makes the control group with the limits of the start. Without limits, a
+// node that lets this user make none does without.
+func (r *running) limit() (err error) {
+	r.quota = math.Inf(1)
+	r.group, err = r.place.group(r.Name)
+	most, memory := r.MostCPU(), r.memory()
+	if err != nil {
+		if most == 0 && memory == 0 {
+			return nil
+		}
+		return fmt.Errorf("its limits need a control group of its own: %w; the agent must run as root, or its unit must have Delegate=yes", err)
+	}
+	if err := r.group.allows(most); err != nil {
+		return err
+	}
+	if most > 0 || memory > 0 {
+		if err := r.group.control(); err != nil {
+			return fmt.Errorf("its limits need a control group of its own: %w", err)
+		}
+	}
+	if memory > 0 {
+		err = r.group.setMemory(memory.Bytes())
+	}
+	if cpu := r.bound(); cpu > 0 && err == nil {
+		err = r.setCPU(cpu)
+	}
+	return err
+}
+
+func (r *running) setCPU(cores float64) error {
+	if err := r.group.setCPU(cores); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.quota = cores
+	return nil
+}
+
+// cores is the limit that holds now, 0 for none of its own.
+func (r *running) cores() float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if math.IsInf(r.quota, 1) {
+		return 0
+	}
+	return r.quota
+}
+
+// portFree fails if something listens where the service is to listen: what
+// answers there would pass for it.
+func portFree(address string, port int) error {
+	if port == 0 {
+		return nil
+	}
+	at := net.JoinHostPort(address, strconv.Itoa(port))
+	taken := func() error {
+		return fmt.Errorf("port %d is in use on this node: something that listens on %s was left over, or is none of this run; end it, or use another port", port, at)
+	}
+	l, err := net.Listen("tcp", at) //nolint:noctx // it does not block
+	switch {
+	case err == nil:
+		return l.Close()
+	case errors.Is(err, syscall.EADDRINUSE):
+		return taken()
+	}
+	// The address may be that of a gateway, or the port for root only.
+	conn, err := net.DialTimeout("tcp", at, time.Second) //nolint:noctx // it is bounded
+	if err != nil {
+		return nil //nolint:nilerr // nothing answers: it is free
+	}
+	_ = conn.Close() // nothing was written
+	return taken()
+}
+
+// environ is what the service, and what is started for it, gets.
+func (r *running) environ() []string {
+	env := environ.Pick(r.env.Environ, r.PassEnv, nil)
+	for _, kv := range r.env.Environ { // by the cookie its processes are found
+		if strings.HasPrefix(kv, "SCALEBENCH_") {
+			env = append(env, kv)
+		}
+	}
+	env = append(env, "SCALEBENCH_ADDRESS="+r.env.Self.Address, "SCALEBENCH_DIR="+r.dir, "SCALEBENCH_INDEX="+strconv.Itoa(r.Index))
+	for _, name := range slices.Sorted(maps.Keys(r.env.Volumes)) {
+		env = append(env, "SCALEBENCH_VOLUME_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"="+r.env.Volumes[name])
+	}
+	for _, k := range slices.Sorted(maps.Keys(r.Environ)) {
+		env = append(env, k+"="+r.fill(r.Environ[k]))
+	}
+	return env
+}
+
+// start writes the files and starts the process, in its control group from the
+// first instruction on.
+func (r *running) start(files map[string][]byte) error {
+	if err := writeFiles(r.dir, files); err != nil {
+		return err
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer in.Close()                                        //nolint:errcheck // the service has its own
+	cmd := exec.Command("/bin/sh", "-c", r.fill(r.Command)) //nolint:noctx // stop ends it, group and all
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.dir, r.environ(), in, in
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := r.group.start(cmd); err != nil {
+		return errors.Join(err, out.Close())
+	}
+	r.cmd = cmd
+	r.log.to, r.log.name = r.env.Stdout, workload.Instance(r.Own)
+	r.printed.Go(func() {
+		r.log.read(out)
+		_ = out.Close() // only read
+	})
+	go func() {
+		r.err = cmd.Wait()
+		close(r.dead)
+	}()
+	return nil
+}
+
+// awaitHealthy waits for the service, or for its death.
+func (r *running) awaitHealthy(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	died := make(chan struct{})
+	defer func() { cancel(nil); <-died }()
+	go func() {
+		defer close(died)
+		select {
+		case <-r.dead:
+			cancel(fmt.Errorf("it ended before it was healthy: %w", r.death()))
+		case <-ctx.Done():
+		}
+	}()
+	check := r.Own
+	check.Within = max(within, time.Millisecond)
+	err := workload.Healthy(ctx, check, time.Now(), r.environ())
+	select {
+	case <-r.dead: // even if something answers in its place
+		return fmt.Errorf("it ended before it was healthy: %w", r.death())
+	default:
+	}
+	if err != nil {
+		return fmt.Errorf("%w%s", err, r.log.text())
+	}
+	return nil
+}
+
+// warm executes the command that warms the service.
+func (r *running) warm(ctx context.Context) error {
+	limit := cmp.Or(r.Warm.Timeout.Std(), defaultWarm)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", r.fill(r.Warm.Command))
+	cmd.Dir, cmd.Env = r.dir, r.environ()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("warming it took longer than %v: give warm.timeout more, or let it do less", limit)
+	case err != nil:
+		return fmt.Errorf("warming it ended with %w: %s", err, workload.LastLine(string(out)))
+	}
+	return nil
+}
+
+// change sets the limits that change in mid-run when it is their time.
+func (r *running) change(ctx context.Context, began time.Time) error {
+	for _, step := range r.Steps {
+		if workload.Pause(ctx, time.Until(began.Add(step.At.Std()))) != nil {
+			return nil //nolint:nilerr // the end of the measurement comes before that of the steps
+		}
+		if err := r.setCPU(step.CPU); err != nil {
+			return err
+		}
+		r.env.Report.Stage(r.Name+":limit", model.StageDone, fmt.Sprintf("cpu %v cores", step.CPU))
+	}
+	return nil
+}
+
+// death says how a service ended that has ended, and what it printed last.
+func (r *running) death() error {
+	how := "exit status 0"
+	if r.err != nil {
+		how = r.err.Error()
+	}
+	if n := r.group.oomKills(); n > 0 {
+		how += fmt.Sprintf("; the kernel has killed %d of its processes, because its memory is limited to %s", n, r.memory())
+	}
+	r.awaitOutput(time.Second)
+	return fmt.Errorf("%s%s", how, r.log.text())
+}
+
+// awaitOutput waits for the end of what it prints, for so long at most: what it
+// has left in the background may hold it open.
+func (r *running) awaitOutput(d time.Duration) {
+	done := make(chan struct{})
+	go func() { r.printed.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(d):
+	}
+}
+
+// stop tells the service to end, and kills it when it has not after a time. It
+// says how it ended.
+func (r *running) stop(patience time.Duration) (how string) {
+	_ = unix.Kill(-r.cmd.Process.Pid, unix.SIGTERM) // it may be gone
+	select {
+	case <-r.dead:
+	case <-time.After(patience):
+		how = fmt.Sprintf("killed: it had not ended after %v", patience)
+	}
+	_ = unix.Kill(-r.cmd.Process.Pid, unix.SIGKILL) // what it has left behind
+	r.group.kill()
+	select {
+	case <-r.dead:
+	case <-time.After(killTime): // it hangs in the kernel
+	}
+	r.awaitOutput(time.Second)
+	if exit, ok := errors.AsType[*exec.ExitError](r.err); ok && how == "" && exit.Exited() { // SIGTERM is what was asked for
+		how = exit.Error()
+	}
+	return how
+}
+
+// killTime is how long killing may take.
+const killTime = 5 * time.Second
+
+// reap waits for orphans of the services, which are this process's children now:
+// or the processor time that they used would count as that of strangers. Nothing
+// else of this process has children when it is called.
+func reap() {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if err != nil || pid <= 0 {
+			return
+		}
+	}
+}

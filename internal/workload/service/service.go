@@ -1,0 +1,284 @@
+// Package service runs the services of a step: the tiers of an application, as
+// tasks of its nodes.
+//
+// The life of the services of one node, which are one task:
+//
+//  1. Prepare, for each of them in the order in which they follow each other:
+//     set up (a folder of its own, a control group, its port must be free), reset
+//     (a loaded folder is copied), files from templates, wait for the services
+//     that it comes after, start, wait until it is healthy, warm.
+//  2. Run, from the common start until no task of the step measures any more:
+//     limits change when it is their time; a service that ends meanwhile fails
+//     the task, and so calls the step off.
+//  3. At the end they stop in the reverse order, and files that are to be kept
+//     are collected.
+//
+// Each of these is a stage with its times. Services of other nodes are waited for
+// as they are seen from here. Nothing outlives the task: processes are in control
+// groups where there are any, and what a task that was killed has left is removed
+// by the next one of the same user.
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// Params are the services of one node, with the task's state.
+type Params struct {
+	// Services are in the order in which they start.
+	Services []Instance `json:"services"`
+	// Hosts are the addresses of all instances of all services of the step, and
+	// Ports where they listen.
+	Hosts map[string][]string `json:"hosts"`
+	Ports map[string]int      `json:"ports,omitempty"`
+	// Ready bounds all of the preparation.
+	Ready unit.Duration `json:"ready"`
+
+	mu      sync.Mutex
+	place   *place
+	running []*running // in the order in which they were started
+	over    bool       // nothing is started any more
+}
+
+// Instance is one instance of a service.
+type Instance struct {
+	Name    string            `json:"name"`
+	Index   int               `json:"index"`
+	Command string            `json:"command"`
+	Port    int               `json:"port,omitempty"`
+	Environ map[string]string `json:"environ,omitempty"`
+	PassEnv []string          `json:"pass_env,omitempty"`
+	Settings
+	// Own is how its own health is seen, Await those that it starts after.
+	Own   model.Check   `json:"own"`
+	Await []model.Check `json:"await,omitempty"`
+}
+
+// Kind describes the tasks.
+func Kind() workload.Kind {
+	return workload.Kind{
+		Name:    model.KindService,
+		Summary: "The services of a step on one node.",
+		New:     func() workload.Workload { return &Params{} },
+	}
+}
+
+// Validate implements workload.Workload.
+func (p *Params) Validate() error {
+	if len(p.Services) == 0 {
+		return workload.Invalid(true, "services", "there are none", "")
+	}
+	var errs []error
+	for _, s := range p.Services {
+		if err := s.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("service %s: %w", s.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Estimate implements workload.Workload: it lasts as long as what it serves.
+func (p *Params) Estimate() time.Duration { return 0 }
+
+// UsesEnviron implements workload.EnvironUser.
+func (p *Params) UsesEnviron() (names, patterns []string) {
+	for _, s := range p.Services {
+		names = append(names, s.PassEnv...)
+	}
+	return names, nil
+}
+
+// margin is what is left of the time for preparing when a service is said not to
+// be healthy: this says why, where whoever waits for it only knows that it waited.
+func margin(ready time.Duration) time.Duration { return min(2*time.Second, ready/5) }
+
+// Prepare implements workload.Workload.
+func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
+	began := time.Now()
+	defer func() {
+		if err != nil {
+			p.end(env, quickStop)
+		}
+	}()
+	if p.place, err = newPlace(env); err != nil {
+		return err
+	}
+	for i := range p.Services {
+		s := &p.Services[i]
+		r := &running{Instance: s, env: env, place: p.place, dead: make(chan struct{})}
+		if err := p.prepare(ctx, r, began); err != nil {
+			return fmt.Errorf("service %s: %w", workload.Instance(s.Own), err)
+		}
+	}
+	for _, r := range p.running {
+		r.watch = newWatch(r)
+		r.watch.Start(context.WithoutCancel(ctx)) // until its Stop
+	}
+	return nil
+}
+
+// prepare brings one service up.
+func (p *Params) prepare(ctx context.Context, r *running, began time.Time) error {
+	ready := cmp.Or(p.Ready.Std(), time.Minute)
+	own := time.Until(began.Add(ready - margin(ready)))
+	if h := r.Healthy; h != nil && h.Within > 0 {
+		own = min(own, h.Within.Std())
+	}
+	stages := []struct {
+		name string
+		want bool
+		do   func(context.Context) error
+	}{
+		{"set_up", true, r.setUp},
+		{"reset", r.Reset != nil, r.reset},
+		{"await", len(r.Await) > 0, func(ctx context.Context) error {
+			return workload.AwaitHealthy(ctx, within(r.Await, time.Until(began.Add(ready))), r.env.Environ)
+		}},
+		{"start", true, func(ctx context.Context) error { return p.start(ctx, r) }},
+		{"healthy", true, func(ctx context.Context) error { return r.awaitHealthy(ctx, own) }},
+		{"warm", r.Warm != nil, r.warm},
+	}
+	for _, s := range stages {
+		if !s.want {
+			continue
+		}
+		if err := r.stage(s.name, func() (string, error) { return "", s.do(ctx) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// within are checks with this bound.
+func within(checks []model.Check, d time.Duration) []model.Check {
+	checks = slices.Clone(checks)
+	for i := range checks {
+		checks[i].Within = max(d, time.Millisecond)
+	}
+	return checks
+}
+
+// start starts a service unless the task is at its end already.
+func (p *Params) start(_ context.Context, r *running) error {
+	files, err := p.render(r)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return errors.New("the task has ended")
+	}
+	if err := r.start(files); err != nil {
+		return err
+	}
+	p.running = append(p.running, r)
+	return nil
+}
+
+// Run implements workload.Workload.
+func (p *Params) Run(ctx context.Context, env *workload.Env) error {
+	began := time.Now()
+	alive, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var workers sync.WaitGroup
+	for _, r := range p.running {
+		workers.Go(func() {
+			select {
+			case <-r.dead:
+				stop(fmt.Errorf("service %s ended in mid-run: %w", workload.Instance(r.Own), r.death()))
+			case <-alive.Done():
+			}
+		})
+		workers.Go(func() {
+			if err := r.change(alive, began); err != nil {
+				stop(fmt.Errorf("service %s: changing its limits: %w", workload.Instance(r.Own), err))
+			}
+		})
+	}
+	p.each(env, "run", model.StageBegun, "")
+	select {
+	case <-env.Over:
+	case <-alive.Done():
+	}
+	err := context.Cause(alive) // nil: it is over
+	state, reason := model.StageDone, ""
+	if err != nil {
+		state, reason = model.StageFailed, err.Error()
+	}
+	p.each(env, "run", state, reason)
+	stop(nil)
+	workers.Wait()
+	for _, r := range p.running {
+		r.report(began)
+	}
+	patience := time.Duration(0) // each its own
+	if err != nil {
+		patience = quickStop
+	}
+	p.end(env, patience)
+	return err
+}
+
+// each reports a stage of all services at once.
+func (p *Params) each(env *workload.Env, name, state, reason string) {
+	for _, r := range p.running {
+		env.Report.Stage(r.Name+":"+name, state, reason)
+	}
+}
+
+// quickStop is how long services may take to end in a task that has failed or
+// was called off: soon it is killed.
+const quickStop = 1500 * time.Millisecond
+
+// end stops what runs, the last one first, collects what is to be kept, and
+// removes the rest; once. Where at most is 0, each service has its own time.
+func (p *Params) end(env *workload.Env, atMost time.Duration) {
+	p.mu.Lock()
+	was := p.over
+	p.over = true
+	p.mu.Unlock()
+	if was {
+		return
+	}
+	for _, r := range p.running {
+		if r.watch != nil {
+			r.watch.Stop()
+		}
+	}
+	for _, r := range slices.Backward(p.running) {
+		patience := StopsWithin(r.Settings)
+		if atMost > 0 {
+			patience = min(patience, atMost)
+		}
+		_ = r.stage("stop", func() (string, error) { return r.stop(patience), nil })
+		if len(r.Keep) > 0 {
+			_ = r.stage("collect", func() (string, error) { return r.collect(env.Keep) })
+		}
+	}
+	reap()
+	p.Orphaned()
+}
+
+// Cleanup implements workload.Cleaner.
+func (p *Params) Cleanup(_ context.Context, env *workload.Env) error {
+	p.end(env, quickStop)
+	return nil
+}
+
+// Orphaned implements workload.Orphan.
+func (p *Params) Orphaned() {
+	if p.place != nil {
+		p.place.remove()
+	}
+}

@@ -1,0 +1,221 @@
+package service
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// Settings are the keys of a service that runs on nodes of the fleet, beside
+// those that every service has. Texts may have placeholders.
+type Settings struct {
+	Volume      string        `json:"volume,omitempty" jsonschema_description:"Volume of the node on which the folder of the service is. Default: below /var/tmp."`
+	Files       []File        `json:"files,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Files that are made from templates before the service starts."`
+	Reset       *Reset        `json:"reset,omitempty" jsonschema_description:"A folder of the node that is copied before each start, such as a loaded database."`
+	After       []string      `json:"after,omitempty" jsonschema:"maxItems=64,uniqueItems=true" jsonschema_description:"Names of services that must be healthy, as seen from this one's node, before this one starts."`
+	Healthy     *Healthy      `json:"healthy,omitempty" jsonschema_description:"When the service is ready to be used. Default: its port accepts connections."`
+	Warm        *Warm         `json:"warm,omitempty" jsonschema_description:"What is done when the service is healthy, before anything is measured."`
+	Bounds      *Bounds       `json:"limits,omitempty" jsonschema_description:"Limits of a control group of its own for each instance, below that of its node."`
+	Steps       []Step        `json:"steps,omitempty" jsonschema:"maxItems=1000" jsonschema_description:"Limits that change while it is measured, in the order of time."`
+	Keep        []string      `json:"keep,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Patterns of files in the folder of the service that are kept with the result: log/*.log. What it prints is kept anyway."`
+	StopTimeout unit.Duration `json:"stop_timeout,omitempty" jsonschema_description:"How long it may take to end when it is told to (SIGTERM); then it is killed. Default: 10s."`
+	Probes      []Probe       `json:"probes,omitempty" jsonschema:"maxItems=16" jsonschema_description:"What the service itself tells of its threads, queues and connections, once a second."`
+}
+
+// File is made from a template, or from a text as it is.
+type File struct {
+	Path     string `json:"path" jsonschema:"required,minLength=1" jsonschema_description:"Where it is, in the folder of the service."`
+	Template string `json:"template" jsonschema:"required" jsonschema_description:"Its content, a template of Go's text/template: .Self and .Service.NAME (a list) have Name, Index, Address and Port; .Dir is the folder."`
+}
+
+// Reset copies a folder.
+type Reset struct {
+	From string `json:"from" jsonschema:"required,minLength=1" jsonschema_description:"Absolute path of the folder on the node."`
+	To   string `json:"to,omitempty" jsonschema_description:"Where the copy is, in the folder of the service. Default: data."`
+}
+
+// Healthy says what to look at.
+type Healthy struct {
+	Port    int           `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535" jsonschema_description:"TCP port that accepts connections."`
+	HTTP    string        `json:"http,omitempty" jsonschema_description:"URL that answers GET with a status from 200 to 399."`
+	Command string        `json:"command,omitempty" jsonschema_description:"Shell command that ends with status 0; it is executed on the node that waits."`
+	Within  unit.Duration `json:"within,omitempty" jsonschema_description:"How long that may take from the start. Default: what timeouts.ready leaves."`
+}
+
+// Warm is a command.
+type Warm struct {
+	Command string        `json:"command" jsonschema:"required,minLength=1" jsonschema_description:"Shell command, executed on the node of the service; it must end with status 0."`
+	Timeout unit.Duration `json:"timeout,omitempty" jsonschema_description:"How long it may take. Default: 30s."`
+}
+
+// Bounds are limits of a control group.
+type Bounds struct {
+	CPU    float64   `json:"cpu,omitempty" jsonschema:"minimum=0.01,maximum=1024" jsonschema_description:"Cores that the service may use; a fraction is allowed."`
+	Memory unit.Size `json:"memory,omitempty" jsonschema_description:"Memory that the service may use; at least 4MiB."`
+}
+
+// Step is a limit from a moment on.
+type Step struct {
+	At  unit.Duration `json:"at" jsonschema:"required" jsonschema_description:"When, since the measurement began; 0s: at its beginning, when the service is warm."`
+	CPU float64       `json:"cpu" jsonschema:"required,minimum=0.01,maximum=1024" jsonschema_description:"Cores that the service may use from then on."`
+}
+
+// Probe asks the service about itself.
+type Probe struct {
+	Kind    string        `json:"kind" jsonschema:"required,minLength=1" jsonschema_description:"What the service is."`
+	URL     string        `json:"url,omitempty" jsonschema_description:"Where it tells."`
+	File    string        `json:"file,omitempty" jsonschema_description:"For accesslog: the file that grows, in the folder of the service."`
+	Pattern string        `json:"pattern,omitempty" jsonschema_description:"For accesslog: a regular expression of its lines, with named groups."`
+	Every   unit.Duration `json:"every,omitempty" jsonschema_description:"Time between questions. Default: 1s."`
+}
+
+// Defaults of what the file leaves out.
+const (
+	defaultStop = 10 * time.Second
+	defaultWarm = 30 * time.Second
+	minMemory   = 4 * unit.MiB
+)
+
+// Validate reports impossible values, with paths that begin at the service.
+func (s Settings) Validate() error {
+	var errs []error
+	refuse := func(bad bool, key, allowed, problem string, args ...any) {
+		errs = append(errs, workload.Refuse(bad, key, allowed, problem, args...))
+	}
+	for i, f := range s.Files {
+		at := fmt.Sprintf("files[%d].", i)
+		refuse(!filepath.IsLocal(f.Path) || path.Clean(f.Path) == ".", at+"path", "a path in the folder of the service: conf/my.cnf", "%q leaves it", f.Path)
+		_, err := parseTemplate(f)
+		errs = append(errs, workload.Invalid(err != nil, at+"template", fmt.Sprintf("it cannot be read: %v", err), "use {{.Self.Address}}, {{range .Service.NAME}}{{.Address}} {{end}}"))
+	}
+	if r := s.Reset; r != nil {
+		refuse(!filepath.IsAbs(r.From), "reset.from", "an absolute path on the node", "%q is not one", r.From)
+		refuse(r.To != "" && !filepath.IsLocal(r.To), "reset.to", "a path in the folder of the service", "%q leaves it", r.To)
+	}
+	errs = append(errs, s.validateTimes(), s.validateLimits())
+	for i, pattern := range s.Keep {
+		_, err := path.Match(pattern, "")
+		refuse(err != nil || !filepath.IsLocal(pattern), fmt.Sprintf("keep[%d]", i), "a pattern in the folder of the service: log/*.log", "%q is none", pattern)
+	}
+	return errors.Join(errs...)
+}
+
+func (s Settings) validateTimes() error {
+	var errs []error
+	refuse := func(bad bool, key, allowed, problem string, args ...any) {
+		errs = append(errs, workload.Refuse(bad, key, allowed, problem, args...))
+	}
+	refuse(s.StopTimeout < 0, "stop_timeout", "0s or more", "%s is impossible", s.StopTimeout)
+	if h := s.Healthy; h != nil {
+		ways := 0
+		for _, given := range []bool{h.Port != 0, h.HTTP != "", h.Command != ""} {
+			if given {
+				ways++
+			}
+		}
+		errs = append(errs, workload.Invalid(ways > 1, "healthy", fmt.Sprintf("it has %d ways to see it", ways), "use one of port, http and command"))
+		refuse(h.Within < 0, "healthy.within", "a longer time than 0s", "%s is impossible", h.Within)
+		refuse(h.HTTP != "" && !strings.HasPrefix(h.HTTP, "http://") && !strings.HasPrefix(h.HTTP, "https://"), "healthy.http", "a URL: http://${self}:8080/health", "%q is none", h.HTTP)
+	}
+	if s.Warm != nil {
+		refuse(s.Warm.Timeout < 0, "warm.timeout", "a longer time than 0s", "%s is impossible", s.Warm.Timeout)
+	}
+	return errors.Join(errs...)
+}
+
+func (s Settings) validateLimits() error {
+	var errs []error
+	refuse := func(bad bool, key, allowed, problem string, args ...any) {
+		errs = append(errs, workload.Refuse(bad, key, allowed, problem, args...))
+	}
+	cores := func(key string, cpu float64) {
+		refuse(!(cpu >= minCores && cpu <= maxCores), key, fmt.Sprintf("%v to %v", minCores, maxCores), "%v cores", cpu)
+	}
+	if b := s.Bounds; b != nil {
+		if b.CPU != 0 {
+			cores("limits.cpu", b.CPU)
+		}
+		refuse(b.Memory != 0 && b.Memory < minMemory, "limits.memory", minMemory.String()+" or more", "%s is too little to run anything", b.Memory)
+	}
+	for i, step := range s.Steps {
+		at := fmt.Sprintf("steps[%d].", i)
+		cores(at+"cpu", step.CPU)
+		refuse(step.At < 0, at+"at", "0s or later", "%s is before the measurement", step.At)
+		refuse(i > 0 && step.At <= s.Steps[i-1].At, at+"at", "the order of time", "%s is not after the step before", step.At)
+	}
+	return errors.Join(errs...)
+}
+
+// WithCPU are the settings with another limit of the processor at the
+// beginning, and WithMemory with another one of memory. What they share with the
+// file stays as it is.
+func (s Settings) WithCPU(cores float64) Settings {
+	s.Steps = slices.Clone(s.Steps)
+	if len(s.Steps) > 0 && s.Steps[0].At == 0 {
+		s.Steps[0].CPU = cores
+		if s.Bounds == nil || s.Bounds.CPU == 0 {
+			return s // it is limited when it is warm
+		}
+	}
+	s.Bounds = &Bounds{CPU: cores, Memory: s.memory()}
+	return s
+}
+
+// WithMemory is documented at WithCPU.
+func (s Settings) WithMemory(size unit.Size) Settings {
+	s.Bounds = &Bounds{CPU: s.bound(), Memory: size}
+	return s
+}
+
+func (s Settings) memory() unit.Size {
+	if s.Bounds == nil {
+		return 0
+	}
+	return s.Bounds.Memory
+}
+
+func (s Settings) bound() float64 {
+	if s.Bounds == nil {
+		return 0
+	}
+	return s.Bounds.CPU
+}
+
+// CPU is the limit of the processor at the beginning of the measurement, 0 for
+// none, and Memory that of memory.
+func (s Settings) CPU() float64 {
+	if len(s.Steps) > 0 && s.Steps[0].At == 0 {
+		return s.Steps[0].CPU
+	}
+	return s.bound()
+}
+
+// Memory is documented at CPU.
+func (s Settings) Memory() unit.Size { return s.memory() }
+
+// StopsWithin is how long a service with these settings may take to end.
+func StopsWithin(s Settings) time.Duration { return cmp.Or(s.StopTimeout.Std(), defaultStop) }
+
+// MostCPU is the largest limit of the processor that it ever has; 0 for none.
+func (s Settings) MostCPU() float64 {
+	most := s.bound()
+	for _, step := range s.Steps {
+		most = max(most, step.CPU)
+	}
+	return most
+}
+
+// parseTemplate reads the template of a file. A service or field that is not
+// there is an error when it is filled in.
+func parseTemplate(f File) (*template.Template, error) {
+	return template.New(f.Path).Option("missingkey=error").Parse(f.Template)
+}
