@@ -21,6 +21,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload/spark"
 	"github.com/scalebench/scalebench/internal/workload/sysbench"
 	"github.com/scalebench/scalebench/internal/workload/unixbench"
+	"github.com/scalebench/scalebench/internal/workload/users"
 )
 
 // Kinds are what an experiment file may name.
@@ -54,5 +55,6 @@ func Workloads() workload.Registry {
 		spark.Kind(),
 		sysbench.Kind(),
 		unixbench.Kind(),
+		users.Kind(),
 	)
 }
