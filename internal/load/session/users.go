@@ -173,7 +173,7 @@ func (u *Users) Tally() Tally { return u.tally }
 
 // Peek implements load.Sessions.
 func (u *Users) Peek() (time.Duration, bool) {
-	if len(u.agenda) == 0 {
+	if len(u.agenda) == 0 || u.agenda[0].At >= u.config.End {
 		return 0, false
 	}
 	return u.agenda[0].At, true

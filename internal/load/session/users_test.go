@@ -28,7 +28,7 @@ func board(t testing.TB, mix string, users int) Config {
 	t.Helper()
 	c := Config{
 		Site: site.Board(), URL: &url.URL{Scheme: "http", Host: "h:80"}, Users: users, MaxSteps: 1000, Accounts: 1000, Authors: 50,
-		Think: Think{Distribution: Exponential, Mean: time.Second}, To: math.MaxInt64, Seed: 3,
+		Think: Think{Distribution: Exponential, Mean: time.Second}, To: math.MaxInt64, End: math.MaxInt64, Seed: 3,
 	}
 	c.Chain = chainOf(t, mix)
 	return c

@@ -87,8 +87,9 @@ const firstWithin = 10 * time.Second
 // minutes of a ramp are spent on it.
 func (p *Params) answers(ctx context.Context) error {
 	one := p.visitors
-	one.Users, one.RampUp, one.Think, one.ErrorText = 1, 0, session.Think{Distribution: session.Constant}, ""
-	one.AuthorShare = 0
+	const at = time.Millisecond // when the only request is due, and the user leaves
+	one.Users, one.RampUp, one.From, one.To, one.End = 1, 0, 0, at, at
+	one.Think, one.ErrorText, one.AuthorShare = session.Think{Distribution: session.Constant}, "", 0
 	probe := Params{Connections: 1, Timeout: p.Timeout, Loops: 1}
 	d, err := probe.open(ctx, one, &workload.Env{Parts: 1})
 	if err != nil {
@@ -96,7 +97,7 @@ func (p *Params) answers(ctx context.Context) error {
 	}
 	var counts load.Counts
 	usage, err := d.Run(ctx, load.Run{
-		Plan:  load.Plan{Closed: &load.Closed{Users: 1, Duration: time.Millisecond}},
+		Plan:  load.Plan{Closed: &load.Closed{Users: 1, Duration: at}},
 		Share: load.All, Drain: min(p.Timeout.Std(), firstWithin),
 		Each: func(s load.Second) { counts.Add(s.Total()) },
 	})
