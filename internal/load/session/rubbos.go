@@ -205,7 +205,7 @@ type Properties struct {
 	Users                  int
 	UserTable, AuthorTable string // names of files
 	MaxSteps               int
-	RampUp, Run, RampDown  time.Duration
+	RampUp, Run, RampDown  *time.Duration // nil: it does not say
 	AuthorShare            float64
 	Accounts, Authors      int
 	saysAuthors            bool
@@ -246,9 +246,10 @@ func (p *Properties) take(key, value string) (note string, err error) {
 		*into = n
 		return "", nil
 	}
-	span := func(into *time.Duration) (string, error) {
+	span := func(into **time.Duration) (string, error) {
 		_, err := count(&number)
-		*into = time.Duration(number) * time.Millisecond
+		d := time.Duration(number) * time.Millisecond
+		*into = &d
 		return "", err
 	}
 	switch key {

@@ -111,8 +111,9 @@ func TestParseProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Properties{Users: 500, UserTable: "a/user.txt", AuthorTable: "a/author.txt", MaxSteps: 1000, RampUp: 150 * time.Second, Run: 15 * time.Minute,
-		RampDown: 30 * time.Second, AuthorShare: .1, Accounts: 500000, Authors: 50, saysAuthors: true}
+	up, run, down := 150*time.Second, 15*time.Minute, 30*time.Second
+	want := Properties{Users: 500, UserTable: "a/user.txt", AuthorTable: "a/author.txt", MaxSteps: 1000, RampUp: &up, Run: &run,
+		RampDown: &down, AuthorShare: .1, Accounts: 500000, Authors: 50, saysAuthors: true}
 	if diff := cmp.Diff(want, p, cmp.AllowUnexported(Properties{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -156,7 +157,7 @@ func FuzzParseTable(f *testing.F) {
 func FuzzParseProperties(f *testing.F) {
 	f.Add("workload_number_of_clients_per_node = 500\n#x\nworkload_percentage_of_author=10")
 	f.Fuzz(func(t *testing.T, text string) {
-		if p, _, err := ParseProperties(text); err == nil && (p.Users < 0 || p.AuthorShare < 0 || p.AuthorShare > 1 || p.RampUp < 0) {
+		if p, _, err := ParseProperties(text); err == nil && (p.Users < 0 || p.AuthorShare < 0 || p.AuthorShare > 1 || p.RampUp != nil && *p.RampUp < 0) {
 			t.Errorf("%+v", p)
 		}
 	})

@@ -129,17 +129,20 @@ func (p *Params) config(read reader) (c session.Config, err error) {
 	if err != nil {
 		return c, err
 	}
-	duration := func(own *unit.Duration, theirs, byDefault time.Duration) time.Duration {
-		if own != nil {
+	duration := func(own *unit.Duration, theirs *time.Duration, byDefault time.Duration) time.Duration {
+		switch {
+		case own != nil:
 			return own.Std()
+		case theirs != nil:
+			return *theirs
 		}
-		return cmp.Or(theirs, byDefault)
+		return byDefault
 	}
 	c.Users, c.Seed = cmp.Or(p.Users, props.Users), uint64(p.Seed)
 	c.MaxSteps = cmp.Or(p.MaxSteps, props.MaxSteps, defaultSteps)
 	c.Accounts, c.Authors = cmp.Or(p.Accounts, props.Accounts, defaultAccounts), cmp.Or(p.Authors, props.Authors, defaultAuthors)
 	c.ErrorText = p.ErrorText
-	c.Think = session.Think{Distribution: p.ThinkDistribution, Mean: duration(p.Think, 0, defaultThink), Spread: p.ThinkSpread}
+	c.Think = session.Think{Distribution: p.ThinkDistribution, Mean: duration(p.Think, nil, defaultThink), Spread: p.ThinkSpread}
 	for _, v := range p.ThinkValues {
 		c.Think.Values = append(c.Think.Values, v.Std())
 	}
