@@ -101,7 +101,7 @@ func (v visit) ours(t *testing.T) outcome {
 	o := unknown()
 	o.answered, o.took, o.cpu, o.memory = float64(r.Replies), r.Scored, ended.CPU, b.memory(t)
 	o.latencies[0], o.latencies[1], o.lag = seconds(total.Latency.ValueAtPercentile(50)), seconds(total.Latency.ValueAtPercentile(99)), seconds(r.Lag.ValueAtPercentile(99))
-	for _, s := range ended.Result.Samples {
+	for _, s := range ended.Samples {
 		if s.Metric == load.MetricBusy {
 			fmt.Fprintf(os.Stderr, "%d users: the loop was busy for %.3f of the time\n", v.users, s.Value)
 		}

@@ -35,7 +35,10 @@ type Server struct {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.Delay > 0 {
-		time.Sleep(s.Delay)
+		select {
+		case <-time.After(s.Delay):
+		case <-r.Context().Done(): // the user has left
+		}
 	}
 	if s.Wrong != nil && s.Wrong(w, r) {
 		return

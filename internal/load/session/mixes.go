@@ -43,10 +43,10 @@ func Mix(name string, s site.Site) (*Chain, error) {
 		i := s.Index(from)
 		for to, w := range row {
 			k := s.Index(to)
-			switch {
-			case to == back:
+			switch to {
+			case back:
 				k = len(s)
-			case to == end:
+			case end:
 				k = len(s) + 1
 			}
 			if i < 0 || k < 0 {

@@ -39,7 +39,10 @@ const (
 	MetricLaw        = "closed_loop" // X(R+Z)/N: 1 where the law of closed loops holds
 	MetricLag        = "lag_p99"     // ms
 
-	LabelInteraction, LabelKind, LabelFrom, LabelTo = "interaction", "kind", "from", "to"
+	LabelInteraction = "interaction"
+	LabelKind        = "kind"
+	LabelFrom        = "from"
+	LabelTo          = "to"
 
 	HistogramResponse = "response" // ns
 

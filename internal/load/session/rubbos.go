@@ -234,62 +234,61 @@ func ParseProperties(text string) (p Properties, notes []string, err error) {
 }
 
 // mostOfProperty bounds numbers: of users, of accounts, of milliseconds.
-const mostOfProperty = 1e9
+const mostOfProperty = 1_000_000_000
 
 func (p *Properties) take(key, value string) (note string, err error) {
-	number := 0
-	count := func(into *int) (string, error) {
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 0 || n > mostOfProperty {
-			return "", fmt.Errorf("%q must be a number from 0 to 1e9", value)
-		}
-		*into = n
-		return "", nil
+	counts := map[string]*int{
+		"workload_number_of_clients_per_node": &p.Users, "workload_maximum_number_of_transitions": &p.MaxSteps,
+		"database_number_of_authors": &p.Authors, "database_number_of_users": &p.Accounts,
 	}
-	span := func(into **time.Duration) (string, error) {
-		_, err := count(&number)
+	spans := map[string]**time.Duration{
+		"workload_up_ramp_time_in_ms": &p.RampUp, "workload_session_run_time_in_ms": &p.Run, "workload_down_ramp_time_in_ms": &p.RampDown,
+	}
+	tables := map[string]*string{"workload_user_transition_table": &p.UserTable, "workload_author_transition_table": &p.AuthorTable}
+	switch {
+	case tables[key] != nil:
+		*tables[key] = value
+	case counts[key] != nil:
+		*counts[key], err = propertyNumber(value, mostOfProperty)
+	case spans[key] != nil:
+		var number int
+		number, err = propertyNumber(value, mostOfProperty)
 		d := time.Duration(number) * time.Millisecond
-		*into = &d
-		return "", err
-	}
-	switch key {
-	case "workload_number_of_clients_per_node":
-		return count(&p.Users)
-	case "workload_user_transition_table":
-		p.UserTable = value
-	case "workload_author_transition_table":
-		p.AuthorTable = value
-	case "workload_maximum_number_of_transitions":
-		return count(&p.MaxSteps)
-	case "workload_up_ramp_time_in_ms":
-		return span(&p.RampUp)
-	case "workload_session_run_time_in_ms":
-		return span(&p.Run)
-	case "workload_down_ramp_time_in_ms":
-		return span(&p.RampDown)
-	case "workload_percentage_of_author":
-		_, err := count(&number)
-		if err == nil && number > 100 {
-			err = fmt.Errorf("%d %% of the users cannot be authors", number)
-		}
+		*spans[key] = &d
+	case key == "workload_percentage_of_author":
+		var number int
+		number, err = propertyNumber(value, 100)
 		p.AuthorShare, p.saysAuthors = float64(number)/100, true
-		return "", err
-	case "database_number_of_authors":
-		return count(&p.Authors)
-	case "database_number_of_users":
-		return count(&p.Accounts)
+	default:
+		note = unused(key, value)
+	}
+	return note, err
+}
+
+func propertyNumber(value string, most int) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 || n > most {
+		return 0, fmt.Errorf("%q must be a number from 0 to %d", value, most)
+	}
+	return n, nil
+}
+
+// unused says what is not done as a property asks for; empty where it asks for
+// what is done, or has nothing to do with users.
+func unused(key, value string) string {
+	switch key {
 	case "workload_remote_client_nodes":
 		if value != "" {
-			return key + ": the nodes of the fleet share the users of one generator's number; set users for more", nil
+			return key + ": the nodes of the fleet share the users of one generator's number; set users for more"
 		}
 	case "workload_use_tpcw_think_time":
 		if value != "yes" {
-			return key + ": the think times of the table are not used; think, think_distribution and think_spread say how long users think", nil
+			return key + ": the think times of the table are not used; think, think_distribution and think_spread say how long users think"
 		}
 	case "workload_up_ramp_slowdown_factor", "workload_down_ramp_slowdown_factor":
-		if f, err := strconv.ParseFloat(value, 64); err != nil || f != 1 {
-			return key + ": users think as long in ramps as in the run", nil
+		if strings.TrimRight(value, ".0") != "1" {
+			return key + ": users think as long in ramps as in the run"
 		}
 	}
-	return "", nil
+	return ""
 }
