@@ -81,3 +81,23 @@ func (t Think) Draw(rng *rand.Rand) time.Duration {
 	}
 	return time.Duration(rng.ExpFloat64() * mean)
 }
+
+// Rest draws how much longer users think who have come and gone on for long: with
+// it, users who come evenly ask for as much from the start as they do later.
+func (t Think) Rest(rng *rand.Rand) time.Duration {
+	mean := t.Mean
+	if t.Distribution == Empirical {
+		var sum float64
+		for _, v := range t.Values {
+			sum += float64(v) / float64(len(t.Values))
+		}
+		mean = time.Duration(sum)
+	}
+	// Think times one after the other, seen at a moment long after the first.
+	const long = 10
+	left := time.Duration((long + rng.Float64()) * float64(mean))
+	for mean > 0 && left > 0 {
+		left -= t.Draw(rng)
+	}
+	return max(-left, 0)
+}

@@ -57,6 +57,39 @@ func TestThink(t *testing.T) {
 	}
 }
 
+// TestRest: how much longer users think, seen at any moment, has the density
+// (1-F(x))/mean (the excess of a renewal process): exponential as it is itself,
+// uniform where thinking takes always as long, less than half as probable in the
+// second half where it is uniform from 0.
+func TestRest(t *testing.T) {
+	for name, c := range map[string]struct {
+		think Think
+		cdf   func(seconds float64) float64
+	}{
+		"exponential": {Think{Distribution: Exponential, Mean: 7 * time.Second}, func(x float64) float64 { return 1 - math.Exp(-x/7) }},
+		"constant":    {Think{Distribution: Constant, Mean: 7 * time.Second}, func(x float64) float64 { return min(x/7, 1) }},
+		"uniform":     {Think{Distribution: Uniform, Mean: 7 * time.Second, Spread: 1}, func(x float64) float64 { return x/7 - x*x/196 }},
+		"empirical":   {Think{Distribution: Empirical, Values: []time.Duration{2e9, 6e9}}, func(x float64) float64 { return (min(x, 2) + .5*max(x-2, 0)) / 4 }},
+	} {
+		const n = 20_000
+		rng, draws := rand.New(rand.NewPCG(1, 1)), make([]float64, n)
+		for i := range draws {
+			draws[i] = c.think.Rest(rng).Seconds()
+		}
+		slices.Sort(draws)
+		d := 0.0
+		for i, x := range draws {
+			d = max(d, math.Abs(c.cdf(x)-float64(i)/n), math.Abs(c.cdf(x)-float64(i+1)/n))
+		}
+		if limit := 1.95 / math.Sqrt(n); d > limit { // p = .001
+			t.Errorf("%s: D = %.4f, limit %.4f", name, d, limit)
+		}
+	}
+	if got := (Think{Distribution: Constant}).Rest(rand.New(rand.NewPCG(1, 1))); got != 0 {
+		t.Errorf("without thinking: %v", got)
+	}
+}
+
 // TestThinksBetween: what lies between an answer and the next request of its user
 // is what was drawn, and is told.
 func TestThinksBetween(t *testing.T) {

@@ -116,9 +116,7 @@ func New(c Config, share load.Share) *Users {
 			x.chain = c.AuthorChain
 		}
 		u.home(x)
-		// As if they had begun to think some time before.
-		begun := time.Duration(x.doing().Float64() * float64(c.Think.Draw(x.doing())))
-		u.agenda.Push(load.Appointment{At: Enters(c, x.number) + begun, User: i})
+		u.agenda.Push(load.Appointment{At: Enters(c, x.number) + c.Think.Rest(x.doing()), User: i})
 	}
 	return u
 }
