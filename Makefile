@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos bench-load bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos ntier-proof bench-load bench-users bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -127,6 +127,20 @@ bench-load: build
 	$(GO) test -c -o .cache/peers.test ./test/peers
 	cd test/peers && PATH="$(CURDIR)/bin:$(CURDIR)/.tools:$$PATH" $(CURDIR)/.cache/peers.test \
 		-test.run '^TestContest$$' -bench-load -rounds $(ROUNDS) -window $(WINDOW) -only '$(ONLY)' | sed '/^PASS$$/d'
+
+# The workload users beside k6, both with as many users who think for 7 s: a table
+# on standard output. k6 needs some gigabytes of memory for 10,000.
+USERS ?= 1000,10000
+bench-users: build
+	scripts/peers.sh
+	mkdir -p .cache
+	$(GO) test -c -o .cache/peers.test ./test/peers
+	cd test/peers && PATH="$(CURDIR)/bin:$(CURDIR)/.tools:$$PATH" $(CURDIR)/.cache/peers.test \
+		-test.run '^TestUsers$$' -bench-users '$(USERS)' -window 30s | sed '/^PASS$$/d'
+
+# Sessions of users, their law, and what they read, in long forms; minutes.
+ntier-proof:
+	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestStationary|TestMixes|TestThink|TestClosedLoop' ./internal/load/session ./internal/workload/users
 
 # Reading tables of ten million rows beside pandas and polars: a table on
 # standard output. Needs 4 GB of memory and of disk. ANALYSIS_ROUNDS: how often

@@ -22,6 +22,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload/spark"
 	"github.com/scalebench/scalebench/internal/workload/sysbench"
 	"github.com/scalebench/scalebench/internal/workload/unixbench"
+	"github.com/scalebench/scalebench/internal/workload/users"
 )
 
 // Kinds are what an experiment file may name.
@@ -65,5 +66,6 @@ func Workloads() workload.Registry {
 		spark.Kind(),
 		sysbench.Kind(),
 		unixbench.Kind(),
+		users.Kind(),
 	)
 }

@@ -246,7 +246,7 @@ type users struct {
 	until    time.Duration
 	left     int64 // operations
 	rng      *rand.Rand
-	thinking times
+	thinking Agenda
 }
 
 func newUsers(p Plan, share Share) *users {
@@ -264,49 +264,58 @@ func newUsers(p Plan, share Share) *users {
 }
 
 func (u *users) Peek() (time.Duration, bool) {
-	if len(u.thinking) == 0 || u.thinking[0] >= u.until || u.left == 0 {
+	if len(u.thinking) == 0 || u.thinking[0].At >= u.until || u.left == 0 {
 		return 0, false
 	}
-	return u.thinking[0], true
+	return u.thinking[0].At, true
 }
 
 func (u *users) Take() {
-	u.thinking.pop()
+	u.thinking.Pop()
 	u.left--
 }
 
 func (u *users) Ended(now time.Duration) {
-	u.thinking.push(now + time.Duration(u.rng.ExpFloat64()*float64(u.think)))
+	u.thinking.Push(Appointment{At: now + time.Duration(u.rng.ExpFloat64()*float64(u.think))})
 }
 
-// times is a binary heap, the earliest first. container/heap would put each
-// time into an interface: garbage for every answer.
-type times []time.Duration
+// Appointment is when a user has thought for long enough.
+type Appointment struct {
+	At   time.Duration // from the start of the run
+	User int
+}
 
-func (t *times) push(x time.Duration) {
-	h := append(*t, x)
-	for i := len(h) - 1; i > 0 && h[i] < h[(i-1)/2]; i = (i - 1) / 2 {
+// Agenda is a binary heap of appointments, the earliest first. container/heap
+// would put each into an interface: garbage for every answer.
+type Agenda []Appointment
+
+// Push adds an appointment.
+func (a *Agenda) Push(x Appointment) {
+	h := append(*a, x)
+	for i := len(h) - 1; i > 0 && h[i].At < h[(i-1)/2].At; i = (i - 1) / 2 {
 		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
 	}
-	*t = h
+	*a = h
 }
 
-func (t *times) pop() {
-	last := len(*t) - 1
-	h := (*t)[:last]
+// Pop takes the first; there is one.
+func (a *Agenda) Pop() Appointment {
+	first, last := (*a)[0], len(*a)-1
+	h := (*a)[:last]
 	if last > 0 {
-		h[0] = (*t)[last]
+		h[0] = (*a)[last]
 	}
 	for i, child := 0, 1; child < len(h); i, child = child, 2*child+1 {
-		if child+1 < len(h) && h[child+1] < h[child] {
+		if child+1 < len(h) && h[child+1].At < h[child].At {
 			child++
 		}
-		if h[i] <= h[child] {
+		if h[i].At <= h[child].At {
 			break
 		}
 		h[i], h[child] = h[child], h[i]
 	}
-	*t = h
+	*a = h
+	return first
 }
 
 // Weight is a kind of operation and how often it is done, relative to the

@@ -48,6 +48,9 @@ type Handshake struct {
 
 // Scorer adds up the seconds of a run that are scored.
 type Scorer struct {
+	// Whole: single seconds are not kept, only their sum.
+	Whole bool
+
 	from, to int // seconds: from ≤ Index < to
 	sum      *Second
 	seconds  Seconds
@@ -66,7 +69,9 @@ func (s *Scorer) Add(x Second) {
 		return
 	}
 	s.sum.add(&x)
-	s.seconds.add(x)
+	if !s.Whole {
+		s.seconds.add(x)
+	}
 }
 
 // Summary returns what was scored.

@@ -29,6 +29,7 @@ var places = []place{
 	{pkg: "environ", tier: 0},
 	{pkg: "histogram", tier: 0},
 	{pkg: "search", tier: 0},
+	{pkg: "site", tier: 0},
 	{pkg: "doc/num", tier: 0},
 	{pkg: "doc/term", tier: 0},
 
@@ -72,6 +73,7 @@ var places = []place{
 	{pkg: "design", tier: 5},
 	{pkg: "workload/load", tier: 5},
 	{pkg: "workload/objectstore", tier: 5},
+	{pkg: "workload/users", tier: 5},
 
 	{pkg: "control", tier: 6},
 	{pkg: "fleet/<name>", tier: 6},

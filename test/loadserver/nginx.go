@@ -16,15 +16,16 @@ import (
 const Page = 615
 
 // nginxConfig wants a directory and an address. One process, which writes no
-// log and keeps connections open, answers every path with the same page.
+// log and keeps connections open, answers every path with the same page; but for
+// /home.html, if a test writes it into the directory.
 const nginxConfig = `
 daemon off; master_process off; worker_processes 1; pid %[1]s/pid; error_log %[1]s/error.log;
-events { worker_connections 4096; }
+events { worker_connections 16384; }
 http {
 	access_log off; keepalive_requests 1000000000; sendfile on; tcp_nopush on;
 	client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e;
 	open_file_cache max=10;
-	server { listen %[2]s reuseport; root %[1]s; location / { try_files /index.html =404; } }
+	server { listen %[2]s reuseport; root %[1]s; location = /home.html { } location / { try_files /index.html =404; } }
 }`
 
 // Nginx is a real server in a process of its own, for one test.

@@ -35,7 +35,7 @@ func (e engine) run(t *testing.T, j job) outcome {
 func (e engine) runTask(t *testing.T, j job) (outcome, load.Summary) {
 	t.Helper()
 	b := newBox(t)
-	ended := execute(t, b, e.params(j))
+	ended := execute(t, b, "load", e.params(j))
 	s, err := load.ReadSummary(ended.Result)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func (e engine) runTask(t *testing.T, j job) (outcome, load.Summary) {
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // execute runs the task as an agent does.
-func execute(t *testing.T, b box, params map[string]any) runner.Outcome {
+func execute(t *testing.T, b box, kind string, params map[string]any) runner.Outcome {
 	t.Helper()
 	binary, err := exec.LookPath("scalebench")
 	if err != nil {
@@ -71,7 +71,7 @@ func execute(t *testing.T, b box, params map[string]any) runner.Outcome {
 	p, err := runner.Start(t.Context(), runner.Config{
 		Command: b.command(binary, "run-workload"),
 		Task:    "bench-load", Node: "generator",
-		Spec: model.Spec{Workload: "load", Kind: "load", Params: params, Timeout: 10 * time.Minute, Parts: 1},
+		Spec: model.Spec{Workload: kind, Kind: kind, Params: params, Timeout: 10 * time.Minute, Parts: 1},
 		Dir:  t.TempDir(), Environ: os.Environ(),
 	})
 	if err != nil {

@@ -52,25 +52,51 @@ func k6(t *testing.T, j job) []string {
 // readK6 understands the summary of k6. Its latencies count from when a request
 // was sent, not from when it was due.
 func readK6(printed []byte, j job) (outcome, error) {
+	value, lasted, err := k6Summary(printed)
+	if err != nil {
+		return outcome{}, err
+	}
+	o := unknown()
+	// Iterations may end after the window, and are counted then, too.
+	o.took = max(j.window, lasted)
+	o.answered = value("http_reqs", "count") * (1 - value("http_req_failed", "rate"))
+	return o.withK6Latencies("http_req_duration", value)
+}
+
+// readK6Users understands it of users, who are scored in the window.
+func readK6Users(printed []byte, j job) (outcome, error) {
+	value, _, err := k6Summary(printed)
+	if err != nil {
+		return outcome{}, err
+	}
+	o := unknown()
+	o.took, o.answered = j.window, value("scored", "count")
+	return o.withK6Latencies("took", value)
+}
+
+// k6Summary returns what reads a value of a metric, NaN where there is none, and
+// how long the test lasted.
+func k6Summary(printed []byte) (value func(metric, name string) float64, lasted time.Duration, err error) {
 	var summary struct {
 		State   struct{ TestRunDurationMs float64 }
 		Metrics map[string]struct{ Values map[string]float64 }
 	}
 	if err := json.Unmarshal(printed, &summary); err != nil {
-		return outcome{}, fmt.Errorf("reading the summary of k6: %w", err)
+		return nil, 0, fmt.Errorf("reading the summary of k6: %w", err)
 	}
-	value := func(metric, name string) float64 {
+	value = func(metric, name string) float64 {
 		if x, ok := summary.Metrics[metric].Values[name]; ok {
 			return x
 		}
 		return math.NaN()
 	}
-	o := unknown()
-	// Iterations may end after the window, and are counted then, too.
-	o.took = max(j.window, time.Duration(summary.State.TestRunDurationMs*1e6))
-	o.answered = value("http_reqs", "count") * (1 - value("http_req_failed", "rate"))
+	return value, time.Duration(summary.State.TestRunDurationMs * 1e6), nil
+}
+
+// withK6Latencies adds those of a metric.
+func (o outcome) withK6Latencies(metric string, value func(metric, name string) float64) (outcome, error) {
 	for i, p := range percentiles {
-		o.latencies[i] = value("http_req_duration", fmt.Sprintf("p(%v)", p)) / 1e3
+		o.latencies[i] = value(metric, fmt.Sprintf("p(%v)", p)) / 1e3
 	}
 	if math.IsNaN(o.answered + o.latencies[0]) {
 		return outcome{}, errors.New("the summary of k6 does not say how many requests there were, and how long they took")

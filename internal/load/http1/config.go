@@ -66,6 +66,12 @@ const (
 	DefaultMaxBody   = 64 << 20
 )
 
+// What is kept of bodies for users who read them.
+const (
+	mostOfPage = 1 << 20   // of one, in bytes
+	mostPages  = 256 << 20 // of all that one loop has at a time
+)
+
 // Config says what is sent, and with what means.
 type Config struct {
 	// Requests are the kinds of operations. Their URLs begin with http://.
@@ -95,6 +101,15 @@ type Config struct {
 	MaxBody int64
 	// Resolver looks up names of hosts, once; nil: as the machine does it.
 	Resolver Resolver
+	// Sessions, if there are any, make the requests, in place of a plan's mix:
+	// it returns the users of a share. Requests, all to one origin, then say
+	// what kinds there are, and what is expected of them; of a plan only the
+	// duration counts.
+	Sessions func(load.Share) load.Sessions
+	// Own: each user of the sessions has a connection of its own, which stays
+	// open while the server lets it, as that of a browser does. Connections
+	// then is the number of users.
+	Own bool
 }
 
 // Resolver looks up the addresses of a host; *net.Resolver is one.
@@ -120,6 +135,9 @@ func (c Config) check() error {
 	if c.Connections < 0 || c.Loops < 0 || c.Timeout < 0 || c.MaxHeader < 0 || c.MaxBody < 0 {
 		return fmt.Errorf("%w: %d connections, %d loops, a timeout of %v, limits of %d and %d bytes; none of these may be negative",
 			model.ErrUsage, c.Connections, c.Loops, c.Timeout, c.MaxHeader, c.MaxBody)
+	}
+	if c.Own && c.Sessions == nil {
+		return fmt.Errorf("%w: only users of sessions have connections of their own", model.ErrUsage)
 	}
 	return load.CheckRequests(c.Requests)
 }

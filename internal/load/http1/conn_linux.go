@@ -132,6 +132,8 @@ func (o *origin) rests() bool { return o.outstanding.first == nil && o.waiting.n
 type operation struct {
 	kind int // index of its target
 	due  time.Duration
+	wire []byte // the request
+	user int    // of the sessions, if there are any
 }
 
 // state is what a connection is doing.

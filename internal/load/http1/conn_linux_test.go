@@ -43,7 +43,7 @@ func TestQueue(t *testing.T) {
 	var want []operation
 	for i := range 2000 {
 		if len(want) > 0 && rng.IntN(2) == 0 {
-			if first, x := q.first(), q.pop(); x != want[0] || first != x {
+			if first, x := q.first(), q.pop(); x.kind != want[0].kind || x.due != want[0].due || first.kind != x.kind {
 				t.Fatalf("pop() = %v, first() = %v, want %v", x, first, want[0])
 			}
 			want = want[1:]

@@ -19,6 +19,7 @@ import (
 // goroutine for each of them.
 type driver struct {
 	requests []load.Request
+	sessions func(load.Share) load.Sessions // may be nil
 	loops    []*loop
 
 	running sync.Mutex // held by Run and Close
@@ -41,13 +42,16 @@ func New(ctx context.Context, c Config) (load.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Sessions != nil && len(sites) > 1 {
+		return nil, fmt.Errorf("%w: sessions visit one origin, and these requests go to %d", model.ErrUsage, len(sites))
+	}
 	if err := enoughFiles(c, len(sites)); err != nil {
 		return nil, err
 	}
 	if places := c.Loops + 1; runtime.GOMAXPROCS(0) < places {
 		runtime.GOMAXPROCS(places)
 	}
-	d := &driver{requests: slices.Clone(c.Requests)}
+	d := &driver{requests: slices.Clone(c.Requests), sessions: c.Sessions}
 	for i := range c.Loops {
 		limit := c.Connections*(i+1)/c.Loops - c.Connections*i/c.Loops // this loop's part
 		l, err := newLoop(targets, newOrigins(sites, limit), c)
@@ -128,7 +132,13 @@ func (d *driver) jobs(r load.Run) ([]job, error) {
 		if err != nil {
 			return nil, err
 		}
-		jobs[i] = job{source: load.NewSource(r.Plan, share), mix: mix, plan: r.Plan.Duration(), drain: r.Drain}
+		jobs[i] = job{mix: mix, plan: r.Plan.Duration(), drain: r.Drain}
+		if d.sessions != nil {
+			jobs[i].sessions = &sessions{Sessions: d.sessions(share)}
+			jobs[i].source = jobs[i].sessions
+		} else {
+			jobs[i].source = load.NewSource(r.Plan, share)
+		}
 	}
 	return jobs, nil
 }

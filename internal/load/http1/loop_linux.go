@@ -36,7 +36,9 @@ const (
 type job struct {
 	source load.Source
 	mix    *load.Mix
-	shard  *load.Shard
+	// sessions are the source where there are some; they need no mix.
+	sessions *sessions
+	shard    *load.Shard
 	// base is when the plan begins; all times are from there, and before it
 	// negative.
 	base  time.Time
@@ -55,6 +57,8 @@ type loop struct {
 	stopped atomic.Bool
 
 	conns   []*conn // by slot
+	own     []*conn // by user, where each has its own; nil elements: none yet
+	owned   bool    // whether each user has its own
 	spare   []*conn // those of them that are closed
 	parting list
 	leaving int   // how many are parting
@@ -90,11 +94,15 @@ func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &loop{
-		targets: targets, origins: origins, timeout: c.Timeout, poller: p,
+	l := &loop{
+		targets: targets, origins: origins, timeout: c.Timeout, poller: p, owned: c.Own,
 		limits:   reply{maxHeader: c.MaxHeader, maxBody: c.MaxBody},
 		receiver: newReceiver(), wall: time.Now,
-	}, nil
+	}
+	if c.Sessions != nil {
+		l.limits.pages = &pages{most: mostOfPage, left: mostPages}
+	}
+	return l, nil
 }
 
 // run executes a job. It needs a thread of its own for as long as it takes.

@@ -190,16 +190,24 @@ func (l *loop) answered(c *conn, stamp int64) {
 		free = at
 		l.shard.Read(x.due, l.now-at)
 	}
+	a := load.Answer{}
 	switch {
 	case at-c.sent > l.timeout:
 		l.failed(c, load.ErrTimeout, errLate)
 	case !l.targets[x.kind].expect.Match(c.reply.status):
 		l.failed(c, load.ErrStatus, nil)
 	default:
+		a = load.Answer{OK: true, Page: c.reply.page, Incomplete: c.reply.shortened}
+	}
+	wrong := l.tell(x, a)
+	switch {
+	case wrong != nil:
+		l.failed(c, load.ErrWrong, wrong)
+	case a.OK:
 		l.shard.OK(x.kind, x.due, c.sent, at)
 	}
+	c.reply.letGo()
 	c.origin.outstanding.remove(c)
-	l.source.Ended(l.now)
 	if c.reply.last || c.cut || len(c.rest) > 0 {
 		l.part(c, free)
 		return
@@ -211,8 +219,8 @@ func (l *loop) answered(c *conn, stamp int64) {
 func (l *loop) fail(c *conn, kind load.Kind, why error) {
 	l.failed(c, kind, why)
 	c.origin.outstanding.remove(c)
-	l.source.Ended(l.now)
-	if kind == load.ErrClosed { // by the server
+	_ = l.tell(c.op, load.Answer{}) // it failed in any case
+	if kind == load.ErrClosed {     // by the server
 		l.close(c)
 		return
 	}
@@ -282,6 +290,9 @@ func (l *loop) close(c *conn) {
 	}
 	l.hangUp(c)
 	c.state = closed
+	if l.owned && l.own[c.op.user] == c {
+		l.own[c.op.user] = nil
+	}
 	c.reply.forget()
 	l.spare = append(l.spare, c)
 }

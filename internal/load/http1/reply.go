@@ -43,6 +43,8 @@ type reply struct {
 	// body, in bytes.
 	maxHeader int
 	maxBody   int64
+	// pages is where bodies are kept; nil: they are thrown away.
+	pages *pages
 
 	stage  stage
 	status int
@@ -59,6 +61,8 @@ type reply struct {
 	body      int64  // bytes of body that were announced or came
 	lines     int    // bytes of lines that the limit maxHeader counts
 	partial   []byte // the beginning of a line
+	page      []byte // the body, as far as it is kept
+	shortened bool   // it is not kept whole
 }
 
 // begin waits for an answer; head says that it has no body for it answers a
@@ -68,6 +72,7 @@ func (r *reply) begin(head bool) {
 	r.status, r.lines = 0, 0
 	r.last = false
 	r.partial = r.partial[:0]
+	r.letGo()
 	r.message()
 }
 
@@ -80,8 +85,56 @@ func (r *reply) message() {
 
 // forget gives back the memory that a long line has taken.
 func (r *reply) forget() {
+	r.letGo()
 	if cap(r.partial) > 4<<10 {
 		r.partial = nil
+	}
+}
+
+// letGo gives back the memory that the body has taken.
+func (r *reply) letGo() {
+	if r.page != nil {
+		r.pages.give(r.page)
+	}
+	r.page, r.shortened = nil, false
+}
+
+// keep keeps a part of the body, if it is to be read.
+func (r *reply) keep(b []byte) {
+	if r.pages == nil {
+		return
+	}
+	kept := len(r.page)
+	r.page = r.pages.add(r.page, b)
+	r.shortened = r.shortened || len(r.page)-kept < len(b)
+}
+
+// pages has the memory for bodies of answers.
+type pages struct {
+	most int // of one body, in bytes
+	left int // of all
+	free [][]byte
+}
+
+// freePages is how many are kept for bodies to come, freePage how large they may
+// be.
+const freePages, freePage = 64, 256 << 10
+
+// add appends to a body as much as there may be.
+func (p *pages) add(page, b []byte) []byte {
+	b = b[:min(len(b), p.most-len(page), p.left)]
+	if n := len(p.free); page == nil && n > 0 {
+		page, p.free = p.free[n-1], p.free[:n-1]
+	}
+	p.left -= len(b)
+	return append(page, b...)
+}
+
+// give takes a body back.
+func (p *pages) give(page []byte) {
+	p.left += len(page)
+	if len(p.free) < freePages && cap(page) <= freePage {
+		p.free = append(p.free, page[:0])
 	}
 }
 
@@ -119,6 +172,7 @@ func (r *reply) step(b []byte) (int, error) {
 	case chunkData:
 		return r.skip(b, chunkEnd), nil
 	case endlessBody:
+		r.keep(b)
 		return len(b), r.grow(int64(len(b)))
 	default:
 		return r.readLine(b)
@@ -128,6 +182,7 @@ func (r *reply) step(b []byte) (int, error) {
 // skip reads of a body or chunk what there is.
 func (r *reply) skip(b []byte, then stage) int {
 	n := min(r.left, int64(len(b)))
+	r.keep(b[:n])
 	r.left -= n
 	if r.left == 0 {
 		r.stage = then

@@ -3,6 +3,7 @@ package http1
 import (
 	"errors"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -43,20 +44,54 @@ func (l *loop) draw() bool {
 		return false
 	}
 	l.source.Take()
-	l.held, l.holding = operation{kind: l.mix.Next(), due: due}, true
+	l.held, l.holding = l.taken(due), true
 	l.shard.Due(l.held.kind, due)
 	return true
 }
 
+// taken is the operation that was just taken from the source.
+func (l *loop) taken(due time.Duration) operation {
+	if l.sessions != nil {
+		t := l.sessions.turn
+		return operation{kind: t.Op, due: due, wire: t.Wire, user: t.User}
+	}
+	kind := l.mix.Next()
+	return operation{kind: kind, due: due, wire: l.targets[kind].wire}
+}
+
+// tell lets the source know that an operation has ended. The error is that of
+// load.Sessions.
+func (l *loop) tell(x operation, a load.Answer) error {
+	if a.Now = l.now; l.sessions != nil {
+		return l.sessions.Sessions.Ended(x.user, a)
+	}
+	l.source.Ended(l.now)
+	return nil
+}
+
+// sessions are a source: what else it is told they do not need.
+type sessions struct {
+	load.Sessions
+
+	turn load.Turn // that was taken last
+}
+
+func (s *sessions) Take()               { s.turn = s.Sessions.Take() }
+func (s *sessions) Ended(time.Duration) {}
+
 // drop ends an operation that has waited for too long.
 func (l *loop) drop(x operation) {
 	l.shard.Drop(x.kind, x.due)
-	l.source.Ended(l.now)
+	_ = l.tell(x, load.Answer{}) // nothing came that could be wrong
 }
 
 // send gives an operation to a free connection or, if none is free and another
 // is allowed, to a new one.
 func (l *loop) send(o *origin, x operation) bool {
+	if l.owned {
+		l.sendOwn(o, x)
+		return true
+	}
 	for o.idle.last != nil {
 		if l.begin(o.idle.last, x) {
 			return true
@@ -69,19 +104,28 @@ func (l *loop) send(o *origin, x operation) bool {
 	return true
 }
 
+// sendOwn gives an operation to the connection of its user, or to a new one.
+func (l *loop) sendOwn(o *origin, x operation) {
+	for len(l.own) <= x.user {
+		l.own = append(l.own, nil)
+	}
+	if c := l.own[x.user]; c == nil || c.state != idle || !l.begin(c, x) {
+		l.open(o, x)
+	}
+}
+
 // begin sends an operation over a connection that is free. It reports false,
 // and closes the connection, if that turns out to be dead before anything was
 // written.
 func (l *loop) begin(c *conn, x operation) bool {
 	l.tick()
-	t := &l.targets[x.kind]
-	n, errno := send(c.fd, t.wire)
+	n, errno := send(c.fd, x.wire)
 	if errno != 0 && errno != unix.EAGAIN {
 		l.close(c)
 		return false
 	}
 	c.origin.idle.remove(c)
-	c.rest = t.wire[n:]
+	c.rest = x.wire[n:]
 	l.sent += n
 	l.occupy(c, x, busy)
 	return true
@@ -90,6 +134,9 @@ func (l *loop) begin(c *conn, x operation) bool {
 // occupy gives an operation to a connection, now.
 func (l *loop) occupy(c *conn, x operation, s state) {
 	c.op, c.sent, c.state, c.cut = x, l.now, s, false
+	if l.owned {
+		l.own[x.user] = c
+	}
 	c.origin.outstanding.push(c)
 	c.reply.begin(l.targets[x.kind].head)
 	l.shard.Sent(x.kind, x.due, c.origin.freeSince, l.now)
@@ -105,7 +152,7 @@ func (l *loop) open(o *origin, x operation) {
 		c = &conn{slot: int32(len(l.conns)), fd: -1, reply: l.limits}
 		l.conns = append(l.conns, c)
 	}
-	c.origin, c.tries, c.rest = o, 0, l.targets[x.kind].wire
+	c.origin, c.tries, c.rest = o, 0, x.wire
 	o.open++
 	l.occupy(c, x, connecting)
 	l.connect(c, nil)

@@ -1,0 +1,294 @@
+package session
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/site"
+)
+
+// ParseTable reads a transition table in the format of RUBBoS: fields between
+// tabs, a line for each interaction to which users go, then one for Back and one
+// for End of Session; a column for each from which they come, in the order of
+// the lines, unless a line above them names them; maybe one more with think
+// times.
+//
+// Probabilities of one column should sum to 1. RUBBoS lets a user stay on the
+// page for what is missing, and never does what is beyond. Here each is divided
+// by the sum. notes say where, and what else is not as it is written. The error
+// is model.ErrUsage.
+func ParseTable(text string, s site.Site) (c *Chain, notes []string, err error) {
+	t := table{site: s}
+	for number, line := range strings.Split(text, "\n") {
+		if err := t.line(strings.TrimRight(line, "\r")); err != nil {
+			return nil, nil, fmt.Errorf("%w: line %d of the transition table: %w", model.ErrUsage, number+1, err)
+		}
+	}
+	weights, err := t.weights()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: the transition table: %w", model.ErrUsage, err)
+	}
+	return t.chain(weights)
+}
+
+// table is what was read of one.
+type table struct {
+	site    site.Site
+	columns []int // interactions, as a header names them; nil: none does
+	rows    []tableRow
+}
+
+type tableRow struct {
+	to     int // the interaction; after the last of them Back, then End of Session
+	values []float64
+}
+
+// mostCells bounds a line.
+const mostCells = 1000
+
+func (t *table) line(line string) error {
+	cells := strings.Split(strings.TrimRight(line, "\t "), "\t")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	if len(cells) < 2 {
+		return nil // a title, or nothing
+	}
+	if len(cells) > mostCells {
+		return fmt.Errorf("it has %d fields, and a table has a column for each of %d interactions", len(cells), len(t.site))
+	}
+	values, ok := numbers(cells[1:])
+	if !ok {
+		return t.header(cells[0], cells[1:])
+	}
+	to := t.index(cells[0])
+	if to < 0 {
+		return fmt.Errorf("%q is no interaction of the site, nor %s, nor %s; the site has %s", cells[0], NameBack, NameEnd, strings.Join(t.site.Names(), ", "))
+	}
+	t.rows = append(t.rows, tableRow{to, values})
+	return nil
+}
+
+// numbers are the values of a line; ok is false where some are none.
+func numbers(cells []string) (values []float64, ok bool) {
+	for _, cell := range cells {
+		v, err := strconv.ParseFloat(cell, 64)
+		if err != nil {
+			return nil, false
+		}
+		values = append(values, v)
+	}
+	return values, true
+}
+
+// header takes the names of the columns. Other lines above the table are titles.
+func (t *table) header(first string, cells []string) error {
+	var columns []int
+	for _, cell := range cells {
+		if i := t.site.Index(cell); i >= 0 {
+			columns = append(columns, i)
+		}
+	}
+	switch {
+	case len(t.rows) > 0, t.index(first) >= 0 && len(columns) == 0:
+		return fmt.Errorf("a field is no number: a probability is from 0 to 1, with a decimal point")
+	case len(columns) > 1:
+		t.columns = columns
+	}
+	return nil
+}
+
+// index finds what a line leads to.
+func (t *table) index(name string) int {
+	if i := t.site.Index(name); i >= 0 {
+		return i
+	}
+	switch word, _, _ := strings.Cut(strings.ToLower(name), " "); word {
+	case "back":
+		return len(t.site)
+	case "end", "endofsession":
+		return len(t.site) + 1
+	}
+	return -1
+}
+
+// weights are the probabilities by where users come from, then where they go.
+func (t *table) weights() ([][]float64, error) {
+	columns := t.columns
+	seen := make(map[int]bool)
+	for _, r := range t.rows {
+		if seen[r.to] {
+			return nil, fmt.Errorf("two lines are about %s", (&Chain{site: t.site}).name(r.to))
+		}
+		if seen[r.to] = true; t.columns == nil && r.to < len(t.site) {
+			columns = append(columns, r.to)
+		}
+	}
+	if len(columns) == 0 || !seen[0] {
+		return nil, fmt.Errorf("it has no line about %s, the home page; is it a table with tabs between its fields?", t.site[0].Name)
+	}
+	out := make([][]float64, len(t.site))
+	for i := range out {
+		out[i] = make([]float64, len(t.site)+2)
+	}
+	for _, r := range t.rows {
+		// One more column has think times.
+		if n := len(r.values); n != len(columns) && n != len(columns)+1 {
+			return nil, fmt.Errorf("the line about %s has %d numbers; it needs one for each of %d columns, and may have a think time",
+				(&Chain{site: t.site}).name(r.to), n, len(columns))
+		}
+		for k, from := range columns {
+			v := r.values[k]
+			if !(v >= 0) || v > 1 {
+				return nil, fmt.Errorf("from %s to %s it has %v; a probability is from 0 to 1", t.site[from].Name, (&Chain{site: t.site}).name(r.to), v)
+			}
+			out[from][r.to] = v
+		}
+	}
+	return out, nil
+}
+
+// tolerance is by how much a sum may differ from 1 for rounding alone.
+const tolerance = 1e-6
+
+// chain is the table as it is used.
+func (t *table) chain(weights [][]float64) (*Chain, []string, error) {
+	sums := make([]float64, len(weights))
+	for from, row := range weights {
+		for _, w := range row {
+			sums[from] += w
+		}
+		if sums[from] == 0 {
+			row[len(t.site)+1] = 1 // if a session comes there, which is refused below
+		}
+	}
+	c, err := newChain(t.site, weights)
+	if err != nil {
+		return nil, nil, err
+	}
+	reached := make([]bool, len(t.site))
+	for _, i := range c.Reached() {
+		reached[i] = true
+	}
+	var notes []string
+	for from, sum := range sums {
+		name := t.site[from].Name
+		switch {
+		case !reached[from]: // never used
+		case sum == 0:
+			return nil, nil, fmt.Errorf("%w: the transition table: column %s sums to 0, and sessions come there: let it lead somewhere, if only to %s", model.ErrUsage, name, NameEnd)
+		case math.Abs(sum-1) > tolerance:
+			notes = append(notes, fmt.Sprintf("column %s sums to %.4g instead of 1: each of its probabilities is divided by that (RUBBoS would %s)", name, sum, quirk(sum)))
+		}
+	}
+	if n := len(t.site) - len(c.Reached()); n > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d interactions are never reached from %s", n, len(t.site), t.site[0].Name))
+	}
+	return c, notes, nil
+}
+
+// quirk is what RUBBoS makes of a sum.
+func quirk(sum float64) string {
+	if sum < 1 {
+		return fmt.Sprintf("let the user stay there for the missing %.3g", 1-sum)
+	}
+	return fmt.Sprintf("cut %.3g off the last lines", sum-1)
+}
+
+// Properties are what a file of properties of RUBBoS says of users; what it does
+// not say is 0 or empty.
+type Properties struct {
+	Users                  int
+	UserTable, AuthorTable string // names of files
+	MaxSteps               int
+	RampUp, Run, RampDown  *time.Duration // nil: it does not say
+	AuthorShare            float64
+	Accounts, Authors      int
+	saysAuthors            bool
+}
+
+// SaysAuthors reports whether it says how many users are authors.
+func (p Properties) SaysAuthors() bool { return p.saysAuthors }
+
+// ParseProperties reads it. notes say what is not done as it asks for. The error
+// is model.ErrUsage.
+func ParseProperties(text string) (p Properties, notes []string, err error) {
+	for number, line := range strings.Split(text, "\n") {
+		key, value, found := strings.Cut(strings.TrimSpace(line), "=")
+		if key = strings.TrimSpace(key); !found || strings.HasPrefix(key, "#") || strings.HasPrefix(key, "!") {
+			continue
+		}
+		note, err := p.take(key, strings.TrimSpace(value))
+		if err != nil {
+			return Properties{}, nil, fmt.Errorf("%w: line %d of the properties: %s: %w", model.ErrUsage, number+1, key, err)
+		}
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return p, notes, nil
+}
+
+// mostOfProperty bounds numbers: of users, of accounts, of milliseconds.
+const mostOfProperty = 1_000_000_000
+
+func (p *Properties) take(key, value string) (note string, err error) {
+	counts := map[string]*int{
+		"workload_number_of_clients_per_node": &p.Users, "workload_maximum_number_of_transitions": &p.MaxSteps,
+		"database_number_of_authors": &p.Authors, "database_number_of_users": &p.Accounts,
+	}
+	spans := map[string]**time.Duration{
+		"workload_up_ramp_time_in_ms": &p.RampUp, "workload_session_run_time_in_ms": &p.Run, "workload_down_ramp_time_in_ms": &p.RampDown,
+	}
+	tables := map[string]*string{"workload_user_transition_table": &p.UserTable, "workload_author_transition_table": &p.AuthorTable}
+	switch {
+	case tables[key] != nil:
+		*tables[key] = value
+	case counts[key] != nil:
+		*counts[key], err = propertyNumber(value, mostOfProperty)
+	case spans[key] != nil:
+		var number int
+		number, err = propertyNumber(value, mostOfProperty)
+		d := time.Duration(number) * time.Millisecond
+		*spans[key] = &d
+	case key == "workload_percentage_of_author":
+		var number int
+		number, err = propertyNumber(value, 100)
+		p.AuthorShare, p.saysAuthors = float64(number)/100, true
+	default:
+		note = unused(key, value)
+	}
+	return note, err
+}
+
+func propertyNumber(value string, most int) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 || n > most {
+		return 0, fmt.Errorf("%q must be a number from 0 to %d", value, most)
+	}
+	return n, nil
+}
+
+// unused says what is not done as a property asks for; empty where it asks for
+// what is done, or has nothing to do with users.
+func unused(key, value string) string {
+	switch key {
+	case "workload_remote_client_nodes":
+		if value != "" {
+			return key + ": the nodes of the fleet share the users of one generator's number; set users for more"
+		}
+	case "workload_use_tpcw_think_time":
+		if value != "yes" {
+			return key + ": the think times of the table are not used; think, think_distribution and think_spread say how long users think"
+		}
+	case "workload_up_ramp_slowdown_factor", "workload_down_ramp_slowdown_factor":
+		if strings.TrimRight(value, ".0") != "1" {
+			return key + ": users think as long in ramps as in the run"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,164 @@
+package session
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/site"
+)
+
+// pages is a site of three interactions, b reached from a alone.
+func pages() site.Site {
+	return site.Site{{Name: "Home"}, {Name: "ViewA"}, {Name: "ViewB"}}
+}
+
+const good = "A table of our own\n" +
+	"From\tHome\tViewA\tViewB\n" +
+	"Home\t0\t.2\t.5\t7000\n" +
+	"View a\t.6\t0.1\t0\t7000\n" +
+	"ViewB\t0\t.3\t0\t7000\n" +
+	"Back probability\t0\t.2\t.25\t0\n" +
+	"End of Session\t.4\t.2\t.25\t0\n"
+
+func TestParseTable(t *testing.T) {
+	c, notes, err := ParseTable(good, pages())
+	if err != nil || notes != nil {
+		t.Fatal(err, notes)
+	}
+	want := [][]float64{{0, .6, 0, 0, .4}, {.2, .1, .3, .2, .2}, {.5, 0, 0, .25, .25}}
+	for from, row := range want {
+		for to, p := range row {
+			if got := c.Probability(from, to); math.Abs(got-p) > 1e-9 {
+				t.Errorf("from %d to %d: %v, want %v", from, to, got, p)
+			}
+		}
+	}
+	if c.Back(0) || !c.Back(1) {
+		t.Error("there is no way back from home, and there is one from ViewA")
+	}
+}
+
+// TestTableSums: what does not sum to 1 is told, with what is done, where a
+// session comes there.
+func TestTableSums(t *testing.T) {
+	text := strings.NewReplacer("\t0.1\t", "\t0.238\t", "ViewB\t0\t.3", "ViewB\t0\t0", "Back probability\t0", "Back probability\t0.005").Replace(good)
+	text = strings.Replace(text, "End of Session\t.4\t.2", "End of Session\t.39\t.5", 1)
+	c, notes, err := ParseTable(text, pages())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"column Home sums to 0.995 instead of 1: each of its probabilities is divided by that (RUBBoS would let the user stay there for the missing 0.005)",
+		"column ViewA sums to 1.138 instead of 1: each of its probabilities is divided by that (RUBBoS would cut 0.138 off the last lines)",
+		"1 of 3 interactions are never reached from Home",
+	}
+	if diff := cmp.Diff(want, notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	for from := range 3 {
+		sum := 0.0
+		for to := range 5 {
+			sum += c.Probability(from, to)
+		}
+		if math.Abs(sum-1) > 1e-12 {
+			t.Errorf("the row of %d sums to %v", from, sum)
+		}
+	}
+	if got := c.Probability(0, 1); math.Abs(got-.6/.995) > 1e-9 {
+		t.Errorf("from Home to ViewA: %v, want %v", got, .6/.995)
+	}
+}
+
+// TestTableRefused: what cannot be meant is refused, with the place.
+func TestTableRefused(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, want string }{
+		"a stranger":       {"View a\t", "ViewC\t", `line 4 of the transition table: "ViewC" is no interaction of the site`},
+		"negative":         {"\t.2\t.5\t", "\t-.2\t.5\t", "from ViewA to Home it has -0.2; a probability is from 0 to 1"},
+		"more than 1":      {"\t.2\t.5\t", "\t1.2\t.5\t", "a probability is from 0 to 1"},
+		"not a number":     {"\t.2\t.5\t", "\tNaN\t.5\t", "a probability is from 0 to 1"},
+		"a comma":          {"\t.2\t.5\t", "\t0,2\t.5\t", "line 3 of the transition table: a field is no number"},
+		"a column missing": {"View a\t.6\t", "View a\t", "a probability is from 0 to 1"},
+		"twice":            {"ViewB\t0", "ViewA\t0", "two lines are about ViewA"},
+		"no home":          {"\nHome\t0\t.2\t.5\t7000", "", "it has no line about Home, the home page"},
+		"spaces":           {"\t", "  ", "is it a table with tabs between its fields?"},
+		"nothing":          {good, "", "it has no line about Home"},
+		"a dead end":       {"\t.2\t.25\t0\nEnd of Session\t.4\t.2\t.25\t0", "\t.2\t0\t0\nEnd of Session\t.4\t.2\t0\t0", ""},
+	} {
+		text := strings.ReplaceAll(good, c.old, c.new)
+		if name == "a dead end" {
+			text = strings.Replace(text, "Home\t0\t.2\t.5", "Home\t0\t.2\t0", 1)
+			c.want = "column ViewB sums to 0, and sessions come there"
+		}
+		_, _, err := ParseTable(text, pages())
+		if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestParseProperties(t *testing.T) {
+	p, notes, err := ParseProperties("# RUBBoS\nhttpd_port = 80\nworkload_number_of_clients_per_node = 500\n" +
+		"workload_user_transition_table = a/user.txt\nworkload_author_transition_table=a/author.txt\nworkload_maximum_number_of_transitions = 1000\n" +
+		"workload_use_tpcw_think_time = no\nworkload_up_ramp_time_in_ms = 150000\nworkload_up_ramp_slowdown_factor = 2\n" +
+		"workload_session_run_time_in_ms = 900000\r\nworkload_down_ramp_time_in_ms = 30000\nworkload_percentage_of_author = 10\n" +
+		"workload_remote_client_nodes = \ndatabase_number_of_authors = 50\ndatabase_number_of_users = 500000\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, run, down := 150*time.Second, 15*time.Minute, 30*time.Second
+	want := Properties{Users: 500, UserTable: "a/user.txt", AuthorTable: "a/author.txt", MaxSteps: 1000, RampUp: &up, Run: &run,
+		RampDown: &down, AuthorShare: .1, Accounts: 500000, Authors: 50, saysAuthors: true}
+	if diff := cmp.Diff(want, p, cmp.AllowUnexported(Properties{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(notes) != 2 || !strings.Contains(notes[0], "workload_use_tpcw_think_time") || !strings.Contains(notes[1], "slowdown") {
+		t.Errorf("notes %q, want one about think times, one about slowdown", notes)
+	}
+	for _, text := range []string{"workload_number_of_clients_per_node = many", "workload_percentage_of_author = 101", "workload_up_ramp_time_in_ms = -1"} {
+		if _, _, err := ParseProperties(text); !errors.Is(err, model.ErrUsage) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func FuzzParseTable(f *testing.F) {
+	f.Add(good)
+	f.Add(strings.ReplaceAll(good, "\t0.1\t", "\t1\t"))
+	f.Add("Home\t1\nEnd\t1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, _, err := ParseTable(text, pages())
+		if err != nil {
+			if !errors.Is(err, model.ErrUsage) {
+				t.Errorf("%v is not ErrUsage", err)
+			}
+			return
+		}
+		for from := range 3 {
+			sum := 0.0
+			for to := range 5 {
+				if p := c.Probability(from, to); p < 0 || p > 1 {
+					t.Errorf("from %d to %d: %v", from, to, p)
+				}
+				sum += c.Probability(from, to)
+			}
+			if math.Abs(sum-1) > 1e-9 {
+				t.Errorf("the row of %d sums to %v", from, sum)
+			}
+		}
+	})
+}
+
+func FuzzParseProperties(f *testing.F) {
+	f.Add("workload_number_of_clients_per_node = 500\n#x\nworkload_percentage_of_author=10")
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, _, err := ParseProperties(text); err == nil && (p.Users < 0 || p.AuthorShare < 0 || p.AuthorShare > 1 || p.RampUp != nil && *p.RampUp < 0) {
+			t.Errorf("%+v", p)
+		}
+	})
+}
