@@ -16,7 +16,7 @@ var (
 	accessOf  = sqlOf("SELECT access FROM users WHERE id = ?")
 	submitted = sqlOf(`SELECT s.id, s.title, s.body, s.date, u.nickname FROM submissions s JOIN users u ON u.id = s.writer
 		ORDER BY s.id LIMIT ? OFFSET ?`)
-	oneSubmission  = sqlOf("SELECT title, body, date, writer, category FROM submissions WHERE id = ?")
+	oneSubmission  = sqlOf("SELECT title, body, date, writer, category FROM submissions WHERE id = ? FOR UPDATE")
 	dropSubmission = sqlOf("DELETE FROM submissions WHERE id = ?")
 	addStory       = sqlOf("INSERT INTO stories (id, title, body, date, writer, category) VALUES (?, ?, ?, ?, ?, ?)")
 )
@@ -105,18 +105,13 @@ func (v *visit) decide(interaction, text string, authorID, submission int64) {
 	v.page.submit(text)
 }
 
-func acceptStory(v *visit) error { return v.decision("Accepted", v.accept) }
+func acceptStory(v *visit) error { return v.decision("Accepted", true) }
 
-func rejectStory(v *visit) error {
-	return v.decision("Rejected", func(id int64) (bool, error) {
-		n, err := v.db.exec(dropSubmission, id)
-		return n > 0, err
-	})
-}
+func rejectStory(v *visit) error { return v.decision("Rejected", false) }
 
 // decision decides on a submission. That another author was faster is no fault
 // of the server: two were shown the same story.
-func (v *visit) decision(title string, decide func(submission int64) (bool, error)) error {
+func (v *visit) decision(title string, accept bool) error {
 	id, err := v.number("submission")
 	if err != nil {
 		return err
@@ -126,14 +121,14 @@ func (v *visit) decision(title string, decide func(submission int64) (bool, erro
 		return err
 	}
 	first := false
-	if err := v.transaction(func() (err error) { first, err = decide(id); return err }); err != nil {
+	if err := v.transaction(func() (err error) { first, err = v.settle(id, accept); return err }); err != nil {
 		return err
 	}
 	if !first {
 		title = "Decided already"
 	}
 	v.page.begin(title)
-	if first && title == "Accepted" {
+	if first && accept {
 		v.page.link("ViewStory", "The story", reference(false, id, 0)...)
 	}
 	if !first {
@@ -144,22 +139,22 @@ func (v *visit) decision(title string, decide func(submission int64) (bool, erro
 	return nil
 }
 
-// accept makes a submission a story, with the same number, now.
-func (v *visit) accept(id int64) (bool, error) {
+// settle takes a submission away, and makes it a story, with the same number, if it
+// is accepted. Reading it locks it: another author waits, and then finds none.
+// (Spider does not say how many rows were deleted.)
+func (v *visit) settle(id int64, accept bool) (first bool, err error) {
 	var title, body string
 	var date, writer, category int64
-	found := false
-	err := v.db.each(oneSubmission, func(scan func(...any) error) error {
-		found = true
+	err = v.db.each(oneSubmission, func(scan func(...any) error) error {
+		first = true
 		return scan(&title, &body, &date, &writer, &category)
 	}, id)
-	if err != nil || !found {
+	if err != nil || !first {
 		return false, err
 	}
-	n, err := v.db.exec(dropSubmission, id)
-	if err != nil || n == 0 { // another author was faster
-		return false, err
+	_, err = v.db.exec(dropSubmission, id)
+	if err == nil && accept {
+		_, err = v.db.exec(addStory, id, title, body, now(), writer, category)
 	}
-	_, err = v.db.exec(addStory, id, title, body, now(), writer, category)
-	return err == nil, err
+	return true, err
 }

@@ -75,8 +75,8 @@ type Calibration struct {
 }
 
 const (
-	calibrationRounds = 21
-	roundTime         = 30 * time.Millisecond // about, of the shorter of two statements
+	calibrationRounds = 16
+	roundTime         = 20 * time.Millisecond // about, of the shorter of two statements
 )
 
 // Calibrate measures what a unit of work costs in a database, from statements of

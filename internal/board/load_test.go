@@ -167,7 +167,7 @@ func TestWord(t *testing.T) {
 		seen[w] = true
 		_, _ = sum.Write([]byte(w)) // a hash takes all
 	}
-	if got := fmt.Sprintf("%x", sum.Sum64()); got != "PIN" {
+	if got := fmt.Sprintf("%x", sum.Sum64()); got != "de4c4f6718075cbd" {
 		t.Errorf("the words have changed (%s): databases that older versions filled are no longer as they were loaded", got)
 	}
 }

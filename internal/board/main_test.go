@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 
 // child serves until its standard input ends, and says where.
 func child(text string) int {
+	board.Calm()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()

@@ -103,6 +103,7 @@ func (o *boardOptions) complete() error {
 }
 
 func (c *common) serveBoard(ctx context.Context, opt boardOptions) error {
+	board.Calm()
 	s, err := board.New(ctx, opt.Config)
 	if err != nil {
 		return err
