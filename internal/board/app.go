@@ -77,7 +77,7 @@ func (a *app) visit(ctx context.Context, v *visit, i int, interaction Interactio
 	if err := interaction.page(v); err != nil {
 		return err
 	}
-	return v.db.work(work)
+	return v.db.work(work) //nolint:contextcheck // queries are not ended: see background
 }
 
 // text is a field of the form, of 1 to so many characters.

@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -129,7 +130,7 @@ func (n *node) same(ctx context.Context, t table, row []any) (bool, error) {
 		}
 	}
 	err := n.db.QueryRowContext(ctx, t.where().in(n.store), t.key(row)...).Scan(into...)
-	if err == sql.ErrNoRows { //nolint:errorlint // Scan returns it as it is
+	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	if err != nil {
