@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos bench-load bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof ntier-proof chaos bench-load bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -101,6 +101,12 @@ load-proof: deps
 	LOAD_PROOF=1 $(GO) test -count=1 -timeout 20m -v ./internal/load/cassandra/...
 	LOAD_PROOF=1 $(GO) test -count=1 -timeout 100m -v -run 'TestQueues|TestStallEvery|TestSlowForSome|TestFailuresExact' ./internal/load/http1
 	$(GO) test -count=1 -timeout 200m -v -run 'TestCapacity|TestLabCapacity|TestStarvedGenerator|TestLabPath|TestLabStarvedOne|TestClosedLoop' ./internal/cli -args -load-proof
+
+# The built-in application over databases of several servers: partitioned with
+# Spider, replicated with Galera.
+ntier-proof: deps
+	scripts/apt-install.sh mariadb-plugin-spider rsync
+	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestPartitioned|TestGalera' ./internal/board
 
 # Of these the servers of hidden capacity alone, drawn anew from another SEED:
 # three quarters of an hour for forty. The machine must have nothing else to do.

@@ -24,7 +24,6 @@ needs() {
   command -v mandoc >/dev/null || echo mandoc                          # looks at the man pages
   command -v redis-server >/dev/null || echo redis-server              # data stores as targets of load
   have mariadbd || echo mariadb-server
-  [ -e /usr/lib/mysql/plugin/ha_spider.so ] || echo mariadb-plugin-spider # tables partitioned over servers
   have ip || echo iproute2                                             # tests look at the lab with it
   have mkfs.ext4 || echo e2fsprogs                                     # the lab's volumes
   have losetup || echo util-linux mount

@@ -97,7 +97,7 @@ func (b base) demand(t *testing.T, u *user, path string) time.Duration {
 }
 
 // cpu is the processor time of the server, and of all that it has started.
-func (b base) cpu(t *testing.T) time.Duration {
+func (b base) cpu(t testing.TB) time.Duration {
 	t.Helper()
 	pids, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", b.pid, b.pid))
 	if err != nil {

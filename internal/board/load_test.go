@@ -111,6 +111,9 @@ func uncalibrated(t *testing.T, url string) error {
 // TestPartitioned: tables that Spider spreads over two data nodes are one board:
 // all rows are there, each on one of the nodes, and all pages work.
 func TestPartitioned(t *testing.T) {
+	if os.Getenv("NTIER_PROOF") == "" {
+		t.Skip("it starts three servers; make ntier-proof runs it")
+	}
 	if _, err := os.Stat("/usr/lib/mysql/plugin/ha_spider.so"); err != nil {
 		servertest.Missing(t, err)
 	}
@@ -170,4 +173,46 @@ func TestWord(t *testing.T) {
 	if got := fmt.Sprintf("%x", sum.Sum64()); got != "de4c4f6718075cbd" {
 		t.Errorf("the words have changed (%s): databases that older versions filled are no longer as they were loaded", got)
 	}
+}
+
+// TestGalera: two servers that replicate to each other look like one to users who
+// are sent to either, and are the same afterwards.
+func TestGalera(t *testing.T) {
+	const provider = "/usr/lib/galera/libgalera_smm.so"
+	if os.Getenv("NTIER_PROOF") == "" {
+		t.Skip("it starts two servers; make ntier-proof runs it")
+	}
+	if _, err := os.Stat(provider); err != nil {
+		servertest.Missing(t, err)
+	}
+	servertest.Program(t, "rsync") // copies what the first has to the second
+	group := []string{servertest.FreeAddress(t), servertest.FreeAddress(t)}
+	var nodes []string
+	for i, address := range group {
+		_, port, _ := strings.Cut(address, ":")
+		options := []string{"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--wsrep-on=ON", "--wsrep-provider=" + provider,
+			"--wsrep-cluster-address=gcomm://" + strings.Join(group, ","), "--wsrep-node-address=127.0.0.1", "--wsrep-sst-method=rsync",
+			"--wsrep-sst-receive-address=" + servertest.FreeAddress(t), "--wsrep-node-name=" + fmt.Sprint("node", i),
+			"--wsrep-provider-options=base_port=" + port + ";gmcast.listen_addr=tcp://" + address + ";ist.recv_addr=" + servertest.FreeAddress(t)}
+		if i == 0 {
+			options = append(options, "--wsrep-new-cluster")
+		}
+		nodes = append(nodes, kvtest.StartMariaDB(t, 1, "secret", options...).Addr)
+	}
+	url := func(host string) string { return "mysql://bench:secret@" + host + "/test0" }
+	base{url: url(nodes[0])}.load(t)
+	both := url(strings.Join(nodes, ","))
+	checkDifferences(t, both, 0)
+	s := start(t, board.Config{Role: board.All, DB: []string{both}, Pool: 4})
+	u := newUser(t, s.Address())
+	crawl(t, u)
+	acceptOnce(t, u)
+	repliesAtOnce(t, u)
+	for _, table := range []string{"users", "stories", "comments", "submissions"} {
+		if a, b := count(t, url(nodes[0]), table), count(t, url(nodes[1]), table); a != b {
+			t.Errorf("%s: %d rows on the first server, %d on the second", table, a, b)
+		}
+	}
+	pools := s.Status().Pools
+	t.Logf("transactions done again: %d; pools: %+v", s.Status().Retries, pools)
 }

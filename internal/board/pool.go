@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -300,20 +301,27 @@ func (s *session) one(q query, missing string, into []any, args ...any) error {
 // conflicts, of MySQL and Galera, and of PostgreSQL.
 var retryCodes = []string{"1205", "1213", "40001", "40P01"}
 
-// tries is how often a transaction is tried.
-const tries = 5
+// tries is how often a transaction is tried. Before each further time it waits for
+// a moment that is drawn from twice as long a span, so that those that got into
+// each other's way do not meet again.
+const (
+	tries     = 10
+	firstWait = time.Millisecond
+)
 
 // transaction executes f in a transaction, again if the database gave it up in
 // favour of another one.
 func (v *visit) transaction(f func() error) error {
 	s := v.db
-	for try := 1; ; try++ {
+	for try := range tries {
 		err := s.once(f)
-		if err == nil || try == tries || !slices.Contains(retryCodes, s.pool.store.Code(err)) {
+		if err == nil || !slices.Contains(retryCodes, s.pool.store.Code(err)) {
 			return err
 		}
 		v.app.databases.retries.Add(1)
+		<-time.After(rand.N(firstWait << try))
 	}
+	return &fault{503, fmt.Sprintf("the database gave the transaction up %d times in favour of others", tries)}
 }
 
 func (s *session) once(f func() error) (err error) {

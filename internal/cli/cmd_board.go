@@ -258,6 +258,9 @@ func (c *common) printCalibration(cal board.Calibration) error {
 		by = "elapsed time"
 		d.Warnings = append(d.Warnings, doc.Warning{Text: "The database's processor time is not known here: this holds only if nothing else ran there, and no quota held it back."})
 	}
+	if cal.High > 1.1*cal.Low {
+		d.Warnings = append(d.Warnings, doc.Warning{Text: "Units did not cost the same in all rounds, as where other programs share the cores: the database's demand is as uncertain as that."})
+	}
 	t := &doc.Table{Columns: []doc.Column{{Key: "unit", Head: "a unit costs", Right: true}, {Key: "low", Head: "from", Right: true},
 		{Key: "high", Head: "to", Right: true}, {Key: "statement", Head: "a statement", Right: true}, {Key: "measured", Head: "measured as"}}}
 	span := func(s float64) doc.Cell { return doc.Of(s, num.Seconds(s)) }
