@@ -43,9 +43,9 @@ The database works as "board calibrate" has measured.
 It serves HTTP without encryption and has no protection against misuse: use it on
 networks of your own. ` + board.StatusPath + ` tells counters as JSON, ` + board.HealthPath + ` whether
 it is well. SIGTERM ends it after the requests that have begun.`,
-		Example: `  scalebench board load --db mysql://bench:secret@10.0.0.5:3306/board
-  scalebench board calibrate --db mysql://bench:secret@10.0.0.5:3306/board --save
-  scalebench board --role app --listen :8080 --db mysql://bench:secret@10.0.0.5:3306/board --work web=1ms,app=5ms,db=3ms
+		Example: `  scalebench board load --db mysql://bench:pw@10.0.0.5/board
+  scalebench board calibrate --db mysql://bench:pw@10.0.0.5/board --save
+  scalebench board --role app --listen :8080 --db mysql://bench:pw@10.0.0.5/board --work web=1ms,app=5ms,db=3ms
   scalebench board --role web --listen :80 --upstream 10.0.0.3:8080,10.0.0.4:8080 --work web=1ms,app=5ms,db=3ms`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -62,7 +62,7 @@ it is well. SIGTERM ends it after the requests that have begun.`,
 	f.StringArrayVar(&opt.ReadDB, "read-db", nil, "replicas: they are read, --db is written (may be repeated)")
 	f.StringVar(&opt.upstreams, "upstream", "", "where to forward, HOST:PORT,… (roles web and router)")
 	f.StringVar(&opt.balance, "balance", "", "among upstreams: least (fewest requests; default of router) or turns (default of web)")
-	f.StringArrayVar(&opt.work, "work", nil, "processor time of interactions, as in web=1ms,app=5ms,app:ViewStory=8ms,db=3ms (may be repeated)")
+	f.StringArrayVar(&opt.work, "work", nil, "processor time of interactions: app=5ms,app:ViewStory=8ms,… (may be repeated)")
 	f.DurationVar(&opt.DBUnit, "db-unit", 0, `what a unit of the database's work costs (default: what "board calibrate --save" stored)`)
 	f.IntVar(&opt.Threads, "threads", 200, "worker threads, 0: no limit (default of router); more requests wait for one")
 	f.IntVar(&opt.Pool, "pool", 50, "connections to each database; requests wait for one")
@@ -127,9 +127,9 @@ password2, …; the first of them are authors.
 With --partition-servers the databases of --db are SQL nodes of MariaDB with Spider,
 and the rows are on these data nodes: MariaDB servers with the same user, password and
 database.`,
-		Example: `  scalebench board load --db mysql://bench:secret@10.0.0.5:3306/board --users 500000
-  scalebench board load --db postgres://bench:secret@10.0.0.5/board --replace
-  scalebench board load --db mysql://bench:secret@10.0.0.5:3306/board --partition-servers 10.0.0.6:3306,10.0.0.7:3306`,
+		Example: `  scalebench board load --db mysql://bench:pw@10.0.0.5/board --users 500000
+  scalebench board load --db postgres://bench:pw@10.0.0.5/board --replace
+  scalebench board load --db mysql://bench:pw@10.0.0.5/board --partition-servers 10.0.0.6,10.0.0.7`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if parts != "" {
@@ -191,7 +191,7 @@ func (c *common) boardCheckCommand() *cobra.Command {
 		Long: `Compares databases with what they were filled with: numbers of rows, sums of columns,
 lengths of texts, and some rows letter by letter. What users have written since is a
 difference, too. The exit code is 1 if there is any.`,
-		Example: "  scalebench board check --db mysql://bench:secret@10.0.0.5:3306,10.0.0.6:3306/board",
+		Example: "  scalebench board check --db mysql://bench:pw@10.0.0.5,10.0.0.6/board",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			sizes, differences, err := board.Check(cmd.Context(), urls)
@@ -235,7 +235,7 @@ func (c *common) boardCalibrateCommand() *cobra.Command {
 database's thread where that runs on this machine, so that load and quotas do not
 matter; otherwise in elapsed time, which is right only if the database has a
 processor to itself. With --save the database keeps it, for "scalebench board".`,
-		Example: "  scalebench board calibrate --db mysql://bench:secret@127.0.0.1:3306/board --save",
+		Example: "  scalebench board calibrate --db mysql://bench:pw@127.0.0.1/board --save",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cal, err := board.Calibrate(cmd.Context(), url, save)
