@@ -102,6 +102,12 @@ load-proof: deps
 	LOAD_PROOF=1 $(GO) test -count=1 -timeout 100m -v -run 'TestQueues|TestStallEvery|TestSlowForSome|TestFailuresExact' ./internal/load/http1
 	$(GO) test -count=1 -timeout 200m -v -run 'TestCapacity|TestLabCapacity|TestStarvedGenerator|TestLabPath|TestLabStarvedOne|TestClosedLoop' ./internal/cli -args -load-proof
 
+# The built-in application over databases of several servers: partitioned with
+# Spider, replicated with Galera.
+ntier-proof: deps
+	scripts/apt-install.sh mariadb-plugin-spider rsync
+	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestPartitioned|TestGalera' ./internal/board
+
 # Of these the servers of hidden capacity alone, drawn anew from another SEED:
 # three quarters of an hour for forty. The machine must have nothing else to do.
 HIDDEN ?= 40

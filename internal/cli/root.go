@@ -136,7 +136,7 @@ func newRoot(env Env) *cobra.Command {
 	add("run", c.campaignCommand(), c.submitCommand(), c.resumeCommand(), c.cancelCommand(), c.validateCommand(), c.schemaCommand())
 	add("look", c.runsCommand(), c.showCommand(),
 		c.reportCommand(), c.exportCommand(), c.logsCommand(), c.deleteCommand())
-	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand(), c.labCommand())
+	add("fleet", c.serverCommand(), c.agentCommand(), c.tokenCommand(), c.nodesCommand(), c.labCommand(), c.boardCommand())
 	root.AddCommand(c.configCommand())
 	root.AddCommand(c.workloadCommand(), c.versionCommand())
 	root.SetHelpCommand(helpCommand())

@@ -32,8 +32,8 @@ func StartRedis(t testing.TB, password string) *servertest.Server {
 
 // StartMariaDB starts a MariaDB server with databases test0, test1, … as many
 // as are wanted, and the user "bench", who may do anything in them, with this
-// password.
-func StartMariaDB(t testing.TB, databases int, password string) *servertest.Server {
+// password. Options are further ones of the server.
+func StartMariaDB(t testing.TB, databases int, password string, options ...string) *servertest.Server {
 	t.Helper()
 	program := servertest.Program(t, "mariadbd")
 	s := servertest.New(t, "mysql")
@@ -54,9 +54,9 @@ func StartMariaDB(t testing.TB, databases int, password string) *servertest.Serv
 		t.Fatal(err)
 	}
 	s.Listen(func(port string) *exec.Cmd {
-		return s.Command(program, "--no-defaults", "--datadir="+data, "--socket="+filepath.Join(s.Dir, "socket"),
-			"--port="+port, "--bind-address=127.0.0.1", "--init-file="+script, "--skip-name-resolve",
-			"--innodb-buffer-pool-size=64M", "--pid-file="+filepath.Join(s.Dir, "pid"))
+		return s.Command(program, append([]string{"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(s.Dir, "socket"),
+			"--port=" + port, "--bind-address=127.0.0.1", "--init-file=" + script, "--skip-name-resolve",
+			"--innodb-buffer-pool-size=64M", "--pid-file=" + filepath.Join(s.Dir, "pid")}, options...)...)
 	}, func() error { return s.Says("", "mysql_native_password") }) // its greeting names it
 	return s
 }

@@ -74,6 +74,7 @@ var places = []place{
 	{pkg: "workload/load", tier: 5},
 	{pkg: "workload/objectstore", tier: 5},
 	{pkg: "workload/users", tier: 5},
+	{pkg: "board", tier: 5},
 
 	{pkg: "control", tier: 6},
 	{pkg: "fleet/<name>", tier: 6},

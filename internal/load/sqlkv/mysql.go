@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,13 +104,10 @@ func (s *mysqlServer) dialect() dialect {
 func (s *mysqlServer) connector() driver.Connector { return s.others }
 
 // load writes rows with one statement.
-func (s *mysqlServer) load(ctx context.Context, db *sql.DB, columns []string, rows []kv.Row) error {
+func (s *mysqlServer) load(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
 	row := params(s.dialect().param, len(columns))
-	args := make([]any, 0, len(rows)*len(columns))
-	for _, r := range rows {
-		args = append(args, r.Values()...)
-	}
-	_, err := db.ExecContext(ctx, "INSERT INTO "+recordTable+" VALUES "+row+strings.Repeat(", "+row, len(rows)-1), args...)
+	_, err := db.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES "+row+strings.Repeat(", "+row, len(rows)-1),
+		slices.Concat(rows...)...)
 	return err
 }
 

@@ -73,14 +73,13 @@ func (s *postgresServer) dialect() dialect {
 func (s *postgresServer) connector() driver.Connector { return stdlib.GetConnector(*s.config) }
 
 // load writes rows with COPY.
-func (s *postgresServer) load(ctx context.Context, db *sql.DB, columns []string, rows []kv.Row) error {
+func (s *postgresServer) load(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
 	c, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	err = c.Raw(func(c any) error {
-		_, err := c.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{recordTable}, columns,
-			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return rows[i].Values(), nil }))
+		_, err := c.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows))
 		return err
 	})
 	return errors.Join(err, c.Close())

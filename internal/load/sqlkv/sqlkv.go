@@ -40,8 +40,8 @@ type database interface {
 	connect(ctx context.Context) (conn, error)
 	// connector opens connections for what is not measured.
 	connector() driver.Connector
-	// load writes rows that are not there.
-	load(ctx context.Context, db *sql.DB, columns []string, rows []kv.Row) error
+	// load writes rows that are not there into a table.
+	load(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error
 	// kindOf knows the errors of the server and of the library.
 	kindOf(err error) (load.Kind, bool)
 	// codeOf is the code of an error that the server has answered with, "" of
@@ -309,7 +309,11 @@ func (a *admin) replace(ctx context.Context, statements ...string) error {
 
 // Load writes rows.
 func (a *admin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
-	return a.store.adminError(a.store.load(ctx, a.DB, columns(shape), rows))
+	values := make([][]any, len(rows))
+	for i, r := range rows {
+		values[i] = r.Values()
+	}
+	return a.store.adminError(a.store.load(ctx, a.DB, recordTable, columns(shape), values))
 }
 
 // Finish writes the description after the server did what it would do by itself

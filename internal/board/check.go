@@ -1,0 +1,148 @@
+package board
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// Difference is something in a database that is not as it was loaded.
+type Difference struct {
+	Database string `json:"database"`
+	Table    string `json:"table"`
+	What     string `json:"what"`
+}
+
+// sampled is how many rows of a table are compared as they are.
+const sampled = 200
+
+// Check compares databases with what they were filled with: how many rows each
+// table has, the sums of its columns and of the lengths of its texts, and some
+// rows letter by letter. It returns what differs; what users have written does,
+// too. Tables of each database are named in the order in which they are loaded.
+func Check(ctx context.Context, urls []string) (Sizes, []Difference, error) {
+	var sizes Sizes
+	all, err := openNodes(urls)
+	defer func() { _ = all.close() }() // it was only read
+	if err != nil {
+		return sizes, nil, err
+	}
+	var found []Difference
+	for i, n := range all {
+		s, err := readDescription(ctx, n.store, n.db)
+		if err != nil {
+			return sizes, nil, err
+		}
+		if i == 0 {
+			sizes = s
+		}
+		if s != sizes {
+			found = append(found, Difference{n.store.Address().String(), dataTable, "it was filled otherwise than the first database"})
+		}
+		for _, t := range tables() {
+			what, err := n.compare(ctx, s, t)
+			if err != nil {
+				return sizes, nil, fmt.Errorf("reading %s of %s: %w", t.name, n.store.Address(), n.store.Explain(err))
+			}
+			for _, w := range what {
+				found = append(found, Difference{n.store.Address().String(), t.name, w})
+			}
+		}
+	}
+	return sizes, found, nil
+}
+
+// compare returns what differs in a table.
+func (n *node) compare(ctx context.Context, s Sizes, t table) ([]string, error) {
+	names := append([]string{"rows"}, t.names()...)
+	have := make([]string, len(names))
+	into := make([]any, len(names))
+	for i := range have {
+		into[i] = &have[i]
+	}
+	if err := n.db.QueryRowContext(ctx, t.sums()).Scan(into...); err != nil {
+		return nil, err
+	}
+	want, sample := s.expected(t)
+	var found []string
+	for i, name := range names {
+		if w := want[i].String(); have[i] != w {
+			found = append(found, fmt.Sprintf("%s: %s, loaded were %s", sumName(i, name), have[i], w))
+		}
+	}
+	for _, row := range sample {
+		same, err := n.same(ctx, t, row)
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			found = append(found, fmt.Sprintf("the row %v is not as it was loaded", t.key(row)))
+		}
+	}
+	return found, nil
+}
+
+func sumName(i int, name string) string {
+	if i == 0 {
+		return name
+	}
+	return "sum of " + name
+}
+
+// expected is how many rows a table has, the sums of its columns, and a sample of
+// its rows.
+func (s Sizes) expected(t table) (sums []*big.Int, sample [][]any) {
+	rows, total := s.rows(t.name)
+	for range 1 + len(t.columns) {
+		sums = append(sums, new(big.Int)) // dates of ten million rows need more than 64 bits
+	}
+	n, term := 0, new(big.Int)
+	for row := range rows {
+		if n%max(1, total/sampled) == 0 {
+			sample = append(sample, row)
+		}
+		n++
+		for i, v := range row {
+			switch v := v.(type) {
+			case int64:
+				term.SetInt64(v)
+			case string:
+				term.SetInt64(int64(len(v)))
+			}
+			sums[1+i].Add(sums[1+i], term)
+		}
+	}
+	sums[0].SetInt64(int64(n))
+	return sums, sample
+}
+
+// same reports whether a row is as it was loaded.
+func (n *node) same(ctx context.Context, t table, row []any) (bool, error) {
+	have := make([]any, len(row))
+	into := make([]any, len(row))
+	for i, v := range row {
+		into[i] = new(int64)
+		if _, text := v.(string); text {
+			into[i] = new(string)
+		}
+	}
+	err := n.db.QueryRowContext(ctx, t.where().in(n.store), t.key(row)...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for i, v := range into {
+		switch v := v.(type) {
+		case *int64:
+			have[i] = *v
+		case *string:
+			have[i] = *v
+		}
+	}
+	return slices.Equal(have, row), nil
+}

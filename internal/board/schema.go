@@ -1,0 +1,190 @@
+package board
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// table is one of the board's.
+type table struct {
+	name    string
+	columns []column
+	primary []string // columns of the primary key
+	unique  string   // a column that has a value once, or ""
+	indexes [][]string
+	// part is the column by which it is partitioned, which every unique key must
+	// have in it.
+	part string
+}
+
+// column has values of 64 bits, or text of at most so many characters.
+type column struct {
+	name string
+	text int
+}
+
+// long is the width of text that no key holds.
+const long = maxBody
+
+func columnsOf(names string) []column {
+	var columns []column
+	for name := range strings.FieldsSeq(names) {
+		c := column{name: name}
+		switch name {
+		case "name", "nickname", "password":
+			c.text = maxName
+		case "title", "subject", "firstname", "lastname", "email":
+			c.text = maxTitle
+		case "body":
+			c.text = long
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// tables are all tables but the one that describes the data, in the order in
+// which they are loaded.
+func tables() []table {
+	stories := columnsOf("id title body date writer category")
+	comments := columnsOf("id story_id parent childs rating writer date subject body")
+	byDate, byCategory, byTitle := []string{"date", "id"}, []string{"category", "date", "id"}, []string{"title", "id"}
+	byParent, bySubject := []string{"story_id", "parent", "id"}, []string{"subject", "id"}
+	ofStory := []string{"story_id", "id"}
+	return []table{
+		{name: "categories", columns: columnsOf("id name"), primary: []string{"id"}, part: "id"},
+		{name: "users", columns: columnsOf("id nickname password firstname lastname email access rating date"),
+			primary: []string{"id"}, unique: "nickname", part: "id"},
+		{name: "stories", columns: stories, primary: []string{"id"}, indexes: [][]string{byDate, byCategory, byTitle}, part: "id"},
+		{name: "old_stories", columns: stories, primary: []string{"id"}, indexes: [][]string{byDate}, part: "id"},
+		{name: "submissions", columns: stories, primary: []string{"id"}, part: "id"},
+		{name: "comments", columns: comments, primary: ofStory, indexes: [][]string{byParent, bySubject}, part: "story_id"},
+		{name: "old_comments", columns: comments, primary: ofStory, indexes: [][]string{byParent}, part: "story_id"},
+		{name: "moderator_log", columns: columnsOf("id moderator story_id comment_id rating date"), primary: []string{"id"}, part: "id"},
+	}
+}
+
+// names are those of the columns.
+func (t table) names() []string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+// create is the statements that make it, in PostgreSQL or in MySQL.
+func (t table) create(postgres bool) []string {
+	if !postgres {
+		return []string{t.mysql(true) + " ENGINE=InnoDB " + mysqlText}
+	}
+	lines := t.columnLines(func(c column) string {
+		switch c.text {
+		case 0:
+			return "bigint"
+		case long:
+			return "text"
+		}
+		return fmt.Sprintf(`varchar(%d) COLLATE "C"`, c.text)
+	})
+	lines = append(lines, "PRIMARY KEY ("+strings.Join(t.primary, ", ")+")")
+	if t.unique != "" {
+		lines = append(lines, "UNIQUE ("+t.unique+")")
+	}
+	made := []string{"CREATE TABLE " + t.name + " (" + strings.Join(lines, ", ") + ")"}
+	for _, index := range t.indexes {
+		made = append(made, "CREATE INDEX ON "+t.name+" ("+strings.Join(index, ", ")+")")
+	}
+	return made
+}
+
+func (t table) columnLines(kind func(column) string) []string {
+	var lines []string
+	for _, c := range t.columns {
+		lines = append(lines, c.name+" "+kind(c)+" NOT NULL")
+	}
+	return lines
+}
+
+// mysqlText has texts compared by their characters' numbers, as PostgreSQL's "C"
+// does.
+const mysqlText = "DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
+
+// mysql is the statement without the table's options. Where the table is
+// partitioned, only the primary key can be unique.
+func (t table) mysql(whole bool) string {
+	lines := t.columnLines(func(c column) string {
+		switch c.text {
+		case 0:
+			return "BIGINT"
+		case long:
+			return "TEXT"
+		}
+		return fmt.Sprintf("VARCHAR(%d)", c.text)
+	})
+	lines = append(lines, "PRIMARY KEY ("+strings.Join(t.primary, ", ")+")")
+	if t.unique != "" {
+		kind := "KEY"
+		if whole {
+			kind = "UNIQUE KEY"
+		}
+		lines = append(lines, kind+" ("+t.unique+")")
+	}
+	for _, index := range t.indexes {
+		lines = append(lines, "KEY ("+strings.Join(index, ", ")+")")
+	}
+	return "CREATE TABLE " + t.name + " (" + strings.Join(lines, ", ") + ")"
+}
+
+// partitioned is the statement that makes it on an SQL node: a Spider table, with
+// one partition on each of these servers.
+func (t table) partitioned(servers []string) string {
+	parts := make([]string, len(servers))
+	for i, server := range servers {
+		parts[i] = fmt.Sprintf(`PARTITION p%d COMMENT='srv "%s"'`, i+1, server)
+	}
+	return fmt.Sprintf(`%s ENGINE=SPIDER %s COMMENT='wrapper "mysql", table "%s"' PARTITION BY KEY (%s) (%s)`,
+		t.mysql(false), mysqlText, t.name, t.part, strings.Join(parts, ", "))
+}
+
+// sums is a query for how many rows there are, and for each column the sum of its
+// values, or of the lengths of its texts.
+func (t table) sums() string {
+	parts := []string{"COUNT(*)"}
+	for _, c := range t.columns {
+		value := c.name
+		if c.text > 0 {
+			value = "OCTET_LENGTH(" + c.name + ")"
+		}
+		parts = append(parts, "COALESCE(SUM("+value+"), 0)")
+	}
+	return "SELECT " + strings.Join(parts, ", ") + " FROM " + t.name
+}
+
+// where finds a row by its primary key.
+func (t table) where() query {
+	return sqlOf("SELECT " + strings.Join(t.names(), ", ") + " FROM " + t.name + " WHERE " + strings.Join(t.primary, " = ? AND ") + " = ?")
+}
+
+// key are the values of a row's primary key.
+func (t table) key(row []any) []any {
+	names := t.names()
+	key := make([]any, len(t.primary))
+	for i, name := range t.primary {
+		key[i] = row[slices.Index(names, name)]
+	}
+	return key
+}
+
+// dataTable describes what was loaded. Without it other tables of these names
+// are those of another program.
+const dataTable = "board_data"
+
+func createData(postgres bool) string {
+	made := "CREATE TABLE " + dataTable + " (name VARCHAR(32) NOT NULL PRIMARY KEY, value TEXT NOT NULL)"
+	if !postgres {
+		made += " ENGINE=InnoDB"
+	}
+	return made
+}

@@ -1,0 +1,313 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Role is what a process of the application does.
+type Role string
+
+// Roles.
+const (
+	// Web has worker threads and forwards to the application.
+	Web Role = "web"
+	// App makes the pages.
+	App Role = "app"
+	// Router forwards to the upstream with the fewest requests.
+	Router Role = "router"
+	// All is web and app in one process.
+	All Role = "all"
+)
+
+// Config is what a process of the application is told.
+type Config struct {
+	Role   Role
+	Listen string // host:port
+
+	// DB are URLs of databases for reading and writing; ReadDB, if there are any,
+	// of replicas that are read instead. A URL may name several hosts. Of roles
+	// App and All.
+	DB, ReadDB []string
+	// Upstreams are host:port, of roles Web and Router.
+	Upstreams []string
+	// RoundRobin gives upstreams requests in turn; otherwise one goes to the
+	// upstream with the fewest.
+	RoundRobin bool
+
+	Work Work
+	// DBUnit is what a unit of the database's work costs in processor time, as
+	// Calibrate says; 0: what is stored in the database.
+	DBUnit time.Duration
+
+	Threads     int // requests at a time, 0: no limit
+	Pool        int // connections to each database
+	Backlog     int // connections that wait to be accepted, 0: as many as the system allows
+	Connections int // open connections, 0: no limit; more wait to be accepted
+}
+
+func (c Config) check() error {
+	app := c.Role == App || c.Role == All
+	switch {
+	case !slices.Contains([]Role{Web, App, Router, All}, c.Role):
+		return fmt.Errorf("%w: no role is called %q: there are web, app, router and all", model.ErrUsage, c.Role)
+	case app && len(c.DB) == 0:
+		return fmt.Errorf("%w: role %s needs a database", model.ErrUsage, c.Role)
+	case !app && len(c.Upstreams) == 0:
+		return fmt.Errorf("%w: role %s needs upstreams to forward to", model.ErrUsage, c.Role)
+	case app && len(c.Upstreams) > 0:
+		return fmt.Errorf("%w: role %s forwards nothing; upstreams are of roles web and router", model.ErrUsage, c.Role)
+	case !app && len(c.DB)+len(c.ReadDB) > 0:
+		return fmt.Errorf("%w: role %s has no database; that is of roles app and all", model.ErrUsage, c.Role)
+	case app && c.Pool < 1:
+		return fmt.Errorf("%w: the pool needs at least one connection", model.ErrUsage)
+	case c.Threads < 0 || c.Backlog < 0 || c.Connections < 0 || c.DBUnit < 0:
+		return fmt.Errorf("%w: threads, backlog, connections and the database's unit are 0 or more", model.ErrUsage)
+	}
+	if len(c.Work) > 0 {
+		return canSpin()
+	}
+	return nil
+}
+
+// tiers are those for whose work the role's own processor is used.
+func (c Config) tiers() []string {
+	switch c.Role {
+	case Web:
+		return []string{tierWeb}
+	case Router:
+		return []string{tierRouter}
+	case App:
+		return []string{tierApp}
+	}
+	return []string{tierWeb, tierApp}
+}
+
+// Server is a process of the application.
+type Server struct {
+	config       Config
+	interactions []Interaction
+	paths        map[string]int // index of the interaction
+	work         []time.Duration
+	counts       []count
+	app          *app
+	forward      *forwarder
+	listener     *listener
+	http         *http.Server
+	pages        sync.Pool
+	started      time.Time
+
+	threads chan struct{} // nil: no limit
+	busy    atomic.Int64  // requests that are worked on
+	queue   atomic.Int64  // requests that wait for a thread
+	gone    atomic.Int64  // requests whose users did not wait for a thread
+	worked  atomic.Int64  // ns of processor time of work
+	ending  atomic.Bool
+}
+
+// New opens the databases, and listens. The caller calls Serve, or Close.
+func New(ctx context.Context, config Config) (*Server, error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	all := Interactions()
+	s := &Server{config: config, interactions: all, paths: map[string]int{"/": 0}, work: config.Work.of(all, config.tiers()...),
+		counts: make([]count, len(all)), started: time.Now()}
+	s.pages.New = func() any { return &page{} }
+	for i, interaction := range all {
+		s.paths["/"+interaction.Name] = i
+	}
+	if config.Threads > 0 {
+		s.threads = make(chan struct{}, config.Threads)
+	}
+	if err := s.connect(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.listener, err = listen(ctx, config.Listen, config.Backlog, config.Connections); err != nil {
+		return nil, errors.Join(err, s.disconnect())
+	}
+	// What fails is answered and counted; a user who goes away is no error.
+	s.http = &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Hour}
+	return s, nil
+}
+
+func (s *Server) connect(ctx context.Context) error {
+	if s.config.Role == Web || s.config.Role == Router {
+		s.forward = newForwarder(s.config.Upstreams, s.config.RoundRobin)
+		return nil
+	}
+	databases, err := openDatabases(ctx, s.config.DB, s.config.ReadDB, s.config.Pool)
+	if err != nil {
+		return err
+	}
+	s.app = &app{databases: databases, dbWork: s.config.Work.of(s.interactions, tierDB)}
+	if err := databases.calibrated(ctx, s.app.dbWork, s.config.DBUnit); err != nil {
+		return errors.Join(err, databases.close())
+	}
+	return nil
+}
+
+func (s *Server) disconnect() error {
+	if s.forward != nil {
+		s.forward.close()
+		return nil
+	}
+	return s.app.databases.close()
+}
+
+// Address is where it listens, host:port.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Backlog is how many connections may wait to be accepted: what was asked for,
+// or less where the system allows no more. 0 if the system does not tell.
+func (s *Server) Backlog() int { return s.listener.backlog }
+
+// drainTime is how long requests have to end after the server was told to.
+const drainTime = 4 * time.Second
+
+// Serve answers until ctx is done; requests that have begun are answered then,
+// within some seconds.
+func (s *Server) Serve(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.http.Serve(s.listener) }()
+	var err error
+	select {
+	case err = <-ended:
+		return errors.Join(err, s.disconnect())
+	case <-ctx.Done():
+	}
+	s.ending.Store(true)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if err = s.http.Shutdown(late); err != nil {
+		err = errors.Join(fmt.Errorf("ending: requests were not answered within %s: %w", drainTime, err), s.http.Close())
+	}
+	if end := <-ended; !errors.Is(end, http.ErrServerClosed) && !errors.Is(end, net.ErrClosed) {
+		err = errors.Join(err, end)
+	}
+	return errors.Join(err, s.disconnect())
+}
+
+// Close ends a server that does not serve.
+func (s *Server) Close() error { return errors.Join(s.listener.Close(), s.disconnect()) }
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	i, ok := s.paths[r.URL.Path]
+	p := s.pages.Get().(*page)
+	defer s.pages.Put(p)
+	p.reset()
+	if !ok {
+		s.other(w, r, p)
+		return
+	}
+	started := time.Now()
+	if !s.begin(r.Context()) {
+		s.gone.Add(1)
+		return
+	}
+	s.answer(w, r, i, p)
+	p.write(w)
+	s.end()
+	s.counts[i].add(time.Since(started), p.status)
+}
+
+// begin takes a worker thread; false if the user has gone before there was one.
+func (s *Server) begin(ctx context.Context) bool {
+	select {
+	case s.threads <- struct{}{}:
+	default:
+		if s.threads == nil {
+			break
+		}
+		s.queue.Add(1)
+		defer s.queue.Add(-1)
+		select {
+		case s.threads <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	s.busy.Add(1)
+	return true
+}
+
+func (s *Server) end() {
+	s.busy.Add(-1)
+	if s.threads != nil {
+		<-s.threads
+	}
+}
+
+// answer makes the page of interaction i, and works.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, i int, p *page) {
+	interaction := s.interactions[i]
+	switch {
+	case r.Method != http.MethodPost && (interaction.Write || r.Method != http.MethodGet && r.Method != http.MethodHead):
+		allowed := "GET, HEAD, POST"
+		if interaction.Write {
+			allowed = "POST"
+		}
+		w.Header().Set("Allow", allowed)
+		p.show(&fault{http.StatusMethodNotAllowed, interaction.Name + " takes " + allowed})
+	case s.forward != nil:
+		s.worked.Add(int64(spin(s.work[i])))
+		s.forward.answer(w, r, p)
+	default:
+		s.app.answer(w, r, i, interaction, p)
+		s.worked.Add(int64(spin(s.work[i])))
+	}
+}
+
+// write sends the page.
+func (p *page) write(w http.ResponseWriter) {
+	h := w.Header()
+	h["Content-Type"] = []string{p.contentType}
+	h["Content-Length"] = []string{strconv.Itoa(len(p.body))}
+	w.WriteHeader(p.status)
+	_, _ = w.Write(p.body) // a user who has gone is told nothing
+}
+
+// other answers what is no interaction; it needs no worker thread.
+func (s *Server) other(w http.ResponseWriter, r *http.Request, p *page) {
+	switch r.URL.Path {
+	case StatusPath:
+		p.contentType = "application/json"
+		p.body = append(p.body, s.Status().json()...)
+	case HealthPath:
+		p.contentType = "text/plain; charset=utf-8"
+		if err := s.health(r.Context()); err != nil {
+			p.status = http.StatusServiceUnavailable
+			p.raw(err.Error(), "\n")
+		} else {
+			p.raw("ok\n")
+		}
+	default:
+		p.show(&fault{http.StatusNotFound, "there is no such page"})
+	}
+	p.write(w)
+}
+
+// health is nil where requests can be answered.
+func (s *Server) health(ctx context.Context) error {
+	switch {
+	case s.ending.Load():
+		return errors.New("it is ending")
+	case s.forward != nil:
+		return s.forward.health(ctx)
+	}
+	return s.app.databases.health(ctx)
+}

@@ -1,0 +1,60 @@
+package sqlkv
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/load/kv"
+)
+
+// New is NewMySQL or NewPostgres, as the URL's scheme says.
+func New(rawURL string) (*Store, error) {
+	if strings.HasPrefix(rawURL, "postgres") {
+		return NewPostgres(rawURL)
+	}
+	return NewMySQL(rawURL)
+}
+
+// The methods below are for programs that have tables of their own there.
+
+// Postgres reports whether it is PostgreSQL; if not, it is MySQL or MariaDB.
+func (s *Store) Postgres() bool {
+	_, is := s.database.(*postgresServer)
+	return is
+}
+
+// Address is where it is.
+func (s *Store) Address() kv.Address { return s.address }
+
+// Connector opens connections for database/sql. Those to MySQL write arguments
+// into the text of statements, so that one takes one round trip, and nothing of
+// it stays with the server or with what stands before it.
+func (s *Store) Connector() driver.Connector { return s.connector() }
+
+// Insert writes rows, one value a column, in the way that is fastest there. They
+// should have less than the server's largest packet, 16 MiB.
+func (s *Store) Insert(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
+	return s.load(ctx, db, table, columns, rows)
+}
+
+// Code is the server's code of an error, such as 1062 or 23505; "" of an error
+// that is not the server's answer.
+func (s *Store) Code(err error) string { return s.codeOf(err) }
+
+// Explain gives an error a kind of package model, says what to do, and hides
+// secrets.
+func (s *Store) Explain(err error) error { return s.address.Hide(s.adminError(err)) }
+
+// Exists reports whether there is a table.
+func (s *Store) Exists(ctx context.Context, db *sql.DB, table string) (exists bool, err error) {
+	err = db.QueryRowContext(ctx, s.dialect().exists, table).Scan(&exists)
+	return exists, s.Explain(err)
+}
+
+// Settle has the server do now what it would do by itself after so many rows.
+func (s *Store) Settle(ctx context.Context, db *sql.DB, table string) error {
+	_, err := db.ExecContext(ctx, s.dialect().settle+" "+table)
+	return s.Explain(err)
+}
