@@ -10,14 +10,15 @@ import (
 // core on average.
 const share = 0.005
 
-// bound leaves out readings so that the work stays within its share. It goes by
-// processor time: real time would leave out most where processors are short,
-// which is what one wants to see.
+// bound leaves out readings so that the work stays within its share, but never
+// the first and the last. It goes by processor time: real time would leave out
+// most where processors are short, which is what one wants to see.
 type bound struct {
 	kernel.Allowance
 
 	what       string
-	took, left int // readings
+	last       func() bool // whether this is the last reading; nil: it is not known
+	took, left int         // readings
 	spent      time.Duration
 }
 
@@ -27,7 +28,7 @@ func newBound(what string, step time.Duration) *bound {
 
 // do does the work if it is its turn.
 func (b *bound) do(work func() error) error {
-	if !b.Turn() {
+	if !b.Turn() && (b.last == nil || !b.last()) {
 		b.left++
 		return nil
 	}

@@ -88,6 +88,9 @@ func (w *Watch) Start(ctx context.Context) {
 	w.doubts.begin(time.Now())
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.host = openHost(w.cfg, &w.doubts)
+	for _, b := range w.host.bounds {
+		b.last = w.stopping.Load
+	}
 	w.openProbes(ctx)
 	w.tracks = make([]*recording.Recording, 1+len(w.probes))
 	w.tracks[0] = recording.Start(ctx, recording.Config{

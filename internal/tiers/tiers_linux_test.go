@@ -2,6 +2,9 @@ package tiers
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,6 +57,59 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestProbes: a signal that two probes tell is that of the first; a server that
+// does not answer delays neither the others nor the end, and is told.
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hangs" {
+			<-release
+		}
+		_, _ = io.WriteString(w, `{"threads":{"busy":3,"max":9},"pool":{},"interactions":{"Home":{"count":5,"response":2}}}`)
+	}))
+	defer server.Close()
+	defer close(release)
+	log := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(log, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := New(Config{Service: "svc", PID: os.Getpid(), Link: 12.5e6, Probes: []Probe{
+		{Kind: "accesslog", File: log, Pattern: `(?P<seconds>\S+)`, Every: 20 * time.Millisecond},
+		{Kind: "board", URL: server.URL, Every: 20 * time.Millisecond},
+		{Kind: "board", URL: server.URL + "/hangs"},
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-time.After(200 * time.Millisecond); cancel() }() // or Start would wait for an answer
+	w.Start(ctx)
+	began := time.Now()
+	w.Stop()
+	if took := time.Since(began); took > lastTimeout+2*time.Second {
+		t.Errorf("Stop took %v", took)
+	}
+	list := w.Series(began)
+	sound(t, list)
+	if v := last(t, list, "threads_busy"); v != 3 {
+		t.Errorf("threads_busy = %v, want 3", v)
+	}
+	if v := last(t, list, "link"); v != 12.5e6 {
+		t.Errorf("link = %v", v)
+	}
+	names := map[string]int{}
+	for _, s := range list {
+		names[s.Metric]++
+	}
+	if names["svc:requests"] != 1 || names["svc:threads_busy"] != 1 || names["svc:requests[Home]"] != 1 {
+		t.Errorf("series by name: %v", names)
+	}
+	if v := last(t, list, "requests"); v != 0 || len(of(t, list, "requests").Values) < 5 {
+		t.Errorf("requests = %v in %d readings, want the 0 of the log, often", v, len(of(t, list, "requests").Values))
+	}
+	if f := strings.Join(w.Failures(), "\n"); !strings.Contains(f, "/hangs: ") || !strings.Contains(f, "no answer within 2s") {
+		t.Errorf("Failures = %s, want that one does not answer", f)
+	}
+}
+
 // TestGoneInMidRun: a control group that is removed while it is watched.
 func TestGoneInMidRun(t *testing.T) {
 	t.Parallel()
@@ -87,8 +143,18 @@ func TestBound(t *testing.T) {
 	if did < 24 || did > 27 || b.left != 100-did {
 		t.Errorf("19 ms at 5 ms a turn were done %d of 100 times, %d left out; want 26", did, b.left)
 	}
+	left, final := b.left, did
+	b.last = func() bool { return true }
+	for range 3 {
+		if err := b.do(func() error { did++; b.Spent(time.Second); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if did != final+3 || b.left != left {
+		t.Errorf("of last readings %d of 3 were done", did-final)
+	}
 	h := &host{bounds: []*bound{b, newBound("connections", time.Second)}}
-	if n := h.notes(); len(n) != 1 || !strings.HasPrefix(n[0], "threads: read at ") || !strings.Contains(n[0], "of 100 readings") {
+	if n := h.notes(); len(n) != 1 || !strings.HasPrefix(n[0], "threads: read at ") || !strings.Contains(n[0], "of 103 readings") {
 		t.Errorf("notes = %q", n)
 	}
 }
@@ -209,13 +275,58 @@ func TestParseStatus(t *testing.T) {
 // an id may come to be another thread's.
 func TestThreadsCount(t *testing.T) {
 	th := &threads{seen: map[int]thread{}}
-	th.count(1, switches{voluntary: 100, delay: 50})
+	count := func(id int, now switches) {
+		x, known := th.seen[id]
+		th.count(id, x, known, now)
+	}
+	count(1, switches{voluntary: 100, delay: 50})
 	th.begun = true
-	th.count(1, switches{voluntary: 103, delay: 60})
-	th.count(2, switches{voluntary: 5, involuntary: 1, delay: 7})
-	th.count(1, switches{voluntary: 2, delay: 1})
+	count(1, switches{voluntary: 103, delay: 60})
+	count(2, switches{voluntary: 5, involuntary: 1, delay: 7})
+	count(1, switches{voluntary: 2, delay: 1})
 	if d := cmp.Diff(switches{3 + 5 + 2, 1, 10 + 7 + 1}, th.sum, cmp.AllowUnexported(switches{})); d != "" {
 		t.Errorf("sum (-want +got):\n%s", d)
+	}
+}
+
+// TestThreadsFiles: whether files stay open or not, what is read is the same, and
+// those of threads that have ended are closed.
+func TestThreadsFiles(t *testing.T) {
+	for _, most := range []int{0, 2, 100} {
+		in, out, pid := command(t, nil, "/bin/sh", "-c", "exec 2>/dev/null; sleep 60 & sleep 60 & p=$!; echo ready; read x; kill $p; wait $p; echo done; read x")
+		tree := &tree{root: pid}
+		th := &threads{bound: newBound("threads", time.Second), list: tree.list}
+		if err := th.open(); err != nil {
+			t.Fatal(err)
+		}
+		th.most = most
+		read := func(what string) map[string]float64 {
+			t.Helper()
+			if line, err := out.ReadString('\n'); line != what+"\n" {
+				t.Fatalf("it said %q, %v", line, err)
+			}
+			got := map[string]float64{}
+			for range 2 {
+				tree.looked = time.Time{}
+				if err := th.all(func(name string, v float64) { got[name] = v }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return got
+		}
+		if got := read("ready"); got["threads"] != 3 || th.kept != min(3, most) {
+			t.Errorf("%v threads, %d with open files, want 3 and %d", got["threads"], th.kept, min(3, most))
+		}
+		if _, err := in.Write([]byte("\n")); err != nil {
+			t.Fatal(err)
+		}
+		if got := read("done"); got["threads"] != 2 || got["switches_voluntary"] < 1 || th.kept != min(2, most) {
+			t.Errorf("%v, %d with open files, want 2 threads, some switches, and %d", got, th.kept, min(2, most))
+		}
+		th.close()
+		if th.kept != 0 {
+			t.Errorf("%d threads with open files after the end", th.kept)
+		}
 	}
 }
 

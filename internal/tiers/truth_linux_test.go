@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/kernel"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // These tests compare signals with what is known to have been done. They make
@@ -52,7 +53,8 @@ func TestTruthQuota(t *testing.T) {
 	sound(t, list)
 	near(t, "quota", last(t, list, "quota"), 0.2, 1e-9)
 	near(t, "processor time over quota", rate(t, list, "cpu")/0.2, 1, 0.1)
-	near(t, "throttled", rate(t, list, "throttled"), 0.8, 0.1)
+	throttled(t, list, 0.8)
+	near(t, "time of the thread", rate(t, list, "cpu")+rate(t, list, "run_delay"), 1, 0.05)
 	near(t, "periods a second", rate(t, list, "periods"), 10, 0.1)
 	all, _ := gained(t, list, "periods")
 	some, _ := gained(t, list, "throttled_periods")
@@ -66,7 +68,7 @@ func TestTruthQuota(t *testing.T) {
 	<-time.After(600 * time.Millisecond)
 	above.Stop()
 	list = above.Series(time.Now())
-	near(t, "processor time at the new quota", rate(t, list, "cpu"), 0.5, 0.15)
+	near(t, "processor time at the new quota", rate(t, list, "cpu"), 0.5, 0.3) // over six periods
 	near(t, "quota that is given", last(t, list, "quota"), 0.3, 1e-9)
 }
 
@@ -96,7 +98,19 @@ func TestTruthQuotaAbove(t *testing.T) {
 	if q[0] != 0.1 || q[len(q)-1] != 0.3 {
 		t.Errorf("quota from %v to %v, want 0.1 to 0.3", q[0], q[len(q)-1])
 	}
-	near(t, "throttled", rate(t, list, "throttled"), (0.8*0.9+0.7*0.7)/1.5, 0.15)
+	throttled(t, list, (0.8*0.9+0.7*0.7)/1.5)
+}
+
+// throttled compares with what it would be if the thread had a processor whenever
+// it may have one. Where it waits for one it is not throttled, so on a machine that
+// has other work it is less.
+func throttled(t *testing.T, list []model.HostSeries, want float64) {
+	t.Helper()
+	got := rate(t, list, "throttled")
+	t.Logf("throttled %.4g s a second, by arithmetic %.4g", got, want)
+	if got < 0.6*want || got > 1.03*want {
+		t.Errorf("throttled = %v s a second, want %v", got, want)
+	}
 }
 
 // TestTruthRunnable: n threads that want to run do or wait, whatever their quota.
@@ -400,6 +414,16 @@ func TestTruthAccept(t *testing.T) {
 	}
 }
 
+// lastOf is the last value of a signal of the kernel so far.
+func lastOf(w *Watch, signal string) float64 {
+	for _, s := range w.tracks[0].Series(time.Now()) {
+		if s.Metric == signal {
+			return s.Values[len(s.Values)-1]
+		}
+	}
+	return math.NaN()
+}
+
 // fillAccept connects to a listener that does not accept: three times, and then
 // until its queue of four is full and three more were turned away.
 func fillAccept() (s seen, err error) {
@@ -423,7 +447,9 @@ func fillAccept() (s seen, err error) {
 			return s, err
 		}
 	}
-	<-time.After(100 * time.Millisecond) // some readings
+	if err := until("a reading has seen them", func() bool { return lastOf(w, "accept_queue") == 3 }); err != nil {
+		return s, err
+	}
 	for range 2 {
 		if _, err := net.Dial("tcp", "127.0.0.1:7000"); err != nil {
 			return s, err
