@@ -117,10 +117,17 @@ func (p Probe) find() (Kind, error) {
 	return Kind{}, fmt.Errorf("unknown kind of probe %q: use one of %s", p.Kind, strings.Join(names, ", "))
 }
 
-// Tells are the metrics that the probe's kind of server has.
+// Tells are the metrics that this probe may have: those of its kind, of an access
+// log those that its pattern has a group for.
 func (p Probe) Tells() []string {
 	k, _ := p.find() // an unknown one tells nothing
-	return k.Tells
+	if p.Pattern == "" {
+		return k.Tells
+	}
+	return slices.DeleteFunc(slices.Clone(k.Tells), func(name string) bool {
+		group := map[string]string{"errors": "status", "body_bytes": "bytes", "requests[*]": "path", "response[*]": "path"}[name]
+		return group != "" && !strings.Contains(p.Pattern, "<"+group+">")
+	})
 }
 
 // Check says what is wrong with a probe, and what to do. Nothing is asked.

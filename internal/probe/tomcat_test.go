@@ -34,10 +34,14 @@ const tomcatApp = `<web-app xmlns="https://jakarta.ee/xml/ns/jakartaee" version=
 </web-app>`
 
 // TestTomcat: three threads at work, whether probes have a connector of their own
-// or not. It needs what only scripts/ntier-deps.sh installs.
+// or not. It needs what only scripts/ntier-deps.sh installs, and is a part of the
+// proof of n-tier experiments.
 func TestTomcat(t *testing.T) {
+	if os.Getenv("NTIER_PROOF") == "" {
+		t.Skip("make ntier-proof runs it")
+	}
 	if _, err := os.Stat(tomcatHome); err != nil {
-		t.Skipf("%v; install it with scripts/ntier-deps.sh", err)
+		t.Fatalf("%v; install it with scripts/ntier-deps.sh", err)
 	}
 	for _, own := range []bool{false, true} {
 		t.Run(fmt.Sprintf("own connector %v", own), func(t *testing.T) { testTomcat(t, own) })
@@ -45,6 +49,7 @@ func TestTomcat(t *testing.T) {
 }
 
 func testTomcat(t *testing.T, own bool) {
+	t.Parallel()
 	s := servertest.New(t, "")
 	for _, dir := range []string{"conf", "logs", "temp", "work", "webapps/app/WEB-INF/cgi"} {
 		if err := os.MkdirAll(filepath.Join(s.Dir, dir), 0o755); err != nil { //nolint:gosec // nothing secret

@@ -117,7 +117,7 @@ func (w *Watch) openProbes(ctx context.Context) {
 			w.doubts.failed("probe "+cfg.Kind, err)
 			continue
 		}
-		p := &probed{watch: w, ctx: ctx, name: "probe " + cfg.String(), session: session, every: cfg.Every, tells: map[string]bool{}}
+		p := &probed{doubts: &w.doubts, ctx: ctx, name: "probe " + cfg.String(), session: session, every: cfg.Every, tells: map[string]bool{}}
 		if p.every <= 0 {
 			p.every = time.Second
 		}
@@ -235,8 +235,8 @@ func (h *host) notes() []string {
 
 // probed is a probe in use.
 type probed struct {
-	watch   *Watch
-	ctx     context.Context // of the readings before Stop
+	doubts  *doubts
+	ctx     context.Context // of the readings before the last
 	name    string
 	session *probe.Session
 	every   time.Duration
@@ -249,26 +249,26 @@ const (
 	lastTimeout   = 2 * time.Second
 )
 
-// Read asks once. A question that Stop cuts off is no failure: the last one
+// Read asks once. A question that the end cuts off is no failure: the last one
 // follows.
 func (p *probed) Read(out func(string, float64)) {
-	last := p.watch.stopping.Load()
 	ctx, limit := p.ctx, answerTimeout
-	if last || ctx.Err() != nil {
+	last := p.ctx.Err() != nil
+	if last {
 		ctx, limit = context.WithoutCancel(p.ctx), lastTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
 	defer cancel()
 	values, err := p.session.Read(ctx)
-	if err != nil && !last && p.watch.stopping.Load() {
+	if err != nil && !last && p.ctx.Err() != nil {
 		return
 	}
-	p.watch.doubts.read(p.name)
+	p.doubts.read(p.name)
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = context.Cause(ctx)
 		}
-		p.watch.doubts.failed(p.name, err)
+		p.doubts.failed(p.name, err)
 		return
 	}
 	for name, v := range values {
