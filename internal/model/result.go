@@ -63,6 +63,24 @@ type Result struct {
 	// the workload itself recorded.
 	Host       []HostSeries `json:"host,omitempty"`
 	Histograms []Histogram  `json:"histograms,omitempty"`
+	// Stages are what the task went through, in the order in which they began;
+	// Kept the files that it left beside what it printed.
+	Stages []Stage `json:"stages,omitempty"`
+}
+
+// Stage is a part of a task with a time of its own: a service was reset, users
+// came in, the load was ramped down.
+type Stage struct {
+	Name string `json:"name"`
+	// Service is the one that it is a stage of; empty: of the task itself.
+	Service string `json:"service,omitempty"`
+	// Started and Ended are nanoseconds since the Result's Started, or since the
+	// first stage began where the task never started; negative: before.
+	Started int64 `json:"started"`
+	Ended   int64 `json:"ended"`
+	// Note says more about it, Error why it failed; both may be empty.
+	Note  string `json:"note,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // Output is what a process printed, bounded.

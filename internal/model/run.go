@@ -138,6 +138,23 @@ type Treatment struct {
 	// NotBefore is when the step may begin at the earliest, in nanoseconds
 	// since the run began.
 	NotBefore time.Duration `json:"not_before,omitempty"`
+	// Services are the tiers of the step: the services that ran for it alone on
+	// nodes of the fleet, by name.
+	Services map[string]ServiceLevel `json:"services,omitempty"`
+}
+
+// ServiceLevel is how a service took part in a step.
+type ServiceLevel struct {
+	// Nodes are where it ran, an instance each, in the order of their indices.
+	Nodes []NodeID `json:"nodes"`
+	// On are the labels by which they were chosen.
+	On map[string]string `json:"on,omitempty"`
+	// CPU and Memory are the limits of each instance at the start, in cores and
+	// bytes; 0: those of its node.
+	CPU    float64 `json:"cpu,omitempty"`
+	Memory int64   `json:"memory,omitempty"`
+	// Port is where it listens; 0: not known.
+	Port int `json:"port,omitempty"`
 }
 
 // Subjects names what the step measures, each once, in the order of the tasks.

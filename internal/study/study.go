@@ -28,6 +28,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -116,6 +117,17 @@ type Setup struct {
 	Phases []model.Phase
 	// Seed is the file's, or one derived from the run's id.
 	Seed int64
+	// Services are those of the file that run on nodes of the fleet, in its order.
+	Services []Service
+}
+
+// Service is one entry of the file's services.
+type Service struct {
+	Name  string
+	On    map[string]string
+	Count int // as in the file
+	// CPU is the limit of each instance, in cores; 0: that of its node.
+	CPU float64
 }
 
 // Workload is one entry of the file's workloads.
@@ -239,6 +251,22 @@ type Treatment struct {
 	NoBarrier bool
 	// Without are nodes that take no part: they are lost for good.
 	Without []model.NodeID
+	// Services sets what this treatment has other than the file, of services that
+	// run on nodes of the fleet, by name. The others are as in the file.
+	Services map[string]ServiceLevel
+}
+
+// ServiceLevel is how a service takes part in a treatment; what is zero is as the
+// file has it.
+type ServiceLevel struct {
+	// Count is on how many nodes it runs; below 0: on none.
+	Count int
+	// On are further labels that its nodes must have.
+	On map[string]string
+	// CPU and Memory are the limits of each instance. CPU takes the place of what
+	// the file says for the beginning: limits.cpu, or a step at 0s.
+	CPU    float64
+	Memory unit.Size
 }
 
 // Measurer is implemented by the parameters of a study's command that measures

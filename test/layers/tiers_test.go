@@ -29,6 +29,7 @@ var places = []place{
 	{pkg: "environ", tier: 0},
 	{pkg: "histogram", tier: 0},
 	{pkg: "search", tier: 0},
+	{pkg: "queueing", tier: 0},
 	{pkg: "doc/num", tier: 0},
 	{pkg: "doc/term", tier: 0},
 
@@ -44,6 +45,7 @@ var places = []place{
 	{pkg: "monitor", tier: 1},
 	{pkg: "lab", tier: 1},
 	{pkg: "load", tier: 1},
+	{pkg: "bottleneck", tier: 1},
 
 	{pkg: "workload/<name>", tier: 2},
 	{pkg: "doc", tier: 2},
