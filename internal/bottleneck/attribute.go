@@ -3,6 +3,7 @@ package bottleneck
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -90,10 +91,10 @@ func Analyze(s System) Answer {
 	}
 	s.refuse(a.Loads)
 	ok, refused := valid(a.Loads)
-	for _, d := range slices.Concat(doubtsOf(ok), s.missing(a.Loads)) {
+	s.judge(&a, ok, refused)
+	for _, d := range slices.Concat(a.lawDoubts(ok), errorDoubts(ok), s.missing(a.Loads)) {
 		a.doubts.Add(d)
 	}
-	s.judge(&a, ok, refused)
 	if len(ok) > 0 {
 		a.Laws = s.laws(ok, a.Knee)
 	}
@@ -147,6 +148,7 @@ func (s System) attribute(a *Answer, loads []Load) {
 	for _, l := range beyond {
 		causes, symptoms := s.pushBack(l)
 		if causes = s.atKnee(a, loads, beyond[0], causes); len(causes) > 0 {
+			causes = l.with(causes)
 			pattern := Single
 			if len(causes) > 1 {
 				pattern = Simultaneous
@@ -194,6 +196,27 @@ func always(l Load) (out []Resource) {
 	for _, u := range l.Usage {
 		tier, _ := l.usage(Resource{Tier: u.Tier, Kind: u.Kind})
 		if u.Full && (u.Node == "" || !tier.Full) {
+			out = append(out, u.Resource)
+		}
+	}
+	return out
+}
+
+// asFull is from which share of the utilisation of a full one on hardware is as full:
+// more of the one would soon meet the other.
+const asFull = .95
+
+// with adds to hardware that is full what is nearly as full.
+func (l Load) with(causes []Resource) []Resource {
+	least := math.Inf(1)
+	for _, u := range l.usages(causes) {
+		if !u.Kind.Soft() && u.Node == "" {
+			least = min(least, asFull*u.Mean)
+		}
+	}
+	var out []Resource
+	for _, u := range l.Usage {
+		if slices.Contains(causes, u.Resource) || !u.Kind.Soft() && u.Node == "" && u.Mean >= max(least, nearlyFull) {
 			out = append(out, u.Resource)
 		}
 	}

@@ -115,25 +115,34 @@ func together(trials []map[Resource]seconds, of []Resource) (one, all float64) {
 	return one / float64(known), all / float64(known)
 }
 
-// doubts are what speaks against the loads that count, beside the generator.
-func doubtsOf(loads []Load) model.Doubts {
-	var out model.Doubts
+// lawDoubts are about loads at which the law of closed loops does not hold. Where it
+// is far off at the load that decided, or any if none did, that could carry the
+// verdict.
+func (a *Answer) lawDoubts(loads []Load) (out model.Doubts) {
 	for _, l := range loads {
-		at := num.Count(l.Users, "user")
-		if l.Law != nil && math.Abs(*l.Law-1) > lawTolerance {
-			text := fmt.Sprintf("with %s throughput times response and think time is %s of the users, where the law says 100 %%: the trial was too short for its response times, or users were missing", at, num.Fraction(*l.Law))
-			severity := model.Warning
-			if math.Abs(*l.Law-1) > lawBroken {
-				severity = model.Problem
-			}
-			out.Add(model.Doubt{Code: "closed_loop", Severity: severity, Text: text})
+		if l.Law == nil || math.Abs(*l.Law-1) <= lawTolerance {
+			continue
 		}
+		severity := model.Warning
+		if math.Abs(*l.Law-1) > lawBroken && (a.Load == 0 || a.Load == l.Users) {
+			severity = model.Problem
+		}
+		out.Add(model.Doubt{Code: "closed_loop", Severity: severity, Text: fmt.Sprintf("with %s throughput times response and think time is %s of the users, where the law says 100 %%: the trial was too short for its response times, or users were missing",
+			num.Count(l.Users, "user"), num.Fraction(*l.Law))})
+	}
+	return out
+}
+
+// errorDoubts are about operations that failed: they may have cost more or less than
+// those that end well.
+func errorDoubts(loads []Load) (out model.Doubts) {
+	for _, l := range loads {
 		switch e := l.Errors; {
 		case e == nil || *e < worthMentioning:
 		case *e >= tooManyErrors:
-			out.Problem("errors", "with %s %s of the operations failed: a failed one may have cost more or less than one that ends well", at, num.Fraction(*e))
+			out.Problem("errors", "with %s %s of the operations failed, and what those cost is not known", num.Count(l.Users, "user"), num.Fraction(*e))
 		default:
-			out.Warn("errors", "with %s %s of the operations failed", at, num.Fraction(*e))
+			out.Warn("errors", "with %s %s of the operations failed", num.Count(l.Users, "user"), num.Fraction(*e))
 		}
 	}
 	return out

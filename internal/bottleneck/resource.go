@@ -53,8 +53,9 @@ var kinds = []Kind{CPU, Link, Threads, Pool}
 
 // seconds is what one resource did in one trial.
 type seconds struct {
-	use  []float64 // share of the limit in each second; NaN: not known
-	full []bool
+	use   []float64 // share of the limit in each second; NaN: not known
+	full  []bool    // of a tier: at least half of its hosts were
+	share float64   // of the seconds of its hosts in which these were full
 }
 
 // known is how many seconds are.
@@ -62,17 +63,6 @@ func (s seconds) known() int {
 	n := 0
 	for _, u := range s.use {
 		if !math.IsNaN(u) {
-			n++
-		}
-	}
-	return n
-}
-
-// fullSeconds counts them.
-func (s seconds) fullSeconds() int {
-	n := 0
-	for _, f := range s.full {
-		if f {
 			n++
 		}
 	}
@@ -117,25 +107,33 @@ func secondsOf(kind Kind, of []Service, limits Thresholds) (out seconds, ok bool
 	if kind == Link {
 		threshold = limits.Link
 	}
+	total := 0
 	for i := range n {
-		var used, limit, waiting float64
-		told := false // whether someone waits is
+		var used, limit float64
+		full := 0
 		for _, s := range of {
-			used, limit = used+s.Signals[with.used][i], limit+s.Signals[with.limit][i]
-			if w := s.Signals[with.waiting]; with.waiting != "" && i < len(w) && !math.IsNaN(w[i]) {
-				waiting, told = waiting+w[i], true
+			u, l := s.Signals[with.used][i], s.Signals[with.limit][i]
+			used, limit = used+u, limit+l
+			if u >= threshold*l && l > 0 && s.waits(with.waiting, i) {
+				full++
 			}
 		}
 		u := math.NaN()
 		if limit > 0 {
 			u = used / limit
 		}
-		out.use = append(out.use, u)
-		// A pool of which all connections are used, and for which nobody waits, holds
-		// nothing up.
-		out.full = append(out.full, u >= threshold && (!told || waiting > 0))
+		total += full
+		out.use, out.full = append(out.use, u), append(out.full, 2*full >= len(of))
 	}
+	out.share = float64(total) / float64(len(of)*max(1, out.known()))
 	return out, out.known() >= FewestSeconds
+}
+
+// waits reports whether someone waits, or it is not known: a pool of which all
+// connections are used, and for which nobody waits, holds nothing up.
+func (s Service) waits(signal string, second int) bool {
+	w := s.Signals[signal]
+	return signal == "" || second >= len(w) || math.IsNaN(w[second]) || w[second] > 0
 }
 
 // Usage is how full a resource was at a load, over all its trials.
@@ -152,8 +150,8 @@ type Usage struct {
 func usageOf(trials []map[Resource]seconds, limits Thresholds) []Usage {
 	var out []Usage
 	for _, r := range resourcesIn(trials) {
-		var sum float64
-		known, full := 0, 0
+		var sum, full float64
+		known := 0
 		for _, t := range trials {
 			s := t[r]
 			for _, u := range s.use {
@@ -161,18 +159,52 @@ func usageOf(trials []map[Resource]seconds, limits Thresholds) []Usage {
 					sum, known = sum+u, known+1
 				}
 			}
-			full += s.fullSeconds()
+			full += s.share * float64(s.known())
 		}
-		u := Usage{Resource: r, Mean: sum / float64(known), Share: float64(full) / float64(known)}
+		u := Usage{Resource: r, Mean: sum / float64(known), Share: full / float64(known)}
 		mean := limits.Mean
 		if r.Kind == Link {
 			mean -= limits.Saturated - limits.Link
 		}
 		u.Full = u.Share >= limits.Full || u.Mean >= mean && !r.Kind.Soft()
-		u.Partial = !u.Full && u.Share >= limits.Partial
 		out = append(out, u)
 	}
+	shareOut(out)
+	for i := range out {
+		out[i].Partial = !out[i].Full && out[i].Share >= limits.Partial
+	}
 	return out
+}
+
+// alike is how often the other hosts of a tier must be full for a full host to stand
+// for its tier.
+const alike = .5
+
+// shareOut lets full hosts stand for their tier where the others are full as well,
+// though less often; and lets a host that is full speak for itself only where the
+// others are not: then the load is not shared evenly.
+func shareOut(all []Usage) {
+	for i := range all {
+		tier := &all[i]
+		if tier.Node != "" {
+			continue
+		}
+		hosts, sum := 0, 0.0
+		for _, h := range all {
+			if h.Tier == tier.Tier && h.Kind == tier.Kind && h.Node != "" {
+				hosts, sum = hosts+1, sum+h.Share
+			}
+		}
+		for j := range all {
+			h := &all[j]
+			if h.Tier != tier.Tier || h.Kind != tier.Kind || h.Node == "" || !h.Full {
+				continue
+			}
+			if others := (sum - h.Share) / float64(max(1, hosts-1)); others >= alike {
+				h.Full, tier.Full = false, true
+			}
+		}
+	}
 }
 
 // resourcesIn are those of several trials, in a fixed order.

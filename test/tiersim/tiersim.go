@@ -11,7 +11,6 @@
 package tiersim
 
 import (
-	"container/heap"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -74,7 +73,7 @@ func (n Net) Trial(users, number int, seed uint64) bottleneck.Trial {
 		s.after(n.RampUp+float64(at), s.read)
 	}
 	for len(s.events) > 0 && s.events[0].at <= end {
-		e := heap.Pop(&s.events).(event) //nolint:forcetypeassert // it holds nothing else
+		e := s.events.pop()
 		s.now = e.at
 		e.do()
 	}
@@ -88,18 +87,43 @@ type event struct {
 	do  func()
 }
 
-type events []event
+func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].seq < e[j].seq
+// queue is a heap: the first comes out first. (container/heap makes an allocation of
+// each element.)
+type queue[T interface{ before(T) bool }] []T
+
+func (q *queue[T]) push(x T) {
+	*q = append(*q, x)
+	h := *q
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(h[up]) {
+			break
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
 }
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) } //nolint:forcetypeassert // heap.Push of this package
-func (e *events) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
+
+func (q *queue[T]) pop() T {
+	h := *q
+	first, last := h[0], len(h)-1
+	h[0] = h[last]
+	h = h[:last]
+	for i := 0; 2*i+1 < last; {
+		down := 2*i + 1
+		if down+1 < last && h[down+1].before(h[down]) {
+			down++
+		}
+		if !h[down].before(h[i]) {
+			break
+		}
+		h[i], h[down] = h[down], h[i]
+		i = down
+	}
+	*q = h
+	return first
 }
 
 // sim is a run of the simulation.
@@ -107,7 +131,7 @@ type sim struct {
 	Net
 	rng       *rand.Rand
 	now       float64
-	events    events
+	events    queue[event]
 	seq       int
 	hosts     [][]*host
 	next      []int // host of each tier whose turn it is
@@ -120,7 +144,7 @@ type sim struct {
 
 func (s *sim) after(wait float64, do func()) {
 	s.seq++
-	heap.Push(&s.events, event{s.now + wait, s.seq, do})
+	s.events.push(event{s.now + wait, s.seq, do})
 }
 
 // user thinks, asks, and waits for the answer.
@@ -307,7 +331,7 @@ func (s *sim) trial(users, number int) bottleneck.Trial {
 type processor struct {
 	s       *sim
 	quota   float64
-	jobs    []job
+	jobs    queue[job]
 	served  float64 // work that a job which was there all the time has had
 	used    float64 // cores · seconds
 	at      float64
@@ -318,6 +342,8 @@ type job struct {
 	until float64 // of served
 	done  func()
 }
+
+func (j job) before(o job) bool { return j.until < o.until }
 
 // rate is how fast each job is served.
 func (p *processor) rate() float64 { return min(1, p.quota/float64(len(p.jobs))) }
@@ -334,7 +360,7 @@ func (p *processor) advance() {
 
 func (p *processor) take(work float64, done func()) {
 	p.advance()
-	p.jobs = append(p.jobs, job{p.served + work, done})
+	p.jobs.push(job{p.served + work, done})
 	p.plan()
 }
 
@@ -344,21 +370,13 @@ func (p *processor) plan() {
 	if len(p.jobs) == 0 {
 		return
 	}
-	first := 0
-	for i := range p.jobs {
-		if p.jobs[i].until < p.jobs[first].until {
-			first = i
-		}
-	}
 	version := p.version
-	p.s.after(max(0, (p.jobs[first].until-p.served)/p.rate()), func() {
+	p.s.after(max(0, (p.jobs[0].until-p.served)/p.rate()), func() {
 		if version != p.version {
 			return
 		}
 		p.advance()
-		done := p.jobs[first].done
-		p.jobs[first] = p.jobs[len(p.jobs)-1]
-		p.jobs = p.jobs[:len(p.jobs)-1]
+		done := p.jobs.pop().done
 		p.plan()
 		done()
 	})
