@@ -194,7 +194,7 @@ func (l Load) usages(of []Resource) []Usage {
 // where its tier as a whole does not: then its load is not shared evenly.
 func always(l Load) (out []Resource) {
 	for _, u := range l.Usage {
-		tier, _ := l.usage(Resource{Tier: u.Tier, Kind: u.Kind})
+		tier := l.usage(Resource{Tier: u.Tier, Kind: u.Kind})
 		if u.Full && (u.Node == "" || !tier.Full) {
 			out = append(out, u.Resource)
 		}
@@ -290,10 +290,10 @@ func (s System) pushBack(l Load) (causes []Resource, symptoms []Symptom) {
 			causes = append(causes, r)
 			continue
 		}
-		u, _ := l.usage(r)
+		u := l.usage(r)
 		symptoms = append(symptoms, Symptom{u, of})
 		// Hardware that is nearly full holds up what the full pool lets through.
-		if hardware, _ := l.usage(of); !hardware.Full && hardware.Mean >= nearlyFull && !slices.Contains(causes, of) {
+		if hardware := l.usage(of); !hardware.Full && hardware.Mean >= nearlyFull && !slices.Contains(causes, of) {
 			causes = append(causes, of)
 		}
 	}
@@ -351,7 +351,7 @@ func (s System) atKnee(a *Answer, loads []Load, first Load, of []Resource) []Res
 	}
 	around.Hi = max(around.Hi, float64(first.Users))
 	return slices.DeleteFunc(of, func(r Resource) bool {
-		if u, _ := first.usage(r); u.Mean < herdLevel {
+		if u := first.usage(r); u.Mean < herdLevel {
 			return true
 		}
 		at, ok := bends(loads, r)

@@ -72,7 +72,8 @@ func findFall(loads []Load) *Fall {
 			peak = i
 		}
 		for _, v := range l.values {
-			squares += math.Pow(v/l.Throughput-1, 2)
+			d := v/l.Throughput - 1
+			squares += d * d
 		}
 		free += float64(len(l.values) - 1)
 	}

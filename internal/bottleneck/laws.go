@@ -158,8 +158,8 @@ func (l *Laws) limit() {
 func (l *Laws) network(loads []Load) queueing.Closed {
 	var c queueing.Closed
 	for _, d := range l.Demands {
-		each, value := d.Capacity/float64(d.Hosts), 0.0
-		value, _ = d.best()
+		each := d.Capacity / float64(d.Hosts)
+		value, _ := d.best()
 		servers := 1
 		if d.Kind == CPU {
 			servers = max(1, int(each))

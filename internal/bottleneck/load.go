@@ -38,14 +38,14 @@ type Load struct {
 	trials  []Trial
 }
 
-// usage of a resource; ok is false where it is not known.
-func (l Load) usage(r Resource) (Usage, bool) {
+// usage of a resource; nothing of it where it is not known.
+func (l Load) usage(r Resource) Usage {
 	for _, u := range l.Usage {
 		if u.Resource == r {
-			return u, true
+			return u
 		}
 	}
-	return Usage{}, false
+	return Usage{}
 }
 
 // sumUp makes the load of the trials with so many users.

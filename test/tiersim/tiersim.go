@@ -87,18 +87,18 @@ type event struct {
 	do  func()
 }
 
-func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
+func (e event) Before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
 // queue is a heap: the first comes out first. (container/heap makes an allocation of
 // each element.)
-type queue[T interface{ before(T) bool }] []T
+type queue[T interface{ Before(T) bool }] []T
 
 func (q *queue[T]) push(x T) {
 	*q = append(*q, x)
 	h := *q
 	for i := len(h) - 1; i > 0; {
 		up := (i - 1) / 2
-		if !h[i].before(h[up]) {
+		if !h[i].Before(h[up]) {
 			break
 		}
 		h[i], h[up] = h[up], h[i]
@@ -113,10 +113,10 @@ func (q *queue[T]) pop() T {
 	h = h[:last]
 	for i := 0; 2*i+1 < last; {
 		down := 2*i + 1
-		if down+1 < last && h[down+1].before(h[down]) {
+		if down+1 < last && h[down+1].Before(h[down]) {
 			down++
 		}
-		if !h[down].before(h[i]) {
+		if !h[down].Before(h[i]) {
 			break
 		}
 		h[i], h[down] = h[down], h[i]
@@ -343,7 +343,7 @@ type job struct {
 	done  func()
 }
 
-func (j job) before(o job) bool { return j.until < o.until }
+func (j job) Before(o job) bool { return j.until < o.until }
 
 // rate is how fast each job is served.
 func (p *processor) rate() float64 { return min(1, p.quota/float64(len(p.jobs))) }
