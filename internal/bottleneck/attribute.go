@@ -148,7 +148,7 @@ func (s System) attribute(a *Answer, loads []Load) {
 	for _, l := range beyond {
 		causes, symptoms := s.pushBack(l)
 		if causes = s.atKnee(a, loads, beyond[0], causes); len(causes) > 0 {
-			causes = l.with(causes)
+			causes = l.with(causes, beyond)
 			pattern := Single
 			if len(causes) > 1 {
 				pattern = Simultaneous
@@ -206,8 +206,9 @@ func always(l Load) (out []Resource) {
 // more of the one would soon meet the other.
 const asFull = .95
 
-// with adds to hardware that is full what is nearly as full.
-func (l Load) with(causes []Resource) []Resource {
+// with adds to what is full the hardware that is nearly full, if it is as full as the
+// other, or becomes full at a later load.
+func (l Load) with(causes []Resource, later []Load) []Resource {
 	least := math.Inf(1)
 	for _, u := range l.usages(causes) {
 		if !u.Kind.Soft() && u.Node == "" {
@@ -216,7 +217,9 @@ func (l Load) with(causes []Resource) []Resource {
 	}
 	var out []Resource
 	for _, u := range l.Usage {
-		if slices.Contains(causes, u.Resource) || !u.Kind.Soft() && u.Node == "" && u.Mean >= max(least, nearlyFull) {
+		nearly := !u.Kind.Soft() && u.Node == "" && u.Mean >= nearlyFull && !math.IsInf(least, 1)
+		meets := nearly && (u.Mean >= least || slices.ContainsFunc(later, func(x Load) bool { return x.Users > l.Users && x.usage(u.Resource).Full }))
+		if meets || slices.Contains(causes, u.Resource) {
 			out = append(out, u.Resource)
 		}
 	}

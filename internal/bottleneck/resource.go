@@ -176,13 +176,9 @@ func usageOf(trials []map[Resource]seconds, limits Thresholds) []Usage {
 	return out
 }
 
-// alike is how often the other hosts of a tier must be full for a full host to stand
-// for its tier.
-const alike = .5
-
-// shareOut lets full hosts stand for their tier where the others are full as well,
-// though less often; and lets a host that is full speak for itself only where the
-// others are not: then the load is not shared evenly.
+// shareOut lets full hosts stand for their tier where the others are busy, too, though
+// not always full; a host speaks for itself only where the others are not: then the
+// load is not shared evenly.
 func shareOut(all []Usage) {
 	for i := range all {
 		tier := &all[i]
@@ -192,7 +188,7 @@ func shareOut(all []Usage) {
 		hosts, sum := 0, 0.0
 		for _, h := range all {
 			if h.Tier == tier.Tier && h.Kind == tier.Kind && h.Node != "" {
-				hosts, sum = hosts+1, sum+h.Share
+				hosts, sum = hosts+1, sum+h.Mean
 			}
 		}
 		for j := range all {
@@ -200,7 +196,7 @@ func shareOut(all []Usage) {
 			if h.Tier != tier.Tier || h.Kind != tier.Kind || h.Node == "" || !h.Full {
 				continue
 			}
-			if others := (sum - h.Share) / float64(max(1, hosts-1)); others >= alike {
+			if others := (sum - h.Mean) / float64(max(1, hosts-1)); others >= herdLevel {
 				h.Full, tier.Full = false, true
 			}
 		}

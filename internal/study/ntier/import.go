@@ -31,7 +31,7 @@ var columnSignals = map[bottleneck.Kind][2]string{
 
 // Import implements study.Importer.
 func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.Reader) (study.Result, error) {
-	if len(p.Tiers) == 0 {
+	if p.split(); len(p.Tiers) == 0 {
 		return nil, &model.InputError{Path: "tiers", Problem: "a table does not say in which order requests reach its tiers", Allowed: "--tiers web,app,db"}
 	}
 	t, err := tabular.Open(name, table)

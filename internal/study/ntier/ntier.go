@@ -22,6 +22,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
@@ -92,6 +93,7 @@ var _ interface {
 
 // Validate implements study.Study.
 func (p *Params) Validate() error {
+	p.split()
 	var errs []error
 	for i, text := range p.Configurations {
 		c, err := ParseConfiguration(text, p.Tiers)
@@ -123,6 +125,7 @@ func (p *Params) Validate() error {
 
 // Analyze implements study.Study.
 func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, error) {
+	p.split()
 	measured, err := p.read(in.Run)
 	if err != nil {
 		return nil, err
@@ -131,6 +134,11 @@ func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, err
 		return nil, fmt.Errorf("looking at the tiers: %w", err)
 	}
 	return p.answer(in.Run.Title(), measured)
+}
+
+// split takes tiers that were given with commas, as --tiers web,app,db, apart.
+func (p *Params) split() {
+	p.Tiers = strings.FieldsFunc(strings.Join(p.Tiers, ","), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // labels are those of the nodes of a configuration.
