@@ -92,7 +92,7 @@ func Analyze(s System) Answer {
 	s.refuse(a.Loads)
 	ok, refused := valid(a.Loads)
 	s.judge(&a, ok, refused)
-	for _, d := range slices.Concat(a.lawDoubts(ok), errorDoubts(ok), s.missing(a.Loads)) {
+	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), s.missing(a.Loads)) {
 		a.doubts.Add(d)
 	}
 	if len(ok) > 0 {
@@ -370,8 +370,8 @@ func (s System) name(a *Answer, loads []Load, l Load, causes []Resource, symptom
 		if at, ok := bends(loads, u.Resource); ok && at.P < 1-level {
 			e.Bend = &at.CI
 		}
-		if periods := l.meanSignal(u.Tier, SignalPeriods); u.Kind == CPU && periods > 0 {
-			e.Held = some(l.meanSignal(u.Tier, SignalHeld) / periods)
+		if u.Kind == CPU {
+			e.Held = some(l.held(u.Tier))
 		}
 		a.Bottlenecks = append(a.Bottlenecks, e)
 	}

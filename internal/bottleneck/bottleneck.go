@@ -66,6 +66,7 @@ const (
 	materialLoss        = .1 // of the growth without a knee
 	herdLevel           = .8 // what binds is at least so busy where the knee ends
 	nearlyFull          = .9 // of hardware behind a full pool
+	shortCPU            = .7 // of the first tier, which may then read its requests late
 	smallBend           = .5 // of the slope before it is no knee
 	repeatability       = .01
 	level               = stats.DefaultLevel

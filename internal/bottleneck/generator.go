@@ -79,13 +79,24 @@ func (s System) beyondServer(l Load) float64 {
 	return *l.Response - spent/answered - waiting/answered
 }
 
-// firstTierExplains reports whether something of the first tier was full, so that
-// what its own clock does not see may have waited for it.
+// firstTierExplains reports whether something of the first tier was short, so that
+// what its own clock does not see may have waited for it: a process that is held back
+// by its quota reads its requests late.
 func (s System) firstTierExplains(l Load) bool {
 	for _, u := range l.Usage {
-		if u.Tier == s.Tiers[0] && (u.Full || u.Partial) {
+		if u.Tier == s.Tiers[0] && (u.Full || u.Partial || u.Kind == CPU && u.Mean >= shortCPU) {
 			return true
 		}
 	}
-	return false
+	return l.held(s.Tiers[0]) >= Defaults().Partial
+}
+
+// held is in which share of their periods the processors of a tier were held back;
+// NaN: not known.
+func (l Load) held(tier string) float64 {
+	periods := l.meanSignal(tier, SignalPeriods)
+	if !(periods > 0) {
+		return math.NaN()
+	}
+	return l.meanSignal(tier, SignalHeld) / periods
 }

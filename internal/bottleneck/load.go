@@ -134,12 +134,12 @@ func (a *Answer) lawDoubts(loads []Load) (out model.Doubts) {
 }
 
 // errorDoubts are about operations that failed: they may have cost more or less than
-// those that end well.
-func errorDoubts(loads []Load) (out model.Doubts) {
+// those that end well. Beyond the load that decided they carry nothing.
+func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
 	for _, l := range loads {
 		switch e := l.Errors; {
 		case e == nil || *e < worthMentioning:
-		case *e >= tooManyErrors:
+		case *e >= tooManyErrors && (a.Load == 0 || l.Users <= a.Load):
 			out.Problem("errors", "with %s %s of the operations failed, and what those cost is not known", num.Count(l.Users, "user"), num.Fraction(*e))
 		default:
 			out.Warn("errors", "with %s %s of the operations failed", num.Count(l.Users, "user"), num.Fraction(*e))

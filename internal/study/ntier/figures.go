@@ -117,7 +117,7 @@ func (f *Finding) heatMap(tiers []string) doc.Block {
 		return doc.Block{}
 	}
 	c.Layers = []chart.Layer{l}
-	return doc.Plot("", "percent of what there is, on average over the seconds of the run", c)
+	return doc.Plot("Utilisation by tier and users", "percent, on average over the seconds of the run", c)
 }
 
 // timelineFigure is one trial through its stages, with users and all tiers aligned.
