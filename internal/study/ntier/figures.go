@@ -3,6 +3,7 @@ package ntier
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
@@ -65,7 +66,11 @@ func (f *Finding) throughputFigure() doc.Block {
 		c.Layers = append(c.Layers, whiskers)
 	}
 	c.Layers = append(c.Layers, points)
-	return doc.Plot("", "hollow: the generator was the limit", c).On(doc.Page)
+	words := ""
+	if slices.Contains(points.Hollow, true) {
+		words = "hollow: the generator was the limit"
+	}
+	return doc.Plot("", words, c).On(doc.Page)
 }
 
 // responseFigure is the response time against users; nothing where it is not known.
@@ -94,7 +99,7 @@ func (f *Finding) heatMap(tiers []string) doc.Block {
 			for _, u := range load.Usage {
 				if u.Tier == tier && u.Node == "" {
 					of = append(of, u.Resource)
-					c.Y.Rows = append(c.Y.Rows, chart.Row{Name: u.String()})
+					c.Y.Rows = append(c.Y.Rows, chart.Row{Name: u.Tier + " " + string(u.Kind)}) // pages cut longer names
 				}
 			}
 		}

@@ -60,7 +60,7 @@ func timelineOf(p *Params, run *observe.Run, s model.Step) timeline {
 			of = append(of, whole.services(x, []string{tier})...)
 		}
 		if use := bottleneck.Utilisation(of, bottleneck.CPU); use != nil {
-			out.lines = append(out.lines, line{"processor of " + tier, "1", use})
+			out.lines = append(out.lines, line{"processor of " + tier, "", use})
 		}
 	}
 	for _, x := range results {
@@ -90,7 +90,7 @@ func (t *timeline) add(x model.Result, zero time.Time, seconds int) {
 		y := bySecond(x.Host[i], zero.Sub(x.Started).Nanoseconds(), seconds)
 		k := slices.IndexFunc(t.lines, func(l line) bool { return l.name == name })
 		if k < 0 {
-			t.lines = append(t.lines, line{name, x.Host[i].Unit, y})
+			t.lines = append(t.lines, line{name, strings.TrimPrefix(x.Host[i].Unit, "1"), y})
 			continue
 		}
 		for j := range y {
