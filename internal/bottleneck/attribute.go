@@ -92,7 +92,7 @@ func Analyze(s System) Answer {
 	s.refuse(a.Loads)
 	ok, refused := valid(a.Loads)
 	s.judge(&a, ok, refused)
-	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), s.missing(a.Loads)) {
+	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), s.missing(a.Loads), s.colocated(a.Loads)) {
 		a.doubts.Add(d)
 	}
 	if len(ok) > 0 {

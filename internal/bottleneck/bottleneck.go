@@ -34,6 +34,7 @@ const (
 	SignalPeriods       = "periods"              // a second
 	SignalHeld          = "throttled_periods"    // a second
 	SignalRunnable      = "runnable"             // threads
+	SignalRunDelay      = "run_delay"            // threads that wait for a processor, on average
 	SignalSwitches      = "switches_voluntary"   // a second
 	SignalPreempted     = "switches_involuntary" // a second
 	SignalSendQueue     = "send_queue"           // bytes

@@ -28,7 +28,7 @@ func (x Suspect) Significant() bool { return x.Q < 1-level && x.Rho > 0 }
 // sent, what switching costs, who waits for a processor, how long a round trip
 // takes (the paper, sections IV and V).
 var hiddenSignals = []struct{ name, unit string }{
-	{SignalSendQueue, "byte"}, {signalSwitchShare, "1"}, {SignalSwitches, "1/s"}, {SignalRunnable, "threads"}, {SignalRTT, "ms"},
+	{SignalSendQueue, "byte"}, {signalSwitchShare, "1"}, {SignalSwitches, "1/s"}, {SignalRunnable, "threads"}, {SignalRunDelay, "threads"}, {SignalRTT, "ms"},
 	{SignalRetransmits, "1/s"}, {SignalAcceptQueue, "connections"}, {SignalOverflows, "1/s"}, {SignalDrops, "1/s"},
 }
 

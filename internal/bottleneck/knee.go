@@ -138,3 +138,21 @@ func (s System) missing(loads []Load) (out model.Doubts) {
 	}
 	return out
 }
+
+// colocated are the doubts about tiers on one host: each is held to its own limit, so
+// that where they have none the host may be full with neither of them.
+func (s System) colocated(loads []Load) (out model.Doubts) {
+	on := make(map[model.NodeID]string)
+	for _, l := range loads {
+		for _, t := range l.trials {
+			for _, x := range t.Services {
+				if other := on[x.Node]; other != "" && other != x.Tier {
+					out.Warn("colocated", "%s and %s share host %s: unless each has a limit of its own, the host can be full with neither of them full", other, x.Tier, x.Node)
+					return out
+				}
+				on[x.Node] = x.Tier
+			}
+		}
+	}
+	return out
+}

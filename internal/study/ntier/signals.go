@@ -13,7 +13,7 @@ import (
 
 // signalNames are the signals that the analysis reads.
 var signalNames = []string{
-	bottleneck.SignalCPU, bottleneck.SignalQuota, bottleneck.SignalThrottled, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalRunnable,
+	bottleneck.SignalCPU, bottleneck.SignalQuota, bottleneck.SignalThrottled, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalRunnable, bottleneck.SignalRunDelay,
 	bottleneck.SignalSwitches, bottleneck.SignalPreempted, bottleneck.SignalSendQueue, bottleneck.SignalSendQueueMax, bottleneck.SignalRetransmits, bottleneck.SignalRTT,
 	bottleneck.SignalAcceptQueue, bottleneck.SignalAcceptLimit, bottleneck.SignalOverflows, bottleneck.SignalDrops, bottleneck.SignalSent, bottleneck.SignalReceived,
 	bottleneck.SignalLink, bottleneck.SignalThreads, bottleneck.SignalThreadsMax, bottleneck.SignalThreadsQueue, bottleneck.SignalPool, bottleneck.SignalPoolMax,

@@ -107,7 +107,7 @@ func suspectWords(f Finding) string {
 func signalWords(name string) string {
 	known := map[string]string{
 		bottleneck.SignalSendQueue: "what waits to be sent (Send-Q)", bottleneck.SignalSwitches: "the number of context switches", "switch_share": "the share of the processors that switching takes",
-		bottleneck.SignalRunnable: "the number of threads that wait for a processor", bottleneck.SignalRTT: "the round-trip time", bottleneck.SignalRetransmits: "the rate of retransmits",
+		bottleneck.SignalRunnable: "the number of threads that run or could", bottleneck.SignalRunDelay: "the number of threads that wait for a processor", bottleneck.SignalRTT: "the round-trip time", bottleneck.SignalRetransmits: "the rate of retransmits",
 		bottleneck.SignalAcceptQueue: "the accept queue", bottleneck.SignalOverflows: "the rate of overflows of the accept queue", bottleneck.SignalDrops: "the rate of dropped connections",
 	}
 	if text, ok := known[name]; ok {
