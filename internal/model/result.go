@@ -1,6 +1,7 @@
 package model
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -65,7 +66,8 @@ type Result struct {
 	Histograms []Histogram  `json:"histograms,omitempty"`
 	// Stages are what the task went through, in the order in which they began;
 	// Kept the files that it left beside what it printed.
-	Stages []Stage `json:"stages,omitempty"`
+	Stages []Stage    `json:"stages,omitempty"`
+	Kept   []KeptFile `json:"kept,omitempty"`
 }
 
 // Stage is a part of a task with a time of its own: a service was reset, users
@@ -81,6 +83,34 @@ type Stage struct {
 	// Note says more about it, Error why it failed; both may be empty.
 	Note  string `json:"note,omitempty"`
 	Error string `json:"error,omitempty"`
+}
+
+// The states that a stage reports: it has begun, has ended, has failed. One
+// that is done without having begun is a moment.
+const (
+	StageBegun  = "begun"
+	StageDone   = "done"
+	StageFailed = "failed"
+)
+
+// StageChange is a stage that began or ended, as it happens.
+type StageChange struct {
+	Name    string `json:"name"`
+	Service string `json:"service,omitempty"`
+	State   string `json:"state"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// Text says it for people: "db: reset done".
+func (s StageChange) Text() string {
+	text := strings.ReplaceAll(s.Name, "_", " ") + " " + s.State
+	if s.Service != "" {
+		text = s.Service + ": " + text
+	}
+	if s.Reason != "" {
+		text += ": " + s.Reason
+	}
+	return text
 }
 
 // Output is what a process printed, bounded.
@@ -196,11 +226,29 @@ type Histogram struct {
 	Encoded string `json:"encoded"`
 }
 
-// The artifacts that a task can have: the whole of what it printed.
+// The artifacts that every task can have: the whole of what it printed.
 const (
 	ArtifactStdout = "stdout"
 	ArtifactStderr = "stderr"
 )
+
+// KeptFile is a file that a task left, stored as the artifact of this name.
+type KeptFile struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"` // bytes that are stored
+	// Cut says that the file was longer.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// MaxKept is how many files a task may leave.
+const MaxKept = 64
+
+var keptName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$`)
+
+// CanKeep reports whether a file that a task leaves may have this name.
+func CanKeep(name string) bool {
+	return keptName.MatchString(name) && name != ArtifactStdout && name != ArtifactStderr
+}
 
 // Artifact is a file kept beside a result.
 type Artifact struct {
