@@ -119,3 +119,12 @@ func TestMissing(t *testing.T) {
 		t.Errorf("%s %+v, want the database in all seconds that are known", a.Verdict, a.Bottlenecks)
 	}
 }
+
+// TestProofWithoutRaise: a limit that was not raised proves nothing.
+func TestProofWithoutRaise(t *testing.T) {
+	trials := system(busy, nil).Trials[10:]
+	p := Prove(System{Tiers: []string{"db"}}, Resource{Tier: "db", Kind: CPU}, 1.25, trials, trials)
+	if p.Outcome != Unclear || !strings.Contains(p.Why, "was not raised") {
+		t.Errorf("%+v, want it unclear, for the limit was not raised", p)
+	}
+}

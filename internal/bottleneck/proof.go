@@ -25,6 +25,8 @@ type Proof struct {
 	// Outcome is confirmed where the whole interval of the gain is above half of
 	// what was predicted, refuted where it is below, and else unclear.
 	Outcome Outcome `json:"outcome"`
+	// Why it is unclear, where that is not the width of the interval.
+	Why string `json:"why,omitempty"`
 }
 
 // Outcome of a proof.
@@ -36,6 +38,9 @@ const (
 	Refuted   Outcome = "refuted"
 	Unclear   Outcome = "unclear"
 )
+
+// took is which part of a raise must have reached the resource.
+const took = .8
 
 // Prove holds the trials with a faster suspect against those without.
 func Prove(s System, r Resource, factor float64, before, after []Trial) Proof {
@@ -51,9 +56,13 @@ func Prove(s System, r Resource, factor float64, before, after []Trial) Proof {
 	}
 	p.Before, p.After = l.Throughput, meanOf(raised)
 	p.Gain, p.Predicted = p.After/p.Before, s.predicted(l, r, factor)
+	if got := (Load{trials: after}).meanSignal(r.Tier, kindSignals[r.Kind].limit) / l.meanSignal(r.Tier, kindSignals[r.Kind].limit); !(got > 1+took*(factor-1)) {
+		p.Why = "the limit was not raised by as much: give its node more, or the service a limit of its own"
+	}
 	if _, ci, err := stats.RatioOfIndependentMeans(raised, l.values, level); err == nil {
 		p.CI = &ci
 		switch half := 1 + (p.Predicted-1)/2; {
+		case p.Why != "":
 		case p.Predicted < 1+2*repeatability: // nothing was to be gained
 		case ci.Lo > half:
 			p.Outcome = Confirmed

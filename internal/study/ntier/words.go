@@ -90,7 +90,11 @@ func proofWords(p bottleneck.Proof) string {
 	if p.CI != nil {
 		grew += fmt.Sprintf(" [%.2f .. %.2f]", p.CI.Lo, p.CI.Hi)
 	}
-	return fmt.Sprintf("%s, where the laws say %.2f: %s", grew, p.Predicted, p.Outcome)
+	text := fmt.Sprintf("%s, where the laws say %.2f: %s", grew, p.Predicted, p.Outcome)
+	if p.Why != "" {
+		text += ", for " + p.Why
+	}
+	return text
 }
 
 // suspectWords names the signal that follows what is lost most closely.
