@@ -7,6 +7,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study/cdi"
 	"github.com/scalebench/scalebench/internal/study/compare"
 	"github.com/scalebench/scalebench/internal/study/history"
+	"github.com/scalebench/scalebench/internal/study/ntier"
 	"github.com/scalebench/scalebench/internal/study/resources"
 	"github.com/scalebench/scalebench/internal/study/sizing"
 	"github.com/scalebench/scalebench/internal/study/variability"
@@ -40,6 +41,7 @@ func Studies() study.Registry {
 		sizing.Kind(),
 		compare.Kind(),
 		history.Kind(),
+		ntier.Kind(),
 	}
 }
 

@@ -30,6 +30,7 @@ var places = []place{
 	{pkg: "histogram", tier: 0},
 	{pkg: "search", tier: 0},
 	{pkg: "site", tier: 0},
+	{pkg: "queueing", tier: 0},
 	{pkg: "doc/num", tier: 0},
 	{pkg: "doc/term", tier: 0},
 
@@ -46,6 +47,7 @@ var places = []place{
 	{pkg: "recording", tier: 1},
 	{pkg: "lab", tier: 1},
 	{pkg: "load", tier: 1},
+	{pkg: "bottleneck", tier: 1},
 
 	{pkg: "workload/<name>", tier: 2},
 	{pkg: "doc", tier: 2},

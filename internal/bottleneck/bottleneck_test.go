@@ -1,0 +1,130 @@
+package bottleneck
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// closed makes a trial of a closed system whose throughput has a limit, with the
+// utilisation of its database in each of 20 seconds.
+func closed(users, trial int, limit float64, use func(share float64) float64) Trial {
+	const think = 1.0
+	x := math.Min(float64(users)/1.01, limit) * (1 + .002*float64(trial))
+	t := Trial{Users: users, Trial: trial, Throughput: x, Response: float64(users)/x - think, Think: think, Generators: []Generator{{Node: "g", Busy: .1, Lag: 0}}}
+	db := Service{Tier: "db", Node: "db-1", Signals: map[string][]float64{}}
+	for range 20 {
+		db.Signals[SignalCPU] = append(db.Signals[SignalCPU], use(math.Min(1, x/limit)))
+		db.Signals[SignalQuota] = append(db.Signals[SignalQuota], 1)
+		db.Signals[SignalSendQueue] = append(db.Signals[SignalSendQueue], float64(users*users))
+	}
+	t.Services = append(t.Services, db)
+	return t
+}
+
+func system(use func(share float64) float64, change func(*Trial)) System {
+	s := System{Name: "1", Tiers: []string{"db"}}
+	for _, users := range []int{20, 40, 60, 80, 120, 160} {
+		for trial := 1; trial <= 2; trial++ {
+			t := closed(users, trial, 80, use)
+			if change != nil {
+				change(&t)
+			}
+			s.Trials = append(s.Trials, t)
+		}
+	}
+	return s
+}
+
+func busy(share float64) float64 { return share }
+func idle(share float64) float64 { return .3 * share }
+
+// TestAnalyze: what is told of systems by what is wrong with their trials.
+func TestAnalyze(t *testing.T) {
+	for name, c := range map[string]struct {
+		s       System
+		verdict Verdict
+		why     string
+		doubt   string
+	}{
+		"nothing":           {System{Tiers: []string{"db"}}, Unknown, "0 loads tell no knee", ""},
+		"a database":        {system(busy, nil), Named, "", ""},
+		"a hidden limit":    {system(idle, nil), Unknown, "nothing that was measured was full beyond the knee", ""},
+		"a busy generator":  {system(busy, func(t *Trial) { t.Generators[0].Busy = float64(t.Users) / 60 }), Unknown, "from 60 users on the load generator binds: a generator was busy for 100.0 % of the time", ""},
+		"a late generator":  {system(busy, func(t *Trial) { t.Generators[0].Lag = 1 }), Unknown, "already with 20 users: a generator sent one in a hundred of its requests 1.00 s late", ""},
+		"errors":            {system(busy, func(t *Trial) { t.Errors = .2 }), Unknown, "20.0 % of the operations failed", "errors"},
+		"errors far beyond": {system(busy, func(t *Trial) { t.Errors = map[bool]float64{true: .3, false: 0}[t.Users == 160] }), Named, "", "errors"},
+		"users missing":     {system(busy, func(t *Trial) { t.Think *= .5 }), Unknown, "where the law says 100 %", "closed_loop"},
+		"a blind tier":      {func() System { s := system(busy, nil); s.Tiers = []string{"web", "db"}; return s }(), Named, "", "blind"},
+		"below the knee":    {func() System { s := system(busy, nil); s.Trials = s.Trials[:6]; return s }(), Unknown, "3 loads tell no knee: it takes 4", ""},
+	} {
+		a := Analyze(c.s)
+		if a.Verdict != c.verdict || !strings.Contains(a.Why, c.why) {
+			t.Errorf("%s: %s, %q; want %s, %q", name, a.Verdict, a.Why, c.verdict, c.why)
+		}
+		if found := contains(a.Doubts, c.doubt); !found {
+			t.Errorf("%s: doubts %+v, want %q", name, a.Doubts, c.doubt)
+		}
+		if _, err := json.Marshal(a); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func contains(doubts []model.Doubt, code string) bool {
+	for _, d := range doubts {
+		if d.Code == code {
+			return true
+		}
+	}
+	return code == ""
+}
+
+// TestSuspects: where nothing is full, what grows with what is lost comes first.
+func TestSuspects(t *testing.T) {
+	a := Analyze(system(idle, nil))
+	if len(a.Suspects) == 0 || a.Suspects[0].Signal != SignalSendQueue || !a.Suspects[0].Significant() {
+		t.Errorf("suspects %+v, want the Send-Q first", a.Suspects)
+	}
+}
+
+// TestUneven: a host that is full while the other is not is named itself.
+func TestUneven(t *testing.T) {
+	s := system(busy, nil)
+	for i := range s.Trials {
+		other := Service{Tier: "db", Node: "db-2", Signals: map[string][]float64{}}
+		for range 20 {
+			other.Signals[SignalCPU], other.Signals[SignalQuota] = append(other.Signals[SignalCPU], .2), append(other.Signals[SignalQuota], 1)
+		}
+		s.Trials[i].Services = append(s.Trials[i].Services, other)
+	}
+	a := Analyze(s)
+	if want := (Resource{"db", CPU, "db-1"}); a.Verdict != Named || len(a.Bottlenecks) != 1 || a.Bottlenecks[0].Resource != want {
+		t.Errorf("%s %+v, want %s", a.Verdict, a.Bottlenecks, want)
+	}
+}
+
+// TestMissing: what is not known stays so, and is no second of idleness.
+func TestMissing(t *testing.T) {
+	s := system(busy, func(t *Trial) {
+		for i := range 10 {
+			t.Services[0].Signals[SignalCPU][i] = math.NaN()
+		}
+	})
+	a := Analyze(s)
+	if a.Verdict != Named || a.Bottlenecks[0].Share != 1 {
+		t.Errorf("%s %+v, want the database in all seconds that are known", a.Verdict, a.Bottlenecks)
+	}
+}
+
+// TestProofWithoutRaise: a limit that was not raised proves nothing.
+func TestProofWithoutRaise(t *testing.T) {
+	trials := system(busy, nil).Trials[10:]
+	p := Prove(System{Tiers: []string{"db"}}, Resource{Tier: "db", Kind: CPU}, 1.25, trials, trials)
+	if p.Outcome != Unclear || !strings.Contains(p.Why, "was not raised") {
+		t.Errorf("%+v, want it unclear, for the limit was not raised", p)
+	}
+}

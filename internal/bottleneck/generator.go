@@ -1,0 +1,102 @@
+package bottleneck
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+// refuse says of each load whether the generator binds there, in which case it says
+// nothing about the application: its loop is busy, its sends are late, or what the
+// client waits beyond what the first tier takes grows with the users, with nothing
+// in the first tier to explain it (the paper's section IV; its clients were the
+// bottleneck above 3,000 users).
+func (s System) refuse(loads []Load) {
+	first := math.NaN()
+	for i := range loads {
+		l := &loads[i]
+		l.Refused = l.busyGenerator()
+		beyond := s.beyondServer(*l)
+		if math.IsNaN(first) {
+			first = beyond
+		}
+		if l.Refused == "" && l.Response != nil && beyond-first > max(generatorDifference**l.Response, millisecond) && !s.firstTierExplains(*l) {
+			l.Refused = fmt.Sprintf("the users waited %s longer than the %s tier took, %s longer than with %s, and nothing in that tier explains it",
+				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), num.Count(loads[0].Users, "user"))
+		}
+	}
+}
+
+// busyGenerator is what the generators say of themselves.
+func (l Load) busyGenerator() string {
+	busy, late := 0.0, 0.0
+	for _, t := range l.trials {
+		for _, g := range t.Generators {
+			if g.Busy > busy { // not of NaN
+				busy = g.Busy
+			}
+			if g.Lag > late {
+				late = g.Lag
+			}
+		}
+	}
+	switch {
+	case busy >= generatorBusy:
+		return fmt.Sprintf("a generator was busy for %s of the time", num.Fraction(busy))
+	case l.Response != nil && late > max(generatorLate**l.Response, 5*millisecond):
+		return fmt.Sprintf("a generator sent one in a hundred of its requests %s late or more, with a mean response time of %s", num.Seconds(late), num.Seconds(*l.Response))
+	}
+	return ""
+}
+
+// beyondServer is the mean response time of the users less that of the first tier,
+// and less what waits there before it is accepted or has a thread (Little: number
+// over rate); NaN where it is not known.
+func (s System) beyondServer(l Load) float64 {
+	if len(s.Tiers) == 0 || l.Response == nil {
+		return math.NaN()
+	}
+	var spent, answered, waiting float64
+	for _, t := range l.trials {
+		for _, x := range t.Services {
+			if x.Tier != s.Tiers[0] {
+				continue
+			}
+			if a, b := x.mean(SignalResponse), x.mean(SignalRequests); b > 0 {
+				spent, answered = spent+a, answered+b
+			}
+			for _, queue := range []string{SignalThreadsQueue, SignalAcceptQueue} {
+				if w := x.mean(queue); w > 0 {
+					waiting += w
+				}
+			}
+		}
+	}
+	if !(answered > 0) {
+		return math.NaN()
+	}
+	return *l.Response - spent/answered - waiting/answered
+}
+
+// firstTierExplains reports whether something of the first tier was short, so that
+// what its own clock does not see may have waited for it: a process that is held back
+// by its quota reads its requests late.
+func (s System) firstTierExplains(l Load) bool {
+	for _, u := range l.Usage {
+		if u.Tier == s.Tiers[0] && (u.Full || u.Partial || u.Kind == CPU && u.Mean >= shortCPU) {
+			return true
+		}
+	}
+	return l.held(s.Tiers[0]) >= Defaults().Partial
+}
+
+// held is in which share of their periods the processors of a tier were held back;
+// NaN: not known.
+func (l Load) held(tier string) float64 {
+	periods := l.meanSignal(tier, SignalPeriods)
+	if !(periods > 0) {
+		return math.NaN()
+	}
+	return l.meanSignal(tier, SignalHeld) / periods
+}

@@ -1,0 +1,116 @@
+package bottleneck
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Suspect is a signal of a tier that grew as the throughput fell behind.
+type Suspect struct {
+	Tier   string  `json:"tier"`
+	Signal string  `json:"signal"`
+	Unit   string  `json:"unit"`
+	Rho    float64 `json:"rho"` // Spearman's
+	P      float64 `json:"p"`
+	Q      float64 `json:"q"` // corrected after Benjamini and Hochberg
+	// First and Last are its means at the first and the last load.
+	First Optional `json:"first"`
+	Last  Optional `json:"last"`
+}
+
+// Significant reports whether so close a relation is no chance.
+func (x Suspect) Significant() bool { return x.Q < 1-level && x.Rho > 0 }
+
+// hiddenSignals are those that grow without anything being full: what waits to be
+// sent, what switching costs, who waits for a processor, how long a round trip
+// takes (the paper, sections IV and V).
+var hiddenSignals = []struct{ name, unit string }{
+	{SignalSendQueue, "byte"}, {signalSwitchShare, "1"}, {SignalSwitches, "1/s"}, {SignalRunnable, "threads"}, {SignalRunDelay, "threads"}, {SignalRTT, "ms"},
+	{SignalRetransmits, "1/s"}, {SignalAcceptQueue, "connections"}, {SignalOverflows, "1/s"}, {SignalDrops, "1/s"},
+}
+
+// signalSwitchShare is switches × cost ÷ cores (methods: context-switch share).
+const signalSwitchShare = "switch_share"
+
+// suspects ranks signals by how closely they follow what is lost of the throughput
+// against a user's share at the first load, over all trials.
+func (s System) suspects(loads []Load) []Suspect {
+	var out []Suspect
+	alone := loads[0].Throughput / float64(loads[0].Users)
+	for _, tier := range s.Tiers {
+		for _, signal := range hiddenSignals {
+			var x, y []float64
+			for _, l := range loads {
+				for _, t := range l.trials {
+					if v := s.hidden(t, tier, signal.name); !math.IsNaN(v) {
+						x, y = append(x, v), append(y, 1-t.Throughput/alone/float64(t.Users))
+					}
+				}
+			}
+			if rho, p, err := stats.Spearman(x, y); err == nil {
+				out = append(out, Suspect{Tier: tier, Signal: signal.name, Unit: signal.unit, Rho: rho, P: p,
+					First: some(s.hiddenAt(loads[0], tier, signal.name)), Last: some(s.hiddenAt(loads[len(loads)-1], tier, signal.name))})
+			}
+		}
+	}
+	return corrected(out)
+}
+
+// corrected adds the corrected p and sorts, the closest first; of equally close
+// ones that which grew by more.
+func corrected(out []Suspect) []Suspect {
+	ps := make([]float64, len(out))
+	for i, x := range out {
+		ps[i] = x.P
+	}
+	qs, err := stats.BenjaminiHochberg(ps)
+	if err != nil {
+		return nil
+	}
+	for i := range out {
+		out[i].Q = qs[i]
+	}
+	slices.SortStableFunc(out, func(a, b Suspect) int { return cmp.Or(cmp.Compare(b.Rho, a.Rho), cmp.Compare(b.growth(), a.growth())) })
+	return out
+}
+
+func (x Suspect) growth() float64 {
+	if x.First == nil || x.Last == nil || !(*x.Last > 0) {
+		return 0
+	}
+	return *x.Last / max(*x.First, *x.Last*1e-6)
+}
+
+// hidden is the mean of a signal over the hosts of a tier in one trial.
+func (s System) hidden(t Trial, tier, signal string) float64 {
+	return s.hiddenAt(Load{trials: []Trial{t}}, tier, signal)
+}
+
+// hiddenAt is the same over the trials of a load.
+func (s System) hiddenAt(l Load, tier, signal string) float64 {
+	switch signal {
+	case SignalSwitches:
+		return sumKnown(l.meanSignal(tier, SignalSwitches), l.meanSignal(tier, SignalPreempted))
+	case signalSwitchShare:
+		if s.SwitchCost <= 0 {
+			return math.NaN()
+		}
+		switches := sumKnown(l.meanSignal(tier, SignalSwitches), l.meanSignal(tier, SignalPreempted))
+		return switches * s.SwitchCost / l.meanSignal(tier, SignalQuota)
+	}
+	return l.meanSignal(tier, signal)
+}
+
+// sumKnown adds what is known of two.
+func sumKnown(a, b float64) float64 {
+	switch {
+	case math.IsNaN(a):
+		return b
+	case math.IsNaN(b):
+		return a
+	}
+	return a + b
+}

@@ -1,0 +1,158 @@
+package bottleneck
+
+import (
+	"errors"
+	"math"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Knee is where the throughput stops growing with the users.
+type Knee struct {
+	Users float64        `json:"users"`
+	CI    stats.Interval `json:"ci"`
+	// AtMost: the throughput grew no more from the first load on, so that the knee
+	// is there or below. AtLeast: the interval has no upper end among the loads.
+	AtMost  bool `json:"at_most,omitempty"`
+	AtLeast bool `json:"at_least,omitempty"`
+	// Before and After are how much throughput a user adds below and beyond it.
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+	Fall   *Fall   `json:"fall,omitempty"`
+}
+
+// Fall is how far the throughput is below its peak at the last load. CI is null
+// where no load has several trials: then it is not known whether it is chance.
+type Fall struct {
+	Peak int             `json:"peak"` // users
+	Last int             `json:"last"`
+	Lost float64         `json:"lost"` // share of the peak
+	CI   *stats.Interval `json:"ci"`
+	Sure bool            `json:"sure"` // the whole interval is above 0
+}
+
+// findKnee fits a broken stick to the throughput of all trials. There is a knee if
+// the bend is no chance, and matters: beyond it a user adds less than half of what
+// one added before, and at the last load a tenth of the straight line is lost. nil:
+// there is none. The error is stats.ErrTooFew where the loads do not tell.
+func findKnee(loads []Load) (*Knee, error) {
+	var x, y []float64
+	top := 0.0
+	for _, l := range loads {
+		for _, v := range l.values {
+			x, y = append(x, float64(l.Users)), append(y, v)
+			top = max(top, v)
+		}
+	}
+	s, err := stats.FitStick(x, y, level, repeatability*top)
+	if err != nil {
+		return nil, err
+	}
+	last := loads[len(loads)-1]
+	lost := 1 - last.Throughput/(s.Before*float64(last.Users))
+	if s.P > 1-level || s.After > smallBend*s.Before || lost < materialLoss {
+		return nil, nil //nolint:nilnil // no knee is an answer
+	}
+	first := float64(loads[0].Users)
+	k := &Knee{Users: s.Knee, CI: s.CI, Before: s.Before, After: s.After, AtMost: s.CI.Lo <= first,
+		AtLeast: s.CI.Hi > .05*float64(loads[len(loads)-2].Users)+.95*float64(last.Users)}
+	k.Fall = findFall(loads)
+	return k, nil
+}
+
+// findFall holds the last load against the peak; nil: it is the peak. The variance
+// of the logarithm is that within loads, of all of them together; the interval is
+// corrected for the number of loads among which the peak was chosen (Bonferroni).
+func findFall(loads []Load) *Fall {
+	peak, last := 0, len(loads)-1
+	var squares, free float64
+	for i, l := range loads {
+		if l.Throughput > loads[peak].Throughput {
+			peak = i
+		}
+		for _, v := range l.values {
+			d := v/l.Throughput - 1
+			squares += d * d
+		}
+		free += float64(len(l.values) - 1)
+	}
+	if peak == last || !(loads[last].Throughput > 0) {
+		return nil
+	}
+	f := &Fall{Peak: loads[peak].Users, Last: loads[last].Users, Lost: 1 - loads[last].Throughput/loads[peak].Throughput}
+	t, err := stats.TQuantile(1-(1-level)/2/float64(last), free)
+	if free < 1 || err != nil || !(squares > 0) {
+		return f
+	}
+	half := t * math.Sqrt(squares/free*(1/float64(len(loads[peak].values))+1/float64(len(loads[last].values))))
+	lo, hi := 1-math.Exp(math.Log(1-f.Lost)+half), 1-math.Exp(math.Log(1-f.Lost)-half)
+	f.CI, f.Sure = &stats.Interval{Lo: lo, Hi: hi}, lo > 0
+	return f
+}
+
+// bends is where the utilisation of a resource bends; ok is false where that cannot
+// be told.
+func bends(loads []Load, r Resource) (at stats.Stick, ok bool) {
+	var x, y []float64
+	for _, l := range loads {
+		for _, t := range l.seconds {
+			if u := meanOf(t[r].use); !math.IsNaN(u) {
+				x, y = append(x, float64(l.Users)), append(y, u)
+			}
+		}
+	}
+	s, err := stats.FitStick(x, y, level, repeatability)
+	return s, err == nil
+}
+
+// tooFew reports whether it is a matter of more loads.
+func tooFew(err error) bool { return errors.Is(err, stats.ErrTooFew) }
+
+// overlap reports whether two intervals have a point in common.
+func overlap(a, b stats.Interval) bool { return a.Lo <= b.Hi && b.Lo <= a.Hi }
+
+// valid are the loads that count: those that were not refused, up to the first that
+// was. What comes after one that the generator bound is bound, too.
+func valid(loads []Load) (ok []Load, refused *Load) {
+	for i := range loads {
+		if loads[i].Refused != "" {
+			return loads[:i], &loads[i]
+		}
+	}
+	return loads, nil
+}
+
+// missing are the doubts about tiers of which nothing is known.
+func (s System) missing(loads []Load) (out model.Doubts) {
+	for _, tier := range s.Tiers {
+		known := false
+		for _, l := range loads {
+			for _, u := range l.Usage {
+				known = known || u.Tier == tier && u.Kind == CPU
+			}
+		}
+		if !known {
+			out.Warn("blind", "the processor of %s was not measured: it can be the bottleneck, and would not be seen", tier)
+		}
+	}
+	return out
+}
+
+// colocated are the doubts about tiers on one host: each is held to its own limit, so
+// that where they have none the host may be full with neither of them.
+func (s System) colocated(loads []Load) (out model.Doubts) {
+	on := make(map[model.NodeID]string)
+	for _, l := range loads {
+		for _, t := range l.trials {
+			for _, x := range t.Services {
+				if other := on[x.Node]; other != "" && other != x.Tier {
+					out.Warn("colocated", "%s and %s share host %s: unless each has a limit of its own, the host can be full with neither of them full", other, x.Tier, x.Node)
+					return out
+				}
+				on[x.Node] = x.Tier
+			}
+		}
+	}
+	return out
+}

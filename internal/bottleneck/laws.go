@@ -1,0 +1,216 @@
+package bottleneck
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/queueing"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Laws are what the operational laws and the exact model of the network say beside
+// the measurement.
+type Laws struct {
+	Demands []Demand `json:"demands"`
+	// Limit is min over resources of what there is ÷ demand below the knee, with the
+	// resource whose it is; null: no demand is known.
+	Limit   *float64        `json:"limit"`
+	LimitCI *stats.Interval `json:"limit_ci"`
+	By      Resource        `json:"limit_by"`
+	// Delay is the part of the response time at the first load that no demand
+	// explains, in seconds: networks, locks, what was not measured.
+	Delay float64 `json:"delay"`
+	// Points compare each load with the laws; the model is null where it was not
+	// solved.
+	Points []Point `json:"points"`
+	// Says where the model does not fit, or that it does.
+	Says string `json:"says"`
+}
+
+// Demand is how much of a resource an operation takes: seconds of a core, or bytes
+// of a link.
+type Demand struct {
+	Resource
+	Unit string `json:"unit"`
+	// Below and Beyond are those of the loads below and beyond the knee, with
+	// Student's interval over trials; null: not known.
+	Below    Optional        `json:"below"`
+	BelowCI  *stats.Interval `json:"below_ci"`
+	Beyond   Optional        `json:"beyond"`
+	BeyondCI *stats.Interval `json:"beyond_ci"`
+	// Capacity is how much of it there is a second: cores, bytes.
+	Capacity float64 `json:"capacity"`
+	Hosts    int     `json:"hosts"`
+}
+
+// best is the demand below the knee, or else beyond it.
+func (d Demand) best() (value float64, ci *stats.Interval) {
+	if d.Below != nil {
+		return *d.Below, d.BelowCI
+	}
+	return *d.Beyond, d.BeyondCI
+}
+
+// limit is the most throughput that the resource allows.
+func (d Demand) limit() float64 {
+	v, _ := d.best()
+	return d.Capacity / v
+}
+
+// Point is one load beside the laws.
+type Point struct {
+	Users      int      `json:"users"`
+	Throughput float64  `json:"throughput"`
+	Lo         float64  `json:"bound_lo"` // asymptotic bounds
+	Hi         float64  `json:"bound_hi"`
+	Model      Optional `json:"model"`
+	// Off is measured ÷ model − 1.
+	Off Optional `json:"off"`
+}
+
+// laws computes demands from loads that count, and solves the model with them.
+func (s System) laws(loads []Load, knee *Knee) *Laws {
+	below, beyond := loads, []Load(nil)
+	if knee != nil {
+		i := slices.IndexFunc(loads, func(l Load) bool { return float64(l.Users) > knee.Users })
+		if i >= 0 {
+			below, beyond = loads[:i], loads[i:]
+		}
+	}
+	out := &Laws{Demands: []Demand{}, Points: []Point{}}
+	for _, u := range loads[0].Usage {
+		if u.Kind.Soft() || u.Node != "" {
+			continue
+		}
+		if d, ok := demandOf(u.Resource, loads[0], below, beyond); ok {
+			out.Demands = append(out.Demands, d)
+		}
+	}
+	out.limit()
+	if len(out.Demands) > 0 {
+		out.solve(loads)
+	}
+	return out
+}
+
+// demandOf is D = U/X of each trial, averaged.
+func demandOf(r Resource, first Load, below, beyond []Load) (Demand, bool) {
+	d := Demand{Resource: r, Unit: "s"}
+	with := kindSignals[r.Kind]
+	if r.Kind == Link {
+		d.Unit = "byte"
+	}
+	d.Below, d.BelowCI = demandIn(r.Tier, with.used, below)
+	d.Beyond, d.BeyondCI = demandIn(r.Tier, with.used, beyond)
+	for _, x := range first.trials[0].Services {
+		if limit := x.mean(with.limit); x.Tier == r.Tier && limit > 0 {
+			d.Capacity, d.Hosts = d.Capacity+limit, d.Hosts+1
+		}
+	}
+	return d, (d.Below != nil || d.Beyond != nil) && d.Capacity > 0 && d.limit() > 0 && !math.IsInf(d.limit(), 0)
+}
+
+func demandIn(tier, signal string, loads []Load) (Optional, *stats.Interval) {
+	var values []float64
+	for _, l := range loads {
+		for _, t := range l.trials {
+			sum := math.NaN()
+			for _, x := range t.Services {
+				if x.Tier == tier {
+					sum = sumKnown(sum, x.mean(signal))
+				}
+			}
+			if v := queueing.Demand(sum, t.Throughput); v > 0 && !math.IsInf(v, 0) {
+				values = append(values, v)
+			}
+		}
+	}
+	if len(values) == 0 {
+		return nil, nil
+	}
+	mean, ci, err := stats.MeanInterval(values, level)
+	if err != nil {
+		return some(meanOf(values)), nil
+	}
+	return some(mean), &ci
+}
+
+// limit finds the resource that allows least.
+func (l *Laws) limit() {
+	if len(l.Demands) == 0 {
+		return
+	}
+	d := slices.MinFunc(l.Demands, func(a, b Demand) int { return cmp.Compare(a.limit(), b.limit()) })
+	limit := d.limit()
+	l.Limit, l.By = &limit, d.Resource
+	if _, ci := d.best(); ci != nil && ci.Lo > 0 {
+		l.LimitCI = &stats.Interval{Lo: d.Capacity / ci.Hi, Hi: d.Capacity / ci.Lo}
+	}
+}
+
+// network is the closed network with these demands: each host of a tier is a
+// station of its own, for requests are dealt out before they wait. A processor of
+// several cores serves so many at once; parts of a core serve one, more slowly. What
+// no demand explains of the response time at the first load is a delay.
+func (l *Laws) network(loads []Load) queueing.Closed {
+	var c queueing.Closed
+	for _, d := range l.Demands {
+		each := d.Capacity / float64(d.Hosts)
+		value, _ := d.best()
+		servers := 1
+		if d.Kind == CPU {
+			servers = max(1, int(each))
+		}
+		for range d.Hosts {
+			c.Stations = append(c.Stations, queueing.Station{Demand: value / float64(d.Hosts) * float64(servers) / each, Servers: servers})
+		}
+	}
+	c.Think = *loads[0].Think
+	if x, err := c.Solve(loads[0].Users); err == nil {
+		l.Delay = max(0, *loads[0].Response-queueing.Response(float64(loads[0].Users), x[len(x)-1], c.Think))
+	}
+	c.Think += l.Delay
+	return c
+}
+
+// solve compares each load with bounds and model.
+func (l *Laws) solve(loads []Load) {
+	if loads[0].Think == nil || loads[0].Response == nil {
+		l.Says = "without think times or response times the model was not solved"
+		return
+	}
+	c := l.network(loads)
+	model, err := c.Solve(loads[len(loads)-1].Users)
+	if err != nil {
+		l.Says = "the model was not solved: " + err.Error()
+		return
+	}
+	for _, x := range loads {
+		b := c.Asymptotic(float64(x.Users))
+		if closer, ok := c.Balanced(float64(x.Users)); ok {
+			b = closer
+		}
+		predicted := model[x.Users-1]
+		l.Points = append(l.Points, Point{Users: x.Users, Throughput: x.Throughput, Lo: b.Lo, Hi: b.Hi, Model: some(predicted), Off: some(x.Throughput/predicted - 1)})
+	}
+	l.Says = l.fit()
+}
+
+// modelFits is how far the model may be off to be said to fit.
+const modelFits = .05
+
+// fit says in a sentence where the model fits.
+func (l *Laws) fit() string {
+	worst := slices.MaxFunc(l.Points, func(a, b Point) int { return cmp.Compare(math.Abs(*a.Off), math.Abs(*b.Off)) })
+	off := *worst.Off
+	switch last := l.Points[len(l.Points)-1]; {
+	case math.Abs(off) <= modelFits:
+		return fmt.Sprintf("the model of queues fits all loads within %s", num.Fraction(math.Abs(off)))
+	case off < 0 && *last.Off < -modelFits:
+		return fmt.Sprintf("the model of queues does not fit: with %s the throughput is %s below it, for it knows no demands that grow with the load (more switching, locks, retries)", num.Count(worst.Users, "user"), num.Fraction(-off))
+	}
+	return fmt.Sprintf("the model of queues does not fit with %s, where it is off by %s", num.Count(worst.Users, "user"), num.Signed(off))
+}

@@ -1,0 +1,201 @@
+// Package queueing is what laws and product-form models say of a closed system:
+// so many users, who think, ask, wait for the answer, and think again.
+//
+//  1. [Throughput], [Response] and [Demand] are the operational laws (P. J.
+//     Denning, J. P. Buzen, "The operational analysis of queueing network
+//     models", ACM Computing Surveys 10(3), 1978): they hold for what was
+//     measured, whatever the distributions.
+//  2. [Closed.Asymptotic] and [Closed.Balanced] bound throughput and response
+//     time from the demands alone.
+//  3. [Closed.Solve] is the exact solution of the product-form network with these
+//     demands: the numbers of mean value analysis.
+//
+// Times are in seconds, rates per second. The models know no contention: demands
+// that grow with the load, as they do past many a knee, they cannot show.
+package queueing
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrArgument is a parameter outside its domain.
+var ErrArgument = errors.New("parameter outside its domain")
+
+// Throughput is the interactive response time law, X = N/(R+Z).
+func Throughput(users, response, think float64) float64 { return users / (response + think) }
+
+// Response is the same law, R = N/X − Z.
+func Response(users, throughput, think float64) float64 { return users/throughput - think }
+
+// Demand is the service demand law, D = U/X: how many seconds of a resource an
+// operation takes, where busy is how many seconds of it are used a second.
+func Demand(busy, throughput float64) float64 { return busy / throughput }
+
+// Station is a resource with its queue.
+type Station struct {
+	// Demand is how long an operation keeps one of the servers, over all its
+	// visits.
+	Demand float64
+	// Servers is how many operations are served at once; 1 or more.
+	Servers int
+}
+
+// Least is the least time between two operations: the station's share of 1/X.
+func (s Station) Least() float64 { return s.Demand / float64(s.Servers) }
+
+// Closed is a network of stations with users who think, on average for so long,
+// between an answer and the next request. Stations serve first come, first served
+// with exponential times, or share their processor with any (BCMP: F. Baskett et
+// al., Journal of the ACM 22(2), 1975).
+type Closed struct {
+	Stations []Station
+	Think    float64
+}
+
+// Total is the sum of the demands: the response time of a user alone.
+func (c Closed) Total() float64 {
+	sum := 0.0
+	for _, s := range c.Stations {
+		sum += s.Demand
+	}
+	return sum
+}
+
+// Limit is the most that the network does, min over the stations of
+// servers/demand, and at which station; −1 and +Inf without one that has a demand.
+func (c Closed) Limit() (throughput float64, station int) {
+	worst, station := 0.0, -1
+	for i, s := range c.Stations {
+		if l := s.Least(); l > worst {
+			worst, station = l, i
+		}
+	}
+	return 1 / worst, station
+}
+
+// Knee is N* = (D+Z)·X_max, where the two asymptotes meet: with fewer users
+// nothing need wait, with more something must.
+func (c Closed) Knee() float64 {
+	limit, _ := c.Limit()
+	return limit * (c.Total() + c.Think)
+}
+
+// Bounds hold a value.
+type Bounds struct{ Lo, Hi float64 }
+
+// Asymptotic bounds the throughput with so many users (E. D. Lazowska et al.,
+// Quantitative System Performance, 1984, table 5.1): at least as if all others
+// were served before, at most as if nothing waited, or as the limit.
+func (c Closed) Asymptotic(users float64) Bounds {
+	limit, _ := c.Limit()
+	d := c.Total()
+	return Bounds{users / (users*d + c.Think), min(limit, users/(d+c.Think))}
+}
+
+// Balanced bounds the throughput more closely, by balanced systems (J. Zahorjan
+// et al., "Balanced job bound analysis of queueing networks", Communications of
+// the ACM 25(2), 1982; Lazowska et al., table 5.2). ok is false where a station has
+// several servers: the bounds are not proved for these.
+func (c Closed) Balanced(users float64) (b Bounds, ok bool) {
+	d, n := c.Total(), 0.0
+	for _, s := range c.Stations {
+		if s.Servers != 1 {
+			return Bounds{}, false
+		}
+		if s.Demand > 0 {
+			n++
+		}
+	}
+	if !(d > 0) || !(users >= 1) {
+		return Bounds{}, false
+	}
+	limit, _ := c.Limit()
+	low := users / (d + c.Think + (users-1)/limit/(1+c.Think/(users*d)))
+	high := users / (d + c.Think + (users-1)*d/n/(1+c.Think/d))
+	return Bounds{low, min(limit, high)}, true
+}
+
+// MostUsers is up to how many users a network is solved for.
+const MostUsers = 1_000_000
+
+// Solve returns the throughput with 1 to so many users, in their order: exactly
+// what mean value analysis gives (M. Reiser, S. S. Lavenberg, Journal of the ACM
+// 27(2), 1980), with stations of several servers in the load-dependent form.
+//
+// It is computed by convolution (J. P. Buzen, Communications of the ACM 16(9),
+// 1973): X(n) = G(n−1)/G(n). All terms are positive, where the recursion over
+// probabilities that mean value analysis needs for several servers takes
+// differences and loses all digits at high load (G. Casale, "A note on stable
+// flow-equivalent aggregation in closed networks", Queueing Systems 60, 2008).
+// Constants are kept as logarithms. It takes users·Σservers steps.
+func (c Closed) Solve(users int) ([]float64, error) {
+	if users < 1 || users > MostUsers {
+		return nil, fmt.Errorf("a network of %d users, want 1 to %d: %w", users, MostUsers, ErrArgument)
+	}
+	if !(c.Think >= 0) || math.IsInf(c.Think, 0) {
+		return nil, fmt.Errorf("a think time of %v: %w", c.Think, ErrArgument)
+	}
+	g := thinking(c.Think, users)
+	for i, s := range c.Stations {
+		if !(s.Demand >= 0) || math.IsInf(s.Demand, 0) || s.Servers < 1 {
+			return nil, fmt.Errorf("station %d with %d servers and a demand of %v: %w", i+1, s.Servers, s.Demand, ErrArgument)
+		}
+		if s.Demand > 0 {
+			g = s.convolve(g)
+		}
+	}
+	out := make([]float64, users)
+	for n := range out {
+		out[n] = math.Exp(g[n] - g[n+1])
+		if !(out[n] > 0) || math.IsInf(out[n], 0) {
+			return nil, fmt.Errorf("a network without a demand and a think time: %w", ErrArgument)
+		}
+	}
+	return out, nil
+}
+
+// thinking is the logarithm of Zⁿ/n! for n from 0: a station at which nobody
+// waits.
+func thinking(z float64, users int) []float64 {
+	g := make([]float64, users+1)
+	for n := 1; n <= users; n++ {
+		g[n] = g[n-1] + math.Log(z) - math.Log(float64(n))
+	}
+	return g
+}
+
+// convolve adds a station to the logarithms of normalising constants. The station
+// with k operations has the factor f(k) = Dᵏ/(k!) up to as many as it has servers,
+// c, and f(c)·(D/c)^(k−c) beyond: that tail is one recursion.
+func (s Station) convolve(g []float64) []float64 {
+	f := make([]float64, s.Servers+1)
+	for k := 1; k <= s.Servers; k++ {
+		f[k] = f[k-1] + math.Log(s.Demand) - math.Log(float64(k))
+	}
+	out := make([]float64, len(g))
+	tail, ratio := math.Inf(-1), math.Log(s.Least())
+	for n := range g {
+		sum := math.Inf(-1)
+		for k := 0; k < s.Servers && k <= n; k++ {
+			sum = logAdd(sum, f[k]+g[n-k])
+		}
+		if n >= s.Servers {
+			tail = logAdd(tail+ratio, f[s.Servers]+g[n-s.Servers])
+		}
+		out[n] = logAdd(sum, tail)
+	}
+	return out
+}
+
+// logAdd is log(exp(a)+exp(b)).
+func logAdd(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(b, -1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}

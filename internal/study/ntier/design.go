@@ -1,0 +1,133 @@
+package ntier
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// WorkloadKind is that of the workload whose users are varied.
+const WorkloadKind = "users"
+
+// Design implements study.Designer: each configuration with each number of users,
+// as often as there are trials.
+func (p *Params) Design(setup study.Setup) (study.Design, error) {
+	if len(p.Configurations) == 0 || len(p.Users) == 0 {
+		return nil, &model.InputError{Path: map[bool]string{true: "configurations", false: "users"}[len(p.Configurations) == 0], Problem: "there is none: nothing would be measured",
+			Allowed: "configurations: [1-2-1, 1-4-1] and users: [100, 200, 400, 800]"}
+	}
+	workload, err := workloadOf(setup)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.tiersIn(setup); err != nil {
+		return nil, err
+	}
+	all := p.treatments(workload, setup)
+	if !p.Proof {
+		return study.Fixed(all), nil
+	}
+	return &proving{Params: p, setup: setup, first: all}, nil
+}
+
+// LeastSubjects implements study.Sized.
+func (p *Params) LeastSubjects() int { return 1 }
+
+// workloadOf is the workload of which the users are varied: the only one of its
+// kind, or the only one.
+func workloadOf(setup study.Setup) (string, error) {
+	of := slices.DeleteFunc(slices.Clone(setup.Workloads), func(w study.Workload) bool { return w.Kind != WorkloadKind })
+	if len(of) == 0 {
+		of = setup.Workloads
+	}
+	if len(of) != 1 {
+		return "", &model.InputError{Path: "kind", Problem: fmt.Sprintf("there are %s that could be measured", num.Count(len(of), "workload")), Allowed: "one workload of the kind users"}
+	}
+	return of[0].Name, nil
+}
+
+// tiersIn holds the tiers to the services of the file.
+func (p *Params) tiersIn(setup study.Setup) error {
+	var names []string
+	for _, s := range setup.Services {
+		names = append(names, s.Name)
+	}
+	for i, tier := range p.Tiers {
+		if !slices.Contains(names, tier) {
+			return &model.InputError{Path: fmt.Sprintf("tiers.%d", i), Problem: fmt.Sprintf("there is no service %q on nodes of the fleet", tier), Allowed: "services of this file with on: " + strings.Join(names, ", ")}
+		}
+	}
+	return nil
+}
+
+// treatments are all trials in their order.
+func (p *Params) treatments(workload string, setup study.Setup) []study.Treatment {
+	var out []study.Treatment
+	for trial := 1; trial <= setup.Trials; trial++ {
+		for _, text := range p.Configurations {
+			c, _ := ParseConfiguration(text, p.Tiers) // validated
+			for _, users := range slices.Sorted(slices.Values(p.Users)) {
+				out = append(out, p.treatment(workload, c, users, trial))
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(uint64(setup.Seed), 0x47e5)) //nolint:gosec // repeatable on purpose
+	shuffle := func(part []study.Treatment) {
+		rng.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
+	}
+	switch size := len(out) / max(1, setup.Trials); p.Order {
+	case OrderRandom:
+		shuffle(out)
+	case OrderBlocks:
+		for trial := range setup.Trials {
+			shuffle(out[trial*size : (trial+1)*size])
+		}
+	}
+	return out
+}
+
+// treatment is one trial.
+func (p *Params) treatment(workload string, c Configuration, users, trial int) study.Treatment {
+	t := study.Treatment{Phase: Phase, Label: label(c, users), Workload: workload, Trial: trial, Block: trial,
+		Levels: map[string]any{"users": users}, Services: make(map[string]study.ServiceLevel)}
+	for i, tier := range p.Tiers {
+		t.Services[tier] = study.ServiceLevel{Count: c.Counts[i], On: p.labels(c)}
+	}
+	return t
+}
+
+// label is how a trial is called: "1-2-1-em, 300 users". The analysis knows the
+// configuration by it.
+func label(c Configuration, users int) string {
+	return c.String() + ", " + num.Count(users, "user")
+}
+
+// configurationOf is what a label says of a step.
+func (p *Params) configurationOf(s model.Step) (Configuration, bool) {
+	name, _, ok := strings.Cut(s.Label, ", ")
+	if !ok || s.Phase != Phase {
+		return Configuration{}, false
+	}
+	tiers := p.Tiers
+	if len(tiers) == 0 {
+		return Configuration{}, false
+	}
+	c, err := ParseConfiguration(name, tiers)
+	return c, err == nil
+}
+
+// usersOf is how many users a step had: 0 if it does not say.
+func usersOf(s model.Step) int {
+	switch n := s.Levels["users"].(type) {
+	case float64:
+		return int(n)
+	case int:
+		return n
+	}
+	return 0
+}

@@ -1,0 +1,243 @@
+package ntier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Document implements study.Result.
+func (r *Result) Document() *doc.Document {
+	d := &doc.Document{Title: r.title, Warnings: doc.Warnings(r.Warnings), Data: r.data()}
+	said := r.said()
+	d.Answer, d.More = said[0], said[1:]
+	d.Verdict = r.tag()
+	d.Sections = append(d.Sections, r.overview())
+	if len(r.Reversals) > 0 {
+		d.Sections = append(d.Sections, r.turned())
+	}
+	if r.Cost != nil {
+		d.Sections = append(d.Sections, r.Cost.section(r.sla))
+	}
+	for i := range r.Configurations {
+		d.Sections = append(d.Sections, r.Configurations[i].section(r.tiers))
+	}
+	return d
+}
+
+// said is the answer in one sentence, and what else a reader needs.
+func (r *Result) said() []string {
+	var out []string
+	for _, f := range r.Configurations {
+		text := f.Text
+		if len(r.Configurations) > 1 {
+			text = f.Configuration + ": " + text
+		}
+		out = append(out, sentence(text))
+	}
+	if len(out) > 1 {
+		out = append([]string{r.summary()}, out...)
+	}
+	for _, x := range r.Reversals {
+		out = append(out, reversalWords(x)+".")
+	}
+	if c := r.Cost; c != nil && c.At > 0 {
+		out = append(out, c.words(r.sla))
+	}
+	return out
+}
+
+// sentence begins with a capital and ends with a full stop.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
+
+// summary counts the verdicts and names what binds.
+func (r *Result) summary() string {
+	var names []string
+	count := make(map[string]int)
+	none, unknown := 0, 0
+	for _, f := range r.Configurations {
+		switch f.Verdict {
+		case bottleneck.None:
+			none++
+		case bottleneck.Unknown:
+			unknown++
+		default:
+			var parts []string
+			for _, b := range f.Bottlenecks {
+				parts = append(parts, "the "+b.String())
+			}
+			name := strings.Join(parts, " with ")
+			if count[name]++; count[name] == 1 {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%s in %d", name, count[name]))
+	}
+	if none > 0 {
+		parts = append(parts, fmt.Sprintf("none seen in %d", none))
+	}
+	if unknown > 0 {
+		parts = append(parts, fmt.Sprintf("unknown in %d", unknown))
+	}
+	return fmt.Sprintf("What binds in %d configurations: %s.", len(r.Configurations), strings.Join(parts, ", "))
+}
+
+func (r *Result) tag() doc.Tag {
+	if len(r.Configurations) != 1 {
+		return doc.Tag{}
+	}
+	return tagOf(r.Configurations[0])
+}
+
+func tagOf(f Finding) doc.Tag {
+	switch f.Verdict {
+	case bottleneck.Named:
+		return doc.Tag{Word: string(f.Pattern), Tone: doc.Note}
+	case bottleneck.None:
+		return doc.Tag{Word: "none seen", Tone: doc.Good}
+	}
+	return doc.Tag{Word: "unknown", Tone: doc.Doubt}
+}
+
+// href leads to the part of a configuration.
+func (f Finding) href() string { return "#c-" + f.Configuration }
+
+// overview is a row for each configuration.
+func (r *Result) overview() doc.Section {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "configuration", Head: "configuration"}, {Key: "hosts", Head: "hosts", Right: true}, {Key: "peak", Head: "peak", Right: true, Tip: "largest throughput"},
+		{Key: "users", Head: "users\nthere", Right: true}, {Key: "knee", Head: "knee\nusers [95 %]", Right: true}, {Key: "binds", Head: "what binds", Wrap: 24},
+		{Key: "limit", Head: "limit by\nthe laws", Right: true, Tip: "least capacity ÷ demand over the measured resources"},
+	}}
+	for _, f := range r.Configurations {
+		peak := f.peak()
+		knee, limit := num.Missing, num.Missing
+		if k := f.Knee; k != nil {
+			knee = fmt.Sprintf("%.0f [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
+		}
+		if f.Laws != nil && f.Laws.Limit != nil {
+			limit = rate(*f.Laws.Limit)
+		}
+		tag := tagOf(f)
+		binds := tag.Word
+		if f.Verdict == bottleneck.Named {
+			var names []string
+			for _, b := range f.Bottlenecks {
+				names = append(names, b.String())
+			}
+			binds = strings.Join(names, ", ")
+		}
+		t.Add(doc.Say(f.Configuration).To(f.href()), doc.Int(f.Hosts), doc.Of(peak.Throughput, rate(peak.Throughput)).As(doc.Strong), doc.Int(peak.Users), doc.Of(nil, knee), doc.Say(binds).As(tag.Tone), doc.Of(nil, limit))
+	}
+	s := doc.Section{ID: "configurations", Title: "Configurations", Blocks: []doc.Block{{Table: t}}}
+	if len(r.Configurations) > 1 {
+		s.Blocks = append(s.Blocks, r.comparison())
+	}
+	return s
+}
+
+// peak is the load with the largest throughput that counts.
+func (f Finding) peak() bottleneck.Load {
+	var out bottleneck.Load
+	for _, l := range f.Loads {
+		if l.Refused == "" && l.Throughput > out.Throughput {
+			out = l
+		}
+	}
+	return out
+}
+
+func (r *Result) turned() doc.Section {
+	t := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "configuration"}, {Key: "b", Head: "against"}, {Key: "first", Head: "on"}, {Key: "ratio_first", Head: "times", Right: true, Interval: true}, {Key: "second", Head: "on"}, {Key: "ratio_second", Head: "times", Right: true, Interval: true}}}
+	times := func(v float64, ci stats.Interval) doc.Cell {
+		return doc.Of(v, fmt.Sprintf("%.2f [%.2f .. %.2f]", v, ci.Lo, ci.Hi)).Within(ci.Lo, ci.Hi)
+	}
+	for _, x := range r.Reversals {
+		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(x.First), times(x.RatioFirst, x.CIFirst), doc.Say(x.Second), times(x.RatioSecond, x.CISecond))
+	}
+	return doc.Section{ID: "reversals", Title: "Rankings that turn over", Intro: "The largest throughput of each trial, as a ratio; only pairs of which the whole interval is on one side on both platforms, corrected for all pairs.", Blocks: []doc.Block{{Table: t}}}
+}
+
+// words say which configuration is the cheapest.
+func (c *Cost) words(sla string) string {
+	by := "the fewest hosts"
+	if c.Currency != "" {
+		by = "the least money"
+	}
+	if c.Cheapest == "" {
+		return fmt.Sprintf("With %d users no configuration that was measured is known to keep %s.", c.At, sla)
+	}
+	text := fmt.Sprintf("With %d users %s keeps %s for %s", c.At, c.Cheapest, sla, by)
+	for _, row := range c.Rows {
+		if row.Configuration == c.Cheapest && row.Hourly != nil {
+			text += fmt.Sprintf(", %.4g %s an hour", *row.Hourly, c.Currency)
+		}
+	}
+	return text + "."
+}
+
+func (c *Cost) section(sla string) doc.Section {
+	t := &doc.Table{Columns: []doc.Column{{Key: "configuration", Head: "configuration"}, {Key: "hourly", Head: c.Currency + "\nan hour", Right: true}, {Key: "per_million", Head: "per million\nrequests [95 %]", Right: true, Interval: true}, {Key: "keeps_sla", Head: "keeps the SLA"}}}
+	for _, row := range c.Rows {
+		hourly, million := doc.Of(row.Hourly, num.Optional(row.Hourly, short)), doc.Of(row.PerMillion, num.Optional(row.PerMillion, short))
+		if ci := row.PerMillionCI; ci != nil {
+			million = doc.Of(row.PerMillion, fmt.Sprintf("%s [%s .. %s]", short(*row.PerMillion), short(ci.Lo), short(ci.Hi))).Within(ci.Lo, ci.Hi)
+		}
+		keeps := doc.Of(nil, num.Missing)
+		if row.Keeps != nil {
+			keeps = doc.Of(*row.Keeps, map[bool]string{true: "yes", false: "no"}[*row.Keeps]).As(map[bool]doc.Tone{true: doc.Good, false: doc.Bad}[*row.Keeps])
+		}
+		t.Add(doc.Say(row.Configuration), hourly, million, keeps)
+	}
+	s := doc.Section{ID: "cost", Title: "What it costs", Blocks: []doc.Block{{Table: t}}}
+	if c.At > 0 {
+		s.Intro = fmt.Sprintf("The SLA is %s, with %d users; a million requests are those of the largest throughput.", sla, c.At)
+	}
+	return s
+}
+
+func short(x float64) string { return fmt.Sprintf("%.3g", x) }
+
+// section is all about one configuration.
+func (f *Finding) section(tiers []string) doc.Section {
+	s := doc.Section{ID: f.href()[1:], Kind: "Configuration", Title: f.Configuration, Tag: tagOf(*f), Intro: sentence(f.Text)}
+	s.Blocks = append(s.Blocks, f.throughputFigure(), f.responseFigure(), f.heatMap(tiers), doc.Block{Table: f.loadsTable()})
+	if f.Laws != nil && len(f.Laws.Demands) > 0 {
+		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "What the laws say", Intro: f.lawsWords(), Blocks: []doc.Block{{Table: f.demandsTable()}}}})
+	}
+	if len(f.Suspects) > 0 {
+		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "What grew where nothing was full", Blocks: []doc.Block{{Table: f.suspectsTable()}}}})
+	}
+	if f.timeline != nil {
+		s.Blocks = append(s.Blocks, timelineFigure(f.timeline(), f.at))
+	}
+	return doc.Section{ID: s.ID, Kind: s.Kind, Title: s.Title, Tag: s.Tag, Intro: s.Intro, Blocks: slices.DeleteFunc(s.Blocks, empty)}
+}
+
+func empty(b doc.Block) bool { return b.Figure == nil && b.Table == nil && b.Part == nil }
+
+func (f *Finding) lawsWords() string {
+	l := f.Laws
+	text := ""
+	if l.Limit != nil {
+		text = fmt.Sprintf("The %s allows least: %s", l.By, rate(*l.Limit))
+		if l.LimitCI != nil {
+			s := num.For("op/s", *l.Limit)
+			text += " " + s.Interval(l.LimitCI.Lo, l.LimitCI.Hi)
+		}
+		text += ". "
+	}
+	if l.Says != "" {
+		text += sentence(l.Says)
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,185 @@
+package ntier
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+var usersAxis = chart.Axis{Label: "users", Whole: true}
+
+// comparison is the throughput of all configurations against users (the paper's
+// Fig. 2 and 4).
+func (r *Result) comparison() doc.Block {
+	c := chart.Chart{Title: "Throughput against users, by configuration", Height: 260, X: usersAxis, Y: chart.Axis{Label: "throughput", Unit: "op/s"}}
+	for i, f := range r.Configurations {
+		if i == chart.MostLines {
+			break
+		}
+		line := chart.Layer{Mark: chart.Line, Role: chart.Series(i), Name: f.Configuration}
+		for _, l := range f.Loads {
+			if l.Refused == "" {
+				line.X, line.Y = append(line.X, float64(l.Users)), append(line.Y, l.Throughput)
+			}
+		}
+		c.Layers = append(c.Layers, line, chart.Layer{Mark: chart.Point, Role: chart.Series(i), X: line.X, Y: line.Y})
+	}
+	words := ""
+	if len(r.Configurations) > chart.MostLines {
+		words = fmt.Sprintf("the first %d of %d", chart.MostLines, len(r.Configurations))
+	}
+	return doc.Plot("", words, c).On(doc.Page)
+}
+
+// throughputFigure is throughput against users with the knee, the bounds and the
+// model.
+func (f *Finding) throughputFigure() doc.Block {
+	c := chart.Chart{Title: "Throughput of " + f.Configuration + " against users", Height: 240, X: usersAxis, Y: chart.Axis{Label: "throughput", Unit: "op/s"}}
+	if k := f.Knee; k != nil {
+		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Window, Name: "knee, 95 %", X: chart.Values{k.CI.Lo}, X2: chart.Values{k.CI.Hi}})
+	}
+	if f.Laws != nil && len(f.Laws.Points) > 0 {
+		bounds, model := chart.Layer{Mark: chart.Band, Role: chart.Interval, Name: "bounds by the demands"}, chart.Layer{Mark: chart.Line, Role: chart.Estimate, Name: "model of the queues"}
+		for _, p := range f.Laws.Points {
+			bounds.X, bounds.Y, bounds.Y2 = append(bounds.X, float64(p.Users)), append(bounds.Y, p.Lo), append(bounds.Y2, p.Hi)
+			if p.Model != nil {
+				model.X, model.Y = append(model.X, float64(p.Users)), append(model.Y, *p.Model)
+			}
+		}
+		c.Layers = append(c.Layers, bounds, model)
+	}
+	points, whiskers := chart.Layer{Mark: chart.Point, Role: chart.Parallel, Name: "measured"}, chart.Layer{Mark: chart.Rule, Role: chart.Interval}
+	for _, l := range f.Loads {
+		points.X, points.Y, points.Hollow = append(points.X, float64(l.Users)), append(points.Y, l.Throughput), append(points.Hollow, l.Refused != "")
+		points.Tips = append(points.Tips, fmt.Sprintf("%d users: %s", l.Users, rate(l.Throughput)))
+		if l.CI != nil {
+			whiskers.X, whiskers.Y, whiskers.Y2 = append(whiskers.X, float64(l.Users)), append(whiskers.Y, max(0, l.CI.Lo)), append(whiskers.Y2, l.CI.Hi)
+		}
+	}
+	if len(whiskers.X) > 0 {
+		c.Layers = append(c.Layers, whiskers)
+	}
+	c.Layers = append(c.Layers, points)
+	words := ""
+	if slices.Contains(points.Hollow, true) {
+		words = "hollow: the generator was the limit"
+	}
+	return doc.Plot("", words, c).On(doc.Page)
+}
+
+// responseFigure is the response time against users; nothing where it is not known.
+func (f *Finding) responseFigure() doc.Block {
+	l := chart.Layer{Mark: chart.Line, Role: chart.Parallel}
+	for _, x := range f.Loads {
+		if x.Response != nil {
+			l.X, l.Y = append(l.X, float64(x.Users)), append(l.Y, *x.Response)
+		}
+	}
+	if len(l.X) == 0 {
+		return doc.Block{}
+	}
+	points := l
+	points.Mark = chart.Point
+	return doc.Plot("", "", chart.Chart{Title: "Mean response time of " + f.Configuration, Height: 180, X: usersAxis, Y: chart.Axis{Label: "response time", Unit: "s"}, Layers: []chart.Layer{l, points}}).On(doc.Page)
+}
+
+// heatMap is how full each resource was at each load.
+func (f *Finding) heatMap(tiers []string) doc.Block {
+	c := chart.Chart{Title: "Utilisation by tier and users", X: chart.Axis{Kind: chart.Rows, Label: "users"}, Y: chart.Axis{Kind: chart.Rows, Down: true}}
+	l := chart.Layer{Mark: chart.Cell, Unit: "%", Shading: chart.Even}
+	var of []bottleneck.Resource
+	for _, tier := range tiers {
+		for _, load := range f.Loads[:min(1, len(f.Loads))] {
+			for _, u := range load.Usage {
+				if u.Tier == tier && u.Node == "" {
+					of = append(of, u.Resource)
+					c.Y.Rows = append(c.Y.Rows, chart.Row{Name: u.Tier + " " + string(u.Kind)}) // pages cut longer names
+				}
+			}
+		}
+	}
+	for x, load := range f.Loads {
+		c.X.Rows = append(c.X.Rows, chart.Row{Name: fmt.Sprint(load.Users)})
+		for y, r := range of {
+			value, text, tip := math.NaN(), "", "not known"
+			for _, u := range load.Usage {
+				if u.Resource == r {
+					value, text = 100*u.Mean, fmt.Sprintf("%.0f", 100*u.Mean)
+					tip = fmt.Sprintf("%s with %d users: %s used, full in %s of the seconds", r, load.Users, num.Fraction(u.Mean), num.Fraction(u.Share))
+				}
+			}
+			l.X, l.Y, l.Value = append(l.X, float64(x)), append(l.Y, float64(y)), append(l.Value, value)
+			l.Text, l.Tips = append(l.Text, text), append(l.Tips, tip)
+		}
+	}
+	if len(of) == 0 {
+		return doc.Block{}
+	}
+	c.Layers = []chart.Layer{l}
+	return doc.Plot("Utilisation by tier and users", "percent, on average over the seconds of the run", c)
+}
+
+// timelineFigure is one trial through its stages, with users and all tiers aligned.
+func timelineFigure(t timeline, users int) doc.Block {
+	figure := &doc.Figure{Title: "One trial through its stages", Words: fmt.Sprintf("%d users; the strip is what is scored", users)}
+	end := t.end
+	x := chart.Axis{Label: "seconds", Hi: &end}
+	if stages := stagesPanel(t, x); len(stages.Chart.Y.Rows) > 0 {
+		figure.Panels = append(figure.Panels, stages)
+	}
+	for _, l := range t.lines {
+		line := chart.Layer{Mark: chart.Line, Role: chart.Parallel}
+		for i, v := range l.y {
+			line.X, line.Y = append(line.X, float64(i)+.5), append(line.Y, v)
+		}
+		figure.Panels = append(figure.Panels, doc.Panel{Title: l.name, Chart: chart.Chart{Title: l.name, Height: 70, X: x, Y: chart.Axis{Unit: l.unit}, Layers: []chart.Layer{scored(t), line}}})
+	}
+	if len(figure.Panels) == 0 {
+		return doc.Block{}
+	}
+	return doc.Block{Figure: figure}.On(doc.Page)
+}
+
+func scored(t timeline) chart.Layer {
+	return chart.Layer{Mark: chart.Band, Role: chart.Window, X: chart.Values{t.run[0]}, X2: chart.Values{t.run[1]}}
+}
+
+// stagesPanel is a row for each service with its stages.
+func stagesPanel(t timeline, x chart.Axis) doc.Panel {
+	c := chart.Chart{Title: "Stages", X: x, Y: chart.Axis{Kind: chart.Rows, Dense: true, Down: true}}
+	rows := make(map[string]float64)
+	bars := chart.Layer{Mark: chart.Bar}
+	for _, s := range t.stages {
+		name := s.service
+		if name == "" {
+			name = "users"
+		}
+		row, ok := rows[name]
+		if !ok {
+			row = float64(len(rows))
+			rows[name] = row
+			c.Y.Rows = append(c.Y.Rows, chart.Row{Name: name})
+		}
+		bars.X, bars.X2, bars.Y = append(bars.X, s.from), append(bars.X2, s.to), append(bars.Y, row)
+		bars.Roles = append(bars.Roles, chart.Series(stageColour(s.name)))
+		bars.Tips = append(bars.Tips, fmt.Sprintf("%s: %s, %s", name, strings.ReplaceAll(s.name, "_", " "), num.Seconds(s.to-s.from)))
+	}
+	c.Layers = []chart.Layer{bars}
+	return doc.Panel{Title: "Stages", Chart: c}
+}
+
+// stageColour gives each stage the same colour in all rows.
+func stageColour(name string) int {
+	for i, known := range []string{"set_up", "reset", "start", "healthy", "warm", "ramp_up", stageRun, "ramp_down"} {
+		if name == known {
+			return i
+		}
+	}
+	return 0
+}

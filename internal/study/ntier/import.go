@@ -1,0 +1,136 @@
+package ntier
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/tabular"
+)
+
+// Columns of a table of the user's own: one line a trial. A column TIER_cpu,
+// TIER_link, TIER_threads or TIER_pool is the utilisation of that resource over the
+// whole trial, as a share or in percent.
+var (
+	requiredColumns = []string{"configuration", "users", "throughput"}
+	optionalColumns = []string{"trial", "response", "think", "errors"}
+	columnKinds     = []bottleneck.Kind{bottleneck.CPU, bottleneck.Link, bottleneck.Threads, bottleneck.Pool}
+)
+
+// columnSignals are what stands for the utilisation of a resource.
+var columnSignals = map[bottleneck.Kind][2]string{
+	bottleneck.CPU: {bottleneck.SignalCPU, bottleneck.SignalQuota}, bottleneck.Link: {bottleneck.SignalSent, bottleneck.SignalLink},
+	bottleneck.Threads: {bottleneck.SignalThreads, bottleneck.SignalThreadsMax}, bottleneck.Pool: {bottleneck.SignalPool, bottleneck.SignalPoolMax},
+}
+
+// Import implements study.Importer.
+func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.Reader) (study.Result, error) {
+	if p.split(); len(p.Tiers) == 0 {
+		return nil, &model.InputError{Path: "tiers", Problem: "a table does not say in which order requests reach its tiers", Allowed: "--tiers web,app,db"}
+	}
+	t, err := tabular.Open(name, table)
+	if err != nil {
+		return nil, err
+	}
+	optional := optionalColumns
+	for _, tier := range p.Tiers {
+		for _, kind := range columnKinds {
+			optional = append(optional, strings.ToLower(tier)+"_"+string(kind))
+		}
+	}
+	allowed := "the first line must name the columns: " + strings.Join(requiredColumns, ",") + ", and of " + strings.Join(optional, ",") + " those that there are"
+	if _, err := t.Use([]tabular.Form{{Required: requiredColumns, Optional: optional}}, allowed); err != nil {
+		return nil, err
+	}
+	var trials []trial
+	for t.Next() {
+		trials = append(trials, p.row(t))
+	}
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	r, err := p.answer(name, p.group(trials))
+	if err != nil {
+		return nil, err
+	}
+	r.Warnings = append(r.Warnings, "a table has one utilisation for each trial: what was full only at times, in turns, is not seen")
+	return r, nil
+}
+
+// row is one trial of a table.
+func (p *Params) row(t *tabular.Reader) trial {
+	var out trial
+	c, err := ParseConfiguration(t.Text(t.Column("configuration")), p.Tiers)
+	if err != nil {
+		t.RefuseCell(t.Column("configuration"), "configuration", fmt.Sprintf("one number for each of %s, such as %s", strings.Join(p.Tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(p.Tiers)), "-")))
+	}
+	out.configuration = c
+	out.Users = whole(t, "users", 0)
+	out.Trial.Trial = whole(t, "trial", 1)
+	out.Throughput = number(t, "throughput", 0, math.Inf(1))
+	out.Response, out.Think = number(t, "response", 0, math.Inf(1)), number(t, "think", 0, math.Inf(1))
+	out.Errors = share(t, "errors")
+	for _, tier := range p.Tiers {
+		s := bottleneck.Service{Tier: tier, Node: model.NodeID(tier), Signals: make(map[string][]float64)}
+		for _, kind := range columnKinds {
+			if u := share(t, strings.ToLower(tier)+"_"+string(kind)); !math.IsNaN(u) {
+				with := columnSignals[kind]
+				for range bottleneck.FewestSeconds {
+					s.Signals[with[0]], s.Signals[with[1]] = append(s.Signals[with[0]], u), append(s.Signals[with[1]], 1)
+				}
+			}
+		}
+		out.Services = append(out.Services, s)
+	}
+	return out
+}
+
+// number reads a cell; NaN: it is empty, or there is no such column.
+func number(t *tabular.Reader, name string, least, most float64) float64 {
+	at := t.Column(name)
+	if t.Text(at) == "" && name != "throughput" {
+		return math.NaN()
+	}
+	v, ok := tabular.Number(t.Text(at))
+	if !ok || v < least || v > most {
+		t.RefuseCell(at, name, "a number of "+strconv.FormatFloat(least, 'g', -1, 64)+" or more")
+	}
+	return v
+}
+
+// share reads a share, or one in percent.
+func share(t *tabular.Reader, name string) float64 {
+	at := t.Column(name)
+	text, percent := strings.CutSuffix(t.Text(at), "%")
+	if text == "" {
+		return math.NaN()
+	}
+	v, ok := tabular.Number(strings.TrimSpace(text))
+	if percent {
+		v /= 100
+	}
+	// Utilisations are measured, and may be a little above all there is.
+	if !ok || v < 0 || v > 1.5 {
+		t.RefuseCell(at, name, "a share such as 0.85 or 85%")
+	}
+	return v
+}
+
+// whole reads a number of 1 or more; least replaces what is missing, unless it is 0.
+func whole(t *tabular.Reader, name string, missing int) int {
+	at := t.Column(name)
+	if t.Text(at) == "" && missing > 0 {
+		return missing
+	}
+	n, err := strconv.Atoi(t.Text(at))
+	if err != nil || n < 1 {
+		t.RefuseCell(at, name, "a whole number of 1 or more")
+	}
+	return n
+}

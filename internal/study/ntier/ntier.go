@@ -1,0 +1,157 @@
+// Package ntier is the question which tier of an application binds, in which
+// configuration and on which platform (D. Jayasinghe et al., "Variations in
+// performance and scalability when migrating n-tier applications to different
+// clouds", CLOUD 2011).
+//
+//  1. Configurations are written as the paper does ([Configuration]); [Params.Design]
+//     makes a trial of each with each number of users, and, with proof, trials in
+//     which the suspect is a quarter faster (prove.go).
+//  2. [Params.Analyze] reads what users and tiers recorded (read.go, signals.go), or
+//     a table of the user's own (import.go).
+//  3. Package bottleneck names what binds. What is compared across platforms, and
+//     what a request costs, is here (platforms.go, cost.go).
+//  4. [Result.Document] says it (document.go, figures.go).
+//
+// docs/ntier.md has the method with its sources and limits.
+package ntier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Phase is that of the study's steps.
+const Phase model.Phase = "trial"
+
+const long = `Says for each configuration of an application of several tiers where its
+throughput stops growing with the users, and what stops it: the processor or the
+link of a tier, its threads, its connection pool; one, several at once or in
+turns; whether what is full is the cause or waits for something behind it.
+
+It refuses where the load generator binds, and says so where nothing that was
+measured was full. Verdicts: named; none seen up to the last load; unknown and why.
+
+Beside it stand what the operational laws say (demands, bounds, an exact model of
+the queues) and where they do not fit; across platforms, rankings of configurations
+that turn over, where intervals carry it; and with --prices the cost of a request,
+and which configuration keeps the SLA at the least cost.`
+
+const example = `  scalebench ntier latest
+  scalebench ntier latest --sla p95=500ms --at 300 --prices prices.csv
+  scalebench ntier latest --format json
+  scalebench ntier --csv own.csv --tiers web,app,db`
+
+// Kind describes the question.
+func Kind() study.Kind {
+	return study.Kind{
+		Name: "ntier", Summary: "which tier of an application binds, and what a request costs", Long: long, Example: example,
+		Named: true, Phases: []model.Phase{Phase},
+		Tells: func(run *observe.Run) bool { return run.Has(Phase) },
+		New:   func() study.Study { return &Params{Order: OrderBlocks} },
+	}
+}
+
+// Orders of trials.
+const (
+	OrderRandom    = "random"
+	OrderBlocks    = "blocks"
+	OrderAscending = "ascending"
+)
+
+// Params are the parameters of the study.
+type Params struct {
+	Configurations []string `json:"configurations,omitempty" jsonschema:"maxItems=200,uniqueItems=true" jsonschema_description:"What is measured: how many hosts each tier has, in the order of tiers, then platform and type: 1-2-1-2-ec2-large."`
+	Tiers          []string `json:"tiers,omitempty" flag:"tiers" jsonschema:"maxItems=20,uniqueItems=true" jsonschema_description:"The services that are tiers, in the order in which a request reaches them: [web, app, db]."`
+	Users          []int    `json:"users,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Numbers of users, each of which is measured with each configuration; a knee takes 4 or more."`
+	Order          string   `json:"order" jsonschema:"enum=random,enum=blocks,enum=ascending" jsonschema_description:"Order of the trials: random; blocks: each trial of all before the next, in random order; ascending: as the paper, by configuration and users, in which drift and load cannot be told apart."`
+	Proof          bool     `json:"proof,omitempty" jsonschema_description:"Whether a processor that is named is then made a quarter faster, beyond the knee, in turns with trials as before, to see whether the throughput follows."`
+
+	Platforms map[string]map[string]string `json:"platforms,omitempty" jsonschema_description:"Labels of the nodes of each platform. Default: the label platform has its name."`
+	Types     map[string]map[string]string `json:"types,omitempty" jsonschema_description:"Labels of the nodes of each type. Default: the label type has its name."`
+
+	SLA        string         `json:"sla,omitempty" flag:"sla" jsonschema_description:"What users must get: p95=500ms, or several: p99=2s,errors=0.1%."`
+	At         int            `json:"at,omitempty" flag:"at" jsonschema:"minimum=1" jsonschema_description:"With an SLA: the number of users for which the cheapest configuration is wanted. Default: the largest that was measured of all."`
+	Prices     string         `json:"prices,omitempty" flag:"prices" from:"file" jsonschema_description:"What a host costs: a table with the columns type, price_per_hour and currency, in CSV."`
+	SwitchCost *unit.Duration `json:"switch_cost,omitempty" flag:"switch-cost" jsonschema_description:"What a context switch costs on such nodes, as measured: what share of the processors it takes is then among the suspects."`
+}
+
+var _ interface {
+	study.Designer
+	study.Importer
+} = (*Params)(nil)
+
+// Validate implements study.Study.
+func (p *Params) Validate() error {
+	p.split()
+	var errs []error
+	for i, text := range p.Configurations {
+		c, err := ParseConfiguration(text, p.Tiers)
+		if bad, ok := errors.AsType[*model.InputError](err); ok {
+			bad.Path = "configurations." + strconv.Itoa(i)
+			errs = append(errs, bad)
+			continue
+		}
+		if twice := slices.IndexFunc(p.Configurations[:i], func(other string) bool {
+			x, err := ParseConfiguration(other, p.Tiers)
+			return err == nil && x.String() == c.String()
+		}); twice >= 0 {
+			errs = append(errs, &model.InputError{Path: "configurations." + strconv.Itoa(i), Problem: fmt.Sprintf("%s is the same as %s", text, p.Configurations[twice]), Allowed: "leave one of them out"})
+		}
+	}
+	if p.SLA != "" {
+		if err := load.CheckSLA(p.SLA); err != nil {
+			errs = append(errs, &model.InputError{Path: "sla", Problem: err.Error()})
+		}
+	}
+	if p.At > 0 && p.SLA == "" {
+		errs = append(errs, &model.InputError{Path: "at", Problem: "a number of users for which nothing is asked", Allowed: "add sla: p95=500ms, say"})
+	}
+	if _, err := readPrices(p.Prices); p.Prices != "" && err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Analyze implements study.Study.
+func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, error) {
+	p.split()
+	measured, err := p.read(in.Run)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("looking at the tiers: %w", err)
+	}
+	return p.answer(in.Run.Title(), measured)
+}
+
+// split takes tiers that were given with commas, as --tiers web,app,db, apart.
+func (p *Params) split() {
+	p.Tiers = strings.FieldsFunc(strings.Join(p.Tiers, ","), func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// labels are those of the nodes of a configuration.
+func (p *Params) labels(c Configuration) map[string]string {
+	out := make(map[string]string)
+	add := func(key, name string, known map[string]map[string]string) {
+		if labels, ok := known[name]; ok {
+			maps.Copy(out, labels)
+		} else if name != "" {
+			out[key] = name
+		}
+	}
+	add("platform", c.Platform, p.Platforms)
+	add("type", c.Type, p.Types)
+	return out
+}

@@ -1,0 +1,119 @@
+package ntier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// Raise is how many times as fast a suspect is made.
+const Raise = 1.25
+
+// Labels of trials of a proof, behind that of the load: "1-2-1, 300 users, proof:
+// db ×1.25" and "…, proof: db ×1".
+const proofLabel = ", proof: "
+
+func proofOf(tier string, factor float64) string {
+	return fmt.Sprintf("%s%s ×%g", proofLabel, tier, factor)
+}
+
+// proving measures all trials, and then those of the proofs.
+type proving struct {
+	*Params
+	setup   study.Setup
+	first   []study.Treatment
+	trials  []trial // that were seen
+	begun   bool    // the first trials were asked for
+	planned bool    // the proofs were
+}
+
+var _ interface {
+	study.Design
+	study.Bounded
+	study.Forecaster
+} = (*proving)(nil)
+
+// Next implements study.Design. A run that is resumed has seen some or all of it.
+func (d *proving) Next(seen *observe.Run) ([]study.Treatment, error) {
+	if steps := seen.Steps(); len(steps) > 0 {
+		d.begun = true
+		d.planned = d.planned || slices.ContainsFunc(steps, func(s model.Step) bool { return strings.Contains(s.Label, proofLabel) })
+		more, err := d.trialsOf(seen)
+		if err != nil {
+			return nil, err
+		}
+		d.trials = append(d.trials, more...)
+	}
+	switch {
+	case !d.begun:
+		d.begun = true
+		return d.first, nil
+	case !d.planned:
+		d.planned = true
+		return d.proofs(), nil
+	}
+	return nil, nil
+}
+
+// proofs are trials of each configuration with one processor as its bottleneck, at
+// the load at which it was full, as it is and a quarter faster in turns.
+func (d *proving) proofs() []study.Treatment {
+	var out []study.Treatment
+	for _, m := range d.group(d.trials) {
+		a := bottleneck.Analyze(m.system)
+		if a.Verdict != bottleneck.Named || len(a.Bottlenecks) != 1 || a.Bottlenecks[0].Kind != bottleneck.CPU {
+			continue
+		}
+		tier := a.Bottlenecks[0].Tier
+		quota := m.quota(tier, a.Load)
+		if !(quota > 0) {
+			continue
+		}
+		for trial := 1; trial <= d.setup.Trials; trial++ {
+			pair := []float64{1, Raise}
+			if trial%2 == 0 {
+				pair = []float64{Raise, 1}
+			}
+			for _, factor := range pair {
+				t := d.treatment(d.first[0].Workload, m.configuration, a.Load, trial)
+				level := t.Services[tier]
+				level.CPU = quota * factor
+				t.Services[tier], t.Label = level, t.Label+proofOf(tier, factor)
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// AtMost implements study.Bounded.
+func (d *proving) AtMost() (steps int, all time.Duration) {
+	if !d.begun {
+		steps = len(d.first)
+	}
+	if !d.planned {
+		steps += 2 * d.setup.Trials * len(d.Configurations)
+	}
+	return steps, time.Duration(steps) * d.step()
+}
+
+// Outlook implements study.Forecaster.
+func (d *proving) Outlook() []study.Outlook {
+	return []study.Outlook{{Phase: Phase, Workload: d.first[0].Workload, Trials: d.setup.Trials, Steps: len(d.first)/d.setup.Trials + 2*len(d.Configurations), Step: d.step()}}
+}
+
+// step is how long a trial takes.
+func (d *proving) step() time.Duration {
+	for _, w := range d.setup.Workloads {
+		if e, ok := w.Bench.(interface{ Estimate() time.Duration }); ok && w.Name == d.first[0].Workload {
+			return e.Estimate()
+		}
+	}
+	return 0
+}

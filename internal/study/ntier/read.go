@@ -1,0 +1,297 @@
+package ntier
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// What the workload of users reports: names of samples, and of what it records by
+// second. docs/workloads.md has their meaning.
+const (
+	sampleThroughput = "throughput"
+	sampleResponse   = "response_mean"
+	sampleThink      = "think_mean"
+	sampleDue        = "due"
+	sampleOK         = "ok"
+	sampleUnfinished = "unfinished"
+	sampleScored     = "scored"
+	sampleLag        = "lag_p99"
+
+	recordedUsers    = "users"
+	recordedRate     = "rate"
+	recordedErrors   = "errors"
+	recordedResponse = "response"
+
+	responses = "response" // the histogram
+	stageRun  = "run"
+)
+
+// trial is one step that counts, or a line's of a table.
+type trial struct {
+	configuration Configuration
+	tier          string  // whose processor a proof changes; empty: no proof
+	factor        float64 // of a proof
+	step          int
+	bottleneck.Trial
+	latencies *hdrhistogram.Histogram // ns; nil: not known
+	types     []string                // of the nodes of the tiers
+	timeline  func() timeline         // nil: there is none
+}
+
+// measured is one configuration with its trials.
+type measured struct {
+	configuration Configuration
+	system        bottleneck.System
+	proofs        []trial
+	trials        []trial // of the system
+}
+
+// quota is the processor of a host of a tier at a load, in cores; NaN: not known.
+func (m measured) quota(tier string, users int) float64 {
+	for _, t := range m.system.Trials {
+		for _, s := range t.Services {
+			if q := s.Signals[bottleneck.SignalQuota]; s.Tier == tier && t.Users == users && len(q) > 0 {
+				return q[0]
+			}
+		}
+	}
+	return math.NaN()
+}
+
+// read takes the trials of a run.
+func (p *Params) read(run *observe.Run) ([]measured, error) {
+	if len(p.Tiers) == 0 {
+		return nil, &model.InputError{Path: "tiers", Problem: "the run's file does not say which services are tiers", Allowed: "name them in the order in which a request reaches them: --tiers web,app,db"}
+	}
+	if err := run.Need(observe.Hosts, p.recorded()...); err != nil {
+		return nil, err
+	}
+	if err := run.Need(observe.Histograms, responses); err != nil {
+		return nil, err
+	}
+	trials, err := p.trialsOf(run)
+	if err != nil {
+		return nil, err
+	}
+	if len(trials) == 0 {
+		return nil, &model.InputError{Problem: fmt.Sprintf("run %s has no trial that counts", run.Run().ID), Allowed: fmt.Sprintf("`scalebench show %s` says why", run.Run().ID)}
+	}
+	return p.group(trials), nil
+}
+
+// recorded are the names of what tiers and users recorded.
+func (p *Params) recorded() []string {
+	out := []string{recordedUsers, recordedRate, recordedErrors, recordedResponse}
+	for _, tier := range p.Tiers {
+		for _, signal := range signalNames {
+			out = append(out, tier+":"+signal)
+		}
+	}
+	return out
+}
+
+// group puts trials together by configuration, in the order of their first.
+func (p *Params) group(trials []trial) []measured {
+	var out []measured
+	for _, t := range trials {
+		i := slices.IndexFunc(out, func(m measured) bool { return m.configuration.String() == t.configuration.String() })
+		if i < 0 {
+			i = len(out)
+			s := bottleneck.System{Name: t.configuration.String(), Tiers: p.Tiers}
+			if p.SwitchCost != nil {
+				s.SwitchCost = p.SwitchCost.Seconds()
+			}
+			out = append(out, measured{configuration: t.configuration, system: s})
+		}
+		if t.tier != "" {
+			out[i].proofs = append(out[i].proofs, t)
+			continue
+		}
+		out[i].system.Trials, out[i].trials = append(out[i].system.Trials, t.Trial), append(out[i].trials, t)
+	}
+	slices.SortStableFunc(out, func(a, b measured) int {
+		return cmp.Or(cmp.Compare(a.configuration.Place(), b.configuration.Place()), slices.Compare(a.configuration.Counts, b.configuration.Counts))
+	})
+	return out
+}
+
+// trialsOf reads the steps of a run that count.
+func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
+	nodes := make(map[model.NodeID]model.Node)
+	for _, n := range run.Nodes() {
+		nodes[n.ID] = n
+	}
+	var out []trial
+	for _, s := range run.Steps() {
+		c, ok := p.configurationOf(s)
+		if !ok || usersOf(s) == 0 || s.State != model.StepComplete {
+			continue
+		}
+		t, err := p.trialOf(run, s, nodes)
+		if err != nil {
+			return nil, err
+		}
+		if t.Users > 0 {
+			t.configuration = c
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// trialOf reads one step; no users: it has no results.
+func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]model.Node) (trial, error) {
+	t := trial{step: s.Number, factor: 1}
+	if _, proof, ok := strings.Cut(s.Label, proofLabel); ok {
+		tier, _, _ := strings.Cut(proof, " ×")
+		_, _ = fmt.Sscanf(strings.TrimPrefix(proof, tier+" ×"), "%g", &t.factor) // of our own making
+		t.tier = tier
+	}
+	var users []model.Result
+	var w window
+	for task, x := range run.Measured(s) {
+		users = append(users, x)
+		w.take(task, x)
+	}
+	if len(users) == 0 {
+		return t, nil
+	}
+	var err error
+	if t.Trial, t.latencies, err = usersTrial(users); err != nil {
+		return t, fmt.Errorf("step %d: %w", s.Number+1, err)
+	}
+	t.Users, t.Trial.Trial = usersOf(s), s.Trial
+	for _, x := range run.Accepted(s.ID) {
+		t.Services = append(t.Services, w.services(x, p.Tiers)...)
+	}
+	for _, node := range p.hostsOf(s) {
+		t.types = append(t.types, typeOf(nodes[node]))
+	}
+	t.timeline = func() timeline { return timelineOf(p, run, s) }
+	return t, nil
+}
+
+// hostsOf are the nodes of the tiers of a step, each once: several tiers may share
+// one. Where the step does not say, they are those of its tasks that serve.
+func (p *Params) hostsOf(s model.Step) []model.NodeID {
+	var out []model.NodeID
+	for _, tier := range p.Tiers {
+		out = append(out, s.Services[tier].Nodes...)
+	}
+	for _, t := range s.Tasks {
+		if len(s.Services) == 0 && t.Spec.Role == model.RoleServe {
+			out = append(out, t.Node)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// typeOf is the instance type of a node, by its label or its cloud; empty: unknown.
+func typeOf(n model.Node) string {
+	if t := n.Labels["type"]; t != "" || n.Facts.Cloud == nil {
+		return t
+	}
+	return n.Facts.Cloud.InstanceType
+}
+
+// usersTrial adds up the generators of a trial: rates and counts are summed, means
+// are those of all operations together.
+func usersTrial(of []model.Result) (t bottleneck.Trial, latencies *hdrhistogram.Histogram, err error) {
+	var response, think, due, ok float64
+	for _, x := range of {
+		v := samplesOf(x)
+		t.Throughput += v[sampleThroughput]
+		response += v[sampleThroughput] * v[sampleResponse]
+		think += v[sampleThroughput] * v[sampleThink]
+		due, ok = due+v[sampleDue], ok+v[sampleOK]
+		t.Unfinished += int(v[sampleUnfinished])
+		t.Generators = append(t.Generators, bottleneck.Generator{Node: x.Node, Busy: known(v, load.MetricBusy), Lag: known(v, sampleLag)})
+		for _, h := range x.Histograms {
+			if h.Metric != responses || h.Second > 0 {
+				continue
+			}
+			one, err := histogram.Decode(h.Encoded)
+			if err != nil {
+				return t, nil, err
+			}
+			if latencies, err = histogram.Merge(latencies, one); err != nil {
+				return t, nil, err
+			}
+		}
+	}
+	t.Response, t.Think, t.Errors = response/t.Throughput, think/t.Throughput, 1-ok/due
+	return t, latencies, nil
+}
+
+// samplesOf are the samples without labels, times in seconds.
+func samplesOf(x model.Result) map[string]float64 {
+	out := make(map[string]float64)
+	for _, s := range x.Samples {
+		if len(s.Labels) > 0 {
+			continue
+		}
+		v := s.Value
+		if per, ok := map[string]float64{"ms": 1e-3, "us": 1e-6, "ns": 1e-9}[s.Unit]; ok {
+			v *= per
+		}
+		out[s.Metric] = v
+	}
+	return out
+}
+
+func known(v map[string]float64, key string) float64 {
+	if x, ok := v[key]; ok {
+		return x
+	}
+	return math.NaN()
+}
+
+// window is the time of a trial that is scored, in server time.
+type window struct{ start, end time.Time }
+
+// take narrows the window to that of one more generator: its stage run, or what
+// its parameters say of it.
+func (w *window) take(task model.Task, x model.Result) {
+	start, end := x.Started.Add(durationIn(task.Spec.Params, "ramp_up", defaultRampUp)), x.Ended
+	if scored := samplesOf(x)[sampleScored]; scored > 0 {
+		end = start.Add(time.Duration(scored * 1e9))
+	}
+	for _, s := range x.Stages {
+		if s.Name == stageRun && s.Service == "" && s.Ended > s.Started {
+			start, end = x.Started.Add(time.Duration(s.Started)), x.Started.Add(time.Duration(s.Ended))
+		}
+	}
+	if w.start.IsZero() || start.After(w.start) {
+		w.start = start
+	}
+	if w.end.IsZero() || end.Before(w.end) {
+		w.end = end
+	}
+}
+
+// defaultRampUp is that of the workload.
+const defaultRampUp = 8 * time.Minute
+
+// durationIn is a parameter that is a duration.
+func durationIn(params map[string]any, key string, byDefault time.Duration) time.Duration {
+	text, _ := params[key].(string)
+	d, err := unit.ParseDuration(text)
+	if err != nil {
+		return byDefault
+	}
+	return d.Std()
+}

@@ -1,0 +1,161 @@
+package ntier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Result is what the trials tell. Its JSON form is a contract.
+type Result struct {
+	Configurations []Finding  `json:"configurations"`
+	Reversals      []Reversal `json:"reversals"`
+	Cost           *Cost      `json:"cost"` // null: without prices, or an SLA
+	Warnings       []string   `json:"warnings"`
+
+	title string
+	tiers []string
+	sla   string
+}
+
+// Finding is the answer for one configuration.
+type Finding struct {
+	Configuration string `json:"configuration"`
+	Shape         string `json:"shape"`
+	Platform      string `json:"platform,omitempty"`
+	Type          string `json:"type,omitempty"`
+	Hosts         int    `json:"hosts"`
+	bottleneck.Answer
+	Proof *bottleneck.Proof `json:"proof"` // null: there is none
+	Text  string            `json:"text"`
+	// Kept says of each load whether the SLA was kept; empty without an SLA.
+	Kept []Kept `json:"sla,omitempty"`
+
+	peaks    []float64 // the largest throughput of each trial
+	timeline func() timeline
+	at       int // users of the timeline
+}
+
+// answer analyses all configurations.
+func (p *Params) answer(title string, all []measured) (*Result, error) {
+	r := &Result{Configurations: []Finding{}, Reversals: []Reversal{}, title: title, tiers: p.Tiers, sla: p.SLA}
+	var sla *load.SLA
+	if p.SLA != "" {
+		parsed, err := load.ParseSLA(p.SLA)
+		if err != nil {
+			return nil, &model.InputError{Path: "sla", Problem: err.Error()}
+		}
+		sla = &parsed
+	}
+	for _, m := range all {
+		f := m.finding()
+		if sla != nil {
+			f.Kept = keptBy(*sla, f.Loads, m.trials)
+		}
+		r.Configurations = append(r.Configurations, f)
+	}
+	r.Reversals = reversals(r.Configurations)
+	if p.Prices != "" || sla != nil {
+		cost, err := p.cost(r.Configurations, all)
+		if err != nil {
+			return nil, err
+		}
+		r.Cost = cost
+	}
+	r.Warnings = r.warnings()
+	return r, nil
+}
+
+// finding analyses one configuration.
+func (m measured) finding() Finding {
+	c := m.configuration
+	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: c.Hosts(), Answer: bottleneck.Analyze(m.system)}
+	f.Proof = m.proof()
+	f.peaks = m.peaks(f.Loads)
+	f.Text = words(f)
+	f.at = f.Load
+	if f.at == 0 && len(f.Loads) > 0 {
+		f.at = f.Loads[len(f.Loads)-1].Users
+	}
+	for _, t := range m.trials {
+		if t.Users == f.at && t.timeline != nil {
+			f.timeline = t.timeline
+		}
+	}
+	return f
+}
+
+// proof holds the trials of a proof against each other; nil: there are none.
+func (m measured) proof() *bottleneck.Proof {
+	var before, after []bottleneck.Trial
+	tier, factor := "", 1.0
+	for _, t := range m.proofs {
+		if t.factor == 1 {
+			before = append(before, t.Trial)
+			continue
+		}
+		after, tier, factor = append(after, t.Trial), t.tier, t.factor
+	}
+	if len(before) == 0 || len(after) == 0 {
+		return nil
+	}
+	x := bottleneck.Prove(m.system, bottleneck.Resource{Tier: tier, Kind: bottleneck.CPU}, factor, before, after)
+	return &x
+}
+
+// peaks are the largest throughputs of each trial, over the loads that count.
+func (m measured) peaks(loads []bottleneck.Load) []float64 {
+	most := make(map[int]float64)
+	var numbers []int
+	for _, t := range m.system.Trials {
+		i := slices.IndexFunc(loads, func(l bottleneck.Load) bool { return l.Users == t.Users })
+		if i < 0 || loads[i].Refused != "" {
+			continue
+		}
+		if most[t.Trial] == 0 {
+			numbers = append(numbers, t.Trial)
+		}
+		most[t.Trial] = max(most[t.Trial], t.Throughput)
+	}
+	slices.Sort(numbers)
+	var out []float64
+	for _, n := range numbers {
+		out = append(out, most[n])
+	}
+	return out
+}
+
+// warnings are those of all configurations, each with its name.
+func (r *Result) warnings() []string {
+	out := []string{}
+	for _, f := range r.Configurations {
+		for _, d := range f.Doubts {
+			out = append(out, f.Configuration+": "+d.Text)
+		}
+		if f.Verdict == bottleneck.Unknown {
+			out = append(out, f.Configuration+": no verdict: "+f.Why)
+		}
+		for _, l := range f.Loads {
+			if l.Refused != "" && !strings.Contains(f.Why, l.Refused) {
+				out = append(out, fmt.Sprintf("%s: %d users say nothing about the application: %s", f.Configuration, l.Users, l.Refused))
+			}
+		}
+	}
+	if r.Cost != nil {
+		out = append(out, r.Cost.doubts...)
+	}
+	return out
+}
+
+// Gate implements study.Result: a measurement that answers for no configuration is
+// not valid.
+func (r *Result) Gate() error {
+	if slices.ContainsFunc(r.Configurations, func(f Finding) bool { return f.Verdict != bottleneck.Unknown }) {
+		return nil
+	}
+	return fmt.Errorf("%w: no configuration has a verdict: %s", model.ErrInvalid, r.Configurations[0].Why)
+}

@@ -1,0 +1,276 @@
+package ntier
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/test/tiersim"
+)
+
+// shop is an application of which the database binds, at 100 requests a second.
+var shop = tiersim.Net{Think: 1, RampUp: 5, Run: 20, Tiers: []tiersim.Tier{
+	{Name: "web", Quota: 1, Work: .002, Threads: 100}, {Name: "app", Hosts: 2, Quota: 1, Work: .008, Threads: 50, Pool: 30}, {Name: "db", Quota: .5, Work: .005},
+}}
+
+// recording builds a run as agents record it, from simulated trials.
+type recording struct {
+	data model.RunData
+	at   time.Time
+}
+
+func newRecording() *recording {
+	return &recording{at: time.Unix(1_000_000, 0), data: model.RunData{Run: model.Run{ID: "R", Name: "shop"}}}
+}
+
+// add adds a step: users from a generator, and a task for each host of a tier,
+// whose clock began 3 s earlier.
+func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds int) {
+	number := len(r.data.Steps)
+	s := model.Step{ID: model.NewStepID("R", number), Run: "R", Number: number, Phase: Phase, Workload: "visitors", Trial: x.Trial, State: model.StepComplete, Attempt: 1,
+		Treatment: model.Treatment{Study: "ntier", Label: label, Levels: map[string]any{"users": float64(x.Users)}}}
+	add := func(node model.NodeID, spec model.Spec, started time.Time) *model.Result {
+		t := model.Task{ID: model.NewTaskID(s.ID, len(s.Tasks)), Node: node, Position: len(s.Tasks), Spec: spec}
+		s.Tasks = append(s.Tasks, t)
+		end := r.at.Add(time.Duration((ramp + float64(seconds) + 5) * 1e9))
+		r.data.Results = append(r.data.Results, model.Result{Run: "R", Step: s.ID, Task: t.ID, Attempt: 1, Node: node, Outcome: model.OutcomeOK, Started: started, Ended: end})
+		return &r.data.Results[len(r.data.Results)-1]
+	}
+	info := func(metric, unit string, v float64) model.Sample {
+		return model.Sample{Metric: metric, Unit: unit, Value: v, Info: true}
+	}
+	u := add("users-1", model.Spec{Kind: WorkloadKind, Params: map[string]any{"ramp_up": "60s"}}, r.at)
+	ops := x.Throughput * float64(seconds)
+	u.Samples = []model.Sample{info(sampleThroughput, "op/s", x.Throughput), info(sampleResponse, "ms", 1000*x.Response), info(sampleThink, "s", x.Think),
+		info(sampleDue, "1", ops), info(sampleOK, "1", ops), info(sampleScored, "s", float64(seconds)), info("generator_busy", "1", .1)}
+	u.Stages = []model.Stage{{Name: "ramp_up", Ended: int64(ramp * 1e9)}, {Name: stageRun, Started: int64(ramp * 1e9), Ended: int64((ramp + float64(seconds)) * 1e9)}}
+	h := histogram.New(int64(time.Minute))
+	histogram.RecordMany(h, int64(x.Response*1e9), int64(ops))
+	u.Histograms = []model.Histogram{{Metric: responses, Unit: "ns", Encoded: histogram.Encode(h)}}
+	for _, host := range x.Services {
+		const early = 3
+		y := add(host.Node, model.Spec{Kind: "service", Role: model.RoleServe}, r.at.Add(-early*time.Second))
+		y.Stages = []model.Stage{{Name: "start", Service: host.Tier, Started: -2e9, Ended: -1e9}}
+		for name, values := range host.Signals {
+			y.Host = append(y.Host, series(host.Tier+":"+name, values, early+ramp))
+		}
+	}
+	r.data.Steps = append(r.data.Steps, s)
+	r.at = r.at.Add(time.Hour)
+}
+
+// counters are the signals that are recorded as counters.
+var counters = []string{bottleneck.SignalCPU, bottleneck.SignalSent, bottleneck.SignalRequests, bottleneck.SignalResponse}
+
+// series is what a watch records of a signal: a reading each second, from before
+// the run until after it.
+func series(name string, perSecond []float64, from float64) model.HostSeries {
+	_, signal, _ := strings.Cut(name, ":")
+	s := model.HostSeries{Metric: name, Unit: "1", Counter: slices.Contains(counters, signal)}
+	sum := 0.0
+	for i := -2; i <= len(perSecond)+1; i++ {
+		v := perSecond[min(max(i, 0), len(perSecond)-1)]
+		at := from + float64(i)
+		if s.Counter {
+			at, sum = at+1, sum+v
+			v = sum
+		} else {
+			at += .5
+		}
+		s.Offsets, s.Values = append(s.Offsets, int64(at*1e9)), append(s.Values, v)
+	}
+	return s
+}
+
+func (r *recording) loads(p *Params, configuration string, n tiersim.Net, trials int, users ...int) {
+	c, err := ParseConfiguration(configuration, p.Tiers)
+	if err != nil {
+		panic(err)
+	}
+	for trial := 1; trial <= trials; trial++ {
+		for _, u := range users {
+			r.add(label(c, u), n.Trial(u, trial, 11), n.RampUp, n.Run)
+		}
+	}
+}
+
+func analyze(t *testing.T, p *Params, r *recording) *Result {
+	t.Helper()
+	got, err := p.Analyze(t.Context(), study.Input{Run: observe.Of(r.data)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.(*Result) //nolint:forcetypeassert // it is
+}
+
+// TestRun reads a run as agents record it, and says what the simulation is.
+func TestRun(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=500ms", Prices: "type,price_per_hour,currency\nlarge,0.5,USD\n"}
+	r := newRecording()
+	r.loads(p, "1-2-1-ec2-large", shop, 3, 30, 60, 90, 120, 160, 220)
+	faster := shop
+	faster.Tiers = slices.Clone(shop.Tiers)
+	faster.Tiers[2].Quota *= Raise
+	c, _ := ParseConfiguration("1-2-1-ec2-large", p.Tiers)
+	for trial := 1; trial <= 3; trial++ {
+		r.add(label(c, 160)+proofOf("db", 1), shop.Trial(160, trial, 12), shop.RampUp, shop.Run)
+		r.add(label(c, 160)+proofOf("db", Raise), faster.Trial(160, trial, 12), shop.RampUp, shop.Run)
+	}
+	got := analyze(t, p, r)
+	f := got.Configurations[0]
+	if f.Verdict != bottleneck.Named || len(f.Bottlenecks) != 1 || f.Bottlenecks[0].Resource != (bottleneck.Resource{Tier: "db", Kind: bottleneck.CPU}) {
+		t.Fatalf("%s", f.Text)
+	}
+	if limit := *f.Laws.Limit; math.Abs(limit/100-1) > .05 {
+		t.Errorf("limit %v, want 100/s within 5 %%", limit)
+	}
+	if f.Proof == nil || f.Proof.Outcome != bottleneck.Confirmed {
+		t.Errorf("proof %+v, want it confirmed", f.Proof)
+	}
+	if len(f.Loads) != 6 || f.Loads[0].Law == nil || math.Abs(*f.Loads[2].Law-1) > .03 {
+		t.Errorf("loads %+v", f.Loads)
+	}
+	if row := got.Cost.Rows[0]; row.Hourly == nil || *row.Hourly != 2 || row.Keeps == nil || *row.Keeps {
+		t.Errorf("cost %+v, want 2 USD an hour for four hosts, and that 220 users miss the SLA", row)
+	}
+	if _, err := json.Marshal(got); err != nil {
+		t.Error(err)
+	}
+	if err := got.Gate(); err != nil {
+		t.Error(err)
+	}
+	d := got.Document()
+	if !strings.Contains(d.Answer, "processor of db binds") || len(d.Sections) < 2 || d.Table() == nil {
+		t.Errorf("document %+v", d.Answer)
+	}
+	checkFigures(t, d)
+}
+
+// checkFigures: throughput, response time, heat map and timeline are there.
+func checkFigures(t *testing.T, d *doc.Document) {
+	t.Helper()
+	var titles []string
+	for _, s := range d.Sections {
+		for _, b := range s.Blocks {
+			if b.Figure != nil {
+				titles = append(titles, b.Figure.Title+b.Figure.Panels[0].Chart.Title)
+			}
+		}
+	}
+	for _, want := range []string{"Throughput of", "Mean response time", "Utilisation by tier", "One trial through its stages"} {
+		if !slices.ContainsFunc(titles, func(s string) bool { return strings.Contains(s, want) }) {
+			t.Errorf("no figure %q among %q", want, titles)
+		}
+	}
+}
+
+// TestReversal: the ranking of two shapes turns over on another platform.
+func TestReversal(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}}
+	r := newRecording()
+	slower := shop
+	slower.Tiers = slices.Clone(shop.Tiers)
+	slower.Tiers[2].Quota *= .8
+	for _, x := range []struct {
+		name string
+		net  tiersim.Net
+	}{{"1-2-1-em", shop}, {"1-2-2-em", slower}, {"1-2-1-ec2", slower}, {"1-2-2-ec2", shop}} {
+		r.loads(p, x.name, x.net, 4, 40, 80, 120, 180)
+	}
+	got := analyze(t, p, r)
+	if len(got.Reversals) != 1 || got.Reversals[0].A != "1-2-1" || got.Reversals[0].First != "em" || got.Reversals[0].Second != "ec2" {
+		t.Fatalf("reversals %+v, want 1-2-1 ahead on em, 1-2-2 on ec2", got.Reversals)
+	}
+	// Where both platforms rank alike there is none, however the values scatter.
+	same := newRecording()
+	for _, name := range []string{"1-2-1-em", "1-2-2-em", "1-2-1-ec2", "1-2-2-ec2"} {
+		same.loads(p, name, shop, 4, 40, 80, 120, 180)
+	}
+	if got := analyze(t, p, same); len(got.Reversals) != 0 {
+		t.Errorf("reversals %+v of systems alike, want none", got.Reversals)
+	}
+}
+
+// TestProving: the design adds trials of the suspect, as it is and faster, in turns;
+// a run that is resumed gets no others.
+func TestProving(t *testing.T) {
+	p := params()
+	p.Configurations, p.Users, p.Proof = []string{"1-2-1-em"}, []int{30, 60, 90, 120, 160, 220}, true
+	d, err := p.Design(setup(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := d.Next(observe.Of(model.RunData{}))
+	if err != nil || len(first) != 12 {
+		t.Fatalf("%d treatments, %v, want 12", len(first), err)
+	}
+	r := newRecording()
+	for _, x := range first {
+		r.add(x.Label, shop.Trial(x.Levels["users"].(int), x.Trial, 3), shop.RampUp, shop.Run) //nolint:forcetypeassert // set by the design
+	}
+	proof, err := d.Next(observe.Of(r.data))
+	if err != nil || len(proof) != 4 {
+		t.Fatalf("%d treatments of the proof, %v, want 4", len(proof), err)
+	}
+	var cpus []float64
+	for _, x := range proof {
+		if !strings.Contains(x.Label, proofLabel+"db ×") {
+			t.Errorf("label %s", x.Label)
+		}
+		cpus = append(cpus, x.Services["db"].CPU)
+	}
+	if !slices.Equal(cpus, []float64{.5, .625, .625, .5}) {
+		t.Errorf("processors %v, want .5 and .625 in turns", cpus)
+	}
+	more, err := d.Next(observe.Of(model.RunData{}))
+	if err != nil || len(more) != 0 {
+		t.Errorf("%d treatments more, %v, want none", len(more), err)
+	}
+	for _, x := range proof[:1] {
+		r.add(x.Label, shop.Trial(x.Levels["users"].(int), x.Trial, 4), shop.RampUp, shop.Run) //nolint:forcetypeassert // set by the design
+	}
+	resumed, err := p.Design(setup(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if more, err := resumed.Next(observe.Of(r.data)); err != nil || len(more) != 0 {
+		t.Errorf("a resumed run gets %d treatments, %v, want none", len(more), err)
+	}
+}
+
+// TestImport: a table of the user's own.
+func TestImport(t *testing.T) {
+	table := "configuration,users,trial,throughput,response,think,db_cpu,app_cpu\n"
+	for _, row := range []string{"50,1,49,.02,1,.48,.2", "50,2,49.2,.02,1,.49,.2", "100,1,94,.06,1,.94,.4", "100,2,93,.06,1,.93,.4", "150,1,100,.5,1,.99,.42", "150,2,99,.5,1,1,.42", "200,1,100,1,1,1,.42", "200,2,101,1,1,100%,.42", "300,1,100,2,1,1,.42", "300,2,100.5,2,1,1,.42"} {
+		table += "1-1-1," + row + "\n"
+	}
+	p := &Params{Tiers: []string{"web", "app", "db"}}
+	got, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := got.(*Result).Configurations[0] //nolint:forcetypeassert // it is
+	if f.Verdict != bottleneck.Named || f.Bottlenecks[0].Resource != (bottleneck.Resource{Tier: "db", Kind: bottleneck.CPU}) {
+		t.Errorf("%s", f.Text)
+	}
+	for want, bad := range map[string]string{
+		`own.csv:2:1: configuration is "1-1"`:            "configuration,users,throughput\n1-1,50,49\n",
+		`own.csv:2:7: users is "x"`:                      "configuration,users,throughput\n1-1-1,x,49\n",
+		`own.csv:2:10: throughput is empty`:              "configuration,users,throughput\n1-1-1,50,\n",
+		`own.csv:2:13: db_cpu is "95"; use a share such`: "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
+		`unknown column "memory"`:                        "configuration,users,throughput,memory\n1-1-1,50,49,1\n",
+	} {
+		if _, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Import = %v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package ntier
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// signalNames are the signals that the analysis reads.
+var signalNames = []string{
+	bottleneck.SignalCPU, bottleneck.SignalQuota, bottleneck.SignalThrottled, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalRunnable, bottleneck.SignalRunDelay,
+	bottleneck.SignalSwitches, bottleneck.SignalPreempted, bottleneck.SignalSendQueue, bottleneck.SignalSendQueueMax, bottleneck.SignalRetransmits, bottleneck.SignalRTT,
+	bottleneck.SignalAcceptQueue, bottleneck.SignalAcceptLimit, bottleneck.SignalOverflows, bottleneck.SignalDrops, bottleneck.SignalSent, bottleneck.SignalReceived,
+	bottleneck.SignalLink, bottleneck.SignalThreads, bottleneck.SignalThreadsMax, bottleneck.SignalThreadsQueue, bottleneck.SignalPool, bottleneck.SignalPoolMax,
+	bottleneck.SignalPoolWaiting, bottleneck.SignalConnections, bottleneck.SignalResponse, bottleneck.SignalRequests, bottleneck.SignalProbeFailed,
+}
+
+// services are what a result recorded of the services of tiers, by second of the
+// window. A task may have served several.
+func (w window) services(x model.Result, tiers []string) []bottleneck.Service {
+	var out []bottleneck.Service
+	seconds := int(w.end.Sub(w.start) / time.Second)
+	for _, tier := range tiers {
+		s := bottleneck.Service{Tier: tier, Node: x.Node, Signals: make(map[string][]float64)}
+		for _, h := range x.Host {
+			name, ok := strings.CutPrefix(h.Metric, tier+":")
+			if ok && slices.Contains(signalNames, name) && len(h.Offsets) == len(h.Values) && len(h.Offsets) > 0 && seconds > 0 {
+				s.Signals[name] = bySecond(h, w.start.Sub(x.Started).Nanoseconds(), seconds)
+			}
+		}
+		if len(s.Signals) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// longestGap is for how long a reading may be missing until what lies between is
+// not known.
+const longestGap = int64(2500 * time.Millisecond)
+
+// bySecond brings a series to the seconds from an offset on: the rate of a counter,
+// interpolated between its readings, or the mean of the states in a second, and
+// where none was read in it the state before.
+func bySecond(h model.HostSeries, from int64, seconds int) []float64 {
+	out := make([]float64, seconds)
+	for i := range out {
+		begin, end := from+int64(i)*int64(time.Second), from+int64(i+1)*int64(time.Second)
+		if h.Counter {
+			out[i] = counterAt(h, end) - counterAt(h, begin)
+			continue
+		}
+		out[i] = stateIn(h, begin, end)
+	}
+	return out
+}
+
+// counterAt interpolates; NaN: outside of the readings, or in a gap of theirs.
+func counterAt(h model.HostSeries, at int64) float64 {
+	n := len(h.Offsets)
+	i := sort.Search(n, func(i int) bool { return h.Offsets[i] >= at })
+	switch {
+	case i < n && h.Offsets[i] == at:
+		return h.Values[i]
+	case i == 0 || i == n || h.Offsets[i]-h.Offsets[i-1] > longestGap:
+		return math.NaN()
+	}
+	share := float64(at-h.Offsets[i-1]) / float64(h.Offsets[i]-h.Offsets[i-1])
+	return h.Values[i-1] + share*(h.Values[i]-h.Values[i-1])
+}
+
+// stateIn is the mean of the readings in [begin, end).
+func stateIn(h model.HostSeries, begin, end int64) float64 {
+	first := sort.Search(len(h.Offsets), func(i int) bool { return h.Offsets[i] >= begin })
+	sum, n := 0.0, 0
+	for i := first; i < len(h.Offsets) && h.Offsets[i] < end; i++ {
+		if !math.IsNaN(h.Values[i]) {
+			sum, n = sum+h.Values[i], n+1
+		}
+	}
+	switch {
+	case n > 0:
+		return sum / float64(n)
+	case first > 0 && begin-h.Offsets[first-1] <= longestGap:
+		return h.Values[first-1]
+	}
+	return math.NaN()
+}

@@ -1,0 +1,144 @@
+package ntier
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// loadsTable is a row for each number of users.
+func (f *Finding) loadsTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "users", Head: "users", Right: true}, {Key: "trials", Head: "trials", Right: true}, {Key: "throughput", Head: "throughput [95 %]", Right: true, Interval: true},
+		{Key: "response", Head: "response", Right: true}, {Key: "errors", Head: "errors", Right: true}, {Key: "model", Head: "model", Right: true, Tip: "throughput by the exact model of the queues"},
+		{Key: "law", Head: "X(R+Z)/N", Right: true, Tip: "1 by the law of closed loops"}, {Key: "full", Head: "full", Wrap: 30},
+	}}
+	for _, l := range f.Loads {
+		scale := num.For("op/s", l.Throughput)
+		x := doc.Of(l.Throughput, scale.Value(l.Throughput, 0)).As(doc.Strong)
+		if l.CI != nil {
+			x = doc.Of(l.Throughput, scale.Value(l.Throughput, 0)+" "+scale.Interval(max(0, l.CI.Lo), l.CI.Hi)).Within(l.CI.Lo, l.CI.Hi).As(doc.Strong)
+		}
+		full := fullWords(l)
+		if l.Refused != "" {
+			x, full = x.As(doc.Doubt), "says nothing: "+l.Refused
+		}
+		t.Add(doc.Int(l.Users), doc.Int(l.Trials), x, optional(l.Response, num.Seconds), optional(l.Errors, num.Fraction), optional(f.modelAt(l.Users), rate),
+			optional(l.Law, func(v float64) string { return fmt.Sprintf("%.3f", v) }), doc.Say(full))
+	}
+	return t
+}
+
+func optional(v *float64, print func(float64) string) doc.Cell {
+	return doc.Of(v, num.Optional(v, print))
+}
+
+// modelAt is the model's throughput; nil: it was not solved.
+func (f *Finding) modelAt(users int) *float64 {
+	if f.Laws != nil {
+		for _, p := range f.Laws.Points {
+			if p.Users == users {
+				return p.Model
+			}
+		}
+	}
+	return nil
+}
+
+// fullWords list what was full at a load, and what was at times.
+func fullWords(l bottleneck.Load) string {
+	var parts []string
+	for _, u := range l.Usage {
+		switch {
+		case u.Node != "":
+		case u.Full:
+			parts = append(parts, u.String())
+		case u.Partial:
+			parts = append(parts, fmt.Sprintf("%s at times (%s)", u.String(), num.Fraction(u.Share)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// demandsTable is a row for each resource.
+func (f *Finding) demandsTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "resource", Head: "resource"}, {Key: "below", Head: "demand below\nthe knee [95 %]", Right: true, Interval: true}, {Key: "beyond", Head: "beyond it [95 %]", Right: true, Interval: true},
+		{Key: "limit", Head: "allows", Right: true},
+	}}
+	for _, d := range f.Laws.Demands {
+		print := num.Seconds
+		if d.Unit == "byte" {
+			print = func(v float64) string { return num.Bytes(int64(v)) }
+		}
+		best := d.Below
+		if best == nil {
+			best = d.Beyond
+		}
+		limit := d.Capacity / *best
+		t.Add(doc.Say(d.String()), ranged(d.Below, d.BelowCI, print), ranged(d.Beyond, d.BeyondCI, print), doc.Of(limit, rate(limit)))
+	}
+	return t
+}
+
+func ranged(v *float64, ci *stats.Interval, print func(float64) string) doc.Cell {
+	if v == nil || ci == nil {
+		return optional(v, print)
+	}
+	return doc.Of(*v, fmt.Sprintf("%s [%s .. %s]", print(*v), print(max(0, ci.Lo)), print(ci.Hi))).Within(ci.Lo, ci.Hi)
+}
+
+// mostSuspects is how many signals are listed.
+const mostSuspects = 10
+
+func (f *Finding) suspectsTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{{Key: "tier", Head: "tier"}, {Key: "signal", Head: "signal"}, {Key: "rho", Head: "ρ", Right: true}, {Key: "q", Head: "q", Right: true, Tip: "p of Spearman's correlation with what is lost, corrected after Benjamini and Hochberg"}, {Key: "first", Head: "at the first load", Right: true}, {Key: "last", Head: "at the last", Right: true}}}
+	for _, s := range f.Suspects[:min(mostSuspects, len(f.Suspects))] {
+		scale := func(v float64) string { return num.For(s.Unit, v).Value(v, 0) }
+		t.Add(doc.Say(s.Tier), doc.Say(s.Signal), doc.Of(s.Rho, fmt.Sprintf("%.2f", s.Rho)), doc.Of(s.Q, fmt.Sprintf("%.2g", s.Q)), optional(s.First, scale), optional(s.Last, scale))
+	}
+	return t
+}
+
+// data is the table for programs: a row for each configuration, load and resource.
+func (r *Result) data() *doc.Table {
+	t := &doc.Table{Columns: doc.ForPrograms("configuration", "users", "trials", "throughput", "throughput_lo", "throughput_hi", "response", "think", "errors", "law", "model",
+		"refused", "verdict", "pattern", "bottlenecks", "knee", "knee_lo", "knee_hi", "tier", "resource", "node", "utilisation", "full_share", "text", "warnings")}
+	for i := range r.Configurations {
+		f := &r.Configurations[i]
+		var names []string
+		for _, b := range f.Bottlenecks {
+			names = append(names, b.String())
+		}
+		var knee, lo, hi *float64
+		if k := f.Knee; k != nil {
+			knee, lo, hi = &k.Users, &k.CI.Lo, &k.CI.Hi
+		}
+		var doubts []string
+		for _, d := range f.Doubts {
+			doubts = append(doubts, d.Text)
+		}
+		for _, l := range f.Loads {
+			var from, to *float64
+			if l.CI != nil {
+				from, to = &l.CI.Lo, &l.CI.Hi
+			}
+			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think), (*float64)(l.Errors), (*float64)(l.Law), f.modelAt(l.Users),
+				l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(names, "; "), knee, lo, hi}
+			tail := []any{f.Text, strings.Join(doubts, "; ")}
+			if len(l.Usage) == 0 {
+				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)
+			}
+			for _, u := range l.Usage {
+				row := append([]any{}, head...)
+				row = append(row, u.Tier, string(u.Kind), string(u.Node), u.Mean, u.Share)
+				t.Add(doc.Values(append(row, tail...)...)...)
+			}
+		}
+	}
+	return t
+}

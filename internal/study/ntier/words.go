@@ -1,0 +1,129 @@
+package ntier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+// words say the answer for one configuration in a sentence, with its main evidence,
+// without its full stop.
+func words(f Finding) string {
+	if len(f.Loads) == 0 {
+		return "nothing was measured"
+	}
+	last := f.Loads[len(f.Loads)-1]
+	switch f.Verdict {
+	case bottleneck.None:
+		return fmt.Sprintf("no bottleneck was seen up to %s and %s", num.Count(last.Users, "user"), rate(last.Throughput))
+	case bottleneck.Unknown:
+		return "unknown: " + f.Why + suspectWords(f)
+	}
+	var names []string
+	for _, b := range f.Bottlenecks {
+		names = append(names, "the "+b.String())
+	}
+	text := verb(f.Pattern, strings.Join(names, " and ")) + ", " + kneeWords(*f.Knee)
+	if e := evidence(f); e != "" {
+		text += ": " + e
+	}
+	if f.Proof != nil {
+		text += "; " + proofWords(*f.Proof)
+	}
+	return text
+}
+
+// verb says how the bottlenecks go together.
+func verb(p bottleneck.Pattern, names string) string {
+	return names + map[bottleneck.Pattern]string{
+		bottleneck.Single: " binds", bottleneck.Simultaneous: " bind at once",
+		bottleneck.Oscillating: " bind in turns", bottleneck.Concurrent: " bind, now one and now another",
+	}[p]
+}
+
+// kneeWords say from which number of users on.
+func kneeWords(k bottleneck.Knee) string {
+	switch {
+	case k.AtMost:
+		return fmt.Sprintf("from %.0f users on or fewer", k.CI.Hi)
+	case k.AtLeast:
+		return fmt.Sprintf("from about %.0f users on [%.0f or more]", k.Users, k.CI.Lo)
+	}
+	return fmt.Sprintf("from about %.0f users on [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
+}
+
+// evidence is how full they were, and what was only full because of them.
+func evidence(f Finding) string {
+	var out []string
+	at := slices.IndexFunc(f.Loads, func(l bottleneck.Load) bool { return l.Users == f.Load })
+	for i, b := range f.Bottlenecks {
+		text := fmt.Sprintf("full in %s of the seconds", num.Fraction(b.Share))
+		if len(f.Bottlenecks) > 1 {
+			text = b.Tier + " " + text
+		}
+		if i == len(f.Bottlenecks)-1 && at >= 0 {
+			text += fmt.Sprintf(" with %s, %s", num.Count(f.Load, "user"), rate(f.Loads[at].Throughput))
+		}
+		out = append(out, text)
+	}
+	if f.Pattern == bottleneck.Oscillating || f.Pattern == bottleneck.Concurrent {
+		out = append(out, fmt.Sprintf("one of them in %s", num.Fraction(f.Loads[at].Any)))
+	}
+	var full []string
+	for _, s := range f.Symptoms {
+		full = append(full, "the "+s.String())
+	}
+	if len(full) > 0 {
+		out = append(out, num.List(full)+" full only because of it")
+	}
+	if fall := f.Knee.Fall; fall != nil && fall.Sure {
+		out = append(out, fmt.Sprintf("beyond, the throughput falls by %s %s", num.Fraction(fall.Lost), num.PercentInterval(100*fall.CI.Lo, 100*fall.CI.Hi)))
+	}
+	return strings.Join(out, "; ")
+}
+
+func proofWords(p bottleneck.Proof) string {
+	grew := fmt.Sprintf("%s times as much of it gave %.2f times the throughput", strings.TrimRight(fmt.Sprintf("%.2f", p.Factor), "0"), p.Gain)
+	if p.CI != nil {
+		grew += fmt.Sprintf(" [%.2f .. %.2f]", p.CI.Lo, p.CI.Hi)
+	}
+	text := fmt.Sprintf("%s, where the laws say %.2f: %s", grew, p.Predicted, p.Outcome)
+	if p.Why != "" {
+		text += ", for " + p.Why
+	}
+	return text
+}
+
+// suspectWords names the signal that follows what is lost most closely.
+func suspectWords(f Finding) string {
+	for _, s := range f.Suspects {
+		if s.Significant() {
+			return fmt.Sprintf("; what grew most closely with what is lost is %s of %s (ρ = %.2f, q = %.2g)", signalWords(s.Signal), s.Tier, s.Rho, s.Q)
+		}
+	}
+	return ""
+}
+
+// signalWords name a signal for people.
+func signalWords(name string) string {
+	known := map[string]string{
+		bottleneck.SignalSendQueue: "what waits to be sent (Send-Q)", bottleneck.SignalSwitches: "the number of context switches", "switch_share": "the share of the processors that switching takes",
+		bottleneck.SignalRunnable: "the number of threads that run or could", bottleneck.SignalRunDelay: "the number of threads that wait for a processor", bottleneck.SignalRTT: "the round-trip time", bottleneck.SignalRetransmits: "the rate of retransmits",
+		bottleneck.SignalAcceptQueue: "the accept queue", bottleneck.SignalOverflows: "the rate of overflows of the accept queue", bottleneck.SignalDrops: "the rate of dropped connections",
+	}
+	if text, ok := known[name]; ok {
+		return text
+	}
+	return name
+}
+
+func rate(x float64) string { return num.For("op/s", x).Value(x, 0) }
+
+// reversalWords say a reversal.
+func reversalWords(r Reversal) string {
+	return fmt.Sprintf("On %s %s has %.2f times the throughput of %s [%.2f .. %.2f], on %s %.2f times [%.2f .. %.2f]: the ranking turns over",
+		r.First, r.A, r.RatioFirst, r.B, r.CIFirst.Lo, r.CIFirst.Hi, r.Second, r.RatioSecond, r.CISecond.Lo, r.CISecond.Hi)
+}

@@ -1,0 +1,352 @@
+package tiersim
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/queueing"
+)
+
+// systems is how many random systems of each kind are simulated: a few in `make
+// test`, 200 for the table of docs/ntier.md.
+var systems = flag.Int("systems", 1, "random systems of each kind")
+
+// TestSimulation holds the simulator against the exact model, which it must agree
+// with where nothing but processors is short.
+func TestSimulation(t *testing.T) {
+	n := Net{Think: 1, RampUp: 20, Run: 300, Tiers: []Tier{
+		{Name: "web", Quota: 1, Work: .004}, {Name: "app", Quota: .5, Work: .006}, {Name: "db", Quota: 2, Work: .02},
+	}}
+	model := queueing.Closed{Think: 1, Stations: []queueing.Station{{Demand: .004, Servers: 1}, {Demand: .012, Servers: 1}, {Demand: .02, Servers: 2}}}
+	want, err := model.Solve(120)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, users := range []int{20, 60, 120} {
+		got := n.Trial(users, 1, 1)
+		if x := want[users-1]; math.Abs(got.Throughput/x-1) > .03 {
+			t.Errorf("%d users: %v/s, want %v/s", users, got.Throughput, x)
+		}
+		law := got.Throughput * (got.Response + got.Think) / float64(users)
+		if math.Abs(law-1) > .02 {
+			t.Errorf("%d users: X(R+Z)/N = %v, want 1", users, law)
+		}
+	}
+}
+
+// truth is a kind of system with what has to be named.
+type truth struct {
+	name    string
+	make    func(r *rand.Rand) (Net, float64) // and the throughput at its limit
+	verdict bottleneck.Verdict
+	pattern bottleneck.Pattern
+	want    []bottleneck.Resource
+	upTo    float64 // the largest load, in knees; 0: 2.5
+}
+
+// roomy are three tiers of which none is short at x requests a second: each could
+// do 1.5 to 4 times as many.
+func roomy(r *rand.Rand, x float64) Net {
+	n := Net{Think: 1, RampUp: 10, Run: 40}
+	for _, name := range []string{"web", "app", "db"} {
+		work := .001 + .009*r.Float64()
+		hosts := 1 + r.IntN(2)
+		n.Tiers = append(n.Tiers, Tier{Name: name, Hosts: hosts, Work: work, Quota: x * work * (1.5 + 2.5*r.Float64()) / float64(hosts), Threads: 200, Bytes: 5000})
+	}
+	n.Tiers[1].Pool = 100
+	n.Tiers[2].Link = x * 5000 * (2 + 2*r.Float64()) / float64(n.Tiers[2].Hosts)
+	return n
+}
+
+func (n *Net) hosts(tier int) float64 { return float64(n.Tiers[tier].Hosts) }
+
+// processorOf limits the processor of a tier.
+func processorOf(tiers ...int) func(r *rand.Rand) (Net, float64) {
+	return func(r *rand.Rand) (Net, float64) {
+		x := 40 + 60*r.Float64()
+		n := roomy(r, x)
+		for _, tier := range tiers {
+			n.Tiers[tier].Quota = x * n.Tiers[tier].Work / n.hosts(tier)
+		}
+		return n, x
+	}
+}
+
+func linkOfDB(r *rand.Rand) (Net, float64) {
+	x := 40 + 60*r.Float64()
+	n := roomy(r, x)
+	n.Tiers[2].Link = x * n.Tiers[2].Bytes / n.hosts(2)
+	return n, x
+}
+
+// poolOfApp: so many connections, each of which is kept for the response time of
+// the database, which waits for no processor. threadsOf is the same for threads.
+func poolOfApp(r *rand.Rand) (Net, float64) {
+	x := 40 + 60*r.Float64()
+	n := roomy(r, x)
+	n.Tiers[1].Pool = 3 + r.IntN(5)
+	n.keptFor(float64(n.Tiers[1].Pool)*n.hosts(1)/x, 2)
+	return n, x
+}
+
+func threadsOf(tier int) func(r *rand.Rand) (Net, float64) {
+	return func(r *rand.Rand) (Net, float64) {
+		x := 40 + 60*r.Float64()
+		n := roomy(r, x)
+		n.Tiers[tier].Threads = 4 + r.IntN(6)
+		n.keptFor(float64(n.Tiers[tier].Threads)*n.hosts(tier)/x, tier)
+		return n, x
+	}
+}
+
+// keptFor lets the tiers from one on answer after so long, by a delay in the last.
+func (n *Net) keptFor(seconds float64, from int) {
+	for _, t := range n.Tiers[from:] {
+		seconds -= t.alone()
+	}
+	n.Tiers[2].Delay = seconds
+}
+
+// alone is how long a request takes in a tier with nothing beside it.
+func (t Tier) alone() float64 {
+	s := t.Delay + t.Work/math.Min(1, t.Quota)
+	if t.Link > 0 {
+		s += t.Bytes / t.Link
+	}
+	return s
+}
+
+// withHerd grows the work with what is beside it, so that the throughput falls.
+func withHerd(of func(r *rand.Rand) (Net, float64), tier int) func(r *rand.Rand) (Net, float64) {
+	return func(r *rand.Rand) (Net, float64) {
+		n, x := of(r)
+		// One host: of two, the slower falls behind, and binds alone.
+		n.Tiers[tier].Quota, n.Tiers[tier].Hosts = n.Tiers[tier].Quota*n.hosts(tier), 1
+		n.Tiers[tier].Link *= n.hosts(tier)
+		n.Tiers[tier].Herd = .005 + .01*r.Float64()
+		return n, x
+	}
+}
+
+// smallPools adds pools and threads that are full as soon as what is behind them is
+// slow: symptoms.
+func smallPools(of func(r *rand.Rand) (Net, float64)) func(r *rand.Rand) (Net, float64) {
+	return func(r *rand.Rand) (Net, float64) {
+		n, x := of(r)
+		n.Tiers[0].Threads, n.Tiers[1].Threads, n.Tiers[1].Pool = 40, 20, 12
+		return n, x
+	}
+}
+
+func starved(mute bool) func(r *rand.Rand) (Net, float64) {
+	return func(r *rand.Rand) (Net, float64) {
+		x := 40 + 60*r.Float64()
+		n := roomy(r, x)
+		n.Generator, n.Mute = 1/x, mute
+		return n, x
+	}
+}
+
+// swinging moves work between app and db every few seconds: each is full half of
+// the time.
+func swinging(r *rand.Rand) (Net, float64) {
+	x := 40 + 60*r.Float64()
+	n := roomy(r, x)
+	n.Tiers[1].Quota, n.Tiers[2].Quota = x*n.Tiers[1].Work*2/n.hosts(1), x*n.Tiers[2].Work*2/n.hosts(2)
+	n.Swing, n.Between = 4+2*r.Float64(), [2]int{1, 2}
+	return n, x
+}
+
+func hidden(r *rand.Rand) (Net, float64) {
+	n, x := poolOfApp(r)
+	n.Tiers[1].Threads = n.Tiers[1].Pool
+	n.Tiers[1].Pool = 0
+	n.Mute = true // nothing says how many threads there are: see blind
+	return n, x
+}
+
+func named(tier string, kind bottleneck.Kind) []bottleneck.Resource {
+	return []bottleneck.Resource{{Tier: tier, Kind: kind}}
+}
+
+var truths = []truth{
+	{name: "processor of web", make: processorOf(0), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("web", bottleneck.CPU)},
+	{name: "processor of app", make: processorOf(1), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("app", bottleneck.CPU)},
+	{name: "processor of db", make: processorOf(2), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.CPU)},
+	{name: "db, falling back", make: withHerd(processorOf(2), 2), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.CPU)},
+	{name: "db behind full pools", make: smallPools(processorOf(2)), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.CPU)},
+	{name: "link of db", make: linkOfDB, verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.Link)},
+	{name: "link behind full pools", make: smallPools(linkOfDB), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.Link)},
+	{name: "pool of app", make: poolOfApp, verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("app", bottleneck.Pool)},
+	{name: "threads of web", make: threadsOf(0), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("web", bottleneck.Threads)},
+	{name: "threads of app", make: threadsOf(1), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("app", bottleneck.Threads)},
+	{name: "app and db alike", make: processorOf(1, 2), verdict: bottleneck.Named, pattern: bottleneck.Simultaneous,
+		want: []bottleneck.Resource{{Tier: "app", Kind: bottleneck.CPU}, {Tier: "db", Kind: bottleneck.CPU}}},
+	{name: "app and db in turns", make: swinging, verdict: bottleneck.Named, pattern: bottleneck.Oscillating,
+		want: []bottleneck.Resource{{Tier: "app", Kind: bottleneck.CPU}, {Tier: "db", Kind: bottleneck.CPU}}},
+	{name: "below the knee", make: processorOf(2), verdict: bottleneck.None, upTo: .75},
+	{name: "starved generator", make: starved(false), verdict: bottleneck.Unknown},
+	{name: "starved, and silent", make: starved(true), verdict: bottleneck.Unknown},
+	{name: "threads, not measured", make: hidden, verdict: bottleneck.Unknown},
+}
+
+// seen is what became of the systems of a kind.
+type seen struct {
+	right, wrong, none, unknown int
+	held, knees                 int     // knees within their interval
+	limit                       float64 // sum of |limit ÷ truth − 1|
+	limits                      int
+}
+
+// TestTruth simulates random systems and asks what binds.
+func TestTruth(t *testing.T) {
+	t.Logf("%-24s %6s %6s %6s %8s   %s", "truth", "right", "wrong", "none", "unknown", "knee in its interval")
+	results := make([]seen, len(truths))
+	var wait sync.WaitGroup
+	for i := range truths {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for seed := range *systems {
+				results[i].add(t, truths[i], uint64(seed+1))
+			}
+		}()
+	}
+	wait.Wait()
+	for i, c := range truths {
+		s := results[i]
+		t.Logf("%-24s %6d %6d %6d %8d   %d of %d; limit off by %.1f %%", c.name, s.right, s.wrong, s.none, s.unknown, s.held, s.knees, 100*s.limit/math.Max(1, float64(s.limits)))
+		// One in a hundred is luck; a wrong name is worse than none.
+		if s.right < *systems-*systems/50 || s.wrong > *systems/100 {
+			t.Errorf("%s: %d of %d right, %d wrong", c.name, s.right, *systems, s.wrong)
+		}
+	}
+}
+
+// system measures one random system at loads that know nothing of its knee but the
+// order of magnitude.
+func system(c truth, seed uint64) (bottleneck.System, float64, float64) {
+	r := rand.New(rand.NewPCG(seed, 0x7135))
+	n, x := c.make(r)
+	response := 0.0
+	for _, tier := range n.Tiers {
+		response += tier.alone()
+	}
+	knee, upTo := x*(n.Think+response), c.upTo
+	if upTo == 0 {
+		upTo = 2.5
+	}
+	s := bottleneck.System{Name: c.name, Tiers: []string{"web", "app", "db"}}
+	for i := 1; i <= 7; i++ {
+		users := int(knee * upTo * float64(i) / 7)
+		for trial := 1; trial <= 2; trial++ {
+			one := n.Trial(users, trial, seed)
+			if c.name == "threads, not measured" {
+				for _, x := range one.Services {
+					delete(x.Signals, bottleneck.SignalThreads)
+				}
+			}
+			s.Trials = append(s.Trials, one)
+		}
+	}
+	return s, knee, x
+}
+
+func (s *seen) add(t *testing.T, c truth, seed uint64) {
+	sys, knee, x := system(c, seed)
+	a := bottleneck.Analyze(sys)
+	var got []bottleneck.Resource
+	for _, b := range a.Bottlenecks {
+		got = append(got, b.Resource)
+	}
+	switch {
+	case a.Verdict == c.verdict && a.Pattern == c.pattern && slices.Equal(got, c.want):
+		s.right++
+	case a.Verdict == bottleneck.Named:
+		s.wrong++
+	case a.Verdict == bottleneck.None:
+		s.none++
+	default:
+		s.unknown++
+	}
+	if hardware := len(c.want) > 0 && !c.want[0].Kind.Soft(); hardware && a.Knee != nil { // others wait for more than their own delay
+		s.knees++
+		if a.Knee.CI.Lo <= knee && knee <= a.Knee.CI.Hi {
+			s.held++
+		}
+	}
+	if c.pattern == bottleneck.Single && !c.want[0].Kind.Soft() && a.Laws.Limit != nil {
+		s.limits++
+		s.limit += math.Abs(*a.Laws.Limit/x - 1)
+	}
+	if a.Verdict != c.verdict || a.Pattern != c.pattern || !slices.Equal(got, c.want) {
+		t.Logf("%s, seed %d: %s %s %v %s; knee %+v, truth %.0f", c.name, seed, a.Verdict, a.Pattern, got, a.Why, a.Knee, knee)
+	}
+}
+
+// TestProof: a database that binds, made a quarter faster, gives what the laws say;
+// one that does not, where the limit is not seen, gives nothing.
+func TestProof(t *testing.T) {
+	confirmed, refuted, off := 0, 0, 0.0
+	for seed := range uint64(*systems) {
+		r := rand.New(rand.NewPCG(seed, 0x940f))
+		binding, x := processorOf(2)(r)
+		other, y := hidden(r)
+		for _, c := range []struct {
+			n       Net
+			knee    float64
+			outcome bottleneck.Outcome
+			count   *int
+		}{{binding, x * (1 + .05), bottleneck.Confirmed, &confirmed}, {other, y * (1 + other.Tiers[2].Delay), bottleneck.Refuted, &refuted}} {
+			faster := c.n
+			faster.Tiers = slices.Clone(c.n.Tiers)
+			faster.Tiers[2].Quota *= 1.25
+			var before, after []bottleneck.Trial
+			for trial := 1; trial <= 3; trial++ {
+				before = append(before, c.n.Trial(int(1.6*c.knee), trial, seed))
+				after = append(after, faster.Trial(int(1.6*c.knee), trial, seed+1000))
+			}
+			p := bottleneck.Prove(bottleneck.System{Tiers: []string{"web", "app", "db"}}, named("db", bottleneck.CPU)[0], 1.25, before, after)
+			if p.Outcome == c.outcome {
+				*c.count++
+			} else {
+				t.Logf("seed %d: %+v, want %s", seed, p, c.outcome)
+			}
+			if c.outcome == bottleneck.Confirmed {
+				off += math.Abs(p.Gain/p.Predicted - 1)
+			}
+		}
+	}
+	t.Logf("confirmed %d, refuted %d of %d; the gain is off the prediction by %.1f %%", confirmed, refuted, *systems, 100*off/float64(*systems))
+	if least := *systems - *systems/10; confirmed < least || refuted < least {
+		t.Errorf("confirmed %d, refuted %d of %d", confirmed, refuted, *systems)
+	}
+}
+
+// TestAddedHost: the knee and the throughput follow another host of the tier that
+// binds.
+func TestAddedHost(t *testing.T) {
+	var knees, limits []float64
+	for hosts := 1; hosts <= 2; hosts++ {
+		n := Net{Think: 1, RampUp: 10, Run: 40, Tiers: []Tier{{Name: "web", Quota: 1, Work: .002}, {Name: "app", Hosts: hosts, Quota: .3, Work: .006}, {Name: "db", Quota: 1, Work: .003}}}
+		s := bottleneck.System{Tiers: []string{"web", "app", "db"}}
+		for _, users := range []int{20, 40, 60, 80, 110, 140, 180} {
+			for trial := 1; trial <= 2; trial++ {
+				s.Trials = append(s.Trials, n.Trial(users, trial, 5))
+			}
+		}
+		a := bottleneck.Analyze(s)
+		if a.Verdict != bottleneck.Named || a.Bottlenecks[0].Resource != named("app", bottleneck.CPU)[0] {
+			t.Fatalf("%d hosts: %s %s", hosts, a.Verdict, a.Why)
+		}
+		knees, limits = append(knees, a.Knee.Users), append(limits, *a.Laws.Limit)
+	}
+	if ratio := knees[1] / knees[0]; math.Abs(ratio-2) > .2 || math.Abs(limits[0]/50-1) > .05 || math.Abs(limits[1]/100-1) > .05 {
+		t.Errorf("knees %v, limits %v; want twice as many with two hosts, 50 and 100/s", knees, limits)
+	}
+}
