@@ -21,6 +21,8 @@ type Experiment struct {
 	Name        string `json:"name,omitempty" jsonschema:"format=scalebench-line,minLength=1,maxLength=100" jsonschema_description:"Name of the experiment, at most 100 characters. Default: the file's name without its ending."`
 	Description string `json:"description,omitempty" jsonschema:"maxLength=10000" jsonschema_description:"What the experiment is for, in your own words; the report shows it."`
 	Fleet       Fleet  `json:"fleet" jsonschema:"required" jsonschema_description:"The nodes and where they come from: exactly one of local, lab and agents."`
+	// Choose is what of the alternatives was taken; Services are without the others.
+	Choose map[string]string `json:"choose,omitempty" jsonschema_description:"Which alternatives of services are used, of those that have when: {data: replicated}. Another run chooses otherwise: --set choose.data=partitioned."`
 	// Services are those of a lab; nil with other fleets.
 	Services  []lab.Service `json:"services,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Commands that run on hosts of a lab of their own, for as long as the fleet is up; only with fleet.lab. Workloads write ${service.NAME} for the address."`
 	Workloads []Workload    `json:"workloads" jsonschema:"required,minItems=1,maxItems=100" jsonschema_description:"What every node does. Each workload is measured, and its CDI computed, separately."`

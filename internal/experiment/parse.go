@@ -57,7 +57,10 @@ func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, err
 	if file == nil {
 		return nil, probs.err()
 	}
-	file.set(set)
+	first, rest := choices(set)
+	file.set(first)
+	file.choose()
+	file.set(rest)
 	r := newReader(file, kinds)
 	e := r.experiment()
 	if err := probs.err(); err != nil {
