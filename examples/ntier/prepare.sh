@@ -75,7 +75,7 @@ make_tomcat() {
   local base=$folder/tomcat.new
   rm -rf "$base"
   mkdir -p "$base"/{conf,lib,logs,temp,work} "$base"/{board,jmx}/WEB-INF
-  javac -Xlint:all -Werror -d "$base/board/WEB-INF/classes" -cp "$tomcat_home/lib/*" examples/ntier/app/*.java
+  javac -Xlint:all,-path -Werror -d "$base/board/WEB-INF/classes" -cp "$tomcat_home/lib/*" examples/ntier/app/*.java
   cp examples/ntier/app/web.xml "$base/board/WEB-INF/web.xml"
   cp examples/ntier/app/jmx.xml "$base/jmx/WEB-INF/web.xml"
   cp -L /usr/share/java/mariadb-java-client.jar "$base/lib"

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // ntierProof runs the proofs of n-tier experiments that take more than make test has
@@ -67,7 +65,7 @@ type tiersResource struct{ Tier, Kind string }
 type tiersLoad struct {
 	Users      int
 	Throughput float64
-	CI         *stats.Interval
+	CI         []float64 // null, or its ends
 	Usage      []struct {
 		tiersResource
 		Node string
@@ -123,11 +121,11 @@ func logLoads(t *testing.T, name string, f tiersFinding) {
 	t.Log(b.String())
 }
 
-func interval(ci *stats.Interval) string {
-	if ci == nil {
+func interval(ci []float64) string {
+	if len(ci) != 2 {
 		return ""
 	}
-	return fmt.Sprintf(" [%.1f, %.1f]", ci.Lo, ci.Hi)
+	return fmt.Sprintf(" [%.1f, %.1f]", ci[0], ci[1])
 }
 
 // TestNtierReal: HAProxy, Tomcat and MariaDB, of which each time something else is
@@ -182,15 +180,15 @@ func TestNtierData(t *testing.T) {
 			found[data] = f
 		}
 		a, b := peak(found["galera"]), peak(found["partitioned"])
-		if a.CI == nil || b.CI == nil {
+		if len(a.CI) != 2 || len(b.CI) != 2 {
 			t.Errorf("over %s: a throughput has no interval", link)
 			continue
 		}
 		verdict := "not told apart"
 		switch {
-		case a.CI.Lo > b.CI.Hi:
+		case a.CI[0] > b.CI[1]:
 			verdict = "replicated carries more"
-		case b.CI.Lo > a.CI.Hi:
+		case b.CI[0] > a.CI[1]:
 			verdict = "partitioned carries more"
 		}
 		t.Logf("over %s: replicated %.1f%s, partitioned %.1f%s: %s", link, a.Throughput, interval(a.CI), b.Throughput, interval(b.CI), verdict)

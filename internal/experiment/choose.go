@@ -17,12 +17,17 @@ const (
 
 // choose leaves out the services that were not chosen, and the key when of the
 // others. So two alternatives may have one name, and what reads the file later
-// knows nothing of them. It notes what is wrong with the choice.
-func (f *yamlFile) choose() {
+// knows nothing of them. It reports whether the choice is possible, and notes what
+// is wrong with it.
+func (f *yamlFile) choose() bool {
+	before := len(f.probs.list)
 	root := (*value)(f.root)
 	services, chosen := root.get("services"), root.get(chooseKey)
-	if !services.isList() {
-		return
+	if services == nil || !services.isArray() {
+		return true
+	}
+	if chosen == nil {
+		chosen = &value{Kind: yaml.MappingNode}
 	}
 	offered := make(map[string][]string)
 	keep := services.Content[:0:0]
@@ -40,10 +45,8 @@ func (f *yamlFile) choose() {
 			f.probs.add(f.pos((*yaml.Node)(val)), []string{chooseKey, key.Value}, fmt.Sprintf("no service is there for %q", clip(val.Value)), "use "+strings.Join(values, ", "))
 		}
 	}
+	return len(f.probs.list) == before
 }
-
-// isList tells an array from what is not there, too.
-func (v *value) isList() bool { return v != nil && v.isArray() }
 
 // chosen reports whether a service stays: all that its when names has one of the
 // values that it gives. offered collects these.

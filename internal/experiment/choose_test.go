@@ -50,7 +50,7 @@ func TestChooseErrors(t *testing.T) {
 		{"no such alternative", strings.Replace(alternatives, "choose: {data: one,", "choose: {data: four,", 1),
 			`f.yaml:2:16: choose.data: no service is there for "four"; use one, two, three`},
 		{"nothing is chosen", strings.Replace(alternatives, "choose: {data: one, ", "choose: {", 1),
-			`f.yaml:4:24: services.db.when.data: nothing is chosen for it; write choose: {data: one} at the top of the file`},
+			`f.yaml:4:23: services.0.when.data: nothing is chosen for it; write choose: {data: one} at the top of the file`},
 		{"no group", strings.Replace(alternatives, "when: {data: one}", "when: one", 1),
 			`f.yaml:4:22: services.0.when: must be a group of keys, not "one"; write when: {data: replicated}, and choose: {data: replicated} at the top of the file`},
 	} {

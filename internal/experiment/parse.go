@@ -59,7 +59,9 @@ func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, err
 	}
 	first, rest := choices(set)
 	file.set(first)
-	file.choose()
+	if !file.choose() {
+		return nil, probs.err() // what else is wrong depends on it
+	}
 	file.set(rest)
 	r := newReader(file, kinds)
 	e := r.experiment()
