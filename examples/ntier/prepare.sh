@@ -140,16 +140,14 @@ make_partitioned() {
   replace partitioned
 }
 
-as_postgres() { setpriv --reuid postgres --regid postgres --init-groups "$@"; }
-
 make_postgres() {
-  local data=$folder/postgres.new bin i
+  local data=$folder/postgres.new bin i as_postgres=(setpriv --reuid=postgres --regid=postgres --init-groups)
   bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
   [ -x "$bin/initdb" ] || fail "PostgreSQL is missing: run scripts/ntier-deps.sh"
   rm -rf "$data"
   install -d -o postgres -g postgres -m 700 "$data"
-  as_postgres "$bin/initdb" --pgdata="$data" --auth=trust --encoding=UTF8 --locale=C.UTF-8 >"$data.log" 2>&1 || fail "initdb failed; see $data.log"
-  as_postgres "$bin/postgres" -D "$data" -h 127.0.0.1 -p "$port" -k "$data" >>"$data.log" 2>&1 &
+  "${as_postgres[@]}" "$bin/initdb" --pgdata="$data" --auth=trust --encoding=UTF8 --locale=C.UTF-8 >"$data.log" 2>&1 || fail "initdb failed; see $data.log"
+  "${as_postgres[@]}" "$bin/postgres" -D "$data" -h 127.0.0.1 -p "$port" -k "$data" >>"$data.log" 2>&1 &
   server=$!
   until_well "$server" "$data.log" "$bin/pg_isready" -h 127.0.0.1 -p "$port"
   for i in "CREATE ROLE board LOGIN PASSWORD 'board'" "GRANT pg_monitor TO board" "CREATE DATABASE board OWNER board"; do
