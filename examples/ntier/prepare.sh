@@ -111,15 +111,13 @@ make_mariadb() {
   start_mariadb "$data" "$port"
   load --db "mysql://board:board@127.0.0.1:$port/board"
   stop "$server" "$data"
-  # All copies are at the same state of a replicated cluster, so that nodes join
-  # without copying from each other.
-  cat >"$data/grastate.dat" <<'STATE'
-version: 2.1
-uuid:    6a0c9d2e-3c52-11ee-8c99-0242ac120002
-seqno:   0
-safe_to_bootstrap: 1
-STATE
-  chown mysql: "$data/grastate.dat"
+  # It was once the only node of a cluster: copies of it are at the same state, and
+  # join without a copy of the rows.
+  start_mariadb "$data" "$port" --wsrep-on=ON --wsrep-provider=/usr/lib/galera/libgalera_smm.so --wsrep-cluster-name=board --wsrep-new-cluster \
+    --wsrep-cluster-address=gcomm:// --wsrep-node-address=127.0.0.1 --binlog-format=ROW --innodb-autoinc-lock-mode=2 \
+    --wsrep-provider-options="base_host=127.0.0.1;gmcast.listen_addr=tcp://127.0.0.1:$((port + 1000));gcache.size=1M"
+  stop "$server" "$data"
+  rm -f "$data/galera.cache"
   replace mariadb
 }
 
