@@ -57,7 +57,12 @@ func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, err
 	if file == nil {
 		return nil, probs.err()
 	}
-	file.set(set)
+	first, rest := choices(set)
+	file.set(first)
+	if !file.choose() {
+		return nil, probs.err() // what else is wrong depends on it
+	}
+	file.set(rest)
 	r := newReader(file, kinds)
 	e := r.experiment()
 	if err := probs.err(); err != nil {

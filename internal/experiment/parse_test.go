@@ -174,7 +174,7 @@ func TestSetErrors(t *testing.T) {
 		{"trials=0", `--set trials=0: trials: 0 is too small; use a whole number from 1 to 1000`},
 		{"trials", `--set trials: must be key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
 		{"=3", `--set =3: must be key.path=value; such as trials=3 or workloads.cpu2.duration=2s`},
-		{"trails=3", `--set trails=3: trails: unknown key "trails"; did you mean "trials"? Known keys: description, evaluations, every, fleet, interleave, name, output, retries, rotate, schedule, seed, services, shared, sizes, study, timeouts, trials, workloads`},
+		{"trails=3", `--set trails=3: trails: unknown key "trails"; did you mean "trials"? Known keys: choose, description, evaluations, every, fleet, interleave, name, output, retries, rotate, schedule, seed, services, shared, sizes, study, timeouts, trials, workloads`},
 		{"workloads.tow.threads=3", `--set workloads.tow.threads=3: workloads has no entry "tow"; did you mean "two"? Use a name (one, two) or a number from 0`},
 		{"workloads.2.threads=3", `--set workloads.2.threads=3: workloads has no entry "2"; use a name (one, two) or a number from 0`},
 		{"fleet.local.nodes.x=3", `--set fleet.local.nodes.x=3: fleet.local.nodes is "4" and has no keys`},

@@ -128,6 +128,8 @@ type Service struct {
 	// PassEnv names variables of the server's environment. Environ is added.
 	PassEnv []string          `json:"pass_env,omitempty" jsonschema_description:"Names of variables of the server's environment that the command gets; their values are stored nowhere."`
 	Environ map[string]string `json:"environ,omitempty" jsonschema_description:"Environment variables of the command."`
+	// When is nil here: whoever reads the file has left out what was not chosen.
+	When map[string]any `json:"when,omitempty" jsonschema_description:"Of alternatives: what choose must have for this one to be used, a value or a list of values: {data: replicated}. Alternatives may have one name."`
 	Limits
 }
 

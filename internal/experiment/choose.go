@@ -1,0 +1,93 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v4"
+)
+
+// Keys with which a file has alternatives: of its services only those stay that
+// have no when, or the when that choose says.
+const (
+	chooseKey = "choose"
+	whenKey   = "when"
+)
+
+// choose leaves out the services that were not chosen, and the key when of the
+// others. So two alternatives may have one name, and what reads the file later
+// knows nothing of them. It reports whether the choice is possible, and notes what
+// is wrong with it.
+func (f *yamlFile) choose() bool {
+	before := len(f.probs.list)
+	root := (*value)(f.root)
+	services, chosen := root.get("services"), root.get(chooseKey)
+	if services == nil || !services.isArray() {
+		return true
+	}
+	if chosen == nil {
+		chosen = &value{Kind: yaml.MappingNode}
+	}
+	offered := make(map[string][]string)
+	keep := services.Content[:0:0]
+	for i, s := range services.items() {
+		when := s.get(whenKey)
+		if when == nil || f.chosen(when, chosen, []string{"services", fmt.Sprint(i), whenKey}, offered) {
+			f.assignKey((*yaml.Node)(s), whenKey, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}, pos{})
+			keep = append(keep, services.Content[i])
+		}
+	}
+	services.Content = keep
+	for key, val := range chosen.members() {
+		// A file of which the alternatives were left out offers nothing.
+		if values := offered[key.Value]; len(values) > 0 && !slices.Contains(values, val.Value) {
+			f.probs.add(f.pos((*yaml.Node)(val)), []string{chooseKey, key.Value}, fmt.Sprintf("no service is there for %q", clip(val.Value)), "use "+strings.Join(values, ", "))
+		}
+	}
+	return len(f.probs.list) == before
+}
+
+// chosen reports whether a service stays: all that its when names has one of the
+// values that it gives. offered collects these.
+func (f *yamlFile) chosen(when, choice *value, path []string, offered map[string][]string) bool {
+	if !when.isObject() || len(when.Content) == 0 {
+		f.probs.add(f.pos((*yaml.Node)(when)), path, "must be a group of keys, not "+when.String(), "write when: {data: replicated}, and choose: {data: replicated} at the top of the file")
+		return true
+	}
+	stays := true
+	for key, val := range when.members() {
+		values := []string{val.Value}
+		if val.isArray() {
+			values = nil
+			for _, item := range val.items() {
+				values = append(values, item.Value)
+			}
+		}
+		for _, v := range values {
+			if !slices.Contains(offered[key.Value], v) {
+				offered[key.Value] = append(offered[key.Value], v)
+			}
+		}
+		has := choice.get(key.Value)
+		if has == nil {
+			f.probs.add(f.pos((*yaml.Node)(key)), append(path, key.Value), "nothing is chosen for it", fmt.Sprintf("write choose: {%s: %s} at the top of the file", key.Value, values[0]))
+			continue
+		}
+		stays = stays && slices.Contains(values, has.Value)
+	}
+	return stays
+}
+
+// choices are the overrides that change what is chosen: they come before others,
+// which may name services by it.
+func choices(set []string) (first, rest []string) {
+	for _, s := range set {
+		if strings.HasPrefix(s, chooseKey+".") || strings.HasPrefix(s, chooseKey+"=") {
+			first = append(first, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	return first, rest
+}
