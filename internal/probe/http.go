@@ -227,6 +227,9 @@ func (a *answer) interaction(name string, requests, seconds float64) {
 // maxName is how long the name of an interaction may be.
 const maxName = 64
 
+// inNames replaces what means something in names of metrics.
+var inNames = strings.NewReplacer(".", "_", "[", "(", "]", ")", ":", "_")
+
 // Interaction is how an interaction is named in a metric: a path without what is
 // behind "?", without the first slash, and without dots and brackets, which mean
 // something in names of metrics.
@@ -236,5 +239,5 @@ func Interaction(path string) string {
 		path = trimmed
 	}
 	path = strings.ToValidUTF8(path[:min(len(path), maxName)], "")
-	return strings.NewReplacer(".", "_", "[", "(", "]", ")", ":", "_").Replace(path)
+	return inNames.Replace(path)
 }

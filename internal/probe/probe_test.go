@@ -284,3 +284,16 @@ func FuzzAnswers(f *testing.F) {
 		colons([]byte(text))
 	})
 }
+
+// BenchmarkAccessLog is what a line of an access log costs.
+func BenchmarkAccessLog(b *testing.B) {
+	l, err := openLog(Probe{File: "x", Pattern: `^(?P<path>\S+) (?P<micros>\d+) (?P<status>\d+) (?P<bytes>\d+|-)$`})
+	if err != nil {
+		b.Fatal(err)
+	}
+	line := []byte("/ViewStory?story=1234 2345 200 5678")
+	b.ReportAllocs()
+	for b.Loop() {
+		l.(*accessLog).take(line)
+	}
+}

@@ -54,7 +54,8 @@ func TestTruthQuota(t *testing.T) {
 	near(t, "quota", last(t, list, "quota"), 0.2, 1e-9)
 	near(t, "processor time over quota", rate(t, list, "cpu")/0.2, 1, 0.1)
 	throttled(t, list, 0.8)
-	near(t, "time of the thread", rate(t, list, "cpu")+rate(t, list, "run_delay"), 1, 0.05)
+	// The kernel adds a delay when it is over, so the last may be missing.
+	near(t, "time of the thread", rate(t, list, "cpu")+rate(t, list, "run_delay"), 1, 0.1)
 	near(t, "periods a second", rate(t, list, "periods"), 10, 0.1)
 	all, _ := gained(t, list, "periods")
 	some, _ := gained(t, list, "throttled_periods")
