@@ -66,7 +66,7 @@ demo: build
 # limits of their own hold back, so that two at a time do not disturb each other; the
 # walk through the documents runs beside them. Tests of a measuring package that are
 # parallel wait, too: six at a time.
-MEASURING := internal/cli internal/lab internal/monitor internal/load internal/load/http1 internal/load/httpstd test/loadserver test/peers test/servertest
+MEASURING := internal/cli internal/lab internal/monitor internal/tiers internal/load internal/load/http1 internal/load/httpstd test/loadserver test/peers test/servertest
 WORKLOADS := test/walk internal/workload
 # SKIP, a regular expression, leaves tests out.
 SKIP ?=

@@ -24,6 +24,8 @@ needs() {
   command -v mandoc >/dev/null || echo mandoc                          # looks at the man pages
   command -v redis-server >/dev/null || echo redis-server              # data stores as targets of load
   have mariadbd || echo mariadb-server
+  have haproxy || echo haproxy                                         # tiers whose status is asked for
+  have apache2 || echo apache2
   have ip || echo iproute2                                             # tests look at the lab with it
   have mkfs.ext4 || echo e2fsprogs                                     # the lab's volumes
   have losetup || echo util-linux mount

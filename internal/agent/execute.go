@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/monitor"
+	"github.com/scalebench/scalebench/internal/recording"
 	"github.com/scalebench/scalebench/internal/runner"
 	"github.com/scalebench/scalebench/internal/wire"
 )
@@ -289,7 +290,7 @@ func (x *execution) serverTime(t time.Time) time.Time {
 // watch is the monitor's eye on the host while a task runs. It begins when
 // everything is prepared: what is not timed is not watched.
 type watch struct {
-	recording *monitor.Recording
+	recording *recording.Recording
 	began     time.Time
 	// used is the processor time that the task had used by then; known is
 	// false where that cannot be read.

@@ -1,13 +1,14 @@
 package monitor
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/kernel"
 )
 
 // BenchmarkReading is what a reading of this machine costs in processor time,
@@ -17,19 +18,18 @@ func BenchmarkReading(b *testing.B) {
 	for _, connections := range []int{0, 50, 1000} {
 		b.Run(fmt.Sprintf("connections=%d", connections), func(b *testing.B) {
 			connect(b, connections)
-			r := New(Config{Step: time.Hour}).Start(context.Background())
-			defer r.Stop()
-			for _, s := range r.sources {
+			sources := openAll(b)
+			for _, s := range sources {
 				if d, ok := s.(*diag); ok {
-					d.allowed.perTurn = time.Hour // every reading pays for the queues
+					d.allowed.PerTurn = time.Hour // every reading pays for the queues
 				}
 			}
 			b.ReportAllocs()
 			before := ownCPU(b)
-			tick := int64(0)
 			for b.Loop() {
-				tick++
-				r.read(tick)
+				for _, s := range sources {
+					s.Read(func(string, float64) {})
+				}
 			}
 			b.ReportMetric(float64((ownCPU(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
 		})
@@ -38,20 +38,30 @@ func BenchmarkReading(b *testing.B) {
 
 // BenchmarkSource tells the sources of the cost apart.
 func BenchmarkSource(b *testing.B) {
-	r := New(Config{Step: time.Hour}).Start(context.Background())
-	defer r.Stop()
-	for i, s := range r.sources {
+	for i, s := range openAll(b) {
 		name := fmt.Sprint(i)
-		if f, ok := s.(*file); ok {
-			name = f.f.Name()
+		if f, ok := s.(*kernel.File); ok {
+			name = f.Name()
 		}
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				s.read(func(string, float64) {})
+				s.Read(func(string, float64) {})
 			}
 		})
 	}
+}
+
+// openAll opens all sources, until the end.
+func openAll(b *testing.B) []source {
+	b.Helper()
+	sources := New(Config{}).open()
+	b.Cleanup(func() {
+		for _, s := range sources {
+			s.Close()
+		}
+	})
+	return sources
 }
 
 // connect holds so many connections open over loopback until the end.

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/kernel"
 )
 
 // maxSingle is the largest number of disks that get series of their own beside
@@ -22,7 +24,7 @@ const inflight = 6
 // (operations, sectors of 512 bytes, ms), and the names of its series, empty for
 // one that has none of its own.
 type diskStats struct {
-	counters [len(diskMetrics)]counter
+	counters [len(diskMetrics)]kernel.Counter
 	names    [len(diskMetrics)]string
 }
 
@@ -42,16 +44,16 @@ func (s *diskStats) name(prefix string) {
 func (s *diskStats) add(numbers *[11]uint64) {
 	for i := range s.counters {
 		if raw := numbers[diskColumns[i].at]; i == inflight {
-			s.counters[i].total = raw
+			s.counters[i].Total = raw
 		} else {
-			s.counters[i].add(raw)
+			s.counters[i].Add(raw)
 		}
 	}
 }
 
 func (s *diskStats) emit(out emit) {
 	for i := range s.counters {
-		out(s.names[i], float64(s.counters[i].total)*diskColumns[i].factor)
+		out(s.names[i], float64(s.counters[i].Total)*diskColumns[i].factor)
 	}
 }
 
@@ -87,7 +89,7 @@ func newDisks(sys string, volumes []volume) *disks {
 // parse reads the file: lines of major, minor, name, and at least 11 numbers.
 // Kernels before 2.6.25 have four for partitions, which are skipped.
 func (d *disks) parse(b []byte, out emit) {
-	for line := range lines(b) {
+	for line := range kernel.Lines(b) {
 		d.line(line, out)
 	}
 	if !d.settled {
@@ -97,11 +99,11 @@ func (d *disks) parse(b []byte, out emit) {
 }
 
 func (d *disks) line(line []byte, out emit) {
-	major, line, ok1 := nextUint(line)
-	minor, line, ok2 := nextUint(line)
-	name, line := nextField(line)
+	major, line, ok1 := kernel.Uint(line)
+	minor, line, ok2 := kernel.Uint(line)
+	name, line := kernel.Field(line)
 	var numbers [11]uint64
-	if uints(line, numbers[:]) < len(numbers) || !ok1 || !ok2 || len(name) == 0 {
+	if kernel.Uints(line, numbers[:]) < len(numbers) || !ok1 || !ok2 || len(name) == 0 {
 		return
 	}
 	for i := range d.volumes {
@@ -153,7 +155,7 @@ func (d *disks) emit(out emit) {
 		found = true
 		for i := range sum.counters {
 			if i != inflight || dev.read {
-				sum.counters[i].total += dev.counters[i].total
+				sum.counters[i].Total += dev.counters[i].Total
 			}
 		}
 		if dev.names[0] != "" && dev.read {
@@ -194,32 +196,4 @@ func physicalDisk(sys, name string) bool {
 	}
 	slaves, err := os.ReadDir(filepath.Join(dir, "slaves"))
 	return err != nil || len(slaves) == 0
-}
-
-// counter adds up what one of the kernel's counters gained since it was first seen.
-// Sums over devices are sums of counters: a device that comes, goes or is reset
-// must not make them jump.
-type counter struct {
-	last, total uint64
-	seen        bool
-}
-
-func (t *counter) add(raw uint64) {
-	if t.seen {
-		t.total += gain(t.last, raw)
-	}
-	t.last, t.seen = raw, true
-}
-
-// gain is how far a counter went from one reading to the next. One that went
-// back has passed 2³², where the kernel counts in 32 bits (times of disks,
-// bytes of interfaces on 32-bit machines), or was reset and began at 0.
-func gain(last, raw uint64) uint64 {
-	if raw >= last {
-		return raw - last
-	}
-	if d := uint32(raw - last); last < 1<<32 && d < 1<<31 {
-		return uint64(d)
-	}
-	return raw
 }

@@ -170,7 +170,7 @@ func fillQueue(string) (o observed, err error) {
 	if !ok {
 		return o, syscall.ENOPROTOOPT
 	}
-	defer d.close()
+	defer d.Close()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
 		q, err := d.ask()
 		if err != nil {

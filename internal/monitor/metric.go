@@ -3,20 +3,13 @@ package monitor
 import (
 	"slices"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/recording"
 )
 
-// Metric describes what the monitor reads.
-type Metric struct {
-	// Name is that of the series. "disk.*.reads" and "volume.*.reads" stand
-	// for those of each disk and each volume.
-	Name string
-	Unit string // of the values: "s", "byte", "1"
-	// Counter: the values grow from 0 at the first reading. Otherwise they are
-	// the state at the moment of the reading.
-	Counter bool
-	Source  string // the kernel's file
-	Text    string // what it is, for people
-}
+// Metric describes what the monitor reads. "disk.*.reads" and "volume.*.reads"
+// are the names for those of each disk and each volume.
+type Metric = recording.Metric
 
 // The units of metrics.
 const (
@@ -39,64 +32,64 @@ func Metrics() []Metric {
 }
 
 var metrics = []Metric{
-	{"cpu.user", seconds, true, "/proc/stat", "processor time of programs, without guests"},
-	{"cpu.nice", seconds, true, "/proc/stat", "the same at low priority"},
-	{"cpu.system", seconds, true, "/proc/stat", "of the kernel, for programs"},
-	{"cpu.irq", seconds, true, "/proc/stat", "of the kernel, in interrupts"},
-	{"cpu.softirq", seconds, true, "/proc/stat", "of the kernel, in deferred interrupts: most of the network's"},
-	{"cpu.guest", seconds, true, "/proc/stat", "of virtual machines that run on this one"},
-	{"cpu.steal", seconds, true, "/proc/stat", "taken by the hypervisor while there was work to do"},
-	{"cpu.iowait", seconds, true, "/proc/stat", "idle while a disk was waited for; the kernel calls it unreliable"},
-	{"cpu.idle", seconds, true, "/proc/stat", "idle otherwise"},
-	{"cpu.cores", one, false, "/proc/stat", "processors that are online"},
-	{"sched.running", one, false, "/proc/stat", "threads that run or wait for a processor"},
-	{"sched.blocked", one, false, "/proc/stat", "threads that wait for a disk"},
-	{"sched.switches", one, true, "/proc/stat", "context switches"},
-	{"sched.interrupts", one, true, "/proc/stat", "interrupts"},
-	{"sched.forks", one, true, "/proc/stat", "processes and threads made"},
-	{"memory.total", octets, false, "/proc/meminfo", "usable memory"},
-	{"memory.available", octets, false, "/proc/meminfo", "what programs can still get without swapping"},
-	{"memory.free", octets, false, "/proc/meminfo", "not in use"},
-	{"memory.cached", octets, false, "/proc/meminfo", "page cache, with buffers"},
-	{"memory.dirty", octets, false, "/proc/meminfo", "to be written"},
-	{"memory.writeback", octets, false, "/proc/meminfo", "being written"},
-	{"memory.swap_used", octets, false, "/proc/meminfo", "swapped out"},
-	{"memory.swap_in", octets, true, "/proc/vmstat", "read from swap"},
-	{"memory.swap_out", octets, true, "/proc/vmstat", "written to swap"},
-	{"memory.major_faults", one, true, "/proc/vmstat", "page faults that waited for a disk"},
-	{"memory.oom_kills", one, true, "/proc/vmstat", "processes killed because memory ran out"},
-	{"net.rx_bytes", octets, true, "/proc/net/dev", "received"},
-	{"net.tx_bytes", octets, true, "/proc/net/dev", "sent"},
-	{"net.rx_packets", one, true, "/proc/net/dev", "received"},
-	{"net.tx_packets", one, true, "/proc/net/dev", "sent"},
-	{"net.rx_errors", one, true, "/proc/net/dev", "bad packets received"},
-	{"net.tx_errors", one, true, "/proc/net/dev", "packets that could not be sent"},
-	{"net.rx_drops", one, true, "/proc/net/dev", "received packets thrown away"},
-	{"net.tx_drops", one, true, "/proc/net/dev", "packets thrown away unsent"},
-	{"tcp.established", one, false, "/proc/net/snmp", "connections"},
-	{"tcp.segments_out", one, true, "/proc/net/snmp", "segments sent, retransmissions apart"},
-	{"tcp.retransmits", one, true, "/proc/net/snmp", "segments sent again"},
-	{"tcp.send_queue", octets, false, "sock_diag(7)", "handed to the kernel and not acknowledged by the other end (Send-Q)"},
-	{"tcp.receive_queue", octets, false, "sock_diag(7)", "received and not read by the program (Recv-Q)"},
-	{"psi.cpu_some", seconds, true, "/proc/pressure/cpu", "time in which some thread waited for a processor"},
-	{"psi.memory_some", seconds, true, "/proc/pressure/memory", "some thread waited for memory"},
-	{"psi.memory_full", seconds, true, "/proc/pressure/memory", "all that were not idle did"},
-	{"psi.io_some", seconds, true, "/proc/pressure/io", "some thread waited for a disk"},
-	{"psi.io_full", seconds, true, "/proc/pressure/io", "all that were not idle did"},
-	{"cgroup.cpu", seconds, true, "cpu.stat, cpuacct.usage", "processor time of the node's own control group"},
-	{"cgroup.cpu_throttled", seconds, true, "cpu.stat", "time in which its quota kept it from running"},
-	{"cgroup.memory", octets, false, "memory.current, memory.usage_in_bytes", "memory of the group, page cache included"},
+	recording.Counter("cpu.user", seconds, "/proc/stat", "processor time of programs, without guests"),
+	recording.Counter("cpu.nice", seconds, "/proc/stat", "the same at low priority"),
+	recording.Counter("cpu.system", seconds, "/proc/stat", "of the kernel, for programs"),
+	recording.Counter("cpu.irq", seconds, "/proc/stat", "of the kernel, in interrupts"),
+	recording.Counter("cpu.softirq", seconds, "/proc/stat", "of the kernel, in deferred interrupts: most of the network's"),
+	recording.Counter("cpu.guest", seconds, "/proc/stat", "of virtual machines that run on this one"),
+	recording.Counter("cpu.steal", seconds, "/proc/stat", "taken by the hypervisor while there was work to do"),
+	recording.Counter("cpu.iowait", seconds, "/proc/stat", "idle while a disk was waited for; the kernel calls it unreliable"),
+	recording.Counter("cpu.idle", seconds, "/proc/stat", "idle otherwise"),
+	recording.State("cpu.cores", one, "/proc/stat", "processors that are online"),
+	recording.State("sched.running", one, "/proc/stat", "threads that run or wait for a processor"),
+	recording.State("sched.blocked", one, "/proc/stat", "threads that wait for a disk"),
+	recording.Counter("sched.switches", one, "/proc/stat", "context switches"),
+	recording.Counter("sched.interrupts", one, "/proc/stat", "interrupts"),
+	recording.Counter("sched.forks", one, "/proc/stat", "processes and threads made"),
+	recording.State("memory.total", octets, "/proc/meminfo", "usable memory"),
+	recording.State("memory.available", octets, "/proc/meminfo", "what programs can still get without swapping"),
+	recording.State("memory.free", octets, "/proc/meminfo", "not in use"),
+	recording.State("memory.cached", octets, "/proc/meminfo", "page cache, with buffers"),
+	recording.State("memory.dirty", octets, "/proc/meminfo", "to be written"),
+	recording.State("memory.writeback", octets, "/proc/meminfo", "being written"),
+	recording.State("memory.swap_used", octets, "/proc/meminfo", "swapped out"),
+	recording.Counter("memory.swap_in", octets, "/proc/vmstat", "read from swap"),
+	recording.Counter("memory.swap_out", octets, "/proc/vmstat", "written to swap"),
+	recording.Counter("memory.major_faults", one, "/proc/vmstat", "page faults that waited for a disk"),
+	recording.Counter("memory.oom_kills", one, "/proc/vmstat", "processes killed because memory ran out"),
+	recording.Counter("net.rx_bytes", octets, "/proc/net/dev", "received"),
+	recording.Counter("net.tx_bytes", octets, "/proc/net/dev", "sent"),
+	recording.Counter("net.rx_packets", one, "/proc/net/dev", "received"),
+	recording.Counter("net.tx_packets", one, "/proc/net/dev", "sent"),
+	recording.Counter("net.rx_errors", one, "/proc/net/dev", "bad packets received"),
+	recording.Counter("net.tx_errors", one, "/proc/net/dev", "packets that could not be sent"),
+	recording.Counter("net.rx_drops", one, "/proc/net/dev", "received packets thrown away"),
+	recording.Counter("net.tx_drops", one, "/proc/net/dev", "packets thrown away unsent"),
+	recording.State("tcp.established", one, "/proc/net/snmp", "connections"),
+	recording.Counter("tcp.segments_out", one, "/proc/net/snmp", "segments sent, retransmissions apart"),
+	recording.Counter("tcp.retransmits", one, "/proc/net/snmp", "segments sent again"),
+	recording.State("tcp.send_queue", octets, "sock_diag(7)", "handed to the kernel and not acknowledged by the other end (Send-Q)"),
+	recording.State("tcp.receive_queue", octets, "sock_diag(7)", "received and not read by the program (Recv-Q)"),
+	recording.Counter("psi.cpu_some", seconds, "/proc/pressure/cpu", "time in which some thread waited for a processor"),
+	recording.Counter("psi.memory_some", seconds, "/proc/pressure/memory", "some thread waited for memory"),
+	recording.Counter("psi.memory_full", seconds, "/proc/pressure/memory", "all that were not idle did"),
+	recording.Counter("psi.io_some", seconds, "/proc/pressure/io", "some thread waited for a disk"),
+	recording.Counter("psi.io_full", seconds, "/proc/pressure/io", "all that were not idle did"),
+	recording.Counter("cgroup.cpu", seconds, "cpu.stat, cpuacct.usage", "processor time of the node's own control group"),
+	recording.Counter("cgroup.cpu_throttled", seconds, "cpu.stat", "time in which its quota kept it from running"),
+	recording.State("cgroup.memory", octets, "memory.current, memory.usage_in_bytes", "memory of the group, page cache included"),
 }
 
 // diskSeries are those of a disk, a volume, and the sum of all disks.
 var diskSeries = []Metric{
-	{"reads", one, true, "/proc/diskstats", "reads completed"},
-	{"writes", one, true, "/proc/diskstats", "writes completed"},
-	{"read_bytes", octets, true, "/proc/diskstats", "read"},
-	{"write_bytes", octets, true, "/proc/diskstats", "written"},
-	{"queue", seconds, true, "/proc/diskstats", "time of all requests together; its rate is the mean number of them"},
-	{"busy", seconds, true, "/proc/diskstats", "time with at least one request"},
-	{"inflight", one, false, "/proc/diskstats", "requests under way"},
+	recording.Counter("reads", one, "/proc/diskstats", "reads completed"),
+	recording.Counter("writes", one, "/proc/diskstats", "writes completed"),
+	recording.Counter("read_bytes", octets, "/proc/diskstats", "read"),
+	recording.Counter("write_bytes", octets, "/proc/diskstats", "written"),
+	recording.Counter("queue", seconds, "/proc/diskstats", "time of all requests together; its rate is the mean number of them"),
+	recording.Counter("busy", seconds, "/proc/diskstats", "time with at least one request"),
+	recording.State("inflight", one, "/proc/diskstats", "requests under way"),
 }
 
 // pattern is the name under which [Metrics] lists a series.

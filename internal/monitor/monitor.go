@@ -4,13 +4,10 @@
 //  1. [New] says what to watch; nothing is held open yet.
 //  2. [Monitor.Start] opens the kernel's files and takes a first reading before
 //     it returns, so before the task starts.
-//  3. Every second, on a schedule that does not drift, all files are read at
-//     once and make one row of a table. A reading that was missed stays
-//     missing: nothing is interpolated.
-//  4. After 8,000 rows every other one is dropped, and readings become half as
-//     many.
-//  5. [Recording.Stop] takes a last reading; [Recording.Series] gives columns,
-//     with times since the task's start.
+//  3. Every second all files are read at once and make one row of a table
+//     (package recording).
+//  4. Stop of the recording takes a last reading; Series gives columns, with
+//     times since the task's start.
 //
 // [Metrics] lists the metrics, with their unit and source. Counters begin at 0 at
 // the first reading, and their rate is what matters: of seconds a second, cpu.user
@@ -48,13 +45,14 @@ package monitor
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/kernel"
+	"github.com/scalebench/scalebench/internal/recording"
 )
 
 // Config says what to watch, and how. The zero value watches this machine.
@@ -74,7 +72,6 @@ type Config struct {
 
 	// What tests replace.
 	pageSize int
-	links    func() []link
 	diag     func() source
 }
 
@@ -95,73 +92,36 @@ func New(cfg Config) *Monitor {
 	if cfg.Step <= 0 {
 		cfg.Step = time.Second
 	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	cfg.pageSize = cmp.Or(cfg.pageSize, os.Getpagesize())
-	if cfg.links == nil {
-		cfg.links = systemLinks
-	}
 	return &Monitor{cfg}
 }
 
+// source is something to read metrics from.
+type source = recording.Source
+
 // Start takes a first reading and goes on reading until Stop is called or ctx
 // ends. Stop must be called in either case.
-func (m *Monitor) Start(ctx context.Context) *Recording {
-	r := &Recording{
-		step: m.cfg.Step, now: m.cfg.Now, limit: maxRows, sources: m.open(), table: newTable(),
-		stride: 1, stop: make(chan struct{}), done: make(chan struct{}),
+func (m *Monitor) Start(ctx context.Context) *recording.Recording {
+	defs := make(map[string]Metric)
+	for _, d := range Metrics() {
+		defs[d.Name] = d
 	}
-	r.emit = r.table.put
-	r.read(0)
-	go r.run(ctx)
-	return r
+	return recording.Start(ctx, recording.Config{
+		Step: m.cfg.Step, Now: m.cfg.Now, Sources: m.open(),
+		Metric: func(name string) Metric { return defs[pattern(name)] },
+	})
 }
-
-// source is something to read metrics from.
-type source interface {
-	read(out emit)
-	close()
-}
-
-// buffer is shared by the files of a recording; it grows to the largest.
-type buffer struct{ b []byte }
-
-// file is a file of the kernel that stays open: its text is made anew at each
-// reading from its beginning.
-type file struct {
-	f     *os.File
-	buf   *buffer
-	parse func([]byte, emit)
-}
-
-// read skips a file that cannot be read: its metrics are missing then.
-func (f *file) read(out emit) {
-	n, err := f.f.ReadAt(f.buf.b, 0)
-	for err == nil && n == len(f.buf.b) { // there may be more
-		f.buf.b = slices.Grow(f.buf.b, len(f.buf.b))[:2*len(f.buf.b)]
-		n, err = f.f.ReadAt(f.buf.b, 0)
-	}
-	if errors.Is(err, io.EOF) {
-		f.parse(f.buf.b[:n], out)
-	}
-}
-
-func (f *file) close() { _ = f.f.Close() } // nothing was written to it
-
-// fileSize is what most files of /proc fit into, in bytes.
-const fileSize = 16 << 10
 
 // open returns the sources that this machine has.
 func (m *Monitor) open() []source {
 	var list []source
-	buf := &buffer{make([]byte, fileSize)}
+	buf := kernel.NewBuffer()
 	add := func(name string, parse func([]byte, emit)) {
 		if name == "" {
 			return
 		}
-		if f, err := os.Open(name); err == nil {
-			list = append(list, &file{f, buf, parse})
+		if f, err := kernel.Open(name, buf, parse); err == nil {
+			list = append(list, f)
 		}
 	}
 	sys := filepath.Join(m.cfg.Root, "sys")
@@ -173,7 +133,7 @@ func (m *Monitor) open() []source {
 		{"meminfo", parseMeminfo},
 		{"vmstat", vmstatParser(m.cfg.pageSize)},
 		{"diskstats", newDisks(sys, m.volumes()).parse},
-		{"net/dev", newNetwork(m.cfg.links).parse},
+		{"net/dev", kernel.NewNetwork(kernel.Links).Parse},
 		{"net/snmp", parseSNMP},
 		{"pressure/cpu", pressureParser("psi.cpu_some", "")},
 		{"pressure/memory", pressureParser("psi.memory_some", "psi.memory_full")},

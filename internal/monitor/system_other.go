@@ -2,10 +2,7 @@
 
 package monitor
 
-// systemLinks: only Linux has the files that this package reads.
-func systemLinks() []link { return nil }
-
-// deviceNumber: there are no numbers of /proc/diskstats to find.
+// deviceNumber: only Linux has numbers of /proc/diskstats to find.
 func deviceNumber(string) (major, minor uint64, ok bool) { return 0, 0, false }
 
 // socketQueues: nor is there anything to ask for the queues of sockets.

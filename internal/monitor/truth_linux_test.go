@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/recording"
 )
 
 // These tests compare what the monitor reads with what is known to have been
@@ -351,7 +352,7 @@ func TestThisMachine(t *testing.T) {
 }
 
 // waitRows returns when there are so many readings.
-func waitRows(t *testing.T, r *Recording, n int) {
+func waitRows(t *testing.T, r *recording.Recording, n int) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -361,10 +362,7 @@ func waitRows(t *testing.T, r *Recording, n int) {
 		case <-end:
 			t.Fatalf("there are not %d readings after 10 s", n)
 		}
-		r.mu.Lock()
-		rows := len(r.table.at)
-		r.mu.Unlock()
-		if rows >= n {
+		if r.Rows() >= n {
 			return
 		}
 	}

@@ -4,8 +4,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // TestFindCgroups looks at trees that were made after real machines.
@@ -99,5 +102,27 @@ func TestFindCgroups(t *testing.T) {
 				t.Errorf("findCgroups (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestNothingToRead: a monitor without the kernel's files has no series.
+func TestNothingToRead(t *testing.T) {
+	r := New(Config{Root: t.TempDir()}).Start(t.Context())
+	r.Stop()
+	if got := r.Series(time.Now()); len(got) > 0 {
+		t.Errorf("Series = %v, want none", got)
+	}
+}
+
+func TestOthers(t *testing.T) {
+	host := []model.HostSeries{
+		{Metric: "cpu.user", Values: []float64{0, 3, 5}}, {Metric: "cpu.system", Values: []float64{0, 1, 1.5}},
+		{Metric: "cpu.idle", Values: []float64{0, 50, 90}}, {Metric: "cpu.steal", Values: []float64{0, 1, 2}},
+	}
+	if got, ok := Others(host, 4*time.Second); got != 2.5 || !ok {
+		t.Errorf("Others = %v, %v, want 2.5, true", got, ok)
+	}
+	if _, ok := Others(host[2:], 0); ok {
+		t.Error("Others without processor times is ok, want not")
 	}
 }

@@ -1,4 +1,4 @@
-package monitor
+package recording
 
 import (
 	"context"
@@ -19,9 +19,11 @@ type scripted struct {
 	lacks  map[int]bool
 	takes  map[int]time.Duration
 	closed int
+	limit  int
+	atEnd  bool
 }
 
-func (s *scripted) read(out emit) {
+func (s *scripted) Read(out func(string, float64)) {
 	if d := s.takes[s.n]; d > 0 {
 		<-time.After(d)
 	}
@@ -32,14 +34,17 @@ func (s *scripted) read(out emit) {
 	s.n++
 }
 
-func (s *scripted) close() { s.closed++ }
+func (s *scripted) Close() { s.closed++ }
 
 // record starts a recording of a scripted source, and of nothing else.
 func record(t *testing.T, ctx context.Context, s *scripted) *Recording { //nolint:revive // as testing's own helpers
 	t.Helper()
-	m := New(Config{Root: t.TempDir()})
-	m.cfg.diag = func() source { return s }
-	return m.Start(ctx)
+	return Start(ctx, Config{Step: time.Second, Sources: []Source{s}, Metric: metric, Limit: s.limit, AtEnd: s.atEnd})
+}
+
+// metric: all but two are counters.
+func metric(name string) Metric {
+	return Metric{Name: name, Unit: "1", Counter: name != "sched.running" && name != "memory.free"}
 }
 
 // offsets returns those of a metric in ms, and its values.
@@ -122,6 +127,17 @@ func TestStall(t *testing.T) {
 	})
 }
 
+// TestAtEnd: of a source that waits for an answer the time is that of the answer.
+func TestAtEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := record(t, t.Context(), &scripted{atEnd: true, takes: map[int]time.Duration{1: 400 * time.Millisecond}})
+		started := time.Now()
+		<-time.After(2500 * time.Millisecond)
+		r.Stop()
+		wantPoints(t, r, started, "sched.forks", []int64{0, 1400, 2000, 2500}, []float64{0, 10, 20, 30})
+	})
+}
+
 // TestContextEnds: no reading after it, but the one that Stop takes.
 func TestContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -140,12 +156,7 @@ func TestContextEnds(t *testing.T) {
 // the last reading is there.
 func TestThinning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := New(Config{Root: t.TempDir()})
-		m.cfg.diag = func() source { return &scripted{} }
-		r := m.Start(t.Context())
-		r.mu.Lock()
-		r.limit = 16
-		r.mu.Unlock()
+		r := record(t, t.Context(), &scripted{limit: 16})
 		started := time.Now()
 		<-time.After(101 * time.Second)
 		r.Stop()
@@ -166,7 +177,7 @@ func TestThinning(t *testing.T) {
 
 // TestTable: whatever comes in, columns are what model.HostSeries promises.
 func TestTable(t *testing.T) {
-	s := newTable()
+	s := newTable(metric)
 	nan := math.NaN()
 	rows := []map[string]float64{
 		{"cpu.iowait": 7, "memory.free": 5},
@@ -200,27 +211,5 @@ func TestTable(t *testing.T) {
 		if counter := x.Metric != "memory.free"; x.Counter != counter || x.Unit == "" {
 			t.Errorf("%s: counter %v, unit %q, want counter %v and a unit", x.Metric, x.Counter, x.Unit, counter)
 		}
-	}
-}
-
-// TestNothingToRead: a monitor without the kernel's files has no series.
-func TestNothingToRead(t *testing.T) {
-	r := New(Config{Root: t.TempDir()}).Start(t.Context())
-	r.Stop()
-	if got := r.Series(time.Now()); len(got) > 0 {
-		t.Errorf("Series = %v, want none", got)
-	}
-}
-
-func TestOthers(t *testing.T) {
-	host := []model.HostSeries{
-		{Metric: "cpu.user", Values: []float64{0, 3, 5}}, {Metric: "cpu.system", Values: []float64{0, 1, 1.5}},
-		{Metric: "cpu.idle", Values: []float64{0, 50, 90}}, {Metric: "cpu.steal", Values: []float64{0, 1, 2}},
-	}
-	if got, ok := Others(host, 4*time.Second); got != 2.5 || !ok {
-		t.Errorf("Others = %v, %v, want 2.5, true", got, ok)
-	}
-	if _, ok := Others(host[2:], 0); ok {
-		t.Error("Others without processor times is ok, want not")
 	}
 }

@@ -1,4 +1,4 @@
-package monitor
+package kernel
 
 import (
 	"testing"
@@ -6,12 +6,12 @@ import (
 )
 
 func TestAllowance(t *testing.T) {
-	a := allowance{perTurn: time.Millisecond}
+	a := Allowance{PerTurn: time.Millisecond}
 	turns := 0
 	for range 1000 {
-		if a.turn() {
+		if a.Turn() {
 			turns++
-			a.spent(5 * time.Millisecond)
+			a.Spent(5 * time.Millisecond)
 		}
 	}
 	if turns != 200 {

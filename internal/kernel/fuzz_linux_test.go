@@ -1,7 +1,6 @@
-package monitor
+package kernel
 
 import (
-	"math"
 	"syscall"
 	"testing"
 )
@@ -34,13 +33,34 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte{88, 0, 0, 0, 20, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	f.Add([]byte{16, 0, 0, 0, 3, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var q queues
-		done, err := q.addMessages(b)
+		var s Socket
+		sockets := 0
+		done, err := s.each(b, func(s *Socket) {
+			sockets++
+			s.Info()
+		})
 		if err != nil && !done {
 			t.Error("an error that is not the end")
 		}
-		if max := uint64(len(b)/(netlinkHeader+diagMessage)) * math.MaxUint32; q.send > max || q.receive > max {
-			t.Errorf("queues of %d and %d bytes from %d bytes", q.send, q.receive, len(b))
+		if most := len(b) / (netlinkHeader + diagMessage); sockets > most {
+			t.Errorf("%d sockets from %d bytes", sockets, len(b))
 		}
+	})
+}
+
+// FuzzFiles: no text makes a parser panic or go back.
+func FuzzFiles(f *testing.F) {
+	f.Add(netText(map[string]uint64{"lo": 1, "eth0": 10}, ": "))
+	f.Add("TcpExt: ListenOverflows\nTcpExt: 5\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		n := NewNetwork(func() []Link { return nil })
+		for range 2 {
+			n.Parse([]byte(text), func(metric string, v float64) {
+				if !(v >= 0) {
+					t.Errorf("%s = %v", metric, v)
+				}
+			})
+		}
+		Columns([]byte(text), "TcpExt:", func([]byte, uint64) {})
 	})
 }

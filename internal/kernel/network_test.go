@@ -1,4 +1,4 @@
-package monitor
+package kernel
 
 import (
 	"fmt"
@@ -9,23 +9,23 @@ import (
 )
 
 func TestOutward(t *testing.T) {
-	lo := link{index: 1, name: "lo", loopback: true}
+	lo := Link{index: 1, name: "lo", loopback: true}
 	tests := []struct {
 		name  string
-		links []link
+		links []Link
 		want  []string
 	}{
-		{"virtual machine with containers", []link{lo, {index: 2, name: "eth0"}, {index: 3, name: "docker0", kind: "bridge"},
+		{"virtual machine with containers", []Link{lo, {index: 2, name: "eth0"}, {index: 3, name: "docker0", kind: "bridge"},
 			{index: 4, name: "veth1", kind: "veth", master: 3}}, []string{"eth0"}},
-		{"bond", []link{lo, {index: 2, name: "eth0", master: 4}, {index: 3, name: "eth1", master: 4},
+		{"bond", []Link{lo, {index: 2, name: "eth0", master: 4}, {index: 3, name: "eth1", master: 4},
 			{index: 4, name: "bond0", kind: "bond"}, {index: 5, name: "bond0.7", kind: "vlan"}}, []string{"eth0", "eth1"}},
-		{"Azure, accelerated", []link{lo, {index: 2, name: "eth0"}, {index: 3, name: "enP1", master: 2}}, []string{"eth0"}},
-		{"container", []link{lo, {index: 9, name: "eth0", kind: "veth"}}, []string{"eth0"}},
-		{"host of a lab, shaped", []link{lo, {index: 2, name: "eth0", kind: "veth"}, {index: 3, name: "ifb0", kind: "ifb"},
+		{"Azure, accelerated", []Link{lo, {index: 2, name: "eth0"}, {index: 3, name: "enP1", master: 2}}, []string{"eth0"}},
+		{"container", []Link{lo, {index: 9, name: "eth0", kind: "veth"}}, []string{"eth0"}},
+		{"host of a lab, shaped", []Link{lo, {index: 2, name: "eth0", kind: "veth"}, {index: 3, name: "ifb0", kind: "ifb"},
 			{index: 4, name: "tunl0", kind: "ipip"}}, []string{"eth0"}},
-		{"pod with two networks", []link{lo, {index: 2, name: "eth0", kind: "veth"}, {index: 3, name: "net1", kind: "macvlan"}},
+		{"pod with two networks", []Link{lo, {index: 2, name: "eth0", kind: "veth"}, {index: 3, name: "net1", kind: "macvlan"}},
 			[]string{"eth0", "net1"}},
-		{"nothing but loopback", []link{lo}, nil},
+		{"nothing but loopback", []Link{lo}, nil},
 	}
 	for _, tt := range tests {
 		if d := cmp.Diff(tt.want, outward(tt.links)); d != "" {
@@ -50,11 +50,11 @@ func netText(interfaces map[string]uint64, colon string) string {
 
 func TestNetwork(t *testing.T) {
 	for kernel, colon := range map[string]string{"2.6": ":", "4 and later": ": "} {
-		n := newNetwork(func() []link {
-			return []link{{index: 1, name: "lo", loopback: true}, {index: 2, name: "eth0"}, {index: 3, name: "br0", kind: "bridge"}}
+		n := NewNetwork(func() []Link {
+			return []Link{{index: 1, name: "lo", loopback: true}, {index: 2, name: "eth0"}, {index: 3, name: "br0", kind: "bridge"}}
 		})
-		first := collect(t, n.parse, netText(map[string]uint64{"lo": 100, "eth0": 1000, "br0": 1000}, colon))
-		second := collect(t, n.parse, netText(map[string]uint64{"lo": 300, "eth0": 1010, "br0": 1010}, colon))
+		first := collect(t, n.Parse, netText(map[string]uint64{"lo": 100, "eth0": 1000, "br0": 1000}, colon))
+		second := collect(t, n.Parse, netText(map[string]uint64{"lo": 300, "eth0": 1010, "br0": 1010}, colon))
 		want := map[string]float64{}
 		for _, m := range netMetrics {
 			if v, ok := first[m.metric]; !ok || v != 0 {
@@ -71,9 +71,9 @@ func TestNetwork(t *testing.T) {
 // TestNetworkLearns: an interface that comes later is classified then, and
 // counts from then on.
 func TestNetworkLearns(t *testing.T) {
-	links := []link{{index: 2, name: "eth0"}}
+	links := []Link{{index: 2, name: "eth0"}}
 	asked := 0
-	n := newNetwork(func() []link { asked++; return links })
+	n := NewNetwork(func() []Link { asked++; return links })
 	for i, s := range []struct {
 		interfaces map[string]uint64
 		want       float64
@@ -85,9 +85,9 @@ func TestNetworkLearns(t *testing.T) {
 		{map[string]uint64{"eth1": 520}, 23},
 	} {
 		if len(s.interfaces) == 3 {
-			links = []link{{index: 2, name: "eth0"}, {index: 3, name: "eth1"}, {index: 4, name: "veth7", kind: "veth"}}
+			links = []Link{{index: 2, name: "eth0"}, {index: 3, name: "eth1"}, {index: 4, name: "veth7", kind: "veth"}}
 		}
-		if got := collect(t, n.parse, netText(s.interfaces, ": "))["net.rx_bytes"]; got != s.want {
+		if got := collect(t, n.Parse, netText(s.interfaces, ": "))["net.rx_bytes"]; got != s.want {
 			t.Errorf("reading %d: net.rx_bytes = %v, want %v", i, got, s.want)
 		}
 	}
@@ -99,9 +99,9 @@ func TestNetworkLearns(t *testing.T) {
 // TestNetworkWithoutLinks: where the kernel does not tell what the interfaces
 // are, all but loopback count.
 func TestNetworkWithoutLinks(t *testing.T) {
-	n := newNetwork(func() []link { return nil })
-	collect(t, n.parse, netText(map[string]uint64{"lo": 1, "eth0": 10}, ": "))
-	got := collect(t, n.parse, netText(map[string]uint64{"lo": 100, "eth0": 15}, ": "))
+	n := NewNetwork(func() []Link { return nil })
+	collect(t, n.Parse, netText(map[string]uint64{"lo": 1, "eth0": 10}, ": "))
+	got := collect(t, n.Parse, netText(map[string]uint64{"lo": 100, "eth0": 15}, ": "))
 	if got["net.rx_bytes"] != 5 {
 		t.Errorf("net.rx_bytes = %v, want 5", got["net.rx_bytes"])
 	}

@@ -1,6 +1,18 @@
-package monitor
+// Package recording takes readings of counters and states on a schedule, and
+// makes columns of them.
+//
+//  1. [Start] takes a first reading before it returns.
+//  2. At every step, on a schedule that does not drift, all sources are read at
+//     once and make one row of a table. A reading that was missed stays
+//     missing: nothing is interpolated.
+//  3. After so many rows every other one is dropped, and readings become half as
+//     many.
+//  4. [Recording.Stop] takes a last reading; [Recording.Series] gives columns,
+//     with times since the task's start.
+package recording
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -10,18 +22,77 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// maxRows is how many readings are kept. When there are more, every other one
-// is dropped, and from then on readings are half as many: at one a second,
-// after 2 h 13 min.
+// Metric describes what is read.
+type Metric struct {
+	Name string // of the series
+	Unit string // of the values: "s", "byte", "1"
+	// Counter: the values grow from 0 at the first reading. Otherwise they are
+	// the state at the moment of the reading.
+	Counter bool
+	Source  string // the kernel's file, or what else tells it
+	Text    string // what it is, for people
+}
+
+// Counter describes a counter.
+func Counter(name, unit, source, text string) Metric {
+	return Metric{Name: name, Unit: unit, Counter: true, Source: source, Text: text}
+}
+
+// State describes what has a value at each moment.
+func State(name, unit, source, text string) Metric {
+	return Metric{Name: name, Unit: unit, Source: source, Text: text}
+}
+
+// Source is something to read metrics from.
+type Source interface {
+	// Read takes a value of each metric. Counters are as they are counted; the
+	// recording makes them start at 0.
+	Read(out func(metric string, value float64))
+	Close()
+}
+
+// Config says what to read, and when.
+type Config struct {
+	Step    time.Duration // between readings; positive
+	Sources []Source
+	// Metric describes one by its name.
+	Metric func(name string) Metric
+	// Now is the clock; time.Now if nil. Its times must carry Go's monotonic
+	// reading, so that a clock that is set does not shift readings.
+	Now func() time.Time
+	// Limit is how many rows are kept; 8,000 if zero: at one a second, readings
+	// are half as many after 2 h 13 min.
+	Limit int
+	// AtEnd: the time of a reading is its end. Otherwise it is the middle. It is
+	// for sources that wait for an answer, which tells how things were when it
+	// was made.
+	AtEnd bool
+}
+
+// maxRows is how many readings are kept where it is not said.
 const maxRows = 8000
 
-// Recording is what the monitor reads from Start to Stop.
+// Start takes a first reading and goes on reading until Stop is called or ctx
+// ends. Stop must be called in either case.
+func Start(ctx context.Context, cfg Config) *Recording {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	r := &Recording{
+		cfg: cfg, limit: cmp.Or(cfg.Limit, maxRows), table: newTable(cfg.Metric),
+		stride: 1, stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	r.emit = r.table.put
+	r.read(0)
+	go r.run(ctx)
+	return r
+}
+
+// Recording is what is read from Start to Stop.
 type Recording struct {
-	step    time.Duration
-	now     func() time.Time
-	limit   int // rows
-	sources []source
-	emit    emit
+	cfg   Config
+	limit int // rows
+	emit  func(metric string, value float64)
 
 	stopOnce sync.Once
 	stop     chan struct{}
@@ -40,8 +111,8 @@ func (r *Recording) Stop() {
 		close(r.stop)
 		<-r.done
 		r.last()
-		for _, s := range r.sources {
-			s.close()
+		for _, s := range r.cfg.Sources {
+			s.Close()
 		}
 	})
 }
@@ -83,8 +154,8 @@ func (r *Recording) run(ctx context.Context) {
 func (r *Recording) next() (tick int64, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	period := time.Duration(r.stride) * r.step
-	past := r.now().Sub(r.began)
+	period := time.Duration(r.stride) * r.cfg.Step
+	past := r.cfg.Now().Sub(r.began)
 	n := int64((past + period/2 + period - 1) / period)
 	return n * r.stride, time.Duration(n)*period - past
 }
@@ -106,31 +177,41 @@ func (r *Recording) last() {
 	defer r.mu.Unlock()
 	r.take(-1)
 	at := r.table.at
-	if n := len(at); n > 2 && at[n-1]-at[n-2] < time.Duration(r.stride)*r.step/2 {
+	if n := len(at); n > 2 && at[n-1]-at[n-2] < time.Duration(r.stride)*r.cfg.Step/2 {
 		r.table.remove(n - 2)
 	}
 }
 
-// take adds a row. Its time is the middle of the reading.
+// Rows is how many readings are kept so far.
+func (r *Recording) Rows() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.table.at)
+}
+
+// take adds a row.
 func (r *Recording) take(tick int64) {
-	before := r.now()
+	before := r.cfg.Now()
 	if r.began.IsZero() {
 		r.began = before
 	}
 	r.table.begin(tick)
-	for _, s := range r.sources {
-		s.read(r.emit)
+	for _, s := range r.cfg.Sources {
+		s.Read(r.emit)
 	}
-	after := r.now()
-	r.table.end(before.Sub(r.began) + after.Sub(before)/2)
+	took := r.cfg.Now().Sub(before)
+	if !r.cfg.AtEnd {
+		took /= 2
+	}
+	r.table.end(before.Sub(r.began) + took)
 }
 
 // table holds the readings: a row a reading, a column a metric. All columns
 // are as long as there are rows; where a reading lacks a metric there is NaN,
 // which never leaves this package.
 type table struct {
-	defs    map[string]Metric // by pattern
-	index   map[string]int    // of columns
+	metric  func(name string) Metric
+	index   map[string]int // of columns
 	columns []column
 	at      []time.Duration // of rows, since the first
 	ticks   []int64         // of rows: multiples of the step at which they were due
@@ -144,12 +225,8 @@ type column struct {
 	last   float64 // of a counter: the highest so far
 }
 
-func newTable() *table {
-	defs := make(map[string]Metric)
-	for _, m := range Metrics() {
-		defs[m.Name] = m
-	}
-	return &table{defs: defs, index: make(map[string]int)}
+func newTable(metric func(name string) Metric) *table {
+	return &table{metric: metric, index: make(map[string]int)}
 }
 
 // begin adds an empty row. Its time is set by end.
@@ -178,7 +255,7 @@ func (t *table) put(name string, value float64) {
 }
 
 func (t *table) add(name string, value float64) int {
-	c := column{name: name, metric: t.defs[pattern(name)], base: value}
+	c := column{name: name, metric: t.metric(name), base: value}
 	c.values = slices.Repeat([]float64{math.NaN()}, len(t.at))
 	t.columns = append(t.columns, c)
 	t.index[name] = len(t.columns) - 1

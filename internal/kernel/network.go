@@ -1,4 +1,4 @@
-package monitor
+package kernel
 
 import (
 	"bytes"
@@ -15,34 +15,38 @@ var netMetrics = [...]struct {
 	{"net.tx_bytes", 8}, {"net.tx_packets", 9}, {"net.tx_errors", 10}, {"net.tx_drops", 11},
 }
 
-type network struct {
+// Network adds up what the interfaces count by which packets enter and leave this
+// network namespace, each packet once.
+type Network struct {
 	// links says which interfaces there are and what they are; nil when that
 	// cannot be known.
-	links      func() []link
+	links      func() []Link
 	interfaces map[string]*netInterface
 }
 
 type netInterface struct {
 	counted bool
-	stats   [len(netMetrics)]counter
+	stats   [len(netMetrics)]Counter
 }
 
-func newNetwork(links func() []link) *network {
-	return &network{links: links, interfaces: map[string]*netInterface{}}
+// NewNetwork returns one that knows no interface yet. links says which there are
+// and what they are; [Links] asks the kernel.
+func NewNetwork(links func() []Link) *Network {
+	return &Network{links: links, interfaces: map[string]*netInterface{}}
 }
 
-// parse reads the file: two lines of headings, then lines of name, colon, and
+// Parse reads /proc/net/dev: two lines of headings, then lines of name, colon, and
 // 16 numbers; older kernels put no blank behind the colon.
-func (n *network) parse(b []byte, out emit) {
+func (n *Network) Parse(b []byte, out Emit) {
 	n.learn(b)
 	eachInterface(b, func(name, rest []byte) {
 		var numbers [12]uint64
 		i := n.interfaces[string(name)]
-		if i == nil || !i.counted || uints(rest, numbers[:]) < len(numbers) {
+		if i == nil || !i.counted || Uints(rest, numbers[:]) < len(numbers) {
 			return
 		}
 		for k := range i.stats {
-			i.stats[k].add(numbers[netMetrics[k].at])
+			i.stats[k].Add(numbers[netMetrics[k].at])
 		}
 	})
 	// An interface that is gone stays in the sums with what it had.
@@ -52,7 +56,7 @@ func (n *network) parse(b []byte, out emit) {
 		if i.counted {
 			found = true
 			for k := range sum {
-				sum[k] += i.stats[k].total
+				sum[k] += i.stats[k].Total
 			}
 		}
 	}
@@ -64,7 +68,7 @@ func (n *network) parse(b []byte, out emit) {
 }
 
 // learn asks what the interfaces are when there is one that is not known.
-func (n *network) learn(b []byte) {
+func (n *Network) learn(b []byte) {
 	unknown := false
 	eachInterface(b, func(name, _ []byte) {
 		unknown = unknown || n.interfaces[string(name)] == nil
@@ -88,16 +92,16 @@ func (n *network) learn(b []byte) {
 }
 
 func eachInterface(b []byte, fn func(name, rest []byte)) {
-	for line := range lines(b) {
+	for line := range Lines(b) {
 		before, rest, ok := bytes.Cut(line, []byte{':'}) // a name cannot hold one
-		if name, _ := nextField(before); ok && len(name) > 0 {
+		if name, _ := Field(before); ok && len(name) > 0 {
 			fn(name, rest)
 		}
 	}
 }
 
-// link is a network interface as the kernel describes it.
-type link struct {
+// Link is a network interface as the kernel describes it.
+type Link struct {
 	index    int32
 	name     string
 	kind     string // "veth", "bridge", …; empty for hardware
@@ -116,7 +120,7 @@ var inner = []string{"bridge", "bond", "team", "vlan", "ifb", "dummy", "vrf", "n
 // function below its synthetic interface, as on Azure). Without hardware, as in
 // a container, it is what connects the namespace with others (veth, macvlan,
 // …).
-func outward(links []link) []string {
+func outward(links []Link) []string {
 	hardware := map[int32]bool{}
 	for _, l := range links {
 		if l.kind == "" && !l.loopback {

@@ -1,0 +1,251 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strconv"
+)
+
+// accessLog adds up the lines that a server writes to its access log, from the
+// first reading on.
+type accessLog struct {
+	path  string
+	line  *regexp.Regexp
+	group groups
+	// files are the log and, after it was rotated, the one before: a server may
+	// still write to that for a while.
+	files   []*logFile
+	begun   bool // there was a reading
+	buf     []byte
+	sums    answer
+	names   map[string]bool
+	unknown int // lines that the expression does not match
+	lines   int
+	cut     int // how often the file was made shorter
+}
+
+// groups are the numbers of the expression's groups; 0: it has none.
+type groups struct {
+	path, bytes, status, time int
+	perSecond                 float64 // the unit of time
+}
+
+// units are the groups for the time that an answer took, with how many make a
+// second.
+var units = map[string]float64{"micros": 1e6, "millis": 1e3, "seconds": 1}
+
+func openLog(p Probe) (server, error) {
+	if p.File == "" || p.Pattern == "" {
+		return nil, errors.New("it needs file and pattern, a regular expression for a line of the file")
+	}
+	line, err := regexp.Compile(p.Pattern)
+	if err != nil {
+		return nil, fmt.Errorf("its pattern: %w", err)
+	}
+	l := &accessLog{path: p.File, line: line, buf: make([]byte, 64<<10), names: map[string]bool{}}
+	l.sums.values = map[string]float64{}
+	for i, name := range line.SubexpNames() {
+		if err := l.group.set(i, name); err != nil {
+			return nil, err
+		}
+	}
+	if l.group.time == 0 {
+		return nil, errors.New("its pattern needs one of the groups (?P<micros>…), (?P<millis>…) or (?P<seconds>…)")
+	}
+	return l, nil
+}
+
+func (g *groups) set(i int, name string) error {
+	switch name {
+	case "":
+	case "path":
+		g.path = i
+	case "bytes":
+		g.bytes = i
+	case "status":
+		g.status = i
+	default:
+		unit, ok := units[name]
+		if !ok || g.time != 0 {
+			return fmt.Errorf("its pattern has the group %q: use path, bytes, status, and one of micros, millis, seconds", name)
+		}
+		g.time, g.perSecond = i, unit
+	}
+	return nil
+}
+
+func (l *accessLog) close() {
+	for _, f := range l.files {
+		_ = f.Close() // nothing was written
+	}
+}
+
+func (l *accessLog) notes() []string {
+	var notes []string
+	if l.unknown > 0 {
+		notes = append(notes, fmt.Sprintf("the pattern does not match %d of %d lines, which are not counted", l.unknown, l.lines))
+	}
+	if l.cut > 0 {
+		notes = append(notes, fmt.Sprintf("the file was made shorter, %d times: lines that were not read by then are missing", l.cut))
+	}
+	return notes
+}
+
+// ask reads what was written since the last time. The totals are there from the
+// first reading on.
+func (l *accessLog) ask(_ context.Context, a *answer) error {
+	if err := l.follow(); err != nil {
+		return err
+	}
+	for _, f := range l.files {
+		if err := f.read(l.buf, l.take); err != nil {
+			return err
+		}
+	}
+	for _, total := range []string{"requests", "response"} {
+		l.sums.add(total, 0)
+	}
+	for name, v := range l.sums.values {
+		a.values[name] = v
+	}
+	return nil
+}
+
+// follow looks which file is the log now. At the first reading what it has is
+// skipped; a later file is read from its beginning.
+func (l *accessLog) follow() error {
+	begun := l.begun
+	l.begun = true
+	info, err := os.Stat(l.path)
+	if errors.Is(err, fs.ErrNotExist) && len(l.files) > 0 {
+		return nil // it was moved away, and the next one is not there yet
+	}
+	if err != nil {
+		return err
+	}
+	if n := len(l.files); n > 0 && os.SameFile(info, l.files[n-1].info) {
+		if info.Size() < l.files[n-1].offset {
+			l.cut++
+			l.files[n-1].offset, l.files[n-1].rest = 0, nil
+		}
+		return nil
+	}
+	f, err := os.Open(l.path)
+	if err != nil {
+		return err
+	}
+	next := &logFile{File: f}
+	if next.info, err = f.Stat(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if !begun {
+		next.skip()
+	}
+	if l.files = append(l.files, next); len(l.files) > 2 {
+		_ = l.files[0].Close() // nothing was written
+		l.files = l.files[1:]
+	}
+	return nil
+}
+
+// logFile is a file that is read as it grows.
+type logFile struct {
+	*os.File
+	info    os.FileInfo
+	offset  int64  // of what was read
+	rest    []byte // of a line that is not whole yet
+	partial bool   // the first line began before the first reading
+}
+
+// skip leaves out what is there. If the last line is not whole, it is left out,
+// too, when the rest of it comes.
+func (f *logFile) skip() {
+	f.offset = f.info.Size()
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, f.offset-1); f.offset > 0 && err == nil {
+		f.partial = last[0] != '\n'
+	}
+}
+
+// maxLine is how long a line may be; one that is longer is cut.
+const maxLine = 64 << 10
+
+// read calls take for every line that is whole.
+func (f *logFile) read(buf []byte, take func(line []byte)) error {
+	for {
+		n, err := f.ReadAt(buf, f.offset)
+		f.offset += int64(n)
+		f.rest = append(f.rest, buf[:n]...)
+		whole := f.rest
+		for {
+			line, after, ok := bytes.Cut(whole, []byte{'\n'})
+			if !ok {
+				break
+			}
+			if !f.partial {
+				take(line)
+			}
+			f.partial, whole = false, after
+		}
+		f.rest = append(f.rest[:0], whole[:min(len(whole), maxLine)]...)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// maxNames is how many interactions have metrics of their own; the others are
+// "other".
+const maxNames = 100
+
+// take counts a line.
+func (l *accessLog) take(line []byte) {
+	l.lines++
+	m := l.line.FindSubmatch(line)
+	if m == nil {
+		l.unknown++
+		return
+	}
+	took, err := strconv.ParseFloat(string(m[l.group.time]), 64)
+	if err != nil || !(took >= 0) {
+		l.unknown++
+		return
+	}
+	if status, err := strconv.Atoi(string(m[l.group.status])); l.group.status > 0 && err == nil {
+		l.sums.add("errors", 0)
+		if status >= 400 {
+			l.sums.add("errors", 1)
+		}
+	}
+	if size, err := strconv.ParseFloat(string(m[l.group.bytes]), 64); l.group.bytes > 0 && err == nil { // "-": none
+		l.sums.add("body_bytes", size)
+	}
+	seconds := took / l.group.perSecond
+	if l.group.path > 0 {
+		l.sums.interaction(l.name(string(m[l.group.path])), 1, seconds)
+		return
+	}
+	l.sums.add("requests", 1)
+	l.sums.add("response", seconds)
+}
+
+// name is that of a path, if there are not too many.
+func (l *accessLog) name(path string) string {
+	name := Interaction(path)
+	if !l.names[name] {
+		if len(l.names) >= maxNames {
+			return "other"
+		}
+		l.names[name] = true
+	}
+	return name
+}

@@ -1,0 +1,147 @@
+package tiers
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/kernel"
+)
+
+// threadTime is the processor time of the calling thread.
+func threadTime() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
+		return 0 // it is always there
+	}
+	return time.Duration(ts.Nano())
+}
+
+// openHost opens what there is to read. What cannot be opened is a failure.
+func openHost(cfg Config, d *doubts) *host {
+	h := &host{doubts: d}
+	h.openProcesses(cfg)
+	h.openNetwork(cfg)
+	return h
+}
+
+func (h *host) openProcesses(cfg Config) {
+	l := limit{processors: processors(cfg.PID), given: cfg.Quota}
+	t := &threads{bound: newBound("threads", cfg.Step)}
+	switch {
+	case len(cfg.Group) > 0:
+		g, err := openGroup(cfg.Group, l)
+		h.add("control group", g, err)
+		m, err := openMembers(cfg.Group)
+		if err != nil {
+			h.doubts.failed("threads", err)
+			return
+		}
+		t.list = m.list
+	case cfg.PID > 0:
+		tree := &tree{root: cfg.PID, limit: l}
+		h.add("processes", tree, nil)
+		t.list = tree.list
+	default:
+		h.doubts.failed("processes", fmt.Errorf("service %s has neither control group nor process", cfg.Service))
+		return
+	}
+	h.add("threads", t, t.open())
+	h.bounds = append(h.bounds, t.bound)
+}
+
+// processors is how many a process may use, and where that is not known, how many
+// this one may.
+func processors(pid int) float64 {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(pid, &set); err != nil {
+		return float64(runtime.NumCPU())
+	}
+	return float64(set.Count())
+}
+
+func (h *host) openNetwork(cfg Config) {
+	if err := sameNamespace(cfg.PID); err != nil {
+		h.doubts.failed("network", err)
+		return
+	}
+	if len(cfg.Ports) > 0 {
+		s := newSockets(cfg)
+		h.add("connections", s, s.open())
+		h.bounds = append(h.bounds, s.bound)
+	}
+	buf := kernel.NewBuffer()
+	n, err := kernel.Open("/proc/self/net/netstat", buf, nil)
+	h.add("listeners", &text{n, parseListeners}, err)
+	i, err := kernel.Open("/proc/self/net/dev", buf, nil)
+	h.add("interfaces", &text{i, newInterfaces(cfg.Link)}, err)
+}
+
+// sameNamespace says what is wrong if a process is in another network namespace:
+// what is counted in this one is not its network.
+func sameNamespace(pid int) error {
+	if pid == 0 {
+		return nil
+	}
+	theirs, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/net")
+	if err != nil {
+		return err
+	}
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		return err
+	}
+	if theirs != own {
+		return fmt.Errorf("process %d is in another network namespace: watch it from there", pid)
+	}
+	return nil
+}
+
+// text is a file of the kernel.
+type text struct {
+	file  *kernel.File
+	parse func(text []byte, out kernel.Emit)
+}
+
+func (t *text) read(out func(string, float64)) error {
+	b, err := t.file.Text()
+	if err != nil {
+		return err
+	}
+	t.parse(b, out)
+	return nil
+}
+
+func (t *text) close() { t.file.Close() }
+
+func parseListeners(b []byte, out kernel.Emit) {
+	kernel.Columns(b, "TcpExt:", func(name []byte, n uint64) {
+		switch string(name) {
+		case "ListenOverflows":
+			out("listen_overflows", float64(n))
+		case "ListenDrops":
+			out("listen_drops", float64(n))
+		}
+	})
+}
+
+func newInterfaces(link float64) func([]byte, kernel.Emit) {
+	network := kernel.NewNetwork(kernel.Links)
+	return func(b []byte, out kernel.Emit) {
+		network.Parse(b, func(metric string, v float64) {
+			switch metric {
+			case "net.tx_bytes":
+				out("tx_bytes", v)
+			case "net.rx_bytes":
+				out("rx_bytes", v)
+			}
+		})
+		if link > 0 {
+			out("link", link)
+		}
+	}
+}

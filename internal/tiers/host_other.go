@@ -1,0 +1,17 @@
+//go:build !linux
+
+package tiers
+
+import (
+	"errors"
+	"time"
+)
+
+// threadTime: only Linux is read.
+func threadTime() time.Duration { return 0 }
+
+// openHost: there is nothing to read.
+func openHost(_ Config, d *doubts) *host {
+	d.failed("host", errors.New("services can be watched on Linux only"))
+	return &host{doubts: d}
+}

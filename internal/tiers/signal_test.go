@@ -1,0 +1,51 @@
+package tiers
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/probe"
+)
+
+// TestSignals: names are unique, and what probes tell is listed.
+func TestSignals(t *testing.T) {
+	var names []string
+	for _, s := range Signals() {
+		if slices.Contains(names, s.Name) || strings.ContainsAny(s.Name, ".: ") || s.Unit == "" || s.Text == "" || s.Source == "" {
+			t.Errorf("a signal that is listed twice or badly: %+v", s)
+		}
+		names = append(names, s.Name)
+	}
+	told := map[string]bool{}
+	for _, k := range probe.Kinds() {
+		for _, name := range k.Tells {
+			told[name] = true
+			if !slices.Contains(names, name) {
+				t.Errorf("%s tells %s, which is not listed", k.Name, name)
+			}
+		}
+	}
+	for _, m := range probe.Metrics() {
+		if !told[m.Name] {
+			t.Errorf("%s is listed, and no kind of server tells it", m.Name)
+		}
+	}
+}
+
+// TestDocumented: docs/ntier.md has the list of signals, and every kind of probe.
+func TestDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/ntier.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "\n"+Table()+"\n") {
+		t.Errorf("docs/ntier.md lacks the list of signals as it is; put this under its heading Signals:\n%s", Table())
+	}
+	for _, k := range probe.Kinds() {
+		if !strings.Contains(string(text), "| `"+k.Name+"` |") {
+			t.Errorf("docs/ntier.md does not tell of the probe %s", k.Name)
+		}
+	}
+}

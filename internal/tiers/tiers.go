@@ -1,0 +1,282 @@
+// Package tiers watches a service of an n-tier application while it serves: what
+// its tier has used up, and who waits for what.
+//
+//  1. [New] takes the service: its control groups or its process, its ports, the
+//     rate of its link, and the probes that ask the server itself.
+//  2. [Watch.Start] takes a first reading of everything before it returns.
+//  3. The kernel is read every step, once a second or as often as every 50 ms, and
+//     each probe on a schedule of its own, so that a server that answers late
+//     delays no other reading. Every reading has its own time.
+//  4. [Watch.Stop] takes the last readings; [Watch.Series] gives columns named
+//     SERVICE:SIGNAL. [Signals] lists the signals.
+//
+// A reading that fails is counted (probe_failed) and told ([Watch.Failures]);
+// what it would have told is missing, never 0 and never the value before.
+//
+// What reading costs depends on how many threads and connections there are. Each
+// of the two may take 0.5 % of a core on average; where a reading takes more, it
+// is taken less often, and [Watch.Notes] says how often. The processor time of all
+// readings of the kernel is a signal itself (watch).
+package tiers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/probe"
+	"github.com/scalebench/scalebench/internal/recording"
+)
+
+// Probe says how a server tells what it does.
+type Probe = probe.Probe
+
+// Config is a service, and how it is watched.
+type Config struct {
+	Service string // its name
+	// Group are the directories of the service's own control group: one with
+	// version 2, one for each controller with version 1. Empty: the service is
+	// the process PID with all its descendants and what is in its process group.
+	Group []string
+	PID   int
+	// Ports are the TCP ports on which it listens: connections to them are its
+	// connections. They are looked for in this process's network namespace.
+	Ports []int
+	// Link is the rate of its host's link in bytes a second; 0: not known.
+	Link float64
+	// Quota is a limit in cores that the control groups do not show, 0 for none;
+	// nil: there is no such limit.
+	Quota  func() float64
+	Probes []Probe
+	// Step is the time between readings of the kernel; a second if zero.
+	Step time.Duration
+}
+
+// Watch is a service that is watched.
+type Watch struct {
+	cfg      Config
+	doubts   doubts
+	host     *host
+	probes   []*probed
+	tracks   []*recording.Recording
+	cancel   context.CancelFunc
+	stopping atomic.Bool
+}
+
+// New prepares to watch a service; it need not run yet. What is wrong with the
+// configuration is told by [Watch.Failures] after Start.
+func New(cfg Config) *Watch {
+	if cfg.Step <= 0 {
+		cfg.Step = time.Second
+	}
+	return &Watch{cfg: cfg}
+}
+
+// maxRows is how many readings a track keeps: 25 minutes at 50 ms.
+const maxRows = 30_000
+
+// Start takes first readings, and goes on until Stop is called or ctx ends. Stop
+// must be called in either case. It returns when probes have answered or failed.
+func (w *Watch) Start(ctx context.Context) {
+	w.doubts.begin(time.Now())
+	ctx, w.cancel = context.WithCancel(ctx)
+	w.host = openHost(w.cfg, &w.doubts)
+	for _, b := range w.host.bounds {
+		b.last = w.stopping.Load
+	}
+	w.openProbes(ctx)
+	w.tracks = make([]*recording.Recording, 1+len(w.probes))
+	w.tracks[0] = recording.Start(ctx, recording.Config{
+		Step: w.cfg.Step, Sources: []recording.Source{w.host}, Metric: signal, Limit: maxRows,
+	})
+	var first sync.WaitGroup
+	for i, p := range w.probes {
+		first.Go(func() {
+			w.tracks[1+i] = recording.Start(ctx, recording.Config{
+				Step: p.every, Sources: []recording.Source{p}, Metric: signal, Limit: maxRows, AtEnd: true,
+			})
+		})
+	}
+	first.Wait()
+}
+
+// openProbes prepares the probes. A signal that two of them tell is taken from
+// the first.
+func (w *Watch) openProbes(ctx context.Context) {
+	claimed := map[string]bool{}
+	for _, cfg := range w.cfg.Probes {
+		session, err := cfg.Open()
+		if err != nil {
+			w.doubts.failed("probe "+cfg.Kind, err)
+			continue
+		}
+		p := &probed{doubts: &w.doubts, ctx: ctx, name: "probe " + cfg.String(), session: session, every: cfg.Every, tells: map[string]bool{}}
+		if p.every <= 0 {
+			p.every = time.Second
+		}
+		for _, name := range cfg.Tells() {
+			if !claimed[name] {
+				claimed[name], p.tells[name] = true, true
+			}
+		}
+		w.probes = append(w.probes, p)
+	}
+}
+
+// Stop takes the last readings and ends all. A probe that waits for an answer is
+// not waited for.
+func (w *Watch) Stop() {
+	if w.stopping.Swap(true) {
+		return
+	}
+	w.cancel()
+	var all sync.WaitGroup
+	for _, t := range w.tracks {
+		all.Go(t.Stop)
+	}
+	all.Wait()
+	w.doubts.end(time.Now())
+}
+
+// Series returns what was read, by name, with offsets from started, which is in
+// this machine's own clock. It is for after Stop.
+func (w *Watch) Series(started time.Time) []model.HostSeries {
+	list := []model.HostSeries{w.doubts.series(started)}
+	for _, t := range w.tracks {
+		list = append(list, t.Series(started)...)
+	}
+	for i := range list {
+		list[i].Metric = w.cfg.Service + ":" + list[i].Metric
+	}
+	slices.SortFunc(list, func(a, b model.HostSeries) int { return strings.Compare(a.Metric, b.Metric) })
+	return list
+}
+
+// Failures are what could not be read, a line for each source, and what makes
+// that which was read doubtful. It is for after Stop.
+func (w *Watch) Failures() []string {
+	list := w.doubts.texts()
+	for _, p := range w.probes {
+		for _, note := range p.session.Notes() {
+			list = append(list, p.name+": "+note)
+		}
+	}
+	return list
+}
+
+// Notes say what was read less often than asked for, to bound the cost. It is for
+// after Stop.
+func (w *Watch) Notes() []string { return w.host.notes() }
+
+// part is something of the host to read.
+type part interface {
+	// read emits what there is, and returns what could not be read.
+	read(out func(signal string, value float64)) error
+	close()
+}
+
+// host is what the kernel tells of the service.
+type host struct {
+	names  []string // of parts, in messages
+	parts  []part
+	bounds []*bound
+	doubts *doubts
+	spent  time.Duration
+}
+
+func (h *host) add(name string, p part, err error) {
+	if err != nil {
+		h.doubts.failed(name, err)
+		return
+	}
+	h.names, h.parts = append(h.names, name), append(h.parts, p)
+}
+
+// Read reads all parts. It keeps its thread, which alone has a clock for the
+// processor time of just this work.
+func (h *host) Read(out func(string, float64)) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := threadTime()
+	for i, p := range h.parts {
+		h.doubts.read(h.names[i])
+		if err := p.read(out); err != nil {
+			h.doubts.failed(h.names[i], err)
+		}
+	}
+	h.spent += threadTime() - before
+	out("watch", h.spent.Seconds())
+}
+
+// Close closes all parts.
+func (h *host) Close() {
+	for _, p := range h.parts {
+		p.close()
+	}
+}
+
+func (h *host) notes() []string {
+	var list []string
+	for _, b := range h.bounds {
+		if b.left > 0 {
+			list = append(list, fmt.Sprintf("%s: read at %d of %d readings, each of which took %v of processor time, to stay within %v %% of a core",
+				b.what, b.took, b.took+b.left, (b.spent/time.Duration(max(b.took, 1))).Round(10*time.Microsecond), 100*share))
+		}
+	}
+	return list
+}
+
+// probed is a probe in use.
+type probed struct {
+	doubts  *doubts
+	ctx     context.Context // of the readings before the last
+	name    string
+	session *probe.Session
+	every   time.Duration
+	tells   map[string]bool // which signals are taken from it
+}
+
+// How long an answer is waited for, and how long at the end.
+const (
+	answerTimeout = 5 * time.Second
+	lastTimeout   = 2 * time.Second
+)
+
+// Read asks once. A question that the end cuts off is no failure: the last one
+// follows.
+func (p *probed) Read(out func(string, float64)) {
+	ctx, limit := p.ctx, answerTimeout
+	last := p.ctx.Err() != nil
+	if last {
+		ctx, limit = context.WithoutCancel(p.ctx), lastTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
+	defer cancel()
+	values, err := p.session.Read(ctx)
+	if err != nil && !last && p.ctx.Err() != nil {
+		return
+	}
+	p.doubts.read(p.name)
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = context.Cause(ctx)
+		}
+		p.doubts.failed(p.name, err)
+		return
+	}
+	for name, v := range values {
+		if p.tells[probe.Pattern(name)] {
+			out(name, v)
+		}
+	}
+}
+
+// Close ends the probe's connections.
+func (p *probed) Close() { p.session.Close() }

@@ -1,0 +1,128 @@
+package tiers
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/procself"
+)
+
+// tree is a process with all its descendants, and what is in its process group:
+// a service that has no control group of its own.
+type tree struct {
+	root   int
+	limit  limit
+	pids   []int
+	looked time.Time // for processes that are new
+}
+
+// read emits the processor time. Of processes that ended it has that of those
+// which a process of the tree waited for.
+func (t *tree) read(out func(string, float64)) error {
+	if err := t.look(); err != nil {
+		return err
+	}
+	var used time.Duration
+	for _, pid := range t.pids {
+		if p, err := procself.ReadProcess(pid); err == nil { // it may have ended just now
+			used += p.CPU
+		}
+	}
+	out("cpu", used.Seconds())
+	out("quota", t.limit.cores(0))
+	return nil
+}
+
+func (t *tree) close() {}
+
+// look finds the processes anew when it is time.
+func (t *tree) look() error {
+	now := time.Now()
+	if now.Sub(t.looked) < lookEvery {
+		return nil
+	}
+	all, err := processes()
+	if err != nil {
+		return err
+	}
+	t.looked, t.pids = now, descendants(all, t.root)
+	if len(t.pids) == 0 {
+		return fmt.Errorf("process %d is gone", t.root)
+	}
+	return nil
+}
+
+// list appends the ids of the threads.
+func (t *tree) list(ids []int) ([]int, error) {
+	if err := t.look(); err != nil {
+		return ids, err
+	}
+	for _, pid := range t.pids {
+		threads, err := numbers("/proc/" + strconv.Itoa(pid) + "/task")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return ids, err
+		}
+		ids = append(ids, threads...)
+	}
+	return ids, nil
+}
+
+// processes lists those of this machine that can be read.
+func processes() ([]procself.Process, error) {
+	pids, err := numbers("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var all []procself.Process
+	for _, pid := range pids {
+		if p, err := procself.ReadProcess(pid); err == nil { // it may have ended just now
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// numbers lists the entries of a directory that are numbers.
+func numbers(dir string) ([]int, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }() // nothing was written
+	names, err := d.Readdirnames(-1)
+	var list []int
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list, err
+}
+
+// descendants are a process, those below it, those of its process group if it
+// leads one, and those below them.
+func descendants(all []procself.Process, root int) []int {
+	children := map[int][]int{}
+	var found []int
+	known := map[int]bool{}
+	for _, p := range all {
+		children[p.Parent] = append(children[p.Parent], p.PID)
+		if p.PID == root || p.Group == root {
+			found = append(found, p.PID)
+			known[p.PID] = true
+		}
+	}
+	for i := 0; i < len(found); i++ {
+		for _, child := range children[found[i]] {
+			if !known[child] {
+				known[child] = true
+				found = append(found, child)
+			}
+		}
+	}
+	return found
+}
