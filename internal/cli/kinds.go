@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study/resources"
 	"github.com/scalebench/scalebench/internal/study/sizing"
 	"github.com/scalebench/scalebench/internal/study/variability"
+	"github.com/scalebench/scalebench/internal/tiers"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/command"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
@@ -48,11 +49,16 @@ func Studies() study.Registry {
 // Tasks returns the kinds of tasks that an agent executes: the benchmarks, and
 // what no file names.
 func Tasks() workload.Registry {
-	all := []workload.Kind{tier.Kind()}
+	all := []workload.Kind{tier.Kind(watchTier)}
 	for _, k := range Workloads() {
 		all = append(all, k)
 	}
 	return workload.NewRegistry(all...)
+}
+
+// watchTier watches a service of a step.
+func watchTier(w tier.Watched) tier.Watch {
+	return tiers.New(tiers.Config{Service: w.Service, Group: w.Group, PID: w.PID, Ports: w.Ports, Probes: w.Probes})
 }
 
 // Workloads returns the benchmarks that this binary knows: one line each.

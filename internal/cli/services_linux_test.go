@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -299,10 +300,17 @@ evaluations: [parallel]
 		}
 	}
 	// Units of 10 ms: 0.2 cores do 20 a second, 0.4 cores 40.
-	if before, after := counts[false]/1.5, counts[true]/1.5; before < 16 || before > 22 || after < 33 || after > 43 {
+	before, after := counts[false]/1.5, counts[true]/1.5
+	others := slices.IndexFunc(app.Samples, func(s model.Sample) bool { return s.Metric == model.MetricOtherCPU })
+	busy := others >= 0 && app.Samples[others].Value > 0.8*float64(runtime.NumCPU())
+	if before > 23 || after > 44 || !busy && (before < 15 || after < 32) { // with others on the machine it may get less
 		t.Errorf("%.1f units a second with 0.2 cores, %.1f with 0.4; want 20 and 40", before, after)
 	}
-	i := slices.IndexFunc(app.Stages, func(s model.Stage) bool { return s.Name == "limit" })
+	i := slices.IndexFunc(app.Host, func(h model.HostSeries) bool { return h.Metric == "app:quota" })
+	if i < 0 || app.Host[i].Values[0] != 0.2 || app.Host[i].Values[len(app.Host[i].Values)-1] != 0.4 {
+		t.Errorf("the recorded limits are no 0.2 and then 0.4 cores")
+	}
+	i = slices.IndexFunc(app.Stages, func(s model.Stage) bool { return s.Name == "limit" })
 	if i < 0 || app.Stages[i].Note != "cpu 0.4 cores" || (time.Duration(app.Stages[i].Started)-2*time.Second).Abs() > 300*time.Millisecond {
 		t.Errorf("stages %+v, want the change of the limit after 2 s", app.Stages)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -31,7 +30,7 @@ type running struct {
 	place *place
 	dir   string
 	group *group // nil: its processes are in that of the node
-	watch watch
+	watch Watch  // nil: it is not watched
 
 	log     lastLines
 	cmd     *exec.Cmd
@@ -39,9 +38,6 @@ type running struct {
 	// dead is closed when its process has ended, after err was set.
 	dead chan struct{}
 	err  error
-
-	mu    sync.Mutex
-	quota float64 // cores that it may use now; +Inf: no limit of its own
 }
 
 // stage reports something that the service goes through; do returns what there
@@ -74,7 +70,6 @@ func (r *running) setUp(context.Context) (err error) {
 // limit makes the control group with the limits of the start. Without limits, a
 // node that lets this user make none does without.
 func (r *running) limit() (err error) {
-	r.quota = math.Inf(1)
 	r.group, err = r.place.group(r.Name)
 	most, memory := r.MostCPU(), r.memory()
 	if err != nil {
@@ -95,29 +90,9 @@ func (r *running) limit() (err error) {
 		err = r.group.setMemory(memory.Bytes())
 	}
 	if cpu := r.bound(); cpu > 0 && err == nil {
-		err = r.setCPU(cpu)
+		err = r.group.setCPU(cpu)
 	}
 	return err
-}
-
-func (r *running) setCPU(cores float64) error {
-	if err := r.group.setCPU(cores); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.quota = cores
-	return nil
-}
-
-// cores is the limit that holds now, 0 for none of its own.
-func (r *running) cores() float64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if math.IsInf(r.quota, 1) {
-		return 0
-	}
-	return r.quota
 }
 
 // portFree fails if something listens where the service is to listen: what
@@ -248,7 +223,7 @@ func (r *running) change(ctx context.Context, began time.Time) error {
 		if workload.Pause(ctx, time.Until(began.Add(step.At.Std()))) != nil {
 			return nil //nolint:nilerr // the end of the measurement comes before that of the steps
 		}
-		if err := r.setCPU(step.CPU); err != nil {
+		if err := r.group.setCPU(step.CPU); err != nil {
 			return err
 		}
 		r.env.Report.Stage(r.Name+":limit", model.StageDone, fmt.Sprintf("cpu %v cores", step.CPU))

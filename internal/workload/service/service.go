@@ -44,6 +44,7 @@ type Params struct {
 	// Ready bounds all of the preparation.
 	Ready unit.Duration `json:"ready"`
 
+	watcher func(Watched) Watch // nil: nothing is watched
 	mu      sync.Mutex
 	place   *place
 	running []*running // in the order in which they were started
@@ -64,12 +65,13 @@ type Instance struct {
 	Await []model.Check `json:"await,omitempty"`
 }
 
-// Kind describes the tasks.
-func Kind() workload.Kind {
+// Kind describes the tasks, of which each watches its services with what watch
+// returns.
+func Kind(watch func(Watched) Watch) workload.Kind {
 	return workload.Kind{
 		Name:    model.KindService,
 		Summary: "The services of a step on one node.",
-		New:     func() workload.Workload { return &Params{} },
+		New:     func() workload.Workload { return &Params{watcher: watch} },
 	}
 }
 
@@ -120,11 +122,21 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 			return fmt.Errorf("service %s: %w", workload.Instance(s.Own), err)
 		}
 	}
-	for _, r := range p.running {
-		r.watch = newWatch(r)
-		r.watch.Start(context.WithoutCancel(ctx)) // until its Stop
-	}
+	p.startWatches(ctx)
 	return nil
+}
+
+// startWatches returns when all have taken their first readings, for which they
+// ask the services.
+func (p *Params) startWatches(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, r := range p.running {
+		if p.watcher != nil {
+			r.watch = p.watcher(r.watched())
+			all.Go(func() { r.watch.Start(context.WithoutCancel(ctx)) }) // until its Stop
+		}
+	}
+	all.Wait()
 }
 
 // prepare brings one service up.
@@ -220,7 +232,9 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	stop(nil)
 	workers.Wait()
 	for _, r := range p.running {
-		r.report(began)
+		if r.watch != nil {
+			r.report(began)
+		}
 	}
 	patience := time.Duration(0) // each its own
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/probe"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -78,6 +80,22 @@ type Probe struct {
 	Every   unit.Duration `json:"every,omitempty" jsonschema_description:"Time between questions. Default: 1s."`
 }
 
+// filled is the probe as it is asked: with the addresses of an instance, and a file
+// of its folder.
+func (p Probe) filled(fill func(string) string, dir string) probe.Probe {
+	out := probe.Probe{Kind: p.Kind, URL: fill(p.URL), File: fill(p.File), Pattern: p.Pattern, Every: p.Every.Std()}
+	if out.File != "" && !filepath.IsAbs(out.File) {
+		out.File = filepath.Join(dir, out.File)
+	}
+	return out
+}
+
+// standIn takes the place of addresses in checks, which are known later only.
+func standIn(text string) string {
+	text = strings.NewReplacer(model.SelfPlaceholder, "10.213.0.1", model.IndexPlaceholder, "0").Replace(text)
+	return model.FillRefs(text, func(model.ServiceRef) string { return "10.213.0.1" })
+}
+
 // Defaults of what the file leaves out.
 const (
 	defaultStop = 10 * time.Second
@@ -102,6 +120,11 @@ func (s Settings) Validate() error {
 		refuse(r.To != "" && !filepath.IsLocal(r.To), "reset.to", "a path in the folder of the service", "%q leaves it", r.To)
 	}
 	errs = append(errs, s.validateTimes(), s.validateLimits())
+	for i, p := range s.Probes {
+		if err := p.filled(standIn, "/").Check(); err != nil {
+			errs = append(errs, workload.Invalid(true, fmt.Sprintf("probes[%d]", i), err.Error(), ""))
+		}
+	}
 	for i, pattern := range s.Keep {
 		_, err := path.Match(pattern, "")
 		refuse(err != nil || !filepath.IsLocal(pattern), fmt.Sprintf("keep[%d]", i), "a pattern in the folder of the service: log/*.log", "%q is none", pattern)

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/probe"
 )
 
-// watch records what a service does, once a second.
-type watch interface {
+// Watch records what a service does, once a second. Package tiers has one.
+type Watch interface {
 	Start(ctx context.Context)
 	// Stop may be called again.
 	Stop()
@@ -16,6 +17,29 @@ type watch interface {
 	Series(since time.Time) []model.HostSeries
 	// Failures are what could not be read, for people.
 	Failures() []string
+}
+
+// Watched is a service that is to be watched.
+type Watched struct {
+	Service string
+	// Group are the folders of its control group; without any, it is the process
+	// PID with its descendants.
+	Group  []string
+	PID    int
+	Ports  []int
+	Probes []probe.Probe
+}
+
+// watched describes a service that runs.
+func (r *running) watched() Watched {
+	w := Watched{Service: r.Name, Group: r.group.Dirs(), PID: r.cmd.Process.Pid}
+	if r.Port != 0 {
+		w.Ports = []int{r.Port}
+	}
+	for _, p := range r.Probes {
+		w.Probes = append(w.Probes, p.filled(r.fill, r.dir))
+	}
+	return w
 }
 
 // report reports what was recorded of the service.
