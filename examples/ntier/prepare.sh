@@ -110,6 +110,7 @@ make_mariadb() {
   rm -rf "$data"
   start_mariadb "$data" "$port"
   load --db "mysql://board:board@127.0.0.1:$port/board"
+  "$scalebench" board calibrate --db "mysql://board:board@127.0.0.1:$port/board" --save
   stop "$server" "$data"
   # It was once the only node of a cluster: copies of it are at the same state, and
   # join without a copy of the rows.

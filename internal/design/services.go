@@ -206,7 +206,7 @@ func (b *builder) serviceSpec(node model.NodeID, tiers []tier, checks map[string
 			c, _ := t.Check()
 			one := service.Instance{
 				Name: t.Name, Index: i, Command: t.Command, Port: t.Port, Environ: t.Environ, PassEnv: t.PassEnv,
-				Settings: t.Settings, Own: checkOf(c, i, b.exp.Timeouts.Ready),
+				Settings: t.Settings, Own: checkOf(c, i, b.exp.Timeouts.Ready), Link: b.link(t.Service, id),
 			}
 			for _, name := range t.After {
 				one.Await = append(one.Await, checks[name]...)
@@ -226,6 +226,30 @@ func (b *builder) serviceSpec(node model.NodeID, tiers []tier, checks map[string
 	var err error
 	spec.Params, err = paramsOf(&p)
 	return spec, err
+}
+
+// link is the rate of the link of a service's node in bytes a second, where it is
+// known: by the file, or because the lab sets it; else 0.
+func (b *builder) link(s experiment.Service, node model.NodeID) float64 {
+	var rate unit.Rate
+	if s.Bounds != nil {
+		rate = s.Bounds.Link
+	}
+	if l := b.exp.Fleet.Lab; rate == (unit.Rate{}) && l != nil && l.Busy == nil {
+		for _, h := range l.Hosts(nil) {
+			if h.Name == node {
+				rate = h.Link
+			}
+		}
+	}
+	if rate == (unit.Rate{}) {
+		return 0
+	}
+	bytes, err := rate.BytesPerSecond()
+	if err != nil {
+		return 0 // the file was refused for it
+	}
+	return bytes
 }
 
 // afterwards is what results and files of a step may take to be delivered.

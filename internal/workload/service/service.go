@@ -60,6 +60,8 @@ type Instance struct {
 	Environ map[string]string `json:"environ,omitempty"`
 	PassEnv []string          `json:"pass_env,omitempty"`
 	Settings
+	// Link is the rate of its node's link in bytes a second; 0: not known.
+	Link float64 `json:"link,omitempty"`
 	// Own is how its own health is seen, Await those that it starts after.
 	Own   model.Check   `json:"own"`
 	Await []model.Check `json:"await,omitempty"`

@@ -29,6 +29,7 @@ type Settings struct {
 	Bounds      *Bounds       `json:"limits,omitempty" jsonschema_description:"Limits of a control group of its own for each instance, below that of its node."`
 	Steps       []Step        `json:"steps,omitempty" jsonschema:"maxItems=1000" jsonschema_description:"Limits that change while it is measured, in the order of time."`
 	Keep        []string      `json:"keep,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Patterns of files in the folder of the service that are kept with the result: log/*.log. What it prints is kept anyway."`
+	Every       unit.Duration `json:"every,omitempty" jsonschema_description:"Time between readings of its signals; default 1s. 50ms shows bottlenecks that last for less than a second."`
 	StopTimeout unit.Duration `json:"stop_timeout,omitempty" jsonschema_description:"How long it may take to end when it is told to (SIGTERM); then it is killed. Default: 10s."`
 	Probes      []Probe       `json:"probes,omitempty" jsonschema:"maxItems=16" jsonschema_description:"What the service itself tells of its threads, queues and connections, once a second."`
 }
@@ -63,6 +64,7 @@ type Warm struct {
 type Bounds struct {
 	CPU    float64   `json:"cpu,omitempty" jsonschema:"minimum=0.01,maximum=1024" jsonschema_description:"Cores that the service may use; a fraction is allowed."`
 	Memory unit.Size `json:"memory,omitempty" jsonschema_description:"Memory that the service may use; at least 4MiB."`
+	Link   unit.Rate `json:"link,omitzero" jsonschema_description:"Rate of its node's link in each direction, which is known and not set by this: what is sent is seen as a share of it. Default: that of the lab's host; else none."`
 }
 
 // Step is a limit from a moment on.
@@ -103,6 +105,12 @@ const (
 	minMemory   = 4 * unit.MiB
 )
 
+// Bounds of the time between readings of signals.
+const (
+	leastStep   = 10 * time.Millisecond
+	longestStep = time.Minute
+)
+
 // Validate reports impossible values, with paths that begin at the service.
 func (s Settings) Validate() error {
 	var errs []error
@@ -137,6 +145,7 @@ func (s Settings) validateTimes() error {
 	refuse := func(bad bool, key, allowed, problem string, args ...any) {
 		errs = append(errs, workload.Refuse(bad, key, allowed, problem, args...))
 	}
+	refuse(s.Every != 0 && (s.Every.Std() < leastStep || s.Every.Std() > longestStep), "every", fmt.Sprintf("%v to %v", leastStep, longestStep), "%s is impossible", s.Every)
 	refuse(s.StopTimeout < 0, "stop_timeout", "0s or more", "%s is impossible", s.StopTimeout)
 	if h := s.Healthy; h != nil {
 		ways := 0
@@ -168,6 +177,10 @@ func (s Settings) validateLimits() error {
 			cores("limits.cpu", b.CPU)
 		}
 		refuse(b.Memory != 0 && b.Memory < minMemory, "limits.memory", minMemory.String()+" or more", "%s is too little to run anything", b.Memory)
+	}
+	if b := s.Bounds; b != nil && b.Link != (unit.Rate{}) {
+		_, err := b.Link.BytesPerSecond()
+		errs = append(errs, workload.Invalid(err != nil, "limits.link", fmt.Sprint(err), "use a rate such as 100Mbit/s"))
 	}
 	for i, step := range s.Steps {
 		at := fmt.Sprintf("steps[%d].", i)

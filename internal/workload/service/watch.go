@@ -15,8 +15,10 @@ type Watch interface {
 	Stop()
 	// Series are the recordings, with times since a moment.
 	Series(since time.Time) []model.HostSeries
-	// Failures are what could not be read, for people.
+	// Failures are what could not be read, Notes what was read less often than
+	// was asked for; for people.
 	Failures() []string
+	Notes() []string
 }
 
 // Watched is a service that is to be watched.
@@ -28,11 +30,15 @@ type Watched struct {
 	PID    int
 	Ports  []int
 	Probes []probe.Probe
+	// Link is the rate of its node's link in bytes a second, Step the time between
+	// readings; 0: not known, and the default.
+	Link float64
+	Step time.Duration
 }
 
 // watched describes a service that runs.
 func (r *running) watched() Watched {
-	w := Watched{Service: r.Name, Group: r.group.Dirs(), PID: r.cmd.Process.Pid}
+	w := Watched{Service: r.Name, Group: r.group.Dirs(), PID: r.cmd.Process.Pid, Link: r.Link, Step: r.Every.Std()}
 	if r.Port != 0 {
 		w.Ports = []int{r.Port}
 	}
@@ -50,5 +56,8 @@ func (r *running) report(began time.Time) {
 	}
 	for _, f := range r.watch.Failures() {
 		r.env.Report.Stage(r.Name+":signals", model.StageFailed, f)
+	}
+	for _, n := range r.watch.Notes() {
+		r.env.Report.Stage(r.Name+":signals", model.StageDone, n)
 	}
 }
