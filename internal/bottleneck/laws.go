@@ -16,7 +16,7 @@ import (
 type Laws struct {
 	Demands []Demand `json:"demands"`
 	// Limit is min over resources of what there is ÷ demand below the knee, with the
-	// resource whose it is; null: no demand is known.
+	// resource that has it; null: no demand is known.
 	Limit   *float64        `json:"limit"`
 	LimitCI *stats.Interval `json:"limit_ci"`
 	By      Resource        `json:"limit_by"`
@@ -35,8 +35,14 @@ type Laws struct {
 type Demand struct {
 	Resource
 	Unit string `json:"unit"`
-	// Below and Beyond are those of the loads below and beyond the knee, with
-	// Student's interval over trials; null: not known.
+	// Idle is what is used a second without operations (a runtime, what is asked
+	// of the service): the intercept of the line from which Below is the slope; 0:
+	// there is none that is told from nothing.
+	Idle float64 `json:"idle,omitempty"`
+	// Below is the slope of what is used over the throughput, of the trials below the
+	// knee, or D = U/X where these are too few or too much alike for a line; Beyond
+	// is U/X of those beyond it. Both with Student's interval over trials; null: not
+	// known.
 	Below    Optional        `json:"below"`
 	BelowCI  *stats.Interval `json:"below_ci"`
 	Beyond   Optional        `json:"beyond"`
@@ -57,7 +63,7 @@ func (d Demand) best() (value float64, ci *stats.Interval) {
 // limit is the most throughput that the resource allows.
 func (d Demand) limit() float64 {
 	v, _ := d.best()
-	return d.Capacity / v
+	return (d.Capacity - d.Idle) / v
 }
 
 // Point is one load beside the laws.
@@ -96,15 +102,19 @@ func (s System) laws(loads []Load, knee *Knee) *Laws {
 	return out
 }
 
-// demandOf is D = U/X of each trial, averaged.
+// demandOf is the demand of an operation on a resource of a tier; ok is false where it
+// is not known.
 func demandOf(r Resource, first Load, below, beyond []Load) (Demand, bool) {
 	d := Demand{Resource: r, Unit: "s"}
 	with := kindSignals[r.Kind]
 	if r.Kind == Link {
 		d.Unit = "byte"
 	}
-	d.Below, d.BelowCI = demandIn(r.Tier, with.used, below)
-	d.Beyond, d.BeyondCI = demandIn(r.Tier, with.used, beyond)
+	rates, used := usedIn(r.Tier, with.used, below)
+	if d.Idle, d.Below, d.BelowCI = slopeOf(rates, used); d.Below == nil {
+		d.Below, d.BelowCI = demandIn(rates, used)
+	}
+	d.Beyond, d.BeyondCI = demandIn(usedIn(r.Tier, with.used, beyond))
 	for _, x := range first.trials[0].Services {
 		if limit := x.mean(with.limit); x.Tier == r.Tier && limit > 0 {
 			d.Capacity, d.Hosts = d.Capacity+limit, d.Hosts+1
@@ -113,8 +123,9 @@ func demandOf(r Resource, first Load, below, beyond []Load) (Demand, bool) {
 	return d, (d.Below != nil || d.Beyond != nil) && d.Capacity > 0 && d.limit() > 0 && !math.IsInf(d.limit(), 0)
 }
 
-func demandIn(tier, signal string, loads []Load) (Optional, *stats.Interval) {
-	var values []float64
+// usedIn are the throughput of each trial, and what a tier used a second of a
+// resource meanwhile.
+func usedIn(tier, signal string, loads []Load) (rates, used []float64) {
 	for _, l := range loads {
 		for _, t := range l.trials {
 			sum := math.NaN()
@@ -124,18 +135,49 @@ func demandIn(tier, signal string, loads []Load) (Optional, *stats.Interval) {
 				}
 			}
 			if v := queueing.Demand(sum, t.Throughput); v > 0 && !math.IsInf(v, 0) {
-				values = append(values, v)
+				rates, used = append(rates, t.Throughput), append(used, sum)
 			}
 		}
 	}
-	if len(values) == 0 {
+	return rates, used
+}
+
+// demandIn is D = U/X of each trial, averaged.
+func demandIn(rates, used []float64) (Optional, *stats.Interval) {
+	if len(rates) == 0 {
 		return nil, nil
+	}
+	values := make([]float64, len(rates))
+	for i, x := range rates {
+		values[i] = queueing.Demand(used[i], x)
 	}
 	mean, ci, err := stats.MeanInterval(values, level)
 	if err != nil {
 		return some(meanOf(values)), nil
 	}
 	return some(mean), &ci
+}
+
+// What a line takes to tell demand from what is used without operations: so many
+// trials, and rates that differ by so much.
+const (
+	leastTrials = 4
+	leastSpan   = 1.5
+)
+
+// slopeOf is the demand where a part of what is used does not depend on operations:
+// U = idle + D·X (utilisation law regression; J. Rolia and V. Vetland, "Parameter
+// estimation for performance models of distributed application systems", CASCON
+// 1995). There is none where the intercept is not told from 0.
+func slopeOf(rates, used []float64) (idle float64, slope Optional, ci *stats.Interval) {
+	if len(rates) < leastTrials || slices.Max(rates) < leastSpan*slices.Min(rates) {
+		return 0, nil, nil
+	}
+	line, err := stats.FitLine(rates, used, level)
+	if err != nil || line.InterceptCI.Lo <= 0 || line.SlopeCI.Lo <= 0 {
+		return 0, nil, nil
+	}
+	return line.Intercept, some(line.Slope), &line.SlopeCI
 }
 
 // limit finds the resource that allows least.
@@ -147,7 +189,7 @@ func (l *Laws) limit() {
 	limit := d.limit()
 	l.Limit, l.By = &limit, d.Resource
 	if _, ci := d.best(); ci != nil && ci.Lo > 0 {
-		l.LimitCI = &stats.Interval{Lo: d.Capacity / ci.Hi, Hi: d.Capacity / ci.Lo}
+		l.LimitCI = &stats.Interval{Lo: (d.Capacity - d.Idle) / ci.Hi, Hi: (d.Capacity - d.Idle) / ci.Lo}
 	}
 }
 
@@ -158,7 +200,7 @@ func (l *Laws) limit() {
 func (l *Laws) network(loads []Load) queueing.Closed {
 	var c queueing.Closed
 	for _, d := range l.Demands {
-		each := d.Capacity / float64(d.Hosts)
+		each := (d.Capacity - d.Idle) / float64(d.Hosts)
 		value, _ := d.best()
 		servers := 1
 		if d.Kind == CPU {

@@ -140,10 +140,18 @@ func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
 		switch e := l.Errors; {
 		case e == nil || *e < worthMentioning:
 		case *e >= tooManyErrors && (a.Load == 0 || l.Users <= a.Load):
-			out.Problem("errors", "with %s %s of the operations failed, and what those cost is not known", num.Count(l.Users, "user"), num.Fraction(*e))
+			out.Problem("errors", "with %s %s of the operations failed%s, and what those cost is not known", num.Count(l.Users, "user"), num.Fraction(*e), l.unended())
 		default:
-			out.Warn("errors", "with %s %s of the operations failed", num.Count(l.Users, "user"), num.Fraction(*e))
+			out.Warn("errors", "with %s %s of the operations failed%s", num.Count(l.Users, "user"), num.Fraction(*e), l.unended())
 		}
 	}
 	return out
+}
+
+// unended says how many operations had not ended with the trial; empty: none.
+func (l Load) unended() string {
+	if l.Unfinished == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them because the trial ended before they did (a longer ramp-down waits for them)", l.Unfinished)
 }

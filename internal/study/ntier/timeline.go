@@ -60,7 +60,10 @@ func timelineOf(p *Params, run *observe.Run, s model.Step) timeline {
 			of = append(of, whole.services(x, []string{tier})...)
 		}
 		if use := bottleneck.Utilisation(of, bottleneck.CPU); use != nil {
-			out.lines = append(out.lines, line{"processor of " + tier, "", use})
+			for i := range use {
+				use[i] *= 100
+			}
+			out.lines = append(out.lines, line{"processor of " + tier, "%", use})
 		}
 	}
 	for _, x := range results {

@@ -1,0 +1,51 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Line is the line of least squares through observations, Intercept + Slope·x.
+type Line struct {
+	Intercept, Slope float64
+	// SlopeCI and InterceptCI are Student's, with n − 2 degrees of freedom: errors
+	// are independent, and of one variance.
+	SlopeCI, InterceptCI Interval
+}
+
+// FitLine fits a line to at least three observations at two x or more.
+func FitLine(x, y []float64, level float64) (Line, error) {
+	n := float64(len(x))
+	if len(x) != len(y) || len(x) < 3 {
+		return Line{}, fmt.Errorf("fitting a line to %d and %d values: it takes as many x as y, and three", len(x), len(y))
+	}
+	mx, errX := Mean(x)
+	my, errY := Mean(y)
+	if errX != nil || errY != nil {
+		return Line{}, fmt.Errorf("fitting a line: %w%w", errX, errY)
+	}
+	var sxx, sxy float64
+	for i := range x {
+		sxx += (x[i] - mx) * (x[i] - mx)
+		sxy += (x[i] - mx) * (y[i] - my)
+	}
+	if !(sxx > noSpread*noSpread*mx*mx*n) {
+		return Line{}, fmt.Errorf("fitting a line: all x are %v: %w", mx, ErrNoSpread)
+	}
+	out := Line{Slope: sxy / sxx}
+	out.Intercept = my - out.Slope*mx
+	var sse float64
+	for i := range x {
+		e := y[i] - out.Intercept - out.Slope*x[i]
+		sse += e * e
+	}
+	t, err := TQuantile(1-(1-level)/2, n-2)
+	if err != nil {
+		return Line{}, fmt.Errorf("fitting a line: %w", err)
+	}
+	sd := math.Sqrt(sse / (n - 2))
+	half, halfAt0 := t*sd/math.Sqrt(sxx), t*sd*math.Sqrt(1/n+mx*mx/sxx)
+	out.SlopeCI = Interval{out.Slope - half, out.Slope + half}
+	out.InterceptCI = Interval{out.Intercept - halfAt0, out.Intercept + halfAt0}
+	return out, nil
+}
