@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos bench-load bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos ntier-proof bench-load bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -115,6 +115,13 @@ hidden-proof: deps
 FAULTS ?= 1000
 chaos: deps
 	$(GO) test -count=1 -timeout 120m -v -run 'TestCampaign$$' ./internal/cli -args -chaos $$(($(FAULTS) / 2)) -chaos-seed $(SEED)
+
+# Real components in a lab: HAProxy or Apache, Tomcat and MariaDB, of which each time
+# something else is limited and must be named; and data tiers that are replicated or
+# partitioned, on fast and on slow links. Root, an hour, the machine for itself.
+ntier-proof: deps
+	scripts/ntier-deps.sh
+	$(GO) test -count=1 -timeout 150m -v -run 'TestNtierReal|TestNtierData' ./internal/cli -args -ntier-proof
 
 # The load engine beside wrk, hey and k6: a table on standard output. Needs two
 # cores for itself and, to record packets, root. ROUNDS and WINDOW: how often,
