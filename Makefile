@@ -102,12 +102,6 @@ load-proof: deps
 	LOAD_PROOF=1 $(GO) test -count=1 -timeout 100m -v -run 'TestQueues|TestStallEvery|TestSlowForSome|TestFailuresExact' ./internal/load/http1
 	$(GO) test -count=1 -timeout 200m -v -run 'TestCapacity|TestLabCapacity|TestStarvedGenerator|TestLabPath|TestLabStarvedOne|TestClosedLoop' ./internal/cli -args -load-proof
 
-# The built-in application over databases of several servers: partitioned with
-# Spider, replicated with Galera.
-ntier-proof: deps
-	scripts/apt-install.sh mariadb-plugin-spider rsync
-	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestPartitioned|TestGalera' ./internal/board
-
 # Of these the servers of hidden capacity alone, drawn anew from another SEED:
 # three quarters of an hour for forty. The machine must have nothing else to do.
 HIDDEN ?= 40
@@ -121,6 +115,17 @@ hidden-proof: deps
 FAULTS ?= 1000
 chaos: deps
 	$(GO) test -count=1 -timeout 120m -v -run 'TestCampaign$$' ./internal/cli -args -chaos $$(($(FAULTS) / 2)) -chaos-seed $(SEED)
+
+# Which tier binds: sessions of users and their laws in long forms, the built-in
+# application over Spider and Galera, 200 simulated systems of each kind, tiers that are
+# limited at random in a lab, and real components; data tiers that are replicated or
+# partitioned, on fast and on slow links. Root, three hours, the machine for itself.
+ntier-proof: deps
+	scripts/ntier-deps.sh
+	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestStationary|TestMixes|TestThink|TestClosedLoop' ./internal/load/session ./internal/workload/users
+	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestPartitioned|TestGalera|Tomcat' ./internal/board ./internal/probe
+	$(GO) test -count=1 -timeout 90m -v -run 'TestTruth|TestProof' ./test/tiersim -systems 200
+	$(GO) test -count=1 -timeout 240m -v -run 'TestNtier' ./internal/cli -args -ntier-proof
 
 # The load engine beside wrk, hey and k6: a table on standard output. Needs two
 # cores for itself and, to record packets, root. ROUNDS and WINDOW: how often,
@@ -143,10 +148,6 @@ bench-users: build
 	$(GO) test -c -o .cache/peers.test ./test/peers
 	cd test/peers && PATH="$(CURDIR)/bin:$(CURDIR)/.tools:$$PATH" $(CURDIR)/.cache/peers.test \
 		-test.run '^TestUsers$$' -bench-users '$(USERS)' -window 30s | sed '/^PASS$$/d'
-
-# Sessions of users, their law, and what they read, in long forms; minutes.
-ntier-proof:
-	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestStationary|TestMixes|TestThink|TestClosedLoop' ./internal/load/session ./internal/workload/users
 
 # Reading tables of ten million rows beside pandas and polars: a table on
 # standard output. Needs 4 GB of memory and of disk. ANALYSIS_ROUNDS: how often

@@ -53,6 +53,7 @@ type tiersFinding struct {
 	}
 	Loads []tiersLoad
 	Laws  *struct {
+		Limit  *float64
 		Points []struct {
 			Hi    float64 `json:"bound_hi"`
 			Model *float64
@@ -137,15 +138,16 @@ func TestNtierReal(t *testing.T) {
 		name string
 		set  []string
 		want tiersResource
-		// lo and hi are what the peak was by hand, with what the limits allow.
+		// lo and hi are around what the limits allow: limit ÷ demand, which the load changes.
 		lo, hi float64
 		queue  float64 // least mean of bytes that the database had sent and that were not taken
 	}{
-		{"database at 0.2 core", nil, tiersResource{"db", "cpu"}, 40, 90, 0},
-		{"the same behind Apache", []string{"choose.web=apache"}, tiersResource{"db", "cpu"}, 40, 90, 0},
-		{"application at 0.15 core", []string{"services.db.steps.0.cpu=0.8", "services.app.steps.0.cpu=0.15"}, tiersResource{"app", "cpu"}, 100, 220, 0},
-		{"link of the database at 2 Mbit/s", []string{"services.db.steps.0.cpu=0.8", "fleet.lab.groups.db.link=2Mbit/s"},
-			tiersResource{"db", "link"}, 25, 60, 5000},
+		{"database at 0.2 core", nil, tiersResource{"db", "cpu"}, 300, 700, 0},
+		{"the same behind Apache", []string{"choose.web=apache"}, tiersResource{"db", "cpu"}, 300, 700, 0},
+		{"application at 0.15 core", []string{"services.db.steps.0.cpu=0.8", "services.app.steps.0.cpu=0.15", "study.users=[40,80,160,320,480]"},
+			tiersResource{"app", "cpu"}, 130, 330, 0},
+		{"link of the database at 2 Mbit/s", []string{"services.db.steps.0.cpu=0.8", "fleet.lab.groups.db.link=2Mbit/s", "study.users=[10,20,40,80,160]"},
+			tiersResource{"db", "link"}, 35, 60, 50_000},
 	} {
 		f := w.ntier("ntier-tomcat.yaml", c.set...)
 		logLoads(t, c.name, f)
@@ -171,7 +173,7 @@ func TestNtierData(t *testing.T) {
 	for _, link := range []string{"1Gbit/s", "5Mbit/s"} {
 		found := make(map[string]tiersFinding)
 		for _, data := range []string{"one", "replicas", "galera", "pgpool", "partitioned"} {
-			set := []string{"choose.data=" + data, "fleet.lab.link=" + link}
+			set := []string{"choose.data=" + data, "fleet.lab.groups.sql.link=" + link, "fleet.lab.groups.data.link=" + link}
 			if data == "one" {
 				set = append(set, "study.configurations=[1-1-1]")
 			}
