@@ -121,7 +121,9 @@ func (s System) judge(a *Answer, ok []Load, refused *Load) {
 	case err != nil:
 		a.Why = "the throughput has no curve: " + err.Error()
 	case knee == nil && refused == nil:
-		a.Verdict = None
+		if a.Why = s.unclear(ok); a.Why == "" {
+			a.Verdict = None
+		}
 	}
 	if refused != nil {
 		text := fmt.Sprintf("from %s on the load generator binds: %s", num.Count(refused.Users, "user"), refused.Refused)
@@ -134,6 +136,22 @@ func (s System) judge(a *Answer, ok []Load, refused *Load) {
 	if a.Knee = knee; knee != nil {
 		s.attribute(a, ok)
 	}
+}
+
+// unclear says why there may be a knee although none is told from chance: something was
+// full at the last load, or the throughput there is far behind the users. Empty: it
+// grew.
+func (s System) unclear(loads []Load) string {
+	const remedy = "the trials are too few to tell where the throughput bends: measure more trials, or more loads"
+	first, last := loads[0], loads[len(loads)-1]
+	if full := always(last); len(full) > 0 {
+		return fmt.Sprintf("%s is full with %s, and %s", full[0], num.Count(last.Users, "user"), remedy)
+	}
+	lost := 1 - last.Throughput/float64(last.Users)/(first.Throughput/float64(first.Users))
+	if lost >= 2*materialLoss {
+		return fmt.Sprintf("with %s the throughput is %s behind the users, and %s", num.Count(last.Users, "user"), num.Fraction(lost), remedy)
+	}
+	return ""
 }
 
 // attribute names what was full beyond the knee. The first load at which anything
