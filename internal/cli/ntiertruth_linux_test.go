@@ -93,7 +93,7 @@ func TestNtierBoard(t *testing.T) {
 	w := newWorld(t)
 	data := needBoard(t, w)
 	c := boardCase{name: "app", web: 2, app: 20, db: 4, cpu: [3]float64{.4, .3, .3}, pool: 50, threads: 200, most: .3 / .020, want: "named", names: []tiersResource{{"app", "cpu"}}}
-	f := w.ntier(boardFile, append(c.sets(), data, "study.configurations=[1-1-1]", c.loads(.3, .5, .7, 1.6, 2.3, 3), "trials=1", "workloads.users.run=6s", "workloads.users.ramp_up=2s", "workloads.users.ramp_down=3s")...)
+	f := w.ntier(boardFile, append(c.sets(), data, "study.configurations=[1-1-1]", c.loads(.3, .5, .7, 1.6, 2.3, 3), "trials=1", "workloads.users.run=5s", "workloads.users.ramp_up=1s", "workloads.users.ramp_down=2s")...)
 	logLoads(t, c.name, f)
 	if problem := c.wrong(f); problem != "" {
 		t.Error(problem)
