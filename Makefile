@@ -66,7 +66,7 @@ demo: build
 # limits of their own hold back, so that two at a time do not disturb each other; the
 # walk through the documents runs beside them. Tests of a measuring package that are
 # parallel wait, too: six at a time.
-MEASURING := internal/cli internal/lab internal/monitor internal/tiers internal/load internal/load/http1 internal/load/httpstd test/loadserver test/peers test/servertest
+MEASURING := internal/board internal/cli internal/lab internal/monitor internal/tiers internal/load internal/load/http1 internal/load/httpstd test/loadserver test/peers test/servertest
 WORKLOADS := test/walk internal/workload
 # SKIP, a regular expression, leaves tests out.
 SKIP ?=
@@ -123,7 +123,7 @@ chaos: deps
 ntier-proof: deps
 	scripts/ntier-deps.sh
 	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestStationary|TestMixes|TestThink|TestClosedLoop' ./internal/load/session ./internal/workload/users
-	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestPartitioned|TestGalera|Tomcat' ./internal/board ./internal/probe
+	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -p 1 ./internal/board ./internal/probe
 	$(GO) test -count=1 -timeout 90m -v -run 'TestTruth|TestProof' ./test/tiersim -systems 200
 	$(GO) test -count=1 -timeout 240m -v -run 'TestNtier' ./internal/cli -args -ntier-proof
 
