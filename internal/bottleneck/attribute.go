@@ -101,7 +101,8 @@ func Analyze(s System) Answer {
 	a.Doubts = a.doubts
 	for _, d := range a.Doubts {
 		if d.Severity == model.Problem && a.Verdict != Unknown {
-			a.Verdict, a.Why = Unknown, d.Text
+			// What is withdrawn is not named either.
+			a.Verdict, a.Why, a.Bottlenecks, a.Pattern = Unknown, d.Text, []Evidence{}, ""
 		}
 	}
 	return a

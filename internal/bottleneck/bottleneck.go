@@ -117,6 +117,7 @@ type Trial struct {
 	Response   float64 // mean, in seconds
 	Think      float64 // mean that was drawn, in seconds
 	Errors     float64 // share of the operations
+	NoWay      float64 // share of the operations after which a user found no way to go on, and went home
 	Unfinished int     // operations that had not ended when the trial did
 	Generators []Generator
 	Services   []Service

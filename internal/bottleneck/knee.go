@@ -3,7 +3,9 @@ package bottleneck
 import (
 	"errors"
 	"math"
+	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -123,6 +125,12 @@ func valid(loads []Load) (ok []Load, refused *Load) {
 	return loads, nil
 }
 
+// Counted are the loads that count, for who sums up over them.
+func Counted(loads []Load) []Load {
+	ok, _ := valid(loads)
+	return ok
+}
+
 // missing are the doubts about tiers of which nothing is known.
 func (s System) missing(loads []Load) (out model.Doubts) {
 	for _, tier := range s.Tiers {
@@ -135,6 +143,15 @@ func (s System) missing(loads []Load) (out model.Doubts) {
 		if !known {
 			out.Warn("blind", "the processor of %s was not measured: it can be the bottleneck, and would not be seen", tier)
 		}
+		if failed := slices.IndexFunc(loads, func(l Load) bool { return l.meanSignal(tier, SignalProbeFailed) > 0 }); failed >= 0 {
+			out.Warn("probe_failed", "%s did not always tell about itself, first with %s: threads or connections that bind there may not be seen", tier, num.Count(loads[failed].Users, "user"))
+		}
+	}
+	generated := slices.ContainsFunc(loads, func(l Load) bool {
+		return slices.ContainsFunc(l.trials, func(t Trial) bool { return len(t.Generators) > 0 })
+	})
+	if len(s.Tiers) > 0 && generated && !slices.ContainsFunc(loads, func(l Load) bool { return l.meanSignal(s.Tiers[0], SignalRequests) > 0 }) {
+		out.Warn("generator_unchecked", "the response time as %s sees it is not known, so that a generator that reads late is told by its own clock alone: add a probe that tells it (accesslog)", s.Tiers[0])
 	}
 	return out
 }

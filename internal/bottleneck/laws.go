@@ -60,8 +60,8 @@ func (d Demand) best() (value float64, ci *stats.Interval) {
 	return *d.Beyond, d.BeyondCI
 }
 
-// limit is the most throughput that the resource allows.
-func (d Demand) limit() float64 {
+// Limit is the most throughput that the resource allows.
+func (d Demand) Limit() float64 {
 	v, _ := d.best()
 	return (d.Capacity - d.Idle) / v
 }
@@ -120,7 +120,7 @@ func demandOf(r Resource, first Load, below, beyond []Load) (Demand, bool) {
 			d.Capacity, d.Hosts = d.Capacity+limit, d.Hosts+1
 		}
 	}
-	return d, (d.Below != nil || d.Beyond != nil) && d.Capacity > 0 && d.limit() > 0 && !math.IsInf(d.limit(), 0)
+	return d, (d.Below != nil || d.Beyond != nil) && d.Capacity > 0 && d.Limit() > 0 && !math.IsInf(d.Limit(), 0)
 }
 
 // usedIn are the throughput of each trial, and what a tier used a second of a
@@ -185,8 +185,8 @@ func (l *Laws) limit() {
 	if len(l.Demands) == 0 {
 		return
 	}
-	d := slices.MinFunc(l.Demands, func(a, b Demand) int { return cmp.Compare(a.limit(), b.limit()) })
-	limit := d.limit()
+	d := slices.MinFunc(l.Demands, func(a, b Demand) int { return cmp.Compare(a.Limit(), b.Limit()) })
+	limit := d.Limit()
 	l.Limit, l.By = &limit, d.Resource
 	if _, ci := d.best(); ci != nil && ci.Lo > 0 {
 		l.LimitCI = &stats.Interval{Lo: (d.Capacity - d.Idle) / ci.Hi, Hi: (d.Capacity - d.Idle) / ci.Lo}
@@ -203,8 +203,8 @@ func (l *Laws) network(loads []Load) queueing.Closed {
 		each := (d.Capacity - d.Idle) / float64(d.Hosts)
 		value, _ := d.best()
 		servers := 1
-		if d.Kind == CPU {
-			servers = max(1, int(each))
+		if d.Kind == CPU { // what is used without operations makes servers slower, not fewer
+			servers = max(1, int(d.Capacity/float64(d.Hosts)))
 		}
 		for range d.Hosts {
 			c.Stations = append(c.Stations, queueing.Station{Demand: value / float64(d.Hosts) * float64(servers) / each, Servers: servers})

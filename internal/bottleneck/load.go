@@ -3,6 +3,7 @@ package bottleneck
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -94,6 +95,9 @@ func together(trials []map[Resource]seconds, of []Resource) (one, all float64) {
 			n = min(n, len(t[r].full))
 		}
 		for i := 0; n < math.MaxInt && i < n; i++ {
+			if slices.ContainsFunc(of, func(r Resource) bool { return math.IsNaN(t[r].use[i]) }) {
+				continue
+			}
 			full := 0
 			for _, r := range of {
 				if t[r].full[i] {
@@ -143,6 +147,13 @@ func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
 			out.Problem("errors", "with %s %s of the operations failed%s, and what those cost is not known", num.Count(l.Users, "user"), num.Fraction(*e), l.unended())
 		default:
 			out.Warn("errors", "with %s %s of the operations failed%s", num.Count(l.Users, "user"), num.Fraction(*e), l.unended())
+		}
+		var lost []float64
+		for _, t := range l.trials {
+			lost = append(lost, t.NoWay)
+		}
+		if share := meanOf(lost); share >= worthMentioning {
+			out.Warn("no_way", "with %s, %s of the pages had no link to where the user wanted to go, who went home then: the mix is another one than was asked for; look at the pages, or at the rows behind them", num.Count(l.Users, "user"), num.Fraction(share))
 		}
 	}
 	return out

@@ -122,6 +122,9 @@ func secondsOf(kind Kind, of []Service, limits Thresholds) (out seconds, ok bool
 		if limit > 0 {
 			u = used / limit
 		}
+		if math.IsNaN(u) { // a host without a reading: nothing is said of this second
+			full = 0
+		}
 		total += full
 		out.use, out.full = append(out.use, u), append(out.full, 2*full >= len(of))
 	}

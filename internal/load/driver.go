@@ -60,6 +60,9 @@ type Run struct {
 	Share Share
 	// Start is when the plan begins; zero: now.
 	Start time.Time
+	// BusyFrom and BusyTo are between which moments of the plan Usage.Busy is looked
+	// for; both 0: from its beginning to its end.
+	BusyFrom, BusyTo time.Duration
 	// Drain is how long after the end of the plan answers are waited for;
 	// operations that have none then are Unfinished.
 	Drain time.Duration
@@ -104,7 +107,7 @@ type Usage struct {
 	// Spun is how much of CPU went into watching for something to happen, where
 	// loops do that instead of sleeping.
 	Spun time.Duration
-	// Busy is the largest share of the time, among loops, in which a loop
+	// Busy is the largest share of the time (of Run.BusyFrom to BusyTo), among loops, in which a loop
 	// was not waiting for something to happen: computing, or kept from it.
 	Busy float64
 	// Opened counts the connections that were opened during the run.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -273,8 +274,18 @@ func (b addressBook) hosts(ids []model.NodeID) []model.Host {
 	return out
 }
 
-// check refuses tasks that need an unknown address.
+// addressForm is what an address may be: one of IP, or the name of a host. Addresses
+// come from the nodes, and stand in commands of other nodes, which the server signs.
+var addressForm = regexp.MustCompile(`^[A-Za-z0-9:]([A-Za-z0-9.:_-]{0,252}(%[A-Za-z0-9._-]{1,64})?)?$`)
+
+// check refuses tasks that need an address which is unknown, or none.
 func (b addressBook) check(step model.Step, tasks []model.Task) error {
+	for _, id := range slices.Sorted(maps.Keys(b)) {
+		if a := b[id].Address; a != "" && !addressForm.MatchString(a) {
+			return fmt.Errorf("%w: node %s says that its address is %.80q, which is neither an IP address nor the name of a host; start its agent with --label %s=ADDRESS",
+				model.ErrUnavailable, id, a, model.LabelAddress)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(step.Services)) {
 		for _, id := range step.Services[name].Nodes {
 			if b[id].Address == "" {

@@ -138,9 +138,9 @@ func TestClientsAndNonsenseAreCut(t *testing.T) {
 		t.Errorf("cut: %s", got)
 	}
 	l, _ := s.agent(t, "n")
-	for range maxBroken {
-		check(t, l.nc.Publish(s.hub.names.agent("n", kindClock), []byte("what time is it?")))
-		check(t, l.nc.Publish(s.hub.names.agent("n", kindReady), []byte("nonsense")))
+	for range maxBroken { // it may be cut off before all of them are sent
+		_ = l.nc.Publish(s.hub.names.agent("n", kindClock), []byte("what time is it?"))
+		_ = l.nc.Publish(s.hub.names.agent("n", kindReady), []byte("nonsense"))
 	}
 	if got := <-s.cut; !strings.HasPrefix(got, "agent n: ") {
 		t.Errorf("cut: %s", got)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -213,13 +214,13 @@ func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, er
 	return wire.Decode[wire.ResultReply](reply)
 }
 
-// coarsen leaves out every other reading of the host; false if there is nothing
-// to leave out. What the workload itself has measured stays as it is.
+// coarsen leaves out every other reading of the host and of its services; false if
+// there is nothing to leave out. What the workload itself has measured stays as it is.
 func coarsen(r *model.Result) (less bool) {
 	r.Host = slices.Clone(r.Host)
 	for i, s := range r.Host {
 		n := (len(s.Offsets) + 1) / 2
-		if n < 2 || n == len(s.Offsets) || !s.OfHost() {
+		if n < 2 || n == len(s.Offsets) || !s.OfHost() && !strings.Contains(s.Metric, ":") {
 			continue
 		}
 		less = true

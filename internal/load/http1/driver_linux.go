@@ -132,7 +132,10 @@ func (d *driver) jobs(r load.Run) ([]job, error) {
 		if err != nil {
 			return nil, err
 		}
-		jobs[i] = job{mix: mix, plan: r.Plan.Duration(), drain: r.Drain}
+		jobs[i] = job{mix: mix, plan: r.Plan.Duration(), drain: r.Drain, busyFrom: r.BusyFrom, busyTo: r.BusyTo}
+		if r.BusyTo == 0 {
+			jobs[i].busyTo = jobs[i].plan
+		}
 		if d.sessions != nil {
 			jobs[i].sessions = &sessions{Sessions: d.sessions(share)}
 			jobs[i].source = jobs[i].sessions
@@ -206,8 +209,8 @@ func (d *driver) usage(cpu *processorTime) load.Usage {
 		}
 		loaded := min(l.now, l.plan)
 		u.Loaded = max(u.Loaded, loaded)
-		if loaded > 0 {
-			u.Busy = max(u.Busy, 1-min(l.waited.Seconds()/loaded.Seconds(), 1))
+		if scored := min(l.now, l.busyTo) - l.busyFrom; scored > 0 {
+			u.Busy = max(u.Busy, 1-min(l.rested.Seconds()/scored.Seconds(), 1))
 		}
 		for kind, err := range l.examples {
 			if u.Examples[kind] == nil {

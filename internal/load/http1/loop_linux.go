@@ -45,6 +45,9 @@ type job struct {
 	plan  time.Duration // when it ends
 	drain time.Duration // how much longer answers are waited for
 	cpu   *processorTime
+	// busyFrom and busyTo are between which moments of the plan it is counted how
+	// long the loop rested.
+	busyFrom, busyTo time.Duration
 }
 
 // loop sends one share of the operations. Everything in it belongs to the
@@ -74,6 +77,7 @@ type loop struct {
 	holding bool
 	flushAt time.Duration
 	waited  time.Duration // for something to happen, while the plan lasted
+	rested  time.Duration // the same, from busyFrom to busyTo
 	woken   time.Duration // when it last stopped waiting
 	seen    time.Duration // the earliest time of what it learns now; see since
 	opened  int64         // connections
@@ -140,7 +144,7 @@ func exact() func() {
 // the server has closed them meanwhile.
 func (l *loop) prepare(j job) {
 	l.job = j
-	l.holding, l.waited, l.opened, l.sent, l.read, l.err = false, 0, 0, 0, 0, nil
+	l.holding, l.waited, l.rested, l.opened, l.sent, l.read, l.err = false, 0, 0, 0, 0, 0, nil
 	l.rejected, l.anchor = 0, unanchored()
 	for range comparisons {
 		l.reanchor()
@@ -228,12 +232,16 @@ func (l *loop) wait() []unix.EpollEvent {
 	l.reanchor()
 	l.seen, l.woken = since(l.woken, from, at, l.now), l.now
 	l.waited += waitedFor(l.within(at)-l.within(from), l.within(l.now)-l.within(from))
+	l.rested += waitedFor(l.scored(at)-l.scored(from), l.scored(l.now)-l.scored(from))
 	return events
 }
 
 // within is the moment of the plan that is nearest to t: what is before and
 // after does not count.
 func (l *loop) within(t time.Duration) time.Duration { return min(max(t, 0), l.plan) }
+
+// scored is the same of the part in which it is counted how busy the loop was.
+func (l *loop) scored(t time.Duration) time.Duration { return min(max(t, l.busyFrom), l.busyTo) }
 
 // since is the earliest time at which a connection may have become free, if a
 // loop learns of it now. The loop waited since from, for an event or until at;

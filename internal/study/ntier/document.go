@@ -148,8 +148,8 @@ func (r *Result) overview() doc.Section {
 // peak is the load with the largest throughput that counts.
 func (f Finding) peak() bottleneck.Load {
 	var out bottleneck.Load
-	for _, l := range f.Loads {
-		if l.Refused == "" && l.Throughput > out.Throughput {
+	for _, l := range bottleneck.Counted(f.Loads) {
+		if l.Throughput > out.Throughput {
 			out = l
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -211,13 +212,13 @@ func typeOf(n model.Node) string {
 // usersTrial adds up the generators of a trial: rates and counts are summed, means
 // are those of all operations together.
 func usersTrial(of []model.Result) (t bottleneck.Trial, latencies *hdrhistogram.Histogram, err error) {
-	var response, think, due, ok float64
+	var response, think, due, ok, lost float64
 	for _, x := range of {
 		v := samplesOf(x)
 		t.Throughput += v[sampleThroughput]
 		response += v[sampleThroughput] * v[sampleResponse]
 		think += v[sampleThroughput] * v[sampleThink]
-		due, ok = due+v[sampleDue], ok+v[sampleOK]
+		due, ok, lost = due+v[sampleDue], ok+v[sampleOK], lost+v[session.MetricNoLink]
 		t.Unfinished += int(v[sampleUnfinished])
 		t.Generators = append(t.Generators, bottleneck.Generator{Node: x.Node, Busy: known(v, load.MetricBusy), Lag: known(v, sampleLag)})
 		for _, h := range x.Histograms {
@@ -233,7 +234,7 @@ func usersTrial(of []model.Result) (t bottleneck.Trial, latencies *hdrhistogram.
 			}
 		}
 	}
-	t.Response, t.Think, t.Errors = response/t.Throughput, think/t.Throughput, 1-ok/due
+	t.Response, t.Think, t.Errors, t.NoWay = response/t.Throughput, think/t.Throughput, 1-ok/due, lost/due
 	return t, latencies, nil
 }
 

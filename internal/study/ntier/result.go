@@ -109,11 +109,12 @@ func (m measured) proof() *bottleneck.Proof {
 
 // peaks are the largest throughputs of each trial, over the loads that count.
 func (m measured) peaks(loads []bottleneck.Load) []float64 {
+	loads = bottleneck.Counted(loads)
 	most := make(map[int]float64)
 	var numbers []int
 	for _, t := range m.system.Trials {
 		i := slices.IndexFunc(loads, func(l bottleneck.Load) bool { return l.Users == t.Users })
-		if i < 0 || loads[i].Refused != "" {
+		if i < 0 {
 			continue
 		}
 		if most[t.Trial] == 0 {

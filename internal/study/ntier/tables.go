@@ -75,11 +75,7 @@ func (f *Finding) demandsTable() *doc.Table {
 		if d.Unit == "byte" {
 			print = func(v float64) string { return num.Bytes(int64(v)) }
 		}
-		best := d.Below
-		if best == nil {
-			best = d.Beyond
-		}
-		limit := d.Capacity / *best
+		limit := d.Limit()
 		t.Add(doc.Say(d.String()), ranged(d.Below, d.BelowCI, print), ranged(d.Beyond, d.BeyondCI, print), doc.Of(limit, rate(limit)))
 	}
 	return t

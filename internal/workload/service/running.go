@@ -71,7 +71,7 @@ func (r *running) setUp(context.Context) (err error) {
 // node that lets this user make none does without.
 func (r *running) limit() (err error) {
 	r.group, err = r.place.group(r.Name)
-	most, memory := r.MostCPU(), r.memory()
+	most, memory := r.MostCPU(), r.Memory()
 	if err != nil {
 		if most == 0 && memory == 0 {
 			return nil
@@ -89,7 +89,7 @@ func (r *running) limit() (err error) {
 	if memory > 0 {
 		err = r.group.setMemory(memory.Bytes())
 	}
-	if cpu := r.bound(); cpu > 0 && err == nil {
+	if cpu := r.bounds().CPU; cpu > 0 && err == nil {
 		err = r.group.setCPU(cpu)
 	}
 	return err
@@ -238,7 +238,7 @@ func (r *running) death() error {
 		how = r.err.Error()
 	}
 	if n := r.group.oomKills(); n > 0 {
-		how += fmt.Sprintf("; the kernel has killed %d of its processes, because its memory is limited to %s", n, r.memory())
+		how += fmt.Sprintf("; the kernel has killed %d of its processes, because its memory is limited to %s", n, r.Memory())
 	}
 	r.awaitOutput(time.Second)
 	return fmt.Errorf("%s%s", how, r.log.text())

@@ -202,48 +202,46 @@ func (s Settings) WithCPU(cores float64) Settings {
 			return s // it is limited when it is warm
 		}
 	}
-	s.Bounds = &Bounds{CPU: cores, Memory: s.memory()}
+	b := s.bounds()
+	b.CPU = cores
+	s.Bounds = &b
 	return s
 }
 
-// WithMemory is documented at WithCPU.
+// WithMemory are the settings with another limit of memory.
 func (s Settings) WithMemory(size unit.Size) Settings {
-	s.Bounds = &Bounds{CPU: s.bound(), Memory: size}
+	b := s.bounds()
+	b.Memory = size
+	s.Bounds = &b
 	return s
 }
 
-func (s Settings) memory() unit.Size {
+// bounds are a copy of the limits.
+func (s Settings) bounds() Bounds {
 	if s.Bounds == nil {
-		return 0
+		return Bounds{}
 	}
-	return s.Bounds.Memory
+	return *s.Bounds
 }
 
-func (s Settings) bound() float64 {
-	if s.Bounds == nil {
-		return 0
-	}
-	return s.Bounds.CPU
-}
-
-// CPU is the limit of the processor at the beginning of the measurement, 0 for
-// none, and Memory that of memory.
+// CPU is the limit of the processor at the beginning of the measurement, in cores; 0:
+// there is none.
 func (s Settings) CPU() float64 {
 	if len(s.Steps) > 0 && s.Steps[0].At == 0 {
 		return s.Steps[0].CPU
 	}
-	return s.bound()
+	return s.bounds().CPU
 }
 
-// Memory is documented at CPU.
-func (s Settings) Memory() unit.Size { return s.memory() }
+// Memory is the limit of memory; 0: there is none.
+func (s Settings) Memory() unit.Size { return s.bounds().Memory }
 
 // StopsWithin is how long a service with these settings may take to end.
 func StopsWithin(s Settings) time.Duration { return cmp.Or(s.StopTimeout.Std(), defaultStop) }
 
 // MostCPU is the largest limit of the processor that it ever has; 0 for none.
 func (s Settings) MostCPU() float64 {
-	most := s.bound()
+	most := s.bounds().CPU
 	for _, step := range s.Steps {
 		most = max(most, step.CPU)
 	}

@@ -122,7 +122,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	replies := int64(0)
 	usage, err := p.driver.Run(ctx, load.Run{
 		Plan:  load.Plan{Closed: &load.Closed{Users: c.Users, Duration: c.End}, Seed: c.Seed},
-		Share: share, Start: start,
+		Share: share, Start: start, BusyFrom: c.From, BusyTo: c.To,
 		Each: func(s load.Second) {
 			watch.Add(s)
 			replies += s.Replies
