@@ -68,7 +68,7 @@ type Calibration struct {
 	// Statement is what a statement of work costs beside its units, in s.
 	Statement float64 `json:"statement"`
 	Rounds    int     `json:"rounds"`
-	// Process is the database's process whose processor time was read; "" where it
+	// Process is the database's process of which the processor time was read; "" where it
 	// is not on this machine. Then times are elapsed times, which are as long as
 	// processor times only if nothing else runs and no quota holds it back.
 	Process string `json:"process,omitempty"`

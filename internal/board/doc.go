@@ -1,5 +1,5 @@
 // Package board is the built-in application of n-tier experiments: a bulletin
-// board with 24 interactions, whose service demands are known by construction.
+// board with 24 interactions with service demands that are known by construction.
 //
 // It is a measured object, not a measuring instrument: how many worker threads
 // it has, how many connections to the database, and how much processor time an

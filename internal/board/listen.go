@@ -14,7 +14,7 @@ import (
 )
 
 // listener accepts as many connections as may be open at a time, and leaves the
-// others to the kernel's queue, whose length is known.
+// others to the kernel's queue, which has a known length.
 type listener struct {
 	net.Listener
 	backlog  int           // 0: not known

@@ -318,7 +318,7 @@ func dataURLs(like *node, hosts []string) []string {
 	return urls
 }
 
-// spread makes Spider tables, whose partitions are on the data nodes.
+// spread makes Spider tables, with partitions on the data nodes.
 func (n *node) spread(ctx context.Context, data nodes) error {
 	var status string
 	err := n.db.QueryRowContext(ctx, "SELECT plugin_status FROM information_schema.plugins WHERE plugin_name = 'SPIDER'").Scan(&status)

@@ -1,6 +1,6 @@
 // Package bottleneck says which tier of an application binds, from trials at
 // growing numbers of users. It knows nothing of runs and stores: its input is
-// plain, so that it is tested against systems whose answer is known.
+// plain, so that it is tested against systems with a known answer.
 //
 //  1. A [System] is one configuration: its tiers, and a [Trial] for each number of
 //     users and repetition, with what every host did in each second.

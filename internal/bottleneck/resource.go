@@ -132,8 +132,8 @@ func secondsOf(kind Kind, of []Service, limits Thresholds) (out seconds, ok bool
 	return out, out.known() >= FewestSeconds
 }
 
-// waits reports whether someone waits, or it is not known: a pool of which all
-// connections are used, and for which nobody waits, holds nothing up.
+// waits reports whether requests wait, or it is not known: a pool holds nothing up
+// while none waits for it, even if all its connections are used.
 func (s Service) waits(signal string, second int) bool {
 	w := s.Signals[signal]
 	return signal == "" || second >= len(w) || math.IsNaN(w[second]) || w[second] > 0

@@ -156,7 +156,7 @@ func (c Closed) Solve(users int) ([]float64, error) {
 	return out, nil
 }
 
-// thinking is the logarithm of Zⁿ/n! for n from 0: a station at which nobody
+// thinking is the logarithm of Zⁿ/n! for n from 0: a station at which no one
 // waits.
 func thinking(z float64, users int) []float64 {
 	g := make([]float64, users+1)

@@ -11,7 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 )
 
-// WorkloadKind is that of the workload whose users are varied.
+// WorkloadKind is that of the workload with the users that are varied.
 const WorkloadKind = "users"
 
 // Design implements study.Designer: each configuration with each number of users,

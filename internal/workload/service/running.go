@@ -226,6 +226,9 @@ func (r *running) change(ctx context.Context, began time.Time) error {
 		if err := r.group.setCPU(step.CPU); err != nil {
 			return err
 		}
+		if step.At == 0 { // that of the file is no event
+			r.env.Report.Stage(r.Name+":limit", model.StageBegun, "")
+		}
 		r.env.Report.Stage(r.Name+":limit", model.StageDone, fmt.Sprintf("cpu %v cores", step.CPU))
 	}
 	return nil

@@ -108,7 +108,7 @@ const (
 // Bounds of the time between readings of signals.
 const (
 	leastStep   = 10 * time.Millisecond
-	longestStep = time.Minute
+	longestStep = 2 * time.Second // a second without a reading is not known
 )
 
 // Validate reports impossible values, with paths that begin at the service.
