@@ -19,26 +19,8 @@ import (
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// What the workload of users reports: names of samples, and of what it records by
-// second. docs/workloads.md has their meaning.
-const (
-	sampleThroughput = "throughput"
-	sampleResponse   = "response_mean"
-	sampleThink      = "think_mean"
-	sampleDue        = "due"
-	sampleOK         = "ok"
-	sampleUnfinished = "unfinished"
-	sampleScored     = "scored"
-	sampleLag        = "lag_p99"
-
-	recordedUsers    = "users"
-	recordedRate     = "rate"
-	recordedErrors   = "errors"
-	recordedResponse = "response"
-
-	responses = "response" // the histogram
-	stageRun  = "run"
-)
+// stageRun is the stage that is scored.
+const stageRun = "run"
 
 // trial is one step that counts, or a line's of a table.
 type trial struct {
@@ -80,7 +62,7 @@ func (p *Params) read(run *observe.Run) ([]measured, error) {
 	if err := run.Need(observe.Hosts, p.recorded()...); err != nil {
 		return nil, err
 	}
-	if err := run.Need(observe.Histograms, responses); err != nil {
+	if err := run.Need(observe.Histograms, session.HistogramResponse); err != nil {
 		return nil, err
 	}
 	trials, err := p.trialsOf(run)
@@ -95,7 +77,7 @@ func (p *Params) read(run *observe.Run) ([]measured, error) {
 
 // recorded are the names of what tiers and users recorded.
 func (p *Params) recorded() []string {
-	out := []string{recordedUsers, recordedRate, recordedErrors, recordedResponse}
+	out := []string{session.RecordingUsers, session.RecordingRate, session.RecordingErrors, session.RecordingResponse}
 	for _, tier := range p.Tiers {
 		for _, signal := range signalNames {
 			out = append(out, tier+":"+signal)
@@ -215,14 +197,14 @@ func usersTrial(of []model.Result) (t bottleneck.Trial, latencies *hdrhistogram.
 	var response, think, due, ok, lost float64
 	for _, x := range of {
 		v := samplesOf(x)
-		t.Throughput += v[sampleThroughput]
-		response += v[sampleThroughput] * v[sampleResponse]
-		think += v[sampleThroughput] * v[sampleThink]
-		due, ok, lost = due+v[sampleDue], ok+v[sampleOK], lost+v[session.MetricNoLink]
-		t.Unfinished += int(v[sampleUnfinished])
-		t.Generators = append(t.Generators, bottleneck.Generator{Node: x.Node, Busy: known(v, load.MetricBusy), Lag: known(v, sampleLag)})
+		t.Throughput += v[session.MetricThroughput]
+		response += v[session.MetricThroughput] * v[session.MetricResponse]
+		think += v[session.MetricThroughput] * v[session.MetricThink]
+		due, ok, lost = due+v[session.MetricDue], ok+v[session.MetricOK], lost+v[session.MetricNoLink]
+		t.Unfinished += int(v[session.MetricUnfinished])
+		t.Generators = append(t.Generators, bottleneck.Generator{Node: x.Node, Busy: known(v, load.MetricBusy), Lag: known(v, session.MetricLag)})
 		for _, h := range x.Histograms {
-			if h.Metric != responses || h.Second > 0 {
+			if h.Metric != session.HistogramResponse || h.Second > 0 {
 				continue
 			}
 			one, err := histogram.Decode(h.Encoded)
@@ -268,7 +250,7 @@ type window struct{ start, end time.Time }
 // its parameters say of it.
 func (w *window) take(task model.Task, x model.Result) {
 	start, end := x.Started.Add(durationIn(task.Spec.Params, "ramp_up", defaultRampUp)), x.Ended
-	if scored := samplesOf(x)[sampleScored]; scored > 0 {
+	if scored := samplesOf(x)[session.MetricScored]; scored > 0 {
 		end = start.Add(time.Duration(scored * 1e9))
 	}
 	for _, s := range x.Stages {

@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -50,12 +51,12 @@ func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds 
 	}
 	u := add("users-1", model.Spec{Kind: WorkloadKind, Params: map[string]any{"ramp_up": "60s"}}, r.at)
 	ops := x.Throughput * float64(seconds)
-	u.Samples = []model.Sample{info(sampleThroughput, "op/s", x.Throughput), info(sampleResponse, "ms", 1000*x.Response), info(sampleThink, "s", x.Think),
-		info(sampleDue, "1", ops), info(sampleOK, "1", ops), info(sampleScored, "s", float64(seconds)), info("generator_busy", "1", .1)}
+	u.Samples = []model.Sample{info(session.MetricThroughput, "op/s", x.Throughput), info(session.MetricResponse, "ms", 1000*x.Response), info(session.MetricThink, "s", x.Think),
+		info(session.MetricDue, "1", ops), info(session.MetricOK, "1", ops), info(session.MetricScored, "s", float64(seconds)), info("generator_busy", "1", .1)}
 	u.Stages = []model.Stage{{Name: "ramp_up", Ended: int64(ramp * 1e9)}, {Name: stageRun, Started: int64(ramp * 1e9), Ended: int64((ramp + float64(seconds)) * 1e9)}}
 	h := histogram.New(int64(time.Minute))
 	histogram.RecordMany(h, int64(x.Response*1e9), int64(ops))
-	u.Histograms = []model.Histogram{{Metric: responses, Unit: "ns", Encoded: histogram.Encode(h)}}
+	u.Histograms = []model.Histogram{{Metric: session.HistogramResponse, Unit: "ns", Encoded: histogram.Encode(h)}}
 	for _, host := range x.Services {
 		const early = 3
 		y := add(host.Node, model.Spec{Kind: "service", Role: model.RoleServe}, r.at.Add(-early*time.Second))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -85,7 +86,7 @@ func earlier(a, b time.Time) time.Time {
 
 // add adds what one generator recorded to the lines of all.
 func (t *timeline) add(x model.Result, zero time.Time, seconds int) {
-	for _, name := range []string{recordedUsers, recordedRate, recordedErrors} {
+	for _, name := range []string{session.RecordingUsers, session.RecordingRate, session.RecordingErrors} {
 		i := slices.IndexFunc(x.Host, func(h model.HostSeries) bool { return h.Metric == name && len(h.Offsets) == len(h.Values) })
 		if i < 0 {
 			continue
