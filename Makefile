@@ -65,7 +65,7 @@ demo: build
 # compiles everything on all cores. Workloads wait for what they measure, which
 # limits of their own hold back, so that two at a time do not disturb each other; the
 # walk through the documents runs beside them. Tests of a measuring package that are
-# parallel wait, too: six at a time.
+# parallel wait, too: six at a time. What measures and fails is repeated alone, once.
 MEASURING := internal/board internal/cli internal/lab internal/monitor internal/tiers internal/load internal/load/http1 internal/load/httpstd test/loadserver test/peers test/servertest
 WORKLOADS := test/walk internal/workload
 # SKIP, a regular expression, leaves tests out.
@@ -73,8 +73,8 @@ SKIP ?=
 test: deps
 	$(GO) vet ./...
 	$(GO) test -count=1 -p 4 -timeout 10m -skip '$(SKIP)' $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/($(subst $(space),|,$(WORKLOADS)))')
-	$(GO) test -count=1 -p 2 -timeout 10m -skip '$(SKIP)' $(addprefix ./,$(WORKLOADS:=/...))
-	$(GO) test -count=1 -p 1 -parallel 6 -timeout 10m -skip '$(SKIP)' $(addprefix ./,$(MEASURING))
+	GO='$(GO)' scripts/test-measuring.sh -p 2 -timeout 10m -skip '$(SKIP)' $(addprefix ./,$(WORKLOADS:=/...))
+	GO='$(GO)' scripts/test-measuring.sh -p 1 -parallel 6 -timeout 10m -skip '$(SKIP)' $(addprefix ./,$(MEASURING))
 
 # What variability finds in 200 synthetic campaigns of each composition, and how
 # often it raises false alarms; some minutes. `make test` takes 4 of each.
