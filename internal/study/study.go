@@ -263,6 +263,10 @@ type ServiceLevel struct {
 	Count int
 	// On are further labels that its nodes must have.
 	On map[string]string
+	// Hosts names its nodes: services of a treatment with the same name share them, and
+	// those with different names have none in common. Empty: the first that match,
+	// whatever else runs there.
+	Hosts string
 	// CPU and Memory are the limits of each instance. CPU takes the place of what
 	// the file says for the beginning: limits.cpu, or a step at 0s.
 	CPU    float64

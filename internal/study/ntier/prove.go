@@ -71,8 +71,8 @@ func (d *proving) proofs() []study.Treatment {
 			continue
 		}
 		tier := a.Bottlenecks[0].Tier
-		quota := m.quota(tier, a.Load)
-		if !(quota > 0) {
+		quota, why := m.raise(a)
+		if why != "" {
 			continue
 		}
 		for trial := 1; trial <= d.setup.Trials; trial++ {
@@ -87,6 +87,42 @@ func (d *proving) proofs() []study.Treatment {
 				t.Services[tier], t.Label = level, t.Label+proofOf(tier, factor)
 				out = append(out, t)
 			}
+		}
+	}
+	return out
+}
+
+// raise is the processor that each host of the bottleneck has, or why it cannot be given
+// a quarter more: no trial of a proof is made then.
+func (m measured) raise(a bottleneck.Answer) (quota float64, why string) {
+	r := a.Bottlenecks[0].Resource
+	quota = m.quota(r.Tier, a.Load)
+	switch {
+	case r.Shared():
+		return 0, "tiers share that host, and it has no limit of a service that could be raised"
+	case !(quota > 0):
+		return 0, "its limit is not known"
+	}
+	for _, t := range m.system.Trials {
+		for _, s := range t.Services {
+			if has := t.Cores[s.Node]; s.Tier == r.Tier && has > 0 && quota*Raise > has*(1+1e-9) {
+				return 0, fmt.Sprintf("node %s has %.4g processors, and %.4g would be needed: give the service a limit (limits.cpu) that leaves a quarter", s.Node, has, quota*Raise)
+			}
+		}
+	}
+	return quota, ""
+}
+
+// notMade is the proof that was asked for and could not be made; nil: it could have
+// been, or there is nothing to prove.
+func (m measured) notMade(a bottleneck.Answer) *bottleneck.Proof {
+	if a.Verdict != bottleneck.Named || len(a.Bottlenecks) != 1 {
+		return nil
+	}
+	out := &bottleneck.Proof{Resource: a.Bottlenecks[0].Resource, Users: a.Load, Factor: Raise, Outcome: bottleneck.NotMade, Why: "only processors can be raised: change the setting, and run again"}
+	if out.Resource.Kind == bottleneck.CPU {
+		if _, out.Why = m.raise(a); out.Why == "" {
+			return nil
 		}
 	}
 	return out

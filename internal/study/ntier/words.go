@@ -86,6 +86,9 @@ func evidence(f Finding) string {
 }
 
 func proofWords(p bottleneck.Proof) string {
+	if p.Outcome == bottleneck.NotMade {
+		return "no proof was made: " + p.Why
+	}
 	grew := fmt.Sprintf("%s times as much of it gave %.2f times the throughput", strings.TrimRight(fmt.Sprintf("%.2f", p.Factor), "0"), p.Gain)
 	if p.CI != nil {
 		grew += fmt.Sprintf(" [%.2f .. %.2f]", p.CI.Lo, p.CI.Hi)
