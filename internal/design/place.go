@@ -162,6 +162,6 @@ func short(h *hosts, all []*hosts, owner []*hosts, nodes []model.Node) error {
 			there++
 		}
 	}
-	return serviceError(h.tiers[0].Name, h.tiers[0].counts(), fmt.Sprintf("%d hosts of their own are asked for (%s), and there are %s with %s", want, strings.Join(wants, ", "), num.Count(there, "node"), strings.Join(labels, " or ")),
+	return serviceError(h.tiers[0].Name, h.tiers[0].counts(), fmt.Sprintf("%d hosts of their own are asked for (%s), of %s with %s", want, strings.Join(wants, ", "), num.Count(there, "node"), strings.Join(labels, " or ")),
 		"add nodes, ask for fewer, or let services share hosts")
 }
