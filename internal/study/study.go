@@ -219,6 +219,8 @@ type Outlook struct {
 	Steps int `json:"steps"`
 	// Step is how long one takes, in nanoseconds, without preparation.
 	Step time.Duration `json:"step"`
+	// Note says what these nodes will not allow, for people; empty: nothing.
+	Note string `json:"note,omitempty"`
 }
 
 // Treatment is one step of a design: what is active, under which conditions

@@ -141,7 +141,28 @@ func (d *proving) AtMost() (steps int, all time.Duration) {
 
 // Outlook implements study.Forecaster.
 func (d *proving) Outlook() []study.Outlook {
-	return []study.Outlook{{Phase: Phase, Workload: d.first[0].Workload, Trials: d.setup.Trials, Steps: len(d.first)/d.setup.Trials + 2*len(d.Configurations), Step: d.step()}}
+	return []study.Outlook{{Phase: Phase, Workload: d.first[0].Workload, Trials: d.setup.Trials, Steps: len(d.first)/d.setup.Trials + 2*len(d.Configurations), Step: d.step(), Note: strings.Join(d.cannotRaise(), "; ")}}
+}
+
+// cannotRaise says of which tiers no proof can be made, as far as file and nodes tell
+// beforehand: none of their nodes has a quarter more than the limit of the service.
+func (d *proving) cannotRaise() (out []string) {
+	for _, s := range d.setup.Services {
+		most := 0.0
+		for _, n := range d.setup.Nodes {
+			if n.Has(s.On) {
+				most = max(most, coresOf(n))
+			}
+		}
+		switch {
+		case !slices.Contains(d.Tiers, s.Name) || most == 0:
+		case s.CPU == 0:
+			out = append(out, fmt.Sprintf("if the processor of %s binds, no proof can be made: the service has no limit that could be raised (limits.cpu)", s.Name))
+		case s.CPU*Raise > most*(1+1e-9):
+			out = append(out, fmt.Sprintf("if the processor of %s binds, no proof can be made: its nodes have %.4g processors, and %.4g would be needed", s.Name, most, s.CPU*Raise))
+		}
+	}
+	return out
 }
 
 // step is how long a trial takes.

@@ -231,16 +231,21 @@ func TestReversalUncounted(t *testing.T) {
 func TestProofNotMade(t *testing.T) {
 	p := params()
 	p.Configurations, p.Users, p.Proof = []string{"1-2-1-em"}, []int{30, 60, 90, 120, 160, 220}, true
-	d, err := p.Design(setup(2))
+	r := newRecording()
+	r.data.Nodes = []model.Node{{ID: "db-1", Facts: model.Facts{Cores: 8, CPULimit: .5}}}
+	before := setup(2)
+	before.Nodes, before.Services[0].CPU, before.Services[1].CPU, before.Services[2].CPU = r.data.Nodes, .1, .4, .5
+	d, err := p.Design(before)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := d.(study.Forecaster).Outlook()[0].Note; strings.Contains(got, ";") || !strings.Contains(got, "processor of db binds, no proof can be made: its nodes have 0.5 processors") {
+		t.Errorf("note before the run %q, want one of db", got)
 	}
 	first, err := d.Next(observe.Of(model.RunData{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRecording()
-	r.data.Nodes = []model.Node{{ID: "db-1", Facts: model.Facts{Cores: 8, CPULimit: .5}}}
 	for _, x := range first {
 		r.add(x.Label, shop.Trial(x.Levels["users"].(int), x.Trial, 3), shop.RampUp, shop.Run) //nolint:forcetypeassert // set by the design
 	}
