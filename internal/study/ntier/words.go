@@ -1,6 +1,7 @@
 package ntier
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,6 +67,9 @@ func evidence(f Finding) string {
 		}
 		if i == len(f.Bottlenecks)-1 && at >= 0 {
 			text += fmt.Sprintf(" with %s, %s", num.Count(f.Load, "user"), rate(f.Loads[at].Throughput))
+		}
+		if b.Kind.Link() && b.SendQueue != nil && *b.SendQueue >= 1 {
+			text += fmt.Sprintf(", while %s wait to be sent by %s (Send-Q)", num.Bytes(int64(*b.SendQueue)), cmp.Or(b.Sender, b.Tier))
 		}
 		out = append(out, text)
 	}
