@@ -3,6 +3,7 @@ package bottleneck
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,5 +137,53 @@ func TestUncounted(t *testing.T) {
 		if a := Analyze(system(busy, c.change)); (a.Uncounted != "") != c.want {
 			t.Errorf("%s: %q, %s", name, a.Uncounted, a.Verdict)
 		}
+	}
+}
+
+// TestDemandFalls: a processor that is full while the throughput still grows is said to
+// be, whether the throughput bends before it is full, while, or not at all. The first
+// are figures of a Tomcat with 0.15 cores that finds its caches warm.
+func TestDemandFalls(t *testing.T) {
+	users := []int{40, 80, 160, 240, 320, 480}
+	for name, rates := range map[string][]float64{
+		"bends before":    {39, 82, 150, 195, 235, 290},
+		"bends when full": {39, 79, 158, 236, 267, 300},
+		"bends not":       {39, 78, 157, 235, 313, 452},
+	} {
+		s := System{Tiers: []string{"app"}}
+		for i, x := range rates {
+			for trial := 1; trial <= 2; trial++ {
+				x := x * (1 + .01*float64(trial))
+				one := closed(users[i], trial, x, func(float64) float64 { return 0 })
+				one.Throughput, one.Response = x, float64(users[i])/x-1
+				one.Services = []Service{on("app-1", "app", math.Min(.15, .91e-3*x), .15, 0)}
+				s.Trials = append(s.Trials, one)
+			}
+		}
+		a := Analyze(s)
+		said := a.Why
+		for _, d := range a.Doubts {
+			said += d.Text
+		}
+		t.Logf("%s: %s %s", name, a.Verdict, said)
+		if a.Verdict == None || a.Verdict == Named && a.Bottlenecks[0].Resource != (Resource{"app", CPU, ""}) || !strings.Contains(said, "processor of app") || !strings.Contains(said, "less of it") {
+			t.Errorf("%s: %s, %q, want that the processor of app is full, and that an operation took less of it", name, a.Verdict, said)
+		}
+	}
+}
+
+// TestTooLate: a processor that is full only far beyond the knee is not what made it,
+// and is told all the same.
+func TestTooLate(t *testing.T) {
+	s := System{Tiers: []string{"db"}}
+	for i, used := range []float64{.2, .4, .5, .5, .55, 1} {
+		for trial := 1; trial <= 2; trial++ {
+			one := closed(40*(i+1), trial, 80, func(float64) float64 { return used })
+			s.Trials = append(s.Trials, one)
+		}
+	}
+	a := Analyze(s)
+	if a.Verdict != Unknown || !strings.HasPrefix(a.Why, "the processor of db is full with 240 users, and was 50.0 % busy with 120 users, where the throughput bends already") || len(a.Later) != 1 {
+		t.Errorf("%s %s, later %+v", a.Verdict, a.Why, a.Later)
 	}
 }
