@@ -236,7 +236,7 @@ var truths = []truth{
 	{name: "processor of db", make: processorOf(2), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.CPU)},
 	{name: "db, falling back", make: withHerd(processorOf(2), 2), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.CPU)},
 	{name: "db behind full pools", make: smallPools(processorOf(2)), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.CPU)},
-	{name: "link of db", make: linkOfDB, verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.LinkOut)},
+	{name: "outgoing link of db", make: linkOfDB, verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.LinkOut)},
 	{name: "link behind full pools", make: smallPools(linkOfDB), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("db", bottleneck.LinkOut)},
 	{name: "incoming link of app", make: linkIntoApp, verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("app", bottleneck.LinkIn)},
 	{name: "the same, full pools", make: smallPools(linkIntoApp), verdict: bottleneck.Named, pattern: bottleneck.Single, want: named("app", bottleneck.LinkIn)},

@@ -95,7 +95,7 @@ func (f *Finding) heatMap(tiers []string) doc.Block {
 	l := chart.Layer{Mark: chart.Cell, Unit: "%", Shading: chart.Even}
 	var of []bottleneck.Resource
 	for _, tier := range tiers {
-		for _, load := range f.Loads[:min(1, len(f.Loads))] {
+		for _, load := range f.Loads {
 			for _, u := range load.Usage {
 				if u.Of(tier) && u.Node == "" && !slices.Contains(of, u.Resource) {
 					of = append(of, u.Resource)
