@@ -184,6 +184,11 @@ type (
 	Forecaster interface {
 		Outlook() []Outlook
 	}
+	// Opener knows its first treatments before anything is measured, so that nodes
+	// which do not suit them are told before the run.
+	Opener interface {
+		Opening() []Treatment
+	}
 	// Bounded knows how much is left.
 	Bounded interface {
 		// AtMost is how many steps are still to come, those that are under way

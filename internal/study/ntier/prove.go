@@ -37,7 +37,11 @@ var _ interface {
 	study.Design
 	study.Bounded
 	study.Forecaster
+	study.Opener
 } = (*proving)(nil)
+
+// Opening implements study.Opener.
+func (d *proving) Opening() []study.Treatment { return d.first }
 
 // Next implements study.Design. A run that is resumed has seen some or all of it.
 func (d *proving) Next(seen *observe.Run) ([]study.Treatment, error) {
